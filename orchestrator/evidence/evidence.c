@@ -363,6 +363,15 @@ static void take_gpus(struct taking *taking)
         run_tool(taking, &tool);
 }
 
+static const struct proclook_thread *find_thread(const struct proclook *look,
+                                                 int64_t tid)
+{
+    for (uint32_t i = 0; i < look->n_threads; i++)
+        if (look->threads[i].tid == tid)
+            return &look->threads[i];
+    return NULL;
+}
+
 /* Whether a process may be traced; NULL: yes. Tracing must not leave a process
  * stopped. A thread waiting in the kernel would be stopped later, by a signal
  * that is delivered when it wakes. */
@@ -374,7 +383,7 @@ static const char *why_no_stack(const struct taking *taking, size_t i)
         return "a debugger has stopped it";
     for (uint32_t k = 0; k < look->n_threads; k++) {
         const struct proclook_thread *again =
-            proclook_thread(later, look->threads[k].tid);
+            find_thread(later, look->threads[k].tid);
 
         if (look->threads[k].state == 'D' && (!again || again->state == 'D'))
             return "a thread waits in the kernel, state D";
@@ -450,7 +459,7 @@ static void put_threads(struct jp_json_stream *s, const struct proclook *look,
     json_stream_array(s, "threads");
     for (uint32_t i = 0; i < look->n_threads; i++) {
         const struct proclook_thread *t = &look->threads[i];
-        const struct proclook_thread *again = proclook_thread(later, t->tid);
+        const struct proclook_thread *again = find_thread(later, t->tid);
         bool known = again && again->cpu_ms >= t->cpu_ms;
         char state[2] = {t->state, '\0'};
 

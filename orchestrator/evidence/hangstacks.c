@@ -452,7 +452,7 @@ int hangstacks_finish(struct hangstacks *view)
 {
     const struct stacktree *tree = &view->tree->tree;
 
-    for (int rank = 0; rank < 4; rank++)
+    for (int rank = 0; rank < 4 && tree->n_frames; rank++)
         for (uint32_t i = tree->frames[0].child; i; i = tree->frames[i].next)
             if (rank_role(&tree->frames[i]) == rank &&
                 add_below(view, i, tree->frames[i].text, 0) < 0)
@@ -469,7 +469,7 @@ struct hangstacks *hangstacks_create(void)
 
     if (view)
         view->tree = calloc(1, sizeof(*view->tree));
-    if (view && view->tree && stacktree_init(&view->tree->tree) == 0)
+    if (view && view->tree)
         return view;
     hangstacks_destroy(view);
     return NULL;

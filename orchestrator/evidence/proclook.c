@@ -283,21 +283,7 @@ void targets_fini(struct targets *targets)
     targets->hangs = (struct jp_hangs){0};
 }
 
-/* --- the order ------------------------------------------------------------ */
-
-void targets_set(const struct targets *found, uint32_t nccl,
-                 struct evidence_order *order)
-{
-    const char *why = NULL;
-
-    order->hangs = &found->hangs;
-    if (!order->what)
-        order->what = found->answer;
-    if (!order->no_ras &&
-        !ras_may_ask(nccl ? nccl : found->nccl_release, false, found->quiet_ms,
-                     found->entries, &order->ras.json, &why))
-        order->no_ras = why;
-}
+/* --- /proc ---------------------------------------------------------------- */
 
 enum { ENVIRON_BYTES = 256 << 10, TEXT_BYTES = 4096, PROCESSES = 65536 };
 
@@ -496,15 +482,6 @@ static int do_look(void *arg, int out)
     }
     free(env);
     return 0;
-}
-
-const struct proclook_thread *proclook_thread(const struct proclook *look,
-                                              int64_t tid)
-{
-    for (uint32_t i = 0; i < look->n_threads; i++)
-        if (look->threads[i].tid == tid)
-            return &look->threads[i];
-    return NULL;
 }
 
 /* Validates what a child has written to shared memory. */

@@ -18,8 +18,11 @@ void stacktree_copy(char *to, size_t size, const char *from, size_t len)
 
 /* --- the tree ------------------------------------------------------------- */
 
-int stacktree_init(struct stacktree *tree)
+/* Makes the root when the first text comes. Returns -1 without memory. */
+static int make_root(struct stacktree *tree)
 {
+    if (tree->n_frames)
+        return 0;
     tree->room = 256;
     tree->frames = calloc(tree->room, sizeof(*tree->frames));
     if (!tree->frames)
@@ -228,7 +231,7 @@ int stacktree_add(struct stacktree *tree, struct stacktree_text *what,
 {
     struct stack *stack = calloc(1, sizeof(*stack));
     const char *head = what->python ? "Thread " : "TID ";
-    int rc = stack ? 0 : -1;
+    int rc = stack ? make_root(tree) : -1;
 
     while (rc == 0 && *text) {
         size_t len = strcspn(text, "\n");

@@ -222,14 +222,12 @@ static const char *info_of(const struct hwxml *xml, int first, const char *name)
 
 const char *hwxml_info(const struct hwxml *xml, int object, const char *name)
 {
-    return info_of(xml, xml->objects[object].first_info, name);
-}
+    int at = object == HWXML_MACHINE ? 0 : object;
+    const char *value = info_of(xml, xml->objects[at].first_info, name);
 
-const char *hwxml_machine_info(const struct hwxml *xml, const char *name)
-{
-    const char *value = hwxml_info(xml, 0, name);
-
-    return value ? value : info_of(xml, xml->root_info, name);
+    return value || object != HWXML_MACHINE
+               ? value
+               : info_of(xml, xml->root_info, name);
 }
 
 static const char *read_number(const char *text, unsigned base, uint64_t max,

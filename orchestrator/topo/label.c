@@ -174,10 +174,8 @@ static bool is_harmless(const struct forcing *f, const struct groups *g)
 
     if (!value || !*value || (f->harmless && strcmp(value, f->harmless) == 0))
         return true;
-    if (strcmp(f->name, "NCCL_P2P_LEVEL") == 0)
-        return !label_level_known(value);
-    if (strcmp(f->name, "NCCL_P2P_DISABLE") == 0)
-        return !label_is_one(g->comm, f->name);
+    if (strncmp(f->name, "NCCL_P2P_", 9) == 0)
+        return !label_limits_p2p(g->comm, f->name);
     return f->harmless && strcmp(f->harmless, "0") == 0 &&
            !label_is_on(g->comm, f->name);
 }
@@ -478,12 +476,6 @@ static int warn(const struct groups *g, struct jp_label *label)
 
 /* ------------------------------------ put a communicator's label together */
 
-static bool is_hca(enum jp_inter inter)
-{
-    return inter == JP_INTER_IB || inter == JP_INTER_ROCE ||
-           inter == JP_INTER_EFA || inter == JP_INTER_SLINGSHOT;
-}
-
 /* The rule of the sizes, then a clause for each part. */
 static void explain(const struct groups *g, const struct verdict_of *fabric,
                     const struct verdict_of *inter,
@@ -528,18 +520,12 @@ static void carry(const struct jp_label_paths *p, struct jp_carriers *out)
 
 static void decide(const struct groups *g, struct jp_label *label)
 {
-    struct verdict_of fabric, inter, rail = {.word = JP_RAIL_NA};
+    struct verdict_of fabric, inter, rail;
 
     label_fabric(g, &fabric);
-    label_inter(g, &inter);
+    label->hca_path = label_inter(g, &inter, &rail);
     label->fabric = (enum jp_fabric) fabric.word;
     label->inter = (enum jp_inter) inter.word;
-    label->hca_path = "";
-    if (is_hca(label->inter)) {
-        if ((g->comm->guessed ? g->hosts : g->comm->nnodes) > 1)
-            label_rail(g, &rail);
-        label->hca_path = label_hca_path(g);
-    }
     label->rail = (enum jp_rail) rail.word;
     label->evidence = label->fabric == JP_FABRIC_NONE ||
                               (label->fabric == JP_FABRIC_UNKNOWN &&
@@ -555,21 +541,16 @@ int label_comm(const struct jp_label_comm *comm,
                const struct jp_label_node *nodes, size_t n_nodes,
                struct jp_label *label)
 {
-    struct groups groups = {0};
-    struct label_view view;
-    int rc = label_view_make(&view, comm, nodes, n_nodes);
+    struct groups groups;
+    int rc = groups_make(&groups, comm, nodes, n_nodes);
 
     memset(label, 0, sizeof(*label));
     label->hca_path = "";
-    if (rc == 0)
-        rc = groups_make(&groups, comm, view.nodes ? view.nodes : nodes,
-                         n_nodes);
     if (rc == 0) {
         decide(&groups, label);
         rc = warn(&groups, label);
     }
     groups_fini(&groups);
-    label_view_fini(&view);
     if (rc < 0)
         label_fini(label);
     return rc;

@@ -57,7 +57,7 @@ bool label_is_on(const struct jp_label_comm *comm, const char *name)
     return number_of(label_variable(comm, name)) != 0;
 }
 
-bool label_is_one(const struct jp_label_comm *comm, const char *name)
+static bool is_one(const struct jp_label_comm *comm, const char *name)
 {
     return number_of(label_variable(comm, name)) == 1;
 }
@@ -96,9 +96,11 @@ static const struct level *level_of(const char *value)
     return NULL;
 }
 
-bool label_level_known(const char *value)
+bool label_limits_p2p(const struct jp_label_comm *comm, const char *name)
 {
-    return level_of(value) != NULL;
+    return strcmp(name, "NCCL_P2P_LEVEL") == 0
+               ? level_of(label_variable(comm, name)) != NULL
+               : is_one(comm, name);
 }
 
 struct label_reach label_reach(const struct jp_label_comm *comm)
@@ -113,7 +115,7 @@ struct label_reach label_reach(const struct jp_label_comm *comm)
     if (comm->paths && comm->paths->shm) {
         reach = (struct label_reach){.nvlink = LABEL_NVLINK_NO, .logged = true};
         snprintf(reach.why, sizeof(reach.why), "NCCL's log names SHM");
-    } else if (label_is_one(comm, "NCCL_P2P_DISABLE")) {
+    } else if (is_one(comm, "NCCL_P2P_DISABLE")) {
         reach.nvlink = LABEL_NVLINK_NO;
         snprintf(reach.why, sizeof(reach.why), "NCCL_P2P_DISABLE is set");
     } else if (level) {
@@ -331,43 +333,6 @@ static int fill(struct groups *g, const struct member *members)
     return 0;
 }
 
-int groups_make(struct groups *g, const struct jp_label_comm *comm,
-                const struct jp_label_node *nodes, size_t n_nodes)
-{
-    struct member *members = calloc(comm->n + 1, sizeof(*members));
-    int rc;
-
-    *g = (struct groups){.comm = comm, .nodes = nodes, .n_nodes = n_nodes};
-    if (!members)
-        return -1;
-    for (size_t i = 0; i < comm->n; i++) {
-        const struct jp_label_rank *rank = &comm->ranks[i];
-        bool placed = rank->node >= 0;
-
-        members[i] = (struct member){
-            .boot = placed ? or_empty(nodes[rank->node].boot_id) : "",
-            .host = or_empty(rank->host),
-            .node = rank->node,
-            .fabric = fabric_of(g, rank),
-            .rank = (uint32_t) i};
-    }
-    qsort(members, comm->n, sizeof(*members), by_place);
-    count_hosts(g, members);
-    g->cliques = count_cliques(g, members);
-    choose(g);
-    rc = fill(g, members);
-    free(members);
-    return rc;
-}
-
-void groups_fini(struct groups *g)
-{
-    free(g->domains);
-    free(g->domain_of);
-    g->domains = NULL;
-    g->domain_of = NULL;
-}
-
 const struct topo *groups_topo(const struct groups *g,
                                const struct domain *domain)
 {
@@ -516,60 +481,94 @@ static int narrow(const struct topo *topo, const struct rule *rule,
     return out->hcas ? topo_nearest(out) : -1;
 }
 
-static struct topo *find_or_add(struct label_view *view,
-                                const struct topo *topo,
+static struct topo *find_or_add(struct groups *g, const struct topo *topo,
                                 const struct rule *rule)
 {
     struct label_narrowed *more;
 
-    for (size_t i = 0; i < view->n; i++)
-        if (view->topos[i].of == topo)
-            return view->topos[i].topo;
-    more = reallocarray(view->topos, view->n + 1, sizeof(*more));
+    for (size_t i = 0; i < g->n_narrowed; i++)
+        if (g->narrowed[i].of == topo)
+            return g->narrowed[i].topo;
+    more = reallocarray(g->narrowed, g->n_narrowed + 1, sizeof(*more));
     if (!more)
         return NULL;
-    view->topos = more;
-    more[view->n] = (struct label_narrowed){
-        .of = topo, .topo = calloc(1, sizeof(struct topo))};
-    if (!more[view->n].topo)
+    g->narrowed = more;
+    more += g->n_narrowed;
+    *more = (struct label_narrowed){.of = topo,
+                                    .topo = calloc(1, sizeof(struct topo))};
+    if (!more->topo)
         return NULL;
-    return narrow(topo, rule, more[view->n++].topo) == 0
-               ? more[view->n - 1].topo
-               : NULL;
+    g->n_narrowed++;
+    return narrow(topo, rule, more->topo) == 0 ? more->topo : NULL;
 }
 
-int label_view_make(struct label_view *view, const struct jp_label_comm *comm,
-                    const struct jp_label_node *nodes, size_t n_nodes)
+static int narrow_nodes(struct groups *g)
 {
-    struct rule rule = rule_of(comm);
+    const struct jp_label_node *nodes = g->nodes;
+    struct rule rule = rule_of(g->comm);
 
-    *view = (struct label_view){0};
     if (!rule.ib_hca && !rule.no_verbs && !rule.only_verbs)
         return 0;
-    view->nodes = calloc(n_nodes + 1, sizeof(*view->nodes));
-    if (!view->nodes)
+    g->own_nodes = calloc(g->n_nodes + 1, sizeof(*g->own_nodes));
+    if (!g->own_nodes)
         return -1;
-    memcpy(view->nodes, nodes, n_nodes * sizeof(*nodes));
-    for (size_t i = 0; i < comm->n; i++) {
-        int at = comm->ranks[i].node;
-        struct jp_label_node *node = at >= 0 ? &view->nodes[at] : NULL;
+    memcpy(g->own_nodes, nodes, g->n_nodes * sizeof(*nodes));
+    g->nodes = g->own_nodes;
+    for (size_t i = 0; i < g->comm->n; i++) {
+        int at = g->comm->ranks[i].node;
+        struct jp_label_node *node = at >= 0 ? &g->own_nodes[at] : NULL;
 
         if (!node || !node->topo || node->topo != nodes[at].topo)
             continue;
-        node->topo = find_or_add(view, node->topo, &rule);
+        node->topo = find_or_add(g, node->topo, &rule);
         if (!node->topo)
             return -1;
     }
     return 0;
 }
 
-void label_view_fini(struct label_view *view)
+/* ----------------------------------------------------------------- groups */
+
+int groups_make(struct groups *g, const struct jp_label_comm *comm,
+                const struct jp_label_node *nodes, size_t n_nodes)
 {
-    for (size_t i = 0; i < view->n; i++) {
-        free(view->topos[i].topo->hcas);
-        free(view->topos[i].topo->near);
-        free(view->topos[i].topo);
+    struct member *members = calloc(comm->n + 1, sizeof(*members));
+    int rc;
+
+    *g = (struct groups){.comm = comm, .nodes = nodes, .n_nodes = n_nodes};
+    if (!members || narrow_nodes(g) < 0) {
+        free(members);
+        return -1;
     }
-    free(view->topos);
-    free(view->nodes);
+    for (size_t i = 0; i < comm->n; i++) {
+        const struct jp_label_rank *rank = &comm->ranks[i];
+        bool placed = rank->node >= 0;
+
+        members[i] = (struct member){
+            .boot = placed ? or_empty(g->nodes[rank->node].boot_id) : "",
+            .host = or_empty(rank->host),
+            .node = rank->node,
+            .fabric = fabric_of(g, rank),
+            .rank = (uint32_t) i};
+    }
+    qsort(members, comm->n, sizeof(*members), by_place);
+    count_hosts(g, members);
+    g->cliques = count_cliques(g, members);
+    choose(g);
+    rc = fill(g, members);
+    free(members);
+    return rc;
+}
+
+void groups_fini(struct groups *g)
+{
+    for (size_t i = 0; i < g->n_narrowed; i++) {
+        free(g->narrowed[i].topo->hcas);
+        free(g->narrowed[i].topo->near);
+        free(g->narrowed[i].topo);
+    }
+    free(g->narrowed);
+    free(g->own_nodes);
+    free(g->domains);
+    free(g->domain_of);
 }

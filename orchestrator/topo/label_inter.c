@@ -92,7 +92,7 @@ static void explain_rail(const struct sets *s, unsigned rails,
                  s->often ? "some meet" : "no two domains meet on one");
 }
 
-void label_rail(const struct groups *g, struct verdict_of *out)
+static void judge_rail(const struct groups *g, struct verdict_of *out)
 {
     struct sets s = {.equal = true};
     unsigned rails = 0;
@@ -178,7 +178,7 @@ static const char *rank_path(const struct topo *topo, int gpu)
     return path;
 }
 
-const char *label_hca_path(const struct groups *g)
+static const char *worst_path(const struct groups *g)
 {
     const char *worst = NULL;
 
@@ -583,7 +583,7 @@ static bool by_variables(const struct groups *g, struct verdict_of *out)
     return true;
 }
 
-void label_inter(const struct groups *g, struct verdict_of *out)
+static void judge_inter(const struct groups *g, struct verdict_of *out)
 {
     *out = (struct verdict_of){.word = JP_INTER_NONE};
     if (by_log(g, out))
@@ -607,4 +607,22 @@ void label_inter(const struct groups *g, struct verdict_of *out)
         return;
     }
     by_topology(g, out);
+}
+
+static bool is_hca(int inter)
+{
+    return is_verbs(inter) || inter == JP_INTER_EFA ||
+           inter == JP_INTER_SLINGSHOT;
+}
+
+const char *label_inter(const struct groups *g, struct verdict_of *inter,
+                        struct verdict_of *rail)
+{
+    judge_inter(g, inter);
+    *rail = (struct verdict_of){.word = JP_RAIL_NA};
+    if (!is_hca(inter->word))
+        return "";
+    if ((g->comm->guessed ? g->hosts : g->comm->nnodes) > 1)
+        judge_rail(g, rail);
+    return worst_path(g);
 }

@@ -16,11 +16,23 @@ struct domain {
     uint32_t unsure;   /* ranks whose GPU is assumed */
 };
 
+/* A node's topology with the adapters that NCCL's variables leave. */
+struct label_narrowed {
+    const struct topo *of;
+    struct topo *topo;
+};
+
 /* How ranks fall into domains. */
 struct groups {
     const struct jp_label_comm *comm;
+    /* As NCCL_IB_HCA, NCCL_IB_DISABLE and NCCL_NET=IB leave them: other
+     * adapters are near, or none. Borrowed if no variable leaves anything out.
+     */
     const struct jp_label_node *nodes;
     size_t n_nodes;
+    struct jp_label_node *own_nodes; /* nodes, or NULL */
+    struct label_narrowed *narrowed; /* topologies of own_nodes */
+    size_t n_narrowed;
     struct domain *domains;
     size_t n_domains;
     uint32_t *domain_of; /* of comm->ranks[i] */
@@ -34,7 +46,7 @@ struct groups {
     char problem[240];                       /* else why not */
 };
 
-/* -1 without memory. groups_fini frees. */
+/* Returns -1 without memory. groups_fini frees in any case. */
 int groups_make(struct groups *groups, const struct jp_label_comm *comm,
                 const struct jp_label_node *nodes, size_t n_nodes);
 void groups_fini(struct groups *groups);
@@ -49,14 +61,10 @@ struct verdict_of {
 /* word: enum jp_fabric. */
 void label_fabric(const struct groups *groups, struct verdict_of *out);
 
-/* word: enum jp_inter. */
-void label_inter(const struct groups *groups, struct verdict_of *out);
-
-/* word: enum jp_rail. Only where inter is a kind of HCA. */
-void label_rail(const struct groups *groups, struct verdict_of *out);
-
-/* The worst rank's way to its HCA; "" not known. */
-const char *label_hca_path(const struct groups *groups);
+/* inter's word: enum jp_inter; rail's: enum jp_rail. Returns the worst rank's
+ * way to its HCA, "PIX" and so on; "" if it is unknown or no HCA is used. */
+const char *label_inter(const struct groups *groups, struct verdict_of *inter,
+                        struct verdict_of *rail);
 
 /* The GPUs that a domain may use, and what is known of the choice: the bits of
  * the GPUs if they are known (or must be all of the node); 0: not known. */
@@ -72,7 +80,6 @@ const char *label_variable(const struct jp_label_comm *comm, const char *name);
 bool label_differs(const struct jp_label_comm *comm, const char *name);
 /* A number that is not 0, as NCCL reads numbers: what is none is 0. */
 bool label_is_on(const struct jp_label_comm *comm, const char *name);
-bool label_is_one(const struct jp_label_comm *comm, const char *name);
 
 /* What a value of NCCL_IB_HCA leaves of adapter `name`: a bit for each port,
  * bit 0 of port 1; 0: it is left out. [^][=]NAME[:PORT[:RAIL[:PLANE]]],...:
@@ -99,24 +106,7 @@ struct label_reach {
 /* NCCL_P2P_DISABLE (1 alone disables), NCCL_P2P_LEVEL (a value that NCCL does
  * not know is none) and NCCL's log. */
 struct label_reach label_reach(const struct jp_label_comm *comm);
-bool label_level_known(const char *value);
-
-/* The nodes as NCCL_IB_HCA, NCCL_IB_DISABLE and NCCL_NET=IB leave them: other
- * adapters are near, or none. */
-struct label_narrowed {
-    const struct topo *of;
-    struct topo *topo;
-};
-
-struct label_view {
-    struct jp_label_node *nodes; /* NULL: no variable leaves anything out */
-    struct label_narrowed *topos;
-    size_t n;
-};
-
-/* -1 without memory; label_view_fini frees in any case. */
-int label_view_make(struct label_view *view, const struct jp_label_comm *comm,
-                    const struct jp_label_node *nodes, size_t n_nodes);
-void label_view_fini(struct label_view *view);
+/* Whether NCCL obeys the value of this variable, which is one of those two. */
+bool label_limits_p2p(const struct jp_label_comm *comm, const char *name);
 
 #endif

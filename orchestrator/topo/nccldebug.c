@@ -18,13 +18,6 @@
 #define MAX_DEVICES 4096
 #define NONE UINT32_MAX
 
-const char *const nccldebug_via_word[JP_N_VIAS] = {
-    [JP_VIA_P2P] = "P2P",
-    [JP_VIA_SHM] = "SHM",
-    [JP_VIA_NET] = "NET",
-    [JP_VIA_COLLNET] = "COLLNET",
-};
-
 /* A thread between Init START and Init COMPLETE. */
 struct thread {
     uint32_t process, comm;
@@ -224,13 +217,14 @@ static struct device *find_device(struct nccldebug *log, uint32_t process,
 }
 
 static int take_devices(struct nccldebug *log, uint32_t process,
-                        struct nccltext net, struct nccltext rest)
+                        const struct nccltext_devices *devices)
 {
+    struct nccltext rest = devices->rest;
     struct device one = {.process = process};
     struct nccltext_device next;
     struct device *device;
 
-    copy(one.net, sizeof(one.net), net);
+    copy(one.net, sizeof(one.net), devices->net);
     while (nccltext_next_device(&rest, &next)) {
         one.number = next.number;
         copy(one.name, sizeof(one.name), next.name);
@@ -349,18 +343,14 @@ static int take_channel(struct nccldebug *log, uint32_t process, int64_t tid,
                                                               : channel->from,
         .peer = channel->receive && channel->to != UINT32_MAX ? channel->from
                                                               : channel->to,
+        .via = channel->via,
         .gdr = channel->gdr,
         .pxn = channel->pxn,
         .lines = 1};
     const struct device *device;
-    int via = JP_N_VIAS;
 
-    for (int i = 0; i < JP_N_VIAS; i++)
-        if (nccltext_is(channel->kind, nccldebug_via_word[i]))
-            via = i;
-    if (via == JP_N_VIAS)
+    if (path.via == JP_N_VIAS)
         return 0;
-    path.via = (enum jp_nccl_via) via;
     copy(path.detail, sizeof(path.detail), channel->detail);
     device = channel->has_device
                  ? find_device(log, process, path.detail, channel->device)
@@ -415,28 +405,29 @@ static void take_fact(struct nccldebug *log, uint32_t process, int64_t tid,
 int nccldebug_line(struct nccldebug *log, const char *text, size_t len)
 {
     struct nccltext_line line;
-    struct nccltext_init init;
-    struct nccltext_channel channel;
-    struct nccltext_fact fact;
-    struct nccltext net, rest;
     uint32_t process;
     int rc = 0;
 
     if (len > NCCLDEBUG_MAX_LINE)
         len = NCCLDEBUG_MAX_LINE;
-    if (!nccltext_split(text, len, &line))
+    if (!nccltext_read(text, len, &line))
         return 0;
     process = get_process(log, &line, &rc);
     if (process == NONE)
         return rc;
-    if (nccltext_channel(line.said, &channel))
-        return take_channel(log, process, line.tid, &channel);
-    if (nccltext_init(line.said, &init))
-        return take_init(log, process, line.tid, &init);
-    if (nccltext_devices(line.said, &net, &rest))
-        return take_devices(log, process, net, rest);
-    if (nccltext_fact(line.said, &fact))
-        take_fact(log, process, line.tid, &fact);
+    switch (line.kind) {
+    case NCCLTEXT_CHANNEL:
+        return take_channel(log, process, line.tid, &line.channel);
+    case NCCLTEXT_INIT:
+        return take_init(log, process, line.tid, &line.init);
+    case NCCLTEXT_DEVICES:
+        return take_devices(log, process, &line.devices);
+    case NCCLTEXT_FACT:
+        take_fact(log, process, line.tid, &line.fact);
+        break;
+    case NCCLTEXT_OTHER:
+        break;
+    }
     return 0;
 }
 
@@ -459,7 +450,7 @@ static uint32_t only_comm(const struct nccldebug *log,
     return found;
 }
 
-void nccldebug_finish(struct nccldebug *log)
+struct nccldebug_told nccldebug_finish(struct nccldebug *log)
 {
     struct jp_nccl_path last = {.process = NONE};
     uint32_t comm = NCCLDEBUG_NO_COMM;
@@ -476,32 +467,13 @@ void nccldebug_finish(struct nccldebug *log)
         }
         path->comm = comm;
     }
-}
-
-const struct jp_nccl_process *nccldebug_processes(const struct nccldebug *log,
-                                                  size_t *n)
-{
-    *n = log->n_processes;
-    return log->processes;
-}
-
-const struct jp_nccl_rank *nccldebug_ranks(const struct nccldebug *log,
-                                           size_t *n)
-{
-    *n = log->n_ranks;
-    return log->ranks;
-}
-
-const struct jp_nccl_path *nccldebug_paths(const struct nccldebug *log,
-                                           size_t *n)
-{
-    *n = log->n_paths;
-    return log->paths;
-}
-
-bool nccldebug_full(const struct nccldebug *log)
-{
-    return log->full;
+    return (struct nccldebug_told){.processes = log->processes,
+                                   .n_processes = log->n_processes,
+                                   .ranks = log->ranks,
+                                   .n_ranks = log->n_ranks,
+                                   .paths = log->paths,
+                                   .n_paths = log->n_paths,
+                                   .full = log->full};
 }
 
 /* ------------------------- NCCL's log from a file, within a bound of time */

@@ -49,8 +49,6 @@ enum jp_nccl_via {
     JP_N_VIAS,
 };
 
-extern const char *const nccldebug_via_word[JP_N_VIAS];
-
 /* A communicator's rank in one process. */
 struct jp_nccl_rank {
     uint32_t process;      /* index */
@@ -103,17 +101,20 @@ int nccldebug_file(struct nccldebug *log, const char *path,
 /* Whether the first bytes of a file look like such a log. */
 bool nccldebug_probe(const char *text, size_t len);
 
-/* Ties the channels that are left; after the last line. Then the arrays below
- * are good until the next line. */
-void nccldebug_finish(struct nccldebug *log);
-const struct jp_nccl_process *nccldebug_processes(const struct nccldebug *log,
-                                                  size_t *n);
-const struct jp_nccl_rank *nccldebug_ranks(const struct nccldebug *log,
-                                           size_t *n);
-const struct jp_nccl_path *nccldebug_paths(const struct nccldebug *log,
-                                           size_t *n);
-/* Something was left out for its bounds. */
-bool nccldebug_full(const struct nccldebug *log);
+/* What the lines contained. The arrays belong to the log. */
+struct nccldebug_told {
+    const struct jp_nccl_process *processes;
+    size_t n_processes;
+    const struct jp_nccl_rank *ranks;
+    size_t n_ranks;
+    const struct jp_nccl_path *paths;
+    size_t n_paths;
+    bool full; /* something was left out because of the bounds */
+};
+
+/* After the last line: ties the remaining channels to communicators. Returns
+ * what was collected, valid until the next line. */
+struct nccldebug_told nccldebug_finish(struct nccldebug *log);
 
 /* --- one line of NCCL's log, taken apart; words point into it ------------ */
 
@@ -122,16 +123,6 @@ struct nccltext {
     const char *at;
     size_t n;
 };
-
-/* host:pid:tid and the text. */
-struct nccltext_line {
-    struct nccltext host;
-    int64_t pid, tid;
-    struct nccltext said;
-};
-
-/* False: no INFO line. */
-bool nccltext_split(const char *line, size_t len, struct nccltext_line *out);
 
 /* "... comm 0x55 rank 0 nranks 8 ... busId 1b000 [commId 0x2a] - Init COMPLETE"
  */
@@ -148,7 +139,7 @@ struct nccltext_init {
 struct nccltext_channel {
     uint32_t from, to;      /* to: UINT32_MAX for "CollNet 00/0 : 3 [send]" */
     bool receive;           /* the line is the receiver's */
-    struct nccltext kind;   /* "P2P" */
+    enum jp_nccl_via via;   /* JP_N_VIAS: a transport that has no word here */
     struct nccltext detail; /* "CUMEM", "IB" */
     bool has_device;
     uint32_t device;  /* NCCL's number */
@@ -166,6 +157,13 @@ struct nccltext_fact {
     bool collnet; /* "Connected CollNet", "Connected Collnet Chains" */
 };
 
+/* "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB" and "NET/IB : Made virtual
+ * device [2] name=a+b". */
+struct nccltext_devices {
+    struct nccltext net;  /* "IB" */
+    struct nccltext rest; /* the devices, for nccltext_next_device */
+};
+
 /* "[0]mlx5_0:1/RoCE" */
 struct nccltext_device {
     uint32_t number;
@@ -173,18 +171,34 @@ struct nccltext_device {
     struct nccltext layer; /* "IB", "RoCE"; n 0: unknown */
 };
 
-/* The readers of the text; false: it is another line. */
-bool nccltext_init(struct nccltext said, struct nccltext_init *out);
-bool nccltext_channel(struct nccltext said, struct nccltext_channel *out);
-bool nccltext_fact(struct nccltext said, struct nccltext_fact *out);
+enum nccltext_kind {
+    NCCLTEXT_OTHER,
+    NCCLTEXT_INIT,
+    NCCLTEXT_CHANNEL,
+    NCCLTEXT_DEVICES,
+    NCCLTEXT_FACT
+};
 
-/* Devices of "NET/IB : Using [0]mlx5_0:1/IB ..." and "NET/IB : Made virtual
- * device [2] name=a+b". net is "IB"; each call of the second takes the next
- * one off rest. */
-bool nccltext_devices(struct nccltext said, struct nccltext *net,
-                      struct nccltext *rest);
+/* host:pid:tid, the text, and the text's content by its kind. */
+struct nccltext_line {
+    struct nccltext host;
+    int64_t pid, tid;
+    struct nccltext said;
+    enum nccltext_kind kind;
+    union {
+        struct nccltext_init init;
+        struct nccltext_channel channel;
+        struct nccltext_devices devices;
+        struct nccltext_fact fact;
+    };
+};
+
+/* Returns false if it is not an INFO line of NCCL. */
+bool nccltext_read(const char *line, size_t len, struct nccltext_line *out);
+
+/* Takes the next device off rest. Returns false if there is none. */
 bool nccltext_next_device(struct nccltext *rest, struct nccltext_device *out);
 
-bool nccltext_is(struct nccltext text, const char *word);
+extern const char *const nccltext_via_word[JP_N_VIAS];
 
 #endif

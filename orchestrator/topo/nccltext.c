@@ -5,7 +5,14 @@
 
 #define INFO " NCCL INFO "
 
-bool nccltext_is(struct nccltext text, const char *word)
+const char *const nccltext_via_word[JP_N_VIAS] = {
+    [JP_VIA_P2P] = "P2P",
+    [JP_VIA_SHM] = "SHM",
+    [JP_VIA_NET] = "NET",
+    [JP_VIA_COLLNET] = "COLLNET",
+};
+
+static bool is(struct nccltext text, const char *word)
 {
     return text.n == strlen(word) && memcmp(text.at, word, text.n) == 0;
 }
@@ -112,7 +119,7 @@ static bool cut_number(struct nccltext *text, int64_t *out)
 
 /* "[rank0]: 2026-01-01 host:pid:tid [0]": whatever others put in front, the
  * name is the last word before the number in brackets. */
-bool nccltext_split(const char *line, size_t len, struct nccltext_line *out)
+static bool split(const char *line, size_t len, struct nccltext_line *out)
 {
     struct nccltext all = {line, len};
     struct nccltext head;
@@ -147,7 +154,7 @@ bool nccltext_split(const char *line, size_t len, struct nccltext_line *out)
     return true;
 }
 
-bool nccltext_init(struct nccltext said, struct nccltext_init *out)
+static bool read_init(struct nccltext said, struct nccltext_init *out)
 {
     struct nccltext rest;
 
@@ -212,18 +219,21 @@ static void cut_tail(struct nccltext *text, uint64_t *address)
  * sends for us. */
 static bool take_transport(struct nccltext text, struct nccltext_channel *out)
 {
-    struct nccltext number;
+    struct nccltext kind, number;
     uint64_t value;
 
     cut_tail(&text, &out->address);
-    if (nccltext_is(text, "direct shared memory")) { /* NCCL 2.12 and before */
-        out->kind = (struct nccltext){"SHM", 3};
+    if (is(text, "direct shared memory")) { /* NCCL 2.12 and before */
+        out->via = JP_VIA_SHM;
         out->detail = (struct nccltext){text.at, strlen("direct")};
         return true;
     }
-    out->kind = take_part(&text);
+    kind = take_part(&text);
+    for (int i = 0; i < JP_N_VIAS; i++)
+        if (is(kind, nccltext_via_word[i]))
+            out->via = (enum jp_nccl_via) i;
     out->detail = take_part(&text);
-    if (nccltext_is(out->kind, "NET") || nccltext_is(out->kind, "COLLNET")) {
+    if (out->via == JP_VIA_NET || out->via == JP_VIA_COLLNET) {
         struct nccltext rest;
 
         number = take_part(&text);
@@ -232,15 +242,15 @@ static bool take_transport(struct nccltext text, struct nccltext_channel *out)
         out->pxn = out->has_device && take(&number, "(");
         out->gdr = find(text, "GDRDMA", &rest);
     }
-    return out->kind.n > 0;
+    return kind.n > 0;
 }
 
-bool nccltext_channel(struct nccltext said, struct nccltext_channel *out)
+static bool read_channel(struct nccltext said, struct nccltext_channel *out)
 {
     struct nccltext rest, via;
     bool coll = false;
 
-    *out = (struct nccltext_channel){.to = UINT32_MAX};
+    *out = (struct nccltext_channel){.to = UINT32_MAX, .via = JP_N_VIAS};
     if (!take(&said, "Channel ") && !(coll = take(&said, "CollNet ")))
         return false;
     if (!find(said, " : ", &rest) || !find(rest, " via ", &via) ||
@@ -252,10 +262,7 @@ bool nccltext_channel(struct nccltext said, struct nccltext_channel *out)
     return take_transport(via, out);
 }
 
-/* Devices of "NET/IB : Using [0]mlx5_0:1/IB ..." and "NET/IB : Made virtual
- * device [2] name=a+b". net is "IB". Each call takes the next one off rest. */
-bool nccltext_devices(struct nccltext said, struct nccltext *net,
-                      struct nccltext *rest)
+static bool read_devices(struct nccltext said, struct nccltext_devices *out)
 {
     const char *blank;
 
@@ -264,11 +271,11 @@ bool nccltext_devices(struct nccltext said, struct nccltext *net,
     blank = memchr(said.at, ' ', said.n);
     if (!blank)
         return false;
-    *net = (struct nccltext){said.at, (size_t) (blank - said.at)};
-    said = behind(said, net->n);
+    out->net = (struct nccltext){said.at, (size_t) (blank - said.at)};
+    said = behind(said, out->net.n);
     if (!take(&said, " : Using") && !take(&said, " : Made virtual device"))
         return false;
-    *rest = said;
+    out->rest = said;
     return true;
 }
 
@@ -329,7 +336,7 @@ static bool read_channels(struct nccltext said, struct nccltext_fact *out)
     return true;
 }
 
-bool nccltext_fact(struct nccltext said, struct nccltext_fact *out)
+static bool read_fact(struct nccltext said, struct nccltext_fact *out)
 {
     struct nccltext rest;
 
@@ -342,4 +349,21 @@ bool nccltext_fact(struct nccltext said, struct nccltext_fact *out)
     out->collnet = find(said, "Connected CollNet", &rest) ||
                    find(said, "Connected Collnet Chains", &rest);
     return out->collnet || read_channels(said, out);
+}
+
+bool nccltext_read(const char *line, size_t len, struct nccltext_line *out)
+{
+    if (!split(line, len, out))
+        return false;
+    if (read_channel(out->said, &out->channel))
+        out->kind = NCCLTEXT_CHANNEL;
+    else if (read_init(out->said, &out->init))
+        out->kind = NCCLTEXT_INIT;
+    else if (read_devices(out->said, &out->devices))
+        out->kind = NCCLTEXT_DEVICES;
+    else if (read_fact(out->said, &out->fact))
+        out->kind = NCCLTEXT_FACT;
+    else
+        out->kind = NCCLTEXT_OTHER;
+    return true;
 }

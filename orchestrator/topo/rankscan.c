@@ -477,14 +477,13 @@ static bool is_ours(const struct rankscan *scan,
     return false;
 }
 
-static void put_ranks(struct rankscan *scan,
-                      const struct jp_nccl_process *processes, const bool *ours)
+static void put_ranks(struct rankscan *scan, const struct nccldebug_told *told,
+                      const bool *ours)
 {
-    size_t n;
-    const struct jp_nccl_rank *ranks = nccldebug_ranks(scan->log, &n);
+    const struct jp_nccl_process *processes = told->processes;
 
-    for (size_t i = 0; i < n; i++) {
-        const struct jp_nccl_rank *r = &ranks[i];
+    for (size_t i = 0; i < told->n_ranks; i++) {
+        const struct jp_nccl_rank *r = &told->ranks[i];
 
         if (ours[r->process] && *r->busid)
             put_line(scan, "rank",
@@ -500,14 +499,12 @@ static void put_ranks(struct rankscan *scan,
 
 /* What a rank's log says of its communicator as a whole. */
 static void put_carriers(struct rankscan *scan,
-                         const struct jp_nccl_process *processes,
-                         const bool *ours)
+                         const struct nccldebug_told *told, const bool *ours)
 {
-    size_t n;
-    const struct jp_nccl_rank *ranks = nccldebug_ranks(scan->log, &n);
+    const struct jp_nccl_process *processes = told->processes;
 
-    for (size_t i = 0; i < n; i++) {
-        const struct jp_nccl_rank *r = &ranks[i];
+    for (size_t i = 0; i < told->n_ranks; i++) {
+        const struct jp_nccl_rank *r = &told->ranks[i];
 
         if (!ours[r->process] || !*r->id ||
             !(r->told_channels || r->nvls || r->collnet))
@@ -523,17 +520,15 @@ static void put_carriers(struct rankscan *scan,
     }
 }
 
-static void put_paths(struct rankscan *scan,
-                      const struct jp_nccl_process *processes, const bool *ours)
+static void put_paths(struct rankscan *scan, const struct nccldebug_told *told,
+                      const bool *ours)
 {
-    size_t n_ranks, n;
-    const struct jp_nccl_rank *ranks = nccldebug_ranks(scan->log, &n_ranks);
-    const struct jp_nccl_path *paths = nccldebug_paths(scan->log, &n);
+    const struct jp_nccl_process *processes = told->processes;
 
-    for (size_t i = 0; i < n; i++) {
-        const struct jp_nccl_path *p = &paths[i];
-        const char *comm = p->comm == NCCLDEBUG_NO_COMM ? ""
-                                                        : ranks[p->comm].id;
+    for (size_t i = 0; i < told->n_paths; i++) {
+        const struct jp_nccl_path *p = &told->paths[i];
+        const char *comm =
+            p->comm == NCCLDEBUG_NO_COMM ? "" : told->ranks[p->comm].id;
 
         if (ours[p->process])
             put_line(
@@ -546,9 +541,9 @@ static void put_paths(struct rankscan *scan,
                           p->peer == NCCLDEBUG_NO_PEER
                               ? json_null()
                               : json_integer((json_int_t) p->peer),
-                          "via", nccldebug_via_word[p->via], "detail",
-                          p->detail, "device", p->device, "layer", p->layer,
-                          "gdr", (int) p->gdr, "pxn", (int) p->pxn, "lines",
+                          "via", nccltext_via_word[p->via], "detail", p->detail,
+                          "device", p->device, "layer", p->layer, "gdr",
+                          (int) p->gdr, "pxn", (int) p->pxn, "lines",
                           (json_int_t) p->lines));
     }
 }
@@ -557,22 +552,19 @@ static void put_paths(struct rankscan *scan,
  * or everybody's. */
 static void put_log(struct rankscan *scan)
 {
-    size_t n;
-    const struct jp_nccl_process *processes =
-        nccldebug_processes(scan->log, &n);
-    bool *ours = calloc(n + 1, sizeof(*ours));
+    const struct nccldebug_told told = nccldebug_finish(scan->log);
+    bool *ours = calloc(told.n_processes + 1, sizeof(*ours));
 
     if (!ours) {
         cut_short(scan, "out of memory");
         return;
     }
-    nccldebug_finish(scan->log);
-    for (size_t i = 0; i < n; i++)
-        ours[i] = is_ours(scan, &processes[i]);
-    put_ranks(scan, processes, ours);
-    put_paths(scan, processes, ours);
-    put_carriers(scan, processes, ours);
-    if (nccldebug_full(scan->log))
+    for (size_t i = 0; i < told.n_processes; i++)
+        ours[i] = is_ours(scan, &told.processes[i]);
+    put_ranks(scan, &told, ours);
+    put_paths(scan, &told, ours);
+    put_carriers(scan, &told, ours);
+    if (told.full)
         cut_short(scan, "NCCL's log has more than fits");
     free(ours);
 }

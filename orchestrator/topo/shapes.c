@@ -126,11 +126,6 @@ char *shapes_names(const struct jp_shapes *s, int shape, size_t max)
 
 /* --------------------------- the nodes of a job, by their distinct shapes */
 
-void shapes_init(struct jp_shapes *shapes)
-{
-    memset(shapes, 0, sizeof(*shapes));
-}
-
 static void fini_node(struct jp_shape_node *node)
 {
     free(node->name);
@@ -149,7 +144,7 @@ void shapes_fini(struct jp_shapes *shapes)
     }
     free(shapes->nodes);
     free(shapes->shapes);
-    shapes_init(shapes);
+    memset(shapes, 0, sizeof(*shapes));
 }
 
 static void write_gpu(const struct topo_gpu *g, FILE *out)

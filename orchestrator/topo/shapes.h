@@ -34,6 +34,7 @@ struct jp_shape {
     size_t n_nodes;
 };
 
+/* Zero-initialised by its owner. */
 struct jp_shapes {
     struct jp_shape *shapes; /* most nodes first once shapes_sort was called */
     size_t n_shapes;
@@ -42,7 +43,6 @@ struct jp_shapes {
     size_t node_room, shape_room;
 };
 
-void shapes_init(struct jp_shapes *shapes);
 void shapes_fini(struct jp_shapes *shapes);
 
 /* Adds a node by texts: xml (malloc'ed, taken over, xml[len] NUL; NULL: why

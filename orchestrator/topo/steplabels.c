@@ -322,16 +322,12 @@ static int make_notes(const struct jp_step_labels *s, struct jp_labels *out)
     return out->notes ? 0 : -1;
 }
 
-int steplabels_describe(const struct jp_step_labels *s,
-                        const struct jp_result *result, struct jp_labels *out,
-                        struct jp_error *err)
+static int describe(const struct jp_step_labels *s,
+                    const struct jp_result *result, struct jp_labels *out)
 {
     struct jp_labels labels = {0};
-    int rc = 0;
+    int rc;
 
-    *out = labels;
-    if (!s)
-        return 0;
     labels.comms = calloc(s->n_labels + 1, sizeof(*labels.comms));
     rc = labels.comms ? make_notes(s, &labels) : -1;
     for (size_t i = 0; rc == 0 && i < s->n_labels; i++) {
@@ -340,7 +336,7 @@ int steplabels_describe(const struct jp_step_labels *s,
     }
     if (rc < 0) {
         labels_fini(&labels);
-        return error_set(err, "out of memory");
+        return -1;
     }
     *out = labels;
     return 0;
@@ -666,7 +662,7 @@ static int place_ranks(struct jp_step_labels *s, const struct jp_result *result,
 
 static int make(struct jp_step_labels *s, const struct jp_result *result,
                 const struct jp_nodes *nodes, const char *step_dir,
-                struct jp_error *err)
+                struct jp_labels *described, struct jp_error *err)
 {
     struct jp_step_ranks ranks = {0};
     int rc = -1;
@@ -677,7 +673,8 @@ static int make(struct jp_step_labels *s, const struct jp_result *result,
         stepranks_make(result, nodes, &s->shapes, step_dir, &ranks, err) == 0 &&
         label_all(s, result, nodes, &ranks) == 0 &&
         place_ranks(s, result, &ranks) == 0 &&
-        draw_shapes(s, result, &ranks) == 0 && collect_warnings(s, result) == 0)
+        draw_shapes(s, result, &ranks) == 0 &&
+        collect_warnings(s, result) == 0 && describe(s, result, described) == 0)
         rc = 0;
     stepranks_fini(&ranks);
     return rc < 0 ? error_set(err, "out of memory") : 0;
@@ -685,15 +682,17 @@ static int make(struct jp_step_labels *s, const struct jp_result *result,
 
 int steplabels_make(const struct jp_result *result,
                     const struct jp_nodes *nodes, const char *step_dir,
-                    struct jp_step_labels **labels, struct jp_error *err)
+                    struct jp_step_labels **labels, struct jp_labels *described,
+                    struct jp_error *err)
 {
     *labels = NULL;
+    *described = (struct jp_labels){0};
     if (!result || !nodes || !nodes->n_nodes)
         return 0;
     *labels = calloc(1, sizeof(**labels));
     if (!*labels)
         return error_set(err, "out of memory");
-    if (make(*labels, result, nodes, step_dir, err) == 0)
+    if (make(*labels, result, nodes, step_dir, described, err) == 0)
         return 0;
     steplabels_destroy(*labels);
     *labels = NULL;

@@ -46,18 +46,16 @@ struct jp_step_labels {
 };
 
 /* Reads the nodes' records of the step's job (<step_dir>/../nodes) and of the
- * step. NULL: without memory, or one a reader needs (err); *labels NULL and 0
- * where the step has no nodes, so nothing to label with. */
+ * step. *described is what result_label takes: the labels of the result's
+ * communicators, and the notes on records that were ignored; labels_fini frees
+ * it. Returns 0 with *labels NULL and *described empty if the step has no
+ * nodes. Returns -1 without memory; then *labels is NULL and *described empty.
+ */
 int steplabels_make(const struct jp_result *result,
                     const struct jp_nodes *nodes, const char *step_dir,
-                    struct jp_step_labels **labels, struct jp_error *err);
+                    struct jp_step_labels **labels, struct jp_labels *described,
+                    struct jp_error *err);
 
-/* What result_label takes: the labels of the result's communicators, and what
- * was ignored of the nodes' records. Empty where labels is NULL. -1 without
- * memory: *out is empty. */
-int steplabels_describe(const struct jp_step_labels *labels,
-                        const struct jp_result *result, struct jp_labels *out,
-                        struct jp_error *err);
 /* The model of all GPUs of all nodes; "" where it is unknown, or there are
  * several. labels may be NULL. Borrowed. */
 const char *steplabels_gpu(const struct jp_step_labels *labels);

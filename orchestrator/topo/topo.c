@@ -478,8 +478,8 @@ static bool is_virtual(const struct hwxml *xml)
                                            "OpenStack Nova",
                                            "OpenStack Compute",
                                            "CloudStack KVM Hypervisor"};
-    const char *vendor = hwxml_machine_info(xml, "DMISysVendor");
-    const char *product = hwxml_machine_info(xml, "DMIProductName");
+    const char *vendor = hwxml_info(xml, HWXML_MACHINE, "DMISysVendor");
+    const char *product = hwxml_info(xml, HWXML_MACHINE, "DMIProductName");
 
     for (size_t i = 0; vendor && i < sizeof(vendors) / sizeof(*vendors); i++)
         if (strcmp(vendor, vendors[i]) == 0)
@@ -493,14 +493,14 @@ static bool is_virtual(const struct hwxml *xml)
 
 static void describe(const struct hwxml *xml, struct topo *topo)
 {
-    const char *product = hwxml_machine_info(xml, "DMIProductName");
-    const char *arch = hwxml_machine_info(xml, "Architecture");
+    const char *product = hwxml_info(xml, HWXML_MACHINE, "DMIProductName");
+    const char *arch = hwxml_info(xml, HWXML_MACHINE, "Architecture");
 
     if (!product)
-        product = hwxml_machine_info(xml, "PlatformModel");
+        product = hwxml_info(xml, HWXML_MACHINE, "PlatformModel");
     topo_copy(topo->product, sizeof(topo->product), product);
     topo_copy(topo->hwloc, sizeof(topo->hwloc),
-              hwxml_machine_info(xml, "hwlocVersion"));
+              hwxml_info(xml, HWXML_MACHINE, "hwlocVersion"));
     topo->virtual_machine = is_virtual(xml);
     topo->power = arch && strncmp(arch, "ppc64", 5) == 0;
     topo->by_nccl = xml->by_nccl;
@@ -520,8 +520,7 @@ static struct topo *build(const struct hwxml *xml, struct jp_error *err)
     struct topo_places places;
 
     if (topo && topo_devices(xml, topo, &places) == 0 &&
-        find_levels(xml, &places, topo) == 0 &&
-        topo_links(xml, &places, topo) == 0 && topo_nearest(topo) == 0) {
+        find_levels(xml, &places, topo) == 0 && topo_nearest(topo) == 0) {
         describe(xml, topo);
         return topo;
     }

@@ -148,8 +148,9 @@ static void name_rows(struct linker *l)
     }
 }
 
-#define MAX_LINK_MBS 10000000 /* as of hardware.json; a GPU of today has 2 %   \
-                               */
+#define MAX_LINK_MBS                                                           \
+    10000000 /* as of hardware.json; a GPU of today has 2 %                    \
+              */
 
 static void add_link(struct linker *l, size_t row, size_t column, uint64_t mbs)
 {
@@ -322,8 +323,8 @@ static void from_models(struct topo *topo, bool matrix)
     }
 }
 
-int topo_links(const struct hwxml *xml, const struct topo_places *places,
-               struct topo *topo)
+static int find_links(const struct hwxml *xml, const struct topo_places *places,
+                      struct topo *topo)
 {
     struct linker l = {.xml = xml, .places = places, .topo = topo};
     bool matrix;
@@ -754,5 +755,5 @@ int topo_devices(const struct hwxml *xml, struct topo *topo,
     free(f.gpus);
     free(f.hcas);
     free(f.pci_of);
-    return rc;
+    return rc == 0 ? find_links(xml, places, topo) : -1;
 }

@@ -133,10 +133,10 @@ void hwxml_destroy(struct hwxml *xml);
 int hwxml_add(struct hwxml *xml, size_t *room,
               const struct hwxml_object *object, struct jp_error *err);
 
-/* The value of an object's info, or NULL. */
+/* The value of an object's info, or NULL. HWXML_MACHINE: an info of the root
+ * object, or one outside of all objects. */
+#define HWXML_MACHINE (-1)
 const char *hwxml_info(const struct hwxml *xml, int object, const char *name);
-/* The machine's: of the root object, or beside it. */
-const char *hwxml_machine_info(const struct hwxml *xml, const char *name);
 
 /* Where the devices of the model stand in the XML; -1 not there. */
 struct topo_places {
@@ -144,13 +144,11 @@ struct topo_places {
     int hca[TOPO_MAX_HCAS];
 };
 
-/* GPUs and HCAs, in PCI order. -1 without memory. */
+/* Fills in GPUs and HCAs in PCI order, and NVLink as hwloc's matrix, NCCL's
+ * links, the GPUs' models or an NVSwitch on the bus show it. Returns -1 without
+ * memory. */
 int topo_devices(const struct hwxml *xml, struct topo *topo,
                  struct topo_places *places);
-
-/* NVLink by hwloc's matrix, by the model, by an NVSwitch on the bus. */
-int topo_links(const struct hwxml *xml, const struct topo_places *places,
-               struct topo *topo);
 
 /* Each GPU's HCA, and rails; again where ports have changed. */
 int topo_nearest(struct topo *topo);

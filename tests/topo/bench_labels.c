@@ -63,7 +63,7 @@ static void add_nodes(struct jp_shapes *shapes, const struct texts texts[3])
 {
     struct jp_error err;
 
-    shapes_init(shapes);
+    memset(shapes, 0, sizeof(*shapes));
     for (int i = 0; i < N_NODES; i++) {
         const struct texts *t = &texts[shape_of(i)];
         char name[16];
