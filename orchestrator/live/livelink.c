@@ -429,7 +429,7 @@ static bool add_part(struct sender *s, const struct livepacket *p)
 
 static bool is_whole(const struct sender *s, const struct livepacket *p)
 {
-    return s->open.have == (1u << livepacket_parts(p)) - 1;
+    return s->open.have == (1u << p->parts) - 1;
 }
 
 static void answer(struct livehear *h, const struct livepacket *p,

@@ -129,6 +129,7 @@ struct livepacket {
     enum livepacket_type type;
     uint8_t part;          /* from 0 on */
     uint16_t total, chunk; /* bytes: of the snapshot, of a part */
+    unsigned parts;        /* of the snapshot; set by livepacket_read */
     uint32_t seq;          /* of the snapshot, from 1 on */
     uint32_t epoch;        /* when the node's agent began, s since 1970 */
     uint32_t nodeid;       /* who sends, or whom the answer is for */
@@ -150,8 +151,5 @@ size_t livepacket_write(const struct livepacket *packet,
  * into bytes. */
 int livepacket_read(const uint8_t *bytes, size_t len,
                     const struct clock_seal *seal, struct livepacket *packet);
-
-/* How many parts of that length a snapshot has. */
-unsigned livepacket_parts(const struct livepacket *packet);
 
 #endif

@@ -51,12 +51,6 @@ static void make_seal(const struct clock_seal *seal, const uint8_t *bytes,
     put(out + 8, 8, hash[1]);
 }
 
-unsigned livepacket_parts(const struct livepacket *packet)
-{
-    return packet->chunk ? (packet->total + packet->chunk - 1u) / packet->chunk
-                         : 0;
-}
-
 /* Whether lengths and numbers fit together. */
 static bool is_sound(const struct livepacket *p)
 {
@@ -125,6 +119,8 @@ int livepacket_read(const uint8_t *bytes, size_t len,
         differs |= expected[i] ^ bytes[SEAL_AT + i];
     if (differs)
         return -1;
+    if (read.chunk)
+        read.parts = (read.total + read.chunk - 1u) / read.chunk;
     *packet = read;
     return 0;
 }

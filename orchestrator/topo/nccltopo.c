@@ -21,7 +21,7 @@ struct reader {
     const char *host; /* host_hash of the first cpu; NULL: it has none */
 };
 
-bool nccltopo_probe(const char *text, size_t len)
+static bool is_nccl(const char *text, size_t len)
 {
     static const char name[] = "<system";
     const char *end = text + len, *at = text;
@@ -288,7 +288,7 @@ static int read_all(struct reader *r, struct jp_error *err)
     return 0;
 }
 
-struct hwxml *nccltopo_parse(char *text, size_t len, struct jp_error *err)
+static struct hwxml *parse(char *text, size_t len, struct jp_error *err)
 {
     struct reader *r = calloc(1, sizeof(*r));
     struct hwxml *xml = calloc(1, sizeof(*xml));
@@ -315,4 +315,10 @@ struct hwxml *nccltopo_parse(char *text, size_t len, struct jp_error *err)
         return xml;
     hwxml_destroy(xml);
     return NULL;
+}
+
+struct hwxml *nccltopo_read(char *text, size_t len, struct jp_error *err)
+{
+    return is_nccl(text, len) ? parse(text, len, err)
+                              : hwxml_parse(text, len, err);
 }

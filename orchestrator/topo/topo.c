@@ -531,8 +531,7 @@ static struct topo *build(const struct hwxml *xml, struct jp_error *err)
 
 struct topo *topo_make(char *xml, size_t len, struct jp_error *err)
 {
-    struct hwxml *doc = nccltopo_probe(xml, len) ? nccltopo_parse(xml, len, err)
-                                                 : hwxml_parse(xml, len, err);
+    struct hwxml *doc = nccltopo_read(xml, len, err);
     struct topo *topo = doc ? build(doc, err) : NULL;
 
     hwxml_destroy(doc);

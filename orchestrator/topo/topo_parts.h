@@ -178,11 +178,9 @@ void topo_copy(char *out, size_t size, const char *text);
  * ports there. Sockets (no guid, no port) are no adapters. Of several hosts
  * (NVLink across hosts) the first one counts. */
 
-/* Whether its outermost element is that of such a file. */
-bool nccltopo_probe(const char *text, size_t len);
-
-/* As hwxml_parse: text is taken over, also on failure. */
-struct hwxml *nccltopo_parse(char *text, size_t len, struct jp_error *err);
+/* Parses such a file, or hwloc's XML if the outermost element is not NCCL's. As
+ * hwxml_parse: text is taken over, also on failure. */
+struct hwxml *nccltopo_read(char *text, size_t len, struct jp_error *err);
 
 /* --- xmlscan.c ---------------------------------------------------------- */
 
