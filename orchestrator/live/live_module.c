@@ -1,4 +1,9 @@
-/* live_module.c - follow the node, keep its snapshot; on node 0 join them. */
+/* live_module.c - the node agent's module: follow the node, write or send its
+ * snapshot; on node 0 join the snapshots of all nodes.
+ *
+ * tick() is the way through: read new data (livenode), obey the want file,
+ * exchange snapshots (livelink, write_snap), join them (livejoin), write
+ * metrics. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -29,7 +34,7 @@ struct livemetrics {
     const struct module_place *place;
     struct metricsfile_step step;
     uint64_t written_ms; /* 0: never */
-    bool there;
+    bool there;          /* the file has been written */
 };
 
 struct livemetrics_look {
@@ -39,7 +44,7 @@ struct livemetrics_look {
     struct live_snap *snap;      /* the call fills it in */
 };
 
-/* What becomes labels and values. */
+/* Arguments of the functions below. */
 struct look {
     struct livemetrics *m;
     const struct livemetrics_look *at;
@@ -61,8 +66,9 @@ static struct livemetrics *livemetrics_create(const struct module_place *place)
     return m;
 }
 
-/* The task's number, where only one process has it; else its rank in its
- * largest communicator: a program may start a process a GPU in one task. */
+/* Names a rank by its task number if only one process has it. Otherwise by its
+ * rank in its largest communicator: a program may start one process per GPU
+ * within one task. Otherwise by its pid. */
 static void name_rank(const struct live_snap *snap, uint32_t at,
                       char buf[RANK_BYTES])
 {
@@ -85,7 +91,7 @@ static void name_rank(const struct live_snap *snap, uint32_t at,
         snprintf(buf, RANK_BYTES, "pid%" PRId64, snap->ranks[at].pid);
 }
 
-/* The same of a process of any node. */
+/* The same for a process of any node. */
 static void name_late(const struct livelate *late, uint32_t at,
                       char buf[RANK_BYTES])
 {
@@ -101,8 +107,7 @@ static void name_late(const struct livelate *late, uint32_t at,
         snprintf(buf, RANK_BYTES, "pid%" PRId64, p->pid);
 }
 
-/* --- values ----------------------------------------------------------------
- */
+/* --- values -------------------------------------------------------------- */
 
 #define STEP_LABELS(look)                                                      \
     (look)->m->place->metrics->job, (look)->m->place->metrics->step
@@ -127,6 +132,7 @@ static int add_rank(const struct look *look, uint32_t i, const char *rank)
     v[METRIC_OPERATIONS] = (double) r->over;
     v[METRIC_BYTES] = (double) r->bytes;
     if (!r->logs) {
+        /* A log of ended operations shows nothing in flight. */
         v[METRIC_IN_FLIGHT] = (double) r->in_flight;
         v[METRIC_OLDEST] = (double) oldest_ns / 1e9;
     } else if (snap->real_ns >= (uint64_t) r->counted_ns) {
@@ -170,7 +176,7 @@ static enum livestate_word verdict_of(const struct livejoin *join)
     return found->late.n_late ? LIVESTATE_SLOW : LIVESTATE_OK;
 }
 
-/* What only the node knows that joins the others. */
+/* Adds values that only the joining node has. */
 static int add_joined(const struct look *look, double *node)
 {
     const struct livejoin *join = look->at->join;
@@ -241,7 +247,7 @@ static int add_all(const struct look *look)
     }
     v = metrics_add(look->set, METRICS_NODE, STEP_LABELS(look),
                     look->m->place->node);
-    n = metrics_count(look->set) + 1; /* with this one */
+    n = metrics_count(look->set) + 1; /* the one that is set below */
     v[METRIC_LEFT_SERIES] = n > look->m->place->metrics->series
                                 ? (double) (n - look->m->place->metrics->series)
                                 : 0;
@@ -270,8 +276,9 @@ static int write_set(struct livemetrics *m, const struct metrics_set *set,
     return rc;
 }
 
-/* Writes where it is due. A node without a recording has no file. -1: the file
- * cannot be written; it is tried again when the next one is due. */
+/* Writes the file if it is due. A node without recordings gets no file. Returns
+ * -1 if the file cannot be written; the next attempt is made when the next one
+ * is due. */
 static int livemetrics_look(struct livemetrics *m,
                             const struct livemetrics_look *at,
                             struct jp_error *err)
@@ -311,29 +318,34 @@ static void livemetrics_end(struct livemetrics *m)
 /* --- the module ----------------------------------------------------------- */
 
 #define PERIOD_MS 1000
-/* A state that flutters is written no more often. */
+/* Minimum time between snapshots that are written because of a change: a state
+ * may flutter. */
 #define CHANGE_MS 1000
 
 struct live {
     struct module_place place;
     struct hung_times times;
-    char *raw, *name; /* the node's recordings; its snapshot's file */
+    char *raw,
+        *name; /* folder of the node's recordings; path of its snapshot */
     struct livenode *node;
     struct livejoin *join;       /* node 0's */
     struct livelink *link;       /* NULL: files only */
     struct livemetrics *metrics; /* NULL: the site wants none */
     bool watches;                /* hangs are looked for */
     struct live_snap *snap;
-    int fd; /* of the snapshot; -1: none yet */
+    int fd; /* of the snapshot; -1: not open yet */
     uint32_t sequence, file_sequence;
-    uint64_t files;        /* how often the file was written */
-    enum live_class class; /* as written */
-    uint64_t written_ms, file_ms, wanted_ms; /* written: or sent */
-    uint64_t want_change; /* the want file's own, as it was read last */
-    uint32_t signals;     /* the last that was sent */
-    uint32_t evidence;    /* the last hang of which it was taken */
-    bool watched;
-    bool lost; /* what was sent last, and is in no file */
+    uint64_t files;        /* number of times the file was written */
+    enum live_class class; /* as written last */
+    uint64_t written_ms, file_ms,
+        wanted_ms; /* times of the last snapshot written or sent, of the file,
+                      of the look at the want file */
+    uint64_t
+        want_change;   /* time of the want file's last change that was seen */
+    uint32_t signals;  /* number of the last signal that was sent */
+    uint32_t evidence; /* number of the last hang with evidence */
+    bool watched;      /* somebody watches the step */
+    bool lost; /* the last snapshot sent was lost, and is in no file yet */
     uint64_t bytes;
 };
 
@@ -371,8 +383,7 @@ static struct livejoin *start_join(struct live *l)
     return livejoin_create(&place);
 }
 
-/* --- by UDP ------------------------------------------------------------------
- */
+/* --- by UDP -------------------------------------------------------------- */
 
 static int keep(void *arg, uint64_t component, uint32_t nodeid, size_t *slot,
                 const uint8_t *bytes, size_t n, uint64_t now_ms)
@@ -382,7 +393,7 @@ static int keep(void *arg, uint64_t component, uint32_t nodeid, size_t *slot,
     return livejoin_keep(l->join, component, nodeid, slot, bytes, n, now_ms);
 }
 
-/* Where it cannot be, files are all there is. */
+/* Without an exchange the files are the only way. */
 static void start_exchange(struct live *l)
 {
     const struct module_place *p = &l->place;
@@ -399,7 +410,7 @@ static void start_exchange(struct live *l)
         l->link = livelink_create(&place, NULL);
 }
 
-/* Where hangs are not looked for, times are still those of the rule. */
+/* If hangs are not looked for, the rule's default still sets the pace. */
 static uint32_t suspect_ms(const struct module_place *place)
 {
     return place->hang_suspect_ms ? place->hang_suspect_ms
@@ -450,10 +461,11 @@ static void *start(const struct module_place *place, struct jp_error *err)
     return NULL;
 }
 
-/* --- what is wanted ---------------------------------------------------------
- */
+/* --- what is wanted ------------------------------------------------------ */
 
-/* "signal USR1 2": once for each number, and only as the step has asked. */
+/* "signal USR1 2": obeyed once for each number, and only if it is the signal
+ * that the step was started with. The file belongs to the user, and anything
+ * may be written there. */
 static void obey_signal(struct live *l, const struct livewant *want)
 {
     const struct jp_onhang *on_hang = l->place.on_hang;
@@ -472,8 +484,8 @@ static void obey_signal(struct live *l, const struct livewant *want)
         l->place.log(l->place.log_arg, line);
 }
 
-/* Of processes that are there, and that are this step's: the file is only a
- * user's word. */
+/* Only processes that are alive and belong to this step are examined, because
+ * the file may contain anything. */
 static void obey_evidence(struct live *l, const struct livewant *want)
 {
     struct module_target targets[LIVE_EVIDENCE_MAX];
@@ -511,7 +523,7 @@ static void obey(struct live *l, char *text)
     free(want);
 }
 
-/* Looks at the want file at the pace of a watched step. */
+/* Looks at the want file as often as a watched step requires. */
 static void look_at_want(struct live *l, const struct module_time *now)
 {
     uint64_t now_ms = now->mono_us / 1000, change, age_us;
@@ -537,8 +549,7 @@ static void look_at_want(struct live *l, const struct module_time *now)
     free(path);
 }
 
-/* --- the snapshot ------------------------------------------------------------
- */
+/* --- the snapshot -------------------------------------------------------- */
 
 static int open_file(struct live *l, struct jp_error *err)
 {
@@ -568,8 +579,8 @@ static uint64_t period_ms(const struct live *l)
     return ms > PERIOD_MS ? ms : PERIOD_MS;
 }
 
-/* Of the file, where node 0's agent takes snapshots by UDP: for `jobprof top`
- * and for what that agent has lost. */
+/* Period of the file if node 0's agent takes snapshots by UDP: the file is for
+ * `jobprof top`, and for snapshots that this agent has lost. */
 static uint64_t file_period_ms(const struct live *l)
 {
     return l->watched              ? period_ms(l)
@@ -595,7 +606,8 @@ static int write_file(struct live *l, struct jp_error *err)
                            n < 0 ? strerror(errno) : "no room");
 }
 
-/* To node 0's agent. True: it takes snapshots, so the file may wait. */
+/* Sends to node 0's agent. Returns true if the agent answers, so that the file
+ * may wait. */
 static bool send_snap(struct live *l, uint64_t now_ms)
 {
     uint8_t bytes[LIVE_SNAP_BYTES];
@@ -608,8 +620,8 @@ static bool send_snap(struct live *l, uint64_t now_ms)
            livelink_counts(l->link)->works;
 }
 
-/* To node 0's agent and into the file, or one of them. What is new is told both
- * ways: a packet that is lost must not delay it. */
+/* Sends the snapshot, writes the file, or both. A new state goes both ways: a
+ * lost packet must not delay it. */
 static int write_snap(struct live *l, const struct livenode_time *now,
                       enum live_class class, struct jp_error *err)
 {
@@ -641,7 +653,8 @@ static bool is_due(const struct live *l, enum live_class class, uint64_t now_ms)
 {
     uint64_t passed = now_ms - l->written_ms;
 
-    if (class == LIVE_EMPTY || !l->watches) /* no trace without NCCL */
+    if (class == LIVE_EMPTY ||
+        !l->watches) /* a step without NCCL leaves no trace */
         return false;
     return !l->sequence || passed >= period_ms(l) ||
            (class != l->class && passed >= CHANGE_MS);
@@ -660,7 +673,7 @@ static int tick(void *state, const struct module_time *now,
 
     if (l->watches)
         look_at_want(l, now);
-    /* what is lost is told by the file: as it is now */
+    /* A lost snapshot is replaced by the file, with the current state. */
     l->lost = l->link && livelink_look(l->link, join.mono_ms) &&
               l->file_sequence != l->sequence;
     if (l->lost || is_due(l, class, join.mono_ms)) {
@@ -698,7 +711,7 @@ static uint64_t bytes(void *state)
     return ((const struct live *) state)->bytes;
 }
 
-/* Who makes the others wait, at most so many. */
+/* Writes the ranks that make the others wait, at most so many. */
 #define LATE_MAX 8
 static void record_late(const struct live *l, struct jp_json_stream *s)
 {
@@ -751,8 +764,8 @@ static void record(void *state, struct jp_json_stream *s)
     record_exchange(l, s);
 }
 
-/* The last word of the node: its processes have ended, in order or not, which
- * those of other nodes may wait for. A report removes it
+/* Writes the node's last snapshot: its processes have ended, in order or not,
+ * and those of other nodes may wait for them. A report removes it
  * (barrier_clear); the alerts stay. */
 static void finish(void *state)
 {

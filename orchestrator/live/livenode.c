@@ -1,4 +1,10 @@
-/* livenode.c - a node's recordings as they grow, and how its tasks are. */
+/* livenode.c - follow a node's recordings while they grow, and watch its tasks.
+ *
+ * livenode_look is the entry: it finds new files (scan), and for each file
+ * (look_at_file) reads new blocks (read_on), updates counters and rates, looks
+ * at the process, and decides its state. livenode_fill puts the results into a
+ * snapshot. struct follow is one process. If the profiler writes logs, every
+ * call goes to livelog.c instead. */
 #include "orchestrator/live/livenode.h"
 
 #include <dirent.h>
@@ -15,18 +21,19 @@
 #include "plugins/nccl_recorder/recfile.h"
 
 #define MS_NS UINT64_C(1000000)
-/* New files are looked for so often; tasks make them when NCCL starts. */
+/* Interval of the search for new files; tasks create them when NCCL starts. */
 #define SCAN_NS (5000 * MS_NS)
 #define FILES_MAX 256
-/* Of a file at one look: an agent that was held up catches up in pieces. */
+/* Limit of records of a file per look. After an interruption the agent catches
+ * up in several looks. */
 #define RECORDS_MAX 100000
-/* In flight of a process that a snapshot has; the oldest. */
+/* Operations in flight per process in a snapshot; the oldest are kept. */
 #define OPS_MAX 16
-/* A sample of GPUs that is older tells nothing. */
+/* A sample of the GPUs that is older is not used. */
 #define GPUS_OLD_US 120000000
-#define SHORT_FILE 32 /* a head, and the first frame's beginning */
+#define SHORT_FILE 32 /* a head, and the start of the first frame */
 
-/* A process: its recording, and what /proc says of it. */
+/* A process: its recording, and its state from /proc. */
 struct follow {
     char *path;
     uint64_t inode;
@@ -37,25 +44,27 @@ struct follow {
     struct liveusual usual;
     struct liverate rate;
     struct livecells cells;
-    bool apart; /* counters tell a function's operations as they are numbered */
-    uint64_t sample_bytes, sample_ops; /* of those that were read */
-    double bytes;                      /* of those that ended, by the sample */
-    uint64_t bytes_over;               /* ... which are so many */
-    /* by the looks */
+    bool apart; /* a function's counters contain exactly the operations that are
+                   numbered together */
+    uint64_t sample_bytes, sample_ops; /* of the operations that were read */
+    double bytes; /* of all ended operations, estimated from the sample */
+    uint64_t bytes_over; /* operations counted in `bytes` */
+    /* from the looks */
     struct livewatch watch;
     uint64_t produced, over;     /* at the last look */
-    uint64_t grown_ns, moved_ns; /* monotonic; new bytes, new counts */
-    uint64_t oldest_ns;          /* in flight for so long; 0: nothing */
+    uint64_t grown_ns, moved_ns; /* monotonic; times of the last new bytes and
+                                    of the last new counts */
+    uint64_t oldest_ns; /* age of the oldest operation in flight; 0: none */
     enum hung_state state;
 };
 
 struct livenode {
     struct livenode_place place;
-    struct livelog *log; /* logs are followed, not recordings */
+    struct livelog *log; /* NULL: recordings are followed */
     struct follow *files[FILES_MAX];
     size_t n;
     uint64_t scanned_ns, left_out;
-    uint64_t turn; /* of livenode.h, at the last look */
+    uint64_t turn; /* as in liverate_turn, at the last look */
     uint64_t wanted[LIVE_WANTED_MAX];
     size_t n_wanted;
 };
@@ -104,7 +113,7 @@ static bool is_recording(const char *name)
     return len > 4 && name[0] != '.' && !strcmp(name + len - 4, ".jpr");
 }
 
-/* A file of the folder that is not followed yet. */
+/* Adds a file that is not followed yet. Files are told apart by their inode. */
 static void add_file(struct livenode *node, const char *name,
                      const struct stat *st, uint64_t now_ns)
 {
@@ -146,9 +155,10 @@ static void scan(struct livenode *node, uint64_t now_ns)
     node->scanned_ns = now_ns;
 }
 
-/* --- what a file tells ---------------------------------------------------- */
+/* --- the content of a file ------------------------------------------------ */
 
-/* Counters that mix what is numbered apart tell of no front any more. */
+/* Once counters mix operations that are numbered separately, they no longer
+ * show a position: clears the fronts of collectives. */
 static void look_at_fronts(struct follow *f)
 {
     bool apart = !f->file.tail.by_ce && !f->file.tail.has_replays;
@@ -198,17 +208,22 @@ static void add_to_cells(struct livecells *cells, const struct jp_recfile *file,
     snprintf(key.comm, sizeof(key.comm), "%s", told ? told->name : "");
     snprintf(key.gpu, sizeof(key.gpu), "%s", comm->gpu_uuid);
     recfile_func_name(op, key.func, sizeof(key.func));
+    /* The label is Inspector's, "RING_LL". */
     if (op->kind != JPR_P2P)
         snprintf(key.algo, sizeof(key.algo), "%.16s_%.16s",
                  or_unknown(op->algo), or_unknown(op->proto));
     livecells_add(cells, &key, op->bytes, recfile_exec_us(op));
 }
 
+/* Takes what the live module needs from a record, beyond what hangs_file_add
+ * takes. */
 static void take_record(struct follow *f, const struct jpr_record *record,
                         bool cells, uint64_t *n_ops)
 {
     if (record->type == JPR_HEADER)
         f->pid_namespace = record->header->pid_namespace;
+    /* A number that differs from recfile_seq belongs to a replay of a CUDA
+     * graph. */
     if (record->type == JPR_INFLIGHT && !record->inflight->none &&
         recfile_seq(&record->inflight->op) != record->inflight->op.seq)
         f->file.tail.has_replays = true;
@@ -218,13 +233,15 @@ static void take_record(struct follow *f, const struct jpr_record *record,
         add_to_rate(&f->rate, record->op);
         if (cells)
             add_to_cells(&f->cells, &f->file, record->op);
+        /* Enough operations for a sample: skip the rest, unless all are needed
+         * for counting. */
         if (++*n_ops >= LIVERATE_OPS && f->apart)
             jpr_pass_ended(f->file.reader, true);
     }
 }
 
-/* All that is there by now; turn: some ended operations, too. A damaged block
- * is passed over by the reader. */
+/* Reads everything that has arrived. turn: also reads some ended operations.
+ * The reader skips damaged blocks. */
 static int read_on(struct follow *f, bool turn, bool cells,
                    struct jp_error *err)
 {
@@ -232,6 +249,7 @@ static int read_on(struct follow *f, bool turn, bool cells,
     uint64_t n_ops = 0;
     int rc = 0, got;
 
+    /* A file that cannot be opened is ignored from then on. */
     if (f->failed || (!f->is_open && open_file(f, err) < 0))
         return f->failed ? 0 : -1;
     jpr_pass_ended(f->file.reader, f->apart && !turn);
@@ -248,7 +266,8 @@ static int read_on(struct follow *f, bool turn, bool cells,
 
 /* --- its rates ------------------------------------------------------------ */
 
-/* What has ended in all; the counters do not tell kinds apart. */
+/* Counts all ended operations of the function; the counters do not distinguish
+ * kinds. */
 static bool count_of(const void *of, const struct liverate_series *s,
                      uint64_t *out)
 {
@@ -264,7 +283,8 @@ static bool count_of(const void *of, const struct liverate_series *s,
     return false;
 }
 
-/* Its ranks are one where a process has several: counters do not tell. */
+/* The rank is not compared: if a process has several ranks of a communicator,
+ * the counters do not distinguish them. */
 static bool is_comm(const void *of, uint32_t at, uint64_t hash, int64_t n_ranks,
                     int64_t rank)
 {
@@ -280,7 +300,7 @@ static struct liverate_source rate_source(const struct jp_recfile *file)
     return (struct liverate_source){file, count_of, is_comm};
 }
 
-/* --- how its process is --------------------------------------------------- */
+/* --- the process ---------------------------------------------------------- */
 
 static void look_at_task(struct livenode *node, struct follow *f,
                          uint64_t now_ns)
@@ -291,6 +311,8 @@ static void look_at_task(struct livenode *node, struct follow *f,
     livewatch_look(&f->watch, node->place.root, f->moved_ns, now_ns);
 }
 
+/* Notes whether the counters moved, and estimates the bytes of ended
+ * operations. */
 static void count(struct follow *f, uint64_t now_ns)
 {
     const struct recfile_tail *tail = &f->file.tail;
@@ -301,8 +323,8 @@ static void count(struct follow *f, uint64_t now_ns)
         f->moved_ns = now_ns;
     f->produced = tail->counts.produced;
     f->over = over;
-    /* by the mean size of those that were read; what was added up stays, so
-     * that it never falls */
+    /* The estimate uses the mean size of the operations that were read. Adding
+     * only increments keeps the sum from falling. */
     if (f->sample_ops && over > f->bytes_over) {
         f->bytes += (double) f->sample_bytes / (double) f->sample_ops *
                     (double) (over - f->bytes_over);
@@ -310,7 +332,8 @@ static void count(struct follow *f, uint64_t now_ns)
     }
 }
 
-/* Since when something is in flight that may be a sign of a hang. */
+/* Finds the age of the oldest operation in flight that may be a sign of a hang.
+ */
 static void find_oldest(struct follow *f, uint64_t mono_ns)
 {
     uint64_t oldest = UINT64_MAX;
@@ -319,6 +342,8 @@ static void find_oldest(struct follow *f, uint64_t mono_ns)
     for (size_t i = 0; i < f->reading.pending.n; i++) {
         const struct jpr_op *op = &f->reading.pending.ops[i].op;
 
+        /* A captured operation whose kernel has not started belongs to a CUDA
+         * graph: it may run much later. */
         if (!(op->graph_captured && !op->channels_started) &&
             op->enqueue_start_mono_ns && op->enqueue_start_mono_ns < oldest)
             oldest = op->enqueue_start_mono_ns;
@@ -326,6 +351,8 @@ static void find_oldest(struct follow *f, uint64_t mono_ns)
     f->oldest_ns = oldest < mono_ns ? mono_ns - oldest : 0;
 }
 
+/* The order matters: the kernel's word first, then the recording's age, then
+ * its counters. */
 static enum hung_state state_of(const struct livenode *node,
                                 const struct follow *f, uint64_t now_ns)
 {
@@ -338,6 +365,8 @@ static enum hung_state state_of(const struct livenode *node,
         return HUNG_ENDED;
     if (held != HUNG_UNKNOWN)
         return held;
+    /* The recorder writes counters even while the program waits, so a file that
+     * does not grow means that the process is mute. */
     if (now_ns - f->grown_ns > silent_ns)
         return f->watch.known ? HUNG_MUTE : HUNG_UNKNOWN;
     if (now_ns - f->moved_ns < silent_ns)
@@ -375,7 +404,7 @@ static int look_at_file(struct livenode *node, struct follow *f,
     return rc;
 }
 
-/* Waits of this length are looked at by node 0, too. */
+/* Node 0 also looks at waits of this length. */
 static bool is_long(const struct livenode *node, const struct follow *f)
 {
     return f->oldest_ns > node->place.times->ms[HUNG_LEAST] * MS_NS / 2;
@@ -428,6 +457,8 @@ void livenode_want(struct livenode *node, const uint64_t *hashes, size_t n)
         memcpy(node->wanted, hashes, node->n_wanted * sizeof(*hashes));
 }
 
+/* A pid may have been reused since the last look, so the start time is compared
+ * again. */
 int64_t livenode_pid(const struct livenode *node, int64_t pid)
 {
     for (size_t i = 0; i < node->n; i++) {
@@ -452,6 +483,7 @@ unsigned livenode_signal(struct livenode *node, int signal)
         struct livetask now = {.pid = f->watch.task.pid,
                                .start = f->watch.task.start};
 
+        /* A signal without a handler would kill the task. */
         if (signal > 0 && signal <= 64 && f->watch.task.pid > 1 &&
             !f->watch.gone && livetask_read(node->place.root, &now) == 1 &&
             now.caught >> (signal - 1) & 1 &&
@@ -463,16 +495,20 @@ unsigned livenode_signal(struct livenode *node, int signal)
 
 /* --- a snapshot ----------------------------------------------------------- */
 
+/* Conversion to an integer is undefined above 2^63. */
 static uint64_t bytes_of(const struct follow *f)
 {
     return f->bytes < 0x1p63 ? (uint64_t) f->bytes : INT64_MAX;
 }
 
-/* Where a rank's counters say how many it has begun, all have ended but those
- * from the oldest in flight on: they end in order. */
+/* Completes the fronts. If the counters show how many operations a rank has
+ * begun, then all before its oldest one in flight have ended, because they end
+ * in order. */
 static void settle_fronts(const struct follow *f, struct hangs_evidence *e)
 {
     for (size_t i = 0; f->apart && i < e->progress.n; i++) {
+        /* Counters contain what has begun; nothing is in flight before the
+         * oldest operation. */
         struct progress_row *row = &e->progress.rows[i];
         uint64_t ended = row->begun;
 
@@ -493,7 +529,7 @@ static int32_t figure_of(double value)
     return value >= 0 && value < 1e9 ? (int32_t) (value + 0.5) : -1;
 }
 
-/* "00000000:4F:00.0" and "0000:4f:00.0" are one. */
+/* "00000000:4F:00.0" and "0000:4f:00.0" are the same. */
 static bool is_same_bus(const char *a, const char *b)
 {
     a += strspn(a, "0");
@@ -501,7 +537,8 @@ static bool is_same_bus(const char *a, const char *b)
     return *a && strcasecmp(a, b) == 0;
 }
 
-/* Its GPU, by the communicator that tells of it. */
+/* Fills in the figures of the process's GPU, which is named by its
+ * communicators. */
 static void fill_gpu(const struct livenode *node, const struct follow *f,
                      uint64_t now_ns, struct live_rank *r)
 {
@@ -510,6 +547,7 @@ static void fill_gpu(const struct livenode *node, const struct follow *f,
 
     if (!shared || !f->is_open || now_ns / 1000 > shared->gpus_us + GPUS_OLD_US)
         return;
+    /* The first communicator with a known GPU names it. */
     for (uint32_t i = 0; i < f->file.n_comms && !*bus; i++) {
         const struct jpr_comm *comm = jpr_comm(f->file.reader, i);
 
@@ -547,7 +585,8 @@ static void fill_rank(const struct follow *f, const struct hangs_process *p,
                             .gpu_mhz = -1,
                             .gpu_watts = -1};
     liverate_rank(&f->rate, now->mono_ns, r);
-    /* what does not run enters nothing: the kernel's word is from now */
+    /* A process that does not run enters no operation, so its counters are as
+     * good as new: use the current time. */
     if (f->state == HUNG_GONE || f->state == HUNG_STOPPED ||
         f->state == HUNG_TRACED || f->state == HUNG_DISK)
         r->counted_ns = (int64_t) now->real_ns;
@@ -555,7 +594,8 @@ static void fill_rank(const struct follow *f, const struct hangs_process *p,
         r->counted_ns = 0;
 }
 
-/* Its index, or UINT32_MAX: there is no room. */
+/* Finds or adds the communicator in the snapshot. Returns its index; UINT32_MAX
+ * if there is no room. */
 static uint32_t comm_of(struct live_snap *snap, uint64_t hash, int64_t n_ranks,
                         const char *name)
 {
@@ -569,11 +609,14 @@ static uint32_t comm_of(struct live_snap *snap, uint64_t hash, int64_t n_ranks,
     if (i == snap->n_comms)
         snap->comms[snap->n_comms++] =
             (struct live_comm){.hash = hash, .n_ranks = n_ranks};
+    /* The name may come with a later row. */
     if (name && *name && !snap->comms[i].name[0])
         snprintf(snap->comms[i].name, sizeof(snap->comms[i].name), "%s", name);
     return i;
 }
 
+/* Whether any operation of the communicator has ended; the first one is granted
+ * more time. */
 static bool has_ended(const struct hangs_evidence *e, uint64_t hash,
                       int64_t n_ranks)
 {
@@ -591,6 +634,7 @@ static int by_start(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
+/* Adds the oldest operations in flight of one process. */
 static void fill_ops(const struct livenode *node, struct follow *f,
                      struct hangs_evidence *e, uint32_t rank,
                      struct live_snap *snap)
@@ -604,6 +648,8 @@ static void fill_ops(const struct livenode *node, struct follow *f,
         struct live_op *op = &snap->ops[snap->n_ops];
 
         if (comm == UINT32_MAX)
+            /* The operation's limit is computed here, where its usual length is
+             * known. */
             continue;
         *op = (struct live_op){
             .rank = rank,
@@ -658,6 +704,7 @@ static void fill_fronts(const struct follow *f, const struct hangs_evidence *e,
     }
 }
 
+/* Names are known only after all communicators were added. */
 static void fill_names(const struct follow *f, struct live_snap *snap)
 {
     for (uint32_t i = 0; i < f->file.n_comms; i++) {
@@ -681,6 +728,8 @@ int livenode_fill(struct livenode *node, const struct livenode_time *now,
 
     if (node->log)
         return livelog_fill(node->log, now, snap);
+    /* One buffer for all ranks: fronts need the evidence after the operations
+     * of all ranks were placed. */
     e = calloc(LIVE_RANKS_MAX, sizeof(*e));
     if (!e)
         return -1;
@@ -689,7 +738,8 @@ int livenode_fill(struct livenode *node, const struct livenode_time *now,
     snap->left_comms = 0;
     snap->class = class_of(node);
     snprintf(snap->node, sizeof(snap->node), "%s", node->place.node);
-    /* the wanted and those with something in flight come first */
+    /* Communicators are kept in order of arrival when a snapshot is too small,
+     * so the wanted ones come first, then those with operations in flight. */
     for (size_t i = 0; i < node->n_wanted; i++)
         for (size_t k = 0; k < node->n; k++)
             for (size_t row = 0; row < node->files[k]->reading.progress.n;
@@ -719,6 +769,7 @@ int livenode_fill(struct livenode *node, const struct livenode_time *now,
         fill_gpu(node, f, now->mono_ns, &snap->ranks[at]);
         fill_ops(node, f, &e[at], at, snap);
     }
+    /* Fronts last: they may use the room that is left. */
     for (uint32_t i = 0; i < snap->n_ranks; i++) {
         fill_fronts(of[i], &e[i], i, now->mono_ns, snap);
         fill_names(of[i], snap);

@@ -1,4 +1,9 @@
-/* livesnap.c - a node's state to 4 KiB and back. */
+/* livesnap.c - pack a node's state into 4 KiB, and unpack it.
+ *
+ * livesnap_pack and livesnap_unpack mirror each other function by function
+ * (put_rank and get_rank, and so on); the format is in livesnap.h.
+ * livesnap_join, at the end, turns a snapshot into the input of hangs.h and
+ * hung.h. */
 #include "orchestrator/live/livesnap.h"
 
 #include <errno.h>
@@ -13,8 +18,8 @@
 
 static const char magic[8] = {'J', 'P', 'L', 'I', 'V', 'E', '\r', '\n'};
 
-/* Functions that take a byte; any other is a 0 and its name. A number is the
- * file's: never reuse one. */
+/* Functions that are written as one byte. Any other function is a 0 followed by
+ * its name. The index is part of the file format: never reuse one. */
 static const char *const functions[] = {
     NULL,     "",     "AllReduce", "AllGather", "ReduceScatter", "Broadcast",
     "Reduce", "Send", "Recv",      "AlltoAll",  "Gather",        "Scatter"};
@@ -33,6 +38,7 @@ static uint64_t get_le64(const uint8_t *at)
     return jpr_get_le32(at) | (uint64_t) jpr_get_le32(at + 4) << 32;
 }
 
+/* CRC-32 of head and body. The field of the sum itself counts as zeros. */
 static uint32_t sum_of(const uint8_t *bytes, size_t n)
 {
     static const uint8_t zeros[4];
@@ -55,6 +61,8 @@ static void put_func(struct jpr_out *out, const char *func)
     jpr_put_text(out, func);
 }
 
+/* Times are stored relative to the snapshot's time, which keeps varints short.
+ */
 static void put_rank(struct jpr_out *out, const struct live_rank *r,
                      uint64_t real_ns)
 {
@@ -73,6 +81,7 @@ static void put_rank(struct jpr_out *out, const struct live_rank *r,
     jpr_put_i64(out, r->gpu_permille);
     jpr_put_i64(out, r->gpu_mhz);
     jpr_put_i64(out, r->gpu_watts);
+    /* Members of logs only; version 1 does not have them. */
     if (r->logs) {
         jpr_put_u64(out, r->longest_ms);
         jpr_put_u64(out, r->batch_ms);
@@ -88,6 +97,7 @@ static void put_front(struct jpr_out *out, const struct live_front *f)
     jpr_put_u64(out, f->begun);
     jpr_put_delta(out, f->ended, f->begun);
     jpr_put_u64(out, f->rate_milli);
+    /* Without a rate there are no means. */
     if (f->rate_milli) {
         jpr_put_u64(out, f->mean_us);
         jpr_put_u64(out, f->mean_bytes);
@@ -106,14 +116,15 @@ static void put_op(struct jpr_out *out, const struct live_op *op,
     jpr_put_u64(out, op->bytes);
     jpr_put_delta(out, (uint64_t) op->start_ns, real_ns);
     jpr_put_delta(out, (uint64_t) op->until_ns, real_ns);
-    jpr_put_u64(out, (uint64_t) op->limit_ns / 1000000);
+    jpr_put_u64(out, (uint64_t) op->limit_ns / 1000000); /* ms in the file */
     jpr_put_u64(out, op->captured | op->unsure << 1 | op->cut_short << 2);
     jpr_put_u64(out, op->channels);
     jpr_put_u64(out, op->started);
     jpr_put_u64(out, op->stopped);
 }
 
-/* A communicator with all that belongs to it. */
+/* Writes a communicator with its fronts and operations. Rows of ranks that were
+ * left out are left out as well. */
 static void put_comm(struct jpr_out *out, const struct live_snap *snap,
                      uint32_t comm, uint32_t n_ranks)
 {
@@ -138,7 +149,8 @@ static void put_comm(struct jpr_out *out, const struct live_snap *snap,
             put_op(out, &snap->ops[i], snap->real_ns);
 }
 
-/* At most half of the room is the ranks': fronts tell who lacks. */
+/* Ranks get at most half of the room, because fronts show which rank is
+ * missing. Returns the number of ranks that fit. */
 static uint32_t put_ranks(const struct live_snap *snap, struct jpr_out *out)
 {
     uint8_t scratch[LIVE_SNAP_BYTES / 2];
@@ -146,6 +158,8 @@ static uint32_t put_ranks(const struct live_snap *snap, struct jpr_out *out)
     size_t used = 0;
     uint32_t n = 0;
 
+    /* Packing stops at the first rank that does not fit; `used` is the length
+     * before it. */
     while (n < snap->n_ranks) {
         put_rank(&rows, &snap->ranks[n], snap->real_ns);
         if (rows.full)
@@ -159,14 +173,16 @@ static uint32_t put_ranks(const struct live_snap *snap, struct jpr_out *out)
     return n;
 }
 
-/* As many communicators as there is room for; *left counts the others. */
+/* Writes as many communicators as fit; *left counts the others. Each is written
+ * to a copy of the stream first, so that one that does not fit leaves no trace.
+ */
 static void put_comms(const struct live_snap *snap, struct jpr_out *out,
                       uint32_t n_ranks, uint64_t *left)
 {
     for (uint32_t i = 0; i < snap->n_comms; i++) {
         struct jpr_out more = *out;
 
-        more.size -= 12; /* the end and *left */
+        more.size -= 12; /* the end marker and *left follow */
         put_comm(&more, snap, i, n_ranks);
         if (more.full) {
             ++*left;
@@ -201,13 +217,14 @@ size_t livesnap_pack(const struct live_snap *snap,
     jpr_put_le32(bytes + 48, snap->due_ms);
     bytes[52] = (uint8_t) snap->class;
     bytes[53] = snap->last;
+    /* The sum comes last: it covers everything else. */
     jpr_put_le32(bytes + 60, sum_of(bytes, out.used));
     return out.used;
 }
 
 /* --- reading -------------------------------------------------------------- */
 
-/* A text of the body, cut to size, unprintable bytes as '?'. */
+/* Reads a text of the body, truncated to size; unprintable bytes become '?'. */
 static void get_text(struct jpr_in *in, char *buf, size_t size)
 {
     char room[JPR_MAX_TEXT_BYTES + 1];
@@ -226,7 +243,8 @@ static void get_func(struct jpr_in *in, char buf[RECORD_MAX_FUNC + 1])
         get_text(in, buf, RECORD_MAX_FUNC + 1);
 }
 
-/* A time of day near base; bad where it is none. */
+/* Reads a time of day near base; marks the input as bad if it is out of range.
+ */
 static int64_t get_time(struct jpr_in *in, uint64_t base)
 {
     uint64_t ns = jpr_get_delta(in, base);
@@ -236,7 +254,7 @@ static int64_t get_time(struct jpr_in *in, uint64_t base)
     return in->bad ? 0 : (int64_t) ns;
 }
 
-/* A figure of a GPU; -1: not known. */
+/* Reads a figure of a GPU; -1: unknown. */
 static int32_t get_figure(struct jpr_in *in)
 {
     int64_t value = jpr_get_i64(in);
@@ -275,6 +293,7 @@ static void get_rank(struct jpr_in *in, struct live_rank *r, uint64_t real_ns)
     }
 }
 
+/* Reads an index below n; marks the input as bad otherwise. */
 static uint32_t get_index(struct jpr_in *in, uint32_t n)
 {
     uint32_t i = (uint32_t) jpr_get_bounded(in, UINT32_MAX);
@@ -323,6 +342,8 @@ static void get_op(struct jpr_in *in, struct live_op *op, uint32_t n_ranks,
     op->stopped = (uint32_t) jpr_get_bounded(in, UINT32_MAX);
 }
 
+/* Reads a communicator with its rows. All counts are bounded by the room that
+ * is left. */
 static void get_comm(struct jpr_in *in, struct live_snap *snap)
 {
     uint32_t at = snap->n_comms;
@@ -366,7 +387,8 @@ static int get_body(struct jpr_in *in, struct live_snap *snap)
     return in->bad ? -1 : 0;
 }
 
-/* What is new stands behind a flag that older ones do not set. */
+/* Newer members follow a flag that older versions never set, so every version
+ * up to ours can be read. */
 static bool is_version(uint32_t version)
 {
     return version >= 1 && version <= LIVE_SNAP_VERSION;
@@ -399,6 +421,8 @@ int livesnap_head(const uint8_t bytes[LIVE_HEAD_BYTES],
 int livesnap_unpack(const uint8_t *bytes, size_t n, struct live_snap *out,
                     struct jp_error *err)
 {
+    /* Identity, version, length and sum are checked in this order, so that the
+     * message is specific. */
     struct jpr_in in;
     size_t body;
 
@@ -431,6 +455,8 @@ int livesnap_unpack(const uint8_t *bytes, size_t n, struct live_snap *out,
 int livesnap_read(int folder, const char *name, struct live_snap *out,
                   struct jp_error *err)
 {
+    /* The user owns the folder: no link, no pipe, and no terminal must be
+     * followed. */
     const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     uint8_t bytes[LIVE_SNAP_BYTES];
     int fd = openat(folder, name, flags), rc;
@@ -473,7 +499,8 @@ static void fill_op(struct hangs_op *to, const struct live_op *op,
     memcpy(to->func, op->func, sizeof(to->func));
 }
 
-/* The evidence of one process; hangs_evidence_fini is due. */
+/* Makes the evidence of one process. Call hangs_evidence_fini in any case.
+ * Returns 0, or -1 without memory. */
 static int fill_evidence(const struct live_snap *snap, uint32_t rank,
                          struct hangs_evidence *e)
 {
@@ -511,6 +538,8 @@ static int fill_evidence(const struct live_snap *snap, uint32_t rank,
     return 0;
 }
 
+/* silent_ms is only meaningful for logs; counted_ns is then the time of their
+ * last growth. */
 static struct hung_task task_of(const struct live_snap *snap,
                                 const struct live_rank *r)
 {
@@ -526,6 +555,8 @@ static struct hung_task task_of(const struct live_snap *snap,
         .batch_ms = r->batch_ms};
 }
 
+/* hangs_sum_add numbers the processes in order, so tasks[] has the same index.
+ */
 int livesnap_join(const struct live_snap *snap, struct hangs_sum *sum,
                   struct hung_task *tasks)
 {

@@ -1,4 +1,9 @@
-/* livestate.c - join a step's snapshots for those who watch it. */
+/* livestate.c - join a step's snapshots for programs that watch it.
+ *
+ * livestate_look reads all snapshots (take_all), makes a row per node and rank
+ * (take_snap), and then decides the verdict in the order of its severity
+ * (judge): who was heard, who hangs, who is in trouble, who is late. It uses
+ * the same rules as node 0's agent, but keeps its own state between looks. */
 #include "orchestrator/live/livestate.h"
 
 #include <dirent.h>
@@ -18,7 +23,8 @@
 
 #define MS_NS UINT64_C(1000000)
 #define NODES_MAX 65536
-/* As livejoin.c has it: silent for so many of its own periods. */
+/* As in livejoin.c: a node is stale if it is silent for so many of its own
+ * periods. */
 #define STALE_PERIODS 3
 #define STALE_SPARE_MS 5000
 #define DUE_MAX_MS 600000
@@ -50,7 +56,7 @@ void livestate_fini(struct livestate *state)
 
 /* --- snapshots to rows ---------------------------------------------------- */
 
-/* Room for more of them. */
+/* Makes room for `needed` rows. Returns 0, or -1 without memory. */
 static int grow(void **rows, size_t needed, size_t *room, size_t size)
 {
     size_t more = *room ? 2 * *room : 64;
@@ -68,8 +74,8 @@ static int grow(void **rows, size_t needed, size_t *room, size_t size)
     return 0;
 }
 
-/* What a rank did most of late, by time: its bandwidth, and its name where
- * nothing is in flight. */
+/* Takes what a rank spent most of its recent time on: its bandwidth, and its
+ * name if nothing is in flight. */
 static void take_fronts(struct livestate_rank *rank,
                         const struct live_snap *snap, uint32_t at)
 {
@@ -83,6 +89,8 @@ static void take_fronts(struct livestate_rank *rank,
 
         if (f->rank != at)
             continue;
+        /* Without a task number, the rank in the largest communicator names it.
+         */
         if (snap->ranks[at].task < 0 && comm->n_ranks > largest) {
             largest = comm->n_ranks;
             rank->rank = f->comm_rank;
@@ -102,6 +110,7 @@ static void take_fronts(struct livestate_rank *rank,
         rank->busbw_gbs = NAN;
 }
 
+/* Age of an operation in flight when the snapshot was taken; -1: unknown. */
 static int64_t age_of(const struct live_op *op)
 {
     return op->start_ns > 0 && op->until_ns > op->start_ns
@@ -109,8 +118,8 @@ static int64_t age_of(const struct live_op *op)
                : -1;
 }
 
-/* The oldest operation that it has in flight for sure; where a log does not
- * tell them, the time since it has grown. */
+/* Takes the oldest operation that is certainly in flight. If a log does not
+ * show any, takes the time since it has grown. */
 static void take_ops(struct livestate_rank *rank, const struct live_snap *snap,
                      uint32_t at)
 {
@@ -160,6 +169,7 @@ static void take_node(struct livestate *state, struct livestate_node *node,
     memcpy(node->node, snap->node, sizeof(node->node));
 }
 
+/* Adds the rows of one node and its ranks. */
 static int take_snap(struct livestate *state, uint64_t now_ns)
 {
     const struct live_snap *snap = state->snap;
@@ -169,6 +179,7 @@ static int take_snap(struct livestate *state, uint64_t now_ns)
         grow((void **) &state->ranks, state->n_ranks + LIVE_RANKS_MAX,
              &state->ranks_room, sizeof(*state->ranks)) < 0)
         return -1;
+    /* take_node needs the number of ranks before they are added. */
     take_node(state, &state->nodes[state->n_nodes], now_ns);
     for (uint32_t i = 0; i < snap->n_ranks; i++) {
         struct livestate_rank *rank = &state->ranks[state->n_ranks++];
@@ -191,9 +202,9 @@ static int take_snap(struct livestate *state, uint64_t now_ns)
     return 0;
 }
 
-/* --- all of them ---------------------------------------------------------- */
+/* --- joining -------------------------------------------------------------- */
 
-/* What a look puts together. */
+/* What is collected during a look. */
 struct look {
     struct jp_hangs hangs;
     struct hangs_sum sum;
@@ -203,6 +214,7 @@ struct look {
     int64_t heard_ns;
 };
 
+/* Adds one snapshot to the input of each rule. */
 static int take(struct livestate *state, struct look *look, uint64_t now_ns)
 {
     const struct live_snap *snap = state->snap;
@@ -225,6 +237,7 @@ static int is_snapshot(const struct dirent *entry)
            !strcmp(entry->d_name + len - end, LIVE_SNAP_SUFFIX);
 }
 
+/* Snapshots of an earlier step in the same directory have another hash. */
 static bool is_of_step(const struct livestate *state)
 {
     uint64_t conf = state->snap->conf;
@@ -236,6 +249,9 @@ static int take_all(struct livestate *state, struct look *look, int folder,
                     uint64_t now_ns)
 {
     struct dirent **names = NULL;
+    /* versionsort orders "7.9.snap" before "7.10.snap", so nodes appear in
+     * order.
+     */
     int n = scandirat(folder, ".", &names, is_snapshot, versionsort), rc = 0;
 
     for (int i = 0; i < n; i++) {
@@ -253,8 +269,9 @@ static int take_all(struct livestate *state, struct look *look, int folder,
 
 /* --- the verdict ---------------------------------------------------------- */
 
-/* What node 0 has told last of a hang: it has looked for longer than we. A word
- * of the user's own file, so that only its event is taken. */
+/* Returns what node 0 has reported last about a hang; it has watched for longer
+ * than this program. The file belongs to the user, so only the event's name is
+ * used. */
 static enum hung_phase told_phase(const char *dir)
 {
     char *path = text_format("%s/" LIVE_ALERTS, dir), *text = NULL;
@@ -276,6 +293,7 @@ static enum hung_phase told_phase(const char *dir)
     return phase;
 }
 
+/* Nodes that were never heard count as silent. */
 static void count_silent(struct livestate *state)
 {
     uint32_t heard = 0;
@@ -286,7 +304,8 @@ static void count_silent(struct livestate *state)
                                                  : 0;
 }
 
-/* The node that joins may have told it, or will: we look for a short while. */
+/* Reports a stall of logs. Node 0 may have reported it already; this program
+ * has only watched for a short time, so it does not wait for confirmation. */
 static void take_stall(struct livestate *state, const struct hung_view *view)
 {
     state->word = LIVESTATE_SUSPECT;
@@ -309,6 +328,8 @@ static void find_stuck(struct livestate *state, struct look *look,
     const struct hung_cause *cause = &state->stuck.cause;
     enum hung_phase told;
 
+    /* Both rules look each time, because they keep state; a stall comes first,
+     * because it only occurs with logs. */
     hung_look(&state->stuck, &view);
     livestall_look(&state->stall, &view);
     if (state->stall.phase != HUNG_QUIET) {
@@ -318,6 +339,8 @@ static void find_stuck(struct livestate *state, struct look *look,
     if (state->stuck.phase == HUNG_QUIET ||
         cause->group >= look->hangs.n_groups)
         return;
+    /* Node 0's confirmation counts, even if this program began too late to see
+     * it. */
     told = told_phase(state->place.dir);
     state->word = told == HUNG_CONFIRMED || state->stuck.phase == HUNG_CONFIRMED
                       ? LIVESTATE_HANG
@@ -339,6 +362,7 @@ static bool same_process(const struct livestate *state,
            !strcmp(state->nodes[rank->node].node, p->node);
 }
 
+/* The order of rows for bsearch. */
 static int by_place(const void *a, const void *b)
 {
     const struct livelate_process *x = a, *y = b;
@@ -351,7 +375,7 @@ static int by_place(const void *a, const void *b)
     return (x->task > y->task) - (x->task < y->task);
 }
 
-/* What the step's logs cannot tell, as the end of a sentence, "" where they are
+/* Formats what the step's logs cannot show, as the end of a sentence; "" for
  * recordings. Returns buf. */
 static char *format_blind(const struct livestate *state, char *buf, size_t size)
 {
@@ -369,7 +393,8 @@ static char *format_blind(const struct livestate *state, char *buf, size_t size)
     return buf;
 }
 
-/* The latest in a sentence, then each rank's own figure. */
+/* Reports the latest rank in a sentence, then fills in each rank's own figure.
+ */
 static void find_late(struct livestate *state, struct livelate *late)
 {
     state->n_late = late->n_late;
@@ -390,6 +415,7 @@ static void find_late(struct livestate *state, struct livelate *late)
                  100 * p->excess, more,
                  format_blind(state, blind, sizeof(blind)));
     }
+    /* Sorting destroys the order by excess, so the sentence comes first. */
     if (late->n)
         qsort(late->processes, late->n, sizeof(*late->processes), by_place);
     for (size_t i = 0; i < state->n_ranks; i++) {
@@ -414,7 +440,7 @@ static bool in_trouble(enum hung_state state)
     return state == HUNG_GONE || state == HUNG_STOPPED;
 }
 
-/* Processes that do not run, while nobody has waited for long. */
+/* Reports processes that do not run while nobody has waited for long. */
 static void find_trouble(struct livestate *state)
 {
     const struct livestate_rank *first = NULL;
@@ -435,7 +461,8 @@ static void find_trouble(struct livestate *state)
              n > 1 ? ", and other ranks are not running either" : "");
 }
 
-/* How many nodes have written of late, and how many their last word. */
+/* Sets the verdict from how many nodes were heard recently and how many have
+ * written their last snapshot. */
 static void find_heard(struct livestate *state)
 {
     size_t ended = 0, stale = 0;
@@ -471,6 +498,7 @@ static int judge(struct livestate *state, struct look *look,
     state->waited_ms = 0;
     count_silent(state);
     find_heard(state);
+    /* The rules need at least one recent snapshot. */
     if (state->word == LIVESTATE_OK) {
         find_stuck(state, look, now);
         find_trouble(state);
@@ -492,6 +520,7 @@ static int look_at(struct livestate *state, int folder,
     free(look.tasks);
     livelate_fini(&look.late);
     hangs_sum_fini(&look.sum);
+    /* state owns the joined operations until the next look. */
     state->hangs = look.hangs;
     if (rc < 0) {
         hangs_fini(&state->hangs);
@@ -507,6 +536,7 @@ int livestate_look(struct livestate *state, const struct livestate_time *now,
     char *path = text_format("%s/" LIVE_NODES, state->place.dir);
     int folder, rc;
 
+    /* Everything that depends on the look starts again. */
     hangs_fini(&state->hangs);
     state->n_nodes = state->n_ranks = 0;
     state->left_ranks = 0;
