@@ -30,7 +30,7 @@
 
 #define LINE_BYTES 512   /* on a terminal; slurmctld accepts more */
 #define COMMAND_CPU_S 20 /* processor time of the command */
-/* Largest file the command may write */
+/* Largest file the command may write. */
 #define COMMAND_FILE_BYTES (64ULL << 20)
 
 /* The member "event" of an alert. */

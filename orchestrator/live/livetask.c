@@ -23,7 +23,7 @@
  * its counts have changed within WORKS_NS. */
 #define TASK_NS (5000 * MS_NS)
 #define WORKS_NS (1500 * MS_NS)
-/* Looks in a row in state D before it counts as held by the disk */
+/* Looks in a row in state D before it counts as held by the disk. */
 #define DISK_LOOKS 3
 
 /* Returns the text of /proc/PID/name, or NULL with errno. */

@@ -1,18 +1,22 @@
-/* hwxml.c - the objects of a topology that hwloc has exported as XML. */
+/* hwxml.c - read the objects of a topology that hwloc has exported as XML.
+ *
+ * hwxml_parse is the entry: read_all walks over the elements (xmlscan.c),
+ * read_element keeps the objects that matter, read_matrix takes the NVLink
+ * matrix. */
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "orchestrator/topo/topo_parts.h"
 
-/* Hexadecimal or decimal digits up to a character of `stops`. NULL: none, or
- * over max. Returns where it stopped. */
+/* Reads digits up to the first character that is none. Returns where it
+ * stopped; NULL if there is no digit or the value is above max. */
 static const char *read_number(const char *text, unsigned base, uint64_t max,
                                uint64_t *out);
 
 #define KIND_FROM_USER 2 /* hwloc_distances_kind_e */
 
-/* One matrix while its lists are read. */
+/* A matrix while its lists are read. */
 struct matrix_reader {
     struct hwxml *xml;
     uint64_t *index; /* gp_index of each object */
@@ -29,7 +33,8 @@ static int compare(const void *a, const void *b)
                                              : 0;
 }
 
-/* Names the objects of the matrix by their gp_index. */
+/* Finds the matrix's objects by their gp_index: sorts once, then O(log n) each.
+ */
 static int find_objects(struct matrix_reader *m, struct jp_error *err)
 {
     struct hwxml *xml = m->xml;
@@ -53,7 +58,7 @@ static int find_objects(struct matrix_reader *m, struct jp_error *err)
     return 0;
 }
 
-/* "OSDev:42 PCIDev:24 " or "29 32 41 " */
+/* Reads "OSDev:42 PCIDev:24 " or "29 32 41 ". The text may come in pieces. */
 static int take_indexes(struct matrix_reader *m, const char *text)
 {
     while (*(text += strspn(text, " \t\r\n"))) {
@@ -71,6 +76,7 @@ static int take_indexes(struct matrix_reader *m, const char *text)
     return 0;
 }
 
+/* Reads the values, row by row, also in pieces. */
 static int take_values(struct matrix_reader *m, const char *text)
 {
     while (*(text += strspn(text, " \t\r\n"))) {
@@ -84,7 +90,7 @@ static int take_values(struct matrix_reader *m, const char *text)
     return 0;
 }
 
-/* Reads to the element's close. m->n 0: only passes over it. */
+/* Reads to the element's end. m->n 0: only skips it. */
 static int read_lists(struct matrix_reader *m, struct xmlscan *scan,
                       struct jp_error *err)
 {
@@ -114,6 +120,7 @@ static int read_lists(struct matrix_reader *m, struct xmlscan *scan,
     }
 }
 
+/* Checks the counts and stores the matrix. */
 static int keep(struct matrix_reader *m, struct jp_error *err)
 {
     struct hwxml_matrix *matrix = &m->xml->matrix;
@@ -132,7 +139,8 @@ static int keep(struct matrix_reader *m, struct jp_error *err)
     return 0;
 }
 
-/* Objects of the matrix, or 0: it is none of links between GPUs. */
+/* *n: number of objects of the matrix; 0 if it is not one of links between
+ * GPUs. */
 static int size_of(struct hwxml *xml, const struct xmlscan *scan, size_t *n,
                    struct jp_error *err)
 {
@@ -160,8 +168,8 @@ static int size_of(struct hwxml *xml, const struct xmlscan *scan, size_t *n,
     return 0;
 }
 
-/* The scan is at the opening of a distances2 or distances2hetero element; it
- * is left at its close. Objects are all read by then. */
+/* The scan is at the start of a distances2 or distances2hetero element, and is
+ * left at its end. The format puts all objects before it. */
 static int read_matrix(struct hwxml *xml, struct xmlscan *scan,
                        struct jp_error *err)
 {
@@ -170,6 +178,7 @@ static int read_matrix(struct hwxml *xml, struct xmlscan *scan,
     uint64_t bits = 0;
     int rc = -1;
 
+    /* Only the first matrix counts; later ones are skipped. */
     if (!xml->has_matrix && size_of(xml, scan, &m.n, err) < 0)
         return -1;
     if (kind && read_number(kind, 10, 1 << 16, &bits) && m.n)
@@ -189,9 +198,10 @@ static int read_matrix(struct hwxml *xml, struct xmlscan *scan,
     return rc;
 }
 
-/* --------------- the objects of a topology that hwloc has exported as XML */
+/* --------------- the objects */
 
-/* The stack while reading: the kept object that an element is, or lies in. */
+/* The stack while reading: for each depth, the kept object that the element is
+ * or belongs to. */
 struct reader {
     struct hwxml *xml;
     struct xmlscan scan;
@@ -252,7 +262,9 @@ static const char *read_number(const char *text, unsigned base, uint64_t max,
     return c == text ? NULL : c;
 }
 
-/* A number that ends where `after` says: the character there, then behind. */
+/* Reads a hexadecimal number that must be followed by `after`. Returns the
+ * position after that character; NULL on error or if text is NULL, so that
+ * calls can be chained. */
 static const char *part(const char *text, uint64_t max, char after,
                         uint64_t *out)
 {
@@ -281,7 +293,7 @@ static bool read_busid(const char *text, struct hwxml_pci *pci)
     return true;
 }
 
-/* "63.015385" GB/s in MB/s; 0: none that can be read. */
+/* "63.015385" GB/s to MB/s; 0 if it cannot be read. */
 static uint32_t read_speed(const char *text)
 {
     uint64_t gbs, part = 0;
@@ -313,7 +325,8 @@ static bool read_pci_type(const char *text, struct hwxml_pci *pci)
     return true;
 }
 
-/* How many nodes a bitmap "0x00000003,,0x1" has; an infinite one has many. */
+/* Counts the nodes in a bitmap like "0x00000003,,0x1". An infinite bitmap has
+ * many. */
 static unsigned weigh(const char *bitmap)
 {
     unsigned weight = 0;
@@ -332,7 +345,7 @@ static unsigned weigh(const char *bitmap)
     return weight;
 }
 
-/* hwloc 1 and 2 number the types, 3 has a set of bits. */
+/* hwloc 1 and 2 number the types; 3 has a set of bits. */
 static unsigned os_kinds(int version, uint64_t type)
 {
     static const unsigned by_number[] = {
@@ -347,7 +360,7 @@ static unsigned os_kinds(int version, uint64_t type)
            (type & 32 ? HWXML_OS_OPENFABRICS : 0);
 }
 
-/* What is only counted: it holds no I/O object. */
+/* Whether an object is only counted, because it cannot hold an I/O object. */
 static bool is_small(struct hwxml *xml, const char *type)
 {
     static const char *const small[] = {
@@ -356,7 +369,7 @@ static bool is_small(struct hwxml *xml, const char *type)
 
     if (strcmp(type, "NUMANode") == 0) {
         xml->n_numa++;
-        return xml->version > 1; /* a leaf beside the tree since 2.0 */
+        return xml->version > 1; /* a leaf beside the tree since hwloc 2.0 */
     }
     for (size_t i = 0; i < sizeof(small) / sizeof(*small); i++)
         if (strcmp(type, small[i]) == 0)
@@ -364,7 +377,7 @@ static bool is_small(struct hwxml *xml, const char *type)
     return false;
 }
 
-/* "0004:[00-0a]": the bus right below, and the last one. */
+/* "0004:[00-0a]": returns the bus directly below the bridge; -1: unknown. */
 static int read_first_bus(const char *text)
 {
     const char *open = text ? strchr(text, '[') : NULL;
@@ -373,6 +386,7 @@ static int read_first_bus(const char *text)
     return open && part(open + 1, 0xff, '-', &bus) ? (int) bus : -1;
 }
 
+/* Bridge, PCI device or OS device; anything else is HWXML_OTHER. */
 static void read_type(struct reader *r, struct hwxml_object *object)
 {
     const char *bridge = xmlscan_attr(&r->scan, "bridge_type");
@@ -450,6 +464,7 @@ static int read_object(struct reader *r, const char *type, int parent,
     return hwxml_add(xml, &r->object_room, &o, err);
 }
 
+/* Prepends an info to the object's list, or to that of the file (object -1). */
 static int add_info(struct reader *r, int object, struct jp_error *err)
 {
     struct hwxml *xml = r->xml;
@@ -497,11 +512,11 @@ static bool is_empty(const char *bitmap)
     return strspn(bitmap, "0x,") == strlen(bitmap);
 }
 
-/* A NUMA node below `object`: tells all that it lies in. */
+/* Tells all ancestors of a NUMA node which CPUs it is local to. */
 static void add_numa(struct hwxml *xml, int object, const char *cpus)
 {
     if (!cpus || is_empty(cpus))
-        return; /* memory without CPUs */
+        return; /* memory without CPUs: HBM or a GPU's */
     for (; object >= 0; object = xml->objects[object].parent) {
         struct hwxml_object *o = &xml->objects[object];
 
@@ -512,7 +527,8 @@ static void add_numa(struct hwxml *xml, int object, const char *cpus)
     }
 }
 
-/* Parts of a machine have CPUs, unless these were none of the job's. */
+/* Whether a part of the machine has lost its CPUs, because none of them belongs
+ * to the job. */
 static bool is_emptied(const struct reader *r, const char *type)
 {
     const char *cpus = xmlscan_attr(&r->scan, "cpuset");
@@ -522,7 +538,8 @@ static bool is_emptied(const struct reader *r, const char *type)
             strcmp(type, "Die") == 0);
 }
 
-/* An element opens below another; `inside` is what that one lies in. */
+/* Called for each opening element; `inside` is the kept object that contains
+ * it. */
 static int read_element(struct reader *r, int inside, struct jp_error *err)
 {
     const char *type;
@@ -542,6 +559,7 @@ static int read_element(struct reader *r, int inside, struct jp_error *err)
             add_numa(r->xml, inside, xmlscan_attr(&r->scan, "cpuset"));
         if (inside < 0 || !is_small(r->xml, type))
             *here = read_object(r, type, inside, err);
+        /* A small object is replaced by its parent. */
         return *here < 0 ? -1 : 0;
     }
     if (strcmp(r->scan.name, "info") == 0)
@@ -551,6 +569,7 @@ static int read_element(struct reader *r, int inside, struct jp_error *err)
     return 0;
 }
 
+/* Messages get the line at which reading stopped. */
 static int read_all(struct reader *r, struct jp_error *err)
 {
     enum xmlscan_event event;
@@ -569,6 +588,7 @@ static int read_all(struct reader *r, struct jp_error *err)
     return 0;
 }
 
+/* The strings point into the text, so it lives as long as the result. */
 struct hwxml *hwxml_parse(char *text, size_t len, struct jp_error *err)
 {
     struct reader *r = calloc(1, sizeof(*r));

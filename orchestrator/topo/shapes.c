@@ -1,4 +1,8 @@
-/* shapes.c - the nodes of a job, by their distinct shapes. */
+/* shapes.c - the nodes of a job, grouped by their distinct shapes.
+ *
+ * Three parts: node names folded into ranges ("n[01-16]"), the set of shapes
+ * (find_or_add, shapes_add), and the search for records below a path that a
+ * user names (topo_find). */
 #include "orchestrator/topo/shapes.h"
 
 #include <dirent.h>
@@ -11,11 +15,11 @@
 
 #include "common/fileio.h"
 
-/* A name as its text and the number at its end. */
+/* A name, split into its text and the number at its end. */
 struct part {
     const char *name;
     size_t prefix, digits; /* lengths */
-    uint64_t number;
+    uint64_t number;       /* of the digits, which fit into 64 bits */
 };
 
 static void take_apart(const char *name, struct part *part)
@@ -29,6 +33,8 @@ static void take_apart(const char *name, struct part *part)
         part->number = part->number * 10 + (unsigned) (name[at] - '0');
 }
 
+/* By text, then number of digits, then number: names of one bracket become
+ * neighbours. */
 static int by_name(const void *a, const void *b)
 {
     const struct part *x = a, *y = b;
@@ -44,14 +50,14 @@ static int by_name(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* One bracket holds both. */
+/* Whether both fit into the same bracket. */
 static bool alike(const struct part *a, const struct part *b)
 {
     return a->digits && a->digits == b->digits && a->prefix == b->prefix &&
            strncmp(a->name, b->name, a->prefix) == 0;
 }
 
-/* Writes the ranges of parts[0..n), which are alike. */
+/* Writes parts[0..n), which are alike, as one bracket of ranges. */
 static void write_ranges(const struct part *parts, size_t n, FILE *out)
 {
     fprintf(out, "%.*s", (int) parts->prefix, parts->name);
@@ -61,6 +67,7 @@ static void write_ranges(const struct part *parts, size_t n, FILE *out)
     }
     fputc('[', out);
     for (size_t i = 0, k; i < n; i = k) {
+        /* Consecutive and equal numbers form one range. */
         for (k = i + 1; k < n && parts[k].number <= parts[k - 1].number + 1;)
             k++;
         fprintf(out, "%s%s", i ? "," : "", parts[i].name + parts[i].prefix);
@@ -104,6 +111,7 @@ char *shapes_fold(const struct jp_shapes *s, const uint32_t *nodes, size_t n,
         qsort(parts, n, sizeof(*parts), by_name);
         text = write_all(parts, n);
     }
+    /* Truncated, with "..." as its end. */
     if (text && strlen(text) > max && max > 3)
         memcpy(text + max - 3, "...", 4);
     free(parts);
@@ -124,7 +132,7 @@ char *shapes_names(const struct jp_shapes *s, int shape, size_t max)
     return text;
 }
 
-/* --------------------------- the nodes of a job, by their distinct shapes */
+/* --------------------------- the shapes */
 
 static void fini_node(struct jp_shape_node *node)
 {
@@ -155,7 +163,9 @@ static void write_gpu(const struct topo_gpu *g, FILE *out)
             g->mig, g->c2c);
 }
 
-/* All of a topology but what tells equal machines apart. */
+/* Everything of a topology except what differs between equal machines. Two
+ * nodes have the same shape if their keys are equal. UUIDs, minors and fabrics
+ * are left out. */
 static char *make_key(const struct topo *t, size_t *len)
 {
     size_t n = t->n_gpus + t->n_hcas;
@@ -192,6 +202,7 @@ static uint64_t hash_of(const char *key, size_t len)
     return hash;
 }
 
+/* Makes room for one more. Returns 0, or -1 without memory. */
 static int grow(void **array, size_t n, size_t *room, size_t size)
 {
     void *more;
@@ -206,7 +217,8 @@ static int grow(void **array, size_t n, size_t *room, size_t size)
     return 0;
 }
 
-/* The shape that topo has; topo is taken over. -1 without memory. */
+/* Finds or adds the shape of topo, which is taken over. Returns its index, or
+ * -1 without memory. */
 static int find_or_add(struct jp_shapes *s, struct topo *topo)
 {
     struct jp_shape shape = {.topo = topo};
@@ -238,6 +250,7 @@ fail:
     return -1;
 }
 
+/* Copies what distinguishes the GPUs of this node. */
 static struct topo_self *selves_of(const struct topo *topo)
 {
     struct topo_self *gpus = calloc(topo->n_gpus + 1, sizeof(*gpus));
@@ -247,17 +260,18 @@ static struct topo_self *selves_of(const struct topo *topo)
     return gpus;
 }
 
-/* What a node's records say. */
+/* A node's records. */
 struct texts {
-    char *xml; /* taken over, as nccl is */
+    char *xml; /* taken over, as is nccl */
     size_t len;
-    char *nccl; /* NCCL's own file; NULL none */
+    char *nccl; /* NCCL's own file; NULL: none */
     size_t nccl_len;
-    const char *hardware; /* NULL none */
-    const char *why;      /* there is no xml */
+    const char *hardware; /* NULL: none */
+    const char *why;      /* why there is no xml */
 };
 
-/* The node's topology, or its reason. -1 without memory. */
+/* Makes the node's topology, or the reason why there is none. Returns -1
+ * without memory. */
 static int fill(struct jp_shapes *s, struct jp_shape_node *node,
                 struct texts *in)
 {
@@ -270,9 +284,11 @@ static int fill(struct jp_shapes *s, struct jp_shape_node *node,
                         : in->hardware ? topo_bare(in->hardware, NULL)
                                        : NULL;
 
+    /* topo_make has taken them over, also on failure. */
     in->xml = in->nccl = NULL;
     if (in->hardware)
         topo_hardware(in->hardware, topo, &node->host, &note);
+    /* NCCL's levels are better than those of a hypervisor's PCI tree. */
     if (topo && nccl && topo != nccl)
         topo_prefer(topo, nccl, &left);
     if (topo != nccl)
@@ -283,7 +299,8 @@ static int fill(struct jp_shapes *s, struct jp_shape_node *node,
         topo_destroy(topo);
         return -1;
     }
-    if (topo && !xml && !topo->n_gpus) { /* it tells nothing */
+    if (topo && !xml &&
+        !topo->n_gpus) { /* a record without GPUs is no topology */
         topo_destroy(topo);
         topo = NULL;
     }
@@ -309,6 +326,7 @@ static int add(struct jp_shapes *s, const char *name, struct texts *in,
         free(node.name);
         return error_set(err, "out of memory");
     }
+    /* Undo what fill has counted. */
     if (fill(s, &node, in) < 0) {
         if (node.shape >= 0)
             s->shapes[node.shape].n_nodes--;
@@ -339,8 +357,8 @@ static int read_text(const char *folder, const char *name, size_t max,
     return rc;
 }
 
-/* A hardware.json that is there and cannot be read is told; the folder is
- * known to who asked. */
+/* Notes a hardware.json that exists but cannot be read. The folder's name is
+ * removed: the caller knows it. */
 static int note_unread(struct jp_shape_node *node, const char *folder,
                        const struct jp_error *unread)
 {
@@ -361,6 +379,8 @@ int shapes_add_folder(struct jp_shapes *s, const char *name, const char *folder,
     bool absent;
     int rc;
 
+    /* errno distinguishes an absent file, which is normal, from an unreadable
+     * one. */
     errno = 0;
     if (read_text(folder, "hardware.json", SHAPES_MAX_JSON, &hardware, NULL,
                   &unread) == 0 ||
@@ -372,6 +392,7 @@ int shapes_add_folder(struct jp_shapes *s, const char *name, const char *folder,
              errno == ENOENT;
     in.hardware = hardware;
     in.why = absent ? "it left no topology.xml" : why.text;
+    /* The step's own file of NCCL comes first, then that of the job. */
     if (!step || read_text(step, SHAPES_NCCL_FILE, SHAPES_MAX_NCCL, &in.nccl,
                            &in.nccl_len, NULL) < 0)
         (void) read_text(folder, SHAPES_NCCL_FILE, SHAPES_MAX_NCCL, &in.nccl,
@@ -384,6 +405,7 @@ int shapes_add_folder(struct jp_shapes *s, const char *name, const char *folder,
     return rc;
 }
 
+/* Most nodes first; then in order of appearance, to keep the result stable. */
 static int by_nodes(const void *a, const void *b)
 {
     const struct jp_shape *const *x = a, *const *y = b;
@@ -393,6 +415,7 @@ static int by_nodes(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
+/* Sorts pointers, then moves the shapes and renumbers the nodes. */
 int shapes_sort(struct jp_shapes *s, struct jp_error *err)
 {
     struct jp_shape **order = calloc(s->n_shapes + 1, sizeof(*order));
@@ -419,6 +442,7 @@ int shapes_sort(struct jp_shapes *s, struct jp_error *err)
     return rc;
 }
 
+/* Bijective base 26: after "Z" comes "AA". */
 char *shapes_letter(size_t shape, char buf[8])
 {
     char text[8];
@@ -434,8 +458,7 @@ char *shapes_letter(size_t shape, char buf[8])
     return buf;
 }
 
-/* ----------------------------------- the topologies that a user's path means
- */
+/* ----------------------------- the topologies below a user's path */
 
 #define MAX_ENTRIES 100000
 
@@ -445,6 +468,7 @@ struct names {
     size_t n, room;
 };
 
+/* Plain order of bytes. */
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(char *const *) a, *(char *const *) b);
@@ -472,7 +496,7 @@ static int add_name(struct names *names, const char *name)
     return names->name[names->n] ? (names->n++, 0) : -1;
 }
 
-/* -1 with errno: not a folder that can be read. */
+/* Lists a folder. Returns -1 with errno if it cannot be read. */
 static int list(const char *folder, struct names *names)
 {
     DIR *dir = opendir(folder);
@@ -505,7 +529,7 @@ static bool is_xml(const char *name)
     return len > 4 && strcmp(name + len - 4, ".xml") == 0;
 }
 
-/* A file is a node of its base name. */
+/* A file becomes a node with the file's base name. */
 static int add_file(struct jp_shapes *shapes, const char *path,
                     struct jp_error *err)
 {
@@ -525,7 +549,8 @@ static int add_file(struct jp_shapes *shapes, const char *path,
     return rc;
 }
 
-/* 1: added, 0: not one. */
+/* Adds one entry of a folder. Returns 1 if it was added, 0 if it is not a node.
+ */
 static int add_entry(struct jp_shapes *shapes, const char *folder,
                      const char *name, struct jp_error *err)
 {
@@ -564,6 +589,8 @@ static long add_folder(struct jp_shapes *shapes, const char *folder,
     return rc < 0 ? -1 : added;
 }
 
+/* A job's directory first, then that of a step in it, then the folder itself.
+ */
 long topo_find(const char *path, struct jp_shapes *shapes, struct jp_error *err)
 {
     static const char *const places[] = {"nodes", "../nodes"};

@@ -1,4 +1,5 @@
-/* sysfile.c - short attribute files of sysfs and procfs below a root. */
+/* sysfile.c - read short attribute files of sysfs and procfs below a root
+ * folder. */
 #include "orchestrator/topo/sysfile.h"
 
 #include <dirent.h>
@@ -19,6 +20,7 @@ int sysfile_folder(const char *root, const char *path)
     return open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* Removes blanks around the first line, and replaces unprintable characters. */
 static void tidy(char *text)
 {
     size_t skip = strspn(text, " \t");
@@ -35,6 +37,7 @@ static void tidy(char *text)
 
 char *sysfile_text(int folder, const char *name, char *out, size_t size)
 {
+    /* O_NONBLOCK: a file that waits for hardware must not block. */
     int fd = openat(folder, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, out, size - 1) : 0;
 
@@ -46,6 +49,7 @@ char *sysfile_text(int folder, const char *name, char *out, size_t size)
 }
 
 char *sysfile_link(int folder, const char *name, char *out, size_t size)
+/* readlinkat does not terminate the target. */
 {
     char target[PATH_MAX];
     ssize_t n = readlinkat(folder, name, target, sizeof(target) - 1);
@@ -68,7 +72,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-/* Names of the folder, which is closed. -1 without memory. */
+/* Lists the names in a folder, sorted; closes the folder. Returns -1 without
+ * memory. */
 static int list(int folder, size_t max, char ***names, size_t *n, int *more)
 {
     DIR *dir = fdopendir(folder);
@@ -101,6 +106,7 @@ static int list(int folder, size_t max, char ***names, size_t *n, int *more)
     return 0;
 }
 
+/* fdopendir takes over the descriptor, so a duplicate is used for the calls. */
 int sysfile_each(int folder, size_t max,
                  int (*each)(void *arg, int folder, const char *name),
                  void *arg, int *more)

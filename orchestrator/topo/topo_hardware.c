@@ -1,4 +1,8 @@
-/* topo_hardware.c - what a node's hardware.json knows better than its XML. */
+/* topo_hardware.c - add what a node's hardware.json knows better than its XML.
+ *
+ * topo_hardware overlays the record on a model: GPUs (put_gpu), links
+ * (put_links), ports (put_ports). topo_bare, in the first half, makes a model
+ * from the record alone. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +11,7 @@
 #include "orchestrator/topo/busid.h"
 #include "orchestrator/topo/topo_parts.h"
 
+/* "" if the member is absent or not a text. */
 static const char *text_of(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -28,6 +33,7 @@ static int by_hca(const void *a, const void *b)
     return order ? order : strcmp(x->name, y->name);
 }
 
+/* Adds the GPUs; entries without a bus id and duplicates are skipped. */
 static void list_gpus(const json_t *gpus, struct topo *topo)
 {
     const json_t *entry;
@@ -44,6 +50,7 @@ static void list_gpus(const json_t *gpus, struct topo *topo)
         if (busid_tidy(text_of(entry, "busid"), gpu->busid) < 0 ||
             topo_find_gpu(topo, gpu->busid) >= 0)
             continue;
+        /* -1: unknown */
         gpu->package = gpu->nvml = gpu->self.minor = -1;
         topo->n_gpus++;
     }
@@ -58,8 +65,8 @@ static bool has_hca(const struct topo *topo, const char *name)
     return false;
 }
 
-/* An entry is a port. Virtual functions are not distinguished here, so they
- * are left out. */
+/* An entry is a port; a device is added once. Virtual functions are left out,
+ * because their cards are not known here. */
 static void list_hcas(const json_t *hcas, struct topo *topo)
 {
     const json_t *entry;
@@ -85,6 +92,7 @@ static void list_hcas(const json_t *hcas, struct topo *topo)
     qsort(topo->hcas, topo->n_hcas, sizeof(*topo->hcas), by_hca);
 }
 
+/* Levels are unsure between all devices: the record has no PCI tree. */
 static int finish(struct topo *topo)
 {
     size_t n = topo->n_gpus + topo->n_hcas;
@@ -101,6 +109,7 @@ static int finish(struct topo *topo)
     return topo_nearest(topo);
 }
 
+/* calloc leaves everything that the record does not contain unknown. */
 struct topo *topo_bare(const char *hardware, struct jp_error *err)
 {
     json_t *root = jsonload(JSONLOAD_HARDWARE, "hardware.json", hardware,
@@ -126,16 +135,16 @@ struct topo *topo_bare(const char *hardware, struct jp_error *err)
     return topo;
 }
 
-/* ------------------ what a node's hardware.json knows better than its XML */
+/* ------------------ the record over the model */
 
 #define MAX_LINKS 64 /* of a GPU; NVLink 5 has 18 */
 
-/* What NVML said of the GPUs of the model; NULL: nothing. */
+/* The record's entries for the GPUs of the model; NULL: none. */
 struct overlay {
     struct topo *topo;
     const json_t *gpu[TOPO_MAX_GPUS];
-    bool unsure[TOPO_MAX_GPUS]; /* a link of unknown state, or to a GPU that has
-                                   no name */
+    bool unsure[TOPO_MAX_GPUS]; /* a link of unknown state, or to a GPU without
+                                   a bus id */
 };
 
 static bool says(const json_t *object, const char *key, const char *word)
@@ -150,7 +159,8 @@ static const json_t *links_of(const struct overlay *o, size_t gpu)
     return json_is_array(links) ? links : NULL;
 }
 
-/* One way. NVML's own figure, else by its enumeration of versions. */
+/* Speed in MB/s, one direction: NVML's own figure, otherwise from NVML's
+ * enumeration of versions. */
 static uint64_t speed_of(const json_t *link)
 {
     static const uint64_t by_version[] = {0,     20000, 25000, 25000,
@@ -163,11 +173,12 @@ static uint64_t speed_of(const json_t *link)
     if (version > 0 &&
         (size_t) version < sizeof(by_version) / sizeof(*by_version))
         return by_version[version];
-    return 1; /* a link at a speed nobody told */
+    return 1; /* a link of unknown speed */
 }
 
-/* NCCL passes over links that are not active or without P2P, and takes a remote
- * that it cannot see for an NVSwitch; so do we, unless NVML calls it a GPU. */
+/* Adds one link. Like NCCL, this ignores links that are inactive or without
+ * P2P, and takes a remote that is not a known device for an NVSwitch, unless
+ * NVML says that it is a GPU. */
 static void add_link(struct overlay *o, size_t gpu, const json_t *link)
 {
     struct topo *topo = o->topo;
@@ -196,7 +207,7 @@ static void add_link(struct overlay *o, size_t gpu, const json_t *link)
         g->switch_mbs += speed_of(link);
 }
 
-/* NVML knows all of a GPU's links: what was there before is void. */
+/* NVML reports all links of a GPU, so earlier values are replaced. */
 static void clear_links(struct topo *topo, size_t gpu)
 {
     topo->gpus[gpu].links = TOPO_LINKS_NONE;
@@ -208,7 +219,8 @@ static void clear_links(struct topo *topo, size_t gpu)
             topo->direct[i * topo->n_gpus + gpu] = 0;
 }
 
-/* Both ends were asked: the smaller value; one end: its word. */
+/* If both ends were queried, the smaller value counts; otherwise the value of
+ * the end that was. */
 static void settle_pairs(struct overlay *o)
 {
     struct topo *topo = o->topo;
@@ -219,6 +231,8 @@ static void settle_pairs(struct overlay *o)
             uint64_t *b = &topo->direct[k * topo->n_gpus + i];
             bool both = links_of(o, i) && links_of(o, k);
 
+            /* both: keep the smaller; one end: keep the larger, the other is 0
+             */
             if (both == (*a < *b))
                 *b = *a;
             else
@@ -254,6 +268,7 @@ static void put_links(struct overlay *o)
     o->topo->links_from = TOPO_FROM_NVML;
 }
 
+/* An all-zero UUID means that the GPU is in no cluster. */
 static void put_fabric(struct topo_gpu *gpu, const json_t *fabric)
 {
     const char *uuid = text_of(fabric, "cluster_uuid");
@@ -270,6 +285,7 @@ static void put_fabric(struct topo_gpu *gpu, const json_t *fabric)
         clique >= 0 && clique <= UINT32_MAX ? (uint32_t) clique : 0;
 }
 
+/* asked: NVML has answered, so the entry's links are complete. */
 static void put_gpu(struct overlay *o, const json_t *entry, bool asked)
 {
     int at = topo_find_gpu(o->topo, text_of(entry, "busid"));
@@ -304,7 +320,7 @@ static struct topo_hca *find_hca(struct topo *topo, const json_t *entry)
     return NULL;
 }
 
-/* An entry is a port: an active one makes its device active. */
+/* An entry is a port. One active port makes its device active. */
 static void put_port(struct topo *topo, const json_t *entry)
 {
     struct topo_hca *hca = find_hca(topo, entry);
@@ -328,8 +344,8 @@ static void put_port(struct topo *topo, const json_t *entry)
         hca->net = TOPO_NET_OTHER;
 }
 
-/* The states of this record are younger than the XML's by nothing, but name
- * every port: what the XML had is void for the devices named here. */
+/* The record is as old as the XML, but it names every port. For the devices in
+ * it, the XML's states are discarded. */
 static void put_ports(struct topo *topo, const json_t *hcas)
 {
     const json_t *entry;
@@ -367,6 +383,7 @@ int topo_hardware(const char *text, struct topo *topo, struct topo_host *host,
     bool asked;
     size_t i;
 
+    /* No topology: only the host is read. */
     if (!root)
         return -1;
     if (json_integer_value(json_object_get(root, "schema")) != 1) {
@@ -385,5 +402,6 @@ int topo_hardware(const char *text, struct topo *topo, struct topo_host *host,
         put_ports(topo, json_object_get(root, "hcas"));
     }
     json_decref(root);
+    /* Ports may have changed, so the HCAs of each GPU are computed again. */
     return topo && topo_nearest(topo) < 0 ? error_set(err, "out of memory") : 0;
 }

@@ -1,4 +1,5 @@
-/* topo_print.c - topologies on a terminal. */
+/* topo_print.c - topologies as JSON (topo_json) and on a terminal (topo_print).
+ */
 #include "orchestrator/topo/shapes.h"
 
 #include <inttypes.h>
@@ -12,7 +13,8 @@
 #include "common/quote.h"
 #include "orchestrator/topo/label.h"
 
-/* Every setter of jansson takes NULL and says so; the last one is asked. */
+/* jansson's setters accept NULL and then fail, so an allocation that failed
+ * anywhere is noticed at the end, in *bad. */
 static void put(json_t *object, const char *key, json_t *value, int *bad)
 {
     *bad |= json_object_set_new(object, key, value) < 0;
@@ -23,6 +25,7 @@ static void append(json_t *array, json_t *value, int *bad)
     *bad |= json_array_append_new(array, value) < 0;
 }
 
+/* JSON has null for what is unknown. */
 static json_t *text_or_null(const char *text)
 {
     return *text ? json_string(text) : json_null();
@@ -33,6 +36,7 @@ static json_t *number_or_null(int n)
     return n >= 0 ? json_integer(n) : json_null();
 }
 
+/* Members are documented in docs/topology.md. */
 static json_t *gpu_json(const struct topo *t, size_t i, int *bad)
 {
     static const char *const vendors[] = {"nvidia", "amd", "intel"};
@@ -52,6 +56,7 @@ static json_t *gpu_json(const struct topo *t, size_t i, int *bad)
             ? json_null()
             : json_boolean(g->links == TOPO_LINKS_SOME),
         bad);
+    /* Below 1 GB/s the speed stands for "joined, at an unknown speed". */
     put(row, "nvswitch_gbs",
         g->switch_mbs >= 1000 ? json_real((double) g->switch_mbs / 1000)
                               : json_null(),
@@ -93,6 +98,7 @@ static json_t *hca_json(const struct topo_hca *h, int *bad)
     return row;
 }
 
+/* The matrix of levels, GPUs first. */
 static json_t *levels_json(const struct topo *t, int *bad)
 {
     size_t n = t->n_gpus + t->n_hcas;
@@ -108,7 +114,8 @@ static json_t *levels_json(const struct topo *t, int *bad)
     return rows;
 }
 
-/* GB/s one way; 0 none, null unknown, -1 there at a speed nobody told. */
+/* GB/s in one direction; 0: none, null: unknown, -1: present at an unknown
+ * speed. */
 static json_t *links_json(const struct topo *t, int *bad)
 {
     json_t *rows = json_array();
@@ -132,6 +139,7 @@ static json_t *links_json(const struct topo *t, int *bad)
     return rows;
 }
 
+/* Names of the nodes with that shape; -1: without a topology. */
 static json_t *nodes_json(const struct jp_shapes *s, int shape, int *bad)
 {
     json_t *array = json_array();
@@ -142,8 +150,8 @@ static json_t *nodes_json(const struct jp_shapes *s, int shape, int *bad)
     return array;
 }
 
-/* What of a shape is odd for whoever uses all of its GPUs; calls line for each.
- */
+/* Finds what is odd about a shape for a program that uses all of its GPUs.
+ * Calls line for each finding. */
 static void find_oddities(const struct topo *topo,
                           void (*line)(void *arg, const char *kind,
                                        const char *text),
@@ -155,7 +163,9 @@ static void find_oddities(const struct topo *topo,
     struct jp_label_comm comm = {.nnodes = 2, .ranks = ranks};
     struct jp_label label;
 
-    /* as a communicator over two nodes of this shape would meet it */
+    /* The warnings of the labels are reused: this is a communicator over two
+     * nodes of the shape. Warnings without nodes concern the communicator, not
+     * the machine. */
     for (size_t i = 0; i < topo->n_gpus; i++)
         for (int node = 0; node < 2; node++, comm.n++)
             ranks[comm.n] = (struct jp_label_rank){.rank = (uint32_t) comm.n,
@@ -220,6 +230,7 @@ static json_t *shape_json(const struct jp_shapes *s, size_t at, int *bad)
     return row;
 }
 
+/* Notes: why a node has no topology, or which record was ignored. */
 json_t *topo_json(const struct jp_shapes *s)
 {
     json_t *root = json_object(), *shapes = json_array(),
@@ -249,12 +260,12 @@ json_t *topo_json(const struct jp_shapes *s)
     return NULL;
 }
 
-/* ----------------------------------------------- topologies on a terminal */
+/* ----------------------------------------------- on a terminal */
 
-#define NAMES_MAX 60 /* bytes of a list of nodes */
-#define WIDE 200     /* columns of a matrix that goes into a file */
+#define NAMES_MAX 60 /* of a list of nodes */
+#define WIDE 200     /* width of a matrix that goes to a file */
 
-/* The label of all GPUs of the node, as one communicator. */
+/* Labels all GPUs of the node, as one communicator. */
 static int label_all(const struct topo *topo, struct jp_label *label)
 {
     const struct jp_label_node node = {
@@ -271,6 +282,7 @@ static int label_all(const struct topo *topo, struct jp_label *label)
     return label_comm(&comm, &node, 1, label);
 }
 
+/* All NVLink of a GPU, MB/s in one direction. */
 static uint64_t nvlink_of(const struct topo *topo, size_t gpu)
 {
     uint64_t sum = topo->gpus[gpu].switch_mbs;
@@ -280,6 +292,7 @@ static uint64_t nvlink_of(const struct topo *topo, size_t gpu)
     return sum;
 }
 
+/* The first reason why the fabric is unknown. */
 static const char *why_unknown(const struct topo *topo)
 {
     for (size_t a = 0; a < topo->n_gpus; a++)
@@ -318,6 +331,7 @@ void topo_links_text(const struct topo *topo, char *buf, size_t size)
     label_fini(&label);
 }
 
+/* "8 HCAs, active", or their numbers by state. */
 static void count_ports(const struct topo *t, char *buf, size_t size)
 {
     size_t active = 0, down = 0;
@@ -345,7 +359,7 @@ static bool one_model(const struct topo *t)
     return true;
 }
 
-/* " NVIDIA H200"; where nobody told it, vendor and PCI device id. */
+/* " NVIDIA H200"; without a name, vendor and PCI device id. */
 static void name_model(const struct topo *t, char *buf, size_t size)
 {
     static const char *const vendors[] = {"NVIDIA 10de", "AMD 1002",
@@ -363,6 +377,7 @@ static void name_model(const struct topo *t, char *buf, size_t size)
                  t->gpus->device);
 }
 
+/* The lines below a shape's heading. */
 static void print_facts(const struct topo *t, FILE *out)
 {
     char links[160], ports[96], model[80], partitions[40] = "";
@@ -393,7 +408,8 @@ static void print_facts(const struct topo *t, FILE *out)
         fprintf(out, "  %zu more devices are left out\n", t->left_out);
 }
 
-/* "NV450": one way, GB/s; "NVS" over NVLink at a speed nobody told. */
+/* "NV450" is GB/s in one direction; "NV" alone is NVLink at an unknown speed;
+ * otherwise the level. */
 static void cell_of(const struct topo *t, size_t a, size_t b, char *buf,
                     size_t size)
 {
@@ -423,8 +439,8 @@ static const char *name_of(const struct topo *t, size_t device, char *buf,
     return buf;
 }
 
-/* Columns [from, to) of a row of the matrix; row < 0: its head. No blanks at
- * its end. */
+/* Prints columns [from, to) of a row of the matrix; row < 0: its heading.
+ * Padding is written before the next cell, so lines have no trailing blanks. */
 static void print_row(const struct topo *t, int row, int first, size_t from,
                       size_t to, FILE *out)
 {
@@ -444,6 +460,8 @@ static void print_row(const struct topo *t, int row, int first, size_t from,
         snprintf(text, sizeof(text), "%s", head);
         if (row >= 0)
             cell_of(t, (size_t) row, i, text, sizeof(text));
+        /* quote_printf returns what it wrote, which may be more than the name's
+         * length. */
         quote_printf(out, "%*s  %s", pad, "", text);
         pad = (width < 5 ? 5 : width) - (int) strlen(text);
         pad = pad < 0 ? 0 : pad;
@@ -451,7 +469,7 @@ static void print_row(const struct topo *t, int row, int first, size_t from,
     fputc('\n', out);
 }
 
-/* Of the terminal; elsewhere $COLUMNS, or what a wide one shows. */
+/* Returns the width of the terminal; for a file $COLUMNS, or a default. */
 static int columns_of(FILE *out)
 {
     const char *set = getenv("COLUMNS");
@@ -466,10 +484,12 @@ static int columns_of(FILE *out)
     return (int) columns;
 }
 
-/* In blocks of columns as wide as the terminal. */
+/* Prints the matrix in blocks of columns that fit the terminal. A block has at
+ * least one column. */
 static void print_matrix(const struct topo *t, FILE *out)
 {
     int n = (int) (t->n_gpus + t->n_hcas), first = 4;
+    /* first: width of the column of names. */
     char text[32];
 
     for (int i = 0; i < n; i++) {
@@ -500,6 +520,7 @@ static void list_rails(uint64_t rails, char *buf, size_t size)
                                  rails & (rails - 1) ? "s" : "");
     const char *between = " ";
 
+    /* [from, to) is a run of set bits. */
     for (int from = 0, to; from < 64; from = to + 1) {
         for (to = from; to < 64 && rails >> to & 1; to++)
             ;
@@ -512,7 +533,7 @@ static void list_rails(uint64_t rails, char *buf, size_t size)
     }
 }
 
-/* Adapters that NCCL passes over. */
+/* Adapters that NCCL ignores. */
 static void print_narrow(const struct topo *t, FILE *out)
 {
     for (size_t i = 0; i < t->n_hcas; i++)
@@ -523,6 +544,7 @@ static void print_narrow(const struct topo *t, FILE *out)
                          t->hcas[i].name, (double) t->hcas[i].pci_mbs / 1000);
 }
 
+/* One GPU: its package, its HCAs, their distance, kind and rails. */
 static void print_gpu(const struct topo *t, size_t i, FILE *out)
 {
     const struct topo_gpu *g = &t->gpus[i];
@@ -578,6 +600,7 @@ static int print_shape(const struct jp_shapes *s, size_t at, FILE *out)
     return 0;
 }
 
+/* Nodes without a topology, and records that were ignored. */
 static void print_missing(const struct jp_shapes *s, FILE *out)
 {
     for (size_t i = 0; i < s->n_nodes; i++) {
@@ -602,6 +625,7 @@ int topo_print(const struct jp_shapes *s, FILE *out, struct jp_error *err)
             return error_set(err, "out of memory");
     }
     print_missing(s, out);
+    /* The legend explains only what was printed. */
     if (devices)
         fputs("\nNVn NVLink, n GB/s one way (NV: at a speed nobody told); PIX "
               "one PCIe switch, PXB several,\nPHB the host bridge, NODE "

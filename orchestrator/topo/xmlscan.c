@@ -1,4 +1,9 @@
-/* xmlscan.c - walk through the elements of a small, foreign XML text. */
+/* xmlscan.c - iterate over the elements of a small, foreign XML text.
+ *
+ * xmlscan_next returns one event per call. Names and values are terminated by
+ * writing NUL into the text, so nothing is allocated; `held` is a character
+ * that was overwritten and is restored at the next call. The byte after the
+ * text is NUL, so every loop over characters ends there. */
 #include "orchestrator/topo/topo_parts.h"
 
 #include <stdint.h>
@@ -9,10 +14,11 @@ void xmlscan_init(struct xmlscan *scan, char *text, size_t len)
     memset(scan, 0, sizeof(*scan));
     scan->begin = scan->at = text;
     if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-        scan->at += 3; /* UTF-8's mark, as editors of other systems put it */
+        scan->at += 3; /* the byte order mark of UTF-8 */
     scan->end = text + len;
 }
 
+/* Counts lines from the beginning; only called for error messages. */
 unsigned xmlscan_line(const struct xmlscan *scan)
 {
     unsigned line = 1;
@@ -33,7 +39,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Characters of names. A table, as every byte of every name is asked. */
+/* Whether the character may be part of a name. A table, because every byte of
+ * every name is tested. */
 static bool is_name(char c)
 {
     static const bool of[256] = {['a' ... 'z'] = true, ['A' ... 'Z'] = true,
@@ -50,7 +57,7 @@ static void skip_blanks(struct xmlscan *scan)
         scan->at++;
 }
 
-/* Goes behind `mark`; false: it is not there. */
+/* Skips to the position after `mark`. Returns false if it does not occur. */
 static bool skip_past(struct xmlscan *scan, const char *mark)
 {
     char *hit =
@@ -61,7 +68,8 @@ static bool skip_past(struct xmlscan *scan, const char *mark)
     return hit != NULL;
 }
 
-/* Writes a character as UTF-8; returns how many bytes, 0: not one. */
+/* Writes a character as UTF-8. Returns the number of bytes; 0: not a character
+ * (NUL, a surrogate, or out of range). */
 static size_t put_utf8(char *out, uint32_t c)
 {
     if (c == 0 || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
@@ -98,8 +106,8 @@ static int digit_of(char c, unsigned base)
     return digit < (int) base ? digit : -1;
 }
 
-/* "#65;" or "#x41;" at c: the bytes go to out. Returns what follows, or NULL.
- * A character takes no more room than its reference. */
+/* Decodes "#65;" or "#x41;" at c; its bytes go to out. Returns the position
+ * after it, or NULL. The bytes never need more room than the reference. */
 static char *decode_number(char *c, char *out, size_t *n)
 {
     unsigned base = c[1] == 'x' ? 16 : 10;
@@ -117,7 +125,7 @@ static char *decode_number(char *c, char *out, size_t *n)
     return *n ? c + 1 : NULL;
 }
 
-/* An entity at c ("&..."). Returns what follows it, or NULL. */
+/* Decodes an entity at c ("&..."). Returns the position after it, or NULL. */
 static char *decode_entity(char *c, char *out, size_t *n)
 {
     static const struct {
@@ -143,7 +151,7 @@ static char *decode_entity(char *c, char *out, size_t *n)
     return NULL;
 }
 
-/* Decodes value (NUL-terminated) in place. */
+/* Decodes a NUL-terminated value in place. Decoding never lengthens it. */
 static bool decode(char *value)
 {
     char *out = strchr(value, '&');
@@ -169,7 +177,8 @@ static bool decode(char *value)
     return true;
 }
 
-/* Takes a name; the character behind it is returned and becomes NUL. */
+/* Takes a name, and terminates it by overwriting the following character, which
+ * is returned in *behind. */
 static const char *take_name(struct xmlscan *scan, char *behind)
 {
     char *name = scan->at;
@@ -184,7 +193,7 @@ static const char *take_name(struct xmlscan *scan, char *behind)
     return name;
 }
 
-/* `name = "value"`, at a name; NULL or what is wrong. */
+/* Takes `name = "value"` at a name. Returns NULL, or what is wrong. */
 static const char *take_attr(struct xmlscan *scan)
 {
     struct xmlscan_attr *attr = &scan->attrs[scan->n_attrs];
@@ -197,6 +206,7 @@ static const char *take_attr(struct xmlscan *scan)
     attr->name = take_name(scan, &behind);
     if (!attr->name)
         return "not an attribute's name";
+    /* Blanks may precede the equals sign. */
     if (behind != '=') {
         skip_blanks(scan);
         if (!is_blank(behind) || *scan->at != '=')
@@ -209,6 +219,7 @@ static const char *take_attr(struct xmlscan *scan)
         return "a value without quotes";
     value = ++scan->at;
     for (close = value; *close != quote; close++) {
+        /* XML forbids '<' in values. */
         if (!*close || *close == '<')
             return "a value without its end";
         coded |= *close == '&';
@@ -220,7 +231,7 @@ static const char *take_attr(struct xmlscan *scan)
     return !coded || decode(value) ? NULL : "a value with an unknown entity";
 }
 
-/* Behind '<', at a name. */
+/* Called after '<', at a name. Takes the element and its attributes. */
 static enum xmlscan_event open_element(struct xmlscan *scan,
                                        struct jp_error *err)
 {
@@ -247,6 +258,7 @@ static enum xmlscan_event open_element(struct xmlscan *scan,
         if (scan->at < scan->end)
             scan->at++;
     }
+    /* "<a/>": the close event comes at the next call. */
     if (behind == '/' && *scan->at == '>') {
         scan->at++;
         scan->closing = true;
@@ -257,7 +269,7 @@ static enum xmlscan_event open_element(struct xmlscan *scan,
     return XMLSCAN_OPEN;
 }
 
-/* Behind "</". */
+/* Called after "</". */
 static enum xmlscan_event close_element(struct xmlscan *scan,
                                         struct jp_error *err)
 {
@@ -273,11 +285,12 @@ static enum xmlscan_event close_element(struct xmlscan *scan,
         strcmp(name, scan->open[scan->depth - 1]) != 0)
         return fail("an end that does not match", err);
     scan->name = name;
+    /* The depth is reduced at the next call, so that the event still has it. */
     scan->left = true;
     return XMLSCAN_CLOSE;
 }
 
-/* Behind "<!" or "<?". */
+/* Called after "<!" or "<?". Skips it. Returns NULL, or what is wrong. */
 static const char *skip_special(struct xmlscan *scan)
 {
     if (*scan->at == '?')
@@ -288,17 +301,19 @@ static const char *skip_special(struct xmlscan *scan)
     }
     if (strncmp(scan->at, "![CDATA[", 8) == 0)
         return skip_past(scan, "]]>") ? NULL : "a CDATA without its end";
+    /* A DOCTYPE may only stand before the root element. */
     if (strncmp(scan->at, "!DOCTYPE", 8) != 0 || scan->depth)
         return "a declaration";
     for (; scan->at < scan->end && *scan->at != '>'; scan->at++)
+        /* Declarations could define entities, which can grow without limit. */
         if (*scan->at == '[')
             return "declarations in the DOCTYPE";
     scan->at++;
     return scan->at <= scan->end ? NULL : "a DOCTYPE without its end";
 }
 
-/* At a character that is not '<'. The '<' behind the text is overwritten, and
- * read as such by xmlscan_next. */
+/* Called at a character that is not '<'. The '<' after the text is overwritten
+ * by NUL; settle restores it. */
 static enum xmlscan_event take_text(struct xmlscan *scan, struct jp_error *err)
 {
     char *text = scan->at;
@@ -320,7 +335,7 @@ static enum xmlscan_event at_end(struct xmlscan *scan, struct jp_error *err)
     return XMLSCAN_END;
 }
 
-/* Undoes what the last event left to be undone. */
+/* Completes what the previous event has left open. */
 static void settle(struct xmlscan *scan)
 {
     if (scan->left) {
