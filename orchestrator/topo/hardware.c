@@ -1,4 +1,7 @@
-/* hardware.c - format hardware.json. */
+/* hardware.c - read the network adapters' ports, and format hardware.json.
+ *
+ * Three parts: hca_ask reads sysfs in a child, hardware_format makes the JSON
+ * text, hardware_shape hashes hwloc's XML. */
 #include "config.h"
 
 #include "orchestrator/topo/hardware.h"
@@ -21,7 +24,7 @@
 
 /* --- ports of the network adapters --- */
 
-/* HPE's Cassini, the Slingshot adapter. */
+/* PCI vendor of HPE's Slingshot adapter (Cassini). */
 #define VENDOR_CRAY "17db"
 
 const char *const hca_kind_word[JP_N_HCA_KINDS] = {
@@ -33,7 +36,7 @@ const char *const hca_kind_word[JP_N_HCA_KINDS] = {
 /* One device while its ports are read. */
 struct scan {
     struct jp_hcas *out;
-    struct jp_hca base; /* what its ports share */
+    struct jp_hca base; /* what its ports have in common */
     char node_type[JP_HCA_TEXT];
 };
 
@@ -48,7 +51,7 @@ static struct jp_hca *add(struct jp_hcas *out, const struct jp_hca *base)
     return &out->ports[out->n++];
 }
 
-/* "0x15b3" to "15b3". */
+/* "0x15b3" to "15b3"; "" for anything else. */
 static void read_id(int folder, const char *name, char out[8])
 {
     char text[16];
@@ -70,7 +73,7 @@ static int add_netdev(void *arg, int folder, const char *name)
     return 0;
 }
 
-/* What `device`, a link to the PCI function, says. */
+/* Reads what the link `device` to the PCI function shows. */
 static void read_function(int folder, struct jp_hca *base)
 {
     int device = openat(folder, "device", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -90,7 +93,7 @@ static void read_function(int folder, struct jp_hca *base)
     close(device);
 }
 
-/* node_type is "1: CA" of InfiniBand and RoCE, "4: RNIC" of iWARP. */
+/* node_type is "1: CA" for InfiniBand and RoCE, "4: RNIC" for iWARP. */
 static enum jp_hca_kind kind_of(const struct jp_hca *port,
                                 const char *node_type)
 {
@@ -131,6 +134,7 @@ static double parse_rate(const char *text)
                : 0;
 }
 
+/* Reads one port. Entries that are no numbers are skipped. */
 static int read_port(void *arg, int ports, const char *name)
 {
     struct scan *scan = arg;
@@ -161,6 +165,7 @@ static int read_port(void *arg, int ports, const char *name)
     return 0;
 }
 
+/* Reads one device of /sys/class/infiniband. */
 static int read_rdma(void *arg, int class, const char *name)
 {
     struct scan scan = {.out = arg};
@@ -186,7 +191,8 @@ static int read_rdma(void *arg, int class, const char *name)
     return 0;
 }
 
-/* Whether a device of /sys/class/infiniband is on that function. */
+/* Whether the function has a device in /sys/class/infiniband, which is listed
+ * already. */
 static bool has_rdma(const struct jp_hcas *out, const char *busid)
 {
     for (uint32_t i = 0; i < out->n; i++)
@@ -195,6 +201,7 @@ static bool has_rdma(const struct jp_hcas *out, const char *busid)
     return false;
 }
 
+/* Reads a network device; only Slingshot adapters count. */
 static int read_net(void *arg, int class, const char *name)
 {
     struct jp_hcas *out = arg;
@@ -205,7 +212,7 @@ static int read_net(void *arg, int class, const char *name)
     uint64_t mbits = 0;
 
     if (folder < 0)
-        return 0; /* a file, bonding_masters */
+        return 0; /* a file such as bonding_masters */
     read_function(folder, &base);
     if (strcmp(base.vendor, VENDOR_CRAY) == 0 && !has_rdma(out, base.busid) &&
         strlen(name) < sizeof(base.name) && (port = add(out, &base))) {
@@ -232,6 +239,7 @@ static int by_place(const void *a, const void *b)
     return rc ? rc : (x->port > y->port) - (x->port < y->port);
 }
 
+/* RDMA devices first, because read_net skips functions that have one. */
 static void read_all(const char *root, struct jp_hcas *out)
 {
     int more = 0;
@@ -250,7 +258,7 @@ static void read_all(const char *root, struct jp_hcas *out)
 
 struct question {
     const char *root;
-    struct jp_hcas *answer; /* shared */
+    struct jp_hcas *answer; /* shared with the child */
 };
 
 static int ask(void *arg, int out)
@@ -274,6 +282,7 @@ struct jp_hcas *hca_ask(const char *root, uint32_t limit_ms)
         struct child_result r;
         enum child_end end = child_run(&child, &r);
 
+        /* Ports that were read before the time ran out are kept. */
         memcpy(copy, shared, sizeof(*copy));
         if (!child_succeeded(end, &r))
             snprintf(copy->trouble, sizeof(copy->trouble),
@@ -317,7 +326,7 @@ static const char *const source_word[] = {
     [JP_TOPO_SITE] = "site",
 };
 
-/* null where it was unknown, or is not UTF-8. */
+/* null if the text is unknown or not UTF-8. */
 static json_t *text(const char *value)
 {
     json_t *json = *value ? json_string(value) : NULL;
@@ -364,7 +373,7 @@ static json_t *make_links(const struct jp_nvml_gpu *gpu)
     return json;
 }
 
-/* null where all is zero: such GPUs are in no cluster. */
+/* null if all bytes are zero: such GPUs are in no cluster. */
 static json_t *cluster(const uint8_t u[16])
 {
     static const uint8_t zero[16];
@@ -510,7 +519,7 @@ static json_t *make_nvml(const struct jp_nvml *nvml)
     return json;
 }
 
-/* This boot's id: the key by which containers of a machine are one node. */
+/* The id of this boot: containers of one machine have the same. */
 static json_t *boot_id(void)
 {
     char *id = NULL;
@@ -560,10 +569,10 @@ char *hardware_format(const struct jp_hardware *hw, size_t *len,
     return out;
 }
 
-/* --- one number for all nodes that are wired alike -------------------------
+/* --- one number for all nodes that are wired alike --------------------------
  */
 
-/* Names of infos that differ between equal machines, and how they begin. */
+/* Names of infos that differ between equal machines. */
 static const char *const personal[] = {
     "HostName",
     "OSRelease",
@@ -590,10 +599,11 @@ static const char *const personal[] = {
     "Size",
 };
 
-/* Ports have these with their number in the middle: Port1GID0, Port1LID. */
+/* Infos of ports have their number in the middle: Port1GID0, Port1LID. These
+ * follow it. */
 static const char *const personal_ports[] = {"GID", "LID", "LMC"};
 
-/* Attributes of objects; sets of what is allowed depend on the job. */
+/* Attributes of objects; what is allowed depends on the job. */
 static const char *const attributes[] = {
     "local_memory",
     "allowed_cpuset",
@@ -609,7 +619,8 @@ static bool begins(const char *p, const char *end, const char *word)
     return (size_t) (end - p) >= n && memcmp(p, word, n) == 0;
 }
 
-/* Whether an info of that name, which ends in a quote, is personal. */
+/* Whether an info of that name, which ends at a quote, differs between equal
+ * machines. */
 static bool is_personal(const char *name, const char *end)
 {
     const char *quote = memchr(name, '"', (size_t) (end - name));
@@ -630,7 +641,7 @@ static bool is_personal(const char *name, const char *end)
     return false;
 }
 
-/* Whether a line says nothing of the shape. */
+/* Whether a line does not belong to the shape. */
 static bool is_left_out(const char *p, const char *end)
 {
     if (begins(p, end, "<page_type"))
@@ -641,7 +652,8 @@ static bool is_left_out(const char *p, const char *end)
            is_personal(p + strlen("<info name=\""), end);
 }
 
-/* Where an attribute that is left out ends, with its blank; p: it is none. */
+/* Returns the end of an attribute that is left out, which begins with a blank
+ * at p; p if it is none. */
 static const char *skip_attribute(const char *p, const char *end)
 {
     for (size_t i = 0; *p == ' ' && i < N(attributes); i++) {
@@ -659,7 +671,7 @@ static const char *skip_attribute(const char *p, const char *end)
     return p;
 }
 
-/* FNV-1a, 64 bits. */
+/* Adds a line to the hash (FNV-1a, 64 bits). */
 static uint64_t add_line(uint64_t hash, const char *p, const char *end)
 {
     while (p < end && (*p == ' ' || *p == '\t'))

@@ -1,5 +1,9 @@
-/* label_groups.c - what labels are judged by: NCCL's variables, the ranks'
- * groups, and the nodes as the variables leave them. */
+/* label_groups.c - the basis of labels: NCCL's variables, the groups of ranks,
+ * and the nodes with the adapters that the variables leave.
+ *
+ * groups_make, at the end, is the entry. It narrows the nodes (narrow_nodes),
+ * sorts the ranks by host, and chooses the grouping whose number of groups is
+ * NCCL's number of nodes (choose). */
 #include "orchestrator/topo/label_parts.h"
 
 #include <inttypes.h>
@@ -23,6 +27,7 @@ const char *const label_rail_word[JP_N_RAILS] = {"n/a", "aligned", "partial",
 const char *const label_evidence_word[JP_N_EVIDENCES] = {
     "none", "assumed", "inferred", "hwloc", "nvml", "observed"};
 
+/* The variable of that name; NULL: not set. */
 static const struct jp_label_variable *find(const struct jp_label_comm *comm,
                                             const char *name)
 {
@@ -46,7 +51,8 @@ bool label_differs(const struct jp_label_comm *comm, const char *name)
     return v && v->differs;
 }
 
-/* NCCL takes the number that a text begins with, in any base of C's. */
+/* NCCL reads the number at the beginning of a value, in any base that C knows.
+ */
 static long number_of(const char *text)
 {
     return text ? strtol(text, NULL, 0) : 0;
@@ -62,7 +68,7 @@ static bool is_one(const struct jp_label_comm *comm, const char *name)
     return number_of(label_variable(comm, name)) == 1;
 }
 
-/* NCCL's words, nearest first; behind them the old numbers that mean them. */
+/* NCCL's words for P2P levels, nearest first, and the old numbers for them. */
 static const struct level {
     const char *word;
     int number; /* -1: none */
@@ -82,11 +88,13 @@ static const struct level {
 };
 #define N_LEVELS (sizeof(levels) / sizeof(*levels))
 
+/* Returns the level of a value; NULL if NCCL does not know it. */
 static const struct level *level_of(const char *value)
 {
     long number = value && *value >= '0' && *value <= '9' ? number_of(value)
                                                           : -1;
 
+    /* NCCL treats larger numbers as the largest. */
     if (number > 4)
         number = 4;
     for (size_t i = 0; value && i < N_LEVELS; i++)
@@ -111,7 +119,8 @@ struct label_reach label_reach(const struct jp_label_comm *comm)
                                 .nvlink = LABEL_NVLINK_BRIDGED};
 
     if (comm->paths && comm->paths->p2p)
-        return reach; /* its log names peers: unknown which */
+        return reach; /* the log names some pairs that use P2P; which ones is
+                         unknown */
     if (comm->paths && comm->paths->shm) {
         reach = (struct label_reach){.nvlink = LABEL_NVLINK_NO, .logged = true};
         snprintf(reach.why, sizeof(reach.why), "NCCL's log names SHM");
@@ -127,15 +136,16 @@ struct label_reach label_reach(const struct jp_label_comm *comm)
     return reach;
 }
 
-/* ------------------------------------ which ranks NCCL counts as one node */
+/* ------------------------------------ ranks that NCCL counts as one node */
 
-/* A rank with what it is grouped by. */
+/* A rank with the keys by which it is grouped. */
 struct member {
     const char *boot, *host; /* never NULL */
     int node;
     const struct topo_fabric *fabric;
     uint32_t rank; /* index into comm->ranks */
-    uint32_t by_boot, by_name, by_clique;
+    uint32_t by_boot, by_name,
+        by_clique; /* numbers of its group, by each of the groupings */
 };
 
 static const char *or_empty(const char *text)
@@ -143,7 +153,7 @@ static const char *or_empty(const char *text)
     return text ? text : "";
 }
 
-/* The fabric info of a node's GPU; NULL: nobody asked. */
+/* Returns the fabric info of a node's GPU; NULL: not queried. */
 static const struct topo_fabric *groups_fabric(const struct jp_label_node *node,
                                                size_t gpu)
 {
@@ -156,6 +166,7 @@ static const struct topo_fabric *groups_fabric(const struct jp_label_node *node,
     return fabric->told ? fabric : NULL;
 }
 
+/* GPUs of one clique reach each other by NVLink, also across hosts. */
 static bool same_clique(const struct topo_fabric *a,
                         const struct topo_fabric *b)
 {
@@ -163,7 +174,8 @@ static bool same_clique(const struct topo_fabric *a,
            strcmp(a->uuid, b->uuid) == 0 && a->clique == b->clique;
 }
 
-/* Of a rank without a known GPU: the node's, if all its GPUs agree. */
+/* Returns the fabric of a rank. If its GPU is unknown: that of the node, if all
+ * its GPUs are in the same clique. */
 static const struct topo_fabric *fabric_of(const struct groups *g,
                                            const struct jp_label_rank *rank)
 {
@@ -185,7 +197,7 @@ static const struct topo_fabric *fabric_of(const struct groups *g,
     return first;
 }
 
-/* Host by host: the boot id, else the node, else the name. */
+/* Orders by host: boot id, otherwise node, otherwise host name. */
 static int by_place(const void *a, const void *b)
 {
     const struct member *x = a, *y = b;
@@ -198,6 +210,8 @@ static int by_place(const void *a, const void *b)
     return order ? order : x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
+/* A boot id identifies a machine; without one, the node or the host name does.
+ */
 static bool same_boot(const struct member *a, const struct member *b)
 {
     if (*a->boot || *b->boot)
@@ -206,6 +220,7 @@ static bool same_boot(const struct member *a, const struct member *b)
            (a->node >= 0 || strcmp(a->host, b->host) == 0);
 }
 
+/* Numbers the hosts, and the names on them. members are sorted. */
 static void count_hosts(struct groups *g, struct member *members)
 {
     for (size_t i = 0; i < g->comm->n; i++) {
@@ -230,7 +245,8 @@ static int by_fabric(const void *a, const void *b)
     return order ? order : x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Cliques of the ranks; 0: of some rank nobody told it. */
+/* Returns the number of cliques of the ranks; 0 if the clique of any rank is
+ * unknown. Sorts members by clique. */
 static uint32_t count_cliques(struct groups *g, struct member *members)
 {
     uint32_t n = 0;
@@ -251,7 +267,7 @@ static uint32_t count_cliques(struct groups *g, struct member *members)
     return n;
 }
 
-/* Why none of the groupings has NCCL's number of nodes. */
+/* Explains why no grouping has NCCL's number of nodes. */
 static void explain_mismatch(struct groups *g, uint32_t want)
 {
     char *buf = g->problem;
@@ -278,9 +294,11 @@ static void explain_mismatch(struct groups *g, uint32_t want)
                  g->comm->n, g->fabric_untold, g->fabric_unjoined);
 }
 
-/* Chooses the grouping with NCCL's number of nodes; else hosts, not usable. */
+/* Chooses the grouping with NCCL's number of nodes; if there is none, hosts,
+ * and not usable. */
 static void choose(struct groups *g)
 {
+    /* Without NCCL's number the hosts are taken. */
     uint32_t want = g->comm->guessed ? g->hosts : g->comm->nnodes;
 
     g->n_domains = g->hosts;
@@ -301,6 +319,7 @@ static void choose(struct groups *g)
     }
 }
 
+/* Adds a rank to its domain. */
 static void add_rank(struct domain *domain, const struct jp_label_rank *rank)
 {
     if (!domain->ranks++)
@@ -315,6 +334,7 @@ static void add_rank(struct domain *domain, const struct jp_label_rank *rank)
     domain->gpus |= 1ull << rank->gpu;
 }
 
+/* Makes the domains of the chosen grouping. */
 static int fill(struct groups *g, const struct member *members)
 {
     g->domains = calloc(g->n_domains + 1, sizeof(*g->domains));
@@ -348,8 +368,9 @@ uint64_t groups_gpus(const struct groups *g, const struct domain *domain,
     *at_most = JP_EVIDENCE_OBSERVED;
     if (!domain->unplaced && !domain->unsure)
         return domain->gpus;
-    /* as many ranks as GPUs: in whatever order, it is all of them */
+    /* As many ranks as GPUs: in any order, they use all of them. */
     *at_most = JP_EVIDENCE_INFERRED;
+    /* A MIG device is not the whole GPU. */
     for (size_t i = 0; topo && i < topo->n_gpus; i++)
         if (topo->gpus[i].mig)
             all = 0;
@@ -359,12 +380,13 @@ uint64_t groups_gpus(const struct groups *g, const struct domain *domain,
     return domain->unplaced ? 0 : domain->gpus;
 }
 
-/* ---------------------- the adapters and ports that NCCL_IB_HCA leaves */
+/* ---------------------- adapters and ports that NCCL_IB_HCA leaves */
 
-#define MAX_ENTRIES 32 /* NCCL's */
+#define MAX_ENTRIES 32 /* NCCL's limit */
 #define ALL_PORTS UINT32_MAX
 
-/* "mlx5_0:1:0", of which the port is looked at. */
+/* Returns the ports of an entry like "mlx5_0:1:0": a bit each, ALL_PORTS
+ * without a port. */
 static uint32_t ports_of(const char *entry, size_t len)
 {
     const char *colon = memchr(entry, ':', len);
@@ -387,6 +409,7 @@ static uint32_t ports_of(const char *entry, size_t len)
     return 1u << (port - 1);
 }
 
+/* exact: the whole name, otherwise a prefix. */
 static bool is_named(const char *entry, size_t len, const char *name,
                      bool exact)
 {
@@ -418,10 +441,11 @@ uint32_t label_hca_ports(const char *value, const char *name)
     return all_but ? ~ports : ports;
 }
 
-/* ---------------- the nodes with the adapters that NCCL's variables leave */
+/* ---------------- nodes with the adapters that NCCL's variables leave */
 
-/* What leaves adapters out. NCCL's own plugin knows verbs devices but EFA;
- * EFA and Slingshot are another plugin's, which reads none of these. */
+/* What leaves adapters out. NCCL's own plugin drives verbs devices except EFA.
+ * EFA and Slingshot need another plugin, which does not read these variables.
+ */
 struct rule {
     const char *ib_hca; /* NULL: all */
     bool no_verbs;      /* NCCL_IB_DISABLE */
@@ -438,6 +462,7 @@ static struct rule rule_of(const struct jp_label_comm *comm)
     const char *net = label_variable(comm, "NCCL_NET");
     struct rule rule = {.ib_hca = label_variable(comm, "NCCL_IB_HCA")};
 
+    /* Which ranks have which adapters is then unknown, so none is left out. */
     if (label_differs(comm, "NCCL_IB_HCA"))
         rule.ib_hca = NULL;
     rule.no_verbs = !net && label_is_on(comm, "NCCL_IB_DISABLE");
@@ -445,7 +470,8 @@ static struct rule rule_of(const struct jp_label_comm *comm)
     return rule;
 }
 
-/* By its name, and by its ports where these are told. */
+/* Whether the rule leaves the adapter out, by its name, and by its ports if
+ * they are known. */
 static bool is_left_out(const struct rule *rule, const struct topo_hca *hca)
 {
     uint32_t left;
@@ -460,7 +486,8 @@ static bool is_left_out(const struct rule *rule, const struct topo_hca *hca)
     return !left;
 }
 
-/* A topology of which only the adapters and what is near are its own. */
+/* Makes a copy of the topology that shares all but the adapters and the nearest
+ * ones with the original. */
 static int narrow(const struct topo *topo, const struct rule *rule,
                   struct topo *out)
 {
@@ -469,7 +496,7 @@ static int narrow(const struct topo *topo, const struct rule *rule,
 
     for (size_t i = 0; i < topo->n_hcas; i++)
         verbs |= is_verbs(&topo->hcas[i]);
-    here.only_verbs &= verbs; /* else NCCL_NET=IB means a plugin of the name */
+    here.only_verbs &= verbs; /* otherwise NCCL_NET=IB names a plugin */
     *out = *topo;
     out->near = NULL;
     out->hcas = calloc(topo->n_hcas + 1, sizeof(*out->hcas));

@@ -1,4 +1,9 @@
-/* nccldebug.c - collect ranks and transports from the lines of NCCL's log. */
+/* nccldebug.c - collect ranks and transports from the lines of NCCL's log.
+ *
+ * nccldebug_file reads a file, nccldebug_line one line (taken apart by
+ * nccltext.c). A line about a channel is tied to a communicator by its address,
+ * or by the initialisation its thread is in (tie), or at the end by elimination
+ * (nccldebug_finish). */
 #include "orchestrator/topo/nccldebug.h"
 
 #include <errno.h>
@@ -11,10 +16,11 @@
 
 #include "common/fileio.h"
 
-/* --- what the lines tell -------------------------------------------------- */
+/* --- what the lines contain ------------------------------------------------
+ */
 
 #define MAX_PROCESSES 4096
-#define MAX_THREADS 64 /* that are inside an initialisation */
+#define MAX_THREADS 64 /* inside an initialisation at the same time */
 #define MAX_DEVICES 4096
 #define NONE UINT32_MAX
 
@@ -24,6 +30,7 @@ struct thread {
     int64_t tid;
 };
 
+/* A network device that NCCL has listed. */
 struct device {
     uint32_t process, number;
     char net[32];
@@ -38,13 +45,14 @@ struct nccldebug {
     size_t n_ranks, room_ranks;
     struct jp_nccl_path *paths;
     size_t n_paths, room_paths;
-    uint32_t *slots; /* of paths by hash; index + 1 */
+    uint32_t *slots; /* hash table of paths: index + 1 */
     struct device *devices;
     size_t n_devices, room_devices;
-    struct thread threads[MAX_THREADS];
+    struct thread threads[MAX_THREADS]; /* next_thread: slot to overwrite if all
+                                           are in use */
     unsigned n_threads, next_thread;
-    uint32_t last_process;
-    bool full;
+    uint32_t last_process; /* that of the previous line */
+    bool full;             /* something was left out */
 };
 
 #define SLOTS (4u * NCCLDEBUG_MAX_PATHS)
@@ -75,7 +83,7 @@ void nccldebug_destroy(struct nccldebug *log)
     free(log);
 }
 
-/* Room for one more; NULL without memory. */
+/* Makes room for one more. Returns NULL without memory. */
 static void *grow(void *array, size_t n, size_t *room, size_t size)
 {
     void *more;
@@ -88,14 +96,15 @@ static void *grow(void *array, size_t n, size_t *room, size_t size)
     return more;
 }
 
-/* The index; NONE: there is no room (*full) or no memory (-1 in *rc). */
+/* Finds or adds the line's process. Returns its index; NONE if there is no room
+ * (log->full is set) or no memory (*rc is -1). */
 static uint32_t get_process(struct nccldebug *log,
                             const struct nccltext_line *line, int *rc)
 {
     struct jp_nccl_process *more;
 
     for (size_t k = 0; k < log->n_processes; k++) {
-        /* mostly the one of the line before */
+        /* usually that of the previous line */
         size_t i = (log->last_process + k) % log->n_processes;
         const struct jp_nccl_process *p = &log->processes[i];
 
@@ -121,6 +130,7 @@ static uint32_t get_process(struct nccldebug *log,
     return log->last_process = (uint32_t) log->n_processes++;
 }
 
+/* NULL: the thread is in no initialisation. */
 static struct thread *find_thread(struct nccldebug *log, uint32_t process,
                                   int64_t tid)
 {
@@ -130,6 +140,8 @@ static struct thread *find_thread(struct nccldebug *log, uint32_t process,
     return NULL;
 }
 
+/* Notes that the thread initialises the communicator. If too many do, the
+ * oldest entry is overwritten. */
 static void enter(struct nccldebug *log, uint32_t process, int64_t tid,
                   uint32_t comm)
 {
@@ -142,8 +154,8 @@ static void enter(struct nccldebug *log, uint32_t process, int64_t tid,
     *thread = (struct thread){process, comm, tid};
 }
 
-/* The rank that Init START has told; of split communicators only the address
- * joins the two lines. */
+/* Finds the rank that Init START has announced. For split communicators only
+ * the address joins the two lines. */
 static struct jp_nccl_rank *find_rank(struct nccldebug *log, uint32_t process,
                                       const struct nccltext_init *init)
 {
@@ -155,11 +167,12 @@ static struct jp_nccl_rank *find_rank(struct nccldebug *log, uint32_t process,
             !r->complete)
             return r;
         if (log->n_ranks - i > 4096)
-            break; /* a thread's START is not that far away */
+            break; /* the START of a thread is not that far away */
     }
     return NULL;
 }
 
+/* Takes an Init line: adds the rank, or completes it. */
 static int take_init(struct nccldebug *log, uint32_t process, int64_t tid,
                      const struct nccltext_init *init)
 {
@@ -182,7 +195,7 @@ static int take_init(struct nccldebug *log, uint32_t process, int64_t tid,
                                       .rank = init->rank,
                                       .n_ranks = init->n_ranks};
     }
-    if (init->has_id) { /* as Inspector cuts it */
+    if (init->has_id) { /* truncated like Inspector's */
         snprintf(full, sizeof(full), "0x%" PRIx64, init->id);
         snprintf(rank->id, sizeof(rank->id), "%.16s", full);
     }
@@ -196,6 +209,7 @@ static int take_init(struct nccldebug *log, uint32_t process, int64_t tid,
     return 0;
 }
 
+/* Copies and truncates; unprintable characters become '?'. */
 static void copy(char *to, size_t size, struct nccltext from)
 {
     size_t n = from.n < size - 1 ? from.n : size - 1;
@@ -205,6 +219,7 @@ static void copy(char *to, size_t size, struct nccltext from)
     to[n] = '\0';
 }
 
+/* Searches backwards: a later list replaces an earlier one. */
 static struct device *find_device(struct nccldebug *log, uint32_t process,
                                   const char *net, uint32_t number)
 {
@@ -216,6 +231,7 @@ static struct device *find_device(struct nccldebug *log, uint32_t process,
     return NULL;
 }
 
+/* Takes a line that lists devices. */
 static int take_devices(struct nccldebug *log, uint32_t process,
                         const struct nccltext_devices *devices)
 {
@@ -247,6 +263,8 @@ static int take_devices(struct nccldebug *log, uint32_t process,
     return 0;
 }
 
+/* Lines of a channel repeat for each of its connections, so paths are looked up
+ * often. */
 static uint32_t hash_path(const struct jp_nccl_path *p)
 {
     uint64_t h = p->process;
@@ -274,6 +292,8 @@ static bool same_path(const struct jp_nccl_path *a,
            strcmp(a->device, b->device) == 0;
 }
 
+/* Adds a path, or counts one more line of it. Linear probing; the table has
+ * four times as many slots as paths are kept. */
 static int add_path(struct nccldebug *log, const struct jp_nccl_path *path)
 {
     uint32_t slot = hash_path(path) % SLOTS;
@@ -299,8 +319,9 @@ static int add_path(struct nccldebug *log, const struct jp_nccl_path *path)
     return 0;
 }
 
-/* The communicator that a line is about: by its address, the youngest one as
- * addresses come again, else by its thread's initialisation. */
+/* Returns the communicator that a line is about. By address: the youngest one,
+ * because addresses are reused. Without an address: the one that its thread
+ * initialises. */
 static uint32_t tie(struct nccldebug *log, uint32_t process, int64_t tid,
                     uint64_t address)
 {
@@ -313,7 +334,8 @@ static uint32_t tie(struct nccldebug *log, uint32_t process, int64_t tid,
     return !address && thread ? thread->comm : NCCLDEBUG_NO_COMM;
 }
 
-/* The link layer that all InfiniBand and RoCE ports of a process have. */
+/* Sets the link layer if all InfiniBand and RoCE ports of the process have the
+ * same. */
 static void only_layer(const struct nccldebug *log, uint32_t process,
                        char layer[8])
 {
@@ -339,6 +361,8 @@ static int take_channel(struct nccldebug *log, uint32_t process, int64_t tid,
     struct jp_nccl_path path = {
         .process = process,
         .comm = tie(log, process, tid, channel->address),
+        /* The path is that of this process's rank to its peer, so a receiver's
+         * line is turned around. */
         .rank = channel->receive && channel->to != UINT32_MAX ? channel->to
                                                               : channel->from,
         .peer = channel->receive && channel->to != UINT32_MAX ? channel->from
@@ -355,7 +379,8 @@ static int take_channel(struct nccldebug *log, uint32_t process, int64_t tid,
     device = channel->has_device
                  ? find_device(log, process, path.detail, channel->device)
                  : NULL;
-    /* plugins have names of their own ("IBext_v8") and NCCL's list */
+    /* A plugin has its own name ("IBext_v8"), but uses NCCL's list of devices.
+     */
     if (!device && channel->has_device && strncmp(path.detail, "IB", 2) == 0)
         device = find_device(log, process, "IB", channel->device);
     if (device)
@@ -367,7 +392,7 @@ static int take_channel(struct nccldebug *log, uint32_t process, int64_t tid,
     return add_path(log, &path);
 }
 
-/* The communicator of a line that is not tied to one: the only one of its
+/* Returns the communicator of a line without an address: the only one of its
  * process. */
 static uint32_t of_process(const struct nccldebug *log, uint32_t process)
 {
@@ -383,6 +408,7 @@ static uint32_t of_process(const struct nccldebug *log, uint32_t process)
     return only;
 }
 
+/* Takes what a line says about its communicator as a whole. */
 static void take_fact(struct nccldebug *log, uint32_t process, int64_t tid,
                       const struct nccltext_fact *fact)
 {
@@ -431,7 +457,8 @@ int nccldebug_line(struct nccldebug *log, const char *text, size_t len)
     return 0;
 }
 
-/* The process' only communicator in which it is that rank and has that peer. */
+/* Returns the process's only communicator in which it has that rank and the
+ * peer exists. */
 static uint32_t only_comm(const struct nccldebug *log,
                           const struct jp_nccl_path *path)
 {
@@ -460,6 +487,8 @@ struct nccldebug_told nccldebug_finish(struct nccldebug *log)
 
         if (path->comm != NCCLDEBUG_NO_COMM)
             continue;
+        /* Paths of one rank and peer are adjacent, so the last answer is
+         * reused. */
         if (path->process != last.process || path->rank != last.rank ||
             path->peer != last.peer) {
             last = *path;
@@ -476,10 +505,11 @@ struct nccldebug_told nccldebug_finish(struct nccldebug *log)
                                    .full = log->full};
 }
 
-/* ------------------------- NCCL's log from a file, within a bound of time */
+/* ------------------------- NCCL's log from a file, in limited time */
 
 #define BUFFER (64 * 1024)
-/* Logs of COLL grow without end; what is looked for stands in front. */
+/* Logs with the subsystem COLL grow without end; the relevant lines are at the
+ * beginning. */
 #define MAX_BYTES (512ull * 1024 * 1024)
 
 static uint64_t now_ms(void)
@@ -495,8 +525,9 @@ bool nccldebug_probe(const char *text, size_t len)
     return memmem(text, len, " NCCL INFO ", 11) != NULL;
 }
 
-/* Takes the whole lines of the buffer; what is left moves to its front. -1
- * without memory. */
+/* Takes the complete lines of the buffer; the rest moves to its beginning.
+ * *inside: the buffer begins in the middle of a long line. Returns -1 without
+ * memory. */
 static int take_lines(struct nccldebug *log, char *buffer, size_t *used,
                       bool *inside)
 {
@@ -511,7 +542,8 @@ static int take_lines(struct nccldebug *log, char *buffer, size_t *used,
         at = line + 1;
     }
     *used = (size_t) (end - at);
-    if (*used == BUFFER) { /* one line fills it: its head is enough */
+    if (*used ==
+        BUFFER) { /* one line fills the buffer: its beginning is enough */
         if (!*inside && nccldebug_line(log, at, *used) < 0)
             return -1;
         *inside = true;
@@ -527,7 +559,7 @@ static int read_lines(struct nccldebug *log, int fd, const char *path,
     char buffer[BUFFER];
     size_t used = 0;
     uint64_t total = 0;
-    bool inside = false; /* a line whose head was taken */
+    bool inside = false; /* inside a line whose beginning was taken */
 
     while (true) {
         ssize_t n = read(fd, buffer + used, sizeof(buffer) - used);
@@ -545,6 +577,7 @@ static int read_lines(struct nccldebug *log, int fd, const char *path,
         if (total > MAX_BYTES || now_ms() > deadline_ms)
             return 1;
     }
+    /* The last line may have no end. */
     if (used && !inside && nccldebug_line(log, buffer, used) < 0)
         return error_set(err, "%s: out of memory", path);
     return 0;

@@ -1,4 +1,8 @@
-/* nccltext.c - take one line of NCCL's log apart. */
+/* nccltext.c - take one line of NCCL's log apart.
+ *
+ * Each read_* function recognises one kind of line. A struct nccltext is a part
+ * of the line without a terminating NUL; take* functions remove something from
+ * its front, find* functions search in it. */
 #include "orchestrator/topo/nccldebug.h"
 
 #include <string.h>
@@ -17,12 +21,13 @@ static bool is(struct nccltext text, const char *word)
     return text.n == strlen(word) && memcmp(text.at, word, text.n) == 0;
 }
 
+/* The text without its first n characters. */
 static struct nccltext behind(struct nccltext text, size_t n)
 {
     return (struct nccltext){text.at + n, text.n - n};
 }
 
-/* Takes a word off the front; false: it is another one. */
+/* Removes a word from the front. Returns false if it is not there. */
 static bool take(struct nccltext *text, const char *word)
 {
     size_t n = strlen(word);
@@ -33,7 +38,7 @@ static bool take(struct nccltext *text, const char *word)
     return true;
 }
 
-/* What follows a word; false: it is nowhere. */
+/* *out: what follows the word. Returns false if the word does not occur. */
 static bool find(struct nccltext text, const char *word, struct nccltext *out)
 {
     const char *hit = memmem(text.at, text.n, word, strlen(word));
@@ -44,6 +49,8 @@ static bool find(struct nccltext text, const char *word, struct nccltext *out)
     return true;
 }
 
+/* Removes a decimal number from the front. Returns false if there is none or it
+ * is above max. */
 static bool take_number(struct nccltext *text, uint64_t max, uint64_t *out)
 {
     uint64_t value = 0;
@@ -60,6 +67,7 @@ static bool take_number(struct nccltext *text, uint64_t max, uint64_t *out)
     return i > 0;
 }
 
+/* Removes up to 16 lower-case hexadecimal digits from the front. */
 static bool take_hex(struct nccltext *text, uint64_t *out)
 {
     uint64_t value = 0;
@@ -98,7 +106,7 @@ static bool find_hex(struct nccltext said, const char *word, uint64_t *out)
     return find(said, word, &at) && take_hex(&at, out);
 }
 
-/* The last "N" behind a colon, which is cut off. */
+/* Removes the last ":N". */
 static bool cut_number(struct nccltext *text, int64_t *out)
 {
     struct nccltext digits;
@@ -117,8 +125,9 @@ static bool cut_number(struct nccltext *text, int64_t *out)
     return true;
 }
 
-/* "[rank0]: 2026-01-01 host:pid:tid [0]": whatever others put in front, the
- * name is the last word before the number in brackets. */
+/* Splits "[rank0]: 2026-01-01 host:pid:tid [0] NCCL INFO text". Other programs
+ * may add anything in front, so the host name is the last word before the
+ * number in brackets. */
 static bool split(const char *line, size_t len, struct nccltext_line *out)
 {
     struct nccltext all = {line, len};
@@ -130,6 +139,7 @@ static bool split(const char *line, size_t len, struct nccltext_line *out)
     head = (struct nccltext){line, len - out->said.n - strlen(INFO)};
     if (head.n == 0 || head.at[head.n - 1] != ']')
         return false;
+    /* Search backwards: "[0]", then the blank before "host:pid:tid". */
     for (n = head.n; n > 0 && head.at[n - 1] != '['; n--)
         ;
     if (n < 2 || head.at[n - 2] != ' ')
@@ -148,6 +158,7 @@ static bool split(const char *line, size_t len, struct nccltext_line *out)
     if (head.n == 0)
         return false;
     out->host = head;
+    /* A host name is printable and has no slash. */
     for (n = 0; n < head.n; n++)
         if (head.at[n] <= ' ' || head.at[n] > '~' || head.at[n] == '/')
             return false;
@@ -166,14 +177,14 @@ static bool read_init(struct nccltext said, struct nccltext_init *out)
         !find_number(said, " nranks ", &out->n_ranks) ||
         out->rank >= out->n_ranks)
         return false;
-    /* the line begins with "comm 0x" in some releases */
+    /* In some releases the line begins with "comm 0x". */
     find_hex(said, "comm 0x", &out->address);
     out->has_busid = find_hex(said, " busId ", &out->busid);
     out->has_id = find_hex(said, " commId 0x", &out->id);
     return true;
 }
 
-/* Up to the next slash, which is taken too. */
+/* Removes the text up to the next slash, and the slash. */
 static struct nccltext take_part(struct nccltext *text)
 {
     const char *slash = memchr(text->at, '/', text->n);
@@ -201,7 +212,7 @@ static bool take_rank(struct nccltext *text, uint32_t *out)
     return true;
 }
 
-/* Blanks, and what RCCL has behind a transport. */
+/* Removes blanks, and what RCCL appends after a transport. */
 static void cut_tail(struct nccltext *text, uint64_t *address)
 {
     struct nccltext rccl;
@@ -215,15 +226,15 @@ static void cut_tail(struct nccltext *text, uint64_t *address)
         text->n--;
 }
 
-/* "NET/IB/0(2)/GDRDMA" and its like; a rank behind the number is another's that
- * sends for us. */
+/* Reads "NET/IB/0(2)/GDRDMA" and the like. A rank in brackets after the device
+ * is that of another process, which sends for this one. */
 static bool take_transport(struct nccltext text, struct nccltext_channel *out)
 {
     struct nccltext kind, number;
     uint64_t value;
 
     cut_tail(&text, &out->address);
-    if (is(text, "direct shared memory")) { /* NCCL 2.12 and before */
+    if (is(text, "direct shared memory")) { /* NCCL 2.12 and earlier */
         out->via = JP_VIA_SHM;
         out->detail = (struct nccltext){text.at, strlen("direct")};
         return true;
@@ -279,7 +290,8 @@ static bool read_devices(struct nccltext said, struct nccltext_devices *out)
     return true;
 }
 
-/* Behind the name: ":1/IB", ":1:0:2/RoCE"; a socket's address has no word. */
+/* Reads the layer after a device's name: ":1/IB", ":1:0:2/RoCE". A socket's
+ * address has none. */
 static struct nccltext take_layer(struct nccltext *rest)
 {
     struct nccltext layer = {rest->at, 0};
@@ -303,7 +315,7 @@ bool nccltext_next_device(struct nccltext *rest, struct nccltext_device *out)
 
     while (find(*rest, "[", rest)) {
         if (!take_number(rest, 65535, &value) || !take(rest, "]"))
-            continue; /* "[RO]" */
+            continue; /* "[RO]", which is no device */
         take(rest, " name=");
         while (n < rest->n && rest->at[n] > ' ' && rest->at[n] <= '~' &&
                !strchr(":/;,\"\\", rest->at[n]))
@@ -325,7 +337,8 @@ static bool read_channels(struct nccltext said, struct nccltext_fact *out)
 
     if (!find(said, " coll channels, ", &rest))
         return false;
-    out->has_nvls_channels = true; /* 2.16 and before have no word of it */
+    out->has_nvls_channels = true; /* 2.16 and earlier do not mention NVLS */
+    /* Try every number in the line. */
     for (digits = rest; digits.n; digits = behind(digits, 1))
         if (take_number(&digits, UINT32_MAX - 1, &value) &&
             take(&digits, " nvls channels")) {

@@ -35,12 +35,10 @@ struct rankmap {
     const struct jp_rankmap_input *in;
     struct jp_rankmap_fact *bare; /* for each rank a fact without content, so
                                      that its process exists */
-    const struct jp_rankmap_fact *
-        *facts;                        /* sorted by (host, pid, comm, rank) */
-    struct rankmap_process *processes; /* sorted by (host, pid) */
+    const struct jp_rankmap_fact **facts; /* by (host, pid, comm, rank) */
+    struct rankmap_process *processes;    /* sorted by (host, pid) */
     size_t n_processes;
-    struct rankmap_name *names, *boots,
-        *hosts; /* of nodes; a Slurm name counts as a host name */
+    struct rankmap_name *names, *boots, *hosts; /* of nodes */
     size_t n_hosts;
     struct rankmap_name *tasks;      /* by the names of their nodes */
     struct jp_rankmap_place *places; /* the answer */

@@ -1,4 +1,7 @@
-/* rankread.c - read what a step's nodes tell of their ranks. */
+/* rankread.c - read ranks.jsonl and starts.jsonl of a step's nodes.
+ *
+ * rankread_node is the entry. Texts are kept in blocks (take, keep) that
+ * rankread_fini frees as a whole; all rows point into them. */
 #include "orchestrator/topo/rankread.h"
 
 #include <errno.h>
@@ -13,16 +16,16 @@
 #include "common/jsonload.h"
 #include "orchestrator/collect/clock.h"
 
-/* Read of a file, and kept of all. */
+/* Limits of the lines read from a file, and of the rows kept from all files. */
 #define RANKLINES_MAX_LINES 1000000
-/* Bytes that are kept of all files; 10,000 ranks with ten communicators each
- * take 15 MB. What comes behind counts as bad. */
+/* Limit of the bytes kept from all files; 10,000 ranks with ten communicators
+ * each take 15 MB. Lines beyond it count as bad. */
 #define RANKLINES_MAX_HELD (32u << 20)
 
 #define BLOCK_BYTES 65536
 #define TEXT_MAX 1024 /* of one text */
 #define MAX_DEVICES 64
-#define MAX_READ 64 /* of a process */
+#define MAX_READ 64 /* variables of a process */
 
 /* Memory that is freed as a whole. */
 struct ranklines_block {
@@ -31,6 +34,8 @@ struct ranklines_block {
     _Alignas(16) char bytes[BLOCK_BYTES];
 };
 
+/* Returns size bytes of block memory, aligned to 8. size is at most
+ * BLOCK_BYTES. NULL without memory. */
 static void *take(struct jp_rank_records *r, size_t size)
 {
     struct ranklines_block *block = r->blocks;
@@ -49,6 +54,8 @@ static void *take(struct jp_rank_records *r, size_t size)
     return block->bytes + block->used - size;
 }
 
+/* Copies a text, truncated to TEXT_MAX. "" needs no memory. Returns NULL
+ * without memory. */
 static const char *keep(struct jp_rank_records *r, const char *text)
 {
     size_t len = text ? strlen(text) : 0;
@@ -72,6 +79,7 @@ static const char *keep_member(struct jp_rank_records *r, const json_t *object,
     return keep(r, json_string_value(json_object_get(object, key)));
 }
 
+/* Returns a number of an object that is not negative, or `otherwise`. */
 static int64_t number_of(const json_t *object, const char *key,
                          int64_t otherwise)
 {
@@ -81,7 +89,7 @@ static int64_t number_of(const json_t *object, const char *key,
     return json_is_integer(value) && n >= 0 ? n : otherwise;
 }
 
-/* Room for one more of *array; false: enough, or no memory. */
+/* Makes room for one more row. Returns false without memory. */
 static bool grow(void **array, size_t n, size_t *room, size_t size)
 {
     void *more;
@@ -96,6 +104,7 @@ static bool grow(void **array, size_t n, size_t *room, size_t size)
     return true;
 }
 
+/* Unknown words count as the weakest source. */
 static enum jp_rank_source source_of(const json_t *object)
 {
     const char *word = json_string_value(json_object_get(object, "source"));
@@ -107,6 +116,8 @@ static enum jp_rank_source source_of(const json_t *object)
     return JP_RANK_FROM_FILE_NAME;
 }
 
+/* Adds a fact about a process, or about a rank (is_rank). Returns -1 without
+ * memory; a bad line is counted. */
 static int add_fact(struct jp_rank_records *r, const json_t *object,
                     const char *node, bool is_rank)
 {
@@ -139,6 +150,7 @@ static int add_fact(struct jp_rank_records *r, const json_t *object,
     return 0;
 }
 
+/* Adds one variable of a process. */
 static int read_variable(struct jp_rank_records *r, struct jp_rank_variable v)
 {
     if (r->n_variables == RANKLINES_MAX_LINES)
@@ -151,6 +163,8 @@ static int read_variable(struct jp_rank_records *r, struct jp_rank_variable v)
     return 0;
 }
 
+/* The row without a name comes first: it marks a process whose variables are
+ * complete. */
 static int read_variables(struct jp_rank_records *r, const json_t *process)
 {
     struct jp_rank_variable v = {.host = keep_member(r, process, "host"),
@@ -245,7 +259,7 @@ int rankread_rank_line(struct jp_rank_records *r, const char *node,
     return rc;
 }
 
-/* Minors of the GPUs that the task may open. */
+/* Reads the minors of the GPUs that the task may open; -1 devices: unknown. */
 static int read_devices(struct jp_rank_records *r, const json_t *object,
                         struct jp_rankmap_task *task)
 {
@@ -299,7 +313,8 @@ int rankread_start_line(struct jp_rank_records *r, const char *node,
     return rc;
 }
 
-/* Foreign files of many nodes take no more memory than this. */
+/* Whether the limit of kept bytes is reached, so that foreign files cannot
+ * exhaust the memory. */
 static bool is_full(const struct jp_rank_records *r)
 {
     return r->n_blocks * sizeof(struct ranklines_block) +
@@ -309,6 +324,7 @@ static bool is_full(const struct jp_rank_records *r)
            RANKLINES_MAX_HELD;
 }
 
+/* Passes each line of a file to `add`. An absent file is not an error. */
 static int read_file(const char *folder, const char *name, const char *node,
                      int (*add)(struct jp_rank_records *, const char *,
                                 const char *, size_t),
@@ -334,7 +350,8 @@ static int read_file(const char *folder, const char *name, const char *node,
     return rc < 0 ? error_set(err, "out of memory") : 0;
 }
 
-/* Makes the file that a killed finish has left undone. */
+/* Makes the file that a killed finish has left undone, but only from a folder
+ * that belongs to this user. */
 static void make_up(const char *step_dir, const char *folder, const char *node,
                     uint64_t deadline_ms)
 {

@@ -1,4 +1,8 @@
-/* steplabels.c - the labels of a step's communicators. */
+/* steplabels.c - label all communicators of a step.
+ *
+ * steplabels_make is the entry. It reads the nodes' records into shapes, places
+ * the ranks (stepranks.c), labels each communicator (label.c), draws a picture
+ * per shape, and joins the warnings of all communicators. */
 #include "orchestrator/topo/steplabels.h"
 
 #include <limits.h>
@@ -14,10 +18,10 @@
 #define MAX_WARNINGS 200 /* of communicators */
 #define ALL_WARNINGS (MAX_WARNINGS + 50)
 #define NAMES_MAX 120 /* bytes of a list of nodes */
-#define ODD_SHARE 4   /* at most a quarter of the nodes are odd */
+#define ODD_SHARE 4   /* at most this part of the nodes may be odd */
 
-/* Kinds in order of urgency: what is broken, what is switched off, what is
- * merely not good. */
+/* Kinds in order of urgency: first what is broken, then what is switched off,
+ * then what is merely not good. */
 static const enum jp_warning_kind urgency[] = {
     JP_WARN_DEAD_NVLINK, JP_WARN_HCA_DOWN,   JP_WARN_TCP,
     JP_WARN_MNNVL_OFF,   JP_WARN_SPLIT_HOST, JP_WARN_ODD_NODE,
@@ -33,12 +37,12 @@ static size_t urgency_of(enum jp_warning_kind kind)
     return i;
 }
 
-/* A warning while it is joined: a flag for each node that it is about. */
+/* A warning while it is joined, with a flag for each node. */
 struct joined {
     enum jp_warning_kind kind;
-    const char *text; /* borrowed */
-    bool *nodes;      /* NULL: about communicators */
-    size_t comm, n_comms;
+    const char *text;     /* borrowed from the label */
+    bool *nodes;          /* NULL: it concerns communicators */
+    size_t comm, n_comms; /* comm: the one with most time */
 };
 
 struct joiner {
@@ -61,7 +65,7 @@ static struct joined *find_or_add(struct joiner *j, const struct jp_warning *w)
     return &j->at[j->n++];
 }
 
-/* 0, or -1 without memory. */
+/* Adds the warning of one communicator. Returns 0, or -1 without memory. */
 static int join(struct joiner *j, size_t comm, const struct jp_warning *w)
 {
     struct joined *at = find_or_add(j, w);
@@ -80,6 +84,7 @@ static int join(struct joiner *j, size_t comm, const struct jp_warning *w)
     return 0;
 }
 
+/* Takes text over; NULL means that its allocation failed. */
 static int add(struct jp_step_labels *s, enum jp_warning_kind kind, char *text,
                size_t comm, size_t n_comms)
 {
@@ -90,7 +95,7 @@ static int add(struct jp_step_labels *s, enum jp_warning_kind kind, char *text,
     return 0;
 }
 
-/* "n[2-3]: GPU3's nearest HCA ..." */
+/* Formats "n[2-3]: GPU3's nearest HCA ..." and adds it. */
 static int finish(struct joiner *j, const struct joined *at)
 {
     const struct jp_shapes *shapes = &j->labels->shapes;
@@ -132,10 +137,10 @@ static int join_all(struct jp_step_labels *s, const struct jp_result *result)
     return rc;
 }
 
-/* --- nodes unlike the others ------------------------------------------------
- */
+/* --- nodes unlike the others -------------------------------------------- */
 
-/* What NVML told of one node's job and not of the other's is no difference. */
+/* Formats the first difference of the GPUs. What NVML reported on only one of
+ * the two nodes is no difference. */
 static void compare_gpus(const struct topo *odd, const struct topo *usual,
                          char *buf, size_t size)
 {
@@ -189,7 +194,8 @@ static void compare_hcas(const struct topo *odd, const struct topo *usual,
     }
 }
 
-/* The first difference that a reader would look for; "" none that counts. */
+/* Formats the first difference that a reader would look for; "" if there is
+ * none that counts. */
 static void compare(const struct topo *odd, const struct topo *usual, char *buf,
                     size_t size)
 {
@@ -209,8 +215,8 @@ static void compare(const struct topo *odd, const struct topo *usual, char *buf,
         snprintf(buf, size, "devices are placed otherwise");
 }
 
-/* Shapes are sorted, the most frequent first. Where no shape has more than half
- * of the nodes nobody is odd. */
+/* Adds a warning for each rare shape. Shapes are sorted, most frequent first.
+ * If no shape has more than half of the nodes, none is odd. */
 static int add_odd_nodes(struct jp_step_labels *s)
 {
     size_t all = 0;
@@ -252,8 +258,8 @@ static int by_urgency(const void *a, const void *b)
     return strcmp(x->text, y->text);
 }
 
-/* Joins the warnings of all labels, and tells nodes that are unlike the rest.
- * -1 without memory. */
+/* Joins the warnings of all labels, and adds those about odd nodes. Returns -1
+ * without memory. */
 static int collect_warnings(struct jp_step_labels *s,
                             const struct jp_result *result)
 {
@@ -265,9 +271,10 @@ static int collect_warnings(struct jp_step_labels *s,
     return 0;
 }
 
-/* ------------------------------ the labels of a result's communicators --- */
+/* ------------------------------ labels as the result takes them */
 
-/* A label's sentence stands behind the type's, or in its place. */
+/* Makes the label of one communicator. Its sentence follows that of the
+ * communicator's type, or replaces it. */
 static int make_label(const struct jp_step_labels *s,
                       const struct jp_label *label, const struct jp_comm *comm,
                       struct jp_comm_label *out)
@@ -301,7 +308,7 @@ static int make_label(const struct jp_step_labels *s,
     return 0;
 }
 
-/* A record that was ignored is a line among the notes on the data. */
+/* A record that was ignored becomes a note on the data. */
 static int make_notes(const struct jp_step_labels *s, struct jp_labels *out)
 {
     out->notes = calloc(s->shapes.n_nodes + 1, sizeof(*out->notes));
@@ -359,8 +366,8 @@ const char *steplabels_gpu(const struct jp_step_labels *s)
     return model ? model : "";
 }
 
-/* Adapters of a net that a topology's GPUs may use; *slowest in Gb/s. 0: none,
- * or they cannot be told. */
+/* Counts the adapters of a kind that a topology's GPUs may use; *slowest in
+ * Gbit/s. Returns 0 if there are none or they are not known. */
 static unsigned count_adapters(const struct topo *topo, enum topo_net net,
                                double *slowest)
 {
@@ -378,7 +385,7 @@ static unsigned count_adapters(const struct topo *topo, enum topo_net net,
         *slowest = fmin(*slowest, hca->rate_gbits);
         n++;
     }
-    /* others serve storage: no GPU is near */
+    /* The others serve storage: no GPU is near. */
     return topo->n_rails && topo->n_rails < n ? topo->n_rails : n;
 }
 
@@ -396,6 +403,7 @@ int steplabels_peaks(const struct jp_step_labels *s,
         struct peaks_row *row = &peaks->rows[peaks->n];
         double slowest = INFINITY;
         unsigned least = UINT_MAX;
+        /* Every node must have this kind, so the smallest number counts. */
 
         for (size_t i = 0; i < s->shapes.n_shapes; i++) {
             unsigned n = count_adapters(s->shapes.shapes[i].topo,
@@ -407,7 +415,7 @@ int steplabels_peaks(const struct jp_step_labels *s,
             continue;
         *row = (struct peaks_row){.max_ranks = rates->max_ranks,
                                   .per_node = least,
-                                  .peak_gbs = slowest / 8,
+                                  .peak_gbs = slowest / 8, /* Gbit/s to GB/s */
                                   .n_sizes = 1};
         snprintf(row->link, sizeof(row->link), "%s", topo_net_word[net]);
         row->sizes[0] = (struct peaks_size){rates->from_bytes, rates->share};
@@ -416,9 +424,9 @@ int steplabels_peaks(const struct jp_step_labels *s,
     return 0;
 }
 
-/* ----------------------------------- the labels of a step's communicators */
+/* ----------------------------------- the labels */
 
-#define GPU_TEXT_MAX 3 /* ranks named of one GPU */
+#define GPU_TEXT_MAX 3 /* ranks named for one GPU */
 
 static void destroy_pictures(struct jp_step_labels *s)
 {
@@ -471,7 +479,7 @@ static int read_nodes(struct jp_step_labels *s, const struct jp_nodes *nodes,
     return rc < 0 ? -1 : shapes_sort(&s->shapes, err);
 }
 
-/* Fabrics are a node's own, its topology the shape's. */
+/* A node's fabrics are its own; the topology is that of its shape. */
 static void name_node(const struct jp_step_labels *s, size_t i,
                       const struct jp_node *node, struct jp_label_node *out)
 {
@@ -495,10 +503,10 @@ static int name_nodes(struct jp_step_labels *s, const struct jp_nodes *nodes)
     return s->label_nodes ? 0 : -1;
 }
 
-/* --- communicators ---------------------------------------------------------
- */
+/* --- communicators -------------------------------------------------------- */
 
-/* The result's ranks are sorted by communicator: its first one. */
+/* Returns the index of the communicator's first rank by binary search; the
+ * result's ranks are sorted by communicator. */
 static size_t first_rank(const struct jp_result *result, size_t comm)
 {
     size_t from = 0, to = result->n_ranks;
@@ -551,11 +559,10 @@ static int label_all(struct jp_step_labels *s, const struct jp_result *result,
     return 0;
 }
 
-/* --- pictures ---------------------------------------------------------------
- */
+/* --- pictures ------------------------------------------------------------- */
 
-/* The communicator with most ranks on a shape; of those the largest.
- */
+/* Returns the communicator with most ranks on a shape; among equals the
+ * largest. Without any, n_comms. */
 static size_t choose_comm(const struct jp_step_labels *s,
                           const struct jp_result *result,
                           const struct jp_step_ranks *ranks, int shape)
@@ -582,7 +589,7 @@ static size_t choose_comm(const struct jp_step_labels *s,
     return best;
 }
 
-/* "r0 r8 r16 +5" */
+/* Appends a rank to "r0 r8 r16 +5". *count: ranks so far. */
 static int add_text(char **text, unsigned *count, uint32_t rank)
 {
     char *longer;
@@ -603,6 +610,7 @@ static int add_text(char **text, unsigned *count, uint32_t rank)
     return longer ? 0 : -1;
 }
 
+/* Fills in the ranks on each GPU of the picture's shape. */
 static int fill_picture(const struct jp_step_labels *s,
                         const struct jp_result *result,
                         const struct jp_step_ranks *ranks,
@@ -622,6 +630,7 @@ static int fill_picture(const struct jp_step_labels *s,
     return 0;
 }
 
+/* One picture per shape with GPUs. */
 static int draw_shapes(struct jp_step_labels *s, const struct jp_result *result,
                        const struct jp_step_ranks *ranks)
 {
@@ -644,6 +653,7 @@ static int draw_shapes(struct jp_step_labels *s, const struct jp_result *result,
     return 0;
 }
 
+/* Notes node and bus id for each rank. */
 static int place_ranks(struct jp_step_labels *s, const struct jp_result *result,
                        const struct jp_step_ranks *ranks)
 {

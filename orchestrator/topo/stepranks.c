@@ -1,4 +1,9 @@
-/* stepranks.c - where a step's ranks are, by what their nodes told. */
+/* stepranks.c - find out where a step's ranks are, and what their logs and
+ * variables say.
+ *
+ * stepranks_make is the entry. It reads the nodes' records (rankread.c), lets
+ * rankmap.c place the ranks, and collects paths and variables for each
+ * communicator. */
 #include "orchestrator/topo/steplabels.h"
 
 #include <stdint.h>
@@ -9,12 +14,13 @@
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/topo/rankread.h"
 
-/* For the files that killed ends of nodes have left undone, of all nodes. */
+/* Time for making files that killed nodes have left undone; of all nodes
+ * together. */
 #define MAKE_UP_MS 5000
 
 #define MAX_VARIABLES 48 /* of a communicator; the recorder knows fewer */
 
-/* What rankmap takes, made of what we have. */
+/* The input of rankmap_resolve. */
 struct input {
     struct jp_rankmap_node *nodes;
     struct jp_rankmap_gpu *gpus; /* of all nodes */
@@ -22,6 +28,7 @@ struct input {
     struct jp_rankmap_place *places;
 };
 
+/* Frees what list_nodes and list_ranks have allocated. */
 static void free_input(struct input *in)
 {
     free(in->nodes);
@@ -49,7 +56,7 @@ static const struct topo *topo_of(const struct jp_shapes *shapes, size_t node)
     return shape >= 0 ? shapes->shapes[shape].topo : NULL;
 }
 
-/* The nodes with their GPUs, in the order of their topologies. */
+/* Lists the nodes with their GPUs, in the order of their topologies. */
 static int list_nodes(const struct jp_nodes *nodes,
                       const struct jp_shapes *shapes, struct input *in)
 {
@@ -100,6 +107,7 @@ static int list_ranks(const struct jp_result *result, struct input *in)
     return 0;
 }
 
+/* Places the ranks, and translates the answer for the labels. */
 static int place(const struct jp_result *result, const struct input *in,
                  const struct jp_rank_records *records, size_t n_nodes,
                  struct jp_step_ranks *ranks, struct jp_error *err)
@@ -132,16 +140,17 @@ static int place(const struct jp_result *result, const struct input *in,
     return 0;
 }
 
-/* --- paths and variables -----------------------------------------------------
+/* --- paths and variables ----------------------------------------------------
  */
 
-/* The first one stands for all. */
+/* The first text stands for all. */
 static void copy_once(char *out, size_t size, const char *text)
 {
     if (!*out && strlen(text) < size)
         memcpy(out, text, strlen(text) + 1);
 }
 
+/* Counts a path that NCCL's log named for its communicator. */
 static void count_path(const struct jp_rank_path *path,
                        struct jp_comm_facts *comm)
 {
@@ -164,6 +173,7 @@ static void count_path(const struct jp_rank_path *path,
     }
 }
 
+/* Adds what a rank's log says about its communicator as a whole. */
 static void count_carriers(const struct jp_rank_carriers *c,
                            struct jp_comm_facts *comm)
 {
@@ -178,6 +188,7 @@ static void count_carriers(const struct jp_rank_carriers *c,
     p->nvls_channels |= c->nvls_channels > 0;
 }
 
+/* Communicators sorted by id, for binary search. */
 struct by_id {
     const char *id;
     size_t comm;
@@ -202,7 +213,8 @@ static struct jp_comm_facts *facts_of(const struct jp_result *result,
     return hit ? &ranks->comms[hit->comm] : NULL;
 }
 
-/* Ids are unique but for a few: paths go to the first of equal ones. */
+/* Collects paths and carriers. Ids may repeat in rare cases; then the first
+ * communicator gets the paths. */
 static int count_paths(const struct jp_result *result,
                        const struct jp_rank_records *records,
                        struct jp_step_ranks *ranks)
@@ -232,6 +244,7 @@ static int count_paths(const struct jp_result *result,
     return 0;
 }
 
+/* Sorts by host, pid, name; the row without a name comes first. */
 static int compare_process(const void *a, const void *b)
 {
     const struct jp_rank_variable *x = a, *y = b;
@@ -243,7 +256,7 @@ static int compare_process(const void *a, const void *b)
                  : strcmp(x->name ? x->name : "", y->name ? y->name : "");
 }
 
-/* The first variable of a process; records are sorted. */
+/* Returns the index of the process's first variable by binary search. */
 static size_t find_process(const struct jp_rank_records *records,
                            const char *host, int64_t pid)
 {
@@ -261,6 +274,8 @@ static size_t find_process(const struct jp_rank_records *records,
     return from;
 }
 
+/* Adds a variable to the communicator, or compares its value with the first
+ * one. */
 static int add_variable(struct jp_comm_facts *comm, const char *name,
                         const char *value)
 {
@@ -290,8 +305,8 @@ static bool is_process(const struct jp_rank_records *records, size_t at,
                0;
 }
 
-/* What a rank has not set, others of its communicator have otherwise; `at` is
- * its process's first record. */
+/* Marks variables that a rank has not set but others of its communicator have;
+ * `at` is the first record of its process. */
 static void note_unset(struct jp_comm_facts *comm,
                        const struct jp_rank_records *records, size_t at,
                        const struct jp_rank *rank)
@@ -307,7 +322,8 @@ static void note_unset(struct jp_comm_facts *comm,
     }
 }
 
-/* A variable that one rank has counts: NCCL's ranks must agree on most. */
+/* A variable counts even if only one rank has set it, because NCCL's ranks must
+ * agree on most of them. */
 static int add_variables(const struct jp_result *result,
                          struct jp_rank_records *records,
                          struct jp_step_ranks *ranks)
@@ -328,6 +344,7 @@ static int add_variables(const struct jp_result *result,
                              records->variables[at].value) < 0)
                 return -1;
     }
+    /* A second pass: only now all variables of the communicator are known. */
     for (size_t i = 0; i < result->n_ranks; i++) {
         const struct jp_rank *rank = &result->ranks[i];
 
