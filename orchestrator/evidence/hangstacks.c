@@ -1,4 +1,8 @@
-/* hangstacks.c - read hang/<node>/ and merge the stacks. */
+/* hangstacks.c - read hang/<node>/, and merge the stacks of all nodes.
+ *
+ * hangstacks_load is the entry. For each node it reads evidence.json
+ * (hangstacks_add_summary), then the stacks of its processes (stacktree.c).
+ * hangstacks_finish turns the tree into branches for readers. */
 #include "orchestrator/evidence/hangstacks.h"
 
 #include <dirent.h>
@@ -17,6 +21,7 @@ enum {
     LAST_THREADS = 65536 /* limit of stored thread names */
 };
 
+/* A thread's name, to label its stack. */
 struct name {
     size_t process;
     int64_t tid;
@@ -25,13 +30,14 @@ struct name {
 
 struct hangstacks_tree {
     struct stacktree tree;
-    struct name *names; /* grouped by process */
-    size_t first[HANGSTACKS_PROCESSES];
+    struct name *names;                 /* grouped by process */
+    size_t first[HANGSTACKS_PROCESSES]; /* index of each process's first name */
     size_t n_names;
 };
 
 /* --- helpers -------------------------------------------------------------- */
 
+/* Copies a member's text; "" if it is missing. */
 static void copy_member(char *to, size_t size, const json_t *object,
                         const char *key)
 {
@@ -40,6 +46,7 @@ static void copy_member(char *to, size_t size, const json_t *object,
     stacktree_copy(to, size, text ? text : "", text ? strlen(text) : 0);
 }
 
+/* Returns a member's number, or `none`. */
 static int64_t number(const json_t *object, const char *key, int64_t none)
 {
     const json_t *value = json_object_get(object, key);
@@ -47,6 +54,7 @@ static int64_t number(const json_t *object, const char *key, int64_t none)
     return json_is_integer(value) ? json_integer_value(value) : none;
 }
 
+/* Negative numbers count as 0. */
 static uint64_t count(const json_t *object, const char *key)
 {
     int64_t n = number(object, key, 0);
@@ -69,6 +77,7 @@ static void *grow(void *array, size_t n, size_t size)
 
 /* --- evidence.json -------------------------------------------------------- */
 
+/* Adds a thread's name. Without room the thread has no name. */
 static void add_name(struct hangstacks_tree *tree, size_t process, int64_t tid,
                      const json_t *thread)
 {
@@ -86,6 +95,7 @@ static void add_name(struct hangstacks_tree *tree, size_t process, int64_t tid,
     copy_member(more->text, sizeof(more->text), thread, "name");
 }
 
+/* Sums up the threads; the main thread gives the process's state. */
 static void read_threads(struct hangstacks *view, size_t process,
                          const json_t *threads)
 {
@@ -106,6 +116,7 @@ static void read_threads(struct hangstacks *view, size_t process,
             p->cpu_known = true;
             p->cpu_ms += (uint64_t) json_integer_value(after);
         }
+        /* The main thread's id is the pid. */
         if (tid == p->pid) {
             memcpy(p->state, state, sizeof(state));
             copy_member(p->waits, sizeof(p->waits), thread, "wchan");
@@ -115,6 +126,7 @@ static void read_threads(struct hangstacks *view, size_t process,
     }
 }
 
+/* Returns the constant word, or "" for anything else. */
 static const char *role_word(const json_t *one)
 {
     const char *word = json_string_value(json_object_get(one, "role"));
@@ -140,6 +152,7 @@ static int add_process(struct hangstacks *view, const char *node,
     view->processes = p;
     p += view->n_processes++;
     stacktree_copy(p->node, sizeof(p->node), node, strlen(node));
+    /* Names of a process are adjacent, starting here. */
     view->tree->first[view->n_processes - 1] = view->tree->n_names;
     p->pid = number(one, "pid", -1);
     p->task = number(one, "task", -1);
@@ -174,6 +187,7 @@ static int add_part(struct hangstacks *view, const char *node,
     return 0;
 }
 
+/* Several nodes may have received the same answer. */
 static bool has_ras(const struct hangstacks *view,
                     const struct hangstacks_ras *row)
 {
@@ -214,6 +228,7 @@ static int add_ras(struct hangstacks *view, const char *node, const json_t *one)
     return 0;
 }
 
+/* Adds one element of a list of evidence.json. */
 typedef int adder(struct hangstacks *view, const char *node, const json_t *one);
 
 int hangstacks_add_summary(struct hangstacks *view, const char *text,
@@ -238,6 +253,7 @@ int hangstacks_add_summary(struct hangstacks *view, const char *text,
     if (!*view->hang)
         copy_member(view->hang, sizeof(view->hang), root, "hang");
     taken_us = count(root, "taken_us");
+    /* The earliest evidence counts. */
     if (taken_us && (!view->taken_us || taken_us < view->taken_us))
         view->taken_us = taken_us;
     view->n_nodes++;
@@ -250,6 +266,7 @@ int hangstacks_add_summary(struct hangstacks *view, const char *text,
 
 /* --- stacks --------------------------------------------------------------- */
 
+/* The process whose threads are named. */
 struct whose {
     const struct hangstacks_tree *tree;
     size_t process;
@@ -259,6 +276,7 @@ static const char *name_of(const void *arg, int64_t tid)
 {
     const struct whose *whose = arg;
 
+    /* The names of a process end where those of the next begin. */
     for (size_t i = whose->tree->first[whose->process];
          i < whose->tree->n_names; i++) {
         const struct name *name = &whose->tree->names[i];
@@ -284,6 +302,7 @@ int hangstacks_add_stack(struct hangstacks *view, size_t process, bool python,
 
     if (stacktree_add(&view->tree->tree, &what, text) < 0)
         return -1;
+    /* Python's innermost frame says more than the native one. */
     if (*what.where && (python || !*p->where))
         memcpy(p->where, what.where, sizeof(p->where));
     *(python ? &p->has_python : &p->has_stack) |= what.any;
@@ -292,18 +311,21 @@ int hangstacks_add_stack(struct hangstacks *view, size_t process, bool python,
 
 /* --- branches ------------------------------------------------------------- */
 
+/* A text of limited length. */
 struct text {
     char buf[LABEL_TEXT];
     size_t len;
     bool full;
 };
 
+/* Appends a label; "..." if it does not fit. */
 static void put_label(struct text *t, const char *label)
 {
     size_t need = strlen(label) + (t->len ? 2 : 0);
 
     if (t->full)
         return;
+    /* Keeps room for "..." and NUL. */
     t->full = t->len + need + 6 > sizeof(t->buf);
     t->len += (size_t) snprintf(t->buf + t->len, sizeof(t->buf) - t->len,
                                 "%s%s", t->len ? ", " : "",
@@ -334,6 +356,7 @@ static char *label_set(const struct hangstacks *view,
     for (size_t i = 0; i < n; i++) {
         int64_t from = tasks[i];
 
+        /* Duplicates and consecutive numbers form one range. */
         while (i + 1 < n && tasks[i + 1] <= tasks[i] + 1)
             i++;
         snprintf(label, sizeof(label),
@@ -350,6 +373,7 @@ static char *label_set(const struct hangstacks *view,
     return strdup(t.buf);
 }
 
+/* Number of processes in a set. */
 static uint32_t count_set(const uint64_t set[STACKTREE_WORDS])
 {
     uint32_t n = 0;
@@ -408,6 +432,8 @@ static int add_branch(struct hangstacks *view, uint32_t i, const char *thread,
     b->n_out = count_set(out);
     b->leaf = !tree->frames[*last].child;
     b->thread = strdup(thread);
+    /* The labels are made once for the whole branch, because all its frames
+     * have the same processes. */
     b->in = label_set(view, tree->frames[i].in);
     b->out = label_set(view, out);
     b->frames = calloc(n, sizeof(*b->frames));
@@ -448,6 +474,7 @@ static int rank_role(const struct stacktree_frame *f)
     return f->python ? 2 : 3;
 }
 
+/* Four passes keep the order of the tree within each rank. */
 int hangstacks_finish(struct hangstacks *view)
 {
     const struct stacktree *tree = &view->tree->tree;
@@ -501,6 +528,7 @@ void hangstacks_destroy(struct hangstacks *view)
     free(view);
 }
 
+/* Reads one stack. A missing file is no error. Returns -1 without memory. */
 static int read_stack(struct hangstacks *view, const char *folder,
                       size_t process, bool python)
 {
@@ -518,6 +546,7 @@ static int read_stack(struct hangstacks *view, const char *folder,
     return rc;
 }
 
+/* Reads one node. A bad evidence.json is counted. */
 static int read_node(struct hangstacks *view, const char *folder,
                      struct jp_error *err)
 {
@@ -541,6 +570,7 @@ static int read_node(struct hangstacks *view, const char *folder,
     return rc < 0 ? error_set(err, "out of memory") : 0;
 }
 
+/* Reads the folders, and finishes the view. */
 static int load(const char *const *folders, size_t n, struct hangstacks **out,
                 struct jp_error *err)
 {
@@ -565,6 +595,7 @@ int hangstacks_load_node(const char *folder, struct hangstacks **out,
     return load(&folder, 1, out, err);
 }
 
+/* Accepts names that a node can have. */
 static int is_node(const struct dirent *entry)
 {
     return stepdir_name_ok(entry->d_name);
@@ -645,6 +676,7 @@ void hangstacks_print_lacks(const struct hangstacks *view, FILE *out)
         const struct hangstacks_part *p = &view->parts[i];
         bool said = !*p->why;
 
+        /* Equal lines are printed once; O(n^2), but n is small. */
         for (size_t k = 0; k < i && !said; k++)
             said = strcmp(view->parts[k].part, p->part) == 0 &&
                    strcmp(view->parts[k].why, p->why) == 0;

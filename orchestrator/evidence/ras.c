@@ -1,4 +1,8 @@
-/* ras.c - query NCCL's RAS and parse its answer. */
+/* ras.c - query NCCL's RAS and parse its answer.
+ *
+ * ras_ask connects and sends the query (ask_once); ras_parse reads the answer,
+ * either as JSON (read_json) or as text (read_text). Releases differ in format
+ * and wording; the samples in tests/evidence show them. */
 #include "orchestrator/evidence/evidence.h"
 
 #include <arpa/inet.h>
@@ -19,6 +23,7 @@
 #include "common/knob.h"
 #include "orchestrator/collect/clock.h"
 
+/* Connections per address, and limits of time and of a line. */
 enum { TRIES = 4, CONNECT_MS = 1000, REPLY_MS = 1500, LINE_ROOM = 256 };
 
 const char *const ras_kind_words[RAS_N_KINDS] = {"behind", "missing", "dead",
@@ -29,6 +34,7 @@ const char *const ras_kind_words[RAS_N_KINDS] = {"behind", "missing", "dead",
 bool ras_may_ask(uint32_t release, bool rccl, uint64_t quiet_ms,
                  uint64_t entries, bool *json, const char **why)
 {
+    /* JSON is never requested from AMD's RCCL. */
     *json = !rccl && entries <= RAS_JSON_ENTRIES;
     if (!release)
         *why = "the NCCL release is unknown";
@@ -45,6 +51,8 @@ bool ras_may_ask(uint32_t release, bool rccl, uint64_t quiet_ms,
     return false;
 }
 
+/* Appends a row; the array doubles. Returns -1 without memory; rows beyond the
+ * limit are only counted. */
 /* --- rows ----------------------------------------------------------------- */
 
 static int add_row(struct ras_answer *out, const struct ras_row *row)
@@ -55,6 +63,7 @@ static int add_row(struct ras_answer *out, const struct ras_row *row)
         out->left_out++;
         return 0;
     }
+    /* n is a power of two, or 0: the array is full. */
     if ((n & (n - 1)) == 0) {
         struct ras_row *more =
             realloc(out->rows, (n ? n * 2 : 1) * sizeof(*more));
@@ -67,6 +76,7 @@ static int add_row(struct ras_answer *out, const struct ras_row *row)
     return 0;
 }
 
+/* Notes whether the answer contains one of the step's processes. */
 static void note_pid(struct ras_answer *out, int64_t pid, const int64_t *pids,
                      size_t n_pids)
 {
@@ -101,6 +111,7 @@ static void mend_commas(char *text, size_t len)
     }
 }
 
+/* Returns a member's text; "" if it is missing. */
 static const char *text_of(const json_t *object, const char *key)
 {
     const char *s = json_string_value(json_object_get(object, key));
@@ -108,6 +119,7 @@ static const char *text_of(const json_t *object, const char *key)
     return s ? s : "";
 }
 
+/* Returns a member's number; -1 if it is missing. */
 static int64_t number_of(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -115,6 +127,7 @@ static int64_t number_of(const json_t *object, const char *key)
     return json_is_integer(value) ? json_integer_value(value) : -1;
 }
 
+/* Makes a row for a rank. */
 static struct ras_row row_of(const json_t *rank, uint64_t comm,
                              enum ras_kind kind)
 {
@@ -128,6 +141,8 @@ static struct ras_row row_of(const json_t *rank, uint64_t comm,
     return row;
 }
 
+/* Adds the ranks that have launched fewer operations of the function than
+ * others. Two passes: the largest count first. */
 static int add_behind(struct ras_answer *out, json_t *ranks, uint64_t comm,
                       const char *func)
 {
@@ -158,6 +173,7 @@ static int add_behind(struct ras_answer *out, json_t *ranks, uint64_t comm,
     return 0;
 }
 
+/* Adds ranks with an error, or aborted ones. */
 static int add_errors(struct ras_answer *out, json_t *ranks, uint64_t comm)
 {
     json_t *rank;
@@ -183,6 +199,7 @@ static int add_errors(struct ras_answer *out, json_t *ranks, uint64_t comm)
     return 0;
 }
 
+/* Adds ranks that RAS could not reach. */
 static int add_missing(struct ras_answer *out, json_t *ranks, uint64_t comm)
 {
     json_t *rank;
@@ -200,9 +217,11 @@ static int add_missing(struct ras_answer *out, json_t *ranks, uint64_t comm)
     return 0;
 }
 
+/* Reads one communicator. */
 static int read_comm(struct ras_answer *out, const json_t *one,
                      const int64_t *pids, size_t n_pids)
 {
+    /* The functions that RAS counts. */
     static const char *const funcs[] = {"Broadcast", "Reduce", "AllGather",
                                         "ReduceScatter", "AllReduce"};
     uint64_t hash = strtoull(text_of(one, "hash"), NULL, 16);
@@ -221,6 +240,8 @@ static int read_comm(struct ras_answer *out, const json_t *one,
                : 0;
 }
 
+/* The parser works on a copy, because commas may have to be added. begin: the
+ * first brace. */
 static int read_json(struct ras_answer *out, const char *begin,
                      const int64_t *pids, size_t n_pids, struct jp_error *err)
 {
@@ -235,6 +256,7 @@ static int read_json(struct ras_answer *out, const char *begin,
     mended[len] = '\0';
     mend_commas(mended, len);
     root =
+        /* RAS may send more after the object, so the end is not checked. */
         jsonload(JSONLOAD_RAS, "RAS", mended, len, JSON_DISABLE_EOF_CHECK, err);
     free(mended);
     if (!root)
@@ -248,6 +270,7 @@ static int read_json(struct ras_answer *out, const char *begin,
                        one) if (rc == 0 &&
                                 read_comm(out, one, pids, n_pids) < 0)
         rc = error_set(err, "out of memory");
+    /* -1, if it is missing, becomes very large. */
     i = (size_t) number_of(json_object_get(root, "ras"), "timeouts_count");
     out->timeouts = i <= RAS_ANSWER_MAX ? i : 0;
     json_decref(root);
@@ -298,6 +321,7 @@ static bool read_launched(struct place *at, const char *line)
     return true;
 }
 
+/* "7 ranks reported an error -- ..." */
 static bool read_reported(struct place *at, const char *line)
 {
     const char *said = strstr(line, " reported ");
@@ -307,6 +331,7 @@ static bool read_reported(struct place *at, const char *line)
     if (!said)
         return false;
     if (dashes)
+        /* The part after the dashes is an explanation. */
         len = (size_t) (dashes - said) - 10;
     copy_word(at->word, sizeof(at->word), said + 10, len);
     return true;
@@ -348,6 +373,7 @@ static int read_rank(struct ras_answer *out, struct place *at, const char *line)
     return add_row(out, &row);
 }
 
+/* Adds a process without a rank, as listed below INCOMPLETE or DEAD. */
 static int read_lost(struct ras_answer *out, const struct place *at,
                      const char *line)
 {
@@ -369,6 +395,7 @@ static int read_list(struct ras_answer *out, const struct place *at,
             .kind = RAS_MISSING, .comm = at->comm, .rank = -1, .pid = -1};
         char *end;
 
+        /* After ":" there is a blank, after "," none. */
         s += 1 + (s[1] == ' ');
         if (!isdigit((unsigned char) *s))
             break;
@@ -397,6 +424,7 @@ static bool read_heading(struct ras_answer *out, struct place *at,
     return true;
 }
 
+/* Dispatches on the beginning of a line. Unknown lines are ignored. */
 static int read_line(struct ras_answer *out, struct place *at, const char *line)
 {
     static const char differ[] = "Communicator ranks have different ";
@@ -408,6 +436,7 @@ static int read_line(struct ras_answer *out, struct place *at, const char *line)
                   strspn(text + 13, "0123456789."));
     } else if (!*text) {
         end_list(out, at);
+        /* "TIMEOUT" begins a line of its own. */
     } else if (strncmp(line, "TIMEOUT", 7) == 0) {
         out->timeouts = 1;
     } else if (read_heading(out, at, line)) {
@@ -432,6 +461,7 @@ static int read_line(struct ras_answer *out, struct place *at, const char *line)
     return 0;
 }
 
+/* Copies each line to a buffer, so that searches end with it. */
 static int read_text(struct ras_answer *out, const int64_t *pids, size_t n_pids,
                      struct jp_error *err)
 {
@@ -468,6 +498,7 @@ int ras_parse(struct ras_answer *out, const int64_t *pids, size_t n_pids,
 
 /* --- the connection ------------------------------------------------------- */
 
+/* A connection, and what was received. */
 struct talk {
     int fd;
     uint64_t end_ms;
@@ -475,6 +506,7 @@ struct talk {
     size_t len, room;
 };
 
+/* Waits for an event, at most until the total limit. Returns as poll(). */
 static int wait_for(const struct talk *talk, short events, uint64_t limit_ms)
 {
     uint64_t now = clock_mono_ms();
@@ -502,6 +534,7 @@ static int talk_read(struct talk *talk, uint64_t limit_ms)
 {
     ssize_t n;
 
+    /* One byte is kept for NUL. */
     if (talk->len + 1 >= talk->room) {
         size_t room = talk->room ? talk->room * 2 : 65536;
         char *more = room <= RAS_ANSWER_MAX * 2 ? realloc(talk->buf, room)
@@ -538,6 +571,7 @@ static int talk_reply(struct talk *talk)
     return ok;
 }
 
+/* Connects without blocking for more than CONNECT_MS. */
 static int talk_connect(struct talk *talk, const struct sockaddr *to,
                         socklen_t len)
 {
@@ -574,6 +608,7 @@ static int ask_once(const struct ras_question *question,
         error_set(err, "RAS does not answer: %s", strerror(errno));
         goto out;
     }
+    /* RAS confirms each command but STATUS with a line. */
     if ((question->json && (talk_send(&talk, "SET FORMAT json\n") < 0 ||
                             talk_reply(&talk) < 0)) ||
         talk_send(&talk, "TIMEOUT 3\n") < 0 || talk_reply(&talk) < 0 ||
@@ -581,6 +616,7 @@ static int ask_once(const struct ras_question *question,
         error_set(err, "RAS sent nothing");
         goto out;
     }
+    /* RAS closes the connection after the answer. */
     while (talk.len < RAS_ANSWER_MAX && more > 0)
         more = talk_read(&talk, UINT64_MAX);
     out->cut = more != 0;
@@ -660,12 +696,15 @@ int ras_ask(const struct ras_question *question, struct ras_answer *out,
     if (!n)
         return error_set(err, "not an address of RAS: \"%.80s\"",
                          question->address);
+    /* Alternates between the addresses. */
     for (size_t i = 0; i < TRIES * n && rc < 0 && clock_mono_ms() < end_ms;
          i++) {
         ras_fini(out);
         rc = ask_once(question, &to[i % n], end_ms, out, err);
         if (rc == 0)
             rc = ras_parse(out, question->pids, question->n_pids, err);
+        /* Jobs of one user share the port: another job's RAS may have answered.
+         * The text format names few processes, so it is not checked. */
         if (rc == 0 && out->json && question->n_pids && !out->has_pid)
             rc = error_set(err, "RAS answered for another job of this user");
     }

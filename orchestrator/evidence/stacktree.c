@@ -1,4 +1,8 @@
-/* stacktree.c - parse stacks and merge them. */
+/* stacktree.c - parse the output of eu-stack and py-spy, and merge the stacks
+ * into one tree.
+ *
+ * stacktree_add is the entry: it collects the frames of a thread in struct
+ * stack, and at the next thread adds them to the tree (add_thread). */
 #include "orchestrator/evidence/hangstacks.h"
 
 #include <ctype.h>
@@ -36,6 +40,7 @@ static int make_root(struct stacktree *tree)
 static int64_t tree_child(struct stacktree *tree, uint32_t parent, bool python,
                           const char *text)
 {
+    /* Children are searched linearly; their number is limited. */
     uint32_t i = tree->frames[parent].child;
     struct stacktree_frame *f;
 
@@ -53,6 +58,8 @@ static int64_t tree_child(struct stacktree *tree, uint32_t parent, bool python,
         tree->frames = f;
         tree->room *= 2;
     }
+    /* The frame is complete before it is linked, so that a failure leaves the
+     * tree valid. */
     i = (uint32_t) tree->n_frames;
     f = &tree->frames[i];
     *f = (struct stacktree_frame){
@@ -70,6 +77,7 @@ static int64_t tree_child(struct stacktree *tree, uint32_t parent, bool python,
     return i;
 }
 
+/* Notes that one more thread of the process is in the frame. */
 static void mark(struct stacktree_frame *frame, size_t process)
 {
     frame->in[process / 64] |= UINT64_C(1) << (process % 64);
@@ -81,9 +89,11 @@ struct stack {
     char role[64];
     char frames[STACKTREE_DEPTH][STACKTREE_TEXT];
     size_t n;
-    bool cut;
+    bool cut; /* deeper frames were dropped */
 };
 
+/* Adds a thread from the outermost frame inwards. Returns -1 without memory;
+ * what does not fit is counted. */
 static int add_thread(struct stacktree *tree, size_t process, bool python,
                       const struct stack *stack)
 {
@@ -94,6 +104,7 @@ static int add_thread(struct stacktree *tree, size_t process, bool python,
     at = tree_child(tree, 0, python, stack->role);
     if (at > 0)
         mark(&tree->frames[at], process);
+    /* The outermost frames are missing, so a placeholder takes their place. */
     if (at > 0 && stack->cut) {
         at = tree_child(tree, (uint32_t) at, python, "...");
         if (at > 0)
@@ -119,6 +130,7 @@ static void push_frame(struct stack *stack, const char *text, size_t len)
     }
     to = stack->frames[stack->n];
     stacktree_copy(to, STACKTREE_TEXT, text, len);
+    /* "[libc.so.6]" stands for a frame without a name. */
     if (stack->n && *to == '[' && strcmp(to, stack->frames[stack->n - 1]) == 0)
         return;
     stack->n++;
@@ -139,6 +151,7 @@ static void read_native(struct stack *stack, const char *line, size_t len)
         line++;
     while (line < end && *line != ' ') /* skips the address */
         line++;
+    /* " - /path" is the file; the name is before it. */
     for (name = line; name + 3 < end; name++)
         if (memcmp(name, " - /", 4) == 0)
             file = name + 3;
@@ -153,6 +166,7 @@ static void read_native(struct stack *stack, const char *line, size_t len)
         push_frame(stack, text, strlen(text));
         return;
     }
+    /* A symbol's version after '@' is dropped. */
     slash = name < end ? memchr(name, '@', (size_t) (end - name)) : NULL;
     if (slash > name)
         end = slash;
@@ -162,6 +176,7 @@ static void read_native(struct stack *stack, const char *line, size_t len)
         push_frame(stack, "[?]", 3);
 }
 
+/* Begins a thread of eu-stack: "TID 1234:". */
 static void set_role(const struct stacktree_text *what, const char *line,
                      struct stack *stack)
 {
@@ -185,6 +200,7 @@ static void set_python_role(const char *line, size_t len, struct stack *stack)
     const char *name = memchr(line, '"', len), *end;
     char text[48] = "";
 
+    /* The name is in quotes; it may be missing. */
     stack->n = 0;
     stack->cut = false;
     if (name) {
@@ -198,6 +214,7 @@ static void set_python_role(const char *line, size_t len, struct stack *stack)
 
 /* --- both ----------------------------------------------------------------- */
 
+/* Notes where the main thread is. */
 static void note_where(struct stacktree_text *what, const struct stack *stack)
 {
     bool is_main = strcmp(stack->role, what->python ? "Python MainThread"
@@ -207,6 +224,7 @@ static void note_where(struct stacktree_text *what, const struct stack *stack)
         snprintf(what->where, sizeof(what->where), "%.95s", stack->frames[0]);
 }
 
+/* Adds the thread that was read so far. */
 static int end_thread(struct stacktree *tree, struct stacktree_text *what,
                       const struct stack *stack)
 {
@@ -215,6 +233,8 @@ static int end_thread(struct stacktree *tree, struct stacktree_text *what,
     return add_thread(tree, what->process, what->python, stack);
 }
 
+/* Reads one line of a stack. Other lines, such as messages of the tool, are
+ * ignored. */
 static void read_line(const struct stacktree_text *what, const char *line,
                       size_t len, struct stack *stack)
 {
@@ -239,6 +259,7 @@ int stacktree_add(struct stacktree *tree, struct stacktree_text *what,
         if (strncmp(text, head, strlen(head)) != 0) {
             read_line(what, text, len, stack);
         } else {
+            /* A new thread begins, so the previous one is complete. */
             rc = end_thread(tree, what, stack);
             if (what->python)
                 set_python_role(text, len, stack);

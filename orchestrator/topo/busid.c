@@ -36,6 +36,7 @@ static int take(const char **text, char c)
     return 0;
 }
 
+/* Formats the parts. Returns -1 if they are no PCI address. */
 static int format(unsigned domain, unsigned bus, unsigned device,
                   unsigned function, char out[JP_BUSID])
 {
@@ -51,6 +52,8 @@ int busid_tidy(const char *text, char out[JP_BUSID])
     unsigned domain, bus, device, function;
 
     out[0] = '\0';
+    /* Every separator and digit must be there, and nothing after the function.
+     */
     if (take_hex(&text, 8, &domain) < 0 || take(&text, ':') < 0 ||
         take_hex(&text, 2, &bus) < 0 || take(&text, ':') < 0 ||
         take_hex(&text, 2, &device) < 0 || take(&text, '.') < 0 ||

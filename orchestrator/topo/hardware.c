@@ -40,6 +40,8 @@ struct scan {
     char node_type[JP_HCA_TEXT];
 };
 
+/* Appends a port. Returns NULL if there are too many; the list is then
+ * incomplete. */
 static struct jp_hca *add(struct jp_hcas *out, const struct jp_hca *base)
 {
     if (out->n == JP_HCA_MAX) {
@@ -62,6 +64,7 @@ static void read_id(int folder, const char *name, char out[8])
         memcpy(out, text + 2, 5);
 }
 
+/* Several network devices belong to one function if it has several ports. */
 static int add_netdev(void *arg, int folder, const char *name)
 {
     struct jp_hca *port = arg;
@@ -228,6 +231,7 @@ static int read_net(void *arg, int class, const char *name)
     return 0;
 }
 
+/* Sorted, so that the file is the same on each reading. */
 static int by_place(const void *a, const void *b)
 {
     const struct jp_hca *x = a;
@@ -261,6 +265,7 @@ struct question {
     struct jp_hcas *answer; /* shared with the child */
 };
 
+/* Runs in the child. */
 static int ask(void *arg, int out)
 {
     const struct question *q = arg;
@@ -334,6 +339,7 @@ static json_t *text(const char *value)
     return json ? json : json_null();
 }
 
+/* Negative numbers stand for unknown. */
 static json_t *number(int64_t value)
 {
     return value < 0 ? json_null() : json_integer((json_int_t) value);
@@ -350,6 +356,7 @@ static void set(json_t *object, const char *key, json_t *value)
     (void) json_object_set_new(object, key, value);
 }
 
+/* The functions below mirror docs/hardware-format.md, member by member. */
 static json_t *make_link(const struct jp_nvml_link *link)
 {
     json_t *json = json_object();
@@ -366,6 +373,7 @@ static json_t *make_link(const struct jp_nvml_link *link)
 
 static json_t *make_links(const struct jp_nvml_gpu *gpu)
 {
+    /* null: not queried; an empty array: no links */
     json_t *json = gpu->links_asked ? json_array() : json_null();
 
     for (uint32_t i = 0; gpu->links_asked && i < gpu->n_links; i++)
@@ -398,6 +406,7 @@ static json_t *make_fabric(const struct jp_nvml_fabric *fabric)
     if (!fabric->asked)
         return json;
     set(json, "state",
+        /* A newer driver may have more states. */
         json_string(fabric->state <= 3 ? fabric_word[fabric->state]
                                        : "unknown"));
     set(json, "status", json_integer(fabric->status));
@@ -542,6 +551,7 @@ char *hardware_format(const struct jp_hardware *hw, size_t *len,
     struct timeval now;
     char *out = NULL;
 
+    /* Host name and boot id come from the kernel, not from Slurm. */
     uname(&uts);
     gettimeofday(&now, NULL);
     set(json, "schema", json_integer(1));
@@ -612,6 +622,7 @@ static const char *const attributes[] = {
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
+/* Whether the text begins with the word. */
 static bool begins(const char *p, const char *end, const char *word)
 {
     size_t n = strlen(word);
@@ -696,6 +707,7 @@ void hardware_shape(const char *xml, size_t len, char out[JP_SHAPE_LEN])
     const char *end = xml + len;
 
     while (xml < end) {
+        /* Line by line, because lines are left out as a whole. */
         const char *line = memchr(xml, '\n', (size_t) (end - xml));
 
         if (!line)

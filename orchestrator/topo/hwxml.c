@@ -24,6 +24,7 @@ struct matrix_reader {
     uint64_t *values;
 };
 
+/* Orders pointers to objects by gp_index. */
 static int compare(const void *a, const void *b)
 {
     const struct hwxml_object *const *x = a, *const *y = b;
@@ -222,6 +223,7 @@ void hwxml_destroy(struct hwxml *xml)
     free(xml);
 }
 
+/* Searches a list of infos; the first of equal names counts. */
 static const char *info_of(const struct hwxml *xml, int first, const char *name)
 {
     for (int i = first; i >= 0; i = xml->infos[i].next)
@@ -240,6 +242,7 @@ const char *hwxml_info(const struct hwxml *xml, int object, const char *name)
                : info_of(xml, xml->root_info, name);
 }
 
+/* Digits above the base end the number. */
 static const char *read_number(const char *text, unsigned base, uint64_t max,
                                uint64_t *out)
 {
@@ -414,6 +417,7 @@ static const char *attr_or_empty(const struct xmlscan *scan, const char *name)
     return value ? value : "";
 }
 
+/* The array doubles, so that adding is O(1) on average. */
 int hwxml_add(struct hwxml *xml, size_t *room,
               const struct hwxml_object *object, struct jp_error *err)
 {
@@ -432,6 +436,8 @@ int hwxml_add(struct hwxml *xml, size_t *room,
     return (int) xml->n_objects++;
 }
 
+/* Adds an object with what the element's attributes say. Returns its index, or
+ * -1. */
 static int read_object(struct reader *r, const char *type, int parent,
                        struct jp_error *err)
 {
@@ -450,6 +456,7 @@ static int read_object(struct reader *r, const char *type, int parent,
 
     read_type(r, &o);
     if (o.nodeset)
+        /* The weight is computed once; levels ask for it often. */
         o.nodeset_weight = weigh(o.nodeset);
     if (busid && pci_type)
         o.has_pci = read_busid(busid, &o.pci) &&
@@ -491,6 +498,7 @@ static int add_info(struct reader *r, int object, struct jp_error *err)
     return 0;
 }
 
+/* hwloc 1 files have no version. */
 static int read_topology(struct reader *r, struct jp_error *err)
 {
     const char *version = xmlscan_attr(&r->scan, "version");
@@ -507,6 +515,7 @@ static int read_topology(struct reader *r, struct jp_error *err)
     return 0;
 }
 
+/* No bit is set. */
 static bool is_empty(const char *bitmap)
 {
     return strspn(bitmap, "0x,") == strlen(bitmap);
@@ -553,6 +562,7 @@ static int read_element(struct reader *r, int inside, struct jp_error *err)
         if (!type)
             return error_set(err, "an object without a type");
         if (inside < 0 && r->xml->n_objects)
+            /* Only the root lies in no kept object. */
             return error_set(err, "a second root object");
         r->xml->restricted |= is_emptied(r, type);
         if (strcmp(type, "NUMANode") == 0 && r->xml->version > 1)

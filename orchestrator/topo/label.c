@@ -35,6 +35,7 @@ find_or_add(struct jp_label *label, enum jp_warning_kind kind, const char *text)
             strcmp(label->warnings[i].text, text) == 0)
             return &label->warnings[i];
     if (!label->warnings)
+        /* Most labels have no warning, so the array is made late. */
         label->warnings = calloc(LABEL_MAX_WARNINGS, sizeof(*w));
     if (!label->warnings)
         return NULL;
@@ -200,6 +201,7 @@ static const char *shown(const char *value)
     return slash ? slash + 1 : value;
 }
 
+/* Warns about variables that force a path. */
 static int warn_variables(const struct groups *g, struct jp_label *label)
 {
     for (size_t i = 0; i < sizeof(forcing) / sizeof(*forcing); i++) {
@@ -226,6 +228,7 @@ static int warn_hca(struct jp_label *label, int node, const struct topo *topo,
 {
     bool sockets = label->inter == JP_INTER_TCP;
     const struct topo_near *near = &topo->near[gpu];
+    /* The HCA that would be nearest if all ports were active. */
     const struct topo_hca *wanted =
         near->wanted >= 0 ? &topo->hcas[near->wanted] : NULL;
 
@@ -373,6 +376,8 @@ static int warn_links(struct jp_label *label, int node, const struct topo *topo,
 static int warn_domain(const struct groups *g, const struct domain *domain,
                        bool net, struct jp_label *label)
 {
+    /* Without a topology, or over several nodes, there is nothing to compare.
+     */
     const struct topo *topo = groups_topo(g, domain);
     enum jp_label_evidence at_most;
     uint64_t gpus;
@@ -446,6 +451,7 @@ static int warn_tcp(const struct groups *g, struct jp_label *label)
     return 0;
 }
 
+/* The fabrics without NVLink. */
 static bool is_pcie(enum jp_fabric fabric)
 {
     return fabric == JP_FABRIC_PCIE || fabric == JP_FABRIC_PCIE_HOST ||
@@ -469,6 +475,7 @@ static int warn_label(const struct groups *g, struct jp_label *label)
 {
     const struct jp_label_comm *c = g->comm;
 
+    /* The name of the type promises NVLink. */
     if (is_pcie(label->fabric) && !is_foreign(g) &&
         add_warning(label, JP_WARN_NO_NVLINK, -1,
                     "NCCL's own rule calls it %s, but no NVLink carries it "
@@ -476,6 +483,7 @@ static int warn_label(const struct groups *g, struct jp_label *label)
                     c->nnodes == 1 ? "nvlink-only" : "mixed",
                     label_fabric_word[label->fabric]) < 0)
         return -1;
+    /* Send and Recv alone may have any partners. */
     if (label->rail == JP_RAIL_CROSS && c->collective && g->hosts > 1 &&
         add_warning(label, JP_WARN_CROSS_RAIL, -1,
                     "no two of its %zu domains are on the same rail, by PCI "
@@ -485,6 +493,7 @@ static int warn_label(const struct groups *g, struct jp_label *label)
     return label->inter == JP_INTER_TCP ? warn_tcp(g, label) : 0;
 }
 
+/* The order of the checks is the order of the warnings. */
 static int warn(const struct groups *g, struct jp_label *label)
 {
     bool net = label->inter != JP_INTER_NONE;
@@ -576,6 +585,7 @@ int label_comm(const struct jp_label_comm *comm,
     label->hca_path = "";
     if (rc == 0) {
         decide(&groups, label);
+        /* Warnings use the label, so they come second. */
         rc = warn(&groups, label);
     }
     groups_fini(&groups);

@@ -35,6 +35,7 @@ struct answer {
     const char *missing; /* why the fabric is unknown */
 };
 
+/* Sets of GPUs are bits, bit 0 for GPU0. */
 static bool has(uint64_t gpus, size_t i)
 {
     return gpus >> i & 1;
@@ -79,9 +80,11 @@ static void add_apart(const struct topo *topo, uint64_t gpus, size_t a,
     pairs->apart++;
     pairs->bridged += pairs->reach.nvlink == LABEL_NVLINK_BRIDGED &&
                       is_bridged(topo, gpus, a, b);
+    /* MIG devices have no peers, which the message mentions. */
     pairs->mig |= topo->gpus[a].mig || topo->gpus[b].mig;
 }
 
+/* Adds a pair to the counts. */
 static void add_pair(const struct topo *topo, uint64_t gpus, size_t a, size_t b,
                      struct pairs *pairs)
 {
@@ -251,6 +254,7 @@ static void judge_domain(const struct groups *g, const struct domain *domain,
                               : "no record says which node it is";
         return;
     }
+    /* A topology without GPUs cannot say anything. */
     if (!topo->n_gpus) {
         answer->missing = topo->has_pci ? "its topology shows no GPU"
                                         : "its topology was recorded without "
@@ -275,6 +279,7 @@ static void judge_domain(const struct groups *g, const struct domain *domain,
         answer->evidence = at_most;
 }
 
+/* The node's name for messages. */
 static const char *name_of(const struct answer *a)
 {
     return a->node && a->node->name && *a->node->name ? a->node->name
@@ -299,6 +304,7 @@ static const char *all_pairs(const struct pairs *p, const char *one,
     return buf;
 }
 
+/* Formats the clause of a fabric of NVLink. */
 static void explain_nvlink(const struct answer *a, struct verdict_of *out)
 {
     const struct pairs *p = &a->pairs;
@@ -359,6 +365,7 @@ static void explain_pcie(const struct answer *a, struct verdict_of *out)
                  : "");
 }
 
+/* Formats the clause for any fabric. */
 static void explain(const struct answer *a, size_t domains,
                     struct verdict_of *out)
 {
@@ -422,6 +429,7 @@ static void judge_domains(const struct groups *g, struct verdict_of *out)
     for (size_t i = 0; i < g->n_domains; i++) {
         struct answer a;
 
+        /* A single rank needs no fabric. */
         if (g->domains[i].ranks < 2)
             continue;
         judge_domain(g, &g->domains[i], &a);
@@ -447,6 +455,7 @@ static void judge_mnnvl(const struct groups *g, struct verdict_of *out)
     bool sure = true;
 
     for (size_t i = 0; i < g->n_domains; i++)
+        /* One assumed rank makes the cliques an assumption. */
         sure &= !g->domains[i].unsure;
     out->word = JP_FABRIC_MNNVL;
     out->evidence = !sure ? JP_EVIDENCE_ASSUMED

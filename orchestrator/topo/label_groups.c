@@ -44,6 +44,7 @@ const char *label_variable(const struct jp_label_comm *comm, const char *name)
     return v ? v->value : NULL;
 }
 
+/* Whether the ranks have different values. */
 bool label_differs(const struct jp_label_comm *comm, const char *name)
 {
     const struct jp_label_variable *v = find(comm, name);
@@ -58,6 +59,7 @@ static long number_of(const char *text)
     return text ? strtol(text, NULL, 0) : 0;
 }
 
+/* As NCCL does: anything but a number counts as 0. */
 bool label_is_on(const struct jp_label_comm *comm, const char *name)
 {
     return number_of(label_variable(comm, name)) != 0;
@@ -115,6 +117,7 @@ struct label_reach label_reach(const struct jp_label_comm *comm)
 {
     const char *value = label_variable(comm, "NCCL_P2P_LEVEL");
     const struct level *level = level_of(value);
+    /* Without a variable NCCL uses any path. */
     struct label_reach reach = {.pci = TOPO_SYS,
                                 .nvlink = LABEL_NVLINK_BRIDGED};
 
@@ -225,6 +228,7 @@ static void count_hosts(struct groups *g, struct member *members)
 {
     for (size_t i = 0; i < g->comm->n; i++) {
         struct member *m = &members[i], *before = i ? m - 1 : NULL;
+        /* Sorted, so equal hosts are neighbours. */
         bool new_host = !before || !same_boot(before, m);
 
         g->hosts += new_host;
@@ -235,6 +239,7 @@ static void count_hosts(struct groups *g, struct member *members)
     }
 }
 
+/* Brings the members of a clique together. */
 static int by_fabric(const void *a, const void *b)
 {
     const struct member *x = a, *y = b;
@@ -259,6 +264,7 @@ static uint32_t count_cliques(struct groups *g, struct member *members)
     }
     if (g->fabric_untold + g->fabric_unjoined)
         return 0;
+    /* The members' order by host is no longer needed. */
     qsort(members, g->comm->n, sizeof(*members), by_fabric);
     for (size_t i = 0; i < g->comm->n; i++) {
         n += !i || !same_clique(members[i - 1].fabric, members[i].fabric);
@@ -302,6 +308,7 @@ static void choose(struct groups *g)
     uint32_t want = g->comm->guessed ? g->hosts : g->comm->nnodes;
 
     g->n_domains = g->hosts;
+    /* Missing ranks could change every count. */
     if (g->comm->n < g->comm->n_ranks) {
         snprintf(g->problem, sizeof(g->problem),
                  "%s of its ranks left records, the others may be anywhere",
@@ -322,6 +329,7 @@ static void choose(struct groups *g)
 /* Adds a rank to its domain. */
 static void add_rank(struct domain *domain, const struct jp_label_rank *rank)
 {
+    /* The first rank's node stands for the domain. */
     if (!domain->ranks++)
         domain->node = rank->node;
     domain->many_nodes |= domain->node != rank->node;
@@ -330,6 +338,7 @@ static void add_rank(struct domain *domain, const struct jp_label_rank *rank)
         return;
     }
     domain->unsure += !rank->sure;
+    /* Two ranks on one GPU: it is not the case that they use all GPUs. */
     domain->twice |= domain->gpus >> rank->gpu & 1;
     domain->gpus |= 1ull << rank->gpu;
 }
@@ -366,6 +375,7 @@ uint64_t groups_gpus(const struct groups *g, const struct domain *domain,
     uint64_t all = !topo || !topo->n_gpus ? 0 : ~0ull >> (64 - topo->n_gpus);
 
     *at_most = JP_EVIDENCE_OBSERVED;
+    /* Every rank's GPU is known. */
     if (!domain->unplaced && !domain->unsure)
         return domain->gpus;
     /* As many ranks as GPUs: in any order, they use all of them. */
@@ -418,6 +428,7 @@ static bool is_named(const char *entry, size_t len, const char *name,
 
 uint32_t label_hca_ports(const char *value, const char *name)
 {
+    /* The prefixes "^" and "=" may be combined, in this order. */
     bool all_but = *value == '^', exact;
     uint32_t ports = 0;
     int n = 0;
@@ -452,11 +463,13 @@ struct rule {
     bool only_verbs;    /* NCCL_NET=IB */
 };
 
+/* Adapters that NCCL's own plugin drives. */
 static bool is_verbs(const struct topo_hca *hca)
 {
     return hca->net != TOPO_NET_EFA && hca->net != TOPO_NET_SLINGSHOT;
 }
 
+/* Which of the variables apply, and how. */
 static struct rule rule_of(const struct jp_label_comm *comm)
 {
     const char *net = label_variable(comm, "NCCL_NET");
@@ -482,6 +495,7 @@ static bool is_left_out(const struct rule *rule, const struct topo_hca *hca)
         return rule->no_verbs;
     left = label_hca_ports(rule->ib_hca, hca->name);
     if (hca->port == TOPO_PORT_ACTIVE && hca->active_ports)
+        /* A port that is down is no use to NCCL. */
         left &= hca->active_ports;
     return !left;
 }
@@ -508,6 +522,8 @@ static int narrow(const struct topo *topo, const struct rule *rule,
     return out->hcas ? topo_nearest(out) : -1;
 }
 
+/* Narrows each distinct topology only once, as nodes share their shapes'
+ * topologies. */
 static struct topo *find_or_add(struct groups *g, const struct topo *topo,
                                 const struct rule *rule)
 {
@@ -529,6 +545,7 @@ static struct topo *find_or_add(struct groups *g, const struct topo *topo,
     return narrow(topo, rule, more->topo) == 0 ? more->topo : NULL;
 }
 
+/* Replaces g->nodes by narrowed copies if any variable applies. */
 static int narrow_nodes(struct groups *g)
 {
     const struct jp_label_node *nodes = g->nodes;
@@ -545,6 +562,7 @@ static int narrow_nodes(struct groups *g)
         int at = g->comm->ranks[i].node;
         struct jp_label_node *node = at >= 0 ? &g->own_nodes[at] : NULL;
 
+        /* Several ranks of one node: it is narrowed already. */
         if (!node || !node->topo || node->topo != nodes[at].topo)
             continue;
         node->topo = find_or_add(g, node->topo, &rule);

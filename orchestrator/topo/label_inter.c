@@ -57,6 +57,7 @@ static uint64_t rails_of(const struct groups *g, const struct domain *domain,
     return rails;
 }
 
+/* Sets the answer "unknown" with its reason. */
 static void rail_unknown(const char *missing, struct verdict_of *out)
 {
     *out = (struct verdict_of){.word = JP_RAIL_UNKNOWN};
@@ -80,6 +81,7 @@ struct sets {
     bool equal;
 };
 
+/* Formats which rails the domains use. */
 static void explain_rail(const struct sets *s, unsigned rails,
                          struct verdict_of *out)
 {
@@ -99,6 +101,7 @@ static void explain_rail(const struct sets *s, unsigned rails,
                  s->often ? "some meet" : "no two domains meet on one");
 }
 
+/* Compares the domains' sets of rails. */
 static void judge_rail(const struct groups *g, struct verdict_of *out)
 {
     struct sets s = {.equal = true};
@@ -124,6 +127,7 @@ static void judge_rail(const struct groups *g, struct verdict_of *out)
             rail_unknown(missing, out);
             return;
         }
+        /* Rail 3 of four is not rail 3 of eight. */
         if (rails && groups_topo(g, d)->n_rails != rails) {
             rail_unknown("its nodes have different numbers of them", out);
             return;
@@ -188,6 +192,7 @@ static const char *rank_path(const struct topo *topo, int gpu)
     return path;
 }
 
+/* Every rank must have a known path, or the worst one is unknown. */
 static const char *worst_path(const struct groups *g)
 {
     const char *worst = NULL;
@@ -348,6 +353,7 @@ static struct nic nic_of(const struct groups *g, const struct jp_label_rank *r)
     return nic;
 }
 
+/* Sets the answer "unknown" with node and reason. */
 static void unknown(const struct nic *nic, struct verdict_of *out)
 {
     out->word = JP_INTER_UNKNOWN;
@@ -417,6 +423,7 @@ static void by_topology(const struct groups *g, struct verdict_of *out)
             unknown(&nic, out);
             return;
         }
+        /* The GPU decides which adapter is near. */
         assumed |= rank->gpu >= 0 && !rank->sure;
         if (first.inter == JP_INTER_NONE || nic.inter == JP_INTER_TCP)
             first = nic;
@@ -476,6 +483,7 @@ static enum jp_inter inter_of_net(const char *name)
     return JP_INTER_PLUGIN;
 }
 
+/* Counts the log's lines by the kind of network. */
 void label_paths_net(struct jp_label_paths *p, const char *net,
                      const char *layer, uint64_t lines)
 {
@@ -601,6 +609,7 @@ static bool by_variables(const struct groups *g, struct verdict_of *out)
     return true;
 }
 
+/* The network alone. */
 static void judge_inter(const struct groups *g, struct verdict_of *out)
 {
     *out = (struct verdict_of){.word = JP_INTER_NONE};
@@ -616,6 +625,7 @@ static void judge_inter(const struct groups *g, struct verdict_of *out)
                  g->problem);
         return;
     }
+    /* Variables exclude networks that a topology would show. */
     if (by_variables(g, out))
         return;
     if (g->comm->n < g->comm->n_ranks) {
@@ -634,6 +644,7 @@ static bool is_hca(int inter)
            inter == JP_INTER_SLINGSHOT;
 }
 
+/* Rails and paths exist for HCAs only. */
 const char *label_inter(const struct groups *g, struct verdict_of *inter,
                         struct verdict_of *rail)
 {

@@ -281,6 +281,7 @@ static uint32_t hash_path(const struct jp_nccl_path *p)
     return (uint32_t) (h >> 32 ^ h);
 }
 
+/* All that a path is keyed by; only the number of lines is not compared. */
 static bool same_path(const struct jp_nccl_path *a,
                       const struct jp_nccl_path *b)
 {
@@ -355,6 +356,7 @@ static void only_layer(const struct nccldebug *log, uint32_t process,
         memcpy(layer, first->layer, sizeof(first->layer));
 }
 
+/* Takes a line about a channel. */
 static int take_channel(struct nccldebug *log, uint32_t process, int64_t tid,
                         const struct nccltext_channel *channel)
 {
@@ -428,6 +430,7 @@ static void take_fact(struct nccldebug *log, uint32_t process, int64_t tid,
     rank->nvls_channels = fact->nvls_channels;
 }
 
+/* The process is noted even if the line has nothing else that is used. */
 int nccldebug_line(struct nccldebug *log, const char *text, size_t len)
 {
     struct nccltext_line line;
@@ -477,6 +480,8 @@ static uint32_t only_comm(const struct nccldebug *log,
     return found;
 }
 
+/* Elimination needs all communicators of a process, so it waits for the last
+ * line. */
 struct nccldebug_told nccldebug_finish(struct nccldebug *log)
 {
     struct jp_nccl_path last = {.process = NONE};
@@ -520,6 +525,7 @@ static uint64_t now_ms(void)
     return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
 }
 
+/* Any line of INFO will do. */
 bool nccldebug_probe(const char *text, size_t len)
 {
     return memmem(text, len, " NCCL INFO ", 11) != NULL;
@@ -553,6 +559,7 @@ static int take_lines(struct nccldebug *log, char *buffer, size_t *used,
     return 0;
 }
 
+/* Reads until the end, the deadline, or the limit of bytes. */
 static int read_lines(struct nccldebug *log, int fd, const char *path,
                       uint64_t deadline_ms, struct jp_error *err)
 {
@@ -574,6 +581,7 @@ static int read_lines(struct nccldebug *log, int fd, const char *path,
         total += (uint64_t) n;
         if (take_lines(log, buffer, &used, &inside) < 0)
             return error_set(err, "%s: out of memory", path);
+        /* Checked after the lines were taken, so that what was read is used. */
         if (total > MAX_BYTES || now_ms() > deadline_ms)
             return 1;
     }

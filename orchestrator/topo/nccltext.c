@@ -88,6 +88,7 @@ static bool take_hex(struct nccltext *text, uint64_t *out)
     return i > 0;
 }
 
+/* Finds the word, and reads the number that follows it. */
 static bool find_number(struct nccltext said, const char *word, uint32_t *out)
 {
     struct nccltext at;
@@ -165,6 +166,7 @@ static bool split(const char *line, size_t len, struct nccltext_line *out)
     return true;
 }
 
+/* "Init START" or "Init COMPLETE", with rank, size, bus id and hash. */
 static bool read_init(struct nccltext said, struct nccltext_init *out)
 {
     struct nccltext rest;
@@ -256,6 +258,7 @@ static bool take_transport(struct nccltext text, struct nccltext_channel *out)
     return kind.n > 0;
 }
 
+/* "Channel ..." or "CollNet ..." */
 static bool read_channel(struct nccltext said, struct nccltext_channel *out)
 {
     struct nccltext rest, via;
@@ -273,6 +276,7 @@ static bool read_channel(struct nccltext said, struct nccltext_channel *out)
     return take_transport(via, out);
 }
 
+/* "NET/... : Using ..." or "NET/... : Made virtual device ..." */
 static bool read_devices(struct nccltext said, struct nccltext_devices *out)
 {
     const char *blank;
@@ -308,6 +312,7 @@ static struct nccltext take_layer(struct nccltext *rest)
     return layer;
 }
 
+/* Skips brackets without a number, and text between devices. */
 bool nccltext_next_device(struct nccltext *rest, struct nccltext_device *out)
 {
     uint64_t value;
@@ -349,6 +354,8 @@ static bool read_channels(struct nccltext said, struct nccltext_fact *out)
     return true;
 }
 
+/* Facts about the whole communicator: NVLS, CollNet, and the numbers of
+ * channels. */
 static bool read_fact(struct nccltext said, struct nccltext_fact *out)
 {
     struct nccltext rest;
@@ -364,6 +371,7 @@ static bool read_fact(struct nccltext said, struct nccltext_fact *out)
     return out->collnet || read_channels(said, out);
 }
 
+/* Channels come first because they are by far the most frequent lines. */
 bool nccltext_read(const char *line, size_t len, struct nccltext_line *out)
 {
     if (!split(line, len, out))
