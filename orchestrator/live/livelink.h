@@ -94,7 +94,7 @@ bool livelink_look(struct livelink *link, uint64_t now_ms);
 
 /* --- livepacket.c ------------------------------------------------------- */
 
-/* A node's snapshot on its way to node 0's agent, by UDP.
+/* The packets that carry a node's snapshot to node 0's agent.
  *
  *      0 "PRSN"        4 version 1   5 type   6 part   7 0
  *      8 bytes of the snapshot, 2            10 bytes of a part, 2
@@ -102,25 +102,25 @@ bool livelink_look(struct livelink *link, uint64_t now_ms);
  *     32 epoch        36 nodeid              40 component, 8
  *     48 the part
  *
- * Numbers are in network order, and magic, version, type, sequence and seal
- * stand where those of clock probes do (plugins/clock/clock_packet.h). The seal
- * is of all other bytes, by a key made of the step's and the hash of its
+ * Numbers are in network order. Magic, version, type, sequence and seal are at
+ * the same offsets as in clock probes (plugins/clock/clock_packet.h). The seal
+ * covers all other bytes. Its key is made of the step's key and the hash of its
  * job.conf, so that all components of a step have the same.
  *
- * A snapshot has one part where the way's MTU takes it, else as many as are
- * needed; all but the last have the same length. LIVEPACKET_TAKEN is the
- * answer: the snapshot has come whole and is kept.
+ * A snapshot is sent in one part if the route's MTU allows it, otherwise in as
+ * many as needed; all but the last have the same length. LIVEPACKET_TAKEN is
+ * the answer: the snapshot has arrived completely and is kept.
  */
 
 enum {
     LIVEPACKET_HEAD = 48,
-    LIVEPACKET_LEAST = 512, /* of a part, unless it is the last */
+    LIVEPACKET_LEAST = 512, /* of a part, unless it is the last one */
     LIVEPACKET_PARTS = LIVE_SNAP_BYTES / LIVEPACKET_LEAST,
     LIVEPACKET_BYTES = LIVEPACKET_HEAD + LIVE_SNAP_BYTES
 };
 
-/* Beside the snapshots, for nodes that look for node 0's agent: as clock.peer
- * (plugins/clock/clock_peers.h). */
+/* The file with the address of node 0's agent, next to the snapshots. Its
+ * format is that of clock.peer (plugins/clock/clock_peers.h). */
 #define LIVEPACKET_PEER "join.peer"
 
 enum livepacket_type { LIVEPACKET_PART, LIVEPACKET_TAKEN };
@@ -131,24 +131,25 @@ struct livepacket {
     uint16_t total, chunk; /* bytes: of the snapshot, of a part */
     unsigned parts;        /* of the snapshot; set by livepacket_read */
     uint32_t seq;          /* of the snapshot, from 1 on */
-    uint32_t epoch;        /* when the node's agent began, s since 1970 */
-    uint32_t nodeid;       /* who sends, or whom the answer is for */
+    uint32_t epoch;        /* start of the node's agent, seconds since 1970 */
+    uint32_t nodeid;       /* the sender, or the receiver of the answer */
     uint64_t component;
     const uint8_t *data; /* of the part; borrowed */
     size_t n;
 };
 
-/* key: of the step; conf_hash: of its job.conf. */
+/* Makes the seal's key from the key of the step and the hash of its job.conf.
+ */
 void livepacket_seal(struct clock_seal *seal,
                      const uint8_t key[CLOCK_KEY_BYTES], const char *conf_hash);
 
-/* The packet must be one that livepacket_read takes. Returns its length. */
+/* The packet must be valid for livepacket_read. Returns its length. */
 size_t livepacket_write(const struct livepacket *packet,
                         const struct clock_seal *seal,
                         uint8_t bytes[LIVEPACKET_BYTES]);
 
-/* 0, or -1: it is none of this step's; *packet is then as it was. data points
- * into bytes. */
+/* Returns 0; or -1 if the packet does not belong to this step or is damaged,
+ * and *packet is unchanged. data points into bytes. */
 int livepacket_read(const uint8_t *bytes, size_t len,
                     const struct clock_seal *seal, struct livepacket *packet);
 
