@@ -109,9 +109,11 @@ static void read_threads(struct hangstacks *view, size_t process,
         int64_t tid = number(thread, "tid", -1);
         char state[2];
 
+        /* One letter; a longer text is truncated. */
         copy_member(state, sizeof(state), thread, "state");
         p->threads++;
         p->blocked += *state == 'D';
+        /* null: the thread was seen only once. */
         if (json_is_integer(after) && json_integer_value(after) >= 0) {
             p->cpu_known = true;
             p->cpu_ms += (uint64_t) json_integer_value(after);
@@ -137,6 +139,7 @@ static const char *role_word(const json_t *one)
     return "";
 }
 
+/* Adds a process with its threads. Returns -1 without memory. */
 static int add_process(struct hangstacks *view, const char *node,
                        const json_t *one)
 {
@@ -164,6 +167,7 @@ static int add_process(struct hangstacks *view, const char *node,
     return 0;
 }
 
+/* Adds a part that was tried. Returns -1 without memory. */
 static int add_part(struct hangstacks *view, const char *node,
                     const json_t *one)
 {
@@ -202,6 +206,7 @@ static bool has_ras(const struct hangstacks *view,
     return false;
 }
 
+/* Adds a row of RAS, unless it is known. Returns -1 without memory. */
 static int add_ras(struct hangstacks *view, const char *node, const json_t *one)
 {
     struct hangstacks_ras row = {.rank = number(one, "rank", -1),
@@ -231,6 +236,7 @@ static int add_ras(struct hangstacks *view, const char *node, const json_t *one)
 /* Adds one element of a list of evidence.json. */
 typedef int adder(struct hangstacks *view, const char *node, const json_t *one);
 
+/* Three lists have the same form, so one loop reads them. */
 int hangstacks_add_summary(struct hangstacks *view, const char *text,
                            size_t len, struct jp_error *err)
 {
@@ -250,6 +256,7 @@ int hangstacks_add_summary(struct hangstacks *view, const char *text,
     if (!root)
         return -1;
     copy_member(node, sizeof(node), root, "node");
+    /* All nodes have the same sentence. */
     if (!*view->hang)
         copy_member(view->hang, sizeof(view->hang), root, "hang");
     taken_us = count(root, "taken_us");
@@ -272,6 +279,7 @@ struct whose {
     size_t process;
 };
 
+/* The threads of a process are few; a linear search will do. */
 static const char *name_of(const void *arg, int64_t tid)
 {
     const struct whose *whose = arg;
@@ -289,6 +297,7 @@ static const char *name_of(const void *arg, int64_t tid)
     return "";
 }
 
+/* Updates what is shown of the process. */
 int hangstacks_add_stack(struct hangstacks *view, size_t process, bool python,
                          const char *text)
 {
@@ -332,6 +341,7 @@ static void put_label(struct text *t, const char *label)
                                 t->full ? "..." : label);
 }
 
+/* Ascending. */
 static int by_number(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *) a, y = *(const int64_t *) b;
@@ -443,6 +453,7 @@ static int add_branch(struct hangstacks *view, uint32_t i, const char *thread,
         b->frames[k] = strdup(tree->frames[i].text);
         if (!b->frames[k])
             return -1;
+        /* Counted one by one, so that destroy frees what exists. */
         b->n_frames++;
     }
     return 0;
@@ -490,6 +501,7 @@ int hangstacks_finish(struct hangstacks *view)
 
 /* --- files ---------------------------------------------------------------- */
 
+/* Returns an empty view, or NULL without memory. */
 struct hangstacks *hangstacks_create(void)
 {
     struct hangstacks *view = calloc(1, sizeof(*view));
@@ -559,6 +571,7 @@ static int read_node(struct hangstacks *view, const char *folder,
     if (path &&
         (fileio_read(path, false, JSONLOAD_MB * 8, &text, &len, &bad) < 0 ||
          hangstacks_add_summary(view, text, len, &bad) < 0))
+        /* One bad file must not hide the other nodes. */
         view->bad++;
     for (size_t i = first; i < view->n_processes && rc == 0; i++) {
         rc = read_stack(view, folder, i, false);
@@ -601,6 +614,8 @@ static int is_node(const struct dirent *entry)
     return stepdir_name_ok(entry->d_name);
 }
 
+/* Nodes are read in order of name, so that the result does not depend on the
+ * folder. */
 int hangstacks_load(const char *dir, struct hangstacks **out,
                     struct jp_error *err)
 {
@@ -625,6 +640,7 @@ int hangstacks_load(const char *dir, struct hangstacks **out,
     free(entries);
     if (kept)
         rc = load((const char *const *) folders, kept, out, err);
+    /* Some of these may not be folders; the number is an upper bound. */
     if (rc == 0 && kept && n > HANGSTACKS_NODES)
         (*out)->left_out += (uint64_t) (n - HANGSTACKS_NODES);
     for (size_t i = 0; i < kept; i++)
@@ -649,6 +665,7 @@ static const struct hangstacks_branch *parting(const struct hangstacks *view)
     return NULL;
 }
 
+/* The first parting of the main threads is the most useful sentence. */
 char *hangstacks_text(const struct hangstacks *view, char buf[HANGSTACKS_TEXT])
 {
     const struct hangstacks_branch *b = parting(view);

@@ -200,6 +200,7 @@ static void add_process(const struct reading *r, uint32_t process,
     add(r->out, p->pid, p->task, role);
 }
 
+/* Whether a rank has not entered the operation, as far as is known. */
 static bool is_missing(enum hangs_state state)
 {
     return state == HANGS_MISSING || state == HANGS_HELD ||
@@ -215,6 +216,7 @@ static void add_missing(const struct reading *r,
             add_process(r, group->processes[i], EVIDENCE_MISSING);
 }
 
+/* Waiting processes that are chosen so far, of all groups. */
 static size_t count_waiting(const struct targets *out)
 {
     size_t n = 0;
@@ -265,6 +267,7 @@ static void choose_all(const struct targets_step *step, struct targets *out)
         add(out, tasks[i].pid, tasks[i].task, EVIDENCE_TASK);
 }
 
+/* The recordings first; /proc only if nothing is in flight. */
 int targets_find(const struct targets_step *step, struct targets *out,
                  struct jp_error *err)
 {
@@ -354,6 +357,7 @@ static uint64_t ticks_of(const char *text)
     return ticks;
 }
 
+/* Reads one thread. Whatever cannot be read stays empty. */
 static void read_thread(const char *root, int64_t pid, int64_t tid,
                         struct proclook_thread *thread)
 {
@@ -463,6 +467,7 @@ static void read_recorder(const char *root, struct proclook *look,
     set_path(look->dump, sizeof(look->dump), look, root, dump, rank, "");
 }
 
+/* Takes the settings that matter from the process's environment. */
 static void read_settings(const char *root, struct proclook *look,
                           const char *env, size_t len)
 {
@@ -581,6 +586,8 @@ static bool was_stopped(const struct proclook *look)
     return false;
 }
 
+/* Signals only a process that is stopped, not traced, and was not stopped
+ * before. */
 void proclook_wake(const char *root, const struct proclook *look,
                    uint32_t settle_ms)
 {
@@ -650,6 +657,7 @@ static size_t add_task(struct proclook_task *tasks, size_t n, size_t max,
     return n;
 }
 
+/* Reads the environment of each process of this user. */
 size_t proclook_tasks(const char *root, const struct proclook_step *step,
                       struct proclook_task *tasks, size_t max)
 {

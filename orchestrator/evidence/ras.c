@@ -31,6 +31,7 @@ const char *const ras_kind_words[RAS_N_KINDS] = {"behind", "missing", "dead",
 
 /* --- whether to ask ------------------------------------------------------- */
 
+/* The reasons, in the order of their weight. */
 bool ras_may_ask(uint32_t release, bool rccl, uint64_t quiet_ms,
                  uint64_t entries, bool *json, const char **why)
 {
@@ -485,6 +486,7 @@ static int read_text(struct ras_answer *out, const int64_t *pids, size_t n_pids,
                          : error_set(err, "the answer is not from NCCL's RAS");
 }
 
+/* The JSON format has a brace before any banner of the text format. */
 int ras_parse(struct ras_answer *out, const int64_t *pids, size_t n_pids,
               struct jp_error *err)
 {
@@ -522,6 +524,8 @@ static int wait_for(const struct talk *talk, short events, uint64_t limit_ms)
     return n;
 }
 
+/* A line is short, so that a partial send means that the connection is broken.
+ */
 static int talk_send(const struct talk *talk, const char *line)
 {
     size_t len = strlen(line);
@@ -587,6 +591,7 @@ static int talk_connect(struct talk *talk, const struct sockaddr *to,
     if (wait_for(talk, POLLOUT, CONNECT_MS) <= 0 ||
         getsockopt(talk->fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
         error = ETIMEDOUT;
+    /* The caller reports errno. */
     errno = error;
     return error ? -1 : 0;
 }
@@ -683,11 +688,13 @@ static size_t find_addresses(const char *text, struct address out[2])
     return len + find_address("127.0.0.1", port, out + len);
 }
 
+/* A connection that stays silent is closed, and the next one is tried. */
 int ras_ask(const struct ras_question *question, struct ras_answer *out,
             struct jp_error *err)
 {
     uint32_t limit = question->limit_ms ? question->limit_ms : RAS_LIMIT_MS;
     uint64_t end_ms = clock_mono_ms() + limit;
+    /* localhost has two addresses. */
     struct address to[2];
     size_t n = find_addresses(question->address, to);
     int rc = -1;

@@ -22,6 +22,7 @@ static void put(uint8_t *at, size_t n, uint64_t value)
     }
 }
 
+/* Big-endian, n bytes. */
 static uint64_t get(const uint8_t *at, size_t n)
 {
     uint64_t value = 0;
@@ -31,6 +32,7 @@ static uint64_t get(const uint8_t *at, size_t n)
     return value;
 }
 
+/* A seal of its own word, "live", cannot be that of a clock probe. */
 void livepacket_seal(struct clock_seal *seal,
                      const uint8_t key[CLOCK_KEY_BYTES], const char *conf_hash)
 {
@@ -74,6 +76,7 @@ static bool is_sound(const struct livepacket *p)
     return p->n == (left < p->chunk ? left : p->chunk);
 }
 
+/* Numbers first, then the data, then the seal over both. */
 size_t livepacket_write(const struct livepacket *packet,
                         const struct clock_seal *seal,
                         uint8_t bytes[LIVEPACKET_BYTES])
@@ -96,6 +99,7 @@ size_t livepacket_write(const struct livepacket *packet,
     return LIVEPACKET_HEAD + packet->n;
 }
 
+/* Cheap checks first; anyone can send to the port. */
 int livepacket_read(const uint8_t *bytes, size_t len,
                     const struct clock_seal *seal, struct livepacket *packet)
 {

@@ -63,6 +63,7 @@ static struct liverate_series *series_of(struct liverate *rate, uint32_t comm,
     return s;
 }
 
+/* Sums for the mean time and size. */
 void liverate_add(struct liverate *rate, const struct liverate_series *key,
                   uint64_t bytes, uint64_t us)
 {
@@ -90,6 +91,7 @@ static double fading(double seconds)
     return recent / (recent + seconds);
 }
 
+/* For each series: takes the new count, then fades all sums. */
 void liverate_pass(struct liverate *rate, const struct liverate_source *source,
                    uint64_t mono_ns)
 {
@@ -141,6 +143,7 @@ static uint64_t whole(double value)
     return value > 0 && value < 0x1p53 ? (uint64_t) (value + 0.5) : 0;
 }
 
+/* Sums over all series of the process. */
 void liverate_rank(const struct liverate *rate, uint64_t mono_ns,
                    struct live_rank *rank)
 {
@@ -159,6 +162,7 @@ void liverate_rank(const struct liverate *rate, uint64_t mono_ns,
     rank->share_permille = whole(share * 1000);
 }
 
+/* Sums over the series that belong to the front. */
 void liverate_front(const struct liverate *rate,
                     const struct liverate_source *source, uint64_t mono_ns,
                     const struct live_comm *comms, struct live_front *front)
@@ -283,6 +287,7 @@ static struct liveusual_long *longer_of(struct liveusual *usual,
     return &usual->longs[usual->n_longs++];
 }
 
+/* Long operations are few, so linear searches suffice. */
 void liveusual_look(struct liveusual *usual, const struct hung_times *times,
                     const struct jp_recfile *file,
                     const struct jp_pending *pending, uint64_t mono_ns)
@@ -314,6 +319,8 @@ void liveusual_look(struct liveusual *usual, const struct hung_times *times,
     usual->n_longs = kept;
 }
 
+/* The series has the file's index of the communicator; the operation has its
+ * hash. */
 const struct hung_usual *liveusual_find(const struct liveusual *usual,
                                         const struct jp_recfile *file,
                                         const struct hangs_op *op)

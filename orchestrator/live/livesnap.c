@@ -27,6 +27,7 @@ static const char *const functions[] = {
 
 /* --- fixed numbers of the head -------------------------------------------- */
 
+/* Little-endian. */
 static void put_le64(uint8_t *at, uint64_t value)
 {
     jpr_put_le32(at, (uint32_t) value);
@@ -50,6 +51,7 @@ static uint32_t sum_of(const uint8_t *bytes, size_t n)
 
 /* --- writing -------------------------------------------------------------- */
 
+/* Writes a function as one byte if it has a number. */
 static void put_func(struct jpr_out *out, const char *func)
 {
     for (size_t i = 1; i < N_FUNCTIONS; i++)
@@ -88,6 +90,7 @@ static void put_rank(struct jpr_out *out, const struct live_rank *r,
     }
 }
 
+/* Writes a front; `ended` is stored relative to `begun`, which is near. */
 static void put_front(struct jpr_out *out, const struct live_front *f)
 {
     jpr_put_u64(out, f->rank);
@@ -104,6 +107,7 @@ static void put_front(struct jpr_out *out, const struct live_front *f)
     }
 }
 
+/* Writes an operation in flight. */
 static void put_op(struct jpr_out *out, const struct live_op *op,
                    uint64_t real_ns)
 {
@@ -193,6 +197,7 @@ static void put_comms(const struct live_snap *snap, struct jpr_out *out,
     jpr_put_u64(out, 0);
 }
 
+/* The head is written last, when the length is known. */
 size_t livesnap_pack(const struct live_snap *snap,
                      uint8_t bytes[LIVE_SNAP_BYTES])
 {
@@ -201,6 +206,7 @@ size_t livesnap_pack(const struct live_snap *snap,
     uint64_t left = snap->left_comms;
     uint32_t n;
 
+    /* The whole block is written, so the rest must be defined. */
     memset(bytes, 0, LIVE_SNAP_BYTES);
     jpr_put_text(&out, snap->node);
     n = put_ranks(snap, &out);
@@ -233,6 +239,7 @@ static void get_text(struct jpr_in *in, char *buf, size_t size)
     snprintf(buf, size, "%s", jpr_texts_get(&texts, in));
 }
 
+/* Reads a function by its number, or by its name. */
 static void get_func(struct jpr_in *in, char buf[RECORD_MAX_FUNC + 1])
 {
     uint64_t i = jpr_get_bounded(in, N_FUNCTIONS - 1);
@@ -264,6 +271,7 @@ static int32_t get_figure(struct jpr_in *in)
     return in->bad ? -1 : (int32_t) value;
 }
 
+/* Mirrors put_rank. */
 static void get_rank(struct jpr_in *in, struct live_rank *r, uint64_t real_ns)
 {
     uint64_t flags;
@@ -303,6 +311,7 @@ static uint32_t get_index(struct jpr_in *in, uint32_t n)
     return in->bad ? 0 : i;
 }
 
+/* Mirrors put_front. */
 static void get_front(struct jpr_in *in, struct live_front *f, uint32_t n_ranks)
 {
     f->rank = get_index(in, n_ranks);
@@ -318,6 +327,7 @@ static void get_front(struct jpr_in *in, struct live_front *f, uint32_t n_ranks)
     }
 }
 
+/* Mirrors put_op. */
 static void get_op(struct jpr_in *in, struct live_op *op, uint32_t n_ranks,
                    uint64_t real_ns)
 {
@@ -374,6 +384,7 @@ static void get_comm(struct jpr_in *in, struct live_snap *snap)
     }
 }
 
+/* Any error sets in->bad, and ends all loops. */
 static int get_body(struct jpr_in *in, struct live_snap *snap)
 {
     get_text(in, snap->node, sizeof(snap->node));
@@ -402,6 +413,7 @@ uint64_t livesnap_conf(const char *hash)
     return strtoull(first, NULL, 16);
 }
 
+/* Checks what can be checked without the body. */
 int livesnap_head(const uint8_t bytes[LIVE_HEAD_BYTES],
                   struct livesnap_head *out)
 {
@@ -452,6 +464,7 @@ int livesnap_unpack(const uint8_t *bytes, size_t n, struct live_snap *out,
     return 0;
 }
 
+/* A file that is shorter than 4 KiB is accepted if its body is complete. */
 int livesnap_read(int folder, const char *name, struct live_snap *out,
                   struct jp_error *err)
 {
@@ -475,6 +488,7 @@ int livesnap_read(int folder, const char *name, struct live_snap *out,
 
 /* --- joining -------------------------------------------------------------- */
 
+/* Adds what hangs.h needs and the snapshot stores per communicator. */
 static void fill_op(struct hangs_op *to, const struct live_op *op,
                     const struct live_comm *comm)
 {

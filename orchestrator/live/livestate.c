@@ -36,6 +36,7 @@ const char *const livestate_words[LIVESTATE_N_WORDS] = {
     [LIVESTATE_ENDED] = "ENDED",
 };
 
+/* Borrows place->dir. */
 void livestate_init(struct livestate *state,
                     const struct livestate_place *place)
 {
@@ -45,6 +46,7 @@ void livestate_init(struct livestate *state,
                                 .word = LIVESTATE_UNJUDGED};
 }
 
+/* Leaves an empty state. */
 void livestate_fini(struct livestate *state)
 {
     free(state->nodes);
@@ -146,6 +148,7 @@ static void take_ops(struct livestate_rank *rank, const struct live_snap *snap,
     }
 }
 
+/* Fills in the row of a node. */
 static void take_node(struct livestate *state, struct livestate_node *node,
                       uint64_t now_ns)
 {
@@ -192,10 +195,12 @@ static int take_snap(struct livestate *state, uint64_t now_ns)
                                         .busbw_gbs = NAN};
         take_fronts(rank, snap, i);
         take_ops(rank, snap, i);
+        /* The messages differ if logs are involved. */
         state->n_logs += snap->ranks[i].logs;
         if (snap->ranks[i].batch_ms > state->batch_ms)
             state->batch_ms = snap->ranks[i].batch_ms;
     }
+    /* Foreign numbers must not overflow the sum. */
     if (snap->left_ranks < UINT64_MAX - state->left_ranks)
         state->left_ranks += snap->left_ranks;
     state->n_nodes++;
@@ -224,11 +229,13 @@ static int take(struct livestate *state, struct look *look, uint64_t now_ns)
         livesnap_join(snap, &look->sum, look->tasks) < 0 ||
         livelate_add(&look->late, snap) < 0)
         return -1;
+    /* A node that has ended is never silent. */
     if (!snap->last && (int64_t) snap->real_ns < look->heard_ns)
         look->heard_ns = (int64_t) snap->real_ns;
     return take_snap(state, now_ns);
 }
 
+/* Hidden files are temporary ones. */
 static int is_snapshot(const struct dirent *entry)
 {
     size_t len = strlen(entry->d_name), end = strlen(LIVE_SNAP_SUFFIX);
@@ -245,6 +252,7 @@ static bool is_of_step(const struct livestate *state)
     return !state->place.conf || !conf || conf == state->place.conf;
 }
 
+/* Returns -1 without memory, or if the folder cannot be listed. */
 static int take_all(struct livestate *state, struct look *look, int folder,
                     uint64_t now_ns)
 {
@@ -315,6 +323,7 @@ static void take_stall(struct livestate *state, const struct hung_view *view)
         state->ranks[state->stall.process].keeps = true;
 }
 
+/* Applies the rule of hung.h, and reports a stall or a hang. */
 static void find_stuck(struct livestate *state, struct look *look,
                        const struct livestate_time *now)
 {
@@ -350,6 +359,7 @@ static void find_stuck(struct livestate *state, struct look *look,
         now->real_ns > (uint64_t) state->stuck.start_ns)
         state->waited_ms = (now->real_ns - (uint64_t) state->stuck.start_ns) /
                            MS_NS;
+    /* Ranks are in the order in which the processes were joined. */
     if (cause->process < state->n_ranks)
         state->ranks[cause->process].keeps = true;
 }
@@ -435,6 +445,7 @@ static void find_late(struct livestate *state, struct livelate *late)
     }
 }
 
+/* States in which a process cannot make progress by itself. */
 static bool in_trouble(enum hung_state state)
 {
     return state == HUNG_GONE || state == HUNG_STOPPED;
@@ -490,6 +501,7 @@ static void find_heard(struct livestate *state)
     }
 }
 
+/* The verdict. */
 static int judge(struct livestate *state, struct look *look,
                  const struct livestate_time *now)
 {
@@ -507,6 +519,7 @@ static int judge(struct livestate *state, struct look *look,
     return 0;
 }
 
+/* Reads the folder, and judges what it contains. */
 static int look_at(struct livestate *state, int folder,
                    const struct livestate_time *now, struct jp_error *err)
 {
@@ -530,6 +543,7 @@ static int look_at(struct livestate *state, int folder,
     return state->n_nodes > 0;
 }
 
+/* A folder that does not exist yet is no error: no node has written. */
 int livestate_look(struct livestate *state, const struct livestate_time *now,
                    struct jp_error *err)
 {

@@ -93,6 +93,7 @@ static void take_evidence(char *rest, const char *node, struct livewant *out)
     out->n_targets++;
 }
 
+/* Lines are independent: a bad one is skipped. */
 void livewant_parse(char *text, const char *node, struct livewant *out)
 {
     char *line;
@@ -132,6 +133,7 @@ static int touch(const char *path, struct jp_error *err)
     return rc;
 }
 
+/* The folder may not exist yet if no node has written a snapshot. */
 int livewant_touch(const char *dir, struct jp_error *err)
 {
     char *folder = text_format("%s/" LIVE_FOLDER, dir);
@@ -213,6 +215,7 @@ static int run(void *arg, int out)
     return 127;
 }
 
+/* Does not wait for the child; a later call reaps it. */
 void livekeep_start(void *program, const struct module_hang *hang)
 {
     static pid_t last;

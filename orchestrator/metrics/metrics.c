@@ -157,6 +157,7 @@ void metrics_init(struct metrics_set *set)
     *set = (struct metrics_set){.time_s = NAN};
 }
 
+/* Leaves an empty set. */
 void metrics_fini(struct metrics_set *set)
 {
     for (size_t i = 0; i < set->n; i++)
@@ -174,6 +175,7 @@ static void take_text(char out[METRICS_LABEL_BYTES], const char *text)
 
     while (text && *text) {
         uint32_t point = 0;
+        /* 0: not valid UTF-8; one byte is replaced. */
         size_t n = utf8_decode(text, strlen(text), &point);
         /* Control characters of C0 and C1 would break a line, or a terminal. */
         bool good = n && point >= 0x20 && (point < 0x7f || point > 0x9f);
@@ -253,6 +255,8 @@ static int grow(struct metrics_set *set)
     return 0;
 }
 
+/* Values are found by the labels, so that several callers may fill one object.
+ */
 double *metrics_add_texts(struct metrics_set *set, enum metrics_scope scope,
                           const char *const texts[METRICS_LABELS])
 {
@@ -277,6 +281,7 @@ double *metrics_add_texts(struct metrics_set *set, enum metrics_scope scope,
         return set->objects[*slot - 1]->values;
     }
     for (size_t i = 0; i < METRICS_N; i++)
+        /* A value that is never set is not written. */
         o->values[i] = NAN;
     set->objects[set->n++] = o;
     *slot = set->n;
@@ -298,6 +303,7 @@ static unsigned unit_of(uint64_t bytes, uint64_t *scale)
     return unit;
 }
 
+/* The same rule as Inspector's. */
 uint64_t metrics_size_first(uint64_t bytes)
 {
     uint64_t scale;
@@ -333,6 +339,7 @@ static bool is_told(const struct metrics_object *o, enum metric metric)
            (row->type != METRICS_COUNTER || o->values[metric] >= 0);
 }
 
+/* Counts with the rule of metrics_write. */
 size_t metrics_count(const struct metrics_set *set)
 {
     size_t n = 0;
@@ -383,6 +390,7 @@ static void put_sample(const struct metrics_object *o, enum metric metric,
 {
     const char *const *names = metrics_scopes[o->scope].labels;
     double value = o->values[metric];
+    /* Empty labels are omitted; without any label there are no braces. */
     const char *before = "{";
 
     fputs(metrics_rows[metric].name, out);
@@ -404,6 +412,7 @@ static void put_sample(const struct metrics_object *o, enum metric metric,
     putc('\n', out);
 }
 
+/* Both formats want all samples of a metric together. */
 int metrics_write(const struct metrics_set *set, const struct metrics_how *how,
                   FILE *out, size_t *left, struct jp_error *err)
 {
@@ -417,6 +426,7 @@ int metrics_write(const struct metrics_set *set, const struct metrics_how *how,
             if (!is_told(set->objects[i], m) ||
                 (n++ >= how->max_series && how->max_series))
                 continue;
+            /* A metric without samples has no header either. */
             if (!began)
                 put_family(&metrics_rows[m], how->format, out);
             began = true;
@@ -461,6 +471,7 @@ static void describe(unsigned told, const char *title, FILE *out)
     }
 }
 
+/* One table for each place where metrics are written. */
 void metrics_describe(FILE *out)
 {
     describe(METRICS_LIVE, "While a step runs", out);

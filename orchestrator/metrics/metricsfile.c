@@ -60,6 +60,7 @@ static int check(int fd, const char *folder, struct jp_error *err)
     return 0;
 }
 
+/* Links are refused, because their target could be changed between checks. */
 int metricsfile_open(const char *folder, struct jp_error *err)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -143,6 +144,7 @@ static int replace(int dir, const char *name, const void *bytes, size_t n,
     return rc;
 }
 
+/* Replaces the file, or reports why not. */
 int metricsfile_write(const char *folder, const struct metricsfile_step *step,
                       const void *bytes, size_t n, struct jp_error *err)
 {
@@ -156,6 +158,7 @@ int metricsfile_write(const char *folder, const struct metricsfile_step *step,
     return rc;
 }
 
+/* Errors are ignored: the file becomes stale and is removed later. */
 void metricsfile_remove(const char *folder, const struct metricsfile_step *step)
 {
     char name[METRICSFILE_NAME_BYTES];
@@ -198,6 +201,7 @@ static bool is_stale(int dir, const char *name, time_t now)
            now - st.st_mtime > METRICSFILE_STALE_S;
 }
 
+/* Never fails because of a single file. */
 int metricsfile_clean(const char *folder, int dry, size_t *n,
                       struct jp_error *err)
 {

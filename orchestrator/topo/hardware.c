@@ -102,6 +102,7 @@ static enum jp_hca_kind kind_of(const struct jp_hca *port,
 {
     bool adapter = strncmp(node_type, "1:", 2) == 0;
 
+    /* The driver decides first: EFA's link layer says nothing. */
     if (strcmp(port->driver, "efa") == 0)
         return JP_HCA_EFA;
     if (strcmp(port->driver, "hfi1") == 0)
@@ -252,6 +253,7 @@ static void read_all(const char *root, struct jp_hcas *out)
     class = sysfile_folder(root, "sys/class/infiniband");
     if (class >= 0)
         sysfile_each(class, JP_HCA_MAX, read_rdma, out, &more);
+    /* Slingshot adapters have no RDMA device. */
     class = sysfile_folder(root, "sys/class/net");
     if (class >= 0)
         sysfile_each(class, 4096, read_net, out, &more);
@@ -321,8 +323,10 @@ static const char *const remote_word[JP_N_REMOTES] = {
     [JP_REMOTE_SWITCH] = "switch",
     [JP_REMOTE_CPU] = "cpu",
 };
+/* NVML's numbers of states, from 0. */
 static const char *const fabric_word[] = {"not_supported", "not_started",
                                           "in_progress", "completed"};
+/* NVML's numbers of health, from 1. */
 static const char *const health_word[] = {NULL, "healthy", "unhealthy",
                                           "limited"};
 static const char *const source_word[] = {
@@ -657,6 +661,7 @@ static bool is_left_out(const char *p, const char *end)
 {
     if (begins(p, end, "<page_type"))
         return true;
+    /* The declaration names encodings and DTDs. */
     if (begins(p, end, "<?xml") || begins(p, end, "<!DOCTYPE"))
         return true;
     return begins(p, end, "<info name=\"") &&

@@ -184,6 +184,7 @@ static int read_matrix(struct hwxml *xml, struct xmlscan *scan,
         return -1;
     if (kind && read_number(kind, 10, 1 << 16, &bits) && m.n)
         xml->matrix.by_user = bits & KIND_FROM_USER;
+    /* The indexes could not be resolved. */
     if (m.n && !xml->n_objects)
         return error_set(err, "NVLinkBandwidth before all objects");
     m.index = calloc(m.n + 1, sizeof(*m.index));
@@ -340,6 +341,7 @@ static unsigned weigh(const char *bitmap)
         uint64_t digit;
         char one[2] = {*c, '\0'};
 
+        /* "0x" is no digit; commas separate words of 32 bits. */
         if (c[0] == '0' && c[1] == 'x')
             c++;
         else if (read_number(one, 16, 15, &digit))
@@ -366,6 +368,7 @@ static unsigned os_kinds(int version, uint64_t type)
 /* Whether an object is only counted, because it cannot hold an I/O object. */
 static bool is_small(struct hwxml *xml, const char *type)
 {
+    /* hwloc's types that cannot contain an I/O object. */
     static const char *const small[] = {
         "PU",       "Core",     "Cache",    "L1Cache",  "L2Cache",
         "L1iCache", "L2iCache", "L3iCache", "MemCache", "Misc"};
@@ -459,6 +462,7 @@ static int read_object(struct reader *r, const char *type, int parent,
         /* The weight is computed once; levels ask for it often. */
         o.nodeset_weight = weigh(o.nodeset);
     if (busid && pci_type)
+        /* A bridge without an upstream side has no PCI address. */
         o.has_pci = read_busid(busid, &o.pci) &&
                     read_pci_type(pci_type, &o.pci);
     if (speed)

@@ -145,6 +145,7 @@ static bool split(const char *line, size_t len, struct nccltext_line *out)
         ;
     if (n < 2 || head.at[n - 2] != ' ')
         return false;
+    /* Without " [", which leaves the words before it. */
     head.n = n - 2;
     for (n = head.n; n > 0 && head.at[n - 1] != ' '; n--)
         ;
@@ -267,11 +268,13 @@ static bool read_channel(struct nccltext said, struct nccltext_channel *out)
     *out = (struct nccltext_channel){.to = UINT32_MAX, .via = JP_N_VIAS};
     if (!take(&said, "Channel ") && !(coll = take(&said, "CollNet ")))
         return false;
+    /* "02/0 : 3[3] -> 8[0] [send] via NET/IB/0" */
     if (!find(said, " : ", &rest) || !find(rest, " via ", &via) ||
         !take_rank(&rest, &out->from))
         return false;
     if (!coll && (!take(&rest, " -> ") || !take_rank(&rest, &out->to)))
         return false;
+    /* P2P and SHM lines have neither [send] nor [receive]. */
     out->receive = take(&rest, " [receive]");
     return take_transport(via, out);
 }
@@ -321,6 +324,7 @@ bool nccltext_next_device(struct nccltext *rest, struct nccltext_device *out)
     while (find(*rest, "[", rest)) {
         if (!take_number(rest, 65535, &value) || !take(rest, "]"))
             continue; /* "[RO]", which is no device */
+        /* Only virtual devices have it. */
         take(rest, " name=");
         while (n < rest->n && rest->at[n] > ' ' && rest->at[n] <= '~' &&
                !strchr(":/;,\"\\", rest->at[n]))

@@ -105,6 +105,7 @@ static int read_system(struct reader *r, struct place *here,
     if (!version || strcmp(version, "1") != 0)
         return error_set(err, "a topology of NCCL's version \"%s\", not 1",
                          version ? version : "");
+    /* The objects have the form of hwloc 2. */
     r->xml->version = 2;
     here->kind = SYSTEM;
     here->object = add_object(r, -1, HWXML_OTHER, "Machine", err);
@@ -150,6 +151,7 @@ static int set_bus(struct reader *r, int object, struct jp_error *err)
     if (!busid || busid_tidy(busid, tidy) < 0)
         return error_set(err, "a pci without a busid that can be read");
     for (int i = 0; i < 4; i++, at++)
+        /* tidy is "dddd:bb:dd.f", so each number ends at one separator. */
         part[i] = strtoull(at, &at, 16);
     *pci = (struct hwxml_pci){
         .domain = (uint32_t) part[0],
@@ -267,6 +269,7 @@ static int read_element(struct reader *r, struct jp_error *err)
     struct place *here = &r->at[r->scan.depth];
     const char *name = r->scan.name;
 
+    /* An unknown element has no kind, so everything inside it is ignored. */
     *here = (struct place){NOTHING, in->object, in->device};
     if (r->scan.depth == 1)
         return read_system(r, here, err);
@@ -297,6 +300,7 @@ static int read_all(struct reader *r, struct jp_error *err)
 
     r->at[0] = (struct place){NOTHING, -1, -1};
     while ((event = xmlscan_next(&r->scan, &why)) > XMLSCAN_END)
+        /* Closing elements need no action: the stack is indexed by depth. */
         if (event == XMLSCAN_OPEN && read_element(r, &why) < 0)
             break;
     if (event != XMLSCAN_END)

@@ -60,6 +60,7 @@ static void note_call(struct jp_nvml *out, const char *function);
  * field: the older call may report a link in low power as inactive. */
 #define VERSION_WITH_FIELDS 6
 
+/* Remembers the call for the parent's message. */
 static void note_call(struct jp_nvml *out, const char *function)
 {
     snprintf(out->calling, sizeof(out->calling), "%s", function);
@@ -84,6 +85,7 @@ static int64_t get_field(const struct nvml_lib *lib, nvml_device device,
         value = field.value.ull;
     else
         return -1;
+    /* A larger value is not plausible for any field used here. */
     return value <= INT32_MAX ? (int64_t) value : -1;
 }
 
@@ -103,6 +105,7 @@ static int64_t get_speed(const struct nvml_lib *lib, nvml_device device,
     return mbs > 0 ? mbs : -1;
 }
 
+/* NVML's numbers of device types. */
 static enum jp_link_remote remote_of(int type)
 {
     switch (type) {
@@ -214,6 +217,8 @@ static void read_links(const struct nvml_lib *lib, nvml_device device,
         *link = (struct jp_nvml_link){
             .link = i, .p2p = -1, .version = -1, .speed_mbs = -1};
         rc = read_link(lib, device, out, link);
+        /* "Not supported" means that there is no link of this number; later
+         * numbers may exist. */
         if (rc == NVML_SUCCESS)
             gpu->n_links++;
         else if (rc == NVML_INVALID_ARGUMENT)
@@ -232,6 +237,7 @@ static void read_links(const struct nvml_lib *lib, nvml_device device,
 /* As NVML_STRUCT_VERSION(): size and number of the layout. */
 #define STRUCT_VERSION(type, n) ((unsigned) (sizeof(type) | (n) << 24))
 
+/* Sets the error of a call, with NVML's own text if there is one. */
 static void fail(const struct nvml_lib *lib, struct jp_nvml *out,
                  const char *function, int result)
 {
@@ -252,6 +258,7 @@ static void keep_text(int result, char *to, const char *from)
     to[n] = '\0';
 }
 
+/* UUID, model and minor; each is optional. */
 static void read_texts(const struct nvml_lib *lib, nvml_device device,
                        struct jp_nvml *out, struct jp_nvml_gpu *gpu)
 {
@@ -271,6 +278,7 @@ static void read_texts(const struct nvml_lib *lib, nvml_device device,
         gpu->minor = minor;
 }
 
+/* The members that all layouts have. */
 static void keep_fabric(struct jp_nvml_fabric *fabric, unsigned char state,
                         int status, const unsigned char cluster[16],
                         unsigned clique)
@@ -309,6 +317,7 @@ static void read_fabric(const struct nvml_lib *lib, nvml_device device,
     }
 }
 
+/* MIG mode, and the UUIDs of the MIG devices. */
 static void read_migs(const struct nvml_lib *lib, nvml_device device,
                       struct jp_nvml *out, struct jp_nvml_gpu *gpu)
 {
@@ -320,6 +329,7 @@ static void read_migs(const struct nvml_lib *lib, nvml_device device,
     if (!lib->mig_mode || NVML_CALL(out, lib, mig_mode, device, &current,
                                     &pending) != NVML_SUCCESS)
         return;
+    /* The pending mode takes effect after a reset only. */
     gpu->mig = current == 1;
     if (!gpu->mig || !lib->mig_device || !lib->uuid)
         return;
@@ -361,6 +371,8 @@ static int read_gpu(const struct nvml_lib *lib, unsigned index,
     return 0;
 }
 
+/* Reads all GPUs. A GPU that cannot be read is skipped; n_told shows the
+ * difference. */
 static void read_gpus(const struct nvml_lib *lib, struct jp_nvml *out)
 {
     char text[JP_NVML_TEXT] = "";
@@ -418,6 +430,7 @@ static void nvml_read(const char *library, struct jp_nvml *out)
     if (missing) {
         const char *why = *missing ? NULL : dlerror();
 
+        /* An absent library is normal on nodes without GPUs. */
         out->probe = why && strstr(why, "No such file") ? JP_NVML_ABSENT
                                                         : JP_NVML_ERROR;
         if (why)
@@ -445,6 +458,7 @@ struct question {
     struct jp_nvml *answer; /* shared with the child */
 };
 
+/* Runs in the child. */
 static int ask(void *arg, int out)
 {
     const struct question *q = arg;
@@ -509,6 +523,7 @@ static void tidy_gpu(struct jp_nvml_gpu *gpu)
         tidy_text(gpu->migs[i], sizeof(gpu->migs[i]));
 }
 
+/* Sorted here, so that the order does not depend on the driver. */
 static int by_busid(const void *a, const void *b)
 {
     const struct jp_nvml_gpu *x = a;
@@ -532,6 +547,7 @@ static void tidy(struct jp_nvml *nvml)
     qsort(nvml->gpus, nvml->n_gpus, sizeof(*nvml->gpus), by_busid);
 }
 
+/* The answer is copied out of the shared memory, which is freed. */
 struct jp_nvml *nvml_ask(const char *library, uint32_t limit_ms)
 {
     struct jp_nvml *copy = malloc(sizeof(*copy));
@@ -586,6 +602,7 @@ static int read_information(void *arg, int gpus, const char *name)
     ssize_t n;
     int fd;
 
+    /* A folder's name is the bus id. */
     if (out->n_gpus == JP_NVML_MAX_GPUS || busid_tidy(name, gpu.busid) < 0)
         return 0;
     snprintf(path, sizeof(path), "%.40s/information", name);
@@ -603,6 +620,7 @@ static int read_information(void *arg, int gpus, const char *name)
     return 0;
 }
 
+/* The kernel driver lists GPUs even when NVML does not work. */
 void nvml_read_proc(const char *root, struct jp_nvml *out)
 {
     int folder = sysfile_folder(root, "proc/driver/nvidia/gpus");

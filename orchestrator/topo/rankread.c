@@ -41,6 +41,7 @@ static void *take(struct jp_rank_records *r, size_t size)
     struct ranklines_block *block = r->blocks;
 
     size = (size + 7) & ~(size_t) 7;
+    /* The rest of the previous block stays unused. */
     if (!block || block->used + size > BLOCK_BYTES) {
         block = malloc(sizeof(*block));
         if (!block)
@@ -61,6 +62,7 @@ static const char *keep(struct jp_rank_records *r, const char *text)
     size_t len = text ? strlen(text) : 0;
     char *copy;
 
+    /* Most texts are empty, and need no copy. */
     if (!len)
         return "";
     if (len > TEXT_MAX)
@@ -73,6 +75,7 @@ static const char *keep(struct jp_rank_records *r, const char *text)
     return copy;
 }
 
+/* Keeps a member's text; "" if it is missing. NULL without memory. */
 static const char *keep_member(struct jp_rank_records *r, const json_t *object,
                                const char *key)
 {
@@ -135,12 +138,15 @@ static int add_fact(struct jp_rank_records *r, const json_t *object,
         .busid = is_rank ? keep_member(r, object, "busid") : "",
         .uuid = is_rank ? keep_member(r, object, "uuid") : ""};
 
+    /* A NULL is a copy that failed. */
     if (!fact.host || !fact.boot_id || !fact.comm || !fact.busid || !fact.uuid)
         return -1;
+    /* Without these numbers the fact cannot be attributed. */
     if (fact.pid < 0 || (is_rank && fact.rank < 0)) {
         r->bad_lines++;
         return 0;
     }
+    /* Further facts are ignored; the memory stays bounded. */
     if (r->n_facts == RANKLINES_MAX_LINES)
         return 0;
     if (!grow((void **) &r->facts, r->n_facts, &r->fact_room,
@@ -181,6 +187,7 @@ static int read_variables(struct jp_rank_records *r, const json_t *process)
         return -1;
     json_object_foreach(variables, name, value)
     {
+        /* The empty name is reserved for the row above. */
         if (!*name || !json_is_string(value) || n++ >= MAX_READ)
             continue;
         v.name = keep(r, name);
@@ -191,6 +198,7 @@ static int read_variables(struct jp_rank_records *r, const json_t *process)
     return 0;
 }
 
+/* Adds a path that NCCL's log named. Returns -1 without memory. */
 static int add_path(struct jp_rank_records *r, const json_t *object)
 {
     struct jp_rank_path path = {
@@ -214,6 +222,8 @@ static int add_path(struct jp_rank_records *r, const json_t *object)
     return 0;
 }
 
+/* Adds what a log says about a communicator as a whole. Returns -1 without
+ * memory. */
 static int add_carriers(struct jp_rank_records *r, const json_t *object)
 {
     struct jp_rank_carriers c = {
@@ -233,6 +243,7 @@ static int add_carriers(struct jp_rank_records *r, const json_t *object)
     return 0;
 }
 
+/* One object per line; its key says what it is. */
 int rankread_rank_line(struct jp_rank_records *r, const char *node,
                        const char *line, size_t len)
 {
@@ -277,6 +288,7 @@ static int read_devices(struct jp_rank_records *r, const json_t *object,
         const json_t *device = json_array_get(devices, i);
         json_int_t minor = json_integer_value(device);
 
+        /* One bad entry makes the whole list unknown. */
         if (!json_is_integer(device) || minor < 0 || minor > INT_MAX)
             return 0;
         copy[i] = (int) minor;
@@ -286,6 +298,7 @@ static int read_devices(struct jp_rank_records *r, const json_t *object,
     return 0;
 }
 
+/* A start record of another schema is a bad line. */
 int rankread_start_line(struct jp_rank_records *r, const char *node,
                         const char *line, size_t len)
 {
@@ -339,6 +352,7 @@ static int read_file(const char *folder, const char *name, const char *node,
 
     while (rc == 0 && file && lines++ < RANKLINES_MAX_LINES &&
            (n = shortline_next(file, line, (int) size)) >= 0)
+        /* Read on, to count what is missing. */
         if (is_full(r))
             r->bad_lines++;
         else if (*line != '\n')
@@ -367,6 +381,7 @@ static void make_up(const char *step_dir, const char *folder, const char *node,
     free(path);
 }
 
+/* The node's name is kept once for all its rows. */
 int rankread_node(struct jp_rank_records *r, const char *step_dir,
                   const char *node, uint64_t deadline_ms, struct jp_error *err)
 {

@@ -150,6 +150,7 @@ static void keep_topo(struct rankscan *scan)
     free(out);
 }
 
+/* Adds a value of NCCL_DEBUG_FILE, once. Relative paths cannot be resolved. */
 static void add_pattern(struct rankscan *scan, const char *pattern)
 {
     if (*pattern != '/')
@@ -169,6 +170,7 @@ static void add_pattern(struct rankscan *scan, const char *pattern)
     scan->n_patterns++;
 }
 
+/* Called for each entry of raw/<node>/. Returns 1 to stop. */
 static int take_entry(void *arg, int folder, const char *name)
 {
     struct rankscan *scan = arg;
@@ -208,6 +210,8 @@ static void read_starts(struct rankscan *scan)
     free(path);
 }
 
+/* The order matters: patterns and processes come from the files, and are needed
+ * for the named logs. */
 static void scan_all(struct rankscan *scan)
 {
     char *raw = text_format("%s/raw/%s", scan->step_dir, scan->node);
@@ -226,6 +230,7 @@ static void scan_all(struct rankscan *scan)
     put_log(scan);
 }
 
+/* deadline_ms: CLOCK_MONOTONIC; the file is written even if it has passed. */
 int rankscan_write(const char *step_dir, const char *node, uint64_t deadline_ms,
                    struct jp_error *err)
 {
@@ -287,6 +292,7 @@ static char *parse_name(const char *name, int64_t *pid)
     return strndup(name, (size_t) (mark - name));
 }
 
+/* Negative numbers stand for unknown. */
 static json_t *number(int64_t value)
 {
     return value < 0 ? json_null() : json_integer((json_int_t) value);
@@ -319,6 +325,7 @@ static void put_header(struct rankscan *scan, const char *name,
     add_process(scan, h->hostname, (int64_t) h->pid);
 }
 
+/* Writes a rank with its GPU from a recording. */
 static void put_comm(struct rankscan *scan, const char *host, int64_t pid,
                      const struct jpr_comm *comm)
 {
@@ -328,6 +335,7 @@ static void put_comm(struct rankscan *scan, const char *host, int64_t pid,
         (!*comm->gpu_pci && !*comm->gpu_uuid))
         return; /* the line of the process has all that is known */
     snprintf(full, sizeof(full), "0x%" PRIx64, comm->id);
+    /* As NCCL Inspector truncates it, so that the join finds it. */
     snprintf(id, sizeof(id), "%.16s", full);
     put_line(scan, "rank",
              json_pack("{s:s, s:s, s:I, s:s, s:I, s:I, s:s, s:s}", "source",
@@ -386,8 +394,11 @@ static void put_name(struct rankscan *scan, const char *name)
     free(host);
 }
 
+/* A recording is recognised by its first bytes; other files have a name, and
+ * may be NCCL's log. */
 static void scan_file(struct rankscan *scan, const char *path, const char *name)
 {
+    /* Static, to keep 64 KB off the stack. */
     static char head[PROBE_BYTES];
     uint8_t magic[JPR_HEAD_BYTES];
     struct jp_error err = {""};
@@ -455,6 +466,7 @@ static bool is_raw(const struct rankscan *scan, const char *path)
     return same;
 }
 
+/* Reads a log outside of raw/. */
 static void read_named(struct rankscan *scan, const char *path)
 {
     struct jp_error err = {""};
@@ -469,6 +481,7 @@ static void read_named(struct rankscan *scan, const char *path)
      * another host. */
 }
 
+/* Expands each pattern for each process. */
 static void named_logs(struct rankscan *scan)
 {
     for (size_t i = 0; i < scan->n_patterns; i++) {
@@ -498,6 +511,7 @@ static bool is_ours(const struct rankscan *scan,
     return false;
 }
 
+/* Writes ranks with a GPU from NCCL's log. */
 static void put_ranks(struct rankscan *scan, const struct nccldebug_told *told,
                       const bool *ours)
 {
@@ -541,6 +555,7 @@ static void put_carriers(struct rankscan *scan,
     }
 }
 
+/* Writes the paths that NCCL's log named. */
 static void put_paths(struct rankscan *scan, const struct nccldebug_told *told,
                       const bool *ours)
 {

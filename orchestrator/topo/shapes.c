@@ -22,6 +22,7 @@ struct part {
     uint64_t number;       /* of the digits, which fit into 64 bits */
 };
 
+/* Splits a name at its last digits, at most 18 of them. */
 static void take_apart(const char *name, struct part *part)
 {
     size_t len = strlen(name), at = len;
@@ -77,6 +78,7 @@ static void write_ranges(const struct part *parts, size_t n, FILE *out)
     fputc(']', out);
 }
 
+/* Writes all names; neighbours that are alike share a bracket. */
 static char *write_all(const struct part *parts, size_t n)
 {
     char *text = NULL;
@@ -99,6 +101,7 @@ static char *write_all(const struct part *parts, size_t n)
     return text;
 }
 
+/* Sorts by text and number, then writes. */
 char *shapes_fold(const struct jp_shapes *s, const uint32_t *nodes, size_t n,
                   size_t max)
 {
@@ -118,6 +121,7 @@ char *shapes_fold(const struct jp_shapes *s, const uint32_t *nodes, size_t n,
     return text;
 }
 
+/* Collects the shape's nodes, and folds their names. */
 char *shapes_names(const struct jp_shapes *s, int shape, size_t max)
 {
     uint32_t *nodes = calloc(s->n_nodes + 1, sizeof(*nodes));
@@ -134,6 +138,7 @@ char *shapes_names(const struct jp_shapes *s, int shape, size_t max)
 
 /* --------------------------- the shapes */
 
+/* Frees what a node owns. */
 static void fini_node(struct jp_shape_node *node)
 {
     free(node->name);
@@ -142,6 +147,7 @@ static void fini_node(struct jp_shape_node *node)
     free(node->note);
 }
 
+/* Shapes own their topologies. */
 void shapes_fini(struct jp_shapes *shapes)
 {
     for (size_t i = 0; i < shapes->n_nodes; i++)
@@ -155,6 +161,9 @@ void shapes_fini(struct jp_shapes *shapes)
     memset(shapes, 0, sizeof(*shapes));
 }
 
+/* `jobprof topo --json` prints the hash of the key, so the members and their
+ * order are part of its output.
+ */
 static void write_gpu(const struct topo_gpu *g, FILE *out)
 {
     fprintf(out, "g %s %x %d %s %d %d %d %d %u %u %" PRIu64 " %d %d\n",
@@ -314,6 +323,7 @@ static int fill(struct jp_shapes *s, struct jp_shape_node *node,
     return node->gpus && node->shape >= 0 ? 0 : -1;
 }
 
+/* Adds a node; its texts are taken over, also on failure. */
 static int add(struct jp_shapes *s, const char *name, struct texts *in,
                struct jp_error *err)
 {
@@ -337,6 +347,7 @@ static int add(struct jp_shapes *s, const char *name, struct texts *in,
     return 0;
 }
 
+/* The node's texts come from the caller, not from files. */
 int shapes_add(struct jp_shapes *s, const char *name, char *xml, size_t len,
                const char *hardware, const char *why, struct jp_error *err)
 {
@@ -346,6 +357,7 @@ int shapes_add(struct jp_shapes *s, const char *name, char *xml, size_t len,
     return add(s, name, &in, err);
 }
 
+/* Reads <folder>/<name>; errno is that of the read. */
 static int read_text(const char *folder, const char *name, size_t max,
                      char **text, size_t *len, struct jp_error *err)
 {
@@ -370,6 +382,7 @@ static int note_unread(struct jp_shape_node *node, const char *folder,
     return node->note ? 0 : -1;
 }
 
+/* What cannot be read never makes this fail. */
 int shapes_add_folder(struct jp_shapes *s, const char *name, const char *folder,
                       const char *step, struct jp_error *err)
 {
@@ -474,6 +487,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
+/* Accepts a list that is not complete. */
 static void free_names(struct names *names)
 {
     for (size_t i = 0; i < names->n; i++)
@@ -481,6 +495,7 @@ static void free_names(struct names *names)
     free(names->name);
 }
 
+/* Returns -1 without memory. */
 static int add_name(struct names *names, const char *name)
 {
     if (names->n == names->room) {
@@ -515,6 +530,7 @@ static int list(const char *folder, struct names *names)
     return rc;
 }
 
+/* A link to a folder does not count. */
 static bool is_folder(const char *path)
 {
     struct stat st;
@@ -572,6 +588,7 @@ static int add_entry(struct jp_shapes *shapes, const char *folder,
     return rc;
 }
 
+/* Adds each entry of a folder. Returns the number added, or -1. */
 static long add_folder(struct jp_shapes *shapes, const char *folder,
                        struct jp_error *err)
 {

@@ -28,6 +28,7 @@ static const enum jp_warning_kind urgency[] = {
     JP_WARN_CROSS_RAIL,  JP_WARN_HCA_SHARED, JP_WARN_HCA_FAR,
     JP_WARN_FORCED_PATH, JP_WARN_NO_NVLINK};
 
+/* A smaller number is more urgent. */
 static size_t urgency_of(enum jp_warning_kind kind)
 {
     size_t i = 0;
@@ -52,6 +53,7 @@ struct joiner {
     size_t n;
 };
 
+/* Finds or adds the warning. Returns NULL if there are too many. */
 static struct joined *find_or_add(struct joiner *j, const struct jp_warning *w)
 {
     for (size_t i = 0; i < j->n; i++)
@@ -117,6 +119,7 @@ static int finish(struct joiner *j, const struct joined *at)
     return add(j->labels, at->kind, text, at->comm, at->n_comms);
 }
 
+/* Joins the warnings of all communicators, then formats each once. */
 static int join_all(struct jp_step_labels *s, const struct jp_result *result)
 {
     struct joiner *j = calloc(1, sizeof(*j));
@@ -150,6 +153,7 @@ static void compare_gpus(const struct topo *odd, const struct topo *usual,
     }
     for (size_t i = 0; i < odd->n_gpus; i++) {
         const struct topo_gpu *a = &odd->gpus[i], *b = &usual->gpus[i];
+        /* Links from different sources are not comparable. */
         bool told = a->links_from == b->links_from;
 
         if (a->device != b->device)
@@ -171,6 +175,7 @@ static void compare_gpus(const struct topo *odd, const struct topo *usual,
     }
 }
 
+/* Formats the first difference of the HCAs. */
 static void compare_hcas(const struct topo *odd, const struct topo *usual,
                          char *buf, size_t size)
 {
@@ -227,6 +232,7 @@ static int add_odd_nodes(struct jp_step_labels *s)
         const struct jp_shape *shape = &s->shapes.shapes[i];
         char what[200], *names, *text;
 
+        /* Too many to be odd, no clear majority, or no room. */
         if (shape->n_nodes * ODD_SHARE > all ||
             s->shapes.shapes[0].n_nodes * 2 <= all ||
             s->n_warnings == ALL_WARNINGS)
@@ -246,6 +252,7 @@ static int add_odd_nodes(struct jp_step_labels *s)
     return 0;
 }
 
+/* Most urgent first, then those of most communicators. */
 static int by_urgency(const void *a, const void *b)
 {
     const struct jp_step_warning *x = a, *y = b;
@@ -329,6 +336,7 @@ static int make_notes(const struct jp_step_labels *s, struct jp_labels *out)
     return out->notes ? 0 : -1;
 }
 
+/* Labels and notes in the form that the result keeps. */
 static int describe(const struct jp_step_labels *s,
                     const struct jp_result *result, struct jp_labels *out)
 {
@@ -389,6 +397,7 @@ static unsigned count_adapters(const struct topo *topo, enum topo_net net,
     return topo->n_rails && topo->n_rails < n ? topo->n_rails : n;
 }
 
+/* One row for each kind of network. */
 int steplabels_peaks(const struct jp_step_labels *s,
                      const struct steplabels_rates *rates,
                      struct jp_peaks *peaks)
@@ -428,6 +437,7 @@ int steplabels_peaks(const struct jp_step_labels *s,
 
 #define GPU_TEXT_MAX 3 /* ranks named for one GPU */
 
+/* Every picture has one text for each GPU of its shape. */
 static void destroy_pictures(struct jp_step_labels *s)
 {
     for (size_t i = 0; i < s->n_pictures; i++) {
@@ -459,6 +469,8 @@ void steplabels_destroy(struct jp_step_labels *s)
 
 /* --- nodes ---------------------------------------------------------------- */
 
+/* Adds each node from the job's folder; the step's folder may have NCCL's own
+ * file. */
 static int read_nodes(struct jp_step_labels *s, const struct jp_nodes *nodes,
                       const char *step_dir, struct jp_error *err)
 {
@@ -495,6 +507,7 @@ static void name_node(const struct jp_step_labels *s, size_t i,
     }
 }
 
+/* The nodes as label.c takes them. */
 static int name_nodes(struct jp_step_labels *s, const struct jp_nodes *nodes)
 {
     s->label_nodes = calloc(nodes->n_nodes + 1, sizeof(*s->label_nodes));
@@ -522,6 +535,7 @@ static size_t first_rank(const struct jp_result *result, size_t comm)
     return from;
 }
 
+/* Labels the communicator at index `at`. */
 static int label_one(struct jp_step_labels *s, const struct jp_result *result,
                      const struct jp_nodes *nodes,
                      const struct jp_step_ranks *ranks, size_t at)
@@ -546,6 +560,7 @@ static int label_one(struct jp_step_labels *s, const struct jp_result *result,
     return 0;
 }
 
+/* n_labels counts those that are complete, for steplabels_destroy. */
 static int label_all(struct jp_step_labels *s, const struct jp_result *result,
                      const struct jp_nodes *nodes,
                      const struct jp_step_ranks *ranks)
@@ -572,6 +587,7 @@ static size_t choose_comm(const struct jp_step_labels *s,
     for (size_t i = 0, k; i < result->n_ranks; i = k) {
         size_t comm = result->ranks[i].comm;
 
+        /* Ranks are sorted by communicator: count one run. */
         for (count = 0, k = i;
              k < result->n_ranks && result->ranks[k].comm == comm; k++) {
             int node = ranks->ranks[k].node;
@@ -594,6 +610,7 @@ static int add_text(char **text, unsigned *count, uint32_t rank)
 {
     char *longer;
 
+    /* "+5" replaces the last word. */
     if (++*count > GPU_TEXT_MAX + 1) {
         char *plus = strrchr(*text, ' ');
 
@@ -660,6 +677,7 @@ static int place_ranks(struct jp_step_labels *s, const struct jp_result *result,
     s->places = calloc(result->n_ranks + 1, sizeof(*s->places));
     for (size_t i = 0; s->places && i < result->n_ranks; i++) {
         const struct jp_label_rank *r = &ranks->ranks[i];
+        /* A rank may have a node but no known GPU. */
         const struct topo *topo = r->node >= 0 ? s->label_nodes[r->node].topo
                                                : NULL;
 
@@ -670,6 +688,7 @@ static int place_ranks(struct jp_step_labels *s, const struct jp_result *result,
     return s->places ? 0 : -1;
 }
 
+/* The stages, in the order in which they depend on each other. */
 static int make(struct jp_step_labels *s, const struct jp_result *result,
                 const struct jp_nodes *nodes, const char *step_dir,
                 struct jp_labels *described, struct jp_error *err)
@@ -699,6 +718,7 @@ int steplabels_make(const struct jp_result *result,
     *described = (struct jp_labels){0};
     if (!result || !nodes || !nodes->n_nodes)
         return 0;
+    /* A step without nodes has no labels, which is no error. */
     *labels = calloc(1, sizeof(**labels));
     if (!*labels)
         return error_set(err, "out of memory");

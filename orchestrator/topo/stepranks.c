@@ -37,6 +37,7 @@ static void free_input(struct input *in)
     free(in->places);
 }
 
+/* Also frees what a failed stepranks_make has left. */
 void stepranks_fini(struct jp_step_ranks *ranks)
 {
     for (size_t i = 0; ranks->comms && i < ranks->n_comms; i++)
@@ -49,6 +50,7 @@ void stepranks_fini(struct jp_step_ranks *ranks)
     memset(ranks, 0, sizeof(*ranks));
 }
 
+/* The topology of a node; NULL: none. */
 static const struct topo *topo_of(const struct jp_shapes *shapes, size_t node)
 {
     int shape = shapes->nodes[node].shape;
@@ -79,6 +81,7 @@ static int list_nodes(const struct jp_nodes *nodes,
                                      .gpus = in->gpus + at,
                                      .n_gpus = topo ? topo->n_gpus : 0};
         for (size_t k = 0; topo && k < topo->n_gpus; k++)
+            /* All nodes share one array; each node points to its part. */
             in->gpus[at++] =
                 (struct jp_rankmap_gpu){.busid = topo->gpus[k].busid,
                                         .uuid = self[k].uuid,
@@ -87,6 +90,7 @@ static int list_nodes(const struct jp_nodes *nodes,
     return 0;
 }
 
+/* Lists the result's ranks, and makes room for their places. */
 static int list_ranks(const struct jp_result *result, struct input *in)
 {
     in->ranks = calloc(result->n_ranks + 1, sizeof(*in->ranks));
@@ -159,6 +163,7 @@ static void count_path(const struct jp_rank_path *path,
     comm->has_paths = true;
     if (strcmp(path->via, "P2P") == 0) {
         p->p2p += path->lines;
+        /* NVLink across hosts is logged as a kind of P2P. */
         p->mnnvl += strcmp(path->detail, "MNNVL") == 0 ? path->lines : 0;
     } else if (strcmp(path->via, "SHM") == 0) {
         p->shm += path->lines;
@@ -166,6 +171,7 @@ static void count_path(const struct jp_rank_path *path,
         label_paths_net(p, path->detail, path->layer, path->lines);
         p->net_gdr += path->gdr ? path->lines : 0;
         p->net_pxn += path->pxn ? path->lines : 0;
+        /* One adapter's name is enough to find its kind. */
         copy_once(p->device, sizeof(p->device), path->device);
     } else if (strcmp(path->via, "COLLNET") == 0) {
         p->collnet = true;
@@ -182,6 +188,7 @@ static void count_carriers(const struct jp_rank_carriers *c,
     comm->has_paths = true;
     p->nvls |= c->nvls;
     p->collnet |= c->collnet;
+    /* Older releases do not log the number. */
     if (c->nvls_channels < 0)
         return;
     p->told_channels = true;
@@ -194,6 +201,7 @@ struct by_id {
     size_t comm;
 };
 
+/* Orders by id only. */
 static int compare_ids(const void *a, const void *b)
 {
     const struct by_id *x = a, *y = b;
@@ -201,6 +209,7 @@ static int compare_ids(const void *a, const void *b)
     return strcmp(x->id, y->id);
 }
 
+/* The facts of the communicator with that id; NULL: the result has none. */
 static struct jp_comm_facts *facts_of(const struct jp_result *result,
                                       const struct by_id *ids,
                                       struct jp_step_ranks *ranks,
@@ -285,6 +294,7 @@ static int add_variable(struct jp_comm_facts *comm, const char *name,
                 strcmp(comm->variables[i].value, value) != 0;
             return 0;
         }
+    /* Further variables are ignored. */
     if (comm->n_variables == MAX_VARIABLES)
         return 0;
     if (!comm->variables)
@@ -296,6 +306,7 @@ static int add_variable(struct jp_comm_facts *comm, const char *name,
     return 0;
 }
 
+/* Whether the variable at `at` belongs to the rank's process. */
 static bool is_process(const struct jp_rank_records *records, size_t at,
                        const struct jp_rank *rank)
 {
@@ -354,6 +365,7 @@ static int add_variables(const struct jp_result *result,
     return 0;
 }
 
+/* Reads the records of all nodes, within one common time limit. */
 static int read_records(const struct jp_nodes *nodes, const char *step_dir,
                         struct jp_rank_records *records, struct jp_error *err)
 {
@@ -366,6 +378,7 @@ static int read_records(const struct jp_nodes *nodes, const char *step_dir,
     return 0;
 }
 
+/* records is kept because the variables' texts point into it. */
 int stepranks_make(const struct jp_result *result, const struct jp_nodes *nodes,
                    const struct jp_shapes *shapes, const char *step_dir,
                    struct jp_step_ranks *ranks, struct jp_error *err)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A path that does not fit is treated as absent. */
 int sysfile_folder(const char *root, const char *path)
 {
     char full[PATH_MAX];
@@ -35,6 +36,7 @@ static void tidy(char *text)
             *text = '?';
 }
 
+/* One byte is kept for the NUL. */
 char *sysfile_text(int folder, const char *name, char *out, size_t size)
 {
     /* O_NONBLOCK: a file that waits for hardware must not block. */
@@ -43,6 +45,7 @@ char *sysfile_text(int folder, const char *name, char *out, size_t size)
 
     if (fd >= 0)
         close(fd);
+    /* A read error leaves an empty text. */
     out[n > 0 ? n : 0] = '\0';
     tidy(out);
     return out;
@@ -67,6 +70,7 @@ char *sysfile_link(int folder, const char *name, char *out, size_t size)
     return out;
 }
 
+/* readdir has no order, but callers promise one. */
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *) a, *(char *const *) b);
@@ -89,6 +93,7 @@ static int list(int folder, size_t max, char ***names, size_t *n, int *more)
     while (*names && (entry = readdir(dir))) {
         if (entry->d_name[0] == '.')
             continue;
+        /* *more is only set when there really is another entry. */
         if (*n == max) {
             if (more)
                 *more = 1;
@@ -124,6 +129,7 @@ int sysfile_each(int folder, size_t max,
         rc = -1;
     for (size_t i = 0; i < n; i++) {
         if (rc == 0)
+            /* After an error the remaining names are only freed. */
             rc = each(arg, again, names[i]);
         free(names[i]);
     }

@@ -19,12 +19,14 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
+/* PCI order. */
 static int by_gpu(const void *a, const void *b)
 {
     return busid_compare(((const struct topo_gpu *) a)->busid,
                          ((const struct topo_gpu *) b)->busid);
 }
 
+/* PCI order, then by name: a card has several devices. */
 static int by_hca(const void *a, const void *b)
 {
     const struct topo_hca *x = a, *y = b;
@@ -57,6 +59,7 @@ static void list_gpus(const json_t *gpus, struct topo *topo)
     qsort(topo->gpus, topo->n_gpus, sizeof(*topo->gpus), by_gpu);
 }
 
+/* Ports of one device share its name. */
 static bool has_hca(const struct topo *topo, const char *name)
 {
     for (size_t i = 0; i < topo->n_hcas; i++)
@@ -147,11 +150,13 @@ struct overlay {
                                    a bus id */
 };
 
+/* Whether a member is that word. */
 static bool says(const json_t *object, const char *key, const char *word)
 {
     return strcmp(text_of(object, key), word) == 0;
 }
 
+/* The array of the GPU's links; NULL: not known. */
 static const json_t *links_of(const struct overlay *o, size_t gpu)
 {
     const json_t *links = json_object_get(o->gpu[gpu], "links");
@@ -241,6 +246,7 @@ static void settle_pairs(struct overlay *o)
     }
 }
 
+/* Replaces the links of all GPUs that NVML has reported. */
 static void put_links(struct overlay *o)
 {
     bool told = false;
@@ -302,6 +308,7 @@ static void put_gpu(struct overlay *o, const json_t *entry, bool asked)
                   text_of(entry, "uuid"));
     if (*text_of(entry, "model"))
         topo_copy(gpu->model, sizeof(gpu->model), text_of(entry, "model"));
+    /* A minor outside of Linux's range is not used. */
     if (json_is_integer(minor) && json_integer_value(minor) >= 0 &&
         json_integer_value(minor) < 65536)
         gpu->self.minor = (int) json_integer_value(minor);
@@ -312,6 +319,7 @@ static void put_gpu(struct overlay *o, const json_t *entry, bool asked)
         o->gpu[at] = entry;
 }
 
+/* The record and the XML name devices alike. */
 static struct topo_hca *find_hca(struct topo *topo, const json_t *entry)
 {
     for (size_t i = 0; i < topo->n_hcas; i++)
@@ -335,6 +343,7 @@ static void put_port(struct topo *topo, const json_t *entry)
             hca->active_ports |= 1u << (number - 1);
     } else if (*text_of(entry, "state") && hca->port == TOPO_PORT_UNKNOWN)
         hca->port = TOPO_PORT_DOWN;
+    /* The fastest port stands for the device. */
     if (rate > hca->rate_gbits && rate < 1e6)
         hca->rate_gbits = rate;
     for (int net = 0; net < TOPO_NET_OTHER; net++)
@@ -366,6 +375,7 @@ static void put_ports(struct topo *topo, const json_t *hcas)
     }
 }
 
+/* Both texts may be "". */
 static void read_host(const json_t *root, struct topo_host *host)
 {
     topo_copy(host->boot_id, sizeof(host->boot_id), text_of(root, "boot_id"));
@@ -373,6 +383,7 @@ static void read_host(const json_t *root, struct topo_host *host)
               text_of(root, "hostname"));
 }
 
+/* Nothing is changed before the schema was checked. */
 int topo_hardware(const char *text, struct topo *topo, struct topo_host *host,
                   struct jp_error *err)
 {

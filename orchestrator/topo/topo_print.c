@@ -20,6 +20,7 @@ static void put(json_t *object, const char *key, json_t *value, int *bad)
     *bad |= json_object_set_new(object, key, value) < 0;
 }
 
+/* Appends a value to an array; the value is taken over. */
 static void append(json_t *array, json_t *value, int *bad)
 {
     *bad |= json_array_append_new(array, value) < 0;
@@ -31,6 +32,7 @@ static json_t *text_or_null(const char *text)
     return *text ? json_string(text) : json_null();
 }
 
+/* Negative numbers stand for unknown. */
 static json_t *number_or_null(int n)
 {
     return n >= 0 ? json_integer(n) : json_null();
@@ -43,6 +45,7 @@ static json_t *gpu_json(const struct topo *t, size_t i, int *bad)
     const struct topo_gpu *g = &t->gpus[i];
     const struct topo_near *near = &t->near[i];
     json_t *row = json_object(), *hcas = json_array(), *rails = json_array();
+    /* A GPU may have no HCA with an active port. */
     bool used = near->hca >= 0;
 
     put(row, "index", json_integer((json_int_t) i), bad);
@@ -73,6 +76,7 @@ static json_t *gpu_json(const struct topo *t, size_t i, int *bad)
     for (unsigned k = 0; k < near->nics.n; k++)
         append(hcas, json_string(t->hcas[near->nics.hca[k]].name), bad);
     put(row, "hcas", hcas, bad);
+    /* `rails` is a set of bits. */
     for (int k = 0; k < 64; k++)
         if (near->rails >> k & 1)
             append(rails, json_integer(k), bad);
@@ -80,6 +84,7 @@ static json_t *gpu_json(const struct topo *t, size_t i, int *bad)
     return row;
 }
 
+/* One port or device of the list of HCAs. */
 static json_t *hca_json(const struct topo_hca *h, int *bad)
 {
     static const char *const ports[] = {"unknown", "down", "active"};
@@ -94,6 +99,7 @@ static json_t *hca_json(const struct topo_hca *h, int *bad)
     put(row, "package", number_or_null(h->package), bad);
     put(row, "pci_gbs",
         h->pci_mbs ? json_real((double) h->pci_mbs / 1000) : json_null(), bad);
+    /* A management port, which NCCL ignores. */
     put(row, "managing", json_boolean(h->narrow), bad);
     return row;
 }
@@ -124,6 +130,7 @@ static json_t *links_json(const struct topo *t, int *bad)
         json_t *row = json_array();
 
         for (size_t k = 0; k < t->n_gpus; k++) {
+            /* A GPU has no link to itself. */
             enum topo_nvlink link = i == k ? TOPO_NV_NO : topo_nvlink(t, i, k);
             uint64_t mbs = topo_nvlink_mbs(t, i, k);
 
@@ -157,6 +164,7 @@ static void find_oddities(const struct topo *topo,
                                        const char *text),
                           void *arg)
 {
+    /* Different boot ids make two hosts of the same topology. */
     struct jp_label_node nodes[] = {{.name = "", .boot_id = "a", .topo = topo},
                                     {.name = "", .boot_id = "b", .topo = topo}};
     struct jp_label_rank ranks[2 * TOPO_MAX_GPUS];
@@ -174,6 +182,7 @@ static void find_oddities(const struct topo *topo,
                                                    .gpu = (int) i,
                                                    .sure = true};
     comm.n_ranks = (uint32_t) comm.n;
+    /* A shape without GPUs has nothing to find. */
     if (!comm.n || label_comm(&comm, nodes, 2, &label) < 0)
         return;
     for (size_t i = 0; i < label.n_warnings; i++)
@@ -188,6 +197,7 @@ struct oddities {
     int *bad;
 };
 
+/* Adds one finding of find_oddities to the JSON array. */
 static void add_odd(void *arg, const char *kind, const char *text)
 {
     struct oddities *o = arg;
@@ -198,6 +208,8 @@ static void add_odd(void *arg, const char *kind, const char *text)
     append(o->array, row, o->bad);
 }
 
+/* One shape, with everything that topo_print shows, and the numbers behind it.
+ */
 static json_t *shape_json(const struct jp_shapes *s, size_t at, int *bad)
 {
     const struct topo *t = s->shapes[at].topo;
@@ -309,6 +321,7 @@ static const char *why_unknown(const struct topo *topo)
     return "no record tells what lies between some of them on the PCI bus";
 }
 
+/* The fabric of a node is that of a communicator over all its GPUs. */
 void topo_links_text(const struct topo *topo, char *buf, size_t size)
 {
     struct jp_label label;
@@ -319,6 +332,7 @@ void topo_links_text(const struct topo *topo, char *buf, size_t size)
     if (topo->n_gpus < 2 || label_all(topo, &label) < 0)
         return;
     for (size_t i = 0; i < topo->n_gpus; i++)
+        /* GPUs of one node may differ; the fastest one is shown. */
         most = nvlink_of(topo, i) > most ? nvlink_of(topo, i) : most;
     if (most >= 1000)
         snprintf(speed, sizeof(speed), ", %.4g GB/s a GPU each way",
@@ -341,6 +355,7 @@ static void count_ports(const struct topo *t, char *buf, size_t size)
         active += t->hcas[i].port == TOPO_PORT_ACTIVE;
         down += t->hcas[i].port == TOPO_PORT_DOWN;
     }
+    /* "not told" in the output is a state that was not recorded. */
     n = snprintf(buf, size, "%zu HCA%s", t->n_hcas, plural(t->n_hcas));
     if (active && active == t->n_hcas)
         snprintf(buf + n, size - (size_t) n, ", active");
@@ -350,6 +365,7 @@ static void count_ports(const struct topo *t, char *buf, size_t size)
                  t->n_hcas - active - down);
 }
 
+/* Whether all GPUs are of one model, by name and PCI id. */
 static bool one_model(const struct topo *t)
 {
     for (size_t i = 1; i < t->n_gpus; i++)
@@ -387,6 +403,7 @@ static void print_facts(const struct topo *t, FILE *out)
     count_ports(t, ports, sizeof(ports));
     name_model(t, model, sizeof(model));
     for (size_t i = 0; i < t->n_gpus; i++)
+        /* Only AMD GPUs have partitions. */
         n += t->gpus[i].partitions;
     if (n)
         snprintf(partitions, sizeof(partitions), " (%u partitions)", n);
@@ -430,6 +447,7 @@ static void cell_of(const struct topo *t, size_t a, size_t b, char *buf,
         snprintf(buf, size, "%s", topo_level_word[topo_level(t, a, b)]);
 }
 
+/* A device's name in the matrix: GPUs by number, HCAs by their own name. */
 static const char *name_of(const struct topo *t, size_t device, char *buf,
                            size_t size)
 {
@@ -463,6 +481,7 @@ static void print_row(const struct topo *t, int row, int first, size_t from,
         /* quote_printf returns what it wrote, which may be more than the name's
          * length. */
         quote_printf(out, "%*s  %s", pad, "", text);
+        /* A column is at least 5 wide, so that "NV450" fits. */
         pad = (width < 5 ? 5 : width) - (int) strlen(text);
         pad = pad < 0 ? 0 : pad;
     }
@@ -500,6 +519,7 @@ static void print_matrix(const struct topo *t, FILE *out)
     for (size_t from = 0, to; from < (size_t) n; from = to) {
         int left = columns_of(out) - 2 - first;
 
+        /* Add columns while they fit. */
         for (to = from; to < (size_t) n; to++) {
             int len = (int) strlen(name_of(t, to, text, sizeof(text)));
 
@@ -559,6 +579,7 @@ static void print_gpu(const struct topo *t, size_t i, FILE *out)
         fputs(!t->hcas_untold ? "no active HCA\n" : "HCAs not recorded\n", out);
         return;
     }
+    /* Without a level the rail would be a guess. */
     if (near->rails && near->level != TOPO_UNSURE)
         list_rails(near->rails, rail, sizeof(rail));
     for (unsigned k = 0; k < near->nics.n; k++)
@@ -570,11 +591,13 @@ static void print_gpu(const struct topo *t, size_t i, FILE *out)
                      : "");
 }
 
+/* Prints one finding of find_oddities. */
 static void print_odd(void *arg, const char *kind, const char *text)
 {
     quote_printf(arg, "  ! %s: %s\n", kind, text);
 }
 
+/* One shape: heading, facts, matrix, GPUs, findings. */
 static int print_shape(const struct jp_shapes *s, size_t at, FILE *out)
 {
     const struct topo *t = s->shapes[at].topo;
@@ -613,6 +636,7 @@ static void print_missing(const struct jp_shapes *s, FILE *out)
     }
 }
 
+/* devices: the legend has something to explain. */
 int topo_print(const struct jp_shapes *s, FILE *out, struct jp_error *err)
 {
     bool devices = false, foreign = false;

@@ -45,6 +45,7 @@ static void put_text(FILE *out, const char *text)
     }
 }
 
+/* The package of a GPU or an HCA; -1: unknown. */
 static int package_at(const struct topo *t, bool hca, size_t i)
 {
     return hca ? t->hcas[i].package : t->gpus[i].package;
@@ -55,6 +56,7 @@ static int package_at(const struct topo *t, bool hca, size_t i)
 static int place_row(const struct topo *t, bool hca, int *left)
 {
     size_t n = hca ? t->n_hcas : t->n_gpus;
+    /* most: the largest package number */
     int x = MARGIN + GAP, most = -1;
 
     for (size_t i = 0; i < n; i++)
@@ -76,6 +78,7 @@ static int place_row(const struct topo *t, bool hca, int *left)
     return x;
 }
 
+/* Whether any two GPUs have direct links. */
 static bool has_direct(const struct topo *t)
 {
     for (size_t i = 0; i < t->n_gpus * t->n_gpus; i++)
@@ -84,6 +87,7 @@ static bool has_direct(const struct topo *t)
     return false;
 }
 
+/* Whether any GPU has links to a switch. */
 static bool has_switched(const struct topo *t)
 {
     for (size_t i = 0; i < t->n_gpus; i++)
@@ -136,6 +140,7 @@ static void put_style(FILE *out)
           out);
 }
 
+/* The middle of a box. */
 static int middle(int left)
 {
     return left + BOX_W / 2;
@@ -149,6 +154,7 @@ static void put_packages(struct drawing *d, bool hca)
     const int *x = hca ? d->hca_x : d->gpu_x;
     int y = hca ? d->hca_y : d->gpu_y;
 
+    /* Packages without a device of this row have no frame. */
     for (unsigned package = 0; package < 64; package++) {
         int from = -1, to = -1;
 
@@ -247,10 +253,12 @@ static void put_gpu(struct drawing *d, size_t i, const char *text)
             "<text class=\"s\" x=\"%d\" y=\"%d\" "
             "text-anchor=\"middle\">",
             middle(x), y + 35);
+    /* A picture of the machine alone shows addresses. */
     put_text(d->out, text && *text ? text : g->busid);
     fputs("</text>\n", d->out);
 }
 
+/* Draws an HCA; dashed unless its port is active. */
 static void put_hca(struct drawing *d, size_t i)
 {
     static const char *const ports[] = {", port?", ", down", ""};
@@ -292,6 +300,7 @@ static void put_wire(struct drawing *d, size_t i)
                 x1 + 5, y1 + 16, topo_level_word[near->level]);
 }
 
+/* Explains lines and dashes. */
 static void put_legend(struct drawing *d)
 {
     fprintf(d->out,
@@ -318,6 +327,7 @@ void topo_svg(const struct topo *topo, const char *const *gpu_text,
     fprintf(out, "<text x=\"%d\" y=\"20\">", MARGIN);
     put_text(out, title);
     fputs("</text>\n", out);
+    /* A node may have both, as with partial NVLink. */
     if (has_direct(topo))
         put_arcs(&d);
     if (has_switched(topo))

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
+/* The scan begins at the first byte after a byte order mark. */
 void xmlscan_init(struct xmlscan *scan, char *text, size_t len)
 {
     memset(scan, 0, sizeof(*scan));
@@ -28,12 +29,14 @@ unsigned xmlscan_line(const struct xmlscan *scan)
     return line;
 }
 
+/* Sets the error, and returns the event for it. */
 static enum xmlscan_event fail(const char *what, struct jp_error *err)
 {
     error_set(err, "%s", what);
     return XMLSCAN_ERROR;
 }
 
+/* The blanks of XML. */
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -51,6 +54,7 @@ static bool is_name(char c)
     return of[(unsigned char) c];
 }
 
+/* Ends at the NUL after the text. */
 static void skip_blanks(struct xmlscan *scan)
 {
     while (is_blank(*scan->at))
@@ -96,6 +100,7 @@ static size_t put_utf8(char *out, uint32_t c)
     return 4;
 }
 
+/* Returns the digit's value, or -1 if it is none in that base. */
 static int digit_of(char c, unsigned base)
 {
     int digit = c >= '0' && c <= '9'   ? c - '0'
@@ -244,6 +249,7 @@ static enum xmlscan_event open_element(struct xmlscan *scan,
         return fail("a '<' without an element", err);
     if (scan->depth == XMLSCAN_MAX_DEPTH)
         return fail("elements too deep", err);
+    /* take_name has consumed the blank after the name. */
     while (is_blank(behind)) {
         skip_blanks(scan);
         behind = *scan->at;
@@ -319,6 +325,7 @@ static enum xmlscan_event take_text(struct xmlscan *scan, struct jp_error *err)
     char *text = scan->at;
     char *next = memchr(text, '<', (size_t) (scan->end - text));
 
+    /* Text must be followed by a tag. */
     if (!scan->depth || !next)
         return fail("text outside of elements", err);
     scan->at = next;
@@ -328,6 +335,7 @@ static enum xmlscan_event take_text(struct xmlscan *scan, struct jp_error *err)
     return XMLSCAN_TEXT;
 }
 
+/* The end is an error inside an element, or before the first one. */
 static enum xmlscan_event at_end(struct xmlscan *scan, struct jp_error *err)
 {
     if (scan->depth || !scan->over)
@@ -348,6 +356,8 @@ static void settle(struct xmlscan *scan)
     }
 }
 
+/* One event per call: undo, deliver a delayed close, then skip to the next tag
+ * or text. */
 enum xmlscan_event xmlscan_next(struct xmlscan *scan, struct jp_error *err)
 {
     const char *wrong;
