@@ -134,6 +134,7 @@ static const char *role_word(const json_t *one)
     const char *word = json_string_value(json_object_get(one, "role"));
 
     for (size_t i = 0; word && i < EVIDENCE_N_ROLES; i++)
+        /* The constant is returned, so that no copy is needed. */
         if (strcmp(word, evidence_role_words[i]) == 0)
             return evidence_role_words[i];
     return "";
@@ -399,6 +400,7 @@ static void others(const struct hangstacks *view,
                    const struct stacktree_frame *frame,
                    uint64_t out[STACKTREE_WORDS])
 {
+    /* Processes without such a stack are neither in nor out. */
     memset(out, 0, STACKTREE_WORDS * sizeof(*out));
     for (size_t i = 0; i < view->n_processes; i++)
         if (frame->python ? view->processes[i].has_python
@@ -432,6 +434,7 @@ static int add_branch(struct hangstacks *view, uint32_t i, const char *thread,
         return -1;
     view->branches = b;
     b += view->n_branches++;
+    /* Successive frames with the same processes become one branch. */
     for (*last = i; runs_on(tree, *last); *last = tree->frames[*last].child)
         n++;
     others(view, &tree->frames[i], out);

@@ -163,6 +163,7 @@ static int add_behind(struct ras_answer *out, json_t *ranks, uint64_t comm,
         int64_t n = number_of(json_object_get(rank, "collective_counts"), func);
         struct ras_row row = row_of(rank, comm, RAS_BEHIND);
 
+        /* A rank without the counter cannot be compared. */
         if (n < 0 || (uint64_t) n >= most)
             continue;
         row.count = (uint64_t) n;
@@ -297,6 +298,7 @@ static void end_list(struct ras_answer *out, struct place *at)
 {
     size_t kept = at->first;
 
+    /* An error's text is valid for the list below it only. */
     at->word[0] = '\0';
     if (!*at->func)
         return;
@@ -314,6 +316,7 @@ static bool read_launched(struct place *at, const char *line)
 {
     const char *said = strstr(line, "launched up to operation ");
 
+    /* Counts are only meaningful below a heading that names the function. */
     if (!*at->func || (!said && !strstr(line, "not launched any operations")))
         return false;
     at->count = said ? strtoull(said + 25, NULL, 10) : 0;
@@ -413,6 +416,7 @@ static bool read_heading(struct ras_answer *out, struct place *at,
                          const char *line)
 {
     const char *hash = *line == '#' ? strchr(line, '(') : NULL;
+    /* DEAD lists processes that no longer answer. */
     bool is_dead = strncmp(line, "DEAD", 4) == 0;
 
     if (*line == ' ' || (!hash && !is_dead && strncmp(line, "INCOM", 5) != 0))

@@ -90,6 +90,7 @@ static void read_function(int folder, struct jp_hca *base)
     read_id(device, "device", base->device);
     sysfile_link(device, "driver", base->driver, sizeof(base->driver));
     base->vf = sysfile_link(device, "physfn", name, sizeof(name))[0] != '\0';
+    /* RoCE devices have network devices on the same function. */
     net = openat(device, "net", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (net >= 0)
         sysfile_each(net, JP_HCA_NETDEVS, add_netdev, base, NULL);
@@ -121,6 +122,7 @@ static void read_state(int folder, const char *name, char *out, size_t size)
     const char *word;
 
     sysfile_text(folder, name, text, sizeof(text));
+    /* Without a colon the whole text is the word. */
     word = strchr(text, ':');
     word = word ? word + 1 + strspn(word + 1, " ") : text;
     snprintf(out, size, "%.*s", (int) size - 1, word);
@@ -147,11 +149,13 @@ static int read_port(void *arg, int ports, const char *name)
     uint64_t number;
     int folder;
 
+    /* Ports are named by their numbers. */
     if (num_parse_u64(name, 1, 1024, &number, NULL) < 0)
         return 0;
     folder = openat(ports, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0)
         return 0;
+    /* Each port begins as a copy of what the device's ports have in common. */
     port = add(scan->out, &scan->base);
     if (port) {
         port->port = (uint32_t) number;
@@ -176,6 +180,7 @@ static int read_rdma(void *arg, int class, const char *name)
     int folder = openat(class, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int ports;
 
+    /* A name that does not fit would be ambiguous if truncated. */
     if (folder < 0 || strlen(name) >= sizeof(scan.base.name)) {
         if (folder >= 0)
             close(folder);
@@ -257,6 +262,7 @@ static void read_all(const char *root, struct jp_hcas *out)
     class = sysfile_folder(root, "sys/class/net");
     if (class >= 0)
         sysfile_each(class, 4096, read_net, out, &more);
+    /* The first trouble is kept: it is the more specific one. */
     if (more && !out->trouble[0])
         snprintf(out->trouble, sizeof(out->trouble), "too many devices");
     qsort(out->ports, out->n, sizeof(*out->ports), by_place);
@@ -441,6 +447,7 @@ static json_t *make_mig(const struct jp_nvml_gpu *gpu)
 
 static json_t *make_c2c(const struct jp_nvml_gpu *gpu)
 {
+    /* null: the driver has no such field. */
     json_t *json = gpu->c2c_links < 0 ? json_null() : json_object();
 
     if (gpu->c2c_links < 0)
@@ -508,6 +515,7 @@ static json_t *make_hcas(const struct jp_hcas *hcas)
 
 static json_t *make_topology(const struct jp_hardware *hw)
 {
+    /* Without a file the shape would be that of nothing. */
     bool there = hw->source != JP_TOPO_NONE;
     json_t *json = json_object();
 
@@ -525,6 +533,7 @@ static json_t *make_nvml(const struct jp_nvml *nvml)
     json_t *json = json_object();
 
     set(json, "probe", json_string(probe_word[nvml->probe]));
+    /* tidy_text has made it printable. */
     set(json, "text", json_string(nvml->text));
     set(json, "driver", text(nvml->driver));
     set(json, "gpus",
@@ -538,6 +547,7 @@ static json_t *boot_id(void)
     char *id = NULL;
     json_t *json;
 
+    /* Inside a container this is the id of the host's boot as well. */
     if (fileio_read("/proc/sys/kernel/random/boot_id", false, 128, &id, NULL,
                     NULL) < 0)
         return json_null();
@@ -563,6 +573,7 @@ char *hardware_format(const struct jp_hardware *hw, size_t *len,
     set(json, "hostname", text(uts.nodename));
     set(json, "boot_id", boot_id());
     set(json, "topology_addr", text(hw->topology_addr));
+    /* Readers need the version of the writer, not their own. */
     set(json, "jobprof", json_string(PACKAGE_VERSION));
     set(json, "made_us",
         json_integer((json_int_t) now.tv_sec * 1000000 + now.tv_usec));
@@ -646,6 +657,7 @@ static bool is_personal(const char *name, const char *end)
         if (begins(name, quote, personal[i]) &&
             name + strlen(personal[i]) == quote)
             return true;
+    /* The other names of ports have a number in the middle. */
     if (!begins(name, quote, "Port"))
         return false;
     for (name += 4; name < quote && *name >= '0' && *name <= '9'; name++)
@@ -681,6 +693,7 @@ static const char *skip_attribute(const char *p, const char *end)
         at += strlen(attributes[i]);
         if (!begins(at, end, "=\""))
             continue;
+        /* Without a closing quote the attribute is not skipped. */
         quote = memchr(at + 2, '"', (size_t) (end - at - 2));
         return quote ? quote + 1 : p;
     }

@@ -53,6 +53,7 @@ static int find_objects(struct matrix_reader *m, struct jp_error *err)
         const struct hwxml_object **hit =
             bsearch(&wanted, sorted, xml->n_objects, sizeof(*sorted), compare);
 
+        /* An object that is not kept, such as a NUMA node, is not found. */
         xml->matrix.object[i] = hit ? (int) (*hit - xml->objects) : -1;
     }
     free(sorted);
@@ -107,6 +108,7 @@ static int read_lists(struct matrix_reader *m, struct xmlscan *scan,
         if (event == XMLSCAN_CLOSE && scan->depth == depth)
             return 0;
         if (event == XMLSCAN_OPEN)
+            /* The lists come in any order, and in several pieces each. */
             list = strcmp(scan->name, "indexes") == 0     ? INDEXES
                    : strcmp(scan->name, "u64values") == 0 ? VALUES
                                                           : NEITHER;
@@ -163,6 +165,7 @@ static int size_of(struct hwxml *xml, const struct xmlscan *scan, size_t *n,
     if (!number || !read_number(number, 10, HWXML_MAX_MATRIX, &value))
         return error_set(err, "%s: not 0 to %d objects", name,
                          HWXML_MAX_MATRIX);
+    /* hwloc writes gp_index; an OS index would mean other objects. */
     if (indexing && strcmp(indexing, "gp") != 0)
         return error_set(err, "%s: not indexed by gp_index", name);
     *n = value;
@@ -187,6 +190,7 @@ static int read_matrix(struct hwxml *xml, struct xmlscan *scan,
     /* The indexes could not be resolved. */
     if (m.n && !xml->n_objects)
         return error_set(err, "NVLinkBandwidth before all objects");
+    /* n is at most HWXML_MAX_MATRIX, so n * n is harmless. */
     m.index = calloc(m.n + 1, sizeof(*m.index));
     m.values = calloc(m.n * m.n + 1, sizeof(*m.values));
     if (!m.index || !m.values)
@@ -373,6 +377,7 @@ static bool is_small(struct hwxml *xml, const char *type)
         "PU",       "Core",     "Cache",    "L1Cache",  "L2Cache",
         "L1iCache", "L2iCache", "L3iCache", "MemCache", "Misc"};
 
+    /* In hwloc 1 NUMA nodes are part of the tree, so they are kept. */
     if (strcmp(type, "NUMANode") == 0) {
         xml->n_numa++;
         return xml->version > 1; /* a leaf beside the tree since hwloc 2.0 */
@@ -401,6 +406,7 @@ static void read_type(struct reader *r, struct hwxml_object *object)
 
     if (strcmp(object->type_name, "Bridge") == 0) {
         object->type = HWXML_BRIDGE;
+        /* "0-1" is a bridge from the host to PCI, "1-1" a switch. */
         object->host_bridge = !bridge || bridge[0] == '0';
         object->first_bus =
             read_first_bus(xmlscan_attr(&r->scan, "bridge_pci"));
@@ -484,6 +490,7 @@ static int add_info(struct reader *r, int object, struct jp_error *err)
     struct hwxml_info info = {xmlscan_attr(&r->scan, "name"),
                               xmlscan_attr(&r->scan, "value"), *first};
 
+    /* An info without a name or a value is ignored. */
     if (!info.name || !info.value)
         return 0;
     if (xml->n_infos == HWXML_MAX_INFOS)
@@ -530,6 +537,8 @@ static void add_numa(struct hwxml *xml, int object, const char *cpus)
 {
     if (!cpus || is_empty(cpus))
         return; /* memory without CPUs: HBM or a GPU's */
+    /* Up to the root, so that "all CPUs are local to one node" can be asked of
+     * any ancestor. */
     for (; object >= 0; object = xml->objects[object].parent) {
         struct hwxml_object *o = &xml->objects[object];
 

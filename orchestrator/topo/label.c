@@ -55,6 +55,7 @@ static int add_node(struct jp_warning *w, uint32_t node)
 {
     uint32_t at = w->n_nodes, *more;
 
+    /* Searched from the end, because nodes mostly come in order. */
     while (at && w->nodes[at - 1] > node)
         at--;
     if (at && w->nodes[at - 1] == node)
@@ -185,6 +186,7 @@ static bool is_harmless(const struct forcing *f, const struct groups *g)
 {
     const char *value = label_variable(g->comm, f->name);
 
+    /* Unset, empty, or NCCL's default. */
     if (!value || !*value || (f->harmless && strcmp(value, f->harmless) == 0))
         return true;
     if (strncmp(f->name, "NCCL_P2P_", 9) == 0)
@@ -226,6 +228,7 @@ static int warn_variables(const struct groups *g, struct jp_label *label)
 static int warn_hca(struct jp_label *label, int node, const struct topo *topo,
                     size_t gpu)
 {
+    /* With sockets a far or inactive HCA does not matter. */
     bool sockets = label->inter == JP_INTER_TCP;
     const struct topo_near *near = &topo->near[gpu];
     /* The HCA that would be nearest if all ports were active. */
@@ -291,6 +294,7 @@ static int warn_shared(struct jp_label *label, int node,
         int idle;
 
         for (size_t k = 0; k < topo->n_gpus; k++)
+            /* GPUs of this domain only. */
             users += gpus >> k & 1 && topo_placed(topo, k) &&
                      topo_uses(&topo->near[k].nics, i);
         idle = users > 1 ? idle_hca(topo, gpus, (int) i) : -1;
@@ -348,6 +352,7 @@ static int warn_links(struct jp_label *label, int node, const struct topo *topo,
     unsigned most_up = 0;
     uint64_t most = 0;
 
+    /* Nothing can be said about unknown links. */
     if (g->links == TOPO_LINKS_UNKNOWN)
         return 0;
     for (size_t i = 0; i < topo->n_gpus; i++) {
@@ -539,6 +544,7 @@ const char *const label_nvls_word[3] = {"no", "ready", "yes"};
  * shows nothing. */
 static void carry(const struct jp_label_paths *p, struct jp_carriers *out)
 {
+    /* Shares are relative to all channels of the network. */
     uint64_t net = p->net_ib + p->net_socket + p->net_plugin;
 
     *out = (struct jp_carriers){.has_net = net > 0, .pxn = p->net_pxn > 0};

@@ -222,6 +222,8 @@ static void judge_any(const struct groups *g, const struct topo *topo,
         for (size_t k = i + 1; k < topo->n_gpus; k++) {
             enum jp_fabric fabric;
 
+            /* answer holds the last pair's details, which any pair can stand
+             * for. */
             judge_gpus(g, topo, 1ull << i | 1ull << k, answer);
             fabric = answer->fabric;
             answer->fabric = JP_FABRIC_UNKNOWN;
@@ -275,6 +277,7 @@ static void judge_domain(const struct groups *g, const struct domain *domain,
         if (any.fabric == answer->fabric)
             at_most = JP_EVIDENCE_INFERRED;
     }
+    /* The evidence of the choice of GPUs limits that of the links. */
     if (answer->evidence > at_most)
         answer->evidence = at_most;
 }
@@ -335,6 +338,7 @@ static void explain_nvlink(const struct answer *a, struct verdict_of *out)
 static void explain_apart(const struct pairs *p, enum topo_vendor vendor,
                           char *buf, size_t size)
 {
+    /* By enum topo_vendor. */
     static const char *const words[] = {"NVLink", "XGMI", "Xe Link"};
 
     if (!p->reach.nvlink)
@@ -413,6 +417,7 @@ static bool is_worse(const struct answer *a, const struct answer *than)
         return a->pairs.least_mbs < than->pairs.least_mbs;
     if (a->fabric == than->fabric)
         return a->evidence < than->evidence;
+    /* The worst fabric stays the worst, whatever the unknown one is. */
     if (a->fabric == JP_FABRIC_UNKNOWN || than->fabric == JP_FABRIC_UNKNOWN)
         return a->fabric == JP_FABRIC_UNKNOWN
                    ? than->fabric != JP_FABRIC_PCIE_NUMA

@@ -27,6 +27,7 @@ static uint64_t rails_of(const struct groups *g, const struct domain *domain,
     const struct topo *topo = groups_topo(g, domain);
     uint64_t gpus, rails = 0;
 
+    /* The reason if no GPU is known. */
     *missing = "which GPUs its ranks have is not recorded";
     if (domain->many_nodes)
         *missing = "a domain spans several nodes";
@@ -34,6 +35,7 @@ static uint64_t rails_of(const struct groups *g, const struct domain *domain,
         return 0;
     gpus = groups_gpus(g, domain, evidence);
     for (size_t i = 0; i < topo->n_gpus; i++) {
+        /* Only GPUs of the domain. */
         if (!(gpus >> i & 1))
             continue;
         *missing = !topo_placed(topo, i)
@@ -260,6 +262,7 @@ static bool may_win(const struct topo *topo, size_t gpu,
 {
     enum topo_level level = topo_gpu_hca(topo, gpu, other);
     double rate = topo->hcas[other].rate_gbits;
+    /* An unknown rate compares equal. */
     bool told = rate > 0 && taken->rate_gbits > 0;
 
     if (told && rate != taken->rate_gbits)
@@ -284,6 +287,7 @@ static void use_gpu(const struct topo *topo, size_t gpu, struct nic *nic)
 {
     int hca = topo->near[gpu].hca;
 
+    /* No adapter with an active port: NCCL uses sockets. */
     if (hca < 0) {
         nic->inter = JP_INTER_TCP;
         return;
@@ -315,6 +319,7 @@ static void use_any(const struct topo *topo, struct nic *nic)
         struct nic other = *nic;
 
         use_gpu(topo, i, &other);
+        /* Two GPUs give different answers. */
         if (i && other.inter != nic->inter) {
             nic->inter = JP_INTER_UNKNOWN;
             nic->missing = "which GPUs, so which adapters, its ranks have is "
@@ -419,12 +424,14 @@ static void by_topology(const struct groups *g, struct verdict_of *out)
         const struct jp_label_rank *rank = &g->comm->ranks[i];
         struct nic nic = nic_of(g, rank);
 
+        /* One unknown rank makes the communicator unknown. */
         if (nic.inter == JP_INTER_UNKNOWN) {
             unknown(&nic, out);
             return;
         }
         /* The GPU decides which adapter is near. */
         assumed |= rank->gpu >= 0 && !rank->sure;
+        /* Sockets win: they are what every node has. */
         if (first.inter == JP_INTER_NONE || nic.inter == JP_INTER_TCP)
             first = nic;
         else if (first.inter != JP_INTER_TCP && nic.inter != first.inter) {
@@ -520,6 +527,7 @@ static enum jp_inter verbs_of(const struct groups *g, bool *sure)
     struct verdict_of guess = {.word = JP_INTER_UNKNOWN};
 
     *sure = true;
+    /* Only if the log names exactly one layer. */
     if (p->layer_ib != p->layer_roce)
         return p->layer_ib ? JP_INTER_IB : JP_INTER_ROCE;
     if (is_verbs(named))
@@ -539,6 +547,7 @@ static enum jp_inter plugin_of(const struct groups *g)
     enum jp_inter word = *p->net ? inter_of_net(p->net) : JP_INTER_PLUGIN;
     struct verdict_of guess = {.word = JP_INTER_UNKNOWN};
 
+    /* The plugin's name says enough. */
     if (word != JP_INTER_PLUGIN && word != JP_INTER_LIBFABRIC)
         return word;
     by_topology(g, &guess);
@@ -559,6 +568,7 @@ static bool by_log(const struct groups *g, struct verdict_of *out)
 
     if (!all)
         return false;
+    /* The majority of channels decides. */
     if (p->net_plugin > p->net_ib && p->net_plugin >= p->net_socket) {
         out->word = (int) plugin_of(g);
         snprintf(net, sizeof(net), "%s%s", *p->net ? "NET/" : "a plugin",

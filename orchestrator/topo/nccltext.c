@@ -73,6 +73,7 @@ static bool take_hex(struct nccltext *text, uint64_t *out)
     uint64_t value = 0;
     size_t i;
 
+    /* 16 digits are 64 bits. */
     for (i = 0; i < text->n && i < 16; i++) {
         char c = text->at[i];
 

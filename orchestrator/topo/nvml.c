@@ -96,6 +96,7 @@ static int64_t get_speed(const struct nvml_lib *lib, nvml_device device,
 {
     int64_t mbs = get_field(lib, device, out, NVML_FIELD_LINK_SPEED, link);
 
+    /* Links 0 to 5 and 6 to 11 have fields of their own. */
     if (mbs <= 0 && link < 6)
         mbs = get_field(lib, device, out, NVML_FIELD_SPEED_L0 + link, 0);
     else if (mbs <= 0 && link < 12)
@@ -401,6 +402,7 @@ static void read_gpus(const struct nvml_lib *lib, struct jp_nvml *out)
         if (read_gpu(lib, i, out, gpu) == 0)
             out->n_gpus++; /* complete: it counts even if a later one hangs */
         else
+            /* The slot is used for the next GPU. */
             memset(gpu, 0, sizeof(*gpu));
     }
     out->probe = JP_NVML_OK;

@@ -307,6 +307,7 @@ static void put_header(struct rankscan *scan, const char *name,
     for (uint32_t i = 0; i < h->n_variables; i++) {
         json_object_set_new(variables, h->variables[i].name,
                             json_string(h->variables[i].value));
+        /* These variables lead to further files. */
         if (strcmp(h->variables[i].name, "NCCL_DEBUG_FILE") == 0)
             add_pattern(scan, h->variables[i].value);
         else if (strcmp(h->variables[i].name, "NCCL_TOPO_DUMP_FILE") == 0)

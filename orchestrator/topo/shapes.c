@@ -27,6 +27,7 @@ static void take_apart(const char *name, struct part *part)
 {
     size_t len = strlen(name), at = len;
 
+    /* 18 digits fit into 64 bits. */
     while (at && len - at < 18 && name[at - 1] >= '0' && name[at - 1] <= '9')
         at--;
     *part = (struct part){.name = name, .prefix = at, .digits = len - at};
@@ -232,6 +233,7 @@ static int find_or_add(struct jp_shapes *s, struct topo *topo)
 {
     struct jp_shape shape = {.topo = topo};
 
+    /* The hash only saves comparing the keys. */
     shape.key = make_key(topo, &shape.key_len);
     if (!shape.key)
         goto fail;

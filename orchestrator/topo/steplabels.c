@@ -74,6 +74,7 @@ static int join(struct joiner *j, size_t comm, const struct jp_warning *w)
 
     if (!at)
         return 0;
+    /* The communicator with most time stands for all. */
     if (!at->n_comms++ ||
         j->result->comms[comm].time_us > j->result->comms[at->comm].time_us)
         at->comm = comm;
@@ -156,6 +157,8 @@ static void compare_gpus(const struct topo *odd, const struct topo *usual,
         /* Links from different sources are not comparable. */
         bool told = a->links_from == b->links_from;
 
+        /* The checks are in the order of their weight; the first difference is
+         * enough. */
         if (a->device != b->device)
             snprintf(buf, size, "GPU%zu is of another model", i);
         else if (told && a->links_up != b->links_up)
@@ -179,6 +182,7 @@ static void compare_gpus(const struct topo *odd, const struct topo *usual,
 static void compare_hcas(const struct topo *odd, const struct topo *usual,
                          char *buf, size_t size)
 {
+    /* By enum topo_port. */
     static const char *const ports[] = {"of unknown state", "down", "active"};
 
     if (odd->n_hcas != usual->n_hcas) {
@@ -188,6 +192,7 @@ static void compare_hcas(const struct topo *odd, const struct topo *usual,
     for (size_t i = 0; i < odd->n_hcas; i++) {
         const struct topo_hca *a = &odd->hcas[i], *b = &usual->hcas[i];
 
+        /* A different name means that the HCAs after it are shifted as well. */
         if (strcmp(a->name, b->name) != 0)
             snprintf(buf, size, "HCA %s stands where %s is", a->name, b->name);
         else if (a->port != b->port)
@@ -365,6 +370,7 @@ const char *steplabels_gpu(const struct jp_step_labels *s)
         const struct topo *topo = s->shapes.shapes[i].topo;
 
         for (size_t k = 0; topo && k < topo->n_gpus; k++) {
+            /* One unknown model makes the answer unknown. */
             if (!*topo->gpus[k].model ||
                 (model && strcmp(model, topo->gpus[k].model)))
                 return "";
@@ -388,6 +394,7 @@ static unsigned count_adapters(const struct topo *topo, enum topo_net net,
 
         if (hca->net != net || !topo_hca_open(hca))
             continue;
+        /* One unknown rate makes the sum unknown. */
         if (!(hca->rate_gbits > 0))
             return 0;
         *slowest = fmin(*slowest, hca->rate_gbits);
@@ -498,6 +505,7 @@ static void name_node(const struct jp_step_labels *s, size_t i,
     const struct jp_shape_node *known = &s->shapes.nodes[i];
 
     out->name = known->name;
+    /* The step's own record is newer than that of the job. */
     out->boot_id = node->boot_id && *node->boot_id ? node->boot_id
                                                    : known->host.boot_id;
     out->why = known->why;

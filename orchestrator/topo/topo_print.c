@@ -41,6 +41,7 @@ static json_t *number_or_null(int n)
 /* Members are documented in docs/topology.md. */
 static json_t *gpu_json(const struct topo *t, size_t i, int *bad)
 {
+    /* By enum topo_vendor. */
     static const char *const vendors[] = {"nvidia", "amd", "intel"};
     const struct topo_gpu *g = &t->gpus[i];
     const struct topo_near *near = &t->near[i];
@@ -87,6 +88,7 @@ static json_t *gpu_json(const struct topo *t, size_t i, int *bad)
 /* One port or device of the list of HCAs. */
 static json_t *hca_json(const struct topo_hca *h, int *bad)
 {
+    /* By enum topo_port. */
     static const char *const ports[] = {"unknown", "down", "active"};
     json_t *row = json_object();
 
@@ -249,6 +251,7 @@ json_t *topo_json(const struct jp_shapes *s)
            *missing = json_array();
     int bad = 0;
 
+    /* Increased when a member changes its meaning. */
     put(root, "schema_version", json_integer(1), &bad);
     for (size_t i = 0; i < s->n_shapes; i++)
         append(shapes, shape_json(s, i, &bad), &bad);
@@ -329,6 +332,7 @@ void topo_links_text(const struct topo *topo, char *buf, size_t size)
     char speed[48] = "";
 
     buf[0] = '\0';
+    /* A single GPU has no fabric. */
     if (topo->n_gpus < 2 || label_all(topo, &label) < 0)
         return;
     for (size_t i = 0; i < topo->n_gpus; i++)
@@ -517,6 +521,7 @@ static void print_matrix(const struct topo *t, FILE *out)
         first = len > first ? len : first;
     }
     for (size_t from = 0, to; from < (size_t) n; from = to) {
+        /* Two blanks, and the column of names. */
         int left = columns_of(out) - 2 - first;
 
         /* Add columns while they fit. */
@@ -660,6 +665,7 @@ int topo_print(const struct jp_shapes *s, FILE *out, struct jp_error *err)
     if (foreign)
         fputs("XGn is AMD's XGMI, Xen Intel's Xe Link.\n", out);
     if (fflush(out) || ferror(out))
+        /* A full disk is only noticed at the end. */
         return error_set(err, "cannot be written");
     return 0;
 }

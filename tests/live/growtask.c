@@ -1,4 +1,4 @@
-/* growtask.c - a task's recording that grows. */
+/* growtask.c - write a task's recording while it grows. */
 #include "tests/live/growtask.h"
 
 #include <stdlib.h>
