@@ -1,5 +1,6 @@
-/* test_livejoin.c - node 0 joins the words of 4,096 nodes: time, and who is
- * named; which of a node's words counts; what is told of a stall. */
+/* test_livejoin.c - node 0 joins the snapshots of 4,096 nodes: its time, and
+ * the rank that it names; which of a node's snapshots counts; what is reported
+ * about a stall. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +38,7 @@ static unsigned count(const char *text, const char *what)
 #define NODES 4096
 #define A_NODE 8
 
-/* Rank 8 * node + i; the last of all never enters operation 1000. */
+/* Rank 8 * node + i; the very last one never enters operation 1000. */
 static size_t make_node(uint32_t node, uint32_t sequence, uint64_t now_ns,
                         bool hangs, uint8_t bytes[LIVE_SNAP_BYTES])
 {
@@ -175,9 +176,9 @@ static void joins_4096_nodes(void **state)
     close(folder);
 }
 
-/* A node has died after its last word by UDP, and its file is older: that one
- * is not taken for news, and what had ended since does not hang. The file of
- * an agent that began anew is. */
+/* A node has died after its last snapshot by UDP, and its file is older: the
+ * file is not taken for news, and operations that have ended since do not hang.
+ * The file of a restarted agent does count. */
 static void an_older_file_is_no_news(void **state)
 {
     struct hung_times times;
@@ -198,7 +199,7 @@ static void an_older_file_is_no_news(void **state)
 
     hung_times_set(&times, SUSPECT_MS);
     join = livejoin_create(&place);
-    make_node(0, 1, at(50).real_ns, true, bytes); /* in flight then */
+    make_node(0, 1, at(50).real_ns, true, bytes); /* in flight at that time */
     put_file(folder, 0, bytes);
     n = make_node(0, 2, at(60).real_ns, false, bytes);
     assert_int_equal(livejoin_keep(join, 7, 0, &slot, bytes, n, 60000), 0);
@@ -208,7 +209,7 @@ static void an_older_file_is_no_news(void **state)
         assert_int_equal(livejoin_look(join, &t, true, NULL), 0);
         assert_int_equal(livejoin_found(join)->stuck.phase, HUNG_QUIET);
     }
-    make_node(0, 1, at(600).real_ns, true, bytes); /* has begun anew */
+    make_node(0, 1, at(600).real_ns, true, bytes); /* restarted */
     put_file(folder, 0, bytes);
     for (int now = 600; now < 700; now++) {
         const struct livejoin_time t = {at(now).real_ns, (uint64_t) now * 1000};
@@ -220,7 +221,7 @@ static void an_older_file_is_no_news(void **state)
     close(folder);
 }
 
-/* Two ranks whose logs have grown last at that time. */
+/* Two ranks with logs that grew last at that time. */
 static void put_logs(int folder, uint64_t now_ns, uint64_t grown_ns)
 {
     static struct live_snap snap;
@@ -244,7 +245,7 @@ static void put_logs(int folder, uint64_t now_ns, uint64_t grown_ns)
     put_file(folder, 0, bytes);
 }
 
-/* The line of the end says for how long the logs were silent. */
+/* The line at the end says how long the logs were silent. */
 static void a_stall_is_told_with_its_length(void **state)
 {
     struct hung_times times;

@@ -1,6 +1,5 @@
 /* test_livesend.c - snapshots by UDP to node 0's agent: packets, and both ends
- * on the loopback. Clocks are the test's; sockets are real.
- */
+ * on the loopback. Clocks are the test's; sockets are real. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <net/if.h>
@@ -80,7 +79,7 @@ static void reads_what_was_written(void **state)
     }
 }
 
-/* Each byte counts, and each one too many or too few. */
+/* Every changed byte is noticed, and every byte too many or too few. */
 static void refuses_what_was_changed(void **state)
 {
     struct clock_seal seal = seal_of(&lo, HASH), other = seal_of(&lo, "beef");
@@ -112,7 +111,7 @@ static void refuses_what_was_changed(void **state)
     assert_int_equal(livepacket_read(bytes, len, &other, &back), -1);
 }
 
-/* With a seal that is right: what a broken sender of the step could say. */
+/* With a correct seal: what a faulty sender of the step could send. */
 static void refuses_shapes(void **state)
 {
     static const struct {
@@ -161,7 +160,7 @@ struct ends {
     char *dir;
     struct livelink *hear;
     struct livelink *send;
-    int fd; /* who speaks without livesend */
+    int fd; /* a socket that sends without livelink */
     struct sockaddr_in to;
     uint8_t taken[LIVE_SNAP_BYTES];
     size_t n_taken, slot;
@@ -202,7 +201,7 @@ static struct livelink *make_send(const struct ends *e,
     return made;
 }
 
-/* Begins to listen, for a step of so many nodes. */
+/* Creates the taking end, for a step of that many nodes. */
 static void begin_hear(struct ends *e, uint32_t nodes,
                        int (*take)(void *, uint64_t, uint32_t, size_t *,
                                    const uint8_t *, size_t, uint64_t),
@@ -251,7 +250,7 @@ static void end_ends(struct ends *e)
     free(e->dir);
 }
 
-/* What the loopback has taken is there. */
+/* A packet that the loopback has accepted is in the receiver's socket. */
 static void put_bytes(const struct ends *e, const void *bytes, size_t n)
 {
     assert_int_equal(sendto(e->fd, bytes, n, 0,
@@ -301,7 +300,7 @@ static void delivers(void **state)
         assert_false(livelink_look(e.send, now + 1000));
         assert_true(livelink_counts(e.send)->works);
     }
-    /* what is no snapshot's size is not tried */
+    /* nothing is sent if the size is not that of a snapshot */
     assert_false(livelink_send(e.send, data, 63, 90, now));
     assert_false(livelink_send(e.send, data, 4097, 91, now));
     assert_int_equal(livelink_counts(e.send)->sent, 8);
@@ -312,7 +311,7 @@ static void delivers(void **state)
     end_ends(&e);
 }
 
-/* Answers that come a period later than their snapshots are answers, too. */
+/* Answers that arrive a period after their snapshots are valid. */
 static void takes_late_answers(void **state)
 {
     uint8_t data[LIVE_SNAP_BYTES] = {0};
@@ -329,7 +328,7 @@ static void takes_late_answers(void **state)
     end_ends(&e);
 }
 
-/* In any order, each once, and only such as belong together. */
+/* In any order, each once, and only parts that belong together. */
 static void gathers_parts(void **state)
 {
     uint8_t data[LIVE_SNAP_BYTES], other[LIVE_SNAP_BYTES];
@@ -352,7 +351,7 @@ static void gathers_parts(void **state)
     assert_int_equal(e.times, 1);
     assert_int_equal(e.n_taken, 4096);
     assert_memory_equal(e.taken, data, 4096);
-    /* a newer one leaves the older one behind, which is lost */
+    /* a newer snapshot replaces the older one, which is lost */
     put_part(&e, other, 1, 2, 4096, 2048, 0);
     put_part(&e, data, 1, 3, 4096, 2048, 0);
     put_part(&e, other, 1, 2, 4096, 2048, 1);
@@ -360,7 +359,7 @@ static void gathers_parts(void **state)
     put_part(&e, data, 1, 3, 4096, 2048, 1);
     assert_int_equal(e.times, 2);
     assert_memory_equal(e.taken, data, 4096);
-    /* as many parts as there can be */
+    /* the largest number of parts */
     for (uint8_t i = 0; i < 8; i++)
         put_part(&e, other, 1, 4, 4096, 512, i);
     assert_int_equal(e.times, 3);
@@ -379,15 +378,15 @@ static void refuses_replays(void **state)
     put_part(&e, data, 5, 7, 100, 100, 0);
     put_part(&e, data, 5, 7, 100, 100, 0); /* again */
     put_part(&e, data, 5, 6, 100, 100, 0); /* an older one */
-    put_part(&e, data, 4, 9, 100, 100, 0); /* of an agent before */
+    put_part(&e, data, 4, 9, 100, 100, 0); /* of an earlier agent */
     assert_int_equal(e.times, 1);
     assert_int_equal(livelink_counts(e.hear)->refused, 3);
-    /* one answer alone: repeating gains nobody anything */
+    /* only one answer: repeating a packet has no effect */
     assert_true(recv(e.fd, text, sizeof(text), MSG_DONTWAIT) > 0);
     assert_true(recv(e.fd, text, sizeof(text), MSG_DONTWAIT) < 0);
-    put_part(&e, data, 6, 1, 100, 100, 0); /* an agent that began anew */
+    put_part(&e, data, 6, 1, 100, 100, 0); /* a restarted agent */
     assert_int_equal(e.times, 2);
-    /* what has no room is not answered */
+    /* a snapshot without room is not answered */
     assert_true(recv(e.fd, text, sizeof(text), MSG_DONTWAIT) > 0);
     e.rc = -1;
     put_part(&e, data, 6, 2, 100, 100, 0);
@@ -395,7 +394,7 @@ static void refuses_replays(void **state)
     end_ends(&e);
 }
 
-/* Of more nodes than the step has, and of other components. */
+/* From more nodes than the step has, and from other components. */
 static void knows_as_many_as_there_are(void **state)
 {
     struct clock_seal seal = seal_of(&lo, HASH);
@@ -445,7 +444,7 @@ static void passes_over_what_is_foreign(void **state)
     assert_int_equal(e.times, 0);
     put_part(&e, data, 1, 1, 4096, 4096, 0);
     assert_int_equal(e.times, 1);
-    /* a flood ends a look, not the agent; what is behind it comes later */
+    /* a flood ends a look, not the agent; the rest is read later */
     for (int i = 0; i < 400; i++)
         put_bytes(&e, junk, 48);
     livelink_look(e.hear, 0);
@@ -454,7 +453,7 @@ static void passes_over_what_is_foreign(void **state)
     end_ends(&e);
 }
 
-/* Nobody answers: few tries, ever fewer. */
+/* Without answers there are few attempts, and ever fewer. */
 static void tries_ever_less(void **state)
 {
     uint8_t data[LIVE_SNAP_BYTES] = {0};
@@ -469,20 +468,20 @@ static void tries_ever_less(void **state)
     assert_false(livelink_look(e.send, now + LIVESEND_WAIT_MS - 1));
     assert_true(livelink_look(e.send, now + LIVESEND_WAIT_MS));
     assert_false(livelink_look(e.send, now + LIVESEND_WAIT_MS + 1)); /* once */
-    for (; now < 3600000; now += 1000) { /* an hour at the greatest pace */
+    for (; now < 3600000; now += 1000) { /* an hour at the fastest pace */
         livelink_send(e.send, data, 64, ++seq, now);
         livelink_look(e.send, now);
     }
     assert_in_range(livelink_counts(e.send)->sent, 10, 80);
     assert_false(livelink_counts(e.send)->works);
-    /* it is there after all: from the next try on it works */
+    /* the agent appears: from the next attempt on it works */
     while (!livelink_send(e.send, data, 64, ++seq, now))
         now += 1000;
     for (int i = 0; i < 100; i++)
         livelink_look(e.hear, now);
     livelink_look(e.send, now + 1000);
     assert_true(livelink_counts(e.send)->works);
-    /* no word of where: nothing is tried */
+    /* without an address nothing is sent */
     livelink_destroy(e.send);
     unlink(path);
     e.send = make_send(&e, &lo);
@@ -513,10 +512,10 @@ static void needs_the_key(void **state)
     end_ends(&e);
 }
 
-/* --- of a way with an MTU --------------------------------------------------
- */
+/* --- a route with an MTU ------------------------------------------------- */
 
-/* What packets are on a loopback with that MTU; 77: no namespaces here. */
+/* The sizes of packets on a loopback with that MTU; 77: network namespaces are
+ * not available. */
 static int packets_at(const char *dir, int mtu)
 {
     struct ifreq lo_is = {.ifr_name = "lo"};
@@ -550,7 +549,7 @@ static int packets_at(const char *dir, int mtu)
         return 2;
     for (ssize_t got; (got = recv(fd, bytes, sizeof(bytes), 0)) >= 0; n++)
         if (got + 28 > mtu && mtu >= 1280)
-            return 3; /* it was cut on the way */
+            return 3; /* it was fragmented on the way */
     return 10 + n;
 }
 
