@@ -63,8 +63,10 @@ struct taking {
     uint64_t start_ms, end_ms; /* end_ms: no part may run longer */
     struct proclook *looks,
         *later; /* the two looks, in memory shared with children */
+    /* in the order in which they were tried */
     struct part parts[PARTS];
     size_t n_parts;
+    /* empty if RAS was not queried */
     struct ras_answer ras;
 };
 
@@ -170,6 +172,7 @@ static void wake_recorder(const struct proclook *look, struct part *part)
     if (fd < 0)
         say_no(part,
                errno == ENXIO ? "nobody reads its pipe" : strerror(errno));
+    /* The path comes from the process's environment, so it may be anything. */
     else if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode))
         say_no(part, "its pipe is not a pipe");
     else if (write(fd, "1", 1) != 1)
@@ -571,6 +574,7 @@ static void put_flights(struct jp_json_stream *s, const struct jp_hangs *hangs)
     json_stream_array(s, "in_flight");
     for (size_t i = 0; hangs && i < hangs->n_ops && i < FLIGHTS; i++) {
         const struct hangs_op *op = &hangs->ops[i];
+        /* -1: the start is unknown. */
         int64_t age_ns = hangs_age_ns(op);
 
         json_stream_object(s, NULL);

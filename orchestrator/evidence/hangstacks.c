@@ -17,6 +17,7 @@
 #include "orchestrator/evidence/evidence.h"
 
 enum {
+    /* limit of a list of ranks */
     LABEL_TEXT = 400,
     LAST_THREADS = 65536 /* limit of stored thread names */
 };
@@ -29,9 +30,11 @@ struct name {
 };
 
 struct hangstacks_tree {
+    /* all stacks of all processes */
     struct stacktree tree;
     struct name *names;                 /* grouped by process */
     size_t first[HANGSTACKS_PROCESSES]; /* index of each process's first name */
+    /* over all processes */
     size_t n_names;
 };
 

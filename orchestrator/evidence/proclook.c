@@ -40,8 +40,10 @@ struct reading {
     struct targets *out;
     struct jp_recwalk walk;
     struct hangs_sum sum;
+    /* of the file that is being read */
     struct hangs_file file;
     bool *here; /* by process: it is on this node */
+    /* also the number of flags in here */
     size_t n_files;
     uint64_t comms[COMMS]; /* hashes of this node's, without duplicates */
     size_t n_comms;
@@ -155,6 +157,7 @@ static int read_all(struct reading *r, struct jp_error *err)
     if (there)
         rc = recwalk_init(&r->walk, inputs, 1, err);
     if (there && rc == 0) {
+        /* The walk calls it while it reads large files. */
         r->walk.look = is_over;
         r->walk.look_arg = r;
         while (rc == 0 && recwalk_open(&r->walk))
@@ -398,6 +401,7 @@ static void read_threads(const char *root, struct proclook *look)
 
     snprintf(path, sizeof(path), "%s/proc/%" PRId64 "/task", root, look->pid);
     tasks = opendir(path);
+    /* A process without the folder has ended. */
     look->there = tasks != NULL;
     while (tasks && (entry = readdir(tasks))) {
         int64_t tid;

@@ -477,6 +477,7 @@ static int read_text(struct ras_answer *out, const int64_t *pids, size_t n_pids,
         size_t len = strcspn(s, "\n");
         size_t n = len < sizeof(line) - 1 ? len : sizeof(line) - 1;
 
+        /* Longer lines are truncated; nothing of interest follows. */
         memcpy(line, s, n);
         line[n] = '\0';
         if (read_line(out, &at, line) < 0)
@@ -677,6 +678,8 @@ static size_t find_addresses(const char *text, struct address out[2])
 
     if (text && *text) {
         colon = strrchr(text, ':');
+        /* An IPv6 address has colons itself, so the last one separates the
+         * port. */
         len = colon ? (size_t) (colon - text) : strlen(text);
         if (colon)
             snprintf(port, sizeof(port), "%.15s", colon + 1);

@@ -86,6 +86,7 @@ static void mark(struct stacktree_frame *frame, size_t process)
 
 /* A thread's frames while they are read, innermost first. */
 struct stack {
+    /* "main thread", "thread NAME", "Python NAME"; "": none begun */
     char role[64];
     char frames[STACKTREE_DEPTH][STACKTREE_TEXT];
     size_t n;

@@ -148,6 +148,7 @@ static void put_op(struct jp_json_stream *s, const struct alert_event *event)
 
     if (silence)
         snprintf(id, sizeof(id), "0x%" PRIx64, silence->hash);
+    /* A stall has a communicator and a function only. */
     json_stream_text(s, "comm", op ? op->id : silence ? id : NULL);
     json_stream_text(s, "comm_name", op ? op->name : NULL);
     json_stream_text(s, "function",

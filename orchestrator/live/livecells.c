@@ -116,9 +116,11 @@ static int put(const struct livecell *c, const struct livecells_labels *l,
     char nodes[24], ranks[24], size[40];
     double *v;
 
+    /* Labels are texts, also those that are numbers. */
     snprintf(nodes, sizeof(nodes), "%" PRId64, c->n_nodes);
     snprintf(ranks, sizeof(ranks), "%" PRId64, c->n_ranks);
     metrics_size_text(c->size, size, sizeof(size));
+    /* "jobprof" is the label "version" of Inspector's files. */
     v = c->kind == JPR_P2P
             ? metrics_add(set, METRICS_P2P, "jobprof", l->job, l->node, c->gpu,
                           name, nodes, ranks, c->func, size, l->step, l->rank)

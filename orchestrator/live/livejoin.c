@@ -282,8 +282,7 @@ static bool any_waits(const struct livejoin *join)
     return false;
 }
 
-/* --- the want file ---------------------------------------------------------
- */
+/* --- the want file -------------------------------------------------------- */
 
 /* Writes the communicators that nodes should report first: that of the hang,
  * then those of the oldest groups in flight. */
@@ -339,6 +338,8 @@ static void put_evidence(FILE *out, const struct livejoin *join,
         cause->group >= hangs->n_groups)
         return;
     group = &hangs->groups[cause->group];
+    /* The sentence first, then the cause, the other missing ranks, and the
+     * victims. */
     fprintf(out, "hang %u %s\n", join->alert.hang, join->answer);
     n += put_target(out, join, hangs, cause->process, cause->rank, true);
     for (uint32_t i = 0; i < group->n_ranks && n < LIVE_EVIDENCE_ALL; i++)
@@ -539,6 +540,7 @@ static int find_late(struct livejoin *join, int folder, uint64_t now_ms,
         (join->late_ms && now_ms - join->late_ms < join->late_pause_ms))
         return 0;
     join->late_ms = now_ms;
+    /* Reading all snapshots is the cost that the pause below limits. */
     for (size_t i = 0; rc == 0 && i < join->n; i++)
         if (read_snap(join, folder, i) == 0)
             rc = livelate_add(&late, &join->snap);

@@ -345,9 +345,12 @@ static struct livehear *hear_create(const struct livelink_place *place,
     h->place = *place;
     h->fd = h->timer = -1;
     livepacket_seal(&h->seal, place->clock->key, place->conf_hash);
+    /* Twice the number of nodes, as a power of two. */
     for (h->room = 4; h->room < 2 * nodes; h->room *= 2)
         ;
     h->senders = calloc(h->room, sizeof(*h->senders));
+    /* The address file has the time of the start, so that nodes notice a
+     * restarted agent. */
     h->own.epoch = (uint32_t) time(NULL);
     h->own.n_addresses =
         clock_iface_find(place->clock->interfaces, h->own.addresses, err);
@@ -545,8 +548,7 @@ static void take_packets(struct livehear *h, uint64_t now_ms)
     set_timer(h, good >= (h->rush ? CALM : RUSH));
 }
 
-/* --- either end --------------------------------------------------------------
- */
+/* --- either end ----------------------------------------------------------- */
 
 struct livelink {
     struct livesend *send; /* one of both is NULL */

@@ -225,6 +225,7 @@ static uint32_t comm_of(struct log_file *f, const struct record *r)
     char id[RECORD_MAX_ID + 1];
 
     snprintf(id, sizeof(id), "%.*s", (int) r->id.len, r->id.text);
+    /* The id is "0x" and hexadecimal digits, as in recordings. */
     hash = strtoull(id, NULL, 16);
     for (uint32_t i = 0; i < f->n_comms; i++)
         if (f->comms[i].hash == hash && f->comms[i].rank == r->rank &&
@@ -753,6 +754,7 @@ int livelog_fill(struct livelog *log, const struct livenode_time *now,
                  struct live_snap *snap)
 {
     snap->n_ranks = snap->n_comms = snap->n_fronts = snap->n_ops = 0;
+    /* Files over the limit are ranks that are missing. */
     snap->left_ranks = log->left_out;
     snap->left_comms = 0;
     snap->class = class_of(log);

@@ -221,6 +221,7 @@ static struct liveusual_series *usual_of(struct liveusual *usual,
     if (usual->n == LIVEUSUAL_SERIES_MAX)
         return NULL;
     if (!(usual->n & (usual->n - 1))) {
+        /* The array has room for the next power of two. */
         u = reallocarray(usual->series, usual->n ? 2 * usual->n : 1,
                          sizeof(*u));
         if (!u)

@@ -135,6 +135,7 @@ static void put_comm(struct jpr_out *out, const struct live_snap *snap,
     uint64_t n_fronts = 0, n_ops = 0;
 
     for (uint32_t i = 0; i < snap->n_fronts; i++)
+        /* The counts precede the rows, so the rows are counted first. */
         n_fronts += snap->fronts[i].comm == comm &&
                     snap->fronts[i].rank < n_ranks;
     for (uint32_t i = 0; i < snap->n_ops; i++)
@@ -279,6 +280,7 @@ static void get_rank(struct jpr_in *in, struct live_rank *r, uint64_t real_ns)
     r->pid = jpr_get_i64(in);
     r->task = jpr_get_i64(in);
     r->state = (enum hung_state) jpr_get_bounded(in, HUNG_N_STATES - 1);
+    /* Four bits; a larger value is damage. */
     flags = jpr_get_bounded(in, 15);
     r->final = flags & 1;
     r->damaged = flags >> 1 & 1;
@@ -343,6 +345,7 @@ static void get_op(struct jpr_in *in, struct live_op *op, uint32_t n_ranks,
     op->start_ns = get_time(in, real_ns);
     op->until_ns = get_time(in, real_ns);
     op->limit_ns = (int64_t) jpr_get_bounded(in, INT64_MAX / 1000000) * 1000000;
+    /* Three bits. */
     flags = jpr_get_bounded(in, 7);
     op->captured = flags & 1;
     op->unsure = flags >> 1 & 1;
@@ -364,6 +367,7 @@ static void get_comm(struct jpr_in *in, struct live_snap *snap)
         in->bad = true;
         return;
     }
+    /* A communicator is followed by its fronts, and these by its operations. */
     comm = &snap->comms[snap->n_comms++];
     comm->hash = jpr_get_u64(in);
     comm->n_ranks = jpr_get_i64(in);
@@ -456,6 +460,7 @@ int livesnap_unpack(const uint8_t *bytes, size_t n, struct live_snap *out,
                               .due_ms = jpr_get_le32(bytes + 48),
                               .class = (enum live_class) bytes[52],
                               .last = bytes[53] == 1};
+    /* The body is read strictly within its length. */
     in = (struct jpr_in){bytes + LIVE_HEAD_BYTES,
                          bytes + LIVE_HEAD_BYTES + body, false};
     if (bytes[52] > LIVE_TROUBLE || out->real_ns > INT64_MAX ||
@@ -529,6 +534,7 @@ static int fill_evidence(const struct live_snap *snap, uint32_t rank,
                                              .counted_ns = r->counted_ns,
                                              .last_ns = r->counted_ns}};
     snprintf(e->process.host, sizeof(e->process.host), "%s", snap->node);
+    /* Room for all operations of the snapshot, of which this rank has some. */
     e->ops = snap->n_ops ? calloc(snap->n_ops, sizeof(*e->ops)) : NULL;
     if (snap->n_ops && !e->ops)
         return -1;

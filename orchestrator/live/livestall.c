@@ -52,6 +52,7 @@ static void look_at_series(struct livestall *stall,
     size_t n_behind = 0;
 
     for (size_t i = 0; i < n; i++)
+        /* First the largest count, then the ranks below it. */
         most = rows[i].ended > most ? rows[i].ended : most;
     for (size_t i = 0; i < n; i++) {
         if (!rows[i].ended || rows[i].ended == most)
@@ -137,6 +138,8 @@ static struct sum sum_up(const struct hung_view *view)
         sum.n++;
         sum.stopped += t->state == HUNG_STOPPED;
         sum.traced += t->state == HUNG_TRACED;
+        /* One process without a known pace makes the step impossible to judge.
+         */
         sum.learnt = sum.learnt && t->logs && t->longest_ms;
         if (t->silent_ms < sum.silent_ms)
             sum.silent_ms = t->silent_ms;
@@ -251,6 +254,7 @@ static void format_cause(const struct livestall *stall,
             : NULL;
     char whom[160] = "", more[64] = "";
 
+    /* Rank, host and pid as far as they are known. */
     if (p && stall->rank >= 0)
         snprintf(whom, sizeof(whom), "rank %" PRId64 " (%.64s pid %" PRId64 ")",
                  stall->rank, p->host, p->pid);

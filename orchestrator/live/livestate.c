@@ -134,6 +134,7 @@ static void take_ops(struct livestate_rank *rank, const struct live_snap *snap,
         const struct live_op *op = &snap->ops[i];
         const struct live_comm *comm = &snap->comms[op->comm];
 
+        /* Operations whose state is uncertain do not count. */
         if (op->rank != at || op->captured || op->unsure || op->cut_short ||
             (rank->in_flight && age_of(op) <= rank->age_ns))
             continue;
@@ -483,6 +484,8 @@ static void find_heard(struct livestate *state)
         ended += state->nodes[i].last;
         stale += state->nodes[i].stale;
     }
+    /* Three cases: all nodes have ended, no node is recent, or the step can be
+     * judged. */
     if (ended == state->n_nodes) {
         state->word = LIVESTATE_ENDED;
         snprintf(state->text, sizeof(state->text), "the tasks have ended");
@@ -526,6 +529,7 @@ static int look_at(struct livestate *state, int folder,
     struct look look = {.heard_ns = INT64_MAX};
     int rc;
 
+    /* The sum fills the hangs in, and owns nothing of them. */
     look.sum.hangs = &look.hangs;
     rc = take_all(state, &look, folder, now->real_ns);
     if (rc == 0 && state->n_nodes)

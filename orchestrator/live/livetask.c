@@ -145,6 +145,8 @@ static int64_t find_task(const char *root, int64_t pid, uint64_t pid_namespace)
     while (proc && found < 0 && (entry = readdir(proc))) {
         int64_t outer;
 
+        /* The namespace is compared first: it is one stat(), "status" is a file
+         * to parse. */
         if (num_parse_i64(entry->d_name, 1, INT32_MAX, &outer, NULL) == 0 &&
             namespace_of(root, entry->d_name) == pid_namespace &&
             read_of(root, outer, "status", text) && inner_pid(text) == pid)

@@ -28,6 +28,8 @@ const struct metrics_scope_row metrics_scopes[METRICS_N_SCOPES] = {
     [METRICS_NODE] = {"a node of a step", {STEP}},
     [METRICS_STATE] = {"a state of a node's ranks", {STEP, "state"}},
     [METRICS_RANK] = {"a rank", {STEP, "rank"}},
+    /* Inspector's metrics keep Inspector's labels, so that its dashboards work.
+     */
     [METRICS_COLL] = {"a rank's collectives of one size",
                       {INSPECTOR("collective"), "algo_proto", "step", "rank"}},
     [METRICS_P2P] = {"a rank's Send or Recv of one size",
@@ -42,6 +44,7 @@ const struct metrics_scope_row metrics_scopes[METRICS_N_SCOPES] = {
 
 #define LIVE METRICS_LIVE
 #define REPORT METRICS_REPORT
+/* Metrics that a running step and its report have in common. */
 #define BOTH (METRICS_LIVE | METRICS_REPORT)
 
 const struct metrics_row metrics_rows[METRICS_N] = {

@@ -219,6 +219,7 @@ int metricsfile_clean(const char *folder, int dry, size_t *n,
         return -1;
     }
     while ((entry = readdir(dir)))
+        /* Name and age decide; the contents are never read. */
         if (is_name(entry->d_name) &&
             is_stale(dirfd(dir), entry->d_name, now) &&
             (dry || unlinkat(dirfd(dir), entry->d_name, 0) == 0))

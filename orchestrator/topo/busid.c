@@ -17,6 +17,7 @@ static int take_hex(const char **text, int n, unsigned *out)
         if (c >= '0' && c <= '9')
             digit = c - '0';
         else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+            /* Both cases. */
             digit = (c | 0x20u) - 'a' + 10;
         else
             break;

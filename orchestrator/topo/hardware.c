@@ -35,8 +35,10 @@ const char *const hca_kind_word[JP_N_HCA_KINDS] = {
 
 /* One device while its ports are read. */
 struct scan {
+    /* the list that ports are appended to */
     struct jp_hcas *out;
     struct jp_hca base; /* what its ports have in common */
+    /* of the device, needed for each port */
     char node_type[JP_HCA_TEXT];
 };
 
@@ -312,6 +314,7 @@ struct jp_hcas *hca_ask(const char *root, uint32_t limit_ms)
 
 /* --- hardware.json --- */
 
+/* Words of the format, by the enums of hardware.h. */
 static const char *const probe_word[JP_N_NVML_PROBES] = {
     [JP_NVML_OK] = "ok",
     [JP_NVML_ABSENT] = "absent",
@@ -409,6 +412,7 @@ static json_t *cluster(const uint8_t u[16])
     return json;
 }
 
+/* null: the driver does not know fabrics. */
 static json_t *make_fabric(const struct jp_nvml_fabric *fabric)
 {
     json_t *json = fabric->asked ? json_object() : json_null();
@@ -430,6 +434,7 @@ static json_t *make_fabric(const struct jp_nvml_fabric *fabric)
     return json;
 }
 
+/* null: unknown whether MIG is on. */
 static json_t *make_mig(const struct jp_nvml_gpu *gpu)
 {
     json_t *json = gpu->mig < 0 ? json_null() : json_object();
@@ -457,6 +462,7 @@ static json_t *make_c2c(const struct jp_nvml_gpu *gpu)
     return json;
 }
 
+/* GPUs are sorted by bus id already. */
 static json_t *make_gpus(const struct jp_nvml *nvml)
 {
     json_t *json = json_array();
@@ -478,6 +484,7 @@ static json_t *make_gpus(const struct jp_nvml *nvml)
     return json;
 }
 
+/* One port. Its members follow the struct. */
 static json_t *make_hca(const struct jp_hca *port)
 {
     json_t *json = json_object();
@@ -504,6 +511,7 @@ static json_t *make_hca(const struct jp_hca *port)
     return json;
 }
 
+/* An empty array means that there are no adapters, if hcas_probe is "ok". */
 static json_t *make_hcas(const struct jp_hcas *hcas)
 {
     json_t *json = json_array();
@@ -513,6 +521,7 @@ static json_t *make_hcas(const struct jp_hcas *hcas)
     return json;
 }
 
+/* The file next to this one, or why there is none. */
 static json_t *make_topology(const struct jp_hardware *hw)
 {
     /* Without a file the shape would be that of nothing. */
@@ -557,6 +566,7 @@ static json_t *boot_id(void)
     return json;
 }
 
+/* The members' order is that of docs/hardware-format.md. */
 char *hardware_format(const struct jp_hardware *hw, size_t *len,
                       struct jp_error *err)
 {
@@ -594,8 +604,7 @@ char *hardware_format(const struct jp_hardware *hw, size_t *len,
     return out;
 }
 
-/* --- one number for all nodes that are wired alike --------------------------
- */
+/* --- one number for all nodes that are wired alike ------------------------ */
 
 /* Names of infos that differ between equal machines. */
 static const char *const personal[] = {
@@ -719,6 +728,7 @@ static uint64_t add_line(uint64_t hash, const char *p, const char *end)
     return (hash ^ '\n') * 0x100000001b3u;
 }
 
+/* One pass over the text, without memory of its own. */
 void hardware_shape(const char *xml, size_t len, char out[JP_SHAPE_LEN])
 {
     uint64_t hash = 0xcbf29ce484222325u;

@@ -20,7 +20,9 @@ static const char *read_number(const char *text, unsigned base, uint64_t max,
 struct matrix_reader {
     struct hwxml *xml;
     uint64_t *index; /* gp_index of each object */
+    /* n: objects of the matrix; the others: read so far */
     size_t n, n_index, n_values;
+    /* row by row; taken over by the matrix */
     uint64_t *values;
 };
 
@@ -213,6 +215,7 @@ struct reader {
     struct xmlscan scan;
     int inside[XMLSCAN_MAX_DEPTH + 1];
     size_t object_room, info_room;
+    /* the outermost element was read */
     bool has_topology;
 };
 
@@ -628,6 +631,7 @@ struct hwxml *hwxml_parse(char *text, size_t len, struct jp_error *err)
     xml->text = text;
     xml->root_info = -1;
     xmlscan_init(&r->scan, text, len);
+    /* A NUL would end the text early for all functions on strings. */
     if (memchr(text, '\0', len) || len > HWXML_MAX_BYTES) {
         error_set(err, len > HWXML_MAX_BYTES ? "too large for a topology"
                                              : "not XML: it holds a NUL");

@@ -15,6 +15,7 @@
 
 /* Counts over all pairs of some GPUs of one node. */
 struct pairs {
+    /* n: all pairs; bridged is a part of apart */
     unsigned n, switched, direct, bridged, apart, unknown;
     enum topo_level worst; /* of the pairs without NVLink */
     int worst_a, worst_b;
@@ -22,6 +23,7 @@ struct pairs {
     bool mig;
     unsigned
         held; /* of the pairs without: a variable sends them through the host */
+    /* how far GPUs may reach each other directly */
     struct label_reach reach;
 };
 

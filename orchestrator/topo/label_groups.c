@@ -279,6 +279,7 @@ static void explain_mismatch(struct groups *g, uint32_t want)
     char *buf = g->problem;
     size_t size = sizeof(g->problem);
 
+    /* More nodes than hosts, or fewer: the reasons differ. */
     if (want > g->hosts)
         snprintf(buf, size,
                  "more nodes than hosts (%scontainers, or another /dev/shm), "
@@ -407,6 +408,7 @@ static uint32_t ports_of(const char *entry, size_t len)
     if (!colon)
         return ALL_PORTS;
     n = len - (size_t) (colon + 1 - entry);
+    /* Rail and plane follow the port. */
     if (memchr(colon + 1, ':', n))
         n = strcspn(colon + 1, ":");
     if (!n || (n == 2 && strncmp(colon + 1, "-1", 2) == 0))
@@ -587,6 +589,7 @@ int groups_make(struct groups *g, const struct jp_label_comm *comm,
     }
     for (size_t i = 0; i < comm->n; i++) {
         const struct jp_label_rank *rank = &comm->ranks[i];
+        /* Without a node only the host name is left. */
         bool placed = rank->node >= 0;
 
         members[i] = (struct member){

@@ -376,6 +376,7 @@ static void explain(const struct groups *g, const struct nic *nic,
                             ? " that NCCL_IB_HCA leaves"
                             : " that NCCL_NET and NCCL_IB_DISABLE leave";
 
+    /* Sockets, adapters that differ by rank, or one adapter as the example. */
     if (nic->inter == JP_INTER_TCP)
         snprintf(out->clause, sizeof(out->clause),
                  "%s has no adapter with an active port%s, so NCCL takes "

@@ -16,8 +16,7 @@
 
 #include "common/fileio.h"
 
-/* --- what the lines contain ------------------------------------------------
- */
+/* --- what the lines contain ----------------------------------------------- */
 
 #define MAX_PROCESSES 4096
 #define MAX_THREADS 64 /* inside an initialisation at the same time */
@@ -33,8 +32,10 @@ struct thread {
 /* A network device that NCCL has listed. */
 struct device {
     uint32_t process, number;
+    /* "IB", "Socket", or a plugin's name */
     char net[32];
     char name[64];
+    /* "IB", "RoCE" or "" */
     char layer[8];
 };
 
@@ -48,6 +49,7 @@ struct nccldebug {
     uint32_t *slots; /* hash table of paths: index + 1 */
     struct device *devices;
     size_t n_devices, room_devices;
+    /* threads inside an initialisation */
     struct thread threads[MAX_THREADS]; /* next_thread: slot to overwrite if all
                                            are in use */
     unsigned n_threads, next_thread;
@@ -240,11 +242,13 @@ static int take_devices(struct nccldebug *log, uint32_t process,
     struct nccltext_device next;
     struct device *device;
 
+    /* All devices of the line belong to this network. */
     copy(one.net, sizeof(one.net), devices->net);
     while (nccltext_next_device(&rest, &next)) {
         one.number = next.number;
         copy(one.name, sizeof(one.name), next.name);
         copy(one.layer, sizeof(one.layer), next.layer);
+        /* A later list replaces an earlier one. */
         device = find_device(log, process, one.net, one.number);
         if (!device && log->n_devices == MAX_DEVICES) {
             log->full = true;

@@ -62,6 +62,7 @@ static uint64_t number(const struct reader *r, const char *name, unsigned base,
 
     if (!text)
         return 0;
+    /* "0x" is optional. */
     if (base == 16 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
         text += 2;
     for (; *text; text++) {
@@ -173,6 +174,7 @@ static int read_pci(struct reader *r, const struct place *in,
                     struct place *here, struct jp_error *err)
 {
     uint64_t class_id = number(r, "class", 16, 0xffffff) >> 8;
+    /* Classes of PCI switches. */
     bool is_switch = class_id == 0x0604 || class_id == 0x0801;
     int parent = in->object;
 
@@ -211,6 +213,7 @@ static int read_net(struct reader *r, const struct place *in,
     const char *name = attr(r, "name");
     int object = in->device >= 0 ? in->device + 1 : -1;
     /* A socket device has neither a GUID nor GPUDirect. */
+    /* Only RDMA adapters are kept. */
     bool socket = !guid && !number(r, "gdr", 10, 1);
 
     if (object >= (int) r->xml->n_objects ||

@@ -479,6 +479,7 @@ static void run(const char *library, struct jp_nvml *shared, uint32_t limit_ms)
     struct child_result r;
     enum child_end end = child_run(&child, &r);
 
+    /* The child may have been killed while it wrote the name. */
     shared->calling[sizeof(shared->calling) - 1] = '\0';
     if (child_succeeded(end, &r))
         return;
@@ -508,6 +509,7 @@ static void tidy_gpu(struct jp_nvml_gpu *gpu)
     tidy_text(gpu->busid, sizeof(gpu->busid));
     tidy_text(gpu->uuid, sizeof(gpu->uuid));
     tidy_text(gpu->model, sizeof(gpu->model));
+    /* A wrong count makes the whole list worthless. */
     if (gpu->n_links > JP_NVML_MAX_LINKS)
         gpu->n_links = 0;
     if (gpu->n_migs > JP_NVML_MAX_MIGS)
@@ -568,8 +570,7 @@ struct jp_nvml *nvml_ask(const char *library, uint32_t limit_ms)
     return NULL;
 }
 
-/* --- without NVML: what the kernel driver lists in /proc --------------------
- */
+/* --- without NVML: what the kernel driver lists in /proc ------------------ */
 
 /* Returns the value after "key:" without blanks; "" if it is missing or
  * contains '?', as a UUID does before the GPU is used. */

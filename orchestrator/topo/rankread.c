@@ -255,6 +255,7 @@ int rankread_rank_line(struct jp_rank_records *r, const char *node,
     const json_t *carriers = json_object_get(root, "carriers");
     int rc = 0;
 
+    /* A line has one of these keys; "end" is the last line. */
     if (json_is_object(process))
         rc = add_fact(r, process, node, false) < 0 ? -1
                                                    : read_variables(r, process);
@@ -313,6 +314,7 @@ int rankread_start_line(struct jp_rank_records *r, const char *node,
         .localid = number_of(root, "localid", -1)};
     int rc = task.boot_id ? read_devices(r, root, &task) : -1;
 
+    /* Written by another version of jobprof. */
     if (number_of(root, "schema", 0) != 1)
         r->bad_lines++;
     else if (rc == 0 && r->n_tasks < RANKLINES_MAX_LINES) {
@@ -376,6 +378,7 @@ static void make_up(const char *step_dir, const char *folder, const char *node,
     if (path && raw && lstat(path, &st) < 0 && errno == ENOENT &&
         lstat(raw, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
         clock_mono_ms() < deadline_ms)
+        /* Without the file the ranks are unknown, which is no error. */
         (void) rankscan_write(step_dir, node, deadline_ms, NULL);
     free(raw);
     free(path);

@@ -33,10 +33,13 @@ struct rankscan_process {
 };
 
 struct rankscan {
+    /* borrowed */
     const char *step_dir, *node;
     uint64_t deadline_ms;
     FILE *out;
+    /* written so far; limited by JP_RANKSCAN_LINES_MAX */
     size_t lines;
+    /* collects NCCL's logs of the node */
     struct nccldebug *log;
     struct rankscan_process
         *processes; /* processes of the step, also for NCCL_DEBUG_FILE */
@@ -198,6 +201,7 @@ static void read_starts(struct rankscan *scan)
         while ((line = strsep(&rest, "\n"))) {
             json_t *json =
                 jsonload(JSONLOAD_LINE, "", line, strlen(line), 0, NULL);
+            /* Only NCCL_DEBUG_FILE matters here; rankread.c reads the rest. */
             const char *value = json_string_value(json_object_get(
                 json_object_get(json, "env"), "NCCL_DEBUG_FILE"));
 
@@ -437,6 +441,7 @@ static char *expand(const char *pattern, const struct rankscan_process *p)
     if (!out)
         return NULL;
     for (; *pattern; pattern++) {
+        /* A percent sign at the end stands for itself. */
         if (*pattern != '%' || !pattern[1]) {
             fputc(*pattern, out);
             continue;

@@ -89,6 +89,7 @@ static char *write_all(const struct part *parts, size_t n)
     if (!out)
         return NULL;
     for (size_t i = 0, k; i < n; i = k) {
+        /* [i, k) shares a bracket. */
         for (k = i + 1; k < n && alike(&parts[i], &parts[k]);)
             k++;
         if (i)
@@ -184,6 +185,7 @@ static char *make_key(const struct topo *t, size_t *len)
 
     if (!out)
         return NULL;
+    /* The machine, then GPUs, HCAs, levels and links. */
     fprintf(out, "%s %d %u %u %u %d %d\n", t->product, t->virtual_machine,
             t->n_numa, t->n_packages, t->n_switches, t->has_pci,
             t->hcas_untold);
@@ -444,6 +446,7 @@ int shapes_sort(struct jp_shapes *s, struct jp_error *err)
         qsort(order, s->n_shapes, sizeof(*order), by_nodes);
     for (size_t i = 0; rc == 0 && i < s->n_shapes; i++) {
         sorted[i] = *order[i];
+        /* place[] is the new index of each old one. */
         place[order[i] - s->shapes] = (int) i;
     }
     for (size_t i = 0; rc == 0 && i < s->n_nodes; i++)
@@ -618,6 +621,7 @@ long topo_find(const char *path, struct jp_shapes *shapes, struct jp_error *err)
 
     if (stat(path, &st) < 0)
         return error_set(err, "%s: %s", path, strerror(errno));
+    /* A file is a topology itself. */
     if (!S_ISDIR(st.st_mode))
         return add_file(shapes, path, err) < 0 ? -1 : 1;
     for (size_t i = 0; added == 0 && i < 2; i++) {

@@ -49,6 +49,7 @@ struct joined {
 struct joiner {
     struct jp_step_labels *labels;
     const struct jp_result *result;
+    /* in the order of their first occurrence */
     struct joined at[MAX_WARNINGS];
     size_t n;
 };
@@ -301,6 +302,7 @@ static int make_label(const struct jp_step_labels *s,
         .carriers = label->carriers,
         .evidence = label->evidence ? label_evidence_word[label->evidence]
                                     : NULL,
+        /* Without evidence the label only adds to the type's sentence. */
         .why =
             label->evidence
                 ? text_format("%s: %s", comm_type_name(comm->type), label->why)

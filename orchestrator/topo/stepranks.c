@@ -24,6 +24,7 @@
 struct input {
     struct jp_rankmap_node *nodes;
     struct jp_rankmap_gpu *gpus; /* of all nodes */
+    /* in the result's order, as are the places */
     struct jp_rankmap_rank *ranks;
     struct jp_rankmap_place *places;
 };
@@ -133,6 +134,7 @@ static int place(const struct jp_result *result, const struct input *in,
     for (size_t i = 0; i < result->n_ranks; i++) {
         const struct jp_rankmap_place *p = &in->places[i];
 
+        /* A GPU without a node cannot be looked up, so it is dropped. */
         ranks->ranks[i] =
             (struct jp_label_rank){.rank = result->ranks[i].rank,
                                    .node = p->node,
@@ -144,8 +146,7 @@ static int place(const struct jp_result *result, const struct input *in,
     return 0;
 }
 
-/* --- paths and variables ----------------------------------------------------
- */
+/* --- paths and variables -------------------------------------------------- */
 
 /* The first text stands for all. */
 static void copy_once(char *out, size_t size, const char *text)
@@ -233,6 +234,7 @@ static int count_paths(const struct jp_result *result,
     if (!ids)
         return -1;
     for (size_t i = 0; i < result->n_comms; i++)
+        /* Paths and carriers name communicators by their ids. */
         ids[i] = (struct by_id){result->comms[i].id, i};
     qsort(ids, result->n_comms, sizeof(*ids), compare_ids);
     for (size_t i = 0; i < records->n_paths; i++) {

@@ -107,6 +107,7 @@ static int list(int folder, size_t max, char ***names, size_t *n, int *more)
     closedir(dir);
     if (!*names)
         return -1;
+    /* In order, so that records of the same node are equal. */
     qsort(*names, *n, sizeof(**names), by_name);
     return 0;
 }
@@ -116,6 +117,7 @@ int sysfile_each(int folder, size_t max,
                  int (*each)(void *arg, int folder, const char *name),
                  void *arg, int *more)
 {
+    /* 3: never a standard stream. */
     int again = fcntl(folder, F_DUPFD_CLOEXEC, 3);
     char **names;
     size_t n;

@@ -210,6 +210,8 @@ static int find_levels(const struct hwxml *xml,
 /* ---------------------------- HCAs of each GPU, and their rails */
 
 /* The HCAs that are nearest to a GPU; all have the same level. */
+/* Several HCAs of one GPU are common: a switch often has two GPUs and two HCAs.
+ */
 struct ties {
     enum topo_level level;
     size_t n;
@@ -608,6 +610,7 @@ static void take_links(struct topo *topo, const struct topo *nccl,
         if (!other || topo->gpus[i].links != TOPO_LINKS_UNKNOWN ||
             other->links == TOPO_LINKS_UNKNOWN)
             continue;
+        /* The links of both directions are copied. */
         topo->gpus[i].links = other->links;
         topo->gpus[i].links_from = other->links_from;
         topo->gpus[i].switch_mbs = other->switch_mbs;

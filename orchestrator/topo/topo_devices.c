@@ -382,6 +382,7 @@ struct found {
 
 struct finder {
     const struct hwxml *xml;
+    /* in PCI order after init */
     struct found *gpus, *hcas;
     size_t n_gpus, n_hcas;
     /* of each object: the PCI device that it is or lies in; -1 none */
@@ -646,6 +647,7 @@ static void fill_gpu(const struct finder *f, const struct found *found,
     if (hwxml_info(xml, found->object, "PCIDevice"))
         topo_copy(gpu->model, sizeof(gpu->model),
                   hwxml_info(xml, found->object, "PCIDevice"));
+    /* Its OS devices follow it in the XML. */
     for (size_t i = (size_t) found->object; i < xml->n_objects; i++)
         if ((int) i == found->object ||
             (xml->objects[i].type == HWXML_OS && f->pci_of[i] >= 0 &&
@@ -755,6 +757,7 @@ int topo_devices(const struct hwxml *xml, struct topo *topo,
 
     if (rc == 0) {
         topo->n_gpus = at_most(f.n_gpus, TOPO_MAX_GPUS, &topo->left_out);
+        /* Adapters are OS devices, so none can be found without these. */
         topo->hcas_untold = lacks_os_devices(xml);
         topo->n_hcas = at_most(f.n_hcas, TOPO_MAX_HCAS, &topo->left_out);
         topo->gpus = calloc(topo->n_gpus + 1, sizeof(*topo->gpus));

@@ -84,6 +84,7 @@ static void list_hcas(const json_t *hcas, struct topo *topo)
             continue;
         }
         topo_copy(hca->name, sizeof(hca->name), text_of(entry, "name"));
+        /* The slot is reused for the next entry. */
         if (!*hca->name || has_hca(topo, hca->name) ||
             json_is_true(json_object_get(entry, "vf")))
             continue;

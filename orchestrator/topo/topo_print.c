@@ -220,6 +220,7 @@ static json_t *shape_json(const struct jp_shapes *s, size_t at, int *bad)
     char text[24];
 
     put(row, "shape", json_string(shapes_letter(at, text)), bad);
+    /* 64 bits do not fit into a number of JSON. */
     snprintf(text, sizeof(text), "%016" PRIx64, s->shapes[at].hash);
     put(row, "hash", json_string(text), bad);
     put(row, "product", text_or_null(t->product), bad);
@@ -543,6 +544,7 @@ static void list_rails(uint64_t rails, char *buf, size_t size)
 {
     size_t n = (size_t) snprintf(buf, size, "  rail%s",
                                  rails & (rails - 1) ? "s" : "");
+    /* " 0-3,8": a blank before the first rail, commas after it. */
     const char *between = " ";
 
     /* [from, to) is a run of set bits. */
@@ -606,6 +608,7 @@ static void print_odd(void *arg, const char *kind, const char *text)
 static int print_shape(const struct jp_shapes *s, size_t at, FILE *out)
 {
     const struct topo *t = s->shapes[at].topo;
+    /* The nodes come first in the block: users look for theirs. */
     char *names = shapes_names(s, (int) at, NAMES_MAX);
     char letter[8];
 

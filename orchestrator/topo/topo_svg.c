@@ -23,6 +23,7 @@
 struct drawing {
     const struct topo *topo;
     FILE *out;
+    /* of the picture, and the tops of the two rows of boxes */
     int width, height, gpu_y, hca_y, nvlink_h;
     int gpu_x[TOPO_MAX_GPUS],
         hca_x[TOPO_MAX_HCAS]; /* left edges of the boxes */

@@ -83,16 +83,19 @@ static size_t put_utf8(char *out, uint32_t c)
         return 1;
     }
     if (c < 0x800) {
+        /* Two bytes: 5 and 6 bits. */
         out[0] = (char) (0xc0 | c >> 6);
         out[1] = (char) (0x80 | (c & 0x3f));
         return 2;
     }
     if (c < 0x10000) {
+        /* Three bytes: 4, 6 and 6 bits. */
         out[0] = (char) (0xe0 | c >> 12);
         out[1] = (char) (0x80 | (c >> 6 & 0x3f));
         out[2] = (char) (0x80 | (c & 0x3f));
         return 3;
     }
+    /* Four bytes: 3, 6, 6 and 6 bits. */
     out[0] = (char) (0xf0 | c >> 18);
     out[1] = (char) (0x80 | (c >> 12 & 0x3f));
     out[2] = (char) (0x80 | (c >> 6 & 0x3f));
@@ -172,6 +175,7 @@ static bool decode(char *value)
             *out++ = *c++;
             continue;
         }
+        /* Through a buffer, because out may overlap the entity. */
         c = decode_entity(c, bytes, &n);
         if (!c)
             return false;
@@ -247,6 +251,7 @@ static enum xmlscan_event open_element(struct xmlscan *scan,
     scan->name = take_name(scan, &behind);
     if (!scan->name)
         return fail("a '<' without an element", err);
+    /* The stack of names is fixed; no real topology is that deep. */
     if (scan->depth == XMLSCAN_MAX_DEPTH)
         return fail("elements too deep", err);
     /* take_name has consumed the blank after the name. */
@@ -376,6 +381,7 @@ enum xmlscan_event xmlscan_next(struct xmlscan *scan, struct jp_error *err)
             return take_text(scan, err);
         scan->at++;
         if (*scan->at == '!' || *scan->at == '?') {
+            /* Comments and the like are no events. */
             wrong = skip_special(scan);
             if (wrong)
                 return fail(wrong, err);
@@ -385,6 +391,7 @@ enum xmlscan_event xmlscan_next(struct xmlscan *scan, struct jp_error *err)
             scan->at++;
             return close_element(scan, err);
         }
+        /* XML has one outermost element. */
         if (scan->over)
             return fail("a second outermost element", err);
         return open_element(scan, err);

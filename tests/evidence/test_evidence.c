@@ -27,8 +27,7 @@
 #include "orchestrator/evidence/hangstacks.h"
 #include "tests/common/tempdir.h"
 
-/* --- the process that hangs ------------------------------------------------
- */
+/* --- the process that hangs ----------------------------------------------- */
 
 /* What the process reports: the longest time for which it was not running. */
 struct beat {
@@ -79,8 +78,7 @@ static int stuck(const char *file)
     return 0;
 }
 
-/* --- a step ----------------------------------------------------------------
- */
+/* --- a step --------------------------------------------------------------- */
 
 struct step {
     char *dir, *bin, *beat_file, *old_path;
@@ -240,8 +238,7 @@ static bool has_tool(const char *name)
     return there;
 }
 
-/* --- /proc -----------------------------------------------------------------
- */
+/* --- /proc ---------------------------------------------------------------- */
 
 static void threads_are_told(void **state)
 {
@@ -331,8 +328,7 @@ static void waits_in_the_kernel(void **state)
     free(root);
 }
 
-/* --- tools -----------------------------------------------------------------
- */
+/* --- tools ---------------------------------------------------------------- */
 
 static void stacks_are_real(void **state)
 {
@@ -446,8 +442,7 @@ static void gpus_hang(void **state)
     goes_on(s);
 }
 
-/* --- PyTorch's flight recorder ---------------------------------------------
- */
+/* --- PyTorch's flight recorder -------------------------------------------- */
 
 struct recorder {
     char *pipe, *dump;
@@ -527,8 +522,7 @@ static void flight_recorder(void **state)
     free(r.dump);
 }
 
-/* --- RAS -------------------------------------------------------------------
- */
+/* --- RAS ------------------------------------------------------------------ */
 
 static void ras_is_gated(void **state)
 {
@@ -575,8 +569,7 @@ static void ras_address(void **state)
     free(asked);
 }
 
-/* --- the tasks of a step ---------------------------------------------------
- */
+/* --- the tasks of a step -------------------------------------------------- */
 
 static void tasks_are_found(void **state)
 {

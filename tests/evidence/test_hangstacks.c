@@ -126,8 +126,7 @@ static void nodes_are_merged(void **state)
     assert_int_equal(b->n_out, 2);
     assert_int_equal(b->depth, 1);
     assert_true(b->leaf);
-    /* successive frames become one branch; unknown frames of one file appear
-     * once */
+    /* successive frames, and unknown frames of a file, are merged */
     assert_int_equal(b->n_frames, 3);
     assert_string_equal(b->frames[1], "[libtorch - cuda.so]");
     assert_string_equal(b->frames[2], "epoll_wait");

@@ -304,8 +304,7 @@ static void some_are_not_asked(void **state)
     assert_false(json);
 }
 
-/* --- servers ---------------------------------------------------------------
- */
+/* --- servers -------------------------------------------------------------- */
 
 enum behaviour {
     TEXT_ONLY, /* 2.26, and RCCL's of today */

@@ -115,8 +115,7 @@ static void sleep_ms(long ms)
         ;
 }
 
-/* --- a file system that never answers --------------------------------------
- */
+/* --- a file system that never answers ------------------------------------- */
 
 /* Mounts a file system whose daemon introduces itself and then never answers.
  * Only this process and its ranks see it. Returns -1 if the kernel or the
@@ -233,8 +232,7 @@ static void act(struct scene *s)
     }
 }
 
-/* --- a case ----------------------------------------------------------------
- */
+/* --- a case --------------------------------------------------------------- */
 
 static void *start_node(struct scene *s, unsigned i)
 {
@@ -556,8 +554,7 @@ static bool print_kind(const struct outcome *all, size_t n, enum hang_kind kind)
     return (double) rank >= RIGHT * runs && !alarms;
 }
 
-/* --- the command line ------------------------------------------------------
- */
+/* --- the command line ----------------------------------------------------- */
 
 struct arguments {
     uint64_t runs, healthy, at_once;

@@ -128,8 +128,7 @@ static void message(struct rank *r, bool sends, bool waits)
     scene_kernel_stop(&r->scene, kernel, r->gpu_ns);
 }
 
-/* --- faults: instead of, or before, an iteration's first collective --------
- */
+/* --- faults: instead of, or before, an iteration's first collective ------- */
 
 static void idle(void)
 {

@@ -74,8 +74,7 @@ struct step {
     char text[512];
 };
 
-/* --- the step ----------------------------------------------------------------
- */
+/* --- the step ------------------------------------------------------------- */
 
 static void enter(struct step *s, struct rank *r, const char *func,
                   uint64_t seq)
@@ -225,8 +224,7 @@ static void pass(struct step *s, uint64_t second)
     }
 }
 
-/* --- its snapshots -----------------------------------------------------------
- */
+/* --- its snapshots -------------------------------------------------------- */
 
 static void fill_rank(const struct step *s, uint32_t i, uint64_t at_ns,
                       struct live_snap *snap)
@@ -358,8 +356,7 @@ static void run(struct step *s, enum fault fault, unsigned seed)
     }
 }
 
-/* --- tests
- * -------------------------------------------------------------------- */
+/* --- tests ---------------------------------------------------------------- */
 
 static const struct {
     enum fault fault;

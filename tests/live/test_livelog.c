@@ -153,8 +153,7 @@ static const struct live_front *front(const char *func)
     return NULL;
 }
 
-/* --- following logs --------------------------------------------------------
- */
+/* --- following logs ------------------------------------------------------- */
 
 /* An incomplete line waits; complete ones are counted once. */
 static void half_lines_wait(void **state)
@@ -239,8 +238,7 @@ static void cut_and_replaced_files_are_read_on(void **state)
     livelog_destroy(log);
 }
 
-/* A fast writer is not read completely, and what was skipped is not reported.
- */
+/* A fast writer is read in part; what was skipped is not reported. */
 static void bytes_a_turn_are_bounded(void **state)
 {
     const struct livenode_place place = place_of(*state);
@@ -274,8 +272,7 @@ static void bytes_a_turn_are_bounded(void **state)
     livelog_destroy(log);
 }
 
-/* Sends have no usable numbers: their lines are counted, and those that were
- * skipped are estimated from the bytes. */
+/* Sends have no usable numbers: lines are counted, or estimated by bytes. */
 static void sends_are_counted_by_bytes(void **state)
 {
     const struct livenode_place place = place_of(*state);
@@ -391,8 +388,8 @@ static void states_are_by_proc_and_age(void **state)
     livelog_destroy(log);
 }
 
-/* In a container with its own PIDs, the pid of a log may be unused on the node,
- * or belong to another user: nothing is concluded about the process. */
+/* The pid of a log from a container may be unused here, or another user's:
+ * nothing is concluded about the process. */
 static void pids_of_containers_say_nothing(void **state)
 {
     const struct livenode_place place = place_of(*state);
@@ -557,8 +554,7 @@ static void assert_told(const struct step *s, size_t n, const char *want)
     free(path);
 }
 
-/* A rank has ended fewer operations than the others: it is named within the
- * usual time. */
+/* A rank that has ended fewer operations is named within the usual time. */
 static void who_is_behind_is_named(void **state)
 {
     struct step s;
@@ -594,8 +590,8 @@ static void who_is_behind_is_named(void **state)
     livelog_destroy(s.log);
 }
 
-/* All ranks have ended the same number: they may be computing, so it takes ten
- * times as long, and none is named. */
+/* All ranks have ended as many: they may compute, so it takes ten times as
+ * long, and none is named. */
 static void silence_without_a_cause_is_late(void **state)
 {
     struct step s;
@@ -677,8 +673,8 @@ static void only_progress_ends_a_stall(void **state)
     livelog_destroy(s.log);
 }
 
-/* No stall: rare batches, pauses as before, a debugger, a suspended step, one
- * rank that works, ranks that end one after the other, the end of the step. */
+/* No stall: rare batches, usual pauses, a debugger, a suspended step, one rank
+ * that works, ranks that end one by one, the end of the step. */
 static void what_is_no_stall(void **state)
 {
     struct step s;

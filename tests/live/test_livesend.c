@@ -33,8 +33,7 @@
 static const struct clock_conf lo = {
     .cadence_us = 20000, .interfaces = "lo", .key = {1, 2, 3}};
 
-/* --- packets ---------------------------------------------------------------
- */
+/* --- packets -------------------------------------------------------------- */
 
 static struct clock_seal seal_of(const struct clock_conf *conf,
                                  const char *hash)
@@ -153,8 +152,7 @@ static void refuses_shapes(void **state)
     }
 }
 
-/* --- both ends -------------------------------------------------------------
- */
+/* --- both ends ------------------------------------------------------------ */
 
 struct ends {
     char *dir;
@@ -579,8 +577,7 @@ static void fits_the_way(void **state)
     }
 }
 
-/* --- node 0 of many ---------------------------------------------------------
- */
+/* --- node 0 of many ------------------------------------------------------- */
 
 static double cpu_ms(void)
 {
