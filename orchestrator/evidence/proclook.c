@@ -316,7 +316,6 @@ void targets_fini(struct targets *targets)
 
 enum { ENVIRON_BYTES = 256 << 10, TEXT_BYTES = 4096, PROCESSES = 65536 };
 
-/* Reading in a loop: a file of /proc may return less than it has. */
 /* Reads <root>/proc/<pid>/<name> ("" if missing). Returns its length. */
 static size_t read_proc(const char *root, int64_t pid, const char *name,
                         char *text, size_t size)
@@ -328,6 +327,7 @@ static size_t read_proc(const char *root, int64_t pid, const char *name,
 
     snprintf(path, sizeof(path), "%s/proc/%" PRId64 "/%s", root, pid, name);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    /* In a loop: a file of /proc may return less than it has. */
     while (fd >= 0 && n > 0 && len + 1 < size) {
         n = read(fd, text + len, size - 1 - len);
         if (n > 0)

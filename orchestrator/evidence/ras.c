@@ -22,6 +22,7 @@
 #include "common/jsonload.h"
 #include "common/knob.h"
 #include "orchestrator/collect/clock.h"
+#include "orchestrator/evidence/hangstacks.h"
 
 /* Connections per address, and limits of time and of a line. */
 enum { TRIES = 4, CONNECT_MS = 1000, REPLY_MS = 1500, LINE_ROOM = 256 };
@@ -85,16 +86,6 @@ static void note_pid(struct ras_answer *out, int64_t pid, const int64_t *pids,
         out->has_pid = pids[i] == pid;
 }
 
-/* Copies printable characters, truncated to the size of `to`. */
-static void copy_word(char *to, size_t size, const char *from, size_t len)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < len && n + 1 < size; i++)
-        to[n++] = isprint((unsigned char) from[i]) ? from[i] : '?';
-    to[n] = '\0';
-}
-
 /* --- JSON ----------------------------------------------------------------- */
 
 /* NCCL 2.28.7 and 2.28.9 omit the comma after "nvml_dev" of a missing rank. */
@@ -138,7 +129,7 @@ static struct ras_row row_of(const json_t *rank, uint64_t comm,
                           .pid = number_of(rank, "pid")};
     const char *host = text_of(rank, "host");
 
-    copy_word(row.host, sizeof(row.host), host, strlen(host));
+    stacktree_copy(row.host, sizeof(row.host), host, strlen(host));
     return row;
 }
 
@@ -168,7 +159,7 @@ static int add_behind(struct ras_answer *out, json_t *ranks, uint64_t comm,
             continue;
         row.count = (uint64_t) n;
         row.most = most;
-        copy_word(row.func, sizeof(row.func), func, strlen(func));
+        stacktree_copy(row.func, sizeof(row.func), func, strlen(func));
         if (add_row(out, &row) < 0)
             return -1;
     }
@@ -264,8 +255,9 @@ static int read_json(struct ras_answer *out, const char *begin,
     if (!root)
         return -1;
     out->json = true;
-    copy_word(out->release, sizeof(out->release), text_of(root, "nccl_version"),
-              strlen(text_of(root, "nccl_version")));
+    stacktree_copy(out->release, sizeof(out->release),
+                   text_of(root, "nccl_version"),
+                   strlen(text_of(root, "nccl_version")));
     out->n_comms = json_array_size(json_object_get(root, "communicators"));
     i = 0;
     json_array_foreach(json_object_get(root, "communicators"), i,
@@ -337,7 +329,7 @@ static bool read_reported(struct place *at, const char *line)
     if (dashes)
         /* The part after the dashes is an explanation. */
         len = (size_t) (dashes - said) - 10;
-    copy_word(at->word, sizeof(at->word), said + 10, len);
+    stacktree_copy(at->word, sizeof(at->word), said + 10, len);
     return true;
 }
 
@@ -350,8 +342,8 @@ static void read_process(const char *line, struct ras_row *row)
     if (process && isdigit((unsigned char) process[7]))
         row->pid = strtoll(process + 7, NULL, 10);
     if (node)
-        copy_word(row->host, sizeof(row->host), node + 9,
-                  strcspn(node + 9, " \n"));
+        stacktree_copy(row->host, sizeof(row->host), node + 9,
+                       strcspn(node + 9, " \n"));
 }
 
 /* Reads "Rank 3 ..." below a heading. */
@@ -437,8 +429,8 @@ static int read_line(struct ras_answer *out, struct place *at, const char *line)
 
     if (strncmp(text, "NCCL version ", 13) == 0 ||
         strncmp(text, "RCCL version ", 13) == 0) {
-        copy_word(out->release, sizeof(out->release), text + 13,
-                  strspn(text + 13, "0123456789."));
+        stacktree_copy(out->release, sizeof(out->release), text + 13,
+                       strspn(text + 13, "0123456789."));
     } else if (!*text) {
         end_list(out, at);
         /* "TIMEOUT" begins a line of its own. */
@@ -450,7 +442,8 @@ static int read_line(struct ras_answer *out, struct place *at, const char *line)
         end_list(out, at);
         text += sizeof(differ) - 1;
         if (strstr(text, " operation counts"))
-            copy_word(at->func, sizeof(at->func), text, strcspn(text, " \n"));
+            stacktree_copy(at->func, sizeof(at->func), text,
+                           strcspn(text, " \n"));
         at->first = out->n_rows;
         at->count = at->most = 0;
     } else if (strncmp(text, "Rank ", 5) == 0) {

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,6 +33,58 @@ const char *const hca_kind_word[JP_N_HCA_KINDS] = {
     [JP_HCA_ROCE] = "roce",           [JP_HCA_EFA] = "efa",
     [JP_HCA_SLINGSHOT] = "slingshot", [JP_HCA_OPA] = "opa",
 };
+
+/* Removes blanks around the first line, and replaces unprintable characters. */
+static void tidy_line(char *text)
+{
+    size_t skip = strspn(text, " \t");
+
+    memmove(text, text + skip, strlen(text + skip) + 1);
+    text[strcspn(text, "\n")] = '\0';
+    for (size_t n = strlen(text);
+         n > 0 && (text[n - 1] == ' ' || text[n - 1] == '\t'); n--)
+        text[n - 1] = '\0';
+    for (; *text; text++)
+        if (*text < 0x20 || *text > 0x7e)
+            *text = '?';
+}
+
+/* Copies the first line of folder/name without its end and without surrounding
+ * blanks, truncated to size, control characters as '?'. out is "" if the file
+ * cannot be read. Returns out. Never blocks: a sysfs file that waits for
+ * hardware counts as unreadable. */
+static char *read_text(int folder, const char *name, char *out, size_t size)
+{
+    /* O_NONBLOCK: a file that waits for hardware must not block. */
+    int fd = openat(folder, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, out, size - 1) : 0;
+
+    if (fd >= 0)
+        close(fd);
+    out[n > 0 ? n : 0] = '\0';
+    tidy_line(out);
+    return out;
+}
+
+/* Copies the last component of a link's target; "" if there is none. Returns
+ * out. */
+static char *read_link(int folder, const char *name, char *out, size_t size)
+{
+    char target[PATH_MAX];
+    ssize_t n = readlinkat(folder, name, target, sizeof(target) - 1);
+    const char *last;
+
+    target[n > 0 ? n : 0] = '\0';
+    last = strrchr(target, '/');
+    last = last ? last + 1 : target;
+    n = (ssize_t) strlen(last);
+    if ((size_t) n >= size)
+        n = 0; /* a truncated name is useless */
+    memcpy(out, last, (size_t) n);
+    out[n] = '\0';
+    tidy_line(out);
+    return out;
+}
 
 /* One device while its ports are read. */
 struct scan {
@@ -60,7 +113,7 @@ static void read_id(int folder, const char *name, char out[8])
 {
     char text[16];
 
-    sysfile_text(folder, name, text, sizeof(text));
+    read_text(folder, name, text, sizeof(text));
     out[0] = '\0';
     if (strncmp(text, "0x", 2) == 0 && strlen(text) == 6)
         memcpy(out, text + 2, 5);
@@ -85,13 +138,13 @@ static void read_function(int folder, struct jp_hca *base)
     char name[JP_HCA_TEXT];
     int net;
 
-    busid_tidy(sysfile_link(folder, "device", name, sizeof(name)), base->busid);
+    busid_tidy(read_link(folder, "device", name, sizeof(name)), base->busid);
     if (device < 0)
         return;
     read_id(device, "vendor", base->vendor);
     read_id(device, "device", base->device);
-    sysfile_link(device, "driver", base->driver, sizeof(base->driver));
-    base->vf = sysfile_link(device, "physfn", name, sizeof(name))[0] != '\0';
+    read_link(device, "driver", base->driver, sizeof(base->driver));
+    base->vf = read_link(device, "physfn", name, sizeof(name))[0] != '\0';
     /* RoCE devices have network devices on the same function. */
     net = openat(device, "net", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (net >= 0)
@@ -123,7 +176,7 @@ static void read_state(int folder, const char *name, char *out, size_t size)
     char text[JP_HCA_TEXT];
     const char *word;
 
-    sysfile_text(folder, name, text, sizeof(text));
+    read_text(folder, name, text, sizeof(text));
     /* Without a colon the whole text is the word. */
     word = strchr(text, ':');
     word = word ? word + 1 + strspn(word + 1, " ") : text;
@@ -161,14 +214,14 @@ static int read_port(void *arg, int ports, const char *name)
     port = add(scan->out, &scan->base);
     if (port) {
         port->port = (uint32_t) number;
-        sysfile_text(folder, "link_layer", port->link_layer,
-                     sizeof(port->link_layer));
+        read_text(folder, "link_layer", port->link_layer,
+                  sizeof(port->link_layer));
         read_state(folder, "state", port->state, sizeof(port->state));
         read_state(folder, "phys_state", port->phys_state,
                    sizeof(port->phys_state));
         port->rate_gbits =
-            parse_rate(sysfile_text(folder, "rate", text, sizeof(text)));
-        sysfile_text(folder, "gids/0", port->gid, sizeof(port->gid));
+            parse_rate(read_text(folder, "rate", text, sizeof(text)));
+        read_text(folder, "gids/0", port->gid, sizeof(port->gid));
         port->kind = kind_of(port, scan->node_type);
     }
     close(folder);
@@ -190,11 +243,11 @@ static int read_rdma(void *arg, int class, const char *name)
     }
     memcpy(scan.base.name, name, strlen(name) + 1);
     read_function(folder, &scan.base);
-    sysfile_text(folder, "node_type", scan.node_type, sizeof(scan.node_type));
-    sysfile_text(folder, "node_guid", scan.base.node_guid,
-                 sizeof(scan.base.node_guid));
-    sysfile_text(folder, "sys_image_guid", scan.base.sys_image_guid,
-                 sizeof(scan.base.sys_image_guid));
+    read_text(folder, "node_type", scan.node_type, sizeof(scan.node_type));
+    read_text(folder, "node_guid", scan.base.node_guid,
+              sizeof(scan.base.node_guid));
+    read_text(folder, "sys_image_guid", scan.base.sys_image_guid,
+              sizeof(scan.base.sys_image_guid));
     ports = openat(folder, "ports", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (ports >= 0)
         sysfile_each(ports, JP_HCA_MAX, read_port, &scan, NULL);
@@ -228,10 +281,10 @@ static int read_net(void *arg, int class, const char *name)
     if (strcmp(base.vendor, VENDOR_CRAY) == 0 && !has_rdma(out, base.busid) &&
         strlen(name) < sizeof(base.name) && (port = add(out, &base))) {
         memcpy(port->name, name, strlen(name) + 1);
-        sysfile_text(folder, "operstate", text, sizeof(text));
+        read_text(folder, "operstate", text, sizeof(text));
         snprintf(port->state, sizeof(port->state), "%s",
                  strcmp(text, "up") == 0 ? "ACTIVE" : "DOWN");
-        sysfile_text(folder, "speed", text, sizeof(text));
+        read_text(folder, "speed", text, sizeof(text));
         if (num_parse_u64(text, 1, 100000000, &mbits, NULL) == 0)
             port->rate_gbits = (double) mbits / 1000;
     }

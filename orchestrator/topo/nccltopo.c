@@ -212,8 +212,7 @@ static int read_net(struct reader *r, const struct place *in,
     uint64_t guid = number(r, "guid", 16, UINT64_MAX);
     const char *name = attr(r, "name");
     int object = in->device >= 0 ? in->device + 1 : -1;
-    /* A socket device has neither a GUID nor GPUDirect. */
-    /* Only RDMA adapters are kept. */
+    /* A socket device has neither a GUID nor GPUDirect, and is not kept. */
     bool socket = !guid && !number(r, "gdr", 10, 1);
 
     if (object >= (int) r->xml->n_objects ||
@@ -224,8 +223,8 @@ static int read_net(struct reader *r, const struct place *in,
             r->xml->objects[object].os_kinds = HWXML_OS_NETWORK;
         return 0;
     }
-    /* Another port of the card, or an adapter that NCCL made of several. */
-    /* The invented name is a bus id, with a colon. */
+    /* Another port of the card, or an adapter that NCCL made of several. An
+     * invented name is a bus id, with a colon. */
     if (object < 0 || strchr(r->xml->objects[object].name, ':') == NULL)
         object = add_object(r, in->object, HWXML_OS, "OSDev", err);
     if (object < 0)

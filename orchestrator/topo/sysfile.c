@@ -21,55 +21,6 @@ int sysfile_folder(const char *root, const char *path)
     return open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Removes blanks around the first line, and replaces unprintable characters. */
-static void tidy(char *text)
-{
-    size_t skip = strspn(text, " \t");
-
-    memmove(text, text + skip, strlen(text + skip) + 1);
-    text[strcspn(text, "\n")] = '\0';
-    for (size_t n = strlen(text);
-         n > 0 && (text[n - 1] == ' ' || text[n - 1] == '\t'); n--)
-        text[n - 1] = '\0';
-    for (; *text; text++)
-        if (*text < 0x20 || *text > 0x7e)
-            *text = '?';
-}
-
-/* One byte is kept for the NUL. */
-char *sysfile_text(int folder, const char *name, char *out, size_t size)
-{
-    /* O_NONBLOCK: a file that waits for hardware must not block. */
-    int fd = openat(folder, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, out, size - 1) : 0;
-
-    if (fd >= 0)
-        close(fd);
-    /* A read error leaves an empty text. */
-    out[n > 0 ? n : 0] = '\0';
-    tidy(out);
-    return out;
-}
-
-char *sysfile_link(int folder, const char *name, char *out, size_t size)
-/* readlinkat does not terminate the target. */
-{
-    char target[PATH_MAX];
-    ssize_t n = readlinkat(folder, name, target, sizeof(target) - 1);
-    const char *last;
-
-    target[n > 0 ? n : 0] = '\0';
-    last = strrchr(target, '/');
-    last = last ? last + 1 : target;
-    n = (ssize_t) strlen(last);
-    if ((size_t) n >= size)
-        n = 0; /* half a name is none */
-    memcpy(out, last, (size_t) n);
-    out[n] = '\0';
-    tidy(out);
-    return out;
-}
-
 /* readdir has no order, but callers promise one. */
 static int by_name(const void *a, const void *b)
 {

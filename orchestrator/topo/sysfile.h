@@ -1,4 +1,4 @@
-/* sysfile.h - short attribute files of sysfs and procfs below a root. */
+/* sysfile.h - folders of sysfs and procfs below a root. */
 #ifndef JP_TOPO_SYSFILE_H
 #define JP_TOPO_SYSFILE_H
 
@@ -7,16 +7,6 @@
 /* Opens a folder below root ("" for /); path has no leading slash. Returns -1
  * if it cannot be opened. */
 int sysfile_folder(const char *root, const char *path);
-
-/* Copies the first line of folder/name without its end and without surrounding
- * blanks, truncated to size, control characters as '?'. out is "" if the file
- * cannot be read. Returns out. Never blocks: a sysfs file that waits for
- * hardware counts as unreadable. */
-char *sysfile_text(int folder, const char *name, char *out, size_t size);
-
-/* Copies the last component of a link's target; "" if there is none. Returns
- * out. */
-char *sysfile_link(int folder, const char *name, char *out, size_t size);
 
 /* Calls each for the entries of a folder in order of name, without those that
  * begin with "."; closes the folder. Stops and returns what each returns if it

@@ -209,9 +209,8 @@ static int find_levels(const struct hwxml *xml,
 
 /* ---------------------------- HCAs of each GPU, and their rails */
 
-/* The HCAs that are nearest to a GPU; all have the same level. */
-/* Several HCAs of one GPU are common: a switch often has two GPUs and two HCAs.
- */
+/* The HCAs that are nearest to a GPU; all have the same level. Several are
+ * common: a switch often has two GPUs and two HCAs. */
 struct ties {
     enum topo_level level;
     size_t n;
