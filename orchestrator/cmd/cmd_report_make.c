@@ -438,7 +438,7 @@ static void expect(const struct report_session *session, struct material *m)
         .max_ranks = (uint32_t) limits_get(JP_LIMIT_NET_RATE_RANKS)};
 
     m->expectation = x->is;
-    m->expectation.gpu = steplabels_gpu(m->labels);
+    m->expectation.gpu = m->labels ? m->labels->gpu : "";
     if (!m->expectation.peaks &&
         steplabels_peaks(m->labels, &rates, &m->rates) == 0 && m->rates.n)
         m->expectation.peaks = &m->rates;

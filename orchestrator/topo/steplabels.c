@@ -364,11 +364,13 @@ static int describe(const struct jp_step_labels *s,
     return 0;
 }
 
-const char *steplabels_gpu(const struct jp_step_labels *s)
+/* The model of the GPUs of all nodes; "" if it is unknown or there are several.
+ */
+static const char *only_model(const struct jp_step_labels *s)
 {
     const char *model = NULL;
 
-    for (size_t i = 0; s && i < s->shapes.n_shapes; i++) {
+    for (size_t i = 0; i < s->shapes.n_shapes; i++) {
         const struct topo *topo = s->shapes.shapes[i].topo;
 
         for (size_t k = 0; topo && k < topo->n_gpus; k++) {
@@ -708,6 +710,7 @@ static int make(struct jp_step_labels *s, const struct jp_result *result,
 
     if (read_nodes(s, nodes, step_dir, err) < 0)
         return -1;
+    s->gpu = only_model(s);
     if (name_nodes(s, nodes) == 0 &&
         stepranks_make(result, nodes, &s->shapes, step_dir, &ranks, err) == 0 &&
         label_all(s, result, nodes, &ranks) == 0 &&

@@ -41,6 +41,9 @@ struct jp_step_labels {
     size_t n_warnings, warnings_left_out;
     struct jp_step_picture *pictures; /* at most one a shape */
     size_t n_pictures;
+    /* the model of the GPUs of all nodes; "" if it is unknown, or there are
+     * several. Borrowed from the shapes */
+    const char *gpu;
     struct jp_label_node *label_nodes; /* one for each of nodes->nodes */
     struct jp_step_place *places;      /* of the result's ranks, in order */
 };
@@ -55,10 +58,6 @@ int steplabels_make(const struct jp_result *result,
                     const struct jp_nodes *nodes, const char *step_dir,
                     struct jp_step_labels **labels, struct jp_labels *described,
                     struct jp_error *err);
-
-/* Returns the model of the GPUs of all nodes; "" if it is unknown or there are
- * several. labels may be NULL. Borrowed. */
-const char *steplabels_gpu(const struct jp_step_labels *labels);
 
 /* Fills *peaks with what the nodes' adapters can do by their own rates: a row
  * for each kind of network that every node has, with as many adapters as the
