@@ -244,6 +244,7 @@ typedef int adder(struct hangstacks *view, const char *node, const json_t *one);
 int hangstacks_add_summary(struct hangstacks *view, const char *text,
                            size_t len, struct jp_error *err)
 {
+    /* The lists of evidence.json, and what adds one element. */
     static const struct {
         const char *key;
         adder *add;
@@ -664,6 +665,7 @@ static const struct hangstacks_branch *parting(const struct hangstacks *view)
     for (size_t i = 0; i < view->n_branches; i++) {
         const struct hangstacks_branch *b = &view->branches[i];
 
+        /* Other threads diverge without a meaning. */
         if (b->n_out && (strcmp(b->thread, "main thread") == 0 ||
                          strcmp(b->thread, "Python MainThread") == 0))
             return b;

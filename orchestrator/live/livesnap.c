@@ -16,6 +16,7 @@
 
 #include "plugins/nccl_recorder/jpr_frame.h"
 
+/* The line ends show a file that was changed by a transfer in text mode. */
 static const char magic[8] = {'J', 'P', 'L', 'I', 'V', 'E', '\r', '\n'};
 
 /* Functions that are written as one byte. Any other function is a 0 followed by
@@ -172,6 +173,7 @@ static uint32_t put_ranks(const struct live_snap *snap, struct jpr_out *out)
         used = rows.used;
         n++;
     }
+    /* Ranks that the node has left out, and those without room here. */
     jpr_put_u64(out, snap->left_ranks + (snap->n_ranks - n));
     jpr_put_u64(out, n);
     jpr_put_bytes(out, scratch, used);
@@ -513,6 +515,7 @@ static void fill_op(struct hangs_op *to, const struct live_op *op,
                             .channels = op->channels,
                             .started = op->started,
                             .stopped = op->stopped};
+    /* The id is the hash as text. */
     recfile_id(comm->hash, to->id);
     snprintf(to->name, sizeof(to->name), "%s", comm->name);
     memcpy(to->func, op->func, sizeof(to->func));

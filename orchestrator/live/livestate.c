@@ -41,6 +41,7 @@ void livestate_init(struct livestate *state,
                     const struct livestate_place *place)
 {
     *state = (struct livestate){.place = *place,
+                                /* Both rules have the times of the site. */
                                 .stuck = {.times = place->times},
                                 .stall = {.times = place->times},
                                 .word = LIVESTATE_UNJUDGED};
@@ -87,6 +88,7 @@ static void take_fronts(struct livestate_rank *rank,
     for (uint32_t i = 0; i < snap->n_fronts; i++) {
         const struct live_front *f = &snap->fronts[i];
         const struct live_comm *comm = &snap->comms[f->comm];
+        /* Proportional to the share of time. */
         double time = (double) f->rate_milli * (double) f->mean_us;
 
         if (f->rank != at)
@@ -440,6 +442,7 @@ static void find_late(struct livestate *state, struct livelate *late)
                 ? bsearch(&key, late->processes, late->n, sizeof(*p), by_place)
                 : NULL;
         if (p && p->judged && same_process(state, rank, p)) {
+            /* A negative excess means that the rank itself waits. */
             rank->caused = p->excess > 0 ? p->excess : 0;
             rank->late = p->late;
         }
@@ -463,6 +466,7 @@ static void find_trouble(struct livestate *state)
             first = first ? first : &state->ranks[i];
             n++;
         }
+    /* A hang or stall that was found says more. */
     if (!first || state->word != LIVESTATE_OK)
         return;
     state->word = LIVESTATE_TROUBLE;

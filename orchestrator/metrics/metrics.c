@@ -272,6 +272,7 @@ double *metrics_add_texts(struct metrics_set *set, enum metrics_scope scope,
         free(o);
         return NULL;
     }
+    /* The object is made first, because it is its own key. */
     o->scope = scope;
     o->time_s = set->time_s;
     for (size_t i = 0; i < METRICS_LABELS && metrics_scopes[scope].labels[i];
@@ -317,6 +318,7 @@ uint64_t metrics_size_first(uint64_t bytes)
 
 char *metrics_size_text(uint64_t bytes, char *buf, size_t size)
 {
+    /* Inspector writes KB for 1,024 bytes. */
     static const char *const units[UNITS] = {"B", "KB", "MB", "GB", "TB"};
     uint64_t scale;
     unsigned unit = unit_of(bytes, &scale);
@@ -357,6 +359,7 @@ size_t metrics_count(const struct metrics_set *set)
 static void put_family(const struct metrics_row *row, enum metrics_format how,
                        FILE *out)
 {
+    /* By enum metrics_type, in OpenMetrics' words. */
     static const char *const words[] = {"gauge", "counter", "unknown"};
     size_t len = strlen(row->name);
 
@@ -452,6 +455,7 @@ int metrics_write(const struct metrics_set *set, const struct metrics_how *how,
 /* Prints the rows of one kind as a table in Markdown. */
 static void describe(unsigned told, const char *title, FILE *out)
 {
+    /* By enum metrics_type, in the words of the text format. */
     static const char *const words[] = {"gauge", "counter", "untyped"};
 
     fprintf(

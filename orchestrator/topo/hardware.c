@@ -284,6 +284,7 @@ static int read_net(void *arg, int class, const char *name)
         read_text(folder, "operstate", text, sizeof(text));
         snprintf(port->state, sizeof(port->state), "%s",
                  strcmp(text, "up") == 0 ? "ACTIVE" : "DOWN");
+        /* Mbit/s; -1 while the link is down. */
         read_text(folder, "speed", text, sizeof(text));
         if (num_parse_u64(text, 1, 100000000, &mbits, NULL) == 0)
             port->rate_gbits = (double) mbits / 1000;
@@ -328,7 +329,6 @@ struct question {
     struct jp_hcas *answer; /* shared with the child */
 };
 
-/* Runs in the child. */
 static int ask(void *arg, int out)
 {
     const struct question *q = arg;

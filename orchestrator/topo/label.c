@@ -395,6 +395,7 @@ static int warn_domain(const struct groups *g, const struct domain *domain,
     for (size_t i = 0; i < topo->n_gpus; i++) {
         if (!(gpus >> i & 1))
             continue;
+        /* A hypervisor's PCI tree gives no reliable HCA. */
         if (net && topo_placed(topo, i) && warn_hca(label, node, topo, i) < 0)
             return -1;
         if (domain->ranks > 1 && warn_links(label, node, topo, i) < 0)

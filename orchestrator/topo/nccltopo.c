@@ -128,6 +128,7 @@ static int read_cpu(struct reader *r, const struct place *in,
     node = add_object(r, in->object, HWXML_OTHER, "NUMANode", err);
     if (node < 0)
         return -1;
+    /* The text of the number serves as the nodeset; only equality is tested. */
     r->xml->objects[node].nodeset = numa && *numa ? numa : "0";
     r->xml->objects[node].nodeset_weight = 1;
     r->xml->n_numa++;

@@ -77,6 +77,7 @@ static int64_t get_field(const struct nvml_lib *lib, nvml_device device,
         NVML_CALL(out, lib, fields, device, 1, &field) != NVML_SUCCESS ||
         field.result != NVML_SUCCESS)
         return -1;
+    /* The driver chooses the type of the value. */
     if (field.type == NVML_VALUE_UINT)
         value = field.value.ui;
     else if (field.type == NVML_VALUE_ULONG)
@@ -388,6 +389,7 @@ static void read_gpus(const struct nvml_lib *lib, struct jp_nvml *out)
         fail(lib, out, "nvmlDeviceGetCount_v2", rc);
         return;
     }
+    /* Such a number is more likely damage than a node. */
     if (n > JP_NVML_MAX_GPUS) {
         out->probe = JP_NVML_ERROR;
         snprintf(out->text, sizeof(out->text),

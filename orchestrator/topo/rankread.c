@@ -30,6 +30,7 @@
 /* Memory that is freed as a whole. */
 struct ranklines_block {
     struct ranklines_block *next;
+    /* bytes given out */
     size_t used;
     _Alignas(16) char bytes[BLOCK_BYTES];
 };
@@ -133,6 +134,7 @@ static int add_fact(struct jp_rank_records *r, const json_t *object,
         .pid_ns = (uint64_t) number_of(object, "pid_ns", 0),
         .procid = number_of(object, "procid", -1),
         .localid = number_of(object, "localid", -1),
+        /* Members of a rank are "" or -1 for a whole process. */
         .comm = is_rank ? keep_member(r, object, "comm") : "",
         .rank = is_rank ? number_of(object, "rank", -1) : -1,
         .busid = is_rank ? keep_member(r, object, "busid") : "",
@@ -213,6 +215,7 @@ static int add_path(struct jp_rank_records *r, const json_t *object)
 
     if (!path.comm || !path.via || !path.detail || !path.device || !path.layer)
         return -1;
+    /* Further paths are ignored. */
     if (r->n_paths == RANKLINES_MAX_LINES)
         return 0;
     if (!grow((void **) &r->paths, r->n_paths, &r->path_room,

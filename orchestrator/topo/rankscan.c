@@ -93,6 +93,7 @@ static bool is_late(struct rankscan *scan)
 static void put_line(struct rankscan *scan, const char *kind, json_t *json)
 {
     json_t *line = json ? json_pack("{s:o}", kind, json) : NULL;
+    /* One line each: no line ends inside the text. */
     char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
 
     if (scan->lines == JP_RANKSCAN_LINES_MAX)
@@ -365,6 +366,7 @@ static void scan_recording(struct rankscan *scan, const char *path,
     if (reader)
         jpr_pass_ops(reader);
     while (reader && (rc = jpr_next(reader, &record, &err)) != 0) {
+        /* A damaged block is noted; the reader continues after it. */
         if (rc < 0)
             cut_short(scan, "%.120s", err.text);
         else if (record.type == JPR_HEADER && !host) {

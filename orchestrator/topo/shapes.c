@@ -323,6 +323,7 @@ static int fill(struct jp_shapes *s, struct jp_shape_node *node,
         return node->why ? 0 : -1;
     }
     node->gpus = selves_of(topo);
+    /* The copy is made first: find_or_add may free topo. */
     node->shape = find_or_add(s, topo);
     return node->gpus && node->shape >= 0 ? 0 : -1;
 }

@@ -47,7 +47,9 @@ struct joined {
 };
 
 struct joiner {
+    /* the result */
     struct jp_step_labels *labels;
+    /* for the times of communicators */
     const struct jp_result *result;
     /* in the order of their first occurrence */
     struct joined at[MAX_WARNINGS];
@@ -114,6 +116,7 @@ static int finish(struct joiner *j, const struct joined *at)
     for (size_t i = 0; nodes && i < shapes->n_nodes; i++)
         if (at->nodes[i])
             nodes[n++] = (uint32_t) i;
+    /* Bounded, because a warning may concern a thousand nodes. */
     names = nodes ? shapes_fold(shapes, nodes, n, NAMES_MAX) : NULL;
     text = names ? text_format("%s: %s", names, at->text) : NULL;
     free(names);
@@ -234,6 +237,7 @@ static int add_odd_nodes(struct jp_step_labels *s)
 
     for (size_t i = 0; i < s->shapes.n_shapes; i++)
         all += s->shapes.shapes[i].n_nodes;
+    /* Shape 0 is the usual one. */
     for (size_t i = 1; i < s->shapes.n_shapes; i++) {
         const struct jp_shape *shape = &s->shapes.shapes[i];
         char what[200], *names, *text;
@@ -325,6 +329,7 @@ static int make_label(const struct jp_step_labels *s,
 /* A record that was ignored becomes a note on the data. */
 static int make_notes(const struct jp_step_labels *s, struct jp_labels *out)
 {
+    /* At most one note for each node. */
     out->notes = calloc(s->shapes.n_nodes + 1, sizeof(*out->notes));
     for (size_t i = 0; out->notes && i < s->shapes.n_nodes; i++) {
         const struct jp_shape_node *node = &s->shapes.nodes[i];
@@ -353,6 +358,8 @@ static int describe(const struct jp_step_labels *s,
     labels.comms = calloc(s->n_labels + 1, sizeof(*labels.comms));
     rc = labels.comms ? make_notes(s, &labels) : -1;
     for (size_t i = 0; rc == 0 && i < s->n_labels; i++) {
+        /* Counted first, so that labels_fini frees a label that is only begun.
+         */
         labels.n_comms++;
         rc = make_label(s, &s->labels[i], &result->comms[i], &labels.comms[i]);
     }

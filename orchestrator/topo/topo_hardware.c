@@ -283,6 +283,7 @@ static void put_fabric(struct topo_gpu *gpu, const json_t *fabric)
 
     if (!json_is_object(fabric))
         return;
+    /* A state of any kind is an answer. */
     gpu->self.fabric.told = true;
     gpu->self.fabric.completed = says(fabric, "state", "completed");
     gpu->self.fabric.uuid[0] = '\0';

@@ -55,6 +55,7 @@ static json_t *gpu_json(const struct topo *t, size_t i, int *bad)
     put(row, "model", text_or_null(g->model), bad);
     put(row, "package", number_or_null(g->package), bad);
     put(row, "nvml", number_or_null(g->nvml), bad);
+    /* null: unknown. */
     put(row, "nvlink",
         g->links == TOPO_LINKS_UNKNOWN
             ? json_null()
@@ -71,6 +72,7 @@ static json_t *gpu_json(const struct topo *t, size_t i, int *bad)
         g->partitions ? json_integer(g->partitions) : json_null(), bad);
     put(row, "hca", used ? json_string(t->hcas[near->hca].name) : json_null(),
         bad);
+    /* The level's word, as in the matrix. */
     put(row, "hca_path",
         used ? json_string(topo_level_word[near->level]) : json_null(), bad);
     put(row, "rail", number_or_null(near->rail), bad);
@@ -260,6 +262,7 @@ json_t *topo_json(const struct jp_shapes *s)
     for (size_t i = 0; i < s->n_nodes; i++) {
         json_t *row;
 
+        /* Most nodes have neither. */
         if (!s->nodes[i].why && !s->nodes[i].note)
             continue;
         row = json_object();

@@ -116,6 +116,7 @@ static void place(struct drawing *d)
                                           : 24;
     d->gpu_y = 36 + d->nvlink_h;
     d->hca_y = d->gpu_y + BOX_H + WIRE_H;
+    /* Without HCAs their row is left out; 42 is the legend. */
     d->height = d->hca_y + (d->topo->n_hcas ? BOX_H + 16 : -WIRE_H + 16) + 42;
 }
 
@@ -123,6 +124,8 @@ static void place(struct drawing *d)
  * picture that stands alone. */
 static void put_style(FILE *out)
 {
+    /* One class per kind of shape: g GPU, h HCA, d down, p package, n NVLink, w
+     * wire. */
     fputs("<style>"
           ".jt{font:12px system-ui,sans-serif;fill:var(--text,#1c2530)}"
           ".jt .s{font-size:10.5px;fill:var(--soft,#5a6675)}"
@@ -287,6 +290,7 @@ static void put_wire(struct drawing *d, size_t i)
 {
     const struct topo_near *near = &d->topo->near[i];
     int x1 = middle(d->gpu_x[i]), y1 = d->gpu_y + BOX_H;
+    /* Drawn red. */
     bool far = near->level >= TOPO_SYS;
 
     for (unsigned k = 0; k < near->nics.n; k++) {
