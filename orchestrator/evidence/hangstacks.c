@@ -466,7 +466,7 @@ static int add_branch(struct hangstacks *view, uint32_t i, const char *thread,
     return 0;
 }
 
-/* Adds everything below a thread's role, in order. HANGSTACKS_DEPTH limits the
+/* Adds everything below a thread's role, in order. STACKTREE_DEPTH limits the
  * recursion. */
 static int add_below(struct hangstacks *view, uint32_t parent,
                      const char *thread, uint32_t depth)
