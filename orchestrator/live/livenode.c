@@ -249,9 +249,11 @@ static int read_on(struct follow *f, bool turn, bool cells,
     uint64_t n_ops = 0;
     int rc = 0, got;
 
-    /* A file that cannot be opened is ignored from then on. */
-    if (f->failed || (!f->is_open && open_file(f, err) < 0))
-        return f->failed ? 0 : -1;
+    /* A file that cannot be opened is reported once, then ignored. */
+    if (f->failed)
+        return 0;
+    if (!f->is_open && open_file(f, err) < 0)
+        return -1;
     jpr_pass_ended(f->file.reader, f->apart && !turn);
     for (size_t n = 0; rc == 0 && n < RECORDS_MAX &&
                        (got = recfile_next(&f->file, &record, err)) != 0;

@@ -655,17 +655,42 @@ static void survives_damage(void **state)
     task_end(&t);
 }
 
+static void reports_an_unreadable_file_once(void **state)
+{
+    struct livenode *node = make_node(*state);
+    struct livenode_time now = at(4);
+    struct jp_error err = {""};
+
+    free(tempdir_file(*state, "n1-pid9.jpr", 0600,
+                      "not a recording, but long enough for one to begin"));
+    assert_int_equal(livenode_look(node, &now, &class, &err), -1);
+    assert_non_null(strstr(err.text, "n1-pid9.jpr"));
+    now = at(5);
+    assert_int_equal(livenode_look(node, &now, &class, &err), 0);
+    assert_int_equal(livenode_fill(node, &now, &snap), 0);
+    assert_int_equal(snap.n_ranks, 0);
+    livenode_destroy(node);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, tempdir_make, tempdir_drop)
-        TEST(follows_what_grows),     TEST(tells_bandwidth_by_size),
-        TEST(bytes_never_fall),       TEST(learns_what_is_usual),
-        TEST(tells_how_a_process_is), TEST(tells_ends),
-        TEST(sees_a_file_replaced),   TEST(reads_in_few_calls),
-        TEST(survives_damage),        TEST(tells_what_it_does_of_late),
-        TEST(tells_of_the_gpu),       TEST(costs_little),
-        TEST(signals_who_catches_it), TEST(tells_at_the_end_who_is_gone),
+        TEST(follows_what_grows),
+        TEST(tells_bandwidth_by_size),
+        TEST(bytes_never_fall),
+        TEST(learns_what_is_usual),
+        TEST(tells_how_a_process_is),
+        TEST(tells_ends),
+        TEST(sees_a_file_replaced),
+        TEST(reads_in_few_calls),
+        TEST(survives_damage),
+        TEST(reports_an_unreadable_file_once),
+        TEST(tells_what_it_does_of_late),
+        TEST(tells_of_the_gpu),
+        TEST(costs_little),
+        TEST(signals_who_catches_it),
+        TEST(tells_at_the_end_who_is_gone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
