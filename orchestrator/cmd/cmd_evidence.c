@@ -117,17 +117,26 @@ static int parse(int argc, char **argv, struct arguments *a)
 
 /* --- the order ------------------------------------------------------------ */
 
+/* Fills the order from *found, which it borrows: the operations in flight, the
+ * hang's sentence if the order has none, and whether and how to query RAS. */
 static void set_order(struct arguments *a, const struct targets *found,
                       int64_t pids[EVIDENCE_TARGETS])
 {
     struct evidence_order *order = &a->order;
+    const char *why = NULL;
 
     for (size_t i = 0; i < order->n_targets; i++)
         pids[i] = order->targets[i].pid;
     order->ras.pids = pids;
     order->ras.n_pids = order->n_targets;
     order->no_ras = a->no_ras ? "--no-ras" : NULL;
-    targets_set(found, a->nccl, order);
+    order->hangs = &found->hangs;
+    if (!order->what)
+        order->what = found->answer;
+    if (!order->no_ras &&
+        !ras_may_ask(a->nccl ? a->nccl : found->nccl_release, false,
+                     found->quiet_ms, found->entries, &order->ras.json, &why))
+        order->no_ras = why;
 }
 
 static void print_lacks(const char *dir, const char *node)

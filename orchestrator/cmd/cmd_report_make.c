@@ -333,9 +333,8 @@ static void label(const struct report_session *session, struct material *m)
     struct jp_labels labels = {0};
     struct jp_error err;
 
-    if (steplabels_make(m->result, m->nodes, session->dir, &m->labels, &err) <
-            0 ||
-        steplabels_describe(m->labels, m->result, &labels, &err) < 0 ||
+    if (steplabels_make(m->result, m->nodes, session->dir, &m->labels, &labels,
+                        &err) < 0 ||
         (m->labels && result_label(m->result, &labels, &err) < 0)) {
         stepdir_log(session->dir, "no topology labels: %s", err.text);
         steplabels_destroy(m->labels);
@@ -439,7 +438,7 @@ static void expect(const struct report_session *session, struct material *m)
         .max_ranks = (uint32_t) limits_get(JP_LIMIT_NET_RATE_RANKS)};
 
     m->expectation = x->is;
-    m->expectation.gpu = steplabels_gpu(m->labels);
+    m->expectation.gpu = m->labels ? m->labels->gpu : "";
     if (!m->expectation.peaks &&
         steplabels_peaks(m->labels, &rates, &m->rates) == 0 && m->rates.n)
         m->expectation.peaks = &m->rates;

@@ -148,7 +148,7 @@ int cmd_topo(int argc, char **argv)
 {
     struct arguments a = {0};
     struct jp_error err = {""};
-    struct jp_shapes shapes;
+    struct jp_shapes shapes = {0};
     int rc = cmd_options_parse(&command_line, argc, argv, &a);
     const char *path;
     long found;
@@ -156,7 +156,6 @@ int cmd_topo(int argc, char **argv)
     if (rc >= 0)
         return rc;
     path = argv[optind];
-    shapes_init(&shapes);
     found = path ? topo_find(path, &shapes, &err)
                  : add_this_machine(&shapes, &err);
     if (found < 0 || (found > 0 && show(&shapes, &a, &err) < 0)) {

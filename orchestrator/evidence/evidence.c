@@ -1,4 +1,9 @@
-/* evidence.c - examine stuck processes, each part in a child with a limit. */
+/* evidence.c - examine stuck processes, each part in a child with a limit.
+ *
+ * evidence_take is the entry and shows the order of the parts: first the cheap
+ * and safe ones, last the stacks, which stop a thread. Each part appends a
+ * struct part with its file, or with the reason why there is none. The state of
+ * all processes is read twice, one second apart, to measure their CPU time. */
 #include "orchestrator/evidence/evidence.h"
 
 #include <errno.h>
@@ -51,13 +56,17 @@ enum { PARTS = 4 * EVIDENCE_TARGETS + 3 };
 const char *const evidence_role_words[EVIDENCE_N_ROLES] = {"missing", "waiting",
                                                            "task"};
 
+/* Everything that is collected. */
 struct taking {
     const struct evidence_order *order;
     char *folder;
-    uint64_t start_ms, end_ms;
-    struct proclook *looks, *later; /* shared with children */
+    uint64_t start_ms, end_ms; /* end_ms: no part may run longer */
+    struct proclook *looks,
+        *later; /* the two looks, in memory shared with children */
+    /* in the order in which they were tried */
     struct part parts[PARTS];
     size_t n_parts;
+    /* empty if RAS was not queried */
     struct ras_answer ras;
 };
 
@@ -85,6 +94,8 @@ static bool is_time(const struct taking *taking, struct part *part)
     return false;
 }
 
+/* Appends a part; its time starts now. If there are too many, the last one is
+ * overwritten. */
 static struct part *begin_part(struct taking *taking, const char *name,
                                int64_t pid)
 {
@@ -101,11 +112,13 @@ static void end_part(struct part *part)
     part->ms = clock_mono_ms() - part->ms;
 }
 
+/* Sets why the part has no file. */
 static void say_no(struct part *part, const char *why)
 {
     snprintf(part->why, sizeof(part->why), "%.199s", why);
 }
 
+/* Writes the part's file, or notes why that failed. */
 static void write_part(const struct taking *taking, struct part *part,
                        const char *name, const char *text, size_t len)
 {
@@ -119,6 +132,8 @@ static void write_part(const struct taking *taking, struct part *part,
     free(path);
 }
 
+/* Looks at all processes. again: the second look, which is not a part of its
+ * own. */
 static void take_looks(struct taking *taking, bool again)
 {
     for (size_t i = 0; i < taking->order->n_targets; i++) {
@@ -132,6 +147,9 @@ static void take_looks(struct taking *taking, bool again)
         proclook_take(&ask, look);
         if (!part)
             continue;
+        /* The order of the tests matters: of a foreign or late process nothing
+         * is read, so it is not "there" either.
+         */
         if (look->foreign)
             say_no(part, "the process has ended, or belongs to another job");
         else if (look->late)
@@ -147,12 +165,14 @@ static void take_looks(struct taking *taking, bool again)
  * this pipe. The program continues. */
 static void wake_recorder(const struct proclook *look, struct part *part)
 {
+    /* O_NONBLOCK: opening a pipe that nobody reads would wait for ever. */
     int fd = open(look->pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
     struct stat st;
 
     if (fd < 0)
         say_no(part,
                errno == ENXIO ? "nobody reads its pipe" : strerror(errno));
+    /* The path comes from the process's environment, so it may be anything. */
     else if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode))
         say_no(part, "its pipe is not a pipe");
     else if (write(fd, "1", 1) != 1)
@@ -161,6 +181,7 @@ static void wake_recorder(const struct proclook *look, struct part *part)
         close(fd);
 }
 
+/* An older dump belongs to an earlier request. */
 static bool is_fresh(const char *path, time_t since)
 {
     struct stat st;
@@ -168,6 +189,7 @@ static bool is_fresh(const char *path, time_t since)
     return stat(path, &st) == 0 && st.st_size > 0 && st.st_mtime >= since;
 }
 
+/* A recorder that was woken, and its part. */
 struct dump {
     const struct proclook *look;
     struct part *part;
@@ -219,9 +241,10 @@ static size_t wake_recorders(struct taking *taking, struct dump *dumps)
     return n;
 }
 
+/* Waits for the dumps of all woken recorders together. */
 static void take_recorders(struct taking *taking)
 {
-    time_t since = time(NULL) - 1;
+    time_t since = time(NULL) - 1; /* file systems may round times down */
     struct dump dumps[EVIDENCE_TARGETS];
     size_t n = wake_recorders(taking, dumps);
     uint64_t end_ms = clock_mono_ms() +
@@ -229,6 +252,8 @@ static void take_recorders(struct taking *taking)
     bool late = false;
 
     while (n > 0 && !late) {
+        /* One more attempt after the time limit, because the last sleep may
+         * have been long. */
         late = clock_mono_ms() >= end_ms;
         for (size_t i = n; i-- > 0;)
             if (fetch_dump(taking, &dumps[i], since) == 0)
@@ -268,6 +293,8 @@ static const char *claim_question(const struct taking *taking)
     struct stat st;
     int fd = -1;
 
+    /* A claim that is too old was left by a node that died, so it is removed
+     * once. */
     for (int i = 0; path && i < 2 && fd < 0 && !why; i++) {
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (fd >= 0)
@@ -282,6 +309,7 @@ static const char *claim_question(const struct taking *taking)
     return why;
 }
 
+/* Queries RAS, unless any reason speaks against it. */
 static void take_ras(struct taking *taking)
 {
     struct ras_question question = taking->order->ras;
@@ -304,6 +332,7 @@ static void take_ras(struct taking *taking)
     end_part(part);
 }
 
+/* A program to run, and where its output goes. */
 struct tool {
     const char *name;
     const char *file; /* file for its output */
@@ -313,6 +342,7 @@ struct tool {
     bool partly; /* exit status 1 means partial output */
 };
 
+/* Runs the tool as a part. Returns how the child ended. */
 static enum child_end run_tool(struct taking *taking, const struct tool *tool)
 {
     struct part *part = begin_part(taking, tool->name, tool->pid);
@@ -326,10 +356,13 @@ static enum child_end run_tool(struct taking *taking, const struct tool *tool)
     struct child_result r = {.len = 0};
     enum child_end end = CHILD_NEVER;
 
+    /* Without memory or time the tool is not started. */
     if (child.out && is_time(taking, part))
         end = child_run(&child, &r);
     if (end == CHILD_NEVER && !*part->why)
         say_no(part, "it could not be started");
+    /* child.c exits with 127 if the program cannot be executed, as a shell
+     * does. */
     else if (end == CHILD_ENDED && WIFEXITED(r.status) &&
              WEXITSTATUS(r.status) == 127)
         say_no(part, "it is not installed");
@@ -363,6 +396,15 @@ static void take_gpus(struct taking *taking)
         run_tool(taking, &tool);
 }
 
+static const struct proclook_thread *find_thread(const struct proclook *look,
+                                                 int64_t tid)
+{
+    for (uint32_t i = 0; i < look->n_threads; i++)
+        if (look->threads[i].tid == tid)
+            return &look->threads[i];
+    return NULL;
+}
+
 /* Whether a process may be traced; NULL: yes. Tracing must not leave a process
  * stopped. A thread waiting in the kernel would be stopped later, by a signal
  * that is delivered when it wakes. */
@@ -374,7 +416,7 @@ static const char *why_no_stack(const struct taking *taking, size_t i)
         return "a debugger has stopped it";
     for (uint32_t k = 0; k < look->n_threads; k++) {
         const struct proclook_thread *again =
-            proclook_thread(later, look->threads[k].tid);
+            find_thread(later, look->threads[k].tid);
 
         if (look->threads[k].state == 'D' && (!again || again->state == 'D'))
             return "a thread waits in the kernel, state D";
@@ -382,6 +424,7 @@ static const char *why_no_stack(const struct taking *taking, size_t i)
     return NULL;
 }
 
+/* Runs a tool that stops the process while it reads a stack. */
 static void take_stack(struct taking *taking, const struct proclook *look,
                        const char *name, const char *prefix, char *const *argv)
 {
@@ -390,6 +433,7 @@ static void take_stack(struct taking *taking, const struct proclook *look,
         name,          file, argv, look->pid, limit_of(taking, STACK_MS, 0),
         .partly = true};
 
+    /* A tool that was killed may leave the process stopped. */
     snprintf(file, sizeof(file), "%s-%" PRId64 ".txt", prefix, look->pid);
     proclook_wake(taking->order->root, look,
                   run_tool(taking, &tool) == CHILD_LATE ? SETTLE_MS : 0);
@@ -410,6 +454,8 @@ static void extend_path(const struct taking *taking)
     free(path);
 }
 
+/* eu-stack for native frames, py-spy for Python's; the latter is often missing.
+ */
 static void take_stacks(struct taking *taking)
 {
     unsetenv("DEBUGINFOD_URLS"); /* prevents minutes of waiting for a debug
@@ -444,13 +490,16 @@ static void take_stacks(struct taking *taking)
 
 /* --- the result ----------------------------------------------------------- */
 
+/* The members of evidence.json are documented in docs/hang-evidence.md. */
 static void put_threads(struct jp_json_stream *s, const struct proclook *look,
                         const struct proclook *later)
 {
     json_stream_array(s, "threads");
     for (uint32_t i = 0; i < look->n_threads; i++) {
         const struct proclook_thread *t = &look->threads[i];
-        const struct proclook_thread *again = proclook_thread(later, t->tid);
+        const struct proclook_thread *again = find_thread(later, t->tid);
+        /* The difference is unknown if the thread has ended, or if its id was
+         * reused. */
         bool known = again && again->cpu_ms >= t->cpu_ms;
         char state[2] = {t->state, '\0'};
 
@@ -478,6 +527,8 @@ static void put_processes(struct jp_json_stream *s, const struct taking *taking)
         json_stream_object(s, NULL);
         json_stream_int(s, "pid", target->pid);
         json_stream_int(s, "task",
+                        /* The target's task comes from the recording, otherwise
+                         * from the process's environment. */
                         target->task < 0 && look->has_task ? look->task
                                                            : target->task);
         json_stream_text(s, "role", evidence_role_words[target->role]);
@@ -523,6 +574,7 @@ static void put_flights(struct jp_json_stream *s, const struct jp_hangs *hangs)
     json_stream_array(s, "in_flight");
     for (size_t i = 0; hangs && i < hangs->n_ops && i < FLIGHTS; i++) {
         const struct hangs_op *op = &hangs->ops[i];
+        /* -1: the start is unknown. */
         int64_t age_ns = hangs_age_ns(op);
 
         json_stream_object(s, NULL);
@@ -557,6 +609,8 @@ static void put_parts(struct jp_json_stream *s, const struct taking *taking)
     json_stream_end_array(s);
 }
 
+/* Writes evidence.json by temp + rename, so that readers never see half of it.
+ */
 static int write_summary(const struct taking *taking, struct jp_error *err)
 {
     char *path = text_format("%s/" EVIDENCE_NAME, taking->folder);
@@ -603,6 +657,7 @@ static int make_folder(const struct taking *taking, struct jp_error *err)
 
 int evidence_take(const struct evidence_order *order, struct jp_error *err)
 {
+    /* One look per process, in one block of shared memory. */
     size_t bytes = EVIDENCE_TARGETS * sizeof(struct proclook);
     struct taking *taking = calloc(1, sizeof(*taking));
     uint64_t apart_ms;
@@ -628,6 +683,8 @@ int evidence_take(const struct evidence_order *order, struct jp_error *err)
         take_recorders(taking);
         take_ras(taking);
         take_gpus(taking);
+        /* The second look must not come too early, or the CPU time would be too
+         * coarse. */
         apart_ms = clock_mono_ms() - taking->start_ms;
         if (apart_ms < APART_MS)
             usleep((useconds_t) (APART_MS - apart_ms) * 1000);

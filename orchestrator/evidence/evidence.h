@@ -208,10 +208,6 @@ struct proclook_ask {
 /* Fills *look, which must be zeroed memory of child_alloc. Sets all members. */
 void proclook_take(const struct proclook_ask *ask, struct proclook *look);
 
-/* Finds a thread; NULL: not found. */
-const struct proclook_thread *proclook_thread(const struct proclook *look,
-                                              int64_t tid);
-
 /* Sends SIGCONT if a tool was killed while it traced the process and left it
  * stopped. Watches for settle_ms, because the stop may come late. before: the
  * state before the tool ran. */
@@ -276,11 +272,5 @@ struct targets_step {
 int targets_find(const struct targets_step *step, struct targets *out,
                  struct jp_error *err);
 void targets_fini(struct targets *targets);
-
-/* Fills the order from *found, which it borrows: the operations in flight, the
- * hang's sentence if the order has none, and whether and how to query RAS.
- * nccl: JP_NCCL_RELEASE; 0: the release in the recordings. */
-void targets_set(const struct targets *found, uint32_t nccl,
-                 struct evidence_order *order);
 
 #endif

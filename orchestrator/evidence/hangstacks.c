@@ -1,4 +1,8 @@
-/* hangstacks.c - read hang/<node>/ and merge the stacks. */
+/* hangstacks.c - read hang/<node>/, and merge the stacks of all nodes.
+ *
+ * hangstacks_load is the entry. For each node it reads evidence.json
+ * (hangstacks_add_summary), then the stacks of its processes (stacktree.c).
+ * hangstacks_finish turns the tree into branches for readers. */
 #include "orchestrator/evidence/hangstacks.h"
 
 #include <dirent.h>
@@ -13,10 +17,12 @@
 #include "orchestrator/evidence/evidence.h"
 
 enum {
+    /* limit of a list of ranks */
     LABEL_TEXT = 400,
     LAST_THREADS = 65536 /* limit of stored thread names */
 };
 
+/* A thread's name, to label its stack. */
 struct name {
     size_t process;
     int64_t tid;
@@ -24,14 +30,17 @@ struct name {
 };
 
 struct hangstacks_tree {
+    /* all stacks of all processes */
     struct stacktree tree;
-    struct name *names; /* grouped by process */
-    size_t first[HANGSTACKS_PROCESSES];
+    struct name *names;                 /* grouped by process */
+    size_t first[HANGSTACKS_PROCESSES]; /* index of each process's first name */
+    /* over all processes */
     size_t n_names;
 };
 
 /* --- helpers -------------------------------------------------------------- */
 
+/* Copies a member's text; "" if it is missing. */
 static void copy_member(char *to, size_t size, const json_t *object,
                         const char *key)
 {
@@ -40,6 +49,7 @@ static void copy_member(char *to, size_t size, const json_t *object,
     stacktree_copy(to, size, text ? text : "", text ? strlen(text) : 0);
 }
 
+/* Returns a member's number, or `none`. */
 static int64_t number(const json_t *object, const char *key, int64_t none)
 {
     const json_t *value = json_object_get(object, key);
@@ -47,6 +57,7 @@ static int64_t number(const json_t *object, const char *key, int64_t none)
     return json_is_integer(value) ? json_integer_value(value) : none;
 }
 
+/* Negative numbers count as 0. */
 static uint64_t count(const json_t *object, const char *key)
 {
     int64_t n = number(object, key, 0);
@@ -69,6 +80,7 @@ static void *grow(void *array, size_t n, size_t size)
 
 /* --- evidence.json -------------------------------------------------------- */
 
+/* Adds a thread's name. Without room the thread has no name. */
 static void add_name(struct hangstacks_tree *tree, size_t process, int64_t tid,
                      const json_t *thread)
 {
@@ -86,6 +98,7 @@ static void add_name(struct hangstacks_tree *tree, size_t process, int64_t tid,
     copy_member(more->text, sizeof(more->text), thread, "name");
 }
 
+/* Sums up the threads; the main thread gives the process's state. */
 static void read_threads(struct hangstacks *view, size_t process,
                          const json_t *threads)
 {
@@ -99,13 +112,16 @@ static void read_threads(struct hangstacks *view, size_t process,
         int64_t tid = number(thread, "tid", -1);
         char state[2];
 
+        /* One letter; a longer text is truncated. */
         copy_member(state, sizeof(state), thread, "state");
         p->threads++;
         p->blocked += *state == 'D';
+        /* null: the thread was seen only once. */
         if (json_is_integer(after) && json_integer_value(after) >= 0) {
             p->cpu_known = true;
             p->cpu_ms += (uint64_t) json_integer_value(after);
         }
+        /* The main thread's id is the pid. */
         if (tid == p->pid) {
             memcpy(p->state, state, sizeof(state));
             copy_member(p->waits, sizeof(p->waits), thread, "wchan");
@@ -115,16 +131,19 @@ static void read_threads(struct hangstacks *view, size_t process,
     }
 }
 
+/* Returns the constant word, or "" for anything else. */
 static const char *role_word(const json_t *one)
 {
     const char *word = json_string_value(json_object_get(one, "role"));
 
     for (size_t i = 0; word && i < EVIDENCE_N_ROLES; i++)
+        /* The constant is returned, so that no copy is needed. */
         if (strcmp(word, evidence_role_words[i]) == 0)
             return evidence_role_words[i];
     return "";
 }
 
+/* Adds a process with its threads. Returns -1 without memory. */
 static int add_process(struct hangstacks *view, const char *node,
                        const json_t *one)
 {
@@ -140,6 +159,7 @@ static int add_process(struct hangstacks *view, const char *node,
     view->processes = p;
     p += view->n_processes++;
     stacktree_copy(p->node, sizeof(p->node), node, strlen(node));
+    /* Names of a process are adjacent, starting here. */
     view->tree->first[view->n_processes - 1] = view->tree->n_names;
     p->pid = number(one, "pid", -1);
     p->task = number(one, "task", -1);
@@ -151,6 +171,7 @@ static int add_process(struct hangstacks *view, const char *node,
     return 0;
 }
 
+/* Adds a part that was tried. Returns -1 without memory. */
 static int add_part(struct hangstacks *view, const char *node,
                     const json_t *one)
 {
@@ -174,6 +195,7 @@ static int add_part(struct hangstacks *view, const char *node,
     return 0;
 }
 
+/* Several nodes may have received the same answer. */
 static bool has_ras(const struct hangstacks *view,
                     const struct hangstacks_ras *row)
 {
@@ -188,6 +210,7 @@ static bool has_ras(const struct hangstacks *view,
     return false;
 }
 
+/* Adds a row of RAS, unless it is known. Returns -1 without memory. */
 static int add_ras(struct hangstacks *view, const char *node, const json_t *one)
 {
     struct hangstacks_ras row = {.rank = number(one, "rank", -1),
@@ -214,11 +237,14 @@ static int add_ras(struct hangstacks *view, const char *node, const json_t *one)
     return 0;
 }
 
+/* Adds one element of a list of evidence.json. */
 typedef int adder(struct hangstacks *view, const char *node, const json_t *one);
 
+/* Three lists have the same form, so one loop reads them. */
 int hangstacks_add_summary(struct hangstacks *view, const char *text,
                            size_t len, struct jp_error *err)
 {
+    /* The lists of evidence.json, and what adds one element. */
     static const struct {
         const char *key;
         adder *add;
@@ -235,9 +261,11 @@ int hangstacks_add_summary(struct hangstacks *view, const char *text,
     if (!root)
         return -1;
     copy_member(node, sizeof(node), root, "node");
+    /* All nodes have the same sentence. */
     if (!*view->hang)
         copy_member(view->hang, sizeof(view->hang), root, "hang");
     taken_us = count(root, "taken_us");
+    /* The earliest evidence counts. */
     if (taken_us && (!view->taken_us || taken_us < view->taken_us))
         view->taken_us = taken_us;
     view->n_nodes++;
@@ -250,15 +278,18 @@ int hangstacks_add_summary(struct hangstacks *view, const char *text,
 
 /* --- stacks --------------------------------------------------------------- */
 
+/* The process whose threads are named. */
 struct whose {
     const struct hangstacks_tree *tree;
     size_t process;
 };
 
+/* The threads of a process are few; a linear search will do. */
 static const char *name_of(const void *arg, int64_t tid)
 {
     const struct whose *whose = arg;
 
+    /* The names of a process end where those of the next begin. */
     for (size_t i = whose->tree->first[whose->process];
          i < whose->tree->n_names; i++) {
         const struct name *name = &whose->tree->names[i];
@@ -271,6 +302,7 @@ static const char *name_of(const void *arg, int64_t tid)
     return "";
 }
 
+/* Updates what is shown of the process. */
 int hangstacks_add_stack(struct hangstacks *view, size_t process, bool python,
                          const char *text)
 {
@@ -284,6 +316,7 @@ int hangstacks_add_stack(struct hangstacks *view, size_t process, bool python,
 
     if (stacktree_add(&view->tree->tree, &what, text) < 0)
         return -1;
+    /* Python's innermost frame says more than the native one. */
     if (*what.where && (python || !*p->where))
         memcpy(p->where, what.where, sizeof(p->where));
     *(python ? &p->has_python : &p->has_stack) |= what.any;
@@ -292,24 +325,28 @@ int hangstacks_add_stack(struct hangstacks *view, size_t process, bool python,
 
 /* --- branches ------------------------------------------------------------- */
 
+/* A text of limited length. */
 struct text {
     char buf[LABEL_TEXT];
     size_t len;
     bool full;
 };
 
+/* Appends a label; "..." if it does not fit. */
 static void put_label(struct text *t, const char *label)
 {
     size_t need = strlen(label) + (t->len ? 2 : 0);
 
     if (t->full)
         return;
+    /* Keeps room for "..." and NUL. */
     t->full = t->len + need + 6 > sizeof(t->buf);
     t->len += (size_t) snprintf(t->buf + t->len, sizeof(t->buf) - t->len,
                                 "%s%s", t->len ? ", " : "",
                                 t->full ? "..." : label);
 }
 
+/* Ascending. */
 static int by_number(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *) a, y = *(const int64_t *) b;
@@ -334,6 +371,7 @@ static char *label_set(const struct hangstacks *view,
     for (size_t i = 0; i < n; i++) {
         int64_t from = tasks[i];
 
+        /* Duplicates and consecutive numbers form one range. */
         while (i + 1 < n && tasks[i + 1] <= tasks[i] + 1)
             i++;
         snprintf(label, sizeof(label),
@@ -350,6 +388,7 @@ static char *label_set(const struct hangstacks *view,
     return strdup(t.buf);
 }
 
+/* Number of processes in a set. */
 static uint32_t count_set(const uint64_t set[STACKTREE_WORDS])
 {
     uint32_t n = 0;
@@ -365,6 +404,7 @@ static void others(const struct hangstacks *view,
                    const struct stacktree_frame *frame,
                    uint64_t out[STACKTREE_WORDS])
 {
+    /* Processes without such a stack are neither in nor out. */
     memset(out, 0, STACKTREE_WORDS * sizeof(*out));
     for (size_t i = 0; i < view->n_processes; i++)
         if (frame->python ? view->processes[i].has_python
@@ -398,6 +438,7 @@ static int add_branch(struct hangstacks *view, uint32_t i, const char *thread,
         return -1;
     view->branches = b;
     b += view->n_branches++;
+    /* Successive frames with the same processes become one branch. */
     for (*last = i; runs_on(tree, *last); *last = tree->frames[*last].child)
         n++;
     others(view, &tree->frames[i], out);
@@ -408,6 +449,8 @@ static int add_branch(struct hangstacks *view, uint32_t i, const char *thread,
     b->n_out = count_set(out);
     b->leaf = !tree->frames[*last].child;
     b->thread = strdup(thread);
+    /* The labels are made once for the whole branch, because all its frames
+     * have the same processes. */
     b->in = label_set(view, tree->frames[i].in);
     b->out = label_set(view, out);
     b->frames = calloc(n, sizeof(*b->frames));
@@ -417,12 +460,13 @@ static int add_branch(struct hangstacks *view, uint32_t i, const char *thread,
         b->frames[k] = strdup(tree->frames[i].text);
         if (!b->frames[k])
             return -1;
+        /* Counted one by one, so that destroy frees what exists. */
         b->n_frames++;
     }
     return 0;
 }
 
-/* Adds everything below a thread's role, in order. HANGSTACKS_DEPTH limits the
+/* Adds everything below a thread's role, in order. STACKTREE_DEPTH limits the
  * recursion. */
 static int add_below(struct hangstacks *view, uint32_t parent,
                      const char *thread, uint32_t depth)
@@ -448,11 +492,12 @@ static int rank_role(const struct stacktree_frame *f)
     return f->python ? 2 : 3;
 }
 
+/* Four passes keep the order of the tree within each rank. */
 int hangstacks_finish(struct hangstacks *view)
 {
     const struct stacktree *tree = &view->tree->tree;
 
-    for (int rank = 0; rank < 4; rank++)
+    for (int rank = 0; rank < 4 && tree->n_frames; rank++)
         for (uint32_t i = tree->frames[0].child; i; i = tree->frames[i].next)
             if (rank_role(&tree->frames[i]) == rank &&
                 add_below(view, i, tree->frames[i].text, 0) < 0)
@@ -463,13 +508,14 @@ int hangstacks_finish(struct hangstacks *view)
 
 /* --- files ---------------------------------------------------------------- */
 
+/* Returns an empty view, or NULL without memory. */
 struct hangstacks *hangstacks_create(void)
 {
     struct hangstacks *view = calloc(1, sizeof(*view));
 
     if (view)
         view->tree = calloc(1, sizeof(*view->tree));
-    if (view && view->tree && stacktree_init(&view->tree->tree) == 0)
+    if (view && view->tree)
         return view;
     hangstacks_destroy(view);
     return NULL;
@@ -501,6 +547,7 @@ void hangstacks_destroy(struct hangstacks *view)
     free(view);
 }
 
+/* Reads one stack. A missing file is no error. Returns -1 without memory. */
 static int read_stack(struct hangstacks *view, const char *folder,
                       size_t process, bool python)
 {
@@ -518,6 +565,7 @@ static int read_stack(struct hangstacks *view, const char *folder,
     return rc;
 }
 
+/* Reads one node. A bad evidence.json is counted. */
 static int read_node(struct hangstacks *view, const char *folder,
                      struct jp_error *err)
 {
@@ -530,6 +578,7 @@ static int read_node(struct hangstacks *view, const char *folder,
     if (path &&
         (fileio_read(path, false, JSONLOAD_MB * 8, &text, &len, &bad) < 0 ||
          hangstacks_add_summary(view, text, len, &bad) < 0))
+        /* One bad file must not hide the other nodes. */
         view->bad++;
     for (size_t i = first; i < view->n_processes && rc == 0; i++) {
         rc = read_stack(view, folder, i, false);
@@ -541,6 +590,7 @@ static int read_node(struct hangstacks *view, const char *folder,
     return rc < 0 ? error_set(err, "out of memory") : 0;
 }
 
+/* Reads the folders, and finishes the view. */
 static int load(const char *const *folders, size_t n, struct hangstacks **out,
                 struct jp_error *err)
 {
@@ -565,11 +615,14 @@ int hangstacks_load_node(const char *folder, struct hangstacks **out,
     return load(&folder, 1, out, err);
 }
 
+/* Accepts names that a node can have. */
 static int is_node(const struct dirent *entry)
 {
     return stepdir_name_ok(entry->d_name);
 }
 
+/* Nodes are read in order of name, so that the result does not depend on the
+ * folder. */
 int hangstacks_load(const char *dir, struct hangstacks **out,
                     struct jp_error *err)
 {
@@ -594,6 +647,7 @@ int hangstacks_load(const char *dir, struct hangstacks **out,
     free(entries);
     if (kept)
         rc = load((const char *const *) folders, kept, out, err);
+    /* Some of these may not be folders; the number is an upper bound. */
     if (rc == 0 && kept && n > HANGSTACKS_NODES)
         (*out)->left_out += (uint64_t) (n - HANGSTACKS_NODES);
     for (size_t i = 0; i < kept; i++)
@@ -611,6 +665,7 @@ static const struct hangstacks_branch *parting(const struct hangstacks *view)
     for (size_t i = 0; i < view->n_branches; i++) {
         const struct hangstacks_branch *b = &view->branches[i];
 
+        /* Other threads diverge without a meaning. */
         if (b->n_out && (strcmp(b->thread, "main thread") == 0 ||
                          strcmp(b->thread, "Python MainThread") == 0))
             return b;
@@ -618,6 +673,7 @@ static const struct hangstacks_branch *parting(const struct hangstacks *view)
     return NULL;
 }
 
+/* The first parting of the main threads is the most useful sentence. */
 char *hangstacks_text(const struct hangstacks *view, char buf[HANGSTACKS_TEXT])
 {
     const struct hangstacks_branch *b = parting(view);
@@ -645,6 +701,7 @@ void hangstacks_print_lacks(const struct hangstacks *view, FILE *out)
         const struct hangstacks_part *p = &view->parts[i];
         bool said = !*p->why;
 
+        /* Equal lines are printed once; O(n^2), but n is small. */
         for (size_t k = 0; k < i && !said; k++)
             said = strcmp(view->parts[k].part, p->part) == 0 &&
                    strcmp(view->parts[k].why, p->why) == 0;

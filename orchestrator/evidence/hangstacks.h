@@ -45,14 +45,13 @@ struct stacktree_frame {
     char *text;
 };
 
+/* Zero-initialised: empty. */
 struct stacktree {
     struct stacktree_frame *frames;
     size_t n_frames, room;
     uint64_t left_out; /* threads that were left out, wholly or in part */
 };
 
-/* Returns 0, or -1 without memory. */
-int stacktree_init(struct stacktree *tree);
 void stacktree_fini(struct stacktree *tree);
 
 /* The text of one process. */

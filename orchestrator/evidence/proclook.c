@@ -1,4 +1,9 @@
-/* proclook.c - read a process's state in /proc in a child. */
+/* proclook.c - read a process's state from /proc in a child, and choose the
+ * processes to examine.
+ *
+ * The first half (targets_find) reads a step's recordings and chooses the
+ * processes of this node. The second half (proclook_take, proclook_tasks) reads
+ * /proc. */
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -26,6 +31,7 @@
 
 #define TARGETS_VICTIMS 2
 
+/* Limits: communicators counted, and time to read the recordings. */
 enum { COMMS = 4096, READ_MS = 8000 };
 
 /* The recordings of a step, read file by file. */
@@ -34,13 +40,15 @@ struct reading {
     struct targets *out;
     struct jp_recwalk walk;
     struct hangs_sum sum;
+    /* of the file that is being read */
     struct hangs_file file;
     bool *here; /* by process: it is on this node */
+    /* also the number of flags in here */
     size_t n_files;
     uint64_t comms[COMMS]; /* hashes of this node's, without duplicates */
     size_t n_comms;
     uint64_t made_ns; /* CLOCK_MONOTONIC of the last one */
-    uint64_t end_ms;
+    uint64_t end_ms;  /* when to stop reading, CLOCK_MONOTONIC */
 };
 
 /* Ends the reading when the time is over, because other nodes' recordings may
@@ -52,6 +60,8 @@ static int is_over(void *arg)
     return clock_mono_ms() >= r->end_ms;
 }
 
+/* Counts a communicator's entries for RAS once, and notes when the last one was
+ * made. */
 static void note_comm(struct reading *r, const struct jpr_comm *comm)
 {
     if (comm->init_mono_ns > r->made_ns)
@@ -59,6 +69,8 @@ static void note_comm(struct reading *r, const struct jpr_comm *comm)
     for (size_t i = 0; i < r->n_comms; i++)
         if (r->comms[i] == comm->id)
             return;
+    /* Beyond the limit duplicates are counted again, which only makes RAS less
+     * likely to be asked. */
     if (r->n_comms < COMMS)
         r->comms[r->n_comms++] = comm->id;
     r->out->entries += comm->n_ranks > 0 ? (uint64_t) comm->n_ranks : 1;
@@ -74,6 +86,7 @@ static uint32_t release_of(uint64_t number)
                : 0;
 }
 
+/* Takes what a RAS query needs from a record of this node. */
 static void note(struct reading *r, const struct jpr_record *record)
 {
     uint32_t release;
@@ -83,6 +96,7 @@ static void note(struct reading *r, const struct jpr_record *record)
     } else if (record->type == JPR_HEADER) {
         release = release_of(record->header->nccl_release);
         if (release &&
+            /* The oldest release decides whether a query is safe. */
             (!r->out->nccl_release || release < r->out->nccl_release))
             r->out->nccl_release = release;
     }
@@ -95,11 +109,13 @@ static bool is_here(const struct reading *r)
     const char *below = r->walk.below;
 
     below += *below == '/';
+    /* own: only this node's folder is read. */
     if (r->step->own)
         return true;
     return strncmp(below, r->step->node, len) == 0 && below[len] == '/';
 }
 
+/* Reads one recording into the sum. Returns -1 without memory. */
 static int read_file(struct reading *r)
 {
     bool here = is_here(r);
@@ -121,11 +137,14 @@ static int read_file(struct reading *r)
     more = realloc(r->here, (r->n_files + 1) * sizeof(*more));
     if (rc < 0 || !more)
         return -1;
+    /* One flag for each process, in the order of hangs_sum_add. */
     r->here = more;
     r->here[r->n_files++] = here;
     return 0;
 }
 
+/* Reads all recordings. A step without a recorder has no folder; that is no
+ * error. */
 static int read_all(struct reading *r, struct jp_error *err)
 {
     char *raw = r->step->own
@@ -138,6 +157,7 @@ static int read_all(struct reading *r, struct jp_error *err)
     if (there)
         rc = recwalk_init(&r->walk, inputs, 1, err);
     if (there && rc == 0) {
+        /* The walk calls it while it reads large files. */
         r->walk.look = is_over;
         r->walk.look_arg = r;
         while (rc == 0 && recwalk_open(&r->walk))
@@ -156,6 +176,7 @@ static int read_all(struct reading *r, struct jp_error *err)
     return rc;
 }
 
+/* Adds a process once, with the role it was found in first. */
 static void add(struct targets *out, int64_t pid, int64_t task,
                 enum evidence_role role)
 {
@@ -170,6 +191,7 @@ static void add(struct targets *out, int64_t pid, int64_t task,
         out->left_out++;
 }
 
+/* Adds a process by its index in the sum, if it is on this node. */
 static void add_process(const struct reading *r, uint32_t process,
                         enum evidence_role role)
 {
@@ -181,6 +203,7 @@ static void add_process(const struct reading *r, uint32_t process,
     add(r->out, p->pid, p->task, role);
 }
 
+/* Whether a rank has not entered the operation, as far as is known. */
 static bool is_missing(enum hangs_state state)
 {
     return state == HANGS_MISSING || state == HANGS_HELD ||
@@ -196,6 +219,7 @@ static void add_missing(const struct reading *r,
             add_process(r, group->processes[i], EVIDENCE_MISSING);
 }
 
+/* Waiting processes that are chosen so far, of all groups. */
 static size_t count_waiting(const struct targets *out)
 {
     size_t n = 0;
@@ -205,6 +229,8 @@ static size_t count_waiting(const struct targets *out)
     return n;
 }
 
+/* Adds processes that wait in the group's operation, up to the limit over all
+ * groups. */
 static void add_waiting(const struct reading *r,
                         const struct hangs_group *group)
 {
@@ -215,6 +241,7 @@ static void add_waiting(const struct reading *r,
         add_process(r, hangs->ops[group->first + i].process, EVIDENCE_WAITING);
 }
 
+/* Missing ranks first: they are the likely cause. */
 static void choose(const struct reading *r)
 {
     const struct jp_hangs *hangs = &r->out->hangs;
@@ -243,6 +270,7 @@ static void choose_all(const struct targets_step *step, struct targets *out)
         add(out, tasks[i].pid, tasks[i].task, EVIDENCE_TASK);
 }
 
+/* The recordings first; /proc only if nothing is in flight. */
 int targets_find(const struct targets_step *step, struct targets *out,
                  struct jp_error *err)
 {
@@ -254,6 +282,7 @@ int targets_find(const struct targets_step *step, struct targets *out,
     if (!r)
         return error_set(err, "out of memory");
     r->step = step;
+    /* Without recordings no communicator was made, as far as is known. */
     r->out = out;
     r->sum.hangs = &out->hangs;
     r->end_ms = now_ms + READ_MS;
@@ -283,21 +312,7 @@ void targets_fini(struct targets *targets)
     targets->hangs = (struct jp_hangs){0};
 }
 
-/* --- the order ------------------------------------------------------------ */
-
-void targets_set(const struct targets *found, uint32_t nccl,
-                 struct evidence_order *order)
-{
-    const char *why = NULL;
-
-    order->hangs = &found->hangs;
-    if (!order->what)
-        order->what = found->answer;
-    if (!order->no_ras &&
-        !ras_may_ask(nccl ? nccl : found->nccl_release, false, found->quiet_ms,
-                     found->entries, &order->ras.json, &why))
-        order->no_ras = why;
-}
+/* --- /proc ---------------------------------------------------------------- */
 
 enum { ENVIRON_BYTES = 256 << 10, TEXT_BYTES = 4096, PROCESSES = 65536 };
 
@@ -312,6 +327,7 @@ static size_t read_proc(const char *root, int64_t pid, const char *name,
 
     snprintf(path, sizeof(path), "%s/proc/%" PRId64 "/%s", root, pid, name);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    /* In a loop: a file of /proc may return less than it has. */
     while (fd >= 0 && n > 0 && len + 1 < size) {
         n = read(fd, text + len, size - 1 - len);
         if (n > 0)
@@ -323,6 +339,7 @@ static size_t read_proc(const char *root, int64_t pid, const char *name,
     return len;
 }
 
+/* Copies the first line. */
 static void copy_line(char *to, size_t size, const char *from)
 {
     snprintf(to, size, "%.*s", (int) strcspn(from, "\n"), from);
@@ -343,10 +360,12 @@ static uint64_t ticks_of(const char *text)
     return ticks;
 }
 
+/* Reads one thread. Whatever cannot be read stays empty. */
 static void read_thread(const char *root, int64_t pid, int64_t tid,
                         struct proclook_thread *thread)
 {
     char name[64], text[TEXT_BYTES];
+    /* sysconf may fail; 100 is the kernel's usual value. */
     long hz = sysconf(_SC_CLK_TCK);
     const char *end;
 
@@ -356,6 +375,7 @@ static void read_thread(const char *root, int64_t pid, int64_t tid,
     copy_line(thread->name, sizeof(thread->name), text);
     snprintf(name, sizeof(name), "task/%" PRId64 "/stat", tid);
     read_proc(root, pid, name, text, sizeof(text));
+    /* The name in brackets may contain brackets. */
     end = strrchr(text, ')');
     if (end && end[1] == ' ') {
         thread->state = end[2];
@@ -364,6 +384,7 @@ static void read_thread(const char *root, int64_t pid, int64_t tid,
     }
     snprintf(name, sizeof(name), "task/%" PRId64 "/wchan", tid);
     read_proc(root, pid, name, text, sizeof(text));
+    /* "0" means that the thread waits for nothing. */
     copy_line(thread->wchan, sizeof(thread->wchan),
               strcmp(text, "0") == 0 ? "" : text);
     snprintf(name, sizeof(name), "task/%" PRId64 "/syscall", tid);
@@ -371,6 +392,7 @@ static void read_thread(const char *root, int64_t pid, int64_t tid,
     copy_line(thread->syscall, sizeof(thread->syscall), text);
 }
 
+/* Reads all threads; those over the limit are counted. */
 static void read_threads(const char *root, struct proclook *look)
 {
     char path[512];
@@ -379,6 +401,7 @@ static void read_threads(const char *root, struct proclook *look)
 
     snprintf(path, sizeof(path), "%s/proc/%" PRId64 "/task", root, look->pid);
     tasks = opendir(path);
+    /* A process without the folder has ended. */
     look->there = tasks != NULL;
     while (tasks && (entry = readdir(tasks))) {
         int64_t tid;
@@ -395,6 +418,7 @@ static void read_threads(const char *root, struct proclook *look)
         closedir(tasks);
 }
 
+/* Returns the number after the key; 0 if it is missing. */
 static uint64_t behind(const char *text, const char *key)
 {
     const char *at = strstr(text, key);
@@ -424,16 +448,21 @@ static void set_path(char *to, size_t size, const struct proclook *look,
                  prefix, rank, suffix);
 }
 
+/* Finds the pipe and the dump of PyTorch's flight recorder, which is named by
+ * the rank. */
 static void read_recorder(const char *root, struct proclook *look,
                           const char *env, size_t len)
 {
     const char *rank = value_of(env, len, "RANK");
     const char *dump = value_of(env, len, "TORCH_FR_DUMP_TEMP_FILE");
 
+    /* torchrun sets RANK; programs that srun starts directly have SLURM_PROCID.
+     */
     if (!*rank)
         rank = value_of(env, len, "SLURM_PROCID");
     if (!*dump)
         dump = value_of(env, len, "TORCH_NCCL_DEBUG_INFO_TEMP_FILE");
+    /* The rank becomes part of a path. */
     if (strspn(rank, "0123456789") != strlen(rank))
         return;
     set_path(look->pipe, sizeof(look->pipe), look, root,
@@ -442,6 +471,7 @@ static void read_recorder(const char *root, struct proclook *look,
     set_path(look->dump, sizeof(look->dump), look, root, dump, rank, "");
 }
 
+/* Takes the settings that matter from the process's environment. */
 static void read_settings(const char *root, struct proclook *look,
                           const char *env, size_t len)
 {
@@ -458,6 +488,7 @@ static void read_settings(const char *root, struct proclook *look,
                  value_of(env, len, "PATH"));
 }
 
+/* What the child gets. */
 struct work {
     const struct proclook_ask *ask;
     struct proclook *look;
@@ -470,6 +501,7 @@ static bool is_of_job(const char *env, size_t len, uint64_t job)
            strtoull(value_of(env, len, "SLURM_HET_JOB_ID"), NULL, 10) == job;
 }
 
+/* Runs in the child; *look is memory shared with the parent. */
 static int do_look(void *arg, int out)
 {
     const struct work *work = arg;
@@ -482,6 +514,8 @@ static int do_look(void *arg, int out)
     (void) out;
     if (env)
         len = read_proc(ask->root, ask->pid, "environ", env, ENVIRON_BYTES);
+    /* Without its environment nothing shows that a process belongs to the job.
+     */
     look->foreign = !ask->again && ask->job &&
                     (!env || !is_of_job(env, len, ask->job));
     if (!look->foreign)
@@ -496,15 +530,6 @@ static int do_look(void *arg, int out)
     }
     free(env);
     return 0;
-}
-
-const struct proclook_thread *proclook_thread(const struct proclook *look,
-                                              int64_t tid)
-{
-    for (uint32_t i = 0; i < look->n_threads; i++)
-        if (look->threads[i].tid == tid)
-            return &look->threads[i];
-    return NULL;
 }
 
 /* Validates what a child has written to shared memory. */
@@ -536,6 +561,7 @@ void proclook_take(const struct proclook_ask *ask, struct proclook *look)
     struct child_result r;
     enum child_end end;
 
+    /* The child may be killed before it writes anything. */
     look->pid = ask->pid;
     end = child_run(&child, &r);
     check(look, ask->pid);
@@ -544,6 +570,7 @@ void proclook_take(const struct proclook_ask *ask, struct proclook *look)
         look->there = false;
 }
 
+/* The state of the main thread now; '?' if it has ended. */
 static char state_now(const char *root, const struct proclook *look)
 {
     char text[TEXT_BYTES];
@@ -554,6 +581,7 @@ static char state_now(const char *root, const struct proclook *look)
     return end && end[1] == ' ' ? end[2] : '?';
 }
 
+/* Whether the user had stopped the process before the tool ran. */
 static bool was_stopped(const struct proclook *look)
 {
     for (uint32_t i = 0; i < look->n_threads; i++)
@@ -562,6 +590,8 @@ static bool was_stopped(const struct proclook *look)
     return false;
 }
 
+/* Signals only a process that is stopped, not traced, and was not stopped
+ * before. */
 void proclook_wake(const char *root, const struct proclook *look,
                    uint32_t settle_ms)
 {
@@ -570,6 +600,7 @@ void proclook_wake(const char *root, const struct proclook *look,
 
     if (was_stopped(look))
         return;
+    /* At least one check, also without a settling time. */
     do {
         if (settle_ms)
             usleep(20000);
@@ -583,6 +614,7 @@ void proclook_wake(const char *root, const struct proclook *look,
 
 /* --- the tasks of a step -------------------------------------------------- */
 
+/* A program usually has more threads than the shell that started it. */
 static uint32_t count_threads(const char *root, int64_t pid)
 {
     char text[TEXT_BYTES];
@@ -591,6 +623,8 @@ static uint32_t count_threads(const char *root, int64_t pid)
     return (uint32_t) behind(text, "\nThreads:");
 }
 
+/* Whether the environment is that of a task of the step; *task is its number.
+ */
 static bool is_of_step(const char *env, size_t len,
                        const struct proclook_step *step, int64_t *task)
 {
@@ -627,6 +661,7 @@ static size_t add_task(struct proclook_task *tasks, size_t n, size_t max,
     return n;
 }
 
+/* Reads the environment of each process of this user. */
 size_t proclook_tasks(const char *root, const struct proclook_step *step,
                       struct proclook_task *tasks, size_t max)
 {
@@ -643,6 +678,8 @@ size_t proclook_tasks(const char *root, const struct proclook_step *step,
         struct stat st;
         size_t len;
 
+        /* Only processes of this user: the environment of others cannot be
+         * read. */
         if (num_parse_i64(entry->d_name, 1, INT32_MAX, &one.pid, NULL) < 0 ||
             fstatat(dirfd(proc), entry->d_name, &st, 0) < 0 ||
             st.st_uid != self)

@@ -1,4 +1,8 @@
-/* ras.c - query NCCL's RAS and parse its answer. */
+/* ras.c - query NCCL's RAS and parse its answer.
+ *
+ * ras_ask connects and sends the query (ask_once); ras_parse reads the answer,
+ * either as JSON (read_json) or as text (read_text). Releases differ in format
+ * and wording; the samples in tests/evidence show them. */
 #include "orchestrator/evidence/evidence.h"
 
 #include <arpa/inet.h>
@@ -18,7 +22,9 @@
 #include "common/jsonload.h"
 #include "common/knob.h"
 #include "orchestrator/collect/clock.h"
+#include "orchestrator/evidence/hangstacks.h"
 
+/* Connections per address, and limits of time and of a line. */
 enum { TRIES = 4, CONNECT_MS = 1000, REPLY_MS = 1500, LINE_ROOM = 256 };
 
 const char *const ras_kind_words[RAS_N_KINDS] = {"behind", "missing", "dead",
@@ -26,9 +32,11 @@ const char *const ras_kind_words[RAS_N_KINDS] = {"behind", "missing", "dead",
 
 /* --- whether to ask ------------------------------------------------------- */
 
+/* The reasons, in the order of their weight. */
 bool ras_may_ask(uint32_t release, bool rccl, uint64_t quiet_ms,
                  uint64_t entries, bool *json, const char **why)
 {
+    /* JSON is never requested from AMD's RCCL. */
     *json = !rccl && entries <= RAS_JSON_ENTRIES;
     if (!release)
         *why = "the NCCL release is unknown";
@@ -45,6 +53,8 @@ bool ras_may_ask(uint32_t release, bool rccl, uint64_t quiet_ms,
     return false;
 }
 
+/* Appends a row; the array doubles. Returns -1 without memory; rows beyond the
+ * limit are only counted. */
 /* --- rows ----------------------------------------------------------------- */
 
 static int add_row(struct ras_answer *out, const struct ras_row *row)
@@ -55,6 +65,7 @@ static int add_row(struct ras_answer *out, const struct ras_row *row)
         out->left_out++;
         return 0;
     }
+    /* n is a power of two, or 0: the array is full. */
     if ((n & (n - 1)) == 0) {
         struct ras_row *more =
             realloc(out->rows, (n ? n * 2 : 1) * sizeof(*more));
@@ -67,21 +78,12 @@ static int add_row(struct ras_answer *out, const struct ras_row *row)
     return 0;
 }
 
+/* Notes whether the answer contains one of the step's processes. */
 static void note_pid(struct ras_answer *out, int64_t pid, const int64_t *pids,
                      size_t n_pids)
 {
     for (size_t i = 0; i < n_pids && !out->has_pid; i++)
         out->has_pid = pids[i] == pid;
-}
-
-/* Copies printable characters, truncated to the size of `to`. */
-static void copy_word(char *to, size_t size, const char *from, size_t len)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < len && n + 1 < size; i++)
-        to[n++] = isprint((unsigned char) from[i]) ? from[i] : '?';
-    to[n] = '\0';
 }
 
 /* --- JSON ----------------------------------------------------------------- */
@@ -101,6 +103,7 @@ static void mend_commas(char *text, size_t len)
     }
 }
 
+/* Returns a member's text; "" if it is missing. */
 static const char *text_of(const json_t *object, const char *key)
 {
     const char *s = json_string_value(json_object_get(object, key));
@@ -108,6 +111,7 @@ static const char *text_of(const json_t *object, const char *key)
     return s ? s : "";
 }
 
+/* Returns a member's number; -1 if it is missing. */
 static int64_t number_of(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -115,6 +119,7 @@ static int64_t number_of(const json_t *object, const char *key)
     return json_is_integer(value) ? json_integer_value(value) : -1;
 }
 
+/* Makes a row for a rank. */
 static struct ras_row row_of(const json_t *rank, uint64_t comm,
                              enum ras_kind kind)
 {
@@ -124,10 +129,12 @@ static struct ras_row row_of(const json_t *rank, uint64_t comm,
                           .pid = number_of(rank, "pid")};
     const char *host = text_of(rank, "host");
 
-    copy_word(row.host, sizeof(row.host), host, strlen(host));
+    stacktree_copy(row.host, sizeof(row.host), host, strlen(host));
     return row;
 }
 
+/* Adds the ranks that have launched fewer operations of the function than
+ * others. Two passes: the largest count first. */
 static int add_behind(struct ras_answer *out, json_t *ranks, uint64_t comm,
                       const char *func)
 {
@@ -147,17 +154,19 @@ static int add_behind(struct ras_answer *out, json_t *ranks, uint64_t comm,
         int64_t n = number_of(json_object_get(rank, "collective_counts"), func);
         struct ras_row row = row_of(rank, comm, RAS_BEHIND);
 
+        /* A rank without the counter cannot be compared. */
         if (n < 0 || (uint64_t) n >= most)
             continue;
         row.count = (uint64_t) n;
         row.most = most;
-        copy_word(row.func, sizeof(row.func), func, strlen(func));
+        stacktree_copy(row.func, sizeof(row.func), func, strlen(func));
         if (add_row(out, &row) < 0)
             return -1;
     }
     return 0;
 }
 
+/* Adds ranks with an error, or aborted ones. */
 static int add_errors(struct ras_answer *out, json_t *ranks, uint64_t comm)
 {
     json_t *rank;
@@ -183,6 +192,7 @@ static int add_errors(struct ras_answer *out, json_t *ranks, uint64_t comm)
     return 0;
 }
 
+/* Adds ranks that RAS could not reach. */
 static int add_missing(struct ras_answer *out, json_t *ranks, uint64_t comm)
 {
     json_t *rank;
@@ -200,9 +210,11 @@ static int add_missing(struct ras_answer *out, json_t *ranks, uint64_t comm)
     return 0;
 }
 
+/* Reads one communicator. */
 static int read_comm(struct ras_answer *out, const json_t *one,
                      const int64_t *pids, size_t n_pids)
 {
+    /* The functions that RAS counts. */
     static const char *const funcs[] = {"Broadcast", "Reduce", "AllGather",
                                         "ReduceScatter", "AllReduce"};
     uint64_t hash = strtoull(text_of(one, "hash"), NULL, 16);
@@ -221,6 +233,8 @@ static int read_comm(struct ras_answer *out, const json_t *one,
                : 0;
 }
 
+/* The parser works on a copy, because commas may have to be added. begin: the
+ * first brace. */
 static int read_json(struct ras_answer *out, const char *begin,
                      const int64_t *pids, size_t n_pids, struct jp_error *err)
 {
@@ -235,19 +249,22 @@ static int read_json(struct ras_answer *out, const char *begin,
     mended[len] = '\0';
     mend_commas(mended, len);
     root =
+        /* RAS may send more after the object, so the end is not checked. */
         jsonload(JSONLOAD_RAS, "RAS", mended, len, JSON_DISABLE_EOF_CHECK, err);
     free(mended);
     if (!root)
         return -1;
     out->json = true;
-    copy_word(out->release, sizeof(out->release), text_of(root, "nccl_version"),
-              strlen(text_of(root, "nccl_version")));
+    stacktree_copy(out->release, sizeof(out->release),
+                   text_of(root, "nccl_version"),
+                   strlen(text_of(root, "nccl_version")));
     out->n_comms = json_array_size(json_object_get(root, "communicators"));
     i = 0;
     json_array_foreach(json_object_get(root, "communicators"), i,
                        one) if (rc == 0 &&
                                 read_comm(out, one, pids, n_pids) < 0)
         rc = error_set(err, "out of memory");
+    /* -1, if it is missing, becomes very large. */
     i = (size_t) number_of(json_object_get(root, "ras"), "timeouts_count");
     out->timeouts = i <= RAS_ANSWER_MAX ? i : 0;
     json_decref(root);
@@ -273,6 +290,7 @@ static void end_list(struct ras_answer *out, struct place *at)
 {
     size_t kept = at->first;
 
+    /* An error's text is valid for the list below it only. */
     at->word[0] = '\0';
     if (!*at->func)
         return;
@@ -290,6 +308,7 @@ static bool read_launched(struct place *at, const char *line)
 {
     const char *said = strstr(line, "launched up to operation ");
 
+    /* Counts are only meaningful below a heading that names the function. */
     if (!*at->func || (!said && !strstr(line, "not launched any operations")))
         return false;
     at->count = said ? strtoull(said + 25, NULL, 10) : 0;
@@ -298,6 +317,7 @@ static bool read_launched(struct place *at, const char *line)
     return true;
 }
 
+/* "7 ranks reported an error -- ..." */
 static bool read_reported(struct place *at, const char *line)
 {
     const char *said = strstr(line, " reported ");
@@ -307,8 +327,9 @@ static bool read_reported(struct place *at, const char *line)
     if (!said)
         return false;
     if (dashes)
+        /* The part after the dashes is an explanation. */
         len = (size_t) (dashes - said) - 10;
-    copy_word(at->word, sizeof(at->word), said + 10, len);
+    stacktree_copy(at->word, sizeof(at->word), said + 10, len);
     return true;
 }
 
@@ -321,8 +342,8 @@ static void read_process(const char *line, struct ras_row *row)
     if (process && isdigit((unsigned char) process[7]))
         row->pid = strtoll(process + 7, NULL, 10);
     if (node)
-        copy_word(row->host, sizeof(row->host), node + 9,
-                  strcspn(node + 9, " \n"));
+        stacktree_copy(row->host, sizeof(row->host), node + 9,
+                       strcspn(node + 9, " \n"));
 }
 
 /* Reads "Rank 3 ..." below a heading. */
@@ -348,6 +369,7 @@ static int read_rank(struct ras_answer *out, struct place *at, const char *line)
     return add_row(out, &row);
 }
 
+/* Adds a process without a rank, as listed below INCOMPLETE or DEAD. */
 static int read_lost(struct ras_answer *out, const struct place *at,
                      const char *line)
 {
@@ -369,6 +391,7 @@ static int read_list(struct ras_answer *out, const struct place *at,
             .kind = RAS_MISSING, .comm = at->comm, .rank = -1, .pid = -1};
         char *end;
 
+        /* After ":" there is a blank, after "," none. */
         s += 1 + (s[1] == ' ');
         if (!isdigit((unsigned char) *s))
             break;
@@ -385,6 +408,7 @@ static bool read_heading(struct ras_answer *out, struct place *at,
                          const char *line)
 {
     const char *hash = *line == '#' ? strchr(line, '(') : NULL;
+    /* DEAD lists processes that no longer answer. */
     bool is_dead = strncmp(line, "DEAD", 4) == 0;
 
     if (*line == ' ' || (!hash && !is_dead && strncmp(line, "INCOM", 5) != 0))
@@ -397,6 +421,7 @@ static bool read_heading(struct ras_answer *out, struct place *at,
     return true;
 }
 
+/* Dispatches on the beginning of a line. Unknown lines are ignored. */
 static int read_line(struct ras_answer *out, struct place *at, const char *line)
 {
     static const char differ[] = "Communicator ranks have different ";
@@ -404,10 +429,11 @@ static int read_line(struct ras_answer *out, struct place *at, const char *line)
 
     if (strncmp(text, "NCCL version ", 13) == 0 ||
         strncmp(text, "RCCL version ", 13) == 0) {
-        copy_word(out->release, sizeof(out->release), text + 13,
-                  strspn(text + 13, "0123456789."));
+        stacktree_copy(out->release, sizeof(out->release), text + 13,
+                       strspn(text + 13, "0123456789."));
     } else if (!*text) {
         end_list(out, at);
+        /* "TIMEOUT" begins a line of its own. */
     } else if (strncmp(line, "TIMEOUT", 7) == 0) {
         out->timeouts = 1;
     } else if (read_heading(out, at, line)) {
@@ -416,7 +442,8 @@ static int read_line(struct ras_answer *out, struct place *at, const char *line)
         end_list(out, at);
         text += sizeof(differ) - 1;
         if (strstr(text, " operation counts"))
-            copy_word(at->func, sizeof(at->func), text, strcspn(text, " \n"));
+            stacktree_copy(at->func, sizeof(at->func), text,
+                           strcspn(text, " \n"));
         at->first = out->n_rows;
         at->count = at->most = 0;
     } else if (strncmp(text, "Rank ", 5) == 0) {
@@ -432,6 +459,7 @@ static int read_line(struct ras_answer *out, struct place *at, const char *line)
     return 0;
 }
 
+/* Copies each line to a buffer, so that searches end with it. */
 static int read_text(struct ras_answer *out, const int64_t *pids, size_t n_pids,
                      struct jp_error *err)
 {
@@ -442,6 +470,7 @@ static int read_text(struct ras_answer *out, const int64_t *pids, size_t n_pids,
         size_t len = strcspn(s, "\n");
         size_t n = len < sizeof(line) - 1 ? len : sizeof(line) - 1;
 
+        /* Longer lines are truncated; nothing of interest follows. */
         memcpy(line, s, n);
         line[n] = '\0';
         if (read_line(out, &at, line) < 0)
@@ -455,6 +484,7 @@ static int read_text(struct ras_answer *out, const int64_t *pids, size_t n_pids,
                          : error_set(err, "the answer is not from NCCL's RAS");
 }
 
+/* The JSON format has a brace before any banner of the text format. */
 int ras_parse(struct ras_answer *out, const int64_t *pids, size_t n_pids,
               struct jp_error *err)
 {
@@ -468,6 +498,7 @@ int ras_parse(struct ras_answer *out, const int64_t *pids, size_t n_pids,
 
 /* --- the connection ------------------------------------------------------- */
 
+/* A connection, and what was received. */
 struct talk {
     int fd;
     uint64_t end_ms;
@@ -475,6 +506,7 @@ struct talk {
     size_t len, room;
 };
 
+/* Waits for an event, at most until the total limit. Returns as poll(). */
 static int wait_for(const struct talk *talk, short events, uint64_t limit_ms)
 {
     uint64_t now = clock_mono_ms();
@@ -490,6 +522,8 @@ static int wait_for(const struct talk *talk, short events, uint64_t limit_ms)
     return n;
 }
 
+/* A line is short, so that a partial send means that the connection is broken.
+ */
 static int talk_send(const struct talk *talk, const char *line)
 {
     size_t len = strlen(line);
@@ -502,6 +536,7 @@ static int talk_read(struct talk *talk, uint64_t limit_ms)
 {
     ssize_t n;
 
+    /* One byte is kept for NUL. */
     if (talk->len + 1 >= talk->room) {
         size_t room = talk->room ? talk->room * 2 : 65536;
         char *more = room <= RAS_ANSWER_MAX * 2 ? realloc(talk->buf, room)
@@ -538,6 +573,7 @@ static int talk_reply(struct talk *talk)
     return ok;
 }
 
+/* Connects without blocking for more than CONNECT_MS. */
 static int talk_connect(struct talk *talk, const struct sockaddr *to,
                         socklen_t len)
 {
@@ -553,6 +589,7 @@ static int talk_connect(struct talk *talk, const struct sockaddr *to,
     if (wait_for(talk, POLLOUT, CONNECT_MS) <= 0 ||
         getsockopt(talk->fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
         error = ETIMEDOUT;
+    /* The caller reports errno. */
     errno = error;
     return error ? -1 : 0;
 }
@@ -574,6 +611,7 @@ static int ask_once(const struct ras_question *question,
         error_set(err, "RAS does not answer: %s", strerror(errno));
         goto out;
     }
+    /* RAS confirms each command but STATUS with a line. */
     if ((question->json && (talk_send(&talk, "SET FORMAT json\n") < 0 ||
                             talk_reply(&talk) < 0)) ||
         talk_send(&talk, "TIMEOUT 3\n") < 0 || talk_reply(&talk) < 0 ||
@@ -581,6 +619,7 @@ static int ask_once(const struct ras_question *question,
         error_set(err, "RAS sent nothing");
         goto out;
     }
+    /* RAS closes the connection after the answer. */
     while (talk.len < RAS_ANSWER_MAX && more > 0)
         more = talk_read(&talk, UINT64_MAX);
     out->cut = more != 0;
@@ -632,6 +671,8 @@ static size_t find_addresses(const char *text, struct address out[2])
 
     if (text && *text) {
         colon = strrchr(text, ':');
+        /* An IPv6 address has colons itself, so the last one separates the
+         * port. */
         len = colon ? (size_t) (colon - text) : strlen(text);
         if (colon)
             snprintf(port, sizeof(port), "%.15s", colon + 1);
@@ -647,11 +688,13 @@ static size_t find_addresses(const char *text, struct address out[2])
     return len + find_address("127.0.0.1", port, out + len);
 }
 
+/* A connection that stays silent is closed, and the next one is tried. */
 int ras_ask(const struct ras_question *question, struct ras_answer *out,
             struct jp_error *err)
 {
     uint32_t limit = question->limit_ms ? question->limit_ms : RAS_LIMIT_MS;
     uint64_t end_ms = clock_mono_ms() + limit;
+    /* localhost has two addresses. */
     struct address to[2];
     size_t n = find_addresses(question->address, to);
     int rc = -1;
@@ -660,12 +703,15 @@ int ras_ask(const struct ras_question *question, struct ras_answer *out,
     if (!n)
         return error_set(err, "not an address of RAS: \"%.80s\"",
                          question->address);
+    /* Alternates between the addresses. */
     for (size_t i = 0; i < TRIES * n && rc < 0 && clock_mono_ms() < end_ms;
          i++) {
         ras_fini(out);
         rc = ask_once(question, &to[i % n], end_ms, out, err);
         if (rc == 0)
             rc = ras_parse(out, question->pids, question->n_pids, err);
+        /* Jobs of one user share the port: another job's RAS may have answered.
+         * The text format names few processes, so it is not checked. */
         if (rc == 0 && out->json && question->n_pids && !out->has_pid)
             rc = error_set(err, "RAS answered for another job of this user");
     }

@@ -1,4 +1,8 @@
-/* stacktree.c - parse stacks and merge them. */
+/* stacktree.c - parse the output of eu-stack and py-spy, and merge the stacks
+ * into one tree.
+ *
+ * stacktree_add is the entry: it collects the frames of a thread in struct
+ * stack, and at the next thread adds them to the tree (add_thread). */
 #include "orchestrator/evidence/hangstacks.h"
 
 #include <ctype.h>
@@ -18,8 +22,11 @@ void stacktree_copy(char *to, size_t size, const char *from, size_t len)
 
 /* --- the tree ------------------------------------------------------------- */
 
-int stacktree_init(struct stacktree *tree)
+/* Makes the root when the first text comes. Returns -1 without memory. */
+static int make_root(struct stacktree *tree)
 {
+    if (tree->n_frames)
+        return 0;
     tree->room = 256;
     tree->frames = calloc(tree->room, sizeof(*tree->frames));
     if (!tree->frames)
@@ -33,6 +40,7 @@ int stacktree_init(struct stacktree *tree)
 static int64_t tree_child(struct stacktree *tree, uint32_t parent, bool python,
                           const char *text)
 {
+    /* Children are searched linearly; their number is limited. */
     uint32_t i = tree->frames[parent].child;
     struct stacktree_frame *f;
 
@@ -50,6 +58,8 @@ static int64_t tree_child(struct stacktree *tree, uint32_t parent, bool python,
         tree->frames = f;
         tree->room *= 2;
     }
+    /* The frame is complete before it is linked, so that a failure leaves the
+     * tree valid. */
     i = (uint32_t) tree->n_frames;
     f = &tree->frames[i];
     *f = (struct stacktree_frame){
@@ -67,6 +77,7 @@ static int64_t tree_child(struct stacktree *tree, uint32_t parent, bool python,
     return i;
 }
 
+/* Notes that one more thread of the process is in the frame. */
 static void mark(struct stacktree_frame *frame, size_t process)
 {
     frame->in[process / 64] |= UINT64_C(1) << (process % 64);
@@ -75,12 +86,15 @@ static void mark(struct stacktree_frame *frame, size_t process)
 
 /* A thread's frames while they are read, innermost first. */
 struct stack {
+    /* "main thread", "thread NAME", "Python NAME"; "": none begun */
     char role[64];
     char frames[STACKTREE_DEPTH][STACKTREE_TEXT];
     size_t n;
-    bool cut;
+    bool cut; /* deeper frames were dropped */
 };
 
+/* Adds a thread from the outermost frame inwards. Returns -1 without memory;
+ * what does not fit is counted. */
 static int add_thread(struct stacktree *tree, size_t process, bool python,
                       const struct stack *stack)
 {
@@ -91,6 +105,7 @@ static int add_thread(struct stacktree *tree, size_t process, bool python,
     at = tree_child(tree, 0, python, stack->role);
     if (at > 0)
         mark(&tree->frames[at], process);
+    /* The outermost frames are missing, so a placeholder takes their place. */
     if (at > 0 && stack->cut) {
         at = tree_child(tree, (uint32_t) at, python, "...");
         if (at > 0)
@@ -116,6 +131,7 @@ static void push_frame(struct stack *stack, const char *text, size_t len)
     }
     to = stack->frames[stack->n];
     stacktree_copy(to, STACKTREE_TEXT, text, len);
+    /* "[libc.so.6]" stands for a frame without a name. */
     if (stack->n && *to == '[' && strcmp(to, stack->frames[stack->n - 1]) == 0)
         return;
     stack->n++;
@@ -136,6 +152,7 @@ static void read_native(struct stack *stack, const char *line, size_t len)
         line++;
     while (line < end && *line != ' ') /* skips the address */
         line++;
+    /* " - /path" is the file; the name is before it. */
     for (name = line; name + 3 < end; name++)
         if (memcmp(name, " - /", 4) == 0)
             file = name + 3;
@@ -150,6 +167,7 @@ static void read_native(struct stack *stack, const char *line, size_t len)
         push_frame(stack, text, strlen(text));
         return;
     }
+    /* A symbol's version after '@' is dropped. */
     slash = name < end ? memchr(name, '@', (size_t) (end - name)) : NULL;
     if (slash > name)
         end = slash;
@@ -159,6 +177,7 @@ static void read_native(struct stack *stack, const char *line, size_t len)
         push_frame(stack, "[?]", 3);
 }
 
+/* Begins a thread of eu-stack: "TID 1234:". */
 static void set_role(const struct stacktree_text *what, const char *line,
                      struct stack *stack)
 {
@@ -182,6 +201,7 @@ static void set_python_role(const char *line, size_t len, struct stack *stack)
     const char *name = memchr(line, '"', len), *end;
     char text[48] = "";
 
+    /* The name is in quotes; it may be missing. */
     stack->n = 0;
     stack->cut = false;
     if (name) {
@@ -195,6 +215,7 @@ static void set_python_role(const char *line, size_t len, struct stack *stack)
 
 /* --- both ----------------------------------------------------------------- */
 
+/* Notes where the main thread is. */
 static void note_where(struct stacktree_text *what, const struct stack *stack)
 {
     bool is_main = strcmp(stack->role, what->python ? "Python MainThread"
@@ -204,6 +225,7 @@ static void note_where(struct stacktree_text *what, const struct stack *stack)
         snprintf(what->where, sizeof(what->where), "%.95s", stack->frames[0]);
 }
 
+/* Adds the thread that was read so far. */
 static int end_thread(struct stacktree *tree, struct stacktree_text *what,
                       const struct stack *stack)
 {
@@ -212,6 +234,8 @@ static int end_thread(struct stacktree *tree, struct stacktree_text *what,
     return add_thread(tree, what->process, what->python, stack);
 }
 
+/* Reads one line of a stack. Other lines, such as messages of the tool, are
+ * ignored. */
 static void read_line(const struct stacktree_text *what, const char *line,
                       size_t len, struct stack *stack)
 {
@@ -228,7 +252,7 @@ int stacktree_add(struct stacktree *tree, struct stacktree_text *what,
 {
     struct stack *stack = calloc(1, sizeof(*stack));
     const char *head = what->python ? "Thread " : "TID ";
-    int rc = stack ? 0 : -1;
+    int rc = stack ? make_root(tree) : -1;
 
     while (rc == 0 && *text) {
         size_t len = strcspn(text, "\n");
@@ -236,6 +260,7 @@ int stacktree_add(struct stacktree *tree, struct stacktree_text *what,
         if (strncmp(text, head, strlen(head)) != 0) {
             read_line(what, text, len, stack);
         } else {
+            /* A new thread begins, so the previous one is complete. */
             rc = end_thread(tree, what, stack);
             if (what->python)
                 set_python_role(text, len, stack);

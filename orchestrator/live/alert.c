@@ -1,4 +1,9 @@
-/* alert.c - tell the user of a hang. */
+/* alert.c - report a hang to the user.
+ *
+ * alert_print is the entry: it formats one sentence and one JSON object from
+ * the event, then uses each way of reporting in turn: srun's terminal (through
+ * slurmctld), the step's log, live/alerts.jsonl, and the command of on_hang.
+ * The limits and the ways are described in livejoin.h. */
 #include "orchestrator/live/livejoin.h"
 
 #include <errno.h>
@@ -23,10 +28,12 @@
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/live/livesnap.h"
 
-#define LINE_BYTES 512 /* on a terminal; slurmctld takes more */
-#define COMMAND_CPU_S 20
+#define LINE_BYTES 512   /* on a terminal; slurmctld accepts more */
+#define COMMAND_CPU_S 20 /* processor time of the command */
+/* Largest file the command may write. */
 #define COMMAND_FILE_BYTES (64ULL << 20)
 
+/* The member "event" of an alert. */
 static const char *const news_words[] = {
     [HUNG_NO_NEWS] = "note",
     [HUNG_SLOW] = "suspect",
@@ -36,7 +43,7 @@ static const char *const news_words[] = {
 
 /* --- texts ---------------------------------------------------------------- */
 
-/* One line, of characters that do no harm to a terminal. */
+/* Formats the sentence as one line that is harmless to a terminal. */
 static void format_line(const struct alert *alert,
                         const struct alert_event *event, const char *answer,
                         char *line, size_t size)
@@ -65,6 +72,9 @@ static void format_line(const struct alert *alert,
     clean_text(text, JP_CLEAN_UTF8, line, size);
 }
 
+/* Returns the oldest operation of the group that hangs. Returns NULL for logs
+ * of ended operations, for a step that makes progress again, or if the group is
+ * unknown. */
 static const struct hangs_op *op_of(const struct alert_event *event)
 {
     const struct hung_cause *cause;
@@ -79,11 +89,12 @@ static const struct hangs_op *op_of(const struct alert_event *event)
     return &hangs->ops[hangs->groups[cause->group].first];
 }
 
-/* Who keeps the others. Of a step that goes on: nobody. */
+/* The process that keeps the others waiting. Empty for a step that makes
+ * progress again. */
 struct who {
-    const char *class;
-    int64_t rank; /* in the communicator; -1: unknown */
-    uint32_t process;
+    const char *class; /* NULL: unknown */
+    int64_t rank;      /* in the communicator; -1: unknown */
+    uint32_t process;  /* index; UINT32_MAX: unknown */
 };
 
 static struct who who_of(const struct alert_event *event)
@@ -123,8 +134,8 @@ static void put_who(struct jp_json_stream *s, const struct alert_event *event)
                        : NULL);
 }
 
-/* The operation. Of a silence: the one in which a rank is behind, of which
- * neither number nor size is known. */
+/* Writes the operation. For a stall of logs this is the series in which a rank
+ * is behind; its sequence number and size are unknown. */
 static void put_op(struct jp_json_stream *s, const struct alert_event *event)
 {
     const struct livestall *silence =
@@ -137,6 +148,7 @@ static void put_op(struct jp_json_stream *s, const struct alert_event *event)
 
     if (silence)
         snprintf(id, sizeof(id), "0x%" PRIx64, silence->hash);
+    /* A stall has a communicator and a function only. */
     json_stream_text(s, "comm", op ? op->id : silence ? id : NULL);
     json_stream_text(s, "comm_name", op ? op->name : NULL);
     json_stream_text(s, "function",
@@ -151,6 +163,8 @@ static void put_op(struct jp_json_stream *s, const struct alert_event *event)
                                 : 0);
 }
 
+/* All members are always present, so that readers need no tests for absent
+ * ones. */
 static void put_members(struct jp_json_stream *s, const struct alert *alert,
                         const struct alert_event *event, const char *line)
 {
@@ -167,7 +181,8 @@ static void put_members(struct jp_json_stream *s, const struct alert *alert,
     json_stream_text(s, "text", line);
 }
 
-/* An object without a line's end; caller frees. NULL without memory. */
+/* Returns an object without a line end; the caller frees it. Returns NULL
+ * without memory. */
 static char *format_json(const struct alert *alert,
                          const struct alert_event *event, const char *line)
 {
@@ -192,7 +207,8 @@ static char *format_json(const struct alert *alert,
 
 /* --- ways ----------------------------------------------------------------- */
 
-/* The line and its end in one write. Trouble is ignored: the log has it. */
+/* Writes line and line end in a single write, so that concurrent appends do not
+ * mix. Errors are ignored: the log has the line as well. */
 static void append(const struct alert *alert, const char *json)
 {
     const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK |
@@ -203,6 +219,8 @@ static void append(const struct alert *alert, const char *json)
     struct stat st;
 
     if (fd >= 0) {
+        /* O_NOFOLLOW and this check: the user owns the directory and could put
+         * a link or a pipe there */
         if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
             st.st_size < ALERT_FILE_BYTES)
             (void) !write(fd, line, strlen(line));
@@ -212,7 +230,8 @@ static void append(const struct alert *alert, const char *json)
     free(path);
 }
 
-/* Lines of a file of alerts, up to the limit of a job. */
+/* Counts the lines of a file of alerts. The file's size is bounded, so the
+ * count is as well. */
 static uint32_t count_lines(const char *path)
 {
     char *text = NULL;
@@ -225,8 +244,10 @@ static uint32_t count_lines(const char *path)
     return n;
 }
 
-/* Alerts of all steps of the job so far. Without magic characters in the
- * directory's name a pattern is exact. */
+/* Counts the alerts of all steps of the job. The limit is per job, and each
+ * step has its own agent, so the files are the only common memory. A directory
+ * name with glob characters matches other names or nothing; the count is then
+ * too low, which is harmless. */
 static uint32_t count_job(const struct alert *alert)
 {
     char *job = stepdir_job_dir(alert->place.dir);
@@ -244,13 +265,16 @@ static uint32_t count_job(const struct alert *alert)
     return n > alert->job_lines ? n : alert->job_lines;
 }
 
-/* Nobody is told of a step that ends: all nodes have left, the report is there,
- * or the agent was told to end. One node that has left may be what the others
- * wait for. */
+/* Whether the step is ending: all nodes have left, the report exists, or the
+ * agent was asked to end. Processes vanish in any order then, which looks like
+ * a hang. A single node that has left does not count: the others may be waiting
+ * for it. */
 static bool is_ending(const struct alert *alert)
 {
     sigset_t pending;
 
+    /* SIGTERM is blocked in the agent, so it stays pending until the main loop
+     * reads it */
     if (sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 1)
         return true;
     return !stepdir_is_folder(alert->place.dir) ||
@@ -258,6 +282,7 @@ static bool is_ending(const struct alert *alert)
            barrier_is_reported(alert->place.dir);
 }
 
+/* Prints the line on srun's terminal, and counts it. */
 static void print(struct alert *alert, const char *line)
 {
     const struct alert_place *place = &alert->place;
@@ -277,7 +302,8 @@ struct command {
     const struct alert_place *place;
 };
 
-/* Never above what is allowed already. */
+/* Lowers a limit of this process; never raises it above what is already
+ * allowed. */
 static void bound(int what, uint64_t most)
 {
     struct rlimit now;
@@ -290,6 +316,7 @@ static void bound(int what, uint64_t most)
     }
 }
 
+/* Sets the command's environment. PATH is only set if the agent has none. */
 static void put_variables(const struct alert_place *place)
 {
     char job[24];
@@ -301,7 +328,10 @@ static void put_variables(const struct alert_place *place)
     setenv("JOBPROF_DIR", place->dir, 1);
 }
 
-/* In the child: the alert on standard input, then the command. */
+/* Runs in the child: puts the alert on standard input and starts the command. A
+ * memory file is used because a pipe would need a writer for as long as the
+ * command reads. Returns only if this fails; the values are those of a shell.
+ */
 static int run_command(void *arg, int out)
 {
     const struct command *command = arg;
@@ -314,6 +344,8 @@ static int run_command(void *arg, int out)
     if (write(in, command->json, strlen(command->json)) < 0 ||
         write(in, "\n", 1) < 0 || lseek(in, 0, SEEK_SET) < 0)
         return 126;
+    /* a group of its own, so that alert_tick can kill the command with its
+     * children */
     setpgid(0, 0);
     dup2(in, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);
@@ -334,7 +366,7 @@ static void start_command(struct alert *alert, const char *json)
     const struct child child = {.work = run_command, .arg = &command};
     pid_t pid;
 
-    if (alert->command) /* one at a time */
+    if (alert->command) /* one command at a time */
         return;
     pid = child_start(&child);
     if (pid > 0) {
@@ -353,15 +385,18 @@ void alert_tick(struct alert *alert, uint64_t now_ms)
         return;
     }
     if (now_ms >= alert->command_ms) {
-        /* the group while its leader is still there: no number is reused */
+        /* The child has not been reaped yet, so its number cannot have been
+         * reused, neither as a process nor as a group. */
         kill(-(pid_t) alert->command, SIGKILL);
         kill((pid_t) alert->command, SIGKILL);
         alert_note(alert, "on_hang: the command took more than 30 s and was "
                           "killed");
+        /* Do not kill it again. */
         alert->command_ms = UINT64_MAX;
     }
 }
 
+/* If it still runs when the agent ends, it is killed. */
 void alert_fini(struct alert *alert)
 {
     int status;
@@ -394,13 +429,17 @@ void alert_print(struct alert *alert, const struct alert_event *event)
         else
             hung_answer(event->view, &event->stuck->cause, answer,
                         sizeof(answer));
-        /* the first line of a hang begins it */
+        /* The first line about a hang gives the hang its number. */
         alert->hang += !alert->told;
         alert->told = true;
     }
     format_line(alert, event, answer, line, sizeof(line));
+    /* JSON is formatted before the line is printed, so that both contain the
+     * same numbers. */
     json = format_json(alert, event, line);
     alert->job_lines = count_job(alert);
+    /* The limits concern the terminal only; the log and the file get every
+     * alert. */
     if (alert->said < ALERT_OF_HANG && alert->job_lines < ALERT_OF_JOB)
         print(alert, line);
     if (alert->place.log)
@@ -409,6 +448,7 @@ void alert_print(struct alert *alert, const struct alert_event *event)
         append(alert, json);
     if (json && event->news == HUNG_HANGS && on_hang->kind == ONHANG_COMMAND)
         start_command(alert, json);
+    /* The next alert belongs to a new hang. */
     if (event->news == HUNG_GOES_ON) {
         alert->said = 0;
         alert->told = false;

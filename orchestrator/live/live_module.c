@@ -1,4 +1,9 @@
-/* live_module.c - follow the node, keep its snapshot; on node 0 join them. */
+/* live_module.c - the node agent's module: follow the node, write or send its
+ * snapshot; on node 0 join the snapshots of all nodes.
+ *
+ * tick() is the way through: read new data (livenode), obey the want file,
+ * exchange snapshots (livelink, write_snap), join them (livejoin), write
+ * metrics. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -29,7 +34,7 @@ struct livemetrics {
     const struct module_place *place;
     struct metricsfile_step step;
     uint64_t written_ms; /* 0: never */
-    bool there;
+    bool there;          /* the file has been written */
 };
 
 struct livemetrics_look {
@@ -39,7 +44,7 @@ struct livemetrics_look {
     struct live_snap *snap;      /* the call fills it in */
 };
 
-/* What becomes labels and values. */
+/* Arguments of the functions below. */
 struct look {
     struct livemetrics *m;
     const struct livemetrics_look *at;
@@ -61,8 +66,9 @@ static struct livemetrics *livemetrics_create(const struct module_place *place)
     return m;
 }
 
-/* The task's number, where only one process has it; else its rank in its
- * largest communicator: a program may start a process a GPU in one task. */
+/* Names a rank by its task number if only one process has it. Otherwise by its
+ * rank in its largest communicator: a program may start one process per GPU
+ * within one task. Otherwise by its pid. */
 static void name_rank(const struct live_snap *snap, uint32_t at,
                       char buf[RANK_BYTES])
 {
@@ -85,7 +91,7 @@ static void name_rank(const struct live_snap *snap, uint32_t at,
         snprintf(buf, RANK_BYTES, "pid%" PRId64, snap->ranks[at].pid);
 }
 
-/* The same of a process of any node. */
+/* The same for a process of any node. */
 static void name_late(const struct livelate *late, uint32_t at,
                       char buf[RANK_BYTES])
 {
@@ -101,8 +107,7 @@ static void name_late(const struct livelate *late, uint32_t at,
         snprintf(buf, RANK_BYTES, "pid%" PRId64, p->pid);
 }
 
-/* --- values ----------------------------------------------------------------
- */
+/* --- values -------------------------------------------------------------- */
 
 #define STEP_LABELS(look)                                                      \
     (look)->m->place->metrics->job, (look)->m->place->metrics->step
@@ -127,6 +132,7 @@ static int add_rank(const struct look *look, uint32_t i, const char *rank)
     v[METRIC_OPERATIONS] = (double) r->over;
     v[METRIC_BYTES] = (double) r->bytes;
     if (!r->logs) {
+        /* A log of ended operations shows nothing in flight. */
         v[METRIC_IN_FLIGHT] = (double) r->in_flight;
         v[METRIC_OLDEST] = (double) oldest_ns / 1e9;
     } else if (snap->real_ns >= (uint64_t) r->counted_ns) {
@@ -160,21 +166,22 @@ static int add_states(const struct look *look)
 
 static enum livestate_word verdict_of(const struct livejoin *join)
 {
-    const struct hung *stuck = livejoin_state(join);
+    const struct livejoin_found *found = livejoin_found(join);
 
-    if (stuck->phase == HUNG_CONFIRMED)
+    if (found->stuck.phase == HUNG_CONFIRMED)
         return LIVESTATE_HANG;
-    if (stuck->phase == HUNG_SUSPECT ||
-        livejoin_stall(join)->phase == HUNG_SUSPECT)
+    if (found->stuck.phase == HUNG_SUSPECT ||
+        found->stall.phase == HUNG_SUSPECT)
         return LIVESTATE_SUSPECT;
-    return livejoin_late(join)->n_late ? LIVESTATE_SLOW : LIVESTATE_OK;
+    return found->late.n_late ? LIVESTATE_SLOW : LIVESTATE_OK;
 }
 
-/* What only the node knows that joins the others. */
+/* Adds values that only the joining node has. */
 static int add_joined(const struct look *look, double *node)
 {
     const struct livejoin *join = look->at->join;
-    const struct livelate *late = livejoin_late(join);
+    const struct livejoin_found *found = livejoin_found(join);
+    const struct livelate *late = &found->late;
     char rank[RANK_BYTES];
     double *v;
 
@@ -183,8 +190,8 @@ static int add_joined(const struct look *look, double *node)
     if (!v)
         return -1;
     v[METRIC_VERDICT] = 1;
-    node[METRIC_HANGS] = livejoin_state(join)->n_hangs;
-    node[METRIC_ALERTS] = livejoin_alerts(join);
+    node[METRIC_HANGS] = found->stuck.n_hangs;
+    node[METRIC_ALERTS] = found->alerts;
     node[METRIC_LATE_RANKS] = late->n_late;
     for (uint32_t i = 0; i < late->n_late && i < LATE_RANKS; i++) {
         name_late(late, i, rank);
@@ -240,7 +247,7 @@ static int add_all(const struct look *look)
     }
     v = metrics_add(look->set, METRICS_NODE, STEP_LABELS(look),
                     look->m->place->node);
-    n = metrics_count(look->set) + 1; /* with this one */
+    n = metrics_count(look->set) + 1; /* the one that is set below */
     v[METRIC_LEFT_SERIES] = n > look->m->place->metrics->series
                                 ? (double) (n - look->m->place->metrics->series)
                                 : 0;
@@ -269,15 +276,16 @@ static int write_set(struct livemetrics *m, const struct metrics_set *set,
     return rc;
 }
 
-/* Writes where it is due. A node without a recording has no file. -1: the file
- * cannot be written; it is tried again when the next one is due. */
+/* Writes the file if it is due. A node without recordings gets no file. Returns
+ * -1 if the file cannot be written; the next attempt is made when the next one
+ * is due. */
 static int livemetrics_look(struct livemetrics *m,
                             const struct livemetrics_look *at,
                             struct jp_error *err)
 {
     uint64_t now_ms = at->now->mono_us / 1000;
     const struct livenode_time now = {at->now->real_us * 1000,
-                                      at->now->mono_us * 1000};
+                                      at->now->mono_us * 1000, false};
     struct metrics_set set;
     const struct look look = {m, at, &set};
     int rc = -1;
@@ -310,30 +318,34 @@ static void livemetrics_end(struct livemetrics *m)
 /* --- the module ----------------------------------------------------------- */
 
 #define PERIOD_MS 1000
-/* A state that flutters is written no more often. */
+/* Minimum time between snapshots that are written because of a change: a state
+ * may flutter. */
 #define CHANGE_MS 1000
 
 struct live {
     struct module_place place;
     struct hung_times times;
-    char *raw, *name; /* the node's recordings; its snapshot's file */
+    char *raw,
+        *name; /* folder of the node's recordings; path of its snapshot */
     struct livenode *node;
     struct livejoin *join;       /* node 0's */
-    struct livehear *hear;       /* node 0's, NULL: files only */
-    struct livesend *send;       /* the others', NULL: files only */
+    struct livelink *link;       /* NULL: files only */
     struct livemetrics *metrics; /* NULL: the site wants none */
     bool watches;                /* hangs are looked for */
     struct live_snap *snap;
-    int fd; /* of the snapshot; -1: none yet */
+    int fd; /* of the snapshot; -1: not open yet */
     uint32_t sequence, file_sequence;
-    uint64_t files;        /* how often the file was written */
-    enum live_class class; /* as written */
-    uint64_t written_ms, file_ms, wanted_ms; /* written: or sent */
-    uint64_t want_change; /* the want file's own, as it was read last */
-    uint32_t signals;     /* the last that was sent */
-    uint32_t evidence;    /* the last hang of which it was taken */
-    bool watched;
-    bool lost; /* what was sent last, and is in no file */
+    uint64_t files;        /* number of times the file was written */
+    enum live_class class; /* as written last */
+    uint64_t written_ms, file_ms,
+        wanted_ms; /* times of the last snapshot written or sent, of the file,
+                      of the look at the want file */
+    uint64_t
+        want_change;   /* time of the want file's last change that was seen */
+    uint32_t signals;  /* number of the last signal that was sent */
+    uint32_t evidence; /* number of the last hang with evidence */
+    bool watched;      /* somebody watches the step */
+    bool lost; /* the last snapshot sent was lost, and is in no file yet */
     uint64_t bytes;
 };
 
@@ -343,8 +355,7 @@ static void destroy(void *state)
 
     if (!l)
         return;
-    livehear_destroy(l->hear);
-    livesend_destroy(l->send);
+    livelink_destroy(l->link);
     livejoin_destroy(l->join);
     free(l->metrics);
     livenode_destroy(l->node);
@@ -372,8 +383,7 @@ static struct livejoin *start_join(struct live *l)
     return livejoin_create(&place);
 }
 
-/* --- by UDP ------------------------------------------------------------------
- */
+/* --- by UDP -------------------------------------------------------------- */
 
 static int keep(void *arg, uint64_t component, uint32_t nodeid, size_t *slot,
                 const uint8_t *bytes, size_t n, uint64_t now_ms)
@@ -383,31 +393,24 @@ static int keep(void *arg, uint64_t component, uint32_t nodeid, size_t *slot,
     return livejoin_keep(l->join, component, nodeid, slot, bytes, n, now_ms);
 }
 
-/* Where it cannot be, files are all there is. */
+/* Without an exchange the files are the only way. */
 static void start_exchange(struct live *l)
 {
     const struct module_place *p = &l->place;
-    const struct livehear_place hear = {.dir = p->dir,
-                                        .nodes = p->step_nodes,
-                                        .clock = p->clock,
-                                        .conf_hash = p->conf_hash,
-                                        .take = keep,
-                                        .arg = l};
-    const struct livesend_place send = {.dir = p->dir,
-                                        .component = p->component,
-                                        .nodeid = p->nodeid,
-                                        .clock = p->clock,
-                                        .conf_hash = p->conf_hash};
+    const struct livelink_place place = {.dir = p->dir,
+                                         .clock = p->clock,
+                                         .conf_hash = p->conf_hash,
+                                         .component = p->component,
+                                         .nodeid = p->nodeid,
+                                         .nodes = p->step_nodes,
+                                         .take = l->join ? keep : NULL,
+                                         .arg = l};
 
-    if (!p->clock || !p->clock->cadence_us || p->step_nodes < 2 || !l->watches)
-        return;
-    if (l->join)
-        l->hear = livehear_create(&hear, NULL);
-    else
-        l->send = livesend_create(&send, NULL);
+    if (p->clock && p->clock->cadence_us && p->step_nodes >= 2 && l->watches)
+        l->link = livelink_create(&place, NULL);
 }
 
-/* Where hangs are not looked for, times are still those of the rule. */
+/* If hangs are not looked for, the rule's default still sets the pace. */
 static uint32_t suspect_ms(const struct module_place *place)
 {
     return place->hang_suspect_ms ? place->hang_suspect_ms
@@ -458,10 +461,11 @@ static void *start(const struct module_place *place, struct jp_error *err)
     return NULL;
 }
 
-/* --- what is wanted ---------------------------------------------------------
- */
+/* --- what is wanted ------------------------------------------------------ */
 
-/* "signal USR1 2": once for each number, and only as the step has asked. */
+/* "signal USR1 2": obeyed once for each number, and only if it is the signal
+ * that the step was started with. The file belongs to the user, and anything
+ * may be written there. */
 static void obey_signal(struct live *l, const struct livewant *want)
 {
     const struct jp_onhang *on_hang = l->place.on_hang;
@@ -480,8 +484,8 @@ static void obey_signal(struct live *l, const struct livewant *want)
         l->place.log(l->place.log_arg, line);
 }
 
-/* Of processes that are there, and that are this step's: the file is only a
- * user's word. */
+/* Only processes that are alive and belong to this step are examined, because
+ * the file may contain anything. */
 static void obey_evidence(struct live *l, const struct livewant *want)
 {
     struct module_target targets[LIVE_EVIDENCE_MAX];
@@ -519,7 +523,7 @@ static void obey(struct live *l, char *text)
     free(want);
 }
 
-/* Looks at the want file at the pace of a watched step. */
+/* Looks at the want file as often as a watched step requires. */
 static void look_at_want(struct live *l, const struct module_time *now)
 {
     uint64_t now_ms = now->mono_us / 1000, change, age_us;
@@ -545,8 +549,7 @@ static void look_at_want(struct live *l, const struct module_time *now)
     free(path);
 }
 
-/* --- the snapshot ------------------------------------------------------------
- */
+/* --- the snapshot -------------------------------------------------------- */
 
 static int open_file(struct live *l, struct jp_error *err)
 {
@@ -560,8 +563,8 @@ static int open_file(struct live *l, struct jp_error *err)
                      O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
                      0600);
         rc = l->fd < 0 ? error_set(err, "%s: %s", l->name, strerror(errno)) : 0;
-        if (rc == 0 && l->hear)
-            livehear_announce(l->hear, NULL); /* else they write files */
+        if (rc == 0 && l->link)
+            livelink_announce(l->link, NULL); /* else they write files */
     }
     free(folder);
     free(parent);
@@ -576,8 +579,8 @@ static uint64_t period_ms(const struct live *l)
     return ms > PERIOD_MS ? ms : PERIOD_MS;
 }
 
-/* Of the file, where node 0's agent takes snapshots by UDP: for `jobprof top`
- * and for what that agent has lost. */
+/* Period of the file if node 0's agent takes snapshots by UDP: the file is for
+ * `jobprof top`, and for snapshots that this agent has lost. */
 static uint64_t file_period_ms(const struct live *l)
 {
     return l->watched              ? period_ms(l)
@@ -603,26 +606,27 @@ static int write_file(struct live *l, struct jp_error *err)
                            n < 0 ? strerror(errno) : "no room");
 }
 
-/* To node 0's agent. True: it takes snapshots, so the file may wait. */
+/* Sends to node 0's agent. Returns true if the agent answers, so that the file
+ * may wait. */
 static bool send_snap(struct live *l, uint64_t now_ms)
 {
     uint8_t bytes[LIVE_SNAP_BYTES];
     size_t n;
 
-    if (!l->send || l->lost)
+    if (!l->link || l->join || l->lost)
         return false;
     n = livesnap_pack(l->snap, bytes);
-    return livesend_send(l->send, bytes, n, l->snap->sequence, now_ms) &&
-           livesend_works(l->send);
+    return livelink_send(l->link, bytes, n, l->snap->sequence, now_ms) &&
+           livelink_counts(l->link)->works;
 }
 
-/* To node 0's agent and into the file, or one of them. What is new is told both
- * ways: a packet that is lost must not delay it. */
+/* Sends the snapshot, writes the file, or both. A new state goes both ways: a
+ * lost packet must not delay it. */
 static int write_snap(struct live *l, const struct livenode_time *now,
-                      enum live_class class, bool last, struct jp_error *err)
+                      enum live_class class, struct jp_error *err)
 {
     uint64_t now_ms = now->mono_ns / 1000000;
-    bool is_new = class != l->class || last;
+    bool is_new = class != l->class || now->last;
 
     if (livenode_fill(l->node, now, l->snap) < 0)
         return error_set(err, "no memory for a snapshot");
@@ -633,14 +637,14 @@ static int write_snap(struct live *l, const struct livenode_time *now,
     l->snap->real_ns = now->real_ns;
     l->snap->mono_ns = now->mono_ns;
     l->snap->due_ms = (uint32_t) period_ms(l);
-    l->snap->last = last;
+    l->snap->last = now->last;
     if (send_snap(l, now_ms)) {
         if (!is_new && !l->watched && now_ms - l->file_ms < file_period_ms(l))
             return 0;
         l->snap->due_ms = (uint32_t) file_period_ms(l);
     }
     l->file_ms = now_ms;
-    if (last && l->fd < 0) /* not one that would stay */
+    if (now->last && l->fd < 0) /* not one that would stay */
         return 0;
     return write_file(l, err);
 }
@@ -649,7 +653,8 @@ static bool is_due(const struct live *l, enum live_class class, uint64_t now_ms)
 {
     uint64_t passed = now_ms - l->written_ms;
 
-    if (class == LIVE_EMPTY || !l->watches) /* no trace without NCCL */
+    if (class == LIVE_EMPTY ||
+        !l->watches) /* a step without NCCL leaves no trace */
         return false;
     return !l->sequence || passed >= period_ms(l) ||
            (class != l->class && passed >= CHANGE_MS);
@@ -659,22 +664,21 @@ static int tick(void *state, const struct module_time *now,
                 struct jp_error *err)
 {
     struct live *l = state;
-    const struct livenode_time at = {now->real_us * 1000, now->mono_us * 1000};
+    const struct livenode_time at = {now->real_us * 1000, now->mono_us * 1000,
+                                     false};
     const struct livejoin_time join = {at.real_ns, now->mono_us / 1000};
-    int rc = livenode_look(l->node, &at, err);
-    enum live_class class = livenode_class(l->node);
+    enum live_class class;
+    int rc = livenode_look(l->node, &at, &class, err);
     const struct livemetrics_look metrics = {now, l->node, l->join, l->snap};
 
     if (l->watches)
         look_at_want(l, now);
-    if (l->hear)
-        livehear_look(l->hear, join.mono_ms);
-    /* what is lost is told by the file: as it is now */
-    l->lost = l->send && livesend_look(l->send, join.mono_ms) &&
+    /* A lost snapshot is replaced by the file, with the current state. */
+    l->lost = l->link && livelink_look(l->link, join.mono_ms) &&
               l->file_sequence != l->sequence;
     if (l->lost || is_due(l, class, join.mono_ms)) {
         l->written_ms = join.mono_ms;
-        if (write_snap(l, &at, class, false, err) < 0)
+        if (write_snap(l, &at, class, err) < 0)
             rc = -1;
     }
     if (l->join && livejoin_look(l->join, &join,
@@ -689,7 +693,7 @@ static int fd(void *state)
 {
     const struct live *l = state;
 
-    return l->hear ? livehear_fd(l->hear) : -1;
+    return l->link ? livelink_fd(l->link) : -1;
 }
 
 static int readable(void *state, const struct module_time *now,
@@ -698,7 +702,7 @@ static int readable(void *state, const struct module_time *now,
     const struct live *l = state;
 
     (void) err;
-    livehear_look(l->hear, now->mono_us / 1000);
+    livelink_look(l->link, now->mono_us / 1000);
     return 0;
 }
 
@@ -707,11 +711,11 @@ static uint64_t bytes(void *state)
     return ((const struct live *) state)->bytes;
 }
 
-/* Who makes the others wait, at most so many. */
+/* Writes the ranks that make the others wait, at most so many. */
 #define LATE_MAX 8
 static void record_late(const struct live *l, struct jp_json_stream *s)
 {
-    const struct livelate *late = livejoin_late(l->join);
+    const struct livelate *late = &livejoin_found(l->join)->late;
 
     json_stream_array(s, "late");
     for (uint32_t i = 0; i < late->n_late && i < LATE_MAX; i++) {
@@ -732,17 +736,16 @@ static void record_late(const struct live *l, struct jp_json_stream *s)
 
 static void record_exchange(const struct live *l, struct jp_json_stream *s)
 {
-    json_stream_count(s, "files", l->files);
-    if (l->send) {
-        const struct livesend_counts *counts = livesend_counts(l->send);
+    const struct livelink_counts *counts = l->link ? livelink_counts(l->link)
+                                                   : NULL;
 
+    json_stream_count(s, "files", l->files);
+    if (counts && !l->join) {
         json_stream_count(s, "udp_sent", counts->sent);
         json_stream_count(s, "udp_answered", counts->taken);
         json_stream_count(s, "udp_lost", counts->lost);
         json_stream_count(s, "udp_refused", counts->refused);
-    } else if (l->hear) {
-        const struct livehear_counts *counts = livehear_counts(l->hear);
-
+    } else if (counts) {
         json_stream_count(s, "udp_taken", counts->taken);
         json_stream_count(s, "udp_refused", counts->refused);
     }
@@ -751,7 +754,7 @@ static void record_exchange(const struct live *l, struct jp_json_stream *s)
 static void record(void *state, struct jp_json_stream *s)
 {
     const struct live *l = state;
-    const struct hung *stuck = l->join ? livejoin_state(l->join) : NULL;
+    const struct hung *stuck = l->join ? &livejoin_found(l->join)->stuck : NULL;
 
     json_stream_count(s, "snapshots", l->sequence);
     json_stream_text(s, "phase", stuck ? hung_phase_words[stuck->phase] : NULL);
@@ -761,24 +764,25 @@ static void record(void *state, struct jp_json_stream *s)
     record_exchange(l, s);
 }
 
-/* The last word of the node: its processes have ended, in order or not, which
- * those of other nodes may wait for. A report removes it
+/* Writes the node's last snapshot: its processes have ended, in order or not,
+ * and those of other nodes may wait for them. A report removes it
  * (barrier_clear); the alerts stay. */
 static void finish(void *state)
 {
     struct live *l = state;
     struct timespec real, mono;
-    struct livenode_time at;
+    struct livenode_time at = {.last = true};
+    enum live_class class;
 
     livemetrics_end(l->metrics);
-    if (l->fd < 0 && (!l->send || !l->sequence))
+    if (l->fd < 0 && (!l->link || l->join || !l->sequence))
         return;
     clock_gettime(CLOCK_REALTIME, &real);
     clock_gettime(CLOCK_MONOTONIC, &mono);
     at.real_ns = (uint64_t) real.tv_sec * 1000000000 + (uint64_t) real.tv_nsec;
     at.mono_ns = (uint64_t) mono.tv_sec * 1000000000 + (uint64_t) mono.tv_nsec;
-    livenode_look_last(l->node, &at, NULL);
-    write_snap(l, &at, livenode_class(l->node), true, NULL);
+    livenode_look(l->node, &at, &class, NULL);
+    write_snap(l, &at, class, NULL);
 }
 
 const struct node_module live_module = {

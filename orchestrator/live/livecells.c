@@ -1,4 +1,5 @@
-/* livecells.c - a process' operations by function and size. */
+/* livecells.c - bandwidth and time of a process's operations by function and
+ * size. */
 #include "orchestrator/live/livenode.h"
 
 #include <inttypes.h>
@@ -16,13 +17,15 @@ void livecells_fini(struct livecells *cells)
     *cells = (struct livecells){.cells = NULL};
 }
 
-/* A place for a new cell; where all are taken, the one that was not read for
- * the longest time, if it is old. NULL: there is none. */
+/* Returns a place for a new cell. If all are taken, returns the cell that was
+ * shown least recently and has no new operations; the caller overwrites it.
+ * Returns NULL if there is none. */
 static struct livecell *place_for(struct livecells *cells)
 {
     struct livecell *more, *oldest = NULL;
 
     if (cells->n < LIVECELLS_MAX) {
+        /* The array has room for the next power of two. */
         if (!(cells->n & (cells->n - 1))) {
             more = reallocarray(cells->cells, cells->n ? 2 * cells->n : 1,
                                 sizeof(*more));
@@ -41,6 +44,7 @@ static struct livecell *place_for(struct livecells *cells)
     return oldest;
 }
 
+/* The GPU is only a label, so it is not compared. */
 static bool is_same(const struct livecell *a, const struct livecell *b)
 {
     return a->kind == b->kind && a->size == b->size &&
@@ -49,6 +53,8 @@ static bool is_same(const struct livecell *a, const struct livecell *b)
            !strcmp(a->comm, b->comm);
 }
 
+/* Finds or adds the cell with the key's labels. Returns NULL if there is no
+ * room. */
 static struct livecell *cell_of(struct livecells *cells,
                                 const struct livecell *key)
 {
@@ -63,17 +69,13 @@ static struct livecell *cell_of(struct livecells *cells,
     return c;
 }
 
-static const char *or_unknown(const char *text)
-{
-    return text && *text ? text : "unknown";
-}
-
 void livecells_add(struct livecells *cells, struct livecell *key,
                    uint64_t bytes, uint64_t us)
 {
     struct livecell *c;
     double busbw;
 
+    /* An operation without a time has no bandwidth. */
     if (!us)
         return;
     key->size = metrics_size_first(bytes);
@@ -85,31 +87,15 @@ void livecells_add(struct livecells *cells, struct livecell *key,
     c->n++;
     c->us += (double) us;
     if (busbw > 0) {
+        /* Inspector's mean of bandwidths is geometric, so logarithms are
+         * summed. */
         c->n_busbw++;
         c->log_busbw += log(busbw);
     }
 }
 
-void livecells_op(struct livecells *cells, const struct jp_recfile *file,
-                  const struct jpr_op *op)
-{
-    const struct jpr_comm *comm = jpr_comm(file->reader, op->comm);
-    const struct recfile_comm *told = recfile_comm(file, op->comm);
-    struct livecell key = {.kind = op->kind};
-
-    if (op->unsure || !comm)
-        return;
-    key.n_nodes = comm->n_nodes;
-    key.n_ranks = comm->n_ranks;
-    snprintf(key.comm, sizeof(key.comm), "%s", told ? told->name : "");
-    snprintf(key.gpu, sizeof(key.gpu), "%s", comm->gpu_uuid);
-    recfile_func_name(op, key.func, sizeof(key.func));
-    if (op->kind != JPR_P2P)
-        snprintf(key.algo, sizeof(key.algo), "%.16s_%.16s",
-                 or_unknown(op->algo), or_unknown(op->proto));
-    livecells_add(cells, &key, op->bytes, recfile_exec_us(op));
-}
-
+/* Turns the sums since the last look into the shown means, and starts new sums.
+ * Keeps the old means if there were no operations. */
 static void settle(struct livecell *c, uint64_t mono_ns)
 {
     if (!c->n)
@@ -121,16 +107,20 @@ static void settle(struct livecell *c, uint64_t mono_ns)
     c->us = c->log_busbw = 0;
 }
 
+/* Adds the cell's values to the set. The labels and their order are those of
+ * Inspector's files. */
 static int put(const struct livecell *c, const struct livecells_labels *l,
                struct metrics_set *set)
 {
-    const char *name = or_unknown(c->comm);
+    const char *name = *c->comm ? c->comm : "unknown";
     char nodes[24], ranks[24], size[40];
     double *v;
 
+    /* Labels are texts, also those that are numbers. */
     snprintf(nodes, sizeof(nodes), "%" PRId64, c->n_nodes);
     snprintf(ranks, sizeof(ranks), "%" PRId64, c->n_ranks);
     metrics_size_text(c->size, size, sizeof(size));
+    /* "jobprof" is the label "version" of Inspector's files. */
     v = c->kind == JPR_P2P
             ? metrics_add(set, METRICS_P2P, "jobprof", l->job, l->node, c->gpu,
                           name, nodes, ranks, c->func, size, l->step, l->rank)
@@ -153,6 +143,8 @@ int livecells_put(struct livecells *cells, uint64_t mono_ns,
         struct livecell *c = &cells->cells[i];
 
         settle(c, mono_ns);
+        /* A stale cell is not exported: Prometheus would draw a line of
+         * constant values. */
         if (c->shown_ns && mono_ns - c->shown_ns <= LIVECELLS_OLD_NS &&
             put(c, labels, set) < 0)
             return -1;

@@ -1,4 +1,10 @@
-/* livejoin.c - all nodes' snapshots joined, and the rule applied. */
+/* livejoin.c - join the snapshots of all nodes and apply the rule of hung.h.
+ *
+ * livejoin_look is called each second. It reads the heads of the files
+ * (take_head), and only if a node waits or somebody watches, all snapshots
+ * (judge). judge joins them into one view, lets hung.c and livestall.c decide,
+ * reports the news (alert.c), and requests actions from the nodes through the
+ * want file (want). find_late searches for late ranks less often. */
 #include "orchestrator/live/livejoin.h"
 
 #include <dirent.h>
@@ -20,40 +26,41 @@
 #define MS_NS UINT64_C(1000000)
 #define NODES_MAX 65536
 #define NAME_LEN 40 /* "<component>.<node>.snap" */
-/* A node that has not written for so many of its own periods is silent. */
+/* A node is silent if it has not written for so many of its own periods, plus
+ * the spare time. */
 #define SILENT_PERIODS 3
 #define SILENT_SPARE_MS 5000
-/* Reading a head takes 15 us: from here on looks are rarer. */
+/* Reading a head takes 15 us. From 2,048 nodes on, looks are rarer. */
 #define MS_A_NODE 15
 
-/* A node, by its file. */
+/* A node, identified by the name of its file. */
 struct heard {
     char name[NAME_LEN];
     uint32_t sequence, due_ms;
-    uint64_t real_ns;    /* of the node, when it was written */
-    uint64_t changed_ms; /* when we saw the sequence number change */
+    uint64_t real_ns;    /* clock of the node */
+    uint64_t changed_ms; /* clock of this node, when the sequence number was
+                            seen to change */
     enum live_class class;
     bool last;
-    uint8_t *kept; /* what came by UDP; NULL: the file is newer */
+    uint8_t *kept; /* snapshot received by UDP; NULL: the file is newer */
     uint16_t n_kept;
 };
 
 struct livejoin {
     struct livejoin_place place;
     struct alert alert;
-    struct hung stuck;
-    struct livestall stall;
+    struct livejoin_found found;
     struct heard *nodes;
-    size_t n, room, next;
+    size_t n, room, next; /* next: where find_heard starts */
     size_t kept_bytes;
-    uint64_t looked_ms, pause_ms; /* after a join that took long */
-    uint64_t act_ms;              /* the hang's action is due then; 0: none */
-    uint32_t signals;             /* asked for so far */
+    uint64_t looked_ms, pause_ms; /* since the last look; minimum pause after a
+                                     join that took long */
+    uint64_t act_ms;  /* when the action on the hang is due; 0: none */
+    uint32_t signals; /* signals requested so far */
     char
         answer[MODULE_HANG_BYTES - 16]; /* of the hang, when it was confirmed */
-    struct livelate late;
-    uint64_t late_ms, late_pause_ms; /* as looked_ms, for who is late */
-    struct live_snap snap;           /* one at a time */
+    uint64_t late_ms, late_pause_ms;    /* as looked_ms, for who is late */
+    struct live_snap snap;              /* one at a time */
     uint8_t head[LIVE_HEAD_BYTES];
 };
 
@@ -64,8 +71,8 @@ struct livejoin *livejoin_create(const struct livejoin_place *place)
     if (join) {
         join->place = *place;
         join->alert.place = place->alert;
-        join->stuck.times = *place->times;
-        join->stall.times = *place->times;
+        join->found.stuck.times = *place->times;
+        join->found.stall.times = *place->times;
     }
     return join;
 }
@@ -74,7 +81,7 @@ void livejoin_destroy(struct livejoin *join)
 {
     if (join) {
         alert_fini(&join->alert);
-        livelate_fini(&join->late);
+        livelate_fini(&join->found.late);
         for (size_t i = 0; i < join->n; i++)
             free(join->nodes[i].kept);
         free(join->nodes);
@@ -82,28 +89,12 @@ void livejoin_destroy(struct livejoin *join)
     free(join);
 }
 
-const struct hung *livejoin_state(const struct livejoin *join)
+const struct livejoin_found *livejoin_found(const struct livejoin *join)
 {
-    return &join->stuck;
+    return &join->found;
 }
 
-const struct livestall *livejoin_stall(const struct livejoin *join)
-{
-    return &join->stall;
-}
-
-const struct livelate *livejoin_late(const struct livejoin *join)
-{
-    return &join->late;
-}
-
-uint32_t livejoin_alerts(const struct livejoin *join)
-{
-    return join->alert.job_lines;
-}
-
-/* --- who has been heard ----------------------------------------------------
- */
+/* --- nodes that were heard ----------------------------------------------- */
 
 static bool is_snapshot(const char *name)
 {
@@ -113,8 +104,9 @@ static bool is_snapshot(const char *name)
            !strcmp(name + len - end, LIVE_SNAP_SUFFIX);
 }
 
-/* A folder gives its names in the same order again, mostly. NULL: it has not
- * been heard. */
+/* Finds a node by its file name. A folder is usually listed in the same order,
+ * so the search starts after the last hit: O(1) instead of O(n) for each name.
+ * Returns NULL if the node has not been heard. */
 static struct heard *find_heard(struct livejoin *join, const char *name)
 {
     for (size_t i = 0; i < join->n; i++) {
@@ -128,6 +120,7 @@ static struct heard *find_heard(struct livejoin *join, const char *name)
     return NULL;
 }
 
+/* Finds or adds a node. Returns NULL if there is no room. */
 static struct heard *heard_of(struct livejoin *join, const char *name)
 {
     struct heard *more = find_heard(join, name);
@@ -150,6 +143,8 @@ static struct heard *heard_of(struct livejoin *join, const char *name)
 
 static bool is_silent(const struct heard *h, uint64_t now_ms)
 {
+    /* due_ms is foreign input; without the bound a node could never become
+     * silent. */
     uint64_t due_ms = h->due_ms < 600000 ? h->due_ms : 600000;
 
     return !h->last &&
@@ -164,6 +159,7 @@ static void forget_kept(struct livejoin *join, struct heard *h)
     h->n_kept = 0;
 }
 
+/* Takes the head of a newer snapshot. */
 static void take_word(struct heard *h, const struct livesnap_head *head,
                       uint64_t now_ms)
 {
@@ -176,6 +172,7 @@ static void take_word(struct heard *h, const struct livesnap_head *head,
     h->last = head->last;
 }
 
+/* Snapshots of an earlier step in the same directory have another hash. */
 static bool is_of_step(const struct livejoin *join,
                        const struct livesnap_head *head)
 {
@@ -184,16 +181,17 @@ static bool is_of_step(const struct livejoin *join,
     return !conf || !head->conf || head->conf == conf;
 }
 
-/* Of a node whose words come by UDP, while it waits or is watched: its file is
- * no newer. A word that was lost is looked for in the file. */
+/* Whether the node's last snapshot came by UDP so recently that its file cannot
+ * be newer. If a packet was lost, this expires and the file is read. */
 static bool is_fresh(const struct livejoin *join, const struct heard *h,
                      uint64_t now_ms)
 {
     return h && h->kept &&
-           now_ms - h->changed_ms <= join->stuck.times.ms[HUNG_LOOKS];
+           now_ms - h->changed_ms <= join->found.stuck.times.ms[HUNG_LOOKS];
 }
 
-/* The head alone: its sum is over the whole, so what it says is a hint. */
+/* Reads only the head. The checksum covers the whole snapshot, so the head may
+ * be torn; it is only a hint. */
 static void take_head(struct livejoin *join, int folder, const char *name,
                       uint64_t now_ms)
 {
@@ -215,7 +213,9 @@ static void take_head(struct livejoin *join, int folder, const char *name,
     h = h ? h : heard_of(join, name);
     if (!h)
         return;
-    /* an older file; but an agent that has begun anew counts from 1 */
+    /* The file is older than what came by UDP. Exception: an agent that was
+     * restarted counts from 1 again, and its snapshots are then newer by the
+     * clock. */
     if (h->kept && head.sequence <= h->sequence &&
         (head.real_ns <= h->real_ns || !is_silent(h, now_ms)))
         return;
@@ -235,6 +235,8 @@ int livejoin_keep(struct livejoin *join, uint64_t component, uint32_t nodeid,
         livesnap_head(bytes, &head) < 0 || !is_of_step(join, &head) ||
         head.nodeid != nodeid || head.sequence == 0)
         return -1;
+    /* The slot saves the search by name for all but the first packet of a node.
+     */
     if (*slot >= join->n) {
         snprintf(name, sizeof(name), "%" PRIu64 ".%u" LIVE_SNAP_SUFFIX,
                  component, nodeid);
@@ -246,6 +248,8 @@ int livejoin_keep(struct livejoin *join, uint64_t component, uint32_t nodeid,
     h = &join->nodes[*slot];
     if (h->changed_ms && head.sequence <= h->sequence)
         return -1;
+    /* The memory is bounded: the node's file then takes the place of the
+     * packet. */
     if (join->kept_bytes - h->n_kept + n > LIVEJOIN_KEPT_BYTES)
         return -1;
     kept = malloc(n);
@@ -260,7 +264,7 @@ int livejoin_keep(struct livejoin *join, uint64_t component, uint32_t nodeid,
     return 0;
 }
 
-/* Of which there is no word, or old word. */
+/* Counts the nodes that were never heard, or not recently. */
 static uint32_t count_silent(const struct livejoin *join, uint64_t now_ms)
 {
     uint32_t heard = 0;
@@ -278,9 +282,10 @@ static bool any_waits(const struct livejoin *join)
     return false;
 }
 
-/* --- the want file ---------------------------------------------------------
- */
+/* --- the want file -------------------------------------------------------- */
 
+/* Writes the communicators that nodes should report first: that of the hang,
+ * then those of the oldest groups in flight. */
 static void put_hashes(FILE *out, const struct jp_hangs *hangs,
                        const struct hung *stuck)
 {
@@ -302,7 +307,8 @@ static void put_hashes(FILE *out, const struct jp_hangs *hangs,
     }
 }
 
-/* A process that has part in the hang, for its node. */
+/* Writes one process to examine; its own node will find the line. Returns
+ * whether it is known. */
 static bool put_target(FILE *out, const struct livejoin *join,
                        const struct jp_hangs *hangs, uint32_t process,
                        int64_t rank, bool missing)
@@ -318,19 +324,22 @@ static bool put_target(FILE *out, const struct livejoin *join,
     return true;
 }
 
-/* Of a hang that is confirmed and was told: who keeps the others, who else has
- * not come, and some that wait. */
+/* Writes the processes to examine once a hang is confirmed and was reported:
+ * the one that keeps the others, the others that have not come, and some that
+ * wait. */
 static void put_evidence(FILE *out, const struct livejoin *join,
                          const struct jp_hangs *hangs)
 {
-    const struct hung_cause *cause = &join->stuck.cause;
+    const struct hung_cause *cause = &join->found.stuck.cause;
     const struct hangs_group *group;
     size_t n = 0, victims = 0;
 
-    if (join->stuck.phase != HUNG_CONFIRMED || !join->alert.told ||
+    if (join->found.stuck.phase != HUNG_CONFIRMED || !join->alert.told ||
         cause->group >= hangs->n_groups)
         return;
     group = &hangs->groups[cause->group];
+    /* The sentence first, then the cause, the other missing ranks, and the
+     * victims. */
     fprintf(out, "hang %u %s\n", join->alert.hang, join->answer);
     n += put_target(out, join, hangs, cause->process, cause->rank, true);
     for (uint32_t i = 0; i < group->n_ranks && n < LIVE_EVIDENCE_ALL; i++)
@@ -347,8 +356,8 @@ static void put_evidence(FILE *out, const struct livejoin *join,
     }
 }
 
-/* All nodes write sooner, and of these communicators first. Trouble is no
- * matter: snapshots come all the same, later. */
+/* Writes the want file: all nodes write sooner, and these communicators first.
+ * Errors are ignored: snapshots then come at the usual pace. */
 static void want(struct livejoin *join, const struct jp_hangs *hangs)
 {
     const struct alert_place *place = &join->place.alert;
@@ -356,7 +365,7 @@ static void want(struct livejoin *join, const struct jp_hangs *hangs)
     struct jp_tempfile file;
 
     if (path && fileio_temp_open(&file, path, NULL) == 0) {
-        put_hashes(file.stream, hangs, &join->stuck);
+        put_hashes(file.stream, hangs, &join->found.stuck);
         put_evidence(file.stream, join, hangs);
         if (join->signals)
             fprintf(file.stream, "signal %s %u\n", place->on_hang->name,
@@ -366,9 +375,9 @@ static void want(struct livejoin *join, const struct jp_hangs *hangs)
     free(path);
 }
 
-/* --- what is done about it -------------------------------------------------
- */
+/* --- actions ------------------------------------------------------------- */
 
+/* Takes the action of on_hang when its time has come. */
 static void act(struct livejoin *join, uint64_t now_ms)
 {
     const struct alert_place *place = &join->place.alert;
@@ -378,7 +387,7 @@ static void act(struct livejoin *join, uint64_t now_ms)
         return;
     join->act_ms = 0;
     if (place->on_hang->kind == ONHANG_SIGNAL) {
-        join->signals++; /* the nodes do it, see want() */
+        join->signals++; /* the nodes send it, see want() */
         alert_note(&join->alert, "on_hang: the signal is requested");
     } else if (num_parse_u64(place->step, 0, UINT32_MAX, &step, NULL) == 0) {
         alert_note(&join->alert, "on_hang=cancel: the step is cancelled");
@@ -386,47 +395,57 @@ static void act(struct livejoin *join, uint64_t now_ms)
     }
 }
 
+static void print_alert(struct livejoin *join, const struct alert_event *event)
+{
+    alert_print(&join->alert, event);
+    join->found.alerts = join->alert.job_lines;
+}
+
+/* Reports the news, and sets or cancels the time of the action. */
 static void take_news(struct livejoin *join, const struct livejoin_time *now,
                       const struct hung_view *view, enum hung_news news)
 {
     const struct jp_onhang *on_hang = join->place.alert.on_hang;
-    int64_t start_ns = join->stuck.start_ns;
+    int64_t start_ns = join->found.stuck.start_ns;
     const struct alert_event event = {
         .news = news,
         .view = view,
-        .stuck = &join->stuck,
+        .stuck = &join->found.stuck,
         .waited_ms = start_ns && (int64_t) now->real_ns > start_ns
                          ? (now->real_ns - (uint64_t) start_ns) / MS_NS
                          : 0};
 
+    /* The action waits for after_ms, so that a hang that ends by itself has no
+     * consequences. */
     if (news == HUNG_HANGS &&
         (on_hang->kind == ONHANG_SIGNAL || on_hang->kind == ONHANG_CANCEL))
         join->act_ms = now->mono_ms + on_hang->after_ms;
-    if (join->stuck.phase != HUNG_CONFIRMED)
+    if (join->found.stuck.phase != HUNG_CONFIRMED)
         join->act_ms = 0;
     if (news != HUNG_NO_NEWS)
-        alert_print(&join->alert, &event);
+        print_alert(join, &event);
     act(join, now->mono_ms);
 }
 
-/* Logs that tell only what has ended: it is told, and nothing is done. */
+/* Looks for a stall of logs that show only ended operations. A stall is
+ * reported, but no action is taken. */
 static void look_at_stall(struct livejoin *join, const struct hung_view *view)
 {
-    enum hung_news news = livestall_look(&join->stall, view);
-    const struct alert_event event = {.news = news,
-                                      .view = view,
-                                      .waited_ms = news == HUNG_GOES_ON
-                                                       ? join->stall.was_ms
-                                                       : join->stall.silent_ms,
-                                      .silence = &join->stall};
+    enum hung_news news = livestall_look(&join->found.stall, view);
+    const struct alert_event event = {
+        .news = news,
+        .view = view,
+        .waited_ms = news == HUNG_GOES_ON ? join->found.stall.was_ms
+                                          : join->found.stall.silent_ms,
+        .silence = &join->found.stall};
 
     if (event.news != HUNG_NO_NEWS)
-        alert_print(&join->alert, &event);
+        print_alert(join, &event);
 }
 
-/* --- a look ----------------------------------------------------------------
- */
+/* --- a look -------------------------------------------------------------- */
 
+/* Reads snapshot i from memory or from its file into join->snap. */
 static int read_snap(struct livejoin *join, int folder, size_t i)
 {
     const struct heard *h = &join->nodes[i];
@@ -435,8 +454,8 @@ static int read_snap(struct livejoin *join, int folder, size_t i)
                    : livesnap_read(folder, h->name, &join->snap, NULL);
 }
 
-/* All snapshots into the sum; *heard_ns: the oldest of them. A file that is
- * torn or gone is one that is not heard. */
+/* Adds all snapshots to the sum. *heard_ns is the time of the oldest one. A
+ * file that is torn or missing is treated as not heard. */
 static int join_all(struct livejoin *join, int folder, struct hangs_sum *sum,
                     struct hung_task **tasks, int64_t *heard_ns)
 {
@@ -449,6 +468,7 @@ static int join_all(struct livejoin *join, int folder, struct hangs_sum *sum,
 
         if (read_snap(join, folder, i) < 0)
             continue;
+        /* livesnap_join needs room for the largest snapshot. */
         if (have + LIVE_RANKS_MAX > room) {
             room = 2 * room + LIVE_RANKS_MAX;
             more = reallocarray(*tasks, room, sizeof(*more));
@@ -464,6 +484,8 @@ static int join_all(struct livejoin *join, int folder, struct hangs_sum *sum,
     return hangs_sum_finish(sum);
 }
 
+/* Joins all snapshots, applies the rules, and reports. Returns -1 without
+ * memory. */
 static int judge(struct livejoin *join, int folder,
                  const struct livejoin_time *now, struct jp_error *err)
 {
@@ -479,14 +501,16 @@ static int judge(struct livejoin *join, int folder,
 
     view.tasks = tasks;
     if (rc == 0 && hangs.n_processes) {
-        enum hung_news news = hung_look(&join->stuck, &view);
+        enum hung_news news = hung_look(&join->found.stuck, &view);
 
+        /* The evidence quotes this sentence, also after the hang has changed.
+         */
         if (news == HUNG_HANGS)
-            hung_answer(&view, &join->stuck.cause, join->answer,
+            hung_answer(&view, &join->found.stuck.cause, join->answer,
                         sizeof(join->answer));
         take_news(join, now, &view, news);
         look_at_stall(join, &view);
-        if (join->stuck.phase != HUNG_QUIET)
+        if (join->found.stuck.phase != HUNG_QUIET)
             want(join, &hangs);
     }
     free(tasks);
@@ -503,7 +527,8 @@ static uint64_t cpu_ms(void)
     return (uint64_t) t.tv_sec * 1000 + (uint64_t) t.tv_nsec / MS_NS;
 }
 
-/* Who makes the others wait, while nobody hangs. */
+/* Finds the ranks that make the others wait. Not during a hang, in which all
+ * ranks wait. */
 static int find_late(struct livejoin *join, int folder, uint64_t now_ms,
                      struct jp_error *err)
 {
@@ -511,30 +536,32 @@ static int find_late(struct livejoin *join, int folder, uint64_t now_ms,
     struct livelate late = {0};
     int rc = 0;
 
-    if (join->stuck.phase != HUNG_QUIET ||
+    if (join->found.stuck.phase != HUNG_QUIET ||
         (join->late_ms && now_ms - join->late_ms < join->late_pause_ms))
         return 0;
     join->late_ms = now_ms;
+    /* Reading all snapshots is the cost that the pause below limits. */
     for (size_t i = 0; rc == 0 && i < join->n; i++)
         if (read_snap(join, folder, i) == 0)
             rc = livelate_add(&late, &join->snap);
     if (rc == 0)
         rc = livelate_finish(&late);
-    livelate_fini(rc == 0 ? &join->late : &late);
+    livelate_fini(rc == 0 ? &join->found.late : &late);
     if (rc == 0)
-        join->late = late;
+        join->found.late = late;
     join->late_pause_ms = (cpu_ms() - began) * LIVEJOIN_LATE_SHARE;
     return rc < 0 ? error_set(err, "no memory for the nodes' snapshots") : 0;
 }
 
 static bool is_due(const struct livejoin *join, uint64_t now_ms, bool urgent)
 {
-    const uint64_t *ms = join->stuck.times.ms;
-    uint64_t period = urgent || join->stuck.phase != HUNG_QUIET ||
-                              join->stall.phase != HUNG_QUIET
+    const uint64_t *ms = join->found.stuck.times.ms;
+    uint64_t period = urgent || join->found.stuck.phase != HUNG_QUIET ||
+                              join->found.stall.phase != HUNG_QUIET
                           ? ms[HUNG_LOOKS]
                           : ms[HUNG_LEAST];
 
+    /* These limits keep the cost of looking below a share of a processor. */
     if (!urgent && period < (uint64_t) MS_A_NODE * join->place.nodes)
         period = (uint64_t) MS_A_NODE * join->place.nodes;
     if (period < join->pause_ms)
@@ -551,13 +578,14 @@ static int look(struct livejoin *join, int folder,
     struct dirent *entry;
     int rc = 0;
 
+    /* Heads first: they show whether reading the rest is worthwhile. */
     while (dir && (entry = readdir(dir)))
         if (is_snapshot(entry->d_name))
             take_head(join, folder, entry->d_name, now->mono_ms);
     if (dir)
         closedir(dir);
-    if (urgent || any_waits(join) || join->stuck.phase != HUNG_QUIET ||
-        join->stall.phase != HUNG_QUIET)
+    if (urgent || any_waits(join) || join->found.stuck.phase != HUNG_QUIET ||
+        join->found.stall.phase != HUNG_QUIET)
         rc = judge(join, folder, now, err);
     join->pause_ms = (cpu_ms() - began) * LIVEJOIN_SHARE;
     if (find_late(join, folder, now->mono_ms, err) < 0)
@@ -579,7 +607,7 @@ int livejoin_look(struct livejoin *join, const struct livejoin_time *now,
     folder = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
                   : -1;
     free(path);
-    if (folder < 0) /* nobody has written yet, or the step has gone */
+    if (folder < 0) /* no node has written yet, or the directory is gone */
         return 0;
     rc = look(join, folder, now, urgent, err);
     close(folder);

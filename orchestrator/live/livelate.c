@@ -1,4 +1,11 @@
-/* livelate.c - which rank makes the others wait, by the nodes' snapshots. */
+/* livelate.c - find the rank that makes the others wait, from the nodes'
+ * snapshots.
+ *
+ * livelate_add collects the processes and their memberships in communicators.
+ * livelate_finish sorts the memberships by communicator, compares each member
+ * with the median of the others, and averages a process's results over its
+ * communicators, weighted by the time spent in each. The idea is explained in
+ * livejoin.h. */
 #include "orchestrator/live/livejoin.h"
 
 #include <stdlib.h>
@@ -18,11 +25,12 @@ const struct livelate_row livelate_rows[LIVELATE_N_LIMITS] = {
 };
 
 #define LIMIT(name) (livelate_rows[LIVELATE_##name].value)
-#define MANY 4 /* others whose spread says something */
+/* From this number of ranks on, the spread of the others is used. */
+#define MANY 4
 
 /* --- snapshots ------------------------------------------------------------ */
 
-/* Room for one more. */
+/* Makes room for one more row. Returns 0, or -1 without memory. */
 static int grow(void **rows, size_t n, size_t *room, size_t size)
 {
     void *more;
@@ -37,14 +45,19 @@ static int grow(void **rows, size_t n, size_t *room, size_t size)
     return 0;
 }
 
+/* Adds the front's share of time to the membership of its process. first: index
+ * of the snapshot's first process. */
 static int add_member(struct livelate *late, const struct live_snap *snap,
                       const struct live_front *front, uint32_t first)
 {
     const struct live_comm *comm = &snap->comms[front->comm];
     struct livelate_member *m = NULL;
+    /* operations per 1,000 s times microseconds each: the share of time is the
+     * product / 1e9 */
     double share = (double) front->rate_milli * (double) front->mean_us / 1e9;
 
-    /* fronts are by communicator, so that those of a rank are near */
+    /* Fronts are sorted by communicator, so those of the same rank are near.
+     * Searching backwards stops at the first other communicator. */
     for (size_t i = late->n_members; i-- > 0 && !m;) {
         struct livelate_member *at = &late->members[i];
 
@@ -95,7 +108,7 @@ int livelate_add(struct livelate *late, const struct live_snap *snap)
     for (uint32_t i = 0; i < snap->n_fronts; i++) {
         const struct live_front *front = &snap->fronts[i];
 
-        /* Send and Recv wait for whom they name, not for all */
+        /* Send and Recv wait for one named rank only, not for all. */
         if (front->kind == JPR_P2P)
             continue;
         if (add_member(late, snap, front, first) < 0)
@@ -106,6 +119,7 @@ int livelate_add(struct livelate *late, const struct live_snap *snap)
 
 /* --- the rule ------------------------------------------------------------- */
 
+/* Sorts memberships by communicator, then by rank. */
 static int by_comm(const void *a, const void *b)
 {
     const struct livelate_member *x = a, *y = b;
@@ -129,7 +143,8 @@ static double median(const double *sorted, size_t n)
     return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-/* The median of sorted values without the one at `but`. */
+/* Median of sorted values without the one at index `but`, in O(1): the middle
+ * indices shift by one if they are at or after it. n is at least 2. */
 static double median_without(const double *sorted, size_t n, size_t but)
 {
     size_t upper = (n - 1) / 2, lower = (n - 2) / 2;
@@ -139,14 +154,18 @@ static double median_without(const double *sorted, size_t n, size_t but)
     return (n - 1) % 2 ? sorted[upper] : (sorted[lower] + sorted[upper]) / 2;
 }
 
-/* Of a communicator: the shares of its processes, sorted, and how far they are
- * from their median. */
+/* One communicator: the shares of its processes, sorted, and their distances
+ * from the median, sorted. */
 struct peers {
     double *shares, *off;
     size_t n;
-    double spread, weight;
+    double spread, weight; /* spread: median distance; weight: mean share of
+                              time spent in this communicator */
 };
 
+/* How much less than `typical` a rank must communicate to be called late: the
+ * largest of the limits. With few ranks the spread is unreliable, so a higher
+ * fixed limit takes its place. */
 static double excess_needed(const struct peers *peers, double typical)
 {
     double least = peers->n > MANY ? LIMIT(SHARE) : LIMIT(FEW),
@@ -164,13 +183,18 @@ static void judge_member(struct livelate *late, const struct peers *peers,
     size_t at = 0;
     double typical, seen;
 
+    /* Index of the process's own share, which is left out of the median. */
     while (at + 1 < peers->n && peers->shares[at] < p->share)
         at++;
     typical = median_without(peers->shares, peers->n, at);
+    /* Positive: it communicates less than the others, so it spends more time on
+     * its own. */
     seen = peers->weight * (typical - p->share);
     p->excess += seen;
     p->needed += peers->weight * excess_needed(peers, typical);
     p->weight += peers->weight;
+    /* Remember the communicator that shows most of the excess; the message
+     * names it. */
     if (!p->judged || seen > p->most) {
         p->most = seen;
         p->hash = m->hash;
@@ -181,7 +205,8 @@ static void judge_member(struct livelate *late, const struct peers *peers,
     p->judged = true;
 }
 
-/* A collective is of all its ranks; of others nothing is known. */
+/* Whether the member has recent operations here. Nothing is known about the
+ * others. */
 static bool takes_part(const struct livelate *late,
                        const struct livelate_member *m)
 {
@@ -207,6 +232,8 @@ static void judge_comm(struct livelate *late, struct peers *peers,
     qsort(peers->shares, peers->n, sizeof(double), by_value);
     typical = median(peers->shares, peers->n);
     peers->weight /= (double) peers->n;
+    /* Ranks that rarely meet in this communicator do not wait long for each
+     * other. */
     if (peers->weight <= LIMIT(WEIGHT) * typical)
         return;
     for (size_t i = 0; i < peers->n; i++)
@@ -219,6 +246,7 @@ static void judge_comm(struct livelate *late, struct peers *peers,
             judge_member(late, peers, &members[i]);
 }
 
+/* Late processes first, then judged ones, each by falling excess. */
 static int by_excess(const void *a, const void *b)
 {
     const struct livelate_process *x = a, *y = b;
@@ -252,6 +280,7 @@ int livelate_finish(struct livelate *late)
 
         if (!p->judged)
             continue;
+        /* Both sums were weighted by the time spent in each communicator. */
         p->excess /= p->weight;
         p->late = p->excess > p->needed / p->weight;
         late->n_late += p->late;

@@ -1,4 +1,11 @@
-/* livelink.c - send snapshots to node 0's agent, and take them there. */
+/* livelink.c - the exchange of snapshots by UDP: the end of a node, and that of
+ * node 0's agent.
+ *
+ * struct livesend is a node's end: find_peer reads the agent's address,
+ * send_snapshot sends a snapshot in parts, take_answers waits for answers and
+ * declares losses. struct livehear is the agent's end: take_packets receives,
+ * take_packet assembles a node's parts, answer confirms. The packets' format is
+ * in livepacket.c. */
 #include "orchestrator/live/livelink.h"
 
 #include <errno.h>
@@ -16,34 +23,46 @@
 #include "plugins/clock/clock_peers.h"
 #include "plugins/clock/clock_work.h"
 
-/* Heads of IPv6 and UDP, and what every way of IPv6 takes. */
+/* Headers of IPv6 and UDP, and the MTU that every IPv6 route supports. */
 #define WAY_HEADS 48
+/* Answers that one look accepts at most; a flood must not hold the agent. */
 #define MTU_LEAST 1280
 #define ANSWERS_AT_ONCE 64
 
+/* The end of a node. */
 struct livesend {
-    struct livesend_place place;
+    struct livelink_place place;
     struct clock_seal seal;
     int fd;
     bool ipv6;
-    struct clock_peer peer; /* node 0's agent, by its file */
-    bool known;
-    size_t at; /* of its addresses */
+    struct clock_peer peer; /* address of node 0's agent, from its file */
+    bool known;             /* `to` is valid */
+    size_t at;              /* index of the address in use */
     struct sockaddr_storage to;
     socklen_t to_len;
-    uint16_t chunk; /* what a packet may have of a snapshot */
-    uint32_t epoch;
+    uint16_t chunk; /* bytes of a snapshot that fit into one packet */
+    uint32_t epoch; /* start of this agent; a restarted agent counts seq from 1
+                       again */
     uint32_t seq, answered; /* sent last, and the newest that was answered */
-    bool open;              /* an answer is waited for */
-    uint64_t open_ms;       /* since then, or since the last answer */
-    bool proven;            /* an answer has come from this address */
+    bool open;              /* an answer is due */
+    uint64_t open_ms;       /* since when, or since the last answer */
     uint32_t lost_in_row;
-    uint64_t next_ms; /* no try before */
-    struct livesend_counts counts;
+    uint64_t next_ms; /* do not send before this time */
+    struct livelink_counts counts;
 };
 
-struct livesend *livesend_create(const struct livesend_place *place,
-                                 struct jp_error *err)
+static void send_destroy(struct livesend *s)
+{
+    if (!s)
+        return;
+    if (s->fd >= 0)
+        close(s->fd);
+    explicit_bzero(&s->seal, sizeof(s->seal));
+    free(s);
+}
+
+static struct livesend *send_create(const struct livelink_place *place,
+                                    struct jp_error *err)
 {
     struct livesend *s = calloc(1, sizeof(*s));
     int fragments = IP_PMTUDISC_DONT;
@@ -57,39 +76,21 @@ struct livesend *livesend_create(const struct livesend_place *place,
     s->epoch = (uint32_t) time(NULL);
     s->fd = clock_socket_bind(&s->ipv6, NULL, err);
     if (s->fd < 0) {
-        livesend_destroy(s);
+        send_destroy(s);
         return NULL;
     }
-    /* a way that is narrower than it seems loses nothing */
+    /* Allow fragmentation, so that a route with a smaller MTU than the socket
+     * knows does not lose packets. */
     setsockopt(s->fd, IPPROTO_IP, IP_MTU_DISCOVER, &fragments,
                sizeof(fragments));
     return s;
 }
 
-void livesend_destroy(struct livesend *s)
-{
-    if (!s)
-        return;
-    if (s->fd >= 0)
-        close(s->fd);
-    explicit_bzero(&s->seal, sizeof(s->seal));
-    free(s);
-}
+/* --- the way to node 0 --------------------------------------------------- */
 
-const struct livesend_counts *livesend_counts(const struct livesend *s)
-{
-    return &s->counts;
-}
-
-bool livesend_works(const struct livesend *s)
-{
-    return s->proven && !s->lost_in_row;
-}
-
-/* --- where to ---------------------------------------------------------------
- */
-
-/* Of a packet to that address, as the routes have it now. */
+/* Returns the MTU of the route to the agent's address, as the kernel knows it
+ * now. connect() on an unbound UDP socket only looks up the route; it sends
+ * nothing. */
 static int find_mtu(const struct livesend *s)
 {
     int family = s->ipv6 ? AF_INET6 : AF_INET, mtu = 0;
@@ -106,12 +107,13 @@ static int find_mtu(const struct livesend *s)
     return mtu;
 }
 
+/* Uses the next address of the peer that can be reached from this socket. */
 static void use_address(struct livesend *s)
 {
     size_t n = s->peer.n_addresses;
     int mtu;
 
-    s->proven = s->known = false;
+    s->counts.works = s->known = false;
     for (size_t i = 0; i < n && !s->known; i++, s->at++)
         s->known = clock_peer_address(s->peer.addresses[s->at % n].address,
                                       s->peer.port, s->ipv6, &s->to,
@@ -124,8 +126,8 @@ static void use_address(struct livesend *s)
                                          : (uint16_t) mtu;
 }
 
-/* Reads where node 0's agent is, and takes another of its addresses where the
- * last one did not answer. */
+/* Reads the agent's address. If it has not changed, takes the next of its
+ * addresses, because the last one did not answer. */
 static void find_peer(struct livesend *s)
 {
     char *path =
@@ -144,9 +146,9 @@ static void find_peer(struct livesend *s)
     free(path);
 }
 
-/* --- sending ----------------------------------------------------------------
- */
+/* --- sending ------------------------------------------------------------- */
 
+/* Pause after the losses in a row: 0 for the first ones, then doubling. */
 static uint64_t pause_ms(const struct livesend *s)
 {
     uint64_t ms = LIVESEND_FIRST_MS;
@@ -161,14 +163,14 @@ static uint64_t pause_ms(const struct livesend *s)
 
 static void lose(struct livesend *s, uint64_t now_ms)
 {
-    s->open = false;
+    s->open = s->counts.works = false;
     s->counts.lost++;
     s->lost_in_row += s->lost_in_row < UINT32_MAX;
     s->next_ms = now_ms + pause_ms(s);
 }
 
-bool livesend_send(struct livesend *s, const uint8_t *bytes, size_t n,
-                   uint32_t seq, uint64_t now_ms)
+static bool send_snapshot(struct livesend *s, const uint8_t *bytes, size_t n,
+                          uint32_t seq, uint64_t now_ms)
 {
     struct livepacket p = {.type = LIVEPACKET_PART,
                            .total = (uint16_t) n,
@@ -179,6 +181,8 @@ bool livesend_send(struct livesend *s, const uint8_t *bytes, size_t n,
     uint8_t packet[LIVEPACKET_BYTES];
     size_t len;
 
+    /* Too early, or an answer is still due after losses, or the size is not
+     * that of a snapshot. */
     if (now_ms < s->next_ms ||
         (s->open && s->lost_in_row >= LIVESEND_PATIENCE) ||
         n < LIVE_HEAD_BYTES || n > LIVE_SNAP_BYTES)
@@ -187,6 +191,7 @@ bool livesend_send(struct livesend *s, const uint8_t *bytes, size_t n,
         find_peer(s);
     if (!s->known)
         return false;
+    /* A snapshot that fits goes in one part of its own length. */
     p.chunk = s->chunk < n ? s->chunk : (uint16_t) n;
     if (!s->open)
         s->open_ms = now_ms;
@@ -207,8 +212,7 @@ bool livesend_send(struct livesend *s, const uint8_t *bytes, size_t n,
     return true;
 }
 
-/* --- answers ----------------------------------------------------------------
- */
+/* --- answers ------------------------------------------------------------- */
 
 static void take_answer(struct livesend *s, const uint8_t *bytes, size_t len,
                         uint64_t now_ms)
@@ -221,22 +225,24 @@ static void take_answer(struct livesend *s, const uint8_t *bytes, size_t len,
         s->counts.refused++;
         return;
     }
-    if (p.seq <= s->answered || p.seq > s->seq) { /* again, or never sent */
+    if (p.seq <= s->answered || p.seq > s->seq) { /* duplicate, or never sent */
         s->counts.refused++;
         return;
     }
     s->answered = p.seq;
+    /* An older snapshot's answer leaves the newer one open. */
     s->open &= p.seq < s->seq;
     s->open_ms = now_ms;
     s->counts.taken++;
-    s->proven = true;
+    s->counts.works = true;
     s->lost_in_row = 0;
     s->next_ms = 0;
 }
 
-bool livesend_look(struct livesend *s, uint64_t now_ms)
+static bool take_answers(struct livesend *s, uint64_t now_ms)
 {
-    uint8_t bytes[LIVEPACKET_HEAD + 1]; /* one more: it is too long */
+    uint8_t bytes[LIVEPACKET_HEAD +
+                  1]; /* one byte more shows that it is too long */
 
     for (int i = 0; i < ANSWERS_AT_ONCE; i++) {
         ssize_t n = recv(s->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
@@ -251,13 +257,15 @@ bool livesend_look(struct livesend *s, uint64_t now_ms)
     return true;
 }
 
-/* --- take snapshots that nodes send, in parts, and answer them ----------- */
+/* --- the end of node 0's agent: receive parts, and answer ---------------- */
 
 #define BATCH 16
-/* As much as the kernel lets a user have: the words of some hundred nodes. */
+/* Size of the socket's buffer: as much as the kernel usually grants. It holds
+ * the snapshots of some hundred nodes. */
 #define ROOM_BYTES (4 << 20)
 #define NODES_MAX 65536
-/* So many good packets in a look are a rush, so few are its end. */
+/* From RUSH good packets in a look on, looks follow quickly; below CALM they
+ * stop. */
 #define RUSH 16
 #define CALM 4
 
@@ -266,32 +274,33 @@ struct sender {
     bool used;
     uint32_t nodeid;
     uint64_t component;
-    uint32_t epoch, seq; /* of what was taken last */
-    /* of what is not whole yet */
+    uint32_t epoch, seq; /* of the last snapshot that was taken */
+    /* the snapshot that is being assembled */
     struct {
         uint32_t epoch, seq;
         uint16_t total, chunk;
-        uint16_t have; /* a bit a part */
+        uint16_t have; /* one bit per part */
         uint8_t *bytes;
     } open;
-    size_t slot;
+    size_t slot; /* kept for place.take */
 };
 _Static_assert(LIVEPACKET_PARTS <= 16, "a bit a part");
 
 struct arrival {
-    uint8_t bytes[LIVEPACKET_BYTES + 1]; /* one more: it is too long */
+    uint8_t bytes[LIVEPACKET_BYTES +
+                  1]; /* one byte more shows that it is too long */
     struct sockaddr_storage from;
 };
 
 struct livehear {
-    struct livehear_place place;
+    struct livelink_place place;
     struct clock_seal seal;
-    int fd, timer;
-    bool rush;
+    int fd, timer; /* the timer wakes the agent for a look during a rush */
+    bool rush;     /* the timer is running */
     struct clock_peer own;
-    struct sender *senders; /* a hash table: half of it at most is used */
+    struct sender *senders; /* a hash table, at most half full */
     uint32_t room, n;       /* room: a power of 2 */
-    struct livehear_counts counts;
+    struct livelink_counts counts;
     struct arrival in[BATCH];
 };
 
@@ -308,34 +317,7 @@ static int open_fds(struct livehear *h, struct jp_error *err)
     return h->timer < 0 ? error_set(err, "no timer: %s", strerror(errno)) : 0;
 }
 
-struct livehear *livehear_create(const struct livehear_place *place,
-                                 struct jp_error *err)
-{
-    uint32_t nodes = place->nodes < NODES_MAX ? place->nodes : NODES_MAX;
-    struct livehear *h = calloc(1, sizeof(*h));
-
-    if (!h) {
-        error_set(err, "out of memory");
-        return NULL;
-    }
-    h->place = *place;
-    h->fd = h->timer = -1;
-    livepacket_seal(&h->seal, place->clock->key, place->conf_hash);
-    for (h->room = 4; h->room < 2 * nodes; h->room *= 2)
-        ;
-    h->senders = calloc(h->room, sizeof(*h->senders));
-    h->own.epoch = (uint32_t) time(NULL);
-    h->own.n_addresses =
-        clock_iface_find(place->clock->interfaces, h->own.addresses, err);
-    if (!h->senders)
-        error_set(err, "out of memory");
-    else if (h->own.n_addresses && open_fds(h, err) == 0)
-        return h;
-    livehear_destroy(h);
-    return NULL;
-}
-
-void livehear_destroy(struct livehear *h)
+static void hear_destroy(struct livehear *h)
 {
     if (!h)
         return;
@@ -350,7 +332,37 @@ void livehear_destroy(struct livehear *h)
     free(h);
 }
 
-int livehear_announce(struct livehear *h, struct jp_error *err)
+static struct livehear *hear_create(const struct livelink_place *place,
+                                    struct jp_error *err)
+{
+    uint32_t nodes = place->nodes < NODES_MAX ? place->nodes : NODES_MAX;
+    struct livehear *h = calloc(1, sizeof(*h));
+
+    if (!h) {
+        error_set(err, "out of memory");
+        return NULL;
+    }
+    h->place = *place;
+    h->fd = h->timer = -1;
+    livepacket_seal(&h->seal, place->clock->key, place->conf_hash);
+    /* Twice the number of nodes, as a power of two. */
+    for (h->room = 4; h->room < 2 * nodes; h->room *= 2)
+        ;
+    h->senders = calloc(h->room, sizeof(*h->senders));
+    /* The address file has the time of the start, so that nodes notice a
+     * restarted agent. */
+    h->own.epoch = (uint32_t) time(NULL);
+    h->own.n_addresses =
+        clock_iface_find(place->clock->interfaces, h->own.addresses, err);
+    if (!h->senders)
+        error_set(err, "out of memory");
+    else if (h->own.n_addresses && open_fds(h, err) == 0)
+        return h;
+    hear_destroy(h);
+    return NULL;
+}
+
+static int announce(struct livehear *h, struct jp_error *err)
 {
     char *path =
         text_format("%s/" LIVE_NODES "/" LIVEPACKET_PEER, h->place.dir);
@@ -361,26 +373,18 @@ int livehear_announce(struct livehear *h, struct jp_error *err)
     return rc;
 }
 
-int livehear_fd(const struct livehear *h)
-{
-    return h->timer;
-}
+/* --- senders ------------------------------------------------------------- */
 
-const struct livehear_counts *livehear_counts(const struct livehear *h)
-{
-    return &h->counts;
-}
-
-/* --- who sends --------------------------------------------------------------
- */
-
-/* NULL: more nodes than the step has. */
+/* Finds or adds the sender. Returns NULL if there are more nodes than the step
+ * has: a forged packet cannot fill the table, because its seal is checked
+ * first. */
 static struct sender *find_sender(struct livehear *h, uint64_t component,
                                   uint32_t nodeid)
 {
     uint32_t at = (uint32_t) ((component * 0x9e3779b97f4a7c15u >> 32) + nodeid);
     struct sender *s;
 
+    /* Linear probing. The table is at most half full, so the loop ends. */
     for (;; at++) {
         s = &h->senders[at & (h->room - 1)];
         if (!s->used)
@@ -398,13 +402,13 @@ static struct sender *find_sender(struct livehear *h, uint64_t component,
     return s;
 }
 
+/* A larger epoch is a restarted agent; within an epoch seq grows. */
 static bool is_newer(const struct livepacket *p, uint32_t epoch, uint32_t seq)
 {
     return p->epoch != epoch ? p->epoch > epoch : p->seq > seq;
 }
 
-/* --- parts ------------------------------------------------------------------
- */
+/* --- parts --------------------------------------------------------------- */
 
 static void forget_open(struct sender *s)
 {
@@ -412,8 +416,8 @@ static void forget_open(struct sender *s)
     memset(&s->open, 0, sizeof(s->open));
 }
 
-/* Begins to gather the parts of a snapshot that is newer than the one before.
- */
+/* Begins a snapshot that is newer than the previous one. Returns false without
+ * memory. */
 static bool begin_open(struct sender *s, const struct livepacket *p)
 {
     forget_open(s);
@@ -427,8 +431,9 @@ static bool begin_open(struct sender *s, const struct livepacket *p)
     return true;
 }
 
-/* Puts a part where it belongs. False: it is old, there already, or of another
- * shape than the others. */
+/* Stores a part. Returns false if it is old, a duplicate, or of another shape
+ * than the other parts. The packet's lengths were checked by livepacket_read.
+ */
 static bool add_part(struct sender *s, const struct livepacket *p)
 {
     uint16_t bit = (uint16_t) (1u << p->part);
@@ -450,7 +455,7 @@ static bool add_part(struct sender *s, const struct livepacket *p)
 
 static bool is_whole(const struct sender *s, const struct livepacket *p)
 {
-    return s->open.have == (1u << livepacket_parts(p)) - 1;
+    return s->open.have == (1u << p->parts) - 1;
 }
 
 static void answer(struct livehear *h, const struct livepacket *p,
@@ -464,12 +469,12 @@ static void answer(struct livehear *h, const struct livepacket *p,
     uint8_t bytes[LIVEPACKET_BYTES];
     size_t len = livepacket_write(&taken, &h->seal, bytes);
 
-    /* no matter where it fails: the node writes its file */
+    /* If sending fails, the node writes its file. */
     (void) !sendto(h->fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL,
                    (const struct sockaddr *) to, to_len);
 }
 
-/* False: it is none that is wanted. */
+/* Handles one packet. Returns false if it is refused. */
 static bool take_packet(struct livehear *h, const struct arrival *in,
                         size_t len, socklen_t from_len, uint64_t now_ms)
 {
@@ -484,6 +489,8 @@ static bool take_packet(struct livehear *h, const struct arrival *in,
         return false;
     if (!is_whole(s, &p))
         return true;
+    /* seq is noted even if the snapshot is not kept: its duplicates are old
+     * now. */
     s->epoch = p.epoch;
     s->seq = p.seq;
     if (h->place.take(h->place.arg, s->component, s->nodeid, &s->slot,
@@ -495,9 +502,9 @@ static bool take_packet(struct livehear *h, const struct arrival *in,
     return true;
 }
 
-/* --- a look -----------------------------------------------------------------
- */
+/* --- a look -------------------------------------------------------------- */
 
+/* Starts the timer for another look soon, or stops it. */
 static void set_timer(struct livehear *h, bool rush)
 {
     const struct itimerspec when = {
@@ -507,11 +514,12 @@ static void set_timer(struct livehear *h, bool rush)
     if (!rush && !h->rush)
         return;
     h->rush = rush;
+    /* Reading clears the timer's readiness. */
     (void) !read(h->timer, &drained, sizeof(drained));
     timerfd_settime(h->timer, 0, &when, NULL);
 }
 
-void livehear_look(struct livehear *h, uint64_t now_ms)
+static void take_packets(struct livehear *h, uint64_t now_ms)
 {
     unsigned good = 0, bad = 0;
     struct mmsghdr heads[BATCH];
@@ -536,5 +544,70 @@ void livehear_look(struct livehear *h, uint64_t now_ms)
                 bad++;
     } while (n == BATCH && good < LIVEHEAR_MOST && bad < LIVEHEAR_BAD);
     h->counts.refused += bad;
+    /* Hysteresis: entering a rush needs more packets than staying in it. */
     set_timer(h, good >= (h->rush ? CALM : RUSH));
+}
+
+/* --- either end ----------------------------------------------------------- */
+
+struct livelink {
+    struct livesend *send; /* one of both is NULL */
+    struct livehear *hear;
+};
+
+struct livelink *livelink_create(const struct livelink_place *place,
+                                 struct jp_error *err)
+{
+    struct livelink *link = calloc(1, sizeof(*link));
+
+    if (!link) {
+        error_set(err, "out of memory");
+        return NULL;
+    }
+    if (place->take)
+        link->hear = hear_create(place, err);
+    else
+        link->send = send_create(place, err);
+    if (link->hear || link->send)
+        return link;
+    free(link);
+    return NULL;
+}
+
+void livelink_destroy(struct livelink *link)
+{
+    if (!link)
+        return;
+    send_destroy(link->send);
+    hear_destroy(link->hear);
+    free(link);
+}
+
+const struct livelink_counts *livelink_counts(const struct livelink *link)
+{
+    return link->hear ? &link->hear->counts : &link->send->counts;
+}
+
+int livelink_announce(struct livelink *link, struct jp_error *err)
+{
+    return link->hear ? announce(link->hear, err) : 0;
+}
+
+int livelink_fd(const struct livelink *link)
+{
+    return link->hear ? link->hear->timer : -1;
+}
+
+bool livelink_send(struct livelink *link, const uint8_t *bytes, size_t n,
+                   uint32_t seq, uint64_t now_ms)
+{
+    return link->send && send_snapshot(link->send, bytes, n, seq, now_ms);
+}
+
+bool livelink_look(struct livelink *link, uint64_t now_ms)
+{
+    if (link->send)
+        return take_answers(link->send, now_ms);
+    take_packets(link->hear, now_ms);
+    return false;
 }

@@ -1,11 +1,12 @@
-/* livelink.h - snapshots on their way from the nodes to node 0's agent, by UDP.
+/* livelink.h - sends snapshots from the nodes to node 0's agent by UDP.
  *
- * The address is in live/nodes/join.peer. Node 0's agent answers each snapshot
- * that has come whole. What is not answered within LIVESEND_WAIT_MS is lost: it
- * is not sent again, the caller writes its file. After LIVESEND_PATIENCE losses
- * in a row the next try comes ever later, up to LIVESEND_RAREST_MS.
+ * The agent's address is in live/nodes/join.peer. Packets wait in its socket
+ * until it looks, once a second or more often. It takes a snapshot when all
+ * parts have arrived, the seal is right, and it is newer than the node's
+ * previous one; then it sends an answer. A snapshot without an answer is lost.
+ * It is not sent again: the caller writes its file instead.
  *
- * No call waits for anything.
+ * No call blocks.
  */
 #ifndef JP_LIVE_LIVELINK_H
 #define JP_LIVE_LIVELINK_H
@@ -19,97 +20,81 @@
 #include "plugins/clock/clock_conf.h"
 #include "plugins/clock/clock_packet.h"
 
-/* --- a node -------------------------------------------------------------- */
-
-/* Node 0 looks each second, each other one where it is over its budget. */
+/* What is not answered for so long is lost. Node 0's agent looks each second,
+ * or less often while it is over its processor budget. */
 #define LIVESEND_WAIT_MS 4000
+/* After so many losses in a row, sending pauses: first for LIVESEND_FIRST_MS,
+ * then twice as long after each further loss, up to LIVESEND_RAREST_MS. */
 #define LIVESEND_PATIENCE 3
 #define LIVESEND_FIRST_MS 5000
 #define LIVESEND_RAREST_MS 300000
 
-struct livesend;
-
-struct livesend_place {
-    const char *dir; /* the step directory */
-    uint64_t component;
-    uint32_t nodeid;
-    const struct clock_conf *clock;
-    const char *conf_hash;
-};
-
-struct livesend_counts {
-    uint64_t sent, taken, lost; /* snapshots; lost: not answered in time */
-    uint64_t refused;           /* packets that are none of node 0's answers */
-};
-
-/* Borrows what place names. NULL: err says why. */
-struct livesend *livesend_create(const struct livesend_place *place,
-                                 struct jp_error *err);
-void livesend_destroy(struct livesend *send); /* takes NULL */
-
-/* Whether the last snapshot whose answer was waited for has been answered. */
-bool livesend_works(const struct livesend *send);
-
-/* False: not tried, as node 0's agent is not known or does not answer, or
- * refused by the network. seq must grow. */
-bool livesend_send(struct livesend *send, const uint8_t *bytes, size_t n,
-                   uint32_t seq, uint64_t now_ms);
-
-/* Takes answers. True, once each: what was sent last is lost. */
-bool livesend_look(struct livesend *send, uint64_t now_ms);
-
-const struct livesend_counts *livesend_counts(const struct livesend *send);
-
-/* --- node 0's agent ------------------------------------------------------ */
-
-/* Its address is in live/nodes/join.peer. Packets lie in the socket until a
- * look, each second; while many come it looks at once in LIVEHEAR_RUSH_MS. A
- * node's snapshot is taken when it is whole, its seal is right and it is newer
- * than the one before; it is then answered. What is lost on the way, or has no
- * room in the socket, is not answered and comes as a file. */
+/* While many packets arrive, node 0's agent looks again after this time instead
+ * of waiting for the next second. */
 #define LIVEHEAR_RUSH_MS 50
-/* Of one look: packets, and those that are none of ours. */
+/* Limits of one look: accepted packets, and refused ones. */
 #define LIVEHEAR_MOST 1024
 #define LIVEHEAR_BAD 256
 
-struct livehear;
+/* One end: that of a node, which sends its snapshots, or that of node 0's
+ * agent, which takes them. */
+struct livelink;
 
-struct livehear_place {
+struct livelink_place {
     const char *dir; /* the step directory */
-    uint32_t nodes;  /* of the step, all components */
     const struct clock_conf *clock;
     const char *conf_hash;
-    /* A node's snapshot; *slot is kept for the node, SIZE_MAX at first. -1: it
-     * is not taken, and not answered. */
+    /* the sending end: the node */
+    uint64_t component;
+    uint32_t nodeid;
+    /* the taking end: the number of nodes of the step, all components, and what
+     * is called for each whole snapshot. *slot is kept for the node; it is
+     * SIZE_MAX at first. take returns -1 if it does not keep the snapshot,
+     * which is then not answered. take NULL: this end sends. */
+    uint32_t nodes;
     int (*take)(void *arg, uint64_t component, uint32_t nodeid, size_t *slot,
                 const uint8_t *bytes, size_t n, uint64_t now_ms);
     void *arg;
 };
 
-struct livehear_counts {
-    uint64_t taken;   /* snapshots */
-    uint64_t refused; /* packets: foreign, wrong, old or again */
+/* Numbers of snapshots; refused counts packets. */
+struct livelink_counts {
+    uint64_t sent;    /* sending end only */
+    uint64_t taken;   /* answered by node 0's agent */
+    uint64_t lost;    /* sending end only: not answered in time */
+    uint64_t refused; /* foreign, damaged, old or duplicate packets */
+    bool works;       /* sending end only: the last snapshot whose answer was
+                       * due has been answered */
 };
 
-/* Borrows what place names. NULL: err says why. */
-struct livehear *livehear_create(const struct livehear_place *place,
+/* Borrows what place points to. Returns NULL on failure; err says why. */
+struct livelink *livelink_create(const struct livelink_place *place,
                                  struct jp_error *err);
-void livehear_destroy(struct livehear *hear); /* takes NULL */
+void livelink_destroy(struct livelink *link); /* accepts NULL */
 
-/* Tells nodes where it is: live/nodes/ must be there. */
-int livehear_announce(struct livehear *hear, struct jp_error *err);
+const struct livelink_counts *livelink_counts(const struct livelink *link);
 
-/* A descriptor that can be read when a look is due before the next second. */
-int livehear_fd(const struct livehear *hear);
+/* The taking end writes its address to live/nodes/join.peer; the folder must
+ * exist. The sending end has nothing to announce. */
+int livelink_announce(struct livelink *link, struct jp_error *err);
 
-/* Takes what has come. */
-void livehear_look(struct livehear *hear, uint64_t now_ms);
+/* A descriptor that becomes readable when a look is due before the next second.
+ * Returns -1 for the sending end. */
+int livelink_fd(const struct livelink *link);
 
-const struct livehear_counts *livehear_counts(const struct livehear *hear);
+/* Sends a snapshot; seq must grow. Returns false if nothing was sent: node 0's
+ * agent is unknown or does not answer, the network refused the packet, or this
+ * is the taking end. */
+bool livelink_send(struct livelink *link, const uint8_t *bytes, size_t n,
+                   uint32_t seq, uint64_t now_ms);
+
+/* Receives what has arrived. Returns true, once for each loss, if the snapshot
+ * that was sent last is lost. */
+bool livelink_look(struct livelink *link, uint64_t now_ms);
 
 /* --- livepacket.c ------------------------------------------------------- */
 
-/* A node's snapshot on its way to node 0's agent, by UDP.
+/* The packets that carry a node's snapshot to node 0's agent.
  *
  *      0 "PRSN"        4 version 1   5 type   6 part   7 0
  *      8 bytes of the snapshot, 2            10 bytes of a part, 2
@@ -117,25 +102,25 @@ const struct livehear_counts *livehear_counts(const struct livehear *hear);
  *     32 epoch        36 nodeid              40 component, 8
  *     48 the part
  *
- * Numbers are in network order, and magic, version, type, sequence and seal
- * stand where those of clock probes do (plugins/clock/clock_packet.h). The seal
- * is of all other bytes, by a key made of the step's and the hash of its
+ * Numbers are in network order. Magic, version, type, sequence and seal are at
+ * the same offsets as in clock probes (plugins/clock/clock_packet.h). The seal
+ * covers all other bytes. Its key is made of the step's key and the hash of its
  * job.conf, so that all components of a step have the same.
  *
- * A snapshot has one part where the way's MTU takes it, else as many as are
- * needed; all but the last have the same length. LIVEPACKET_TAKEN is the
- * answer: the snapshot has come whole and is kept.
+ * A snapshot is sent in one part if the route's MTU allows it, otherwise in as
+ * many as needed; all but the last have the same length. LIVEPACKET_TAKEN is
+ * the answer: the snapshot has arrived completely and is kept.
  */
 
 enum {
     LIVEPACKET_HEAD = 48,
-    LIVEPACKET_LEAST = 512, /* of a part, unless it is the last */
+    LIVEPACKET_LEAST = 512, /* of a part, unless it is the last one */
     LIVEPACKET_PARTS = LIVE_SNAP_BYTES / LIVEPACKET_LEAST,
     LIVEPACKET_BYTES = LIVEPACKET_HEAD + LIVE_SNAP_BYTES
 };
 
-/* Beside the snapshots, for nodes that look for node 0's agent: as clock.peer
- * (plugins/clock/clock_peers.h). */
+/* The file with the address of node 0's agent, next to the snapshots. Its
+ * format is that of clock.peer (plugins/clock/clock_peers.h). */
 #define LIVEPACKET_PEER "join.peer"
 
 enum livepacket_type { LIVEPACKET_PART, LIVEPACKET_TAKEN };
@@ -144,29 +129,28 @@ struct livepacket {
     enum livepacket_type type;
     uint8_t part;          /* from 0 on */
     uint16_t total, chunk; /* bytes: of the snapshot, of a part */
+    unsigned parts;        /* of the snapshot; set by livepacket_read */
     uint32_t seq;          /* of the snapshot, from 1 on */
-    uint32_t epoch;        /* when the node's agent began, s since 1970 */
-    uint32_t nodeid;       /* who sends, or whom the answer is for */
+    uint32_t epoch;        /* start of the node's agent, seconds since 1970 */
+    uint32_t nodeid;       /* the sender, or the receiver of the answer */
     uint64_t component;
     const uint8_t *data; /* of the part; borrowed */
     size_t n;
 };
 
-/* key: of the step; conf_hash: of its job.conf. */
+/* Makes the seal's key from the key of the step and the hash of its job.conf.
+ */
 void livepacket_seal(struct clock_seal *seal,
                      const uint8_t key[CLOCK_KEY_BYTES], const char *conf_hash);
 
-/* The packet must be one that livepacket_read takes. Returns its length. */
+/* The packet must be valid for livepacket_read. Returns its length. */
 size_t livepacket_write(const struct livepacket *packet,
                         const struct clock_seal *seal,
                         uint8_t bytes[LIVEPACKET_BYTES]);
 
-/* 0, or -1: it is none of this step's; *packet is then as it was. data points
- * into bytes. */
+/* Returns 0; or -1 if the packet does not belong to this step or is damaged,
+ * and *packet is unchanged. data points into bytes. */
 int livepacket_read(const uint8_t *bytes, size_t len,
                     const struct clock_seal *seal, struct livepacket *packet);
-
-/* How many parts of that length a snapshot has. */
-unsigned livepacket_parts(const struct livepacket *packet);
 
 #endif

@@ -1,4 +1,10 @@
-/* livelog.c - a node's logs of ended operations as they grow. */
+/* livelog.c - follow a node's logs of ended operations while they grow.
+ *
+ * livelog_look is the entry: it finds new files (scan), and for each file
+ * (look_at_file) notes its growth, reads new bytes (read_file), passes whole
+ * lines to the profiler's reader (read_lines), takes its records (take_record),
+ * and updates the process's state. livelog_fill puts the results into a
+ * snapshot. struct log_file is one process. */
 #include "orchestrator/live/livenode.h"
 
 #include <dirent.h>
@@ -16,17 +22,19 @@
 #include "common/num.h"
 
 #define MS_NS UINT64_C(1000000)
-/* As livenode.c has it. */
+/* As in livenode.c. */
 #define SCAN_NS (5000 * MS_NS)
 #define FILES_MAX 256
-/* Of a file: communicators, and their functions; more are only counted. */
+/* Limits per file, because a file may contain anything. What exceeds them is
+ * only counted. */
 #define COMMS_MAX 256
 #define SERIES_MAX 512
-/* So many growths are needed to know a log's pace. */
+/* Number of growths needed before a log's pace is known. */
 #define GROWTHS 3
-/* A file that has not grown for so long is read to its end. */
+/* A file that has not grown for this time is read to its end before its turn.
+ */
 #define CALM_NS (2000 * MS_NS)
-/* A batch is late by less. */
+/* A batch may be late by this time. */
 #define BATCH_SPARE_MS 1000
 
 struct log_comm {
@@ -35,26 +43,29 @@ struct log_comm {
     char name[RECORD_MAX_NAME + 1];
 };
 
-/* A function in a communicator, or its Sends or Recvs. */
+/* A function in a communicator; the Sends or Recvs of one communicator are a
+ * series as well. */
 struct log_series {
     uint32_t comm;
     enum jpr_op_kind kind;
     char func[RECORD_MAX_FUNC + 1];
-    uint64_t next;    /* one over the largest number; 0: none */
-    uint64_t missing; /* numbers below that have not come */
-    double ended;     /* Send and Recv: by the lines, and what was passed */
-    bool known;       /* seen since bytes were passed over */
+    uint64_t next;    /* one more than the largest number seen; 0: none */
+    uint64_t missing; /* numbers below `next` that have not been seen */
+    double ended; /* Send and Recv, which have no numbers: from the lines and
+                     the bytes passed over */
+    bool known;   /* a line was seen since bytes were passed over */
 };
 
-/* A process: its log, and what /proc says of it. */
+/* A process: its log, and its state from /proc. */
 struct log_file {
     char *path;
     uint64_t inode, size, offset;
     uint64_t read_size; /* its size when it was read last */
-    bool midst;         /* offset is in the midst of a line that is passed */
+    bool midst;         /* offset is inside a line that is passed over */
     bool failed;
-    double scale; /* of the turn: bytes that came, of those that were read */
-    int64_t pid;  /* -1: no line has told it */
+    double scale; /* bytes that arrived in this turn, divided by bytes that were
+                     read */
+    int64_t pid;  /* -1: no line was read yet */
     struct log_comm *comms;
     uint32_t n_comms;
     struct log_series *series;
@@ -62,23 +73,26 @@ struct log_file {
     struct liverate rate;
     struct livecells cells;
     struct livewatch watch;
-    uint64_t sample_bytes, sample_ops, bytes_over;
-    double bytes;
-    uint64_t grown_ns; /* monotonic */
+    uint64_t sample_bytes, sample_ops,
+        bytes_over; /* of the operations that were read; operations counted in
+                       `bytes` */
+    double bytes;   /* of all ended operations, estimated */
+    uint64_t grown_ns; /* time of the last growth, monotonic */
     unsigned growths;
-    uint64_t longest_ns; /* without a growth, but for the present one */
+    uint64_t longest_ns; /* longest time without a growth, not counting the
+                            current one */
     enum hung_state state;
-    bool is_long; /* silent for longer than before, by the last look */
+    bool is_long; /* silent for longer than ever before, at the last look */
 };
 
 struct livelog {
     struct livenode_place place;
     struct reader_states *states;
     struct log_file *files[FILES_MAX];
-    size_t n;
+    size_t n; /* number of entries in files */
     uint64_t scanned_ns, left_out, turn;
     struct livelog_cost cost;
-    char *buf; /* LIVELOG_READ */
+    char *buf; /* left_out: files over FILES_MAX; turn: as in liverate_turn */
 };
 
 struct livelog_cost livelog_cost(const struct livelog *log)
@@ -124,7 +138,7 @@ void livelog_destroy(struct livelog *log)
     free(log);
 }
 
-/* Of this profiler, by its name and first bytes. */
+/* Whether the file belongs to this profiler, by its name and first bytes. */
 static bool is_log(const struct livelog *log, const char *path)
 {
     size_t len = strlen(path);
@@ -134,6 +148,7 @@ static bool is_log(const struct livelog *log, const char *path)
            reader_find(path, true, &err) == log->place.reader;
 }
 
+/* Adds a file that is not followed yet. */
 static void add_file(struct livelog *log, const char *name,
                      const struct stat *st, const struct livenode_time *now)
 {
@@ -160,7 +175,8 @@ static void add_file(struct livelog *log, const char *name,
     f->inode = st->st_ino;
     f->pid = -1;
     f->scale = 1;
-    /* it may have grown long before there was a look */
+    /* The file may have grown last long before this look, so its age counts as
+     * silence. A file older than this boot is treated as new. */
     f->grown_ns = now->mono_ns;
     if (now->real_ns > changed_ns && now->real_ns - changed_ns < now->mono_ns)
         f->grown_ns -= now->real_ns - changed_ns;
@@ -184,7 +200,7 @@ static void scan(struct livelog *log, const struct livenode_time *now)
     log->scanned_ns = now->mono_ns;
 }
 
-/* --- what a line tells ---------------------------------------------------- */
+/* --- the content of a line ------------------------------------------------ */
 
 /* Where the reader's records go. */
 struct way {
@@ -193,13 +209,15 @@ struct way {
     bool full; /* no memory, or too many */
 };
 
-/* Room for one more; NULL without memory. */
+/* Makes room for one more row; the capacity is the next power of two. Returns
+ * NULL without memory. */
 static void *grow(void *rows, size_t n, size_t size)
 {
     return n & (n - 1) ? rows : reallocarray(rows, n ? 2 * n : 1, size);
 }
 
-/* Its number; UINT32_MAX: there is no room. */
+/* Finds or adds the record's communicator. Returns its index; UINT32_MAX if
+ * there is no room. */
 static uint32_t comm_of(struct log_file *f, const struct record *r)
 {
     uint64_t hash = 0;
@@ -207,6 +225,7 @@ static uint32_t comm_of(struct log_file *f, const struct record *r)
     char id[RECORD_MAX_ID + 1];
 
     snprintf(id, sizeof(id), "%.*s", (int) r->id.len, r->id.text);
+    /* The id is "0x" and hexadecimal digits, as in recordings. */
     hash = strtoull(id, NULL, 16);
     for (uint32_t i = 0; i < f->n_comms; i++)
         if (f->comms[i].hash == hash && f->comms[i].rank == r->rank &&
@@ -226,6 +245,7 @@ static uint32_t comm_of(struct log_file *f, const struct record *r)
     return f->n_comms++;
 }
 
+/* Finds or adds the series. Returns NULL if there is no room. */
 static struct log_series *series_of(struct log_file *f,
                                     const struct liverate_series *key)
 {
@@ -245,7 +265,8 @@ static struct log_series *series_of(struct log_file *f,
     return more;
 }
 
-/* Lines of one series may come in another order than they are numbered in. */
+/* Counts an ended operation. Lines of a series may be in another order than
+ * their numbers, so gaps are remembered: a gap may be filled later. */
 static void take_number(struct log_series *s, const struct record *r,
                         double scale)
 {
@@ -254,6 +275,8 @@ static void take_number(struct log_series *s, const struct record *r,
         return;
     }
     if (r->sn >= s->next) {
+        /* The first number after a gap in reading shows nothing about the
+         * numbers before it. */
         if (s->known)
             s->missing += r->sn - s->next;
         s->next = r->sn + 1;
@@ -278,6 +301,7 @@ static int take_record(struct way *w, const struct record *r)
         w->full = true;
         return 0;
     }
+    /* A log belongs to one process, so the first pid holds. */
     if (f->pid < 0)
         f->pid = r->pid;
     take_number(s, r, f->scale);
@@ -304,7 +328,8 @@ static int take(void *arg, const struct record *records, size_t n)
     return 0;
 }
 
-/* Whole lines to the profiler's own reader. */
+/* Passes whole lines to the profiler's own reader. Returns 0, or -1 without
+ * memory. */
 static int read_lines(struct livelog *log, struct log_file *f, const char *text,
                       size_t len)
 {
@@ -321,7 +346,9 @@ static int read_lines(struct livelog *log, struct log_file *f, const char *text,
     struct source_facts facts = {0};
     int rc;
 
-    if (len >= 2 && logsource_is_packed(text)) { /* what was plain is not */
+    if (len >= 2 &&
+        logsource_is_packed(text)) { /* a plain file that continues as a
+                                        compressed one is damaged */
         log->cost.bad++;
         return 0;
     }
@@ -333,13 +360,16 @@ static int read_lines(struct livelog *log, struct log_file *f, const char *text,
 
 /* --- the bytes of a file -------------------------------------------------- */
 
-/* The last LIVELOG_READ of what has come; 0, or -1 without memory. */
+/* Reads the last LIVELOG_READ bytes of what has arrived. Returns 0, or -1
+ * without memory. */
 static int read_bytes(struct livelog *log, struct log_file *f, int fd)
 {
     uint64_t came = f->size > f->offset ? f->size - f->offset : 0;
     const char *text = log->buf, *end;
     ssize_t n;
 
+    /* Too much arrived: skip to the last bytes, and remember what share was
+     * read. */
     f->scale = 1;
     if (came > LIVELOG_READ) {
         log->cost.passed += came - LIVELOG_READ;
@@ -354,7 +384,8 @@ static int read_bytes(struct livelog *log, struct log_file *f, int fd)
         return 0;
     log->cost.read += (uint64_t) n;
     end = memrchr(text, '\n', (size_t) n);
-    if (!end) { /* half a line waits, one without end is passed over */
+    if (!end) { /* half a line waits for its end; one without an end is passed
+                   over */
         if (n == LIVELOG_READ || f->midst) {
             log->cost.bad += !f->midst;
             f->offset += (uint64_t) n;
@@ -382,7 +413,7 @@ static int read_file(struct livelog *log, struct log_file *f,
         rc = fd < 0 && errno != ENOENT && !f->failed
                  ? error_set(err, "%s: %s", f->path, strerror(errno))
                  : 0;
-        f->failed |= rc < 0; /* said once */
+        f->failed |= rc < 0; /* report the error once */
     } else {
         f->read_size = f->size;
         rc = read_bytes(log, f, fd) < 0
@@ -394,7 +425,8 @@ static int read_file(struct livelog *log, struct log_file *f,
     return rc;
 }
 
-/* For how long a log is silent without a meaning: batches come in between. */
+/* How long, in ms, a log may be silent without a meaning: batches arrive in
+ * between. */
 static uint64_t pause_ms(const struct livelog *log)
 {
     uint64_t ms = num_add(num_mul(log->place.batch_ms, 3), BATCH_SPARE_MS);
@@ -403,7 +435,8 @@ static uint64_t pause_ms(const struct livelog *log)
     return ms > silent ? ms : silent;
 }
 
-/* It has grown: how long had it not? What was a hang teaches nothing. */
+/* The log has grown: learns how long it had been silent. A silence that looks
+ * like a hang teaches nothing, or the limit would grow with every hang. */
 static void note_growth(struct livelog *log, struct log_file *f,
                         uint64_t now_ns)
 {
@@ -415,6 +448,8 @@ static void note_growth(struct livelog *log, struct log_file *f,
         most = f->longest_ns * HUNG_LEARN_TIMES;
     if (most < log->place.batch_ms * MS_NS * HUNG_LEARN_TIMES)
         most = log->place.batch_ms * MS_NS * HUNG_LEARN_TIMES;
+    /* The first growth has no silence before it. Until the pace is known,
+     * everything is learnt. */
     if (f->growths && passed > f->longest_ns &&
         (passed < most || f->growths < GROWTHS))
         f->longest_ns = passed;
@@ -422,7 +457,8 @@ static void note_growth(struct livelog *log, struct log_file *f,
     f->grown_ns = now_ns;
 }
 
-/* What stat() tells. A file that has gone leaves what was read. */
+/* Looks at the file's size and inode. A file that has gone keeps what was read
+ * from it. */
 static void look_at_size(struct livelog *log, struct log_file *f,
                          uint64_t now_ns)
 {
@@ -430,6 +466,7 @@ static void look_at_size(struct livelog *log, struct log_file *f,
 
     if (lstat(f->path, &st) != 0 || !S_ISREG(st.st_mode))
         return;
+    /* Replaced or truncated: read it from the beginning. */
     if (st.st_ino != f->inode || (uint64_t) st.st_size < f->offset) {
         f->inode = st.st_ino;
         f->offset = f->size = f->read_size = 0;
@@ -437,6 +474,8 @@ static void look_at_size(struct livelog *log, struct log_file *f,
     }
     if ((uint64_t) st.st_size == f->size)
         return;
+    /* The first look at an existing file counts from the file's own time of
+     * change. */
     if (f->size || !f->growths)
         note_growth(log, f, f->size ? now_ns : f->grown_ns);
     else
@@ -446,7 +485,8 @@ static void look_at_size(struct livelog *log, struct log_file *f,
 
 /* --- a look --------------------------------------------------------------- */
 
-/* What the lines say of a series. */
+/* Returns, in *out, how many operations of the series have ended. False: the
+ * series is unknown. */
 static bool count_of(const void *of, const struct liverate_series *key,
                      uint64_t *out)
 {
@@ -474,6 +514,7 @@ static bool is_comm(const void *of, uint32_t at, uint64_t hash, int64_t n_ranks,
            f->comms[at].n_ranks == n_ranks && f->comms[at].rank == rank;
 }
 
+/* Sums the ended operations over all series. */
 static uint64_t count_over(const struct log_file *f)
 {
     uint64_t over = 0, n;
@@ -489,7 +530,8 @@ static uint64_t count_over(const struct log_file *f)
     return over;
 }
 
-/* By the mean size of those that were read; it never falls. */
+/* Estimates the bytes from the mean size of the operations that were read.
+ * Adding only increments keeps the sum from falling. */
 static void count_bytes(struct log_file *f)
 {
     uint64_t over = count_over(f);
@@ -501,8 +543,9 @@ static void count_bytes(struct log_file *f)
     f->bytes_over = over;
 }
 
-/* A log does not tell the PID namespace of its process. In a container its
- * number may be nobody's here, or another user's: of those nothing is told. */
+/* Whether the pid of a log can be looked up here. A log does not name the PID
+ * namespace of its process, so in a container the number may be unused on the
+ * node or belong to another user; nothing is concluded then. */
 static bool is_ours(const struct livelog *log, int64_t pid)
 {
     char path[512];
@@ -519,7 +562,7 @@ static enum hung_state state_of(const struct livelog *log,
     enum hung_state held = livewatch_held(w);
     uint64_t pause_ns = pause_ms(log) * MS_NS;
 
-    /* whether it was in order no log tells */
+    /* The log does not show whether the process ended in order. */
     if (held == HUNG_GONE)
         return HUNG_ENDED;
     if (held != HUNG_UNKNOWN)
@@ -532,6 +575,7 @@ static enum hung_state state_of(const struct livelog *log,
     return HUNG_NO_END;
 }
 
+/* Whether a silence of this length should be judged by node 0. */
 static bool is_long(const struct livelog *log, const struct log_file *f,
                     uint64_t silent_ns)
 {
@@ -544,11 +588,15 @@ static int look_at_file(struct livelog *log, struct log_file *f,
                         const struct livenode_time *now, bool turn,
                         struct jp_error *err)
 {
+    /* The state of one file: growth, new lines, counters, process. */
     const struct liverate_source source = {f, count_of, is_comm};
     bool first = !f->read_size;
     int rc = 0;
 
     look_at_size(log, f, now->mono_ns);
+    /* Reading waits for the common turn, so that all ranks sample the same
+     * operations; exceptions are new files and files that have stopped growing.
+     */
     if (f->size != f->read_size &&
         (turn || first || now->mono_ns - f->grown_ns >= CALM_NS))
         rc = read_file(log, f, err);
@@ -563,32 +611,13 @@ static int look_at_file(struct livelog *log, struct log_file *f,
     return rc;
 }
 
-int livelog_look(struct livelog *log, const struct livenode_time *now,
-                 bool last, struct jp_error *err)
-{
-    uint64_t turn = liverate_turn(now->real_ns);
-    int rc = 0;
-
-    if (!log->n || last || now->mono_ns - log->scanned_ns >= SCAN_NS)
-        scan(log, now);
-    for (size_t i = 0; i < log->n; i++) {
-        if (last)
-            log->files[i]->watch.read_ns = 0;
-        if (look_at_file(log, log->files[i], now, last || turn != log->turn,
-                         err) < 0)
-            rc = -1;
-    }
-    log->turn = turn;
-    return rc;
-}
-
-/* A file tells of a process as soon as a line of it was understood. */
+/* A file stands for a process once a line of it was understood. */
 static bool is_told(const struct log_file *f)
 {
     return f->n_series > 0;
 }
 
-enum live_class livelog_class(const struct livelog *log)
+static enum live_class class_of(const struct livelog *log)
 {
     enum live_class class = LIVE_EMPTY;
 
@@ -606,6 +635,26 @@ enum live_class livelog_class(const struct livelog *log)
     return class;
 }
 
+int livelog_look(struct livelog *log, const struct livenode_time *now,
+                 enum live_class *class, struct jp_error *err)
+{
+    uint64_t turn = liverate_turn(now->real_ns);
+    int rc = 0;
+
+    if (!log->n || now->last || now->mono_ns - log->scanned_ns >= SCAN_NS)
+        scan(log, now);
+    for (size_t i = 0; i < log->n; i++) {
+        if (now->last)
+            log->files[i]->watch.read_ns = 0;
+        if (look_at_file(log, log->files[i], now,
+                         now->last || turn != log->turn, err) < 0)
+            rc = -1;
+    }
+    log->turn = turn;
+    *class = class_of(log);
+    return rc;
+}
+
 /* --- a snapshot ----------------------------------------------------------- */
 
 static void fill_rank(const struct livelog *log, const struct log_file *f,
@@ -615,7 +664,7 @@ static void fill_rank(const struct livelog *log, const struct log_file *f,
 
     *r = (struct live_rank){
         .pid = f->pid,
-        .task = -1,
+        .task = -1, /* the log does not name the task */
         .state = f->state,
         .logs = true,
         .counted_ns =
@@ -632,7 +681,8 @@ static void fill_rank(const struct livelog *log, const struct log_file *f,
     liverate_rank(&f->rate, now->mono_ns, r);
 }
 
-/* Its index, or UINT32_MAX: there is no room. */
+/* Finds or adds the communicator in the snapshot. Returns its index; UINT32_MAX
+ * if there is no room. */
 static uint32_t snap_comm(struct live_snap *snap, const struct log_comm *comm)
 {
     uint32_t i = 0;
@@ -651,7 +701,7 @@ static uint32_t snap_comm(struct live_snap *snap, const struct log_comm *comm)
     return i;
 }
 
-/* A front; NULL: there is no room. */
+/* Adds a front. Returns NULL if there is no room. */
 static struct live_front *add_front(struct live_snap *snap,
                                     const struct log_comm *comm, uint32_t rank,
                                     unsigned kind)
@@ -668,7 +718,8 @@ static struct live_front *add_front(struct live_snap *snap,
     return &snap->fronts[snap->n_fronts++];
 }
 
-/* The front of Sends and Recvs has no function, and only a rate. */
+/* Send and Recv share one front per communicator; it has no function, and only
+ * a rate. */
 static void fill_fronts(const struct log_file *f, uint32_t rank,
                         uint64_t mono_ns, struct live_snap *snap)
 {
@@ -676,6 +727,8 @@ static void fill_fronts(const struct log_file *f, uint32_t rank,
     bool has_p2p[COMMS_MAX] = {false};
     struct live_front *front;
 
+    /* First a front for each communicator alone, so that node 0 knows the
+     * membership even without operations. */
     for (uint32_t i = 0; i < f->n_comms; i++)
         add_front(snap, &f->comms[i], rank, JPR_N_OP_KINDS);
     for (size_t i = 0; i < f->n_series; i++) {
@@ -689,7 +742,8 @@ static void fill_fronts(const struct log_file *f, uint32_t rank,
         has_p2p[s->comm] |= s->kind == JPR_P2P;
         if (s->kind != JPR_P2P)
             memcpy(front->func, s->func, sizeof(front->func));
-        /* what was passed over or lost may have been later ones */
+        /* If numbers are missing, later operations may have ended as well, so
+         * the position is unknown. */
         if (s->known && !s->missing)
             front->begun = front->ended = s->next;
         liverate_front(&f->rate, &source, mono_ns, snap->comms, front);
@@ -700,9 +754,10 @@ int livelog_fill(struct livelog *log, const struct livenode_time *now,
                  struct live_snap *snap)
 {
     snap->n_ranks = snap->n_comms = snap->n_fronts = snap->n_ops = 0;
+    /* Files over the limit are ranks that are missing. */
     snap->left_ranks = log->left_out;
     snap->left_comms = 0;
-    snap->class = livelog_class(log);
+    snap->class = class_of(log);
     snprintf(snap->node, sizeof(snap->node), "%s", log->place.node);
     for (size_t i = 0; i < log->n; i++) {
         const struct log_file *f = log->files[i];

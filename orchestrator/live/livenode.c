@@ -1,4 +1,10 @@
-/* livenode.c - a node's recordings as they grow, and how its tasks are. */
+/* livenode.c - follow a node's recordings while they grow, and watch its tasks.
+ *
+ * livenode_look is the entry: it finds new files (scan), and for each file
+ * (look_at_file) reads new blocks (read_on), updates counters and rates, looks
+ * at the process, and decides its state. livenode_fill puts the results into a
+ * snapshot. struct follow is one process. If the profiler writes logs, every
+ * call goes to livelog.c instead. */
 #include "orchestrator/live/livenode.h"
 
 #include <dirent.h>
@@ -15,18 +21,19 @@
 #include "plugins/nccl_recorder/recfile.h"
 
 #define MS_NS UINT64_C(1000000)
-/* New files are looked for so often; tasks make them when NCCL starts. */
+/* Interval of the search for new files; tasks create them when NCCL starts. */
 #define SCAN_NS (5000 * MS_NS)
 #define FILES_MAX 256
-/* Of a file at one look: an agent that was held up catches up in pieces. */
+/* Limit of records of a file per look. After an interruption the agent catches
+ * up in several looks. */
 #define RECORDS_MAX 100000
-/* In flight of a process that a snapshot has; the oldest. */
+/* Operations in flight per process in a snapshot; the oldest are kept. */
 #define OPS_MAX 16
-/* A sample of GPUs that is older tells nothing. */
+/* A sample of the GPUs that is older is not used. */
 #define GPUS_OLD_US 120000000
-#define SHORT_FILE 32 /* a head, and the first frame's beginning */
+#define SHORT_FILE 32 /* a head, and the start of the first frame */
 
-/* A process: its recording, and what /proc says of it. */
+/* A process: its recording, and its state from /proc. */
 struct follow {
     char *path;
     uint64_t inode;
@@ -37,25 +44,27 @@ struct follow {
     struct liveusual usual;
     struct liverate rate;
     struct livecells cells;
-    bool apart; /* counters tell a function's operations as they are numbered */
-    uint64_t sample_bytes, sample_ops; /* of those that were read */
-    double bytes;                      /* of those that ended, by the sample */
-    uint64_t bytes_over;               /* ... which are so many */
-    /* by the looks */
+    bool apart; /* a function's counters contain exactly the operations that are
+                   numbered together */
+    uint64_t sample_bytes, sample_ops; /* of the operations that were read */
+    double bytes; /* of all ended operations, estimated from the sample */
+    uint64_t bytes_over; /* operations counted in `bytes` */
+    /* from the looks */
     struct livewatch watch;
     uint64_t produced, over;     /* at the last look */
-    uint64_t grown_ns, moved_ns; /* monotonic; new bytes, new counts */
-    uint64_t oldest_ns;          /* in flight for so long; 0: nothing */
+    uint64_t grown_ns, moved_ns; /* monotonic; times of the last new bytes and
+                                    of the last new counts */
+    uint64_t oldest_ns; /* age of the oldest operation in flight; 0: none */
     enum hung_state state;
 };
 
 struct livenode {
     struct livenode_place place;
-    struct livelog *log; /* logs are followed, not recordings */
+    struct livelog *log; /* NULL: recordings are followed */
     struct follow *files[FILES_MAX];
     size_t n;
     uint64_t scanned_ns, left_out;
-    uint64_t turn; /* of livenode.h, at the last look */
+    uint64_t turn; /* as in liverate_turn, at the last look */
     uint64_t wanted[LIVE_WANTED_MAX];
     size_t n_wanted;
 };
@@ -104,7 +113,7 @@ static bool is_recording(const char *name)
     return len > 4 && name[0] != '.' && !strcmp(name + len - 4, ".jpr");
 }
 
-/* A file of the folder that is not followed yet. */
+/* Adds a file that is not followed yet. Files are told apart by their inode. */
 static void add_file(struct livenode *node, const char *name,
                      const struct stat *st, uint64_t now_ns)
 {
@@ -146,9 +155,10 @@ static void scan(struct livenode *node, uint64_t now_ns)
     node->scanned_ns = now_ns;
 }
 
-/* --- what a file tells ---------------------------------------------------- */
+/* --- the content of a file ------------------------------------------------ */
 
-/* Counters that mix what is numbered apart tell of no front any more. */
+/* Once counters mix operations that are numbered separately, they no longer
+ * show a position: clears the fronts of collectives. */
 static void look_at_fronts(struct follow *f)
 {
     bool apart = !f->file.tail.by_ce && !f->file.tail.has_replays;
@@ -171,27 +181,67 @@ static int open_file(struct follow *f, struct jp_error *err)
     return 0;
 }
 
+static void add_to_rate(struct liverate *rate, const struct jpr_op *op)
+{
+    struct liverate_series key = {.comm = op->comm, .kind = op->kind};
+
+    snprintf(key.func, sizeof(key.func), "%.*s", RECORD_MAX_FUNC, op->func);
+    liverate_add(rate, &key, op->bytes, op->unsure ? 0 : recfile_exec_us(op));
+}
+
+static const char *or_unknown(const char *text)
+{
+    return text && *text ? text : "unknown";
+}
+
+static void add_to_cells(struct livecells *cells, const struct jp_recfile *file,
+                         const struct jpr_op *op)
+{
+    const struct jpr_comm *comm = jpr_comm(file->reader, op->comm);
+    const struct recfile_comm *told = recfile_comm(file, op->comm);
+    struct livecell key = {.kind = op->kind};
+
+    if (op->unsure || !comm)
+        return;
+    key.n_nodes = comm->n_nodes;
+    key.n_ranks = comm->n_ranks;
+    snprintf(key.comm, sizeof(key.comm), "%s", told ? told->name : "");
+    snprintf(key.gpu, sizeof(key.gpu), "%s", comm->gpu_uuid);
+    recfile_func_name(op, key.func, sizeof(key.func));
+    /* The label is Inspector's, "RING_LL". */
+    if (op->kind != JPR_P2P)
+        snprintf(key.algo, sizeof(key.algo), "%.16s_%.16s",
+                 or_unknown(op->algo), or_unknown(op->proto));
+    livecells_add(cells, &key, op->bytes, recfile_exec_us(op));
+}
+
+/* Takes what the live module needs from a record, beyond what hangs_file_add
+ * takes. */
 static void take_record(struct follow *f, const struct jpr_record *record,
                         bool cells, uint64_t *n_ops)
 {
     if (record->type == JPR_HEADER)
         f->pid_namespace = record->header->pid_namespace;
+    /* A number that differs from recfile_seq belongs to a replay of a CUDA
+     * graph. */
     if (record->type == JPR_INFLIGHT && !record->inflight->none &&
         recfile_seq(&record->inflight->op) != record->inflight->op.seq)
         f->file.tail.has_replays = true;
     if (record->type == JPR_OP) {
         f->sample_bytes = num_add(f->sample_bytes, record->op->bytes);
         f->sample_ops++;
-        liverate_op(&f->rate, record->op);
+        add_to_rate(&f->rate, record->op);
         if (cells)
-            livecells_op(&f->cells, &f->file, record->op);
+            add_to_cells(&f->cells, &f->file, record->op);
+        /* Enough operations for a sample: skip the rest, unless all are needed
+         * for counting. */
         if (++*n_ops >= LIVERATE_OPS && f->apart)
             jpr_pass(f->file.reader, JPR_PASS_ENDED);
     }
 }
 
-/* All that is there by now; turn: some ended operations, too. A damaged block
- * is passed over by the reader. */
+/* Reads everything that has arrived. turn: also reads some ended operations.
+ * The reader skips damaged blocks. */
 static int read_on(struct follow *f, bool turn, bool cells,
                    struct jp_error *err)
 {
@@ -199,8 +249,11 @@ static int read_on(struct follow *f, bool turn, bool cells,
     uint64_t n_ops = 0;
     int rc = 0, got;
 
-    if (f->failed || (!f->is_open && open_file(f, err) < 0))
-        return f->failed ? 0 : -1;
+    /* A file that cannot be opened is reported once, then ignored. */
+    if (f->failed)
+        return 0;
+    if (!f->is_open && open_file(f, err) < 0)
+        return -1;
     jpr_pass(f->file.reader,
              f->apart && !turn ? JPR_PASS_ENDED : JPR_PASS_NONE);
     for (size_t n = 0; rc == 0 && n < RECORDS_MAX &&
@@ -214,7 +267,43 @@ static int read_on(struct follow *f, bool turn, bool cells,
     return rc < 0 ? error_set(err, "%s: no memory", f->path) : 0;
 }
 
-/* --- how its process is --------------------------------------------------- */
+/* --- its rates ------------------------------------------------------------ */
+
+/* Counts all ended operations of the function; the counters do not distinguish
+ * kinds. */
+static bool count_of(const void *of, const struct liverate_series *s,
+                     uint64_t *out)
+{
+    const struct recfile_comm *comm = recfile_comm(of, s->comm);
+
+    for (size_t i = 0; comm && i < comm->n_counts; i++)
+        if (!strncmp(comm->counts[i].func, s->func, RECORD_MAX_FUNC)) {
+            const struct jpr_counts *c = &comm->counts[i].counts;
+
+            *out = num_add(num_add(c->written, c->lost), c->left_out);
+            return true;
+        }
+    return false;
+}
+
+/* The rank is not compared: if a process has several ranks of a communicator,
+ * the counters do not distinguish them. */
+static bool is_comm(const void *of, uint32_t at, uint64_t hash, int64_t n_ranks,
+                    int64_t rank)
+{
+    const struct jp_recfile *file = of;
+    const struct jpr_comm *comm = jpr_comm(file->reader, at);
+
+    (void) rank;
+    return comm && comm->id == hash && comm->n_ranks == n_ranks;
+}
+
+static struct liverate_source rate_source(const struct jp_recfile *file)
+{
+    return (struct liverate_source){file, count_of, is_comm};
+}
+
+/* --- the process ---------------------------------------------------------- */
 
 static void look_at_task(struct livenode *node, struct follow *f,
                          uint64_t now_ns)
@@ -225,6 +314,8 @@ static void look_at_task(struct livenode *node, struct follow *f,
     livewatch_look(&f->watch, node->place.root, f->moved_ns, now_ns);
 }
 
+/* Notes whether the counters moved, and estimates the bytes of ended
+ * operations. */
 static void count(struct follow *f, uint64_t now_ns)
 {
     const struct recfile_tail *tail = &f->file.tail;
@@ -235,8 +326,8 @@ static void count(struct follow *f, uint64_t now_ns)
         f->moved_ns = now_ns;
     f->produced = tail->counts.produced;
     f->over = over;
-    /* by the mean size of those that were read; what was added up stays, so
-     * that it never falls */
+    /* The estimate uses the mean size of the operations that were read. Adding
+     * only increments keeps the sum from falling. */
     if (f->sample_ops && over > f->bytes_over) {
         f->bytes += (double) f->sample_bytes / (double) f->sample_ops *
                     (double) (over - f->bytes_over);
@@ -244,7 +335,8 @@ static void count(struct follow *f, uint64_t now_ns)
     }
 }
 
-/* Since when something is in flight that may be a sign of a hang. */
+/* Finds the age of the oldest operation in flight that may be a sign of a hang.
+ */
 static void find_oldest(struct follow *f, uint64_t mono_ns)
 {
     uint64_t oldest = UINT64_MAX;
@@ -253,6 +345,8 @@ static void find_oldest(struct follow *f, uint64_t mono_ns)
     for (size_t i = 0; i < f->reading.pending.n; i++) {
         const struct jpr_op *op = &f->reading.pending.ops[i].op;
 
+        /* A captured operation whose kernel has not started belongs to a CUDA
+         * graph: it may run much later. */
         if (!(op->graph_captured && !op->channels_started) &&
             op->enqueue_start_mono_ns && op->enqueue_start_mono_ns < oldest)
             oldest = op->enqueue_start_mono_ns;
@@ -260,6 +354,8 @@ static void find_oldest(struct follow *f, uint64_t mono_ns)
     f->oldest_ns = oldest < mono_ns ? mono_ns - oldest : 0;
 }
 
+/* The order matters: the kernel's word first, then the recording's age, then
+ * its counters. */
 static enum hung_state state_of(const struct livenode *node,
                                 const struct follow *f, uint64_t now_ns)
 {
@@ -272,6 +368,8 @@ static enum hung_state state_of(const struct livenode *node,
         return HUNG_ENDED;
     if (held != HUNG_UNKNOWN)
         return held;
+    /* The recorder writes counters even while the program waits, so a file that
+     * does not grow means that the process is mute. */
     if (now_ns - f->grown_ns > silent_ns)
         return f->watch.known ? HUNG_MUTE : HUNG_UNKNOWN;
     if (now_ns - f->moved_ns < silent_ns)
@@ -290,7 +388,7 @@ static int look_at_file(struct livenode *node, struct follow *f,
                         struct jp_error *err)
 {
     uint64_t before = f->is_open ? jpr_taken(f->file.reader) : 0;
-    const struct liverate_source source = liverate_recording(&f->file);
+    const struct liverate_source source = rate_source(&f->file);
     int rc = read_on(f, turn, node->place.cells, err);
 
     if (!f->is_open)
@@ -309,46 +407,16 @@ static int look_at_file(struct livenode *node, struct follow *f,
     return rc;
 }
 
-int livenode_look(struct livenode *node, const struct livenode_time *now,
-                  struct jp_error *err)
-{
-    uint64_t turn = liverate_turn(now->real_ns);
-    int rc = 0;
-
-    if (node->log)
-        return livelog_look(node->log, now, false, err);
-    if (!node->n || now->mono_ns - node->scanned_ns >= SCAN_NS)
-        scan(node, now->mono_ns);
-    for (size_t i = 0; i < node->n; i++)
-        if (look_at_file(node, node->files[i], now, turn != node->turn, err) <
-            0)
-            rc = -1;
-    node->turn = turn;
-    return rc;
-}
-
-int livenode_look_last(struct livenode *node, const struct livenode_time *now,
-                       struct jp_error *err)
-{
-    if (node->log)
-        return livelog_look(node->log, now, true, err);
-    for (size_t i = 0; i < node->n; i++)
-        node->files[i]->watch.read_ns = 0;
-    return livenode_look(node, now, err);
-}
-
-/* Waits of this length are looked at by node 0, too. */
+/* Node 0 also looks at waits of this length. */
 static bool is_long(const struct livenode *node, const struct follow *f)
 {
     return f->oldest_ns > node->place.times->ms[HUNG_LEAST] * MS_NS / 2;
 }
 
-enum live_class livenode_class(const struct livenode *node)
+static enum live_class class_of(const struct livenode *node)
 {
     enum live_class class = node->n ? LIVE_WORKS : LIVE_EMPTY;
 
-    if (node->log)
-        return livelog_class(node->log);
     for (size_t i = 0; i < node->n; i++) {
         const struct follow *f = node->files[i];
         bool trouble = f->state == HUNG_MUTE || f->state == HUNG_DISK ||
@@ -363,6 +431,28 @@ enum live_class livenode_class(const struct livenode *node)
     return class;
 }
 
+int livenode_look(struct livenode *node, const struct livenode_time *now,
+                  enum live_class *class, struct jp_error *err)
+{
+    uint64_t turn = liverate_turn(now->real_ns);
+    int rc = 0;
+
+    if (node->log)
+        return livelog_look(node->log, now, class, err);
+    if (!node->n || now->mono_ns - node->scanned_ns >= SCAN_NS)
+        scan(node, now->mono_ns);
+    for (size_t i = 0; i < node->n; i++) {
+        if (now->last)
+            node->files[i]->watch.read_ns = 0;
+        if (look_at_file(node, node->files[i], now, turn != node->turn, err) <
+            0)
+            rc = -1;
+    }
+    node->turn = turn;
+    *class = class_of(node);
+    return rc;
+}
+
 void livenode_want(struct livenode *node, const uint64_t *hashes, size_t n)
 {
     node->n_wanted = n < LIVE_WANTED_MAX ? n : LIVE_WANTED_MAX;
@@ -370,6 +460,8 @@ void livenode_want(struct livenode *node, const uint64_t *hashes, size_t n)
         memcpy(node->wanted, hashes, node->n_wanted * sizeof(*hashes));
 }
 
+/* A pid may have been reused since the last look, so the start time is compared
+ * again. */
 int64_t livenode_pid(const struct livenode *node, int64_t pid)
 {
     for (size_t i = 0; i < node->n; i++) {
@@ -394,6 +486,7 @@ unsigned livenode_signal(struct livenode *node, int signal)
         struct livetask now = {.pid = f->watch.task.pid,
                                .start = f->watch.task.start};
 
+        /* A signal without a handler would kill the task. */
         if (signal > 0 && signal <= 64 && f->watch.task.pid > 1 &&
             !f->watch.gone && livetask_read(node->place.root, &now) == 1 &&
             now.caught >> (signal - 1) & 1 &&
@@ -405,16 +498,20 @@ unsigned livenode_signal(struct livenode *node, int signal)
 
 /* --- a snapshot ----------------------------------------------------------- */
 
+/* Conversion to an integer is undefined above 2^63. */
 static uint64_t bytes_of(const struct follow *f)
 {
     return f->bytes < 0x1p63 ? (uint64_t) f->bytes : INT64_MAX;
 }
 
-/* Where a rank's counters say how many it has begun, all have ended but those
- * from the oldest in flight on: they end in order. */
+/* Completes the fronts. If the counters show how many operations a rank has
+ * begun, then all before its oldest one in flight have ended, because they end
+ * in order. */
 static void settle_fronts(const struct follow *f, struct hangs_evidence *e)
 {
     for (size_t i = 0; f->apart && i < e->progress.n; i++) {
+        /* Counters contain what has begun; nothing is in flight before the
+         * oldest operation. */
         struct progress_row *row = &e->progress.rows[i];
         uint64_t ended = row->begun;
 
@@ -435,7 +532,7 @@ static int32_t figure_of(double value)
     return value >= 0 && value < 1e9 ? (int32_t) (value + 0.5) : -1;
 }
 
-/* "00000000:4F:00.0" and "0000:4f:00.0" are one. */
+/* "00000000:4F:00.0" and "0000:4f:00.0" are the same. */
 static bool is_same_bus(const char *a, const char *b)
 {
     a += strspn(a, "0");
@@ -443,7 +540,8 @@ static bool is_same_bus(const char *a, const char *b)
     return *a && strcasecmp(a, b) == 0;
 }
 
-/* Its GPU, by the communicator that tells of it. */
+/* Fills in the figures of the process's GPU, which is named by its
+ * communicators. */
 static void fill_gpu(const struct livenode *node, const struct follow *f,
                      uint64_t now_ns, struct live_rank *r)
 {
@@ -452,6 +550,7 @@ static void fill_gpu(const struct livenode *node, const struct follow *f,
 
     if (!shared || !f->is_open || now_ns / 1000 > shared->gpus_us + GPUS_OLD_US)
         return;
+    /* The first communicator with a known GPU names it. */
     for (uint32_t i = 0; i < f->file.n_comms && !*bus; i++) {
         const struct jpr_comm *comm = jpr_comm(f->file.reader, i);
 
@@ -489,7 +588,8 @@ static void fill_rank(const struct follow *f, const struct hangs_process *p,
                             .gpu_mhz = -1,
                             .gpu_watts = -1};
     liverate_rank(&f->rate, now->mono_ns, r);
-    /* what does not run enters nothing: the kernel's word is from now */
+    /* A process that does not run enters no operation, so its counters are as
+     * good as new: use the current time. */
     if (f->state == HUNG_GONE || f->state == HUNG_STOPPED ||
         f->state == HUNG_TRACED || f->state == HUNG_DISK)
         r->counted_ns = (int64_t) now->real_ns;
@@ -497,7 +597,8 @@ static void fill_rank(const struct follow *f, const struct hangs_process *p,
         r->counted_ns = 0;
 }
 
-/* Its index, or UINT32_MAX: there is no room. */
+/* Finds or adds the communicator in the snapshot. Returns its index; UINT32_MAX
+ * if there is no room. */
 static uint32_t comm_of(struct live_snap *snap, uint64_t hash, int64_t n_ranks,
                         const char *name)
 {
@@ -511,11 +612,14 @@ static uint32_t comm_of(struct live_snap *snap, uint64_t hash, int64_t n_ranks,
     if (i == snap->n_comms)
         snap->comms[snap->n_comms++] =
             (struct live_comm){.hash = hash, .n_ranks = n_ranks};
+    /* The name may come with a later row. */
     if (name && *name && !snap->comms[i].name[0])
         snprintf(snap->comms[i].name, sizeof(snap->comms[i].name), "%s", name);
     return i;
 }
 
+/* Whether any operation of the communicator has ended; the first one is granted
+ * more time. */
 static bool has_ended(const struct hangs_evidence *e, uint64_t hash,
                       int64_t n_ranks)
 {
@@ -533,6 +637,7 @@ static int by_start(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
+/* Adds the oldest operations in flight of one process. */
 static void fill_ops(const struct livenode *node, struct follow *f,
                      struct hangs_evidence *e, uint32_t rank,
                      struct live_snap *snap)
@@ -546,6 +651,8 @@ static void fill_ops(const struct livenode *node, struct follow *f,
         struct live_op *op = &snap->ops[snap->n_ops];
 
         if (comm == UINT32_MAX)
+            /* The operation's limit is computed here, where its usual length is
+             * known. */
             continue;
         *op = (struct live_op){
             .rank = rank,
@@ -574,7 +681,7 @@ static void fill_ops(const struct livenode *node, struct follow *f,
 static void fill_fronts(const struct follow *f, const struct hangs_evidence *e,
                         uint32_t rank, uint64_t mono_ns, struct live_snap *snap)
 {
-    const struct liverate_source source = liverate_recording(&f->file);
+    const struct liverate_source source = rate_source(&f->file);
 
     for (size_t i = 0; i < e->progress.n; i++) {
         const struct progress_row *row = &e->progress.rows[i];
@@ -600,6 +707,7 @@ static void fill_fronts(const struct follow *f, const struct hangs_evidence *e,
     }
 }
 
+/* Names are known only after all communicators were added. */
 static void fill_names(const struct follow *f, struct live_snap *snap)
 {
     for (uint32_t i = 0; i < f->file.n_comms; i++) {
@@ -623,15 +731,18 @@ int livenode_fill(struct livenode *node, const struct livenode_time *now,
 
     if (node->log)
         return livelog_fill(node->log, now, snap);
+    /* One buffer for all ranks: fronts need the evidence after the operations
+     * of all ranks were placed. */
     e = calloc(LIVE_RANKS_MAX, sizeof(*e));
     if (!e)
         return -1;
     snap->n_ranks = snap->n_comms = snap->n_fronts = snap->n_ops = 0;
     snap->left_ranks = node->left_out;
     snap->left_comms = 0;
-    snap->class = livenode_class(node);
+    snap->class = class_of(node);
     snprintf(snap->node, sizeof(snap->node), "%s", node->place.node);
-    /* the wanted and those with something in flight come first */
+    /* Communicators are kept in order of arrival when a snapshot is too small,
+     * so the wanted ones come first, then those with operations in flight. */
     for (size_t i = 0; i < node->n_wanted; i++)
         for (size_t k = 0; k < node->n; k++)
             for (size_t row = 0; row < node->files[k]->reading.progress.n;
@@ -661,6 +772,7 @@ int livenode_fill(struct livenode *node, const struct livenode_time *now,
         fill_gpu(node, f, now->mono_ns, &snap->ranks[at]);
         fill_ops(node, f, &e[at], at, snap);
     }
+    /* Fronts last: they may use the room that is left. */
     for (uint32_t i = 0; i < snap->n_ranks; i++) {
         fill_fronts(of[i], &e[i], i, now->mono_ns, snap);
         fill_names(of[i], snap);

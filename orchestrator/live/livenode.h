@@ -1,15 +1,13 @@
 /* livenode.h - follows a node's recordings while they grow, and its tasks.
  *
- * A look reads what raw/<node>/ has got since the last one: each file from
- * where reading stood, whole blocks only (plugins/nccl_recorder/jpr_read.h,
- * jpr_follow). Blocks of ended operations are passed over, as the counters and
- * what is in flight tell where a rank stands and what took a second or more;
- * one is read now and then, for the operations' mean size. Where
- * counters do not tell functions apart (replays, copy engines) all are read. A
- * file that another one has replaced is read from its beginning. Where the
- * profiler writes logs of what has ended instead, those are followed
- * (livelog.c).
- */
+ * A look reads what was added to raw/<node>/ since the last one: each file from
+ * the last position, complete blocks only (plugins/nccl_recorder/jpr_read.h,
+ * jpr_follow). Most blocks of ended operations are skipped, because the
+ * counters and the operations in flight show a rank's position and what took a
+ * second or more. Now and then a block is read for the operations' mean size.
+ * If counters mix functions (replays, copy engines), all blocks are read. A
+ * file that was replaced is read from its beginning. If the profiler writes
+ * logs of ended operations instead, those are followed (livelog.c). */
 #ifndef JP_LIVE_LIVENODE_H
 #define JP_LIVE_LIVENODE_H
 
@@ -27,17 +25,17 @@
 
 /* --- livecells.c: bandwidth and time by function and size ---------------- */
 
-/* As NCCL Inspector's Prometheus files have them, of the operations that the
- * live module reads (a sample, see livenode.h). A cell is a communicator, a
- * function, an algorithm and a range of sizes (metrics_size_first); the means
- * are Inspector's: geometric of bandwidths, arithmetic of times
+/* As in NCCL Inspector's Prometheus files, from the operations that the live
+ * module reads (a sample, see above). A cell is a communicator, a function, an
+ * algorithm and a range of sizes (metrics_size_first). The means are
+ * Inspector's: geometric for bandwidths, arithmetic for times
  * (plugins/profiler/inspector/inspector_prom.cc of NCCL 2.30). */
 #define LIVECELLS_MAX 64 /* cells of a process */
 /* A cell without new operations for this long is not shown. */
 #define LIVECELLS_OLD_NS (60 * UINT64_C(1000000000))
 
 struct livecell {
-    /* the communicator's labels: those that have the same are one */
+    /* the communicator's labels; communicators with equal labels are one */
     char comm[RECORD_MAX_NAME + 1], gpu[48];
     int64_t n_nodes, n_ranks;
     enum jpr_op_kind kind;
@@ -50,7 +48,7 @@ struct livecell {
     uint64_t shown_ns;              /* time of that look, monotonic; 0: never */
 };
 
-/* The cells of a process; the owner sets it to zeros. */
+/* The cells of a process; zero-initialised by the owner. */
 struct livecells {
     struct livecell *cells;
     size_t n;
@@ -58,21 +56,17 @@ struct livecells {
 
 void livecells_fini(struct livecells *cells);
 
-/* An operation that was read, of the cell that key names but for its size.
- * Without a time (us 0) it is passed over. */
+/* Adds an operation. key names the cell; its size is set here. An operation
+ * without a time (us 0) is ignored. */
 void livecells_add(struct livecells *cells, struct livecell *key,
                    uint64_t bytes, uint64_t us);
-/* The same of a recording. */
-void livecells_op(struct livecells *cells, const struct jp_recfile *file,
-                  const struct jpr_op *op);
-
-/* Further labels. */
+/* The labels that the owner adds. */
 struct livecells_labels {
     const char *job, *step, *node, *rank;
 };
 
-/* A look: means of what was read since the last one, into the set. 0, or -1
- * without memory. */
+/* Adds the means since the last look to the set. Returns 0, or -1 without
+ * memory. */
 int livecells_put(struct livecells *cells, uint64_t mono_ns,
                   const struct livecells_labels *labels,
                   struct metrics_set *set);
@@ -86,10 +80,9 @@ struct livenode_place {
     const struct hung_times *times;
     const struct module_shared *shared; /* GPUs' samples; NULL: none */
     bool cells;                         /* livenode_cells is wanted */
-    const struct backend *reader; /* of logs that are followed; NULL: there are
-                                     recordings */
-    uint64_t batch_ms;            /* such logs are written so often; 0: not
-                                     known */
+    const struct backend
+        *reader; /* profiler whose logs are followed; NULL: recordings are */
+    uint64_t batch_ms; /* interval at which such logs are written; 0: unknown */
 };
 
 /* Borrows strings and times. Returns NULL when out of memory. */
@@ -98,20 +91,16 @@ void livenode_destroy(struct livenode *node); /* accepts NULL */
 
 struct livenode_time {
     uint64_t real_ns, mono_ns;
+    /* The last look: it also checks tasks whose recordings showed that they
+     * work. */
+    bool last;
 };
 
-/* Reads new data. Returns -1 if a file cannot be read or is damaged; the other
- * files were read. */
+/* Reads new data. *class is set in any case: the worst class of the node's
+ * processes. Returns -1 if a file cannot be read or is damaged; the other files
+ * were read. */
 int livenode_look(struct livenode *node, const struct livenode_time *now,
-                  struct jp_error *err);
-
-/* The last look. It also checks tasks whose recordings showed that they work.
- */
-int livenode_look_last(struct livenode *node, const struct livenode_time *now,
-                       struct jp_error *err);
-
-/* The worst class of the node, as of the last look. */
-enum live_class livenode_class(const struct livenode *node);
+                  enum live_class *class, struct jp_error *err);
 
 /* Sets the communicators that come first in snapshots, at most LIVE_WANTED_MAX.
  */
@@ -139,38 +128,39 @@ unsigned livenode_signal(struct livenode *node, int signal);
 
 /* --- livelog.c: logs of ended operations while they grow ----------------- */
 
-/* Where a profiler writes a line an operation (jp_profiler.records_ended), its
- * own reader (plugins/reader.h) reads what raw/<node>/ has got since the last
- * look: each file from behind the last whole line, a half one waits. Files are
- * told by their inode: one that another has replaced, or that was cut, is read
- * from its beginning. At most LIVELOG_READ bytes of a file are read a turn
- * (below), the last ones; what is passed over is counted, and fronts that
- * were not seen since are not told. The numbers in the lines tell how many have
- * ended, so that rates need no line.
+/* If a profiler writes one line per ended operation
+ * (jp_profiler.records_ended), its own reader (plugins/reader.h) reads what was
+ * added to raw/<node>/ since the last look: each file from after the last
+ * complete line; an incomplete one waits. Files are distinguished by their
+ * inode: one that was replaced or truncated is read from its beginning. At most
+ * the last LIVELOG_READ bytes of a file are read in a turn (below). What is
+ * skipped is counted, and positions that are unknown since then are not
+ * reported. The numbers in the lines show how many operations have ended, so
+ * that rates do not need every line.
  *
- * A log does not tell what is in flight, when it ends in order, or why nothing
- * is written: the age of its last growth and /proc are all there is. */
+ * A log does not show what is in flight, whether the process ended in order, or
+ * why nothing is written. Only the age of its last growth and /proc are left.
+ */
 
-/* Of a file at a turn; a longer line is passed over. */
+/* Limit for a file and turn; a longer line is skipped. */
 #define LIVELOG_READ (256u << 10)
 
 struct livelog;
 
-/* Strings and times are borrowed. NULL without memory. */
+/* Borrows strings and times. Returns NULL without memory. */
 struct livelog *livelog_create(const struct livenode_place *place);
 void livelog_destroy(struct livelog *log); /* takes NULL */
 
-/* As those of livenode.h. */
+/* As the functions of the same name above. */
 int livelog_look(struct livelog *log, const struct livenode_time *now,
-                 bool last, struct jp_error *err);
-enum live_class livelog_class(const struct livelog *log);
+                 enum live_class *class, struct jp_error *err);
 int livelog_fill(struct livelog *log, const struct livenode_time *now,
                  struct live_snap *snap);
 int livelog_cells(struct livelog *log, uint32_t i, uint64_t mono_ns,
                   const struct livecells_labels *labels,
                   struct metrics_set *set);
 
-/* For tests: bytes read and passed over, and lines that were bad. */
+/* For tests: bytes read and skipped, and bad lines. */
 struct livelog_cost {
     uint64_t read, passed, bad;
 };
@@ -178,12 +168,12 @@ struct livelog_cost livelog_cost(const struct livelog *log);
 
 /* --- livetask.c --------------------------------------------------------- */
 
-/* What /proc says of a task: is it there, stopped, held by a
- * debugger; does it compute, read or write.
+/* The state of a task from /proc: whether it exists, is stopped or held by a
+ * debugger, and whether it computes, reads or writes.
  *
- * From /proc/PID/stat, status and io, which take no lock that a process in the
- * kernel's state D may hold (as maps and cmdline do), so that they never block.
- */
+ * Only /proc/PID/stat, status and io are read. They take no lock that a process
+ * in kernel state D may hold (as maps and cmdline do), so reading them never
+ * blocks. */
 
 struct livetask {
     int64_t pid;    /* as seen by this process */
@@ -202,18 +192,19 @@ struct livetask {
  */
 int livetask_read(const char *root, struct livetask *task);
 
-/* A task over the looks; zero-initialised by its owner. */
+/* A task over several looks; zero-initialised by its owner. */
 struct livewatch {
     struct livetask task;
-    int64_t inner; /* its own pid; 0: not named yet */
+    int64_t inner; /* pid in its own namespace; 0: not set yet */
     uint64_t pid_namespace;
     bool known, gone;
-    uint64_t read_ns; /* when /proc was read, monotonic; 0: is due */
+    uint64_t read_ns; /* when /proc was read, monotonic; 0: due now */
     unsigned disk_looks;
-    uint64_t io_ns, io_bytes; /* reads or writes much; by then */
+    uint64_t io_ns,
+        io_bytes; /* when it last read or wrote much; bytes at the last look */
     uint64_t io_seen_ns;
-    uint64_t share_ns, share_cpu_ms; /* where the share's span began */
-    double share;                    /* of a processor, in the last span */
+    uint64_t share_ns, share_cpu_ms; /* where the span of `share` began */
+    double share;                    /* share of a processor in the last span */
 };
 
 /* Sets the task to watch: the process with this pid in the PID namespace with
@@ -221,26 +212,26 @@ struct livewatch {
 void livewatch_name(struct livewatch *watch, int64_t pid,
                     uint64_t pid_namespace);
 
-/* Reads /proc where that is due: seldom while its files tell that it works,
- * which they did at moved_ns. Times are monotonic. */
+/* Reads /proc if that is due. It is rarely due while the task's files show that
+ * it works; they last did so at moved_ns. Times are monotonic. */
 void livewatch_look(struct livewatch *watch, const char *root,
                     uint64_t moved_ns, uint64_t now_ns);
 
-/* What the kernel alone says: gone, held by a debugger, stopped, in state D for
- * longer than a look; else HUNG_UNKNOWN. */
+/* The state that the kernel alone shows: gone, held by a debugger, stopped, or
+ * in state D for several looks; otherwise HUNG_UNKNOWN. */
 enum hung_state livewatch_held(const struct livewatch *watch);
 
 /* --- liverate.c --------------------------------------------------------- */
 
-/* How fast a process communicates: operations, their time and
- * size over the last LIVE_RECENT_MS; and how long its operations usually take.
+/* How fast a process communicates: its operations, their time and size over the
+ * last LIVE_RECENT_MS, and how long its operations usually take.
  *
- * How many end is known from the recording's counters; their time and size is
- * the mean of a few that are read every LIVERATE_SAMPLE_MS, at the same seconds
- * of the day on all nodes, so that ranks are compared by the same operations.
- * Each turn makes what was before count less, so that a rank that changes its
- * ways shows it within half a minute, in bounded memory.
- */
+ * The number of ended operations is known from the recording's counters. Time
+ * and size are means of a few operations that are read every
+ * LIVERATE_SAMPLE_MS, at the same seconds of the day on all nodes, so that
+ * ranks are compared by the same operations. Each turn reduces the weight of
+ * earlier values, so that a change shows within half a minute, in bounded
+ * memory. */
 
 #define LIVERATE_SAMPLE_MS 5000
 /* operations of a file at a turn, plus the rest of their block */
@@ -251,14 +242,14 @@ struct liverate_series {
     uint32_t comm;
     enum jpr_op_kind kind;
     char func[RECORD_MAX_FUNC + 1]; /* name as in the file */
-    bool told;                      /* the counters have named it */
+    bool told;                      /* it has a counter */
     /* ended operations by the counters of the last turn */
     uint64_t ended;
     double recent;                /* operations that ended recently */
     double n, n_timed, us, bytes; /* sums over operations read recently */
 };
 
-/* The rates of a process; the owner sets it to zeros. */
+/* The rates of a process; zero-initialised by the owner. */
 struct liverate {
     struct liverate_series *series;
     size_t n;
@@ -268,8 +259,8 @@ struct liverate {
 
 void liverate_fini(struct liverate *rate);
 
-/* What the file that operations are read of tells besides: how many of a series
- * have ended so far, and which communicator the series' number is of. */
+/* What a file knows besides the operations that are read: how many operations
+ * of a series have ended so far, and which communicator a series belongs to. */
 struct liverate_source {
     const void *of;
     bool (*ended)(const void *of, const struct liverate_series *series,
@@ -278,23 +269,21 @@ struct liverate_source {
                     int64_t n_ranks, int64_t rank);
 };
 
-/* A recording, borrowed. */
-struct liverate_source liverate_recording(const struct jp_recfile *file);
-
-/* The turn's number at that time of day; a new one is due where it differs. */
+/* Returns the number of the turn at that time of day. A turn is due when the
+ * number changes. */
 uint64_t liverate_turn(uint64_t real_ns);
 
-/* An operation that was read. us 0: its time is not known. */
+/* Adds an operation that was read. us 0: its time is unknown. */
 void liverate_add(struct liverate *rate, const struct liverate_series *key,
                   uint64_t bytes, uint64_t us);
-void liverate_op(struct liverate *rate, const struct jpr_op *op);
 
-/* A turn is over: takes how many have ended by now. */
+/* Ends a turn: takes the numbers of ended operations, and lets older values
+ * fade. */
 void liverate_pass(struct liverate *rate, const struct liverate_source *source,
                    uint64_t mono_ns);
 
-/* Fill in the figures of the rank, and of a front, which is named already and
- * of one of comms. */
+/* Fill in the figures of a rank, and of a front. The front's name is set
+ * already; its communicator is one of comms. */
 void liverate_rank(const struct liverate *rate, uint64_t mono_ns,
                    struct live_rank *rank);
 void liverate_front(const struct liverate *rate,
@@ -303,11 +292,11 @@ void liverate_front(const struct liverate *rate,
 
 /* --- how long operations usually take ------------------------------------ */
 
-/* Learnt from operations in flight for a second or more. Shorter ones are only
- * counted, so ended operations need not be read. */
+/* Learnt from operations that are in flight for a second or more. Shorter ones
+ * are only counted, so ended operations need not be read. */
 
-/* Most operations of a process that are in flight for long at one time, and
- * most pairs (communicator, function) with known lengths. */
+/* Limits: operations of a process that are in flight for long at the same time,
+ * and pairs (communicator, function) with known lengths. */
 enum { LIVEUSUAL_LONGS_MAX = 64, LIVEUSUAL_SERIES_MAX = 256 };
 
 struct liveusual_series {
@@ -317,7 +306,7 @@ struct liveusual_series {
     struct hung_usual lengths;
 };
 
-/* An operation that was in flight for long at the last look. */
+/* An operation that was in flight for a second or more at the last look. */
 struct liveusual_long {
     uint32_t comm;
     enum jpr_op_kind kind;
@@ -326,7 +315,7 @@ struct liveusual_long {
     bool seen; /* also in flight at this look */
 };
 
-/* The lengths of a process's operations; the owner sets it to zeros. */
+/* The lengths of a process's operations; zero-initialised by the owner. */
 struct liveusual {
     struct liveusual_series *series;
     size_t n;
@@ -336,13 +325,14 @@ struct liveusual {
 
 void liveusual_fini(struct liveusual *usual);
 
-/* Takes what is in flight for a second or more, and learns from those that
- * ended since the last look. An end is seen at most one look late. */
+/* Notes what is in flight for a second or more, and learns from the operations
+ * that have ended since the last look. An end is noticed at most one look late.
+ */
 void liveusual_look(struct liveusual *usual, const struct hung_times *times,
                     const struct jp_recfile *file,
                     const struct jp_pending *pending, uint64_t mono_ns);
 
-/* The usual length of such operations; NULL: none has ended. */
+/* Returns the usual length of such operations; NULL if none has ended. */
 const struct hung_usual *liveusual_find(const struct liveusual *usual,
                                         const struct jp_recfile *file,
                                         const struct hangs_op *op);

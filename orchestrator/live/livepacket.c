@@ -1,17 +1,19 @@
-/* livepacket.c - packets with snapshots, written, sealed and read. */
+/* livepacket.c - write, seal and read the packets that carry snapshots. The
+ * format is described in livelink.h. */
 #include "orchestrator/live/livelink.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#define VERSION 1
+#define VERSION 1 /* of the format */
 #define SEAL_AT 16
 #define SEAL_BYTES 16
 #define REST_AT (SEAL_AT + SEAL_BYTES)
 
 static const uint8_t magic[4] = {'P', 'R', 'S', 'N'};
 
+/* Network byte order. */
 static void put(uint8_t *at, size_t n, uint64_t value)
 {
     while (n--) {
@@ -20,6 +22,7 @@ static void put(uint8_t *at, size_t n, uint64_t value)
     }
 }
 
+/* Big-endian, n bytes. */
 static uint64_t get(const uint8_t *at, size_t n)
 {
     uint64_t value = 0;
@@ -29,6 +32,7 @@ static uint64_t get(const uint8_t *at, size_t n)
     return value;
 }
 
+/* A seal of its own word, "live", cannot be that of a clock probe. */
 void livepacket_seal(struct clock_seal *seal,
                      const uint8_t key[CLOCK_KEY_BYTES], const char *conf_hash)
 {
@@ -38,6 +42,7 @@ void livepacket_seal(struct clock_seal *seal,
     clock_seal_init(seal, key, 0, what);
 }
 
+/* The seal covers all bytes but its own, so those are cut out first. */
 static void make_seal(const struct clock_seal *seal, const uint8_t *bytes,
                       size_t len, uint8_t out[SEAL_BYTES])
 {
@@ -46,18 +51,13 @@ static void make_seal(const struct clock_seal *seal, const uint8_t *bytes,
 
     memcpy(rest, bytes, SEAL_AT);
     memcpy(rest + SEAL_AT, bytes + REST_AT, len - REST_AT);
+    /* 1: the wide variant, 128 bits. */
     clock_siphash(seal->key, rest, len - SEAL_BYTES, 1, hash);
     put(out, 8, hash[0]);
     put(out + 8, 8, hash[1]);
 }
 
-unsigned livepacket_parts(const struct livepacket *packet)
-{
-    return packet->chunk ? (packet->total + packet->chunk - 1u) / packet->chunk
-                         : 0;
-}
-
-/* Whether lengths and numbers fit together. */
+/* Whether lengths and numbers are consistent. */
 static bool is_sound(const struct livepacket *p)
 {
     size_t begins = (size_t) p->part * p->chunk, left;
@@ -68,6 +68,7 @@ static bool is_sound(const struct livepacket *p)
         return !p->part && !p->total && !p->chunk && !p->n;
     if (p->type != LIVEPACKET_PART || p->total < LIVE_HEAD_BYTES ||
         p->total > LIVE_SNAP_BYTES || p->chunk > p->total ||
+        /* Only a snapshot of one part may be shorter than LIVEPACKET_LEAST. */
         (p->chunk < LIVEPACKET_LEAST && p->chunk != p->total) ||
         begins >= p->total)
         return false;
@@ -75,6 +76,7 @@ static bool is_sound(const struct livepacket *p)
     return p->n == (left < p->chunk ? left : p->chunk);
 }
 
+/* Numbers first, then the data, then the seal over both. */
 size_t livepacket_write(const struct livepacket *packet,
                         const struct clock_seal *seal,
                         uint8_t bytes[LIVEPACKET_BYTES])
@@ -82,6 +84,7 @@ size_t livepacket_write(const struct livepacket *packet,
     memset(bytes, 0, LIVEPACKET_HEAD);
     memcpy(bytes, magic, sizeof(magic));
     bytes[4] = VERSION;
+    /* Numbers, seal and data are where livelink.h shows them. */
     bytes[5] = (uint8_t) packet->type;
     bytes[6] = packet->part;
     put(bytes + 8, 2, packet->total);
@@ -96,6 +99,7 @@ size_t livepacket_write(const struct livepacket *packet,
     return LIVEPACKET_HEAD + packet->n;
 }
 
+/* Cheap checks first; anyone can send to the port. */
 int livepacket_read(const uint8_t *bytes, size_t len,
                     const struct clock_seal *seal, struct livepacket *packet)
 {
@@ -104,6 +108,7 @@ int livepacket_read(const uint8_t *bytes, size_t len,
 
     if (len < LIVEPACKET_HEAD || len > LIVEPACKET_BYTES ||
         memcmp(bytes, magic, sizeof(magic)) != 0 || bytes[4] != VERSION ||
+        /* bytes[7] is reserved. */
         bytes[5] > LIVEPACKET_TAKEN || bytes[7])
         return -1;
     read = (struct livepacket){
@@ -118,13 +123,16 @@ int livepacket_read(const uint8_t *bytes, size_t len,
         .data = bytes + LIVEPACKET_HEAD,
         .n = len - LIVEPACKET_HEAD,
     };
-    if (!is_sound(&read)) /* costs less than a seal */
+    if (!is_sound(&read)) /* cheaper than computing the seal */
         return -1;
     make_seal(seal, bytes, len, expected);
-    for (int i = 0; i < SEAL_BYTES; i++) /* in the same time for all */
+    for (int i = 0; i < SEAL_BYTES; i++) /* constant time, so that the time does
+                                            not reveal how many bytes match */
         differs |= expected[i] ^ bytes[SEAL_AT + i];
     if (differs)
         return -1;
+    if (read.chunk)
+        read.parts = (read.total + read.chunk - 1u) / read.chunk;
     *packet = read;
     return 0;
 }

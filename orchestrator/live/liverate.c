@@ -1,4 +1,10 @@
-/* liverate.c - operations, their time and size of late. */
+/* liverate.c - recent rates, times and sizes of a process's operations, and how
+ * long they usually take.
+ *
+ * A turn (liverate_turn) comes every five seconds. Between turns the operations
+ * that were read are added (liverate_add); at a turn liverate_pass takes the
+ * counters and lets older values fade. The second half (liveusual_*) learns the
+ * usual length of long operations. */
 #include "orchestrator/live/livenode.h"
 
 #include <stdio.h>
@@ -16,8 +22,10 @@ void liverate_fini(struct liverate *rate)
     *rate = (struct liverate){.series = NULL};
 }
 
-/* Turns come at another second of each five, so that they do not fall on the
- * same part of a program's iterations. */
+/* The second at which a turn begins differs from one five-second period to the
+ * next, so that turns do not always meet the same part of a program's
+ * iterations. It depends on the time of day only, so it is the same on all
+ * nodes. 2654435761 is Knuth's multiplicative hash. */
 uint64_t liverate_turn(uint64_t real_ns)
 {
     uint64_t second = real_ns / 1000000000, five = second / SAMPLE_S,
@@ -26,7 +34,8 @@ uint64_t liverate_turn(uint64_t real_ns)
     return second % SAMPLE_S >= offset ? five + 1 : five;
 }
 
-/* NULL: no memory, or too many. */
+/* Finds or adds the series. Returns NULL without memory or if there are too
+ * many. */
 static struct liverate_series *series_of(struct liverate *rate, uint32_t comm,
                                          enum jpr_op_kind kind,
                                          const char *func)
@@ -41,6 +50,7 @@ static struct liverate_series *series_of(struct liverate *rate, uint32_t comm,
     }
     if (rate->n == LIVERATE_SERIES_MAX)
         return NULL;
+    /* The array has room for the next power of two. */
     if (!(rate->n & (rate->n - 1))) {
         s = reallocarray(rate->series, rate->n ? 2 * rate->n : 1, sizeof(*s));
         if (!s)
@@ -53,12 +63,14 @@ static struct liverate_series *series_of(struct liverate *rate, uint32_t comm,
     return s;
 }
 
+/* Sums for the mean time and size. */
 void liverate_add(struct liverate *rate, const struct liverate_series *key,
                   uint64_t bytes, uint64_t us)
 {
     struct liverate_series *s =
         series_of(rate, key->comm, key->kind, key->func);
 
+    /* Without room the sample is smaller; the counters still have the rate. */
     if (!s)
         return;
     s->n++;
@@ -69,51 +81,9 @@ void liverate_add(struct liverate *rate, const struct liverate_series *key,
     }
 }
 
-void liverate_op(struct liverate *rate, const struct jpr_op *op)
-{
-    struct liverate_series key = {.comm = op->comm, .kind = op->kind};
-
-    snprintf(key.func, sizeof(key.func), "%.*s", RECORD_MAX_FUNC, op->func);
-    liverate_add(rate, &key, op->bytes, op->unsure ? 0 : recfile_exec_us(op));
-}
-
-/* --- a recording ---------------------------------------------------------- */
-
-/* What has ended in all; the counters do not tell kinds apart. */
-static bool count_of(const void *of, const struct liverate_series *s,
-                     uint64_t *out)
-{
-    const struct recfile_comm *comm = recfile_comm(of, s->comm);
-
-    for (size_t i = 0; comm && i < comm->n_counts; i++)
-        if (!strncmp(comm->counts[i].func, s->func, RECORD_MAX_FUNC)) {
-            const struct jpr_counts *c = &comm->counts[i].counts;
-
-            *out = num_add(num_add(c->written, c->lost), c->left_out);
-            return true;
-        }
-    return false;
-}
-
-/* Its ranks are one where a process has several: counters do not tell. */
-static bool is_comm(const void *of, uint32_t at, uint64_t hash, int64_t n_ranks,
-                    int64_t rank)
-{
-    const struct jp_recfile *file = of;
-    const struct jpr_comm *comm = jpr_comm(file->reader, at);
-
-    (void) rank;
-    return comm && comm->id == hash && comm->n_ranks == n_ranks;
-}
-
-struct liverate_source liverate_recording(const struct jp_recfile *file)
-{
-    return (struct liverate_source){file, count_of, is_comm};
-}
-
 /* --- turns ---------------------------------------------------------------- */
 
-/* What is older counts less: after LIVE_RECENT_MS half of it. */
+/* Weight of older values after that many seconds: half after LIVE_RECENT_MS. */
 static double fading(double seconds)
 {
     const double recent = LIVE_RECENT_MS / 1e3;
@@ -121,6 +91,7 @@ static double fading(double seconds)
     return recent / (recent + seconds);
 }
 
+/* For each series: takes the new count, then fades all sums. */
 void liverate_pass(struct liverate *rate, const struct liverate_source *source,
                    uint64_t mono_ns)
 {
@@ -129,6 +100,7 @@ void liverate_pass(struct liverate *rate, const struct liverate_source *source,
                         : 0,
            keep = fading(passed);
     bool first = !rate->turn_ns;
+    /* The time is faded like the counts, so their quotient is a rate. */
 
     rate->turn_ns = mono_ns;
     rate->seconds = keep * (rate->seconds + passed);
@@ -138,7 +110,7 @@ void liverate_pass(struct liverate *rate, const struct liverate_source *source,
 
         if (!source->ended(source->of, s, &ended))
             continue;
-        /* one that was not read before may have begun long ago */
+        /* The first value of a counter may have been reached long ago. */
         if (s->told && ended > s->ended && !first)
             s->recent += (double) (ended - s->ended);
         s->recent *= keep;
@@ -151,7 +123,8 @@ void liverate_pass(struct liverate *rate, const struct liverate_source *source,
     }
 }
 
-/* A turn that is late counts as passed. */
+/* Operations per second. A turn that is overdue counts as time without
+ * operations, so that rates fall to 0 when nothing ends. */
 static double rate_of(const struct liverate *rate,
                       const struct liverate_series *s, uint64_t mono_ns)
 {
@@ -164,11 +137,13 @@ static double rate_of(const struct liverate *rate,
     return rate->seconds + since > 0 ? s->recent / (rate->seconds + since) : 0;
 }
 
+/* Rounds; 0 for what does not fit. */
 static uint64_t whole(double value)
 {
     return value > 0 && value < 0x1p53 ? (uint64_t) (value + 0.5) : 0;
 }
 
+/* Sums over all series of the process. */
 void liverate_rank(const struct liverate *rate, uint64_t mono_ns,
                    struct live_rank *rank)
 {
@@ -178,6 +153,7 @@ void liverate_rank(const struct liverate *rate, uint64_t mono_ns,
         const struct liverate_series *s = &rate->series[i];
         double a_second = rate_of(rate, s, mono_ns);
 
+        /* Rate times mean duration is the share of time spent in operations. */
         sum += a_second;
         if (s->n_timed > 0)
             share += a_second * s->us / s->n_timed / 1e6;
@@ -186,6 +162,7 @@ void liverate_rank(const struct liverate *rate, uint64_t mono_ns,
     rank->share_permille = whole(share * 1000);
 }
 
+/* Sums over the series that belong to the front. */
 void liverate_front(const struct liverate *rate,
                     const struct liverate_source *source, uint64_t mono_ns,
                     const struct live_comm *comms, struct live_front *front)
@@ -196,7 +173,7 @@ void liverate_front(const struct liverate *rate,
     for (size_t i = 0; i < rate->n; i++) {
         const struct liverate_series *s = &rate->series[i];
 
-        /* a front of Send and Recv has no function */
+        /* A front of Send and Recv has no function. */
         if (!source->is_comm(source->of, s->comm, comm->hash, comm->n_ranks,
                              front->comm_rank) ||
             s->kind != front->kind ||
@@ -213,9 +190,9 @@ void liverate_front(const struct liverate *rate,
     front->mean_bytes = n > 0 ? whole(bytes / n) : 0;
 }
 
-/* --- how long a process' operations usually take ------------------------- */
+/* --- usual lengths -------------------------------------------------------- */
 
-/* In flight for so long: its length is worth remembering. */
+/* An operation in flight for this long has a length worth remembering. */
 #define LONG_NS UINT64_C(1000000000)
 
 void liveusual_fini(struct liveusual *usual)
@@ -231,7 +208,8 @@ static bool is_usual(const struct liveusual_series *u,
            !strcmp(u->func, l->func);
 }
 
-/* NULL: no memory, or too many. */
+/* Finds or adds the series. Returns NULL without memory or if there are too
+ * many. */
 static struct liveusual_series *usual_of(struct liveusual *usual,
                                          const struct liveusual_long *l)
 {
@@ -243,6 +221,7 @@ static struct liveusual_series *usual_of(struct liveusual *usual,
     if (usual->n == LIVEUSUAL_SERIES_MAX)
         return NULL;
     if (!(usual->n & (usual->n - 1))) {
+        /* The array has room for the next power of two. */
         u = reallocarray(usual->series, usual->n ? 2 * usual->n : 1,
                          sizeof(*u));
         if (!u)
@@ -255,7 +234,8 @@ static struct liveusual_series *usual_of(struct liveusual *usual,
     return u;
 }
 
-/* What the counters say of the function's operations so far. */
+/* Returns the number of the function's operations that were produced, from the
+ * counters. */
 static uint64_t ended_of(const struct jp_recfile *file, uint32_t comm,
                          const char *func)
 {
@@ -267,7 +247,7 @@ static uint64_t ended_of(const struct jp_recfile *file, uint32_t comm,
     return 0;
 }
 
-/* It is not in flight any more. */
+/* An operation is no longer in flight: learns its length. */
 static void learn(struct liveusual *usual, const struct hung_times *times,
                   const struct jp_recfile *file, const struct liveusual_long *l)
 {
@@ -277,13 +257,15 @@ static void learn(struct liveusual *usual, const struct hung_times *times,
     if (!u)
         return;
     limit = hung_limit_ns(times, &u->lengths, false);
+    /* What was in flight for far too long was a hang, and teaches nothing. */
     if (l->age_ns / HUNG_LEARN_TIMES <= limit)
         hung_usual_add(&u->lengths, l->age_ns);
-    /* the shorter ones are only counted */
+    /* Shorter operations are only counted. */
     if (u->lengths.n < ended_of(file, l->comm, l->func))
         u->lengths.n = ended_of(file, l->comm, l->func);
 }
 
+/* Finds or adds a long operation. Returns NULL if there are too many. */
 static struct liveusual_long *longer_of(struct liveusual *usual,
                                         const struct jpr_op *op)
 {
@@ -306,12 +288,14 @@ static struct liveusual_long *longer_of(struct liveusual *usual,
     return &usual->longs[usual->n_longs++];
 }
 
+/* Long operations are few, so linear searches suffice. */
 void liveusual_look(struct liveusual *usual, const struct hung_times *times,
                     const struct jp_recfile *file,
                     const struct jp_pending *pending, uint64_t mono_ns)
 {
     size_t kept = 0;
 
+    /* Mark all, unmark those still in flight, and learn from the rest. */
     for (size_t i = 0; i < usual->n_longs; i++)
         usual->longs[i].seen = false;
     for (size_t i = 0; i < pending->n; i++) {
@@ -336,6 +320,8 @@ void liveusual_look(struct liveusual *usual, const struct hung_times *times,
     usual->n_longs = kept;
 }
 
+/* The series has the file's index of the communicator; the operation has its
+ * hash. */
 const struct hung_usual *liveusual_find(const struct liveusual *usual,
                                         const struct jp_recfile *file,
                                         const struct hangs_op *op)

@@ -1,4 +1,9 @@
-/* livesnap.c - a node's state to 4 KiB and back. */
+/* livesnap.c - pack a node's state into 4 KiB, and unpack it.
+ *
+ * livesnap_pack and livesnap_unpack mirror each other function by function
+ * (put_rank and get_rank, and so on); the format is in livesnap.h.
+ * livesnap_join, at the end, turns a snapshot into the input of hangs.h and
+ * hung.h. */
 #include "orchestrator/live/livesnap.h"
 
 #include <errno.h>
@@ -11,10 +16,11 @@
 
 #include "plugins/nccl_recorder/jpr_read.h"
 
+/* The line ends show a file that was changed by a transfer in text mode. */
 static const char magic[8] = {'J', 'P', 'L', 'I', 'V', 'E', '\r', '\n'};
 
-/* Functions that take a byte; any other is a 0 and its name. A number is the
- * file's: never reuse one. */
+/* Functions that are written as one byte. Any other function is a 0 followed by
+ * its name. The index is part of the file format: never reuse one. */
 static const char *const functions[] = {
     NULL,     "",     "AllReduce", "AllGather", "ReduceScatter", "Broadcast",
     "Reduce", "Send", "Recv",      "AlltoAll",  "Gather",        "Scatter"};
@@ -22,6 +28,7 @@ static const char *const functions[] = {
 
 /* --- fixed numbers of the head -------------------------------------------- */
 
+/* Little-endian. */
 static void put_le64(uint8_t *at, uint64_t value)
 {
     jpr_put_le32(at, (uint32_t) value);
@@ -33,6 +40,7 @@ static uint64_t get_le64(const uint8_t *at)
     return jpr_get_le32(at) | (uint64_t) jpr_get_le32(at + 4) << 32;
 }
 
+/* CRC-32 of head and body. The field of the sum itself counts as zeros. */
 static uint32_t sum_of(const uint8_t *bytes, size_t n)
 {
     static const uint8_t zeros[4];
@@ -44,6 +52,7 @@ static uint32_t sum_of(const uint8_t *bytes, size_t n)
 
 /* --- writing -------------------------------------------------------------- */
 
+/* Writes a function as one byte if it has a number. */
 static void put_func(struct jpr_out *out, const char *func)
 {
     for (size_t i = 1; i < N_FUNCTIONS; i++)
@@ -55,6 +64,8 @@ static void put_func(struct jpr_out *out, const char *func)
     jpr_put_text(out, func);
 }
 
+/* Times are stored relative to the snapshot's time, which keeps varints short.
+ */
 static void put_rank(struct jpr_out *out, const struct live_rank *r,
                      uint64_t real_ns)
 {
@@ -73,12 +84,14 @@ static void put_rank(struct jpr_out *out, const struct live_rank *r,
     jpr_put_i64(out, r->gpu_permille);
     jpr_put_i64(out, r->gpu_mhz);
     jpr_put_i64(out, r->gpu_watts);
+    /* Members of logs only; version 1 does not have them. */
     if (r->logs) {
         jpr_put_u64(out, r->longest_ms);
         jpr_put_u64(out, r->batch_ms);
     }
 }
 
+/* Writes a front; `ended` is stored relative to `begun`, which is near. */
 static void put_front(struct jpr_out *out, const struct live_front *f)
 {
     jpr_put_u64(out, f->rank);
@@ -88,12 +101,14 @@ static void put_front(struct jpr_out *out, const struct live_front *f)
     jpr_put_u64(out, f->begun);
     jpr_put_delta(out, f->ended, f->begun);
     jpr_put_u64(out, f->rate_milli);
+    /* Without a rate there are no means. */
     if (f->rate_milli) {
         jpr_put_u64(out, f->mean_us);
         jpr_put_u64(out, f->mean_bytes);
     }
 }
 
+/* Writes an operation in flight. */
 static void put_op(struct jpr_out *out, const struct live_op *op,
                    uint64_t real_ns)
 {
@@ -106,20 +121,22 @@ static void put_op(struct jpr_out *out, const struct live_op *op,
     jpr_put_u64(out, op->bytes);
     jpr_put_delta(out, (uint64_t) op->start_ns, real_ns);
     jpr_put_delta(out, (uint64_t) op->until_ns, real_ns);
-    jpr_put_u64(out, (uint64_t) op->limit_ns / 1000000);
+    jpr_put_u64(out, (uint64_t) op->limit_ns / 1000000); /* ms in the file */
     jpr_put_u64(out, op->captured | op->unsure << 1 | op->cut_short << 2);
     jpr_put_u64(out, op->channels);
     jpr_put_u64(out, op->started);
     jpr_put_u64(out, op->stopped);
 }
 
-/* A communicator with all that belongs to it. */
+/* Writes a communicator with its fronts and operations. Rows of ranks that were
+ * left out are left out as well. */
 static void put_comm(struct jpr_out *out, const struct live_snap *snap,
                      uint32_t comm, uint32_t n_ranks)
 {
     uint64_t n_fronts = 0, n_ops = 0;
 
     for (uint32_t i = 0; i < snap->n_fronts; i++)
+        /* The counts precede the rows, so the rows are counted first. */
         n_fronts += snap->fronts[i].comm == comm &&
                     snap->fronts[i].rank < n_ranks;
     for (uint32_t i = 0; i < snap->n_ops; i++)
@@ -138,7 +155,8 @@ static void put_comm(struct jpr_out *out, const struct live_snap *snap,
             put_op(out, &snap->ops[i], snap->real_ns);
 }
 
-/* At most half of the room is the ranks': fronts tell who lacks. */
+/* Ranks get at most half of the room, because fronts show which rank is
+ * missing. Returns the number of ranks that fit. */
 static uint32_t put_ranks(const struct live_snap *snap, struct jpr_out *out)
 {
     uint8_t scratch[LIVE_SNAP_BYTES / 2];
@@ -146,6 +164,8 @@ static uint32_t put_ranks(const struct live_snap *snap, struct jpr_out *out)
     size_t used = 0;
     uint32_t n = 0;
 
+    /* Packing stops at the first rank that does not fit; `used` is the length
+     * before it. */
     while (n < snap->n_ranks) {
         put_rank(&rows, &snap->ranks[n], snap->real_ns);
         if (rows.full)
@@ -153,20 +173,23 @@ static uint32_t put_ranks(const struct live_snap *snap, struct jpr_out *out)
         used = rows.used;
         n++;
     }
+    /* Ranks that the node has left out, and those without room here. */
     jpr_put_u64(out, snap->left_ranks + (snap->n_ranks - n));
     jpr_put_u64(out, n);
     jpr_put_bytes(out, scratch, used);
     return n;
 }
 
-/* As many communicators as there is room for; *left counts the others. */
+/* Writes as many communicators as fit; *left counts the others. Each is written
+ * to a copy of the stream first, so that one that does not fit leaves no trace.
+ */
 static void put_comms(const struct live_snap *snap, struct jpr_out *out,
                       uint32_t n_ranks, uint64_t *left)
 {
     for (uint32_t i = 0; i < snap->n_comms; i++) {
         struct jpr_out more = *out;
 
-        more.size -= 12; /* the end and *left */
+        more.size -= 12; /* the end marker and *left follow */
         put_comm(&more, snap, i, n_ranks);
         if (more.full) {
             ++*left;
@@ -177,6 +200,7 @@ static void put_comms(const struct live_snap *snap, struct jpr_out *out,
     jpr_put_u64(out, 0);
 }
 
+/* The head is written last, when the length is known. */
 size_t livesnap_pack(const struct live_snap *snap,
                      uint8_t bytes[LIVE_SNAP_BYTES])
 {
@@ -185,6 +209,7 @@ size_t livesnap_pack(const struct live_snap *snap,
     uint64_t left = snap->left_comms;
     uint32_t n;
 
+    /* The whole block is written, so the rest must be defined. */
     memset(bytes, 0, LIVE_SNAP_BYTES);
     jpr_put_text(&out, snap->node);
     n = put_ranks(snap, &out);
@@ -201,13 +226,14 @@ size_t livesnap_pack(const struct live_snap *snap,
     jpr_put_le32(bytes + 48, snap->due_ms);
     bytes[52] = (uint8_t) snap->class;
     bytes[53] = snap->last;
+    /* The sum comes last: it covers everything else. */
     jpr_put_le32(bytes + 60, sum_of(bytes, out.used));
     return out.used;
 }
 
 /* --- reading -------------------------------------------------------------- */
 
-/* A text of the body, cut to size, unprintable bytes as '?'. */
+/* Reads a text of the body, truncated to size; unprintable bytes become '?'. */
 static void get_text(struct jpr_in *in, char *buf, size_t size)
 {
     char room[JPR_MAX_TEXT_BYTES + 1];
@@ -216,6 +242,7 @@ static void get_text(struct jpr_in *in, char *buf, size_t size)
     snprintf(buf, size, "%s", jpr_texts_get(&texts, in));
 }
 
+/* Reads a function by its number, or by its name. */
 static void get_func(struct jpr_in *in, char buf[RECORD_MAX_FUNC + 1])
 {
     uint64_t i = jpr_get_bounded(in, N_FUNCTIONS - 1);
@@ -226,7 +253,8 @@ static void get_func(struct jpr_in *in, char buf[RECORD_MAX_FUNC + 1])
         get_text(in, buf, RECORD_MAX_FUNC + 1);
 }
 
-/* A time of day near base; bad where it is none. */
+/* Reads a time of day near base; marks the input as bad if it is out of range.
+ */
 static int64_t get_time(struct jpr_in *in, uint64_t base)
 {
     uint64_t ns = jpr_get_delta(in, base);
@@ -236,7 +264,7 @@ static int64_t get_time(struct jpr_in *in, uint64_t base)
     return in->bad ? 0 : (int64_t) ns;
 }
 
-/* A figure of a GPU; -1: not known. */
+/* Reads a figure of a GPU; -1: unknown. */
 static int32_t get_figure(struct jpr_in *in)
 {
     int64_t value = jpr_get_i64(in);
@@ -246,6 +274,7 @@ static int32_t get_figure(struct jpr_in *in)
     return in->bad ? -1 : (int32_t) value;
 }
 
+/* Mirrors put_rank. */
 static void get_rank(struct jpr_in *in, struct live_rank *r, uint64_t real_ns)
 {
     uint64_t flags;
@@ -253,6 +282,7 @@ static void get_rank(struct jpr_in *in, struct live_rank *r, uint64_t real_ns)
     r->pid = jpr_get_i64(in);
     r->task = jpr_get_i64(in);
     r->state = (enum hung_state) jpr_get_bounded(in, HUNG_N_STATES - 1);
+    /* Four bits; a larger value is damage. */
     flags = jpr_get_bounded(in, 15);
     r->final = flags & 1;
     r->damaged = flags >> 1 & 1;
@@ -275,6 +305,7 @@ static void get_rank(struct jpr_in *in, struct live_rank *r, uint64_t real_ns)
     }
 }
 
+/* Reads an index below n; marks the input as bad otherwise. */
 static uint32_t get_index(struct jpr_in *in, uint32_t n)
 {
     uint32_t i = (uint32_t) jpr_get_bounded(in, UINT32_MAX);
@@ -284,6 +315,7 @@ static uint32_t get_index(struct jpr_in *in, uint32_t n)
     return in->bad ? 0 : i;
 }
 
+/* Mirrors put_front. */
 static void get_front(struct jpr_in *in, struct live_front *f, uint32_t n_ranks)
 {
     f->rank = get_index(in, n_ranks);
@@ -299,6 +331,7 @@ static void get_front(struct jpr_in *in, struct live_front *f, uint32_t n_ranks)
     }
 }
 
+/* Mirrors put_op. */
 static void get_op(struct jpr_in *in, struct live_op *op, uint32_t n_ranks,
                    uint64_t real_ns)
 {
@@ -314,6 +347,7 @@ static void get_op(struct jpr_in *in, struct live_op *op, uint32_t n_ranks,
     op->start_ns = get_time(in, real_ns);
     op->until_ns = get_time(in, real_ns);
     op->limit_ns = (int64_t) jpr_get_bounded(in, INT64_MAX / 1000000) * 1000000;
+    /* Three bits. */
     flags = jpr_get_bounded(in, 7);
     op->captured = flags & 1;
     op->unsure = flags >> 1 & 1;
@@ -323,6 +357,8 @@ static void get_op(struct jpr_in *in, struct live_op *op, uint32_t n_ranks,
     op->stopped = (uint32_t) jpr_get_bounded(in, UINT32_MAX);
 }
 
+/* Reads a communicator with its rows. All counts are bounded by the room that
+ * is left. */
 static void get_comm(struct jpr_in *in, struct live_snap *snap)
 {
     uint32_t at = snap->n_comms;
@@ -333,6 +369,7 @@ static void get_comm(struct jpr_in *in, struct live_snap *snap)
         in->bad = true;
         return;
     }
+    /* A communicator is followed by its fronts, and these by its operations. */
     comm = &snap->comms[snap->n_comms++];
     comm->hash = jpr_get_u64(in);
     comm->n_ranks = jpr_get_i64(in);
@@ -353,6 +390,7 @@ static void get_comm(struct jpr_in *in, struct live_snap *snap)
     }
 }
 
+/* Any error sets in->bad, and ends all loops. */
 static int get_body(struct jpr_in *in, struct live_snap *snap)
 {
     get_text(in, snap->node, sizeof(snap->node));
@@ -366,7 +404,8 @@ static int get_body(struct jpr_in *in, struct live_snap *snap)
     return in->bad ? -1 : 0;
 }
 
-/* What is new stands behind a flag that older ones do not set. */
+/* Newer members follow a flag that older versions never set, so every version
+ * up to ours can be read. */
 static bool is_version(uint32_t version)
 {
     return version >= 1 && version <= LIVE_SNAP_VERSION;
@@ -380,6 +419,7 @@ uint64_t livesnap_conf(const char *hash)
     return strtoull(first, NULL, 16);
 }
 
+/* Checks what can be checked without the body. */
 int livesnap_head(const uint8_t bytes[LIVE_HEAD_BYTES],
                   struct livesnap_head *out)
 {
@@ -399,6 +439,8 @@ int livesnap_head(const uint8_t bytes[LIVE_HEAD_BYTES],
 int livesnap_unpack(const uint8_t *bytes, size_t n, struct live_snap *out,
                     struct jp_error *err)
 {
+    /* Identity, version, length and sum are checked in this order, so that the
+     * message is specific. */
     struct jpr_in in;
     size_t body;
 
@@ -420,6 +462,7 @@ int livesnap_unpack(const uint8_t *bytes, size_t n, struct live_snap *out,
                               .due_ms = jpr_get_le32(bytes + 48),
                               .class = (enum live_class) bytes[52],
                               .last = bytes[53] == 1};
+    /* The body is read strictly within its length. */
     in = (struct jpr_in){bytes + LIVE_HEAD_BYTES,
                          bytes + LIVE_HEAD_BYTES + body, false};
     if (bytes[52] > LIVE_TROUBLE || out->real_ns > INT64_MAX ||
@@ -428,9 +471,12 @@ int livesnap_unpack(const uint8_t *bytes, size_t n, struct live_snap *out,
     return 0;
 }
 
+/* A file that is shorter than 4 KiB is accepted if its body is complete. */
 int livesnap_read(int folder, const char *name, struct live_snap *out,
                   struct jp_error *err)
 {
+    /* The user owns the folder: no link, no pipe, and no terminal must be
+     * followed. */
     const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     uint8_t bytes[LIVE_SNAP_BYTES];
     int fd = openat(folder, name, flags), rc;
@@ -449,6 +495,7 @@ int livesnap_read(int folder, const char *name, struct live_snap *out,
 
 /* --- joining -------------------------------------------------------------- */
 
+/* Adds what hangs.h needs and the snapshot stores per communicator. */
 static void fill_op(struct hangs_op *to, const struct live_op *op,
                     const struct live_comm *comm)
 {
@@ -468,12 +515,14 @@ static void fill_op(struct hangs_op *to, const struct live_op *op,
                             .channels = op->channels,
                             .started = op->started,
                             .stopped = op->stopped};
+    /* The id is the hash as text. */
     recfile_id(comm->hash, to->id);
     snprintf(to->name, sizeof(to->name), "%s", comm->name);
     memcpy(to->func, op->func, sizeof(to->func));
 }
 
-/* The evidence of one process; hangs_evidence_fini is due. */
+/* Makes the evidence of one process. Call hangs_evidence_fini in any case.
+ * Returns 0, or -1 without memory. */
 static int fill_evidence(const struct live_snap *snap, uint32_t rank,
                          struct hangs_evidence *e)
 {
@@ -488,6 +537,7 @@ static int fill_evidence(const struct live_snap *snap, uint32_t rank,
                                              .counted_ns = r->counted_ns,
                                              .last_ns = r->counted_ns}};
     snprintf(e->process.host, sizeof(e->process.host), "%s", snap->node);
+    /* Room for all operations of the snapshot, of which this rank has some. */
     e->ops = snap->n_ops ? calloc(snap->n_ops, sizeof(*e->ops)) : NULL;
     if (snap->n_ops && !e->ops)
         return -1;
@@ -511,6 +561,8 @@ static int fill_evidence(const struct live_snap *snap, uint32_t rank,
     return 0;
 }
 
+/* silent_ms is only meaningful for logs; counted_ns is then the time of their
+ * last growth. */
 static struct hung_task task_of(const struct live_snap *snap,
                                 const struct live_rank *r)
 {
@@ -526,6 +578,8 @@ static struct hung_task task_of(const struct live_snap *snap,
         .batch_ms = r->batch_ms};
 }
 
+/* hangs_sum_add numbers the processes in order, so tasks[] has the same index.
+ */
 int livesnap_join(const struct live_snap *snap, struct hangs_sum *sum,
                   struct hung_task *tasks)
 {

@@ -1,4 +1,10 @@
-/* livestall.c - no log of the step grows, for longer than ever before. */
+/* livestall.c - detect a step in which no log grows, for longer than ever
+ * before.
+ *
+ * livestall_look is called at each look. It computes how long all logs have
+ * been silent (sum_up), searches for a cause (stopped process, rank behind,
+ * ended process), derives the limit from the cause, and moves the phase. The
+ * rule is explained in livestall.h. */
 #include "orchestrator/live/livestall.h"
 
 #include <inttypes.h>
@@ -7,13 +13,14 @@
 
 #include "common/num.h"
 
-/* Batches of logs that may be missed. */
+/* Number of missed batches that is still no stall. */
 #define BATCHES 3
-/* Nodes that are not heard may know better. */
+/* Factor on the limit while some nodes are silent: they may have made progress.
+ */
 #define UNHEARD_TIMES 3
 
-/* Functions that no rank can end before all have begun. A root of the others,
- * or who is not its receiver, may be ahead. */
+/* Functions in which no rank can finish before all ranks have begun. In the
+ * others the root, or a rank that only sends, may be ahead. */
 static const char *const together[] = {"AllReduce", "AllGather",
                                        "ReduceScatter"};
 
@@ -25,6 +32,8 @@ static bool is_together(const struct progress_row *row)
     return false;
 }
 
+/* Rows of the same communicator, kind and function are compared with each
+ * other. */
 static bool same_series(const struct progress_row *a,
                         const struct progress_row *b)
 {
@@ -32,7 +41,9 @@ static bool same_series(const struct progress_row *a,
            a->kind == b->kind && !strcmp(a->func, b->func);
 }
 
-/* One series, rows[0..n): who is the most behind? 0 ended: not known. */
+/* Looks at one series, rows[0..n): notes the rank that has ended the fewest
+ * operations, if it is further behind than what was found before. A row with 0
+ * ended is unknown. */
 static void look_at_series(struct livestall *stall,
                            const struct progress_row *rows, size_t n)
 {
@@ -41,6 +52,7 @@ static void look_at_series(struct livestall *stall,
     size_t n_behind = 0;
 
     for (size_t i = 0; i < n; i++)
+        /* First the largest count, then the ranks below it. */
         most = rows[i].ended > most ? rows[i].ended : most;
     for (size_t i = 0; i < n; i++) {
         if (!rows[i].ended || rows[i].ended == most)
@@ -61,6 +73,7 @@ static void look_at_series(struct livestall *stall,
     memcpy(stall->func, last->func, sizeof(stall->func));
 }
 
+/* Rows are sorted, so that the rows of a series are adjacent. */
 static void find_behind(struct livestall *stall,
                         const struct progress *progress)
 {
@@ -77,7 +90,8 @@ static void find_behind(struct livestall *stall,
     }
 }
 
-/* The first process in a state; the rank of its largest communicator. */
+/* Finds the first process in that state. Its rank is taken from its largest
+ * communicator. Returns false if there is none. */
 static bool find_state(struct livestall *stall, const struct hung_view *view,
                        enum hung_state state, enum livestall_cause cause)
 {
@@ -101,13 +115,17 @@ static bool find_state(struct livestall *stall, const struct hung_view *view,
     return true;
 }
 
-/* Processes by what they do, and what their logs have shown. */
+/* All processes that have not ended: counts by state, and the extremes of their
+ * logs. */
 struct sum {
     size_t n, stopped, traced;
-    uint64_t silent_ms, longest_ms, batch_ms;
-    bool learnt;
+    uint64_t silent_ms, longest_ms,
+        batch_ms; /* the shortest current silence, the longest earlier one, the
+                     longest batch interval */
+    bool learnt;  /* the pace of every log is known */
 };
 
+/* silent_ms is UINT64_MAX if there is no process. */
 static struct sum sum_up(const struct hung_view *view)
 {
     struct sum sum = {.silent_ms = UINT64_MAX, .learnt = true};
@@ -120,6 +138,8 @@ static struct sum sum_up(const struct hung_view *view)
         sum.n++;
         sum.stopped += t->state == HUNG_STOPPED;
         sum.traced += t->state == HUNG_TRACED;
+        /* One process without a known pace makes the step impossible to judge.
+         */
         sum.learnt = sum.learnt && t->logs && t->longest_ms;
         if (t->silent_ms < sum.silent_ms)
             sum.silent_ms = t->silent_ms;
@@ -131,6 +151,8 @@ static struct sum sum_up(const struct hung_view *view)
     return sum;
 }
 
+/* Returns the silence, in ms, from which on it is a stall. Without a visible
+ * cause a long computation looks the same, so the limit is higher then. */
 static uint64_t limit_of(const struct livestall *stall,
                          const struct hung_view *view, const struct sum *sum)
 {
@@ -145,7 +167,8 @@ static uint64_t limit_of(const struct livestall *stall,
     return view->n_silent ? num_mul(limit, UNHEARD_TIMES) : limit;
 }
 
-/* Is it silent for too long? Fills in what the look shows. */
+/* Fills in the findings of this look. Returns whether the silence is over the
+ * limit. */
 static bool is_overdue(struct livestall *stall, const struct hung_view *view)
 {
     struct sum sum = sum_up(view);
@@ -161,19 +184,24 @@ static bool is_overdue(struct livestall *stall, const struct hung_view *view)
     if (!stall->judged ||
         sum.silent_ms < stall->times.ms[HUNG_LOOKS]) /* not worth a search */
         return false;
+    /* A stopped process explains the silence best; an ended one is only a cause
+     * if no rank is behind. */
     if (!find_state(stall, view, HUNG_STOPPED, LIVESTALL_STOPPED)) {
         find_behind(stall, view->progress);
         if (stall->cause == LIVESTALL_UNKNOWN)
             find_state(stall, view, HUNG_ENDED, LIVESTALL_ENDED);
     }
     stall->limit_ms = limit_of(stall, view, &sum);
+    /* A debugger explains the silence, and so does a job that was suspended as
+     * a whole. */
     return !sum.traced && sum.stopped < sum.n &&
            sum.silent_ms > stall->limit_ms;
 }
 
-/* What was told ends when a log grows, and with the step: a debugger, or a node
- * that is not heard, is no progress. A snapshot may be some time old, or missed
- * at one look, so a bit less silence is none either. */
+/* After the stall was reported: returns HUNG_GOES_ON when a log has grown. Only
+ * a much shorter silence counts as growth, because a snapshot may be somewhat
+ * old or missed at one look; a debugger or a silent node is no progress. The
+ * state also ends with the step. */
 static enum hung_news look_for_progress(struct livestall *stall,
                                         uint64_t before_ms)
 {
@@ -182,7 +210,7 @@ static enum hung_news look_for_progress(struct livestall *stall,
     stall->phase = HUNG_QUIET;
     stall->said = false;
     stall->was_ms = before_ms;
-    /* of a step that is over nobody says that it moves */
+    /* Nobody is told that a finished step makes progress. */
     return stall->n_ranks ? HUNG_GOES_ON : HUNG_NO_NEWS;
 }
 
@@ -198,6 +226,7 @@ enum hung_news livestall_look(struct livestall *stall,
         stall->phase = HUNG_QUIET;
         return HUNG_NO_NEWS;
     }
+    /* The phases delay the report: a single long look must not cause it. */
     if (stall->phase == HUNG_QUIET) {
         stall->phase = HUNG_SEEN;
         stall->seen_ms = now_ms;
@@ -215,6 +244,7 @@ enum hung_news livestall_look(struct livestall *stall,
 
 /* --- in words ------------------------------------------------------------- */
 
+/* Formats the cause as the end of a sentence; "" if there is none. */
 static void format_cause(const struct livestall *stall,
                          const struct hung_view *view, char *buf, size_t size)
 {
@@ -224,6 +254,7 @@ static void format_cause(const struct livestall *stall,
             : NULL;
     char whom[160] = "", more[64] = "";
 
+    /* Rank, host and pid as far as they are known. */
     if (p && stall->rank >= 0)
         snprintf(whom, sizeof(whom), "rank %" PRId64 " (%.64s pid %" PRId64 ")",
                  stall->rank, p->host, p->pid);

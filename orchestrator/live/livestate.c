@@ -1,4 +1,9 @@
-/* livestate.c - join a step's snapshots for those who watch it. */
+/* livestate.c - join a step's snapshots for programs that watch it.
+ *
+ * livestate_look reads all snapshots (take_all), makes a row per node and rank
+ * (take_snap), and then decides the verdict in the order of its severity
+ * (judge): who was heard, who hangs, who is in trouble, who is late. It uses
+ * the same rules as node 0's agent, but keeps its own state between looks. */
 #include "orchestrator/live/livestate.h"
 
 #include <dirent.h>
@@ -18,7 +23,8 @@
 
 #define MS_NS UINT64_C(1000000)
 #define NODES_MAX 65536
-/* As livejoin.c has it: silent for so many of its own periods. */
+/* As in livejoin.c: a node is stale if it is silent for so many of its own
+ * periods. */
 #define STALE_PERIODS 3
 #define STALE_SPARE_MS 5000
 #define DUE_MAX_MS 600000
@@ -30,15 +36,18 @@ const char *const livestate_words[LIVESTATE_N_WORDS] = {
     [LIVESTATE_ENDED] = "ENDED",
 };
 
+/* Borrows place->dir. */
 void livestate_init(struct livestate *state,
                     const struct livestate_place *place)
 {
     *state = (struct livestate){.place = *place,
+                                /* Both rules have the times of the site. */
                                 .stuck = {.times = place->times},
                                 .stall = {.times = place->times},
                                 .word = LIVESTATE_UNJUDGED};
 }
 
+/* Leaves an empty state. */
 void livestate_fini(struct livestate *state)
 {
     free(state->nodes);
@@ -50,7 +59,7 @@ void livestate_fini(struct livestate *state)
 
 /* --- snapshots to rows ---------------------------------------------------- */
 
-/* Room for more of them. */
+/* Makes room for `needed` rows. Returns 0, or -1 without memory. */
 static int grow(void **rows, size_t needed, size_t *room, size_t size)
 {
     size_t more = *room ? 2 * *room : 64;
@@ -68,8 +77,8 @@ static int grow(void **rows, size_t needed, size_t *room, size_t size)
     return 0;
 }
 
-/* What a rank did most of late, by time: its bandwidth, and its name where
- * nothing is in flight. */
+/* Takes what a rank spent most of its recent time on: its bandwidth, and its
+ * name if nothing is in flight. */
 static void take_fronts(struct livestate_rank *rank,
                         const struct live_snap *snap, uint32_t at)
 {
@@ -79,10 +88,13 @@ static void take_fronts(struct livestate_rank *rank,
     for (uint32_t i = 0; i < snap->n_fronts; i++) {
         const struct live_front *f = &snap->fronts[i];
         const struct live_comm *comm = &snap->comms[f->comm];
+        /* Proportional to the share of time. */
         double time = (double) f->rate_milli * (double) f->mean_us;
 
         if (f->rank != at)
             continue;
+        /* Without a task number, the rank in the largest communicator names it.
+         */
         if (snap->ranks[at].task < 0 && comm->n_ranks > largest) {
             largest = comm->n_ranks;
             rank->rank = f->comm_rank;
@@ -102,6 +114,7 @@ static void take_fronts(struct livestate_rank *rank,
         rank->busbw_gbs = NAN;
 }
 
+/* Age of an operation in flight when the snapshot was taken; -1: unknown. */
 static int64_t age_of(const struct live_op *op)
 {
     return op->start_ns > 0 && op->until_ns > op->start_ns
@@ -109,8 +122,8 @@ static int64_t age_of(const struct live_op *op)
                : -1;
 }
 
-/* The oldest operation that it has in flight for sure; where a log does not
- * tell them, the time since it has grown. */
+/* Takes the oldest operation that is certainly in flight. If a log does not
+ * show any, takes the time since it has grown. */
 static void take_ops(struct livestate_rank *rank, const struct live_snap *snap,
                      uint32_t at)
 {
@@ -123,6 +136,7 @@ static void take_ops(struct livestate_rank *rank, const struct live_snap *snap,
         const struct live_op *op = &snap->ops[i];
         const struct live_comm *comm = &snap->comms[op->comm];
 
+        /* Operations whose state is uncertain do not count. */
         if (op->rank != at || op->captured || op->unsure || op->cut_short ||
             (rank->in_flight && age_of(op) <= rank->age_ns))
             continue;
@@ -137,6 +151,7 @@ static void take_ops(struct livestate_rank *rank, const struct live_snap *snap,
     }
 }
 
+/* Fills in the row of a node. */
 static void take_node(struct livestate *state, struct livestate_node *node,
                       uint64_t now_ns)
 {
@@ -160,6 +175,7 @@ static void take_node(struct livestate *state, struct livestate_node *node,
     memcpy(node->node, snap->node, sizeof(node->node));
 }
 
+/* Adds the rows of one node and its ranks. */
 static int take_snap(struct livestate *state, uint64_t now_ns)
 {
     const struct live_snap *snap = state->snap;
@@ -169,6 +185,7 @@ static int take_snap(struct livestate *state, uint64_t now_ns)
         grow((void **) &state->ranks, state->n_ranks + LIVE_RANKS_MAX,
              &state->ranks_room, sizeof(*state->ranks)) < 0)
         return -1;
+    /* take_node needs the number of ranks before they are added. */
     take_node(state, &state->nodes[state->n_nodes], now_ns);
     for (uint32_t i = 0; i < snap->n_ranks; i++) {
         struct livestate_rank *rank = &state->ranks[state->n_ranks++];
@@ -181,19 +198,21 @@ static int take_snap(struct livestate *state, uint64_t now_ns)
                                         .busbw_gbs = NAN};
         take_fronts(rank, snap, i);
         take_ops(rank, snap, i);
+        /* The messages differ if logs are involved. */
         state->n_logs += snap->ranks[i].logs;
         if (snap->ranks[i].batch_ms > state->batch_ms)
             state->batch_ms = snap->ranks[i].batch_ms;
     }
+    /* Foreign numbers must not overflow the sum. */
     if (snap->left_ranks < UINT64_MAX - state->left_ranks)
         state->left_ranks += snap->left_ranks;
     state->n_nodes++;
     return 0;
 }
 
-/* --- all of them ---------------------------------------------------------- */
+/* --- joining -------------------------------------------------------------- */
 
-/* What a look puts together. */
+/* What is collected during a look. */
 struct look {
     struct jp_hangs hangs;
     struct hangs_sum sum;
@@ -203,6 +222,7 @@ struct look {
     int64_t heard_ns;
 };
 
+/* Adds one snapshot to the input of each rule. */
 static int take(struct livestate *state, struct look *look, uint64_t now_ns)
 {
     const struct live_snap *snap = state->snap;
@@ -212,11 +232,13 @@ static int take(struct livestate *state, struct look *look, uint64_t now_ns)
         livesnap_join(snap, &look->sum, look->tasks) < 0 ||
         livelate_add(&look->late, snap) < 0)
         return -1;
+    /* A node that has ended is never silent. */
     if (!snap->last && (int64_t) snap->real_ns < look->heard_ns)
         look->heard_ns = (int64_t) snap->real_ns;
     return take_snap(state, now_ns);
 }
 
+/* Hidden files are temporary ones. */
 static int is_snapshot(const struct dirent *entry)
 {
     size_t len = strlen(entry->d_name), end = strlen(LIVE_SNAP_SUFFIX);
@@ -225,6 +247,7 @@ static int is_snapshot(const struct dirent *entry)
            !strcmp(entry->d_name + len - end, LIVE_SNAP_SUFFIX);
 }
 
+/* Snapshots of an earlier step in the same directory have another hash. */
 static bool is_of_step(const struct livestate *state)
 {
     uint64_t conf = state->snap->conf;
@@ -232,10 +255,14 @@ static bool is_of_step(const struct livestate *state)
     return !state->place.conf || !conf || conf == state->place.conf;
 }
 
+/* Returns -1 without memory, or if the folder cannot be listed. */
 static int take_all(struct livestate *state, struct look *look, int folder,
                     uint64_t now_ns)
 {
     struct dirent **names = NULL;
+    /* versionsort orders "7.9.snap" before "7.10.snap", so nodes appear in
+     * order.
+     */
     int n = scandirat(folder, ".", &names, is_snapshot, versionsort), rc = 0;
 
     for (int i = 0; i < n; i++) {
@@ -253,8 +280,9 @@ static int take_all(struct livestate *state, struct look *look, int folder,
 
 /* --- the verdict ---------------------------------------------------------- */
 
-/* What node 0 has told last of a hang: it has looked for longer than we. A word
- * of the user's own file, so that only its event is taken. */
+/* Returns what node 0 has reported last about a hang; it has watched for longer
+ * than this program. The file belongs to the user, so only the event's name is
+ * used. */
 static enum hung_phase told_phase(const char *dir)
 {
     char *path = text_format("%s/" LIVE_ALERTS, dir), *text = NULL;
@@ -276,6 +304,7 @@ static enum hung_phase told_phase(const char *dir)
     return phase;
 }
 
+/* Nodes that were never heard count as silent. */
 static void count_silent(struct livestate *state)
 {
     uint32_t heard = 0;
@@ -286,7 +315,8 @@ static void count_silent(struct livestate *state)
                                                  : 0;
 }
 
-/* The node that joins may have told it, or will: we look for a short while. */
+/* Reports a stall of logs. Node 0 may have reported it already; this program
+ * has only watched for a short time, so it does not wait for confirmation. */
 static void take_stall(struct livestate *state, const struct hung_view *view)
 {
     state->word = LIVESTATE_SUSPECT;
@@ -296,6 +326,7 @@ static void take_stall(struct livestate *state, const struct hung_view *view)
         state->ranks[state->stall.process].keeps = true;
 }
 
+/* Applies the rule of hung.h, and reports a stall or a hang. */
 static void find_stuck(struct livestate *state, struct look *look,
                        const struct livestate_time *now)
 {
@@ -309,6 +340,8 @@ static void find_stuck(struct livestate *state, struct look *look,
     const struct hung_cause *cause = &state->stuck.cause;
     enum hung_phase told;
 
+    /* Both rules look each time, because they keep state; a stall comes first,
+     * because it only occurs with logs. */
     hung_look(&state->stuck, &view);
     livestall_look(&state->stall, &view);
     if (state->stall.phase != HUNG_QUIET) {
@@ -318,6 +351,8 @@ static void find_stuck(struct livestate *state, struct look *look,
     if (state->stuck.phase == HUNG_QUIET ||
         cause->group >= look->hangs.n_groups)
         return;
+    /* Node 0's confirmation counts, even if this program began too late to see
+     * it. */
     told = told_phase(state->place.dir);
     state->word = told == HUNG_CONFIRMED || state->stuck.phase == HUNG_CONFIRMED
                       ? LIVESTATE_HANG
@@ -327,6 +362,7 @@ static void find_stuck(struct livestate *state, struct look *look,
         now->real_ns > (uint64_t) state->stuck.start_ns)
         state->waited_ms = (now->real_ns - (uint64_t) state->stuck.start_ns) /
                            MS_NS;
+    /* Ranks are in the order in which the processes were joined. */
     if (cause->process < state->n_ranks)
         state->ranks[cause->process].keeps = true;
 }
@@ -339,6 +375,7 @@ static bool same_process(const struct livestate *state,
            !strcmp(state->nodes[rank->node].node, p->node);
 }
 
+/* The order of rows for bsearch. */
 static int by_place(const void *a, const void *b)
 {
     const struct livelate_process *x = a, *y = b;
@@ -351,7 +388,7 @@ static int by_place(const void *a, const void *b)
     return (x->task > y->task) - (x->task < y->task);
 }
 
-/* What the step's logs cannot tell, as the end of a sentence, "" where they are
+/* Formats what the step's logs cannot show, as the end of a sentence; "" for
  * recordings. Returns buf. */
 static char *format_blind(const struct livestate *state, char *buf, size_t size)
 {
@@ -369,7 +406,8 @@ static char *format_blind(const struct livestate *state, char *buf, size_t size)
     return buf;
 }
 
-/* The latest in a sentence, then each rank's own figure. */
+/* Reports the latest rank in a sentence, then fills in each rank's own figure.
+ */
 static void find_late(struct livestate *state, struct livelate *late)
 {
     state->n_late = late->n_late;
@@ -390,6 +428,7 @@ static void find_late(struct livestate *state, struct livelate *late)
                  100 * p->excess, more,
                  format_blind(state, blind, sizeof(blind)));
     }
+    /* Sorting destroys the order by excess, so the sentence comes first. */
     if (late->n)
         qsort(late->processes, late->n, sizeof(*late->processes), by_place);
     for (size_t i = 0; i < state->n_ranks; i++) {
@@ -403,18 +442,20 @@ static void find_late(struct livestate *state, struct livelate *late)
                 ? bsearch(&key, late->processes, late->n, sizeof(*p), by_place)
                 : NULL;
         if (p && p->judged && same_process(state, rank, p)) {
+            /* A negative excess means that the rank itself waits. */
             rank->caused = p->excess > 0 ? p->excess : 0;
             rank->late = p->late;
         }
     }
 }
 
+/* States in which a process cannot make progress by itself. */
 static bool in_trouble(enum hung_state state)
 {
     return state == HUNG_GONE || state == HUNG_STOPPED;
 }
 
-/* Processes that do not run, while nobody has waited for long. */
+/* Reports processes that do not run while nobody has waited for long. */
 static void find_trouble(struct livestate *state)
 {
     const struct livestate_rank *first = NULL;
@@ -425,6 +466,7 @@ static void find_trouble(struct livestate *state)
             first = first ? first : &state->ranks[i];
             n++;
         }
+    /* A hang or stall that was found says more. */
     if (!first || state->word != LIVESTATE_OK)
         return;
     state->word = LIVESTATE_TROUBLE;
@@ -435,7 +477,8 @@ static void find_trouble(struct livestate *state)
              n > 1 ? ", and other ranks are not running either" : "");
 }
 
-/* How many nodes have written of late, and how many their last word. */
+/* Sets the verdict from how many nodes were heard recently and how many have
+ * written their last snapshot. */
 static void find_heard(struct livestate *state)
 {
     size_t ended = 0, stale = 0;
@@ -445,6 +488,8 @@ static void find_heard(struct livestate *state)
         ended += state->nodes[i].last;
         stale += state->nodes[i].stale;
     }
+    /* Three cases: all nodes have ended, no node is recent, or the step can be
+     * judged. */
     if (ended == state->n_nodes) {
         state->word = LIVESTATE_ENDED;
         snprintf(state->text, sizeof(state->text), "the tasks have ended");
@@ -463,6 +508,7 @@ static void find_heard(struct livestate *state)
     }
 }
 
+/* The verdict. */
 static int judge(struct livestate *state, struct look *look,
                  const struct livestate_time *now)
 {
@@ -471,6 +517,7 @@ static int judge(struct livestate *state, struct look *look,
     state->waited_ms = 0;
     count_silent(state);
     find_heard(state);
+    /* The rules need at least one recent snapshot. */
     if (state->word == LIVESTATE_OK) {
         find_stuck(state, look, now);
         find_trouble(state);
@@ -479,12 +526,14 @@ static int judge(struct livestate *state, struct look *look,
     return 0;
 }
 
+/* Reads the folder, and judges what it contains. */
 static int look_at(struct livestate *state, int folder,
                    const struct livestate_time *now, struct jp_error *err)
 {
     struct look look = {.heard_ns = INT64_MAX};
     int rc;
 
+    /* The sum fills the hangs in, and owns nothing of them. */
     look.sum.hangs = &look.hangs;
     rc = take_all(state, &look, folder, now->real_ns);
     if (rc == 0 && state->n_nodes)
@@ -492,6 +541,7 @@ static int look_at(struct livestate *state, int folder,
     free(look.tasks);
     livelate_fini(&look.late);
     hangs_sum_fini(&look.sum);
+    /* state owns the joined operations until the next look. */
     state->hangs = look.hangs;
     if (rc < 0) {
         hangs_fini(&state->hangs);
@@ -501,12 +551,14 @@ static int look_at(struct livestate *state, int folder,
     return state->n_nodes > 0;
 }
 
+/* A folder that does not exist yet is no error: no node has written. */
 int livestate_look(struct livestate *state, const struct livestate_time *now,
                    struct jp_error *err)
 {
     char *path = text_format("%s/" LIVE_NODES, state->place.dir);
     int folder, rc;
 
+    /* Everything that depends on the look starts again. */
     hangs_fini(&state->hangs);
     state->n_nodes = state->n_ranks = 0;
     state->left_ranks = 0;

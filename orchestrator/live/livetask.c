@@ -1,4 +1,4 @@
-/* livetask.c - /proc/PID of a task. */
+/* livetask.c - the state of a task from /proc/PID. */
 #include "orchestrator/live/livenode.h"
 
 #include <dirent.h>
@@ -14,17 +14,19 @@
 
 #define TEXT_BYTES 4096
 #define MS_NS UINT64_C(1000000)
-/* Reading and writing that is no recorder's or logger's. */
+/* Bytes per second from which on a process counts as reading or writing. The
+ * files of a recorder or logger are below it. */
 #define IO_BYTES_A_SECOND 65536
-/* A task's share of a processor is taken over so long at least. */
+/* Minimum time over which a task's share of a processor is measured. */
 #define SHARE_NS (2000 * MS_NS)
-/* /proc of a task that works is read so often; it works where its counts have
- * changed so lately. */
+/* /proc of a working task is read at this interval only. A task is working if
+ * its counts have changed within WORKS_NS. */
 #define TASK_NS (5000 * MS_NS)
 #define WORKS_NS (1500 * MS_NS)
-#define DISK_LOOKS 3 /* in state D at so many looks running */
+/* Looks in a row in state D before it counts as held by the disk. */
+#define DISK_LOOKS 3
 
-/* The text of /proc/PID/name; NULL with errno. */
+/* Returns the text of /proc/PID/name, or NULL with errno. */
 static const char *read_of(const char *root, int64_t pid, const char *name,
                            char text[TEXT_BYTES])
 {
@@ -35,7 +37,8 @@ static const char *read_of(const char *root, int64_t pid, const char *name,
     return util_read_file(path, text, TEXT_BYTES, NULL);
 }
 
-/* The letter behind the name in brackets. */
+/* Returns the state letter after the name in brackets. The name may itself
+ * contain brackets, so the last one is used. Returns NUL if there is none. */
 static char state_in(const char *text)
 {
     const char *end = strrchr(text, ')');
@@ -43,6 +46,7 @@ static char state_in(const char *text)
     return end && end[1] == ' ' ? end[2] : '\0';
 }
 
+/* Returns the hexadecimal number after the key, or 0. */
 static uint64_t hex_behind(const char *text, const char *key)
 {
     const char *at = strstr(text, key);
@@ -50,6 +54,7 @@ static uint64_t hex_behind(const char *text, const char *key)
     return at ? strtoull(at + strlen(key), NULL, 16) : 0;
 }
 
+/* Turns "unknown" into 0. */
 static uint64_t known(uint64_t value)
 {
     return value == UTIL_NONE ? 0 : value;
@@ -65,16 +70,21 @@ int livetask_read(const char *root, struct livetask *task)
     errno = 0;
     got = read_of(root, task->pid, "stat", text);
     if (!got)
+        /* ESRCH: the process ended between open and read. */
         return errno == ENOENT || errno == ESRCH ? 0 : -1;
     if (!util_read_process(text, &p))
         return -1;
     task->state = state_in(text);
+    /* A zombie is as good as gone. Another start time means that the pid was
+     * reused. */
     if (task->state == 'Z' || task->state == 'X' ||
         (task->start && task->start != p.start))
         return 0;
     task->start = p.start;
     task->cpu_ms = num_mul(known(p.user) + known(p.system), 1000) /
                    (uint64_t) (hz > 0 ? hz : 100);
+    /* "io" may be unreadable, for instance after a change of credentials; its
+     * member then keeps its value. */
     if (read_of(root, task->pid, "status", text)) {
         task->traced = known(util_find(text, "TracerPid:")) > 0;
         task->caught = hex_behind(text, "\nSigCgt:");
@@ -87,7 +97,8 @@ int livetask_read(const char *root, struct livetask *task)
     return 1;
 }
 
-/* The last number of "NSpid:", which is its pid where it lives itself. */
+/* Returns the last number of "NSpid:", the pid in the process's own namespace.
+ * Returns -1 if the kernel does not report it. */
 static int64_t inner_pid(const char *status)
 {
     const char *at = strstr(status, "\nNSpid:");
@@ -107,6 +118,7 @@ static int64_t inner_pid(const char *status)
     return last;
 }
 
+/* Returns the inode of a process's PID namespace, or 0 if it cannot be read. */
 static uint64_t namespace_of(const char *root, const char *pid)
 {
     char path[512];
@@ -116,9 +128,9 @@ static uint64_t namespace_of(const char *root, const char *pid)
     return stat(path, &st) == 0 ? (uint64_t) st.st_ino : 0;
 }
 
-/* The pid here of a process that has this pid in the PID namespace with that
- * inode. 0, or this namespace's own inode: the same pid. -1: there is none.
- * Looks at all processes of the node. */
+/* Returns the pid, in this namespace, of the process that has that pid in the
+ * given PID namespace. Namespace 0, or our own: the same pid. Returns -1 if
+ * there is none. Looks at all processes of the node. */
 static int64_t find_task(const char *root, int64_t pid, uint64_t pid_namespace)
 {
     char path[512], text[TEXT_BYTES];
@@ -133,6 +145,8 @@ static int64_t find_task(const char *root, int64_t pid, uint64_t pid_namespace)
     while (proc && found < 0 && (entry = readdir(proc))) {
         int64_t outer;
 
+        /* The namespace is compared first: it is one stat(), "status" is a file
+         * to parse. */
         if (num_parse_i64(entry->d_name, 1, INT32_MAX, &outer, NULL) == 0 &&
             namespace_of(root, entry->d_name) == pid_namespace &&
             read_of(root, outer, "status", text) && inner_pid(text) == pid)
@@ -152,6 +166,7 @@ void livewatch_name(struct livewatch *watch, int64_t pid,
     watch->pid_namespace = pid_namespace;
 }
 
+/* Updates the task's share of a processor once SHARE_NS have passed. */
 static void look_at_share(struct livewatch *w, uint64_t now_ns)
 {
     if (!w->share_ns) {
@@ -169,7 +184,7 @@ static void look_at_share(struct livewatch *w, uint64_t now_ns)
     }
 }
 
-/* What it has read and written since the last look, against the time. */
+/* Notes whether the task read or wrote much since the last look. */
 static void look_at_io(struct livewatch *w, uint64_t now_ns)
 {
     uint64_t passed = now_ns - w->io_seen_ns, moved;
@@ -189,7 +204,8 @@ void livewatch_look(struct livewatch *w, const char *root, uint64_t moved_ns,
 
     if (w->gone || w->inner <= 0)
         return;
-    /* its files tell that it works */
+    /* The files of the task show that it works, so reading /proc would only
+     * cost time. */
     if (w->known && w->read_ns && now_ns - moved_ns < WORKS_NS &&
         now_ns - w->read_ns < TASK_NS)
         return;
@@ -197,11 +213,13 @@ void livewatch_look(struct livewatch *w, const char *root, uint64_t moved_ns,
     if (!w->task.pid) {
         w->task.pid = find_task(root, w->inner, w->pid_namespace);
         if (w->task.pid < 0)
-            w->task.pid = 0; /* as good as in a container of another runtime */
+            w->task.pid = 0; /* not visible from here, as in a container of
+                                another runtime; try again */
         if (!w->task.pid)
             return;
     }
     there = livetask_read(root, &w->task);
+    /* -1 is unknown, not gone: the next look tries again. */
     w->known = there >= 0;
     w->gone = there == 0;
     if (there <= 0)

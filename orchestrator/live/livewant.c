@@ -1,4 +1,5 @@
-/* livewant.c - what is asked of all nodes of a step that runs. */
+/* livewant.c - read and renew live/live.want, and start the program that
+ * collects evidence. */
 #include "orchestrator/live/livewant.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 #include "common/num.h"
 #include "orchestrator/collect/stepdir.h"
 
-/* The next word of the line, NULL: none is left. */
+/* Takes the next word off the line. Returns NULL if none is left. */
 static char *take_word(char **rest)
 {
     char *word = strsep(rest, " ");
@@ -23,7 +24,8 @@ static char *take_word(char **rest)
     return word && *word ? word : NULL;
 }
 
-/* The number of a hang or request; 0: none. */
+/* Takes the number of a hang or request off the line. Returns 0 if it is
+ * missing or bad. */
 static uint32_t take_number(char **rest)
 {
     char *word = take_word(rest);
@@ -34,6 +36,8 @@ static uint32_t take_number(char **rest)
                : 0;
 }
 
+/* Takes a number within the bounds off the line. Returns false if it is missing
+ * or bad. */
 static bool take_int(char **rest, int64_t least, int64_t most, int64_t *out)
 {
     char *word = take_word(rest);
@@ -41,6 +45,7 @@ static bool take_int(char **rest, int64_t least, int64_t most, int64_t *out)
     return word && num_parse_i64(word, least, most, out, NULL) == 0;
 }
 
+/* "0xHASH" */
 static void take_comm(char *rest, struct livewant *out)
 {
     char *word = take_word(&rest), *end;
@@ -53,6 +58,7 @@ static void take_comm(char *rest, struct livewant *out)
     out->n_hashes += !*end && end > word + 2 && !errno;
 }
 
+/* "NAME N" */
 static void take_signal(char *rest, struct livewant *out)
 {
     char *name = take_word(&rest);
@@ -64,7 +70,8 @@ static void take_signal(char *rest, struct livewant *out)
     out->signal_number = number;
 }
 
-/* "N NODE PID ROLE TASK RANK" */
+/* Reads "N NODE PID ROLE TASK RANK". Lines of other nodes and bad lines are
+ * ignored. */
 static void take_evidence(char *rest, const char *node, struct livewant *out)
 {
     struct module_target *target = &out->targets[out->n_targets];
@@ -86,6 +93,7 @@ static void take_evidence(char *rest, const char *node, struct livewant *out)
     out->n_targets++;
 }
 
+/* Lines are independent: a bad one is skipped. */
 void livewant_parse(char *text, const char *node, struct livewant *out)
 {
     char *line;
@@ -107,6 +115,8 @@ void livewant_parse(char *text, const char *node, struct livewant *out)
     }
 }
 
+/* Sets the file's times to now, creating it if needed. Never follows a link or
+ * blocks on a pipe. */
 static int touch(const char *path, struct jp_error *err)
 {
     const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC |
@@ -123,6 +133,7 @@ static int touch(const char *path, struct jp_error *err)
     return rc;
 }
 
+/* The folder may not exist yet if no node has written a snapshot. */
 int livewant_touch(const char *dir, struct jp_error *err)
 {
     char *folder = text_format("%s/" LIVE_FOLDER, dir);
@@ -142,12 +153,13 @@ int livewant_touch(const char *dir, struct jp_error *err)
 
 #define PIDS_BYTES 256 /* of LIVE_EVIDENCE_MAX processes */
 
+/* What the child gets. */
 struct order {
     const char *program;
     const struct module_hang *hang;
 };
 
-/* "7,8"; those that have no room are left out. */
+/* Lists the pids of one role as "7,8". Pids without room are left out. */
 static void list_pids(const struct module_hang *hang, bool missing,
                       char list[PIDS_BYTES])
 {
@@ -169,6 +181,8 @@ static void list_pids(const struct module_hang *hang, bool missing,
     }
 }
 
+/* Runs in the child: becomes `jobprof-node evidence`. Returns only if that
+ * fails. */
 static int run(void *arg, int out)
 {
     const struct order *order = arg;
@@ -191,14 +205,17 @@ static int run(void *arg, int out)
         argv[n++] = waiting;
     }
     argv[n++] = hang->dir;
+    /* No descriptor of the agent may stay open: a hung tool would hold it. */
     for (int i = 0; i < 3 && null >= 0; i++)
         dup2(null, i);
     close_range(3, ~0U, 0);
-    alarm(LIVEKEEP_LIFE_S); /* stays set behind execv() */
+    alarm(LIVEKEEP_LIFE_S); /* stays set across execv(), so that it limits the
+                               program */
     execv(order->program, (char *const *) argv);
     return 127;
 }
 
+/* Does not wait for the child; a later call reaps it. */
 void livekeep_start(void *program, const struct module_hang *hang)
 {
     static pid_t last;
@@ -206,7 +223,8 @@ void livekeep_start(void *program, const struct module_hang *hang)
     const struct child child = {.work = run, .arg = &order};
     int status;
 
-    /* one at a time: a look that takes longer is of a hang that is the same */
+    /* One at a time. A second request while the first still runs concerns the
+     * same hang. */
     if (last > 0 && child_await(last, 0, &status) == 0)
         return;
     last = child_start(&child);

@@ -1,24 +1,25 @@
-/* livewant.h - live/live.want of the step directory: what is asked of all nodes
- * of a step that runs; and how evidence of a hang is taken.
+/* livewant.h - live/live.want of the step directory: requests to all nodes of a
+ * running step; and the start of the program that collects evidence of a hang.
  *
- * Its time of change is a lease: while that is younger than LIVE_WANT_MS, nodes
- * write their snapshots each 5 s (HUNG_LOOKS), else each 30 s (HUNG_LEAST),
- * and look at the file at the same pace. Who watches (`jobprof top`) renews it
- * by livewant_touch, which keeps its lines; node 0's agent replaces it by temp
- * + rename while a hang is looked at. Text of lines:
+ * The file's time of change is a lease. While it is younger than LIVE_WANT_MS,
+ * nodes write their snapshots every 5 s (HUNG_LOOKS), otherwise every 30 s
+ * (HUNG_LEAST); they look at the file at the same pace. A program that watches
+ * (`jobprof top`) renews the lease by livewant_touch, which keeps the lines.
+ * Node 0's agent replaces the file by temp + rename while it looks at a hang.
+ * The file contains lines of text:
  *
  *     comm 0xHASH                   this communicator comes first in snapshots
- *     signal NAME N                 a signal to the tasks that catch it
+ *     signal NAME N                 send a signal to the tasks that catch it
  *     evidence N NODE PID ROLE TASK RANK
- *                                   what the process looks like is to be kept:
- *                                   a line for each; ROLE is "missing" (it
- *                                   keeps the others waiting) or "waits"; PID
- *                                   as its recording has it; TASK and RANK (in
- *                                   the communicator) or -1
- *     hang N TEXT                   the hang in a sentence, for the evidence
+ *                                   collect evidence of the process, one line
+ *                                   each; ROLE is "missing" (it keeps the
+ *                                   others waiting) or "waits"; PID is that of
+ *                                   its recording; TASK and RANK (in the
+ *                                   communicator) may be -1
+ *     hang N TEXT                   the hang as a sentence, for the evidence
  *
- * N is a hang's or a request's number: a node obeys each once. The file is the
- * user's: a reader trusts nothing in it.
+ * N is the number of a hang or request; a node obeys each number once. The file
+ * belongs to the user, so a reader trusts nothing in it.
  */
 #ifndef JP_LIVE_LIVEWANT_H
 #define JP_LIVE_LIVEWANT_H
@@ -35,10 +36,10 @@
 #define LIVE_WANT_BYTES 16384
 
 enum {
-    LIVE_WANTED_MAX = 16,    /* number of communicators */
+    LIVE_WANTED_MAX = 16,    /* communicators */
     LIVE_EVIDENCE_MAX = 16,  /* processes of one node */
     LIVE_EVIDENCE_ALL = 128, /* processes of all nodes */
-    LIVE_VICTIMS = 2         /* of these: processes that wait */
+    LIVE_VICTIMS = 2         /* waiting processes among these */
 };
 
 struct livewant {
@@ -53,28 +54,28 @@ struct livewant {
     char hang[MODULE_HANG_BYTES];
 };
 
-/* Parses the text, and changes it. Ignores lines that it does not understand.
- * Takes only the evidence for that node. */
+/* Parses the text, and modifies it. Lines that are not understood are ignored,
+ * and so is evidence of other nodes. */
 void livewant_parse(char *text, const char *node, struct livewant *out);
 
-/* For programs that watch: renews the lease of a step's file, or creates an
- * empty one and its folder. */
+/* For programs that watch: renews the lease of a step's file. Creates an empty
+ * file and its folder if needed. */
 int livewant_touch(const char *dir, struct jp_error *err);
 
 /* --- evidence of a hang -------------------------------------------------- */
 
-/* Has its processes looked at while they live:
+/* Starts a program that examines the processes of a hang while they exist:
  *
  *     jobprof-node evidence -q --node NODE --missing PID,... --waiting PID,...
  *         STEP_DIRECTORY
  *
- * It runs in a child of the agent's process group, which ends with the step,
- * with nothing but /dev/null open, and for LIVEKEEP_LIFE_S at most. Nobody
- * waits for it: what it finds is in the step directory. */
+ * It runs in a child of the agent's process group, which ends with the step.
+ * Only /dev/null is open, and it is killed after LIVEKEEP_LIFE_S. The agent
+ * does not wait for it; its results are in the step directory. */
 #define LIVEKEEP_LIFE_S 60
 
-/* A module_place.take_evidence. program: instead of this process' own, for
- * tests; NULL: that. */
+/* For module_place.take_evidence. program: the executable, for tests; NULL:
+ * that of this process. */
 void livekeep_start(void *program, const struct module_hang *hang);
 
 #endif

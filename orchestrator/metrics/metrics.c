@@ -1,4 +1,8 @@
-/* metrics.c - the table of metrics, and output of sets as text. */
+/* metrics.c - the table of metrics, and the output of sets as text.
+ *
+ * Adding a metric is one row here and one constant in metrics.h. A set is an
+ * array of objects with a hash table over their labels (metrics_add_texts);
+ * metrics_write prints it metric by metric, as both formats require. */
 #include "orchestrator/metrics/metrics.h"
 
 #include <errno.h>
@@ -10,7 +14,7 @@
 
 #include "common/utf8.h"
 
-#define STEP "jobid", "step", "node"
+#define STEP "jobid", "step", "node" /* labels of every metric of ours */
 /* Inspector's labels in its order, then our labels step and rank. */
 #define INSPECTOR(what)                                                        \
     "version", "slurm_job_id", "node", "gpu", "comm_name", "n_nodes",          \
@@ -24,6 +28,8 @@ const struct metrics_scope_row metrics_scopes[METRICS_N_SCOPES] = {
     [METRICS_NODE] = {"a node of a step", {STEP}},
     [METRICS_STATE] = {"a state of a node's ranks", {STEP, "state"}},
     [METRICS_RANK] = {"a rank", {STEP, "rank"}},
+    /* Inspector's metrics keep Inspector's labels, so that its dashboards work.
+     */
     [METRICS_COLL] = {"a rank's collectives of one size",
                       {INSPECTOR("collective"), "algo_proto", "step", "rank"}},
     [METRICS_P2P] = {"a rank's Send or Recv of one size",
@@ -38,6 +44,7 @@ const struct metrics_scope_row metrics_scopes[METRICS_N_SCOPES] = {
 
 #define LIVE METRICS_LIVE
 #define REPORT METRICS_REPORT
+/* Metrics that a running step and its report have in common. */
 #define BOTH (METRICS_LIVE | METRICS_REPORT)
 
 const struct metrics_row metrics_rows[METRICS_N] = {
@@ -153,6 +160,7 @@ void metrics_init(struct metrics_set *set)
     *set = (struct metrics_set){.time_s = NAN};
 }
 
+/* Leaves an empty set. */
 void metrics_fini(struct metrics_set *set)
 {
     for (size_t i = 0; i < set->n; i++)
@@ -170,9 +178,12 @@ static void take_text(char out[METRICS_LABEL_BYTES], const char *text)
 
     while (text && *text) {
         uint32_t point = 0;
+        /* 0: not valid UTF-8; one byte is replaced. */
         size_t n = utf8_decode(text, strlen(text), &point);
+        /* Control characters of C0 and C1 would break a line, or a terminal. */
         bool good = n && point >= 0x20 && (point < 0x7f || point > 0x9f);
 
+        /* Truncate between characters. */
         if (used + (good ? n : 1) >= METRICS_LABEL_BYTES)
             break;
         if (good)
@@ -185,6 +196,7 @@ static void take_text(char out[METRICS_LABEL_BYTES], const char *text)
     out[used] = '\0';
 }
 
+/* A label's end is hashed as well, so that "ab","c" and "a","bc" differ. */
 static size_t hash_of(const struct metrics_object *o)
 {
     uint64_t hash = 14695981039346656037u ^ o->scope; /* FNV-1a */
@@ -198,6 +210,7 @@ static size_t hash_of(const struct metrics_object *o)
     return (size_t) hash;
 }
 
+/* All labels are compared; unused ones are "". */
 static bool is_same(const struct metrics_object *a,
                     const struct metrics_object *b)
 {
@@ -213,6 +226,7 @@ static bool is_same(const struct metrics_object *a,
 static size_t *slot_of(const struct metrics_set *set,
                        const struct metrics_object *o)
 {
+    /* Linear probing; the table is at most half full. */
     size_t at = hash_of(o) & (set->n_slots - 1);
 
     while (set->slots[at] && !is_same(set->objects[set->slots[at] - 1], o))
@@ -220,6 +234,7 @@ static size_t *slot_of(const struct metrics_set *set,
     return &set->slots[at];
 }
 
+/* Doubles the room, and enters all objects into a new hash table. */
 static int grow(struct metrics_set *set)
 {
     size_t room = set->room ? 2 * set->room : 64;
@@ -230,6 +245,7 @@ static int grow(struct metrics_set *set)
     if (!more)
         return -1;
     set->objects = more;
+    /* On failure the old table stays valid. */
     slots = calloc(2 * room, sizeof(*slots));
     if (!slots)
         return -1;
@@ -242,9 +258,13 @@ static int grow(struct metrics_set *set)
     return 0;
 }
 
+/* Values are found by the labels, so that several callers may fill one object.
+ */
 double *metrics_add_texts(struct metrics_set *set, enum metrics_scope scope,
                           const char *const texts[METRICS_LABELS])
 {
+    /* Objects are allocated one by one, so that the returned pointers stay
+     * valid. */
     struct metrics_object *o = calloc(1, sizeof(*o));
     size_t *slot;
 
@@ -252,17 +272,20 @@ double *metrics_add_texts(struct metrics_set *set, enum metrics_scope scope,
         free(o);
         return NULL;
     }
+    /* The object is made first, because it is its own key. */
     o->scope = scope;
     o->time_s = set->time_s;
     for (size_t i = 0; i < METRICS_LABELS && metrics_scopes[scope].labels[i];
          i++)
         take_text(o->labels[i], texts[i]);
+    /* An object with these labels exists: drop the new one. */
     slot = slot_of(set, o);
     if (*slot) {
         free(o);
         return set->objects[*slot - 1]->values;
     }
     for (size_t i = 0; i < METRICS_N; i++)
+        /* A value that is never set is not written. */
         o->values[i] = NAN;
     set->objects[set->n++] = o;
     *slot = set->n;
@@ -274,6 +297,7 @@ double *metrics_add_texts(struct metrics_set *set, enum metrics_scope scope,
 #define UNIT 1024
 #define UNITS 5
 
+/* Returns the unit of a size, 0 to 4; *scale: its bytes. */
 static unsigned unit_of(uint64_t bytes, uint64_t *scale)
 {
     unsigned unit = 0;
@@ -283,6 +307,7 @@ static unsigned unit_of(uint64_t bytes, uint64_t *scale)
     return unit;
 }
 
+/* The same rule as Inspector's. */
 uint64_t metrics_size_first(uint64_t bytes)
 {
     uint64_t scale;
@@ -293,6 +318,7 @@ uint64_t metrics_size_first(uint64_t bytes)
 
 char *metrics_size_text(uint64_t bytes, char *buf, size_t size)
 {
+    /* Inspector writes KB for 1,024 bytes. */
     static const char *const units[UNITS] = {"B", "KB", "MB", "GB", "TB"};
     uint64_t scale;
     unsigned unit = unit_of(bytes, &scale);
@@ -300,6 +326,8 @@ char *metrics_size_text(uint64_t bytes, char *buf, size_t size)
     if (bytes)
         snprintf(buf, size, "%" PRIu64 "-%" PRIu64 "%s", bytes / scale,
                  bytes / scale + 1, units[unit]);
+    /* The range is shown even if the size is its first one, as in Inspector's
+     * files. */
     else
         snprintf(buf, size, "0B");
     return buf;
@@ -307,6 +335,7 @@ char *metrics_size_text(uint64_t bytes, char *buf, size_t size)
 
 /* --- text ----------------------------------------------------------------- */
 
+/* Whether the object has a value for the metric that can be written. */
 static bool is_told(const struct metrics_object *o, enum metric metric)
 {
     const struct metrics_row *row = &metrics_rows[metric];
@@ -315,6 +344,7 @@ static bool is_told(const struct metrics_object *o, enum metric metric)
            (row->type != METRICS_COUNTER || o->values[metric] >= 0);
 }
 
+/* Counts with the rule of metrics_write. */
 size_t metrics_count(const struct metrics_set *set)
 {
     size_t n = 0;
@@ -325,18 +355,22 @@ size_t metrics_count(const struct metrics_set *set)
     return n;
 }
 
+/* Writes the header of a metric. */
 static void put_family(const struct metrics_row *row, enum metrics_format how,
                        FILE *out)
 {
+    /* By enum metrics_type, in OpenMetrics' words. */
     static const char *const words[] = {"gauge", "counter", "unknown"};
     size_t len = strlen(row->name);
 
+    /* Metrics of Inspector's names have no header, see metrics.h. */
     if (how == METRICS_TEXT) {
         if (row->type != METRICS_UNTYPED)
             fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", row->name, row->help,
                     row->name, words[row->type]);
         return;
     }
+    /* OpenMetrics names the family of a counter without "_total". */
     if (row->type == METRICS_COUNTER)
         len -= strlen("_total");
     fprintf(out, "# HELP %.*s %s\n# TYPE %.*s %s\n", (int) len, row->name,
@@ -345,6 +379,8 @@ static void put_family(const struct metrics_row *row, enum metrics_format how,
         fprintf(out, "# UNIT %.*s %s\n", (int) len, row->name, row->unit);
 }
 
+/* take_text has replaced line ends, so only these two characters need an
+ * escape. */
 static void put_label(const char *text, FILE *out)
 {
     for (; *text; text++) {
@@ -354,11 +390,13 @@ static void put_label(const char *text, FILE *out)
     }
 }
 
+/* Writes one line. */
 static void put_sample(const struct metrics_object *o, enum metric metric,
                        const struct metrics_how *how, FILE *out)
 {
     const char *const *names = metrics_scopes[o->scope].labels;
     double value = o->values[metric];
+    /* Empty labels are omitted; without any label there are no braces. */
     const char *before = "{";
 
     fputs(metrics_rows[metric].name, out);
@@ -371,6 +409,7 @@ static void put_sample(const struct metrics_object *o, enum metric metric,
         before = ",";
     }
     fputs(*before == ',' ? "} " : " ", out);
+    /* Integers are written exactly, up to the precision of a double. */
     fprintf(out,
             fabs(value) < 0x1p53 && value == floor(value) ? "%.0f" : "%.9g",
             value);
@@ -379,6 +418,7 @@ static void put_sample(const struct metrics_object *o, enum metric metric,
     putc('\n', out);
 }
 
+/* Both formats want all samples of a metric together. */
 int metrics_write(const struct metrics_set *set, const struct metrics_how *how,
                   FILE *out, size_t *left, struct jp_error *err)
 {
@@ -388,15 +428,18 @@ int metrics_write(const struct metrics_set *set, const struct metrics_how *how,
         bool began = false;
 
         for (size_t i = 0; i < set->n; i++) {
+            /* Counting goes on beyond the limit, for *left. */
             if (!is_told(set->objects[i], m) ||
                 (n++ >= how->max_series && how->max_series))
                 continue;
+            /* A metric without samples has no header either. */
             if (!began)
                 put_family(&metrics_rows[m], how->format, out);
             began = true;
             put_sample(set->objects[i], m, how, out);
         }
     }
+    /* OpenMetrics requires this last line. */
     if (how->format == METRICS_OPENMETRICS)
         fputs("# EOF\n", out);
     if (left)
@@ -409,8 +452,10 @@ int metrics_write(const struct metrics_set *set, const struct metrics_how *how,
 
 /* --- the tables of the documentation -------------------------------------- */
 
+/* Prints the rows of one kind as a table in Markdown. */
 static void describe(unsigned told, const char *title, FILE *out)
 {
+    /* By enum metrics_type, in the words of the text format. */
     static const char *const words[] = {"gauge", "counter", "untyped"};
 
     fprintf(
@@ -421,6 +466,8 @@ static void describe(unsigned told, const char *title, FILE *out)
         const struct metrics_row *row = &metrics_rows[m];
         const char *const *labels = metrics_scopes[row->scope].labels;
 
+        /* A metric that occurs in several places is listed in the first one
+         * only. */
         if (!(row->told & told) || (row->told & (told - 1)))
             continue;
         fprintf(out, "| `%s` | %s |", row->name, words[row->type]);
@@ -431,6 +478,7 @@ static void describe(unsigned told, const char *title, FILE *out)
     }
 }
 
+/* One table for each place where metrics are written. */
 void metrics_describe(FILE *out)
 {
     describe(METRICS_LIVE, "While a step runs", out);

@@ -1,4 +1,8 @@
-/* metricsfile.c - write, replace and remove a step's .prom file. */
+/* metricsfile.c - write, replace and remove a step's .prom file.
+ *
+ * The folder is shared by all users, so every function opens it by
+ * metricsfile_open, works relative to its descriptor, and touches only files of
+ * its own user. */
 #include "orchestrator/metrics/metrics.h"
 
 #include <dirent.h>
@@ -17,7 +21,7 @@
 
 #define PREFIX "jobprof-"
 #define SUFFIX ".prom"
-#define TEMP ".tmp"
+#define TEMP ".tmp" /* suffix of files that are being written */
 
 char *metricsfile_name(const struct metricsfile_step *step,
                        char buf[METRICSFILE_NAME_BYTES])
@@ -25,6 +29,8 @@ char *metricsfile_name(const struct metricsfile_step *step,
     char word[33];
     size_t n = 0;
 
+    /* The step's name becomes part of a file name, so other characters are
+     * replaced. */
     for (const char *c = step->step ? step->step : "";
          *c && n < sizeof(word) - 1; c++)
         word[n++] = (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') ||
@@ -54,6 +60,7 @@ static int check(int fd, const char *folder, struct jp_error *err)
     return 0;
 }
 
+/* Links are refused, because their target could be changed between checks. */
 int metricsfile_open(const char *folder, struct jp_error *err)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -68,6 +75,7 @@ int metricsfile_open(const char *folder, struct jp_error *err)
     return -1;
 }
 
+/* Whether the name is a regular file of this user. */
 static bool is_ours(int dir, const char *name, struct stat *st)
 {
     return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -86,6 +94,7 @@ static int open_twin(int dir, const char *twin)
                   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
+/* Writes everything, then makes the file readable. */
 static int put(int fd, const char *bytes, size_t n)
 {
     while (n) {
@@ -93,6 +102,7 @@ static int put(int fd, const char *bytes, size_t n)
 
         if (got < 0 && errno == EINTR)
             continue;
+        /* write() may return 0 without an error if there is no space. */
         if (got <= 0) {
             errno = got ? errno : ENOSPC;
             return -1;
@@ -103,6 +113,8 @@ static int put(int fd, const char *bytes, size_t n)
     return fchmod(fd, 0644); /* node_exporter runs as another user */
 }
 
+/* Writes to a temporary file and renames it. Returns -1 and removes that file
+ * on failure. */
 static int replace(int dir, const char *name, const void *bytes, size_t n,
                    const char *folder, struct jp_error *err)
 {
@@ -110,10 +122,12 @@ static int replace(int dir, const char *name, const void *bytes, size_t n,
     struct stat st;
     int fd, rc;
 
+    /* Another user's file of this name is left alone. */
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
         !is_ours(dir, name, &st))
         return error_set(err, "%s/%s: it is another user's, or no file", folder,
                          name);
+    /* A leading dot hides it from node_exporter, which reads *.prom. */
     snprintf(twin, sizeof(twin), ".%s.%ld" TEMP, name, (long) getpid());
     fd = open_twin(dir, twin);
     if (fd < 0)
@@ -130,6 +144,7 @@ static int replace(int dir, const char *name, const void *bytes, size_t n,
     return rc;
 }
 
+/* Replaces the file, or reports why not. */
 int metricsfile_write(const char *folder, const struct metricsfile_step *step,
                       const void *bytes, size_t n, struct jp_error *err)
 {
@@ -143,6 +158,7 @@ int metricsfile_write(const char *folder, const struct metricsfile_step *step,
     return rc;
 }
 
+/* Errors are ignored: the file becomes stale and is removed later. */
 void metricsfile_remove(const char *folder, const struct metricsfile_step *step)
 {
     char name[METRICSFILE_NAME_BYTES];
@@ -165,6 +181,7 @@ static bool ends_with(const char *name, const char *end)
     return n > len && !strcmp(name + n - len, end);
 }
 
+/* Whether the name is that of a .prom file or of its temporary file. */
 static bool is_name(const char *name)
 {
     bool twin = *name == '.';
@@ -174,6 +191,7 @@ static bool is_name(const char *name)
            (!twin || strstr(name, SUFFIX "."));
 }
 
+/* root may remove the files of all users. */
 static bool is_stale(int dir, const char *name, time_t now)
 {
     struct stat st;
@@ -183,6 +201,7 @@ static bool is_stale(int dir, const char *name, time_t now)
            now - st.st_mtime > METRICSFILE_STALE_S;
 }
 
+/* Never fails because of a single file. */
 int metricsfile_clean(const char *folder, int dry, size_t *n,
                       struct jp_error *err)
 {
@@ -200,6 +219,7 @@ int metricsfile_clean(const char *folder, int dry, size_t *n,
         return -1;
     }
     while ((entry = readdir(dir)))
+        /* Name and age decide; the contents are never read. */
         if (is_name(entry->d_name) &&
             is_stale(dirfd(dir), entry->d_name, now) &&
             (dry || unlinkat(dirfd(dir), entry->d_name, 0) == 0))

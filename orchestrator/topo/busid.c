@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Takes up to n hexadecimal digits at *text; -1: none. */
+/* Takes up to n hexadecimal digits off *text. Returns -1 if there are none. */
 static int take_hex(const char **text, int n, unsigned *out)
 {
     unsigned value = 0;
@@ -17,6 +17,7 @@ static int take_hex(const char **text, int n, unsigned *out)
         if (c >= '0' && c <= '9')
             digit = c - '0';
         else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+            /* Both cases. */
             digit = (c | 0x20u) - 'a' + 10;
         else
             break;
@@ -27,6 +28,7 @@ static int take_hex(const char **text, int n, unsigned *out)
     return i ? 0 : -1;
 }
 
+/* Takes one character off *text. Returns -1 if it is another. */
 static int take(const char **text, char c)
 {
     if (**text != c)
@@ -35,9 +37,11 @@ static int take(const char **text, char c)
     return 0;
 }
 
+/* Formats the parts. Returns -1 if they are no PCI address. */
 static int format(unsigned domain, unsigned bus, unsigned device,
                   unsigned function, char out[JP_BUSID])
 {
+    /* A domain of ffffffff is NVML's value for a hidden device. */
     if (bus > 0xff || device > 0x1f || function > 7 || domain == UINT32_MAX)
         return -1;
     snprintf(out, JP_BUSID, "%04x:%02x:%02x.%x", domain, bus, device, function);
@@ -49,6 +53,8 @@ int busid_tidy(const char *text, char out[JP_BUSID])
     unsigned domain, bus, device, function;
 
     out[0] = '\0';
+    /* Every separator and digit must be there, and nothing after the function.
+     */
     if (take_hex(&text, 8, &domain) < 0 || take(&text, ':') < 0 ||
         take_hex(&text, 2, &bus) < 0 || take(&text, ':') < 0 ||
         take_hex(&text, 2, &device) < 0 || take(&text, '.') < 0 ||
@@ -60,6 +66,7 @@ int busid_tidy(const char *text, char out[JP_BUSID])
 int busid_of_nccl(uint64_t number, char out[JP_BUSID])
 {
     out[0] = '\0';
+    /* The domain has at most 32 bits. */
     if (number >> 20 >= UINT32_MAX)
         return -1;
     return format((unsigned) (number >> 20), number >> 12 & 0xff,
@@ -71,6 +78,6 @@ int busid_compare(const char *a, const char *b)
     size_t na = strlen(a);
     size_t nb = strlen(b);
 
-    /* a longer domain is a larger one */
+    /* A longer text has a larger domain. */
     return na != nb ? (na < nb ? -1 : 1) : strcmp(a, b);
 }

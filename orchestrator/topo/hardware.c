@@ -1,10 +1,14 @@
-/* hardware.c - format hardware.json. */
+/* hardware.c - read the network adapters' ports, and format hardware.json.
+ *
+ * Three parts: hca_ask reads sysfs in a child, hardware_format makes the JSON
+ * text, hardware_shape hashes hwloc's XML. */
 #include "config.h"
 
 #include "orchestrator/topo/hardware.h"
 
 #include <fcntl.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,7 +25,7 @@
 
 /* --- ports of the network adapters --- */
 
-/* HPE's Cassini, the Slingshot adapter. */
+/* PCI vendor of HPE's Slingshot adapter (Cassini). */
 #define VENDOR_CRAY "17db"
 
 const char *const hca_kind_word[JP_N_HCA_KINDS] = {
@@ -30,13 +34,69 @@ const char *const hca_kind_word[JP_N_HCA_KINDS] = {
     [JP_HCA_SLINGSHOT] = "slingshot", [JP_HCA_OPA] = "opa",
 };
 
+/* Removes blanks around the first line, and replaces unprintable characters. */
+static void tidy_line(char *text)
+{
+    size_t skip = strspn(text, " \t");
+
+    memmove(text, text + skip, strlen(text + skip) + 1);
+    text[strcspn(text, "\n")] = '\0';
+    for (size_t n = strlen(text);
+         n > 0 && (text[n - 1] == ' ' || text[n - 1] == '\t'); n--)
+        text[n - 1] = '\0';
+    for (; *text; text++)
+        if (*text < 0x20 || *text > 0x7e)
+            *text = '?';
+}
+
+/* Copies the first line of folder/name without its end and without surrounding
+ * blanks, truncated to size, control characters as '?'. out is "" if the file
+ * cannot be read. Returns out. Never blocks: a sysfs file that waits for
+ * hardware counts as unreadable. */
+static char *read_text(int folder, const char *name, char *out, size_t size)
+{
+    /* O_NONBLOCK: a file that waits for hardware must not block. */
+    int fd = openat(folder, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, out, size - 1) : 0;
+
+    if (fd >= 0)
+        close(fd);
+    out[n > 0 ? n : 0] = '\0';
+    tidy_line(out);
+    return out;
+}
+
+/* Copies the last component of a link's target; "" if there is none. Returns
+ * out. */
+static char *read_link(int folder, const char *name, char *out, size_t size)
+{
+    char target[PATH_MAX];
+    ssize_t n = readlinkat(folder, name, target, sizeof(target) - 1);
+    const char *last;
+
+    target[n > 0 ? n : 0] = '\0';
+    last = strrchr(target, '/');
+    last = last ? last + 1 : target;
+    n = (ssize_t) strlen(last);
+    if ((size_t) n >= size)
+        n = 0; /* a truncated name is useless */
+    memcpy(out, last, (size_t) n);
+    out[n] = '\0';
+    tidy_line(out);
+    return out;
+}
+
 /* One device while its ports are read. */
 struct scan {
+    /* the list that ports are appended to */
     struct jp_hcas *out;
-    struct jp_hca base; /* what its ports share */
+    struct jp_hca base; /* what its ports have in common */
+    /* of the device, needed for each port */
     char node_type[JP_HCA_TEXT];
 };
 
+/* Appends a port. Returns NULL if there are too many; the list is then
+ * incomplete. */
 static struct jp_hca *add(struct jp_hcas *out, const struct jp_hca *base)
 {
     if (out->n == JP_HCA_MAX) {
@@ -48,17 +108,18 @@ static struct jp_hca *add(struct jp_hcas *out, const struct jp_hca *base)
     return &out->ports[out->n++];
 }
 
-/* "0x15b3" to "15b3". */
+/* "0x15b3" to "15b3"; "" for anything else. */
 static void read_id(int folder, const char *name, char out[8])
 {
     char text[16];
 
-    sysfile_text(folder, name, text, sizeof(text));
+    read_text(folder, name, text, sizeof(text));
     out[0] = '\0';
     if (strncmp(text, "0x", 2) == 0 && strlen(text) == 6)
         memcpy(out, text + 2, 5);
 }
 
+/* Several network devices belong to one function if it has several ports. */
 static int add_netdev(void *arg, int folder, const char *name)
 {
     struct jp_hca *port = arg;
@@ -70,32 +131,34 @@ static int add_netdev(void *arg, int folder, const char *name)
     return 0;
 }
 
-/* What `device`, a link to the PCI function, says. */
+/* Reads what the link `device` to the PCI function shows. */
 static void read_function(int folder, struct jp_hca *base)
 {
     int device = openat(folder, "device", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     char name[JP_HCA_TEXT];
     int net;
 
-    busid_tidy(sysfile_link(folder, "device", name, sizeof(name)), base->busid);
+    busid_tidy(read_link(folder, "device", name, sizeof(name)), base->busid);
     if (device < 0)
         return;
     read_id(device, "vendor", base->vendor);
     read_id(device, "device", base->device);
-    sysfile_link(device, "driver", base->driver, sizeof(base->driver));
-    base->vf = sysfile_link(device, "physfn", name, sizeof(name))[0] != '\0';
+    read_link(device, "driver", base->driver, sizeof(base->driver));
+    base->vf = read_link(device, "physfn", name, sizeof(name))[0] != '\0';
+    /* RoCE devices have network devices on the same function. */
     net = openat(device, "net", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (net >= 0)
         sysfile_each(net, JP_HCA_NETDEVS, add_netdev, base, NULL);
     close(device);
 }
 
-/* node_type is "1: CA" of InfiniBand and RoCE, "4: RNIC" of iWARP. */
+/* node_type is "1: CA" for InfiniBand and RoCE, "4: RNIC" for iWARP. */
 static enum jp_hca_kind kind_of(const struct jp_hca *port,
                                 const char *node_type)
 {
     bool adapter = strncmp(node_type, "1:", 2) == 0;
 
+    /* The driver decides first: EFA's link layer says nothing. */
     if (strcmp(port->driver, "efa") == 0)
         return JP_HCA_EFA;
     if (strcmp(port->driver, "hfi1") == 0)
@@ -113,7 +176,8 @@ static void read_state(int folder, const char *name, char *out, size_t size)
     char text[JP_HCA_TEXT];
     const char *word;
 
-    sysfile_text(folder, name, text, sizeof(text));
+    read_text(folder, name, text, sizeof(text));
+    /* Without a colon the whole text is the word. */
     word = strchr(text, ':');
     word = word ? word + 1 + strspn(word + 1, " ") : text;
     snprintf(out, size, "%.*s", (int) size - 1, word);
@@ -131,6 +195,7 @@ static double parse_rate(const char *text)
                : 0;
 }
 
+/* Reads one port. Entries that are no numbers are skipped. */
 static int read_port(void *arg, int ports, const char *name)
 {
     struct scan *scan = arg;
@@ -139,34 +204,38 @@ static int read_port(void *arg, int ports, const char *name)
     uint64_t number;
     int folder;
 
+    /* Ports are named by their numbers. */
     if (num_parse_u64(name, 1, 1024, &number, NULL) < 0)
         return 0;
     folder = openat(ports, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0)
         return 0;
+    /* Each port begins as a copy of what the device's ports have in common. */
     port = add(scan->out, &scan->base);
     if (port) {
         port->port = (uint32_t) number;
-        sysfile_text(folder, "link_layer", port->link_layer,
-                     sizeof(port->link_layer));
+        read_text(folder, "link_layer", port->link_layer,
+                  sizeof(port->link_layer));
         read_state(folder, "state", port->state, sizeof(port->state));
         read_state(folder, "phys_state", port->phys_state,
                    sizeof(port->phys_state));
         port->rate_gbits =
-            parse_rate(sysfile_text(folder, "rate", text, sizeof(text)));
-        sysfile_text(folder, "gids/0", port->gid, sizeof(port->gid));
+            parse_rate(read_text(folder, "rate", text, sizeof(text)));
+        read_text(folder, "gids/0", port->gid, sizeof(port->gid));
         port->kind = kind_of(port, scan->node_type);
     }
     close(folder);
     return 0;
 }
 
+/* Reads one device of /sys/class/infiniband. */
 static int read_rdma(void *arg, int class, const char *name)
 {
     struct scan scan = {.out = arg};
     int folder = openat(class, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int ports;
 
+    /* A name that does not fit would be ambiguous if truncated. */
     if (folder < 0 || strlen(name) >= sizeof(scan.base.name)) {
         if (folder >= 0)
             close(folder);
@@ -174,11 +243,11 @@ static int read_rdma(void *arg, int class, const char *name)
     }
     memcpy(scan.base.name, name, strlen(name) + 1);
     read_function(folder, &scan.base);
-    sysfile_text(folder, "node_type", scan.node_type, sizeof(scan.node_type));
-    sysfile_text(folder, "node_guid", scan.base.node_guid,
-                 sizeof(scan.base.node_guid));
-    sysfile_text(folder, "sys_image_guid", scan.base.sys_image_guid,
-                 sizeof(scan.base.sys_image_guid));
+    read_text(folder, "node_type", scan.node_type, sizeof(scan.node_type));
+    read_text(folder, "node_guid", scan.base.node_guid,
+              sizeof(scan.base.node_guid));
+    read_text(folder, "sys_image_guid", scan.base.sys_image_guid,
+              sizeof(scan.base.sys_image_guid));
     ports = openat(folder, "ports", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (ports >= 0)
         sysfile_each(ports, JP_HCA_MAX, read_port, &scan, NULL);
@@ -186,7 +255,8 @@ static int read_rdma(void *arg, int class, const char *name)
     return 0;
 }
 
-/* Whether a device of /sys/class/infiniband is on that function. */
+/* Whether the function has a device in /sys/class/infiniband, which is listed
+ * already. */
 static bool has_rdma(const struct jp_hcas *out, const char *busid)
 {
     for (uint32_t i = 0; i < out->n; i++)
@@ -195,6 +265,7 @@ static bool has_rdma(const struct jp_hcas *out, const char *busid)
     return false;
 }
 
+/* Reads a network device; only Slingshot adapters count. */
 static int read_net(void *arg, int class, const char *name)
 {
     struct jp_hcas *out = arg;
@@ -205,15 +276,16 @@ static int read_net(void *arg, int class, const char *name)
     uint64_t mbits = 0;
 
     if (folder < 0)
-        return 0; /* a file, bonding_masters */
+        return 0; /* a file such as bonding_masters */
     read_function(folder, &base);
     if (strcmp(base.vendor, VENDOR_CRAY) == 0 && !has_rdma(out, base.busid) &&
         strlen(name) < sizeof(base.name) && (port = add(out, &base))) {
         memcpy(port->name, name, strlen(name) + 1);
-        sysfile_text(folder, "operstate", text, sizeof(text));
+        read_text(folder, "operstate", text, sizeof(text));
         snprintf(port->state, sizeof(port->state), "%s",
                  strcmp(text, "up") == 0 ? "ACTIVE" : "DOWN");
-        sysfile_text(folder, "speed", text, sizeof(text));
+        /* Mbit/s; -1 while the link is down. */
+        read_text(folder, "speed", text, sizeof(text));
         if (num_parse_u64(text, 1, 100000000, &mbits, NULL) == 0)
             port->rate_gbits = (double) mbits / 1000;
     }
@@ -221,6 +293,7 @@ static int read_net(void *arg, int class, const char *name)
     return 0;
 }
 
+/* Sorted, so that the file is the same on each reading. */
 static int by_place(const void *a, const void *b)
 {
     const struct jp_hca *x = a;
@@ -232,6 +305,7 @@ static int by_place(const void *a, const void *b)
     return rc ? rc : (x->port > y->port) - (x->port < y->port);
 }
 
+/* RDMA devices first, because read_net skips functions that have one. */
 static void read_all(const char *root, struct jp_hcas *out)
 {
     int more = 0;
@@ -240,9 +314,11 @@ static void read_all(const char *root, struct jp_hcas *out)
     class = sysfile_folder(root, "sys/class/infiniband");
     if (class >= 0)
         sysfile_each(class, JP_HCA_MAX, read_rdma, out, &more);
+    /* Slingshot adapters have no RDMA device. */
     class = sysfile_folder(root, "sys/class/net");
     if (class >= 0)
         sysfile_each(class, 4096, read_net, out, &more);
+    /* The first trouble is kept: it is the more specific one. */
     if (more && !out->trouble[0])
         snprintf(out->trouble, sizeof(out->trouble), "too many devices");
     qsort(out->ports, out->n, sizeof(*out->ports), by_place);
@@ -250,7 +326,7 @@ static void read_all(const char *root, struct jp_hcas *out)
 
 struct question {
     const char *root;
-    struct jp_hcas *answer; /* shared */
+    struct jp_hcas *answer; /* shared with the child */
 };
 
 static int ask(void *arg, int out)
@@ -274,6 +350,7 @@ struct jp_hcas *hca_ask(const char *root, uint32_t limit_ms)
         struct child_result r;
         enum child_end end = child_run(&child, &r);
 
+        /* Ports that were read before the time ran out are kept. */
         memcpy(copy, shared, sizeof(*copy));
         if (!child_succeeded(end, &r))
             snprintf(copy->trouble, sizeof(copy->trouble),
@@ -290,6 +367,7 @@ struct jp_hcas *hca_ask(const char *root, uint32_t limit_ms)
 
 /* --- hardware.json --- */
 
+/* Words of the format, by the enums of hardware.h. */
 static const char *const probe_word[JP_N_NVML_PROBES] = {
     [JP_NVML_OK] = "ok",
     [JP_NVML_ABSENT] = "absent",
@@ -307,8 +385,10 @@ static const char *const remote_word[JP_N_REMOTES] = {
     [JP_REMOTE_SWITCH] = "switch",
     [JP_REMOTE_CPU] = "cpu",
 };
+/* NVML's numbers of states, from 0. */
 static const char *const fabric_word[] = {"not_supported", "not_started",
                                           "in_progress", "completed"};
+/* NVML's numbers of health, from 1. */
 static const char *const health_word[] = {NULL, "healthy", "unhealthy",
                                           "limited"};
 static const char *const source_word[] = {
@@ -317,7 +397,7 @@ static const char *const source_word[] = {
     [JP_TOPO_SITE] = "site",
 };
 
-/* null where it was unknown, or is not UTF-8. */
+/* null if the text is unknown or not UTF-8. */
 static json_t *text(const char *value)
 {
     json_t *json = *value ? json_string(value) : NULL;
@@ -325,6 +405,7 @@ static json_t *text(const char *value)
     return json ? json : json_null();
 }
 
+/* Negative numbers stand for unknown. */
 static json_t *number(int64_t value)
 {
     return value < 0 ? json_null() : json_integer((json_int_t) value);
@@ -341,6 +422,7 @@ static void set(json_t *object, const char *key, json_t *value)
     (void) json_object_set_new(object, key, value);
 }
 
+/* The functions below mirror docs/hardware-format.md, member by member. */
 static json_t *make_link(const struct jp_nvml_link *link)
 {
     json_t *json = json_object();
@@ -357,6 +439,7 @@ static json_t *make_link(const struct jp_nvml_link *link)
 
 static json_t *make_links(const struct jp_nvml_gpu *gpu)
 {
+    /* null: not queried; an empty array: no links */
     json_t *json = gpu->links_asked ? json_array() : json_null();
 
     for (uint32_t i = 0; gpu->links_asked && i < gpu->n_links; i++)
@@ -364,7 +447,7 @@ static json_t *make_links(const struct jp_nvml_gpu *gpu)
     return json;
 }
 
-/* null where all is zero: such GPUs are in no cluster. */
+/* null if all bytes are zero: such GPUs are in no cluster. */
 static json_t *cluster(const uint8_t u[16])
 {
     static const uint8_t zero[16];
@@ -382,6 +465,7 @@ static json_t *cluster(const uint8_t u[16])
     return json;
 }
 
+/* null: the driver does not know fabrics. */
 static json_t *make_fabric(const struct jp_nvml_fabric *fabric)
 {
     json_t *json = fabric->asked ? json_object() : json_null();
@@ -389,6 +473,7 @@ static json_t *make_fabric(const struct jp_nvml_fabric *fabric)
     if (!fabric->asked)
         return json;
     set(json, "state",
+        /* A newer driver may have more states. */
         json_string(fabric->state <= 3 ? fabric_word[fabric->state]
                                        : "unknown"));
     set(json, "status", json_integer(fabric->status));
@@ -402,6 +487,7 @@ static json_t *make_fabric(const struct jp_nvml_fabric *fabric)
     return json;
 }
 
+/* null: unknown whether MIG is on. */
 static json_t *make_mig(const struct jp_nvml_gpu *gpu)
 {
     json_t *json = gpu->mig < 0 ? json_null() : json_object();
@@ -419,6 +505,7 @@ static json_t *make_mig(const struct jp_nvml_gpu *gpu)
 
 static json_t *make_c2c(const struct jp_nvml_gpu *gpu)
 {
+    /* null: the driver has no such field. */
     json_t *json = gpu->c2c_links < 0 ? json_null() : json_object();
 
     if (gpu->c2c_links < 0)
@@ -428,6 +515,7 @@ static json_t *make_c2c(const struct jp_nvml_gpu *gpu)
     return json;
 }
 
+/* GPUs are sorted by bus id already. */
 static json_t *make_gpus(const struct jp_nvml *nvml)
 {
     json_t *json = json_array();
@@ -449,6 +537,7 @@ static json_t *make_gpus(const struct jp_nvml *nvml)
     return json;
 }
 
+/* One port. Its members follow the struct. */
 static json_t *make_hca(const struct jp_hca *port)
 {
     json_t *json = json_object();
@@ -475,6 +564,7 @@ static json_t *make_hca(const struct jp_hca *port)
     return json;
 }
 
+/* An empty array means that there are no adapters, if hcas_probe is "ok". */
 static json_t *make_hcas(const struct jp_hcas *hcas)
 {
     json_t *json = json_array();
@@ -484,8 +574,10 @@ static json_t *make_hcas(const struct jp_hcas *hcas)
     return json;
 }
 
+/* The file next to this one, or why there is none. */
 static json_t *make_topology(const struct jp_hardware *hw)
 {
+    /* Without a file the shape would be that of nothing. */
     bool there = hw->source != JP_TOPO_NONE;
     json_t *json = json_object();
 
@@ -503,6 +595,7 @@ static json_t *make_nvml(const struct jp_nvml *nvml)
     json_t *json = json_object();
 
     set(json, "probe", json_string(probe_word[nvml->probe]));
+    /* tidy_text has made it printable. */
     set(json, "text", json_string(nvml->text));
     set(json, "driver", text(nvml->driver));
     set(json, "gpus",
@@ -510,12 +603,13 @@ static json_t *make_nvml(const struct jp_nvml *nvml)
     return json;
 }
 
-/* This boot's id: the key by which containers of a machine are one node. */
+/* The id of this boot: containers of one machine have the same. */
 static json_t *boot_id(void)
 {
     char *id = NULL;
     json_t *json;
 
+    /* Inside a container this is the id of the host's boot as well. */
     if (fileio_read("/proc/sys/kernel/random/boot_id", false, 128, &id, NULL,
                     NULL) < 0)
         return json_null();
@@ -525,6 +619,7 @@ static json_t *boot_id(void)
     return json;
 }
 
+/* The members' order is that of docs/hardware-format.md. */
 char *hardware_format(const struct jp_hardware *hw, size_t *len,
                       struct jp_error *err)
 {
@@ -533,6 +628,7 @@ char *hardware_format(const struct jp_hardware *hw, size_t *len,
     struct timeval now;
     char *out = NULL;
 
+    /* Host name and boot id come from the kernel, not from Slurm. */
     uname(&uts);
     gettimeofday(&now, NULL);
     set(json, "schema", json_integer(1));
@@ -540,6 +636,7 @@ char *hardware_format(const struct jp_hardware *hw, size_t *len,
     set(json, "hostname", text(uts.nodename));
     set(json, "boot_id", boot_id());
     set(json, "topology_addr", text(hw->topology_addr));
+    /* Readers need the version of the writer, not their own. */
     set(json, "jobprof", json_string(PACKAGE_VERSION));
     set(json, "made_us",
         json_integer((json_int_t) now.tv_sec * 1000000 + now.tv_usec));
@@ -560,10 +657,9 @@ char *hardware_format(const struct jp_hardware *hw, size_t *len,
     return out;
 }
 
-/* --- one number for all nodes that are wired alike -------------------------
- */
+/* --- one number for all nodes that are wired alike ------------------------ */
 
-/* Names of infos that differ between equal machines, and how they begin. */
+/* Names of infos that differ between equal machines. */
 static const char *const personal[] = {
     "HostName",
     "OSRelease",
@@ -590,10 +686,11 @@ static const char *const personal[] = {
     "Size",
 };
 
-/* Ports have these with their number in the middle: Port1GID0, Port1LID. */
+/* Infos of ports have their number in the middle: Port1GID0, Port1LID. These
+ * follow it. */
 static const char *const personal_ports[] = {"GID", "LID", "LMC"};
 
-/* Attributes of objects; sets of what is allowed depend on the job. */
+/* Attributes of objects; what is allowed depends on the job. */
 static const char *const attributes[] = {
     "local_memory",
     "allowed_cpuset",
@@ -602,6 +699,7 @@ static const char *const attributes[] = {
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
+/* Whether the text begins with the word. */
 static bool begins(const char *p, const char *end, const char *word)
 {
     size_t n = strlen(word);
@@ -609,7 +707,8 @@ static bool begins(const char *p, const char *end, const char *word)
     return (size_t) (end - p) >= n && memcmp(p, word, n) == 0;
 }
 
-/* Whether an info of that name, which ends in a quote, is personal. */
+/* Whether an info of that name, which ends at a quote, differs between equal
+ * machines. */
 static bool is_personal(const char *name, const char *end)
 {
     const char *quote = memchr(name, '"', (size_t) (end - name));
@@ -620,6 +719,7 @@ static bool is_personal(const char *name, const char *end)
         if (begins(name, quote, personal[i]) &&
             name + strlen(personal[i]) == quote)
             return true;
+    /* The other names of ports have a number in the middle. */
     if (!begins(name, quote, "Port"))
         return false;
     for (name += 4; name < quote && *name >= '0' && *name <= '9'; name++)
@@ -630,18 +730,20 @@ static bool is_personal(const char *name, const char *end)
     return false;
 }
 
-/* Whether a line says nothing of the shape. */
+/* Whether a line does not belong to the shape. */
 static bool is_left_out(const char *p, const char *end)
 {
     if (begins(p, end, "<page_type"))
         return true;
+    /* The declaration names encodings and DTDs. */
     if (begins(p, end, "<?xml") || begins(p, end, "<!DOCTYPE"))
         return true;
     return begins(p, end, "<info name=\"") &&
            is_personal(p + strlen("<info name=\""), end);
 }
 
-/* Where an attribute that is left out ends, with its blank; p: it is none. */
+/* Returns the end of an attribute that is left out, which begins with a blank
+ * at p; p if it is none. */
 static const char *skip_attribute(const char *p, const char *end)
 {
     for (size_t i = 0; *p == ' ' && i < N(attributes); i++) {
@@ -653,13 +755,14 @@ static const char *skip_attribute(const char *p, const char *end)
         at += strlen(attributes[i]);
         if (!begins(at, end, "=\""))
             continue;
+        /* Without a closing quote the attribute is not skipped. */
         quote = memchr(at + 2, '"', (size_t) (end - at - 2));
         return quote ? quote + 1 : p;
     }
     return p;
 }
 
-/* FNV-1a, 64 bits. */
+/* Adds a line to the hash (FNV-1a, 64 bits). */
 static uint64_t add_line(uint64_t hash, const char *p, const char *end)
 {
     while (p < end && (*p == ' ' || *p == '\t'))
@@ -678,12 +781,14 @@ static uint64_t add_line(uint64_t hash, const char *p, const char *end)
     return (hash ^ '\n') * 0x100000001b3u;
 }
 
+/* One pass over the text, without memory of its own. */
 void hardware_shape(const char *xml, size_t len, char out[JP_SHAPE_LEN])
 {
     uint64_t hash = 0xcbf29ce484222325u;
     const char *end = xml + len;
 
     while (xml < end) {
+        /* Line by line, because lines are left out as a whole. */
         const char *line = memchr(xml, '\n', (size_t) (end - xml));
 
         if (!line)

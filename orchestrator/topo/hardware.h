@@ -1,7 +1,6 @@
-/* hardware.h - hardware.json: what a node says of its GPUs and adapters.
+/* hardware.h - hardware.json: a node's GPUs and adapters.
  *
- * Members and words: docs/hardware-format.md.
- */
+ * Members and words: docs/hardware-format.md. */
 #ifndef JP_TOPO_HARDWARE_H
 #define JP_TOPO_HARDWARE_H
 
@@ -14,19 +13,18 @@
 
 /* --- nvml.c ------------------------------------------------------------- */
 
-/* What NVIDIA's management library knows of this node's GPUs.
+/* What NVIDIA's management library reports about this node's GPUs.
  *
- * libnvidia-ml.so.1 is loaded at run time and every function but four is
- * optional: a driver that lacks one leaves its members "unknown". The library
- * runs inside a child of its own (nvml_ask), because a driver may hang,
- * crash or write where it should not; what comes back is checked.
+ * libnvidia-ml.so.1 is loaded at run time. All functions but four are optional:
+ * if a driver does not have one, its members stay "unknown". The library runs
+ * in a child process (nvml_ask), because a driver may hang, crash or write
+ * where it should not. The answer is checked.
  *
  * Names, numbers and layouts are those of the NVML API reference (nvml.h of
- * CUDA 13; the versioned structures say which).
- */
+ * CUDA 13; the versioned structures name theirs). */
 
 #define JP_NVML_LIBRARY "libnvidia-ml.so.1"
-/* GPUs of eight trays; NCCL's own bound is 32. */
+/* GPUs of eight trays; NCCL's own limit is 32. */
 #define JP_NVML_MAX_GPUS 64
 #define JP_NVML_MAX_LINKS 36 /* NVML_NVLINK_MAX_LINKS */
 #define JP_NVML_MAX_MIGS 16  /* the hardware has 7 */
@@ -56,22 +54,22 @@ struct jp_nvml_link {
     enum jp_link_remote remote;
     int p2p;                     /* 1, 0; -1: unknown */
     int version;                 /* NVML's enumeration; -1: unknown */
-    int64_t speed_mbs;           /* one way; -1: unknown */
+    int64_t speed_mbs;           /* one direction; -1: unknown */
     char remote_busid[JP_BUSID]; /* "": none that could be a device */
 };
 
-/* NVML's numbers; asked false: the others mean nothing. */
+/* NVML's numbers. If asked is false, the others are meaningless. */
 struct jp_nvml_fabric {
     bool asked;
     uint32_t state; /* 0 not supported, 1 not started, 2 in progress, 3 done */
-    int32_t status; /* counts when done */
+    int32_t status; /* only meaningful when done */
     uint8_t cluster[16];
     uint32_t clique;
     int64_t health_mask; /* -1: unknown */
     int health;          /* 1 healthy, 2 unhealthy, 3 limited; -1: unknown */
 };
 
-/* Texts are "" where they are unknown, numbers -1. */
+/* Unknown texts are "", unknown numbers -1. */
 struct jp_nvml_gpu {
     char busid[JP_BUSID]; /* "0000:1a:00.0" */
     char uuid[JP_NVML_TEXT];
@@ -80,7 +78,7 @@ struct jp_nvml_gpu {
     bool links_asked;
     uint32_t n_links;
     struct jp_nvml_link links[JP_NVML_MAX_LINKS];
-    int64_t c2c_links, c2c_speed_mbs; /* active ones; speed of one */
+    int64_t c2c_links, c2c_speed_mbs; /* number of active links; speed of one */
     struct jp_nvml_fabric fabric;
     int mig; /* 1 on, 0 off, -1: unknown */
     uint32_t n_migs;
@@ -89,23 +87,23 @@ struct jp_nvml_gpu {
 
 struct jp_nvml {
     enum jp_nvml_probe probe;
-    char text[160]; /* why it is not OK */
+    char text[160]; /* why the probe is not OK */
     char driver[JP_NVML_TEXT];
     char calling[64]; /* the function being called */
-    uint32_t n_told;  /* how many GPUs NVML says there are */
-    uint32_t n_gpus;  /* of these in gpus[], each complete */
+    uint32_t n_told;  /* number of GPUs that NVML reports */
+    uint32_t n_gpus;  /* number of these in gpus[], each complete */
     struct jp_nvml_gpu gpus[JP_NVML_MAX_GPUS];
 };
 
-/* Asks in a child that is killed after limit_ms (one that cannot be killed is
- * left to init). library: a path or a name for dlopen(). Returns what was told,
- * sorted by bus id (free() it), NULL without memory. */
+/* Queries NVML in a child that is killed after limit_ms (one that cannot be
+ * killed is left to init). library: a path or a name for dlopen(). Returns the
+ * answer, sorted by bus id, which the caller frees; NULL without memory. */
 struct jp_nvml *nvml_ask(const char *library, uint32_t limit_ms);
 
-/* The GPUs that NVIDIA's kernel driver lists, where NVML does not answer:
- * /proc/driver/nvidia/gpus/<bus id>/information has the model, the UUID and the
- * minor. Replaces the GPUs of out; of links, fabric and MIG they tell nothing.
- * root: "" for the machine, else the folder that stands for /. */
+/* Reads the GPUs that NVIDIA's kernel driver lists, for nodes on which NVML
+ * does not answer: /proc/driver/nvidia/gpus/<bus id>/information has the model,
+ * the UUID and the minor. Replaces the GPUs of out; links, fabric and MIG stay
+ * unknown. root: "" for the machine, otherwise the folder in place of /. */
 void nvml_read_proc(const char *root, struct jp_nvml *out);
 
 /* --- ports of this node's network adapters that NCCL could use.
@@ -115,7 +113,7 @@ void nvml_read_proc(const char *root, struct jp_nvml *out);
  * the words mean: docs/hardware-format.md.
  */
 
-#define JP_HCA_MAX 256 /* ports of a node; virtual functions too */
+#define JP_HCA_MAX 256 /* ports of a node, including virtual functions */
 #define JP_HCA_TEXT 64
 #define JP_HCA_NETDEVS 8
 
@@ -131,10 +129,10 @@ enum jp_hca_kind {
 
 extern const char *const hca_kind_word[JP_N_HCA_KINDS];
 
-/* "" is "unknown". */
+/* "" means unknown. */
 struct jp_hca {
     char name[JP_HCA_TEXT];
-    uint32_t port; /* from 1; 0 of a network device */
+    uint32_t port; /* from 1; 0 for a network device */
     char busid[JP_BUSID];
     char vendor[8], device[8]; /* "15b3" */
     char driver[JP_HCA_TEXT];
@@ -150,14 +148,14 @@ struct jp_hca {
 
 struct jp_hcas {
     uint32_t n;
-    struct jp_hca ports[JP_HCA_MAX]; /* by bus id, name, port */
-    char trouble[160]; /* why the list is not complete; "": it is */
+    struct jp_hca ports[JP_HCA_MAX]; /* sorted by bus id, name, port */
+    char trouble[160]; /* why the list is not complete; "": it is complete */
 };
 
-/* root: "" for the machine, else the folder that stands for /. A machine
- * without adapters has none of them. In a child that is killed after limit_ms:
- * a port's state comes from the adapter's firmware. Caller frees; NULL without
- * memory. */
+/* Reads the ports in a child that is killed after limit_ms, because a port's
+ * state comes from the adapter's firmware. root: "" for the machine, otherwise
+ * the folder in place of /. A machine without adapters has an empty list.
+ * Caller frees; NULL without memory. */
 struct jp_hcas *hca_ask(const char *root, uint32_t limit_ms);
 
 #define JP_SHAPE_LEN 17
@@ -167,27 +165,27 @@ enum jp_topo_source { JP_TOPO_NONE, JP_TOPO_HWLOC, JP_TOPO_SITE };
 
 struct jp_hardware {
     const char *node, *topology_addr; /* "": unknown */
-    const char *hwloc;                /* version; "" where it was not asked */
+    const char *hwloc;                /* version; "": not used */
     enum jp_topo_source source;
     char shape[JP_SHAPE_LEN];
     size_t xml_bytes;
-    const char *why; /* there is no topology.xml */
+    const char *why; /* why there is no topology.xml */
     const struct jp_nvml *nvml;
     const struct jp_hcas *hcas;
 };
 
-/* The file's text (caller frees) and its length, NULL without memory. Host name
- * and boot id are this machine's. */
+/* Returns the file's text, which the caller frees, and its length; NULL without
+ * memory. Host name and boot id are those of this machine. */
 char *hardware_format(const struct jp_hardware *hardware, size_t *len,
                       struct jp_error *err);
 
-/* One number for all nodes that are wired alike: a hash of hwloc's XML without
- * what tells equal machines apart (host and kernel names, serial numbers,
- * UUIDs, GUIDs, addresses, sizes of memory, what a job's cgroup allows). What
- * counts stays: objects, their places, PCI ids and classes, models, port
- * states, distances. It works on the text, by lines and attributes, so that a
- * thousand nodes cost a thousand readings and not a thousand imports. 16
- * hexadecimal digits into out; any text has one, also one that is no XML. */
+/* Computes one number for all nodes that are wired alike: a hash of hwloc's XML
+ * without what differs between equal machines (host and kernel names, serial
+ * numbers, UUIDs, GUIDs, addresses, sizes of memory, what a job's cgroup
+ * allows). Objects, their places, PCI ids and classes, models, port states and
+ * distances count. It works on the text, by lines and attributes, so that a
+ * thousand nodes need no thousand imports. Writes 16 hexadecimal digits to out;
+ * any text has a number, even if it is not XML. */
 void hardware_shape(const char *xml, size_t len, char out[JP_SHAPE_LEN]);
 
 #endif

@@ -1,25 +1,32 @@
-/* hwxml.c - the objects of a topology that hwloc has exported as XML. */
+/* hwxml.c - read the objects of a topology that hwloc has exported as XML.
+ *
+ * hwxml_parse is the entry: read_all walks over the elements (xmlscan.c),
+ * read_element keeps the objects that matter, read_matrix takes the NVLink
+ * matrix. */
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "orchestrator/topo/topo_parts.h"
 
-/* Hexadecimal or decimal digits up to a character of `stops`. NULL: none, or
- * over max. Returns where it stopped. */
+/* Reads digits up to the first character that is none. Returns where it
+ * stopped; NULL if there is no digit or the value is above max. */
 static const char *read_number(const char *text, unsigned base, uint64_t max,
                                uint64_t *out);
 
 #define KIND_FROM_USER 2 /* hwloc_distances_kind_e */
 
-/* One matrix while its lists are read. */
+/* A matrix while its lists are read. */
 struct matrix_reader {
     struct hwxml *xml;
     uint64_t *index; /* gp_index of each object */
+    /* n: objects of the matrix; the others: read so far */
     size_t n, n_index, n_values;
+    /* row by row; taken over by the matrix */
     uint64_t *values;
 };
 
+/* Orders pointers to objects by gp_index. */
 static int compare(const void *a, const void *b)
 {
     const struct hwxml_object *const *x = a, *const *y = b;
@@ -29,7 +36,8 @@ static int compare(const void *a, const void *b)
                                              : 0;
 }
 
-/* Names the objects of the matrix by their gp_index. */
+/* Finds the matrix's objects by their gp_index: sorts once, then O(log n) each.
+ */
 static int find_objects(struct matrix_reader *m, struct jp_error *err)
 {
     struct hwxml *xml = m->xml;
@@ -47,13 +55,14 @@ static int find_objects(struct matrix_reader *m, struct jp_error *err)
         const struct hwxml_object **hit =
             bsearch(&wanted, sorted, xml->n_objects, sizeof(*sorted), compare);
 
+        /* An object that is not kept, such as a NUMA node, is not found. */
         xml->matrix.object[i] = hit ? (int) (*hit - xml->objects) : -1;
     }
     free(sorted);
     return 0;
 }
 
-/* "OSDev:42 PCIDev:24 " or "29 32 41 " */
+/* Reads "OSDev:42 PCIDev:24 " or "29 32 41 ". The text may come in pieces. */
 static int take_indexes(struct matrix_reader *m, const char *text)
 {
     while (*(text += strspn(text, " \t\r\n"))) {
@@ -71,6 +80,7 @@ static int take_indexes(struct matrix_reader *m, const char *text)
     return 0;
 }
 
+/* Reads the values, row by row, also in pieces. */
 static int take_values(struct matrix_reader *m, const char *text)
 {
     while (*(text += strspn(text, " \t\r\n"))) {
@@ -84,7 +94,7 @@ static int take_values(struct matrix_reader *m, const char *text)
     return 0;
 }
 
-/* Reads to the element's close. m->n 0: only passes over it. */
+/* Reads to the element's end. m->n 0: only skips it. */
 static int read_lists(struct matrix_reader *m, struct xmlscan *scan,
                       struct jp_error *err)
 {
@@ -100,6 +110,7 @@ static int read_lists(struct matrix_reader *m, struct xmlscan *scan,
         if (event == XMLSCAN_CLOSE && scan->depth == depth)
             return 0;
         if (event == XMLSCAN_OPEN)
+            /* The lists come in any order, and in several pieces each. */
             list = strcmp(scan->name, "indexes") == 0     ? INDEXES
                    : strcmp(scan->name, "u64values") == 0 ? VALUES
                                                           : NEITHER;
@@ -114,6 +125,7 @@ static int read_lists(struct matrix_reader *m, struct xmlscan *scan,
     }
 }
 
+/* Checks the counts and stores the matrix. */
 static int keep(struct matrix_reader *m, struct jp_error *err)
 {
     struct hwxml_matrix *matrix = &m->xml->matrix;
@@ -132,7 +144,8 @@ static int keep(struct matrix_reader *m, struct jp_error *err)
     return 0;
 }
 
-/* Objects of the matrix, or 0: it is none of links between GPUs. */
+/* *n: number of objects of the matrix; 0 if it is not one of links between
+ * GPUs. */
 static int size_of(struct hwxml *xml, const struct xmlscan *scan, size_t *n,
                    struct jp_error *err)
 {
@@ -154,14 +167,15 @@ static int size_of(struct hwxml *xml, const struct xmlscan *scan, size_t *n,
     if (!number || !read_number(number, 10, HWXML_MAX_MATRIX, &value))
         return error_set(err, "%s: not 0 to %d objects", name,
                          HWXML_MAX_MATRIX);
+    /* hwloc writes gp_index; an OS index would mean other objects. */
     if (indexing && strcmp(indexing, "gp") != 0)
         return error_set(err, "%s: not indexed by gp_index", name);
     *n = value;
     return 0;
 }
 
-/* The scan is at the opening of a distances2 or distances2hetero element; it
- * is left at its close. Objects are all read by then. */
+/* The scan is at the start of a distances2 or distances2hetero element, and is
+ * left at its end. The format puts all objects before it. */
 static int read_matrix(struct hwxml *xml, struct xmlscan *scan,
                        struct jp_error *err)
 {
@@ -170,12 +184,15 @@ static int read_matrix(struct hwxml *xml, struct xmlscan *scan,
     uint64_t bits = 0;
     int rc = -1;
 
+    /* Only the first matrix counts; later ones are skipped. */
     if (!xml->has_matrix && size_of(xml, scan, &m.n, err) < 0)
         return -1;
     if (kind && read_number(kind, 10, 1 << 16, &bits) && m.n)
         xml->matrix.by_user = bits & KIND_FROM_USER;
+    /* The indexes could not be resolved. */
     if (m.n && !xml->n_objects)
         return error_set(err, "NVLinkBandwidth before all objects");
+    /* n is at most HWXML_MAX_MATRIX, so n * n is harmless. */
     m.index = calloc(m.n + 1, sizeof(*m.index));
     m.values = calloc(m.n * m.n + 1, sizeof(*m.values));
     if (!m.index || !m.values)
@@ -189,14 +206,16 @@ static int read_matrix(struct hwxml *xml, struct xmlscan *scan,
     return rc;
 }
 
-/* --------------- the objects of a topology that hwloc has exported as XML */
+/* --------------- the objects */
 
-/* The stack while reading: the kept object that an element is, or lies in. */
+/* The stack while reading: for each depth, the kept object that the element is
+ * or belongs to. */
 struct reader {
     struct hwxml *xml;
     struct xmlscan scan;
     int inside[XMLSCAN_MAX_DEPTH + 1];
     size_t object_room, info_room;
+    /* the outermost element was read */
     bool has_topology;
 };
 
@@ -212,6 +231,7 @@ void hwxml_destroy(struct hwxml *xml)
     free(xml);
 }
 
+/* Searches a list of infos; the first of equal names counts. */
 static const char *info_of(const struct hwxml *xml, int first, const char *name)
 {
     for (int i = first; i >= 0; i = xml->infos[i].next)
@@ -222,16 +242,15 @@ static const char *info_of(const struct hwxml *xml, int first, const char *name)
 
 const char *hwxml_info(const struct hwxml *xml, int object, const char *name)
 {
-    return info_of(xml, xml->objects[object].first_info, name);
+    int at = object == HWXML_MACHINE ? 0 : object;
+    const char *value = info_of(xml, xml->objects[at].first_info, name);
+
+    return value || object != HWXML_MACHINE
+               ? value
+               : info_of(xml, xml->root_info, name);
 }
 
-const char *hwxml_machine_info(const struct hwxml *xml, const char *name)
-{
-    const char *value = hwxml_info(xml, 0, name);
-
-    return value ? value : info_of(xml, xml->root_info, name);
-}
-
+/* Digits above the base end the number. */
 static const char *read_number(const char *text, unsigned base, uint64_t max,
                                uint64_t *out)
 {
@@ -254,7 +273,9 @@ static const char *read_number(const char *text, unsigned base, uint64_t max,
     return c == text ? NULL : c;
 }
 
-/* A number that ends where `after` says: the character there, then behind. */
+/* Reads a hexadecimal number that must be followed by `after`. Returns the
+ * position after that character; NULL on error or if text is NULL, so that
+ * calls can be chained. */
 static const char *part(const char *text, uint64_t max, char after,
                         uint64_t *out)
 {
@@ -283,7 +304,7 @@ static bool read_busid(const char *text, struct hwxml_pci *pci)
     return true;
 }
 
-/* "63.015385" GB/s in MB/s; 0: none that can be read. */
+/* "63.015385" GB/s to MB/s; 0 if it cannot be read. */
 static uint32_t read_speed(const char *text)
 {
     uint64_t gbs, part = 0;
@@ -315,7 +336,8 @@ static bool read_pci_type(const char *text, struct hwxml_pci *pci)
     return true;
 }
 
-/* How many nodes a bitmap "0x00000003,,0x1" has; an infinite one has many. */
+/* Counts the nodes in a bitmap like "0x00000003,,0x1". An infinite bitmap has
+ * many. */
 static unsigned weigh(const char *bitmap)
 {
     unsigned weight = 0;
@@ -326,6 +348,7 @@ static unsigned weigh(const char *bitmap)
         uint64_t digit;
         char one[2] = {*c, '\0'};
 
+        /* "0x" is no digit; commas separate words of 32 bits. */
         if (c[0] == '0' && c[1] == 'x')
             c++;
         else if (read_number(one, 16, 15, &digit))
@@ -334,7 +357,7 @@ static unsigned weigh(const char *bitmap)
     return weight;
 }
 
-/* hwloc 1 and 2 number the types, 3 has a set of bits. */
+/* hwloc 1 and 2 number the types; 3 has a set of bits. */
 static unsigned os_kinds(int version, uint64_t type)
 {
     static const unsigned by_number[] = {
@@ -349,16 +372,18 @@ static unsigned os_kinds(int version, uint64_t type)
            (type & 32 ? HWXML_OS_OPENFABRICS : 0);
 }
 
-/* What is only counted: it holds no I/O object. */
+/* Whether an object is only counted, because it cannot hold an I/O object. */
 static bool is_small(struct hwxml *xml, const char *type)
 {
+    /* hwloc's types that cannot contain an I/O object. */
     static const char *const small[] = {
         "PU",       "Core",     "Cache",    "L1Cache",  "L2Cache",
         "L1iCache", "L2iCache", "L3iCache", "MemCache", "Misc"};
 
+    /* In hwloc 1 NUMA nodes are part of the tree, so they are kept. */
     if (strcmp(type, "NUMANode") == 0) {
         xml->n_numa++;
-        return xml->version > 1; /* a leaf beside the tree since 2.0 */
+        return xml->version > 1; /* a leaf beside the tree since hwloc 2.0 */
     }
     for (size_t i = 0; i < sizeof(small) / sizeof(*small); i++)
         if (strcmp(type, small[i]) == 0)
@@ -366,7 +391,7 @@ static bool is_small(struct hwxml *xml, const char *type)
     return false;
 }
 
-/* "0004:[00-0a]": the bus right below, and the last one. */
+/* "0004:[00-0a]": returns the bus directly below the bridge; -1: unknown. */
 static int read_first_bus(const char *text)
 {
     const char *open = text ? strchr(text, '[') : NULL;
@@ -375,6 +400,7 @@ static int read_first_bus(const char *text)
     return open && part(open + 1, 0xff, '-', &bus) ? (int) bus : -1;
 }
 
+/* Bridge, PCI device or OS device; anything else is HWXML_OTHER. */
 static void read_type(struct reader *r, struct hwxml_object *object)
 {
     const char *bridge = xmlscan_attr(&r->scan, "bridge_type");
@@ -383,6 +409,7 @@ static void read_type(struct reader *r, struct hwxml_object *object)
 
     if (strcmp(object->type_name, "Bridge") == 0) {
         object->type = HWXML_BRIDGE;
+        /* "0-1" is a bridge from the host to PCI, "1-1" a switch. */
         object->host_bridge = !bridge || bridge[0] == '0';
         object->first_bus =
             read_first_bus(xmlscan_attr(&r->scan, "bridge_pci"));
@@ -402,6 +429,7 @@ static const char *attr_or_empty(const struct xmlscan *scan, const char *name)
     return value ? value : "";
 }
 
+/* The array doubles, so that adding is O(1) on average. */
 int hwxml_add(struct hwxml *xml, size_t *room,
               const struct hwxml_object *object, struct jp_error *err)
 {
@@ -420,6 +448,8 @@ int hwxml_add(struct hwxml *xml, size_t *room,
     return (int) xml->n_objects++;
 }
 
+/* Adds an object with what the element's attributes say. Returns its index, or
+ * -1. */
 static int read_object(struct reader *r, const char *type, int parent,
                        struct jp_error *err)
 {
@@ -438,8 +468,10 @@ static int read_object(struct reader *r, const char *type, int parent,
 
     read_type(r, &o);
     if (o.nodeset)
+        /* The weight is computed once; levels ask for it often. */
         o.nodeset_weight = weigh(o.nodeset);
     if (busid && pci_type)
+        /* A bridge without an upstream side has no PCI address. */
         o.has_pci = read_busid(busid, &o.pci) &&
                     read_pci_type(pci_type, &o.pci);
     if (speed)
@@ -452,6 +484,7 @@ static int read_object(struct reader *r, const char *type, int parent,
     return hwxml_add(xml, &r->object_room, &o, err);
 }
 
+/* Prepends an info to the object's list, or to that of the file (object -1). */
 static int add_info(struct reader *r, int object, struct jp_error *err)
 {
     struct hwxml *xml = r->xml;
@@ -460,6 +493,7 @@ static int add_info(struct reader *r, int object, struct jp_error *err)
     struct hwxml_info info = {xmlscan_attr(&r->scan, "name"),
                               xmlscan_attr(&r->scan, "value"), *first};
 
+    /* An info without a name or a value is ignored. */
     if (!info.name || !info.value)
         return 0;
     if (xml->n_infos == HWXML_MAX_INFOS)
@@ -478,6 +512,7 @@ static int add_info(struct reader *r, int object, struct jp_error *err)
     return 0;
 }
 
+/* hwloc 1 files have no version. */
 static int read_topology(struct reader *r, struct jp_error *err)
 {
     const char *version = xmlscan_attr(&r->scan, "version");
@@ -494,16 +529,19 @@ static int read_topology(struct reader *r, struct jp_error *err)
     return 0;
 }
 
+/* No bit is set. */
 static bool is_empty(const char *bitmap)
 {
     return strspn(bitmap, "0x,") == strlen(bitmap);
 }
 
-/* A NUMA node below `object`: tells all that it lies in. */
+/* Tells all ancestors of a NUMA node which CPUs it is local to. */
 static void add_numa(struct hwxml *xml, int object, const char *cpus)
 {
     if (!cpus || is_empty(cpus))
-        return; /* memory without CPUs */
+        return; /* memory without CPUs: HBM or a GPU's */
+    /* Up to the root, so that "all CPUs are local to one node" can be asked of
+     * any ancestor. */
     for (; object >= 0; object = xml->objects[object].parent) {
         struct hwxml_object *o = &xml->objects[object];
 
@@ -514,7 +552,8 @@ static void add_numa(struct hwxml *xml, int object, const char *cpus)
     }
 }
 
-/* Parts of a machine have CPUs, unless these were none of the job's. */
+/* Whether a part of the machine has lost its CPUs, because none of them belongs
+ * to the job. */
 static bool is_emptied(const struct reader *r, const char *type)
 {
     const char *cpus = xmlscan_attr(&r->scan, "cpuset");
@@ -524,7 +563,8 @@ static bool is_emptied(const struct reader *r, const char *type)
             strcmp(type, "Die") == 0);
 }
 
-/* An element opens below another; `inside` is what that one lies in. */
+/* Called for each opening element; `inside` is the kept object that contains
+ * it. */
 static int read_element(struct reader *r, int inside, struct jp_error *err)
 {
     const char *type;
@@ -538,12 +578,14 @@ static int read_element(struct reader *r, int inside, struct jp_error *err)
         if (!type)
             return error_set(err, "an object without a type");
         if (inside < 0 && r->xml->n_objects)
+            /* Only the root lies in no kept object. */
             return error_set(err, "a second root object");
         r->xml->restricted |= is_emptied(r, type);
         if (strcmp(type, "NUMANode") == 0 && r->xml->version > 1)
             add_numa(r->xml, inside, xmlscan_attr(&r->scan, "cpuset"));
         if (inside < 0 || !is_small(r->xml, type))
             *here = read_object(r, type, inside, err);
+        /* A small object is replaced by its parent. */
         return *here < 0 ? -1 : 0;
     }
     if (strcmp(r->scan.name, "info") == 0)
@@ -553,6 +595,7 @@ static int read_element(struct reader *r, int inside, struct jp_error *err)
     return 0;
 }
 
+/* Messages get the line at which reading stopped. */
 static int read_all(struct reader *r, struct jp_error *err)
 {
     enum xmlscan_event event;
@@ -571,6 +614,7 @@ static int read_all(struct reader *r, struct jp_error *err)
     return 0;
 }
 
+/* The strings point into the text, so it lives as long as the result. */
 struct hwxml *hwxml_parse(char *text, size_t len, struct jp_error *err)
 {
     struct reader *r = calloc(1, sizeof(*r));
@@ -587,6 +631,7 @@ struct hwxml *hwxml_parse(char *text, size_t len, struct jp_error *err)
     xml->text = text;
     xml->root_info = -1;
     xmlscan_init(&r->scan, text, len);
+    /* A NUL would end the text early for all functions on strings. */
     if (memchr(text, '\0', len) || len > HWXML_MAX_BYTES) {
         error_set(err, len > HWXML_MAX_BYTES ? "too large for a topology"
                                              : "not XML: it holds a NUL");

@@ -1,4 +1,8 @@
-/* label.c - put a communicator's label together, and what is odd about it. */
+/* label.c - label a communicator, and warn about what is odd.
+ *
+ * label_comm is the entry. It groups the ranks (label_groups.c), decides what
+ * carries the data (label_fabric.c, label_inter.c), and then collects the
+ * warnings (warn). */
 #include "orchestrator/topo/label.h"
 
 #include <inttypes.h>
@@ -10,16 +14,17 @@
 #include "common/figure.h"
 #include "orchestrator/topo/label_parts.h"
 
-/* ------------------------------ what is odd about a communicator's medium */
+/* ------------------------------ warnings */
 
-#define NAMED_NODES 4
+#define NAMED_NODES 4 /* more nodes are only counted */
 
 const char *const label_warning_word[JP_N_WARNINGS] = {
     "no-nvlink",  "hca-down",    "hca-far",    "hca-shared",
     "cross-rail", "mnnvl-off",   "split-host", "forced-path",
     "tcp",        "dead-nvlink", "odd-node"};
 
-/* The same thing, or a new one; NULL: no memory, or one too many. */
+/* Finds or adds the warning with that text. Returns NULL without memory, or if
+ * there are too many. */
 static struct jp_warning *
 find_or_add(struct jp_label *label, enum jp_warning_kind kind, const char *text)
 {
@@ -30,6 +35,7 @@ find_or_add(struct jp_label *label, enum jp_warning_kind kind, const char *text)
             strcmp(label->warnings[i].text, text) == 0)
             return &label->warnings[i];
     if (!label->warnings)
+        /* Most labels have no warning, so the array is made late. */
         label->warnings = calloc(LABEL_MAX_WARNINGS, sizeof(*w));
     if (!label->warnings)
         return NULL;
@@ -43,11 +49,13 @@ find_or_add(struct jp_label *label, enum jp_warning_kind kind, const char *text)
     return w;
 }
 
-/* Nodes come in any order, each once or more. */
+/* Inserts a node in ascending order. The nodes come in any order and more than
+ * once. */
 static int add_node(struct jp_warning *w, uint32_t node)
 {
     uint32_t at = w->n_nodes, *more;
 
+    /* Searched from the end, because nodes mostly come in order. */
     while (at && w->nodes[at - 1] > node)
         at--;
     if (at && w->nodes[at - 1] == node)
@@ -66,6 +74,8 @@ static int add_node(struct jp_warning *w, uint32_t node)
     return 0;
 }
 
+/* Adds a warning; node -1: about the communicator. Returns -1 without memory; a
+ * warning beyond the limit is only counted. */
 static int __attribute__((format(printf, 4, 5)))
 add_warning(struct jp_label *label, enum jp_warning_kind kind, int node,
             const char *fmt, ...)
@@ -79,6 +89,7 @@ add_warning(struct jp_label *label, enum jp_warning_kind kind, int node,
     va_end(ap);
     w = find_or_add(label, kind, text);
     if (!w)
+        /* Without room, NULL is not an error. */
         return label->warnings ? 0 : -1;
     return node >= 0 ? add_node(w, (uint32_t) node) : 0;
 }
@@ -105,9 +116,10 @@ char *label_warning_text(const struct jp_warning *w,
 
 #define NAMED_HCAS 3
 
+/* Variables that force a path, and why that matters. */
 static const struct forcing {
     const char *name;
-    const char *harmless; /* NCCL's default; NULL none */
+    const char *harmless; /* NCCL's default; NULL: none */
     const char *what;
 } forcing[] = {
     {"NCCL_P2P_DISABLE", "0", "GPUs do not reach each other directly"},
@@ -121,7 +133,8 @@ static const struct forcing {
     {"NCCL_MNNVL_ENABLE", "2", "it decides on NVLink between nodes"},
 };
 
-/* "mlx5_0, mlx5_1 and 3 more" of those that are left out. */
+/* Formats "mlx5_0, mlx5_1 and 3 more" from the adapters that are left out.
+ * Returns their number. */
 static size_t list_left_out(const struct topo *topo, char *buf, size_t size)
 {
     size_t n = 0, at = 0;
@@ -138,7 +151,7 @@ static size_t list_left_out(const struct topo *topo, char *buf, size_t size)
     return n;
 }
 
-/* What NCCL_IB_HCA leaves out, node by node; nothing where it leaves all. */
+/* Warns about what NCCL_IB_HCA leaves out, for each node. */
 static int warn_hcas(const struct groups *g, struct jp_label *label)
 {
     const char *value = label_variable(g->comm, "NCCL_IB_HCA");
@@ -146,7 +159,7 @@ static int warn_hcas(const struct groups *g, struct jp_label *label)
 
     if (!value || label_variable(g->comm, "NCCL_NET") ||
         label_is_on(g->comm, "NCCL_IB_DISABLE"))
-        return 0; /* these decide */
+        return 0; /* these variables decide, whatever NCCL_IB_HCA says */
     if (label_differs(g->comm, "NCCL_IB_HCA"))
         return add_warning(label, JP_WARN_FORCED_PATH, -1,
                            "NCCL_IB_HCA differs among its ranks (%.100s is "
@@ -168,21 +181,21 @@ static int warn_hcas(const struct groups *g, struct jp_label *label)
     return 0;
 }
 
+/* Whether the variable's value changes nothing, as NCCL reads it. */
 static bool is_harmless(const struct forcing *f, const struct groups *g)
 {
     const char *value = label_variable(g->comm, f->name);
 
+    /* Unset, empty, or NCCL's default. */
     if (!value || !*value || (f->harmless && strcmp(value, f->harmless) == 0))
         return true;
-    if (strcmp(f->name, "NCCL_P2P_LEVEL") == 0)
-        return !label_level_known(value);
-    if (strcmp(f->name, "NCCL_P2P_DISABLE") == 0)
-        return !label_is_one(g->comm, f->name);
+    if (strncmp(f->name, "NCCL_P2P_", 9) == 0)
+        return !label_limits_p2p(g->comm, f->name);
     return f->harmless && strcmp(f->harmless, "0") == 0 &&
            !label_is_on(g->comm, f->name);
 }
 
-/* A file is told by its name: the folder is the user's own business. */
+/* A file is shown by its name only: the folder may be private. */
 static const char *shown(const char *value)
 {
     const char *slash = strrchr(value, '/');
@@ -190,6 +203,7 @@ static const char *shown(const char *value)
     return slash ? slash + 1 : value;
 }
 
+/* Warns about variables that force a path. */
 static int warn_variables(const struct groups *g, struct jp_label *label)
 {
     for (size_t i = 0; i < sizeof(forcing) / sizeof(*forcing); i++) {
@@ -209,17 +223,21 @@ static int warn_variables(const struct groups *g, struct jp_label *label)
 
 /* --- about one GPU of one node ------------------------------------------- */
 
+/* Warns about the HCA of one GPU: its nearest port is down, or it is on another
+ * NUMA node. */
 static int warn_hca(struct jp_label *label, int node, const struct topo *topo,
                     size_t gpu)
 {
+    /* With sockets a far or inactive HCA does not matter. */
     bool sockets = label->inter == JP_INTER_TCP;
     const struct topo_near *near = &topo->near[gpu];
+    /* The HCA that would be nearest if all ports were active. */
     const struct topo_hca *wanted =
         near->wanted >= 0 ? &topo->hcas[near->wanted] : NULL;
 
     if (near->hca >= 0 && near->level == near->wanted_level &&
         near->level >= TOPO_SYS)
-        wanted = NULL; /* far anyway, and another one is as near */
+        wanted = NULL; /* it is far anyway, and another one is as near */
     if (wanted && wanted->port == TOPO_PORT_DOWN && near->hca >= 0 && !sockets)
         return add_warning(
             label, JP_WARN_HCA_DOWN, node,
@@ -242,8 +260,8 @@ static int warn_hca(struct jp_label *label, int node, const struct topo *topo,
     return 0;
 }
 
-/* Active, of the same kind, no slower, in no use, and near enough to one of the
- * GPUs. */
+/* Returns an HCA near one of the GPUs that none of them uses: active, of the
+ * same kind as `busy`, and not slower. -1: none. */
 static int idle_hca(const struct topo *topo, uint64_t gpus, int busy)
 {
     for (size_t i = 0; i < topo->n_hcas; i++) {
@@ -259,6 +277,7 @@ static int idle_hca(const struct topo *topo, uint64_t gpus, int busy)
         if (!used && close && !topo->hcas[i].narrow &&
             topo->hcas[i].port == TOPO_PORT_ACTIVE &&
             topo->hcas[i].net == topo->hcas[busy].net &&
+            /* An unknown rate does not rule the HCA out. */
             (!(topo->hcas[i].rate_gbits > 0) ||
              !(topo->hcas[i].rate_gbits < topo->hcas[busy].rate_gbits)))
             return (int) i;
@@ -266,6 +285,7 @@ static int idle_hca(const struct topo *topo, uint64_t gpus, int busy)
     return -1;
 }
 
+/* Warns if several GPUs share an HCA while another one is idle. */
 static int warn_shared(struct jp_label *label, int node,
                        const struct topo *topo, uint64_t gpus)
 {
@@ -274,6 +294,7 @@ static int warn_shared(struct jp_label *label, int node,
         int idle;
 
         for (size_t k = 0; k < topo->n_gpus; k++)
+            /* GPUs of this domain only. */
             users += gpus >> k & 1 && topo_placed(topo, k) &&
                      topo_uses(&topo->near[k].nics, i);
         idle = users > 1 ? idle_hca(topo, gpus, (int) i) : -1;
@@ -290,6 +311,7 @@ static int warn_shared(struct jp_label *label, int node,
     return 0;
 }
 
+/* All NVLink of a GPU, MB/s in one direction. */
 static uint64_t nvlink_of(const struct topo *topo, size_t gpu)
 {
     uint64_t sum = topo->gpus[gpu].switch_mbs;
@@ -299,7 +321,8 @@ static uint64_t nvlink_of(const struct topo *topo, size_t gpu)
     return sum;
 }
 
-/* Links of both were told by one source that tells all of them. */
+/* Whether the links of both GPUs can be compared: same model, and the same
+ * source, which knows all links. */
 static bool comparable(const struct topo_gpu *a, const struct topo_gpu *b)
 {
     return a->device == b->device && a->vendor == b->vendor &&
@@ -307,7 +330,8 @@ static bool comparable(const struct topo_gpu *a, const struct topo_gpu *b)
            !a->mig && !b->mig;
 }
 
-/* A bridge joins two cards, and the card beside them may do without. */
+/* A bridge joins two cards; a third card next to them may work without one, so
+ * it has not lost any link. */
 static bool may_lack_bridge(const struct topo *topo, size_t gpu, size_t other)
 {
     unsigned peers = 0;
@@ -318,8 +342,9 @@ static bool may_lack_bridge(const struct topo *topo, size_t gpu, size_t other)
            !topo->gpus[other].switch_mbs && peers <= 1;
 }
 
-/* GPUs of one model have as many links each, or one of them lost some. A GPU
- * that a cgroup hid from NVML is like none. */
+/* Warns if a GPU has fewer links than others of its model, which means that
+ * links have failed. A GPU that a cgroup hides from NVML looks like one without
+ * links. */
 static int warn_links(struct jp_label *label, int node, const struct topo *topo,
                       size_t gpu)
 {
@@ -327,6 +352,7 @@ static int warn_links(struct jp_label *label, int node, const struct topo *topo,
     unsigned most_up = 0;
     uint64_t most = 0;
 
+    /* Nothing can be said about unknown links. */
     if (g->links == TOPO_LINKS_UNKNOWN)
         return 0;
     for (size_t i = 0; i < topo->n_gpus; i++) {
@@ -341,6 +367,7 @@ static int warn_links(struct jp_label *label, int node, const struct topo *topo,
         return add_warning(label, JP_WARN_DEAD_NVLINK, node,
                            "GPU%zu has %u active NVLinks, its like %u", gpu,
                            g->links_up, most_up);
+    /* Without NVML, bandwidths are compared in place of link counts. */
     if (!most_up && nvlink_of(topo, gpu) < most)
         return add_warning(label, JP_WARN_DEAD_NVLINK, node,
                            "GPU%zu has %.4g GB/s of NVLink, its like %.4g", gpu,
@@ -349,10 +376,13 @@ static int warn_links(struct jp_label *label, int node, const struct topo *topo,
     return 0;
 }
 
-/* Over a domain's GPUs; net: it talks to other domains too. */
+/* Warns about the GPUs of one domain. net: it communicates with other domains.
+ */
 static int warn_domain(const struct groups *g, const struct domain *domain,
                        bool net, struct jp_label *label)
 {
+    /* Without a topology, or over several nodes, there is nothing to compare.
+     */
     const struct topo *topo = groups_topo(g, domain);
     enum jp_label_evidence at_most;
     uint64_t gpus;
@@ -365,6 +395,7 @@ static int warn_domain(const struct groups *g, const struct domain *domain,
     for (size_t i = 0; i < topo->n_gpus; i++) {
         if (!(gpus >> i & 1))
             continue;
+        /* A hypervisor's PCI tree gives no reliable HCA. */
         if (net && topo_placed(topo, i) && warn_hca(label, node, topo, i) < 0)
             return -1;
         if (domain->ranks > 1 && warn_links(label, node, topo, i) < 0)
@@ -377,11 +408,12 @@ static int warn_domain(const struct groups *g, const struct domain *domain,
 
 /* --- about the communicator ----------------------------------------------- */
 
-/* NCCL's nodes against hosts and cliques. */
+/* Compares NCCL's number of nodes with hosts and NVLink cliques. */
 static int warn_nodes(const struct groups *g, struct jp_label *label)
 {
     const struct jp_label_comm *c = g->comm;
 
+    /* The numbers are incomplete. */
     if (c->guessed || c->n < c->n_ranks)
         return 0;
     if (c->nnodes > g->hosts &&
@@ -406,7 +438,7 @@ static int warn_nodes(const struct groups *g, struct jp_label *label)
     return 0;
 }
 
-/* Sockets, and an HCA with an active port on one of its nodes. */
+/* Warns about sockets if a node has an HCA with an active port. */
 static int warn_tcp(const struct groups *g, struct jp_label *label)
 {
     for (size_t i = 0; i < g->n_domains; i++) {
@@ -425,13 +457,14 @@ static int warn_tcp(const struct groups *g, struct jp_label *label)
     return 0;
 }
 
+/* The fabrics without NVLink. */
 static bool is_pcie(enum jp_fabric fabric)
 {
     return fabric == JP_FABRIC_PCIE || fabric == JP_FABRIC_PCIE_HOST ||
            fabric == JP_FABRIC_PCIE_NUMA;
 }
 
-/* GPUs that have no NVLink to miss. */
+/* Whether the GPUs are not NVIDIA's, so that NVLink cannot be missing. */
 static bool is_foreign(const struct groups *g)
 {
     for (size_t i = 0; i < g->n_domains; i++) {
@@ -443,10 +476,12 @@ static bool is_foreign(const struct groups *g)
     return false;
 }
 
+/* Warnings that follow from the label itself. */
 static int warn_label(const struct groups *g, struct jp_label *label)
 {
     const struct jp_label_comm *c = g->comm;
 
+    /* The name of the type promises NVLink. */
     if (is_pcie(label->fabric) && !is_foreign(g) &&
         add_warning(label, JP_WARN_NO_NVLINK, -1,
                     "NCCL's own rule calls it %s, but no NVLink carries it "
@@ -454,6 +489,7 @@ static int warn_label(const struct groups *g, struct jp_label *label)
                     c->nnodes == 1 ? "nvlink-only" : "mixed",
                     label_fabric_word[label->fabric]) < 0)
         return -1;
+    /* Send and Recv alone may have any partners. */
     if (label->rail == JP_RAIL_CROSS && c->collective && g->hosts > 1 &&
         add_warning(label, JP_WARN_CROSS_RAIL, -1,
                     "no two of its %zu domains are on the same rail, by PCI "
@@ -463,6 +499,7 @@ static int warn_label(const struct groups *g, struct jp_label *label)
     return label->inter == JP_INTER_TCP ? warn_tcp(g, label) : 0;
 }
 
+/* The order of the checks is the order of the warnings. */
 static int warn(const struct groups *g, struct jp_label *label)
 {
     bool net = label->inter != JP_INTER_NONE;
@@ -476,15 +513,9 @@ static int warn(const struct groups *g, struct jp_label *label)
     return 0;
 }
 
-/* ------------------------------------ put a communicator's label together */
+/* ------------------------------------ the label */
 
-static bool is_hca(enum jp_inter inter)
-{
-    return inter == JP_INTER_IB || inter == JP_INTER_ROCE ||
-           inter == JP_INTER_EFA || inter == JP_INTER_SLINGSHOT;
-}
-
-/* The rule of the sizes, then a clause for each part. */
+/* Formats `why`: the sizes first, then a clause for each part. */
 static void explain(const struct groups *g, const struct verdict_of *fabric,
                     const struct verdict_of *inter,
                     const struct verdict_of *rail, struct jp_label *label)
@@ -510,8 +541,11 @@ static void explain(const struct groups *g, const struct verdict_of *fabric,
 
 const char *const label_nvls_word[3] = {"no", "ready", "yes"};
 
+/* What NCCL's log shows about offloads and adapters; "" and 0 mean that it
+ * shows nothing. */
 static void carry(const struct jp_label_paths *p, struct jp_carriers *out)
 {
+    /* Shares are relative to all channels of the network. */
     uint64_t net = p->net_ib + p->net_socket + p->net_plugin;
 
     *out = (struct jp_carriers){.has_net = net > 0, .pxn = p->net_pxn > 0};
@@ -526,20 +560,16 @@ static void carry(const struct jp_label_paths *p, struct jp_carriers *out)
         out->gdr_share = (double) p->net_gdr / (double) net;
 }
 
+/* Decides the label. Its evidence is that of the fabric; without a fabric, that
+ * of the network. */
 static void decide(const struct groups *g, struct jp_label *label)
 {
-    struct verdict_of fabric, inter, rail = {.word = JP_RAIL_NA};
+    struct verdict_of fabric, inter, rail;
 
     label_fabric(g, &fabric);
-    label_inter(g, &inter);
+    label->hca_path = label_inter(g, &inter, &rail);
     label->fabric = (enum jp_fabric) fabric.word;
     label->inter = (enum jp_inter) inter.word;
-    label->hca_path = "";
-    if (is_hca(label->inter)) {
-        if ((g->comm->guessed ? g->hosts : g->comm->nnodes) > 1)
-            label_rail(g, &rail);
-        label->hca_path = label_hca_path(g);
-    }
     label->rail = (enum jp_rail) rail.word;
     label->evidence = label->fabric == JP_FABRIC_NONE ||
                               (label->fabric == JP_FABRIC_UNKNOWN &&
@@ -555,21 +585,17 @@ int label_comm(const struct jp_label_comm *comm,
                const struct jp_label_node *nodes, size_t n_nodes,
                struct jp_label *label)
 {
-    struct groups groups = {0};
-    struct label_view view;
-    int rc = label_view_make(&view, comm, nodes, n_nodes);
+    struct groups groups;
+    int rc = groups_make(&groups, comm, nodes, n_nodes);
 
     memset(label, 0, sizeof(*label));
     label->hca_path = "";
-    if (rc == 0)
-        rc = groups_make(&groups, comm, view.nodes ? view.nodes : nodes,
-                         n_nodes);
     if (rc == 0) {
         decide(&groups, label);
+        /* Warnings use the label, so they come second. */
         rc = warn(&groups, label);
     }
     groups_fini(&groups);
-    label_view_fini(&view);
     if (rc < 0)
         label_fini(label);
     return rc;

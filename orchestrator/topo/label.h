@@ -1,18 +1,16 @@
 /* label.h - what a communicator runs over, why, and what is odd about it.
  *
  * A pure function of plain facts: the communicator's sizes as NCCL counts them,
- * where its ranks are, and the topologies of their nodes. The rules stand in
- * docs/topology.md with their sources. What no record proves is "unknown", and
+ * where its ranks are, and the topologies of their nodes. The rules and their
+ * sources are in docs/topology.md. What no record proves is "unknown", and
  * `why` says what is missing.
  *
- * evidence is that of the fabric; where there is none (one rank a node), of
- * inter:
- *   observed  NCCL's own log named the transport
- *   nvml      the node's NVML told the links
- *   hwloc     the node's topology.xml did
- *   inferred  follows from facts, but nobody told it: an NVSwitch on the bus;
- *             every choice of GPUs gives the same; what NCCL does by default
- *   assumed   the ranks' GPUs are by order of local ranks
+ * The evidence is that of the fabric; without a fabric (one rank per node),
+ * that of inter: observed  NCCL's own log named the transport nvml      the
+ * node's NVML reported the links hwloc     the node's topology.xml contains
+ * them inferred  it follows from facts, but no record says so: an NVSwitch on
+ * the bus; every choice of GPUs gives the same; NCCL's defaults assumed   the
+ * ranks' GPUs are assumed from the order of local ranks
  */
 #ifndef JP_TOPO_LABEL_H
 #define JP_TOPO_LABEL_H
@@ -28,7 +26,7 @@ enum jp_fabric {
     JP_FABRIC_NVLINK_MESH,
     JP_FABRIC_NVLINK_PARTIAL,
     JP_FABRIC_XGMI,   /* AMD's links join all pairs */
-    JP_FABRIC_XELINK, /* Intel's do */
+    JP_FABRIC_XELINK, /* Intel's links do */
     JP_FABRIC_PCIE,
     JP_FABRIC_PCIE_HOST,
     JP_FABRIC_PCIE_NUMA,
@@ -44,7 +42,7 @@ enum jp_inter {
     JP_INTER_EFA,
     JP_INTER_SLINGSHOT,
     JP_INTER_TCP,
-    JP_INTER_LIBFABRIC, /* over hardware that no record tells */
+    JP_INTER_LIBFABRIC, /* on hardware that no record shows */
     JP_INTER_FASTRAK,   /* Google's GPUDirect-TCPXO */
     JP_INTER_TCPX,      /* Google's GPUDirect-TCPX */
     JP_INTER_PLUGIN,    /* another network plugin, which `why` names */
@@ -75,26 +73,27 @@ enum jp_label_evidence {
 extern const char *const label_evidence_word[JP_N_EVIDENCES];
 
 enum jp_warning_kind {
-    JP_WARN_NO_NVLINK,   /* nvlink-only, and no NVLink carries it */
+    JP_WARN_NO_NVLINK,   /* the type is nvlink-only, but no NVLink carries it */
     JP_WARN_HCA_DOWN,    /* the nearest HCA's port is down */
-    JP_WARN_HCA_FAR,     /* the HCA in use is a socket away */
+    JP_WARN_HCA_FAR,     /* the HCA in use is on another socket */
     JP_WARN_HCA_SHARED,  /* several GPUs on one HCA while others idle */
     JP_WARN_CROSS_RAIL,  /* every pair of nodes is on different rails */
-    JP_WARN_MNNVL_OFF,   /* one NVLink fabric, and NCCL goes without */
-    JP_WARN_SPLIT_HOST,  /* NCCL takes one host for several */
-    JP_WARN_FORCED_PATH, /* an NCCL_* variable decides */
-    JP_WARN_TCP,         /* sockets, though an active HCA is there */
+    JP_WARN_MNNVL_OFF,   /* one NVLink fabric, but NCCL does not use it */
+    JP_WARN_SPLIT_HOST,  /* NCCL counts one host as several */
+    JP_WARN_FORCED_PATH, /* an NCCL_* variable decides the path */
+    JP_WARN_TCP,         /* sockets, although there is an active HCA */
     JP_WARN_DEAD_NVLINK, /* GPUs of one node with unequal links */
-    JP_WARN_ODD_NODE,    /* a node unlike all the others of the step */
+    JP_WARN_ODD_NODE,    /* a node that differs from all others of the step */
     JP_N_WARNINGS
 };
 extern const char *const label_warning_word[JP_N_WARNINGS];
 
-/* One thing, on one or many nodes. */
+/* One warning, about one node or many. */
 struct jp_warning {
     enum jp_warning_kind kind;
-    char text[320];  /* without the nodes */
-    uint32_t *nodes; /* indices, ascending; NULL: about the communicator */
+    char text[320]; /* without the names of the nodes */
+    uint32_t
+        *nodes; /* indices, ascending; NULL: it concerns the communicator */
     uint32_t n_nodes, room;
 };
 
@@ -104,10 +103,10 @@ struct jp_label {
     enum jp_fabric fabric;
     enum jp_inter inter;
     enum jp_rail rail;
-    const char *hca_path; /* "PIX" ... "P2C"; "" none or not known */
+    const char *hca_path; /* "PIX" ... "P2C"; "": none, or unknown */
     enum jp_label_evidence evidence;
     struct jp_carriers carriers;
-    char why[600]; /* one sentence with rules and numbers */
+    char why[600]; /* one sentence with the rule and its numbers */
     struct jp_warning *warnings;
     size_t n_warnings, warnings_left_out;
 };
@@ -115,38 +114,39 @@ struct jp_label {
 /* A node of the step. */
 struct jp_label_node {
     const char *name;        /* Slurm's */
-    const char *boot_id;     /* "": unknown, then the node is its own host */
+    const char *boot_id;     /* "": unknown; the node then counts as one host */
     const struct topo *topo; /* NULL: no record */
-    const struct topo_self *selves; /* of each GPU of topo; NULL: topo's */
-    const char *why;                /* no topo: the reason, "no topology.xml" */
+    const struct topo_self
+        *selves;     /* for each GPU of topo; NULL: those of topo */
+    const char *why; /* why there is no topo, for instance "no topology.xml" */
 };
 
-/* A rank that was seen. */
+/* A rank that left a record. */
 struct jp_label_rank {
     uint32_t rank;
-    int node;         /* index; -1: nobody knows */
-    const char *host; /* as the process calls it; "": unknown */
-    int gpu;          /* of the node's topology; -1: not known */
-    bool sure;        /* of the GPU: exact, not assumed */
+    int node;         /* index; -1: unknown */
+    const char *host; /* host name in the process; "": unknown */
+    int gpu;          /* index in the node's topology; -1: unknown */
+    bool sure;        /* the GPU is exact, not assumed */
     bool mig;         /* a MIG device of that GPU */
 };
 
-/* What NCCL's log named, counted over channels. */
+/* What NCCL's log named, counted in channels. */
 struct jp_label_paths {
     uint64_t p2p, shm, net_ib, net_socket, net_plugin;
-    uint64_t mnnvl;            /* of p2p: NVLink across hosts */
-    uint64_t net_gdr, net_pxn; /* of the net's: GPUDirect RDMA; PXN */
-    char device[32];           /* one of those used; "": unknown */
-    char net[32];              /* a plugin's own name, "FasTrak"; "" none */
-    bool layer_ib, layer_roce; /* what the log calls the ports */
+    uint64_t mnnvl;            /* part of p2p: NVLink across hosts */
+    uint64_t net_gdr, net_pxn; /* parts of the net_*: GPUDirect RDMA; PXN */
+    char device[32];           /* one of the adapters used; "": unknown */
+    char net[32];              /* a plugin's own name, "FasTrak"; "": none */
+    bool layer_ib, layer_roce; /* link layers that the log names */
     bool collnet;              /* in-network reduction was connected */
     char collnet_name[32];     /* "SHARP"; "": unknown */
-    bool told_channels;        /* the log says how many it has ... */
-    bool nvls_channels;        /* ... and some are NVLS's */
-    bool nvls;                 /* NVLS's buffers were made */
+    bool told_channels; /* the log contains the numbers of channels ... */
+    bool nvls_channels; /* ... and some of them use NVLS */
+    bool nvls;          /* buffers for NVLS were allocated */
 };
 
-/* Adds lines "via NET/<net>/..." whose port is of `layer` ("IB", "RoCE", "").
+/* Adds lines "via NET/<net>/..." of a port with that layer ("IB", "RoCE", "").
  */
 void label_paths_net(struct jp_label_paths *paths, const char *net,
                      const char *layer, uint64_t lines);
@@ -155,29 +155,29 @@ extern const char *const label_nvls_word[3];
 
 struct jp_label_variable {
     const char *name, *value;
-    bool differs; /* another rank has another value, or none */
+    bool differs; /* some rank has another value, or none */
 };
 
 struct jp_label_comm {
-    uint32_t n_ranks, nnodes; /* as NCCL says */
-    bool guessed;             /* from the ranks and hosts seen */
-    bool collective;          /* it ran collectives, not only Send and Recv */
+    uint32_t n_ranks, nnodes; /* as NCCL counts them */
+    bool guessed;    /* the sizes are guesses from the ranks and hosts seen */
+    bool collective; /* it ran collectives, not only Send and Recv */
     const struct jp_label_rank *ranks;
     size_t n;                           /* ranks seen */
     const struct jp_label_paths *paths; /* NULL: no log */
-    /* NCCL_* that choose paths, of any of its ranks */
+    /* NCCL_* variables that choose paths, of any of its ranks */
     const struct jp_label_variable *variables;
     size_t n_variables;
 };
 
-/* Labels one communicator. label: set whatever it held; label_fini frees. -1
+/* Labels one communicator. Overwrites *label; label_fini frees it. Returns -1
  * without memory. */
 int label_comm(const struct jp_label_comm *comm,
                const struct jp_label_node *nodes, size_t n_nodes,
                struct jp_label *label);
 void label_fini(struct jp_label *label);
 
-/* The warning with the nodes it is about, one line. Returns buf. */
+/* Formats the warning with its nodes, as one line. Returns buf. */
 char *label_warning_text(const struct jp_warning *warning,
                          const struct jp_label_node *nodes, char *buf,
                          size_t size);

@@ -1,4 +1,8 @@
-/* label_fabric.c - what the ranks inside NVLink domains reach each other by. */
+/* label_fabric.c - decide how the ranks inside NVLink domains reach each other.
+ *
+ * label_fabric takes NCCL's log or the sizes if they decide; otherwise
+ * judge_domains judges each domain by its node's topology (judge_domain,
+ * judge_gpus) and takes the worst. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,33 +13,38 @@
 
 #include "common/figure.h"
 
-/* All pairs of some GPUs of one node. */
+/* Counts over all pairs of some GPUs of one node. */
 struct pairs {
+    /* n: all pairs; bridged is a part of apart */
     unsigned n, switched, direct, bridged, apart, unknown;
-    enum topo_level worst; /* of those without NVLink */
+    enum topo_level worst; /* of the pairs without NVLink */
     int worst_a, worst_b;
-    uint64_t least_mbs; /* of those with NVLink */
+    uint64_t least_mbs; /* of the pairs with NVLink */
     bool mig;
-    unsigned held; /* of those: a variable sends them through the host */
+    unsigned
+        held; /* of the pairs without: a variable sends them through the host */
+    /* how far GPUs may reach each other directly */
     struct label_reach reach;
 };
 
-/* A domain's answer. */
+/* The answer for one domain. */
 struct answer {
     enum jp_fabric fabric;
     enum jp_label_evidence evidence;
-    bool inferred; /* that NVLink is there at all */
+    bool inferred; /* the existence of NVLink is inferred */
     struct pairs pairs;
     const struct jp_label_node *node;
-    const char *missing; /* why it is unknown */
+    const char *missing; /* why the fabric is unknown */
 };
 
+/* Sets of GPUs are bits, bit 0 for GPU0. */
 static bool has(uint64_t gpus, size_t i)
 {
     return gpus >> i & 1;
 }
 
-/* A pair without links of its own, next to a GPU that has links to both. */
+/* Whether a GPU of the set has direct links to both, which NCCL can use as a
+ * bridge. */
 static bool is_bridged(const struct topo *topo, uint64_t gpus, size_t a,
                        size_t b)
 {
@@ -46,17 +55,20 @@ static bool is_bridged(const struct topo *topo, uint64_t gpus, size_t a,
     return false;
 }
 
-/* Whatever a level that is unknown may be, SYS is as far. */
+/* Distance for comparison. An unknown level may be anything up to SYS, so SYS
+ * counts as farther. */
 static int distance(enum topo_level level)
 {
     return level == TOPO_SYS ? TOPO_N_LEVELS : (int) level;
 }
 
+/* Adds a pair without NVLink. */
 static void add_apart(const struct topo *topo, uint64_t gpus, size_t a,
                       size_t b, struct pairs *pairs)
 {
     enum topo_level level = topo_level(topo, a, b);
 
+    /* NCCL_P2P_LEVEL or NCCL_P2P_DISABLE sends a near pair through the host. */
     if (!pairs->reach.nvlink ||
         (level > pairs->reach.pci && level < TOPO_PHB)) {
         level = level < TOPO_PHB ? TOPO_PHB : level;
@@ -70,9 +82,11 @@ static void add_apart(const struct topo *topo, uint64_t gpus, size_t a,
     pairs->apart++;
     pairs->bridged += pairs->reach.nvlink == LABEL_NVLINK_BRIDGED &&
                       is_bridged(topo, gpus, a, b);
+    /* MIG devices have no peers, which the message mentions. */
     pairs->mig |= topo->gpus[a].mig || topo->gpus[b].mig;
 }
 
+/* Adds a pair to the counts. */
 static void add_pair(const struct topo *topo, uint64_t gpus, size_t a, size_t b,
                      struct pairs *pairs)
 {
@@ -91,6 +105,7 @@ static void add_pair(const struct topo *topo, uint64_t gpus, size_t a, size_t b,
         pairs->least_mbs = mbs;
 }
 
+/* Looks at all pairs of the set. */
 static struct pairs look(const struct topo *topo, uint64_t gpus,
                          const struct label_reach *reach)
 {
@@ -103,6 +118,7 @@ static struct pairs look(const struct topo *topo, uint64_t gpus,
     return pairs;
 }
 
+/* A PCI level as a fabric. */
 static enum jp_fabric by_level(enum topo_level level)
 {
     switch (level) {
@@ -119,12 +135,14 @@ static enum jp_fabric by_level(enum topo_level level)
     }
 }
 
+/* The fabric of a set of GPUs, from its pairs. */
 static enum jp_fabric judge(const struct pairs *pairs, enum topo_vendor vendor)
 {
     if (!pairs->n)
         return JP_FABRIC_SAME_GPU;
     if (pairs->unknown)
         return JP_FABRIC_UNKNOWN;
+    /* A mesh of AMD or Intel GPUs must be complete to count. */
     if (pairs->apart == pairs->n || (pairs->apart && vendor != TOPO_NVIDIA))
         return by_level(pairs->worst);
     if (vendor != TOPO_NVIDIA)
@@ -134,6 +152,7 @@ static enum jp_fabric judge(const struct pairs *pairs, enum topo_vendor vendor)
     return pairs->direct ? JP_FABRIC_NVLINK_MESH : JP_FABRIC_NVSWITCH;
 }
 
+/* The reason why the set's fabric is unknown. */
 static const char *why_unknown(const struct topo *topo, uint64_t gpus,
                                const struct pairs *pairs)
 {
@@ -150,7 +169,7 @@ static const char *why_unknown(const struct topo *topo, uint64_t gpus,
            "machine, a kernel that does not tell, or an XML without bridges)";
 }
 
-/* The weakest of what told the GPUs' links. */
+/* Returns the weakest evidence among the GPUs' links. */
 static enum jp_label_evidence evidence_of(const struct topo *topo,
                                           uint64_t gpus)
 {
@@ -167,6 +186,7 @@ static enum jp_label_evidence evidence_of(const struct topo *topo,
     return least;
 }
 
+/* Judges a known set of GPUs. */
 static void judge_gpus(const struct groups *g, const struct topo *topo,
                        uint64_t gpus, struct answer *answer)
 {
@@ -176,19 +196,22 @@ static void judge_gpus(const struct groups *g, const struct topo *topo,
     answer->fabric = judge(&answer->pairs, topo->gpus->vendor);
     answer->evidence = evidence_of(topo, gpus);
     answer->inferred = answer->evidence == JP_EVIDENCE_INFERRED;
+    /* If a variable or the log decides for all pairs, it is the evidence. */
     if (answer->pairs.held && answer->pairs.apart == answer->pairs.n)
         answer->evidence = reach.logged ? JP_EVIDENCE_OBSERVED
                                         : JP_EVIDENCE_INFERRED;
-    if (answer->fabric == JP_FABRIC_SAME_GPU) /* by its bus id alone */
+    if (answer->fabric == JP_FABRIC_SAME_GPU) /* the same bus id is enough */
         answer->evidence = JP_EVIDENCE_HWLOC;
     if (answer->fabric == JP_FABRIC_UNKNOWN)
         answer->missing = why_unknown(topo, gpus, &answer->pairs);
+    /* A hypervisor's PCI tree is only an inference. */
     else if (topo->virtual_machine && answer->pairs.apart &&
              answer->evidence > JP_EVIDENCE_INFERRED)
         answer->evidence = JP_EVIDENCE_INFERRED;
 }
 
-/* Nobody knows which GPUs: the same answer for every choice will do. */
+/* Judges a domain whose GPUs are unknown: if every pair of GPUs gives the same
+ * answer, the choice does not matter. O(n^2) pairs. */
 static void judge_any(const struct groups *g, const struct topo *topo,
                       uint32_t ranks, struct answer *answer)
 {
@@ -201,6 +224,8 @@ static void judge_any(const struct groups *g, const struct topo *topo,
         for (size_t k = i + 1; k < topo->n_gpus; k++) {
             enum jp_fabric fabric;
 
+            /* answer holds the last pair's details, which any pair can stand
+             * for. */
             judge_gpus(g, topo, 1ull << i | 1ull << k, answer);
             fabric = answer->fabric;
             answer->fabric = JP_FABRIC_UNKNOWN;
@@ -211,10 +236,12 @@ static void judge_any(const struct groups *g, const struct topo *topo,
                 return;
         }
     }
+    /* Every pair agrees, so the whole node has the same answer. */
     judge_gpus(g, topo, ~0ull, answer);
     answer->evidence = JP_EVIDENCE_INFERRED;
 }
 
+/* Judges one domain; answer->missing is set if the fabric is unknown. */
 static void judge_domain(const struct groups *g, const struct domain *domain,
                          struct answer *answer)
 {
@@ -231,6 +258,7 @@ static void judge_domain(const struct groups *g, const struct domain *domain,
                               : "no record says which node it is";
         return;
     }
+    /* A topology without GPUs cannot say anything. */
     if (!topo->n_gpus) {
         answer->missing = topo->has_pci ? "its topology shows no GPU"
                                         : "its topology was recorded without "
@@ -243,24 +271,27 @@ static void judge_domain(const struct groups *g, const struct domain *domain,
         return;
     }
     judge_gpus(g, topo, gpus, answer);
-    if (at_most == JP_EVIDENCE_ASSUMED) { /* better: whatever the order */
+    if (at_most == JP_EVIDENCE_ASSUMED) { /* the evidence is better if the order
+                                             does not matter */
         struct answer any = {.fabric = JP_FABRIC_UNKNOWN};
 
         judge_any(g, topo, domain->ranks, &any);
         if (any.fabric == answer->fabric)
             at_most = JP_EVIDENCE_INFERRED;
     }
+    /* The evidence of the choice of GPUs limits that of the links. */
     if (answer->evidence > at_most)
         answer->evidence = at_most;
 }
 
+/* The node's name for messages. */
 static const char *name_of(const struct answer *a)
 {
     return a->node && a->node->name && *a->node->name ? a->node->name
                                                       : "a node";
 }
 
-/* ", 450 GB/s each way"; "" where nobody told a speed. */
+/* ", 450 GB/s each way"; "" if the speed is unknown. */
 static const char *speed(uint64_t mbs, char *buf, size_t size)
 {
     snprintf(buf, size, ", %.4g GB/s each way", (double) mbs / 1000);
@@ -278,6 +309,7 @@ static const char *all_pairs(const struct pairs *p, const char *one,
     return buf;
 }
 
+/* Formats the clause of a fabric of NVLink. */
 static void explain_nvlink(const struct answer *a, struct verdict_of *out)
 {
     const struct pairs *p = &a->pairs;
@@ -304,10 +336,11 @@ static void explain_nvlink(const struct answer *a, struct verdict_of *out)
                  topo_level_word[p->worst], p->bridged);
 }
 
-/* Why its GPUs do not reach each other by NVLink. */
+/* Formats why the GPUs do not reach each other by NVLink. */
 static void explain_apart(const struct pairs *p, enum topo_vendor vendor,
                           char *buf, size_t size)
 {
+    /* By enum topo_vendor. */
     static const char *const words[] = {"NVLink", "XGMI", "Xe Link"};
 
     if (!p->reach.nvlink)
@@ -323,6 +356,7 @@ static void explain_apart(const struct pairs *p, enum topo_vendor vendor,
                          : "");
 }
 
+/* The farthest pair decides, so it is named. */
 static void explain_pcie(const struct answer *a, struct verdict_of *out)
 {
     const struct pairs *p = &a->pairs;
@@ -337,6 +371,7 @@ static void explain_pcie(const struct answer *a, struct verdict_of *out)
                  : "");
 }
 
+/* Formats the clause for any fabric. */
 static void explain(const struct answer *a, size_t domains,
                     struct verdict_of *out)
 {
@@ -375,14 +410,16 @@ static void explain(const struct answer *a, size_t domains,
                  ", the worst of %zu domains", domains);
 }
 
-/* The worst domain decides; where fabrics are equal, the weaker evidence. One
- * that is not known leaves no answer but the worst there is. */
+/* Whether answer a is worse. The worst domain decides; for equal fabrics the
+ * weaker evidence. An unknown fabric is worse than any known one except the
+ * worst. */
 static bool is_worse(const struct answer *a, const struct answer *than)
 {
     if (a->fabric == than->fabric && a->evidence == than->evidence)
         return a->pairs.least_mbs < than->pairs.least_mbs;
     if (a->fabric == than->fabric)
         return a->evidence < than->evidence;
+    /* The worst fabric stays the worst, whatever the unknown one is. */
     if (a->fabric == JP_FABRIC_UNKNOWN || than->fabric == JP_FABRIC_UNKNOWN)
         return a->fabric == JP_FABRIC_UNKNOWN
                    ? than->fabric != JP_FABRIC_PCIE_NUMA
@@ -390,6 +427,7 @@ static bool is_worse(const struct answer *a, const struct answer *than)
     return a->fabric > than->fabric;
 }
 
+/* Judges all domains with two ranks or more. */
 static void judge_domains(const struct groups *g, struct verdict_of *out)
 {
     struct answer worst = {.fabric = JP_FABRIC_NONE};
@@ -398,6 +436,7 @@ static void judge_domains(const struct groups *g, struct verdict_of *out)
     for (size_t i = 0; i < g->n_domains; i++) {
         struct answer a;
 
+        /* A single rank needs no fabric. */
         if (g->domains[i].ranks < 2)
             continue;
         judge_domain(g, &g->domains[i], &a);
@@ -415,13 +454,15 @@ static void judge_domains(const struct groups *g, struct verdict_of *out)
     explain(&worst, judged, out);
 }
 
-/* The cliques are NCCL's nodes: the fabric reaches across hosts. */
+/* The cliques of an NVLink fabric are NCCL's nodes, so the fabric spans hosts.
+ */
 static void judge_mnnvl(const struct groups *g, struct verdict_of *out)
 {
     const struct topo *topo = groups_topo(g, &g->domains[0]);
     bool sure = true;
 
     for (size_t i = 0; i < g->n_domains; i++)
+        /* One assumed rank makes the cliques an assumption. */
         sure &= !g->domains[i].unsure;
     out->word = JP_FABRIC_MNNVL;
     out->evidence = !sure ? JP_EVIDENCE_ASSUMED
@@ -434,7 +475,7 @@ static void judge_mnnvl(const struct groups *g, struct verdict_of *out)
              g->hosts, g->n_domains, plural(g->n_domains));
 }
 
-/* What NCCL's log says. */
+/* Sets what NCCL's log says. */
 static void observe(enum jp_fabric fabric, const char *what,
                     struct verdict_of *out)
 {
@@ -452,6 +493,7 @@ void label_fabric(const struct groups *g, struct verdict_of *out)
         snprintf(out->clause, sizeof(out->clause), "it has one rank");
     else if (p && p->mnnvl)
         observe(JP_FABRIC_MNNVL, "NVLink across hosts (P2P/MNNVL)", out);
+    /* Two ranks of one node, and the log names only a network. */
     else if (p && g->comm->n_ranks == 2 && g->comm->nnodes == 1 && !p->p2p &&
              !p->shm && (p->net_ib || p->net_socket || p->net_plugin))
         observe(JP_FABRIC_NONE, "a network alone between its two ranks", out);
@@ -466,6 +508,7 @@ void label_fabric(const struct groups *g, struct verdict_of *out)
         judge_mnnvl(g, out);
     else
         judge_domains(g, out);
+    /* The log shows SHM, even though the topology is unknown. */
     if (out->word == JP_FABRIC_UNKNOWN && p && p->shm && !p->p2p)
         observe(JP_FABRIC_PCIE_HOST,
                 "SHM, so it goes through the host's memory; over which sockets "

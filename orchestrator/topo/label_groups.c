@@ -1,5 +1,9 @@
-/* label_groups.c - what labels are judged by: NCCL's variables, the ranks'
- * groups, and the nodes as the variables leave them. */
+/* label_groups.c - the basis of labels: NCCL's variables, the groups of ranks,
+ * and the nodes with the adapters that the variables leave.
+ *
+ * groups_make, at the end, is the entry. It narrows the nodes (narrow_nodes),
+ * sorts the ranks by host, and chooses the grouping whose number of groups is
+ * NCCL's number of nodes (choose). */
 #include "orchestrator/topo/label_parts.h"
 
 #include <inttypes.h>
@@ -23,6 +27,7 @@ const char *const label_rail_word[JP_N_RAILS] = {"n/a", "aligned", "partial",
 const char *const label_evidence_word[JP_N_EVIDENCES] = {
     "none", "assumed", "inferred", "hwloc", "nvml", "observed"};
 
+/* The variable of that name; NULL: not set. */
 static const struct jp_label_variable *find(const struct jp_label_comm *comm,
                                             const char *name)
 {
@@ -39,6 +44,7 @@ const char *label_variable(const struct jp_label_comm *comm, const char *name)
     return v ? v->value : NULL;
 }
 
+/* Whether the ranks have different values. */
 bool label_differs(const struct jp_label_comm *comm, const char *name)
 {
     const struct jp_label_variable *v = find(comm, name);
@@ -46,23 +52,25 @@ bool label_differs(const struct jp_label_comm *comm, const char *name)
     return v && v->differs;
 }
 
-/* NCCL takes the number that a text begins with, in any base of C's. */
+/* NCCL reads the number at the beginning of a value, in any base that C knows.
+ */
 static long number_of(const char *text)
 {
     return text ? strtol(text, NULL, 0) : 0;
 }
 
+/* As NCCL does: anything but a number counts as 0. */
 bool label_is_on(const struct jp_label_comm *comm, const char *name)
 {
     return number_of(label_variable(comm, name)) != 0;
 }
 
-bool label_is_one(const struct jp_label_comm *comm, const char *name)
+static bool is_one(const struct jp_label_comm *comm, const char *name)
 {
     return number_of(label_variable(comm, name)) == 1;
 }
 
-/* NCCL's words, nearest first; behind them the old numbers that mean them. */
+/* NCCL's words for P2P levels, nearest first, and the old numbers for them. */
 static const struct level {
     const char *word;
     int number; /* -1: none */
@@ -82,11 +90,13 @@ static const struct level {
 };
 #define N_LEVELS (sizeof(levels) / sizeof(*levels))
 
+/* Returns the level of a value; NULL if NCCL does not know it. */
 static const struct level *level_of(const char *value)
 {
     long number = value && *value >= '0' && *value <= '9' ? number_of(value)
                                                           : -1;
 
+    /* NCCL treats larger numbers as the largest. */
     if (number > 4)
         number = 4;
     for (size_t i = 0; value && i < N_LEVELS; i++)
@@ -96,24 +106,28 @@ static const struct level *level_of(const char *value)
     return NULL;
 }
 
-bool label_level_known(const char *value)
+bool label_limits_p2p(const struct jp_label_comm *comm, const char *name)
 {
-    return level_of(value) != NULL;
+    return strcmp(name, "NCCL_P2P_LEVEL") == 0
+               ? level_of(label_variable(comm, name)) != NULL
+               : is_one(comm, name);
 }
 
 struct label_reach label_reach(const struct jp_label_comm *comm)
 {
     const char *value = label_variable(comm, "NCCL_P2P_LEVEL");
     const struct level *level = level_of(value);
+    /* Without a variable NCCL uses any path. */
     struct label_reach reach = {.pci = TOPO_SYS,
                                 .nvlink = LABEL_NVLINK_BRIDGED};
 
     if (comm->paths && comm->paths->p2p)
-        return reach; /* its log names peers: unknown which */
+        return reach; /* the log names some pairs that use P2P; which ones is
+                         unknown */
     if (comm->paths && comm->paths->shm) {
         reach = (struct label_reach){.nvlink = LABEL_NVLINK_NO, .logged = true};
         snprintf(reach.why, sizeof(reach.why), "NCCL's log names SHM");
-    } else if (label_is_one(comm, "NCCL_P2P_DISABLE")) {
+    } else if (is_one(comm, "NCCL_P2P_DISABLE")) {
         reach.nvlink = LABEL_NVLINK_NO;
         snprintf(reach.why, sizeof(reach.why), "NCCL_P2P_DISABLE is set");
     } else if (level) {
@@ -125,15 +139,16 @@ struct label_reach label_reach(const struct jp_label_comm *comm)
     return reach;
 }
 
-/* ------------------------------------ which ranks NCCL counts as one node */
+/* ------------------------------------ ranks that NCCL counts as one node */
 
-/* A rank with what it is grouped by. */
+/* A rank with the keys by which it is grouped. */
 struct member {
     const char *boot, *host; /* never NULL */
     int node;
     const struct topo_fabric *fabric;
     uint32_t rank; /* index into comm->ranks */
-    uint32_t by_boot, by_name, by_clique;
+    uint32_t by_boot, by_name,
+        by_clique; /* numbers of its group, by each of the groupings */
 };
 
 static const char *or_empty(const char *text)
@@ -141,7 +156,7 @@ static const char *or_empty(const char *text)
     return text ? text : "";
 }
 
-/* The fabric info of a node's GPU; NULL: nobody asked. */
+/* Returns the fabric info of a node's GPU; NULL: not queried. */
 static const struct topo_fabric *groups_fabric(const struct jp_label_node *node,
                                                size_t gpu)
 {
@@ -154,6 +169,7 @@ static const struct topo_fabric *groups_fabric(const struct jp_label_node *node,
     return fabric->told ? fabric : NULL;
 }
 
+/* GPUs of one clique reach each other by NVLink, also across hosts. */
 static bool same_clique(const struct topo_fabric *a,
                         const struct topo_fabric *b)
 {
@@ -161,7 +177,8 @@ static bool same_clique(const struct topo_fabric *a,
            strcmp(a->uuid, b->uuid) == 0 && a->clique == b->clique;
 }
 
-/* Of a rank without a known GPU: the node's, if all its GPUs agree. */
+/* Returns the fabric of a rank. If its GPU is unknown: that of the node, if all
+ * its GPUs are in the same clique. */
 static const struct topo_fabric *fabric_of(const struct groups *g,
                                            const struct jp_label_rank *rank)
 {
@@ -183,7 +200,7 @@ static const struct topo_fabric *fabric_of(const struct groups *g,
     return first;
 }
 
-/* Host by host: the boot id, else the node, else the name. */
+/* Orders by host: boot id, otherwise node, otherwise host name. */
 static int by_place(const void *a, const void *b)
 {
     const struct member *x = a, *y = b;
@@ -196,6 +213,8 @@ static int by_place(const void *a, const void *b)
     return order ? order : x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
+/* A boot id identifies a machine; without one, the node or the host name does.
+ */
 static bool same_boot(const struct member *a, const struct member *b)
 {
     if (*a->boot || *b->boot)
@@ -204,10 +223,12 @@ static bool same_boot(const struct member *a, const struct member *b)
            (a->node >= 0 || strcmp(a->host, b->host) == 0);
 }
 
+/* Numbers the hosts, and the names on them. members are sorted. */
 static void count_hosts(struct groups *g, struct member *members)
 {
     for (size_t i = 0; i < g->comm->n; i++) {
         struct member *m = &members[i], *before = i ? m - 1 : NULL;
+        /* Sorted, so equal hosts are neighbours. */
         bool new_host = !before || !same_boot(before, m);
 
         g->hosts += new_host;
@@ -218,6 +239,7 @@ static void count_hosts(struct groups *g, struct member *members)
     }
 }
 
+/* Brings the members of a clique together. */
 static int by_fabric(const void *a, const void *b)
 {
     const struct member *x = a, *y = b;
@@ -228,7 +250,8 @@ static int by_fabric(const void *a, const void *b)
     return order ? order : x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Cliques of the ranks; 0: of some rank nobody told it. */
+/* Returns the number of cliques of the ranks; 0 if the clique of any rank is
+ * unknown. Sorts members by clique. */
 static uint32_t count_cliques(struct groups *g, struct member *members)
 {
     uint32_t n = 0;
@@ -241,6 +264,7 @@ static uint32_t count_cliques(struct groups *g, struct member *members)
     }
     if (g->fabric_untold + g->fabric_unjoined)
         return 0;
+    /* The members' order by host is no longer needed. */
     qsort(members, g->comm->n, sizeof(*members), by_fabric);
     for (size_t i = 0; i < g->comm->n; i++) {
         n += !i || !same_clique(members[i - 1].fabric, members[i].fabric);
@@ -249,12 +273,13 @@ static uint32_t count_cliques(struct groups *g, struct member *members)
     return n;
 }
 
-/* Why none of the groupings has NCCL's number of nodes. */
+/* Explains why no grouping has NCCL's number of nodes. */
 static void explain_mismatch(struct groups *g, uint32_t want)
 {
     char *buf = g->problem;
     size_t size = sizeof(g->problem);
 
+    /* More nodes than hosts, or fewer: the reasons differ. */
     if (want > g->hosts)
         snprintf(buf, size,
                  "more nodes than hosts (%scontainers, or another /dev/shm), "
@@ -276,12 +301,15 @@ static void explain_mismatch(struct groups *g, uint32_t want)
                  g->comm->n, g->fabric_untold, g->fabric_unjoined);
 }
 
-/* Chooses the grouping with NCCL's number of nodes; else hosts, not usable. */
+/* Chooses the grouping with NCCL's number of nodes; if there is none, hosts,
+ * and not usable. */
 static void choose(struct groups *g)
 {
+    /* Without NCCL's number the hosts are taken. */
     uint32_t want = g->comm->guessed ? g->hosts : g->comm->nnodes;
 
     g->n_domains = g->hosts;
+    /* Missing ranks could change every count. */
     if (g->comm->n < g->comm->n_ranks) {
         snprintf(g->problem, sizeof(g->problem),
                  "%s of its ranks left records, the others may be anywhere",
@@ -299,8 +327,10 @@ static void choose(struct groups *g)
     }
 }
 
+/* Adds a rank to its domain. */
 static void add_rank(struct domain *domain, const struct jp_label_rank *rank)
 {
+    /* The first rank's node stands for the domain. */
     if (!domain->ranks++)
         domain->node = rank->node;
     domain->many_nodes |= domain->node != rank->node;
@@ -309,10 +339,12 @@ static void add_rank(struct domain *domain, const struct jp_label_rank *rank)
         return;
     }
     domain->unsure += !rank->sure;
+    /* Two ranks on one GPU: it is not the case that they use all GPUs. */
     domain->twice |= domain->gpus >> rank->gpu & 1;
     domain->gpus |= 1ull << rank->gpu;
 }
 
+/* Makes the domains of the chosen grouping. */
 static int fill(struct groups *g, const struct member *members)
 {
     g->domains = calloc(g->n_domains + 1, sizeof(*g->domains));
@@ -331,43 +363,6 @@ static int fill(struct groups *g, const struct member *members)
     return 0;
 }
 
-int groups_make(struct groups *g, const struct jp_label_comm *comm,
-                const struct jp_label_node *nodes, size_t n_nodes)
-{
-    struct member *members = calloc(comm->n + 1, sizeof(*members));
-    int rc;
-
-    *g = (struct groups){.comm = comm, .nodes = nodes, .n_nodes = n_nodes};
-    if (!members)
-        return -1;
-    for (size_t i = 0; i < comm->n; i++) {
-        const struct jp_label_rank *rank = &comm->ranks[i];
-        bool placed = rank->node >= 0;
-
-        members[i] = (struct member){
-            .boot = placed ? or_empty(nodes[rank->node].boot_id) : "",
-            .host = or_empty(rank->host),
-            .node = rank->node,
-            .fabric = fabric_of(g, rank),
-            .rank = (uint32_t) i};
-    }
-    qsort(members, comm->n, sizeof(*members), by_place);
-    count_hosts(g, members);
-    g->cliques = count_cliques(g, members);
-    choose(g);
-    rc = fill(g, members);
-    free(members);
-    return rc;
-}
-
-void groups_fini(struct groups *g)
-{
-    free(g->domains);
-    free(g->domain_of);
-    g->domains = NULL;
-    g->domain_of = NULL;
-}
-
 const struct topo *groups_topo(const struct groups *g,
                                const struct domain *domain)
 {
@@ -381,10 +376,12 @@ uint64_t groups_gpus(const struct groups *g, const struct domain *domain,
     uint64_t all = !topo || !topo->n_gpus ? 0 : ~0ull >> (64 - topo->n_gpus);
 
     *at_most = JP_EVIDENCE_OBSERVED;
+    /* Every rank's GPU is known. */
     if (!domain->unplaced && !domain->unsure)
         return domain->gpus;
-    /* as many ranks as GPUs: in whatever order, it is all of them */
+    /* As many ranks as GPUs: in any order, they use all of them. */
     *at_most = JP_EVIDENCE_INFERRED;
+    /* A MIG device is not the whole GPU. */
     for (size_t i = 0; topo && i < topo->n_gpus; i++)
         if (topo->gpus[i].mig)
             all = 0;
@@ -394,12 +391,13 @@ uint64_t groups_gpus(const struct groups *g, const struct domain *domain,
     return domain->unplaced ? 0 : domain->gpus;
 }
 
-/* ---------------------- the adapters and ports that NCCL_IB_HCA leaves */
+/* ---------------------- adapters and ports that NCCL_IB_HCA leaves */
 
-#define MAX_ENTRIES 32 /* NCCL's */
+#define MAX_ENTRIES 32 /* NCCL's limit */
 #define ALL_PORTS UINT32_MAX
 
-/* "mlx5_0:1:0", of which the port is looked at. */
+/* Returns the ports of an entry like "mlx5_0:1:0": a bit each, ALL_PORTS
+ * without a port. */
 static uint32_t ports_of(const char *entry, size_t len)
 {
     const char *colon = memchr(entry, ':', len);
@@ -410,6 +408,7 @@ static uint32_t ports_of(const char *entry, size_t len)
     if (!colon)
         return ALL_PORTS;
     n = len - (size_t) (colon + 1 - entry);
+    /* Rail and plane follow the port. */
     if (memchr(colon + 1, ':', n))
         n = strcspn(colon + 1, ":");
     if (!n || (n == 2 && strncmp(colon + 1, "-1", 2) == 0))
@@ -422,6 +421,7 @@ static uint32_t ports_of(const char *entry, size_t len)
     return 1u << (port - 1);
 }
 
+/* exact: the whole name, otherwise a prefix. */
 static bool is_named(const char *entry, size_t len, const char *name,
                      bool exact)
 {
@@ -430,6 +430,7 @@ static bool is_named(const char *entry, size_t len, const char *name,
 
 uint32_t label_hca_ports(const char *value, const char *name)
 {
+    /* The prefixes "^" and "=" may be combined, in this order. */
     bool all_but = *value == '^', exact;
     uint32_t ports = 0;
     int n = 0;
@@ -453,26 +454,30 @@ uint32_t label_hca_ports(const char *value, const char *name)
     return all_but ? ~ports : ports;
 }
 
-/* ---------------- the nodes with the adapters that NCCL's variables leave */
+/* ---------------- nodes with the adapters that NCCL's variables leave */
 
-/* What leaves adapters out. NCCL's own plugin knows verbs devices but EFA;
- * EFA and Slingshot are another plugin's, which reads none of these. */
+/* What leaves adapters out. NCCL's own plugin drives verbs devices except EFA.
+ * EFA and Slingshot need another plugin, which does not read these variables.
+ */
 struct rule {
     const char *ib_hca; /* NULL: all */
     bool no_verbs;      /* NCCL_IB_DISABLE */
     bool only_verbs;    /* NCCL_NET=IB */
 };
 
+/* Adapters that NCCL's own plugin drives. */
 static bool is_verbs(const struct topo_hca *hca)
 {
     return hca->net != TOPO_NET_EFA && hca->net != TOPO_NET_SLINGSHOT;
 }
 
+/* Which of the variables apply, and how. */
 static struct rule rule_of(const struct jp_label_comm *comm)
 {
     const char *net = label_variable(comm, "NCCL_NET");
     struct rule rule = {.ib_hca = label_variable(comm, "NCCL_IB_HCA")};
 
+    /* Which ranks have which adapters is then unknown, so none is left out. */
     if (label_differs(comm, "NCCL_IB_HCA"))
         rule.ib_hca = NULL;
     rule.no_verbs = !net && label_is_on(comm, "NCCL_IB_DISABLE");
@@ -480,7 +485,8 @@ static struct rule rule_of(const struct jp_label_comm *comm)
     return rule;
 }
 
-/* By its name, and by its ports where these are told. */
+/* Whether the rule leaves the adapter out, by its name, and by its ports if
+ * they are known. */
 static bool is_left_out(const struct rule *rule, const struct topo_hca *hca)
 {
     uint32_t left;
@@ -491,11 +497,13 @@ static bool is_left_out(const struct rule *rule, const struct topo_hca *hca)
         return rule->no_verbs;
     left = label_hca_ports(rule->ib_hca, hca->name);
     if (hca->port == TOPO_PORT_ACTIVE && hca->active_ports)
+        /* A port that is down is no use to NCCL. */
         left &= hca->active_ports;
     return !left;
 }
 
-/* A topology of which only the adapters and what is near are its own. */
+/* Makes a copy of the topology that shares all but the adapters and the nearest
+ * ones with the original. */
 static int narrow(const struct topo *topo, const struct rule *rule,
                   struct topo *out)
 {
@@ -504,7 +512,7 @@ static int narrow(const struct topo *topo, const struct rule *rule,
 
     for (size_t i = 0; i < topo->n_hcas; i++)
         verbs |= is_verbs(&topo->hcas[i]);
-    here.only_verbs &= verbs; /* else NCCL_NET=IB means a plugin of the name */
+    here.only_verbs &= verbs; /* otherwise NCCL_NET=IB names a plugin */
     *out = *topo;
     out->near = NULL;
     out->hcas = calloc(topo->n_hcas + 1, sizeof(*out->hcas));
@@ -516,60 +524,99 @@ static int narrow(const struct topo *topo, const struct rule *rule,
     return out->hcas ? topo_nearest(out) : -1;
 }
 
-static struct topo *find_or_add(struct label_view *view,
-                                const struct topo *topo,
+/* Narrows each distinct topology only once, as nodes share their shapes'
+ * topologies. */
+static struct topo *find_or_add(struct groups *g, const struct topo *topo,
                                 const struct rule *rule)
 {
     struct label_narrowed *more;
 
-    for (size_t i = 0; i < view->n; i++)
-        if (view->topos[i].of == topo)
-            return view->topos[i].topo;
-    more = reallocarray(view->topos, view->n + 1, sizeof(*more));
+    for (size_t i = 0; i < g->n_narrowed; i++)
+        if (g->narrowed[i].of == topo)
+            return g->narrowed[i].topo;
+    more = reallocarray(g->narrowed, g->n_narrowed + 1, sizeof(*more));
     if (!more)
         return NULL;
-    view->topos = more;
-    more[view->n] = (struct label_narrowed){
-        .of = topo, .topo = calloc(1, sizeof(struct topo))};
-    if (!more[view->n].topo)
+    g->narrowed = more;
+    more += g->n_narrowed;
+    *more = (struct label_narrowed){.of = topo,
+                                    .topo = calloc(1, sizeof(struct topo))};
+    if (!more->topo)
         return NULL;
-    return narrow(topo, rule, more[view->n++].topo) == 0
-               ? more[view->n - 1].topo
-               : NULL;
+    g->n_narrowed++;
+    return narrow(topo, rule, more->topo) == 0 ? more->topo : NULL;
 }
 
-int label_view_make(struct label_view *view, const struct jp_label_comm *comm,
-                    const struct jp_label_node *nodes, size_t n_nodes)
+/* Replaces g->nodes by narrowed copies if any variable applies. */
+static int narrow_nodes(struct groups *g)
 {
-    struct rule rule = rule_of(comm);
+    const struct jp_label_node *nodes = g->nodes;
+    struct rule rule = rule_of(g->comm);
 
-    *view = (struct label_view){0};
     if (!rule.ib_hca && !rule.no_verbs && !rule.only_verbs)
         return 0;
-    view->nodes = calloc(n_nodes + 1, sizeof(*view->nodes));
-    if (!view->nodes)
+    g->own_nodes = calloc(g->n_nodes + 1, sizeof(*g->own_nodes));
+    if (!g->own_nodes)
         return -1;
-    memcpy(view->nodes, nodes, n_nodes * sizeof(*nodes));
-    for (size_t i = 0; i < comm->n; i++) {
-        int at = comm->ranks[i].node;
-        struct jp_label_node *node = at >= 0 ? &view->nodes[at] : NULL;
+    memcpy(g->own_nodes, nodes, g->n_nodes * sizeof(*nodes));
+    g->nodes = g->own_nodes;
+    for (size_t i = 0; i < g->comm->n; i++) {
+        int at = g->comm->ranks[i].node;
+        struct jp_label_node *node = at >= 0 ? &g->own_nodes[at] : NULL;
 
+        /* Several ranks of one node: it is narrowed already. */
         if (!node || !node->topo || node->topo != nodes[at].topo)
             continue;
-        node->topo = find_or_add(view, node->topo, &rule);
+        node->topo = find_or_add(g, node->topo, &rule);
         if (!node->topo)
             return -1;
     }
     return 0;
 }
 
-void label_view_fini(struct label_view *view)
+/* ----------------------------------------------------------------- groups */
+
+int groups_make(struct groups *g, const struct jp_label_comm *comm,
+                const struct jp_label_node *nodes, size_t n_nodes)
 {
-    for (size_t i = 0; i < view->n; i++) {
-        free(view->topos[i].topo->hcas);
-        free(view->topos[i].topo->near);
-        free(view->topos[i].topo);
+    struct member *members = calloc(comm->n + 1, sizeof(*members));
+    int rc;
+
+    *g = (struct groups){.comm = comm, .nodes = nodes, .n_nodes = n_nodes};
+    if (!members || narrow_nodes(g) < 0) {
+        free(members);
+        return -1;
     }
-    free(view->topos);
-    free(view->nodes);
+    for (size_t i = 0; i < comm->n; i++) {
+        const struct jp_label_rank *rank = &comm->ranks[i];
+        /* Without a node only the host name is left. */
+        bool placed = rank->node >= 0;
+
+        members[i] = (struct member){
+            .boot = placed ? or_empty(g->nodes[rank->node].boot_id) : "",
+            .host = or_empty(rank->host),
+            .node = rank->node,
+            .fabric = fabric_of(g, rank),
+            .rank = (uint32_t) i};
+    }
+    qsort(members, comm->n, sizeof(*members), by_place);
+    count_hosts(g, members);
+    g->cliques = count_cliques(g, members);
+    choose(g);
+    rc = fill(g, members);
+    free(members);
+    return rc;
+}
+
+void groups_fini(struct groups *g)
+{
+    for (size_t i = 0; i < g->n_narrowed; i++) {
+        free(g->narrowed[i].topo->hcas);
+        free(g->narrowed[i].topo->near);
+        free(g->narrowed[i].topo);
+    }
+    free(g->narrowed);
+    free(g->own_nodes);
+    free(g->domains);
+    free(g->domain_of);
 }

@@ -1,4 +1,10 @@
-/* label_inter.c - what carries a communicator's data between NVLink domains. */
+/* label_inter.c - decide what carries a communicator's data between NVLink
+ * domains.
+ *
+ * label_inter, at the end, is the entry. The network is taken from NCCL's log
+ * (by_log), from variables (by_variables), or from the nodes' topologies
+ * (by_topology). For HCAs the rails (judge_rail) and the path to the adapter
+ * (worst_path) follow. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,19 +13,21 @@
 #include "common/figure.h"
 #include "orchestrator/topo/label_parts.h"
 
-/* NCCL goes by a file that nobody kept. */
+/* Whether NCCL uses a topology file that was not recorded. */
 static bool not_read(const struct groups *g, const struct topo *topo)
 {
     return !topo->by_nccl && label_variable(g->comm, "NCCL_TOPO_FILE");
 }
 
-/* A bit for each rail that a domain's GPUs use; 0: not known. */
+/* Returns a bit for each rail that the domain's GPUs use. 0: unknown, and
+ * *missing says why. */
 static uint64_t rails_of(const struct groups *g, const struct domain *domain,
                          enum jp_label_evidence *evidence, const char **missing)
 {
     const struct topo *topo = groups_topo(g, domain);
     uint64_t gpus, rails = 0;
 
+    /* The reason if no GPU is known. */
     *missing = "which GPUs its ranks have is not recorded";
     if (domain->many_nodes)
         *missing = "a domain spans several nodes";
@@ -27,6 +35,7 @@ static uint64_t rails_of(const struct groups *g, const struct domain *domain,
         return 0;
     gpus = groups_gpus(g, domain, evidence);
     for (size_t i = 0; i < topo->n_gpus; i++) {
+        /* Only GPUs of the domain. */
         if (!(gpus >> i & 1))
             continue;
         *missing = !topo_placed(topo, i)
@@ -50,6 +59,7 @@ static uint64_t rails_of(const struct groups *g, const struct domain *domain,
     return rails;
 }
 
+/* Sets the answer "unknown" with its reason. */
 static void rail_unknown(const char *missing, struct verdict_of *out)
 {
     *out = (struct verdict_of){.word = JP_RAIL_UNKNOWN};
@@ -67,12 +77,13 @@ static void list_rails(uint64_t rails, char *buf, size_t size)
             n += (size_t) snprintf(buf + n, size - n, "%s%d", n ? "," : "", i);
 }
 
-/* Sets of rails, one a domain, as they come. */
+/* The sets of rails of the domains, seen one after the other. */
 struct sets {
     uint64_t first, last, all, often; /* often: in two sets or more */
     bool equal;
 };
 
+/* Formats which rails the domains use. */
 static void explain_rail(const struct sets *s, unsigned rails,
                          struct verdict_of *out)
 {
@@ -92,7 +103,8 @@ static void explain_rail(const struct sets *s, unsigned rails,
                  s->often ? "some meet" : "no two domains meet on one");
 }
 
-void label_rail(const struct groups *g, struct verdict_of *out)
+/* Compares the domains' sets of rails. */
+static void judge_rail(const struct groups *g, struct verdict_of *out)
 {
     struct sets s = {.equal = true};
     unsigned rails = 0;
@@ -117,6 +129,7 @@ void label_rail(const struct groups *g, struct verdict_of *out)
             rail_unknown(missing, out);
             return;
         }
+        /* Rail 3 of four is not rail 3 of eight. */
         if (rails && groups_topo(g, d)->n_rails != rails) {
             rail_unknown("its nodes have different numbers of them", out);
             return;
@@ -126,6 +139,7 @@ void label_rail(const struct groups *g, struct verdict_of *out)
             out->evidence = evidence;
         if (!i)
             s.first = set;
+        /* Aligned: all sets are equal; cross: no rail occurs twice. */
         s.equal &= set == s.first;
         s.often |= s.all & set;
         s.all |= set;
@@ -137,8 +151,8 @@ void label_rail(const struct groups *g, struct verdict_of *out)
     explain_rail(&s, rails, out);
 }
 
-/* A path for each of enum topo_level; NODE on Grace is by C2C, which NCCL calls
- * P2C. */
+/* Returns the path for the GPU's level. NODE on Grace is by C2C, which NCCL
+ * calls P2C. NULL: unknown. */
 static const char *path_of(const struct topo *topo, size_t gpu)
 {
     enum topo_level level = topo->near[gpu].level;
@@ -150,6 +164,7 @@ static const char *path_of(const struct topo *topo, size_t gpu)
                                                      : topo_level_word[level];
 }
 
+/* Position in the order of paths, best first. */
 static int badness(const char *path)
 {
     static const char *const order[] = {"PIX", "PXB",  "P2C",
@@ -161,7 +176,8 @@ static int badness(const char *path)
     return 0;
 }
 
-/* The path of a rank; of an unknown GPU the one that all of them have. */
+/* Returns the path of a rank. If its GPU is unknown: the path that all GPUs of
+ * the node have. */
 static const char *rank_path(const struct topo *topo, int gpu)
 {
     const char *path = NULL;
@@ -178,7 +194,8 @@ static const char *rank_path(const struct topo *topo, int gpu)
     return path;
 }
 
-const char *label_hca_path(const struct groups *g)
+/* Every rank must have a known path, or the worst one is unknown. */
+static const char *worst_path(const struct groups *g)
 {
     const char *worst = NULL;
 
@@ -187,7 +204,7 @@ const char *label_hca_path(const struct groups *g)
             not_read(g, groups_topo(g, &g->domains[i])))
             return "";
     if (label_differs(g->comm, "NCCL_IB_HCA"))
-        return ""; /* which adapters a rank has left is its own */
+        return ""; /* each rank has its own adapters */
     for (size_t i = 0; i < g->comm->n; i++) {
         const struct jp_label_rank *rank = &g->comm->ranks[i];
         const struct topo *topo = rank->node >= 0 ? g->nodes[rank->node].topo
@@ -202,18 +219,18 @@ const char *label_hca_path(const struct groups *g)
     return worst ? worst : "";
 }
 
-/* -------------- what carries a communicator's data between NVLink domains */
+/* -------------- the network between domains */
 
-/* The network that one rank uses, by its node's topology. */
+/* The network of one rank, from its node's topology. */
 struct nic {
     enum jp_inter inter;
     const struct topo_hca *hca;
     const char *missing; /* why it is unknown */
     const char *node;
-    bool any_gpu;  /* whichever GPU it has */
-    bool passes;   /* over a nearer, slower one */
-    bool narrowed; /* by a variable */
-    bool differs;  /* NCCL_IB_HCA, among the ranks */
+    bool any_gpu;  /* the same for every GPU of the node */
+    bool passes;   /* a nearer adapter is slower */
+    bool narrowed; /* a variable leaves adapters out */
+    bool differs;  /* NCCL_IB_HCA differs among the ranks */
 };
 
 static enum jp_inter inter_of(enum topo_net net)
@@ -228,7 +245,8 @@ static enum jp_inter inter_of(enum topo_net net)
     return of[net];
 }
 
-/* Nobody tells which adapter is near: all that are active are of one kind. */
+/* Whether all open adapters are of that kind, so that it does not matter which
+ * one is near. */
 static bool one_kind(const struct topo *topo, enum topo_net net)
 {
     for (size_t i = 0; i < topo->n_hcas; i++)
@@ -237,13 +255,14 @@ static bool one_kind(const struct topo *topo, enum topo_net net)
     return true;
 }
 
-/* Whether NCCL may take the other one: as near and not known to be slower, or
- * farther and faster, which comes first for it. */
+/* Whether NCCL may take the other adapter: equally near and not known to be
+ * slower, or farther and faster, because bandwidth comes first for NCCL. */
 static bool may_win(const struct topo *topo, size_t gpu,
                     const struct topo_hca *taken, size_t other)
 {
     enum topo_level level = topo_gpu_hca(topo, gpu, other);
     double rate = topo->hcas[other].rate_gbits;
+    /* An unknown rate compares equal. */
     bool told = rate > 0 && taken->rate_gbits > 0;
 
     if (told && rate != taken->rate_gbits)
@@ -251,7 +270,7 @@ static bool may_win(const struct topo *topo, size_t gpu,
     return level == topo->near[gpu].level;
 }
 
-/* An active adapter of another kind that the GPU may use as well. */
+/* Whether the GPU may use an active adapter of another kind as well. */
 static bool is_rivalled(const struct topo *topo, size_t gpu)
 {
     const struct topo_hca *taken = &topo->hcas[topo->near[gpu].hca];
@@ -263,10 +282,12 @@ static bool is_rivalled(const struct topo *topo, size_t gpu)
     return false;
 }
 
+/* Takes the network of one GPU. */
 static void use_gpu(const struct topo *topo, size_t gpu, struct nic *nic)
 {
     int hca = topo->near[gpu].hca;
 
+    /* No adapter with an active port: NCCL uses sockets. */
     if (hca < 0) {
         nic->inter = JP_INTER_TCP;
         return;
@@ -290,13 +311,15 @@ static void use_gpu(const struct topo *topo, size_t gpu, struct nic *nic)
         nic->missing = "its network adapter is of a kind without a label";
 }
 
-/* Of a rank whose GPU nobody knows: the answer that all GPUs give. */
+/* Takes the answer that all GPUs of the node give, because the rank's GPU is
+ * unknown. */
 static void use_any(const struct topo *topo, struct nic *nic)
 {
     for (size_t i = 0; i < topo->n_gpus; i++) {
         struct nic other = *nic;
 
         use_gpu(topo, i, &other);
+        /* Two GPUs give different answers. */
         if (i && other.inter != nic->inter) {
             nic->inter = JP_INTER_UNKNOWN;
             nic->missing = "which GPUs, so which adapters, its ranks have is "
@@ -308,6 +331,8 @@ static void use_any(const struct topo *topo, struct nic *nic)
     nic->any_gpu = true;
 }
 
+/* The network of one rank; the tests go from missing records to complete ones.
+ */
 static struct nic nic_of(const struct groups *g, const struct jp_label_rank *r)
 {
     const struct jp_label_node *node = r->node >= 0 ? &g->nodes[r->node] : NULL;
@@ -333,6 +358,7 @@ static struct nic nic_of(const struct groups *g, const struct jp_label_rank *r)
     return nic;
 }
 
+/* Sets the answer "unknown" with node and reason. */
 static void unknown(const struct nic *nic, struct verdict_of *out)
 {
     out->word = JP_INTER_UNKNOWN;
@@ -341,7 +367,7 @@ static void unknown(const struct nic *nic, struct verdict_of *out)
              nic->node, nic->missing);
 }
 
-/* "(mlx5_0 on n1)" and what is not sure of it. */
+/* Explains the network of a rank, and what is uncertain about it. */
 static void explain(const struct groups *g, const struct nic *nic,
                     struct verdict_of *out)
 {
@@ -350,6 +376,7 @@ static void explain(const struct groups *g, const struct nic *nic,
                             ? " that NCCL_IB_HCA leaves"
                             : " that NCCL_NET and NCCL_IB_DISABLE leave";
 
+    /* Sockets, adapters that differ by rank, or one adapter as the example. */
     if (nic->inter == JP_INTER_TCP)
         snprintf(out->clause, sizeof(out->clause),
                  "%s has no adapter with an active port%s, so NCCL takes "
@@ -374,7 +401,8 @@ static void explain(const struct groups *g, const struct nic *nic,
                      : "");
 }
 
-/* EFA and Slingshot need a plugin, sockets are what is left: nobody told. */
+/* The evidence: EFA and Slingshot need a plugin, and sockets are what is left,
+ * so they are inferred. */
 static enum jp_label_evidence evidence_of(const struct nic *nic, bool assumed)
 {
     if (assumed)
@@ -387,7 +415,7 @@ static enum jp_label_evidence evidence_of(const struct nic *nic, bool assumed)
 }
 
 /* All ranks use one kind of network, or it is unknown. NCCL agrees on one
- * plugin, so one node without adapters makes all of it sockets. */
+ * plugin, so a single node without adapters makes all of them use sockets. */
 static void by_topology(const struct groups *g, struct verdict_of *out)
 {
     struct nic first = {.inter = JP_INTER_NONE};
@@ -397,11 +425,14 @@ static void by_topology(const struct groups *g, struct verdict_of *out)
         const struct jp_label_rank *rank = &g->comm->ranks[i];
         struct nic nic = nic_of(g, rank);
 
+        /* One unknown rank makes the communicator unknown. */
         if (nic.inter == JP_INTER_UNKNOWN) {
             unknown(&nic, out);
             return;
         }
+        /* The GPU decides which adapter is near. */
         assumed |= rank->gpu >= 0 && !rank->sure;
+        /* Sockets win: they are what every node has. */
         if (first.inter == JP_INTER_NONE || nic.inter == JP_INTER_TCP)
             first = nic;
         else if (first.inter != JP_INTER_TCP && nic.inter != first.inter) {
@@ -422,7 +453,8 @@ static void by_topology(const struct groups *g, struct verdict_of *out)
     explain(g, &first, out);
 }
 
-/* The kind of the one adapter that the log names, on any node. */
+/* Returns the kind of the adapter that the log names, from any node that has
+ * it. */
 static enum jp_inter named_device(const struct groups *g, const char *name)
 {
     for (size_t i = 0; i < g->comm->n; i++) {
@@ -436,10 +468,10 @@ static enum jp_inter named_device(const struct groups *g, const char *name)
     return JP_INTER_UNKNOWN;
 }
 
-/* Words behind "via NET/" of NCCL's log, by their beginnings. */
+/* Words after "via NET/" in NCCL's log, compared by their beginning. */
 static const struct net {
     const char *name;
-    enum jp_inter inter; /* IB: what drives InfiniBand and RoCE alike */
+    enum jp_inter inter; /* IB: the driver of both InfiniBand and RoCE */
 } nets[] = {
     {"IB", JP_INTER_IB}, /* NCCL's own, and IBext_v8 of the SHARP plugin */
     {"gIB", JP_INTER_IB},
@@ -459,6 +491,7 @@ static enum jp_inter inter_of_net(const char *name)
     return JP_INTER_PLUGIN;
 }
 
+/* Counts the log's lines by the kind of network. */
 void label_paths_net(struct jp_label_paths *p, const char *net,
                      const char *layer, uint64_t lines)
 {
@@ -474,6 +507,7 @@ void label_paths_net(struct jp_label_paths *p, const char *net,
         if (!*p->net && strlen(net) < sizeof(p->net))
             memcpy(p->net, net, strlen(net) + 1);
     }
+    /* Only NET/IB has a layer. */
     p->layer_ib |= strcmp(layer, "IB") == 0;
     p->layer_roce |= strcmp(layer, "RoCE") == 0;
 }
@@ -483,9 +517,9 @@ static bool is_verbs(int inter)
     return inter == JP_INTER_IB || inter == JP_INTER_ROCE;
 }
 
-/* NET/IB is InfiniBand and RoCE alike: the log's word for its ports, else the
- * adapter that it names, else those that are there. *sure: one of these told.
- */
+/* NET/IB is InfiniBand or RoCE. Decided by the log's word for its ports,
+ * otherwise by the adapter that the log names, otherwise by the adapters of the
+ * nodes. *sure: one of these decided. */
 static enum jp_inter verbs_of(const struct groups *g, bool *sure)
 {
     const struct jp_label_paths *p = g->comm->paths;
@@ -494,6 +528,7 @@ static enum jp_inter verbs_of(const struct groups *g, bool *sure)
     struct verdict_of guess = {.word = JP_INTER_UNKNOWN};
 
     *sure = true;
+    /* Only if the log names exactly one layer. */
     if (p->layer_ib != p->layer_roce)
         return p->layer_ib ? JP_INTER_IB : JP_INTER_ROCE;
     if (is_verbs(named))
@@ -505,14 +540,15 @@ static enum jp_inter verbs_of(const struct groups *g, bool *sure)
     return JP_INTER_IB;
 }
 
-/* A plugin is EFA's or Slingshot's as the hardware is, else what it is named.
- */
+/* A plugin is called EFA's or Slingshot's if the hardware is; otherwise by its
+ * own name. */
 static enum jp_inter plugin_of(const struct groups *g)
 {
     const struct jp_label_paths *p = g->comm->paths;
     enum jp_inter word = *p->net ? inter_of_net(p->net) : JP_INTER_PLUGIN;
     struct verdict_of guess = {.word = JP_INTER_UNKNOWN};
 
+    /* The plugin's name says enough. */
     if (word != JP_INTER_PLUGIN && word != JP_INTER_LIBFABRIC)
         return word;
     by_topology(g, &guess);
@@ -522,8 +558,8 @@ static enum jp_inter plugin_of(const struct groups *g)
     return word;
 }
 
-/* What NCCL's log says it uses is the label, whatever the nodes' topologies
- * make likely. Of several the one of most channels. */
+/* NCCL's log decides over the nodes' topologies. If it names several networks,
+ * the one with most channels counts. */
 static bool by_log(const struct groups *g, struct verdict_of *out)
 {
     const struct jp_label_paths *p = g->comm->paths;
@@ -533,6 +569,7 @@ static bool by_log(const struct groups *g, struct verdict_of *out)
 
     if (!all)
         return false;
+    /* The majority of channels decides. */
     if (p->net_plugin > p->net_ib && p->net_plugin >= p->net_socket) {
         out->word = (int) plugin_of(g);
         snprintf(net, sizeof(net), "%s%s", *p->net ? "NET/" : "a plugin",
@@ -552,7 +589,7 @@ static bool by_log(const struct groups *g, struct verdict_of *out)
     return true;
 }
 
-/* One of its nodes has an adapter that another plugin than NCCL's drives. */
+/* Whether a node has an adapter that needs another plugin than NCCL's own. */
 static bool has_plugin_net(const struct groups *g)
 {
     for (size_t i = 0; i < g->comm->n; i++) {
@@ -567,7 +604,7 @@ static bool has_plugin_net(const struct groups *g)
     return false;
 }
 
-/* Variables that leave nothing but sockets. */
+/* Whether variables leave nothing but sockets. */
 static bool by_variables(const struct groups *g, struct verdict_of *out)
 {
     const char *net = label_variable(g->comm, "NCCL_NET");
@@ -583,12 +620,14 @@ static bool by_variables(const struct groups *g, struct verdict_of *out)
     return true;
 }
 
-void label_inter(const struct groups *g, struct verdict_of *out)
+/* The network alone. */
+static void judge_inter(const struct groups *g, struct verdict_of *out)
 {
     *out = (struct verdict_of){.word = JP_INTER_NONE};
     if (by_log(g, out))
-        return; /* also inside one node, where NCCL found a NIC faster */
+        return; /* also inside one node, if NCCL preferred a NIC there */
     if (g->comm->n_ranks == 1 ||
+        /* No network is needed inside one node. */
         (g->comm->guessed ? g->hosts : g->comm->nnodes) <= 1) {
         if (!g->comm->guessed || g->comm->n_ranks == 1 || g->usable)
             return;
@@ -597,6 +636,7 @@ void label_inter(const struct groups *g, struct verdict_of *out)
                  g->problem);
         return;
     }
+    /* Variables exclude networks that a topology would show. */
     if (by_variables(g, out))
         return;
     if (g->comm->n < g->comm->n_ranks) {
@@ -607,4 +647,23 @@ void label_inter(const struct groups *g, struct verdict_of *out)
         return;
     }
     by_topology(g, out);
+}
+
+static bool is_hca(int inter)
+{
+    return is_verbs(inter) || inter == JP_INTER_EFA ||
+           inter == JP_INTER_SLINGSHOT;
+}
+
+/* Rails and paths exist for HCAs only. */
+const char *label_inter(const struct groups *g, struct verdict_of *inter,
+                        struct verdict_of *rail)
+{
+    judge_inter(g, inter);
+    *rail = (struct verdict_of){.word = JP_RAIL_NA};
+    if (!is_hca(inter->word))
+        return "";
+    if ((g->comm->guessed ? g->hosts : g->comm->nnodes) > 1)
+        judge_rail(g, rail);
+    return worst_path(g);
 }

@@ -1,45 +1,58 @@
-/* label_parts.h - the steps of labelling one communicator.
- */
+/* label_parts.h - what the label_*.c files share: groups of ranks, NCCL's
+ * variables, and the parts of a label. */
 #ifndef JP_TOPO_LABEL_PARTS_H
 #define JP_TOPO_LABEL_PARTS_H
 
 #include "orchestrator/topo/label.h"
 
-/* The ranks of one NVLink domain as NCCL sees it ("node" in its words). */
+/* The ranks of one NVLink domain, which NCCL calls a node. */
 struct domain {
     uint32_t ranks;
-    int node;          /* index of its first rank's node; -1 not known */
-    bool many_nodes;   /* MNNVL: its ranks are on several */
-    uint64_t gpus;     /* a bit for each GPU of the node */
+    int node;          /* node of its first rank; -1: unknown */
+    bool many_nodes;   /* MNNVL: its ranks are on several nodes */
+    uint64_t gpus;     /* one bit for each GPU of the node */
     bool twice;        /* two ranks on one GPU */
-    uint32_t unplaced; /* ranks whose GPU is not known */
+    uint32_t unplaced; /* ranks whose GPU is unknown */
     uint32_t unsure;   /* ranks whose GPU is assumed */
+};
+
+/* A node's topology with the adapters that NCCL's variables leave. */
+struct label_narrowed {
+    const struct topo *of;
+    struct topo *topo;
 };
 
 /* How ranks fall into domains. */
 struct groups {
     const struct jp_label_comm *comm;
+    /* As NCCL_IB_HCA, NCCL_IB_DISABLE and NCCL_NET=IB leave them: other
+     * adapters are near, or none. Borrowed if no variable leaves anything out.
+     */
     const struct jp_label_node *nodes;
     size_t n_nodes;
+    struct jp_label_node *own_nodes; /* nodes, or NULL */
+    struct label_narrowed *narrowed; /* topologies of own_nodes */
+    size_t n_narrowed;
     struct domain *domains;
     size_t n_domains;
     uint32_t *domain_of; /* of comm->ranks[i] */
-    uint32_t hosts;      /* machines, by boot id */
-    uint32_t names;      /* host names (and Slurm's nodes) on them */
+    uint32_t hosts;      /* number of machines, by boot id */
+    uint32_t names;      /* number of host names (and Slurm nodes) on them */
     bool mnnvl;          /* domains are cliques of an NVLink fabric */
-    bool split;          /* one host, several names, as many domains */
-    uint32_t cliques;    /* of all ranks' GPUs; 0: not all are in one */
+    bool split;          /* one host has several names, and each is a domain */
+    uint32_t cliques; /* number of cliques of the ranks' GPUs; 0: not every GPU
+                         is in one */
     uint32_t fabric_untold, fabric_unjoined; /* of the ranks */
     bool usable;                             /* the domains are known */
     char problem[240];                       /* else why not */
 };
 
-/* -1 without memory. groups_fini frees. */
+/* Returns -1 without memory. groups_fini frees in any case. */
 int groups_make(struct groups *groups, const struct jp_label_comm *comm,
                 const struct jp_label_node *nodes, size_t n_nodes);
 void groups_fini(struct groups *groups);
 
-/* A part's answer: a word, its evidence, a clause for `why`. */
+/* The answer of one part: a word, its evidence, and a clause for `why`. */
 struct verdict_of {
     int word;
     enum jp_label_evidence evidence;
@@ -49,74 +62,54 @@ struct verdict_of {
 /* word: enum jp_fabric. */
 void label_fabric(const struct groups *groups, struct verdict_of *out);
 
-/* word: enum jp_inter. */
-void label_inter(const struct groups *groups, struct verdict_of *out);
+/* inter's word: enum jp_inter; rail's: enum jp_rail. Returns the worst rank's
+ * way to its HCA, "PIX" and so on; "" if it is unknown or no HCA is used. */
+const char *label_inter(const struct groups *groups, struct verdict_of *inter,
+                        struct verdict_of *rail);
 
-/* word: enum jp_rail. Only where inter is a kind of HCA. */
-void label_rail(const struct groups *groups, struct verdict_of *out);
-
-/* The worst rank's way to its HCA; "" not known. */
-const char *label_hca_path(const struct groups *groups);
-
-/* The GPUs that a domain may use, and what is known of the choice: the bits of
- * the GPUs if they are known (or must be all of the node); 0: not known. */
+/* Returns the bits of the GPUs that a domain uses, if they are known or must be
+ * all of the node; 0: unknown. *at_most limits the evidence. */
 uint64_t groups_gpus(const struct groups *groups, const struct domain *domain,
                      enum jp_label_evidence *at_most);
 
 const struct topo *groups_topo(const struct groups *groups,
                                const struct domain *domain);
 
-/* The value of a variable of NCCL's that is set; NULL. */
+/* Returns the value of an NCCL variable; NULL: not set. */
 const char *label_variable(const struct jp_label_comm *comm, const char *name);
-/* Its ranks have several values of it. */
+/* Whether the ranks have different values of it. */
 bool label_differs(const struct jp_label_comm *comm, const char *name);
-/* A number that is not 0, as NCCL reads numbers: what is none is 0. */
+/* Whether the value is a number other than 0. Like NCCL, this reads anything
+ * else as 0. */
 bool label_is_on(const struct jp_label_comm *comm, const char *name);
-bool label_is_one(const struct jp_label_comm *comm, const char *name);
 
-/* What a value of NCCL_IB_HCA leaves of adapter `name`: a bit for each port,
- * bit 0 of port 1; 0: it is left out. [^][=]NAME[:PORT[:RAIL[:PLANE]]],...:
- * names are prefixes, whole ones behind "="; "^" leaves all but these. A name
- * without a port (or with -1) is all of its ports, a port that is no number
- * none. Of more than 32 names the first count; without any all match.
- * NCCL 2.30: net_ib/init.cc, misc/utils.cc. */
+/* Returns the ports of adapter `name` that a value of NCCL_IB_HCA leaves: one
+ * bit for each port, bit 0 for port 1; 0: the adapter is left out. The value is
+ * [^][=]NAME[:PORT[:RAIL[:PLANE]]],... Names are prefixes, or whole names after
+ * "=". "^" leaves all adapters but these. A name without a port (or with -1)
+ * stands for all ports; a port that is no number stands for none. Only the
+ * first 32 names count; without a name all adapters match. Source: NCCL 2.30,
+ * net_ib/init.cc, misc/utils.cc. */
 uint32_t label_hca_ports(const char *value, const char *name);
 
-/* How far GPUs of one host reach each other by themselves. */
+/* How GPUs of one host may reach each other without the host. */
 enum label_nvlink {
     LABEL_NVLINK_NO,
     LABEL_NVLINK_DIRECT,
-    LABEL_NVLINK_BRIDGED /* also through a GPU between */
+    LABEL_NVLINK_BRIDGED /* also through another GPU */
 };
 
 struct label_reach {
-    enum topo_level pci; /* pairs that are farther go through the host */
+    enum topo_level pci; /* pairs that are farther apart go through the host */
     enum label_nvlink nvlink;
-    bool logged;  /* NCCL's log says so */
-    char why[48]; /* "": nothing is set */
+    bool logged;  /* from NCCL's log */
+    char why[48]; /* "": no limit */
 };
 
-/* NCCL_P2P_DISABLE (1 alone disables), NCCL_P2P_LEVEL (a value that NCCL does
- * not know is none) and NCCL's log. */
+/* From NCCL_P2P_DISABLE (only 1 disables), NCCL_P2P_LEVEL (an unknown value is
+ * ignored) and NCCL's log. */
 struct label_reach label_reach(const struct jp_label_comm *comm);
-bool label_level_known(const char *value);
-
-/* The nodes as NCCL_IB_HCA, NCCL_IB_DISABLE and NCCL_NET=IB leave them: other
- * adapters are near, or none. */
-struct label_narrowed {
-    const struct topo *of;
-    struct topo *topo;
-};
-
-struct label_view {
-    struct jp_label_node *nodes; /* NULL: no variable leaves anything out */
-    struct label_narrowed *topos;
-    size_t n;
-};
-
-/* -1 without memory; label_view_fini frees in any case. */
-int label_view_make(struct label_view *view, const struct jp_label_comm *comm,
-                    const struct jp_label_node *nodes, size_t n_nodes);
-void label_view_fini(struct label_view *view);
+/* Whether NCCL obeys the value of this variable, which is one of those two. */
+bool label_limits_p2p(const struct jp_label_comm *comm, const char *name);
 
 #endif

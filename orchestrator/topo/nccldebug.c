@@ -1,4 +1,9 @@
-/* nccldebug.c - collect ranks and transports from the lines of NCCL's log. */
+/* nccldebug.c - collect ranks and transports from the lines of NCCL's log.
+ *
+ * nccldebug_file reads a file, nccldebug_line one line (taken apart by
+ * nccltext.c). A line about a channel is tied to a communicator by its address,
+ * or by the initialisation its thread is in (tie), or at the end by elimination
+ * (nccldebug_finish). */
 #include "orchestrator/topo/nccldebug.h"
 
 #include <errno.h>
@@ -11,19 +16,12 @@
 
 #include "common/fileio.h"
 
-/* --- what the lines tell -------------------------------------------------- */
+/* --- what the lines contain ----------------------------------------------- */
 
 #define MAX_PROCESSES 4096
-#define MAX_THREADS 64 /* that are inside an initialisation */
+#define MAX_THREADS 64 /* inside an initialisation at the same time */
 #define MAX_DEVICES 4096
 #define NONE UINT32_MAX
-
-const char *const nccldebug_via_word[JP_N_VIAS] = {
-    [JP_VIA_P2P] = "P2P",
-    [JP_VIA_SHM] = "SHM",
-    [JP_VIA_NET] = "NET",
-    [JP_VIA_COLLNET] = "COLLNET",
-};
 
 /* A thread between Init START and Init COMPLETE. */
 struct thread {
@@ -31,10 +29,13 @@ struct thread {
     int64_t tid;
 };
 
+/* A network device that NCCL has listed. */
 struct device {
     uint32_t process, number;
+    /* "IB", "Socket", or a plugin's name */
     char net[32];
     char name[64];
+    /* "IB", "RoCE" or "" */
     char layer[8];
 };
 
@@ -45,13 +46,15 @@ struct nccldebug {
     size_t n_ranks, room_ranks;
     struct jp_nccl_path *paths;
     size_t n_paths, room_paths;
-    uint32_t *slots; /* of paths by hash; index + 1 */
+    uint32_t *slots; /* hash table of paths: index + 1 */
     struct device *devices;
     size_t n_devices, room_devices;
-    struct thread threads[MAX_THREADS];
+    /* threads inside an initialisation */
+    struct thread threads[MAX_THREADS]; /* next_thread: slot to overwrite if all
+                                           are in use */
     unsigned n_threads, next_thread;
-    uint32_t last_process;
-    bool full;
+    uint32_t last_process; /* that of the previous line */
+    bool full;             /* something was left out */
 };
 
 #define SLOTS (4u * NCCLDEBUG_MAX_PATHS)
@@ -82,7 +85,7 @@ void nccldebug_destroy(struct nccldebug *log)
     free(log);
 }
 
-/* Room for one more; NULL without memory. */
+/* Makes room for one more. Returns NULL without memory. */
 static void *grow(void *array, size_t n, size_t *room, size_t size)
 {
     void *more;
@@ -95,14 +98,15 @@ static void *grow(void *array, size_t n, size_t *room, size_t size)
     return more;
 }
 
-/* The index; NONE: there is no room (*full) or no memory (-1 in *rc). */
+/* Finds or adds the line's process. Returns its index; NONE if there is no room
+ * (log->full is set) or no memory (*rc is -1). */
 static uint32_t get_process(struct nccldebug *log,
                             const struct nccltext_line *line, int *rc)
 {
     struct jp_nccl_process *more;
 
     for (size_t k = 0; k < log->n_processes; k++) {
-        /* mostly the one of the line before */
+        /* usually that of the previous line */
         size_t i = (log->last_process + k) % log->n_processes;
         const struct jp_nccl_process *p = &log->processes[i];
 
@@ -128,6 +132,7 @@ static uint32_t get_process(struct nccldebug *log,
     return log->last_process = (uint32_t) log->n_processes++;
 }
 
+/* NULL: the thread is in no initialisation. */
 static struct thread *find_thread(struct nccldebug *log, uint32_t process,
                                   int64_t tid)
 {
@@ -137,6 +142,8 @@ static struct thread *find_thread(struct nccldebug *log, uint32_t process,
     return NULL;
 }
 
+/* Notes that the thread initialises the communicator. If too many do, the
+ * oldest entry is overwritten. */
 static void enter(struct nccldebug *log, uint32_t process, int64_t tid,
                   uint32_t comm)
 {
@@ -149,8 +156,8 @@ static void enter(struct nccldebug *log, uint32_t process, int64_t tid,
     *thread = (struct thread){process, comm, tid};
 }
 
-/* The rank that Init START has told; of split communicators only the address
- * joins the two lines. */
+/* Finds the rank that Init START has announced. For split communicators only
+ * the address joins the two lines. */
 static struct jp_nccl_rank *find_rank(struct nccldebug *log, uint32_t process,
                                       const struct nccltext_init *init)
 {
@@ -162,11 +169,12 @@ static struct jp_nccl_rank *find_rank(struct nccldebug *log, uint32_t process,
             !r->complete)
             return r;
         if (log->n_ranks - i > 4096)
-            break; /* a thread's START is not that far away */
+            break; /* the START of a thread is not that far away */
     }
     return NULL;
 }
 
+/* Takes an Init line: adds the rank, or completes it. */
 static int take_init(struct nccldebug *log, uint32_t process, int64_t tid,
                      const struct nccltext_init *init)
 {
@@ -189,7 +197,7 @@ static int take_init(struct nccldebug *log, uint32_t process, int64_t tid,
                                       .rank = init->rank,
                                       .n_ranks = init->n_ranks};
     }
-    if (init->has_id) { /* as Inspector cuts it */
+    if (init->has_id) { /* truncated like Inspector's */
         snprintf(full, sizeof(full), "0x%" PRIx64, init->id);
         snprintf(rank->id, sizeof(rank->id), "%.16s", full);
     }
@@ -203,6 +211,7 @@ static int take_init(struct nccldebug *log, uint32_t process, int64_t tid,
     return 0;
 }
 
+/* Copies and truncates; unprintable characters become '?'. */
 static void copy(char *to, size_t size, struct nccltext from)
 {
     size_t n = from.n < size - 1 ? from.n : size - 1;
@@ -212,6 +221,7 @@ static void copy(char *to, size_t size, struct nccltext from)
     to[n] = '\0';
 }
 
+/* Searches backwards: a later list replaces an earlier one. */
 static struct device *find_device(struct nccldebug *log, uint32_t process,
                                   const char *net, uint32_t number)
 {
@@ -223,18 +233,22 @@ static struct device *find_device(struct nccldebug *log, uint32_t process,
     return NULL;
 }
 
+/* Takes a line that lists devices. */
 static int take_devices(struct nccldebug *log, uint32_t process,
-                        struct nccltext net, struct nccltext rest)
+                        const struct nccltext_devices *devices)
 {
+    struct nccltext rest = devices->rest;
     struct device one = {.process = process};
     struct nccltext_device next;
     struct device *device;
 
-    copy(one.net, sizeof(one.net), net);
+    /* All devices of the line belong to this network. */
+    copy(one.net, sizeof(one.net), devices->net);
     while (nccltext_next_device(&rest, &next)) {
         one.number = next.number;
         copy(one.name, sizeof(one.name), next.name);
         copy(one.layer, sizeof(one.layer), next.layer);
+        /* A later list replaces an earlier one. */
         device = find_device(log, process, one.net, one.number);
         if (!device && log->n_devices == MAX_DEVICES) {
             log->full = true;
@@ -253,6 +267,8 @@ static int take_devices(struct nccldebug *log, uint32_t process,
     return 0;
 }
 
+/* Lines of a channel repeat for each of its connections, so paths are looked up
+ * often. */
 static uint32_t hash_path(const struct jp_nccl_path *p)
 {
     uint64_t h = p->process;
@@ -269,6 +285,7 @@ static uint32_t hash_path(const struct jp_nccl_path *p)
     return (uint32_t) (h >> 32 ^ h);
 }
 
+/* All that a path is keyed by; only the number of lines is not compared. */
 static bool same_path(const struct jp_nccl_path *a,
                       const struct jp_nccl_path *b)
 {
@@ -280,6 +297,8 @@ static bool same_path(const struct jp_nccl_path *a,
            strcmp(a->device, b->device) == 0;
 }
 
+/* Adds a path, or counts one more line of it. Linear probing; the table has
+ * four times as many slots as paths are kept. */
 static int add_path(struct nccldebug *log, const struct jp_nccl_path *path)
 {
     uint32_t slot = hash_path(path) % SLOTS;
@@ -305,8 +324,9 @@ static int add_path(struct nccldebug *log, const struct jp_nccl_path *path)
     return 0;
 }
 
-/* The communicator that a line is about: by its address, the youngest one as
- * addresses come again, else by its thread's initialisation. */
+/* Returns the communicator that a line is about. By address: the youngest one,
+ * because addresses are reused. Without an address: the one that its thread
+ * initialises. */
 static uint32_t tie(struct nccldebug *log, uint32_t process, int64_t tid,
                     uint64_t address)
 {
@@ -319,7 +339,8 @@ static uint32_t tie(struct nccldebug *log, uint32_t process, int64_t tid,
     return !address && thread ? thread->comm : NCCLDEBUG_NO_COMM;
 }
 
-/* The link layer that all InfiniBand and RoCE ports of a process have. */
+/* Sets the link layer if all InfiniBand and RoCE ports of the process have the
+ * same. */
 static void only_layer(const struct nccldebug *log, uint32_t process,
                        char layer[8])
 {
@@ -339,33 +360,33 @@ static void only_layer(const struct nccldebug *log, uint32_t process,
         memcpy(layer, first->layer, sizeof(first->layer));
 }
 
+/* Takes a line about a channel. */
 static int take_channel(struct nccldebug *log, uint32_t process, int64_t tid,
                         const struct nccltext_channel *channel)
 {
     struct jp_nccl_path path = {
         .process = process,
         .comm = tie(log, process, tid, channel->address),
+        /* The path is that of this process's rank to its peer, so a receiver's
+         * line is turned around. */
         .rank = channel->receive && channel->to != UINT32_MAX ? channel->to
                                                               : channel->from,
         .peer = channel->receive && channel->to != UINT32_MAX ? channel->from
                                                               : channel->to,
+        .via = channel->via,
         .gdr = channel->gdr,
         .pxn = channel->pxn,
         .lines = 1};
     const struct device *device;
-    int via = JP_N_VIAS;
 
-    for (int i = 0; i < JP_N_VIAS; i++)
-        if (nccltext_is(channel->kind, nccldebug_via_word[i]))
-            via = i;
-    if (via == JP_N_VIAS)
+    if (path.via == JP_N_VIAS)
         return 0;
-    path.via = (enum jp_nccl_via) via;
     copy(path.detail, sizeof(path.detail), channel->detail);
     device = channel->has_device
                  ? find_device(log, process, path.detail, channel->device)
                  : NULL;
-    /* plugins have names of their own ("IBext_v8") and NCCL's list */
+    /* A plugin has its own name ("IBext_v8"), but uses NCCL's list of devices.
+     */
     if (!device && channel->has_device && strncmp(path.detail, "IB", 2) == 0)
         device = find_device(log, process, "IB", channel->device);
     if (device)
@@ -377,7 +398,7 @@ static int take_channel(struct nccldebug *log, uint32_t process, int64_t tid,
     return add_path(log, &path);
 }
 
-/* The communicator of a line that is not tied to one: the only one of its
+/* Returns the communicator of a line without an address: the only one of its
  * process. */
 static uint32_t of_process(const struct nccldebug *log, uint32_t process)
 {
@@ -393,6 +414,7 @@ static uint32_t of_process(const struct nccldebug *log, uint32_t process)
     return only;
 }
 
+/* Takes what a line says about its communicator as a whole. */
 static void take_fact(struct nccldebug *log, uint32_t process, int64_t tid,
                       const struct nccltext_fact *fact)
 {
@@ -412,35 +434,38 @@ static void take_fact(struct nccldebug *log, uint32_t process, int64_t tid,
     rank->nvls_channels = fact->nvls_channels;
 }
 
+/* The process is noted even if the line has nothing else that is used. */
 int nccldebug_line(struct nccldebug *log, const char *text, size_t len)
 {
     struct nccltext_line line;
-    struct nccltext_init init;
-    struct nccltext_channel channel;
-    struct nccltext_fact fact;
-    struct nccltext net, rest;
     uint32_t process;
     int rc = 0;
 
     if (len > NCCLDEBUG_MAX_LINE)
         len = NCCLDEBUG_MAX_LINE;
-    if (!nccltext_split(text, len, &line))
+    if (!nccltext_read(text, len, &line))
         return 0;
     process = get_process(log, &line, &rc);
     if (process == NONE)
         return rc;
-    if (nccltext_channel(line.said, &channel))
-        return take_channel(log, process, line.tid, &channel);
-    if (nccltext_init(line.said, &init))
-        return take_init(log, process, line.tid, &init);
-    if (nccltext_devices(line.said, &net, &rest))
-        return take_devices(log, process, net, rest);
-    if (nccltext_fact(line.said, &fact))
-        take_fact(log, process, line.tid, &fact);
+    switch (line.kind) {
+    case NCCLTEXT_CHANNEL:
+        return take_channel(log, process, line.tid, &line.channel);
+    case NCCLTEXT_INIT:
+        return take_init(log, process, line.tid, &line.init);
+    case NCCLTEXT_DEVICES:
+        return take_devices(log, process, &line.devices);
+    case NCCLTEXT_FACT:
+        take_fact(log, process, line.tid, &line.fact);
+        break;
+    case NCCLTEXT_OTHER:
+        break;
+    }
     return 0;
 }
 
-/* The process' only communicator in which it is that rank and has that peer. */
+/* Returns the process's only communicator in which it has that rank and the
+ * peer exists. */
 static uint32_t only_comm(const struct nccldebug *log,
                           const struct jp_nccl_path *path)
 {
@@ -459,7 +484,9 @@ static uint32_t only_comm(const struct nccldebug *log,
     return found;
 }
 
-void nccldebug_finish(struct nccldebug *log)
+/* Elimination needs all communicators of a process, so it waits for the last
+ * line. */
+struct nccldebug_told nccldebug_finish(struct nccldebug *log)
 {
     struct jp_nccl_path last = {.process = NONE};
     uint32_t comm = NCCLDEBUG_NO_COMM;
@@ -469,6 +496,8 @@ void nccldebug_finish(struct nccldebug *log)
 
         if (path->comm != NCCLDEBUG_NO_COMM)
             continue;
+        /* Paths of one rank and peer are adjacent, so the last answer is
+         * reused. */
         if (path->process != last.process || path->rank != last.rank ||
             path->peer != last.peer) {
             last = *path;
@@ -476,38 +505,20 @@ void nccldebug_finish(struct nccldebug *log)
         }
         path->comm = comm;
     }
+    return (struct nccldebug_told){.processes = log->processes,
+                                   .n_processes = log->n_processes,
+                                   .ranks = log->ranks,
+                                   .n_ranks = log->n_ranks,
+                                   .paths = log->paths,
+                                   .n_paths = log->n_paths,
+                                   .full = log->full};
 }
 
-const struct jp_nccl_process *nccldebug_processes(const struct nccldebug *log,
-                                                  size_t *n)
-{
-    *n = log->n_processes;
-    return log->processes;
-}
-
-const struct jp_nccl_rank *nccldebug_ranks(const struct nccldebug *log,
-                                           size_t *n)
-{
-    *n = log->n_ranks;
-    return log->ranks;
-}
-
-const struct jp_nccl_path *nccldebug_paths(const struct nccldebug *log,
-                                           size_t *n)
-{
-    *n = log->n_paths;
-    return log->paths;
-}
-
-bool nccldebug_full(const struct nccldebug *log)
-{
-    return log->full;
-}
-
-/* ------------------------- NCCL's log from a file, within a bound of time */
+/* ------------------------- NCCL's log from a file, in limited time */
 
 #define BUFFER (64 * 1024)
-/* Logs of COLL grow without end; what is looked for stands in front. */
+/* Logs with the subsystem COLL grow without end; the relevant lines are at the
+ * beginning. */
 #define MAX_BYTES (512ull * 1024 * 1024)
 
 static uint64_t now_ms(void)
@@ -518,13 +529,15 @@ static uint64_t now_ms(void)
     return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
 }
 
+/* Any line of INFO will do. */
 bool nccldebug_probe(const char *text, size_t len)
 {
     return memmem(text, len, " NCCL INFO ", 11) != NULL;
 }
 
-/* Takes the whole lines of the buffer; what is left moves to its front. -1
- * without memory. */
+/* Takes the complete lines of the buffer; the rest moves to its beginning.
+ * *inside: the buffer begins in the middle of a long line. Returns -1 without
+ * memory. */
 static int take_lines(struct nccldebug *log, char *buffer, size_t *used,
                       bool *inside)
 {
@@ -539,7 +552,8 @@ static int take_lines(struct nccldebug *log, char *buffer, size_t *used,
         at = line + 1;
     }
     *used = (size_t) (end - at);
-    if (*used == BUFFER) { /* one line fills it: its head is enough */
+    if (*used ==
+        BUFFER) { /* one line fills the buffer: its beginning is enough */
         if (!*inside && nccldebug_line(log, at, *used) < 0)
             return -1;
         *inside = true;
@@ -549,13 +563,14 @@ static int take_lines(struct nccldebug *log, char *buffer, size_t *used,
     return 0;
 }
 
+/* Reads until the end, the deadline, or the limit of bytes. */
 static int read_lines(struct nccldebug *log, int fd, const char *path,
                       uint64_t deadline_ms, struct jp_error *err)
 {
     char buffer[BUFFER];
     size_t used = 0;
     uint64_t total = 0;
-    bool inside = false; /* a line whose head was taken */
+    bool inside = false; /* inside a line whose beginning was taken */
 
     while (true) {
         ssize_t n = read(fd, buffer + used, sizeof(buffer) - used);
@@ -570,9 +585,11 @@ static int read_lines(struct nccldebug *log, int fd, const char *path,
         total += (uint64_t) n;
         if (take_lines(log, buffer, &used, &inside) < 0)
             return error_set(err, "%s: out of memory", path);
+        /* Checked after the lines were taken, so that what was read is used. */
         if (total > MAX_BYTES || now_ms() > deadline_ms)
             return 1;
     }
+    /* The last line may have no end. */
     if (used && !inside && nccldebug_line(log, buffer, used) < 0)
         return error_set(err, "%s: out of memory", path);
     return 0;

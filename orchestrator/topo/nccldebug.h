@@ -1,7 +1,7 @@
-/* nccldebug.h - what NCCL's log says of ranks, GPUs and transports.
+/* nccldebug.h - what NCCL's log says about ranks, GPUs and transports.
  *
  * Reads the lines of NCCL_DEBUG=INFO (subsystems INIT, NET, P2P, SHM), as NCCL
- * 2.12 to 2.30 and RCCL write them, out of a log that may hold anything else:
+ * 2.12 to 2.30 and RCCL write them, from a log that may contain anything else:
  *
  *   host:pid:tid [0] NCCL INFO ... comm 0x55d0 rank 3 nranks 16 cudaDev 3
  *       nvmlDev 3 busId 4e000 commId 0x1f3c - Init COMPLETE      (one line)
@@ -14,14 +14,14 @@
  *   ... NVLS comm 0x55d0 headRank 3 nHeads 8 ...
  *   ... rank 3 Connected CollNet
  *
- * The numbers in brackets are NVML indices or, in old releases, bus ids: they
- * are not used. Nothing in a log is trusted; what has another form is skipped,
- * and there are bounds. Facts of a log, not of the machine: a process that is
- * not the step's is distinguished by its pid.
+ * The numbers in brackets are NVML indices or, in old releases, bus ids; they
+ * are not used. Nothing in a log is trusted: lines of another form are skipped,
+ * and everything has a limit. The facts are those of the log, which may contain
+ * processes of another step; the caller compares host and pid.
  *
- * A channel is tied to a communicator where its thread was inside that one's
- * initialisation, or the process has only one in which it is that rank and
- * which is large enough for the peer.
+ * A channel is tied to a communicator if its thread was inside the
+ * initialisation of that communicator, or if the process has only one
+ * communicator in which it is that rank and which is large enough for the peer.
  */
 #ifndef JP_TOPO_NCCLDEBUG_H
 #define JP_TOPO_NCCLDEBUG_H
@@ -34,11 +34,9 @@
 #include "orchestrator/topo/busid.h"
 
 #define NCCLDEBUG_MAX_COMMS 4096
-#define NCCLDEBUG_MAX_PATHS 65536 /* different ones */
+#define NCCLDEBUG_MAX_PATHS 65536 /* limit of different paths */
 #define NCCLDEBUG_MAX_HOST 255
-#define NCCLDEBUG_MAX_LINE                                                     \
-    2048 /* the rest of a longer line is not looked at                         \
-          */
+#define NCCLDEBUG_MAX_LINE 2048 /* the rest of a longer line is ignored */
 #define NCCLDEBUG_ID 24
 
 enum jp_nccl_via {
@@ -49,19 +47,18 @@ enum jp_nccl_via {
     JP_N_VIAS,
 };
 
-extern const char *const nccldebug_via_word[JP_N_VIAS];
-
 /* A communicator's rank in one process. */
 struct jp_nccl_rank {
     uint32_t process;      /* index */
-    char id[NCCLDEBUG_ID]; /* "0x1f3c..." as the join names it; "": unknown */
-    uint64_t address;      /* of the communicator in the process */
+    char id[NCCLDEBUG_ID]; /* "0x1f3c...", the join's name; "": unknown */
+    uint64_t address;      /* of the communicator in its process */
     uint32_t rank, n_ranks;
     char busid[JP_BUSID]; /* "": unknown */
-    bool complete;        /* Init COMPLETE was there */
-    bool told_channels;   /* how many it has, and of NVLS how many */
+    bool complete;        /* Init COMPLETE was read */
+    bool told_channels;   /* the numbers of its channels, and of those for NVLS,
+                             are known */
     uint32_t nvls_channels;
-    bool nvls;    /* NVLS's buffers were made: it was used, or is to be */
+    bool nvls;    /* buffers for NVLS were allocated: it was or will be used */
     bool collnet; /* in-network reduction (SHARP) was connected */
 };
 
@@ -70,17 +67,18 @@ struct jp_nccl_process {
     int64_t pid;
 };
 
-/* What a rank does with a peer. */
+/* How a rank communicates with a peer. */
 struct jp_nccl_path {
     uint32_t process;
-    uint32_t comm;       /* index of ranks[]; NCCLDEBUG_NO_COMM: not tied */
+    uint32_t comm;       /* index into ranks[]; NCCLDEBUG_NO_COMM: not tied */
     uint32_t rank, peer; /* peer: NCCLDEBUG_NO_PEER for COLLNET */
     enum jp_nccl_via via;
     char detail[32]; /* "CUMEM", "direct pointer", "IB", "AWS Libfabric" */
     char device[64]; /* "mlx5_0", "eth0"; "": unknown */
-    char layer[8];   /* of it, or of all of its kind: "IB", "RoCE"; "" */
+    char layer[8];   /* link layer of the device, or of all of its kind: "IB",
+                        "RoCE"; "" */
     bool gdr;        /* GPUDirect RDMA */
-    bool pxn;        /* over another rank's adapter */
+    bool pxn;        /* through another rank's adapter */
     uint64_t lines;
 };
 #define NCCLDEBUG_NO_COMM UINT32_MAX
@@ -92,46 +90,39 @@ struct nccldebug;
 struct nccldebug *nccldebug_create(void);
 void nccldebug_destroy(struct nccldebug *log);
 
-/* Takes one line, without its end. -1 only without memory. */
+/* Takes one line, without its end. Returns -1 only without memory. */
 int nccldebug_line(struct nccldebug *log, const char *line, size_t len);
 
-/* Takes a whole file, until deadline_ms of CLOCK_MONOTONIC. 0; 1: there was
- * more than time or bounds allow; -1: it cannot be read. */
+/* Takes a whole file, until deadline_ms of CLOCK_MONOTONIC. Returns 0; 1 if
+ * there was more than time or limits allow; -1 if it cannot be read. */
 int nccldebug_file(struct nccldebug *log, const char *path,
                    uint64_t deadline_ms, struct jp_error *err);
 
-/* Whether the first bytes of a file look like such a log. */
+/* Whether the first bytes of a file look like NCCL's log. */
 bool nccldebug_probe(const char *text, size_t len);
 
-/* Ties the channels that are left; after the last line. Then the arrays below
- * are good until the next line. */
-void nccldebug_finish(struct nccldebug *log);
-const struct jp_nccl_process *nccldebug_processes(const struct nccldebug *log,
-                                                  size_t *n);
-const struct jp_nccl_rank *nccldebug_ranks(const struct nccldebug *log,
-                                           size_t *n);
-const struct jp_nccl_path *nccldebug_paths(const struct nccldebug *log,
-                                           size_t *n);
-/* Something was left out for its bounds. */
-bool nccldebug_full(const struct nccldebug *log);
+/* What the lines contained. The arrays belong to the log. */
+struct nccldebug_told {
+    const struct jp_nccl_process *processes;
+    size_t n_processes;
+    const struct jp_nccl_rank *ranks;
+    size_t n_ranks;
+    const struct jp_nccl_path *paths;
+    size_t n_paths;
+    bool full; /* something was left out because of the bounds */
+};
 
-/* --- one line of NCCL's log, taken apart; words point into it ------------ */
+/* After the last line: ties the remaining channels to communicators. Returns
+ * what was collected, valid until the next line. */
+struct nccldebug_told nccldebug_finish(struct nccldebug *log);
 
-/* Part of a line, without a NUL. */
+/* --- one line of NCCL's log; its parts point into the line --------------- */
+
+/* A part of a line, without a terminating NUL. */
 struct nccltext {
     const char *at;
     size_t n;
 };
-
-/* host:pid:tid and the text. */
-struct nccltext_line {
-    struct nccltext host;
-    int64_t pid, tid;
-    struct nccltext said;
-};
-
-/* False: no INFO line. */
-bool nccltext_split(const char *line, size_t len, struct nccltext_line *out);
 
 /* "... comm 0x55 rank 0 nranks 8 ... busId 1b000 [commId 0x2a] - Init COMPLETE"
  */
@@ -147,23 +138,30 @@ struct nccltext_init {
  * " comm 0x55 nRanks 16". */
 struct nccltext_channel {
     uint32_t from, to;      /* to: UINT32_MAX for "CollNet 00/0 : 3 [send]" */
-    bool receive;           /* the line is the receiver's */
-    struct nccltext kind;   /* "P2P" */
+    bool receive;           /* the receiver has written the line */
+    enum jp_nccl_via via;   /* JP_N_VIAS: a transport that has no word here */
     struct nccltext detail; /* "CUMEM", "IB" */
     bool has_device;
     uint32_t device;  /* NCCL's number */
-    bool gdr;         /* the GPU's memory and the adapter without the host's */
+    bool gdr;         /* GPUDirect RDMA: the host's memory is not used */
     uint64_t address; /* of the communicator; 0: unknown */
     bool pxn;         /* another rank's adapter: "0(2)" is rank 2's */
 };
 
-/* What a line says of its whole communicator. */
+/* What a line says about its communicator as a whole. */
 struct nccltext_fact {
-    uint64_t address;       /* 0: that of the thread's initialisation */
+    uint64_t address; /* 0: the communicator that the thread initialises */
     bool has_nvls_channels; /* "24 coll channels, ... 16 nvls channels, ..." */
     uint32_t nvls_channels;
-    bool nvls;    /* "NVLS comm 0x.. headRank": its buffers were made */
+    bool nvls;    /* "NVLS comm 0x.. headRank": its buffers were allocated */
     bool collnet; /* "Connected CollNet", "Connected Collnet Chains" */
+};
+
+/* "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB" and "NET/IB : Made virtual
+ * device [2] name=a+b". */
+struct nccltext_devices {
+    struct nccltext net;  /* "IB" */
+    struct nccltext rest; /* the devices, for nccltext_next_device */
 };
 
 /* "[0]mlx5_0:1/RoCE" */
@@ -173,18 +171,34 @@ struct nccltext_device {
     struct nccltext layer; /* "IB", "RoCE"; n 0: unknown */
 };
 
-/* The readers of the text; false: it is another line. */
-bool nccltext_init(struct nccltext said, struct nccltext_init *out);
-bool nccltext_channel(struct nccltext said, struct nccltext_channel *out);
-bool nccltext_fact(struct nccltext said, struct nccltext_fact *out);
+enum nccltext_kind {
+    NCCLTEXT_OTHER,
+    NCCLTEXT_INIT,
+    NCCLTEXT_CHANNEL,
+    NCCLTEXT_DEVICES,
+    NCCLTEXT_FACT
+};
 
-/* Devices of "NET/IB : Using [0]mlx5_0:1/IB ..." and "NET/IB : Made virtual
- * device [2] name=a+b". net is "IB"; each call of the second takes the next
- * one off rest. */
-bool nccltext_devices(struct nccltext said, struct nccltext *net,
-                      struct nccltext *rest);
+/* host:pid:tid, the text, and the text's content by its kind. */
+struct nccltext_line {
+    struct nccltext host;
+    int64_t pid, tid;
+    struct nccltext said;
+    enum nccltext_kind kind;
+    union {
+        struct nccltext_init init;
+        struct nccltext_channel channel;
+        struct nccltext_devices devices;
+        struct nccltext_fact fact;
+    };
+};
+
+/* Returns false if it is not an INFO line of NCCL. */
+bool nccltext_read(const char *line, size_t len, struct nccltext_line *out);
+
+/* Takes the next device off rest. Returns false if there is none. */
 bool nccltext_next_device(struct nccltext *rest, struct nccltext_device *out);
 
-bool nccltext_is(struct nccltext text, const char *word);
+extern const char *const nccltext_via_word[JP_N_VIAS];
 
 #endif

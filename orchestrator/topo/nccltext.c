@@ -1,21 +1,33 @@
-/* nccltext.c - take one line of NCCL's log apart. */
+/* nccltext.c - take one line of NCCL's log apart.
+ *
+ * Each read_* function recognises one kind of line. A struct nccltext is a part
+ * of the line without a terminating NUL; take* functions remove something from
+ * its front, find* functions search in it. */
 #include "orchestrator/topo/nccldebug.h"
 
 #include <string.h>
 
 #define INFO " NCCL INFO "
 
-bool nccltext_is(struct nccltext text, const char *word)
+const char *const nccltext_via_word[JP_N_VIAS] = {
+    [JP_VIA_P2P] = "P2P",
+    [JP_VIA_SHM] = "SHM",
+    [JP_VIA_NET] = "NET",
+    [JP_VIA_COLLNET] = "COLLNET",
+};
+
+static bool is(struct nccltext text, const char *word)
 {
     return text.n == strlen(word) && memcmp(text.at, word, text.n) == 0;
 }
 
+/* The text without its first n characters. */
 static struct nccltext behind(struct nccltext text, size_t n)
 {
     return (struct nccltext){text.at + n, text.n - n};
 }
 
-/* Takes a word off the front; false: it is another one. */
+/* Removes a word from the front. Returns false if it is not there. */
 static bool take(struct nccltext *text, const char *word)
 {
     size_t n = strlen(word);
@@ -26,7 +38,7 @@ static bool take(struct nccltext *text, const char *word)
     return true;
 }
 
-/* What follows a word; false: it is nowhere. */
+/* *out: what follows the word. Returns false if the word does not occur. */
 static bool find(struct nccltext text, const char *word, struct nccltext *out)
 {
     const char *hit = memmem(text.at, text.n, word, strlen(word));
@@ -37,6 +49,8 @@ static bool find(struct nccltext text, const char *word, struct nccltext *out)
     return true;
 }
 
+/* Removes a decimal number from the front. Returns false if there is none or it
+ * is above max. */
 static bool take_number(struct nccltext *text, uint64_t max, uint64_t *out)
 {
     uint64_t value = 0;
@@ -53,11 +67,13 @@ static bool take_number(struct nccltext *text, uint64_t max, uint64_t *out)
     return i > 0;
 }
 
+/* Removes up to 16 lower-case hexadecimal digits from the front. */
 static bool take_hex(struct nccltext *text, uint64_t *out)
 {
     uint64_t value = 0;
     size_t i;
 
+    /* 16 digits are 64 bits. */
     for (i = 0; i < text->n && i < 16; i++) {
         char c = text->at[i];
 
@@ -73,6 +89,7 @@ static bool take_hex(struct nccltext *text, uint64_t *out)
     return i > 0;
 }
 
+/* Finds the word, and reads the number that follows it. */
 static bool find_number(struct nccltext said, const char *word, uint32_t *out)
 {
     struct nccltext at;
@@ -91,7 +108,7 @@ static bool find_hex(struct nccltext said, const char *word, uint64_t *out)
     return find(said, word, &at) && take_hex(&at, out);
 }
 
-/* The last "N" behind a colon, which is cut off. */
+/* Removes the last ":N". */
 static bool cut_number(struct nccltext *text, int64_t *out)
 {
     struct nccltext digits;
@@ -110,9 +127,10 @@ static bool cut_number(struct nccltext *text, int64_t *out)
     return true;
 }
 
-/* "[rank0]: 2026-01-01 host:pid:tid [0]": whatever others put in front, the
- * name is the last word before the number in brackets. */
-bool nccltext_split(const char *line, size_t len, struct nccltext_line *out)
+/* Splits "[rank0]: 2026-01-01 host:pid:tid [0] NCCL INFO text". Other programs
+ * may add anything in front, so the host name is the last word before the
+ * number in brackets. */
+static bool split(const char *line, size_t len, struct nccltext_line *out)
 {
     struct nccltext all = {line, len};
     struct nccltext head;
@@ -123,10 +141,12 @@ bool nccltext_split(const char *line, size_t len, struct nccltext_line *out)
     head = (struct nccltext){line, len - out->said.n - strlen(INFO)};
     if (head.n == 0 || head.at[head.n - 1] != ']')
         return false;
+    /* Search backwards: "[0]", then the blank before "host:pid:tid". */
     for (n = head.n; n > 0 && head.at[n - 1] != '['; n--)
         ;
     if (n < 2 || head.at[n - 2] != ' ')
         return false;
+    /* Without " [", which leaves the words before it. */
     head.n = n - 2;
     for (n = head.n; n > 0 && head.at[n - 1] != ' '; n--)
         ;
@@ -141,13 +161,15 @@ bool nccltext_split(const char *line, size_t len, struct nccltext_line *out)
     if (head.n == 0)
         return false;
     out->host = head;
+    /* A host name is printable and has no slash. */
     for (n = 0; n < head.n; n++)
         if (head.at[n] <= ' ' || head.at[n] > '~' || head.at[n] == '/')
             return false;
     return true;
 }
 
-bool nccltext_init(struct nccltext said, struct nccltext_init *out)
+/* "Init START" or "Init COMPLETE", with rank, size, bus id and hash. */
+static bool read_init(struct nccltext said, struct nccltext_init *out)
 {
     struct nccltext rest;
 
@@ -159,14 +181,14 @@ bool nccltext_init(struct nccltext said, struct nccltext_init *out)
         !find_number(said, " nranks ", &out->n_ranks) ||
         out->rank >= out->n_ranks)
         return false;
-    /* the line begins with "comm 0x" in some releases */
+    /* In some releases the line begins with "comm 0x". */
     find_hex(said, "comm 0x", &out->address);
     out->has_busid = find_hex(said, " busId ", &out->busid);
     out->has_id = find_hex(said, " commId 0x", &out->id);
     return true;
 }
 
-/* Up to the next slash, which is taken too. */
+/* Removes the text up to the next slash, and the slash. */
 static struct nccltext take_part(struct nccltext *text)
 {
     const char *slash = memchr(text->at, '/', text->n);
@@ -194,7 +216,7 @@ static bool take_rank(struct nccltext *text, uint32_t *out)
     return true;
 }
 
-/* Blanks, and what RCCL has behind a transport. */
+/* Removes blanks, and what RCCL appends after a transport. */
 static void cut_tail(struct nccltext *text, uint64_t *address)
 {
     struct nccltext rccl;
@@ -208,22 +230,25 @@ static void cut_tail(struct nccltext *text, uint64_t *address)
         text->n--;
 }
 
-/* "NET/IB/0(2)/GDRDMA" and its like; a rank behind the number is another's that
- * sends for us. */
+/* Reads "NET/IB/0(2)/GDRDMA" and the like. A rank in brackets after the device
+ * is that of another process, which sends for this one. */
 static bool take_transport(struct nccltext text, struct nccltext_channel *out)
 {
-    struct nccltext number;
+    struct nccltext kind, number;
     uint64_t value;
 
     cut_tail(&text, &out->address);
-    if (nccltext_is(text, "direct shared memory")) { /* NCCL 2.12 and before */
-        out->kind = (struct nccltext){"SHM", 3};
+    if (is(text, "direct shared memory")) { /* NCCL 2.12 and earlier */
+        out->via = JP_VIA_SHM;
         out->detail = (struct nccltext){text.at, strlen("direct")};
         return true;
     }
-    out->kind = take_part(&text);
+    kind = take_part(&text);
+    for (int i = 0; i < JP_N_VIAS; i++)
+        if (is(kind, nccltext_via_word[i]))
+            out->via = (enum jp_nccl_via) i;
     out->detail = take_part(&text);
-    if (nccltext_is(out->kind, "NET") || nccltext_is(out->kind, "COLLNET")) {
+    if (out->via == JP_VIA_NET || out->via == JP_VIA_COLLNET) {
         struct nccltext rest;
 
         number = take_part(&text);
@@ -232,30 +257,31 @@ static bool take_transport(struct nccltext text, struct nccltext_channel *out)
         out->pxn = out->has_device && take(&number, "(");
         out->gdr = find(text, "GDRDMA", &rest);
     }
-    return out->kind.n > 0;
+    return kind.n > 0;
 }
 
-bool nccltext_channel(struct nccltext said, struct nccltext_channel *out)
+/* "Channel ..." or "CollNet ..." */
+static bool read_channel(struct nccltext said, struct nccltext_channel *out)
 {
     struct nccltext rest, via;
     bool coll = false;
 
-    *out = (struct nccltext_channel){.to = UINT32_MAX};
+    *out = (struct nccltext_channel){.to = UINT32_MAX, .via = JP_N_VIAS};
     if (!take(&said, "Channel ") && !(coll = take(&said, "CollNet ")))
         return false;
+    /* "02/0 : 3[3] -> 8[0] [send] via NET/IB/0" */
     if (!find(said, " : ", &rest) || !find(rest, " via ", &via) ||
         !take_rank(&rest, &out->from))
         return false;
     if (!coll && (!take(&rest, " -> ") || !take_rank(&rest, &out->to)))
         return false;
+    /* P2P and SHM lines have neither [send] nor [receive]. */
     out->receive = take(&rest, " [receive]");
     return take_transport(via, out);
 }
 
-/* Devices of "NET/IB : Using [0]mlx5_0:1/IB ..." and "NET/IB : Made virtual
- * device [2] name=a+b". net is "IB". Each call takes the next one off rest. */
-bool nccltext_devices(struct nccltext said, struct nccltext *net,
-                      struct nccltext *rest)
+/* "NET/... : Using ..." or "NET/... : Made virtual device ..." */
+static bool read_devices(struct nccltext said, struct nccltext_devices *out)
 {
     const char *blank;
 
@@ -264,15 +290,16 @@ bool nccltext_devices(struct nccltext said, struct nccltext *net,
     blank = memchr(said.at, ' ', said.n);
     if (!blank)
         return false;
-    *net = (struct nccltext){said.at, (size_t) (blank - said.at)};
-    said = behind(said, net->n);
+    out->net = (struct nccltext){said.at, (size_t) (blank - said.at)};
+    said = behind(said, out->net.n);
     if (!take(&said, " : Using") && !take(&said, " : Made virtual device"))
         return false;
-    *rest = said;
+    out->rest = said;
     return true;
 }
 
-/* Behind the name: ":1/IB", ":1:0:2/RoCE"; a socket's address has no word. */
+/* Reads the layer after a device's name: ":1/IB", ":1:0:2/RoCE". A socket's
+ * address has none. */
 static struct nccltext take_layer(struct nccltext *rest)
 {
     struct nccltext layer = {rest->at, 0};
@@ -289,6 +316,7 @@ static struct nccltext take_layer(struct nccltext *rest)
     return layer;
 }
 
+/* Skips brackets without a number, and text between devices. */
 bool nccltext_next_device(struct nccltext *rest, struct nccltext_device *out)
 {
     uint64_t value;
@@ -296,7 +324,8 @@ bool nccltext_next_device(struct nccltext *rest, struct nccltext_device *out)
 
     while (find(*rest, "[", rest)) {
         if (!take_number(rest, 65535, &value) || !take(rest, "]"))
-            continue; /* "[RO]" */
+            continue; /* "[RO]", which is no device */
+        /* Only virtual devices have it. */
         take(rest, " name=");
         while (n < rest->n && rest->at[n] > ' ' && rest->at[n] <= '~' &&
                !strchr(":/;,\"\\", rest->at[n]))
@@ -318,7 +347,8 @@ static bool read_channels(struct nccltext said, struct nccltext_fact *out)
 
     if (!find(said, " coll channels, ", &rest))
         return false;
-    out->has_nvls_channels = true; /* 2.16 and before have no word of it */
+    out->has_nvls_channels = true; /* 2.16 and earlier do not mention NVLS */
+    /* Try every number in the line. */
     for (digits = rest; digits.n; digits = behind(digits, 1))
         if (take_number(&digits, UINT32_MAX - 1, &value) &&
             take(&digits, " nvls channels")) {
@@ -329,7 +359,9 @@ static bool read_channels(struct nccltext said, struct nccltext_fact *out)
     return true;
 }
 
-bool nccltext_fact(struct nccltext said, struct nccltext_fact *out)
+/* Facts about the whole communicator: NVLS, CollNet, and the numbers of
+ * channels. */
+static bool read_fact(struct nccltext said, struct nccltext_fact *out)
 {
     struct nccltext rest;
 
@@ -342,4 +374,22 @@ bool nccltext_fact(struct nccltext said, struct nccltext_fact *out)
     out->collnet = find(said, "Connected CollNet", &rest) ||
                    find(said, "Connected Collnet Chains", &rest);
     return out->collnet || read_channels(said, out);
+}
+
+/* Channels come first because they are by far the most frequent lines. */
+bool nccltext_read(const char *line, size_t len, struct nccltext_line *out)
+{
+    if (!split(line, len, out))
+        return false;
+    if (read_channel(out->said, &out->channel))
+        out->kind = NCCLTEXT_CHANNEL;
+    else if (read_init(out->said, &out->init))
+        out->kind = NCCLTEXT_INIT;
+    else if (read_devices(out->said, &out->devices))
+        out->kind = NCCLTEXT_DEVICES;
+    else if (read_fact(out->said, &out->fact))
+        out->kind = NCCLTEXT_FACT;
+    else
+        out->kind = NCCLTEXT_OTHER;
+    return true;
 }

@@ -1,4 +1,8 @@
-/* nccltopo.c - a node's topology as NCCL and RCCL write it. */
+/* nccltopo.c - read a node's topology as NCCL and RCCL write it.
+ *
+ * The elements become the objects of hwloc's XML (topo_parts.h), so that the
+ * rest of the code needs only one model. read_element is called for each
+ * opening element; `at` is the stack of open ones. */
 #include "orchestrator/topo/topo_parts.h"
 
 #include <stdlib.h>
@@ -6,22 +10,24 @@
 
 #include "orchestrator/topo/busid.h"
 
-/* What an open element is for those in it. */
+/* What an open element is for the elements inside it. */
 struct place {
     enum { NOTHING, SYSTEM, CPU, SWITCH, DEVICE, GPU, NIC } kind;
-    int object; /* their parent; -1 none */
-    int device; /* the PCI device that it is or lies in; -1 none */
+    int object; /* parent object for them; -1: none */
+    int device; /* the PCI device that it is or belongs to; -1: none */
 };
 
 struct reader {
     struct hwxml *xml;
     struct xmlscan scan;
     struct place at[XMLSCAN_MAX_DEPTH + 1];
-    size_t object_room, link_room;
+    size_t object_room, link_room; /* allocated sizes */
     const char *host; /* host_hash of the first cpu; NULL: it has none */
 };
 
-bool nccltopo_probe(const char *text, size_t len)
+/* Whether the outermost element is <system>. Skips the declaration and
+ * comments, but does not parse. */
+static bool is_nccl(const char *text, size_t len)
 {
     static const char name[] = "<system";
     const char *end = text + len, *at = text;
@@ -47,7 +53,7 @@ static const char *attr(const struct reader *r, const char *name)
     return xmlscan_attr(&r->scan, name);
 }
 
-/* "0x030200", "128": at most max; 0 where it is none. */
+/* Reads "0x030200" or "128". Returns 0 if it is missing, bad, or above max. */
 static uint64_t number(const struct reader *r, const char *name, unsigned base,
                        uint64_t max)
 {
@@ -56,6 +62,7 @@ static uint64_t number(const struct reader *r, const char *name, unsigned base,
 
     if (!text)
         return 0;
+    /* "0x" is optional. */
     if (base == 16 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
         text += 2;
     for (; *text; text++) {
@@ -73,6 +80,7 @@ static uint64_t number(const struct reader *r, const char *name, unsigned base,
     return value;
 }
 
+/* Adds an object without attributes. Returns its index, or -1. */
 static int add_object(struct reader *r, int parent, enum hwxml_type type,
                       const char *type_name, struct jp_error *err)
 {
@@ -98,13 +106,14 @@ static int read_system(struct reader *r, struct place *here,
     if (!version || strcmp(version, "1") != 0)
         return error_set(err, "a topology of NCCL's version \"%s\", not 1",
                          version ? version : "");
+    /* The objects have the form of hwloc 2. */
     r->xml->version = 2;
     here->kind = SYSTEM;
     here->object = add_object(r, -1, HWXML_OTHER, "Machine", err);
     return here->object < 0 ? -1 : 0;
 }
 
-/* A NUMA node and its host bridge. */
+/* A cpu becomes a NUMA node with one host bridge. */
 static int read_cpu(struct reader *r, const struct place *in,
                     struct place *here, struct jp_error *err)
 {
@@ -114,10 +123,12 @@ static int read_cpu(struct reader *r, const struct place *in,
     if (!r->xml->n_numa)
         r->host = host;
     if (host && r->host && strcmp(host, r->host) != 0)
-        return 0; /* another host of an NVLink fabric */
+        return 0; /* another host of the same NVLink fabric; only the first one
+                     counts */
     node = add_object(r, in->object, HWXML_OTHER, "NUMANode", err);
     if (node < 0)
         return -1;
+    /* The text of the number serves as the nodeset; only equality is tested. */
     r->xml->objects[node].nodeset = numa && *numa ? numa : "0";
     r->xml->objects[node].nodeset_weight = 1;
     r->xml->n_numa++;
@@ -129,6 +140,7 @@ static int read_cpu(struct reader *r, const struct place *in,
     return 0;
 }
 
+/* Sets the PCI address, class and ids from the element's attributes. */
 static int set_bus(struct reader *r, int object, struct jp_error *err)
 {
     struct hwxml_pci *pci = &r->xml->objects[object].pci;
@@ -141,6 +153,7 @@ static int set_bus(struct reader *r, int object, struct jp_error *err)
     if (!busid || busid_tidy(busid, tidy) < 0)
         return error_set(err, "a pci without a busid that can be read");
     for (int i = 0; i < 4; i++, at++)
+        /* tidy is "dddd:bb:dd.f", so each number ends at one separator. */
         part[i] = strtoull(at, &at, 16);
     *pci = (struct hwxml_pci){
         .domain = (uint32_t) part[0],
@@ -151,16 +164,18 @@ static int set_bus(struct reader *r, int object, struct jp_error *err)
         .vendor = (uint16_t) number(r, "vendor", 16, 0xffff),
         .device = (uint16_t) number(r, "device", 16, 0xffff)};
     if (!pci->vendor && pci->class_id >> 8 == 3)
-        pci->vendor = 0x10de; /* files that people write by hand */
+        pci->vendor = 0x10de; /* hand-written files omit the vendor */
     r->xml->objects[object].has_pci = true;
     return 0;
 }
 
-/* In a switch each device, and each switch, has a port of its own. */
+/* A switch becomes a bridge. Each device below it, and each switch, gets a port
+ * (another bridge) of its own, as in hwloc's XML. */
 static int read_pci(struct reader *r, const struct place *in,
                     struct place *here, struct jp_error *err)
 {
     uint64_t class_id = number(r, "class", 16, 0xffffff) >> 8;
+    /* Classes of PCI switches. */
     bool is_switch = class_id == 0x0604 || class_id == 0x0801;
     int parent = in->object;
 
@@ -174,11 +189,12 @@ static int read_pci(struct reader *r, const struct place *in,
         return -1;
     here->kind = is_switch ? SWITCH : DEVICE;
     if (is_switch)
-        return 0; /* in files by hand its bus id is made up */
+        return 0; /* hand-written files invent its bus id */
     if (set_bus(r, here->object, err) < 0)
         return -1;
     here->device = here->object;
-    if (class_id >> 8 == 2) { /* files without <nic>: its name is unknown */
+    if (class_id >> 8 == 2) { /* files without <nic>: the adapter's name is
+                                 unknown, so its bus id stands in */
         int nic = add_object(r, here->object, HWXML_OS, "OSDev", err);
 
         if (nic < 0)
@@ -189,13 +205,15 @@ static int read_pci(struct reader *r, const struct place *in,
     return 0;
 }
 
-/* The name stands in for that of its device, which read_pci did not know. */
+/* Takes an adapter's name and rate. The first name replaces the one that
+ * read_pci invented. */
 static int read_net(struct reader *r, const struct place *in,
                     struct jp_error *err)
 {
     uint64_t guid = number(r, "guid", 16, UINT64_MAX);
     const char *name = attr(r, "name");
     int object = in->device >= 0 ? in->device + 1 : -1;
+    /* A socket device has neither a GUID nor GPUDirect, and is not kept. */
     bool socket = !guid && !number(r, "gdr", 10, 1);
 
     if (object >= (int) r->xml->n_objects ||
@@ -206,7 +224,8 @@ static int read_net(struct reader *r, const struct place *in,
             r->xml->objects[object].os_kinds = HWXML_OS_NETWORK;
         return 0;
     }
-    /* another port of the card, or a NIC that NCCL joined of several */
+    /* Another port of the card, or an adapter that NCCL made of several. An
+     * invented name is a bus id, with a colon. */
     if (object < 0 || strchr(r->xml->objects[object].name, ':') == NULL)
         object = add_object(r, in->object, HWXML_OS, "OSDev", err);
     if (object < 0)
@@ -219,6 +238,7 @@ static int read_net(struct reader *r, const struct place *in,
     return 0;
 }
 
+/* A link of a GPU; tclass is the PCI class of its other end. */
 static int read_link(struct reader *r, const struct place *in,
                      struct jp_error *err)
 {
@@ -244,12 +264,15 @@ static int read_link(struct reader *r, const struct place *in,
     return 0;
 }
 
+/* Dispatches on the kind of the parent and the element's name; anything else is
+ * ignored. */
 static int read_element(struct reader *r, struct jp_error *err)
 {
     const struct place *in = &r->at[r->scan.depth - 1];
     struct place *here = &r->at[r->scan.depth];
     const char *name = r->scan.name;
 
+    /* An unknown element has no kind, so everything inside it is ignored. */
     *here = (struct place){NOTHING, in->object, in->device};
     if (r->scan.depth == 1)
         return read_system(r, here, err);
@@ -272,6 +295,7 @@ static int read_element(struct reader *r, struct jp_error *err)
     return 0;
 }
 
+/* Messages get the line at which reading stopped. */
 static int read_all(struct reader *r, struct jp_error *err)
 {
     enum xmlscan_event event;
@@ -279,6 +303,7 @@ static int read_all(struct reader *r, struct jp_error *err)
 
     r->at[0] = (struct place){NOTHING, -1, -1};
     while ((event = xmlscan_next(&r->scan, &why)) > XMLSCAN_END)
+        /* Closing elements need no action: the stack is indexed by depth. */
         if (event == XMLSCAN_OPEN && read_element(r, &why) < 0)
             break;
     if (event != XMLSCAN_END)
@@ -288,7 +313,7 @@ static int read_all(struct reader *r, struct jp_error *err)
     return 0;
 }
 
-struct hwxml *nccltopo_parse(char *text, size_t len, struct jp_error *err)
+static struct hwxml *parse(char *text, size_t len, struct jp_error *err)
 {
     struct reader *r = calloc(1, sizeof(*r));
     struct hwxml *xml = calloc(1, sizeof(*xml));
@@ -315,4 +340,10 @@ struct hwxml *nccltopo_parse(char *text, size_t len, struct jp_error *err)
         return xml;
     hwxml_destroy(xml);
     return NULL;
+}
+
+struct hwxml *nccltopo_read(char *text, size_t len, struct jp_error *err)
+{
+    return is_nccl(text, len) ? parse(text, len, err)
+                              : hwxml_parse(text, len, err);
 }

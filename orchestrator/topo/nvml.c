@@ -1,4 +1,9 @@
-/* nvml.c - ask NVML in a child that may hang or crash. */
+/* nvml.c - query NVML in a child process that may hang or crash.
+ *
+ * nvml_ask is the entry. The child writes its answer to shared memory
+ * (nvml_read, read_gpus, read_gpu), so that GPUs read before a crash are kept.
+ * The parent then checks the answer (tidy). nvml_read_proc is the fallback
+ * without NVML. */
 #include "orchestrator/topo/hardware.h"
 
 #include <dlfcn.h>
@@ -42,25 +47,26 @@ struct nvml_fabric_v2 {
     unsigned health_mask;
 };
 
-/* A driver call: leaves the function's name where the parent looks when it
- * never comes back. */
+/* Calls the driver. Notes the function's name first, so that the parent can
+ * name it if the call never returns. */
 #define NVML_CALL(out, lib, function, ...)                                     \
     (note_call((out), #function), (lib)->function(__VA_ARGS__))
 
 static void note_call(struct jp_nvml *out, const char *function);
 
-/* --------------------------------------------- ask NVML for a GPU's links */
+/* --------------------------------------------- a GPU's links */
 
-/* From this enumeration on (NVLink 4, Hopper) the state stands in a field: the
- * older call may say of a link in low power that it is off. */
+/* From this NVLink version on (NVLink 4, Hopper) the state is read from a
+ * field: the older call may report a link in low power as inactive. */
 #define VERSION_WITH_FIELDS 6
 
+/* Remembers the call for the parent's message. */
 static void note_call(struct jp_nvml *out, const char *function)
 {
     snprintf(out->calling, sizeof(out->calling), "%s", function);
 }
 
-/* The value of a field, -1: none. */
+/* Returns the value of a field; -1: none. */
 static int64_t get_field(const struct nvml_lib *lib, nvml_device device,
                          struct jp_nvml *out, unsigned id, unsigned scope)
 {
@@ -71,6 +77,7 @@ static int64_t get_field(const struct nvml_lib *lib, nvml_device device,
         NVML_CALL(out, lib, fields, device, 1, &field) != NVML_SUCCESS ||
         field.result != NVML_SUCCESS)
         return -1;
+    /* The driver chooses the type of the value. */
     if (field.type == NVML_VALUE_UINT)
         value = field.value.ui;
     else if (field.type == NVML_VALUE_ULONG)
@@ -79,14 +86,18 @@ static int64_t get_field(const struct nvml_lib *lib, nvml_device device,
         value = field.value.ull;
     else
         return -1;
+    /* A larger value is not plausible for any field used here. */
     return value <= INT32_MAX ? (int64_t) value : -1;
 }
 
+/* Speed in MB/s, one direction; -1: unknown. Older drivers have one field for
+ * each link or one for all. */
 static int64_t get_speed(const struct nvml_lib *lib, nvml_device device,
                          struct jp_nvml *out, unsigned link)
 {
     int64_t mbs = get_field(lib, device, out, NVML_FIELD_LINK_SPEED, link);
 
+    /* Links 0 to 5 and 6 to 11 have fields of their own. */
     if (mbs <= 0 && link < 6)
         mbs = get_field(lib, device, out, NVML_FIELD_SPEED_L0 + link, 0);
     else if (mbs <= 0 && link < 12)
@@ -96,6 +107,7 @@ static int64_t get_speed(const struct nvml_lib *lib, nvml_device device,
     return mbs > 0 ? mbs : -1;
 }
 
+/* NVML's numbers of device types. */
 static enum jp_link_remote remote_of(int type)
 {
     switch (type) {
@@ -110,7 +122,7 @@ static enum jp_link_remote remote_of(int type)
     }
 }
 
-/* What is at the other end of an active link. */
+/* Reads what is at the other end of an active link. */
 static void read_remote(const struct nvml_lib *lib, nvml_device device,
                         struct jp_nvml *out, struct jp_nvml_link *link)
 {
@@ -127,8 +139,8 @@ static void read_remote(const struct nvml_lib *lib, nvml_device device,
     }
 }
 
-/* Of the call, 0 or 1; of the field (NVML_FI_DEV_NVLINK_GET_STATE) also 2, a
- * link that sleeps until it is used, as the links of an idle H100 do. */
+/* The call returns 0 or 1. The field (NVML_FI_DEV_NVLINK_GET_STATE) also has 2,
+ * a link that sleeps until it is used, as the links of an idle H100 do. */
 static enum jp_link_state state_of(int64_t number)
 {
     return number == 1 || number == 2 ? JP_LINK_ACTIVE
@@ -136,7 +148,8 @@ static enum jp_link_state state_of(int64_t number)
                                       : JP_LINK_UNKNOWN;
 }
 
-/* The result of asking for the state: only NVML_SUCCESS is a link. */
+/* Returns the result of the query for the state; anything but NVML_SUCCESS
+ * means that there is no such link. */
 static int read_link(const struct nvml_lib *lib, nvml_device device,
                      struct jp_nvml *out, struct jp_nvml_link *link)
 {
@@ -146,7 +159,8 @@ static int read_link(const struct nvml_lib *lib, nvml_device device,
     int64_t field;
     int rc;
 
-    /* also wakes the link, so that its state is the one in use */
+    /* This call also wakes the link, so that the state below is the one in use.
+     */
     if (lib->link_cap && NVML_CALL(out, lib, link_cap, device, number,
                                    NVML_CAP_P2P, &value) == NVML_SUCCESS)
         link->p2p = value != 0;
@@ -169,6 +183,7 @@ static int read_link(const struct nvml_lib *lib, nvml_device device,
     return NVML_SUCCESS;
 }
 
+/* C2C joins a Grace CPU and its GPU. */
 static void read_c2c(const struct nvml_lib *lib, nvml_device device,
                      struct jp_nvml *out, struct jp_nvml_gpu *gpu)
 {
@@ -187,7 +202,7 @@ static void read_c2c(const struct nvml_lib *lib, nvml_device device,
     }
 }
 
-/* Fills the members of links and C2C. */
+/* Reads links and C2C. */
 static void read_links(const struct nvml_lib *lib, nvml_device device,
                        struct jp_nvml *out, struct jp_nvml_gpu *gpu)
 {
@@ -204,24 +219,27 @@ static void read_links(const struct nvml_lib *lib, nvml_device device,
         *link = (struct jp_nvml_link){
             .link = i, .p2p = -1, .version = -1, .speed_mbs = -1};
         rc = read_link(lib, device, out, link);
+        /* "Not supported" means that there is no link of this number; later
+         * numbers may exist. */
         if (rc == NVML_SUCCESS)
             gpu->n_links++;
         else if (rc == NVML_INVALID_ARGUMENT)
-            break; /* there are no more */
+            break; /* no more links */
         else if (rc != NVML_NOT_SUPPORTED)
             failed++;
     }
-    /* with a link that could not be asked the number of links says nothing */
+    /* If one link could not be queried, the number of links is meaningless. */
     gpu->links_asked = failed == 0;
     if (failed)
         gpu->n_links = 0;
 }
 
-/* ------------------------------------------- ask NVML for the node's GPUs */
+/* ------------------------------------------- the node's GPUs */
 
-/* NVML_STRUCT_VERSION(): size and number of the layout. */
+/* As NVML_STRUCT_VERSION(): size and number of the layout. */
 #define STRUCT_VERSION(type, n) ((unsigned) (sizeof(type) | (n) << 24))
 
+/* Sets the error of a call, with NVML's own text if there is one. */
 static void fail(const struct nvml_lib *lib, struct jp_nvml *out,
                  const char *function, int result)
 {
@@ -232,7 +250,8 @@ static void fail(const struct nvml_lib *lib, struct jp_nvml *out,
              text ? text : "failed", result);
 }
 
-/* A text of the driver's into `to`, "" where the call failed. */
+/* Copies a text of the driver; "" if the call failed. The driver may not
+ * terminate it. */
 static void keep_text(int result, char *to, const char *from)
 {
     size_t n = result == NVML_SUCCESS ? strnlen(from, JP_NVML_TEXT - 1) : 0;
@@ -241,6 +260,7 @@ static void keep_text(int result, char *to, const char *from)
     to[n] = '\0';
 }
 
+/* UUID, model and minor; each is optional. */
 static void read_texts(const struct nvml_lib *lib, nvml_device device,
                        struct jp_nvml *out, struct jp_nvml_gpu *gpu)
 {
@@ -260,6 +280,7 @@ static void read_texts(const struct nvml_lib *lib, nvml_device device,
         gpu->minor = minor;
 }
 
+/* The members that all layouts have. */
 static void keep_fabric(struct jp_nvml_fabric *fabric, unsigned char state,
                         int status, const unsigned char cluster[16],
                         unsigned clique)
@@ -272,7 +293,7 @@ static void keep_fabric(struct jp_nvml_fabric *fabric, unsigned char state,
     fabric->health_mask = fabric->health = -1;
 }
 
-/* The newest layout that the driver takes. */
+/* Tries the layouts from new to old until the driver accepts one. */
 static void read_fabric(const struct nvml_lib *lib, nvml_device device,
                         struct jp_nvml *out, struct jp_nvml_fabric *fabric)
 {
@@ -298,6 +319,7 @@ static void read_fabric(const struct nvml_lib *lib, nvml_device device,
     }
 }
 
+/* MIG mode, and the UUIDs of the MIG devices. */
 static void read_migs(const struct nvml_lib *lib, nvml_device device,
                       struct jp_nvml *out, struct jp_nvml_gpu *gpu)
 {
@@ -309,6 +331,7 @@ static void read_migs(const struct nvml_lib *lib, nvml_device device,
     if (!lib->mig_mode || NVML_CALL(out, lib, mig_mode, device, &current,
                                     &pending) != NVML_SUCCESS)
         return;
+    /* The pending mode takes effect after a reset only. */
     gpu->mig = current == 1;
     if (!gpu->mig || !lib->mig_device || !lib->uuid)
         return;
@@ -329,7 +352,8 @@ static void read_migs(const struct nvml_lib *lib, nvml_device device,
     }
 }
 
-/* -1: the GPU has no address, so nothing can be joined with it. */
+/* Returns -1 if the GPU has no PCI address, because nothing can be joined with
+ * it then. */
 static int read_gpu(const struct nvml_lib *lib, unsigned index,
                     struct jp_nvml *out, struct jp_nvml_gpu *gpu)
 {
@@ -349,6 +373,8 @@ static int read_gpu(const struct nvml_lib *lib, unsigned index,
     return 0;
 }
 
+/* Reads all GPUs. A GPU that cannot be read is skipped; n_told shows the
+ * difference. */
 static void read_gpus(const struct nvml_lib *lib, struct jp_nvml *out)
 {
     char text[JP_NVML_TEXT] = "";
@@ -363,6 +389,7 @@ static void read_gpus(const struct nvml_lib *lib, struct jp_nvml *out)
         fail(lib, out, "nvmlDeviceGetCount_v2", rc);
         return;
     }
+    /* Such a number is more likely damage than a node. */
     if (n > JP_NVML_MAX_GPUS) {
         out->probe = JP_NVML_ERROR;
         snprintf(out->text, sizeof(out->text),
@@ -375,14 +402,15 @@ static void read_gpus(const struct nvml_lib *lib, struct jp_nvml *out)
         struct jp_nvml_gpu *gpu = &out->gpus[out->n_gpus];
 
         if (read_gpu(lib, i, out, gpu) == 0)
-            out->n_gpus++; /* whole: counts even if a later one hangs */
+            out->n_gpus++; /* complete: it counts even if a later one hangs */
         else
+            /* The slot is used for the next GPU. */
             memset(gpu, 0, sizeof(*gpu));
     }
     out->probe = JP_NVML_OK;
 }
 
-/* dlerror ends with the reason: of a long path the beginning goes. */
+/* dlerror() ends with the reason, so the beginning of a long path is cut. */
 static void copy_end(char *to, size_t size, const char *text)
 {
     size_t len = strlen(text);
@@ -393,7 +421,7 @@ static void copy_end(char *to, size_t size, const char *text)
         snprintf(to, size, "...%s", text + len - (size - 4));
 }
 
-/* Asks in this process; out is zeroed first. For nvml_ask and fuzzing. */
+/* Queries NVML in this process; *out is zeroed first. */
 static void nvml_read(const char *library, struct jp_nvml *out)
 {
     struct nvml_lib lib;
@@ -406,6 +434,7 @@ static void nvml_read(const char *library, struct jp_nvml *out)
     if (missing) {
         const char *why = *missing ? NULL : dlerror();
 
+        /* An absent library is normal on nodes without GPUs. */
         out->probe = why && strstr(why, "No such file") ? JP_NVML_ABSENT
                                                         : JP_NVML_ERROR;
         if (why)
@@ -426,13 +455,14 @@ static void nvml_read(const char *library, struct jp_nvml *out)
     nvml_lib_close(&lib);
 }
 
-/* ----------------------------- ask NVML in a child that may hang or crash */
+/* ----------------------------- in a child */
 
 struct question {
     const char *library;
-    struct jp_nvml *answer; /* shared */
+    struct jp_nvml *answer; /* shared with the child */
 };
 
+/* Runs in the child. */
 static int ask(void *arg, int out)
 {
     const struct question *q = arg;
@@ -442,6 +472,7 @@ static int ask(void *arg, int out)
     return 0;
 }
 
+/* Runs the child, and explains its end if it did not succeed. */
 static void run(const char *library, struct jp_nvml *shared, uint32_t limit_ms)
 {
     struct question q = {library, shared};
@@ -450,6 +481,7 @@ static void run(const char *library, struct jp_nvml *shared, uint32_t limit_ms)
     struct child_result r;
     enum child_end end = child_run(&child, &r);
 
+    /* The child may have been killed while it wrote the name. */
     shared->calling[sizeof(shared->calling) - 1] = '\0';
     if (child_succeeded(end, &r))
         return;
@@ -464,7 +496,7 @@ static void run(const char *library, struct jp_nvml *shared, uint32_t limit_ms)
                                     : "no process to ask in");
 }
 
-/* Printable ASCII, and an end. */
+/* Makes a text printable and terminated. */
 static void tidy_text(char *text, size_t size)
 {
     text[size - 1] = '\0';
@@ -473,11 +505,13 @@ static void tidy_text(char *text, size_t size)
             *text = '?';
 }
 
+/* Bounds every count and enum of one GPU. */
 static void tidy_gpu(struct jp_nvml_gpu *gpu)
 {
     tidy_text(gpu->busid, sizeof(gpu->busid));
     tidy_text(gpu->uuid, sizeof(gpu->uuid));
     tidy_text(gpu->model, sizeof(gpu->model));
+    /* A wrong count makes the whole list worthless. */
     if (gpu->n_links > JP_NVML_MAX_LINKS)
         gpu->n_links = 0;
     if (gpu->n_migs > JP_NVML_MAX_MIGS)
@@ -495,6 +529,7 @@ static void tidy_gpu(struct jp_nvml_gpu *gpu)
         tidy_text(gpu->migs[i], sizeof(gpu->migs[i]));
 }
 
+/* Sorted here, so that the order does not depend on the driver. */
 static int by_busid(const void *a, const void *b)
 {
     const struct jp_nvml_gpu *x = a;
@@ -502,7 +537,7 @@ static int by_busid(const void *a, const void *b)
     return busid_compare(x->busid, y->busid);
 }
 
-/* The child shared its memory with a driver: nothing in it is trusted. */
+/* The child shares its memory with a driver, so nothing in it is trusted. */
 static void tidy(struct jp_nvml *nvml)
 {
     if ((unsigned) nvml->probe >= JP_N_NVML_PROBES)
@@ -518,11 +553,13 @@ static void tidy(struct jp_nvml *nvml)
     qsort(nvml->gpus, nvml->n_gpus, sizeof(*nvml->gpus), by_busid);
 }
 
+/* The answer is copied out of the shared memory, which is freed. */
 struct jp_nvml *nvml_ask(const char *library, uint32_t limit_ms)
 {
     struct jp_nvml *copy = malloc(sizeof(*copy));
     struct jp_nvml *shared = child_alloc(sizeof(*shared));
 
+    /* Copy first: a killed child may still be writing. */
     if (copy && shared) {
         run(library, shared, limit_ms);
         memcpy(copy, shared, sizeof(*copy));
@@ -535,11 +572,10 @@ struct jp_nvml *nvml_ask(const char *library, uint32_t limit_ms)
     return NULL;
 }
 
-/* --- without NVML: what the kernel driver lists in /proc -------------------
- */
+/* --- without NVML: what the kernel driver lists in /proc ------------------ */
 
-/* What stands behind "key:" in the text, without blanks; "" where it is not
- * there or has '?', as a UUID has before the GPU is in use. */
+/* Returns the value after "key:" without blanks; "" if it is missing or
+ * contains '?', as a UUID does before the GPU is used. */
 static void get_value(const char *text, const char *key, char *out, size_t size)
 {
     size_t n = strlen(key);
@@ -560,6 +596,7 @@ static void get_value(const char *text, const char *key, char *out, size_t size)
     }
 }
 
+/* Reads one GPU's information file. */
 static int read_information(void *arg, int gpus, const char *name)
 {
     struct jp_nvml *out = arg;
@@ -570,6 +607,7 @@ static int read_information(void *arg, int gpus, const char *name)
     ssize_t n;
     int fd;
 
+    /* A folder's name is the bus id. */
     if (out->n_gpus == JP_NVML_MAX_GPUS || busid_tidy(name, gpu.busid) < 0)
         return 0;
     snprintf(path, sizeof(path), "%.40s/information", name);
@@ -587,6 +625,7 @@ static int read_information(void *arg, int gpus, const char *name)
     return 0;
 }
 
+/* The kernel driver lists GPUs even when NVML does not work. */
 void nvml_read_proc(const char *root, struct jp_nvml *out)
 {
     int folder = sysfile_folder(root, "proc/driver/nvidia/gpus");

@@ -1,4 +1,8 @@
-/* rankmap.c - put ranks on GPUs by what processes and logs told. */
+/* rankmap.c - assign ranks to GPUs from what processes and logs reported.
+ *
+ * rankmap_resolve is the entry: index_make sorts nodes and tasks,
+ * make_processes groups the facts by process, resolve_rank decides each rank by
+ * its facts, and by_order assumes the rest. The rules are in rankread.h. */
 #include "orchestrator/topo/rankread.h"
 
 #include <stdarg.h>
@@ -7,22 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All that is told of one (host, pid). */
+/* Everything known about one (host, pid). */
 struct rankmap_process {
     const char *host;
     int64_t pid;
-    const struct jp_rankmap_fact **facts; /* of it, by (comm, rank) */
+    const struct jp_rankmap_fact **facts; /* sorted by (comm, rank) */
     size_t n_facts;
-    int32_t node; /* -1: not known */
+    int32_t node; /* -1: unknown */
     int64_t procid, localid;
     uint64_t pid_ns;
-    bool many; /* files of several nodes say this host and pid */
-    bool
-        shared; /* by several ranks of a communicator: no GPU is the process' */
-    const struct jp_rankmap_task *task; /* NULL: not known */
+    bool many;   /* files of several nodes name this host and pid */
+    bool shared; /* several ranks of a communicator: it has no GPU of its own */
+    const struct jp_rankmap_task *task; /* NULL: unknown */
 };
 
-/* Names of things, sorted, to find them by. */
+/* Names, sorted for binary search. */
 struct rankmap_name {
     const char *name;
     uint32_t at;
@@ -30,20 +33,21 @@ struct rankmap_name {
 
 struct rankmap {
     const struct jp_rankmap_input *in;
-    struct jp_rankmap_fact *bare; /* of each rank: that its process exists */
+    struct jp_rankmap_fact *bare; /* for each rank a fact without content, so
+                                     that its process exists */
     const struct jp_rankmap_fact **facts; /* by (host, pid, comm, rank) */
-    struct rankmap_process *processes;    /* by (host, pid) */
+    struct rankmap_process *processes;    /* sorted by (host, pid) */
     size_t n_processes;
     struct rankmap_name *names, *boots, *hosts; /* of nodes */
     size_t n_hosts;
-    struct rankmap_name *tasks;      /* by their nodes' names */
+    struct rankmap_name *tasks;      /* by the names of their nodes */
     struct jp_rankmap_place *places; /* the answer */
-    uint32_t *process_of;            /* of a rank */
-    bool *settled; /* a rank's place is exact, or contradicted */
+    uint32_t *process_of;            /* for each rank: index of its process */
+    bool *settled; /* for each rank: its place is exact, or contradicted */
 };
 
-/* Places the ranks that have a node but no GPU by their order on the node. -1
- * without memory. */
+/* Assigns the ranks that have a node but no GPU by their order on the node.
+ * Returns -1 without memory. */
 static int by_order(struct rankmap *map);
 
 static int by_name(const void *a, const void *b)
@@ -55,7 +59,7 @@ static int by_name(const void *a, const void *b)
     return rc ? rc : (x->at > y->at) - (x->at < y->at);
 }
 
-/* The first of that name; *n: how many there are. */
+/* Returns the first entry of that name; *n: their number, may be 0. */
 static const struct rankmap_name *find(const struct rankmap_name *names,
                                        size_t n_names, const char *name,
                                        size_t *n)
@@ -76,7 +80,8 @@ static const struct rankmap_name *find(const struct rankmap_name *names,
     return names + low;
 }
 
-/* The only one of that name, "" is none; -1. */
+/* Returns the only entry of that name; -1 if there is none, several, or name is
+ * "". */
 static int32_t find_only(const struct rankmap_name *names, size_t n_names,
                          const char *name)
 {
@@ -87,7 +92,7 @@ static int32_t find_only(const struct rankmap_name *names, size_t n_names,
     return n == 1 ? (int32_t) hit->at : -1;
 }
 
-/* Makes and frees the indices of nodes and tasks. -1 without memory. */
+/* Sorts nodes and tasks by their names. Returns -1 without memory. */
 static int index_make(struct rankmap *map)
 {
     const struct jp_rankmap_input *in = map->in;
@@ -127,24 +132,7 @@ static void index_free(struct rankmap *map)
     free(map->tasks);
 }
 
-/* The node of that Slurm name; the only one of that boot id or host name (node
- * names are host names too). -1: there is none. */
-static int32_t node_by_name(const struct rankmap *map, const char *name)
-{
-    return find_only(map->names, map->in->n_nodes, name);
-}
-
-static int32_t node_by_boot(const struct rankmap *map, const char *boot)
-{
-    return find_only(map->boots, map->in->n_nodes, boot);
-}
-
-static int32_t node_by_host(const struct rankmap *map, const char *host)
-{
-    return find_only(map->hosts, map->n_hosts, host);
-}
-
-/* The first of a node's tasks in map->tasks; *n how many follow. */
+/* Returns the first of a node's tasks in map->tasks; *n: their number. */
 static const struct rankmap_name *find_tasks_of(const struct rankmap *map,
                                                 const char *node, size_t *n)
 {
@@ -162,7 +150,8 @@ static int by_process(const void *a, const void *b, void *arg)
     return strcmp(map->in->ranks[x].comm, map->in->ranks[y].comm);
 }
 
-/* Sets shared of all processes; after process_of. -1 without memory. */
+/* Marks processes that are several ranks of one communicator. Returns -1
+ * without memory. */
 static int mark_shared(struct rankmap *map)
 {
     size_t n = map->in->n_ranks;
@@ -181,7 +170,7 @@ static int mark_shared(struct rankmap *map)
     return 0;
 }
 
-/* ---------------------- put ranks on GPUs by what processes and logs told */
+/* ---------------------- ranks and their GPUs */
 
 const char *const rankmap_certainty_word[JP_SURE_EXACT + 1] = {
     [JP_SURE_UNKNOWN] = "unknown",
@@ -207,7 +196,7 @@ static void explain(struct jp_rankmap_place *place, const char *fmt, ...)
     va_end(ap);
 }
 
-/* Sets a place's GPU by its number in the node. */
+/* Sets a place to a GPU of a node. */
 static void place_gpu(const struct rankmap *map, struct jp_rankmap_place *place,
                       int32_t node, int32_t gpu)
 {
@@ -216,16 +205,18 @@ static void place_gpu(const struct rankmap *map, struct jp_rankmap_place *place,
     busid_tidy(map->in->nodes[node].gpus[gpu].busid, place->busid);
 }
 
+/* The folder of the file names the node, unless the boot ids differ: then the
+ * folder was written by another machine. */
 static int32_t node_of_fact(const struct rankmap *map,
                             const struct jp_rankmap_fact *fact)
 {
-    int32_t node = node_by_name(map, fact->node);
+    int32_t node = find_only(map->names, map->in->n_nodes, fact->node);
     const char *boot = node >= 0 ? map->in->nodes[node].boot_id : "";
 
     if (node >= 0 &&
         (!*boot || !*fact->boot_id || strcmp(boot, fact->boot_id) == 0))
         return node;
-    return node_by_boot(map, fact->boot_id);
+    return find_only(map->boots, map->in->n_nodes, fact->boot_id);
 }
 
 /* --- processes ----------------------------------------------------------- */
@@ -251,7 +242,7 @@ static int by_place(const void *a, const void *b)
     return rc ? rc : (int) y->source - (int) x->source;
 }
 
-/* A task of this node whose process or whose child it is. */
+/* Returns the node's task that is the process, or its parent; NULL: unknown. */
 static const struct jp_rankmap_task *find_task(const struct rankmap *map,
                                                const struct rankmap_process *p)
 {
@@ -265,7 +256,7 @@ static const struct jp_rankmap_task *find_task(const struct rankmap *map,
 
         if (p->procid >= 0 && task->procid == p->procid)
             return task;
-        /* a container may have numbers of its own */
+        /* A container may have its own pids, so the namespace must match. */
         if (p->procid < 0 && task->pid == p->pid &&
             (p->pid_ns ? p->pid_ns == task->pid_ns : at_home))
             return task;
@@ -273,7 +264,8 @@ static const struct jp_rankmap_task *find_task(const struct rankmap *map,
     return NULL;
 }
 
-/* The first fact that knows counts: they come from one process. */
+/* Collects what the facts say about their process. The first known value
+ * counts, because all facts are from one process. */
 static void learn(struct rankmap *map, struct rankmap_process *p)
 {
     p->node = p->procid = p->localid = -1;
@@ -293,13 +285,15 @@ static void learn(struct rankmap *map, struct rankmap_process *p)
             p->pid_ns = fact->pid_ns;
     }
     if (p->node < 0)
-        p->node = node_by_host(map, p->host);
+        p->node = find_only(map->hosts, map->n_hosts, p->host);
     if (p->node >= 0 && !p->many)
         p->task = find_task(map, p);
     if (p->task && p->localid < 0)
         p->localid = p->task->localid;
 }
 
+/* Groups the facts by process. Each rank adds a fact without content, so that
+ * processes without records exist as well. */
 static int make_processes(struct rankmap *map)
 {
     size_t n_facts = map->in->n_facts;
@@ -315,18 +309,16 @@ static int make_processes(struct rankmap *map)
     for (size_t i = 0; i < map->in->n_ranks; i++) {
         const struct jp_rankmap_rank *rank = &map->in->ranks[i];
 
-        map->bare[i] = (struct jp_rankmap_fact){JP_RANK_FROM_NOTHING,
-                                                "",
-                                                rank->host,
-                                                "",
-                                                rank->pid,
-                                                0,
-                                                -1,
-                                                -1,
-                                                "",
-                                                -1,
-                                                "",
-                                                ""};
+        map->bare[i] = (struct jp_rankmap_fact){.node = "",
+                                                .host = rank->host,
+                                                .boot_id = "",
+                                                .pid = rank->pid,
+                                                .procid = -1,
+                                                .localid = -1,
+                                                .comm = "",
+                                                .rank = -1,
+                                                .busid = "",
+                                                .uuid = ""};
         map->facts[n_facts + i] = &map->bare[i];
     }
     qsort(map->facts, n, sizeof(*map->facts), by_place);
@@ -357,7 +349,8 @@ static int find_by_place(const void *key, const void *entry)
 
 /* --- a fact's GPU --------------------------------------------------------- */
 
-/* What stands behind "GPU-" or "MIG-": our recorder writes GPU- for both. */
+/* Returns what follows "GPU-" or "MIG-": the recorder writes "GPU-" for both.
+ */
 static const char *uuid_tail(const char *uuid)
 {
     const char *dash = strchr(uuid, '-');
@@ -370,7 +363,7 @@ static bool same_uuid(const char *a, const char *b)
     return *a && *b && strcmp(uuid_tail(a), uuid_tail(b)) == 0;
 }
 
-/* The MIG device of that UUID; NULL: it is none of this GPU's. */
+/* Returns the GPU's MIG device with that UUID; NULL: none. */
 static const char *find_mig(const struct jp_rankmap_gpu *gpu, const char *uuid)
 {
     for (size_t i = 0; i < gpu->n_migs; i++)
@@ -390,7 +383,7 @@ static bool is_gpu(const struct jp_rankmap_gpu *gpu, const char *busid,
     return same_uuid(gpu->uuid, uuid) || find_mig(gpu, uuid);
 }
 
-/* Fills the place; false: the fact tells no GPU. */
+/* Sets the place from a fact. Returns false if the fact names no known GPU. */
 static bool take_fact(const struct rankmap *map, int32_t node,
                       const struct jp_rankmap_fact *fact,
                       struct jp_rankmap_place *place)
@@ -404,7 +397,7 @@ static bool take_fact(const struct rankmap *map, int32_t node,
         if (is_gpu(&at->gpus[i], busid, fact->uuid))
             place->gpu = (int32_t) i;
     if (place->gpu < 0 && !*busid)
-        return false; /* a UUID that no record of the node has */
+        return false; /* a UUID that no record of the node contains */
     memcpy(place->busid, busid, sizeof(busid));
     place->mig = "";
     if (place->gpu >= 0) {
@@ -418,7 +411,9 @@ static bool take_fact(const struct rankmap *map, int32_t node,
     return true;
 }
 
-/* Several facts of one rank or process: all say the same, or nothing is. */
+/* Sets the place from several facts of one rank or process. If they contradict
+ * each other, the place stays unknown and its `why` is set. Returns whether a
+ * GPU was found. */
 static bool agree(const struct rankmap *map, int32_t node,
                   const struct jp_rankmap_fact *const *facts, size_t n,
                   struct jp_rankmap_place *place)
@@ -447,7 +442,8 @@ static bool agree(const struct rankmap *map, int32_t node,
     return any;
 }
 
-/* The facts of one (comm, rank) in a process, which are sorted; *n of them. */
+/* Returns the facts of one (comm, rank) of a process by binary search; *n:
+ * their number. */
 static const struct jp_rankmap_fact *const *
 find_facts(const struct rankmap_process *p, const struct jp_rankmap_rank *rank,
            size_t *n)
@@ -473,7 +469,8 @@ find_facts(const struct rankmap_process *p, const struct jp_rankmap_rank *rank,
 
 /* --- ranks ---------------------------------------------------------------- */
 
-/* The only GPU that the process can use. */
+/* Takes the only GPU that the process can use. With several MIG devices on it,
+ * the device is unknown. */
 static bool by_only_gpu(const struct rankmap *map,
                         const struct rankmap_process *p, int32_t node,
                         struct jp_rankmap_place *place)
@@ -496,19 +493,19 @@ static bool by_only_gpu(const struct rankmap *map,
     return true;
 }
 
+/* Decides one rank: its own facts, then those of its process, then the only
+ * usable GPU. */
 static void resolve_rank(struct rankmap *map, size_t i,
                          const struct jp_rankmap_place *whole)
 {
     const struct jp_rankmap_rank *rank = &map->in->ranks[i];
     struct jp_rankmap_place *place = &map->places[i];
-    const struct rankmap_process *p = bsearch(
-        rank, map->processes, map->n_processes, sizeof(*p), find_by_place);
+    const struct rankmap_process *p = &map->processes[map->process_of[i]];
     const struct jp_rankmap_fact *const *facts;
     size_t n;
 
     facts = find_facts(p, rank, &n);
-    map->process_of[i] = (uint32_t) (p - map->processes);
-    whole += p - map->processes;
+    whole += map->process_of[i];
     *place = (struct jp_rankmap_place){
         .node = p->many ? n ? node_of_fact(map, facts[0]) : -1 : p->node,
         .gpu = -1,
@@ -527,7 +524,7 @@ static void resolve_rank(struct rankmap *map, size_t i,
                                    : "no record says which GPU it has");
 }
 
-/* What holds for all ranks of a process: a GPU that nothing contradicts. */
+/* Finds the GPU that holds for all ranks of a process, if its facts agree. */
 static struct jp_rankmap_place *resolve_processes(const struct rankmap *map)
 {
     struct jp_rankmap_place *whole =
@@ -544,7 +541,7 @@ static struct jp_rankmap_place *resolve_processes(const struct rankmap *map)
     return whole;
 }
 
-/* Each rank's process, which make_processes has made. */
+/* Finds each rank's process, and marks the shared ones. */
 static int find_processes(struct rankmap *map)
 {
     for (size_t i = 0; i < map->in->n_ranks; i++) {
@@ -586,7 +583,7 @@ int rankmap_resolve(const struct jp_rankmap_input *in,
     return rc;
 }
 
-/* --------------------------- assume GPUs from the order of a node's ranks */
+/* --------------------- GPUs assumed from the order of a node's ranks */
 
 /* A rank of one communicator on one node. */
 struct local {
@@ -600,7 +597,7 @@ struct local {
     uint32_t process;
 };
 
-/* Largest communicators first: they have most of a node's ranks. */
+/* Largest communicators first: they contain most of a node's ranks. */
 static int by_group(const void *a, const void *b)
 {
     const struct local *x = a;
@@ -635,6 +632,8 @@ static int by_address(const void *a, const void *b, void *arg)
     return busid_compare(x, y);
 }
 
+/* Whether a task of the node may open the GPU. *told: any task reported its
+ * devices. */
 static bool may_open(const struct rankmap *map, int32_t node, int minor,
                      bool *told)
 {
@@ -655,8 +654,8 @@ static bool may_open(const struct rankmap *map, int32_t node, int minor,
     return false;
 }
 
-/* The GPUs that the step may use on the node, in PCI order. Caller frees; NULL
- * without memory. */
+/* Returns the GPUs that the step may use on the node, in PCI order. Caller
+ * frees; NULL without memory. */
 static int32_t *usable(const struct rankmap *map, int32_t node, size_t *n)
 {
     const struct jp_rankmap_node *at = &map->in->nodes[node];
@@ -674,7 +673,7 @@ static int32_t *usable(const struct rankmap *map, int32_t node, size_t *n)
     return gpus;
 }
 
-/* Whether every rank is in a process of its own that nothing has placed. */
+/* Whether every rank is in a process of its own that has no place yet. */
 static bool is_plain(const struct rankmap *map, const int32_t *assumed,
                      const struct local *group, size_t n)
 {
@@ -686,7 +685,8 @@ static bool is_plain(const struct rankmap *map, const int32_t *assumed,
     return true;
 }
 
-/* Whether it could be done. */
+/* Sorts by SLURM_LOCALID. Returns false, and leaves the order, if any is
+ * unknown or not unique. */
 static bool sort_by_localid(struct local *group, size_t n)
 {
     struct local *copy = calloc(n, sizeof(*copy));
@@ -715,6 +715,8 @@ static void assume(struct jp_rankmap_place *place, const struct rankmap *map,
             by_localid ? "SLURM_LOCALID" : "rank");
 }
 
+/* Assumes places only if the group has as many ranks as the node has usable
+ * GPUs. */
 static int place_group(struct rankmap *map, int32_t *assumed,
                        struct local *group, size_t n)
 {
@@ -723,7 +725,7 @@ static int place_group(struct rankmap *map, int32_t *assumed,
     int32_t *gpus;
 
     if (n > map->in->nodes[node].n_gpus)
-        return 0; /* a large group costs nothing more */
+        return 0; /* most large groups end here, before memory is allocated */
     gpus = usable(map, node, &n_gpus);
     if (!gpus)
         return -1;
@@ -740,7 +742,7 @@ static int place_group(struct rankmap *map, int32_t *assumed,
     return 0;
 }
 
-/* The ranks that have a node; *n of them. NULL without memory. */
+/* Lists the ranks that have a node; *n: their number. NULL without memory. */
 static struct local *make_locals(const struct rankmap *map, size_t *n)
 {
     struct local *locals = calloc(map->in->n_ranks + 1, sizeof(*locals));
@@ -782,7 +784,8 @@ static int by_order(struct rankmap *map)
             ;
         rc = place_group(map, assumed, locals + i, end - i);
     }
-    /* what is assumed of a process holds in its other communicators */
+    /* An assumption about a process holds in its other communicators as well.
+     */
     for (size_t i = 0; rc == 0 && i < map->in->n_ranks; i++) {
         int32_t as = assumed[map->process_of[i]];
 

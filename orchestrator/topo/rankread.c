@@ -1,4 +1,7 @@
-/* rankread.c - read what a step's nodes tell of their ranks. */
+/* rankread.c - read ranks.jsonl and starts.jsonl of a step's nodes.
+ *
+ * rankread_node is the entry. Texts are kept in blocks (take, keep) that
+ * rankread_fini frees as a whole; all rows point into them. */
 #include "orchestrator/topo/rankread.h"
 
 #include <errno.h>
@@ -13,29 +16,33 @@
 #include "common/jsonload.h"
 #include "orchestrator/collect/clock.h"
 
-/* Read of a file, and kept of all. */
+/* Limits of the lines read from a file, and of the rows kept from all files. */
 #define RANKLINES_MAX_LINES 1000000
-/* Bytes that are kept of all files; 10,000 ranks with ten communicators each
- * take 15 MB. What comes behind counts as bad. */
+/* Limit of the bytes kept from all files; 10,000 ranks with ten communicators
+ * each take 15 MB. Lines beyond it count as bad. */
 #define RANKLINES_MAX_HELD (32u << 20)
 
 #define BLOCK_BYTES 65536
 #define TEXT_MAX 1024 /* of one text */
 #define MAX_DEVICES 64
-#define MAX_READ 64 /* of a process */
+#define MAX_READ 64 /* variables of a process */
 
 /* Memory that is freed as a whole. */
 struct ranklines_block {
     struct ranklines_block *next;
+    /* bytes given out */
     size_t used;
     _Alignas(16) char bytes[BLOCK_BYTES];
 };
 
+/* Returns size bytes of block memory, aligned to 8. size is at most
+ * BLOCK_BYTES. NULL without memory. */
 static void *take(struct jp_rank_records *r, size_t size)
 {
     struct ranklines_block *block = r->blocks;
 
     size = (size + 7) & ~(size_t) 7;
+    /* The rest of the previous block stays unused. */
     if (!block || block->used + size > BLOCK_BYTES) {
         block = malloc(sizeof(*block));
         if (!block)
@@ -49,11 +56,14 @@ static void *take(struct jp_rank_records *r, size_t size)
     return block->bytes + block->used - size;
 }
 
+/* Copies a text, truncated to TEXT_MAX. "" needs no memory. Returns NULL
+ * without memory. */
 static const char *keep(struct jp_rank_records *r, const char *text)
 {
     size_t len = text ? strlen(text) : 0;
     char *copy;
 
+    /* Most texts are empty, and need no copy. */
     if (!len)
         return "";
     if (len > TEXT_MAX)
@@ -66,12 +76,14 @@ static const char *keep(struct jp_rank_records *r, const char *text)
     return copy;
 }
 
+/* Keeps a member's text; "" if it is missing. NULL without memory. */
 static const char *keep_member(struct jp_rank_records *r, const json_t *object,
                                const char *key)
 {
     return keep(r, json_string_value(json_object_get(object, key)));
 }
 
+/* Returns a number of an object that is not negative, or `otherwise`. */
 static int64_t number_of(const json_t *object, const char *key,
                          int64_t otherwise)
 {
@@ -81,7 +93,7 @@ static int64_t number_of(const json_t *object, const char *key,
     return json_is_integer(value) && n >= 0 ? n : otherwise;
 }
 
-/* Room for one more of *array; false: enough, or no memory. */
+/* Makes room for one more row. Returns false without memory. */
 static bool grow(void **array, size_t n, size_t *room, size_t size)
 {
     void *more;
@@ -96,6 +108,7 @@ static bool grow(void **array, size_t n, size_t *room, size_t size)
     return true;
 }
 
+/* Unknown words count as the weakest source. */
 static enum jp_rank_source source_of(const json_t *object)
 {
     const char *word = json_string_value(json_object_get(object, "source"));
@@ -107,6 +120,8 @@ static enum jp_rank_source source_of(const json_t *object)
     return JP_RANK_FROM_FILE_NAME;
 }
 
+/* Adds a fact about a process, or about a rank (is_rank). Returns -1 without
+ * memory; a bad line is counted. */
 static int add_fact(struct jp_rank_records *r, const json_t *object,
                     const char *node, bool is_rank)
 {
@@ -119,17 +134,21 @@ static int add_fact(struct jp_rank_records *r, const json_t *object,
         .pid_ns = (uint64_t) number_of(object, "pid_ns", 0),
         .procid = number_of(object, "procid", -1),
         .localid = number_of(object, "localid", -1),
+        /* Members of a rank are "" or -1 for a whole process. */
         .comm = is_rank ? keep_member(r, object, "comm") : "",
         .rank = is_rank ? number_of(object, "rank", -1) : -1,
         .busid = is_rank ? keep_member(r, object, "busid") : "",
         .uuid = is_rank ? keep_member(r, object, "uuid") : ""};
 
+    /* A NULL is a copy that failed. */
     if (!fact.host || !fact.boot_id || !fact.comm || !fact.busid || !fact.uuid)
         return -1;
+    /* Without these numbers the fact cannot be attributed. */
     if (fact.pid < 0 || (is_rank && fact.rank < 0)) {
         r->bad_lines++;
         return 0;
     }
+    /* Further facts are ignored; the memory stays bounded. */
     if (r->n_facts == RANKLINES_MAX_LINES)
         return 0;
     if (!grow((void **) &r->facts, r->n_facts, &r->fact_room,
@@ -139,6 +158,7 @@ static int add_fact(struct jp_rank_records *r, const json_t *object,
     return 0;
 }
 
+/* Adds one variable of a process. */
 static int read_variable(struct jp_rank_records *r, struct jp_rank_variable v)
 {
     if (r->n_variables == RANKLINES_MAX_LINES)
@@ -151,6 +171,8 @@ static int read_variable(struct jp_rank_records *r, struct jp_rank_variable v)
     return 0;
 }
 
+/* The row without a name comes first: it marks a process whose variables are
+ * complete. */
 static int read_variables(struct jp_rank_records *r, const json_t *process)
 {
     struct jp_rank_variable v = {.host = keep_member(r, process, "host"),
@@ -167,6 +189,7 @@ static int read_variables(struct jp_rank_records *r, const json_t *process)
         return -1;
     json_object_foreach(variables, name, value)
     {
+        /* The empty name is reserved for the row above. */
         if (!*name || !json_is_string(value) || n++ >= MAX_READ)
             continue;
         v.name = keep(r, name);
@@ -177,6 +200,7 @@ static int read_variables(struct jp_rank_records *r, const json_t *process)
     return 0;
 }
 
+/* Adds a path that NCCL's log named. Returns -1 without memory. */
 static int add_path(struct jp_rank_records *r, const json_t *object)
 {
     struct jp_rank_path path = {
@@ -191,6 +215,7 @@ static int add_path(struct jp_rank_records *r, const json_t *object)
 
     if (!path.comm || !path.via || !path.detail || !path.device || !path.layer)
         return -1;
+    /* Further paths are ignored. */
     if (r->n_paths == RANKLINES_MAX_LINES)
         return 0;
     if (!grow((void **) &r->paths, r->n_paths, &r->path_room,
@@ -200,6 +225,8 @@ static int add_path(struct jp_rank_records *r, const json_t *object)
     return 0;
 }
 
+/* Adds what a log says about a communicator as a whole. Returns -1 without
+ * memory. */
 static int add_carriers(struct jp_rank_records *r, const json_t *object)
 {
     struct jp_rank_carriers c = {
@@ -219,6 +246,7 @@ static int add_carriers(struct jp_rank_records *r, const json_t *object)
     return 0;
 }
 
+/* One object per line; its key says what it is. */
 int rankread_rank_line(struct jp_rank_records *r, const char *node,
                        const char *line, size_t len)
 {
@@ -230,6 +258,7 @@ int rankread_rank_line(struct jp_rank_records *r, const char *node,
     const json_t *carriers = json_object_get(root, "carriers");
     int rc = 0;
 
+    /* A line has one of these keys; "end" is the last line. */
     if (json_is_object(process))
         rc = add_fact(r, process, node, false) < 0 ? -1
                                                    : read_variables(r, process);
@@ -245,7 +274,7 @@ int rankread_rank_line(struct jp_rank_records *r, const char *node,
     return rc;
 }
 
-/* Minors of the GPUs that the task may open. */
+/* Reads the minors of the GPUs that the task may open; -1 devices: unknown. */
 static int read_devices(struct jp_rank_records *r, const json_t *object,
                         struct jp_rankmap_task *task)
 {
@@ -263,6 +292,7 @@ static int read_devices(struct jp_rank_records *r, const json_t *object,
         const json_t *device = json_array_get(devices, i);
         json_int_t minor = json_integer_value(device);
 
+        /* One bad entry makes the whole list unknown. */
         if (!json_is_integer(device) || minor < 0 || minor > INT_MAX)
             return 0;
         copy[i] = (int) minor;
@@ -272,6 +302,7 @@ static int read_devices(struct jp_rank_records *r, const json_t *object,
     return 0;
 }
 
+/* A start record of another schema is a bad line. */
 int rankread_start_line(struct jp_rank_records *r, const char *node,
                         const char *line, size_t len)
 {
@@ -286,6 +317,7 @@ int rankread_start_line(struct jp_rank_records *r, const char *node,
         .localid = number_of(root, "localid", -1)};
     int rc = task.boot_id ? read_devices(r, root, &task) : -1;
 
+    /* Written by another version of jobprof. */
     if (number_of(root, "schema", 0) != 1)
         r->bad_lines++;
     else if (rc == 0 && r->n_tasks < RANKLINES_MAX_LINES) {
@@ -299,7 +331,8 @@ int rankread_start_line(struct jp_rank_records *r, const char *node,
     return rc;
 }
 
-/* Foreign files of many nodes take no more memory than this. */
+/* Whether the limit of kept bytes is reached, so that foreign files cannot
+ * exhaust the memory. */
 static bool is_full(const struct jp_rank_records *r)
 {
     return r->n_blocks * sizeof(struct ranklines_block) +
@@ -309,6 +342,7 @@ static bool is_full(const struct jp_rank_records *r)
            RANKLINES_MAX_HELD;
 }
 
+/* Passes each line of a file to `add`. An absent file is not an error. */
 static int read_file(const char *folder, const char *name, const char *node,
                      int (*add)(struct jp_rank_records *, const char *,
                                 const char *, size_t),
@@ -323,6 +357,7 @@ static int read_file(const char *folder, const char *name, const char *node,
 
     while (rc == 0 && file && lines++ < RANKLINES_MAX_LINES &&
            (n = shortline_next(file, line, (int) size)) >= 0)
+        /* Read on, to count what is missing. */
         if (is_full(r))
             r->bad_lines++;
         else if (*line != '\n')
@@ -334,7 +369,8 @@ static int read_file(const char *folder, const char *name, const char *node,
     return rc < 0 ? error_set(err, "out of memory") : 0;
 }
 
-/* Makes the file that a killed finish has left undone. */
+/* Makes the file that a killed finish has left undone, but only from a folder
+ * that belongs to this user. */
 static void make_up(const char *step_dir, const char *folder, const char *node,
                     uint64_t deadline_ms)
 {
@@ -345,11 +381,13 @@ static void make_up(const char *step_dir, const char *folder, const char *node,
     if (path && raw && lstat(path, &st) < 0 && errno == ENOENT &&
         lstat(raw, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
         clock_mono_ms() < deadline_ms)
+        /* Without the file the ranks are unknown, which is no error. */
         (void) rankscan_write(step_dir, node, deadline_ms, NULL);
     free(raw);
     free(path);
 }
 
+/* The node's name is kept once for all its rows. */
 int rankread_node(struct jp_rank_records *r, const char *step_dir,
                   const char *node, uint64_t deadline_ms, struct jp_error *err)
 {

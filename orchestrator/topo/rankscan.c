@@ -1,4 +1,9 @@
-/* rankscan.c - write ranks.jsonl of a node. */
+/* rankscan.c - write ranks.jsonl of a node.
+ *
+ * rankscan_write is the entry. scan_all looks at each file in raw/<node>/
+ * (scan_file), then at the logs that NCCL_DEBUG_FILE names (named_logs), and
+ * writes what NCCL's logs contained (put_log). Whatever is not read makes the
+ * file incomplete (cut_short), which its last line says. */
 #include "orchestrator/topo/rankread.h"
 
 #include <inttypes.h>
@@ -28,40 +33,49 @@ struct rankscan_process {
 };
 
 struct rankscan {
+    /* borrowed */
     const char *step_dir, *node;
     uint64_t deadline_ms;
     FILE *out;
+    /* written so far; limited by JP_RANKSCAN_LINES_MAX */
     size_t lines;
+    /* collects NCCL's logs of the node */
     struct nccldebug *log;
-    struct rankscan_process *processes; /* whose logs may lie elsewhere */
+    struct rankscan_process
+        *processes; /* processes of the step, also for NCCL_DEBUG_FILE */
     size_t n_processes, room;
-    char *patterns[RANKSCAN_PATTERNS]; /* of NCCL_DEBUG_FILE, all different */
+    char *patterns[RANKSCAN_PATTERNS]; /* values of NCCL_DEBUG_FILE, without
+                                          duplicates */
     size_t n_patterns;
-    char *dumped, *given; /* NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE; NULL none */
-    char why[160];        /* why it is not complete; "" it is */
+    char *dumped,
+        *given;    /* NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE; NULL: not set */
+    char why[160]; /* why it is not complete; "": it is */
 };
 
-/* One file of raw/<node>/. */
+/* Reads one file of raw/<node>/. */
 static void scan_file(struct rankscan *scan, const char *path,
                       const char *name);
-/* Logs that patterns name; then what the logs told. */
+/* Reads the logs that patterns name. */
 static void named_logs(struct rankscan *scan);
+/* Writes what NCCL's logs contained. */
 static void put_log(struct rankscan *scan);
 
-#define TOPO_MAX (4 * 1024 * 1024)    /* NCCL's are below 100 KB */
-#define STARTS_MAX (16 * 1024 * 1024) /* 16 KB at most a task */
+#define TOPO_MAX (4 * 1024 * 1024)    /* NCCL's files are below 100 KB */
+#define STARTS_MAX (16 * 1024 * 1024) /* at most 16 KB per task */
 
+/* Notes why the result is incomplete. */
 static void cut_short(struct rankscan *scan, const char *fmt, ...)
 {
     va_list ap;
 
     if (scan->why[0])
-        return; /* the first reason is the one that counts */
+        return; /* only the first reason counts */
     va_start(ap, fmt);
     vsnprintf(scan->why, sizeof(scan->why), fmt, ap);
     va_end(ap);
 }
 
+/* Whether the deadline has passed. */
 static bool is_late(struct rankscan *scan)
 {
     struct timespec ts;
@@ -74,10 +88,12 @@ static bool is_late(struct rankscan *scan)
     return true;
 }
 
-/* Writes {"kind": json}, which is taken over (NULL: no memory). */
+/* Writes {"kind": json}. Takes json over; NULL means that its allocation
+ * failed. */
 static void put_line(struct rankscan *scan, const char *kind, json_t *json)
 {
     json_t *line = json ? json_pack("{s:o}", kind, json) : NULL;
+    /* One line each: no line ends inside the text. */
     char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
 
     if (scan->lines == JP_RANKSCAN_LINES_MAX)
@@ -91,7 +107,7 @@ static void put_line(struct rankscan *scan, const char *kind, json_t *json)
     json_decref(line);
 }
 
-/* A process of the step, and where its NCCL logs to. */
+/* Adds a process of the step. */
 static void add_process(struct rankscan *scan, const char *host, int64_t pid)
 {
     struct rankscan_process *more = scan->processes;
@@ -113,14 +129,15 @@ static void add_process(struct rankscan *scan, const char *host, int64_t pid)
     scan->n_processes++;
 }
 
+/* Keeps the first absolute path. */
 static void name_topo(char **name, const char *path)
 {
     if (!*name && *path == '/')
         *name = strdup(path);
 }
 
-/* NCCL's own file of the node, for the labels: what it wrote, else what it read
- * in place of the machine. */
+/* Copies NCCL's own topology of the node for the labels: the file that NCCL
+ * wrote, otherwise the one that it read in place of the machine. */
 static void keep_topo(struct rankscan *scan)
 {
     const char *const names[] = {scan->dumped, scan->given};
@@ -137,10 +154,11 @@ static void keep_topo(struct rankscan *scan)
     free(out);
 }
 
+/* Adds a value of NCCL_DEBUG_FILE, once. Relative paths cannot be resolved. */
 static void add_pattern(struct rankscan *scan, const char *pattern)
 {
     if (*pattern != '/')
-        return; /* relative to a folder that nobody has told */
+        return; /* relative to an unknown folder */
     for (size_t i = 0; i < scan->n_patterns; i++)
         if (strcmp(scan->patterns[i], pattern) == 0)
             return;
@@ -156,6 +174,7 @@ static void add_pattern(struct rankscan *scan, const char *pattern)
     scan->n_patterns++;
 }
 
+/* Called for each entry of raw/<node>/. Returns 1 to stop. */
 static int take_entry(void *arg, int folder, const char *name)
 {
     struct rankscan *scan = arg;
@@ -171,7 +190,7 @@ static int take_entry(void *arg, int folder, const char *name)
     return 0;
 }
 
-/* Where the tasks' NCCL logs to, by their start records. */
+/* Reads the values of NCCL_DEBUG_FILE from the tasks' start records. */
 static void read_starts(struct rankscan *scan)
 {
     char *path =
@@ -183,6 +202,7 @@ static void read_starts(struct rankscan *scan)
         while ((line = strsep(&rest, "\n"))) {
             json_t *json =
                 jsonload(JSONLOAD_LINE, "", line, strlen(line), 0, NULL);
+            /* Only NCCL_DEBUG_FILE matters here; rankread.c reads the rest. */
             const char *value = json_string_value(json_object_get(
                 json_object_get(json, "env"), "NCCL_DEBUG_FILE"));
 
@@ -195,6 +215,8 @@ static void read_starts(struct rankscan *scan)
     free(path);
 }
 
+/* The order matters: patterns and processes come from the files, and are needed
+ * for the named logs. */
 static void scan_all(struct rankscan *scan)
 {
     char *raw = text_format("%s/raw/%s", scan->step_dir, scan->node);
@@ -213,6 +235,7 @@ static void scan_all(struct rankscan *scan)
     put_log(scan);
 }
 
+/* deadline_ms: CLOCK_MONOTONIC; the file is written even if it has passed. */
 int rankscan_write(const char *step_dir, const char *node, uint64_t deadline_ms,
                    struct jp_error *err)
 {
@@ -230,7 +253,7 @@ int rankscan_write(const char *step_dir, const char *node, uint64_t deadline_ms,
         scan.out = file.stream;
         scan_all(&scan);
         keep_topo(&scan);
-        scan.lines = 0; /* there is room for the last one */
+        scan.lines = 0; /* there is always room for the last line */
         put_line(
             &scan, "end",
             json_pack("{s:b, s:s}", "complete", !scan.why[0], "why", scan.why));
@@ -248,19 +271,19 @@ int rankscan_write(const char *step_dir, const char *node, uint64_t deadline_ms,
     return rc;
 }
 
-/* --------------------------- what one file of a node tells of its process */
+/* --------------------------- one file of a node */
 
 #define PROBE_BYTES 65536
 
-/* Host and pid of "<host>-pid<pid>.jpr", "...-1.jpr", "....log.gz". Caller
- * frees; NULL: it is not so named. */
+/* Parses "<host>-pid<pid>.jpr", "...-1.jpr", "....log.gz". Returns the host,
+ * which the caller frees, and *pid; NULL if the name has another form. */
 static char *parse_name(const char *name, int64_t *pid)
 {
     const char *mark = NULL, *hit = name;
     char digits[16];
     size_t n;
 
-    while ((hit = strstr(hit, "-pid"))) /* a host may have one in its name */
+    while ((hit = strstr(hit, "-pid"))) /* a host name may contain "-pid" */
         mark = hit++;
     if (!mark || mark == name)
         return NULL;
@@ -274,11 +297,13 @@ static char *parse_name(const char *name, int64_t *pid)
     return strndup(name, (size_t) (mark - name));
 }
 
+/* Negative numbers stand for unknown. */
 static json_t *number(int64_t value)
 {
     return value < 0 ? json_null() : json_integer((json_int_t) value);
 }
 
+/* Writes the process of a recording, with its variables. */
 static void put_header(struct rankscan *scan, const char *name,
                        const struct jpr_header *h)
 {
@@ -287,6 +312,7 @@ static void put_header(struct rankscan *scan, const char *name,
     for (uint32_t i = 0; i < h->n_variables; i++) {
         json_object_set_new(variables, h->variables[i].name,
                             json_string(h->variables[i].value));
+        /* These variables lead to further files. */
         if (strcmp(h->variables[i].name, "NCCL_DEBUG_FILE") == 0)
             add_pattern(scan, h->variables[i].value);
         else if (strcmp(h->variables[i].name, "NCCL_TOPO_DUMP_FILE") == 0)
@@ -305,6 +331,7 @@ static void put_header(struct rankscan *scan, const char *name,
     add_process(scan, h->hostname, (int64_t) h->pid);
 }
 
+/* Writes a rank with its GPU from a recording. */
 static void put_comm(struct rankscan *scan, const char *host, int64_t pid,
                      const struct jpr_comm *comm)
 {
@@ -312,8 +339,9 @@ static void put_comm(struct rankscan *scan, const char *host, int64_t pid,
 
     if (!comm->known || comm->rank < 0 || comm->rank > UINT32_MAX ||
         (!*comm->gpu_pci && !*comm->gpu_uuid))
-        return; /* the process' line says what there is */
+        return; /* the line of the process has all that is known */
     snprintf(full, sizeof(full), "0x%" PRIx64, comm->id);
+    /* As NCCL Inspector truncates it, so that the join finds it. */
     snprintf(id, sizeof(id), "%.16s", full);
     put_line(scan, "rank",
              json_pack("{s:s, s:s, s:I, s:s, s:I, s:I, s:s, s:s}", "source",
@@ -323,6 +351,7 @@ static void put_comm(struct rankscan *scan, const char *host, int64_t pid,
                        "uuid", comm->gpu_uuid));
 }
 
+/* Reads a recording's processes and communicators; operations are skipped. */
 static void scan_recording(struct rankscan *scan, const char *path,
                            const char *name)
 {
@@ -337,6 +366,7 @@ static void scan_recording(struct rankscan *scan, const char *path,
     if (reader)
         jpr_pass(reader, JPR_PASS_OPS);
     while (reader && (rc = jpr_next(reader, &record, &err)) != 0) {
+        /* A damaged block is noted; the reader continues after it. */
         if (rc < 0)
             cut_short(scan, "%.120s", err.text);
         else if (record.type == JPR_HEADER && !host) {
@@ -346,6 +376,7 @@ static void scan_recording(struct rankscan *scan, const char *path,
         } else if (record.type == JPR_COMM && host) {
             put_comm(scan, host, pid, record.comm);
         }
+        /* The clock is read for every 64th record only. */
         if (++looks % 64 == 0 && is_late(scan))
             break;
     }
@@ -355,7 +386,7 @@ static void scan_recording(struct rankscan *scan, const char *path,
     free(host);
 }
 
-/* The node of a process whose file only has its name. */
+/* Writes the process that a file's name contains. */
 static void put_name(struct rankscan *scan, const char *name)
 {
     int64_t pid;
@@ -370,8 +401,11 @@ static void put_name(struct rankscan *scan, const char *name)
     free(host);
 }
 
+/* A recording is recognised by its first bytes; other files have a name, and
+ * may be NCCL's log. */
 static void scan_file(struct rankscan *scan, const char *path, const char *name)
 {
+    /* Static, to keep 64 KB off the stack. */
     static char head[PROBE_BYTES];
     uint8_t magic[JPR_HEAD_BYTES];
     struct jp_error err = {""};
@@ -381,7 +415,7 @@ static void scan_file(struct rankscan *scan, const char *path, const char *name)
     if (fd >= 0)
         close(fd);
     if (n <= 0)
-        return; /* a folder, a link, nothing */
+        return; /* a folder, a link, or an empty file */
     jpr_head_write(magic);
     if (n >= 8 && memcmp(head, magic, 8) == 0) {
         scan_recording(scan, path, name);
@@ -396,9 +430,10 @@ static void scan_file(struct rankscan *scan, const char *path, const char *name)
                   n < 0 ? "" : ": not read to its end");
 }
 
-/* ---------------- NCCL's log where NCCL_DEBUG_FILE says, and what it told */
+/* ---------------- NCCL's logs outside of raw/, and what they contained */
 
-/* NCCL's rule: %h host, %p pid, %% a percent sign. NULL without memory. */
+/* Expands a pattern as NCCL does: %h is the host, %p the pid, %% a percent
+ * sign. Returns NULL without memory. */
 static char *expand(const char *pattern, const struct rankscan_process *p)
 {
     char *path = NULL;
@@ -408,6 +443,7 @@ static char *expand(const char *pattern, const struct rankscan_process *p)
     if (!out)
         return NULL;
     for (; *pattern; pattern++) {
+        /* A percent sign at the end stands for itself. */
         if (*pattern != '%' || !pattern[1]) {
             fputc(*pattern, out);
             continue;
@@ -428,6 +464,7 @@ static char *expand(const char *pattern, const struct rankscan_process *p)
     return NULL;
 }
 
+/* Files in raw/ have been read already. */
 static bool is_raw(const struct rankscan *scan, const char *path)
 {
     char *raw = text_format("%s/raw/%s/", scan->step_dir, scan->node);
@@ -437,6 +474,7 @@ static bool is_raw(const struct rankscan *scan, const char *path)
     return same;
 }
 
+/* Reads a log outside of raw/. */
 static void read_named(struct rankscan *scan, const char *path)
 {
     struct jp_error err = {""};
@@ -447,12 +485,15 @@ static void read_named(struct rankscan *scan, const char *path)
     rc = nccldebug_file(scan->log, path, scan->deadline_ms, &err);
     if (rc > 0)
         cut_short(scan, "%.100s: not read to its end", path);
-    /* one that does not exist was never opened by NCCL, or is another host's */
+    /* A file that does not exist was never opened by NCCL, or belongs to
+     * another host. */
 }
 
+/* Expands each pattern for each process. */
 static void named_logs(struct rankscan *scan)
 {
     for (size_t i = 0; i < scan->n_patterns; i++) {
+        /* A pattern without %p and %h names one file for all processes. */
         bool whole = !strstr(scan->patterns[i], "%p") &&
                      !strstr(scan->patterns[i], "%h");
         size_t n = whole && scan->n_processes ? 1 : scan->n_processes;
@@ -467,6 +508,7 @@ static void named_logs(struct rankscan *scan)
     }
 }
 
+/* Whether a process in a log belongs to this step. */
 static bool is_ours(const struct rankscan *scan,
                     const struct jp_nccl_process *process)
 {
@@ -477,14 +519,14 @@ static bool is_ours(const struct rankscan *scan,
     return false;
 }
 
-static void put_ranks(struct rankscan *scan,
-                      const struct jp_nccl_process *processes, const bool *ours)
+/* Writes ranks with a GPU from NCCL's log. */
+static void put_ranks(struct rankscan *scan, const struct nccldebug_told *told,
+                      const bool *ours)
 {
-    size_t n;
-    const struct jp_nccl_rank *ranks = nccldebug_ranks(scan->log, &n);
+    const struct jp_nccl_process *processes = told->processes;
 
-    for (size_t i = 0; i < n; i++) {
-        const struct jp_nccl_rank *r = &ranks[i];
+    for (size_t i = 0; i < told->n_ranks; i++) {
+        const struct jp_nccl_rank *r = &told->ranks[i];
 
         if (ours[r->process] && *r->busid)
             put_line(scan, "rank",
@@ -498,16 +540,14 @@ static void put_ranks(struct rankscan *scan,
     }
 }
 
-/* What a rank's log says of its communicator as a whole. */
+/* Writes what a rank's log says about its communicator as a whole. */
 static void put_carriers(struct rankscan *scan,
-                         const struct jp_nccl_process *processes,
-                         const bool *ours)
+                         const struct nccldebug_told *told, const bool *ours)
 {
-    size_t n;
-    const struct jp_nccl_rank *ranks = nccldebug_ranks(scan->log, &n);
+    const struct jp_nccl_process *processes = told->processes;
 
-    for (size_t i = 0; i < n; i++) {
-        const struct jp_nccl_rank *r = &ranks[i];
+    for (size_t i = 0; i < told->n_ranks; i++) {
+        const struct jp_nccl_rank *r = &told->ranks[i];
 
         if (!ours[r->process] || !*r->id ||
             !(r->told_channels || r->nvls || r->collnet))
@@ -523,17 +563,16 @@ static void put_carriers(struct rankscan *scan,
     }
 }
 
-static void put_paths(struct rankscan *scan,
-                      const struct jp_nccl_process *processes, const bool *ours)
+/* Writes the paths that NCCL's log named. */
+static void put_paths(struct rankscan *scan, const struct nccldebug_told *told,
+                      const bool *ours)
 {
-    size_t n_ranks, n;
-    const struct jp_nccl_rank *ranks = nccldebug_ranks(scan->log, &n_ranks);
-    const struct jp_nccl_path *paths = nccldebug_paths(scan->log, &n);
+    const struct jp_nccl_process *processes = told->processes;
 
-    for (size_t i = 0; i < n; i++) {
-        const struct jp_nccl_path *p = &paths[i];
-        const char *comm = p->comm == NCCLDEBUG_NO_COMM ? ""
-                                                        : ranks[p->comm].id;
+    for (size_t i = 0; i < told->n_paths; i++) {
+        const struct jp_nccl_path *p = &told->paths[i];
+        const char *comm =
+            p->comm == NCCLDEBUG_NO_COMM ? "" : told->ranks[p->comm].id;
 
         if (ours[p->process])
             put_line(
@@ -546,33 +585,30 @@ static void put_paths(struct rankscan *scan,
                           p->peer == NCCLDEBUG_NO_PEER
                               ? json_null()
                               : json_integer((json_int_t) p->peer),
-                          "via", nccldebug_via_word[p->via], "detail",
-                          p->detail, "device", p->device, "layer", p->layer,
-                          "gdr", (int) p->gdr, "pxn", (int) p->pxn, "lines",
+                          "via", nccltext_via_word[p->via], "detail", p->detail,
+                          "device", p->device, "layer", p->layer, "gdr",
+                          (int) p->gdr, "pxn", (int) p->pxn, "lines",
                           (json_int_t) p->lines));
     }
 }
 
-/* Of a log only what processes of the step say: a file may be an older job's,
- * or everybody's. */
+/* Writes what the logs contained about processes of this step. A log may belong
+ * to an earlier job, or to several. */
 static void put_log(struct rankscan *scan)
 {
-    size_t n;
-    const struct jp_nccl_process *processes =
-        nccldebug_processes(scan->log, &n);
-    bool *ours = calloc(n + 1, sizeof(*ours));
+    const struct nccldebug_told told = nccldebug_finish(scan->log);
+    bool *ours = calloc(told.n_processes + 1, sizeof(*ours));
 
     if (!ours) {
         cut_short(scan, "out of memory");
         return;
     }
-    nccldebug_finish(scan->log);
-    for (size_t i = 0; i < n; i++)
-        ours[i] = is_ours(scan, &processes[i]);
-    put_ranks(scan, processes, ours);
-    put_paths(scan, processes, ours);
-    put_carriers(scan, processes, ours);
-    if (nccldebug_full(scan->log))
+    for (size_t i = 0; i < told.n_processes; i++)
+        ours[i] = is_ours(scan, &told.processes[i]);
+    put_ranks(scan, &told, ours);
+    put_paths(scan, &told, ours);
+    put_carriers(scan, &told, ours);
+    if (told.full)
         cut_short(scan, "NCCL's log has more than fits");
     free(ours);
 }

@@ -1,4 +1,8 @@
-/* shapes.c - the nodes of a job, by their distinct shapes. */
+/* shapes.c - the nodes of a job, grouped by their distinct shapes.
+ *
+ * Three parts: node names folded into ranges ("n[01-16]"), the set of shapes
+ * (find_or_add, shapes_add), and the search for records below a path that a
+ * user names (topo_find). */
 #include "orchestrator/topo/shapes.h"
 
 #include <dirent.h>
@@ -11,17 +15,19 @@
 
 #include "common/fileio.h"
 
-/* A name as its text and the number at its end. */
+/* A name, split into its text and the number at its end. */
 struct part {
     const char *name;
     size_t prefix, digits; /* lengths */
-    uint64_t number;
+    uint64_t number;       /* of the digits, which fit into 64 bits */
 };
 
+/* Splits a name at its last digits, at most 18 of them. */
 static void take_apart(const char *name, struct part *part)
 {
     size_t len = strlen(name), at = len;
 
+    /* 18 digits fit into 64 bits. */
     while (at && len - at < 18 && name[at - 1] >= '0' && name[at - 1] <= '9')
         at--;
     *part = (struct part){.name = name, .prefix = at, .digits = len - at};
@@ -29,6 +35,8 @@ static void take_apart(const char *name, struct part *part)
         part->number = part->number * 10 + (unsigned) (name[at] - '0');
 }
 
+/* By text, then number of digits, then number: names of one bracket become
+ * neighbours. */
 static int by_name(const void *a, const void *b)
 {
     const struct part *x = a, *y = b;
@@ -44,14 +52,14 @@ static int by_name(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* One bracket holds both. */
+/* Whether both fit into the same bracket. */
 static bool alike(const struct part *a, const struct part *b)
 {
     return a->digits && a->digits == b->digits && a->prefix == b->prefix &&
            strncmp(a->name, b->name, a->prefix) == 0;
 }
 
-/* Writes the ranges of parts[0..n), which are alike. */
+/* Writes parts[0..n), which are alike, as one bracket of ranges. */
 static void write_ranges(const struct part *parts, size_t n, FILE *out)
 {
     fprintf(out, "%.*s", (int) parts->prefix, parts->name);
@@ -61,6 +69,7 @@ static void write_ranges(const struct part *parts, size_t n, FILE *out)
     }
     fputc('[', out);
     for (size_t i = 0, k; i < n; i = k) {
+        /* Consecutive and equal numbers form one range. */
         for (k = i + 1; k < n && parts[k].number <= parts[k - 1].number + 1;)
             k++;
         fprintf(out, "%s%s", i ? "," : "", parts[i].name + parts[i].prefix);
@@ -70,6 +79,7 @@ static void write_ranges(const struct part *parts, size_t n, FILE *out)
     fputc(']', out);
 }
 
+/* Writes all names; neighbours that are alike share a bracket. */
 static char *write_all(const struct part *parts, size_t n)
 {
     char *text = NULL;
@@ -79,6 +89,7 @@ static char *write_all(const struct part *parts, size_t n)
     if (!out)
         return NULL;
     for (size_t i = 0, k; i < n; i = k) {
+        /* [i, k) shares a bracket. */
         for (k = i + 1; k < n && alike(&parts[i], &parts[k]);)
             k++;
         if (i)
@@ -92,6 +103,7 @@ static char *write_all(const struct part *parts, size_t n)
     return text;
 }
 
+/* Sorts by text and number, then writes. */
 char *shapes_fold(const struct jp_shapes *s, const uint32_t *nodes, size_t n,
                   size_t max)
 {
@@ -104,12 +116,14 @@ char *shapes_fold(const struct jp_shapes *s, const uint32_t *nodes, size_t n,
         qsort(parts, n, sizeof(*parts), by_name);
         text = write_all(parts, n);
     }
+    /* Truncated, with "..." as its end. */
     if (text && strlen(text) > max && max > 3)
         memcpy(text + max - 3, "...", 4);
     free(parts);
     return text;
 }
 
+/* Collects the shape's nodes, and folds their names. */
 char *shapes_names(const struct jp_shapes *s, int shape, size_t max)
 {
     uint32_t *nodes = calloc(s->n_nodes + 1, sizeof(*nodes));
@@ -124,13 +138,9 @@ char *shapes_names(const struct jp_shapes *s, int shape, size_t max)
     return text;
 }
 
-/* --------------------------- the nodes of a job, by their distinct shapes */
+/* --------------------------- the shapes */
 
-void shapes_init(struct jp_shapes *shapes)
-{
-    memset(shapes, 0, sizeof(*shapes));
-}
-
+/* Frees what a node owns. */
 static void fini_node(struct jp_shape_node *node)
 {
     free(node->name);
@@ -139,6 +149,7 @@ static void fini_node(struct jp_shape_node *node)
     free(node->note);
 }
 
+/* Shapes own their topologies. */
 void shapes_fini(struct jp_shapes *shapes)
 {
     for (size_t i = 0; i < shapes->n_nodes; i++)
@@ -149,9 +160,12 @@ void shapes_fini(struct jp_shapes *shapes)
     }
     free(shapes->nodes);
     free(shapes->shapes);
-    shapes_init(shapes);
+    memset(shapes, 0, sizeof(*shapes));
 }
 
+/* `jobprof topo --json` prints the hash of the key, so the members and their
+ * order are part of its output.
+ */
 static void write_gpu(const struct topo_gpu *g, FILE *out)
 {
     fprintf(out, "g %s %x %d %s %d %d %d %d %u %u %" PRIu64 " %d %d\n",
@@ -160,7 +174,9 @@ static void write_gpu(const struct topo_gpu *g, FILE *out)
             g->mig, g->c2c);
 }
 
-/* All of a topology but what tells equal machines apart. */
+/* Everything of a topology except what differs between equal machines. Two
+ * nodes have the same shape if their keys are equal. UUIDs, minors and fabrics
+ * are left out. */
 static char *make_key(const struct topo *t, size_t *len)
 {
     size_t n = t->n_gpus + t->n_hcas;
@@ -169,6 +185,7 @@ static char *make_key(const struct topo *t, size_t *len)
 
     if (!out)
         return NULL;
+    /* The machine, then GPUs, HCAs, levels and links. */
     fprintf(out, "%s %d %u %u %u %d %d\n", t->product, t->virtual_machine,
             t->n_numa, t->n_packages, t->n_switches, t->has_pci,
             t->hcas_untold);
@@ -197,6 +214,7 @@ static uint64_t hash_of(const char *key, size_t len)
     return hash;
 }
 
+/* Makes room for one more. Returns 0, or -1 without memory. */
 static int grow(void **array, size_t n, size_t *room, size_t size)
 {
     void *more;
@@ -211,11 +229,13 @@ static int grow(void **array, size_t n, size_t *room, size_t size)
     return 0;
 }
 
-/* The shape that topo has; topo is taken over. -1 without memory. */
+/* Finds or adds the shape of topo, which is taken over. Returns its index, or
+ * -1 without memory. */
 static int find_or_add(struct jp_shapes *s, struct topo *topo)
 {
     struct jp_shape shape = {.topo = topo};
 
+    /* The hash only saves comparing the keys. */
     shape.key = make_key(topo, &shape.key_len);
     if (!shape.key)
         goto fail;
@@ -243,6 +263,7 @@ fail:
     return -1;
 }
 
+/* Copies what distinguishes the GPUs of this node. */
 static struct topo_self *selves_of(const struct topo *topo)
 {
     struct topo_self *gpus = calloc(topo->n_gpus + 1, sizeof(*gpus));
@@ -252,17 +273,18 @@ static struct topo_self *selves_of(const struct topo *topo)
     return gpus;
 }
 
-/* What a node's records say. */
+/* A node's records. */
 struct texts {
-    char *xml; /* taken over, as nccl is */
+    char *xml; /* taken over, as is nccl */
     size_t len;
-    char *nccl; /* NCCL's own file; NULL none */
+    char *nccl; /* NCCL's own file; NULL: none */
     size_t nccl_len;
-    const char *hardware; /* NULL none */
-    const char *why;      /* there is no xml */
+    const char *hardware; /* NULL: none */
+    const char *why;      /* why there is no xml */
 };
 
-/* The node's topology, or its reason. -1 without memory. */
+/* Makes the node's topology, or the reason why there is none. Returns -1
+ * without memory. */
 static int fill(struct jp_shapes *s, struct jp_shape_node *node,
                 struct texts *in)
 {
@@ -275,9 +297,11 @@ static int fill(struct jp_shapes *s, struct jp_shape_node *node,
                         : in->hardware ? topo_bare(in->hardware, NULL)
                                        : NULL;
 
+    /* topo_make has taken them over, also on failure. */
     in->xml = in->nccl = NULL;
     if (in->hardware)
         topo_hardware(in->hardware, topo, &node->host, &note);
+    /* NCCL's levels are better than those of a hypervisor's PCI tree. */
     if (topo && nccl && topo != nccl)
         topo_prefer(topo, nccl, &left);
     if (topo != nccl)
@@ -288,7 +312,8 @@ static int fill(struct jp_shapes *s, struct jp_shape_node *node,
         topo_destroy(topo);
         return -1;
     }
-    if (topo && !xml && !topo->n_gpus) { /* it tells nothing */
+    if (topo && !xml &&
+        !topo->n_gpus) { /* a record without GPUs is no topology */
         topo_destroy(topo);
         topo = NULL;
     }
@@ -298,10 +323,12 @@ static int fill(struct jp_shapes *s, struct jp_shape_node *node,
         return node->why ? 0 : -1;
     }
     node->gpus = selves_of(topo);
+    /* The copy is made first: find_or_add may free topo. */
     node->shape = find_or_add(s, topo);
     return node->gpus && node->shape >= 0 ? 0 : -1;
 }
 
+/* Adds a node; its texts are taken over, also on failure. */
 static int add(struct jp_shapes *s, const char *name, struct texts *in,
                struct jp_error *err)
 {
@@ -314,6 +341,7 @@ static int add(struct jp_shapes *s, const char *name, struct texts *in,
         free(node.name);
         return error_set(err, "out of memory");
     }
+    /* Undo what fill has counted. */
     if (fill(s, &node, in) < 0) {
         if (node.shape >= 0)
             s->shapes[node.shape].n_nodes--;
@@ -324,6 +352,7 @@ static int add(struct jp_shapes *s, const char *name, struct texts *in,
     return 0;
 }
 
+/* The node's texts come from the caller, not from files. */
 int shapes_add(struct jp_shapes *s, const char *name, char *xml, size_t len,
                const char *hardware, const char *why, struct jp_error *err)
 {
@@ -333,6 +362,7 @@ int shapes_add(struct jp_shapes *s, const char *name, char *xml, size_t len,
     return add(s, name, &in, err);
 }
 
+/* Reads <folder>/<name>; errno is that of the read. */
 static int read_text(const char *folder, const char *name, size_t max,
                      char **text, size_t *len, struct jp_error *err)
 {
@@ -344,8 +374,8 @@ static int read_text(const char *folder, const char *name, size_t max,
     return rc;
 }
 
-/* A hardware.json that is there and cannot be read is told; the folder is
- * known to who asked. */
+/* Notes a hardware.json that exists but cannot be read. The folder's name is
+ * removed: the caller knows it. */
 static int note_unread(struct jp_shape_node *node, const char *folder,
                        const struct jp_error *unread)
 {
@@ -357,6 +387,7 @@ static int note_unread(struct jp_shape_node *node, const char *folder,
     return node->note ? 0 : -1;
 }
 
+/* What cannot be read never makes this fail. */
 int shapes_add_folder(struct jp_shapes *s, const char *name, const char *folder,
                       const char *step, struct jp_error *err)
 {
@@ -366,6 +397,8 @@ int shapes_add_folder(struct jp_shapes *s, const char *name, const char *folder,
     bool absent;
     int rc;
 
+    /* errno distinguishes an absent file, which is normal, from an unreadable
+     * one. */
     errno = 0;
     if (read_text(folder, "hardware.json", SHAPES_MAX_JSON, &hardware, NULL,
                   &unread) == 0 ||
@@ -377,6 +410,7 @@ int shapes_add_folder(struct jp_shapes *s, const char *name, const char *folder,
              errno == ENOENT;
     in.hardware = hardware;
     in.why = absent ? "it left no topology.xml" : why.text;
+    /* The step's own file of NCCL comes first, then that of the job. */
     if (!step || read_text(step, SHAPES_NCCL_FILE, SHAPES_MAX_NCCL, &in.nccl,
                            &in.nccl_len, NULL) < 0)
         (void) read_text(folder, SHAPES_NCCL_FILE, SHAPES_MAX_NCCL, &in.nccl,
@@ -389,6 +423,7 @@ int shapes_add_folder(struct jp_shapes *s, const char *name, const char *folder,
     return rc;
 }
 
+/* Most nodes first; then in order of appearance, to keep the result stable. */
 static int by_nodes(const void *a, const void *b)
 {
     const struct jp_shape *const *x = a, *const *y = b;
@@ -398,6 +433,7 @@ static int by_nodes(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
+/* Sorts pointers, then moves the shapes and renumbers the nodes. */
 int shapes_sort(struct jp_shapes *s, struct jp_error *err)
 {
     struct jp_shape **order = calloc(s->n_shapes + 1, sizeof(*order));
@@ -411,6 +447,7 @@ int shapes_sort(struct jp_shapes *s, struct jp_error *err)
         qsort(order, s->n_shapes, sizeof(*order), by_nodes);
     for (size_t i = 0; rc == 0 && i < s->n_shapes; i++) {
         sorted[i] = *order[i];
+        /* place[] is the new index of each old one. */
         place[order[i] - s->shapes] = (int) i;
     }
     for (size_t i = 0; rc == 0 && i < s->n_nodes; i++)
@@ -424,6 +461,7 @@ int shapes_sort(struct jp_shapes *s, struct jp_error *err)
     return rc;
 }
 
+/* Bijective base 26: after "Z" comes "AA". */
 char *shapes_letter(size_t shape, char buf[8])
 {
     char text[8];
@@ -439,8 +477,7 @@ char *shapes_letter(size_t shape, char buf[8])
     return buf;
 }
 
-/* ----------------------------------- the topologies that a user's path means
- */
+/* ----------------------------- the topologies below a user's path */
 
 #define MAX_ENTRIES 100000
 
@@ -450,11 +487,13 @@ struct names {
     size_t n, room;
 };
 
+/* Plain order of bytes. */
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
+/* Accepts a list that is not complete. */
 static void free_names(struct names *names)
 {
     for (size_t i = 0; i < names->n; i++)
@@ -462,6 +501,7 @@ static void free_names(struct names *names)
     free(names->name);
 }
 
+/* Returns -1 without memory. */
 static int add_name(struct names *names, const char *name)
 {
     if (names->n == names->room) {
@@ -477,7 +517,7 @@ static int add_name(struct names *names, const char *name)
     return names->name[names->n] ? (names->n++, 0) : -1;
 }
 
-/* -1 with errno: not a folder that can be read. */
+/* Lists a folder. Returns -1 with errno if it cannot be read. */
 static int list(const char *folder, struct names *names)
 {
     DIR *dir = opendir(folder);
@@ -496,6 +536,7 @@ static int list(const char *folder, struct names *names)
     return rc;
 }
 
+/* A link to a folder does not count. */
 static bool is_folder(const char *path)
 {
     struct stat st;
@@ -510,7 +551,7 @@ static bool is_xml(const char *name)
     return len > 4 && strcmp(name + len - 4, ".xml") == 0;
 }
 
-/* A file is a node of its base name. */
+/* A file becomes a node with the file's base name. */
 static int add_file(struct jp_shapes *shapes, const char *path,
                     struct jp_error *err)
 {
@@ -530,7 +571,8 @@ static int add_file(struct jp_shapes *shapes, const char *path,
     return rc;
 }
 
-/* 1: added, 0: not one. */
+/* Adds one entry of a folder. Returns 1 if it was added, 0 if it is not a node.
+ */
 static int add_entry(struct jp_shapes *shapes, const char *folder,
                      const char *name, struct jp_error *err)
 {
@@ -552,6 +594,7 @@ static int add_entry(struct jp_shapes *shapes, const char *folder,
     return rc;
 }
 
+/* Adds each entry of a folder. Returns the number added, or -1. */
 static long add_folder(struct jp_shapes *shapes, const char *folder,
                        struct jp_error *err)
 {
@@ -569,6 +612,8 @@ static long add_folder(struct jp_shapes *shapes, const char *folder,
     return rc < 0 ? -1 : added;
 }
 
+/* A job's directory first, then that of a step in it, then the folder itself.
+ */
 long topo_find(const char *path, struct jp_shapes *shapes, struct jp_error *err)
 {
     static const char *const places[] = {"nodes", "../nodes"};
@@ -577,6 +622,7 @@ long topo_find(const char *path, struct jp_shapes *shapes, struct jp_error *err)
 
     if (stat(path, &st) < 0)
         return error_set(err, "%s: %s", path, strerror(errno));
+    /* A file is a topology itself. */
     if (!S_ISDIR(st.st_mode))
         return add_file(shapes, path, err) < 0 ? -1 : 1;
     for (size_t i = 0; added == 0 && i < 2; i++) {

@@ -1,4 +1,8 @@
-/* steplabels.c - the labels of a step's communicators. */
+/* steplabels.c - label all communicators of a step.
+ *
+ * steplabels_make is the entry. It reads the nodes' records into shapes, places
+ * the ranks (stepranks.c), labels each communicator (label.c), draws a picture
+ * per shape, and joins the warnings of all communicators. */
 #include "orchestrator/topo/steplabels.h"
 
 #include <limits.h>
@@ -14,16 +18,17 @@
 #define MAX_WARNINGS 200 /* of communicators */
 #define ALL_WARNINGS (MAX_WARNINGS + 50)
 #define NAMES_MAX 120 /* bytes of a list of nodes */
-#define ODD_SHARE 4   /* at most a quarter of the nodes are odd */
+#define ODD_SHARE 4   /* at most this part of the nodes may be odd */
 
-/* Kinds in order of urgency: what is broken, what is switched off, what is
- * merely not good. */
+/* Kinds in order of urgency: first what is broken, then what is switched off,
+ * then what is merely not good. */
 static const enum jp_warning_kind urgency[] = {
     JP_WARN_DEAD_NVLINK, JP_WARN_HCA_DOWN,   JP_WARN_TCP,
     JP_WARN_MNNVL_OFF,   JP_WARN_SPLIT_HOST, JP_WARN_ODD_NODE,
     JP_WARN_CROSS_RAIL,  JP_WARN_HCA_SHARED, JP_WARN_HCA_FAR,
     JP_WARN_FORCED_PATH, JP_WARN_NO_NVLINK};
 
+/* A smaller number is more urgent. */
 static size_t urgency_of(enum jp_warning_kind kind)
 {
     size_t i = 0;
@@ -33,21 +38,25 @@ static size_t urgency_of(enum jp_warning_kind kind)
     return i;
 }
 
-/* A warning while it is joined: a flag for each node that it is about. */
+/* A warning while it is joined, with a flag for each node. */
 struct joined {
     enum jp_warning_kind kind;
-    const char *text; /* borrowed */
-    bool *nodes;      /* NULL: about communicators */
-    size_t comm, n_comms;
+    const char *text;     /* borrowed from the label */
+    bool *nodes;          /* NULL: it concerns communicators */
+    size_t comm, n_comms; /* comm: the one with most time */
 };
 
 struct joiner {
+    /* the result */
     struct jp_step_labels *labels;
+    /* for the times of communicators */
     const struct jp_result *result;
+    /* in the order of their first occurrence */
     struct joined at[MAX_WARNINGS];
     size_t n;
 };
 
+/* Finds or adds the warning. Returns NULL if there are too many. */
 static struct joined *find_or_add(struct joiner *j, const struct jp_warning *w)
 {
     for (size_t i = 0; i < j->n; i++)
@@ -61,13 +70,14 @@ static struct joined *find_or_add(struct joiner *j, const struct jp_warning *w)
     return &j->at[j->n++];
 }
 
-/* 0, or -1 without memory. */
+/* Adds the warning of one communicator. Returns 0, or -1 without memory. */
 static int join(struct joiner *j, size_t comm, const struct jp_warning *w)
 {
     struct joined *at = find_or_add(j, w);
 
     if (!at)
         return 0;
+    /* The communicator with most time stands for all. */
     if (!at->n_comms++ ||
         j->result->comms[comm].time_us > j->result->comms[at->comm].time_us)
         at->comm = comm;
@@ -80,6 +90,7 @@ static int join(struct joiner *j, size_t comm, const struct jp_warning *w)
     return 0;
 }
 
+/* Takes text over; NULL means that its allocation failed. */
 static int add(struct jp_step_labels *s, enum jp_warning_kind kind, char *text,
                size_t comm, size_t n_comms)
 {
@@ -90,7 +101,7 @@ static int add(struct jp_step_labels *s, enum jp_warning_kind kind, char *text,
     return 0;
 }
 
-/* "n[2-3]: GPU3's nearest HCA ..." */
+/* Formats "n[2-3]: GPU3's nearest HCA ..." and adds it. */
 static int finish(struct joiner *j, const struct joined *at)
 {
     const struct jp_shapes *shapes = &j->labels->shapes;
@@ -105,6 +116,7 @@ static int finish(struct joiner *j, const struct joined *at)
     for (size_t i = 0; nodes && i < shapes->n_nodes; i++)
         if (at->nodes[i])
             nodes[n++] = (uint32_t) i;
+    /* Bounded, because a warning may concern a thousand nodes. */
     names = nodes ? shapes_fold(shapes, nodes, n, NAMES_MAX) : NULL;
     text = names ? text_format("%s: %s", names, at->text) : NULL;
     free(names);
@@ -112,6 +124,7 @@ static int finish(struct joiner *j, const struct joined *at)
     return add(j->labels, at->kind, text, at->comm, at->n_comms);
 }
 
+/* Joins the warnings of all communicators, then formats each once. */
 static int join_all(struct jp_step_labels *s, const struct jp_result *result)
 {
     struct joiner *j = calloc(1, sizeof(*j));
@@ -132,10 +145,10 @@ static int join_all(struct jp_step_labels *s, const struct jp_result *result)
     return rc;
 }
 
-/* --- nodes unlike the others ------------------------------------------------
- */
+/* --- nodes unlike the others -------------------------------------------- */
 
-/* What NVML told of one node's job and not of the other's is no difference. */
+/* Formats the first difference of the GPUs. What NVML reported on only one of
+ * the two nodes is no difference. */
 static void compare_gpus(const struct topo *odd, const struct topo *usual,
                          char *buf, size_t size)
 {
@@ -145,8 +158,11 @@ static void compare_gpus(const struct topo *odd, const struct topo *usual,
     }
     for (size_t i = 0; i < odd->n_gpus; i++) {
         const struct topo_gpu *a = &odd->gpus[i], *b = &usual->gpus[i];
+        /* Links from different sources are not comparable. */
         bool told = a->links_from == b->links_from;
 
+        /* The checks are in the order of their weight; the first difference is
+         * enough. */
         if (a->device != b->device)
             snprintf(buf, size, "GPU%zu is of another model", i);
         else if (told && a->links_up != b->links_up)
@@ -166,9 +182,11 @@ static void compare_gpus(const struct topo *odd, const struct topo *usual,
     }
 }
 
+/* Formats the first difference of the HCAs. */
 static void compare_hcas(const struct topo *odd, const struct topo *usual,
                          char *buf, size_t size)
 {
+    /* By enum topo_port. */
     static const char *const ports[] = {"of unknown state", "down", "active"};
 
     if (odd->n_hcas != usual->n_hcas) {
@@ -178,6 +196,7 @@ static void compare_hcas(const struct topo *odd, const struct topo *usual,
     for (size_t i = 0; i < odd->n_hcas; i++) {
         const struct topo_hca *a = &odd->hcas[i], *b = &usual->hcas[i];
 
+        /* A different name means that the HCAs after it are shifted as well. */
         if (strcmp(a->name, b->name) != 0)
             snprintf(buf, size, "HCA %s stands where %s is", a->name, b->name);
         else if (a->port != b->port)
@@ -189,7 +208,8 @@ static void compare_hcas(const struct topo *odd, const struct topo *usual,
     }
 }
 
-/* The first difference that a reader would look for; "" none that counts. */
+/* Formats the first difference that a reader would look for; "" if there is
+ * none that counts. */
 static void compare(const struct topo *odd, const struct topo *usual, char *buf,
                     size_t size)
 {
@@ -209,18 +229,20 @@ static void compare(const struct topo *odd, const struct topo *usual, char *buf,
         snprintf(buf, size, "devices are placed otherwise");
 }
 
-/* Shapes are sorted, the most frequent first. Where no shape has more than half
- * of the nodes nobody is odd. */
+/* Adds a warning for each rare shape. Shapes are sorted, most frequent first.
+ * If no shape has more than half of the nodes, none is odd. */
 static int add_odd_nodes(struct jp_step_labels *s)
 {
     size_t all = 0;
 
     for (size_t i = 0; i < s->shapes.n_shapes; i++)
         all += s->shapes.shapes[i].n_nodes;
+    /* Shape 0 is the usual one. */
     for (size_t i = 1; i < s->shapes.n_shapes; i++) {
         const struct jp_shape *shape = &s->shapes.shapes[i];
         char what[200], *names, *text;
 
+        /* Too many to be odd, no clear majority, or no room. */
         if (shape->n_nodes * ODD_SHARE > all ||
             s->shapes.shapes[0].n_nodes * 2 <= all ||
             s->n_warnings == ALL_WARNINGS)
@@ -240,6 +262,7 @@ static int add_odd_nodes(struct jp_step_labels *s)
     return 0;
 }
 
+/* Most urgent first, then those of most communicators. */
 static int by_urgency(const void *a, const void *b)
 {
     const struct jp_step_warning *x = a, *y = b;
@@ -252,8 +275,8 @@ static int by_urgency(const void *a, const void *b)
     return strcmp(x->text, y->text);
 }
 
-/* Joins the warnings of all labels, and tells nodes that are unlike the rest.
- * -1 without memory. */
+/* Joins the warnings of all labels, and adds those about odd nodes. Returns -1
+ * without memory. */
 static int collect_warnings(struct jp_step_labels *s,
                             const struct jp_result *result)
 {
@@ -265,9 +288,10 @@ static int collect_warnings(struct jp_step_labels *s,
     return 0;
 }
 
-/* ------------------------------ the labels of a result's communicators --- */
+/* ------------------------------ labels as the result takes them */
 
-/* A label's sentence stands behind the type's, or in its place. */
+/* Makes the label of one communicator. Its sentence follows that of the
+ * communicator's type, or replaces it. */
 static int make_label(const struct jp_step_labels *s,
                       const struct jp_label *label, const struct jp_comm *comm,
                       struct jp_comm_label *out)
@@ -282,6 +306,7 @@ static int make_label(const struct jp_step_labels *s,
         .carriers = label->carriers,
         .evidence = label->evidence ? label_evidence_word[label->evidence]
                                     : NULL,
+        /* Without evidence the label only adds to the type's sentence. */
         .why =
             label->evidence
                 ? text_format("%s: %s", comm_type_name(comm->type), label->why)
@@ -301,9 +326,10 @@ static int make_label(const struct jp_step_labels *s,
     return 0;
 }
 
-/* A record that was ignored is a line among the notes on the data. */
+/* A record that was ignored becomes a note on the data. */
 static int make_notes(const struct jp_step_labels *s, struct jp_labels *out)
 {
+    /* At most one note for each node. */
     out->notes = calloc(s->shapes.n_nodes + 1, sizeof(*out->notes));
     for (size_t i = 0; out->notes && i < s->shapes.n_nodes; i++) {
         const struct jp_shape_node *node = &s->shapes.nodes[i];
@@ -322,38 +348,40 @@ static int make_notes(const struct jp_step_labels *s, struct jp_labels *out)
     return out->notes ? 0 : -1;
 }
 
-int steplabels_describe(const struct jp_step_labels *s,
-                        const struct jp_result *result, struct jp_labels *out,
-                        struct jp_error *err)
+/* Labels and notes in the form that the result keeps. */
+static int describe(const struct jp_step_labels *s,
+                    const struct jp_result *result, struct jp_labels *out)
 {
     struct jp_labels labels = {0};
-    int rc = 0;
+    int rc;
 
-    *out = labels;
-    if (!s)
-        return 0;
     labels.comms = calloc(s->n_labels + 1, sizeof(*labels.comms));
     rc = labels.comms ? make_notes(s, &labels) : -1;
     for (size_t i = 0; rc == 0 && i < s->n_labels; i++) {
+        /* Counted first, so that labels_fini frees a label that is only begun.
+         */
         labels.n_comms++;
         rc = make_label(s, &s->labels[i], &result->comms[i], &labels.comms[i]);
     }
     if (rc < 0) {
         labels_fini(&labels);
-        return error_set(err, "out of memory");
+        return -1;
     }
     *out = labels;
     return 0;
 }
 
-const char *steplabels_gpu(const struct jp_step_labels *s)
+/* The model of the GPUs of all nodes; "" if it is unknown or there are several.
+ */
+static const char *only_model(const struct jp_step_labels *s)
 {
     const char *model = NULL;
 
-    for (size_t i = 0; s && i < s->shapes.n_shapes; i++) {
+    for (size_t i = 0; i < s->shapes.n_shapes; i++) {
         const struct topo *topo = s->shapes.shapes[i].topo;
 
         for (size_t k = 0; topo && k < topo->n_gpus; k++) {
+            /* One unknown model makes the answer unknown. */
             if (!*topo->gpus[k].model ||
                 (model && strcmp(model, topo->gpus[k].model)))
                 return "";
@@ -363,8 +391,8 @@ const char *steplabels_gpu(const struct jp_step_labels *s)
     return model ? model : "";
 }
 
-/* Adapters of a net that a topology's GPUs may use; *slowest in Gb/s. 0: none,
- * or they cannot be told. */
+/* Counts the adapters of a kind that a topology's GPUs may use; *slowest in
+ * Gbit/s. Returns 0 if there are none or they are not known. */
 static unsigned count_adapters(const struct topo *topo, enum topo_net net,
                                double *slowest)
 {
@@ -377,15 +405,17 @@ static unsigned count_adapters(const struct topo *topo, enum topo_net net,
 
         if (hca->net != net || !topo_hca_open(hca))
             continue;
+        /* One unknown rate makes the sum unknown. */
         if (!(hca->rate_gbits > 0))
             return 0;
         *slowest = fmin(*slowest, hca->rate_gbits);
         n++;
     }
-    /* others serve storage: no GPU is near */
+    /* The others serve storage: no GPU is near. */
     return topo->n_rails && topo->n_rails < n ? topo->n_rails : n;
 }
 
+/* One row for each kind of network. */
 int steplabels_peaks(const struct jp_step_labels *s,
                      const struct steplabels_rates *rates,
                      struct jp_peaks *peaks)
@@ -400,6 +430,7 @@ int steplabels_peaks(const struct jp_step_labels *s,
         struct peaks_row *row = &peaks->rows[peaks->n];
         double slowest = INFINITY;
         unsigned least = UINT_MAX;
+        /* Every node must have this kind, so the smallest number counts. */
 
         for (size_t i = 0; i < s->shapes.n_shapes; i++) {
             unsigned n = count_adapters(s->shapes.shapes[i].topo,
@@ -411,7 +442,7 @@ int steplabels_peaks(const struct jp_step_labels *s,
             continue;
         *row = (struct peaks_row){.max_ranks = rates->max_ranks,
                                   .per_node = least,
-                                  .peak_gbs = slowest / 8,
+                                  .peak_gbs = slowest / 8, /* Gbit/s to GB/s */
                                   .n_sizes = 1};
         snprintf(row->link, sizeof(row->link), "%s", topo_net_word[net]);
         row->sizes[0] = (struct peaks_size){rates->from_bytes, rates->share};
@@ -420,10 +451,11 @@ int steplabels_peaks(const struct jp_step_labels *s,
     return 0;
 }
 
-/* ----------------------------------- the labels of a step's communicators */
+/* ----------------------------------- the labels */
 
-#define GPU_TEXT_MAX 3 /* ranks named of one GPU */
+#define GPU_TEXT_MAX 3 /* ranks named for one GPU */
 
+/* Every picture has one text for each GPU of its shape. */
 static void destroy_pictures(struct jp_step_labels *s)
 {
     for (size_t i = 0; i < s->n_pictures; i++) {
@@ -455,6 +487,8 @@ void steplabels_destroy(struct jp_step_labels *s)
 
 /* --- nodes ---------------------------------------------------------------- */
 
+/* Adds each node from the job's folder; the step's folder may have NCCL's own
+ * file. */
 static int read_nodes(struct jp_step_labels *s, const struct jp_nodes *nodes,
                       const char *step_dir, struct jp_error *err)
 {
@@ -475,13 +509,14 @@ static int read_nodes(struct jp_step_labels *s, const struct jp_nodes *nodes,
     return rc < 0 ? -1 : shapes_sort(&s->shapes, err);
 }
 
-/* Fabrics are a node's own, its topology the shape's. */
+/* A node's fabrics are its own; the topology is that of its shape. */
 static void name_node(const struct jp_step_labels *s, size_t i,
                       const struct jp_node *node, struct jp_label_node *out)
 {
     const struct jp_shape_node *known = &s->shapes.nodes[i];
 
     out->name = known->name;
+    /* The step's own record is newer than that of the job. */
     out->boot_id = node->boot_id && *node->boot_id ? node->boot_id
                                                    : known->host.boot_id;
     out->why = known->why;
@@ -491,6 +526,7 @@ static void name_node(const struct jp_step_labels *s, size_t i,
     }
 }
 
+/* The nodes as label.c takes them. */
 static int name_nodes(struct jp_step_labels *s, const struct jp_nodes *nodes)
 {
     s->label_nodes = calloc(nodes->n_nodes + 1, sizeof(*s->label_nodes));
@@ -499,10 +535,10 @@ static int name_nodes(struct jp_step_labels *s, const struct jp_nodes *nodes)
     return s->label_nodes ? 0 : -1;
 }
 
-/* --- communicators ---------------------------------------------------------
- */
+/* --- communicators -------------------------------------------------------- */
 
-/* The result's ranks are sorted by communicator: its first one. */
+/* Returns the index of the communicator's first rank by binary search; the
+ * result's ranks are sorted by communicator. */
 static size_t first_rank(const struct jp_result *result, size_t comm)
 {
     size_t from = 0, to = result->n_ranks;
@@ -518,6 +554,7 @@ static size_t first_rank(const struct jp_result *result, size_t comm)
     return from;
 }
 
+/* Labels the communicator at index `at`. */
 static int label_one(struct jp_step_labels *s, const struct jp_result *result,
                      const struct jp_nodes *nodes,
                      const struct jp_step_ranks *ranks, size_t at)
@@ -542,6 +579,7 @@ static int label_one(struct jp_step_labels *s, const struct jp_result *result,
     return 0;
 }
 
+/* n_labels counts those that are complete, for steplabels_destroy. */
 static int label_all(struct jp_step_labels *s, const struct jp_result *result,
                      const struct jp_nodes *nodes,
                      const struct jp_step_ranks *ranks)
@@ -555,11 +593,10 @@ static int label_all(struct jp_step_labels *s, const struct jp_result *result,
     return 0;
 }
 
-/* --- pictures ---------------------------------------------------------------
- */
+/* --- pictures ------------------------------------------------------------- */
 
-/* The communicator with most ranks on a shape; of those the largest.
- */
+/* Returns the communicator with most ranks on a shape; among equals the
+ * largest. Without any, n_comms. */
 static size_t choose_comm(const struct jp_step_labels *s,
                           const struct jp_result *result,
                           const struct jp_step_ranks *ranks, int shape)
@@ -569,6 +606,7 @@ static size_t choose_comm(const struct jp_step_labels *s,
     for (size_t i = 0, k; i < result->n_ranks; i = k) {
         size_t comm = result->ranks[i].comm;
 
+        /* Ranks are sorted by communicator: count one run. */
         for (count = 0, k = i;
              k < result->n_ranks && result->ranks[k].comm == comm; k++) {
             int node = ranks->ranks[k].node;
@@ -586,11 +624,12 @@ static size_t choose_comm(const struct jp_step_labels *s,
     return best;
 }
 
-/* "r0 r8 r16 +5" */
+/* Appends a rank to "r0 r8 r16 +5". *count: ranks so far. */
 static int add_text(char **text, unsigned *count, uint32_t rank)
 {
     char *longer;
 
+    /* "+5" replaces the last word. */
     if (++*count > GPU_TEXT_MAX + 1) {
         char *plus = strrchr(*text, ' ');
 
@@ -607,6 +646,7 @@ static int add_text(char **text, unsigned *count, uint32_t rank)
     return longer ? 0 : -1;
 }
 
+/* Fills in the ranks on each GPU of the picture's shape. */
 static int fill_picture(const struct jp_step_labels *s,
                         const struct jp_result *result,
                         const struct jp_step_ranks *ranks,
@@ -626,6 +666,7 @@ static int fill_picture(const struct jp_step_labels *s,
     return 0;
 }
 
+/* One picture per shape with GPUs. */
 static int draw_shapes(struct jp_step_labels *s, const struct jp_result *result,
                        const struct jp_step_ranks *ranks)
 {
@@ -648,12 +689,14 @@ static int draw_shapes(struct jp_step_labels *s, const struct jp_result *result,
     return 0;
 }
 
+/* Notes node and bus id for each rank. */
 static int place_ranks(struct jp_step_labels *s, const struct jp_result *result,
                        const struct jp_step_ranks *ranks)
 {
     s->places = calloc(result->n_ranks + 1, sizeof(*s->places));
     for (size_t i = 0; s->places && i < result->n_ranks; i++) {
         const struct jp_label_rank *r = &ranks->ranks[i];
+        /* A rank may have a node but no known GPU. */
         const struct topo *topo = r->node >= 0 ? s->label_nodes[r->node].topo
                                                : NULL;
 
@@ -664,20 +707,23 @@ static int place_ranks(struct jp_step_labels *s, const struct jp_result *result,
     return s->places ? 0 : -1;
 }
 
+/* The stages, in the order in which they depend on each other. */
 static int make(struct jp_step_labels *s, const struct jp_result *result,
                 const struct jp_nodes *nodes, const char *step_dir,
-                struct jp_error *err)
+                struct jp_labels *described, struct jp_error *err)
 {
     struct jp_step_ranks ranks = {0};
     int rc = -1;
 
     if (read_nodes(s, nodes, step_dir, err) < 0)
         return -1;
+    s->gpu = only_model(s);
     if (name_nodes(s, nodes) == 0 &&
         stepranks_make(result, nodes, &s->shapes, step_dir, &ranks, err) == 0 &&
         label_all(s, result, nodes, &ranks) == 0 &&
         place_ranks(s, result, &ranks) == 0 &&
-        draw_shapes(s, result, &ranks) == 0 && collect_warnings(s, result) == 0)
+        draw_shapes(s, result, &ranks) == 0 &&
+        collect_warnings(s, result) == 0 && describe(s, result, described) == 0)
         rc = 0;
     stepranks_fini(&ranks);
     return rc < 0 ? error_set(err, "out of memory") : 0;
@@ -685,15 +731,18 @@ static int make(struct jp_step_labels *s, const struct jp_result *result,
 
 int steplabels_make(const struct jp_result *result,
                     const struct jp_nodes *nodes, const char *step_dir,
-                    struct jp_step_labels **labels, struct jp_error *err)
+                    struct jp_step_labels **labels, struct jp_labels *described,
+                    struct jp_error *err)
 {
     *labels = NULL;
+    *described = (struct jp_labels){0};
     if (!result || !nodes || !nodes->n_nodes)
         return 0;
+    /* A step without nodes has no labels, which is no error. */
     *labels = calloc(1, sizeof(**labels));
     if (!*labels)
         return error_set(err, "out of memory");
-    if (make(*labels, result, nodes, step_dir, err) == 0)
+    if (make(*labels, result, nodes, step_dir, described, err) == 0)
         return 0;
     steplabels_destroy(*labels);
     *labels = NULL;

@@ -12,61 +12,59 @@
 #include "orchestrator/topo/label.h"
 #include "orchestrator/topo/shapes.h"
 
-/* Something odd, once for all communicators that meet it. */
+/* A warning, joined over all communicators that it concerns. */
 struct jp_step_warning {
     enum jp_warning_kind kind;
-    char *text;     /* with the nodes */
-    size_t comm;    /* the one of most time that meets it */
-    size_t n_comms; /* 0: it is about nodes, not communicators */
+    char *text;     /* with the names of the nodes */
+    size_t comm;    /* of those, the one with most time */
+    size_t n_comms; /* 0: it concerns nodes, not communicators */
 };
 
 /* The ranks of one communicator on the GPUs of one shape. */
 struct jp_step_picture {
     size_t shape;
     size_t comm;
-    char **gpu_text; /* n_gpus of the shape: "r0 r8"; NULL none */
+    char **gpu_text; /* for each GPU of the shape: "r0 r8"; NULL: none */
 };
 
 /* Where a rank is. */
 struct jp_step_place {
-    int node;             /* of nodes->nodes; -1: not known */
-    char busid[JP_BUSID]; /* of its GPU; "" not known */
+    int node;             /* index in nodes->nodes; -1: unknown */
+    char busid[JP_BUSID]; /* of its GPU; "": unknown */
 };
 
 struct jp_step_labels {
-    struct jp_label *labels; /* of the result's communicators, in order */
+    struct jp_label *labels; /* one for each communicator of the result */
     size_t n_labels;
     struct jp_shapes shapes;
     struct jp_step_warning *warnings; /* most urgent kinds first */
     size_t n_warnings, warnings_left_out;
     struct jp_step_picture *pictures; /* at most one a shape */
     size_t n_pictures;
-    struct jp_label_node *label_nodes; /* of nodes->nodes, in order */
+    /* the model of the GPUs of all nodes; "" if it is unknown, or there are
+     * several. Borrowed from the shapes */
+    const char *gpu;
+    struct jp_label_node *label_nodes; /* one for each of nodes->nodes */
     struct jp_step_place *places;      /* of the result's ranks, in order */
 };
 
 /* Reads the nodes' records of the step's job (<step_dir>/../nodes) and of the
- * step. NULL: without memory, or one a reader needs (err); *labels NULL and 0
- * where the step has no nodes, so nothing to label with. */
+ * step. *described is what result_label takes: the labels of the result's
+ * communicators, and the notes on records that were ignored; labels_fini frees
+ * it. Returns 0 with *labels NULL and *described empty if the step has no
+ * nodes. Returns -1 without memory; then *labels is NULL and *described empty.
+ */
 int steplabels_make(const struct jp_result *result,
                     const struct jp_nodes *nodes, const char *step_dir,
-                    struct jp_step_labels **labels, struct jp_error *err);
+                    struct jp_step_labels **labels, struct jp_labels *described,
+                    struct jp_error *err);
 
-/* What result_label takes: the labels of the result's communicators, and what
- * was ignored of the nodes' records. Empty where labels is NULL. -1 without
- * memory: *out is empty. */
-int steplabels_describe(const struct jp_step_labels *labels,
-                        const struct jp_result *result, struct jp_labels *out,
-                        struct jp_error *err);
-/* The model of all GPUs of all nodes; "" where it is unknown, or there are
- * several. labels may be NULL. Borrowed. */
-const char *steplabels_gpu(const struct jp_step_labels *labels);
-
-/* What the nodes' adapters can do by their own rates, as rows of peaks: of each
- * kind of network that every node has, with as many adapters as the node with
- * fewest uses. From `from_bytes` on `share` of it is expected, in communicators
- * of at most `max_ranks`. Nothing where a rate or the list of adapters is not
- * known, or labels is NULL. -1 without memory; peaks_fini frees. */
+/* Fills *peaks with what the nodes' adapters can do by their own rates: a row
+ * for each kind of network that every node has, with as many adapters as the
+ * node with the fewest uses. Messages of `from_bytes` or more are expected to
+ * reach `share` of the rate, in communicators of at most `max_ranks`. No rows
+ * if a rate or the list of adapters is unknown, or labels is NULL. Returns -1
+ * without memory; peaks_fini frees. */
 struct steplabels_rates {
     uint64_t from_bytes;
     double share;
@@ -78,13 +76,14 @@ int steplabels_peaks(const struct jp_step_labels *labels,
 
 void steplabels_destroy(struct jp_step_labels *labels);
 
-/* --- where a step's ranks are, and what their processes told ------------- */
+/* --- where a step's ranks are, and what their processes report ----------- */
 
 /* What is known of one communicator besides its ranks. */
 struct jp_comm_facts {
     struct jp_label_paths paths;
     bool has_paths;
-    struct jp_label_variable *variables; /* texts owned by the ranks' records */
+    struct jp_label_variable
+        *variables; /* texts are owned by the ranks' records */
     size_t n_variables;
 };
 
@@ -95,8 +94,8 @@ struct jp_step_ranks {
     void *records; /* private */
 };
 
-/* shapes' nodes are nodes->nodes, in order. What cannot be read counts as
- * unknown. -1 without memory. */
+/* The nodes of shapes are nodes->nodes, in order. What cannot be read counts as
+ * unknown. Returns -1 without memory. */
 int stepranks_make(const struct jp_result *result, const struct jp_nodes *nodes,
                    const struct jp_shapes *shapes, const char *step_dir,
                    struct jp_step_ranks *ranks, struct jp_error *err);

@@ -1,4 +1,9 @@
-/* stepranks.c - where a step's ranks are, by what their nodes told. */
+/* stepranks.c - find out where a step's ranks are, and what their logs and
+ * variables say.
+ *
+ * stepranks_make is the entry. It reads the nodes' records (rankread.c), lets
+ * rankmap.c place the ranks, and collects paths and variables for each
+ * communicator. */
 #include "orchestrator/topo/steplabels.h"
 
 #include <stdint.h>
@@ -9,19 +14,22 @@
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/topo/rankread.h"
 
-/* For the files that killed ends of nodes have left undone, of all nodes. */
+/* Time for making files that killed nodes have left undone; of all nodes
+ * together. */
 #define MAKE_UP_MS 5000
 
 #define MAX_VARIABLES 48 /* of a communicator; the recorder knows fewer */
 
-/* What rankmap takes, made of what we have. */
+/* The input of rankmap_resolve. */
 struct input {
     struct jp_rankmap_node *nodes;
     struct jp_rankmap_gpu *gpus; /* of all nodes */
+    /* in the result's order, as are the places */
     struct jp_rankmap_rank *ranks;
     struct jp_rankmap_place *places;
 };
 
+/* Frees what list_nodes and list_ranks have allocated. */
 static void free_input(struct input *in)
 {
     free(in->nodes);
@@ -30,6 +38,7 @@ static void free_input(struct input *in)
     free(in->places);
 }
 
+/* Also frees what a failed stepranks_make has left. */
 void stepranks_fini(struct jp_step_ranks *ranks)
 {
     for (size_t i = 0; ranks->comms && i < ranks->n_comms; i++)
@@ -42,6 +51,7 @@ void stepranks_fini(struct jp_step_ranks *ranks)
     memset(ranks, 0, sizeof(*ranks));
 }
 
+/* The topology of a node; NULL: none. */
 static const struct topo *topo_of(const struct jp_shapes *shapes, size_t node)
 {
     int shape = shapes->nodes[node].shape;
@@ -49,7 +59,7 @@ static const struct topo *topo_of(const struct jp_shapes *shapes, size_t node)
     return shape >= 0 ? shapes->shapes[shape].topo : NULL;
 }
 
-/* The nodes with their GPUs, in the order of their topologies. */
+/* Lists the nodes with their GPUs, in the order of their topologies. */
 static int list_nodes(const struct jp_nodes *nodes,
                       const struct jp_shapes *shapes, struct input *in)
 {
@@ -72,6 +82,7 @@ static int list_nodes(const struct jp_nodes *nodes,
                                      .gpus = in->gpus + at,
                                      .n_gpus = topo ? topo->n_gpus : 0};
         for (size_t k = 0; topo && k < topo->n_gpus; k++)
+            /* All nodes share one array; each node points to its part. */
             in->gpus[at++] =
                 (struct jp_rankmap_gpu){.busid = topo->gpus[k].busid,
                                         .uuid = self[k].uuid,
@@ -80,6 +91,7 @@ static int list_nodes(const struct jp_nodes *nodes,
     return 0;
 }
 
+/* Lists the result's ranks, and makes room for their places. */
 static int list_ranks(const struct jp_result *result, struct input *in)
 {
     in->ranks = calloc(result->n_ranks + 1, sizeof(*in->ranks));
@@ -100,6 +112,7 @@ static int list_ranks(const struct jp_result *result, struct input *in)
     return 0;
 }
 
+/* Places the ranks, and translates the answer for the labels. */
 static int place(const struct jp_result *result, const struct input *in,
                  const struct jp_rank_records *records, size_t n_nodes,
                  struct jp_step_ranks *ranks, struct jp_error *err)
@@ -121,6 +134,7 @@ static int place(const struct jp_result *result, const struct input *in,
     for (size_t i = 0; i < result->n_ranks; i++) {
         const struct jp_rankmap_place *p = &in->places[i];
 
+        /* A GPU without a node cannot be looked up, so it is dropped. */
         ranks->ranks[i] =
             (struct jp_label_rank){.rank = result->ranks[i].rank,
                                    .node = p->node,
@@ -132,16 +146,16 @@ static int place(const struct jp_result *result, const struct input *in,
     return 0;
 }
 
-/* --- paths and variables -----------------------------------------------------
- */
+/* --- paths and variables -------------------------------------------------- */
 
-/* The first one stands for all. */
+/* The first text stands for all. */
 static void copy_once(char *out, size_t size, const char *text)
 {
     if (!*out && strlen(text) < size)
         memcpy(out, text, strlen(text) + 1);
 }
 
+/* Counts a path that NCCL's log named for its communicator. */
 static void count_path(const struct jp_rank_path *path,
                        struct jp_comm_facts *comm)
 {
@@ -150,6 +164,7 @@ static void count_path(const struct jp_rank_path *path,
     comm->has_paths = true;
     if (strcmp(path->via, "P2P") == 0) {
         p->p2p += path->lines;
+        /* NVLink across hosts is logged as a kind of P2P. */
         p->mnnvl += strcmp(path->detail, "MNNVL") == 0 ? path->lines : 0;
     } else if (strcmp(path->via, "SHM") == 0) {
         p->shm += path->lines;
@@ -157,6 +172,7 @@ static void count_path(const struct jp_rank_path *path,
         label_paths_net(p, path->detail, path->layer, path->lines);
         p->net_gdr += path->gdr ? path->lines : 0;
         p->net_pxn += path->pxn ? path->lines : 0;
+        /* One adapter's name is enough to find its kind. */
         copy_once(p->device, sizeof(p->device), path->device);
     } else if (strcmp(path->via, "COLLNET") == 0) {
         p->collnet = true;
@@ -164,6 +180,7 @@ static void count_path(const struct jp_rank_path *path,
     }
 }
 
+/* Adds what a rank's log says about its communicator as a whole. */
 static void count_carriers(const struct jp_rank_carriers *c,
                            struct jp_comm_facts *comm)
 {
@@ -172,17 +189,20 @@ static void count_carriers(const struct jp_rank_carriers *c,
     comm->has_paths = true;
     p->nvls |= c->nvls;
     p->collnet |= c->collnet;
+    /* Older releases do not log the number. */
     if (c->nvls_channels < 0)
         return;
     p->told_channels = true;
     p->nvls_channels |= c->nvls_channels > 0;
 }
 
+/* Communicators sorted by id, for binary search. */
 struct by_id {
     const char *id;
     size_t comm;
 };
 
+/* Orders by id only. */
 static int compare_ids(const void *a, const void *b)
 {
     const struct by_id *x = a, *y = b;
@@ -190,6 +210,7 @@ static int compare_ids(const void *a, const void *b)
     return strcmp(x->id, y->id);
 }
 
+/* The facts of the communicator with that id; NULL: the result has none. */
 static struct jp_comm_facts *facts_of(const struct jp_result *result,
                                       const struct by_id *ids,
                                       struct jp_step_ranks *ranks,
@@ -202,7 +223,8 @@ static struct jp_comm_facts *facts_of(const struct jp_result *result,
     return hit ? &ranks->comms[hit->comm] : NULL;
 }
 
-/* Ids are unique but for a few: paths go to the first of equal ones. */
+/* Collects paths and carriers. Ids may repeat in rare cases; then the first
+ * communicator gets the paths. */
 static int count_paths(const struct jp_result *result,
                        const struct jp_rank_records *records,
                        struct jp_step_ranks *ranks)
@@ -212,6 +234,7 @@ static int count_paths(const struct jp_result *result,
     if (!ids)
         return -1;
     for (size_t i = 0; i < result->n_comms; i++)
+        /* Paths and carriers name communicators by their ids. */
         ids[i] = (struct by_id){result->comms[i].id, i};
     qsort(ids, result->n_comms, sizeof(*ids), compare_ids);
     for (size_t i = 0; i < records->n_paths; i++) {
@@ -232,6 +255,7 @@ static int count_paths(const struct jp_result *result,
     return 0;
 }
 
+/* Sorts by host, pid, name; the row without a name comes first. */
 static int compare_process(const void *a, const void *b)
 {
     const struct jp_rank_variable *x = a, *y = b;
@@ -243,7 +267,7 @@ static int compare_process(const void *a, const void *b)
                  : strcmp(x->name ? x->name : "", y->name ? y->name : "");
 }
 
-/* The first variable of a process; records are sorted. */
+/* Returns the index of the process's first variable by binary search. */
 static size_t find_process(const struct jp_rank_records *records,
                            const char *host, int64_t pid)
 {
@@ -261,6 +285,8 @@ static size_t find_process(const struct jp_rank_records *records,
     return from;
 }
 
+/* Adds a variable to the communicator, or compares its value with the first
+ * one. */
 static int add_variable(struct jp_comm_facts *comm, const char *name,
                         const char *value)
 {
@@ -270,6 +296,7 @@ static int add_variable(struct jp_comm_facts *comm, const char *name,
                 strcmp(comm->variables[i].value, value) != 0;
             return 0;
         }
+    /* Further variables are ignored. */
     if (comm->n_variables == MAX_VARIABLES)
         return 0;
     if (!comm->variables)
@@ -281,6 +308,7 @@ static int add_variable(struct jp_comm_facts *comm, const char *name,
     return 0;
 }
 
+/* Whether the variable at `at` belongs to the rank's process. */
 static bool is_process(const struct jp_rank_records *records, size_t at,
                        const struct jp_rank *rank)
 {
@@ -290,8 +318,8 @@ static bool is_process(const struct jp_rank_records *records, size_t at,
                0;
 }
 
-/* What a rank has not set, others of its communicator have otherwise; `at` is
- * its process's first record. */
+/* Marks variables that a rank has not set but others of its communicator have;
+ * `at` is the first record of its process. */
 static void note_unset(struct jp_comm_facts *comm,
                        const struct jp_rank_records *records, size_t at,
                        const struct jp_rank *rank)
@@ -307,7 +335,8 @@ static void note_unset(struct jp_comm_facts *comm,
     }
 }
 
-/* A variable that one rank has counts: NCCL's ranks must agree on most. */
+/* A variable counts even if only one rank has set it, because NCCL's ranks must
+ * agree on most of them. */
 static int add_variables(const struct jp_result *result,
                          struct jp_rank_records *records,
                          struct jp_step_ranks *ranks)
@@ -328,6 +357,7 @@ static int add_variables(const struct jp_result *result,
                              records->variables[at].value) < 0)
                 return -1;
     }
+    /* A second pass: only now all variables of the communicator are known. */
     for (size_t i = 0; i < result->n_ranks; i++) {
         const struct jp_rank *rank = &result->ranks[i];
 
@@ -337,6 +367,7 @@ static int add_variables(const struct jp_result *result,
     return 0;
 }
 
+/* Reads the records of all nodes, within one common time limit. */
 static int read_records(const struct jp_nodes *nodes, const char *step_dir,
                         struct jp_rank_records *records, struct jp_error *err)
 {
@@ -349,6 +380,7 @@ static int read_records(const struct jp_nodes *nodes, const char *step_dir,
     return 0;
 }
 
+/* records is kept because the variables' texts point into it. */
 int stepranks_make(const struct jp_result *result, const struct jp_nodes *nodes,
                    const struct jp_shapes *shapes, const char *step_dir,
                    struct jp_step_ranks *ranks, struct jp_error *err)

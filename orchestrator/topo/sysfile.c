@@ -1,4 +1,5 @@
-/* sysfile.c - short attribute files of sysfs and procfs below a root. */
+/* sysfile.c - read short attribute files of sysfs and procfs below a root
+ * folder. */
 #include "orchestrator/topo/sysfile.h"
 
 #include <dirent.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A path that does not fit is treated as absent. */
 int sysfile_folder(const char *root, const char *path)
 {
     char full[PATH_MAX];
@@ -19,56 +21,14 @@ int sysfile_folder(const char *root, const char *path)
     return open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static void tidy(char *text)
-{
-    size_t skip = strspn(text, " \t");
-
-    memmove(text, text + skip, strlen(text + skip) + 1);
-    text[strcspn(text, "\n")] = '\0';
-    for (size_t n = strlen(text);
-         n > 0 && (text[n - 1] == ' ' || text[n - 1] == '\t'); n--)
-        text[n - 1] = '\0';
-    for (; *text; text++)
-        if (*text < 0x20 || *text > 0x7e)
-            *text = '?';
-}
-
-char *sysfile_text(int folder, const char *name, char *out, size_t size)
-{
-    int fd = openat(folder, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, out, size - 1) : 0;
-
-    if (fd >= 0)
-        close(fd);
-    out[n > 0 ? n : 0] = '\0';
-    tidy(out);
-    return out;
-}
-
-char *sysfile_link(int folder, const char *name, char *out, size_t size)
-{
-    char target[PATH_MAX];
-    ssize_t n = readlinkat(folder, name, target, sizeof(target) - 1);
-    const char *last;
-
-    target[n > 0 ? n : 0] = '\0';
-    last = strrchr(target, '/');
-    last = last ? last + 1 : target;
-    n = (ssize_t) strlen(last);
-    if ((size_t) n >= size)
-        n = 0; /* half a name is none */
-    memcpy(out, last, (size_t) n);
-    out[n] = '\0';
-    tidy(out);
-    return out;
-}
-
+/* readdir has no order, but callers promise one. */
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-/* Names of the folder, which is closed. -1 without memory. */
+/* Lists the names in a folder, sorted; closes the folder. Returns -1 without
+ * memory. */
 static int list(int folder, size_t max, char ***names, size_t *n, int *more)
 {
     DIR *dir = fdopendir(folder);
@@ -84,6 +44,7 @@ static int list(int folder, size_t max, char ***names, size_t *n, int *more)
     while (*names && (entry = readdir(dir))) {
         if (entry->d_name[0] == '.')
             continue;
+        /* *more is only set when there really is another entry. */
         if (*n == max) {
             if (more)
                 *more = 1;
@@ -97,14 +58,17 @@ static int list(int folder, size_t max, char ***names, size_t *n, int *more)
     closedir(dir);
     if (!*names)
         return -1;
+    /* In order, so that records of the same node are equal. */
     qsort(*names, *n, sizeof(**names), by_name);
     return 0;
 }
 
+/* fdopendir takes over the descriptor, so a duplicate is used for the calls. */
 int sysfile_each(int folder, size_t max,
                  int (*each)(void *arg, int folder, const char *name),
                  void *arg, int *more)
 {
+    /* 3: never a standard stream. */
     int again = fcntl(folder, F_DUPFD_CLOEXEC, 3);
     char **names;
     size_t n;
@@ -118,6 +82,7 @@ int sysfile_each(int folder, size_t max,
         rc = -1;
     for (size_t i = 0; i < n; i++) {
         if (rc == 0)
+            /* After an error the remaining names are only freed. */
             rc = each(arg, again, names[i]);
         free(names[i]);
     }

@@ -1,4 +1,9 @@
-/* topo.c - make, free and ask a node's topology. */
+/* topo.c - make, free and query a node's topology.
+ *
+ * topo_make is the entry: build finds the devices (topo_devices.c), then the
+ * level between each pair of devices (find_levels, between), then the HCAs of
+ * each GPU (topo_nearest). The HCAs follow NCCL's own rule, so topo_nearest
+ * runs again whenever ports, rates or levels change. */
 #include "orchestrator/topo/topo.h"
 
 #include <stdlib.h>
@@ -7,11 +12,13 @@
 #include "orchestrator/topo/busid.h"
 #include "orchestrator/topo/topo_parts.h"
 
+/* I/O objects are bridges, PCI devices and OS devices. */
 static bool is_io(const struct hwxml *xml, int object)
 {
     return xml->objects[object].type != HWXML_OTHER;
 }
 
+/* Returns the closest ancestor that is not an I/O object; -1: none. */
 static int outside_io(const struct hwxml *xml, int object)
 {
     while (object >= 0 && is_io(xml, object))
@@ -28,7 +35,7 @@ static int depth(const struct hwxml *xml, int object)
     return n;
 }
 
-/* The first common ancestor; -1 none. */
+/* Returns the first common ancestor; -1: none. */
 static int common(const struct hwxml *xml, int a, int b)
 {
     int da = depth(xml, a), db = depth(xml, b);
@@ -44,7 +51,7 @@ static int common(const struct hwxml *xml, int a, int b)
     return a;
 }
 
-/* Bridges strictly between a device and its ancestor. */
+/* Counts the bridges strictly between a device and its ancestor. */
 static unsigned bridges_between(const struct hwxml *xml, int object, int above)
 {
     unsigned n = 0;
@@ -55,6 +62,7 @@ static unsigned bridges_between(const struct hwxml *xml, int object, int above)
     return n;
 }
 
+/* Two objects are at the same NUMA nodes. An unknown nodeset equals nothing. */
 static bool same_nodeset(const struct hwxml_object *a,
                          const struct hwxml_object *b)
 {
@@ -62,8 +70,8 @@ static bool same_nodeset(const struct hwxml_object *a,
            (a->nodeset && b->nodeset && strcmp(a->nodeset, b->nodeset) == 0);
 }
 
-/* hwloc puts every PCI device below a host bridge, unless bridges were left out
- * of the XML. */
+/* hwloc puts every PCI device below a host bridge, unless the XML was written
+ * without bridges. */
 static bool has_bridge(const struct hwxml *xml, int object)
 {
     for (; object >= 0 && is_io(xml, object);
@@ -73,15 +81,17 @@ static bool has_bridge(const struct hwxml *xml, int object)
     return false;
 }
 
-/* All CPUs of the object are local to the same NUMA nodes. Of a restricted XML
- * only one node may have kept CPUs. */
+/* Whether all CPUs of the object are local to the same NUMA nodes. In a
+ * restricted XML the other nodes may have lost their CPUs, so it shows nothing.
+ */
 static bool one_place(const struct hwxml *xml, const struct hwxml_object *o)
 {
     return o->nodeset_weight == 1 ||
            (!xml->restricted && o->numa_cpus && !o->many_numa_cpus);
 }
 
-/* Two host bridges: what their places outside of the PCI tree tell. */
+/* The level between devices of two host bridges, from their places outside of
+ * the PCI tree. */
 static enum topo_level between_roots(const struct hwxml *xml, int a, int b)
 {
     int pa = outside_io(xml, a), pb = outside_io(xml, b), lca;
@@ -91,18 +101,22 @@ static enum topo_level between_roots(const struct hwxml *xml, int a, int b)
         return TOPO_UNSURE;
     x = &xml->objects[pa];
     y = &xml->objects[pb];
+    /* A machine with one NUMA node, or both bridges at the same single node. */
     if (xml->n_numa <= 1 || one_place(xml, &xml->objects[0]) ||
         (same_nodeset(x, y) && one_place(xml, x)))
         return TOPO_NODE;
     if (!x->nodeset || !y->nodeset || !x->nodeset_weight || !y->nodeset_weight)
         return TOPO_UNSURE;
-    lca = common(xml, pa, pb); /* one inside the other tells nothing */
+    /* If one is inside the other, the XML does not show which part of the
+     * outer one is near. */
+    lca = common(xml, pa, pb);
     return lca == pa || lca == pb || same_nodeset(x, y) ? TOPO_UNSURE
                                                         : TOPO_SYS;
 }
 
-/* A device on another bus than the one right below its host bridge hangs on
- * bridges that the XML does not show: hwloc 1 left them out by default. */
+/* Whether the device has bridges above it that the XML does not show: its bus
+ * is not the one directly below its host bridge. hwloc 1 omitted bridges by
+ * default. */
 static bool hides_bridges(const struct hwxml *xml, int object)
 {
     const struct hwxml_object *o = &xml->objects[object];
@@ -112,6 +126,7 @@ static bool hides_bridges(const struct hwxml *xml, int object)
            parent->first_bus >= 0 && parent->first_bus != o->pci.bus;
 }
 
+/* The level between two devices of one host bridge. */
 static enum topo_level below_host(const struct hwxml *xml, int a, int b)
 {
     if (!hides_bridges(xml, a) && !hides_bridges(xml, b))
@@ -124,6 +139,7 @@ static enum topo_level below_host(const struct hwxml *xml, int a, int b)
                : TOPO_UNSURE;
 }
 
+/* The level between two different objects, from their common ancestor. */
 static enum topo_level between(const struct hwxml *xml, int a, int b)
 {
     int lca = common(xml, a, b);
@@ -133,6 +149,8 @@ static enum topo_level between(const struct hwxml *xml, int a, int b)
         return TOPO_UNSURE;
     if (a == b || at->type == HWXML_PCI || at->type == HWXML_OS)
         return a == b ? TOPO_SELF : TOPO_PIX;
+    /* The ancestor is outside of the PCI tree: two host bridges, or no bridge
+     * was recorded. */
     if (at->type == HWXML_OTHER) {
         enum topo_level level = between_roots(xml, a, b);
 
@@ -142,13 +160,16 @@ static enum topo_level between(const struct hwxml *xml, int a, int b)
     }
     if (at->host_bridge)
         return below_host(xml, a, b);
+    /* One bridge on each side is the switch's own port, so this is one switch.
+     */
     return bridges_between(xml, a, lca) <= 1 &&
                    bridges_between(xml, b, lca) <= 1
                ? TOPO_PIX
                : TOPO_PXB;
 }
 
-/* An OS device stands for the PCI device that it is in. */
+/* Returns the PCI device that an OS device belongs to; other objects stand for
+ * themselves. */
 static int device_of(const struct hwxml *xml, int object)
 {
     int at = object;
@@ -158,6 +179,8 @@ static int device_of(const struct hwxml *xml, int object)
     return at >= 0 && xml->objects[at].type == HWXML_PCI ? at : object;
 }
 
+/* Fills in the symmetric matrix of levels, GPUs first. O(n^2) pairs with a walk
+ * of the tree's depth each. */
 static int find_levels(const struct hwxml *xml,
                        const struct topo_places *places, struct topo *topo)
 {
@@ -184,24 +207,27 @@ static int find_levels(const struct hwxml *xml,
     return 0;
 }
 
-/* ------------------------ which HCA each GPU uses, and which rail that is */
+/* ---------------------------- HCAs of each GPU, and their rails */
 
-/* The HCAs that are nearest to a GPU, all at one level. */
+/* The HCAs that are nearest to a GPU; all have the same level. Several are
+ * common: a switch often has two GPUs and two HCAs. */
 struct ties {
     enum topo_level level;
     size_t n;
     uint8_t hca[TOPO_MAX_HCAS];
 };
 
-/* Bandwidth comes first for NCCL: a port slower than the slowest way between
- * sockets that its model knows of (PCIe and memory are faster) loses against
- * any faster one, wherever that is. */
+/* NCCL ranks by bandwidth first: a port slower than the slowest route between
+ * sockets in NCCL's model loses against any faster port, wherever that is. PCIe
+ * and memory are faster than that route. */
 #define SLOW_GBITS 48
 
-/* A management port has one or two lanes beside adapters of sixteen: at most an
- * eighth of the widest link, and less than any way between sockets. */
+/* A management port has one or two PCIe lanes next to adapters with sixteen. It
+ * is at most this part of the widest link, and slower than any route between
+ * sockets. */
 #define NARROW_SHARE 8
 
+/* Marks adapters with a PCI link far narrower than that of the others. */
 static void find_narrow(struct topo *topo)
 {
     uint32_t widest = 0;
@@ -213,15 +239,19 @@ static void find_narrow(struct topo *topo)
         uint32_t mbs = topo->hcas[i].pci_mbs;
 
         topo->hcas[i].narrow = mbs && mbs <= widest / NARROW_SHARE &&
+                               /* MB/s to Mbit/s */
                                mbs * 8ull < SLOW_GBITS * 1000ull;
     }
 }
 
+/* Whether the port's rate is known and it takes part. */
 static bool is_told(const struct topo_hca *hca)
 {
     return hca->port == TOPO_PORT_ACTIVE && hca->rate_gbits > 0 && !hca->narrow;
 }
 
+/* Whether another port is faster and this one is slower than any route to it.
+ */
 static bool is_outrun(const struct topo *topo, size_t hca)
 {
     const struct topo_hca *slow = &topo->hcas[hca];
@@ -235,8 +265,9 @@ static bool is_outrun(const struct topo *topo, size_t hca)
     return false;
 }
 
-/* NCCL leaves out the slower ones of adapters that are as near: a management
- * port beside those of the fabric. Of a port that is down the rate is none. */
+/* NCCL ignores the slower ones of equally near adapters, for instance a
+ * management port next to those of the fabric. A port that is down has no rate,
+ * and is kept. */
 static void drop_slow(const struct topo *topo, struct ties *ties)
 {
     double fastest = 0;
@@ -258,6 +289,7 @@ static void drop_slow(const struct topo *topo, struct ties *ties)
     ties->n = kept;
 }
 
+/* Finds the nearest HCAs. active_only: without ports that are down. */
 static void find_ties(const struct topo *topo, size_t gpu, bool active_only,
                       struct ties *ties)
 {
@@ -280,13 +312,14 @@ static void find_ties(const struct topo *topo, size_t gpu, bool active_only,
     drop_slow(topo, ties);
 }
 
+/* GPUs share HCAs if they have the same nearest ones. */
 static bool same(const struct ties *a, const struct ties *b)
 {
     return a->level == b->level && a->n == b->n &&
            memcmp(a->hca, b->hca, a->n) == 0;
 }
 
-/* The bits of a number below a power of two, backwards: 0 2 1 3 of four. */
+/* Reverses the bits of a number below a power of two: 0 2 1 3 for four. */
 static size_t mirror(size_t n, size_t power)
 {
     size_t out = 0;
@@ -297,8 +330,9 @@ static size_t mirror(size_t n, size_t power)
     return out;
 }
 
-/* Which of them a GPU takes, by NCCL's rule (ncclTopoGetLocalNet): its index
- * among all, by how many GPUs share them; of a power of two mirrored. */
+/* Which of n shared HCAs a GPU takes, by NCCL's rule (ncclTopoGetLocalNet): its
+ * index modulo the number of GPUs that share them, with its bits reversed if n
+ * is a power of two. */
 static size_t turn_of(size_t gpu, size_t sharers, size_t n)
 {
     size_t turn = gpu % sharers;
@@ -306,8 +340,9 @@ static size_t turn_of(size_t gpu, size_t sharers, size_t n)
     return (n & (n - 1) ? turn : mirror(turn, n)) % n;
 }
 
-/* From its turn on as many as there are for each GPU (NCCL's channels). Farther
- * than a switch they are others' too: one stands for them. */
+/* The HCAs of one GPU: from its turn on, as many as there are for each GPU
+ * (NCCL's channels). HCAs behind more than PCIe switches are shared with
+ * others, so only one counts. */
 static struct topo_nics share(const struct ties *ties, size_t gpu,
                               size_t sharers)
 {
@@ -322,7 +357,7 @@ static struct topo_nics share(const struct ties *ties, size_t gpu,
     return nics;
 }
 
-/* Gives every GPU its nearest HCAs, in turn where GPUs share them. */
+/* Gives every GPU its nearest HCAs, in turn if GPUs share them. */
 static void spread(const struct topo *topo, const struct ties *ties,
                    bool active_only)
 {
@@ -348,7 +383,9 @@ static void spread(const struct topo *topo, const struct ties *ties,
     }
 }
 
-/* Numbers the wanted HCAs in PCI order, which is theirs in the model. */
+/* Numbers the wanted HCAs in PCI order, which is their order in the model.
+ * Wanted ones are used because ports that are down must not change the numbers.
+ */
 static void number_rails(struct topo *topo)
 {
     int rail_of[TOPO_MAX_HCAS];
@@ -368,6 +405,8 @@ static void number_rails(struct topo *topo)
         for (size_t k = 0; k < near->nics.n; k++) {
             int rail = rail_of[near->nics.hca[k]];
 
+            /* `rails` has 64 bits; one HCA without a rail makes the set
+             * unknown. */
             all &= rail >= 0 && rail < 64;
             near->rails |= rail >= 0 && rail < 64 ? 1ull << rail : 0;
         }
@@ -376,7 +415,8 @@ static void number_rails(struct topo *topo)
     }
 }
 
-/* A faster one, farther, that leaves this one the nearest all the same. */
+/* Whether a faster HCA exists that is farther away. Which of them NCCL takes
+ * depends on bandwidths that are not recorded. */
 static bool is_contested(const struct topo *topo, const struct topo_near *near)
 {
     const struct topo_hca *taken = near->hca >= 0 ? &topo->hcas[near->hca]
@@ -401,6 +441,7 @@ int topo_nearest(struct topo *topo)
         free(ties);
         return -1;
     }
+    /* First as if all ports were active (wanted), then as they are. */
     for (int active_only = 0; active_only < 2; active_only++) {
         for (size_t i = 0; i < topo->n_gpus; i++)
             find_ties(topo, i, active_only, &ties[i]);
@@ -413,6 +454,7 @@ int topo_nearest(struct topo *topo)
     return 0;
 }
 
+/* A hypervisor's PCI tree is only believed where it shows switches. */
 bool topo_placed(const struct topo *topo, size_t gpu)
 {
     return !topo->virtual_machine || topo->by_nccl ||
@@ -438,7 +480,7 @@ bool topo_passes_nearer(const struct topo *topo, size_t gpu)
     return false;
 }
 
-/* ----------------------------------- make, free and ask a node's topology */
+/* ----------------------------------- make, free and query a node's topology */
 
 const char *const topo_level_word[TOPO_N_LEVELS] = {"X",    "PIX", "PXB", "PHB",
                                                     "NODE", "SYS", "?"};
@@ -447,7 +489,7 @@ const char *const topo_source_word[TOPO_FROM_NVML + 1] = {"unknown", "inferred",
 const char *const topo_net_word[TOPO_N_NETS] = {"ib", "roce", "efa",
                                                 "slingshot", "other"};
 
-/* A machine that a hypervisor shows: its PCI tree is the hypervisor's. */
+/* Whether the machine is virtual: its PCI tree is then the hypervisor's. */
 static bool is_virtual(const struct hwxml *xml)
 {
     static const char *const vendors[] = {"QEMU",
@@ -478,8 +520,8 @@ static bool is_virtual(const struct hwxml *xml)
                                            "OpenStack Nova",
                                            "OpenStack Compute",
                                            "CloudStack KVM Hypervisor"};
-    const char *vendor = hwxml_machine_info(xml, "DMISysVendor");
-    const char *product = hwxml_machine_info(xml, "DMIProductName");
+    const char *vendor = hwxml_info(xml, HWXML_MACHINE, "DMISysVendor");
+    const char *product = hwxml_info(xml, HWXML_MACHINE, "DMIProductName");
 
     for (size_t i = 0; vendor && i < sizeof(vendors) / sizeof(*vendors); i++)
         if (strcmp(vendor, vendors[i]) == 0)
@@ -487,20 +529,21 @@ static bool is_virtual(const struct hwxml *xml)
     for (size_t i = 0; product && i < sizeof(products) / sizeof(*products); i++)
         if (strcmp(product, products[i]) == 0)
             return true;
+    /* EC2's bare-metal instances have "metal" in their names. */
     return vendor && product && strcmp(vendor, "Amazon EC2") == 0 &&
            !strstr(product, "metal");
 }
 
 static void describe(const struct hwxml *xml, struct topo *topo)
 {
-    const char *product = hwxml_machine_info(xml, "DMIProductName");
-    const char *arch = hwxml_machine_info(xml, "Architecture");
+    const char *product = hwxml_info(xml, HWXML_MACHINE, "DMIProductName");
+    const char *arch = hwxml_info(xml, HWXML_MACHINE, "Architecture");
 
     if (!product)
-        product = hwxml_machine_info(xml, "PlatformModel");
+        product = hwxml_info(xml, HWXML_MACHINE, "PlatformModel");
     topo_copy(topo->product, sizeof(topo->product), product);
     topo_copy(topo->hwloc, sizeof(topo->hwloc),
-              hwxml_machine_info(xml, "hwlocVersion"));
+              hwxml_info(xml, HWXML_MACHINE, "hwlocVersion"));
     topo->virtual_machine = is_virtual(xml);
     topo->power = arch && strncmp(arch, "ppc64", 5) == 0;
     topo->by_nccl = xml->by_nccl;
@@ -520,8 +563,7 @@ static struct topo *build(const struct hwxml *xml, struct jp_error *err)
     struct topo_places places;
 
     if (topo && topo_devices(xml, topo, &places) == 0 &&
-        find_levels(xml, &places, topo) == 0 &&
-        topo_links(xml, &places, topo) == 0 && topo_nearest(topo) == 0) {
+        find_levels(xml, &places, topo) == 0 && topo_nearest(topo) == 0) {
         describe(xml, topo);
         return topo;
     }
@@ -532,15 +574,15 @@ static struct topo *build(const struct hwxml *xml, struct jp_error *err)
 
 struct topo *topo_make(char *xml, size_t len, struct jp_error *err)
 {
-    struct hwxml *doc = nccltopo_probe(xml, len) ? nccltopo_parse(xml, len, err)
-                                                 : hwxml_parse(xml, len, err);
+    struct hwxml *doc = nccltopo_read(xml, len, err);
     struct topo *topo = doc ? build(doc, err) : NULL;
 
     hwxml_destroy(doc);
     return topo;
 }
 
-/* The device of another model: GPUs and HCAs by bus id, HCAs also by name. */
+/* Returns the index of the device in another model: GPUs by bus id, HCAs by bus
+ * id or name. -1: not found. */
 static int find_device(const struct topo *topo, size_t device,
                        const struct topo *in)
 {
@@ -556,7 +598,7 @@ static int find_device(const struct topo *topo, size_t device,
     return -1;
 }
 
-/* Links that only NCCL's file tells. */
+/* Takes links that only NCCL's file shows. */
 static void take_links(struct topo *topo, const struct topo *nccl,
                        const int *there)
 {
@@ -567,6 +609,7 @@ static void take_links(struct topo *topo, const struct topo *nccl,
         if (!other || topo->gpus[i].links != TOPO_LINKS_UNKNOWN ||
             other->links == TOPO_LINKS_UNKNOWN)
             continue;
+        /* The links of both directions are copied. */
         topo->gpus[i].links = other->links;
         topo->gpus[i].links_from = other->links_from;
         topo->gpus[i].switch_mbs = other->switch_mbs;
@@ -581,6 +624,8 @@ static void take_links(struct topo *topo, const struct topo *nccl,
     }
 }
 
+/* Levels of pairs that are in both models come from NCCL's file; other pairs
+ * keep theirs. */
 int topo_prefer(struct topo *topo, const struct topo *nccl,
                 struct jp_error *err)
 {
@@ -597,6 +642,7 @@ int topo_prefer(struct topo *topo, const struct topo *nccl,
         for (size_t k = 0; k < n; k++)
             if (i != k && there[i] >= 0 && there[k] >= 0)
                 topo->level[i * n + k] =
+                    /* two devices of one card */
                     there[i] == there[k]
                         ? TOPO_PIX
                         : (uint8_t) topo_level(nccl, (size_t) there[i],
@@ -632,7 +678,8 @@ int topo_find_gpu(const struct topo *topo, const char *busid)
     for (size_t i = 0; i < topo->n_gpus; i++)
         if (strcmp(topo->gpus[i].busid, tidy) == 0)
             return (int) i;
-    /* a partition of AMD's has a function that the PCI bus does not show */
+    /* A partition of an AMD GPU has a function number that is not on the PCI
+     * bus. */
     tidy[strlen(tidy) - 1] = '0';
     for (size_t i = 0; i < topo->n_gpus; i++)
         if (topo->gpus[i].vendor == TOPO_AMD &&
@@ -661,6 +708,8 @@ enum topo_nvlink topo_nvlink(const struct topo *topo, size_t a, size_t b)
         return TOPO_NV_DIRECT;
     if (x->switch_mbs && y->switch_mbs)
         return TOPO_NV_SWITCH;
+    /* One end without links rules NVLink out, even if the other end is unknown.
+     */
     if (x->links == TOPO_LINKS_NONE || y->links == TOPO_LINKS_NONE)
         return TOPO_NV_NO;
     if (x->links == TOPO_LINKS_UNKNOWN || y->links == TOPO_LINKS_UNKNOWN)

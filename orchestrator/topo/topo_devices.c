@@ -1,4 +1,8 @@
-/* topo_devices.c - find a node's GPUs and HCAs among hwloc's objects. */
+/* topo_devices.c - find a node's GPUs and HCAs among hwloc's objects, and the
+ * links between GPUs.
+ *
+ * The file begins with tables of PCI ids, then links (find_links), then devices
+ * (topo_devices, the entry at the end). */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +16,8 @@
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-/* From, to (inclusive). */
+/* Ranges of PCI device ids, both ends included, of models that have no NVLink.
+ */
 static const struct range {
     uint16_t first, last;
     const char *what;
@@ -33,7 +38,8 @@ static const struct range {
     {0x2b80, 0x2dff, "GB20x: RTX PRO Blackwell, RTX 50"},
 };
 
-/* Links times speed of one link, one way. */
+/* All links of a model together: number of links times the speed of one, in one
+ * direction. */
 static const struct capacity {
     uint16_t first, last;
     uint64_t mbs;
@@ -61,17 +67,17 @@ static const struct capacity {
 
 static const uint16_t with_c2c[] = {0x2342, 0x2345, 0x2348, 0x2941, 0x31c2};
 
-/* V100's, A100's, H100's */
+/* NVSwitches of V100, A100 and H100 systems. */
 static const uint16_t switches[] = {0x1ac0, 0x1ac1, 0x1ac2, 0x1af1, 0x22a3};
 
-/* MI25, MI50, MI60. */
+/* MI25, MI50, MI60: data-center GPUs with the PCI class of a graphics card. */
 static bool is_instinct(uint16_t device)
 {
     return (device >= 0x6860 && device <= 0x686c) ||
            (device >= 0x66a0 && device <= 0x66a3);
 }
 
-/* The model has no NVLink, nor a connector for a bridge. */
+/* Whether the model has neither NVLink nor a connector for a bridge. */
 static bool gpu_ids_no_nvlink(uint16_t device)
 {
     for (size_t i = 0; i < COUNT(no_nvlink); i++)
@@ -80,7 +86,7 @@ static bool gpu_ids_no_nvlink(uint16_t device)
     return false;
 }
 
-/* All links of the model together, MB/s one way; 0 unknown. */
+/* Bandwidth of all links of the model, MB/s in one direction; 0: unknown. */
 static uint64_t nvlink_mbs(uint16_t device)
 {
     for (size_t i = 0; i < COUNT(capacities); i++)
@@ -89,7 +95,8 @@ static uint64_t nvlink_mbs(uint16_t device)
     return 0;
 }
 
-/* It sits on the same module as a Grace CPU, joined by NVLink-C2C. */
+/* Whether the GPU is on the same module as a Grace CPU, joined by NVLink-C2C.
+ */
 static bool has_c2c(uint16_t device)
 {
     for (size_t i = 0; i < COUNT(with_c2c); i++)
@@ -98,8 +105,8 @@ static bool has_c2c(uint16_t device)
     return false;
 }
 
-/* The PCI device is an NVSwitch: class 0680 and not an nForce chipset, whose
- * parts bear that class too, or a known id. */
+/* Whether the PCI device is an NVSwitch: a known id, or class 0680 with an id
+ * above those of nForce chipsets, which have the same class. */
 static bool is_nvswitch(uint16_t class_id, uint16_t device)
 {
     for (size_t i = 0; i < COUNT(switches); i++)
@@ -108,19 +115,20 @@ static bool is_nvswitch(uint16_t class_id, uint16_t device)
     return class_id == 0x0680 && device > switches[0];
 }
 
-/* -------------------- NVLink as hwloc, the models and the PCI bus tell it */
+/* ------------------ NVLink from hwloc, NCCL's file, the models and the bus */
 
 #define SAID_SWITCH "NVIDIANVLinkRemote" /* an info of a GPU: "switch" */
 
+/* State while links are found. */
 struct linker {
     const struct hwxml *xml;
     const struct topo_places *places;
     struct topo *topo;
-    int gpu[HWXML_MAX_MATRIX]; /* of the matrix' rows; -1 none */
+    int gpu[HWXML_MAX_MATRIX]; /* GPU of each row of the matrix; -1: none */
     bool is_switch[HWXML_MAX_MATRIX];
 };
 
-/* The GPU that an object of the XML is or lies in; -1 none. */
+/* Returns the GPU that an object is or belongs to; -1: none. */
 static int gpu_of(const struct linker *l, int object)
 {
     while (object >= 0 && l->xml->objects[object].type != HWXML_OTHER) {
@@ -132,9 +140,9 @@ static int gpu_of(const struct linker *l, int object)
     return -1;
 }
 
-/* What the rows of the matrix are. All NVSwitches of a node are one, as for
- * NCCL: hwloc has no links between them. POWER's links to a Package are no way
- * to another GPU. */
+/* Finds out what the rows of the matrix are. All NVSwitches of a node count as
+ * one, as in NCCL, because hwloc has no links between them. On POWER a row may
+ * be a Package: its links do not lead to another GPU. */
 static void name_rows(struct linker *l)
 {
     const struct hwxml_matrix *m = &l->xml->matrix;
@@ -148,8 +156,8 @@ static void name_rows(struct linker *l)
     }
 }
 
-#define MAX_LINK_MBS 10000000 /* as of hardware.json; a GPU of today has 2 %   \
-                               */
+/* As for hardware.json. A current GPU has 2 % of it. */
+#define MAX_LINK_MBS 10000000
 
 static void add_link(struct linker *l, size_t row, size_t column, uint64_t mbs)
 {
@@ -159,7 +167,7 @@ static void add_link(struct linker *l, size_t row, size_t column, uint64_t mbs)
     if (from < 0 || from == to || !mbs)
         return;
     if (mbs > MAX_LINK_MBS)
-        mbs = 1; /* there, at a speed that nobody told */
+        mbs = 1; /* present, at an unknown speed */
     topo->gpus[from].links = TOPO_LINKS_SOME;
     topo->gpus[from].links_from = topo->links_from = TOPO_FROM_HWLOC;
     if (to >= 0)
@@ -168,8 +176,8 @@ static void add_link(struct linker *l, size_t row, size_t column, uint64_t mbs)
         topo->gpus[from].switch_mbs += mbs;
 }
 
-/* The matrix tells what it has; of its GPUs one without any link has none, as
- * what hwloc cannot read (issue 658) it can read of none of them. */
+/* Takes the matrix. A GPU in it without any link has none: what hwloc cannot
+ * read (its issue 658), it cannot read for any GPU. */
 static void from_matrix(struct linker *l)
 {
     const struct hwxml_matrix *m = &l->xml->matrix;
@@ -189,17 +197,18 @@ static void from_matrix(struct linker *l)
     }
 }
 
-/* One link of NVLink, one way, by the GPU's compute capability (NCCL's own
- * table is of what it measures; this is the links' own speed). */
+/* Speed of one NVLink in MB/s, one direction, by the GPU's compute capability.
+ * NCCL's own table has measured bandwidths; these are the link's nominal
+ * speeds. */
 static uint64_t link_mbs(unsigned sm)
 {
     return sm >= 100 ? 50000 : sm >= 70 ? 25000 : sm >= 60 ? 20000 : 1;
 }
 
-#define XGMI_MBS                                                               \
-    50000 /* of one link, one way: MI250, MI300 (16 x 25 Gbit/s)               \
-           */
+/* One link of XGMI, one direction: MI250, MI300 (16 x 25 Gbit/s). */
+#define XGMI_MBS 50000
 
+/* Returns the GPU with that bus id; -1: none. */
 static int gpu_at(const struct topo *topo, const char *busid)
 {
     char tidy[JP_BUSID];
@@ -212,8 +221,8 @@ static int gpu_at(const struct topo *topo, const char *busid)
     return -1;
 }
 
-/* NCCL's file lists the links that it found by NVML. A GPU without any in a
- * file that has them has none. */
+/* Takes the links of NCCL's file, which NCCL found by NVML. In a file with
+ * links, a GPU without any has none. */
 static void from_links(struct linker *l)
 {
     struct topo *topo = l->topo;
@@ -231,6 +240,7 @@ static void from_links(struct linker *l)
                                  : link_mbs(l->xml->objects[link->object].sm));
         topo->gpus[gpu].links = TOPO_LINKS_SOME;
         topo->gpus[gpu].links_from = topo->links_from = TOPO_FROM_NVML;
+        /* NCCL treats a remote that it cannot see as an NVSwitch. */
         if (link->to_switch || peer < 0)
             topo->gpus[gpu].switch_mbs += mbs;
         else if (peer != gpu)
@@ -243,7 +253,7 @@ static void from_links(struct linker *l)
         }
 }
 
-/* A link has one value from either side: the smaller one counts. */
+/* Both ends of a link report a value; the smaller one counts. */
 static void make_symmetric(struct topo *topo)
 {
     for (size_t i = 0; i < topo->n_gpus; i++) {
@@ -256,6 +266,7 @@ static void make_symmetric(struct topo *topo)
     }
 }
 
+/* Whether an info of the GPU says that its links lead to a switch. */
 static bool said_switch(const struct linker *l, size_t gpu)
 {
     for (size_t i = 0; i < l->xml->n_objects; i++) {
@@ -268,8 +279,9 @@ static bool said_switch(const struct linker *l, size_t gpu)
     return false;
 }
 
-/* A GPU cannot have a full set of links to each of several peers: what looks
- * like a mesh is a switch that is no PCI device of this node. */
+/* A GPU cannot have all its links to each of several peers. What looks like a
+ * mesh with more bandwidth than the model has is a switch that is not a PCI
+ * device of this node. */
 static void find_hidden_switch(struct linker *l, size_t gpu)
 {
     struct topo *topo = l->topo;
@@ -289,7 +301,7 @@ static void find_hidden_switch(struct linker *l, size_t gpu)
     topo->gpus[gpu].links_from = TOPO_INFERRED;
 }
 
-/* Links of GPUs that a hidden switch joins are not direct. */
+/* Links between GPUs behind a hidden switch are not direct ones. */
 static void drop_switched(struct topo *topo)
 {
     for (size_t i = 0; i < topo->n_gpus; i++)
@@ -299,8 +311,8 @@ static void drop_switched(struct topo *topo)
                 topo->direct[i * topo->n_gpus + k] = 0;
 }
 
-/* What the matrix does not tell: by PCI ids, and by NVSwitches on the bus
- * where there is no matrix. */
+/* Fills in what no record shows: from PCI ids, and without a matrix from
+ * NVSwitches on the bus. */
 static void from_models(struct topo *topo, bool matrix)
 {
     for (size_t i = 0; i < topo->n_gpus; i++) {
@@ -317,13 +329,13 @@ static void from_models(struct topo *topo, bool matrix)
             gpu->links_from = TOPO_INFERRED;
             gpu->switch_mbs = nvlink_mbs(gpu->device);
             if (!gpu->switch_mbs)
-                gpu->switch_mbs = 1; /* joined, at a speed nobody told */
+                gpu->switch_mbs = 1; /* joined, at an unknown speed */
         }
     }
 }
 
-int topo_links(const struct hwxml *xml, const struct topo_places *places,
-               struct topo *topo)
+static int find_links(const struct hwxml *xml, const struct topo_places *places,
+                      struct topo *topo)
 {
     struct linker l = {.xml = xml, .places = places, .topo = topo};
     bool matrix;
@@ -341,6 +353,7 @@ int topo_links(const struct hwxml *xml, const struct topo_places *places,
         find_hidden_switch(&l, i);
     drop_switched(topo);
     from_models(topo, matrix);
+    /* The node's source is the best of its GPUs. */
     topo->links_from = TOPO_FROM_NOTHING;
     for (size_t i = 0; i < topo->n_gpus; i++)
         if (topo->gpus[i].links_from > topo->links_from)
@@ -348,7 +361,7 @@ int topo_links(const struct hwxml *xml, const struct topo_places *places,
     return 0;
 }
 
-/* ---------------------- find a node's GPUs and HCAs among hwloc's objects */
+/* ---------------------- GPUs and HCAs among hwloc's objects */
 
 #define VENDOR_NVIDIA 0x10de
 #define VENDOR_AMD 0x1002
@@ -359,16 +372,17 @@ int topo_links(const struct hwxml *xml, const struct topo_places *places,
 #define VENDOR_CHELSIO 0x1425 /* iWARP */
 #define VENDOR_CISCO 0x1137   /* usNIC */
 
-/* An HCA that was found, while it is sorted. */
+/* A device that was found, for sorting. */
 struct found {
     int object;
     struct hwxml_pci pci;
-    bool has_pci;
+    bool has_pci; /* another object stands for the same card */
     bool dropped;
 };
 
 struct finder {
     const struct hwxml *xml;
+    /* in PCI order after init */
     struct found *gpus, *hcas;
     size_t n_gpus, n_hcas;
     /* of each object: the PCI device that it is or lies in; -1 none */
@@ -381,8 +395,8 @@ static bool is_package(const struct hwxml_object *o)
            strcmp(o->type_name, "Socket") == 0;
 }
 
-/* In hwloc 1's trees a package lies in its NUMA node, and I/O beside it: it is
- * the one with the same nodes. */
+/* In hwloc 1 trees a package is inside its NUMA node, and I/O devices are
+ * beside the package. Returns the package with the same nodeset; -1: none. */
 static int package_beside(const struct hwxml *xml, int object)
 {
     const char *nodes;
@@ -397,7 +411,8 @@ static int package_beside(const struct hwxml *xml, int object)
     return -1;
 }
 
-/* The package that an object lies in: 0, 1, ...; -1 none. */
+/* Returns the number of the package that contains an object, in order: 0, 1,
+ * ...; -1: none. */
 static int topo_package_of(const struct hwxml *xml, int object)
 {
     int at = object, number = -1;
@@ -411,9 +426,9 @@ static int topo_package_of(const struct hwxml *xml, int object)
     return number;
 }
 
-/* 03xx is a display of any kind, 1200 a processing accelerator. A graphics
- * card of AMD or Intel (0300) may be part of the CPU: it is none, but for AMD's
- * of data centres that say so. */
+/* PCI class 03xx is a display controller, 1200 a processing accelerator. A
+ * graphics card (0300) of AMD or Intel may be part of the CPU, so it does not
+ * count, except for AMD's data-center models. */
 static bool is_gpu(const struct hwxml_pci *pci)
 {
     switch (pci->vendor) {
@@ -429,13 +444,15 @@ static bool is_gpu(const struct hwxml_pci *pci)
     }
 }
 
-/* A GPU of which the XML shows no PCI device: NVML's own object. */
+/* Whether this is an NVML object of a GPU whose PCI device is not in the XML.
+ */
 static bool is_bare_gpu(const struct hwxml_object *o, int pci)
 {
     return o->type == HWXML_OS && pci < 0 && strcmp(o->subtype, "NVML") == 0;
 }
 
-/* A name is no proof: hsi0 is InfiniBand on POWER9, and Slingshot elsewhere. */
+/* The name proves nothing: hsi0 is InfiniBand on POWER9 and Slingshot
+ * elsewhere. */
 static bool is_slingshot(const struct hwxml_object *o,
                          const struct hwxml_pci *pci)
 {
@@ -444,6 +461,7 @@ static bool is_slingshot(const struct hwxml_object *o,
             (pci && pci->vendor == VENDOR_CRAY));
 }
 
+/* Mellanox device ids of virtual functions. */
 static bool is_virtual_function(const struct hwxml_pci *pci)
 {
     static const uint16_t mlx[] = {0x1002, 0x1004, 0x1012, 0x1014, 0x1016,
@@ -455,6 +473,7 @@ static bool is_virtual_function(const struct hwxml_pci *pci)
     return false;
 }
 
+/* PCI order; devices without a PCI address come last. */
 static int by_pci(const void *a, const void *b)
 {
     const struct found *x = a, *y = b;
@@ -473,6 +492,7 @@ static int by_pci(const void *a, const void *b)
     return x->object < y->object ? -1 : 1;
 }
 
+/* Sorts one object into the lists of GPUs and HCAs. */
 static void look_at(struct finder *f, size_t i)
 {
     const struct hwxml_object *o = &f->xml->objects[i];
@@ -489,7 +509,7 @@ static void look_at(struct finder *f, size_t i)
         f->hcas[f->n_hcas++] = found;
 }
 
-/* One card: by its GUID, else by the bus. */
+/* Whether both are on one card: by GUID, otherwise by bus. */
 static bool same_card(const struct finder *f, const struct found *a,
                       const struct found *b)
 {
@@ -501,8 +521,8 @@ static bool same_card(const struct finder *f, const struct found *a,
     return a->pci.domain == b->pci.domain && a->pci.bus == b->pci.bus;
 }
 
-/* A virtual function counts where its card shows nothing else: in a virtual
- * machine. NCCL takes both for one adapter. */
+/* A virtual function counts only if nothing else of its card is visible, as in
+ * a virtual machine. NCCL treats both as one adapter. */
 static void drop_virtual(struct finder *f)
 {
     size_t kept = 0;
@@ -518,7 +538,8 @@ static void drop_virtual(struct finder *f)
     f->n_hcas = kept;
 }
 
-/* NCCL runs on NVIDIA's alone: what a CPU has built in is none beside them. */
+/* NCCL only uses NVIDIA GPUs. Next to those, the graphics unit of a CPU does
+ * not count. */
 static void drop_foreign(struct finder *f)
 {
     size_t ours = 0, kept = 0;
@@ -532,8 +553,8 @@ static void drop_foreign(struct finder *f)
         f->n_gpus = kept;
 }
 
-/* PCI devices without any OS device: these were filtered out of the XML, and an
- * adapter is one. */
+/* Whether OS devices were filtered out of the XML: there is a network adapter
+ * on the PCI bus, and no OS device at all. */
 static bool lacks_os_devices(const struct hwxml *xml)
 {
     bool network = false;
@@ -549,6 +570,7 @@ static bool lacks_os_devices(const struct hwxml *xml)
     return network;
 }
 
+/* out stays "" for a device without a PCI address. */
 static void format_busid(const struct found *found, char out[24])
 {
     if (found->has_pci)
@@ -567,7 +589,7 @@ void topo_copy(char *out, size_t size, const char *text)
     out[n] = '\0';
 }
 
-/* What NVML's object below the GPU (or itself) says. */
+/* Takes what NVML's object of the GPU says. */
 static void read_nvml(const struct hwxml *xml, int object, struct topo_gpu *gpu)
 {
     const struct hwxml_object *o = &xml->objects[object];
@@ -596,8 +618,8 @@ static void read_nvml(const struct hwxml *xml, int object, struct topo_gpu *gpu)
         gpu->self.fabric.clique = (uint32_t) n;
 }
 
-/* AMD's library lists each partition of a GPU as a device of its own. One alone
- * is the GPU itself. */
+/* Counts the partitions of an AMD GPU: its library lists each as a device. A
+ * single one is the GPU itself. */
 static unsigned count_partitions(const struct finder *f, int pci)
 {
     unsigned n = 0;
@@ -625,6 +647,7 @@ static void fill_gpu(const struct finder *f, const struct found *found,
     if (hwxml_info(xml, found->object, "PCIDevice"))
         topo_copy(gpu->model, sizeof(gpu->model),
                   hwxml_info(xml, found->object, "PCIDevice"));
+    /* Its OS devices follow it in the XML. */
     for (size_t i = (size_t) found->object; i < xml->n_objects; i++)
         if ((int) i == found->object ||
             (xml->objects[i].type == HWXML_OS && f->pci_of[i] >= 0 &&
@@ -632,6 +655,8 @@ static void fill_gpu(const struct finder *f, const struct found *found,
             read_nvml(xml, (int) i, gpu);
 }
 
+/* The kind of network, from vendor and PCI class. Ethernet adapters with RDMA
+ * count as RoCE. */
 static enum topo_net net_of(const struct hwxml *xml, const struct found *found)
 {
     const struct hwxml_object *o = &xml->objects[found->object];
@@ -652,7 +677,7 @@ static enum topo_net net_of(const struct hwxml *xml, const struct found *found)
                                                              : TOPO_NET_OTHER;
 }
 
-/* Port1State ...: 4 is active. */
+/* "Port1State" and so on; 4 is active (IBV_PORT_ACTIVE). */
 static void read_ports(const struct hwxml *xml, int object,
                        struct topo_hca *hca)
 {
@@ -687,6 +712,8 @@ static void fill_hca(const struct finder *f, const struct found *found,
     hca->rate_gbits = f->xml->objects[found->object].rate_mbps / 1000.0;
 }
 
+/* Collects and sorts the devices. pci_of needs parents before children, as in
+ * the XML. */
 static int init(struct finder *f, const struct hwxml *xml)
 {
     size_t n = xml->n_objects + 1;
@@ -713,6 +740,7 @@ static int init(struct finder *f, const struct hwxml *xml)
     return 0;
 }
 
+/* Limits a count, and counts the rest. */
 static size_t at_most(size_t n, size_t max, size_t *left_out)
 {
     if (n <= max)
@@ -729,6 +757,7 @@ int topo_devices(const struct hwxml *xml, struct topo *topo,
 
     if (rc == 0) {
         topo->n_gpus = at_most(f.n_gpus, TOPO_MAX_GPUS, &topo->left_out);
+        /* Adapters are OS devices, so none can be found without these. */
         topo->hcas_untold = lacks_os_devices(xml);
         topo->n_hcas = at_most(f.n_hcas, TOPO_MAX_HCAS, &topo->left_out);
         topo->gpus = calloc(topo->n_gpus + 1, sizeof(*topo->gpus));
@@ -754,5 +783,5 @@ int topo_devices(const struct hwxml *xml, struct topo *topo,
     free(f.gpus);
     free(f.hcas);
     free(f.pci_of);
-    return rc;
+    return rc == 0 ? find_links(xml, places, topo) : -1;
 }

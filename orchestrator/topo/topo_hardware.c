@@ -1,4 +1,8 @@
-/* topo_hardware.c - what a node's hardware.json knows better than its XML. */
+/* topo_hardware.c - add what a node's hardware.json knows better than its XML.
+ *
+ * topo_hardware overlays the record on a model: GPUs (put_gpu), links
+ * (put_links), ports (put_ports). topo_bare, in the first half, makes a model
+ * from the record alone. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +11,7 @@
 #include "orchestrator/topo/busid.h"
 #include "orchestrator/topo/topo_parts.h"
 
+/* "" if the member is absent or not a text. */
 static const char *text_of(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -14,12 +19,14 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
+/* PCI order. */
 static int by_gpu(const void *a, const void *b)
 {
     return busid_compare(((const struct topo_gpu *) a)->busid,
                          ((const struct topo_gpu *) b)->busid);
 }
 
+/* PCI order, then by name: a card has several devices. */
 static int by_hca(const void *a, const void *b)
 {
     const struct topo_hca *x = a, *y = b;
@@ -28,6 +35,7 @@ static int by_hca(const void *a, const void *b)
     return order ? order : strcmp(x->name, y->name);
 }
 
+/* Adds the GPUs; entries without a bus id and duplicates are skipped. */
 static void list_gpus(const json_t *gpus, struct topo *topo)
 {
     const json_t *entry;
@@ -44,12 +52,14 @@ static void list_gpus(const json_t *gpus, struct topo *topo)
         if (busid_tidy(text_of(entry, "busid"), gpu->busid) < 0 ||
             topo_find_gpu(topo, gpu->busid) >= 0)
             continue;
+        /* -1: unknown */
         gpu->package = gpu->nvml = gpu->self.minor = -1;
         topo->n_gpus++;
     }
     qsort(topo->gpus, topo->n_gpus, sizeof(*topo->gpus), by_gpu);
 }
 
+/* Ports of one device share its name. */
 static bool has_hca(const struct topo *topo, const char *name)
 {
     for (size_t i = 0; i < topo->n_hcas; i++)
@@ -58,8 +68,8 @@ static bool has_hca(const struct topo *topo, const char *name)
     return false;
 }
 
-/* An entry is a port. Virtual functions are not distinguished here, so they
- * are left out. */
+/* An entry is a port; a device is added once. Virtual functions are left out,
+ * because their cards are not known here. */
 static void list_hcas(const json_t *hcas, struct topo *topo)
 {
     const json_t *entry;
@@ -74,6 +84,7 @@ static void list_hcas(const json_t *hcas, struct topo *topo)
             continue;
         }
         topo_copy(hca->name, sizeof(hca->name), text_of(entry, "name"));
+        /* The slot is reused for the next entry. */
         if (!*hca->name || has_hca(topo, hca->name) ||
             json_is_true(json_object_get(entry, "vf")))
             continue;
@@ -85,6 +96,7 @@ static void list_hcas(const json_t *hcas, struct topo *topo)
     qsort(topo->hcas, topo->n_hcas, sizeof(*topo->hcas), by_hca);
 }
 
+/* Levels are unsure between all devices: the record has no PCI tree. */
 static int finish(struct topo *topo)
 {
     size_t n = topo->n_gpus + topo->n_hcas;
@@ -101,6 +113,7 @@ static int finish(struct topo *topo)
     return topo_nearest(topo);
 }
 
+/* calloc leaves everything that the record does not contain unknown. */
 struct topo *topo_bare(const char *hardware, struct jp_error *err)
 {
     json_t *root = jsonload(JSONLOAD_HARDWARE, "hardware.json", hardware,
@@ -126,23 +139,25 @@ struct topo *topo_bare(const char *hardware, struct jp_error *err)
     return topo;
 }
 
-/* ------------------ what a node's hardware.json knows better than its XML */
+/* ------------------ the record over the model */
 
 #define MAX_LINKS 64 /* of a GPU; NVLink 5 has 18 */
 
-/* What NVML said of the GPUs of the model; NULL: nothing. */
+/* The record's entries for the GPUs of the model; NULL: none. */
 struct overlay {
     struct topo *topo;
     const json_t *gpu[TOPO_MAX_GPUS];
-    bool unsure[TOPO_MAX_GPUS]; /* a link of unknown state, or to a GPU that has
-                                   no name */
+    bool unsure[TOPO_MAX_GPUS]; /* a link of unknown state, or to a GPU without
+                                   a bus id */
 };
 
+/* Whether a member is that word. */
 static bool says(const json_t *object, const char *key, const char *word)
 {
     return strcmp(text_of(object, key), word) == 0;
 }
 
+/* The array of the GPU's links; NULL: not known. */
 static const json_t *links_of(const struct overlay *o, size_t gpu)
 {
     const json_t *links = json_object_get(o->gpu[gpu], "links");
@@ -150,7 +165,8 @@ static const json_t *links_of(const struct overlay *o, size_t gpu)
     return json_is_array(links) ? links : NULL;
 }
 
-/* One way. NVML's own figure, else by its enumeration of versions. */
+/* Speed in MB/s, one direction: NVML's own figure, otherwise from NVML's
+ * enumeration of versions. */
 static uint64_t speed_of(const json_t *link)
 {
     static const uint64_t by_version[] = {0,     20000, 25000, 25000,
@@ -163,11 +179,12 @@ static uint64_t speed_of(const json_t *link)
     if (version > 0 &&
         (size_t) version < sizeof(by_version) / sizeof(*by_version))
         return by_version[version];
-    return 1; /* a link at a speed nobody told */
+    return 1; /* a link of unknown speed */
 }
 
-/* NCCL passes over links that are not active or without P2P, and takes a remote
- * that it cannot see for an NVSwitch; so do we, unless NVML calls it a GPU. */
+/* Adds one link. Like NCCL, this ignores links that are inactive or without
+ * P2P, and takes a remote that is not a known device for an NVSwitch, unless
+ * NVML says that it is a GPU. */
 static void add_link(struct overlay *o, size_t gpu, const json_t *link)
 {
     struct topo *topo = o->topo;
@@ -196,7 +213,7 @@ static void add_link(struct overlay *o, size_t gpu, const json_t *link)
         g->switch_mbs += speed_of(link);
 }
 
-/* NVML knows all of a GPU's links: what was there before is void. */
+/* NVML reports all links of a GPU, so earlier values are replaced. */
 static void clear_links(struct topo *topo, size_t gpu)
 {
     topo->gpus[gpu].links = TOPO_LINKS_NONE;
@@ -208,7 +225,8 @@ static void clear_links(struct topo *topo, size_t gpu)
             topo->direct[i * topo->n_gpus + gpu] = 0;
 }
 
-/* Both ends were asked: the smaller value; one end: its word. */
+/* If both ends were queried, the smaller value counts; otherwise the value of
+ * the end that was. */
 static void settle_pairs(struct overlay *o)
 {
     struct topo *topo = o->topo;
@@ -219,6 +237,8 @@ static void settle_pairs(struct overlay *o)
             uint64_t *b = &topo->direct[k * topo->n_gpus + i];
             bool both = links_of(o, i) && links_of(o, k);
 
+            /* both: keep the smaller; one end: keep the larger, the other is 0
+             */
             if (both == (*a < *b))
                 *b = *a;
             else
@@ -227,6 +247,7 @@ static void settle_pairs(struct overlay *o)
     }
 }
 
+/* Replaces the links of all GPUs that NVML has reported. */
 static void put_links(struct overlay *o)
 {
     bool told = false;
@@ -254,6 +275,7 @@ static void put_links(struct overlay *o)
     o->topo->links_from = TOPO_FROM_NVML;
 }
 
+/* An all-zero UUID means that the GPU is in no cluster. */
 static void put_fabric(struct topo_gpu *gpu, const json_t *fabric)
 {
     const char *uuid = text_of(fabric, "cluster_uuid");
@@ -261,6 +283,7 @@ static void put_fabric(struct topo_gpu *gpu, const json_t *fabric)
 
     if (!json_is_object(fabric))
         return;
+    /* A state of any kind is an answer. */
     gpu->self.fabric.told = true;
     gpu->self.fabric.completed = says(fabric, "state", "completed");
     gpu->self.fabric.uuid[0] = '\0';
@@ -270,6 +293,7 @@ static void put_fabric(struct topo_gpu *gpu, const json_t *fabric)
         clique >= 0 && clique <= UINT32_MAX ? (uint32_t) clique : 0;
 }
 
+/* asked: NVML has answered, so the entry's links are complete. */
 static void put_gpu(struct overlay *o, const json_t *entry, bool asked)
 {
     int at = topo_find_gpu(o->topo, text_of(entry, "busid"));
@@ -286,6 +310,7 @@ static void put_gpu(struct overlay *o, const json_t *entry, bool asked)
                   text_of(entry, "uuid"));
     if (*text_of(entry, "model"))
         topo_copy(gpu->model, sizeof(gpu->model), text_of(entry, "model"));
+    /* A minor outside of Linux's range is not used. */
     if (json_is_integer(minor) && json_integer_value(minor) >= 0 &&
         json_integer_value(minor) < 65536)
         gpu->self.minor = (int) json_integer_value(minor);
@@ -296,6 +321,7 @@ static void put_gpu(struct overlay *o, const json_t *entry, bool asked)
         o->gpu[at] = entry;
 }
 
+/* The record and the XML name devices alike. */
 static struct topo_hca *find_hca(struct topo *topo, const json_t *entry)
 {
     for (size_t i = 0; i < topo->n_hcas; i++)
@@ -304,7 +330,7 @@ static struct topo_hca *find_hca(struct topo *topo, const json_t *entry)
     return NULL;
 }
 
-/* An entry is a port: an active one makes its device active. */
+/* An entry is a port. One active port makes its device active. */
 static void put_port(struct topo *topo, const json_t *entry)
 {
     struct topo_hca *hca = find_hca(topo, entry);
@@ -319,6 +345,7 @@ static void put_port(struct topo *topo, const json_t *entry)
             hca->active_ports |= 1u << (number - 1);
     } else if (*text_of(entry, "state") && hca->port == TOPO_PORT_UNKNOWN)
         hca->port = TOPO_PORT_DOWN;
+    /* The fastest port stands for the device. */
     if (rate > hca->rate_gbits && rate < 1e6)
         hca->rate_gbits = rate;
     for (int net = 0; net < TOPO_NET_OTHER; net++)
@@ -328,8 +355,8 @@ static void put_port(struct topo *topo, const json_t *entry)
         hca->net = TOPO_NET_OTHER;
 }
 
-/* The states of this record are younger than the XML's by nothing, but name
- * every port: what the XML had is void for the devices named here. */
+/* The record is as old as the XML, but it names every port. For the devices in
+ * it, the XML's states are discarded. */
 static void put_ports(struct topo *topo, const json_t *hcas)
 {
     const json_t *entry;
@@ -350,6 +377,7 @@ static void put_ports(struct topo *topo, const json_t *hcas)
     }
 }
 
+/* Both texts may be "". */
 static void read_host(const json_t *root, struct topo_host *host)
 {
     topo_copy(host->boot_id, sizeof(host->boot_id), text_of(root, "boot_id"));
@@ -357,6 +385,7 @@ static void read_host(const json_t *root, struct topo_host *host)
               text_of(root, "hostname"));
 }
 
+/* Nothing is changed before the schema was checked. */
 int topo_hardware(const char *text, struct topo *topo, struct topo_host *host,
                   struct jp_error *err)
 {
@@ -367,6 +396,7 @@ int topo_hardware(const char *text, struct topo *topo, struct topo_host *host,
     bool asked;
     size_t i;
 
+    /* No topology: only the host is read. */
     if (!root)
         return -1;
     if (json_integer_value(json_object_get(root, "schema")) != 1) {
@@ -385,5 +415,6 @@ int topo_hardware(const char *text, struct topo *topo, struct topo_host *host,
         put_ports(topo, json_object_get(root, "hcas"));
     }
     json_decref(root);
+    /* Ports may have changed, so the HCAs of each GPU are computed again. */
     return topo && topo_nearest(topo) < 0 ? error_set(err, "out of memory") : 0;
 }

@@ -1,8 +1,6 @@
-/* topo_parts.h - the steps in which a topology is made, of hwloc's XML or
- * NCCL's.
+/* topo_parts.h - the steps of making a topology from hwloc's XML or NCCL's.
  *
- * Each takes what the earlier ones left in the model.
- */
+ * Each step uses what the earlier ones have left in the model. */
 #ifndef JP_TOPO_TOPO_PARTS_H
 #define JP_TOPO_TOPO_PARTS_H
 
@@ -17,20 +15,19 @@
 
 /* The objects of a topology that hwloc has exported as XML.
  *
- * Reads the formats of hwloc 1.x, 2.x and 3.x itself, so that a record of any
- * node is the same to any jobprof: hwloc 2 refuses what 3 writes, drops NVLink
- * with the default filters, and its importer is not made for hostile input.
- * Kept are the objects that can hold an I/O object or are one; cores, caches,
- * memory and threads are only counted. Every length, number and index is
- * checked; the caps stand below. Format: hwloc's hwloc2.dtd and
- * topology-xml.c.
- */
+ * The formats of hwloc 1.x, 2.x and 3.x are read here without hwloc, so that
+ * any jobprof reads any node's record the same way: hwloc 2 rejects what 3
+ * writes, drops NVLink with the default filters, and its importer is not made
+ * for hostile input. Objects that contain an I/O object or are one are kept;
+ * cores, caches, memory and threads are only counted. Every length, number and
+ * index is checked; the limits are below. Format: hwloc's hwloc2.dtd and
+ * topology-xml.c. */
 
 #define HWXML_MAX_BYTES (64u << 20)
-#define HWXML_MAX_OBJECTS 65536 /* kept ones */
+#define HWXML_MAX_OBJECTS 65536 /* limit of kept objects */
 #define HWXML_MAX_INFOS 65536
 #define HWXML_MAX_LINKS 65536
-#define HWXML_MAX_MATRIX 256 /* objects of an NVLink matrix */
+#define HWXML_MAX_MATRIX 256 /* limit of objects in an NVLink matrix */
 
 enum hwxml_type {
     HWXML_OTHER, /* Machine, Package, Group, Die, NUMANode of 1.x, ... */
@@ -39,7 +36,7 @@ enum hwxml_type {
     HWXML_OS
 };
 
-/* What an OS device is; a set, as in hwloc 3. */
+/* Kinds of an OS device; a set, as in hwloc 3. */
 enum {
     HWXML_OS_GPU = 1,
     HWXML_OS_COPROC = 2,
@@ -56,32 +53,33 @@ struct hwxml_pci {
 
 struct hwxml_info {
     const char *name, *value;
-    int next; /* of the same object; -1 none */
+    int next; /* next info of the same object; -1: none */
 };
 
 struct hwxml_object {
     enum hwxml_type type;
-    int parent; /* index; -1: the root. Parents stand before children */
+    int parent;            /* index; -1: the root. Parents precede children */
     const char *type_name; /* "Package" */
-    const char *name;      /* OS devices; "" none */
-    const char *subtype;   /* "" none */
-    const char *nodeset;   /* NUL-terminated bitmap; NULL none */
+    const char *name;      /* of an OS device; "" */
+    const char *subtype;   /* "" */
+    const char *nodeset;   /* bitmap; NULL: none */
     unsigned nodeset_weight;
-    /* of the NUMA nodes below (hwloc 2 on): the CPUs that they are local to.
-     * HBM beside DRAM, or a GPU's memory, is no further place. NULL: unknown
-     */
+    /* of the NUMA nodes below (hwloc 2 and later): the CPUs that they are local
+     * to. HBM next to DRAM, or a GPU's memory, is no separate place. NULL:
+     * unknown */
     const char *numa_cpus;
-    bool many_numa_cpus; /* they are local to different CPUs */
+    bool many_numa_cpus; /* the NUMA nodes below are local to different CPUs */
     bool host_bridge, has_pci;
-    int first_bus; /* the bus right below a bridge; -1: unknown */
+    int first_bus; /* the bus directly below a bridge; -1: unknown */
     unsigned os_kinds;
-    struct hwxml_pci pci; /* has_pci: of a PCI device or a bridge's upstream */
+    struct hwxml_pci
+        pci; /* if has_pci: of a PCI device, or of a bridge's upstream side */
     uint64_t gp_index;
-    int first_info; /* index into infos; -1 none */
-    /* by NCCL's file alone */
-    bool active;        /* an adapter's port */
-    uint32_t rate_mbps; /* of it, Mbit/s; 0: unknown */
-    unsigned sm;        /* a GPU's compute capability, 90; 0: unknown */
+    int first_info; /* index into infos; -1: none */
+    /* from NCCL's file only */
+    bool active;        /* the adapter's port is active */
+    uint32_t rate_mbps; /* of the port, Mbit/s; 0: unknown */
+    unsigned sm;        /* a GPU's compute capability, 90 for 9.0; 0: unknown */
 };
 
 /* Links of a GPU to one neighbour, in NCCL's file. */
@@ -92,71 +90,70 @@ struct hwxml_link {
     unsigned count;
 };
 
-/* What a matrix of bandwidth is of. */
+/* The links in a matrix of bandwidths. */
 enum hwxml_fabric { HWXML_NVLINK, HWXML_XGMI, HWXML_XELINK };
 
-/* NVLinkBandwidth, XGMIBandwidth or XeLinkBandwidth, MB/s one way; rows and
- * columns are objects. */
+/* NVLinkBandwidth, XGMIBandwidth or XeLinkBandwidth, MB/s in one direction;
+ * rows and columns are objects. */
 struct hwxml_matrix {
     size_t n;
-    int object[HWXML_MAX_MATRIX]; /* index; -1: an object that is not kept */
+    int object[HWXML_MAX_MATRIX]; /* index; -1: an object that was not kept */
     uint64_t *value;              /* n * n, row by row */
     enum hwxml_fabric fabric;
-    bool by_user; /* added by somebody, not found by hwloc */
+    bool by_user; /* added by a user, not found by hwloc */
 };
 
 struct hwxml {
-    char *text; /* what all strings point into */
+    char *text; /* all strings point into it */
     struct hwxml_object *objects;
     size_t n_objects;
     struct hwxml_info *infos;
     size_t n_infos;
     unsigned n_numa;
     int version;     /* 1, 2 or 3 */
-    bool restricted; /* made inside a job that has some CPUs only: packages and
-                        groups without any still separate places */
+    bool restricted; /* made inside a job that has only some CPUs; packages and
+                        groups without CPUs are still separate places */
     bool has_matrix; /* of more than one object */
     struct hwxml_matrix matrix;
-    bool by_nccl; /* NCCL's file, with links in place of a matrix */
+    bool by_nccl; /* from NCCL's file, with links in place of a matrix */
     struct hwxml_link *links;
     size_t n_links;
-    int root_info; /* infos outside of objects (3.x); -1 none */
+    int root_info; /* infos outside of objects (3.x); -1: none */
 };
 
-/* Takes text over (malloc'ed, text[len] is NUL), also on failure. NULL: not a
- * topology; the error has the line. */
+/* Takes text over (allocated, text[len] is NUL), also on failure. Returns NULL
+ * if it is not a topology; the error has the line. */
 struct hwxml *hwxml_parse(char *text, size_t len, struct jp_error *err);
 void hwxml_destroy(struct hwxml *xml);
 
-/* For readers of other formats. Appends an object; *room is the size of the
- * array. Returns its number, or -1. */
+/* For readers of other formats: appends an object; *room is the allocated size.
+ * Returns its number, or -1. */
 int hwxml_add(struct hwxml *xml, size_t *room,
               const struct hwxml_object *object, struct jp_error *err);
 
-/* The value of an object's info, or NULL. */
+/* The value of an object's info, or NULL. HWXML_MACHINE: an info of the root
+ * object, or one outside of all objects. */
+#define HWXML_MACHINE (-1)
 const char *hwxml_info(const struct hwxml *xml, int object, const char *name);
-/* The machine's: of the root object, or beside it. */
-const char *hwxml_machine_info(const struct hwxml *xml, const char *name);
 
-/* Where the devices of the model stand in the XML; -1 not there. */
+/* The XML objects of the model's devices. */
 struct topo_places {
     int gpu[TOPO_MAX_GPUS];
     int hca[TOPO_MAX_HCAS];
 };
 
-/* GPUs and HCAs, in PCI order. -1 without memory. */
+/* Fills in GPUs and HCAs in PCI order, and NVLink as hwloc's matrix, NCCL's
+ * links, the GPUs' models or an NVSwitch on the bus show it. Returns -1 without
+ * memory. */
 int topo_devices(const struct hwxml *xml, struct topo *topo,
                  struct topo_places *places);
 
-/* NVLink by hwloc's matrix, by the model, by an NVSwitch on the bus. */
-int topo_links(const struct hwxml *xml, const struct topo_places *places,
-               struct topo *topo);
-
-/* Each GPU's HCA, and rails; again where ports have changed. */
+/* Finds each GPU's HCAs, and the rails; called again after ports have changed.
+ * Returns -1 without memory. */
 int topo_nearest(struct topo *topo);
 
-/* Copies text, other than printable ASCII as '?', cut to fit, without
- * blanks at its end. */
+/* Copies text, truncated to size, without blanks at its end; anything but
+ * printable ASCII becomes '?'. */
 void topo_copy(char *out, size_t size, const char *text);
 
 /* --- a node's topology as NCCL and RCCL write it ------------------------- */
@@ -174,66 +171,65 @@ void topo_copy(char *out, size_t size, const char *text);
  *         <pci busid="0101:00:00.0" class="0x020700">
  *           <nic> <net name="mlx5_0" dev="0" speed="400000" port="1" guid=/>
  *
- * RCCL has <xgmi> in place of <nvlink>. It becomes the objects that hwloc's XML
- * has (below), so what follows is the same. A cpu is a NUMA node with one
- * host bridge: NCCL knows no other. A switch is one element here and a pair of
- * ports there. Sockets (no guid, no port) are no adapters. Of several hosts
- * (NVLink across hosts) the first one counts. */
+ * RCCL has <xgmi> in place of <nvlink>. The elements become the objects of
+ * hwloc's XML (above), so that the later steps are the same. A cpu is a NUMA
+ * node with one host bridge, because NCCL knows no others. A switch is one
+ * element here, and a pair of ports in hwloc. Sockets (no guid, no port) are
+ * not adapters. Of several hosts (NVLink across hosts) only the first one
+ * counts. */
 
-/* Whether its outermost element is that of such a file. */
-bool nccltopo_probe(const char *text, size_t len);
-
-/* As hwxml_parse: text is taken over, also on failure. */
-struct hwxml *nccltopo_parse(char *text, size_t len, struct jp_error *err);
+/* Parses such a file, or hwloc's XML if the outermost element is not NCCL's. As
+ * hwxml_parse: text is taken over, also on failure. */
+struct hwxml *nccltopo_read(char *text, size_t len, struct jp_error *err);
 
 /* --- xmlscan.c ---------------------------------------------------------- */
 
-/* Walk through the elements of a small, foreign XML text.
+/* Iterates over the elements of a small, foreign XML text.
  *
- * What hwloc writes and people edit: elements, attributes, text, comments,
- * processing instructions, CDATA, a DOCTYPE without declarations of its own (so
+ * Accepts what hwloc writes and people edit: elements, attributes, text,
+ * comments, processing instructions, CDATA, a DOCTYPE without declarations (so
  * no entity can grow), the five named entities and numeric ones. Everything
- * else is an error. Nothing is allocated: names and values are
- * terminated and decoded in place, and live as long as the text.
- */
+ * else is an error. Nothing is allocated: names and values are terminated and
+ * decoded in place, and live as long as the text. */
 
 #define XMLSCAN_MAX_DEPTH 256
 #define XMLSCAN_MAX_ATTRS 64
 
 enum xmlscan_event {
     XMLSCAN_ERROR = -1,
-    XMLSCAN_END,   /* behind the outermost element */
+    XMLSCAN_END,   /* after the outermost element */
     XMLSCAN_OPEN,  /* name, attrs */
     XMLSCAN_CLOSE, /* name; also of <a/> */
-    XMLSCAN_TEXT   /* text, not decoded; only blanks are left out */
+    XMLSCAN_TEXT   /* text, not decoded; text of blanks is left out */
 };
 
 struct xmlscan {
-    /* what the last event was about */
+    /* content of the last event */
     const char *name;
     struct xmlscan_attr {
         const char *name, *value;
     } attrs[XMLSCAN_MAX_ATTRS];
     unsigned n_attrs;
     const char *text;
-    unsigned depth; /* open elements, the last event's among them */
+    unsigned depth; /* number of open elements, including the last event's */
 
     /* private */
     char *begin, *at, *end;
-    char held; /* the character that a terminating NUL stands on */
+    char held; /* the character that a terminating NUL has replaced */
     bool closing, left, over;
     const char *open[XMLSCAN_MAX_DEPTH];
 };
 
-/* text[len] is NUL, and is changed; both stay the caller's. */
+/* text[len] is NUL. The text is modified, and stays the caller's, as does scan.
+ */
 void xmlscan_init(struct xmlscan *scan, char *text, size_t len);
 
 enum xmlscan_event xmlscan_next(struct xmlscan *scan, struct jp_error *err);
 
-/* The line of the last event. */
+/* Returns the line of the last event. */
 unsigned xmlscan_line(const struct xmlscan *scan);
 
-/* The value of the last element's attribute, or NULL. */
+/* Returns the value of an attribute of the last element, or NULL. */
 const char *xmlscan_attr(const struct xmlscan *scan, const char *name);
 
 #endif

@@ -1,4 +1,5 @@
-/* topo_print.c - topologies on a terminal. */
+/* topo_print.c - topologies as JSON (topo_json) and on a terminal (topo_print).
+ */
 #include "orchestrator/topo/shapes.h"
 
 #include <inttypes.h>
@@ -12,33 +13,40 @@
 #include "common/quote.h"
 #include "orchestrator/topo/label.h"
 
-/* Every setter of jansson takes NULL and says so; the last one is asked. */
+/* jansson's setters accept NULL and then fail, so an allocation that failed
+ * anywhere is noticed at the end, in *bad. */
 static void put(json_t *object, const char *key, json_t *value, int *bad)
 {
     *bad |= json_object_set_new(object, key, value) < 0;
 }
 
+/* Appends a value to an array; the value is taken over. */
 static void append(json_t *array, json_t *value, int *bad)
 {
     *bad |= json_array_append_new(array, value) < 0;
 }
 
+/* JSON has null for what is unknown. */
 static json_t *text_or_null(const char *text)
 {
     return *text ? json_string(text) : json_null();
 }
 
+/* Negative numbers stand for unknown. */
 static json_t *number_or_null(int n)
 {
     return n >= 0 ? json_integer(n) : json_null();
 }
 
+/* Members are documented in docs/topology.md. */
 static json_t *gpu_json(const struct topo *t, size_t i, int *bad)
 {
+    /* By enum topo_vendor. */
     static const char *const vendors[] = {"nvidia", "amd", "intel"};
     const struct topo_gpu *g = &t->gpus[i];
     const struct topo_near *near = &t->near[i];
     json_t *row = json_object(), *hcas = json_array(), *rails = json_array();
+    /* A GPU may have no HCA with an active port. */
     bool used = near->hca >= 0;
 
     put(row, "index", json_integer((json_int_t) i), bad);
@@ -47,11 +55,13 @@ static json_t *gpu_json(const struct topo *t, size_t i, int *bad)
     put(row, "model", text_or_null(g->model), bad);
     put(row, "package", number_or_null(g->package), bad);
     put(row, "nvml", number_or_null(g->nvml), bad);
+    /* null: unknown. */
     put(row, "nvlink",
         g->links == TOPO_LINKS_UNKNOWN
             ? json_null()
             : json_boolean(g->links == TOPO_LINKS_SOME),
         bad);
+    /* Below 1 GB/s the speed stands for "joined, at an unknown speed". */
     put(row, "nvswitch_gbs",
         g->switch_mbs >= 1000 ? json_real((double) g->switch_mbs / 1000)
                               : json_null(),
@@ -62,12 +72,14 @@ static json_t *gpu_json(const struct topo *t, size_t i, int *bad)
         g->partitions ? json_integer(g->partitions) : json_null(), bad);
     put(row, "hca", used ? json_string(t->hcas[near->hca].name) : json_null(),
         bad);
+    /* The level's word, as in the matrix. */
     put(row, "hca_path",
         used ? json_string(topo_level_word[near->level]) : json_null(), bad);
     put(row, "rail", number_or_null(near->rail), bad);
     for (unsigned k = 0; k < near->nics.n; k++)
         append(hcas, json_string(t->hcas[near->nics.hca[k]].name), bad);
     put(row, "hcas", hcas, bad);
+    /* `rails` is a set of bits. */
     for (int k = 0; k < 64; k++)
         if (near->rails >> k & 1)
             append(rails, json_integer(k), bad);
@@ -75,8 +87,10 @@ static json_t *gpu_json(const struct topo *t, size_t i, int *bad)
     return row;
 }
 
+/* One port or device of the list of HCAs. */
 static json_t *hca_json(const struct topo_hca *h, int *bad)
 {
+    /* By enum topo_port. */
     static const char *const ports[] = {"unknown", "down", "active"};
     json_t *row = json_object();
 
@@ -89,10 +103,12 @@ static json_t *hca_json(const struct topo_hca *h, int *bad)
     put(row, "package", number_or_null(h->package), bad);
     put(row, "pci_gbs",
         h->pci_mbs ? json_real((double) h->pci_mbs / 1000) : json_null(), bad);
+    /* A management port, which NCCL ignores. */
     put(row, "managing", json_boolean(h->narrow), bad);
     return row;
 }
 
+/* The matrix of levels, GPUs first. */
 static json_t *levels_json(const struct topo *t, int *bad)
 {
     size_t n = t->n_gpus + t->n_hcas;
@@ -108,7 +124,8 @@ static json_t *levels_json(const struct topo *t, int *bad)
     return rows;
 }
 
-/* GB/s one way; 0 none, null unknown, -1 there at a speed nobody told. */
+/* GB/s in one direction; 0: none, null: unknown, -1: present at an unknown
+ * speed. */
 static json_t *links_json(const struct topo *t, int *bad)
 {
     json_t *rows = json_array();
@@ -117,6 +134,7 @@ static json_t *links_json(const struct topo *t, int *bad)
         json_t *row = json_array();
 
         for (size_t k = 0; k < t->n_gpus; k++) {
+            /* A GPU has no link to itself. */
             enum topo_nvlink link = i == k ? TOPO_NV_NO : topo_nvlink(t, i, k);
             uint64_t mbs = topo_nvlink_mbs(t, i, k);
 
@@ -132,6 +150,7 @@ static json_t *links_json(const struct topo *t, int *bad)
     return rows;
 }
 
+/* Names of the nodes with that shape; -1: without a topology. */
 static json_t *nodes_json(const struct jp_shapes *s, int shape, int *bad)
 {
     json_t *array = json_array();
@@ -142,20 +161,23 @@ static json_t *nodes_json(const struct jp_shapes *s, int shape, int *bad)
     return array;
 }
 
-/* What of a shape is odd for whoever uses all of its GPUs; calls line for each.
- */
+/* Finds what is odd about a shape for a program that uses all of its GPUs.
+ * Calls line for each finding. */
 static void find_oddities(const struct topo *topo,
                           void (*line)(void *arg, const char *kind,
                                        const char *text),
                           void *arg)
 {
+    /* Different boot ids make two hosts of the same topology. */
     struct jp_label_node nodes[] = {{.name = "", .boot_id = "a", .topo = topo},
                                     {.name = "", .boot_id = "b", .topo = topo}};
     struct jp_label_rank ranks[2 * TOPO_MAX_GPUS];
     struct jp_label_comm comm = {.nnodes = 2, .ranks = ranks};
     struct jp_label label;
 
-    /* as a communicator over two nodes of this shape would meet it */
+    /* The warnings of the labels are reused: this is a communicator over two
+     * nodes of the shape. Warnings without nodes concern the communicator, not
+     * the machine. */
     for (size_t i = 0; i < topo->n_gpus; i++)
         for (int node = 0; node < 2; node++, comm.n++)
             ranks[comm.n] = (struct jp_label_rank){.rank = (uint32_t) comm.n,
@@ -164,6 +186,7 @@ static void find_oddities(const struct topo *topo,
                                                    .gpu = (int) i,
                                                    .sure = true};
     comm.n_ranks = (uint32_t) comm.n;
+    /* A shape without GPUs has nothing to find. */
     if (!comm.n || label_comm(&comm, nodes, 2, &label) < 0)
         return;
     for (size_t i = 0; i < label.n_warnings; i++)
@@ -178,6 +201,7 @@ struct oddities {
     int *bad;
 };
 
+/* Adds one finding of find_oddities to the JSON array. */
 static void add_odd(void *arg, const char *kind, const char *text)
 {
     struct oddities *o = arg;
@@ -188,6 +212,8 @@ static void add_odd(void *arg, const char *kind, const char *text)
     append(o->array, row, o->bad);
 }
 
+/* One shape, with everything that topo_print shows, and the numbers behind it.
+ */
 static json_t *shape_json(const struct jp_shapes *s, size_t at, int *bad)
 {
     const struct topo *t = s->shapes[at].topo;
@@ -196,6 +222,7 @@ static json_t *shape_json(const struct jp_shapes *s, size_t at, int *bad)
     char text[24];
 
     put(row, "shape", json_string(shapes_letter(at, text)), bad);
+    /* 64 bits do not fit into a number of JSON. */
     snprintf(text, sizeof(text), "%016" PRIx64, s->shapes[at].hash);
     put(row, "hash", json_string(text), bad);
     put(row, "product", text_or_null(t->product), bad);
@@ -220,12 +247,14 @@ static json_t *shape_json(const struct jp_shapes *s, size_t at, int *bad)
     return row;
 }
 
+/* Notes: why a node has no topology, or which record was ignored. */
 json_t *topo_json(const struct jp_shapes *s)
 {
     json_t *root = json_object(), *shapes = json_array(),
            *missing = json_array();
     int bad = 0;
 
+    /* Increased when a member changes its meaning. */
     put(root, "schema_version", json_integer(1), &bad);
     for (size_t i = 0; i < s->n_shapes; i++)
         append(shapes, shape_json(s, i, &bad), &bad);
@@ -233,6 +262,7 @@ json_t *topo_json(const struct jp_shapes *s)
     for (size_t i = 0; i < s->n_nodes; i++) {
         json_t *row;
 
+        /* Most nodes have neither. */
         if (!s->nodes[i].why && !s->nodes[i].note)
             continue;
         row = json_object();
@@ -249,12 +279,12 @@ json_t *topo_json(const struct jp_shapes *s)
     return NULL;
 }
 
-/* ----------------------------------------------- topologies on a terminal */
+/* ----------------------------------------------- on a terminal */
 
-#define NAMES_MAX 60 /* bytes of a list of nodes */
-#define WIDE 200     /* columns of a matrix that goes into a file */
+#define NAMES_MAX 60 /* of a list of nodes */
+#define WIDE 200     /* width of a matrix that goes to a file */
 
-/* The label of all GPUs of the node, as one communicator. */
+/* Labels all GPUs of the node, as one communicator. */
 static int label_all(const struct topo *topo, struct jp_label *label)
 {
     const struct jp_label_node node = {
@@ -271,6 +301,7 @@ static int label_all(const struct topo *topo, struct jp_label *label)
     return label_comm(&comm, &node, 1, label);
 }
 
+/* All NVLink of a GPU, MB/s in one direction. */
 static uint64_t nvlink_of(const struct topo *topo, size_t gpu)
 {
     uint64_t sum = topo->gpus[gpu].switch_mbs;
@@ -280,6 +311,7 @@ static uint64_t nvlink_of(const struct topo *topo, size_t gpu)
     return sum;
 }
 
+/* The first reason why the fabric is unknown. */
 static const char *why_unknown(const struct topo *topo)
 {
     for (size_t a = 0; a < topo->n_gpus; a++)
@@ -296,6 +328,7 @@ static const char *why_unknown(const struct topo *topo)
     return "no record tells what lies between some of them on the PCI bus";
 }
 
+/* The fabric of a node is that of a communicator over all its GPUs. */
 void topo_links_text(const struct topo *topo, char *buf, size_t size)
 {
     struct jp_label label;
@@ -303,9 +336,11 @@ void topo_links_text(const struct topo *topo, char *buf, size_t size)
     char speed[48] = "";
 
     buf[0] = '\0';
+    /* A single GPU has no fabric. */
     if (topo->n_gpus < 2 || label_all(topo, &label) < 0)
         return;
     for (size_t i = 0; i < topo->n_gpus; i++)
+        /* GPUs of one node may differ; the fastest one is shown. */
         most = nvlink_of(topo, i) > most ? nvlink_of(topo, i) : most;
     if (most >= 1000)
         snprintf(speed, sizeof(speed), ", %.4g GB/s a GPU each way",
@@ -318,6 +353,7 @@ void topo_links_text(const struct topo *topo, char *buf, size_t size)
     label_fini(&label);
 }
 
+/* "8 HCAs, active", or their numbers by state. */
 static void count_ports(const struct topo *t, char *buf, size_t size)
 {
     size_t active = 0, down = 0;
@@ -327,6 +363,7 @@ static void count_ports(const struct topo *t, char *buf, size_t size)
         active += t->hcas[i].port == TOPO_PORT_ACTIVE;
         down += t->hcas[i].port == TOPO_PORT_DOWN;
     }
+    /* "not told" in the output is a state that was not recorded. */
     n = snprintf(buf, size, "%zu HCA%s", t->n_hcas, plural(t->n_hcas));
     if (active && active == t->n_hcas)
         snprintf(buf + n, size - (size_t) n, ", active");
@@ -336,6 +373,7 @@ static void count_ports(const struct topo *t, char *buf, size_t size)
                  t->n_hcas - active - down);
 }
 
+/* Whether all GPUs are of one model, by name and PCI id. */
 static bool one_model(const struct topo *t)
 {
     for (size_t i = 1; i < t->n_gpus; i++)
@@ -345,7 +383,7 @@ static bool one_model(const struct topo *t)
     return true;
 }
 
-/* " NVIDIA H200"; where nobody told it, vendor and PCI device id. */
+/* " NVIDIA H200"; without a name, vendor and PCI device id. */
 static void name_model(const struct topo *t, char *buf, size_t size)
 {
     static const char *const vendors[] = {"NVIDIA 10de", "AMD 1002",
@@ -363,6 +401,7 @@ static void name_model(const struct topo *t, char *buf, size_t size)
                  t->gpus->device);
 }
 
+/* The lines below a shape's heading. */
 static void print_facts(const struct topo *t, FILE *out)
 {
     char links[160], ports[96], model[80], partitions[40] = "";
@@ -372,6 +411,7 @@ static void print_facts(const struct topo *t, FILE *out)
     count_ports(t, ports, sizeof(ports));
     name_model(t, model, sizeof(model));
     for (size_t i = 0; i < t->n_gpus; i++)
+        /* Only AMD GPUs have partitions. */
         n += t->gpus[i].partitions;
     if (n)
         snprintf(partitions, sizeof(partitions), " (%u partitions)", n);
@@ -393,7 +433,8 @@ static void print_facts(const struct topo *t, FILE *out)
         fprintf(out, "  %zu more devices are left out\n", t->left_out);
 }
 
-/* "NV450": one way, GB/s; "NVS" over NVLink at a speed nobody told. */
+/* "NV450" is GB/s in one direction; "NV" alone is NVLink at an unknown speed;
+ * otherwise the level. */
 static void cell_of(const struct topo *t, size_t a, size_t b, char *buf,
                     size_t size)
 {
@@ -414,6 +455,7 @@ static void cell_of(const struct topo *t, size_t a, size_t b, char *buf,
         snprintf(buf, size, "%s", topo_level_word[topo_level(t, a, b)]);
 }
 
+/* A device's name in the matrix: GPUs by number, HCAs by their own name. */
 static const char *name_of(const struct topo *t, size_t device, char *buf,
                            size_t size)
 {
@@ -423,8 +465,8 @@ static const char *name_of(const struct topo *t, size_t device, char *buf,
     return buf;
 }
 
-/* Columns [from, to) of a row of the matrix; row < 0: its head. No blanks at
- * its end. */
+/* Prints columns [from, to) of a row of the matrix; row < 0: its heading.
+ * Padding is written before the next cell, so lines have no trailing blanks. */
 static void print_row(const struct topo *t, int row, int first, size_t from,
                       size_t to, FILE *out)
 {
@@ -444,14 +486,17 @@ static void print_row(const struct topo *t, int row, int first, size_t from,
         snprintf(text, sizeof(text), "%s", head);
         if (row >= 0)
             cell_of(t, (size_t) row, i, text, sizeof(text));
+        /* quote_printf returns what it wrote, which may be more than the name's
+         * length. */
         quote_printf(out, "%*s  %s", pad, "", text);
+        /* A column is at least 5 wide, so that "NV450" fits. */
         pad = (width < 5 ? 5 : width) - (int) strlen(text);
         pad = pad < 0 ? 0 : pad;
     }
     fputc('\n', out);
 }
 
-/* Of the terminal; elsewhere $COLUMNS, or what a wide one shows. */
+/* Returns the width of the terminal; for a file $COLUMNS, or a default. */
 static int columns_of(FILE *out)
 {
     const char *set = getenv("COLUMNS");
@@ -466,10 +511,12 @@ static int columns_of(FILE *out)
     return (int) columns;
 }
 
-/* In blocks of columns as wide as the terminal. */
+/* Prints the matrix in blocks of columns that fit the terminal. A block has at
+ * least one column. */
 static void print_matrix(const struct topo *t, FILE *out)
 {
     int n = (int) (t->n_gpus + t->n_hcas), first = 4;
+    /* first: width of the column of names. */
     char text[32];
 
     for (int i = 0; i < n; i++) {
@@ -478,8 +525,10 @@ static void print_matrix(const struct topo *t, FILE *out)
         first = len > first ? len : first;
     }
     for (size_t from = 0, to; from < (size_t) n; from = to) {
+        /* Two blanks, and the column of names. */
         int left = columns_of(out) - 2 - first;
 
+        /* Add columns while they fit. */
         for (to = from; to < (size_t) n; to++) {
             int len = (int) strlen(name_of(t, to, text, sizeof(text)));
 
@@ -498,8 +547,10 @@ static void list_rails(uint64_t rails, char *buf, size_t size)
 {
     size_t n = (size_t) snprintf(buf, size, "  rail%s",
                                  rails & (rails - 1) ? "s" : "");
+    /* " 0-3,8": a blank before the first rail, commas after it. */
     const char *between = " ";
 
+    /* [from, to) is a run of set bits. */
     for (int from = 0, to; from < 64; from = to + 1) {
         for (to = from; to < 64 && rails >> to & 1; to++)
             ;
@@ -512,7 +563,7 @@ static void list_rails(uint64_t rails, char *buf, size_t size)
     }
 }
 
-/* Adapters that NCCL passes over. */
+/* Adapters that NCCL ignores. */
 static void print_narrow(const struct topo *t, FILE *out)
 {
     for (size_t i = 0; i < t->n_hcas; i++)
@@ -523,6 +574,7 @@ static void print_narrow(const struct topo *t, FILE *out)
                          t->hcas[i].name, (double) t->hcas[i].pci_mbs / 1000);
 }
 
+/* One GPU: its package, its HCAs, their distance, kind and rails. */
 static void print_gpu(const struct topo *t, size_t i, FILE *out)
 {
     const struct topo_gpu *g = &t->gpus[i];
@@ -537,6 +589,7 @@ static void print_gpu(const struct topo *t, size_t i, FILE *out)
         fputs(!t->hcas_untold ? "no active HCA\n" : "HCAs not recorded\n", out);
         return;
     }
+    /* Without a level the rail would be a guess. */
     if (near->rails && near->level != TOPO_UNSURE)
         list_rails(near->rails, rail, sizeof(rail));
     for (unsigned k = 0; k < near->nics.n; k++)
@@ -548,14 +601,17 @@ static void print_gpu(const struct topo *t, size_t i, FILE *out)
                      : "");
 }
 
+/* Prints one finding of find_oddities. */
 static void print_odd(void *arg, const char *kind, const char *text)
 {
     quote_printf(arg, "  ! %s: %s\n", kind, text);
 }
 
+/* One shape: heading, facts, matrix, GPUs, findings. */
 static int print_shape(const struct jp_shapes *s, size_t at, FILE *out)
 {
     const struct topo *t = s->shapes[at].topo;
+    /* The nodes come first in the block: users look for theirs. */
     char *names = shapes_names(s, (int) at, NAMES_MAX);
     char letter[8];
 
@@ -578,6 +634,7 @@ static int print_shape(const struct jp_shapes *s, size_t at, FILE *out)
     return 0;
 }
 
+/* Nodes without a topology, and records that were ignored. */
 static void print_missing(const struct jp_shapes *s, FILE *out)
 {
     for (size_t i = 0; i < s->n_nodes; i++) {
@@ -590,6 +647,7 @@ static void print_missing(const struct jp_shapes *s, FILE *out)
     }
 }
 
+/* devices: the legend has something to explain. */
 int topo_print(const struct jp_shapes *s, FILE *out, struct jp_error *err)
 {
     bool devices = false, foreign = false;
@@ -602,6 +660,7 @@ int topo_print(const struct jp_shapes *s, FILE *out, struct jp_error *err)
             return error_set(err, "out of memory");
     }
     print_missing(s, out);
+    /* The legend explains only what was printed. */
     if (devices)
         fputs("\nNVn NVLink, n GB/s one way (NV: at a speed nobody told); PIX "
               "one PCIe switch, PXB several,\nPHB the host bridge, NODE "
@@ -612,6 +671,7 @@ int topo_print(const struct jp_shapes *s, FILE *out, struct jp_error *err)
     if (foreign)
         fputs("XGn is AMD's XGMI, Xen Intel's Xe Link.\n", out);
     if (fflush(out) || ferror(out))
+        /* A full disk is only noticed at the end. */
         return error_set(err, "cannot be written");
     return 0;
 }

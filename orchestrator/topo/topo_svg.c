@@ -1,4 +1,7 @@
-/* topo_svg.c - a picture of a node's GPUs, NVLink and HCAs. */
+/* topo_svg.c - draw a node's GPUs, NVLink and HCAs.
+ *
+ * place computes the layout: NVLink on top, then the row of GPUs, then the row
+ * of HCAs. topo_svg draws lines first, so that boxes cover their ends. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
@@ -7,23 +10,26 @@
 
 #include "orchestrator/topo/shapes.h"
 
+/* Sizes in pixels. */
 #define BOX_W 92
 #define BOX_H 46
 #define GAP 14
 #define MARGIN 16
-#define NVLINK_H 74 /* above the GPUs: arcs or the bar */
+#define NVLINK_H 74 /* above the GPUs: arcs, or the bar of the switch */
 #define WIRE_H 76   /* between GPUs and HCAs */
 #define MIN_W 680
 
-/* Where everything is drawn. */
+/* The layout. */
 struct drawing {
     const struct topo *topo;
     FILE *out;
+    /* of the picture, and the tops of the two rows of boxes */
     int width, height, gpu_y, hca_y, nvlink_h;
-    int gpu_x[TOPO_MAX_GPUS], hca_x[TOPO_MAX_HCAS]; /* left edges */
+    int gpu_x[TOPO_MAX_GPUS],
+        hca_x[TOPO_MAX_HCAS]; /* left edges of the boxes */
 };
 
-/* Our texts are printable ASCII. */
+/* Writes text with XML escapes. The model's texts are printable ASCII. */
 static void put_text(FILE *out, const char *text)
 {
     for (; *text; text++) {
@@ -40,15 +46,18 @@ static void put_text(FILE *out, const char *text)
     }
 }
 
+/* The package of a GPU or an HCA; -1: unknown. */
 static int package_at(const struct topo *t, bool hca, size_t i)
 {
     return hca ? t->hcas[i].package : t->gpus[i].package;
 }
 
-/* A row of boxes: packages in order, devices in PCI order in each. */
+/* Places a row of boxes: packages in order, devices in PCI order within each.
+ * Returns the right edge. Package -1 is unknown. */
 static int place_row(const struct topo *t, bool hca, int *left)
 {
     size_t n = hca ? t->n_hcas : t->n_gpus;
+    /* most: the largest package number */
     int x = MARGIN + GAP, most = -1;
 
     for (size_t i = 0; i < n; i++)
@@ -64,11 +73,13 @@ static int place_row(const struct topo *t, bool hca, int *left)
             x += BOX_W + GAP;
             any = true;
         }
+        /* a gap between packages */
         x += any ? GAP : 0;
     }
     return x;
 }
 
+/* Whether any two GPUs have direct links. */
 static bool has_direct(const struct topo *t)
 {
     for (size_t i = 0; i < t->n_gpus * t->n_gpus; i++)
@@ -77,6 +88,7 @@ static bool has_direct(const struct topo *t)
     return false;
 }
 
+/* Whether any GPU has links to a switch. */
 static bool has_switched(const struct topo *t)
 {
     for (size_t i = 0; i < t->n_gpus; i++)
@@ -85,6 +97,7 @@ static bool has_switched(const struct topo *t)
     return false;
 }
 
+/* Computes all positions; the narrower row is centred. */
 static void place(struct drawing *d)
 {
     int gpus = place_row(d->topo, false, d->gpu_x);
@@ -97,16 +110,22 @@ static void place(struct drawing *d)
         narrow[i] += shift;
     d->width = (gpus > hcas ? gpus : hcas) + MARGIN;
     d->width = d->width < MIN_W ? MIN_W : d->width;
+    /* Arcs need twice the height of a bar. */
     d->nvlink_h = has_direct(d->topo)     ? NVLINK_H * 2
                   : has_switched(d->topo) ? NVLINK_H
                                           : 24;
     d->gpu_y = 36 + d->nvlink_h;
     d->hca_y = d->gpu_y + BOX_H + WIRE_H;
+    /* Without HCAs their row is left out; 42 is the legend. */
     d->height = d->hca_y + (d->topo->n_hcas ? BOX_H + 16 : -WIRE_H + 16) + 42;
 }
 
+/* Colours come from the page's variables; the values after the comma are for a
+ * picture that stands alone. */
 static void put_style(FILE *out)
 {
+    /* One class per kind of shape: g GPU, h HCA, d down, p package, n NVLink, w
+     * wire. */
     fputs("<style>"
           ".jt{font:12px system-ui,sans-serif;fill:var(--text,#1c2530)}"
           ".jt .s{font-size:10.5px;fill:var(--soft,#5a6675)}"
@@ -125,12 +144,13 @@ static void put_style(FILE *out)
           out);
 }
 
+/* The middle of a box. */
 static int middle(int left)
 {
     return left + BOX_W / 2;
 }
 
-/* A frame around the devices of each package, where they are told. */
+/* Draws a frame around the devices of each package, if packages are known. */
 static void put_packages(struct drawing *d, bool hca)
 {
     const struct topo *t = d->topo;
@@ -138,6 +158,7 @@ static void put_packages(struct drawing *d, bool hca)
     const int *x = hca ? d->hca_x : d->gpu_x;
     int y = hca ? d->hca_y : d->gpu_y;
 
+    /* Packages without a device of this row have no frame. */
     for (unsigned package = 0; package < 64; package++) {
         int from = -1, to = -1;
 
@@ -158,6 +179,7 @@ static void put_packages(struct drawing *d, bool hca)
     }
 }
 
+/* NVSwitch is drawn as one bar over all GPUs. */
 static void put_bar(struct drawing *d)
 {
     const struct topo *t = d->topo;
@@ -165,6 +187,7 @@ static void put_bar(struct drawing *d)
     char speed[48] = "NVSwitch";
 
     for (size_t i = 0; i < t->n_gpus; i++) {
+        /* A MIG device does not use NVLink. */
         if (!t->gpus[i].switch_mbs || t->gpus[i].mig)
             continue;
         if (t->gpus[i].switch_mbs >= 1000)
@@ -182,7 +205,7 @@ static void put_bar(struct drawing *d)
             MARGIN, y, d->width - 2 * MARGIN, h, d->width / 2, y + 15, speed);
 }
 
-/* An arc's width is its share of the fastest pair. */
+/* Draws direct links as arcs. The width is relative to the fastest pair. */
 static void put_arcs(struct drawing *d)
 {
     const struct topo *t = d->topo;
@@ -204,12 +227,15 @@ static void put_arcs(struct drawing *d)
                     "GB/s each way</title></path>\n",
                     1 + 3 * (double) mbs / (double) most, x1, d->gpu_y,
                     (x1 + x2) / 2,
+                    /* The height grows with the root of the distance, which
+                     * keeps long arcs inside the picture. */
                     d->gpu_y - 30 - (2 * d->nvlink_h - 60) * sqrt(share), x2,
                     d->gpu_y, i, k, (double) mbs / 1000);
         }
     }
 }
 
+/* text: the ranks on the GPU; without any, the bus id is shown. */
 static void put_gpu(struct drawing *d, size_t i, const char *text)
 {
     static const char *const vendors[] = {"", " (AMD)", " (Intel)"};
@@ -231,10 +257,12 @@ static void put_gpu(struct drawing *d, size_t i, const char *text)
             "<text class=\"s\" x=\"%d\" y=\"%d\" "
             "text-anchor=\"middle\">",
             middle(x), y + 35);
+    /* A picture of the machine alone shows addresses. */
     put_text(d->out, text && *text ? text : g->busid);
     fputs("</text>\n", d->out);
 }
 
+/* Draws an HCA; dashed unless its port is active. */
 static void put_hca(struct drawing *d, size_t i)
 {
     static const char *const ports[] = {", port?", ", down", ""};
@@ -257,11 +285,12 @@ static void put_hca(struct drawing *d, size_t i)
             h->narrow ? ", managing" : ports[h->port]);
 }
 
-/* From a GPU to the HCAs that it uses; the first one's has the level. */
+/* Draws lines from a GPU to its HCAs; the first one has the level. */
 static void put_wire(struct drawing *d, size_t i)
 {
     const struct topo_near *near = &d->topo->near[i];
     int x1 = middle(d->gpu_x[i]), y1 = d->gpu_y + BOX_H;
+    /* Drawn red. */
     bool far = near->level >= TOPO_SYS;
 
     for (unsigned k = 0; k < near->nics.n; k++) {
@@ -276,6 +305,7 @@ static void put_wire(struct drawing *d, size_t i)
                 x1 + 5, y1 + 16, topo_level_word[near->level]);
 }
 
+/* Explains lines and dashes. */
 static void put_legend(struct drawing *d)
 {
     fprintf(d->out,
@@ -302,6 +332,7 @@ void topo_svg(const struct topo *topo, const char *const *gpu_text,
     fprintf(out, "<text x=\"%d\" y=\"20\">", MARGIN);
     put_text(out, title);
     fputs("</text>\n", out);
+    /* A node may have both, as with partial NVLink. */
     if (has_direct(topo))
         put_arcs(&d);
     if (has_switched(topo))

@@ -1,18 +1,25 @@
-/* xmlscan.c - walk through the elements of a small, foreign XML text. */
+/* xmlscan.c - iterate over the elements of a small, foreign XML text.
+ *
+ * xmlscan_next returns one event per call. Names and values are terminated by
+ * writing NUL into the text, so nothing is allocated; `held` is a character
+ * that was overwritten and is restored at the next call. The byte after the
+ * text is NUL, so every loop over characters ends there. */
 #include "orchestrator/topo/topo_parts.h"
 
 #include <stdint.h>
 #include <string.h>
 
+/* The scan begins at the first byte after a byte order mark. */
 void xmlscan_init(struct xmlscan *scan, char *text, size_t len)
 {
     memset(scan, 0, sizeof(*scan));
     scan->begin = scan->at = text;
     if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-        scan->at += 3; /* UTF-8's mark, as editors of other systems put it */
+        scan->at += 3; /* the byte order mark of UTF-8 */
     scan->end = text + len;
 }
 
+/* Counts lines from the beginning; only called for error messages. */
 unsigned xmlscan_line(const struct xmlscan *scan)
 {
     unsigned line = 1;
@@ -22,18 +29,21 @@ unsigned xmlscan_line(const struct xmlscan *scan)
     return line;
 }
 
+/* Sets the error, and returns the event for it. */
 static enum xmlscan_event fail(const char *what, struct jp_error *err)
 {
     error_set(err, "%s", what);
     return XMLSCAN_ERROR;
 }
 
+/* The blanks of XML. */
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Characters of names. A table, as every byte of every name is asked. */
+/* Whether the character may be part of a name. A table, because every byte of
+ * every name is tested. */
 static bool is_name(char c)
 {
     static const bool of[256] = {['a' ... 'z'] = true, ['A' ... 'Z'] = true,
@@ -44,13 +54,14 @@ static bool is_name(char c)
     return of[(unsigned char) c];
 }
 
+/* Ends at the NUL after the text. */
 static void skip_blanks(struct xmlscan *scan)
 {
     while (is_blank(*scan->at))
         scan->at++;
 }
 
-/* Goes behind `mark`; false: it is not there. */
+/* Skips to the position after `mark`. Returns false if it does not occur. */
 static bool skip_past(struct xmlscan *scan, const char *mark)
 {
     char *hit =
@@ -61,7 +72,8 @@ static bool skip_past(struct xmlscan *scan, const char *mark)
     return hit != NULL;
 }
 
-/* Writes a character as UTF-8; returns how many bytes, 0: not one. */
+/* Writes a character as UTF-8. Returns the number of bytes; 0: not a character
+ * (NUL, a surrogate, or out of range). */
 static size_t put_utf8(char *out, uint32_t c)
 {
     if (c == 0 || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
@@ -71,16 +83,19 @@ static size_t put_utf8(char *out, uint32_t c)
         return 1;
     }
     if (c < 0x800) {
+        /* Two bytes: 5 and 6 bits. */
         out[0] = (char) (0xc0 | c >> 6);
         out[1] = (char) (0x80 | (c & 0x3f));
         return 2;
     }
     if (c < 0x10000) {
+        /* Three bytes: 4, 6 and 6 bits. */
         out[0] = (char) (0xe0 | c >> 12);
         out[1] = (char) (0x80 | (c >> 6 & 0x3f));
         out[2] = (char) (0x80 | (c & 0x3f));
         return 3;
     }
+    /* Four bytes: 3, 6, 6 and 6 bits. */
     out[0] = (char) (0xf0 | c >> 18);
     out[1] = (char) (0x80 | (c >> 12 & 0x3f));
     out[2] = (char) (0x80 | (c >> 6 & 0x3f));
@@ -88,6 +103,7 @@ static size_t put_utf8(char *out, uint32_t c)
     return 4;
 }
 
+/* Returns the digit's value, or -1 if it is none in that base. */
 static int digit_of(char c, unsigned base)
 {
     int digit = c >= '0' && c <= '9'   ? c - '0'
@@ -98,8 +114,8 @@ static int digit_of(char c, unsigned base)
     return digit < (int) base ? digit : -1;
 }
 
-/* "#65;" or "#x41;" at c: the bytes go to out. Returns what follows, or NULL.
- * A character takes no more room than its reference. */
+/* Decodes "#65;" or "#x41;" at c; its bytes go to out. Returns the position
+ * after it, or NULL. The bytes never need more room than the reference. */
 static char *decode_number(char *c, char *out, size_t *n)
 {
     unsigned base = c[1] == 'x' ? 16 : 10;
@@ -117,7 +133,7 @@ static char *decode_number(char *c, char *out, size_t *n)
     return *n ? c + 1 : NULL;
 }
 
-/* An entity at c ("&..."). Returns what follows it, or NULL. */
+/* Decodes an entity at c ("&..."). Returns the position after it, or NULL. */
 static char *decode_entity(char *c, char *out, size_t *n)
 {
     static const struct {
@@ -143,7 +159,7 @@ static char *decode_entity(char *c, char *out, size_t *n)
     return NULL;
 }
 
-/* Decodes value (NUL-terminated) in place. */
+/* Decodes a NUL-terminated value in place. Decoding never lengthens it. */
 static bool decode(char *value)
 {
     char *out = strchr(value, '&');
@@ -159,6 +175,7 @@ static bool decode(char *value)
             *out++ = *c++;
             continue;
         }
+        /* Through a buffer, because out may overlap the entity. */
         c = decode_entity(c, bytes, &n);
         if (!c)
             return false;
@@ -169,7 +186,8 @@ static bool decode(char *value)
     return true;
 }
 
-/* Takes a name; the character behind it is returned and becomes NUL. */
+/* Takes a name, and terminates it by overwriting the following character, which
+ * is returned in *behind. */
 static const char *take_name(struct xmlscan *scan, char *behind)
 {
     char *name = scan->at;
@@ -184,7 +202,7 @@ static const char *take_name(struct xmlscan *scan, char *behind)
     return name;
 }
 
-/* `name = "value"`, at a name; NULL or what is wrong. */
+/* Takes `name = "value"` at a name. Returns NULL, or what is wrong. */
 static const char *take_attr(struct xmlscan *scan)
 {
     struct xmlscan_attr *attr = &scan->attrs[scan->n_attrs];
@@ -197,6 +215,7 @@ static const char *take_attr(struct xmlscan *scan)
     attr->name = take_name(scan, &behind);
     if (!attr->name)
         return "not an attribute's name";
+    /* Blanks may precede the equals sign. */
     if (behind != '=') {
         skip_blanks(scan);
         if (!is_blank(behind) || *scan->at != '=')
@@ -209,6 +228,7 @@ static const char *take_attr(struct xmlscan *scan)
         return "a value without quotes";
     value = ++scan->at;
     for (close = value; *close != quote; close++) {
+        /* XML forbids '<' in values. */
         if (!*close || *close == '<')
             return "a value without its end";
         coded |= *close == '&';
@@ -220,7 +240,7 @@ static const char *take_attr(struct xmlscan *scan)
     return !coded || decode(value) ? NULL : "a value with an unknown entity";
 }
 
-/* Behind '<', at a name. */
+/* Called after '<', at a name. Takes the element and its attributes. */
 static enum xmlscan_event open_element(struct xmlscan *scan,
                                        struct jp_error *err)
 {
@@ -231,8 +251,10 @@ static enum xmlscan_event open_element(struct xmlscan *scan,
     scan->name = take_name(scan, &behind);
     if (!scan->name)
         return fail("a '<' without an element", err);
+    /* The stack of names is fixed; no real topology is that deep. */
     if (scan->depth == XMLSCAN_MAX_DEPTH)
         return fail("elements too deep", err);
+    /* take_name has consumed the blank after the name. */
     while (is_blank(behind)) {
         skip_blanks(scan);
         behind = *scan->at;
@@ -247,6 +269,7 @@ static enum xmlscan_event open_element(struct xmlscan *scan,
         if (scan->at < scan->end)
             scan->at++;
     }
+    /* "<a/>": the close event comes at the next call. */
     if (behind == '/' && *scan->at == '>') {
         scan->at++;
         scan->closing = true;
@@ -257,7 +280,7 @@ static enum xmlscan_event open_element(struct xmlscan *scan,
     return XMLSCAN_OPEN;
 }
 
-/* Behind "</". */
+/* Called after "</". */
 static enum xmlscan_event close_element(struct xmlscan *scan,
                                         struct jp_error *err)
 {
@@ -273,11 +296,12 @@ static enum xmlscan_event close_element(struct xmlscan *scan,
         strcmp(name, scan->open[scan->depth - 1]) != 0)
         return fail("an end that does not match", err);
     scan->name = name;
+    /* The depth is reduced at the next call, so that the event still has it. */
     scan->left = true;
     return XMLSCAN_CLOSE;
 }
 
-/* Behind "<!" or "<?". */
+/* Called after "<!" or "<?". Skips it. Returns NULL, or what is wrong. */
 static const char *skip_special(struct xmlscan *scan)
 {
     if (*scan->at == '?')
@@ -288,22 +312,25 @@ static const char *skip_special(struct xmlscan *scan)
     }
     if (strncmp(scan->at, "![CDATA[", 8) == 0)
         return skip_past(scan, "]]>") ? NULL : "a CDATA without its end";
+    /* A DOCTYPE may only stand before the root element. */
     if (strncmp(scan->at, "!DOCTYPE", 8) != 0 || scan->depth)
         return "a declaration";
     for (; scan->at < scan->end && *scan->at != '>'; scan->at++)
+        /* Declarations could define entities, which can grow without limit. */
         if (*scan->at == '[')
             return "declarations in the DOCTYPE";
     scan->at++;
     return scan->at <= scan->end ? NULL : "a DOCTYPE without its end";
 }
 
-/* At a character that is not '<'. The '<' behind the text is overwritten, and
- * read as such by xmlscan_next. */
+/* Called at a character that is not '<'. The '<' after the text is overwritten
+ * by NUL; settle restores it. */
 static enum xmlscan_event take_text(struct xmlscan *scan, struct jp_error *err)
 {
     char *text = scan->at;
     char *next = memchr(text, '<', (size_t) (scan->end - text));
 
+    /* Text must be followed by a tag. */
     if (!scan->depth || !next)
         return fail("text outside of elements", err);
     scan->at = next;
@@ -313,6 +340,7 @@ static enum xmlscan_event take_text(struct xmlscan *scan, struct jp_error *err)
     return XMLSCAN_TEXT;
 }
 
+/* The end is an error inside an element, or before the first one. */
 static enum xmlscan_event at_end(struct xmlscan *scan, struct jp_error *err)
 {
     if (scan->depth || !scan->over)
@@ -320,7 +348,7 @@ static enum xmlscan_event at_end(struct xmlscan *scan, struct jp_error *err)
     return XMLSCAN_END;
 }
 
-/* Undoes what the last event left to be undone. */
+/* Completes what the previous event has left open. */
 static void settle(struct xmlscan *scan)
 {
     if (scan->left) {
@@ -333,6 +361,8 @@ static void settle(struct xmlscan *scan)
     }
 }
 
+/* One event per call: undo, deliver a delayed close, then skip to the next tag
+ * or text. */
 enum xmlscan_event xmlscan_next(struct xmlscan *scan, struct jp_error *err)
 {
     const char *wrong;
@@ -351,6 +381,7 @@ enum xmlscan_event xmlscan_next(struct xmlscan *scan, struct jp_error *err)
             return take_text(scan, err);
         scan->at++;
         if (*scan->at == '!' || *scan->at == '?') {
+            /* Comments and the like are no events. */
             wrong = skip_special(scan);
             if (wrong)
                 return fail(wrong, err);
@@ -360,6 +391,7 @@ enum xmlscan_event xmlscan_next(struct xmlscan *scan, struct jp_error *err)
             scan->at++;
             return close_element(scan, err);
         }
+        /* XML has one outermost element. */
         if (scan->over)
             return fail("a second outermost element", err);
         return open_element(scan, err);

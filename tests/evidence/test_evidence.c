@@ -1,6 +1,6 @@
-/* test_evidence.c - what is taken of processes that hang, and that tools which
- * hang, flood or crash cost their part only. The processes are this program,
- * run again with the word "stuck". */
+/* test_evidence.c - the evidence of hanging processes; tools that hang, flood
+ * or crash affect only their own part. The processes are this program, started
+ * again with the word "stuck". */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,10 +27,9 @@
 #include "orchestrator/evidence/hangstacks.h"
 #include "tests/common/tempdir.h"
 
-/* --- the process that hangs ------------------------------------------------
- */
+/* --- the process that hangs ----------------------------------------------- */
 
-/* What it tells: the longest time that it was not running. */
+/* What the process reports: the longest time for which it was not running. */
 struct beat {
     _Atomic uint64_t beats, gap_us;
 };
@@ -79,8 +78,7 @@ static int stuck(const char *file)
     return 0;
 }
 
-/* --- a step ----------------------------------------------------------------
- */
+/* --- a step --------------------------------------------------------------- */
 
 struct step {
     char *dir, *bin, *beat_file, *old_path;
@@ -132,7 +130,7 @@ static int step_drop(void **state)
     return 0;
 }
 
-/* With variables "NAME=VALUE" in its environment, NULL at the end. */
+/* Starts it with variables "NAME=VALUE" in its environment, NULL at the end. */
 static void start(struct step *s, const char *const *variables)
 {
     s->pid = fork();
@@ -148,7 +146,8 @@ static void start(struct step *s, const char *const *variables)
         usleep(1000);
 }
 
-/* A program of that name in front of PATH, and nothing else of that folder. */
+/* Puts a program of that name at the front of PATH, and nothing else of its
+ * folder. */
 static void put_tool(struct step *s, const char *name, const char *text)
 {
     char *path = NULL;
@@ -218,7 +217,7 @@ static uint64_t size_of(const struct step *s, const char *name)
     return (uint64_t) st.st_size;
 }
 
-/* It runs on: its loop does. */
+/* The process continues: its loop counts. */
 static void goes_on(const struct step *s)
 {
     uint64_t beats = s->beat->beats, end_ms = clock_mono_ms() + 60000;
@@ -239,8 +238,7 @@ static bool has_tool(const char *name)
     return there;
 }
 
-/* --- /proc -----------------------------------------------------------------
- */
+/* --- /proc ---------------------------------------------------------------- */
 
 static void threads_are_told(void **state)
 {
@@ -292,7 +290,7 @@ static void nobody_else_is_touched(void **state)
     take(s, &order);
     assert_string_equal(part(s, "threads", "why"), "");
     assert_string_equal(part(s, "eu-stack", "why"), "");
-    /* one that has ended */
+    /* a process that has ended */
     kill(s->pid, SIGKILL);
     waitpid(s->pid, NULL, 0);
     s->pid = 0;
@@ -300,7 +298,7 @@ static void nobody_else_is_touched(void **state)
     assert_string_not_equal(part(s, "threads", "why"), "");
 }
 
-/* A thread in state D: a tool that is killed would leave a signal behind. */
+/* A thread in state D: a tool that is killed would leave a pending signal. */
 static void waits_in_the_kernel(void **state)
 {
     struct step *s = *state;
@@ -330,8 +328,7 @@ static void waits_in_the_kernel(void **state)
     free(root);
 }
 
-/* --- tools -----------------------------------------------------------------
- */
+/* --- tools ---------------------------------------------------------------- */
 
 static void stacks_are_real(void **state)
 {
@@ -353,7 +350,7 @@ static void stacks_are_real(void **state)
     goes_on(s);
     print_message("# longest gap of the target: %llu us\n",
                   (unsigned long long) s->beat->gap_us);
-    /* 50 ms where the machine is idle; a stop until the end would be more */
+    /* 50 ms on an idle machine; a stop until the end would be longer */
     assert_true(s->beat->gap_us < 3000000);
     assert_string_equal(part(s, "eu-stack", "why"), "");
     assert_int_equal(hangstacks_load_node(folder, &view, NULL), 0);
@@ -412,7 +409,7 @@ static void bad_tools(void **state)
             fail_msg("%s: %s", cases[i].name, part(s, "eu-stack", "why"));
         snprintf(file, sizeof(file), "stack-%d.txt", (int) s->pid);
         assert_int_equal(size_of(s, file), cases[i].size);
-        /* far from its 1000 s */
+        /* far less than its 1000 s */
         assert_true(clock_mono_ms() - begin < 60000);
         goes_on(s);
         file[0] = '\0';
@@ -421,7 +418,8 @@ static void bad_tools(void **state)
     }
 }
 
-/* One whose driver does not answer costs its own time, and stacks are taken. */
+/* A driver that does not answer costs only its own time, and stacks are still
+ * taken. */
 static void gpus_hang(void **state)
 {
     struct step *s = *state;
@@ -444,8 +442,7 @@ static void gpus_hang(void **state)
     goes_on(s);
 }
 
-/* --- PyTorch's flight recorder ---------------------------------------------
- */
+/* --- PyTorch's flight recorder -------------------------------------------- */
 
 struct recorder {
     char *pipe, *dump;
@@ -505,7 +502,7 @@ static void flight_recorder(void **state)
             int fd;
 
             assert_int_equal(pthread_create(&thread, NULL, record, &r), 0);
-            /* it has the pipe open */
+            /* the process has the pipe open */
             while ((fd = open(r.pipe, O_WRONLY | O_NONBLOCK)) < 0)
                 usleep(1000);
             take(s, &order);
@@ -525,8 +522,7 @@ static void flight_recorder(void **state)
     free(r.dump);
 }
 
-/* --- RAS -------------------------------------------------------------------
- */
+/* --- RAS ------------------------------------------------------------------ */
 
 static void ras_is_gated(void **state)
 {
@@ -545,7 +541,7 @@ static void ras_is_gated(void **state)
                         "it is switched off: NCCL_RAS_ENABLE=0");
 }
 
-/* The address is that of the processes; nobody listens there. */
+/* The address is that of the processes; nothing listens there. */
 static void ras_address(void **state)
 {
     static const char *const there[] = {"NCCL_RAS_ADDR=127.0.0.1:1", NULL};
@@ -561,7 +557,7 @@ static void ras_address(void **state)
     take(s, &order);
     assert_string_equal(part(s, "RAS", "why"),
                         "RAS does not answer: Connection refused");
-    /* once a hang, whoever asks */
+    /* once per hang, whichever node asks */
     take(s, &order);
     assert_string_equal(
         part(s, "RAS", "why"),
@@ -573,8 +569,7 @@ static void ras_address(void **state)
     free(asked);
 }
 
-/* --- the tasks of a step ---------------------------------------------------
- */
+/* --- the tasks of a step -------------------------------------------------- */
 
 static void tasks_are_found(void **state)
 {
@@ -601,7 +596,7 @@ static void tasks_are_found(void **state)
     assert_int_equal(proclook_tasks("", &step, tasks, 4), 0);
 }
 
-/* As an agent calls it: without the user's PATH, and by pids alone. */
+/* As called by an agent: without the user's PATH, and with pids only. */
 static void the_users_own(void **state)
 {
     struct step *s = *state;
@@ -623,7 +618,7 @@ static void the_users_own(void **state)
                      5);
 }
 
-/* Nothing of a disk that is full, or of a folder that is a link, is trusted. */
+/* A full disk, or a folder that is a link, is never trusted. */
 static void no_place(void **state)
 {
     struct step *s = *state;

@@ -1,5 +1,5 @@
-/* test_hangstacks.c - evidence of several nodes as one; merged stacks; files
- * that are cut, empty, foreign or too large. */
+/* test_hangstacks.c - combine the evidence of several nodes; merged stacks;
+ * files that are truncated, empty, foreign or too large. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "orchestrator/evidence/hangstacks.h"
 #include "tests/common/tempdir.h"
 
-/* A node's folder with two processes of it, of tasks first and first + 1. */
+/* Writes a node's folder with two processes, of tasks first and first + 1. */
 static void put_node(const char *dir, const char *node, int first,
                      const char *waits)
 {
@@ -113,7 +113,7 @@ static void nodes_are_merged(void **state)
     assert_true(p->has_stack && !p->has_python);
     assert_string_equal(view->processes[1].where,
                         "all_reduce (torch/distributed.py:7)");
-    /* all are in main; there they part */
+    /* all are in main, and diverge there */
     b = find(view, "main thread", "main");
     assert_string_equal(b->in, "2-5");
     assert_string_equal(b->out, "");
@@ -126,7 +126,7 @@ static void nodes_are_merged(void **state)
     assert_int_equal(b->n_out, 2);
     assert_int_equal(b->depth, 1);
     assert_true(b->leaf);
-    /* a run of frames is one; a file's unknown frames are told once */
+    /* successive frames, and unknown frames of a file, are merged */
     assert_int_equal(b->n_frames, 3);
     assert_string_equal(b->frames[1], "[libtorch - cuda.so]");
     assert_string_equal(b->frames[2], "epoll_wait");
@@ -135,12 +135,12 @@ static void nodes_are_merged(void **state)
     b = find(view, "thread NCCL RAS", "poll");
     assert_string_equal(b->out, "3, 5");
     assert_string_equal(b->frames[0], "[?]");
-    /* of those whose Python stacks are there, all are in it */
+    /* all processes with a Python stack are in it */
     b = find(view, "Python MainThread", "main (train.py:30)");
     assert_string_equal(b->in, "3, 5");
     assert_string_equal(b->out, "");
     assert_true(b->python && b == &view->branches[0]);
-    /* RAS says the same on both nodes */
+    /* both nodes have the same answer of RAS */
     assert_int_equal(view->n_ras, 1);
     assert_int_equal(view->n_parts, 2);
     assert_string_equal(
@@ -182,7 +182,7 @@ static void nothing_there(void **state)
     mkdir(hang, 0700);
     assert_int_equal(hangstacks_load(*state, &view, NULL), 0);
     assert_null(view);
-    /* a node whose file is cut */
+    /* a node with a truncated file */
     folder = tempdir_path(*state, "hang/n1");
     mkdir(folder, 0700);
     free(tempdir_file(folder, "evidence.json", 0600, "{\"processes\": ["));
@@ -209,7 +209,7 @@ static void bounds_hold(void **state)
     assert_non_null(text);
     assert_int_equal(
         hangstacks_add_summary(view, summary, sizeof(summary) - 1, NULL), 0);
-    /* 20,000 threads, each of another frame; and one of 2,000 frames */
+    /* 20,000 threads with different frames, and one with 2,000 frames */
     for (int i = 0; i < 20000; i++)
         len += (size_t) snprintf(text + len, room - len,
                                  "TID %d:\n#0  0x1 f%d\n", i, i);

@@ -1,6 +1,6 @@
-/* test_ras.c - NCCL's RAS: what is read from its answers, and how its silence,
- * garbage and floods end. The servers are stand-ins that speak the lines of
- * NCCL 2.24 to 2.30 and of RCCL. */
+/* test_ras.c - NCCL's RAS: what is read from its answers, and how silence,
+ * garbage and floods end. The servers are stand-ins that send the lines of NCCL
+ * 2.24 to 2.30 and of RCCL. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -181,7 +181,8 @@ static void text_is_read(void **state)
     ras_fini(&a);
 }
 
-/* The members of NCCL 2.28.7 to 2.30.7. comma: 2.28.7 lacks one. */
+/* The members of NCCL 2.28.7 to 2.30.7. comma: false as in 2.28.7, which omits
+ * one. */
 static char *json_answer(const char *comma)
 {
     char *text = NULL;
@@ -303,8 +304,7 @@ static void some_are_not_asked(void **state)
     assert_false(json);
 }
 
-/* --- servers ---------------------------------------------------------------
- */
+/* --- servers -------------------------------------------------------------- */
 
 enum behaviour {
     TEXT_ONLY, /* 2.26, and RCCL's of today */
@@ -421,7 +421,7 @@ static void *serve(void *arg)
             while (read(fd, line, sizeof(line)) > 0)
                 ;
         } else if (s->does == RESETS) {
-            /* as a process that crashes at the question */
+            /* like a process that crashes on the query */
             const struct linger at_once = {1, 0};
             char line[64];
 
@@ -526,7 +526,8 @@ static void silence_ends(void **state)
     assert_int_equal(s.asked, 1);
 }
 
-/* A byte at a time: the limit holds, and what came is cut. */
+/* One byte at a time: the limit holds, and the answer is marked as truncated.
+ */
 static void slowness_ends(void **state)
 {
     struct ras_answer a;

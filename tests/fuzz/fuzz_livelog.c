@@ -72,13 +72,14 @@ static void look(struct livelog *log, struct livestall *stall, uint64_t now_s)
 {
     static struct live_snap snap, again;
     const struct livenode_time now = {(1700000000 + now_s) * SECOND,
-                                      (5000 + now_s) * SECOND};
+                                      (5000 + now_s) * SECOND, false};
     const struct livecells_labels labels = {"7", "0", "n1", "0"};
     uint8_t bytes[LIVE_SNAP_BYTES];
     struct metrics_set set;
+    enum live_class class;
     struct jp_error err;
 
-    livelog_look(log, &now, false, &err);
+    livelog_look(log, &now, &class, &err);
     if (livelog_fill(log, &now, &snap) < 0)
         abort();
     assert(snap.n_ops == 0 && snap.n_ranks <= 1);

@@ -25,7 +25,7 @@ static void read_raw(const uint8_t *data, size_t size,
 /* Where a part is put must be within the snapshot, and be full. */
 static void check_part(const struct livepacket *p)
 {
-    unsigned parts = livepacket_parts(p);
+    unsigned parts = p->parts;
     size_t begins = (size_t) p->part * p->chunk;
     bool last = p->part + 1u == parts;
 

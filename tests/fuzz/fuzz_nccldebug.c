@@ -8,31 +8,29 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check(const struct nccldebug *log)
+static void check(const struct nccldebug_told *told)
 {
-    const struct jp_nccl_process *processes;
-    const struct jp_nccl_rank *ranks;
-    const struct jp_nccl_path *paths;
-    size_t n_processes, n_ranks, n_paths, i;
     char tidy[JP_BUSID];
 
-    processes = nccldebug_processes(log, &n_processes);
-    ranks = nccldebug_ranks(log, &n_ranks);
-    paths = nccldebug_paths(log, &n_paths);
-    for (i = 0; i < n_processes; i++)
-        assert(strlen(processes[i].host) > 0 && processes[i].pid >= 0);
-    for (i = 0; i < n_ranks; i++) {
-        assert(ranks[i].process < n_processes);
-        assert(ranks[i].rank < ranks[i].n_ranks);
-        assert(!*ranks[i].busid || (busid_tidy(ranks[i].busid, tidy) == 0 &&
-                                    strcmp(tidy, ranks[i].busid) == 0));
-        assert(!*ranks[i].id || strncmp(ranks[i].id, "0x", 2) == 0);
+    for (size_t i = 0; i < told->n_processes; i++)
+        assert(strlen(told->processes[i].host) > 0 &&
+               told->processes[i].pid >= 0);
+    for (size_t i = 0; i < told->n_ranks; i++) {
+        const struct jp_nccl_rank *r = &told->ranks[i];
+
+        assert(r->process < told->n_processes);
+        assert(r->rank < r->n_ranks);
+        assert(!*r->busid || (busid_tidy(r->busid, tidy) == 0 &&
+                              strcmp(tidy, r->busid) == 0));
+        assert(!*r->id || strncmp(r->id, "0x", 2) == 0);
     }
-    for (i = 0; i < n_paths; i++) {
-        assert(paths[i].process < n_processes);
-        assert(paths[i].via < JP_N_VIAS && paths[i].lines > 0);
-        assert(paths[i].comm == NCCLDEBUG_NO_COMM || paths[i].comm < n_ranks);
-        for (const char *c = paths[i].detail; *c; c++)
+    for (size_t i = 0; i < told->n_paths; i++) {
+        const struct jp_nccl_path *p = &told->paths[i];
+
+        assert(p->process < told->n_processes);
+        assert(p->via < JP_N_VIAS && p->lines > 0);
+        assert(p->comm == NCCLDEBUG_NO_COMM || p->comm < told->n_ranks);
+        for (const char *c = p->detail; *c; c++)
             assert(*c >= ' ' && *c <= '~');
     }
 }
@@ -42,6 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct nccldebug *log = nccldebug_create();
     const char *at = (const char *) data;
     const char *end = at + size;
+    struct nccldebug_told told;
 
     if (!log)
         abort();
@@ -59,8 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         free(copy);
         at += n + (line != NULL);
     }
-    nccldebug_finish(log);
-    check(log);
+    told = nccldebug_finish(log);
+    check(&told);
     nccldebug_destroy(log);
     return 0;
 }

@@ -14,11 +14,12 @@
 #define N(array) (sizeof(array) / sizeof(*(array)))
 #define INFO "n1:10:11 [0] NCCL INFO "
 
-static void feed(struct nccldebug *log, const char *const *lines)
+static struct nccldebug_told feed(struct nccldebug *log,
+                                  const char *const *lines)
 {
     for (; *lines; lines++)
         assert_int_equal(nccldebug_line(log, *lines, strlen(*lines)), 0);
-    nccldebug_finish(log);
+    return nccldebug_finish(log);
 }
 
 static void test_prefixes(void **state)
@@ -50,7 +51,7 @@ static void test_prefixes(void **state)
     (void) state;
     for (size_t i = 0; i < N(rows); i++) {
         struct nccltext_line line;
-        bool good = nccltext_split(rows[i].line, strlen(rows[i].line), &line);
+        bool good = nccltext_read(rows[i].line, strlen(rows[i].line), &line);
 
         print_message("# %s\n", rows[i].line);
         assert_int_equal(good, rows[i].host != NULL);
@@ -107,12 +108,14 @@ static void test_inits(void **state)
     for (size_t i = 0; i < N(rows); i++) {
         const char *lines[] = {rows[i].line, NULL};
         struct nccldebug *log = nccldebug_create();
+        struct nccldebug_told told;
         const struct jp_nccl_rank *ranks;
         size_t n;
 
         print_message("# %s\n", rows[i].line);
-        feed(log, lines);
-        ranks = nccldebug_ranks(log, &n);
+        told = feed(log, lines);
+        ranks = told.ranks;
+        n = told.n_ranks;
         assert_int_equal(n, rows[i].n_ranks ? 1 : 0);
         if (n) {
             assert_int_equal(ranks[0].rank, rows[i].rank);
@@ -187,6 +190,7 @@ static void test_channels(void **state)
     (void) state;
     for (size_t i = 0; i < N(said); i++) {
         struct nccldebug *log = nccldebug_create();
+        struct nccldebug_told told;
         const struct jp_nccl_path *paths;
         char text[200];
         size_t n;
@@ -196,7 +200,9 @@ static void test_channels(void **state)
         snprintf(text, sizeof(text), "%s%s", INFO, said[i].said);
         assert_int_equal(nccldebug_line(log, text, strlen(text)), 0);
         assert_int_equal(nccldebug_line(log, text, strlen(text)), 0);
-        paths = nccldebug_paths(log, &n);
+        told = nccldebug_finish(log);
+        paths = told.paths;
+        n = told.n_paths;
         assert_int_equal(n, said[i].via == JP_N_VIAS ? 0 : 1);
         if (n) {
             assert_int_equal(paths[0].via, said[i].via);
@@ -234,15 +240,18 @@ static void test_ties(void **state)
         NULL};
     static const char *const ids[] = {"0xaa", "0xbb", "0xaa", "-", "-", "0xaa"};
     struct nccldebug *log = nccldebug_create();
+    struct nccldebug_told told;
     const struct jp_nccl_rank *ranks;
     const struct jp_nccl_path *paths;
     size_t n, n_ranks;
 
     (void) state;
-    feed(log, lines);
-    ranks = nccldebug_ranks(log, &n_ranks);
+    told = feed(log, lines);
+    ranks = told.ranks;
+    n_ranks = told.n_ranks;
     assert_int_equal(n_ranks, 3);
-    paths = nccldebug_paths(log, &n);
+    paths = told.paths;
+    n = told.n_paths;
     assert_int_equal(n, N(ids));
     for (size_t i = 0; i < n; i++) {
         const char *id =
@@ -250,8 +259,7 @@ static void test_ties(void **state)
 
         assert_string_equal(id, ids[i]);
     }
-    nccldebug_processes(log, &n);
-    assert_int_equal(n, 2);
+    assert_int_equal(told.n_processes, 2);
     nccldebug_destroy(log);
 }
 
@@ -284,20 +292,23 @@ static void test_carriers(void **state)
         "n1:10:13 [0] NCCL INFO NVLS comm 0x77 headRank 0",
         "n1:10:13 [0] NCCL INFO NVLS comm ", NULL};
     struct nccldebug *log = nccldebug_create();
+    struct nccldebug_told told;
     const struct jp_nccl_rank *r;
     const struct jp_nccl_path *p;
     size_t n;
 
     (void) state;
-    feed(log, lines);
-    r = nccldebug_ranks(log, &n);
+    told = feed(log, lines);
+    r = told.ranks;
+    n = told.n_ranks;
     assert_int_equal(n, 3);
     assert_true(r[0].told_channels && r[0].nvls && !r[0].collnet);
     assert_int_equal(r[0].nvls_channels, 16);
     assert_true(r[1].told_channels && !r[1].nvls && !r[1].collnet);
     assert_int_equal(r[1].nvls_channels, 0);
     assert_true(!r[2].told_channels && !r[2].nvls && r[2].collnet);
-    p = nccldebug_paths(log, &n);
+    p = told.paths;
+    n = told.n_paths;
     assert_int_equal(n, 2);
     assert_true(p[0].pxn && p[0].gdr);
     assert_string_equal(p[0].device, "");
@@ -313,6 +324,7 @@ static void test_file(void **state)
 {
     char *path = tempdir_path(*state, "log");
     struct nccldebug *log = nccldebug_create();
+    struct nccldebug_told told;
     const struct jp_nccl_path *paths;
     const struct jp_nccl_rank *ranks;
     FILE *file = fopen(path, "w");
@@ -329,13 +341,15 @@ static void test_file(void **state)
           file);
     fclose(file);
     assert_int_equal(nccldebug_file(log, path, UINT64_MAX, NULL), 0);
-    nccldebug_finish(log);
-    paths = nccldebug_paths(log, &n);
+    told = nccldebug_finish(log);
+    paths = told.paths;
+    n = told.n_paths;
     assert_int_equal(n, 2);
     for (size_t i = 0; i < n; i++)
         lines += paths[i].lines;
     assert_int_equal(lines, 4001);
-    ranks = nccldebug_ranks(log, &n);
+    ranks = told.ranks;
+    n = told.n_ranks;
     assert_int_equal(n, 1);
     assert_string_equal(ranks[0].id, "0xaa");
     assert_int_equal(nccldebug_file(log, path, 0, NULL), 1); /* no time */

@@ -1,4 +1,4 @@
-/* alerts.h - what each line of alerts.jsonl must have. */
+/* alerts.h - the members that each line of alerts.jsonl must have. */
 #ifndef JP_TESTS_ALERTS_H
 #define JP_TESTS_ALERTS_H
 
@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All members in their order, as docs/live.md lists them. */
+/* All members in order, as in docs/live.md. */
 #define ALERT_MEMBERS                                                          \
     "version time_us event job step dir hang waited_ms class rank node pid "   \
     "task state comm comm_name function sequence bytes n_ranks text "
 
-/* Asserts that line n has all members and no others, and the values from event
- * to n_ranks, without those of the step and the time, as JSON. */
+/* Asserts that line n has all members and no others, and that the members from
+ * event to n_ranks, except step and time, have these values in JSON. */
 static void assert_alert(const char *text, size_t n, const char *want)
 {
     char members[512] = "", values[512] = "";

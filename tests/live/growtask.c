@@ -1,4 +1,4 @@
-/* growtask.c - a task's recording that grows. */
+/* growtask.c - write a task's recording while it grows. */
 #include "tests/live/growtask.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@ struct livenode_time at(double seconds)
     uint64_t ns = (uint64_t) (seconds * 1e9);
 
     return (struct livenode_time){JPR_MAKER_REAL_NS + ns,
-                                  JPR_MAKER_MONO_NS + ns};
+                                  JPR_MAKER_MONO_NS + ns, false};
 }
 
 void task_begin(struct task *t, const char *dir, uint64_t pid, int64_t rank)

@@ -1,13 +1,13 @@
-/* hangtable.c - many jobs side by side, each with something that is a hang or
- * looks like one; a table of what the agents said of them.
+/* hangtable.c - run many jobs side by side, each with a hang or something that
+ * looks like one, and print a table of what the agents reported.
  *
  *     hangtable [--runs N] [--healthy N] [--at-once N] [--kind NAME] ...
  *
- * A case is a process of its own with four ranks on two nodes (hangtask.h),
- * whose recordings the node agents' live module follows in real time, with
- * policy.hang_suspect = 3 s: a tenth of what a site has. Exit status 1: less
- * than 98 % of a kind were named rightly, or a wait that is no hang was told.
- */
+ * A case is a process of its own with four ranks on two nodes (hangtask.h). The
+ * node agents' live module follows their recordings in real time, with
+ * policy.hang_suspect = 3 s, a tenth of a site's value. Exit status 1: fewer
+ * than 98 % of a kind were named correctly, or a wait that is no hang was
+ * reported. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -36,17 +36,17 @@
 
 #define SUSPECT_MS 3000
 #define LONG_MS 12000
-#define LIMIT_MS 120000 /* of a case, on a busy machine */
-#define AFTER_MS 2500   /* looked at behind the end */
+#define LIMIT_MS 120000 /* limit of a case, on a busy machine */
+#define AFTER_MS 2500   /* watched after the end */
 #define RIGHT 0.98
 
 enum { NO_RANK = -1, THE_VICTIM = -2 };
 
 static const struct kind {
     const char *name, *what;
-    const char *class; /* NULL: nothing may be said */
+    const char *class; /* NULL: nothing may be reported */
     int rank;
-    bool is_rank_0;   /* its victim */
+    bool is_rank_0;   /* the victim */
     unsigned at_once; /* 0: any number */
 } kinds[HANG_N_KINDS] = {
     [HANG_STOPS] = {"stops", "a rank stops", "never_entered", THE_VICTIM},
@@ -72,15 +72,15 @@ static const struct kind {
     [HANG_HEALTHY] = {"healthy", "healthy", NULL, NO_RANK},
 };
 
-/* A case, and what came of it; in shared memory. */
+/* A case and its result, in shared memory. */
 struct outcome {
     enum hang_kind kind;
     uint64_t seed;
-    pid_t pid; /* 0: not begun */
+    pid_t pid; /* 0: not started */
     bool done, failed;
     bool starved;    /* it proves nothing */
-    bool told, hang; /* a line of any kind; one that is confirmed */
-    bool in_state_d; /* HANG_DISK: by /proc */
+    bool told, hang; /* there was a line of any kind; a confirmed one */
+    bool in_state_d; /* HANG_DISK: seen in /proc */
     char class[32];
     int victim;
     int64_t rank;
@@ -94,7 +94,7 @@ struct scene {
     struct jp_onhang on_hang;
     void *nodes[HANG_NODES];
     bool alive[HANG_RANKS];
-    bool hit, over; /* what is done to it from outside has begun, has ended */
+    bool hit, over; /* the action from outside has begun; has ended */
     int64_t hit_ns;
     int fuse;
 };
@@ -115,11 +115,11 @@ static void sleep_ms(long ms)
         ;
 }
 
-/* --- a file system that never answers --------------------------------------
- */
+/* --- a file system that never answers ------------------------------------- */
 
-/* Mounts one whose daemon says its name and then nothing; only this process and
- * its ranks see it. -1: the kernel or our rights do not allow it. */
+/* Mounts a file system whose daemon introduces itself and then never answers.
+ * Only this process and its ranks see it. Returns -1 if the kernel or the
+ * permissions do not allow it. */
 static int mount_blocked(const char *folder)
 {
     char options[96], request[FUSE_MIN_READ_BUFFER];
@@ -150,8 +150,7 @@ static int mount_blocked(const char *folder)
     return -1;
 }
 
-/* --- what is done to ranks from outside ------------------------------------
- */
+/* --- actions on ranks from outside --------------------------------------- */
 
 static void to_all(const struct scene *s, int signal)
 {
@@ -190,7 +189,7 @@ static void hit(struct scene *s)
         to_all(s, SIGSTOP);
         break;
     case HANG_HELD:
-        /* not everywhere allowed: then it proves nothing */
+        /* not allowed everywhere; the case then proves nothing */
         s->out->starved = ptrace(PTRACE_ATTACH, victim, NULL, NULL) < 0;
         break;
     default:;
@@ -226,15 +225,14 @@ static void act(struct scene *s)
     if (s->hit && job->kind == HANG_DISK) {
         char state = state_of(job->pids[job->victim]);
 
-        /* its wait becomes one that cannot be interrupted */
+        /* its wait becomes uninterruptible */
         if (state == 'S')
             kill(job->pids[job->victim], SIGUSR1);
         s->out->in_state_d |= state == 'D';
     }
 }
 
-/* --- a case ----------------------------------------------------------------
- */
+/* --- a case --------------------------------------------------------------- */
 
 static void *start_node(struct scene *s, unsigned i)
 {
@@ -296,7 +294,8 @@ static int start(struct scene *s)
             hangtask_run(s->job, i);
         if (pid < 0)
             return -1;
-        s->job->pids[i] = pid; /* not of the child: it is shared */
+        s->job->pids[i] =
+            pid; /* set by the parent, because the memory is shared */
         s->alive[i] = true;
     }
     for (unsigned i = 0; i < HANG_NODES; i++) {
@@ -404,7 +403,7 @@ static void watch(struct scene *s)
 static void end(struct scene *s)
 {
     if (s->fuse >= 0)
-        close(s->fuse); /* wakes who waits for it */
+        close(s->fuse); /* wakes the processes that wait for it */
     to_all(s, SIGKILL);
     for (unsigned i = 0; i < HANG_NODES; i++)
         if (s->nodes[i]) {
@@ -423,7 +422,7 @@ static void run_case(struct outcome *out)
     void *root = NULL;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setenv("SLURM_CONF", "/nonexistent", 1); /* lines reach the file alone */
+    setenv("SLURM_CONF", "/nonexistent", 1); /* lines reach only the file */
     s.job = mmap(NULL, sizeof(*s.job), PROT_READ | PROT_WRITE,
                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (s.job == MAP_FAILED || tempdir_make(&root) < 0)
@@ -443,8 +442,7 @@ static void run_case(struct outcome *out)
     exit(0);
 }
 
-/* --- all of them -----------------------------------------------------------
- */
+/* --- all cases ------------------------------------------------------------ */
 
 static bool is_right(const struct outcome *o, bool with_rank)
 {
@@ -522,7 +520,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A row; whether the kind is as it must be. */
+/* Prints a row. Returns whether the kind has the required result. */
 static bool print_kind(const struct outcome *all, size_t n, enum hang_kind kind)
 {
     unsigned runs = 0, class = 0, rank = 0, alarms = 0, left_out = 0;
@@ -556,13 +554,12 @@ static bool print_kind(const struct outcome *all, size_t n, enum hang_kind kind)
     return (double) rank >= RIGHT * runs && !alarms;
 }
 
-/* --- the command line ------------------------------------------------------
- */
+/* --- the command line ----------------------------------------------------- */
 
 struct arguments {
     uint64_t runs, healthy, at_once;
     const char *kind;
-    bool quick; /* without the one that takes half a minute and more */
+    bool quick; /* without the kind that takes half a minute and more */
     bool verbose;
 };
 

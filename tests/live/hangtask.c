@@ -19,10 +19,11 @@
 #define MS INT64_C(1000000)
 #define ITERATION_MS 100
 #define BYTES (1 << 20)
-/* A tenth of 90 s and of two minutes. */
+/* A tenth of 90 s, and of two minutes. */
 #define SAVES_MS 9000
 #define LONG_MS 12000
-/* Of a processor: who evaluates and gets less proves nothing. */
+/* Share of a processor: if the evaluating rank gets less, the case proves
+ * nothing. */
 #define EVALUATES 0.6
 #define STARVED 0.3
 
@@ -34,7 +35,7 @@ struct rank {
     struct rec_scene scene;
     void *comms[HANG_COMMS];
     int rank, iteration;
-    bool stuck; /* what is entered from now on does not end */
+    bool stuck; /* operations entered from now on do not end */
     uint64_t gpu_ns;
 };
 
@@ -81,7 +82,7 @@ static bool have_all(const struct rank *r, int comm, int func, uint64_t seq)
     return true;
 }
 
-/* Looks soon, then less and less often: a hang is long. */
+/* Polls often at first, then less often, because a hang is long. */
 static void wait_a_bit(int *tries)
 {
     sleep_ms(*tries < 20 ? 2 : *tries < 40 ? 10 : 100);
@@ -107,7 +108,7 @@ static void collective(struct rank *r, int comm, int func, uint64_t bytes)
         scene_kernel_stop(&r->scene, kernels[i], r->gpu_ns);
 }
 
-/* One side of it: to the next rank, or from the one before. */
+/* One side of the transfer: to the next rank, or from the previous one. */
 static void message(struct rank *r, bool sends, bool waits)
 {
     int n = HANG_RANKS, peer = (r->rank + (sends ? 1 : n - 1)) % n, tries = 0;
@@ -127,8 +128,7 @@ static void message(struct rank *r, bool sends, bool waits)
     scene_kernel_stop(&r->scene, kernel, r->gpu_ns);
 }
 
-/* --- faults: instead of, or before, an iteration's first collective --------
- */
+/* --- faults: instead of, or before, an iteration's first collective ------- */
 
 static void idle(void)
 {
@@ -142,7 +142,7 @@ static void wake(int signal)
 }
 
 /* State D: in a call to a file system that does not answer, once a signal has
- * come; where none can be mounted, as a parent that waits for vfork(). */
+ * arrived; if none can be mounted, as a parent that waits for vfork(). */
 static void wait_for_disk(const struct rank *r)
 {
     struct sigaction action = {.sa_handler = wake, .sa_flags = SA_RESTART};
@@ -152,7 +152,7 @@ static void wait_for_disk(const struct rank *r)
         sigaction(SIGUSR1, &action, NULL);
         (void) !stat(r->job->blocked, &st);
     } else if (vfork() == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* no fork inherits it */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* not inherited by fork() */
         while (true)
             pause();
     }
@@ -185,7 +185,7 @@ static int64_t cpu_ns(void)
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* Launches work on its own GPU: so much of a processor. */
+/* Simulates work of its own with that share of a processor. */
 static void evaluate(const struct rank *r)
 {
     int64_t began = now_ns(), used = cpu_ns(), until = began + SAVES_MS * MS;
@@ -207,7 +207,7 @@ static void first_takes_long(struct rank *r, bool is_victim)
     collective(r, 1, 0, BYTES);
 }
 
-/* Whether the iteration's first collective is left out. */
+/* Whether the rank skips the iteration's first collective. */
 static bool meet_fault(struct rank *r, uint64_t *bytes)
 {
     struct hang_job *job = r->job;
@@ -241,8 +241,8 @@ static bool meet_fault(struct rank *r, uint64_t *bytes)
 
 /* --- a run ---------------------------------------------------------------- */
 
-/* What healthy jobs do: a rank stands for up to two seconds now and then, one
- * comes a little late always, all pause. */
+/* What healthy jobs do: a rank pauses for up to two seconds now and then,
+ * another one is always a little late, and all pause together. */
 static void vary(const struct rank *r)
 {
     uint64_t manner = r->job->seed % 5;
@@ -310,5 +310,5 @@ _Noreturn void hangtask_run(struct hang_job *job, int rank)
     for (int i = 0; i < HANG_COMMS; i++)
         if (r.comms[i])
             r.scene.api->finalize(r.comms[i]);
-    exit(0); /* with destructors: the recorder writes what is left */
+    exit(0); /* with destructors, so that the recorder writes the rest */
 }

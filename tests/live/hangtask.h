@@ -1,11 +1,10 @@
-/* hangtask.h - a job's ranks as hangs know them: processes that wait for each
- * other, tell the built recorder of their operations as NCCL does, and meet
- * with something at a given iteration.
+/* hangtask.h - the ranks of a job with a hang: processes that wait for each
+ * other, report their operations to the built recorder as NCCL does, and meet a
+ * fault at a given iteration.
  *
- * A rank enters three collectives and a Send and Recv an iteration; an
+ * A rank enters three collectives and a Send and Recv per iteration. An
  * operation ends when all of its ranks have entered it. Times of faults are a
- * tenth of what they are in jobs, for policy.hang_suspect = 3 s.
- */
+ * tenth of those in jobs, for policy.hang_suspect = 3 s. */
 #ifndef JP_TESTS_HANGTASK_H
 #define JP_TESTS_HANGTASK_H
 
@@ -16,9 +15,9 @@
 
 enum { HANG_RANKS = 4, HANG_NODES = 2, HANG_FUNCS = 3, HANG_COMMS = 2 };
 
-/* What happens. */
+/* The fault. */
 enum hang_kind {
-    HANG_STOPS,   /* a rank enters nothing more */
+    HANG_STOPS,   /* a rank stops entering operations */
     HANG_SKIPS,   /* ... leaves out an operation */
     HANG_SIZES,   /* ... enters one with other bytes */
     HANG_INSIDE,  /* all enter it, and it does not end */
@@ -36,23 +35,23 @@ enum hang_kind {
     HANG_N_KINDS
 };
 
-/* Of all processes of a job; in shared memory. */
+/* State of all processes of a job, in shared memory. */
 struct hang_job {
     enum hang_kind kind;
     uint64_t seed;
     int victim, at;    /* the rank, the iteration */
-    int ends_at;       /* iterations of those that end in order */
+    int ends_at;       /* number of iterations if the job ends in order */
     char dir[128];     /* the step directory */
     char blocked[192]; /* HANG_DISK: a folder that never answers, or "" */
     pid_t pids[HANG_RANKS];
     int64_t start_ns;     /* monotonic: iteration 0 */
     _Atomic int reached;  /* iteration of the victim */
-    _Atomic bool starved; /* it got no processor to be busy with */
+    _Atomic bool starved; /* the rank got too little of a processor */
     _Atomic uint64_t begun[HANG_COMMS][HANG_RANKS][HANG_FUNCS];
     _Atomic uint64_t sent[HANG_RANKS], received[HANG_RANKS];
 };
 
-/* The whole life of a rank; ends the process. */
+/* Runs a rank, and ends the process. */
 _Noreturn void hangtask_run(struct hang_job *job, int rank);
 
 #endif

@@ -1,4 +1,4 @@
-/* makestep.c - write the directory of a made-up step that runs. */
+/* makestep.c - write the directory of a simulated running step. */
 #include "tests/live/makestep.h"
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "orchestrator/collect/stepdir.h"
 
 #define SECOND UINT64_C(1000000000)
-#define WAIT_S 100 /* what hangs, for so long */
+#define WAIT_S 100 /* age of the hang, in seconds */
 
 const char *const makestep_words[MAKESTEP_N_KINDS] = {"ok", "hang", "late",
                                                       "gone", "ended"};

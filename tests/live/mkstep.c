@@ -26,7 +26,7 @@ int main(int argc, char **argv)
     step.nodes = (uint32_t) nodes;
     step.ranks = (uint32_t) ranks;
     step.who = (uint32_t) who;
-    step.due_ms = 600000; /* not old on a busy machine */
+    step.due_ms = 600000; /* must not become stale on a busy machine */
     step.real_ns = (uint64_t) now.tv_sec * 1000000000 + (uint64_t) now.tv_nsec;
     return step.kind < MAKESTEP_N_KINDS && makestep_write(&step, argv[1]) == 0
                ? 0

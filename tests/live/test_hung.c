@@ -1,10 +1,9 @@
-/* test_hung.c - the rule of a hang on made-up snapshots of a step.
+/* test_hung.c - the rule of a hang on simulated snapshots of a step.
  *
- * A step of some nodes runs by a clock of the test. Each node's snapshot is up
- * to five seconds old when node 0 joins them, and goes through its bytes. Every
- * kind of fault comes 20 times, with a random size, rank and moment; healthy
- * and slow steps 500 times.
- */
+ * A step of several nodes runs by the test's clock. Each node's snapshot is up
+ * to five seconds old when node 0 joins them, and is packed and unpacked. Every
+ * kind of fault occurs 20 times, with random sizes, ranks and moments; healthy
+ * and slow steps 500 times. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,33 +27,35 @@ enum fault {
     STOPS,  /* a rank never enters */
     SKIPS,  /* it enters another operation */
     SIZES,  /* it enters with another size */
-    INSIDE, /* all enter, none leaves */
+    INSIDE, /* all enter, and none leaves */
     SIGSTOP_OUTSIDE,
     SIGSTOP_INSIDE,
     KILLED,
     DISK,  /* in state D for ever */
-    CYCLE, /* each receives from the one before it */
+    CYCLE, /* each rank receives from the previous one */
     SENDS, /* a rank waits for a Recv that its peer never posts */
-    /* no hangs: */
+    /* these are no hangs: */
     SLOW,
     CHECKPOINT,
-    SILENT_CHECKPOINT, /* nothing shows that it writes; not the first one */
+    SILENT_CHECKPOINT, /* nothing shows that it writes; an earlier one was as
+                          long */
     EVALUATION,
     SUSPENDED,
     FIRST,
     DEBUGGER,
-    GOES_ON, /* told of, and then it moves */
+    GOES_ON, /* reported, and then it makes progress */
     N_FAULTS
 };
 
 struct rank {
     enum hung_state state;
-    uint64_t begun, ended; /* AllReduce: one over the last */
+    uint64_t begun, ended; /* AllReduce: one more than the last number */
     bool in_flight;
-    const char *func; /* what is in flight */
+    const char *func; /* the operation in flight */
     uint64_t seq, bytes, start_ns;
     int64_t peer;
-    uint64_t over, silent_ns; /* 0, or its recorder is silent since then */
+    uint64_t over,
+        silent_ns; /* 0, or the time since when its recorder is silent */
 };
 
 struct step {
@@ -65,7 +66,7 @@ struct step {
     uint32_t victim;
     uint64_t at_s, now_ns, op_s;
     struct hung stuck;
-    /* what came of it */
+    /* the result */
     enum hung_class class;
     int64_t rank;
     unsigned lines, hangs;
@@ -73,8 +74,7 @@ struct step {
     char text[512];
 };
 
-/* --- the step ----------------------------------------------------------------
- */
+/* --- the step ------------------------------------------------------------- */
 
 static void enter(struct step *s, struct rank *r, const char *func,
                   uint64_t seq)
@@ -90,7 +90,7 @@ static void enter(struct step *s, struct rank *r, const char *func,
         r->begun = seq + 1;
 }
 
-/* All enter the next one; who is struck does what its fault says. */
+/* All ranks enter the next operation; the victim does what its fault says. */
 static void enter_all(struct step *s, bool struck)
 {
     for (uint32_t i = 0; i < s->n; i++) {
@@ -144,7 +144,7 @@ static void set_states(struct step *s, enum hung_state state, bool all)
             s->ranks[i].state = state;
 }
 
-/* How long the fault lasts; 0: for ever. */
+/* Duration of the fault; 0: for ever. */
 static uint64_t lasts_s(const struct step *s)
 {
     switch (s->fault) {
@@ -198,7 +198,7 @@ static void strike(struct step *s)
     default:
         break;
     }
-    /* its recorder has told nothing since before the others entered */
+    /* its recorder has written nothing since before the others entered */
     if (s->fault == SIGSTOP_OUTSIDE || s->fault == KILLED || s->fault == DISK)
         s->ranks[s->victim].silent_ns = s->now_ns - SECOND / 2;
 }
@@ -224,8 +224,7 @@ static void pass(struct step *s, uint64_t second)
     }
 }
 
-/* --- its snapshots -----------------------------------------------------------
- */
+/* --- its snapshots -------------------------------------------------------- */
 
 static void fill_rank(const struct step *s, uint32_t i, uint64_t at_ns,
                       struct live_snap *snap)
@@ -270,7 +269,7 @@ static void fill_rank(const struct step *s, uint32_t i, uint64_t at_ns,
     snprintf(snap->ops[snap->n_ops++].func, RECORD_MAX_FUNC + 1, "%s", r->func);
 }
 
-/* Through its bytes, as the nodes' do. */
+/* Packs and unpacks the snapshot, as between nodes. */
 static void take(const struct step *s, uint32_t node, struct hangs_sum *sum,
                  struct hung_task *tasks, struct hung_view *view)
 {
@@ -346,7 +345,8 @@ static void run(struct step *s, enum fault fault, unsigned seed)
     s->op_s = fault == SLOW ? 45 : 1;
     if (fault == SLOW)
         s->at_s = 135;
-    if (fault == SILENT_CHECKPOINT) /* one of the same length came before */
+    if (fault ==
+        SILENT_CHECKPOINT) /* an earlier checkpoint had the same length */
         hung_usual_add(&s->usual, 55 * SECOND);
     end = s->at_s + lasts_s(s) + (fault == DISK ? 600 : 250);
     for (uint64_t second = 0; second < end; second++) {
@@ -356,14 +356,13 @@ static void run(struct step *s, enum fault fault, unsigned seed)
     }
 }
 
-/* --- tests
- * -------------------------------------------------------------------- */
+/* --- tests ---------------------------------------------------------------- */
 
 static const struct {
     enum fault fault;
     enum hung_class class;
     bool has_rank;
-    const char *text; /* a part of the sentence */
+    const char *text; /* part of the sentence */
 } hangs[] = {
     {STOPS, HUNG_BY_ABSENCE, true, "never entered AllReduce"},
     {SKIPS, HUNG_BY_ORDER, true, "AllGather 3"},
@@ -377,7 +376,8 @@ static const struct {
     {SENDS, HUNG_BY_ABSENCE, true, "in Send 7"},
 };
 
-/* Of two ranks in two operations, or with two sizes, neither is the odd one. */
+/* With two ranks in two operations, or with two sizes, none of them is the odd
+ * one. */
 static bool is_even(const struct step *s)
 {
     return (s->fault == SKIPS || s->fault == SIZES) && s->n == 2;
@@ -476,7 +476,7 @@ static void knows_what_is_usual(void **state)
     assert_int_equal(times.ms[HUNG_SILENT], 3000);
 }
 
-/* A node that is never heard delays the word, and the word says so. */
+/* A node that is never heard delays the report, and the report mentions it. */
 static void waits_for_all_nodes(void **state)
 {
     struct hung_task tasks[2 * LIVE_RANKS_MAX];

@@ -1,8 +1,8 @@
-/* test_live.c - the agent's module on two nodes of a step whose recordings
- * grow: snapshots, lines, files, the command, and what must not be said.
+/* test_live.c - the agent's module on two nodes of a step with growing
+ * recordings: snapshots, lines, files, the command, and what must not be
+ * reported.
  *
- * Both nodes' modules run in this process, by a clock of the test.
- */
+ * The modules of both nodes run in this process, by the test's clock. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -33,7 +33,7 @@ struct step {
     struct jp_onhang on_hang;
     struct task tasks[2];
     void *nodes[2];
-    bool waits[2]; /* in an operation that has not ended */
+    bool waits[2]; /* the rank is in an operation that has not ended */
     double since;
     char log[65536], evidence[1024];
     const struct module_metrics *metrics;
@@ -49,7 +49,7 @@ static void put_log(void *arg, const char *line)
     snprintf(s->log + used, sizeof(s->log) - used, "%s\n", line);
 }
 
-/* What nodes were asked to keep of a hang. */
+/* Requests for evidence of a hang. */
 static void put_evidence(void *arg, const struct module_hang *hang)
 {
     struct step *s = arg;
@@ -152,7 +152,7 @@ static void tick(struct step *s, unsigned i, double now)
     }
 }
 
-/* From one second to another: recorders write, agents look. */
+/* Runs from one second to another: recorders write, agents look. */
 static void run(struct step *s, int from, int to)
 {
     for (int now = from; now < to; now++)
@@ -170,7 +170,7 @@ static void run(struct step *s, int from, int to)
         }
 }
 
-/* An agent that is killed: no last word, its file stays. */
+/* Kills an agent: no last snapshot, and its file stays. */
 static void kill_agent(struct step *s, unsigned i)
 {
     live_module.destroy(s->nodes[i]);
@@ -203,7 +203,7 @@ static int read_snap(const char *path, struct live_snap *snap)
     return livesnap_read(AT_FDCWD, path, snap, NULL);
 }
 
-/* Not as a zombie. */
+/* Reaped, not a zombie. */
 static bool is_there(long pid)
 {
     char path[64], text[256] = "", *end;
@@ -228,7 +228,7 @@ static unsigned count(const char *text, const char *what)
     return n;
 }
 
-/* Rank 1 of 4 has not come, and two ranks are of nodes that are not there. */
+/* Rank 1 of 4 is missing, and two ranks are on nodes that do not exist. */
 static void hang(struct step *s)
 {
     run(s, 1, 60);
@@ -237,8 +237,7 @@ static void hang(struct step *s)
     run(s, 60, 100);
 }
 
-/* --- tests
- * -------------------------------------------------------------------- */
+/* --- tests ---------------------------------------------------------------- */
 
 static void tells_once_and_again(void **state)
 {
@@ -247,7 +246,7 @@ static void tells_once_and_again(void **state)
 
     begin(&s, state, "report");
     hang(&s);
-    assert_int_equal(count(s.log, "\n"), 0); /* 40 s are not enough */
+    assert_int_equal(count(s.log, "\n"), 0); /* not after 40 s */
     run(&s, 100, 140);
     assert_int_equal(count(s.log, "no progress for"), 1);
     assert_int_equal(count(s.log, "\n"), 1);
@@ -283,7 +282,7 @@ static void tells_once_and_again(void **state)
     assert_int_equal(s.failures, 0);
 }
 
-/* Once a hang, of who is missing and of who waits. */
+/* Once per hang, of the missing ranks and of waiting ones. */
 static void asks_for_evidence(void **state)
 {
     static struct step s;
@@ -291,7 +290,7 @@ static void asks_for_evidence(void **state)
     begin(&s, state, "report");
     hang(&s);
     run(&s, 100, 150);
-    assert_string_equal(s.evidence, ""); /* not of a suspicion */
+    assert_string_equal(s.evidence, ""); /* not for a suspicion */
     run(&s, 150, 400);
     assert_int_equal(count(s.evidence, "\n"), 2);
     assert_non_null(strstr(s.evidence,
@@ -309,7 +308,7 @@ static void asks_for_evidence(void **state)
     end(&s);
 }
 
-/* As a program is called that looks at them. */
+/* The program is called with these processes. */
 static void calls_who_keeps_it(void **state)
 {
     static const struct module_target targets[] = {
@@ -354,7 +353,8 @@ static void says_what_on_hang_takes(void **state)
     assert_int_equal(knob_check(&knob, "mail", NULL), -1);
 }
 
-/* 30 s while all is well, sooner where somebody watches or something waits. */
+/* Every 30 s while all is well, more often if somebody watches or a rank waits.
+ */
 static void writes_at_its_pace(void **state)
 {
     static struct step s;
@@ -386,7 +386,7 @@ static void writes_at_its_pace(void **state)
     free(folder);
 }
 
-/* Who watches keeps the lines that are there. */
+/* A watching program keeps the lines that exist. */
 static void renews_the_lease(void **state)
 {
     static struct livewant want;
@@ -423,7 +423,7 @@ static void renews_the_lease(void **state)
     assert_false(want.targets[0].missing);
     assert_string_equal(want.hang, "a b c");
     free(text);
-    /* a link leads nowhere */
+    /* a link is not followed */
     unlink(path);
     assert_int_equal(symlink("/dev/null", path), 0);
     assert_int_equal(livewant_touch(s.dir, NULL), -1);
@@ -458,7 +458,7 @@ static void survives_that_its_folder_goes(void **state)
     end(&s);
 }
 
-/* No room for a snapshot: an error that the agent tells once, and no more. */
+/* No room for a snapshot: the agent reports the error once. */
 static void survives_a_full_disk(void **state)
 {
     struct rlimit old, none;
@@ -484,7 +484,7 @@ static void survives_a_full_disk(void **state)
     end(&s);
 }
 
-/* The command has the alert on its standard input, and its step's names. */
+/* The command gets the alert on standard input, and the step's names. */
 static void runs_the_command(void **state)
 {
     char command[300], *out = tempdir_path(*state, "got");
@@ -511,7 +511,7 @@ static void runs_the_command(void **state)
     end(&s);
 }
 
-/* One that never ends is killed, with what it has started. */
+/* A command that never ends is killed with its children. */
 static void kills_a_command_that_stays(void **state)
 {
     char command[300], *out = tempdir_path(*state, "pid");
@@ -535,7 +535,7 @@ static void kills_a_command_that_stays(void **state)
     }
     assert_true(pid > 1);
     assert_int_equal(kill((pid_t) pid, 0), 0);
-    end(&s); /* with the agent */
+    end(&s); /* ends with the agent */
     for (int i = 0; i < 600 && is_there(pid); i++)
         nanosleep(&(struct timespec){0, 50000000}, NULL);
     assert_false(is_there(pid));
@@ -569,8 +569,8 @@ static void is_off_where_it_should(void **state)
     live_module.destroy(live);
 }
 
-/* Of its node there is old word: that is no hang, and one that is there is
- * told later, and says so. */
+/* The last snapshot of the node is old: that is no hang. A real hang is
+ * reported later, and the report mentions the node. */
 static void an_agent_is_killed(void **state)
 {
     static struct step s;
@@ -583,7 +583,8 @@ static void an_agent_is_killed(void **state)
     s.waits[0] = true;
     s.since = 500;
     run(&s, 500, 640);
-    assert_int_equal(count(s.log, "hangs"), 0); /* who is silent may know */
+    assert_int_equal(count(s.log, "hangs"),
+                     0); /* the silent node may know better */
     run(&s, 640, 800);
     assert_int_equal(count(s.log, "step 0 hangs"), 1);
     assert_int_equal(count(s.log, "some nodes do not answer"), 1);
@@ -591,7 +592,8 @@ static void an_agent_is_killed(void **state)
     end(&s);
 }
 
-/* Node 0's own: nobody joins, nobody tells, and the other one goes on. */
+/* Node 0's agent is killed: nobody joins or reports, and the other one goes on.
+ */
 static void the_agent_that_joins_is_killed(void **state)
 {
     static struct step s;
@@ -608,7 +610,7 @@ static void the_agent_that_joins_is_killed(void **state)
     end(&s);
 }
 
-/* Two steps on the same nodes: each has its own files, word and lines. */
+/* Two steps on the same nodes have separate files, reports and lines. */
 static void two_steps_at_once(void **state)
 {
     static struct step a, b;
@@ -670,8 +672,8 @@ static void put_old_word(const char *dir)
     free(path);
 }
 
-/* A step that was killed has left its word in a directory that is used again:
- * its job.conf was another. */
+/* A killed step has left its snapshots in a directory that is used again, with
+ * another job.conf. */
 static void an_earlier_step_is_no_hang(void **state)
 {
     static struct step s;
@@ -700,8 +702,8 @@ static void leaves_nothing_without_nccl(void **state)
     end(&s);
 }
 
-/* Without a word on hangs there are metrics all the same; the leader's
- * file alone has a verdict, and no file stays. */
+/* With reports of hangs switched off there are metrics nevertheless; only the
+ * leader's file has a verdict, and no file remains. */
 static void writes_metrics(void **state)
 {
     static const char *const on_hangs[] = {"report", "off"};
@@ -744,7 +746,7 @@ static void writes_metrics(void **state)
         assert_int_equal(access(text, F_OK), k ? -1 : 0);
         free(text);
         end(&s);
-        assert_int_equal(rmdir(folder), 0); /* it is empty */
+        assert_int_equal(rmdir(folder), 0); /* the folder is empty */
         make(*state, "text");
         text = tempdir_path(*state, "job");
         assert_int_equal(fileio_remove_tree(text, NULL), 0);

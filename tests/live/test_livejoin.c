@@ -1,5 +1,6 @@
-/* test_livejoin.c - node 0 joins the words of 4,096 nodes: time, and who is
- * named; which of a node's words counts; what is told of a stall. */
+/* test_livejoin.c - node 0 joins the snapshots of 4,096 nodes: its time, and
+ * the rank that it names; which of a node's snapshots counts; what is reported
+ * about a stall. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +38,7 @@ static unsigned count(const char *text, const char *what)
 #define NODES 4096
 #define A_NODE 8
 
-/* Rank 8 * node + i; the last of all never enters operation 1000. */
+/* Rank 8 * node + i; the very last one never enters operation 1000. */
 static size_t make_node(uint32_t node, uint32_t sequence, uint64_t now_ns,
                         bool hangs, uint8_t bytes[LIVE_SNAP_BYTES])
 {
@@ -153,7 +154,7 @@ static void joins_4096_nodes(void **state)
         assert_int_equal(livejoin_look(join, &t, false, NULL), 0);
     }
     healthy = cpu_ms() - healthy;
-    assert_int_equal(livejoin_state(join)->phase, HUNG_QUIET);
+    assert_int_equal(livejoin_found(join)->stuck.phase, HUNG_QUIET);
     for (int now = 1000; now < 1400; now += 20) {
         const struct livejoin_time t = {at(now).real_ns, (uint64_t) now * 1000};
         double before;
@@ -167,7 +168,7 @@ static void joins_4096_nodes(void **state)
     print_message("# %d nodes: %.0f ms of a processor in 1,000 s while all is "
                   "well, %.0f ms a look at a hang\n",
                   NODES, healthy, hang / 20);
-    assert_int_equal(livejoin_state(join)->phase, HUNG_CONFIRMED);
+    assert_int_equal(livejoin_found(join)->stuck.phase, HUNG_CONFIRMED);
     assert_int_equal(count(said, "rank 32767 (n4095 pid 7) never entered "
                                  "AllReduce 1000 of world"),
                      2);
@@ -175,9 +176,9 @@ static void joins_4096_nodes(void **state)
     close(folder);
 }
 
-/* A node has died after its last word by UDP, and its file is older: that one
- * is not taken for news, and what had ended since does not hang. The file of
- * an agent that began anew is. */
+/* A node has died after its last snapshot by UDP, and its file is older: the
+ * file is not taken for news, and operations that have ended since do not hang.
+ * The file of a restarted agent does count. */
 static void an_older_file_is_no_news(void **state)
 {
     struct hung_times times;
@@ -198,7 +199,7 @@ static void an_older_file_is_no_news(void **state)
 
     hung_times_set(&times, SUSPECT_MS);
     join = livejoin_create(&place);
-    make_node(0, 1, at(50).real_ns, true, bytes); /* in flight then */
+    make_node(0, 1, at(50).real_ns, true, bytes); /* in flight at that time */
     put_file(folder, 0, bytes);
     n = make_node(0, 2, at(60).real_ns, false, bytes);
     assert_int_equal(livejoin_keep(join, 7, 0, &slot, bytes, n, 60000), 0);
@@ -206,21 +207,21 @@ static void an_older_file_is_no_news(void **state)
         const struct livejoin_time t = {at(now).real_ns, (uint64_t) now * 1000};
 
         assert_int_equal(livejoin_look(join, &t, true, NULL), 0);
-        assert_int_equal(livejoin_state(join)->phase, HUNG_QUIET);
+        assert_int_equal(livejoin_found(join)->stuck.phase, HUNG_QUIET);
     }
-    make_node(0, 1, at(600).real_ns, true, bytes); /* has begun anew */
+    make_node(0, 1, at(600).real_ns, true, bytes); /* restarted */
     put_file(folder, 0, bytes);
     for (int now = 600; now < 700; now++) {
         const struct livejoin_time t = {at(now).real_ns, (uint64_t) now * 1000};
 
         assert_int_equal(livejoin_look(join, &t, true, NULL), 0);
     }
-    assert_true(livejoin_state(join)->phase != HUNG_QUIET);
+    assert_true(livejoin_found(join)->stuck.phase != HUNG_QUIET);
     livejoin_destroy(join);
     close(folder);
 }
 
-/* Two ranks whose logs have grown last at that time. */
+/* Two ranks with logs that grew last at that time. */
 static void put_logs(int folder, uint64_t now_ns, uint64_t grown_ns)
 {
     static struct live_snap snap;
@@ -244,7 +245,7 @@ static void put_logs(int folder, uint64_t now_ns, uint64_t grown_ns)
     put_file(folder, 0, bytes);
 }
 
-/* The line of the end says for how long the logs were silent. */
+/* The line at the end says how long the logs were silent. */
 static void a_stall_is_told_with_its_length(void **state)
 {
     struct hung_times times;

@@ -1,4 +1,5 @@
-/* test_livelate.c - who makes the others wait, on made-up snapshots. */
+/* test_livelate.c - the rank that makes the others wait, on simulated
+ * snapshots. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,10 +13,11 @@
 #define RANKS 16
 #define NODE_RANKS 4
 
-/* A step of 4 nodes: tensor-parallel groups of 4 (a node), data-parallel groups
- * of 4 (one a node), and a world that meets seldom. */
+/* A step of 4 nodes: tensor-parallel groups of 4 (one node), data-parallel
+ * groups of 4 (one rank per node), and a world group that is rarely used. */
 static struct live_snap snaps[RANKS / NODE_RANKS];
-/* For what share of its time each rank is in operations of the first two. */
+/* The share of its time that each rank spends in operations of the first two.
+ */
 static double tp[RANKS], dp[RANKS], world = 0.001;
 
 static void put_front(struct live_snap *snap, uint32_t comm, uint32_t rank,
@@ -74,7 +76,7 @@ static void judge(struct livelate *late)
     *late = (struct livelate){0};
     put_snaps();
     for (size_t i = 0; i < RANKS / NODE_RANKS; i++) {
-        /* as a reader has it */
+        /* as a reader gets it */
         assert_true(livesnap_pack(&snaps[i], bytes) <= LIVE_SNAP_BYTES);
         assert_int_equal(livesnap_unpack(bytes, sizeof(bytes), &back, NULL), 0);
         assert_int_equal(livelate_add(late, &back), 0);
@@ -91,8 +93,8 @@ static void all_alike(double t, double d)
     }
 }
 
-/* A rank computes for 20 % of the time longer: its node mates wait for it in
- * tp, and theirs wait for them in dp. */
+/* A rank computes 20 % of the time longer: the ranks of its node wait for it in
+ * tp, and their peers on other nodes wait for them in dp. */
 static void names_the_late_one(void **state)
 {
     struct livelate late;
@@ -119,7 +121,8 @@ static void names_the_late_one(void **state)
     }
 }
 
-/* All ranks of a node: in tp they are alike, in dp below their likes. */
+/* All ranks of a node are late: in tp they are alike, in dp they are below
+ * their peers. */
 static void names_a_late_node(void **state)
 {
     struct livelate late;
@@ -139,8 +142,8 @@ static void names_a_late_node(void **state)
     livelate_fini(&late);
 }
 
-/* Ranks that differ by chance, a stage that communicates more, ranks that tell
- * nothing. */
+/* Ranks that differ by chance, a stage that communicates more, and ranks
+ * without data. */
 static void names_nobody_else(void **state)
 {
     struct livelate late;
@@ -151,13 +154,13 @@ static void names_nobody_else(void **state)
     assert_int_equal(late.n_late, 0);
     assert_true(late.processes[0].judged);
     livelate_fini(&late);
-    /* one spends 4 % less: too little to tell */
+    /* one spends 4 % less: not significant */
     dp[3] -= 0.04;
     judge(&late);
     assert_int_equal(late.n_late, 0);
     livelate_fini(&late);
-    /* a node is another stage: no rank of its group is unlike the others, and
-     * all meet in the world only, seldom */
+    /* a node is another stage: no rank of its group differs from the others,
+     * and all ranks meet only in the world group, rarely */
     all_alike(0.1, 0.3);
     for (int i = 0; i < RANKS; i++)
         if (i / NODE_RANKS == 2) {
@@ -167,7 +170,7 @@ static void names_nobody_else(void **state)
     judge(&late);
     assert_int_equal(late.n_late, 0);
     livelate_fini(&late);
-    /* nothing has ended of late */
+    /* nothing has ended recently */
     for (int i = 0; i < RANKS; i++)
         tp[i] = dp[i] = 0;
     world = 0;
@@ -178,7 +181,7 @@ static void names_nobody_else(void **state)
     world = 0.001;
 }
 
-/* Of two ranks each has one other. */
+/* Two ranks: each has one other to compare with. */
 static void judges_two(void **state)
 {
     static struct live_snap snap;

@@ -1,7 +1,6 @@
-/* test_livelink.c - the agents' modules of two nodes that tell each other by
- * UDP, with a network that loses, repeats and refuses. Clocks are the test's;
- * sockets are real.
- */
+/* test_livelink.c - the agents' modules of two nodes that exchange snapshots by
+ * UDP, over a network that loses, repeats and rejects packets. Clocks are the
+ * test's; sockets are real. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -38,7 +37,7 @@ struct step {
     const struct clock_conf *clocks[2]; /* NULL: no clock module */
     struct task tasks[2];
     void *nodes[2];
-    bool waits; /* node 0's task, in an operation that has not ended */
+    bool waits; /* node 0's task is in an operation that has not ended */
     double since;
     char log[65536];
     unsigned failures;
@@ -115,7 +114,7 @@ static void begin(struct step *s, void **state, const struct clock_conf *zero,
         bind(s->relay, (const struct sockaddr *) &own, sizeof(own)), 0);
 }
 
-/* From now on node 1 finds the relay where node 0's agent was. */
+/* From now on node 1 finds the relay in place of node 0's agent. */
 static void use_relay(struct step *s)
 {
     char *path = tempdir_path(s->dir, "live/nodes/" LIVEPACKET_PEER);
@@ -198,7 +197,7 @@ static void end(struct step *s)
     free(s->dir);
 }
 
-/* A number of what the module says of itself in agent.json. */
+/* A number that the module writes to agent.json. */
 static int64_t number_of(const struct step *s, unsigned i, const char *name)
 {
     struct jp_json_stream *stream = calloc(1, sizeof(*stream));
@@ -242,7 +241,7 @@ static unsigned count(const char *text, const char *what)
     return n;
 }
 
-/* A hang that is found, with rank 1 of node 1 as the one who has not come. */
+/* The hang is found, and rank 1 of node 1 is named as missing. */
 static void must_find_the_hang(struct step *s, int from)
 {
     assert_string_equal(s->log, "");
@@ -254,7 +253,7 @@ static void must_find_the_hang(struct step *s, int from)
     assert_int_equal(count(s->log, "\n"), 2);
 }
 
-/* Snapshots come by UDP; the file is written less often, and at once where
+/* Snapshots come by UDP; the file is written less often, but at once if
  * somebody watches. */
 static void files_are_rarer(void **state)
 {
@@ -264,7 +263,8 @@ static void files_are_rarer(void **state)
 
     begin(&s, state, &lo, &lo);
     run(&s, 1, 600);
-    /* 20 periods of 30 s: the first two are files, as nobody knows yet */
+    /* 20 periods of 30 s: the first two are files, because the agent's address
+     * is unknown at first */
     assert_in_range(number_of(&s, 1, "udp_sent"), 18, 22);
     assert_in_range(number_of(&s, 1, "files"), 9, 13);
     assert_int_equal(number_of(&s, 1, "udp_lost"), 0);
@@ -272,9 +272,11 @@ static void files_are_rarer(void **state)
     assert_int_equal(number_of(&s, 0, "udp_taken"),
                      number_of(&s, 1, "udp_answered"));
     assert_in_range(number_of(&s, 0, "udp_taken"), 18, 22);
-    assert_in_range(number_of(&s, 0, "files"), 18, 22); /* its own */
+    assert_in_range(number_of(&s, 0, "files"), 18,
+                    22); /* the file of node 0 itself */
     snap = file_of(&s, 1);
-    assert_int_equal(snap->due_ms, 60000); /* who reads it is not misled */
+    assert_int_equal(snap->due_ms,
+                     60000); /* readers of the file are not misled */
     files = number_of(&s, 1, "files");
     free(tempdir_file(s.dir, "live/live.want", 0600, ""));
     run(&s, 600, 650);
@@ -288,8 +290,7 @@ static void files_are_rarer(void **state)
     assert_int_equal(s.failures, 0);
 }
 
-/* Without its clock module a node knows nothing of it, and nothing is missing.
- */
+/* Without its clock module a node does not use UDP, and nothing is missing. */
 static void works_without_clocks(void **state)
 {
     static const struct clock_conf off = {.interfaces = "lo"};
@@ -316,8 +317,8 @@ static void works_without_clocks(void **state)
     }
 }
 
-/* A network that loses some, repeats all, or is shut: no false alarm, and the
- * hang is found. */
+/* A network that loses some packets, repeats all, or is blocked: no false
+ * alarm, and the hang is found. */
 static void holds_on_bad_networks(void **state)
 {
     for (int how = DROP; how <= TWICE; how++) {
@@ -326,7 +327,7 @@ static void holds_on_bad_networks(void **state)
         void *one;
 
         begin(&s, state, &lo, &lo);
-        one = s.nodes[1]; /* it comes a bit later, and meets the relay */
+        one = s.nodes[1]; /* it starts a bit later, and finds the relay */
         s.nodes[1] = NULL;
         run(&s, 1, 2);
         use_relay(&s);
@@ -351,7 +352,7 @@ static void holds_on_bad_networks(void **state)
     }
 }
 
-/* A key of another step: it is as if the port were shut. */
+/* With the key of another step it is as if the port were blocked. */
 static void holds_with_another_key(void **state)
 {
     struct clock_conf other = lo;
@@ -390,7 +391,7 @@ static void files_take_over(void **state)
     for (; number_of(&s, 1, "udp_sent") == sent; now++)
         run(&s, now, now + 1);
     assert_int_equal(number_of(&s, 1, "files"), files);
-    run(&s, now, now + 6); /* what is lost is told by the file 4 s later */
+    run(&s, now, now + 6); /* a lost snapshot is in the file 4 s later */
     now += 6;
     assert_int_equal(number_of(&s, 1, "udp_lost"), 1);
     assert_int_equal(number_of(&s, 1, "udp_sent"), sent + 1);
@@ -405,8 +406,8 @@ static void files_take_over(void **state)
     end(&s);
 }
 
-/* The step directory is full: snapshots come by UDP all the same, the trouble
- * is told, and nobody hangs by it. */
+/* The step directory is full: snapshots still come by UDP, the error is
+ * reported, and nothing blocks. */
 static void disk_is_full(void **state)
 {
     static struct step s;
@@ -414,12 +415,12 @@ static void disk_is_full(void **state)
 
     begin(&s, state, &lo, &lo);
     run(&s, 1, 40);
-    /* node 1 cannot write any more */
+    /* node 1 can no longer write */
     path = tempdir_path(s.dir, "live/nodes/7.1.snap");
     live_module.destroy(s.nodes[1]);
     unlink(path);
     assert_int_equal(mkdir(path, 0700), 0);
-    sleep(1); /* agents that begin in the same second are not told apart */
+    sleep(1); /* agents that start in the same second cannot be distinguished */
     s.nodes[1] = start_node(&s, 1);
     run(&s, 40, 400);
     assert_true(s.failures > 0);

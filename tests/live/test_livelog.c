@@ -1,6 +1,5 @@
-/* test_livelog.c - logs of what has ended, as they grow, are cut and replaced;
- * and when their silence is a stall.
- */
+/* test_livelog.c - logs of ended operations while they grow, are truncated and
+ * replaced; and when their silence is a stall. */
 #include <setjmp.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -26,12 +25,13 @@
 
 static struct hung_times times;
 static struct live_snap snap;
+static enum live_class class; /* of the last look */
 
 static struct livenode_time at(double seconds)
 {
-    return (struct livenode_time){UINT64_C(1700000000) * SECOND +
-                                      (uint64_t) (seconds * 1e9),
-                                  5000 * SECOND + (uint64_t) (seconds * 1e9)};
+    return (struct livenode_time){
+        UINT64_C(1700000000) * SECOND + (uint64_t) (seconds * 1e9),
+        5000 * SECOND + (uint64_t) (seconds * 1e9), false};
 }
 
 /* --- a log ---------------------------------------------------------------- */
@@ -91,7 +91,7 @@ static struct log make_log(const char *dir, unsigned rank, unsigned n_ranks)
     char name[64];
 
     snprintf(log.path, sizeof(log.path), "%s/n1-pid%u.log", dir, log.pid);
-    /* /proc of it, and the folders */
+    /* its /proc, and the folders */
     for (size_t i = 0; i < 2; i++) {
         char *path;
 
@@ -138,7 +138,7 @@ static void look(struct livelog *log, double now)
     struct livenode_time t = at(now);
     struct jp_error err = {""};
 
-    if (livelog_look(log, &t, false, &err) < 0)
+    if (livelog_look(log, &t, &class, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(livelog_fill(log, &t, &snap), 0);
 }
@@ -153,9 +153,9 @@ static const struct live_front *front(const char *func)
     return NULL;
 }
 
-/* --- what is followed ----------------------------------------------------- */
+/* --- following logs ------------------------------------------------------- */
 
-/* Half a line waits; whole ones are counted once. */
+/* An incomplete line waits; complete ones are counted once. */
 static void half_lines_wait(void **state)
 {
     const struct livenode_place place = place_of(*state);
@@ -167,7 +167,7 @@ static void half_lines_wait(void **state)
     log = livelog_create(&place);
     look(log, 0);
     assert_int_equal(snap.n_ranks, 0);
-    assert_int_equal(livelog_class(log), LIVE_EMPTY);
+    assert_int_equal(class, LIVE_EMPTY);
     put_ops(&n1, "AllReduce", 0, 5, 100);
     line(&n1, "AllReduce", 5, 4096, 100, buf);
     snprintf(half, sizeof(half), "%.100s", buf);
@@ -185,14 +185,14 @@ static void half_lines_wait(void **state)
     assert_int_equal(front("AllReduce")->comm_rank, 3);
     assert_string_equal(snap.comms[0].name, "dp");
     assert_int_equal(snap.comms[0].hash, 0xabc1);
-    assert_int_equal(livelog_class(log), LIVE_WORKS);
-    for (int i = 7; i < 20; i++) /* the half stays one, and is no bad line */
+    assert_int_equal(class, LIVE_WORKS);
+    for (int i = 7; i < 20; i++) /* the incomplete line is not a bad one */
         look(log, i);
     assert_int_equal(snap.ranks[0].over, 5);
     put(&n1, buf + 100);
     look(log, 21);
     look(log, 27);
-    assert_int_equal(snap.ranks[0].over, 5); /* its newline has not come */
+    assert_int_equal(snap.ranks[0].over, 5); /* its newline is missing */
     put(&n1, "\n");
     look(log, 28);
     look(log, 34);
@@ -201,7 +201,7 @@ static void half_lines_wait(void **state)
     livelog_destroy(log);
 }
 
-/* Cut to nothing, replaced by another file, removed and there again. */
+/* Truncated to nothing, replaced by another file, removed and restored. */
 static void cut_and_replaced_files_are_read_on(void **state)
 {
     const struct livenode_place place = place_of(*state);
@@ -226,7 +226,7 @@ static void cut_and_replaced_files_are_read_on(void **state)
     look(log, 25);
     assert_int_equal(snap.n_ranks, 1);
     assert_int_equal(front("AllReduce")->ended, 65);
-    /* cut in the midst of a line, which then goes on otherwise */
+    /* truncated inside a line, which then continues differently */
     assert_int_equal(truncate(n1.path, 100), 0);
     look(log, 31);
     put(&n1, "\nrubbish\n{}\n");
@@ -238,7 +238,7 @@ static void cut_and_replaced_files_are_read_on(void **state)
     livelog_destroy(log);
 }
 
-/* A fast writer is not read whole, and what was passed over is not told. */
+/* A fast writer is read in part; what was skipped is not reported. */
 static void bytes_a_turn_are_bounded(void **state)
 {
     const struct livenode_place place = place_of(*state);
@@ -262,9 +262,9 @@ static void bytes_a_turn_are_bounded(void **state)
     assert_int_equal(livelog_cost(log).bad, 0);
     assert_int_equal(front("AllReduce")->ended, sn);
     assert_int_equal(snap.ranks[0].over, sn + 3);
-    /* it may have gone on where nothing was read */
+    /* it may have continued where nothing was read */
     assert_int_equal(front("Broadcast")->ended, 0);
-    /* by the numbers, not by the lines that were read */
+    /* from the numbers, not from the lines that were read */
     assert_in_range(front("AllReduce")->rate_milli, 950000, 1050000);
     assert_int_equal(front("AllReduce")->mean_us, 100);
     assert_int_equal(front("AllReduce")->mean_bytes, 4096);
@@ -272,8 +272,7 @@ static void bytes_a_turn_are_bounded(void **state)
     livelog_destroy(log);
 }
 
-/* Sends have numbers of their own kind: lines are counted, also those that were
- * passed over, by the bytes. */
+/* Sends have no usable numbers: lines are counted, or estimated by bytes. */
 static void sends_are_counted_by_bytes(void **state)
 {
     const struct livenode_place place = place_of(*state);
@@ -292,7 +291,7 @@ static void sends_are_counted_by_bytes(void **state)
     livelog_destroy(log);
 }
 
-/* Lost records, and such that come in another order. */
+/* Lost records, and records in another order. */
 static void a_front_with_gaps_is_not_told(void **state)
 {
     const struct livenode_place place = place_of(*state);
@@ -310,8 +309,8 @@ static void a_front_with_gaps_is_not_told(void **state)
     livelog_destroy(log);
 }
 
-/* A line of more than a turn's bytes is passed over, however long it is; links
- * and fifos are not followed. */
+/* A line that is longer than a turn's bytes is skipped; links and pipes are not
+ * followed. */
 static void odd_files_do_no_harm(void **state)
 {
     const struct livenode_place place = place_of(*state);
@@ -340,7 +339,7 @@ static void odd_files_do_no_harm(void **state)
     look(log, 24);
     assert_int_equal(snap.n_ranks, 1);
     assert_int_equal(snap.ranks[0].over, 3);
-    put(&n1, "\x1f\x8b\x08 packed\n"); /* no such thing behind plain lines */
+    put(&n1, "\x1f\x8b\x08 packed\n"); /* not allowed after plain lines */
     look(log, 30);
     put_ops(&n1, "AllReduce", 3, 4, 100);
     look(log, 36);
@@ -349,7 +348,7 @@ static void odd_files_do_no_harm(void **state)
     livelog_destroy(log);
 }
 
-/* What is told of a process that ends nothing. */
+/* The state of a process that ends no operation. */
 static void states_are_by_proc_and_age(void **state)
 {
     const struct livenode_place place = place_of(*state);
@@ -370,27 +369,27 @@ static void states_are_by_proc_and_age(void **state)
     for (int i = 10; i < 14; i++)
         look(log, i);
     assert_int_equal(snap.ranks[0].state, HUNG_NO_END);
-    assert_int_equal(livelog_class(log), LIVE_WORKS);
+    assert_int_equal(class, LIVE_WORKS);
     for (int i = 14; i < 40; i++)
         look(log, i);
-    assert_int_equal(livelog_class(log), LIVE_WAITS);
+    assert_int_equal(class, LIVE_WAITS);
     assert_int_equal(front("AllReduce")->ended, sn);
     put_proc(*state, &n1, 'T', 0);
     look(log, 41);
     assert_int_equal(snap.ranks[0].state, HUNG_STOPPED);
-    assert_int_equal(livelog_class(log), LIVE_TROUBLE);
+    assert_int_equal(class, LIVE_TROUBLE);
     put_proc(*state, &n1, 'S', 7);
     look(log, 42);
     assert_int_equal(snap.ranks[0].state, HUNG_TRACED);
     put_proc(*state, &n1, 'Z', 0);
     look(log, 43);
     assert_int_equal(snap.ranks[0].state, HUNG_ENDED);
-    assert_int_equal(livelog_class(log), LIVE_WORKS);
+    assert_int_equal(class, LIVE_WORKS);
     livelog_destroy(log);
 }
 
-/* In a container with PIDs of its own a log has a number that here is
- * nobody's, or another user's: nothing is said of the process by it. */
+/* The pid of a log from a container may be unused here, or another user's:
+ * nothing is concluded about the process. */
 static void pids_of_containers_say_nothing(void **state)
 {
     const struct livenode_place place = place_of(*state);
@@ -460,7 +459,7 @@ struct step {
     const char *dir;
     struct jp_hangs hangs;
     char text[512];
-    double slow, goes_on; /* when it was told; 0: never */
+    double slow, goes_on; /* time of the reports; 0: never */
     unsigned told;
     enum hung_phase phase;
     uint32_t n_silent;
@@ -528,7 +527,8 @@ static void judge(struct step *s, double now)
     hangs_fini(&hangs);
 }
 
-/* Each second, from..to; ranks in `move` end 10 operations each `batch` s. */
+/* Runs each second from..to; the ranks in `move` end 10 operations every
+ * `batch` s. */
 static void run(struct step *s, int from, int to, unsigned move, int batch)
 {
     for (int now = from; now < to; now++) {
@@ -554,7 +554,7 @@ static void assert_told(const struct step *s, size_t n, const char *want)
     free(path);
 }
 
-/* A rank has ended less than the others: it is named within the usual time. */
+/* A rank that has ended fewer operations is named within the usual time. */
 static void who_is_behind_is_named(void **state)
 {
     struct step s;
@@ -574,7 +574,7 @@ static void who_is_behind_is_named(void **state)
                         "than ever before; their logs do not tell what is in "
                         "flight; rank 2 (n1 pid 4244) is 3 operations behind "
                         "in AllReduce of 0xabc1");
-    run(&s, 160, 600, 0, 1); /* it is told once, and never confirmed */
+    run(&s, 160, 600, 0, 1); /* it is reported once, and never confirmed */
     assert_true(s.slow < 160);
     assert_int_equal(s.phase, HUNG_SUSPECT);
     run(&s, 600, 610, ALL, 1);
@@ -590,8 +590,8 @@ static void who_is_behind_is_named(void **state)
     livelog_destroy(s.log);
 }
 
-/* All have ended the same: they may compute, so that it takes ten times as
- * long, and nobody is named. */
+/* All ranks have ended as many: they may compute, so it takes ten times as
+ * long, and none is named. */
 static void silence_without_a_cause_is_late(void **state)
 {
     struct step s;
@@ -630,9 +630,9 @@ static void a_stopped_process_is_named(void **state)
     livelog_destroy(s.log);
 }
 
-/* Who looks at a step that is said to stand still attaches a debugger: that is
- * no progress. Nor is it that a stopped process may run again, or that a node
- * is not heard any more. */
+/* A user who looks at a stalled step attaches a debugger: that is no progress.
+ * Nor is it progress if a stopped process may run again, or if a node is no
+ * longer heard. */
 static void only_progress_ends_a_stall(void **state)
 {
     struct step s;
@@ -643,7 +643,7 @@ static void only_progress_ends_a_stall(void **state)
     run(&s, 60, 140, 0, 1);
     assert_int_equal(s.told, 1);
     assert_int_equal(s.phase, HUNG_SUSPECT);
-    put_proc(s.dir, &s.logs[1], 'S', 0); /* from now on it may compute */
+    put_proc(s.dir, &s.logs[1], 'S', 0); /* from now on it may be computing */
     run(&s, 140, 160, 0, 1);
     put_proc(s.dir, &s.logs[0], 'S', 99);
     run(&s, 160, 180, 0, 1);
@@ -663,7 +663,7 @@ static void only_progress_ends_a_stall(void **state)
     assert_true(s.goes_on >= 600 && s.goes_on < 602);
     assert_in_range(s.stall.was_ms, 539000, 542000);
     assert_int_equal(s.phase, HUNG_QUIET);
-    run(&s, 610, 1800, 0, 1); /* the next one is told, too */
+    run(&s, 610, 1800, 0, 1); /* the next stall is reported as well */
     assert_int_equal(s.told, 3);
     for (unsigned i = 0; i < RANKS; i++)
         put_proc(s.dir, &s.logs[i], 'Z', 0);
@@ -673,13 +673,13 @@ static void only_progress_ends_a_stall(void **state)
     livelog_destroy(s.log);
 }
 
-/* What is no stall: rare batches, pauses as before, a debugger, a suspended
- * step, one rank that works, ranks that end one after the other, the end. */
+/* No stall: rare batches, usual pauses, a debugger, a suspended step, one rank
+ * that works, ranks that end one by one, the end of the step. */
 static void what_is_no_stall(void **state)
 {
     struct step s;
 
-    begin(&s, state); /* a batch each 400 s: that is the log's pace */
+    begin(&s, state); /* one batch every 400 s: that is the log's pace */
     run(&s, 1, 3300, ALL, 400);
     assert_true(s.stall.judged);
     assert_int_equal(s.phase, HUNG_QUIET);
@@ -703,7 +703,7 @@ static void what_is_no_stall(void **state)
     livelog_destroy(s.log);
 }
 
-/* One or two batches tell of no pace. */
+/* One or two batches do not show the pace. */
 static void nothing_is_judged_before_the_pace_is_known(void **state)
 {
     struct step s;
@@ -716,7 +716,7 @@ static void nothing_is_judged_before_the_pace_is_known(void **state)
     livelog_destroy(s.log);
 }
 
-/* By its shorter kernels, as with recordings. */
+/* Found by its shorter kernels, as with recordings. */
 static void a_late_rank_is_found(void **state)
 {
     struct livelate late = {0};

@@ -1,4 +1,4 @@
-/* test_livenode.c - recordings that grow, and tasks as /proc shows them. */
+/* test_livenode.c - growing recordings, and the state of tasks from /proc. */
 #include <setjmp.h>
 #include <math.h>
 #include <signal.h>
@@ -60,18 +60,20 @@ static struct livenode *make_node(const char *dir)
 }
 
 static struct live_snap snap;
+static enum live_class class; /* of the last look */
 
 static void look(struct livenode *node, double now)
 {
     struct livenode_time t = at(now);
     struct jp_error err = {""};
 
-    if (livenode_look(node, &t, &err) < 0)
+    if (livenode_look(node, &t, &class, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(livenode_fill(node, &t, &snap), 0);
 }
 
-/* Part frames wait; what has ended is counted, what is in flight is told. */
+/* Incomplete frames wait; ended operations are counted, and those in flight are
+ * reported. */
 static void follows_what_grows(void **state)
 {
     struct livenode *node = make_node(*state);
@@ -79,13 +81,13 @@ static void follows_what_grows(void **state)
 
     look(node, 0);
     assert_int_equal(snap.n_ranks, 0);
-    assert_int_equal(livenode_class(node), LIVE_EMPTY);
+    assert_int_equal(class, LIVE_EMPTY);
     put_proc(*state, 'S', 0, 0, 0);
     task_begin(&t, *state, PID, 3);
     for (int i = 0; i < 50; i++)
         task_op(&t, 0.1 + 0.01 * i, 0.005);
     task_counters(&t, 1, false);
-    task_show(&t, 7); /* the last block is cut */
+    task_show(&t, 7); /* the last block is incomplete */
     look(node, 6);
     assert_int_equal(snap.n_ranks, 1);
     assert_int_equal(snap.ranks[0].produced, 0);
@@ -98,11 +100,11 @@ static void follows_what_grows(void **state)
     assert_int_equal(snap.ranks[0].state, HUNG_MOVES);
     assert_int_equal(snap.n_comms, 1);
     assert_string_equal(snap.comms[0].name, "dp");
-    assert_int_equal(snap.n_fronts, 2); /* that it has it, and AllReduce */
+    assert_int_equal(snap.n_fronts, 2); /* its membership, and AllReduce */
     assert_int_equal(snap.fronts[1].begun, 50);
     assert_int_equal(snap.fronts[1].ended, 50);
-    assert_int_equal(livenode_class(node), LIVE_WORKS);
-    /* it hangs: counters go on */
+    assert_int_equal(class, LIVE_WORKS);
+    /* it hangs, but counters are still written */
     for (int i = 0; i < 30; i++) {
         task_hangs(&t, 8, 9 + i);
         task_counters(&t, 9 + i, false);
@@ -112,7 +114,7 @@ static void follows_what_grows(void **state)
     }
     assert_int_equal(snap.ranks[0].state, HUNG_WAITS);
     assert_true(snap.ranks[0].busy);
-    assert_int_equal(livenode_class(node), LIVE_WAITS);
+    assert_int_equal(class, LIVE_WAITS);
     assert_int_equal(snap.n_ops, 1);
     assert_int_equal(snap.ops[0].seq, 50);
     assert_int_equal(snap.ops[0].start_ns, at(8).real_ns);
@@ -124,7 +126,7 @@ static void follows_what_grows(void **state)
     task_end(&t);
 }
 
-/* The figure of rank 0's operations of that size, NAN: not told. */
+/* The value for rank 0's operations of that size; NAN: none. */
 static double cell(struct livenode *node, double now, const char *size,
                    enum metric metric)
 {
@@ -147,8 +149,8 @@ static bool is_near(double a, double b)
     return fabs(a - b) <= 1e-6 * fabs(b);
 }
 
-/* Bandwidth is the geometric mean, time the arithmetic one, of what was read
- * since the last look, by size; old figures go. */
+/* Bandwidth is the geometric mean, time the arithmetic one, of the operations
+ * read since the last look, by size; stale values disappear. */
 static void tells_bandwidth_by_size(void **state)
 {
     const struct livenode_place place = {.raw = *state,
@@ -186,7 +188,8 @@ static void tells_bandwidth_by_size(void **state)
     task_end(&t);
 }
 
-/* A program that goes on with smaller operations has not taken back data. */
+/* A program that continues with smaller operations has not communicated less
+ * data than before. */
 static void bytes_never_fall(void **state)
 {
     struct livenode *node = make_node(*state);
@@ -196,7 +199,7 @@ static void bytes_never_fall(void **state)
     task_begin(&t, *state, PID, 3);
     t.op.bytes = 1 << 30;
     for (int turn = 0; turn < 20; turn++) {
-        /* more end in the first turn than are read */
+        /* more operations end in the first turn than are read */
         for (int i = 0; i < (turn ? 1 : 20) * 64; i++) {
             task_op(&t, 10 * turn + 0.001 * i, 0.0005);
             if (i % 64 == 63)
@@ -214,8 +217,8 @@ static void bytes_never_fall(void **state)
     task_end(&t);
 }
 
-/* The first of a communicator has ten times as long; later ones as their kind.
- */
+/* The first operation of a communicator is granted ten times as long; later
+ * ones as long as their kind. */
 static void learns_what_is_usual(void **state)
 {
     struct livenode *node = make_node(*state);
@@ -240,7 +243,7 @@ static void learns_what_is_usual(void **state)
     task_counters(&t, 101, false);
     task_show(&t, 0);
     look(node, 101);
-    /* 20 times 4 s, as far as half octaves tell */
+    /* 20 times 4 s, at the resolution of half octaves */
     assert_in_range(snap.ops[0].limit_ns, 80 * SECOND, 120 * SECOND);
     livenode_destroy(node);
     task_end(&t);
@@ -291,7 +294,7 @@ static void tells_how_a_process_is(void **state)
         }
         if (snap.ranks[0].state != rows[i].is)
             fail_msg("row %zu: %s", i, hung_state_words[snap.ranks[0].state]);
-        /* the kernel's word is as new as the look */
+        /* the kernel's state is as new as the look */
         if (rows[i].is >= HUNG_DISK)
             assert_int_equal(snap.ranks[0].counted_ns, at(19.5).real_ns);
         livenode_destroy(node);
@@ -300,7 +303,7 @@ static void tells_how_a_process_is(void **state)
     }
 }
 
-/* In order, and by another pid's taking its place. */
+/* Ends in order, and by another process taking its pid. */
 static void tells_ends(void **state)
 {
     struct livenode *node = make_node(*state);
@@ -316,12 +319,13 @@ static void tells_ends(void **state)
     assert_true(snap.ranks[0].final);
     look(node, 300);
     assert_int_equal(snap.ranks[0].state, HUNG_ENDED);
-    assert_int_equal(livenode_class(node), LIVE_WORKS);
+    assert_int_equal(class, LIVE_WORKS);
     livenode_destroy(node);
     task_end(&t);
 }
 
-/* So many operations in each second from one to another; a look after each. */
+/* That many operations in each second from one time to another, and a look
+ * after each. */
 static void work(struct livenode *node, struct task *t, int from, int to, int n,
                  double seconds)
 {
@@ -349,8 +353,8 @@ static void tells_what_it_does_of_late(void **state)
     assert_int_equal(snap.fronts[1].mean_bytes, 4096);
     assert_in_range(snap.ranks[0].rate_milli, 9500, 10500);
     assert_in_range(snap.ranks[0].share_permille, 285, 315);
-    /* operations become twice as long, and rarer: half a minute later it is
-     * seen */
+    /* operations become twice as long, and rarer: this is visible half a minute
+     * later */
     work(node, &t, 40, 80, 5, 0.1);
     assert_in_range(snap.ranks[0].rate_milli, 5000, 7500);
     assert_in_range(snap.fronts[1].mean_us, 60000, 100000);
@@ -366,7 +370,7 @@ static void tells_what_it_does_of_late(void **state)
     task_end(&t);
 }
 
-/* The GPU of the communicator, as the utilisation's module has sampled it. */
+/* The GPU of the communicator, as sampled by the utilisation module. */
 static void tells_of_the_gpu(void **state)
 {
     struct module_shared shared = {
@@ -415,7 +419,8 @@ static void tells_at_the_end_who_is_gone(void **state)
     unlink(stat);
     work(node, &t, 22, 23, 10, 0.03);
     assert_int_equal(snap.ranks[0].state, HUNG_MOVES);
-    assert_int_equal(livenode_look_last(node, &now, &err), 0);
+    now.last = true;
+    assert_int_equal(livenode_look(node, &now, &class, &err), 0);
     assert_int_equal(livenode_fill(node, &now, &snap), 0);
     assert_int_equal(snap.ranks[0].state, HUNG_GONE);
     assert_int_equal(snap.ranks[0].counted_ns, now.real_ns);
@@ -494,8 +499,8 @@ static double cpu_s(void)
     return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
 }
 
-/* 8 ranks with so many operations a second each, blocks of 100 ms, a look each
- * second, a snapshot each 5 s; of a processor. */
+/* 8 ranks with that many operations per second each, blocks of 100 ms, a look
+ * every second, a snapshot every 5 s. Returns the share of a processor. */
 static double measure(const char *dir, int rate)
 {
     enum { RANKS = 8, SECONDS = 40, FROM = 10 };
@@ -521,7 +526,7 @@ static double measure(const char *dir, int rate)
             task_show(&tasks[i], 0);
         }
         before = cpu_s();
-        assert_int_equal(livenode_look(node, &t, &err), 0);
+        assert_int_equal(livenode_look(node, &t, &class, &err), 0);
         if (now % 5 == 0)
             assert_int_equal(livenode_fill(node, &t, &snap), 0);
         spent += now >= FROM ? cpu_s() - before : 0;
@@ -534,8 +539,8 @@ static double measure(const char *dir, int rate)
     return spent / (SECONDS - FROM);
 }
 
-/* The budget is 0.2 %. Reading all that the fast ones write would take five
- * times what the slow ones take. */
+/* The budget is 0.2 %. Reading everything that the fast ranks write would take
+ * five times as long as for the slow ones. */
 static void costs_little(void **state)
 {
     double slow = measure(*state, 100), fast = measure(*state, 2000);
@@ -550,7 +555,7 @@ static void costs_little(void **state)
     assert_true(fast < 2.5 * slow);
 }
 
-/* Of a file in the place of another one everything is read. */
+/* A file that replaces another one is read from its beginning. */
 static void sees_a_file_replaced(void **state)
 {
     struct livenode *node = make_node(*state);
@@ -578,8 +583,8 @@ static void sees_a_file_replaced(void **state)
     task_end(&other);
 }
 
-/* Garbage behind good blocks: what was read stays, and nothing fails twice. */
-/* In place of libc's: the reader calls it. */
+/* Garbage after good blocks: what was read stays, and no error is repeated. */
+/* Replaces libc's function for the reader. */
 static unsigned reads;
 ssize_t pread(int fd, void *bytes, size_t n, off_t at)
 {
@@ -587,7 +592,7 @@ ssize_t pread(int fd, void *bytes, size_t n, off_t at)
     return syscall(SYS_pread64, fd, bytes, n, at);
 }
 
-/* Ten blocks of operations and ten of counters come in one. */
+/* Ten blocks of operations and ten of counters are read in one call. */
 static void reads_in_few_calls(void **state)
 {
     struct hung_times rule;
@@ -635,7 +640,7 @@ static void survives_damage(void **state)
         fputs("this is no block at all ", f);
     fclose(f);
     for (int i = 0; i < 40; i++)
-        livenode_look(node, &now, &err);
+        livenode_look(node, &now, &class, &err);
     assert_non_null(strstr(err.text, "damaged"));
     assert_int_equal(livenode_fill(node, &now, &snap), 0);
     assert_int_equal(snap.ranks[0].produced, 1);
@@ -643,24 +648,49 @@ static void survives_damage(void **state)
     free(tempdir_file(*state, "n1-pid9.jpr", 0600,
                       "not a recording, but long enough for one to begin"));
     now = at(30);
-    livenode_look(node, &now, &err);
+    livenode_look(node, &now, &class, &err);
     assert_int_equal(livenode_fill(node, &now, &snap), 0);
     assert_int_equal(snap.n_ranks, 1);
     livenode_destroy(node);
     task_end(&t);
 }
 
+static void reports_an_unreadable_file_once(void **state)
+{
+    struct livenode *node = make_node(*state);
+    struct livenode_time now = at(4);
+    struct jp_error err = {""};
+
+    free(tempdir_file(*state, "n1-pid9.jpr", 0600,
+                      "not a recording, but long enough for one to begin"));
+    assert_int_equal(livenode_look(node, &now, &class, &err), -1);
+    assert_non_null(strstr(err.text, "n1-pid9.jpr"));
+    now = at(5);
+    assert_int_equal(livenode_look(node, &now, &class, &err), 0);
+    assert_int_equal(livenode_fill(node, &now, &snap), 0);
+    assert_int_equal(snap.n_ranks, 0);
+    livenode_destroy(node);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, tempdir_make, tempdir_drop)
-        TEST(follows_what_grows),     TEST(tells_bandwidth_by_size),
-        TEST(bytes_never_fall),       TEST(learns_what_is_usual),
-        TEST(tells_how_a_process_is), TEST(tells_ends),
-        TEST(sees_a_file_replaced),   TEST(reads_in_few_calls),
-        TEST(survives_damage),        TEST(tells_what_it_does_of_late),
-        TEST(tells_of_the_gpu),       TEST(costs_little),
-        TEST(signals_who_catches_it), TEST(tells_at_the_end_who_is_gone),
+        TEST(follows_what_grows),
+        TEST(tells_bandwidth_by_size),
+        TEST(bytes_never_fall),
+        TEST(learns_what_is_usual),
+        TEST(tells_how_a_process_is),
+        TEST(tells_ends),
+        TEST(sees_a_file_replaced),
+        TEST(reads_in_few_calls),
+        TEST(survives_damage),
+        TEST(reports_an_unreadable_file_once),
+        TEST(tells_what_it_does_of_late),
+        TEST(tells_of_the_gpu),
+        TEST(costs_little),
+        TEST(signals_who_catches_it),
+        TEST(tells_at_the_end_who_is_gone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

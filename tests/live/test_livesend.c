@@ -1,6 +1,5 @@
 /* test_livesend.c - snapshots by UDP to node 0's agent: packets, and both ends
- * on the loopback. Clocks are the test's; sockets are real.
- */
+ * on the loopback. Clocks are the test's; sockets are real. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <net/if.h>
@@ -34,8 +33,7 @@
 static const struct clock_conf lo = {
     .cadence_us = 20000, .interfaces = "lo", .key = {1, 2, 3}};
 
-/* --- packets ---------------------------------------------------------------
- */
+/* --- packets -------------------------------------------------------------- */
 
 static struct clock_seal seal_of(const struct clock_conf *conf,
                                  const char *hash)
@@ -76,11 +74,11 @@ static void reads_what_was_written(void **state)
         assert_int_equal(back.component, UINT64_MAX);
         assert_int_equal(back.n, total);
         assert_memory_equal(back.data, data, total);
-        assert_int_equal(livepacket_parts(&back), 1);
+        assert_int_equal(back.parts, 1);
     }
 }
 
-/* Each byte counts, and each one too many or too few. */
+/* Every changed byte is noticed, and every byte too many or too few. */
 static void refuses_what_was_changed(void **state)
 {
     struct clock_seal seal = seal_of(&lo, HASH), other = seal_of(&lo, "beef");
@@ -112,7 +110,7 @@ static void refuses_what_was_changed(void **state)
     assert_int_equal(livepacket_read(bytes, len, &other, &back), -1);
 }
 
-/* With a seal that is right: what a broken sender of the step could say. */
+/* With a correct seal: what a faulty sender of the step could send. */
 static void refuses_shapes(void **state)
 {
     static const struct {
@@ -154,14 +152,13 @@ static void refuses_shapes(void **state)
     }
 }
 
-/* --- both ends -------------------------------------------------------------
- */
+/* --- both ends ------------------------------------------------------------ */
 
 struct ends {
     char *dir;
-    struct livehear *hear;
-    struct livesend *send;
-    int fd; /* who speaks without livesend */
+    struct livelink *hear;
+    struct livelink *send;
+    int fd; /* a socket that sends without livelink */
     struct sockaddr_in to;
     uint8_t taken[LIVE_SNAP_BYTES];
     size_t n_taken, slot;
@@ -188,27 +185,27 @@ static int keep_taken(void *arg, uint64_t component, uint32_t nodeid,
     return e->rc;
 }
 
-static struct livesend *make_send(const struct ends *e,
+static struct livelink *make_send(const struct ends *e,
                                   const struct clock_conf *conf)
 {
-    const struct livesend_place send = {.dir = e->dir,
+    const struct livelink_place send = {.dir = e->dir,
                                         .component = 7,
                                         .nodeid = 3,
                                         .clock = conf,
                                         .conf_hash = HASH};
-    struct livesend *made = livesend_create(&send, NULL);
+    struct livelink *made = livelink_create(&send, NULL);
 
     assert_non_null(made);
     return made;
 }
 
-/* Begins to listen, for a step of so many nodes. */
+/* Creates the taking end, for a step of that many nodes. */
 static void begin_hear(struct ends *e, uint32_t nodes,
                        int (*take)(void *, uint64_t, uint32_t, size_t *,
                                    const uint8_t *, size_t, uint64_t),
                        void *arg)
 {
-    const struct livehear_place place = {.dir = e->dir,
+    const struct livelink_place place = {.dir = e->dir,
                                          .nodes = nodes,
                                          .clock = &lo,
                                          .conf_hash = HASH,
@@ -217,10 +214,10 @@ static void begin_hear(struct ends *e, uint32_t nodes,
     char *path = tempdir_path(e->dir, "live/nodes/" LIVEPACKET_PEER);
     struct clock_peer peer;
 
-    livehear_destroy(e->hear);
-    e->hear = livehear_create(&place, NULL);
+    livelink_destroy(e->hear);
+    e->hear = livelink_create(&place, NULL);
     assert_non_null(e->hear);
-    assert_int_equal(livehear_announce(e->hear, NULL), 0);
+    assert_int_equal(livelink_announce(e->hear, NULL), 0);
     assert_int_equal(clock_peer_read_file(path, &peer, NULL), 0);
     e->to = (struct sockaddr_in){.sin_family = AF_INET,
                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
@@ -245,13 +242,13 @@ static void begin_ends(struct ends *e, void **state)
 
 static void end_ends(struct ends *e)
 {
-    livehear_destroy(e->hear);
-    livesend_destroy(e->send);
+    livelink_destroy(e->hear);
+    livelink_destroy(e->send);
     close(e->fd);
     free(e->dir);
 }
 
-/* What the loopback has taken is there. */
+/* A packet that the loopback has accepted is in the receiver's socket. */
 static void put_bytes(const struct ends *e, const void *bytes, size_t n)
 {
     assert_int_equal(sendto(e->fd, bytes, n, 0,
@@ -277,7 +274,7 @@ static void put_part(const struct ends *e, const uint8_t *data, uint32_t epoch,
     uint8_t bytes[LIVEPACKET_BYTES];
 
     put_bytes(e, bytes, livepacket_write(&p, &seal, bytes));
-    livehear_look(e->hear, 0);
+    livelink_look(e->hear, 0);
 }
 
 static void delivers(void **state)
@@ -290,29 +287,29 @@ static void delivers(void **state)
     for (size_t i = 0; i < sizeof(data); i++)
         data[i] = (uint8_t) (i * 13);
     begin_ends(&e, state);
-    assert_false(livesend_works(e.send));
+    assert_false(livelink_counts(e.send)->works);
     for (unsigned i = 0; i < 8; i++, now += 5000) {
-        assert_true(livesend_send(e.send, data, sizes[i], i + 1, now));
-        livehear_look(e.hear, now + 500);
+        assert_true(livelink_send(e.send, data, sizes[i], i + 1, now));
+        livelink_look(e.hear, now + 500);
         assert_int_equal(e.times, i + 1);
         assert_int_equal(e.n_taken, sizes[i]);
         assert_memory_equal(e.taken, data, sizes[i]);
         assert_true(e.slot == (i ? 42 : SIZE_MAX));
-        assert_false(livesend_look(e.send, now + 1000));
-        assert_true(livesend_works(e.send));
+        assert_false(livelink_look(e.send, now + 1000));
+        assert_true(livelink_counts(e.send)->works);
     }
-    /* what is no snapshot's size is not tried */
-    assert_false(livesend_send(e.send, data, 63, 90, now));
-    assert_false(livesend_send(e.send, data, 4097, 91, now));
-    assert_int_equal(livesend_counts(e.send)->sent, 8);
-    assert_int_equal(livesend_counts(e.send)->taken, 8);
-    assert_int_equal(livesend_counts(e.send)->lost, 0);
-    assert_int_equal(livehear_counts(e.hear)->taken, 8);
-    assert_int_equal(livehear_counts(e.hear)->refused, 0);
+    /* nothing is sent if the size is not that of a snapshot */
+    assert_false(livelink_send(e.send, data, 63, 90, now));
+    assert_false(livelink_send(e.send, data, 4097, 91, now));
+    assert_int_equal(livelink_counts(e.send)->sent, 8);
+    assert_int_equal(livelink_counts(e.send)->taken, 8);
+    assert_int_equal(livelink_counts(e.send)->lost, 0);
+    assert_int_equal(livelink_counts(e.hear)->taken, 8);
+    assert_int_equal(livelink_counts(e.hear)->refused, 0);
     end_ends(&e);
 }
 
-/* Answers that come a period later than their snapshots are answers, too. */
+/* Answers that arrive a period after their snapshots are valid. */
 static void takes_late_answers(void **state)
 {
     uint8_t data[LIVE_SNAP_BYTES] = {0};
@@ -320,16 +317,16 @@ static void takes_late_answers(void **state)
 
     begin_ends(&e, state);
     for (uint32_t i = 1; i <= 20; i++) {
-        assert_true(livesend_send(e.send, data, 64, i, 1000ull * i));
-        assert_false(livesend_look(e.send, 1000ull * i));
-        livehear_look(e.hear, 1000ull * i);
+        assert_true(livelink_send(e.send, data, 64, i, 1000ull * i));
+        assert_false(livelink_look(e.send, 1000ull * i));
+        livelink_look(e.hear, 1000ull * i);
     }
-    assert_true(livesend_works(e.send));
-    assert_int_equal(livesend_counts(e.send)->lost, 0);
+    assert_true(livelink_counts(e.send)->works);
+    assert_int_equal(livelink_counts(e.send)->lost, 0);
     end_ends(&e);
 }
 
-/* In any order, each once, and only such as belong together. */
+/* In any order, each once, and only parts that belong together. */
 static void gathers_parts(void **state)
 {
     uint8_t data[LIVE_SNAP_BYTES], other[LIVE_SNAP_BYTES];
@@ -347,12 +344,12 @@ static void gathers_parts(void **state)
     put_part(&e, other, 1, 1, 4095, 1400, 1); /* of another size */
     put_part(&e, other, 1, 1, 4096, 1500, 1);
     assert_int_equal(e.times, 0);
-    assert_int_equal(livehear_counts(e.hear)->refused, 3);
+    assert_int_equal(livelink_counts(e.hear)->refused, 3);
     put_part(&e, data, 1, 1, 4096, 1400, 1);
     assert_int_equal(e.times, 1);
     assert_int_equal(e.n_taken, 4096);
     assert_memory_equal(e.taken, data, 4096);
-    /* a newer one leaves the older one behind, which is lost */
+    /* a newer snapshot replaces the older one, which is lost */
     put_part(&e, other, 1, 2, 4096, 2048, 0);
     put_part(&e, data, 1, 3, 4096, 2048, 0);
     put_part(&e, other, 1, 2, 4096, 2048, 1);
@@ -360,12 +357,12 @@ static void gathers_parts(void **state)
     put_part(&e, data, 1, 3, 4096, 2048, 1);
     assert_int_equal(e.times, 2);
     assert_memory_equal(e.taken, data, 4096);
-    /* as many parts as there can be */
+    /* the largest number of parts */
     for (uint8_t i = 0; i < 8; i++)
         put_part(&e, other, 1, 4, 4096, 512, i);
     assert_int_equal(e.times, 3);
     assert_memory_equal(e.taken, other, 4096);
-    assert_int_equal(livehear_counts(e.hear)->refused, 4);
+    assert_int_equal(livelink_counts(e.hear)->refused, 4);
     end_ends(&e);
 }
 
@@ -379,15 +376,15 @@ static void refuses_replays(void **state)
     put_part(&e, data, 5, 7, 100, 100, 0);
     put_part(&e, data, 5, 7, 100, 100, 0); /* again */
     put_part(&e, data, 5, 6, 100, 100, 0); /* an older one */
-    put_part(&e, data, 4, 9, 100, 100, 0); /* of an agent before */
+    put_part(&e, data, 4, 9, 100, 100, 0); /* of an earlier agent */
     assert_int_equal(e.times, 1);
-    assert_int_equal(livehear_counts(e.hear)->refused, 3);
-    /* one answer alone: repeating gains nobody anything */
+    assert_int_equal(livelink_counts(e.hear)->refused, 3);
+    /* only one answer: repeating a packet has no effect */
     assert_true(recv(e.fd, text, sizeof(text), MSG_DONTWAIT) > 0);
     assert_true(recv(e.fd, text, sizeof(text), MSG_DONTWAIT) < 0);
-    put_part(&e, data, 6, 1, 100, 100, 0); /* an agent that began anew */
+    put_part(&e, data, 6, 1, 100, 100, 0); /* a restarted agent */
     assert_int_equal(e.times, 2);
-    /* what has no room is not answered */
+    /* a snapshot without room is not answered */
     assert_true(recv(e.fd, text, sizeof(text), MSG_DONTWAIT) > 0);
     e.rc = -1;
     put_part(&e, data, 6, 2, 100, 100, 0);
@@ -395,7 +392,7 @@ static void refuses_replays(void **state)
     end_ends(&e);
 }
 
-/* Of more nodes than the step has, and of other components. */
+/* From more nodes than the step has, and from other components. */
 static void knows_as_many_as_there_are(void **state)
 {
     struct clock_seal seal = seal_of(&lo, HASH);
@@ -416,9 +413,9 @@ static void knows_as_many_as_there_are(void **state)
                                      .n = 512};
 
         put_bytes(&e, bytes, livepacket_write(&p, &seal, bytes));
-        livehear_look(e.hear, 0);
+        livelink_look(e.hear, 0);
     }
-    assert_int_equal(livehear_counts(e.hear)->refused, 97);
+    assert_int_equal(livelink_counts(e.hear)->refused, 97);
     put_part(&e, data, 1, 2, 100, 100, 0);
     assert_int_equal(e.times, 2);
     end_ends(&e);
@@ -437,24 +434,24 @@ static void passes_over_what_is_foreign(void **state)
     for (size_t n = 0; n <= UDP_MOST; n += n < 4300 ? 1 : 4001) {
         put_bytes(&e, junk, n);
         sent++;
-        livehear_look(e.hear, 0);
+        livelink_look(e.hear, 0);
     }
     put_bytes(&e, junk, UDP_MOST);
-    livehear_look(e.hear, 0);
-    assert_int_equal(livehear_counts(e.hear)->refused, sent + 1);
+    livelink_look(e.hear, 0);
+    assert_int_equal(livelink_counts(e.hear)->refused, sent + 1);
     assert_int_equal(e.times, 0);
     put_part(&e, data, 1, 1, 4096, 4096, 0);
     assert_int_equal(e.times, 1);
-    /* a flood ends a look, not the agent; what is behind it comes later */
+    /* a flood ends a look, not the agent; the rest is read later */
     for (int i = 0; i < 400; i++)
         put_bytes(&e, junk, 48);
-    livehear_look(e.hear, 0);
-    assert_in_range(livehear_counts(e.hear)->refused, sent + 1,
+    livelink_look(e.hear, 0);
+    assert_in_range(livelink_counts(e.hear)->refused, sent + 1,
                     sent + 1 + LIVEHEAR_BAD + 16);
     end_ends(&e);
 }
 
-/* Nobody answers: few tries, ever fewer. */
+/* Without answers there are few attempts, and ever fewer. */
 static void tries_ever_less(void **state)
 {
     uint8_t data[LIVE_SNAP_BYTES] = {0};
@@ -465,31 +462,31 @@ static void tries_ever_less(void **state)
 
     begin_ends(&e, state);
     path = tempdir_path(e.dir, "live/nodes/" LIVEPACKET_PEER);
-    assert_true(livesend_send(e.send, data, 64, ++seq, now));
-    assert_false(livesend_look(e.send, now + LIVESEND_WAIT_MS - 1));
-    assert_true(livesend_look(e.send, now + LIVESEND_WAIT_MS));
-    assert_false(livesend_look(e.send, now + LIVESEND_WAIT_MS + 1)); /* once */
-    for (; now < 3600000; now += 1000) { /* an hour at the greatest pace */
-        livesend_send(e.send, data, 64, ++seq, now);
-        livesend_look(e.send, now);
+    assert_true(livelink_send(e.send, data, 64, ++seq, now));
+    assert_false(livelink_look(e.send, now + LIVESEND_WAIT_MS - 1));
+    assert_true(livelink_look(e.send, now + LIVESEND_WAIT_MS));
+    assert_false(livelink_look(e.send, now + LIVESEND_WAIT_MS + 1)); /* once */
+    for (; now < 3600000; now += 1000) { /* an hour at the fastest pace */
+        livelink_send(e.send, data, 64, ++seq, now);
+        livelink_look(e.send, now);
     }
-    assert_in_range(livesend_counts(e.send)->sent, 10, 80);
-    assert_false(livesend_works(e.send));
-    /* it is there after all: from the next try on it works */
-    while (!livesend_send(e.send, data, 64, ++seq, now))
+    assert_in_range(livelink_counts(e.send)->sent, 10, 80);
+    assert_false(livelink_counts(e.send)->works);
+    /* the agent appears: from the next attempt on it works */
+    while (!livelink_send(e.send, data, 64, ++seq, now))
         now += 1000;
     for (int i = 0; i < 100; i++)
-        livehear_look(e.hear, now);
-    livesend_look(e.send, now + 1000);
-    assert_true(livesend_works(e.send));
-    /* no word of where: nothing is tried */
-    livesend_destroy(e.send);
+        livelink_look(e.hear, now);
+    livelink_look(e.send, now + 1000);
+    assert_true(livelink_counts(e.send)->works);
+    /* without an address nothing is sent */
+    livelink_destroy(e.send);
     unlink(path);
     e.send = make_send(&e, &lo);
-    assert_false(livesend_send(e.send, data, 64, 1, now));
-    assert_int_equal(livesend_counts(e.send)->sent, 0);
+    assert_false(livelink_send(e.send, data, 64, 1, now));
+    assert_int_equal(livelink_counts(e.send)->sent, 0);
     free(tempdir_file(e.dir, "live/nodes/" LIVEPACKET_PEER, 0600, "{}\n"));
-    assert_false(livesend_send(e.send, data, 64, 2, now));
+    assert_false(livelink_send(e.send, data, 64, 2, now));
     free(path);
     end_ends(&e);
 }
@@ -501,22 +498,22 @@ static void needs_the_key(void **state)
     struct ends e;
 
     begin_ends(&e, state);
-    livesend_destroy(e.send);
+    livelink_destroy(e.send);
     foreign.key[0] ^= 1;
     e.send = make_send(&e, &foreign);
-    assert_true(livesend_send(e.send, data, 2000, 1, 1000));
-    livehear_look(e.hear, 1500);
+    assert_true(livelink_send(e.send, data, 2000, 1, 1000));
+    livelink_look(e.hear, 1500);
     assert_int_equal(e.times, 0);
-    assert_in_range(livehear_counts(e.hear)->refused, 1, 2);
-    assert_true(livesend_look(e.send, 1000 + LIVESEND_WAIT_MS));
-    assert_false(livesend_works(e.send));
+    assert_in_range(livelink_counts(e.hear)->refused, 1, 2);
+    assert_true(livelink_look(e.send, 1000 + LIVESEND_WAIT_MS));
+    assert_false(livelink_counts(e.send)->works);
     end_ends(&e);
 }
 
-/* --- of a way with an MTU --------------------------------------------------
- */
+/* --- a route with an MTU ------------------------------------------------- */
 
-/* What packets are on a loopback with that MTU; 77: no namespaces here. */
+/* The sizes of packets on a loopback with that MTU; 77: network namespaces are
+ * not available. */
 static int packets_at(const char *dir, int mtu)
 {
     struct ifreq lo_is = {.ifr_name = "lo"};
@@ -546,11 +543,11 @@ static int packets_at(const char *dir, int mtu)
     if (clock_peer_write_file(path, &peer, NULL) < 0)
         return 1;
     e.send = make_send(&e, &lo);
-    if (!livesend_send(e.send, data, sizeof(data), 1, 1000))
+    if (!livelink_send(e.send, data, sizeof(data), 1, 1000))
         return 2;
     for (ssize_t got; (got = recv(fd, bytes, sizeof(bytes), 0)) >= 0; n++)
         if (got + 28 > mtu && mtu >= 1280)
-            return 3; /* it was cut on the way */
+            return 3; /* it was fragmented on the way */
     return 10 + n;
 }
 
@@ -580,8 +577,7 @@ static void fits_the_way(void **state)
     }
 }
 
-/* --- node 0 of many ---------------------------------------------------------
- */
+/* --- node 0 of many ------------------------------------------------------- */
 
 static double cpu_ms(void)
 {
@@ -645,14 +641,14 @@ static void hears_4096_nodes(void **state)
             if (i % 16 != 15)
                 continue;
             before = cpu_ms();
-            livehear_look(e.hear, round * 5000);
+            livelink_look(e.hear, round * 5000);
             spent += cpu_ms() - before;
         }
     print_message("# node 0: %.1f us of a processor a snapshot of three "
                   "parts\n",
                   spent * 1e3 / (3.0 * MANY));
-    assert_int_equal(livehear_counts(e.hear)->taken, 3 * MANY);
-    assert_int_equal(livehear_counts(e.hear)->refused, 0);
+    assert_int_equal(livelink_counts(e.hear)->taken, 3 * MANY);
+    assert_int_equal(livelink_counts(e.hear)->refused, 0);
     livejoin_destroy(join);
     end_ends(&e);
 }

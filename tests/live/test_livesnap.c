@@ -1,4 +1,4 @@
-/* test_livesnap.c - a node's state to 4 KiB and back. */
+/* test_livesnap.c - pack a node's state into 4 KiB, and unpack it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,7 +94,7 @@ static void comes_back(void **state)
     assert_int_equal(back.class, LIVE_WAITS);
 }
 
-/* What does not fit is counted, and what is there is whole. */
+/* What does not fit is counted, and what is there is complete. */
 static void is_never_too_long(void **state)
 {
     static struct live_snap snap, back;
@@ -118,7 +118,7 @@ static void is_never_too_long(void **state)
         }
 }
 
-/* Every cut and every flipped bit is noticed. */
+/* Every truncation and every flipped bit is noticed. */
 static void refuses_what_is_torn(void **state)
 {
     static struct live_snap snap, back;
@@ -135,7 +135,7 @@ static void refuses_what_is_torn(void **state)
         other[bit / 8] ^= (uint8_t) (1 << bit % 8);
         assert_int_equal(livesnap_unpack(other, n, &back, NULL), -1);
     }
-    /* half of the next one */
+    /* half of the next snapshot */
     snap.sequence++;
     snap.ranks[0].produced += 1000;
     snap.ops[0].seq++;

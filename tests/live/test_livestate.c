@@ -1,5 +1,5 @@
-/* test_livestate.c - a running step as a watcher sees it, from snapshots that
- * the live module's writer has packed. */
+/* test_livestate.c - the state of a running step for a watching program, from
+ * snapshots that the live module has packed. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +53,7 @@ static const struct livestate_rank *rank_of(const struct livestate *state,
     return NULL;
 }
 
-/* Each kind, with 8 and 512 ranks: its word, and who is named. */
+/* Each kind, with 8 and 512 ranks: the verdict, and the rank that is named. */
 static void words(void **state)
 {
     static const struct {
@@ -103,7 +103,7 @@ static void words(void **state)
     }
 }
 
-/* What is in flight, since when, and what a rank does most. */
+/* The operation in flight, its age, and what a rank does most. */
 static void figures(void **state)
 {
     const struct livestate_rank *rank;
@@ -130,8 +130,8 @@ static void figures(void **state)
     livestate_fini(&s);
 }
 
-/* Looks that follow confirm it as the rule does, and so does what node 0 has
- * told. When it moves again, the old word counts no more. */
+/* Later looks confirm the hang as the rule does, and so does node 0's report.
+ * After progress the old report no longer counts. */
 static void confirmed(void **state)
 {
     char *alerts;
@@ -143,7 +143,7 @@ static void confirmed(void **state)
     for (uint64_t t = 1; t < 80; t += 5) {
         assert_int_equal(look(&s, t < 20 ? t : 15), 1);
         assert_string_equal(livestate_words[s.word], "SUSPECT");
-        if (t >= 20) { /* only the monotonic clock goes on */
+        if (t >= 20) { /* only the monotonic clock advances */
             const struct livestate_time now = {NOW + 15 * SECOND,
                                                1000000 + t * 1000};
 
@@ -170,7 +170,7 @@ static void confirmed(void **state)
     free(alerts);
 }
 
-/* A node that is silent, one that never wrote, torn and foreign files. */
+/* A silent node, one that never wrote, torn and foreign files. */
 static void silent(void **state)
 {
     struct livestate s;
@@ -178,7 +178,7 @@ static void silent(void **state)
 
     make(*state, 3, 4, MAKESTEP_OK, 0);
     watch(&s, *state, 4);
-    s.place.conf = 5; /* theirs is not known */
+    s.place.conf = 5; /* that of the snapshots is unknown */
     assert_int_equal(look(&s, 1), 1);
     assert_int_equal(s.n_silent, 1);
     torn = tempdir_path(*state, "live/nodes/1.2.snap");
@@ -189,7 +189,7 @@ static void silent(void **state)
     assert_int_equal(s.n_bad, 2);
     assert_int_equal(s.n_silent, 2);
     assert_string_equal(livestate_words[s.word], "OK");
-    assert_int_equal(look(&s, 60), 1); /* due each 5 s */
+    assert_int_equal(look(&s, 60), 1); /* due every 5 s */
     assert_true(s.nodes[0].stale);
     assert_int_equal(s.n_silent, 4);
     assert_string_equal(livestate_words[s.word], "UNJUDGED");
@@ -198,7 +198,7 @@ static void silent(void **state)
     free(foreign);
 }
 
-/* What a step before has left in the same directory. */
+/* Files that an earlier step has left in the same directory. */
 static void earlier(void **state)
 {
     char *name = tempdir_path(*state, "live/nodes/1.2.snap");
@@ -211,7 +211,7 @@ static void earlier(void **state)
     s.place.conf = 5;
     assert_int_equal(look(&s, 1), 1);
     assert_int_equal(s.n_nodes, 3);
-    s.snap->conf = 6; /* the last that was read */
+    s.snap->conf = 6; /* the last one that was read */
     fd = open(name, O_WRONLY | O_CLOEXEC);
     assert_int_equal(livesnap_pack(s.snap, bytes) > 0, true);
     assert_int_equal(pwrite(fd, bytes, sizeof(bytes), 0), sizeof(bytes));

@@ -69,7 +69,8 @@ static struct topshow_how how_of(unsigned width)
         .job = "42.0", .width = width, .rows = 40, .selected = SIZE_MAX};
 }
 
-/* No line is longer; 80 columns hold what is needed, more hold more. */
+/* No line is longer than the width; 80 columns show what is needed, more show
+ * more. */
 static void widths(void **state)
 {
     static const struct {
@@ -103,7 +104,7 @@ static void widths(void **state)
     livestate_fini(&s);
 }
 
-/* Who keeps the others comes first, then those that wait. */
+/* The rank that keeps the others is first, then those that wait. */
 static void worst_first(void **state)
 {
     struct topshow_how how = how_of(120);
@@ -133,7 +134,7 @@ static void worst_first(void **state)
     assert_string_equal(top.rows[0].node, "n2");
     topshow_fini(&top);
     how.node = NULL;
-    how.odd = true; /* those that wait are not odd while one never came */
+    how.odd = true; /* waiting ranks are not odd while one is missing */
     assert_int_equal(topshow_make(&top, &s, &how), 0);
     assert_int_equal(top.n, 8);
     topshow_fini(&top);
@@ -145,7 +146,7 @@ static void worst_first(void **state)
     livestate_fini(&s);
 }
 
-/* 512 ranks: a row a node, one node can be opened, the rest is counted. */
+/* 512 ranks: one row per node; one node can be opened, the rest is counted. */
 static void many_ranks(void **state)
 {
     struct topshow_how how = how_of(80);
@@ -179,7 +180,7 @@ static void many_ranks(void **state)
     livestate_fini(&s);
 }
 
-/* Names come from files: no terminal gets their control characters. */
+/* Names come from files: their control characters never reach the terminal. */
 static void foreign_names(void **state)
 {
     struct topshow_how how = how_of(80);
@@ -200,7 +201,7 @@ static void foreign_names(void **state)
     livestate_fini(&s);
 }
 
-/* Colours are there on request, and never the only mark. */
+/* Colours appear on request, and are never the only mark. */
 static void colours(void **state)
 {
     struct topshow_how how = how_of(80);

@@ -1,13 +1,12 @@
-/* print_metrics.c - for tests and documents: docs/metrics.md's tables; a
- * made-up site at a moment.
+/* print_metrics.c - print the tables of docs/metrics.md, or the metrics of a
+ * simulated site at one moment.
  *
  *     print_metrics docs
  *     print_metrics text|openmetrics SECONDS [AT]
  *
- * Job 42 of alice's runs on n1 and n2, four ranks; rank 2 (on n2) makes the
- * others wait for a quarter of its time; SECONDS since it began. AT: the time
- * that samples have. All metrics have a value.
- */
+ * Job 42 of alice runs on n1 and n2 with four ranks. Rank 2 (on n2) makes the
+ * others wait for a quarter of its time. SECONDS: time since the job began. AT:
+ * the time of the samples. All metrics have a value. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* test_metrics.c - the table of metrics, its text, and who may replace whose
- * file. */
+/* test_metrics.c - the table of metrics, its text, and which files may be
+ * replaced. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ static bool ends_with(const char *text, const char *end)
     return n > len && !strcmp(text + n - len, end);
 }
 
-/* What Prometheus and OpenMetrics ask of names, and we of rows. */
+/* The rules of Prometheus and OpenMetrics for names, and ours for rows. */
 static void test_table(void **state)
 {
     (void) state;
@@ -50,8 +50,8 @@ static void test_table(void **state)
         assert_null(strstr(row->name, "DCGM"));
         for (enum metric k = 0; k < m; k++)
             assert_string_not_equal(row->name, metrics_rows[k].name);
-        /* a step's file has the job, the step and the node in each series:
-         * one (name, labels) in two files fails a whole scrape */
+        /* every series of a step's file has the job, the step and the node,
+         * because one (name, labels) in two files fails a whole scrape */
         if (row->told & METRICS_LIVE) {
             char all[512] = " ";
 
@@ -88,7 +88,7 @@ static void fill(struct metrics_set *set)
     v[METRIC_BYTES] = 0x1p60;
     v[METRIC_BUSY] = 1 / 3.0;
     v = metrics_add(set, METRICS_RANK, "42", "0", "n1", "1");
-    v[METRIC_OPERATIONS] = -1; /* no counter falls below 0 */
+    v[METRIC_OPERATIONS] = -1; /* counters are never negative */
     v[METRIC_BYTES] = INFINITY;
     v = metrics_add(set, METRICS_COLL, "jobprof", "42", "n1", NULL,
                     "a\"b\\c\nd\xff\xc3\xa9", "1", "8", "AllReduce", "0B",
@@ -131,7 +131,8 @@ static void test_text(void **state)
     metrics_fini(&set);
 }
 
-/* The same set: a counter's family has another name, the end is told. */
+/* The same set as OpenMetrics: a counter's family has another name, and the end
+ * is marked. */
 static void test_openmetrics(void **state)
 {
     const struct metrics_how how = {.format = METRICS_OPENMETRICS};
@@ -156,7 +157,8 @@ static void test_openmetrics(void **state)
     free(text);
 }
 
-/* Series are bounded: what is left out is counted, what is written is whole. */
+/* Series are limited: what is left out is counted, and what is written is
+ * complete. */
 static void test_bound(void **state)
 {
     const struct metrics_how how = {.format = METRICS_TEXT, .max_series = 100};
@@ -169,7 +171,7 @@ static void test_bound(void **state)
     for (unsigned i = 0; i < 300; i++) {
         double *v;
 
-        snprintf(rank, sizeof(rank), "%u", i % 200); /* twice: the same */
+        snprintf(rank, sizeof(rank), "%u", i % 200); /* the same labels twice */
         v = metrics_add(&set, METRICS_RANK, "1", "0", "n", rank);
         v[METRIC_OPERATIONS] = i;
     }
@@ -185,7 +187,7 @@ static void test_bound(void **state)
     metrics_fini(&set);
 }
 
-/* A label's value is whole characters, however long the text is. */
+/* A label's value has complete characters, however long the text is. */
 static void test_long_label(void **state)
 {
     const struct metrics_how how = {.format = METRICS_TEXT};
@@ -204,7 +206,7 @@ static void test_long_label(void **state)
     metrics_fini(&set);
 }
 
-/* Inspector's ranges: floor and next whole number of the unit. */
+/* Inspector's ranges: the size in whole units, and the next number. */
 static void test_ranges(void **state)
 {
     static const struct {
@@ -262,13 +264,13 @@ static void test_file(void **state)
     metricsfile_remove(*state, &step);
     assert_int_not_equal(stat(path, &st), 0);
     metricsfile_remove(*state, &step);
-    assert_int_equal(rmdir(*state), 0); /* no twin is left */
+    assert_int_equal(rmdir(*state), 0); /* no temporary file is left */
     assert_int_equal(mkdir(*state, 0700), 0);
     free(path);
 }
 
-/* A link or a folder of the name stays as it is, and so does what it leads to.
- */
+/* A link or a folder with the name stays as it is, and so does the link's
+ * target. */
 static void test_link(void **state)
 {
     char name[METRICSFILE_NAME_BYTES], *path, *victim, *text = NULL;
@@ -288,7 +290,7 @@ static void test_link(void **state)
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(put(*state, &err), -1);
     rmdir(path);
-    if (geteuid() == 0) { /* another user's, even for root */
+    if (geteuid() == 0) { /* another user's file, even for root */
         free(tempdir_file(*state, name, 0600, "his"));
         assert_int_equal(chown(path, 65534, 65534), 0);
         assert_int_equal(put(*state, &err), -1);
@@ -305,7 +307,7 @@ static void test_folder(void **state)
     char *folder = tempdir_path(*state, "text"), *link, *file;
     struct jp_error err;
 
-    assert_int_equal(put(folder, &err), -1); /* not there */
+    assert_int_equal(put(folder, &err), -1); /* does not exist */
     assert_int_equal(mkdir(folder, 0755), 0);
     assert_int_equal(chmod(folder, 0777), 0);
     assert_int_equal(put(folder, &err), -1);
@@ -330,7 +332,7 @@ static void test_folder(void **state)
     free(folder);
 }
 
-/* Only stale files of our names go. */
+/* Only stale files with our names are removed. */
 static void test_clean(void **state)
 {
     static const struct {

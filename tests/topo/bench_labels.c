@@ -1,11 +1,10 @@
 /* bench_labels.c - label a job of 1,024 nodes of three shapes.
  *
- * Texts of the records are made first; then the
- * clock runs over all that a
- * report does with them: reading, joining shapes, and labelling a tensor group
- * a node, a data group a GPU and the world. Prints CPU seconds (of one thread),
- * MB and how that compares to a plain pass over the same bytes.
- */
+ * The texts of the records are made first. Then the time of everything that a
+ * report does with them is measured: reading, joining shapes, and labelling a
+ * tensor group per node, a data group per GPU, and the world. Prints CPU
+ * seconds (of one thread), MB, and the ratio to a plain pass over the same
+ * bytes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,8 @@ struct texts {
     char *xml, *hardware;
 };
 
-/* Of this process: other work on the machine does not count. */
+/* CPU time of this process, so that other work on the machine does not count.
+ */
 static double cpu_s(void)
 {
     struct timespec t;
@@ -53,7 +53,7 @@ static void make_texts(struct texts texts[3])
             exit(99);
 }
 
-/* A tenth of the nodes is of the second, a few are of the third shape. */
+/* A tenth of the nodes has the second shape, a few have the third. */
 static int shape_of(int node)
 {
     return node % 100 == 7 ? 2 : node % 10 == 3 ? 1 : 0;
@@ -63,7 +63,7 @@ static void add_nodes(struct jp_shapes *shapes, const struct texts texts[3])
 {
     struct jp_error err;
 
-    shapes_init(shapes);
+    memset(shapes, 0, sizeof(*shapes));
     for (int i = 0; i < N_NODES; i++) {
         const struct texts *t = &texts[shape_of(i)];
         char name[16];
@@ -96,7 +96,8 @@ static size_t gpus_of(const struct jp_label_node *node)
     return node->topo->n_gpus < MAX_GPUS ? node->topo->n_gpus : MAX_GPUS;
 }
 
-/* gpu < 0: all of a node's; node < 0: all nodes. Returns how many warnings. */
+/* gpu < 0: all of a node; node < 0: all nodes. Returns the number of warnings.
+ */
 static size_t label_group(const struct jp_label_node *nodes, int node, int gpu)
 {
     static struct jp_label_rank ranks[N_NODES * MAX_GPUS];
@@ -138,7 +139,7 @@ static size_t label_group(const struct jp_label_node *nodes, int node, int gpu)
     return warnings;
 }
 
-/* The least that reading can cost: a copy and a look at every byte. */
+/* The minimum cost of reading: a copy and a look at every byte. */
 static double plain_pass(const struct texts texts[3])
 {
     double start = cpu_s();

@@ -125,7 +125,7 @@ static void add_rank(struct scene *s, const char *word, char how, int gpu)
     s->n_ranks++;
 }
 
-/* "0-3,5" behind the sign; of '?' how many. */
+/* "0-3,5" after the sign; after '?' a number of ranks. */
 static void add_ranks(struct scene *s, const char *word)
 {
     const char *sign = strpbrk(word + 1, ":~?%");
@@ -168,7 +168,8 @@ static const char *type_of(uint32_t ranks, uint32_t nodes)
                             : "mixed";
 }
 
-/* The kinds, each once, in the order in which they were found. */
+/* The kinds of the warnings, each once, in the order in which they were found.
+ */
 static void list_kinds(const struct jp_label *label, char *buf, size_t size)
 {
     size_t n = 0;

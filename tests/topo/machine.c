@@ -12,12 +12,12 @@
 #define MAX_DEVICES MACHINE_DEVICES
 #define WORDS 8
 
-/* An open level: how many elements to close, and how many bridges children of
- * a switch get. */
+/* An open level: number of elements to close, and of bridges for the children
+ * of a switch. */
 struct level {
     int elements;
     int is_switch;
-    int root_bus, root_devs;   /* of a host bridge; 0: it is none */
+    int root_bus, root_devs;   /* of a host bridge; 0: not a host bridge */
     int numa_first, numa_next; /* of a package */
 };
 
@@ -35,7 +35,7 @@ struct maker {
     int restricted;
     char matrix[32];
     char speed[40]; /* an attribute */
-    int hidden;     /* bridges are left out of the XML */
+    int hidden;     /* bridges are omitted from the XML */
     struct machine_hw hw;
 };
 
@@ -97,7 +97,7 @@ static void bridge(struct maker *m)
     m->bus++;
 }
 
-/* Opens a PCI device, below a port of its own where it is in a switch. */
+/* Opens a PCI device, below a port of its own inside a switch. */
 static struct level *device(struct maker *m, const char *class_id,
                             const char *vendor, const char *id,
                             const char *subtype)
@@ -142,7 +142,7 @@ static void add_gpu(struct maker *m, char **w)
     m->bus++;
 }
 
-/* A GPU with one or several devices of its maker's library; the matrix has the
+/* A GPU with one or several devices of its vendor's library; the matrix has the
  * first one of each. */
 static void add_foreign(struct maker *m, char **w, int amd)
 {
@@ -207,7 +207,7 @@ static void add_nvsw(struct maker *m, char **w)
     m->bus++;
 }
 
-/* memory: its NUMA nodes are all local to all of its CPUs. */
+/* memory: all its NUMA nodes are local to all of its CPUs. */
 static void add_package(struct maker *m, int numa, int memory)
 {
     struct level *level = open_level(m);
@@ -236,7 +236,7 @@ static void add_package(struct maker *m, int numa, int memory)
     m->numa += numa;
 }
 
-/* What most of a real file consists of. */
+/* The objects that make up most of a real file. */
 static void add_cores(struct maker *m, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -365,7 +365,7 @@ static void add_line(struct maker *m, char **w)
         die("unknown word: %s", w[0]);
 }
 
-/* As hwloc writes it: ten numbers a line, whatever the rows are. */
+/* As hwloc writes it: ten numbers per line, regardless of rows. */
 static void put_number(struct maker *m, int *n, unsigned long value)
 {
     if (*n % 10 == 0)
@@ -402,7 +402,7 @@ static void put_matrix(struct maker *m)
     fputs("</u64values>\n</distances2hetero>\n", m->xml);
 }
 
-/* The line behind "[name]"; NULL: not there. */
+/* Returns the line after "[name]"; NULL if there is none. */
 static FILE *find(const char *file, const char *name)
 {
     char line[160], head[80];

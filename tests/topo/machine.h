@@ -54,9 +54,9 @@
 #ifndef JP_TESTS_MACHINE_H
 #define JP_TESTS_MACHINE_H
 
-/* The machine [name] of a file. Both texts are malloc'ed; *hardware is NULL
- * where no line says hw. host: its host name. -1: the file has no such machine.
- * Ends the program where a line is wrong. */
+/* Makes the machine [name] of a file. Both texts are allocated; *hardware is
+ * NULL if no line begins with hw. host: its host name. Returns -1 if the file
+ * has no such machine. Ends the program if a line is wrong. */
 int machine_make(const char *file, const char *name, const char *host,
                  char **xml, char **hardware);
 

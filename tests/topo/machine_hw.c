@@ -1,4 +1,4 @@
-/* machine_hw.c - a made node's hardware.json. */
+/* machine_hw.c - make a simulated node's hardware.json. */
 #include "machine_hw.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ void machine_hw_line(struct machine_hw *m, char **w)
     }
 }
 
-/* busid NULL: NVML names none. */
+/* busid NULL: NVML reports none. */
 static void put_link(const struct machine_hw *m, int gpu, int n,
                      const char *remote, const char *busid, FILE *out)
 {

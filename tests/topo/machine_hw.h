@@ -1,5 +1,4 @@
-/* machine_hw.h - what NVML says of a made node, for machine.c.
- */
+/* machine_hw.h - what NVML reports about a simulated node, for machine.c. */
 #ifndef JP_TESTS_MACHINE_HW_H
 #define JP_TESTS_MACHINE_HW_H
 
@@ -15,9 +14,9 @@ struct machine_hw {
     char remote[16], uuid[40], clique[16], ports[1200];
 };
 
-/* Takes a line "hw ...", in words; absent ones are "". */
+/* Takes a line "hw ...", split into words; absent ones are "". */
 void machine_hw_line(struct machine_hw *hw, char **words);
-/* Caller frees; NULL: there is none. */
+/* Returns the text, which the caller frees; NULL if there is none. */
 char *machine_hw_text(const struct machine_hw *hw);
 
 #endif

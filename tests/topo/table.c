@@ -1,4 +1,4 @@
-/* table.c - communicators on machines, and what their labels must be. */
+/* table.c - communicators on machines, and the labels that they must get. */
 #include "table.h"
 
 static const struct jp_label_paths ib_log = {
@@ -498,7 +498,7 @@ const size_t n_label_rows = sizeof(label_rows) / sizeof(*label_rows);
 const struct hca_row hca_rows[] = {
     {"", "mlx5_0", ALL},
     {",,", "mlx5_0", ALL},
-    {":1", "mlx5_0", ALL}, /* a name that is none is no entry */
+    {":1", "mlx5_0", ALL}, /* an empty name is no entry */
     {"^", "mlx5_0", 0},
     {"mlx5", "mlx5_10", ALL},
     {"mlx5_1", "mlx5_10", ALL},
@@ -508,7 +508,7 @@ const struct hca_row hca_rows[] = {
     {"^mlx5_1", "mlx5_10", 0},
     {"^=mlx5_1", "mlx5_10", ALL},
     {"^=mlx5_1", "mlx5_1", 0},
-    {"=^mlx5_1", "mlx5_1", 0}, /* the sign is part of the name */
+    {"=^mlx5_1", "mlx5_1", 0}, /* the sign is then part of the name */
     {"mlx5_0:1", "mlx5_0", 1},
     {"mlx5_0:2,mlx5_0:1", "mlx5_0", 3},
     {"^mlx5_0:2", "mlx5_0", ALL - 2},

@@ -8,7 +8,7 @@ struct label_row {
     const char *name, *nodes, *ranks;
     uint32_t nnodes;
     const char *label, *warnings;
-    uint32_t n_ranks; /* 0: as many as there are */
+    uint32_t n_ranks; /* 0: as many as are listed */
     bool p2p_only, guessed;
     struct jp_label_variable variable;
     const struct jp_label_paths *paths;
@@ -16,7 +16,7 @@ struct label_row {
 extern const struct label_row label_rows[];
 extern const size_t n_label_rows;
 
-/* What a value of NCCL_IB_HCA leaves of an adapter's ports. */
+/* The ports of an adapter that a value of NCCL_IB_HCA leaves. */
 struct hca_row {
     const char *value, *name;
     uint32_t ports; /* bit 0 is port 1 */

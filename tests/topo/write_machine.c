@@ -1,8 +1,7 @@
 /* write_machine.c - write the records of a machine of machines.txt.
  *
- * Usage: write_machine FILE MACHINE HOST XML [HARDWARE]: into these files;
- * HARDWARE only where the machine has one.
- */
+ * Usage: write_machine FILE MACHINE HOST XML [HARDWARE]. HARDWARE is only
+ * written if the machine has one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
