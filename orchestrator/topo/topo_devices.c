@@ -208,19 +208,6 @@ static uint64_t link_mbs(unsigned sm)
 /* One link of XGMI, one direction: MI250, MI300 (16 x 25 Gbit/s). */
 #define XGMI_MBS 50000
 
-/* Returns the GPU with that bus id; -1: none. */
-static int gpu_at(const struct topo *topo, const char *busid)
-{
-    char tidy[JP_BUSID];
-
-    if (busid_tidy(busid, tidy) < 0)
-        return -1;
-    for (size_t i = 0; i < topo->n_gpus; i++)
-        if (strcmp(topo->gpus[i].busid, tidy) == 0)
-            return (int) i;
-    return -1;
-}
-
 /* Takes the links of NCCL's file, which NCCL found by NVML. In a file with
  * links, a GPU without any has none. */
 static void from_links(struct linker *l)
@@ -230,7 +217,7 @@ static void from_links(struct linker *l)
     for (size_t i = 0; i < l->xml->n_links; i++) {
         const struct hwxml_link *link = &l->xml->links[i];
         int gpu = gpu_of(l, link->object);
-        int peer = gpu_at(topo, link->target);
+        int peer = topo_find_gpu(topo, link->target);
         uint64_t mbs;
 
         if (gpu < 0 || !link->count || link->to_cpu)
