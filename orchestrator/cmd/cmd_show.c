@@ -111,30 +111,6 @@ static int parse(int argc, char **argv, struct arguments *a)
     return -1;
 }
 
-/* The data to use: first the recorder's files, then Inspector's logs, then what
- * a report has kept. Other files are read as the recorder's, and the reader
- * reports the error. */
-enum source { SOURCE_RECORDER, SOURCE_LOGS, SOURCE_REPORT, SOURCE_NONE };
-
-static enum source find_source(const struct cmd_inputs *inputs)
-{
-    const struct jp_logwalk *walk = &inputs->walk.walk;
-    size_t n_logs = show_saved_bare(inputs->folders, inputs->n) ? 0
-                                                                : walk->n_logs;
-    bool logs = false;
-
-    for (size_t i = 0; i < n_logs; i++) {
-        if (recfile_probe(walk->logs[i].path, NULL) != 0)
-            return SOURCE_RECORDER; /* including an unreadable file, which the
-                                     * reader reports */
-        logs |= !walk->logs[i].maybe;
-    }
-    return logs                                         ? SOURCE_LOGS
-           : show_saved_has(inputs->folders, inputs->n) ? SOURCE_REPORT
-           : n_logs                                     ? SOURCE_RECORDER
-                                                        : SOURCE_NONE;
-}
-
 static int show_pending(struct cmd_inputs *inputs, bool json)
 {
     struct jp_error err = {""};
@@ -164,31 +140,20 @@ static int judge_rows(int rc, bool none, const struct cmd_inputs *inputs,
 
 static int show_recordings(struct cmd_inputs *inputs, const struct arguments *a)
 {
+    const struct opsum_input input = {.walk = &inputs->walk};
     struct jp_error err = {""};
-    struct jp_opsum sum;
-    int rc = opsum_read(&inputs->walk, &a->filter, &sum, &err);
-    bool none;
+    struct opsum_done done;
 
-    if (rc < 0)
+    if (opsum_show(&input, &a->filter, form_of(a), stdout, &done, &err) < 0)
         return cmd_args_fail("show", JP_EXIT_IO, &err);
-    none = sum.n == 0;
-    if (a->common.json)
-        rc = opsum_print_json(&sum, stdout, &err);
-    else if (inputs->walk.files)
-        rc = opsum_print(&sum, form_of(a), stdout, &err);
-    opsum_fini(&sum);
-    return rc < 0
-               ? cmd_args_fail("show", JP_EXIT_IO, &err)
-               : judge_rows(cmd_inputs_judge(inputs), none, inputs, &a->filter);
+    return judge_rows(cmd_inputs_judge(inputs), !done.rows, inputs, &a->filter);
 }
 
 static int show_logs(struct cmd_inputs *inputs, const struct arguments *a)
 {
+    const struct opsum_input input = {.walk = &inputs->walk, .logs = true};
     struct jp_error err = {""};
-    struct jp_opsum sum;
-    uint64_t bad;
-    bool none;
-    int rc;
+    struct opsum_done done;
 
     if (a->pending) {
         fprintf(stderr,
@@ -196,19 +161,13 @@ static int show_logs(struct cmd_inputs *inputs, const struct arguments *a)
                 "jobprof report shows which communicator stopped\n");
         return JP_EXIT_NODATA;
     }
-    if (opsum_read_lines(&inputs->walk, &a->filter, &sum, &bad, &err) < 0)
+    if (opsum_show(&input, &a->filter, form_of(a), stdout, &done, &err) < 0)
         return cmd_args_fail("show", JP_EXIT_IO, &err);
-    none = sum.n == 0;
-    rc = a->common.json ? opsum_print_json(&sum, stdout, &err)
-                        : opsum_print(&sum, form_of(a), stdout, &err);
-    opsum_fini(&sum);
-    if (rc < 0)
-        return cmd_args_fail("show", JP_EXIT_IO, &err);
-    if (bad && !inputs->quiet)
-        quote_printf(stderr, "jobprof: %" PRIu64 " bad line%s skipped\n", bad,
-                     bad == 1 ? " is" : "s are");
-    return judge_rows(bad ? JP_EXIT_INCOMPLETE : JP_EXIT_OK, none, inputs,
-                      &a->filter);
+    if (done.bad && !inputs->quiet)
+        quote_printf(stderr, "jobprof: %" PRIu64 " bad line%s skipped\n",
+                     done.bad, done.bad == 1 ? " is" : "s are");
+    return judge_rows(done.bad ? JP_EXIT_INCOMPLETE : JP_EXIT_OK, !done.rows,
+                      inputs, &a->filter);
 }
 
 static int show_report(struct cmd_inputs *inputs, const struct arguments *a)
@@ -225,10 +184,8 @@ static int show_report(struct cmd_inputs *inputs, const struct arguments *a)
         (a->filter.rank >= 0 || a->filter.node))
         fprintf(stderr, "jobprof: a report has a rank's functions only "
                         "together, so --op is ignored\n");
-    rc = a->pending ? show_saved_pending(inputs->folders, inputs->n,
-                                         a->common.json, &err)
-                    : show_saved_sums(inputs->folders, inputs->n, &a->filter,
-                                      form_of(a), &err);
+    rc = show_saved_print(inputs->folders, inputs->n,
+                          a->pending ? NULL : &a->filter, form_of(a), &err);
     return rc < 0 ? cmd_args_fail("show", JP_EXIT_IO, &err)
                   : judge_rows(JP_EXIT_OK, rc > 0, inputs, &a->filter);
 }
@@ -412,17 +369,17 @@ int cmd_show(int argc, char **argv)
     rc = cmd_inputs_init(&inputs, a.word, a.common.config);
     if (rc != JP_EXIT_OK)
         return rc;
-    switch (find_source(&inputs)) {
-    case SOURCE_LOGS:
+    switch (show_saved_source(inputs.folders, inputs.n, &inputs.walk.walk)) {
+    case SHOW_LOGS:
         rc = show_logs(&inputs, &a);
         break;
-    case SOURCE_REPORT:
+    case SHOW_REPORT:
         rc = show_report(&inputs, &a);
         break;
-    case SOURCE_NONE:
+    case SHOW_NOTHING:
         rc = show_nothing(&inputs, &a);
         break;
-    case SOURCE_RECORDER:
+    case SHOW_RECORDER:
         rc = a.pending ? show_pending(&inputs, a.common.json)
                        : show_recordings(&inputs, &a);
     }

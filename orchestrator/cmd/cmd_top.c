@@ -42,10 +42,9 @@ static const char *const keys_help[] = {
 struct screen {
     struct top *top;
     struct termios before;
-    bool raw;             /* the terminal is in raw mode */
-    bool keys;            /* a user can press keys */
-    bool frozen, reading; /* reading: key d */
-    bool help, quit;
+    bool raw;  /* the terminal is in raw mode */
+    bool keys; /* a user can press keys */
+    bool frozen, help, quit;
     size_t at;  /* index among the running steps */
     size_t n;   /* number of rows drawn last */
     bool nodes; /* the rows drawn last are nodes */
@@ -205,7 +204,7 @@ static void line(FILE *out, unsigned width, const char *text)
 static void draw_rows(struct screen *s, const struct top_step *step, FILE *out)
 {
     struct topshow_how *how = &s->top->how;
-    unsigned used = TOPSHOW_HEAD_LINES + FOOT_LINES + s->reading;
+    unsigned used = TOPSHOW_HEAD_LINES + FOOT_LINES + how->reading;
     struct topshow rows;
 
     how->job = step->name;
@@ -228,8 +227,6 @@ static void draw_rows(struct screen *s, const struct top_step *step, FILE *out)
         snprintf(s->chosen, sizeof(s->chosen), "%s",
                  rows.rows[how->selected].node);
     topshow_print(&rows, &step->state, how, out);
-    if (s->reading)
-        topshow_print_reading(&step->state, how, out);
     topshow_fini(&rows);
 }
 
@@ -338,7 +335,7 @@ static void take_letter(struct screen *s, char c)
         how->odd = !how->odd;
         break;
     case 'd':
-        s->reading = !s->reading;
+        how->reading = !how->reading;
         break;
     case ' ':
         s->frozen = !s->frozen;

@@ -17,6 +17,44 @@
 #define MAX_ROWS 65536
 #define SLOTS (2 * MAX_ROWS)
 
+struct opsum_row {
+    char id[RECORD_MAX_ID + 1];
+    char name[RECORD_MAX_NAME + 1];
+    char func[RECORD_MAX_FUNC + 1];
+    uint64_t bytes, ops;
+    uint64_t exec_min_us, exec_max_us, exec_sum_us;
+    double busbw_sum;
+    uint64_t first_us, last_us; /* wall clock of the operations' ends; 0:
+                                 * unknown */
+};
+
+struct jp_opsum {
+    struct opsum_row *rows; /* sorted by (id, name, func, bytes) */
+    size_t n;
+    const char *source; /* "recorder", "inspector" or "csv" */
+    uint64_t processes; /* processes that passed the filter; csv: reports */
+    uint64_t left_out;  /* bad records, or beyond 65,536 rows */
+};
+
+/* The key of a row. */
+struct opsum_key {
+    const char *id, *name, *func;
+    uint64_t bytes;
+};
+
+/* The contribution of one or several operations to a row. */
+struct opsum_some {
+    uint64_t ops, exec_min_us, exec_max_us, exec_sum_us;
+    double busbw_sum;
+    uint64_t first_us, last_us;
+};
+
+/* Totals under construction. */
+struct opsum_builder {
+    struct jp_opsum *sum;
+    uint32_t *slots; /* hash table: 1 + a row's index; 0: free */
+};
+
 struct reading {
     struct jp_recwalk *walk;
     const struct opsum_filter *filter;
@@ -78,8 +116,8 @@ static struct opsum_row *find_row(struct opsum_builder *b,
     return more;
 }
 
-int opsum_begin(struct opsum_builder *b, struct jp_opsum *sum,
-                struct jp_error *err)
+static int begin(struct opsum_builder *b, struct jp_opsum *sum,
+                 struct jp_error *err)
 {
     *sum = (struct jp_opsum){0};
     *b = (struct opsum_builder){.sum = sum,
@@ -87,8 +125,8 @@ int opsum_begin(struct opsum_builder *b, struct jp_opsum *sum,
     return b->slots ? 0 : error_set(err, "out of memory");
 }
 
-static int opsum_put(struct opsum_builder *b, const struct opsum_key *key,
-                     const struct opsum_some *some)
+static int put(struct opsum_builder *b, const struct opsum_key *key,
+               const struct opsum_some *some)
 {
     bool failed = false;
     struct opsum_row *row = find_row(b, key, &failed);
@@ -111,19 +149,18 @@ static int opsum_put(struct opsum_builder *b, const struct opsum_key *key,
     return 0;
 }
 
-static int opsum_put_record(struct opsum_builder *b,
-                            const struct opsum_key *key,
-                            const struct record *record)
+static int put_record(struct opsum_builder *b, const struct opsum_key *key,
+                      const struct record *record)
 {
-    return opsum_put(b, key,
-                     &(const struct opsum_some){
-                         .ops = 1,
-                         .exec_min_us = record->exec_us,
-                         .exec_max_us = record->exec_us,
-                         .exec_sum_us = record->exec_us,
-                         .busbw_sum = (double) record->busbw_micro / 1e6,
-                         .first_us = record->dump_us,
-                         .last_us = record->dump_us});
+    return put(b, key,
+               &(const struct opsum_some){
+                   .ops = 1,
+                   .exec_min_us = record->exec_us,
+                   .exec_max_us = record->exec_us,
+                   .exec_sum_us = record->exec_us,
+                   .busbw_sum = (double) record->busbw_micro / 1e6,
+                   .first_us = record->dump_us,
+                   .last_us = record->dump_us});
 }
 
 bool opsum_is_comm(const struct opsum_filter *filter, const char *id,
@@ -152,9 +189,9 @@ static int take(void *arg, const struct record *record)
         !opsum_is_rank(r->filter, r->world_rank, record->rank) ||
         (r->filter->func && strcmp(func, r->filter->func)))
         return 0;
-    return opsum_put_record(
-        &r->to, &(const struct opsum_key){id, name, func, record->bytes},
-        record);
+    return put_record(&r->to,
+                      &(const struct opsum_key){id, name, func, record->bytes},
+                      record);
 }
 
 static int take_op(struct reading *r, const struct jpr_op *op)
@@ -171,7 +208,7 @@ static int take_op(struct reading *r, const struct jpr_op *op)
     return 0;
 }
 
-static bool opsum_is_node(const char *path, const char *host, const char *node)
+static bool is_node(const char *path, const char *host, const char *node)
 {
     size_t n = strlen(node);
 
@@ -202,7 +239,7 @@ static bool is_wanted(struct reading *r)
     if (r->world_rank >= 0 && r->world_rank != r->filter->rank)
         return false;
     return !r->filter->node ||
-           opsum_is_node(r->walk->path, file->host, r->filter->node);
+           is_node(r->walk->path, file->host, r->filter->node);
 }
 
 static int read_records(struct reading *r)
@@ -246,11 +283,18 @@ static int by_name(const void *a, const void *b)
     return order ? order : x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
 }
 
-int opsum_end(struct opsum_builder *b, int rc, struct jp_error *err)
+static void fini(struct jp_opsum *sum)
+{
+    free(sum->rows);
+    *sum = (struct jp_opsum){0};
+}
+
+/* Ends the building. rc: the result of the puts. */
+static int end(struct opsum_builder *b, int rc, struct jp_error *err)
 {
     free(b->slots);
     if (rc < 0) {
-        opsum_fini(b->sum);
+        fini(b->sum);
         return error_set(err, "out of memory");
     }
     if (b->sum->n)
@@ -258,13 +302,14 @@ int opsum_end(struct opsum_builder *b, int rc, struct jp_error *err)
     return 0;
 }
 
-int opsum_read(struct jp_recwalk *walk, const struct opsum_filter *filter,
-               struct jp_opsum *sum, struct jp_error *err)
+static int read_recordings(struct jp_recwalk *walk,
+                           const struct opsum_filter *filter,
+                           struct jp_opsum *sum, struct jp_error *err)
 {
     struct reading r = {.walk = walk, .filter = filter};
     int rc = 0;
 
-    if (opsum_begin(&r.to, sum, err) < 0)
+    if (begin(&r.to, sum, err) < 0)
         return -1;
     sum->source = "recorder";
     if (filter->rank >= 0) {
@@ -274,13 +319,7 @@ int opsum_read(struct jp_recwalk *walk, const struct opsum_filter *filter,
     while (rc == 0 && recwalk_open(walk))
         rc = read_file(&r);
     jobranks_destroy(r.ranks);
-    return opsum_end(&r.to, rc, err);
-}
-
-void opsum_fini(struct jp_opsum *sum)
-{
-    free(sum->rows);
-    *sum = (struct jp_opsum){0};
+    return end(&r.to, rc, err);
 }
 
 /* --- add up the operations of NCCL Inspector's logs */
@@ -368,11 +407,11 @@ static int lines_take(struct lines_reading *r, const struct record *rec,
     r->is_wanted = true;
     if (!opsum_is_comm(r->filter, id, name) ||
         (r->filter->func && strcmp(func, r->filter->func)) ||
-        (r->filter->node && !opsum_is_node(r->path, host, r->filter->node)))
+        (r->filter->node && !is_node(r->path, host, r->filter->node)))
         return 0;
     r->to.sum->processes += !r->counted;
     r->counted = true;
-    return opsum_put_record(
+    return put_record(
         &r->to, &(const struct opsum_key){id, name, func, rec->bytes}, rec);
 }
 
@@ -420,7 +459,7 @@ static int find_ranks(struct lines_reading *r, const struct jp_recwalk *walk)
     return rc == 0 ? jobranks_decide(r->ranks) : rc;
 }
 
-int opsum_read_lines(const struct jp_recwalk *walk,
+static int read_logs(const struct jp_recwalk *walk,
                      const struct opsum_filter *filter, struct jp_opsum *sum,
                      uint64_t *bad, struct jp_error *err)
 {
@@ -428,7 +467,7 @@ int opsum_read_lines(const struct jp_recwalk *walk,
     int rc = 0;
 
     *bad = 0;
-    if (opsum_begin(&r.to, sum, err) < 0)
+    if (begin(&r.to, sum, err) < 0)
         return -1;
     if (loglines_init(&r.lines, NULL) < 0)
         rc = -1;
@@ -439,7 +478,7 @@ int opsum_read_lines(const struct jp_recwalk *walk,
     jobranks_destroy(r.ranks);
     loglines_fini(&r.lines);
     sum->source = "inspector";
-    return opsum_end(&r.to, rc, err);
+    return end(&r.to, rc, err);
 }
 
 /* --- totals from a report's table of operations */
@@ -508,8 +547,8 @@ static bool get_some(const char *const v[], uint64_t *bytes,
     return true;
 }
 
-int opsum_add_csv(struct opsum_builder *b, const char *path,
-                  const struct opsum_filter *filter, struct jp_error *err)
+static int add_csv(struct opsum_builder *b, const char *path,
+                   const struct opsum_filter *filter, struct jp_error *err)
 {
     const char *v[N_COLUMNS];
     struct jp_csvtable table;
@@ -529,9 +568,8 @@ int opsum_add_csv(struct opsum_builder *b, const char *path,
             b->sum->left_out++;
             continue;
         }
-        rc = opsum_put(
-            b, &(const struct opsum_key){v[COMM], v[NAME], v[COLL], bytes},
-            &some);
+        rc = put(b, &(const struct opsum_key){v[COMM], v[NAME], v[COLL], bytes},
+                 &some);
         if (rc < 0) {
             error_set(err, "out of memory");
             break;
@@ -539,6 +577,25 @@ int opsum_add_csv(struct opsum_builder *b, const char *path,
     }
     csvtable_close(&table);
     return rc < 0 ? -1 : 0;
+}
+
+static int read_tables(const struct opsum_input *input,
+                       const struct opsum_filter *filter, struct jp_opsum *sum,
+                       struct jp_error *err)
+{
+    struct opsum_builder builder;
+    int rc = 0;
+
+    if (begin(&builder, sum, err) < 0)
+        return -1;
+    sum->source = "csv";
+    for (size_t i = 0; rc == 0 && i < input->n_csv; i++)
+        rc = add_csv(&builder, input->csv[i], filter, err);
+    if (rc < 0) {
+        end(&builder, -1, NULL); /* err has the reason */
+        return -1;
+    }
+    return end(&builder, 0, err);
 }
 
 /* --- print the totals as a table and as JSON */
@@ -605,8 +662,8 @@ static int by_time(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-int opsum_print(struct jp_opsum *sum, enum show_form form, FILE *out,
-                struct jp_error *err)
+static int print(struct jp_opsum *sum, enum show_form form, FILE *out,
+                 struct jp_error *err)
 {
     if (form == SHOW_HUMAN && sum->n)
         qsort(sum->rows, sum->n, sizeof(*sum->rows), by_time);
@@ -624,8 +681,8 @@ int opsum_print(struct jp_opsum *sum, enum show_form form, FILE *out,
     return show_table_end(NULL, out, err);
 }
 
-int opsum_print_json(const struct jp_opsum *sum, FILE *out,
-                     struct jp_error *err)
+static int print_json(const struct jp_opsum *sum, FILE *out,
+                      struct jp_error *err)
 {
     struct jp_json_stream s;
 
@@ -636,4 +693,29 @@ int opsum_print_json(const struct jp_opsum *sum, FILE *out,
     json_stream_count(&s, "left_out", sum->left_out);
     show_table_json(&s, "rows", &table, sum->rows, sum->n);
     return show_table_end(&s, out, err);
+}
+
+int opsum_show(const struct opsum_input *input,
+               const struct opsum_filter *filter, enum show_form form,
+               FILE *out, struct opsum_done *done, struct jp_error *err)
+{
+    struct jp_opsum sum;
+    int rc;
+
+    *done = (struct opsum_done){0};
+    if (!input->walk)
+        rc = read_tables(input, filter, &sum, err);
+    else if (input->logs)
+        rc = read_logs(input->walk, filter, &sum, &done->bad, err);
+    else
+        rc = read_recordings(input->walk, filter, &sum, err);
+    if (rc < 0)
+        return -1;
+    done->rows = sum.n;
+    if (form == SHOW_JSON)
+        rc = print_json(&sum, out, err);
+    else if (!input->walk || input->logs || input->walk->files)
+        rc = print(&sum, form, out, err);
+    fini(&sum);
+    return rc;
 }

@@ -359,7 +359,8 @@ static char *find(const char *folder, const char *name)
     return NULL;
 }
 
-bool show_saved_has(char *const *folders, size_t n)
+/* Whether one of the folders, or the parent of a raw/, has a report. */
+static bool has_report(char *const *folders, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         char *path = find(folders[i], "csv/ops.csv");
@@ -371,7 +372,9 @@ bool show_saved_has(char *const *folders, size_t n)
     return false;
 }
 
-bool show_saved_bare(char *const *folders, size_t n)
+/* Whether all folders are steps without raw/. Other files of a step, such as
+ * the nodes' lists of tasks, are not logs. */
+static bool is_bare(char *const *folders, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         char *conf = find(folders[i], "job.conf"),
@@ -383,6 +386,24 @@ bool show_saved_bare(char *const *folders, size_t n)
             return false;
     }
     return n > 0;
+}
+
+enum show_source show_saved_source(char *const *folders, size_t n,
+                                   const struct jp_logwalk *walk)
+{
+    size_t n_logs = is_bare(folders, n) ? 0 : walk->n_logs;
+    bool logs = false;
+
+    for (size_t i = 0; i < n_logs; i++) {
+        if (recfile_probe(walk->logs[i].path, NULL) != 0)
+            return SHOW_RECORDER; /* including an unreadable file, which the
+                                   * reader reports */
+        logs |= !walk->logs[i].maybe;
+    }
+    return logs                     ? SHOW_LOGS
+           : has_report(folders, n) ? SHOW_REPORT
+           : n_logs                 ? SHOW_RECORDER
+                                    : SHOW_NOTHING;
 }
 
 static int show_ranks(char *const *folders, size_t n,
@@ -414,41 +435,24 @@ static int show_ops(char *const *folders, size_t n,
                     const struct opsum_filter *filter, enum show_form form,
                     struct jp_error *err)
 {
-    struct opsum_builder builder;
-    struct jp_opsum sum;
-    int rc = opsum_begin(&builder, &sum, err);
+    char **paths = calloc(n ? n : 1, sizeof(*paths));
+    struct opsum_input input = {.csv = paths};
+    struct opsum_done done;
+    int rc;
 
-    if (rc < 0)
-        return -1;
-    sum.source = "csv";
-    for (size_t i = 0; rc == 0 && i < n; i++) {
+    if (!paths)
+        return error_set(err, "out of memory");
+    for (size_t i = 0; i < n; i++) {
         char *path = find(folders[i], "csv/ops.csv");
 
         if (path)
-            rc = opsum_add_csv(&builder, path, filter, err);
-        free(path);
+            paths[input.n_csv++] = path;
     }
-    if (rc < 0) { /* see err */
-        opsum_end(&builder, -1, NULL);
-        return -1;
-    }
-    if (opsum_end(&builder, 0, err) < 0)
-        return -1;
-    rc = form == SHOW_JSON ? opsum_print_json(&sum, stdout, err)
-                           : opsum_print(&sum, form, stdout, err);
-    if (rc == 0)
-        rc = sum.n == 0;
-    opsum_fini(&sum);
-    return rc;
-}
-
-int show_saved_sums(char *const *folders, size_t n,
-                    const struct opsum_filter *filter, enum show_form form,
-                    struct jp_error *err)
-{
-    return filter->rank >= 0 || filter->node
-               ? show_ranks(folders, n, filter, form, err)
-               : show_ops(folders, n, filter, form, err);
+    rc = opsum_show(&input, filter, form, stdout, &done, err);
+    for (size_t i = 0; i < input.n_csv; i++)
+        free(paths[i]);
+    free(paths);
+    return rc < 0 ? -1 : done.rows == 0;
 }
 
 static int put_verdict(const char *step, const json_t *root, bool json,
@@ -474,8 +478,8 @@ static int put_verdict(const char *step, const json_t *root, bool json,
     return json_stream_close(&s, err);
 }
 
-int show_saved_pending(char *const *folders, size_t n, bool json,
-                       struct jp_error *err)
+static int show_pending(char *const *folders, size_t n, bool json,
+                        struct jp_error *err)
 {
     int rc = 0;
 
@@ -491,4 +495,15 @@ int show_saved_pending(char *const *folders, size_t n, bool json,
     return rc == 0 && (fflush(stdout) != 0 || ferror(stdout))
                ? error_set(err, "output failed: %m")
                : rc;
+}
+
+int show_saved_print(char *const *folders, size_t n,
+                     const struct opsum_filter *filter, enum show_form form,
+                     struct jp_error *err)
+{
+    if (!filter)
+        return show_pending(folders, n, form == SHOW_JSON, err);
+    return filter->rank >= 0 || filter->node
+               ? show_ranks(folders, n, filter, form, err)
+               : show_ops(folders, n, filter, form, err);
 }

@@ -574,6 +574,25 @@ static void put_head(const struct topshow *top, const struct livestate *state,
     (void) top;
 }
 
+/* Prints one diagnostic line about what the look has read. */
+static void put_reading(const struct livestate *state,
+                        const struct topshow_how *how, FILE *out)
+{
+    uint64_t left_comms = 0;
+    uint32_t stale = 0;
+
+    for (size_t i = 0; i < state->n_nodes; i++) {
+        left_comms += state->nodes[i].left_comms;
+        stale += state->nodes[i].stale;
+    }
+    put_format(how, "", out,
+               "%s snapshots, %s stale, %s torn; the rule: %s; left out: %s "
+               "ranks, %s communicators",
+               FIG_COUNT(state->n_nodes), FIG_COUNT(stale),
+               FIG_COUNT(state->n_bad), hung_phase_words[state->stuck.phase],
+               FIG_COUNT(state->left_ranks), FIG_COUNT(left_comms));
+}
+
 void topshow_print(const struct topshow *top, const struct livestate *state,
                    const struct topshow_how *how, FILE *out)
 {
@@ -602,24 +621,8 @@ void topshow_print(const struct topshow *top, const struct livestate *state,
     if (end < top->n)
         put_format(how, "", out, "+%s more %s", FIG_COUNT(top->n - end),
                    top->nodes ? "nodes" : "ranks");
-}
-
-void topshow_print_reading(const struct livestate *state,
-                           const struct topshow_how *how, FILE *out)
-{
-    uint64_t left_comms = 0;
-    uint32_t stale = 0;
-
-    for (size_t i = 0; i < state->n_nodes; i++) {
-        left_comms += state->nodes[i].left_comms;
-        stale += state->nodes[i].stale;
-    }
-    put_format(how, "", out,
-               "%s snapshots, %s stale, %s torn; the rule: %s; left out: %s "
-               "ranks, %s communicators",
-               FIG_COUNT(state->n_nodes), FIG_COUNT(stale),
-               FIG_COUNT(state->n_bad), hung_phase_words[state->stuck.phase],
-               FIG_COUNT(state->left_ranks), FIG_COUNT(left_comms));
+    if (how->reading)
+        put_reading(state, how, out);
 }
 
 /* --- JSON ----------------------------------------------------------------- */
