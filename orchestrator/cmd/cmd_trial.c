@@ -23,8 +23,6 @@
 
 #define DAY_US (UINT64_C(86400) * 1000000)
 #define TIME_DEFAULT_US (UINT64_C(600) * 1000000)
-/* Least time for a step: with less left, no step is started. */
-#define STEP_MIN_MS 2000
 /* Minutes of a job in addition to --time, for its start and its end. */
 #define JOB_MINUTES 2
 /* Time limit of sbatch and squeue; interval of queries to the queue. */
@@ -213,155 +211,22 @@ static char *make_folder(const struct arguments *a, struct jp_error *err)
 
 /* --- the steps ------------------------------------------------------------ */
 
-static uint64_t now_ms(void)
+static void tell_run(void *arg, const struct trial *t)
 {
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
-}
-
-struct course {
-    struct trial *t;
-    const char *dir;
-    uint64_t deadline_ms;
-    bool quiet;
-};
-
-/* The number of runs left in this round, from position `from` of the order. */
-static size_t left_in_round(const struct trial *t, const size_t *order,
-                            size_t from, size_t round)
-{
-    size_t n = 0;
-
-    for (size_t i = from; i < t->n_configs; i++)
-        n += trial_goes_on(t, order[i]) && !trial_has_run(t, order[i], round);
-    return n;
-}
-
-/* The duration of the configuration's steps, otherwise the longest of all; 0:
- * none yet. */
-static double expected_s(const struct trial *t, size_t config)
-{
-    double own = 0, any = 0;
-
-    for (size_t i = 0; i < t->n_runs; i++) {
-        const struct trial_run *run = &t->runs[i];
-
-        if (run->status != TRIAL_OK || isnan(run->wall_s))
-            continue;
-        any = fmax(any, run->wall_s);
-        if (run->config == config)
-            own = fmax(own, run->wall_s);
-    }
-    return own > 0 ? own : any;
-}
-
-static void tell_run(const struct course *c, size_t config, size_t round)
-{
-    const struct trial_run *run = &c->t->runs[c->t->n_runs - 1];
+    const struct trial_run *run = &t->runs[t->n_runs - 1];
+    const struct arguments *a = arg;
     char label[400];
     double us = isnan(run->iteration_us) ? run->operation_us
                                          : run->iteration_us;
 
-    if (c->quiet)
+    if (a->common.quiet)
         return;
-    quote_printf(stderr, "jobprof: run %zu, round %zu: %s: %s\n", c->t->n_runs,
-                 round + 1, trial_label(c->t, config, label, sizeof(label)),
+    quote_printf(stderr, "jobprof: run %zu, round %zu: %s: %s\n", t->n_runs,
+                 run->round + 1,
+                 trial_label(t, run->config, label, sizeof(label)),
                  run->status != TRIAL_OK ? run->why
                  : isnan(us)             ? "-"
                                          : FIG_US(us));
-}
-
-/* Runs one step. Returns 0 to continue, 1 if the trial is over, -1 and err. */
-static int run_one(struct course *c, size_t config, size_t round, size_t left,
-                   struct jp_error *err)
-{
-    struct trial_runner runner = {.dir = c->dir, .stop = &stop};
-    uint64_t now = now_ms();
-    uint64_t left_ms = now < c->deadline_ms ? c->deadline_ms - now : 0;
-    int rc;
-
-    if (left_ms < STEP_MIN_MS ||
-        (double) left_ms < 1000 * expected_s(c->t, config)) {
-        c->t->end = TRIAL_TIME_UP;
-        return 1;
-    }
-    /* an equal part for each step of the round; unused time is left to the
-     * others */
-    runner.limit_ms = left_ms / left < STEP_MIN_MS ? STEP_MIN_MS
-                                                   : left_ms / left;
-    if (runner.limit_ms < 2000 * expected_s(c->t, config))
-        runner.limit_ms = (uint64_t) (2000 * expected_s(c->t, config));
-    if (runner.limit_ms > left_ms)
-        runner.limit_ms = left_ms;
-    rc = trial_run_step(c->t, config, round, &runner, err);
-    if (rc < 0)
-        return -1;
-    if (rc == 1) {
-        c->t->end = TRIAL_INTERRUPTED;
-        return 1;
-    }
-    tell_run(c, config, round);
-    trial_judge(c->t);
-    return trial_save(c->t, c->dir, err);
-}
-
-static size_t going(const struct trial *t)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < t->n_configs; i++)
-        n += trial_goes_on(t, i);
-    return n;
-}
-
-/* Returns 0 when the round is done, 1 if the trial is over, -1 and err. */
-static int run_round(struct course *c, size_t round, struct jp_error *err)
-{
-    size_t order[TRIAL_ARMS_MAX];
-
-    trial_order(c->t, round, order);
-    for (size_t i = 0; i < c->t->n_configs; i++) {
-        size_t left = left_in_round(c->t, order, i, round);
-        int rc;
-
-        if (!trial_goes_on(c->t, order[i]) ||
-            trial_has_run(c->t, order[i], round))
-            continue;
-        rc = stop ? 1 : run_one(c, order[i], round, left, err);
-        if (stop)
-            c->t->end = TRIAL_INTERRUPTED;
-        if (rc)
-            return rc;
-    }
-    return 0;
-}
-
-static int run_rounds(struct course *c, struct jp_error *err)
-{
-    struct trial *t = c->t;
-    int rc = 0;
-
-    t->end = TRIAL_OPEN;
-    trial_judge(t);
-    for (size_t round = 0; round < t->rounds && rc == 0; round++) {
-        rc = run_round(c, round, err);
-        if (rc == 0 && going(t) < 2) {
-            size_t good = 0;
-
-            for (size_t i = 0; i < t->n_configs; i++)
-                good += !t->arms[i].failed;
-            t->end = good < 2 ? TRIAL_GAVE_UP : TRIAL_SETTLED;
-            rc = 1;
-        }
-    }
-    if (rc < 0)
-        return -1;
-    if (rc == 0 || (t->end == TRIAL_SETTLED && t->look.finding != TRIAL_WINNER))
-        t->end = rc == 0 ? TRIAL_DONE : TRIAL_GAVE_UP;
-    trial_judge(t);
-    return 0;
 }
 
 static void catch_signals(void)
@@ -437,15 +302,18 @@ static void announce(const struct arguments *a, const struct trial *t,
 
 static int run_here(const struct arguments *a, struct trial *t, const char *dir)
 {
-    struct course c = {.t = t, .dir = dir, .quiet = a->common.quiet};
+    struct trial_runner runner = {.dir = dir,
+                                  .stop = &stop,
+                                  .on_run = tell_run,
+                                  .arg = (void *) (uintptr_t) a};
     struct jp_error err = {""};
     int rc;
 
     announce(a, t, dir);
-    c.deadline_ms = now_ms() + limit_ms(t);
+    runner.limit_ms = limit_ms(t);
     catch_signals();
-    if (run_rounds(&c, &err) < 0 || trial_save(t, dir, &err) < 0 ||
-        trial_write_pages(t, dir, &err) < 0)
+    if (trial_run_rounds(t, &runner, &err) < 0 ||
+        trial_save(t, dir, &err) < 0 || trial_write_pages(t, dir, &err) < 0)
         return fail(JP_EXIT_IO, &err);
     rc = print(a, t);
     if (!a->common.quiet)

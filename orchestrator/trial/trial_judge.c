@@ -6,6 +6,12 @@
 #include "common/figure.h"
 #include "orchestrator/trial/trial.h"
 
+const char *const trial_statuses[TRIAL_STATUSES] = {
+    [TRIAL_OK] = "ok",
+    [TRIAL_FAILED] = "failed",
+    [TRIAL_LATE] = "late",
+    [TRIAL_NODATA] = "nodata",
+};
 const char *const trial_measures[TRIAL_MEASURES] = {
     [TRIAL_BY_ITERATION] = "iteration",
     [TRIAL_BY_OPERATION] = "operation",
@@ -104,16 +110,6 @@ static const char *const measure_texts[TRIAL_MEASURES] = {
 const char *trial_measure_text(const struct trial *t)
 {
     return measure_texts[t->measure];
-}
-
-const struct trial_run *trial_last_run(const struct trial *t, size_t config)
-{
-    const struct trial_run *last = NULL;
-
-    for (size_t i = 0; i < t->n_runs; i++)
-        if (t->runs[i].config == config)
-            last = &t->runs[i];
-    return last;
 }
 
 char *trial_verdicts(const struct trial *t, size_t config, char *buf,

@@ -60,13 +60,24 @@ static void print_arm(const struct trial *t, size_t i, unsigned width,
                  trial_verdicts(t, i, verdicts, sizeof(verdicts)));
 }
 
+/* The last run of a configuration; NULL: none. */
+static const struct trial_run *last_run(const struct trial *t, size_t config)
+{
+    const struct trial_run *last = NULL;
+
+    for (size_t i = 0; i < t->n_runs; i++)
+        if (t->runs[i].config == config)
+            last = &t->runs[i];
+    return last;
+}
+
 static void print_over(const struct trial *t, FILE *out)
 {
     char label[LABEL_MAX];
     bool any = false;
 
     for (size_t i = 0; i < t->n_configs; i++) {
-        const struct trial_run *run = trial_last_run(t, i);
+        const struct trial_run *run = last_run(t, i);
 
         if (!run || !*run->over)
             continue;
@@ -300,7 +311,7 @@ static void put_configurations(const struct trial *t, FILE *out)
     html_out_table(out, columns, COLUMNS(columns), true);
     for (size_t i = 0; i < t->n_configs; i++) {
         const struct trial_arm *arm = &t->arms[i];
-        const struct trial_run *run = trial_last_run(t, i);
+        const struct trial_run *run = last_run(t, i);
         const double times[] = {arm->mean_us, arm->low_us, arm->high_us};
 
         html_out_row(out);

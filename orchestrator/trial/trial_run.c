@@ -18,18 +18,13 @@
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/trial/trial.h"
 
+/* Least time for a step: with less left, no step is started. */
+#define STEP_MIN_MS 2000
 #define LOOK_MS 200
 /* Time for srun to end the step and to write the report. */
 #define TERM_MS 30000
 #define COMMS_SHOWN 3
 #define LAST_LINE 300
-
-const char *const trial_statuses[TRIAL_STATUSES] = {
-    [TRIAL_OK] = "ok",
-    [TRIAL_FAILED] = "failed",
-    [TRIAL_LATE] = "late",
-    [TRIAL_NODATA] = "nodata",
-};
 
 /* --- reading the report --------------------------------------------------- */
 
@@ -210,12 +205,11 @@ static char *last_line(const char *path)
 
 /* Makes a folder name. It includes the time, so that a continued trial does not
  * find an old folder. */
-static char *place_of(const struct trial *t, const struct trial_runner *runner,
-                      size_t config, size_t round)
+static char *place_of(const struct trial *t, const char *dir, size_t config,
+                      size_t round)
 {
-    return text_format("%s/steps/%03zu-c%02zu-r%zu-%lx", runner->dir,
-                       t->n_runs + 1, config + 1, round + 1,
-                       (unsigned long) time(NULL));
+    return text_format("%s/steps/%03zu-c%02zu-r%zu-%lx", dir, t->n_runs + 1,
+                       config + 1, round + 1, (unsigned long) time(NULL));
 }
 
 /* Lets sh open the output file; it then executes the command. */
@@ -240,9 +234,10 @@ static char **with_output(char **words, const char *path)
 }
 
 /* Returns 0 if it has ended, 1 at its time limit, 2 if it was stopped. */
-static int await(pid_t pid, const struct trial_runner *runner, int *status)
+static int await(pid_t pid, volatile const int *stop, uint64_t limit_ms,
+                 int *status)
 {
-    uint64_t deadline = now_ms() + runner->limit_ms;
+    uint64_t deadline = now_ms() + limit_ms;
     int why = 0;
 
     for (;;) {
@@ -250,8 +245,8 @@ static int await(pid_t pid, const struct trial_runner *runner, int *status)
 
         if (rc)
             return rc < 0 ? 0 : why;
-        if (!why && (*runner->stop || now_ms() >= deadline)) {
-            why = *runner->stop ? 2 : 1;
+        if (!why && (*stop || now_ms() >= deadline)) {
+            why = *stop ? 2 : 1;
             kill(pid, SIGTERM); /* srun then ends the step and makes the
                                  * report */
             deadline = now_ms() + TERM_MS;
@@ -340,14 +335,24 @@ static int complete(struct trial_run *run)
     return 0;
 }
 
-int trial_run_step(struct trial *t, size_t config, size_t round,
-                   const struct trial_runner *runner, struct jp_error *err)
+/* The course of a trial. */
+struct course {
+    struct trial *t;
+    const struct trial_runner *runner;
+    uint64_t deadline_ms; /* by now_ms() */
+};
+
+/* Runs a step and appends it to the runs. Returns 1 if it was stopped and does
+ * not count; -1 and err if it could not be started. */
+static int run_step(const struct course *c, size_t config, size_t round,
+                    uint64_t limit_ms, struct jp_error *err)
 {
+    struct trial *t = c->t;
     struct trial_run run = {.config = config,
                             .round = round,
                             .iteration_us = NAN,
                             .operation_us = NAN};
-    char *base = place_of(t, runner, config, round);
+    char *base = place_of(t, c->runner->dir, config, round);
     char *output = base ? text_format("%s.txt", base) : NULL;
     char **words = base ? trial_words(t, config, base) : NULL;
     uint64_t start = now_ms();
@@ -365,14 +370,14 @@ int trial_run_step(struct trial *t, size_t config, size_t round,
         error_set(err, "no process: %s", strerror(errno));
         goto out;
     }
-    ended = await(pid, runner, &status);
+    ended = await(pid, c->runner->stop, limit_ms, &status);
     run.wall_s = (double) (now_ms() - start) / 1000;
     if (ended == 2) {
         rc = 1;
         goto out;
     }
     judge_exit(&run, status, ended, output);
-    read_report(&run, base, runner->dir);
+    read_report(&run, base, c->runner->dir);
     if (complete(&run) < 0) {
         error_set(err, "out of memory");
         free(run.dir);
@@ -388,4 +393,126 @@ out:
     free(output);
     free(base);
     return rc;
+}
+
+/* --- the rounds ----------------------------------------------------------- */
+
+/* The number of runs left in this round, from position `from` of the order. */
+static size_t left_in_round(const struct trial *t, const size_t *order,
+                            size_t from, size_t round)
+{
+    size_t n = 0;
+
+    for (size_t i = from; i < t->n_configs; i++)
+        n += trial_goes_on(t, order[i]) && !trial_has_run(t, order[i], round);
+    return n;
+}
+
+/* The duration of the configuration's steps, otherwise the longest of all; 0:
+ * none yet. */
+static double expected_s(const struct trial *t, size_t config)
+{
+    double own = 0, any = 0;
+
+    for (size_t i = 0; i < t->n_runs; i++) {
+        const struct trial_run *run = &t->runs[i];
+
+        if (run->status != TRIAL_OK || isnan(run->wall_s))
+            continue;
+        any = fmax(any, run->wall_s);
+        if (run->config == config)
+            own = fmax(own, run->wall_s);
+    }
+    return own > 0 ? own : any;
+}
+
+/* Runs one step. Returns 0 to continue, 1 if the trial is over, -1 and err. */
+static int run_one(struct course *c, size_t config, size_t round, size_t left,
+                   struct jp_error *err)
+{
+    uint64_t now = now_ms();
+    uint64_t left_ms = now < c->deadline_ms ? c->deadline_ms - now : 0, limit;
+    int rc;
+
+    if (left_ms < STEP_MIN_MS ||
+        (double) left_ms < 1000 * expected_s(c->t, config)) {
+        c->t->end = TRIAL_TIME_UP;
+        return 1;
+    }
+    /* an equal part for each step of the round; unused time is left to the
+     * others */
+    limit = left_ms / left < STEP_MIN_MS ? STEP_MIN_MS : left_ms / left;
+    if ((double) limit < 2000 * expected_s(c->t, config))
+        limit = (uint64_t) (2000 * expected_s(c->t, config));
+    if (limit > left_ms)
+        limit = left_ms;
+    rc = run_step(c, config, round, limit, err);
+    if (rc < 0)
+        return -1;
+    if (rc == 1) {
+        c->t->end = TRIAL_INTERRUPTED;
+        return 1;
+    }
+    if (c->runner->on_run)
+        c->runner->on_run(c->runner->arg, c->t);
+    trial_judge(c->t);
+    return trial_save(c->t, c->runner->dir, err);
+}
+
+static size_t going(const struct trial *t)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->n_configs; i++)
+        n += trial_goes_on(t, i);
+    return n;
+}
+
+/* Returns 0 when the round is done, 1 if the trial is over, -1 and err. */
+static int run_round(struct course *c, size_t round, struct jp_error *err)
+{
+    size_t order[TRIAL_ARMS_MAX];
+
+    trial_order(c->t, round, order);
+    for (size_t i = 0; i < c->t->n_configs; i++) {
+        size_t left = left_in_round(c->t, order, i, round);
+        int rc;
+
+        if (!trial_goes_on(c->t, order[i]) ||
+            trial_has_run(c->t, order[i], round))
+            continue;
+        rc = *c->runner->stop ? 1 : run_one(c, order[i], round, left, err);
+        if (*c->runner->stop)
+            c->t->end = TRIAL_INTERRUPTED;
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+int trial_run_rounds(struct trial *t, const struct trial_runner *runner,
+                     struct jp_error *err)
+{
+    struct course course = {t, runner, now_ms() + runner->limit_ms};
+    int rc = 0;
+
+    t->end = TRIAL_OPEN;
+    trial_judge(t);
+    for (size_t round = 0; round < t->rounds && rc == 0; round++) {
+        rc = run_round(&course, round, err);
+        if (rc == 0 && going(t) < 2) {
+            size_t good = 0;
+
+            for (size_t i = 0; i < t->n_configs; i++)
+                good += !t->arms[i].failed;
+            t->end = good < 2 ? TRIAL_GAVE_UP : TRIAL_SETTLED;
+            rc = 1;
+        }
+    }
+    if (rc < 0)
+        return -1;
+    if (rc == 0 || (t->end == TRIAL_SETTLED && t->look.finding != TRIAL_WINNER))
+        t->end = rc == 0 ? TRIAL_DONE : TRIAL_GAVE_UP;
+    trial_judge(t);
+    return 0;
 }
