@@ -33,8 +33,7 @@ struct session {
     struct plan_input in;
     struct launch_facts facts; /* of the imagined step */
     char *submit_dir;          /* owned */
-    struct plan_measured measured;
-    struct plan_from from;
+    struct plan_from from;     /* zeros: without --from */
 };
 
 /* --- the plan as JSON --------------------------------------------------- */
@@ -252,9 +251,8 @@ static void put_measured(struct jp_json_stream *s, const char *key,
     json_stream_end_object(s);
 }
 
-/* Follows docs/plan.schema.json. measured and from may be NULL. */
+/* Follows docs/plan.schema.json. from may be NULL. */
 static int print_json(const struct plan_view *view,
-                      const struct plan_measured *measured,
                       const struct plan_from *from, struct jp_error *err)
 {
     struct jp_json_stream stream, *s = &stream;
@@ -272,7 +270,7 @@ static int print_json(const struct plan_view *view,
     json_stream_end_array(s);
     put_notes(s, "notes", view);
     json_stream_text(s, "dir", view->dir);
-    put_measured(s, "measured", measured);
+    put_measured(s, "measured", from ? &from->measured : NULL);
     json_stream_text(s, "command", from ? from->command : NULL);
     return json_stream_close(s, err);
 }
@@ -350,23 +348,23 @@ static enum jp_exit take_report(struct session *s, struct jp_error *err)
 {
     const struct arguments *a = s->args;
     char *dir = find_step(a, err);
+    const struct plan_measured *measured;
     enum jp_exit rc;
 
     if (!dir)
         return JP_EXIT_USAGE;
     if (a->common.verbose)
         quote_printf(stderr, "jobprof: reading %s/summary.json\n", dir);
-    rc = plan_measure(dir, &s->measured, err);
+    rc = plan_from_make(dir, a->word, &s->from, err);
     free(dir);
     if (rc != JP_EXIT_OK)
         return rc;
-    if (plan_from_make(&s->measured, a->word, &s->from, err) < 0)
-        return JP_EXIT_USAGE;
+    measured = &s->from.measured;
     s->in.nccl = s->from.option;
-    if (!s->facts.nnodes && s->measured.nodes <= UINT32_MAX)
-        s->facts.nnodes = (uint32_t) s->measured.nodes;
-    if (!s->facts.ntasks && s->measured.tasks <= UINT32_MAX)
-        s->facts.ntasks = (uint32_t) s->measured.tasks;
+    if (!s->facts.nnodes && measured->nodes <= UINT32_MAX)
+        s->facts.nnodes = (uint32_t) measured->nodes;
+    if (!s->facts.ntasks && measured->tasks <= UINT32_MAX)
+        s->facts.ntasks = (uint32_t) measured->tasks;
     return JP_EXIT_OK;
 }
 
@@ -374,14 +372,13 @@ static int print(const struct session *s, struct plan_view *view,
                  struct jp_error *err)
 {
     const struct arguments *a = s->args;
-    bool measured = a->from != NULL;
+    const struct plan_from *from = a->from ? &s->from : NULL;
 
-    if (measured)
-        plan_from_attribute(&s->from, &s->measured, view);
+    if (from)
+        plan_from_attribute(from, view);
     if (a->common.json)
-        return print_json(view, measured ? &s->measured : NULL,
-                          measured ? &s->from : NULL, err);
-    if (measured && plan_from_print(&s->from, &s->measured, stdout, err) < 0)
+        return print_json(view, from, err);
+    if (from && plan_from_print(from, stdout, err) < 0)
         return -1;
     return plan_view_print(stdout, view, "plan", a->common.quiet, err);
 }
@@ -510,7 +507,6 @@ int cmd_plan(int argc, char **argv)
     args.word = argv[optind];
     rc = run(&session);
     plan_from_fini(&session.from);
-    plan_measured_fini(&session.measured);
     free(session.submit_dir);
     return rc;
 }

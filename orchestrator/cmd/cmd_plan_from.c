@@ -195,16 +195,19 @@ static char *make_command(const char *option)
     return NULL;
 }
 
-int plan_from_make(const struct plan_measured *measured, const char *word,
-                   struct plan_from *out, struct jp_error *err)
+enum jp_exit plan_from_make(const char *step_dir, const char *word,
+                            struct plan_from *out, struct jp_error *err)
 {
     struct plan_from from = {.mode = !word};
     struct jp_request user = {0};
-    int rc = -1;
+    enum jp_exit rc = plan_measure(step_dir, &from.measured, err);
 
-    if (parse_user(word, measured, &user, err) < 0)
-        return -1;
-    add_figures(&from, &user, measured);
+    if (rc != JP_EXIT_OK)
+        return rc;
+    rc = JP_EXIT_USAGE;
+    if (parse_user(word, &from.measured, &user, err) < 0)
+        goto out;
+    add_figures(&from, &user, &from.measured);
     from.option = make_option(&from, &user);
     if (from.option)
         from.command = make_command(from.option);
@@ -214,7 +217,7 @@ int plan_from_make(const struct plan_measured *measured, const char *word,
     }
     *out = from;
     from = (struct plan_from){0};
-    rc = 0;
+    rc = JP_EXIT_OK;
 out:
     request_fini(&user);
     plan_from_fini(&from);
@@ -223,6 +226,7 @@ out:
 
 void plan_from_fini(struct plan_from *from)
 {
+    free(from->measured.path);
     free(from->option);
     free(from->command);
     *from = (struct plan_from){0};
@@ -236,14 +240,12 @@ static bool is_figure(const struct plan_from *from, const char *key)
     return from->mode && !strcmp(key, "mode");
 }
 
-void plan_from_attribute(const struct plan_from *from,
-                         const struct plan_measured *measured,
-                         struct plan_view *view)
+void plan_from_attribute(const struct plan_from *from, struct plan_view *view)
 {
     for (size_t i = 0; i < view->n_settings; i++)
         if (is_figure(from, view->settings[i].key)) {
             view->settings[i].source = (char *) "report";
-            view->settings[i].where = measured->path;
+            view->settings[i].where = from->measured.path;
         }
 }
 
@@ -358,10 +360,10 @@ static void add_losses(struct plan_table *t, const struct plan_measured *m)
     }
 }
 
-int plan_from_print(const struct plan_from *from,
-                    const struct plan_measured *measured, FILE *out,
+int plan_from_print(const struct plan_from *from, FILE *out,
                     struct jp_error *err)
 {
+    const struct plan_measured *measured = &from->measured;
     struct plan_table head = {.n_columns = 1};
     struct plan_table table = {.n_columns = 3};
 

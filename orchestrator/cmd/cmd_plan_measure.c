@@ -455,9 +455,3 @@ out:
     free(m.path);
     return rc;
 }
-
-void plan_measured_fini(struct plan_measured *measured)
-{
-    free(measured->path);
-    *measured = (struct plan_measured){0};
-}
