@@ -255,24 +255,19 @@ static int print(const struct work *w, const struct history_seen *seen,
                  struct jp_error *err)
 {
     const struct arguments *a = w->a;
-    const struct history_about about = {.seen = seen,
-                                        .top = a->top,
-                                        .rows = a->rows          ? a->rows
-                                                : a->common.json ? SIZE_MAX
-                                                                 : 10};
-    int rc;
+    const struct history_about about = {
+        .form = a->metrics       ? HISTORY_AS_METRICS
+                : a->common.json ? HISTORY_AS_JSON
+                                 : HISTORY_FOR_PEOPLE,
+        .format = a->format,
+        .seen = seen,
+        .top = a->top,
+        .rows = a->rows          ? a->rows
+                : a->common.json ? SIZE_MAX
+                                 : 10,
+        .notes = a->common.quiet ? NULL : stderr};
 
-    if (a->metrics)
-        rc = history_metrics_put(w->sum, a->format, stdout, err);
-    else if (a->common.json)
-        rc = history_json_put(w->sum, &about, stdout, err);
-    else
-        rc = history_text_put(w->sum, &about, stdout);
-    if (rc < 0 || fflush(stdout) != 0)
-        return error_set(err, "standard output failed");
-    if ((a->metrics || a->common.json) && !a->common.quiet)
-        history_seen_put(seen, history_sum_totals(w->sum), stderr);
-    return 0;
+    return history_put(w->sum, &about, stdout, err);
 }
 
 /* Shows the tables; writes to the open Parquet file, if requested. */

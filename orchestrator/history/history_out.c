@@ -118,8 +118,9 @@ static void put_table(const struct history_table *table,
     }
 }
 
-void history_seen_put(const struct history_seen *seen,
-                      const struct history_totals *totals, FILE *out)
+/* Prints sentences about what was not read; nothing if everything was read. */
+static void put_seen(const struct history_seen *seen,
+                     const struct history_totals *totals, FILE *out)
 {
     if (seen->unreadable)
         fprintf(out,
@@ -165,7 +166,7 @@ static void put_head(const struct history_sum *sum,
         fprintf(out, ", %.10s to %.10s", FIG_UTC(t->from_us),
                 FIG_UTC(t->to_us));
     fputs("\n", out);
-    history_seen_put(about->seen, t, out);
+    put_seen(about->seen, t, out);
     fprintf(out,
             "%s of the steps were checked for late ranks; in %s job%s nodes "
             "waited for another node\n",
@@ -203,8 +204,8 @@ static size_t shown(const struct history_sum *sum,
     return n < about->rows ? n : about->rows;
 }
 
-int history_text_put(const struct history_sum *sum,
-                     const struct history_about *about, FILE *out)
+static int put_text_tables(const struct history_sum *sum,
+                           const struct history_about *about, FILE *out)
 {
     put_head(sum, about, out);
     for (int top = 0; top < HISTORY_TOPS; top++) {
@@ -293,9 +294,9 @@ static const struct {
 #undef SEEN
 };
 
-int history_json_put(const struct history_sum *sum,
-                     const struct history_about *about, FILE *out,
-                     struct jp_error *err)
+static int put_json(const struct history_sum *sum,
+                    const struct history_about *about, FILE *out,
+                    struct jp_error *err)
 {
     const char *t = (const char *) history_sum_totals(sum);
     const char *seen = (const char *) about->seen;
@@ -350,9 +351,9 @@ static void fill(void *arg, const char *first, const char *second, double value)
         f->is_out_of_memory = true;
 }
 
-int history_metrics_put(const struct history_sum *sum,
-                        enum metrics_format format, FILE *out,
-                        struct jp_error *err)
+static int put_metrics(const struct history_sum *sum,
+                       enum metrics_format format, FILE *out,
+                       struct jp_error *err)
 {
     const struct metrics_how how = {.format = format};
     struct filling f = {.is_out_of_memory = false};
@@ -365,6 +366,23 @@ int history_metrics_put(const struct history_sum *sum,
                             : metrics_write(&f.set, &how, out, NULL, err);
     metrics_fini(&f.set);
     return rc;
+}
+
+int history_put(const struct history_sum *sum,
+                const struct history_about *about, FILE *out,
+                struct jp_error *err)
+{
+    int rc = about->form == HISTORY_AS_METRICS
+                 ? put_metrics(sum, about->format, out, err)
+             : about->form == HISTORY_AS_JSON
+                 ? put_json(sum, about, out, err)
+                 : put_text_tables(sum, about, out);
+
+    if (rc < 0 || fflush(out) != 0)
+        return error_set(err, "standard output failed");
+    if (about->notes && about->form != HISTORY_FOR_PEOPLE)
+        put_seen(about->seen, history_sum_totals(sum), about->notes);
+    return 0;
 }
 
 /* --- steps as rows of a Parquet file -----------------------------------------
