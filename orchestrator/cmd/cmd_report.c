@@ -326,24 +326,11 @@ static int write_more(struct report_session *session)
 
 /* --- report one step, or all that the argument means --------------------- */
 
-/* An eighth of the time is left for writing the files. The user of srun has
- * waited since the program's start. Nobody waits for the watcher. */
-static void set_budget(struct report_session *session)
-{
-    uint64_t limit_ms = session->policy.report_limit_ms;
-    uint64_t from_ms = session->options->kind == REPORT_SRUN ? session->start_ms
-                                                             : clock_mono_ms();
-
-    if (session->options->kind != REPORT_USER)
-        session->deadline_ms = from_ms + limit_ms - limit_ms / 8;
-}
-
 static int make_and_show(struct report_session *session)
 {
     int rc;
 
-    report_turn_await_nodes(session);
-    set_budget(session);
+    report_turn_begin(session);
     if (session->options->verbose)
         quote_printf(stderr, "jobprof: reading %s/raw\n", session->dir);
     rc = report_make(session);

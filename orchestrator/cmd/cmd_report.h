@@ -86,9 +86,11 @@ enum report_turn {
 enum report_turn report_turn_wait(struct report_session *session,
                                   struct jp_error *err);
 
-/* For srun and the watcher, holding the claim: waits for nodes that have
- * entered but not left, at most policy.alldone_wait_ms. */
-void report_turn_await_nodes(struct report_session *session);
+/* Call it when the claim is held. For srun and the watcher it waits for nodes
+ * that have entered but not left, at most policy.alldone_wait_ms, and sets the
+ * time limit of the figures. Then it removes temporary files of reporters that
+ * were killed. */
+void report_turn_begin(struct report_session *session);
 
 /* --- cmd_report_make.c --------------------------------------------------- */
 
@@ -111,9 +113,6 @@ int report_settle_remove(struct report_session *session, struct jp_error *err);
  * the protocol's files and what a killed finish left in nodes/, except for a
  * user's report of a running step. */
 void report_settle_finish(struct report_session *session);
-
-/* Removes temporary files of reporters that were killed. */
-void report_settle_sweep(const struct report_session *session);
 
 /* --- cmd_upload.c --------------------------------------------------------- */
 

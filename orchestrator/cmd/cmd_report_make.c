@@ -513,37 +513,6 @@ static void ask_end(const struct report_session *session,
     nodes->job_end_us = job.end_us;
 }
 
-/* Whether it is that task's recording; a launcher's children share its id. */
-static bool is_of_task(const struct jp_recfile *file,
-                       const struct jp_task *task)
-{
-    return file->pid == task->pid || file->procid == task->gtid;
-}
-
-/* The latest operation in flight of the open file, if it is the task's. */
-static void read_in_flight(struct jp_recwalk *walk, struct jp_recfile *file,
-                           const struct jp_task *task, char *buf, size_t size)
-{
-    const struct hangs_op *last = NULL;
-    struct hangs_file reading = {0};
-    struct hangs_evidence evidence;
-    struct jpr_record record;
-    int rc = 0;
-
-    while (rc == 0 && recwalk_record(walk, &record))
-        rc = is_of_task(file, task) ? hangs_file_add(&reading, file, &record)
-                                    : 1;
-    if (rc == 0 && hangs_file_end(&reading, file, &evidence) == 0) {
-        for (size_t i = 0; i < evidence.n_ops; i++)
-            if (!last || evidence.ops[i].start_ns > last->start_ns)
-                last = &evidence.ops[i];
-        if (last)
-            hangs_format_op(last, buf, size);
-        hangs_evidence_fini(&evidence);
-    }
-    hangs_file_fini(&reading);
-}
-
 /* Finds the operation that the first failed task was in, from its recording. */
 static void find_in_flight(const struct report_session *session,
                            struct jp_insight *insight)
@@ -552,18 +521,11 @@ static void find_in_flight(const struct report_session *session,
     char *raw = crash->task
                     ? text_format("%s/raw/%s", session->dir, crash->node->name)
                     : NULL;
-    const char *inputs[] = {raw};
     char operation[sizeof(crash->in)] = "";
-    struct jp_recwalk walk;
-    struct jp_recfile *file;
 
-    if (raw && crash_is_fault(crash) && stepdir_is_folder(raw) &&
-        recwalk_init(&walk, inputs, 1, NULL) == 0) {
-        while (!*operation && (file = recwalk_open(&walk)))
-            read_in_flight(&walk, file, crash->task, operation,
-                           sizeof(operation));
-        recwalk_fini(&walk);
-    }
+    if (raw && crash_is_fault(crash) && stepdir_is_folder(raw))
+        hangs_task_op(raw, crash->task->pid, crash->task->gtid, operation,
+                      sizeof(operation));
     free(raw);
     insight_set_in(insight, operation);
 }
@@ -708,7 +670,6 @@ static int make(struct report_session *session, struct material *m)
     struct jp_verdict verdict;
     struct jp_error err;
 
-    report_settle_sweep(session);
     if (analyse(session, m) == REPORT_LOST)
         return REPORT_LOST;
     if (is_worse(session, m))

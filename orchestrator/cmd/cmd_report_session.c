@@ -337,13 +337,11 @@ static void await_runners(struct report_session *session)
                     n[RUNMARK_READY] - n[RUNMARK_DONE]);
 }
 
-void report_turn_await_nodes(struct report_session *session)
+static void await_nodes(struct report_session *session)
 {
     uint64_t wait_ms = session->policy.alldone_wait_ms;
     uint64_t end_ms;
 
-    if (session->options->kind == REPORT_USER)
-        return;
     /* half of srun's time is left for the figures */
     if (wait_ms > session->policy.report_limit_ms / 2)
         wait_ms = session->policy.report_limit_ms / 2;
@@ -355,6 +353,61 @@ void report_turn_await_nodes(struct report_session *session)
         runmark_end_step(session->dir, NULL); /* a node may have died */
         await_runners(session);
     }
+}
+
+/* An eighth of the time is left for writing the files. The user of srun has
+ * waited since the program's start. Nobody waits for the watcher. */
+static void set_budget(struct report_session *session)
+{
+    uint64_t limit_ms = session->policy.report_limit_ms;
+    uint64_t from_ms = session->options->kind == REPORT_SRUN ? session->start_ms
+                                                             : clock_mono_ms();
+
+    session->deadline_ms = from_ms + limit_ms - limit_ms / 8;
+}
+
+static bool is_older(int folder, const char *name, int64_t than)
+{
+    struct stat st;
+
+    return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           st.st_mtime < than;
+}
+
+/* Removes the temporary files of a folder that were last written before that
+ * time. */
+static void sweep_folder(const char *dir, const char *name, int64_t before)
+{
+    char *path = text_format("%s/%s", dir, name);
+    DIR *folder = path && stepdir_is_folder(path) ? opendir(path) : NULL;
+    struct dirent *entry;
+    const char *host;
+    pid_t pid;
+
+    free(path);
+    while (folder && (entry = readdir(folder)))
+        if (fileio_temp_parse(entry->d_name, &pid, &host) &&
+            is_older(dirfd(folder), entry->d_name, before))
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder)
+        closedir(folder);
+}
+
+/* Removes temporary files of reporters that were killed. */
+static void sweep(const struct report_session *session)
+{
+    sweep_folder(session->dir, ".", INT64_MAX);
+    sweep_folder(session->dir, "csv", INT64_MAX);
+    sweep_folder(session->dir, "plots", INT64_MAX);
+}
+
+void report_turn_begin(struct report_session *session)
+{
+    if (session->options->kind != REPORT_USER) {
+        await_nodes(session);
+        set_budget(session);
+    }
+    sweep(session);
 }
 
 /* --- move, clean or remove a step's directory after its report ----------- */
@@ -509,41 +562,6 @@ int report_settle_remove(struct report_session *session, struct jp_error *err)
     free(gone);
     free(job);
     return rc;
-}
-
-static bool is_older(int folder, const char *name, int64_t than)
-{
-    struct stat st;
-
-    return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           st.st_mtime < than;
-}
-
-/* Removes the temporary files of a folder that were last written before that
- * time. */
-static void sweep_folder(const char *dir, const char *name, int64_t before)
-{
-    char *path = text_format("%s/%s", dir, name);
-    DIR *folder = path && stepdir_is_folder(path) ? opendir(path) : NULL;
-    struct dirent *entry;
-    const char *host;
-    pid_t pid;
-
-    free(path);
-    while (folder && (entry = readdir(folder)))
-        if (fileio_temp_parse(entry->d_name, &pid, &host) &&
-            is_older(dirfd(folder), entry->d_name, before))
-            unlinkat(dirfd(folder), entry->d_name, 0);
-    if (folder)
-        closedir(folder);
-}
-
-/* Removes temporary files of reporters that were killed. */
-void report_settle_sweep(const struct report_session *session)
-{
-    sweep_folder(session->dir, ".", INT64_MAX);
-    sweep_folder(session->dir, "csv", INT64_MAX);
-    sweep_folder(session->dir, "plots", INT64_MAX);
 }
 
 /* Removes what a killed finish left behind. Another finish may still be at
