@@ -1,4 +1,9 @@
-/* cmd_plan.c - `jobprof plan`: its command line, and the plan as JSON. */
+/* cmd_plan.c - `jobprof plan`: its command line, and the plan as JSON.
+ *
+ * The steps are those of a launch, without a step: imagine gathers facts,
+ * plan_make combines all settings, launch_make computes what the step would
+ * get, and plan_view describes it. With --from, the option and the size of the
+ * step come from an earlier report (cmd_plan_from.c). */
 #include "orchestrator/cmd/cmd_plan.h"
 
 #include <stdio.h>
@@ -44,12 +49,14 @@ static void put_known(struct jp_json_stream *s, const char *key, uint64_t value)
     json_stream_known(s, key, value, value);
 }
 
+/* Writes a text; "" and NULL mean unknown. */
 static void put_known_text(struct jp_json_stream *s, const char *key,
                            const char *text)
 {
     json_stream_text(s, key, text && *text ? text : NULL);
 }
 
+/* Writes the mode that was requested and the one that would run. */
 static void put_mode(struct jp_json_stream *s, const char *key,
                      const struct plan_view *view)
 {
@@ -61,6 +68,7 @@ static void put_mode(struct jp_json_stream *s, const char *key,
     json_stream_end_object(s);
 }
 
+/* Writes the NCCL release that the plan is made for. */
 static void put_nccl(struct jp_json_stream *s, const char *key,
                      const struct plan_view *view)
 {
@@ -69,11 +77,13 @@ static void put_nccl(struct jp_json_stream *s, const char *key,
     json_stream_object(s, key);
     json_stream_text(s, "release", view->release);
     json_stream_bool(s, "assumed", view->assumed);
+    /* a release newer than any known one is planned as the newest known one */
     json_stream_text(s, "planned_as",
                      view->newer ? plan_view_known(known) : view->release);
     json_stream_end_object(s);
 }
 
+/* Writes the settings, each with its source. */
 static void put_settings(struct jp_json_stream *s, const char *key,
                          const struct plan_view *view)
 {
@@ -92,6 +102,7 @@ static void put_settings(struct jp_json_stream *s, const char *key,
     json_stream_end_array(s);
 }
 
+/* Writes the environment variables of the tasks. */
 static void put_variables(struct jp_json_stream *s, const char *key,
                           const struct plan_view *view)
 {
@@ -109,6 +120,7 @@ static void put_variables(struct jp_json_stream *s, const char *key,
     json_stream_end_array(s);
 }
 
+/* Writes the size of the step and of a node, on which the forecast is based. */
 static void put_shape(struct jp_json_stream *s, const char *key,
                       const struct jp_jobshape *shape)
 {
@@ -151,6 +163,7 @@ static void put_parts(struct jp_json_stream *s, const char *text,
     }
 }
 
+/* Writes memory, disk space and losses, per rank, node and step. */
 static void put_forecast(struct jp_json_stream *s, const char *key,
                          const struct plan_view *view)
 {
@@ -162,6 +175,7 @@ static void put_forecast(struct jp_json_stream *s, const char *key,
     put_known(s, "reserved_bytes", f->reserved_bytes);
     put_known(s, "disk_bytes", f->disk_bytes);
     put_known(s, "planned_ops", f->planned_ops);
+    /* without planned operations the kept ones are unknown, not 0 */
     json_stream_known(s, "kept_ops", f->planned_ops, f->kept_ops);
     json_stream_end_object(s);
     json_stream_object(s, "node");
@@ -199,6 +213,7 @@ static void put_notes(struct jp_json_stream *s, const char *key,
     json_stream_end_array(s);
 }
 
+/* Writes the figures of one rank of the earlier run. */
 static void put_rank(struct jp_json_stream *s, const char *key,
                      const struct plan_measured *m)
 {
@@ -224,6 +239,7 @@ static void put_left_out(struct jp_json_stream *s, const char *key,
     json_stream_end_object(s);
 }
 
+/* Writes the figures of --from; m NULL: there are none. */
 static void put_measured(struct jp_json_stream *s, const char *key,
                          const struct plan_measured *m)
 {
@@ -243,6 +259,7 @@ static void put_measured(struct jp_json_stream *s, const char *key,
     json_stream_text(s, "rate_from", m->slice_us ? "windows" : "comms");
     put_known(s, "rate_slice_us", m->slice_us);
     put_left_out(s, "left_out", m);
+    /* a report without records was refused before */
     json_stream_real(s, "bytes_per_op",
                      (double) m->bytes / (double) m->records);
     json_stream_count(s, "records", m->records);
@@ -318,6 +335,7 @@ static int check_word(const struct arguments *a, struct jp_error *err)
         return 0;
     if (request_parse(grammar_nccl(), a->word, &request, err) < 0)
         return -1;
+    /* the first mode of a grammar is off */
     off = request.mode == 0;
     request_fini(&request);
     return off ? error_set(err,
@@ -338,12 +356,14 @@ static char *find_step(const struct arguments *a, struct jp_error *err)
         nodelist_free(dirs, n);
         return NULL;
     }
+    /* keep the only string of the list */
     dir = dirs[0];
     free(dirs);
     return dir;
 }
 
-/* Reads the report and uses the option made from it. */
+/* Reads the report of --from and uses the option made from it. Returns
+ * JP_EXIT_OK, or another status and err. */
 static enum jp_exit take_report(struct session *s, struct jp_error *err)
 {
     const struct arguments *a = s->args;
@@ -361,6 +381,7 @@ static enum jp_exit take_report(struct session *s, struct jp_error *err)
         return rc;
     measured = &s->from.measured;
     s->in.nccl = s->from.option;
+    /* --nodes and --tasks take precedence over the report */
     if (!s->facts.nnodes && measured->nodes <= UINT32_MAX)
         s->facts.nnodes = (uint32_t) measured->nodes;
     if (!s->facts.ntasks && measured->tasks <= UINT32_MAX)
@@ -368,6 +389,7 @@ static enum jp_exit take_report(struct session *s, struct jp_error *err)
     return JP_EXIT_OK;
 }
 
+/* Prints the plan as text or JSON. Returns -1 and err if the output failed. */
 static int print(const struct session *s, struct plan_view *view,
                  struct jp_error *err)
 {
@@ -383,8 +405,8 @@ static int print(const struct session *s, struct plan_view *view,
     return plan_view_print(stdout, view, "plan", a->common.quiet, err);
 }
 
-/* Does what srun would do: refuses the option, or starts the step without
- * it. */
+/* Prints what srun would do after this error: refuse the option, or start the
+ * step without it. Returns an exit status. */
 static int fail_step(const struct plan_input *in, const struct jp_error *err)
 {
     bool refused = in->nccl && choice_check(in, NULL) < 0;
@@ -395,6 +417,7 @@ static int fail_step(const struct plan_input *in, const struct jp_error *err)
     return JP_EXIT_USAGE;
 }
 
+/* Prints the launch. Returns an exit status. */
 static int show_launch(struct session *s, const struct launch *launch)
 {
     struct plan_view view;
@@ -421,12 +444,14 @@ static char *name_dir(const struct session *s, const struct jp_plan *plan)
     char *dir = NULL;
 
     if (job)
+        /* a relative directory is below the submit directory */
         dir = text_format("%s%s%s/step-%%s", *job == '/' ? "" : s->submit_dir,
                           *job == '/' ? "" : "/", job);
     free(job);
     return dir;
 }
 
+/* Computes the launch and prints it. Returns an exit status. */
 static int show(struct session *s, const struct jp_plan *plan)
 {
     struct jp_error err = {"out of memory"};
@@ -458,6 +483,7 @@ static int imagine(struct session *s, struct jp_error *err)
         return -1;
     size->imagined = s->facts.nnodes || s->facts.ntasks;
     if (a->memory_bytes) {
+        /* Slurm counts memory in MiB */
         size->memory_bytes = a->memory_bytes / MIN_MEMORY * MIN_MEMORY;
         size->memory_from = "--memory";
     }
@@ -465,6 +491,7 @@ static int imagine(struct session *s, struct jp_error *err)
     return 0;
 }
 
+/* Returns an exit status. */
 static int run(struct session *s)
 {
     const struct arguments *a = s->args;
@@ -482,6 +509,7 @@ static int run(struct session *s)
     s->facts.ntasks = (uint32_t) a->tasks;
     s->in = (struct plan_input){
         .config = a->common.config, .nccl = a->word, .strict = true};
+    /* the report's option takes the place of the user's word */
     if (a->from && (status = take_report(s, &err)) != JP_EXIT_OK)
         return cmd_args_fail("plan", status, &err);
     if (imagine(s, &err) < 0 || plan_make(&s->in, &plan, &err) < 0)

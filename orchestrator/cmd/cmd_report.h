@@ -48,12 +48,13 @@ struct report_session {
     struct jp_claim *claim;
     /* the step was over or reported when the claim was taken */
     bool over;
-    bool written;             /* this session wrote the report */
-    struct jp_result *result; /* kept for the formats of other tools, or NULL */
-    bool told;      /* no node was profiled, which was reported at the step's
-                     * start */
-    bool job_ended; /* according to Slurm, for a user's report of an open
-                     * step */
+    bool written; /* this session wrote the report */
+    struct jp_result
+        *result; /* owned; kept for the formats of other tools, or NULL */
+    bool told; /* no node was profiled, and the user has read this at the step's
+                  start */
+    bool job_ended; /* according to Slurm; only known for a user's report of an
+                       open step */
 };
 
 /* --- cmd_report_session.c ------------------------------------------------ */
