@@ -1,6 +1,10 @@
-/* cmd_baseline.c - `jobprof baseline`: the network's performance in earlier
- * steps.
- */
+/* cmd_baseline.c - `jobprof baseline`: add up the network's performance in
+ * earlier steps.
+ *
+ * The baseline grows in memory, one report or earlier baseline after the other
+ * (add_json), and is written at the end (deliver). Reports that do not fit are
+ * left out with a message; only unreadable files and contradictions end the
+ * command. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -59,6 +63,8 @@ static const struct cmd_options command_line = {
     .need = "needs at least one report",
 };
 
+/* Prints the error. what: the file or argument, or "" if err names it. Returns
+ * status. */
 static int fail(int status, const char *what, const struct jp_error *err)
 {
     quote_printf(stderr, "jobprof: baseline: %s%s%s\n", what, *what ? ": " : "",
@@ -66,6 +72,7 @@ static int fail(int status, const char *what, const struct jp_error *err)
     return status;
 }
 
+/* Counts a report that is not used, and prints why. */
 static void leave_out(struct gathering *g, const char *what, const char *why)
 {
     g->left_out++;
@@ -81,6 +88,7 @@ static int add_json(struct gathering *g, const char *what, const json_t *root)
     char why[160] = "";
     int rc = JP_EXIT_OK, unfit;
 
+    /* a baseline is merged; a report becomes a baseline of one report first */
     if (baseline_file_is(root))
         unfit = baseline_file_parse(root, &one, &err);
     else
@@ -90,6 +98,7 @@ static int add_json(struct gathering *g, const char *what, const json_t *root)
         rc = fail(JP_EXIT_IO, what, &err);
     } else if (unfit) {
         leave_out(g, what, why);
+        /* the same report must not count twice */
     } else if (!baseline_file_is(root) &&
                baseline_has_report(&g->all, one.reports[0])) {
         leave_out(g, what, "the baseline already contains it");
@@ -100,6 +109,7 @@ static int add_json(struct gathering *g, const char *what, const json_t *root)
     return rc;
 }
 
+/* Adds the report in a folder. A folder without one is left out. */
 static int add_dir(struct gathering *g, const char *dir)
 {
     struct jp_error err = {""};
@@ -114,6 +124,8 @@ static int add_dir(struct gathering *g, const char *dir)
     return rc;
 }
 
+/* Adds a summary.json or a baseline. A file that was named has to be readable.
+ */
 static int add_file(struct gathering *g, const char *path)
 {
     struct jp_error err = {""};
@@ -141,6 +153,7 @@ static int add_word(struct gathering *g, const char *word)
 
     if (stat(word, &st) == 0 && !S_ISDIR(st.st_mode))
         return add_file(g, word);
+    /* also a copied report, or that of `jobprof aggregate` */
     if (stepdir_has(word, JP_SUMMARY_NAME))
         return add_dir(g, word);
     if (cmd_inputs_steps(word, g->arguments->config, &dirs, &n, &err) < 0)
@@ -160,9 +173,11 @@ static int write_file(const struct jp_baseline *all, const char *path,
     struct jp_tempfile file;
     mode_t mask = umask(0);
 
+    /* umask can only be read by setting it */
     umask(mask);
     if (fileio_output_open(&file, path, err) < 0)
         return -1;
+    /* without temp_path the output is a device or a pipe, whose mode stays */
     if ((file.temp_path && fchmod(fileno(file.stream), 0666 & ~mask) < 0) ||
         baseline_file_write(all, file.stream, err) < 0) {
         fileio_temp_abort(&file);
@@ -171,11 +186,13 @@ static int write_file(const struct jp_baseline *all, const char *path,
     return fileio_temp_commit(&file, err);
 }
 
+/* Writes the baseline and prints a summary. Returns an exit status. */
 static int deliver(const struct gathering *g)
 {
     const struct arguments *a = g->arguments;
     struct jp_error err = {"the file's mode cannot be set"};
 
+    /* an empty baseline would look like a result */
     if (!g->all.n_reports) {
         fputs(
             "jobprof: baseline: no report could be used: nothing is written\n",

@@ -1,5 +1,9 @@
 /* cmd_evidence.c - `jobprof evidence` and `jobprof-node evidence`: examine the
- * processes of a stuck step on this node. */
+ * processes of a hanging step on this node.
+ *
+ * The processes are named by the command line (an agent does this, which knows
+ * from all nodes who waits for whom), or found by the recordings of this node.
+ * evidence/ collects the data; this file makes the order for it. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +21,9 @@
 #include "orchestrator/evidence/evidence.h"
 #include "orchestrator/evidence/hangstacks.h"
 
+/* Limit of --limit. */
 #define MAX_LIMIT_US 60000000
+/* Longest request file that is read. */
 #define WANT_BYTES 16384
 #define SPARE_MS 15000 /* time for reading the recordings first */
 
@@ -28,12 +34,14 @@ struct arguments {
     char host[256];
 };
 
+/* Prints the error. Returns JP_EXIT_IO. */
 static int failed(const struct jp_error *err)
 {
     quote_printf(stderr, "jobprof: evidence: %s\n", err->text);
     return JP_EXIT_IO;
 }
 
+/* Adds the processes of --missing or --waiting, whose role is row->min. */
 static int take_pids(void *arguments, const struct cmd_option *row, char *list,
                      struct jp_error *err)
 {
@@ -96,6 +104,7 @@ static const struct cmd_options command_line = {
     .need = "takes one DIR",
 };
 
+/* Returns -1 to continue, otherwise an exit status. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
     int rc = cmd_options_parse(&command_line, argc, argv, a);
@@ -105,6 +114,7 @@ static int parse(int argc, char **argv, struct arguments *a)
     a->order.dir = argv[optind];
     if (!a->order.node)
         a->order.node = getenv("SLURMD_NODENAME");
+    /* Slurm's node names are usually host names without the domain */
     if (!a->order.node && gethostname(a->host, sizeof(a->host) - 1) == 0) {
         a->host[strcspn(a->host, ".")] = '\0';
         a->order.node = a->host;
@@ -117,6 +127,8 @@ static int parse(int argc, char **argv, struct arguments *a)
 
 /* --- the order ------------------------------------------------------------ */
 
+/* Completes the order. pids: room for the processes that RAS may be asked
+ * about; the order borrows it. */
 static void set_order(struct arguments *a, const struct targets *found,
                       int64_t pids[EVIDENCE_TARGETS])
 {
@@ -130,6 +142,7 @@ static void set_order(struct arguments *a, const struct targets *found,
     targets_set(found, a->nccl, order);
 }
 
+/* Prints what could not be collected, by the file that was just written. */
 static void print_lacks(const char *dir, const char *node)
 {
     char *path = text_format("%s/" EVIDENCE_FOLDER "/%s", dir, node);
@@ -159,11 +172,13 @@ static char *asked_hang(const char *dir)
     return hang;
 }
 
+/* Collects and writes the evidence. Returns an exit status. */
 static int take(struct arguments *a, const struct targets *found)
 {
     int64_t pids[EVIDENCE_TARGETS];
     struct jp_error err = {""};
 
+    /* none was named: take those that the recordings show */
     if (!a->order.n_targets) {
         memcpy(a->order.targets, found->list, sizeof(found->list));
         a->order.n_targets = found->n;
@@ -187,6 +202,8 @@ static int take(struct arguments *a, const struct targets *found)
     return JP_EXIT_OK;
 }
 
+/* Finds the step's processes on this node and examines them. Returns an exit
+ * status. */
 static int run(struct arguments *a, const struct jp_jobconf *conf)
 {
     const struct targets_step step = {.dir = a->order.dir,
@@ -195,6 +212,7 @@ static int run(struct arguments *a, const struct jp_jobconf *conf)
                                       .job = conf->job_id,
                                       .step = conf->step_id,
                                       .own = a->order.n_targets > 0};
+    /* only an agent's request has the sentence about the hang */
     char *hang = step.own ? asked_hang(a->order.dir) : NULL;
     struct jp_error err = {""};
     struct targets found;
@@ -226,6 +244,7 @@ int cmd_evidence(int argc, char **argv)
     /* an agent ignores it, and the exit of children would go unnoticed */
     signal(SIGCHLD, SIG_DFL);
     path = text_format("%s/" JP_JOBCONF_NAME, a.order.dir);
+    /* the files of another user's step must not be trusted */
     if (!path || stepdir_check_own(a.order.dir, &err) < 0 ||
         jobconf_read(path, &conf, &err) < 0) {
         rc = failed(&err);

@@ -1,4 +1,7 @@
-/* cmd_nsys.c - `jobprof nsys`: print Nsight Systems exports as tables. */
+/* cmd_nsys.c - `jobprof nsys`: print Nsight Systems exports as tables.
+ *
+ * nsys/ reads and merges the exports; the tables are those of a report
+ * (report/tables.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +16,7 @@
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/tables.h"
 
+/* Limit of --top. */
 #define MAX_TOP 1000000
 
 struct arguments {
@@ -68,11 +72,13 @@ static int parse(int argc, char **argv, struct arguments *a)
     return -1;
 }
 
+/* Prints problems of single exports, and how many files were not read. */
 static void print_notes(const struct jp_nsys *nsys)
 {
     for (size_t i = 0; i < nsys->n_ranks; i++) {
         const struct jp_nsys_rank *r = &nsys->ranks[i];
 
+        /* the export could not be read */
         if (r->bad)
             quote_printf(stderr, "jobprof: nsys: %s\n", r->why);
         else if (*r->why)
@@ -100,6 +106,7 @@ static void print_notes(const struct jp_nsys *nsys)
                      nsys->skipped, JP_NSYS_MAX);
 }
 
+/* Prints the tables as JSON. The stream is large, so it is not on the stack. */
 static int print_json(const struct jp_report *report, struct jp_error *err)
 {
     struct jp_json_stream *s = calloc(1, sizeof(*s));
@@ -114,6 +121,7 @@ static int print_json(const struct jp_report *report, struct jp_error *err)
     return rc;
 }
 
+/* Prints the table of sums as CSV. */
 static void print_csv(const struct jp_report *report)
 {
     struct jp_csv csv;
@@ -124,12 +132,15 @@ static void print_csv(const struct jp_report *report)
     csv_out_flush(&csv);
 }
 
+/* Prints the tables in the requested form. Returns -1 and err if the output
+ * failed. */
 static int print(const struct arguments *a, const struct jp_nsys *nsys,
                  struct jp_error *err)
 {
     const struct jp_report report = {.nsys = nsys};
     int rc = 0;
 
+    /* a failure of stdio before the flush may not set it */
     errno = 0;
     if (a->common.json)
         rc = print_json(&report, err);
@@ -147,7 +158,8 @@ static int print(const struct arguments *a, const struct jp_nsys *nsys,
     return rc;
 }
 
-/* Shows one set of inputs. Returns an exit status. */
+/* Reads one set of inputs as a whole and prints its tables. titled: with the
+ * first input's name above. Returns an exit status. */
 static int show(const struct arguments *a, const char *const *inputs, size_t n,
                 bool titled)
 {
@@ -159,10 +171,12 @@ static int show(const struct arguments *a, const char *const *inputs, size_t n,
     options.short_names = a->base;
     if (nsys_load(inputs, n, &options, &nsys, &err) < 0)
         return cmd_args_fail("nsys", JP_EXIT_USAGE, &err);
+    /* without any usable export there are only notes */
     if (!nsys || nsys->n_ranks == nsys->n_bad)
         status = JP_EXIT_NODATA;
     else if (nsys->n_bad || nsys->skipped)
         status = JP_EXIT_INCOMPLETE;
+    /* --quiet does not hide why there is nothing */
     if (nsys && (!a->common.quiet || status == JP_EXIT_NODATA))
         print_notes(nsys);
     else if (!nsys)
@@ -176,7 +190,7 @@ static int show(const struct arguments *a, const char *const *inputs, size_t n,
     return status;
 }
 
-/* Shows each file separately, using the list of files of the merged set. */
+/* Reads and prints each file by itself. Returns an exit status. */
 static int show_each(const struct arguments *a, const char *const *inputs,
                      size_t n)
 {
@@ -186,6 +200,7 @@ static int show_each(const struct arguments *a, const char *const *inputs,
     int worst = JP_EXIT_OK;
     size_t bad = 0;
 
+    /* loading them all at once finds the files and drops repeated ones */
     if (nsys_load(inputs, n, &options, &all, &err) < 0)
         return cmd_args_fail("nsys", JP_EXIT_USAGE, &err);
     for (size_t i = 0; all && i < all->n_ranks; i++) {
@@ -197,6 +212,7 @@ static int show_each(const struct arguments *a, const char *const *inputs,
     }
     if (!all || bad == all->n_ranks)
         worst = JP_EXIT_NODATA;
+    /* some files had data, so the result is only incomplete */
     else if (worst == JP_EXIT_NODATA)
         worst = JP_EXIT_INCOMPLETE;
     nsys_destroy(all);
@@ -211,6 +227,7 @@ int cmd_nsys(int argc, char **argv)
 
     if (rc >= 0)
         return rc;
+    /* files, or folders with them */
     inputs = (const char *const *) argv + optind;
     return a.per_rank ? show_each(&a, inputs, (size_t) (argc - optind))
                       : show(&a, inputs, (size_t) (argc - optind), false);

@@ -1,4 +1,10 @@
-/* cmd_show.c - `jobprof show`: print a step's operations on the terminal. */
+/* cmd_show.c - `jobprof show`: print a step's operations on the terminal.
+ *
+ * Four outputs: totals of operations (the default), operations that have not
+ * ended (--pending), processes during a hang (--hang), and clocks (--clock).
+ * The first two use the best source that exists: recordings, Inspector's logs,
+ * or a report (show_saved_source). show/ reads and prints; this file chooses,
+ * and turns results into exit statuses. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +24,7 @@
 #include "orchestrator/report/tables.h"
 #include "orchestrator/show/show.h"
 
+/* filter.rank is -1 if --rank was not given. */
 struct arguments {
     struct opsum_filter filter;
     struct cmd_common common;
@@ -25,6 +32,7 @@ struct arguments {
     bool pending, hang, clock, raw;
 };
 
+/* The form of the output. --json takes precedence over --raw. */
 static enum show_form form_of(const struct arguments *a)
 {
     return a->common.json ? SHOW_JSON : a->raw ? SHOW_RAW : SHOW_HUMAN;
@@ -85,11 +93,13 @@ static const struct cmd_options command_line = {
     .need = "needs one DIR or JOBID[.STEP]",
 };
 
+/* Prints a usage error. Returns JP_EXIT_USAGE. */
 static int usage(const char *what)
 {
     return cmd_options_usage(&command_line, what);
 }
 
+/* Returns -1 to continue, otherwise an exit status. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
     int rc = cmd_options_parse(&command_line, argc, argv, a);
@@ -111,6 +121,8 @@ static int parse(int argc, char **argv, struct arguments *a)
     return -1;
 }
 
+/* Prints what is in flight according to the recordings. Returns an exit status.
+ */
 static int show_pending(struct cmd_inputs *inputs, bool json)
 {
     struct jp_error err = {""};
@@ -120,12 +132,14 @@ static int show_pending(struct cmd_inputs *inputs, bool json)
                   : cmd_inputs_judge(inputs);
 }
 
+/* Whether the filter selects anything. */
 static bool asks_for_some(const struct opsum_filter *filter)
 {
     return filter->rank >= 0 || filter->node || filter->comm || filter->func;
 }
 
-/* Returns the status for rc, or for a result without rows. */
+/* Returns rc; but JP_EXIT_NODATA after a message if there were no rows (none)
+ * and no error. */
 static int judge_rows(int rc, bool none, const struct cmd_inputs *inputs,
                       const struct opsum_filter *filter)
 {
@@ -138,6 +152,7 @@ static int judge_rows(int rc, bool none, const struct cmd_inputs *inputs,
     return JP_EXIT_NODATA;
 }
 
+/* Prints totals of the recorder's files. Returns an exit status. */
 static int show_recordings(struct cmd_inputs *inputs, const struct arguments *a)
 {
     const struct opsum_input input = {.walk = &inputs->walk};
@@ -149,12 +164,14 @@ static int show_recordings(struct cmd_inputs *inputs, const struct arguments *a)
     return judge_rows(cmd_inputs_judge(inputs), !done.rows, inputs, &a->filter);
 }
 
+/* Prints totals of Inspector's logs. Returns an exit status. */
 static int show_logs(struct cmd_inputs *inputs, const struct arguments *a)
 {
     const struct opsum_input input = {.walk = &inputs->walk, .logs = true};
     struct jp_error err = {""};
     struct opsum_done done;
 
+    /* Inspector writes an operation when it has ended */
     if (a->pending) {
         fprintf(stderr,
                 "jobprof: NCCL Inspector's logs have no operations in flight; "
@@ -170,6 +187,7 @@ static int show_logs(struct cmd_inputs *inputs, const struct arguments *a)
                       inputs, &a->filter);
 }
 
+/* Prints what a report has kept. Returns an exit status. */
 static int show_report(struct cmd_inputs *inputs, const struct arguments *a)
 {
     struct jp_error err = {""};
@@ -190,6 +208,7 @@ static int show_report(struct cmd_inputs *inputs, const struct arguments *a)
                   : judge_rows(JP_EXIT_OK, rc > 0, inputs, &a->filter);
 }
 
+/* There is no data. Returns an exit status. */
 static int show_nothing(struct cmd_inputs *inputs, const struct arguments *a)
 {
     if (a->common.json) /* an object without rows */
@@ -201,12 +220,14 @@ static int show_nothing(struct cmd_inputs *inputs, const struct arguments *a)
     return JP_EXIT_NODATA;
 }
 
+/* Prints a message about a damaged file. */
 static void say_file(const char *text)
 {
     quote_printf(stderr, "jobprof: %s\n", text);
 }
 
-/* Prints the clocks of the nodes/ of these steps. */
+/* Prints the clocks of these nodes/ folders. A damaged file takes precedence
+ * over a failed check. Returns an exit status. */
 static int print_clocks(const struct arguments *a, char *const *nodes, size_t n)
 {
     struct clockshow_done done;
@@ -228,6 +249,8 @@ static int print_clocks(const struct arguments *a, char *const *nodes, size_t n)
                               : JP_EXIT_OK;
 }
 
+/* Finds the nodes/ folders of the steps and prints their clocks. Returns an
+ * exit status. */
 static int show_clocks(const struct arguments *a)
 {
     struct jp_error err = {""};
@@ -239,6 +262,7 @@ static int show_clocks(const struct arguments *a)
         return cmd_args_fail("show", JP_EXIT_USAGE, &err);
     nodes = calloc(n, sizeof(*nodes));
     for (size_t i = 0; nodes && i < n; i++)
+        /* NULL for a step without agents, which is skipped */
         nodes[i] = cmd_inputs_nodes(dirs[i]);
     if (nodes)
         rc = print_clocks(a, nodes, n);
@@ -251,9 +275,11 @@ static int show_clocks(const struct arguments *a)
 
 /* --- --hang --------------------------------------------------------------- */
 
+/* Prints the evidence of one step. Returns an exit status. */
 static int print_hang(const struct hangstacks *hang, bool json)
 {
     const struct jp_report report = {.hang = hang};
+    /* the stream is too large for the stack */
     struct jp_json_stream *s = json ? calloc(1, sizeof(*s)) : NULL;
     char text[HANGSTACKS_TEXT];
     struct jp_error err = {"out of memory"};
@@ -297,7 +323,8 @@ static int show_step_hang(const char *dir, const struct arguments *a,
     return rc;
 }
 
-/* Skips steps that were never examined. */
+/* Shows each step that was examined. Returns the largest status of these, or
+ * JP_EXIT_NODATA if there is none. */
 static int show_hang(const struct arguments *a)
 {
     struct jp_error err;
@@ -329,6 +356,7 @@ static int show_running(const struct arguments *a)
     bool first = true;
     int rc = -1;
 
+    /* not the directory of a running step; the recordings may still be there */
     if (top_find_steps(&top, a->word, NULL) < 0 || top_look(&top, NULL) < 0) {
         top_fini(&top);
         return -1;
@@ -336,8 +364,10 @@ static int show_running(const struct arguments *a)
     for (size_t i = 0; i < top.n && rc <= 0; i++) {
         const struct top_step *step = &top.steps[i];
 
+        /* it has ended, or too few nodes have written data */
         if (step->status != TOP_RUNS || step->state.word == LIVESTATE_UNJUDGED)
             continue;
+        /* a blank line between steps */
         if (!first && !a->common.json)
             putchar('\n');
         first = false;
@@ -362,6 +392,7 @@ int cmd_show(int argc, char **argv)
         return show_hang(&a);
     if (a.clock)
         return show_clocks(&a);
+    /* a running step's snapshots are newer than its recordings */
     rc = a.pending ? show_running(&a) : -1;
     if (rc >= 0)
         return rc;

@@ -1,5 +1,10 @@
 /* cmd_trial.c - `jobprof trial`: run a program in different configurations to
- * find the fastest one. */
+ * find the fastest one.
+ *
+ * Inside an allocation, the steps run at once (run_here). Outside, the plan is
+ * saved and a job is submitted that continues it (submit_job: `jobprof trial
+ * --continue DIR`), so that both cases run the same code. trial/ has everything
+ * about plan, runs and result. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -41,6 +46,8 @@ struct arguments {
     struct cmd_common common;
 };
 
+/* The signal that ends the trial; 0: none yet. Read by trial/ between and
+ * during steps. */
 static volatile sig_atomic_t stop;
 
 static void on_signal(int sig)
@@ -48,6 +55,7 @@ static void on_signal(int sig)
     stop = sig;
 }
 
+/* Prints the error. Returns status. */
 static int fail(int status, const struct jp_error *err)
 {
     return cmd_args_fail("trial", status, err);
@@ -55,6 +63,7 @@ static int fail(int status, const struct jp_error *err)
 
 /* --- arguments ------------------------------------------------------------ */
 
+/* Adds the values of an axis. The kind of the axis is row->min. */
 static int take_axis(void *arguments, const struct cmd_option *row, char *value,
                      struct jp_error *err)
 {
@@ -118,6 +127,7 @@ static const struct cmd_options command_line = {
     .in_order = true,
 };
 
+/* Prints a usage error. Returns JP_EXIT_USAGE. */
 static int usage(const char *what)
 {
     return cmd_options_usage(&command_line, what);
@@ -131,6 +141,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 
     if (rc >= 0)
         return rc;
+    /* such options would change a plan that has been saved */
     a->planned |= a->rounds || a->seed != UINT64_MAX;
     if (a->rounds)
         a->trial->rounds = a->rounds;
@@ -162,6 +173,7 @@ static char *make_folder(const struct arguments *a, struct jp_error *err)
     const char *job = getenv(ENV_JOB);
     char *here = cmd_args_submit_dir(err), *dir = NULL, *steps, *state;
 
+    /* jobprof-trial-JOBID, then with .2, .3 and so on */
     for (unsigned i = 1; here && i < 1000 && !dir; i++) {
         struct stat st;
 
@@ -176,6 +188,7 @@ static char *make_folder(const struct arguments *a, struct jp_error *err)
                               job ? job : "", i);
         if (!dir)
             break;
+        /* the name is taken */
         if (!a->output && lstat(dir, &st) == 0) {
             free(dir);
             dir = NULL;
@@ -188,6 +201,8 @@ static char *make_folder(const struct arguments *a, struct jp_error *err)
     }
     steps = text_format("%s/steps", dir);
     state = text_format("%s/" TRIAL_NAME, dir);
+    /* the folder becomes a value of --nccl-profile=...,dir=, where these have a
+     * meaning */
     if (!steps || !state || strpbrk(dir, ",%\n")) {
         error_set(err,
                   "%s: the name of a trial's folder cannot have a comma or %%; "
@@ -211,6 +226,7 @@ static char *make_folder(const struct arguments *a, struct jp_error *err)
 
 /* --- the steps ------------------------------------------------------------ */
 
+/* Prints the last run and its time. A callback of trial_run_rounds. */
 static void tell_run(void *arg, const struct trial *t)
 {
     const struct trial_run *run = &t->runs[t->n_runs - 1];
@@ -229,6 +245,8 @@ static void tell_run(void *arg, const struct trial *t)
                                          : FIG_US(us));
 }
 
+/* The first signal ends the running step; then the result is printed as usual.
+ */
 static void catch_signals(void)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -254,6 +272,7 @@ static uint64_t limit_ms(const struct trial *t)
     return limit;
 }
 
+/* Prints the trial as a table or as JSON. Returns an exit status. */
 static int print(const struct arguments *a, const struct trial *t)
 {
     struct jp_error err = {""};
@@ -269,6 +288,7 @@ static int print(const struct arguments *a, const struct trial *t)
     return JP_EXIT_OK;
 }
 
+/* Returns the exit status of a trial. */
 static int status_of(const struct trial *t)
 {
     size_t good = 0;
@@ -280,6 +300,7 @@ static int status_of(const struct trial *t)
                                                : JP_EXIT_NODATA;
 }
 
+/* Prints how many steps will run and how long, before anything starts. */
 static void announce(const struct arguments *a, const struct trial *t,
                      const char *dir)
 {
@@ -300,6 +321,8 @@ static void announce(const struct arguments *a, const struct trial *t,
               stderr);
 }
 
+/* Runs the steps in this allocation, and prints the result. Returns an exit
+ * status. */
 static int run_here(const struct arguments *a, struct trial *t, const char *dir)
 {
     struct trial_runner runner = {.dir = dir,
@@ -312,6 +335,7 @@ static int run_here(const struct arguments *a, struct trial *t, const char *dir)
     announce(a, t, dir);
     runner.limit_ms = limit_ms(t);
     catch_signals();
+    /* saved again, because the end and its reason are known now */
     if (trial_run_rounds(t, &runner, &err) < 0 ||
         trial_save(t, dir, &err) < 0 || trial_write_pages(t, dir, &err) < 0)
         return fail(JP_EXIT_IO, &err);
@@ -324,10 +348,11 @@ static int run_here(const struct arguments *a, struct trial *t, const char *dir)
 /* --- as a job ------------------------------------------------------------- */
 
 /* Writes dir/job.sh, which continues the trial. dir is the only user text in
- * it. */
+ * it. Returns the path; caller frees. NULL and err on failure. */
 static char *write_script(const char *dir, struct jp_error *err)
 {
     char self[4096], *path = text_format("%s/job.sh", dir), *text = NULL;
+    /* the same program as now, wherever the job's PATH leads */
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
     char *program = NULL, *folder = trial_quote(dir);
 
@@ -353,6 +378,8 @@ static char *write_script(const char *dir, struct jp_error *err)
     return NULL;
 }
 
+/* Returns sbatch's command, whose words trial_free_words frees; NULL without
+ * memory. */
 static char **job_words(const struct trial *t, const char *dir)
 {
     char *output = text_format("%s/job.log", dir);
@@ -363,7 +390,8 @@ static char **job_words(const struct trial *t, const char *dir)
     return words;
 }
 
-/* Whether Slurm lists the job as pending or running. Without an answer, yes. */
+/* Whether Slurm lists the job as pending or running. Without an answer of Slurm
+ * it is assumed to be. */
 static bool is_queued(const char *job)
 {
     char answer[64] = "";
@@ -392,9 +420,11 @@ static int await_job(const char *dir, const char *job)
         struct trial *t;
 
         nanosleep(&second, NULL);
+        /* the job writes the file by rename, so it is always whole */
         t = trial_load(dir, NULL);
         end = t ? t->end : TRIAL_OPEN;
         trial_free(t);
+        /* squeue costs the controller more than a file */
         if (end == TRIAL_OPEN && i % QUEUE_SECONDS == 0 && !is_queued(job))
             break;
     }
@@ -406,6 +436,7 @@ static int await_job(const char *dir, const char *job)
     return JP_EXIT_INCOMPLETE;
 }
 
+/* Submits a job that continues the trial. Returns an exit status. */
 static int submit_job(const struct arguments *a, struct trial *t,
                       const char *dir)
 {
@@ -426,6 +457,7 @@ static int submit_job(const struct arguments *a, struct trial *t,
         free(path);
         return fail(JP_EXIT_IO, &err);
     }
+    /* owned by the list now */
     all[n] = path;
     all[n + 1] = NULL;
     announce(a, t, dir);
@@ -435,6 +467,7 @@ static int submit_job(const struct arguments *a, struct trial *t,
                                     .out = answer,
                                     .room = sizeof(answer) - 1},
                     &result);
+    /* sbatch --parsable prints JOBID or JOBID;CLUSTER */
     answer[result.len < sizeof(answer) ? result.len : sizeof(answer) - 1] = 0;
     answer[strcspn(answer, "\n;")] = '\0';
     if (child_succeeded(end, &result) && *answer &&
@@ -454,6 +487,7 @@ static int submit_job(const struct arguments *a, struct trial *t,
 
 /* --- run the trial -------------------------------------------------------- */
 
+/* Prints a trial of an earlier run. Returns an exit status. */
 static int show(const struct arguments *a, const char *dir)
 {
     struct jp_error err = {""};
@@ -469,7 +503,8 @@ static int show(const struct arguments *a, const char *dir)
     return rc;
 }
 
-/* Runs a saved trial; the job reads it from the folder. */
+/* Saves the trial and runs it here or as a job, which reads it from the folder.
+ * Returns an exit status. */
 static int run_saved(const struct arguments *a, struct trial *t,
                      const char *dir)
 {
@@ -484,6 +519,7 @@ static int run_saved(const struct arguments *a, struct trial *t,
     return rc == JP_EXIT_OK && a->wait ? show(a, dir) : rc;
 }
 
+/* Continues a trial. Runs that exist are kept. Returns an exit status. */
 static int go_on(const struct arguments *a)
 {
     struct jp_error err = {""};
@@ -495,6 +531,7 @@ static int go_on(const struct arguments *a)
         return fail(JP_EXIT_NODATA, &err);
     if (a->limit_us)
         t->limit_us = a->limit_us;
+    /* judged anew: it ended for a reason that no longer holds */
     t->end = TRIAL_OPEN;
     trial_judge(t);
     if (!dir) {
@@ -508,6 +545,7 @@ static int go_on(const struct arguments *a)
     return rc;
 }
 
+/* Prints a command as a line for a shell. Frees words, which may be NULL. */
 static void print_words(char **words)
 {
     for (size_t i = 0; words && words[i]; i++) {
@@ -520,6 +558,7 @@ static void print_words(char **words)
     trial_free_words(words);
 }
 
+/* Prints all commands in their order. Returns an exit status. */
 static int dry_run(const struct arguments *a)
 {
     struct trial *t = a->trial;
@@ -536,6 +575,7 @@ static int dry_run(const struct arguments *a)
     return fflush(stdout) == 0 ? JP_EXIT_OK : JP_EXIT_IO;
 }
 
+/* Starts a new trial. Returns an exit status. */
 static int begin(const struct arguments *a)
 {
     struct trial *t = a->trial;
@@ -563,6 +603,7 @@ int cmd_trial(int argc, char **argv)
 
     if (!a.trial)
         return fail(JP_EXIT_IO, &err);
+    /* a fixed seed makes the order of steps repeatable */
     a.trial->seed = 1;
     rc = parse(argc, argv, &a);
     if (rc < 0)

@@ -1,4 +1,7 @@
-/* jobprof.c - the user's program: the table of its subcommands. */
+/* jobprof.c - the user's program: the table of its subcommands.
+ *
+ * Each subcommand has a file of its own, cmd_NAME.c. commands_run in
+ * cmd_options.c chooses one and handles --help and --version. */
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_options.h"
 
