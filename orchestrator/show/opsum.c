@@ -1,4 +1,10 @@
-/* opsum.c - filter operations and add them up. */
+/* opsum.c - filter operations, add them up and print the totals.
+ *
+ * There is one row per communicator, function and size. Rows are found by a
+ * hash table during the reading, and sorted at its end. Three readers fill
+ * them: read_recordings (the recorder's files), read_logs (Inspector's logs)
+ * and read_tables (a report's csv/ops.csv). opsum_show chooses the reader and
+ * prints. */
 #include "orchestrator/show/show.h"
 
 #include <math.h>
@@ -14,6 +20,8 @@
 #include "plugins/nccl_inspector/reader.h"
 #include "plugins/nccl_recorder/launches.h"
 
+/* Limit of rows, so that foreign files cannot exhaust the memory. Twice as many
+ * slots keep probing short. */
 #define MAX_ROWS 65536
 #define SLOTS (2 * MAX_ROWS)
 
@@ -55,6 +63,7 @@ struct opsum_builder {
     uint32_t *slots; /* hash table: 1 + a row's index; 0: free */
 };
 
+/* Reading of the recorder's files. */
 struct reading {
     struct jp_recwalk *walk;
     const struct opsum_filter *filter;
@@ -64,6 +73,7 @@ struct reading {
     int64_t world_rank;        /* of the open file's process; < 0: none */
 };
 
+/* Adds a text to a hash (FNV-1a). */
 static uint64_t mix(uint64_t hash, const char *text)
 {
     for (; *text; text++)
@@ -71,12 +81,14 @@ static uint64_t mix(uint64_t hash, const char *text)
     return hash;
 }
 
+/* Whether the row has this key. */
 static bool same(const struct opsum_row *row, const struct opsum_key *key)
 {
     return row->bytes == key->bytes && !strcmp(row->func, key->func) &&
            !strcmp(row->id, key->id) && !strcmp(row->name, key->name);
 }
 
+/* Copies a text, truncated to size. */
 static void copy(char *to, size_t size, const char *text)
 {
     size_t n = strnlen(text, size - 1);
@@ -95,11 +107,13 @@ static struct opsum_row *find_row(struct opsum_builder *b,
         key->func);
     struct opsum_row *more;
 
+    /* linear probing; no row is ever removed */
     for (at %= SLOTS; b->slots[at]; at = (at + 1) % SLOTS)
         if (same(&sum->rows[b->slots[at] - 1], key))
             return &sum->rows[b->slots[at] - 1];
     if (sum->n == MAX_ROWS)
         return NULL;
+    /* the array doubles at each power of two */
     if (!(sum->n & (sum->n - 1))) {
         more = reallocarray(sum->rows, sum->n ? 2 * sum->n : 1, sizeof(*more));
         *failed = !more;
@@ -116,6 +130,8 @@ static struct opsum_row *find_row(struct opsum_builder *b,
     return more;
 }
 
+/* Begins empty totals. Returns -1 and err without memory; nothing needs to be
+ * freed then. */
 static int begin(struct opsum_builder *b, struct jp_opsum *sum,
                  struct jp_error *err)
 {
@@ -125,6 +141,8 @@ static int begin(struct opsum_builder *b, struct jp_opsum *sum,
     return b->slots ? 0 : error_set(err, "out of memory");
 }
 
+/* Adds a contribution to its row. Beyond the limit of rows it is only counted.
+ * Returns -1 without memory. */
 static int put(struct opsum_builder *b, const struct opsum_key *key,
                const struct opsum_some *some)
 {
@@ -142,6 +160,7 @@ static int put(struct opsum_builder *b, const struct opsum_key *key,
         row->exec_min_us = some->exec_min_us;
     if (some->exec_max_us > row->exec_max_us)
         row->exec_max_us = some->exec_max_us;
+    /* 0 means unknown, not the earliest time */
     if (some->first_us && (!row->first_us || some->first_us < row->first_us))
         row->first_us = some->first_us;
     if (some->last_us > row->last_us)
@@ -149,6 +168,7 @@ static int put(struct opsum_builder *b, const struct opsum_key *key,
     return 0;
 }
 
+/* Adds one operation. */
 static int put_record(struct opsum_builder *b, const struct opsum_key *key,
                       const struct record *record)
 {
@@ -170,12 +190,14 @@ bool opsum_is_comm(const struct opsum_filter *filter, const char *id,
            !strcmp(name, filter->comm);
 }
 
+/* Copies a text of a record, which does not end with NUL. */
 static void to_text(const struct record_text *from, char *to, size_t size)
 {
     snprintf(to, size, "%.*s", (int) from->len, from->text);
 }
 
-/* Adds a record, with its share of a launch's time, if it passes the filter. */
+/* Adds a record of the recorder, with its share of a launch's time, if it
+ * passes the filter. A callback of launches. */
 static int take(void *arg, const struct record *record)
 {
     struct reading *r = arg;
@@ -194,20 +216,25 @@ static int take(void *arg, const struct record *record)
                       record);
 }
 
+/* Handles an operation of the open file. Returns -1 without memory. */
 static int take_op(struct reading *r, const struct jpr_op *op)
 {
     struct jp_recfile *file = &r->walk->file;
     const struct recfile_comm *comm = recfile_comm(file, op->comm);
     struct record record;
 
+    /* operations launched together share one time; launches.h divides it */
     if (!recfile_record(file, op, &record))
         return launches_add(r->launches, op, &record, file->func->rule);
+    /* counts what was selected only, as far as its communicator is known */
     r->to.sum->left_out +=
         !r->filter->comm ||
         (comm && opsum_is_comm(r->filter, comm->id, comm->name));
     return 0;
 }
 
+/* Whether the node is the host, or a folder in the file's path: raw/NODE/... by
+ * Slurm's name, which may differ from the host's. */
 static bool is_node(const char *path, const char *host, const char *node)
 {
     size_t n = strlen(node);
@@ -225,10 +252,12 @@ bool opsum_is_rank(const struct opsum_filter *filter, int64_t world_rank,
 {
     if (filter->rank < 0)
         return true;
+    /* a rank of one communicator only means something together with --comm */
     return world_rank >= 0 ? world_rank == filter->rank
                            : filter->comm && rank == (uint64_t) filter->rank;
 }
 
+/* Whether the open file's process can pass the filter. Sets r->world_rank. */
 static bool is_wanted(struct reading *r)
 {
     const struct jp_recfile *file = &r->walk->file;
@@ -242,6 +271,8 @@ static bool is_wanted(struct reading *r)
            is_node(r->walk->path, file->host, r->filter->node);
 }
 
+/* Adds the operations of the open file. A file of another process is left at
+ * its first operation. Returns -1 without memory. */
 static int read_records(struct reading *r)
 {
     struct jpr_record record;
@@ -250,6 +281,7 @@ static int read_records(struct reading *r)
     while (recwalk_record(r->walk, &record)) {
         if (record.type != JPR_OP)
             continue;
+        /* the header, which has host and process, is read by now */
         if (!judged && !is_wanted(r))
             return 0;
         r->to.sum->processes += !judged;
@@ -260,6 +292,8 @@ static int read_records(struct reading *r)
     return launches_flush(r->launches);
 }
 
+/* Adds the operations of the open file, whose launches are independent of other
+ * files. */
 static int read_file(struct reading *r)
 {
     int rc = -1;
@@ -271,6 +305,8 @@ static int read_file(struct reading *r)
     return rc;
 }
 
+/* Orders rows as they are printed raw: by communicator, name, function, size.
+ */
 static int by_name(const void *a, const void *b)
 {
     const struct opsum_row *x = a, *y = b;
@@ -289,7 +325,8 @@ static void fini(struct jp_opsum *sum)
     *sum = (struct jp_opsum){0};
 }
 
-/* Ends the building. rc: the result of the puts. */
+/* Ends the building: sorts the rows, or frees them. rc: the result of the puts.
+ */
 static int end(struct opsum_builder *b, int rc, struct jp_error *err)
 {
     free(b->slots);
@@ -302,6 +339,8 @@ static int end(struct opsum_builder *b, int rc, struct jp_error *err)
     return 0;
 }
 
+/* Adds up the recorder's files. Call fini after 0. Returns -1 and err without
+ * memory. */
 static int read_recordings(struct jp_recwalk *walk,
                            const struct opsum_filter *filter,
                            struct jp_opsum *sum, struct jp_error *err)
@@ -324,6 +363,7 @@ static int read_recordings(struct jp_recwalk *walk,
 
 /* --- add up the operations of NCCL Inspector's logs */
 
+/* Reading of Inspector's logs. */
 struct lines_reading {
     const struct opsum_filter *filter;
     struct opsum_builder to;
@@ -336,11 +376,12 @@ struct lines_reading {
     struct jp_jobranks *ranks; /* NULL: the filter has no rank */
 };
 
+/* Handles a record. Returns 0 to continue. */
 typedef int take_record(struct lines_reading *r, const struct record *rec,
                         void *arg);
 
-/* Passes every record of the file to lines_take, until that returns
- * non-zero. */
+/* Passes every record of the file to lines_take, until that returns non-zero.
+ * Counts bad lines. Returns -1 without memory. */
 static int walk_file(struct lines_reading *r, take_record *lines_take,
                      void *arg)
 {
@@ -379,6 +420,7 @@ static int walk_file(struct lines_reading *r, take_record *lines_take,
     return rc < 0 ? -1 : 0;
 }
 
+/* Copies a text of a record, truncated to size. */
 static void lines_to_text(const struct record_text *from, char *to, size_t size)
 {
     size_t n = from->len < size - 1 ? from->len : size - 1;
@@ -388,6 +430,7 @@ static void lines_to_text(const struct record_text *from, char *to, size_t size)
     to[n] = '\0';
 }
 
+/* Adds a record if it passes the filter. A take_record. */
 static int lines_take(struct lines_reading *r, const struct record *rec,
                       void *arg)
 {
@@ -415,7 +458,8 @@ static int lines_take(struct lines_reading *r, const struct record *rec,
         &r->to, &(const struct opsum_key){id, name, func, rec->bytes}, rec);
 }
 
-/* Claims what a record says about its process. */
+/* Collects what a record says about its process, for the job ranks (arg). A
+ * take_record. */
 static int claim(struct lines_reading *r, const struct record *rec, void *arg)
 {
     char id[RECORD_MAX_ID + 1], host[RECORD_MAX_HOST + 1];
@@ -431,6 +475,7 @@ static int claim(struct lines_reading *r, const struct record *rec, void *arg)
                                                        .rank = rec->rank});
 }
 
+/* Passes the records of all logs to visit. */
 static int walk_all(struct lines_reading *r, const struct jp_recwalk *walk,
                     take_record *visit, void *arg)
 {
@@ -450,6 +495,7 @@ static int walk_all(struct lines_reading *r, const struct jp_recwalk *walk,
     return rc;
 }
 
+/* Reads all logs once to decide the job ranks. Returns -1 without memory. */
 static int find_ranks(struct lines_reading *r, const struct jp_recwalk *walk)
 {
     int rc;
@@ -459,6 +505,8 @@ static int find_ranks(struct lines_reading *r, const struct jp_recwalk *walk)
     return rc == 0 ? jobranks_decide(r->ranks) : rc;
 }
 
+/* Adds up Inspector's logs among the walk's files. *bad: number of unreadable
+ * lines and files. Call fini after 0. Returns -1 and err without memory. */
 static int read_logs(const struct jp_recwalk *walk,
                      const struct opsum_filter *filter, struct jp_opsum *sum,
                      uint64_t *bad, struct jp_error *err)
@@ -498,6 +546,7 @@ enum {
     N_COLUMNS
 };
 
+/* The columns of csv/ops.csv that are needed. */
 static const char *const columns[N_COLUMNS] = {
     [COMM] = "comm",
     [NAME] = "comm_name",
@@ -519,6 +568,7 @@ static bool get_count(const char *text, uint64_t *value)
     return !*text || num_parse_u64(text, 0, UINT64_MAX >> 1, value, NULL) == 0;
 }
 
+/* Parses a non-negative number; an empty field means unknown: 0. */
 static bool get_real(const char *text, double *value)
 {
     char *end;
@@ -542,11 +592,14 @@ static bool get_some(const char *const v[], uint64_t *bytes,
         !get_real(v[EXEC_MEAN], &exec_mean) || !some->ops ||
         some->ops > UINT32_MAX)
         return false;
+    /* the table has means; sums can be added up over several reports */
     some->exec_sum_us = (uint64_t) (exec_mean * (double) some->ops + 0.5);
     some->busbw_sum = mean * (double) some->ops;
     return true;
 }
 
+/* Adds a report's csv/ops.csv. Bad rows are only counted. Returns -1 and err if
+ * the file is damaged or without memory. */
 static int add_csv(struct opsum_builder *b, const char *path,
                    const struct opsum_filter *filter, struct jp_error *err)
 {
@@ -579,6 +632,7 @@ static int add_csv(struct opsum_builder *b, const char *path,
     return rc < 0 ? -1 : 0;
 }
 
+/* Adds up the tables of several reports, such as all steps of a job. */
 static int read_tables(const struct opsum_input *input,
                        const struct opsum_filter *filter, struct jp_opsum *sum,
                        struct jp_error *err)
@@ -600,6 +654,7 @@ static int read_tables(const struct opsum_input *input,
 
 /* --- print the totals as a table and as JSON */
 
+/* Getters of the table's columns. A row has at least one operation. */
 static double mean_us(const void *row)
 {
     const struct opsum_row *r = row;
@@ -662,9 +717,11 @@ static int by_time(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Prints the totals as text. Sorts the rows for people. */
 static int print(struct jp_opsum *sum, enum show_form form, FILE *out,
                  struct jp_error *err)
 {
+    /* most time first, because a screen has few lines */
     if (form == SHOW_HUMAN && sum->n)
         qsort(sum->rows, sum->n, sizeof(*sum->rows), by_time);
     show_table_print(&table, sum->rows, sum->n, form, out);
@@ -681,6 +738,7 @@ static int print(struct jp_opsum *sum, enum show_form form, FILE *out,
     return show_table_end(NULL, out, err);
 }
 
+/* Prints the totals as JSON. Returns -1 and err if the output failed. */
 static int print_json(const struct jp_opsum *sum, FILE *out,
                       struct jp_error *err)
 {
@@ -714,6 +772,7 @@ int opsum_show(const struct opsum_input *input,
     done->rows = sum.n;
     if (form == SHOW_JSON)
         rc = print_json(&sum, out, err);
+    /* an empty table would hide that there was no recording */
     else if (!input->walk || input->logs || input->walk->files)
         rc = print(&sum, form, out, err);
     fini(&sum);

@@ -1,5 +1,9 @@
-/* show_saved.c - print a finished report's figures after its logs were
- * removed. */
+/* show_saved.c - print a finished report's figures after its logs were removed.
+ *
+ * csv/ops.csv has totals of operations (opsum.c reads it), csv/ranks.csv one
+ * row per process and communicator, without functions or sizes. For --rank the
+ * job ranks are derived from ranks.csv and comms.csv as they would be from logs
+ * (jobranks.h). summary.json has the verdict for --pending. */
 #include "orchestrator/show/show.h"
 
 #include <stdio.h>
@@ -17,6 +21,7 @@
 #include "orchestrator/show/jobranks.h"
 #include "orchestrator/show/show_table.h"
 
+/* Limit of rows, so that foreign files cannot exhaust the memory. */
 #define MAX_ROWS 65536
 
 /* A row of csv/ranks.csv: one process in one communicator. */
@@ -63,16 +68,19 @@ enum {
     N_COLUMNS
 };
 
+/* The columns of csv/ranks.csv that are needed. */
 static const char *const columns[N_COLUMNS] = {
     "comm",      "comm_name", "rank",    "host",    "pid",       "records",
     "timed_ops", "last_ops",  "exec_us", "wait_us", "caused_us", "p2p_records"};
 
+/* Parses a count. An empty field means unknown: 0. */
 static bool get(const char *text, uint64_t *value)
 {
     *value = 0;
     return !*text || num_parse_u64(text, 0, UINT64_MAX >> 1, value, NULL) == 0;
 }
 
+/* Copies a text, truncated to size. */
 static void copy(char *to, size_t size, const char *text)
 {
     size_t n = strnlen(text, size - 1);
@@ -81,6 +89,8 @@ static void copy(char *to, size_t size, const char *text)
     to[n] = '\0';
 }
 
+/* Makes room for one more element of a list of n; the list doubles at each
+ * power of two. Returns -1 without memory. */
 static int grow(void **list, size_t n, size_t size)
 {
     void *more = *list;
@@ -102,6 +112,8 @@ static int by_id(const void *a, const void *b)
     return strcmp(x->id, y->id);
 }
 
+/* Reads the sizes of communicators from csv/comms.csv, sorted by id. Returns -1
+ * and err if it cannot be read. */
 static int read_sizes(const char *path, struct comm_sizes *sizes,
                       struct jp_error *err)
 {
@@ -129,6 +141,7 @@ static int read_sizes(const char *path, struct comm_sizes *sizes,
     return rc;
 }
 
+/* Returns the process id, or -1 if it is unknown or no number. */
 static int64_t pid_of(const char *text)
 {
     int64_t pid = -1;
@@ -137,6 +150,8 @@ static int64_t pid_of(const char *text)
                                                                       : pid;
 }
 
+/* Adds a row of csv/ranks.csv to the job ranks. v: comm, rank, host, pid. Rows
+ * of unknown communicators are skipped. Returns -1 without memory. */
 static int add_process(struct jp_jobranks *ranks, const char *step,
                        const struct comm_sizes *sizes, const char *const v[])
 {
@@ -159,6 +174,7 @@ static int add_process(struct jp_jobranks *ranks, const char *step,
                                        .rank = (uint32_t) rank});
 }
 
+/* Reads all rows of csv/ranks.csv and decides the job ranks. */
 static int read_processes(const char *path, const char *step,
                           const struct comm_sizes *sizes,
                           struct jp_jobranks *ranks, struct jp_error *err)
@@ -183,6 +199,7 @@ static int read_processes(const char *path, const char *step,
 
 /* --- rows of csv/ranks.csv ----------------------------------------------- */
 
+/* Parses a row. Returns false if it is malformed. */
 static bool get_row(const char *const v[], struct rankrow *row)
 {
     copy(row->id, sizeof(row->id), v[COMM]);
@@ -191,6 +208,7 @@ static bool get_row(const char *const v[], struct rankrow *row)
     row->pid = pid_of(v[PID]);
     if (*v[PID] && row->pid < 0)
         return false;
+    /* both are known, or neither */
     row->waits = *v[WAIT] && *v[EXEC];
     return get(v[RANK], &row->rank) && get(v[RECORDS], &row->records) &&
            get(v[TIMED], &row->timed_ops) && get(v[LAST], &row->last_ops) &&
@@ -198,6 +216,7 @@ static bool get_row(const char *const v[], struct rankrow *row)
            get(v[CAUSED], &row->caused_us) && get(v[P2P], &row->p2p_records);
 }
 
+/* Adds a row, or counts a bad one. Returns -1 without memory. */
 static int take_row(struct rankrows *rows, const char *const v[])
 {
     struct rankrow row = {.id = ""};
@@ -212,6 +231,7 @@ static int take_row(struct rankrows *rows, const char *const v[])
     return 0;
 }
 
+/* Whether the row's process passes the filter for a rank. */
 static bool is_wanted(const struct opsum_filter *filter,
                       const struct jp_jobranks *ranks, const char *step,
                       const char *const v[])
@@ -224,6 +244,7 @@ static bool is_wanted(const struct opsum_filter *filter,
                          rank);
 }
 
+/* Reads the rows that pass the filter. */
 static int read_rows(struct rankrows *rows, const char *path, const char *step,
                      const struct opsum_filter *filter,
                      const struct jp_jobranks *ranks, struct jp_error *err)
@@ -264,6 +285,7 @@ static int add_ranks(struct rankrows *rows, const char *step,
         ranks = jobranks_create(&step, 1);
     if (!ranks_csv || !comms_csv || (filter->rank >= 0 && !ranks))
         rc = error_set(err, "out of memory");
+    /* a first pass, only for --rank: which process has which job rank */
     if (rc == 0 && ranks)
         rc = read_sizes(comms_csv, &sizes, err);
     if (rc == 0 && ranks)
@@ -309,6 +331,7 @@ static const struct show_column shown[] = {
 static const struct show_table table = {shown, sizeof(shown) / sizeof(*shown),
                                         sizeof(struct rankrow)};
 
+/* Prints the rows as text. Returns -1 and err if the output failed. */
 static int print_ranks(const struct rankrows *rows, enum show_form form,
                        FILE *out, struct jp_error *err)
 {
@@ -321,6 +344,7 @@ static int print_ranks(const struct rankrows *rows, enum show_form form,
     return show_table_end(NULL, out, err);
 }
 
+/* Prints the rows as JSON. */
 static int print_ranks_json(const struct rankrows *rows, FILE *out,
                             struct jp_error *err)
 {
@@ -336,8 +360,8 @@ static int print_ranks_json(const struct rankrows *rows, FILE *out,
 
 /* --- print from a finished report ---------------------------------------- */
 
-/* The step's directory of a folder of inputs. Caller frees. NULL without
- * memory. */
+/* Returns the step's directory of a folder of inputs: its parent if it is raw/.
+ * Caller frees. NULL without memory. */
 static char *step_of(const char *folder)
 {
     size_t n = strlen(folder);
@@ -346,7 +370,7 @@ static char *step_of(const char *folder)
                                                     : strdup(folder);
 }
 
-/* <step>/name if it is readable. Caller frees. */
+/* Returns the path of a step's file if it is readable. Caller frees. */
 static char *find(const char *folder, const char *name)
 {
     char *step = step_of(folder);
@@ -395,6 +419,7 @@ enum show_source show_saved_source(char *const *folders, size_t n,
     bool logs = false;
 
     for (size_t i = 0; i < n_logs; i++) {
+        /* 0: certainly no file of the recorder */
         if (recfile_probe(walk->logs[i].path, NULL) != 0)
             return SHOW_RECORDER; /* including an unreadable file, which the
                                    * reader reports */
@@ -406,6 +431,8 @@ enum show_source show_saved_source(char *const *folders, size_t n,
                                     : SHOW_NOTHING;
 }
 
+/* Prints csv/ranks.csv of all steps. Returns 0; 1 if no row passes the filter;
+ * -1 and err. */
 static int show_ranks(char *const *folders, size_t n,
                       const struct opsum_filter *filter, enum show_form form,
                       struct jp_error *err)
@@ -414,6 +441,7 @@ static int show_ranks(char *const *folders, size_t n,
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < n; i++) {
+        /* a step without a report is skipped */
         char *csv = find(folders[i], "csv");
         char *step = csv ? step_of(folders[i]) : NULL;
 
@@ -431,6 +459,7 @@ static int show_ranks(char *const *folders, size_t n,
     return rc;
 }
 
+/* Prints the totals of csv/ops.csv of all steps. Returns as show_ranks does. */
 static int show_ops(char *const *folders, size_t n,
                     const struct opsum_filter *filter, enum show_form form,
                     struct jp_error *err)
@@ -455,6 +484,7 @@ static int show_ops(char *const *folders, size_t n,
     return rc < 0 ? -1 : done.rows == 0;
 }
 
+/* Prints whether a report has found a hang. */
 static int put_verdict(const char *step, const json_t *root, bool json,
                        struct jp_error *err)
 {
@@ -478,6 +508,7 @@ static int put_verdict(const char *step, const json_t *root, bool json,
     return json_stream_close(&s, err);
 }
 
+/* Prints the verdicts of all steps. Returns 0, or -1 and err. */
 static int show_pending(char *const *folders, size_t n, bool json,
                         struct jp_error *err)
 {
