@@ -1,4 +1,8 @@
-/* trial_print.c - show a trial as text and as a page. */
+/* trial_print.c - show a trial as text and as a page.
+ *
+ * trial_print makes trial.txt and the output of `jobprof trial`; trial_page
+ * makes trial.html with report/out.h, in the look of a report: the answer,
+ * intervals, tables, and how it was compared. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +17,7 @@
 #define LABEL_MAX 400
 #define COLUMNS(list) (sizeof(list) / sizeof(*(list)))
 
+/* Returns why the trial has ended, for people. */
 static const char *end_text(const struct trial *t)
 {
     static const char *const texts[TRIAL_ENDS] = {
@@ -27,6 +32,7 @@ static const char *end_text(const struct trial *t)
     return texts[t->end];
 }
 
+/* Returns the width of the column of configurations, at most 60. */
 static unsigned label_width(const struct trial *t)
 {
     char label[LABEL_MAX];
@@ -40,6 +46,7 @@ static unsigned label_width(const struct trial *t)
     return width > 60 ? 60 : (unsigned) width;
 }
 
+/* Prints the row of a configuration. */
 static void print_arm(const struct trial *t, size_t i, unsigned width,
                       FILE *out)
 {
@@ -71,6 +78,7 @@ static const struct trial_run *last_run(const struct trial *t, size_t config)
     return last;
 }
 
+/* Prints where the configurations ran, as far as it is known. */
 static void print_over(const struct trial *t, FILE *out)
 {
     char label[LABEL_MAX];
@@ -89,6 +97,7 @@ static void print_over(const struct trial *t, FILE *out)
     }
 }
 
+/* Prints the runs that failed, and why. */
 static void print_failures(const struct trial *t, FILE *out)
 {
     char label[LABEL_MAX];
@@ -99,6 +108,7 @@ static void print_failures(const struct trial *t, FILE *out)
 
         if (run->status == TRIAL_OK)
             continue;
+        /* the heading comes with the first row */
         if (!any)
             fputs("\nSteps that failed; their configurations are not "
                   "compared:\n",
@@ -110,11 +120,13 @@ static void print_failures(const struct trial *t, FILE *out)
     }
 }
 
+/* Prints a line for the script. A callback of trial_lines. */
 static void print_line(void *arg, const char *line)
 {
     quote_printf(arg, "    %s\n", line);
 }
 
+/* Prints the result, and what to write into a script. */
 static void print_choice(const struct trial *t, FILE *out)
 {
     size_t choice = trial_choice(t);
@@ -126,8 +138,10 @@ static void print_choice(const struct trial *t, FILE *out)
         return;
     fputs("\nFor the script:\n", out);
     trial_lines(t, print_line, out);
+    /* the same as one command line */
     words = trial_words(t, choice, NULL);
     fputs("or:\n   ", out);
+    /* quoted for a shell where needed */
     for (size_t i = 0; words && words[i]; i++) {
         char *quoted = trial_quote(words[i]);
 
@@ -150,6 +164,7 @@ void trial_print(const struct trial *t, FILE *out)
     fprintf(out, "\n%-*s %4s %9s  %-20s %8s  %-8s %s\n", (int) width,
             "Configuration", "Runs", "Mean", "95 %", "Longer", "Judged",
             "Verdicts");
+    /* in the order of the plan, so that tables of one plan look alike */
     for (size_t i = 0; i < t->n_configs; i++)
         print_arm(t, i, width, out);
     print_over(t, out);
@@ -160,6 +175,7 @@ void trial_print(const struct trial *t, FILE *out)
 /* --- the page: the answer, its lines, intervals, runs ----------------------
  */
 
+/* Writes a line for the script. A callback of trial_lines. */
 static void put_line(void *arg, const char *line)
 {
     FILE *out = arg;
@@ -187,6 +203,8 @@ static void put_command(const struct trial *t, size_t choice, FILE *out)
     trial_free_words(words);
 }
 
+/* Writes the result at the top of the page. The class names are those of a
+ * report's verdicts. */
 static void put_answer(const struct trial *t, FILE *out)
 {
     static const char *const words[TRIAL_FINDINGS][2] = {
@@ -213,10 +231,13 @@ static void put_answer(const struct trial *t, FILE *out)
 
 /* --- intervals ------------------------------------------------------------ */
 
+/* The times that the scale of intervals covers, in us. */
 struct range {
     double low, high;
 };
 
+/* Returns the range of all runs and intervals. Without any, low is greater than
+ * high. */
 static struct range range_of(const struct trial *t)
 {
     struct range r = {INFINITY, -INFINITY};
@@ -228,6 +249,7 @@ static struct range range_of(const struct trial *t)
             r.low = fmin(r.low, arm->us[k]);
             r.high = fmax(r.high, arm->us[k]);
         }
+        /* an interval may be wider than its runs */
         if (!isnan(arm->low_us)) {
             r.low = fmin(r.low, arm->low_us);
             r.high = fmax(r.high, arm->high_us);
@@ -236,11 +258,13 @@ static struct range range_of(const struct trial *t)
     return r;
 }
 
+/* Returns the position of a time on the scale, in percent. */
 static double share_of(const struct range *r, double us)
 {
     return r->high > r->low ? 100 * (us - r->low) / (r->high - r->low) : 50;
 }
 
+/* Draws one configuration: the interval as a bar, each run as a line. */
 static void put_interval(const struct trial *t, size_t i,
                          const struct range *range, FILE *out)
 {
@@ -258,6 +282,7 @@ static void put_interval(const struct trial *t, size_t i,
                 "<rect class=\"h2\" x=\"%.2f\" y=\"2\" width=\"%.2f\" "
                 "height=\"6\"/>",
                 share_of(range, arm->low_us),
+                /* a narrow interval must stay visible */
                 fmax(0.3, share_of(range, arm->high_us) -
                               share_of(range, arm->low_us)));
     for (size_t k = 0; k < arm->n; k++)
@@ -269,10 +294,12 @@ static void put_interval(const struct trial *t, size_t i,
             isnan(arm->mean_us) ? "-" : FIG_US(arm->mean_us));
 }
 
+/* Draws all configurations on one scale. */
 static void put_intervals(const struct trial *t, FILE *out)
 {
     struct range range = range_of(t);
 
+    /* no run has a time yet */
     if (!(range.high >= range.low))
         return;
     html_out_proof(out, "trial",
@@ -286,11 +313,13 @@ static void put_intervals(const struct trial *t, FILE *out)
 
 /* --- tables --------------------------------------------------------------- */
 
+/* Writes a cell with a share, or "-" if it is unknown. */
 static void put_share(FILE *out, double share)
 {
     html_out_figure(out, isnan(share) ? "-" : FIG_SHARE(share), share);
 }
 
+/* Writes the table of configurations. */
 static void put_configurations(const struct trial *t, FILE *out)
 {
     static const struct jp_html_column columns[] = {
@@ -321,6 +350,7 @@ static void put_configurations(const struct trial *t, FILE *out)
         for (size_t k = 0; k < COLUMNS(times); k++)
             html_out_figure(out, isnan(times[k]) ? "-" : FIG_US(times[k]),
                             times[k]);
+        /* the best one is not longer than itself */
         put_share(out, arm->standing == TRIAL_BEST ? NAN : arm->slower);
         html_out_figure(out, isnan(arm->p) ? "-" : FIG_REAL(arm->p), arm->p);
         html_out_cell(out, trial_verdicts(t, i, verdicts, sizeof(verdicts)));
@@ -330,6 +360,7 @@ static void put_configurations(const struct trial *t, FILE *out)
     html_out_table_end(out, COLUMNS(columns), 0, NULL);
 }
 
+/* Writes the row of a run, with a link to its report. */
 static void put_run(const struct trial *t, size_t number,
                     const struct trial_run *run, FILE *out)
 {
@@ -347,6 +378,7 @@ static void put_run(const struct trial *t, size_t number,
                     run->wall_s);
     html_out_cell(out, run->verdict);
     html_out_prose(out, run->why);
+    /* the page is in the trial's folder, so the path is relative */
     if (*run->dir) {
         fputs("<td><a href=\"", out);
         html_out_text(out, run->dir);
@@ -357,6 +389,7 @@ static void put_run(const struct trial *t, size_t number,
     html_out_row_end(out);
 }
 
+/* Writes the table of runs in their order. */
 static void put_runs(const struct trial *t, FILE *out)
 {
     static const struct jp_html_column columns[] = {
@@ -379,6 +412,7 @@ static void put_runs(const struct trial *t, FILE *out)
 
 /* --- how it was done ------------------------------------------------------ */
 
+/* Writes how the result was found: plan, order, test and limits. */
 static void put_method(const struct trial *t, FILE *out)
 {
     char text[200] = "";
@@ -388,6 +422,7 @@ static void put_method(const struct trial *t, FILE *out)
     snprintf(text, sizeof(text), "%zu configurations, %" PRIu64 " rounds, %s",
              t->n_configs, t->rounds, trial_ends[t->end]);
     html_out_fact(out, "Plan", text);
+    /* with the seed, the same plan gives the same order */
     snprintf(text, sizeof(text), "shuffled in each round, by the seed %" PRIu64,
              t->seed);
     html_out_fact(out, "Order", text);
@@ -427,6 +462,7 @@ void trial_page(const struct trial *t, FILE *out)
 
 /* --- files ---------------------------------------------------------------- */
 
+/* Writes one file by rename, so that a reader never sees a part of it. */
 static int write_one(const struct trial *t, const char *dir, const char *name,
                      void (*show)(const struct trial *t, FILE *out),
                      struct jp_error *err)

@@ -1,4 +1,9 @@
-/* trial_run.c - run one step of a trial and read its report. */
+/* trial_run.c - run the steps of a trial and read their reports.
+ *
+ * trial_run_rounds is the loop over rounds and configurations; run_one decides
+ * whether there is time for another step, run_step runs it. A step is srun with
+ * --nccl-profile, whose report is at a known place when srun has ended. Its
+ * figures become a struct trial_run (read_summary). */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -20,9 +25,11 @@
 
 /* Least time for a step: with less left, no step is started. */
 #define STEP_MIN_MS 2000
+/* Interval of looks at the running step. */
 #define LOOK_MS 200
 /* Time for srun to end the step and to write the report. */
 #define TERM_MS 30000
+/* Limits of texts. */
 #define COMMS_SHOWN 3
 #define LAST_LINE 300
 
@@ -34,6 +41,8 @@ struct comm_kind {
     uint64_t time_us;
 };
 
+/* Formats "world 8 ranks on 2 nodes, NVLink, HCA between" from a row of
+ * summary.json. */
 static void describe_comm(const json_t *comm, char *buf, size_t size)
 {
     const char *name = summary_file_text(comm, "name");
@@ -55,6 +64,9 @@ static void describe_comm(const json_t *comm, char *buf, size_t size)
         snprintf(buf + at, size - at, ", %.40s between", inter);
 }
 
+/* Adds a communicator to the kinds. Those with the same description are one
+ * kind, such as the tensor-parallel groups of a job. One rank alone does not
+ * communicate. */
 static void add_comm(struct comm_kind *kinds, size_t *n, size_t max,
                      const json_t *comm)
 {
@@ -75,6 +87,7 @@ static void add_comm(struct comm_kind *kinds, size_t *n, size_t max,
         kinds[(*n)++] = one;
 }
 
+/* Orders by time spent, most first. */
 static int by_time(const void *a, const void *b)
 {
     const struct comm_kind *x = a, *y = b;
@@ -98,6 +111,7 @@ static char *describe_place(const json_t *root)
         text, sizeof(text), "%.160s",
         summary_file_text(json_object_get(root, "job"), "nodelist"));
     if (at >= sizeof(text))
+        /* snprintf returns the length before truncation */
         at = sizeof(text) - 1;
     for (size_t i = 0; i < n && i < COMMS_SHOWN; i++)
         at += (size_t) snprintf(text + at, sizeof(text) - at, "%s%s",
@@ -105,7 +119,8 @@ static char *describe_place(const json_t *root)
     return strdup(text);
 }
 
-/* The time from the first operation to the end of the last / their number. */
+/* Returns the time from the first operation to the end of the last one, divided
+ * by their number. NAN if unknown. */
 static double operation_time(const json_t *windows)
 {
     double begin = INFINITY, end = -INFINITY, ops = 0;
@@ -125,6 +140,7 @@ static double operation_time(const json_t *windows)
     return ops > 0 && end > begin ? (end - begin) / ops : NAN;
 }
 
+/* Reads the time of an iteration, if the report has found it by collectives. */
 static void read_iteration(struct trial_run *run, const json_t *iteration)
 {
     double period = summary_file_real(iteration, "period_us");
@@ -138,6 +154,7 @@ static void read_iteration(struct trial_run *run, const json_t *iteration)
     run->iteration_ops = ops;
 }
 
+/* Sets the status and its reason, unless there is one already. */
 static void set_why(struct trial_run *run, enum trial_status status,
                     const char *why)
 {
@@ -166,6 +183,7 @@ static void read_summary(struct trial_run *run, const char *step_dir)
     run->over = describe_place(root);
     read_iteration(run, json_object_get(root, "iteration"));
     run->operation_us = operation_time(json_object_get(root, "windows"));
+    /* absurd figures of a damaged report */
     if (run->operation_us > 1e15)
         run->operation_us = NAN;
     if (!strcmp(word, "HANG") || !strcmp(word, "FAILED"))
@@ -179,6 +197,7 @@ static void read_summary(struct trial_run *run, const char *step_dir)
 
 /* --- the step ------------------------------------------------------------- */
 
+/* Monotonic time in ms. */
 static uint64_t now_ms(void)
 {
     struct timespec ts;
@@ -187,7 +206,8 @@ static uint64_t now_ms(void)
     return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
 }
 
-/* The last line of output that is not empty. */
+/* Returns the last line of a file that is not blank, "" if there is none.
+ * Caller frees. */
 static char *last_line(const char *path)
 {
     char line[LAST_LINE + 1], kept[LAST_LINE + 1] = "";
@@ -203,8 +223,9 @@ static char *last_line(const char *path)
     return strdup(kept);
 }
 
-/* Makes a folder name. It includes the time, so that a continued trial does not
- * find an old folder. */
+/* Returns the path by which a run's folder begins; the launch adds the job's
+ * id. It includes the time, so that a continued trial does not find an old
+ * folder. Caller frees. */
 static char *place_of(const struct trial *t, const char *dir, size_t config,
                       size_t round)
 {
@@ -212,7 +233,8 @@ static char *place_of(const struct trial *t, const char *dir, size_t config,
                        config + 1, round + 1, (unsigned long) time(NULL));
 }
 
-/* Lets sh open the output file; it then executes the command. */
+/* Makes a command in which sh redirects all streams to files and then becomes
+ * the command. Takes ownership of words. NULL without memory. */
 static char **with_output(char **words, const char *path)
 {
     static const char script[] = "exec >\"$0\" 2>&1 </dev/null && exec \"$@\"";
@@ -251,6 +273,7 @@ static int await(pid_t pid, volatile const int *stop, uint64_t limit_ms,
                                  * report */
             deadline = now_ms() + TERM_MS;
         } else if (why && now_ms() >= deadline) {
+            /* srun has not ended the step in time */
             kill(-pid, SIGKILL);
             child_await(pid, CHILD_LAST_MS, status);
             return why;
@@ -275,6 +298,7 @@ static char *find_step(const char *base)
             continue;
         job = text_format("%s/%s", parent, e->d_name);
         dir = job ? opendir(job) : NULL;
+        /* a run has one step */
         while (dir && !found && (s = readdir(dir)))
             if (!strncmp(s->d_name, "step-", 5))
                 found = text_format("%s/%s", job, s->d_name);
@@ -288,6 +312,7 @@ static char *find_step(const char *base)
     return found;
 }
 
+/* Sets the status of a run by srun's end. ended: result of await. */
 static void judge_exit(struct trial_run *run, int status, int ended,
                        const char *output)
 {
@@ -307,6 +332,7 @@ static void judge_exit(struct trial_run *run, int status, int ended,
     free(line);
 }
 
+/* Reads the report of a run whose folder begins with base. */
 static void read_report(struct trial_run *run, const char *base,
                         const char *trial_dir)
 {
@@ -372,6 +398,7 @@ static int run_step(const struct course *c, size_t config, size_t round,
     }
     ended = await(pid, c->runner->stop, limit_ms, &status);
     run.wall_s = (double) (now_ms() - start) / 1000;
+    /* its time says nothing about the configuration */
     if (ended == 2) {
         rc = 1;
         goto out;
@@ -386,6 +413,7 @@ static int run_step(const struct course *c, size_t config, size_t round,
         free(run.why);
         goto out;
     }
+    /* owns the strings now */
     t->runs[t->n_runs++] = run;
     rc = 0;
 out:
@@ -397,7 +425,8 @@ out:
 
 /* --- the rounds ----------------------------------------------------------- */
 
-/* The number of runs left in this round, from position `from` of the order. */
+/* Returns the number of runs left in this round, from position `from` of the
+ * order. */
 static size_t left_in_round(const struct trial *t, const size_t *order,
                             size_t from, size_t round)
 {
@@ -408,8 +437,8 @@ static size_t left_in_round(const struct trial *t, const size_t *order,
     return n;
 }
 
-/* The duration of the configuration's steps, otherwise the longest of all; 0:
- * none yet. */
+/* Returns the expected duration of a step in s: the longest one of the
+ * configuration, otherwise of all; 0 if there is none yet. */
 static double expected_s(const struct trial *t, size_t config)
 {
     double own = 0, any = 0;
@@ -434,6 +463,7 @@ static int run_one(struct course *c, size_t config, size_t round, size_t left,
     uint64_t left_ms = now < c->deadline_ms ? c->deadline_ms - now : 0, limit;
     int rc;
 
+    /* a step that is cut would count as failed */
     if (left_ms < STEP_MIN_MS ||
         (double) left_ms < 1000 * expected_s(c->t, config)) {
         c->t->end = TRIAL_TIME_UP;
@@ -442,6 +472,7 @@ static int run_one(struct course *c, size_t config, size_t round, size_t left,
     /* an equal part for each step of the round; unused time is left to the
      * others */
     limit = left_ms / left < STEP_MIN_MS ? STEP_MIN_MS : left_ms / left;
+    /* but twice of what it took before: steps vary */
     if ((double) limit < 2000 * expected_s(c->t, config))
         limit = (uint64_t) (2000 * expected_s(c->t, config));
     if (limit > left_ms)
@@ -459,6 +490,7 @@ static int run_one(struct course *c, size_t config, size_t round, size_t left,
     return trial_save(c->t, c->runner->dir, err);
 }
 
+/* Returns the number of configurations that get more runs. */
 static size_t going(const struct trial *t)
 {
     size_t n = 0;
@@ -482,6 +514,7 @@ static int run_round(struct course *c, size_t round, struct jp_error *err)
             trial_has_run(c->t, order[i], round))
             continue;
         rc = *c->runner->stop ? 1 : run_one(c, order[i], round, left, err);
+        /* also if the signal came while the step ended */
         if (*c->runner->stop)
             c->t->end = TRIAL_INTERRUPTED;
         if (rc)
@@ -497,9 +530,11 @@ int trial_run_rounds(struct trial *t, const struct trial_runner *runner,
     int rc = 0;
 
     t->end = TRIAL_OPEN;
+    /* a continued trial has dropped some configurations already */
     trial_judge(t);
     for (size_t round = 0; round < t->rounds && rc == 0; round++) {
         rc = run_round(&course, round, err);
+        /* nothing is left to compare */
         if (rc == 0 && going(t) < 2) {
             size_t good = 0;
 
@@ -511,6 +546,7 @@ int trial_run_rounds(struct trial *t, const struct trial_runner *runner,
     }
     if (rc < 0)
         return -1;
+    /* settled, but no winner: too few configurations are left to compare */
     if (rc == 0 || (t->end == TRIAL_SETTLED && t->look.finding != TRIAL_WINNER))
         t->end = rc == 0 ? TRIAL_DONE : TRIAL_GAVE_UP;
     trial_judge(t);
