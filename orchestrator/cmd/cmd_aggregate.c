@@ -637,7 +637,6 @@ int cmd_aggregate(int argc, char **argv)
     free(inputs);
     if (progress.said)
         fputs("\r\033[K", stderr);
-    /* an abort by the time limit is no error of a file */
     if (failed && progress.over)
         fprintf(
             stderr,
