@@ -1,9 +1,9 @@
-/* libnvidia-ml.so.1 of a machine without a GPU.
+/* fake_nvml.c - libnvidia-ml.so.1 of a machine without a GPU: which GPUs there
+ * are, and their names.
  *
- * Which GPUs there are and what they are called: names, arguments and result
- * numbers are those of the NVML reference manual. A GPU's handle is its index
- * plus one, that of its MIG instance 100 more.
- */
+ * Names, arguments and result numbers are those of the NVML reference manual. A
+ * GPU's handle is its index plus one; that of its MIG instance is 100 more.
+ * fake_links.c and fake_load.c have the other functions of the library. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,11 +39,13 @@ int fake_nvml_index(const void *device)
     return (int) ((uintptr_t) device % MIG_HANDLE) - 1;
 }
 
+/* Whether the handle is that of a MIG instance. */
 static int is_mig(const void *device)
 {
     return (uintptr_t) device > MIG_HANDLE;
 }
 
+/* Whether the handle is that of an existing GPU or its instance. */
 static int is_known(const void *device)
 {
     return fake_nvml_index(device) >= 0 &&
@@ -106,7 +108,8 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device)
     return SUCCESS;
 }
 
-/* NVML writes the domain with eight digits, CUDA with four: both are fine. */
+/* Accepts the domain with eight digits, as NVML writes it, or four, as CUDA
+ * does. */
 int nvmlDeviceGetHandleByPciBusId_v2(const char *id, void **device)
 {
     int i;
@@ -155,7 +158,7 @@ int nvmlDeviceGetUUID(void *device, char *text, unsigned size)
     if (!is_known(device))
         return INVALID_ARGUMENT;
     if (fakegpu_garbage("texts")) {
-        memset(text, 0xA5, size); /* and no end */
+        memset(text, 0xA5, size); /* without a terminating NUL */
         return SUCCESS;
     }
     if (!is_mig(device))

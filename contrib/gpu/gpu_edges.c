@@ -1,4 +1,8 @@
-/* The edge set: what programs do with communicators now and then. */
+/* gpu_edges.c - the edge set: what programs do with communicators now and then.
+ *
+ * Each function is one pattern: it creates communicators, runs some operations,
+ * does the unusual thing, and writes what it has issued before the last
+ * communicator is destroyed (gpu_rank_write). */
 #include "contrib/gpu/gpu_patterns.h"
 
 #include <stdlib.h>
@@ -7,6 +11,7 @@
 
 enum { EIGHT = 8, WAIT_S = 60 };
 
+/* Destroys a communicator. */
 static int destroy(struct gpu_rank *r, void *comm, struct jp_error *err)
 {
     return gpu_nccl_check(&r->api, r->api.nccl.destroy(comm), "ncclCommDestroy",
@@ -49,6 +54,7 @@ int gpu_edge_split(struct gpu_rank *r, const struct gpu_size *size,
         gpu_rank_sync(r, err) < 0 ||
         gpu_nccl_check(
             &r->api,
+            /* one colour; the key reverses the order of ranks */
             r->api.nccl.split(all, 0, -r->rank + r->n_ranks, &part, NULL),
             "ncclCommSplit", err) < 0 ||
         gpu_all_reduces(r, part, size->bytes, size->count, err) < 0 ||
@@ -71,7 +77,7 @@ int gpu_edge_abort(struct gpu_rank *r, const struct gpu_size *size,
                           err);
 }
 
-/* Until the communicator's last call is through. */
+/* Waits until the communicator's last call has completed. */
 static int wait_for(struct gpu_rank *r, void *comm, const char *what,
                     struct jp_error *err)
 {
@@ -88,7 +94,7 @@ static int wait_for(struct gpu_rank *r, void *comm, const char *what,
     return gpu_nccl_check(&r->api, state, what, err);
 }
 
-/* A call's result, where "in progress" is none. */
+/* Checks a call's result; "in progress" is no error. */
 static int started(struct gpu_rank *r, int rc, const char *what,
                    struct jp_error *err)
 {
@@ -96,6 +102,7 @@ static int started(struct gpu_rank *r, int rc, const char *what,
                           err);
 }
 
+/* Runs one AllReduce on a communicator that does not block. */
 static int nonblocking_one(struct gpu_rank *r, void *comm, uint64_t bytes,
                            struct jp_error *err)
 {
@@ -132,6 +139,7 @@ int gpu_edge_nonblocking(struct gpu_rank *r, const struct gpu_size *size,
             return -1;
     }
     if (gpu_rank_write(r, err) < 0 ||
+        /* needed before the destruction of such a communicator */
         started(r, nccl->finalize(comm), "ncclCommFinalize", err) < 0 ||
         wait_for(r, comm, "ncclCommFinalize", err) < 0)
         return -1;
@@ -159,6 +167,7 @@ int gpu_edge_windows(struct gpu_rank *r, const struct gpu_size *size,
                            "ncclCommWindowRegister", err) < 0)
             return -1;
     }
+    /* NCCL chooses symmetric kernels only for registered buffers */
     r->send = buffers[0];
     r->recv = buffers[1];
     if (gpu_all_reduces(r, comm, size->bytes, size->count, err) < 0 ||
@@ -172,7 +181,7 @@ int gpu_edge_windows(struct gpu_rank *r, const struct gpu_size *size,
     return destroy(r, comm, err);
 }
 
-/* A child that runs a program, or exits at once without clean-up. */
+/* Forks a child that runs a program, or that exits at once without clean-up. */
 static int spawn(const char *program, struct jp_error *err)
 {
     pid_t pid = fork();
@@ -212,5 +221,6 @@ int gpu_edge_exit(struct gpu_rank *r, const struct gpu_size *size,
         gpu_rank_write(r, err) < 0)
         return -1;
     sleep(2); /* the recorder writes each 100 ms, counters each second */
+    /* no destructor and no exit handler runs */
     _exit(0);
 }

@@ -1,4 +1,7 @@
-/* A rank of ncclrun: its GPU, its buffers, and what it issued. */
+/* gpu_rank.c - a rank of ncclrun: its GPU, its buffers, and what it has issued.
+ *
+ * Three parts: how ranks share ids of communicators, spans (timed by CUDA
+ * events), and the file of results. */
 #include "contrib/gpu/gpu_rank.h"
 
 #include <dirent.h>
@@ -9,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Time to wait for rank 0's file. */
 enum { ID_WAIT_S = 120 };
 
 int64_t gpu_now_us(void)
@@ -48,6 +52,8 @@ int gpu_rank_init(struct gpu_rank *r, int local, size_t bytes,
 
 /* ------------------------------------------------------------ communicators */
 
+/* Writes an id for the other tasks, by rename, so that they never read a part
+ * of it. */
 static int put_id_file(const struct gpu_ids *ids, const struct gpu_id *id,
                        struct jp_error *err)
 {
@@ -66,6 +72,7 @@ static int put_id_file(const struct gpu_ids *ids, const struct gpu_id *id,
     return 0;
 }
 
+/* Waits for the id of rank 0 and reads it. */
 static int get_id_file(const struct gpu_ids *ids, struct gpu_id *id,
                        struct jp_error *err)
 {
@@ -85,6 +92,7 @@ static int get_id_file(const struct gpu_ids *ids, struct gpu_id *id,
     return rc < 0 ? error_set(err, "%s is short", path) : 0;
 }
 
+/* Passes an id to all other ranks. */
 static int put_id(const struct gpu_rank *r, const struct gpu_id *id,
                   struct jp_error *err)
 {
@@ -129,6 +137,7 @@ int gpu_rank_join(struct gpu_rank *r, void **comm, struct jp_error *err)
 
 /* -------------------------------------------------------------------- spans */
 
+/* Appends a line of the current span. Returns NULL without memory. */
 static struct gpu_line *add_line(struct gpu_rank *r, const char *op,
                                  uint64_t bytes, int n)
 {
@@ -169,6 +178,7 @@ int gpu_span_begin(struct gpu_rank *r, const char *op, uint64_t bytes, int n,
 
     if (!line)
         return error_set(err, "no memory");
+    /* the first span begins the measured time */
     if (!r->since_us)
         r->since_us = gpu_now_us();
     if (gpu_cuda_check(&r->api, cuda->event_create(&line->start),
@@ -184,6 +194,7 @@ int gpu_span_end(struct gpu_rank *r, struct jp_error *err)
 {
     size_t i = r->n_lines;
 
+    /* the first line of the span has the events */
     while (i-- > 0 && r->lines[i].span == r->n_spans) {
         if (r->lines[i].start)
             break;
@@ -217,7 +228,8 @@ int gpu_rank_open(struct gpu_rank *r, const char *out, struct jp_error *err)
     return 0;
 }
 
-/* A line of a file of /proc/self/task/<tid>, "" where there is none. */
+/* Reads the first line of a file of /proc/self/task/<tid>; "" if there is none.
+ * Characters that JSON would have to escape end it. */
 static void read_task(const char *tid, const char *name, char *text, int size)
 {
     char path[300];
@@ -233,6 +245,8 @@ static void read_task(const char *tid, const char *name, char *text, int size)
     text[strcspn(text, "\n\"\\")] = '\0';
 }
 
+/* Writes the processor time of each thread, by which the cost of a profiler is
+ * measured. */
 static void put_threads(FILE *out)
 {
     DIR *tasks = opendir("/proc/self/task");
@@ -252,7 +266,7 @@ static void put_threads(FILE *out)
         closedir(tasks);
 }
 
-/* The time of a line's span, 0: not timed. */
+/* Returns the time of a line's span in *ms; 0: it was not timed. */
 static int get_time(struct gpu_rank *r, const struct gpu_line *line, float *ms,
                     struct jp_error *err)
 {
@@ -281,7 +295,7 @@ int gpu_rank_write(struct gpu_rank *r, struct jp_error *err)
     for (i = 0; i < r->n_lines; i++) {
         const struct gpu_line *line = &r->lines[i];
 
-        /* the others of a span have the first one's time */
+        /* other lines of a span have the time of its first one */
         if ((i == 0 || line->start || line->span != line[-1].span) &&
             get_time(r, line, &ms, err) < 0)
             return -1;
