@@ -82,6 +82,7 @@ static char *expand(const char *pattern, const char *word)
     FILE *out = open_memstream(&text, &len);
 
     for (const char *c = pattern; out && *c; c++)
+        /* other codes are a part of the path */
         if (c[0] == '%' && c[1] == 'j') {
             /* raw: a path */
             fprintf(out, "%.*s", (int) strspn(word, DIGITS), word);
@@ -106,6 +107,7 @@ static int add_folder(const struct jp_sitefile *site, const char *word,
 
     if (pattern && !path)
         return error_set(err, "out of memory");
+    /* no folder is no error: the job's steps may have logs */
     if (path && access(path, R_OK) == 0)
         return add(in, path, err);
     free(path);
@@ -185,10 +187,12 @@ static int find_inputs(const char *config, char *const *words, size_t n,
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = is_job(words[i]) ? add_job(config, &site, words[i], &in, err)
                               : add(&in, strdup(words[i]), err);
+    /* the default output of the exporter */
     if (rc == 0 && n == 1 && is_job(words[0]) &&
         !(in.output = text_format("%s-insp", words[0])))
         rc = error_set(err, "out of memory");
     sitefile_fini(&site);
+    /* *out is set as a whole, or not at all */
     if (rc == 0)
         *out = in;
     else
@@ -238,6 +242,7 @@ static int take_folder(void *arguments, const struct cmd_option *row,
 
     if (*value != '/')
         return error_set(err, "\"%s\" is not an absolute path", QUOTE(value));
+    /* --sysroot */
     if (row->max == 1)
         a->copper.sysroot = value;
     else if (a->copper.n_usage_roots == row->max)

@@ -30,6 +30,7 @@
 #include "orchestrator/report/baseline_file.h"
 #include "orchestrator/report/summary_file.h"
 
+/* The options; in.config is --config. */
 struct arguments {
     struct plan_input in;
     bool json, quiet, verbose;
@@ -95,6 +96,7 @@ static int add_side(const struct plan_side *side, const char *reason,
 
     if (settings_list(side, &knobs, &n_knobs, err) < 0)
         return -1;
+    /* the mode comes first */
     rc = settings_add(&shown->list, &shown->n, &one, err);
     for (size_t i = 0; i < n_knobs && rc == 0; i++) {
         char name[64];
@@ -323,6 +325,7 @@ static void note_error(void *arg, const char *text)
 
     c->n_errors++;
     say(text);
+    /* JSON has the errors as well, stderr in any case */
     if (c->errors)
         json_out_append(&c->json, c->errors, json_out_string(text));
 }
@@ -483,6 +486,7 @@ static void check_variable(struct check *c, const struct jp_grammar *grammar)
 
     if (!text)
         return;
+    /* by the grammar alone; contradictions follow in check_together */
     if (request_parse(grammar, text, &request, &err) < 0) {
         error_wrap(&err, "%s", grammar->env);
         note_error(c, err.text);
@@ -502,6 +506,7 @@ static void check_names(struct check *c)
     for (char **pair = environ; pair && *pair; pair++) {
         struct jp_error err;
 
+        /* a misspelt name would be ignored silently */
         if (!ownvars_is_unknown(*pair, name, sizeof(name), &meant))
             continue;
         if (meant)
@@ -564,6 +569,7 @@ static int check(const struct arguments *o)
     for (enum jp_option i = 0; i < OPTIONS; i++)
         check_variable(&c, grammar_of(i));
     check_names(&c);
+    /* otherwise it would repeat the errors above */
     if (!c.n_errors)
         check_together(&c);
     rc = c.n_errors ? JP_EXIT_USAGE : JP_EXIT_OK;
@@ -587,6 +593,7 @@ static void print_grammar(const struct jp_grammar *grammar)
         const struct jp_knob *knob = &grammar->knobs[i];
         char range[64];
 
+        /* from the same rows as the parser */
         quote_printf(stdout, "  %-12s %s (%s%s%s)\n", knob->name, knob->help,
                      knob_format_range(knob, range, sizeof(range)),
                      knob->def ? "; default " : "", knob->def ? knob->def : "");

@@ -114,6 +114,7 @@ static int run(struct arguments *a, const char *submit_dir)
     }
     a->doctor.self = self;
     a->doctor.config = a->common.config;
+    /* where a job of this user would write */
     a->doctor.dir = submit_dir;
     if (doctor_run(&a->doctor, &doctor, &err) < 0)
         return cmd_args_fail("doctor", JP_EXIT_IO, &err);
@@ -146,6 +147,7 @@ int cmd_doctor(int argc, char **argv)
         return doctor_probe(a.probe, (const char *const *) argv + optind) < 0
                    ? JP_EXIT_IO
                    : JP_EXIT_OK;
+    /* words are only for --probe */
     if (optind < argc)
         return cmd_options_usage(&command_line, "takes no words");
     submit_dir = cmd_args_submit_dir(&err);

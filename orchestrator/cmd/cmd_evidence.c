@@ -111,6 +111,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 
     if (rc >= 0)
         return rc;
+    /* .least makes sure that it is there */
     a->order.dir = argv[optind];
     if (!a->order.node)
         a->order.node = getenv("SLURMD_NODENAME");
@@ -164,6 +165,7 @@ static char *asked_hang(const char *dir)
     if (path && fileio_read(path, false, WANT_BYTES, &text, NULL, NULL) == 0) {
         rest = text;
         while (!hang && (line = strsep(&rest, "\n")))
+            /* the file has other requests as well */
             if (strncmp(line, "hang ", 5) == 0 && strchr(line + 5, ' '))
                 hang = strdup(strchr(line + 5, ' ') + 1);
     }
@@ -189,6 +191,7 @@ static int take(struct arguments *a, const struct targets *found)
                             "node waits or keeps others waiting\n");
         return JP_EXIT_NODATA;
     }
+    /* only a warning: stacks may explain the hang */
     if (!a->quiet && !found->recordings)
         fprintf(stderr, "jobprof: no recording found, so the operations in "
                         "flight are unknown\n");

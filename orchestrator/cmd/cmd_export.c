@@ -21,6 +21,7 @@
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/export/export.h"
 
+/* Strings are borrowed from argv. */
 struct arguments {
     const char *format, *word, *output, *compression;
     bool no_time;
@@ -155,6 +156,7 @@ static int put_parquet(const struct arguments *a, const char *step,
                        struct export_parquet_done *done, struct jp_error *err)
 {
     char *csv = text_format("%s/csv", step);
+    /* beside csv/ by default */
     char *out = a->output ? strdup(a->output) : text_format("%s/parquet", step);
     int rc = csv && out ? export_parquet(csv, out, a->codec, done, err)
                         : error_set(err, "out of memory");
@@ -180,6 +182,7 @@ static int write_parquet(const struct arguments *a)
         nodelist_free(steps, n);
         return usage("--output is for one step, but there are several");
     }
+    /* an output that fails would fail for all steps */
     for (size_t i = 0; i < n && rc != JP_EXIT_IO; i++) {
         /* done counts over all steps */
         files = done.files;
@@ -233,6 +236,7 @@ static int write_metrics(const struct arguments *a)
 
     if (cmd_inputs_steps(a->word, a->common.config, &steps, &n, &err) < 0)
         return cmd_args_fail("export", JP_EXIT_USAGE, &err);
+    /* one set for all steps: a metric is described once */
     metrics_init(&set);
     for (size_t i = 0; i < n; i++)
         if (export_metrics(steps[i], !a->no_time, &set, &err) < 0)
@@ -277,6 +281,7 @@ int cmd_export(int argc, char **argv)
     } else {
         rc = cmd_inputs_judge(&inputs);
     }
+    /* after the files' own problems */
     if (done.left_out && !a.common.quiet)
         quote_printf(
             stderr,

@@ -238,6 +238,7 @@ static int print_totals(const struct arguments *a, struct totals *t,
     root = json_out_object(&t->json);
     json_out_count(&t->json, root, "schema_version", 1);
     json_out_put(&t->json, root, "dry_run", json_boolean(a->gc.dry_run));
+    /* false: some jobs were not even looked at */
     json_out_put(&t->json, root, "complete", json_boolean(!t->cut && !t->deep));
     json_out_count(&t->json, root, "freed_bytes", t->freed_bytes);
     json_out_count(&t->json, root, "left_bytes", t->left_bytes);
@@ -283,6 +284,7 @@ static int run(struct arguments *a, char **roots)
         while (n > 1 && (*roots)[n - 1] == '/')
             (*roots)[--n] = '\0';
         a->gc.root = *roots;
+        /* the other folders are still cleaned */
         if (gc_run(&a->gc, &result, &err) < 0) {
             rc = cmd_args_fail("gc", JP_EXIT_IO, &err);
             continue;

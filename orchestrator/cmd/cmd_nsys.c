@@ -81,9 +81,11 @@ static void print_notes(const struct jp_nsys *nsys)
         /* the export could not be read */
         if (r->bad)
             quote_printf(stderr, "jobprof: nsys: %s\n", r->why);
+        /* nsys's own warning; the export is usable */
         else if (*r->why)
             quote_printf(stderr, "jobprof: nsys: %s: nsys warns: %s\n", r->path,
                          r->why);
+        /* foreign input: rows are checked one by one */
         if (r->p.bad_rows)
             quote_printf(stderr,
                          "jobprof: nsys: %s: %llu rows have impossible values "
@@ -126,6 +128,7 @@ static void print_csv(const struct jp_report *report)
 {
     struct jp_csv csv;
 
+    /* the same columns as csv/ of a report */
     table_csv_head(&table_nsys_sums, stdout);
     csv_out_begin(&csv, stdout);
     table_csv(&csv, &table_nsys_sums, report, NULL);
@@ -168,6 +171,7 @@ static int show(const struct arguments *a, const char *const *inputs, size_t n,
     struct jp_error err = {""};
     int status = JP_EXIT_OK;
 
+    /* --base */
     options.short_names = a->base;
     if (nsys_load(inputs, n, &options, &nsys, &err) < 0)
         return cmd_args_fail("nsys", JP_EXIT_USAGE, &err);
@@ -182,6 +186,7 @@ static int show(const struct arguments *a, const char *const *inputs, size_t n,
     else if (!nsys)
         quote_printf(stderr, "jobprof: nsys: no nsys export (*.sqlite) in %s\n",
                      inputs[0]);
+    /* only above a table that follows */
     if (nsys && status != JP_EXIT_NODATA && titled)
         quote_printf(stdout, "%s\n\n", inputs[0]);
     if (nsys && status != JP_EXIT_NODATA && print(a, nsys, &err) < 0)
@@ -208,6 +213,7 @@ static int show_each(const struct arguments *a, const char *const *inputs,
         int rc = show(a, &path, 1, true);
 
         bad += rc == JP_EXIT_NODATA;
+        /* larger statuses are worse */
         worst = rc > worst ? rc : worst;
     }
     if (!all || bad == all->n_ranks)

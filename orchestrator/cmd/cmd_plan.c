@@ -25,6 +25,7 @@
 #define MIN_MEMORY (UINT64_C(1) << 20)
 #define MAX_MEMORY (UINT64_C(1) << 50)
 
+/* The command line; strings are borrowed from argv. */
 struct arguments {
     const char *word; /* MODE[,key=value...] or NULL */
     const char *from;
@@ -154,6 +155,7 @@ static void put_parts(struct jp_json_stream *s, const char *text,
         size_t len = end ? (size_t) (end - text) : strlen(text);
         char *part = strndup(text, len);
 
+        /* the stream reports it at its end */
         if (!part)
             s->failed = true;
         else if (len)
@@ -203,6 +205,7 @@ static void put_notes(struct jp_json_stream *s, const char *key,
 
     json_stream_array(s, key);
     put_parts(s, view->notes, "\n");
+    /* the text prints this below its table */
     if (view->iterations_default) {
         error_set(&note,
                   "iterations=%llu is only the default. The counts of planned "
@@ -256,6 +259,7 @@ static void put_measured(struct jp_json_stream *s, const char *key,
     put_known(s, "ranks", m->tasks);
     put_rank(s, "rank", m);
     put_known(s, "rate", m->rate);
+    /* how exact the rate is */
     json_stream_text(s, "rate_from", m->slice_us ? "windows" : "comms");
     put_known(s, "rate_slice_us", m->slice_us);
     put_left_out(s, "left_out", m);
@@ -333,6 +337,7 @@ static int check_word(const struct arguments *a, struct jp_error *err)
 
     if (!a->word)
         return 0;
+    /* grammar and ranges; the site may still refuse it */
     if (request_parse(grammar_nccl(), a->word, &request, err) < 0)
         return -1;
     /* the first mode of a grammar is off */
@@ -400,6 +405,7 @@ static int print(const struct session *s, struct plan_view *view,
         plan_from_attribute(from, view);
     if (a->common.json)
         return print_json(view, from, err);
+    /* above the plan, because the plan follows from it */
     if (from && plan_from_print(from, stdout, err) < 0)
         return -1;
     return plan_view_print(stdout, view, "plan", a->common.quiet, err);
@@ -461,6 +467,7 @@ static int show(struct session *s, const struct jp_plan *plan)
 
     if (!dir)
         return cmd_args_fail("plan", JP_EXIT_USAGE, &err);
+    /* nothing is created on disk */
     if (launch_make(&s->facts, plan, dir, &launch, &err) < 0) {
         rc = fail_step(&s->in, &err);
     } else {
@@ -514,7 +521,8 @@ static int run(struct session *s)
         return cmd_args_fail("plan", status, &err);
     if (imagine(s, &err) < 0 || plan_make(&s->in, &plan, &err) < 0)
         return cmd_args_fail("plan", JP_EXIT_USAGE, &err);
-    /* no profile is requested: continue as if auto were */
+    /* no profile is requested anywhere: continue as if auto were, because the
+     * user wants a forecast */
     if (!plan.nccl.mode) {
         plan.nccl.mode = grammar_find_mode(grammar_nccl(), "auto");
         plan.nccl.mode_source = PLAN_DEFAULT;

@@ -126,6 +126,7 @@ static void add_figures(struct plan_from *from, const struct jp_request *user,
 
     add_number(from, user, "iterations", iterations);
     add_number(from, user, "colls", share_of(m, m->colls, iterations));
+    /* 0: unknown, so the planner's default stays */
     if (m->comms)
         add_number(from, user, "comms", m->comms);
     /* that run has no count of Send and Recv, so plan none */
@@ -148,6 +149,7 @@ static int parse_user(const char *word, const struct plan_measured *m,
 
     if (request_parse(grammar_nccl(), word ? word : mode, out, err) < 0)
         return -1;
+    /* the next run should record, not plan again */
     if (!strcmp(grammar_nccl()->modes[out->mode].name, "plan")) {
         mode = out->values[k] ? out->values[k] : grammar_nccl()->knobs[k].def;
         out->mode = grammar_find_mode(grammar_nccl(), mode);
@@ -174,6 +176,7 @@ static char *make_option(const struct plan_from *from,
         quote_printf(out, ",%s=%s", from->figures[i].key,
                      from->figures[i].value);
     for (size_t i = 0; i < grammar_nccl()->n_knobs; i++)
+        /* the user's own settings, at the end */
         if (user->values[i])
             quote_printf(out, ",%s=%s", grammar_nccl()->knobs[i].name,
                          user->values[i]);
@@ -257,6 +260,7 @@ static bool is_figure(const struct plan_from *from, const char *key)
     for (size_t i = 0; i < from->n; i++)
         if (!strcmp(from->figures[i].key, key))
             return true;
+    /* the mode is the report's as well */
     return from->mode && !strcmp(key, "mode");
 }
 
@@ -264,6 +268,7 @@ void plan_from_attribute(const struct plan_from *from, struct plan_view *view)
 {
     for (size_t i = 0; i < view->n_settings; i++)
         if (is_figure(from, view->settings[i].key)) {
+            /* the view borrows these strings */
             view->settings[i].source = (char *) "report";
             view->settings[i].where = from->measured.path;
         }
@@ -296,6 +301,7 @@ static void add_comms(struct plan_table *t, const struct plan_measured *m,
                  FIG_COUNT(num_add(m->listed.comms, m->left_out.comms)));
     add_row(t, "communicators of a rank", FIG_COUNT(m->comms),
             m->comms_estimated ? from : counted);
+    /* one communicator cannot be uneven */
     if (m->comms < 2 || !even || !m->busiest)
         return;
     snprintf(from, sizeof(from),
@@ -321,6 +327,7 @@ static void add_rate(struct plan_table *t, const struct plan_measured *m)
                  "operations of a communicator / their own time%s",
                  part ? "; not all communicators are listed"
                       : "; an upper limit");
+    /* the busiest window may be one that is left out */
     else if (part)
         snprintf(from, sizeof(from),
                  "mean of a communicator's busiest %s; the report lists %s of "
@@ -399,6 +406,7 @@ int plan_from_print(const struct plan_from *from, FILE *out,
     add_losses(&table, measured);
     if (plan_table_print(&table, 2, out, err) < 0)
         return -1;
+    /* last, to be copied */
     quote_printf(out, "\nthe next run:\n  %s\n\n", from->command);
     return 0;
 }

@@ -108,6 +108,7 @@ static int parse(int argc, char **argv, struct arguments *a)
         return rc;
     if (a->hang && a->pending)
         return usage("give either --hang or --pending");
+    /* a hang is only understood with all ranks */
     if ((a->hang || a->pending) && (a->filter.rank >= 0 || a->filter.node ||
                                     a->filter.comm || a->filter.func))
         return usage(a->hang ? "--hang shows all ranks: leave out --rank, "
@@ -198,6 +199,7 @@ static int show_report(struct cmd_inputs *inputs, const struct arguments *a)
                      "jobprof: no logs are there; the figures are from the "
                      "report's %s\n",
                      a->pending ? JP_SUMMARY_NAME : "csv/");
+    /* csv/ranks.csv has no functions */
     if (!inputs->quiet && a->filter.func &&
         (a->filter.rank >= 0 || a->filter.node))
         fprintf(stderr, "jobprof: a report has a rank's functions only "
@@ -315,6 +317,7 @@ static int show_step_hang(const char *dir, const struct arguments *a,
     if (named && !a->common.json)
         text_out_line(stdout, "%s", dir);
     rc = print_hang(hang, a->common.json);
+    /* JSON has these facts as members */
     if (!a->common.quiet && !a->common.json)
         hangstacks_print_lacks(hang, stderr);
     if (rc == JP_EXIT_OK && hang->bad)

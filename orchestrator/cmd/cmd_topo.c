@@ -56,6 +56,7 @@ static long add_this_machine(struct jp_shapes *shapes, struct jp_error *err)
     const struct jp_nodehw job = {.folder = folder, .node = name};
     int rc = -1;
 
+    /* the name becomes a column */
     if (gethostname(name, sizeof(name) - 1) < 0 || !*name)
         snprintf(name, sizeof(name), "localhost");
     if (!mkdtemp(folder))
@@ -102,6 +103,7 @@ static int write_pictures(const struct jp_shapes *shapes, const char *folder,
 {
     if (fileio_mkdirs(folder, err) < 0)
         return -1;
+    /* a hostile file could define very many */
     for (size_t i = 0; i < shapes->n_shapes && i < MAX_PICTURES; i++)
         if (write_picture(shapes, i, folder, err) < 0)
             return -1;

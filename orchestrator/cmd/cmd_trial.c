@@ -156,6 +156,8 @@ static int parse(int argc, char **argv, struct arguments *a)
     if (optind == argc)
         return usage(
             "a command is missing: jobprof trial ... -- srun ARGS PROGRAM");
+    /* also counts the configurations, so that mistakes are found before a job
+     * is submitted */
     if (trial_set_command(a->trial, argv + optind, (size_t) (argc - optind),
                           &err) < 0 ||
         trial_count(a->trial, &err) < 0)
@@ -177,6 +179,7 @@ static char *make_folder(const struct arguments *a, struct jp_error *err)
     for (unsigned i = 1; here && i < 1000 && !dir; i++) {
         struct stat st;
 
+        /* may exist, unless it contains a trial */
         if (a->output)
             dir = a->output[0] == '/' ? strdup(a->output)
                                       : text_format("%s/%s", here, a->output);
@@ -264,6 +267,7 @@ static uint64_t limit_ms(const struct trial *t)
     uint64_t limit = t->limit_us / 1000, end = 0;
     time_t now = time(NULL);
 
+    /* older releases of Slurm do not set it */
     if (text && num_parse_u64(text, 1, INT64_MAX / 1000, &end, NULL) == 0) {
         uint64_t left = (time_t) end > now ? (end - (uint64_t) now) * 1000 : 1;
 
@@ -315,6 +319,7 @@ static void announce(const struct arguments *a, const struct trial *t,
                  t->n_configs, (size_t) t->rounds, plural(t->rounds), all,
                  plural(all), figure_us((double) limit_ms(t) * 1000, time),
                  dir);
+    /* noise needs two runs of a configuration */
     if (t->rounds < 2)
         fputs("jobprof: one round cannot show noise, so no winner will be "
               "named\n",
@@ -470,6 +475,7 @@ static int submit_job(const struct arguments *a, struct trial *t,
     /* sbatch --parsable prints JOBID or JOBID;CLUSTER */
     answer[result.len < sizeof(answer) ? result.len : sizeof(answer) - 1] = 0;
     answer[strcspn(answer, "\n;")] = '\0';
+    /* anything but a number is sbatch's error */
     if (child_succeeded(end, &result) && *answer &&
         strspn(answer, "0123456789") == strlen(answer)) {
         quote_printf(stderr,
@@ -565,6 +571,7 @@ static int dry_run(const struct arguments *a)
     size_t order[TRIAL_ARMS_MAX];
 
     announce(a, t, a->output ? a->output : "jobprof-trial-JOBID");
+    /* the job that would be submitted */
     if (!getenv(ENV_JOB))
         print_words(job_words(t, "DIR"));
     for (size_t round = 0; round < t->rounds; round++) {

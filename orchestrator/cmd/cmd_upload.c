@@ -141,6 +141,7 @@ static int load_site(struct arguments *a)
     take_site(&a->site, "upload.detailed", &a->what.detailed);
     take_site(&a->site, "upload.summary", &a->what.summary);
     take_site(&a->site, "upload.outbox", &a->outbox_root);
+    /* numbers were checked when the file was loaded */
     take_site(&a->site, "upload.operations", &operations);
     take_site(&a->site, "upload.outbox_size", &bytes);
     /* not given; 0 is a valid number */
@@ -228,6 +229,7 @@ static void print_done(const struct arguments *a, const char *what,
                  done->bytes, done->retries);
     if (done->refused)
         quote_printf(stderr, "jobprof: first refused: %s\n", done->why);
+    /* sampled by --operations */
     if (made && made->detailed < made->operations)
         quote_printf(stderr,
                      "jobprof: %" PRIu64 " of %" PRIu64
@@ -287,6 +289,7 @@ static int send_step(const struct arguments *a, const char *step)
     } else if (a->dry_run) {
         rc = JP_EXIT_OK;
     } else {
+        /* the documents are read from its beginning */
         rewind(spool);
         rc = send_stream(a, spool, step, refused, &made);
     }
@@ -403,6 +406,7 @@ static _Noreturn void run_background(const char *dir, const char *config)
         argv[5] = "--config";
         argv[6] = config;
     }
+    /* no terminal, and no signal of the job's process group */
     if (setsid() < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
         dup2(null, 2) < 0)
         _exit(1);

@@ -5,6 +5,7 @@
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_options.h"
 
+/* In the order of --help: first what most users need. */
 static const struct command commands[] = {
     {"report", cmd_report, "write the report of a step, or of a job's steps"},
     {"aggregate", cmd_aggregate, "write a report of folders of profiler logs"},

@@ -154,6 +154,7 @@ static void put_word(struct jp_json_stream *s, const char *key,
 
     if (whole)
         json_stream_text(s, key, whole);
+    /* without memory the line is not written */
     else if (text.len)
         s->failed = true;
     free(whole);
@@ -259,6 +260,7 @@ static int hex4(const char *at, const char *end, uint32_t *value)
 
         if (c >= '0' && c <= '9')
             v = v << 4 | (uint32_t) (c - '0');
+        /* | 32 makes a letter lower-case */
         else if ((c | 32) >= 'a' && (c | 32) <= 'f')
             v = v << 4 | (uint32_t) ((c | 32) - 'a' + 10);
         else
@@ -453,6 +455,7 @@ static int skip_value(struct scan *s, unsigned depth)
         s->at += *s->at == '-';
         return take_number(s, &real, &count, &whole);
     }
+    /* recursion on foreign input is bounded */
     if (depth == DEPTH)
         return wrong(s, s->at, "nested too deeply");
     s->at++;
@@ -514,6 +517,7 @@ static int take_value(struct scan *s, const struct history_field *f, void *base)
         return 0;
     switch (f->kind) {
     case HISTORY_WORD:
+        /* also the node list, which is longer than other texts */
         if (take_text(s, to) < 0)
             return -1;
         return ((struct history_text *) to)->len <= HISTORY_LIST
@@ -606,6 +610,7 @@ static bool is_missing(const struct history_field *f,
 
     if (!f->needed)
         return false;
+    /* needed members are words and counts */
     return f->kind == HISTORY_WORD ? !((const struct history_text *) at)->len
                                    : *(const uint64_t *) at == UINT64_MAX;
 }
@@ -681,6 +686,7 @@ int history_schema_put(FILE *out, struct jp_error *err)
     json_stream_text(&s, "$schema",
                      "https://json-schema.org/draft/2020-12/schema");
     json_stream_text(&s, "title", "a line of jobprof's history: one step");
+    /* the same table as the parser's */
     put_schema(&s, history_fields);
     return json_stream_close(&s, err);
 }

@@ -26,6 +26,7 @@ static struct history_text text_of(const json_t *object, const char *key)
         if (n > HISTORY_TEXT) /* do not cut a character in half */
             for (n = HISTORY_TEXT; n && (text.at[n] & 0xc0) == 0x80; n--)
                 ;
+        /* a longer text is truncated; 0: missing or not a text */
         text.len = (uint32_t) n;
     }
     return text;
@@ -105,6 +106,7 @@ static void add_findings(struct history_step *step, const json_t *summary)
                                      .cause = text_of(end, "cause"),
                                      .coll = {"", 0}};
     for (size_t i = 0; i < json_array_size(questions); i++) {
+        /* whether the question of late ranks had enough data */
         const json_t *one = json_array_get(questions, i);
 
         if (!strcmp(summary_file_text(one, "key"), "late_rank"))
@@ -120,6 +122,7 @@ static struct history_text over(const json_t *row)
 {
     struct history_text inter = text_of(row, "inter");
 
+    /* the slower link decides */
     return inter.len && !is_text(inter, "none") && !is_text(inter, "unknown")
                ? inter
                : text_of(row, "fabric");
@@ -301,6 +304,7 @@ int history_make(const char *step_dir, char **line, size_t *len,
     FILE *out = open_memstream(&text, &n);
     int rc = -1, kept = EIO;
 
+    /* err is set if summary is missing */
     if (!summary || !step || !out) {
         kept = summary ? ENOMEM : ENODATA;
         if (summary)

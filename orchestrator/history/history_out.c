@@ -60,6 +60,7 @@ static const char *cell(const struct history_column *c,
     case HISTORY_AS_TEXT: {
         const char *text = *(const char *const *) at;
 
+        /* names are foreign and may be long */
         snprintf(buf, CELL, "%.40s", text && *text ? text : "");
         return buf;
     }
@@ -277,6 +278,7 @@ static void put_rows(struct jp_json_stream *s, const struct history_sum *sum,
     size_t n;
     const struct history_row *rows = history_sum_rows(sum, top, &n);
 
+    /* --top: the other tables are omitted */
     if (about->top >= 0 && about->top != (int) top)
         return;
     json_stream_array(s, history_tables[top].word);
@@ -372,6 +374,7 @@ static void fill(void *arg, const char *first, const char *second, double value)
         metrics_add(&f->set, metrics[f->which].scope, first, second);
 
     if (values)
+        /* a set may have several metrics per label */
         values[metrics[f->which].metric] = value;
     else
         f->is_out_of_memory = true;
@@ -536,6 +539,7 @@ static void put_member(struct history_parquet *p, size_t column,
         put_text(p, column, *(const struct history_text *) at);
     else if (f->kind == HISTORY_REAL)
         put_real(p, column, *(const double *) at);
+    /* an unknown flag is null, as an unknown count */
     else if (f->kind == HISTORY_FLAG && *(const uint64_t *) at != UINT64_MAX)
         parquet_put_bool(p->group, column, *(const uint64_t *) at);
     else
@@ -553,6 +557,7 @@ static void put_late(struct history_parquet *p, const struct history_step *step)
         if (isfinite(step->findings[i].wait_s) &&
             !(step->findings[i].wait_s <= late->wait_s))
             late = &step->findings[i];
+    /* all null without a finding */
     put_text(p, p->n_late + LATE_KIND, late->kind);
     put_text(p, p->n_late + LATE_NODE, late->node);
     put_count(p, p->n_late + LATE_RANK, late->rank);
@@ -581,6 +586,7 @@ int history_parquet_add(struct history_parquet *p,
         put_member(p, i, &as_read);
     put_late(p, step);
     parquet_group_end_row(p->group);
+    /* memory is bounded by one group of rows */
     return parquet_group_full(p->group) ? flush_group(p, err) : 0;
 }
 

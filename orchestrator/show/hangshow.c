@@ -121,6 +121,7 @@ static void describe(const struct jp_hangs *hangs, const struct hangs_op *op,
     snprintf(p->channels, sizeof(p->channels),
              "%" PRIu32 "/%" PRIu32 "/%" PRIu32, op->started, op->stopped,
              op->channels);
+    /* only a message has one peer */
     if (op->kind == JPR_P2P)
         snprintf(p->peer, sizeof(p->peer), "%" PRId64, op->peer);
     snprintf(p->host, sizeof(p->host), "%s", process->host);
@@ -139,6 +140,7 @@ static void print_ops(const struct jp_hangs *hangs, FILE *out)
     for (size_t i = 0; rows && i < hangs->n_groups; i++) {
         const struct hangs_group *group = &hangs->groups[i];
 
+        /* groups are sorted, the most important first */
         for (size_t k = 0; k < group->n_ops && n < OPS_SHOWN; k++)
             describe(hangs, &hangs->ops[group->first + k], &rows[n++]);
     }
@@ -244,6 +246,7 @@ static void json_hangs(struct jp_json_stream *s, const struct jp_hangs *hangs,
 {
     json_stream_count(s, "schema_version", 1);
     json_stream_text(s, "answer", answer);
+    /* one recording per process */
     json_stream_count(s, "recordings", hangs->n_processes);
     json_stream_count(s, "in_flight", hangs->n_ops);
     json_stream_count(s, "left_out", hangs->left_out);
@@ -278,6 +281,7 @@ static int read_file(struct jp_recwalk *walk, struct hangs_file *reading,
             return -1;
     if (hangs_file_end(reading, &walk->file, &evidence) < 0)
         return -1;
+    /* copies what it needs */
     rc = hangs_sum_add(sum, &evidence);
     hangs_evidence_fini(&evidence);
     return rc;

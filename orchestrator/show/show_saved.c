@@ -35,6 +35,7 @@ struct rankrow {
     bool waits;                           /* exec_us and wait_us are known */
 };
 
+/* The rows that pass the filter. */
 struct rankrows {
     struct rankrow *at; /* in the order of the table */
     size_t n;
@@ -126,6 +127,7 @@ static int read_sizes(const char *path, struct comm_sizes *sizes,
     if (csvtable_open(&table, path, asked, 2, err) < 0)
         return -1;
     while ((rc = csvtable_next(&table, v, err)) > 0) {
+        /* a bad row is skipped, because only its communicator is lost */
         if (!get(v[1], &n) || n > UINT32_MAX)
             continue;
         if (grow((void **) &sizes->list, sizes->n, sizeof(*sizes->list)) < 0) {
@@ -221,6 +223,7 @@ static int take_row(struct rankrows *rows, const char *const v[])
 {
     struct rankrow row = {.id = ""};
 
+    /* counted for the line below the table */
     if (!get_row(v, &row) || rows->n == MAX_ROWS) {
         rows->left_out++;
         return 0;
@@ -256,6 +259,7 @@ static int read_rows(struct rankrows *rows, const char *path, const char *step,
     if (csvtable_open(&table, path, columns, N_COLUMNS, err) < 0)
         return -1;
     while ((rc = csvtable_next(&table, v, err)) > 0) {
+        /* cheap tests first: most rows fail one of them */
         if (!opsum_is_comm(filter, v[COMM], v[NAME]) ||
             (filter->node && strcmp(filter->node, v[HOST])) ||
             (filter->rank >= 0 && !is_wanted(filter, ranks, step, v)))
@@ -335,6 +339,7 @@ static const struct show_table table = {shown, sizeof(shown) / sizeof(*shown),
 static int print_ranks(const struct rankrows *rows, enum show_form form,
                        FILE *out, struct jp_error *err)
 {
+    /* csv/ has no functions and sizes per rank */
     show_table_print(&table, rows->at, rows->n, form, out);
     quote_printf(out, "%s row%s of csv/ranks.csv", SHOW_NUMBER(rows->n, form),
                  plural(rows->n));
@@ -492,6 +497,7 @@ static int put_verdict(const char *step, const json_t *root, bool json,
     const char *word = summary_file_text(verdict, "word");
     struct jp_json_stream s;
 
+    /* one line per step */
     if (!json) {
         show_table_line(stdout, 2, "%s: %s %s", step, word,
                         strcmp(word, "HANG")
@@ -523,6 +529,7 @@ static int show_pending(char *const *folders, size_t n, bool json,
         json_decref(root);
         free(step);
     }
+    /* a closed pipe counts as an error here */
     return rc == 0 && (fflush(stdout) != 0 || ferror(stdout))
                ? error_set(err, "output failed: %m")
                : rc;

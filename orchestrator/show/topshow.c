@@ -51,6 +51,7 @@ enum { SEVERITY_KEEPS = 100, SEVERITY_LATE = 40, SEVERITY_ODD = 12 };
 
 enum kind { KIND_TEXT, KIND_REAL };
 
+/* One column, for the terminal and for JSON. */
 struct column {
     const char *key, *head;
     int width;     /* negative: left-aligned */
@@ -97,6 +98,7 @@ static const char *text_func(const struct topshow_row *row, bool json,
 static const char *text_comm(const struct topshow_row *row, bool json,
                              char buf[CELL])
 {
+    /* no operation, so no communicator */
     if (!*row->func)
         return NULL;
     if (!json && *row->comm_name)
@@ -329,6 +331,7 @@ static void fill_node(struct topshow_row *row, const struct livestate *state,
         mean_add(&share, one.share);
         mean_add(&gpu, one.gpu);
     }
+    /* also those that the snapshot has no room for */
     row->ranks = node->n_ranks + node->left_ranks;
     row->in_flight = oldest.in_flight;
     row->age_s = oldest.age_s;
@@ -437,6 +440,7 @@ int topshow_make(struct topshow *top, const struct livestate *state,
                  const struct topshow_how *how)
 {
     return make(top, state, how,
+                /* one node is always shown by rank */
                 !how->node && state->n_ranks > TOPSHOW_RANKS_MAX);
 }
 

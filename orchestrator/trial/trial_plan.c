@@ -57,6 +57,7 @@ void trial_free(struct trial *t)
         free_list(t->axes[i].values, t->axes[i].n);
         free(t->axes[i].name);
     }
+    /* runs own their texts */
     for (size_t i = 0; i < t->n_runs; i++) {
         free(t->runs[i].dir);
         free(t->runs[i].verdict);
@@ -147,6 +148,7 @@ static int check_value(const struct trial_axis *axis, const char *value,
         if (iscntrl((unsigned char) *p))
             return error_set(err, "%s: a value has a control character",
                              axis->name);
+    /* equal values would be two names of one configuration */
     for (size_t i = 0; i < axis->n; i++)
         if (!strcmp(axis->values[i], value))
             return error_set(err, "%s: \"%s\" is given twice", axis->name,
@@ -230,6 +232,7 @@ int trial_add_axis(struct trial *t, enum trial_kind kind, const char *text,
     char *named = NULL, *value;
     int rc = 0;
 
+    /* a kind without an option of its own: NAME=LIST */
     if (!name) {
         if (!equal)
             return error_set(err, "--%s must be NAME=VALUE,VALUE...",
@@ -492,6 +495,7 @@ static int take_profile(struct trial *t, const char *value,
             err, "a trial needs a profile, but --nccl-profile=%s makes none",
             value ? value : "");
     free(t->profile);
+    /* each step gets its own dir */
     t->profile = strip_profile(value);
     return t->profile ? 0 : error_set(err, "out of memory");
 }
@@ -584,6 +588,7 @@ static char **finish(struct words *w)
 {
     if (!w->failed)
         return w->list;
+    /* a part of a command would be dangerous */
     trial_free_words(w->list);
     return NULL;
 }
@@ -717,6 +722,7 @@ char **trial_sbatch_words(const struct trial *t, uint64_t minutes,
                          ? is_in(sbatch_long, COUNT(sbatch_long), o.name, o.len)
                          : strchr(sbatch_short, *o.name) != NULL;
 
+        /* the user's own limit is kept */
         timed |= is_named(&o, "time", 't');
         named |= is_named(&o, "job-name", 'J');
         /* the lists' nodes are needed as a whole, whatever one step uses of

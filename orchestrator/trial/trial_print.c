@@ -21,6 +21,7 @@
 static const char *end_text(const struct trial *t)
 {
     static const char *const texts[TRIAL_ENDS] = {
+        /* also after a crash of the job */
         [TRIAL_OPEN] = "not finished yet",
         [TRIAL_DONE] = "all runs done",
         [TRIAL_SETTLED] = "ended early, because the rest is clearly slower",
@@ -59,6 +60,7 @@ static void print_arm(const struct trial *t, size_t i, unsigned width,
     if (!isnan(arm->low_us))
         snprintf(interval, sizeof(interval), "%s to %s", FIG_US(arm->low_us),
                  FIG_US(arm->high_us));
+    /* the best one has no difference to itself */
     if (arm->standing == TRIAL_EVEN || arm->standing == TRIAL_WORSE)
         figure_share(arm->slower, slower);
     quote_printf(out, "%-*s %4zu %9s  %-20s %8s  %-8s %s\n", (int) width,
@@ -289,6 +291,7 @@ static void put_interval(const struct trial *t, size_t i,
         fprintf(out,
                 "<rect class=\"h4\" x=\"%.2f\" y=\"0\" width=\"0.4\" "
                 "height=\"10\"/>",
+                /* the line of the longest run stays within the picture */
                 fmin(99.6, share_of(range, arm->us[k])));
     fprintf(out, "</svg><span class=\"num\">%s</span></div>\n",
             isnan(arm->mean_us) ? "-" : FIG_US(arm->mean_us));
@@ -445,6 +448,7 @@ static void put_method(const struct trial *t, FILE *out)
 
 void trial_page(const struct trial *t, FILE *out)
 {
+    /* the style and scripts of a report's page */
     html_out_begin(out, "jobprof: trial of configurations");
     fputs("<main class=\"job\">\n<h1>jobprof &middot; trial</h1>\n", out);
     put_answer(t, out);

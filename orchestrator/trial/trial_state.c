@@ -53,6 +53,7 @@ static void write_arm(const struct trial *t, size_t i, struct jp_json_stream *s)
     json_stream_end_array(s);
     json_stream_text(s, "standing", trial_standing(t, i));
     json_stream_count(s, "runs", arm->n);
+    /* NAN becomes null */
     json_stream_real(s, "mean_us", arm->mean_us);
     json_stream_real(s, "low_us", arm->low_us);
     json_stream_real(s, "high_us", arm->high_us);
@@ -94,6 +95,7 @@ static void write_statistics(const struct trial *t, struct jp_json_stream *s)
         json_stream_object(s, NULL);
         json_stream_text(s, "name", trial_limits[i].name);
         json_stream_real(s, "value", trial_limits[i].value);
+        /* so that a reader need not look into the source */
         json_stream_text(s, "reason", trial_limits[i].reason);
         json_stream_end_object(s);
     }
@@ -190,6 +192,7 @@ static int read_axis(struct trial *t, const json_t *axis, struct jp_error *err)
 
     if (kind < 0)
         return error_set(err, "an axis of an unknown kind");
+    /* an axis without values is refused by trial_count */
     for (size_t i = 0; i < json_array_size(values); i++) {
         const char *value = json_string_value(json_array_get(values, i));
 
@@ -258,6 +261,7 @@ static int read_run(struct trial *t, const json_t *in, struct jp_error *err)
     if (t->n_runs == TRIAL_ALL_RUNS_MAX || status < 0 ||
         !summary_file_count(in, "configuration", &config) ||
         !summary_file_count(in, "round", &round) || config >= t->n_configs ||
+        /* a run may not count twice */
         round >= t->rounds || trial_has_run(t, config, round))
         return error_set(err, "run %zu does not match the plan", t->n_runs + 1);
     *run = (struct trial_run){
@@ -347,6 +351,7 @@ struct trial *trial_load(const char *dir, struct jp_error *err)
 
     if (!path)
         error_set(err, "out of memory");
+    /* bounded: the file is foreign input */
     else if (fileio_read(path, false, jsonload_limits[JSONLOAD_TRIAL].bytes,
                          &text, &len, err) == 0)
         t = trial_parse(text, len, path, err);
