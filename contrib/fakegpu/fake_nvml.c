@@ -12,6 +12,7 @@
 
 #include "contrib/fakegpu/fake_nvml.h"
 
+/* Distance between the handles of a GPU and of its MIG instance. */
 enum { MIG_HANDLE = 100 };
 
 FAKEGPU_EXPORT int nvmlInit_v2(void);
@@ -72,6 +73,7 @@ const char *nvmlErrorString(int result)
     return result == SUCCESS ? "Success" : "no such GPU";
 }
 
+/* "garbage" results are formally valid but absurd; a caller must check them. */
 int nvmlDeviceGetCount_v2(unsigned *count)
 {
     if (fakegpu_fails("nvmlDeviceGetCount_v2"))
@@ -88,6 +90,7 @@ int nvmlSystemGetDriverVersion(char *text, unsigned size)
                                                           : INSUFFICIENT_SIZE;
 }
 
+/* Instances have no device file of their own, as on a real machine. */
 int nvmlDeviceGetMinorNumber(void *device, unsigned *minor)
 {
     if (fakegpu_fails("nvmlDeviceGetMinorNumber"))
@@ -195,6 +198,7 @@ int nvmlDeviceGetMigMode(void *device, unsigned *current, unsigned *pending)
     return SUCCESS;
 }
 
+/* With FAKEGPU_MIG each GPU has exactly one instance. */
 int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index,
                                         void **mig)
 {

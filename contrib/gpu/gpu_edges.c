@@ -18,6 +18,8 @@ static int destroy(struct gpu_rank *r, void *comm, struct jp_error *err)
                           err);
 }
 
+/* Up to eight communicators of the same ranks are used in turn. The recorder
+ * must keep their operations apart, although they look alike. */
 int gpu_edge_eight(struct gpu_rank *r, const struct gpu_size *size,
                    struct jp_error *err)
 {
@@ -25,6 +27,7 @@ int gpu_edge_eight(struct gpu_rank *r, const struct gpu_size *size,
     int n = size->per_launch < EIGHT ? size->per_launch : EIGHT;
     int i, k;
 
+    /* created before the first operation, so that all exist at the same time */
     for (k = 0; k < n; k++) {
         if (gpu_rank_join(r, &comms[k], err) < 0)
             return -1;
@@ -44,6 +47,9 @@ int gpu_edge_eight(struct gpu_rank *r, const struct gpu_size *size,
     return 0;
 }
 
+/* A communicator is split, and both parent and child are used afterwards. The
+ * child has the same ranks in reverse order, so a rank's number differs between
+ * the two. */
 int gpu_edge_split(struct gpu_rank *r, const struct gpu_size *size,
                    struct jp_error *err)
 {
@@ -64,6 +70,8 @@ int gpu_edge_split(struct gpu_rank *r, const struct gpu_size *size,
     return destroy(r, part, err) < 0 ? -1 : destroy(r, all, err);
 }
 
+/* The communicator is aborted instead of destroyed: NCCL then ends its threads
+ * without waiting for operations. */
 int gpu_edge_abort(struct gpu_rank *r, const struct gpu_size *size,
                    struct jp_error *err)
 {
@@ -85,6 +93,8 @@ static int wait_for(struct gpu_rank *r, void *comm, const char *what,
     int state = GPU_NCCL_IN_PROGRESS;
 
     while (state == GPU_NCCL_IN_PROGRESS) {
+        /* a limit, because a lost peer would leave the state at "in progress"
+         * for ever */
         if (gpu_now_us() > until)
             return error_set(err, "%s: still in progress", what);
         if (gpu_nccl_check(&r->api, r->api.nccl.get_async_error(comm, &state),
@@ -118,6 +128,8 @@ static int nonblocking_one(struct gpu_rank *r, void *comm, uint64_t bytes,
     return gpu_span_end(r, err);
 }
 
+/* A communicator whose calls return before they are complete. Every call, also
+ * the creation, may still be in progress afterwards. */
 int gpu_edge_nonblocking(struct gpu_rank *r, const struct gpu_size *size,
                          struct jp_error *err)
 {
@@ -146,6 +158,8 @@ int gpu_edge_nonblocking(struct gpu_rank *r, const struct gpu_size *size,
     return destroy(r, comm, err);
 }
 
+/* Buffers that NCCL allocated are registered as symmetric windows. NCCL then
+ * uses other kernels. Returns GPU_NOT_THERE for an NCCL without windows. */
 int gpu_edge_windows(struct gpu_rank *r, const struct gpu_size *size,
                      struct jp_error *err)
 {
@@ -197,6 +211,9 @@ static int spawn(const char *program, struct jp_error *err)
     return 0;
 }
 
+/* The program forks between operations: the child has a copy of the recorder's
+ * memory but none of its threads, and must not write to the parent's files,
+ * whether it exits at once or starts another program. */
 int gpu_edge_fork(struct gpu_rank *r, const struct gpu_size *size,
                   struct jp_error *err)
 {
@@ -211,6 +228,8 @@ int gpu_edge_fork(struct gpu_rank *r, const struct gpu_size *size,
     return destroy(r, comm, err);
 }
 
+/* The program ends with _exit() and an open communicator. What the recorder has
+ * written until then must be readable. */
 int gpu_edge_exit(struct gpu_rank *r, const struct gpu_size *size,
                   struct jp_error *err)
 {

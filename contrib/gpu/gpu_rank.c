@@ -34,6 +34,7 @@ int gpu_rank_init(struct gpu_rank *r, int local, size_t bytes,
         return -1;
     if (r->n_gpus < 1)
         return error_set(err, "there is no GPU");
+    /* more ranks than GPUs share them in turn */
     if (gpu_cuda_check(&r->api, cuda->set_device(local % r->n_gpus),
                        "cudaSetDevice", err) < 0 ||
         gpu_cuda_check(&r->api,
@@ -85,6 +86,7 @@ static int get_id_file(const struct gpu_ids *ids, struct gpu_id *id,
     while (!(f = fopen(path, "re"))) {
         if (gpu_now_us() > until)
             return error_set(err, "%s did not come", path);
+        /* the file is on a shared file system: poll slowly */
         usleep(50000);
     }
     rc = fread(id, sizeof(*id), 1, f) == 1 ? 0 : -1;
@@ -120,6 +122,7 @@ int gpu_rank_id(struct gpu_rank *r, struct gpu_id *id, struct jp_error *err)
         rc = get_id_file(r->ids, id, err);
     else if (read(r->ids->pipes[r->rank][0], id, sizeof(*id)) != sizeof(*id))
         rc = error_set(err, "no id from rank 0");
+    /* the next communicator has another file */
     r->ids->n++;
     return rc;
 }
@@ -142,6 +145,7 @@ static struct gpu_line *add_line(struct gpu_rank *r, const char *op,
                                  uint64_t bytes, int n)
 {
     if (r->n_lines == r->max_lines) {
+        /* doubled, so that appending takes constant time on average */
         size_t max = r->max_lines ? r->max_lines * 2 : 256;
         struct gpu_line *more = realloc(r->lines, max * sizeof(*more));
 
@@ -194,7 +198,7 @@ int gpu_span_end(struct gpu_rank *r, struct jp_error *err)
 {
     size_t i = r->n_lines;
 
-    /* the first line of the span has the events */
+    /* search backwards: the first line of the span has the events */
     while (i-- > 0 && r->lines[i].span == r->n_spans) {
         if (r->lines[i].start)
             break;
@@ -224,6 +228,7 @@ int gpu_rank_open(struct gpu_rank *r, const char *out, struct jp_error *err)
     fprintf(r->out,
             "{\"rank\":%d,\"n_ranks\":%d,\"pid\":%d,\"nccl\":%d,\"gpus\":%d}\n",
             r->rank, r->n_ranks, (int) getpid(), r->api.version, r->n_gpus);
+    /* now, because a rank that is killed later must still be identifiable */
     fflush(r->out);
     return 0;
 }
@@ -290,6 +295,7 @@ int gpu_rank_write(struct gpu_rank *r, struct jp_error *err)
     size_t i;
     int rc;
 
+    /* event times exist only after the stream has completed */
     if (gpu_rank_sync(r, err) < 0)
         return -1;
     for (i = 0; i < r->n_lines; i++) {

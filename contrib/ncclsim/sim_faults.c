@@ -189,7 +189,7 @@ static int parse_signal(const char *word, int64_t *out, struct jp_error *err)
 static int parse_arg(struct jp_sim_fault *fault, char type, int *n,
                      const char *word, struct jp_error *err)
 {
-    /* the word fits: both have SIM_COMM_NAME bytes */
+    /* a communicator's name, which fits: both have SIM_COMM_NAME bytes */
     if (type == 'c') {
         if (!*word)
             return error_set(err, "want %s", fault->kind->syntax);
@@ -198,7 +198,8 @@ static int parse_arg(struct jp_sim_fault *fault, char type, int *n,
     }
     if (type == 's')
         return parse_signal(word, &fault->args[(*n)++], err);
-    /* a communicator cannot be destroyed after no operation */
+    /* p: from 1 on. n: from 0 on, except that a communicator cannot be
+     * destroyed after no operation */
     return num_parse_i64(word, type == 'p' || fault->kind->fate != SIM_STAYS,
                          INT32_MAX, &fault->args[(*n)++], err);
 }
@@ -238,6 +239,7 @@ static int parse_options(struct jp_sim_fault *fault, char *text,
     while ((word = strsep(&text, ",")))
         if (parse_option(fault, word, err) < 0)
             return -1;
+    /* only real causes begin and end at a time */
     if ((fault->from_us || fault->to_us) && !fault->cause)
         return error_set(err, "from= and to= want by=");
     if (fault->to_us && fault->to_us <= fault->from_us)
@@ -276,6 +278,7 @@ int sim_faults_add(struct jp_sim_faults *faults, const char *text,
     char copy[256];
     char *options = copy;
 
+    /* KIND=ARGS[,OPTIONS]; the copy is cut at the first comma */
     fault.kind = text[n] == '=' ? find_kind(text, n) : NULL;
     if (!fault.kind)
         return error_set(err, "unknown fault \"%s\"; see --help", text);

@@ -1,5 +1,9 @@
 /* sim_world.c - the job's ranks: how many there are, on which nodes, and which
- * one this process is. */
+ * one this process is.
+ *
+ * lay_out decides the number of ranks of each node, deal assigns the ranks to
+ * them. Every process computes the whole placement, since it simulates the
+ * clocks of all ranks. */
 #include "contrib/ncclsim/sim_world.h"
 
 #include <stdlib.h>
@@ -34,6 +38,7 @@ static int next_item(const char **p, int *tasks, int *times)
 
     if (end == *p || v < 1 || v > MAX_RANKS)
         return -1;
+    /* "4(x2)": two nodes with 4 tasks each */
     if (end[0] == '(' && end[1] == 'x') {
         n = strtol(end + 2, &end, 10);
         if (n < 1 || n > MAX_RANKS || *end++ != ')')
@@ -67,6 +72,7 @@ static int node_sizes(const char *list, int n_ranks, int *counts,
             sum += tasks;
         }
     }
+    /* for example inherited from another step's environment */
     if (sum != n_ranks)
         return error_set(err,
                          "SLURM_STEP_TASKS_PER_NODE: \"%s\" is not %d tasks",
@@ -120,6 +126,7 @@ static void deal(struct jp_sim_world *world, const int *counts, int plane)
         }
         world->node[r] = node;
         world->local[r] = used[node]++;
+        /* the node's turn is over */
         if (plane > 0 && ++row >= plane) {
             node = (node + 1) % world->n_nodes;
             row = 0;
