@@ -1,4 +1,9 @@
-/* fake_counts.c - the stand-in's counters, and the files that they become. */
+/* fake_counts.c - the stand-in's counters, and the files that they become.
+ *
+ * There are counters per operation (rows) and, for three tables, per path (a
+ * binary tree each). fake_write makes the files of a snapshot or of the end,
+ * fake_dump those of an ioctl. Names and contents of files are Copper's,
+ * including a spelling mistake. */
 #include "contrib/fakecopper/fake_counts.h"
 
 #include <inttypes.h>
@@ -11,12 +16,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SIZE 4096 /* of a cached entry */
+#define SIZE 4096 /* size of a cached entry; all have the same */
 
+/* The counters of an operation. */
 struct row {
     uint64_t calls, hits, misses, negative, us;
 };
 
+/* The counters of a path in a table. */
 struct seen {
     char *path;
     uint64_t hits, misses, negative;
@@ -28,20 +35,21 @@ static const char *const op_names[FAKE_OPS] = {
 static const struct {
     const char *file, *title, *category;
 } tables[FAKE_TABLES] = {
-    {"md", "Metdata Cache Events", "metadata"}, /* spelt so by Copper */
+    {"md", "Metdata Cache Events", "metadata"}, /* Copper's spelling */
     {"data", "Data Cache Events", "data"},
     {"tree", "Tree Cache Events", "tree"}};
 
 static struct row rows[FAKE_OPS];
 static void *paths[FAKE_TABLES];
 
+/* Orders entries by path. */
 static int compare(const void *a, const void *b)
 {
     return strcmp(((const struct seen *) a)->path,
                   ((const struct seen *) b)->path);
 }
 
-/* The path's entry; *made: it is new. */
+/* Returns the path's entry, created if it is new (*made). */
 static struct seen *find(enum fake_table table, const char *path, bool *made)
 {
     struct seen key = {.path = (char *) path};
@@ -74,6 +82,7 @@ void fake_count_path(enum fake_op op, enum fake_table table, const char *path,
     if (negative) {
         rows[op].negative++;
         one->negative++;
+        /* Copper counts no misses of getattr */
     } else if (made && op != FAKE_GETATTR) {
         rows[op].misses++;
         one->misses++;
@@ -85,6 +94,8 @@ void fake_count_path(enum fake_op op, enum fake_table table, const char *path,
 
 /* --- files ---------------------------------------------------------------- */
 
+/* Opens a file of a snapshot, and creates its folders. NULL on failure: the
+ * daemon goes on. */
 static FILE *open_file(const struct fake_profile *p, const char *family,
                        const char *tag, const char *kind)
 {
@@ -102,6 +113,7 @@ static FILE *open_file(const struct fake_profile *p, const char *family,
     return fopen(path, "w");
 }
 
+/* Adds up all operations. */
 static struct row sum(void)
 {
     struct row all = {0};
@@ -116,6 +128,8 @@ static struct row sum(void)
     return all;
 }
 
+/* Writes the totals. The lines about ENOENT's TTL are there, but the stand-in
+ * has none. */
 static void write_aggregate(FILE *out)
 {
     struct row all = sum();
@@ -134,6 +148,7 @@ static void write_aggregate(FILE *out)
             (double) all.us / 1e6);
 }
 
+/* Writes a row per operation that occurred. */
 static void write_operations(FILE *out)
 {
     fputs("operation,total_calls,cache_hits,cache_misses,negative_results,"
@@ -150,6 +165,7 @@ static void write_operations(FILE *out)
                     (double) rows[i].us / 1e6);
 }
 
+/* Writes the settings. */
 static void write_summary(FILE *out, const struct fake_profile *p)
 {
     fprintf(out,
@@ -164,10 +180,13 @@ static void write_summary(FILE *out, const struct fake_profile *p)
 
 /* --- tables: the walks of a tree have no argument ------------------------- */
 
+/* twalk() passes no argument to its callback. */
 static FILE *walk_out;
 static struct seen **walk_list;
 static size_t walk_n;
 
+/* Writes a path's counters. twalk() visits inner nodes three times; one visit
+ * counts. */
 static void print_entry(const void *node, VISIT which, int depth)
 {
     const struct seen *one = *(struct seen *const *) node;
@@ -180,6 +199,7 @@ static void print_entry(const void *node, VISIT which, int depth)
                 one->path, one->hits, one->misses, one->negative);
 }
 
+/* Appends a path to walk_list, which doubles at each power of two. */
 static void list_entry(const void *node, VISIT which, int depth)
 {
     (void) depth;
@@ -194,6 +214,7 @@ static void list_entry(const void *node, VISIT which, int depth)
     walk_list[walk_n++] = *(struct seen *const *) node;
 }
 
+/* Orders by number of events, most first. */
 static int by_events(const void *a, const void *b)
 {
     const struct seen *x = *(struct seen *const *) a;
@@ -204,6 +225,7 @@ static int by_events(const void *a, const void *b)
     return (n < m) - (n > m);
 }
 
+/* Writes the paths with the most events of each table. */
 static void write_top(FILE *out, int top_n)
 {
     fputs("category,path,total_events,cache_hits,cache_misses,"
@@ -227,7 +249,8 @@ static void write_top(FILE *out, int top_n)
     }
 }
 
-/* end: what follows the last brace. */
+/* Writes all paths. end: text after the last brace, which differs between
+ * Copper's two ways to write it. */
 static void write_tables(const struct fake_profile *p, const char *tag,
                          const char *end)
 {
@@ -246,6 +269,7 @@ static void write_tables(const struct fake_profile *p, const char *tag,
     }
 }
 
+/* Writes the size of a path's entry. */
 static void print_size(const void *node, VISIT which, int depth)
 {
     const struct seen *one = *(struct seen *const *) node;
@@ -257,7 +281,7 @@ static void print_size(const void *node, VISIT which, int depth)
     fprintf(walk_out, "%s: %d\n", one->path, SIZE);
 }
 
-/* The sizes of what is cached; all entries have one. */
+/* Writes the sizes of the cached entries. */
 static void write_sizes(const struct fake_profile *p)
 {
     for (int t = 0; t < FAKE_TABLES; t++) {
@@ -275,6 +299,7 @@ static void write_sizes(const struct fake_profile *p)
     }
 }
 
+/* Writes one of the four files, whose number is `which`. */
 static void write_one(const struct fake_profile *p, const char *tag,
                       const char *kind, int which)
 {
@@ -308,6 +333,7 @@ void fake_write(const struct fake_profile *profile, const char *tag)
 
 /* --- an ioctl's ----------------------------------------------------------- */
 
+/* Writes one counter of all operations. */
 static void dump_column(const struct fake_profile *p, const char *kind,
                         const char *title, size_t offset)
 {
@@ -338,7 +364,9 @@ void fake_dump(const struct fake_profile *p)
     dump_column(p, "operation_cache_neg.output",
                 "Aggregate Operation Cache Negative",
                 offsetof(struct row, negative));
-    write_tables(p, "final", "\n"); /* all since its start, as ever */
+    write_tables(
+        p, "final",
+        "\n"); /* everything since the start: counters are never reset */
     write_sizes(p);
     fake_write(p, "ioctl-snapshot");
 }

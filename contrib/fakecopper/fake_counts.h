@@ -27,20 +27,20 @@ struct fake_profile {
     const char *logs; /* -log_output_dir */
     bool on, full;
     int top_n, ttl_ms;
-    long pid; /* in the files' names */
+    long pid; /* part of the files' names */
 };
 
-/* One call that took us microseconds and says nothing of caches. */
+/* Counts a call that took us microseconds and does not concern a cache. */
 void fake_count(enum fake_op op, uint64_t us);
-/* One call with a table: a hit, a miss where the path is new to the table (but
- * getattr never misses), or negative. */
+/* Counts a call with a table: a hit; a miss if the path is new to the table
+ * (but getattr never misses); or negative. */
 void fake_count_path(enum fake_op op, enum fake_table table, const char *path,
                      bool negative, uint64_t us);
 
-/* Writes profiling/<tag>/ and tables/<tag>/; tag "final" is in no file's name.
- * Nothing where the profile is off. */
+/* Writes profiling/<tag>/ and tables/<tag>/. The tag "final" is not part of
+ * file names. Does nothing if the profile is off. */
 void fake_write(const struct fake_profile *profile, const char *tag);
-/* What an ioctl dumps into tables/final/, profile or not. */
+/* Writes what an ioctl dumps into tables/final/, with or without a profile. */
 void fake_dump(const struct fake_profile *profile);
 
 #endif

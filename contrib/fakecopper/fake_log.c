@@ -1,5 +1,5 @@
-/* fake_log.c - the stand-in's log: lines as Copper's, in the file of its name.
- */
+/* fake_log.c - the stand-in's log: lines like Copper's, in a file with the same
+ * name. */
 #include "contrib/fakecopper/fake_log.h"
 
 #include <stdarg.h>
@@ -16,7 +16,8 @@ void fake_log_open(const char *path, int level)
     log_file = level > 0 ? fopen(path, "a") : NULL;
 }
 
-/* Flushed line by line, as Copper's sink does it. */
+/* Writes a line and flushes it, as Copper's sink does. Lines of several threads
+ * are not mixed. */
 void fake_log(enum fake_severity severity, const char *func, const char *fmt,
               ...)
 {

@@ -2,7 +2,7 @@
 #ifndef FAKE_LOG_H
 #define FAKE_LOG_H
 
-/* The least -log_level that shows a line. */
+/* The lowest -log_level that shows a line. */
 enum fake_severity { FAKE_FATAL = 1, FAKE_ERROR, FAKE_WARN, FAKE_INFO };
 
 void fake_log_open(const char *path, int level);

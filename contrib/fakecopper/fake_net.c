@@ -1,4 +1,11 @@
-/* fake_net.c - the stand-in's network. */
+/* fake_net.c - the stand-in's network.
+ *
+ * Each daemon has an address and, except the first one, a parent in a tree. A
+ * look-up that is not in its cache goes to the parent, and so on up to the
+ * first daemon, which reads its own file system. Below, an address is an
+ * abstract socket of this host, and each request is one connection.
+ * fake_net_start opens the engine, learns all addresses from a book, finds the
+ * parent, and serves the children. */
 #include "contrib/fakecopper/fake_net.h"
 
 #include <dirent.h>
@@ -22,19 +29,24 @@
 #define PATH_LEN_MAX 4096
 #define PARENT_WAIT_MS 120000 /* as Copper's */
 
+/* Requests: lstat, the bytes of a file, the names of a folder, and whether the
+ * parent is ready. */
 enum kind { STAT = 'L', BYTES = 'R', NAMES = 'D', READY = 'Y' };
 
 struct cached {
-    char *key; /* kind and path */
+    char *key; /* kind and path; the key of the tree */
     char *bytes;
     size_t len;
 };
 
+/* The head of an answer; len bytes follow. */
 struct reply {
     int64_t rc;
     uint64_t len;
 };
 
+/* State of this daemon. self and parent: addresses; parent "": this is the
+ * first daemon of its tree. */
 static const struct fake_net *net;
 static char self[ADDRESS_MAX], parent[ADDRESS_MAX];
 static char (*tree)[ADDRESS_MAX];
@@ -46,6 +58,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* --- sockets -------------------------------------------------------------- */
 
+/* Fills the abstract socket's address. Returns its length. */
 static socklen_t name_socket(const char *address, struct sockaddr_un *un)
 {
     memset(un, 0, sizeof(*un));
@@ -56,6 +69,7 @@ static socklen_t name_socket(const char *address, struct sockaddr_un *un)
                                           "fakecopper/%s", address));
 }
 
+/* Sends everything. Returns false on failure. */
 static bool send_all(int fd, const void *data, size_t len)
 {
     for (const char *at = data; len;) {
@@ -69,13 +83,14 @@ static bool send_all(int fd, const void *data, size_t len)
     return true;
 }
 
-/* No time limit, as Copper's. */
+/* Receives everything. There is no time limit, as in Copper. */
 static bool receive_all(int fd, void *data, size_t len)
 {
     return !len || recv(fd, data, len, MSG_WAITALL) == (ssize_t) len;
 }
 
-/* One call of the parent. False: it is not there any more. */
+/* Sends a request to the parent. *bytes: caller frees. Returns false if the
+ * parent has gone. */
 static bool call(enum kind kind, const char *path, struct reply *reply,
                  char **bytes)
 {
@@ -106,6 +121,7 @@ static int compare(const void *a, const void *b)
                   ((const struct cached *) b)->key);
 }
 
+/* Returns the cached answer, or NULL. */
 static struct cached *find(enum kind kind, const char *path)
 {
     char key[PATH_LEN_MAX + 2] = {(char) kind};
@@ -118,7 +134,8 @@ static struct cached *find(enum kind kind, const char *path)
     return slot ? *slot : NULL;
 }
 
-/* Takes bytes over; the entry that is there then. */
+/* Caches an answer and takes ownership of bytes. Returns the entry, which is an
+ * older one if another thread was faster. */
 static struct cached *keep(enum kind kind, const char *path, char *bytes,
                            size_t len)
 {
@@ -146,6 +163,7 @@ static struct cached *keep(enum kind kind, const char *path, char *bytes,
 
 /* --- the first node's own file system ------------------------------------- */
 
+/* Reads lstat's result. Returns 0 or -errno, here and below. */
 static int read_stat(const char *path, char **bytes, size_t *len)
 {
     struct stat *st = malloc(sizeof(*st));
@@ -161,6 +179,7 @@ static int read_stat(const char *path, char **bytes, size_t *len)
     return 0;
 }
 
+/* Reads a whole file. */
 static int read_bytes(const char *path, char **bytes, size_t *len)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -181,6 +200,7 @@ static int read_bytes(const char *path, char **bytes, size_t *len)
     return 0;
 }
 
+/* Reads the names of a folder, with a NUL after each. */
 static int read_names(const char *path, char **bytes, size_t *len)
 {
     DIR *dir = opendir(path);
@@ -195,6 +215,7 @@ static int read_names(const char *path, char **bytes, size_t *len)
     return out && fclose(out) == 0 ? 0 : -ENOMEM;
 }
 
+/* Reads from this node's own file system. */
 static int read_own(enum kind kind, const char *path, char **bytes, size_t *len)
 {
     return kind == STAT    ? read_stat(path, bytes, len)
@@ -204,6 +225,7 @@ static int read_own(enum kind kind, const char *path, char **bytes, size_t *len)
 
 /* --- look-ups ------------------------------------------------------------- */
 
+/* Waits until the parent serves requests. Pauses grow up to half a second. */
 static bool await_parent(void)
 {
     struct timespec pause = {0, 10000000};
@@ -226,6 +248,7 @@ static bool await_parent(void)
     return parent_is_ready;
 }
 
+/* Asks the parent. Errors and log lines are Copper's. */
 static int ask_parent(enum kind kind, const char *path, char **bytes,
                       size_t *len)
 {
@@ -242,6 +265,8 @@ static int ask_parent(enum kind kind, const char *path, char **bytes,
     return (int) reply.rc;
 }
 
+/* Finds an answer in the cache, at the parent, or on this node. Errors are not
+ * cached. */
 static int look_up(enum kind kind, const char *path, const struct cached **out,
                    bool *asked)
 {
@@ -310,6 +335,7 @@ int64_t fake_net_size(const char *path)
 
 /* --- for the children ----------------------------------------------------- */
 
+/* Answers one request of a child, in a thread of its own. */
 static void *serve_one(void *arg)
 {
     int fd = (int) (intptr_t) arg;
@@ -332,6 +358,7 @@ static void *serve_one(void *arg)
     return NULL;
 }
 
+/* Accepts requests until the end. */
 static void *serve(void *arg)
 {
     pthread_attr_t attr;
@@ -352,6 +379,7 @@ static void *serve(void *arg)
 
 /* --- the engine ----------------------------------------------------------- */
 
+/* Takes the address for this daemon. Returns false if another daemon has it. */
 static bool listen_at(const char *address)
 {
     struct sockaddr_un un;
@@ -363,7 +391,8 @@ static bool listen_at(const char *address)
            listen(listener, 256) == 0;
 }
 
-/* A device's next endpoint where another daemon has the first. */
+/* Takes an address like those of an HPE Slingshot network: the device, the
+ * number in the host's name, and the first free endpoint. */
 static bool open_cxi(void)
 {
     char address[ADDRESS_MAX];
@@ -381,6 +410,7 @@ static bool open_cxi(void)
     return false;
 }
 
+/* Takes an address of the network type. */
 static bool open_engine(void)
 {
     char address[ADDRESS_MAX];
@@ -397,6 +427,7 @@ static bool open_engine(void)
     return listen_at(address);
 }
 
+/* Appends an address to the tree, in the order of the book. */
 static void add_address(const char *address)
 {
     tree = realloc(tree, (n_tree + 1) * sizeof(*tree));
@@ -405,7 +436,7 @@ static void add_address(const char *address)
     snprintf(tree[n_tree++], sizeof(*tree), "%s", address);
 }
 
-/* "host address" into two words. */
+/* Splits "host address" in place. Returns false if there is no address. */
 static bool split(char *line, char **address)
 {
     line[strcspn(line, "\n")] = '\0';
@@ -415,6 +446,7 @@ static bool split(char *line, char **address)
     return *address != NULL;
 }
 
+/* Takes all addresses of a book. Returns false if it cannot be read. */
 static bool take_addresses(const char *book)
 {
     FILE *in = fopen(book, "r");
@@ -430,17 +462,19 @@ static bool take_addresses(const char *book)
     return in != NULL;
 }
 
+/* A line of a book. */
 struct listed {
     char *host, *address;
 };
 
+/* Orders lines by host. */
 static int by_host(const void *a, const void *b)
 {
     return strcmp(((const struct listed *) a)->host,
                   ((const struct listed *) b)->host);
 }
 
-/* The last line of a host counts. */
+/* Reads a book into a tree. The last line of a host counts. */
 static void *read_entries(FILE *book)
 {
     char *line = NULL, *address;
@@ -465,6 +499,7 @@ static void *read_entries(FILE *book)
     return entries;
 }
 
+/* Frees a line. */
 static void free_entry(void *entry)
 {
     struct listed *one = entry;
@@ -474,9 +509,9 @@ static void free_entry(void *entry)
     free(one);
 }
 
-/* Without a filter each daemon reads the whole book and writes one of the
- * step's nodes, flushed line by line, where all of them do (node_tree.cpp,
- * parse_nodelist_from_facility_address_book). */
+/* Selects the step's nodes from the whole book. Each daemon does so and writes
+ * the result, flushed line by line, to the same file as all others
+ * (node_tree.cpp, parse_nodelist_from_facility_address_book). */
 static bool filter_book(void)
 {
     FILE *book = fopen(net->book, "r"), *nodes = fopen(net->nodes, "r");
@@ -507,6 +542,7 @@ static bool filter_book(void)
     return nodes && own && book;
 }
 
+/* Reads the addresses of all daemons. Log lines are Copper's. */
 static bool read_book(void)
 {
     bool ok = net->prefiltered ? take_addresses(net->book) : filter_book();
@@ -523,6 +559,7 @@ static bool read_book(void)
     return ok;
 }
 
+/* Appends this daemon's address to the book that all daemons share. */
 static bool write_address(void)
 {
     FILE *out = fopen(net->own, "a");
@@ -537,6 +574,8 @@ static bool write_address(void)
     return ok;
 }
 
+/* Learns all addresses: from a given book, or from the book that the daemons
+ * write themselves. */
 static bool know_addresses(void)
 {
     bool cxi = !strcmp(net->type, "cxi");
@@ -550,6 +589,7 @@ static bool know_addresses(void)
     }
     if (!write_address())
         return false;
+    /* until all daemons have written their address */
     sleep(net->sync_s);
     if (!cxi && !net->prefiltered) {
         fake_log(FAKE_FATAL, "start_thallium_engine",
@@ -559,9 +599,9 @@ static bool know_addresses(void)
     return cxi || read_book(); /* cxi's address is written, and none read */
 }
 
-/* Cuts the book into trees: so many lines each, what is left over at the ends
- * of the first ones (get_tree_segments). The place in the book of line i of a
- * tree that has n lines. */
+/* Returns the place in the book of line i of a tree. The book is cut into trees
+ * of equal size; the rest is added at the ends of the first trees
+ * (get_tree_segments). */
 static size_t place_in(size_t i, size_t which, size_t n_trees)
 {
     size_t each = n_tree / n_trees;
@@ -569,13 +609,14 @@ static size_t place_in(size_t i, size_t which, size_t n_trees)
     return i < each ? which * each + i : n_trees * each + which;
 }
 
+/* Returns the number of lines of a tree. */
 static size_t lines_of(size_t which, size_t n_trees)
 {
     return n_tree / n_trees + (which < n_tree % n_trees);
 }
 
-/* So many children a node, in the order of the tree's part of the book. False:
- * it is not in this one. */
+/* Finds the parent in a tree, whose nodes have `fanout` children each, in the
+ * order of the book. Returns false if this daemon is not in that tree. */
 static bool find_parent_in(size_t which, size_t n_trees)
 {
     static const size_t limits[] = {31, 121, 341, 781, 1555};
@@ -591,6 +632,7 @@ static bool find_parent_in(size_t which, size_t n_trees)
     return at < n;
 }
 
+/* Finds the tree and the parent of this daemon. */
 static bool find_parent(void)
 {
     size_t n_trees = net->trees ? net->trees : 1, which = 0;
@@ -629,6 +671,7 @@ bool fake_net_start(const struct fake_net *which)
         return false;
     if (pthread_create(&thread, NULL, serve, NULL) != 0)
         return false;
+    /* a slow provider, whose children have to wait */
     sleep(net->start_s);
     is_ready = true;
     fake_log(FAKE_INFO, "start_thallium_engine",

@@ -1,11 +1,16 @@
 /* fakecopper.c - a stand-in for Copper's cu_fuse: its flags, books, tree,
- * files, signals and ioctls, and its manners when something is wrong.
+ * files, signals and ioctls, and its behaviour when something is wrong.
  *
- * Flags of its own: -fake_destroy_s S sleeps between pre-destroy and final;
- * -fake_start_s S between the mount and the provider, on the host of -fake_slow
- * or on all; -fake_fail HOST, -fake_hang HOST: ends at once, or never mounts,
- * on that host; -fake_cxi XXXX: the fabric, four digits of hex, of which node
- * n7 has the address 0xXXXX0700.
+ * It is a FUSE file system that shows the node's files below a mount, read
+ * through the tree of daemons (fake_net.h), and counts all calls
+ * (fake_counts.h).
+ *
+ * Flags of its own:
+ *     -fake_destroy_s S   sleeps between pre-destroy and final
+ *     -fake_start_s S     sleeps between the mount and the provider, on the
+ * host of -fake_slow or on all hosts -fake_fail HOST     ends at once on that
+ * host -fake_hang HOST     never mounts on that host -fake_cxi XXXX      the
+ * fabric, four hexadecimal digits, in which node n7 has the address 0xXXXX0700
  */
 #define FUSE_USE_VERSION 35
 #include <dirent.h>
@@ -26,9 +31,10 @@
 #include "contrib/fakecopper/fake_log.h"
 #include "contrib/fakecopper/fake_net.h"
 
-#define DUMP 2000 /* the ioctl that writes everything */
+#define DUMP 2000 /* ioctl that writes everything */
 #define ARGS_MAX 64
 
+/* The settings of this daemon. */
 static struct fake_profile profile = {.ttl_ms = 100};
 static const char *view = "";
 static unsigned destroy_s, start_s, interval_s;
@@ -41,6 +47,7 @@ static char host[65] = "host", log_path[PATH_MAX], own_book[PATH_MAX];
 static pthread_t snapshots;
 static volatile bool ending;
 
+/* Monotonic time in us. */
 static uint64_t now_us(void)
 {
     struct timespec ts;
@@ -49,8 +56,8 @@ static uint64_t now_us(void)
     return (uint64_t) ts.tv_sec * 1000000 + (uint64_t) ts.tv_nsec / 1000;
 }
 
-/* Our own mount within itself would wait for us; a prefix is all that Copper
- * looks at. */
+/* Whether the path is within this mount. Reading it would wait for this process
+ * itself. Copper compares only the prefix. */
 static bool is_view(const char *path)
 {
     return !strncmp(path, view, strlen(view));
@@ -58,7 +65,8 @@ static bool is_view(const char *path)
 
 /* --- the file system ------------------------------------------------------ */
 
-/* An engine that did not start is a null pointer. */
+/* Crashes as Copper does: an engine that did not start is a null pointer there.
+ */
 static void use_engine(void)
 {
     if (!fuse_get_context()->private_data)
@@ -93,7 +101,7 @@ static int do_readlink(const char *path, char *buf, size_t size)
     return 0;
 }
 
-/* What changes something does nothing, and says that it did. */
+/* Calls that change something have no effect and report success. */
 static int do_open(const char *path, struct fuse_file_info *fi)
 {
     (void) path;
@@ -141,7 +149,8 @@ static int do_write(const char *path, const char *buf, size_t size,
     return (int) size;
 }
 
-/* Past the cache and the tree: this node's own file. */
+/* Reads a large file from this node's own file system, without cache and tree.
+ */
 static int read_large(const char *path, char *buf, size_t size, off_t offset)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -153,6 +162,7 @@ static int read_large(const char *path, char *buf, size_t size, off_t offset)
     return rc;
 }
 
+/* Reads a part of a cached file. Returns the number of bytes, or -errno. */
 static int read_cached(const char *path, char *buf, size_t size, off_t offset)
 {
     const char *bytes;
@@ -178,6 +188,7 @@ static int do_read(const char *path, char *buf, size_t size, off_t offset,
 
     (void) fi;
     use_engine();
+    /* Copper counts large files as negative */
     rc = is_view(path) ? -ENOENT
          : large       ? read_large(path, buf, size, offset)
                        : read_cached(path, buf, size, offset);
@@ -240,7 +251,7 @@ static int do_releasedir(const char *path, struct fuse_file_info *fi)
     return 0;
 }
 
-/* One that it does not know is no error. */
+/* An unknown ioctl is no error. */
 static int do_ioctl(const char *path, unsigned cmd, void *arg,
                     struct fuse_file_info *fi, unsigned flags, void *data)
 {
@@ -257,7 +268,8 @@ static int do_ioctl(const char *path, unsigned cmd, void *arg,
 
 /* --- its life ------------------------------------------------------------- */
 
-/* As Copper's: it sleeps through the end of the mount. */
+/* Writes snapshots. As in Copper, the thread sleeps until its interval ends,
+ * even if the mount has gone. */
 static void *take_snapshots(void *arg)
 {
     (void) arg;
@@ -278,19 +290,22 @@ static void *do_init(struct fuse_conn_info *conn, struct fuse_config *config)
 
     (void) conn;
     config->use_ino = 0;
+    /* the kernel must not cache anything: all calls are counted */
     config->entry_timeout = config->negative_timeout = 0;
     config->attr_timeout = 0;
     if (!freopen(log_path, "a", stderr))
         abort();
     net.start_s = !slow_host || !strcmp(host, slow_host) ? start_s : 0;
-    started = fake_net_start(&net); /* where not, it serves all the same */
+    started =
+        fake_net_start(&net); /* without an engine it serves all the same */
     fake_count(FAKE_INIT, 1000);
     if (interval_s)
         pthread_create(&snapshots, NULL, take_snapshots, NULL);
     return started ? &net : NULL;
 }
 
-/* libfuse has put the signals' defaults back by now: a SIGTERM ends us here. */
+/* libfuse has restored the default actions of signals by now, so a SIGTERM ends
+ * the process here. */
 static void do_destroy(void *data)
 {
     ending = true;
@@ -324,12 +339,13 @@ static const struct fuse_operations operations = {
     .destroy = do_destroy,
 };
 
+/* Parses a number; 0 for anything else. */
 static int number(const char *text)
 {
     return (int) strtol(text, NULL, 10);
 }
 
-/* Copper's flags that have a value and no meaning here. */
+/* Whether it is a flag of Copper's with a value that has no meaning here. */
 static bool is_unused(const char *flag)
 {
     static const char *const unused[] = {"-tpath", "-log_type", "-es"};
@@ -340,6 +356,7 @@ static bool is_unused(const char *flag)
     return false;
 }
 
+/* Takes a flag whose value is a text. Returns false for other flags. */
 static bool take_text(const char *flag, const char *value)
 {
     const struct {
@@ -362,7 +379,7 @@ static bool take_text(const char *flag, const char *value)
     return false;
 }
 
-/* A flag with a value. False: not ours. */
+/* Takes a flag with a value. Returns false for other flags. */
 static bool take_pair(const char *flag, const char *value)
 {
     if (!strcmp(flag, "-md_enoent_ttl_ms"))
@@ -390,7 +407,8 @@ static bool take_pair(const char *flag, const char *value)
     return true;
 }
 
-/* What is not ours goes to libfuse; its number. */
+/* Takes all flags. The others are passed to libfuse: stored in rest; returns
+ * their number. */
 static int take_flags(int argc, char **argv, char **rest)
 {
     int n = 0;
@@ -409,6 +427,7 @@ static int take_flags(int argc, char **argv, char **rest)
     return n;
 }
 
+/* Creates the folders of the logs, and sets the names of files. */
 static void make_folders(void)
 {
     static const char *const names[] = {"", "/logs", "/tables", "/profiling"};
@@ -424,7 +443,8 @@ static void make_folders(void)
              profile.logs, host, profile.pid);
 }
 
-/* The pid is told before libfuse forks: without -f it is a dead process's. */
+/* As in Copper, the pid is determined before libfuse forks; without -f it is
+ * that of a dead process. */
 int main(int argc, char **argv)
 {
     char *rest[ARGS_MAX];

@@ -1,28 +1,27 @@
-/* cudacalls.c - a program that calls CUDA, on a machine without a GPU: it loads
- * CUDA_INJECTION64_PATH as the driver's cuInit() does, and tells the stand-in
- * of CUPTI of calls.
+/* cudacalls.c - a program that makes calls of CUDA on a machine without a GPU:
+ * it loads CUDA_INJECTION64_PATH as the driver's cuInit() does, and reports
+ * calls to the stand-in for CUPTI.
  *
  * Usage: cudacalls WORD...
  *   launch*N graph*N          N calls
  *   h2d:BYTES*N  d2h:  d2d:  peer:  any:   copies that return at once
- *   wait-h2d:BYTES*N          one that waits, 1 ms
- *   plane:BYTES               of a host's plane to a GPU
+ *   wait-h2d:BYTES*N          a copy that waits 1 ms
+ *   plane:BYTES               copy of a plane from the host to a GPU
  *   batch:BYTES*N             one call of N copies
  *   set*N                     memsets
  *   alloc:BYTES*N create:BYTES pitch:BYTES async:BYTES
- *   free*N                    the newest first
- *   release                   of create
+ *   free*N                    frees, the newest allocation first
+ *   release                   frees what create has allocated
  *   bad-free bad-alloc        calls that fail
  *   ready                     an event that is not ready: no failure
- *   sync:MS                   waits so long
+ *   sync:MS                   a call that waits
  *   sleep:MS
  *   new*N                     a call of a new release
- *   threads:N                 the words behind it in N threads
- *   fork                      a child makes the rest, the parent waits
- *   late                      CUPTI is there before the library is
- *   bench:NUMBER*N            N calls of it, else launches; prints ns a call
- *   kill exit:STATUS _exit
- */
+ *   threads:N                 runs the following words in N threads
+ *   fork                      a child runs the rest, the parent waits
+ *   late                      loads CUPTI before the injected library
+ *   bench:NUMBER*N            N calls of that id, or launches; prints ns a call
+ *   kill exit:STATUS _exit */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -37,7 +36,9 @@
 
 enum { KEPT = 300000 };
 
+/* Reports a call; NULL: CUPTI is not loaded. */
 static fakecupti_callback *tell;
+/* The next address, and the allocations that were not freed. */
 static uint64_t next_at = 0x7f0000000000;
 static uint64_t kept[KEPT];
 static size_t n_kept;
@@ -60,6 +61,7 @@ static void pause_ms(long ms)
         ;
 }
 
+/* Makes a call of CUDA that takes ms, with this id, arguments and result. */
 static void call(uint32_t id, const void *params, int result, long ms)
 {
     struct fakecupti_call c = {
@@ -73,6 +75,7 @@ static void call(uint32_t id, const void *params, int result, long ms)
     tell(&c, 1);
 }
 
+/* Makes a copy; params are those of cuMemcpyHtoD and similar. */
 static void copy(uint32_t id, size_t bytes, long ms)
 {
     struct {
@@ -84,6 +87,7 @@ static void copy(uint32_t id, size_t bytes, long ms)
     call(id, &params, 0, ms);
 }
 
+/* cuMemcpyPeerAsync. */
 static void peer(size_t bytes)
 {
     struct {
@@ -98,7 +102,7 @@ static void peer(size_t bytes)
     call(319, &params, 0, 0);
 }
 
-/* CUDA_MEMCPY2D */
+/* cuMemcpy2D, whose argument is a CUDA_MEMCPY2D. */
 static void plane(size_t bytes)
 {
     struct {
@@ -119,6 +123,7 @@ static void plane(size_t bytes)
     call(289, params, 0, 0);
 }
 
+/* cuMemcpyBatchAsync. */
 static void batch(size_t bytes, size_t n)
 {
     size_t sizes[64];
@@ -132,6 +137,8 @@ static void batch(size_t bytes, size_t n)
     call(776, &params, 0, 0);
 }
 
+/* Allocates; id 244 is cuMemAllocPitch, whose size is rounded up to the pitch.
+ */
 static void allocate(uint32_t id, size_t bytes, int result)
 {
     uint64_t at;
@@ -150,13 +157,15 @@ static void allocate(uint32_t id, size_t bytes, int result)
     next_at += 256;
     pthread_mutex_unlock(&lock);
     call(id, id == 244 ? (void *) &pitched : (void *) &params, result, 0);
-    /* nobody can free what no call has returned */
+    /* after the call: another thread cannot free what was not returned yet */
     pthread_mutex_lock(&lock);
     if (result == 0 && n_kept < KEPT)
         kept[n_kept++] = at;
     pthread_mutex_unlock(&lock);
 }
 
+/* Frees the newest allocation. result: of the call; on a failure the allocation
+ * stays. */
 static void release(uint32_t id, int result)
 {
     uint64_t at[2] = {0, 0};
@@ -170,6 +179,8 @@ static void release(uint32_t id, int result)
     call(id, at, result, 0);
 }
 
+/* Loads the injected library and calls its entry point, as the driver does.
+ * Finds CUPTI if the library has loaded it. */
 static void *load(const char *path)
 {
     int (*init)(void);
@@ -187,6 +198,7 @@ static void *load(const char *path)
     return library;
 }
 
+/* Measures the cost of a call. */
 static void bench(uint32_t id, unsigned long n)
 {
     uint64_t at = 1 << 20;
@@ -209,6 +221,7 @@ static void bench(uint32_t id, unsigned long n)
 
 static int once(const char *name, size_t arg, unsigned long n);
 
+/* Runs one word: its name, its number after ":", its count after "*". */
 static void word(const char *text)
 {
     char name[64];
@@ -232,11 +245,14 @@ static void word(const char *text)
             }
 }
 
+/* Whether both texts are equal. */
 static int is(const char *a, const char *b)
 {
     return strcmp(a, b) == 0;
 }
 
+/* Runs a word once. Returns -1 if there is none of that name. The numbers are
+ * CUPTI's ids of driver calls. */
 static int once(const char *name, size_t arg, unsigned long n)
 {
     (void) n;
@@ -295,6 +311,7 @@ static int once(const char *name, size_t arg, unsigned long n)
     return 0;
 }
 
+/* The words of one thread. */
 static void *some(void *arg)
 {
     for (char **w = arg; *w; w++)
@@ -302,6 +319,7 @@ static void *some(void *arg)
     return NULL;
 }
 
+/* Runs the words in n threads. */
 static void many(unsigned n, char **words)
 {
     pthread_t threads[64];

@@ -1,8 +1,7 @@
-/* libcuda.so.1 of a machine without a GPU.
+/* fake_cuda.c - libcuda.so.1 of a machine without a GPU.
  *
- * Only what profiler plugins ask a driver; names, arguments and result numbers
- * are those of the CUDA driver API's reference manual.
- */
+ * It has only what profiler plugins call. Names, arguments and result numbers
+ * are those of the CUDA driver API's reference manual. */
 #include <stdio.h>
 #include <string.h>
 
@@ -67,6 +66,7 @@ int cuCtxGetDevice(int *device)
 {
     if (fakegpu_fails("cuCtxGetDevice"))
         return UNKNOWN;
+    /* a thread without a context has the default device here */
     return cuDeviceGet(device, fakegpu_current());
 }
 
@@ -92,10 +92,11 @@ int cuDeviceGetPCIBusId(char *id, int size, int device)
     if (size < 1)
         return INVALID_VALUE;
     n = snprintf(id, (size_t) size, "0000:%02X:00.0", fakegpu_bus(index));
+    /* as CUDA, which does not accept a buffer that is too small */
     return n < size ? SUCCESS : INVALID_VALUE;
 }
 
-/* The whole GPU's, even where the device is a part of it. */
+/* Returns the whole GPU's UUID, even if the device is a part of it. */
 int cuDeviceGetUuid(struct uuid *uuid, int device)
 {
     int index = fakegpu_index(device);
@@ -108,7 +109,7 @@ int cuDeviceGetUuid(struct uuid *uuid, int device)
     return SUCCESS;
 }
 
-/* The MIG instance's, where the device is one. */
+/* Returns the MIG instance's UUID if the device is one. */
 int cuDeviceGetUuid_v2(struct uuid *uuid, int device)
 {
     if (fakegpu_fails("cuDeviceGetUuid_v2"))

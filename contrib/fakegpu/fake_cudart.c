@@ -1,9 +1,8 @@
-/* libcudart.so.12 of a machine without a GPU.
+/* fake_cudart.c - libcudart.so.12 of a machine without a GPU.
  *
- * Only what profiler plugins ask the runtime: the current device, and events,
- * which time the host. Names, arguments and result numbers are those of the
- * CUDA runtime API's reference manual.
- */
+ * It has only what profiler plugins call: the current device, and events, which
+ * measure the host's time. Names, arguments and result numbers are those of the
+ * CUDA runtime API's reference manual. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -18,6 +17,7 @@ enum {
     UNKNOWN = 999,
 };
 
+/* An event is the time at which it was recorded: nothing runs in a stream. */
 struct event {
     struct timespec at;
 };
@@ -72,6 +72,7 @@ int cudaSetDevice(int device)
 
 int cudaGetDevice(int *device)
 {
+    /* a device per thread, as in CUDA */
     int ordinal = device_set ? device_set - 1 : fakegpu_current();
 
     if (fakegpu_fails("cudaGetDevice"))
@@ -122,6 +123,7 @@ int cudaEventRecord(struct event *event, void *stream)
 
 int cudaEventQuery(struct event *event)
 {
+    /* always complete */
     (void) event;
     return fakegpu_fails("cudaEventQuery") ? UNKNOWN : SUCCESS;
 }

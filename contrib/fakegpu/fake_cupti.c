@@ -1,11 +1,12 @@
-/* libcupti.so.13 of a machine without a GPU: one subscriber, callbacks that it
- * has switched on. Names, arguments and result numbers are those of CUPTI's
- * reference manual.
+/* fake_cupti.c - libcupti.so.13 of a machine without a GPU: one subscriber, and
+ * the callbacks that it has enabled.
  *
- * FAKECUPTI=taken   another client is there
+ * Names, arguments and result numbers are those of CUPTI's reference manual.
+ * cudacalls.c calls fakecupti_tell_all for each simulated call of CUDA.
+ *
+ * FAKECUPTI=taken   another client has subscribed
  *           broken  nothing works
- *           old     a release of before calls with numbers of 600 and more
- */
+ *           old     a release without the callback ids from 600 on */
 #include "contrib/fakegpu/fake_cupti.h"
 
 #include <stdatomic.h>
@@ -18,6 +19,7 @@
 enum { SUCCESS = 0, INVALID = 1, NOT_INITIALIZED = 15, TAKEN = 39 };
 enum { DRIVER_API = 1, IDS = 1024, OLD = 600, VERSION = 24 };
 
+/* CUpti_CallbackData. */
 struct callback_data {
     int site;
     const char *function;
@@ -40,11 +42,13 @@ FAKEGPU_EXPORT int cuptiEnableCallback(uint32_t on, void *subscriber,
 FAKEGPU_EXPORT int cuptiGetVersion(uint32_t *version);
 FAKEGPU_EXPORT fakecupti_callback fakecupti_tell_all;
 
+/* The only subscriber, and the callback ids that it has enabled. */
 static callback *client;
 static void *client_arg;
 static unsigned char wanted[IDS];
 static atomic_uint last_call;
 
+/* Whether FAKECUPTI is this word. */
 static int is(const char *word)
 {
     const char *how = getenv("FAKECUPTI");
@@ -57,6 +61,7 @@ int cuptiSubscribe(void **subscriber, callback *function, void *arg)
     if (is("broken"))
         return NOT_INITIALIZED;
     if (client || is("taken"))
+        /* CUPTI has one subscriber per process */
         return TAKEN;
     client = function;
     client_arg = arg;

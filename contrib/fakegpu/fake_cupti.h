@@ -1,11 +1,12 @@
-/* fake_cupti.h - what the stand-in of CUPTI offers to the one of the driver. */
+/* fake_cupti.h - what the stand-in for CUPTI offers to the simulated driver. */
 #ifndef JP_FAKE_CUPTI_H
 #define JP_FAKE_CUPTI_H
 
 #include <stdint.h>
 
-/* Tells the subscriber, if it wants the call: the entry or the exit of it.
- * result: of the call, at its exit; scratch: the same for both. */
+/* One call of CUDA. fakecupti_tell_all reports its entry or exit to the
+ * subscriber if that callback id is enabled. result: of the call, valid at its
+ * exit; scratch: the correlation data, which is the same for both. */
 struct fakecupti_call {
     uint32_t id;
     const char *name;

@@ -1,8 +1,8 @@
-/* NVLinks, fabric and numbers of libnvidia-ml.so.1 of a machine without a GPU.
+/* fake_links.c - NVLinks, fabric and field values of the stand-in for
+ * libnvidia-ml.so.1.
  *
- * Machines are a table: how many links go to which GPU or switch. Link versions
- * are NVML's enumeration, speeds MB/s one way.
- */
+ * Machines are a table: how many links lead to which GPU or switch. Link
+ * versions are NVML's enumeration, speeds are MB/s in one direction. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,8 @@
 #include "contrib/fakegpu/fake_nvml.h"
 
 enum { MAX_LINKS = 36 };
+/* What the links lead to: other GPUs in a hybrid cube mesh or directly,
+ * switches that are visible or hidden, or CPUs. */
 enum peers { CUBE, MESH, SWITCHES, HIDDEN, HIDDEN_UNKNOWN, CPUS };
 
 static const struct machine {
@@ -18,8 +20,8 @@ static const struct machine {
     int gpus;
     enum peers peers;
     unsigned version, links, mbs;
-    int switch_links[8]; /* SWITCHES: of a GPU to each */
-    int fabric;          /* an NVLink cluster over several hosts */
+    int switch_links[8]; /* SWITCHES: number of links of a GPU to each switch */
+    int fabric;          /* a part of an NVLink domain over several hosts */
     unsigned c2c;        /* links to the CPU's memory */
 } machines[] = {
     {"v100", 8, CUBE, 2, 6, 25781, {0}, 0, 0},
@@ -32,7 +34,7 @@ static const struct machine {
     {"power9", 4, CPUS, 2, 6, 25781, {0}, 0, 0},
 };
 
-/* DGX-1 with V100. */
+/* Number of links between two GPUs in a DGX-1 with V100. */
 static const int cube[8][8] = {
     {0, 1, 1, 2, 2, 0, 0, 0}, {1, 0, 2, 1, 0, 2, 0, 0},
     {1, 2, 0, 2, 0, 0, 1, 0}, {2, 1, 2, 0, 0, 0, 0, 1},
@@ -40,6 +42,7 @@ static const int cube[8][8] = {
     {0, 0, 1, 0, 1, 2, 0, 2}, {0, 0, 0, 1, 2, 1, 2, 0},
 };
 
+/* Returns the machine of FAKEGPU_MACHINE, or NULL. */
 static const struct machine *find(void)
 {
     const char *name = getenv("FAKEGPU_MACHINE");
@@ -57,7 +60,7 @@ int fakegpu_machine_count(void)
     return m ? m->gpus : 1;
 }
 
-/* The peer that a link of a GPU leads to, -1: none. */
+/* Returns the number of the peer that a link leads to, or -1. */
 static int peer_of(const struct machine *m, int gpu, unsigned link)
 {
     int n = m->peers == SWITCHES || m->peers == CPUS ? 8 : m->gpus;
@@ -71,11 +74,13 @@ static int peer_of(const struct machine *m, int gpu, unsigned link)
 
         if (link < links)
             return i;
+        /* links are numbered peer by peer */
         link -= links;
     }
     return -1;
 }
 
+/* Whether a variable lists GPU:link. */
 static int is_listed(const char *variable, int gpu, unsigned link)
 {
     char word[16];
@@ -84,14 +89,16 @@ static int is_listed(const char *variable, int gpu, unsigned link)
     return fakegpu_lists(variable, word);
 }
 
-/* As the call has it, to which a sleeping link is off. */
+/* Whether the link is off for nvmlDeviceGetNvLinkState, which does not
+ * distinguish a sleeping link. */
 static int is_off(int gpu, unsigned link)
 {
     return is_listed("FAKEGPU_DEAD", gpu, link) ||
            is_listed("FAKEGPU_ASLEEP", gpu, link);
 }
 
-/* As the field has it: 0 inactive, 1 active, 2 asleep. */
+/* Returns the link's state as field 165 has it: 0 inactive, 1 active, 2 asleep.
+ */
 static int state_of(int gpu, unsigned link)
 {
     return is_listed("FAKEGPU_DEAD", gpu, link)     ? 0
@@ -99,7 +106,7 @@ static int state_of(int gpu, unsigned link)
                                                     : 1;
 }
 
-/* SUCCESS, and the machine, where the GPU has that link. */
+/* Returns SUCCESS and the machine if the GPU has that link. */
 static int get_link(const char *function, const void *device, unsigned link,
                     const struct machine **m)
 {
@@ -187,7 +194,8 @@ int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *device, unsigned link,
     return SUCCESS;
 }
 
-/* The number of a field; -1: this GPU has none. */
+/* Returns the value of a field; -1: this GPU does not have it. 84 to 137: speed
+ * of a link, old; 164: speed; 165: state; 170 to 172: links to the CPU. */
 static long get_field(const struct machine *m, int gpu, unsigned id,
                       unsigned scope)
 {
@@ -232,7 +240,7 @@ int nvmlDeviceGetFieldValues(void *device, int n, struct fake_field *fields)
     return SUCCESS;
 }
 
-/* The layout's number and size are in the first member. */
+/* The caller sets the number and size of the layout in the first member. */
 int nvmlDeviceGetGpuFabricInfoV(void *device, struct fake_fabric *info)
 {
     int newest = fakegpu_number("FAKEGPU_FABRIC", 3, 3);

@@ -1,12 +1,12 @@
-/* What the GPUs of a machine without one are doing: NVML's samples.
+/* fake_load.c - what the GPUs of a machine without one are doing: NVML's
+ * samples.
  *
- * FAKEGPU_LOAD names a file of values over time, see fake_script.h. A name that
- * is not there is not supported. Names: sm memory (percent), used total
- * (bytes), power limit (mW), energy (mJ), celsius, sm_mhz sm_max_mhz
+ * FAKEGPU_LOAD names a file of values over time, see fake_script.h. A value
+ * whose name is missing there is not supported. Names: sm memory (percent),
+ * used total (bytes), power limit (mW), energy (mJ), celsius, sm_mhz sm_max_mhz
  * memory_mhz, reasons (NVML's bits), generation, width, rx tx (KB/s), replays,
  * ecc, corrected, link_errors (of link 0), nvlink_tx nvlink_rx (KiB), pid0 to
- * pid3 (processes) with pid0_sm ... (percent), xid (an event each time that it
- * changes).
+ * pid3 (processes) with pid0_sm ... (percent), xid (an event at each change).
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -93,7 +93,7 @@ int fake_load_number(const void *device, const char *name,
     return look("nvmlDeviceGetFieldValues", device, name, out);
 }
 
-/* NOT_SUPPORTED: the file does not have it. */
+/* Finds a value for the function. NOT_SUPPORTED: the file does not have it. */
 static int look(const char *function, const void *device, const char *name,
                 unsigned long long *out)
 {
@@ -106,6 +106,7 @@ static int look(const char *function, const void *device, const char *name,
                : SUCCESS;
 }
 
+/* The same for a value of 32 bits. */
 static int look_small(const char *function, const void *device,
                       const char *name, unsigned *out)
 {
@@ -217,7 +218,8 @@ int nvmlDeviceGetNvLinkErrorCounter(void *device, unsigned link, int counter,
 
 enum { PROCESSES = 4 };
 
-/* The process of that number in the file; 0: none. */
+/* Returns a value of the file's process number i, such as its pid (what ""); 0:
+ * none. */
 static unsigned process(const char *function, const void *device, int i,
                         const char *what)
 {
@@ -258,6 +260,7 @@ int nvmlDeviceGetProcessUtilization(void *device, struct fake_process_use *list,
         if (pid)
             list[found++] = (struct fake_process_use){
                 .pid = pid,
+                /* newer than the caller's last sample */
                 .time_us = since_us + 1,
                 .sm = process(__func__, device, i, "_sm")};
     }
@@ -275,7 +278,7 @@ int nvmlEventSetCreate(void **set)
     return SUCCESS;
 }
 
-/* Which GPUs are watched, and the last error that was told of each. */
+/* The GPUs that are watched, and the last error that was reported of each. */
 static unsigned long long told[FAKEGPU_MAX];
 static int is_watched[FAKEGPU_MAX];
 
@@ -283,6 +286,7 @@ int nvmlDeviceRegisterEvents(void *device, unsigned long long types, void *set)
 {
     unsigned long long xid;
 
+    /* 8: critical Xid errors */
     if (!set || types != 8 || look(__func__, device, "xid", &xid) != SUCCESS)
         return NOT_SUPPORTED;
     is_watched[fake_nvml_index(device)] = 1;
@@ -303,5 +307,6 @@ int nvmlEventSetWait_v2(void *set, struct fake_event *event,
         *event = (struct fake_event){.device = device, .type = 8, .data = xid};
         return SUCCESS;
     }
+    /* an agent must never wait here */
     return timeout_ms ? UNKNOWN : TIMEOUT;
 }

@@ -1,9 +1,9 @@
-/* libnvidia-ml.so.1 of a machine without a GPU.
+/* fake_nvml.c - libnvidia-ml.so.1 of a machine without a GPU: which GPUs there
+ * are, and their names.
  *
- * Which GPUs there are and what they are called: names, arguments and result
- * numbers are those of the NVML reference manual. A GPU's handle is its index
- * plus one, that of its MIG instance 100 more.
- */
+ * Names, arguments and result numbers are those of the NVML reference manual. A
+ * GPU's handle is its index plus one; that of its MIG instance is 100 more.
+ * fake_links.c and fake_load.c have the other functions of the library. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 
 #include "contrib/fakegpu/fake_nvml.h"
 
+/* Distance between the handles of a GPU and of its MIG instance. */
 enum { MIG_HANDLE = 100 };
 
 FAKEGPU_EXPORT int nvmlInit_v2(void);
@@ -39,11 +40,13 @@ int fake_nvml_index(const void *device)
     return (int) ((uintptr_t) device % MIG_HANDLE) - 1;
 }
 
+/* Whether the handle is that of a MIG instance. */
 static int is_mig(const void *device)
 {
     return (uintptr_t) device > MIG_HANDLE;
 }
 
+/* Whether the handle is that of an existing GPU or its instance. */
 static int is_known(const void *device)
 {
     return fake_nvml_index(device) >= 0 &&
@@ -70,6 +73,7 @@ const char *nvmlErrorString(int result)
     return result == SUCCESS ? "Success" : "no such GPU";
 }
 
+/* "garbage" results are formally valid but absurd; a caller must check them. */
 int nvmlDeviceGetCount_v2(unsigned *count)
 {
     if (fakegpu_fails("nvmlDeviceGetCount_v2"))
@@ -86,6 +90,7 @@ int nvmlSystemGetDriverVersion(char *text, unsigned size)
                                                           : INSUFFICIENT_SIZE;
 }
 
+/* Instances have no device file of their own, as on a real machine. */
 int nvmlDeviceGetMinorNumber(void *device, unsigned *minor)
 {
     if (fakegpu_fails("nvmlDeviceGetMinorNumber"))
@@ -106,7 +111,8 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device)
     return SUCCESS;
 }
 
-/* NVML writes the domain with eight digits, CUDA with four: both are fine. */
+/* Accepts the domain with eight digits, as NVML writes it, or four, as CUDA
+ * does. */
 int nvmlDeviceGetHandleByPciBusId_v2(const char *id, void **device)
 {
     int i;
@@ -155,7 +161,7 @@ int nvmlDeviceGetUUID(void *device, char *text, unsigned size)
     if (!is_known(device))
         return INVALID_ARGUMENT;
     if (fakegpu_garbage("texts")) {
-        memset(text, 0xA5, size); /* and no end */
+        memset(text, 0xA5, size); /* without a terminating NUL */
         return SUCCESS;
     }
     if (!is_mig(device))
@@ -192,6 +198,7 @@ int nvmlDeviceGetMigMode(void *device, unsigned *current, unsigned *pending)
     return SUCCESS;
 }
 
+/* With FAKEGPU_MIG each GPU has exactly one instance. */
 int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index,
                                         void **mig)
 {

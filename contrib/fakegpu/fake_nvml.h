@@ -1,5 +1,5 @@
-/* What the files of the stand-in for libnvidia-ml.so.1 share: NVML's names and
- * layouts, as its reference manual has them. */
+/* fake_nvml.h - what the files of the stand-in for libnvidia-ml.so.1 share:
+ * NVML's names and layouts, as in its reference manual. */
 #ifndef JP_FAKE_NVML_H
 #define JP_FAKE_NVML_H
 
@@ -44,11 +44,11 @@ struct fake_fabric {
     unsigned char health;
 };
 
-/* Of a handle: the GPU's number, whether it is a whole GPU's. */
+/* The number of a handle's GPU; and whether it is a whole GPU. */
 int fake_nvml_index(const void *device);
 int fake_nvml_is_gpu(const void *device);
 
-/* What the file of FAKEGPU_LOAD has of it; NVML's result. */
+/* Finds a value in the file of FAKEGPU_LOAD. Returns NVML's result. */
 int fake_load_number(const void *device, const char *name,
                      unsigned long long *out);
 

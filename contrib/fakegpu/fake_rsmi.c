@@ -1,12 +1,12 @@
-/* librocm_smi64.so.7 of a machine without a GPU of AMD's.
+/* fake_rsmi.c - librocm_smi64.so.7 of a machine without an AMD GPU.
  *
  * Names, arguments and result numbers are those of rocm_smi's reference manual.
- * FAKEGPU_LOAD names a file of values over time, see fake_script.h; a name that
- * is not there is not supported. Names and units are those of fake_load.c, but:
- * reasons are the bits of indep_throttle_status, and pid0_sdma ... are the
- * microseconds that copy engines have worked for that process. FAKEGPU_RSMI=5
- * is a library of release 5.
- */
+ * FAKEGPU_LOAD names a file of values over time, see fake_script.h; a value
+ * whose name is missing there is not supported. Names and units are those of
+ * fake_load.c, with two exceptions: reasons are the bits of
+ * indep_throttle_status, and pid0_sdma ... are the microseconds that copy
+ * engines have worked for that process. FAKEGPU_RSMI=5 simulates a library of
+ * release 5. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,6 +34,7 @@ struct fake_frequencies {
     uint64_t hz[33];
 };
 
+/* The layout before release 6. */
 struct fake_frequencies_5 {
     uint32_t n, current;
     uint64_t hz[32];
@@ -49,7 +50,8 @@ struct fake_process {
     uint32_t cu;
 };
 
-/* rsmi_gpu_metrics_t: what the script tells of it, and some of what follows. */
+/* rsmi_gpu_metrics_t: the members that the file sets, and some of those after
+ * them. */
 struct fake_metrics {
     uint16_t size;
     uint8_t format, content;
@@ -91,6 +93,7 @@ FUNCTION rsmi_compute_process_info_get(struct fake_process *list, uint32_t *n);
 FUNCTION rsmi_compute_process_info_by_device_get(uint32_t pid, uint32_t gpu,
                                                  struct fake_process *out);
 
+/* Finds a value for the function. NOT_SUPPORTED: the file does not have it. */
 static int look(const char *function, uint32_t gpu, const char *name,
                 unsigned long long *out)
 {
@@ -101,7 +104,7 @@ static int look(const char *function, uint32_t gpu, const char *name,
     return fake_script_find((int) gpu, name, out) < 0 ? NOT_SUPPORTED : SUCCESS;
 }
 
-/* The value, so many times as large. */
+/* The same, multiplied by scale, for units that differ from the file's. */
 static int look_scaled(const char *function, uint32_t gpu, const char *name,
                        unsigned scale, uint64_t *out)
 {
@@ -113,6 +116,7 @@ static int look_scaled(const char *function, uint32_t gpu, const char *name,
     return rc;
 }
 
+/* The same for a value of 32 bits. */
 static int look_small(const char *function, uint32_t gpu, const char *name,
                       uint32_t *out)
 {
@@ -134,6 +138,7 @@ int rsmi_shut_down(void)
     return SUCCESS;
 }
 
+/* The release that is simulated. */
 static uint32_t release(void)
 {
     return (uint32_t) fakegpu_number("FAKEGPU_RSMI", 99, 7);
@@ -195,7 +200,7 @@ int rsmi_dev_power_cap_get(uint32_t gpu, uint32_t sensor, uint64_t *uw)
                   : look_scaled(__func__, gpu, "limit", 1000, uw);
 }
 
-/* In units of 8 uJ. */
+/* The counter is in units of 8 uJ. */
 int rsmi_dev_energy_count_get(uint32_t gpu, uint64_t *n, float *unit_uj,
                               uint64_t *ns)
 {
@@ -236,11 +241,13 @@ int rsmi_dev_gpu_clk_freq_get(uint32_t gpu, int clock, void *out)
 
 int rsmi_dev_gpu_metrics_info_get(uint32_t gpu, struct fake_metrics *out)
 {
+    /* per PCIe generation, in 0.1 GT/s */
     static const uint16_t speeds[] = {25, 50, 80, 160, 320, 640};
     unsigned long long n;
 
     if (fakegpu_fails(__func__))
         return NOT_FOUND;
+    /* all ones mean unknown */
     memset(out, 0xff, sizeof(*out));
     out->size = sizeof(*out);
     out->format = 1;
@@ -274,7 +281,7 @@ int rsmi_dev_ecc_count_get(uint32_t gpu, uint64_t block,
 
 enum { PROCESSES = 4 };
 
-/* The GPU's process of that number in the file; 0: none. */
+/* Returns the pid of the GPU's process number i in the file; 0: none. */
 static uint32_t process(const char *function, uint32_t gpu, int i)
 {
     char name[16];
@@ -291,6 +298,7 @@ int rsmi_compute_process_info_get(struct fake_process *list, uint32_t *n)
     for (int g = 0; g < fakegpu_count(); g++)
         for (int i = 0; i < PROCESSES && found < *n; i++) {
             uint32_t pid = process(__func__, (uint32_t) g, i);
+            /* a process may use several GPUs but is listed once */
             bool known = !pid;
 
             for (uint32_t k = 0; k < found; k++)

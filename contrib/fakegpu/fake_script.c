@@ -1,4 +1,4 @@
-/* Values of GPUs that are not there, over time, from a file. */
+/* fake_script.c - values over time of GPUs that do not exist, from a file. */
 #include "contrib/fakegpu/fake_script.h"
 
 #include <stdio.h>
@@ -11,11 +11,11 @@ enum { SCRIPT_MAX = 1 << 16, LINE_MAX_BYTES = 160, WORDS = 5 };
 
 struct value {
     unsigned long long a, b;
-    int goes; /* from a to b */
+    int goes; /* changes from a to b between from and to */
     double from, to;
 };
 
-/* "12" or "5..90". */
+/* Parses "12" or "5..90". Returns -1 for anything else. */
 static int parse_value(const char *text, struct value *out)
 {
     char *end;
@@ -33,6 +33,7 @@ static int parse_value(const char *text, struct value *out)
     return *end ? -1 : 0;
 }
 
+/* Parses seconds with a fraction. */
 static int parse_seconds(const char *text, double *out)
 {
     char *end;
@@ -41,7 +42,8 @@ static int parse_seconds(const char *text, double *out)
     return end == text || *end || !(*out >= 0) ? -1 : 0;
 }
 
-/* Whether a line, which is cut into words, says the GPU's value. */
+/* Parses a line, which is cut into words. Returns whether it has a value of
+ * that name for the GPU. */
 static int parse_line(char *line, const char *gpu, const char *name,
                       struct value *out)
 {
@@ -59,10 +61,10 @@ static int parse_line(char *line, const char *gpu, const char *name,
         (n > 3 && parse_seconds(word[3], &out->from) < 0) ||
         (n > 4 && parse_seconds(word[4], &out->to) < 0))
         return 0;
-    return !out->goes || out->to > out->from; /* a way needs an end */
+    return !out->goes || out->to > out->from; /* a change needs an end */
 }
 
-/* Whether the value holds now; then what it is. */
+/* Returns whether the value holds now, and what it is. */
 static int value_at(const struct value *v, double now, unsigned long long *out)
 {
     double share;
@@ -89,6 +91,7 @@ int fake_script_find_in(const char *text, double seconds, int index,
         size_t n = strcspn(text, "\n");
         struct value value;
 
+        /* longer lines are ignored */
         if (n < sizeof(line)) {
             memcpy(line, text, n);
             line[n] = '\0';
@@ -101,8 +104,9 @@ int fake_script_find_in(const char *text, double seconds, int index,
     return rc;
 }
 
-/* The file's text; it is read again where it is another one. A stand-in must
- * not cost more than a driver. NULL: there is none. */
+/* Returns the file's text, and the seconds since it was written. It is read
+ * again only if it has changed, because a stand-in must not cost more than a
+ * driver. NULL: there is no file. */
 static const char *the_script(double *seconds)
 {
     static char text[SCRIPT_MAX];
@@ -126,7 +130,8 @@ static const char *the_script(double *seconds)
     clock_gettime(CLOCK_REALTIME, &now);
     *seconds = (double) (now.tv_sec - is.st_mtim.tv_sec) +
                (double) (now.tv_nsec - is.st_mtim.tv_nsec) * 1e-9;
-    if (*seconds < 0) /* the file's clock is coarser than ours */
+    if (*seconds < 0) /* the file's time may be slightly in the future, because
+                         its clock is coarser */
         *seconds = 0;
     return text;
 }

@@ -1,4 +1,8 @@
-/* GPUs that are not there, as the three stand-in libraries see them. */
+/* fakegpu.c - GPUs that do not exist, as the stand-in libraries for CUDA, NVML
+ * and rocm_smi see them.
+ *
+ * This file is a part of each library. It answers from the environment
+ * (fakegpu.h), so a test needs no other way to control the libraries. */
 #include "contrib/fakegpu/fakegpu.h"
 
 #include <dlfcn.h>
@@ -8,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Takes over what fakegpu.env beside this library says. */
+/* Reads fakegpu.env beside this library into the environment. Variables that
+ * are set already stay. */
 static void __attribute__((constructor)) read_settings(void)
 {
     char line[PATH_MAX + 64];
@@ -16,6 +21,7 @@ static void __attribute__((constructor)) read_settings(void)
     const char *end;
     FILE *file;
 
+    /* the folder of this library */
     if (!dladdr((void *) &fakegpu_number, &us) || !us.dli_fname ||
         !(end = strrchr(us.dli_fname, '/')))
         return;
@@ -29,6 +35,7 @@ static void __attribute__((constructor)) read_settings(void)
         if (!value || strncmp(line, "FAKEGPU_", 8) != 0)
             continue;
         *value++ = '\0';
+        /* 0: does not overwrite */
         setenv(line, value, 0);
     }
     if (file)
@@ -61,6 +68,7 @@ int fakegpu_lists(const char *name, const char *word)
 
         if (len == n && strncmp(list, word, n) == 0)
             return 1;
+        /* after the comma, if there is one */
         list += len + (list[len] == ',');
     }
     return 0;
@@ -73,6 +81,7 @@ int fakegpu_garbage(const char *what)
 
 int fakegpu_fails(const char *function)
 {
+    /* until a test changes the variable */
     while (fakegpu_lists("FAKEGPU_HANG", function))
         pause();
     if (fakegpu_lists("FAKEGPU_CRASH", function))
@@ -87,7 +96,8 @@ int fakegpu_count(void)
     return fakegpu_number("FAKEGPU_COUNT", FAKEGPU_MAX, n);
 }
 
-/* CUDA's rule: the list ends at the first entry that is no GPU. */
+/* Returns the number of visible GPUs, and their indices. As in CUDA, the list
+ * ends at the first entry that is no GPU. */
 static int read_visible(int index[FAKEGPU_MAX])
 {
     const char *list = getenv("CUDA_VISIBLE_DEVICES");
@@ -144,6 +154,7 @@ int fakegpu_bus(int index)
         list += strcspn(list, ",");
         list += *list == ',';
     }
+    /* any bus; the distance looks like a real machine's */
     return 0x1A + 8 * index;
 }
 
@@ -163,6 +174,7 @@ int fakegpu_mig_uuid(unsigned char uuid[FAKEGPU_UUID_BYTES])
 
     if (!text || strncmp(text, "MIG-", 4) != 0)
         return -1;
+    /* pairs of digits, with dashes between some of them */
     for (text += 4; *text && n < FAKEGPU_UUID_BYTES; text++) {
         char hex[3] = {text[0], text[1], '\0'};
         char *end;

@@ -1,12 +1,17 @@
-/* NCCL and the CUDA runtime, loaded from the libraries that a machine has. */
+/* gpu_api.c - NCCL and the CUDA runtime, loaded from the machine's libraries.
+ *
+ * The functions are rows: their name, and the member of the struct that gets
+ * the address. */
 #include "contrib/gpu/gpu_api.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
+/* Newest first. */
 static const char *const cuda_runtimes[] = {
     "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so"};
 
+/* A function to find; is_optional: releases without it are accepted. */
 struct symbol {
     const char *name;
     size_t where;
@@ -73,7 +78,7 @@ enum {
     N_NCCL = sizeof(nccl_symbols) / sizeof(nccl_symbols[0]),
 };
 
-/* Whether the driver is new enough for this runtime, and has a GPU. */
+/* Whether the driver is new enough for this runtime, and finds a GPU. */
 static int has_gpu(void *lib)
 {
     int (*count)(int *) = (int (*)(int *)) dlsym(lib, "cudaGetDeviceCount");
@@ -82,7 +87,8 @@ static int has_gpu(void *lib)
     return count && count(&n) == 0 && n > 0;
 }
 
-/* The newest runtime that finds a GPU, else the newest. */
+/* Returns the runtime at path, otherwise the newest one that finds a GPU,
+ * otherwise the newest one. NULL: none. */
 static void *open_runtime(const char *path)
 {
     void *first = NULL;
@@ -100,6 +106,7 @@ static void *open_runtime(const char *path)
     return first;
 }
 
+/* Finds all functions. Returns -1 and err if a needed one is missing. */
 static int find_all(void *lib, const struct symbol *symbols, int n, void *out,
                     struct jp_error *err)
 {

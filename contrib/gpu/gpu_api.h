@@ -1,10 +1,9 @@
-/* NCCL and the CUDA runtime, loaded from the libraries that a machine has.
+/* gpu_api.h - NCCL and the CUDA runtime, loaded from the machine's libraries.
  *
- * ncclrun is compiled where neither is installed: these are its own
+ * ncclrun is compiled on machines where neither is installed. These are its own
  * declarations of the few functions that it calls, after the reference manuals
  * of NCCL (nccl.h, public part) and of the CUDA runtime. Handles are pointers,
- * enumerations are ints, success is 0.
- */
+ * enumerations are ints, success is 0. */
 #ifndef JP_GPU_API_H
 #define JP_GPU_API_H
 
@@ -12,13 +11,13 @@
 
 #include "common/error.h"
 
-/* Passed by value. */
+/* ncclUniqueId, which is passed by value. */
 struct gpu_id {
     char bytes[128];
 };
 
-/* ncclConfig_t up to the member that 2.14 added; NCCL reads `size` bytes and
- * takes its defaults for the rest. */
+/* ncclConfig_t up to the member that 2.14 added. NCCL reads `size` bytes and
+ * uses its defaults for the rest. */
 struct gpu_config {
     size_t size;
     unsigned magic, version;
@@ -37,7 +36,7 @@ enum {
     GPU_CUDA_NON_BLOCKING = 1,
 };
 
-#define GPU_NCCL_MAGIC 0xcafebeefU /* of a config */
+#define GPU_NCCL_MAGIC 0xcafebeefU /* magic number of a config */
 
 struct gpu_cuda {
     int (*get_device_count)(int *n);
@@ -59,7 +58,7 @@ struct gpu_cuda {
     int (*graph_destroy)(void *graph);
 };
 
-/* NULL: the release does not have it. */
+/* NCCL's functions; NULL: the release does not have it. */
 struct gpu_nccl {
     int (*get_version)(int *version);
     const char *(*get_error_string)(int rc);
@@ -93,12 +92,13 @@ struct gpu_api {
     int version; /* 23007: 2.30.7 */
 };
 
-/* Loads them: libnccl.so.2's path or name, and the CUDA runtime's or NULL for
- * the first one that is found. They are never unloaded. */
+/* Loads both libraries. nccl: path or name of libnccl.so.2. cudart: that of the
+ * CUDA runtime, or NULL for the first one that is found. They are never
+ * unloaded. */
 int gpu_api_open(struct gpu_api *api, const char *nccl, const char *cudart,
                  struct jp_error *err);
 
-/* 0, or -1 and the library's own words for a result that is not success. */
+/* Return 0 for success, otherwise -1 with the library's own text in err. */
 int gpu_cuda_check(const struct gpu_api *api, int rc, const char *what,
                    struct jp_error *err);
 int gpu_nccl_check(const struct gpu_api *api, int rc, const char *what,

@@ -1,4 +1,8 @@
-/* The edge set: what programs do with communicators now and then. */
+/* gpu_edges.c - the edge set: what programs do with communicators now and then.
+ *
+ * Each function is one pattern: it creates communicators, runs some operations,
+ * does the unusual thing, and writes what it has issued before the last
+ * communicator is destroyed (gpu_rank_write). */
 #include "contrib/gpu/gpu_patterns.h"
 
 #include <stdlib.h>
@@ -7,12 +11,15 @@
 
 enum { EIGHT = 8, WAIT_S = 60 };
 
+/* Destroys a communicator. */
 static int destroy(struct gpu_rank *r, void *comm, struct jp_error *err)
 {
     return gpu_nccl_check(&r->api, r->api.nccl.destroy(comm), "ncclCommDestroy",
                           err);
 }
 
+/* Up to eight communicators of the same ranks are used in turn. The recorder
+ * must keep their operations apart, although they look alike. */
 int gpu_edge_eight(struct gpu_rank *r, const struct gpu_size *size,
                    struct jp_error *err)
 {
@@ -20,6 +27,7 @@ int gpu_edge_eight(struct gpu_rank *r, const struct gpu_size *size,
     int n = size->per_launch < EIGHT ? size->per_launch : EIGHT;
     int i, k;
 
+    /* created before the first operation, so that all exist at the same time */
     for (k = 0; k < n; k++) {
         if (gpu_rank_join(r, &comms[k], err) < 0)
             return -1;
@@ -39,6 +47,9 @@ int gpu_edge_eight(struct gpu_rank *r, const struct gpu_size *size,
     return 0;
 }
 
+/* A communicator is split, and both parent and child are used afterwards. The
+ * child has the same ranks in reverse order, so a rank's number differs between
+ * the two. */
 int gpu_edge_split(struct gpu_rank *r, const struct gpu_size *size,
                    struct jp_error *err)
 {
@@ -49,6 +60,7 @@ int gpu_edge_split(struct gpu_rank *r, const struct gpu_size *size,
         gpu_rank_sync(r, err) < 0 ||
         gpu_nccl_check(
             &r->api,
+            /* one colour; the key reverses the order of ranks */
             r->api.nccl.split(all, 0, -r->rank + r->n_ranks, &part, NULL),
             "ncclCommSplit", err) < 0 ||
         gpu_all_reduces(r, part, size->bytes, size->count, err) < 0 ||
@@ -58,6 +70,8 @@ int gpu_edge_split(struct gpu_rank *r, const struct gpu_size *size,
     return destroy(r, part, err) < 0 ? -1 : destroy(r, all, err);
 }
 
+/* The communicator is aborted instead of destroyed: NCCL then ends its threads
+ * without waiting for operations. */
 int gpu_edge_abort(struct gpu_rank *r, const struct gpu_size *size,
                    struct jp_error *err)
 {
@@ -71,7 +85,7 @@ int gpu_edge_abort(struct gpu_rank *r, const struct gpu_size *size,
                           err);
 }
 
-/* Until the communicator's last call is through. */
+/* Waits until the communicator's last call has completed. */
 static int wait_for(struct gpu_rank *r, void *comm, const char *what,
                     struct jp_error *err)
 {
@@ -79,6 +93,8 @@ static int wait_for(struct gpu_rank *r, void *comm, const char *what,
     int state = GPU_NCCL_IN_PROGRESS;
 
     while (state == GPU_NCCL_IN_PROGRESS) {
+        /* a limit, because a lost peer would leave the state at "in progress"
+         * for ever */
         if (gpu_now_us() > until)
             return error_set(err, "%s: still in progress", what);
         if (gpu_nccl_check(&r->api, r->api.nccl.get_async_error(comm, &state),
@@ -88,7 +104,7 @@ static int wait_for(struct gpu_rank *r, void *comm, const char *what,
     return gpu_nccl_check(&r->api, state, what, err);
 }
 
-/* A call's result, where "in progress" is none. */
+/* Checks a call's result; "in progress" is no error. */
 static int started(struct gpu_rank *r, int rc, const char *what,
                    struct jp_error *err)
 {
@@ -96,6 +112,7 @@ static int started(struct gpu_rank *r, int rc, const char *what,
                           err);
 }
 
+/* Runs one AllReduce on a communicator that does not block. */
 static int nonblocking_one(struct gpu_rank *r, void *comm, uint64_t bytes,
                            struct jp_error *err)
 {
@@ -111,6 +128,8 @@ static int nonblocking_one(struct gpu_rank *r, void *comm, uint64_t bytes,
     return gpu_span_end(r, err);
 }
 
+/* A communicator whose calls return before they are complete. Every call, also
+ * the creation, may still be in progress afterwards. */
 int gpu_edge_nonblocking(struct gpu_rank *r, const struct gpu_size *size,
                          struct jp_error *err)
 {
@@ -132,12 +151,15 @@ int gpu_edge_nonblocking(struct gpu_rank *r, const struct gpu_size *size,
             return -1;
     }
     if (gpu_rank_write(r, err) < 0 ||
+        /* needed before the destruction of such a communicator */
         started(r, nccl->finalize(comm), "ncclCommFinalize", err) < 0 ||
         wait_for(r, comm, "ncclCommFinalize", err) < 0)
         return -1;
     return destroy(r, comm, err);
 }
 
+/* Buffers that NCCL allocated are registered as symmetric windows. NCCL then
+ * uses other kernels. Returns GPU_NOT_THERE for an NCCL without windows. */
 int gpu_edge_windows(struct gpu_rank *r, const struct gpu_size *size,
                      struct jp_error *err)
 {
@@ -159,6 +181,7 @@ int gpu_edge_windows(struct gpu_rank *r, const struct gpu_size *size,
                            "ncclCommWindowRegister", err) < 0)
             return -1;
     }
+    /* NCCL chooses symmetric kernels only for registered buffers */
     r->send = buffers[0];
     r->recv = buffers[1];
     if (gpu_all_reduces(r, comm, size->bytes, size->count, err) < 0 ||
@@ -172,7 +195,7 @@ int gpu_edge_windows(struct gpu_rank *r, const struct gpu_size *size,
     return destroy(r, comm, err);
 }
 
-/* A child that runs a program, or exits at once without clean-up. */
+/* Forks a child that runs a program, or that exits at once without clean-up. */
 static int spawn(const char *program, struct jp_error *err)
 {
     pid_t pid = fork();
@@ -188,6 +211,9 @@ static int spawn(const char *program, struct jp_error *err)
     return 0;
 }
 
+/* The program forks between operations: the child has a copy of the recorder's
+ * memory but none of its threads, and must not write to the parent's files,
+ * whether it exits at once or starts another program. */
 int gpu_edge_fork(struct gpu_rank *r, const struct gpu_size *size,
                   struct jp_error *err)
 {
@@ -202,6 +228,8 @@ int gpu_edge_fork(struct gpu_rank *r, const struct gpu_size *size,
     return destroy(r, comm, err);
 }
 
+/* The program ends with _exit() and an open communicator. What the recorder has
+ * written until then must be readable. */
 int gpu_edge_exit(struct gpu_rank *r, const struct gpu_size *size,
                   struct jp_error *err)
 {
@@ -212,5 +240,6 @@ int gpu_edge_exit(struct gpu_rank *r, const struct gpu_size *size,
         gpu_rank_write(r, err) < 0)
         return -1;
     sleep(2); /* the recorder writes each 100 ms, counters each second */
+    /* no destructor and no exit handler runs */
     _exit(0);
 }

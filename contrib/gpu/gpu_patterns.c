@@ -1,4 +1,8 @@
-/* What ncclrun can do with NCCL. */
+/* gpu_patterns.c - what ncclrun can do with NCCL.
+ *
+ * Each pattern is a function and a row of the table at the end. What is issued
+ * between gpu_span_begin and gpu_span_end is timed and written, so that run.sh
+ * can compare it with what the recorder has kept. */
 #include "contrib/gpu/gpu_patterns.h"
 
 #include <signal.h>
@@ -8,9 +12,10 @@
 
 enum {
     SMALL_BYTES = 1024,    /* sent by protocol LL */
-    LARGE_BYTES = 4 << 20, /* ... and SIMPLE */
+    LARGE_BYTES = 4 << 20, /* sent by protocol SIMPLE */
     WARM_UP = 5,
-    WARM_UP_LESS = 1024, /* its size differs, so it is told apart */
+    WARM_UP_LESS = 1024, /* the size of warm-ups differs, so that they can be
+                            distinguished */
     LATENCY_FROM = 8,
     LATENCY_TO = 128 << 20,
 };
@@ -38,18 +43,21 @@ int gpu_all_reduces(struct gpu_rank *r, void *comm, uint64_t bytes, int n,
     return 0;
 }
 
+/* Begins a group call. */
 static int group_start(struct gpu_rank *r, struct jp_error *err)
 {
     return gpu_nccl_check(&r->api, r->api.nccl.group_start(), "ncclGroupStart",
                           err);
 }
 
+/* Ends a group call. */
 static int group_end(struct gpu_rank *r, struct jp_error *err)
 {
     return gpu_nccl_check(&r->api, r->api.nccl.group_end(), "ncclGroupEnd",
                           err);
 }
 
+/* Writes what was issued and destroys the communicator. */
 static int finish(struct gpu_rank *r, struct jp_error *err)
 {
     void *comm = r->comm;
@@ -63,6 +71,7 @@ static int finish(struct gpu_rank *r, struct jp_error *err)
 
 /* --------------------------------------------------------------- patterns */
 
+/* AllReduces one by one. */
 static int all_reduce(struct gpu_rank *r, const struct gpu_size *size,
                       struct jp_error *err)
 {
@@ -74,6 +83,7 @@ static int all_reduce(struct gpu_rank *r, const struct gpu_size *size,
     return finish(r, err);
 }
 
+/* Sends to and receives from one peer. Each peer has a part of the buffers. */
 static int send_recv(struct gpu_rank *r, uint64_t bytes, int peer,
                      struct jp_error *err)
 {
@@ -91,7 +101,7 @@ static int send_recv(struct gpu_rank *r, uint64_t bytes, int peer,
                           "ncclRecv", err);
 }
 
-/* Small beside large messages, to and from all others, in one group. */
+/* Sends small and large messages to and from all others in one group. */
 static int mixed_group(struct gpu_rank *r, struct jp_error *err)
 {
     int n = r->n_ranks - 1;
@@ -113,6 +123,7 @@ static int mixed_group(struct gpu_rank *r, struct jp_error *err)
     return group_end(r, err) < 0 ? -1 : gpu_span_end(r, err);
 }
 
+/* Groups of mixed messages. */
 static int mixed(struct gpu_rank *r, const struct gpu_size *size,
                  struct jp_error *err)
 {
@@ -127,7 +138,8 @@ static int mixed(struct gpu_rank *r, const struct gpu_size *size,
     return finish(r, err);
 }
 
-/* As frameworks do it: a part to and from each rank, oneself too. */
+/* Runs AlltoAlls as frameworks do: a part to and from each rank, including
+ * itself. */
 static int all_to_alls(struct gpu_rank *r, uint64_t bytes, int n,
                        struct jp_error *err)
 {
@@ -149,8 +161,8 @@ static int all_to_alls(struct gpu_rank *r, uint64_t bytes, int n,
     return 0;
 }
 
-/* Then AllReduces of the same communicator, and of one that has no messages to
- * oneself, which have half the size. */
+/* AlltoAlls, then AllReduces on the same communicator, and AllReduces of half
+ * the size on another one that has no messages to itself. */
 static int all_to_all(struct gpu_rank *r, const struct gpu_size *size,
                       struct jp_error *err)
 {
@@ -170,7 +182,7 @@ static int all_to_all(struct gpu_rank *r, const struct gpu_size *size,
                           "ncclCommDestroy", err);
 }
 
-/* The last rank stays away from the last AlltoAll. */
+/* Hangs: the last rank does not enter the last AlltoAll. */
 static int hang(struct gpu_rank *r, const struct gpu_size *size,
                 struct jp_error *err)
 {
@@ -186,11 +198,12 @@ static int hang(struct gpu_rank *r, const struct gpu_size *size,
     if (!is_missing &&
         r->api.cuda.stream_query(r->stream) != GPU_CUDA_NOT_READY)
         return error_set(err, "the AlltoAll did not hang");
-    return raise(SIGKILL); /* as Slurm ends it */
+    return raise(SIGKILL); /* as Slurm would end it */
 }
 
 /* ------------------------------------------------------------------ graphs */
 
+/* Captures AllReduces into a graph. */
 static int capture(struct gpu_rank *r, const struct gpu_size *size, void **exec,
                    struct jp_error *err)
 {
@@ -215,8 +228,8 @@ static int capture(struct gpu_rank *r, const struct gpu_size *size, void **exec,
                           "cudaGraphDestroy", err);
 }
 
-/* `eager`: one AllReduce of half the size after every so many replays; 0: no
- * eager call at all. */
+/* Replays a graph. eager: after this number of replays there is an eager
+ * AllReduce of half the size; 0: none. */
 static int replay(struct gpu_rank *r, const struct gpu_size *size, int eager,
                   struct jp_error *err)
 {
@@ -257,6 +270,7 @@ static int graph_mix(struct gpu_rank *r, const struct gpu_size *size,
 
 /* ------------------------------------------------------- groups, latencies */
 
+/* Runs n AllReduces in one group, as one span. */
 static int group_of(struct gpu_rank *r, uint64_t bytes, int n,
                     struct jp_error *err)
 {
@@ -272,6 +286,7 @@ static int group_of(struct gpu_rank *r, uint64_t bytes, int n,
     return group_end(r, err) < 0 ? -1 : gpu_span_end(r, err);
 }
 
+/* Groups of AllReduces. */
 static int groups(struct gpu_rank *r, const struct gpu_size *size,
                   struct jp_error *err)
 {
@@ -288,7 +303,8 @@ static int groups(struct gpu_rank *r, const struct gpu_size *size,
     return finish(r, err);
 }
 
-/* Of each size one span of all its operations, after a warm-up. */
+/* AllReduces of many sizes: per size one span of all operations, after a
+ * warm-up. */
 static int latency(struct gpu_rank *r, const struct gpu_size *size,
                    struct jp_error *err)
 {
@@ -404,6 +420,7 @@ void gpu_patterns_help(FILE *out)
 
 size_t gpu_pattern_bytes(const struct gpu_size *size)
 {
+    /* "sendrecv" has a large part for each rank */
     size_t least = (size_t) LARGE_BYTES * GPU_MAX_RANKS;
 
     return size->bytes > least ? size->bytes : least;

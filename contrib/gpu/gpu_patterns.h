@@ -1,4 +1,4 @@
-/* What ncclrun can do with NCCL: a row for each pattern. */
+/* gpu_patterns.h - what ncclrun can do with NCCL: one row per pattern. */
 #ifndef JP_GPU_PATTERNS_H
 #define JP_GPU_PATTERNS_H
 
@@ -8,10 +8,10 @@
 #include "common/error.h"
 #include "contrib/gpu/gpu_rank.h"
 
-/* What a pattern returns besides 0 and -1. */
+/* Result of a pattern besides 0 and -1. */
 enum { GPU_NOT_THERE = 77 }; /* the release cannot do it */
 
-/* Its numbers; 0: the pattern's own. */
+/* The numbers of a pattern; 0: its default. */
 struct gpu_size {
     int count;          /* launches, or replays of the graph */
     int per_launch;     /* operations in each */
@@ -27,18 +27,18 @@ struct gpu_pattern {
     const char *help;
 };
 
-/* NULL: there is none of that name. */
+/* Returns the pattern of that name, or NULL. */
 const struct gpu_pattern *gpu_pattern_find(const char *name);
 void gpu_patterns_help(FILE *out);
 
-/* The room that its buffers need. */
+/* Returns the size of the buffers that a pattern needs. */
 size_t gpu_pattern_bytes(const struct gpu_size *size);
 
-/* One AllReduce of floats, no span of its own. */
+/* Runs one AllReduce of floats, without a span. */
 int gpu_all_reduce(struct gpu_rank *r, void *comm, uint64_t bytes,
                    struct jp_error *err);
 
-/* `n` of them, each a span. */
+/* Runs `n` of them, each with a span. */
 int gpu_all_reduces(struct gpu_rank *r, void *comm, uint64_t bytes, int n,
                     struct jp_error *err);
 

@@ -1,4 +1,7 @@
-/* A rank of ncclrun: its GPU, its buffers, and what it issued. */
+/* gpu_rank.c - a rank of ncclrun: its GPU, its buffers, and what it has issued.
+ *
+ * Three parts: how ranks share ids of communicators, spans (timed by CUDA
+ * events), and the file of results. */
 #include "contrib/gpu/gpu_rank.h"
 
 #include <dirent.h>
@@ -9,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Time to wait for rank 0's file. */
 enum { ID_WAIT_S = 120 };
 
 int64_t gpu_now_us(void)
@@ -30,6 +34,7 @@ int gpu_rank_init(struct gpu_rank *r, int local, size_t bytes,
         return -1;
     if (r->n_gpus < 1)
         return error_set(err, "there is no GPU");
+    /* more ranks than GPUs share them in turn */
     if (gpu_cuda_check(&r->api, cuda->set_device(local % r->n_gpus),
                        "cudaSetDevice", err) < 0 ||
         gpu_cuda_check(&r->api,
@@ -48,6 +53,8 @@ int gpu_rank_init(struct gpu_rank *r, int local, size_t bytes,
 
 /* ------------------------------------------------------------ communicators */
 
+/* Writes an id for the other tasks, by rename, so that they never read a part
+ * of it. */
 static int put_id_file(const struct gpu_ids *ids, const struct gpu_id *id,
                        struct jp_error *err)
 {
@@ -66,6 +73,7 @@ static int put_id_file(const struct gpu_ids *ids, const struct gpu_id *id,
     return 0;
 }
 
+/* Waits for the id of rank 0 and reads it. */
 static int get_id_file(const struct gpu_ids *ids, struct gpu_id *id,
                        struct jp_error *err)
 {
@@ -78,6 +86,7 @@ static int get_id_file(const struct gpu_ids *ids, struct gpu_id *id,
     while (!(f = fopen(path, "re"))) {
         if (gpu_now_us() > until)
             return error_set(err, "%s did not come", path);
+        /* the file is on a shared file system: poll slowly */
         usleep(50000);
     }
     rc = fread(id, sizeof(*id), 1, f) == 1 ? 0 : -1;
@@ -85,6 +94,7 @@ static int get_id_file(const struct gpu_ids *ids, struct gpu_id *id,
     return rc < 0 ? error_set(err, "%s is short", path) : 0;
 }
 
+/* Passes an id to all other ranks. */
 static int put_id(const struct gpu_rank *r, const struct gpu_id *id,
                   struct jp_error *err)
 {
@@ -112,6 +122,7 @@ int gpu_rank_id(struct gpu_rank *r, struct gpu_id *id, struct jp_error *err)
         rc = get_id_file(r->ids, id, err);
     else if (read(r->ids->pipes[r->rank][0], id, sizeof(*id)) != sizeof(*id))
         rc = error_set(err, "no id from rank 0");
+    /* the next communicator has another file */
     r->ids->n++;
     return rc;
 }
@@ -129,10 +140,12 @@ int gpu_rank_join(struct gpu_rank *r, void **comm, struct jp_error *err)
 
 /* -------------------------------------------------------------------- spans */
 
+/* Appends a line of the current span. Returns NULL without memory. */
 static struct gpu_line *add_line(struct gpu_rank *r, const char *op,
                                  uint64_t bytes, int n)
 {
     if (r->n_lines == r->max_lines) {
+        /* doubled, so that appending takes constant time on average */
         size_t max = r->max_lines ? r->max_lines * 2 : 256;
         struct gpu_line *more = realloc(r->lines, max * sizeof(*more));
 
@@ -169,6 +182,7 @@ int gpu_span_begin(struct gpu_rank *r, const char *op, uint64_t bytes, int n,
 
     if (!line)
         return error_set(err, "no memory");
+    /* the first span begins the measured time */
     if (!r->since_us)
         r->since_us = gpu_now_us();
     if (gpu_cuda_check(&r->api, cuda->event_create(&line->start),
@@ -184,6 +198,7 @@ int gpu_span_end(struct gpu_rank *r, struct jp_error *err)
 {
     size_t i = r->n_lines;
 
+    /* search backwards: the first line of the span has the events */
     while (i-- > 0 && r->lines[i].span == r->n_spans) {
         if (r->lines[i].start)
             break;
@@ -213,11 +228,13 @@ int gpu_rank_open(struct gpu_rank *r, const char *out, struct jp_error *err)
     fprintf(r->out,
             "{\"rank\":%d,\"n_ranks\":%d,\"pid\":%d,\"nccl\":%d,\"gpus\":%d}\n",
             r->rank, r->n_ranks, (int) getpid(), r->api.version, r->n_gpus);
+    /* now, because a rank that is killed later must still be identifiable */
     fflush(r->out);
     return 0;
 }
 
-/* A line of a file of /proc/self/task/<tid>, "" where there is none. */
+/* Reads the first line of a file of /proc/self/task/<tid>; "" if there is none.
+ * Characters that JSON would have to escape end it. */
 static void read_task(const char *tid, const char *name, char *text, int size)
 {
     char path[300];
@@ -233,6 +250,8 @@ static void read_task(const char *tid, const char *name, char *text, int size)
     text[strcspn(text, "\n\"\\")] = '\0';
 }
 
+/* Writes the processor time of each thread, by which the cost of a profiler is
+ * measured. */
 static void put_threads(FILE *out)
 {
     DIR *tasks = opendir("/proc/self/task");
@@ -252,7 +271,7 @@ static void put_threads(FILE *out)
         closedir(tasks);
 }
 
-/* The time of a line's span, 0: not timed. */
+/* Returns the time of a line's span in *ms; 0: it was not timed. */
 static int get_time(struct gpu_rank *r, const struct gpu_line *line, float *ms,
                     struct jp_error *err)
 {
@@ -276,12 +295,13 @@ int gpu_rank_write(struct gpu_rank *r, struct jp_error *err)
     size_t i;
     int rc;
 
+    /* event times exist only after the stream has completed */
     if (gpu_rank_sync(r, err) < 0)
         return -1;
     for (i = 0; i < r->n_lines; i++) {
         const struct gpu_line *line = &r->lines[i];
 
-        /* the others of a span have the first one's time */
+        /* other lines of a span have the time of its first one */
         if ((i == 0 || line->start || line->span != line[-1].span) &&
             get_time(r, line, &ms, err) < 0)
             return -1;

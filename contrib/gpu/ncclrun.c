@@ -1,5 +1,9 @@
-/* ncclrun: a small NCCL program for checking the recorder on a machine with a
- * GPU; contrib/gpu/run.sh calls it. */
+/* ncclrun.c - a small NCCL program for checking the recorder on a machine with
+ * a GPU; contrib/gpu/run.sh calls it.
+ *
+ * Ranks are forked processes on one host, or the tasks of a Slurm step
+ * (--id-file). Each loads NCCL, runs one pattern (gpu_patterns.h), and writes
+ * what it has issued. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,13 +16,14 @@
 #include "common/num.h"
 #include "contrib/gpu/gpu_patterns.h"
 
+/* Exit statuses. */
 enum { FAILED = 1, USAGE = 2, HUNG = 3 };
 
 struct options {
     const char *nccl;
-    const char *cudart;  /* NULL: the first that is found */
+    const char *cudart;  /* NULL: the first one that is found */
     const char *out;     /* folder */
-    const char *id_file; /* ranks are not forked */
+    const char *id_file; /* NULL: ranks are forked */
     const struct gpu_pattern *pattern;
     struct gpu_size size;
     int ranks, rank, local;
@@ -53,6 +58,7 @@ static void help(FILE *out)
     gpu_patterns_help(out);
 }
 
+/* Parses a number from 1 on. */
 static int parse_number(const char *text, int *out, struct jp_error *err)
 {
     int64_t v;
@@ -63,6 +69,7 @@ static int parse_number(const char *text, int *out, struct jp_error *err)
     return 0;
 }
 
+/* Takes an option with a value. */
 static int set(struct options *o, const char *name, const char *value,
                struct jp_error *err)
 {
@@ -93,6 +100,7 @@ static int set(struct options *o, const char *name, const char *value,
     return rc < 0 ? error_wrap(err, "%s", name) : 0;
 }
 
+/* Parses the command line. Returns -1 and err if it is wrong. */
 static int parse(struct options *o, int argc, char **argv, struct jp_error *err)
 {
     const char *pattern = NULL;
@@ -125,6 +133,7 @@ static int parse(struct options *o, int argc, char **argv, struct jp_error *err)
     return 0;
 }
 
+/* Reads a number of Slurm's environment. */
 static int task_number(const char *name, int *out, struct jp_error *err)
 {
     const char *text = getenv(name);
@@ -138,7 +147,7 @@ static int task_number(const char *name, int *out, struct jp_error *err)
     return 0;
 }
 
-/* The pattern's own numbers where none were given. */
+/* Uses the pattern's own numbers if none were given. */
 static void complete(struct options *o)
 {
     const struct gpu_size *own = &o->pattern->size;
@@ -153,7 +162,8 @@ static void complete(struct options *o)
 
 /* ------------------------------------------------------------------- ranks */
 
-/* NCCL refuses two ranks on one GPU of one host, unless it is told. */
+/* Prepares for several ranks on one GPU of one host, which NCCL refuses by
+ * default. */
 static int share_gpu(const struct options *o, int n_gpus, struct jp_error *err)
 {
     char id[32];
@@ -167,7 +177,7 @@ static int share_gpu(const struct options *o, int n_gpus, struct jp_error *err)
     return 0;
 }
 
-/* A rank from its first call of CUDA to its last. */
+/* Runs a rank, from its first call of CUDA to its last. */
 static int run_rank(const struct options *o, struct gpu_ids *ids,
                     struct jp_error *err)
 {
@@ -180,6 +190,7 @@ static int run_rank(const struct options *o, struct gpu_ids *ids,
     return o->pattern->run(&r, &o->size, err);
 }
 
+/* Runs a rank and prints its error. Returns the exit status. */
 static int finish_rank(const struct options *o, struct gpu_ids *ids)
 {
     struct jp_error err = {""};
@@ -190,6 +201,7 @@ static int finish_rank(const struct options *o, struct gpu_ids *ids)
     return rc < 0 ? FAILED : rc;
 }
 
+/* Opens a pipe from rank 0 to each other rank. */
 static int open_pipes(struct gpu_ids *ids, int n, struct jp_error *err)
 {
     int i;
@@ -201,7 +213,8 @@ static int open_pipes(struct gpu_ids *ids, int n, struct jp_error *err)
     return 0;
 }
 
-/* All ranks' status; the first one that fails ends the others. */
+/* Waits for all ranks. The first one that fails ends the others. Returns the
+ * worst status. */
 static int wait_all(const pid_t *pids, int n)
 {
     int worst = 0;
@@ -209,6 +222,7 @@ static int wait_all(const pid_t *pids, int n)
     int i, status;
 
     while (left > 0 && wait(&status) > 0) {
+        /* a rank that hangs kills itself */
         int rc = WIFEXITED(status) ? WEXITSTATUS(status) : HUNG;
 
         left--;
@@ -228,6 +242,7 @@ static int wait_all(const pid_t *pids, int n)
     return worst;
 }
 
+/* Runs all ranks as children. */
 static int fork_ranks(struct options *o, struct jp_error *err)
 {
     struct gpu_ids ids = {.file = NULL};
@@ -240,7 +255,8 @@ static int fork_ranks(struct options *o, struct jp_error *err)
         o->rank = o->local = i;
         pids[i] = fork();
         if (pids[i] == 0) {
-            prctl(PR_SET_PDEATHSIG, SIGKILL); /* no hung rank is left */
+            prctl(PR_SET_PDEATHSIG,
+                  SIGKILL); /* no rank that hangs is left behind */
             exit(finish_rank(o, &ids));
         }
         if (pids[i] < 0) {
@@ -253,6 +269,7 @@ static int fork_ranks(struct options *o, struct jp_error *err)
     return wait_all(pids, o->ranks);
 }
 
+/* Runs this task's rank. */
 static int run_task(struct options *o, struct jp_error *err)
 {
     struct gpu_ids ids = {.file = o->id_file};
@@ -264,6 +281,7 @@ static int run_task(struct options *o, struct jp_error *err)
     return finish_rank(o, &ids);
 }
 
+/* Prints the release of NCCL and the number of GPUs. */
 static int probe(const struct options *o, struct jp_error *err)
 {
     struct gpu_api api;

@@ -1,4 +1,10 @@
-/* ncclsim: a NCCL program without NCCL, for trying profilers and reports. */
+/* ncclsim.c - a NCCL program without NCCL, for trying profilers and reports.
+ *
+ * Each process is one rank of a simulated training job. It loads the profiler
+ * plugin as NCCL does and raises the events that NCCL would raise, in NCCL's
+ * order and from NCCL's threads. Start reading with sim_lane.c (a user thread),
+ * then sim_model.c (the program), sim_events.c (the events of one call) and
+ * sim_progress.c (those of the progress thread). */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,13 +17,15 @@
 #include "contrib/ncclsim/sim_random.h"
 #include "contrib/ncclsim/sim_version.h"
 
+/* Runs a lane in a thread of its own. */
 static void *lane_main(void *lane)
 {
     sim_lane_run(lane);
     return NULL;
 }
 
-/* Runs all lanes, the first one in this thread; 0, or -1 when one failed. */
+/* Runs all lanes, the first one in this thread. Returns 0, or -1 if one failed.
+ */
 static int run_lanes(struct jp_sim_lane *lanes, int n, struct jp_error *err)
 {
     pthread_t *threads = calloc((size_t) n, sizeof(*threads));
@@ -36,6 +44,7 @@ static int run_lanes(struct jp_sim_lane *lanes, int n, struct jp_error *err)
     }
     sim_lane_run(&lanes[0]);
     for (i = 1; i < started; i++)
+        /* also after an error: the lanes use their options until they end */
         pthread_join(threads[i], NULL);
     for (i = 0; i < started && rc == 0; i++) {
         if (lanes[i].failed)
@@ -45,13 +54,15 @@ static int run_lanes(struct jp_sim_lane *lanes, int n, struct jp_error *err)
     return rc;
 }
 
-/* What the counts are written of. */
+/* One run of the program: what the counts are written from. */
 struct run {
     const struct jp_sim_options *options;
     struct jp_sim_world world;
     struct jp_sim_lane *lanes;
 };
 
+/* Writes what was really issued as JSON, for tests to compare with what the
+ * profiler has recorded. */
 static int write_counts(const struct run *run, struct jp_error *err)
 {
     const struct jp_sim_world *world = &run->world;
@@ -76,6 +87,7 @@ static int write_counts(const struct run *run, struct jp_error *err)
     return 0;
 }
 
+/* Writes the counts before the process dies or hangs. Called by any thread. */
 static void save(void *data)
 {
     struct run *run = data;
@@ -85,6 +97,8 @@ static void save(void *data)
         fprintf(stderr, "ncclsim: %s\n", err.text);
 }
 
+/* Finds the world, gives each lane a seed of its own, and starts the clock of a
+ * random death. */
 static int prepare(struct run *run, struct jp_error *err)
 {
     const struct jp_sim_options *o = run->options;
@@ -102,11 +116,12 @@ static int prepare(struct run *run, struct jp_error *err)
         run->lanes[i].seed = sim_random_mix(seed, (uint64_t) i);
     }
     sim_crash_arm(save, run);
+    /* -1: this rank does not die */
     death_us = sim_faults_death_us(&o->faults, run->world.rank, seed, &signal);
     return death_us < 0 ? 0 : sim_crash_later(death_us, signal, err);
 }
 
-/* Returns whether some lane hung. */
+/* Prints the totals. Returns whether a lane hung. */
 static int summarise(const struct run *run)
 {
     uint64_t total = 0;
@@ -131,7 +146,7 @@ static int summarise(const struct run *run)
     return halted;
 }
 
-/* The exit status, or -1. */
+/* Runs the simulated job. Returns the exit status, or -1 and err. */
 static int run(const struct jp_sim_options *options, struct jp_error *err)
 {
     struct run run = {.options = options};
@@ -147,6 +162,7 @@ static int run(const struct jp_sim_options *options, struct jp_error *err)
         goto out;
     rc = summarise(&run) ? 3 : 0;
 out:
+    /* the lanes are freed now, so a crash must not read them */
     sim_crash_arm(NULL, NULL);
     for (i = 0; run.lanes && i < options->threads; i++)
         sim_lane_fini(&run.lanes[i]);
@@ -165,6 +181,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "ncclsim: %s\n", err.text);
         return 2;
     }
+    /* before the options' help, because a wrong release is an error in any case
+     */
     if (sim_version_set(options.nccl_version, options.interface, &err) < 0) {
         fprintf(stderr, "ncclsim: --nccl-version: %s\n", err.text);
         return 2;

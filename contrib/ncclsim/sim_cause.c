@@ -1,4 +1,7 @@
-/* What makes a rank late, done by the thing itself. */
+/* sim_cause.c - the table of causes that make a rank late.
+ *
+ * A cause is either toil (the process does the thing: sim_toil.h) or a sense
+ * (the machine has the thing, which is read: sim_sense.h). */
 #include "contrib/ncclsim/sim_cause.h"
 
 #include <stdlib.h>
@@ -7,9 +10,10 @@
 #include "contrib/ncclsim/sim_sense.h"
 #include "contrib/ncclsim/sim_toil.h"
 
+/* One row of the table. */
 struct jp_sim_cause {
     const char *name;
-    const char *help;
+    const char *help; /* shown by --help */
     int for_all;
     enum jp_sim_sense sense; /* where toil is NULL */
     int64_t (*toil)(struct jp_sim_toil *toil, int64_t ns);
@@ -22,6 +26,7 @@ struct jp_sim_work {
     struct jp_sim_senses *senses;
 };
 
+/* USEC in the help is the argument of the fault. */
 static const struct jp_sim_cause causes[] = {
     {.name = "cpu",
      .help = "it computes USEC more than the others",
@@ -101,6 +106,7 @@ struct jp_sim_work *sim_cause_open(const struct jp_sim_cause *cause,
                                    struct jp_error *err)
 {
     struct jp_sim_work *work = calloc(1, sizeof(*work));
+    /* the others of a cause for all only compute */
     unsigned needs = spot->is_late ? cause->needs : 0;
 
     if (!work) {
@@ -113,6 +119,7 @@ struct jp_sim_work *sim_cause_open(const struct jp_sim_cause *cause,
     else
         work->senses =
             sim_senses_create(cause->sense, spot->nvml, spot->gpu, err);
+    /* the create functions have set err otherwise */
     if (work->toil || work->senses)
         return work;
     free(work);
@@ -122,6 +129,7 @@ struct jp_sim_work *sim_cause_open(const struct jp_sim_cause *cause,
 
 int64_t sim_cause_late_ns(struct jp_sim_work *work, int64_t ns)
 {
+    /* either works, or reads how long work takes now */
     return work->toil ? work->cause->toil(work->toil, ns)
                       : sim_senses_late_ns(work->senses, ns);
 }

@@ -1,4 +1,8 @@
-/* Our rank's communicators, those that are and those that were. */
+/* sim_comms.c - our rank's communicators, the living ones and those that were
+ * destroyed.
+ *
+ * Destroyed communicators stay in the list, because their counts are written at
+ * the end. */
 #include "contrib/ncclsim/sim_comms.h"
 
 #include <inttypes.h>
@@ -7,13 +11,13 @@
 #include "contrib/ncclsim/sim_plugin.h"
 #include "contrib/ncclsim/sim_random.h"
 
-/* Any number: GPU clocks of different nodes have nothing in common. */
+/* Any values: GPU clocks of different nodes have nothing in common. */
 #define GPU_EPOCH_NS 1000000000000000ULL
 #define GPU_SKEW_NS 7777777777ULL
 
 int sim_comms_init(struct jp_sim_comms *comms, int n_at, struct jp_error *err)
 {
-    /* each fault creates one again at most */
+    /* each fault recreates at most one communicator */
     size_t n_all = (size_t) n_at + SIM_MAX_FAULTS;
 
     comms->at = calloc((size_t) n_at + 1, sizeof(comms->at[0]));
@@ -26,8 +30,9 @@ int sim_comms_init(struct jp_sim_comms *comms, int n_at, struct jp_error *err)
     return error_set(err, "no memory");
 }
 
-/* Kernels that the host expects and the GPU never counts, without a hang: NCCL
- * would wait for them for ever. Says whether there are any. */
+/* Ends the kernels and graphs of a communicator. Returns 1 if the host expects
+ * kernels that the GPU never counts: without a hang NCCL would wait for them
+ * for ever. */
 static int end_kernels(struct jp_sim_comms *comms, struct jp_sim_comm *comm)
 {
     int n = comm->kernels ? sim_kernels_fini(comm->kernels) : 0;
@@ -63,7 +68,7 @@ void sim_comms_fini(struct jp_sim_comms *comms)
     comms->n_at = 0;
 }
 
-/* How often the group had a communicator. */
+/* Returns how often the group had a communicator. */
 static int generation(const struct jp_sim_comms *comms,
                       const struct jp_sim_group *group)
 {
@@ -71,6 +76,7 @@ static int generation(const struct jp_sim_comms *comms,
     int i;
 
     for (i = 0; i < comms->n; i++)
+        /* destroyed ones are in the list as well */
         sum += comms->all[i].group == group;
     return sum;
 }
@@ -83,6 +89,7 @@ void sim_comms_create(struct jp_sim_comms *comms,
     struct jp_sim_comm *comm = &comms->all[comms->n];
 
     comm->group = group;
+    /* a communicator that is created again has another id */
     comm->hash = again ? sim_random_mix(group->hash, (uint64_t) again)
                        : group->hash;
     comm->rank = sim_groups_rank(group, me);
@@ -95,7 +102,7 @@ void sim_comms_create(struct jp_sim_comms *comms,
     sim_plugin_init(comms->options->interface, comm->hash, group->name,
                     group->n_nodes, group->n, comm->rank, &comm->context);
     comms->at[group->index] = comm;
-    /* a crash may write the counts meanwhile */
+    /* another thread may write the counts at this moment because of a crash */
     __atomic_store_n(&comms->n, comms->n + 1, __ATOMIC_RELEASE);
     if (comms->options->verbose)
         printf("ncclsim: rank %d: comm %s 0x%" PRIx64
@@ -111,10 +118,13 @@ int sim_comms_destroy(struct jp_sim_comms *comms, int index)
 
     if (!comm)
         return 0;
+    /* a shared proxy thread still runs for another communicator, and reports
+     * the kernels late */
     if (comms->options->late_events && sim_comms_context(comms, index)) {
         sim_plugin_finalize(comm->context);
         end_kernels(comms, comm);
     } else {
+        /* a real program would hang here */
         if (end_kernels(comms, comm)) {
             comms->at[index] = NULL;
             return -1;
@@ -147,6 +157,7 @@ struct jp_sim_graph *sim_comms_add_graph(struct jp_sim_comm *comm, int slot,
     struct jp_sim_graph *graph =
         calloc(1, sizeof(*graph) + (size_t) n_ops * sizeof(graph->ops[0]));
 
+    /* slots are numbered by the program, and used in any order */
     if (slot >= comm->n_graphs)
         comm->graphs = realloc(comm->graphs,
                                (size_t) (slot + 1) * sizeof(comm->graphs[0]));
@@ -179,6 +190,7 @@ void *sim_comms_context(const struct jp_sim_comms *comms, int not_index)
 void sim_comms_put_counts(const struct jp_sim_comms *comms, FILE *out,
                           int *first)
 {
+    /* see sim_comms_create */
     int n = __atomic_load_n(&comms->n, __ATOMIC_ACQUIRE);
     int i;
 

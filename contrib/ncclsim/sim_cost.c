@@ -1,4 +1,4 @@
-/* How long an operation takes by its links and its size. */
+/* sim_cost.c - how long an operation takes, by its links and its size. */
 #include "contrib/ncclsim/sim_cost.h"
 
 #include "contrib/ncclsim/sim_link.h"
@@ -6,10 +6,11 @@
 
 #define MIB (1024ULL * 1024)
 
-#define LOCAL_LATENCY_NS 3000.0 /* of a communicator of one rank */
+#define LOCAL_LATENCY_NS 3000.0 /* a communicator of one rank */
 #define LOCAL_GBS 150.0
 
-/* What goes over the links for `bytes` of Inspector's message size. */
+/* Returns the bytes that cross a link. `bytes` is the message size as Inspector
+ * defines it; the factors are those of nccl-tests. */
 static double bus_bytes(enum jp_nccl_func func, double bytes, int n)
 {
     switch (func) {
@@ -23,13 +24,17 @@ static double bus_bytes(enum jp_nccl_func func, double bytes, int n)
     }
 }
 
+/* Returns the time in ns that these bytes take over the group's links. */
 static double link_ns(const struct jp_sim_group *group, bool p2p, double bytes)
 {
     uint32_t n_nodes = (uint32_t) group->n_nodes;
 
+    /* a copy within the GPU */
     if (group->n == 1)
         return LOCAL_LATENCY_NS + bytes / LOCAL_GBS;
     return sim_link_ns(n_nodes > 1,
+                       /* a message has one adapter, a collective one per rank
+                        * of a node */
                        p2p || !n_nodes ? 1 : (uint32_t) group->n / n_nodes,
                        bytes);
 }
@@ -40,14 +45,17 @@ int64_t sim_cost_ns(const struct jp_sim_group *group, enum jp_nccl_func func,
     double ns = link_ns(group, func == JP_NCCL_SEND || func == JP_NCCL_RECV,
                         bus_bytes(func, (double) bytes, group->n));
 
+    /* --run-noise */
     if (group->tempo > 0.0)
         ns *= group->tempo;
+    /* 0.98 to 1.02 */
     return (int64_t) (ns *
                       (0.98 + (double) sim_random_below(noise, 4001) / 1e5));
 }
 
 int sim_cost_channels(uint64_t bytes)
 {
+    /* NCCL uses more channels for larger messages */
     if (bytes < MIB)
         return 2;
     return bytes < 16 * MIB ? 4 : bytes < 64 * MIB ? 8 : 16;

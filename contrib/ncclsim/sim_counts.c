@@ -1,4 +1,9 @@
-/* What the program really issued, for checking what a profiler says of it. */
+/* sim_counts.c - count what the program really issued, to check what a profiler
+ * reports.
+ *
+ * Only the owner thread adds, but a crash may write the counts from another
+ * thread. Therefore all members are written and read atomically, and a row is
+ * complete before n includes it. */
 #include "contrib/ncclsim/sim_counts.h"
 
 #include <errno.h>
@@ -9,6 +14,8 @@
 
 #include "contrib/ncclsim/sim_cost.h"
 
+/* Adds n. Readers may be in other threads; there is one writer, so a store is
+ * enough. */
 static void add(uint64_t *to, uint64_t n)
 {
     __atomic_store_n(to, *to + n, __ATOMIC_RELAXED);
@@ -26,6 +33,7 @@ void sim_counts_add(struct jp_sim_counts *counts, const struct jp_sim_op *op,
             counts->rows[i].bytes == op->bytes)
             break;
     }
+    /* further sizes are not counted; the programs have fewer */
     if (i == SIM_MAX_ROWS)
         return;
     if (i == counts->n) {
@@ -34,6 +42,7 @@ void sim_counts_add(struct jp_sim_counts *counts, const struct jp_sim_op *op,
         counts->rows[i].ops = 0;
         counts->rows[i].told = 0;
         counts->rows[i].ns = 0;
+        /* publishes the row */
         __atomic_store_n(&counts->n, i + 1, __ATOMIC_RELEASE);
     }
     add(&counts->rows[i].ops, (uint64_t) is_issued);
@@ -58,7 +67,7 @@ uint64_t sim_counts_total(const struct jp_sim_counts *counts)
     return sum;
 }
 
-/* Sums of one function; 0 where it was not used. */
+/* Returns the number of operations of one function, and *bytes, their sum. */
 static uint64_t sum_of(const struct jp_sim_counts *counts, int func,
                        uint64_t *bytes)
 {
@@ -75,6 +84,7 @@ static uint64_t sum_of(const struct jp_sim_counts *counts, int func,
     return ops;
 }
 
+/* Writes the sums of each function that was used. */
 static void put_functions(FILE *out, const struct jp_sim_counts *counts)
 {
     const char *comma = "";
@@ -83,6 +93,7 @@ static void put_functions(FILE *out, const struct jp_sim_counts *counts)
 
     for (func = 0; func < JP_NCCL_N_FUNCS; func++) {
         ops = sum_of(counts, func, &bytes);
+        /* the function was not used */
         if (ops == 0)
             continue;
         fprintf(out, "%s\"%s\":{\"ops\":%" PRIu64 ",\"bytes\":%" PRIu64 "}",
@@ -95,6 +106,7 @@ static void put_functions(FILE *out, const struct jp_sim_counts *counts)
 void sim_counts_put(FILE *out, const struct jp_sim_counts *live,
                     const struct jp_sim_group *group, uint64_t hash, int rank)
 {
+    /* a copy, because the owner may go on counting */
     struct jp_sim_counts counts = {
         .n = __atomic_load_n(&live->n, __ATOMIC_ACQUIRE),
         .in_flight = __atomic_load_n(&live->in_flight, __ATOMIC_RELAXED),
@@ -114,6 +126,7 @@ void sim_counts_put(FILE *out, const struct jp_sim_counts *live,
         counts.rows[i].ns =
             __atomic_load_n(&live->rows[i].ns, __ATOMIC_RELAXED);
     }
+    /* Inspector's id has 16 characters at most, the recorder's hash is whole */
     snprintf(text, sizeof(text), "0x%" PRIx64, hash);
     fprintf(out,
             "{\"id\":\"%.16s\",\"hash\":\"%s\",\"name\":\"%s\","
@@ -143,6 +156,7 @@ FILE *sim_counts_open(const char *path, int rank, int n_ranks,
     FILE *out;
     int n;
 
+    /* each rank needs a file of its own */
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         n = snprintf(name, sizeof(name), "%s/counts-%d.json", path, rank);
     else if (mark)

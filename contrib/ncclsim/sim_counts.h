@@ -1,4 +1,5 @@
-/* What the program really issued, for checking what a profiler says of it. */
+/* sim_counts.h - count what the program really issued, to check what a profiler
+ * reports. */
 #ifndef JP_SIM_COUNTS_H
 #define JP_SIM_COUNTS_H
 
@@ -12,29 +13,30 @@ enum { SIM_MAX_ROWS = 32 };
 
 /* Operations of one communicator by function and size. */
 struct jp_sim_counts {
-    uint64_t in_flight; /* of all: entered, never to end */
-    uint64_t batches;   /* of works that the GPU ran together */
-    uint64_t batch_ns;  /* their times, each from start to end */
+    uint64_t in_flight; /* operations that were entered and never end */
+    uint64_t batches;   /* batches of works that the GPU ran together */
+    uint64_t batch_ns;  /* sum of their durations */
     int n;
     struct {
         enum jp_nccl_func func;
         uint64_t bytes;
         uint64_t ops;
-        uint64_t told; /* Coll or P2p events that NCCL raised of them */
-        uint64_t ns;   /* each one's own time */
+        uint64_t
+            told;    /* operations for which NCCL raised a Coll or P2p event */
+        uint64_t ns; /* sum of their durations */
     } rows[SIM_MAX_ROWS];
 };
 
-/* Adds an operation, whether the program issued it, not only captured it, and
- * whether NCCL told it. Only the thread that owns the
- * counts adds; any other may put them. */
+/* Adds an operation. is_issued: it was run, not only captured. is_told: NCCL
+ * raised an event for it. Only the thread that owns the counts may call this;
+ * any thread may write them. */
 void sim_counts_add(struct jp_sim_counts *counts, const struct jp_sim_op *op,
                     int is_issued, int is_told);
 
-/* Adds a launch's batches. */
+/* Adds the batches of a launch; ns: sum of their durations. */
 void sim_counts_add_batches(struct jp_sim_counts *counts, int n, uint64_t ns);
 
-/* All operations counted. */
+/* Returns the number of operations. */
 uint64_t sim_counts_total(const struct jp_sim_counts *counts);
 
 /* Writes a communicator as a JSON object:

@@ -1,4 +1,4 @@
-/* How the process dies, and what it leaves for its tests. */
+/* sim_crash.c - how the process dies, and what it leaves for its tests. */
 #include "contrib/ncclsim/sim_crash.h"
 
 #include <pthread.h>
@@ -10,10 +10,13 @@
 
 #include "contrib/ncclsim/sim_pace.h"
 
+/* What is called before the death. The lock keeps it from being removed while
+ * it runs. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void (*save_fn)(void *data);
 static void *save_data;
 
+/* The death that is planned. */
 static struct {
     int64_t at_ns;
     int signal;
@@ -40,14 +43,16 @@ void sim_crash_now(int signal)
 {
     const struct rlimit no_core = {0, 0};
 
-    /* what is wanted is the death, not a core file of a test */
+    /* the tests need the death, not a core file */
     setrlimit(RLIMIT_CORE, &no_core);
     sim_crash_save();
     kill(getpid(), signal);
+    /* the signal may be delivered to another thread */
     for (;;)
         pause();
 }
 
+/* The thread of a planned death. */
 static void *later_main(void *unused)
 {
     (void) unused;

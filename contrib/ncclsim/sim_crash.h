@@ -1,4 +1,4 @@
-/* How the process dies, and what it leaves for its tests. */
+/* sim_crash.h - how the process dies, and what it leaves for its tests. */
 #ifndef JP_SIM_CRASH_H
 #define JP_SIM_CRASH_H
 
@@ -6,17 +6,17 @@
 
 #include "common/error.h"
 
-/* What to call, in any thread, before the process dies or stays for ever;
- * NULL: nothing more. */
+/* Sets what is called, in any thread, before the process dies or hangs for
+ * ever. NULL: nothing. */
 void sim_crash_arm(void (*save)(void *data), void *data);
 
-/* Calls it. */
+/* Calls what sim_crash_arm() has set. */
 void sim_crash_save(void);
 
-/* Calls it, then kills the process by the signal. */
+/* The same, and then kills the process by the signal. */
 void sim_crash_now(int signal) __attribute__((noreturn));
 
-/* The same after `us` microseconds, in a thread of its own. 0 or -1. */
+/* The same after `us` microseconds, in a thread of its own. Returns 0 or -1. */
 int sim_crash_later(int64_t us, int signal, struct jp_error *err);
 
 #endif

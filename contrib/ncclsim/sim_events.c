@@ -1,4 +1,11 @@
-/* The user thread's events of one call into NCCL, in NCCL's order. */
+/* sim_events.c - the user thread's events of one call into NCCL, in NCCL's
+ * order.
+ *
+ * sim_events_launch is a call from its beginning to its end: enqueue raises the
+ * API events and the launch, run_plan the Group, Coll and P2p events, and post
+ * hands the works to the progress thread. A replay of a graph skips enqueue.
+ * Releases of NCCL differ in many details; each difference is a member of
+ * struct jp_sim_nccl (sim_version.h) and is asked for here. */
 #include "contrib/ncclsim/sim_events.h"
 
 #include <stdlib.h>
@@ -9,7 +16,8 @@
 #include "contrib/ncclsim/sim_version.h"
 #include "contrib/ncclsim/sim_ways.h"
 
-/* Parents are sent whenever one of their children is wanted. */
+/* The masks of events by which NCCL decides whether to raise one: a parent is
+ * raised if one of its children is wanted. */
 enum {
     CHILDREN = JP_NCCL_PROXY_OP | JP_NCCL_PROXY_STEP | JP_NCCL_KERNEL_CH |
                JP_NCCL_NET_PLUGIN,
@@ -24,22 +32,23 @@ enum {
                      JP_NCCL_KERNEL_LAUNCH | WANT_GROUP | CE,
 };
 
-/* One call while it is being made; NCCL keeps this in thread-locals. */
+/* One call while it is being made. NCCL keeps this state in thread-locals. */
 struct call {
     const struct jp_sim_stage *stage;
     struct jp_sim_comm *comm;
     const struct jp_sim_launch *launch;
     struct jp_nccl_plugin_v6 *plugin;
-    int mask; /* as it was when the operation was called */
-    int in_group_api;
+    int mask;         /* mask at the time of the operation's call */
+    int in_group_api; /* the GroupApi event was raised */
     void *group_api;
     void *group;
-    int64_t base_ns;            /* the host's clock at virtual time 0 */
+    int64_t base_ns;            /* CLOCK_MONOTONIC at virtual time 0 */
     struct jp_sim_graph *graph; /* NULL: an eager call */
     struct part *parts;         /* [launch->n] */
 };
 
-/* One operation of the call. */
+/* One operation of the call: its mask, the handles of its events, and whether
+ * NCCL raised one. */
 struct part {
     int mask;
     void *api;
@@ -47,10 +56,14 @@ struct part {
     int is_told;
 };
 
+/* Calls with more operations allocate their parts. */
 enum { FEW_PARTS = 16 };
 
+/* The handle of this thread's last CollApi event, see sim_events.h. */
 static __thread void *last_coll_api;
 
+/* Raises an event if the mask has one of the wanted bits. The plugin writes
+ * *handle. */
 static void start_at(const struct call *call, int wanted, void **handle,
                      struct jp_nccl_descr_v6 *descr)
 {
@@ -58,6 +71,7 @@ static void start_at(const struct call *call, int wanted, void **handle,
         call->plugin->start(call->comm->context, handle, descr);
 }
 
+/* The same; returns the handle, or NULL. */
 static void *start(const struct call *call, int wanted,
                    struct jp_nccl_descr_v6 *descr)
 {
@@ -67,13 +81,15 @@ static void *start(const struct call *call, int wanted,
     return handle;
 }
 
+/* Ends an event that has a handle. */
 static void stop(struct call *call, void *handle)
 {
     if (call->plugin && handle)
         call->plugin->stop(handle);
 }
 
-/* NCCL turns AllGather and Broadcast into bytes when it enqueues them. */
+/* Returns the data type, and the count in its elements. NCCL turns AllGather
+ * and Broadcast into bytes when it enqueues them. */
 static const char *datatype_of(const struct jp_sim_op *op, uint64_t *count)
 {
     if (op->func == JP_NCCL_ALL_GATHER || op->func == JP_NCCL_BROADCAST) {
@@ -84,7 +100,7 @@ static const char *datatype_of(const struct jp_sim_op *op, uint64_t *count)
     return "ncclBfloat16";
 }
 
-/* Only the first call in a group that asks for it starts the group's event. */
+/* Raises the GroupApi event once per group call. */
 static void begin_group_api(struct call *call)
 {
     struct jp_nccl_descr_v6 descr = {.type = JP_NCCL_GROUP_API};
@@ -119,6 +135,7 @@ static void *p2p_api(struct call *call, const struct jp_sim_op *op)
     return handle;
 }
 
+/* Raises the CollApi event. Returns its handle. */
 static void *coll_api(struct call *call, const struct jp_sim_op *op)
 {
     struct jp_nccl_descr_v6 descr = {.type = JP_NCCL_COLL_API,
@@ -136,6 +153,7 @@ static void *coll_api(struct call *call, const struct jp_sim_op *op)
     return last_coll_api;
 }
 
+/* Raises the API events of all operations, and keeps the mask of each. */
 static void call_apis(struct call *call)
 {
     int i;
@@ -146,12 +164,14 @@ static void call_apis(struct call *call)
 
         if (op->way == SIM_QUIET)
             continue;
+        /* the plugin may change it between two calls */
         call->mask = sim_plugin_mask();
         begin_group_api(call);
         part->api = sim_plan_is_p2p(op) ? p2p_api(call, op)
                                         : coll_api(call, op);
         part->mask = call->mask;
         if (op->way != SIM_KERNEL)
+            /* NCCL profiles these ways no further */
             part->mask = 0;
         if (op->func == JP_NCCL_BROADCAST && sim_nccl()->silent_bcast &&
             call->stage->options->silent_broadcast)
@@ -162,8 +182,8 @@ static void call_apis(struct call *call)
                              NULL);
 }
 
-/* What is reported of the plan as a whole goes by its first task that is
- * profiled at all. */
+/* Returns the mask for events of the plan as a whole: that of the first
+ * operation that is profiled. */
 static int plan_mask(const struct call *call)
 {
     int i;
@@ -175,6 +195,7 @@ static int plan_mask(const struct call *call)
     return 0;
 }
 
+/* Raises the KernelLaunch event. */
 static void launch_kernel(struct call *call)
 {
     struct jp_nccl_descr_v6 descr = {.type = JP_NCCL_KERNEL_LAUNCH,
@@ -188,15 +209,18 @@ static void launch_kernel(struct call *call)
         stop(call, start(call, JP_NCCL_KERNEL_LAUNCH, &descr));
 }
 
-/* NCCL up to 2.27 tells operations only where the group has a handle. */
+/* Whether NCCL raises no Coll or P2p events: up to 2.27 the group needs a
+ * handle for them. */
 static int is_muted(const struct call *call)
 {
     return sim_nccl()->guards_tasks && !call->group;
 }
 
+/* Raises the Coll or P2p event of an operation. */
 static void start_task(const struct call *call, struct part *part, int wanted,
                        struct jp_nccl_descr_v6 *descr)
 {
+    /* 2.23 and 2.24 read the mask now, not at the call */
     if (sim_nccl()->late_masks) {
         part->mask = is_muted(call) ? 0 : sim_plugin_mask();
         wanted = WANT_OLD;
@@ -206,7 +230,8 @@ static void start_task(const struct call *call, struct part *part, int wanted,
         call->plugin->start(call->comm->context, &part->task, descr);
 }
 
-/* NCCL counts no graph's operations but where it is sure that all ranks do. */
+/* Whether NCCL raises the sequence number of the function. For operations of a
+ * graph it does so only if all ranks certainly do the same. */
 static int raises_seq(const struct call *call, const struct part *part)
 {
     const struct jp_sim_nccl *nccl = sim_nccl();
@@ -219,6 +244,7 @@ static int raises_seq(const struct call *call, const struct part *part)
            (call->group || (nccl->has_apis && part->api));
 }
 
+/* Raises the Coll event of a collective. */
 static void start_coll(struct call *call, const struct jp_sim_op *op,
                        struct part *part)
 {
@@ -237,6 +263,7 @@ static void start_coll(struct call *call, const struct jp_sim_op *op,
     descr.coll.n_channels = (uint8_t) op->n_channels;
     descr.coll.n_warps = 16;
     descr.coll.algo = op->crosses ? "RING" : "NVLS";
+    /* --collnet */
     if (op->crosses && op->func == JP_NCCL_ALL_REDUCE &&
         call->stage->options->collnet) {
         descr.coll.algo = "COLLNET_DIRECT";
@@ -249,6 +276,7 @@ static void start_coll(struct call *call, const struct jp_sim_op *op,
         ++*seq;
 }
 
+/* Raises the P2p event of a Send or Recv. */
 static void start_p2p(struct call *call, const struct jp_sim_op *op,
                       struct part *part)
 {
@@ -266,14 +294,15 @@ static void start_p2p(struct call *call, const struct jp_sim_op *op,
     start_task(call, part, WANT_P2P, &descr);
 }
 
-/* 2.23 and 2.24 stop operations that have no handle, too. */
+/* Ends the Coll or P2p event. 2.23 and 2.24 end operations without a handle as
+ * well. */
 static void stop_task(struct call *call, const struct part *part)
 {
     if (part->is_told && (part->task || sim_nccl()->stops_null))
         call->plugin->stop(part->task);
 }
 
-/* What the GPU does, for the counts. */
+/* Counts the batches that the GPU will run, until one that never ends. */
 static void count_batches(struct call *call, const struct jp_sim_plan *plan)
 {
     uint64_t sum = 0;
@@ -289,7 +318,7 @@ static void count_batches(struct call *call, const struct jp_sim_plan *plan)
     sim_counts_add_batches(&call->comm->counts, plan->n_batches, sum);
 }
 
-/* Whether the host counts works at their capture already. */
+/* Whether the host counts works at their capture already, see sim_stamps.h. */
 static int counts_capture(const struct call *call)
 {
     int i;
@@ -303,6 +332,7 @@ static int counts_capture(const struct call *call)
     return 0;
 }
 
+/* Hands the launch to the progress thread as a plan. */
 static void post(struct call *call)
 {
     const struct jp_sim_launch *launch = call->launch;
@@ -315,6 +345,7 @@ static void post(struct call *call)
     plan->mode = launch->mode;
     plan->persistent = call->comm->persistent;
     plan->gpu_base_ns = call->comm->gpu_offset_ns + (uint64_t) call->base_ns;
+    /* only then do events have to be raised at their real times */
     plan->live_base_ns =
         call->stage->together ||
                 sim_faults_have_causes(&call->stage->options->faults)
@@ -337,7 +368,8 @@ static void post(struct call *call)
     sim_proxy_post(call->stage->proxy, plan);
 }
 
-/* Not of a kernel that NCCL makes no plan for. */
+/* Whether the plan has operations of the progress thread. A kernel that NCCL
+ * makes no plan for has none. */
 static int has_proxies(const struct call *call)
 {
     int i;
@@ -353,7 +385,7 @@ static int has_proxies(const struct call *call)
     return 0;
 }
 
-/* Whether there are Group, Coll and P2p events of the launch. */
+/* Whether NCCL raises Group, Coll and P2p events for the launch. */
 static int is_plan_told(const struct call *call)
 {
     if (call->launch->ops[0].way != SIM_KERNEL)
@@ -369,6 +401,7 @@ static int is_plan_told(const struct call *call)
     }
 }
 
+/* Raises the Group event and those of the operations. */
 static void start_tasks(struct call *call)
 {
     struct jp_nccl_descr_v6 descr = {.type = JP_NCCL_GROUP};
@@ -386,6 +419,8 @@ static void start_tasks(struct call *call)
     }
 }
 
+/* Raises the events of the plan and posts it. Everything is counted, whether an
+ * event is raised or not. */
 static void run_plan(struct call *call)
 {
     int is_told = is_plan_told(call);
@@ -405,6 +440,7 @@ static void run_plan(struct call *call)
     stop(call, call->group);
 }
 
+/* Keeps the masks and API handles of a graph for its replays. */
 static void capture(struct call *call)
 {
     int i;
@@ -418,7 +454,7 @@ static void capture(struct call *call)
     call->graph->has_proxies = has_proxies(call);
 }
 
-/* The user's thread, from the call to the launch. */
+/* The user thread's part, from the call to the launch. */
 static void enqueue(struct call *call)
 {
     int i;
@@ -435,7 +471,7 @@ static void enqueue(struct call *call)
         capture(call);
 }
 
-/* CUDA's thread, before the kernel. */
+/* CUDA's thread before the kernel: takes masks and handles from the capture. */
 static void replay(struct call *call)
 {
     int i;
@@ -462,6 +498,7 @@ void sim_events_launch(const struct jp_sim_stage *stage,
         .parts = few,
     };
 
+    /* an AlltoAll of many ranks */
     if (launch->n > FEW_PARTS)
         call.parts = calloc((size_t) launch->n, sizeof(*call.parts));
     if (!call.parts)

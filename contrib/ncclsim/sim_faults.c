@@ -1,4 +1,8 @@
-/* Faults that a run can be told to have, so that reports can be verified. */
+/* sim_faults.c - faults that a run can be told to have, so that reports can be
+ * verified.
+ *
+ * A kind of fault is one row of `kinds`: its syntax, its help, and hooks for
+ * the places where the program asks. */
 #include "contrib/ncclsim/sim_faults.h"
 
 #include <signal.h>
@@ -7,16 +11,16 @@
 #include "common/num.h"
 #include "contrib/ncclsim/sim_random.h"
 
-/* Types of the arguments, in order: n a number, p one from 1, c a
- * communicator's name, s a signal. Hooks are NULL where the kind does nothing
- * there. */
+/* A kind of fault. Types of the arguments, in order: n a number from 0, p one
+ * from 1, c a communicator's name, s a signal. A hook is NULL if the kind does
+ * nothing there. */
 struct jp_sim_fault_kind {
     const char *name;
     const char *syntax;
     const char *types;
     const char *help;
     enum jp_sim_stop stop;
-    int at_alltoall; /* stops at one of those */
+    int at_alltoall; /* it stops at an AlltoAll */
     enum jp_sim_fate fate;
     int (*late)(const struct jp_sim_fault *fault, int rank, int node);
     int64_t (*arrival_ns)(const struct jp_sim_fault *fault,
@@ -25,6 +29,8 @@ struct jp_sim_fault_kind {
     int64_t (*death_us)(const struct jp_sim_fault *fault, uint64_t seed);
 };
 
+/* Whether the fault makes this rank late: the rank itself, or a rank of the
+ * node. */
 static int is_rank(const struct jp_sim_fault *fault, int rank, int node)
 {
     (void) node;
@@ -37,6 +43,8 @@ static int is_node(const struct jp_sim_fault *fault, int rank, int node)
     return node == fault->args[0];
 }
 
+/* Returns the delay of a late rank at a collective in ns. With a cause it is
+ * measured instead. */
 static int64_t late_arrival(const struct jp_sim_fault *fault,
                             const struct jp_sim_fault_site *site)
 {
@@ -46,11 +54,13 @@ static int64_t late_arrival(const struct jp_sim_fault *fault,
     return fault->args[1] * 1000;
 }
 
+/* Whether the n-th operation reports one channel less. */
 static int short_channels(const struct jp_sim_fault *fault, uint64_t n)
 {
     return n % (uint64_t) fault->args[0] == 0;
 }
 
+/* Returns a random time of death in us. */
 static int64_t random_death(const struct jp_sim_fault *fault, uint64_t seed)
 {
     uint64_t below = (uint64_t) fault->args[1] * 1000 + 1;
@@ -147,6 +157,7 @@ static const struct {
     {"TERM", SIGTERM},
 };
 
+/* Returns the kind whose name has these n bytes, or NULL. */
 static const struct jp_sim_fault_kind *find_kind(const char *text, size_t n)
 {
     int i;
@@ -158,6 +169,7 @@ static const struct jp_sim_fault_kind *find_kind(const char *text, size_t n)
     return NULL;
 }
 
+/* Parses a signal, with or without SIG. */
 static int parse_signal(const char *word, int64_t *out, struct jp_error *err)
 {
     size_t i;
@@ -173,9 +185,11 @@ static int parse_signal(const char *word, int64_t *out, struct jp_error *err)
     return error_set(err, "\"%s\" is not KILL, SEGV, ABRT or TERM", word);
 }
 
+/* Parses one argument of the given type. *n: index of the next number. */
 static int parse_arg(struct jp_sim_fault *fault, char type, int *n,
                      const char *word, struct jp_error *err)
 {
+    /* a communicator's name, which fits: both have SIM_COMM_NAME bytes */
     if (type == 'c') {
         if (!*word)
             return error_set(err, "want %s", fault->kind->syntax);
@@ -184,12 +198,13 @@ static int parse_arg(struct jp_sim_fault *fault, char type, int *n,
     }
     if (type == 's')
         return parse_signal(word, &fault->args[(*n)++], err);
-    /* nothing comes "right after" no operation */
+    /* p: from 1 on. n: from 0 on, except that a communicator cannot be
+     * destroyed after no operation */
     return num_parse_i64(word, type == 'p' || fault->kind->fate != SIM_STAYS,
                          INT32_MAX, &fault->args[(*n)++], err);
 }
 
-/* One of ",by=CAUSE", ",from=TIME", ",to=TIME", behind its comma. */
+/* Parses by=CAUSE, from=TIME or to=TIME. */
 static int parse_option(struct jp_sim_fault *fault, const char *word,
                         struct jp_error *err)
 {
@@ -215,7 +230,7 @@ static int parse_option(struct jp_sim_fault *fault, const char *word,
     return 0;
 }
 
-/* What follows the arguments; cuts `text` in words. */
+/* Parses the options after the arguments. Cuts text into words. */
 static int parse_options(struct jp_sim_fault *fault, char *text,
                          struct jp_error *err)
 {
@@ -224,6 +239,7 @@ static int parse_options(struct jp_sim_fault *fault, char *text,
     while ((word = strsep(&text, ",")))
         if (parse_option(fault, word, err) < 0)
             return -1;
+    /* only real causes begin and end at a time */
     if ((fault->from_us || fault->to_us) && !fault->cause)
         return error_set(err, "from= and to= want by=");
     if (fault->to_us && fault->to_us <= fault->from_us)
@@ -262,6 +278,7 @@ int sim_faults_add(struct jp_sim_faults *faults, const char *text,
     char copy[256];
     char *options = copy;
 
+    /* KIND=ARGS[,OPTIONS]; the copy is cut at the first comma */
     fault.kind = text[n] == '=' ? find_kind(text, n) : NULL;
     if (!fault.kind)
         return error_set(err, "unknown fault \"%s\"; see --help", text);
@@ -271,6 +288,7 @@ int sim_faults_add(struct jp_sim_faults *faults, const char *text,
     if (parse_args(&fault, copy, err) < 0 ||
         (options && parse_options(&fault, options, err) < 0))
         return error_wrap(err, "fault \"%s\"", text);
+    /* checked last, so that a wrong fault is reported as such */
     if (faults->n == SIM_MAX_FAULTS)
         return error_set(err, "more than %d faults", SIM_MAX_FAULTS);
     faults->list[faults->n++] = fault;
@@ -320,6 +338,7 @@ enum jp_sim_stop sim_faults_stop(const struct jp_sim_faults *faults,
         const struct jp_sim_fault *fault = &faults->list[i];
 
         if (fault->kind->stop == SIM_GOES_ON ||
+            /* AlltoAll are counted separately */
             fault->kind->at_alltoall != site->is_alltoall ||
             site->rank != fault->args[0] ||
             site->op != (uint64_t) fault->args[1] ||
@@ -340,6 +359,7 @@ enum jp_sim_fate sim_faults_fate(const struct jp_sim_faults *faults,
         const struct jp_sim_fault *fault = &faults->list[i];
 
         if (fault->kind->fate != SIM_STAYS &&
+            /* after the operation */
             site->op + 1 == (uint64_t) fault->args[0] &&
             strcmp(site->comm, fault->comm) == 0)
             return fault->kind->fate;

@@ -1,13 +1,13 @@
-/* Faults that a run can be told to have, so that reports can be verified.
+/* sim_faults.h - faults that a run can be told to have, so that reports can be
+ * verified.
  *
- * A fault is one row of the table in sim_faults.c: how it is written, what it
- * does. A new kind is a new row and, where it needs one, a new hook here, which
- * the program (sim_model.c, sim_plain.c) calls at the right place.
+ * A fault is one row of the table in sim_faults.c. A new kind is a new row and,
+ * if needed, a new hook here, which the program (sim_model.c, sim_plain.c)
+ * calls at the right place.
  *
  * Operations of a communicator are counted from 0, collectives only: "after N
  * operations" is before number N. Every process reads the same faults, so all
- * know who stops where.
- */
+ * processes agree which rank stops where. */
 #ifndef JP_SIM_FAULTS_H
 #define JP_SIM_FAULTS_H
 
@@ -22,10 +22,10 @@ enum { SIM_MAX_FAULTS = 16, SIM_MAX_FAULT_ARGS = 4, SIM_COMM_NAME = 24 };
 
 struct jp_sim_fault {
     const struct jp_sim_fault_kind *kind;
-    char comm[SIM_COMM_NAME];         /* where the syntax has a COMM */
-    int64_t args[SIM_MAX_FAULT_ARGS]; /* the others, as the syntax has them */
+    char comm[SIM_COMM_NAME];         /* if the syntax has a COMM */
+    int64_t args[SIM_MAX_FAULT_ARGS]; /* the other arguments, in order */
     const struct jp_sim_cause *cause; /* NULL: by the virtual clock only */
-    int64_t from_us, to_us;           /* of the program; to_us 0: to its end */
+    int64_t from_us, to_us; /* time in the program; to_us 0: until its end */
 };
 
 struct jp_sim_faults {
@@ -33,7 +33,7 @@ struct jp_sim_faults {
     struct jp_sim_fault list[SIM_MAX_FAULTS];
 };
 
-/* Where the program stands when it asks. */
+/* The place in the program for which a fault is looked up. */
 struct jp_sim_fault_site {
     int rank; /* in the world */
     int node; /* its node */
@@ -50,39 +50,39 @@ enum jp_sim_stop { SIM_GOES_ON, SIM_HANGS, SIM_CRASHES };
 /* What happens to a communicator after an operation. */
 enum jp_sim_fate { SIM_STAYS, SIM_DESTROYED, SIM_RECREATED };
 
-/* Adds "KIND=ARGUMENTS[,by=CAUSE][,from=TIME][,to=TIME]"; what follows the
- * arguments is for the kinds that make ranks late. 0 or -1, then nothing
- * changed. */
+/* Adds "KIND=ARGUMENTS[,by=CAUSE][,from=TIME][,to=TIME]". The options are only
+ * for kinds that make ranks late. Returns 0, or -1 without a change. */
 int sim_faults_add(struct jp_sim_faults *faults, const char *text,
                    struct jp_error *err);
 
-/* Whether some fault has a cause: its ranks measure how late they are. */
+/* Whether a fault has a cause, so that its ranks measure their delay. */
 int sim_faults_have_causes(const struct jp_sim_faults *faults);
 
 /* Whether the fault makes this rank late. */
 int sim_faults_is_late(const struct jp_sim_fault *fault,
                        const struct jp_sim_world *world, int rank);
 
-/* How much later than it would the rank arrives at an operation, in ns, by
- * faults without a cause. */
+/* Returns by how many ns the rank arrives late at an operation, by faults
+ * without a cause. */
 int64_t sim_faults_arrival_ns(const struct jp_sim_faults *faults,
                               const struct jp_sim_fault_site *site);
 
-/* Whether the rank stops before the operation; `*signal` is set for a crash. */
+/* Returns whether the rank stops before the operation; *signal is set for a
+ * crash. */
 enum jp_sim_stop sim_faults_stop(const struct jp_sim_faults *faults,
                                  const struct jp_sim_fault_site *site,
                                  int *signal);
 
-/* How many of the channels that an operation announces report nothing; `n`
- * counts all operations of the thread. */
+/* Returns how many of an operation's channels report nothing; `n` counts all
+ * operations of the thread. */
 int sim_faults_missing(const struct jp_sim_faults *faults, uint64_t n);
 
-/* What is done with the communicator when the site's operation was issued. */
+/* Returns what happens to the communicator after the site's operation. */
 enum jp_sim_fate sim_faults_fate(const struct jp_sim_faults *faults,
                                  const struct jp_sim_fault_site *site);
 
-/* When the rank dies whatever it does, in us from its start, and by which
- * signal; -1 where it does not. */
+/* Returns when the rank dies in any case, in us from its start, and by which
+ * signal; -1: never. */
 int64_t sim_faults_death_us(const struct jp_sim_faults *faults, int rank,
                             uint64_t seed, int *signal);
 

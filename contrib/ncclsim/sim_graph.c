@@ -1,10 +1,15 @@
-/* CUDA graphs: the thread that replays them. */
+/* sim_graph.c - CUDA graphs: the thread that replays them.
+ *
+ * One replay at a time is handed over. The user thread waits only if it needs
+ * the slot again, or the communicator of the running replay. */
 #include "contrib/ncclsim/sim_graph.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* The thread and the one replay that it runs. `changed` is for both directions.
+ */
 struct jp_sim_host {
     pthread_t thread;
     pthread_mutex_t lock;
@@ -18,6 +23,7 @@ struct jp_sim_host {
     int n_room;
 };
 
+/* The thread: runs a replay, without the lock, and reports its end. */
 static void *host_main(void *data)
 {
     struct jp_sim_host *host = data;
@@ -53,10 +59,12 @@ struct jp_sim_host *sim_host_create(struct jp_error *err)
         free(host);
         return NULL;
     }
+    /* the name that CUDA gives its thread */
     pthread_setname_np(host->thread, "cuda-host"); /* as CUDA's is called */
     return host;
 }
 
+/* Copies the launch, whose operations belong to the caller. */
 static void copy_launch(struct jp_sim_host *host,
                         const struct jp_sim_launch *launch)
 {
@@ -76,6 +84,7 @@ void sim_host_run(struct jp_sim_host *host, const struct jp_sim_stage *stage,
                   struct jp_sim_comm *comm, const struct jp_sim_launch *launch)
 {
     pthread_mutex_lock(&host->lock);
+    /* one slot only, as CUDA runs the nodes of a stream in order */
     while (host->busy)
         pthread_cond_wait(&host->changed, &host->lock);
     copy_launch(host, launch);

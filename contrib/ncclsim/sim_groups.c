@@ -1,11 +1,16 @@
-/* The communicators of a 3-D parallel job: who is in which, under which hash.
- */
+/* sim_groups.c - the communicators of a 3-D parallel job: their members and
+ * hashes.
+ *
+ * Every process fills all groups of all kinds, so that it can compute the times
+ * of all ranks. */
 #include "contrib/ncclsim/sim_groups.h"
 
 #include <stdlib.h>
 
 #include "contrib/ncclsim/sim_random.h"
 
+/* Names that the program sets in NCCL (names), and those that --fault uses
+ * (labels). */
 static const char *const names[SIM_N_KINDS] = {
     [SIM_SELF] = NULL,     [SIM_TP] = "tp", [SIM_DP] = "dp",
     [SIM_WORLD] = "world", [SIM_PP] = "pp",
@@ -16,7 +21,8 @@ static const char *const labels[SIM_N_KINDS] = {
     [SIM_WORLD] = "world", [SIM_PP] = "pp",
 };
 
-/* The first rank of a pair; without pairs its own. */
+/* Returns the first rank of a pipeline pair: nodes 2k and 2k + 1, same local
+ * number. Without pairs it is the rank itself. */
 static int pair_of(const struct jp_sim_world *world, int rank, int pp)
 {
     int r;
@@ -28,6 +34,7 @@ static int pair_of(const struct jp_sim_world *world, int rank, int pp)
     return rank;
 }
 
+/* Returns the number of the rank's group of that kind. */
 static int group_of(enum jp_sim_kind kind, const struct jp_sim_world *world,
                     int rank, int tp_ranks, int pp)
 {
@@ -45,6 +52,8 @@ static int group_of(enum jp_sim_kind kind, const struct jp_sim_world *world,
     }
 }
 
+/* Counts the nodes of the members. The loop is quadratic, but groups are small.
+ */
 static void count_nodes(struct jp_sim_group *group,
                         const struct jp_sim_world *world)
 {
@@ -59,6 +68,7 @@ static void count_nodes(struct jp_sim_group *group,
     }
 }
 
+/* Fills all groups of a kind. Three passes: sizes, memory, members. */
 static int fill(struct jp_sim_groups *all, enum jp_sim_kind kind,
                 const struct jp_sim_world *world, uint64_t seed, int tp_ranks,
                 int pp)
@@ -98,6 +108,7 @@ static int fill(struct jp_sim_groups *all, enum jp_sim_kind kind,
     }
     for (g = 0; g < all->n; g++) {
         count_nodes(&all->groups[g], world);
+        /* one rank alone needs no such communicator */
         if (all->groups[g].n < min)
             all->groups[g].n = 0;
     }
@@ -111,6 +122,7 @@ int sim_groups_init(struct jp_sim_groups groups[SIM_N_KINDS],
     int k;
 
     for (k = 0; k < SIM_N_KINDS; k++)
+        /* so that sim_groups_fini() can be called at any time */
         groups[k] = (struct jp_sim_groups){0};
     for (k = 0; k < SIM_N_KINDS; k++) {
         if (fill(&groups[k], (enum jp_sim_kind) k, world, seed, tp_ranks, pp) <

@@ -1,4 +1,10 @@
-/* KernelCh events: the progress thread watches the GPU's counters. */
+/* sim_kernels.c - KernelCh events: the progress thread watches the GPU's
+ * counters.
+ *
+ * Four parts: plans and their reuse; the host, which counts works and keeps a
+ * base for each; the GPU, which counts on its own and stamps times
+ * (sim_stamps.h); and the polls, which compare both and raise the events. Host
+ * and GPU may disagree, as in NCCL; --drift=off switches that off. */
 #include "contrib/ncclsim/sim_kernels.h"
 
 #include <stdio.h>
@@ -14,6 +20,7 @@ struct jp_sim_plan *sim_kernels_plan(struct jp_sim_kernels *ks, int n)
 {
     struct jp_sim_plan *plan;
 
+    /* takes the whole list that the progress thread has returned */
     if (!ks->spare)
         ks->spare = __atomic_exchange_n(&ks->returned, NULL, __ATOMIC_ACQUIRE);
     plan = ks->spare;
@@ -28,6 +35,9 @@ struct jp_sim_plan *sim_kernels_plan(struct jp_sim_kernels *ks, int n)
     return plan;
 }
 
+/* Returns the plan for reuse once it has run and none of its kernels is
+ * watched. Called by the progress thread; the list is a lock-free stack with
+ * one consumer, who takes all of it. */
 static void release_if_done(struct jp_sim_plan *plan)
 {
     struct jp_sim_kernels *ks = plan->kernels;
@@ -51,12 +61,14 @@ void sim_kernels_over(struct jp_sim_plan *plan)
     release_if_done(plan);
 }
 
+/* Ends the watching of one kernel. */
 static void drop_kernel(struct jp_sim_plan *plan)
 {
     plan->n_watched--;
     release_if_done(plan);
 }
 
+/* Frees a list of plans. */
 static void free_plans(struct jp_sim_plan *plan)
 {
     while (plan) {
@@ -69,14 +81,17 @@ static void free_plans(struct jp_sim_plan *plan)
 
 /* -------------------------------------------------------------- the host -- */
 
-/* Whether the host counts the work; the GPU counts each that it runs. */
+/* Whether the host counts the work. The GPU counts each work that it runs. The
+ * differences between releases and modes are NCCL's. */
 static int host_counts(const struct jp_sim_plan *plan,
                        const struct jp_sim_work *work)
 {
     int asked = work->mask & JP_NCCL_KERNEL_CH;
 
+    /* both always agree */
     if (!plan->options->drift)
         return plan->mode != SIM_CAPTURE;
+    /* a copy to oneself, or AllGatherV */
     if (sim_plan_is_self(plan, work) || work->op.way == SIM_ALLGATHERV)
         return 0;
     if (!asked)
@@ -88,6 +103,8 @@ static int host_counts(const struct jp_sim_plan *plan,
     return plan->mode == SIM_REPLAY && plan->persistent;
 }
 
+/* Returns the base of a work on a channel: the host's counter when the work was
+ * enqueued. A work of a graph has its base from the capture. */
 static uint64_t base_of(const struct jp_sim_plan *plan,
                         const struct jp_sim_work *work, int channel, int counts)
 {
@@ -102,10 +119,13 @@ static uint64_t base_of(const struct jp_sim_plan *plan,
     base = work->bases[channel];
     if (sim_nccl()->adds_at_replay && plan->mode == SIM_REPLAY &&
         plan->options->drift)
+        /* 2.26.2 adds the counter at each replay */
         work->bases[channel] += *host;
     return base;
 }
 
+/* Watches a kernel on its connection, behind those that are watched there
+ * already. */
 static void watch(struct jp_sim_plan *plan, const struct jp_sim_work *work,
                   int channel, uint64_t base)
 {
@@ -124,15 +144,16 @@ static void watch(struct jp_sim_plan *plan, const struct jp_sim_work *work,
     plan->n_watched++;
 }
 
-/* LL as long as its buffers hold the message, which each channel has. */
+/* Whether NCCL would use the protocol LL: as long as the message fits in its
+ * buffers, of which each channel has one. */
 static int is_ll(const struct jp_sim_op *op)
 {
     return op->bytes <= 16384 * (uint64_t) op->n_channels;
 }
 
-/* Up to 2.27 one connection takes the P2P operations of a batch together, and
- * refuses those of another protocol: the communicator fails, and the program
- * with it. */
+/* Ends the program if NCCL would. Up to 2.27 a connection takes the P2P
+ * operations of a batch together and refuses those of another protocol; the
+ * communicator then fails, and the program with it. */
 static void check_protocols(const struct jp_sim_plan *plan)
 {
     int i, k;
@@ -166,9 +187,11 @@ void sim_kernels_append(struct jp_sim_plan *plan)
         check_protocols(plan);
     for (i = 0; i < plan->n; i++) {
         const struct jp_sim_work *w = &plan->works[i];
+        /* --fault short-channels */
         int n_told = w->op.n_channels - w->op.n_missing;
         int counts = w->opens && host_counts(plan, w);
 
+        /* counted, but not watched */
         if (!(w->mask & JP_NCCL_KERNEL_CH) || sim_plan_is_self(plan, w) ||
             w->op.way == SIM_ALLGATHERV || plan->mode == SIM_CAPTURE)
             n_told = 0;
@@ -187,7 +210,8 @@ void sim_kernels_append(struct jp_sim_plan *plan)
  * first one spans the operation. */
 enum { START_STEP_NS = 40, END_STEP_NS = 30 };
 
-/* AllGatherV's works are counted, but their times are not taken. */
+/* Whether the GPU takes no time of the work. AllGatherV's works are counted,
+ * but not stamped. */
 static int is_silent(const struct jp_sim_work *w)
 {
     return !(w->mask & JP_NCCL_KERNEL_CH) || w->op.way == SIM_ALLGATHERV;
@@ -207,6 +231,7 @@ void sim_kernels_run(const struct jp_sim_plan *plan, int batch,
         if (op->channel + op->n_channels > most)
             most = op->channel + op->n_channels;
     }
+    /* on each channel, the works that use it */
     for (c = 0; c < most; c++) {
         int64_t ns = phase == SIM_STARTED ? start_ns + START_STEP_NS * c
                                           : end_ns - END_STEP_NS * c;
@@ -231,8 +256,9 @@ void sim_kernels_run(const struct jp_sim_plan *plan, int batch,
 
 /* ------------------------------------------------------------- the polls -- */
 
-/* NCCL looks for the start, then for the end. Where both happen in between, the
- * start is never told, and the handle is what it was last used for. */
+/* Whether the start of this kernel is lost (--lost-starts). NCCL looks for the
+ * start, then for the end. If both happen in between, the start is never
+ * reported, and the handle is the one that was used last. */
 static int is_lost(struct jp_sim_kernels *ks, const struct jp_sim_kernel *k)
 {
     int each = k->plan->options->lost_starts;
@@ -240,6 +266,7 @@ static int is_lost(struct jp_sim_kernels *ks, const struct jp_sim_kernel *k)
     return each > 0 && ++ks->n_started % each == 0;
 }
 
+/* Raises the start of a kernel. */
 static void tell_start(struct jp_sim_kernels *ks, struct jp_sim_kernel *k,
                        uint64_t ns)
 {
@@ -260,6 +287,7 @@ static void tell_start(struct jp_sim_kernels *ks, struct jp_sim_kernel *k,
     *last = k->handle;
 }
 
+/* Raises the end of a kernel. */
 static void tell_end(struct jp_sim_kernel *k, uint64_t ns)
 {
     struct jp_nccl_plugin_v6 *plugin = sim_plugin_get();
@@ -271,6 +299,7 @@ static void tell_end(struct jp_sim_kernel *k, uint64_t ns)
     plugin->stop(k->handle);
 }
 
+/* Looks at one kernel. Returns 1 if an event was raised. */
 static int poll_one(struct jp_sim_kernels *ks, struct jp_sim_kernel *k)
 {
     uint64_t ns;
@@ -291,8 +320,8 @@ static int poll_one(struct jp_sim_kernels *ks, struct jp_sim_kernel *k)
     return 1;
 }
 
-/* Operations that are watched at once: those of the head's batch, up to 2.27,
- * else the head only. */
+/* Whether a kernel is watched together with the head of its connection: up to
+ * 2.27 those of the head's batch are, later only the head. */
 static inline int is_shared(const struct jp_sim_kernel *head,
                             const struct jp_sim_kernel *k)
 {
@@ -301,7 +330,8 @@ static inline int is_shared(const struct jp_sim_kernel *head,
                          sim_plan_is_p2p(&k->work->op));
 }
 
-/* Removes what is told to its end; the plan may go with it. */
+/* Removes the head, and those watched with it, if all of them have ended. This
+ * may free the plan. */
 static void pop(struct jp_sim_kernels *ks, int dir, int c)
 {
     struct jp_sim_kernel *head = ks->connections[dir][c].head;
@@ -322,6 +352,8 @@ static void pop(struct jp_sim_kernels *ks, int dir, int c)
     }
 }
 
+/* Looks at all kernels that are watched on a connection. Returns the number of
+ * events. */
 static int poll_connection(struct jp_sim_kernels *ks, int dir, int c)
 {
     struct jp_sim_kernel *head = ks->connections[dir][c].head;
@@ -335,6 +367,7 @@ static int poll_connection(struct jp_sim_kernels *ks, int dir, int c)
     return told;
 }
 
+/* Looks at all connections once. Returns the number of events. */
 static int pass(struct jp_sim_kernels *ks)
 {
     int told = 0;
@@ -343,6 +376,7 @@ static int pass(struct jp_sim_kernels *ks)
     for (dir = 0; dir < 2; dir++) {
         uint64_t left = ks->busy[dir];
 
+        /* each set bit, the lowest first */
         for (; left; left &= left - 1)
             told += poll_connection(ks, dir, __builtin_ctzll(left));
     }
@@ -355,8 +389,8 @@ void sim_kernels_poll(struct jp_sim_kernels *ks)
         ;
 }
 
-/* Each operation takes two passes, so three a plan catch up in the end; the
- * GPU goes on meanwhile. */
+/* Each operation takes two passes, so three passes per plan catch up in the
+ * end, while the GPU goes on. */
 void sim_kernels_poll_late(struct jp_sim_kernels *ks, int lag)
 {
     int i;
@@ -384,6 +418,7 @@ int sim_kernels_fini(struct jp_sim_kernels *ks)
             for (; k; n++) {
                 struct jp_sim_kernel *next = k->next;
 
+                /* a plan that hangs never gets there by itself */
                 k->plan->is_over = 1;
                 drop_kernel(k->plan);
                 k = next;

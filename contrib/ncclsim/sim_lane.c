@@ -1,4 +1,9 @@
-/* One user thread with its communicators and its proxy thread. */
+/* sim_lane.c - one user thread with its communicators and its proxy thread.
+ *
+ * sim_lane_run is the life of the thread: prepare one of the two programs,
+ * create the communicators, run the iterations, destroy everything. The
+ * programs call issue for each launch; it waits for its time, decides how NCCL
+ * does the operations, and raises the events. */
 #include "contrib/ncclsim/sim_lane.h"
 
 #include <inttypes.h>
@@ -9,14 +14,16 @@
 #include "contrib/ncclsim/sim_random.h"
 #include "contrib/ncclsim/sim_ways.h"
 
-/* What --no-catch-up does not make up for. */
+/* A longer delay is not made up for with --no-catch-up. */
 #define HELD_UP_NS 50000000
 
+/* Whether the plain program runs, not the 3-D one. */
 static int is_plain(const struct jp_sim_lane *lane)
 {
     return sim_options_is_plain(lane->options);
 }
 
+/* Creates the communicators of our rank. */
 static void create_comms(struct jp_sim_lane *lane)
 {
     int me = lane->world->rank;
@@ -33,7 +40,8 @@ static void create_comms(struct jp_sim_lane *lane)
     sim_proxy_move(lane->proxy, sim_comms_context(&lane->comms, -1));
 }
 
-/* ncclCommDestroy() waits for the communicator's operations. */
+/* Destroys or recreates the communicator after an operation, if a fault demands
+ * it. As ncclCommDestroy() does, it waits for the communicator's operations. */
 static void meet_fate(struct jp_sim_lane *lane, const struct jp_sim_op *op)
 {
     const struct jp_sim_fault_site site = {.comm = op->group->label,
@@ -41,6 +49,7 @@ static void meet_fate(struct jp_sim_lane *lane, const struct jp_sim_op *op)
     enum jp_sim_fate fate = sim_faults_fate(&lane->options->faults, &site);
     int index = op->group->index;
 
+    /* only collectives are counted */
     if (fate == SIM_STAYS || op->peer >= 0 || op->hangs)
         return;
     sim_host_wait(lane->host, NULL);
@@ -51,6 +60,8 @@ static void meet_fate(struct jp_sim_lane *lane, const struct jp_sim_op *op)
     sim_proxy_move(lane->proxy, sim_comms_context(&lane->comms, -1));
 }
 
+/* Sets how many channels of each operation report nothing (--fault
+ * short-channels). */
 static void set_missing(struct jp_sim_lane *lane,
                         const struct jp_sim_launch *launch)
 {
@@ -61,8 +72,8 @@ static void set_missing(struct jp_sim_lane *lane,
             sim_faults_missing(&lane->options->faults, lane->n_issued++);
 }
 
-/* Graphs are captured and launched by this thread and run by CUDA's, while this
- * one goes on with other communicators. */
+/* Runs a launch. Graphs are captured and launched by this thread and run by
+ * CUDA's thread, while this one goes on with other communicators. */
 static void launch_one(struct jp_sim_lane *lane, struct jp_sim_comm *comm,
                        const struct jp_sim_launch *launch)
 {
@@ -86,11 +97,13 @@ static void launch_one(struct jp_sim_lane *lane, struct jp_sim_comm *comm,
         sim_host_wait(lane->host, NULL);
 }
 
+/* Issues a launch of the program. A sim_model_issue_fn. */
 static void issue(void *data, const struct jp_sim_launch *launch)
 {
     struct jp_sim_lane *lane = data;
     struct jp_sim_comm *comm = lane->comms.at[launch->ops[0].group->index];
 
+    /* destroyed by a fault */
     if (!comm)
         return;
     if (launch->mode != SIM_CAPTURE)
@@ -103,7 +116,8 @@ static void issue(void *data, const struct jp_sim_launch *launch)
         meet_fate(lane, &launch->ops[0]);
 }
 
-/* Waits until the iteration just done may be over. */
+/* Waits until the iteration that has just ended may be over, by --seconds or
+ * --realtime. */
 static void pace(struct jp_sim_lane *lane, int done)
 {
     const struct jp_sim_options *o = lane->options;
@@ -126,6 +140,7 @@ static void pace(struct jp_sim_lane *lane, int done)
     }
 }
 
+/* Prepares the plain program. */
 static int prepare_plain(struct jp_sim_lane *lane)
 {
     const struct jp_sim_options *o = lane->options;
@@ -153,6 +168,7 @@ static int prepare_plain(struct jp_sim_lane *lane)
     return sim_comms_init(&lane->comms, lane->plain.n_comms, &lane->err);
 }
 
+/* Prepares the 3-D program. */
 static int prepare_model(struct jp_sim_lane *lane)
 {
     const struct jp_sim_options *o = lane->options;
@@ -182,8 +198,8 @@ static int prepare_model(struct jp_sim_lane *lane)
     return sim_comms_init(&lane->comms, SIM_N_KINDS, &lane->err);
 }
 
-/* How much longer a run takes, the same for all ranks, which share the seed: a
- * normal number, as the sum of twelve even ones. */
+/* Returns the factor of the run's duration. All ranks share the seed, so it is
+ * the same for all: a normal number, as the sum of twelve uniform ones. */
 static double run_tempo(uint64_t seed, double percent)
 {
     double sum = -6;
@@ -195,6 +211,8 @@ static double run_tempo(uint64_t seed, double percent)
     return fmax(0.1, 1 + sum * percent / 100);
 }
 
+/* Prepares everything that runs in threads. Returns -1 with lane->err on
+ * failure. */
 static int prepare(struct jp_sim_lane *lane)
 {
     lane->tempo = run_tempo(lane->seed, lane->options->run_noise);
@@ -223,7 +241,8 @@ static int prepare(struct jp_sim_lane *lane)
     return lane->options->graph > 0 && !lane->host ? -1 : 0;
 }
 
-/* Says why nothing more comes, then stays until killed or --seconds. */
+/* Prints why the lane stops, then stays until it is killed or --seconds have
+ * passed. */
 static void halt(struct jp_sim_lane *lane, const struct jp_sim_halt *halt)
 {
     int64_t us = lane->options->seconds_us;
@@ -243,7 +262,7 @@ static void halt(struct jp_sim_lane *lane, const struct jp_sim_halt *halt)
     lane->halted = 1;
 }
 
-/* All ranks hear from those that are late by a cause how late they are. */
+/* Exchanges with all ranks how late each is by a cause, before an iteration. */
 static int meet(struct jp_sim_lane *lane, int iteration)
 {
     struct jp_sim_round round = {
@@ -263,6 +282,7 @@ static int meet(struct jp_sim_lane *lane, int iteration)
     return 0;
 }
 
+/* Runs the iterations until the end or a hang. */
 static void run(struct jp_sim_lane *lane)
 {
     const struct jp_sim_halt *stop = is_plain(lane) ? &lane->plain.halt
@@ -296,6 +316,7 @@ void sim_lane_run(struct jp_sim_lane *lane)
     sim_pace_init(&lane->pace, lane->options->rate / lane->options->threads);
     lane->clock.base_ns = lane->pace.began_ns;
     run(lane);
+    /* replays need the progress thread, so this order */
     sim_host_destroy(lane->host);
     lane->host = NULL;
     sim_proxy_destroy(lane->proxy);

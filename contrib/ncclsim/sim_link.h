@@ -1,13 +1,15 @@
-/* How long bytes take over simulated links, in ncclsim and in tests/insight. */
+/* sim_link.h - how long bytes take over simulated links, in ncclsim and in
+ * tests/insight. */
 #ifndef JP_SIM_LINK_H
 #define JP_SIM_LINK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A node has eight GPUs behind one switch, and seven adapters of 50 GB/s at
- * 90 %. crosses: to another node; then per_node ranks of a node share the work,
- * an adapter each. bus_bytes: that one link carries. ns; GB/s is bytes a ns. */
+/* Returns the time in ns; GB/s is bytes per ns. A node has eight GPUs on one
+ * switch, and seven adapters of 50 GB/s at 90 %. crosses: to another node; then
+ * the per_node ranks of a node share the work, with an adapter each. bus_bytes:
+ * bytes that one link carries. */
 static inline double sim_link_ns(bool crosses, uint32_t per_node,
                                  double bus_bytes)
 {

@@ -1,4 +1,9 @@
-/* Who is late by a cause, and how all ranks get to know by how much. */
+/* sim_meet.c - how all ranks learn which of them are late, and by how much.
+ *
+ * Two files in the current folder connect the ranks. One has a word per
+ * iteration and rank, written once and read by all (sim_meet). The other, with
+ * --together, is a hash table in shared memory with a slot per operation, in
+ * which ranks count their arrivals (sim_meet_arrive, sim_meet_all). */
 #include "contrib/ncclsim/sim_meet.h"
 
 #include <errno.h>
@@ -12,29 +17,29 @@
 
 #include "contrib/ncclsim/sim_pace.h"
 
-/* Somebody who died never writes. */
+/* Longest time to wait for another rank: one that has died never writes. */
 #define WAIT_NS 60000000000LL
 #define POLL_NS 500000
-/* In an operation, which others end with. */
+/* Interval of looks within an operation, whose end depends on it. */
 #define SOON_NS 50000
-/* So long a rank has to issue the iteration's first operations. */
+/* Time for a rank to issue the first operations of an iteration. */
 #define AHEAD_NS 100000000
 
-/* The file: a byte a rank that has ended, then for each iteration a word a
- * rank. */
+/* The file has a byte per rank, set when the rank has ended, then one word per
+ * iteration and rank. */
 struct word {
-    int64_t late_ns; /* plus one; 0: not yet */
+    int64_t late_ns; /* plus one; 0: not written yet */
     int64_t base_ns;
 };
 
-/* Operations that ranks are in, behind the words: a table of fixed size in a
- * file of its own. */
+/* Operations that ranks have entered: a table of fixed size in a file of its
+ * own. */
 enum { SLOTS = 1 << 20, PROBES = 64 };
 
 struct slot {
     uint64_t key;    /* 0: free */
-    int64_t last_ns; /* when a rank came last */
-    uint64_t n;      /* ranks that have come */
+    int64_t last_ns; /* time of the latest arrival */
+    uint64_t n;      /* number of arrivals */
 };
 
 struct jp_sim_meet {
@@ -48,12 +53,14 @@ struct jp_sim_meet {
     int fd;
 };
 
+/* Whether the i-th fault makes the rank late. */
 static int is_late(const struct jp_sim_meet *meet, int i, int rank)
 {
     return sim_faults_is_late(&meet->place.faults->list[i], meet->place.world,
                               rank);
 }
 
+/* Opens the causes that this process takes part in. */
 static int open_works(struct jp_sim_meet *meet, struct jp_error *err)
 {
     const struct jp_sim_world *world = meet->place.world;
@@ -76,7 +83,8 @@ static int open_works(struct jp_sim_meet *meet, struct jp_error *err)
     return 0;
 }
 
-/* Pages that nobody touches take no room. */
+/* Maps the table of operations. Pages that no process touches take no memory.
+ */
 static int map_slots(struct jp_sim_meet *meet, struct jp_error *err)
 {
     size_t bytes = SLOTS * sizeof(*meet->slots);
@@ -120,7 +128,7 @@ struct jp_sim_meet *sim_meet_begin(const struct jp_sim_meet_place *place,
     return NULL;
 }
 
-/* Who comes last clears up. */
+/* Marks this rank as ended. The last rank removes the files. */
 static void leave(const struct jp_sim_meet *meet)
 {
     size_t n = (size_t) meet->place.world->n_ranks, i;
@@ -157,6 +165,8 @@ void sim_meet_end(struct jp_sim_meet *meet)
     free(meet);
 }
 
+/* Returns the position of a rank's word in the file, at a multiple of 8 bytes.
+ */
 static off_t place_of(const struct jp_sim_meet *meet, int iteration, int rank)
 {
     off_t n = meet->place.world->n_ranks;
@@ -165,7 +175,8 @@ static off_t place_of(const struct jp_sim_meet *meet, int iteration, int rank)
            (off_t) sizeof(struct word) * (iteration * n + rank);
 }
 
-/* All that holds us up, and what others do besides. */
+/* Works for all causes, whether they delay this rank or only the others.
+ * Returns by how many ns this rank is late at each of `calls` collectives. */
 static int64_t work(struct jp_sim_meet *meet, int calls)
 {
     int64_t us = (sim_pace_now_ns() - meet->began_ns) / 1000;
@@ -186,6 +197,7 @@ static int64_t work(struct jp_sim_meet *meet, int calls)
     return sum / calls;
 }
 
+/* Waits for the word of a rank. */
 static int hear(const struct jp_sim_meet *meet, int iteration, int rank,
                 struct word *word, struct jp_error *err)
 {
@@ -201,7 +213,8 @@ static int hear(const struct jp_sim_meet *meet, int iteration, int rank,
     return 0;
 }
 
-/* Virtual time does not go back. */
+/* Returns the time of virtual time 0 so that the iteration is still to come.
+ * Virtual time never goes back. */
 static int64_t base_of(const struct jp_sim_round *round)
 {
     int64_t base = sim_pace_now_ns() + AHEAD_NS - round->now_ns;
@@ -224,6 +237,7 @@ int sim_meet(struct jp_sim_meet *meet, struct jp_sim_round *round,
         if (hear(meet, round->iteration, r, &word, err) < 0)
             return -1;
         meet->late_ns[r] = word.late_ns - 1;
+        /* the latest one is used by all ranks */
         if (word.base_ns > round->base_ns)
             round->base_ns = word.base_ns;
     }
@@ -233,10 +247,12 @@ int sim_meet(struct jp_sim_meet *meet, struct jp_sim_round *round,
 
 /* --- in an operation ------------------------------------------------------ */
 
-/* NULL: the table is full. */
+/* Returns the slot of an operation, taken by the first rank that arrives. NULL:
+ * no free slot nearby. */
 static struct slot *slot_of(const struct jp_sim_meet *meet, uint64_t comm,
                             uint64_t op)
 {
+    /* an odd number, because 0 means free */
     uint64_t key = ((comm ^ (op * 0x9e3779b97f4a7c15u)) * 0xc2b2ae3d27d4eb4fu) |
                    1;
 
@@ -260,6 +276,7 @@ void sim_meet_arrive(struct jp_sim_meet *meet, uint64_t comm, uint64_t op)
     if (!slot)
         return;
     last = __atomic_load_n(&slot->last_ns, __ATOMIC_RELAXED);
+    /* the maximum, written before the count, which the others wait for */
     while (last < now &&
            !__atomic_compare_exchange_n(&slot->last_ns, &last, now, 0,
                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED))

@@ -1,13 +1,13 @@
-/* Who is late by a cause, and how all ranks get to know by how much.
+/* sim_meet.h - how all ranks learn which of them are late, and by how much.
  *
- * Every process works out the times of all ranks, so all must know how late
- * those are that measure it. Before an iteration each such rank works, or asks
- * the machine; then every rank writes how late that made it, and what time it
- * is, into a file in the current folder, and waits until all have. So the times
- * of GPUs are the same for all, and never before the call. So
- * ranks whose faults have causes must run at the same time, in one folder, on
- * one host (or a file system without delay).
- */
+ * Every process computes the times of all ranks, so each needs the measured
+ * delays of all late ranks. Before an iteration, each rank with a cause works,
+ * or reads the machine. Then every rank writes its delay and its time into a
+ * file in the current folder, and waits until all have done so. Thus GPU times
+ * are the same for all ranks, and never before the call.
+ *
+ * Ranks whose faults have causes must therefore run at the same time, in one
+ * folder, on one host or on a file system without delay. */
 #ifndef JP_SIM_MEET_H
 #define JP_SIM_MEET_H
 
@@ -23,39 +23,41 @@ struct jp_sim_meet_place {
     const struct jp_sim_faults *faults;
     const struct jp_sim_world *world;
     uint64_t seed;    /* names the file */
-    int together;     /* ranks meet in operations, too */
+    int together;     /* ranks also meet in operations */
     const char *nvml; /* for dlopen() */
 };
 
-/* Borrows all of it. NULL on failure. Release with sim_meet_end(). */
+/* Borrows all members. Returns NULL on failure. Release with sim_meet_end(). */
 struct jp_sim_meet *sim_meet_begin(const struct jp_sim_meet_place *place,
                                    struct jp_error *err);
 
-/* An iteration that is about to begin: what it is for us, and what all ranks
- * hear of it. */
+/* An iteration that is about to begin. The caller fills the first four members
+ * for this rank; sim_meet() sets the values of all ranks. */
 struct jp_sim_round {
     int iteration;
-    int calls;       /* our collectives of one, which share a lateness */
-    int64_t now_ns;  /* virtual time */
-    int64_t base_ns; /* CLOCK_MONOTONIC at virtual time 0: ours, then the one of
-                      * all, by which the iteration is still to come */
+    int calls; /* number of our collectives in an iteration, which share the
+                  delay */
+    int64_t now_ns; /* virtual time */
+    int64_t
+        base_ns; /* CLOCK_MONOTONIC at virtual time 0: first ours, then the one
+                    for all ranks, at which the iteration is still to come */
     const int64_t
         *late_ns; /* [n_ranks] how late each reaches each collective */
 };
 
-/* Ranks that run together (--together) wait for each other in operations, too,
- * by a table that all of them have mapped. One of `n` ranks has begun an
- * operation of its communicator. By any thread. */
+/* With --together, ranks also wait for each other in operations, by a table in
+ * shared memory. Call it when one of the ranks has begun an operation of its
+ * communicator. Any thread may call it. */
 void sim_meet_arrive(struct jp_sim_meet *meet, uint64_t comm, uint64_t op);
-/* Waits until all have; returns when the last one did (CLOCK_MONOTONIC), 0: one
- * of them does not come. */
+/* Waits until all `n` ranks have begun it. Returns when the last one did
+ * (CLOCK_MONOTONIC); 0: one of them does not come. */
 int64_t sim_meet_all(struct jp_sim_meet *meet, uint64_t comm, uint64_t op,
                      int n);
 
-/* 0 or -1. */
+/* Exchanges the delays. Returns 0 or -1. */
 int sim_meet(struct jp_sim_meet *meet, struct jp_sim_round *round,
              struct jp_error *err);
 
-void sim_meet_end(struct jp_sim_meet *meet); /* takes NULL */
+void sim_meet_end(struct jp_sim_meet *meet); /* accepts NULL */
 
 #endif

@@ -1,4 +1,11 @@
-/* The simulated program: what it computes and communicates, and when. */
+/* sim_model.c - the 3-D parallel program: what it computes and communicates,
+ * and when.
+ *
+ * An iteration is the table `steps`. Each step advances the virtual clocks of
+ * all ranks; for our own rank it also calls issue with the launch. collective
+ * shows the principle: all members arrive, the last arrival and the cost give
+ * the end, and each member's clock moves there. Faults are asked before an
+ * operation (is_blocked) and at each arrival (arrive). */
 #include "contrib/ncclsim/sim_model.h"
 
 #include <stdlib.h>
@@ -9,9 +16,10 @@
 
 #define MIB (1024ULL * 1024)
 
+/* What a step does. */
 enum action { COMPUTE, COLLECTIVE, PIPELINE, ALLTOALL };
 
-/* One iteration, in order; `every` N means each N-th iteration only. */
+/* One iteration, in order. `every` N: only each N-th iteration. */
 static const struct step {
     enum action action;
     enum jp_sim_kind kind;
@@ -50,6 +58,7 @@ int sim_model_init(struct jp_sim_model *model, struct jp_error *err)
     int k;
 
     model->clock_ns = calloc(n, sizeof(*model->clock_ns));
+    /* an AlltoAll has a Send and a Recv per rank */
     model->ops = calloc(2 * n + 2, sizeof(*model->ops));
     model->stuck = calloc(n, sizeof(*model->stuck));
     ok = model->clock_ns && model->ops && model->stuck;
@@ -85,7 +94,8 @@ int64_t sim_model_now_ns(const struct jp_sim_model *model)
     return model->clock_ns[model->world->rank];
 }
 
-/* A key for noise: the same in all processes, another one each time. */
+/* Returns a key for noise: the same in all processes, but different each time.
+ */
 static uint64_t noise_key(const struct jp_sim_model *model, uint64_t what)
 {
     uint64_t key = sim_random_mix(model->seed, (uint64_t) model->iteration);
@@ -93,7 +103,7 @@ static uint64_t noise_key(const struct jp_sim_model *model, uint64_t what)
     return sim_random_mix(sim_random_mix(key, (uint64_t) model->step), what);
 }
 
-/* Moves a rank's clock to where it arrives at the operation. */
+/* Moves a rank's clock to its arrival at the operation. Returns the clock. */
 static int64_t arrive(struct jp_sim_model *model, int rank,
                       const struct jp_sim_group *group, int is_p2p)
 {
@@ -114,11 +124,12 @@ static int64_t arrive(struct jp_sim_model *model, int rank,
     return model->clock_ns[rank];
 }
 
-/* A rank comes to an operation whose peers do not all come; says whether it is
- * our own. */
+/* Lets a rank enter an operation that never ends, because a peer never comes.
+ * Returns whether it is our own rank. */
 static int catch_in(struct jp_sim_model *model, int rank,
                     const struct jp_sim_group *group, uint64_t op)
 {
+    /* it waits somewhere else already */
     if (model->stuck[rank])
         return 0;
     model->stuck[rank] = 1;
@@ -129,7 +140,7 @@ static int catch_in(struct jp_sim_model *model, int rank,
     return 1;
 }
 
-/* Lets a rank stop before the operation, if it is to. */
+/* Stops a rank before the operation if a fault demands it. */
 static void stop_before(struct jp_sim_model *model, int rank,
                         const struct jp_sim_group *group, uint64_t op,
                         int is_alltoall)
@@ -150,7 +161,7 @@ static void stop_before(struct jp_sim_model *model, int rank,
         model->halt = halt;
 }
 
-/* Whether some member of the group never comes to the operation. */
+/* Whether a member of the group never comes to the operation. */
 static int is_blocked(struct jp_sim_model *model,
                       const struct jp_sim_group *group, uint64_t op,
                       int is_alltoall)
@@ -167,6 +178,7 @@ static int is_blocked(struct jp_sim_model *model,
     return blocked;
 }
 
+/* Returns an operation of the group, without its times. */
 static struct jp_sim_op make_op(const struct jp_sim_model *model,
                                 const struct jp_sim_group *group,
                                 enum jp_nccl_func func, uint64_t bytes)
@@ -182,7 +194,8 @@ static struct jp_sim_op make_op(const struct jp_sim_model *model,
     };
 }
 
-/* When the operation ends for member i, given when all arrived. */
+/* Returns when the operation ends for member i, given its own arrival, the
+ * root's and the last one's. */
 static int64_t end_for(const struct jp_sim_op *op, int i, int64_t own,
                        int64_t root, int64_t all, int64_t took)
 {
@@ -195,11 +208,13 @@ static int64_t end_for(const struct jp_sim_op *op, int i, int64_t own,
     return begin + took;
 }
 
+/* Runs a collective of one group. */
 static void collective(struct jp_sim_model *model, const struct step *step,
                        const struct jp_sim_group *group, enum jp_sim_mode mode,
                        sim_model_issue_fn *issue, void *data)
 {
     const struct jp_sim_groups *all_groups = &model->groups[step->kind];
+    /* counted per communicator, by all processes alike */
     uint64_t *n_ops = &model->n_ops[step->kind][group - all_groups->groups];
     struct jp_sim_op op = make_op(model, group, step->func, step->bytes);
     struct jp_sim_launch launch = {
@@ -234,7 +249,7 @@ static void collective(struct jp_sim_model *model, const struct step *step,
     }
 }
 
-/* Adds our side of a message to the launch. */
+/* Adds our side of a message to the launch. Returns the operation. */
 static struct jp_sim_op *add_p2p(struct jp_sim_model *model,
                                  struct jp_sim_launch *launch, int peer,
                                  enum jp_nccl_func func, uint64_t bytes)
@@ -269,6 +284,7 @@ static void message(struct jp_sim_model *model, const struct step *step,
     if (op) {
         op->start_ns = from == me ? from_ns : to_ns;
         op->end_ns = end;
+        /* one of the two never comes */
         op->hangs = model->stuck[from] || model->stuck[to];
     }
     if (end > model->clock_ns[from])
@@ -277,7 +293,7 @@ static void message(struct jp_sim_model *model, const struct step *step,
         model->clock_ns[to] = end;
 }
 
-/* Who has a neighbour that never comes waits for it from now on. */
+/* Lets the neighbours of stuck ranks wait for them from now on. */
 static void catch_neighbours(struct jp_sim_model *model,
                              const struct jp_sim_group *dp)
 {
@@ -288,6 +304,7 @@ static void catch_neighbours(struct jp_sim_model *model,
     if (!before)
         abort();
     for (i = 0; i < dp->n; i++)
+        /* a copy, because a hang spreads by one neighbour per step */
         before[i] = model->stuck[dp->members[i]];
     for (i = 0; i < dp->n; i++) {
         if ((i > 0 && before[i - 1]) || before[i + 1])
@@ -296,7 +313,8 @@ static void catch_neighbours(struct jp_sim_model *model,
     free(before);
 }
 
-/* Neighbours among the nodes: same local number, so neighbours in DP. */
+/* Runs the pipeline between neighbouring nodes. Its ranks have the same local
+ * number, so they are neighbours in DP. */
 static void pipeline(struct jp_sim_model *model, const struct step *step,
                      const struct jp_sim_group *dp, sim_model_issue_fn *issue,
                      void *data)
@@ -324,8 +342,8 @@ static void pipeline(struct jp_sim_model *model, const struct step *step,
         issue(data, &launch);
 }
 
-/* Round r sends to the rank that is r further on and receives from the one that
- * is r before; round 0 is a copy to oneself. */
+/* Adds round r of an AlltoAll: our rank sends to rank me + r and receives from
+ * rank me - r. Round 0 is a copy to oneself. */
 static void add_round(struct jp_sim_model *model, struct jp_sim_launch *launch,
                       int r, uint64_t bytes)
 {
@@ -336,6 +354,7 @@ static void add_round(struct jp_sim_model *model, struct jp_sim_launch *launch,
     add_p2p(model, launch, (me + n - r) % n, JP_NCCL_RECV, bytes)->round = r;
 }
 
+/* Sets the times of a round's Send and Recv. */
 static void set_round(struct jp_sim_launch *launch, int r, int64_t start_ns,
                       int64_t end_ns)
 {
@@ -347,7 +366,8 @@ static void set_round(struct jp_sim_launch *launch, int r, int64_t start_ns,
     }
 }
 
-/* NCCL makes n sends and n receives of it, one pair with itself. */
+/* Runs an AlltoAll, which NCCL turns into n Sends and n Recvs, one pair of them
+ * with itself. */
 static void alltoall(struct jp_sim_model *model, const struct step *step,
                      const struct jp_sim_group *world,
                      sim_model_issue_fn *issue, void *data)
@@ -379,6 +399,7 @@ static void alltoall(struct jp_sim_model *model, const struct step *step,
         end += took;
     }
     for (r = 0; r < world->n; r++)
+        /* all ranks end together */
         model->clock_ns[r] = end;
     for (r = 0; r < launch.n; r++)
         launch.ops[r].hangs = hangs;
@@ -387,6 +408,7 @@ static void alltoall(struct jp_sim_model *model, const struct step *step,
     issue(data, &launch);
 }
 
+/* Computes on all ranks, with up to 20 us of noise. */
 static void compute(struct jp_sim_model *model, const struct step *step)
 {
     double tempo = model->tempo > 0.0 ? model->tempo : 1.0;
@@ -400,6 +422,7 @@ static void compute(struct jp_sim_model *model, const struct step *step)
     }
 }
 
+/* Whether step n is part of a CUDA graph. */
 static int is_captured(const struct jp_sim_model *model, int n)
 {
     const char *comm = model->graph_comm ? model->graph_comm : "tp";
@@ -417,7 +440,7 @@ static int is_captured(const struct jp_sim_model *model, int n)
     return !model->graph_mix || next < N_STEPS;
 }
 
-/* All of our own before the first replay. */
+/* Captures all of our own operations, before the first replay. */
 static void capture(struct jp_sim_model *model, sim_model_issue_fn *issue,
                     void *data)
 {
@@ -438,6 +461,8 @@ static void capture(struct jp_sim_model *model, sim_model_issue_fn *issue,
     }
 }
 
+/* Runs a step for all groups of its kind, because every process needs the
+ * clocks of all ranks. */
 static void run_step(struct jp_sim_model *model, int n,
                      sim_model_issue_fn *issue, void *data)
 {
@@ -478,6 +503,7 @@ void sim_model_iterate(struct jp_sim_model *model, int iteration,
         else
             run_step(model, n, issue, data);
     }
+    /* further replays of the captured steps */
     for (again = 1; again < model->graph; again++) {
         for (n = 0; n < N_STEPS; n++) {
             model->step = again * N_STEPS + n;

@@ -1,14 +1,14 @@
-/* The simulated program: what it computes and communicates, and when.
+/* sim_model.h - the simulated program: what it computes and communicates, and
+ * when.
  *
- * A virtual clock per rank; every process advances the clocks of all ranks, so
- * all of them agree without a word between them. A collective begins when its
- * last rank arrives and ends for all together: who comes early stays longer in
- * the kernel, exec_r = end - arrival_r. A Broadcast's root and a Reduce's
- * other ranks need not wait for everyone; Send and Recv wait for each other.
+ * Each rank has a virtual clock. Every process advances the clocks of all
+ * ranks, so that all processes agree without communication. A collective begins
+ * when its last rank arrives and ends for all ranks together; a rank that
+ * arrives early stays longer in the kernel: exec_r = end - arrival_r. The root
+ * of a Broadcast and the other ranks of a Reduce need not wait for all; Send
+ * and Recv wait for each other.
  *
- * How long it takes is in sim_cost.h, the iteration is the table in
- * sim_model.c.
- */
+ * sim_cost.h has the durations; the iteration is the table in sim_model.c. */
 #ifndef JP_SIM_MODEL_H
 #define JP_SIM_MODEL_H
 
@@ -18,7 +18,7 @@
 #include "contrib/ncclsim/sim_groups.h"
 #include "plugins/nccl_recorder/nccl_profiler.h"
 
-/* How NCCL does an operation, which decides what it tells of it. */
+/* How NCCL does an operation, which decides the events that it raises. */
 enum jp_sim_way {
     SIM_KERNEL,      /* all events */
     SIM_QUIET,       /* none at all: a single rank, no bytes */
@@ -36,31 +36,31 @@ struct jp_sim_op {
     int peer;       /* Send, Recv: in the communicator; else -1 */
     int round;      /* Send, Recv: the GPU does both of a round together */
     enum jp_sim_way way;
-    int channel; /* its first; those after it follow */
+    int channel; /* its first channel; the others follow */
     int n_channels;
     int n_missing;    /* channels of which nothing is reported */
     int crosses;      /* some of its traffic leaves the node */
     int hangs;        /* some peer never comes: it starts and never ends */
     uint64_t number;  /* among the communicator's collectives */
-    int64_t start_ns; /* we arrived */
-    int64_t end_ns;   /* it was done for us */
+    int64_t start_ns; /* our arrival */
+    int64_t end_ns;   /* its end for our rank */
 };
 
-/* Called by the user, captured into a graph, or run by it. */
+/* A call of the user, its capture into a graph, or a replay of the graph. */
 enum jp_sim_mode { SIM_EAGER, SIM_CAPTURE, SIM_REPLAY };
 
-/* Operations of one kernel launch: a collective, or several in a group, or a
- * group of Send and Recv; all of one communicator. */
+/* Operations of one kernel launch, all of one communicator: a collective,
+ * several of them in a group, or a group of Send and Recv. */
 struct jp_sim_launch {
     int n;
     struct jp_sim_op *ops;
     int grouped; /* between the user's own ncclGroupStart and ncclGroupEnd */
     enum jp_sim_mode mode;
-    int slot; /* graphs: which of the communicator's, from 0 */
+    int slot; /* graphs: index among those of the communicator */
 };
 
-/* Why our rank issues nothing more; `waits` is set where it is in an operation
- * that never ends, not where it stopped before one. */
+/* Why our rank issues nothing more. waits: it is in an operation that never
+ * ends; otherwise it stopped before one. */
 struct jp_sim_halt {
     enum jp_sim_stop stop;
     int signal;
@@ -76,37 +76,38 @@ struct jp_sim_model {
     const struct jp_sim_groups *groups; /* [SIM_N_KINDS] */
     const struct jp_sim_faults *faults;
     uint64_t seed;
-    int p2p;                /* pipeline Send and Recv */
-    int alltoall;           /* an AlltoAll per iteration */
-    int n_channels;         /* of every operation; 0: by its size */
-    int graph;              /* replays an iteration; 0: nothing is captured */
-    int graph_mix;          /* some of its collectives are not captured */
-    const char *graph_comm; /* whose collectives are; NULL: tp's */
-    int64_t *clock_ns;      /* [n_ranks] */
-    char *stuck;            /* [n_ranks] stopped, or waits for one that did */
+    int p2p;        /* pipeline Send and Recv */
+    int alltoall;   /* an AlltoAll per iteration */
+    int n_channels; /* of every operation; 0: by its size */
+    int graph;      /* replays an iteration; 0: nothing is captured */
+    int graph_mix;  /* some of its collectives are not captured */
+    const char
+        *graph_comm; /* communicator whose collectives are captured; NULL: tp */
+    int64_t *clock_ns; /* [n_ranks] */
+    char *stuck; /* [n_ranks] the rank has stopped, or waits for one that has */
     uint64_t n_alltoalls;
-    uint64_t *n_ops[SIM_N_KINDS]; /* [groups] collectives so far */
+    uint64_t *n_ops[SIM_N_KINDS]; /* [groups] number of collectives so far */
     struct jp_sim_halt halt;
     struct jp_sim_op *ops;  /* room for our operations of one launch */
-    const int64_t *late_ns; /* [n_ranks] by causes, at each collective; NULL:
-                             * none has one */
-    double tempo;           /* of the program's own work; 0: 1 */
-    int calls;              /* our collectives of this iteration with others */
+    const int64_t *late_ns; /* [n_ranks] delay by causes at each collective;
+                               NULL: no fault has a cause */
+    double tempo;           /* factor of computing times; 0 means 1 */
+    int calls; /* our collectives with other ranks in this iteration */
     int iteration;
     int step; /* counts the launches of an iteration */
 };
 
-/* Sets the clocks to zero; the pointers stay the caller's. 0 or -1. Release
+/* Sets the clocks to zero. The pointers are borrowed. Returns 0 or -1. Release
  * with sim_model_fini(). */
 int sim_model_init(struct jp_sim_model *model, struct jp_error *err);
 void sim_model_fini(struct jp_sim_model *model);
 
 /* Runs one iteration and calls `issue` for each launch of our own rank, until
- * `halt` says that it stopped. */
+ * `halt` is set. */
 void sim_model_iterate(struct jp_sim_model *model, int iteration,
                        sim_model_issue_fn *issue, void *data);
 
-/* Our own rank's clock. */
+/* Returns our own rank's clock. */
 int64_t sim_model_now_ns(const struct jp_sim_model *model);
 
 #endif

@@ -1,4 +1,4 @@
-/* The command line: one table for parsing and for --help. */
+/* sim_options.c - the command line: one table for parsing and for --help. */
 #include "contrib/ncclsim/sim_options.h"
 
 #include <stddef.h>
@@ -8,6 +8,7 @@
 #include "common/num.h"
 #include "plugins/nccl_recorder/nccl_profiler.h"
 
+/* The type of a row's value. */
 enum type {
     INT,
     FLAG,
@@ -22,7 +23,8 @@ enum type {
     SIZE,
 };
 
-/* `where` is the offset of the member in struct jp_sim_options. */
+/* `where` is the offset of the member in struct jp_sim_options. min and max
+ * limit the value; for a FLAG, max is the value that it sets. */
 static const struct row {
     const char *name;
     const char *argument; /* NULL: a flag */
@@ -182,6 +184,7 @@ int sim_options_is_plain(const struct jp_sim_options *options)
            options->p2p_ops >= 0 || options->group > 1;
 }
 
+/* Returns the option whose name has these n bytes, or NULL. */
 static const struct row *find_row(const char *word, size_t n)
 {
     int i;
@@ -193,6 +196,7 @@ static const struct row *find_row(const char *word, size_t n)
     return NULL;
 }
 
+/* Parses a number from 0 to 1000000. */
 static int parse_factor(const char *text, double *out, struct jp_error *err)
 {
     char *end;
@@ -204,7 +208,7 @@ static int parse_factor(const char *text, double *out, struct jp_error *err)
     return 0;
 }
 
-/* "20000/s" or "20000". */
+/* Parses "20000/s" or "20000". */
 static int parse_rate(const struct row *row, const char *text, double *out,
                       struct jp_error *err)
 {
@@ -224,6 +228,7 @@ static int parse_rate(const struct row *row, const char *text, double *out,
     return 0;
 }
 
+/* Stores a whole number, size or time in the member at `at`. */
 static int set_number(const struct row *row, void *at, const char *text,
                       struct jp_error *err)
 {
@@ -243,6 +248,7 @@ static int set_number(const struct row *row, void *at, const char *text,
         return num_parse_size(text, (uint64_t) row->min, (uint64_t) row->max,
                               at, err);
     case INTERFACE:
+        /* "v4" and "4" mean the same */
         text += text[0] == 'v';
         break;
     default:
@@ -254,6 +260,7 @@ static int set_number(const struct row *row, void *at, const char *text,
     return 0;
 }
 
+/* Stores the option's value. text: NULL for flags. */
 static int set(struct jp_sim_options *options, const struct row *row,
                const char *text, struct jp_error *err)
 {
@@ -312,6 +319,7 @@ int sim_options_parse(struct jp_sim_options *options, int argc, char **argv,
             return error_set(err, "unknown option \"%s\"; see --help", argv[i]);
         if (!row->argument && value)
             return error_set(err, "%s takes no value", row->name);
+        /* --option=VALUE or --option VALUE */
         if (row->argument && !value && i + 1 < argc)
             value = argv[++i];
         if (row->argument && !value)
@@ -319,6 +327,7 @@ int sim_options_parse(struct jp_sim_options *options, int argc, char **argv,
         if (set(&o, row, value, err) < 0)
             return error_wrap(err, "%s", row->name);
     }
+    /* threads would write into the same files of sim_meet.h */
     if (o.threads > 1 && sim_faults_have_causes(&o.faults))
         return error_set(err, "a fault with by= wants one --comm-threads");
     if (o.threads > 1 && o.together)

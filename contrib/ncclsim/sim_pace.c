@@ -1,4 +1,4 @@
-/* When the next operation may be issued, in wall time. */
+/* sim_pace.c - when the next operation may be issued, in wall time. */
 #include "contrib/ncclsim/sim_pace.h"
 
 #include <errno.h>
@@ -17,6 +17,7 @@ void sim_pace_sleep_until(int64_t ns)
 {
     struct timespec ts = {ns / 1000000000, ns % 1000000000};
 
+    /* an absolute time, so that an interruption needs no correction */
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
         ;
 }
@@ -27,7 +28,8 @@ void sim_pace_init(struct jp_sim_pace *pace, double rate)
     if (rate <= 0.0)
         return;
     pace->interval_ns = 1e9 / rate;
-    /* the usual 50 us are a whole interval at 20,000 a second */
+    /* the default slack of 50 us is a whole interval at 20,000 operations a
+     * second */
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
 }
 
@@ -44,8 +46,8 @@ void sim_pace_wait(struct jp_sim_pace *pace, int n)
         sim_pace_sleep_until(due);
 }
 
-/* More than a tick of the coarse clock, which costs a quarter of the fine one.
- */
+/* The coarse clock costs a quarter of the exact one. This is more than one of
+ * its ticks. */
 enum { COARSE_NS = 20000000 };
 
 int64_t sim_clock_catch_up(struct jp_sim_clock *clock, int64_t ns)
@@ -56,6 +58,8 @@ int64_t sim_clock_catch_up(struct jp_sim_clock *clock, int64_t ns)
 
     clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
     if (ts.tv_sec * 1000000000LL + ts.tv_nsec + COARSE_NS < base + ns)
+        /* virtual time is far ahead, as in a run that is faster than real time
+         */
         return base;
     now = sim_pace_now_ns();
     while (base + ns < now &&

@@ -1,4 +1,9 @@
-/* The plain program: so many communicators, so many operations on each. */
+/* sim_plain.c - the plain program: a number of communicators, a number of
+ * operations on each.
+ *
+ * All ranks are in all communicators and do the same, so one virtual clock
+ * serves all of them; only their arrivals differ. This makes the program cheap
+ * enough for measurements of a profiler's cost. */
 #include "contrib/ncclsim/sim_plain.h"
 
 #include <stdio.h>
@@ -10,10 +15,11 @@
 
 enum { JITTER_NS = 3000, NAME_BYTES = 16, SMALL_BYTES = 1024 };
 
+/* The functions of the collectives, in turn. */
 static const enum jp_nccl_func funcs[SIM_PLAIN_FUNCS] = {
     JP_NCCL_ALL_REDUCE, JP_NCCL_ALL_GATHER, JP_NCCL_REDUCE_SCATTER};
 
-/* All ranks, under a name of its own. */
+/* Fills the group of communicator c: all ranks, named comm0, comm1, ... */
 static int fill_group(struct jp_sim_plain *plain, int c)
 {
     const struct jp_sim_world *world = plain->world;
@@ -43,6 +49,7 @@ static int fill_group(struct jp_sim_plain *plain, int c)
 
 int sim_plain_init(struct jp_sim_plain *plain, struct jp_error *err)
 {
+    /* operations of an AlltoAll */
     int rounds = 2 * plain->world->n_ranks + 2;
     int n_ops = plain->group > rounds ? plain->group : rounds;
     int rc = 0;
@@ -60,6 +67,7 @@ int sim_plain_init(struct jp_sim_plain *plain, struct jp_error *err)
         return error_set(err, "no memory");
     }
     for (i = 0; i < SIM_PLAIN_FUNCS; i++)
+        /* computed once: all operations have one size */
         plain->took_ns[i] =
             sim_cost_ns(&plain->groups[0], funcs[i], plain->bytes, plain->seed);
     if (plain->n_channels == 0)
@@ -84,7 +92,7 @@ void sim_plain_fini(struct jp_sim_plain *plain)
     plain->n_ops = NULL;
 }
 
-/* When a rank arrives, after the operation before. */
+/* Returns when a rank arrives, in ns after the operation before. */
 static int64_t arrival(const struct jp_sim_plain *plain, int rank, int is_p2p,
                        uint64_t key)
 {
@@ -101,10 +109,11 @@ static int64_t arrival(const struct jp_sim_plain *plain, int rank, int is_p2p,
     return ns;
 }
 
-/* Our own arrival and everyone's end; moves the clock there. */
+/* Sets our own arrival and the end for all ranks, and moves the clock there. */
 static void set_times(struct jp_sim_plain *plain, struct jp_sim_op *op,
                       int is_p2p, int64_t took_ns, uint64_t key)
 {
+    /* the latest arrival; without faults its upper bound is good enough */
     int64_t all = JITTER_NS;
     int r;
 
@@ -121,7 +130,8 @@ static void set_times(struct jp_sim_plain *plain, struct jp_sim_op *op,
     plain->clock_ns = op->end_ns;
 }
 
-/* Who stops before the operation; says whether we are to enter it. */
+/* Finds the ranks that stop before the operation. Returns whether our rank
+ * enters it. */
 static int check_halt(struct jp_sim_plain *plain,
                       const struct jp_sim_group *group, uint64_t op,
                       int is_alltoall)
@@ -140,6 +150,7 @@ static int check_halt(struct jp_sim_plain *plain,
         if (halt.stop == SIM_GOES_ON)
             continue;
         if (plain->halt.stop == SIM_GOES_ON)
+            /* our rank waits for the one that stops */
             plain->halt = (struct jp_sim_halt){
                 .stop = SIM_HANGS, .waits = 1, .group = group, .op = op};
         if (r == me)
@@ -148,8 +159,9 @@ static int check_halt(struct jp_sim_plain *plain,
     return plain->halt.stop == SIM_GOES_ON || plain->halt.waits;
 }
 
-/* NCCL shares the channels out among a group's collectives, by their traffic:
- * each has its part of them, and neighbours meet on one. */
+/* Sets the channels of the i-th of n collectives in a group. NCCL divides the
+ * channels among them by traffic, so each has a part, and neighbours share one
+ * channel. */
 static void set_channels(const struct jp_sim_plain *plain, struct jp_sim_op *op,
                          int i, int n)
 {
@@ -160,7 +172,7 @@ static void set_channels(const struct jp_sim_plain *plain, struct jp_sim_op *op,
     op->n_channels = end - op->channel;
 }
 
-/* `n` collectives from number `k` on, one after the other: in one call. */
+/* Issues `n` collectives, from number `k` on, in one call. */
 static void collectives(struct jp_sim_plain *plain, int c, int k, int n,
                         enum jp_sim_mode mode, sim_model_issue_fn *issue,
                         void *data)
@@ -185,6 +197,7 @@ static void collectives(struct jp_sim_plain *plain, int c, int k, int n,
             .number = plain->n_ops[c],
         };
         set_channels(plain, op, i, n);
+        /* a capture does not run and is not counted */
         if (mode == SIM_CAPTURE)
             continue;
         plain->n_ops[c]++;
@@ -197,6 +210,7 @@ static void collectives(struct jp_sim_plain *plain, int c, int k, int n,
                       sim_random_mix(plain->seed + (uint64_t) c, op->number));
             continue;
         }
+        /* the others of a group follow without a pause */
         op->start_ns = plain->clock_ns;
         op->end_ns = op->start_ns + plain->took_ns[f];
         plain->clock_ns = op->end_ns;
@@ -204,8 +218,8 @@ static void collectives(struct jp_sim_plain *plain, int c, int k, int n,
     issue(data, &launch);
 }
 
-/* Our side of round `r`: to the rank that is r further on, and from the one
- * that is r before. */
+/* Fills our side of round `r`: a Send to rank me + r, and a Recv from rank me -
+ * r. */
 static void fill_round(const struct jp_sim_plain *plain, int c, int r,
                        struct jp_sim_op ops[2])
 {
@@ -228,13 +242,15 @@ static void fill_round(const struct jp_sim_plain *plain, int c, int r,
     }
 }
 
+/* Copies the times of an operation to another one of the same launch. */
 static void copy_times(struct jp_sim_op *to, const struct jp_sim_op *from)
 {
     to->start_ns = from->start_ns;
     to->end_ns = from->end_ns;
 }
 
-/* All rounds in one launch; round 0 is a copy to oneself. */
+/* Issues an AlltoAll: all rounds in one launch. Round 0 is a copy to oneself.
+ */
 static void alltoall(struct jp_sim_plain *plain, int c,
                      sim_model_issue_fn *issue, void *data)
 {
@@ -264,7 +280,8 @@ static void alltoall(struct jp_sim_plain *plain, int c,
     issue(data, &launch);
 }
 
-/* Two Broadcasts of different roots in one group. */
+/* Issues two Broadcasts with different roots in one group, which NCCL turns
+ * into AllGatherV. */
 static void broadcasts(struct jp_sim_plain *plain, int c,
                        sim_model_issue_fn *issue, void *data)
 {
@@ -288,8 +305,8 @@ static void broadcasts(struct jp_sim_plain *plain, int c,
     issue(data, &launch);
 }
 
-/* Send and Recv of one group call; the last one is alone where their number is
- * odd. Four are a small pair and one of the next round. */
+/* Issues n operations of one group call: Send and Recv; one of them alone at
+ * the end of an odd number; or four, a small pair and one of the next round. */
 static void exchange(struct jp_sim_plain *plain, int c, int n,
                      sim_model_issue_fn *issue, void *data)
 {
@@ -310,6 +327,7 @@ static void exchange(struct jp_sim_plain *plain, int c, int n,
     issue(data, &launch);
 }
 
+/* Issues the Sends and Recvs of an iteration. */
 static void exchanges(struct jp_sim_plain *plain, int c,
                       sim_model_issue_fn *issue, void *data)
 {
@@ -323,6 +341,7 @@ static void exchanges(struct jp_sim_plain *plain, int c,
     }
 }
 
+/* Issues or captures all collectives of an iteration. */
 static void all_collectives(struct jp_sim_plain *plain, int c,
                             enum jp_sim_mode mode, sim_model_issue_fn *issue,
                             void *data)
@@ -337,6 +356,7 @@ static void all_collectives(struct jp_sim_plain *plain, int c,
     }
 }
 
+/* Whether the communicator's collectives are in graphs. */
 static int is_captured(const struct jp_sim_plain *plain, int c)
 {
     return plain->graph > 0 &&
@@ -344,6 +364,7 @@ static int is_captured(const struct jp_sim_plain *plain, int c)
             strcmp(plain->graph_comm, plain->groups[c].label) == 0);
 }
 
+/* Captures the collectives of an iteration. */
 static void capture(struct jp_sim_plain *plain, sim_model_issue_fn *issue,
                     void *data)
 {
@@ -356,6 +377,8 @@ static void capture(struct jp_sim_plain *plain, sim_model_issue_fn *issue,
     plain->captured = 1;
 }
 
+/* Replays the graphs; with --graph-mix there are eager calls between the
+ * replays. */
 static void replay(struct jp_sim_plain *plain, sim_model_issue_fn *issue,
                    void *data)
 {

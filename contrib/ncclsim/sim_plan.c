@@ -1,4 +1,5 @@
-/* A launch on its way from the user thread to the progress thread. */
+/* sim_plan.c - a launch on its way from the user thread to the progress thread.
+ */
 #include "contrib/ncclsim/sim_plan.h"
 
 #include <stdlib.h>
@@ -6,8 +7,10 @@
 
 #include "contrib/ncclsim/sim_version.h"
 
+/* NCCL's limits of works per channel in a batch. */
 enum { P2P_PER_BATCH = 8, BCAST_PER_BATCH = 16 };
 
+/* Returns p; aborts without memory. */
 static void *must(void *p)
 {
     if (!p)
@@ -26,7 +29,8 @@ void sim_plan_reserve(struct jp_sim_plan *plan, int n)
     plan->n = n;
 }
 
-/* All channels that may be watched get room at once: they are linked. */
+/* Makes room for all channels that may be watched, at once: they are linked to
+ * each other, so the array must not move later. */
 static void reserve_kernels(struct jp_sim_plan *plan)
 {
     int sum = 0;
@@ -52,7 +56,8 @@ int sim_plan_is_self(const struct jp_sim_plan *plan,
     return work->op.peer == plan->rank && sim_plan_is_p2p(&work->op);
 }
 
-/* The second half of a round: the other direction of the work before. */
+/* Whether w is the second half of a round, whose first half is the work before.
+ * The GPU runs both as one work. */
 static int joins(const struct jp_sim_work *before, const struct jp_sim_work *w)
 {
     return sim_plan_is_p2p(&w->op) && sim_plan_is_p2p(&before->op) &&
@@ -60,7 +65,7 @@ static int joins(const struct jp_sim_work *before, const struct jp_sim_work *w)
            before->op.round == w->op.round;
 }
 
-/* Works of one batch that a channel may have. */
+/* Returns the limit of works that a channel may have in one batch. */
 static int limit_of(const struct jp_sim_op *op)
 {
     if (sim_plan_is_p2p(op))
@@ -69,6 +74,7 @@ static int limit_of(const struct jp_sim_op *op)
                                      : sim_nccl()->colls_per_batch;
 }
 
+/* Whether two works may be in one batch. */
 static int is_alike(const struct jp_sim_op *a, const struct jp_sim_op *b)
 {
     if (sim_plan_is_p2p(a) || sim_plan_is_p2p(b))
@@ -76,7 +82,8 @@ static int is_alike(const struct jp_sim_op *a, const struct jp_sim_op *b)
     return a->way == b->way && a->func == b->func;
 }
 
-/* Adds the work to what the batch has on each channel; 0 where one is full. */
+/* Adds the work to the counts of its channels. Returns 0 without a change if
+ * one of them is full. */
 static int adds(uint8_t used[JP_NCCL_MAX_CHANNELS], const struct jp_sim_op *op)
 {
     int c;
@@ -98,12 +105,14 @@ void sim_plan_arrange(struct jp_sim_plan *plan)
 
     plan->works[0].opens = 1;
     plan->works[0].batch = 0;
+    /* a plan of one work has one batch */
     if (plan->n > 1)
         adds(used, &plan->works[0].op);
     for (i = 1; i < plan->n; i++) {
         struct jp_sim_work *w = &plan->works[i];
 
         w->opens = !joins(w - 1, w);
+        /* the second half of a round stays in the batch of the first */
         if (w->opens &&
             (!is_alike(&(w - 1)->op, &w->op) || !adds(used, &w->op))) {
             batch++;

@@ -1,11 +1,11 @@
-/* A launch on its way from the user thread to the progress thread: NCCL's
- * kernel plan, as far as it matters here.
+/* sim_plan.h - a launch on its way from the user thread to the progress thread:
+ * NCCL's kernel plan, as far as it matters here.
  *
- * The GPU runs a plan batch by batch: works of one kind and function, as many
- * as fit. A batch's works start and end together, on all channels: those of a
- * group's collectives share them out. A collective is one work on each of its
- * channels; the Send and the Recv of one round are one together.
- */
+ * The GPU runs a plan batch by batch. A batch has works of one kind and
+ * function, as many as fit. Its works start and end together, on all channels;
+ * the collectives of a group divide the channels among them. A collective is
+ * one work on each of its channels; the Send and the Recv of one round are one
+ * work together. */
 #ifndef JP_SIM_PLAN_H
 #define JP_SIM_PLAN_H
 
@@ -15,22 +15,23 @@
 struct jp_sim_kernels;
 struct jp_sim_meet;
 
-/* One operation: NCCL's ncclProxyOp. */
+/* One operation; ncclProxyOp in NCCL. */
 struct jp_sim_work {
     void *task; /* handle of its Coll or P2p event; may be NULL */
-    int mask;   /* events asked for when it was called */
+    int mask;   /* mask of events at the time of the call */
     struct jp_sim_op op;
-    int batch;       /* its number in the plan, from 0 */
-    int opens;       /* the GPU counts it; else it shares the one before */
-    uint64_t *bases; /* [channels] of a graph's operation, kept between its
-                        replays; NULL: no graph */
+    int batch; /* index of its batch in the plan */
+    int opens; /* the GPU counts it; otherwise it is a part of the work before
+                */
+    uint64_t *bases; /* [channels] bases of a graph's operation, kept between
+                        its replays; NULL: no graph */
     int n_proxies;
-    void **proxies; /* [n_proxies] even: send, odd: receive */
+    void **proxies; /* [n_proxies] handles; even: send, odd: receive */
 };
 
 /* A channel of an operation that the host watches. */
 struct jp_sim_kernel {
-    struct jp_sim_kernel *next; /* of its connection */
+    struct jp_sim_kernel *next; /* next one of its connection */
     struct jp_sim_plan *plan;
     const struct jp_sim_work *work;
     uint64_t base;
@@ -45,18 +46,19 @@ struct jp_sim_plan {
     const struct jp_sim_options *options; /* borrowed, as `kernels` */
     struct jp_sim_kernels *kernels;       /* the communicator's */
     void *context;
-    int rank;             /* ours in the communicator */
-    uint64_t gpu_base_ns; /* the GPU's clock at virtual time 0 */
-    int64_t live_base_ns; /* CLOCK_MONOTONIC then, where kernels are told when
-                           * they really start and end; 0: at once */
-    /* Ranks wait for each other: kernels run when they really do, and not at
-     * virtual times. NULL: they do not. */
+    int rank;             /* our rank in the communicator */
+    uint64_t gpu_base_ns; /* GPU clock at virtual time 0 */
+    int64_t live_base_ns; /* CLOCK_MONOTONIC at virtual time 0, if events have
+                             to be raised when kernels really start and end; 0:
+                             raise them at once */
+    /* With --together: ranks wait for each other, and kernels run at real
+     * instead of virtual times. Otherwise NULL. */
     struct jp_sim_meet *together;
-    uint64_t gpu_offset_ns; /* the GPU's clock less CLOCK_MONOTONIC */
+    uint64_t gpu_offset_ns; /* GPU clock minus CLOCK_MONOTONIC */
     enum jp_sim_mode mode;
-    int persistent; /* the communicator's last group was captured */
+    int persistent; /* the communicator's last group call was captured */
     int n_batches;
-    int n_watched; /* kernels that have not been told to their end */
+    int n_watched; /* kernels whose end has not been reported */
     int is_over;   /* it has run */
     int n, n_room;
     struct jp_sim_work *works;
@@ -67,17 +69,18 @@ struct jp_sim_plan {
 /* Makes room for `n` works in a plan that was used before or is all zeros. */
 void sim_plan_reserve(struct jp_sim_plan *plan, int n);
 
-/* Sorts the works into batches; their `op` is set. */
+/* Sorts the works into batches. Their `op` must be set. */
 void sim_plan_arrange(struct jp_sim_plan *plan);
 
-/* A batch's first work; `*end` is the one after its last, `start_ns` and
- * `end_ns` when it runs. */
+/* Returns the index of a batch's first work. *end: index after its last one.
+ * *start_ns, *end_ns: when it runs. */
 int sim_plan_batch(const struct jp_sim_plan *plan, int batch, int *end,
                    int64_t *start_ns, int64_t *end_ns);
 
 void sim_plan_free(struct jp_sim_plan *plan);
 
-/* Whether it is a Send or Recv, and whether one to oneself. */
+/* Whether the operation is a Send or Recv; and whether the work is one to
+ * oneself. */
 int sim_plan_is_p2p(const struct jp_sim_op *op);
 int sim_plan_is_self(const struct jp_sim_plan *plan,
                      const struct jp_sim_work *work);

@@ -1,4 +1,8 @@
-/* The profiler plugin as NCCL finds it, loads it and lets go of it. */
+/* sim_plugin.c - find, load and unload the profiler plugin as NCCL does.
+ *
+ * One plugin serves the whole process. It is loaded for the first communicator
+ * and unloaded after the last one; a failed load is not repeated. Messages are
+ * NCCL's own, because tests and users look for them. */
 #include "contrib/ncclsim/sim_plugin.h"
 
 #include <dlfcn.h>
@@ -15,6 +19,7 @@
 
 enum { NAME_BYTES = 256 };
 
+/* The newest table needs no shim. */
 static struct jp_nccl_plugin_v6 *as_v6(void *table)
 {
     return table;
@@ -31,6 +36,8 @@ static const struct table {
     {"ncclProfiler_v2", 2, sim_shim_v2}, {"ncclProfiler_v1", 1, sim_shim_v1},
 };
 
+/* Protects the state and the count of users. plugin and mask are read without
+ * it, by every event. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static enum { READY, LOADED, FAILED } state;
 static int users;
@@ -47,6 +54,7 @@ void sim_plugin_log(int level, unsigned long subsys, const char *file, int line,
     char text[1024];
     va_list ap;
 
+    /* NCCL prints warnings at any level of NCCL_DEBUG */
     if (!debug || (level == JP_NCCL_LOG_INFO && strcasecmp(debug, "INFO") != 0))
         return;
     gethostname(host, sizeof(host) - 1);
@@ -57,7 +65,8 @@ void sim_plugin_log(int level, unsigned long subsys, const char *file, int line,
            level == JP_NCCL_LOG_INFO ? "INFO" : "WARN", text);
 }
 
-/* "lib....so" and anything with a slash are files, not names. */
+/* Whether the name is a file ("lib....so", or anything with a slash), not a
+ * plugin's name. */
 static int is_file_name(const char *name)
 {
     size_t n = strlen(name);
@@ -66,7 +75,8 @@ static int is_file_name(const char *name)
                                  strcmp(name + n - 3, ".so") == 0);
 }
 
-/* Loads by the rules in the header; says why not. */
+/* Loads the library by the rules in the header, and prints why it cannot be
+ * loaded. Returns NULL on failure. */
 static void *open_library(const char *name)
 {
     char file[NAME_BYTES];
@@ -91,6 +101,8 @@ static void *open_library(const char *name)
     return lib;
 }
 
+/* Finds the newest table that the release knows, or that of a given interface.
+ * Returns -1 after a message if there is none. */
 static int find_table(int interface)
 {
     size_t i;
@@ -119,12 +131,14 @@ static void load(int interface)
 {
     const char *name = getenv("NCCL_PROFILER_PLUGIN");
 
+    /* NCCL does not try again */
     if (state == FAILED)
         return;
     if (state == LOADED) {
         users++;
         return;
     }
+    /* until everything has succeeded */
     state = FAILED;
     if (name && strcasecmp(name, "none") == 0)
         return;
@@ -171,6 +185,7 @@ void sim_plugin_init(int interface, uint64_t comm_hash, const char *comm_name,
         return;
     rc = p->init(context, comm_hash, &mask, comm_name, n_nodes, n_ranks, rank,
                  sim_plugin_log);
+    /* as NCCL does: the program runs without a profiler */
     if (rc != 0) {
         printf("NCCL INFO Profiler init failed with error '%d'. Continue "
                "without profiler.\n",

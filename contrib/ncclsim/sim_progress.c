@@ -1,4 +1,10 @@
-/* What the progress thread tells of one launch: its network and its GPU. */
+/* sim_progress.c - what the progress thread reports of one launch: its network
+ * and its GPU.
+ *
+ * sim_progress_append takes a plan over: it creates the ProxyOps and begins to
+ * watch the kernels. sim_progress_run runs it batch by batch: the kernel
+ * starts, the steps of the network run, the kernel ends. All events go through
+ * start, stop and record. */
 #include "contrib/ncclsim/sim_progress.h"
 
 #include <stdlib.h>
@@ -11,7 +17,7 @@
 #include "contrib/ncclsim/sim_shim.h"
 #include "contrib/ncclsim/sim_version.h"
 
-/* From the last rank's start to the end, at least. */
+/* Shortest time from the last rank's start to the end. */
 #define LEAVING_NS 20000
 
 enum { MAX_STEPS = 8, CHUNK_BYTES = 4 * 1024 * 1024 };
@@ -21,6 +27,7 @@ enum {
     WANT_STEP = JP_NCCL_PROXY_STEP | JP_NCCL_NET_PLUGIN,
 };
 
+/* Raises an event. Returns its handle, or NULL. */
 static void *start(void *context, struct jp_nccl_descr_v6 *descr)
 {
     struct jp_nccl_plugin_v6 *plugin = sim_plugin_get();
@@ -31,6 +38,7 @@ static void *start(void *context, struct jp_nccl_descr_v6 *descr)
     return handle;
 }
 
+/* Ends an event that has a handle. */
 static void stop(void *handle)
 {
     struct jp_nccl_plugin_v6 *plugin = sim_plugin_get();
@@ -39,6 +47,7 @@ static void stop(void *handle)
         plugin->stop(handle);
 }
 
+/* Reports a state of an event that has a handle. */
 static void record(void *handle, int state, union jp_nccl_args_v4 args)
 {
     struct jp_nccl_plugin_v6 *plugin = sim_plugin_get();
@@ -51,17 +60,21 @@ static const union jp_nccl_args_v4 no_args;
 
 /* ------------------------------------------------------------- ProxyOp -- */
 
+/* Returns the number of ProxyOps per channel: a message has one direction, a
+ * collective two. */
 static int per_channel(const struct jp_sim_op *op)
 {
     return op->peer >= 0 ? 1 : 2;
 }
 
+/* Whether the i-th ProxyOp sends. */
 static int is_send(const struct jp_sim_op *op, int i)
 {
     return op->func == JP_NCCL_SEND || (op->func != JP_NCCL_RECV && i % 2 == 0);
 }
 
-/* Collectives send to the next and receive from the previous rank of a ring. */
+/* Returns the peer of the i-th ProxyOp. Collectives send to the next rank of a
+ * ring and receive from the previous one. */
 static int peer_of(const struct jp_sim_plan *plan, const struct jp_sim_op *op,
                    int i)
 {
@@ -72,6 +85,7 @@ static int peer_of(const struct jp_sim_plan *plan, const struct jp_sim_op *op,
     return (plan->rank + (i % 2 == 0 ? 1 : n - 1)) % n;
 }
 
+/* Returns the number of steps of a ProxyOp. */
 static int steps_of(const struct jp_sim_op *op)
 {
     uint64_t steps = op->bytes / CHUNK_BYTES / (uint64_t) op->n_channels + 1;
@@ -79,8 +93,9 @@ static int steps_of(const struct jp_sim_op *op)
     return steps < MAX_STEPS ? (int) steps : MAX_STEPS;
 }
 
-/* 2.27: all P2P operations of a batch in one direction share a connection on
- * each channel, and the first one's ProxyOp is told only. */
+/* Whether NCCL raises the work's ProxyOps. In 2.27 all P2P operations of a
+ * batch in one direction share a connection on each channel, and only the first
+ * one's ProxyOp is reported. */
 static int is_first(const struct jp_sim_plan *plan,
                     const struct jp_sim_work *work)
 {
@@ -95,6 +110,7 @@ static int is_first(const struct jp_sim_plan *plan,
     return 1;
 }
 
+/* Raises the ProxyOps of a work. */
 static void start_proxies(struct jp_sim_plan *plan, struct jp_sim_work *w)
 {
     int i;
@@ -114,10 +130,9 @@ static void start_proxies(struct jp_sim_plan *plan, struct jp_sim_work *w)
     }
 }
 
-/* Where another process's messages leave by our HCA, its ProxyOps are told to
- * our profiler: its context, its event for a parent. Both are addresses over
- * there; up to v3, whose table we fill ourselves, the context is looked into.
- */
+/* Reports ProxyOps of another process (--pxn), whose messages leave by our HCA.
+ * Context and parent are addresses in that process. Up to v3, whose table we
+ * fill ourselves, the shim dereferences the context, so it must be readable. */
 static void tell_foreign(const struct jp_sim_plan *plan,
                          const struct jp_sim_work *w)
 {
@@ -144,6 +159,7 @@ static void tell_foreign(const struct jp_sim_plan *plan,
     stop(handle);
 }
 
+/* Creates the ProxyOps of a work that crosses nodes. */
 static void append_proxies(struct jp_sim_plan *plan, struct jp_sim_work *w)
 {
     if (!w->op.crosses || !(w->mask & WANT_PROXY) || sim_plan_is_self(plan, w))
@@ -154,10 +170,12 @@ static void append_proxies(struct jp_sim_plan *plan, struct jp_sim_work *w)
     w->proxies = calloc((size_t) w->n_proxies, sizeof(*w->proxies));
     if (!w->proxies)
         abort();
+    /* before 2.27 they start at their first progress */
     if (!sim_nccl()->chatty_proxies)
         start_proxies(plan, w);
 }
 
+/* Ends the ProxyOps of one direction. */
 static void stop_proxies(const struct jp_sim_work *w, int sends)
 {
     int i;
@@ -170,8 +188,8 @@ static void stop_proxies(const struct jp_sim_work *w, int sends)
 
 /* ------------------------------------------------------------ ProxyStep -- */
 
-/* What a step reports at its k-th turn, and what before 2.27 its ProxyOp
- * reported just ahead of it. */
+/* What a step reports at its k-th turn, and what its ProxyOp reported just
+ * before that in releases before 2.27. */
 struct turn {
     int step_state;
     int op_state;
@@ -188,6 +206,7 @@ static const struct turn recv_turns[] = {
     {JP_NCCL_STEP_RECV_GPU_WAIT, SIM_OP_RECV_TRANSMITTED},
 };
 
+/* Reports a state of a ProxyOp, as releases before 2.27 do. */
 static void old_state(void *proxy, int state, int step)
 {
     struct jp_nccl_plugin_v6 *plugin = sim_plugin_get();
@@ -199,6 +218,8 @@ static void old_state(void *proxy, int state, int step)
         plugin->record(proxy, state, (union jp_nccl_args_v4 *) &args);
 }
 
+/* Runs one step of one ProxyOp. A step that hangs reports its first state only.
+ */
 static void one_step(const struct jp_sim_plan *plan,
                      const struct jp_sim_work *w, int i, int step)
 {
@@ -227,6 +248,7 @@ static void one_step(const struct jp_sim_plan *plan,
               step + 1);
 }
 
+/* Runs all steps of a work; the ProxyOps take turns. */
 static void run_steps(const struct jp_sim_plan *plan,
                       const struct jp_sim_work *w)
 {
@@ -244,6 +266,7 @@ static void run_steps(const struct jp_sim_plan *plan,
 /* --------------------------------------------------------------- the plan --
  */
 
+/* Looks at the GPU's counters, unless the thread lags. */
 static void poll(const struct jp_sim_plan *plan)
 {
     if (plan->options->lag == 0 && !plan->options->late_events)
@@ -260,13 +283,15 @@ void sim_progress_append(struct jp_sim_plan *plan)
     }
     if (!sim_nccl()->has_kernels)
         return;
-    /* the last launch is left to who destroys the communicator */
+    /* the kernels of the last launch stay unreported until the communicator is
+     * destroyed */
     if (plan->options->late_events)
         sim_kernels_poll(plan->kernels);
     sim_kernels_append(plan);
     poll(plan);
 }
 
+/* Starts the ProxyOps, or reports that they make progress. */
 static void begin_proxies(struct jp_sim_plan *plan, struct jp_sim_work *w)
 {
     int i;
@@ -278,14 +303,14 @@ static void begin_proxies(struct jp_sim_plan *plan, struct jp_sim_work *w)
             record(w->proxies[i], JP_NCCL_OP_IN_PROGRESS, no_args);
 }
 
-/* An operation in which ranks wait for each other. */
+/* Whether it is an operation in which ranks wait for each other. */
 static int is_met(const struct jp_sim_op *op)
 {
     return op->peer < 0 && op->group->n > 1 && !op->hangs;
 }
 
-/* Waits until all ranks have begun the batch's operations; returns when they
- * are over, for all alike. */
+/* Waits until all ranks have begun the batch's operations. Returns when they
+ * end, for all ranks alike. */
 static int64_t meet(const struct jp_sim_plan *plan, int batch)
 {
     int64_t start_ns, end_ns, over;
@@ -299,6 +324,7 @@ static int64_t meet(const struct jp_sim_plan *plan, int batch)
                                           op->number, op->group->n)
                            : 0;
 
+        /* the last rank decides */
         if (last + LEAVING_NS > over)
             over = last + LEAVING_NS;
     }
@@ -306,6 +332,7 @@ static int64_t meet(const struct jp_sim_plan *plan, int batch)
     return over;
 }
 
+/* Reports to the other ranks that the batch's operations have begun. */
 static void arrive(const struct jp_sim_plan *plan, int batch)
 {
     int64_t start_ns, end_ns;
@@ -317,6 +344,7 @@ static void arrive(const struct jp_sim_plan *plan, int batch)
                             plan->works[i].op.number);
 }
 
+/* Lets the kernel of a batch start or end, at its time. */
 static void run_kernel(const struct jp_sim_plan *plan, int batch,
                        enum jp_sim_phase phase)
 {
@@ -334,14 +362,15 @@ static void run_kernel(const struct jp_sim_plan *plan, int batch,
         sim_kernels_run(plan, batch, phase, real_ns);
         poll(plan);
     }
-    /* once the start is told: who waits for it ends behind that */
+    /* after the start is reported, so that the ranks that wait for it end later
+     */
     if (plan->together && phase == SIM_STARTED)
         arrive(plan, batch);
 }
 
-/* Works `from` to `to` are a batch. The kernel ends when it has received
- * everything and posted its last send: receives are over by then, sends still
- * on the wire. Says whether it ended. */
+/* Runs a batch, which is the works `from` to `to`. The kernel ends when it has
+ * received everything and posted its last send: then receives have ended, and
+ * sends are still on the wire. Returns whether it ended. */
 static int run_batch(struct jp_sim_plan *plan, int from, int to)
 {
     int hangs = 0;
@@ -372,6 +401,7 @@ void sim_progress_run(struct jp_sim_plan *plan)
         for (to = from;
              to < plan->n && plan->works[to].batch == plan->works[from].batch;)
             to++;
+        /* the GPU runs nothing after an operation that hangs */
         if (!run_batch(plan, from, to))
             break;
     }

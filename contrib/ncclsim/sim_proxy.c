@@ -1,4 +1,9 @@
-/* The proxy progress thread: it takes what was launched and runs it. */
+/* sim_proxy.c - the proxy progress thread: it takes the launches and runs them.
+ *
+ * A ring connects it with the user thread. The thread takes up to BATCH
+ * launches at once, appends all of them, then runs them one after the other,
+ * while the user thread goes on. Inline, there is no thread, and the ring is
+ * emptied by sim_proxy_flush(). */
 #include "contrib/ncclsim/sim_proxy.h"
 
 #include <pthread.h>
@@ -15,19 +20,20 @@ struct jp_sim_proxy {
     pthread_cond_t posted;
     pthread_cond_t taken;
     struct jp_sim_plan *ring[RING];
-    unsigned head; /* next to take */
-    unsigned tail; /* next free; tail - head are pending */
+    unsigned head; /* index of the next one to take */
+    unsigned tail; /* index of the next free place; tail - head are pending */
     int stop;
-    int busy;   /* has taken some and is not back yet */
-    int asleep; /* waits for `posted` */
-    int moving; /* somebody waits in sim_proxy_move() */
-    int idle;
+    int busy;   /* runs launches that it has taken */
+    int asleep; /* waits for `posted`, within a sleep event */
+    int moving; /* the user thread waits in sim_proxy_move() */
+    int idle;   /* the last ProxyCtrl state that was reported */
     void *context;
     struct jp_sim_plan *batch[BATCH];
 };
 
 /* ------------------------------------------------------------ ProxyCtrl -- */
 
+/* Raises a ProxyCtrl event, if it is wanted. Returns its handle, or NULL. */
 static void *start_ctrl(const struct jp_sim_proxy *proxy)
 {
     struct jp_nccl_descr_v6 descr = {.type = JP_NCCL_PROXY_CTRL};
@@ -39,6 +45,7 @@ static void *start_ctrl(const struct jp_sim_proxy *proxy)
     return handle;
 }
 
+/* Reports a state of the thread. */
 static void record_ctrl(void *handle, int state, int appended)
 {
     struct jp_nccl_plugin_v6 *plugin = sim_plugin_get();
@@ -48,6 +55,7 @@ static void record_ctrl(void *handle, int state, int appended)
         plugin->record(handle, state, &args);
 }
 
+/* Ends a ProxyCtrl event. */
 static void stop_ctrl(void *handle)
 {
     struct jp_nccl_plugin_v6 *plugin = sim_plugin_get();
@@ -56,6 +64,7 @@ static void stop_ctrl(void *handle)
         plugin->stop(handle);
 }
 
+/* Reports that the thread becomes idle or active. */
 static void turn(struct jp_sim_proxy *proxy, int idle)
 {
     void *handle;
@@ -70,6 +79,8 @@ static void turn(struct jp_sim_proxy *proxy, int idle)
 
 /* ----------------------------------------------------------- the thread -- */
 
+/* Sleeps until something is posted, between the states sleep and wakeup. Called
+ * with the lock. */
 static void sleep_until_posted(struct jp_sim_proxy *proxy)
 {
     void *handle = start_ctrl(proxy);
@@ -82,8 +93,9 @@ static void sleep_until_posted(struct jp_sim_proxy *proxy)
     stop_ctrl(handle);
 }
 
-/* Lets sim_proxy_move() in, while we hold no handle. A second one may come,
- * with operations before it, before we see that the first is over. */
+/* Lets sim_proxy_move() continue while this thread holds no handle. Another
+ * move, with operations before it, may come before this thread notices that the
+ * first one is over. */
 static void let_move(struct jp_sim_proxy *proxy)
 {
     pthread_cond_broadcast(&proxy->taken);
@@ -91,7 +103,8 @@ static void let_move(struct jp_sim_proxy *proxy)
         pthread_cond_wait(&proxy->posted, &proxy->lock);
 }
 
-/* Takes up to BATCH launches, waiting for the first; 0 at the end. */
+/* Takes up to BATCH launches, and waits for the first one. Returns their
+ * number; 0: the end. */
 static int take(struct jp_sim_proxy *proxy)
 {
     int n = 0;
@@ -112,6 +125,7 @@ static int take(struct jp_sim_proxy *proxy)
     return n;
 }
 
+/* Takes over all launches of a batch, within one append event. */
 static void append(struct jp_sim_proxy *proxy, int n)
 {
     void *handle = start_ctrl(proxy);
@@ -124,6 +138,7 @@ static void append(struct jp_sim_proxy *proxy, int n)
     stop_ctrl(handle);
 }
 
+/* The thread. */
 static void *proxy_main(void *data)
 {
     struct jp_sim_proxy *proxy = data;
@@ -163,6 +178,7 @@ struct jp_sim_proxy *sim_proxy_create(int is_inline, struct jp_error *err)
 
 void sim_proxy_post(struct jp_sim_proxy *proxy, struct jp_sim_plan *plan)
 {
+    /* one thread only: no lock */
     if (proxy->is_inline) {
         if (proxy->tail - proxy->head == RING)
             sim_proxy_flush(proxy);
@@ -198,7 +214,7 @@ void sim_proxy_move(struct jp_sim_proxy *proxy, void *context)
     pthread_mutex_lock(&proxy->lock);
     proxy->moving = 1;
     pthread_cond_broadcast(&proxy->posted);
-    /* it is neither at work nor inside a sleep event when it is here */
+    /* then the thread neither works nor is within a sleep event */
     while (proxy->busy || proxy->asleep || proxy->head != proxy->tail)
         pthread_cond_wait(&proxy->taken, &proxy->lock);
     proxy->context = context;

@@ -1,4 +1,10 @@
-/* What the machine says that holds a rank up: its GPU, its host, its port. */
+/* sim_sense.c - read what delays a rank on this machine: its GPU, its host, its
+ * port.
+ *
+ * Each sense is one function by_...(), which returns the share of the time by
+ * which work takes longer now; 0 if nothing can be read. Tests replace the
+ * sources (a fake NVML, files in a mount), so the functions read them like any
+ * other program. */
 #include "contrib/ncclsim/sim_sense.h"
 
 #include <dirent.h>
@@ -14,12 +20,13 @@
 
 #include "contrib/ncclsim/sim_pace.h"
 
-/* A share of 1 would be late for ever. */
+/* Limit of lost time; with a share of 1 work would never end. */
 #define SHARE_MAX 0.95
-/* What was counted holds us up for so long: counters come in lumps. */
+/* A counter that has grown delays the rank for this long, because counters grow
+ * in lumps. */
 #define OF_LATE_NS 300000000
 
-/* nvml.h */
+/* constants of NVIDIA's nvml.h */
 enum { NVML_CLOCK_SM = 1, NVML_UNCORRECTED = 1, NVML_VOLATILE = 0 };
 
 struct nvml_use {
@@ -32,6 +39,7 @@ struct nvml_process_use {
     unsigned sm, memory, encoder, decoder;
 };
 
+/* The functions of NVML that are used, and the GPU. */
 struct nvml {
     void *handle;
     void *device;
@@ -48,21 +56,22 @@ struct nvml {
 struct jp_sim_senses {
     enum jp_sim_sense sense;
     struct nvml nvml;
-    char port[PATH_MAX]; /* its folder */
-    double first;        /* link or rate */
+    char port[PATH_MAX]; /* folder of the port */
+    double first;        /* value of the link or rate at the first reading */
     double last, last_total;
     struct lumps {
         double count;
         int64_t grew_ns;
     } waits, errors;
     double bytes;
-    double share; /* stolen, or used of a port */
+    double share; /* share that was stolen, or used of a port */
     int64_t last_ns;
-    int is_known; /* there was a question before */
+    int is_known; /* there was an earlier reading */
 };
 
 /* --- NVML ----------------------------------------------------------------- */
 
+/* Loads NVML and finds the GPU. Returns -1 and err if a function is missing. */
 static int open_nvml(struct nvml *nvml, const char *library, int gpu,
                      struct jp_error *err)
 {
@@ -91,6 +100,7 @@ static int open_nvml(struct nvml *nvml, const char *library, int gpu,
         found = dlsym(nvml->handle, rows[i].name);
         if (!found)
             return error_set(err, "%s has no %s", library, rows[i].name);
+        /* C has no conversion from an object pointer to a function pointer */
         memcpy((char *) nvml + rows[i].where, &found, sizeof(found));
     }
     found = dlsym(nvml->handle, "nvmlInit_v2");
@@ -105,7 +115,7 @@ static int open_nvml(struct nvml *nvml, const char *library, int gpu,
 
 /* --- files ---------------------------------------------------------------- */
 
-/* Text of a file, "" without one. */
+/* Reads a file into text, "" if it cannot be read. Returns text. */
 static const char *read_text(const char *path, char *text, size_t room)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -117,6 +127,7 @@ static const char *read_text(const char *path, char *text, size_t room)
     return text;
 }
 
+/* Returns the number at the begin of a file; 0 if it cannot be read. */
 static double number_at(const char *folder, const char *name)
 {
     char path[PATH_MAX + 64], text[64];
@@ -125,7 +136,7 @@ static double number_at(const char *folder, const char *name)
     return strtod(read_text(path, text, sizeof(text)), NULL);
 }
 
-/* The first port of the first adapter. */
+/* Finds the first port of the first adapter that has one. */
 static int find_port(struct jp_sim_senses *senses, struct jp_error *err)
 {
     static const char *const top = "/sys/class/infiniband";
@@ -177,7 +188,8 @@ void sim_senses_destroy(struct jp_sim_senses *senses)
 
 /* --- answers: the share of the time by which it takes longer -------------- */
 
-/* Of a share of the time that is lost. */
+/* Converts a share of lost time: if half is lost, work takes 1 (100 %) longer.
+ */
 static double longer(double lost)
 {
     if (!(lost > 0))
@@ -187,7 +199,7 @@ static double longer(double lost)
     return lost / (1 - lost);
 }
 
-/* Of a speed that was `first` at the first question. */
+/* Compares a speed with the one at the first reading. */
 static double slower(struct jp_sim_senses *senses, double now)
 {
     if (!(now > 0))
@@ -197,7 +209,7 @@ static double slower(struct jp_sim_senses *senses, double now)
     return senses->first > now ? senses->first / now - 1 : 0;
 }
 
-/* Whether a counter has gone up of late. */
+/* Whether a counter has grown within the last OF_LATE_NS. */
 static int grew(const struct jp_sim_senses *senses, struct lumps *lumps,
                 double count)
 {
@@ -209,6 +221,7 @@ static int grew(const struct jp_sim_senses *senses, struct lumps *lumps,
     return lumps->grew_ns > 0 && now_ns - lumps->grew_ns < OF_LATE_NS;
 }
 
+/* The SM clock compared with its maximum. */
 static double by_clock(struct jp_sim_senses *senses)
 {
     const struct nvml *nvml = &senses->nvml;
@@ -221,6 +234,7 @@ static double by_clock(struct jp_sim_senses *senses)
     return (double) most / now - 1;
 }
 
+/* The PCIe link compared with the first reading. */
 static double by_pcie(struct jp_sim_senses *senses)
 {
     const struct nvml *nvml = &senses->nvml;
@@ -229,9 +243,11 @@ static double by_pcie(struct jp_sim_senses *senses)
     if (nvml->generation(nvml->device, &generation) != 0 ||
         nvml->width(nvml->device, &width) != 0 || generation > 16)
         return 0;
+    /* each generation doubles the rate */
     return slower(senses, (double) width * (double) (1U << generation));
 }
 
+/* The share of the time in which the GPU's memory is busy. */
 static double by_gpu_memory(struct jp_sim_senses *senses)
 {
     struct nvml_use use;
@@ -241,6 +257,7 @@ static double by_gpu_memory(struct jp_sim_senses *senses)
                : 0;
 }
 
+/* The share of other processes on the GPU. */
 static double by_others(struct jp_sim_senses *senses)
 {
     struct nvml_process_use list[16];
@@ -255,6 +272,7 @@ static double by_others(struct jp_sim_senses *senses)
     return longer(sum / 100.0);
 }
 
+/* New uncorrected errors. */
 static double by_ecc(struct jp_sim_senses *senses)
 {
     unsigned long long n;
@@ -265,8 +283,9 @@ static double by_ecc(struct jp_sim_senses *senses)
     return grew(senses, &senses->errors, (double) n);
 }
 
-/* "cpu user nice system idle iowait irq softirq steal": the file may not have
- * changed since the last question, then what it said then still holds. */
+/* The share of stolen processor time since the last reading: "cpu user nice
+ * system idle iowait irq softirq steal". If the file has not changed since
+ * then, the last share still holds. */
 static double by_steal(struct jp_sim_senses *senses)
 {
     char text[512];
@@ -288,8 +307,8 @@ static double by_steal(struct jp_sim_senses *senses)
     return longer(senses->share);
 }
 
-/* When the counter was written, where its file says so (a kernel's does not).
- */
+/* Returns when the counter's file was written. A kernel's file does not have
+ * that time. */
 static int64_t written_ns(const char *folder, const char *name)
 {
     char path[PATH_MAX + 64];
@@ -301,10 +320,11 @@ static int64_t written_ns(const char *folder, const char *name)
                : 0;
 }
 
-/* The share of the port's rate that is used. Its counters change in lumps:
- * between two of them what the last one said still holds. */
+/* Returns the share of the port's rate that is used. Its counters change in
+ * lumps; between two changes the last share still holds. */
 static double port_use(struct jp_sim_senses *senses, double rate)
 {
+    /* the counter is in units of four bytes */
     double bytes = 4 * number_at(senses->port, "counters/port_xmit_data");
     int64_t ns = written_ns(senses->port, "counters/port_xmit_data");
     double s = (double) (ns - senses->last_ns) * 1e-9;
@@ -319,6 +339,7 @@ static double port_use(struct jp_sim_senses *senses, double rate)
     return senses->share;
 }
 
+/* A lower rate, use by others, waits and errors. */
 static double by_port(struct jp_sim_senses *senses)
 {
     double rate = number_at(senses->port, "rate"); /* "200 Gb/sec (4X HDR)" */

@@ -1,4 +1,5 @@
-/* What the machine says that holds a rank up: its GPU, its host, its port. */
+/* sim_sense.h - read what delays a rank on this machine: its GPU, its host, its
+ * port. */
 #ifndef JP_SIM_SENSE_H
 #define JP_SIM_SENSE_H
 
@@ -18,22 +19,23 @@ enum jp_sim_sense {
 
 struct jp_sim_senses;
 
-/* NULL where it cannot be asked. nvml: for dlopen(). */
+/* Returns NULL if the source cannot be read. nvml: for dlopen(). */
 struct jp_sim_senses *sim_senses_create(enum jp_sim_sense sense,
                                         const char *nvml, int gpu,
                                         struct jp_error *err);
-void sim_senses_destroy(struct jp_sim_senses *senses); /* takes NULL */
+void sim_senses_destroy(struct jp_sim_senses *senses); /* accepts NULL */
 
-/* How much longer than `ns` takes now what takes `ns` when all is well:
+/* Returns by how many ns work takes longer now that takes `ns` on a healthy
+ * machine; 0 if nothing can be read:
+ *
  *   CLOCK       ns * (maximum / clock - 1)
  *   PCIE        ns * (first link / link - 1), a link being width * 2^generation
  *   GPU_MEMORY  ns * busy / (1 - busy)
  *   GPU_SHARED  ns * theirs / (1 - theirs)
- *   STEAL       ns * stolen / (1 - stolen), of the time since the last question
- *   ECC         ns where there were more errors of late
+ *   STEAL       ns * stolen / (1 - stolen), since the last reading
+ *   ECC         ns if there were new errors recently
  *   PORT        ns * (first rate / rate - 1) + ns * used / (1 - used), and ns
- *               for more waits of late, and for more errors
- * 0 where there is no answer. */
+ *               each for new waits and new errors */
 int64_t sim_senses_late_ns(struct jp_sim_senses *senses, int64_t ns);
 
 #endif

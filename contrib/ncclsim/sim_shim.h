@@ -1,11 +1,11 @@
-/* Older profiler tables dressed as v6. */
+/* sim_shim.h - older profiler tables, wrapped as v6. */
 #ifndef JP_SIM_SHIM_H
 #define JP_SIM_SHIM_H
 
 #include "plugins/nccl_recorder/nccl_profiler.h"
 
-/* States of a ProxyOp that v1 to v3 know and v4 retired. record() of those
- * three shims takes them with a union jp_nccl_args_v1. */
+/* States of a ProxyOp that exist in v1 to v3 and were retired in v4. record()
+ * of these three shims takes them with a union jp_nccl_args_v1. */
 enum {
     SIM_OP_SEND_POSTED = 0,
     SIM_OP_SEND_REM_FIFO_WAIT = 1,
@@ -17,8 +17,8 @@ enum {
     SIM_OP_RECV_DONE = 7,
 };
 
-/* Each takes the table its library exports and returns a v6 that calls it;
- * static, one per interface. */
+/* Each takes the table that a library exports and returns a v6 table that calls
+ * it; static, one per interface. */
 struct jp_nccl_plugin_v6 *sim_shim_v1(void *table);
 struct jp_nccl_plugin_v6 *sim_shim_v2(void *table);
 struct jp_nccl_plugin_v6 *sim_shim_v3(void *table);

@@ -1,15 +1,18 @@
-/* Profiler tables v4 and v5 dressed as v6. */
+/* sim_shim_new.c - profiler tables v4 and v5, wrapped as v6. */
 #include "contrib/ncclsim/sim_shim.h"
 
 static struct jp_nccl_plugin_v4 *v4;
 static struct jp_nccl_plugin_v5 *v5;
 
+/* v4 has the arguments in another order. */
 static int init_v4(void **context, uint64_t hash, int *mask, const char *name,
                    int n_nodes, int n_ranks, int rank, jp_nccl_log_fn *log)
 {
     return v4->init(context, mask, name, hash, n_nodes, n_ranks, rank, log);
 }
 
+/* Converts an event. Events that v4 does not have are dropped: the handle stays
+ * NULL. */
 static int start_v4(void *context, void **handle, struct jp_nccl_descr_v6 *d)
 {
     struct jp_nccl_descr_v4 old = {
@@ -21,6 +24,7 @@ static int start_v4(void *context, void **handle, struct jp_nccl_descr_v6 *d)
     case JP_NCCL_PROXY_CTRL:
         break;
     case JP_NCCL_COLL:
+        /* v4 has no API events, so the parent is the group */
         old.parent = d->coll.parent_group;
         old.coll = (struct jp_nccl_coll_v4){.seq = d->coll.seq,
                                             .func = d->coll.func,
@@ -61,6 +65,7 @@ static int start_v4(void *context, void **handle, struct jp_nccl_descr_v6 *d)
     return v4->start(context, handle, &old);
 }
 
+/* Drops states that v4 does not have. */
 static int record_v4(void *handle, int state, union jp_nccl_args_v4 *args)
 {
     if (state < JP_NCCL_STEP_SEND_GPU_WAIT || state > JP_NCCL_KERNEL_CH_STOP)
@@ -70,6 +75,7 @@ static int record_v4(void *handle, int state, union jp_nccl_args_v4 *args)
 
 struct jp_nccl_plugin_v6 *sim_shim_v4(void *table)
 {
+    /* one process loads one plugin */
     static struct jp_nccl_plugin_v6 shim;
 
     v4 = table;
@@ -92,6 +98,7 @@ static_assert(sizeof(struct jp_nccl_descr_v5) ==
                   sizeof(struct jp_nccl_descr_v6),
               "a v6 event is a v5 event");
 
+/* Drops the events of the copy engines; all others have the same layout. */
 static int start_v5(void *context, void **handle, struct jp_nccl_descr_v6 *d)
 {
     if (d->type >= JP_NCCL_CE_COLL) {

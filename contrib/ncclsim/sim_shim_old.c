@@ -1,4 +1,9 @@
-/* Profiler tables v1 to v3 dressed as v6. */
+/* sim_shim_old.c - profiler tables v1 to v3, wrapped as v6.
+ *
+ * The three interfaces differ from v6 in the same way: events carry the
+ * communicator's name and hash, functions and data types are numbers in v1, and
+ * states have other arguments. Each shim converts what its interface has and
+ * drops the rest. */
 #include <string.h>
 
 #include "contrib/ncclsim/sim_cost.h"
@@ -8,6 +13,7 @@ static struct jp_nccl_plugin_v1 *v1;
 static struct jp_nccl_plugin_v2 *v2;
 static struct jp_nccl_plugin_v3 *v3;
 
+/* Returns the number of NCCL's function; that of Send for unknown ones. */
 static uint8_t func_number(const char *name)
 {
     int i;
@@ -19,26 +25,29 @@ static uint8_t func_number(const char *name)
     return JP_NCCL_SEND;
 }
 
+/* Returns the number of a data type; the simulator uses two of them. */
 static uint8_t datatype_number(const char *name)
 {
     return strcmp(name, "ncclInt8") == 0 ? JP_NCCL_INT8 : JP_NCCL_BFLOAT16;
 }
 
-/* NCCL 2.23 to 2.26 hand over name and hash of the communicator, which v6's
- * events lack: the context carries them. */
+/* What a context of v1 to v3 carries. NCCL 2.23 to 2.26 pass the communicator's
+ * name and hash with each event; v6's events do not have them. */
 struct old_context {
     void *inner;
     const char *name;
     uint64_t hash;
 };
 
-/* NCCL calls start() with no context too, where init() gave none. */
+/* NCCL calls start() even without a context, if init() gave none. */
 static const struct old_context no_context;
 
-/* As many as there can be communicators in a run. */
+/* More than a run has communicators. They are never freed, because late events
+ * may use them. */
 static struct old_context contexts[1024];
 static int n_contexts;
 
+/* Returns a context for a communicator. Thread-safe. */
 static struct old_context *new_context(const char *name, uint64_t hash)
 {
     int i = __atomic_fetch_add(&n_contexts, 1, __ATOMIC_RELAXED);
@@ -47,6 +56,7 @@ static struct old_context *new_context(const char *name, uint64_t hash)
     return &contexts[i % 1024];
 }
 
+/* Sets the context, unless the plugin refused the communicator or gave none. */
 static int finish_init(int rc, struct old_context *c, void **context)
 {
     *context = rc == 0 && c->inner ? c : NULL;
@@ -63,6 +73,7 @@ static int init_v1(void **context, uint64_t hash, int *mask, const char *name,
     return finish_init(v1->init(&c->inner, mask), c, context);
 }
 
+/* Converts an event. Events that v1 does not have are dropped. */
 static int start_v1(void *context, void **handle, struct jp_nccl_descr_v6 *d)
 {
     const struct old_context *c = context ? context : &no_context;
@@ -107,7 +118,8 @@ static int start_v1(void *context, void **handle, struct jp_nccl_descr_v6 *d)
     return v1->start(c->inner, handle, &old);
 }
 
-/* States that v1 to v3 know; the arguments that some of them carry. */
+/* Converts the arguments of a state. Returns 0 for states that v1 to v3 do not
+ * have. */
 static int old_args(int state, const union jp_nccl_args_v4 *args,
                     union jp_nccl_args_v1 *old)
 {
@@ -163,6 +175,7 @@ static int init_v3(void **context, uint64_t hash, int *mask, const char *name,
     return finish_init(v3->init(&c->inner, mask), c, context);
 }
 
+/* Fills a P2p event of v2 and v3. */
 static void fill_p2p(struct jp_nccl_p2p_v2 *old, const struct old_context *c,
                      const struct jp_nccl_p2p_v5 *new)
 {
@@ -176,6 +189,7 @@ static void fill_p2p(struct jp_nccl_p2p_v2 *old, const struct old_context *c,
     };
 }
 
+/* Converts an event for v2, which has names instead of numbers. */
 static int start_v2(void *context, void **handle, struct jp_nccl_descr_v6 *d)
 {
     const struct old_context *c = context ? context : &no_context;
@@ -217,6 +231,8 @@ static int start_v2(void *context, void **handle, struct jp_nccl_descr_v6 *d)
     return v2->start(c->inner, handle, &old);
 }
 
+/* Converts an event for v3, which has kernels and the network plugin as well.
+ */
 static int start_v3(void *context, void **handle, struct jp_nccl_descr_v6 *d)
 {
     const struct old_context *c = context ? context : &no_context;

@@ -1,11 +1,12 @@
-/* NCCL's work counters: how the GPU says that a kernel has started or ended. */
+/* sim_stamps.c - NCCL's work counters, by which the GPU reports that a kernel
+ * has started or ended. */
 #include "contrib/ncclsim/sim_stamps.h"
 
 #include <stdlib.h>
 
 #include "contrib/ncclsim/sim_version.h"
 
-/* Between two readings of the GPU's clock by one thread. */
+/* Time between two readings of the GPU's clock by one thread. */
 enum { TICK_NS = 16 };
 
 void sim_stamps_fini(struct jp_sim_stamps *stamps)
@@ -19,6 +20,8 @@ void sim_stamps_fini(struct jp_sim_stamps *stamps)
     *stamps = (struct jp_sim_stamps){0};
 }
 
+/* Returns the ring of a phase, created when it is first used: most channels are
+ * unused. */
 static struct jp_sim_slot *ring_of(struct jp_sim_channel *channel,
                                    enum jp_sim_phase phase)
 {
@@ -42,6 +45,7 @@ void sim_stamps_put(struct jp_sim_stamps *stamps, int channel,
     for (i = 0; i < n; i++) {
         uint64_t counter = ch->gpu[phase] + 1 + (uint64_t) i;
 
+        /* counted, but not stamped */
         if (silent >> i & 1)
             continue;
         if (!ring)
@@ -59,10 +63,12 @@ int sim_stamps_look(const struct jp_sim_channel *channel,
     struct jp_sim_slot slot = {0, 0};
 
     *ns = 0;
+    /* 2.26 has only the count, which the caller has compared */
     if (!sim_nccl()->has_stamps)
         return 1;
     if (ring)
         slot = ring[base % SIM_STAMPS_RING];
     *ns = slot.ns;
+    /* also true for a newer work in the slot, as in NCCL */
     return base <= slot.counter;
 }

@@ -1,4 +1,5 @@
-/* Work that a rank really does: it computes, reads, writes, touches memory. */
+/* sim_toil.c - work that a rank really does: it computes, reads, writes,
+ * touches memory. */
 #include "contrib/ncclsim/sim_toil.h"
 
 #include <errno.h>
@@ -15,8 +16,9 @@
 
 #include "contrib/ncclsim/sim_pace.h"
 
-/* A rival of lower niceness, where we may have one: of two that are alike the
- * one that mostly sleeps hardly waits. It begins when we first compute. */
+/* Niceness of the rival, if it may be set. Of two processes with equal
+ * niceness, the one that sleeps most of the time hardly waits. The rival begins
+ * when the rank first computes. */
 enum { RIVAL_NICE = -10 };
 enum { FILE_BYTES = 64 << 20, CHUNK = 1 << 20, PAGE = 4096 };
 
@@ -24,12 +26,13 @@ struct jp_sim_toil {
     int fd;
     char *chunk;
     char *map;
-    size_t at; /* the next of the file's bytes */
+    size_t at; /* position in the file */
     pid_t rival;
-    int rival_in; /* a line lets it begin; -1: none, or it has begun */
+    int rival_in; /* pipe to the rival, which begins after a line; -1: no rival,
+                     or it has begun */
 };
 
-/* Processor time of this thread. */
+/* Returns the processor time of this thread. */
 static int64_t used_ns(void)
 {
     struct timespec ts;
@@ -38,8 +41,8 @@ static int64_t used_ns(void)
     return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-/* A program that nothing says is ours: its environment is empty. It ends with
- * us. */
+/* Starts the rival. Its environment is empty, so that nothing shows that it
+ * belongs to the step. It ends with this process. */
 static int start_rival(struct jp_sim_toil *toil, struct jp_error *err)
 {
     static const char *const argv[] = {"sh", "-c",
@@ -49,7 +52,8 @@ static int start_rival(struct jp_sim_toil *toil, struct jp_error *err)
 
     if (pipe2(work, O_CLOEXEC) < 0)
         return error_set(err, "no pipe: %s", strerror(errno));
-    signal(SIGCHLD, SIG_IGN); /* or its time would be counted as ours */
+    signal(SIGCHLD,
+           SIG_IGN); /* otherwise its processor time would count as ours */
     toil->rival = fork();
     toil->rival_in = work[1];
     fcntl(work[1], F_SETFL, O_NONBLOCK);
@@ -58,8 +62,8 @@ static int start_rival(struct jp_sim_toil *toil, struct jp_error *err)
     if (toil->rival == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         dup2(work[0], STDIN_FILENO);
-        /* no session of its own: kernels give each of them as much (autogroup)
-         */
+        /* no session of its own, because kernels with autogroup give each
+         * session an equal share */
         setpriority(PRIO_PROCESS, 0, RIVAL_NICE);
         execve("/bin/sh", (char **) argv, env);
         _exit(127);
@@ -68,6 +72,7 @@ static int start_rival(struct jp_sim_toil *toil, struct jp_error *err)
     return toil->rival < 0 ? -1 : 0;
 }
 
+/* Makes the file and maps it. Returns -1 and err on failure. */
 static int make_file(struct jp_sim_toil *toil, struct jp_error *err)
 {
     char name[] = ".ncclsim-XXXXXX";
@@ -85,11 +90,11 @@ static int make_file(struct jp_sim_toil *toil, struct jp_error *err)
         if (pwrite(toil->fd, toil->chunk, CHUNK, (off_t) done) != CHUNK)
             return error_set(err, "no file: %s", strerror(errno));
     }
-    fdatasync(toil->fd); /* what is dirty cannot be dropped */
+    fdatasync(toil->fd); /* only clean pages can be dropped from memory */
     toil->map = mmap(NULL, FILE_BYTES, PROT_READ, MAP_SHARED, toil->fd, 0);
     if (toil->map == MAP_FAILED)
         return error_set(err, "no memory: %s", strerror(errno));
-    /* a fault for each page */
+    /* no read-ahead, so that each page is a fault */
     madvise(toil->map, FILE_BYTES, MADV_RANDOM);
     return 0;
 }
@@ -127,7 +132,7 @@ void sim_toil_destroy(struct jp_sim_toil *toil)
     free(toil);
 }
 
-/* Uses the processor for that long. */
+/* Uses the processor for ns of this thread's time. */
 static void compute(int64_t ns)
 {
     int64_t until = used_ns() + ns;
@@ -147,7 +152,7 @@ int64_t sim_toil_compute(struct jp_sim_toil *toil, int64_t ns)
     return sim_pace_now_ns() - began;
 }
 
-/* From here on this thread and the rival have one processor. */
+/* Binds this thread and the rival to one processor and lets the rival begin. */
 static void begin_rival(struct jp_sim_toil *toil)
 {
     cpu_set_t set;
@@ -157,6 +162,7 @@ static void begin_rival(struct jp_sim_toil *toil)
     CPU_SET(cpu < 0 ? 0 : (size_t) cpu, &set);
     if (sched_setaffinity(0, sizeof(set), &set) == 0 &&
         sched_setaffinity(toil->rival, sizeof(set), &set) == 0)
+        /* only if both are bound: otherwise it would disturb others */
         (void) !write(toil->rival_in, "go\n", 3);
     close(toil->rival_in);
     toil->rival_in = -1;
@@ -172,7 +178,7 @@ int64_t sim_toil_share(struct jp_sim_toil *toil, int64_t ns)
     return late > 0 ? late : 0;
 }
 
-/* From the beginning again, and not from memory. */
+/* Begins at the start of the file again, and drops its pages from memory. */
 static void rewind_file(struct jp_sim_toil *toil)
 {
     toil->at = 0;
@@ -180,7 +186,7 @@ static void rewind_file(struct jp_sim_toil *toil)
     posix_fadvise(toil->fd, 0, FILE_BYTES, POSIX_FADV_DONTNEED);
 }
 
-/* Calls `some` until the time is over. */
+/* Calls `some` until the time is over. Returns the time that it took. */
 static int64_t work_for(struct jp_sim_toil *toil, int64_t ns,
                         void (*some)(struct jp_sim_toil *toil))
 {
@@ -196,6 +202,7 @@ static int64_t work_for(struct jp_sim_toil *toil, int64_t ns,
     return now - began;
 }
 
+/* Reads a piece of the file. */
 static void read_some(struct jp_sim_toil *toil)
 {
     if (toil->at == 0)
@@ -205,6 +212,7 @@ static void read_some(struct jp_sim_toil *toil)
     toil->at += CHUNK;
 }
 
+/* Writes a piece of the file to the disk. */
 static void write_some(struct jp_sim_toil *toil)
 {
     if (pwrite(toil->fd, toil->chunk, CHUNK, (off_t) toil->at) < 0)
@@ -213,6 +221,7 @@ static void write_some(struct jp_sim_toil *toil)
     toil->at += CHUNK;
 }
 
+/* Touches a page that is not in memory. */
 static void touch_some(struct jp_sim_toil *toil)
 {
     if (toil->at == 0)

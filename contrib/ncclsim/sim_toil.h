@@ -1,4 +1,5 @@
-/* Work that a rank really does: it computes, reads, writes, touches memory. */
+/* sim_toil.h - work that a rank really does: it computes, reads, writes,
+ * touches memory. */
 #ifndef JP_SIM_TOIL_H
 #define JP_SIM_TOIL_H
 
@@ -9,16 +10,16 @@
 struct jp_sim_toil;
 
 enum {
-    SIM_TOIL_RIVAL = 1, /* a program that is not ours on our processor */
-    SIM_TOIL_FILE = 2,  /* a file without a name in the current folder */
+    SIM_TOIL_RIVAL = 1, /* another program on our processor */
+    SIM_TOIL_FILE = 2,  /* an unlinked file in the current folder */
 };
 
-/* NULL on failure. */
+/* Returns NULL on failure. */
 struct jp_sim_toil *sim_toil_create(unsigned needs, struct jp_error *err);
-void sim_toil_destroy(struct jp_sim_toil *toil); /* takes NULL */
+void sim_toil_destroy(struct jp_sim_toil *toil); /* accepts NULL */
 
-/* Each works for about `ns`, and gives how much later it is done than a rank
- * without that work; sim_toil_share() than one with a processor of its own. */
+/* Each works for about `ns`. Returns by how many ns it ends later than without
+ * that work; sim_toil_share() than with a processor of its own. */
 int64_t sim_toil_compute(struct jp_sim_toil *toil, int64_t ns);
 int64_t sim_toil_share(struct jp_sim_toil *toil, int64_t ns);
 int64_t sim_toil_read(struct jp_sim_toil *toil, int64_t ns);

@@ -1,4 +1,7 @@
-/* The release that is simulated, and what profilers see of it. */
+/* sim_version.c - the simulated release, and what profilers see of it.
+ *
+ * The table has one row for each range of releases that behave alike. A member
+ * that is left out is 0: the release does not do this. */
 #include "contrib/ncclsim/sim_version.h"
 
 #include <string.h>
@@ -98,12 +101,15 @@ static const struct jp_sim_nccl table[] = {
 
 enum { N_ROWS = sizeof(table) / sizeof(table[0]) };
 
-/* By interface; v4's is not the first one, 2.27.3, which plugins may refuse. */
+/* The release of each interface; index 0: the newest. That of v4 is not the
+ * first one, 2.27.3, which plugins may refuse. */
 static const int releases[] = {22902, 22304, 22403, 22602, 22707, 22803, 22902};
 
+/* The release, and its row. The default is the newest interface's. */
 static int release = 22902;
 const struct jp_sim_nccl *sim_version_now = &table[N_ROWS - 2];
 
+/* Sets the release and finds its row: the last one that is not newer. */
 static void set(int number)
 {
     int i;
@@ -122,6 +128,7 @@ int sim_version_set(const char *text, int interface, struct jp_error *err)
         set(releases[interface]);
         return 0;
     }
+    /* X, Y and Z */
     for (i = 0; i < 3; i++) {
         size_t n = strcspn(text, ".");
         char word[8] = "";
@@ -139,6 +146,7 @@ int sim_version_set(const char *text, int interface, struct jp_error *err)
     return 0;
 }
 
+/* Plugins find this function in the process as they would find NCCL's own. */
 __attribute__((visibility("default"))) int ncclGetVersion(int *version)
 {
     *version = release;

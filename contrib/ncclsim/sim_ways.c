@@ -1,16 +1,18 @@
-/* Operations that NCCL does in other ways than by its usual kernels. */
+/* sim_ways.c - operations for which NCCL does not use its usual kernels. */
 #include "contrib/ncclsim/sim_ways.h"
 
 #include "contrib/ncclsim/sim_cost.h"
 #include "contrib/ncclsim/sim_plugin.h"
 #include "contrib/ncclsim/sim_version.h"
 
-/* Both need memory that all ranks reach: a single node. */
+/* Whether all ranks reach the same memory, which symmetric kernels and copy
+ * engines need: a single node. */
 static int in_node(const struct jp_sim_op *op)
 {
     return op->group->n > 1 && op->group->n_nodes == 1;
 }
 
+/* Whether NCCL has a symmetric kernel for the function. */
 static int is_symmetric(const struct jp_sim_op *op)
 {
     return in_node(op) &&
@@ -18,6 +20,7 @@ static int is_symmetric(const struct jp_sim_op *op)
             op->func == JP_NCCL_REDUCE_SCATTER);
 }
 
+/* Returns how NCCL does the operation. */
 static enum jp_sim_way way_of(const struct jp_sim_options *options,
                               const struct jp_sim_launch *launch,
                               const struct jp_sim_op *op)
@@ -26,6 +29,7 @@ static enum jp_sim_way way_of(const struct jp_sim_options *options,
 
     if (op->bytes == 0 || (options->quiet_single && op->group->n == 1))
         return SIM_QUIET;
+    /* several Broadcasts in a group become one AllGatherV */
     if (op->func == JP_NCCL_BROADCAST)
         return launch->n > 1 && nccl->silent_bcast ? SIM_ALLGATHERV
                                                    : SIM_KERNEL;
@@ -45,6 +49,7 @@ void sim_ways_set(const struct jp_sim_options *options,
     for (i = 0; i < launch->n; i++) {
         struct jp_sim_op *op = &launch->ops[i];
 
+        /* Send and Recv always use a kernel */
         if (!sim_plan_is_p2p(op))
             op->way = way_of(options, launch, op);
     }
@@ -55,6 +60,7 @@ int sim_ways_has_works(enum jp_sim_way way)
     return way == SIM_KERNEL || way == SIM_ALLGATHERV;
 }
 
+/* Raises an event if it is wanted. Returns its handle, or NULL. */
 static void *start(struct jp_sim_comm *comm, int wanted,
                    struct jp_nccl_descr_v6 *descr)
 {
@@ -67,6 +73,7 @@ static void *start(struct jp_sim_comm *comm, int wanted,
     return handle;
 }
 
+/* Ends an event that has a handle. */
 static void stop(void *handle)
 {
     struct jp_nccl_plugin_v6 *plugin = sim_plugin_get();
@@ -75,6 +82,7 @@ static void stop(void *handle)
         plugin->stop(handle);
 }
 
+/* Raises the event of the ranks' synchronisation before or after the copies. */
 static void sync_ranks(struct jp_sim_comm *comm, void *coll, int is_complete)
 {
     struct jp_nccl_descr_v6 descr = {.type = JP_NCCL_CE_SYNC, .parent = coll};
@@ -84,7 +92,7 @@ static void sync_ranks(struct jp_sim_comm *comm, void *coll, int is_complete)
     stop(start(comm, JP_NCCL_CE_SYNC, &descr));
 }
 
-/* The mask counts as it is now, not as it was at the call. */
+/* The mask is read now, not at the time of the call. */
 void sim_ways_copy(struct jp_sim_comm *comm, const struct jp_sim_op *op,
                    void *api)
 {

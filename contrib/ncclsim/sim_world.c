@@ -1,4 +1,9 @@
-/* Who the job's ranks are: how many, on which nodes, and which one we are. */
+/* sim_world.c - the job's ranks: how many there are, on which nodes, and which
+ * one this process is.
+ *
+ * lay_out decides the number of ranks of each node, deal assigns the ranks to
+ * them. Every process computes the whole placement, since it simulates the
+ * clocks of all ranks. */
 #include "contrib/ncclsim/sim_world.h"
 
 #include <stdlib.h>
@@ -9,7 +14,8 @@
 
 enum { MAX_RANKS = 65536 };
 
-/* An integer from the environment, or `fallback` where it is not set. */
+/* Reads an integer from the environment, or takes `fallback` if it is not set.
+ */
 static int env_int(const char *name, int max, int fallback, int *out,
                    struct jp_error *err)
 {
@@ -22,7 +28,8 @@ static int env_int(const char *name, int max, int fallback, int *out,
     return 0;
 }
 
-/* Reads one item of Slurm's list, "4(x2)" or "4", and moves *p behind it. */
+/* Reads one item of Slurm's list, "4(x2)" or "4", and moves *p after it.
+ * Returns -1 if it is malformed. */
 static int next_item(const char **p, int *tasks, int *times)
 {
     char *end;
@@ -31,6 +38,7 @@ static int next_item(const char **p, int *tasks, int *times)
 
     if (end == *p || v < 1 || v > MAX_RANKS)
         return -1;
+    /* "4(x2)": two nodes with 4 tasks each */
     if (end[0] == '(' && end[1] == 'x') {
         n = strtol(end + 2, &end, 10);
         if (n < 1 || n > MAX_RANKS || *end++ != ')')
@@ -44,7 +52,8 @@ static int next_item(const char **p, int *tasks, int *times)
     return 0;
 }
 
-/* Tasks of each node into counts[MAX_RANKS]; the number of nodes, or -1. */
+/* Stores the number of tasks of each node in counts, which has n_ranks
+ * elements. Returns the number of nodes, or -1. */
 static int node_sizes(const char *list, int n_ranks, int *counts,
                       struct jp_error *err)
 {
@@ -63,6 +72,7 @@ static int node_sizes(const char *list, int n_ranks, int *counts,
             sum += tasks;
         }
     }
+    /* for example inherited from another step's environment */
     if (sum != n_ranks)
         return error_set(err,
                          "SLURM_STEP_TASKS_PER_NODE: \"%s\" is not %d tasks",
@@ -70,7 +80,8 @@ static int node_sizes(const char *list, int n_ranks, int *counts,
     return nodes;
 }
 
-/* All nodes get the same number of ranks, the last one what is left. */
+/* Gives all nodes the same number of ranks, and the last one the rest. Returns
+ * the number of nodes. */
 static int even_sizes(int n_ranks, int per_node, int *counts)
 {
     int nodes = 0;
@@ -81,7 +92,8 @@ static int even_sizes(int n_ranks, int per_node, int *counts)
     return nodes;
 }
 
-/* Ranks that a node gets before it is the next one's turn; 0: all it takes. */
+/* Returns the number of consecutive ranks of a node before the next node's
+ * turn; 0: as many as the node has. */
 static int plane_of(const char *order)
 {
     const char *plane = getenv("SLURM_DIST_PLANESIZE");
@@ -97,7 +109,7 @@ static int plane_of(const char *order)
     return plane ? (int) strtol(plane, NULL, 10) : 0;
 }
 
-/* Deals the ranks to nodes of the given sizes. */
+/* Distributes the ranks to nodes of the given sizes, as Slurm does. */
 static void deal(struct jp_sim_world *world, const int *counts, int plane)
 {
     int *used = calloc((size_t) world->n_nodes, sizeof(*used));
@@ -107,12 +119,14 @@ static void deal(struct jp_sim_world *world, const int *counts, int plane)
     if (!used)
         abort();
     for (r = 0; r < world->n_ranks; r++) {
+        /* a full node is skipped */
         while (used[node] == counts[node]) {
             node = (node + 1) % world->n_nodes;
             row = 0;
         }
         world->node[r] = node;
         world->local[r] = used[node]++;
+        /* the node's turn is over */
         if (plane > 0 && ++row >= plane) {
             node = (node + 1) % world->n_nodes;
             row = 0;
@@ -121,6 +135,7 @@ static void deal(struct jp_sim_world *world, const int *counts, int plane)
     free(used);
 }
 
+/* Places all ranks: by --ranks-per-node, by Slurm's list, or on one node. */
 static int lay_out(struct jp_sim_world *world, int per_node,
                    struct jp_error *err)
 {
@@ -153,6 +168,7 @@ int sim_world_init(struct jp_sim_world *world, int rank, int n_ranks,
 {
     struct jp_sim_world w = {.rank = rank, .n_ranks = n_ranks};
 
+    /* the step's number takes precedence over the job's */
     if (w.n_ranks < 0 &&
         (env_int("SLURM_NTASKS", MAX_RANKS, 1, &w.n_ranks, err) < 0 ||
          env_int("SLURM_STEP_NUM_TASKS", MAX_RANKS, w.n_ranks, &w.n_ranks,

@@ -1,8 +1,8 @@
-/* Who the job's ranks are: how many, on which nodes, and which one we are.
+/* sim_world.h - the job's ranks: how many there are, on which nodes, and which
+ * one this process is.
  *
- * Taken from Slurm's environment of a task, or from the command line. Every
- * process must come to the same picture, for none of them talks to another.
- */
+ * The source is Slurm's environment of a task, or the command line. Every
+ * process must find the same, because processes do not communicate. */
 #ifndef JP_SIM_WORLD_H
 #define JP_SIM_WORLD_H
 
@@ -15,21 +15,23 @@ struct jp_sim_world {
     int n_ranks;
     int n_nodes;
     int *node;  /* [n_ranks] node of each rank */
-    int *local; /* [n_ranks] its number on that node */
+    int *local; /* number on that node, from 0 */
 };
 
 /* Fills `world`. Values < 0 are taken from the environment:
+ *
  *   rank            SLURM_PROCID, else 0
  *   n_ranks         SLURM_STEP_NUM_TASKS, else SLURM_NTASKS, else 1
  *   ranks_per_node  SLURM_STEP_TASKS_PER_NODE ("4(x2),2"), else all on one
- * Ranks fill node after node, or go round one by one when SLURM_DISTRIBUTION
- * begins with "cyclic", or SLURM_DIST_PLANESIZE at a time with "plane". 0 or
- * -1; release with sim_world_fini(). */
+ *
+ * Ranks fill one node after the other. With a SLURM_DISTRIBUTION that begins
+ * with "cyclic" they take turns one by one; with "plane", SLURM_DIST_PLANESIZE
+ * at a time. Returns 0 or -1; release with sim_world_fini(). */
 int sim_world_init(struct jp_sim_world *world, int rank, int n_ranks,
                    int ranks_per_node, struct jp_error *err);
 void sim_world_fini(struct jp_sim_world *world);
 
-/* A seed that all ranks of a step share and no other step has: from
+/* Returns a seed that all ranks of a step share and no other step has: from
  * SLURM_JOB_ID, SLURM_STEP_ID and the restart count; 1 without Slurm. */
 uint64_t sim_world_seed(void);
 

@@ -1,5 +1,11 @@
 /* cmd_aggregate.c - `jobprof aggregate`: make a report from any folders of
- * logs. */
+ * logs.
+ *
+ * The inputs are found first (find_inputs): a JOBID becomes the folders of the
+ * job. Then all kinds of data are read (read_inputs): nsys exports, logs of
+ * NCCL profilers, Copper's logs. At last the report and the formats of other
+ * tools are written (deliver). `jobprof report` does the same for a step's
+ * directory, where more is known. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +45,8 @@ struct inputs {
 
 #define DIGITS "0123456789"
 
-/* "12345" or "12345.0", unless a file has that name. */
+/* Whether the word is "12345" or "12345.0". A file of that name takes
+ * precedence. */
 static bool is_job(const char *word)
 {
     size_t digits = strspn(word, DIGITS);
@@ -51,6 +58,8 @@ static bool is_job(const char *word)
            access(word, F_OK) < 0;
 }
 
+/* Appends a path to the inputs. Takes ownership of path, which may be NULL
+ * without memory. */
 static int add(struct inputs *in, char *path, struct jp_error *err)
 {
     char **more = path ? reallocarray(in->paths, in->n + 1, sizeof(*more))
@@ -73,6 +82,7 @@ static char *expand(const char *pattern, const char *word)
     FILE *out = open_memstream(&text, &len);
 
     for (const char *c = pattern; out && *c; c++)
+        /* other codes are a part of the path */
         if (c[0] == '%' && c[1] == 'j') {
             /* raw: a path */
             fprintf(out, "%.*s", (int) strspn(word, DIGITS), word);
@@ -97,12 +107,16 @@ static int add_folder(const struct jp_sitefile *site, const char *word,
 
     if (pattern && !path)
         return error_set(err, "out of memory");
+    /* no folder is no error: the job's steps may have logs */
     if (path && access(path, R_OK) == 0)
         return add(in, path, err);
     free(path);
     return 0;
 }
 
+/* Adds raw/ of each step that jobprof has profiled in the job. Steps without
+ * raw/ are skipped. Returns -1 and err if no step is found, or without memory.
+ */
 static int add_steps(const char *config, const char *word, struct inputs *in,
                      struct jp_error *err)
 {
@@ -119,6 +133,8 @@ static int add_steps(const char *config, const char *word, struct inputs *in,
     return rc;
 }
 
+/* Adds what is known of a job: the folder of the site's Inspector logs, and its
+ * steps. Returns -1 and err if there is neither. */
 static int add_job(const char *config, const struct jp_sitefile *site,
                    const char *word, struct inputs *in, struct jp_error *err)
 {
@@ -167,13 +183,16 @@ static int find_inputs(const char *config, char *const *words, size_t n,
     in.exporter = layout && !strcmp(layout->value, "1");
     layout = sitefile_find(&site, "nccl.parquet");
     in.parquet = layout && !strcmp(layout->value, "1");
+    /* paths are added as they are, jobs as the folders they mean */
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = is_job(words[i]) ? add_job(config, &site, words[i], &in, err)
                               : add(&in, strdup(words[i]), err);
+    /* the default output of the exporter */
     if (rc == 0 && n == 1 && is_job(words[0]) &&
         !(in.output = text_format("%s-insp", words[0])))
         rc = error_set(err, "out of memory");
     sitefile_fini(&site);
+    /* *out is set as a whole, or not at all */
     if (rc == 0)
         *out = in;
     else
@@ -211,9 +230,11 @@ struct arguments {
 struct progress {
     uint64_t start_ms, said_ms;
     uint64_t limit_ms; /* 0: none */
+    /* said: a line is on the terminal; telling: may print; over: time is up */
     bool said, telling, over;
 };
 
+/* For --usage-root and --sysroot, which row->max distinguishes. */
 static int take_folder(void *arguments, const struct cmd_option *row,
                        char *value, struct jp_error *err)
 {
@@ -221,6 +242,7 @@ static int take_folder(void *arguments, const struct cmd_option *row,
 
     if (*value != '/')
         return error_set(err, "\"%s\" is not an absolute path", QUOTE(value));
+    /* --sysroot */
     if (row->max == 1)
         a->copper.sysroot = value;
     else if (a->copper.n_usage_roots == row->max)
@@ -323,6 +345,7 @@ static void take_environment(struct arguments *a)
             (unsigned) (threads < MAX_THREADS ? threads : MAX_THREADS);
 }
 
+/* Returns -1 to continue, otherwise an exit status. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
     struct jp_error err;
@@ -336,6 +359,7 @@ static int parse(int argc, char **argv, struct arguments *a)
         error_wrap(&err, "INPUT");
         return cmd_options_usage(&command_line, err.text);
     }
+    /* as the exporter does it for a job */
     if (!a->output && a->inputs.output) {
         a->output = a->inputs.output;
         a->exporter = true;
@@ -348,9 +372,12 @@ static int parse(int argc, char **argv, struct arguments *a)
     return -1;
 }
 
+/* Width of the progress bar in characters. */
 enum { BAR = 30 };
 static const char bar[BAR + 1] = "##############################";
 
+/* Prints the progress and checks the time limit. Returns true if the reading
+ * has to end. */
 static int on_progress(void *arg, uint64_t done, uint64_t total)
 {
     struct progress *p = arg;
@@ -371,6 +398,7 @@ static int on_progress(void *arg, uint64_t done, uint64_t total)
     return 0;
 }
 
+/* Prints problems with single files of Copper's logs (--verbose). */
 static void print_copper_notes(const struct jp_copper *copper)
 {
     for (size_t i = 0; copper && i < copper->n_notes; i++)
@@ -436,10 +464,15 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
                                .threads = a->options.threads};
     struct jp_error err;
 
+    /* without a step's directory there is neither job.conf nor a list of nodes
+     */
     verdict_decide(NULL, NULL, result, insight, true, &verdict);
+    /* data of Copper or nsys without any NCCL log is judged by itself */
     copper_verdict_add(copper, !result->quality.files, &verdict);
     if (gputime_has_data(a->nsys) && !copper && !result->quality.files)
         gputime_verdict_alone(a->nsys, insight, &verdict);
+    /* the report comes first: an error of an extra format must not prevent it
+     */
     if (fileio_mkdirs(a->output, &err) < 0 ||
         report_write(&report, a->output, &err) < 0 ||
         (!a->common.quiet &&
@@ -460,6 +493,7 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
         quote_printf(stderr, "jobprof: %s\n", err.text);
         return JP_EXIT_IO;
     }
+    /* --fail-on does not exist here: a bad verdict counts as incomplete data */
     if (copper_verdict_incomplete(copper) ||
         verdict.word == JP_VERDICT_INCOMPLETE ||
         verdict.word <= JP_VERDICT_FAILED)
@@ -467,7 +501,7 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
     return verdict.word == JP_VERDICT_NODATA ? JP_EXIT_NODATA : JP_EXIT_OK;
 }
 
-/* Whether an input is an nsys export, which readers of NCCL data must skip. */
+/* Whether an input is an nsys export. Readers of NCCL data must skip these. */
 static bool is_export(const char *input)
 {
     size_t n = strlen(input);
@@ -477,6 +511,7 @@ static bool is_export(const char *input)
            stat(input, &st) == 0 && S_ISREG(st.st_mode);
 }
 
+/* Whether --time-limit has run out. */
 static bool is_over(void *arg)
 {
     struct progress *p = arg;
@@ -486,8 +521,8 @@ static bool is_over(void *arg)
     return p->over;
 }
 
-/* Reads the nsys exports, and removes them from the inputs; *n inputs
- * remain. */
+/* Reads the nsys exports and removes them from the inputs. *n: the number of
+ * inputs that remain. */
 static int read_nsys(struct arguments *a, const char **inputs, size_t *n,
                      struct jp_error *err)
 {
@@ -501,6 +536,7 @@ static int read_nsys(struct arguments *a, const char **inputs, size_t *n,
     for (size_t i = 0; i < *n; i++) {
         bool export = is_export(inputs[i]);
 
+        /* a folder may contain exports as well as logs */
         if (export || stepdir_is_folder(inputs[i]))
             some[n_some++] = inputs[i];
         if (!export)
@@ -516,6 +552,7 @@ static int read_nsys(struct arguments *a, const char **inputs, size_t *n,
                : rc;
 }
 
+/* Whether the path is the raw/ of a step. */
 static bool is_raw(const char *path)
 {
     size_t len = strlen(path);
@@ -523,7 +560,8 @@ static bool is_raw(const char *path)
     return len >= 4 && strcmp(path + len - 4, "/raw") == 0;
 }
 
-/* Reads all kinds of data from the inputs. */
+/* Reads all kinds of data from the inputs. Returns -1 and err; *result and
+ * *copper are then unset, or belong to the caller. */
 static int read_inputs(struct arguments *a, const char **inputs, size_t n,
                        struct jp_result **result, struct jp_copper **copper,
                        struct jp_error *err)
@@ -536,6 +574,7 @@ static int read_inputs(struct arguments *a, const char **inputs, size_t n,
     a->copper.memory_bytes = a->options.memory_bytes;
     a->copper.progress = a->options.progress;
     a->copper.progress_arg = a->options.progress_arg;
+    /* for the comparison of Copper's paths with files */
     a->copper.home = getenv("HOME");
     /* for the raw/ of a step, the agents' data is beside it */
     nodes = n == 1 && is_raw(inputs[0]) ? cmd_inputs_nodes(inputs[0]) : NULL;
@@ -548,7 +587,8 @@ static int read_inputs(struct arguments *a, const char **inputs, size_t n,
     return *result ? copper_run(inputs, n, &a->copper, copper, err) : -1;
 }
 
-/* Returns -1 to continue, otherwise an exit status. */
+/* Loads the expected network performance. Returns -1 to continue, otherwise an
+ * exit status. */
 static int load_expectation(struct arguments *a)
 {
     struct jp_error err;
@@ -585,12 +625,14 @@ int cmd_aggregate(int argc, char **argv)
     }
     progress.limit_ms = a.limit_us / 1000;
     progress.telling = !a.common.quiet && isatty(STDERR_FILENO);
+    /* without either, the reading is not interrupted to look at the clock */
     if (progress.telling || progress.limit_ms)
         a.options.progress = on_progress;
     a.options.progress_arg = &progress;
     if (a.common.verbose)
         quote_printf(stderr, "jobprof: reading %zu input%s\n", a.inputs.n,
                      plural(a.inputs.n));
+    /* a list of its own, because read_nsys removes some */
     inputs = calloc(a.inputs.n + 1, sizeof(*inputs));
     for (size_t i = 0; inputs && i < a.inputs.n; i++)
         inputs[i] = a.inputs.paths[i];

@@ -1,4 +1,6 @@
-/* cmd_args.c - shared by several commands. */
+/* cmd_args.c - what several commands share: error messages, summary.json on
+ * standard output, the expected network performance, and the exporter's layout.
+ */
 #include "orchestrator/cmd/cmd_args.h"
 
 #include <inttypes.h>
@@ -24,7 +26,9 @@ int cmd_args_fail(const char *command, int status, const struct jp_error *err)
     return status;
 }
 
-/* Copies in pieces, because the file may have any size. */
+/* Copies the file to standard output through a filter that makes it harmless
+ * for a terminal. It copies in pieces, because the file may have any size.
+ * Returns 0, or -1 and err. */
 static int copy_json(FILE *in, struct jp_error *err)
 {
     FILE *out = quote_json_open(stdout);
@@ -44,6 +48,7 @@ static int copy_json(FILE *in, struct jp_error *err)
 int cmd_args_print_summary(const char *dir)
 {
     char *path = text_format("%s/summary.json", dir);
+    /* the text stays if path is NULL; other failures replace it */
     struct jp_error err = {"out of memory"};
     int fd = path ? fileio_open_regular(path, false, &err) : -1, rc = -1;
     FILE *in = fd >= 0 ? fdopen(fd, "r") : NULL;
@@ -63,6 +68,8 @@ int cmd_args_print_summary(const char *dir)
 char *cmd_args_submit_dir(struct jp_error *err)
 {
     const char *submit = getenv("SLURM_SUBMIT_DIR");
+    /* Slurm sets the variable in a job. A relative value would be relative to a
+     * folder that is not known here. */
     char *dir = submit && *submit == '/' ? strdup(submit) : getcwd(NULL, 0);
 
     if (!dir)
@@ -72,7 +79,7 @@ char *cmd_args_submit_dir(struct jp_error *err)
 
 /* --- the expected network performance --- */
 
-/* Copies the site's value of a key; NULL: none. */
+/* Returns a copy of the site's value of a key, or NULL if there is none. */
 static char *named(const struct jp_sitefile *site, const char *key)
 {
     const struct sitefile_value *value = sitefile_find(site, key);
@@ -80,7 +87,7 @@ static char *named(const struct jp_sitefile *site, const char *key)
     return value ? strdup(value->value) : NULL;
 }
 
-/* Remembers the first row with a mistake. */
+/* Keeps the first error of the site's files; the report prints only one. */
 static void note_trouble(void *arg, const char *sentence)
 {
     struct cmd_expect *x = arg;
@@ -89,6 +96,8 @@ static void note_trouble(void *arg, const char *sentence)
         error_set(&x->trouble, "%s", sentence);
 }
 
+/* Loads the site's peak rates. A file with an error is not used, and the error
+ * is kept in x->trouble. */
 static void load_peaks(struct cmd_expect *x, const struct jp_sitefile *site)
 {
     x->peaks_path = named(site, "peaks_file");
@@ -99,6 +108,9 @@ static void load_peaks(struct cmd_expect *x, const struct jp_sitefile *site)
     x->is.peaks_path = x->peaks_path;
 }
 
+/* Loads the baseline of --baseline (given), otherwise the site's. Returns -1
+ * and err only for that of --baseline: an error in the site's file must not
+ * stop a user's report. */
 static int load_baseline(struct cmd_expect *x, const struct jp_sitefile *site,
                          const char *given, struct jp_error *err)
 {
@@ -127,6 +139,7 @@ int cmd_expect_load(const char *config, const char *baseline,
     int rc;
 
     *x = (struct cmd_expect){.trouble = {""}};
+    /* a missing site file is an error only if --config names it */
     if (sitefile_load(config ? config : JP_DEF_SITE_FILE, SITEFILE_SITE,
                       config != NULL, NULL, NULL, &site, &why) < 0)
         note_trouble(x, why.text);
@@ -147,13 +160,15 @@ void cmd_expect_fini(struct cmd_expect *x)
 
 /* --- the exporter's layout --- */
 
+/* Shorter work prints no progress. */
 enum { SAY_AFTER_MS = 1000 };
 
 struct drawing {
     uint64_t start_ms;
-    bool said;
+    bool said; /* a progress line is on the terminal */
 };
 
+/* Prints the number of pictures drawn so far. Called after each of them. */
 static void on_pictures(void *arg, uint64_t done, uint64_t total)
 {
     struct drawing *drawing = arg;
@@ -165,6 +180,7 @@ static void on_pictures(void *arg, uint64_t done, uint64_t total)
             total);
 }
 
+/* Prints what the exporter could not draw or left out. */
 static void say(const struct jp_exporter_done *done, const char *dir)
 {
     if (done->scripts)
@@ -194,6 +210,7 @@ int cmd_args_exporter(const struct jp_result *result, const char *dir,
         options.progress = on_pictures;
     rc = exporter_write(result, dir, &options, &done, &err);
     if (drawing.said)
+        /* erase the progress line */
         fputs("\r\033[K", stderr);
     if (rc < 0)
         quote_printf(stderr, "jobprof: %s\n", err.text);
@@ -207,6 +224,7 @@ int cmd_args_exporter_logs(const char *const *inputs, size_t n, const char *dir,
 {
     char *path = text_format("%s/parquet_files", dir);
     struct export_parquet_done done = {0};
+    /* the best codec that jobprof was built with */
     int rc = path ? export_parquet_logs(inputs, n, path, parquet_codec_best(),
                                         &done, err)
                   : error_set(err, "out of memory");

@@ -1,6 +1,10 @@
-/* cmd_baseline.c - `jobprof baseline`: the network's performance in earlier
- * steps.
- */
+/* cmd_baseline.c - `jobprof baseline`: add up the network's performance in
+ * earlier steps.
+ *
+ * The baseline grows in memory, one report or earlier baseline after the other
+ * (add_json), and is written at the end (deliver). Reports that do not fit are
+ * left out with a message; only unreadable files and contradictions end the
+ * command. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -59,6 +63,8 @@ static const struct cmd_options command_line = {
     .need = "needs at least one report",
 };
 
+/* Prints the error. what: the file or argument, or "" if err names it. Returns
+ * status. */
 static int fail(int status, const char *what, const struct jp_error *err)
 {
     quote_printf(stderr, "jobprof: baseline: %s%s%s\n", what, *what ? ": " : "",
@@ -66,6 +72,7 @@ static int fail(int status, const char *what, const struct jp_error *err)
     return status;
 }
 
+/* Counts a report that is not used, and prints why. */
 static void leave_out(struct gathering *g, const char *what, const char *why)
 {
     g->left_out++;
@@ -87,6 +94,7 @@ static int add_json(struct gathering *g, const char *what, const json_t *root)
         rc = fail(JP_EXIT_IO, what, &err);
     } else if (unfit) {
         leave_out(g, what, why);
+        /* the same report must not count twice */
     } else if (!baseline_file_is(root) &&
                baseline_has_report(&g->all, one.reports[0])) {
         leave_out(g, what, "the baseline already contains it");
@@ -97,6 +105,7 @@ static int add_json(struct gathering *g, const char *what, const json_t *root)
     return rc;
 }
 
+/* Adds the report in a folder. A folder without one is left out. */
 static int add_dir(struct gathering *g, const char *dir)
 {
     struct jp_error err = {""};
@@ -111,6 +120,8 @@ static int add_dir(struct gathering *g, const char *dir)
     return rc;
 }
 
+/* Adds a summary.json or a baseline. A file that was named has to be readable.
+ */
 static int add_file(struct gathering *g, const char *path)
 {
     struct jp_error err = {""};
@@ -135,6 +146,7 @@ static int add_word(struct gathering *g, const char *word)
 
     if (stat(word, &st) == 0 && !S_ISDIR(st.st_mode))
         return add_file(g, word);
+    /* also a copied report, or that of `jobprof aggregate` */
     if (stepdir_has(word, JP_SUMMARY_NAME))
         return add_dir(g, word);
     if (cmd_inputs_steps(word, g->arguments->config, &dirs, &n, &err) < 0)
@@ -154,9 +166,11 @@ static int write_file(const struct jp_baseline *all, const char *path,
     struct jp_tempfile file;
     mode_t mask = umask(0);
 
+    /* umask can only be read by setting it */
     umask(mask);
     if (fileio_output_open(&file, path, err) < 0)
         return -1;
+    /* without temp_path the output is a device or a pipe, whose mode stays */
     if ((file.temp_path && fchmod(fileno(file.stream), 0666 & ~mask) < 0) ||
         baseline_file_write(all, file.stream, err) < 0) {
         fileio_temp_abort(&file);
@@ -165,11 +179,13 @@ static int write_file(const struct jp_baseline *all, const char *path,
     return fileio_temp_commit(&file, err);
 }
 
+/* Writes the baseline and prints a summary. Returns an exit status. */
 static int deliver(const struct gathering *g)
 {
     const struct arguments *a = g->arguments;
     struct jp_error err = {"the file's mode cannot be set"};
 
+    /* an empty baseline would look like a result */
     if (!g->all.n_reports) {
         fputs(
             "jobprof: baseline: no report could be used: nothing is written\n",

@@ -1,4 +1,8 @@
-/* cmd_compare.c - `jobprof compare`: whether a step became slower. */
+/* cmd_compare.c - `jobprof compare`: show whether a step is slower than another
+ * step, or than a baseline.
+ *
+ * report/compare.c compares and prints; this file loads the two reports and
+ * turns the result into an exit status. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -69,7 +73,8 @@ static const struct cmd_options command_line = {
     .need = "takes two reports, A and B",
 };
 
-/* Loads the summary of the step that word means; it must be a single one. */
+/* Loads the summary of the step that word means, which must be a single one.
+ * Returns an exit status. The caller frees *root. */
 static int load(const char *word, const char *config, json_t **root)
 {
     struct jp_error err = {""};
@@ -89,12 +94,14 @@ static int load(const char *word, const char *config, json_t **root)
     return rc;
 }
 
+/* Whether the report's verdict is this word. */
 static bool has_word(const json_t *root, const char *word)
 {
     return !strcmp(summary_file_text(json_object_get(root, "verdict"), "word"),
                    word);
 }
 
+/* Something slower or a new finding takes precedence over missing data. */
 static int exit_status(const struct jp_comparison *what,
                        const struct jp_compared *done)
 {
@@ -106,7 +113,8 @@ static int exit_status(const struct jp_comparison *what,
     return done->incomplete ? JP_EXIT_INCOMPLETE : JP_EXIT_OK;
 }
 
-/* baseline: replaces A's summary, or NULL. */
+/* Compares and prints. baseline: replaces A's summary, or NULL. Returns an exit
+ * status. */
 static int compare(const struct arguments *a, const json_t *const roots[2],
                    const struct jp_baseline *baseline)
 {
@@ -119,6 +127,7 @@ static int compare(const struct arguments *a, const json_t *const roots[2],
     struct jp_compared done;
     struct jp_error err;
 
+    /* reports of early releases lack these rows */
     if (baseline && !json_is_array(json_object_get(roots[1], "network")))
         return fail(
             JP_EXIT_IO, a->words[1],
@@ -136,6 +145,7 @@ static bool is_file(const char *word)
     return stat(word, &st) == 0 && !S_ISDIR(st.st_mode);
 }
 
+/* Returns an exit status after printing the error. */
 static int load_baseline(const char *word, struct jp_baseline *baseline)
 {
     struct jp_error err;
@@ -156,6 +166,7 @@ int cmd_compare(int argc, char **argv)
     if (rc >= 0)
         return rc;
     a.words = argv + optind;
+    /* only A may be a baseline: B is the step in question */
     based = is_file(a.words[0]);
     rc = based ? load_baseline(a.words[0], &baseline)
                : load(a.words[0], a.config, &roots[0]);

@@ -1,5 +1,10 @@
 /* cmd_config.c - `jobprof config`: show the effective settings, and check the
- * files that they come from. */
+ * files that they come from.
+ *
+ * show collects one struct jp_setting per key, with its source, from the plan
+ * that a step would get now, and from the site's keys. check reads each file
+ * and variable by itself, so that it reports all errors instead of the first,
+ * and makes a plan at the end to check them together. */
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_options.h"
 
@@ -25,6 +30,7 @@
 #include "orchestrator/report/baseline_file.h"
 #include "orchestrator/report/summary_file.h"
 
+/* The options; in.config is --config. */
 struct arguments {
     struct plan_input in;
     bool json, quiet, verbose;
@@ -62,6 +68,7 @@ static int add_empty(const struct plan_side *side, struct shown *shown,
         struct jp_setting one = {0};
         char name[64];
 
+        /* of a mode that runs, only the knobs that it uses */
         if (side->values[i].value ||
             (side->mode && !(knob->modes >> side->mode & 1)))
             continue;
@@ -74,7 +81,8 @@ static int add_empty(const struct plan_side *side, struct shown *shown,
     return 0;
 }
 
-/* Adds "mode" and the knobs of one side. */
+/* Adds the option's mode and its knobs as settings named GROUP.KEY. reason: why
+ * the mode is not what it seems, or "". */
 static int add_side(const struct plan_side *side, const char *reason,
                     struct shown *shown, struct jp_error *err)
 {
@@ -88,6 +96,7 @@ static int add_side(const struct plan_side *side, const char *reason,
 
     if (settings_list(side, &knobs, &n_knobs, err) < 0)
         return -1;
+    /* the mode comes first */
     rc = settings_add(&shown->list, &shown->n, &one, err);
     for (size_t i = 0; i < n_knobs && rc == 0; i++) {
         char name[64];
@@ -97,6 +106,7 @@ static int add_side(const struct plan_side *side, const char *reason,
             continue;
         sitefile_knob_name(side->grammar, &side->grammar->knobs[k], name,
                            sizeof(name));
+        /* the list has the knob's own name; here it gets its group */
         free(knobs[i].key);
         knobs[i].key = strdup(name);
         rc = knobs[i].key
@@ -118,6 +128,8 @@ static char *site_text(const struct sitekey *key,
              value            ? value->value
              : key->knob->def ? key->knob->def
                               : "");
+    /* the policy has the value after clamping; other keys have no such member
+     */
     if (key->policy_offset == SITEKEY_NO_POLICY)
         return buf;
     v = *(const uint32_t *) ((const char *) policy + key->policy_offset);
@@ -127,6 +139,7 @@ static char *site_text(const struct sitekey *key,
     return buf;
 }
 
+/* Adds a key that only the site file has. */
 static int add_site_key(const struct sitekey *key,
                         const struct jp_policy *policy, struct shown *shown,
                         struct jp_error *err)
@@ -154,6 +167,8 @@ static int mark_locks(struct shown *shown, struct jp_error *err)
         bool is_group = false;
         char name[64], *reason;
 
+        /* the key of a mode is its group, but the site file calls it
+         * GROUP.default */
         for (enum jp_option o = 0; o < OPTIONS; o++)
             is_group = is_group || !strcmp(s->key, grammar_of(o)->group);
         snprintf(name, sizeof(name), "%s%s", s->key,
@@ -170,6 +185,8 @@ static int mark_locks(struct shown *shown, struct jp_error *err)
     return 0;
 }
 
+/* Returns why the clock option has its mode; "" if there is nothing to explain.
+ */
 static const char *clock_reason(const struct jp_plan *plan)
 {
     const struct plan_side *clock = &plan->clock;
@@ -190,6 +207,7 @@ static int collect(const struct jp_plan *plan, struct shown *shown,
     size_t n_keys = sitekeys_all(keys);
     const char *reason = "";
 
+    /* the site's default may be limited to some jobs */
     if (plan->nccl.mode_source == PLAN_SITE && activation_is_bound(shown->site))
         reason = "for jobs that meet all nccl.default_...";
     if (add_side(&plan->nccl, reason, shown, err) < 0 ||
@@ -205,6 +223,7 @@ static int collect(const struct jp_plan *plan, struct shown *shown,
     return mark_locks(shown, err);
 }
 
+/* Prints the settings as JSON. */
 static int print_settings(const struct shown *shown, struct jp_error *err)
 {
     struct jp_json_stream json;
@@ -227,6 +246,7 @@ static int print_settings(const struct shown *shown, struct jp_error *err)
     return json_stream_close(&json, err);
 }
 
+/* Prints which files are read (--verbose). */
 static void say_files(const struct plan_input *in)
 {
     char *user = plan_user_path(in);
@@ -236,8 +256,8 @@ static void say_files(const struct plan_input *in)
     free(user);
 }
 
-/* Prints them as XLA's guide does. Prints nothing unless a file, a variable or
- * the site turns on clock probes. */
+/* Prints the settings of clock probes in the form of XLA's guide. Prints
+ * nothing unless a file, a variable or the site turns probes on. */
 static int print_clocks(const struct jp_plan *plan, const struct plan_input *in)
 {
     char *block = NULL;
@@ -249,12 +269,14 @@ static int print_clocks(const struct jp_plan *plan, const struct plan_input *in)
     }
     if (block)
         quote_printf(stdout, "\n");
+    /* line by line, because foreign text must be made harmless */
     for (char *rest = block, *line; (line = strsep(&rest, "\n"));)
         quote_printf(stdout, "%s\n", line);
     free(block);
     return JP_EXIT_OK;
 }
 
+/* Returns an exit status. */
 static int show(struct arguments *o)
 {
     struct shown shown = {0};
@@ -296,12 +318,14 @@ struct check {
     unsigned n_errors;
 };
 
+/* Counts and prints an error. A callback of the readers. */
 static void note_error(void *arg, const char *text)
 {
     struct check *c = arg;
 
     c->n_errors++;
     say(text);
+    /* JSON has the errors as well, stderr in any case */
     if (c->errors)
         json_out_append(&c->json, c->errors, json_out_string(text));
 }
@@ -315,6 +339,7 @@ static void note_state(struct check *c, const char *name, const char *state)
         json_out_text(&c->json, one, "name", name);
         json_out_text(&c->json, one, "state", state);
         json_out_append(&c->json, c->files, one);
+        /* of a bad one the errors are printed already */
     } else if (!c->options->quiet && strcmp(state, "bad") != 0) {
         quote_printf(stdout, "%s: %s\n", name,
                      strcmp(state, "missing") ? state
@@ -322,6 +347,8 @@ static void note_state(struct check *c, const char *name, const char *state)
     }
 }
 
+/* Reports the state of a file that was read. A missing file is not an error
+ * here. */
 static void note_file(struct check *c, const char *path, bool good)
 {
     note_state(c, path,
@@ -330,7 +357,8 @@ static void note_file(struct check *c, const char *path, bool good)
                                         : "ok");
 }
 
-/* Returns true if the file is valid; otherwise *file is empty. */
+/* Reads a file and reports all its errors. Returns true if the file is valid;
+ * otherwise *file is empty. */
 static bool check_file(struct check *c, const char *path,
                        enum sitefile_kind kind, bool must_exist,
                        struct jp_sitefile *file)
@@ -349,11 +377,13 @@ static void check_site(struct check *c)
 {
     const char *path = site_path(&c->options->in);
 
+    /* a missing file means defaults, so the other checks go on */
     c->has_site = check_file(c, path, SITEFILE_SITE,
                              c->options->in.config != NULL, &c->site) ||
                   access(path, F_OK) < 0;
 }
 
+/* Checks the user's settings file, which may be missing. */
 static void check_user(struct check *c)
 {
     char *path = plan_user_path(&c->options->in);
@@ -373,6 +403,8 @@ static void check_known_bad(struct check *c)
     unsigned before = c->n_errors;
     struct jp_knownbad list = {0};
 
+    /* errors count by note_error, because a bad list is loaded as far as
+     * possible */
     if (knownbad_load(path, named != NULL, note_error, c, &list, NULL) == 0)
         knownbad_fini(&list);
     note_file(c, path, c->n_errors == before);
@@ -410,6 +442,8 @@ static void check_baseline(struct check *c)
     baseline_fini(&baseline);
 }
 
+/* Checks one hwloc file: it must be readable, and nobody but the site may write
+ * to it or replace it. */
 static void check_topology(struct check *c, const char *path)
 {
     unsigned before = c->n_errors;
@@ -431,6 +465,7 @@ static void check_topologies(struct check *c)
     char *pattern = named ? strdup(named->value) : NULL;
     glob_t found = {0};
 
+    /* %N stands for the node's name */
     for (char *hit = pattern; hit && (hit = strstr(hit, "%N"));)
         *hit = '*', memmove(hit + 1, hit + 2, strlen(hit + 1));
     if (pattern && glob(pattern, 0, NULL, &found) == 0)
@@ -442,6 +477,7 @@ static void check_topologies(struct check *c)
     free(pattern);
 }
 
+/* Checks the option's environment variable, if it is set. */
 static void check_variable(struct check *c, const struct jp_grammar *grammar)
 {
     const char *text = plan_env(&c->options->in, grammar->env);
@@ -450,6 +486,7 @@ static void check_variable(struct check *c, const struct jp_grammar *grammar)
 
     if (!text)
         return;
+    /* by the grammar alone; contradictions follow in check_together */
     if (request_parse(grammar, text, &request, &err) < 0) {
         error_wrap(&err, "%s", grammar->env);
         note_error(c, err.text);
@@ -469,6 +506,7 @@ static void check_names(struct check *c)
     for (char **pair = environ; pair && *pair; pair++) {
         struct jp_error err;
 
+        /* a misspelt name would be ignored silently */
         if (!ownvars_is_unknown(*pair, name, sizeof(name), &meant))
             continue;
         if (meant)
@@ -481,7 +519,8 @@ static void check_names(struct check *c)
     }
 }
 
-/* Checks the sources together: locks. */
+/* Makes a plan from all sources, which finds contradictions such as a locked
+ * setting. Only useful if each source is valid by itself. */
 static void check_together(struct check *c)
 {
     struct plan_input in = c->options->in;
@@ -496,6 +535,7 @@ static void check_together(struct check *c)
         plan_fini(&plan);
 }
 
+/* Prints the result as JSON. */
 static int print_check(struct check *c, json_t *root)
 {
     json_out_count(&c->json, root, "schema_version", 1);
@@ -505,6 +545,7 @@ static int print_check(struct check *c, json_t *root)
     return json_out_dump(&c->json, root, stdout, NULL);
 }
 
+/* Returns an exit status. */
 static int check(const struct arguments *o)
 {
     struct check c = {.options = o};
@@ -518,6 +559,7 @@ static int check(const struct arguments *o)
     }
     check_site(&c);
     check_user(&c);
+    /* these files are named by the site file */
     if (c.has_site) {
         check_known_bad(&c);
         check_peaks(&c);
@@ -527,6 +569,7 @@ static int check(const struct arguments *o)
     for (enum jp_option i = 0; i < OPTIONS; i++)
         check_variable(&c, grammar_of(i));
     check_names(&c);
+    /* otherwise it would repeat the errors above */
     if (!c.n_errors)
         check_together(&c);
     rc = c.n_errors ? JP_EXIT_USAGE : JP_EXIT_OK;
@@ -550,12 +593,14 @@ static void print_grammar(const struct jp_grammar *grammar)
         const struct jp_knob *knob = &grammar->knobs[i];
         char range[64];
 
+        /* from the same rows as the parser */
         quote_printf(stdout, "  %-12s %s (%s%s%s)\n", knob->name, knob->help,
                      knob_format_range(knob, range, sizeof(range)),
                      knob->def ? "; default " : "", knob->def ? knob->def : "");
     }
 }
 
+/* Prints the options after --help. */
 static void print_grammars(void)
 {
     for (enum jp_option i = 0; i < OPTIONS; i++)

@@ -1,4 +1,7 @@
-/* cmd_doctor.c - `jobprof doctor`: check the installation. */
+/* cmd_doctor.c - `jobprof doctor`: check the installation.
+ *
+ * The checks are in doctor/. On the nodes of its test step, doctor runs
+ * `jobprof doctor --probe DIR`, whose answers it reads back. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,6 +16,7 @@
 #include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/doctor/doctor.h"
 
+/* Ranks of the step whose memory and disk are forecast. */
 #define DEFAULT_TASKS 8
 
 struct arguments {
@@ -51,6 +55,8 @@ static const struct cmd_options command_line = {
 
 /* --- findings ------------------------------------------------------------- */
 
+/* Prints a line per check, and the totals. quiet: only warnings and failures.
+ */
 static void print_lines(const struct doctor *d, bool quiet)
 {
     for (size_t i = 0; i < d->n_lines; i++) {
@@ -69,6 +75,7 @@ static void print_lines(const struct doctor *d, bool quiet)
             d->count[DOCTOR_WARN] == 1 ? "" : "s", d->count[DOCTOR_FAIL]);
 }
 
+/* Prints the checks as JSON. */
 static int print_json(const struct doctor *d, struct jp_error *err)
 {
     struct jp_json_stream s;
@@ -91,6 +98,8 @@ static int print_json(const struct doctor *d, struct jp_error *err)
     return json_stream_close(&s, err);
 }
 
+/* Runs the checks for a step submitted from submit_dir, and prints them.
+ * Returns an exit status. */
 static int run(struct arguments *a, const char *submit_dir)
 {
     char self[PATH_MAX] = "";
@@ -98,12 +107,14 @@ static int run(struct arguments *a, const char *submit_dir)
     struct jp_error err;
     int rc = JP_EXIT_OK;
 
+    /* the path of this program, which the nodes run as well */
     if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0) {
         error_set(&err, "/proc/self/exe: %s", strerror(errno));
         return cmd_args_fail("doctor", JP_EXIT_IO, &err);
     }
     a->doctor.self = self;
     a->doctor.config = a->common.config;
+    /* where a job of this user would write */
     a->doctor.dir = submit_dir;
     if (doctor_run(&a->doctor, &doctor, &err) < 0)
         return cmd_args_fail("doctor", JP_EXIT_IO, &err);
@@ -111,6 +122,7 @@ static int run(struct arguments *a, const char *submit_dir)
         rc = cmd_args_fail("doctor", JP_EXIT_IO, &err);
     if (!a->common.json)
         print_lines(&doctor, a->common.quiet);
+    /* a pipe that was closed is an error: the answer is incomplete */
     if (rc == JP_EXIT_OK && (fflush(stdout) != 0 || ferror(stdout))) {
         error_set(&err, "standard output failed");
         rc = cmd_args_fail("doctor", JP_EXIT_IO, &err);
@@ -130,10 +142,12 @@ int cmd_doctor(int argc, char **argv)
 
     if (rc >= 0)
         return rc;
+    /* on a node: the words say what to look for */
     if (a.probe)
         return doctor_probe(a.probe, (const char *const *) argv + optind) < 0
                    ? JP_EXIT_IO
                    : JP_EXIT_OK;
+    /* words are only for --probe */
     if (optind < argc)
         return cmd_options_usage(&command_line, "takes no words");
     submit_dir = cmd_args_submit_dir(&err);

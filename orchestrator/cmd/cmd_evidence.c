@@ -1,5 +1,9 @@
 /* cmd_evidence.c - `jobprof evidence` and `jobprof-node evidence`: examine the
- * processes of a stuck step on this node. */
+ * processes of a hanging step on this node.
+ *
+ * The processes are named by the command line (an agent does this, which knows
+ * from all nodes who waits for whom), or found by the recordings of this node.
+ * evidence/ collects the data; this file makes the order for it. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +21,9 @@
 #include "orchestrator/evidence/evidence.h"
 #include "orchestrator/evidence/hangstacks.h"
 
+/* Limit of --limit. */
 #define MAX_LIMIT_US 60000000
+/* Longest request file that is read. */
 #define WANT_BYTES 16384
 #define SPARE_MS 15000 /* time for reading the recordings first */
 
@@ -28,12 +34,14 @@ struct arguments {
     char host[256];
 };
 
+/* Prints the error. Returns JP_EXIT_IO. */
 static int failed(const struct jp_error *err)
 {
     quote_printf(stderr, "jobprof: evidence: %s\n", err->text);
     return JP_EXIT_IO;
 }
 
+/* Adds the processes of --missing or --waiting, whose role is row->min. */
 static int take_pids(void *arguments, const struct cmd_option *row, char *list,
                      struct jp_error *err)
 {
@@ -96,15 +104,18 @@ static const struct cmd_options command_line = {
     .need = "takes one DIR",
 };
 
+/* Returns -1 to continue, otherwise an exit status. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
     int rc = cmd_options_parse(&command_line, argc, argv, a);
 
     if (rc >= 0)
         return rc;
+    /* .least makes sure that it is there */
     a->order.dir = argv[optind];
     if (!a->order.node)
         a->order.node = getenv("SLURMD_NODENAME");
+    /* Slurm's node names are usually host names without the domain */
     if (!a->order.node && gethostname(a->host, sizeof(a->host) - 1) == 0) {
         a->host[strcspn(a->host, ".")] = '\0';
         a->order.node = a->host;
@@ -139,6 +150,7 @@ static void set_order(struct arguments *a, const struct targets *found,
         order->no_ras = why;
 }
 
+/* Prints what could not be collected, by the file that was just written. */
 static void print_lacks(const char *dir, const char *node)
 {
     char *path = text_format("%s/" EVIDENCE_FOLDER "/%s", dir, node);
@@ -160,6 +172,7 @@ static char *asked_hang(const char *dir)
     if (path && fileio_read(path, false, WANT_BYTES, &text, NULL, NULL) == 0) {
         rest = text;
         while (!hang && (line = strsep(&rest, "\n")))
+            /* the file has other requests as well */
             if (strncmp(line, "hang ", 5) == 0 && strchr(line + 5, ' '))
                 hang = strdup(strchr(line + 5, ' ') + 1);
     }
@@ -168,11 +181,13 @@ static char *asked_hang(const char *dir)
     return hang;
 }
 
+/* Collects and writes the evidence. Returns an exit status. */
 static int take(struct arguments *a, const struct targets *found)
 {
     int64_t pids[EVIDENCE_TARGETS];
     struct jp_error err = {""};
 
+    /* none was named: take those that the recordings show */
     if (!a->order.n_targets) {
         memcpy(a->order.targets, found->list, sizeof(found->list));
         a->order.n_targets = found->n;
@@ -183,6 +198,7 @@ static int take(struct arguments *a, const struct targets *found)
                             "node waits or keeps others waiting\n");
         return JP_EXIT_NODATA;
     }
+    /* only a warning: stacks may explain the hang */
     if (!a->quiet && !found->recordings)
         fprintf(stderr, "jobprof: no recording found, so the operations in "
                         "flight are unknown\n");
@@ -196,6 +212,8 @@ static int take(struct arguments *a, const struct targets *found)
     return JP_EXIT_OK;
 }
 
+/* Finds the step's processes on this node and examines them. Returns an exit
+ * status. */
 static int run(struct arguments *a, const struct jp_jobconf *conf)
 {
     const struct targets_step step = {.dir = a->order.dir,
@@ -204,6 +222,7 @@ static int run(struct arguments *a, const struct jp_jobconf *conf)
                                       .job = conf->job_id,
                                       .step = conf->step_id,
                                       .own = a->order.n_targets > 0};
+    /* only an agent's request has the sentence about the hang */
     char *hang = step.own ? asked_hang(a->order.dir) : NULL;
     struct jp_error err = {""};
     struct targets found;
@@ -235,6 +254,7 @@ int cmd_evidence(int argc, char **argv)
     /* an agent ignores it, and the exit of children would go unnoticed */
     signal(SIGCHLD, SIG_DFL);
     path = text_format("%s/" JP_JOBCONF_NAME, a.order.dir);
+    /* the files of another user's step must not be trusted */
     if (!path || stepdir_check_own(a.order.dir, &err) < 0 ||
         jobconf_read(path, &conf, &err) < 0) {
         rc = failed(&err);

@@ -1,5 +1,8 @@
 /* cmd_export.c - `jobprof export`: convert recordings and reports to other
- * formats. */
+ * formats.
+ *
+ * inspector and chrome read recordings; parquet and openmetrics read reports.
+ * The writers are in export/. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,6 +20,7 @@
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/export/export.h"
 
+/* Strings are borrowed from argv. */
 struct arguments {
     const char *format, *word, *output, *compression;
     bool no_time;
@@ -74,6 +78,7 @@ static const struct cmd_options command_line = {
     .need = "needs a format and one DIR or JOBID[.STEP]",
 };
 
+/* Prints a usage error. Returns JP_EXIT_USAGE. */
 static int usage(const char *what)
 {
     return cmd_options_usage(&command_line, what);
@@ -88,6 +93,7 @@ static int parse(int argc, char **argv, struct arguments *a)
         return rc;
     a->format = argv[optind];
     a->word = argv[optind + 1];
+    /* "-" is standard output, which is also the default */
     if (a->output && (!*a->output || !strcmp(a->output, "-")))
         a->output = NULL;
     if (strcmp(a->format, "inspector") && strcmp(a->format, "chrome") &&
@@ -104,6 +110,8 @@ static int parse(int argc, char **argv, struct arguments *a)
     return -1;
 }
 
+/* Writes the trace to --output or standard output. A file appears only if it is
+ * complete. */
 static int put_chrome(const struct arguments *a, struct jp_recwalk *walk,
                       const struct clockmap *clocks, struct export_done *done,
                       struct jp_error *err)
@@ -114,6 +122,7 @@ static int put_chrome(const struct arguments *a, struct jp_recwalk *walk,
         return export_chrome(walk, clocks, stdout, done, err);
     if (fileio_output_open(&file, a->output, err) < 0)
         return -1;
+    /* an incomplete file never replaces an older one */
     if (export_chrome(walk, clocks, file.stream, done, err) < 0) {
         fileio_temp_abort(&file);
         return -1;
@@ -130,6 +139,7 @@ static int write_chrome(const struct arguments *a, struct cmd_inputs *inputs,
     char *nodes = inputs->n == 1 ? cmd_inputs_nodes(inputs->folders[0]) : NULL;
     const struct jp_aggregate_options options = {.nodes = nodes};
     struct jp_clocks *clocks =
+        /* all files together keep at most TIMELINE_EVENTS operations */
         scout_clocks(&walk->walk, NULL, &options, TIMELINE_EVENTS / (n + !n));
     int rc = put_chrome(a, walk, clocks_map(clocks), done, err);
 
@@ -140,10 +150,12 @@ static int write_chrome(const struct arguments *a, struct cmd_inputs *inputs,
 
 /* --- a report's tables ---------------------------------------------------- */
 
+/* Converts the tables of one step. */
 static int put_parquet(const struct arguments *a, const char *step,
                        struct export_parquet_done *done, struct jp_error *err)
 {
     char *csv = text_format("%s/csv", step);
+    /* beside csv/ by default */
     char *out = a->output ? strdup(a->output) : text_format("%s/parquet", step);
     int rc = csv && out ? export_parquet(csv, out, a->codec, done, err)
                         : error_set(err, "out of memory");
@@ -164,11 +176,14 @@ static int write_parquet(const struct arguments *a)
 
     if (cmd_inputs_steps(a->word, a->common.config, &steps, &n, &err) < 0)
         return cmd_args_fail("export", JP_EXIT_USAGE, &err);
+    /* the steps would overwrite each other */
     if (n > 1 && a->output) {
         nodelist_free(steps, n);
         return usage("--output is for one step, but there are several");
     }
+    /* an output that fails would fail for all steps */
     for (size_t i = 0; i < n && rc != JP_EXIT_IO; i++) {
+        /* done counts over all steps */
         files = done.files;
         if (put_parquet(a, steps[i], &done, &err) < 0) {
             rc = cmd_args_fail("export", JP_EXIT_IO, &err);
@@ -191,6 +206,7 @@ static int write_parquet(const struct arguments *a)
 
 /* --- a report's figures --------------------------------------------------- */
 
+/* Writes the metrics to --output or standard output. */
 static int put_metrics(const struct arguments *a, const struct metrics_set *set,
                        struct jp_error *err)
 {
@@ -219,12 +235,15 @@ static int write_metrics(const struct arguments *a)
 
     if (cmd_inputs_steps(a->word, a->common.config, &steps, &n, &err) < 0)
         return cmd_args_fail("export", JP_EXIT_USAGE, &err);
+    /* one set for all steps: a metric is described once */
     metrics_init(&set);
     for (size_t i = 0; i < n; i++)
         if (export_metrics(steps[i], !a->no_time, &set, &err) < 0)
+            /* ENODATA: the step has no report */
             rc = cmd_args_fail(
                 "export",
                 errno == ENODATA ? JP_EXIT_NODATA : JP_EXIT_INCOMPLETE, &err);
+    /* steps with a report are written even if others have none */
     if ((rc != JP_EXIT_NODATA || set.n) && put_metrics(a, &set, &err) < 0)
         rc = cmd_args_fail("export", JP_EXIT_IO, &err);
     metrics_fini(&set);
@@ -246,10 +265,12 @@ int cmd_export(int argc, char **argv)
         return write_parquet(&a);
     if (strcmp(a.format, "openmetrics") == 0)
         return write_metrics(&a);
+    /* inspector and chrome: open the recordings */
     inputs.quiet = a.common.quiet;
     rc = cmd_inputs_init(&inputs, a.word, a.common.config);
     if (rc != JP_EXIT_OK)
         return rc;
+    /* the format is inspector or chrome here */
     rc = strcmp(a.format, "chrome")
              ? export_inspector(&inputs.walk, a.output, stdout, &done, &err)
              : write_chrome(&a, &inputs, &done, &err);
@@ -259,6 +280,7 @@ int cmd_export(int argc, char **argv)
     } else {
         rc = cmd_inputs_judge(&inputs);
     }
+    /* after the files' own problems */
     if (done.left_out && !a.common.quiet)
         quote_printf(
             stderr,
@@ -266,6 +288,7 @@ int cmd_export(int argc, char **argv)
             " operations left out: their communicator or time is unknown%s\n",
             done.left_out,
             done.ops ? "" : " (Inspector's logs have times with verbose=1)");
+    /* nothing was written although files were read */
     if (rc == JP_EXIT_OK && !done.ops && done.left_out)
         rc = JP_EXIT_NODATA;
     cmd_inputs_fini(&inputs);

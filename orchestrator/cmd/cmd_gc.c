@@ -1,4 +1,8 @@
-/* cmd_gc.c - `jobprof gc`: remove old raw data below a folder. */
+/* cmd_gc.c - `jobprof gc`: remove old raw data below a folder.
+ *
+ * gc/ finds the jobs and removes their data; this file prints each job's
+ * outcome and the totals over all folders. Stale metrics files of this host are
+ * removed at the end. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -15,6 +19,7 @@
 #include "orchestrator/metrics/metrics.h"
 #include "orchestrator/report/summary_file.h"
 
+/* Limits and defaults of --older and --owner-time. */
 #define DAY_S (24 * 3600)
 #define DEFAULT_OLDER_S (30 * DAY_S)
 #define MIN_OWNER_US UINT64_C(1000)
@@ -40,12 +45,14 @@ static int parse_age(const char *text, uint64_t *out, struct jp_error *err)
     for (size_t i = 0; len && i < sizeof(units) / sizeof(*units); i++)
         if (text[len - 1] == units[i].letter)
             unit = units[i].seconds;
+    /* the number stands before the unit */
     if (len && strchr("smhd", text[len - 1]))
         len--;
     if (len >= sizeof(digits))
         return error_set(err, "%s is too large", QUOTE(text));
     memcpy(digits, text, len);
     digits[len] = '\0';
+    /* the product with the unit cannot overflow */
     if (num_parse_u64(digits, 0, MAX_OLDER_S / unit, &n, err) < 0)
         return -1;
     *out = n * unit;
@@ -112,6 +119,7 @@ struct totals {
     json_t *list; /* NULL: text output */
 };
 
+/* Prints one line of a job: its state, path, and bytes or the reason. */
 static void print_job(const char *root, const struct gc_job *job,
                       const struct gc_outcome *o, bool dry_run)
 {
@@ -119,6 +127,7 @@ static void print_job(const char *root, const struct gc_job *job,
                  dry_run && o->state == GC_FREED ? "would free"
                                                  : gc_words[o->state]);
     quote_print(stdout, root);
+    /* "." is the folder itself */
     if (strcmp(job->path, ".") != 0) {
         putchar('/');
         quote_print(stdout, job->path);
@@ -132,6 +141,7 @@ static void print_job(const char *root, const struct gc_job *job,
     putchar('\n');
 }
 
+/* Adds a job to the JSON list. */
 static void add_json(struct totals *t, const char *root,
                      const struct gc_job *job, const struct gc_outcome *o)
 {
@@ -143,6 +153,7 @@ static void add_json(struct totals *t, const char *root,
     json_out_text(&t->json, one, "state", gc_words[o->state]);
     json_out_text(&t->json, one, "why", o->why);
     json_out_count(&t->json, one, "steps", o->steps);
+    /* 0: the job has no report */
     json_out_put(&t->json, one, "reported_s",
                  o->reported_s > 0 ? json_integer(o->reported_s) : json_null());
     json_out_count(&t->json, one, "raw_bytes", o->raw_bytes);
@@ -150,6 +161,7 @@ static void add_json(struct totals *t, const char *root,
     json_out_append(&t->json, t->list, one);
 }
 
+/* Prints that not all folders of an owner were examined, and why. */
 static void print_cut(const char *root, const struct gc_owner *owner)
 {
     char who[40] = "users without a name";
@@ -165,11 +177,13 @@ static void print_cut(const char *root, const struct gc_owner *owner)
                  GC_OWNER_FOLDERS, GC_OWNER_JOBS);
 }
 
+/* Adds the result of a folder to the totals, and prints its jobs. */
 static void take_result(const struct arguments *a, const char *root,
                         const struct gc_result *r, struct totals *t)
 {
     for (size_t i = 0; i < r->n; i++) {
         const struct gc_outcome *o = &r->outcomes[i];
+        /* a failure is printed even with --quiet */
         bool shown =
             o->state == GC_FAILED ||
             (!a->common.quiet && (a->common.verbose || o->state == GC_FREED));
@@ -177,8 +191,10 @@ static void take_result(const struct arguments *a, const char *root,
         t->jobs++;
         t->freed_jobs += o->state == GC_FREED;
         t->freed_bytes += o->freed_bytes;
+        /* of a job that was freed nothing is left */
         t->left_bytes += o->state == GC_FREED ? 0 : o->raw_bytes;
         t->failed = t->failed || o->state == GC_FAILED;
+        /* JSON lists every job, text only those of interest */
         if (t->list)
             add_json(t, root, &r->jobs[i], o);
         else if (shown)
@@ -196,6 +212,8 @@ static void take_result(const struct arguments *a, const char *root,
             print_cut(root, &r->owners[i]);
 }
 
+/* Prints the sums, or the whole JSON object. Returns -1 and err if the output
+ * failed. */
 static int print_totals(const struct arguments *a, struct totals *t,
                         struct jp_error *err)
 {
@@ -220,6 +238,7 @@ static int print_totals(const struct arguments *a, struct totals *t,
     root = json_out_object(&t->json);
     json_out_count(&t->json, root, "schema_version", 1);
     json_out_put(&t->json, root, "dry_run", json_boolean(a->gc.dry_run));
+    /* false: some jobs were not even looked at */
     json_out_put(&t->json, root, "complete", json_boolean(!t->cut && !t->deep));
     json_out_count(&t->json, root, "freed_bytes", t->freed_bytes);
     json_out_count(&t->json, root, "left_bytes", t->left_bytes);
@@ -240,12 +259,15 @@ static int clean_metrics(const struct arguments *a, struct totals *t,
     if (plan_load_site(a->common.config, &file, err) < 0)
         return -1;
     sitefile_metrics(&file, &site);
+    /* a host without agents has no such folder */
     if (site.folder && access(site.folder, F_OK) == 0)
         rc = metricsfile_clean(site.folder, a->gc.dry_run, &t->metrics, err);
     sitefile_fini(&file);
     return rc;
 }
 
+/* Cleans each folder. A folder that cannot be read does not stop the others.
+ * Returns an exit status. */
 static int run(struct arguments *a, char **roots)
 {
     struct totals t = {0};
@@ -258,9 +280,11 @@ static int run(struct arguments *a, char **roots)
     for (; *roots; roots++) {
         size_t n = strlen(*roots);
 
+        /* paths are printed as ROOT/JOB */
         while (n > 1 && (*roots)[n - 1] == '/')
             (*roots)[--n] = '\0';
         a->gc.root = *roots;
+        /* the other folders are still cleaned */
         if (gc_run(&a->gc, &result, &err) < 0) {
             rc = cmd_args_fail("gc", JP_EXIT_IO, &err);
             continue;
@@ -272,6 +296,7 @@ static int run(struct arguments *a, char **roots)
         rc = cmd_args_fail("gc", JP_EXIT_IO, &err);
     if (print_totals(a, &t, &err) < 0)
         return cmd_args_fail("gc", JP_EXIT_IO, &err);
+    /* a folder that could not be read weighs more than a job that stays */
     return rc == JP_EXIT_OK && (t.failed || t.cut) ? JP_EXIT_INCOMPLETE : rc;
 }
 
@@ -283,6 +308,7 @@ int cmd_gc(int argc, char **argv)
 
     if (rc >= 0)
         return rc;
+    /* only root can take the rights of each owner */
     if (a.gc.all_users && geteuid() != 0)
         return cmd_options_usage(&command_line, "--all-users is for root");
     return run(&a, argv + optind);

@@ -1,5 +1,10 @@
 /* cmd_history.c - `jobprof history`: statistics over the steps of a site; and
- * the line that a report adds to the history. */
+ * the line that a report adds to the history.
+ *
+ * Reading: history_read passes each line to see, which adds it to the sums and
+ * to the Parquet file; history_put prints the tables. Writing: add_step makes a
+ * step's line and sends it to the site's sinks; `jobprof report` does this in a
+ * process of its own (cmd_history_start). */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -46,7 +51,7 @@ struct arguments {
 
 /* --- options -------------------------------------------------------------- */
 
-/* Parses "7d" to the time this long ago. */
+/* Parses "7d" and sets the time this long ago. */
 static int take_since(void *arguments, const struct cmd_option *row, char *text,
                       struct jp_error *err)
 {
@@ -61,6 +66,7 @@ static int take_since(void *arguments, const struct cmd_option *row, char *text,
     struct timespec now;
 
     (void) row;
+    /* a number and a unit; the number fits in the buffer */
     if (n < 2 || n > sizeof(number))
         goto bad;
     memcpy(number, text, n - 1);
@@ -80,6 +86,7 @@ bad:
     return error_set(err, "must be a time, such as 7d, 12h, 90m or 4w");
 }
 
+/* Takes the name of a table. */
 static int take_top(void *arguments, const struct cmd_option *row, char *word,
                     struct jp_error *err)
 {
@@ -93,6 +100,7 @@ static int take_top(void *arguments, const struct cmd_option *row, char *word,
                      "must be nodes, ranks, jobs, users, accounts or pairs");
 }
 
+/* For --openmetrics and --textfile, whose format is row->min. */
 static int take_metrics(void *arguments, const struct cmd_option *row,
                         char *value, struct jp_error *err)
 {
@@ -145,11 +153,14 @@ static const struct cmd_options command_line = {
     .most = CMD_ANY,
 };
 
+/* Prints a usage error. Returns JP_EXIT_USAGE. */
 static int usage(const char *what)
 {
     return cmd_options_usage(&command_line, what);
 }
 
+/* Takes the sinks and their limits from the site file. Strings are borrowed
+ * from it. */
 static void take_site(const struct jp_sitefile *site, struct history_sink *sink)
 {
     const struct {
@@ -164,12 +175,14 @@ static void take_site(const struct jp_sitefile *site, struct history_sink *sink)
         if ((v = sitefile_find(site, texts[i].key)))
             *texts[i].to = v->value;
     if ((v = sitefile_find(site, "history.size")))
+        /* errors were found when the file was loaded */
         num_parse_size(v->value, 0, UINT64_MAX, &sink->max_bytes, NULL);
     if ((v = sitefile_find(site, "history.limit")) &&
         num_parse_time_us(v->value, 0, UINT64_C(60000000), &us, NULL) == 0)
         sink->limit_ms = (uint32_t) (us / 1000);
 }
 
+/* Returns -1 to continue, otherwise an exit status. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
     struct jp_error err;
@@ -180,6 +193,7 @@ static int parse(int argc, char **argv, struct arguments *a)
     if (a->common.json + a->metrics + a->schema + a->add > 1)
         return usage("give only one of --json, --openmetrics, --textfile, "
                      "--schema and --add");
+    /* needs no site file */
     if (a->schema)
         return -1;
     if (plan_load_site(a->common.config, &a->site, &err) < 0)
@@ -197,6 +211,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 
 /* --- read ----------------------------------------------------------------- */
 
+/* One run over all lines. */
 struct work {
     struct arguments *a;
     struct history_sum *sum;
@@ -205,6 +220,7 @@ struct work {
     struct jp_error err;
 };
 
+/* Handles one step of the history. A callback of history_read. */
 static int see(void *arg, const struct history_step *step, int64_t uid)
 {
     struct work *w = arg;
@@ -212,13 +228,14 @@ static int see(void *arg, const struct history_step *step, int64_t uid)
 
     if (rc < 0)
         return error_set(&w->err, "out of memory");
+    /* rc 0: the step was not selected */
     if (!rc || !w->parquet)
         return 0;
     return history_parquet_add(
         w->parquet, step, uid < 0 ? NULL : history_sum_user(w->sum), &w->err);
 }
 
-/* Prints the first bad files, if there are many. */
+/* Prints a message about a bad file, unless there were many. */
 static void say(void *arg, const char *text)
 {
     struct work *w = arg;
@@ -229,10 +246,13 @@ static void say(void *arg, const char *text)
         fputs("jobprof: more files have bad lines\n", stderr);
 }
 
+/* Reads all lines and finishes the sums. Without paths, reads the site's
+ * folder. Returns 0, or -1 and w->err. */
 static int read_all(struct work *w, char **paths, int n,
                     struct history_seen *seen)
 {
     struct arguments *a = w->a;
+    /* a user's folder may exceed its limit while it is rotated */
     uint64_t four = num_mul(a->sink.max_bytes, 4);
     struct history_reader reader = {
         .see = see,
@@ -251,28 +271,25 @@ static int read_all(struct work *w, char **paths, int n,
                                           : 0;
 }
 
+/* Prints the requested form of the tables. Returns -1 and err if the output
+ * failed. */
 static int print(const struct work *w, const struct history_seen *seen,
                  struct jp_error *err)
 {
     const struct arguments *a = w->a;
-    const struct history_about about = {.seen = seen,
-                                        .top = a->top,
-                                        .rows = a->rows          ? a->rows
-                                                : a->common.json ? SIZE_MAX
-                                                                 : 10};
-    int rc;
+    const struct history_about about = {
+        .form = a->metrics       ? HISTORY_AS_METRICS
+                : a->common.json ? HISTORY_AS_JSON
+                                 : HISTORY_FOR_PEOPLE,
+        .format = a->format,
+        .seen = seen,
+        .top = a->top,
+        .rows = a->rows          ? a->rows
+                : a->common.json ? SIZE_MAX
+                                 : 10,
+        .notes = a->common.quiet ? NULL : stderr};
 
-    if (a->metrics)
-        rc = history_metrics_put(w->sum, a->format, stdout, err);
-    else if (a->common.json)
-        rc = history_json_put(w->sum, &about, stdout, err);
-    else
-        rc = history_text_put(w->sum, &about, stdout);
-    if (rc < 0 || fflush(stdout) != 0)
-        return error_set(err, "standard output failed");
-    if ((a->metrics || a->common.json) && !a->common.quiet)
-        history_seen_put(seen, history_sum_totals(w->sum), stderr);
-    return 0;
+    return history_put(w->sum, &about, stdout, err);
 }
 
 /* Shows the tables; writes to the open Parquet file, if requested. */
@@ -285,12 +302,14 @@ static int show(struct work *w, char **paths, int n, FILE *parquet)
     if (read_all(w, paths, n, &seen) < 0 ||
         (parquet && history_parquet_finish(w->parquet, &w->err) < 0))
         return JP_EXIT_IO;
+    /* --parquet alone prints no tables */
     if ((!parquet || w->a->top >= 0 || w->a->common.json || w->a->metrics) &&
         print(w, &seen, &w->err) < 0)
         return JP_EXIT_IO;
     return history_sum_totals(w->sum)->steps ? JP_EXIT_OK : JP_EXIT_NODATA;
 }
 
+/* Creates the sums, reads and prints. Returns an exit status. */
 static int run(struct arguments *a, char **paths, int n)
 {
     struct work w = {.a = a, .sum = history_sum_create(&a->want)};
@@ -303,6 +322,7 @@ static int run(struct arguments *a, char **paths, int n)
         rc = show(&w, paths, n, NULL);
     } else if (fileio_output_open(&file, a->parquet, &w.err) == 0) {
         rc = show(&w, paths, n, file.stream);
+        /* an incomplete file never replaces an older one */
         if (rc == JP_EXIT_IO)
             fileio_temp_abort(&file);
         else if (fileio_temp_commit(&file, &w.err) < 0)
@@ -315,6 +335,7 @@ static int run(struct arguments *a, char **paths, int n)
 
 /* --- write ---------------------------------------------------------------- */
 
+/* Adds the step's line to the sinks. Returns -1 and err on failure. */
 static int add_step(const struct history_sink *sink, const char *dir,
                     struct jp_error *err)
 {
@@ -325,6 +346,7 @@ static int add_step(const struct history_sink *sink, const char *dir,
 
     if (stat(dir, &st) < 0)
         return error_set(err, "%s: %m", dir);
+    /* readers trust a line only in the folder of the step's user */
     if (st.st_uid != geteuid())
         return error_set(err,
                          "%s: belongs to user %lu, who has to add its line",
@@ -336,6 +358,8 @@ static int add_step(const struct history_sink *sink, const char *dir,
     return rc;
 }
 
+/* Adds the lines of all steps that the words mean. An error of one step does
+ * not stop the others. Returns an exit status. */
 static int add_all(const struct arguments *a, char **words, int n)
 {
     struct jp_error err;
@@ -380,6 +404,7 @@ int cmd_history(int argc, char **argv)
 
 /* --- after a report ------------------------------------------------------- */
 
+/* The arguments of the child. */
 struct line {
     const char *dir;
     const struct history_sink *sink;
@@ -397,8 +422,10 @@ static int write_line(void *arg, int out)
     if (setsid() < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
         dup2(null, 2) < 0)
         return 1;
+    /* otherwise a reader of our output would wait for the end of this child */
     for (int fd = 3; fd < 1024; fd++)
         close(fd);
+    /* a file system that hangs must not keep the process for ever */
     alarm(LIFE_S);
     if (add_step(line->sink, line->dir, &err) < 0) {
         stepdir_log(line->dir, "history: %s", err.text);
@@ -417,6 +444,7 @@ void cmd_history_start(const char *dir, const char *config)
     pid_t pid;
     int status;
 
+    /* a report of another user's step adds no line */
     if (stat(dir, &st) < 0 || st.st_uid != geteuid() ||
         plan_load_site(config, &site, NULL) < 0) {
         sitefile_fini(&site);
@@ -426,6 +454,7 @@ void cmd_history_start(const char *dir, const char *config)
     if (sink.dir || sink.command || sink.syslog) {
         pid = child_start(&child);
         if (pid > 0)
+            /* usually it ends at once; if not, it goes on alone */
             child_await(pid, AWAIT_MS, &status);
     }
     sitefile_fini(&site);

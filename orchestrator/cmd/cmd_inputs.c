@@ -1,4 +1,9 @@
-/* cmd_inputs.c - find the steps and files for a command's argument. */
+/* cmd_inputs.c - find the steps and files that a command's argument means.
+ *
+ * The argument is a path or JOBID[.STEP]. A path is taken as it is. For a job
+ * id, the directory is searched by the dir setting, then by the default names:
+ * first relative to the current folder, then to the job's working directory as
+ * Slurm knows it. find_job does this; cmd_inputs_steps is the way in. */
 #include "orchestrator/cmd/cmd_inputs.h"
 
 #include <dirent.h>
@@ -33,6 +38,8 @@ static void print_glob(FILE *out, const char *pattern, uint64_t job_id)
     for (const char *c = pattern; *c; c++) {
         if (*c == '%' && c[1]) {
             c++;
+            /* the id and the user are known; node names, dates and so on are
+             * not */
             if (*c == 'j')
                 fprintf(out, "%llu", (unsigned long long) job_id);
             else if (*c == 'u' && me)
@@ -47,6 +54,8 @@ static void print_glob(FILE *out, const char *pattern, uint64_t job_id)
     }
 }
 
+/* Returns root/pattern as a glob, followed by tail, which is a glob already.
+ * Caller frees; NULL without memory. */
 static char *make_glob(const char *root, const char *pattern, uint64_t job_id,
                        const char *tail)
 {
@@ -56,6 +65,7 @@ static char *make_glob(const char *root, const char *pattern, uint64_t job_id,
 
     if (!out)
         return NULL;
+    /* a relative pattern without root is searched in the current folder */
     if (pattern[0] != '/' && root)
         fprintf(out, "%s/", root); /* raw: a glob */
     print_glob(out, pattern, job_id);
@@ -66,12 +76,15 @@ static char *make_glob(const char *root, const char *pattern, uint64_t job_id,
     return NULL;
 }
 
+/* A filter for scandir: names of steps. A directory that was renamed to make
+ * room for a new one (.old-) does not count. */
 static int is_step(const struct dirent *entry)
 {
     return strncmp(entry->d_name, "step-", 5) == 0 &&
            !strstr(entry->d_name, ".old-");
 }
 
+/* Whether the directory's job.conf belongs to the job. */
 static bool is_step_of(const char *step_dir, uint64_t job_id)
 {
     char *path = text_format("%s/" JP_JOBCONF_NAME, step_dir);
@@ -124,7 +137,8 @@ static char *match(const char *root, const char *pattern, uint64_t job_id,
     return dir;
 }
 
-/* A restarted job's directory ends in _r<count>; finds the last run. */
+/* Returns the directory of the job's last run, or NULL. A job that was requeued
+ * has the suffix _r<count>. Larger counts are tried first. */
 static char *match_pattern(const char *root, const char *pattern,
                            uint64_t job_id)
 {
@@ -136,7 +150,9 @@ static char *match_pattern(const char *root, const char *pattern,
     return dir;
 }
 
-/* The pattern of the current settings (site, user, environment). */
+/* Returns the pattern of the current settings (site, user, environment) for a
+ * job's directory. Caller frees; NULL if the settings are wrong or have none.
+ */
 static char *settings_pattern(const char *config)
 {
     const struct plan_input in = {.config = config};
@@ -153,13 +169,15 @@ static char *settings_pattern(const char *config)
     return pattern;
 }
 
-/* Finds the job's directory, or NULL. */
+/* Returns the job's directory, or NULL. Caller frees. */
 static char *find_job(uint64_t job_id, const char *config)
 {
     char *pattern = settings_pattern(config);
     char *root = NULL;
     char *dir = NULL;
 
+    /* Slurm is asked only if nothing is found here: it may be slow or forget
+     * old jobs. */
     for (int slurm = 0; slurm < 2 && !dir; slurm++) {
         if (slurm && (job_id > UINT32_MAX ||
                       !(root = slurmjob_work_dir((uint32_t) job_id))))
@@ -169,6 +187,8 @@ static char *find_job(uint64_t job_id, const char *config)
         if (!dir)
             dir = match_pattern(root, JP_DEF_DIR, job_id);
         if (!dir)
+            /* a step that only a site default profiles is hidden until it has
+             * records */
             dir = match_pattern(root, "." JP_DEF_DIR, job_id);
     }
     free(root);
@@ -176,12 +196,14 @@ static char *find_job(uint64_t job_id, const char *config)
     return dir;
 }
 
+/* Orders step-2 before step-10. */
 static int by_step(const struct dirent **a, const struct dirent **b)
 {
     return strverscmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Lists all steps of a job's directory. */
+/* Lists the steps of a job's directory in order. Returns -1 and err if there is
+ * none. */
 static int list_steps(const char *job, char ***dirs, size_t *n,
                       struct jp_error *err)
 {
@@ -193,6 +215,7 @@ static int list_steps(const char *job, char ***dirs, size_t *n,
     for (int i = 0; i < count; i++) {
         char *path = text_format("%s/%s", job, entries[i]->d_name);
 
+        /* a file or link with such a name is no step */
         if (out && path && stepdir_is_folder(path))
             out[kept++] = path;
         else
@@ -200,6 +223,7 @@ static int list_steps(const char *job, char ***dirs, size_t *n,
         free(entries[i]);
     }
     free(entries);
+    /* also if the folder cannot be read */
     if (kept == 0) {
         free(out);
         return error_set(err, "%s: contains no step", job);
@@ -209,7 +233,8 @@ static int list_steps(const char *job, char ***dirs, size_t *n,
     return 0;
 }
 
-/* Takes ownership of dir. */
+/* Makes a list of one directory. Takes ownership of dir, which may be NULL
+ * without memory. */
 static int list_one(char *dir, char ***dirs, size_t *n, struct jp_error *err)
 {
     char **out = calloc(1, sizeof(*out));
@@ -225,6 +250,7 @@ static int list_one(char *dir, char ***dirs, size_t *n, struct jp_error *err)
     return 0;
 }
 
+/* Whether the folder contains steps, so that it is a job's directory. */
 static bool has_steps(const char *dir)
 {
     char **steps = NULL;
@@ -247,6 +273,7 @@ static bool parse_job(const char *word, uint64_t *job_id, const char **step)
     memcpy(digits, word, n);
     digits[n] = '\0';
     *step = word[n] ? word + n + 1 : NULL;
+    /* the word becomes part of a path */
     if (*step && !stepdir_name_ok(*step))
         return false;
     return num_parse_u64(digits, 1, INT64_MAX, job_id, NULL) == 0;
@@ -261,10 +288,12 @@ int cmd_inputs_steps(const char *word, const char *config, char ***dirs,
     int rc;
 
     if (access(word, F_OK) == 0) {
+        /* a step may contain folders called step-..., so job.conf decides */
         if (!stepdir_has(word, JP_JOBCONF_NAME) && has_steps(word))
             return list_steps(word, dirs, n, err);
         return list_one(strdup(word), dirs, n, err);
     }
+    /* ENOENT and ENOTDIR mean that the word may be a job id */
     if (errno != ENOENT && errno != ENOTDIR)
         return error_set(err, "%s: %s", word, strerror(errno));
     if (!parse_job(word, &job_id, &step))
@@ -287,6 +316,7 @@ int cmd_inputs_steps(const char *word, const char *config, char ***dirs,
 /* Number of errors printed one by one; further ones are only counted. */
 #define TROUBLES_SAID 20
 
+/* Prints a message about a file, unless there were too many. */
 static void say(void *arg, const char *text)
 {
     const struct cmd_inputs *inputs = arg;
@@ -295,6 +325,7 @@ static void say(void *arg, const char *text)
         quote_printf(stderr, "jobprof: %s\n", text);
 }
 
+/* Prints the error. Returns status. */
 static int failed(const struct cmd_inputs *inputs, const struct jp_error *err,
                   int status)
 {
@@ -302,7 +333,8 @@ static int failed(const struct cmd_inputs *inputs, const struct jp_error *err,
     return status;
 }
 
-/* The path of the step's profiler files, raw/. Takes ownership of dir. */
+/* Returns the folder of the step's profiler files, raw/, or dir itself if there
+ * is none. Takes ownership of dir; caller frees the result. */
 static char *raw_of(char *dir)
 {
     char *raw = dir ? text_format("%s/raw", dir) : NULL;
@@ -315,9 +347,11 @@ static char *raw_of(char *dir)
     return dir;
 }
 
+/*  */
 char *cmd_inputs_nodes(const char *folder)
 {
     size_t len = strlen(folder);
+    /* the length of the step's directory within folder */
     int step = len >= 4 && strcmp(folder + len - 4, "/raw") == 0 ? (int) len - 4
                                                                  : (int) len;
     char *nodes = text_format("%.*s/nodes", step, folder);
@@ -335,6 +369,7 @@ int cmd_inputs_init(struct cmd_inputs *inputs, const char *word,
 
     if (cmd_inputs_steps(word, config, &inputs->folders, &inputs->n, &err) < 0)
         return failed(inputs, &err, JP_EXIT_USAGE);
+    /* of a step only raw/ has recordings */
     for (size_t i = 0; i < inputs->n; i++)
         inputs->folders[i] = raw_of(inputs->folders[i]);
     if (recwalk_init(&inputs->walk, (const char *const *) inputs->folders,
@@ -366,6 +401,7 @@ int cmd_inputs_judge(const struct cmd_inputs *inputs)
                      "jobprof: %" PRIu64 " file%s not the recorder's%s\n",
                      walk->others, walk->others == 1 ? " is" : "s are",
                      walk->files ? "" : ": nothing to read");
+    /* problems take precedence over a lack of files: the data is incomplete */
     if (walk->troubles)
         return JP_EXIT_INCOMPLETE;
     if (!walk->files) {

@@ -1,4 +1,7 @@
-/* cmd_nsys.c - `jobprof nsys`: print Nsight Systems exports as tables. */
+/* cmd_nsys.c - `jobprof nsys`: print Nsight Systems exports as tables.
+ *
+ * nsys/ reads and merges the exports; the tables are those of a report
+ * (report/tables.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +16,7 @@
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/tables.h"
 
+/* Limit of --top. */
 #define MAX_TOP 1000000
 
 struct arguments {
@@ -68,16 +72,20 @@ static int parse(int argc, char **argv, struct arguments *a)
     return -1;
 }
 
+/* Prints problems of single exports, and how many files were not read. */
 static void print_notes(const struct jp_nsys *nsys)
 {
     for (size_t i = 0; i < nsys->n_ranks; i++) {
         const struct jp_nsys_rank *r = &nsys->ranks[i];
 
+        /* the export could not be read */
         if (r->bad)
             quote_printf(stderr, "jobprof: nsys: %s\n", r->why);
+        /* nsys's own warning; the export is usable */
         else if (*r->why)
             quote_printf(stderr, "jobprof: nsys: %s: nsys warns: %s\n", r->path,
                          r->why);
+        /* foreign input: rows are checked one by one */
         if (r->p.bad_rows)
             quote_printf(stderr,
                          "jobprof: nsys: %s: %llu rows have impossible values "
@@ -100,6 +108,7 @@ static void print_notes(const struct jp_nsys *nsys)
                      nsys->skipped, JP_NSYS_MAX);
 }
 
+/* Prints the tables as JSON. The stream is large, so it is not on the stack. */
 static int print_json(const struct jp_report *report, struct jp_error *err)
 {
     struct jp_json_stream *s = calloc(1, sizeof(*s));
@@ -114,22 +123,27 @@ static int print_json(const struct jp_report *report, struct jp_error *err)
     return rc;
 }
 
+/* Prints the table of sums as CSV. */
 static void print_csv(const struct jp_report *report)
 {
     struct jp_csv csv;
 
+    /* the same columns as csv/ of a report */
     table_csv_head(&table_nsys_sums, stdout);
     csv_out_begin(&csv, stdout);
     table_csv(&csv, &table_nsys_sums, report, NULL);
     csv_out_flush(&csv);
 }
 
+/* Prints the tables in the requested form. Returns -1 and err if the output
+ * failed. */
 static int print(const struct arguments *a, const struct jp_nsys *nsys,
                  struct jp_error *err)
 {
     const struct jp_report report = {.nsys = nsys};
     int rc = 0;
 
+    /* a failure of stdio before the flush may not set it */
     errno = 0;
     if (a->common.json)
         rc = print_json(&report, err);
@@ -147,7 +161,8 @@ static int print(const struct arguments *a, const struct jp_nsys *nsys,
     return rc;
 }
 
-/* Shows one set of inputs. Returns an exit status. */
+/* Reads one set of inputs as a whole and prints its tables. titled: with the
+ * first input's name above. Returns an exit status. */
 static int show(const struct arguments *a, const char *const *inputs, size_t n,
                 bool titled)
 {
@@ -156,18 +171,22 @@ static int show(const struct arguments *a, const char *const *inputs, size_t n,
     struct jp_error err = {""};
     int status = JP_EXIT_OK;
 
+    /* --base */
     options.short_names = a->base;
     if (nsys_load(inputs, n, &options, &nsys, &err) < 0)
         return cmd_args_fail("nsys", JP_EXIT_USAGE, &err);
+    /* without any usable export there are only notes */
     if (!nsys || nsys->n_ranks == nsys->n_bad)
         status = JP_EXIT_NODATA;
     else if (nsys->n_bad || nsys->skipped)
         status = JP_EXIT_INCOMPLETE;
+    /* --quiet does not hide why there is nothing */
     if (nsys && (!a->common.quiet || status == JP_EXIT_NODATA))
         print_notes(nsys);
     else if (!nsys)
         quote_printf(stderr, "jobprof: nsys: no nsys export (*.sqlite) in %s\n",
                      inputs[0]);
+    /* only above a table that follows */
     if (nsys && status != JP_EXIT_NODATA && titled)
         quote_printf(stdout, "%s\n\n", inputs[0]);
     if (nsys && status != JP_EXIT_NODATA && print(a, nsys, &err) < 0)
@@ -176,7 +195,7 @@ static int show(const struct arguments *a, const char *const *inputs, size_t n,
     return status;
 }
 
-/* Shows each file separately, using the list of files of the merged set. */
+/* Reads and prints each file by itself. Returns an exit status. */
 static int show_each(const struct arguments *a, const char *const *inputs,
                      size_t n)
 {
@@ -186,6 +205,7 @@ static int show_each(const struct arguments *a, const char *const *inputs,
     int worst = JP_EXIT_OK;
     size_t bad = 0;
 
+    /* loading them all at once finds the files and drops repeated ones */
     if (nsys_load(inputs, n, &options, &all, &err) < 0)
         return cmd_args_fail("nsys", JP_EXIT_USAGE, &err);
     for (size_t i = 0; all && i < all->n_ranks; i++) {
@@ -193,10 +213,12 @@ static int show_each(const struct arguments *a, const char *const *inputs,
         int rc = show(a, &path, 1, true);
 
         bad += rc == JP_EXIT_NODATA;
+        /* larger statuses are worse */
         worst = rc > worst ? rc : worst;
     }
     if (!all || bad == all->n_ranks)
         worst = JP_EXIT_NODATA;
+    /* some files had data, so the result is only incomplete */
     else if (worst == JP_EXIT_NODATA)
         worst = JP_EXIT_INCOMPLETE;
     nsys_destroy(all);
@@ -211,6 +233,7 @@ int cmd_nsys(int argc, char **argv)
 
     if (rc >= 0)
         return rc;
+    /* files, or folders with them */
     inputs = (const char *const *) argv + optind;
     return a.per_rank ? show_each(&a, inputs, (size_t) (argc - optind))
                       : show(&a, inputs, (size_t) (argc - optind), false);

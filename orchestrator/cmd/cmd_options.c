@@ -1,5 +1,10 @@
 /* cmd_options.c - find a program's command; read and describe the options of a
- * command by its rows. */
+ * command by its rows.
+ *
+ * Three parts: cmd_options_read turns the rows into arguments of getopt_long
+ * and stores the values; cmd_options_parse adds --help and messages for a
+ * command of jobprof; commands_run chooses the command. Every option has a long
+ * name; getopt identifies it by its letter, or by LONG_ONLY + its index. */
 #include "config.h"
 
 #include "orchestrator/cmd/cmd_options.h"
@@ -23,12 +28,13 @@ static const struct cmd_option help_row = {"help", NULL, "this text",
 
 /* --- read ----------------------------------------------------------------- */
 
-/* What getopt_long gives for the row. */
+/* Returns the value by which getopt_long reports the row. */
 static int value_of(const struct cmd_options *o, size_t i)
 {
     return o->rows[i].letter ? o->rows[i].letter : LONG_ONLY + (int) i;
 }
 
+/* Returns the row with that value, the row of --help, or NULL. */
 static const struct cmd_option *find(const struct cmd_options *o, int value)
 {
     for (size_t i = 0; i < o->n_rows; i++)
@@ -37,9 +43,13 @@ static const struct cmd_option *find(const struct cmd_options *o, int value)
     return value == 'h' && o->about ? &help_row : NULL;
 }
 
+/* Fills the two descriptions of the options that getopt_long needs. longs has
+ * room for ROWS_MAX + 2 options, letters for 2 * ROWS_MAX + 4 bytes. */
 static void describe(const struct cmd_options *o, struct option *longs,
                      char *letters)
 {
+    /* '+': the first word ends the options, because the rest is another command
+     */
     if (o->in_order)
         *letters++ = '+';
     *letters++ = ':'; /* a missing value is ':' instead of '?' */
@@ -62,7 +72,8 @@ static void describe(const struct cmd_options *o, struct option *longs,
     *letters = '\0';
 }
 
-/* Says why word, a long option, is none: two begin so, or none does. */
+/* Sets err for a long option that does not exist: it is ambiguous, or unknown.
+ * Suggests the nearest name. Returns -1. */
 static int refuse_word(const struct option *longs, const char *word,
                        struct jp_error *err)
 {
@@ -71,6 +82,8 @@ static int refuse_word(const struct option *longs, const char *word,
     char name[64];
 
     snprintf(name, sizeof(name), "%.*s", (int) len, word);
+    /* getopt reports both cases alike, so count the names that begin with the
+     * word */
     for (; longs[n].name; n++) {
         names[n] = longs[n].name;
         if (n_begin < 2 && !strncmp(names[n], name, len))
@@ -86,6 +99,9 @@ static int refuse_word(const struct option *longs, const char *word,
     return error_set(err, "unknown option --%s", QUOTE(name));
 }
 
+/* Sets err for what getopt_long has refused. c: ':' for a missing value,
+ * otherwise '?'. optopt is the option's value, or 0 for an unknown long option.
+ * Returns -1. */
 static int refuse(const struct cmd_options *o, const struct option *longs,
                   int c, const char *word, struct jp_error *err)
 {
@@ -100,6 +116,8 @@ static int refuse(const struct cmd_options *o, const struct option *longs,
     return refuse_word(longs, word + 2, err);
 }
 
+/* Stores a value in the member at to. Numbers are checked by the same code as
+ * settings. Returns -1 and err if the value is invalid. */
 static int store(const struct cmd_option *row, void *to, const char *value,
                  struct jp_error *err)
 {
@@ -119,6 +137,7 @@ static int store(const struct cmd_option *row, void *to, const char *value,
     }
     if (knob_number(&knob, value, &n, err) < 0)
         return -1;
+    /* the kind's unit, such as microseconds, becomes the member's */
     n /= row->unit;
     if (row->type == CMD_U32)
         *(uint32_t *) to = (uint32_t) n;
@@ -137,6 +156,7 @@ int cmd_options_read(const struct cmd_options *o, int argc, char **argv,
     int c, rc;
 
     describe(o, longs, letters);
+    /* glibc: resets the state of an earlier call, which 1 would not do */
     optind = 0;
     opterr = 0;
     while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
@@ -158,6 +178,7 @@ int cmd_options_read(const struct cmd_options *o, int argc, char **argv,
 
 /* --- --help --------------------------------------------------------------- */
 
+/* Formats "  -o, --output DIR". Returns its length. */
 static int head_of(const struct cmd_option *row, char *head, size_t size)
 {
     const char letter[] = {'-', row->letter, ',', '\0'};
@@ -167,8 +188,9 @@ static int head_of(const struct cmd_option *row, char *head, size_t size)
                     row->value ? row->value : "");
 }
 
-/* Prints the words up to the end of a line, with the next line's column where
- * they are too many. at: the column of the first. Returns what follows. */
+/* Prints words up to the end of a line, and breaks the line where it becomes
+ * too long. at: column of the first word; column: indent of further lines.
+ * Returns the text after the line. */
 static const char *print_words(const char *text, int at, int column)
 {
     const char *word = text;
@@ -191,8 +213,8 @@ static const char *print_words(const char *text, int at, int column)
     return word + (*word == '\n');
 }
 
-/* Breaks lines that are too long. Of "  word   text" the text keeps its
- * column. */
+/* Prints text and breaks lines that are too long. If a line has the form "
+ * word   text", its continuation is indented to the text. */
 static void print_text(const char *text)
 {
     while (*text) {
@@ -206,6 +228,7 @@ static void print_text(const char *text)
     }
 }
 
+/* Prints one option. A head that is too long has a line of its own. */
 static void print_row(const struct cmd_option *row, int column)
 {
     char head[80];
@@ -224,10 +247,12 @@ static void print_help(const struct cmd_options *o)
     char head[80];
     int column = 0;
 
+    /* the longest head that fits decides the column of all texts */
     for (size_t i = 0; i < o->n_rows; i++) {
         int len = o->rows[i].help ? head_of(&o->rows[i], head, sizeof(head))
                                   : 0;
 
+        /* longer heads have a line of their own */
         if (len <= HEAD_MAX && len > column)
             column = len;
     }
@@ -283,6 +308,7 @@ static void print_commands(const struct program *program, FILE *out)
     fputs(program->epilogue, out); /* raw: ours, with ends of lines */
 }
 
+/* Prints that the command is unknown, with the nearest name if there is one. */
 static int refuse_command(const struct program *program, const char *word)
 {
     const char *names[COMMANDS_MAX], *near;
@@ -303,8 +329,9 @@ static int refuse_command(const struct program *program, const char *word)
     return JP_EXIT_USAGE;
 }
 
-/* Makes writes fail with EPIPE or EFBIG instead of ending the process. Uses a
- * handler, not SIG_IGN, so that programs we exec start with the default. */
+/* A handler makes writes fail with EPIPE or EFBIG instead of ending the
+ * process. SIG_IGN would do this as well, but programs that we exec would
+ * inherit it. */
 static void on_write_signal(int sig)
 {
     (void) sig;

@@ -1,14 +1,13 @@
-/* cmd_options.h - a program's commands, and the options of a command. A row
- * describes one; the parser, --help and the messages read the rows.
+/* cmd_options.h - the table of a program's commands, and the options of a
+ * command, one row each. The parser, --help and the messages read the rows.
  *
  *     static const struct cmd_option rows[] = {
  *         {"rows", "N", "rows of each table (10)", OPT_COUNT(rows, 1, 999)},
  *         {"quiet", NULL, "print nothing", OPT_FLAG(quiet), .letter = 'q'},
  *     };
  *
- * The macros name members of the command's own `struct arguments`. -h, --help
- * is every command's.
- */
+ * The macros name members of the command's own `struct arguments`. Every
+ * command has -h and --help. */
 #ifndef JP_CMD_CMD_OPTIONS_H
 #define JP_CMD_CMD_OPTIONS_H
 
@@ -26,15 +25,15 @@ enum cmd_option_type { CMD_BOOL, CMD_TEXT, CMD_U32, CMD_U64, CMD_I64 };
 
 struct cmd_option {
     const char *name;  /* without dashes */
-    const char *value; /* name of its value in --help; NULL: takes none */
+    const char *value; /* name of the value in --help; NULL: no value */
     const char *help;  /* NULL: for our own programs, not in --help */
     enum cmd_option_type type;
     size_t at; /* offset of the member */
     enum jp_knob_kind kind;
     uint64_t min, max; /* of a number; min 1 of a text: must not be empty */
     uint64_t unit;     /* the member counts in this many of the kind's units */
-    /* Instead of a member. value is writable, and NULL without a value. The
-     * caller of take puts the option's name in front of err. */
+    /* Replaces the member: called with the value, which is writable, or NULL
+     * without a value. The caller puts the option's name in front of err. */
     int (*take)(void *arguments, const struct cmd_option *row, char *value,
                 struct jp_error *err);
     char letter; /* '\0': none */
@@ -71,7 +70,7 @@ struct cmd_option {
     OPT_NUMBER_(member, JP_KNOB_VERSION, JP_NCCL_MIN, UINT32_MAX, 1)
 #define OPT_TAKE(function) .take = (function)
 
-/* What many commands have, as member `common` of their arguments. */
+/* Options of many commands, as member `common` of their arguments. */
 struct cmd_common {
     const char *config; /* --config FILE, or NULL */
     bool json, quiet, verbose;
@@ -84,17 +83,17 @@ struct cmd_options {
     const char *about;   /* --help before the options; NULL: has no --help */
     const struct cmd_option *rows;
     size_t n_rows;
-    const char *end;    /* --help behind the options */
-    void (*more)(void); /* prints what follows it, or NULL */
-    int least, most;    /* words besides the options */
-    const char *need;   /* what is said if there are fewer or more */
+    const char *end;    /* --help after the options */
+    void (*more)(void); /* prints the text after `end`, or NULL */
+    int least, most;    /* limits of the number of words */
+    const char *need;   /* error message for fewer or more words */
     bool in_order;      /* the first word ends the options */
 };
 #define CMD_ROWS(table)                                                        \
     .rows = (table), .n_rows = sizeof(table) / sizeof((table)[0])
 #define CMD_ANY INT_MAX /* any number of words */
 
-/* Stores the options in arguments, which may have changed on failure, too.
+/* Stores the options in arguments, which may have changed even on failure.
  * Afterwards the words are argv[optind] to argv[argc - 1]. Strings are borrowed
  * from argv. Returns 0, 1 for --help, -1 and err. */
 int cmd_options_read(const struct cmd_options *options, int argc, char **argv,

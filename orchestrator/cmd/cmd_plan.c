@@ -1,4 +1,9 @@
-/* cmd_plan.c - `jobprof plan`: its command line, and the plan as JSON. */
+/* cmd_plan.c - `jobprof plan`: its command line, and the plan as JSON.
+ *
+ * The steps are those of a launch, without a step: imagine gathers facts,
+ * plan_make combines all settings, launch_make computes what the step would
+ * get, and plan_view describes it. With --from, the option and the size of the
+ * step come from an earlier report (cmd_plan_from.c). */
 #include "orchestrator/cmd/cmd_plan.h"
 
 #include <stdio.h>
@@ -20,6 +25,7 @@
 #define MIN_MEMORY (UINT64_C(1) << 20)
 #define MAX_MEMORY (UINT64_C(1) << 50)
 
+/* The command line; strings are borrowed from argv. */
 struct arguments {
     const char *word; /* MODE[,key=value...] or NULL */
     const char *from;
@@ -33,8 +39,7 @@ struct session {
     struct plan_input in;
     struct launch_facts facts; /* of the imagined step */
     char *submit_dir;          /* owned */
-    struct plan_measured measured;
-    struct plan_from from;
+    struct plan_from from;     /* zeros: without --from */
 };
 
 /* --- the plan as JSON --------------------------------------------------- */
@@ -45,12 +50,14 @@ static void put_known(struct jp_json_stream *s, const char *key, uint64_t value)
     json_stream_known(s, key, value, value);
 }
 
+/* Writes a text; "" and NULL mean unknown. */
 static void put_known_text(struct jp_json_stream *s, const char *key,
                            const char *text)
 {
     json_stream_text(s, key, text && *text ? text : NULL);
 }
 
+/* Writes the mode that was requested and the one that would run. */
 static void put_mode(struct jp_json_stream *s, const char *key,
                      const struct plan_view *view)
 {
@@ -62,6 +69,7 @@ static void put_mode(struct jp_json_stream *s, const char *key,
     json_stream_end_object(s);
 }
 
+/* Writes the NCCL release that the plan is made for. */
 static void put_nccl(struct jp_json_stream *s, const char *key,
                      const struct plan_view *view)
 {
@@ -70,11 +78,13 @@ static void put_nccl(struct jp_json_stream *s, const char *key,
     json_stream_object(s, key);
     json_stream_text(s, "release", view->release);
     json_stream_bool(s, "assumed", view->assumed);
+    /* a release newer than any known one is planned as the newest known one */
     json_stream_text(s, "planned_as",
                      view->newer ? plan_view_known(known) : view->release);
     json_stream_end_object(s);
 }
 
+/* Writes the settings, each with its source. */
 static void put_settings(struct jp_json_stream *s, const char *key,
                          const struct plan_view *view)
 {
@@ -93,6 +103,7 @@ static void put_settings(struct jp_json_stream *s, const char *key,
     json_stream_end_array(s);
 }
 
+/* Writes the environment variables of the tasks. */
 static void put_variables(struct jp_json_stream *s, const char *key,
                           const struct plan_view *view)
 {
@@ -110,6 +121,7 @@ static void put_variables(struct jp_json_stream *s, const char *key,
     json_stream_end_array(s);
 }
 
+/* Writes the size of the step and of a node, on which the forecast is based. */
 static void put_shape(struct jp_json_stream *s, const char *key,
                       const struct jp_jobshape *shape)
 {
@@ -143,6 +155,7 @@ static void put_parts(struct jp_json_stream *s, const char *text,
         size_t len = end ? (size_t) (end - text) : strlen(text);
         char *part = strndup(text, len);
 
+        /* the stream reports it at its end */
         if (!part)
             s->failed = true;
         else if (len)
@@ -152,6 +165,7 @@ static void put_parts(struct jp_json_stream *s, const char *text,
     }
 }
 
+/* Writes memory, disk space and losses, per rank, node and step. */
 static void put_forecast(struct jp_json_stream *s, const char *key,
                          const struct plan_view *view)
 {
@@ -163,6 +177,7 @@ static void put_forecast(struct jp_json_stream *s, const char *key,
     put_known(s, "reserved_bytes", f->reserved_bytes);
     put_known(s, "disk_bytes", f->disk_bytes);
     put_known(s, "planned_ops", f->planned_ops);
+    /* without planned operations the kept ones are unknown, not 0 */
     json_stream_known(s, "kept_ops", f->planned_ops, f->kept_ops);
     json_stream_end_object(s);
     json_stream_object(s, "node");
@@ -190,6 +205,7 @@ static void put_notes(struct jp_json_stream *s, const char *key,
 
     json_stream_array(s, key);
     put_parts(s, view->notes, "\n");
+    /* the text prints this below its table */
     if (view->iterations_default) {
         error_set(&note,
                   "iterations=%llu is only the default. The counts of planned "
@@ -200,6 +216,7 @@ static void put_notes(struct jp_json_stream *s, const char *key,
     json_stream_end_array(s);
 }
 
+/* Writes the figures of one rank of the earlier run. */
 static void put_rank(struct jp_json_stream *s, const char *key,
                      const struct plan_measured *m)
 {
@@ -225,6 +242,7 @@ static void put_left_out(struct jp_json_stream *s, const char *key,
     json_stream_end_object(s);
 }
 
+/* Writes the figures of --from; m NULL: there are none. */
 static void put_measured(struct jp_json_stream *s, const char *key,
                          const struct plan_measured *m)
 {
@@ -241,9 +259,11 @@ static void put_measured(struct jp_json_stream *s, const char *key,
     put_known(s, "ranks", m->tasks);
     put_rank(s, "rank", m);
     put_known(s, "rate", m->rate);
+    /* how exact the rate is */
     json_stream_text(s, "rate_from", m->slice_us ? "windows" : "comms");
     put_known(s, "rate_slice_us", m->slice_us);
     put_left_out(s, "left_out", m);
+    /* a report without records was refused before */
     json_stream_real(s, "bytes_per_op",
                      (double) m->bytes / (double) m->records);
     json_stream_count(s, "records", m->records);
@@ -252,9 +272,8 @@ static void put_measured(struct jp_json_stream *s, const char *key,
     json_stream_end_object(s);
 }
 
-/* Follows docs/plan.schema.json. measured and from may be NULL. */
+/* Follows docs/plan.schema.json. from may be NULL. */
 static int print_json(const struct plan_view *view,
-                      const struct plan_measured *measured,
                       const struct plan_from *from, struct jp_error *err)
 {
     struct jp_json_stream stream, *s = &stream;
@@ -272,7 +291,7 @@ static int print_json(const struct plan_view *view,
     json_stream_end_array(s);
     put_notes(s, "notes", view);
     json_stream_text(s, "dir", view->dir);
-    put_measured(s, "measured", measured);
+    put_measured(s, "measured", from ? &from->measured : NULL);
     json_stream_text(s, "command", from ? from->command : NULL);
     return json_stream_close(s, err);
 }
@@ -318,8 +337,10 @@ static int check_word(const struct arguments *a, struct jp_error *err)
 
     if (!a->word)
         return 0;
+    /* grammar and ranges; the site may still refuse it */
     if (request_parse(grammar_nccl(), a->word, &request, err) < 0)
         return -1;
+    /* the first mode of a grammar is off */
     off = request.mode == 0;
     request_fini(&request);
     return off ? error_set(err,
@@ -340,54 +361,58 @@ static char *find_step(const struct arguments *a, struct jp_error *err)
         nodelist_free(dirs, n);
         return NULL;
     }
+    /* keep the only string of the list */
     dir = dirs[0];
     free(dirs);
     return dir;
 }
 
-/* Reads the report and uses the option made from it. */
+/* Reads the report of --from and uses the option made from it. Returns
+ * JP_EXIT_OK, or another status and err. */
 static enum jp_exit take_report(struct session *s, struct jp_error *err)
 {
     const struct arguments *a = s->args;
     char *dir = find_step(a, err);
+    const struct plan_measured *measured;
     enum jp_exit rc;
 
     if (!dir)
         return JP_EXIT_USAGE;
     if (a->common.verbose)
         quote_printf(stderr, "jobprof: reading %s/summary.json\n", dir);
-    rc = plan_measure(dir, &s->measured, err);
+    rc = plan_from_make(dir, a->word, &s->from, err);
     free(dir);
     if (rc != JP_EXIT_OK)
         return rc;
-    if (plan_from_make(&s->measured, a->word, &s->from, err) < 0)
-        return JP_EXIT_USAGE;
+    measured = &s->from.measured;
     s->in.nccl = s->from.option;
-    if (!s->facts.nnodes && s->measured.nodes <= UINT32_MAX)
-        s->facts.nnodes = (uint32_t) s->measured.nodes;
-    if (!s->facts.ntasks && s->measured.tasks <= UINT32_MAX)
-        s->facts.ntasks = (uint32_t) s->measured.tasks;
+    /* --nodes and --tasks take precedence over the report */
+    if (!s->facts.nnodes && measured->nodes <= UINT32_MAX)
+        s->facts.nnodes = (uint32_t) measured->nodes;
+    if (!s->facts.ntasks && measured->tasks <= UINT32_MAX)
+        s->facts.ntasks = (uint32_t) measured->tasks;
     return JP_EXIT_OK;
 }
 
+/* Prints the plan as text or JSON. Returns -1 and err if the output failed. */
 static int print(const struct session *s, struct plan_view *view,
                  struct jp_error *err)
 {
     const struct arguments *a = s->args;
-    bool measured = a->from != NULL;
+    const struct plan_from *from = a->from ? &s->from : NULL;
 
-    if (measured)
-        plan_from_attribute(&s->from, &s->measured, view);
+    if (from)
+        plan_from_attribute(from, view);
     if (a->common.json)
-        return print_json(view, measured ? &s->measured : NULL,
-                          measured ? &s->from : NULL, err);
-    if (measured && plan_from_print(&s->from, &s->measured, stdout, err) < 0)
+        return print_json(view, from, err);
+    /* above the plan, because the plan follows from it */
+    if (from && plan_from_print(from, stdout, err) < 0)
         return -1;
     return plan_view_print(stdout, view, "plan", a->common.quiet, err);
 }
 
-/* Does what srun would do: refuses the option, or starts the step without
- * it. */
+/* Prints what srun would do after this error: refuse the option, or start the
+ * step without it. Returns an exit status. */
 static int fail_step(const struct plan_input *in, const struct jp_error *err)
 {
     bool refused = in->nccl && choice_check(in, NULL) < 0;
@@ -398,6 +423,7 @@ static int fail_step(const struct plan_input *in, const struct jp_error *err)
     return JP_EXIT_USAGE;
 }
 
+/* Prints the launch. Returns an exit status. */
 static int show_launch(struct session *s, const struct launch *launch)
 {
     struct plan_view view;
@@ -424,12 +450,14 @@ static char *name_dir(const struct session *s, const struct jp_plan *plan)
     char *dir = NULL;
 
     if (job)
+        /* a relative directory is below the submit directory */
         dir = text_format("%s%s%s/step-%%s", *job == '/' ? "" : s->submit_dir,
                           *job == '/' ? "" : "/", job);
     free(job);
     return dir;
 }
 
+/* Computes the launch and prints it. Returns an exit status. */
 static int show(struct session *s, const struct jp_plan *plan)
 {
     struct jp_error err = {"out of memory"};
@@ -439,6 +467,7 @@ static int show(struct session *s, const struct jp_plan *plan)
 
     if (!dir)
         return cmd_args_fail("plan", JP_EXIT_USAGE, &err);
+    /* nothing is created on disk */
     if (launch_make(&s->facts, plan, dir, &launch, &err) < 0) {
         rc = fail_step(&s->in, &err);
     } else {
@@ -461,6 +490,7 @@ static int imagine(struct session *s, struct jp_error *err)
         return -1;
     size->imagined = s->facts.nnodes || s->facts.ntasks;
     if (a->memory_bytes) {
+        /* Slurm counts memory in MiB */
         size->memory_bytes = a->memory_bytes / MIN_MEMORY * MIN_MEMORY;
         size->memory_from = "--memory";
     }
@@ -468,6 +498,7 @@ static int imagine(struct session *s, struct jp_error *err)
     return 0;
 }
 
+/* Returns an exit status. */
 static int run(struct session *s)
 {
     const struct arguments *a = s->args;
@@ -485,11 +516,13 @@ static int run(struct session *s)
     s->facts.ntasks = (uint32_t) a->tasks;
     s->in = (struct plan_input){
         .config = a->common.config, .nccl = a->word, .strict = true};
+    /* the report's option takes the place of the user's word */
     if (a->from && (status = take_report(s, &err)) != JP_EXIT_OK)
         return cmd_args_fail("plan", status, &err);
     if (imagine(s, &err) < 0 || plan_make(&s->in, &plan, &err) < 0)
         return cmd_args_fail("plan", JP_EXIT_USAGE, &err);
-    /* no profile is requested: continue as if auto were */
+    /* no profile is requested anywhere: continue as if auto were, because the
+     * user wants a forecast */
     if (!plan.nccl.mode) {
         plan.nccl.mode = grammar_find_mode(grammar_nccl(), "auto");
         plan.nccl.mode_source = PLAN_DEFAULT;
@@ -510,7 +543,6 @@ int cmd_plan(int argc, char **argv)
     args.word = argv[optind];
     rc = run(&session);
     plan_from_fini(&session.from);
-    plan_measured_fini(&session.measured);
     free(session.submit_dir);
     return rc;
 }

@@ -23,7 +23,7 @@
 
 /* Figures from a report about its run; 0 and "": unknown. */
 struct plan_measured {
-    char *path; /* path of summary.json */
+    char *path; /* path of summary.json; owned */
     char mode[16], release[16];
     uint64_t nodes, tasks; /* for a folder of logs: those with records */
     uint64_t iterations;   /* if that run's settings name it */
@@ -51,11 +51,9 @@ struct plan_measured {
 
 /* Reads step_dir/summary.json, which is foreign input. Returns JP_EXIT_OK;
  * JP_EXIT_NODATA if it is missing or has no records; or JP_EXIT_USAGE if it is
- * cut or of another kind (err names file and field). Free with
- * plan_measured_fini. */
+ * cut or of another kind (err names file and field). Caller frees out->path. */
 enum jp_exit plan_measure(const char *step_dir, struct plan_measured *out,
                           struct jp_error *err);
-void plan_measured_fini(struct plan_measured *measured);
 
 /* --- cmd_plan_from.c ----------------------------------------------------- */
 
@@ -63,6 +61,7 @@ void plan_measured_fini(struct plan_measured *measured);
 
 /* The option for the next run, from the figures of an earlier run. */
 struct plan_from {
+    struct plan_measured measured;
     struct {
         const char *key;
         char value[32];
@@ -73,20 +72,18 @@ struct plan_from {
     char *command; /* one command line to copy */
 };
 
-/* Makes the option. word: the user's own MODE[,key=value...], which takes
- * precedence, or NULL. */
-int plan_from_make(const struct plan_measured *measured, const char *word,
-                   struct plan_from *out, struct jp_error *err);
+/* Reads the step's report and makes the option. word: the user's own
+ * MODE[,key=value...], which takes precedence, or NULL. Returns JP_EXIT_OK, or
+ * another status and err. */
+enum jp_exit plan_from_make(const char *step_dir, const char *word,
+                            struct plan_from *out, struct jp_error *err);
 void plan_from_fini(struct plan_from *from);
 
 /* Names the report as the source of the settings taken from it. */
-void plan_from_attribute(const struct plan_from *from,
-                         const struct plan_measured *measured,
-                         struct plan_view *view);
+void plan_from_attribute(const struct plan_from *from, struct plan_view *view);
 
 /* Prints the table of figures and the command line to copy. */
-int plan_from_print(const struct plan_from *from,
-                    const struct plan_measured *measured, FILE *out,
+int plan_from_print(const struct plan_from *from, FILE *out,
                     struct jp_error *err);
 
 #endif

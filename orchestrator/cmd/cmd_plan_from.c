@@ -1,5 +1,8 @@
-/* cmd_plan_from.c - make the next run's option from an earlier run's
- * figures. */
+/* cmd_plan_from.c - make the next run's option from an earlier run's figures.
+ *
+ * plan_from_make reads the report, keeps the settings that the user has named,
+ * and fills the others from the figures. plan_from_print shows the figures with
+ * their origin. */
 #include "orchestrator/cmd/cmd_plan.h"
 
 #include <stdlib.h>
@@ -12,6 +15,7 @@
 #include "common/quote.h"
 #include "orchestrator/agent/plan_view.h"
 
+/* Returns the knob of an NCCL setting, or NULL. */
 static const struct jp_knob *knob_of(const char *key)
 {
     int k = grammar_find_knob(grammar_nccl(), key);
@@ -29,8 +33,9 @@ static uint64_t round_up(uint64_t n)
     return (n / unit + (n % unit != 0)) * unit;
 }
 
-/* The number of iterations behind the figures: from that run's settings, or
- * from the user now; otherwise the whole run counts as one. */
+/* Returns the number of iterations that the figures cover: from that run's
+ * settings, or from the user now; otherwise the whole run counts as one. most:
+ * the largest count that is divided by it. */
 static uint64_t iterations_of(const struct plan_measured *m,
                               const struct jp_request *user, uint64_t most)
 {
@@ -43,19 +48,18 @@ static uint64_t iterations_of(const struct plan_measured *m,
         knob_number(knob, said, &n, NULL);
     if (!n)
         n = 1;
+    /* more iterations than named, so that the share fits in the knob */
     if (most / n >= limit)
         n = most / limit + 1;
     return n;
 }
 
+/* Returns total / iterations, rounded up. */
 static uint64_t share(uint64_t total, uint64_t iterations)
 {
     return total / iterations + (total % iterations != 0);
 }
 
-/* The part of one iteration of a count, which may be estimated because records
- * were lost. Tolerates 1 %: without this, rounding up could add one to each
- * iteration, and each run would ask for another plan than the one before. */
 /* Estimates a count as it would be without lost records. */
 static uint64_t whole_of(const struct plan_measured *m, uint64_t count)
 {
@@ -64,9 +68,13 @@ static uint64_t whole_of(const struct plan_measured *m, uint64_t count)
     if (!m->records || m->expected <= m->records)
         return count;
     whole = (double) count * (double) m->expected / (double) m->records;
+    /* rounds up; the margin absorbs errors of the division */
     return whole < 1e18 ? (uint64_t) (whole + 0.999999) : UINT64_MAX;
 }
 
+/* Returns the share of one iteration of a count, which is estimated if records
+ * were lost. It tolerates 1 %: otherwise rounding up could add one to each
+ * iteration, and each run would ask for another plan than the one before. */
 static uint64_t share_of(const struct plan_measured *m, uint64_t count,
                          uint64_t iterations)
 {
@@ -76,7 +84,7 @@ static uint64_t share_of(const struct plan_measured *m, uint64_t count,
     return share(whole - count > slack ? whole - slack : count, iterations);
 }
 
-/* Whether to set the key: the mode knows it, and the user has not set it. */
+/* Whether to set the key: the mode has it, and the user has not set it. */
 static bool is_wanted(const struct jp_request *user, const char *key)
 {
     int k = grammar_find_knob(grammar_nccl(), key);
@@ -85,6 +93,7 @@ static bool is_wanted(const struct jp_request *user, const char *key)
            (grammar_nccl()->knobs[k].modes >> user->mode & 1);
 }
 
+/* Adds a figure, unless it is empty or the user has set the key. */
 static void add_text(struct plan_from *from, const struct jp_request *user,
                      const char *key, const char *value)
 {
@@ -95,6 +104,7 @@ static void add_text(struct plan_from *from, const struct jp_request *user,
              "%s", value);
 }
 
+/* Adds a number, clamped to the knob's range. */
 static void add_number(struct plan_from *from, const struct jp_request *user,
                        const char *key, uint64_t n)
 {
@@ -106,6 +116,7 @@ static void add_number(struct plan_from *from, const struct jp_request *user,
     add_text(from, user, key, text);
 }
 
+/* Adds all figures that the report has. */
 static void add_figures(struct plan_from *from, const struct jp_request *user,
                         const struct plan_measured *m)
 {
@@ -115,8 +126,10 @@ static void add_figures(struct plan_from *from, const struct jp_request *user,
 
     add_number(from, user, "iterations", iterations);
     add_number(from, user, "colls", share_of(m, m->colls, iterations));
+    /* 0: unknown, so the planner's default stays */
     if (m->comms)
         add_number(from, user, "comms", m->comms);
+    /* that run has no count of Send and Recv, so plan none */
     if (m->p2p_off)
         add_text(from, user, "p2p", "off");
     else
@@ -126,7 +139,8 @@ static void add_figures(struct plan_from *from, const struct jp_request *user,
     add_text(from, user, "nccl", m->release);
 }
 
-/* Parses the user's words. The mode is the one that runs: X for plan,mode=X. */
+/* Parses the user's words. out->mode is the mode that runs: X for plan,mode=X.
+ * Without words it is the mode of the earlier run. */
 static int parse_user(const char *word, const struct plan_measured *m,
                       struct jp_request *out, struct jp_error *err)
 {
@@ -135,15 +149,19 @@ static int parse_user(const char *word, const struct plan_measured *m,
 
     if (request_parse(grammar_nccl(), word ? word : mode, out, err) < 0)
         return -1;
+    /* the next run should record, not plan again */
     if (!strcmp(grammar_nccl()->modes[out->mode].name, "plan")) {
         mode = out->values[k] ? out->values[k] : grammar_nccl()->knobs[k].def;
         out->mode = grammar_find_mode(grammar_nccl(), mode);
+        /* the mode is in out->mode now */
         free(out->values[k]);
         out->values[k] = NULL;
     }
     return 0;
 }
 
+/* Returns MODE,key=value...: the figures, then what the user has set. Caller
+ * frees; NULL without memory. */
 static char *make_option(const struct plan_from *from,
                          const struct jp_request *user)
 {
@@ -158,6 +176,7 @@ static char *make_option(const struct plan_from *from,
         quote_printf(out, ",%s=%s", from->figures[i].key,
                      from->figures[i].value);
     for (size_t i = 0; i < grammar_nccl()->n_knobs; i++)
+        /* the user's own settings, at the end */
         if (user->values[i])
             quote_printf(out, ",%s=%s", grammar_nccl()->knobs[i].name,
                          user->values[i]);
@@ -167,7 +186,8 @@ static char *make_option(const struct plan_from *from,
     return NULL;
 }
 
-/* Makes a shell command, quoted if necessary. */
+/* Returns the srun command with the option, quoted for a shell if necessary.
+ * Caller frees; NULL without memory. */
 static char *make_command(const char *option)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -184,6 +204,7 @@ static char *make_command(const char *option)
         return NULL;
     fputs("srun --nccl-profile='", out);
     for (const char *c = option; *c; c++)
+        /* a quote ends the text, is escaped, and the text begins again */
         if (*c == '\'')
             fputs("'\\''", out);
         else
@@ -195,16 +216,19 @@ static char *make_command(const char *option)
     return NULL;
 }
 
-int plan_from_make(const struct plan_measured *measured, const char *word,
-                   struct plan_from *out, struct jp_error *err)
+enum jp_exit plan_from_make(const char *step_dir, const char *word,
+                            struct plan_from *out, struct jp_error *err)
 {
     struct plan_from from = {.mode = !word};
     struct jp_request user = {0};
-    int rc = -1;
+    enum jp_exit rc = plan_measure(step_dir, &from.measured, err);
 
-    if (parse_user(word, measured, &user, err) < 0)
-        return -1;
-    add_figures(&from, &user, measured);
+    if (rc != JP_EXIT_OK)
+        return rc;
+    rc = JP_EXIT_USAGE;
+    if (parse_user(word, &from.measured, &user, err) < 0)
+        goto out;
+    add_figures(&from, &user, &from.measured);
     from.option = make_option(&from, &user);
     if (from.option)
         from.command = make_command(from.option);
@@ -213,8 +237,9 @@ int plan_from_make(const struct plan_measured *measured, const char *word,
         goto out;
     }
     *out = from;
+    /* *out owns the strings now */
     from = (struct plan_from){0};
-    rc = 0;
+    rc = JP_EXIT_OK;
 out:
     request_fini(&user);
     plan_from_fini(&from);
@@ -223,32 +248,35 @@ out:
 
 void plan_from_fini(struct plan_from *from)
 {
+    free(from->measured.path);
     free(from->option);
     free(from->command);
     *from = (struct plan_from){0};
 }
 
+/* Whether the report is the source of the setting. */
 static bool is_figure(const struct plan_from *from, const char *key)
 {
     for (size_t i = 0; i < from->n; i++)
         if (!strcmp(from->figures[i].key, key))
             return true;
+    /* the mode is the report's as well */
     return from->mode && !strcmp(key, "mode");
 }
 
-void plan_from_attribute(const struct plan_from *from,
-                         const struct plan_measured *measured,
-                         struct plan_view *view)
+void plan_from_attribute(const struct plan_from *from, struct plan_view *view)
 {
     for (size_t i = 0; i < view->n_settings; i++)
         if (is_figure(from, view->settings[i].key)) {
+            /* the view borrows these strings */
             view->settings[i].source = (char *) "report";
-            view->settings[i].where = measured->path;
+            view->settings[i].where = from->measured.path;
         }
 }
 
 /* --- as text ------------------------------------------------------------- */
 
+/* Adds a row: what, its value, and where it is from. */
 static void add_row(struct plan_table *t, const char *what, const char *value,
                     const char *from)
 {
@@ -257,8 +285,8 @@ static void add_row(struct plan_table *t, const char *what, const char *value,
     plan_table_add(t, "%s", from);
 }
 
-/* Shows how uneven the communicators are: the planner distributes a rank's
- * collectives evenly. */
+/* Adds the number of communicators, and how uneven they are: the planner
+ * distributes a rank's collectives evenly. */
 static void add_comms(struct plan_table *t, const struct plan_measured *m,
                       const char *counted)
 {
@@ -273,6 +301,7 @@ static void add_comms(struct plan_table *t, const struct plan_measured *m,
                  FIG_COUNT(num_add(m->listed.comms, m->left_out.comms)));
     add_row(t, "communicators of a rank", FIG_COUNT(m->comms),
             m->comms_estimated ? from : counted);
+    /* one communicator cannot be uneven */
     if (m->comms < 2 || !even || !m->busiest)
         return;
     snprintf(from, sizeof(from),
@@ -282,6 +311,8 @@ static void add_comms(struct plan_table *t, const struct plan_measured *m,
     add_row(t, "collectives in one", FIG_COUNT(m->busiest), from);
 }
 
+/* Adds the rate of collectives. It is only a lower bound if the report leaves
+ * out windows, and only an upper one without windows. */
 static void add_rate(struct plan_table *t, const struct plan_measured *m)
 {
     bool part = m->slice_us ? m->left_out.windows : m->left_out.comms;
@@ -296,6 +327,7 @@ static void add_rate(struct plan_table *t, const struct plan_measured *m)
                  "operations of a communicator / their own time%s",
                  part ? "; not all communicators are listed"
                       : "; an upper limit");
+    /* the busiest window may be one that is left out */
     else if (part)
         snprintf(from, sizeof(from),
                  "mean of a communicator's busiest %s; the report lists %s of "
@@ -310,6 +342,7 @@ static void add_rate(struct plan_table *t, const struct plan_measured *m)
     add_row(t, "collectives a second", value, from);
 }
 
+/* Adds the counts of one rank. */
 static void add_counts(struct plan_table *t, const struct plan_measured *m)
 {
     char from[128];
@@ -328,6 +361,7 @@ static void add_counts(struct plan_table *t, const struct plan_measured *m)
     add_rate(t, m);
 }
 
+/* Adds sizes and losses, and the settings of that run. */
 static void add_losses(struct plan_table *t, const struct plan_measured *m)
 {
     char from[160];
@@ -358,10 +392,10 @@ static void add_losses(struct plan_table *t, const struct plan_measured *m)
     }
 }
 
-int plan_from_print(const struct plan_from *from,
-                    const struct plan_measured *measured, FILE *out,
+int plan_from_print(const struct plan_from *from, FILE *out,
                     struct jp_error *err)
 {
+    const struct plan_measured *measured = &from->measured;
     struct plan_table head = {.n_columns = 1};
     struct plan_table table = {.n_columns = 3};
 
@@ -372,6 +406,7 @@ int plan_from_print(const struct plan_from *from,
     add_losses(&table, measured);
     if (plan_table_print(&table, 2, out, err) < 0)
         return -1;
+    /* last, to be copied */
     quote_printf(out, "\nthe next run:\n  %s\n\n", from->command);
     return 0;
 }

@@ -1,5 +1,9 @@
-/* cmd_plan_measure.c - read figures of an earlier step from its
- * summary.json. */
+/* cmd_plan_measure.c - read figures of an earlier step from its summary.json.
+ *
+ * The report may be from another machine or release, so each count is checked.
+ * Its tables may be cut; then totals are divided by the number of ranks
+ * (get_means). All figures are of one rank or one communicator, because the
+ * planner sizes the recorder's memory of a rank. */
 #include "orchestrator/cmd/cmd_plan.h"
 
 #include <stdlib.h>
@@ -11,6 +15,8 @@
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/report/summary_file.h"
 
+/* Reads a count. Missing and null leave *out unchanged. Returns -1 and err
+ * (WHERE.KEY) for anything else. */
 static int get_count(const json_t *object, const char *where, const char *key,
                      uint64_t *out, struct jp_error *err)
 {
@@ -21,6 +27,7 @@ static int get_count(const json_t *object, const char *where, const char *key,
     return error_set(err, "%s.%s: not a count", where, key);
 }
 
+/* Reads the step's size and the sums over all ranks. */
 static int get_totals(const json_t *root, struct plan_measured *m,
                       struct jp_error *err)
 {
@@ -51,7 +58,8 @@ static int get_totals(const json_t *root, struct plan_measured *m,
     return 0;
 }
 
-/* A knob's value in that run; "" unless it was set there. */
+/* Returns the value of a knob that was set in that run; "" otherwise. A default
+ * is no wish of the user, and an invalid value is ignored. */
 static const char *setting(const json_t *root, const char *key)
 {
     const json_t *rows =
@@ -73,6 +81,8 @@ static const char *setting(const json_t *root, const char *key)
     return "";
 }
 
+/* Reads the mode, the release, and the settings that change the meaning of
+ * counts. */
 static void get_settings(const json_t *root, struct plan_measured *m)
 {
     const char *mode =
@@ -80,6 +90,7 @@ static void get_settings(const json_t *root, struct plan_measured *m)
     const char *iterations = setting(root, "iterations");
     int knob = grammar_find_knob(grammar_nccl(), "iterations");
 
+    /* mode 0 is off, and plan recorded nothing */
     if (grammar_find_mode(grammar_nccl(), mode) > 0 &&
         strcmp(mode, "plan") != 0)
         snprintf(m->mode, sizeof(m->mode), "%s", mode);
@@ -99,6 +110,7 @@ struct member {
     uint64_t colls, p2p;
 };
 
+/* Orders by host and process id. */
 static int by_process(const void *a, const void *b)
 {
     const struct member *x = a, *y = b;
@@ -107,6 +119,7 @@ static int by_process(const void *a, const void *b)
     return hosts ? hosts : (x->pid > y->pid) - (x->pid < y->pid);
 }
 
+/* Reads a row of the table of ranks. i: its index, for messages. */
 static int read_member(const json_t *row, size_t i, struct member *out,
                        struct jp_error *err)
 {
@@ -123,6 +136,8 @@ static int read_member(const json_t *row, size_t i, struct member *out,
     return get_count(row, where, "p2p_records", &out->p2p, err);
 }
 
+/* Adds up the n communicators of one process, and keeps the maximum of all
+ * processes. */
 static void take_process(struct plan_measured *m, const struct member *of,
                          size_t n)
 {
@@ -138,6 +153,7 @@ static void take_process(struct plan_measured *m, const struct member *of,
     m->comms = n > m->comms ? n : m->comms;
 }
 
+/* Reads all ranks and takes the maximum over processes. */
 static int get_processes(const json_t *rows, struct plan_measured *m,
                          struct jp_error *err)
 {
@@ -150,7 +166,9 @@ static int get_processes(const json_t *rows, struct plan_measured *m,
     if (rc == 0 && n)
         qsort(members, n, sizeof(*members), by_process);
     for (size_t i = 0; i < n && rc == 0; i = end) {
+        /* the members are sorted, so each host is one run */
         m->hosts += i == 0 || strcmp(members[i].host, members[i - 1].host) != 0;
+        /* the rows of one process */
         for (end = i + 1; end < n && !by_process(&members[i], &members[end]);)
             end++;
         take_process(m, members + i, end - i);
@@ -159,6 +177,7 @@ static int get_processes(const json_t *rows, struct plan_measured *m,
     return rc;
 }
 
+/* Returns a / b, rounded up; 0 if b is 0. */
 static uint64_t ratio_up(uint64_t a, uint64_t b)
 {
     return b ? a / b + (a % b != 0) : 0;
@@ -171,10 +190,11 @@ static uint64_t scaled(uint64_t sum, uint64_t listed, uint64_t left_out)
                               ((double) listed + (double) left_out)
                         : (double) left_out;
 
+    /* rounds up; the margin absorbs errors of the division */
     return all < 1e18 ? (uint64_t) (all + 0.999999) : UINT64_MAX;
 }
 
-/* If not all ranks are listed, uses totals divided by the step's tasks. */
+/* If not all ranks are listed, divides the totals by the step's tasks. */
 static int get_means(const json_t *root, struct plan_measured *m,
                      struct jp_error *err)
 {
@@ -193,6 +213,8 @@ static int get_means(const json_t *root, struct plan_measured *m,
             return -1;
         members = num_add(members, seen);
     }
+    /* without a job, the report has the number of ranks that the communicators
+     * have */
     if (!tasks && get_count(json_object_get(root, "quality"), "quality",
                             "ranks_expected", &tasks, err) < 0)
         return -1;
@@ -200,6 +222,7 @@ static int get_means(const json_t *root, struct plan_measured *m,
         return error_set(
             err, "ranks: empty, and the number of ranks that ran is unknown");
     m->comms_estimated = m->left_out.comms > 0;
+    /* the members of the communicators that are not listed */
     if (m->comms_estimated)
         members = scaled(members, m->listed.comms, m->left_out.comms);
     m->mean = true;
@@ -210,6 +233,7 @@ static int get_means(const json_t *root, struct plan_measured *m,
     return 0;
 }
 
+/* Reads the counts of one rank, from the table of ranks if it is complete. */
 static int get_ranks(const json_t *root, struct plan_measured *m,
                      struct jp_error *err)
 {
@@ -221,6 +245,7 @@ static int get_ranks(const json_t *root, struct plan_measured *m,
         return get_means(root, m, err);
     if (get_processes(rows, m, err) < 0)
         return -1;
+    /* a folder of logs has no job, so count the processes */
     if (!m->tasks && !m->nodes) {
         m->tasks = m->processes;
         m->nodes = m->hosts;
@@ -230,7 +255,8 @@ static int get_ranks(const json_t *root, struct plan_measured *m,
 
 /* --- communicators ------------------------------------------------------- */
 
-/* Each rank of a communicator takes part in each of its collectives. */
+/* Finds the communicator with the most collectives. Each rank of a communicator
+ * takes part in each of its collectives, so no division is needed. */
 static int get_busiest(const json_t *root, struct plan_measured *m,
                        struct jp_error *err)
 {
@@ -265,6 +291,7 @@ struct slice {
     uint64_t comm, from, to, ops;
 };
 
+/* Orders by communicator and start. */
 static int by_slice(const void *a, const void *b)
 {
     const struct slice *x = a, *y = b;
@@ -274,6 +301,7 @@ static int by_slice(const void *a, const void *b)
     return (x->from > y->from) - (x->from < y->from);
 }
 
+/* Reads a row of the table of windows. i: its index, for messages. */
 static int read_slice(const json_t *row, size_t i, struct slice *out,
                       struct jp_error *err)
 {
@@ -299,9 +327,11 @@ static uint64_t slice_length(const struct slice *slices, size_t n,
     }
     if (to - from < shortest)
         return to - from;
+    /* a multiple of the report's width, because slices cannot be divided */
     return width < shortest ? (shortest - 1) / width * width + width : width;
 }
 
+/* Returns the rate per second, rounded up; 0 (unknown) if it is absurd. */
 static uint64_t per_second(uint64_t ops, uint64_t time_us)
 {
     double rate = (double) ops * (double) SECOND_US / (double) time_us;
@@ -309,8 +339,9 @@ static uint64_t per_second(uint64_t ops, uint64_t time_us)
     return rate < 1e15 ? (uint64_t) rate + 1 : 0;
 }
 
-/* Takes the maximum number of operations in any period of that length. Slices
- * are sorted by communicator and start. */
+/* Takes the maximum number of operations in any period of that length, in one
+ * communicator. Slices are sorted by communicator and start; one pass with two
+ * indices is enough. */
 static void take_peak(struct plan_measured *m, const struct slice *slices,
                       size_t n, uint64_t length)
 {
@@ -318,6 +349,7 @@ static void take_peak(struct plan_measured *m, const struct slice *slices,
     size_t first = 0;
 
     for (size_t i = 0; i < n; i++) {
+        /* drops what belongs to another communicator or to an earlier period */
         for (; slices[first].comm != slices[i].comm ||
                slices[i].from - slices[first].from >= length;
              first++)
@@ -353,6 +385,7 @@ static int take_busiest(const json_t *root, struct plan_measured *m,
     return 0;
 }
 
+/* Finds the rate of collectives in one communicator. */
 static int get_rate(const json_t *root, struct plan_measured *m,
                     struct jp_error *err)
 {
@@ -371,6 +404,7 @@ static int get_rate(const json_t *root, struct plan_measured *m,
     if (rc == 0) {
         qsort(slices, n, sizeof(*slices), by_slice);
         take_peak(m, slices, n,
+                  /* the recorder's times are exact enough for shorter slices */
                   slice_length(slices, n,
                                profiler_get(m->mode)->counts
                                    ? SHORTEST_RECORDER_US
@@ -406,6 +440,7 @@ static int get_left_out(const json_t *root, struct plan_measured *m,
     return 0;
 }
 
+/* Reads all figures. Without records only the totals are read. */
 static int read_root(const json_t *root, struct plan_measured *m,
                      struct jp_error *err)
 {
@@ -431,6 +466,7 @@ enum jp_exit plan_measure(const char *step_dir, struct plan_measured *out,
         error_set(err, "out of memory");
         return JP_EXIT_USAGE;
     }
+    /* summary_file_read would only report a missing file */
     if (stepdir_is_folder(step_dir) &&
         !stepdir_has(step_dir, JP_SUMMARY_NAME)) {
         error_set(err, "%s does not exist; run jobprof report %s", m.path,
@@ -448,16 +484,11 @@ enum jp_exit plan_measure(const char *step_dir, struct plan_measured *out,
         goto out;
     }
     *out = m;
+    /* *out owns it now */
     m.path = NULL;
     rc = JP_EXIT_OK;
 out:
     json_decref(root);
     free(m.path);
     return rc;
-}
-
-void plan_measured_fini(struct plan_measured *measured)
-{
-    free(measured->path);
-    *measured = (struct plan_measured){0};
 }

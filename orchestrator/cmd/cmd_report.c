@@ -1,5 +1,12 @@
 /* cmd_report.c - the command line of `jobprof report`, and the output in the
- * formats of other tools. */
+ * formats of other tools.
+ *
+ * The way through it: report_word finds the steps, report_dir opens a session
+ * for one of them, run_session waits for its turn, and make_and_show makes the
+ * report and what follows it. cmd_report.h describes the other two files. Three
+ * kinds of callers share this code: a user, srun at the end of a step, and a
+ * watcher on a node in case that srun was killed. Messages are for users; srun
+ * and the watcher write theirs to the step's log. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +44,7 @@ static int take_fail_on(void *arguments, const struct cmd_option *row,
     struct arguments *a = arguments;
 
     (void) row;
+    /* words are ordered from the worst on */
     for (int i = JP_VERDICT_HANG; i < JP_VERDICT_OK; i++)
         if (strcasecmp(word, verdict_word_name((enum jp_verdict_word) i)) ==
             0) {
@@ -49,6 +57,7 @@ static int take_fail_on(void *arguments, const struct cmd_option *row,
                      QUOTE(word));
 }
 
+/* For --at-exit and --watch, whose kind of caller is row->min. */
 static int take_step(void *arguments, const struct cmd_option *row, char *dir,
                      struct jp_error *err)
 {
@@ -122,6 +131,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 
     if (rc >= 0)
         return rc;
+    /* the step is either a word or the value of --at-exit or --watch */
     if ((argc - optind == 1) == (a->word != NULL))
         return cmd_options_usage(&command_line, command_line.need);
     if (!a->word)
@@ -144,6 +154,8 @@ static bool has_used_nccl(const char *dir)
     return used;
 }
 
+/* Prints the known issues of the NCCL release that srun has found at the step's
+ * start. */
 static void tell_known_issues(const struct report_session *session)
 {
     const char *line = session->has_conf ? session->conf.known_issues : NULL;
@@ -163,8 +175,10 @@ static int show(const struct report_session *session)
         how = session->conf.summary;
     if (options->kind == REPORT_USER && how == JP_SUMMARY_OFF)
         how = JP_SUMMARY_AUTO; /* off concerns only srun's own line */
+    /* the nodes have printed the reason at the step's start */
     if (options->kind == REPORT_SRUN && session->told)
         return JP_EXIT_OK;
+    /* a watcher has no terminal */
     if (options->kind != REPORT_WATCHER && !options->quiet &&
         stepdir_has(session->dir, JP_SUMMARY_NAME)) {
         if (report_print_line(session->dir, how, stderr, &err) < 0)
@@ -183,6 +197,7 @@ static int draw(const struct report_session *session)
 {
     struct jp_error err;
 
+    /* a report of another process has its own pictures */
     if (!session->options->png || !session->written ||
         report_draw(session->dir, &err) == 0)
         return JP_EXIT_OK;
@@ -196,6 +211,7 @@ static int draw(const struct report_session *session)
  * compressed files: 447 bytes for 9 were measured (docs/measurements.md). */
 #define GROWTH 64
 
+/* Logs that a format is missing, and prints it if a user waits for it. */
 static void warn(const struct report_session *session, const char *what,
                  const char *why)
 {
@@ -204,15 +220,19 @@ static void warn(const struct report_session *session, const char *what,
         quote_printf(stderr, "jobprof: %s: %s\n", what, why);
 }
 
+/* Whether the tables are written as Parquet as well, by option or by setting.
+ */
 static bool wants_parquet(const struct report_session *session)
 {
     return session->options->parquet ||
            report_session_enabled(session, "parquet");
 }
 
+/* Writes the exporter's tree from the result in memory. */
 static int write_exporter(const struct report_session *session)
 {
     uint64_t job = session->has_conf ? session->conf.job_id : 0;
+    /* srun's lines should not be pushed away by details */
     bool quiet = session->options->quiet ||
                  session->options->kind != REPORT_USER;
     char *dir = job ? text_format("%s/%" PRIu64 "-insp", session->dir, job)
@@ -224,6 +244,7 @@ static int write_exporter(const struct report_session *session)
                  ? cmd_args_exporter(session->result, dir, 0, quiet)
                  : -1;
 
+    /* these files are made from the logs, which gc may have removed */
     if (rc == 0 && wants_parquet(session) && stepdir_has(session->dir, "raw"))
         rc = cmd_args_exporter_logs(inputs, 1, dir, &err);
 
@@ -252,7 +273,8 @@ static int write_parquet(const struct report_session *session)
     return rc;
 }
 
-/* Reports of srun and the watcher are killed at their time limit. */
+/* Whether the time limit has run out: reports of srun and the watcher are
+ * killed soon after it. */
 static int is_over(void *arg)
 {
     const struct report_session *session = arg;
@@ -260,6 +282,8 @@ static int is_over(void *arg)
     return session->deadline_ms && clock_mono_ms() > session->deadline_ms;
 }
 
+/* Checks that the logs leave min_free= bytes on the file system. Returns -1 and
+ * err if not; without an answer of the file system, 0. */
 static int check_room(const struct report_session *session,
                       const struct jp_recwalk *walk, struct jp_error *err)
 {
@@ -268,6 +292,7 @@ static int check_room(const struct report_session *session,
     uint64_t keep = 0, wanted = num_mul(walk->walk.bytes, GROWTH);
     struct statvfs fs;
 
+    /* keep stays 0 without the setting */
     num_parse_size(text, 0, UINT64_MAX, &keep, NULL);
     if (statvfs(session->dir, &fs) < 0 ||
         num_add(wanted, keep) <=
@@ -277,6 +302,7 @@ static int check_room(const struct report_session *session,
                      FIG_BYTES(wanted));
 }
 
+/* Writes the recorder's files as logs of Inspector. */
 static int write_logs(struct report_session *session)
 {
     char *raw = text_format("%s/raw", session->dir);
@@ -291,6 +317,7 @@ static int write_logs(struct report_session *session)
         rc = check_room(session, &walk, &err);
         if (rc == 0)
             rc = export_inspector(&walk, dir, NULL, &done, &err);
+        /* the files written so far stay */
         if (rc == 0 && walk.stopped)
             rc = error_set(&err,
                            "time ran out after %" PRIu64
@@ -319,6 +346,7 @@ static int write_more(struct report_session *session)
     if (report_session_enabled(session, "inspector_logs") &&
         stepdir_has(session->dir, "raw") && write_logs(session) < 0)
         rc = -1;
+    /* the result is kept only if the exporter's tree is wanted */
     if (session->result && write_exporter(session) < 0)
         rc = -1;
     return rc;
@@ -326,24 +354,13 @@ static int write_more(struct report_session *session)
 
 /* --- report one step, or all that the argument means --------------------- */
 
-/* An eighth of the time is left for writing the files. The user of srun has
- * waited since the program's start. Nobody waits for the watcher. */
-static void set_budget(struct report_session *session)
-{
-    uint64_t limit_ms = session->policy.report_limit_ms;
-    uint64_t from_ms = session->options->kind == REPORT_SRUN ? session->start_ms
-                                                             : clock_mono_ms();
-
-    if (session->options->kind != REPORT_USER)
-        session->deadline_ms = from_ms + limit_ms - limit_ms / 8;
-}
-
+/* Makes the report while holding the claim, then everything that needs no
+ * claim. Returns an exit status, or REPORT_LOST. */
 static int make_and_show(struct report_session *session)
 {
     int rc;
 
-    report_turn_await_nodes(session);
-    set_budget(session);
+    report_turn_begin(session);
     if (session->options->verbose)
         quote_printf(stderr, "jobprof: reading %s/raw\n", session->dir);
     rc = report_make(session);
@@ -353,6 +370,8 @@ static int make_and_show(struct report_session *session)
     if (rc != REPORT_LOST && rc != JP_EXIT_IO &&
         (show(session) != JP_EXIT_OK || draw(session) != JP_EXIT_OK))
         rc = JP_EXIT_IO;
+    /* before the other formats, because Slurm may end this process with the job
+     */
     if (session->written)
         cmd_history_start(session->dir, session->options->site
                                             ? session->options->site
@@ -360,6 +379,7 @@ static int make_and_show(struct report_session *session)
     if (session->written && write_more(session) < 0 &&
         session->options->kind == REPORT_USER)
         rc = JP_EXIT_IO;
+    /* a user sends a report with `jobprof upload` */
     if (session->written && session->options->kind != REPORT_USER)
         cmd_upload_start(session->dir, session->options->site
                                            ? session->options->site
@@ -367,12 +387,15 @@ static int make_and_show(struct report_session *session)
     return rc;
 }
 
+/* Waits for the session's turn until there is a result. Returns an exit status.
+ */
 static int run_session(struct report_session *session)
 {
     bool silent = session->options->kind == REPORT_WATCHER;
     struct jp_error err;
     int rc = REPORT_LOST;
 
+    /* a stolen claim starts anew: the thief may be stopped as well */
     while (rc == REPORT_LOST) {
         switch (report_turn_wait(session, &err)) {
         case REPORT_OURS:
@@ -414,6 +437,7 @@ static bool was_hidden(const char *dir)
     return hidden;
 }
 
+/* Reports one step. Returns an exit status. */
 static int report_dir(const char *dir, const struct report_options *options)
 {
     struct report_session session;
@@ -421,6 +445,7 @@ static int report_dir(const char *dir, const struct report_options *options)
     int rc = report_session_init(&session, dir, options, &err);
 
     if (rc < 0) {
+        /* a hidden step may be removed at any time, which is no error */
         bool quiet = options->kind == REPORT_WATCHER ||
                      (options->kind == REPORT_SRUN && was_hidden(dir));
 
@@ -434,6 +459,7 @@ static int report_dir(const char *dir, const struct report_options *options)
                      err.text);
     if (rc > 0)
         stepdir_log(session.dir, "%s", err.text);
+    /* a helper of a job must not use more than its share of the node */
     if (options->kind != REPORT_USER &&
         confine_self(options->kind == REPORT_WATCHER ? CONFINE_WATCHER
                                                      : CONFINE_REPORT,
@@ -462,6 +488,8 @@ static int report_folder(const char *folder,
     return (int) done.worst <= options->fail_on ? JP_EXIT_FINDINGS : JP_EXIT_OK;
 }
 
+/* Whether the word is a folder of several jobs, none of whose steps it names.
+ */
 static bool is_folder_of_jobs(const char *word)
 {
     return !stepdir_has(word, JP_JOBCONF_NAME) && !stepdir_has(word, "raw") &&
@@ -507,6 +535,7 @@ int cmd_report(int argc, char **argv)
 
     if (rc >= 0)
         return rc;
+    /* the files are read once for all steps */
     if (cmd_expect_load(a.report.config, a.report.baseline, &expect, &err) <
         0) {
         quote_printf(stderr, "jobprof: %s\n", err.text);

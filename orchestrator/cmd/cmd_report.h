@@ -48,12 +48,13 @@ struct report_session {
     struct jp_claim *claim;
     /* the step was over or reported when the claim was taken */
     bool over;
-    bool written;             /* this session wrote the report */
-    struct jp_result *result; /* kept for the formats of other tools, or NULL */
-    bool told;      /* no node was profiled, which was reported at the step's
-                     * start */
-    bool job_ended; /* according to Slurm, for a user's report of an open
-                     * step */
+    bool written; /* this session wrote the report */
+    struct jp_result
+        *result; /* owned; kept for the formats of other tools, or NULL */
+    bool told; /* no node was profiled, and the user has read this at the step's
+                  start */
+    bool job_ended; /* according to Slurm; only known for a user's report of an
+                       open step */
 };
 
 /* --- cmd_report_session.c ------------------------------------------------ */
@@ -86,9 +87,11 @@ enum report_turn {
 enum report_turn report_turn_wait(struct report_session *session,
                                   struct jp_error *err);
 
-/* For srun and the watcher, holding the claim: waits for nodes that have
- * entered but not left, at most policy.alldone_wait_ms. */
-void report_turn_await_nodes(struct report_session *session);
+/* Call it when the claim is held. For srun and the watcher it waits for nodes
+ * that have entered but not left, at most policy.alldone_wait_ms, and sets the
+ * time limit of the figures. Then it removes temporary files of reporters that
+ * were killed. */
+void report_turn_begin(struct report_session *session);
 
 /* --- cmd_report_make.c --------------------------------------------------- */
 
@@ -111,9 +114,6 @@ int report_settle_remove(struct report_session *session, struct jp_error *err);
  * the protocol's files and what a killed finish left in nodes/, except for a
  * user's report of a running step. */
 void report_settle_finish(struct report_session *session);
-
-/* Removes temporary files of reporters that were killed. */
-void report_settle_sweep(const struct report_session *session);
 
 /* --- cmd_upload.c --------------------------------------------------------- */
 

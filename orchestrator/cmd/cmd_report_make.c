@@ -1,4 +1,11 @@
-/* cmd_report_make.c - make figures, verdict and files of one step's report. */
+/* cmd_report_make.c - make figures, verdict and files of one step's report.
+ *
+ * `make` is the whole sequence, in the order that the data requires: figures
+ * from raw/ or partials (analyse), then what the directory has besides them,
+ * then insight, causes and the verdict, and at last the files. Each source of
+ * data is optional: its error goes to the step's log, and the report is made
+ * without it. Reading is interrupted if time is up or another process has
+ * stolen the claim. */
 #include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/cmd/cmd_report.h"
 
@@ -29,6 +36,7 @@
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/summary_file.h"
 
+/* Interval of looks at the claim; shorter work prints no progress. */
 #define LOOK_EVERY_MS 500
 #define SAY_AFTER_MS 1000
 
@@ -64,6 +72,7 @@ struct material {
     struct jp_error trouble; /* error of the figures; "": none */
 };
 
+/* Prints how much has been read. */
 static void say_progress(struct watch *watch, uint64_t done, uint64_t total)
 {
     char size[32];
@@ -74,6 +83,7 @@ static void say_progress(struct watch *watch, uint64_t done, uint64_t total)
                  num_format_size(total, size, sizeof(size)));
 }
 
+/* A callback of the readers. Returns true if they have to stop. */
 static int on_progress(void *arg, uint64_t done, uint64_t total)
 {
     struct watch *watch = arg;
@@ -101,6 +111,7 @@ static void make_relative(char *path, const char *dir)
         memmove(path, path + len + 1, strlen(path + len + 1) + 1);
 }
 
+/* Paths in a report are relative to its directory. */
 static void make_notes_relative(struct jp_quality *quality, const char *dir)
 {
     for (size_t i = 0; i < quality->n_notes; i++)
@@ -109,7 +120,8 @@ static void make_notes_relative(struct jp_quality *quality, const char *dir)
         make_relative(quality->bad[i].path, dir);
 }
 
-/* Whether the user asked for Copper and it was tried. */
+/* Whether Copper was requested and tried. A hidden step is profiled by the
+ * site's default only, where missing data of Copper is no error. */
 static bool wants_copper(const struct report_session *session)
 {
     const char *mode =
@@ -139,7 +151,8 @@ static void read_copper(const struct report_session *session, const char *raw,
         make_relative(m->copper->notes[i].path, session->dir);
 }
 
-/* Whether time is up, or another process writes the report. */
+/* Whether time is up, or another process writes the report. Like on_progress,
+ * without printing. */
 static bool is_over(void *arg)
 {
     struct watch *watch = arg;
@@ -197,6 +210,7 @@ static void read_nsys(const struct report_session *session, const char *raw,
         stepdir_log(session->dir, "no nsys figures: the time limit ran out");
         nsys_destroy(m->nsys);
         m->nsys = NULL;
+        /* the report itself is still made */
         watch->out_of_time = false;
     }
     for (size_t i = 0; m->nsys && i < m->nsys->n_ranks; i++) {
@@ -238,6 +252,7 @@ static void read_evidence(const struct report_session *session,
                     m->hang->bad);
 }
 
+/* Logs that a node's partial is not used. */
 static void on_note(void *arg, const char *node, const char *why)
 {
     const struct report_session *session = arg;
@@ -252,6 +267,7 @@ struct older {
     bool copper;
 };
 
+/* Reads the counts of an earlier report. */
 static struct older older_report(const struct report_session *session)
 {
     json_t *root =
@@ -267,7 +283,7 @@ static struct older older_report(const struct report_session *session)
 }
 
 /* Whether partials may replace missing logs. Not if an earlier report has
- * figures, because it was made from more data. */
+ * figures: it was made from more data. */
 static bool recalls(const struct report_session *session)
 {
     struct older older = older_report(session);
@@ -289,6 +305,7 @@ static int analyse(const struct report_session *session, struct material *m)
         .processes = session->has_conf ? session->conf.ntasks : 0,
         .partials = nodes,
         .nodes = nodes,
+        /* partials may also replace logs that are gone */
         .gone = raw && recalls(session) ? raw : NULL,
         .note = on_note,
         .note_arg = (void *) (uintptr_t) session};
@@ -297,6 +314,7 @@ static int analyse(const struct report_session *session, struct material *m)
     int rc = 1;
 
     watch.looked_ms = watch.start_ms;
+    /* no data at all, which is no error */
     if (raw && !there && !options.gone)
         rc = 0;
     else if (raw && on_progress(&watch, 0, 0) == 0)
@@ -307,6 +325,7 @@ static int analyse(const struct report_session *session, struct material *m)
         read_nsys(session, raw, &watch, m);
     if (there)
         read_cuda(session, raw, m);
+    /* the partials were empty, too */
     if (m->result && !there && !m->result->quality.files) {
         result_destroy(m->result);
         m->result = NULL;
@@ -323,6 +342,7 @@ static int analyse(const struct report_session *session, struct material *m)
         error_set(&m->trouble, "the time limit ran out");
     }
     m->analysed = rc == 0;
+    /* shown in the report and in the history */
     m->duration_us = (clock_mono_ms() - watch.start_ms) * 1000;
     return watch.lost ? REPORT_LOST : rc;
 }
@@ -337,6 +357,7 @@ static void label(const struct report_session *session, struct material *m)
                         &err) < 0 ||
         (m->labels && result_label(m->result, &labels, &err) < 0)) {
         stepdir_log(session->dir, "no topology labels: %s", err.text);
+        /* without labels the networks are unknown, and the report says so */
         steplabels_destroy(m->labels);
         m->labels = NULL;
     }
@@ -357,6 +378,7 @@ static void correct_release(struct jp_jobconf *conf,
             continue;
         value = strdup(found);
         reason = text_format("loaded by the tasks; the plan used %s", s->value);
+        /* a user's or site's setting is not replaced */
         if (value && reason && strcmp(s->source, "default") == 0) {
             free(s->value);
             free(s->reason);
@@ -382,6 +404,7 @@ static void read_util(struct report_session *session, struct material *m)
         correct_release(&session->conf, &m->agents);
 
     if (m->nodes)
+        /* before the samples are read, because they use the nodes' offsets */
         nodes_align(m->nodes, m->result ? clocks_map(m->result->clocks) : NULL);
     if (m->nodes && util_load(session->dir, m->nodes, &m->util, &err) < 0)
         stepdir_log(session->dir, "no utilisation: %s", err.text);
@@ -462,6 +485,7 @@ static int exit_status(const struct report_options *options,
                        const struct jp_verdict *verdict, bool analysed,
                        const struct jp_copper *copper)
 {
+    /* words are ordered from the worst on */
     if (options->fail_on >= 0 && (int) verdict->word <= options->fail_on)
         return JP_EXIT_FINDINGS;
     if (!analysed || copper_verdict_incomplete(copper) ||
@@ -482,6 +506,7 @@ static void recall_end(const struct report_session *session,
     const json_t *end = json_object_get(root, "end");
 
     nodes->job_state = crash_state_find(summary_file_text(end, "job_state"));
+    /* a job that ran then may have ended since */
     if (nodes->job_state <= SLURMJOB_RUNNING ||
         !summary_file_count(end, "job_end_us", &nodes->job_end_us))
         nodes->job_end_us = 0;
@@ -512,37 +537,6 @@ static void ask_end(const struct report_session *session,
     nodes->job_end_us = job.end_us;
 }
 
-/* Whether it is that task's recording; a launcher's children share its id. */
-static bool is_of_task(const struct jp_recfile *file,
-                       const struct jp_task *task)
-{
-    return file->pid == task->pid || file->procid == task->gtid;
-}
-
-/* The latest operation in flight of the open file, if it is the task's. */
-static void read_in_flight(struct jp_recwalk *walk, struct jp_recfile *file,
-                           const struct jp_task *task, char *buf, size_t size)
-{
-    const struct hangs_op *last = NULL;
-    struct hangs_file reading = {0};
-    struct hangs_evidence evidence;
-    struct jpr_record record;
-    int rc = 0;
-
-    while (rc == 0 && recwalk_record(walk, &record))
-        rc = is_of_task(file, task) ? hangs_file_add(&reading, file, &record)
-                                    : 1;
-    if (rc == 0 && hangs_file_end(&reading, file, &evidence) == 0) {
-        for (size_t i = 0; i < evidence.n_ops; i++)
-            if (!last || evidence.ops[i].start_ns > last->start_ns)
-                last = &evidence.ops[i];
-        if (last)
-            hangs_format_op(last, buf, size);
-        hangs_evidence_fini(&evidence);
-    }
-    hangs_file_fini(&reading);
-}
-
 /* Finds the operation that the first failed task was in, from its recording. */
 static void find_in_flight(const struct report_session *session,
                            struct jp_insight *insight)
@@ -551,18 +545,11 @@ static void find_in_flight(const struct report_session *session,
     char *raw = crash->task
                     ? text_format("%s/raw/%s", session->dir, crash->node->name)
                     : NULL;
-    const char *inputs[] = {raw};
     char operation[sizeof(crash->in)] = "";
-    struct jp_recwalk walk;
-    struct jp_recfile *file;
 
-    if (raw && crash_is_fault(crash) && stepdir_is_folder(raw) &&
-        recwalk_init(&walk, inputs, 1, NULL) == 0) {
-        while (!*operation && (file = recwalk_open(&walk)))
-            read_in_flight(&walk, file, crash->task, operation,
-                           sizeof(operation));
-        recwalk_fini(&walk);
-    }
+    if (raw && crash_is_fault(crash) && stepdir_is_folder(raw))
+        hangs_task_op(raw, crash->task->pid, crash->task->gtid, operation,
+                      sizeof(operation));
     free(raw);
     crash_set_in(&insight->crash, operation, &insight->findings);
 }
@@ -598,6 +585,7 @@ static int write_all(const struct report_session *session,
 
     if (report_write(&report, session->dir, &err) < 0) {
         stepdir_log(session->dir, "no report: %s", err.text);
+        /* a watcher has no terminal */
         if (session->options->kind == REPORT_SRUN)
             quote_printf(stderr,
                          "jobprof: no report: %s; later: jobprof report %s\n",
@@ -632,6 +620,7 @@ static bool is_worse(const struct report_session *session,
     if (session->options->kind != REPORT_USER ||
         (m->result && m->result->quality.records > 0))
         return false;
+    /* only read if it matters: the file may be large */
     older = older_report(session);
     return older.records > 0 || (older.copper && !m->copper);
 }
@@ -646,7 +635,8 @@ static int keep_old(const struct report_session *session,
     return m->analysed ? JP_EXIT_INCOMPLETE : JP_EXIT_IO;
 }
 
-/* Whether only Copper was profiled. */
+/* Whether only Copper was profiled, or nothing: there is no NCCL log, and none
+ * was requested. */
 static bool is_coppers(const struct report_session *session,
                        const struct material *m)
 {
@@ -707,7 +697,7 @@ static int make(struct report_session *session, struct material *m)
     struct jp_verdict verdict;
     struct jp_error err;
 
-    report_settle_sweep(session);
+    /* stage 1: the figures, or a reason to keep things as they are */
     if (analyse(session, m) == REPORT_LOST)
         return REPORT_LOST;
     if (is_worse(session, m))
@@ -717,8 +707,10 @@ static int make(struct report_session *session, struct material *m)
             stepdir_log(session->dir, "cannot be removed: %s", err.text);
         return JP_EXIT_NODATA;
     }
+    /* from here on the directory has its final name */
     if (has_data(m))
         report_settle_promote(session);
+    /* stage 2: nodes, processes, networks, samples, expectations */
     m->nodes = nodes_read(session->dir, NULL);
     if (m->nodes && !session->options->paths &&
         nodes_hide_paths(m->nodes) < 0) {
@@ -732,6 +724,7 @@ static int make(struct report_session *session, struct material *m)
     label(session, m);
     read_util(session, m);
     expect(session, m);
+    /* stage 3: findings, causes and the verdict */
     m->insight = insight_run(session->has_conf ? &session->conf : NULL,
                              m->nodes, m->result, &m->expectation);
     if (m->insight) {
@@ -752,6 +745,7 @@ static int make(struct report_session *session, struct material *m)
         gputime_verdict_alone(m->nsys, m->insight, &verdict);
     if (*m->copper_trouble.text)
         copper_verdict_failed(m->copper_trouble.text, &verdict);
+    /* the last look before files are replaced */
     if (!claim_held(session->claim))
         return REPORT_LOST;
     if (write_all(session, m, &verdict) < 0)
@@ -766,6 +760,7 @@ int report_make(struct report_session *session)
     struct material m = {0};
     int rc;
 
+    /* nice may return -1 as a valid value */
     errno = 0;
     if (session->policy.report_nice > 0 &&
         nice((int) session->policy.report_nice) == -1 && errno)
@@ -779,6 +774,7 @@ int report_make(struct report_session *session)
     if (session->written &&
         (session->options->exporter ||
          report_session_enabled(session, "exporter_layout"))) {
+        /* of an attempt whose claim was stolen */
         result_destroy(session->result);
         session->result = m.result;
         m.result = NULL;

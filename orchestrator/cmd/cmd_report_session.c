@@ -1,5 +1,11 @@
-/* cmd_report_session.c - open one step for a report, and decide whether srun,
- * the watcher or a user writes it. */
+/* cmd_report_session.c - open one step for a report, decide whether srun, the
+ * watcher or a user writes it, and put its directory in order afterwards.
+ *
+ * The claim (collect/claim.h) makes sure that only one process writes. Four
+ * properties guide the order of steps here: a report is never written twice by
+ * srun and the watcher; a dead reporter is replaced; a hidden directory becomes
+ * visible in one rename; and files are removed only when no other process can
+ * need them. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,6 +45,7 @@ static char *visible_twin(const char *dir)
     const char *step = strrchr(dir, '/');
     char *twin = NULL;
 
+    /* not for "..", which is no hidden folder */
     if (base && step && base[1] == '.' && base[2] && base[2] != '.') {
         *base = '\0';
         twin = text_format("%s/%s%s", job, base + 2, step);
@@ -55,6 +62,7 @@ static bool follow(struct report_session *session)
 
     if (stepdir_is_folder(session->dir))
         return true;
+    /* job.conf knows the name; without it, it follows from the hidden one */
     if (session->has_conf && *session->conf.final_dir)
         twin = strdup(session->conf.final_dir);
     else
@@ -68,6 +76,8 @@ static bool follow(struct report_session *session)
     return true;
 }
 
+/* Returns the resolved path of dir; a copy of dir if it does not exist. Caller
+ * frees. */
 static char *absolute(const char *dir)
 {
     char *real = realpath(dir, NULL);
@@ -75,8 +85,8 @@ static char *absolute(const char *dir)
     return real ? real : strdup(dir);
 }
 
-/* A hidden step is moved to its visible twin, even if a copied job.conf names
- * another folder. */
+/* Sets where the step is moved to: its visible twin, or "" for none. job.conf
+ * may be a copy that names another folder, so the value there is not used. */
 static int set_final_dir(struct report_session *session)
 {
     char *twin = visible_twin(session->dir);
@@ -90,6 +100,8 @@ static int set_final_dir(struct report_session *session)
     return 0;
 }
 
+/* Reads job.conf and the limits of the site. Returns 0; 1 and err if job.conf
+ * cannot be used; -1 without memory. */
 static int read_conf(struct report_session *session, struct jp_error *err)
 {
     struct jp_policy site;
@@ -104,6 +116,7 @@ static int read_conf(struct report_session *session, struct jp_error *err)
     if (rc == 0) {
         session->has_conf = true;
         session->policy = session->conf.policy;
+        /* the user can write to job.conf, so the site's ceilings hold */
         ceiling_apply(&session->policy, &site);
         if (set_final_dir(session) < 0 ||
             (!session->options->paths &&
@@ -114,9 +127,9 @@ static int read_conf(struct report_session *session, struct jp_error *err)
     return 1;
 }
 
-/* A node that died never leaves its step, but Slurm knows that the job is over.
- * This is asked before the claim is taken, because the claim's thread forbids
- * calls of libslurm. */
+/* Whether Slurm says that the job is over, for a user's report. A node that
+ * died never leaves its step. Slurm is asked before the claim is taken, because
+ * the claim's thread forbids calls of libslurm. */
 static bool is_job_ended(const struct report_session *session)
 {
     struct slurmjob job;
@@ -199,10 +212,13 @@ static enum report_turn try_claim(struct report_session *session,
         return REPORT_DONE;
     rc = claim_take(session->dir, report_kind_name(options->kind),
                     session->policy.claim_stale_ms, &session->claim, err);
+    /* an error in a directory that is gone means that another reporter has
+     * moved it */
     if (rc < 0)
         return stepdir_is_folder(session->dir) ? REPORT_FAILED : REPORT_LATE;
     if (rc == 0)
         return REPORT_LATE;
+    /* the report was finished while the claim was taken */
     if (options->kind != REPORT_USER && barrier_is_reported(session->dir)) {
         claim_release(session->claim);
         session->claim = NULL;
@@ -214,7 +230,8 @@ static enum report_turn try_claim(struct report_session *session,
     return REPORT_OURS;
 }
 
-/* A user waits as long as the other reporter lives, srun within its limit. */
+/* Waits for the claim. A user waits as long as the other reporter lives, srun
+ * within its limit. */
 static enum report_turn wait_for_claim(struct report_session *session,
                                        struct jp_error *err)
 {
@@ -248,6 +265,7 @@ static bool may_step_in(const struct report_session *session)
     case CLAIM_STALE:
         return true;
     case CLAIM_FREE:
+        /* srun gets a head start, unless there is none */
         return age_ms >= session->policy.watcher_delay_ms ||
                !stepdir_has(session->dir, "owner");
     default:
@@ -263,6 +281,7 @@ static bool is_settled(struct report_session *session)
     enum claim_state state =
         claim_look(session->dir, session->policy.claim_stale_ms);
 
+    /* the reporter still removes the markers */
     if (state == CLAIM_LIVE)
         return false;
     if ((state == CLAIM_STALE || !barrier_is_clear(session->dir)) &&
@@ -282,6 +301,7 @@ static enum report_turn watch(struct report_session *session,
 {
     const struct jp_policy *policy = &session->policy;
     uint64_t end_ms = session->start_ms + policy->watcher_life_ms;
+    /* short delays, as in tests, are checked more often */
     uint32_t poll_ms = policy->watcher_delay_ms / 4 < WATCH_POLL_MS
                            ? policy->watcher_delay_ms / 4 + 1
                            : WATCH_POLL_MS;
@@ -331,19 +351,18 @@ static void await_runners(struct report_session *session)
             break;
         clock_sleep_ms(POLL_MS);
     }
+    /* the time does not count for the figures */
     session->start_ms += clock_mono_ms() - start_ms;
     if (n[RUNMARK_DONE] < n[RUNMARK_READY])
         stepdir_log(session->dir, "Copper has not ended on %u nodes",
                     n[RUNMARK_READY] - n[RUNMARK_DONE]);
 }
 
-void report_turn_await_nodes(struct report_session *session)
+static void await_nodes(struct report_session *session)
 {
     uint64_t wait_ms = session->policy.alldone_wait_ms;
     uint64_t end_ms;
 
-    if (session->options->kind == REPORT_USER)
-        return;
     /* half of srun's time is left for the figures */
     if (wait_ms > session->policy.report_limit_ms / 2)
         wait_ms = session->policy.report_limit_ms / 2;
@@ -357,11 +376,69 @@ void report_turn_await_nodes(struct report_session *session)
     }
 }
 
+/* An eighth of the time is left for writing the files. The user of srun has
+ * waited since the program's start. Nobody waits for the watcher. */
+static void set_budget(struct report_session *session)
+{
+    uint64_t limit_ms = session->policy.report_limit_ms;
+    uint64_t from_ms = session->options->kind == REPORT_SRUN ? session->start_ms
+                                                             : clock_mono_ms();
+
+    session->deadline_ms = from_ms + limit_ms - limit_ms / 8;
+}
+
+static bool is_older(int folder, const char *name, int64_t than)
+{
+    struct stat st;
+
+    return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           st.st_mtime < than;
+}
+
+/* Removes the temporary files of a folder that were last written before that
+ * time. */
+static void sweep_folder(const char *dir, const char *name, int64_t before)
+{
+    char *path = text_format("%s/%s", dir, name);
+    DIR *folder = path && stepdir_is_folder(path) ? opendir(path) : NULL;
+    struct dirent *entry;
+    const char *host;
+    pid_t pid;
+
+    free(path);
+    while (folder && (entry = readdir(folder)))
+        /* only names that fileio makes for temporary files */
+        if (fileio_temp_parse(entry->d_name, &pid, &host) &&
+            is_older(dirfd(folder), entry->d_name, before))
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder)
+        closedir(folder);
+}
+
+/* Removes temporary files of reporters that were killed. The claim is held, so
+ * no other reporter uses them. */
+static void sweep(const struct report_session *session)
+{
+    sweep_folder(session->dir, ".", INT64_MAX);
+    sweep_folder(session->dir, "csv", INT64_MAX);
+    sweep_folder(session->dir, "plots", INT64_MAX);
+}
+
+void report_turn_begin(struct report_session *session)
+{
+    if (session->options->kind != REPORT_USER) {
+        await_nodes(session);
+        set_budget(session);
+    }
+    sweep(session);
+}
+
 /* --- move, clean or remove a step's directory after its report ----------- */
 
 enum { FINISH_LIFE_S = 8 }; /* the module kills a finish after 6 s */
 
-/* Moves one node's topology to the visible job; one that is there stays. */
+/* Moves one node's topology to the visible job. One that is there already
+ * stays, because another step may be reading it. */
 static void move_topology(const char *from, const char *to, const char *node)
 {
     char *old = text_format("%s/nodes/%s/topology.xml", from, node);
@@ -377,6 +454,7 @@ static void move_topology(const char *from, const char *to, const char *node)
     free(new);
 }
 
+/* Moves the topologies of all nodes. */
 static void move_topologies(const char *from, const char *to)
 {
     char *path = text_format("%s/nodes", from);
@@ -405,8 +483,8 @@ static bool has_steps(const char *job_dir)
     return found;
 }
 
-/* Removes a hidden job directory that has no more steps. A step that starts in
- * this moment keeps it: rmdir takes empty folders only. */
+/* Removes a hidden job directory that has no more steps. A step that starts at
+ * this moment keeps it: rmdir removes empty folders only. */
 static void tidy_job(const char *job_dir)
 {
     static const char *const names[] = {"nodes", "job.json", "index.html"};
@@ -423,8 +501,9 @@ static void tidy_job(const char *job_dir)
     rmdir(job_dir);
 }
 
-/* A user may report a step that runs or has not begun. Its directory is in use
- * then, even if the step ends while the report is made. */
+/* Whether the step's directory may be moved and cleaned. A user may report a
+ * step that runs or has not begun. Its directory is in use then, even if the
+ * step ends while the report is made. */
 static bool is_final(const struct report_session *session)
 {
     return session->options->kind != REPORT_USER || session->over;
@@ -439,8 +518,10 @@ static int move_step(struct report_session *session, const char *from,
         return -1;
     if (access(final, F_OK) == 0)
         return error_set(err, "%s exists already", final);
+    /* one rename, so that other processes see all of the step or nothing */
     if (rename(session->dir, final) < 0)
         return error_set(err, "%s: %s", final, strerror(errno));
+    /* the claim's file has moved with the directory */
     claim_moved(session->claim, final, NULL);
     move_topologies(from, to);
     return 0;
@@ -469,6 +550,7 @@ void report_settle_promote(struct report_session *session)
         dir = NULL;
         tidy_job(from);
     }
+    /* still set: the move has failed */
     if (dir)
         stepdir_log(session->dir, "not moved into place: %s", err.text);
     free(from);
@@ -495,6 +577,7 @@ int report_settle_remove(struct report_session *session, struct jp_error *err)
     char *gone;
     int rc = -1;
 
+    /* a name that no other host or process uses */
     claim_host(host);
     gone = job ? text_format("%s/.gone-%s.%ld", job, host, (long) getpid())
                : NULL;
@@ -511,41 +594,6 @@ int report_settle_remove(struct report_session *session, struct jp_error *err)
     return rc;
 }
 
-static bool is_older(int folder, const char *name, int64_t than)
-{
-    struct stat st;
-
-    return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           st.st_mtime < than;
-}
-
-/* Removes the temporary files of a folder that were last written before that
- * time. */
-static void sweep_folder(const char *dir, const char *name, int64_t before)
-{
-    char *path = text_format("%s/%s", dir, name);
-    DIR *folder = path && stepdir_is_folder(path) ? opendir(path) : NULL;
-    struct dirent *entry;
-    const char *host;
-    pid_t pid;
-
-    free(path);
-    while (folder && (entry = readdir(folder)))
-        if (fileio_temp_parse(entry->d_name, &pid, &host) &&
-            is_older(dirfd(folder), entry->d_name, before))
-            unlinkat(dirfd(folder), entry->d_name, 0);
-    if (folder)
-        closedir(folder);
-}
-
-/* Removes temporary files of reporters that were killed. */
-void report_settle_sweep(const struct report_session *session)
-{
-    sweep_folder(session->dir, ".", INT64_MAX);
-    sweep_folder(session->dir, "csv", INT64_MAX);
-    sweep_folder(session->dir, "plots", INT64_MAX);
-}
-
 /* Removes what a killed finish left behind. Another finish may still be at
  * work, so only old files go. "Now" is the time that the file system gave the
  * summary. */
@@ -557,6 +605,7 @@ static void sweep_nodes(const char *dir)
     struct dirent *entry;
     struct stat now;
 
+    /* time 0: nothing is old enough */
     if (!summary || stat(summary, &now) < 0)
         now.st_mtime = 0;
     while (folder && (entry = readdir(folder)))
@@ -582,6 +631,8 @@ void report_settle_finish(struct report_session *session)
     free(job);
     if (is_final(session)) {
         sweep_nodes(session->dir);
+        /* last: without the markers no process looks after this step any more
+         */
         barrier_clear(session->dir);
     }
 }

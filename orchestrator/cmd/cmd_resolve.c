@@ -1,4 +1,10 @@
-/* cmd_resolve.c - `jobprof-node resolve`: srun's part of a profiled step. */
+/* cmd_resolve.c - `jobprof-node resolve`: srun's part of a profiled step.
+ *
+ * The SPANK module runs it twice: with --check when the options are parsed, to
+ * refuse a wrong one, and without when the step starts. It then prints the
+ * step's variables, one NAME=VALUE a line, and "." at the end
+ * (docs/contracts.md, section 1). Apart from a refused option nothing here may
+ * prevent the step: errors end with "the step runs unprofiled". */
 #include "orchestrator/cmd/cmd.h"
 
 #include <stdio.h>
@@ -57,6 +63,8 @@ static void say(const char *text)
     fputc('\n', stderr);
 }
 
+/* Prints why the option is refused, with its name in front. Returns
+ * JP_EXIT_REFUSED. */
 static int refuse(const struct jp_grammar *grammar, struct jp_error *err)
 {
     error_wrap(err, "%s", grammar->option);
@@ -64,6 +72,7 @@ static int refuse(const struct jp_grammar *grammar, struct jp_error *err)
     return JP_EXIT_REFUSED;
 }
 
+/* Checks every option that was given. has_site: the site file could be read. */
 static int check_all(const struct plan_input *in, bool has_site)
 {
     const char *const given[OPTIONS] = {[OPTION_NCCL] = in->nccl,
@@ -76,6 +85,7 @@ static int check_all(const struct plan_input *in, bool has_site)
     for (enum jp_option i = 0; i < OPTIONS; i++)
         if (given[i] && plan_check(grammar_of(i), given[i], in->site, &err) < 0)
             return refuse(grammar_of(i), &err);
+    /* whether the chosen profiler can run, which depends on the site */
     if (has_site && in->nccl && choice_check(in, &err) < 0)
         return refuse(grammar_nccl(), &err);
     if (in->nsys && nsyspart_check(in->nsys, &err) < 0)
@@ -83,8 +93,8 @@ static int check_all(const struct plan_input *in, bool has_site)
     return JP_EXIT_OK;
 }
 
-/* Checks the option. Errors in the site file are reported when the step
- * runs. */
+/* Checks the options. Errors in the site file are reported when the step runs.
+ * Returns an exit status. */
 static int check(struct plan_input *in)
 {
     struct jp_sitefile site = {0};
@@ -98,6 +108,8 @@ static int check(struct plan_input *in)
     return rc;
 }
 
+/* Prints why there is no profile, if the user asked for one. A site's default
+ * stays silent. Returns JP_EXIT_NOT_PROFILED. */
 static int unprofiled(const struct plan_input *in, struct jp_error *err)
 {
     if (plan_is_asked(in)) {
@@ -128,11 +140,12 @@ static int print_plan(const struct launch_facts *facts,
     launch_fini(&launch);
     if (rc < 0)
         return unprofiled(facts->env, err);
+    /* the answer has no variables, so the step runs unprofiled */
     puts(".");
     return fflush(stdout) == 0 ? JP_EXIT_OK : JP_EXIT_IO;
 }
 
-/* Prints each of its lines with our name in front. */
+/* Prints each line of a note with our name in front. Changes note. */
 static void print_note(char *note)
 {
     char *line;
@@ -141,12 +154,15 @@ static void print_note(char *note)
         say(line);
 }
 
+/* Creates the step's directory and prints the answer. Returns an exit status.
+ */
 static int start(struct launch_facts *facts, const struct jp_plan *plan,
                  struct jp_error *err)
 {
     struct sidestep side;
     struct launch launch;
 
+    /* KillWait becomes a part of the launch */
     sidestep_ask(&side, facts, plan);
     if (launch_step(facts, plan, &launch, err) < 0) {
         sidestep_fini(&side);
@@ -157,6 +173,7 @@ static int start(struct launch_facts *facts, const struct jp_plan *plan,
     if (launch.runs_copper)
         sidestep_start(&side, &launch, say);
     sidestep_fini(&side);
+    /* a launch without a directory runs no profiler on this side */
     if (launch.place.step_dir)
         printf("SLURM_JOBPROF_DIR=%s\nSLURM_JOBPROF_HASH=%s\n" /* raw: pairs */
                "SLURM_JOBPROF_LIMIT=%u\n",
@@ -166,8 +183,9 @@ static int start(struct launch_facts *facts, const struct jp_plan *plan,
     return fflush(stdout) == 0 ? JP_EXIT_OK : JP_EXIT_IO;
 }
 
-/* Asks the controller for the submit directory, which `srun --jobid=J` outside
- * of the allocation does not get. Borrows from job. */
+/* Finds the submit directory, to which relative directories refer. `srun
+ * --jobid=J` outside of the allocation does not get it, so the controller is
+ * asked. Borrows from job. */
 static void find_submit_dir(struct launch_facts *facts, struct slurmjob *job)
 {
     if (!facts->submit_dir && facts->names.job_id &&
@@ -188,6 +206,7 @@ static int resolve(const struct plan_input *in, struct launch_facts *facts)
     if (plan_make(in, &plan, &err) < 0)
         return unprofiled(in, &err);
     facts_get(in, facts);
+    /* without a profile the controller need not be asked */
     if (plan.nccl.mode || plan.copper.mode || plan.util.mode ||
         plan.clock.mode || plan.nsys.mode)
         find_submit_dir(facts, &job);

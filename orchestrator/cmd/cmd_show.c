@@ -1,4 +1,10 @@
-/* cmd_show.c - `jobprof show`: print a step's operations on the terminal. */
+/* cmd_show.c - `jobprof show`: print a step's operations on the terminal.
+ *
+ * Four outputs: totals of operations (the default), operations that have not
+ * ended (--pending), processes during a hang (--hang), and clocks (--clock).
+ * The first two use the best source that exists: recordings, Inspector's logs,
+ * or a report (show_saved_source). show/ reads and prints; this file chooses,
+ * and turns results into exit statuses. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +24,7 @@
 #include "orchestrator/report/tables.h"
 #include "orchestrator/show/show.h"
 
+/* filter.rank is -1 if --rank was not given. */
 struct arguments {
     struct opsum_filter filter;
     struct cmd_common common;
@@ -25,6 +32,7 @@ struct arguments {
     bool pending, hang, clock, raw;
 };
 
+/* The form of the output. --json takes precedence over --raw. */
 static enum show_form form_of(const struct arguments *a)
 {
     return a->common.json ? SHOW_JSON : a->raw ? SHOW_RAW : SHOW_HUMAN;
@@ -85,11 +93,13 @@ static const struct cmd_options command_line = {
     .need = "needs one DIR or JOBID[.STEP]",
 };
 
+/* Prints a usage error. Returns JP_EXIT_USAGE. */
 static int usage(const char *what)
 {
     return cmd_options_usage(&command_line, what);
 }
 
+/* Returns -1 to continue, otherwise an exit status. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
     int rc = cmd_options_parse(&command_line, argc, argv, a);
@@ -98,6 +108,7 @@ static int parse(int argc, char **argv, struct arguments *a)
         return rc;
     if (a->hang && a->pending)
         return usage("give either --hang or --pending");
+    /* a hang is only understood with all ranks */
     if ((a->hang || a->pending) && (a->filter.rank >= 0 || a->filter.node ||
                                     a->filter.comm || a->filter.func))
         return usage(a->hang ? "--hang shows all ranks: leave out --rank, "
@@ -111,30 +122,8 @@ static int parse(int argc, char **argv, struct arguments *a)
     return -1;
 }
 
-/* The data to use: first the recorder's files, then Inspector's logs, then what
- * a report has kept. Other files are read as the recorder's, and the reader
- * reports the error. */
-enum source { SOURCE_RECORDER, SOURCE_LOGS, SOURCE_REPORT, SOURCE_NONE };
-
-static enum source find_source(const struct cmd_inputs *inputs)
-{
-    const struct jp_logwalk *walk = &inputs->walk.walk;
-    size_t n_logs = show_saved_bare(inputs->folders, inputs->n) ? 0
-                                                                : walk->n_logs;
-    bool logs = false;
-
-    for (size_t i = 0; i < n_logs; i++) {
-        if (recfile_probe(walk->logs[i].path, NULL) != 0)
-            return SOURCE_RECORDER; /* including an unreadable file, which the
-                                     * reader reports */
-        logs |= !walk->logs[i].maybe;
-    }
-    return logs                                         ? SOURCE_LOGS
-           : show_saved_has(inputs->folders, inputs->n) ? SOURCE_REPORT
-           : n_logs                                     ? SOURCE_RECORDER
-                                                        : SOURCE_NONE;
-}
-
+/* Prints what is in flight according to the recordings. Returns an exit status.
+ */
 static int show_pending(struct cmd_inputs *inputs, bool json)
 {
     struct jp_error err = {""};
@@ -144,12 +133,14 @@ static int show_pending(struct cmd_inputs *inputs, bool json)
                   : cmd_inputs_judge(inputs);
 }
 
+/* Whether the filter selects anything. */
 static bool asks_for_some(const struct opsum_filter *filter)
 {
     return filter->rank >= 0 || filter->node || filter->comm || filter->func;
 }
 
-/* Returns the status for rc, or for a result without rows. */
+/* Returns rc; but JP_EXIT_NODATA after a message if there were no rows (none)
+ * and no error. */
 static int judge_rows(int rc, bool none, const struct cmd_inputs *inputs,
                       const struct opsum_filter *filter)
 {
@@ -162,55 +153,42 @@ static int judge_rows(int rc, bool none, const struct cmd_inputs *inputs,
     return JP_EXIT_NODATA;
 }
 
+/* Prints totals of the recorder's files. Returns an exit status. */
 static int show_recordings(struct cmd_inputs *inputs, const struct arguments *a)
 {
+    const struct opsum_input input = {.walk = &inputs->walk};
     struct jp_error err = {""};
-    struct jp_opsum sum;
-    int rc = opsum_read(&inputs->walk, &a->filter, &sum, &err);
-    bool none;
+    struct opsum_done done;
 
-    if (rc < 0)
+    if (opsum_show(&input, &a->filter, form_of(a), stdout, &done, &err) < 0)
         return cmd_args_fail("show", JP_EXIT_IO, &err);
-    none = sum.n == 0;
-    if (a->common.json)
-        rc = opsum_print_json(&sum, stdout, &err);
-    else if (inputs->walk.files)
-        rc = opsum_print(&sum, form_of(a), stdout, &err);
-    opsum_fini(&sum);
-    return rc < 0
-               ? cmd_args_fail("show", JP_EXIT_IO, &err)
-               : judge_rows(cmd_inputs_judge(inputs), none, inputs, &a->filter);
+    return judge_rows(cmd_inputs_judge(inputs), !done.rows, inputs, &a->filter);
 }
 
+/* Prints totals of Inspector's logs. Returns an exit status. */
 static int show_logs(struct cmd_inputs *inputs, const struct arguments *a)
 {
+    const struct opsum_input input = {.walk = &inputs->walk, .logs = true};
     struct jp_error err = {""};
-    struct jp_opsum sum;
-    uint64_t bad;
-    bool none;
-    int rc;
+    struct opsum_done done;
 
+    /* Inspector writes an operation when it has ended */
     if (a->pending) {
         fprintf(stderr,
                 "jobprof: NCCL Inspector's logs have no operations in flight; "
                 "jobprof report shows which communicator stopped\n");
         return JP_EXIT_NODATA;
     }
-    if (opsum_read_lines(&inputs->walk, &a->filter, &sum, &bad, &err) < 0)
+    if (opsum_show(&input, &a->filter, form_of(a), stdout, &done, &err) < 0)
         return cmd_args_fail("show", JP_EXIT_IO, &err);
-    none = sum.n == 0;
-    rc = a->common.json ? opsum_print_json(&sum, stdout, &err)
-                        : opsum_print(&sum, form_of(a), stdout, &err);
-    opsum_fini(&sum);
-    if (rc < 0)
-        return cmd_args_fail("show", JP_EXIT_IO, &err);
-    if (bad && !inputs->quiet)
-        quote_printf(stderr, "jobprof: %" PRIu64 " bad line%s skipped\n", bad,
-                     bad == 1 ? " is" : "s are");
-    return judge_rows(bad ? JP_EXIT_INCOMPLETE : JP_EXIT_OK, none, inputs,
-                      &a->filter);
+    if (done.bad && !inputs->quiet)
+        quote_printf(stderr, "jobprof: %" PRIu64 " bad line%s skipped\n",
+                     done.bad, done.bad == 1 ? " is" : "s are");
+    return judge_rows(done.bad ? JP_EXIT_INCOMPLETE : JP_EXIT_OK, !done.rows,
+                      inputs, &a->filter);
 }
 
+/* Prints what a report has kept. Returns an exit status. */
 static int show_report(struct cmd_inputs *inputs, const struct arguments *a)
 {
     struct jp_error err = {""};
@@ -221,18 +199,18 @@ static int show_report(struct cmd_inputs *inputs, const struct arguments *a)
                      "jobprof: no logs are there; the figures are from the "
                      "report's %s\n",
                      a->pending ? JP_SUMMARY_NAME : "csv/");
+    /* csv/ranks.csv has no functions */
     if (!inputs->quiet && a->filter.func &&
         (a->filter.rank >= 0 || a->filter.node))
         fprintf(stderr, "jobprof: a report has a rank's functions only "
                         "together, so --op is ignored\n");
-    rc = a->pending ? show_saved_pending(inputs->folders, inputs->n,
-                                         a->common.json, &err)
-                    : show_saved_sums(inputs->folders, inputs->n, &a->filter,
-                                      form_of(a), &err);
+    rc = show_saved_print(inputs->folders, inputs->n,
+                          a->pending ? NULL : &a->filter, form_of(a), &err);
     return rc < 0 ? cmd_args_fail("show", JP_EXIT_IO, &err)
                   : judge_rows(JP_EXIT_OK, rc > 0, inputs, &a->filter);
 }
 
+/* There is no data. Returns an exit status. */
 static int show_nothing(struct cmd_inputs *inputs, const struct arguments *a)
 {
     if (a->common.json) /* an object without rows */
@@ -244,12 +222,14 @@ static int show_nothing(struct cmd_inputs *inputs, const struct arguments *a)
     return JP_EXIT_NODATA;
 }
 
+/* Prints a message about a damaged file. */
 static void say_file(const char *text)
 {
     quote_printf(stderr, "jobprof: %s\n", text);
 }
 
-/* Prints the clocks of the nodes/ of these steps. */
+/* Prints the clocks of these nodes/ folders. A damaged file takes precedence
+ * over a failed check. Returns an exit status. */
 static int print_clocks(const struct arguments *a, char *const *nodes, size_t n)
 {
     struct clockshow_done done;
@@ -271,6 +251,8 @@ static int print_clocks(const struct arguments *a, char *const *nodes, size_t n)
                               : JP_EXIT_OK;
 }
 
+/* Finds the nodes/ folders of the steps and prints their clocks. Returns an
+ * exit status. */
 static int show_clocks(const struct arguments *a)
 {
     struct jp_error err = {""};
@@ -282,6 +264,7 @@ static int show_clocks(const struct arguments *a)
         return cmd_args_fail("show", JP_EXIT_USAGE, &err);
     nodes = calloc(n, sizeof(*nodes));
     for (size_t i = 0; nodes && i < n; i++)
+        /* NULL for a step without agents, which is skipped */
         nodes[i] = cmd_inputs_nodes(dirs[i]);
     if (nodes)
         rc = print_clocks(a, nodes, n);
@@ -294,9 +277,11 @@ static int show_clocks(const struct arguments *a)
 
 /* --- --hang --------------------------------------------------------------- */
 
+/* Prints the evidence of one step. Returns an exit status. */
 static int print_hang(const struct hangstacks *hang, bool json)
 {
     const struct jp_report report = {.hang = hang};
+    /* the stream is too large for the stack */
     struct jp_json_stream *s = json ? calloc(1, sizeof(*s)) : NULL;
     char text[HANGSTACKS_TEXT];
     struct jp_error err = {"out of memory"};
@@ -332,6 +317,7 @@ static int show_step_hang(const char *dir, const struct arguments *a,
     if (named && !a->common.json)
         text_out_line(stdout, "%s", dir);
     rc = print_hang(hang, a->common.json);
+    /* JSON has these facts as members */
     if (!a->common.quiet && !a->common.json)
         hangstacks_print_lacks(hang, stderr);
     if (rc == JP_EXIT_OK && hang->bad)
@@ -340,7 +326,8 @@ static int show_step_hang(const char *dir, const struct arguments *a,
     return rc;
 }
 
-/* Skips steps that were never examined. */
+/* Shows each step that was examined. Returns the largest status of these, or
+ * JP_EXIT_NODATA if there is none. */
 static int show_hang(const struct arguments *a)
 {
     struct jp_error err;
@@ -372,6 +359,7 @@ static int show_running(const struct arguments *a)
     bool first = true;
     int rc = -1;
 
+    /* not the directory of a running step; the recordings may still be there */
     if (top_find_steps(&top, a->word, NULL) < 0 || top_look(&top, NULL) < 0) {
         top_fini(&top);
         return -1;
@@ -379,8 +367,10 @@ static int show_running(const struct arguments *a)
     for (size_t i = 0; i < top.n && rc <= 0; i++) {
         const struct top_step *step = &top.steps[i];
 
+        /* it has ended, or too few nodes have written data */
         if (step->status != TOP_RUNS || step->state.word == LIVESTATE_UNJUDGED)
             continue;
+        /* a blank line between steps */
         if (!first && !a->common.json)
             putchar('\n');
         first = false;
@@ -405,6 +395,7 @@ int cmd_show(int argc, char **argv)
         return show_hang(&a);
     if (a.clock)
         return show_clocks(&a);
+    /* a running step's snapshots are newer than its recordings */
     rc = a.pending ? show_running(&a) : -1;
     if (rc >= 0)
         return rc;
@@ -412,17 +403,17 @@ int cmd_show(int argc, char **argv)
     rc = cmd_inputs_init(&inputs, a.word, a.common.config);
     if (rc != JP_EXIT_OK)
         return rc;
-    switch (find_source(&inputs)) {
-    case SOURCE_LOGS:
+    switch (show_saved_source(inputs.folders, inputs.n, &inputs.walk.walk)) {
+    case SHOW_LOGS:
         rc = show_logs(&inputs, &a);
         break;
-    case SOURCE_REPORT:
+    case SHOW_REPORT:
         rc = show_report(&inputs, &a);
         break;
-    case SOURCE_NONE:
+    case SHOW_NOTHING:
         rc = show_nothing(&inputs, &a);
         break;
-    case SOURCE_RECORDER:
+    case SHOW_RECORDER:
         rc = a.pending ? show_pending(&inputs, a.common.json)
                        : show_recordings(&inputs, &a);
     }

@@ -1,4 +1,10 @@
-/* cmd_top.c - `jobprof top`: show a running step. */
+/* cmd_top.c - `jobprof top`: show a running step.
+ *
+ * top_steps.c finds the steps and reads their snapshots; show/topshow.h makes
+ * rows and lines of them. This file has three ways to run: on a terminal as a
+ * screen with keys (top_screen), to a file or pipe repeatedly (run_plain), and
+ * once (run_once). On a terminal, signals are blocked except while ppoll waits,
+ * so that no drawing is interrupted and the terminal is always restored. */
 #include "orchestrator/cmd/cmd_top.h"
 
 #include <errno.h>
@@ -42,10 +48,9 @@ static const char *const keys_help[] = {
 struct screen {
     struct top *top;
     struct termios before;
-    bool raw;             /* the terminal is in raw mode */
-    bool keys;            /* a user can press keys */
-    bool frozen, reading; /* reading: key d */
-    bool help, quit;
+    bool raw;  /* the terminal is in raw mode */
+    bool keys; /* a user can press keys */
+    bool frozen, help, quit;
     size_t at;  /* index among the running steps */
     size_t n;   /* number of rows drawn last */
     bool nodes; /* the rows drawn last are nodes */
@@ -56,6 +61,8 @@ struct screen {
 
 /* --- the terminal --------------------------------------------------------- */
 
+/* Writes text to the terminal, past stdio: a partial screen is never left in a
+ * buffer. */
 static void put(const char *text)
 {
     size_t len = strlen(text);
@@ -70,6 +77,8 @@ static void put(const char *text)
     }
 }
 
+/* Switches to the alternate screen and reads keys one by one, without echo.
+ * Without a terminal as input there are no keys. */
 static void enter(struct screen *s)
 {
     struct termios raw;
@@ -109,6 +118,7 @@ static void measure(struct screen *s)
 
 /* --- signals, delivered only while the screen waits ----------------------- */
 
+/* Set by the signal handler: the signal that ends the program, and Ctrl-Z. */
 static volatile sig_atomic_t got_end, got_stop;
 
 static void on_signal(int sig)
@@ -128,7 +138,8 @@ struct signals {
     struct sigaction actions[N_CAUGHT];
 };
 
-/* Keeps an ignored signal (nohup) ignored. */
+/* Blocks the signals and installs the handler. A signal that is ignored (nohup)
+ * stays ignored. */
 static void catch_signals(struct signals *old)
 {
     const struct sigaction action = {.sa_handler = on_signal};
@@ -153,19 +164,20 @@ static void give_signals_back(const struct signals *old)
     sigprocmask(SIG_SETMASK, &old->before, NULL);
 }
 
-/* Ctrl-Z: restores the terminal for the shell. */
+/* Handles Ctrl-Z: gives the terminal back to the shell, and takes it again
+ * afterwards. */
 static void stop(struct screen *s)
 {
     got_stop = 0;
     leave(s);
+    /* returns when the shell continues this process */
     raise(SIGSTOP);
     enter(s);
 }
 
 /* --- drawing -------------------------------------------------------------- */
 
-/* The first running step, otherwise the first that may run, otherwise the
- * last. */
+/* The first running step, or one that may run, or the last. */
 static struct top_step *current_step(const struct top *top)
 {
     struct top_step *silent = NULL;
@@ -179,6 +191,8 @@ static struct top_step *current_step(const struct top *top)
     return silent ? silent : &top->steps[top->n - 1];
 }
 
+/* Returns the step to draw, and the number of running steps: the one chosen by
+ * Tab, otherwise the first. */
 static struct top_step *shown_step(const struct screen *s, size_t *n)
 {
     struct top_step *step = NULL;
@@ -202,10 +216,11 @@ static void line(FILE *out, unsigned width, const char *text)
             clean); /* raw: cleaned */
 }
 
+/* Draws the rows of a step, and keeps the selected row visible. */
 static void draw_rows(struct screen *s, const struct top_step *step, FILE *out)
 {
     struct topshow_how *how = &s->top->how;
-    unsigned used = TOPSHOW_HEAD_LINES + FOOT_LINES + s->reading;
+    unsigned used = TOPSHOW_HEAD_LINES + FOOT_LINES + how->reading;
     struct topshow rows;
 
     how->job = step->name;
@@ -217,19 +232,19 @@ static void draw_rows(struct screen *s, const struct top_step *step, FILE *out)
     s->nodes = rows.nodes;
     if (how->selected != SIZE_MAX && how->selected >= rows.n)
         how->selected = rows.n ? rows.n - 1 : SIZE_MAX;
+    /* scroll as little as possible */
     if (how->selected == SIZE_MAX)
         how->first = 0;
     else if (how->selected < how->first)
         how->first = how->selected;
     else if (how->selected >= how->first + how->rows)
         how->first = how->selected - how->rows + 1;
+    /* kept by name, because rows move between looks */
     s->chosen[0] = '\0';
     if (how->selected != SIZE_MAX)
         snprintf(s->chosen, sizeof(s->chosen), "%s",
                  rows.rows[how->selected].node);
     topshow_print(&rows, &step->state, how, out);
-    if (s->reading)
-        topshow_print_reading(&step->state, how, out);
     topshow_fini(&rows);
 }
 
@@ -265,6 +280,8 @@ static void flush(const char *text, unsigned height)
     free(cut);
 }
 
+/* Draws the whole screen into memory and writes it at once, which avoids
+ * flicker. */
 static void draw(struct screen *s)
 {
     char *text = NULL;
@@ -291,6 +308,7 @@ static void draw(struct screen *s)
 
 /* --- keys ----------------------------------------------------------------- */
 
+/* Moves the selection; the first key selects the first row. */
 static void move(struct screen *s, long by)
 {
     struct topshow_how *how = &s->top->how;
@@ -338,7 +356,7 @@ static void take_letter(struct screen *s, char c)
         how->odd = !how->odd;
         break;
     case 'd':
-        s->reading = !s->reading;
+        how->reading = !how->reading;
         break;
     case ' ':
         s->frozen = !s->frozen;
@@ -365,7 +383,8 @@ static void take_letter(struct screen *s, char c)
     }
 }
 
-/* Handles an escape sequence. Returns its length. */
+/* Handles an escape sequence of n bytes at most. Returns the number of bytes
+ * used. A lone Esc goes back. */
 static size_t take_escape(struct screen *s, const char *keys, size_t n)
 {
     long page = (long) s->top->how.rows;
@@ -402,6 +421,7 @@ static void take_keys(struct screen *s)
     ssize_t n = read(STDIN_FILENO, keys, sizeof(keys));
     size_t n_steps;
 
+    /* end of file, or an error: the terminal has gone */
     if (n <= 0) { /* the terminal has gone */
         s->keys = n < 0 && (errno == EINTR || errno == EAGAIN);
         return;
@@ -414,6 +434,7 @@ static void take_keys(struct screen *s)
             i++;
         }
     }
+    /* Tab after the last step: the first one */
     shown_step(s, &n_steps);
     s->at = n_steps ? s->at % n_steps : 0;
 }
@@ -430,6 +451,7 @@ static void await(struct screen *s, const struct signals *old,
                                    (long) (left % 1000) * 1000000L};
     struct pollfd fd = {.fd = s->keys ? STDIN_FILENO : -1, .events = POLLIN};
 
+    /* the only place where signals arrive */
     if (ppoll(&fd, 1, &limit, &old->before) > 0)
         take_keys(s);
     if (got_stop)
@@ -437,14 +459,23 @@ static void await(struct screen *s, const struct signals *old,
     measure(s);
 }
 
-static bool is_over(const struct top *top)
+/* Whether a step has not ended. */
+static bool any_open(const struct top *top)
 {
     for (size_t i = 0; i < top->n; i++)
         if (top->steps[i].status != TOP_ENDED)
-            return false;
-    return !top->job_dir; /* another step of the job may come */
+            return true;
+    return false;
 }
 
+/* Whether all steps have ended, and no other step of a job may come. */
+static bool is_over(const struct top *top)
+{
+    return !any_open(top) && !top->job_dir;
+}
+
+/* Draws and waits until a key or a signal ends it, or the steps are over.
+ * Returns 0, or -1 and err. */
 static int watch(struct screen *s, const struct signals *old,
                  struct jp_error *err)
 {
@@ -486,6 +517,8 @@ static int top_screen(struct top *top, bool quiet)
     give_signals_back(&old);
     if (sig) /* dies of it, like a program that does not catch it */
         raise(sig);
+    /* after the screen is left, its last message is printed on the normal one
+     */
     last = current_step(top);
     if (rc < 0)
         return cmd_args_fail("top", JP_EXIT_IO, &err);
@@ -510,6 +543,7 @@ static bool is_stuck(const struct top_step *step)
     return step->status == TOP_RUNS && step->state.word <= LIVESTATE_SUSPECT;
 }
 
+/* Returns the exit status: a hang takes precedence. */
 static int judge(const struct top *top)
 {
     bool stuck = false, runs = false;
@@ -534,6 +568,8 @@ static int print_step(const struct top *top, const struct top_step *step)
     return 0;
 }
 
+/* Prints all running steps, or why there is none. Returns 0, or -1 if the
+ * output failed. */
 static int print_steps(const struct arguments *a)
 {
     const struct top *top = &a->top;
@@ -548,13 +584,17 @@ static int print_steps(const struct arguments *a)
         }
     if (rc == 0 && !printed && !a->common.quiet)
         quote_printf(stderr, "jobprof: top: %s\n", current_step(top)->text);
+    /* a reader that has enough (head) is no error */
     return rc < 0 || (fflush(stdout) != 0 && errno != EPIPE) ? -1 : 0;
 }
 
 static const char *const status_words[] = {"runs", "silent", "ended"};
 
+/* Prints all steps as JSON, also those that do not run, with the reason.
+ * Returns 0, or -1 and err. */
 static int print_json(const struct top *top, struct jp_error *err)
 {
+    /* too large for the stack */
     struct jp_json_stream *s = malloc(sizeof(*s));
     int rc = 0;
 
@@ -584,6 +624,7 @@ static int print_json(const struct top *top, struct jp_error *err)
     return rc;
 }
 
+/* Reads the steps once and prints them. Returns an exit status. */
 static int run_once(struct arguments *a)
 {
     struct jp_error err = {"cannot write"};
@@ -600,22 +641,7 @@ static int run_once(struct arguments *a)
 
 /* --- repeatedly, to a file or a pipe ----------------------------------- */
 
-static void pause_ms(uint64_t ms)
-{
-    struct timespec left = {(time_t) (ms / 1000),
-                            (long) (ms % 1000) * 1000000L};
-
-    nanosleep(&left, NULL);
-}
-
-static bool any_open(const struct top *top)
-{
-    for (size_t i = 0; i < top->n; i++)
-        if (top->steps[i].status != TOP_ENDED)
-            return true;
-    return false;
-}
-
+/* Prints a table each interval until all steps have ended. */
 static int run_plain(struct arguments *a)
 {
     struct top *top = &a->top;
@@ -635,11 +661,12 @@ static int run_plain(struct arguments *a)
                 return JP_EXIT_IO;
             if (ferror(stdout)) /* the reader has closed the pipe */
                 return JP_EXIT_OK;
+            /* once, not every interval */
         } else if (!told && !a->common.quiet) {
             quote_printf(stderr, "jobprof: top: %s\n", current_step(top)->text);
             told = true;
         }
-        pause_ms(top->interval_ms);
+        clock_sleep_ms((uint32_t) top->interval_ms);
     }
     if (!a->common.quiet)
         quote_printf(stderr, "jobprof: top: %s\n", current_step(top)->text);
@@ -717,6 +744,7 @@ static void look_at_terminal(struct topshow_how *how)
                   strcmp(term, "dumb") != 0;
 }
 
+/* Whether the output is a terminal that understands escape sequences. */
 static bool is_screen(void)
 {
     const char *term = getenv("TERM");
@@ -752,6 +780,7 @@ int cmd_top(int argc, char **argv)
     if (rc >= 0)
         return rc;
     a.top.how.node = a.top.node;
+    /* --rows 0: all */
     if (!a.top.how.rows)
         a.top.how.rows = SIZE_MAX;
     a.top.word = word = argv[optind];

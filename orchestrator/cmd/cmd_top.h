@@ -41,11 +41,12 @@ struct top {
  * NULL: none. */
 const char *top_default_word(char **made);
 
-/* Finds the steps of word: a directory, JOBID or JOBID.STEP. */
+/* Finds the steps of word, which is a directory, JOBID or JOBID.STEP. Returns
+ * -1 and err if there is none. */
 int top_find_steps(struct top *top, const char *word, struct jp_error *err);
 void top_fini(struct top *top);
 
-/* Reads all steps again. Asks the nodes of running steps for new data every 5
+/* Reads all steps again. Asks the nodes of running steps to write data every 5
  * s. */
 int top_look(struct top *top, struct jp_error *err);
 

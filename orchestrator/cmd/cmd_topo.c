@@ -1,5 +1,8 @@
 /* cmd_topo.c - `jobprof topo`: show the nodes' GPUs and HCAs and their
- * links. */
+ * connections.
+ *
+ * Nodes with equal hardware are one shape (topo/shapes.h). This file finds the
+ * nodes, and prints the shapes as text, JSON or pictures. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +17,7 @@
 #include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/topo/shapes.h"
 
+/* More shapes than this are not drawn. */
 #define MAX_PICTURES 100
 
 struct arguments {
@@ -44,13 +48,15 @@ static const struct cmd_options command_line = {
     .need = "needs one XML or DIR, or none",
 };
 
-/* Adds this machine, described as a job would do it. */
+/* Adds this machine: writes its topology to a temporary folder, as a job's node
+ * would, and reads it back. Returns 1, or -1 and err. */
 static long add_this_machine(struct jp_shapes *shapes, struct jp_error *err)
 {
     char folder[] = "/tmp/jobprof-topo-XXXXXX", name[65] = "";
     const struct jp_nodehw job = {.folder = folder, .node = name};
     int rc = -1;
 
+    /* the name becomes a column */
     if (gethostname(name, sizeof(name) - 1) < 0 || !*name)
         snprintf(name, sizeof(name), "localhost");
     if (!mkdtemp(folder))
@@ -62,10 +68,12 @@ static long add_this_machine(struct jp_shapes *shapes, struct jp_error *err)
     return rc < 0 ? -1 : 1;
 }
 
+/* Draws the shape with that index as folder/shape-LETTER.svg. */
 static int write_picture(const struct jp_shapes *shapes, size_t at,
                          const char *folder, struct jp_error *err)
 {
     char letter[8], title[200];
+    /* the first nodes of the shape, for the title */
     char *names = shapes_names(shapes, (int) at, 80);
     char *path =
         text_format("%s/shape-%s.svg", folder, shapes_letter(at, letter));
@@ -89,20 +97,24 @@ out:
     return rc;
 }
 
+/* Draws all shapes. Creates the folder. */
 static int write_pictures(const struct jp_shapes *shapes, const char *folder,
                           struct jp_error *err)
 {
     if (fileio_mkdirs(folder, err) < 0)
         return -1;
+    /* a hostile file could define very many */
     for (size_t i = 0; i < shapes->n_shapes && i < MAX_PICTURES; i++)
         if (write_picture(shapes, i, folder, err) < 0)
             return -1;
     return 0;
 }
 
+/* Prints all shapes as one JSON object, made harmless for a terminal. */
 static int print_json(const struct jp_shapes *shapes, struct jp_error *err)
 {
     json_t *root = topo_json(shapes);
+    /* names of devices and nodes are foreign text */
     FILE *out = quote_json_open(stdout);
     bool bad = !root || !out ||
                json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) <
@@ -116,7 +128,7 @@ static int print_json(const struct jp_shapes *shapes, struct jp_error *err)
     return bad ? error_set(err, "cannot be written") : 0;
 }
 
-/* Returns 3 for bad or missing records, 4 if there are no others. */
+/* Prints the nodes whose records are bad or missing. Returns an exit status. */
 static int judge(const struct jp_shapes *shapes, const struct arguments *a)
 {
     int rc = JP_EXIT_OK;
@@ -124,6 +136,8 @@ static int judge(const struct jp_shapes *shapes, const struct arguments *a)
     for (size_t i = 0; i < shapes->n_nodes; i++) {
         const struct jp_shape_node *node = &shapes->nodes[i];
 
+        /* why: its record cannot be used; note: it was used in spite of a
+         * problem */
         if (!node->why && !node->note)
             continue;
         if (!a->common.quiet)
@@ -134,6 +148,7 @@ static int judge(const struct jp_shapes *shapes, const struct arguments *a)
     return rc;
 }
 
+/* Sorts and prints the shapes. Returns 0, or -1 and err. */
 static int show(struct jp_shapes *shapes, const struct arguments *a,
                 struct jp_error *err)
 {
@@ -156,6 +171,8 @@ int cmd_topo(int argc, char **argv)
     if (rc >= 0)
         return rc;
     path = argv[optind];
+    /* a path to look in, or this machine; found: number of nodes, 0: none, -1:
+     * an error */
     found = path ? topo_find(path, &shapes, &err)
                  : add_this_machine(&shapes, &err);
     if (found < 0 || (found > 0 && show(&shapes, &a, &err) < 0)) {
@@ -169,6 +186,7 @@ int cmd_topo(int argc, char **argv)
         rc = JP_EXIT_NODATA;
     } else {
         rc = judge(&shapes, &a);
+        /* all records are bad */
         if (!shapes.n_shapes)
             rc = JP_EXIT_NODATA;
     }

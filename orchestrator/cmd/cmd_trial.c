@@ -1,5 +1,10 @@
 /* cmd_trial.c - `jobprof trial`: run a program in different configurations to
- * find the fastest one. */
+ * find the fastest one.
+ *
+ * Inside an allocation, the steps run at once (run_here). Outside, the plan is
+ * saved and a job is submitted that continues it (submit_job: `jobprof trial
+ * --continue DIR`), so that both cases run the same code. trial/ has everything
+ * about plan, runs and result. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -23,8 +28,6 @@
 
 #define DAY_US (UINT64_C(86400) * 1000000)
 #define TIME_DEFAULT_US (UINT64_C(600) * 1000000)
-/* Least time for a step: with less left, no step is started. */
-#define STEP_MIN_MS 2000
 /* Minutes of a job in addition to --time, for its start and its end. */
 #define JOB_MINUTES 2
 /* Time limit of sbatch and squeue; interval of queries to the queue. */
@@ -43,6 +46,8 @@ struct arguments {
     struct cmd_common common;
 };
 
+/* The signal that ends the trial; 0: none yet. Read by trial/ between and
+ * during steps. */
 static volatile sig_atomic_t stop;
 
 static void on_signal(int sig)
@@ -50,6 +55,7 @@ static void on_signal(int sig)
     stop = sig;
 }
 
+/* Prints the error. Returns status. */
 static int fail(int status, const struct jp_error *err)
 {
     return cmd_args_fail("trial", status, err);
@@ -57,6 +63,7 @@ static int fail(int status, const struct jp_error *err)
 
 /* --- arguments ------------------------------------------------------------ */
 
+/* Adds the values of an axis. The kind of the axis is row->min. */
 static int take_axis(void *arguments, const struct cmd_option *row, char *value,
                      struct jp_error *err)
 {
@@ -120,6 +127,7 @@ static const struct cmd_options command_line = {
     .in_order = true,
 };
 
+/* Prints a usage error. Returns JP_EXIT_USAGE. */
 static int usage(const char *what)
 {
     return cmd_options_usage(&command_line, what);
@@ -133,6 +141,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 
     if (rc >= 0)
         return rc;
+    /* such options would change a plan that has been saved */
     a->planned |= a->rounds || a->seed != UINT64_MAX;
     if (a->rounds)
         a->trial->rounds = a->rounds;
@@ -147,6 +156,8 @@ static int parse(int argc, char **argv, struct arguments *a)
     if (optind == argc)
         return usage(
             "a command is missing: jobprof trial ... -- srun ARGS PROGRAM");
+    /* also counts the configurations, so that mistakes are found before a job
+     * is submitted */
     if (trial_set_command(a->trial, argv + optind, (size_t) (argc - optind),
                           &err) < 0 ||
         trial_count(a->trial, &err) < 0)
@@ -164,9 +175,11 @@ static char *make_folder(const struct arguments *a, struct jp_error *err)
     const char *job = getenv(ENV_JOB);
     char *here = cmd_args_submit_dir(err), *dir = NULL, *steps, *state;
 
+    /* jobprof-trial-JOBID, then with .2, .3 and so on */
     for (unsigned i = 1; here && i < 1000 && !dir; i++) {
         struct stat st;
 
+        /* may exist, unless it contains a trial */
         if (a->output)
             dir = a->output[0] == '/' ? strdup(a->output)
                                       : text_format("%s/%s", here, a->output);
@@ -178,6 +191,7 @@ static char *make_folder(const struct arguments *a, struct jp_error *err)
                               job ? job : "", i);
         if (!dir)
             break;
+        /* the name is taken */
         if (!a->output && lstat(dir, &st) == 0) {
             free(dir);
             dir = NULL;
@@ -190,6 +204,8 @@ static char *make_folder(const struct arguments *a, struct jp_error *err)
     }
     steps = text_format("%s/steps", dir);
     state = text_format("%s/" TRIAL_NAME, dir);
+    /* the folder becomes a value of --nccl-profile=...,dir=, where these have a
+     * meaning */
     if (!steps || !state || strpbrk(dir, ",%\n")) {
         error_set(err,
                   "%s: the name of a trial's folder cannot have a comma or %%; "
@@ -213,157 +229,27 @@ static char *make_folder(const struct arguments *a, struct jp_error *err)
 
 /* --- the steps ------------------------------------------------------------ */
 
-static uint64_t now_ms(void)
+/* Prints the last run and its time. A callback of trial_run_rounds. */
+static void tell_run(void *arg, const struct trial *t)
 {
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
-}
-
-struct course {
-    struct trial *t;
-    const char *dir;
-    uint64_t deadline_ms;
-    bool quiet;
-};
-
-/* The number of runs left in this round, from position `from` of the order. */
-static size_t left_in_round(const struct trial *t, const size_t *order,
-                            size_t from, size_t round)
-{
-    size_t n = 0;
-
-    for (size_t i = from; i < t->n_configs; i++)
-        n += trial_goes_on(t, order[i]) && !trial_has_run(t, order[i], round);
-    return n;
-}
-
-/* The duration of the configuration's steps, otherwise the longest of all; 0:
- * none yet. */
-static double expected_s(const struct trial *t, size_t config)
-{
-    double own = 0, any = 0;
-
-    for (size_t i = 0; i < t->n_runs; i++) {
-        const struct trial_run *run = &t->runs[i];
-
-        if (run->status != TRIAL_OK || isnan(run->wall_s))
-            continue;
-        any = fmax(any, run->wall_s);
-        if (run->config == config)
-            own = fmax(own, run->wall_s);
-    }
-    return own > 0 ? own : any;
-}
-
-static void tell_run(const struct course *c, size_t config, size_t round)
-{
-    const struct trial_run *run = &c->t->runs[c->t->n_runs - 1];
+    const struct trial_run *run = &t->runs[t->n_runs - 1];
+    const struct arguments *a = arg;
     char label[400];
     double us = isnan(run->iteration_us) ? run->operation_us
                                          : run->iteration_us;
 
-    if (c->quiet)
+    if (a->common.quiet)
         return;
-    quote_printf(stderr, "jobprof: run %zu, round %zu: %s: %s\n", c->t->n_runs,
-                 round + 1, trial_label(c->t, config, label, sizeof(label)),
+    quote_printf(stderr, "jobprof: run %zu, round %zu: %s: %s\n", t->n_runs,
+                 run->round + 1,
+                 trial_label(t, run->config, label, sizeof(label)),
                  run->status != TRIAL_OK ? run->why
                  : isnan(us)             ? "-"
                                          : FIG_US(us));
 }
 
-/* Runs one step. Returns 0 to continue, 1 if the trial is over, -1 and err. */
-static int run_one(struct course *c, size_t config, size_t round, size_t left,
-                   struct jp_error *err)
-{
-    struct trial_runner runner = {.dir = c->dir, .stop = &stop};
-    uint64_t now = now_ms();
-    uint64_t left_ms = now < c->deadline_ms ? c->deadline_ms - now : 0;
-    int rc;
-
-    if (left_ms < STEP_MIN_MS ||
-        (double) left_ms < 1000 * expected_s(c->t, config)) {
-        c->t->end = TRIAL_TIME_UP;
-        return 1;
-    }
-    /* an equal part for each step of the round; unused time is left to the
-     * others */
-    runner.limit_ms = left_ms / left < STEP_MIN_MS ? STEP_MIN_MS
-                                                   : left_ms / left;
-    if (runner.limit_ms < 2000 * expected_s(c->t, config))
-        runner.limit_ms = (uint64_t) (2000 * expected_s(c->t, config));
-    if (runner.limit_ms > left_ms)
-        runner.limit_ms = left_ms;
-    rc = trial_run_step(c->t, config, round, &runner, err);
-    if (rc < 0)
-        return -1;
-    if (rc == 1) {
-        c->t->end = TRIAL_INTERRUPTED;
-        return 1;
-    }
-    tell_run(c, config, round);
-    trial_judge(c->t);
-    return trial_save(c->t, c->dir, err);
-}
-
-static size_t going(const struct trial *t)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < t->n_configs; i++)
-        n += trial_goes_on(t, i);
-    return n;
-}
-
-/* Returns 0 when the round is done, 1 if the trial is over, -1 and err. */
-static int run_round(struct course *c, size_t round, struct jp_error *err)
-{
-    size_t order[TRIAL_ARMS_MAX];
-
-    trial_order(c->t, round, order);
-    for (size_t i = 0; i < c->t->n_configs; i++) {
-        size_t left = left_in_round(c->t, order, i, round);
-        int rc;
-
-        if (!trial_goes_on(c->t, order[i]) ||
-            trial_has_run(c->t, order[i], round))
-            continue;
-        rc = stop ? 1 : run_one(c, order[i], round, left, err);
-        if (stop)
-            c->t->end = TRIAL_INTERRUPTED;
-        if (rc)
-            return rc;
-    }
-    return 0;
-}
-
-static int run_rounds(struct course *c, struct jp_error *err)
-{
-    struct trial *t = c->t;
-    int rc = 0;
-
-    t->end = TRIAL_OPEN;
-    trial_judge(t);
-    for (size_t round = 0; round < t->rounds && rc == 0; round++) {
-        rc = run_round(c, round, err);
-        if (rc == 0 && going(t) < 2) {
-            size_t good = 0;
-
-            for (size_t i = 0; i < t->n_configs; i++)
-                good += !t->arms[i].failed;
-            t->end = good < 2 ? TRIAL_GAVE_UP : TRIAL_SETTLED;
-            rc = 1;
-        }
-    }
-    if (rc < 0)
-        return -1;
-    if (rc == 0 || (t->end == TRIAL_SETTLED && t->look.finding != TRIAL_WINNER))
-        t->end = rc == 0 ? TRIAL_DONE : TRIAL_GAVE_UP;
-    trial_judge(t);
-    return 0;
-}
-
+/* The first signal ends the running step; then the result is printed as usual.
+ */
 static void catch_signals(void)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -381,6 +267,7 @@ static uint64_t limit_ms(const struct trial *t)
     uint64_t limit = t->limit_us / 1000, end = 0;
     time_t now = time(NULL);
 
+    /* older releases of Slurm do not set it */
     if (text && num_parse_u64(text, 1, INT64_MAX / 1000, &end, NULL) == 0) {
         uint64_t left = (time_t) end > now ? (end - (uint64_t) now) * 1000 : 1;
 
@@ -389,6 +276,7 @@ static uint64_t limit_ms(const struct trial *t)
     return limit;
 }
 
+/* Prints the trial as a table or as JSON. Returns an exit status. */
 static int print(const struct arguments *a, const struct trial *t)
 {
     struct jp_error err = {""};
@@ -404,6 +292,7 @@ static int print(const struct arguments *a, const struct trial *t)
     return JP_EXIT_OK;
 }
 
+/* Returns the exit status of a trial. */
 static int status_of(const struct trial *t)
 {
     size_t good = 0;
@@ -415,6 +304,7 @@ static int status_of(const struct trial *t)
                                                : JP_EXIT_NODATA;
 }
 
+/* Prints how many steps will run and how long, before anything starts. */
 static void announce(const struct arguments *a, const struct trial *t,
                      const char *dir)
 {
@@ -429,23 +319,30 @@ static void announce(const struct arguments *a, const struct trial *t,
                  t->n_configs, (size_t) t->rounds, plural(t->rounds), all,
                  plural(all), figure_us((double) limit_ms(t) * 1000, time),
                  dir);
+    /* noise needs two runs of a configuration */
     if (t->rounds < 2)
         fputs("jobprof: one round cannot show noise, so no winner will be "
               "named\n",
               stderr);
 }
 
+/* Runs the steps in this allocation, and prints the result. Returns an exit
+ * status. */
 static int run_here(const struct arguments *a, struct trial *t, const char *dir)
 {
-    struct course c = {.t = t, .dir = dir, .quiet = a->common.quiet};
+    struct trial_runner runner = {.dir = dir,
+                                  .stop = &stop,
+                                  .on_run = tell_run,
+                                  .arg = (void *) (uintptr_t) a};
     struct jp_error err = {""};
     int rc;
 
     announce(a, t, dir);
-    c.deadline_ms = now_ms() + limit_ms(t);
+    runner.limit_ms = limit_ms(t);
     catch_signals();
-    if (run_rounds(&c, &err) < 0 || trial_save(t, dir, &err) < 0 ||
-        trial_write_pages(t, dir, &err) < 0)
+    /* saved again, because the end and its reason are known now */
+    if (trial_run_rounds(t, &runner, &err) < 0 ||
+        trial_save(t, dir, &err) < 0 || trial_write_pages(t, dir, &err) < 0)
         return fail(JP_EXIT_IO, &err);
     rc = print(a, t);
     if (!a->common.quiet)
@@ -456,10 +353,11 @@ static int run_here(const struct arguments *a, struct trial *t, const char *dir)
 /* --- as a job ------------------------------------------------------------- */
 
 /* Writes dir/job.sh, which continues the trial. dir is the only user text in
- * it. */
+ * it. Returns the path; caller frees. NULL and err on failure. */
 static char *write_script(const char *dir, struct jp_error *err)
 {
     char self[4096], *path = text_format("%s/job.sh", dir), *text = NULL;
+    /* the same program as now, wherever the job's PATH leads */
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
     char *program = NULL, *folder = trial_quote(dir);
 
@@ -485,6 +383,8 @@ static char *write_script(const char *dir, struct jp_error *err)
     return NULL;
 }
 
+/* Returns sbatch's command, whose words trial_free_words frees; NULL without
+ * memory. */
 static char **job_words(const struct trial *t, const char *dir)
 {
     char *output = text_format("%s/job.log", dir);
@@ -495,7 +395,8 @@ static char **job_words(const struct trial *t, const char *dir)
     return words;
 }
 
-/* Whether Slurm lists the job as pending or running. Without an answer, yes. */
+/* Whether Slurm lists the job as pending or running. Without an answer of Slurm
+ * it is assumed to be. */
 static bool is_queued(const char *job)
 {
     char answer[64] = "";
@@ -524,9 +425,11 @@ static int await_job(const char *dir, const char *job)
         struct trial *t;
 
         nanosleep(&second, NULL);
+        /* the job writes the file by rename, so it is always whole */
         t = trial_load(dir, NULL);
         end = t ? t->end : TRIAL_OPEN;
         trial_free(t);
+        /* squeue costs the controller more than a file */
         if (end == TRIAL_OPEN && i % QUEUE_SECONDS == 0 && !is_queued(job))
             break;
     }
@@ -538,6 +441,7 @@ static int await_job(const char *dir, const char *job)
     return JP_EXIT_INCOMPLETE;
 }
 
+/* Submits a job that continues the trial. Returns an exit status. */
 static int submit_job(const struct arguments *a, struct trial *t,
                       const char *dir)
 {
@@ -558,6 +462,7 @@ static int submit_job(const struct arguments *a, struct trial *t,
         free(path);
         return fail(JP_EXIT_IO, &err);
     }
+    /* owned by the list now */
     all[n] = path;
     all[n + 1] = NULL;
     announce(a, t, dir);
@@ -567,8 +472,10 @@ static int submit_job(const struct arguments *a, struct trial *t,
                                     .out = answer,
                                     .room = sizeof(answer) - 1},
                     &result);
+    /* sbatch --parsable prints JOBID or JOBID;CLUSTER */
     answer[result.len < sizeof(answer) ? result.len : sizeof(answer) - 1] = 0;
     answer[strcspn(answer, "\n;")] = '\0';
+    /* anything but a number is sbatch's error */
     if (child_succeeded(end, &result) && *answer &&
         strspn(answer, "0123456789") == strlen(answer)) {
         quote_printf(stderr,
@@ -586,6 +493,7 @@ static int submit_job(const struct arguments *a, struct trial *t,
 
 /* --- run the trial -------------------------------------------------------- */
 
+/* Prints a trial of an earlier run. Returns an exit status. */
 static int show(const struct arguments *a, const char *dir)
 {
     struct jp_error err = {""};
@@ -601,7 +509,8 @@ static int show(const struct arguments *a, const char *dir)
     return rc;
 }
 
-/* Runs a saved trial; the job reads it from the folder. */
+/* Saves the trial and runs it here or as a job, which reads it from the folder.
+ * Returns an exit status. */
 static int run_saved(const struct arguments *a, struct trial *t,
                      const char *dir)
 {
@@ -616,6 +525,7 @@ static int run_saved(const struct arguments *a, struct trial *t,
     return rc == JP_EXIT_OK && a->wait ? show(a, dir) : rc;
 }
 
+/* Continues a trial. Runs that exist are kept. Returns an exit status. */
 static int go_on(const struct arguments *a)
 {
     struct jp_error err = {""};
@@ -627,6 +537,7 @@ static int go_on(const struct arguments *a)
         return fail(JP_EXIT_NODATA, &err);
     if (a->limit_us)
         t->limit_us = a->limit_us;
+    /* judged anew: it ended for a reason that no longer holds */
     t->end = TRIAL_OPEN;
     trial_judge(t);
     if (!dir) {
@@ -640,6 +551,7 @@ static int go_on(const struct arguments *a)
     return rc;
 }
 
+/* Prints a command as a line for a shell. Frees words, which may be NULL. */
 static void print_words(char **words)
 {
     for (size_t i = 0; words && words[i]; i++) {
@@ -652,12 +564,14 @@ static void print_words(char **words)
     trial_free_words(words);
 }
 
+/* Prints all commands in their order. Returns an exit status. */
 static int dry_run(const struct arguments *a)
 {
     struct trial *t = a->trial;
     size_t order[TRIAL_ARMS_MAX];
 
     announce(a, t, a->output ? a->output : "jobprof-trial-JOBID");
+    /* the job that would be submitted */
     if (!getenv(ENV_JOB))
         print_words(job_words(t, "DIR"));
     for (size_t round = 0; round < t->rounds; round++) {
@@ -668,6 +582,7 @@ static int dry_run(const struct arguments *a)
     return fflush(stdout) == 0 ? JP_EXIT_OK : JP_EXIT_IO;
 }
 
+/* Starts a new trial. Returns an exit status. */
 static int begin(const struct arguments *a)
 {
     struct trial *t = a->trial;
@@ -695,6 +610,7 @@ int cmd_trial(int argc, char **argv)
 
     if (!a.trial)
         return fail(JP_EXIT_IO, &err);
+    /* a fixed seed makes the order of steps repeatable */
     a.trial->seed = 1;
     rc = parse(argc, argv, &a);
     if (rc < 0)

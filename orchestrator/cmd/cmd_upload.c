@@ -1,5 +1,11 @@
 /* cmd_upload.c - `jobprof upload`: send a step's figures to Elasticsearch or
- * OpenSearch, also in the background after a report. */
+ * OpenSearch, also in the background after a report.
+ *
+ * Three things can be sent: the documents of steps (send_steps), a file of
+ * documents that were refused before (send_again), and the outbox, where
+ * documents wait for a server that did not answer (send_outbox). After a report
+ * cmd_upload_start runs this program again in the background, through the
+ * outbox, so that nothing is lost if the server is down. */
 #include "config.h"
 
 #include <errno.h>
@@ -25,6 +31,7 @@
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/upload/upload.h"
 
+/* Defaults and limits. */
 #define OPERATIONS UINT64_C(1000000)
 #define OUTBOX_BYTES (UINT64_C(1) << 30)
 #define WAIT_MAX_MS 60000
@@ -99,6 +106,7 @@ static const struct cmd_options command_line = {
     .need = "needs one DIR or JOBID[.STEP], or --file, or --outbox",
 };
 
+/* Prints a usage error. Returns JP_EXIT_USAGE. */
 static int usage(const char *what)
 {
     return cmd_options_usage(&command_line, what);
@@ -114,6 +122,8 @@ static void take_site(const struct jp_sitefile *site, const char *key,
         *to = v->value;
 }
 
+/* Reads the site's settings for everything that no option has set. Returns -1
+ * to continue, otherwise an exit status. */
 static int load_site(struct arguments *a)
 {
     const char *operations = NULL, *bytes = NULL;
@@ -131,8 +141,10 @@ static int load_site(struct arguments *a)
     take_site(&a->site, "upload.detailed", &a->what.detailed);
     take_site(&a->site, "upload.summary", &a->what.summary);
     take_site(&a->site, "upload.outbox", &a->outbox_root);
+    /* numbers were checked when the file was loaded */
     take_site(&a->site, "upload.operations", &operations);
     take_site(&a->site, "upload.outbox_size", &bytes);
+    /* not given; 0 is a valid number */
     if (a->what.operations == UINT64_MAX) {
         a->what.operations = OPERATIONS;
         if (operations)
@@ -156,6 +168,8 @@ static bool is_index(const char *name)
     return n && !name[n] && n <= 200 && !strchr("-_.", *name);
 }
 
+/* Checks the settings and reads the credentials. Returns -1 to continue,
+ * otherwise an exit status. */
 static int check(struct arguments *a)
 {
     struct jp_error err;
@@ -163,12 +177,15 @@ static int check(struct arguments *a)
     if (!is_index(a->what.detailed) || !is_index(a->what.summary))
         return usage("the name of an index has lower-case letters, digits, - _ "
                      "and ., and begins with a letter or a digit");
+    /* needs no server */
     if (a->dry_run)
         return -1;
     if (!upload_can_send())
         return usage("jobprof was built without libcurl");
     if (!a->to.url)
         return usage("--to URL is missing, and the site file has no upload.to");
+    /* credentials are read only now: the file must not be open during --help or
+     * an error */
     if (upload_to_check(&a->to, a->credentials, &a->secret, &err) < 0)
         return cmd_args_fail("upload", JP_EXIT_USAGE, &err);
     return -1;
@@ -186,12 +203,14 @@ static int parse(int argc, char **argv, struct arguments *a)
     left = argc - optind;
     if (left == 1)
         a->word = argv[optind];
+    /* exactly one of step, file and outbox */
     if ((left == 1) + (a->file != NULL) + a->outbox != 1)
         return usage(command_line.need);
     rc = load_site(a);
     return rc < 0 ? check(a) : rc;
 }
 
+/* Prints what was sent. made: the documents of a step, or NULL. */
 static void print_done(const struct arguments *a, const char *what,
                        const struct upload_made *made,
                        const struct upload_done *done)
@@ -206,6 +225,7 @@ static void print_done(const struct arguments *a, const char *what,
                  done->bytes, done->retries);
     if (done->refused)
         quote_printf(stderr, "jobprof: first refused: %s\n", done->why);
+    /* sampled by --operations */
     if (made && made->detailed < made->operations)
         quote_printf(stderr,
                      "jobprof: %" PRIu64 " of %" PRIu64
@@ -213,7 +233,8 @@ static void print_done(const struct arguments *a, const char *what,
                      made->detailed, made->operations);
 }
 
-/* Sends `in`. Refused documents go to the file refused. */
+/* Sends the documents in `in`. Refused documents go to the file `refused`.
+ * Returns an exit status. */
 static int send_stream(const struct arguments *a, FILE *in, const char *what,
                        const char *refused, const struct upload_made *made)
 {
@@ -228,6 +249,7 @@ static int send_stream(const struct arguments *a, FILE *in, const char *what,
     print_done(a, what, made, &done);
     if (rc < 0)
         cmd_args_fail("upload", JP_EXIT_IO, &err);
+    /* no empty file is left behind */
     if (!done.refused) {
         fileio_temp_abort(&file);
         return rc < 0 ? JP_EXIT_IO : JP_EXIT_OK;
@@ -242,10 +264,13 @@ static int send_stream(const struct arguments *a, FILE *in, const char *what,
     return rc < 0 ? JP_EXIT_IO : JP_EXIT_INCOMPLETE;
 }
 
+/* Sends the documents of one step. Returns an exit status. */
 static int send_step(const struct arguments *a, const char *step)
 {
     char *refused = a->refused ? strdup(a->refused)
                                : text_format("%s/upload-refused.ndjson", step);
+    /* all documents are made before the first is sent: an error in the report
+     * sends nothing */
     FILE *spool = a->dry_run ? stdout : tmpfile();
     struct upload_made made;
     struct jp_error err = {"out of memory"};
@@ -254,11 +279,13 @@ static int send_step(const struct arguments *a, const char *step)
     if (!refused || !spool) {
         cmd_args_fail("upload", rc, &err);
     } else if (upload_docs(step, &a->what, spool, &made, &err) < 0) {
+        /* otherwise the directory is not one of a job's step */
         rc = errno == ENODATA ? JP_EXIT_NODATA : JP_EXIT_USAGE;
         cmd_args_fail("upload", rc, &err);
     } else if (a->dry_run) {
         rc = JP_EXIT_OK;
     } else {
+        /* the documents are read from its beginning */
         rewind(spool);
         rc = send_stream(a, spool, step, refused, &made);
     }
@@ -279,15 +306,18 @@ static int send_steps(const struct arguments *a)
 
     if (cmd_inputs_steps(a->word, a->common.config, &steps, &n, &err) < 0)
         return cmd_args_fail("upload", JP_EXIT_USAGE, &err);
+    /* without a server the next step would fail as well */
     for (size_t i = 0; i < n && rc != JP_EXIT_IO; i++) {
         int one = send_step(a, steps[i]);
 
+        /* the first bad status stays, unless the server fails */
         rc = one == JP_EXIT_IO || rc == JP_EXIT_OK ? one : rc;
     }
     nodelist_free(steps, n);
     return rc;
 }
 
+/* Sends a file of documents again. Returns an exit status. */
 static int send_again(const struct arguments *a)
 {
     char *refused = a->refused ? strdup(a->refused)
@@ -322,6 +352,7 @@ static int send_outbox(const struct arguments *a)
     if (rc == 0 && !a->background)
         print_done(a, box.folder, NULL, &done);
     free(box.folder);
+    /* in the background the step's log is the only place for messages */
     if (a->background && a->word && rc < 0)
         stepdir_log(a->word, "upload: %s", err.text);
     else if (a->background && a->word)
@@ -343,6 +374,7 @@ int cmd_upload(int argc, char **argv)
     int rc = parse(argc, argv, &a);
 
     clock_gettime(CLOCK_REALTIME, &now);
+    /* retries of many steps must not coincide */
     srandom((unsigned) now.tv_nsec ^ (unsigned) getpid());
     if (rc < 0)
         rc = a.outbox || a.background ? send_outbox(&a)
@@ -355,7 +387,8 @@ int cmd_upload(int argc, char **argv)
 
 /* --- after a report ------------------------------------------------------- */
 
-/* Runs in a detached grandchild without standard streams. */
+/* Runs this program's upload of one step. Called in a detached grandchild: the
+ * report neither waits for it nor has to collect its status. */
 static _Noreturn void run_background(const char *dir, const char *config)
 {
     const char *argv[8] = {"jobprof", "upload", "--background", "-q", dir};
@@ -365,6 +398,7 @@ static _Noreturn void run_background(const char *dir, const char *config)
         argv[5] = "--config";
         argv[6] = config;
     }
+    /* no terminal, and no signal of the job's process group */
     if (setsid() < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
         dup2(null, 2) < 0)
         _exit(1);
@@ -374,6 +408,7 @@ static _Noreturn void run_background(const char *dir, const char *config)
     for (int fd = 3; fd < 1024; fd++)
         close(fd);
 #endif
+    /* the step's user may already run the next program */
     if (nice(10) == -1) {
         /* no change */
     }
@@ -394,6 +429,7 @@ void cmd_upload_start(const char *dir, const char *config)
         return;
     child = fork();
     if (child == 0) {
+        /* init collects the grandchild */
         if (fork() == 0)
             run_background(dir, config);
         _exit(0);

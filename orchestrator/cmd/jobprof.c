@@ -1,7 +1,11 @@
-/* jobprof.c - the user's program: the table of its subcommands. */
+/* jobprof.c - the user's program: the table of its subcommands.
+ *
+ * Each subcommand has a file of its own, cmd_NAME.c. commands_run in
+ * cmd_options.c chooses one and handles --help and --version. */
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_options.h"
 
+/* In the order of --help: first what most users need. */
 static const struct command commands[] = {
     {"report", cmd_report, "write the report of a step, or of a job's steps"},
     {"aggregate", cmd_aggregate, "write a report of folders of profiler logs"},

@@ -1,5 +1,13 @@
 /* jobprof_node.c - the SPANK module's helper: its commands on the nodes of a
- * step, in the order in which a step needs them. */
+ * step, in the order in which a step needs them.
+ *
+ * begin: a node joins the step before its tasks start; it answers with the
+ * variables of the tasks, then goes on in the background. agent: begin becomes
+ * it; it samples the node beside the tasks. task: a task records what it can
+ * see. finish: the node leaves the step. run: Copper's daemon, or another
+ * runner, beside the tasks. docs/contracts.md, section 1, has their arguments
+ * and answers. All run as the job's user, and none may fail the job: errors go
+ * to the step's log, or to stderr if the user asked for a profile. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -36,7 +44,8 @@
 
 /* --- arguments ------------------------------------------------------------ */
 
-/* What the SPANK module passes to begin and finish, and begin to the agent. */
+/* The arguments of begin, finish, task and agent. The SPANK module passes most
+ * of them; begin passes some to the agent. */
 struct node_args {
     /* NULL: not given */
     const char *config, *default_mode, *nccl, *copper, *util, *clock, *nsys;
@@ -47,7 +56,7 @@ struct node_args {
     struct jp_seat seat; /* dir NULL: not given */
 };
 
-/* what cmd_options.h calls the struct */
+/* cmd_options.h expects this name */
 #define arguments node_args
 
 static const struct cmd_option rows[] = {
@@ -96,6 +105,8 @@ static int node_args_parse(int argc, char **argv, struct node_args *args,
 
 #define LINGER_NICE 10 /* the tasks start at the same time */
 
+/* Finds the step's directory: srun's, or the one that the settings name. *dir
+ * NULL: no profile is wanted. Caller frees. */
 static int find_dir(const struct node_args *args, char **dir,
                     struct jp_error *err)
 {
@@ -123,13 +134,16 @@ static int hang_up(void)
     int rc = fflush(stdout) == 0 && fd >= 0 ? 0 : -1;
 
     for (int i = 0; fd >= 0 && i < 3; i++)
+        /* the module reads until all copies of its pipe are closed */
         if (dup2(fd, i) < 0)
             rc = -1;
     return rc;
 }
 
-/* Without srun, no process has defined the step's job.conf. Uses the one that
- * exists before the node's tasks start. */
+/* Fixes the checksum of job.conf, so that later changes by the user are
+ * noticed. With srun, srun has done this. Without it, no process has defined
+ * the step's job.conf; the one counts that exists before the node's tasks
+ * start. */
 static void pin(const char *dir)
 {
     char *path = text_format("%s/" JP_JOBCONF_NAME, dir);
@@ -141,6 +155,8 @@ static void pin(const char *dir)
     free(path);
 }
 
+/* Joins the step. *pairs: the answer to the module, "." at the end; caller
+ * frees. Returns 0, or -1 and err. */
 static int join(struct node_args *args, char **pairs, struct begin_told *told,
                 struct jp_error *err)
 {
@@ -157,8 +173,8 @@ static int join(struct node_args *args, char **pairs, struct begin_told *told,
     return *pairs ? 0 : error_set(err, "out of memory");
 }
 
-/* Whether the user asked for a profile. A site default never prints
- * messages. */
+/* Whether the user asked for a profile. A site default never prints messages.
+ */
 static bool is_asked(const struct node_args *args)
 {
     const char *env = getenv("SLURM_JOBPROF_NCCL");
@@ -189,6 +205,7 @@ static void become_agent(const struct node_args *args,
                          const struct begin_told *told)
 {
     const struct jp_policy *policy = &told->policy;
+    /* execv needs texts */
     char nodeid[12], nodes[12], component[24], period[12], disk[12];
     const char *argv[] = {"jobprof-node",
                           "agent",
@@ -218,6 +235,7 @@ static void become_agent(const struct node_args *args,
              (unsigned long long) args->seat.component);
     snprintf(period, sizeof(period), "%u", policy->util_period_ms);
     snprintf(disk, sizeof(disk), "%u", policy->util_disk_mib);
+    /* set by confine_self for begin */
     alarm(0);
     signal(SIGCHLD, SIG_IGN); /* the lingering child is not waited for */
     execv("/proc/self/exe", (char *const *) argv);
@@ -226,13 +244,14 @@ static void become_agent(const struct node_args *args,
 }
 
 /* Does the remaining work while the tasks run. Drivers may block the hardware
- * queries, so the agent does not wait for them. */
+ * queries, so a child does them and the agent does not wait. */
 static void stay(const struct node_args *args, const struct begin_told *told)
 {
     bool agent = told->policy.util_period_ms || told->clock.cadence_us ||
                  told->policy.hang_suspect_ms;
     pid_t pid = agent ? fork() : 0;
 
+    /* become_agent returns only if exec has failed */
     if (pid > 0)
         become_agent(args, told);
     if (pid > 0) /* the child continues */
@@ -251,12 +270,16 @@ static int cmd_begin(int argc, char **argv)
     bool found;
     int rc;
 
+    /* first of all, because slurmstepd waits for the answer */
     confine_self(CONFINE_BEGIN, NULL, NULL);
+    /* from here on a signal ends this process only where no file is half
+     * written */
     nodehw_init();
     if (node_args_parse(argc, argv, &args, &err) < 0) {
         quote_printf(stderr, "begin: %s\n", err.text);
         return JP_EXIT_USAGE;
     }
+    /* srun has named no directory, so the module does not have it */
     found = !args.seat.dir;
     rc = join(&args, &pairs, &told, &err);
     if (rc < 0 && is_asked(&args))
@@ -280,8 +303,10 @@ static int cmd_begin(int argc, char **argv)
 
 /* --- agent: what begin becomes after it has answered ---------------------- */
 
+/* Shortest period of samples, whatever job.conf says. */
 #define MIN_PERIOD_MS 100
 
+/* Writes a line to the step's log. A callback of the agent's modules. */
 static void log_line(void *arg, const char *line)
 {
     stepdir_log(arg, "%s", line);
@@ -304,6 +329,7 @@ struct metrics {
     char job[24];
 };
 
+/* Fills the settings of the metrics file, if the site has a folder for it. */
 static void take_metrics(const struct jp_sitefile *file, struct metrics *m,
                          struct module_place *place)
 {
@@ -332,6 +358,7 @@ static void find_profiler(const struct jp_jobconf *conf,
     const char *interval = jobconf_find(conf, "interval");
 
     place->records_live = profiler->records_live;
+    /* interval is the delay after which ended operations appear in the files */
     if (!profiler->records_ended)
         return;
     place->profiler = profiler->name;
@@ -355,6 +382,8 @@ static void read_conf(const struct node_args *args,
         ceiling_apply(&conf.policy, NULL); /* the user can write to job.conf */
         what = jobconf_find(&conf, "on_hang");
         find_profiler(&conf, place);
+        /* only one node of the step, and only of the first component of a
+         * heterogeneous job */
         place->leads = conf.job_id == args->seat.component &&
                        args->seat.nodeid == 0;
         place->hang_suspect_ms = conf.policy.hang_suspect_ms;
@@ -370,7 +399,7 @@ static void read_conf(const struct node_args *args,
 }
 
 /* Lists the step's nodes for modules that talk to other nodes. If Slurm does
- * not name them, there are none. */
+ * not name them, there are none. *names: caller frees with nodelist_free. */
 static void find_nodes(struct module_place *place, char ***names)
 {
     struct jp_error err;
@@ -381,12 +410,14 @@ static void find_nodes(struct module_place *place, char ***names)
     place->nodes = (const char *const *) *names;
 }
 
-/* Reads all that begin has left on standard input. */
+/* Reads the clock settings that begin has left on standard input. Returns
+ * whether they are complete. */
 static bool read_clocks(struct clock_conf *clock)
 {
     bool whole = read(STDIN_FILENO, clock, sizeof(*clock)) == sizeof(*clock);
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
+    /* a child must not inherit the pipe */
     if (null >= 0) {
         dup2(null, STDIN_FILENO);
         close(null);
@@ -394,6 +425,8 @@ static bool read_clocks(struct clock_conf *clock)
     return whole && !clock->interfaces[CLOCK_NAMES_BYTES - 1];
 }
 
+/* Gathers what the modules need and runs them until the step ends. Returns 0,
+ * or -1 and err. */
 static int run_agent(const struct node_args *args, struct jp_error *err)
 {
     struct nodeagent agent = {.modules = nodeagent_modules};
@@ -401,6 +434,7 @@ static int run_agent(const struct node_args *args, struct jp_error *err)
     const struct sitefile_value *named;
     struct jp_sitefile site = {0};
     struct jp_onhang on_hang = {.kind = ONHANG_REPORT};
+    /* too large for the stack */
     static struct module_shared shared;
     char **nodes = NULL;
     struct metrics metrics = {.conf = {.schema = 0}};
@@ -411,6 +445,7 @@ static int run_agent(const struct node_args *args, struct jp_error *err)
         place->clock = &clock;
     if (stepdir_check_own(args->seat.dir, err) < 0 || find_step(place, err) < 0)
         return -1;
+    /* without the site file, its defaults */
     (void) plan_load_site(args->config, &site, NULL);
     named = sitefile_find(&site, "nvml_library");
     place->dir = args->seat.dir;
@@ -442,6 +477,8 @@ static int run_agent(const struct node_args *args, struct jp_error *err)
     return rc;
 }
 
+/* Returns an exit status, which no process reads: errors go to the step's log.
+ */
 static int cmd_agent(int argc, char **argv)
 {
     struct node_args args;
@@ -478,6 +515,7 @@ static int cmd_task(int argc, char **argv)
 
 /* --- finish: a node leaves the step --------------------------------------- */
 
+/* Stops the reading of logs at the deadline. A callback of partial_make. */
 static int is_late(void *deadline_ms, uint64_t done, uint64_t total)
 {
     (void) done;
@@ -485,7 +523,8 @@ static int is_late(void *deadline_ms, uint64_t done, uint64_t total)
     return clock_mono_ms() > *(const uint64_t *) deadline_ms;
 }
 
-/* A function of type finish_partial. */
+/* Makes the node's part of the report from its logs, if there is time. A
+ * function of type finish_partial. */
 static int make_partial(const struct finish_node *of, struct jp_error *err)
 {
     uint64_t deadline_ms = of->deadline_ms;
@@ -502,6 +541,7 @@ static int make_partial(const struct finish_node *of, struct jp_error *err)
         error_set(err, "out of memory");
     else if (!stepdir_is_folder(raw) || !(ms = partial_estimate_ms(raw)))
         rc = 0;
+    /* an incomplete partial is of no use, so do not begin */
     else if (clock_mono_ms() + ms > deadline_ms)
         error_set(err, "reading its files takes about %" PRIu64 " ms", ms);
     else
@@ -527,6 +567,7 @@ static void sweep(const char *dir, const char *node, const char *hash)
         runner = backend_runner_of(copper->runner, &conf);
         if (runner->sweep && runner->sweep(&conf, dir, node)) {
             stepdir_log(dir, "%s: Copper was killed with its supervisor", node);
+            /* the report no longer waits for this node */
             runmark_set(dir, node, RUNMARK_DONE, "", NULL);
         }
         jobconf_fini(&conf);
@@ -555,6 +596,7 @@ static int cmd_finish(int argc, char **argv)
                              .partial = make_partial,
                              .hash = args.hash,
                              .site = args.config};
+    /* records first; then what may take longer */
     if (finish_leave(&finish, &err) < 0) {
         quote_printf(stderr, "finish: %s\n", err.text);
         return JP_EXIT_IO;
@@ -565,23 +607,27 @@ static int cmd_finish(int argc, char **argv)
 
 /* --- run: a runner beside a node's tasks ---------------------------------- */
 
-/* Sets PATH: srun's environment is nearly empty. */
+/* Sets PATH for the programs that a runner starts: srun's environment is nearly
+ * empty. */
 static void add_path(void)
 {
     setenv("PATH", "/usr/local/bin:/usr/bin:/bin", 0);
 }
 
+/* The arguments of the supervisor's child. */
 struct runner_work {
     const struct backend_runner *runner;
     struct run_place place;
 };
 
+/* Prints the error with the node's name. Returns JP_EXIT_IO. */
 static int print_error(const char *node, const struct jp_error *err)
 {
     quote_printf(stderr, "%s: %s\n", node, err->text);
     return JP_EXIT_IO;
 }
 
+/* Runs in the child of supervise_guard. Returns its exit status. */
 static int run_runner(void *arg)
 {
     const struct runner_work *work = arg;
@@ -600,6 +646,7 @@ static int cmd_run(int argc, char **argv)
     struct jp_error err;
     int rc;
 
+    /* --dir DIR [--hash SUM], from sidestep.c */
     if ((argc != 3 && (argc != 5 || strcmp(argv[3], "--hash") != 0)) ||
         strcmp(argv[1], "--dir") != 0 || argv[2][0] != '/' ||
         !stepdir_name_ok(node) || !copper || !copper->runner) {
@@ -638,6 +685,7 @@ static const struct program program = {
 
 int main(int argc, char **argv)
 {
+    /* a step's files are for its user only */
     umask(077);
     return commands_run(&program, argc, argv);
 }

@@ -1,4 +1,8 @@
-/* top_steps.c - the steps that `jobprof top` watches. */
+/* top_steps.c - the steps that `jobprof top` watches.
+ *
+ * A step is opened once (open_step: job.conf) and looked at again and again
+ * (look_at: its nodes' snapshots). If the argument is a whole job, steps that
+ * begin later are added. */
 #include "orchestrator/cmd/cmd_top.h"
 
 #include <glob.h>
@@ -18,6 +22,7 @@
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/live/livewant.h"
 
+/* Whether a step's directory has a file of that name. */
 static bool has(const char *dir, const char *name)
 {
     return stepdir_has(dir, name);
@@ -32,6 +37,7 @@ static void explain(struct top_step *step, const struct jp_jobconf *conf)
     const struct jp_profiler *profiler = profiler_get(mode);
     const char *why = "it has not used NCCL yet";
 
+    /* the order is that of certainty: profiler, site, option */
     if (!profiler->records_live && !profiler->records_ended)
         why = "its profiler shows nothing while a step runs; the recorder does";
     else if (!conf->policy.hang_suspect_ms)
@@ -48,6 +54,7 @@ static void say_ended(struct top_step *step)
     const char *dir = step->final_dir && !stepdir_is_folder(step->dir)
                           ? step->final_dir
                           : step->dir;
+    /* a report without a page is one of a release or a site without it */
     const char *page = has(dir, "report.html") ? "report.html" : "summary.txt";
 
     step->status = TOP_ENDED;
@@ -62,7 +69,8 @@ static void say_ended(struct top_step *step)
                  step->name, dir);
 }
 
-/* hash stays "" if it cannot be computed. */
+/* Reads job.conf and computes its checksum. hash stays "" if it cannot be
+ * computed. Returns -1 and err if job.conf cannot be read. */
 static int read_conf(struct top_step *step, struct jp_jobconf *conf,
                      char hash[SHA256_HEX], struct jp_error *err)
 {
@@ -76,6 +84,8 @@ static int read_conf(struct top_step *step, struct jp_jobconf *conf,
     return rc;
 }
 
+/* Reads the facts of a step. Returns -1 and err if its job.conf cannot be read.
+ */
 static int open_step(struct top_step *step, struct jp_error *err)
 {
     struct livestate_place place = {.dir = step->dir};
@@ -88,6 +98,7 @@ static int open_step(struct top_step *step, struct jp_error *err)
     snprintf(step->name, sizeof(step->name), "%" PRIu64 ".%.40s", conf.job_id,
              conf.step_id ? conf.step_id : "?");
     place.nodes = conf.nnodes;
+    /* with hang detection off, the default still classifies ages */
     hung_times_set(&place.times, conf.policy.hang_suspect_ms
                                      ? conf.policy.hang_suspect_ms
                                      : JP_DEF_HANG_SUSPECT_MS);
@@ -105,12 +116,15 @@ static void ask(struct top_step *step)
 {
     char *nodes = text_format("%s/" LIVE_NODES, step->dir);
 
+    /* another user's directory is not written to */
     step->asked = nodes && stepdir_is_folder(nodes) &&
                   stepdir_check_own(step->dir, NULL) == 0 &&
                   livewant_touch(step->dir, NULL) == 0;
     free(nodes);
 }
 
+/* Reads a step's snapshots and sets its status. Returns -1 and err without
+ * memory. */
 static int look_at(struct top_step *step, struct jp_error *err)
 {
     const struct livestate_time now = {clock_real_us() * 1000, clock_mono_ms()};
@@ -127,6 +141,8 @@ static int look_at(struct top_step *step, struct jp_error *err)
         ask(step);
     } else if (rc >= 0) {
         step->status = TOP_SILENT;
+        /* the snapshots are removed at the end, so their absence may mean the
+         * end */
         if (rc > 0 || step->seen || has(step->dir, JP_SUMMARY_NAME) ||
             has(step->dir, "alldone"))
             say_ended(step);
@@ -134,6 +150,7 @@ static int look_at(struct top_step *step, struct jp_error *err)
     return rc < 0 ? -1 : 0;
 }
 
+/* Returns the step with that directory, or NULL. */
 static struct top_step *find_step(struct top *top, const char *dir)
 {
     for (size_t i = 0; i < top->n; i++)
@@ -162,7 +179,8 @@ static int add_step(struct top *top, char *dir, struct jp_error *err)
     return 0;
 }
 
-/* Adds the steps that began after the last look. */
+/* Adds the steps of word that are not there yet. Sets job_dir if word means a
+ * whole job. */
 int top_find_steps(struct top *top, const char *word, struct jp_error *err)
 {
     char **dirs = NULL;
@@ -178,9 +196,11 @@ int top_find_steps(struct top *top, const char *word, struct jp_error *err)
                 rc = -1;
             dirs[i] = NULL;
         }
+    /* the directory of a job */
     if (rc == 0 && !top->job_dir && n && stepdir_is_folder(word) &&
         !has(word, JP_JOBCONF_NAME))
         top->job_dir = strdup(word);
+    /* JOBID without a step */
     else if (rc == 0 && !top->job_dir && n && !stepdir_is_folder(word) &&
              !strchr(word, '.'))
         top->job_dir = top->n ? stepdir_job_dir(top->steps[0].dir) : NULL;
@@ -191,6 +211,7 @@ int top_find_steps(struct top *top, const char *word, struct jp_error *err)
 int top_look(struct top *top, struct jp_error *err)
 {
     if (top->job_dir)
+        /* an error now is not an error of the steps that are known */
         top_find_steps(top, top->job_dir, NULL);
     for (size_t i = 0; i < top->n; i++)
         if (look_at(&top->steps[i], err) < 0)
@@ -211,7 +232,8 @@ void top_fini(struct top *top)
 
 /* --- no argument --------------------------------------------------------- */
 
-/* The newest folder with snapshots below the current one; NULL: none. */
+/* Returns the step whose snapshots folder below the current folder changed
+ * last; NULL: none. Caller frees. */
 static char *find_newest(void)
 {
     static const char *const patterns[] = {"jobprof-*/step-*/" LIVE_NODES,
@@ -228,6 +250,7 @@ static char *find_newest(void)
         for (size_t i = 0; i < found.gl_pathc; i++) {
             const char *path = found.gl_pathv[i];
 
+            /* a link could lead to any folder */
             if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) ||
                 st.st_mtim.tv_sec < newest.tv_sec ||
                 (st.st_mtim.tv_sec == newest.tv_sec &&

@@ -1,4 +1,8 @@
-/* history_index.c - store strings and node lists as numbers. */
+/* history_index.c - store strings and node lists as numbers.
+ *
+ * A history may have millions of lines with the same few names. A name is
+ * stored once, and rows refer to it by number. Lines are foreign input, so
+ * hashes are seeded and all growth is limited by the caller's allowance. */
 #include "orchestrator/history/history_parts.h"
 
 #include <stdio.h>
@@ -16,10 +20,12 @@ static uint64_t hash_of(struct history_text text)
     uint64_t h;
     size_t i = 0;
 
+    /* without random bytes (early at boot) a fixed seed has to do */
     if (!seed && (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0 || !seed))
         seed = UINT64_C(0xcbf29ce484222325);
     h = seed ^ text.len;
 
+    /* eight bytes at a time, then the rest */
     for (uint64_t v; i + sizeof(v) <= text.len; i += sizeof(v)) {
         memcpy(&v, text.at + i, sizeof(v));
         h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
@@ -36,6 +42,8 @@ const char *history_names_at(const struct history_names *names, uint32_t id)
     return id < names->n ? names->bytes + names->names[id].at : "";
 }
 
+/* Doubles the hash table and inserts all names again. Returns -1 without
+ * memory. */
 static int grow_slots(struct history_names *s)
 {
     size_t n = s->n_slots ? 2 * s->n_slots : 256;
@@ -57,8 +65,10 @@ static int grow_slots(struct history_names *s)
     return 0;
 }
 
+/* Appends a name, made harmless. Returns -1 without memory. */
 static int add(struct history_names *s, uint64_t hash, struct history_text text)
 {
+    /* an upper bound for the cleaned text */
     size_t most = 3 * (size_t) text.len + 8, wanted = s->n_bytes + most;
 
     if (wanted > s->room_bytes) {
@@ -92,12 +102,14 @@ uint32_t history_names_put(struct history_names *s, struct history_text text,
 
     if (!text.len)
         return HISTORY_NO_NAME;
+    /* at most half full, so that probing is short */
     if (2 * s->n >= s->n_slots && (s->n >= INT32_MAX || grow_slots(s) < 0)) {
         *failed = true;
         return HISTORY_NO_NAME;
     }
     for (i = hash & (s->n_slots - 1); s->slots[i] != HISTORY_NO_NAME;
          i = (i + 1) & (s->n_slots - 1))
+        /* see hash_of: equal hashes mean equal texts */
         if (s->names[s->slots[i]].hash == hash)
             return s->slots[i];
     if (!may || !*may)
@@ -107,6 +119,7 @@ uint32_t history_names_put(struct history_names *s, struct history_text text,
         return HISTORY_NO_NAME;
     }
     --*may;
+    /* the free slot at which the search ended */
     s->slots[i] = (uint32_t) (s->n - 1);
     return s->slots[i];
 }
@@ -134,6 +147,7 @@ static bool number(const char **at, const char *end, uint32_t *value,
     uint64_t v = 0;
     const char *begin = *at;
 
+    /* nine digits fit in the value */
     for (; *at < end && **at >= '0' && **at <= '9' && *at - begin < 9; ++*at)
         v = v * 10 + (uint64_t) (**at - '0');
     *value = (uint32_t) v;
@@ -144,7 +158,8 @@ static bool number(const char **at, const char *end, uint32_t *value,
 static int expand(struct expander *e, char *name, size_t len, const char *at,
                   const char *end);
 
-/* Expands "[1-3,7]..." after name. */
+/* Expands "[1-3,7]..." after the first len bytes of name, with at after the
+ * bracket. Returns as history_nodes_each does. */
 static int expand_ranges(struct expander *e, char *name, size_t len,
                          const char *at, const char *end)
 {
@@ -162,6 +177,7 @@ static int expand_ranges(struct expander *e, char *name, size_t len,
         if (at < close && *at == '-' &&
             (++at, !number(&at, close, &to, &other)))
             return -1;
+        /* a long range is refused before it takes time */
         if (to < from || to - from >= HISTORY_NODES_MOST)
             return -1;
         for (uint32_t i = from; i <= to; i++) {
@@ -171,6 +187,7 @@ static int expand_ranges(struct expander *e, char *name, size_t len,
 
             if (n < 0 || (size_t) n >= HISTORY_TEXT - len)
                 return -1;
+            /* the rest may have another bracket: r[0-1]n[1-2] */
             rc = expand(e, name, len + (size_t) n, close + 1, end);
             if (rc)
                 return rc;
@@ -194,6 +211,7 @@ static int expand(struct expander *e, char *name, size_t len, const char *at,
     len += plain;
     if (open)
         return expand_ranges(e, name, len, open + 1, end);
+    /* nested brackets multiply, so the names are counted at the end */
     if (!len || e->n++ == HISTORY_NODES_MOST)
         return -1;
     return e->see(e->arg, (struct history_text){name, (uint32_t) len});
@@ -211,6 +229,7 @@ int history_nodes_each(struct history_text list,
         const char *stop = at;
         int depth = 0, rc;
 
+        /* a comma within brackets does not end the name */
         for (; stop < end && (depth || *stop != ','); stop++)
             depth += *stop == '[' ? 1 : *stop == ']' ? -1 : 0;
         rc = expand(&e, name, 0, at, stop);

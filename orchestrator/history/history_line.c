@@ -1,5 +1,11 @@
 /* history_line.c - the table that describes a line of the history, and
- * conversion of steps to lines and back. */
+ * conversion of steps to lines and back.
+ *
+ * A line is one JSON object. The parser is written by hand instead of using
+ * jansson, because millions of lines are read: it works in place, allocates
+ * nothing, and fills the struct by the table. It accepts lines of newer
+ * releases (unknown members are skipped) and refuses everything else with the
+ * column of the error. */
 #include "orchestrator/history/history.h"
 
 #include <math.h>
@@ -89,16 +95,19 @@ const struct history_field history_fields[] = {
 
 /* --- members of a struct by the table ------------------------------------- */
 
+/* Returns the address of a member in the struct that the table describes. */
 static void *member(const struct history_field *f, const void *base)
 {
     return (char *) (uintptr_t) base + f->at;
 }
 
+/* Returns the address of the number of rows of an array. */
 static size_t *rows_of(const struct history_field *f, const void *step)
 {
     return (size_t *) (void *) ((char *) (uintptr_t) step + f->n_at);
 }
 
+/* Sets all members to their unknown values. */
 static void set_unknown(const struct history_field *f, void *base)
 {
     for (; f->kind; f++)
@@ -127,6 +136,7 @@ void history_step_init(struct history_step *step)
 const char *history_text_copy(struct history_text text, char *buf, size_t size)
 {
     char raw[HISTORY_TEXT + 1];
+    /* a line may have longer texts, of which the beginning is enough */
     size_t n = text.len < sizeof(raw) ? text.len : sizeof(raw) - 1;
 
     memcpy(raw, text.at, n);
@@ -136,6 +146,7 @@ const char *history_text_copy(struct history_text text, char *buf, size_t size)
 
 /* --- a line from a step --------------------------------------------------- */
 
+/* Writes a text. An empty text is unknown and omitted. */
 static void put_word(struct jp_json_stream *s, const char *key,
                      struct history_text text)
 {
@@ -143,17 +154,20 @@ static void put_word(struct jp_json_stream *s, const char *key,
 
     if (whole)
         json_stream_text(s, key, whole);
+    /* without memory the line is not written */
     else if (text.len)
         s->failed = true;
     free(whole);
 }
 
+/* Writes all known members of a struct. */
 static void put_members(struct jp_json_stream *s, const struct history_field *f,
                         const void *base)
 {
     for (; f->kind; f++) {
         const void *at = member(f, base);
 
+        /* a member with an unknown value is omitted */
         if (f->kind == HISTORY_WORD) {
             put_word(s, f->key, *(const struct history_text *) at);
         } else if (f->kind == HISTORY_REAL) {
@@ -185,6 +199,7 @@ int history_line_put(const struct history_step *step, FILE *out,
 {
     struct jp_json_stream s;
 
+    /* in one line, without a break at the end */
     json_stream_open(&s, JSON_PART, out);
     put_members(&s, history_fields, step);
     if (json_stream_close(&s, err) < 0)
@@ -194,8 +209,10 @@ int history_line_put(const struct history_step *step, FILE *out,
 
 /* --- a step from a line --------------------------------------------------- */
 
+/* Limit of nesting in the value of an unknown member. */
 #define DEPTH 16
 
+/* The parser's position in a line. */
 struct scan {
     char *start, *at, *end; /* *end may be written to: it was the line break */
     struct jp_error *err;
@@ -207,6 +224,7 @@ static int wrong(const struct scan *s, const char *at, const char *what)
     char shown[24];
     size_t n = (size_t) (s->end - at);
 
+    /* the line may be long and contain anything */
     n = n < sizeof(shown) - 1 ? n : sizeof(shown) - 1;
     memcpy(shown, at, n);
     shown[n] = '\0';
@@ -220,6 +238,7 @@ static void skip_blanks(struct scan *s)
         s->at++;
 }
 
+/* Takes the character, after blanks, if it is there. */
 static bool take(struct scan *s, char c)
 {
     skip_blanks(s);
@@ -229,6 +248,7 @@ static bool take(struct scan *s, char c)
     return true;
 }
 
+/* Parses four hexadecimal digits. Returns -1 for anything else. */
 static int hex4(const char *at, const char *end, uint32_t *value)
 {
     uint32_t v = 0;
@@ -240,6 +260,7 @@ static int hex4(const char *at, const char *end, uint32_t *value)
 
         if (c >= '0' && c <= '9')
             v = v << 4 | (uint32_t) (c - '0');
+        /* | 32 makes a letter lower-case */
         else if ((c | 32) >= 'a' && (c | 32) <= 'f')
             v = v << 4 | (uint32_t) ((c | 32) - 'a' + 10);
         else
@@ -252,6 +273,7 @@ static int hex4(const char *at, const char *end, uint32_t *value)
 /* Writes a character as UTF-8, which is never longer than its escape. */
 static char *put_point(char *to, uint32_t v)
 {
+    /* control characters and halves of surrogate pairs become '?' */
     if (v < 0x20 || v == 0x7f || (v >= 0xd800 && v < 0xe000)) {
         *to++ = '?';
     } else if (v < 0x80) {
@@ -285,6 +307,7 @@ static int unescape(struct scan *s, char **to)
         *(*to)++ = '?';
     } else if (c == 'u' && hex4(s->at + 2, s->end, &v) == 0) {
         s->at += 4;
+        /* the first half of a surrogate pair needs the second one */
         if (v >= 0xd800 && v < 0xdc00 && s->end - s->at >= 8 &&
             s->at[2] == '\\' && s->at[3] == 'u' &&
             hex4(s->at + 4, s->end, &low) == 0 && low >= 0xdc00 &&
@@ -296,6 +319,7 @@ static int unescape(struct scan *s, char **to)
     } else {
         return wrong(s, s->at, "bad escape");
     }
+    /* the backslash and the letter */
     s->at += 2;
     return 0;
 }
@@ -306,12 +330,15 @@ static bool is_plain(char c)
     return (unsigned char) c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
 }
 
+/* Parses a string and unescapes it in place: the result is never longer than
+ * its source. */
 static int take_text(struct scan *s, struct history_text *text)
 {
     char *begin, *to;
 
     if (!take(s, '"'))
         return wrong(s, s->at, "needs a text");
+    /* most strings have no escapes and need not be moved */
     for (begin = s->at; s->at < s->end && is_plain(*s->at); s->at++)
         ;
     for (to = s->at; s->at < s->end && *s->at != '"';) {
@@ -330,11 +357,13 @@ static int take_text(struct scan *s, struct history_text *text)
     return 0;
 }
 
+/* Whether a digit follows. */
 static bool is_digit(const struct scan *s)
 {
     return s->at < s->end && *s->at >= '0' && *s->at <= '9';
 }
 
+/* Returns 10 to the power of exponent >= 0; exact up to 10^22. */
 static double ten_to(int exponent)
 {
     static const double small[] = {
@@ -358,7 +387,9 @@ static int take_number(struct scan *s, double *real, uint64_t *count,
     begin = s->at;
     if (!is_digit(s))
         return wrong(s, s->at, "needs a number from 0 on");
+    /* the digits before the point */
     for (*whole = true; is_digit(s); s->at++)
+        /* further digits only shift the decimal point */
         if (v > (UINT64_MAX - 9) / 10) {
             shift++;
             *whole = false;
@@ -379,6 +410,7 @@ static int take_number(struct scan *s, double *real, uint64_t *count,
         minus = s->at < s->end && *s->at == '-';
         s->at += s->at < s->end && (*s->at == '-' || *s->at == '+');
         for (; is_digit(s); s->at++)
+            /* no overflow, and far beyond the range of a double */
             power = power < 1000 ? power * 10 + (*s->at - '0') : power;
         shift += minus ? -power : power;
     }
@@ -389,6 +421,7 @@ static int take_number(struct scan *s, double *real, uint64_t *count,
     return *real < 1e300 ? 0 : wrong(s, begin, "a number that is too large");
 }
 
+/* Takes the word, after blanks, if it is there. */
 static bool take_word(struct scan *s, const char *word)
 {
     size_t n = strlen(word);
@@ -415,11 +448,14 @@ static int skip_value(struct scan *s, unsigned depth)
         return take_text(s, &text);
     if (take_word(s, "null") || take_word(s, "true") || take_word(s, "false"))
         return 0;
+    /* an object, an array, or else a number */
     object = *s->at == '{';
     if (!object && *s->at != '[') {
+        /* only members of this table forbid negative numbers */
         s->at += *s->at == '-';
         return take_number(s, &real, &count, &whole);
     }
+    /* recursion on foreign input is bounded */
     if (depth == DEPTH)
         return wrong(s, s->at, "nested too deeply");
     s->at++;
@@ -450,11 +486,13 @@ static int take_rows(struct scan *s, const struct history_field *f, void *base)
     do {
         char *row = (char *) member(f, base) + *n * f->size;
 
+        /* rows beyond the limit are read and dropped */
         if (*n == f->max) {
             if (skip_value(s, 1) < 0)
                 return -1;
             continue;
         }
+        /* the row may be from an earlier line */
         set_unknown(f->rows, row);
         if (take_object(s, f->rows, row, 1) < 0)
             return -1;
@@ -463,6 +501,7 @@ static int take_rows(struct scan *s, const struct history_field *f, void *base)
     return take(s, ']') ? 0 : wrong(s, s->at, "needs an end");
 }
 
+/* Parses the value of a known member. */
 static int take_value(struct scan *s, const struct history_field *f, void *base)
 {
     void *to = member(f, base);
@@ -473,10 +512,12 @@ static int take_value(struct scan *s, const struct history_field *f, void *base)
 
     skip_blanks(s);
     begin = s->at;
+    /* null means unknown, as a missing member does */
     if (take_word(s, "null"))
         return 0;
     switch (f->kind) {
     case HISTORY_WORD:
+        /* also the node list, which is longer than other texts */
         if (take_text(s, to) < 0)
             return -1;
         return ((struct history_text *) to)->len <= HISTORY_LIST
@@ -511,6 +552,7 @@ static const struct history_field *find(const struct history_field *table,
                                         const struct history_field *next,
                                         struct history_text key)
 {
+    /* one comparison for most members instead of 40 */
     const struct history_field *f = next;
 
     do {
@@ -521,6 +563,7 @@ static const struct history_field *find(const struct history_field *table,
         f++;
         if (!f->kind)
             f = table;
+        /* once around the table */
     } while (f != (next->kind ? next : table));
     return NULL;
 }
@@ -541,12 +584,16 @@ static int take_object(struct scan *s, const struct history_field *table,
         if (!take(s, ':'))
             return wrong(s, s->at, "needs a colon");
         f = find(table, next, key);
+        /* an unknown member */
         if (!f) {
+            /* of a newer release, or of another program */
             if (skip_value(s, depth) < 0)
                 return -1;
             continue;
         }
+        /* see find */
         next = f + 1;
+        /* it would be appended to the first one */
         if (f->kind == HISTORY_ROWS && *rows_of(f, base))
             return wrong(s, s->at, "a second array of that name");
         if (take_value(s, f, base) < 0)
@@ -555,6 +602,7 @@ static int take_object(struct scan *s, const struct history_field *table,
     return take(s, '}') ? 0 : wrong(s, s->at, "needs an end");
 }
 
+/* Whether a needed member has no value. */
 static bool is_missing(const struct history_field *f,
                        const struct history_step *step)
 {
@@ -562,6 +610,7 @@ static bool is_missing(const struct history_field *f,
 
     if (!f->needed)
         return false;
+    /* needed members are words and counts */
     return f->kind == HISTORY_WORD ? !((const struct history_text *) at)->len
                                    : *(const uint64_t *) at == UINT64_MAX;
 }
@@ -571,10 +620,12 @@ int history_line_parse(char *line, size_t len, struct history_step *step,
 {
     struct scan s = {line, line, line + len, err};
 
+    /* the rows of arrays are set when they are read */
     set_unknown(history_fields, step);
     if (take_object(&s, history_fields, step, 0) < 0)
         return -1;
     skip_blanks(&s);
+    /* files that were edited on Windows */
     if (s.at < s.end && *s.at == '\r')
         s.at++;
     if (s.at != s.end)
@@ -590,6 +641,7 @@ int history_line_parse(char *line, size_t len, struct history_step *step,
 
 /* --- the schema ----------------------------------------------------------- */
 
+/* Writes the schema of an object, with its rows. */
 static void put_schema(struct jp_json_stream *s, const struct history_field *f)
 {
     static const char *const types[] = {
@@ -611,6 +663,7 @@ static void put_schema(struct jp_json_stream *s, const struct history_field *f)
         json_stream_text(s, "description", f->help);
         if (*f->unit)
             json_stream_text(s, "unit", f->unit);
+        /* all numbers of a line are at least 0 */
         if (f->kind != HISTORY_WORD && f->kind != HISTORY_FLAG &&
             f->kind != HISTORY_ROWS)
             json_stream_count(s, "minimum", 0);
@@ -633,6 +686,7 @@ int history_schema_put(FILE *out, struct jp_error *err)
     json_stream_text(&s, "$schema",
                      "https://json-schema.org/draft/2020-12/schema");
     json_stream_text(&s, "title", "a line of jobprof's history: one step");
+    /* the same table as the parser's */
     put_schema(&s, history_fields);
     return json_stream_close(&s, err);
 }

@@ -1,4 +1,8 @@
-/* history_make.c - make a line of the history from a step's report. */
+/* history_make.c - make a line of the history from a step's report.
+ *
+ * A line takes the few figures of summary.json that can be compared between
+ * steps. They are copied as they are, so a line is valid even if the report's
+ * meaning is refined later. */
 #include "orchestrator/history/history.h"
 
 #include <errno.h>
@@ -22,6 +26,7 @@ static struct history_text text_of(const json_t *object, const char *key)
         if (n > HISTORY_TEXT) /* do not cut a character in half */
             for (n = HISTORY_TEXT; n && (text.at[n] & 0xc0) == 0x80; n--)
                 ;
+        /* a longer text is truncated; 0: missing or not a text */
         text.len = (uint32_t) n;
     }
     return text;
@@ -32,6 +37,7 @@ static bool is_text(struct history_text text, const char *word)
     return text.len == strlen(word) && memcmp(text.at, word, text.len) == 0;
 }
 
+/* Returns a count, or UINT64_MAX if it is missing. */
 static uint64_t count_of(const json_t *object, const char *key)
 {
     uint64_t value = UINT64_MAX;
@@ -50,6 +56,8 @@ static double real_of(const json_t *object, const char *key)
 
 /* --- findings ------------------------------------------------------------- */
 
+/* Adds a finding, and its wait to that of the step. Findings are sorted, the
+ * worst first. */
 static void add_finding(struct history_step *step, const json_t *row)
 {
     const json_t *cause = json_array_get(json_object_get(row, "causes"), 0);
@@ -66,12 +74,14 @@ static void add_finding(struct history_step *step, const json_t *row)
                                   .share = real_of(row, "share"),
                                   .cause = text_of(cause, "what"),
                                   .coll = text_of(row, "coll")};
+    /* other kinds of findings have a cost, but no waiting ranks */
     if (isfinite(wait) &&
         (is_text(f->kind, "late_rank") || is_text(f->kind, "late_node") ||
          is_text(f->kind, "stall")))
         step->wait_s = isfinite(step->wait_s) ? step->wait_s + wait : wait;
 }
 
+/* Adds all findings, and whether late ranks were looked for. */
 static void add_findings(struct history_step *step, const json_t *summary)
 {
     const json_t *list = json_object_get(summary, "findings");
@@ -84,6 +94,7 @@ static void add_findings(struct history_step *step, const json_t *summary)
         crash |= !strcmp(summary_file_text(json_array_get(list, i), "kind"),
                          "crash");
     }
+    /* the end of the step may be a fault although no finding exists */
     if (!crash && json_is_true(json_object_get(end, "fault")) &&
         step->n_findings < HISTORY_FINDINGS)
         step->findings[step->n_findings++] =
@@ -95,6 +106,7 @@ static void add_findings(struct history_step *step, const json_t *summary)
                                      .cause = text_of(end, "cause"),
                                      .coll = {"", 0}};
     for (size_t i = 0; i < json_array_size(questions); i++) {
+        /* whether the question of late ranks had enough data */
         const json_t *one = json_array_get(questions, i);
 
         if (!strcmp(summary_file_text(one, "key"), "late_rank"))
@@ -110,11 +122,13 @@ static struct history_text over(const json_t *row)
 {
     struct history_text inter = text_of(row, "inter");
 
+    /* the slower link decides */
     return inter.len && !is_text(inter, "none") && !is_text(inter, "unknown")
                ? inter
                : text_of(row, "fabric");
 }
 
+/* Whether both texts are equal. */
 static bool same(struct history_text a, struct history_text b)
 {
     return a.len == b.len && memcmp(a.at, b.at, a.len) == 0;
@@ -138,6 +152,7 @@ static void add_nets(struct history_step *step, const json_t *summary)
         double time = real_of(row, "time_us");
         size_t n = 0;
 
+        /* the entry of this network and function */
         while (n < step->n_nets && (!same(step->nets[n].over, net.over) ||
                                     !same(step->nets[n].coll, net.coll)))
             n++;
@@ -150,6 +165,8 @@ static void add_nets(struct history_step *step, const json_t *summary)
     }
 }
 
+/* Adds pairs of nodes, those with most data first. Only Send counts: Recv is
+ * the other side of the same messages. */
 static void add_pairs(struct history_step *step, const json_t *summary)
 {
     const json_t *list =
@@ -193,6 +210,7 @@ static const struct {
 #undef FROM
 };
 
+/* Adds the samples over all nodes. */
 static void add_util(struct history_step *step, const json_t *summary)
 {
     const json_t *list =
@@ -205,6 +223,7 @@ static void add_util(struct history_step *step, const json_t *summary)
         uint64_t first = count_of(row, "first_us");
         uint64_t last = count_of(row, "last_us");
 
+        /* of one node; the row over all nodes has no name */
         if (*summary_file_text(row, "node"))
             continue;
         for (size_t k = 0; k < sizeof(samples) / sizeof(*samples); k++)
@@ -213,6 +232,7 @@ static void add_util(struct history_step *step, const json_t *summary)
                 *(double *) (void *) ((char *) step + samples[k].at) =
                     real_of(row, samples[k].value);
         if (!strcmp(scope, "gpu") && !strcmp(metric, "sm")) {
+            /* GPU time: how long all GPUs were sampled */
             step->gpus = count_of(row, "members");
             if (step->gpus != UINT64_MAX && last != UINT64_MAX && first <= last)
                 step->gpu_s = (double) step->gpus * (double) (last - first) /
@@ -223,6 +243,7 @@ static void add_util(struct history_step *step, const json_t *summary)
 
 /* --- the step ------------------------------------------------------------- */
 
+/* Returns the version of NCCL or RCCL that the tasks have loaded. */
 static struct history_text nccl_of(const json_t *job)
 {
     const json_t *list = json_object_get(job, "frameworks");
@@ -237,6 +258,7 @@ static struct history_text nccl_of(const json_t *job)
     return (struct history_text){"", 0};
 }
 
+/* Fills the step from summary.json. The step borrows its strings. */
 static void fill(struct history_step *step, const json_t *summary)
 {
     const json_t *job = json_object_get(summary, "job");
@@ -252,6 +274,7 @@ static void fill(struct history_step *step, const json_t *summary)
     step->account = text_of(job, "account");
     step->partition = text_of(job, "partition");
     step->name = text_of(job, "name");
+    /* longer lists are left out, because a part would be wrong */
     if (json_is_string(list) && json_string_length(list) <= HISTORY_LIST)
         step->nodelist = (struct history_text){
             json_string_value(list), (uint32_t) json_string_length(list)};
@@ -281,6 +304,7 @@ int history_make(const char *step_dir, char **line, size_t *len,
     FILE *out = open_memstream(&text, &n);
     int rc = -1, kept = EIO;
 
+    /* err is set if summary is missing */
     if (!summary || !step || !out) {
         kept = summary ? ENOMEM : ENODATA;
         if (summary)
@@ -288,6 +312,7 @@ int history_make(const char *step_dir, char **line, size_t *len,
     } else {
         history_step_init(step);
         fill(step, summary);
+        /* a report of `jobprof aggregate` */
         if (step->job == UINT64_MAX || step->time_us == UINT64_MAX) {
             kept = ENODATA;
             error_set(err, "%s: does not belong to a job", step_dir);
@@ -297,6 +322,7 @@ int history_make(const char *step_dir, char **line, size_t *len,
     }
     if (out && fclose(out) != 0 && rc == 0)
         rc = error_set(err, "out of memory");
+    /* a program reads the line from a pipe, which must take it at once */
     if (rc == 0 && n > HISTORY_LINE)
         rc = error_set(err, "%s: a line of %zu bytes is too long", step_dir, n);
     if (rc == 0) {
@@ -307,6 +333,7 @@ int history_make(const char *step_dir, char **line, size_t *len,
     }
     free(step);
     json_decref(summary);
+    /* set last, because the calls above change it */
     errno = kept;
     return rc;
 }

@@ -1,5 +1,9 @@
-/* history_out.c - print the tables of many steps as text, JSON and
- * OpenMetrics. */
+/* history_out.c - print the tables of many steps as text, JSON and OpenMetrics,
+ * and write the steps as Parquet.
+ *
+ * history_put chooses the form. The columns of the tables are described in
+ * history_tables.c; here each shape of a column is formatted once for people
+ * (cell) and once for JSON (put_value). */
 #include "orchestrator/history/history_sum.h"
 
 #include <inttypes.h>
@@ -12,8 +16,10 @@
 #include "common/quote.h"
 #include "orchestrator/parquet/parquet.h"
 
+/* Bytes of a cell; limit of columns. */
 enum { CELL = 64, COLUMNS = 20 };
 
+/* Returns the address of a column's value in a row. */
 static const void *member(const struct history_column *c,
                           const struct history_row *row)
 {
@@ -22,6 +28,7 @@ static const void *member(const struct history_column *c,
 
 /* --- text ----------------------------------------------------------------- */
 
+/* Formats a probability: its order of magnitude matters, not its digits. */
 static void format_chance(double v, char *buf)
 {
     if (!isfinite(v))
@@ -34,6 +41,7 @@ static void format_chance(double v, char *buf)
         snprintf(buf, CELL, v < 1e-99 ? "< 1e-99" : "%.0e", v);
 }
 
+/* Returns the text of a cell for people, in buf. */
 static const char *cell(const struct history_column *c,
                         const struct history_row *row, char buf[CELL])
 {
@@ -42,6 +50,7 @@ static const char *cell(const struct history_column *c,
     uint64_t count = 0;
     double real = NAN;
 
+    /* by shape the member is a text, a count or a real */
     if (c->shape == HISTORY_AS_COUNT || c->shape == HISTORY_AS_FLAG ||
         c->shape == HISTORY_AS_CLOCK)
         count = *(const uint64_t *) at;
@@ -51,6 +60,7 @@ static const char *cell(const struct history_column *c,
     case HISTORY_AS_TEXT: {
         const char *text = *(const char *const *) at;
 
+        /* names are foreign and may be long */
         snprintf(buf, CELL, "%.40s", text && *text ? text : "");
         return buf;
     }
@@ -81,6 +91,8 @@ static const char *cell(const struct history_column *c,
     }
 }
 
+/* Prints a table, whose columns are as wide as their texts. of: number of rows
+ * without the limit. */
 static void put_table(const struct history_table *table,
                       const struct history_row *rows, size_t n, size_t of,
                       FILE *out)
@@ -89,6 +101,7 @@ static void put_table(const struct history_table *table,
     char buf[CELL];
 
     quote_printf(out, "\n%s", table->title);
+    /* --rows has cut the table */
     if (n < of)
         fprintf(out, " (%zu of %zu)", n, of);
     fputs("\n", out);
@@ -100,6 +113,7 @@ static void put_table(const struct history_table *table,
             width[c] = w > width[c] ? w : width[c];
         }
     }
+    /* row 0 is the heading */
     for (size_t i = 0; i <= n; i++) {
         for (size_t c = 0; table->columns[c].key; c++) {
             const struct history_column *column = &table->columns[c];
@@ -112,14 +126,16 @@ static void put_table(const struct history_table *table,
             if (width[c])
                 quote_printf(
                     out, "  %*s",
+                    /* no padding at the end of a line */
                     left ? (last ? 0 : -(int) width[c]) : (int) width[c], text);
         }
         fputs("\n", out);
     }
 }
 
-void history_seen_put(const struct history_seen *seen,
-                      const struct history_totals *totals, FILE *out)
+/* Prints sentences about what was not read; nothing if everything was read. */
+static void put_seen(const struct history_seen *seen,
+                     const struct history_totals *totals, FILE *out)
 {
     if (seen->unreadable)
         fprintf(out,
@@ -127,6 +143,7 @@ void history_seen_put(const struct history_seen *seen,
                 FIG_COUNT(seen->unreadable), plural(seen->unreadable),
                 seen->unreadable == 1 ? " is" : "s are",
                 seen->unreadable == 1 ? "it is" : "they are");
+    /* not an error: any user may put such files there */
     if (seen->strangers)
         fprintf(out,
                 "%s folder%s or file%s left out: wrong owner, a link, a device "
@@ -152,6 +169,7 @@ void history_seen_put(const struct history_seen *seen,
                 totals->left_out == 1 ? " is" : "s are");
 }
 
+/* Prints what was read, and the result in one sentence. */
 static void put_head(const struct history_sum *sum,
                      const struct history_about *about, FILE *out)
 {
@@ -165,11 +183,12 @@ static void put_head(const struct history_sum *sum,
         fprintf(out, ", %.10s to %.10s", FIG_UTC(t->from_us),
                 FIG_UTC(t->to_us));
     fputs("\n", out);
-    history_seen_put(about->seen, t, out);
+    put_seen(about->seen, t, out);
     fprintf(out,
             "%s of the steps were checked for late ranks; in %s job%s nodes "
             "waited for another node\n",
             FIG_COUNT(t->judged), FIG_COUNT(t->votes), plural(t->votes));
+    /* the sentence that most readers look for */
     if (t->slow)
         fprintf(out, "%s node%s others wait more often than chance explains\n",
                 FIG_COUNT(t->slow), t->slow == 1 ? " makes" : "s make");
@@ -178,8 +197,9 @@ static void put_head(const struct history_sum *sum,
               out);
 }
 
-/* Without --top: shows the tables that sites usually need, and in each the rows
- * with results. */
+/* Returns the number of rows to print; *of: without the limit. Without --top,
+ * these are the tables that sites usually need, and in each the rows with a
+ * result. Rows are sorted, so the others follow. */
 static size_t shown(const struct history_sum *sum,
                     const struct history_about *about, enum history_top top,
                     size_t *of)
@@ -187,6 +207,7 @@ static size_t shown(const struct history_sum *sum,
     const struct history_row *rows = history_sum_rows(sum, top, of);
     size_t n = 0;
 
+    /* one table was requested: all its rows */
     if (about->top >= 0) {
         n = about->top == (int) top ? *of : 0;
     } else if (top == HISTORY_TOP_NODES) {
@@ -203,8 +224,9 @@ static size_t shown(const struct history_sum *sum,
     return n < about->rows ? n : about->rows;
 }
 
-int history_text_put(const struct history_sum *sum,
-                     const struct history_about *about, FILE *out)
+/* Prints everything for people. */
+static int put_text_tables(const struct history_sum *sum,
+                           const struct history_about *about, FILE *out)
 {
     put_head(sum, about, out);
     for (int top = 0; top < HISTORY_TOPS; top++) {
@@ -221,6 +243,7 @@ int history_text_put(const struct history_sum *sum,
 
 /* --- JSON ----------------------------------------------------------------- */
 
+/* Writes a cell; unknown values are null. */
 static void put_value(struct jp_json_stream *s, const struct history_column *c,
                       const struct history_row *row)
 {
@@ -248,12 +271,14 @@ static void put_value(struct jp_json_stream *s, const struct history_column *c,
     }
 }
 
+/* Writes a table as an array. */
 static void put_rows(struct jp_json_stream *s, const struct history_sum *sum,
                      const struct history_about *about, enum history_top top)
 {
     size_t n;
     const struct history_row *rows = history_sum_rows(sum, top, &n);
 
+    /* --top: the other tables are omitted */
     if (about->top >= 0 && about->top != (int) top)
         return;
     json_stream_array(s, history_tables[top].word);
@@ -293,15 +318,17 @@ static const struct {
 #undef SEEN
 };
 
-int history_json_put(const struct history_sum *sum,
-                     const struct history_about *about, FILE *out,
-                     struct jp_error *err)
+/* Writes everything as one JSON object. */
+static int put_json(const struct history_sum *sum,
+                    const struct history_about *about, FILE *out,
+                    struct jp_error *err)
 {
     const char *t = (const char *) history_sum_totals(sum);
     const char *seen = (const char *) about->seen;
     struct jp_json_stream s;
 
     json_stream_open(&s, JSON_FILE, out);
+    /* docs/history.md has the members */
     json_stream_count(&s, "schema_version", 1);
     json_stream_object(&s, "totals");
     for (size_t i = 0; i < sizeof(totals) / sizeof(*totals); i++)
@@ -332,12 +359,14 @@ static const struct {
     [HISTORY_METRIC_WAITS] = {METRIC_HISTORY_WAIT, METRICS_HISTORY_NODE},
     [HISTORY_METRIC_BUSY] = {METRIC_HISTORY_GPU_BUSY, METRICS_HISTORY_ACCOUNT}};
 
+/* Filling of the set of metrics. */
 struct filling {
     struct metrics_set set;
     int which; /* index in metrics[] */
     bool is_out_of_memory;
 };
 
+/* Adds a value to the set. A callback of history_sum_metric. */
 static void fill(void *arg, const char *first, const char *second, double value)
 {
     struct filling *f = arg;
@@ -345,26 +374,47 @@ static void fill(void *arg, const char *first, const char *second, double value)
         metrics_add(&f->set, metrics[f->which].scope, first, second);
 
     if (values)
+        /* a set may have several metrics per label */
         values[metrics[f->which].metric] = value;
     else
         f->is_out_of_memory = true;
 }
 
-int history_metrics_put(const struct history_sum *sum,
-                        enum metrics_format format, FILE *out,
-                        struct jp_error *err)
+/* Writes the metrics. Returns -1 and err on failure. */
+static int put_metrics(const struct history_sum *sum,
+                       enum metrics_format format, FILE *out,
+                       struct jp_error *err)
 {
     const struct metrics_how how = {.format = format};
     struct filling f = {.is_out_of_memory = false};
     int rc;
 
     metrics_init(&f.set);
+    /* one pass over the sums for each metric */
     for (f.which = 0; f.which < HISTORY_METRICS; f.which++)
         history_sum_metric(sum, (enum history_metric) f.which, fill, &f);
     rc = f.is_out_of_memory ? error_set(err, "out of memory")
                             : metrics_write(&f.set, &how, out, NULL, err);
     metrics_fini(&f.set);
     return rc;
+}
+
+int history_put(const struct history_sum *sum,
+                const struct history_about *about, FILE *out,
+                struct jp_error *err)
+{
+    int rc = about->form == HISTORY_AS_METRICS
+                 ? put_metrics(sum, about->format, out, err)
+             : about->form == HISTORY_AS_JSON
+                 ? put_json(sum, about, out, err)
+                 : put_text_tables(sum, about, out);
+
+    if (rc < 0 || fflush(out) != 0)
+        return error_set(err, "standard output failed");
+    /* the text has these sentences in its head */
+    if (about->notes && about->form != HISTORY_FOR_PEOPLE)
+        put_seen(about->seen, history_sum_totals(sum), about->notes);
+    return 0;
 }
 
 /* --- steps as rows of a Parquet file -----------------------------------------
@@ -389,6 +439,7 @@ struct history_parquet {
     struct parquet_file *file;
 };
 
+/* Returns the Parquet type of a line's member. */
 static enum parquet_type type_of(enum history_kind kind)
 {
     switch (kind) {
@@ -414,11 +465,13 @@ struct history_parquet *history_parquet_create(FILE *out, struct jp_error *err)
         return NULL;
     }
     for (const struct history_field *f = history_fields; f->kind; f++)
+        /* arrays have no column; the longest wait represents the findings */
         if (f->kind != HISTORY_ROWS && p->n < PARQUET_COLUMNS - LATE_COLUMNS) {
             p->fields[p->n] = f;
             p->columns[p->n++] =
                 (struct parquet_column){f->key, type_of(f->kind)};
         }
+    /* the columns of the finding follow */
     p->n_late = p->n;
     for (size_t i = 0; i < LATE_COLUMNS; i++)
         p->columns[p->n++] = late_columns[i];
@@ -443,6 +496,7 @@ void history_parquet_destroy(struct history_parquet *p)
     free(p);
 }
 
+/* Puts a text, made harmless, or null. */
 static void put_text(struct history_parquet *p, size_t column,
                      struct history_text text)
 {
@@ -456,6 +510,7 @@ static void put_text(struct history_parquet *p, size_t column,
     parquet_put_text(p->group, column, buf, strlen(buf));
 }
 
+/* Puts a count, or null. */
 static void put_count(struct history_parquet *p, size_t column, uint64_t value)
 {
     if (value == UINT64_MAX)
@@ -464,6 +519,7 @@ static void put_count(struct history_parquet *p, size_t column, uint64_t value)
         parquet_put_number(p->group, column, value);
 }
 
+/* Puts a number, or null. */
 static void put_real(struct history_parquet *p, size_t column, double value)
 {
     if (isfinite(value))
@@ -472,6 +528,7 @@ static void put_real(struct history_parquet *p, size_t column, double value)
         parquet_put_null(p->group, column);
 }
 
+/* Puts the value of a column that is a member of the line. */
 static void put_member(struct history_parquet *p, size_t column,
                        const struct history_step *step)
 {
@@ -482,12 +539,14 @@ static void put_member(struct history_parquet *p, size_t column,
         put_text(p, column, *(const struct history_text *) at);
     else if (f->kind == HISTORY_REAL)
         put_real(p, column, *(const double *) at);
+    /* an unknown flag is null, as an unknown count */
     else if (f->kind == HISTORY_FLAG && *(const uint64_t *) at != UINT64_MAX)
         parquet_put_bool(p->group, column, *(const uint64_t *) at);
     else
         put_count(p, column, *(const uint64_t *) at);
 }
 
+/* Puts the finding with the longest wait. */
 static void put_late(struct history_parquet *p, const struct history_step *step)
 {
     const struct history_finding none = {{"", 0},    {"", 0}, {"", 0}, {"", 0},
@@ -498,6 +557,7 @@ static void put_late(struct history_parquet *p, const struct history_step *step)
         if (isfinite(step->findings[i].wait_s) &&
             !(step->findings[i].wait_s <= late->wait_s))
             late = &step->findings[i];
+    /* all null without a finding */
     put_text(p, p->n_late + LATE_KIND, late->kind);
     put_text(p, p->n_late + LATE_NODE, late->node);
     put_count(p, p->n_late + LATE_RANK, late->rank);
@@ -505,6 +565,7 @@ static void put_late(struct history_parquet *p, const struct history_step *step)
     put_text(p, p->n_late + LATE_CAUSE, late->cause);
 }
 
+/* Writes the rows collected so far. */
 static int flush_group(struct history_parquet *p, struct jp_error *err)
 {
     return parquet_group_encode(p->group, err) < 0
@@ -518,16 +579,19 @@ int history_parquet_add(struct history_parquet *p,
 {
     struct history_step as_read = *step;
 
+    /* the folder's owner is reliable, the line's text is not */
     if (user)
         as_read.user = (struct history_text){user, (uint32_t) strlen(user)};
     for (size_t i = 0; i < p->n_late; i++)
         put_member(p, i, &as_read);
     put_late(p, step);
     parquet_group_end_row(p->group);
+    /* memory is bounded by one group of rows */
     return parquet_group_full(p->group) ? flush_group(p, err) : 0;
 }
 
 int history_parquet_finish(struct history_parquet *p, struct jp_error *err)
 {
+    /* the last group is not full */
     return flush_group(p, err) < 0 ? -1 : parquet_finish(p->file, err);
 }

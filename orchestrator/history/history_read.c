@@ -3,9 +3,12 @@
  *
  * Links are not followed and other file systems not entered. A file counts only
  * if its owner is the user that its folder is named after. Files are read
- * backwards in bounded memory. If a step was reported twice, the newer line
- * counts.
- */
+ * backwards in bounded memory, newest first, so that a limit keeps the newest
+ * lines. If a step was reported twice, the newer line counts.
+ *
+ * The way through it: read_folder lists the users, read_user the files of one,
+ * read_file reads chunks from the end, take_lines splits a chunk, take_line
+ * parses a line and passes it on. */
 #include "orchestrator/history/history.h"
 
 #include <dirent.h>
@@ -21,6 +24,7 @@
 #include "common/num.h"
 #include "common/openhere.h"
 
+/* Names of files; sizes in bytes; limits of foreign input. */
 #define SUFFIX ".jsonl"
 #define CHUNK (1 << 20)
 #define LINE_MOST (64 << 10) /* a longer line is bad */
@@ -33,6 +37,7 @@ struct file_id {
     ino_t ino;
 };
 
+/* One call of history_read. */
 struct reading {
     const struct history_reader *reader;
     struct history_seen *seen;
@@ -52,6 +57,7 @@ struct reading {
 
 /* --- steps already seen --------------------------------------------------- */
 
+/* Mixes a value into a hash (multiplication by the golden ratio). */
 static uint64_t mix(uint64_t h, uint64_t v)
 {
     h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
@@ -67,9 +73,11 @@ static uint64_t key_of(const struct reading *r, const struct history_step *s)
     h = mix(mix(h, s->restart), (uint64_t) r->uid);
     for (size_t i = 0; i < s->step.len; i++)
         h = mix(h, (unsigned char) s->step.at[i]);
+    /* 0 marks a free place */
     return (h ^ r->seed >> 7) | 1;
 }
 
+/* Inserts a key that is not there. The table has a free place. */
 static void put_key(struct reading *r, uint64_t key)
 {
     size_t i = (key >> 20) & (r->room - 1);
@@ -88,6 +96,7 @@ static int add_key(struct reading *r, uint64_t key)
 
         r->keys = calloc(wanted, sizeof(*r->keys));
         if (!r->keys) {
+            /* the old table stays valid */
             r->keys = old;
             return error_set(&r->err, "out of memory");
         }
@@ -125,6 +134,7 @@ static uint64_t lines_before(int fd, off_t offset)
                                                         : sizeof(buf);
         ssize_t got = pread(fd, buf, want, at);
 
+        /* the number is only for a message */
         if (got <= 0)
             break;
         for (ssize_t i = 0; i < got; i++)
@@ -134,6 +144,8 @@ static uint64_t lines_before(int fd, off_t offset)
     return n;
 }
 
+/* Counts a bad line. The first one of a file is reported with its number, for
+ * which the file is read once more. */
 static void bad_line(struct reading *r, int fd, const char *path, off_t offset,
                      struct jp_error *err)
 {
@@ -153,6 +165,7 @@ static void take_line(struct reading *r, int fd, const char *path, off_t offset,
     struct jp_error err;
     int is_new;
 
+    /* an empty line is no error */
     if (!len)
         return;
     if (history_line_parse(line, len, r->step, &err) < 0) {
@@ -183,6 +196,7 @@ static void take_lines(struct reading *r, int fd, const char *path,
            (nl = end ? memrchr(r->buffer, '\n', end) : NULL) != NULL) {
         size_t at = (size_t) (nl + 1 - r->buffer);
 
+        /* skipping: the end of this line was dropped with a chunk */
         if (*skipping || end - at > LINE_MOST) {
             *skipping = false;
             error_set(&err, "a line of over %d bytes", LINE_MOST);
@@ -190,8 +204,10 @@ static void take_lines(struct reading *r, int fd, const char *path,
         } else {
             take_line(r, fd, path, offset + (off_t) at, nl + 1, end - at);
         }
+        /* without the line break */
         end = at - 1;
     }
+    /* the first line of the file has no line break before it */
     if (r->rc == 0 && offset == 0) {
         error_set(&err, "a line of over %d bytes", LINE_MOST);
         if (*skipping || end > LINE_MOST)
@@ -199,6 +215,7 @@ static void take_lines(struct reading *r, int fd, const char *path,
         else
             take_line(r, fd, path, 0, r->buffer, end);
         end = 0;
+        /* its beginning is still to be read, but it is bad already */
     } else if (end > LINE_MOST) {
         *skipping = true;
         end = 0;
@@ -206,6 +223,8 @@ static void take_lines(struct reading *r, int fd, const char *path,
     *n = end;
 }
 
+/* Reads exactly n bytes at an offset. Returns false on an error, or if the file
+ * has become shorter (errno 0 then). */
 static bool read_all(int fd, char *to, size_t n, off_t at)
 {
     while (n) {
@@ -222,6 +241,8 @@ static bool read_all(int fd, char *to, size_t n, off_t at)
     return true;
 }
 
+/* Reads the first `size` bytes of a file. Lines that are appended meanwhile are
+ * left for the next run. */
 static void read_file(struct reading *r, int fd, const char *path, off_t size)
 {
     uint64_t may = r->left;
@@ -234,12 +255,14 @@ static void read_file(struct reading *r, int fd, const char *path, off_t size)
     while (size > 0 && r->rc == 0) {
         size_t n = size < CHUNK ? (size_t) size : CHUNK;
 
+        /* the user's limit: the older part stays unread */
         if (n > may) {
             r->seen->cut++;
             break;
         }
         may -= n;
         size -= (off_t) n;
+        /* the beginning of a line was kept; its front is read now */
         memmove(r->buffer + n, r->buffer, kept);
         if (!read_all(fd, r->buffer, n, size)) {
             error_set(&err, "%s: %s", path, errno ? strerror(errno) : "cut");
@@ -266,8 +289,10 @@ static int reopen(int path, mode_t kind)
     if (path < 0)
         return -1;
     snprintf(name, sizeof(name), "/proc/self/fd/%d", path);
+    /* an object of another kind counts as one that is not followed */
     errno = ELOOP;
     if (fstat(path, &st) == 0 && (st.st_mode & S_IFMT) == kind)
+        /* opens the object itself, whatever its name means by now */
         fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     kept = errno;
     close(path);
@@ -278,6 +303,7 @@ static int reopen(int path, mode_t kind)
 /* Counts an entry that could not be opened, once. */
 static void count_closed(struct reading *r)
 {
+    /* a later listing meets the same entries */
     if (r->again)
         return;
     if (errno == EACCES || errno == EPERM)
@@ -286,6 +312,7 @@ static void count_closed(struct reading *r)
         r->seen->strangers++;
 }
 
+/* Whether the file was read under this or another name. */
 static bool was_read(const struct reading *r, const struct stat *st)
 {
     for (size_t i = 0; i < r->n_files; i++)
@@ -294,11 +321,13 @@ static bool was_read(const struct reading *r, const struct stat *st)
     return false;
 }
 
+/* A file of a listing. */
 struct entry {
     char *name;
     int64_t written_ns;
 };
 
+/* Orders by time of the last write. */
 static int newest_first(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
@@ -306,6 +335,7 @@ static int newest_first(const void *a, const void *b)
     return (x->written_ns < y->written_ns) - (x->written_ns > y->written_ns);
 }
 
+/* Whether the name is that of a file of lines. */
 static bool is_lines(const char *name)
 {
     size_t n = strlen(name), end = sizeof(SUFFIX) - 1;
@@ -330,13 +360,16 @@ static struct entry *list(struct reading *r, int fd, size_t *n)
             r->seen->cut++;
             break;
         }
+        /* removed since the listing */
         if (fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
             continue;
+        /* the list doubles at each power of two */
         more = (*n & (*n - 1)) == 0
                    ? reallocarray(entries, 2 * *n + 1, sizeof(*more))
                    : entries;
         if (!more || !(more[*n].name = strdup(d->d_name))) {
             entries = more ? more : entries;
+            /* the entries so far are returned and freed by the caller */
             r->rc = error_set(&r->err, "out of memory");
             break;
         }
@@ -364,6 +397,7 @@ static int read_entry(struct reading *r, int dir, const char *folder,
 
     if (fd < 0) {
         count_closed(r);
+        /* read already, before it was renamed */
     } else if (fstat(fd, &st) < 0 || was_read(r, &st)) {
         done = 0;
     } else if (!(more =
@@ -375,6 +409,8 @@ static int read_entry(struct reading *r, int dir, const char *folder,
         r->files = more;
         r->files[r->n_files++] = (struct file_id){st.st_dev, st.st_ino};
         done = 1;
+        /* a file of another user in this folder proves nothing about its owner
+         */
         if (st.st_uid != (uid_t) r->uid)
             r->seen->strangers++;
         else if (st.st_mtim.tv_sec >= (time_t) (r->reader->since_us / 1000000))
@@ -398,6 +434,7 @@ static void read_user(struct reading *r, int dir, const char *folder,
     r->left = r->reader->max_bytes;
     r->n_files = 0;
     r->seen->users++;
+    /* until a listing has nothing new */
     for (int i = 0; i < LISTINGS && any && r->rc == 0; i++) {
         struct entry *entries;
         size_t n;
@@ -416,6 +453,7 @@ static void read_user(struct reading *r, int dir, const char *folder,
 
 /* --- the sink ------------------------------------------------------------- */
 
+/* Reads the folder of one user in a sink. */
 static void read_user_at(struct reading *r, int root, const char *path,
                          const char *name, uint64_t uid)
 {
@@ -426,6 +464,7 @@ static void read_user_at(struct reading *r, int root, const char *path,
     r->again = false;
     if (fd < 0)
         count_closed(r);
+    /* any user can create a folder named after another one */
     else if (fstat(fd, &st) < 0 || st.st_uid != uid)
         r->seen->strangers++;
     else if (folder)
@@ -448,6 +487,7 @@ static void read_folder(struct reading *r, int fd, const char *path,
     uint64_t uid;
 
     for (struct dirent *d; dir && r->rc == 0 && (d = readdir(dir));)
+        /* names of user folders are user ids */
         if (num_parse_u64(d->d_name, 0, UINT32_MAX - 1, &uid, NULL) == 0) {
             any = true;
             read_user_at(r, fd, path, d->d_name, uid);
@@ -470,6 +510,7 @@ int history_read(const char *path, const struct history_reader *reader,
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat st;
 
+    /* see key_of; a weak seed is better than none */
     if (getrandom(&r.seed, sizeof(r.seed), GRND_NONBLOCK) < 0)
         r.seed = (uint64_t) getpid();
     if (fd < 0 || fstat(fd, &st) < 0)
@@ -482,6 +523,7 @@ int history_read(const char *path, const struct history_reader *reader,
         read_file(&r, fd, path, st.st_size);
     else
         r.rc = error_set(&r.err, "%s: not a folder or a file", path);
+    /* -1 of see has no text here */
     if (r.rc < 0 && err && *r.err.text)
         *err = r.err;
     if (fd >= 0)

@@ -29,6 +29,7 @@
 #include "common/child.h"
 #include "common/fileio.h"
 
+/* Names and limits of files. */
 #define SUFFIX ".jsonl"
 /* a file may hold this fraction of a user's limit */
 #define PARTS 16
@@ -57,6 +58,7 @@ int history_sink_check(const char *dir, struct jp_error *err)
 
 /* --- a folder ------------------------------------------------------------- */
 
+/* This host's file in the user's folder. */
 struct place {
     int dir; /* descriptor of the user's folder */
     const char *path;
@@ -65,6 +67,7 @@ struct place {
     uint64_t max_bytes;
 };
 
+/* Returns the size at which a file is rotated. */
 static uint64_t part_bytes(const struct place *p)
 {
     uint64_t bytes = p->max_bytes / PARTS;
@@ -82,6 +85,7 @@ static int open_folder(const char *path, struct jp_error *err)
 
     if (fileio_mkdir(path, err) < 0)
         return -1;
+    /* O_NOFOLLOW: another user may have put a link there */
     fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return error_set(err, "%s: %m", path);
@@ -93,6 +97,8 @@ static int open_folder(const char *path, struct jp_error *err)
     return fd;
 }
 
+/* Sets the name of this host's file. A host name with odd characters is
+ * replaced by a harmless one. */
 static void name_file(struct place *p)
 {
     if (gethostname(p->host, sizeof(p->host) - 1) < 0)
@@ -107,6 +113,8 @@ static void name_file(struct place *p)
     snprintf(p->name, sizeof(p->name), "%s" SUFFIX, *p->host ? p->host : "_");
 }
 
+/* Locks the file. Waits up to five seconds, because a writer holds the lock
+ * only for a moment. Returns -1 if it is still locked. */
 static int lock(int fd)
 {
     const struct timespec pause = {0, 10 * 1000000};
@@ -139,6 +147,7 @@ static int open_locked(const struct place *p, struct stat *st,
                       fd < 0 ? strerror(errno) : "not a file of the user");
         } else if (lock(fd) < 0) {
             error_set(err, "%s/%s: locked for too long", p->path, p->name);
+            /* the name still leads to the locked file */
         } else if (fstat(fd, st) == 0 &&
                    fstatat(p->dir, p->name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
                    now.st_ino == st->st_ino && now.st_dev == st->st_dev) {
@@ -161,6 +170,7 @@ static int rotate(const struct place *p, struct jp_error *err)
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
+    /* time and process make the name unique on this host */
     snprintf(name, sizeof(name), "%s.%lld%09ld-%ld" SUFFIX,
              *p->host ? p->host : "_", (long long) now.tv_sec, now.tv_nsec,
              (long) getpid());
@@ -169,12 +179,14 @@ static int rotate(const struct place *p, struct jp_error *err)
                : 0;
 }
 
+/* A file of the user's folder. */
 struct entry {
     char name[256];
     uint64_t bytes;
     int64_t written_ns;
 };
 
+/* Orders by time of the last write. */
 static int oldest_first(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
@@ -182,6 +194,7 @@ static int oldest_first(const void *a, const void *b)
     return (x->written_ns > y->written_ns) - (x->written_ns < y->written_ns);
 }
 
+/* Whether the name is that of a file of lines. */
 static bool is_ours(const char *name)
 {
     size_t n = strlen(name), end = sizeof(SUFFIX) - 1;
@@ -242,8 +255,10 @@ static int append(int fd, off_t size, const char *line, size_t len)
 
         if (n < 0 && errno == EINTR)
             continue;
+        /* often a quota or a full file system */
         if (n <= 0) {
             kept = n ? errno : ENOSPC;
+            /* remove what was written */
             if (ftruncate(fd, size) < 0) {
                 /* the reader skips the incomplete line */
             }
@@ -255,6 +270,8 @@ static int append(int fd, off_t size, const char *line, size_t len)
     return 0;
 }
 
+/* Writes the line to this host's file; rotates a full one, and removes old
+ * files now and then. Returns 0, or -1 and err. */
 static int write_locked(const struct place *p, const char *line, size_t len,
                         struct jp_error *err)
 {
@@ -274,12 +291,14 @@ static int write_locked(const struct place *p, const char *line, size_t len,
     rc = append(fd, st.st_size, line, len);
     if (rc < 0)
         error_set(err, "%s/%s: %m", p->path, p->name);
+    /* after each PART_LEAST bytes, because it lists the folder */
     else if (!size || size / PART_LEAST != (size + len) / PART_LEAST)
         trim(p);
     close(fd);
     return rc;
 }
 
+/* Sends the line to the folder. Returns 0, or -1 and err. */
 static int to_folder(const struct history_sink *sink, const char *line,
                      size_t len, struct jp_error *err)
 {
@@ -309,6 +328,7 @@ struct program {
     int input;
 };
 
+/* Becomes the program, in a child with a process group of its own. */
 static int run_program(void *arg, int out)
 {
     const struct program *p = arg;
@@ -317,6 +337,7 @@ static int run_program(void *arg, int out)
 
     (void) out;
     setpgid(0, 0);
+    /* its output goes nowhere: there is no terminal */
     if (null < 0 || dup2(p->input, 0) < 0 || dup2(null, 1) < 0 ||
         dup2(null, 2) < 0)
         return 126;
@@ -324,6 +345,7 @@ static int run_program(void *arg, int out)
     return 127;
 }
 
+/* Sends the line to the program's standard input. Returns 0, or -1 and err. */
 static int to_program(const struct history_sink *sink, const char *line,
                       size_t len, struct jp_error *err)
 {
@@ -336,7 +358,10 @@ static int to_program(const struct history_sink *sink, const char *line,
     enum child_end end;
     int fd = fileio_open_regular(sink->command, true, err), rc = -1;
 
+    /* a file instead of a pipe, so that a program that does not read cannot
+     * block us */
     program.input = memfd_create("jobprof-history", MFD_CLOEXEC);
+    /* the program runs with the rights of each user */
     if (fd < 0 || fileio_check_site(fd, sink->command, err) < 0)
         goto out;
     if (program.input < 0 || write(program.input, line, len) != (ssize_t) len ||
@@ -400,6 +425,8 @@ int history_sink_write(const struct history_sink *sink, const char *line,
     struct jp_error one;
     int rc = 0;
 
+    /* an error of one sink does not stop the others; the first one is reported
+     */
     if (sink->dir && to_folder(sink, line, len, &one) < 0)
         rc = error_set(err, "%s", one.text);
     if (sink->command && to_program(sink, line, len, &one) < 0)

@@ -1,4 +1,13 @@
-/* history_sum.c - add up the steps of a site. */
+/* history_sum.c - add up the steps of a site.
+ *
+ * history_sum_add takes one step: it finds the numbers of its names (text_id,
+ * node_id, user_id, list_id), checks the selection, finds the job, and adds the
+ * step to job, nodes, ranks, pairs and groups. Everything is kept in growing
+ * arrays; hash tables (struct slots) find an element by its key.
+ * history_tables.c computes the results at the end.
+ *
+ * A failed allocation sets s->failed, and all further calls return -1; so the
+ * functions here need not report it one by one. */
 #include "orchestrator/history/history_parts.h"
 
 #include <math.h>
@@ -8,10 +17,14 @@
 
 #define DAY_S 86400.0
 
+/* Verdicts, the worst first. The order is used to find a job's worst verdict.
+ */
 const char *const history_words[WORDS] = {"HANG",     "FAILED",     "SLOW",
                                           "DEGRADED", "INCOMPLETE", "NODATA",
                                           "UNJUDGED", "OK",         "other"};
 
+/* Makes room for one more element. array: address of the pointer to the
+ * elements; n: their number. Returns false without memory. */
 static bool grow(void *array, size_t n, size_t *room, size_t size)
 {
     size_t wanted = *room ? *room + *room / 2 : 64;
@@ -35,6 +48,7 @@ static bool grow(void *array, size_t n, size_t *room, size_t size)
          ? memset(&(s)->array.at[(s)->array.n++], 0, sizeof(*(s)->array.at))   \
          : ((s)->failed = true, NULL))
 
+/* Mixes a value into a hash. */
 static uint64_t mix(uint64_t a, uint64_t b)
 {
     a = (a ^ b) * UINT64_C(0x9e3779b97f4a7c15);
@@ -47,6 +61,7 @@ static uint32_t tag_of(uint64_t hash)
     return (uint32_t) (hash >> 16);
 }
 
+/* Inserts a row into the table, which has a free slot. */
 static void put_slot(struct slots *slots, uint32_t tag, uint32_t place)
 {
     size_t i = tag & (slots->room - 1);
@@ -57,7 +72,8 @@ static void put_slot(struct slots *slots, uint32_t tag, uint32_t place)
     slots->n++;
 }
 
-/* Room for one more. */
+/* Makes room for one more row: the table is at most half full. Returns false
+ * without memory. */
 static bool reserve_slot(struct history_sum *s, struct slots *slots)
 {
     struct slots more = {.room = slots->room ? 2 * slots->room : 256};
@@ -91,6 +107,8 @@ static uint32_t next_slot(const struct slots *slots, uint32_t tag, size_t *i)
 
 /* --- names ---------------------------------------------------------------- */
 
+/* Returns the number of a text. HISTORY_NO_NAME: empty, beyond the user's
+ * limit, or no memory. */
 static uint32_t text_id(struct history_sum *s, struct history_text text)
 {
     uint32_t id =
@@ -100,12 +118,15 @@ static uint32_t text_id(struct history_sum *s, struct history_text text)
     return id;
 }
 
+/* Returns the number of a node, and makes sure that nodes has an element for
+ * it. */
 static uint32_t node_id(struct history_sum *s, struct history_text name)
 {
     uint32_t id = history_names_put(&s->node_names, name, &s->limit->may_nodes,
                                     &s->failed);
 
     if (id == HISTORY_NO_NAME) {
+        /* beyond the user's limit */
         s->totals.left_out += name.len && !s->failed;
         return id;
     }
@@ -118,7 +139,8 @@ static uint32_t node_id(struct history_sum *s, struct history_text name)
     return s->failed ? HISTORY_NO_NAME : id;
 }
 
-/* The user's number. A folder's owner takes precedence over the line's text. */
+/* Returns the user's number. A folder's owner takes precedence over the text of
+ * the line, which the user can write at will. */
 static uint32_t user_id(struct history_sum *s, const struct history_step *step,
                         int64_t uid)
 {
@@ -131,9 +153,11 @@ static uint32_t user_id(struct history_sum *s, const struct history_step *step,
         id = history_names_put(
             &s->users, step->user.len ? step->user : history_as_text("unknown"),
             &any, &s->failed);
+        /* the lines of one folder follow each other */
     } else if (uid == s->uid) {
         id = s->uid_user;
     } else {
+        /* slow with a directory service, so once a folder */
         pw = getpwuid((uid_t) uid);
         snprintf(number, sizeof(number), "%lld", (long long) uid);
         id = history_names_put(&s->users,
@@ -153,6 +177,8 @@ static uint32_t user_id(struct history_sum *s, const struct history_step *step,
     return s->failed ? HISTORY_NO_NAME : id;
 }
 
+/* Adds a node to the list that is being read. A callback of history_nodes_each.
+ */
 static int put_place(void *arg, struct history_text name)
 {
     struct history_sum *s = arg;
@@ -176,6 +202,7 @@ static uint32_t list_id(struct history_sum *s, struct history_text text)
 
     if (id == HISTORY_NO_NAME)
         return id;
+    /* a new list: expand it once */
     if (id == s->lists.n) {
         list = APPEND(s, lists);
         if (!list)
@@ -190,6 +217,7 @@ static uint32_t list_id(struct history_sum *s, struct history_text text)
 
 /* --- the selection -------------------------------------------------------- */
 
+/* Whether the step is selected. */
 static bool is_wanted(struct history_sum *s, const struct history_step *step,
                       uint32_t user, uint32_t list)
 {
@@ -229,6 +257,7 @@ static struct job *find_job(struct history_sum *s, uint32_t user,
 
     if (!reserve_slot(s, slots))
         return NULL;
+    /* equal tags are only candidates */
     while ((at = next_slot(slots, tag, &i))) {
         job = &s->jobs.at[at - 1];
         if (job->user == user && job->number == number)
@@ -245,6 +274,8 @@ static struct job *find_job(struct history_sum *s, uint32_t user,
     return job;
 }
 
+/* Returns the job's vote for the node, added if it is new. A job has few nodes
+ * with votes, so a list is enough. NULL without memory. */
 static struct vote *find_vote(struct history_sum *s, struct job *job,
                               uint32_t node)
 {
@@ -262,16 +293,20 @@ static struct vote *find_vote(struct history_sum *s, struct job *job,
     return vote;
 }
 
+/* Whether the text is the word. */
 static bool is(struct history_text text, const char *word)
 {
     return text.len == strlen(word) && memcmp(text.at, word, text.len) == 0;
 }
 
+/* Whether a finding of this kind means that others waited for a node. */
 static bool is_late(struct history_text kind)
 {
     return is(kind, "late_rank") || is(kind, "late_node") || is(kind, "stall");
 }
 
+/* Adds a finding to its rank. Ranks are counted by user and job name, because
+ * job numbers differ from run to run. */
 static void add_rank(struct history_sum *s, const struct history_step *step,
                      const struct history_finding *f, const struct rank *key)
 {
@@ -299,6 +334,7 @@ static void add_rank(struct history_sum *s, const struct history_step *step,
     }
     r->steps++;
     r->wait_s += isfinite(f->wait_s) ? f->wait_s : 0;
+    /* lines come in any order */
     if (step->time_us >= r->time_us) {
         r->time_us = step->time_us;
         r->node = key->node;
@@ -315,6 +351,8 @@ static void add_cause(struct node *node, uint32_t cause)
     node->cause_n += node->cause == cause ? 1 : (uint64_t) -1;
 }
 
+/* Returns the number of a kind of finding; the last one stands for all kinds
+ * beyond the limit. */
 static uint32_t kind_id(struct history_sum *s, struct history_text kind)
 {
     uint64_t may = s->kinds.n < KINDS - 1 ? 1 : 0;
@@ -323,6 +361,8 @@ static uint32_t kind_id(struct history_sum *s, struct history_text kind)
     return id < KINDS ? id : KINDS - 1;
 }
 
+/* Adds a finding to its node, rank and job. told: nodes + 1 that this step has
+ * counted already. */
 static void add_finding(struct history_sum *s, const struct history_step *step,
                         const struct history_finding *f, struct job *job,
                         uint64_t *told)
@@ -364,6 +404,8 @@ static void add_finding(struct history_sum *s, const struct history_step *step,
         }
 }
 
+/* Adds the bandwidth of a pair of nodes: sums for a straight line over time, in
+ * days. The offset keeps the squares small. */
 static void add_pair(struct history_sum *s, const struct history_step *step,
                      const struct history_pair *p)
 {
@@ -401,6 +443,7 @@ static void add_pair(struct history_sum *s, const struct history_step *step,
     pair->last = fmax(pair->last, t);
 }
 
+/* Returns the index of the verdict; the last one for unknown words. */
 static unsigned word_of(struct history_text verdict)
 {
     unsigned i = 0;
@@ -410,6 +453,7 @@ static unsigned word_of(struct history_text verdict)
     return i;
 }
 
+/* Adds the step to the totals of a user or an account. */
 static void add_group(struct group *g, const struct history_step *step,
                       bool new_job)
 {
@@ -419,6 +463,7 @@ static void add_group(struct group *g, const struct history_step *step,
     g->wait_s += isfinite(step->wait_s) ? step->wait_s : 0;
     if (isfinite(step->gpu_busy) && step->gpu_s > 0) {
         g->gpu_s += step->gpu_s;
+        /* weighted by GPU time */
         g->busy_s += step->gpu_busy * step->gpu_s;
     }
     if (isfinite(step->gpu_busy_max))
@@ -437,11 +482,13 @@ static void add_list(const struct history_sum *s, struct job *job,
         job->list = list;
 }
 
+/* Adds the step to its job. */
 static void add_job(struct history_sum *s, const struct history_step *step,
                     struct job *job, uint32_t list)
 {
     unsigned word = word_of(step->verdict);
 
+    /* the first step names the job */
     if (!job->steps++) {
         job->account = history_names_put(&s->accounts, step->account,
                                          &s->limit->may_names, &s->failed);
@@ -472,6 +519,7 @@ int history_sum_add(struct history_sum *s, const struct history_step *step,
     list = list_id(s, step->nodelist);
     if (s->failed || !is_wanted(s, step, user, list))
         return s->failed ? -1 : 0;
+    /* from here on the step counts */
     job = find_job(s, user, step->job);
     if (!job)
         return -1;
@@ -491,6 +539,7 @@ int history_sum_add(struct history_sum *s, const struct history_step *step,
         add_finding(s, step, &step->findings[i], job, told);
     for (size_t i = 0; i < step->n_pairs && !s->failed; i++)
         add_pair(s, step, &step->pairs[i]);
+    /* group 0 has the steps without an account */
     account = job->account == HISTORY_NO_NAME ? 0 : job->account + 1;
     while (!s->failed && s->by_account.n <= account)
         APPEND(s, by_account);
@@ -509,6 +558,7 @@ struct history_sum *history_sum_create(const struct history_want *want)
 
     if (s) {
         s->want = want;
+        /* no user yet: -1 stands for a file given by name */
         s->uid = -2;
     }
     return s;

@@ -136,31 +136,28 @@ double history_chance(uint64_t k, uint64_t n, double p);
 
 /* --- print the tables of many steps, for people and programs ------------- */
 
-/* What is printed together with the tables. */
+enum history_form {
+    HISTORY_FOR_PEOPLE, /* what was read, and the tables as text */
+    HISTORY_AS_JSON,    /* one object: totals{}, seen{}, an array per table */
+    HISTORY_AS_METRICS  /* the metrics of metrics.h's table, as OpenMetrics or
+                         * for node_exporter's textfile collector */
+};
+
+/* What is printed, and how. */
 struct history_about {
+    enum history_form form;
+    enum metrics_format format; /* of metrics */
     const struct history_seen *seen;
     int top;     /* index of one table; -1: the most important ones */
     size_t rows; /* maximum number of rows per table */
+    FILE *notes; /* for JSON and metrics: gets sentences about what was not
+                  * read. NULL: they are omitted */
 };
 
-/* For a terminal: prints what was read, and the tables. */
-int history_text_put(const struct history_sum *sum,
-                     const struct history_about *about, FILE *out);
-
-/* Writes one object: totals{}, seen{}, and one array per table. */
-int history_json_put(const struct history_sum *sum,
-                     const struct history_about *about, FILE *out,
-                     struct jp_error *err);
-
-/* Writes the metrics of metrics.h's table as OpenMetrics, or in the format of
- * node_exporter's textfile collector. */
-int history_metrics_put(const struct history_sum *sum,
-                        enum metrics_format format, FILE *out,
-                        struct jp_error *err);
-
-/* Prints sentences about what was not read; nothing if everything was read. */
-void history_seen_put(const struct history_seen *seen,
-                      const struct history_totals *totals, FILE *out);
+/* Returns -1 and err if the output failed. */
+int history_put(const struct history_sum *sum,
+                const struct history_about *about, FILE *out,
+                struct jp_error *err);
 
 /* Steps as rows of a Parquet file: one column for each scalar member of a line,
  * and columns for the finding with the longest wait. */

@@ -1,4 +1,9 @@
-/* history_tables.c - count votes, compute probabilities and make the tables. */
+/* history_tables.c - count votes, compute probabilities and make the tables.
+ *
+ * history_sum.h explains the test. The votes are counted user by user
+ * (count_votes), because each user's jobs have habits of their own and no user
+ * alone may make a node slow. Then each make_... fills and sorts the rows of
+ * one table. The columns are described once, for text, JSON and the manual. */
 #include "orchestrator/history/history_parts.h"
 
 #include <math.h>
@@ -11,14 +16,19 @@ double history_chance(uint64_t k, uint64_t n, double p)
 {
     double term, sum, odds = p / (1 - p);
 
+    /* without a chance no success is possible */
     if (k > n || !(p > 0))
         return k ? 0 : 1;
+    /* below the mean + 1 the bound does not hold */
     if (!(p < 1) || (double) k < (double) n * p + 1)
         return 1;
+    /* the probability of exactly k */
     term = exp(lgamma((double) n + 1) - lgamma((double) k + 1) -
                lgamma((double) (n - k) + 1) + (double) k * log(p) +
                (double) (n - k) * log1p(-p));
     sum = term;
+    /* each further term by the ratio to the one before; they fall fast above
+     * the mean */
     for (uint64_t i = k; i < n && term > sum * 1e-16; i++) {
         term *= (double) (n - i) / (double) (i + 1) * odds;
         sum += term;
@@ -26,7 +36,8 @@ double history_chance(uint64_t k, uint64_t n, double p)
     return fmin(sum, 1);
 }
 
-/* The node that the others of this job waited for longest, or NULL. */
+/* Returns the vote of the job: the node that the others waited for longest, of
+ * equal waits the one with more steps. NULL: no node waited. */
 static const struct vote *winner(const struct history_sum *s,
                                  const struct job *job)
 {
@@ -52,6 +63,7 @@ static const uint32_t *voting(const struct history_sum *s,
     const uint32_t *at = places_of(s, job->list, n);
 
     for (uint32_t i = 0; best && *n > 1 && i < *n; i++)
+        /* a vote for a node outside of the list is no evidence */
         if (at[i] == best->node) {
             *elected = best->node;
             return at;
@@ -70,12 +82,15 @@ static double habit_of(const struct history_sum *s, const uint32_t *jobs,
         uint32_t n, elected;
         const uint32_t *at = voting(s, &s->jobs.at[jobs[i]], &n, &elected);
 
+        /* a job without a vote */
         if (!at)
             continue;
         votes++;
         first += at[0] == elected;
+        /* the votes that the first node would get if all nodes were alike */
         turn += 1.0 / n;
     }
+    /* the + 1 keeps the habit of few jobs small */
     return fmax(first - turn, 0) / (votes - turn + 1);
 }
 
@@ -101,6 +116,8 @@ static void add_said(struct node *node, const struct said *said)
     }
 }
 
+/* Counts the votes of one user's jobs, whose indexes are in jobs. said: zeros
+ * for each node, and zeros again afterwards. */
 static void count_user(struct history_sum *s, const uint32_t *jobs,
                        size_t n_jobs, struct said *said)
 {
@@ -115,6 +132,7 @@ static void count_user(struct history_sum *s, const uint32_t *jobs,
         s->totals.votes++;
         for (uint32_t k = 0; k < n; k++) {
             said[at[k]].trials++;
+            /* equal chances, and the habit on top for the first node */
             said[at[k]].expected += 1.0 / n + (k ? 0 : habit * (1 - 1.0 / n));
         }
         said[elected].votes++;
@@ -129,7 +147,7 @@ static void count_user(struct history_sum *s, const uint32_t *jobs,
     }
 }
 
-/* Counts the jobs of one user after the other. */
+/* Counts the votes of all users. Returns -1 without memory. */
 static int count_votes(struct history_sum *s)
 {
     size_t n_users = s->by_user.n;
@@ -139,6 +157,8 @@ static int count_votes(struct history_sum *s)
     int rc = begin && jobs && said ? 0 : -1;
 
     if (rc == 0) {
+        /* a counting sort of the jobs by user: begin[u] becomes the first job
+         * of user u */
         for (size_t i = 0; i < s->jobs.n; i++)
             begin[s->jobs.at[i].user + 2]++;
         for (size_t u = 1; u < n_users; u++)
@@ -156,6 +176,7 @@ static int count_votes(struct history_sum *s)
 
 /* --- tables --------------------------------------------------------------- */
 
+/* The columns. The key is the name in JSON, the heading that of the text. */
 #define ROW(member) offsetof(struct history_row, member)
 /* clang-format off */
 static const struct history_column node_columns[] = {
@@ -233,6 +254,7 @@ const struct history_table history_tables[HISTORY_TOPS] = {
     [HISTORY_TOP_ACCOUNTS] = {"accounts", "Accounts", account_columns},
     [HISTORY_TOP_PAIRS] = {"pairs", "Bandwidth between nodes", pair_columns}};
 
+/* Makes room for the rows of a table. Returns NULL without memory. */
 static struct history_row *make_rows(struct history_sum *s,
                                      enum history_top top, size_t most)
 {
@@ -244,10 +266,12 @@ static struct history_row *make_rows(struct history_sum *s,
     return s->rows[top];
 }
 
+/* Returns how many findings of a kind the node has. */
 static uint64_t kind_count(const struct history_sum *s, const struct node *node,
                            const char *kind)
 {
     bool failed = false;
+    /* NULL: only looks the name up, so the set does not change */
     uint32_t id =
         history_names_put((struct history_names *) (uintptr_t) &s->kinds,
                           history_as_text(kind), NULL, &failed);
@@ -255,12 +279,15 @@ static uint64_t kind_count(const struct history_sum *s, const struct node *node,
     return id < KINDS ? node->kinds[id] : 0;
 }
 
+/* Returns the probability of as many votes by chance; 1 without trials. */
 static double tail(uint64_t votes, uint64_t trials, double expected)
 {
     return trials ? history_chance(votes, trials, expected / (double) trials)
                   : 1;
 }
 
+/* Decides whether the node makes others wait more often than chance explains.
+ */
 static void judge_node(struct history_sum *s, const struct node *node,
                        struct history_row *row)
 {
@@ -270,12 +297,15 @@ static void judge_node(struct history_sum *s, const struct node *node,
     row->chance = NAN;
     if (!node->trials)
         return;
+    /* Bonferroni: any of the tested nodes could be the worst by chance */
     all = fmin(tail(node->votes, node->trials, node->expected) * many, 1);
+    /* without the user with the most evidence against it */
     others = tail(node->votes - node->most_votes,
                   node->trials - node->most_trials,
                   node->expected - node->most_expected);
     others = s->totals.users > 1 ? fmin(others * many, 1) : all;
     row->chance = fmax(all, others);
+    /* few votes are never enough, however unlikely they are */
     if (node->votes < w->votes || !(all < w->chance))
         return;
     if (row->chance < w->chance) {
@@ -286,6 +316,8 @@ static void judge_node(struct history_sum *s, const struct node *node,
     }
 }
 
+/* Orders by result: slow ones first, then the least likely, unknown ones last.
+ */
 static int by_chance(const void *a, const void *b)
 {
     const struct history_row *x = a, *y = b;
@@ -301,6 +333,7 @@ static int by_chance(const void *a, const void *b)
     return x->name && y->name ? strcmp(x->name, y->name) : 0;
 }
 
+/* Orders by waiting time, most first. */
 static int by_wait(const void *a, const void *b)
 {
     const struct history_row *x = a, *y = b;
@@ -310,6 +343,7 @@ static int by_wait(const void *a, const void *b)
     return (x->steps < y->steps) - (x->steps > y->steps);
 }
 
+/* Orders by GPU time, most first. */
 static int by_time(const void *a, const void *b)
 {
     const struct history_row *x = a, *y = b;
@@ -325,10 +359,13 @@ static void sort(struct history_sum *s, enum history_top top,
     qsort(s->rows[top], s->n_rows[top], sizeof(struct history_row), order);
 }
 
+/* Makes the table of nodes, and counts them. */
 static void make_nodes(struct history_sum *s)
 {
     struct history_row *rows = make_rows(s, HISTORY_TOP_NODES, s->nodes.n);
 
+    /* all tested nodes count for the correction, also those that are not shown
+     */
     for (size_t i = 0; i < s->nodes.n; i++)
         s->totals.tested += s->nodes.at[i].trials > 0;
     for (size_t i = 0; rows && i < s->nodes.n; i++) {
@@ -337,6 +374,7 @@ static void make_nodes(struct history_sum *s)
         struct history_row *row = &rows[s->n_rows[HISTORY_TOP_NODES]];
 
         s->totals.nodes += node->steps > 0;
+        /* not the selected node, or one without any step */
         if ((s->want->node && strcmp(name, s->want->node) != 0) ||
             (!node->steps && !node->late_steps))
             continue;
@@ -360,6 +398,7 @@ static void make_nodes(struct history_sum *s)
         sort(s, HISTORY_TOP_NODES, by_chance);
 }
 
+/* Makes the table of ranks. */
 static void make_ranks(struct history_sum *s)
 {
     struct history_row *rows = make_rows(s, HISTORY_TOP_RANKS, s->ranks.n);
@@ -381,7 +420,8 @@ static void make_ranks(struct history_sum *s)
         sort(s, HISTORY_TOP_RANKS, by_wait);
 }
 
-/* Shows only jobs with waits, because there may be a million jobs. */
+/* Makes the table of jobs. There may be a million jobs, so it has only those
+ * with waits, a hang or a failure. */
 static void make_jobs(struct history_sum *s)
 {
     struct history_row *rows;
@@ -414,6 +454,7 @@ static void make_jobs(struct history_sum *s)
         sort(s, HISTORY_TOP_JOBS, by_wait);
 }
 
+/* Fills the row of a user or an account. */
 static void put_group(struct history_row *row, const struct group *g,
                       const char *name)
 {
@@ -425,11 +466,13 @@ static void put_group(struct history_row *row, const struct group *g,
         .gpu_busy = g->gpu_s > 0 ? g->busy_s / g->gpu_s : NAN,
         .gpu_busy_max = g->busy_max > 0 ? g->busy_max : NAN,
         .wait_s = g->wait_s,
+        /* in the order of history_words */
         .hangs = g->words[0],
         .crashes = g->words[1],
         .late_steps = g->words[2]};
 }
 
+/* Makes the tables of users and accounts. */
 static void make_groups(struct history_sum *s)
 {
     struct history_row *users = make_rows(s, HISTORY_TOP_USERS, s->by_user.n);
@@ -444,6 +487,7 @@ static void make_groups(struct history_sum *s)
         if (s->by_account.at[i].steps)
             put_group(&accounts[s->n_rows[HISTORY_TOP_ACCOUNTS]++],
                       &s->by_account.at[i],
+                      /* see history_sum_add: group 0 has no account */
                       i ? history_names_at(&s->accounts, (uint32_t) i - 1)
                         : "(none)");
     if (!users || !accounts)
@@ -463,8 +507,10 @@ static void fit(const struct history_sum *s, const struct pair *p,
     double gg = p->gg - p->g * p->g / p->n, slope, left;
 
     row->change = row->chance = NAN;
+    /* too few steps, or all at one time: no line */
     if (p->n < 8 || !(tt > 1e-9) || !(p->g > 0))
         return;
+    /* least squares; left: variance around the line */
     slope = tg / tt;
     left = fmax(gg - slope * tg, 0) / (p->n - 2);
     row->change = slope * (p->last - p->first) / (p->g / p->n);
@@ -472,10 +518,12 @@ static void fit(const struct history_sum *s, const struct pair *p,
     row->chance = left > 0     ? erfc(fabs(slope) * sqrt(tt / left) / M_SQRT2)
                   : slope != 0 ? 0
                                : 1;
+    /* Bonferroni over all pairs */
     row->chance = fmin(row->chance * (double) s->pairs.n, 1);
     row->slow = row->chance < s->want->changed;
 }
 
+/* Makes the table of pairs of nodes. */
 static void make_pairs(struct history_sum *s)
 {
     struct history_row *rows = make_rows(s, HISTORY_TOP_PAIRS, s->pairs.n);
@@ -507,6 +555,7 @@ int history_sum_finish(struct history_sum *s)
     s->totals.jobs = s->jobs.n;
     if (count_votes(s) < 0)
         return -1;
+    /* first, because judge_node needs the number of users */
     make_groups(s);
     make_nodes(s);
     make_ranks(s);
@@ -529,6 +578,7 @@ void history_sum_metric(const struct history_sum *s, enum history_metric m,
                                     const char *second, double value),
                         void *arg)
 {
+    /* two metrics are per node, two per account */
     bool by_node = m == HISTORY_METRIC_FINDINGS || m == HISTORY_METRIC_WAITS;
     size_t n = by_node ? s->nodes.n : s->by_account.n;
 

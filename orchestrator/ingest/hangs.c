@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "common/figure.h"
+#include "orchestrator/ingest/logwalk.h"
 
 /* ----------------- one operation of many ranks, and each rank's state */
 
@@ -702,4 +703,52 @@ char *hangs_answer(const struct jp_hangs *hangs, char *buf, size_t size)
     snprintf(buf, size, "nothing was in flight in %zu recording%s",
              hangs->n_processes, plural(hangs->n_processes));
     return buf;
+}
+
+/* --- the operation of one task -------------------------------------------- */
+
+/* Whether it is that task's recording; a launcher's children share its id. */
+static bool is_of_task(const struct jp_recfile *file, int64_t pid, int64_t task)
+{
+    return file->pid == pid || file->procid == task;
+}
+
+/* The latest operation in flight of the open file, if it is the task's. */
+static void last_op(struct jp_recwalk *walk, const struct jp_recfile *file,
+                    int64_t pid, int64_t task, char *buf, size_t size)
+{
+    const struct hangs_op *last = NULL;
+    struct hangs_file reading = {0};
+    struct hangs_evidence evidence;
+    struct jpr_record record;
+    int rc = 0;
+
+    while (rc == 0 && recwalk_record(walk, &record))
+        rc = is_of_task(file, pid, task)
+                 ? hangs_file_add(&reading, file, &record)
+                 : 1;
+    if (rc == 0 && hangs_file_end(&reading, file, &evidence) == 0) {
+        for (size_t i = 0; i < evidence.n_ops; i++)
+            if (!last || evidence.ops[i].start_ns > last->start_ns)
+                last = &evidence.ops[i];
+        if (last)
+            hangs_format_op(last, buf, size);
+        hangs_evidence_fini(&evidence);
+    }
+    hangs_file_fini(&reading);
+}
+
+void hangs_task_op(const char *folder, int64_t pid, int64_t task, char *buf,
+                   size_t size)
+{
+    const char *inputs[] = {folder};
+    const struct jp_recfile *file;
+    struct jp_recwalk walk;
+
+    *buf = '\0';
+    if (recwalk_init(&walk, inputs, 1, NULL) < 0)
+        return;
+    while (!*buf && (file = recwalk_open(&walk)))
+        last_op(&walk, file, pid, task, buf, size);
+    recwalk_fini(&walk);
 }

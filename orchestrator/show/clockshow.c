@@ -1,5 +1,11 @@
-/* clockshow.c - read the agents' windows and apply the checks of the guide to
- * XLA's distributed profiling. */
+/* clockshow.c - read the clock windows of the nodes' agents and apply the
+ * checks of the guide to XLA's distributed profiling.
+ *
+ * A window is a few seconds of probes between two nodes; it fits a line, alpha
+ * and beta, through the difference of their clocks (plugins/clock). An edge
+ * sums up the windows of one node with one neighbour. First all files are read
+ * into edges, then names are filled in, then the four checks run over all
+ * edges. */
 #include "orchestrator/show/show.h"
 
 #include <dirent.h>
@@ -58,13 +64,15 @@ struct shown {
 struct check {
     const char *name; /* name in JSON */
     char text[400];
-    double value, limit;
+    double value, limit; /* value may be a share, a count or |alpha - 1| */
     bool good;
 };
 enum { CHECKS = 4 };
 
 /* --- figures -------------------------------------------------------------- */
 
+/* Percent of all probes. The other getters of the table's columns return
+ * members. */
 static double failed_share(const void *row)
 {
     const struct edge *e = row;
@@ -135,6 +143,7 @@ static const struct show_table edge_table = {
 
 /* --- reading -------------------------------------------------------------- */
 
+/* Orders windows by neighbour and time. */
 static int by_edge(const void *a, const void *b)
 {
     const struct clock_window *x = a, *y = b;
@@ -151,6 +160,7 @@ static void add_line(struct edge *e, const struct clock_window *w,
     double jump, passed;
 
     e->windows++;
+    /* the running mean, which needs no sum of many values near 1 */
     e->alpha += (1 + w->slope - e->alpha) / (double) e->windows;
     e->alpha_off = fmax(e->alpha_off, fabs(w->slope));
     e->unc_us = fmax(e->unc_us, w->unc_ns / 1000);
@@ -162,14 +172,18 @@ static void add_line(struct edge *e, const struct clock_window *w,
         e->beta_us = (double) w->beta_ns / 1000;
     if (!before)
         return;
+    /* where the line of the window before ends up at the start of this one */
     passed = (double) (w->start_ns - before->start_ns);
     jump =
         fabs((double) (w->beta_ns - before->beta_ns) - before->slope * passed);
     e->jump_us = fmax(e->jump_us, jump / 1000);
+    /* both lines are uncertain, and a quartz changes its rate a little */
     e->jumps += jump > fabs(before->margin_ns) + fabs(w->margin_ns) +
                            RATE_CHANGE * passed;
 }
 
+/* Appends an edge of zeros. Returns NULL without memory. The list doubles at
+ * each power of two. */
 static struct edge *add_edge(struct shown *s)
 {
     struct edge *grown;
@@ -184,7 +198,8 @@ static struct edge *add_edge(struct shown *s)
     return &s->edges[s->n++];
 }
 
-/* Adds the windows of one neighbour, w[0] to w[n - 1]. */
+/* Adds the windows of one neighbour, w[0] to w[n - 1], which are in order of
+ * time. Returns -1 without memory. */
 static int add_windows(struct shown *s, const struct clock_file *file,
                        const struct clock_window *w, size_t n)
 {
@@ -200,6 +215,7 @@ static int add_windows(struct shown *s, const struct clock_file *file,
     for (size_t i = 0; i < n; i++) {
         e->exchanges += w[i].exchanges;
         e->failures += (uint64_t) w[i].lost + w[i].no_stamp + w[i].disturbed;
+        /* it has no line, and the next window does not continue it */
         if (w[i].status != CLOCK_OK) {
             e->bad++;
             continue;
@@ -210,6 +226,7 @@ static int add_windows(struct shown *s, const struct clock_file *file,
     return 0;
 }
 
+/* Adds one node's file. Sorts its windows. Returns -1 without memory. */
 static int add_file(struct shown *s, struct clock_file *file)
 {
     struct clock_window *w = file->windows;
@@ -230,6 +247,7 @@ static int add_file(struct shown *s, struct clock_file *file)
     if (file->n_windows)
         qsort(w, file->n_windows, sizeof(*w), by_edge);
     for (size_t i = 0; i < file->n_windows; i += n) {
+        /* the windows of one neighbour */
         for (n = 1; i + n < file->n_windows && w[i + n].to == w[i].to;)
             n++;
         if (add_windows(s, file, &w[i], n) < 0)
@@ -238,7 +256,8 @@ static int add_file(struct shown *s, struct clock_file *file)
     return 0;
 }
 
-/* Reads one node's file, if it exists. */
+/* Reads one node's file, if it exists. A damaged file is counted and reported.
+ * Returns -1 without memory. */
 static int read_node(struct shown *s, const char *nodes, const char *name)
 {
     char *path = text_format("%s/%s/" CLOCK_FILE, nodes, name);
@@ -248,6 +267,7 @@ static int read_node(struct shown *s, const char *nodes, const char *name)
 
     if (!path)
         return -1;
+    /* to distinguish a missing file from a damaged one */
     errno = 0;
     if (clock_file_read(path, &file, &err) == 0) {
         s->done->files++;
@@ -262,6 +282,7 @@ static int read_node(struct shown *s, const char *nodes, const char *name)
     return rc;
 }
 
+/* Reads the files of all nodes of a step. */
 static int read_folder(struct shown *s, const char *nodes)
 {
     struct dirent **entries = NULL;
@@ -276,6 +297,8 @@ static int read_folder(struct shown *s, const char *nodes)
     return rc;
 }
 
+/* Replaces the numbers of neighbours by names, as far as their own files exist.
+ * A number is only unique within a component of a heterogeneous job. */
 static void name_neighbours(struct shown *s)
 {
     for (size_t i = 0; i < s->n; i++)
@@ -301,6 +324,7 @@ static void keep_node(struct shown *s, const char *node)
 
 /* --- the checks ----------------------------------------------------------- */
 
+/* Formats ": FROM to TO"; "" for NULL. Returns buf. */
 static const char *pair_of(const struct edge *e, char buf[128])
 {
     *buf = '\0';
@@ -309,6 +333,7 @@ static const char *pair_of(const struct edge *e, char buf[128])
     return buf;
 }
 
+/* The guide's first check: there are completed windows. */
 static void check_windows(const struct shown *s, struct check *c)
 {
     uint64_t windows = 0, bad = 0;
@@ -323,6 +348,7 @@ static void check_windows(const struct shown *s, struct check *c)
              windows + bad);
 }
 
+/* Both clocks run at the same rate. Finds the pair that is furthest off. */
 static void check_alpha(const struct shown *s, struct check *c)
 {
     const struct edge *worst = NULL;
@@ -340,6 +366,7 @@ static void check_alpha(const struct shown *s, struct check *c)
              pair_of(worst, pair));
 }
 
+/* The offset is stable. Finds the pair with the largest jump. */
 static void check_beta(const struct shown *s, struct check *c)
 {
     const struct edge *worst = NULL;
@@ -362,6 +389,7 @@ static void check_beta(const struct shown *s, struct check *c)
                  "beta is stable: each window continues the one before");
 }
 
+/* Few probes failed. */
 static void check_failures(const struct shown *s, struct check *c)
 {
     uint64_t exchanges = 0, failures = 0;
@@ -374,6 +402,7 @@ static void check_failures(const struct shown *s, struct check *c)
     all = (double) exchanges + (double) failures;
     *c = (struct check){"failures", "", all > 0 ? (double) failures / all : 1,
                         FAILED_MAX, false};
+    /* without any probe the share is 1: all have failed */
     c->good = c->value < c->limit;
     snprintf(c->text, sizeof(c->text),
              "%.2f %% of the probes failed, %s %.0f %%: %" PRIu64 " of %.0f",
@@ -383,6 +412,8 @@ static void check_failures(const struct shown *s, struct check *c)
 
 /* --- printing ------------------------------------------------------------- */
 
+/* Prints the table, the checks, and how to check by hand. nodes: the folder for
+ * these commands. */
 static int print_text(const struct shown *s, const struct check *checks,
                       const char *nodes, FILE *out, struct jp_error *err)
 {
@@ -403,6 +434,7 @@ static int print_text(const struct shown *s, const struct check *checks,
     return show_table_end(NULL, out, err);
 }
 
+/* Prints the same as JSON. Without any edge there are no checks. */
 static int print_json(const struct shown *s, const struct check *checks,
                       FILE *out, struct jp_error *err)
 {
@@ -443,6 +475,7 @@ int clockshow_print(char *const *nodes, size_t n, const char *node, bool json,
     for (size_t i = 0; rc == 0 && i < n; i++)
         if (nodes[i])
             rc = read_folder(&s, nodes[i]);
+    /* the only cause of a failure so far */
     if (rc < 0)
         error_set(err, "out of memory");
     name_neighbours(&s);
@@ -450,6 +483,7 @@ int clockshow_print(char *const *nodes, size_t n, const char *node, bool json,
         keep_node(&s, node);
     for (size_t i = 0; i < CHECKS; i++) {
         judges[i](&s, &checks[i]);
+        /* without data the checks say nothing */
         done->failed += s.n && !checks[i].good;
     }
     done->neighbours = s.n;

@@ -1,4 +1,8 @@
-/* csvtable.c - split CSV into fields. */
+/* csvtable.c - split CSV into fields, and find columns by name.
+ *
+ * The whole reader is read_record: a state machine over bytes, with one record
+ * in memory. The files are foreign input: every limit is an error with the
+ * line's number. */
 #include "orchestrator/show/csvtable.h"
 
 #include <inttypes.h>
@@ -9,19 +13,22 @@
 
 #include "common/fileio.h"
 
+/* Sets err to PATH:LINE: WHAT. Returns -1. */
 static int damaged(const struct jp_csvtable *t, struct jp_error *err,
                    const char *what)
 {
     return error_set(err, "%s:%" PRIu64 ": %s", t->path, t->line, what);
 }
 
-/* Replaces control characters, for terminals and JSON. */
+/* Returns the character, or '?' for a control character, which could harm a
+ * terminal or JSON. */
 static char harmless(int c)
 {
     return (unsigned) c < 0x20 || c == 0x7f ? '?' : (char) c;
 }
 
-/* Reads one record into bytes and fields. Returns 1; 0 at the end; -1. */
+/* Reads one record into bytes and fields, which point into bytes. Returns 1; 0
+ * at the end; -1 and err for damage. */
 static int read_record(struct jp_csvtable *t, struct jp_error *err)
 {
     bool quoted = false, any = false, closed = false;
@@ -34,17 +41,20 @@ static int read_record(struct jp_csvtable *t, struct jp_error *err)
         any = true;
         if (used + 1 >= CSVTABLE_MAX)
             return damaged(t, err, "row too long");
+        /* within quotes all characters count, also commas and line breaks */
         if (quoted) {
             if (c != '"') {
                 t->bytes[used++] = harmless(c);
                 continue;
             }
+            /* the end of the field, or the first one of a doubled quote */
             quoted = false;
             closed = true;
         } else if (c == '"' && closed) { /* a doubled quote */
             t->bytes[used++] = '"';
             quoted = true;
             closed = false;
+            /* only the first character of a field opens quotes */
         } else if (c == '"' && t->bytes + used == t->fields[t->n_fields - 1]) {
             quoted = true;
         } else if (c == '\n') {
@@ -55,6 +65,8 @@ static int read_record(struct jp_csvtable *t, struct jp_error *err)
             t->bytes[used++] = '\0';
             t->fields[t->n_fields++] = t->bytes + used;
             closed = false;
+            /* a NUL would end the field early; nothing may follow closed quotes
+             */
         } else if (c == '\0' || closed || c == '"') {
             return damaged(t, err, "not CSV");
         } else {
@@ -65,11 +77,14 @@ static int read_record(struct jp_csvtable *t, struct jp_error *err)
     t->bytes[used] = '\0';
     if (ferror(t->in))
         return error_set(err, "%s: %m", t->path);
+    /* the last record has a line break, so the file was cut */
     if (c == EOF && any)
         return damaged(t, err, quoted ? "a quote has no end" : "truncated row");
     return any;
 }
 
+/* Reads the heading and finds the requested columns. Returns -1 and err if one
+ * is missing. */
 static int find_columns(struct jp_csvtable *t, const char *const *columns,
                         size_t n, struct jp_error *err)
 {
@@ -88,6 +103,7 @@ static int find_columns(struct jp_csvtable *t, const char *const *columns,
     return 0;
 }
 
+/* Starts to read; closes the table on failure. */
 static int begin(struct jp_csvtable *t, const char *const *columns, size_t n,
                  struct jp_error *err)
 {
@@ -143,6 +159,7 @@ int csvtable_next(struct jp_csvtable *t, const char *values[],
     if (rc <= 0)
         return rc;
     for (size_t i = 0; i < t->n_columns; i++) {
+        /* a row may be shorter than the heading */
         if (t->at[i] >= t->n_fields)
             return damaged(t, err, "a column is missing");
         values[i] = t->fields[t->at[i]];

@@ -1,5 +1,9 @@
-/* hangshow.c - read a step's recordings and print which ranks wait for
- * which. */
+/* hangshow.c - print which ranks wait for which, from recordings or from a
+ * running step.
+ *
+ * ingest/hangs.h finds the operations and the ranks that block them. Here they
+ * become text (an answer, a paragraph per operation, a table of ranks) or JSON.
+ * Both sources share the printing; a running step adds how old its data is. */
 #include "orchestrator/show/show.h"
 
 #include <inttypes.h>
@@ -16,11 +20,13 @@
 /* Limits for a terminal; --json has all. */
 enum { GROUPS_SHOWN = 40, OPS_SHOWN = 200 };
 
+/* Names in JSON, in the order of enum hangs_state. */
 static const char *const state_names[HANGS_N_STATES] = {
     "no_recording", "cannot_tell", "never_entered", "held_up",
     "entered",      "in_flight",   "ended"};
 
-/* "1.995 s", as far as the process's own file shows. */
+/* Formats how long an operation was in flight, "1.995 s", as far as the
+ * process's own file shows; "?" if it is unknown. Returns buf. */
 static char *format_age(const struct hangs_op *op, char *buf, size_t size)
 {
     int64_t age_ns = hangs_age_ns(op);
@@ -32,6 +38,8 @@ static char *format_age(const struct hangs_op *op, char *buf, size_t size)
     return buf;
 }
 
+/* Prints, for each operation of all its ranks, how many ranks are in which
+ * state, and which. */
 static void print_groups(const struct jp_hangs *hangs, FILE *out)
 {
     static const char *const words[HANGS_N_STATES] = {
@@ -43,6 +51,7 @@ static void print_groups(const struct jp_hangs *hangs, FILE *out)
     for (size_t i = 0; i < hangs->n_groups && i < GROUPS_SHOWN; i++) {
         const struct hangs_group *group = &hangs->groups[i];
 
+        /* Send and Recv, which are only in the table */
         if (!group->n_ranks)
             continue;
         fputc('\n', out);
@@ -59,6 +68,7 @@ static void print_groups(const struct jp_hangs *hangs, FILE *out)
                                 hangs_ranks(group, (enum hangs_state) s, text,
                                             sizeof(text)));
     }
+    /* oldest first, so the interesting ones are above */
     if (hangs->n_groups > GROUPS_SHOWN)
         quote_printf(out, "\n... and %s more operations (--json has all)\n",
                      FIG_COUNT(hangs->n_groups - GROUPS_SHOWN));
@@ -76,6 +86,8 @@ struct place {
 };
 
 #define AT(field) .offset = offsetof(struct place, field)
+/* The table of operations in flight; only for people, so columns have no JSON
+ * key. */
 static const struct show_column places[] = {
     {.head = "communicator", .width = -18, AT(id), .dropped = 3},
     {.head = "name", .width = -12, AT(name), .cut = 12, .dropped = 6},
@@ -93,6 +105,7 @@ static const struct show_column places[] = {
 static const struct show_table table = {
     places, sizeof(places) / sizeof(*places), sizeof(struct place)};
 
+/* Fills a row of the table. */
 static void describe(const struct jp_hangs *hangs, const struct hangs_op *op,
                      struct place *p)
 {
@@ -108,6 +121,7 @@ static void describe(const struct jp_hangs *hangs, const struct hangs_op *op,
     snprintf(p->channels, sizeof(p->channels),
              "%" PRIu32 "/%" PRIu32 "/%" PRIu32, op->started, op->stopped,
              op->channels);
+    /* only a message has one peer */
     if (op->kind == JPR_P2P)
         snprintf(p->peer, sizeof(p->peer), "%" PRId64, op->peer);
     snprintf(p->host, sizeof(p->host), "%s", process->host);
@@ -115,6 +129,7 @@ static void describe(const struct jp_hangs *hangs, const struct hangs_op *op,
              op->cut_short ? " (ended by finalize or exit)" : "");
 }
 
+/* Prints the table of operations in flight, one row per rank. */
 static void print_ops(const struct jp_hangs *hangs, FILE *out)
 {
     struct place *rows = calloc(OPS_SHOWN, sizeof(*rows));
@@ -125,6 +140,7 @@ static void print_ops(const struct jp_hangs *hangs, FILE *out)
     for (size_t i = 0; rows && i < hangs->n_groups; i++) {
         const struct hangs_group *group = &hangs->groups[i];
 
+        /* groups are sorted, the most important first */
         for (size_t k = 0; k < group->n_ops && n < OPS_SHOWN; k++)
             describe(hangs, &hangs->ops[group->first + k], &rows[n++]);
     }
@@ -134,10 +150,12 @@ static void print_ops(const struct jp_hangs *hangs, FILE *out)
     if (hangs->n_ops > n)
         quote_printf(out, "... and %s more (--json has all)\n",
                      FIG_COUNT(hangs->n_ops - n));
+    /* the note about channels only if their column was not dropped */
     show_table_line(out, 2, "%sfor: from the enqueueing to the last record",
                     whole ? "* started/stopped/all; " : "");
 }
 
+/* Prints everything as text. Returns -1 and err if the output failed. */
 static int print_text(const struct jp_hangs *hangs, const char *answer,
                       FILE *out, struct jp_error *err)
 {
@@ -146,13 +164,14 @@ static int print_text(const struct jp_hangs *hangs, const char *answer,
         print_groups(hangs, out);
         print_ops(hangs, out);
     }
+    /* a very large job: not all operations fit in memory */
     if (hangs->left_out)
         quote_printf(out, "%s more operations in flight are not kept\n",
                      FIG_COUNT(hangs->left_out));
     return show_table_end(NULL, out, err);
 }
 
-/* Writes the ranks of each state. */
+/* Writes an array of ranks per state. */
 static void json_ranks(struct jp_json_stream *s,
                        const struct hangs_group *group)
 {
@@ -165,6 +184,7 @@ static void json_ranks(struct jp_json_stream *s,
     }
 }
 
+/* Writes one rank's part of an operation. */
 static void json_place(struct jp_json_stream *s, const struct jp_hangs *hangs,
                        const struct hangs_op *op)
 {
@@ -180,6 +200,7 @@ static void json_place(struct jp_json_stream *s, const struct jp_hangs *hangs,
         json_stream_int(s, "peer", op->peer);
     if (op->start_ns)
         json_stream_int(s, "start_unix_us", op->start_ns / 1000);
+    /* members with unknown values are omitted */
     if (hangs_age_ns(op) >= 0)
         json_stream_int(s, "in_flight_us", hangs_age_ns(op) / 1000);
     if (process->counted_ns)
@@ -191,6 +212,7 @@ static void json_place(struct jp_json_stream *s, const struct jp_hangs *hangs,
     json_stream_end_object(s);
 }
 
+/* Writes an operation with all its ranks. */
 static void json_group(struct jp_json_stream *s, const struct jp_hangs *hangs,
                        const struct hangs_group *group)
 {
@@ -208,6 +230,7 @@ static void json_group(struct jp_json_stream *s, const struct jp_hangs *hangs,
         json_stream_int(s, "start_unix_us", group->start_ns / 1000);
     if (group->age_ns >= 0)
         json_stream_int(s, "in_flight_us", group->age_ns / 1000);
+    /* Send and Recv have no states of other ranks */
     if (group->n_ranks)
         json_ranks(s, group);
     json_stream_array(s, "places");
@@ -223,6 +246,7 @@ static void json_hangs(struct jp_json_stream *s, const struct jp_hangs *hangs,
 {
     json_stream_count(s, "schema_version", 1);
     json_stream_text(s, "answer", answer);
+    /* one recording per process */
     json_stream_count(s, "recordings", hangs->n_processes);
     json_stream_count(s, "in_flight", hangs->n_ops);
     json_stream_count(s, "left_out", hangs->left_out);
@@ -232,6 +256,7 @@ static void json_hangs(struct jp_json_stream *s, const struct jp_hangs *hangs,
     json_stream_end_array(s);
 }
 
+/* Prints everything as JSON. */
 static int print_json(const struct jp_hangs *hangs, FILE *out,
                       struct jp_error *err)
 {
@@ -243,6 +268,7 @@ static int print_json(const struct jp_hangs *hangs, FILE *out,
     return show_table_end(&s, out, err);
 }
 
+/* Adds one file's operations. Returns -1 without memory. */
 static int read_file(struct jp_recwalk *walk, struct hangs_file *reading,
                      struct hangs_sum *sum)
 {
@@ -255,6 +281,7 @@ static int read_file(struct jp_recwalk *walk, struct hangs_file *reading,
             return -1;
     if (hangs_file_end(reading, &walk->file, &evidence) < 0)
         return -1;
+    /* copies what it needs */
     rc = hangs_sum_add(sum, &evidence);
     hangs_evidence_fini(&evidence);
     return rc;
@@ -270,12 +297,14 @@ static int read_all(struct jp_recwalk *walk, struct jp_hangs *hangs,
     int rc = 0;
 
     *hangs = (struct jp_hangs){0};
+    /* one file at a time: only its evidence is kept */
     while (rc == 0 && recwalk_open(walk))
         rc = read_file(walk, &reading, &sum);
     if (rc == 0)
         rc = hangs_sum_finish(&sum);
     hangs_sum_fini(&sum);
     hangs_file_fini(&reading);
+    /* nothing has to be freed then */
     if (rc < 0) {
         hangs_fini(hangs);
         error_set(err, "out of memory");
@@ -294,6 +323,7 @@ int hangshow_print(struct jp_recwalk *walk, bool json, FILE *out,
         return -1;
     if (json)
         rc = print_json(&hangs, out, err);
+    /* without a recording the caller prints why */
     else if (hangs.n_processes)
         rc = print_text(&hangs, hangs_answer(&hangs, answer, sizeof(answer)),
                         out, err);
@@ -311,7 +341,8 @@ static const char *answer_live(const struct livestate *state, char *buf,
                : hangs_answer(&state->hangs, buf, size);
 }
 
-/* The age of the oldest snapshot among the nodes that have not ended. */
+/* Returns the age in ms of the oldest snapshot among the nodes that have not
+ * ended. */
 static uint64_t oldest_ms(const struct livestate *state)
 {
     uint64_t ms = 0;
@@ -322,7 +353,7 @@ static uint64_t oldest_ms(const struct livestate *state)
     return ms;
 }
 
-/* Prints what a look could not see. */
+/* Prints which nodes and ranks the look has no data of. */
 static void print_blind(const struct livestate *state, FILE *out)
 {
     if (state->n_silent)
@@ -333,6 +364,8 @@ static void print_blind(const struct livestate *state, FILE *out)
                      FIG_COUNT(state->left_ranks));
 }
 
+/* Prints the same JSON as for recordings, with a member about the data's age.
+ */
 static int print_live_json(const struct livestate *state, const char *step,
                            const char *answer, FILE *out, struct jp_error *err)
 {
@@ -364,6 +397,7 @@ int hangshow_print_live(const struct livestate *state, const char *step,
     show_table_line(
         out, 2, "%s  step %s runs; its nodes' words are up to %.0f s old",
         livestate_words[state->word], step, (double) oldest_ms(state) / 1000);
+    /* before the answer, which is uncertain without these nodes */
     print_blind(state, out);
     return print_text(&state->hangs, answer, out, err);
 }

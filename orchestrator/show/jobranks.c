@@ -1,4 +1,9 @@
-/* jobranks.c - derive job ranks from what files say about their processes. */
+/* jobranks.c - derive job ranks from what files say about their processes.
+ *
+ * A claim of a file becomes a member of a communicator, and a task if it names
+ * one. jobranks_decide converts both to the structs of a report (struct
+ * jp_result, struct jp_process_tasks) and lets insight/processes.h decide, so
+ * that `show` and a report name the same ranks. */
 #include "orchestrator/show/jobranks.h"
 
 #include <stdlib.h>
@@ -50,6 +55,7 @@ struct jp_jobranks *jobranks_create(const char *const *inputs, size_t n)
     return ranks;
 }
 
+/* Frees what a step owns. */
 static void step_fini(struct step *step)
 {
     for (size_t i = 0; i < step->n; i++)
@@ -74,7 +80,8 @@ void jobranks_destroy(struct jp_jobranks *ranks)
     free(ranks);
 }
 
-/* The input that contains a file, the longest one; NULL: none. */
+/* Returns the input that contains a file, the longest one if inputs are nested;
+ * NULL if there is none. */
 static struct step *step_of(const struct jp_jobranks *ranks, const char *path)
 {
     struct step *best = NULL;
@@ -83,6 +90,7 @@ static struct step *step_of(const struct jp_jobranks *ranks, const char *path)
     for (size_t i = 0; i < ranks->n; i++) {
         size_t n = strlen(ranks->steps[i].input);
 
+        /* "raw/" and "raw" are the same */
         while (n && ranks->steps[i].input[n - 1] == '/')
             n--;
         if (!strncmp(path, ranks->steps[i].input, n) &&
@@ -96,6 +104,8 @@ static struct step *step_of(const struct jp_jobranks *ranks, const char *path)
 
 /* ----------------------------------------------------------------- collect */
 
+/* Makes room for one more element of a list of n; the list doubles at each
+ * power of two. Returns -1 without memory. */
 static int grow(void **list, size_t n, size_t size)
 {
     void *more = *list;
@@ -120,7 +130,9 @@ static uint64_t mix_text(uint64_t hash, const char *text)
     return hash;
 }
 
-/* Returns 1 if it is new, 0 if it is known, -1 without memory. */
+/* Adds a pair of hashes. Returns 1 if it is new, 0 if it was there, -1 without
+ * memory. Two processes with equal hashes would be taken for one; with 128 bits
+ * this does not happen by chance. */
 static int is_new(struct step *step, uint64_t process, uint64_t what)
 {
     if (keymap_find(&step->seen, process, what) != KEYMAP_NONE)
@@ -128,6 +140,7 @@ static int is_new(struct step *step, uint64_t process, uint64_t what)
     return keymap_add(&step->seen, process, what, 0) < 0 ? -1 : 1;
 }
 
+/* Appends a member. Returns -1 without memory. */
 static int add_member(struct step *step, const struct jobranks_claim *claim)
 {
     struct member *member;
@@ -140,6 +153,7 @@ static int add_member(struct step *step, const struct jobranks_claim *claim)
     if (!member->host)
         return -1;
     step->n++;
+    /* the file names no communicator */
     if (!claim->id)
         return 0;
     n = strnlen(claim->id, sizeof(member->id) - 1);
@@ -149,6 +163,7 @@ static int add_member(struct step *step, const struct jobranks_claim *claim)
     return 0;
 }
 
+/* Appends a task. Returns -1 without memory. */
 static int add_task(struct step *step, const char *host, int64_t pid,
                     int64_t task)
 {
@@ -176,6 +191,7 @@ int jobranks_add(struct jp_jobranks *ranks, const char *path,
         return 0;
     if (claim->id)
         comm = mix(mix(mix_text(2, claim->id), claim->n_ranks), claim->rank);
+    /* a file may repeat its claim for every operation */
     rc = is_new(step, process, comm);
     if (rc > 0)
         rc = add_member(step, claim);
@@ -204,6 +220,8 @@ static int by_comm(const void *a, const void *b)
     return order ? order : x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
+/* Whether both are of one communicator. Equal ids of different sizes are
+ * different communicators. */
 static bool same_comm(const struct member *x, const struct member *y)
 {
     return x->n_ranks == y->n_ranks && !strcmp(x->id, y->id);
@@ -224,6 +242,7 @@ static int make_result(struct step *step)
         const struct member *m = &step->members[i];
         bool is_same = i && same_comm(m, m - 1);
 
+        /* two processes claim the same rank: the first one counts */
         if (is_same && m->n_ranks && m->rank == m[-1].rank)
             continue;
         if (!is_same)
@@ -236,8 +255,8 @@ static int make_result(struct step *step)
     return 0;
 }
 
-/* The step's directory is the input itself, or its parent if the input is
- * raw/. */
+/* Reads the step's list of nodes and tasks. The step's directory is the input
+ * itself, or its parent if the input is raw/. NULL: none. */
 static struct jp_nodes *read_nodes(const char *input)
 {
     size_t n = strlen(input);
@@ -252,12 +271,14 @@ static struct jp_nodes *read_nodes(const char *input)
     return nodes;
 }
 
+/* Decides the ranks of one step. Returns -1 without memory. */
 static int decide_step(struct step *step)
 {
     struct jp_nodes *nodes = read_nodes(step->input);
     struct jp_process_tasks tasks;
     int rc = 0;
 
+    /* the nodes' lists have the tasks even if their files do not */
     for (size_t i = 0; rc == 0 && nodes && i < nodes->n_nodes; i++)
         for (size_t k = 0; rc == 0 && k < nodes->nodes[i].n_tasks; k++)
             rc = add_task(step, nodes->nodes[i].hostname,
@@ -295,6 +316,7 @@ int64_t jobranks_find(const struct jp_jobranks *ranks, const char *path,
 /* -------------------------------------------------------- the recorder's files
  */
 
+/* Adds what the header of the open file says about its process. */
 static int add_header(struct jp_jobranks *ranks, const struct jp_recwalk *walk)
 {
     const struct jp_recfile *file = &walk->file;
@@ -316,6 +338,7 @@ static int add_comms(struct jp_jobranks *ranks, struct jp_recwalk *walk)
         const struct recfile_comm *comm =
             record.type == JPR_OP ? recfile_comm(file, record.op->comm) : NULL;
 
+        /* why: the communicator's data is not usable */
         if (comm && !comm->why)
             rc = jobranks_add(
                 ranks, walk->path,
@@ -329,6 +352,7 @@ static int add_comms(struct jp_jobranks *ranks, struct jp_recwalk *walk)
     return rc;
 }
 
+/* Whether each process has a rank. */
 static bool is_settled(const struct jp_jobranks *ranks)
 {
     for (size_t i = 0; i < ranks->n; i++)
@@ -338,6 +362,8 @@ static bool is_settled(const struct jp_jobranks *ranks)
     return true;
 }
 
+/* Reads all files of the walk: their headers only, or everything (whole).
+ * Rewinds the walk. Returns NULL without memory. */
 static struct jp_jobranks *read_all(struct jp_recwalk *walk, bool whole)
 {
     struct jp_jobranks *ranks = jobranks_create(walk->inputs, walk->n_inputs);
@@ -366,6 +392,7 @@ struct jp_jobranks *jobranks_read(struct jp_recwalk *walk)
 
     walk->say = NULL; /* the caller's own pass reports damage */
     ranks = read_all(walk, false);
+    /* the headers name no tasks: use the communicators as well */
     if (ranks && !is_settled(ranks)) {
         jobranks_destroy(ranks);
         ranks = read_all(walk, true);

@@ -1,4 +1,10 @@
-/* opsum.c - filter operations and add them up. */
+/* opsum.c - filter operations, add them up and print the totals.
+ *
+ * There is one row per communicator, function and size. Rows are found by a
+ * hash table during the reading, and sorted at its end. Three readers fill
+ * them: read_recordings (the recorder's files), read_logs (Inspector's logs)
+ * and read_tables (a report's csv/ops.csv). opsum_show chooses the reader and
+ * prints. */
 #include "orchestrator/show/show.h"
 
 #include <math.h>
@@ -14,9 +20,50 @@
 #include "plugins/nccl_inspector/reader.h"
 #include "plugins/nccl_recorder/launches.h"
 
+/* Limit of rows, so that foreign files cannot exhaust the memory. Twice as many
+ * slots keep probing short. */
 #define MAX_ROWS 65536
 #define SLOTS (2 * MAX_ROWS)
 
+struct opsum_row {
+    char id[RECORD_MAX_ID + 1];
+    char name[RECORD_MAX_NAME + 1];
+    char func[RECORD_MAX_FUNC + 1];
+    uint64_t bytes, ops;
+    uint64_t exec_min_us, exec_max_us, exec_sum_us;
+    double busbw_sum;
+    uint64_t first_us, last_us; /* wall clock of the operations' ends; 0:
+                                 * unknown */
+};
+
+struct jp_opsum {
+    struct opsum_row *rows; /* sorted by (id, name, func, bytes) */
+    size_t n;
+    const char *source; /* "recorder", "inspector" or "csv" */
+    uint64_t processes; /* processes that passed the filter; csv: reports */
+    uint64_t left_out;  /* bad records, or beyond 65,536 rows */
+};
+
+/* The key of a row. */
+struct opsum_key {
+    const char *id, *name, *func;
+    uint64_t bytes;
+};
+
+/* The contribution of one or several operations to a row. */
+struct opsum_some {
+    uint64_t ops, exec_min_us, exec_max_us, exec_sum_us;
+    double busbw_sum;
+    uint64_t first_us, last_us;
+};
+
+/* Totals under construction. */
+struct opsum_builder {
+    struct jp_opsum *sum;
+    uint32_t *slots; /* hash table: 1 + a row's index; 0: free */
+};
+
+/* Reading of the recorder's files. */
 struct reading {
     struct jp_recwalk *walk;
     const struct opsum_filter *filter;
@@ -26,6 +73,7 @@ struct reading {
     int64_t world_rank;        /* of the open file's process; < 0: none */
 };
 
+/* Adds a text to a hash (FNV-1a). */
 static uint64_t mix(uint64_t hash, const char *text)
 {
     for (; *text; text++)
@@ -33,12 +81,14 @@ static uint64_t mix(uint64_t hash, const char *text)
     return hash;
 }
 
+/* Whether the row has this key. */
 static bool same(const struct opsum_row *row, const struct opsum_key *key)
 {
     return row->bytes == key->bytes && !strcmp(row->func, key->func) &&
            !strcmp(row->id, key->id) && !strcmp(row->name, key->name);
 }
 
+/* Copies a text, truncated to size. */
 static void copy(char *to, size_t size, const char *text)
 {
     size_t n = strnlen(text, size - 1);
@@ -57,11 +107,13 @@ static struct opsum_row *find_row(struct opsum_builder *b,
         key->func);
     struct opsum_row *more;
 
+    /* linear probing; no row is ever removed */
     for (at %= SLOTS; b->slots[at]; at = (at + 1) % SLOTS)
         if (same(&sum->rows[b->slots[at] - 1], key))
             return &sum->rows[b->slots[at] - 1];
     if (sum->n == MAX_ROWS)
         return NULL;
+    /* the array doubles at each power of two */
     if (!(sum->n & (sum->n - 1))) {
         more = reallocarray(sum->rows, sum->n ? 2 * sum->n : 1, sizeof(*more));
         *failed = !more;
@@ -78,8 +130,10 @@ static struct opsum_row *find_row(struct opsum_builder *b,
     return more;
 }
 
-int opsum_begin(struct opsum_builder *b, struct jp_opsum *sum,
-                struct jp_error *err)
+/* Begins empty totals. Returns -1 and err without memory; nothing needs to be
+ * freed then. */
+static int begin(struct opsum_builder *b, struct jp_opsum *sum,
+                 struct jp_error *err)
 {
     *sum = (struct jp_opsum){0};
     *b = (struct opsum_builder){.sum = sum,
@@ -87,8 +141,10 @@ int opsum_begin(struct opsum_builder *b, struct jp_opsum *sum,
     return b->slots ? 0 : error_set(err, "out of memory");
 }
 
-static int opsum_put(struct opsum_builder *b, const struct opsum_key *key,
-                     const struct opsum_some *some)
+/* Adds a contribution to its row. Beyond the limit of rows it is only counted.
+ * Returns -1 without memory. */
+static int put(struct opsum_builder *b, const struct opsum_key *key,
+               const struct opsum_some *some)
 {
     bool failed = false;
     struct opsum_row *row = find_row(b, key, &failed);
@@ -104,6 +160,7 @@ static int opsum_put(struct opsum_builder *b, const struct opsum_key *key,
         row->exec_min_us = some->exec_min_us;
     if (some->exec_max_us > row->exec_max_us)
         row->exec_max_us = some->exec_max_us;
+    /* 0 means unknown, not the earliest time */
     if (some->first_us && (!row->first_us || some->first_us < row->first_us))
         row->first_us = some->first_us;
     if (some->last_us > row->last_us)
@@ -111,19 +168,19 @@ static int opsum_put(struct opsum_builder *b, const struct opsum_key *key,
     return 0;
 }
 
-static int opsum_put_record(struct opsum_builder *b,
-                            const struct opsum_key *key,
-                            const struct record *record)
+/* Adds one operation. */
+static int put_record(struct opsum_builder *b, const struct opsum_key *key,
+                      const struct record *record)
 {
-    return opsum_put(b, key,
-                     &(const struct opsum_some){
-                         .ops = 1,
-                         .exec_min_us = record->exec_us,
-                         .exec_max_us = record->exec_us,
-                         .exec_sum_us = record->exec_us,
-                         .busbw_sum = (double) record->busbw_micro / 1e6,
-                         .first_us = record->dump_us,
-                         .last_us = record->dump_us});
+    return put(b, key,
+               &(const struct opsum_some){
+                   .ops = 1,
+                   .exec_min_us = record->exec_us,
+                   .exec_max_us = record->exec_us,
+                   .exec_sum_us = record->exec_us,
+                   .busbw_sum = (double) record->busbw_micro / 1e6,
+                   .first_us = record->dump_us,
+                   .last_us = record->dump_us});
 }
 
 bool opsum_is_comm(const struct opsum_filter *filter, const char *id,
@@ -133,12 +190,14 @@ bool opsum_is_comm(const struct opsum_filter *filter, const char *id,
            !strcmp(name, filter->comm);
 }
 
+/* Copies a text of a record, which does not end with NUL. */
 static void to_text(const struct record_text *from, char *to, size_t size)
 {
     snprintf(to, size, "%.*s", (int) from->len, from->text);
 }
 
-/* Adds a record, with its share of a launch's time, if it passes the filter. */
+/* Adds a record of the recorder, with its share of a launch's time, if it
+ * passes the filter. A callback of launches. */
 static int take(void *arg, const struct record *record)
 {
     struct reading *r = arg;
@@ -152,26 +211,31 @@ static int take(void *arg, const struct record *record)
         !opsum_is_rank(r->filter, r->world_rank, record->rank) ||
         (r->filter->func && strcmp(func, r->filter->func)))
         return 0;
-    return opsum_put_record(
-        &r->to, &(const struct opsum_key){id, name, func, record->bytes},
-        record);
+    return put_record(&r->to,
+                      &(const struct opsum_key){id, name, func, record->bytes},
+                      record);
 }
 
+/* Handles an operation of the open file. Returns -1 without memory. */
 static int take_op(struct reading *r, const struct jpr_op *op)
 {
     struct jp_recfile *file = &r->walk->file;
     const struct recfile_comm *comm = recfile_comm(file, op->comm);
     struct record record;
 
+    /* operations launched together share one time; launches.h divides it */
     if (!recfile_record(file, op, &record))
         return launches_add(r->launches, op, &record, file->func->rule);
+    /* counts what was selected only, as far as its communicator is known */
     r->to.sum->left_out +=
         !r->filter->comm ||
         (comm && opsum_is_comm(r->filter, comm->id, comm->name));
     return 0;
 }
 
-static bool opsum_is_node(const char *path, const char *host, const char *node)
+/* Whether the node is the host, or a folder in the file's path: raw/NODE/... by
+ * Slurm's name, which may differ from the host's. */
+static bool is_node(const char *path, const char *host, const char *node)
 {
     size_t n = strlen(node);
 
@@ -188,10 +252,12 @@ bool opsum_is_rank(const struct opsum_filter *filter, int64_t world_rank,
 {
     if (filter->rank < 0)
         return true;
+    /* a rank of one communicator only means something together with --comm */
     return world_rank >= 0 ? world_rank == filter->rank
                            : filter->comm && rank == (uint64_t) filter->rank;
 }
 
+/* Whether the open file's process can pass the filter. Sets r->world_rank. */
 static bool is_wanted(struct reading *r)
 {
     const struct jp_recfile *file = &r->walk->file;
@@ -202,9 +268,11 @@ static bool is_wanted(struct reading *r)
     if (r->world_rank >= 0 && r->world_rank != r->filter->rank)
         return false;
     return !r->filter->node ||
-           opsum_is_node(r->walk->path, file->host, r->filter->node);
+           is_node(r->walk->path, file->host, r->filter->node);
 }
 
+/* Adds the operations of the open file. A file of another process is left at
+ * its first operation. Returns -1 without memory. */
 static int read_records(struct reading *r)
 {
     struct jpr_record record;
@@ -213,6 +281,7 @@ static int read_records(struct reading *r)
     while (recwalk_record(r->walk, &record)) {
         if (record.type != JPR_OP)
             continue;
+        /* the header, which has host and process, is read by now */
         if (!judged && !is_wanted(r))
             return 0;
         r->to.sum->processes += !judged;
@@ -223,6 +292,8 @@ static int read_records(struct reading *r)
     return launches_flush(r->launches);
 }
 
+/* Adds the operations of the open file, whose launches are independent of other
+ * files. */
 static int read_file(struct reading *r)
 {
     int rc = -1;
@@ -234,6 +305,8 @@ static int read_file(struct reading *r)
     return rc;
 }
 
+/* Orders rows as they are printed raw: by communicator, name, function, size.
+ */
 static int by_name(const void *a, const void *b)
 {
     const struct opsum_row *x = a, *y = b;
@@ -246,11 +319,19 @@ static int by_name(const void *a, const void *b)
     return order ? order : x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
 }
 
-int opsum_end(struct opsum_builder *b, int rc, struct jp_error *err)
+static void fini(struct jp_opsum *sum)
+{
+    free(sum->rows);
+    *sum = (struct jp_opsum){0};
+}
+
+/* Ends the building: sorts the rows, or frees them. rc: the result of the puts.
+ */
+static int end(struct opsum_builder *b, int rc, struct jp_error *err)
 {
     free(b->slots);
     if (rc < 0) {
-        opsum_fini(b->sum);
+        fini(b->sum);
         return error_set(err, "out of memory");
     }
     if (b->sum->n)
@@ -258,13 +339,16 @@ int opsum_end(struct opsum_builder *b, int rc, struct jp_error *err)
     return 0;
 }
 
-int opsum_read(struct jp_recwalk *walk, const struct opsum_filter *filter,
-               struct jp_opsum *sum, struct jp_error *err)
+/* Adds up the recorder's files. Call fini after 0. Returns -1 and err without
+ * memory. */
+static int read_recordings(struct jp_recwalk *walk,
+                           const struct opsum_filter *filter,
+                           struct jp_opsum *sum, struct jp_error *err)
 {
     struct reading r = {.walk = walk, .filter = filter};
     int rc = 0;
 
-    if (opsum_begin(&r.to, sum, err) < 0)
+    if (begin(&r.to, sum, err) < 0)
         return -1;
     sum->source = "recorder";
     if (filter->rank >= 0) {
@@ -274,17 +358,12 @@ int opsum_read(struct jp_recwalk *walk, const struct opsum_filter *filter,
     while (rc == 0 && recwalk_open(walk))
         rc = read_file(&r);
     jobranks_destroy(r.ranks);
-    return opsum_end(&r.to, rc, err);
-}
-
-void opsum_fini(struct jp_opsum *sum)
-{
-    free(sum->rows);
-    *sum = (struct jp_opsum){0};
+    return end(&r.to, rc, err);
 }
 
 /* --- add up the operations of NCCL Inspector's logs */
 
+/* Reading of Inspector's logs. */
 struct lines_reading {
     const struct opsum_filter *filter;
     struct opsum_builder to;
@@ -297,11 +376,12 @@ struct lines_reading {
     struct jp_jobranks *ranks; /* NULL: the filter has no rank */
 };
 
+/* Handles a record. Returns 0 to continue. */
 typedef int take_record(struct lines_reading *r, const struct record *rec,
                         void *arg);
 
-/* Passes every record of the file to lines_take, until that returns
- * non-zero. */
+/* Passes every record of the file to lines_take, until that returns non-zero.
+ * Counts bad lines. Returns -1 without memory. */
 static int walk_file(struct lines_reading *r, take_record *lines_take,
                      void *arg)
 {
@@ -340,6 +420,7 @@ static int walk_file(struct lines_reading *r, take_record *lines_take,
     return rc < 0 ? -1 : 0;
 }
 
+/* Copies a text of a record, truncated to size. */
 static void lines_to_text(const struct record_text *from, char *to, size_t size)
 {
     size_t n = from->len < size - 1 ? from->len : size - 1;
@@ -349,6 +430,7 @@ static void lines_to_text(const struct record_text *from, char *to, size_t size)
     to[n] = '\0';
 }
 
+/* Adds a record if it passes the filter. A take_record. */
 static int lines_take(struct lines_reading *r, const struct record *rec,
                       void *arg)
 {
@@ -368,15 +450,16 @@ static int lines_take(struct lines_reading *r, const struct record *rec,
     r->is_wanted = true;
     if (!opsum_is_comm(r->filter, id, name) ||
         (r->filter->func && strcmp(func, r->filter->func)) ||
-        (r->filter->node && !opsum_is_node(r->path, host, r->filter->node)))
+        (r->filter->node && !is_node(r->path, host, r->filter->node)))
         return 0;
     r->to.sum->processes += !r->counted;
     r->counted = true;
-    return opsum_put_record(
+    return put_record(
         &r->to, &(const struct opsum_key){id, name, func, rec->bytes}, rec);
 }
 
-/* Claims what a record says about its process. */
+/* Collects what a record says about its process, for the job ranks (arg). A
+ * take_record. */
 static int claim(struct lines_reading *r, const struct record *rec, void *arg)
 {
     char id[RECORD_MAX_ID + 1], host[RECORD_MAX_HOST + 1];
@@ -392,6 +475,7 @@ static int claim(struct lines_reading *r, const struct record *rec, void *arg)
                                                        .rank = rec->rank});
 }
 
+/* Passes the records of all logs to visit. */
 static int walk_all(struct lines_reading *r, const struct jp_recwalk *walk,
                     take_record *visit, void *arg)
 {
@@ -411,6 +495,7 @@ static int walk_all(struct lines_reading *r, const struct jp_recwalk *walk,
     return rc;
 }
 
+/* Reads all logs once to decide the job ranks. Returns -1 without memory. */
 static int find_ranks(struct lines_reading *r, const struct jp_recwalk *walk)
 {
     int rc;
@@ -420,7 +505,9 @@ static int find_ranks(struct lines_reading *r, const struct jp_recwalk *walk)
     return rc == 0 ? jobranks_decide(r->ranks) : rc;
 }
 
-int opsum_read_lines(const struct jp_recwalk *walk,
+/* Adds up Inspector's logs among the walk's files. *bad: number of unreadable
+ * lines and files. Call fini after 0. Returns -1 and err without memory. */
+static int read_logs(const struct jp_recwalk *walk,
                      const struct opsum_filter *filter, struct jp_opsum *sum,
                      uint64_t *bad, struct jp_error *err)
 {
@@ -428,7 +515,7 @@ int opsum_read_lines(const struct jp_recwalk *walk,
     int rc = 0;
 
     *bad = 0;
-    if (opsum_begin(&r.to, sum, err) < 0)
+    if (begin(&r.to, sum, err) < 0)
         return -1;
     if (loglines_init(&r.lines, NULL) < 0)
         rc = -1;
@@ -439,7 +526,7 @@ int opsum_read_lines(const struct jp_recwalk *walk,
     jobranks_destroy(r.ranks);
     loglines_fini(&r.lines);
     sum->source = "inspector";
-    return opsum_end(&r.to, rc, err);
+    return end(&r.to, rc, err);
 }
 
 /* --- totals from a report's table of operations */
@@ -459,6 +546,7 @@ enum {
     N_COLUMNS
 };
 
+/* The columns of csv/ops.csv that are needed. */
 static const char *const columns[N_COLUMNS] = {
     [COMM] = "comm",
     [NAME] = "comm_name",
@@ -480,6 +568,7 @@ static bool get_count(const char *text, uint64_t *value)
     return !*text || num_parse_u64(text, 0, UINT64_MAX >> 1, value, NULL) == 0;
 }
 
+/* Parses a non-negative number; an empty field means unknown: 0. */
 static bool get_real(const char *text, double *value)
 {
     char *end;
@@ -503,13 +592,16 @@ static bool get_some(const char *const v[], uint64_t *bytes,
         !get_real(v[EXEC_MEAN], &exec_mean) || !some->ops ||
         some->ops > UINT32_MAX)
         return false;
+    /* the table has means; sums can be added up over several reports */
     some->exec_sum_us = (uint64_t) (exec_mean * (double) some->ops + 0.5);
     some->busbw_sum = mean * (double) some->ops;
     return true;
 }
 
-int opsum_add_csv(struct opsum_builder *b, const char *path,
-                  const struct opsum_filter *filter, struct jp_error *err)
+/* Adds a report's csv/ops.csv. Bad rows are only counted. Returns -1 and err if
+ * the file is damaged or without memory. */
+static int add_csv(struct opsum_builder *b, const char *path,
+                   const struct opsum_filter *filter, struct jp_error *err)
 {
     const char *v[N_COLUMNS];
     struct jp_csvtable table;
@@ -529,9 +621,8 @@ int opsum_add_csv(struct opsum_builder *b, const char *path,
             b->sum->left_out++;
             continue;
         }
-        rc = opsum_put(
-            b, &(const struct opsum_key){v[COMM], v[NAME], v[COLL], bytes},
-            &some);
+        rc = put(b, &(const struct opsum_key){v[COMM], v[NAME], v[COLL], bytes},
+                 &some);
         if (rc < 0) {
             error_set(err, "out of memory");
             break;
@@ -541,8 +632,29 @@ int opsum_add_csv(struct opsum_builder *b, const char *path,
     return rc < 0 ? -1 : 0;
 }
 
+/* Adds up the tables of several reports, such as all steps of a job. */
+static int read_tables(const struct opsum_input *input,
+                       const struct opsum_filter *filter, struct jp_opsum *sum,
+                       struct jp_error *err)
+{
+    struct opsum_builder builder;
+    int rc = 0;
+
+    if (begin(&builder, sum, err) < 0)
+        return -1;
+    sum->source = "csv";
+    for (size_t i = 0; rc == 0 && i < input->n_csv; i++)
+        rc = add_csv(&builder, input->csv[i], filter, err);
+    if (rc < 0) {
+        end(&builder, -1, NULL); /* err has the reason */
+        return -1;
+    }
+    return end(&builder, 0, err);
+}
+
 /* --- print the totals as a table and as JSON */
 
+/* Getters of the table's columns. A row has at least one operation. */
 static double mean_us(const void *row)
 {
     const struct opsum_row *r = row;
@@ -605,9 +717,11 @@ static int by_time(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-int opsum_print(struct jp_opsum *sum, enum show_form form, FILE *out,
-                struct jp_error *err)
+/* Prints the totals as text. Sorts the rows for people. */
+static int print(struct jp_opsum *sum, enum show_form form, FILE *out,
+                 struct jp_error *err)
 {
+    /* most time first, because a screen has few lines */
     if (form == SHOW_HUMAN && sum->n)
         qsort(sum->rows, sum->n, sizeof(*sum->rows), by_time);
     show_table_print(&table, sum->rows, sum->n, form, out);
@@ -624,8 +738,9 @@ int opsum_print(struct jp_opsum *sum, enum show_form form, FILE *out,
     return show_table_end(NULL, out, err);
 }
 
-int opsum_print_json(const struct jp_opsum *sum, FILE *out,
-                     struct jp_error *err)
+/* Prints the totals as JSON. Returns -1 and err if the output failed. */
+static int print_json(const struct jp_opsum *sum, FILE *out,
+                      struct jp_error *err)
 {
     struct jp_json_stream s;
 
@@ -636,4 +751,30 @@ int opsum_print_json(const struct jp_opsum *sum, FILE *out,
     json_stream_count(&s, "left_out", sum->left_out);
     show_table_json(&s, "rows", &table, sum->rows, sum->n);
     return show_table_end(&s, out, err);
+}
+
+int opsum_show(const struct opsum_input *input,
+               const struct opsum_filter *filter, enum show_form form,
+               FILE *out, struct opsum_done *done, struct jp_error *err)
+{
+    struct jp_opsum sum;
+    int rc;
+
+    *done = (struct opsum_done){0};
+    if (!input->walk)
+        rc = read_tables(input, filter, &sum, err);
+    else if (input->logs)
+        rc = read_logs(input->walk, filter, &sum, &done->bad, err);
+    else
+        rc = read_recordings(input->walk, filter, &sum, err);
+    if (rc < 0)
+        return -1;
+    done->rows = sum.n;
+    if (form == SHOW_JSON)
+        rc = print_json(&sum, out, err);
+    /* an empty table would hide that there was no recording */
+    else if (!input->walk || input->logs || input->walk->files)
+        rc = print(&sum, form, out, err);
+    fini(&sum);
+    return rc;
 }

@@ -15,11 +15,6 @@
 
 /* --- opsum.c ------------------------------------------------------------ */
 
-/* Totals of the operations of selected ranks, nodes or communicators.
- *
- * One row per (communicator, function, size) that passes the filter.
- */
-
 struct opsum_filter {
     int64_t rank;     /* job rank; for processes without one, rank in comm; -1:
                        * all */
@@ -28,98 +23,57 @@ struct opsum_filter {
     const char *func; /* "AllReduce"; NULL: all */
 };
 
-struct opsum_row {
-    char id[RECORD_MAX_ID + 1];
-    char name[RECORD_MAX_NAME + 1];
-    char func[RECORD_MAX_FUNC + 1];
-    uint64_t bytes, ops;
-    uint64_t exec_min_us, exec_max_us, exec_sum_us;
-    double busbw_sum;
-    uint64_t first_us, last_us; /* wall clock of the operations' ends; 0:
-                                 * unknown */
+/* Where the operations come from: one of the two. */
+struct opsum_input {
+    struct jp_recwalk *walk; /* the recorder's files */
+    bool logs;               /* NCCL Inspector's logs among the walk's files
+                              * instead */
+    char *const *csv;        /* without a walk: reports' csv/ops.csv, which have
+                              * only collectives, for all ranks together */
+    size_t n_csv;
 };
 
-struct jp_opsum {
-    struct opsum_row *rows; /* sorted by (id, name, func, bytes) */
-    size_t n;
-    const char *source; /* "recorder", "inspector" or "csv" */
-    uint64_t processes; /* processes that passed the filter; csv: reports */
-    uint64_t left_out;  /* bad records, or beyond 65,536 rows */
+struct opsum_done {
+    size_t rows;  /* rows that passed the filter */
+    uint64_t bad; /* unreadable lines and files of Inspector's logs */
 };
 
-/* The key of a row. */
-struct opsum_key {
-    const char *id, *name, *func;
-    uint64_t bytes;
-};
-
-/* The contribution of one or several operations to a row. */
-struct opsum_some {
-    uint64_t ops, exec_min_us, exec_max_us, exec_sum_us;
-    double busbw_sum;
-    uint64_t first_us, last_us;
-};
-
-/* Builds the totals. begin returns 0, or -1 without memory; then nothing has to
- * be freed. put returns 0, or -1 without memory. end takes the result of the
- * puts as rc, and returns as opsum_read does. */
-struct opsum_builder {
-    struct jp_opsum *sum;
-    uint32_t *slots; /* 1 + a row's index; 0: free */
-};
-int opsum_begin(struct opsum_builder *builder, struct jp_opsum *sum,
-                struct jp_error *err);
-int opsum_end(struct opsum_builder *builder, int rc, struct jp_error *err);
-
-/* Whether the communicator passes the filter; whether the node is the host, or
- * a folder in the file's path. */
+/* Whether the communicator passes the filter. */
 bool opsum_is_comm(const struct opsum_filter *filter, const char *id,
                    const char *name);
 
-/* world_rank: of the process; < 0: none. rank: in a communicator. */
+/* Whether a process passes the filter. world_rank: its job rank; < 0: none.
+ * rank: in the communicator. */
 bool opsum_is_rank(const struct opsum_filter *filter, int64_t world_rank,
                    uint64_t rank);
 
-/* Adds up the recorder's files. Returns 0, or -1 without memory. Call
- * opsum_fini only after 0. */
-int opsum_read(struct jp_recwalk *walk, const struct opsum_filter *filter,
-               struct jp_opsum *sum, struct jp_error *err);
-/* Adds up Inspector's logs among the walk's files. *bad: number of unreadable
- * lines and files. */
-int opsum_read_lines(const struct jp_recwalk *walk,
-                     const struct opsum_filter *filter, struct jp_opsum *sum,
-                     uint64_t *bad, struct jp_error *err);
-/* Adds up a report's csv/ops.csv, which has only collectives, for all ranks
- * together. Also returns -1 if it cannot be read. */
-int opsum_add_csv(struct opsum_builder *builder, const char *path,
-                  const struct opsum_filter *filter, struct jp_error *err);
-void opsum_fini(struct jp_opsum *sum);
+/* Adds up the operations that pass the filter: one row per (communicator,
+ * function, size). Prints them; people get them with the most time first. From
+ * a walk without recordings only JSON is printed. Returns 0, or -1: no memory,
+ * a csv/ops.csv that cannot be read, or the output failed. */
+int opsum_show(const struct opsum_input *input,
+               const struct opsum_filter *filter, enum show_form form,
+               FILE *out, struct opsum_done *done, struct jp_error *err);
 
-/* Returns 0, or -1: output failed. */
-/* SHOW_HUMAN also sorts the rows, most time first. */
-int opsum_print(struct jp_opsum *sum, enum show_form form, FILE *out,
-                struct jp_error *err);
-int opsum_print_json(const struct jp_opsum *sum, FILE *out,
+/* --- show_saved.c ------------------------------------------------------- */
+
+/* The data to show: first the recorder's files, then Inspector's logs, then
+ * what a report has kept. Other files are read as the recorder's, so that the
+ * reader reports the error. */
+enum show_source { SHOW_RECORDER, SHOW_LOGS, SHOW_REPORT, SHOW_NOTHING };
+
+/* Chooses the source for folders of inputs, which the walk has searched. The
+ * report of a raw/ is in its parent folder. */
+enum show_source show_saved_source(char *const *folders, size_t n,
+                                   const struct jp_logwalk *walk);
+
+/* Prints the figures of finished reports on standard output. A filter for ranks
+ * or nodes selects rows of csv/ranks.csv, another one totals of csv/ops.csv.
+ * filter NULL: prints from summary.json whether the report found a hang.
+ * Returns 0; 1 if nothing passes the filter; -1 and err. */
+int show_saved_print(char *const *folders, size_t n,
+                     const struct opsum_filter *filter, enum show_form form,
                      struct jp_error *err);
-
-/* Whether one of these folders, or the parent of a raw/, has a report. */
-bool show_saved_has(char *const *folders, size_t n);
-
-/* Whether all of them are steps without raw/. Other files of a step, such as
- * the nodes' lists of tasks, are not logs. */
-bool show_saved_bare(char *const *folders, size_t n);
-
-/* Prints the tables of csv/ on standard output: ranks if the filter names a
- * rank or a node, otherwise totals of operations. Returns 0; 1 if nothing
- * passes the filter; -1 and err. */
-int show_saved_sums(char *const *folders, size_t n,
-                    const struct opsum_filter *filter, enum show_form form,
-                    struct jp_error *err);
-
-/* Prints from summary.json whether the report found a hang. Returns 0, or -1
- * and err. */
-int show_saved_pending(char *const *folders, size_t n, bool json,
-                       struct jp_error *err);
 
 /* --- --pending: which ranks wait for which ------------------------------- */
 

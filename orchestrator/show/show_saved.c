@@ -1,5 +1,9 @@
-/* show_saved.c - print a finished report's figures after its logs were
- * removed. */
+/* show_saved.c - print a finished report's figures after its logs were removed.
+ *
+ * csv/ops.csv has totals of operations (opsum.c reads it), csv/ranks.csv one
+ * row per process and communicator, without functions or sizes. For --rank the
+ * job ranks are derived from ranks.csv and comms.csv as they would be from logs
+ * (jobranks.h). summary.json has the verdict for --pending. */
 #include "orchestrator/show/show.h"
 
 #include <stdio.h>
@@ -17,6 +21,7 @@
 #include "orchestrator/show/jobranks.h"
 #include "orchestrator/show/show_table.h"
 
+/* Limit of rows, so that foreign files cannot exhaust the memory. */
 #define MAX_ROWS 65536
 
 /* A row of csv/ranks.csv: one process in one communicator. */
@@ -30,6 +35,7 @@ struct rankrow {
     bool waits;                           /* exec_us and wait_us are known */
 };
 
+/* The rows that pass the filter. */
 struct rankrows {
     struct rankrow *at; /* in the order of the table */
     size_t n;
@@ -63,16 +69,19 @@ enum {
     N_COLUMNS
 };
 
+/* The columns of csv/ranks.csv that are needed. */
 static const char *const columns[N_COLUMNS] = {
     "comm",      "comm_name", "rank",    "host",    "pid",       "records",
     "timed_ops", "last_ops",  "exec_us", "wait_us", "caused_us", "p2p_records"};
 
+/* Parses a count. An empty field means unknown: 0. */
 static bool get(const char *text, uint64_t *value)
 {
     *value = 0;
     return !*text || num_parse_u64(text, 0, UINT64_MAX >> 1, value, NULL) == 0;
 }
 
+/* Copies a text, truncated to size. */
 static void copy(char *to, size_t size, const char *text)
 {
     size_t n = strnlen(text, size - 1);
@@ -81,6 +90,8 @@ static void copy(char *to, size_t size, const char *text)
     to[n] = '\0';
 }
 
+/* Makes room for one more element of a list of n; the list doubles at each
+ * power of two. Returns -1 without memory. */
 static int grow(void **list, size_t n, size_t size)
 {
     void *more = *list;
@@ -102,6 +113,8 @@ static int by_id(const void *a, const void *b)
     return strcmp(x->id, y->id);
 }
 
+/* Reads the sizes of communicators from csv/comms.csv, sorted by id. Returns -1
+ * and err if it cannot be read. */
 static int read_sizes(const char *path, struct comm_sizes *sizes,
                       struct jp_error *err)
 {
@@ -114,6 +127,7 @@ static int read_sizes(const char *path, struct comm_sizes *sizes,
     if (csvtable_open(&table, path, asked, 2, err) < 0)
         return -1;
     while ((rc = csvtable_next(&table, v, err)) > 0) {
+        /* a bad row is skipped, because only its communicator is lost */
         if (!get(v[1], &n) || n > UINT32_MAX)
             continue;
         if (grow((void **) &sizes->list, sizes->n, sizeof(*sizes->list)) < 0) {
@@ -129,6 +143,7 @@ static int read_sizes(const char *path, struct comm_sizes *sizes,
     return rc;
 }
 
+/* Returns the process id, or -1 if it is unknown or no number. */
 static int64_t pid_of(const char *text)
 {
     int64_t pid = -1;
@@ -137,6 +152,8 @@ static int64_t pid_of(const char *text)
                                                                       : pid;
 }
 
+/* Adds a row of csv/ranks.csv to the job ranks. v: comm, rank, host, pid. Rows
+ * of unknown communicators are skipped. Returns -1 without memory. */
 static int add_process(struct jp_jobranks *ranks, const char *step,
                        const struct comm_sizes *sizes, const char *const v[])
 {
@@ -159,6 +176,7 @@ static int add_process(struct jp_jobranks *ranks, const char *step,
                                        .rank = (uint32_t) rank});
 }
 
+/* Reads all rows of csv/ranks.csv and decides the job ranks. */
 static int read_processes(const char *path, const char *step,
                           const struct comm_sizes *sizes,
                           struct jp_jobranks *ranks, struct jp_error *err)
@@ -183,6 +201,7 @@ static int read_processes(const char *path, const char *step,
 
 /* --- rows of csv/ranks.csv ----------------------------------------------- */
 
+/* Parses a row. Returns false if it is malformed. */
 static bool get_row(const char *const v[], struct rankrow *row)
 {
     copy(row->id, sizeof(row->id), v[COMM]);
@@ -191,6 +210,7 @@ static bool get_row(const char *const v[], struct rankrow *row)
     row->pid = pid_of(v[PID]);
     if (*v[PID] && row->pid < 0)
         return false;
+    /* both are known, or neither */
     row->waits = *v[WAIT] && *v[EXEC];
     return get(v[RANK], &row->rank) && get(v[RECORDS], &row->records) &&
            get(v[TIMED], &row->timed_ops) && get(v[LAST], &row->last_ops) &&
@@ -198,10 +218,12 @@ static bool get_row(const char *const v[], struct rankrow *row)
            get(v[CAUSED], &row->caused_us) && get(v[P2P], &row->p2p_records);
 }
 
+/* Adds a row, or counts a bad one. Returns -1 without memory. */
 static int take_row(struct rankrows *rows, const char *const v[])
 {
     struct rankrow row = {.id = ""};
 
+    /* counted for the line below the table */
     if (!get_row(v, &row) || rows->n == MAX_ROWS) {
         rows->left_out++;
         return 0;
@@ -212,6 +234,7 @@ static int take_row(struct rankrows *rows, const char *const v[])
     return 0;
 }
 
+/* Whether the row's process passes the filter for a rank. */
 static bool is_wanted(const struct opsum_filter *filter,
                       const struct jp_jobranks *ranks, const char *step,
                       const char *const v[])
@@ -224,6 +247,7 @@ static bool is_wanted(const struct opsum_filter *filter,
                          rank);
 }
 
+/* Reads the rows that pass the filter. */
 static int read_rows(struct rankrows *rows, const char *path, const char *step,
                      const struct opsum_filter *filter,
                      const struct jp_jobranks *ranks, struct jp_error *err)
@@ -235,6 +259,7 @@ static int read_rows(struct rankrows *rows, const char *path, const char *step,
     if (csvtable_open(&table, path, columns, N_COLUMNS, err) < 0)
         return -1;
     while ((rc = csvtable_next(&table, v, err)) > 0) {
+        /* cheap tests first: most rows fail one of them */
         if (!opsum_is_comm(filter, v[COMM], v[NAME]) ||
             (filter->node && strcmp(filter->node, v[HOST])) ||
             (filter->rank >= 0 && !is_wanted(filter, ranks, step, v)))
@@ -264,6 +289,7 @@ static int add_ranks(struct rankrows *rows, const char *step,
         ranks = jobranks_create(&step, 1);
     if (!ranks_csv || !comms_csv || (filter->rank >= 0 && !ranks))
         rc = error_set(err, "out of memory");
+    /* a first pass, only for --rank: which process has which job rank */
     if (rc == 0 && ranks)
         rc = read_sizes(comms_csv, &sizes, err);
     if (rc == 0 && ranks)
@@ -309,9 +335,11 @@ static const struct show_column shown[] = {
 static const struct show_table table = {shown, sizeof(shown) / sizeof(*shown),
                                         sizeof(struct rankrow)};
 
+/* Prints the rows as text. Returns -1 and err if the output failed. */
 static int print_ranks(const struct rankrows *rows, enum show_form form,
                        FILE *out, struct jp_error *err)
 {
+    /* csv/ has no functions and sizes per rank */
     show_table_print(&table, rows->at, rows->n, form, out);
     quote_printf(out, "%s row%s of csv/ranks.csv", SHOW_NUMBER(rows->n, form),
                  plural(rows->n));
@@ -321,6 +349,7 @@ static int print_ranks(const struct rankrows *rows, enum show_form form,
     return show_table_end(NULL, out, err);
 }
 
+/* Prints the rows as JSON. */
 static int print_ranks_json(const struct rankrows *rows, FILE *out,
                             struct jp_error *err)
 {
@@ -336,8 +365,8 @@ static int print_ranks_json(const struct rankrows *rows, FILE *out,
 
 /* --- print from a finished report ---------------------------------------- */
 
-/* The step's directory of a folder of inputs. Caller frees. NULL without
- * memory. */
+/* Returns the step's directory of a folder of inputs: its parent if it is raw/.
+ * Caller frees. NULL without memory. */
 static char *step_of(const char *folder)
 {
     size_t n = strlen(folder);
@@ -346,7 +375,7 @@ static char *step_of(const char *folder)
                                                     : strdup(folder);
 }
 
-/* <step>/name if it is readable. Caller frees. */
+/* Returns the path of a step's file if it is readable. Caller frees. */
 static char *find(const char *folder, const char *name)
 {
     char *step = step_of(folder);
@@ -359,7 +388,8 @@ static char *find(const char *folder, const char *name)
     return NULL;
 }
 
-bool show_saved_has(char *const *folders, size_t n)
+/* Whether one of the folders, or the parent of a raw/, has a report. */
+static bool has_report(char *const *folders, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         char *path = find(folders[i], "csv/ops.csv");
@@ -371,7 +401,9 @@ bool show_saved_has(char *const *folders, size_t n)
     return false;
 }
 
-bool show_saved_bare(char *const *folders, size_t n)
+/* Whether all folders are steps without raw/. Other files of a step, such as
+ * the nodes' lists of tasks, are not logs. */
+static bool is_bare(char *const *folders, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         char *conf = find(folders[i], "job.conf"),
@@ -385,6 +417,27 @@ bool show_saved_bare(char *const *folders, size_t n)
     return n > 0;
 }
 
+enum show_source show_saved_source(char *const *folders, size_t n,
+                                   const struct jp_logwalk *walk)
+{
+    size_t n_logs = is_bare(folders, n) ? 0 : walk->n_logs;
+    bool logs = false;
+
+    for (size_t i = 0; i < n_logs; i++) {
+        /* 0: certainly no file of the recorder */
+        if (recfile_probe(walk->logs[i].path, NULL) != 0)
+            return SHOW_RECORDER; /* including an unreadable file, which the
+                                   * reader reports */
+        logs |= !walk->logs[i].maybe;
+    }
+    return logs                     ? SHOW_LOGS
+           : has_report(folders, n) ? SHOW_REPORT
+           : n_logs                 ? SHOW_RECORDER
+                                    : SHOW_NOTHING;
+}
+
+/* Prints csv/ranks.csv of all steps. Returns 0; 1 if no row passes the filter;
+ * -1 and err. */
 static int show_ranks(char *const *folders, size_t n,
                       const struct opsum_filter *filter, enum show_form form,
                       struct jp_error *err)
@@ -393,6 +446,7 @@ static int show_ranks(char *const *folders, size_t n,
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < n; i++) {
+        /* a step without a report is skipped */
         char *csv = find(folders[i], "csv");
         char *step = csv ? step_of(folders[i]) : NULL;
 
@@ -410,47 +464,32 @@ static int show_ranks(char *const *folders, size_t n,
     return rc;
 }
 
+/* Prints the totals of csv/ops.csv of all steps. Returns as show_ranks does. */
 static int show_ops(char *const *folders, size_t n,
                     const struct opsum_filter *filter, enum show_form form,
                     struct jp_error *err)
 {
-    struct opsum_builder builder;
-    struct jp_opsum sum;
-    int rc = opsum_begin(&builder, &sum, err);
+    char **paths = calloc(n ? n : 1, sizeof(*paths));
+    struct opsum_input input = {.csv = paths};
+    struct opsum_done done;
+    int rc;
 
-    if (rc < 0)
-        return -1;
-    sum.source = "csv";
-    for (size_t i = 0; rc == 0 && i < n; i++) {
+    if (!paths)
+        return error_set(err, "out of memory");
+    for (size_t i = 0; i < n; i++) {
         char *path = find(folders[i], "csv/ops.csv");
 
         if (path)
-            rc = opsum_add_csv(&builder, path, filter, err);
-        free(path);
+            paths[input.n_csv++] = path;
     }
-    if (rc < 0) { /* see err */
-        opsum_end(&builder, -1, NULL);
-        return -1;
-    }
-    if (opsum_end(&builder, 0, err) < 0)
-        return -1;
-    rc = form == SHOW_JSON ? opsum_print_json(&sum, stdout, err)
-                           : opsum_print(&sum, form, stdout, err);
-    if (rc == 0)
-        rc = sum.n == 0;
-    opsum_fini(&sum);
-    return rc;
+    rc = opsum_show(&input, filter, form, stdout, &done, err);
+    for (size_t i = 0; i < input.n_csv; i++)
+        free(paths[i]);
+    free(paths);
+    return rc < 0 ? -1 : done.rows == 0;
 }
 
-int show_saved_sums(char *const *folders, size_t n,
-                    const struct opsum_filter *filter, enum show_form form,
-                    struct jp_error *err)
-{
-    return filter->rank >= 0 || filter->node
-               ? show_ranks(folders, n, filter, form, err)
-               : show_ops(folders, n, filter, form, err);
-}
-
+/* Prints whether a report has found a hang. */
 static int put_verdict(const char *step, const json_t *root, bool json,
                        struct jp_error *err)
 {
@@ -458,6 +497,7 @@ static int put_verdict(const char *step, const json_t *root, bool json,
     const char *word = summary_file_text(verdict, "word");
     struct jp_json_stream s;
 
+    /* one line per step */
     if (!json) {
         show_table_line(stdout, 2, "%s: %s %s", step, word,
                         strcmp(word, "HANG")
@@ -474,8 +514,9 @@ static int put_verdict(const char *step, const json_t *root, bool json,
     return json_stream_close(&s, err);
 }
 
-int show_saved_pending(char *const *folders, size_t n, bool json,
-                       struct jp_error *err)
+/* Prints the verdicts of all steps. Returns 0, or -1 and err. */
+static int show_pending(char *const *folders, size_t n, bool json,
+                        struct jp_error *err)
 {
     int rc = 0;
 
@@ -488,7 +529,19 @@ int show_saved_pending(char *const *folders, size_t n, bool json,
         json_decref(root);
         free(step);
     }
+    /* a closed pipe counts as an error here */
     return rc == 0 && (fflush(stdout) != 0 || ferror(stdout))
                ? error_set(err, "output failed: %m")
                : rc;
+}
+
+int show_saved_print(char *const *folders, size_t n,
+                     const struct opsum_filter *filter, enum show_form form,
+                     struct jp_error *err)
+{
+    if (!filter)
+        return show_pending(folders, n, form == SHOW_JSON, err);
+    return filter->rank >= 0 || filter->node
+               ? show_ranks(folders, n, filter, form, err)
+               : show_ops(folders, n, filter, form, err);
 }

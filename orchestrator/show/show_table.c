@@ -1,4 +1,9 @@
-/* show_table.c - write a table of `jobprof show`. */
+/* show_table.c - write a table of `jobprof show`.
+ *
+ * A column says where its value is and how it is formatted; text_of and
+ * put_json are the two readers of a cell. For people, fit adapts the table to
+ * the terminal: first columns become as narrow as their texts, then columns are
+ * dropped in their given order, at last the text of the last column is cut. */
 #include "orchestrator/show/show_table.h"
 
 #include <errno.h>
@@ -12,12 +17,13 @@
 #include "common/figure.h"
 #include "common/quote.h"
 
+/* Returns the address of the column's value in a row. */
 static const void *at(const struct show_column *c, const void *row)
 {
     return (const char *) row + c->offset;
 }
 
-/* Formats a figure for people; NULL: as it is. */
+/* Formats a figure for people in buf. NULL: the column has no such form. */
 static const char *human_of(const struct show_column *c, const void *row,
                             char *buf)
 {
@@ -40,7 +46,8 @@ static const char *human_of(const struct show_column *c, const void *row,
     }
 }
 
-/* The text of a figure, in buf or borrowed. */
+/* Returns the text of a cell, in buf or borrowed. "-" means unknown or empty.
+ */
 static const char *text_of(const struct show_column *c, const void *row,
                            enum show_form form, char *buf, size_t size)
 {
@@ -70,10 +77,12 @@ static const char *text_of(const struct show_column *c, const void *row,
 
 /* --- a table on a terminal ------------------------------------------------ */
 
+/* Limits. */
 #define COLUMNS 16 /* of a table, at most */
 #define TEXT 400   /* bytes of a figure */
 #define LINE 8192  /* of a line of text */
 
+/* One table on its way to a terminal or a pipe. */
 struct print {
     const struct show_table *table;
     const void *rows;
@@ -83,7 +92,7 @@ struct print {
     int most;            /* bytes of the last one's texts */
 };
 
-/* Row 0 is the heading. */
+/* Returns the text of a cell, or of the heading for row 0. */
 static const char *cell(const struct print *p, size_t row, size_t column,
                         char buf[TEXT])
 {
@@ -95,6 +104,7 @@ static const char *cell(const struct print *p, size_t row, size_t column,
                    p->form, buf, TEXT);
 }
 
+/* Returns the width of the table, with a blank between columns. */
 static int total(const struct print *p)
 {
     int sum = -1;
@@ -105,7 +115,8 @@ static int total(const struct print *p)
     return sum;
 }
 
-/* The longest text of a column, left-aligned as it was. */
+/* Returns the width that the column's texts need; negative if left-aligned,
+ * like the column's own width. */
 static int narrow(const struct print *p, size_t column)
 {
     const struct show_column *c = &p->table->columns[column];
@@ -121,12 +132,15 @@ static int narrow(const struct print *p, size_t column)
     return c->width < 0 ? -most : most;
 }
 
-/* Returns the last column, if it is left-aligned and was fitted. */
+/* Fits the table into the terminal's columns. Returns the index of the last
+ * column, if it is left-aligned and was fitted, otherwise the number of
+ * columns. */
 static size_t fit(struct print *p, int columns)
 {
     const struct show_table *table = p->table;
     size_t last = table->n_columns;
 
+    /* the normal widths are nicer: they are the same for every step */
     if (total(p) <= columns)
         return table->n_columns;
     for (size_t k = 0; k < table->n_columns; k++)
@@ -140,14 +154,16 @@ static size_t fit(struct print *p, int columns)
         last--;
     if (!last || p->widths[--last] > 0)
         return table->n_columns;
-    p->most = -p->widths[last]; /* no blanks behind it */
+    p->most = -p->widths[last]; /* no padding at the end of a line */
     if (total(p) > columns && p->most > total(p) - columns)
         p->most -= total(p) - columns;
+    /* a width of 1 pads nothing; p->most limits the text */
     p->widths[last] = -1;
     return last;
 }
 
-/* Of a terminal; 0: the output is none. */
+/* Returns the number of the terminal's columns; 0 if the output is no terminal.
+ */
 static int columns_of(FILE *out)
 {
     struct winsize size;
@@ -165,6 +181,7 @@ void show_table_line(FILE *out, int indent, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
+    /* on a very narrow terminal the line stays whole */
     while (columns > 2 * indent && (int) strlen(rest) > room) {
         int n = room;
 
@@ -186,6 +203,7 @@ bool show_table_print(const struct show_table *table, const void *rows,
     bool whole = true;
     size_t last = table->n_columns; /* that is left-aligned */
 
+    /* columns without a heading are only in JSON */
     for (size_t k = 0; k < table->n_columns; k++)
         p.widths[k] = table->columns[k].head ? table->columns[k].width : 0;
     if (columns)
@@ -215,6 +233,7 @@ bool show_table_print(const struct show_table *table, const void *rows,
 
 /* --- JSON ----------------------------------------------------------------- */
 
+/* Writes one cell; an unknown value has no member. */
 static void put_json(struct jp_json_stream *s, const struct show_column *c,
                      const void *row)
 {
@@ -246,6 +265,7 @@ void show_table_json(struct jp_json_stream *s, const char *key,
         const char *row = (const char *) rows + i * table->row_size;
 
         json_stream_object(s, NULL);
+        /* first the normal columns, then those that are placed at the end */
         for (int last = 0; last < 2; last++)
             for (size_t k = 0; k < table->n_columns; k++)
                 if (table->columns[k].last == last)
@@ -260,6 +280,7 @@ int show_table_end(struct jp_json_stream *s, FILE *out, struct jp_error *err)
     bool failed = s && json_stream_close(s, NULL) < 0;
 
     failed |= fflush(out) != 0;
+    /* the reader has seen enough */
     if (failed && errno == EPIPE)
         return 0;
     return failed || ferror(out) ? error_set(err, "output failed: %m") : 0;

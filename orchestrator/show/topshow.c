@@ -1,4 +1,8 @@
-/* topshow.c - the rows and columns of `jobprof top`. */
+/* topshow.c - the rows and columns of `jobprof top`.
+ *
+ * A look (struct livestate) becomes rows, one per rank or node; they are
+ * filtered, sorted and printed. Each column has one description, whose getter
+ * serves the terminal and JSON. Nothing here reads files or waits. */
 #include "orchestrator/show/topshow.h"
 
 #include <inttypes.h>
@@ -11,6 +15,7 @@
 #include "common/quote.h"
 
 #define N_ELEMENTS(array) (sizeof(array) / sizeof((array)[0]))
+/* Bytes of a cell and of a line. */
 #define CELL 64
 #define LINE_MAX_BYTES 512
 /* Smaller widths are replaced by this one. */
@@ -38,12 +43,15 @@ static const int severities[HUNG_N_STATES] = {
     [HUNG_UNKNOWN] = 11, [HUNG_MOVES] = 10,    [HUNG_ENDED] = 0,
     [HUNG_NO_END] = 18,
 };
+/* KEEPS: others wait for the rank in a hang. LATE: others wait for it again and
+ * again. ODD: the least that key f shows. */
 enum { SEVERITY_KEEPS = 100, SEVERITY_LATE = 40, SEVERITY_ODD = 12 };
 
 /* --- columns -------------------------------------------------------------- */
 
 enum kind { KIND_TEXT, KIND_REAL };
 
+/* One column, for the terminal and for JSON. */
 struct column {
     const char *key, *head;
     int width;     /* negative: left-aligned */
@@ -57,6 +65,7 @@ struct column {
                         char buf[CELL]);
 };
 
+/* Getters of texts. NULL: unknown, printed as "-". */
 static const char *text_node(const struct topshow_row *row, bool json,
                              char buf[CELL])
 {
@@ -71,6 +80,7 @@ static const char *text_state(const struct topshow_row *row, bool json,
     if (json)
         return hung_state_words[row->state];
     snprintf(buf, CELL, "%s%s", short_states[row->state],
+             /* the mark of the ranks that matter */
              row->keeps || row->late ? "!" : "");
     return buf;
 }
@@ -88,6 +98,7 @@ static const char *text_func(const struct topshow_row *row, bool json,
 static const char *text_comm(const struct topshow_row *row, bool json,
                              char buf[CELL])
 {
+    /* no operation, so no communicator */
     if (!*row->func)
         return NULL;
     if (!json && *row->comm_name)
@@ -96,6 +107,7 @@ static const char *text_comm(const struct topshow_row *row, bool json,
     return buf;
 }
 
+/* A rank's number, or how many ranks a node's row has. */
 static const char *text_rank(const struct topshow_row *row, bool json,
                              char buf[CELL])
 {
@@ -109,6 +121,7 @@ static const char *text_rank(const struct topshow_row *row, bool json,
     return buf;
 }
 
+/* Getters of numbers. */
 #define REAL(name)                                                             \
     static double real_##name(const struct topshow_row *row)                   \
     {                                                                          \
@@ -124,6 +137,7 @@ REAL(gpu)
 REAL(mhz)
 REAL(watts)
 
+/* Sequence number and size belong to an operation in flight. */
 static double real_seq(const struct topshow_row *row)
 {
     return row->in_flight ? (double) row->seq : NAN;
@@ -172,6 +186,7 @@ static void choose(unsigned width, bool shown[N_ELEMENTS(columns)])
 
     if (width < WIDTH_MIN)
         width = WIDTH_MIN;
+    /* the most useful columns take their room first */
     for (int dropped = 0; dropped <= (int) N_ELEMENTS(columns); dropped++)
         for (size_t i = 0; i < N_ELEMENTS(columns); i++) {
             if (columns[i].dropped != dropped)
@@ -186,11 +201,13 @@ static void choose(unsigned width, bool shown[N_ELEMENTS(columns)])
 
 /* --- rows ----------------------------------------------------------------- */
 
+/* Returns value * part; a negative value is unknown. */
 static double figure(int32_t value, double part)
 {
     return value < 0 ? NAN : value * part;
 }
 
+/* Fills a rank's row. */
 static void fill_rank(struct topshow_row *row, const struct livestate *state,
                       const struct livestate_rank *rank)
 {
@@ -230,11 +247,13 @@ static double most_of(double a, double b)
     return isnan(a) ? b : isnan(b) || a > b ? a : b;
 }
 
+/* The smaller value; NAN is ignored. */
 static double least_of(double a, double b)
 {
     return isnan(a) ? b : isnan(b) || a < b ? a : b;
 }
 
+/* The sum; NAN is ignored. */
 static double sum_of(double a, double b)
 {
     return isnan(a) ? b : isnan(b) ? a : a + b;
@@ -259,6 +278,7 @@ static double mean_of(const struct mean *mean)
     return mean->n ? mean->sum / mean->n : NAN;
 }
 
+/* Whether a's operation is older. Unknown ages are the youngest. */
 static bool is_older(const struct topshow_row *a, const struct topshow_row *b)
 {
     return !isnan(a->age_s) && (isnan(b->age_s) || a->age_s > b->age_s);
@@ -290,6 +310,7 @@ static void fill_node(struct topshow_row *row, const struct livestate *state,
                                 .mhz = NAN,
                                 .watts = NAN,
                                 .severity = -1};
+    /* if the node has no rank, the row stays without an operation */
     oldest = *row;
     for (size_t i = 0; i < node->n_ranks; i++) {
         fill_rank(&one, state, &state->ranks[node->first + i]);
@@ -297,6 +318,7 @@ static void fill_node(struct topshow_row *row, const struct livestate *state,
             row->severity = one.severity;
             row->state = one.state;
         }
+        /* the oldest operation is where the node waits */
         if (i == 0 || is_older(&one, &oldest))
             oldest = one;
         row->keeps |= one.keeps;
@@ -309,6 +331,7 @@ static void fill_node(struct topshow_row *row, const struct livestate *state,
         mean_add(&share, one.share);
         mean_add(&gpu, one.gpu);
     }
+    /* also those that the snapshot has no room for */
     row->ranks = node->n_ranks + node->left_ranks;
     row->in_flight = oldest.in_flight;
     row->age_s = oldest.age_s;
@@ -330,11 +353,13 @@ static int by_real(double a, double b)
     return (a < b) - (a > b);
 }
 
+/* Whole seconds of an age; 0 for unknown ones. */
 static double whole(double seconds)
 {
     return isnan(seconds) || seconds < 1 ? 0 : floor(seconds);
 }
 
+/* Orders by node (n2 before n10), rank and process. */
 static int by_place(const struct topshow_row *x, const struct topshow_row *y)
 {
     int order = strverscmp(x->node, y->node);
@@ -355,6 +380,7 @@ static int by_worst(const struct topshow_row *x, const struct topshow_row *y)
     return by_real(whole(x->age_s), whole(y->age_s));
 }
 
+/* Compares for qsort_r; arg is the order. */
 static int compare(const void *a, const void *b, void *arg)
 {
     const struct topshow_row *x = a, *y = b;
@@ -376,9 +402,11 @@ static int compare(const void *a, const void *b, void *arg)
     default:
         break;
     }
+    /* equal rows keep their places from look to look */
     return order ? order : by_place(x, y);
 }
 
+/* Whether the row passes the filters. */
 static bool is_shown(const struct topshow_row *row,
                      const struct topshow_how *how)
 {
@@ -386,6 +414,7 @@ static bool is_shown(const struct topshow_row *row,
            (!how->odd || row->severity >= SEVERITY_ODD || row->stale);
 }
 
+/* Makes the rows of ranks or nodes. Returns -1 without memory. */
 static int make(struct topshow *top, const struct livestate *state,
                 const struct topshow_how *how, bool nodes)
 {
@@ -411,6 +440,7 @@ int topshow_make(struct topshow *top, const struct livestate *state,
                  const struct topshow_how *how)
 {
     return make(top, state, how,
+                /* one node is always shown by rank */
                 !how->node && state->n_ranks > TOPSHOW_RANKS_MAX);
 }
 
@@ -442,6 +472,7 @@ static void put_line(const struct topshow_how *how, const char *sgr,
     clean_text(text, JP_CLEAN_ASCII, clean, sizeof(clean));
     n = (int) strlen(clean);
     n = n > (int) width ? (int) width : n;
+    /* no padding at the end of a line */
     while (n > 0 && clean[n - 1] == ' ')
         n--;
     fprintf(out, "%s%.*s%s%s%s\n", how->colour ? sgr : "", n,
@@ -453,6 +484,7 @@ static void put_line(const struct topshow_how *how, const char *sgr,
 static void put_format(const struct topshow_how *how, const char *sgr,
                        FILE *out, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* Prints a formatted line. */
 static void put_format(const struct topshow_how *how, const char *sgr,
                        FILE *out, const char *format, ...)
 {
@@ -476,6 +508,7 @@ static void put_cell(const struct column *column, const char *text, char *line,
     int n;
 
     clean_text(text, JP_CLEAN_ASCII, clean, sizeof(clean));
+    /* '~' marks the cut */
     if ((int) strlen(clean) > width)
         clean[width - 1] = '~';
     n = snprintf(line + *used, room, column->width < 0 ? "%s%-*.*s" : "%s%*.*s",
@@ -484,6 +517,7 @@ static void put_cell(const struct column *column, const char *text, char *line,
         *used += (size_t) n;
 }
 
+/* Appends the cell of a column to the line. */
 static void format_cell(const struct column *column,
                         const struct topshow_row *row, char *line, size_t *used)
 {
@@ -502,6 +536,7 @@ static void format_cell(const struct column *column,
     put_cell(column, text ? text : "-", line, used);
 }
 
+/* Returns the colour of the verdict. */
 static const char *sgr_of_word(enum livestate_word word)
 {
     return word <= LIVESTATE_TROUBLE ? SGR_BOLD SGR_RED
@@ -510,6 +545,7 @@ static const char *sgr_of_word(enum livestate_word word)
                                      : SGR_BOLD;
 }
 
+/* Returns the colour of a row. */
 static const char *sgr_of(const struct topshow_row *row)
 {
     return row->stale                               ? SGR_DIM
@@ -540,6 +576,7 @@ static void put_text(const struct livestate *state,
     if (width >= sizeof(first))
         width = sizeof(first) - 1;
     if (len > width) {
+        /* the last blank that fits; a word that is too long is cut */
         for (cut = width; cut > 0 && state->text[cut] != ' ';)
             cut--;
         cut = cut ? cut : width;
@@ -549,6 +586,8 @@ static void put_text(const struct livestate *state,
     put_line(how, "", state->text + cut + (state->text[cut] == ' '), out);
 }
 
+/* Prints the lines above the table: verdict, step, sizes and age; then the
+ * sentence. */
 static void put_head(const struct topshow *top, const struct livestate *state,
                      const struct topshow_how *how, FILE *out)
 {
@@ -574,6 +613,26 @@ static void put_head(const struct topshow *top, const struct livestate *state,
     (void) top;
 }
 
+/* Prints one diagnostic line about what the look has read. */
+static void put_reading(const struct livestate *state,
+                        const struct topshow_how *how, FILE *out)
+{
+    uint64_t left_comms = 0;
+    uint32_t stale = 0;
+
+    /* sums over the nodes' snapshots */
+    for (size_t i = 0; i < state->n_nodes; i++) {
+        left_comms += state->nodes[i].left_comms;
+        stale += state->nodes[i].stale;
+    }
+    put_format(how, "", out,
+               "%s snapshots, %s stale, %s torn; the rule: %s; left out: %s "
+               "ranks, %s communicators",
+               FIG_COUNT(state->n_nodes), FIG_COUNT(stale),
+               FIG_COUNT(state->n_bad), hung_phase_words[state->stuck.phase],
+               FIG_COUNT(state->left_ranks), FIG_COUNT(left_comms));
+}
+
 void topshow_print(const struct topshow *top, const struct livestate *state,
                    const struct topshow_how *how, FILE *out)
 {
@@ -588,6 +647,7 @@ void topshow_print(const struct topshow *top, const struct livestate *state,
         if (shown[i])
             put_cell(&columns[i], columns[i].head, line, &used);
     put_line(how, SGR_BOLD, line, out);
+    /* the rows that fit from the first one on */
     if (how->first < end && end - how->first > how->rows)
         end = how->first + how->rows;
     for (size_t r = how->first; r < end; r++) {
@@ -602,28 +662,13 @@ void topshow_print(const struct topshow *top, const struct livestate *state,
     if (end < top->n)
         put_format(how, "", out, "+%s more %s", FIG_COUNT(top->n - end),
                    top->nodes ? "nodes" : "ranks");
-}
-
-void topshow_print_reading(const struct livestate *state,
-                           const struct topshow_how *how, FILE *out)
-{
-    uint64_t left_comms = 0;
-    uint32_t stale = 0;
-
-    for (size_t i = 0; i < state->n_nodes; i++) {
-        left_comms += state->nodes[i].left_comms;
-        stale += state->nodes[i].stale;
-    }
-    put_format(how, "", out,
-               "%s snapshots, %s stale, %s torn; the rule: %s; left out: %s "
-               "ranks, %s communicators",
-               FIG_COUNT(state->n_nodes), FIG_COUNT(stale),
-               FIG_COUNT(state->n_bad), hung_phase_words[state->stuck.phase],
-               FIG_COUNT(state->left_ranks), FIG_COUNT(left_comms));
+    if (how->reading)
+        put_reading(state, how, out);
 }
 
 /* --- JSON ----------------------------------------------------------------- */
 
+/* Writes a row, with all columns and some members that have no column. */
 static void json_row(struct jp_json_stream *s, const struct topshow_row *row)
 {
     char buf[CELL];
@@ -641,6 +686,7 @@ static void json_row(struct jp_json_stream *s, const struct topshow_row *row)
                 json_stream_null(s, "rank");
         } else if (c->text) {
             json_stream_text(s, c->key, c->text(row, true, buf));
+            /* shares of 1 in JSON are percent on a terminal */
         } else if (c->factor > 1) {
             json_stream_fixed(s, c->key, c->real(row), 3);
         } else {
@@ -655,6 +701,7 @@ static void json_row(struct jp_json_stream *s, const struct topshow_row *row)
     json_stream_end_object(s);
 }
 
+/* Writes all ranks or nodes as an array, worst first. */
 static int json_rows(struct jp_json_stream *s, const char *key,
                      const struct livestate *state, bool nodes)
 {
@@ -674,6 +721,7 @@ static int json_rows(struct jp_json_stream *s, const char *key,
 int topshow_json(struct jp_json_stream *s, const struct livestate *state)
 {
     const struct hung_cause *cause = &state->stuck.cause;
+    /* class and waiting time only describe a hang */
     bool stuck = state->word <= LIVESTATE_SUSPECT;
 
     json_stream_object(s, "verdict");

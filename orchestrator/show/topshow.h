@@ -56,7 +56,8 @@ struct topshow_how {
     size_t first;    /* index of the first row */
     size_t selected; /* index of the marked row; SIZE_MAX: none */
     bool colour;
-    bool screen; /* erase the rest of each line */
+    bool screen;  /* erase the rest of each line */
+    bool reading; /* add a diagnostic line about what the look has read */
 };
 
 struct topshow {
@@ -75,10 +76,6 @@ void topshow_fini(struct topshow *top);
 #define TOPSHOW_HEAD_LINES 4
 void topshow_print(const struct topshow *top, const struct livestate *state,
                    const struct topshow_how *how, FILE *out);
-
-/* Prints one diagnostic line about what the look has read. */
-void topshow_print_reading(const struct livestate *state,
-                           const struct topshow_how *how, FILE *out);
 
 /* Writes the members of a step's object, with all nodes and ranks. Returns 0,
  * or -1 without memory. */

@@ -2,8 +2,8 @@
  * to find out which is fastest, and whether the difference is more than noise.
  *
  * trial_plan.c defines what is tried: axes (placements, options, variables),
- * their combinations and their order. trial_run.c runs one step and reads its
- * report. trial_judge.c compares runs (below) and makes the sentences.
+ * their combinations and their order. trial_run.c runs the steps and reads
+ * their reports. trial_judge.c compares runs (below) and makes the sentences.
  * trial_state.c writes and reads trial.json. trial_print.c shows the result as
  * text and as a page. All files of a trial are in its folder:
  *
@@ -268,15 +268,20 @@ char **trial_sbatch_words(const struct trial *trial, uint64_t minutes,
 /* --- trial_run.c ---------------------------------------------------------- */
 
 struct trial_runner {
-    const char *dir; /* absolute path of the trial's folder */
-    uint64_t limit_ms;
-    volatile const int *stop; /* non-zero: end the step and do not count it */
+    const char *dir;          /* absolute path of the trial's folder */
+    uint64_t limit_ms;        /* for all steps together */
+    volatile const int *stop; /* non-zero: end the running step, which then does
+                               * not count */
+    /* Called after each step, which is the last one of the runs. NULL: none. */
+    void (*on_run)(void *arg, const struct trial *trial);
+    void *arg;
 };
 
-/* Runs a step and appends it to the runs. Returns 1 if it was stopped and does
- * not count; -1 and err if it could not be started. */
-int trial_run_step(struct trial *trial, size_t config, size_t round,
-                   const struct trial_runner *runner, struct jp_error *err);
+/* Runs the steps that are missing, round by round, and saves the trial after
+ * each. Sets why it ended and judges it. Returns 0, or -1 and err if a step
+ * could not be started or the trial could not be saved. */
+int trial_run_rounds(struct trial *trial, const struct trial_runner *runner,
+                     struct jp_error *err);
 
 /* --- trial_judge.c -------------------------------------------------------- */
 
@@ -297,10 +302,6 @@ const char *trial_measure_text(const struct trial *trial);
 /* "OK SLOW OK": the verdicts of a configuration's runs, truncated to size. */
 char *trial_verdicts(const struct trial *trial, size_t config, char *buf,
                      size_t size);
-
-/* The last run of a configuration; NULL: none. */
-const struct trial_run *trial_last_run(const struct trial *trial,
-                                       size_t config);
 
 /* The recommended configuration; n_configs: none. Of several that cannot be
  * distinguished, the one with the shortest mean. */

@@ -1,4 +1,9 @@
-/* trial_judge.c - the result of a trial: measure, looks, sentences. */
+/* trial_judge.c - the result of a trial: measure, looks, sentences.
+ *
+ * trial_judge computes everything again from the runs, so a trial that is
+ * continued or read from its file has the same result. One look is taken after
+ * each complete round, with the data up to then, because an arm that a look has
+ * dropped stays dropped. trial_stats.c has the statistics. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +11,12 @@
 #include "common/figure.h"
 #include "orchestrator/trial/trial.h"
 
+const char *const trial_statuses[TRIAL_STATUSES] = {
+    [TRIAL_OK] = "ok",
+    [TRIAL_FAILED] = "failed",
+    [TRIAL_LATE] = "late",
+    [TRIAL_NODATA] = "nodata",
+};
 const char *const trial_measures[TRIAL_MEASURES] = {
     [TRIAL_BY_ITERATION] = "iteration",
     [TRIAL_BY_OPERATION] = "operation",
@@ -35,6 +46,7 @@ bool trial_has_run(const struct trial *t, size_t config, size_t round)
 
 bool trial_goes_on(const struct trial *t, size_t config)
 {
+    /* one failure is enough: a configuration must run reliably */
     return !t->arms[config].dropped && !t->arms[config].failed;
 }
 
@@ -47,15 +59,18 @@ static enum trial_measure choose_measure(const struct trial *t)
     for (size_t i = 0; i < t->n_runs; i++) {
         const struct trial_run *run = &t->runs[i];
 
+        /* has no times */
         if (run->status != TRIAL_OK)
             continue;
         if (isnan(run->iteration_us) || (ops && run->iteration_ops != ops))
             return TRIAL_BY_OPERATION;
+        /* all runs must agree with this one */
         ops = run->iteration_ops;
     }
     return TRIAL_BY_ITERATION;
 }
 
+/* Adds the times of a round to the arms. */
 static void add_round(struct trial *t, size_t round)
 {
     for (size_t i = 0; i < t->n_runs; i++) {
@@ -66,6 +81,7 @@ static void add_round(struct trial *t, size_t round)
 
         if (run->round != round)
             continue;
+        /* also a run without the chosen time */
         if (run->status != TRIAL_OK || !(us > 0))
             arm->failed = true;
         else if (arm->n < TRIAL_RUNS_MAX)
@@ -73,6 +89,7 @@ static void add_round(struct trial *t, size_t round)
     }
 }
 
+/* Whether each configuration that goes on has a run in the round. */
 static bool is_complete(const struct trial *t, size_t round)
 {
     for (size_t i = 0; i < t->n_configs; i++)
@@ -81,6 +98,7 @@ static bool is_complete(const struct trial *t, size_t round)
     return true;
 }
 
+/* Returns the last round with a run; 0 without runs. */
 static size_t last_round(const struct trial *t)
 {
     size_t last = 0;
@@ -93,6 +111,7 @@ static size_t last_round(const struct trial *t)
 
 /* --- sentences ------------------------------------------------------------ */
 
+/* What is compared, for people. */
 static const char *const measure_texts[TRIAL_MEASURES] = {
     [TRIAL_BY_ITERATION] = "a step of the program's loop, which each report "
                            "finds in the collectives",
@@ -106,16 +125,6 @@ const char *trial_measure_text(const struct trial *t)
     return measure_texts[t->measure];
 }
 
-const struct trial_run *trial_last_run(const struct trial *t, size_t config)
-{
-    const struct trial_run *last = NULL;
-
-    for (size_t i = 0; i < t->n_runs; i++)
-        if (t->runs[i].config == config)
-            last = &t->runs[i];
-    return last;
-}
-
 char *trial_verdicts(const struct trial *t, size_t config, char *buf,
                      size_t size)
 {
@@ -124,11 +133,13 @@ char *trial_verdicts(const struct trial *t, size_t config, char *buf,
     buf[0] = '\0';
     for (size_t i = 0; i < t->n_runs && at < size; i++) {
         const struct trial_run *run = &t->runs[i];
+        /* a failed run has no verdict of interest */
         const char *word = run->status == TRIAL_OK
                                ? run->verdict
                                : trial_statuses[run->status];
 
         if (run->config == config)
+            /* beyond the size, at ends the loop */
             at += (size_t) snprintf(buf + at, size - at, "%s%s", at ? " " : "",
                                     word);
     }
@@ -147,6 +158,7 @@ const char *trial_standing(const struct trial *t, size_t config)
 
     if (arm->failed)
         return "failed";
+    /* the shortest mean is only called fastest if it is */
     if (arm->standing == TRIAL_BEST && t->look.finding == TRIAL_NO_DIFFERENCE)
         return words[TRIAL_EVEN];
     return words[arm->standing];
@@ -160,12 +172,15 @@ size_t trial_choice(const struct trial *t)
     return found ? t->look.best : t->n_configs;
 }
 
+/* Makes the sentence for one or several best configurations. least and most:
+ * how much longer the slower ones take. */
 static void say_winner(struct trial *t)
 {
     char label[160];
     double least = INFINITY, most = 0;
 
     for (size_t i = 0; i < t->n_configs; i++) {
+        /* only these are called slower */
         if (t->arms[i].standing != TRIAL_WORSE)
             continue;
         least = fmin(least, t->arms[i].slower);
@@ -187,8 +202,11 @@ static void say_winner(struct trial *t)
                  label, FIG_SHARE(most));
 }
 
+/* Makes the sentence for "no difference". Below the level 0 no look was
+ * possible. */
 static void say_none(struct trial *t)
 {
+    /* level 0: no look was taken yet */
     if (t->look.level > 0)
         snprintf(t->text, sizeof(t->text),
                  "No configuration is better than the others beyond noise (a "
@@ -203,6 +221,7 @@ static void say_none(struct trial *t)
                  "needed.");
 }
 
+/* Makes the result's sentences. */
 static void say(struct trial *t)
 {
     size_t failed = 0, good = 0;
@@ -217,6 +236,7 @@ static void say(struct trial *t)
         say_none(t);
     else if (!t->n_runs)
         snprintf(t->text, sizeof(t->text), "No step has run yet.");
+    /* the reason is not the number of runs */
     else if (failed && good < 2)
         snprintf(
             t->text, sizeof(t->text),
@@ -232,6 +252,7 @@ void trial_judge(struct trial *t)
 {
     size_t last = last_round(t);
 
+    /* start anew; NAN means unknown */
     for (size_t i = 0; i < TRIAL_ARMS_MAX; i++)
         t->arms[i] = (struct trial_arm){.mean_us = NAN,
                                         .low_us = NAN,
@@ -265,6 +286,7 @@ void trial_lines(const struct trial *t,
     size_t choice = trial_choice(t);
     char line[2 * TRIAL_TEXT_MAX];
 
+    /* nothing is recommended */
     if (choice == t->n_configs)
         return;
     for (size_t i = 0; i < t->n_axes; i++) {
@@ -272,6 +294,7 @@ void trial_lines(const struct trial *t,
         const char *value = trial_value(t, choice, i);
         char *quoted;
 
+        /* nothing to write for it */
         if (!strcmp(value, TRIAL_AS_IS))
             continue;
         quoted = trial_quote(value);

@@ -1,4 +1,11 @@
-/* trial_plan.c - define a trial: axes, their combinations, srun's words. */
+/* trial_plan.c - define a trial: axes, their combinations, their order, and the
+ * commands to run.
+ *
+ * An axis is an option or variable with its values; a configuration is one
+ * value of each axis. trial_set_command splits srun's words into options and
+ * program, because a configuration's options are added before the program and
+ * the allocation's options go to sbatch. trial_words makes the command of a
+ * configuration. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +16,7 @@
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/trial/trial.h"
 
+/* sbatch: the option concerns the allocation as well. */
 const struct trial_kind_row trial_kinds[TRIAL_KINDS] = {
     [TRIAL_DISTRIBUTION] =
         {"distribution", "distribution", ',', true,
@@ -28,10 +36,12 @@ struct trial *trial_new(void)
     struct trial *t = calloc(1, sizeof(*t));
 
     if (t)
+        /* the default of --repeat */
         t->rounds = 3;
     return t;
 }
 
+/* Frees n texts and their list, which may be NULL. */
 static void free_list(char **list, size_t n)
 {
     for (size_t i = 0; list && i < n; i++)
@@ -47,6 +57,7 @@ void trial_free(struct trial *t)
         free_list(t->axes[i].values, t->axes[i].n);
         free(t->axes[i].name);
     }
+    /* runs own their texts */
     for (size_t i = 0; i < t->n_runs; i++) {
         free(t->runs[i].dir);
         free(t->runs[i].verdict);
@@ -60,6 +71,7 @@ void trial_free(struct trial *t)
 
 /* --- axes ----------------------------------------------------------------- */
 
+/* Whether the n bytes are a valid name of a variable. */
 static bool is_variable(const char *name, size_t n)
 {
     if (!n || isdigit((unsigned char) *name))
@@ -70,6 +82,7 @@ static bool is_variable(const char *name, size_t n)
     return true;
 }
 
+/* Whether the n bytes are a valid name of srun's option, without dashes. */
 static bool is_option(const char *name, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -86,6 +99,7 @@ static bool extends(enum trial_kind kind, bool colon, const char *rest)
 
     if (kind == TRIAL_ENV || kind == TRIAL_NODELIST)
         return false;
+    /* map_gpu:0,1 and block,Pack are srun's own commas */
     return (colon && isdigit((unsigned char) *rest)) ||
            (kind == TRIAL_DISTRIBUTION &&
             ((n == 4 && !strncasecmp(rest, "pack", n)) ||
@@ -103,18 +117,23 @@ static char *next_value(enum trial_kind kind, const char **text)
     if (!value)
         return NULL;
     for (; *p; p++) {
+        /* an escaped separator belongs to the value */
         if (*p == '\\' && p[1] == separator)
             p++;
+        /* n: a value cannot begin with its continuation */
         else if (*p == separator &&
                  !(n && extends(kind, memchr(value, ':', n), p + 1)))
             break;
         value[n++] = *p;
     }
+    /* the text is shorter than its source, so it fits */
     value[n] = '\0';
     *text = p;
     return value;
 }
 
+/* Checks a value: it ends up in a command line, in trial.json and on a
+ * terminal. */
 static int check_value(const struct trial_axis *axis, const char *value,
                        struct jp_error *err)
 {
@@ -129,6 +148,7 @@ static int check_value(const struct trial_axis *axis, const char *value,
         if (iscntrl((unsigned char) *p))
             return error_set(err, "%s: a value has a control character",
                              axis->name);
+    /* equal values would be two names of one configuration */
     for (size_t i = 0; i < axis->n; i++)
         if (!strcmp(axis->values[i], value))
             return error_set(err, "%s: \"%s\" is given twice", axis->name,
@@ -136,6 +156,8 @@ static int check_value(const struct trial_axis *axis, const char *value,
     return 0;
 }
 
+/* Returns the axis of that name, added if it is new. NULL and err: too many, or
+ * no memory. */
 static struct trial_axis *find_axis(struct trial *t, enum trial_kind kind,
                                     const char *name, size_t len,
                                     struct jp_error *err)
@@ -161,7 +183,7 @@ static struct trial_axis *find_axis(struct trial *t, enum trial_kind kind,
     return axis;
 }
 
-/* Appends value and takes it over. NULL: no memory. */
+/* Appends value to the axis. Takes ownership of value; NULL means no memory. */
 static int add_value(struct trial_axis *axis, char *value, struct jp_error *err)
 {
     char **grown = NULL;
@@ -193,6 +215,7 @@ int trial_add_value(struct trial *t, enum trial_kind kind, const char *name,
     size_t len = strlen(name);
     struct trial_axis *axis;
 
+    /* from trial.json, where names are foreign input */
     if (own ? strcmp(own, name) != 0
             : len >= TRIAL_TEXT_MAX ||
                   !(kind == TRIAL_ENV ? is_variable(name, len)
@@ -209,10 +232,12 @@ int trial_add_axis(struct trial *t, enum trial_kind kind, const char *text,
     char *named = NULL, *value;
     int rc = 0;
 
+    /* a kind without an option of its own: NAME=LIST */
     if (!name) {
         if (!equal)
             return error_set(err, "--%s must be NAME=VALUE,VALUE...",
                              trial_kinds[kind].word);
+        /* the name is part of the text */
         name = named = strndup(text, (size_t) (equal - text));
         text = equal + 1;
     }
@@ -223,6 +248,7 @@ int trial_add_axis(struct trial *t, enum trial_kind kind, const char *text,
         rc = value ? trial_add_value(t, kind, name, value, err)
                    : error_set(err, "out of memory");
         free(value);
+        /* next_value stops at a separator or at the end */
     } while (rc == 0 && *text++);
     free(named);
     return rc;
@@ -234,6 +260,7 @@ int trial_count(struct trial *t, struct jp_error *err)
 
     for (size_t i = 0; i < t->n_axes; i++) {
         n *= t->axes[i].n;
+        /* checked each time, so n cannot overflow */
         if (n > TRIAL_ARMS_MAX)
             return error_set(
                 err, "more than %d configurations: vary fewer values at once",
@@ -248,6 +275,7 @@ int trial_count(struct trial *t, struct jp_error *err)
 
 const char *trial_value(const struct trial *t, size_t config, size_t axis)
 {
+    /* like the digits of a number: drop the axes that change faster */
     for (size_t i = t->n_axes; i-- > axis + 1;)
         config /= t->axes[i].n;
     return t->axes[axis].values[config % t->axes[axis].n];
@@ -263,6 +291,7 @@ char *trial_label(const struct trial *t, size_t config, char *buf, size_t size)
         const char *value = trial_value(t, config, i);
         bool env = axis->kind == TRIAL_ENV, as_is = !strcmp(value, TRIAL_AS_IS);
 
+        /* the value "-" would look like a setting */
         if (as_is)
             at += (size_t) snprintf(buf + at, size - at, "%s(%s as is)",
                                     i ? " " : "", axis->name);
@@ -274,6 +303,7 @@ char *trial_label(const struct trial *t, size_t config, char *buf, size_t size)
     return buf;
 }
 
+/* splitmix64: a small generator with a reproducible sequence, unlike rand(). */
 static uint64_t next_random(uint64_t *state) /* splitmix64 */
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -289,6 +319,7 @@ void trial_order(const struct trial *t, size_t round, size_t *order)
 
     for (size_t i = 0; i < t->n_configs; i++)
         order[i] = i;
+    /* Fisher and Yates' shuffle */
     for (size_t i = t->n_configs; i-- > 1;) {
         size_t k = (size_t) (next_random(&state) % (i + 1)), kept = order[i];
 
@@ -364,6 +395,7 @@ static const char *const sbatch_long[] = {"account",
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
+/* Whether the list has a name of len bytes. */
 static bool is_in(const char *const *list, size_t n, const char *name,
                   size_t len)
 {
@@ -383,6 +415,8 @@ struct option_word {
     const char *value; /* text after "=", or the next word; NULL: none */
 };
 
+/* Reads the option that starts at words[at]. srun's short options may be joined
+ * ("-lN2"), and their value may follow directly ("-N2"). */
 static struct option_word read_option(char *const *words, size_t n, size_t at)
 {
     const char *word = words[at];
@@ -401,6 +435,7 @@ static struct option_word read_option(char *const *words, size_t n, size_t at)
             o.words = 2;
     } else {
         o.name = word + 1;
+        /* skip joined flags; the last letter may take a value */
         while (o.name[1] && strchr(srun_short_flags, *o.name))
             o.name++;
         o.len = 1;
@@ -409,6 +444,7 @@ static struct option_word read_option(char *const *words, size_t n, size_t at)
         else if (!strchr(srun_short_flags, *o.name))
             o.words = 2;
     }
+    /* srun itself will report the missing value */
     if (at + o.words > n)
         o.words = 1;
     if (o.words == 2)
@@ -416,6 +452,7 @@ static struct option_word read_option(char *const *words, size_t n, size_t at)
     return o;
 }
 
+/* Whether the option has this long name or letter ('\0': none). */
 static bool is_named(const struct option_word *o, const char *name, char letter)
 {
     return o->is_long
@@ -423,7 +460,8 @@ static bool is_named(const struct option_word *o, const char *name, char letter)
                : letter && *o->name == letter;
 }
 
-/* Removes the keys that the trial sets from the profile's value. */
+/* Removes the keys that the trial sets itself, dir and summary, from the
+ * profile's value. Caller frees; NULL without memory. */
 static char *strip_profile(const char *value)
 {
     char *out = calloc(1, strlen(value) + 1);
@@ -443,23 +481,29 @@ static char *strip_profile(const char *value)
     return out;
 }
 
+/* Takes the value of --nccl-profile. Without a profile there is nothing to
+ * compare. */
 static int take_profile(struct trial *t, const char *value,
                         struct jp_error *err)
 {
     size_t n = value ? strcspn(value, ",") : 0;
 
+    /* off and plan record nothing */
     if (!n || (n == 3 && !strncmp(value, "off", n)) ||
         (n == 4 && !strncmp(value, "plan", n)))
         return error_set(
             err, "a trial needs a profile, but --nccl-profile=%s makes none",
             value ? value : "");
     free(t->profile);
+    /* each step gets its own dir */
     t->profile = strip_profile(value);
     return t->profile ? 0 : error_set(err, "out of memory");
 }
 
+/* Appends a copy of a word to the command, which has room. */
 static int add_word(struct trial *t, const char *word, struct jp_error *err)
 {
+    /* the limit of trial.json, which has to be read again */
     if (strlen(word) >= TRIAL_TEXT_MAX)
         return error_set(err, "a word of the command is too long");
     t->command[t->n_words] = strdup(word);
@@ -483,6 +527,7 @@ int trial_set_command(struct trial *t, char *const *words, size_t n,
     if (!t->command || add_word(t, words[0], err) < 0)
         return -1;
     while (at < n) {
+        /* the first word that is no option is the program */
         struct option_word o = read_option(words, n, at);
 
         if (!o.words)
@@ -498,6 +543,7 @@ int trial_set_command(struct trial *t, char *const *words, size_t n,
         at += o.words;
     }
     t->program = t->n_words; /* or the preceding "--" */
+    /* "--" alone is no program */
     if (at + (at < n && !strcmp(words[at], "--")) >= n)
         return error_set(err, "the srun command has no program");
     for (; at < n; at++)
@@ -510,14 +556,17 @@ int trial_set_command(struct trial *t, char *const *words, size_t n,
 
 /* --- commands to run ------------------------------------------------------ */
 
+/* A growing list of owned words; failed: without memory at some point. */
 struct words {
     char **list;
     size_t n, room;
     bool failed;
 };
 
+/* Appends a word and takes ownership of it. NULL means no memory. */
 static void put(struct words *w, char *word) /* taken over */
 {
+    /* one place is kept for the NULL at the end */
     if (!word || w->n + 1 >= w->room) {
         size_t room = w->room ? 2 * w->room : 64;
         char **grown = word ? realloc(w->list, room * sizeof(*grown)) : NULL;
@@ -534,10 +583,12 @@ static void put(struct words *w, char *word) /* taken over */
     w->list[w->n] = NULL;
 }
 
+/* Returns the list, or NULL after freeing it if a word failed. */
 static char **finish(struct words *w)
 {
     if (!w->failed)
         return w->list;
+    /* a part of a command would be dangerous */
     trial_free_words(w->list);
     return NULL;
 }
@@ -547,6 +598,7 @@ char *trial_quote(const char *word)
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_./:=,%+@-";
+    /* each quote becomes four bytes */
     char *quoted = malloc(4 * strlen(word) + 3);
     size_t n = 0;
 
@@ -557,6 +609,8 @@ char *trial_quote(const char *word)
     quoted[n++] = '\'';
     for (; *word; word++) {
         if (*word == '\'') {
+            /* ends the quoted part and adds a quote; the next one follows below
+             */
             memcpy(quoted + n, "'\\'", 3);
             n += 3;
         }
@@ -584,6 +638,8 @@ char **trial_words(const struct trial *t, size_t config, const char *dir)
 
         if (t->axes[i].kind != TRIAL_ENV || !strcmp(value, TRIAL_AS_IS))
             continue;
+        /* env, because the command is run without a shell; for display a
+         * shell's form is enough */
         if (!any && dir)
             put(&w, strdup("env"));
         any = true;
@@ -600,6 +656,7 @@ char **trial_words(const struct trial *t, size_t config, const char *dir)
     if (dir)
         put(&w, text_format("--nccl-profile=%s,dir=%s,summary=off", t->profile,
                             dir));
+    /* last, because srun stops at the program */
     for (size_t i = t->program; i < t->n_words; i++)
         put(&w, strdup(t->command[i]));
     return finish(&w);
@@ -637,6 +694,7 @@ static char *union_of(const struct trial_axis *axis, size_t *n)
 
             while (k < i && strcmp(names[k], names[i]) != 0)
                 k++;
+            /* lists may overlap */
             distinct += k == i;
         }
         nodelist_free(names, *n);
@@ -664,6 +722,7 @@ char **trial_sbatch_words(const struct trial *t, uint64_t minutes,
                          ? is_in(sbatch_long, COUNT(sbatch_long), o.name, o.len)
                          : strchr(sbatch_short, *o.name) != NULL;
 
+        /* the user's own limit is kept */
         timed |= is_named(&o, "time", 't');
         named |= is_named(&o, "job-name", 'J');
         /* the lists' nodes are needed as a whole, whatever one step uses of

@@ -1,4 +1,8 @@
-/* trial_print.c - show a trial as text and as a page. */
+/* trial_print.c - show a trial as text and as a page.
+ *
+ * trial_print makes trial.txt and the output of `jobprof trial`; trial_page
+ * makes trial.html with report/out.h, in the look of a report: the answer,
+ * intervals, tables, and how it was compared. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,9 +17,11 @@
 #define LABEL_MAX 400
 #define COLUMNS(list) (sizeof(list) / sizeof(*(list)))
 
+/* Returns why the trial has ended, for people. */
 static const char *end_text(const struct trial *t)
 {
     static const char *const texts[TRIAL_ENDS] = {
+        /* also after a crash of the job */
         [TRIAL_OPEN] = "not finished yet",
         [TRIAL_DONE] = "all runs done",
         [TRIAL_SETTLED] = "ended early, because the rest is clearly slower",
@@ -27,6 +33,7 @@ static const char *end_text(const struct trial *t)
     return texts[t->end];
 }
 
+/* Returns the width of the column of configurations, at most 60. */
 static unsigned label_width(const struct trial *t)
 {
     char label[LABEL_MAX];
@@ -40,6 +47,7 @@ static unsigned label_width(const struct trial *t)
     return width > 60 ? 60 : (unsigned) width;
 }
 
+/* Prints the row of a configuration. */
 static void print_arm(const struct trial *t, size_t i, unsigned width,
                       FILE *out)
 {
@@ -52,6 +60,7 @@ static void print_arm(const struct trial *t, size_t i, unsigned width,
     if (!isnan(arm->low_us))
         snprintf(interval, sizeof(interval), "%s to %s", FIG_US(arm->low_us),
                  FIG_US(arm->high_us));
+    /* the best one has no difference to itself */
     if (arm->standing == TRIAL_EVEN || arm->standing == TRIAL_WORSE)
         figure_share(arm->slower, slower);
     quote_printf(out, "%-*s %4zu %9s  %-20s %8s  %-8s %s\n", (int) width,
@@ -60,13 +69,25 @@ static void print_arm(const struct trial *t, size_t i, unsigned width,
                  trial_verdicts(t, i, verdicts, sizeof(verdicts)));
 }
 
+/* The last run of a configuration; NULL: none. */
+static const struct trial_run *last_run(const struct trial *t, size_t config)
+{
+    const struct trial_run *last = NULL;
+
+    for (size_t i = 0; i < t->n_runs; i++)
+        if (t->runs[i].config == config)
+            last = &t->runs[i];
+    return last;
+}
+
+/* Prints where the configurations ran, as far as it is known. */
 static void print_over(const struct trial *t, FILE *out)
 {
     char label[LABEL_MAX];
     bool any = false;
 
     for (size_t i = 0; i < t->n_configs; i++) {
-        const struct trial_run *run = trial_last_run(t, i);
+        const struct trial_run *run = last_run(t, i);
 
         if (!run || !*run->over)
             continue;
@@ -78,6 +99,7 @@ static void print_over(const struct trial *t, FILE *out)
     }
 }
 
+/* Prints the runs that failed, and why. */
 static void print_failures(const struct trial *t, FILE *out)
 {
     char label[LABEL_MAX];
@@ -88,6 +110,7 @@ static void print_failures(const struct trial *t, FILE *out)
 
         if (run->status == TRIAL_OK)
             continue;
+        /* the heading comes with the first row */
         if (!any)
             fputs("\nSteps that failed; their configurations are not "
                   "compared:\n",
@@ -99,11 +122,13 @@ static void print_failures(const struct trial *t, FILE *out)
     }
 }
 
+/* Prints a line for the script. A callback of trial_lines. */
 static void print_line(void *arg, const char *line)
 {
     quote_printf(arg, "    %s\n", line);
 }
 
+/* Prints the result, and what to write into a script. */
 static void print_choice(const struct trial *t, FILE *out)
 {
     size_t choice = trial_choice(t);
@@ -115,8 +140,10 @@ static void print_choice(const struct trial *t, FILE *out)
         return;
     fputs("\nFor the script:\n", out);
     trial_lines(t, print_line, out);
+    /* the same as one command line */
     words = trial_words(t, choice, NULL);
     fputs("or:\n   ", out);
+    /* quoted for a shell where needed */
     for (size_t i = 0; words && words[i]; i++) {
         char *quoted = trial_quote(words[i]);
 
@@ -139,6 +166,7 @@ void trial_print(const struct trial *t, FILE *out)
     fprintf(out, "\n%-*s %4s %9s  %-20s %8s  %-8s %s\n", (int) width,
             "Configuration", "Runs", "Mean", "95 %", "Longer", "Judged",
             "Verdicts");
+    /* in the order of the plan, so that tables of one plan look alike */
     for (size_t i = 0; i < t->n_configs; i++)
         print_arm(t, i, width, out);
     print_over(t, out);
@@ -149,6 +177,7 @@ void trial_print(const struct trial *t, FILE *out)
 /* --- the page: the answer, its lines, intervals, runs ----------------------
  */
 
+/* Writes a line for the script. A callback of trial_lines. */
 static void put_line(void *arg, const char *line)
 {
     FILE *out = arg;
@@ -176,6 +205,8 @@ static void put_command(const struct trial *t, size_t choice, FILE *out)
     trial_free_words(words);
 }
 
+/* Writes the result at the top of the page. The class names are those of a
+ * report's verdicts. */
 static void put_answer(const struct trial *t, FILE *out)
 {
     static const char *const words[TRIAL_FINDINGS][2] = {
@@ -202,10 +233,13 @@ static void put_answer(const struct trial *t, FILE *out)
 
 /* --- intervals ------------------------------------------------------------ */
 
+/* The times that the scale of intervals covers, in us. */
 struct range {
     double low, high;
 };
 
+/* Returns the range of all runs and intervals. Without any, low is greater than
+ * high. */
 static struct range range_of(const struct trial *t)
 {
     struct range r = {INFINITY, -INFINITY};
@@ -217,6 +251,7 @@ static struct range range_of(const struct trial *t)
             r.low = fmin(r.low, arm->us[k]);
             r.high = fmax(r.high, arm->us[k]);
         }
+        /* an interval may be wider than its runs */
         if (!isnan(arm->low_us)) {
             r.low = fmin(r.low, arm->low_us);
             r.high = fmax(r.high, arm->high_us);
@@ -225,11 +260,13 @@ static struct range range_of(const struct trial *t)
     return r;
 }
 
+/* Returns the position of a time on the scale, in percent. */
 static double share_of(const struct range *r, double us)
 {
     return r->high > r->low ? 100 * (us - r->low) / (r->high - r->low) : 50;
 }
 
+/* Draws one configuration: the interval as a bar, each run as a line. */
 static void put_interval(const struct trial *t, size_t i,
                          const struct range *range, FILE *out)
 {
@@ -247,21 +284,25 @@ static void put_interval(const struct trial *t, size_t i,
                 "<rect class=\"h2\" x=\"%.2f\" y=\"2\" width=\"%.2f\" "
                 "height=\"6\"/>",
                 share_of(range, arm->low_us),
+                /* a narrow interval must stay visible */
                 fmax(0.3, share_of(range, arm->high_us) -
                               share_of(range, arm->low_us)));
     for (size_t k = 0; k < arm->n; k++)
         fprintf(out,
                 "<rect class=\"h4\" x=\"%.2f\" y=\"0\" width=\"0.4\" "
                 "height=\"10\"/>",
+                /* the line of the longest run stays within the picture */
                 fmin(99.6, share_of(range, arm->us[k])));
     fprintf(out, "</svg><span class=\"num\">%s</span></div>\n",
             isnan(arm->mean_us) ? "-" : FIG_US(arm->mean_us));
 }
 
+/* Draws all configurations on one scale. */
 static void put_intervals(const struct trial *t, FILE *out)
 {
     struct range range = range_of(t);
 
+    /* no run has a time yet */
     if (!(range.high >= range.low))
         return;
     html_out_proof(out, "trial",
@@ -275,11 +316,13 @@ static void put_intervals(const struct trial *t, FILE *out)
 
 /* --- tables --------------------------------------------------------------- */
 
+/* Writes a cell with a share, or "-" if it is unknown. */
 static void put_share(FILE *out, double share)
 {
     html_out_figure(out, isnan(share) ? "-" : FIG_SHARE(share), share);
 }
 
+/* Writes the table of configurations. */
 static void put_configurations(const struct trial *t, FILE *out)
 {
     static const struct jp_html_column columns[] = {
@@ -300,7 +343,7 @@ static void put_configurations(const struct trial *t, FILE *out)
     html_out_table(out, columns, COLUMNS(columns), true);
     for (size_t i = 0; i < t->n_configs; i++) {
         const struct trial_arm *arm = &t->arms[i];
-        const struct trial_run *run = trial_last_run(t, i);
+        const struct trial_run *run = last_run(t, i);
         const double times[] = {arm->mean_us, arm->low_us, arm->high_us};
 
         html_out_row(out);
@@ -310,6 +353,7 @@ static void put_configurations(const struct trial *t, FILE *out)
         for (size_t k = 0; k < COLUMNS(times); k++)
             html_out_figure(out, isnan(times[k]) ? "-" : FIG_US(times[k]),
                             times[k]);
+        /* the best one is not longer than itself */
         put_share(out, arm->standing == TRIAL_BEST ? NAN : arm->slower);
         html_out_figure(out, isnan(arm->p) ? "-" : FIG_REAL(arm->p), arm->p);
         html_out_cell(out, trial_verdicts(t, i, verdicts, sizeof(verdicts)));
@@ -319,6 +363,7 @@ static void put_configurations(const struct trial *t, FILE *out)
     html_out_table_end(out, COLUMNS(columns), 0, NULL);
 }
 
+/* Writes the row of a run, with a link to its report. */
 static void put_run(const struct trial *t, size_t number,
                     const struct trial_run *run, FILE *out)
 {
@@ -336,6 +381,7 @@ static void put_run(const struct trial *t, size_t number,
                     run->wall_s);
     html_out_cell(out, run->verdict);
     html_out_prose(out, run->why);
+    /* the page is in the trial's folder, so the path is relative */
     if (*run->dir) {
         fputs("<td><a href=\"", out);
         html_out_text(out, run->dir);
@@ -346,6 +392,7 @@ static void put_run(const struct trial *t, size_t number,
     html_out_row_end(out);
 }
 
+/* Writes the table of runs in their order. */
 static void put_runs(const struct trial *t, FILE *out)
 {
     static const struct jp_html_column columns[] = {
@@ -368,6 +415,7 @@ static void put_runs(const struct trial *t, FILE *out)
 
 /* --- how it was done ------------------------------------------------------ */
 
+/* Writes how the result was found: plan, order, test and limits. */
 static void put_method(const struct trial *t, FILE *out)
 {
     char text[200] = "";
@@ -377,6 +425,7 @@ static void put_method(const struct trial *t, FILE *out)
     snprintf(text, sizeof(text), "%zu configurations, %" PRIu64 " rounds, %s",
              t->n_configs, t->rounds, trial_ends[t->end]);
     html_out_fact(out, "Plan", text);
+    /* with the seed, the same plan gives the same order */
     snprintf(text, sizeof(text), "shuffled in each round, by the seed %" PRIu64,
              t->seed);
     html_out_fact(out, "Order", text);
@@ -399,6 +448,7 @@ static void put_method(const struct trial *t, FILE *out)
 
 void trial_page(const struct trial *t, FILE *out)
 {
+    /* the style and scripts of a report's page */
     html_out_begin(out, "jobprof: trial of configurations");
     fputs("<main class=\"job\">\n<h1>jobprof &middot; trial</h1>\n", out);
     put_answer(t, out);
@@ -416,6 +466,7 @@ void trial_page(const struct trial *t, FILE *out)
 
 /* --- files ---------------------------------------------------------------- */
 
+/* Writes one file by rename, so that a reader never sees a part of it. */
 static int write_one(const struct trial *t, const char *dir, const char *name,
                      void (*show)(const struct trial *t, FILE *out),
                      struct jp_error *err)

@@ -1,4 +1,9 @@
-/* trial_run.c - run one step of a trial and read its report. */
+/* trial_run.c - run the steps of a trial and read their reports.
+ *
+ * trial_run_rounds is the loop over rounds and configurations; run_one decides
+ * whether there is time for another step, run_step runs it. A step is srun with
+ * --nccl-profile, whose report is at a known place when srun has ended. Its
+ * figures become a struct trial_run (read_summary). */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -18,18 +23,15 @@
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/trial/trial.h"
 
+/* Least time for a step: with less left, no step is started. */
+#define STEP_MIN_MS 2000
+/* Interval of looks at the running step. */
 #define LOOK_MS 200
 /* Time for srun to end the step and to write the report. */
 #define TERM_MS 30000
+/* Limits of texts. */
 #define COMMS_SHOWN 3
 #define LAST_LINE 300
-
-const char *const trial_statuses[TRIAL_STATUSES] = {
-    [TRIAL_OK] = "ok",
-    [TRIAL_FAILED] = "failed",
-    [TRIAL_LATE] = "late",
-    [TRIAL_NODATA] = "nodata",
-};
 
 /* --- reading the report --------------------------------------------------- */
 
@@ -39,6 +41,8 @@ struct comm_kind {
     uint64_t time_us;
 };
 
+/* Formats "world 8 ranks on 2 nodes, NVLink, HCA between" from a row of
+ * summary.json. */
 static void describe_comm(const json_t *comm, char *buf, size_t size)
 {
     const char *name = summary_file_text(comm, "name");
@@ -60,6 +64,9 @@ static void describe_comm(const json_t *comm, char *buf, size_t size)
         snprintf(buf + at, size - at, ", %.40s between", inter);
 }
 
+/* Adds a communicator to the kinds. Those with the same description are one
+ * kind, such as the tensor-parallel groups of a job. One rank alone does not
+ * communicate. */
 static void add_comm(struct comm_kind *kinds, size_t *n, size_t max,
                      const json_t *comm)
 {
@@ -80,6 +87,7 @@ static void add_comm(struct comm_kind *kinds, size_t *n, size_t max,
         kinds[(*n)++] = one;
 }
 
+/* Orders by time spent, most first. */
 static int by_time(const void *a, const void *b)
 {
     const struct comm_kind *x = a, *y = b;
@@ -103,6 +111,7 @@ static char *describe_place(const json_t *root)
         text, sizeof(text), "%.160s",
         summary_file_text(json_object_get(root, "job"), "nodelist"));
     if (at >= sizeof(text))
+        /* snprintf returns the length before truncation */
         at = sizeof(text) - 1;
     for (size_t i = 0; i < n && i < COMMS_SHOWN; i++)
         at += (size_t) snprintf(text + at, sizeof(text) - at, "%s%s",
@@ -110,7 +119,8 @@ static char *describe_place(const json_t *root)
     return strdup(text);
 }
 
-/* The time from the first operation to the end of the last / their number. */
+/* Returns the time from the first operation to the end of the last one, divided
+ * by their number. NAN if unknown. */
 static double operation_time(const json_t *windows)
 {
     double begin = INFINITY, end = -INFINITY, ops = 0;
@@ -130,6 +140,7 @@ static double operation_time(const json_t *windows)
     return ops > 0 && end > begin ? (end - begin) / ops : NAN;
 }
 
+/* Reads the time of an iteration, if the report has found it by collectives. */
 static void read_iteration(struct trial_run *run, const json_t *iteration)
 {
     double period = summary_file_real(iteration, "period_us");
@@ -143,6 +154,7 @@ static void read_iteration(struct trial_run *run, const json_t *iteration)
     run->iteration_ops = ops;
 }
 
+/* Sets the status and its reason, unless there is one already. */
 static void set_why(struct trial_run *run, enum trial_status status,
                     const char *why)
 {
@@ -171,6 +183,7 @@ static void read_summary(struct trial_run *run, const char *step_dir)
     run->over = describe_place(root);
     read_iteration(run, json_object_get(root, "iteration"));
     run->operation_us = operation_time(json_object_get(root, "windows"));
+    /* absurd figures of a damaged report */
     if (run->operation_us > 1e15)
         run->operation_us = NAN;
     if (!strcmp(word, "HANG") || !strcmp(word, "FAILED"))
@@ -184,6 +197,7 @@ static void read_summary(struct trial_run *run, const char *step_dir)
 
 /* --- the step ------------------------------------------------------------- */
 
+/* Monotonic time in ms. */
 static uint64_t now_ms(void)
 {
     struct timespec ts;
@@ -192,7 +206,8 @@ static uint64_t now_ms(void)
     return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
 }
 
-/* The last line of output that is not empty. */
+/* Returns the last line of a file that is not blank, "" if there is none.
+ * Caller frees. */
 static char *last_line(const char *path)
 {
     char line[LAST_LINE + 1], kept[LAST_LINE + 1] = "";
@@ -208,17 +223,18 @@ static char *last_line(const char *path)
     return strdup(kept);
 }
 
-/* Makes a folder name. It includes the time, so that a continued trial does not
- * find an old folder. */
-static char *place_of(const struct trial *t, const struct trial_runner *runner,
-                      size_t config, size_t round)
+/* Returns the path by which a run's folder begins; the launch adds the job's
+ * id. It includes the time, so that a continued trial does not find an old
+ * folder. Caller frees. */
+static char *place_of(const struct trial *t, const char *dir, size_t config,
+                      size_t round)
 {
-    return text_format("%s/steps/%03zu-c%02zu-r%zu-%lx", runner->dir,
-                       t->n_runs + 1, config + 1, round + 1,
-                       (unsigned long) time(NULL));
+    return text_format("%s/steps/%03zu-c%02zu-r%zu-%lx", dir, t->n_runs + 1,
+                       config + 1, round + 1, (unsigned long) time(NULL));
 }
 
-/* Lets sh open the output file; it then executes the command. */
+/* Makes a command in which sh redirects all streams to files and then becomes
+ * the command. Takes ownership of words. NULL without memory. */
 static char **with_output(char **words, const char *path)
 {
     static const char script[] = "exec >\"$0\" 2>&1 </dev/null && exec \"$@\"";
@@ -240,9 +256,10 @@ static char **with_output(char **words, const char *path)
 }
 
 /* Returns 0 if it has ended, 1 at its time limit, 2 if it was stopped. */
-static int await(pid_t pid, const struct trial_runner *runner, int *status)
+static int await(pid_t pid, volatile const int *stop, uint64_t limit_ms,
+                 int *status)
 {
-    uint64_t deadline = now_ms() + runner->limit_ms;
+    uint64_t deadline = now_ms() + limit_ms;
     int why = 0;
 
     for (;;) {
@@ -250,12 +267,13 @@ static int await(pid_t pid, const struct trial_runner *runner, int *status)
 
         if (rc)
             return rc < 0 ? 0 : why;
-        if (!why && (*runner->stop || now_ms() >= deadline)) {
-            why = *runner->stop ? 2 : 1;
+        if (!why && (*stop || now_ms() >= deadline)) {
+            why = *stop ? 2 : 1;
             kill(pid, SIGTERM); /* srun then ends the step and makes the
                                  * report */
             deadline = now_ms() + TERM_MS;
         } else if (why && now_ms() >= deadline) {
+            /* srun has not ended the step in time */
             kill(-pid, SIGKILL);
             child_await(pid, CHILD_LAST_MS, status);
             return why;
@@ -280,6 +298,7 @@ static char *find_step(const char *base)
             continue;
         job = text_format("%s/%s", parent, e->d_name);
         dir = job ? opendir(job) : NULL;
+        /* a run has one step */
         while (dir && !found && (s = readdir(dir)))
             if (!strncmp(s->d_name, "step-", 5))
                 found = text_format("%s/%s", job, s->d_name);
@@ -293,6 +312,7 @@ static char *find_step(const char *base)
     return found;
 }
 
+/* Sets the status of a run by srun's end. ended: result of await. */
 static void judge_exit(struct trial_run *run, int status, int ended,
                        const char *output)
 {
@@ -312,6 +332,7 @@ static void judge_exit(struct trial_run *run, int status, int ended,
     free(line);
 }
 
+/* Reads the report of a run whose folder begins with base. */
 static void read_report(struct trial_run *run, const char *base,
                         const char *trial_dir)
 {
@@ -340,14 +361,24 @@ static int complete(struct trial_run *run)
     return 0;
 }
 
-int trial_run_step(struct trial *t, size_t config, size_t round,
-                   const struct trial_runner *runner, struct jp_error *err)
+/* The course of a trial. */
+struct course {
+    struct trial *t;
+    const struct trial_runner *runner;
+    uint64_t deadline_ms; /* by now_ms() */
+};
+
+/* Runs a step and appends it to the runs. Returns 1 if it was stopped and does
+ * not count; -1 and err if it could not be started. */
+static int run_step(const struct course *c, size_t config, size_t round,
+                    uint64_t limit_ms, struct jp_error *err)
 {
+    struct trial *t = c->t;
     struct trial_run run = {.config = config,
                             .round = round,
                             .iteration_us = NAN,
                             .operation_us = NAN};
-    char *base = place_of(t, runner, config, round);
+    char *base = place_of(t, c->runner->dir, config, round);
     char *output = base ? text_format("%s.txt", base) : NULL;
     char **words = base ? trial_words(t, config, base) : NULL;
     uint64_t start = now_ms();
@@ -365,14 +396,15 @@ int trial_run_step(struct trial *t, size_t config, size_t round,
         error_set(err, "no process: %s", strerror(errno));
         goto out;
     }
-    ended = await(pid, runner, &status);
+    ended = await(pid, c->runner->stop, limit_ms, &status);
     run.wall_s = (double) (now_ms() - start) / 1000;
+    /* its time says nothing about the configuration */
     if (ended == 2) {
         rc = 1;
         goto out;
     }
     judge_exit(&run, status, ended, output);
-    read_report(&run, base, runner->dir);
+    read_report(&run, base, c->runner->dir);
     if (complete(&run) < 0) {
         error_set(err, "out of memory");
         free(run.dir);
@@ -381,6 +413,7 @@ int trial_run_step(struct trial *t, size_t config, size_t round,
         free(run.why);
         goto out;
     }
+    /* owns the strings now */
     t->runs[t->n_runs++] = run;
     rc = 0;
 out:
@@ -388,4 +421,134 @@ out:
     free(output);
     free(base);
     return rc;
+}
+
+/* --- the rounds ----------------------------------------------------------- */
+
+/* Returns the number of runs left in this round, from position `from` of the
+ * order. */
+static size_t left_in_round(const struct trial *t, const size_t *order,
+                            size_t from, size_t round)
+{
+    size_t n = 0;
+
+    for (size_t i = from; i < t->n_configs; i++)
+        n += trial_goes_on(t, order[i]) && !trial_has_run(t, order[i], round);
+    return n;
+}
+
+/* Returns the expected duration of a step in s: the longest one of the
+ * configuration, otherwise of all; 0 if there is none yet. */
+static double expected_s(const struct trial *t, size_t config)
+{
+    double own = 0, any = 0;
+
+    for (size_t i = 0; i < t->n_runs; i++) {
+        const struct trial_run *run = &t->runs[i];
+
+        if (run->status != TRIAL_OK || isnan(run->wall_s))
+            continue;
+        any = fmax(any, run->wall_s);
+        if (run->config == config)
+            own = fmax(own, run->wall_s);
+    }
+    return own > 0 ? own : any;
+}
+
+/* Runs one step. Returns 0 to continue, 1 if the trial is over, -1 and err. */
+static int run_one(struct course *c, size_t config, size_t round, size_t left,
+                   struct jp_error *err)
+{
+    uint64_t now = now_ms();
+    uint64_t left_ms = now < c->deadline_ms ? c->deadline_ms - now : 0, limit;
+    int rc;
+
+    /* a step that is cut would count as failed */
+    if (left_ms < STEP_MIN_MS ||
+        (double) left_ms < 1000 * expected_s(c->t, config)) {
+        c->t->end = TRIAL_TIME_UP;
+        return 1;
+    }
+    /* an equal part for each step of the round; unused time is left to the
+     * others */
+    limit = left_ms / left < STEP_MIN_MS ? STEP_MIN_MS : left_ms / left;
+    /* but twice of what it took before: steps vary */
+    if ((double) limit < 2000 * expected_s(c->t, config))
+        limit = (uint64_t) (2000 * expected_s(c->t, config));
+    if (limit > left_ms)
+        limit = left_ms;
+    rc = run_step(c, config, round, limit, err);
+    if (rc < 0)
+        return -1;
+    if (rc == 1) {
+        c->t->end = TRIAL_INTERRUPTED;
+        return 1;
+    }
+    if (c->runner->on_run)
+        c->runner->on_run(c->runner->arg, c->t);
+    trial_judge(c->t);
+    return trial_save(c->t, c->runner->dir, err);
+}
+
+/* Returns the number of configurations that get more runs. */
+static size_t going(const struct trial *t)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->n_configs; i++)
+        n += trial_goes_on(t, i);
+    return n;
+}
+
+/* Returns 0 when the round is done, 1 if the trial is over, -1 and err. */
+static int run_round(struct course *c, size_t round, struct jp_error *err)
+{
+    size_t order[TRIAL_ARMS_MAX];
+
+    trial_order(c->t, round, order);
+    for (size_t i = 0; i < c->t->n_configs; i++) {
+        size_t left = left_in_round(c->t, order, i, round);
+        int rc;
+
+        if (!trial_goes_on(c->t, order[i]) ||
+            trial_has_run(c->t, order[i], round))
+            continue;
+        rc = *c->runner->stop ? 1 : run_one(c, order[i], round, left, err);
+        /* also if the signal came while the step ended */
+        if (*c->runner->stop)
+            c->t->end = TRIAL_INTERRUPTED;
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+int trial_run_rounds(struct trial *t, const struct trial_runner *runner,
+                     struct jp_error *err)
+{
+    struct course course = {t, runner, now_ms() + runner->limit_ms};
+    int rc = 0;
+
+    t->end = TRIAL_OPEN;
+    /* a continued trial has dropped some configurations already */
+    trial_judge(t);
+    for (size_t round = 0; round < t->rounds && rc == 0; round++) {
+        rc = run_round(&course, round, err);
+        /* nothing is left to compare */
+        if (rc == 0 && going(t) < 2) {
+            size_t good = 0;
+
+            for (size_t i = 0; i < t->n_configs; i++)
+                good += !t->arms[i].failed;
+            t->end = good < 2 ? TRIAL_GAVE_UP : TRIAL_SETTLED;
+            rc = 1;
+        }
+    }
+    if (rc < 0)
+        return -1;
+    /* settled, but no winner: too few configurations are left to compare */
+    if (rc == 0 || (t->end == TRIAL_SETTLED && t->look.finding != TRIAL_WINNER))
+        t->end = rc == 0 ? TRIAL_DONE : TRIAL_GAVE_UP;
+    trial_judge(t);
+    return 0;
 }

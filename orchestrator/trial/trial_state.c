@@ -1,4 +1,9 @@
-/* trial_state.c - write and read trial.json: plan, runs, and results. */
+/* trial_state.c - write and read trial.json: plan, runs, and results.
+ *
+ * Results are written for other programs and never read back: trial_judge
+ * computes them again from plan and runs. The file is foreign input, so the
+ * same functions check it as the command line (trial_set_command,
+ * trial_add_value, trial_count). */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -13,10 +18,12 @@
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/trial/trial.h"
 
+/* Version of the file; docs/trial.schema.json describes it. */
 #define SCHEMA 1
 
 /* --- write ---------------------------------------------------------------- */
 
+/* Writes the axes with their values. */
 static void write_axes(const struct trial *t, struct jp_json_stream *s)
 {
     json_stream_array(s, "axes");
@@ -32,6 +39,7 @@ static void write_axes(const struct trial *t, struct jp_json_stream *s)
     json_stream_end_array(s);
 }
 
+/* Writes the result of a configuration. */
 static void write_arm(const struct trial *t, size_t i, struct jp_json_stream *s)
 {
     const struct trial_arm *arm = &t->arms[i];
@@ -45,6 +53,7 @@ static void write_arm(const struct trial *t, size_t i, struct jp_json_stream *s)
     json_stream_end_array(s);
     json_stream_text(s, "standing", trial_standing(t, i));
     json_stream_count(s, "runs", arm->n);
+    /* NAN becomes null */
     json_stream_real(s, "mean_us", arm->mean_us);
     json_stream_real(s, "low_us", arm->low_us);
     json_stream_real(s, "high_us", arm->high_us);
@@ -55,6 +64,7 @@ static void write_arm(const struct trial *t, size_t i, struct jp_json_stream *s)
     json_stream_end_object(s);
 }
 
+/* Writes a run. Unknown times are null. */
 static void write_run(const struct trial_run *run, struct jp_json_stream *s)
 {
     json_stream_object(s, NULL);
@@ -73,6 +83,7 @@ static void write_run(const struct trial_run *run, struct jp_json_stream *s)
     json_stream_end_object(s);
 }
 
+/* Writes the figures of the last look, and the limits that decide. */
 static void write_statistics(const struct trial *t, struct jp_json_stream *s)
 {
     json_stream_object(s, "statistics");
@@ -84,6 +95,7 @@ static void write_statistics(const struct trial *t, struct jp_json_stream *s)
         json_stream_object(s, NULL);
         json_stream_text(s, "name", trial_limits[i].name);
         json_stream_real(s, "value", trial_limits[i].value);
+        /* so that a reader need not look into the source */
         json_stream_text(s, "reason", trial_limits[i].reason);
         json_stream_end_object(s);
     }
@@ -91,6 +103,7 @@ static void write_statistics(const struct trial *t, struct jp_json_stream *s)
     json_stream_end_object(s);
 }
 
+/* Writes a line for the script. A callback of trial_lines. */
 static void put_line(void *arg, const char *line)
 {
     json_stream_text(arg, NULL, line);
@@ -108,6 +121,7 @@ int trial_write(const struct trial *t, FILE *out, struct jp_error *err)
     json_stream_text(&s, "finding", trial_findings[t->look.finding]);
     json_stream_text(&s, "text", t->text);
     json_stream_text(&s, "measure", trial_measures[t->measure]);
+    /* null: nothing is recommended */
     json_stream_known(&s, "choice", choice < t->n_configs, choice);
     json_stream_array(&s, "lines");
     trial_lines(t, put_line, &s);
@@ -115,6 +129,7 @@ int trial_write(const struct trial *t, FILE *out, struct jp_error *err)
     json_stream_count(&s, "seed", t->seed);
     json_stream_count(&s, "rounds", t->rounds);
     json_stream_count(&s, "limit_us", t->limit_us);
+    /* from here on the plan, which --continue needs */
     json_stream_text(&s, "profile", t->profile);
     json_stream_texts(&s, "command", t->command, t->n_words, t->n_words);
     write_axes(t, &s);
@@ -139,6 +154,7 @@ int trial_save(const struct trial *t, const char *dir, struct jp_error *err)
     if (!path)
         return error_set(err, "out of memory");
     if (fileio_temp_open(&file, path, err) == 0) {
+        /* by rename: the job that runs the trial may be killed at any time */
         if (trial_write(t, file.stream, err) == 0)
             rc = fileio_temp_commit(&file, err);
         else
@@ -150,6 +166,7 @@ int trial_save(const struct trial *t, const char *dir, struct jp_error *err)
 
 /* --- read ----------------------------------------------------------------- */
 
+/* Returns the index of the word, or -1. */
 static int find_word(const char *const *words, int n, const char *word)
 {
     for (int i = 0; i < n; i++)
@@ -158,6 +175,7 @@ static int find_word(const char *const *words, int n, const char *word)
     return -1;
 }
 
+/* Returns the kind of an axis, or -1. */
 static int find_kind(const char *word)
 {
     for (int i = 0; i < TRIAL_KINDS; i++)
@@ -166,6 +184,7 @@ static int find_kind(const char *word)
     return -1;
 }
 
+/* Reads an axis. */
 static int read_axis(struct trial *t, const json_t *axis, struct jp_error *err)
 {
     const json_t *values = json_object_get(axis, "values");
@@ -173,9 +192,11 @@ static int read_axis(struct trial *t, const json_t *axis, struct jp_error *err)
 
     if (kind < 0)
         return error_set(err, "an axis of an unknown kind");
+    /* an axis without values is refused by trial_count */
     for (size_t i = 0; i < json_array_size(values); i++) {
         const char *value = json_string_value(json_array_get(values, i));
 
+        /* "" is refused there */
         if (trial_add_value(t, (enum trial_kind) kind,
                             summary_file_text(axis, "name"), value ? value : "",
                             err) < 0)
@@ -184,6 +205,7 @@ static int read_axis(struct trial *t, const json_t *axis, struct jp_error *err)
     return 0;
 }
 
+/* Reads srun's command and the profile. */
 static int read_command(struct trial *t, const json_t *root,
                         struct jp_error *err)
 {
@@ -196,10 +218,12 @@ static int read_command(struct trial *t, const json_t *root,
     if (!n || n >= TRIAL_WORDS_MAX)
         return error_set(err, "no command, or one that is too long");
     for (size_t i = 0; i < n; i++) {
+        /* borrowed from the tree; trial_set_command copies them */
         words[i] = (char *) json_string_value(json_array_get(list, i));
         if (!words[i])
             return error_set(err, "a word of the command is not text");
     }
+    /* it sets the default profile; the saved one has more keys */
     rc = trial_set_command(t, words, n, err);
     if (rc == 0 && *profile && strlen(profile) < TRIAL_TEXT_MAX) {
         char *copy = strdup(profile);
@@ -212,11 +236,13 @@ static int read_command(struct trial *t, const json_t *root,
     return rc;
 }
 
+/* Returns a copy of a text, truncated. Caller frees; NULL without memory. */
 static char *text_of(const json_t *object, const char *key)
 {
     return strndup(summary_file_text(object, key), TRIAL_TEXT_MAX - 1);
 }
 
+/* Returns a time, or NAN if it is missing or absurd. */
 static double time_of(const json_t *object, const char *key)
 {
     double v = summary_file_real(object, key);
@@ -224,6 +250,7 @@ static double time_of(const json_t *object, const char *key)
     return v > 0 && v < 1e15 ? v : NAN;
 }
 
+/* Reads a run and checks that it fits the plan. */
 static int read_run(struct trial *t, const json_t *in, struct jp_error *err)
 {
     struct trial_run *run = &t->runs[t->n_runs];
@@ -234,6 +261,7 @@ static int read_run(struct trial *t, const json_t *in, struct jp_error *err)
     if (t->n_runs == TRIAL_ALL_RUNS_MAX || status < 0 ||
         !summary_file_count(in, "configuration", &config) ||
         !summary_file_count(in, "round", &round) || config >= t->n_configs ||
+        /* a run may not count twice */
         round >= t->rounds || trial_has_run(t, config, round))
         return error_set(err, "run %zu does not match the plan", t->n_runs + 1);
     *run = (struct trial_run){
@@ -249,7 +277,9 @@ static int read_run(struct trial *t, const json_t *in, struct jp_error *err)
         .over = text_of(in, "over"),
         .why = text_of(in, "why"),
     };
+    /* counted before the checks below, so that trial_free frees its strings */
     t->n_runs++;
+    /* the number of operations decides whether iterations can be compared */
     if (!summary_file_count(in, "iteration_ops", &run->iteration_ops) ||
         !run->iteration_ops)
         run->iteration_us = NAN;
@@ -261,6 +291,7 @@ static int read_run(struct trial *t, const json_t *in, struct jp_error *err)
     return 0;
 }
 
+/* Reads plan and runs, in this order: a run is checked against the plan. */
 static int read_all(struct trial *t, const json_t *root, struct jp_error *err)
 {
     const json_t *axes = json_object_get(root, "axes");
@@ -282,6 +313,7 @@ static int read_all(struct trial *t, const json_t *root, struct jp_error *err)
     for (size_t i = 0; i < json_array_size(axes); i++)
         if (read_axis(t, json_array_get(axes, i), err) < 0)
             return -1;
+    /* n_configs is needed for the runs */
     if (trial_count(t, err) < 0)
         return -1;
     for (size_t i = 0; i < json_array_size(runs); i++)
@@ -305,6 +337,7 @@ struct trial *trial_parse(const char *text, size_t len, const char *name,
         t = NULL;
     }
     json_decref(root);
+    /* dropped configurations and the result */
     if (t)
         trial_judge(t);
     return t;
@@ -318,6 +351,7 @@ struct trial *trial_load(const char *dir, struct jp_error *err)
 
     if (!path)
         error_set(err, "out of memory");
+    /* bounded: the file is foreign input */
     else if (fileio_read(path, false, jsonload_limits[JSONLOAD_TRIAL].bytes,
                          &text, &len, err) == 0)
         t = trial_parse(text, len, path, err);

@@ -1,5 +1,11 @@
 /* trial_stats.c - which configuration is fastest, and whether the difference is
- * more than noise. */
+ * more than noise.
+ *
+ * trial.h explains the method. The way through it: level_of gives the error
+ * rate of this look, measure the mean and variance of each configuration,
+ * compare the p of each pair (t test, Holm), judge the standing of each
+ * configuration against the best one, and conclude the finding. All figures are
+ * of logarithms of times, so that differences are factors. */
 #include "orchestrator/trial/trial.h"
 
 #include <math.h>
@@ -33,8 +39,10 @@ static double beta_fraction(double x, double a, double b)
 {
     double c = 1, d = 1 - (a + b) * x / (a + 1), h;
 
+    /* Lentz: a denominator of 0 is replaced by a tiny number */
     d = 1 / (fabs(d) < 1e-300 ? 1e-300 : d);
     h = d;
+    /* each turn adds an even and an odd term of the fraction */
     for (int m = 1; m < 1000; m++) {
         double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
         double odd = -(a + m) * (a + b + m) * x /
@@ -49,6 +57,7 @@ static double beta_fraction(double x, double a, double b)
         c = 1 + odd / c;
         d = 1 / (fabs(d) < 1e-300 ? 1e-300 : d);
         h *= d * c;
+        /* converges within about sqrt(max(a, b)) turns */
         if (fabs(h - before) <= 1e-14 * fabs(h))
             break;
     }
@@ -64,6 +73,8 @@ static double beta_incomplete(double x, double a, double b)
         return x <= 0 ? 0 : 1;
     front =
         exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+    /* the fraction converges fast on this side; the other side follows by
+     * symmetry */
     if (x < (a + 1) / (a + b + 2))
         return front * beta_fraction(x, a, b) / a;
     return 1 - front * beta_fraction(1 - x, b, a) / b;
@@ -73,6 +84,7 @@ double trial_stats_t_tail(double t, double df)
 {
     if (!(df > 0) || isnan(t))
         return NAN;
+    /* Abramowitz and Stegun 26.7.1 */
     return isinf(t) ? 0 : beta_incomplete(df / (df + t * t), df / 2, 0.5);
 }
 
@@ -82,6 +94,7 @@ double trial_stats_t_quantile(double p, double df)
 
     if (!(df > 0) || !(p > 0 && p < 1))
         return NAN;
+    /* the tail falls with t, so a bisection finds it */
     while (high < 1e12 && trial_stats_t_tail(high, df) > p)
         high *= 2;
     for (int i = 0; i < 200 && high - low > 1e-12 * high; i++) {
@@ -109,34 +122,42 @@ static double spent(double share)
         else
             high = mid;
     }
+    /* small shares get very little: early looks need strong evidence */
     return share >= 1 ? alpha : erfc(low / sqrt(2 * share));
 }
 
-/* The level of the look after `round` of `rounds`. */
+/* Returns the level of the look after `round` of `rounds`: what this look adds
+ * to the spent error rate. */
 static double level_of(size_t round, size_t rounds, bool final)
 {
     size_t first = (size_t) trial_limits[TRIAL_FIRST_LOOK].value;
     double before = 0;
 
+    /* no look is taken, and nothing is spent */
     if (round < first)
         return 0;
     if (round > first)
         before = spent((double) (round - 1) / (double) rounds);
+    /* the last look gets the rest, even if rounds are missing */
     return spent(final ? 1 : (double) round / (double) rounds) - before;
 }
 
 /* --- one look ------------------------------------------------------------- */
 
+/* Of one configuration. */
 struct moments {
     double mean, variance; /* of the logarithms */
     bool judged;
 };
 
+/* A comparison of two configurations. adjusted: Holm's p. */
 struct pair {
     size_t a, b;
     double p, adjusted;
 };
 
+/* The data of one look. pooled: variance of a run over all configurations, with
+ * df degrees of freedom. */
 struct look {
     struct trial_arm *arms;
     size_t n, judged;
@@ -144,6 +165,8 @@ struct look {
     double pooled, df;
 };
 
+/* Computes mean and variance of each configuration, and the variance of all
+ * together. */
 static void measure(struct look *l)
 {
     double floor = pow(trial_limits[TRIAL_RESOLUTION].value, 2);
@@ -158,6 +181,7 @@ static void measure(struct look *l)
         for (size_t k = 0; k < arm->n; k++)
             sum += log(arm->us[k]);
         if (arm->n)
+            /* the logarithm of the geometric mean */
             m->mean = sum / (double) arm->n;
         for (size_t k = 0; k < arm->n; k++)
             own += pow(log(arm->us[k]) - m->mean, 2);
@@ -171,10 +195,13 @@ static void measure(struct look *l)
         l->df += (double) (arm->n - 1);
     }
     l->pooled = l->df > 0 ? squares / l->df : NAN;
+    /* equal times by chance would make any difference certain */
     if (l->pooled < floor)
         l->pooled = floor;
 }
 
+/* Returns the larger one of a configuration's own variance and the pooled one.
+ * Errs on the safe side. */
 static double variance_of(const struct look *l, size_t i)
 {
     return l->m[i].variance > l->pooled ? l->m[i].variance : l->pooled;
@@ -192,6 +219,7 @@ static double error_of(const struct look *l, size_t a, size_t b)
                 (1 / (double) l->arms[a].n + 1 / (double) l->arms[b].n));
 }
 
+/* Orders by p, the smallest first. */
 static int by_p(const void *a, const void *b)
 {
     const struct pair *x = a, *y = b;
@@ -212,12 +240,15 @@ static size_t compare(const struct look *l, struct pair *pairs)
 
             if (!l->m[a].judged || !l->m[b].judged)
                 continue;
+            /* with the degrees of freedom of the pooled variance */
             t = (l->m[a].mean - l->m[b].mean) / error_of(l, a, b);
             pairs[n++] =
                 (struct pair){.a = a, .b = b, trial_stats_t_tail(t, l->df)};
         }
     }
     qsort(pairs, n, sizeof(*pairs), by_p);
+    /* Holm: the i-th smallest p counts all - i times, and never less than the
+     * one before */
     for (size_t i = 0; i < n; i++) {
         double p = pairs[i].p * (double) (all - i);
 
@@ -227,6 +258,8 @@ static size_t compare(const struct look *l, struct pair *pairs)
     return n;
 }
 
+/* Sets the mean and its 95 % interval. All other results are unknown until
+ * judge. */
 static void describe(const struct look *l, struct trial_arm *arm, size_t i)
 {
     double half;
@@ -253,6 +286,7 @@ static void judge(const struct look *l, struct trial_arm *arm, size_t i,
     if (!l->m[i].judged)
         return;
     apart = l->m[i].mean - l->m[look->best].mean;
+    /* a difference of logarithms becomes a relative one */
     arm->slower = expm1(apart);
     if (i == look->best) {
         arm->standing = TRIAL_BEST;
@@ -271,11 +305,13 @@ static void judge(const struct look *l, struct trial_arm *arm, size_t i,
                          ? fmin(1, pairs[k].adjusted * alpha / look->level)
                          : 1;
     }
+    /* a certain difference that is too small to matter does not drop it */
     if (arm->p <= alpha && arm->slower >= trial_limits[TRIAL_EFFECT].value &&
         !arm->dropped) {
         arm->dropped = true;
         arm->dropped_p = arm->p;
     }
+    /* also if a later look would find less: the decision is final */
     if (arm->dropped) {
         arm->standing = TRIAL_WORSE;
         arm->p = arm->dropped_p;
@@ -295,6 +331,7 @@ static size_t find_best(const struct look *l)
     return best;
 }
 
+/* Sets the finding from the standings. */
 static void conclude(const struct look *l, struct trial_look *look)
 {
     size_t even = 0, worse = 0;
@@ -333,6 +370,8 @@ void trial_stats_look(struct trial_arm *arms, size_t n, size_t round,
         conclude(&l, look);
     }
     if (look->best < n && l.judged > 1 && look->level > 0)
+        /* the t of the pair's level times the standard error: Bonferroni, the
+         * first step of Holm */
         look->detectable =
             expm1(trial_stats_t_quantile(
                       look->level / ((double) (n * (n - 1)) / 2), l.df) *

@@ -72,19 +72,20 @@ static void check_text(const char *text, size_t len)
 
 static void put_all(const struct use *u, const struct history_seen *seen)
 {
-    const struct history_about about = {.seen = seen, .top = -1, .rows = 100};
-
-    for (int how = 0; how < 3; how++) {
+    for (enum history_form form = HISTORY_FOR_PEOPLE;
+         form <= HISTORY_AS_METRICS; form++) {
+        const struct history_about about = {.form = form,
+                                            .format = METRICS_OPENMETRICS,
+                                            .seen = seen,
+                                            .top = -1,
+                                            .rows = 100};
         struct jp_error err = {""};
         char *text = NULL;
         size_t len = 0;
         FILE *out = open_memstream(&text, &len);
 
         check(out != NULL);
-        check((how == 0   ? history_text_put(u->sum, &about, out)
-               : how == 1 ? history_json_put(u->sum, &about, out, &err)
-                          : history_metrics_put(u->sum, METRICS_OPENMETRICS,
-                                                out, &err)) == 0);
+        check(history_put(u->sum, &about, out, &err) == 0);
         check(fclose(out) == 0);
         check_text(text, len);
         free(text);

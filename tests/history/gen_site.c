@@ -1,9 +1,10 @@
-/* gen_site.c - writes the history of an imagined site:
+/* gen_site.c - writes the history of a simulated cluster (site.h):
  *
  *     gen_site DIR STEPS [NODES [SEED]]
  *
- * As root a folder for each of 20 users (uid 60000 on), else one of the
- * caller's. n017 and n101 are bad.
+ * As root, it creates one folder for each of the 20 users (uid 60000 on),
+ * because jobprof history believes a line only in a folder that its user owns.
+ * Otherwise all lines go into one folder of the caller. n017 and n101 are bad.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ int main(int argc, char **argv)
         char path[4096];
 
         snprintf(path, sizeof(path), "%s/%u", argv[1], (unsigned) uid);
+        /* as the reporter creates it: only the user can read it */
         if (mkdir(path, 0700) < 0 || chown(path, uid, (gid_t) -1) < 0)
             return 1;
         snprintf(path, sizeof(path), "%s/%u/login1.jsonl", argv[1],

@@ -1,4 +1,4 @@
-/* site.c - an imagined site. */
+/* site.c - see site.h. */
 #include "tests/history/site.h"
 
 #include <math.h>
@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* splitmix64: the tests must see the same steps on every machine, so rand()
+ * will not do. */
 static uint64_t next(struct site *s)
 {
     uint64_t x = s->random += UINT64_C(0x9e3779b97f4a7c15);
@@ -15,11 +17,13 @@ static uint64_t next(struct site *s)
     return x ^ x >> 31;
 }
 
+/* A number from 0 to N - 1. */
 static unsigned below(struct site *s, unsigned n)
 {
     return (unsigned) ((next(s) >> 32) * n >> 32);
 }
 
+/* A number in [0, 1): 53 bits, as many as a double holds. */
 static double real(struct site *s)
 {
     return (double) (next(s) >> 11) / 9007199254740992.0;
@@ -47,17 +51,22 @@ static void new_job(struct site *s)
     s->job++;
     s->step_no = 0;
     s->steps_left = 1 + below(s, 7);
+    /* 1, 2, 4, 8 or 16 nodes */
     s->n = 1u << below(s, 5);
     s->user = below(s, SITE_USERS);
     for (unsigned i = 0; i < s->n; i++) {
+        /* draw again while the node is already a member */
         do {
             s->members[i] = 1 + below(s, s->nodes);
+            /* the node list as Slurm writes it: n001 or n[001,007] */
             for (k = 0; s->members[k] != s->members[i]; k++)
                 ;
         } while (k < i);
     }
     qsort(s->members, s->n, sizeof(*s->members), in_order);
     tries = below(s, 10);
+    /* user 7's program is the uneven one; otherwise one job of ten has a lazy
+     * node */
     s->lazy = s->user == 7 ? s->members[0]
               : tries == 0 ? s->members[below(s, s->n)]
                            : 0;
@@ -79,9 +88,11 @@ static struct history_text text(const char *at)
 static void add_late(struct site *s, struct history_step *step, unsigned node)
 {
     struct history_finding *f;
+    /* exponential, 60 s on average */
     double wait = -60 * log(1 - real(s));
     size_t i = step->n_findings;
 
+    /* HOSTS has room for four */
     if (i == 4)
         return;
     f = &step->findings[step->n_findings++];
@@ -114,6 +125,8 @@ static void find_late(struct site *s, struct history_step *step)
     unsigned any = s->members[below(s, s->n)];
     bool by_luck = below(s, 100) < 5;
 
+    /* drawn even if the bad node is not a member, so that the sequence of
+     * random numbers does not depend on it */
     for (int k = 0; k < SITE_BAD; k++) {
         bool late = below(s, 100) < 60;
 
@@ -135,6 +148,8 @@ void site_next(struct site *s, struct history_step *step)
         new_job(s);
     s->steps_left--;
     history_step_init(step);
+    /* jobs start two seconds apart and overlap; the steps of one follow each
+     * other */
     step->time_us = UINT64_C(1790000000000000) + s->job * 2000000 +
                     s->step_no * UINT64_C(60000000);
     step->written_us = step->time_us + 50000000;
@@ -163,7 +178,9 @@ void site_next(struct site *s, struct history_step *step)
     step->nccl = text("2.27.5");
     step->mode = text("recorder");
     if (s->n > 1)
+        /* a step on one node has nobody to wait for */
         find_late(s, step);
+    /* InfiniBand only between nodes, NVSwitch always */
     for (size_t i = 0; i < (s->n > 1 ? 2u : 1u); i++)
         step->nets[step->n_nets++] =
             (struct history_net){.over = text(kinds[s->n > 1 ? i : 1]),

@@ -1,4 +1,6 @@
-/* test_history.c - lines of the history, lists of nodes, votes and chances. */
+/* test_history.c - tests of orchestrator/history: reading and writing lines,
+ * lists of nodes, interned names, probabilities, and which nodes are called
+ * slow. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +15,7 @@
 #include "orchestrator/history/history_sum.h"
 #include "tests/history/site.h"
 
+/* The members that every line must have */
 #define NEEDED "\"v\":1,\"time_us\":5,\"job\":7,\"verdict\":\"OK\""
 
 static struct history_step step, again;
@@ -24,6 +27,7 @@ static struct history_text text(const char *at)
 
 /* --- lines ---------------------------------------------------------------- */
 
+/* What is wrong with a line is reported by member and column. */
 static void test_bad_lines(void **state)
 {
     static const struct {
@@ -67,6 +71,9 @@ static void test_bad_lines(void **state)
     }
 }
 
+/* Members that the reader does not know are skipped whatever they contain.
+ * Control characters and lone surrogates become '?', so that no name can send
+ * escapes to a terminal. */
 static void test_good_line(void **state)
 {
     char line[] =
@@ -85,6 +92,7 @@ static void test_good_line(void **state)
     assert_true(fabs(step.wait_s - 0.1) < 1e-16);
     assert_int_equal(step.judged, 0);
     assert_int_equal(step.name.len, 0);
+    /* missing members have the value that stands for "unknown" */
     assert_true(isnan(step.gpu_s));
     assert_true(step.nodes == UINT64_MAX);
     assert_int_equal(step.n_findings, 1);
@@ -92,7 +100,8 @@ static void test_good_line(void **state)
     assert_true(isnan(step.findings[0].wait_s));
 }
 
-/* What is written is read, rows beyond the table's are left out. */
+/* A line that was written is read back unchanged; of more findings than the
+ * table holds, the first are kept. */
 static void test_round_trip(void **state)
 {
     struct site site;
@@ -112,7 +121,8 @@ static void test_round_trip(void **state)
         out = open_memstream(&more, &n);
         assert_int_equal(history_line_put(&again, out, &err), 0);
         fclose(out);
-        /* the first was unescaped in place: it has no escapes */
+        /* the parser unescapes within the line; site's lines have no escapes,
+         * so it is unchanged */
         assert_int_equal(n, len);
         assert_memory_equal(line, more, n);
         free(line);
@@ -136,6 +146,7 @@ static void test_round_trip(void **state)
 static char got[4096];
 static unsigned n_got;
 
+/* Collects the first names in GOT and counts all in N_GOT. */
 static int take(void *arg, struct history_text node)
 {
     size_t n = strlen(got);
@@ -148,6 +159,8 @@ static int take(void *arg, struct history_text node)
     return 0;
 }
 
+/* Lists as in SLURM_JOB_NODELIST. The history's lines come from other users, so
+ * a short list that stands for too many nodes is refused. */
 static void test_nodes(void **state)
 {
     static const struct {
@@ -183,12 +196,14 @@ static void test_nodes(void **state)
             assert_string_equal(got, rows[i].nodes);
         }
     }
+    /* the largest list that is accepted */
     n_got = 0;
     assert_int_equal(history_nodes_each(text("n[1-16384]"), take, NULL), 0);
     assert_int_equal(n_got, 16384);
 }
 
-/* A user's names are bounded; looking adds none. */
+/* One user can add only so many names to the table that all users share. A
+ * lookup (MAY is NULL) adds none. */
 static void test_names(void **state)
 {
     struct history_names names = {0};
@@ -214,19 +229,20 @@ static void test_names(void **state)
 
 /* --- chances -------------------------------------------------------------- */
 
+/* The probability of K or more successes of N, compared with exact values. */
 static void test_chance(void **state)
 {
     static const struct {
         uint64_t k, n;
         double p, chance;
     } rows[] = {
-        /* sums of exact fractions */
+        /* computed with exact fractions */
         {3, 3, 0.5, 0.125},
         {5, 10, 0.25, 0.07812690734863281},
         {10, 100, 0.05, 0.028188294163416},
         {40, 100, 0.1, 2.945529793746522e-15},
         {60, 500, 0.0625, 1.3012802259461342e-06},
-        {1, 1, 0.01, 1}, /* no more than the mean + 1: nothing is claimed */
+        {1, 1, 0.01, 1}, /* up to the mean + 1 no probability is computed: 1 */
         {0, 10, 0.5, 1},
         {2, 10, 0.5, 1},
         {4, 3, 0.5, 0},
@@ -238,11 +254,14 @@ static void test_chance(void **state)
         if (fabs(chance - rows[i].chance) > 1e-3 * rows[i].chance)
             fail_msg("row %zu: %g", i, chance);
     }
+    /* so small that it may underflow, but it must not become NAN or 1 */
     assert_true(history_chance(100000, 1000000, 0.05) < 1e-300);
 }
 
+/* The limits that jobprof history uses by default */
 static struct history_want want = {.chance = 0.01, .votes = 3, .changed = 0.01};
 
+/* The sums of the next STEPS steps of SITE. */
 static struct history_sum *sum_of(struct site *site, unsigned steps)
 {
     struct history_sum *sum = history_sum_create(&want);
@@ -255,8 +274,9 @@ static struct history_sum *sum_of(struct site *site, unsigned steps)
     return sum;
 }
 
-/* 100 sites of 200 nodes: the two bad ones are first in each, and an innocent
- * is claimed to be slow in one at most. */
+/* 100 clusters of 200 nodes: the two bad nodes are at the top of each, and in
+ * at most one cluster a good node is called slow, as the limit of 0.01
+ * promises. */
 static void test_bad_nodes(void **state)
 {
     unsigned false_alarms = 0;
@@ -270,6 +290,7 @@ static void test_bad_nodes(void **state)
         char a[8], b[8];
         size_t n;
 
+        /* the two must differ */
         bad[1] += bad[0] == bad[1];
         site_init(&site, 200, bad, seed);
         sum = sum_of(&site, 10000);
@@ -288,7 +309,8 @@ static void test_bad_nodes(void **state)
     assert_true(false_alarms <= 1);
 }
 
-/* Sites without a bad node, of ten times as many steps. */
+/* Clusters without a bad node, with ten times as many steps: no node is called
+ * slow. */
 static void test_sound_sites(void **state)
 {
     unsigned false_alarms = 0;
@@ -306,6 +328,7 @@ static void test_sound_sites(void **state)
     assert_int_equal(false_alarms, 0);
 }
 
+/* N_STEPS steps of one job on n1 to n8, all of them with the node LATE late. */
 static void add_job(struct history_sum *sum, uint64_t job, const char *user,
                     const char *late, unsigned n_steps)
 {
@@ -333,6 +356,7 @@ static void add_job(struct history_sum *sum, uint64_t job, const char *user,
     }
 }
 
+/* The node's row in the table of nodes. */
 static const struct history_row *row_of(const struct history_sum *sum,
                                         const char *node)
 {
@@ -347,8 +371,9 @@ static const struct history_row *row_of(const struct history_sum *sum,
     return NULL;
 }
 
-/* A hundred steps of a job are one vote; one user's jobs are no proof where
- * there are others. */
+/* A job has one vote however many steps it has: its steps are not independent.
+ * And the jobs of a single user prove nothing if other users' jobs find the
+ * node good, since then it is probably the program. */
 static void test_votes(void **state)
 {
     struct history_sum *sum = history_sum_create(&want);
@@ -369,8 +394,10 @@ static void test_votes(void **state)
         add_job(sum, job, "alice", "n3", 1);
     assert_int_equal(history_sum_finish(sum), 0);
     row = row_of(sum, "n3");
-    assert_int_equal(row->slow, 1); /* there is nobody else */
-    /* all nine votes of nine, of one of the eight nodes */
+    /* with only one user there is nothing to compare with */
+    assert_int_equal(row->slow, 1);
+    /* one of eight nodes gets all nine votes; times 8, because any of them
+     * could have */
     assert_true(fabs(row->expected - 9.0 / 8) < 1e-9);
     assert_true(fabs(row->chance / (8 * pow(1.0 / 8, 9)) - 1) < 1e-9);
     assert_string_equal(row->cause, "gpu_clock");
@@ -380,6 +407,7 @@ static void test_votes(void **state)
     sum = history_sum_create(&want);
     for (uint64_t job = 1; job <= 9; job++)
         add_job(sum, job, "alice", "n3", 1);
+    /* another user ran on n3, too, and it was not late */
     add_job(sum, 20, "bob", "n5", 1);
     assert_int_equal(history_sum_finish(sum), 0);
     row = row_of(sum, "n3");
@@ -398,7 +426,8 @@ static void test_votes(void **state)
     history_sum_destroy(sum);
 }
 
-/* First nodes that are late in all jobs of all users are the program's. */
+/* A node that is the first of every job, and late for all users, is not called
+ * slow: rank 0 often has more to do. */
 static void test_first_nodes(void **state)
 {
     static const char *const users[] = {"a", "b", "c", "d"};
@@ -413,6 +442,8 @@ static void test_first_nodes(void **state)
     history_sum_destroy(sum);
 }
 
+/* --user, --account and --node select steps; history_sum_add returns whether it
+ * took the step. */
 static void test_wanted(void **state)
 {
     struct history_want some = want;
@@ -446,12 +477,14 @@ static void test_wanted(void **state)
                          with && site.user % 5 == 2);
     }
     assert_int_equal(history_sum_finish(sum), 0);
+    /* with --node the table has only that node */
     history_sum_rows(sum, HISTORY_TOP_NODES, &n);
     assert_int_equal(n, 1);
     history_sum_destroy(sum);
 }
 
-/* A link that loses a third, beside one that does not. */
+/* Two pairs of nodes over 60 days, with noise of up to 5 %: one loses 0.25 GB/s
+ * of 50 each day, the other stays. Only the first is reported as slower. */
 static void test_pairs(void **state)
 {
     struct history_sum *sum = history_sum_create(&want);
@@ -464,6 +497,7 @@ static void test_pairs(void **state)
         double noise[2];
 
         for (int i = 0; i < 2; i++) {
+            /* a linear congruential generator: its upper bits are used */
             random = random * UINT64_C(6364136223846793005) +
                      1442695040888963407;
             noise[i] = (double) (random >> 40) / (1 << 24) - 0.5;

@@ -32,12 +32,13 @@ static char *print(const struct livestate *state, const struct topshow_how *how)
     char *text = NULL;
     size_t len = 0;
     FILE *out = open_memstream(&text, &len);
+    struct topshow_how with_reading = *how;
     struct topshow top;
 
+    with_reading.reading = true;
     assert_non_null(out);
     assert_int_equal(topshow_make(&top, state, how), 0);
-    topshow_print(&top, state, how, out);
-    topshow_print_reading(state, how, out);
+    topshow_print(&top, state, &with_reading, out);
     topshow_fini(&top);
     assert_int_equal(fclose(out), 0);
     return text;

@@ -1,4 +1,6 @@
-/* test_trial.c - a trial's plan, its words, its runs' judgement, its file. */
+/* test_trial.c - tests of orchestrator/trial: options into configurations, the
+ * srun and sbatch lines, the order and judgement of runs, and trial.json. The
+ * statistics have their own test, test_trial_stats.c. */
 #include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +17,7 @@
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
+/* An empty trial. */
 static struct trial *new_trial(void)
 {
     struct trial *t = trial_new();
@@ -29,9 +32,9 @@ static struct trial *new_trial(void)
 static const struct {
     enum trial_kind kind;
     const char *text;
-    const char *values; /* a blank between; NULL: refused */
+    const char *values; /* separated by blanks; NULL: refused */
 } axes[] = {
-    /* bad input first */
+    /* what is refused comes first */
     {TRIAL_DISTRIBUTION, "", NULL},
     {TRIAL_DISTRIBUTION, "block,", NULL},
     {TRIAL_DISTRIBUTION, ",block", NULL},
@@ -58,6 +61,9 @@ static const struct {
     {TRIAL_SRUN, "hint=nomultithread,-", "nomultithread -"},
 };
 
+/* Each kind has its own rule for commas within a value: "block,NoPack" is one
+ * distribution, "map_gpu:0,1,2" one binding, and a backslash keeps a comma in a
+ * variable's value. */
 static void test_axes(void **state)
 {
     (void) state;
@@ -84,6 +90,8 @@ static void test_axes(void **state)
     }
 }
 
+/* The same variable in a second --env adds values to its axis; a value given
+ * twice is an error. */
 static void test_axis_again(void **state)
 {
     struct trial *t = new_trial();
@@ -98,6 +106,8 @@ static void test_axis_again(void **state)
     trial_free(t);
 }
 
+/* The configurations are all combinations, at most 64; the last axis changes
+ * fastest. */
 static void test_count(void **state)
 {
     struct trial *t = new_trial();
@@ -120,7 +130,9 @@ static void test_count(void **state)
     trial_free(t);
 }
 
-/* Each round has each configuration once, in another order by another seed. */
+/* Each round has each configuration once, in random order, so that a cluster
+ * that gets slower during the trial does not favour the first. The order
+ * depends only on seed and round: --continue must find the same one. */
 static void test_order(void **state)
 {
     struct trial *t = new_trial();
@@ -142,7 +154,8 @@ static void test_order(void **state)
         assert_int_equal(seen, 63);
         first[order[0]]++;
     }
-    for (size_t i = 0; i < 6; i++) /* 100 expected, deviation 9 */
+    /* 100 expected; 40 are over four standard deviations (9) */
+    for (size_t i = 0; i < 6; i++)
         assert_true(first[i] > 60 && first[i] < 140);
     trial_free(t);
 }
@@ -152,7 +165,9 @@ static void test_order(void **state)
 
 static const struct {
     const char *line;
-    const char *words; /* of the first configuration, NULL: refused */
+    /* of the first configuration, with -m=x for --distribution=x; NULL:
+     * refused */
+    const char *words;
 } lines[] = {
     {"", NULL},
     {"mpirun ./a", NULL},
@@ -179,6 +194,7 @@ static const struct {
      "--nccl-profile=off"},
 };
 
+/* Splits LINE in place at blanks; returns the number of words. */
 static size_t split(char *line, char **words)
 {
     size_t n = 0;
@@ -192,6 +208,7 @@ static size_t split(char *line, char **words)
     return n;
 }
 
+/* The words with blanks between; none: "". */
 static char *join(char **words, char *buf, size_t size)
 {
     buf[0] = '\0';
@@ -201,6 +218,9 @@ static char *join(char **words, char *buf, size_t size)
     return buf;
 }
 
+/* The options of a trial go in front of the program, and its own options, even
+ * if they look like srun's, stay untouched. The profile of the line is kept
+ * except for its folder and summary. */
 static void test_lines(void **state)
 {
     (void) state;
@@ -226,13 +246,13 @@ static void test_lines(void **state)
         assert_int_equal(trial_count(t, NULL), 0);
         list = trial_words(t, 0, "D");
         join(list, all, sizeof(all));
-        at = strstr(all, "--distribution=x"); /* shorter in the table */
+        at = strstr(all, "--distribution=x"); /* the table has the short -m=x */
         assert_non_null(at);
         memmove(at + 4, at + 16, strlen(at + 16) + 1);
         memcpy(at, "-m=x", 4);
         assert_string_equal(all, lines[i].words);
         trial_free_words(list);
-        list = trial_words(t, 3, NULL); /* as is, as is */
+        list = trial_words(t, 3, NULL); /* the last: both as they are */
         assert_null(strstr(join(list, all, sizeof(all)), "distribution"));
         assert_null(strstr(all, "A="));
         trial_free_words(list);
@@ -240,6 +260,8 @@ static void test_lines(void **state)
     }
 }
 
+/* The job of a trial gets those options of the line that sbatch knows, before
+ * the program; srun's own (--mpi, -l) are left out. */
 static void test_sbatch(void **state)
 {
     struct trial *t = new_trial();
@@ -255,7 +277,8 @@ static void test_sbatch(void **state)
                         "sbatch --parsable --output=o -N2 -n 8 "
                         "--partition gpu -t 30 --job-name=jobprof-trial");
     trial_free_words(list);
-    /* the job needs the nodes of all lists */
+    /* with node lists, the job needs all nodes of all lists, and numbers of
+     * nodes and tasks in the line are left out */
     trial_add_axis(t, TRIAL_NODELIST, "n1,n2:n2,n3", NULL);
     trial_count(t, NULL);
     list = trial_sbatch_words(t, 12, "o");
@@ -267,6 +290,7 @@ static void test_sbatch(void **state)
     trial_free(t);
 }
 
+/* Only words that a shell would change are quoted. */
 static void test_quote(void **state)
 {
     static const char *const rows[][2] = {
@@ -287,6 +311,7 @@ static void test_quote(void **state)
 /* --- runs ------------------------------------------------------------------
  */
 
+/* A trial of four configurations: block or cyclic, Ring or Tree. */
 static struct trial *example(uint64_t rounds)
 {
     char line[] = "srun -n8 ./a --steps 50";
@@ -303,6 +328,7 @@ static struct trial *example(uint64_t rounds)
     return t;
 }
 
+/* Adds a run of US per iteration that went well. */
 static struct trial_run *add(struct trial *t, size_t config, size_t round,
                              double us)
 {
@@ -321,7 +347,8 @@ static struct trial_run *add(struct trial *t, size_t config, size_t round,
     return run;
 }
 
-/* The others take 10 % longer than configuration 2. */
+/* Adds rounds FROM to TO - 1, in which configuration 2 takes 10 ms and all
+ * others 11, each with up to 0.4 % of noise. */
 static void add_rounds(struct trial *t, size_t from, size_t to)
 {
     for (size_t round = from; round < to; round++)
@@ -332,6 +359,7 @@ static void add_rounds(struct trial *t, size_t from, size_t to)
                         (1 + 0.002 * (double) ((i + round) % 3)));
 }
 
+/* Appends a line to the text ARG. */
 static void collect(void *arg, const char *line)
 {
     char *all = arg;
@@ -339,6 +367,8 @@ static void collect(void *arg, const char *line)
     snprintf(all + strlen(all), 300 - strlen(all), "%s|", line);
 }
 
+/* A clear winner is named after the second round, the others get no more runs,
+ * and its lines for the script are printed. */
 static void test_winner(void **state)
 {
     struct trial *t = example(3);
@@ -351,7 +381,7 @@ static void test_winner(void **state)
     trial_judge(t);
     assert_int_equal(t->look.finding, TRIAL_TOO_LITTLE);
     add_rounds(t, 1, 2);
-    trial_judge(t); /* clear after the second round */
+    trial_judge(t); /* 10 % are clear after two rounds */
     assert_int_equal(t->look.finding, TRIAL_WINNER);
     assert_true(trial_goes_on(t, 2));
     assert_false(trial_goes_on(t, 0));
@@ -366,7 +396,8 @@ static void test_winner(void **state)
     trial_free(t);
 }
 
-/* In the middle of a round nothing is compared that the order chose. */
+/* A round that is not complete is not compared, since the order alone decides
+ * who has already run. Only the end of the trial makes it count. */
 static void test_half_round(void **state)
 {
     struct trial *t = example(3);
@@ -377,7 +408,7 @@ static void test_half_round(void **state)
     add(t, 1, 1, 11000);
     trial_judge(t);
     assert_int_equal(t->look.finding, TRIAL_TOO_LITTLE);
-    t->end = TRIAL_INTERRUPTED; /* what there is counts then */
+    t->end = TRIAL_INTERRUPTED; /* now it counts */
     trial_judge(t);
     assert_int_equal(t->arms[2].n, 2);
     assert_int_equal(t->arms[0].n, 1);
@@ -385,6 +416,8 @@ static void test_half_round(void **state)
     trial_free(t);
 }
 
+/* A run that failed makes its configuration fail, even the fastest, and it gets
+ * no more runs. Its missing time does not change the measure of the others. */
 static void test_failure(void **state)
 {
     struct trial *t = example(2);
@@ -395,7 +428,7 @@ static void test_failure(void **state)
     for (size_t i = 0; i < t->n_runs; i++) {
         if (t->runs[i].config == 2 && t->runs[i].round == 1) {
             t->runs[i].status = TRIAL_LATE;
-            t->runs[i].iteration_us = NAN; /* does not decide the measure */
+            t->runs[i].iteration_us = NAN; /* decides nothing: it failed */
         }
     }
     t->end = TRIAL_DONE;
@@ -411,7 +444,9 @@ static void test_failure(void **state)
     trial_free(t);
 }
 
-/* Other repetitions are not the same loop: all go by operations then. */
+/* Times of iterations can be compared only if all have the same number of
+ * operations, else jobprof found different loops. Then all are compared by the
+ * time of an operation, also if one run has no iteration. */
 static void test_measure(void **state)
 {
     struct trial *t = example(2);
@@ -436,6 +471,7 @@ static void test_measure(void **state)
 /* --- trial.json ------------------------------------------------------------
  */
 
+/* trial.json of T; the caller frees it. */
 static char *text_of(const struct trial *t, size_t *len)
 {
     char *text = NULL;
@@ -446,6 +482,8 @@ static char *text_of(const struct trial *t, size_t *len)
     return text;
 }
 
+/* What is read from trial.json and written again is the same text. Control
+ * characters are escaped. */
 static void test_read_back(void **state)
 {
     struct trial *t = example(3), *u;
@@ -474,6 +512,8 @@ static void test_read_back(void **state)
     trial_free(u);
 }
 
+/* A trial.json that someone edited is refused with a message, not run:
+ * --continue takes its commands from there. */
 static void test_bad_json(void **state)
 {
     static const char *const rows[][2] = {
@@ -521,7 +561,8 @@ static void test_bad_json(void **state)
     trial_free(t);
 }
 
-/* A trial of any state has a table and a page. */
+/* Table and page can be printed in every state (no run, one round, two rounds,
+ * a failed run), and unknown figures never appear as "nan". */
 static void test_show(void **state)
 {
     (void) state;

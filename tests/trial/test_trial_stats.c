@@ -1,6 +1,6 @@
-/* test_trial_stats.c - distributions by tables; and thousands of made-up
- * trials: how often a winner is named where there is none, and found where
- * there is one. */
+/* test_trial_stats.c - tests of trial_stats.c: the t distribution against
+ * printed tables, and thousands of simulated trials, to count how often a
+ * winner is named where there is none and found where there is one. */
 #include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,8 @@
 /* --- distributions ---------------------------------------------------------
  */
 
-/* Two-sided, from printed tables of Student's t. */
+/* Two-sided probabilities from printed tables of Student's t; the quantile is
+ * the inverse. */
 static void test_t_table(void **state)
 {
     static const struct {
@@ -51,6 +52,7 @@ static void test_t_table(void **state)
     }
 }
 
+/* Arguments outside the domain give NAN, not a number that looks plausible. */
 static void test_t_bad(void **state)
 {
     (void) state;
@@ -62,6 +64,7 @@ static void test_t_bad(void **state)
     assert_true(isnan(trial_stats_t_quantile(0.05, -1)));
 }
 
+/* The page and docs/trials.md print each limit with its reason. */
 static void test_limits(void **state)
 {
     (void) state;
@@ -77,6 +80,8 @@ static void test_limits(void **state)
 
 static uint64_t random_state;
 
+/* splitmix64 in (0, 1), never 0: normal() takes its logarithm. The tests must
+ * see the same numbers on every machine. */
 static double uniform(void)
 {
     uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15);
@@ -87,6 +92,7 @@ static double uniform(void)
     return ((double) (z >> 11) + 0.5) / 9007199254740992.0;
 }
 
+/* Box and Muller's method, with one of its two numbers. */
 static double normal(void)
 {
     double r = sqrt(-2 * log(uniform()));
@@ -96,17 +102,18 @@ static double normal(void)
 
 struct setup {
     size_t arms, rounds;
-    double noise;       /* of each run, of logarithms */
+    double noise;       /* standard deviation of a run's logarithm */
     double noisy_third; /* of each third configuration; 0: as the others */
-    double effect;      /* by which all but the last take longer */
+    double effect;      /* how much slower all but the last are; 0.1: 10 % */
 };
 
+/* What TRIALS trials ended with, and how many runs they took. */
 struct tally {
     size_t none, found, several, wrong, runs;
 };
 
-/* One trial as jobprof runs it: looks after each round, no more runs of what
- * is worse. */
+/* Simulates one trial in the way jobprof runs it: a comparison after each
+ * round, and no more runs of a configuration that is clearly worse. */
 static void one(const struct setup *s, struct tally *tally)
 {
     struct trial_arm arms[TRIAL_ARMS_MAX];
@@ -122,6 +129,7 @@ static void one(const struct setup *s, struct tally *tally)
 
             if (arms[i].dropped)
                 continue;
+            /* the last configuration is the fastest, 9 ms */
             arms[i].us[arms[i].n++] = 9000 *
                                       (i == s->arms - 1 ? 1 : 1 + s->effect) *
                                       exp(noise * normal());
@@ -146,6 +154,7 @@ static struct tally many(const struct setup *s)
 {
     struct tally tally = {0};
 
+    /* the same numbers for each setup, whichever tests ran before */
     random_state = 25;
     for (size_t i = 0; i < TRIALS; i++)
         one(s, &tally);
@@ -156,8 +165,9 @@ static struct tally many(const struct setup *s)
     return tally;
 }
 
-/* Where all are equal, "no difference" in more than 19 of 20: the rate is 0.01,
- * and three standard deviations of 1,000 trials are 0.01. */
+/* If all configurations are equal, the result is "no difference" in more than
+ * 98 % of trials: the error rate is 1 %, and three standard deviations of 1,000
+ * trials are another 1 %. */
 static void test_nothing_there(void **state)
 {
     static const struct setup rows[] = {
@@ -168,12 +178,14 @@ static void test_nothing_there(void **state)
 
     (void) state;
     for (size_t i = 0; i < COUNT(rows); i++)
-        /* unequal noise is not quite what a common variance supposes */
+        /* the test assumes one variance for all; where the noise differs it
+         * errs more often */
         assert_true(many(&rows[i]).none >=
                     (rows[i].noisy_third > 0 ? 965 : 980));
 }
 
-/* A planted best of several times the noise. */
+/* A configuration that is faster by several times the noise is found, and never
+ * another one. */
 static void test_planted(void **state)
 {
     static const struct setup rows[] = {
@@ -189,14 +201,15 @@ static void test_planted(void **state)
 
         assert_true(tally.found >= 950);
         assert_int_equal(tally.wrong, 0);
-        /* what is clearly worse gets no further runs; two rounds of two are
-         * too little for that */
+        /* what is clearly worse gets no more runs; with two configurations and
+         * two or three rounds there is nothing to save */
         assert_true(rows[i].arms == 2 ||
                     (double) tally.runs / TRIALS <
                         0.95 * (double) (rows[i].arms * rows[i].rounds));
     }
 }
 
+/* N times of one configuration. */
 static void fill(struct trial_arm *arm, const double *us, size_t n)
 {
     memset(arm, 0, sizeof(*arm));
@@ -204,8 +217,9 @@ static void fill(struct trial_arm *arm, const double *us, size_t n)
     arm->n = n;
 }
 
-/* Equal figures have noise of the clock all the same; a certain difference of
- * half a per cent is none. */
+/* Equal times do not prove that there is no noise: the resolution of the clock
+ * (0.2 %) is assumed. And a difference below 1 % is none, even if it is
+ * certain. */
 static void test_small_difference(void **state)
 {
     struct trial_arm arms[2];
@@ -218,12 +232,14 @@ static void test_small_difference(void **state)
     assert_int_equal(look.finding, TRIAL_NO_DIFFERENCE);
     assert_true(look.noise == trial_limits[TRIAL_RESOLUTION].value);
 
+    /* 0.8 %: significant, but too small to matter */
     fill(&arms[0], (double[]){1000, 1000, 1000, 1000, 1000, 1000, 1000}, 7);
     fill(&arms[1], (double[]){1008, 1008, 1008, 1008, 1008, 1008, 1008}, 7);
     trial_stats_look(arms, 2, 7, 7, true, &look);
     assert_true(arms[1].p < trial_limits[TRIAL_ALPHA].value);
     assert_int_equal(look.finding, TRIAL_NO_DIFFERENCE);
     for (size_t k = 0; k < 7; k++)
+        /* 2 %: now it matters */
         arms[1].us[k] = 1020;
     trial_stats_look(arms, 2, 7, 7, true, &look);
     assert_int_equal(look.finding, TRIAL_WINNER);
@@ -231,7 +247,8 @@ static void test_small_difference(void **state)
     assert_true(arms[1].slower_low < 0.02 && arms[1].slower_high > 0.02);
 }
 
-/* Nothing to compare: no run, one run, all but one failed. */
+/* With nothing to compare (no run, one run each, all but one failed) no finding
+ * is made, and figures that need two runs are NAN. */
 static void test_too_little(void **state)
 {
     struct trial_arm arms[3];
@@ -257,8 +274,8 @@ static void test_too_little(void **state)
     assert_int_equal(arms[1].standing, TRIAL_UNJUDGED);
 }
 
-/* A failed configuration is not compared, however fast; its runs still tell of
- * the noise. */
+/* A failed configuration never wins, however fast it was. Its runs still count
+ * for the noise. */
 static void test_failed_is_not_best(void **state)
 {
     struct trial_arm arms[3];
@@ -274,8 +291,9 @@ static void test_failed_is_not_best(void **state)
     assert_int_equal(look.best, 1);
 }
 
-/* What was dropped stays worse, though the one it was compared with is not the
- * best any more. */
+/* A configuration that was dropped stays worse, with the p of that time, even
+ * if the one that beat it is no longer the best. Otherwise later noise could
+ * bring it back without a further run. */
 static void test_dropped_stays(void **state)
 {
     struct trial_arm arms[2];
@@ -292,7 +310,8 @@ static void test_dropped_stays(void **state)
     assert_true(arms[1].p == 0.01);
 }
 
-/* The looks' shares are the whole rate together, the first the least. */
+/* The error rate is divided among the looks: none for the first, as one run has
+ * no variance, then more for later ones, and all of it together in the end. */
 static void test_levels(void **state)
 {
     struct trial_arm arms[2];
@@ -310,7 +329,7 @@ static void test_levels(void **state)
         sum += look.level;
     }
     assert_true(fabs(sum - trial_limits[TRIAL_ALPHA].value) < 1e-9);
-    /* ended early, by the time or by the user: what is left is spent */
+    /* the last look gets what is left, also if the trial ends early */
     trial_stats_look(arms, 2, 2, 6, true, &look);
     assert_true(fabs(look.level - trial_limits[TRIAL_ALPHA].value) < 1e-9);
 }
