@@ -669,25 +669,6 @@ void topo_destroy(struct topo *topo)
     free(topo);
 }
 
-int topo_find_gpu(const struct topo *topo, const char *busid)
-{
-    char tidy[JP_BUSID];
-
-    if (busid_tidy(busid, tidy) < 0)
-        return -1;
-    for (size_t i = 0; i < topo->n_gpus; i++)
-        if (strcmp(topo->gpus[i].busid, tidy) == 0)
-            return (int) i;
-    /* A partition of an AMD GPU has a function number that is not on the PCI
-     * bus. */
-    tidy[strlen(tidy) - 1] = '0';
-    for (size_t i = 0; i < topo->n_gpus; i++)
-        if (topo->gpus[i].vendor == TOPO_AMD &&
-            strcmp(topo->gpus[i].busid, tidy) == 0)
-            return (int) i;
-    return -1;
-}
-
 enum topo_level topo_level(const struct topo *topo, size_t a, size_t b)
 {
     return topo->level[a * (topo->n_gpus + topo->n_hcas) + b];

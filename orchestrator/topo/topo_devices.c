@@ -208,6 +208,25 @@ static uint64_t link_mbs(unsigned sm)
 /* One link of XGMI, one direction: MI250, MI300 (16 x 25 Gbit/s). */
 #define XGMI_MBS 50000
 
+int topo_find_gpu(const struct topo *topo, const char *busid)
+{
+    char tidy[JP_BUSID];
+
+    if (busid_tidy(busid, tidy) < 0)
+        return -1;
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        if (strcmp(topo->gpus[i].busid, tidy) == 0)
+            return (int) i;
+    /* A partition of an AMD GPU has a function number that is not on the PCI
+     * bus. */
+    tidy[strlen(tidy) - 1] = '0';
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        if (topo->gpus[i].vendor == TOPO_AMD &&
+            strcmp(topo->gpus[i].busid, tidy) == 0)
+            return (int) i;
+    return -1;
+}
+
 /* Takes the links of NCCL's file, which NCCL found by NVML. In a file with
  * links, a GPU without any has none. */
 static void from_links(struct linker *l)
