@@ -11,7 +11,6 @@
 #include "common/defaults.h"
 #include "common/fileio.h"
 #include "common/json_stream.h"
-#include "common/num.h"
 #include "orchestrator/agent/settings.h"
 
 /* The numbers of job.conf, each with its knob, in the order of XLA's guide. */
@@ -388,23 +387,6 @@ int clockpart_block_of(const struct jp_plan *plan, const struct plan_input *env,
     free(conf.clock_interfaces);
     free(note);
     return rc;
-}
-
-const char *clockpart_describe(const struct jp_jobconf *conf, char *buf,
-                               size_t len)
-{
-    char cadence[32];
-
-    if (!conf->clock_cadence_us)
-        snprintf(buf, len, "clocks: no probes between nodes");
-    else
-        snprintf(buf, len,
-                 "clocks: a probe of each neighbour every %s, an estimate "
-                 "every %u s",
-                 num_format_time_us(conf->clock_cadence_us, cadence,
-                                    sizeof(cadence)),
-                 conf->clock_window_ms / 1000);
-    return buf;
 }
 
 /* --- the agent ------------------------------------------------------------ */

@@ -12,8 +12,10 @@
 
 #include "common/figure.h"
 #include "common/fileio.h"
+#include "common/num.h"
 #include "orchestrator/agent/settings.h"
 #include "orchestrator/collect/clock.h"
+#include "plugins/nsys/nsys_env.h"
 #ifdef HAVE_SLURM
 #include <slurm/slurm.h>
 #endif
@@ -360,6 +362,78 @@ static int fill_nccl(struct launch *l, struct jp_error *err)
     return rc;
 }
 
+/* --- containers ----------------------------------------------------------- */
+
+/* A pyxis option: srun's own, or the variable that stands for it. NULL: neither
+ * is set. */
+static const char *pyxis_option(const struct plan_input *in, const char *option,
+                                const char *variable)
+{
+    const char *value = plan_env(in, option);
+
+    return value ? value : plan_env(in, variable);
+}
+
+/* Whether a pyxis mount "SRC[:DST[:FLAG+FLAG]]" covers dir with something else
+ * or makes it read-only. */
+static bool lies_over(char *mount, const char *dir)
+{
+    char *rest = mount, *from = strsep(&rest, ":"), *to = strsep(&rest, ":");
+    size_t n;
+
+    if (!to || !*to)
+        to = from;
+    n = strlen(to);
+    while (n > 1 && to[n - 1] == '/')
+        n--;
+    if (*to != '/' || strncmp(dir, to, n) != 0 ||
+        (dir[n] && dir[n] != '/' && n > 1))
+        return false;
+    for (char *flag; (flag = strsep(&rest, "+"));)
+        if (!strcmp(flag, "ro"))
+            return true;
+    return strcmp(from, to) != 0;
+}
+
+/* Describes what pyxis' options may hide from the tasks. A running container
+ * has only the mounts from its start. The user's own mounts come after ours:
+ * they may cover dir, the step's directory, or make it read-only. Returns one
+ * sentence, "" if nothing is hidden, NULL without memory (caller frees). *over:
+ * a mount covers dir or makes it read-only. */
+static char *note_container(const struct plan_input *env, const char *dir,
+                            bool *over)
+{
+    const char *name = pyxis_option(env,
+                                    "_SLURM_SPANK_OPTION_pyxis_container_name",
+                                    "PYXIS_CONTAINER_NAME");
+    const char *mounts =
+        pyxis_option(env, "_SLURM_SPANK_OPTION_pyxis_container_mounts",
+                     "PYXIS_CONTAINER_MOUNTS");
+    char *copy = strdup(mounts ? mounts : ""), *rest = copy, *one;
+    char *note = NULL;
+
+    *over = false;
+    while (copy && !note && (one = strsep(&rest, ","))) {
+        char *mount = strdup(one);
+
+        if (mount && lies_over(mount, dir)) {
+            *over = true;
+            note = text_format("--container-mounts: %s covers %s in the "
+                               "container, to which the profiler writes",
+                               one, dir);
+        }
+        free(mount);
+    }
+    free(copy);
+    if (*over)
+        return note;
+    return name ? text_format("--container-name=%s: an existing container "
+                              "keeps the mounts of its start and does not see "
+                              "jobprof's library and folder",
+                              name)
+                : strdup("");
+}
+
 /* Stores the container settings. Paths are mapped only if the step is known to
  * run in containers, or if the site file says that all steps do. */
 static int fill_container(struct launch *l, struct jp_error *err)
@@ -374,11 +448,13 @@ static int fill_container(struct launch *l, struct jp_error *err)
     copy_to(&l->conf.container_binds, binds, &ok);
     copy_to(&l->conf.container_paths, paths, &ok);
     l->conf.container_note =
-        facts_container(l->facts->env, l->place.step_dir, &over);
+        note_container(l->facts->env, l->place.step_dir, &over);
     if (!ok || !l->conf.container_note)
         return error_set(err, "out of memory");
     return over ? lines_add(&l->note, err, "%s", l->conf.container_note) : 0;
 }
+
+/* --- the whole launch ----------------------------------------------------- */
 
 /* Fills the rest of the launch, once the place is known. */
 static int fill(struct launch *l, struct jp_error *err)
@@ -396,12 +472,11 @@ static int fill(struct launch *l, struct jp_error *err)
         fill_job(l->facts, conf, err) < 0 || fill_nccl(l, err) < 0 ||
         fill_container(l, err) < 0 ||
         copperpart_fill(l->facts, l->plan, conf, &l->note, err) < 0 ||
-        utilpart_fill(l->plan, conf, err) < 0 ||
         clockpart_fill(l->plan, l->facts->env, l->place.step_dir, conf,
                        &l->note, err) < 0 ||
         nsyspart_fill(l->facts, l->plan, l->place.step_dir, conf, &l->note,
                       err) < 0 ||
-        cudapart_fill(l->facts, l->plan, l->place.step_dir, conf, &l->note,
+        utilpart_fill(l->facts, l->plan, l->place.step_dir, conf, &l->note,
                       err) < 0)
         return -1;
     l->runs_copper = copperpart_refusal(l->facts, l->plan) == NULL;
@@ -541,7 +616,7 @@ int launch_step(const struct launch_facts *facts, const struct jp_plan *plan,
     int rc = 0;
 
     if (plan_is_profiled(plan) || !refusal || plan_is_sampled(plan) ||
-        plan_is_clocked(plan) || nsyspart_is_step(plan))
+        plan_is_clocked(plan) || (NSYS_CAN_WRAP && plan_is_traced(plan)))
         rc = make_step(&l, err);
     else if (plan->copper.mode && plan->copper.mode_source >= PLAN_ENV)
         rc = error_set(err, "Copper does not run: %s", refusal);
@@ -563,6 +638,63 @@ int launch_step(const struct launch_facts *facts, const struct jp_plan *plan,
     }
     *out = l;
     return 0;
+}
+
+/* --- one line for each option --------------------------------------------- */
+
+static void describe_util(const struct jp_jobconf *conf, char *buf, size_t len)
+{
+    char period[32];
+
+    if (!conf->policy.util_period_ms)
+        snprintf(buf, len, "utilisation: no samples");
+    else
+        snprintf(
+            buf, len,
+            "utilisation: a sample every %s, at most %u MiB for each node",
+            num_format_time_us((uint64_t) conf->policy.util_period_ms * 1000,
+                               period, sizeof(period)),
+            conf->policy.util_disk_mib);
+}
+
+static void describe_clock(const struct jp_jobconf *conf, char *buf, size_t len)
+{
+    char cadence[32];
+
+    if (!conf->clock_cadence_us)
+        snprintf(buf, len, "clocks: no probes between nodes");
+    else
+        snprintf(buf, len,
+                 "clocks: a probe of each neighbour every %s, an estimate "
+                 "every %u s",
+                 num_format_time_us(conf->clock_cadence_us, cadence,
+                                    sizeof(cadence)),
+                 conf->clock_window_ms / 1000);
+}
+
+static void describe_nsys(const struct jp_jobconf *conf, char *buf, size_t len)
+{
+    const char *ranks = jobconf_nsys(conf, "ranks");
+    const char *trace = jobconf_nsys(conf, "trace");
+
+    if (!ranks || !trace)
+        snprintf(buf, len, "nsys: no rank runs under it");
+    else
+        snprintf(buf, len, "nsys: ranks %s run under it (%s)", ranks, trace);
+}
+
+const char *launch_describe(const struct jp_jobconf *conf,
+                            enum jp_option option, char *buf, size_t len)
+{
+    if (option == OPTION_UTIL)
+        describe_util(conf, buf, len);
+    else if (option == OPTION_CLOCK)
+        describe_clock(conf, buf, len);
+    else if (option == OPTION_NSYS)
+        describe_nsys(conf, buf, len);
+    else
+        buf[0] = '\0';
+    return buf;
 }
 
 unsigned launch_limit_s(const struct launch *launch)

@@ -39,11 +39,6 @@ int nsyspart_check(const char *text, struct jp_error *err)
     return NSYS_CAN_WRAP || !strcmp(text, "off") ? 0 : refuse(err);
 }
 
-bool nsyspart_is_step(const struct jp_plan *plan)
-{
-    return NSYS_CAN_WRAP && plan_is_traced(plan);
-}
-
 int nsyspart_note(const struct jp_plan *plan, char **note, struct jp_error *err)
 {
     struct jp_error why = {""};
@@ -224,17 +219,4 @@ int nsyspart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
         tell_tasks(side, step_dir, conf, err) < 0)
         return -1;
     return note_doubts(facts, side, note, err);
-}
-
-const char *nsyspart_describe(const struct jp_jobconf *conf, char *buf,
-                              size_t len)
-{
-    const char *ranks = jobconf_nsys(conf, "ranks");
-    const char *trace = jobconf_nsys(conf, "trace");
-
-    if (!ranks || !trace)
-        snprintf(buf, len, "nsys: no rank runs under it");
-    else
-        snprintf(buf, len, "nsys: ranks %s run under it (%s)", ranks, trace);
-    return buf;
 }

@@ -108,6 +108,19 @@ static char *hide(const char *path)
     return text_format("%.*s.%s", (int) (base - path), path, base);
 }
 
+/* Checks that the facts for a step's directory are known. Returns -1 and err if
+ * one is missing. */
+static int check_facts(const struct launch_facts *facts, struct jp_error *err)
+{
+    if (!facts->names.job_id)
+        return error_set(err, "SLURM_JOB_ID is missing or not a number");
+    if (!facts->names.step_id)
+        return error_set(err, "SLURM_STEP_ID is missing or not a number");
+    if (!facts->submit_dir || *facts->submit_dir != '/')
+        return error_set(err, "SLURM_SUBMIT_DIR is missing or not absolute");
+    return 0;
+}
+
 int place_find(const struct launch_facts *facts, const struct jp_plan *plan,
                struct launch_place *out, struct jp_error *err)
 {
@@ -115,7 +128,7 @@ int place_find(const struct launch_facts *facts, const struct jp_plan *plan,
     char *shown = NULL;
     int rc = -1;
 
-    if (facts_check(facts, err) < 0)
+    if (check_facts(facts, err) < 0)
         return -1;
     shown = job_dir(plan, facts, err);
     if (!shown || check_path(shown, err) < 0)

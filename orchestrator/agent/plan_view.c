@@ -170,14 +170,14 @@ static int fill_lines(const struct launch *launch, struct plan_view *view,
         copy_lines(&store->warnings, launch->choice.known, err) < 0 ||
         copy_lines(&store->notes, launch->choice.remarks, err) < 0 ||
         lines_add(&store->notes, err, "%s",
-                  utilpart_describe(&launch->conf, samples, sizeof(samples))) <
-            0 ||
+                  launch_describe(&launch->conf, OPTION_UTIL, samples,
+                                  sizeof(samples))) < 0 ||
         lines_add(&store->notes, err, "%s",
-                  clockpart_describe(&launch->conf, probes, sizeof(probes))) <
-            0 ||
+                  launch_describe(&launch->conf, OPTION_CLOCK, probes,
+                                  sizeof(probes))) < 0 ||
         lines_add(&store->notes, err, "%s",
-                  nsyspart_describe(&launch->conf, traces, sizeof(traces))) <
-            0 ||
+                  launch_describe(&launch->conf, OPTION_NSYS, traces,
+                                  sizeof(traces))) < 0 ||
         ask_planner(launch, view, err) < 0 ||
         launch_own(launch, &store->without, err) < 0)
         return -1;

@@ -73,48 +73,6 @@ static uint32_t period_ms_of(const struct jp_plan *plan)
                                              : (uint32_t) (us / 1000);
 }
 
-int utilpart_fill(const struct jp_plan *plan, struct jp_jobconf *conf,
-                  struct jp_error *err)
-{
-    const struct plan_side *side = &plan->util;
-    bool runs;
-
-    conf->policy.util_period_ms = period_ms_of(plan);
-    runs = conf->policy.util_period_ms > 0;
-    conf->util_request = strdup(side->grammar->modes[side->mode].name);
-    if (!conf->util_request)
-        return error_set(err, "out of memory");
-    if (runs) {
-        struct jp_setting mode = {
-            (char *) "mode", (char *) side->grammar->modes[1].name,
-            (char *) plan_source_words[side->mode_source], side->mode_where,
-            (char *) (side->mode ? "" : "as in every profiled step")};
-
-        if (settings_add(&conf->util_settings, &conf->n_util_settings, &mode,
-                         err) < 0 ||
-            add_period(side, conf, err) < 0)
-            return -1;
-    }
-    return add_labels(side, conf, err);
-}
-
-const char *utilpart_describe(const struct jp_jobconf *conf, char *buf,
-                              size_t len)
-{
-    char period[32];
-
-    if (!conf->policy.util_period_ms)
-        snprintf(buf, len, "utilisation: no samples");
-    else
-        snprintf(
-            buf, len,
-            "utilisation: a sample every %s, at most %u MiB for each node",
-            num_format_time_us((uint64_t) conf->policy.util_period_ms * 1000,
-                               period, sizeof(period)),
-            conf->policy.util_disk_mib);
-    return buf;
-}
-
 /* --- CUDA calls --------------------------------------------------------------
  */
 
@@ -145,9 +103,9 @@ static const char *why_not(const struct launch_facts *facts, char buf[256])
     return facts->contained ? "the step runs in a container" : NULL;
 }
 
-int cudapart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
-                  const char *step_dir, struct jp_jobconf *conf, char **note,
-                  struct jp_error *err)
+static int add_cuda(const struct launch_facts *facts,
+                    const struct jp_plan *plan, const char *step_dir,
+                    struct jp_jobconf *conf, char **note, struct jp_error *err)
 {
     const struct plan_value *from = plan_find(&plan->util, "cuda");
     bool asked = from->value && plan_number(&plan->util, "cuda");
@@ -181,6 +139,34 @@ int cudapart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
                            "cuda=1: ranks under nsys have no counters, because "
                            "nsys uses CUPTI itself")
                : 0;
+}
+
+int utilpart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
+                  const char *step_dir, struct jp_jobconf *conf, char **note,
+                  struct jp_error *err)
+{
+    const struct plan_side *side = &plan->util;
+    bool runs;
+
+    conf->policy.util_period_ms = period_ms_of(plan);
+    runs = conf->policy.util_period_ms > 0;
+    conf->util_request = strdup(side->grammar->modes[side->mode].name);
+    if (!conf->util_request)
+        return error_set(err, "out of memory");
+    if (runs) {
+        struct jp_setting mode = {
+            (char *) "mode", (char *) side->grammar->modes[1].name,
+            (char *) plan_source_words[side->mode_source], side->mode_where,
+            (char *) (side->mode ? "" : "as in every profiled step")};
+
+        if (settings_add(&conf->util_settings, &conf->n_util_settings, &mode,
+                         err) < 0 ||
+            add_period(side, conf, err) < 0)
+            return -1;
+    }
+    return add_labels(side, conf, err) < 0
+               ? -1
+               : add_cuda(facts, plan, step_dir, conf, note, err);
 }
 
 bool cudapart_check(struct jp_jobconf *conf, char **path)

@@ -314,7 +314,7 @@ static void test_sources(void **state)
             note || strlen(conf.clock_key) != (rows[i].cadence_us ? 64 : 0))
             fail_msg("row %zu: every %u us, mode %s, %s", i,
                      conf.clock_cadence_us, word, note ? note : "");
-        clockpart_describe(&conf, text, sizeof(text));
+        launch_describe(&conf, OPTION_CLOCK, text, sizeof(text));
         assert_true((strstr(text, "no probes") == NULL) ==
                     (rows[i].cadence_us > 0));
         jobconf_fini(&conf);

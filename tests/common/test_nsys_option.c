@@ -158,10 +158,10 @@ static void test_fill(void **state)
              runs ? fills[i].required : NULL);
         same(i, env_of(&conf, NSYS_ENV_DIR), runs ? "/step/raw/%N/nsys" : NULL);
         assert_true(!runs == !env_of(&conf, NSYS_ENV_WRAP));
-        assert_int_equal(strncmp(nsyspart_describe(&conf, text, sizeof(text)),
-                                 runs ? "nsys: ranks " : "nsys: no rank",
-                                 runs ? 12 : 13),
-                         0);
+        assert_int_equal(
+            strncmp(launch_describe(&conf, OPTION_NSYS, text, sizeof(text)),
+                    runs ? "nsys: ranks " : "nsys: no rank", runs ? 12 : 13),
+            0);
         free(note);
         jobconf_fini(&conf);
     }
