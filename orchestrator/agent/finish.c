@@ -395,7 +395,7 @@ static bool keep_records(const struct leaving *leaving)
         return true;
     stepdir_log(seat->dir, "%s: its records are not complete after %u ms",
                 leaving->node, leaving->limit_ms);
-    if (manifest_write_empty(seat, leaving->node, &err) < 0)
+    if (manifest_write(seat, leaving->node, 0, &err) < 0)
         stepdir_log(seat->dir, "%s: %s", leaving->node, err.text);
     return false;
 }

@@ -327,15 +327,10 @@ int manifest_write(const struct jp_seat *seat, const char *node,
         free(raw);
         return error_set(err, "out of memory");
     }
-    fd = open(raw, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (deadline_ms)
+        fd = open(raw, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || walk_folder(&walk, fd, "", 0) < 0)
         walk.complete = false;
     free(raw);
     return write_manifest(seat, node, walk.files, walk.complete, err);
-}
-
-int manifest_write_empty(const struct jp_seat *seat, const char *node,
-                         struct jp_error *err)
-{
-    return write_manifest(seat, node, json_array(), false, err);
 }

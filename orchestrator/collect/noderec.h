@@ -37,13 +37,10 @@ int tasklines_convert(FILE *in, const char *path, uint32_t *bad,
 #define JP_MANIFEST_FILES_MAX 100000
 #define JP_MANIFEST_DEPTH_MAX 16
 
-/* Walks raw/<node> and writes the manifest by temp + rename. deadline_ms is of
- * clock_mono_ms(). */
+/* Walks raw/<node> and writes the manifest by temp + rename. deadline_ms is a
+ * time of clock_mono_ms(). 0: does not touch the folder, because a walk has
+ * hung there, and writes an incomplete manifest without files. */
 int manifest_write(const struct jp_seat *seat, const char *node,
                    uint64_t deadline_ms, struct jp_error *err);
-
-/* Writes one without files and complete = false: the walk was killed. */
-int manifest_write_empty(const struct jp_seat *seat, const char *node,
-                         struct jp_error *err);
 
 #endif

@@ -14,6 +14,7 @@
 #include "common/error.h"
 #include "common/fileio.h"
 #include "common/jsonload.h"
+#include "common/num.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/collect/noderec.h"
@@ -186,11 +187,9 @@ static int manifest(const char *folder, struct jp_node *node,
     node->finish_us = get_number(json, "finish_us", INT64_MAX, 0);
     json_array_foreach(json_object_get(json, "files"), i, file)
     {
-        uint64_t bytes = get_number(file, "bytes", INT64_MAX, 0);
-
         node->files++;
-        if (__builtin_add_overflow(node->bytes, bytes, &node->bytes))
-            node->bytes = UINT64_MAX;
+        node->bytes =
+            num_add(node->bytes, get_number(file, "bytes", INT64_MAX, 0));
     }
     json_decref(json);
     return 0;
@@ -321,11 +320,6 @@ static bool is_unprofiled(struct jp_nodes *nodes, const char *folder,
     return found;
 }
 
-static uint64_t add(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 /* What was taken from the user's own folder. Without one: nothing. */
 static int own_folder(const char *folder, struct jp_nodes *nodes,
                       struct jp_error *err)
@@ -337,9 +331,9 @@ static int own_folder(const char *folder, struct jp_nodes *nodes,
     if (!nodes->own_folder)
         nodes->own_folder = get_text(json, "path");
     nodes->own_taken =
-        add(nodes->own_taken, get_number(json, "taken", INT64_MAX, 0));
+        num_add(nodes->own_taken, get_number(json, "taken", INT64_MAX, 0));
     nodes->own_missed =
-        add(nodes->own_missed, get_number(json, "missed", INT64_MAX, 0));
+        num_add(nodes->own_missed, get_number(json, "missed", INT64_MAX, 0));
     json_decref(json);
     return 0;
 }

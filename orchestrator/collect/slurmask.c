@@ -356,16 +356,6 @@ bool slurmconf_get(unsigned wait_ms, struct slurmconf *out)
 
 /* --- what is done with answers --- */
 
-char *slurmjob_work_dir(uint32_t job_id)
-{
-    struct slurmjob job;
-
-    if (!slurmjob_get(job_id, JP_SLURMJOB_WAIT_MS, &job) ||
-        job.work_dir[0] != '/')
-        return NULL;
-    return strdup(job.work_dir);
-}
-
 static void ask(struct jp_jobfacts *facts)
 {
     struct slurmjob job;

@@ -44,9 +44,6 @@ struct slurmjob {
  * answer. Not after threads were started. */
 bool slurmjob_get(uint32_t job_id, unsigned wait_ms, struct slurmjob *out);
 
-/* The job's working directory, or NULL. Caller frees. */
-char *slurmjob_work_dir(uint32_t job_id);
-
 /* One answer about the launched job; starts as zeros. */
 struct slurmjob_memo {
     bool done;
