@@ -321,12 +321,14 @@ ssize_t logsource_read(struct jp_logsource *source, char *buf, size_t cap,
     return n;
 }
 
-bool logsource_has_hole(struct jp_logsource *source)
+bool logsource_is_divisible(struct jp_logsource *source)
 {
     uint64_t hole = 0, data;
 
-    if (source->fd < 0)
+    if (source->gzip)
         return false;
+    if (source->fd < 0)
+        return true;
     do {
         data = next_of(source, hole, SEEK_DATA);
         if (data - hole > HOLE_BYTES)
@@ -335,7 +337,7 @@ bool logsource_has_hole(struct jp_logsource *source)
     } while (hole < source->size);
     if (lseek(source->fd, (off_t) source->taken, SEEK_SET) < 0)
         source->ended = true;
-    return hole < source->size;
+    return hole >= source->size;
 }
 
 const char *logsource_damage(const struct jp_logsource *source)
@@ -346,11 +348,6 @@ const char *logsource_damage(const struct jp_logsource *source)
 uint64_t logsource_consumed(const struct jp_logsource *source)
 {
     return source->taken - source->from - (source->in_end - source->in_start);
-}
-
-bool logsource_packed(const struct jp_logsource *source)
-{
-    return source->gzip;
 }
 
 void logsource_close(struct jp_logsource *source)

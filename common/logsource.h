@@ -48,12 +48,12 @@ int logsource_use_zlib(struct jp_logsource *source, struct jp_error *err);
 ssize_t logsource_read(struct jp_logsource *source, char *buf, size_t cap,
                        struct jp_error *err);
 
-/* Whether a plain file will end early, at a hole of more than 1 MiB. */
-bool logsource_has_hole(struct jp_logsource *source);
+/* Whether parts of the file can be read by themselves: it is plain and has no
+ * hole of more than 1 MiB, at which it would end early. */
+bool logsource_is_divisible(struct jp_logsource *source);
 /* Why a file ended early ("compressed data is cut", "there is a hole in it"),
  * or NULL. */
 const char *logsource_damage(const struct jp_logsource *source);
-bool logsource_packed(const struct jp_logsource *source);
 /* Bytes taken from the file so far, behind the offset (compressed ones, if it
  * is). */
 uint64_t logsource_consumed(const struct jp_logsource *source);
