@@ -651,9 +651,9 @@ int doctor_run(const struct doctor_options *options, struct doctor *out,
                struct jp_error *err)
 {
     static void (*const checks[])(struct doctor *) = {
-        doctor_programs, doctor_plugstack, doctor_site,      doctor_files,
-        doctor_clock,    doctor_nccl,      doctor_container, doctor_copper,
-        doctor_evidence, doctor_place,     doctor_forecast,  doctor_nodes};
+        doctor_programs, doctor_plugstack, doctor_site,   doctor_files,
+        doctor_nccl,     doctor_container, doctor_copper, doctor_evidence,
+        doctor_place,    doctor_forecast,  doctor_nodes};
     struct doctor d = {.options = options};
 
     for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)

@@ -79,8 +79,7 @@ void doctor_plugstack(struct doctor *d); /* the line, the module's ABI */
 void doctor_nccl(struct doctor *d);      /* profiler libraries and libnccl */
 void doctor_place(struct doctor *d);     /* directory of reports, from here */
 void doctor_nodes(struct doctor *d);     /* the same seen from nodes */
-void doctor_files(struct doctor *d);     /* peaks_file and the like */
-void doctor_clock(struct doctor *d);     /* the probes' interface */
+void doctor_files(struct doctor *d); /* peaks_file etc., clocks' interface */
 
 /* On a node, for the above: writes a file into dir, looks for files (up to
  * NULL), and answers on stdout. -1: it could not. */

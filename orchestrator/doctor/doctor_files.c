@@ -182,7 +182,7 @@ static bool ignore_errors(struct jp_sitefile *site, const char *path)
            0;
 }
 
-void doctor_files(struct doctor *d)
+static void check_files(struct doctor *d)
 {
     struct jp_sitefile site = {0};
     const struct sitefile_value *value;
@@ -211,7 +211,7 @@ void doctor_files(struct doctor *d)
 
 /* --- check: which interface do the clocks' probes take? ------------------ */
 
-void doctor_clock(struct doctor *d)
+static void check_clock(struct doctor *d)
 {
     struct clock_iface found[CLOCK_ADDRESSES];
     const char *list = d->clock_if;
@@ -228,4 +228,10 @@ void doctor_clock(struct doctor *d)
     else
         doctor_add(d, DOCTOR_OK, "clocks", "", "probes use %s (%s)",
                    found[0].name, found[0].address);
+}
+
+void doctor_files(struct doctor *d)
+{
+    check_files(d);
+    check_clock(d);
 }
