@@ -72,8 +72,8 @@ void begin_background(const char *dir, const char *node, const char *config);
  *
  * Appends the line of the task. task: its process id. dev: the folder of device
  * files, "/dev". */
-int start_write(const struct jp_seat *seat, const char *node, pid_t task,
-                const char *dev, struct jp_error *err);
+int begin_task(const struct jp_seat *seat, const char *node, pid_t task,
+               const char *dev, struct jp_error *err);
 
 /* --- one process per node and step, beside the tasks --------------------- */
 

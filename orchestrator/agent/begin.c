@@ -484,8 +484,8 @@ static int append(const char *path, const char *line, struct jp_error *err)
     return rc;
 }
 
-int start_write(const struct jp_seat *seat, const char *node, pid_t task,
-                const char *dev, struct jp_error *err)
+int begin_task(const struct jp_seat *seat, const char *node, pid_t task,
+               const char *dev, struct jp_error *err)
 {
     char *path = text_format("%s/nodes/%s/starts.jsonl", seat->dir, node);
     json_t *json = make(seat, task, dev);
