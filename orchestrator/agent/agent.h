@@ -317,6 +317,39 @@ void runmarks_each(const char *dir, enum runmark mark,
  * also ends a stopped process.
  */
 
+/* --- ceilings of a job.conf ---
+ *
+ * job.conf is in the user's directory, and the job may change it. Its limits
+ * and times apply to processes that outlive the step, so they count only up to
+ * these ceilings. If the site file, which belongs to root, sets a higher value,
+ * that is the ceiling.
+ */
+
+struct ceiling {
+    const char *key; /* of job.conf's group "policy" */
+    size_t offset;   /* in struct jp_policy */
+    uint32_t min, max;
+    const char *reason; /* a clause */
+};
+
+/* One row for each member of struct jp_policy. */
+extern const struct ceiling ceilings[];
+extern const size_t n_ceilings;
+
+/* The ceiling of KillWait in job.conf. At sites with a longer KillWait, the
+ * watcher reports no steps with Copper. */
+#define CEILING_KILL_WAIT_S 300
+
+/* Reads the policy of the site file; the defaults if there is none or it cannot
+ * be read. config: its path, or NULL for the installed one. */
+void ceiling_site(const char *config, struct jp_policy *site);
+
+/* Moves each value into the range of its row, or up to the site's value if that
+ * is higher. site may be NULL. Returns the number of values that were moved. */
+unsigned ceiling_apply(struct jp_policy *policy, const struct jp_policy *site);
+
+/* --- limits of a process --- */
+
 enum confine_role {
     CONFINE_BEGIN,
     CONFINE_AGENT,
