@@ -1,5 +1,6 @@
 /* confine.c - limits that the kernel enforces on processes that may outlive a
- * job. */
+ * job. The table confine_rows has all limits with their reasons; confine_self
+ * applies one row. */
 #include "orchestrator/agent/agent.h"
 
 #include <errno.h>
@@ -80,7 +81,8 @@ unsigned ceiling_apply(struct jp_policy *policy, const struct jp_policy *site)
  */
 
 #define GIB (1ULL << 30)
-/* Seconds beyond the limits that a process enforces on itself. */
+/* Seconds beyond the limits that a process enforces on itself: the kernel's
+ * limit is for a process that is stuck or stopped. */
 #define SPARE_S 30
 
 /* Sanitizers reserve terabytes of address space for their shadow. */
@@ -116,6 +118,7 @@ const struct confine_row confine_rows[] = {
 };
 const size_t n_confine_rows = sizeof(confine_rows) / sizeof(*confine_rows);
 
+/* Milliseconds as seconds, rounded up. */
 static uint32_t seconds(uint64_t ms)
 {
     return (uint32_t) ((ms + 999) / 1000);
@@ -129,7 +132,8 @@ uint32_t confine_life_s(const struct jp_policy *policy, bool copper)
            confine_rows[CONFINE_WATCHER].life_s;
 }
 
-/* The longest CPU time in seconds of a report with this policy. */
+/* The longest CPU time in seconds of a report with this policy: all its threads
+ * for the whole time limit, and the fixed part. */
 static uint32_t report_cpu_s(const struct jp_policy *policy)
 {
     uint32_t threads = policy->report_threads ? policy->report_threads
@@ -139,8 +143,8 @@ static uint32_t report_cpu_s(const struct jp_policy *policy)
            threads * seconds(policy->report_limit_ms);
 }
 
-/* Sets a limit, but never raises the current one. hard: the limit up to which a
- * child may raise it. */
+/* Sets a limit, but never raises the current one. soft: the limit of this
+ * process. hard: the limit up to which a successor may raise it. -1: errno. */
 static int limit(int what, uint64_t soft, uint64_t hard)
 {
     struct rlimit now;
@@ -161,14 +165,16 @@ int confine_timer(uint64_t ms, struct jp_error *err)
         .it_value = {(time_t) (ms / 1000), (long) (ms % 1000) * 1000000}};
     timer_t timer;
 
+    /* CLOCK_BOOTTIME also counts the time for which a host sleeps, and cannot
+     * be set. */
     if (timer_create(CLOCK_BOOTTIME, &kill, &timer) < 0 ||
         timer_settime(timer, 0, &at, NULL) < 0)
         return error_set(err, "no timer: %s", strerror(errno));
     return 0;
 }
 
-/* finish starts the watcher, and begin becomes the agent. Both successors need
- * more CPU time. */
+/* The hard limit of CPU time. finish starts the watcher, and begin becomes the
+ * agent; both successors need more CPU time and inherit this limit. */
 static uint64_t hard_cpu_s(enum confine_role role, uint64_t cpu_s)
 {
     static const struct jp_policy most = {.report_limit_ms = 3600000,
@@ -179,6 +185,7 @@ static uint64_t hard_cpu_s(enum confine_role role, uint64_t cpu_s)
     return role == CONFINE_FINISH ? report_cpu_s(&most) : cpu_s;
 }
 
+/* The hard limit of address space; a watcher needs more than finish. */
 static uint64_t hard_as(enum confine_role role)
 {
     return confine_rows[role == CONFINE_FINISH ? CONFINE_WATCHER : role]

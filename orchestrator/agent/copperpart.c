@@ -15,8 +15,8 @@
 /* Seconds of KillWait that a daemon needs for its other work at the end. */
 #define SETTLE_S 10
 
-/* The user's root= takes precedence over the site's cu_fuse. Caller frees.
- * NULL: no daemon is named, or no memory. */
+/* The path of Copper's daemon: the user's root= takes precedence over the
+ * site's cu_fuse. Caller frees. NULL: no daemon is named, or no memory. */
 static char *find_daemon(const struct jp_plan *plan)
 {
     const struct plan_value *root = plan_find(&plan->copper, "root");
@@ -53,6 +53,7 @@ const char *copperpart_refusal(const struct launch_facts *facts,
                     "or copper.root)";
 }
 
+/* Appends one setting (copied) to job.conf's copper.settings. */
 static int add(struct jp_jobconf *conf, const char *key, const char *value,
                const char *source, const char *where, const char *reason,
                struct jp_error *err)
@@ -64,6 +65,8 @@ static int add(struct jp_jobconf *conf, const char *key, const char *value,
                         err);
 }
 
+/* The same for a number. from: the plan's value that it derives from; NULL:
+ * Slurm. */
 static int add_number(struct jp_jobconf *conf, const char *key, uint64_t number,
                       const struct plan_value *from, const char *reason,
                       struct jp_error *err)
@@ -76,8 +79,9 @@ static int add_number(struct jp_jobconf *conf, const char *key, uint64_t number,
                from ? from->where : "", reason, err);
 }
 
-/* Adds the interval. It must be shorter than KillWait, because Copper sleeps
- * through an unmount until its interval is over. */
+/* Adds the interval of snapshots. It must be shorter than KillWait, because
+ * Copper sleeps through an unmount until its interval is over, and Slurm would
+ * kill it before it writes its profile. */
 static int add_interval(const struct jp_plan *plan, uint32_t kill_wait_s,
                         struct jp_jobconf *conf, char **note,
                         struct jp_error *err)
@@ -102,6 +106,7 @@ static int add_interval(const struct jp_plan *plan, uint32_t kill_wait_s,
     return add_number(conf, "interval", s, from, reason, err);
 }
 
+/* Adds COPPER_MOUNT for the tasks. mount "": each node fills it in. */
 static int add_variable(struct jp_jobconf *conf, const char *mount,
                         struct jp_error *err)
 {
@@ -119,6 +124,8 @@ static int add_mount(const struct jp_plan *plan, const char *job,
                      struct jp_error *err)
 {
     const struct plan_value *from = plan_find(&plan->copper, "mount");
+    /* The default is in /tmp, which every node has, and unique for user, job
+     * and step. */
     char *own = text_format("/tmp/jobprof-copper-%lu-%s.%s/mnt",
                             (unsigned long) getuid(), job, step);
     const char *mount = from->value ? from->value : attaches(plan) ? "" : own;
@@ -155,6 +162,8 @@ static int note_idle(const struct jp_plan *plan, char **note,
     return 0;
 }
 
+/* Adds the daemon's path and the site's other keys for Copper. The daemon's
+ * path may be the user's, so cu_fuse itself is not copied. */
 static int add_site(const struct jp_plan *plan, struct jp_jobconf *conf,
                     struct jp_error *err)
 {
@@ -193,6 +202,7 @@ static int add_knobs(const struct plan_side *side, struct jp_jobconf *conf,
     return rc;
 }
 
+/* Adds the row "mode"; refusal: why Copper does not run, or NULL. */
 static int add_mode(const struct plan_side *side, const char *refusal,
                     struct jp_jobconf *conf, struct jp_error *err)
 {
@@ -215,6 +225,8 @@ int copperpart_fill(const struct launch_facts *facts,
     conf->copper_request = strdup(side->grammar->modes[side->mode].name);
     if (!conf->copper_request)
         return error_set(err, "out of memory");
+    /* Off needs no settings. Otherwise the settings are written even if Copper
+     * is refused, so that the report can show what was requested. */
     if (!side->mode)
         return 0;
     if (add_mode(side, refusal, conf, err) < 0 ||

@@ -1,4 +1,6 @@
-/* facts.c - gather a step's facts from the environment. */
+/* facts.c - gather a step's facts from the environment. srun's side and each
+ * node must compute the same facts, because both derive the step's directory
+ * from them. */
 #include "orchestrator/agent/launch.h"
 
 #include <pwd.h>
@@ -22,6 +24,8 @@ static const char *const signs[] = {
     "SLURM_CONTAINER_ID",
 };
 
+/* A variable, or the name that older releases of Slurm use for it; NULL:
+ * neither is set. */
 static const char *env_of(const struct plan_input *in, const char *name,
                           const char *old_name)
 {
@@ -30,6 +34,7 @@ static const char *env_of(const struct plan_input *in, const char *name,
     return value ? value : plan_env(in, old_name);
 }
 
+/* A variable as a number; absent if it is not set or not a number. */
 static uint64_t env_number(const struct plan_input *in, const char *name,
                            uint64_t absent)
 {
@@ -53,6 +58,7 @@ static void user_name(const struct plan_input *in, char *buf, size_t len)
         snprintf(buf, len, "%lu", (unsigned long) getuid());
 }
 
+/* Whether an option of this srun requests a container. */
 static bool is_contained(const struct plan_input *in)
 {
     bool found = false;
@@ -62,7 +68,8 @@ static bool is_contained(const struct plan_input *in)
     return found;
 }
 
-/* The step's id, unchanged if it is a number. */
+/* The step's id as text, or NULL. "batch" and the like are not steps of
+ * srun. */
 static const char *step_id(const struct plan_input *in)
 {
     const char *step = env_of(in, "SLURM_STEP_ID", "SLURM_STEPID");
@@ -78,6 +85,8 @@ void facts_get(const struct plan_input *env, struct launch_facts *facts)
     const char *job = env_of(env, "SLURM_JOB_ID", "SLURM_JOBID");
     struct pattern_facts *names = &facts->names;
 
+    /* The size comes last: jobshape_complete keeps what the caller has
+     * given. */
     facts->env = env;
     names->job_id = 0;
     if (job)

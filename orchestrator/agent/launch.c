@@ -1,4 +1,9 @@
-/* launch.c - make a launch and its job.conf from settings and facts. */
+/* launch.c - make a launch and its job.conf from settings and facts.
+ *
+ * launch_make fills a struct launch for display, launch_step for a step that
+ * starts, and then also creates the directory. Both go through fill(), which
+ * calls the parts in the order in which they depend on each other. Read
+ * launch.h and fill() first. */
 #include "orchestrator/agent/launch.h"
 
 #ifdef HAVE_CONFIG_H
@@ -26,6 +31,7 @@
 
 /* --- the user's own variables --------------------------------------------- */
 
+/* Whether the user's value of a variable is not the one that we would set. */
 static bool differs(const struct launch_var *var)
 {
     return strcmp(var->value, var->planned) != 0;
@@ -61,7 +67,8 @@ int launch_own(const struct launch *launch, char **names, struct jp_error *err)
 }
 
 /* Finds soft variables that the user has set. Variables left by an outer
- * profiled step (JOBPROF_SET) do not count. */
+ * profiled step (JOBPROF_SET) do not count. l->vars has room for all variables
+ * of a planner, because it is called before the other parts add theirs. */
 static void find_vars(struct launch *l)
 {
     const char *ours = plan_env(l->facts->env, "JOBPROF_SET");
@@ -77,7 +84,9 @@ static void find_vars(struct launch *l)
     }
 }
 
-/* Appends one line about names, the user's own variables. */
+/* Appends one line about names, the user's own variables: "A" or "A, B".
+ * plugin: the user's profiler library, which makes everything else unknown;
+ * NULL: none. */
 static int own_line(const char *names, const char *plugin, const char *title,
                     char **line, struct jp_error *err)
 {
@@ -85,6 +94,7 @@ static int own_line(const char *names, const char *plugin, const char *title,
     struct jp_error clean; /* without line breaks, so that the message stays one
                             * line */
 
+    /* The user's variables change only what our profiler records. */
     if (!plugin)
         return lines_add(line, err,
                          "%s %s set in the environment and %s (force=1 "
@@ -93,6 +103,7 @@ static int own_line(const char *names, const char *plugin, const char *title,
                          names, several ? "are" : "is",
                          several ? "stay" : "stays", several ? "them" : "it",
                          several ? "them" : "it");
+    /* error_set replaces control characters: the path is foreign text. */
     error_set(&clean, "%s", plugin);
     return lines_add(
         line, err,
@@ -102,8 +113,9 @@ static int own_line(const char *names, const char *plugin, const char *title,
         clean.text, title);
 }
 
-/* Puts a line in front of the warnings that says what is unknown because of the
- * user's own variables. */
+/* Puts a line before the warnings about what is unknown because of the user's
+ * own variables. names NULL: nothing to warn about. The old warnings follow it
+ * in a new string. */
 static int warn_own(struct launch *l, const char *names, struct jp_error *err)
 {
     struct launch_choice *choice = &l->choice;
@@ -162,13 +174,16 @@ fail:
 
 /* --- job.conf ------------------------------------------------------------- */
 
-/* Copies text ("" for NULL) to *slot. Sets *ok to false without memory. */
+/* Copies text ("" for NULL) to *slot. Sets *ok to false without memory, so that
+ * a caller can make several copies and check once. */
 static void copy_to(char **slot, const char *text, bool *ok)
 {
     *slot = strdup(text ? text : "");
     *ok = *ok && *slot;
 }
 
+/* The Slurm release that this build was made for: "23.11.4", or "" without
+ * Slurm. Caller frees. */
 static char *slurm_release(void)
 {
 #ifdef SLURM_VERSION_NUMBER
@@ -180,12 +195,15 @@ static char *slurm_release(void)
 #endif
 }
 
+/* Fills the job's identity, the user and the place of submission. */
 static int fill_job(const struct launch_facts *facts, struct jp_jobconf *conf,
                     struct jp_error *err)
 {
     char host[65] = "";
     bool ok = true;
 
+    /* If Slurm does not name the submit host, it is this one, because srun runs
+     * here. */
     if (!facts->submit_host && gethostname(host, sizeof(host) - 1) < 0)
         host[0] = '\0';
     conf->schema = JP_JOBCONF_SCHEMA;
@@ -210,7 +228,7 @@ static int fill_job(const struct launch_facts *facts, struct jp_jobconf *conf,
     return ok && conf->slurm_version ? 0 : error_set(err, "out of memory");
 }
 
-/* Adds the profiler that runs as the first of the settings. */
+/* Adds the row "mode": the profiler that runs, and why. */
 static int add_mode(const struct plan_side *side, const char *mode,
                     const char *reason, struct jp_setting **list, size_t *n,
                     struct jp_error *err)
@@ -222,7 +240,8 @@ static int add_mode(const struct plan_side *side, const char *mode,
     return settings_add(list, n, &one, err);
 }
 
-/* Lists the mode first, then the knobs. */
+/* Lists the mode first, then the knobs. The plan's own knob "mode" is left out,
+ * because the row above has that key. */
 static int fill_settings(const struct plan_side *side, const char *mode,
                          const char *reason, struct jp_setting **out, size_t *n,
                          struct jp_error *err)
@@ -241,8 +260,8 @@ static int fill_settings(const struct plan_side *side, const char *mode,
     return rc;
 }
 
-/* Fills the forecast, unless the user has set variables of his own: then the
- * amount of data is unknown. */
+/* Fills the forecast for one rank. own: names of variables that the user has
+ * set himself, in which case the amount of data is unknown; NULL: none. */
 static int fill_forecast(const struct backend_forecast *forecast,
                          const char *own, struct jp_jobconf *conf,
                          struct jp_error *err)
@@ -260,8 +279,9 @@ static int fill_forecast(const struct backend_forecast *forecast,
     return 0;
 }
 
-/* Stores the number of known issues of the release. It is printed when the step
- * has ended, and only if the step used NCCL. */
+/* Stores a line with the number of known issues of the release. It is printed
+ * when the step has ended, and only if the step used NCCL; printing it at the
+ * start would warn every step of a site. */
 static int fill_known(const struct launch_choice *choice, const char *release,
                       struct jp_jobconf *conf, struct jp_error *err)
 {
@@ -328,6 +348,9 @@ static const char *say_auto(const struct launch *l, char *buf, size_t len)
     return buf;
 }
 
+/* Fills everything about NCCL: settings, the tasks' variables, forecast,
+ * warnings. The order matters: the variables must be known before the user's
+ * own ones can be found among them. */
 static int fill_nccl(struct launch *l, struct jp_error *err)
 {
     char text[256];
@@ -343,6 +366,7 @@ static int fill_nccl(struct launch *l, struct jp_error *err)
     conf->explicit_request = plan_is_explicit(l->plan);
     if (!l->choice.backend)
         return fill_off(side, conf, err);
+    /* Nothing replaced the requested profiler: explain what auto has chosen. */
     if (!*reason && !strcmp(request, "auto"))
         reason = say_auto(l, text, sizeof(text));
     copy_to(&conf->nccl_request, request, &ok);
@@ -375,7 +399,7 @@ static const char *pyxis_option(const struct plan_input *in, const char *option,
 }
 
 /* Whether a pyxis mount "SRC[:DST[:FLAG+FLAG]]" covers dir with something else
- * or makes it read-only. */
+ * or makes it read-only. Writes to mount. */
 static bool lies_over(char *mount, const char *dir)
 {
     char *rest = mount, *from = strsep(&rest, ":"), *to = strsep(&rest, ":");
@@ -383,6 +407,8 @@ static bool lies_over(char *mount, const char *dir)
 
     if (!to || !*to)
         to = from;
+    /* Compare whole path components: "/scratch" covers "/scratch/x" but not
+     * "/scratch2". A mount at "/" covers everything. */
     n = strlen(to);
     while (n > 1 && to[n - 1] == '/')
         n--;
@@ -392,6 +418,7 @@ static bool lies_over(char *mount, const char *dir)
     for (char *flag; (flag = strsep(&rest, "+"));)
         if (!strcmp(flag, "ro"))
             return true;
+    /* A mount of a path to itself shows the same files and hides nothing. */
     return strcmp(from, to) != 0;
 }
 
@@ -435,7 +462,9 @@ static char *note_container(const struct plan_input *env, const char *dir,
 }
 
 /* Stores the container settings. Paths are mapped only if the step is known to
- * run in containers, or if the site file says that all steps do. */
+ * run in containers, or if the site file says that all steps do
+ * (container_steps). A note about mounts that hide the step's directory is also
+ * shown to the user. */
 static int fill_container(struct launch *l, struct jp_error *err)
 {
     const char *steps = plan_site(l->plan, "container_steps");
@@ -456,7 +485,9 @@ static int fill_container(struct launch *l, struct jp_error *err)
 
 /* --- the whole launch ----------------------------------------------------- */
 
-/* Fills the rest of the launch, once the place is known. */
+/* Fills the rest of the launch, once the place is known. The calls depend on
+ * each other: Copper needs the job's ids, the clocks the number of nodes, and
+ * CUDA's counters must know which ranks run under nsys. */
 static int fill(struct launch *l, struct jp_error *err)
 {
     struct jp_jobconf *conf = &l->conf;
@@ -483,7 +514,8 @@ static int fill(struct launch *l, struct jp_error *err)
     return 0;
 }
 
-/* Fills the place with a directory for display only. */
+/* Fills the place with a directory for display only; nothing is created
+ * there. */
 static int name_place(const char *dir, struct launch_place *place,
                       struct jp_error *err)
 {
@@ -514,8 +546,8 @@ int launch_make(const struct launch_facts *facts, const struct jp_plan *plan,
 
 /* The settings as job.conf has them. The reason of the mode is followed by the
  * reason why the site's default applies to this job, and the knobs are followed
- * by the user's own variables. Borrows from l, except for the first row's
- * reason. */
+ * by the user's own variables. NULL without memory. The array and the first
+ * row's reason are owned by the caller; everything else is borrowed from l. */
 static struct jp_setting *list_rows(const struct launch *l, size_t *n)
 {
     const struct jp_jobconf *conf = &l->conf;
@@ -542,7 +574,8 @@ static struct jp_setting *list_rows(const struct launch *l, size_t *n)
     return NULL;
 }
 
-/* Writes job.conf and hashes it. */
+/* Writes job.conf and hashes it. The nodes refuse a job.conf with another hash,
+ * because the tasks could have changed the file. */
 static int write_conf(struct launch *l, struct jp_error *err)
 {
     char *path = text_format("%s/" JP_JOBCONF_NAME, l->place.step_dir);
@@ -563,7 +596,8 @@ static int write_conf(struct launch *l, struct jp_error *err)
     return rc;
 }
 
-/* Makes the directory with its job.conf. */
+/* Makes the directory with its job.conf. If a file cannot be written, the
+ * directory is removed again. */
 static int write_place(struct launch *l, struct jp_error *err)
 {
     if (place_make(&l->place, l->facts, err) < 0)
@@ -585,6 +619,8 @@ static int no_place(struct launch *l)
     return rc;
 }
 
+/* Finds a place, fills the launch and writes it. Returns 0 with no step_dir if
+ * only a default requested the profile and the place cannot be used. */
 static int make_step(struct launch *l, struct jp_error *err)
 {
     if (place_find(l->facts, l->plan, &l->place, err) < 0)
@@ -615,12 +651,15 @@ int launch_step(const struct launch_facts *facts, const struct jp_plan *plan,
     struct launch l = {.plan = plan, .facts = facts};
     int rc = 0;
 
+    /* Any of the options can require a directory of its own for the step. */
     if (plan_is_profiled(plan) || !refusal || plan_is_sampled(plan) ||
         plan_is_clocked(plan) || (NSYS_CAN_WRAP && plan_is_traced(plan)))
         rc = make_step(&l, err);
     else if (plan->copper.mode && plan->copper.mode_source >= PLAN_ENV)
         rc = error_set(err, "Copper does not run: %s", refusal);
     else
+        /* Nothing runs. Explain it, if the user has requested something that
+         * cannot run. */
         rc = clockpart_note_trouble(plan, 1, &l.note, err) < 0 ||
                      nsyspart_note(plan, &l.note, err) < 0
                  ? -1
@@ -642,6 +681,7 @@ int launch_step(const struct launch_facts *facts, const struct jp_plan *plan,
 
 /* --- one line for each option --------------------------------------------- */
 
+/* "utilisation: a sample every 1 s, at most 64 MiB for each node" */
 static void describe_util(const struct jp_jobconf *conf, char *buf, size_t len)
 {
     char period[32];
@@ -657,6 +697,7 @@ static void describe_util(const struct jp_jobconf *conf, char *buf, size_t len)
             conf->policy.util_disk_mib);
 }
 
+/* "clocks: a probe of each neighbour every 20 ms, an estimate every 4 s" */
 static void describe_clock(const struct jp_jobconf *conf, char *buf, size_t len)
 {
     char cadence[32];
@@ -672,6 +713,7 @@ static void describe_clock(const struct jp_jobconf *conf, char *buf, size_t len)
                  conf->clock_window_ms / 1000);
 }
 
+/* "nsys: ranks first-per-node run under it (cuda,nvtx)" */
 static void describe_nsys(const struct jp_jobconf *conf, char *buf, size_t len)
 {
     const char *ranks = jobconf_nsys(conf, "ranks");
@@ -699,6 +741,8 @@ const char *launch_describe(const struct jp_jobconf *conf,
 
 unsigned launch_limit_s(const struct launch *launch)
 {
+    /* Copper's daemons write their files within KillWait after the tasks;
+     * srun's report waits for them. */
     const char *kill_wait =
         launch->runs_copper ? jobconf_copper(&launch->conf, "kill_wait") : "0";
 

@@ -1,4 +1,5 @@
-/* runmarks.c - write, find and count the marks in run/. */
+/* runmarks.c - write, find and count the marks in run/. A mark is a file named
+ * <node>.<word>; agent.h lists the words and their meaning. */
 #include "orchestrator/agent/agent.h"
 
 #include <dirent.h>
@@ -8,12 +9,17 @@
 #include "common/fileio.h"
 #include "orchestrator/collect/stepdir.h"
 
+/* The longest text of a mark in bytes. The marks are in a folder of the user,
+ * so they are foreign input. */
 #define TEXT_MAX 4096
+/* The "node" of the step's own mark. */
 #define STEP "step"
 
+/* The suffix of each mark's file, by enum runmark. */
 static const char *const words[RUNMARKS] = {".ready", ".failed", ".ended",
                                             ".done"};
 
+/* The path of run/. Caller frees; NULL: no memory. */
 static char *folder_of(const char *dir)
 {
     return text_format("%s/run", dir);
@@ -73,6 +79,7 @@ char *runmark_text(const char *dir, const char *node, enum runmark mark)
         fileio_read(path, false, TEXT_MAX, &text, &len, NULL);
     free(path);
     for (size_t i = 0; text && i < len; i++)
+        /* A text of several lines, or with control characters, is not ours. */
         if ((unsigned char) text[i] < ' ') {
             free(text);
             return NULL;
@@ -80,8 +87,8 @@ char *runmark_text(const char *dir, const char *node, enum runmark mark)
     return text;
 }
 
-/* Splits the name of a file in run/. The first *len bytes are the node's name.
- * RUNMARKS: not a mark. */
+/* Splits the name of a file in run/ into node and mark. The first *len bytes
+ * are the node's name. RUNMARKS: not a mark of a node. */
 static enum runmark parse(const char *name, size_t *len)
 {
     char node[JP_STEPDIR_NAME_MAX + 1];
@@ -98,7 +105,8 @@ static enum runmark parse(const char *name, size_t *len)
         if (!stepdir_name_ok(node) ||
             (i == RUNMARK_ENDED &&
              (!strcmp(node, STEP) || !strcmp(node, "srun"))))
-            return RUNMARKS; /* not the mark of a node */
+            return RUNMARKS; /* "step.ended" and "srun.ended" are not marks of
+                                nodes */
         *len = n - own;
         return (enum runmark) i;
     }
@@ -124,6 +132,7 @@ void runmarks_count(const char *dir, uint32_t n[RUNMARKS])
     free(path);
 }
 
+/* Reads one mark's file and passes its node and text on. */
 static void tell_one(const char *folder, const char *name, size_t len,
                      void (*tell)(void *, const char *, const char *),
                      void *arg)

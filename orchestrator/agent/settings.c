@@ -1,4 +1,5 @@
-/* settings.c - make, grow, free and print lists of settings. */
+/* settings.c - make, grow, free and print lists of settings, and append lines
+ * to a text. All functions copy the strings that they are given. */
 #include "orchestrator/agent/settings.h"
 
 #include <stdarg.h>
@@ -18,6 +19,7 @@ int lines_add(char **text, struct jp_error *err, const char *fmt, ...)
 
     va_start(ap, fmt);
     if (vasprintf(&line, fmt, ap) < 0)
+        /* On failure, vasprintf leaves the pointer undefined. */
         line = NULL;
     va_end(ap);
     if (!line)
@@ -43,6 +45,7 @@ static void free_one(struct jp_setting *one)
     free(one->reason);
 }
 
+/* A copy of text; NULL becomes "". */
 static char *copy_of(const char *text)
 {
     return strdup(text ? text : "");
@@ -74,7 +77,7 @@ void settings_free(struct jp_setting *settings, size_t n)
     free(settings);
 }
 
-/* The reason of a setting that needs an explanation. */
+/* The reason of a setting that needs an explanation; "" for the others. */
 static const char *reason_of(const struct plan_side *side,
                              const struct jp_knob *knob,
                              const struct plan_value *value)
@@ -103,6 +106,7 @@ int settings_list(const struct plan_side *side, struct jp_setting **out,
                                  value->where,
                                  (char *) reason_of(side, knob, value)};
 
+        /* With a mode, list only the knobs that its profiler reads. */
         if (!value->value || (side->mode && !(knob->modes >> side->mode & 1)))
             continue;
         if (settings_add(&list, &count, &one, err) < 0) {
@@ -125,6 +129,7 @@ void settings_print(FILE *out, const struct jp_setting *settings, size_t n)
     plan_table_add(&table, "reason");
     for (size_t i = 0; i < n; i++) {
         const struct jp_setting *s = &settings[i];
+        /* A variable of the user is its own key: do not print it twice. */
         bool named = *s->where && strcmp(s->where, s->key) != 0;
 
         plan_table_add(&table, "%s", s->key);
