@@ -1,5 +1,6 @@
-/* noderec.c - what a node leaves of itself and of its tasks: node.json,
- * tasks.jsonl. */
+/* noderec.c - what a node writes about itself and its tasks: node.json when it
+ * begins, tasks.jsonl and the manifest when it finishes. nodes.c reads these
+ * files. */
 #include "config.h"
 
 #include "orchestrator/collect/noderec.h"
@@ -24,9 +25,11 @@
 #include "common/num.h"
 #include "orchestrator/collect/clock.h"
 
-/* A module of before the times had four fields. */
+/* Fields of a task line. Modules of earlier releases write four, without the
+ * times. */
 enum { FIELDS_OLD = 4, FIELDS = 6 };
 
+/* The fields in the order of the line: key in tasks.jsonl, and range. */
 static const struct {
     const char *key;
     int64_t min, max;
@@ -36,8 +39,8 @@ static const struct {
     {"mono_us", 0, INT64_MAX}, {"end_us", 0, INT64_MAX},
 };
 
-/* Takes the line apart in place. Returns how many fields it has, 0: it is bad.
- */
+/* Splits the line in place and parses its fields. Returns the number of fields,
+ * or 0 if the line is malformed. */
 static int parse(char *line, int64_t field[FIELDS])
 {
     int n = 0;
@@ -49,8 +52,9 @@ static int parse(char *line, int64_t field[FIELDS])
     return !line && (n == FIELDS || n == FIELDS_OLD) ? n : 0;
 }
 
-/* Reads one line without its newline. False at the end of the input; a line
- * that does not fit comes out as an empty, hence bad, one. */
+/* Reads one line without its newline. Returns false at the end of the input. A
+ * line that does not fit is skipped as a whole and becomes "", which is
+ * malformed. */
 static bool read_line(FILE *in, char *line, size_t len)
 {
     int c;
@@ -96,6 +100,7 @@ int tasklines_convert(FILE *in, const char *path, uint32_t *bad,
 
 /* --- write a node's own record into the step directory --- */
 
+/* A variable; "" if it is not set. */
 static const char *from_env(const char *name)
 {
     const char *value = getenv(name);
@@ -103,6 +108,7 @@ static const char *from_env(const char *name)
     return value ? value : "";
 }
 
+/* A variable as a number; otherwise if it is not set or malformed. */
 static uint64_t number_from_env(const char *name, uint64_t otherwise)
 {
     uint64_t value = otherwise;
@@ -111,7 +117,7 @@ static uint64_t number_from_env(const char *name, uint64_t otherwise)
     return value;
 }
 
-/* A string whatever its bytes are: jansson takes UTF-8 only. */
+/* A JSON string; "" if value is not UTF-8, which jansson refuses. */
 static json_t *text(const char *value)
 {
     json_t *json = json_string(value);
@@ -119,7 +125,8 @@ static json_t *text(const char *value)
     return json ? json : json_string("");
 }
 
-/* This boot's id, which tells two nodes of one name apart. "" if unknown. */
+/* The id of this boot of the kernel, which distinguishes two nodes of the same
+ * name. "" if it is unknown. */
 static json_t *boot_id(void)
 {
     char *id = NULL;
@@ -134,8 +141,9 @@ static json_t *boot_id(void)
     return json;
 }
 
-/* Processes that this host's kernel has killed for want of memory since it
- * runs, in any control group; -1: unknown. */
+/* The number of processes that this host's kernel has killed since its start
+ * because memory was short, in any control group; -1: unknown. The difference
+ * between begin and finish is reported. */
 static int64_t count_oom_kills(void)
 {
     char *text = NULL, *at;
@@ -153,6 +161,8 @@ static int64_t count_oom_kills(void)
     return n;
 }
 
+/* Composes node.json. NULL: no memory. The json_object_set_new functions accept
+ * NULL values and fail then, so one check at the end is enough. */
 static json_t *make_record(const struct jp_seat *seat, const char *node)
 {
     json_t *json = json_object();
@@ -211,12 +221,14 @@ int noderec_write(const struct jp_seat *seat, const char *node,
 
 /* --- list the profiler's files of one node --- */
 
+/* The walk over raw/<node>. */
 struct walk {
     json_t *files;
     uint64_t deadline_ms;
     bool complete; /* false: stopped at a cap or the deadline */
 };
 
+/* Whether the walk is within its caps and its deadline. */
 static bool may_go_on(struct walk *walk)
 {
     if (json_array_size(walk->files) >= JP_MANIFEST_FILES_MAX ||
@@ -225,9 +237,11 @@ static bool may_go_on(struct walk *walk)
     return walk->complete;
 }
 
+/* Adds one regular file. A name that JSON cannot represent makes the manifest
+ * incomplete. -1: no memory. */
 static int add_file(struct walk *walk, const char *path, const struct stat *st)
 {
-    json_t *name = json_string(path); /* NULL: not UTF-8 */
+    json_t *name = json_string(path); /* NULL: not UTF-8, or no memory */
     json_int_t mtime_us = (json_int_t) st->st_mtim.tv_sec * 1000000 +
                           st->st_mtim.tv_nsec / 1000;
     json_t *file;
@@ -244,6 +258,8 @@ static int add_file(struct walk *walk, const char *path, const struct stat *st)
 static int walk_folder(struct walk *walk, int fd, const char *prefix,
                        int depth);
 
+/* Handles one entry of a folder: files are added, folders entered, everything
+ * else ignored. name is below prefix, which is relative to raw/<node>/. */
 static int walk_entry(struct walk *walk, int folder, const char *prefix,
                       const char *name, int depth)
 {
@@ -254,7 +270,8 @@ static int walk_entry(struct walk *walk, int folder, const char *prefix,
 
     if (n < 0 || (size_t) n >= sizeof(path) - 1 ||
         fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-        walk->complete = false; /* too long a name, or gone just now */
+        walk->complete =
+            false; /* the name is too long, or the entry has just vanished */
         return 0;
     }
     if (S_ISREG(st.st_mode))
@@ -273,7 +290,7 @@ static int walk_entry(struct walk *walk, int folder, const char *prefix,
     return walk_folder(walk, fd, path, depth + 1);
 }
 
-/* Lists what is below fd, which is taken over. */
+/* Lists what is below fd, which is taken over. -1: no memory. */
 static int walk_folder(struct walk *walk, int fd, const char *prefix, int depth)
 {
     DIR *folder = fdopendir(fd);
@@ -291,7 +308,7 @@ static int walk_folder(struct walk *walk, int fd, const char *prefix, int depth)
     return rc;
 }
 
-/* Takes files over. */
+/* Writes the manifest. Takes files over, even on failure. */
 static int write_manifest(const struct jp_seat *seat, const char *node,
                           json_t *files, bool complete, struct jp_error *err)
 {

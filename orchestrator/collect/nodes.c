@@ -1,4 +1,8 @@
-/* nodes.c - the nodes of a step, as their records and folders show them. */
+/* nodes.c - the nodes of a step, from their records and folders.
+ *
+ * nodes_read reads nodes/<node>/ of every node (read_node), sorts them, and
+ * compares them with the step's node list to find those that are missing. Every
+ * file is foreign input: a bad one becomes a note, and the rest is used. */
 #include "orchestrator/collect/nodes.h"
 
 #include <dirent.h>
@@ -19,13 +23,14 @@
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/collect/noderec.h"
 
-/* What a node says of its whole step. */
+/* What the record of a node contains about the whole step. */
 struct jp_node_step {
     uint32_t nodes, tasks; /* 0 unknown */
     char *nodelist;        /* malloc'ed; NULL unknown */
 };
 
-/* Reads and parses <folder>/<name>. NULL with errno ENOENT: not there. */
+/* Reads and parses <folder>/<name>, which must be an object. NULL with errno
+ * ENOENT: the file does not exist; with another errno: err. */
 static json_t *load(const char *folder, const char *name,
                     enum jsonload_kind kind, struct jp_error *err)
 {
@@ -34,6 +39,7 @@ static json_t *load(const char *folder, const char *name,
     size_t len = 0;
     json_t *json = NULL;
 
+    /* Without a path, text_format has had no memory. */
     errno = ENOMEM;
     if (path && fileio_read(path, false, jsonload_limits[kind].bytes, &text,
                             &len, err) == 0) {
@@ -50,7 +56,8 @@ static json_t *load(const char *folder, const char *name,
     return json;
 }
 
-/* An integer of 0..max; anything else is `otherwise`. */
+/* The integer of a member; `otherwise` if it is missing, not an integer, or
+ * outside of 0 to max. */
 static uint64_t get_number(const json_t *json, const char *key, uint64_t max,
                            uint64_t otherwise)
 {
@@ -62,6 +69,7 @@ static uint64_t get_number(const json_t *json, const char *key, uint64_t max,
                : otherwise;
 }
 
+/* The text of a member, "" if there is none. Caller frees; NULL: no memory. */
 static char *get_text(const json_t *json, const char *key)
 {
     const char *value = json_string_value(json_object_get(json, key));
@@ -69,8 +77,9 @@ static char *get_text(const json_t *json, const char *key)
     return strdup(value ? value : "");
 }
 
-/* node.json of folder into *node and *step (both zeroed by the caller, who
- * frees what was set, also on failure). -1: not there or not so. */
+/* Reads node.json of folder into *node and *step. Both are zeroed by the
+ * caller, who frees what was set, even on failure. -1: the file is missing or
+ * malformed. */
 static int record(const char *folder, struct jp_node *node,
                   struct jp_node_step *step, struct jp_error *err)
 {
@@ -88,7 +97,8 @@ static int record(const char *folder, struct jp_node *node,
     node->topology_addr = get_text(json, "topology_addr");
     node->nodeid = (uint32_t) get_number(json, "nodeid", UINT32_MAX, 0);
     node->component = get_number(json, "component", INT64_MAX, 0);
-    /* until the manifest tells of the other count: no difference */
+    /* The count at begin. UINT64_MAX if it is unknown, so that the difference
+     * to the count at finish is 0. */
     node->oom_kills = get_number(json, "oom_kills", INT64_MAX, UINT64_MAX);
     step->nodes = (uint32_t) get_number(json, "step_nodes", UINT32_MAX, 0);
     step->tasks = (uint32_t) get_number(json, "step_tasks", UINT32_MAX, 0);
@@ -109,6 +119,7 @@ static int by_gtid(const void *a, const void *b)
     return x->gtid < y->gtid ? -1 : x->gtid > y->gtid;
 }
 
+/* Adds the task of one line of tasks.jsonl. -1: the line is malformed. */
 static int add_task(struct jp_node *node, const char *line, size_t len)
 {
     json_t *json = jsonload(JSONLOAD_LINE, "", line, len, 0, NULL);
@@ -133,8 +144,8 @@ static int add_task(struct jp_node *node, const char *line, size_t len)
     return rc;
 }
 
-/* tasks.jsonl of folder: tasks sorted by gtid. 0 when it is not there. Returns
- * the number of lines that were dropped, or -1. */
+/* Reads tasks.jsonl of folder; the tasks are sorted by gtid. Returns the number
+ * of lines that were dropped (0 if the file does not exist), or -1. */
 static int noderead_tasks(const char *folder, struct jp_node *node,
                           struct jp_error *err)
 {
@@ -151,6 +162,7 @@ static int noderead_tasks(const char *folder, struct jp_node *node,
         return errno == ENOENT ? 0 : -1;
     }
     free(path);
+    /* The number of lines limits the number of tasks. */
     for (line = text; (line = strchr(line, '\n')); line++)
         lines++;
     if (lines > JP_TASKLINES_MAX)
@@ -168,7 +180,8 @@ static int noderead_tasks(const char *folder, struct jp_node *node,
     return bad;
 }
 
-/* manifest of folder. 0 when it is not there (finished stays false). */
+/* Reads the manifest of folder. Returns 0 if it does not exist; then finished
+ * stays false. node->oom_kills becomes the difference of the two counts. */
 static int manifest(const char *folder, struct jp_node *node,
                     struct jp_error *err)
 {
@@ -197,6 +210,8 @@ static int manifest(const char *folder, struct jp_node *node,
 
 /* --- join the records of a step's nodes --- */
 
+/* Limits for foreign input: nodes of a step, notes, bytes of a node's
+ * reason. */
 #define NODES_MAX 100000
 #define NOTES_MAX 100
 #define WHY_MAX 1024
@@ -210,6 +225,8 @@ static void fini_node(struct jp_node *node)
     free(node->tasks);
 }
 
+/* Moves the times of one node to the step's clock. node->unc_us becomes the
+ * largest uncertainty of its tasks' ends. */
 static void align_node(struct jp_node *node, const struct clockmap_node *clock)
 {
     node->clock = clock;
@@ -235,6 +252,7 @@ void nodes_align(struct jp_nodes *nodes, const struct clockmap *map)
         node->unc_us = -1;
         if (map && node->hostname)
             clock = clockmap_find(map, node->hostname, strlen(node->hostname));
+        /* The agents may know the node by Slurm's name only. */
         if (map && !clock)
             clock = clockmap_find(map, node->name, strlen(node->name));
         if (clock && clock->aligned)
@@ -272,6 +290,7 @@ int nodes_hide_paths(struct jp_nodes *nodes)
     return 0;
 }
 
+/* Adds a note; dropped if there are too many or without memory. */
 static void note(struct jp_nodes *nodes, const char *text)
 {
     char *copy = nodes->n_notes < NOTES_MAX ? strdup(text) : NULL;
@@ -280,7 +299,9 @@ static void note(struct jp_nodes *nodes, const char *text)
         nodes->notes[nodes->n_notes++] = copy;
 }
 
-/* What the nodes say of the step: the largest numbers, the first list. */
+/* Merges what a node's record contains about the step: the largest numbers and
+ * the first list, because a node of one component may not know the others.
+ * Takes step's list over. */
 static void merge_step(struct jp_nodes *nodes, struct jp_node_step *step)
 {
     if (step->nodes > nodes->step_nodes)
@@ -294,7 +315,9 @@ static void merge_step(struct jp_nodes *nodes, struct jp_node_step *step)
     free(step->nodelist);
 }
 
-/* Has it said that it has no profiler? The first node's reason is kept. */
+/* Whether the node has noted that its tasks run unprofiled. The reason of the
+ * first node by name is kept, so that reports are the same in any order of the
+ * folder. */
 static bool is_unprofiled(struct jp_nodes *nodes, const char *folder,
                           const char *name)
 {
@@ -320,7 +343,8 @@ static bool is_unprofiled(struct jp_nodes *nodes, const char *folder,
     return found;
 }
 
-/* What was taken from the user's own folder. Without one: nothing. */
+/* Adds what the node has taken from the user's own folder of raw files. Returns
+ * 0 if there is no such record. */
 static int own_folder(const char *folder, struct jp_nodes *nodes,
                       struct jp_error *err)
 {
@@ -338,7 +362,8 @@ static int own_folder(const char *folder, struct jp_nodes *nodes,
     return 0;
 }
 
-/* Reads nodes/<name>; a record that cannot be used becomes a note. */
+/* Reads nodes/<name>. A record that cannot be used becomes a note. -1: no
+ * memory. */
 static int read_node(struct jp_nodes *nodes, const char *folder,
                      const char *name)
 {
@@ -370,6 +395,8 @@ static int read_node(struct jp_nodes *nodes, const char *folder,
     return 0;
 }
 
+/* Reads one entry of nodes/. Anything but a folder with a valid name is
+ * ignored. */
 static int read_entry(struct jp_nodes *nodes, size_t *room, const char *root,
                       const char *name)
 {
@@ -395,6 +422,7 @@ static int read_entry(struct jp_nodes *nodes, size_t *room, const char *root,
     return rc;
 }
 
+/* Reads all entries of nodes/. A missing folder means no nodes. */
 static int read_all(struct jp_nodes *nodes, const char *root)
 {
     DIR *dir = stepdir_is_folder(root) ? opendir(root) : NULL;
@@ -427,7 +455,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-/* Takes over names, which are sorted: those without a record are missing. */
+/* Stores the names without a record as missing. names are sorted and taken
+ * over. */
 static int keep_missing(struct jp_nodes *nodes, char **names, size_t n)
 {
     bool *seen = calloc(n + 1, sizeof(*seen));
@@ -456,7 +485,7 @@ static int keep_missing(struct jp_nodes *nodes, char **names, size_t n)
     return 0;
 }
 
-/* No list of names: count, and give the absent ones a number. */
+/* Without a list of names: counts the missing nodes and numbers them. */
 static int count_missing(struct jp_nodes *nodes)
 {
     size_t n = nodes->step_nodes > nodes->n_nodes
@@ -476,6 +505,7 @@ static int count_missing(struct jp_nodes *nodes)
     return nodes->missing ? 0 : -1;
 }
 
+/* Finds the expected nodes that have no record. */
 static int find_missing(struct jp_nodes *nodes)
 {
     char **names = NULL;
@@ -489,6 +519,7 @@ static int find_missing(struct jp_nodes *nodes)
     return count_missing(nodes);
 }
 
+/* Counts tasks with a non-zero wait status over all nodes. */
 static void count_failed(struct jp_nodes *nodes)
 {
     for (size_t i = 0; i < nodes->n_nodes; i++)

@@ -1,4 +1,5 @@
-/* stepdir.c - make, test and log into the folders of a step directory. */
+/* stepdir.c - make, test and log into the folders of a step directory; the
+ * barrier that finds the last node to leave (stepdir.h explains it). */
 #include "orchestrator/collect/stepdir.h"
 
 #include <dirent.h>
@@ -48,7 +49,7 @@ int stepdir_check_own(const char *path, struct jp_error *err)
     return ownplace_check(path, err);
 }
 
-/* Makes <dir>/<name> and, with node, <dir>/<name>/<node>. */
+/* Makes <dir>/<name> and, unless node is NULL, <dir>/<name>/<node>. */
 static int make_below(const char *dir, const char *name, const char *node,
                       struct jp_error *err)
 {
@@ -90,6 +91,7 @@ char *stepdir_job_dir(const char *dir)
 {
     size_t n = strlen(dir);
 
+    /* Drop trailing slashes, the last component, and the slashes before it. */
     while (n > 1 && dir[n - 1] == '/')
         n--;
     while (n > 0 && dir[n - 1] != '/')
@@ -99,7 +101,8 @@ char *stepdir_job_dir(const char *dir)
     return n ? strndup(dir, n) : strdup(".");
 }
 
-/* "2026-01-02T03:04:05Z host program[pid]: " into buf; returns its length. */
+/* Writes "2026-01-02T03:04:05Z host program[pid]: " into buf. Returns its
+ * length. */
 static size_t format_prefix(char *buf, size_t len)
 {
     char host[65] = "?";
@@ -132,6 +135,7 @@ void stepdir_log(const char *dir, const char *fmt, ...)
     va_end(ap);
     if (more < 0 || !path)
         goto out;
+    /* A line break in a path or message must not forge an entry. */
     for (char *c = line; *c; c++)
         if ((unsigned char) *c < 0x20 || *c == 0x7f)
             *c = '?';
@@ -142,7 +146,8 @@ void stepdir_log(const char *dir, const char *fmt, ...)
                   O_CLOEXEC,
               0600);
     if (fd >= 0 && write(fd, line, n) < 0)
-        goto out; /* the log is full or gone: nothing more to do about it */
+        goto out; /* the log cannot be written, and there is no other place to
+                     report it */
 out:
     if (fd >= 0)
         close(fd);
@@ -150,20 +155,24 @@ out:
     errno = saved;
 }
 
-/* --- the markers that tell which node leaves a step last ----------------- */
+/* --- the marks that show which node leaves a step last -------------------- */
 
-/* Leaving nodes rmdir pending/ between our mkdir and open; each try loses
- * against another node's exit, so a few hundred cannot fail in practice. */
+/* A leaving node may remove the empty pending/ between our mkdir and open. Each
+ * failed try is caused by the exit of another node, so a few hundred tries are
+ * enough for any step. */
 #define ENTER_TRIES 500
+/* How often the removal of a folder is tried while nodes may still write to
+ * it. */
 #define CLEAR_TRIES 5
 
+/* The path of this seat's mark: <dir>/<folder>/<component>.<nodeid>. */
 static char *mark_path(const struct jp_seat *seat, const char *folder)
 {
     return text_format("%s/%s/%" PRIu64 ".%" PRIu32, seat->dir, folder,
                        seat->component, seat->nodeid);
 }
 
-/* Creates an empty file; one that is there already is as good. */
+/* Creates an empty file. An existing one is no error. -1: errno. */
 static int touch(const char *path)
 {
     int fd = open(
@@ -180,7 +189,7 @@ bool barrier_is_reported(const char *dir)
     return stepdir_has(dir, JP_SUMMARY_NAME) && !stepdir_has(dir, "done");
 }
 
-/* Whether this seat has been left, or the whole step. */
+/* Whether this seat was left, or the whole step has ended. */
 static bool is_over(const struct jp_seat *seat, const char *done)
 {
     struct stat st;
@@ -221,7 +230,7 @@ out:
     return rc;
 }
 
-/* Entries of <dir>/<name>; -1 when it is not there. */
+/* The number of entries in <dir>/<name>; -1: the folder does not exist. */
 static int64_t count_entries(const char *dir, const char *name)
 {
     char *path = text_format("%s/%s", dir, name);
@@ -245,8 +254,8 @@ uint32_t barrier_count_pending(const char *dir)
     return n > 0 ? (uint32_t) n : 0;
 }
 
-/* Removes our token and, when it was the last one, pending/. 1: no tokens are
- * left, 0: others are, -1: error. */
+/* Removes our token and, if it was the last one, pending/. Returns 1 if no
+ * tokens are left, 0 if others are, -1 on error. */
 static int drop_token(const struct jp_seat *seat, struct jp_error *err)
 {
     char *token = mark_path(seat, "pending");
@@ -268,7 +277,9 @@ static int drop_token(const struct jp_seat *seat, struct jp_error *err)
     return rc;
 }
 
-/* All tokens are gone: are all nodes done, and is it us who says so? */
+/* All tokens are gone. If all nodes are done, tries to create alldone/; the one
+ * process that succeeds is the last one. Tokens alone are not enough: a node
+ * may begin after all others have left. */
 static int claim_alldone(const struct jp_seat *seat, enum barrier_state *out,
                          struct jp_error *err)
 {
@@ -289,7 +300,9 @@ static int claim_alldone(const struct jp_seat *seat, enum barrier_state *out,
         *out = BARRIER_OTHERS;
     else
         rc = error_set(err, "%s: %s", path, strerror(errno));
-    /* another node said so first, and its report is over: see barrier_clear */
+    /* Another node was last and its report has cleared the step already
+     * (barrier_clear removes alldone after done). Our alldone is a mistake
+     * then. */
     if (rc == 0 && *out == BARRIER_LAST && !stepdir_has(seat->dir, "done")) {
         rmdir(path);
         *out = BARRIER_GONE;
@@ -309,7 +322,7 @@ int barrier_leave(const struct jp_seat *seat, enum barrier_state *out,
         return error_set(err, "out of memory");
     if (touch(done) < 0) {
         if (errno == ENOENT) {
-            drop_token(seat, NULL); /* a late begin may have made it anew */
+            drop_token(seat, NULL); /* a late begin may have created it again */
             *out = BARRIER_GONE;
             rc = 0;
         } else {
@@ -331,7 +344,8 @@ out:
     return rc;
 }
 
-/* alldone behind done: a node that makes it anew sees that done is gone */
+/* The files of the protocol, in the order of their removal. alldone comes after
+ * done: a node that creates alldone again can see that done is gone. */
 static const char *const cleared[] = {"owner", "pending",  "done",   "alldone",
                                       "run",   LIVE_NODES, LIVE_WANT};
 #define N_CLEARED (sizeof(cleared) / sizeof(cleared[0]))
@@ -349,6 +363,8 @@ void barrier_clear(const char *dir)
     for (size_t i = 0; i < N_CLEARED; i++) {
         char *path = text_format("%s/%s", dir, cleared[i]);
 
+        /* Files first: unlink fails for folders, which are then removed as
+         * trees. */
         for (int try = 0; path && try < CLEAR_TRIES; try++) {
             if (unlink(path) == 0 || errno == ENOENT ||
                 fileio_remove_tree(path, NULL) == 0)
