@@ -1,4 +1,9 @@
-/* doctor.c - run the checks, and those that look at this machine alone. */
+/* doctor.c - run the checks, and those that look at this machine alone.
+ *
+ * doctor_run calls the checks in the order of its table; each adds lines by
+ * doctor_add. A check stores in struct doctor what later ones need: the site
+ * file that counts, the plugin folders, the profiler's library. Larger checks
+ * have files of their own. */
 #include "config.h"
 
 #include "orchestrator/doctor/doctor.h"
@@ -27,11 +32,13 @@
 
 /* --- check: owner and contents of the settings files --------------------- */
 
+/* The receiver of errors in a settings file: which check they belong to. */
 struct report {
     struct doctor *doctor;
     const char *check;
 };
 
+/* Adds one error of a settings file (sitefile_report, knownbad_report). */
 static void note(void *arg, const char *text)
 {
     struct report *r = arg;
@@ -40,7 +47,8 @@ static void note(void *arg, const char *text)
                "jobprof config check lists all mistakes", "%s", text);
 }
 
-/* The owner of the site file controls the settings of all users. */
+/* Checks who can change the site file: its owner controls the settings of all
+ * users. */
 static void check_root(struct doctor *d, const char *path)
 {
     struct jp_error err;
@@ -59,6 +67,8 @@ static void check_root(struct doctor *d, const char *path)
         doctor_add(d, DOCTOR_OK, "site file", "", "%s", path);
 }
 
+/* Checks the site file: it exists (or may be missing, unless named), has no
+ * errors, and belongs to root. */
 static void check_site(struct doctor *d, const char *path, bool named)
 {
     struct report report = {d, "site file"};
@@ -76,6 +86,7 @@ static void check_site(struct doctor *d, const char *path, bool named)
     sitefile_fini(&file);
 }
 
+/* Checks the calling user's file, if there is one. */
 static void check_user(struct doctor *d, const struct plan_input *in)
 {
     struct report report = {d, "user file"};
@@ -92,7 +103,7 @@ static void check_user(struct doctor *d, const struct plan_input *in)
 }
 
 /* Checks that need all files together: locks, and the list of known problems.
- */
+ * Also stores the settings that later checks need. */
 static void check_together(struct doctor *d, const struct plan_input *in)
 {
     struct report report = {d, "known bad"};
@@ -129,6 +140,7 @@ static void check_together(struct doctor *d, const struct plan_input *in)
     plan_fini(&plan);
 }
 
+/* Finds mistyped variables of jobprof in the environment of this command. */
 static void check_names(struct doctor *d)
 {
     const char *meant;
@@ -143,6 +155,8 @@ static void check_names(struct doctor *d)
                        meant ? "?" : "");
 }
 
+/* The site file that counts is that of --config, else that of the plugstack
+ * line, else the installed one. */
 static void doctor_site(struct doctor *d)
 {
     bool named = d->options->config || d->site;
@@ -171,7 +185,8 @@ static void doctor_site(struct doctor *d)
 
 #define VERSION_MS 5000
 
-/* This program's folder, or NULL. Caller frees. */
+/* The folder of a program's path. Caller frees. NULL: the path has none, or no
+ * memory. */
 static char *own_folder(const char *self)
 {
     const char *slash = self ? strrchr(self, '/') : NULL;
@@ -179,7 +194,8 @@ static char *own_folder(const char *self)
     return slash ? strndup(self, (size_t) (slash - self)) : NULL;
 }
 
-/* Beside this program (a build folder), else where it was installed to. */
+/* The path of jobprof-node: beside this program (a build folder), else where it
+ * is installed. Caller frees. */
 static char *find_node_program(const struct doctor *d)
 {
     char *folder = own_folder(d->options->self);
@@ -193,7 +209,8 @@ static char *find_node_program(const struct doctor *d)
     return path;
 }
 
-/* Only root and we can change the file itself; its folder is this program's. */
+/* Whether nobody but root and us can change the file itself. Its folder is that
+ * of this program, which runs already. */
 static bool others_only_read(const char *path)
 {
     struct stat st;
@@ -202,6 +219,8 @@ static bool others_only_read(const char *path)
            (st.st_uid == 0 || st.st_uid == geteuid());
 }
 
+/* Checks that jobprof-node is there and from the same release. It is run only
+ * if it cannot be somebody else's program. */
 static void check_node_program(struct doctor *d)
 {
     char *argv[] = {d->node_program, (char *) "--version", NULL};
@@ -235,7 +254,7 @@ static void check_node_program(struct doctor *d)
     free(said);
 }
 
-/* "slurm-wlm 22.05.8": the release of srun, which loads the module. */
+/* Finds the release of srun, which loads the module: "slurm-wlm 22.05.8". */
 static void check_srun(struct doctor *d)
 {
     static char *const argv[] = {(char *) "srun", (char *) "--version", NULL};
@@ -266,7 +285,7 @@ static void check_srun(struct doctor *d)
     free(said);
 }
 
-/* The parts of this check, in order. */
+/* Checks the programs of jobprof and Slurm. */
 static void doctor_programs(struct doctor *d)
 {
     d->node_program = find_node_program(d);
@@ -278,13 +297,13 @@ static void doctor_programs(struct doctor *d)
     check_srun(d);
 }
 
-/* --- check: can Copper's daemon be started and ended here? --------------- */
+/* --- check: can Copper's daemon be started and ended here? ---------------- */
 
 #define COPPER "copper"
 #define DEVICE "/dev/fuse"
 
-/* This host may not be a compute node: missing files are only a warning, and
- * --nodes checks the same files there. */
+/* Checks what Copper needs. This host may not be a compute node, so missing
+ * files are only a warning; --nodes checks the same files there. */
 static void doctor_copper(struct doctor *d)
 {
     unsigned before = d->n_lines;
@@ -314,6 +333,7 @@ static void doctor_copper(struct doctor *d)
 #define EVIDENCE "evidence"
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
 
+/* Whether PATH has an executable of that name. */
 static bool is_in_path(const char *name)
 {
     const char *path = getenv("PATH");
@@ -330,7 +350,8 @@ static bool is_in_path(const char *name)
     return found;
 }
 
-/* May a process of the user's trace another one? Only where Yama is. */
+/* Whether a process of a user may trace another one. Without the Yama module,
+ * it may. */
 static bool may_trace(void)
 {
     FILE *file = fopen(YAMA, "re");
@@ -341,7 +362,8 @@ static bool may_trace(void)
     return c == '0' || c == EOF;
 }
 
-/* This host may not be a compute node. */
+/* Checks the programs that record stacks of stuck processes. This host may not
+ * be a compute node, so what is missing is no failure. */
 static void doctor_evidence(struct doctor *d)
 {
     bool stacks = is_in_path("eu-stack");
@@ -372,8 +394,8 @@ static void doctor_evidence(struct doctor *d)
 #define HOOK_LINE                                                              \
     "install -m 755 examples/enroot/50-jobprof.sh /etc/enroot/hooks.d/"
 
-/* Does a line "SOURCE TARGET ..." mount path, or a folder above it, where it
- * is? */
+/* Whether a line "SOURCE TARGET ..." of an fstab mounts path, or a folder above
+ * it, at the same place. Writes to line. */
 static bool line_has(char *line, const char *path)
 {
     char *rest = line, *source = strsep(&rest, " \t"), *target;
@@ -385,10 +407,12 @@ static bool line_has(char *line, const char *path)
     if (*source != '/' || !target || strcmp(source, target) != 0)
         return false;
     n = strlen(source);
+    /* Compare whole components: "/opt" does not contain "/opt2". */
     return strncmp(path, source, n) == 0 &&
            (path[n] == '/' || path[n] == '\0' || source[n - 1] == '/');
 }
 
+/* Whether a line of the fstab file mounts path. */
 static bool file_has(const char *file, const char *path)
 {
     char *text, *rest, *line;
@@ -403,6 +427,7 @@ static bool file_has(const char *file, const char *path)
     return found;
 }
 
+/* Whether one of enroot's fstab files mounts path. NULL: no. */
 static bool is_mounted(const char *path)
 {
     glob_t files = {0};
@@ -415,7 +440,8 @@ static bool is_mounted(const char *path)
     return found;
 }
 
-/* enroot passes over hooks that it may not run. */
+/* Whether jobprof's hook for enroot is installed. enroot ignores hooks that are
+ * not executable. */
 static bool has_hook(void)
 {
     glob_t files = {0};
@@ -428,15 +454,15 @@ static bool has_hook(void)
     return found;
 }
 
-/* --nsys-profile needs Slurm 23.11. */
+/* Whether this Slurm can start nsys before a program, which needs 23.11. */
 static bool may_wrap(const struct doctor *d)
 {
     return d->srun_major > 23 || (d->srun_major == 23 && d->srun_minor >= 11);
 }
 
-/* What tasks call by name is found in the image's folders: PATH of the host
- * names none of its own. The hook mounts the library and the step's folder,
- * the program that starts nsys is neither. */
+/* Checks whether nsys can be started in containers. PATH is that of the image,
+ * and the program that starts nsys is neither the library nor in the step's
+ * folder, which are the only paths that the hook mounts. */
 static void check_image(struct doctor *d)
 {
     char *folder = own_folder(d->node_program);
@@ -465,6 +491,8 @@ static void check_image(struct doctor *d)
     free(folder);
 }
 
+/* Checks that containers of pyxis get the mounts. There are three ways: the
+ * hook with container_binds, fstab files of enroot, or container_paths. */
 static void check_pyxis(struct doctor *d)
 {
     const char *library = d->library ? d->library : "the profiler";
@@ -493,7 +521,8 @@ static void check_pyxis(struct doctor *d)
                    library);
 }
 
-/* A variable with an invalid name would leave all nodes unprofiled. */
+/* Checks the names in container_binds: a variable with an invalid name would
+ * leave all nodes unprofiled. */
 static void check_container_names(struct doctor *d)
 {
     char *copy = d->binds ? strdup(d->binds) : NULL, *rest = copy, *name;
@@ -506,7 +535,8 @@ static void check_container_names(struct doctor *d)
     free(copy);
 }
 
-/* A mapping of a path that does not exist has no effect. */
+/* Checks container_paths: a mapping of a path that does not exist has no
+ * effect. */
 static void check_paths(struct doctor *d)
 {
     char *copy = d->mounts ? strdup(d->mounts) : NULL, *rest = copy, *pair;
@@ -522,6 +552,7 @@ static void check_paths(struct doctor *d)
     free(copy);
 }
 
+/* Checks the settings for containers. */
 static void doctor_container(struct doctor *d)
 {
     check_container_names(d);
@@ -545,6 +576,8 @@ static void doctor_container(struct doctor *d)
 
 /* --- check: are memory and disk enough for a profile of N ranks? --------- */
 
+/* Compares the memory of all ranks of a node with the part of the step's memory
+ * that profilers may take. */
 static void check_memory(struct doctor *d, const struct plan_view *view)
 {
     const struct jp_jobshape *shape = &view->shape;
@@ -566,6 +599,7 @@ static void check_memory(struct doctor *d, const struct plan_view *view)
                    room ? FIG_BYTES(room) : "");
 }
 
+/* Compares the files of the step with the free space. */
 static void check_disk(struct doctor *d, const struct plan_view *view)
 {
     uint64_t one = view->forecast.disk_bytes;
@@ -587,7 +621,7 @@ static void check_disk(struct doctor *d, const struct plan_view *view)
                        : "an unknown number");
 }
 
-/* Only the first warning: jobprof plan prints all of them. */
+/* Adds the first warning of the plan; jobprof plan prints all of them. */
 static void check_warnings(struct doctor *d, const struct plan_view *view)
 {
     if (*view->warnings)
@@ -596,6 +630,7 @@ static void check_warnings(struct doctor *d, const struct plan_view *view)
                    (int) strcspn(view->warnings, "\n"), view->warnings);
 }
 
+/* Checks the cost of a launch by the same view that jobprof plan prints. */
 static void check_launch(struct doctor *d, const struct launch *launch)
 {
     struct plan_view view;
@@ -611,6 +646,8 @@ static void check_launch(struct doctor *d, const struct launch *launch)
     plan_view_fini(&view);
 }
 
+/* Makes the launch of an imagined step in the directory of the user, and checks
+ * it. */
 static void doctor_forecast(struct doctor *d)
 {
     const struct plan_input in = {
@@ -654,6 +691,7 @@ int doctor_run(const struct doctor_options *options, struct doctor *out,
         doctor_programs, doctor_plugstack, doctor_site,   doctor_files,
         doctor_nccl,     doctor_container, doctor_copper, doctor_evidence,
         doctor_place,    doctor_forecast,  doctor_nodes};
+    /* All checks run even if an earlier one has failed. */
     struct doctor d = {.options = options};
 
     for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)

@@ -1,5 +1,6 @@
-/* doctor_files.c - files in the site's settings other than the profilers:
- * peaks, baseline, topologies, the vendors' libraries. */
+/* doctor_files.c - check files in the site's settings other than the profilers:
+ * peaks, baseline, topologies, the vendors' libraries, where history and
+ * metrics go; and the interface of the clocks' probes. */
 #include "orchestrator/doctor/doctor.h"
 
 #include <errno.h>
@@ -18,7 +19,8 @@
 #include "orchestrator/metrics/metrics.h"
 #include "plugins/clock/clock_peers.h"
 
-/* One row a key: what is lost without the file, and what mends it. */
+/* One row for each key: what is lost without the file, and how to correct
+ * it. */
 static const struct named {
     const char *key, *lost, *advice;
     bool on_nodes; /* this host need not have it */
@@ -34,13 +36,15 @@ static const struct named {
      "name ROCm's librocm_smi64.so, or remove the key", true},
 };
 
+/* Adds one error in a file (peaks_report). */
 static void note(void *arg, const char *text)
 {
     doctor_add(arg, DOCTOR_FAIL, "site files",
                "jobprof config check lists all mistakes", "%s", text);
 }
 
-/* -1: it cannot be opened, or somebody else could change it. */
+/* Returns 0 if the file can be read and nobody but root and us can change it,
+ * -1 and err otherwise. */
 static int open_trusted(const char *path, struct jp_error *err)
 {
     int fd = fileio_open_regular(path, true, err), rc;
@@ -52,6 +56,7 @@ static int open_trusted(const char *path, struct jp_error *err)
     return rc;
 }
 
+/* Checks one file. The nodes' libraries need not exist on this host. */
 static void check_named(struct doctor *d, const struct named *row,
                         const char *path)
 {
@@ -68,13 +73,14 @@ static void check_named(struct doctor *d, const struct named *row,
                    "%s: %s", row->key, err.text);
     else if (!strcmp(row->key, "peaks_file") &&
              peaks_load(path, note, d, &peaks, &err) < 0)
-        return; /* each line's fault is noted */
+        return; /* each error was added by note() */
     else
         doctor_add(d, DOCTOR_OK, "site files", "", "%s: %s", row->key, path);
     peaks_fini(&peaks);
 }
 
-/* "%N" as any node's name. Caller frees. */
+/* A path with "%N" as a glob pattern that matches any node's name. Caller
+ * frees; NULL: no memory. */
 static char *pattern_of(const char *path)
 {
     const char *at = strstr(path, "%N");
@@ -83,6 +89,7 @@ static char *pattern_of(const char *path)
               : strdup(path);
 }
 
+/* Checks the topology files of all nodes that exist here. */
 static void check_topologies(struct doctor *d, const char *path)
 {
     char *pattern = pattern_of(path);
@@ -111,7 +118,8 @@ static void check_topologies(struct doctor *d, const char *path)
     free(pattern);
 }
 
-/* Where reports' lines go: history.dir, command, syslog. */
+/* Checks where a line for each step goes: history.dir, command, syslog.
+ * error_set returns -1, so it can be used as a condition that is true. */
 static void check_history(struct doctor *d, const struct jp_sitefile *site)
 {
     const struct sitefile_value *dir = sitefile_find(site, "history.dir");
@@ -147,7 +155,8 @@ static void check_history(struct doctor *d, const struct jp_sitefile *site)
                    log->value);
 }
 
-/* Agents write there as their jobs' users; this host need not have it. */
+/* Checks the folder for metrics, in which agents write as the users of their
+ * jobs. This host need not have it. */
 static void check_metrics(struct doctor *d, const char *folder)
 {
     struct jp_error err;
@@ -176,12 +185,14 @@ static void check_metrics(struct doctor *d, const char *folder)
         close(fd);
 }
 
+/* Loads the site file; its errors were reported by an earlier check. */
 static bool ignore_errors(struct jp_sitefile *site, const char *path)
 {
     return sitefile_load(path, SITEFILE_SITE, false, NULL, NULL, site, NULL) ==
            0;
 }
 
+/* Checks each key that the site file has. */
 static void check_files(struct doctor *d)
 {
     struct jp_sitefile site = {0};
@@ -211,6 +222,7 @@ static void check_files(struct doctor *d)
 
 /* --- check: which interface do the clocks' probes take? ------------------ */
 
+/* Checks that an interface for the clocks' probes can be found on this host. */
 static void check_clock(struct doctor *d)
 {
     struct clock_iface found[CLOCK_ADDRESSES];

@@ -1,5 +1,5 @@
-/* doctor_parts.c - what the checks share: their lines, trust in a file, and
- * other programs, bounded in time and output. */
+/* doctor_parts.c - functions that the checks share: to add lines, to judge who
+ * can change a file, and to run other programs, bounded in time and output. */
 #include "orchestrator/doctor/doctor.h"
 
 #include <errno.h>
@@ -16,7 +16,8 @@
 const char *const doctor_words[DOCTOR_VERDICTS] = {"ok", "skip", "warn",
                                                    "fail"};
 
-/* Harmless to a terminal. Caller frees. */
+/* A copy of text that is harmless to a terminal. Caller frees; NULL: no
+ * memory. */
 static char *clean(const char *text)
 {
     char *out = NULL;
@@ -32,7 +33,7 @@ static char *clean(const char *text)
     return NULL;
 }
 
-/* Formatted, harmless to a terminal. Caller frees. */
+/* The formatted text, harmless to a terminal. Caller frees; NULL: no memory. */
 static char *made(const char *fmt, va_list ap)
 {
     char *raw = NULL, *text;
@@ -52,6 +53,7 @@ void doctor_add(struct doctor *d, enum doctor_verdict verdict,
     char *text;
     va_list ap;
 
+    /* reallocarray has moved the lines even if the text cannot be made. */
     if (more)
         d->lines = more;
     va_start(ap, fmt);
@@ -97,6 +99,8 @@ bool doctor_trusts(struct doctor *d, const char *check, const char *path)
         doctor_add(d, DOCTOR_FAIL, check, "", "%s: not a regular file", path);
         return false;
     }
+    /* Such a file is still examined: the line is what the administrator
+     * needs. */
     if (st.st_mode & (S_IWGRP | S_IWOTH))
         doctor_add(d, DOCTOR_FAIL, check, "chmod go-w: all users' jobs run it",
                    "%s: writable by %s", path,
@@ -108,7 +112,7 @@ bool doctor_trusts(struct doctor *d, const char *check, const char *path)
 }
 
 #define OUTPUT_MAX 65536
-/* From SIGTERM, by which srun cancels its step, to SIGKILL. */
+/* Milliseconds from SIGTERM, at which srun cancels its step, to SIGKILL. */
 #define LAST_MS 5000
 
 int doctor_command(char *const argv[], unsigned ms, bool with_stderr,
@@ -121,6 +125,8 @@ int doctor_command(char *const argv[], unsigned ms, bool with_stderr,
                                 .term_ms = LAST_MS,
                                 .out = buf,
                                 .room = OUTPUT_MAX};
+    /* child_run reads at most OUTPUT_MAX bytes; the last one of buf stays
+     * NUL. */
     struct child_result r = {.pid = -1};
     enum child_end end = buf ? child_run(&child, &r) : CHILD_NEVER;
     int rc = -1;
