@@ -1,4 +1,6 @@
-/* child.c - fork, wait with a deadline, kill, collect. */
+/* child.c - fork, wait with a deadline, kill, collect. child_run is the whole
+ * life of a child; child_start and child_await are for callers that do other
+ * work meanwhile. */
 #include "common/child.h"
 
 #include <errno.h>
@@ -15,7 +17,7 @@
 
 #define EXIT_NOT_STARTED 126
 #define EXIT_NOT_FOUND 127
-/* Between two looks where the kernel has no pidfd (before 5.3). */
+/* Interval of the checks if the kernel has no pidfd (before 5.3). */
 #define LOOK_MS 5
 
 static uint64_t now_ms(void)
@@ -26,6 +28,7 @@ static uint64_t now_ms(void)
     return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
 }
 
+/* Milliseconds until the deadline, at least 0, as poll takes them. */
 static int left_ms(uint64_t deadline_ms)
 {
     uint64_t now = now_ms();
@@ -37,8 +40,8 @@ static int left_ms(uint64_t deadline_ms)
 /* --- in the child ----------------------------------------------------------
  */
 
-/* A handler of the parent's would clean up what is the parent's. Signals that
- * it ignores stay ignored (nohup). */
+/* Resets the parent's handlers, which would clean up for the parent. Signals
+ * that the parent ignores stay ignored (nohup). */
 static void drop_handlers(void)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGALRM};
@@ -50,6 +53,7 @@ static void drop_handlers(void)
             signal(signals[i], SIG_DFL);
 }
 
+/* Executes the program. out: the pipe for its output; -1: none. */
 static _Noreturn void exec_program(const struct child *child, int out)
 {
     int null = open("/dev/null", O_RDWR);
@@ -62,13 +66,15 @@ static _Noreturn void exec_program(const struct child *child, int out)
     _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_STARTED);
 }
 
-/* Between fork and exec: async-signal-safe calls only. */
+/* The child after fork. Before exec, only async-signal-safe calls are allowed,
+ * because the parent may have threads. */
 static _Noreturn void become(const struct child *child, pid_t parent, int out)
 {
     sigset_t none;
 
     if (child->dies_with_us) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        /* The parent may have ended before prctl. */
         if (getppid() != parent)
             _exit(EXIT_NOT_STARTED);
     }
@@ -88,7 +94,7 @@ static pid_t start(const struct child *child, int out)
     if (pid == 0)
         become(child, parent, out);
     if (pid > 0 && child->argv)
-        setpgid(pid, pid); /* whichever comes first */
+        setpgid(pid, pid); /* in both processes, because either may run first */
     return pid;
 }
 
@@ -100,7 +106,8 @@ pid_t child_start(const struct child *child)
 /* --- in the parent ---------------------------------------------------------
  */
 
-/* Until fd is readable or at its end, or the deadline. */
+/* Waits until fd is readable or at its end. False: the deadline has passed, or
+ * poll failed. */
 static bool wait_readable(int fd, uint64_t deadline_ms)
 {
     struct pollfd end = {.fd = fd, .events = POLLIN};
@@ -138,7 +145,8 @@ int child_await(pid_t pid, uint32_t limit_ms, int *status)
     return rc;
 }
 
-/* To the end of the output; false: it is not there by the deadline. */
+/* Reads the output to its end; what exceeds the room is dropped, so that the
+ * child is not blocked. False: the deadline has passed, or reading failed. */
 static bool read_output(int fd, uint64_t deadline_ms, const struct child *child,
                         size_t *len)
 {
@@ -159,6 +167,7 @@ static bool read_output(int fd, uint64_t deadline_ms, const struct child *child,
     return false;
 }
 
+/* Ends a child that is late. A program's whole process group is killed. */
 static void kill_child(const struct child *child, pid_t pid)
 {
     pid_t whom = child->argv ? -pid : pid;
@@ -166,6 +175,7 @@ static void kill_child(const struct child *child, pid_t pid)
 
     if (child->term_ms) {
         kill(whom, SIGTERM);
+        /* It has ended by itself: no SIGKILL, since the id is free again. */
         if (child_await(pid, child->term_ms, &status) != 0)
             return;
     }
@@ -186,6 +196,7 @@ enum child_end child_run(const struct child *child, struct child_result *result)
     if (child->room && pipe2(ends, O_CLOEXEC) < 0)
         return CHILD_NEVER;
     r.pid = start(child, ends[1]);
+    /* Only the child may hold the writing end, or the output never ends. */
     if (ends[1] >= 0)
         close(ends[1]);
     if (r.pid > 0) {

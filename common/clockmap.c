@@ -1,4 +1,5 @@
-/* clockmap.c - times of a node as times of the reference. */
+/* clockmap.c - times of a node as times of the reference. Between two points of
+ * a node, the offset is interpolated. */
 #include "common/clockmap.h"
 
 #include <math.h>
@@ -7,9 +8,11 @@
 
 #include "common/clockline.h"
 
-/* Times that can be, so that their differences in ns fit: until 2096. */
+/* The latest time that is converted, in microseconds: differences in ns must
+ * fit into 64 bits. In the year 2096. */
 #define TIME_MAX_US UINT64_C(4000000000000000)
-/* A quartz whose temperature changes runs off its line by so much. */
+/* How fast the uncertainty grows beyond the points: 1 ppm, by which a quartz
+ * deviates if its temperature changes. */
 #define BEYOND 1e-6
 
 const char *clockmap_method_name(enum clockmap_method method)
@@ -43,6 +46,7 @@ int clockmap_add(struct clockmap *map, const char *host)
         return -1;
     memmove(&grown[at + 1], &grown[at], (map->n_nodes - at) * sizeof(*grown));
     grown[at] = (struct clockmap_node){.host = name};
+    /* The reference moves if the node is inserted before it. */
     map->reference += map->n_nodes && at <= map->reference;
     map->n_nodes++;
     return 0;
@@ -66,6 +70,7 @@ const struct clockmap_node *clockmap_find(const struct clockmap *map,
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         const char *name = map->nodes[middle].host;
+        /* host has no NUL: equal only if name ends there, too. */
         int order = strncmp(host, name, len);
 
         if (order == 0 && name[len] == '\0')
@@ -78,7 +83,8 @@ const struct clockmap_node *clockmap_find(const struct clockmap *map,
     return NULL;
 }
 
-/* The first point behind t_ns, or the last one; at least 1. */
+/* The index of the first point at or after t_ns, or of the last one; at least
+ * 1, so that there is a point before it. The node has two points or more. */
 static size_t point_after(const struct clockmap_node *node, int64_t t_ns)
 {
     size_t low = 1, high = node->n_points - 1;
@@ -146,9 +152,12 @@ uint64_t clockmap_us(const struct clockmap_node *node, uint64_t t_us)
 {
     int64_t offset;
 
+    /* Times that differ by less than their uncertainty are not changed. */
     if (!node || node->near || t_us == 0 || t_us > TIME_MAX_US)
         return t_us;
     offset = clockmap_offset_ns(node, (int64_t) t_us * 1000);
+    /* Rounded to the nearest microsecond. A time before 1970 cannot be
+     * represented. */
     offset = (offset + (offset < 0 ? -500 : 500)) / 1000;
     return offset < 0 || (uint64_t) offset < t_us ? t_us - (uint64_t) offset
                                                   : t_us;

@@ -9,6 +9,8 @@
 #include "common/quote.h"
 #include "common/utf8.h"
 
+/* Replaces every character that could harm a terminal by '?', in place. The
+ * text may have been cut within a character, which also becomes '?'. */
 static void sanitize(char *text)
 {
     while (*text) {
@@ -46,12 +48,14 @@ int error_wrap(struct jp_error *err, const char *fmt, ...)
     va_list ap;
 
     if (err) {
+        /* The arguments may include err->text itself, so compose in copies. */
         memcpy(inner, err->text, sizeof(inner));
         va_start(ap, fmt);
         if (vsnprintf(where, sizeof(where), fmt, ap) < 0)
             where[0] = '\0';
         va_end(ap);
         n = strlen(where);
+        /* Leave room for ": " and the NUL; the end of the inner text is cut. */
         if (n > sizeof(err->text) - 3)
             n = sizeof(err->text) - 3;
         memcpy(err->text, where, n);

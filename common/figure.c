@@ -1,4 +1,6 @@
-/* figure.c - format counts, sizes, times, bandwidths and shares. */
+/* figure.c - format counts, sizes, times, bandwidths and shares for people.
+ * Every number in texts, tables and pages goes through here, so that they
+ * agree. */
 #include "common/figure.h"
 
 #include <inttypes.h>
@@ -11,7 +13,7 @@
 #include "common/decimal.h"
 #include "common/num.h"
 
-/* A program may run in a locale with a decimal comma. */
+/* Replaces a locale's decimal comma by a point. */
 static char *use_point(char *buf)
 {
     char *comma = strchr(buf, ',');
@@ -28,6 +30,7 @@ char *figure_count(uint64_t n, char *buf)
     char *out = buf;
 
     for (int i = 0; i < len; i++) {
+        /* A comma before each group of three digits. */
         if (i && (len - i) % 3 == 0)
             *out++ = ',';
         *out++ = digits[i];
@@ -41,8 +44,9 @@ char *figure_bytes(uint64_t n, char *buf)
     return num_format_size(n, buf, JP_FIGURE_LEN);
 }
 
-/* Three significant digits, two below 0.001; at most seven characters below
- * 1e7. */
+/* Formats a number with three significant digits, two below 0.001; at most
+ * seven characters below 1e7. The limits are those at which rounding would add
+ * a digit. */
 static char *three_digits(double value, char *buf)
 {
     double size = fabs(value);
@@ -62,6 +66,7 @@ static char *three_digits(double value, char *buf)
 
 char *figure_us(double us, char *buf)
 {
+    /* Each unit is used up to its bound, which leaves three digits. */
     static const struct {
         double below, unit;
         const char *name;
@@ -102,7 +107,7 @@ char *figure_share(double share, char *buf)
 {
     double percent = share * 100;
 
-    /* rounding must not make it whole, nor nothing */
+    /* Rounding must not turn a part into all or nothing. */
     if (percent < 100 && percent > 99.9)
         percent = 99.9;
     if (!isfinite(share))
@@ -134,7 +139,7 @@ char *figure_exact(double value, char *buf)
     buf[0] = '\0';
     if (!isfinite(value))
         return buf;
-    if (fabs(value) < 1e15 && value == trunc(value)) { /* most */
+    if (fabs(value) < 1e15 && value == trunc(value)) { /* usual */
         char *p = buf;
 
         if (value < 0)
@@ -147,6 +152,7 @@ char *figure_exact(double value, char *buf)
         *end = '\0';
         return buf;
     }
+    /* The fewest digits that read back as the same double. */
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(buf, JP_FIGURE_LEN, "%.*g", digits, value);
         if (strtod(buf, NULL) == value)

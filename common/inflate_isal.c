@@ -21,6 +21,7 @@ static struct inflate *create(void)
     if (!z)
         return NULL;
     isal_inflate_init(&z->z);
+    /* Parse gzip's header and check its trailer. */
     z->z.crc_flag = ISAL_GZIP;
     return z;
 }
@@ -63,6 +64,7 @@ static const struct inflate_engine isal = {
 
 #endif
 
+/* ISA-L if this build has it, otherwise zlib. */
 const struct inflate_engine *inflate_best(void)
 {
 #ifdef HAVE_ISAL

@@ -1,4 +1,8 @@
-/* jobconf.c - read, write, hash and search job.conf, and limit what it asks. */
+/* jobconf.c - read, write, hash and search job.conf.
+ *
+ * Scalars are in one table, jobconf_fields, for reader, writer, defaults and
+ * cleanup; a new one is a row there. Lists are handled by hand. Any text must
+ * be safe to read: the file is in a folder that the job can change. */
 #include "common/jobconf.h"
 
 #include <inttypes.h>
@@ -27,7 +31,8 @@ enum jobconf_kind {
 };
 
 struct jobconf_field {
-    const char *group; /* "" is the top level; a group's fields adjoin */
+    const char *group; /* "" is the top level; the fields of a group follow each
+                          other */
     const char *key;
     enum jobconf_kind kind;
     size_t offset;    /* in struct jp_jobconf */
@@ -109,15 +114,16 @@ static const char *const jobconf_summary_words[4] = {"auto", "off", "line",
 
 /* --- reading --- */
 
-/* A list longer than this was not written by us. */
+/* The longest list that is read; a longer one was not written by us. */
 #define MAX_LIST 4096
 
-/* Where reading stands, for errors. */
+/* The file that is being read, for errors. */
 struct source {
     const char *name;
     struct jp_error *err;
 };
 
+/* Sets the error for one setting, with its line. Returns -1. */
 static int bad(const struct source *src, const config_setting_t *s,
                const char *what)
 {
@@ -127,6 +133,7 @@ static int bad(const struct source *src, const config_setting_t *s,
                      config_setting_source_line(s), key ? key : "(list)", what);
 }
 
+/* Replaces *out by a copy of the string; unchanged on failure. */
 static int read_string(const struct source *src, const config_setting_t *s,
                        char **out)
 {
@@ -143,6 +150,7 @@ static int read_string(const struct source *src, const config_setting_t *s,
     return 0;
 }
 
+/* Reads a whole number from 0 to max. */
 static int read_number(const struct source *src, const config_setting_t *s,
                        uint64_t max, uint64_t *out)
 {
@@ -182,6 +190,7 @@ static int read_summary(const struct source *src, const config_setting_t *s,
     return bad(src, s, "is not auto, off, line or card");
 }
 
+/* Sets a member to the field's default. -1: no memory. */
 static int set_default(const struct jobconf_field *field, void *slot)
 {
     switch (field->kind) {
@@ -204,6 +213,7 @@ static int set_default(const struct jobconf_field *field, void *slot)
     return -1;
 }
 
+/* Reads one scalar into its member. */
 static int read_field(const struct source *src, const config_setting_t *s,
                       const struct jobconf_field *field, void *slot)
 {
@@ -216,6 +226,7 @@ static int read_field(const struct source *src, const config_setting_t *s,
         *(uint32_t *) slot = (uint32_t) v;
         return 0;
     case JOBCONF_U64:
+        /* libconfig's integers are signed. */
         return read_number(src, s, INT64_MAX, slot);
     case JOBCONF_BOOL:
         return read_bool(src, s, slot);
@@ -227,7 +238,7 @@ static int read_field(const struct source *src, const config_setting_t *s,
     return -1;
 }
 
-/* The group named so, *out NULL if absent. */
+/* Finds a group; "" is the top level. *out is NULL if it is absent. */
 static int find_group(const struct source *src, const config_t *cfg,
                       const char *name, config_setting_t **out)
 {
@@ -239,6 +250,7 @@ static int find_group(const struct source *src, const config_t *cfg,
     return 0;
 }
 
+/* Sets every member to its default, then to the file's value. */
 static int read_scalars(const struct source *src, const config_t *cfg,
                         struct jp_jobconf *conf)
 {
@@ -258,7 +270,7 @@ static int read_scalars(const struct source *src, const config_t *cfg,
     return 0;
 }
 
-/* group.key as a list of groups; *n is 0 if it is absent. */
+/* Finds group.key, which must be a list of groups. *n is 0 if it is absent. */
 static int find_list(const struct source *src, const config_t *cfg,
                      const char *group_name, const char *key,
                      config_setting_t **out, size_t *n)
@@ -288,7 +300,7 @@ static int find_list(const struct source *src, const config_t *cfg,
     return 0;
 }
 
-/* A member of a list's element; absent: "". */
+/* Reads a string of a list's element; "" if it is absent. */
 static int read_member(const struct source *src, const config_setting_t *group,
                        const char *key, char **out)
 {
@@ -300,6 +312,7 @@ static int read_member(const struct source *src, const config_setting_t *group,
     return *out ? 0 : error_set(src->err, "out of memory");
 }
 
+/* Reads the list "settings" of a group. */
 static int read_settings(const struct source *src, const config_t *cfg,
                          const char *group, struct jp_setting **out,
                          size_t *n_out)
@@ -312,7 +325,7 @@ static int read_settings(const struct source *src, const config_t *cfg,
     *out = calloc(n + 1, sizeof(**out));
     if (!*out)
         return error_set(src->err, "out of memory");
-    *n_out = n; /* now: jobconf_fini frees the half-filled ones too */
+    *n_out = n; /* now, so that jobconf_fini frees a list that is half filled */
     for (size_t i = 0; i < n; i++) {
         config_setting_t *s = config_setting_get_elem(list, (unsigned) i);
         struct jp_setting *one = &(*out)[i];
@@ -327,6 +340,7 @@ static int read_settings(const struct source *src, const config_t *cfg,
     return 0;
 }
 
+/* Reads the list of the tasks' variables. */
 static int read_env(const struct source *src, const config_t *cfg,
                     struct jp_jobconf *conf)
 {
@@ -388,6 +402,7 @@ int jobconf_parse(const char *text, size_t len, const char *name,
                       &conf.n_nsys_settings) < 0 ||
         read_env(&src, &cfg, &conf) < 0)
         goto out;
+    /* A file without a schema has schema 0. */
     if (conf.schema != JP_JOBCONF_SCHEMA) {
         error_set(err, "%s: schema %" PRIu32 " is not %d", name, conf.schema,
                   JP_JOBCONF_SCHEMA);
@@ -418,6 +433,8 @@ int jobconf_read_pinned(const char *path, const char *pin,
 
     if (fileio_read(path, false, JP_JOBCONF_MAX_BYTES, &text, &len, err) < 0)
         return -1;
+    /* Hash the bytes that are parsed, not the file again: it may change in
+     * between. */
     if (pin && *pin)
         sha256_hex(text, len, sum);
     if (*sum && strcmp(sum, pin) != 0)
@@ -431,6 +448,7 @@ int jobconf_read_pinned(const char *path, const char *pin,
 
 /* --- writing, hash, search --- */
 
+/* Writes a quoted string between two texts. -1: no memory. */
 static int put_string(FILE *f, const char *before, const char *s,
                       const char *after)
 {
@@ -443,6 +461,7 @@ static int put_string(FILE *f, const char *before, const char *s,
     return 0;
 }
 
+/* Writes one scalar as libconfig reads it back. */
 static int put_field(FILE *f, const char *indent,
                      const struct jobconf_field *field,
                      const struct jp_jobconf *conf)
@@ -454,7 +473,8 @@ static int put_field(FILE *f, const char *indent,
     case JOBCONF_U32: {
         uint32_t v = *(const uint32_t *) slot;
 
-        /* an int of libconfig is signed: larger ones need the L */
+        /* an int of libconfig has 32 bits and a sign; larger numbers need an
+         * L */
         fprintf(f, "%" PRIu32 "%s;\n", v, v > INT32_MAX ? "L" : "");
         return 0;
     }
@@ -474,6 +494,7 @@ static int put_field(FILE *f, const char *indent,
     return -1;
 }
 
+/* Writes one list of settings. */
 static int put_settings(FILE *f, const struct jp_setting *list, size_t n)
 {
     fputs("  settings = (", f);
@@ -492,6 +513,7 @@ static int put_settings(FILE *f, const struct jp_setting *list, size_t n)
     return 0;
 }
 
+/* Writes the list of the tasks' variables. */
 static int put_env(FILE *f, const struct jp_envvar *list, size_t n)
 {
     fputs("  env = (", f);
@@ -509,7 +531,7 @@ static int put_env(FILE *f, const struct jp_envvar *list, size_t n)
     return 0;
 }
 
-/* The lists that end a group. */
+/* Writes the lists at the end of a group. */
 static int put_lists(FILE *f, const char *group, const struct jp_jobconf *conf)
 {
     if (!strcmp(group, "nccl"))
@@ -528,6 +550,7 @@ static int put_lists(FILE *f, const char *group, const struct jp_jobconf *conf)
     return 0;
 }
 
+/* Writes the whole file, group by group in the order of the table. */
 static int put_all(FILE *f, const struct jp_jobconf *conf)
 {
     const char *group = "";
@@ -630,6 +653,7 @@ void jobconf_fini(struct jp_jobconf *conf)
     *conf = (struct jp_jobconf){0};
 }
 
+/* The value of a setting in a list; NULL: not there. */
 static const char *find(const struct jp_setting *list, size_t n,
                         const char *key)
 {
@@ -669,8 +693,9 @@ const char *jobconf_nsys(const struct jp_jobconf *conf, const char *key)
 
 #define CUT "..."
 
-/* "/home/alice/run/train" becomes ".../train", a path in a step directory
- * ".../step-0/raw/%N"; anything but an absolute path stays. */
+/* Cuts an absolute path: "/home/alice/run/train" becomes ".../train", and a
+ * path in the step directory ".../step-0/raw/%N". Other texts stay. step:
+ * "/step-ID", or NULL. -1: no memory. */
 static int cut_path(char **text, const char *step)
 {
     const char *from;
@@ -687,7 +712,8 @@ static int cut_path(char **text, const char *step)
     return 0;
 }
 
-/* What the site has set, or nobody, is no secret of the user's. */
+/* Cuts the paths in a list of settings, except for those of the site file and
+ * the defaults, which are not private. */
 static int cut_settings(struct jp_setting *list, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -701,7 +727,8 @@ static int cut_settings(struct jp_setting *list, size_t n)
     return 0;
 }
 
-/* The library, unless it is one that the user has named himself. */
+/* Whether the value of a variable may be shown: only the profiler's library,
+ * unless the user has set it. */
 static bool is_public(const struct jp_jobconf *conf,
                       const struct jp_envvar *var)
 {

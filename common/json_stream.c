@@ -1,4 +1,8 @@
-/* json_stream.c - JSON text, value by value. */
+/* json_stream.c - JSON text, value by value.
+ *
+ * Values are appended to a buffer that is flushed when it is full, because
+ * reports have millions of values. begin() writes what comes before a value:
+ * the comma, the line break of the style, and the key. */
 #include "common/json_stream.h"
 
 #include <errno.h>
@@ -12,6 +16,7 @@
 
 #define SCRIPT_TEXT_MAX 96 /* bytes shown of a name */
 
+/* Writes the buffer. Unlocked: a stream belongs to one thread. */
 static void flush(struct jp_json_stream *s)
 {
     if (fwrite_unlocked(s->bytes, 1, s->used, s->out) != s->used)
@@ -19,7 +24,8 @@ static void flush(struct jp_json_stream *s)
     s->used = 0;
 }
 
-/* Room for n <= JSON_STREAM_ROOM bytes. */
+/* Makes room for n <= JSON_STREAM_ROOM bytes. Returns where to write them; the
+ * caller adds them to s->used. */
 static char *room(struct jp_json_stream *s, size_t n)
 {
     if (s->used + n > JSON_STREAM_ROOM)
@@ -27,6 +33,7 @@ static char *room(struct jp_json_stream *s, size_t n)
     return s->bytes + s->used;
 }
 
+/* Appends n bytes; a longer text bypasses the buffer. */
 static void put(struct jp_json_stream *s, const char *text, size_t n)
 {
     if (n > JSON_STREAM_ROOM) {
@@ -45,7 +52,7 @@ static void put_char(struct jp_json_stream *s, char c)
     s->used++;
 }
 
-/* A line break and so many blanks. */
+/* Appends a line break and that many blanks. */
 static void new_line(struct jp_json_stream *s, unsigned blanks)
 {
     memset(room(s, blanks + 1u), ' ', blanks + 1u);
@@ -53,7 +60,8 @@ static void new_line(struct jp_json_stream *s, unsigned blanks)
     s->used += blanks + 1u;
 }
 
-/* What stands before a value. */
+/* Writes what comes before a value. key NULL: the one of json_stream_key, or
+ * none. */
 static void begin(struct jp_json_stream *s, const char *key)
 {
     if (s->any)
@@ -71,6 +79,7 @@ static void begin(struct jp_json_stream *s, const char *key)
     put(s, "\": ", s->style == JSON_FILE ? 3 : 2);
 }
 
+/* Opens an object or array. */
 static void go_in(struct jp_json_stream *s, char bracket)
 {
     put_char(s, bracket);
@@ -78,6 +87,7 @@ static void go_in(struct jp_json_stream *s, char bracket)
     s->any = false;
 }
 
+/* Closes an object or array. An empty one stays in one line. */
 static void go_out(struct jp_json_stream *s, char bracket)
 {
     s->depth--;
@@ -122,7 +132,9 @@ void json_stream_object(struct jp_json_stream *s, const char *key)
 
     if (line && s->any)
         put_char(s, ',');
-    if (line) { /* root, array, object: an array is at an even depth */
+    /* Objects of an array start a line. The depth alternates between arrays and
+     * objects, so half of it is the number of arrays. */
+    if (line) {
         new_line(s, s->depth / 2);
         s->any = false;
     }
@@ -146,8 +158,8 @@ void json_stream_end_array(struct jp_json_stream *s)
     go_out(s, ']');
 }
 
-/* Length of a text that needs neither cleaning nor escapes, most are; 0: look
- * closer. */
+/* The length of a text that needs neither cleaning nor escapes, as most do; 0:
+ * treat it character by character. */
 static size_t plain_length(const char *text)
 {
     size_t n = 0;
@@ -159,7 +171,8 @@ static size_t plain_length(const char *text)
     return n;
 }
 
-/* Text that was cleaned. */
+/* Writes text that was cleaned. In a page's script, < > & are escaped as well,
+ * so that the text cannot end the script. */
 static void put_clean(struct jp_json_stream *s, const char *text)
 {
     for (; *text; text++) {
@@ -177,6 +190,7 @@ static void put_clean(struct jp_json_stream *s, const char *text)
     }
 }
 
+/* Writes any text with escapes instead of cleaning. */
 static void put_escaped(struct jp_json_stream *s, const char *text)
 {
     for (size_t n; *text; text += n) {
@@ -250,7 +264,7 @@ void json_stream_int(struct jp_json_stream *s, const char *key, int64_t value)
                                  "%" PRId64, value);
 }
 
-/* A locale's decimal point becomes JSON's. */
+/* Replaces a locale's decimal comma by JSON's point. */
 static void use_point(char *text)
 {
     char *comma = strchr(text, ',');
@@ -259,8 +273,8 @@ static void use_point(char *text)
         *comma = '.';
 }
 
-/* printf's form as JSON has it: exponents without a plus and zeros, as jansson
- * writes them. Returns the length. */
+/* Changes printf's form into jansson's: exponents without a plus and leading
+ * zeros. Returns the length. */
 static size_t mend_real(char *text)
 {
     char *e = strchr(text, 'e'), *digits;
@@ -291,6 +305,8 @@ void json_stream_real(struct jp_json_stream *s, const char *key, double value)
         use_point(p);
         return;
     }
+    /* printf is five times slower and only used where the fast way cannot
+     * decide. */
     end = decimal_fifteen(value, p);
     if (!end) {
         snprintf(p, JP_DECIMAL_ROOM, "%.15g", value);
@@ -298,7 +314,7 @@ void json_stream_real(struct jp_json_stream *s, const char *key, double value)
     }
     if (!memchr(p, '.', (size_t) (end - p)) &&
         !memchr(p, 'e', (size_t) (end - p))) {
-        memcpy(end, ".0", 2); /* so that it stays a real */
+        memcpy(end, ".0", 2); /* so that readers see a real */
         end += 2;
     }
     s->used += (size_t) (end - p);
@@ -322,6 +338,7 @@ void json_stream_fixed(struct jp_json_stream *s, const char *key, double value,
 void json_stream_milli(struct jp_json_stream *s, const char *key,
                        int64_t thousandths)
 {
+    /* The negation is correct even for INT64_MIN. */
     uint64_t all = thousandths < 0 ? 0 - (uint64_t) thousandths
                                    : (uint64_t) thousandths;
 

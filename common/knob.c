@@ -1,4 +1,5 @@
-/* knob.c - check, compare and describe values of settings. */
+/* knob.c - check, compare and describe values of settings. knob_check accepts
+ * or refuses a text by the knob's kind; knob_number converts a checked one. */
 #include "common/knob.h"
 
 #include <inttypes.h>
@@ -14,6 +15,8 @@
 #include "common/quote.h"
 #include "common/utf8.h"
 
+/* Limits of a value: words of a WORD, bytes of a TEXT and of a list of
+ * ranks. */
 #define MAX_WORDS 16
 #define NAME_BYTES                                                             \
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
@@ -58,6 +61,8 @@ bool userlabels_next(const char **at, struct userlabel *out)
     return true;
 }
 
+/* Checks the user's labels: syntax, number, and no key twice. Quadratic in at
+ * most 16 labels. */
 static int check_labels(const char *text, struct jp_error *err)
 {
     struct userlabel label, other;
@@ -80,7 +85,8 @@ static int check_labels(const char *text, struct jp_error *err)
 
 /* --- values --------------------------------------------------------------- */
 
-/* Splits "off|line|card" into buf and words. Returns how many. */
+/* Splits "off|line|card" into buf and words, which point into buf. Returns how
+ * many. */
 static size_t split_words(const char *text, char *buf, size_t len,
                           const char *words[MAX_WORDS])
 {
@@ -93,6 +99,7 @@ static size_t split_words(const char *text, char *buf, size_t len,
     return n;
 }
 
+/* The index of text among the knob's words. */
 static int word_number(const struct jp_knob *knob, const char *text,
                        uint64_t *out, struct jp_error *err)
 {
@@ -112,6 +119,7 @@ static int word_number(const struct jp_knob *knob, const char *text,
     return error_set(err, "\"%s\" is not one of %s", QUOTE(text), knob->words);
 }
 
+/* A whole number in the knob's range. "5k" is refused with a proposal. */
 static int count_number(const struct jp_knob *knob, const char *text,
                         uint64_t *out, struct jp_error *err)
 {
@@ -127,6 +135,7 @@ static int count_number(const struct jp_knob *knob, const char *text,
     return -1;
 }
 
+/* A number with an optional "/s". */
 static int rate_number(const struct jp_knob *knob, const char *text,
                        uint64_t *out, struct jp_error *err)
 {
@@ -135,13 +144,15 @@ static int rate_number(const struct jp_knob *knob, const char *text,
 
     if (len > 2 && !strcmp(text + len - 2, "/s"))
         len -= 2;
-    if (len >= sizeof(digits)) /* num refuses what is so long */
+    /* num_parse_u64 refuses a text of this length, with its message */
+    if (len >= sizeof(digits))
         return num_parse_u64(text, knob->min, knob->max, out, err);
     memcpy(digits, text, len);
     digits[len] = '\0';
     return count_number(knob, digits, out, err);
 }
 
+/* An NCCL release as JP_NCCL_RELEASE. */
 static int version_number(const char *text, uint64_t *out, struct jp_error *err)
 {
     char buf[32], *rest = buf;
@@ -214,7 +225,7 @@ int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
     return error_set(err, "\"%s\" is not a number", QUOTE(text));
 }
 
-/* Names with one separator between two. */
+/* Checks a list of names with the separator `between`. */
 static int check_list(const char *text, char between, struct jp_error *err)
 {
     const char *c = text;
@@ -231,7 +242,8 @@ static int check_list(const char *text, char between, struct jp_error *err)
     }
 }
 
-/* "0;8;16-23": each part a number, or two with a dash. */
+/* Whether text is a list of ranks, "0;8;16-23": numbers, and ranges in
+ * ascending order. */
 static bool is_ranges(const char *text)
 {
     char copy[RANKS_MAX], *rest = copy, *part;
@@ -253,6 +265,7 @@ static bool is_ranges(const char *text)
     return true;
 }
 
+/* Checks a JP_KNOB_RANKS: one of the knob's words, or a list of ranks. */
 static int check_ranks(const struct jp_knob *knob, const char *text,
                        struct jp_error *err)
 {
@@ -279,6 +292,7 @@ bool knob_list_has(const char *list, const char *name)
     return false;
 }
 
+/* Checks a JP_KNOB_TEXT. */
 static int check_text(const char *text, struct jp_error *err)
 {
     size_t n = 0;
@@ -290,6 +304,7 @@ static int check_text(const char *text, struct jp_error *err)
     return 0;
 }
 
+/* Checks a JP_KNOB_FILE. The file itself is read later, on srun's host. */
 static int check_file(const char *text, struct jp_error *err)
 {
     for (const unsigned char *c = (const unsigned char *) text; *c; c++)
@@ -338,6 +353,7 @@ bool knob_equal(const struct jp_knob *knob, const char *a, const char *b)
 {
     uint64_t x, y;
 
+    /* Values that are not numbers are compared as text. */
     if (knob_number(knob, a, &x, NULL) < 0 ||
         knob_number(knob, b, &y, NULL) < 0)
         return !strcmp(a, b);
@@ -406,6 +422,7 @@ char *knob_format_release(uint32_t release, char *buf, unsigned len)
 
 /* --- the value of on_hang ------------------------------------------------ */
 
+/* Signals that a program may handle. SIGKILL and SIGSTOP cannot be handled. */
 static const struct {
     const char *name;
     int number;
@@ -414,6 +431,7 @@ static const struct {
                {"ALRM", SIGALRM},  {"TERM", SIGTERM}, {"URG", SIGURG},
                {"WINCH", SIGWINCH}};
 
+/* Finds a signal by its name, with or without "SIG". */
 static int find_signal(const char *name, struct jp_onhang *out,
                        struct jp_error *err)
 {
@@ -431,7 +449,8 @@ static int find_signal(const char *name, struct jp_onhang *out,
                      QUOTE(name));
 }
 
-/* Printable ASCII: it stands in job.conf and in a shell's argument. */
+/* Stores the command of on_hang. Printable ASCII only, because it is written to
+ * job.conf and passed to a shell. */
 static int take_command(const char *text, struct jp_onhang *out,
                         struct jp_error *err)
 {

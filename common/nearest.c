@@ -1,4 +1,5 @@
-/* nearest.c - find the nearest word by edit distance. */
+/* nearest.c - find the nearest word by edit distance, to propose a
+ * correction. */
 #include "common/nearest.h"
 
 #include <ctype.h>
@@ -7,6 +8,7 @@
 #include <strings.h>
 
 #define MAX_WORD 63
+/* A distance above all limits, for words that are too long. */
 #define FAR 1000u
 
 static unsigned min3(unsigned a, unsigned b, unsigned c)
@@ -21,6 +23,9 @@ static int same(char a, char b)
     return tolower((unsigned char) a) == tolower((unsigned char) b);
 }
 
+/* Optimal string alignment (Damerau-Levenshtein without repeated edits of one
+ * place). Three rows of the matrix are enough: the one before the previous row
+ * is needed for swapped neighbours. */
 unsigned nearest_distance(const char *a, const char *b)
 {
     unsigned rows[3][MAX_WORD + 1];
@@ -49,7 +54,8 @@ unsigned nearest_distance(const char *a, const char *b)
     return prev[m];
 }
 
-/* "mem" for "memory", "inspector" for "insp": one begins with the other. */
+/* Whether one word begins with the other, ignoring case: "mem" and "memory". At
+ * least three bytes must agree. */
 static bool is_prefix(const char *a, const char *b)
 {
     size_t n = strlen(a), m = strlen(b);
@@ -61,6 +67,8 @@ static bool is_prefix(const char *a, const char *b)
 const char *nearest_find(const char *word, const char *const *words, size_t n)
 {
     size_t len = strlen(word);
+    /* One more than the most edits that are accepted for a word of this
+     * length. */
     unsigned best = (len <= 4 ? 1 : len <= 8 ? 2 : 3) + 1;
     const char *found = NULL;
 

@@ -1,4 +1,6 @@
-/* num.c - parse and print integers, sizes and durations, checked. */
+/* num.c - parse and print integers, sizes and durations, checked. parse_unit
+ * reads a number with a unit; a table of units and spellings makes it a size or
+ * a time. */
 #include "common/num.h"
 
 #include <ctype.h>
@@ -11,10 +13,10 @@
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
-/* How a text reads as a number. */
+/* Whether a text is a number, and one that fits into 64 bits. */
 enum reading { READ_OK, READ_TOO_LARGE, READ_NONE };
 
-/* Reads digits at *p into *out and moves *p behind them. */
+/* Reads digits at *p into *out and moves *p past them. */
 static enum reading read_digits(const char **p, uint64_t *out)
 {
     const char *c = *p;
@@ -23,8 +25,8 @@ static enum reading read_digits(const char **p, uint64_t *out)
 
     if (!isdigit((unsigned char) *c))
         return READ_NONE;
-    /* To the last digit, also behind an overflow: what follows them decides
-     * whether this is a number that is too large or no number. */
+    /* Read on after an overflow: what follows the digits decides whether this
+     * is a number that is too large, or no number. */
     for (; isdigit((unsigned char) *c); c++)
         over = over || __builtin_mul_overflow(v, 10, &v) ||
                __builtin_add_overflow(v, (uint64_t) (*c - '0'), &v);
@@ -33,7 +35,8 @@ static enum reading read_digits(const char **p, uint64_t *out)
     return over ? READ_TOO_LARGE : READ_OK;
 }
 
-/* The refusal of a whole number. */
+/* Sets err to the reason why text is not a whole number from lo to hi. Returns
+ * -1. */
 static int refuse_whole(const char *text, enum reading how, const char *lo,
                         const char *hi, struct jp_error *err)
 {
@@ -87,8 +90,8 @@ int num_parse_i64(const char *text, int64_t min, int64_t max, int64_t *out,
     return refuse_whole(text, *p ? READ_NONE : how, lo, hi, err);
 }
 
-/* whole * mult + digits-after-the-point * mult, rounded down; at most nine
- * digits count. */
+/* Computes (whole + 0.fraction) * mult, rounded down; at most nine digits of
+ * the fraction count. -1: it does not fit into 64 bits. */
 static int scale(uint64_t whole, const char *fraction, size_t digits,
                  uint64_t mult, uint64_t *out)
 {
@@ -100,16 +103,18 @@ static int scale(uint64_t whole, const char *fraction, size_t digits,
         part = part * 10 + (uint64_t) (fraction[i] - '0');
         div *= 10;
     }
-    /* nine digits of a T are 2^30 times 2^40 */
+    /* nine digits need 30 bits, and the unit T 40 bits */
     f = (uint64_t) ((unsigned __int128) part * mult / div);
     return __builtin_add_overflow(v, f, out) ? -1 : 0;
 }
 
+/* A suffix and its factor. */
 struct unit {
     const char *suffix;
     uint64_t mult;
 };
 
+/* Reads a number with one of the units. *out is set only for READ_OK. */
 static enum reading parse_unit(const char *text, const struct unit *units,
                                size_t n_units, uint64_t *out)
 {
@@ -132,7 +137,7 @@ static enum reading parse_unit(const char *text, const struct unit *units,
         if (strcmp(p, units[i].suffix) != 0)
             continue;
         if (digits && units[i].mult == 1)
-            return READ_NONE; /* half a byte is a slip */
+            return READ_NONE; /* half a byte is a mistake */
         if (how == READ_OK &&
             scale(whole, fraction, digits, units[i].mult, out) < 0)
             how = READ_TOO_LARGE;
@@ -143,11 +148,13 @@ static enum reading parse_unit(const char *text, const struct unit *units,
 
 /* --- what a value in another spelling was meant to be --- */
 
+/* Another spelling of a unit, and ours. */
 struct spelling {
     const char *said, *meant;
 };
 
-/* "256MB" as "256M", if the rest of its number is in one of the spellings. */
+/* Rewrites a number with another spelling of its unit: "256MB" as "256M".
+ * Returns buf, or NULL if the unit is not in the list. */
 static char *respell(const char *text, const struct spelling *list, size_t n,
                      char *buf, size_t len)
 {
@@ -164,6 +171,7 @@ static char *respell(const char *text, const struct spelling *list, size_t n,
     return NULL;
 }
 
+/* The size that was probably meant, or NULL. */
 static char *suggest_size(const char *text, char *buf, size_t len)
 {
     static const struct spelling list[] = {
@@ -175,6 +183,7 @@ static char *suggest_size(const char *text, char *buf, size_t len)
     return respell(text, list, N(list), buf, len);
 }
 
+/* The time that was probably meant, or NULL. */
 static char *suggest_time(const char *text, char *buf, size_t len)
 {
     static const struct spelling list[] = {
@@ -211,6 +220,8 @@ struct measure {
     char *(*suggest)(const char *text, char *buf, size_t len);
 };
 
+/* Parses a number with a unit, or refuses it with the valid range and, if the
+ * spelling is recognised, a proposal. */
 static int parse_measure(const struct measure *of, const char *text,
                          uint64_t min, uint64_t max, uint64_t *out,
                          struct jp_error *err)
@@ -229,6 +240,7 @@ static int parse_measure(const struct measure *of, const char *text,
         return error_set(err, "%s is out of range (%s to %s)", QUOTE(text), lo,
                          hi);
     meant = text ? of->suggest(text, other, sizeof(other)) : NULL;
+    /* Propose only what would be accepted. */
     if (meant && (parse_unit(meant, of->units, N(of->units), &v) != READ_OK ||
                   v < min || v > max))
         meant = NULL;
@@ -285,7 +297,7 @@ int num_parse_bool(const char *text, bool *out, struct jp_error *err)
     return error_set(err, "\"%s\" is not 0 or 1", QUOTE(text));
 }
 
-/* value / unit with up to one decimal, none where it is whole. */
+/* Prints value / unit with one decimal, or none if it is a whole number. */
 static void print_scaled(char *buf, unsigned len, uint64_t value, uint64_t unit,
                          const char *name)
 {

@@ -1,4 +1,6 @@
-/* peaks.c - read peaks.conf and find what a link should reach. */
+/* peaks.c - read peaks.conf and find the bandwidth that a link should reach.
+ * The file is read row by row (siteflat.h): each parse_*() function handles one
+ * key. */
 #include "common/peaks.h"
 
 #include <math.h>
@@ -20,7 +22,7 @@ void peaks_fini(struct jp_peaks *peaks)
     *peaks = (struct jp_peaks){0};
 }
 
-/* strcasestr, which POSIX does not have */
+/* whether text contains part, ignoring case (strcasestr is not in POSIX) */
 static bool has_part(const char *text, const char *part)
 {
     size_t len = strlen(part);
@@ -31,6 +33,8 @@ static bool has_part(const char *text, const char *part)
     return false;
 }
 
+/* Whether a row applies to a leg. A key that is missing applies to
+ * everything. */
 static bool holds(const struct peaks_row *row, const struct peaks_leg *leg)
 {
     return !strcmp(row->link, leg->link) &&
@@ -52,6 +56,7 @@ double peaks_bound(const struct peaks_row *row, const struct peaks_leg *leg)
 {
     uint32_t links = leg->ranks_per_node;
 
+    /* Ranks of a node share its links. */
     if (row->per_node && row->per_node < links)
         links = row->per_node;
     return row->peak_gbs * links;
@@ -61,6 +66,7 @@ double peaks_share(const struct peaks_row *row, uint64_t bytes)
 {
     double share = 0;
 
+    /* The sizes ascend: the last one that is not above bytes applies. */
     for (size_t i = 0; i < row->n_sizes && row->sizes[i].from_bytes <= bytes;
          i++)
         share = row->sizes[i].share;
@@ -69,19 +75,21 @@ double peaks_share(const struct peaks_row *row, uint64_t bytes)
 
 /* --- the keys of peaks.conf --- */
 
+/* The largest number of ranks in a row; a larger one is a mistake. */
 #define MAX_RANKS 10000000
 
 static const struct jp_knob link_knob = {
     .name = "link", .kind = JP_KNOB_WORD, .words = PEAKS_LINKS};
 
-/* One loading. */
+/* The state of one load. */
 struct loader {
     struct jp_peaks list;
-    struct peaks_row row; /* that is being read */
+    struct peaks_row row; /* the row that is being read */
 };
 
 /* --- values --------------------------------------------------------------- */
 
+/* Copies a text of at most size - 1 bytes. */
 static int read_text(const config_setting_t *s, char *out, size_t size,
                      struct jp_error *err)
 {
@@ -93,6 +101,7 @@ static int read_text(const config_setting_t *s, char *out, size_t size,
     return 0;
 }
 
+/* A whole number from 1 to MAX_RANKS. */
 static int read_count(const config_setting_t *s, uint32_t *out,
                       struct jp_error *err)
 {
@@ -107,7 +116,7 @@ static int read_count(const config_setting_t *s, uint32_t *out,
     return 0;
 }
 
-/* A number above 0, at most max. */
+/* A number above 0 and at most max, written with or without a point. */
 static int read_real(const config_setting_t *s, double max, double *out,
                      struct jp_error *err)
 {
@@ -176,7 +185,7 @@ static int parse_peak(void *arg, const config_setting_t *s,
     return read_real(s, PEAKS_MAX_GBS, &row->peak_gbs, err);
 }
 
-/* ("16M", 0.6) */
+/* One entry of the list expect: ("16M", 0.6). Sizes must ascend. */
 static int parse_size(const config_setting_t *pair, struct peaks_row *row,
                       struct jp_error *err)
 {
@@ -198,6 +207,7 @@ static int parse_size(const config_setting_t *pair, struct peaks_row *row,
     return 0;
 }
 
+/* expect: the shares of the peak that are expected, by size. */
 static int parse_expect(void *arg, const config_setting_t *s,
                         struct jp_error *err)
 {
@@ -222,6 +232,7 @@ static const struct sitelist_key keys[] = {
     {"expect", parse_expect, false},
 };
 
+/* Starts an empty row (sitelist_format). */
 static void *begin_row(void *arg)
 {
     struct loader *ld = arg;
@@ -230,6 +241,7 @@ static void *begin_row(void *arg)
     return &ld->row;
 }
 
+/* Appends a complete row; it owns nothing. */
 static int take_row(void *arg, void *read, const char *where,
                     struct jp_error *err)
 {

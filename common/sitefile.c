@@ -1,4 +1,9 @@
-/* sitefile.c - read and check a settings file. */
+/* sitefile.c - read and check a settings file.
+ *
+ * The tables at the beginning define the keys that only a site sets;
+ * sitekeys_all adds the knobs of all options. sitefile_load expands the file
+ * (siteflat.h), lets libconfig parse it, and checks every value by its key's
+ * knob. All errors are reported, not only the first one. */
 #include "common/sitefile.h"
 
 #include <errno.h>
@@ -21,8 +26,7 @@ const char *const sitekeys_groups[SITEKEYS_GROUPS] = {
     "nccl",   "copper", "util",    "clock",   "nsys",
     "policy", "upload", "history", "metrics", ""};
 
-/* What only the site says about NCCL profiles, whichever profiler makes them.
- */
+/* Keys of the site file about NCCL profiles, whichever profiler makes them. */
 static const struct jp_knob site_nccl[] = {
     {JP_KNOB("default_partitions", JP_KNOB_LIST, 0, 0, NULL, NULL,
              "partitions to which the default applies")},
@@ -41,7 +45,7 @@ static const struct jp_knob site_nccl[] = {
              "nccl-known-bad.conf to read instead of the installed one")},
     {0}};
 
-/* What only the site says about its nodes and links; at the top level. */
+/* Keys of the site file about nodes and links, at the top level. */
 static const struct jp_knob site_nodes[] = {
     {JP_KNOB("topology_file", JP_KNOB_PATH, 0, 0, NULL, NULL,
              "topology of a node as hwloc XML; %N is the node's name")},
@@ -63,7 +67,7 @@ static const struct jp_knob site_nodes[] = {
              "steps to which container_paths applies")},
     {0}};
 
-/* Where reports' figures go (jobprof upload). */
+/* Where the figures of reports are sent (jobprof upload). */
 static const struct jp_knob site_upload[] = {
     {JP_KNOB("to", JP_KNOB_TEXT, 0, 0, NULL, NULL,
              "server of Elasticsearch or OpenSearch that reports are sent to")},
@@ -85,7 +89,7 @@ static const struct jp_knob site_upload[] = {
              "most bytes of one user's waiting documents")},
     {0}};
 
-/* Where a line of each step goes (jobprof history). */
+/* Where a line about each step is written (jobprof history). */
 static const struct jp_knob site_history[] = {
     {JP_KNOB("dir", JP_KNOB_PATH, 0, 0, NULL, NULL,
              "sticky folder with a folder of lines for each user")},
@@ -111,6 +115,8 @@ static const struct jp_knob site_metrics[] = {
                                 "most series for each node and step")},
     {0}};
 
+/* The policy: each key with its member of struct jp_policy. Times become
+ * milliseconds there. */
 static const struct {
     struct jp_knob knob;
     size_t offset;
@@ -149,6 +155,7 @@ static const struct {
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
+/* Appends a key; one too many is dropped. */
 static void add_key(struct sitekey *keys, size_t *n, const char *group,
                     const struct jp_knob *knob, bool site_only)
 {
@@ -157,6 +164,8 @@ static void add_key(struct sitekey *keys, size_t *n, const char *group,
                                         SITEKEY_NO_POLICY};
 }
 
+/* Appends the knobs of an option. A few of them have another group or name in a
+ * file than in the option. */
 static void add_knobs(const struct jp_grammar *grammar, struct sitekey *keys,
                       size_t *n)
 {
@@ -168,9 +177,9 @@ static void add_knobs(const struct jp_grammar *grammar, struct sitekey *keys,
                               SITEKEY_NO_POLICY};
 
         if (nccl && !strcmp(knob->name, "mode"))
-            continue; /* it belongs to plan, which no file asks for */
+            continue; /* only mode plan has it, which no file can request */
         if (knob->kind == JP_KNOB_FILE)
-            continue; /* a file names no file */
+            continue; /* a settings file cannot name another one */
         if (nccl &&
             (!strcmp(knob->name, "dir") || !strcmp(knob->name, "summary")))
             key.group = "";
@@ -185,7 +194,8 @@ static void add_knobs(const struct jp_grammar *grammar, struct sitekey *keys,
     }
 }
 
-/* Rows that {0} ends; of nobody but the site. */
+/* Appends rows that {0} ends, as keys that only a site may set. rows may be
+ * NULL. */
 static void add_site(const char *group, const struct jp_knob *rows,
                      struct sitekey *keys, size_t *n)
 {
@@ -193,6 +203,8 @@ static void add_site(const char *group, const struct jp_knob *rows,
         add_key(keys, n, group, rows, true);
 }
 
+/* Appends all keys of an option: its default, its knobs, and those of the site
+ * and of its profilers. */
 static void add_option(const struct jp_grammar *grammar, struct sitekey *keys,
                        size_t *n)
 {
@@ -226,7 +238,7 @@ size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX])
 
 #define WHERE_LEN 4352 /* PATH_MAX and a line number */
 
-/* One loading. */
+/* The state of one load. */
 struct loader {
     struct siteflat flat;
     enum sitefile_kind kind;
@@ -236,10 +248,11 @@ struct loader {
     sitefile_report *report;
     void *arg;
     unsigned errors;
-    struct jp_error *err; /* the first one */
+    struct jp_error *err; /* gets the first error */
 };
 
-/* Notes the error in one; reading continues. */
+/* Reports the error in `one` with file and line, and counts it. Reading
+ * continues. */
 static void note(struct loader *ld, unsigned line, struct jp_error *one)
 {
     char where[WHERE_LEN];
@@ -252,9 +265,9 @@ static void note(struct loader *ld, unsigned line, struct jp_error *one)
         ld->report(ld->arg, one->text);
 }
 
-/* A key of that name in another group, or the option's word for one: "mem" is
- * "nccl.mem", "nccl.dir" is "dir", "nccl.nccl" is "nccl.version". Into buf;
- * NULL: there is none. */
+/* Finds a key of that name in another group, or by the option's word for it:
+ * "mem" is "nccl.mem", "nccl.dir" is "dir", "nccl.nccl" is "nccl.version".
+ * Writes its full name into buf. NULL: there is none. */
 static const char *elsewhere(const struct loader *ld, const char *key,
                              char *buf, size_t len)
 {
@@ -268,6 +281,7 @@ static const char *elsewhere(const struct loader *ld, const char *key,
     return NULL;
 }
 
+/* Reports an unknown key, with the best guess of what was meant. */
 static void unknown_key(struct loader *ld, const char *group,
                         const config_setting_t *s)
 {
@@ -280,6 +294,7 @@ static void unknown_key(struct loader *ld, const char *group,
     for (size_t i = 0; i < ld->n_keys; i++)
         if (!strcmp(ld->keys[i].group, group))
             names[n++] = ld->keys[i].key;
+    /* At the top level, the names of groups are valid words as well. */
     for (size_t i = 0; !*group && *sitekeys_groups[i]; i++)
         names[n++] = sitekeys_groups[i];
     if (!*group)
@@ -293,7 +308,7 @@ static void unknown_key(struct loader *ld, const char *group,
     note(ld, config_setting_source_line(s), &one);
 }
 
-/* 0.25 and not 0.250000: it is shown again. */
+/* Formats a number as a user would write it: 0.25, not 0.250000. */
 static void format_float(double v, char *buf, size_t len)
 {
     char *end;
@@ -306,7 +321,7 @@ static void format_float(double v, char *buf, size_t len)
         end[-1] = '\0';
 }
 
-/* A scalar's text into buf; NULL: it is none. */
+/* The text of a scalar, which may be in buf. NULL: it is not a scalar. */
 static const char *scalar_text(const config_setting_t *s, char *buf, size_t len)
 {
     switch (config_setting_type(s)) {
@@ -326,8 +341,9 @@ static const char *scalar_text(const config_setting_t *s, char *buf, size_t len)
     }
 }
 
-/* The text of a value; a list of names or mounts may be one, ["a", "b"], too.
- */
+/* The text of a value, which may be in buf. A list of names or mounts may be
+ * written as ["a", "b"] and becomes "a,b". NULL: the value has the wrong
+ * type. */
 static const char *value_text(const struct jp_knob *knob,
                               const config_setting_t *s, char *buf, size_t len)
 {
@@ -349,6 +365,7 @@ static const char *value_text(const struct jp_knob *knob,
     return used < len ? buf : NULL;
 }
 
+/* Appends a value or lock (copied). value NULL: a lock. -1: no memory. */
 static int add(struct sitefile_value **list, size_t *n, const char *name,
                const char *value, const char *where)
 {
@@ -365,6 +382,7 @@ static int add(struct sitefile_value **list, size_t *n, const char *name,
     return one->name && (one->value || !value) && one->where ? 0 : -1;
 }
 
+/* The key of a group, or NULL. */
 static const struct sitekey *find_key(const struct loader *ld,
                                       const char *group, const char *key)
 {
@@ -374,6 +392,7 @@ static const struct sitekey *find_key(const struct loader *ld,
     return NULL;
 }
 
+/* Checks one value and stores it. */
 static void read_value(struct loader *ld, const char *group,
                        const config_setting_t *s)
 {
@@ -404,7 +423,7 @@ static void read_value(struct loader *ld, const char *group,
     note(ld, line, &one);
 }
 
-/* Is name something that a lock may name? */
+/* Checks that a lock names a key that users can set. */
 static int check_lock(const struct loader *ld, const char *name,
                       struct jp_error *err)
 {
@@ -423,7 +442,7 @@ static int check_lock(const struct loader *ld, const char *name,
         if (!strcmp(list[n], name))
             return 0;
         if (!near && !strcmp(key->key, name))
-            near = list[n]; /* "mem" for "nccl.mem" */
+            near = list[n]; /* "mem" instead of "nccl.mem" */
         n++;
     }
     if (!near)
@@ -433,6 +452,7 @@ static int check_lock(const struct loader *ld, const char *name,
                      near ? near : "", near ? "\"?" : "");
 }
 
+/* Reads the list "lock". */
 static void read_locks(struct loader *ld, const config_setting_t *s)
 {
     unsigned line = config_setting_source_line(s);
@@ -465,6 +485,7 @@ static void read_locks(struct loader *ld, const config_setting_t *s)
     }
 }
 
+/* The group of that name, as in sitekeys_groups, or NULL. */
 static const char *find_group(const char *name)
 {
     for (size_t i = 0; *sitekeys_groups[i]; i++)
@@ -473,6 +494,7 @@ static const char *find_group(const char *name)
     return NULL;
 }
 
+/* Reads the settings of a group; "" is the top level, which has the groups. */
 static void read_group(struct loader *ld, const char *group,
                        const config_setting_t *parent)
 {
@@ -498,7 +520,7 @@ static void read_group(struct loader *ld, const char *group,
     }
 }
 
-/* Parses the flat text. */
+/* Parses the expanded text. -1: there were errors. */
 static int parse(struct loader *ld)
 {
     struct jp_error one;
@@ -528,6 +550,7 @@ int sitefile_load(const char *path, enum sitefile_kind kind, bool must_exist,
 
     ld.n_keys = sitekeys_all(ld.keys);
     if (siteflat_read(path, kind == SITEFILE_USER, &ld.flat, &one) < 0) {
+        /* errno distinguishes a missing file from one that cannot be read */
         if ((errno == ENOENT || errno == ENOTDIR) && !must_exist) {
             *out = file;
             return 0;
@@ -550,6 +573,7 @@ int sitefile_load(const char *path, enum sitefile_kind kind, bool must_exist,
 /* --- what is in it ----------------------------------------------------------
  */
 
+/* The first value of that name in a list, or NULL. */
 static const struct sitefile_value *find(const struct sitefile_value *list,
                                          size_t n, const char *name)
 {
@@ -585,7 +609,7 @@ char *sitefile_knob_name(const struct jp_grammar *grammar,
     return buf;
 }
 
-/* Milliseconds of a time, rounded up; the number itself of a count. */
+/* A value of the policy: a time in milliseconds, rounded up, or a count. */
 static uint32_t policy_number(const struct jp_knob *knob, const char *text)
 {
     uint64_t v = 0;
@@ -625,7 +649,7 @@ void sitefile_policy(const struct jp_sitefile *file, struct jp_policy *out)
             *(uint32_t *) ((char *) out + keys[i].policy_offset) =
                 policy_number(keys[i].knob, value->value);
     }
-    /* a watcher that ends before it may report would be none */
+    /* A watcher must live long enough to wait and to make the report. */
     least = out->watcher_delay_ms + out->report_limit_ms;
     if (out->watcher_life_ms < least)
         out->watcher_life_ms = least;
@@ -650,7 +674,7 @@ void sitefile_fini(struct jp_sitefile *file)
     *file = (struct jp_sitefile){0};
 }
 
-/* By the file, or by the table's default. */
+/* A number of the group metrics: from the file, or the table's default. */
 static uint64_t metrics_number(const struct jp_sitefile *file, size_t row,
                                const char *name)
 {

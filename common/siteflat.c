@@ -1,4 +1,10 @@
-/* siteflat.c - expand the @include lines of a settings file. */
+/* siteflat.c - expand the @include lines of a settings file, so that libconfig
+ * itself opens no file.
+ *
+ * siteflat_read copies the files into one text and keeps a table that leads
+ * from its lines back to file and line. The scanner knows strings and comments
+ * only as far as needed to find real @include lines. The last part, sitelist_*,
+ * reads files that consist of one list of groups. */
 #include "common/siteflat.h"
 
 #include <errno.h>
@@ -18,6 +24,8 @@
 int conftext_check(const char *text, size_t len, const char *name,
                    struct jp_error *err)
 {
+    /* Every line that may be taken for an inclusion is refused, even within a
+     * string or comment: libconfig's scanner is not copied exactly here. */
     static const char word[] = "@include";
     const char *p = text, *end = text + len;
 
@@ -39,6 +47,7 @@ int conftext_check(const char *text, size_t len, const char *name,
 
 char *conftext_quote(const char *s)
 {
+    /* At most four bytes for each byte, two quotes and the NUL. */
     char *out = malloc(4 * strlen(s) + 3), *p = out;
 
     if (!out)
@@ -64,16 +73,16 @@ char *conftext_quote(const char *s)
 
 /* --- files and what they include --- */
 
-/* What one reading carries through its depths. */
+/* The state of one read, through all depths of inclusion. */
 struct reader {
     struct siteflat *flat;
     bool user;    /* a user's file */
-    bool folders; /* the folders count, too */
+    bool folders; /* also check the folders of the path */
     size_t total; /* bytes read so far */
     struct jp_error *err;
 };
 
-/* One file while it is copied. */
+/* The position in one file while it is copied. */
 struct scan {
     const char *p;
     unsigned file, line;
@@ -82,7 +91,8 @@ struct scan {
 
 static int read_file(struct reader *r, const char *path, int depth);
 
-/* Doubles *array until it holds need elements of size bytes. */
+/* Grows *array so that it has room for `need` elements of size bytes. -1: no
+ * memory. */
 static int reserve(void **array, size_t *room, size_t need, size_t size)
 {
     size_t want = *room ? *room : 256;
@@ -100,6 +110,7 @@ static int reserve(void **array, size_t *room, size_t need, size_t size)
     return 0;
 }
 
+/* Appends one byte to the text, which always ends with a NUL. */
 static int put(struct reader *r, char c)
 {
     struct siteflat *flat = r->flat;
@@ -111,7 +122,7 @@ static int put(struct reader *r, char c)
     return 0;
 }
 
-/* What follows in the text is from this line. */
+/* Notes that the next line of the text is from this line of this file. */
 static int begin_line(struct reader *r, const struct scan *s)
 {
     struct siteflat *flat = r->flat;
@@ -123,6 +134,7 @@ static int begin_line(struct reader *r, const struct scan *s)
     return 0;
 }
 
+/* Sets the error for the current file and line. Returns -1. */
 static int fail_at(struct reader *r, const struct scan *s, const char *what)
 {
     return error_set(r->err, "%s:%u: %s", r->flat->files[s->file], s->line,
@@ -142,6 +154,7 @@ static int copy(struct reader *r, struct scan *s, bool blank)
     return begin_line(r, s);
 }
 
+/* Copies a string with its quotes. A string may span lines. */
 static int copy_string(struct reader *r, struct scan *s)
 {
     struct scan start = *s;
@@ -158,6 +171,8 @@ static int copy_string(struct reader *r, struct scan *s)
                  : fail_at(r, &start, "a string has no end");
 }
 
+/* Copies a comment as blanks, so that an @include in it has no effect and
+ * columns stay. */
 static int blank_comment(struct reader *r, struct scan *s)
 {
     struct scan start = *s;
@@ -168,7 +183,8 @@ static int blank_comment(struct reader *r, struct scan *s)
                 return -1;
         return 0;
     }
-    for (int i = 0; i < 2; i++) /* so that "/ *" and "/" do not close it */
+    /* both bytes, so that the same star cannot also end the comment */
+    for (int i = 0; i < 2; i++)
         if (copy(r, s, true) < 0)
             return -1;
     while (*s->p && strncmp(s->p, "*/", 2) != 0)
@@ -179,8 +195,8 @@ static int blank_comment(struct reader *r, struct scan *s)
     return copy(r, s, true) < 0 || copy(r, s, true) < 0 ? -1 : 0;
 }
 
-/* The path of `@include "path"` at s->p, relative to the file's folder; s->p
- * moves behind it. */
+/* The path of `@include "path"` at s->p, relative to the file's folder. s->p
+ * moves past it. Caller frees; NULL: err. */
 static char *include_path(struct reader *r, struct scan *s)
 {
     const char *p = s->p + strlen("@include"), *start, *from, *slash;
@@ -204,6 +220,8 @@ static char *include_path(struct reader *r, struct scan *s)
     return path;
 }
 
+/* Expands one @include. It starts and ends with a line break, so that every
+ * line of the text is from one file. */
 static int include(struct reader *r, struct scan *s)
 {
     char *path = include_path(r, s);
@@ -224,7 +242,7 @@ static int include(struct reader *r, struct scan *s)
         goto out;
     if (read_file(r, path, s->depth + 1) < 0) {
         error_wrap(r->err, "%s:%u: @include", r->flat->files[s->file], s->line);
-        errno = EINVAL; /* ENOENT is the outermost file's */
+        errno = EINVAL; /* ENOENT is reserved for the outermost file */
         goto out;
     }
     rc = put(r, '\n') < 0 ? -1 : begin_line(r, s);
@@ -233,7 +251,8 @@ out:
     return rc;
 }
 
-/* Copies a file's text, comments blanked and includes expanded. */
+/* Copies a file's text with comments blanked and includes expanded. An @include
+ * counts only at the start of a line, after blanks. */
 static int copy_text(struct reader *r, struct scan *s)
 {
     bool line_start = true;
@@ -276,6 +295,7 @@ static int read_file(struct reader *r, const char *path, int depth)
         fileio_read_fd(fd, path, JP_SITEFILE_MAX_BYTES, &text, &len, r->err) <
             0)
         goto out;
+    /* All files together must respect the limit of one file. */
     r->total += len;
     if (r->total > JP_SITEFILE_MAX_BYTES ||
         flat->n_files == SITEFLAT_MAX_FILES) {
@@ -309,7 +329,7 @@ int siteflat_read(const char *path, bool user, struct siteflat *out,
 
     r.folders = !user && !strcmp(path, JP_DEF_SITE_FILE);
     rc = read_file(&r, path, 0);
-    /* one is left only inside a string that spans lines */
+    /* an @include can be left only inside a string that spans lines */
     if (rc == 0 && flat.len)
         rc = conftext_check(flat.text, flat.len, path, err);
     if (rc < 0) {
@@ -341,6 +361,7 @@ char *siteflat_where(const struct siteflat *flat, unsigned line, char *buf,
         buf[0] = '\0';
         return buf;
     }
+    /* libconfig may report line 0, or the line after the last one. */
     if (line < 1)
         line = 1;
     if (line > flat->n_lines)
@@ -355,7 +376,7 @@ char *siteflat_where(const struct siteflat *flat, unsigned line, char *buf,
 #define WHERE_LEN 4352 /* PATH_MAX and a line number */
 #define MAX_KEYS 16
 
-/* One reading. */
+/* The state of one read of a list. */
 struct loader {
     const struct sitelist_format *format;
     void *arg;
@@ -364,11 +385,13 @@ struct loader {
     void *report_arg;
 };
 
+/* "file:line" of a line of the text, into buf. */
 static char *where_of(const struct loader *ld, unsigned line, char *buf)
 {
     return siteflat_where(&ld->flat, line, buf, WHERE_LEN);
 }
 
+/* Reports one error with file and line. */
 static void note(const struct loader *ld, unsigned line, struct jp_error *one)
 {
     char where[WHERE_LEN];
@@ -378,6 +401,7 @@ static void note(const struct loader *ld, unsigned line, struct jp_error *one)
         ld->report(ld->report_arg, one->text);
 }
 
+/* Sets err to a message about an unknown key. Returns -1. */
 static int unknown_key(const char *key, const char *const *names, size_t n,
                        struct jp_error *err)
 {
@@ -413,8 +437,8 @@ int sitelist_check_text(const char *text, size_t max, struct jp_error *err)
     return 0;
 }
 
-/* Every key of the row is one that the format has; *bad is the one that is
- * not. */
+/* Checks that the format has every key of the row. *bad is the one that it does
+ * not have. */
 static int check_keys(const struct sitelist_format *format,
                       const config_setting_t *s, const config_setting_t **bad,
                       struct jp_error *err)
@@ -439,7 +463,8 @@ static int check_keys(const struct sitelist_format *format,
     return 0;
 }
 
-/* Fills row. *bad is the setting to blame. */
+/* Fills row by the parsers of the format's keys. *bad is the setting with the
+ * mistake. */
 static int parse_row(const struct sitelist_format *format,
                      const config_setting_t *s, void *row,
                      const config_setting_t **bad, struct jp_error *err)
@@ -464,7 +489,7 @@ static int parse_row(const struct sitelist_format *format,
     return 0;
 }
 
-/* Takes one row, or reports why it is left out. */
+/* Reads one row, or reports why it is left out. */
 static void read_row(struct loader *ld, const config_setting_t *s)
 {
     const struct sitelist_format *format = ld->format;
@@ -483,6 +508,7 @@ static void read_row(struct loader *ld, const config_setting_t *s)
         format->drop(ld->arg, row);
 }
 
+/* Reads the rows up to the format's limit. */
 static void read_list(struct loader *ld, const config_setting_t *s)
 {
     int n = config_setting_length(s), max = ld->format->max_rows;
@@ -501,6 +527,7 @@ static void read_list(struct loader *ld, const config_setting_t *s)
     }
 }
 
+/* Reads the top level, which may have only the list. */
 static void read_root(struct loader *ld, const config_setting_t *root)
 {
     const char *const names[] = {ld->format->name};
@@ -518,6 +545,7 @@ static void read_root(struct loader *ld, const config_setting_t *root)
     }
 }
 
+/* Parses the expanded text. Mistakes in rows are reported, not returned. */
 static int parse(struct loader *ld, struct jp_error *err)
 {
     char where[WHERE_LEN];
@@ -551,12 +579,13 @@ int sitelist_read(const char *path, const struct sitelist_format *format,
     if (siteflat_read(path, false, &ld.flat, err) < 0)
         return -1;
     if (fileio_check_folders(path, err) < 0)
-        ; /* a stranger can put another one there */
+        ; /* another user could replace the file */
     else if (ld.flat.n_files > 1)
         error_set(err, "%s: @include is not allowed here", path);
     else
         rc = parse(&ld, err);
     siteflat_fini(&ld.flat);
+    /* Other errors must not look like a missing file. */
     errno = 0;
     return rc;
 }

@@ -270,8 +270,7 @@ static int walk_entry(struct walk *walk, int folder, const char *prefix,
 
     if (n < 0 || (size_t) n >= sizeof(path) - 1 ||
         fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-        walk->complete =
-            false; /* the name is too long, or the entry has just vanished */
+        walk->complete = false; /* name too long, or the entry has vanished */
         return 0;
     }
     if (S_ISREG(st.st_mode))

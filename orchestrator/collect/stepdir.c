@@ -146,8 +146,7 @@ void stepdir_log(const char *dir, const char *fmt, ...)
                   O_CLOEXEC,
               0600);
     if (fd >= 0 && write(fd, line, n) < 0)
-        goto out; /* the log cannot be written, and there is no other place to
-                     report it */
+        goto out; /* there is no other place to report it */
 out:
     if (fd >= 0)
         close(fd);

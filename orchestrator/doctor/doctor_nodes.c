@@ -328,8 +328,7 @@ int doctor_probe(const char *dir, const char *const *files)
 /* The state of one query of the nodes. */
 struct asked {
     struct doctor *doctor;
-    const char *
-        dir; /* the trial folder; whether the nodes share it is being checked */
+    const char *dir; /* the trial folder; may be invisible to the nodes */
     unsigned good, releases; /* nodes: can write; have answered */
 };
 
