@@ -1,7 +1,8 @@
 /* activation.c - decide whether a site's default applies to this job.
  *
  * Facts of the job come from Slurm's variables. The controller is asked only if
- * the variables leave a condition open, because a query delays srun. */
+ * the variables leave a condition open, because a query delays srun.
+ */
 #include "common/plan.h"
 
 #include <stdio.h>

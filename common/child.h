@@ -2,7 +2,8 @@
  *
  * A library that may hang or crash, a program, a file system that may not
  * answer: each is used in a child, which is killed at its deadline. A child
- * that a driver keeps from ending is left to init. */
+ * that a driver keeps from ending is left to init.
+ */
 #ifndef JP_COMMON_CHILD_H
 #define JP_COMMON_CHILD_H
 

@@ -4,7 +4,8 @@
  * and then (reduce). clockline_find searches the slope at which the gap between
  * the hulls is widest (best_slope); the line is in the middle of the gap.
  * clockline_range computes how far any line between the hulls can deviate.
- * clockline.h has the model and its source. */
+ * clockline.h has the model and its source.
+ */
 #include "common/clockline.h"
 
 #include <math.h>

@@ -13,7 +13,8 @@
  * Exploiting a Natural Network Effect for Scalable, Fine-grained Clock
  * Synchronization, NSDI 2018, which uses a soft-margin SVM instead).
  *
- * Memory: only the hulls are kept, which have some dozens of points. */
+ * Memory: only the hulls are kept, which have some dozens of points.
+ */
 #ifndef JP_COMMON_CLOCKLINE_H
 #define JP_COMMON_CLOCKLINE_H
 

@@ -3,7 +3,8 @@
  * Every node has its own clock. A map contains the offset of each clock from
  * that of the reference node, as points over the run with lines between them,
  * and the uncertainty. To compare times of two nodes, map both of them
- * first. */
+ * first.
+ */
 #ifndef JP_COMMON_CLOCKMAP_H
 #define JP_COMMON_CLOCKMAP_H
 

@@ -2,7 +2,8 @@
  *
  * Each function writes into buf of JP_FIGURE_LEN bytes and returns it. The FIG_
  * macros provide a buffer that lives until the end of the enclosing block. NaN
- * and infinity become "-". The decimal point is always '.'. */
+ * and infinity become "-". The decimal point is always '.'.
+ */
 #ifndef JP_COMMON_FIGURE_H
 #define JP_COMMON_FIGURE_H
 

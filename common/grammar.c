@@ -3,7 +3,8 @@
  * The first part builds one table for each option, before main: the words and
  * knobs that all profilers share, and those of the profilers' descriptions. The
  * second part parses a request by such a table. The third part finds mistyped
- * variables. */
+ * variables.
+ */
 #include "common/grammar.h"
 
 #include <stdio.h>

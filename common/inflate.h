@@ -4,7 +4,8 @@
  * --without-isal) is three times as fast. It also reads streams of any length,
  * so neither memory nor the files that can be read differ. Good, truncated and
  * concatenated files give the same bytes with both; how many bytes of a corrupt
- * file come out before the damage is noticed may differ. */
+ * file come out before the damage is noticed may differ.
+ */
 #ifndef JP_COMMON_INFLATE_H
 #define JP_COMMON_INFLATE_H
 

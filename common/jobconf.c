@@ -2,7 +2,8 @@
  *
  * Scalars are in one table, jobconf_fields, for reader, writer, defaults and
  * cleanup; a new one is a row there. Lists are handled by hand. Any text must
- * be safe to read: the file is in a folder that the job can change. */
+ * be safe to read: the file is in a folder that the job can change.
+ */
 #include "common/jobconf.h"
 
 #include <inttypes.h>
@@ -20,7 +21,8 @@
 /* --- the scalar fields: one table for reader and writer ---
  *
  * The lists (nccl.settings, nccl.env, copper.settings ...) are read and written
- * by hand. */
+ * by hand.
+ */
 
 enum jobconf_kind {
     JOBCONF_U32,

@@ -2,7 +2,8 @@
  *
  * jobshape_complete fills what Slurm's variables contain about the step;
  * jobshape_get adds the memory of a node, limits and free space. Nothing here
- * fails: a fact that cannot be read is 0. */
+ * fails: a fact that cannot be read is 0.
+ */
 #include "common/jobshape.h"
 
 #include <errno.h>

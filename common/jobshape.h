@@ -3,7 +3,8 @@
  * Planners use it to size buffers: how many ranks share a node, and how much
  * memory the node and the step have. Zero always means "unknown". Facts about
  * the node are those of srun's host unless the site file describes its smallest
- * node. */
+ * node.
+ */
 #ifndef JP_COMMON_JOBSHAPE_H
 #define JP_COMMON_JOBSHAPE_H
 

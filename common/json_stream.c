@@ -2,7 +2,8 @@
  *
  * Values are appended to a buffer that is flushed when it is full, because
  * reports have millions of values. begin() writes what comes before a value:
- * the comma, the line break of the style, and the key. */
+ * the comma, the line break of the style, and the key.
+ */
 #include "common/json_stream.h"
 
 #include <errno.h>

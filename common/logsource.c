@@ -3,7 +3,8 @@
  * take() gets raw bytes from the file or from memory. read_plain passes them
  * on; read_gzip decompresses them with the fastest engine, and starts again
  * with zlib if that engine finds damage, so that the result does not depend on
- * the engine. */
+ * the engine.
+ */
 #include "common/logsource.h"
 
 #include <errno.h>

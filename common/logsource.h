@@ -4,7 +4,8 @@
  * open counts, and nothing is mapped. gzip is recognised by the first two
  * bytes, not by the name. Several members may follow one another. Decompression
  * stops at LOGSOURCE_MAX_RATIO times the compressed bytes (+ 16 MiB), so that a
- * small file cannot keep a report busy forever. */
+ * small file cannot keep a report busy forever.
+ */
 #ifndef JP_COMMON_LOGSOURCE_H
 #define JP_COMMON_LOGSOURCE_H
 

@@ -2,7 +2,8 @@
  *
  * Each function takes the whole string (no blanks, no sign if unsigned, no
  * trailing characters), checks the range and overflow, names the value and the
- * range in the error, and leaves *out unchanged on failure. Returns 0 or -1. */
+ * range in the error, and leaves *out unchanged on failure. Returns 0 or -1.
+ */
 #ifndef JP_COMMON_NUM_H
 #define JP_COMMON_NUM_H
 

@@ -1,7 +1,8 @@
 /* openhere.h - open an entry of a folder, but no link and no other file system.
  *
  * For folders of other users: an automounted or hanging file system below them
- * is neither entered nor queried. */
+ * is neither entered nor queried.
+ */
 #ifndef JP_OPENHERE_H
 #define JP_OPENHERE_H
 

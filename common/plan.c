@@ -4,7 +4,8 @@
  * sources from the lowest to the highest: defaults, site, user's file,
  * variables of profilers, the option's variable, the option, and a file that
  * one of them names. Then it applies the site's locks. A value keeps its source
- * and place, for messages and for job.conf. */
+ * and place, for messages and for job.conf.
+ */
 #include "common/plan.h"
 
 #include <stdio.h>

@@ -3,7 +3,8 @@
  * The tables at the beginning define the keys that only a site sets;
  * sitekeys_all adds the knobs of all options. sitefile_load expands the file
  * (siteflat.h), lets libconfig parse it, and checks every value by its key's
- * knob. All errors are reported, not only the first one. */
+ * knob. All errors are reported, not only the first one.
+ */
 #include "common/sitefile.h"
 
 #include <errno.h>

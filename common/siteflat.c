@@ -4,7 +4,8 @@
  * siteflat_read copies the files into one text and keeps a table that leads
  * from its lines back to file and line. The scanner knows strings and comments
  * only as far as needed to find real @include lines. The last part, sitelist_*,
- * reads files that consist of one list of groups. */
+ * reads files that consist of one list of groups.
+ */
 #include "common/siteflat.h"
 
 #include <errno.h>
