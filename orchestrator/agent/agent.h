@@ -71,7 +71,8 @@ void begin_background(const char *dir, const char *node, const char *config);
  * seconds. Format: docs/hardware-format.md.
  *
  * Appends the line of the task. task: its process id. dev: the folder of device
- * files, "/dev". */
+ * files, "/dev".
+ */
 int begin_task(const struct jp_seat *seat, const char *node, pid_t task,
                const char *dev, struct jp_error *err);
 
@@ -161,7 +162,8 @@ int supervise(const struct backend_runner *runner,
  * Passes signals on to the child, sends it SIGTERM when our parent has gone,
  * and waits for it. Returns the child's exit status, or -1 if it was killed. In
  * that case the runner's remaining processes have been ended, within KillWait;
- * err and the step's log say so. */
+ * err and the step's log say so.
+ */
 int supervise_guard(const struct backend_runner *runner,
                     const struct run_place *place, int (*work)(void *arg),
                     void *arg, struct jp_error *err);
@@ -222,7 +224,8 @@ int pairs_check_plugin(const struct jp_jobconf *conf, struct jp_error *err);
  * Changes conf's variables to the values that the tasks of node must see, and
  * adds those of container_binds. A value that the user has set is kept, except
  * for Apptainer's lists, which are extended. A path with ',', ':' or a blank
- * cannot be listed; the variables are not set then. */
+ * cannot be listed; the variables are not set then.
+ */
 int pairs_contain(struct jp_jobconf *conf, const char *dir, const char *node,
                   struct jp_error *err);
 

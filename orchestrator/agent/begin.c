@@ -2,7 +2,8 @@
  *
  * begin_join is the usual way: srun has named the directory. begin_locate
  * computes it without srun. begin_background describes the hardware while the
- * tasks run, and begin_task describes one task when it starts. */
+ * tasks run, and begin_task describes one task when it starts.
+ */
 #include "orchestrator/agent/agent.h"
 
 #include <errno.h>

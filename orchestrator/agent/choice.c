@@ -4,7 +4,8 @@
  * choice_make tries up to three backends in choose(): a backend if the user has
  * set its library, the one of the mode, and its fallback. try_backend() decides
  * whether one of them can run. choice_check is the part of it that is certain
- * before the allocation. */
+ * before the allocation.
+ */
 #include "orchestrator/agent/launch.h"
 
 #include <stdlib.h>

@@ -3,7 +3,8 @@
  * clockpart_fill writes the settings into job.conf, clockpart_read gets them
  * back on the node, clockpart_block prints them. With xla=1, XLA's own probes
  * are configured as well: by variables and by a file in the step's directory.
- * The knobs and their names follow XLA's guide to distributed profiling. */
+ * The knobs and their names follow XLA's guide to distributed profiling.
+ */
 #include "orchestrator/agent/launch.h"
 
 #include <inttypes.h>

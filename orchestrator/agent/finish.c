@@ -5,7 +5,8 @@
  * that reads or writes files runs in a child with a time limit (run_worker),
  * because the user's file system may hang and Slurm waits for this process. The
  * watcher at the beginning of the file is a detached process that makes the
- * report if srun does not. */
+ * report if srun does not.
+ */
 #include "config.h"
 
 #include "orchestrator/agent/agent.h"
@@ -172,7 +173,8 @@ static void __attribute__((noreturn)) keep_watcher(const struct words *w)
  *
  * The watcher's parent, which has been detached from this process, sends it
  * SIGKILL when its time is over (agent.h). If that parent ends, the kernel
- * ends the watcher. */
+ * ends the watcher.
+ */
 static int start_watcher(const char *dir, const char *hash, const char *site,
                          struct jp_error *err)
 {

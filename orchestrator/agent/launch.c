@@ -3,7 +3,8 @@
  * launch_make fills a struct launch for display, launch_step for a step that
  * starts, and then also creates the directory. Both go through fill(), which
  * calls the parts in the order in which they depend on each other. Read
- * launch.h and fill() first. */
+ * launch.h and fill() first.
+ */
 #include "orchestrator/agent/launch.h"
 
 #ifdef HAVE_CONFIG_H

@@ -3,7 +3,8 @@
  * One process and one thread run all modules (plugins/module.h). nodeagent_run
  * waits with epoll for a timer, a signal, or a module's descriptor, and calls
  * the modules that are due. Each call is accounted to its module; a module that
- * exceeds its budget is slowed down. The result is in agent.json. */
+ * exceeds its budget is slowed down. The result is in agent.json.
+ */
 #include "orchestrator/agent/agent.h"
 
 #include <errno.h>

@@ -3,7 +3,8 @@
  * nodehw_share decides which step of the job writes the files; nodehw_make
  * writes them. Everything that may hang in a driver runs in a child: hwloc
  * here, NVML and the network adapters in orchestrator/topo. The first part
- * removes unfinished files if this process is ended by a signal. */
+ * removes unfinished files if this process is ended by a signal.
+ */
 #include "orchestrator/agent/nodehw.h"
 
 #include <errno.h>

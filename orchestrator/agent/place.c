@@ -3,7 +3,8 @@
  * place_find computes the names from facts and settings and touches nothing;
  * srun and each node call it and get the same result. place_make creates the
  * directory, and place_unmake removes it after a later failure. Nothing that a
- * user has put there is ever deleted: an older step is renamed. */
+ * user has put there is ever deleted: an older step is renamed.
+ */
 #include "orchestrator/agent/launch.h"
 
 #include <dirent.h>

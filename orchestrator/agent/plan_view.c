@@ -3,7 +3,8 @@
  * The first half fills struct plan_view from a launch; jobprof prints it as
  * JSON elsewhere. The second half prints it as text: print_head (what runs),
  * print_facts (records, warnings, cost), then two tables. Each add_*() function
- * adds the rows of one fact. */
+ * adds the rows of one fact.
+ */
 #include "orchestrator/agent/plan_view.h"
 
 #include <stdio.h>

@@ -4,7 +4,8 @@
  * forks (sidestep_start). The keeper is a grandchild that outlives resolve
  * (keeper): it watches srun and the second step. The inner srun is the keeper's
  * child (become_srun) and runs `jobprof-node run` on each node. They meet in
- * the step directory: marks in run/, and run/srun.ended from the keeper. */
+ * the step directory: marks in run/, and run/srun.ended from the keeper.
+ */
 #include "config.h"
 
 #include "orchestrator/agent/agent.h"

@@ -4,7 +4,8 @@
  * supervise() is the life of a runner; run() is its main part: await_ready,
  * look_on, stop, collect. supervise_guard() runs it in a child and cleans up if
  * that child is killed. All times derive from KillWait, because Slurm kills the
- * whole step KillWait after its SIGTERM. */
+ * whole step KillWait after its SIGTERM.
+ */
 #include "orchestrator/agent/agent.h"
 
 #include <errno.h>

@@ -2,7 +2,8 @@
  *
  * claim_take creates the file with O_EXCL, or first removes a stale claim
  * (oust). adopt() makes a file into a claim: signal handlers that remove it,
- * and a thread that touches it. claim.h describes when a claim is stale. */
+ * and a thread that touches it. claim.h describes when a claim is stale.
+ */
 #include "orchestrator/collect/claim.h"
 
 #include <errno.h>

@@ -2,7 +2,8 @@
  *
  * nodes_read reads nodes/<node>/ of every node (read_node), sorts them, and
  * compares them with the step's node list to find those that are missing. Every
- * file is foreign input: a bad one becomes a note, and the rest is used. */
+ * file is foreign input: a bad one becomes a note, and the rest is used.
+ */
 #include "orchestrator/collect/nodes.h"
 
 #include <dirent.h>

@@ -2,7 +2,8 @@
  *
  * Each query runs in a child (slurmask): an answer_*() function calls libslurm
  * there and fills a plain struct, which comes back through a pipe. Requests
- * that need no answer run in a child that nobody waits for (request). */
+ * that need no answer run in a child that nobody waits for (request).
+ */
 #include "config.h"
 
 #include "orchestrator/collect/slurmask.h"

@@ -3,7 +3,8 @@
  * doctor_run calls the checks in the order of its table; each adds lines by
  * doctor_add. A check stores in struct doctor what later ones need: the site
  * file that counts, the plugin folders, the profiler's library. Larger checks
- * have files of their own. */
+ * have files of their own.
+ */
 #include "config.h"
 
 #include "orchestrator/doctor/doctor.h"

@@ -2,7 +2,8 @@
  *
  * NCCL loads a profiler through a versioned symbol, ncclProfiler_v1 and so on.
  * The versions that a plugin exports are compared with those that each
- * libnccl.so looks for. No library is loaded: elfview reads the files. */
+ * libnccl.so looks for. No library is loaded: elfview reads the files.
+ */
 #include "orchestrator/doctor/doctor.h"
 
 #include <glob.h>

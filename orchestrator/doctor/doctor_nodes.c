@@ -3,7 +3,8 @@
  * doctor_place writes a trial folder where the next job's reports would be.
  * doctor_nodes starts a step on --nodes=N nodes; each node runs doctor_probe,
  * which writes into the same folder and prints its answer. Files that a node
- * has written must appear on this host. */
+ * has written must appear on this host.
+ */
 #include "config.h"
 
 #include "orchestrator/doctor/doctor.h"

@@ -3,7 +3,8 @@
  * elfview_open reads the section headers, then the dynamic symbols and .rodata.
  * The file may be anything: each offset, count and length is compared with the
  * size of the file before it is used, and tables end with a NUL, so that names
- * cannot run beyond them. */
+ * cannot run beyond them.
+ */
 #include "orchestrator/doctor/doctor.h"
 
 #include <errno.h>

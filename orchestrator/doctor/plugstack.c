@@ -3,7 +3,8 @@
  *
  * The first half is the reader (plugstack_read), the second half the check
  * (doctor_plugstack): where the file is, whether a line loads the module, and
- * whether the module's file fits to this Slurm and to the programs. */
+ * whether the module's file fits to this Slurm and to the programs.
+ */
 #include "config.h"
 
 #include <errno.h>

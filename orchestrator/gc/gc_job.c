@@ -4,7 +4,8 @@
  * step's claim, examines it again, and removes raw data or the whole step.
  * Everything works by descriptors of open folders, so that a folder that is
  * renamed or replaced meanwhile is never mistaken for the one that was
- * examined. */
+ * examined.
+ */
 #include "orchestrator/gc/gc.h"
 
 #include <dirent.h>

@@ -4,7 +4,8 @@
  * each owner (run_owner), as root in a process with the owner's rights
  * (run_as). While it scans, the time is charged to the owner of each folder, so
  * that a user with millions of folders cannot stop the removal for all
- * others. */
+ * others.
+ */
 #include "orchestrator/gc/gc.h"
 
 #include <dirent.h>
