@@ -1,4 +1,5 @@
-/* bandwidth.c - Inspector's formula, and its six decimals as an integer. */
+/* bandwidth.c - Inspector's formula for bandwidths, and its six decimals as an
+ * integer. bandwidth.h has the table of factors. */
 #include "common/bandwidth.h"
 
 #include <math.h>
@@ -48,6 +49,8 @@ struct bandwidth bandwidth_of(enum bandwidth_rule rule, int64_t n_ranks,
     case BANDWIDTH_ONE:
         factor = 1.0;
         break;
+    /* bytes is the share of one rank: all ranks together move n times as
+     * much. */
     case BANDWIDTH_SHARE:
         traffic *= n;
         factor = n_ranks > 0 ? (n - 1) / n : 0.0;
@@ -59,6 +62,7 @@ struct bandwidth bandwidth_of(enum bandwidth_rule rule, int64_t n_ranks,
         traffic = 0.0;
         break;
     }
+    /* Without a time both stay 0, as in Inspector's logs. */
     if (exec_us)
         b.algo_gbs = traffic / 1.0E9 / seconds;
     b.bus_gbs = b.algo_gbs * factor;

@@ -83,6 +83,7 @@ static _Noreturn void become(const struct child *child, pid_t parent, int out)
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (!child->argv)
         _exit(child->work(child->arg, out));
+    /* A group of its own, so that its children can be killed with it. */
     setpgid(0, 0);
     exec_program(child, out);
 }
@@ -127,6 +128,8 @@ static bool wait_readable(int fd, uint64_t deadline_ms)
 int child_await(pid_t pid, uint32_t limit_ms, int *status)
 {
     uint64_t deadline = now_ms() + limit_ms;
+    /* A pidfd becomes readable when the process ends, so no polling is
+     * needed. */
     int pidfd = limit_ms ? (int) syscall(SYS_pidfd_open, pid, 0) : -1, rc;
 
     for (;;) {
@@ -193,6 +196,7 @@ enum child_end child_run(const struct child *child, struct child_result *result)
 
     if (result)
         *result = r;
+    /* Without room there is no pipe, and output goes to /dev/null. */
     if (child->room && pipe2(ends, O_CLOEXEC) < 0)
         return CHILD_NEVER;
     r.pid = start(child, ends[1]);
@@ -201,6 +205,8 @@ enum child_end child_run(const struct child *child, struct child_result *result)
         close(ends[1]);
     if (r.pid > 0) {
         if (child->room)
+            /* First the output: a child that writes more than a pipe holds
+             * would not end. */
             over = read_output(ends[0], deadline, child, &r.len);
         left = left_ms(deadline);
         over = over && child_await(r.pid, (uint32_t) left, &r.status) == 1;
@@ -223,6 +229,7 @@ bool child_succeeded(enum child_end end, const struct child_result *result)
 
 void *child_alloc(size_t size)
 {
+    /* Anonymous and shared: the child's writes are visible to the parent. */
     void *shared = mmap(NULL, size, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 

@@ -33,6 +33,7 @@ int clockmap_add(struct clockmap *map, const char *host)
     size_t at = 0;
     char *name;
 
+    /* Nodes are kept in order, for clockmap_find. */
     while (at < map->n_nodes && strcmp(map->nodes[at].host, host) < 0)
         at++;
     if (at < map->n_nodes && strcmp(map->nodes[at].host, host) == 0)
@@ -109,6 +110,8 @@ int64_t clockmap_offset_ns(const struct clockmap_node *node, int64_t t_ns)
         return 0;
     if (node->n_points == 1)
         return node->points[0].offset_ns;
+    /* Beyond the points, this is the first or the last line, which
+     * continues. */
     b = &node->points[point_after(node, t_ns)];
     a = b - 1;
     slope = (double) (b->offset_ns - a->offset_ns) /
@@ -124,6 +127,7 @@ double clockmap_unc_ns(const struct clockmap_node *node, int64_t t_ns)
         return 0;
     if (!node->aligned)
         return INFINITY;
+    /* The reference itself. */
     if (!node->n_points)
         return 0;
     first = &node->points[0];
@@ -141,6 +145,7 @@ void clockmap_settle(struct clockmap *map)
     for (size_t i = 0; i < map->n_nodes; i++) {
         struct clockmap_node *node = &map->nodes[i];
 
+        /* A node without points (the reference) is near. */
         node->near = node->aligned;
         for (size_t k = 0; k < node->n_points; k++)
             node->near &= fabs((double) node->points[k].offset_ns) <=

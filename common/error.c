@@ -25,6 +25,7 @@ static void sanitize(char *text)
 
 int error_set(struct jp_error *err, const char *fmt, ...)
 {
+    /* Callers report errno after the message was composed. */
     int saved = errno;
     va_list ap;
 

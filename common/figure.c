@@ -78,6 +78,7 @@ char *figure_us(double us, char *buf)
 
     if (!isfinite(us))
         return three_digits(us, buf);
+    /* The last bound is infinite. */
     while (fabs(us) >= units[i].below)
         i++;
     len = strlen(three_digits(us / units[i].unit, buf));
@@ -94,6 +95,7 @@ char *figure_real(double v, char *buf)
 {
     if (!isfinite(v) || fabs(v) >= 1e15)
         return three_digits(v, buf);
+    /* Small numbers have three digits, large ones are whole with commas. */
     if (fabs(v) < 999.5) {
         snprintf(buf, JP_FIGURE_LEN, "%.3g", v);
         return use_point(buf);
@@ -126,6 +128,7 @@ char *figure_utc(uint64_t us, char *buf)
     time_t seconds = (time_t) (us / 1000000);
     struct tm tm;
 
+    /* Times after the year 9999 do not fit into the buffer. */
     if (us == 0 || !gmtime_r(&seconds, &tm) || tm.tm_year > 8099 ||
         !strftime(buf, JP_FIGURE_LEN, "%Y-%m-%d %H:%M:%S UTC", &tm))
         snprintf(buf, JP_FIGURE_LEN, "-");

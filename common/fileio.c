@@ -1,4 +1,6 @@
-/* fileio.c - careful opening, reading, replacing and removing of files. */
+/* fileio.c - careful opening, reading, replacing and removing of files. The
+ * first part decides where root may work by path; the last two visit trees and
+ * read lines. */
 #include "common/fileio.h"
 
 #include <ctype.h>
@@ -19,6 +21,7 @@
 
 /* --- places where root may work by path --- */
 
+/* As many symbolic links as the kernel follows. */
 enum { LINKS_MAX = 40 };
 
 struct walk {
@@ -115,6 +118,7 @@ static int step(struct walk *w, struct jp_error *err)
     return rc;
 }
 
+/* Checks a path from the root on, component by component. Only for root. */
 static int check(const char *path, bool must_exist, struct jp_error *err)
 {
     struct walk w = {.path = path, .at = -1, .must_exist = must_exist};
@@ -514,6 +518,7 @@ int fileio_temp_commit(struct jp_tempfile *file, struct jp_error *err)
     int bad = ferror(file->stream);
     int rc = 0;
 
+    /* fclose may fail without errno. */
     errno = EIO;
     if (bad)
         ask_again(fileno(file->stream));
@@ -691,6 +696,7 @@ struct treewalk_state {
 static int walk_folder(const struct treewalk_state *walk, int fd,
                        const char *path, unsigned depth);
 
+/* Enters a folder, unless it is too deep or cannot be opened. */
 static int enter(const struct treewalk_state *walk,
                  struct treewalk_entry *entry, unsigned depth)
 {
@@ -705,6 +711,7 @@ static int enter(const struct treewalk_state *walk,
                   : walk_folder(walk, fd, entry->path, depth + 1);
 }
 
+/* Reports one entry, and enters it if it is a folder. */
 static int take(const struct treewalk_state *walk, int dir, const char *name,
                 const char *path, unsigned depth)
 {

@@ -177,6 +177,7 @@ static unsigned modes_of(const struct table *t, const struct jp_profiler *p,
 
     for (size_t i = 1; i < t->grammar.n_modes; i++) {
         const struct jp_mode *mode = &t->modes[i];
+        /* `word` counts the profiler's own words, to which its bits refer. */
         bool own = mode->of == p && strcmp(mode->name, "auto") != 0;
 
         if (own ? !knob->modes || knob->modes >> word & 1
@@ -231,6 +232,7 @@ static void end(struct table *t)
             add_word(t->defaults, sizeof(t->defaults), t->modes[i].name);
     t->grammar.modes = t->modes;
     t->grammar.knobs = t->knobs;
+    /* The key default of the settings files accepts all modes except plan. */
     t->grammar.by_default =
         (struct jp_knob){JP_KNOB("default", JP_KNOB_WORD, 0, 0, t->defaults,
                                  "off", "mode of steps without the option")};
@@ -315,6 +317,7 @@ char *grammar_list_modes(const struct jp_grammar *grammar, unsigned mask,
 
         if (!(left >> i & 1))
             continue;
+        /* " or " comes before the last name. */
         left &= ~(1u << i);
         before = !used ? "" : left ? ", " : " or ";
         used += (size_t) snprintf(buf + used, len - used, "%s%s", before,
@@ -402,6 +405,7 @@ static int unknown_mode(const struct jp_grammar *grammar, const char *word,
     if (near)
         return error_set(err, "unknown mode \"%s\"; did you mean \"%s\"?",
                          QUOTE(word), near);
+    /* The word may be a mode of another option. */
     for (enum jp_option i = 0; i < OPTIONS; i++)
         if (grammar_find_mode(grammar_of(i), word) > 0)
             return error_set(err,
@@ -434,6 +438,7 @@ static int unknown_key(const struct jp_grammar *grammar, const char *key,
         return error_set(
             err, "\"%s\" is a mode, not a key: write it first, without \"=\"",
             key);
+    /* The key may belong to another option. */
     for (enum jp_option i = 0; i < OPTIONS; i++)
         if (grammar_find_knob(grammar_of(i), key) >= 0)
             return error_set(err, "\"%s\" is a key of %s, not of %s", key,
@@ -462,6 +467,7 @@ static int parse_pair(struct jp_request *request, char *pair,
     if (value)
         *value++ = '\0';
     i = grammar_find_knob(grammar, pair);
+    /* From here on, each mistake has a message of its own. */
     if (i < 0 && !value && grammar_find_mode(grammar, pair) >= 0)
         return error_set(err, "a second mode \"%s\"", pair);
     if (i < 0 && !value)
@@ -477,6 +483,7 @@ static int parse_pair(struct jp_request *request, char *pair,
     if (request->values[i])
         return error_set(err, "\"%s\" is given twice: %s and %s", pair,
                          QUOTE(request->values[i]), QUOTE(value));
+    /* The key exists, but not for this mode. */
     if (!(knob->modes >> request->mode & 1))
         return error_set(
             err, "\"%s\" cannot be used with \"%s\" (only with %s)", pair,
@@ -583,6 +590,7 @@ int request_read(const struct jp_grammar *grammar, const char *path,
                  struct jp_error *err)
 {
     struct jp_request request = {.grammar = grammar, .mode = -1};
+    /* The option has one profiler, which defines the format of the file. */
     const struct jp_profiler *of = grammar->modes[1].of;
     char *full = folder && *path != '/' ? text_format("%s/%s", folder, path)
                                         : strdup(path);

@@ -168,6 +168,7 @@ static int read_number(const struct source *src, const config_setting_t *s,
     return 0;
 }
 
+/* Reads true or false. */
 static int read_bool(const struct source *src, const config_setting_t *s,
                      bool *out)
 {
@@ -177,6 +178,7 @@ static int read_bool(const struct source *src, const config_setting_t *s,
     return 0;
 }
 
+/* Reads the word of enum jp_summary. */
 static int read_summary(const struct source *src, const config_setting_t *s,
                         enum jp_summary *out)
 {
@@ -295,6 +297,7 @@ static int find_list(const struct source *src, const config_t *cfg,
     for (int i = 0; i < count; i++) {
         config_setting_t *s = config_setting_get_elem(*out, (unsigned) i);
 
+        /* Checked here, so that the readers of elements need not. */
         if (!config_setting_is_group(s))
             return bad(src, s, "is not a group");
     }
@@ -378,6 +381,7 @@ int jobconf_parse(const char *text, size_t len, const char *name,
     char *copy = NULL;
     int rc = -1;
 
+    /* libconfig must not see an @include, and needs a text with a NUL. */
     config_init(&cfg);
     if (conftext_check(text, len, name, err) < 0)
         goto out;
@@ -568,6 +572,7 @@ static int put_all(FILE *f, const struct jp_jobconf *conf)
         }
         if (put_field(f, *group ? "  " : "", field, conf) < 0)
             return -1;
+        /* The last field of a group is followed by its lists. */
         last = i + 1 == jobconf_n_fields ||
                strcmp(jobconf_fields[i + 1].group, group) != 0;
         if (last && *group) {
@@ -605,6 +610,7 @@ int jobconf_hash(const char *path, char out[SHA256_HEX], struct jp_error *err)
     return 0;
 }
 
+/* Frees a list of settings with its strings. list may be NULL. */
 static void free_settings(struct jp_setting *list, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -628,6 +634,7 @@ int jobconf_add_env(struct jp_jobconf *conf, const char *name, char *value,
         return error_set(err, "out of memory");
     }
     conf->env = env;
+    /* The entry counts even if a copy has failed: jobconf_fini frees it. */
     env += conf->n_env++;
     *env = (struct jp_envvar){strdup(name), value, soft, strdup(reason)};
     return env->name && value && env->reason ? 0
@@ -756,6 +763,7 @@ int jobconf_hide_paths(struct jp_jobconf *conf)
         cut_settings(conf->clock_settings, conf->n_clock_settings) < 0 ||
         cut_settings(conf->nsys_settings, conf->n_nsys_settings) < 0)
         return -1;
+    /* It is a path of the user as a whole. */
     if (conf->submit_dir)
         conf->submit_dir[0] = '\0';
     return 0;

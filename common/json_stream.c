@@ -107,7 +107,7 @@ void json_stream_open(struct jp_json_stream *s, enum json_style style,
     s->depth = 0;
     s->failed = false;
     s->used = 0;
-    errno = 0;
+    errno = 0; /* json_stream_close reports that of a failed write */
     go_in(s, '{');
 }
 
@@ -213,6 +213,7 @@ void json_stream_text(struct jp_json_stream *s, const char *key,
     }
     begin(s, key);
     put_char(s, '"');
+    /* Scripts need more escapes, so they always take the slow way. */
     n = s->style == JSON_SCRIPT ? 0 : plain_length(text);
     if (n)
         put(s, text, n);
@@ -295,6 +296,7 @@ void json_stream_real(struct jp_json_stream *s, const char *key, double value)
 {
     char *p, *end;
 
+    /* JSON has no NaN and no infinity. */
     if (!isfinite(value)) {
         json_stream_null(s, key);
         return;
@@ -353,6 +355,7 @@ void json_stream_members(struct jp_json_stream *s, const char *object)
 {
     size_t n = strlen(object);
 
+    /* "{}" has no members. */
     if (n <= 2)
         return;
     if (s->any)

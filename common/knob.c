@@ -72,10 +72,12 @@ static int check_labels(const char *text, struct jp_error *err)
     while (*at) {
         const char *from = at, *before = text;
 
+        /* userlabels_next moves `at` to the next label. */
         if (n++ == USERLABELS_MAX || !userlabels_next(&at, &label))
             return error_set(err,
                              "\"%s\" is not a label (" USERLABELS_RANGE ")",
                              QUOTE(from));
+        /* Compare the key with those of all labels before it. */
         while (before < from && userlabels_next(&before, &other))
             if (strcmp(other.key, label.key) == 0)
                 return error_set(err, "\"%s\" is given twice", label.key);
@@ -171,6 +173,7 @@ static int version_number(const char *text, uint64_t *out, struct jp_error *err)
                          "\"%s\" is not an NCCL release (2.23 or later, like "
                          "2.27 or 2.27.3)",
                          QUOTE(text));
+    /* Older releases would run, but could not load a profiler. */
     if (JP_NCCL_VERSION(v[0], v[1]) < JP_NCCL_MIN)
         return error_set(err,
                          "NCCL %s has no profiler interface (2.23 or later)",
@@ -210,6 +213,7 @@ int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
         return word_number(knob, text, out, err);
     case JP_KNOB_VERSION:
         return version_number(text, out, err);
+    /* These kinds have no number. */
     case JP_KNOB_PATTERN:
     case JP_KNOB_PATH:
     case JP_KNOB_LIST:
@@ -285,6 +289,7 @@ bool knob_list_has(const char *list, const char *name)
     while (*list) {
         size_t n = strcspn(list, ",");
 
+        /* The whole name must be equal, not only its beginning. */
         if (n == len && !strncmp(list, name, n))
             return true;
         list += n + (list[n] == ',');
@@ -362,6 +367,7 @@ bool knob_equal(const struct jp_knob *knob, const char *a, const char *b)
 
 char *knob_format_range(const struct jp_knob *knob, char *buf, unsigned len)
 {
+    /* The kinds with a fixed description; the others depend on the knob. */
     static const char *const ranges[] = {
         [JP_KNOB_BOOL] = "0|1",
         [JP_KNOB_VERSION] = "2.23 or later",
@@ -488,6 +494,7 @@ int onhang_parse(const char *text, const char *after, struct jp_onhang *out,
         return error_set(err, "\"%s\" is not one of " ONHANG_RANGE,
                          QUOTE(text));
     }
+    /* An explicit delay replaces that of the kind. */
     if (after && num_parse_time_us(after, 0, UINT64_MAX, &us, err) < 0)
         return -1;
     if (after)

@@ -71,11 +71,13 @@ static const struct knownbad_row *find_row(const struct jp_knownbad *list,
 {
     uint64_t word;
 
+    /* Word 0 is "any", which is no profiler. */
     if (knob_number(&mode_knob, mode, &word, NULL) < 0 || !word)
         return NULL;
     while (*index < list->n) {
         const struct knownbad_row *row = &list->rows[(*index)++];
 
+        /* The ranges overlap: [first patch, release] and [since, until]. */
         if (row->modes & 1u << word && row->since <= release &&
             first_patch(release) <= row->until)
             return row;
@@ -134,6 +136,7 @@ char *knownbad_ranges(const struct jp_knownbad *list, const char *mode,
             continue;
         format_range(&list->rows[i], range, sizeof(range));
         n = strlen(range);
+        /* Better a range too few than half a range. */
         if (used + n + 2 > len)
             break;
         used += (size_t) snprintf(buf + used, len - used, "%s%s",
@@ -242,6 +245,7 @@ static int parse_mode(void *arg, const config_setting_t *s,
 
     if (!text || knob_number(knownbad_mode(), text, &word, err) < 0)
         return -1;
+    /* "any" matches every profiler, and issues of NCCL itself. */
     row->modes = word ? 1u << word : ~0u;
     return 0;
 }
@@ -324,6 +328,7 @@ static int take_row(void *arg, void *read, const char *where,
         ld->list.rows = bigger;
     if (!bigger || !row->where)
         return error_set(err, "out of memory");
+    /* The strings now belong to the list. */
     bigger[ld->list.n++] = *row;
     return 0;
 }

@@ -54,6 +54,7 @@ int num_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out,
     enum reading how = read_digits(&p, &v);
     char lo[32], hi[32];
 
+    /* The whole text must be a number. */
     if (how == READ_OK && !*p && v >= min && v <= max) {
         *out = v;
         return 0;
@@ -125,6 +126,7 @@ static enum reading parse_unit(const char *text, const struct unit *units,
 
     if (how == READ_NONE)
         return how;
+    /* A point needs digits after it. */
     if (*p == '.') {
         fraction = ++p;
         while (isdigit((unsigned char) *p))
@@ -199,6 +201,7 @@ static char *suggest_time(const char *text, char *buf, size_t len)
 char *num_suggest_count(const char *text, uint64_t min, uint64_t max, char *buf,
                         unsigned len)
 {
+    /* Factors that users write after a count, in powers of ten. */
     static const struct unit units[] = {
         {"k", 1000},       {"K", 1000},       {"m", 1000000}, {"M", 1000000},
         {"G", 1000000000}, {"e3", 1000},      {"e4", 10000},  {"e5", 100000},
@@ -314,6 +317,7 @@ char *num_format_size(uint64_t bytes, char *buf, unsigned buf_len)
     static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     unsigned i = 0;
 
+    /* The largest unit of which there is at least one. */
     while (i < 4 && bytes >> (10 * (i + 1)))
         i++;
     print_scaled(buf, buf_len, bytes, 1ULL << (10 * i), names[i]);
@@ -322,6 +326,7 @@ char *num_format_size(uint64_t bytes, char *buf, unsigned buf_len)
 
 char *num_format_time_us(uint64_t us, char *buf, unsigned buf_len)
 {
+    /* Up to two minutes in seconds: "90 s" is easier to read than "1.5 m". */
     if (us < 1000)
         print_scaled(buf, buf_len, us, 1, "us");
     else if (us < 1000000)

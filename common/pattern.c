@@ -64,6 +64,7 @@ int pattern_check(const char *pattern, struct jp_error *err)
 {
     if (check_bytes(pattern, err) < 0)
         return -1;
+    /* Codes have two characters, so "%%j" is a percent sign and a "j". */
     for (const char *p = pattern; (p = strchr(p, '%')); p += 2)
         if (!p[1] || !strchr("jJsuxAa%", p[1]))
             return error_set(err,
@@ -137,6 +138,7 @@ char *pattern_expand(const char *pattern, const struct pattern_facts *facts,
     size_t len = 0;
     FILE *out;
 
+    /* An unchecked pattern may end with a single '%'. */
     if (pattern_check(pattern, err) < 0)
         return NULL;
     out = open_memstream(&text, &len);

@@ -139,6 +139,7 @@ static int read_real(const config_setting_t *s, double max, double *out,
     return 0;
 }
 
+/* link: one of PEAKS_LINKS. */
 static int parse_link(void *arg, const config_setting_t *s,
                       struct jp_error *err)
 {
@@ -151,12 +152,14 @@ static int parse_link(void *arg, const config_setting_t *s,
     return 0;
 }
 
+/* gpu: a part of the model's name. */
 static int parse_gpu(void *arg, const config_setting_t *s, struct jp_error *err)
 {
     struct peaks_row *row = arg;
     return read_text(s, row->gpu, sizeof(row->gpu), err);
 }
 
+/* function: a collective as NCCL names it. */
 static int parse_function(void *arg, const config_setting_t *s,
                           struct jp_error *err)
 {
@@ -164,6 +167,7 @@ static int parse_function(void *arg, const config_setting_t *s,
     return read_text(s, row->function, sizeof(row->function), err);
 }
 
+/* max_ranks: the row applies to communicators of at most this size. */
 static int parse_max_ranks(void *arg, const config_setting_t *s,
                            struct jp_error *err)
 {
@@ -171,6 +175,7 @@ static int parse_max_ranks(void *arg, const config_setting_t *s,
     return read_count(s, &row->max_ranks, err);
 }
 
+/* per_node: links that the ranks of a node share. */
 static int parse_per_node(void *arg, const config_setting_t *s,
                           struct jp_error *err)
 {
@@ -178,6 +183,7 @@ static int parse_per_node(void *arg, const config_setting_t *s,
     return read_count(s, &row->per_node, err);
 }
 
+/* peak: the bus bandwidth of one link in GB/s. */
 static int parse_peak(void *arg, const config_setting_t *s,
                       struct jp_error *err)
 {
@@ -200,6 +206,7 @@ static int parse_size(const config_setting_t *pair, struct peaks_row *row,
     if (num_parse_size(text, 0, UINT64_MAX, &size->from_bytes, err) < 0 ||
         read_real(config_setting_get_elem(pair, 1), 1, &size->share, err) < 0)
         return -1;
+    /* peaks_share depends on the order. */
     if (row->n_sizes && size[-1].from_bytes >= size->from_bytes)
         return error_set(err, "\"%s\" is not larger than the size before it",
                          QUOTE(text));

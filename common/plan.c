@@ -18,6 +18,7 @@
 #include "common/num.h"
 #include "common/quote.h"
 
+/* By enum plan_source; written to job.conf, so they must not change. */
 const char *const plan_source_words[6] = {
     "default", "site file", "user file", "JSON file", "environment", "option"};
 
@@ -154,9 +155,12 @@ static int settle_mode(const struct plan_input *in,
     /* Neither the default nor its lock is for this job. */
     if (!applies(in, site, side, reason, sizeof(reason)))
         return by_site ? set_mode(side, 0, "", PLAN_DEFAULT, err) : 0;
+    /* The default applies: note why. */
     if (!differs)
         return say(&side->mode_reason, reason, err);
     refuse_mode(side, site_mode, lock->where, &refusal);
+    /* A check before the launch refuses; the launch itself overrules the
+     * user. */
     if (in->strict)
         return error_set(err, "%s", refusal.text);
     if (set_mode(side, site_mode, lock->where, PLAN_SITE, err) < 0 ||
@@ -242,6 +246,8 @@ static int merge_values(struct plan_side *side, char *const *values,
                         struct jp_error *err)
 {
     for (size_t i = 0; i < side->grammar->n_knobs; i++)
+        /* The same source may set a knob twice: its mode's settings first, then
+         * its own key. */
         if (values[i] && side->values[i].source <= source &&
             set(&side->values[i], values[i], where, source, err) < 0)
             return -1;
@@ -308,6 +314,7 @@ static int merge_text(struct plan_side *side, const char *text,
         error_wrap(err, "%s", *where ? where : side->grammar->option);
         goto out;
     }
+    /* The word's settings before the keys, which are more specific. */
     if (set_mode(side, request.mode, where, source, err) == 0 &&
         merge_sets(side, source, where, err) == 0)
         rc = merge_values(side, request.values, source, where, err);
@@ -321,6 +328,7 @@ char *plan_user_path(const struct plan_input *in)
     const char *xdg = plan_env(in, "XDG_CONFIG_HOME");
     const char *home = env_or_copy(in, "HOME", "SLURM_JOBPROF_HOME");
 
+    /* Relative paths are invalid by the XDG specification. */
     if (xdg && *xdg == '/')
         return text_format("%s/jobprof/jobprof.conf", xdg);
     if (home && *home == '/')
@@ -532,6 +540,7 @@ int plan_make(const struct plan_input *in, struct jp_plan *out,
         goto out;
     sitefile_policy(plan.site, &plan.policy);
     *out = plan;
+    /* The result owns everything now. */
     plan = (struct jp_plan){0};
     rc = 0;
 out:

@@ -18,11 +18,14 @@ bool quote_is_harmless(uint32_t point)
 {
     if (point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x61c)
         return false;
+    /* Noncharacters of Unicode. */
     if ((point & 0xfffe) == 0xfffe || (point >= 0xfdd0 && point <= 0xfdef))
         return false;
     /* characters without width, and marks of direction */
     if (point >= 0x200b && point <= 0x200f)
         return false;
+    /* Separators of lines and paragraphs, embedding and isolation of direction,
+     * and the byte order mark. */
     return !(point >= 0x2028 && point <= 0x202e) &&
            !(point >= 0x2066 && point <= 0x2069) && point != 0xfeff;
 }
@@ -157,6 +160,8 @@ static size_t shown(const char *text)
 /* Prints a %s or %c: cut to the precision, quoted, padded to the width. */
 static int put_text(FILE *out, const struct spec *spec, const char *text)
 {
+    /* The precision limits bytes, as in printf; a character that is cut is
+     * quoted. */
     bool cut = spec->precision >= 0;
     char *copy = cut ? strndup(text, (size_t) spec->precision) : NULL;
     const char *from = cut ? copy : text;
@@ -210,6 +215,7 @@ static uintmax_t take_unsigned(const struct spec *spec, va_list *ap)
     }
 }
 
+/* The format is composed here from a checked conversion. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 
@@ -221,6 +227,7 @@ static int put_number(FILE *out, const struct spec *spec, va_list *ap)
     bool is_signed = spec->what == 'd' || spec->what == 'i';
     char format[SPEC_MAX];
 
+    /* A width of 0 and a precision of -1 count as missing for printf. */
     snprintf(format, sizeof(format), "%%%s*.*%s%c", spec->flags,
              real ? "" : "j", spec->what);
     if (real)
@@ -363,6 +370,7 @@ static int put_point(FILE *out, const char *bytes, size_t n, uint32_t point)
  * complete yet. */
 static bool is_begin(const struct filter *f)
 {
+    /* The first byte of a character determines its length. */
     unsigned char c = (unsigned char) f->held[0];
     size_t wanted = c >= 0xf0 && c < 0xf8 ? 4 : c >= 0xe0 ? 3 : 2;
 
@@ -408,6 +416,7 @@ static ssize_t take(void *cookie, const char *text, size_t len)
     struct filter *f = cookie;
 
     for (size_t i = 0; i < len;) {
+        /* While bytes are held, go on byte by byte. */
         size_t n = f->n ? 0 : plain_length(text + i, len - i);
 
         if (n && fwrite(text + i, 1, n, f->out) != n)
@@ -473,6 +482,7 @@ char *clean_text(const char *text, enum jp_clean how, char *buf, size_t size)
                    (how == JP_CLEAN_ASCII && code >= 0x80);
         unsigned out = bad ? 1 : len;
 
+        /* It does not fit: cut where "..." does. */
         if (n + out >= size) {
             memcpy(buf + mark, "...", 4);
             return buf;

@@ -186,6 +186,7 @@ static void add_knobs(const struct jp_grammar *grammar, struct sitekey *keys,
             key.group = "";
         if (nccl && !strcmp(knob->name, "nccl"))
             key.key = "version";
+        /* The period of samples is a part of the policy. */
         if (grammar->id == OPTION_UTIL && !strcmp(knob->name, "period")) {
             key.group = "policy";
             key.key = "util_period";
@@ -409,6 +410,7 @@ static void read_value(struct loader *ld, const char *group,
     }
     snprintf(full, sizeof(full), "%s%s%s", group, *group ? "." : "", name);
     text = value_text(key->knob, s, buf, sizeof(buf));
+    /* The order of the checks decides which message a user sees. */
     if (key->site_only && ld->kind == SITEFILE_USER)
         error_set(&one, "\"%s\" is allowed only in the site file", full);
     else if (!text)
@@ -461,6 +463,7 @@ static void read_locks(struct loader *ld, const config_setting_t *s)
     char where[WHERE_LEN];
     struct jp_error one;
 
+    /* Locks bind users, so users cannot set them. */
     if (ld->kind == SITEFILE_USER) {
         error_set(&one, "\"lock\" is allowed only in the site file");
         note(ld, line, &one);
@@ -527,6 +530,7 @@ static int parse(struct loader *ld)
     struct jp_error one;
     config_t cfg;
 
+    /* The text has no @include any more (siteflat.h). */
     config_init(&cfg);
     if (config_read_string(&cfg, ld->flat.text ? ld->flat.text : "") !=
         CONFIG_TRUE) {
@@ -604,6 +608,7 @@ char *sitefile_knob_name(const struct jp_grammar *grammar,
 
     snprintf(buf, len, "%s.%s", grammar->group, knob->name);
     for (size_t i = 0; i < n; i++)
+        /* by address: knobs of different options may have the same name */
         if (keys[i].knob == knob)
             snprintf(buf, len, "%s%s%s", keys[i].group,
                      *keys[i].group ? "." : "", keys[i].key);
@@ -626,6 +631,7 @@ void sitefile_policy(const struct jp_sitefile *file, struct jp_policy *out)
     char name[128];
     uint32_t least;
 
+    /* The defaults, then what the file sets. */
     *out = (struct jp_policy){
         .finish_limit_ms = JP_DEF_FINISH_LIMIT_MS,
         .alldone_wait_ms = JP_DEF_ALLDONE_WAIT_MS,

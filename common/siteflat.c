@@ -96,6 +96,7 @@ static int read_file(struct reader *r, const char *path, int depth);
  * memory. */
 static int reserve(void **array, size_t *room, size_t need, size_t size)
 {
+    /* Doubling keeps the cost per byte constant. */
     size_t want = *room ? *room : 256;
     void *bigger;
 
@@ -163,6 +164,7 @@ static int copy_string(struct reader *r, struct scan *s)
     if (copy(r, s, false) < 0)
         return -1;
     while (*s->p && *s->p != '"') {
+        /* An escaped quote does not end the string. */
         if (*s->p == '\\' && s->p[1] && copy(r, s, false) < 0)
             return -1;
         if (copy(r, s, false) < 0)
@@ -206,6 +208,7 @@ static char *include_path(struct reader *r, struct scan *s)
 
     n = strspn(p, " \t");
     start = p + n + 1;
+    /* Only a plain path is accepted: no escapes, no line break, not empty. */
     if (!n || p[n] != '"' || !(p = strpbrk(start, "\"\\\n")) || *p != '"' ||
         p == start) {
         fail_at(r, s, "@include needs a space and a path in quotes");
@@ -328,6 +331,8 @@ int siteflat_read(const char *path, bool user, struct siteflat *out,
     struct reader r = {.flat = &flat, .user = user, .err = err};
     int rc;
 
+    /* The installed file counts for all users; any other file is the caller's
+     * choice. */
     r.folders = !user && !strcmp(path, JP_DEF_SITE_FILE);
     rc = read_file(&r, path, 0);
     /* an @include can be left only inside a string that spans lines */
@@ -479,6 +484,7 @@ static int parse_row(const struct sitelist_format *format,
         const config_setting_t *member =
             config_setting_get_member(s, key->name);
 
+        /* A missing key is blamed on the row. */
         *bad = member ? member : s;
         if (!member && key->optional)
             continue;

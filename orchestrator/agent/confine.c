@@ -17,6 +17,7 @@
 /* --- ceilings of a job.conf ------------------------------------------------
  */
 
+/* A row of the table; key is also the member's name. */
 #define ROW(key, min, max, reason)                                             \
     {                                                                          \
 #key, offsetof(struct jp_policy, key), min, max, reason                \
@@ -52,6 +53,7 @@ void ceiling_site(const char *config, struct jp_policy *site)
     sitefile_fini(&file);
 }
 
+/* A member of the policy by its offset. */
 static uint32_t value_of(const struct jp_policy *policy, size_t offset)
 {
     return *(const uint32_t *) ((const char *) policy + offset);
@@ -66,6 +68,7 @@ unsigned ceiling_apply(struct jp_policy *policy, const struct jp_policy *site)
         uint32_t *value = (uint32_t *) ((char *) policy + row->offset);
         uint32_t max = row->max, was = *value;
 
+        /* Root may raise a ceiling, never the job. */
         if (site && value_of(site, row->offset) > max)
             max = value_of(site, row->offset);
         if (*value > max)

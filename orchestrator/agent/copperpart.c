@@ -44,6 +44,7 @@ const char *copperpart_refusal(const struct launch_facts *facts,
         return "only srun can start its daemons";
     if (facts->het)
         return "it does not run in steps of a heterogeneous job";
+    /* An attached daemon is neither started nor configured here. */
     if (attaches(plan))
         return NULL;
     daemon = find_daemon(plan);
@@ -93,6 +94,7 @@ static int add_interval(const struct jp_plan *plan, uint32_t kill_wait_s,
 
     if (!from->value)
         return 0;
+    /* Shorten the interval, or use no snapshots at all. */
     if (s > most) {
         snprintf(reason, sizeof(reason),
                  "%s is more than KillWait (%" PRIu32 " s) - %d s: the "
@@ -131,6 +133,7 @@ static int add_mount(const struct jp_plan *plan, const char *job,
     const char *mount = from->value ? from->value : attaches(plan) ? "" : own;
     int rc = mount ? 0 : error_set(err, "out of memory");
 
+    /* Different paths per node defeat Copper's own check. */
     if (rc == 0 && !attaches(plan) && strstr(mount, "%N"))
         rc = lines_add(
             note, err,
@@ -178,6 +181,7 @@ static int add_site(const struct jp_plan *plan, struct jp_jobconf *conf,
         const struct sitefile_value *from =
             plan_site_value(plan, plan->copper.grammar->group, key->name);
 
+        /* Written above, with the path that is really used. */
         if (from && strcmp(key->name, "cu_fuse") != 0)
             rc = add(conf, key->name, from->value, plan_source_words[PLAN_SITE],
                      from->where, "", err);

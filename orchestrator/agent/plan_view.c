@@ -79,6 +79,7 @@ static void fill_settings(const struct launch *launch, struct plan_view *view)
         const struct jp_setting *row = &conf->settings[i];
         bool read = is_read(row, view->runs);
 
+        /* A file's setting for another profiler is not worth a row. */
         if (!read && !is_meant(row))
             continue;
         view->settings[view->n_settings] = *row;
@@ -287,6 +288,7 @@ static int print_head(FILE *out, const struct plan_view *view, const char *head,
     const char *title = profiler_title(view->runs);
     char known[16];
 
+    /* The user's own library, a replaced profiler, or the normal case. */
     if (view->plugin)
         plan_table_add(
             &text, "%s: your NCCL_PROFILER_PLUGIN=%s would run instead of %s",
@@ -364,6 +366,7 @@ static int add_idle(struct plan_table *t, const struct plan_view *view,
 static int print_variables(FILE *out, const struct plan_view *view,
                            struct jp_error *err)
 {
+    /* Names of variables are long; the reason takes the rest of the line. */
     struct plan_table table = {.n_columns = 4, .limit = {50, 12, 12}};
 
     plan_table_add(&table, "variable");
@@ -419,6 +422,7 @@ static void add_node(struct plan_table *t, const struct jp_jobshape *shape)
     const struct jp_nodemem *node = &shape->node;
 
     plan_table_add(t, "step");
+    /* Without a limit of Slurm, the step may use the node. */
     if (shape->step_memory_bytes)
         plan_table_add(t, "%s of memory on a node%s%s%s",
                        FIG_BYTES(shape->step_memory_bytes),
@@ -480,6 +484,7 @@ static void add_memory(struct plan_table *t, const struct plan_view *view)
                                   "the step's memory"));
     else
         plan_table_add(t, "unknown");
+    /* A limit of address space (ulimit -v) counts reserved memory. */
     if (f->reserved_bytes > f->memory_bytes) {
         plan_table_add(t, "address");
         plan_table_add(t, "%s%s a rank, %s a node; most of it is never touched",
@@ -497,6 +502,7 @@ static void add_disk(struct plan_table *t, const struct plan_view *view)
     char share[96];
 
     plan_table_add(t, "disk");
+    /* Three cases: no forecast, unknown number of ranks, both known. */
     if (!f->disk_bytes)
         plan_table_add(t, "unknown; disk=%s", FIG_BYTES(view->disk_bytes));
     else if (!step)
@@ -540,6 +546,7 @@ static void add_records(struct plan_table *t, const struct plan_view *view)
 
     plan_table_add(t, "records");
     basis_text(basis, sizeof(basis), view);
+    /* What is lost is more important than what is kept. */
     if (*f->lost)
         plan_table_add(t, "%s%s", without(view), f->lost);
     else if (!f->planned_ops)

@@ -42,6 +42,7 @@ bool runmarks_there(const char *dir)
 int runmark_set(const char *dir, const char *node, enum runmark mark,
                 const char *text, struct jp_error *err)
 {
+    /* By temp + rename, so that a reader sees the whole text or no mark. */
     char *path = text_format("%s/run/%s%s", dir, node, words[mark]);
     int rc = path ? fileio_write(path, text, strlen(text), err)
                   : error_set(err, "out of memory");
@@ -97,6 +98,8 @@ static enum runmark parse(const char *name, size_t *len)
     for (int i = 0; i < RUNMARKS; i++) {
         size_t own = strlen(words[i]);
 
+        /* A temporary file of an unfinished mark ends differently and is
+         * skipped. */
         if (n <= own || n - own >= sizeof(node) ||
             strcmp(name + n - own, words[i]) != 0)
             continue;

@@ -36,6 +36,7 @@ int lines_add(char **text, struct jp_error *err, const char *fmt, ...)
     return 0;
 }
 
+/* Frees the strings of one setting. */
 static void free_one(struct jp_setting *one)
 {
     free(one->key);
@@ -54,6 +55,7 @@ static char *copy_of(const char *text)
 int settings_add(struct jp_setting **list, size_t *n,
                  const struct jp_setting *one, struct jp_error *err)
 {
+    /* Copy everything first: the list changes only if nothing fails. */
     struct jp_setting copy = {copy_of(one->key), copy_of(one->value),
                               copy_of(one->source), copy_of(one->where),
                               copy_of(one->reason)};
@@ -121,6 +123,7 @@ int settings_list(const struct plan_side *side, struct jp_setting **out,
 
 void settings_print(FILE *out, const struct jp_setting *settings, size_t n)
 {
+    /* A long value must not push the other columns away. */
     struct plan_table table = {.n_columns = 4, .limit = {32, 32, 40}};
 
     plan_table_add(&table, "setting");

@@ -125,6 +125,7 @@ static int add_cuda(const struct launch_facts *facts,
         (char *) plan_source_words[from->source], from->where,
         (char *) (reason ? reason : "calls into CUDA are counted")};
 
+    /* Only an explicit request deserves a message. */
     if (!wanted)
         return asked && from->source >= PLAN_ENV
                    ? lines_add(
@@ -136,6 +137,8 @@ static int add_cuda(const struct launch_facts *facts,
         return -1;
     if (reason)
         return lines_add(note, err, "cuda=1: no counters: %s", reason);
+    /* The library is soft, so that a variable in the script's environment
+     * stays. */
     if (jobconf_add_env(conf, CUDA_ENV_LIBRARY, strdup(INSTALLED),
                         "counts calls", true, err) < 0 ||
         jobconf_add_env(conf, CUDA_ENV_DIR,

@@ -43,6 +43,7 @@ static bool is_sane(const char *text)
 {
     size_t digits = 0;
 
+    /* The text may come from a record that a user has changed. */
     if (strlen(text) > 1024 * 1024)
         return false;
     for (; *text; text++) {
@@ -61,6 +62,7 @@ static int expand(const char *text, char **out, size_t max, size_t *n)
     char *name;
     int rc = list ? 0 : -1;
 
+    /* Count before expanding. */
     if (list && slurm_hostlist_count(list) > (int) max)
         rc = -1;
     while (rc == 0 && *n < max && (name = slurm_hostlist_shift(list))) {

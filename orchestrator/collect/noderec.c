@@ -62,6 +62,7 @@ static bool read_line(FILE *in, char *line, size_t len)
     if (!fgets(line, (int) len, in))
         return false;
     if (!strchr(line, '\n') && strlen(line) == len - 1) {
+        /* Skip the rest of the line. */
         while ((c = getc(in)) != '\n' && c != EOF)
             ;
         line[0] = '\0';
@@ -80,6 +81,7 @@ int tasklines_convert(FILE *in, const char *path, uint32_t *bad,
 
     if (fileio_temp_open(&file, path, err) < 0)
         return -1;
+    /* More lines than that are not from slurmstepd. */
     for (uint32_t n = 0; n < JP_TASKLINES_MAX; n++) {
         int got;
 
@@ -151,6 +153,7 @@ static int64_t count_oom_kills(void)
 
     if (fileio_read("/proc/vmstat", false, 65536, &text, NULL, NULL) < 0)
         return -1;
+    /* Since Linux 4.13. */
     at = strstr(text, "\noom_kill ");
     if (at) {
         at += strlen("\noom_kill ");
@@ -167,6 +170,8 @@ static json_t *make_record(const struct jp_seat *seat, const char *node)
 {
     json_t *json = json_object();
     struct utsname uts = {0};
+    /* Slurm's numbers are those of the whole step, also for heterogeneous
+     * jobs. */
     uint64_t nodes = number_from_env("SLURM_STEP_NUM_NODES", seat->nodes);
     uint64_t tasks = number_from_env("SLURM_STEP_NUM_TASKS", 0);
     int rc = 0;
@@ -285,6 +290,7 @@ static int walk_entry(struct walk *walk, int folder, const char *prefix,
         walk->complete = false;
         return 0;
     }
+    /* The check above has left room for the slash. */
     memcpy(path + n, "/", 2);
     return walk_folder(walk, fd, path, depth + 1);
 }

@@ -128,6 +128,7 @@ static int add_task(struct jp_node *node, const char *line, size_t len)
     uint64_t gtid = get_number(json, "gtid", UINT32_MAX, UINT64_MAX);
     int rc = -1;
 
+    /* Without id or status the line is useless; other fields may be missing. */
     if (gtid <= UINT32_MAX && json_is_integer(status) &&
         node->n_tasks < JP_TASKLINES_MAX) {
         json_int_t n = json_integer_value(status);
@@ -250,6 +251,7 @@ void nodes_align(struct jp_nodes *nodes, const struct clockmap *map)
         struct jp_node *node = &nodes->nodes[i];
         const struct clockmap_node *clock = NULL;
 
+        /* Until the node is aligned. */
         node->unc_us = -1;
         if (map && node->hostname)
             clock = clockmap_find(map, node->hostname, strlen(node->hostname));
@@ -375,6 +377,7 @@ static int read_node(struct jp_nodes *nodes, const char *folder,
 
     if (!node.name)
         return -1;
+    /* Without node.json there is no node, but perhaps a reason. */
     if (record(folder, &node, &step, &err) < 0) {
         if (!is_unprofiled(nodes, folder, name))
             note(nodes, err.text);
@@ -383,6 +386,7 @@ static int read_node(struct jp_nodes *nodes, const char *folder,
         return 0;
     }
     bad = noderead_tasks(folder, &node, &err);
+    /* err is set by the reader itself if bad is -1. */
     if (bad > 0)
         error_set(&err, "%s/tasks.jsonl: %d bad lines", folder, bad);
     if (bad != 0)
@@ -444,6 +448,7 @@ static int by_seat(const void *a, const void *b)
     const struct jp_node *x = a;
     const struct jp_node *y = b;
 
+    /* By component, then by index, then by name. */
     if (x->component != y->component)
         return x->component < y->component ? -1 : 1;
     if (x->nodeid != y->nodeid)
@@ -460,6 +465,7 @@ static int by_name(const void *a, const void *b)
  * over. */
 static int keep_missing(struct jp_nodes *nodes, char **names, size_t n)
 {
+    /* seen[i]: there is a record of names[i]. */
     bool *seen = calloc(n + 1, sizeof(*seen));
     size_t kept = 0;
 
@@ -535,6 +541,7 @@ struct jp_nodes *nodes_read(const char *step_dir, struct jp_error *err)
     int rc = -1;
 
     if (nodes)
+        /* Room for all notes at once. */
         nodes->notes = calloc(NOTES_MAX, sizeof(*nodes->notes));
     if (root && nodes && nodes->notes && read_all(nodes, root) == 0) {
         if (nodes->n_nodes > 0)

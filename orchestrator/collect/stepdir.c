@@ -19,6 +19,8 @@
 
 bool stepdir_name_ok(const char *name)
 {
+    /* The names of Slurm's nodes; "." and ".." and hidden files are excluded by
+     * the first byte. */
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                   "abcdefghijklmnopqrstuvwxyz0123456789._-";
     size_t n = name ? strlen(name) : 0;
@@ -38,6 +40,7 @@ int stepdir_check_own(const char *path, struct jp_error *err)
 {
     struct stat st;
 
+    /* lstat, not stat: a link would be another place. */
     if (lstat(path, &st) < 0)
         return error_set(err, "%s: %s", path, strerror(errno));
     if (!S_ISDIR(st.st_mode))
@@ -207,6 +210,7 @@ int barrier_enter(const struct jp_seat *seat, struct jp_error *err)
         error_set(err, "out of memory");
         goto out;
     }
+    /* Check in every turn: the step may end while we try. */
     for (int i = 0; i < ENTER_TRIES && rc < 0; i++) {
         if (is_over(seat, done)) {
             errno = EALREADY;
@@ -320,6 +324,7 @@ int barrier_leave(const struct jp_seat *seat, enum barrier_state *out,
     if (!done)
         return error_set(err, "out of memory");
     if (touch(done) < 0) {
+        /* done/ is gone: a report has cleared the step. */
         if (errno == ENOENT) {
             drop_token(seat, NULL); /* a late begin may have created it again */
             *out = BARRIER_GONE;
@@ -329,6 +334,8 @@ int barrier_leave(const struct jp_seat *seat, enum barrier_state *out,
         }
         goto out;
     }
+    /* The mark in done/ first: the node that finds no tokens counts the
+     * marks. */
     left = drop_token(seat, err);
     if (left < 0)
         goto out;

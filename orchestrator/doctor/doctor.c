@@ -113,6 +113,8 @@ static void check_together(struct doctor *d, const struct plan_input *in)
     struct jp_error err;
     const char *path, *named, *binds, *mounts, *cu_fuse, *root;
 
+    /* Merging finds what no single file shows, such as a value against a
+     * lock. */
     if (plan_make(in, &plan, &err) < 0) {
         doctor_add(d, DOCTOR_FAIL, "settings", "", "%s", err.text);
         return;
@@ -129,6 +131,7 @@ static void check_together(struct doctor *d, const struct plan_input *in)
     }
     binds = plan_site(&plan, "container_binds");
     mounts = plan_site(&plan, "container_paths");
+    /* Copies, because the plan owns the strings. */
     d->binds = binds ? strdup(binds) : NULL;
     d->mounts = mounts ? strdup(mounts) : NULL;
     named = plan_get(&plan.clock, "if");
@@ -178,6 +181,7 @@ static void doctor_site(struct doctor *d)
     check_site(d, d->site, named);
     check_user(d, &in);
     check_names(d);
+    /* A broken file would only give the same errors again. */
     if (d->count[DOCTOR_FAIL] == before)
         check_together(d, &in);
 }
@@ -272,6 +276,7 @@ static void check_srun(struct doctor *d)
     said[strcspn(said, "\n")] = '\0';
     at = strchr(said, ' ');
     at = at ? at + 1 : said;
+    /* "23.11.4": two digits each. */
     if (strlen(at) < 5 || at[2] != '.' ||
         num_parse_u64(strndupa(at, 2), 0, 99, &major, NULL) < 0 ||
         num_parse_u64(strndupa(at + 3, 2), 0, 99, &minor, NULL) < 0) {
@@ -499,6 +504,8 @@ static void check_pyxis(struct doctor *d)
     const char *library = d->library ? d->library : "the profiler";
     bool told = d->binds && knob_list_has(d->binds, BINDS), hook = has_hook();
 
+    /* The hook reads the list of mounts from a variable that container_binds
+     * must name: one without the other has no effect. */
     if (hook && told)
         doctor_add(d, DOCTOR_OK, CONTAINER, "",
                    HOOKS " mounts the paths in " BINDS);
@@ -688,6 +695,7 @@ static void doctor_forecast(struct doctor *d)
 int doctor_run(const struct doctor_options *options, struct doctor *out,
                struct jp_error *err)
 {
+    /* The order matters: later checks use what earlier ones have stored. */
     static void (*const checks[])(struct doctor *) = {
         doctor_programs, doctor_plugstack, doctor_site,   doctor_files,
         doctor_nccl,     doctor_container, doctor_copper, doctor_evidence,

@@ -63,6 +63,7 @@ static void check_named(struct doctor *d, const struct named *row,
     struct jp_peaks peaks = {0};
     struct jp_error err;
 
+    /* From the simplest mistake to the one in the file itself. */
     if (access(path, R_OK) < 0)
         doctor_add(d, row->on_nodes ? DOCTOR_WARN : DOCTOR_FAIL, "site files",
                    row->advice, "%s: %s: %s (%s)", row->key, path,
@@ -161,6 +162,7 @@ static void check_metrics(struct doctor *d, const char *folder)
 {
     struct jp_error err;
     struct stat st;
+    /* The same check that the agents make. */
     int fd = metricsfile_open(folder, &err);
 
     if (fd < 0 && access(folder, F_OK) < 0)
@@ -210,6 +212,7 @@ static void check_files(struct doctor *d)
     if (value)
         check_topologies(d, value->value);
     check_history(d, &site);
+    /* No key was set: mention the most useful one. */
     if (d->n_lines == lines)
         doctor_add(d, DOCTOR_SKIP, "site files", "",
                    "no peaks_file: bandwidth is compared only within the step "

@@ -70,6 +70,7 @@ static int make(struct probe *p)
 int probe_open(const char *parent, struct probe *probe, struct jp_error *err)
 {
     *probe = (struct probe){.parent = -1, .fd = -1};
+    /* As root, only in folders that no other user can change. */
     if (ownplace_check(parent, err) < 0)
         return -1;
     probe->parent = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -121,6 +122,7 @@ int probe_close(struct probe *probe, struct jp_error *err)
     int rc;
 
     while (dir && (entry = readdir(dir)))
+        /* Files only: nodes create nothing else. */
         unlinkat(probe->fd, entry->d_name, 0);
     if (dir)
         closedir(dir);
@@ -190,6 +192,7 @@ static int try_writing(const char *parent, struct jp_error *err)
 
     if (probe_open(parent, &probe, err) < 0)
         return -1;
+    /* The second write replaces the first file. */
     rc = probe_write(probe.fd, "probe", "1\n", err);
     if (rc == 0)
         rc = probe_write(probe.fd, "probe", "2\n", err);
@@ -339,6 +342,7 @@ static void take_answer(struct asked *a, char *line)
     char *rest = line, *node, *word;
     struct doctor *d = a->doctor;
 
+    /* Answers may come from a program of another release: check every word. */
     if (strcmp(strsep(&rest, " "), ANSWER) != 0 || !rest)
         return;
     node = strsep(&rest, " ");
@@ -346,6 +350,7 @@ static void take_answer(struct asked *a, char *line)
     if (!word || !rest || !stepdir_name_ok(node))
         return;
     if (!strcmp(word, "ok")) {
+        /* The node's file must be visible here, or the folder is not shared. */
         if (stepdir_has(a->dir, node))
             a->good++;
         else

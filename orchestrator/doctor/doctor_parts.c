@@ -13,6 +13,7 @@
 #include "common/child.h"
 #include "common/quote.h"
 
+/* The words of the results, by enum doctor_verdict. */
 const char *const doctor_words[DOCTOR_VERDICTS] = {"ok", "skip", "warn",
                                                    "fail"};
 
@@ -48,6 +49,8 @@ static char *made(const char *fmt, va_list ap)
 void doctor_add(struct doctor *d, enum doctor_verdict verdict,
                 const char *check, const char *advice, const char *fmt, ...)
 {
+    /* A check never fails: without memory, doctor_run returns an error at the
+     * end. */
     struct doctor_line *more =
         reallocarray(d->lines, d->n_lines + 1, sizeof(*more));
     char *text;
@@ -131,6 +134,7 @@ int doctor_command(char *const argv[], unsigned ms, bool with_stderr,
     enum child_end end = buf ? child_run(&child, &r) : CHILD_NEVER;
     int rc = -1;
 
+    /* Translate every way in which a program can fail into a sentence. */
     if (end == CHILD_NEVER)
         error_set(err, "%s: %s", argv[0], strerror(errno));
     else if (end == CHILD_LATE)

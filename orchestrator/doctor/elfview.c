@@ -88,6 +88,7 @@ static void read_constants(struct elfview *v, const Elf64_Shdr *sections,
 {
     char *names;
 
+    /* The index is from the file. */
     if (strings >= n)
         return;
     names = read_table(v, sections[strings].sh_offset,
@@ -134,6 +135,8 @@ static int read_all(struct elfview *v, const char *name, struct jp_error *err)
 
     if (read_at(v, 0, &head, sizeof(head)) < 0 || !is_ours(&head))
         return error_set(err, "%s: not a 64-bit shared library", name);
+    /* e_shnum is 0 if there are more than 65,279 sections, which no library
+     * has. */
     if (head.e_shnum == 0 || head.e_shnum > SECTIONS_MAX ||
         head.e_phnum > SEGMENTS_MAX)
         return error_set(err, "%s: no section table", name);

@@ -62,6 +62,7 @@ static void include(struct plugstack *s, const char *pattern, const char *file,
     glob_t found = {0};
     struct jp_error err;
 
+    /* A file may include itself. */
     if (depth >= DEPTH_MAX)
         complain(s, where, "includes too deep", "");
     else if (path && glob(path, 0, NULL, &found) == 0)
@@ -93,6 +94,7 @@ static void add_line(struct plugstack *s, bool required, const char *plugin,
             : NULL;
     char *word;
 
+    /* Several blanks in a row give empty words. */
     while ((word = strsep(&rest, blanks)) && line.n_args < PLUGSTACK_ARGS_MAX)
         if (*word && (line.args[line.n_args] = strdup(word)))
             line.n_args++;
@@ -124,6 +126,7 @@ static void read_line(struct plugstack *s, char *text, const char *file,
     char *where = text_format("%s:%u", file, number);
     char *rest = text, *type, *path;
 
+    /* Slurm's loader knows no quotes, so every '#' starts a comment. */
     text[strcspn(text, "#")] = '\0';
     type = next_word(&rest);
     path = type ? next_word(&rest) : NULL;
@@ -303,6 +306,7 @@ static void check_twin(struct doctor *d, const struct plugstack_line *line,
                        const char *path, const char *twin)
 {
     char mine[RELEASE_BYTES], other[RELEASE_BYTES];
+    /* The older one of the two is to be removed. */
     bool newer = is_newer(release_of(twin, other), release_of(path, mine));
 
     doctor_add(d, DOCTOR_WARN, "module", "",
@@ -325,6 +329,7 @@ static void check_twins(struct doctor *d, const struct plugstack_line *line,
                              d->plugin_dirs ? d->plugin_dirs : "");
     char *rest = dirs, *dir, *last = NULL;
 
+    /* A folder may be listed twice in a row. */
     while (dirs && (dir = strsep(&rest, ":"))) {
         char *twin = *dir ? text_format("%s/" MODULE, dir) : NULL;
 
@@ -354,6 +359,7 @@ static void check_module(struct doctor *d, const char *path)
         doctor_add(d, DOCTOR_FAIL, "module", "", "%s", err.text);
         return;
     }
+    /* Every SPANK module has both. */
     if (!elfview_exports(&view, "slurm_spank_init") ||
         elfview_number(&view, "plugin_version", &number, &err) < 0)
         doctor_add(d, DOCTOR_FAIL, "module", "", "%s: not a SPANK module",
@@ -403,6 +409,7 @@ static void check_args(struct doctor *d, const struct plugstack_line *line)
                        "config=/FILE, node=/FILE, default=MODE",
                        "%s: %s", line->where, line->args[i]);
     }
+    /* default= is parsed like the option, because the module treats it so. */
     if (mode && request_parse(grammar_nccl(), mode, &request, &err) < 0)
         doctor_add(d, DOCTOR_WARN, CHECK,
                    "correct the mode (jobprof config --help lists them): steps "
@@ -458,6 +465,7 @@ static void check_again(struct doctor *d, const struct plugstack_line *first,
     char *path = find_module(d, first->plugin);
     char *other = find_module(d, again->plugin);
     char one[RELEASE_BYTES], two[RELEASE_BYTES];
+    /* Remove the line of the older file; of equal files, the second line. */
     const struct plugstack_line *old = again;
 
     if (path && other && !is_same(path, other)) {
@@ -558,6 +566,7 @@ static char *plugin_dirs_of_conf(void)
         return NULL;
     rest = text;
     while (!found && (line = strsep(&rest, "\n"))) {
+        /* Keys of slurm.conf ignore case. */
         line += strspn(line, blanks);
         if (!strncasecmp(line, key, sizeof(key) - 1))
             found = strndup(line + sizeof(key) - 1,
@@ -596,11 +605,13 @@ void doctor_plugstack(struct doctor *d)
                    "start slurmctld, or set SLURM_CONF; until then "
                    "plugstack.conf is looked up beside slurm.conf",
                    "the controller does not answer");
+    /* The controller knows best, then slurm.conf, then the build. */
     d->plugin_dirs = known ? strdup(conf.plugin_dirs) : plugin_dirs_of_conf();
     if (!d->plugin_dirs || !*d->plugin_dirs) {
         free(d->plugin_dirs);
         d->plugin_dirs = strdup(JP_SLURM_PLUGINDIR);
     }
+    /* The user's choice, then the controller's, then the usual place. */
     if (d->options->plugstack)
         path = strdup(d->options->plugstack);
     else if (known && *conf.plugstack)
