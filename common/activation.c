@@ -48,6 +48,7 @@ static void facts_of_env(const struct activation_input *in,
     copy_env(in, "SLURM_JOB_PARTITION", facts->partition,
              sizeof(facts->partition));
     copy_env(in, "SLURM_JOB_ACCOUNT", facts->account, sizeof(facts->account));
+    /* The job's time limit is the difference of its planned times. */
     if (start && end > start)
         facts->time_limit_us = (end - start) * SECOND;
     for (size_t i = 0; i < N(gpu_variables); i++) {
@@ -191,6 +192,7 @@ bool activation_holds(const struct activation_input *in, char *reason,
     struct jp_jobfacts facts = {0};
 
     facts_of_env(in, &facts);
+    /* From the cheapest test to the query. */
     if (cannot_hold(in->site, &facts))
         return false;
     if (in->ask && must_ask(in->site, &facts))

@@ -72,6 +72,7 @@ static _Noreturn void become(const struct child *child, pid_t parent, int out)
 {
     sigset_t none;
 
+    /* Only now, because exec keeps the setting but fork clears it. */
     if (child->dies_with_us) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         /* The parent may have ended before prctl. */
@@ -186,6 +187,8 @@ static void kill_child(const struct child *child, pid_t pid)
     child_await(pid, CHILD_LAST_MS, &status);
 }
 
+/* Steps: make the pipe, start, read the output to its end, wait, kill if late.
+ * Errors of the child itself are in its status. */
 enum child_end child_run(const struct child *child, struct child_result *result)
 {
     uint64_t deadline = now_ms() + child->limit_ms;

@@ -63,6 +63,7 @@ void clockmap_fini(struct clockmap *map)
     memset(map, 0, sizeof(*map));
 }
 
+/* Binary search by name. */
 const struct clockmap_node *clockmap_find(const struct clockmap *map,
                                           const char *host, size_t len)
 {

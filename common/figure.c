@@ -135,6 +135,7 @@ char *figure_utc(uint64_t us, char *buf)
     return buf;
 }
 
+/* For CSV and JSON, not for people: nothing of the value is lost. */
 char *figure_exact(double value, char *buf)
 {
     char *end;

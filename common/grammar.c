@@ -305,6 +305,8 @@ int grammar_find_knob(const struct jp_grammar *grammar, const char *name)
     return -1;
 }
 
+/* The list is part of a sentence: "off, auto or plan", and for all modes what
+ * else may stand in their place. */
 char *grammar_list_modes(const struct jp_grammar *grammar, unsigned mask,
                          char *buf, size_t len)
 {
@@ -504,12 +506,14 @@ static int take_first(struct jp_request *request, char *word,
     const struct jp_grammar *grammar = request->grammar;
     int i = grammar->first ? grammar_find_knob(grammar, grammar->first) : -1;
 
+    /* The mode is implied: the first one after off. */
     if (grammar->bare && strchr(word, '=')) {
         request->mode = 1;
         return parse_pair(request, word, err);
     }
     if (i < 0 || *word < '0' || *word > '9')
         return 1;
+    /* A word that begins with a digit is meant as the value of this knob. */
     if (knob_check(&grammar->knobs[i], word, err) < 0)
         return error_wrap(err, "%s", grammar->first);
     request->mode = 1;
@@ -517,6 +521,8 @@ static int take_first(struct jp_request *request, char *word,
     return request->values[i] ? 0 : error_set(err, "out of memory");
 }
 
+/* Steps: check the bytes, take the mode or what stands in its place, then each
+ * key=value. The result is assigned only if all is well. */
 int request_parse(const struct jp_grammar *grammar, const char *text,
                   struct jp_request *out, struct jp_error *err)
 {
@@ -659,6 +665,8 @@ static bool is_foreign(const char *pair, const char *const *names, size_t n)
     return false;
 }
 
+/* Two cases: our own prefix, of which all names are known, and the prefix of
+ * another program, of which only near misses are reported. */
 int ownvars_is_unknown(const char *pair, char *name, unsigned len,
                        const char **meant)
 {

@@ -24,6 +24,7 @@
  * by hand.
  */
 
+/* The types of members that a field can describe. */
 enum jobconf_kind {
     JOBCONF_U32,
     JOBCONF_U64,
@@ -42,6 +43,7 @@ struct jobconf_field {
     const char *text; /* default of a string */
 };
 
+/* A row of the table; STRING and POLICY are short forms. */
 #define FIELD(group, key, kind, member, number, text)                          \
     {                                                                          \
         group, key, kind, offsetof(struct jp_jobconf, member), number, text    \
@@ -372,6 +374,8 @@ static int read_env(const struct source *src, const config_t *cfg,
     return 0;
 }
 
+/* Steps: refuse what libconfig must not see, parse, read all fields and lists,
+ * check the schema. On failure, everything that was read is freed. */
 int jobconf_parse(const char *text, size_t len, const char *name,
                   struct jp_jobconf *out, struct jp_error *err)
 {
@@ -623,6 +627,8 @@ static void free_settings(struct jp_setting *list, size_t n)
     free(list);
 }
 
+/* The caller passes the result of strdup or text_format directly: NULL is
+ * handled here, once for all. */
 int jobconf_add_env(struct jp_jobconf *conf, const char *name, char *value,
                     const char *reason, bool soft, struct jp_error *err)
 {

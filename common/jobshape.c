@@ -345,6 +345,7 @@ void jobshape_complete(const struct plan_input *in, struct jp_stepsize *size)
 
     complete_counts(in, size);
     shape = shape_of(size);
+    /* After the counts, because memory per CPU depends on the ranks. */
     if (!size->memory_bytes)
         size->memory_bytes =
             slurm_memory(in, jobshape_ranks(&shape), &size->memory_from);

@@ -65,6 +65,7 @@ static void new_line(struct jp_json_stream *s, unsigned blanks)
  * none. */
 static void begin(struct jp_json_stream *s, const char *key)
 {
+    /* A comma separates it from the value before it. */
     if (s->any)
         put_char(s, ',');
     s->any = true;
@@ -235,6 +236,8 @@ void json_stream_texts(struct jp_json_stream *s, const char *key,
     json_stream_end_array(s);
 }
 
+/* Numbers are written into the buffer directly; JP_DECIMAL_ROOM bytes are
+ * always enough. */
 void json_stream_count(struct jp_json_stream *s, const char *key,
                        uint64_t value)
 {
@@ -257,6 +260,7 @@ void json_stream_known(struct jp_json_stream *s, const char *key, bool known,
 
 void json_stream_int(struct jp_json_stream *s, const char *key, int64_t value)
 {
+    /* Negative numbers are rare; snprintf is good enough for them. */
     if (value >= 0) {
         json_stream_count(s, key, (uint64_t) value);
         return;
@@ -285,6 +289,7 @@ static size_t mend_real(char *text)
     if (!e)
         return strlen(text);
     digits = e + 2;
+    /* Keep a minus, drop a plus. */
     e += e[1] == '-' ? 2 : 1;
     while (*digits == '0')
         digits++;
@@ -292,6 +297,8 @@ static size_t mend_real(char *text)
     return strlen(text);
 }
 
+/* Reals have 15 significant digits, as jansson writes them, because parts of a
+ * summary are read and rewritten by jansson. */
 void json_stream_real(struct jp_json_stream *s, const char *key, double value)
 {
     char *p, *end;

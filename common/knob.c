@@ -29,7 +29,7 @@
 
 /* --- the user's labels --------------------------------------------------- */
 
-/* Whether text, of len bytes, is UTF-8 without control characters. */
+/* Whether text of len bytes is UTF-8 without control characters (C0 and C1). */
 static bool is_clean(const char *text, size_t len)
 {
     uint32_t point;
@@ -43,6 +43,8 @@ static bool is_clean(const char *text, size_t len)
     return true;
 }
 
+/* A label is KEY:VALUE up to the next ';'. The value may contain further
+ * colons, so only the first one separates. */
 bool userlabels_next(const char **at, struct userlabel *out)
 {
     size_t len = strcspn(*at, ";"), key = strcspn(*at, ":;"), value;
@@ -182,6 +184,8 @@ static int version_number(const char *text, uint64_t *out, struct jp_error *err)
     return 0;
 }
 
+/* Kinds without a number return -1 here; knob_equal compares their values as
+ * text. */
 int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
                 struct jp_error *err)
 {
@@ -321,6 +325,8 @@ static int check_file(const char *text, struct jp_error *err)
     return 0;
 }
 
+/* The kinds with a syntax of their own come first; all others are numbers, and
+ * their check is the conversion. */
 int knob_check(const struct jp_knob *knob, const char *text,
                struct jp_error *err)
 {
@@ -474,6 +480,8 @@ static int take_command(const char *text, struct jp_onhang *out,
 int onhang_parse(const char *text, const char *after, struct jp_onhang *out,
                  struct jp_error *err)
 {
+    /* The result is built here and assigned at the end, so that a failure
+     * changes nothing. */
     struct jp_onhang got = {.kind = ONHANG_REPORT};
     uint64_t us = 0;
 

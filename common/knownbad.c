@@ -354,12 +354,15 @@ static const struct sitelist_format format = {
     .drop = drop_row,
 };
 
+/* An error of the whole file goes to report as well, so that a caller needs
+ * only one way to print. */
 int knownbad_load(const char *path, bool must_exist, knownbad_report *report,
                   void *arg, struct jp_knownbad *out, struct jp_error *err)
 {
     struct loader ld = {.row = {0}};
     struct jp_error one = {""};
 
+    /* errno is set by sitelist_read. */
     if (sitelist_read(path, &format, &ld, report, arg, &one) == 0 ||
         (!must_exist && (errno == ENOENT || errno == ENOTDIR))) {
         *out = ld.list;

@@ -183,6 +183,8 @@ struct jp_logsource *logsource_open(const char *path, struct jp_error *err)
     return NULL;
 }
 
+/* Opens a part of a plain file, for a reader that has found the offset
+ * before. */
 struct jp_logsource *logsource_open_at(const char *path, uint64_t offset,
                                        struct jp_error *err)
 {
@@ -240,6 +242,7 @@ static int next_member(struct jp_logsource *s)
         s->in_start++;
     if (s->in_start == s->in_end)
         return 1; /* more to refill, or the end */
+    /* Another member begins with gzip's magic number. */
     if (s->in[s->in_start] != 0x1f || !s->engine->again(s->z)) {
         s->damage = "other bytes follow the compressed data";
         return 0;
@@ -340,6 +343,8 @@ ssize_t logsource_read(struct jp_logsource *source, char *buf, size_t cap,
     return n;
 }
 
+/* Examines the whole file for holes, which costs a few system calls. The
+ * position is restored afterwards. */
 bool logsource_is_divisible(struct jp_logsource *source)
 {
     uint64_t hole = 0, data;

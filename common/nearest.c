@@ -42,6 +42,7 @@ unsigned nearest_distance(const char *a, const char *b)
             unsigned cost = same(a[i - 1], b[j - 1]) ? 0 : 1;
 
             now[j] = min3(prev[j] + 1, now[j - 1] + 1, prev[j - 1] + cost);
+            /* Two neighbours that were swapped cost one edit. */
             if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) &&
                 same(a[i - 2], b[j - 1]) && before[j - 2] + 1 < now[j])
                 now[j] = before[j - 2] + 1;
@@ -75,6 +76,7 @@ const char *nearest_find(const char *word, const char *const *words, size_t n)
     for (size_t i = 0; i < n; i++) {
         unsigned d = words[i] ? nearest_distance(word, words[i]) : FAR;
 
+        /* The first of equally near words wins. */
         if (d < best) {
             best = d;
             found = words[i];

@@ -136,6 +136,7 @@ static enum reading parse_unit(const char *text, const struct unit *units,
             return READ_NONE;
     }
     for (size_t i = 0; i < n_units; i++) {
+        /* The rest of the text must be exactly one unit. */
         if (strcmp(p, units[i].suffix) != 0)
             continue;
         if (digits && units[i].mult == 1)
@@ -242,6 +243,7 @@ static int parse_measure(const struct measure *of, const char *text,
     if (how != READ_NONE)
         return error_set(err, "%s is out of range (%s to %s)", QUOTE(text), lo,
                          hi);
+    /* Guess only after the text was refused. */
     meant = text ? of->suggest(text, other, sizeof(other)) : NULL;
     /* Propose only what would be accepted. */
     if (meant && (parse_unit(meant, of->units, N(of->units), &v) != READ_OK ||

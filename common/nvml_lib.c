@@ -67,6 +67,7 @@ static const struct {
 #undef AT
 };
 
+/* RTLD_NOW: a library with missing symbols fails here, not later in a call. */
 const char *nvml_lib_open(struct nvml_lib *lib, const char *library)
 {
     memset(lib, 0, sizeof(*lib));

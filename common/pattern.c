@@ -131,6 +131,8 @@ static void put_code(FILE *out, char code, const struct pattern_facts *facts)
     }
 }
 
+/* Names of users and jobs cannot leave the directory: put_name replaces their
+ * slashes and leading dots. */
 char *pattern_expand(const char *pattern, const struct pattern_facts *facts,
                      struct jp_error *err)
 {
@@ -189,6 +191,7 @@ static int check_one(char *pair, struct jp_error *err)
 {
     char *inside = strchr(pair, '=');
 
+    /* Exactly one "=", because the map is searched without escapes. */
     if (!inside || strchr(inside + 1, '='))
         return error_set(err, "\"%s\" is not HOST=INSIDE", QUOTE(pair));
     *inside++ = '\0';
@@ -218,6 +221,7 @@ static size_t trim(const char *path, size_t n)
     return n;
 }
 
+/* The longest match wins, so that "/l/x=/a" can override "/l=/b". */
 char *mountmap_inside(const char *map, const char *path)
 {
     const char *to = path;

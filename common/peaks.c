@@ -273,6 +273,7 @@ static const struct sitelist_format format = {
     .take = take_row,
 };
 
+/* Rows with mistakes are reported and left out; the others count. */
 int peaks_load(const char *path, peaks_report *report, void *arg,
                struct jp_peaks *out, struct jp_error *err)
 {

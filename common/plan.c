@@ -519,6 +519,8 @@ static int get_site(const struct plan_input *in, struct jp_plan *plan,
                       : error_set(err, "out of memory");
 }
 
+/* All sides are merged with the same site and user file, each of which is read
+ * once. */
 int plan_make(const struct plan_input *in, struct jp_plan *out,
               struct jp_error *err)
 {
@@ -530,6 +532,8 @@ int plan_make(const struct plan_input *in, struct jp_plan *out,
     struct jp_sitefile user = {0};
     int rc = -1;
 
+    /* In the order of enum jp_option; each side is independent of the
+     * others. */
     if (get_site(in, &plan, err) < 0 || load_user(in, &user, err) < 0 ||
         merge_side(in, &plan.nccl, plan.site, &user, err) < 0 ||
         merge_side(in, &plan.copper, plan.site, &user, err) < 0 ||

@@ -41,6 +41,7 @@ static size_t next_unit(const char *s, bool *plain)
     return n ? n : 1;
 }
 
+/* Up to JP_QUOTE_SHOWN bytes of the value are shown; each may become four. */
 const char *quote_text(const char *text, char buf[JP_QUOTE_LEN])
 {
     size_t used = 0, at = 0;
@@ -116,6 +117,7 @@ static struct spec read_spec(const char **at, va_list *ap)
     struct spec spec = {.precision = -1};
     size_t n = 0;
 
+    /* Flags; more of them than fit are repeated ones and can be dropped. */
     while (**at && strchr("-+ #0", **at))
         if (n < sizeof(spec.flags) - 1)
             spec.flags[n++] = *(*at)++;
@@ -131,6 +133,7 @@ static struct spec read_spec(const char **at, va_list *ap)
         spec.precision = read_count(at, ap);
     }
     n = 0;
+    /* The length modifier decides which argument is taken. */
     while (**at && strchr("hlzjt", **at))
         if (n < sizeof(spec.length) - 1)
             spec.length[n++] = *(*at)++;
@@ -251,6 +254,7 @@ static int put_one(FILE *out, const struct spec *spec, va_list *ap)
     case '%':
         return fputc('%', out) == EOF ? -1 : 1;
     case 's':
+        /* Foreign text: quoted, and NULL counts as "". */
         text = va_arg(*ap, const char *);
         return put_text(out, spec, text ? text : "");
     case 'c':
@@ -443,6 +447,8 @@ static int end(void *cookie)
     return rc;
 }
 
+/* A stream in front of another one, by glibc's fopencookie: writers need not
+ * know that their text is filtered. */
 FILE *quote_json_open(FILE *out)
 {
     const cookie_io_functions_t io = {.write = take, .close = end};

@@ -64,6 +64,7 @@ static void add_block(uint32_t sum[8], const unsigned char *block)
         sum[i] += s[i];
 }
 
+/* Whole blocks are hashed in place; only the end is copied. */
 void sha256_hex(const void *data, size_t len, char out[SHA256_HEX])
 {
     uint32_t sum[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,

@@ -105,6 +105,7 @@ static const struct jp_knob site_history[] = {
     {0}};
 
 /* Metrics for Prometheus while a step runs. */
+/* The rows by name, because sitefile_metrics reads their defaults. */
 enum { METRICS_DIR, METRICS_INTERVAL, METRICS_SERIES };
 static const struct jp_knob site_metrics[] = {
     [METRICS_DIR] = {JP_KNOB("textfile_dir", JP_KNOB_PATH, 0, 0, NULL, NULL,
@@ -219,6 +220,7 @@ static void add_option(const struct jp_grammar *grammar, struct sitekey *keys,
             add_site(grammar->group, profiler_registry[i]->site_keys, keys, n);
 }
 
+/* First the keys of each option, then those of the site. */
 size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX])
 {
     size_t n = 0;
@@ -238,7 +240,7 @@ size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX])
 
 /* --- the file --- */
 
-#define WHERE_LEN 4352 /* PATH_MAX and a line number */
+#define WHERE_LEN 4352 /* room for PATH_MAX bytes and a line number */
 
 /* The state of one load. */
 struct loader {
@@ -246,7 +248,9 @@ struct loader {
     enum sitefile_kind kind;
     struct sitekey keys[SITEKEYS_MAX];
     size_t n_keys;
+    /* The result, while it is being filled. */
     struct jp_sitefile *file;
+    /* Gets each error; NULL: nobody. */
     sitefile_report *report;
     void *arg;
     unsigned errors;
@@ -261,6 +265,7 @@ static void note(struct loader *ld, unsigned line, struct jp_error *one)
 
     error_wrap(one, "%s",
                siteflat_where(&ld->flat, line, where, sizeof(where)));
+    /* Only the first error is returned; all of them are reported. */
     if (!ld->errors++ && ld->err)
         *ld->err = *one;
     if (ld->report)
@@ -273,6 +278,7 @@ static void note(struct loader *ld, unsigned line, struct jp_error *one)
 static const char *elsewhere(const struct loader *ld, const char *key,
                              char *buf, size_t len)
 {
+    /* Compare the name in the file and the name in the option. */
     for (size_t i = 0; i < ld->n_keys; i++)
         if (!strcmp(ld->keys[i].key, key) ||
             !strcmp(ld->keys[i].knob->name, key)) {
@@ -408,6 +414,7 @@ static void read_value(struct loader *ld, const char *group,
         unknown_key(ld, group, s);
         return;
     }
+    /* The full name of the key, for messages and for sitefile_find. */
     snprintf(full, sizeof(full), "%s%s%s", group, *group ? "." : "", name);
     text = value_text(key->knob, s, buf, sizeof(buf));
     /* The order of the checks decides which message a user sees. */
@@ -509,10 +516,12 @@ static void read_group(struct loader *ld, const char *group,
         note(ld, config_setting_source_line(parent), &one);
         return;
     }
+    /* At the top level, a member is a group, the list of locks, or a value. */
     for (int i = 0; i < config_setting_length(parent); i++) {
         const config_setting_t *s =
             config_setting_get_elem(parent, (unsigned) i);
         const char *name = config_setting_name(s);
+        /* Groups are not nested. */
         const char *sub = *group ? NULL : find_group(name);
 
         if (sub)

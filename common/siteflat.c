@@ -53,6 +53,8 @@ char *conftext_quote(const char *s)
 
     if (!out)
         return NULL;
+    /* UTF-8 stays as it is; only quotes, backslashes and control characters are
+     * escaped. */
     *p++ = '"';
     for (; *s; s++) {
         unsigned char c = (unsigned char) *s;
@@ -244,6 +246,7 @@ static int include(struct reader *r, struct scan *s)
     }
     if (put(r, '\n') < 0)
         goto out;
+    /* Each level adds its own place to the error. */
     if (read_file(r, path, s->depth + 1) < 0) {
         error_wrap(r->err, "%s:%u: @include", r->flat->files[s->file], s->line);
         errno = EINVAL; /* ENOENT is reserved for the outermost file */
@@ -267,6 +270,8 @@ static int copy_text(struct reader *r, struct scan *s)
         char c = *s->p;
         int rc;
 
+        /* Strings and comments are handled as a whole: an @include in them has
+         * no effect. */
         if (c == '"')
             rc = copy_string(r, s);
         else if (c == '#' || !strncmp(s->p, "//", 2) || !strncmp(s->p, "/*", 2))
@@ -324,6 +329,8 @@ out:
     return rc;
 }
 
+/* The folders are checked only for the installed site file, which decides for
+ * all users. */
 int siteflat_read(const char *path, bool user, struct siteflat *out,
                   struct jp_error *err)
 {
@@ -358,6 +365,8 @@ void siteflat_fini(struct siteflat *flat)
     *flat = (struct siteflat){0};
 }
 
+/* Lines of an included file are found by the same table, so a message always
+ * names the right file. */
 char *siteflat_where(const struct siteflat *flat, unsigned line, char *buf,
                      size_t len)
 {
@@ -573,6 +582,8 @@ static int parse(struct loader *ld, struct jp_error *err)
     return rc;
 }
 
+/* Steps: expand the file, check who could replace it, refuse inclusions, parse.
+ * Mistakes in single rows do not fail the read. */
 int sitelist_read(const char *path, const struct sitelist_format *format,
                   void *arg, sitelist_report *report, void *report_arg,
                   struct jp_error *err)

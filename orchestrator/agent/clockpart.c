@@ -295,6 +295,8 @@ int clockpart_note_trouble(const struct jp_plan *plan, uint32_t nodes,
                      plan->clock.trouble);
 }
 
+/* A mistake in the settings is no error of the launch: the clocks are not
+ * probed then, and a line is added to the note. */
 int clockpart_fill(const struct jp_plan *plan, const struct plan_input *env,
                    const char *step_dir, struct jp_jobconf *conf, char **note,
                    struct jp_error *err)

@@ -195,6 +195,7 @@ static uint64_t hard_as(enum confine_role role)
         .as_bytes;
 }
 
+/* All limits are tried: one that cannot be set does not prevent the others. */
 int confine_self(enum confine_role role, const struct jp_policy *policy,
                  struct jp_error *err)
 {

@@ -216,6 +216,8 @@ static int add_mode(const struct plan_side *side, const char *refusal,
                side->mode_where, refusal ? refusal : "", err);
 }
 
+/* Steps: the request, the mode with its refusal, the knobs, then mount,
+ * interval and the site's keys. */
 int copperpart_fill(const struct launch_facts *facts,
                     const struct jp_plan *plan, struct jp_jobconf *conf,
                     char **note, struct jp_error *err)

@@ -213,6 +213,7 @@ static bool wants_nsys(const struct jp_plan *plan)
     return plan->nsys.mode && plan_is_explicit(plan);
 }
 
+/* The request is stored even if nsys cannot run, for the report. */
 int nsyspart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
                   const char *step_dir, struct jp_jobconf *conf, char **note,
                   struct jp_error *err)

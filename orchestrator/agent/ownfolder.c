@@ -59,6 +59,8 @@ static int write_record(const char *path, json_t *record, struct jp_error *err)
     return rc;
 }
 
+/* A relative folder starts at the working directory of the tasks, which only
+ * they and slurmstepd know. */
 int ownfolder_note(const char *dir, const char *node,
                    const struct jp_jobconf *conf, const char *cwd,
                    struct jp_error *err)
@@ -69,6 +71,7 @@ int ownfolder_note(const char *dir, const char *node,
     json_t *record;
     int rc;
 
+    /* Nothing to record: our own folder, or a place that cannot be known. */
     if (!own || (relative && (!cwd || *cwd != '/'))) {
         free(path);
         return 0;
@@ -282,6 +285,7 @@ static int take_all(const char *dir, const char *node, const char *folder,
 
     t->raw = raw ? open(raw, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
                  : -1;
+    /* Hard links and copies by root must not follow another user's changes. */
     if (geteuid() == 0 && fileio_check_folders(folder, err) < 0) {
         if (t->raw >= 0) /* another user could replace this folder */
             close(t->raw);
@@ -317,6 +321,7 @@ static int take_all(const char *dir, const char *node, const char *folder,
     return rc;
 }
 
+/* The record is rewritten with the counts, for the report. */
 int ownfolder_take(const char *dir, const char *node, uint64_t deadline_ms,
                    struct jp_error *err)
 {

@@ -102,6 +102,8 @@ static int map_values(struct jp_jobconf *conf, struct jp_error *err)
     return 0;
 }
 
+/* Steps: list the mounts with the host's paths, map the values, then add the
+ * list. A path that cannot be listed only leaves out the list. */
 int pairs_contain(struct jp_jobconf *conf, const char *dir, const char *node,
                   struct jp_error *err)
 {
@@ -165,6 +167,8 @@ static int print_pairs(FILE *out, const struct jp_jobconf *conf,
     return 0;
 }
 
+/* The limits are those of the SPANK module, which would ignore a larger
+ * answer. */
 char *pairs_format(const struct jp_jobconf *conf, const char *node,
                    struct jp_error *err)
 {

@@ -83,6 +83,7 @@ static char *job_dir(const struct jp_plan *plan,
     for (n = strlen(text); n > 1 && text[n - 1] == '/'; n--)
         text[n - 1] = '\0';
     make_suffix(dir->value, facts, suffix, sizeof(suffix));
+    /* Three forms: the root (refused later), absolute, relative. */
     if (!text[1] && *text == '/')
         path = strdup(text); /* check_path refuses it */
     else if (*text == '/')
@@ -354,11 +355,14 @@ static void unmake_job(const struct launch_place *place)
     free(path);
 }
 
+/* Steps: refuse another job's step, make both directories, then the folders of
+ * the protocol and the owner file. Every failure removes what was made. */
 int place_make(struct launch_place *place, const struct launch_facts *facts,
                struct jp_error *err)
 {
     int rc = -1;
 
+    /* Before anything is created or renamed. */
     if (check_rival(place->step_dir, facts->names.job_id, err) < 0)
         return -1;
     place->kept = existing_prefix(place->job_dir);

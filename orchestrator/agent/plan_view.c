@@ -237,6 +237,8 @@ static void fill(const struct launch *launch, struct plan_view *view)
     fill_variables(launch, view);
 }
 
+/* Steps: fill what is borrowed from the launch, then compose the texts that the
+ * view owns. */
 int plan_view_make(const struct launch *launch, struct plan_view *out,
                    struct jp_error *err)
 {

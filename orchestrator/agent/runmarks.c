@@ -151,6 +151,7 @@ static void tell_one(const char *folder, const char *name, size_t len,
     free(path);
 }
 
+/* Sorted, so that messages are the same in every run. */
 void runmarks_each(const char *dir, enum runmark mark,
                    void (*tell)(void *arg, const char *node, const char *text),
                    void *arg)

@@ -93,6 +93,7 @@ static const char *reason_of(const struct plan_side *side,
     return "";
 }
 
+/* Knobs without a value are left out. */
 int settings_list(const struct plan_side *side, struct jp_setting **out,
                   size_t *n, struct jp_error *err)
 {

@@ -152,6 +152,8 @@ static int add_cuda(const struct launch_facts *facts,
                : 0;
 }
 
+/* The period is decided first: mode, period and CUDA's counters depend on
+ * it. */
 int utilpart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
                   const char *step_dir, struct jp_jobconf *conf, char **note,
                   struct jp_error *err)

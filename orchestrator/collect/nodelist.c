@@ -47,6 +47,7 @@ static bool is_sane(const char *text)
     if (strlen(text) > 1024 * 1024)
         return false;
     for (; *text; text++) {
+        /* digits counts the digits of the current number. */
         digits = isdigit((unsigned char) *text) ? digits + 1 : 0;
         if (digits > 12 || (unsigned char) *text <= ' ' ||
             (digits == 1 && is_huge_range(text)))

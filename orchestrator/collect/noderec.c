@@ -71,6 +71,8 @@ static bool read_line(FILE *in, char *line, size_t len)
     return true;
 }
 
+/* slurmstepd's module writes plain numbers, because it must not use a JSON
+ * library; they get their names here. */
 int tasklines_convert(FILE *in, const char *path, uint32_t *bad,
                       struct jp_error *err)
 {
@@ -337,6 +339,8 @@ static int write_manifest(const struct jp_seat *seat, const char *node,
     return rc;
 }
 
+/* The manifest is also the sign that this node has finished, so it is written
+ * even if the walk has failed. */
 int manifest_write(const struct jp_seat *seat, const char *node,
                    uint64_t deadline_ms, struct jp_error *err)
 {
@@ -351,6 +355,7 @@ int manifest_write(const struct jp_seat *seat, const char *node,
     }
     if (deadline_ms)
         fd = open(raw, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    /* A folder that cannot be read gives an incomplete manifest. */
     if (fd < 0 || walk_folder(&walk, fd, "", 0) < 0)
         walk.complete = false;
     free(raw);

@@ -534,6 +534,8 @@ static void count_failed(struct jp_nodes *nodes)
             nodes->tasks_failed += nodes->nodes[i].tasks[k].status > 0;
 }
 
+/* Steps: read every folder in nodes/, sort by seat, count failed tasks, compare
+ * with the node list. Only a lack of memory is an error. */
 struct jp_nodes *nodes_read(const char *step_dir, struct jp_error *err)
 {
     struct jp_nodes *nodes = calloc(1, sizeof(*nodes));

@@ -42,6 +42,7 @@ static void add_name(const char *name, size_t n, char *buf, size_t len)
         snprintf(buf + used, len - used, "%s%s", used ? "," : "", one);
 }
 
+/* Handles two notations of Slurm: "gres:gpu:a100:4" and "gres/gpu=2". */
 void slurmgres_add(const char *text, bool all_tres, char *buf, size_t len)
 {
     while (text && *text) {
@@ -144,6 +145,7 @@ static int load_job(job_info_msg_t **jobs, uint32_t job_id)
  * none. */
 static uint64_t limit_us(uint32_t minutes)
 {
+    /* Slurm's special values. */
     if (minutes == INFINITE)
         return UINT64_MAX;
     return minutes == NO_VAL ? 0 : minutes * 60000000ULL;
@@ -220,6 +222,7 @@ static bool answer_step(const void *arg, void *to)
     struct slurmstep *out = to;
     slurm_conf_t *conf = NULL;
 
+    /* A list that does not fit would name too few nodes. */
     if (!layout || !layout->node_list ||
         strlen(layout->node_list) >= sizeof(out->nodes))
         return false;
@@ -326,6 +329,7 @@ static void request(const struct request *r)
     /* the child of the previous request */
     static pid_t last;
 
+    /* with a limit of 0, child_await only checks */
     if (last > 0)
         child_await(last, 0, &status);
     last = child_start(&child);

@@ -123,6 +123,8 @@ static size_t format_prefix(char *buf, size_t len)
     return more > 0 && (size_t) more < len - n ? n + (size_t) more : n;
 }
 
+/* One write of a whole line with O_APPEND keeps the lines of several processes
+ * apart. */
 void stepdir_log(const char *dir, const char *fmt, ...)
 {
     char line[1200];
@@ -199,6 +201,8 @@ static bool is_over(const struct jp_seat *seat, const char *done)
     return lstat(done, &st) == 0 || stepdir_has(seat->dir, "alldone");
 }
 
+/* The token and pending/ are created in a loop, because a leaving node removes
+ * pending/ whenever it is empty. */
 int barrier_enter(const struct jp_seat *seat, struct jp_error *err)
 {
     char *token = mark_path(seat, "pending");
@@ -314,6 +318,8 @@ static int claim_alldone(const struct jp_seat *seat, enum barrier_state *out,
     return rc;
 }
 
+/* Steps: mark done, remove the token, and if no token is left, see whether all
+ * nodes are done. */
 int barrier_leave(const struct jp_seat *seat, enum barrier_state *out,
                   struct jp_error *err)
 {

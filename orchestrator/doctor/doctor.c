@@ -75,6 +75,7 @@ static void check_site(struct doctor *d, const char *path, bool named)
     struct report report = {d, "site file"};
     struct jp_sitefile file;
 
+    /* Only a file that was named must exist. */
     if (access(path, F_OK) < 0 && !named) {
         doctor_add(d, DOCTOR_OK, "site file", "",
                    "%s does not exist: the defaults apply", path);
@@ -188,6 +189,7 @@ static void doctor_site(struct doctor *d)
 
 /* --- check: jobprof's and Slurm's programs, their places and releases ---- */
 
+/* How long a program may take to print its version. */
 #define VERSION_MS 5000
 
 /* The folder of a program's path. Caller frees. NULL: the path has none, or no
@@ -232,6 +234,7 @@ static void check_node_program(struct doctor *d)
     char *said = NULL;
     struct jp_error err;
 
+    /* Before it is run: it exists, and nobody else can have changed it. */
     if (access(d->node_program, X_OK) < 0) {
         doctor_add(d, DOCTOR_FAIL, "programs", "install jobprof as a whole",
                    "%s: %s", d->node_program, strerror(errno));
@@ -325,6 +328,7 @@ static void doctor_copper(struct doctor *d)
         doctor_add(d, DOCTOR_WARN, COPPER,
                    "install fuse3: nodes without it run without Copper",
                    "no fusermount3 in " COPPER_MOUNT_PATH);
+    /* The daemon runs as the user, who must be able to open the device. */
     if (access(DEVICE, R_OK | W_OK) < 0)
         doctor_add(d, DOCTOR_WARN, COPPER,
                    "run modprobe fuse on the nodes: users need this device",
@@ -565,6 +569,7 @@ static void doctor_container(struct doctor *d)
 {
     check_container_names(d);
     check_paths(d);
+    /* Without pyxis, only the site's own keys can be checked. */
     if (d->pyxis)
         check_pyxis(d);
     if (d->pyxis && may_wrap(d))
@@ -592,6 +597,7 @@ static void check_memory(struct doctor *d, const struct plan_view *view)
     uint64_t one = view->forecast.memory_bytes;
     uint64_t all = plan_view_node(view, one);
     uint64_t room = shape->step_memory_bytes;
+    /* The same share of the step's memory that the planners use. */
     bool tight = room && all > room / JP_STEP_MEMORY_PARTS;
 
     if (!one)
@@ -662,6 +668,8 @@ static void doctor_forecast(struct doctor *d)
         .config = d->site && !access(d->site, F_OK) ? d->site : NULL,
         .default_mode = d->default_mode,
         .settled = true};
+    /* The step is imagined: facts of a job around this command must not be
+     * used. */
     struct launch_facts facts = {.nnodes = d->options->nodes ? d->options->nodes
                                                              : 1,
                                  .ntasks = d->options->tasks,

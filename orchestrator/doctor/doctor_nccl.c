@@ -114,6 +114,7 @@ static void check_plugin(struct doctor *d, struct plugin *p)
     struct jp_error err;
     char text[96];
 
+    /* A profiler without a library is not used at this site. */
     if (!p->path || !doctor_trusts(d, "profiler", p->path))
         return;
     if (elfview_open(p->path, &view, &err) < 0) {
@@ -203,6 +204,7 @@ static size_t add_glob(const char *pattern, char **found, size_t n)
 
     if (glob(pattern, 0, NULL, &hits) == 0)
         for (size_t i = 0; i < hits.gl_pathc && n < FOUND_MAX; i++) {
+            /* Several names often lead to the same file. */
             char *path = realpath(hits.gl_pathv[i], NULL);
             bool known = !path;
 
@@ -325,6 +327,8 @@ static void look(struct doctor *d, const struct jp_plan *plan)
             doctor_add(d, DOCTOR_FAIL, "profiler", "", "%s", err.text);
 }
 
+/* Steps: list the site's profilers, check each library, let backends add lines,
+ * then compare with every NCCL that is found. */
 void doctor_nccl(struct doctor *d)
 {
     struct plan_input in = {

@@ -44,6 +44,7 @@ static int make(struct probe *p)
     struct stat st;
     uint64_t number;
 
+    /* A random name cannot be prepared by another user. */
     for (int i = 0; i < TRIES; i++) {
         if (getrandom(&number, sizeof(number), GRND_NONBLOCK) < 0)
             number = (uint64_t) getpid() * TRIES + (unsigned) i;
@@ -223,6 +224,8 @@ static void check_space(struct doctor *d, const char *path,
                    FIG_BYTES(least));
 }
 
+/* Steps: compute the next job's directory, find the part of it that exists, and
+ * try to write there. */
 void doctor_place(struct doctor *d)
 {
     struct plan_input in = {
@@ -310,6 +313,8 @@ static void probe_file(const char *node, const char *path)
     free(text);
 }
 
+/* Runs on the node as the same user: everything that it prints is evaluated by
+ * take_answer. */
 int doctor_probe(const char *dir, const char *const *files)
 {
     const char *name = getenv("SLURMD_NODENAME");
@@ -391,6 +396,7 @@ static void make_command(const struct doctor *d, const char *dir, char **argv,
 
     for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
         add(argv, n, strdup(fixed[i]));
+    /* In a job: beside its steps. Otherwise: nodes of its own. */
     add(argv, n, strdup(getenv("SLURM_JOB_ID") ? "--overlap" : "--exclusive"));
     add(argv, n, text_format("--immediate=%d", IMMEDIATE_S));
     add(argv, n, text_format("--nodes=%u", d->options->nodes));
@@ -461,6 +467,7 @@ static void ask(struct asked *a)
     rc = doctor_command(argv, STEP_MS, true, &said, &err);
     rest = said;
     while (rest && (line = strsep(&rest, "\n")))
+        /* After an error of srun, lines that are not answers explain it. */
         if (rc == 0 || !strncmp(line, ANSWER " ", sizeof(ANSWER)))
             take_answer(a, line);
         else if (*line && d->n_lines - lines < 8)

@@ -156,6 +156,7 @@ static int read_all(struct elfview *v, const char *name, struct jp_error *err)
     return rc;
 }
 
+/* On failure, the descriptor stays with the caller. */
 int elfview_open_fd(int fd, const char *name, struct elfview *out,
                     struct jp_error *err)
 {

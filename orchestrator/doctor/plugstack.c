@@ -270,6 +270,7 @@ static const char *release_of(const char *path, char buf[RELEASE_BYTES])
     const char *release = NULL;
     struct elfview view;
 
+    /* The answer if the file cannot be read. */
     snprintf(buf, RELEASE_BYTES, "release unknown");
     if (elfview_open(path, &view, NULL) < 0)
         return buf;
@@ -429,6 +430,7 @@ static void take_line(struct doctor *d, const struct plugstack_line *line)
     char *path = find_module(d, line->plugin);
 
     d->loaded = true;
+    /* slurmd takes a failing required plugin as an error of the node. */
     if (line->required)
         doctor_add(d, DOCTOR_WARN, CHECK,
                    "write optional: as required, an error of the module stops "
@@ -446,6 +448,7 @@ static void take_line(struct doctor *d, const struct plugstack_line *line)
                    "%s: node=%s cannot be run", line->where, node);
     else if (node && *node == '/')
         doctor_trusts(d, CHECK, node);
+    /* Now the file that the line names. */
     if (path) {
         check_module(d, path);
         check_twins(d, line, path);
@@ -494,6 +497,7 @@ static void take_lines(struct doctor *d, const struct plugstack *stack)
     for (size_t i = 0; i < stack->n_lines; i++) {
         const struct plugstack_line *line = &stack->lines[i];
 
+        /* The lines are in the order of loading. */
         if (plugstack_is(line, "spank_pyxis.so")) {
             d->pyxis = true;
         } else if (plugstack_is(line, MODULE) && first) {
@@ -590,6 +594,8 @@ static bool ask_controller(struct doctor *d, struct slurmconf *conf)
     return false;
 }
 
+/* Steps: ask the controller, find the plugin folders, find plugstack.conf,
+ * check it. Each of them has a fallback for hosts without a controller. */
 void doctor_plugstack(struct doctor *d)
 {
     struct slurmconf conf;
