@@ -1,5 +1,6 @@
 /* clockmap.c - times of a node as times of the reference. Between two points of
- * a node, the offset is interpolated. */
+ * a node, the offset is interpolated; beyond them, the first or last line
+ * continues with growing uncertainty. */
 #include "common/clockmap.h"
 
 #include <math.h>
@@ -133,6 +134,7 @@ double clockmap_unc_ns(const struct clockmap_node *node, int64_t t_ns)
         return 0;
     first = &node->points[0];
     last = &node->points[node->n_points - 1];
+    /* Outside of the points, the uncertainty grows with the distance. */
     if (t_ns <= first->t_ns)
         return first->unc_ns + BEYOND * (double) (first->t_ns - t_ns);
     if (t_ns >= last->t_ns)

@@ -59,6 +59,7 @@ int error_wrap(struct jp_error *err, const char *fmt, ...)
         /* Leave room for ": " and the NUL; the end of the inner text is cut. */
         if (n > sizeof(err->text) - 3)
             n = sizeof(err->text) - 3;
+        /* "WHERE: INNER", cut at the end if it is too long. */
         memcpy(err->text, where, n);
         memcpy(err->text + n, ": ", 3);
         n += 2;

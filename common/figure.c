@@ -100,6 +100,7 @@ char *figure_real(double v, char *buf)
         snprintf(buf, JP_FIGURE_LEN, "%.3g", v);
         return use_point(buf);
     }
+    /* Overwritten unless v is negative. */
     buf[0] = '-';
     figure_count((uint64_t) (fabs(v) + 0.5), buf + (v < 0));
     return buf;

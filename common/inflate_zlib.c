@@ -177,6 +177,7 @@ static enum inflate_step step(struct inflate *z, const unsigned char *in,
         z->crc = gzcrc(z->crc, out, *out_len);
         z->bytes += (uint32_t) *out_len;
     }
+    /* The end of a member, not of the file. */
     if (rc == Z_STREAM_END)
         return trailer_fits(z) ? INFLATE_END : INFLATE_CORRUPT;
     return rc == Z_OK || rc == Z_BUF_ERROR ? INFLATE_MORE : INFLATE_CORRUPT;

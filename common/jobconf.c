@@ -188,6 +188,7 @@ static int read_summary(const struct source *src, const config_setting_t *s,
                            ? config_setting_get_string(s)
                            : NULL;
 
+    /* The index of the word is the value of the enum. */
     for (int i = 0; text && i < 4; i++)
         if (!strcmp(text, jobconf_summary_words[i])) {
             *out = (enum jp_summary) i;
@@ -269,6 +270,7 @@ static int read_scalars(const struct source *src, const config_t *cfg,
             return error_set(src->err, "out of memory");
         if (find_group(src, cfg, field->group, &group) < 0)
             return -1;
+        /* A missing key keeps the default; unknown keys are never looked up. */
         s = group ? config_setting_get_member(group, field->key) : NULL;
         if (s && read_field(src, s, field, slot) < 0)
             return -1;
@@ -652,6 +654,7 @@ void jobconf_fini(struct jp_jobconf *conf)
     if (!conf)
         return;
     for (size_t i = 0; i < jobconf_n_fields; i++)
+        /* Strings are the only scalars with memory. */
         if (jobconf_fields[i].kind == JOBCONF_STRING)
             free(*(char **) ((char *) conf + jobconf_fields[i].offset));
     free_settings(conf->settings, conf->n_settings);

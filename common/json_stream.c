@@ -37,6 +37,7 @@ static char *room(struct jp_json_stream *s, size_t n)
 /* Appends n bytes; a longer text bypasses the buffer. */
 static void put(struct jp_json_stream *s, const char *text, size_t n)
 {
+    /* Larger than the whole buffer. */
     if (n > JSON_STREAM_ROOM) {
         flush(s);
         if (fwrite_unlocked(text, 1, n, s->out) != n)
@@ -322,6 +323,7 @@ void json_stream_real(struct jp_json_stream *s, const char *key, double value)
         snprintf(p, JP_DECIMAL_ROOM, "%.15g", value);
         end = p + mend_real(p);
     }
+    /* 15 digits of a whole number have neither point nor exponent. */
     if (!memchr(p, '.', (size_t) (end - p)) &&
         !memchr(p, 'e', (size_t) (end - p))) {
         memcpy(end, ".0", 2); /* so that readers see a real */

@@ -1,5 +1,10 @@
-/* knob.c - check, compare and describe values of settings. knob_check accepts
- * or refuses a text by the knob's kind; knob_number converts a checked one. */
+/* knob.c - check, compare and describe values of settings.
+ *
+ * A value is text all the way from the user to job.conf. knob_check accepts or
+ * refuses it by the knob's kind, knob_number converts a checked one,
+ * knob_format_range describes what is valid. A new kind needs a case in each of
+ * the three.
+ */
 #include "common/knob.h"
 
 #include <inttypes.h>
@@ -97,6 +102,7 @@ static size_t split_words(const char *text, char *buf, size_t len,
     size_t n = 0;
     char *rest = buf, *word;
 
+    /* A copy, because strsep writes into it. */
     snprintf(buf, len, "%s", text);
     while (n < MAX_WORDS && (word = strsep(&rest, "|")))
         words[n++] = word;
@@ -160,6 +166,7 @@ static int rate_number(const struct jp_knob *knob, const char *text,
 static int version_number(const char *text, uint64_t *out, struct jp_error *err)
 {
     char buf[32], *rest = buf;
+    /* "2.27.3": major, minor, and optionally the patch. */
     const char *part[3] = {NULL, NULL, NULL};
     uint64_t v[3] = {0, 0, JP_NCCL_NO_PATCH};
 
@@ -239,6 +246,7 @@ static int check_list(const char *text, char between, struct jp_error *err)
     const char *c = text;
 
     while (true) {
+        /* Each turn reads one name and the separator after it. */
         size_t n = strspn(c, NAME_BYTES);
 
         if (!n || (c[n] && c[n] != between))
@@ -447,6 +455,7 @@ static const struct {
 static int find_signal(const char *name, struct jp_onhang *out,
                        struct jp_error *err)
 {
+    /* "SIGUSR1" and "USR1" are the same. */
     if (!strncmp(name, "SIG", 3))
         name += 3;
     for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)

@@ -1,6 +1,9 @@
-/* num.c - parse and print integers, sizes and durations, checked. parse_unit
- * reads a number with a unit; a table of units and spellings makes it a size or
- * a time. */
+/* num.c - parse and print integers, sizes and durations, checked.
+ *
+ * read_digits and parse_unit read text without judging it. A table of units and
+ * spellings (struct measure) makes the result a size or a time, and proposes a
+ * correction if the text is refused.
+ */
 #include "common/num.h"
 
 #include <ctype.h>

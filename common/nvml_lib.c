@@ -77,8 +77,10 @@ const char *nvml_lib_open(struct nvml_lib *lib, const char *library)
     for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
         void *found = dlsym(lib->handle, functions[i].names[0]);
 
+        /* An older driver. */
         if (!found && functions[i].names[1])
             found = dlsym(lib->handle, functions[i].names[1]);
+        /* The caller reports the name. */
         if (!found && functions[i].needed)
             return functions[i].names[0];
         /* A function pointer must not be converted from void * in ISO C; copy

@@ -1,5 +1,6 @@
 /* pattern.c - check and expand directory patterns, and map the host's paths to
- * paths inside containers. */
+ * paths inside containers. Patterns come from users, and their values from the
+ * names of users and jobs: neither may lead out of the chosen directory. */
 #include "common/pattern.h"
 
 #include <ctype.h>
@@ -19,6 +20,7 @@ static int has_dotdot(const char *path)
     for (const char *p = path; *p;) {
         size_t n = strcspn(p, "/");
 
+        /* Only a whole component: "a..b" is a valid name. */
         if (n == 2 && p[0] == '.' && p[1] == '.')
             return 1;
         p += n;

@@ -1,6 +1,9 @@
 /* peaks.c - read peaks.conf and find the bandwidth that a link should reach.
- * The file is read row by row (siteflat.h): each parse_*() function handles one
- * key. */
+ *
+ * peaks_find selects a row for a communicator, peaks_bound computes the highest
+ * bandwidth by it, peaks_share the part that is expected for a size. The file
+ * is read row by row (siteflat.h): each parse_*() function handles one key.
+ */
 #include "common/peaks.h"
 
 #include <math.h>
@@ -78,6 +81,7 @@ double peaks_share(const struct peaks_row *row, uint64_t bytes)
 /* The largest number of ranks in a row; a larger one is a mistake. */
 #define MAX_RANKS 10000000
 
+/* A knob, for its check and its message with the valid words. */
 static const struct jp_knob link_knob = {
     .name = "link", .kind = JP_KNOB_WORD, .words = PEAKS_LINKS};
 
@@ -210,6 +214,7 @@ static int parse_size(const config_setting_t *pair, struct peaks_row *row,
     if (row->n_sizes && size[-1].from_bytes >= size->from_bytes)
         return error_set(err, "\"%s\" is not larger than the size before it",
                          QUOTE(text));
+    /* Only complete entries count. */
     row->n_sizes++;
     return 0;
 }

@@ -1,6 +1,11 @@
 /* quote.c - foreign text in messages, reports, and JSON for terminals.
- * quote_is_harmless is the one list of harmful characters; the functions differ
- * in what they write instead: \xHH (messages), \uXXXX (JSON), '?' (reports). */
+ *
+ * quote_is_harmless is the one list of harmful characters. The functions differ
+ * in what they write instead: \xHH for messages (quote_text, quote_print,
+ * quote_printf), \uXXXX for JSON (quote_json_*), '?' for reports (clean_text).
+ * quote_printf parses its format itself, because only %s and %c need
+ * quoting.
+ */
 #include "common/quote.h"
 
 #include <inttypes.h>

@@ -55,6 +55,7 @@ bool badkind_is_text(const char *bytes, size_t len)
         uint32_t c = 0;
         size_t n = utf8_decode(bytes, len, &c);
 
+        /* Invalid UTF-8, or a control byte. */
         if (!n || (c < 0x20 && c != '\t' && c != '\r' && c != '\n'))
             return false;
         bytes += n;

@@ -56,6 +56,8 @@ static void add_block(uint32_t sum[8], const unsigned char *block)
         uint32_t b = (turn(s[0], 2) ^ turn(s[0], 13) ^ turn(s[0], 22)) +
                      ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
 
+        /* Each variable takes the value of the one before it: b = a, c = b,
+         * ... */
         memmove(s + 1, s, 7 * sizeof(*s));
         s[4] += a;
         s[0] = a + b;

@@ -337,6 +337,7 @@ static const char *scalar_text(const config_setting_t *s, char *buf, size_t len)
         return config_setting_get_string(s);
     case CONFIG_TYPE_BOOL:
         return config_setting_get_bool(s) ? "1" : "0";
+    /* libconfig has 32-bit and 64-bit integers; one call reads both. */
     case CONFIG_TYPE_INT:
     case CONFIG_TYPE_INT64:
         snprintf(buf, len, "%lld", config_setting_get_int64(s));
@@ -365,6 +366,7 @@ static const char *value_text(const struct jp_knob *knob,
     for (int i = 0; i < config_setting_length(s) && used < len; i++) {
         const char *name = config_setting_get_string_elem(s, i);
 
+        /* An element that is not a string. */
         if (!name)
             return NULL;
         used += (size_t) snprintf(buf + used, len - used, "%s%s", i ? "," : "",
@@ -441,6 +443,7 @@ static int check_lock(const struct loader *ld, const char *name,
     const char *list[SITEKEYS_MAX], *near = NULL;
     size_t n = 0;
 
+    /* Collects all keys that users can set, for the proposal. */
     for (size_t i = 0; i < ld->n_keys; i++) {
         const struct sitekey *key = &ld->keys[i];
 
@@ -615,6 +618,7 @@ char *sitefile_knob_name(const struct jp_grammar *grammar,
     struct sitekey keys[SITEKEYS_MAX];
     size_t n = sitekeys_all(keys);
 
+    /* The usual name; a few knobs have another one in the table. */
     snprintf(buf, len, "%s.%s", grammar->group, knob->name);
     for (size_t i = 0; i < n; i++)
         /* by address: knobs of different options may have the same name */

@@ -24,6 +24,7 @@ double sorted_quantile(const double *sorted, size_t n, double q)
     size_t below = (size_t) at;
     double part = at - (double) below;
 
+    /* q is 1, or n is 1. */
     if (below + 1 >= n)
         return sorted[n - 1];
     return sorted[below] + (sorted[below + 1] - sorted[below]) * part;
@@ -31,6 +32,7 @@ double sorted_quantile(const double *sorted, size_t n, double q)
 
 double sorted_median(const double *sorted, size_t n)
 {
+    /* Both indices are equal if n is odd. */
     return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
 }
 

@@ -1,6 +1,10 @@
 /* ownfolder.c - take the step's files from a folder that the user has set.
- * begin notes the folder (ownfolder_note), finish takes the files
- * (ownfolder_take); agent.h describes the rules. */
+ *
+ * begin notes the folder and the time (ownfolder_note). finish collects the
+ * candidates by name, owner and time (find_files), keeps those of the node's
+ * tasks (keep_tasks), and links or copies them (take). agent.h describes the
+ * rules.
+ */
 #include "orchestrator/agent/agent.h"
 
 #include <dirent.h>

@@ -92,6 +92,7 @@ static void put_wrapped(FILE *out, unsigned at, unsigned indent,
     size_t room = PLAN_TABLE_COLUMNS - at;
 
     while (strlen(text) > room) {
+        /* The last blank that fits, else the end of the first word. */
         size_t n = room;
 
         while (n > 0 && text[n] != ' ')

@@ -546,6 +546,7 @@ static void add_records(struct plan_table *t, const struct plan_view *view)
     const struct backend_forecast *f = &view->forecast;
     char basis[64];
 
+    /* The label of the row; the text follows as the next cell. */
     plan_table_add(t, "records");
     basis_text(basis, sizeof(basis), view);
     /* What is lost is more important than what is kept. */

@@ -123,6 +123,7 @@ void runmarks_count(const char *dir, uint32_t n[RUNMARKS])
     struct dirent *entry;
     size_t len;
 
+    /* Without run/, all counts are 0. */
     memset(n, 0, RUNMARKS * sizeof(*n));
     while (folder && (entry = readdir(folder))) {
         enum runmark mark = parse(entry->d_name, &len);
@@ -159,6 +160,7 @@ void runmarks_each(const char *dir, enum runmark mark,
     char *path = folder_of(dir);
     struct dirent **list = NULL;
     size_t len = 0;
+    /* scandir returns -1 on errors, so the loop does nothing then. */
     int n = path && stepdir_is_folder(path)
                 ? scandir(path, &list, NULL, alphasort)
                 : 0;

@@ -24,6 +24,7 @@ int lines_add(char **text, struct jp_error *err, const char *fmt, ...)
     va_end(ap);
     if (!line)
         return error_set(err, "out of memory");
+    /* Lines are separated, not ended, by line breaks. */
     if (*text && asprintf(&both, "%s\n%s", *text, line) < 0)
         both = NULL;
     else if (!*text)

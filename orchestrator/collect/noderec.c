@@ -1,6 +1,11 @@
 /* noderec.c - what a node writes about itself and its tasks: node.json when it
  * begins, tasks.jsonl and the manifest when it finishes. nodes.c reads these
- * files. */
+ * files.
+ *
+ * Each file is written by temp + rename, so that a reader finds it complete or
+ * not at all. The three parts of this file are the three records; noderec.h
+ * describes their formats.
+ */
 #include "config.h"
 
 #include "orchestrator/collect/noderec.h"

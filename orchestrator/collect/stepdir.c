@@ -1,5 +1,10 @@
 /* stepdir.c - make, test and log into the folders of a step directory; the
- * barrier that finds the last node to leave (stepdir.h explains it). */
+ * barrier that finds the last node to leave.
+ *
+ * The barrier has no server and no lock: it is built on mkdir and rmdir, which
+ * are atomic even on network file systems. stepdir.h explains it, and each
+ * function here is one step of that protocol.
+ */
 #include "orchestrator/collect/stepdir.h"
 
 #include <dirent.h>

@@ -129,6 +129,7 @@ static void check_history(struct doctor *d, const struct jp_sitefile *site)
     struct jp_error err;
     struct stat st;
 
+    /* First who can change the folder, then whether we can write to it. */
     if (dir && (history_sink_check(dir->value, &err) < 0 ||
                 (access(dir->value, W_OK | X_OK) < 0 &&
                  error_set(&err, "%s: %m", dir->value))))
@@ -201,6 +202,7 @@ static void check_files(struct doctor *d)
     const struct sitefile_value *value;
     size_t lines = d->n_lines;
 
+    /* Without a site file there is nothing to check. */
     if (!d->site || access(d->site, F_OK) < 0 || !ignore_errors(&site, d->site))
         return;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

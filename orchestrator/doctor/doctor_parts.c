@@ -81,6 +81,7 @@ void doctor_advise(struct doctor *d, const char *fmt, ...)
     va_start(ap, fmt);
     advice = made(fmt, ap);
     va_end(ap);
+    /* There is no line only after a lack of memory. */
     if (!line || !advice) {
         free(advice);
         d->failed = true;

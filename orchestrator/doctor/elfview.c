@@ -259,6 +259,7 @@ bool elfview_has_text(const struct elfview *view, const char *text)
     /* With its NUL, so that the whole string must be equal. */
     size_t len = strlen(text) + 1;
 
+    /* A string starts at the section's start or after a NUL. */
     while (at && (at = memmem(at, (size_t) (end - at), text, len))) {
         if (at == view->constants || at[-1] == '\0')
             return true;
