@@ -11,7 +11,7 @@
 /* The step's report for programs. If it exists, the report is finished. */
 #define JP_SUMMARY_NAME "summary.json"
 
-/* --- protocol: who waits how long for whom ------------------------------- */
+/* --- protocol: how long each process waits ------------------------------- */
 
 /* A node's finish reads each log once (about 1 GB/s). If it takes longer, it is
  * killed and nothing is lost: the report reads the raw files instead. */

@@ -38,8 +38,8 @@ struct jp_jobshape {
     uint64_t disk_free_bytes;     /* of the step directory's file system */
 };
 
-/* The size of a step. Callers without a step give it; srun gives what it knows;
- * the rest comes from Slurm's variables. */
+/* The size of a step. Callers without a step give it; srun gives what the
+ * launch plugin has; the rest comes from Slurm's variables. */
 struct jp_stepsize {
     uint32_t nnodes, ntasks, ranks_per_node; /* 0: not given */
     uint64_t memory_bytes;   /* of the step on a node; 0: not given */

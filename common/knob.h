@@ -72,8 +72,8 @@ struct jp_knob {
     ((major) *1000000u + (minor) *1000u + (patch))
 #define JP_NCCL_VERSION(major, minor) JP_NCCL_RELEASE(major, minor, 0u)
 #define JP_NCCL_NO_PATCH 999u
-/* The oldest release with a profiler interface; the newest that jobprof
- * knows. */
+/* The oldest release with a profiler interface; the newest that
+ * jobprof has been checked with. */
 #define JP_NCCL_MIN JP_NCCL_VERSION(2, 23)
 #define JP_NCCL_KNOWN JP_NCCL_RELEASE(2, 30, JP_NCCL_NO_PATCH)
 

@@ -61,7 +61,7 @@ void knownbad_fini(struct jp_knownbad *list);
 
 /* Writes the releases with which a backend must not be used (KNOWNBAD_FALLBACK)
  * into buf: "2.27.3,2.31.2-2.31.5,2.32-"; "" if there are none. This is for the
- * profiler itself, which knows the release of the running NCCL. What does not
+ * profiler itself, which can see the release of the running NCCL. What does not
  * fit is left out. Returns buf. */
 char *knownbad_ranges(const struct jp_knownbad *list, const char *mode,
                       char *buf, size_t len);

@@ -66,7 +66,7 @@ void begin_background(const char *dir, const char *node, const char *config);
 /* A task's line in nodes/<node>/starts.jsonl.
  *
  * A child of the process that becomes the task writes the line; it inherits the
- * task's cgroups, namespaces and affinity. It asks whether a device may be
+ * task's cgroups, namespaces and affinity. It checks whether a device may be
  * opened without opening it, because opening initialises the GPU, which takes
  * seconds. Format: docs/hardware-format.md.
  *
@@ -123,7 +123,7 @@ typedef int finish_partial(const struct finish_node *of, struct jp_error *err);
 struct finish {
     const struct jp_seat *seat;
     const char *node;
-    FILE *tasks;             /* slurmstepd's task lines (tasklines.h) */
+    FILE *tasks;             /* slurmstepd's task lines (noderec.h) */
     finish_partial *partial; /* may be NULL */
     /* Values fixed by begin. hash: checksum of job.conf. site: the
      * module's config= path. NULL or "": unknown. */
@@ -310,8 +310,7 @@ void runmarks_each(const char *dir, enum runmark mark,
 
 /* --- confine.c ---------------------------------------------------------- */
 
-/* Limits that the kernel enforces on processes that may outlive a
- * job.
+/* Limits that the kernel enforces on processes that may outlive a job.
  *
  * finish and the watcher run outside the job's cgroups; begin and Copper's
  * keeper run beside the tasks or srun. Each of them must end, whatever job.conf

@@ -14,8 +14,7 @@
 #include "common/jobconf.h"
 #include "common/plan.h"
 
-/* --- ceilings of a job.conf ------------------------------------------------
- */
+/* --- ceilings of a job.conf ---------------------------------------------- */
 
 /* A row of the table; key is also the member's name. */
 #define ROW(key, min, max, reason)                                             \
@@ -80,8 +79,7 @@ unsigned ceiling_apply(struct jp_policy *policy, const struct jp_policy *site)
     return moved;
 }
 
-/* --- limits of a process ---------------------------------------------------
- */
+/* --- limits of a process ------------------------------------------------- */
 
 #define GIB (1ULL << 30)
 /* Seconds beyond the limits that a process enforces on itself: the kernel's
