@@ -147,11 +147,9 @@ static int parse(int argc, char **argv, struct arguments *a)
 struct targets {
     struct jp_hangs hangs;
     uint64_t recordings; /* number of the step's recordings visible here */
-    bool unread;         /* some of them were not read in time */
     char answer[TARGETS_TEXT];
     struct evidence_target list[EVIDENCE_TARGETS];
     size_t n;
-    uint64_t left_out; /* processes beyond the limit */
     /* from this node's processes. nccl_release: oldest NCCL release
      * (JP_NCCL_RELEASE); 0: unknown. quiet_ms: time since the last communicator
      * was made; UINT64_MAX: none was made. entries: number of ranks, summed
@@ -310,7 +308,6 @@ static int read_all(struct reading *r, struct jp_error *err)
         if (rc < 0)
             error_set(err, "out of memory");
         r->out->recordings = r->walk.files;
-        r->out->unread = r->walk.stopped;
         hangs_sum_fini(&r->sum);
         hangs_file_fini(&r->file);
         recwalk_fini(&r->walk);
@@ -328,10 +325,9 @@ static void add(struct targets *out, int64_t pid, int64_t task,
             return;
     if (pid <= 0)
         return;
+    /* processes beyond the limit are left out */
     if (out->n < EVIDENCE_TARGETS)
         out->list[out->n++] = (struct evidence_target){pid, task, role};
-    else
-        out->left_out++;
 }
 
 /* Adds a process by its index in the sum, if it is on this node. */
@@ -388,16 +384,12 @@ static void add_waiting(const struct reading *r,
 static void choose(const struct reading *r)
 {
     const struct jp_hangs *hangs = &r->out->hangs;
-    size_t n_missing;
 
     for (size_t i = 0; i < hangs->n_groups; i++)
         add_missing(r, &hangs->groups[i]);
-    n_missing = r->out->n;
     /* keeps room for waiting ranks */
-    if (n_missing > EVIDENCE_TARGETS - TARGETS_VICTIMS) {
-        r->out->left_out += n_missing - (EVIDENCE_TARGETS - TARGETS_VICTIMS);
+    if (r->out->n > EVIDENCE_TARGETS - TARGETS_VICTIMS)
         r->out->n = EVIDENCE_TARGETS - TARGETS_VICTIMS;
-    }
     for (size_t i = 0; i < hangs->n_groups; i++)
         add_waiting(r, &hangs->groups[i]);
 }
