@@ -649,7 +649,6 @@ int util_probe_take(struct util_probe *p, uint64_t t_us, uint64_t mono_us,
                     struct jp_error *err)
 {
     struct util_row row;
-    uint32_t rank;
     int rc;
 
     p->dt = p->samples && mono_us > p->last_mono_us
@@ -665,18 +664,8 @@ int util_probe_take(struct util_probe *p, uint64_t t_us, uint64_t mono_us,
     util_row_init(&row, t_us, mono_us, "step");
     take_step(p, &row);
     rc = put(arg, UTIL_TASK, &row, err);
-    for (size_t i = 0; i < p->now.seen && rc == 0; i++) {
-        /* tasks that have no process now get no row */
-        const struct util_row *task = util_tasks_row(p->tasks, i, &rank);
-
-        if (!task)
-            continue;
-        row = *task;
-        row.t_us = t_us;
-        row.mono_us = mono_us;
-        snprintf(row.id, sizeof(row.id), "%u", rank);
-        rc = put(arg, UTIL_TASK, &row, err);
-    }
+    if (rc == 0)
+        rc = util_tasks_put(p->tasks, t_us, mono_us, put, arg, err);
     for (size_t i = 0; rc == 0 && take_port(p->ports, i, p->dt, &row); i++) {
         row.t_us = t_us;
         row.mono_us = mono_us;
