@@ -4,8 +4,8 @@
  * Nodes with equal hardware are one shape (topo/shapes.h). This file finds the
  * nodes' records below a path that the user names (find), and prints the shapes
  * as text, JSON or pictures. */
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +20,7 @@
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/topo/shapes.h"
+#include "orchestrator/topo/sysfile.h"
 
 /* More shapes than this are not drawn. */
 #define MAX_PICTURES 100
@@ -76,61 +77,6 @@ static long add_this_machine(struct jp_shapes *shapes, struct jp_error *err)
 
 #define MAX_ENTRIES 100000
 
-/* Names in a folder, sorted. */
-struct names {
-    char **name;
-    size_t n, room;
-};
-
-/* Plain order of bytes. */
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *) a, *(char *const *) b);
-}
-
-/* Accepts a list that is not complete. */
-static void free_names(struct names *names)
-{
-    for (size_t i = 0; i < names->n; i++)
-        free(names->name[i]);
-    free(names->name);
-}
-
-/* Returns -1 without memory. */
-static int add_name(struct names *names, const char *name)
-{
-    if (names->n == names->room) {
-        char **more =
-            realloc(names->name, (names->room * 2 + 64) * sizeof(*more));
-
-        if (!more)
-            return -1;
-        names->name = more;
-        names->room = names->room * 2 + 64;
-    }
-    names->name[names->n] = strdup(name);
-    return names->name[names->n] ? (names->n++, 0) : -1;
-}
-
-/* Lists a folder. Returns -1 with errno if it cannot be read. */
-static int list(const char *folder, struct names *names)
-{
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-    int rc = 0;
-
-    memset(names, 0, sizeof(*names));
-    if (!dir)
-        return -1;
-    while (rc == 0 && names->n < MAX_ENTRIES && (entry = readdir(dir)))
-        if (entry->d_name[0] != '.')
-            rc = add_name(names, entry->d_name);
-    closedir(dir);
-    if (names->n)
-        qsort(names->name, names->n, sizeof(*names->name), by_text);
-    return rc;
-}
-
 /* A link to a folder does not count. */
 static bool is_folder(const char *path)
 {
@@ -166,45 +112,53 @@ static int add_file(struct jp_shapes *shapes, const char *path,
     return rc;
 }
 
-/* Adds one entry of a folder. Returns 1 if it was added, 0 if it is not a node.
+/* A folder whose entries are added. */
+struct adding {
+    struct jp_shapes *shapes;
+    const char *folder;
+    struct jp_error *err;
+    long added; /* entries so far */
+};
+
+/* For sysfile_each: adds one entry if it is a node. Returns 0, or -1 and err.
  */
-static int add_entry(struct jp_shapes *shapes, const char *folder,
-                     const char *name, struct jp_error *err)
+static int add_entry(void *arg, int fd, const char *name)
 {
-    char *path = text_format("%s/%s", folder, name);
+    struct adding *a = arg;
+    char *path = text_format("%s/%s", a->folder, name);
     char *xml = path ? text_format("%s/topology.xml", path) : NULL;
     char *json = path ? text_format("%s/hardware.json", path) : NULL;
     struct stat st;
     int rc = 0;
 
+    (void) fd;
     if (!path || !xml || !json)
-        rc = error_set(err, "out of memory");
+        rc = error_set(a->err, "out of memory");
     else if (is_folder(path) && (lstat(xml, &st) == 0 || lstat(json, &st) == 0))
-        rc = shapes_add_folder(shapes, name, path, NULL, err) < 0 ? -1 : 1;
+        rc = shapes_add_folder(a->shapes, name, path, NULL, a->err) < 0 ? -1
+                                                                        : 1;
     else if (is_xml(name) && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
-        rc = add_file(shapes, path, err) < 0 ? -1 : 1;
+        rc = add_file(a->shapes, path, a->err) < 0 ? -1 : 1;
     free(path);
     free(xml);
     free(json);
-    return rc;
+    a->added += rc > 0;
+    return rc < 0 ? -1 : 0;
 }
 
-/* Adds each entry of a folder. Returns the number added, or -1. */
+/* Adds each entry of a folder. Returns the number added, or -1 and err. */
 static long add_folder(struct jp_shapes *shapes, const char *folder,
                        struct jp_error *err)
 {
-    struct names names;
-    long added = 0;
-    int rc = list(folder, &names);
+    struct adding a = {.shapes = shapes, .folder = folder, .err = err};
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    if (rc < 0)
-        error_set(err, "%s: %s", folder, strerror(errno));
-    for (size_t i = 0; rc >= 0 && i < names.n; i++) {
-        rc = add_entry(shapes, folder, names.name[i], err);
-        added += rc > 0;
-    }
-    free_names(&names);
-    return rc < 0 ? -1 : added;
+    if (fd < 0)
+        return error_set(err, "%s: %s", folder, strerror(errno));
+    if (sysfile_each(fd, MAX_ENTRIES, add_entry, &a, NULL) == 0)
+        return a.added;
+    /* without memory for the names there is no error yet */
+    return *err->text ? -1 : error_set(err, "out of memory");
 }
 
 /* Adds what path contains: an XML file; a job's directory (nodes/<node>/), or a
