@@ -1,10 +1,12 @@
 /* clockpair.c - the clocks of two nodes, window by window, from the bounds and
  * the ends of their common operations.
  *
- * clocks.h has the idea (two nodes' clocks). clockpair_add collects the
- * operations of a window, and settle finds its line: from the bounds
- * (find_line, without the wrong ones), corrected by the ends of the shortest
- * operations (correct). clockpair_theta reads a line off for a moment. */
+ * clocks.h has the idea (two nodes' clocks). clockpair_make_all chooses the
+ * pairs of nodes (make_links) and walks the run's operations (clockwalk.c). add
+ * collects a pair's operations of a window, and settle finds its line: from the
+ * bounds (find_line, without the wrong ones), corrected by the ends of the
+ * shortest operations (correct). clockpair_theta reads a line off for a
+ * moment. */
 #include "orchestrator/aggregate/clocks.h"
 
 #include <math.h>
@@ -24,14 +26,12 @@
 #define FAR_NS ((int64_t) 1 << 59)
 /* A line also counts beyond its window; a quartz drifts from it by so much. */
 #define BEYOND 1e-6
-
-void clockpair_fini(struct clockpair *pair)
-{
-    clockline_fini(&pair->bounds);
-    free(pair->ops);
-    free(pair->windows);
-    memset(pair, 0, sizeof(*pair));
-}
+#define WINDOW_NS INT64_C(4000000000) /* of a pair's line, at least */
+#define PAIRS_A_NODE 16               /* the most that are compared */
+/* A communicator of so many nodes compares all pairs. A larger one compares
+ * STRIDES chords of the circle of its nodes. */
+#define ALL_PAIRS 7
+#define STRIDES 3 /* chords of each node */
 
 /* --- the line through the ends --------------------------------------------
  */
@@ -404,8 +404,10 @@ static int keep_op(struct clockpair *pair, const struct clockpair_op *op)
     return 0;
 }
 
-int clockpair_add(struct clockpair *pair, const struct clockpair_stamps *a,
-                  const struct clockpair_stamps *b, int64_t net_ns)
+/* Adds an operation; they come roughly in order of time. net_ns: how long it
+ * kept the rank that came last. 0, or -1: no memory. */
+static int add(struct clockpair *pair, const struct clockpair_stamps *a,
+               const struct clockpair_stamps *b, int64_t net_ns)
 {
     const struct clockpair_op op = {
         .start_a_ns = a->start_ns,
@@ -437,10 +439,152 @@ int clockpair_add(struct clockpair *pair, const struct clockpair_stamps *a,
     return 0;
 }
 
-int clockpair_end(struct clockpair *pair)
+/* --- the pairs of a run ----------------------------------------------------
+ */
+
+/* The number of a pair of nodes, which is made if it is new. KEYMAP_NONE: no
+ * memory, or there are enough pairs. */
+static uint32_t pair_get(struct clockpairs *p, uint32_t a, uint32_t b)
 {
-    return pair->open ? close_window(pair) : 0;
+    uint32_t at = keymap_find(&p->map, a, b);
+
+    if (at != KEYMAP_NONE || p->n == p->room) /* known, or enough */
+        return at;
+    if (keymap_add(&p->map, a, b, p->n) < 0)
+        return KEYMAP_NONE;
+    p->list[p->n] =
+        (struct clockpair){.a = a, .b = b, .window_ns = p->window_ns};
+    return p->n++;
 }
+
+/* Appends the links between host i and host i + stride, modulo their number.
+ * Returns the number of links. */
+static size_t add_links(struct clockwalk_comm *c, size_t n, uint32_t stride)
+{
+    for (uint32_t i = 0; i < c->n_hosts; i++) {
+        uint32_t j = (i + stride) % c->n_hosts;
+
+        /* across the circle: i to j is j to i */
+        if (2 * stride == c->n_hosts && j < i)
+            continue;
+        c->links[n++] = (struct link){.i = i < j ? i : j, .j = i < j ? j : i};
+    }
+    return n;
+}
+
+/* Chooses the pairs of nodes that a communicator compares. A large one compares
+ * neighbours on the circle of its nodes, chords of a quarter to a half of the
+ * circle, and chords of a third of these: so the way between any two nodes is
+ * short. 0, or -1: no memory. */
+static int make_links(struct clockpairs *p, struct clockwalk_comm *c)
+{
+    size_t room = (size_t) c->n_hosts *
+                  (c->n_hosts <= ALL_PAIRS ? c->n_hosts : STRIDES);
+    uint32_t top = 1;
+
+    if (c->n_hosts < 2)
+        return 0;
+    c->links = calloc(room, sizeof(*c->links));
+    if (!c->links)
+        return -1;
+    /* few nodes: each with each */
+    if (c->n_hosts <= ALL_PAIRS) {
+        for (uint32_t i = 0; i < c->n_hosts; i++)
+            for (uint32_t j = i + 1; j < c->n_hosts; j++)
+                c->links[c->n_links++] = (struct link){.i = i, .j = j};
+    } else {
+        while (4 * top <= c->n_hosts)
+            top *= 2;
+        c->n_links = add_links(c, 0, 1);
+        if (top > 1)
+            c->n_links = add_links(c, c->n_links, top);
+        if (top > 3)
+            c->n_links = add_links(c, c->n_links, top / 3);
+    }
+    for (size_t k = 0; k < c->n_links; k++)
+        c->links[k].pair =
+            pair_get(p, c->hosts[c->links[k].i], c->hosts[c->links[k].j]);
+    return 0;
+}
+
+/* The walk's callback: adds an operation to the pairs that its communicator
+ * compares. 0, or -1: no memory. */
+static int pair_met(void *arg, const struct clockwalk *w,
+                    const struct clockwalk_met *met)
+{
+    const struct clockpairs *p = arg;
+    const struct clockwalk_comm *c = &w->comms[w->series[met->series].comm];
+
+    for (size_t k = 0; k < c->n_links; k++) {
+        const struct link *link = &c->links[k];
+
+        if (link->pair == KEYMAP_NONE || !met->of[link->i].n ||
+            !met->of[link->j].n)
+            continue;
+        if (add(&p->list[link->pair], &met->of[link->i].stamps,
+                &met->of[link->j].stamps, met->net_ns) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int clockpair_make_all(struct clockpairs *p, struct clockwalk *w)
+{
+    int64_t length = w->length_ns;
+    uint64_t left_out = 0;
+
+    p->window_ns = length / CLOCKPAIR_WINDOWS > WINDOW_NS
+                       ? length / CLOCKPAIR_WINDOWS
+                       : WINDOW_NS;
+    p->room = w->n_hosts * PAIRS_A_NODE; /* no more are made */
+    p->list = calloc(p->room, sizeof(*p->list));
+    if (!p->list)
+        return -1;
+    for (uint32_t i = 0; i < w->n_comms; i++)
+        if (make_links(p, &w->comms[i]) < 0)
+            return -1;
+    w->take = pair_met;
+    w->take_arg = p;
+    if (clockwalk_run(w) < 0)
+        return -1;
+    for (uint32_t i = 0; i < p->n; i++) {
+        /* end the last window */
+        if (p->list[i].open && close_window(&p->list[i]) < 0)
+            return -1;
+        for (size_t k = 0; k < p->list[i].n_windows; k++)
+            left_out += p->list[i].windows[k].wrong;
+    }
+    /* where some bounds are wrong, others may be wrong without a contradiction:
+     * the lines are as uncertain as that */
+    for (uint32_t i = 0; left_out && i < p->n; i++)
+        for (size_t k = 0; k < p->list[i].n_windows; k++) {
+            struct clockpair_window *at = &p->list[i].windows[k];
+
+            at->unc_ns = fmax(at->unc_ns, at->doubted_ns);
+        }
+    if (w->check)
+        w->check->left_out = left_out;
+    return 0;
+}
+
+static void fini(struct clockpair *pair)
+{
+    clockline_fini(&pair->bounds);
+    free(pair->ops);
+    free(pair->windows);
+    memset(pair, 0, sizeof(*pair));
+}
+
+void clockpair_fini_all(struct clockpairs *p)
+{
+    for (uint32_t i = 0; i < p->n; i++)
+        fini(&p->list[i]);
+    free(p->list);
+    keymap_fini(&p->map);
+}
+
+/* --- a window's line read off -----------------------------------------------
+ */
 
 /* How far a moment is from a window. */
 static int64_t distance(const struct clockpair_window *w, int64_t t_ns)

@@ -15,6 +15,8 @@
 #include <string.h>
 
 #include "common/fileio.h"
+#include "common/num.h"
+#include "plugins/clock/clock_packet.h"
 #include "plugins/clock/clock_read.h"
 
 #define FILES_MAX 65536 /* of agents */
@@ -280,6 +282,10 @@ static int take_files(struct clock_file *files, size_t n,
 /* The most files of XLA that are read, of all nodes. */
 #define XLA_FILES_MAX 4096
 
+/* A file's name is this, the process's number, and the suffix. */
+#define XLA_PREFIX "probe_windows_node"
+#define XLA_SUFFIX ".jsonl"
+
 /* The file of one process. */
 struct process {
     uint32_t index, host; /* of hosts */
@@ -326,6 +332,27 @@ static int add_process(struct processes *ps, const char *path, uint32_t index)
     return 0;
 }
 
+/* Whether it is the name of a file of XLA. *process becomes the process in the
+ * name. */
+static bool is_xla_file(const char *name, uint32_t *process)
+{
+    size_t len = strlen(name), head = strlen(XLA_PREFIX),
+           tail = strlen(XLA_SUFFIX);
+    char digits[8];
+    int64_t value;
+
+    if (len <= head + tail || len - head - tail >= sizeof(digits) ||
+        strncmp(name, XLA_PREFIX, head) != 0 ||
+        strcmp(name + len - tail, XLA_SUFFIX) != 0)
+        return false;
+    memcpy(digits, name + head, len - head - tail);
+    digits[len - head - tail] = '\0';
+    if (num_parse_i64(digits, 0, CLOCK_NODES_MAX, &value, NULL) < 0)
+        return false;
+    *process = (uint32_t) value;
+    return true;
+}
+
 /* Reads the files of one node's folder. 0, or -1: no memory. */
 static int add_folder(struct processes *ps, const char *raw, const char *node)
 {
@@ -339,7 +366,7 @@ static int add_folder(struct processes *ps, const char *raw, const char *node)
         uint32_t index;
         char *path;
 
-        if (!clock_xla_name(entry->d_name, &index))
+        if (!is_xla_file(entry->d_name, &index))
             continue;
         if (!named) { /* its first file */
             void *grown =

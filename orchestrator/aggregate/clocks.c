@@ -1,11 +1,11 @@
 /* clocks.c - one time for all nodes, from what their ranks did together and
  * what their agents measured.
  *
- * clocks_align makes a map by collectives: it chooses the pairs of nodes to
- * compare (make_links), walks the operations (clockwalk.c), and solves for all
- * clocks at points over the run (solve_points, clockgraph.c). clocks_make adds
- * the probes (clockprobes.c) and finds which process came last by the map.
- * clocks_text formats all of it as one sentence. */
+ * clocks_align makes a map by collectives: it compares pairs of nodes
+ * (clockpair.c), and solves for all clocks at points over the run
+ * (solve_points, clockgraph.c). clocks_make adds the probes (clockprobes.c) and
+ * finds which process came last by the map. clocks_text formats all of it as
+ * one sentence. */
 #include "orchestrator/aggregate/clocks.h"
 
 #include <inttypes.h>
@@ -17,13 +17,6 @@
 
 #include "common/figure.h"
 
-#define WINDOW_NS INT64_C(4000000000) /* of a pair's line, at least */
-#define WINDOWS_MAX 256               /* of a run */
-#define PAIRS_A_NODE 16               /* the most that are compared */
-/* A communicator of so many nodes compares all pairs. A larger one compares
- * STRIDES chords of the circle of its nodes. */
-#define ALL_PAIRS 7
-#define STRIDES 3 /* chords of each node */
 /* the most passes of solve_at */
 #define PASSES 8
 /* The moment in which a clock was set is found to this precision. */
@@ -33,134 +26,12 @@
 /* So many nodes are tried as reference, until one reaches half of the nodes. */
 #define TRIED 64
 
-/* --- pairs ---------------------------------------------------------------- */
-
-/* The number of a pair of nodes, which is made if it is new. KEYMAP_NONE: no
- * memory, or there are enough pairs. */
-static uint32_t pair_get(struct clockwalk *w, uint32_t a, uint32_t b)
-{
-    uint32_t at = keymap_find(&w->pair_map, a, b);
-
-    if (at != KEYMAP_NONE || w->n_pairs == w->room_pairs) /* known, or enough */
-        return at;
-    if (keymap_add(&w->pair_map, a, b, w->n_pairs) < 0)
-        return KEYMAP_NONE;
-    w->pairs[w->n_pairs] =
-        (struct clockpair){.a = a, .b = b, .window_ns = w->window_ns};
-    return w->n_pairs++;
-}
-
-/* Appends the links between host i and host i + stride, modulo their number.
- * Returns the number of links. */
-static size_t add_links(struct clockwalk_comm *c, size_t n, uint32_t stride)
-{
-    for (uint32_t i = 0; i < c->n_hosts; i++) {
-        uint32_t j = (i + stride) % c->n_hosts;
-
-        /* across the circle: i to j is j to i */
-        if (2 * stride == c->n_hosts && j < i)
-            continue;
-        c->links[n++] = (struct link){.i = i < j ? i : j, .j = i < j ? j : i};
-    }
-    return n;
-}
-
-/* Chooses the pairs of nodes that a communicator compares. A large one compares
- * neighbours on the circle of its nodes, chords of a quarter to a half of the
- * circle, and chords of a third of these: so the way between any two nodes is
- * short. 0, or -1: no memory. */
-static int make_links(struct clockwalk *w, struct clockwalk_comm *c)
-{
-    size_t room = (size_t) c->n_hosts *
-                  (c->n_hosts <= ALL_PAIRS ? c->n_hosts : STRIDES);
-    uint32_t top = 1;
-
-    if (c->n_hosts < 2)
-        return 0;
-    c->links = calloc(room, sizeof(*c->links));
-    if (!c->links)
-        return -1;
-    /* few nodes: each with each */
-    if (c->n_hosts <= ALL_PAIRS) {
-        for (uint32_t i = 0; i < c->n_hosts; i++)
-            for (uint32_t j = i + 1; j < c->n_hosts; j++)
-                c->links[c->n_links++] = (struct link){.i = i, .j = j};
-    } else {
-        while (4 * top <= c->n_hosts)
-            top *= 2;
-        c->n_links = add_links(c, 0, 1);
-        if (top > 1)
-            c->n_links = add_links(c, c->n_links, top);
-        if (top > 3)
-            c->n_links = add_links(c, c->n_links, top / 3);
-    }
-    for (size_t k = 0; k < c->n_links; k++)
-        c->links[k].pair =
-            pair_get(w, c->hosts[c->links[k].i], c->hosts[c->links[k].j]);
-    return 0;
-}
-
-/* The walk's callback: adds an operation to the pairs that its communicator
- * compares. 0, or -1: no memory. */
-static int pair_met(struct clockwalk *w, const struct clockwalk_met *met)
-{
-    const struct clockwalk_comm *c = &w->comms[w->series[met->series].comm];
-
-    for (size_t k = 0; k < c->n_links; k++) {
-        const struct link *link = &c->links[k];
-
-        if (link->pair == KEYMAP_NONE || !met->of[link->i].n ||
-            !met->of[link->j].n)
-            continue;
-        if (clockpair_add(&w->pairs[link->pair], &met->of[link->i].stamps,
-                          &met->of[link->j].stamps, met->net_ns) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* Compares all pairs over the run, window by window. 0, or -1: no memory. */
-static int make_pairs(struct clockwalk *w)
-{
-    int64_t length = w->length_ns;
-    uint64_t left_out = 0;
-
-    w->window_ns = length / WINDOWS_MAX > WINDOW_NS ? length / WINDOWS_MAX
-                                                    : WINDOW_NS;
-    w->room_pairs = w->n_hosts * PAIRS_A_NODE; /* no more are made */
-    w->pairs = calloc(w->room_pairs, sizeof(*w->pairs));
-    if (!w->pairs)
-        return -1;
-    for (uint32_t i = 0; i < w->n_comms; i++)
-        if (make_links(w, &w->comms[i]) < 0)
-            return -1;
-    w->take = pair_met;
-    if (clockwalk_run(w) < 0)
-        return -1;
-    for (uint32_t i = 0; i < w->n_pairs; i++) {
-        if (clockpair_end(&w->pairs[i]) < 0)
-            return -1;
-        for (size_t k = 0; k < w->pairs[i].n_windows; k++)
-            left_out += w->pairs[i].windows[k].wrong;
-    }
-    /* where some bounds are wrong, others may be wrong without a contradiction:
-     * the lines are as uncertain as that */
-    for (uint32_t i = 0; left_out && i < w->n_pairs; i++)
-        for (size_t k = 0; k < w->pairs[i].n_windows; k++) {
-            struct clockpair_window *at = &w->pairs[i].windows[k];
-
-            at->unc_ns = fmax(at->unc_ns, at->doubted_ns);
-        }
-    if (w->check)
-        w->check->left_out = left_out;
-    return 0;
-}
-
 /* --- all nodes ------------------------------------------------------------ */
 
 /* Work space to solve for all clocks at one moment. */
 struct solver {
-    const struct clockwalk *w;       /* has the pairs */
+    const struct clockwalk *w; /* has the nodes */
+    const struct clockpairs *pairs;
     struct clockgraph_edge *edges;   /* measured at this moment */
     size_t n;                        /* of edges */
     struct clockgraph_clock *clocks; /* the solution */
@@ -172,8 +43,8 @@ struct solver {
 static void measure(struct solver *s, int64_t t_ns)
 {
     s->n = 0;
-    for (uint32_t i = 0; i < s->w->n_pairs; i++) {
-        const struct clockpair *p = &s->w->pairs[i];
+    for (uint32_t i = 0; i < s->pairs->n; i++) {
+        const struct clockpair *p = &s->pairs->list[i];
         struct clockgraph_edge *e = &s->edges[s->n];
 
         *e = (struct clockgraph_edge){.from = p->a, .to = p->b};
@@ -188,8 +59,8 @@ static void measure(struct solver *s, int64_t t_ns)
 static void measure_first(struct solver *s)
 {
     s->n = 0;
-    for (uint32_t i = 0; i < s->w->n_pairs; i++) {
-        const struct clockpair *p = &s->w->pairs[i];
+    for (uint32_t i = 0; i < s->pairs->n; i++) {
+        const struct clockpair *p = &s->pairs->list[i];
         struct clockgraph_edge *e = &s->edges[s->n];
 
         *e = (struct clockgraph_edge){.from = p->a, .to = p->b};
@@ -409,9 +280,9 @@ static int solve_all(struct solver *s, struct clockmap *map)
     /* no operation with times: no node is aligned */
     if (first >= last)
         return make_nodes(w, map, 0);
-    n = 1 + (size_t) ((last - first) / w->window_ns);
-    if (n > WINDOWS_MAX)
-        n = WINDOWS_MAX;
+    n = 1 + (size_t) ((last - first) / s->pairs->window_ns);
+    if (n > CLOCKPAIR_WINDOWS)
+        n = CLOCKPAIR_WINDOWS;
     if (make_nodes(w, map, 3 * (n + 1)) < 0)
         return -1;
     return solve_points(s, map, first, last, n);
@@ -421,7 +292,8 @@ int clocks_align(struct timeline *const *timelines, size_t n,
                  struct clockmap *map, struct clocks_check *check)
 {
     struct clockwalk w;
-    struct solver s = {.w = &w};
+    struct clockpairs pairs = {0};
+    struct solver s = {.w = &w, .pairs = &pairs};
     int rc = clockwalk_init(&w, timelines, n);
 
     memset(map, 0, sizeof(*map));
@@ -434,9 +306,9 @@ int clocks_align(struct timeline *const *timelines, size_t n,
     if (rc == 0 && w.n_hosts < 2)
         rc = w.n_hosts ? make_nodes(&w, map, 0) : 0;
     else if (rc == 0)
-        rc = make_pairs(&w);
+        rc = clockpair_make_all(&pairs, &w);
     if (rc == 0 && w.n_hosts > 1) {
-        s.edges = calloc(w.n_pairs + 1, sizeof(*s.edges));
+        s.edges = calloc(pairs.n + 1, sizeof(*s.edges));
         s.clocks = calloc(w.n_hosts, sizeof(*s.clocks));
         s.before = calloc(w.n_hosts, sizeof(*s.before));
         rc = s.edges && s.clocks && s.before ? solve_all(&s, map) : -1;
@@ -444,6 +316,7 @@ int clocks_align(struct timeline *const *timelines, size_t n,
     free(s.before);
     free(s.edges);
     free(s.clocks);
+    clockpair_fini_all(&pairs);
     clockwalk_fini(&w);
     if (rc < 0)
         clockmap_fini(map);

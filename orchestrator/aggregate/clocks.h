@@ -335,15 +335,24 @@ struct clockpair {
     size_t n_windows, room;
 };
 
-/* A pair begins as zeros, but for a, b and window_ns. */
-void clockpair_fini(struct clockpair *pair);
+/* The pairs of nodes that are compared. Zeros at first. */
+struct clockpairs {
+    struct clockpair *list;
+    uint32_t n, room;
+    struct keymap map; /* from both nodes to the index in list */
+    int64_t window_ns; /* of all pairs */
+};
 
-/* Adds an operation; they come roughly in order of time. net_ns: how long it
- * kept the rank that came last. 0, or -1: no memory. */
-int clockpair_add(struct clockpair *pair, const struct clockpair_stamps *a,
-                  const struct clockpair_stamps *b, int64_t net_ns);
-/* Ends the last window. 0, or -1: no memory. */
-int clockpair_end(struct clockpair *pair);
+/* The most windows of a run. */
+#define CLOCKPAIR_WINDOWS 256
+
+struct clockwalk;
+
+/* Chooses the pairs of the walk's nodes and compares them over the run, window
+ * by window, by clockwalk_run. 0, or -1: no memory; clockpair_fini_all frees in
+ * both cases. */
+int clockpair_make_all(struct clockpairs *pairs, struct clockwalk *walk);
+void clockpair_fini_all(struct clockpairs *pairs);
 
 /* theta when a's clock shows t_ns, from the nearest window; *unc_ns: how wrong
  * it may be. False: there is no window. */
@@ -385,8 +394,8 @@ struct clockwalk_comm {
     uint32_t n_hosts;
     struct link {
         uint32_t i, j; /* indexes into hosts */
-        uint32_t pair; /* index into clockwalk.pairs; UINT32_MAX: none */
-    } * links;
+        uint32_t pair; /* index into clockpairs.list; UINT32_MAX: none */
+    } * links;         /* set by clockpair_make_all, freed by clockwalk_fini */
     size_t n_links;
 };
 
@@ -431,15 +440,13 @@ struct clockwalk {
     size_t pending; /* bytes of the operations that are not complete */
     const struct clockmap_node **nodes; /* by host; NULL: times are not
                                            mapped */
-    int (*take)(struct clockwalk *walk, const struct clockwalk_met *met);
+    int (*take)(void *arg, const struct clockwalk *walk,
+                const struct clockwalk_met *met);
+    void *take_arg;
     struct clocks_check *check;
     struct clocks_arrival *arrivals; /* by timeline; NULL: not wanted */
     uint64_t compared, disagreed;    /* as in struct jp_clocks */
     struct clockwalk_gaps *gaps;     /* by host; NULL: not wanted */
-    struct clockpair *pairs;
-    uint32_t n_pairs, room_pairs;
-    struct keymap pair_map;
-    int64_t window_ns;
 };
 
 /* Borrows the timelines until clockwalk_fini, which the caller also calls after

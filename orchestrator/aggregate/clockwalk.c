@@ -398,7 +398,7 @@ static int dismiss(struct clockwalk *w, struct clockwalk_met *met)
     if (w->check)
         check_met(w, met);
     if (w->take)
-        rc = w->take(w, met);
+        rc = w->take(w->take_arg, w, met);
     /* out of its bucket, and out of the list by time */
     while (*at != met)
         at = &(*at)->next;
@@ -687,9 +687,6 @@ void clockwalk_fini(struct clockwalk *w)
     }
     for (size_t i = 0; w->walkers && i < w->n; i++)
         free(w->walkers[i].series);
-    for (uint32_t i = 0; i < w->n_pairs; i++)
-        clockpair_fini(&w->pairs[i]);
-    free(w->pairs);
     free(w->walkers);
     free(w->comms);
     free(w->series);
@@ -701,7 +698,6 @@ void clockwalk_fini(struct clockwalk *w)
     free(w->first_ns);
     keymap_fini(&w->comm_map);
     keymap_fini(&w->series_map);
-    keymap_fini(&w->pair_map);
 }
 
 int clockwalk_check(struct timeline *const *timelines, size_t n,

@@ -357,10 +357,9 @@ struct join *partial_load(struct partial *partial, struct join_budget *budget,
 {
     /* not ordered: repeated records must show as a conflict */
     struct partial_in r = {.join = join_create(budget, false),
-                           .partial = partial,
-                           .rows = partial_rows_create()};
+                           .partial = partial};
     uint64_t blocks = 1; /* the list of files */
-    int rc = r.join && r.rows ? 0 : error_set(err, "out of memory");
+    int rc = r.join ? 0 : error_set(err, "out of memory");
 
     while (rc == 0)
         rc = take_block(partial, &r, &blocks, err);

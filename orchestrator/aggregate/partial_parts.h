@@ -95,8 +95,9 @@ struct partial_in {
     /* members are sorted by communicator, as in the writer: those of
      * communicator i begin at first[i] */
     uint32_t *first;
+    /* work space that partial_get_ops makes; freed by free() */
     struct partial_rows *rows;
-    struct partial_lane *lanes; /* work space for the lanes of a block */
+    struct partial_lane *lanes; /* for the lanes of a block */
     uint32_t room_lanes;
     const struct clockmap_node *clock; /* of all its records; NULL: their times
                                           stay */
@@ -110,8 +111,6 @@ int partial_get_process(struct partial_in *r, enum partial_block type);
 /* TABLES, PAIRS, BITS, KERNELS, MESSAGES or STRAYS, into the join. */
 int partial_get_table(struct partial_in *r, enum partial_block type);
 int partial_get_ops(struct partial_in *r);
-/* NULL without memory; freed by free. */
-struct partial_rows *partial_rows_create(void);
 
 void partial_put_counts(struct jpr_out *out, const struct jpr_counts *counts);
 void partial_get_counts(struct jpr_in *in, struct jpr_counts *counts);

@@ -316,6 +316,62 @@ static bool get_all_series(struct jpr_in *in, struct timeline *t)
     return !in->bad;
 }
 
+/* Notes an operation. Series have to be numbered in the order in which they
+ * come, so that those of a shorter timeline are a range. False: a number is out
+ * of range, or its series is not the next new one. */
+static bool settle_event(struct timeline *t, const struct timeline_event *e,
+                         uint32_t *seen)
+{
+    struct timeline_series *s = &t->series[e->series];
+
+    if (e->series > *seen || e->start_us > INT64_MAX ||
+        e->time_us > INT64_MAX || e->peer >= RECORD_MAX_RANKS)
+        return false;
+    *seen += e->series == *seen;
+    if (!t->n++)
+        t->first_us = e->start_us;
+    t->last_us = e->start_us;
+    s->low = e->sn < s->low ? e->sn : s->low;
+    s->high = e->sn > s->high ? e->sn : s->high;
+    return true;
+}
+
+/* Checks bytes and series that come from a file: each of the n operations. Sets
+ * what follows from them (n, left, times, ranges of sequence numbers, used
+ * series). Operations beyond the first `limit` are left out, as timeline_add
+ * leaves them out. Nothing can be added afterwards. False: the bytes are
+ * damaged. */
+static bool settle(struct timeline *t, uint64_t n, uint64_t limit)
+{
+    struct timeline_reader reader;
+    struct timeline_event e;
+    uint32_t seen = 0, kept = 0;
+    size_t used = 0;
+    bool good = timeline_reader_init(&reader, t) == 0;
+
+    /* ranges are computed, not read */
+    for (uint32_t i = 0; i < t->n_series; i++) {
+        t->series[i].low = UINT64_MAX;
+        t->series[i].high = 0;
+    }
+    t->n = t->limit = 0;
+    while (good && t->n < n && t->n < limit) {
+        good = timeline_next(&reader, &e) && settle_event(t, &e, &seen);
+        kept = seen;
+    }
+    /* where the kept operations end */
+    used = good ? (size_t) (reader.at - t->bytes) : 0;
+    for (uint64_t k = t->n; good && k < n; k++) /* those left out, too */
+        good = timeline_next(&reader, &e) && e.series <= seen &&
+               (seen += e.series == seen);
+    good = good && reader.at == reader.end && seen == t->n_series;
+    timeline_reader_fini(&reader);
+    t->left += n - t->n;
+    t->used = used;
+    t->n_series = kept;
+    return good;
+}
+
 /* Reads the packed operations up to the payload's end and keeps `limit` of them
  * at most. */
 static bool get_events(struct jpr_in *in, struct timeline *t, uint64_t limit)
@@ -333,7 +389,7 @@ static bool get_events(struct jpr_in *in, struct timeline *t, uint64_t limit)
     t->used = size;
     t->room = size + 1;
     /* nothing of the operations is trusted before this */
-    if (!timeline_settle(t, n, limit))
+    if (!settle(t, n, limit))
         return false;
     /* operations beyond the limit were left out */
     less = realloc(t->bytes, t->used + 1);

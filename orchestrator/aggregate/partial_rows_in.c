@@ -438,11 +438,6 @@ static bool get_values(struct partial_in *r, struct partial_rows *c)
 
 /* --- unpack the operations of a series into a join --- */
 
-struct partial_rows *partial_rows_create(void)
-{
-    return calloc(1, sizeof(struct partial_rows));
-}
-
 /* Reads communicator, function, rule of bandwidth and number of operations. */
 static bool get_head(struct partial_in *r, struct partial_rows *c)
 {
@@ -592,6 +587,9 @@ int partial_get_ops(struct partial_in *r)
 {
     struct partial_rows *c = r->rows;
 
+    /* one work space for all blocks */
+    if (!c && !(c = r->rows = calloc(1, sizeof(*c))))
+        return -1;
     return get_head(r, c) && get_numbers(&r->in, c) && get_sizes(r, c) &&
                    get_lanes(r, c) && find_rows(r, c) && get_values(r, c)
                ? 0

@@ -4,7 +4,7 @@
  * timeline.h has the ideas. The strip comes first, because timeline_add feeds
  * it. A timeline is packed as bytes, operation by operation (put), each as
  * differences to the operation before it in its series. timeline_next unpacks
- * them again. timeline_settle is for timelines that come from a file. */
+ * them again. */
 #include "orchestrator/aggregate/timeline.h"
 
 #include <stdbool.h>
@@ -594,57 +594,4 @@ bool timeline_next(struct timeline_reader *reader, struct timeline_event *event)
     event->peer = s->peer;
     reader->at = in.at;
     return !in.bad;
-}
-
-/* --- timelines from a file --- */
-
-/* Notes an operation. Series have to be numbered in the order in which they
- * come, so that those of a shorter timeline are a range. False: a number is out
- * of range, or its series is not the next new one. */
-static bool settle_event(struct timeline *t, const struct timeline_event *e,
-                         uint32_t *seen)
-{
-    struct timeline_series *s = &t->series[e->series];
-
-    if (e->series > *seen || e->start_us > INT64_MAX ||
-        e->time_us > INT64_MAX || e->peer >= RECORD_MAX_RANKS)
-        return false;
-    *seen += e->series == *seen;
-    if (!t->n++)
-        t->first_us = e->start_us;
-    t->last_us = e->start_us;
-    s->low = e->sn < s->low ? e->sn : s->low;
-    s->high = e->sn > s->high ? e->sn : s->high;
-    return true;
-}
-
-bool timeline_settle(struct timeline *t, uint64_t n, uint64_t limit)
-{
-    struct timeline_reader reader;
-    struct timeline_event e;
-    uint32_t seen = 0, kept = 0;
-    size_t used = 0;
-    bool good = timeline_reader_init(&reader, t) == 0;
-
-    /* ranges are computed, not read */
-    for (uint32_t i = 0; i < t->n_series; i++) {
-        t->series[i].low = UINT64_MAX;
-        t->series[i].high = 0;
-    }
-    t->n = t->limit = 0;
-    while (good && t->n < n && t->n < limit) {
-        good = timeline_next(&reader, &e) && settle_event(t, &e, &seen);
-        kept = seen;
-    }
-    /* where the kept operations end */
-    used = good ? (size_t) (reader.at - t->bytes) : 0;
-    for (uint64_t k = t->n; good && k < n; k++) /* those left out, too */
-        good = timeline_next(&reader, &e) && e.series <= seen &&
-               (seen += e.series == seen);
-    good = good && reader.at == reader.end && seen == t->n_series;
-    timeline_reader_fini(&reader);
-    t->left += n - t->n;
-    t->used = used;
-    t->n_series = kept;
-    return good;
 }

@@ -118,13 +118,6 @@ int timeline_add(struct timeline *timeline, const struct record *record);
 /* Appends the next piece of the same file. 0, or -1: no memory. */
 int timeline_join(struct timeline *into, const struct timeline *next);
 
-/* Checks bytes and series that come from a file: each of the n operations. Sets
- * what follows from them (n, left, times, ranges of sequence numbers, used
- * series). Operations beyond the first `limit` are left out, as timeline_add
- * leaves them out. Nothing can be added afterwards. False: the bytes are
- * damaged. */
-bool timeline_settle(struct timeline *timeline, uint64_t n, uint64_t limit);
-
 /* One operation of a timeline. */
 struct timeline_event {
     uint32_t series; /* index into timeline->series */

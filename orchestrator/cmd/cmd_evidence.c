@@ -2,8 +2,9 @@
  * processes of a hanging step on this node.
  *
  * The processes are named by the command line (an agent does this, which knows
- * from all nodes who waits for whom), or found by the recordings of this node.
- * evidence/ collects the data; this file makes the order for it. */
+ * from all nodes who waits for whom), or found by the recordings of this node
+ * (find_targets). evidence/ collects the data; this file makes the order for it
+ * (set_order). */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,14 +13,18 @@
 
 #include "common/fileio.h"
 #include "common/jobconf.h"
+#include "common/knob.h"
 #include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/agent/agent.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_options.h"
+#include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/evidence/evidence.h"
 #include "orchestrator/evidence/hangstacks.h"
+#include "orchestrator/ingest/hangs.h"
+#include "orchestrator/ingest/logwalk.h"
 
 /* Limit of --limit. */
 #define MAX_LIMIT_US 60000000
@@ -124,6 +129,318 @@ static int parse(int argc, char **argv, struct arguments *a)
                ? -1
                : cmd_options_usage(&command_line,
                                    "--node: the name cannot be part of a path");
+}
+
+/* --- which processes ------------------------------------------------------ */
+
+/* find_targets chooses the processes of a node to examine and collects the
+ * facts for a RAS query, from the recordings of a running step.
+ *
+ * A missing rank is one that has not entered an operation that others are in.
+ * Up to TARGETS_VICTIMS of the waiting ranks are examined as well. If nothing
+ * is in flight or no recorder runs, all tasks of the node are taken, without
+ * roles. */
+
+#define TARGETS_TEXT 600 /* bytes of the answer */
+#define TARGETS_VICTIMS 2
+
+struct targets {
+    struct jp_hangs hangs;
+    uint64_t recordings; /* number of the step's recordings visible here */
+    char answer[TARGETS_TEXT];
+    struct evidence_target list[EVIDENCE_TARGETS];
+    size_t n;
+    /* from this node's processes. nccl_release: oldest NCCL release
+     * (JP_NCCL_RELEASE); 0: unknown. quiet_ms: time since the last communicator
+     * was made; UINT64_MAX: none was made. entries: number of ranks, summed
+     * over all communicators */
+    uint32_t nccl_release;
+    uint64_t quiet_ms, entries;
+};
+
+struct targets_step {
+    const char *dir, *node, *root;
+    uint64_t job;
+    const char *step; /* SLURM_STEP_ID */
+    bool own;         /* the missing ranks are known: read only raw/<node>/ and
+                       * choose no process */
+};
+
+static void free_targets(struct targets *targets)
+{
+    hangs_fini(&targets->hangs);
+    targets->hangs = (struct jp_hangs){0};
+}
+
+/* Limits: communicators counted, and time to read the recordings. */
+enum { COMMS = 4096, READ_MS = 8000 };
+
+/* The recordings of a step, read file by file. */
+struct reading {
+    const struct targets_step *step;
+    struct targets *out;
+    struct jp_recwalk walk;
+    struct hangs_sum sum;
+    /* of the file that is being read */
+    struct hangs_file file;
+    bool *here; /* by process: it is on this node */
+    /* also the number of flags in here */
+    size_t n_files;
+    uint64_t comms[COMMS]; /* hashes of this node's, without duplicates */
+    size_t n_comms;
+    uint64_t made_ns; /* CLOCK_MONOTONIC of the last one */
+    uint64_t end_ms;  /* when to stop reading, CLOCK_MONOTONIC */
+};
+
+/* Ends the reading when the time is over, because other nodes' recordings may
+ * be large. Ranks whose file was not read are not blamed. */
+static int is_over(void *arg)
+{
+    const struct reading *r = arg;
+
+    return clock_mono_ms() >= r->end_ms;
+}
+
+/* Counts a communicator's entries for RAS once, and notes when the last one was
+ * made. */
+static void note_comm(struct reading *r, const struct jpr_comm *comm)
+{
+    if (comm->init_mono_ns > r->made_ns)
+        r->made_ns = comm->init_mono_ns;
+    for (size_t i = 0; i < r->n_comms; i++)
+        if (r->comms[i] == comm->id)
+            return;
+    /* Beyond the limit duplicates are counted again, which only makes RAS less
+     * likely to be asked. */
+    if (r->n_comms < COMMS)
+        r->comms[r->n_comms++] = comm->id;
+    r->out->entries += comm->n_ranks > 0 ? (uint64_t) comm->n_ranks : 1;
+}
+
+/* Converts NCCL's release number to that of the knobs: 23007 is 2.30.7. */
+static uint32_t release_of(uint64_t number)
+{
+    return number && number < 1000000
+               ? JP_NCCL_RELEASE((uint32_t) number / 10000,
+                                 (uint32_t) number / 100 % 100,
+                                 (uint32_t) number % 100)
+               : 0;
+}
+
+/* Takes what a RAS query needs from a record of this node. */
+static void note(struct reading *r, const struct jpr_record *record)
+{
+    uint32_t release;
+
+    if (record->type == JPR_COMM) {
+        note_comm(r, record->comm);
+    } else if (record->type == JPR_HEADER) {
+        release = release_of(record->header->nccl_release);
+        if (release &&
+            /* The oldest release decides whether a query is safe. */
+            (!r->out->nccl_release || release < r->out->nccl_release))
+            r->out->nccl_release = release;
+    }
+}
+
+/* Whether the file is below raw/<node>/. */
+static bool is_here(const struct reading *r)
+{
+    size_t len = strlen(r->step->node);
+    const char *below = r->walk.below;
+
+    below += *below == '/';
+    /* own: only this node's folder is read. */
+    if (r->step->own)
+        return true;
+    return strncmp(below, r->step->node, len) == 0 && below[len] == '/';
+}
+
+/* Reads one recording into the sum. Returns -1 without memory. */
+static int read_file(struct reading *r)
+{
+    bool here = is_here(r);
+    struct hangs_evidence evidence;
+    struct jpr_record record;
+    bool *more;
+    int rc;
+
+    while (recwalk_record(&r->walk, &record)) {
+        if (here)
+            note(r, &record);
+        if (hangs_file_add(&r->file, &r->walk.file, &record) < 0)
+            return -1;
+    }
+    if (hangs_file_end(&r->file, &r->walk.file, &evidence) < 0)
+        return -1;
+    rc = hangs_sum_add(&r->sum, &evidence);
+    hangs_evidence_fini(&evidence);
+    more = realloc(r->here, (r->n_files + 1) * sizeof(*more));
+    if (rc < 0 || !more)
+        return -1;
+    /* One flag for each process, in the order of hangs_sum_add. */
+    r->here = more;
+    r->here[r->n_files++] = here;
+    return 0;
+}
+
+/* Reads all recordings. A step without a recorder has no folder; that is no
+ * error. */
+static int read_all(struct reading *r, struct jp_error *err)
+{
+    char *raw = r->step->own
+                    ? text_format("%s/raw/%s", r->step->dir, r->step->node)
+                    : text_format("%s/raw", r->step->dir);
+    const char *inputs[] = {raw};
+    int rc = raw ? 0 : error_set(err, "out of memory");
+    bool there = raw && stepdir_is_folder(raw);
+
+    if (there)
+        rc = recwalk_init(&r->walk, inputs, 1, err);
+    if (there && rc == 0) {
+        /* The walk calls it while it reads large files. */
+        r->walk.look = is_over;
+        r->walk.look_arg = r;
+        while (rc == 0 && recwalk_open(&r->walk))
+            rc = read_file(r);
+        if (rc == 0)
+            rc = hangs_sum_finish(&r->sum);
+        if (rc < 0)
+            error_set(err, "out of memory");
+        r->out->recordings = r->walk.files;
+        hangs_sum_fini(&r->sum);
+        hangs_file_fini(&r->file);
+        recwalk_fini(&r->walk);
+    }
+    free(raw);
+    return rc;
+}
+
+/* Adds a process once, with the role it was found in first. */
+static void add(struct targets *out, int64_t pid, int64_t task,
+                enum evidence_role role)
+{
+    for (size_t i = 0; i < out->n; i++)
+        if (out->list[i].pid == pid)
+            return;
+    if (pid <= 0)
+        return;
+    /* processes beyond the limit are left out */
+    if (out->n < EVIDENCE_TARGETS)
+        out->list[out->n++] = (struct evidence_target){pid, task, role};
+}
+
+/* Adds a process by its index in the sum, if it is on this node. */
+static void add_process(const struct reading *r, uint32_t process,
+                        enum evidence_role role)
+{
+    const struct hangs_process *p;
+
+    if (process >= r->n_files || !r->here[process])
+        return;
+    p = &r->out->hangs.processes[process];
+    add(r->out, p->pid, p->task, role);
+}
+
+/* Whether a rank has not entered the operation, as far as is known. */
+static bool is_missing(enum hangs_state state)
+{
+    return state == HANGS_MISSING || state == HANGS_HELD ||
+           state == HANGS_UNSURE;
+}
+
+/* Adds the ranks known not to have entered the group's operation. */
+static void add_missing(const struct reading *r,
+                        const struct hangs_group *group)
+{
+    for (uint32_t i = 0; group->states && i < group->n_ranks; i++)
+        if (is_missing((enum hangs_state) group->states[i]))
+            add_process(r, group->processes[i], EVIDENCE_MISSING);
+}
+
+/* Waiting processes that are chosen so far, of all groups. */
+static size_t count_waiting(const struct targets *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < out->n; i++)
+        n += out->list[i].role == EVIDENCE_WAITING;
+    return n;
+}
+
+/* Adds processes that wait in the group's operation, up to the limit over all
+ * groups. */
+static void add_waiting(const struct reading *r,
+                        const struct hangs_group *group)
+{
+    const struct jp_hangs *hangs = &r->out->hangs;
+
+    for (size_t i = 0;
+         i < group->n_ops && count_waiting(r->out) < TARGETS_VICTIMS; i++)
+        add_process(r, hangs->ops[group->first + i].process, EVIDENCE_WAITING);
+}
+
+/* Missing ranks first: they are the likely cause. */
+static void choose(const struct reading *r)
+{
+    const struct jp_hangs *hangs = &r->out->hangs;
+
+    for (size_t i = 0; i < hangs->n_groups; i++)
+        add_missing(r, &hangs->groups[i]);
+    /* keeps room for waiting ranks */
+    if (r->out->n > EVIDENCE_TARGETS - TARGETS_VICTIMS)
+        r->out->n = EVIDENCE_TARGETS - TARGETS_VICTIMS;
+    for (size_t i = 0; i < hangs->n_groups; i++)
+        add_waiting(r, &hangs->groups[i]);
+}
+
+/* Chooses all tasks of the node, because the missing ranks are unknown. */
+static void choose_all(const struct targets_step *step, struct targets *out)
+{
+    struct proclook_task tasks[EVIDENCE_TARGETS];
+    const struct proclook_step of = {step->job, step->step, step->node};
+    size_t n = proclook_tasks(step->root, &of, tasks, EVIDENCE_TARGETS);
+
+    for (size_t i = 0; i < n; i++)
+        add(out, tasks[i].pid, tasks[i].task, EVIDENCE_TASK);
+}
+
+/* The recordings first; /proc only if nothing is in flight. Returns 0, and the
+ * caller frees with free_targets; or -1 without memory, or if the recordings
+ * cannot be read. */
+static int find_targets(const struct targets_step *step, struct targets *out,
+                        struct jp_error *err)
+{
+    struct reading *r = calloc(1, sizeof(*r));
+    uint64_t now_ms = clock_mono_ms();
+    int rc = -1;
+
+    *out = (struct targets){.quiet_ms = UINT64_MAX};
+    if (!r)
+        return error_set(err, "out of memory");
+    r->step = step;
+    /* Without recordings no communicator was made, as far as is known. */
+    r->out = out;
+    r->sum.hangs = &out->hangs;
+    r->end_ms = now_ms + READ_MS;
+    if (read_all(r, err) == 0) {
+        if (r->made_ns)
+            out->quiet_ms = now_ms > r->made_ns / 1000000
+                                ? now_ms - r->made_ns / 1000000
+                                : 0;
+        if (out->hangs.n_groups && !step->own)
+            hangs_answer(&out->hangs, out->answer, sizeof(out->answer));
+        if (!step->own)
+            choose(r);
+        if (!out->n && !out->hangs.n_groups && !step->own)
+            choose_all(step, out);
+        rc = 0;
+    }
+    if (rc < 0)
+        free_targets(out);
+    free(r->here);
+    free(r);
+    return rc;
 }
 
 /* --- the order ------------------------------------------------------------ */
@@ -231,9 +548,9 @@ static int run(struct arguments *a, const struct jp_jobconf *conf)
     a->order.root = "";
     a->order.job = conf->job_id;
     a->order.what = hang;
-    if (targets_find(&step, &found, &err) == 0) {
+    if (find_targets(&step, &found, &err) == 0) {
         rc = take(a, &found);
-        targets_fini(&found);
+        free_targets(&found);
     } else {
         rc = failed(&err);
     }

@@ -350,18 +350,12 @@ static int analyse(const struct report_session *session, struct material *m)
 /* Labels the networks of communicators. An error does not affect the report. */
 static void label(const struct report_session *session, struct material *m)
 {
-    struct jp_labels labels = {0};
     struct jp_error err;
 
-    if (steplabels_make(m->result, m->nodes, session->dir, &m->labels, &labels,
-                        &err) < 0 ||
-        (m->labels && result_label(m->result, &labels, &err) < 0)) {
+    /* without labels the networks are unknown, and the report says so */
+    if (steplabels_make(m->result, m->nodes, session->dir, &m->labels, &err) <
+        0)
         stepdir_log(session->dir, "no topology labels: %s", err.text);
-        /* without labels the networks are unknown, and the report says so */
-        steplabels_destroy(m->labels);
-        m->labels = NULL;
-    }
-    labels_fini(&labels);
 }
 
 /* Uses the NCCL release that tasks have loaded, unless one was set. */

@@ -2,11 +2,15 @@
  * connections.
  *
  * Nodes with equal hardware are one shape (topo/shapes.h). This file finds the
- * nodes, and prints the shapes as text, JSON or pictures. */
+ * nodes' records below a path that the user names (find), and prints the shapes
+ * as text, JSON or pictures. */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/fileio.h"
@@ -16,6 +20,7 @@
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/topo/shapes.h"
+#include "orchestrator/topo/sysfile.h"
 
 /* More shapes than this are not drawn. */
 #define MAX_PICTURES 100
@@ -67,6 +72,125 @@ static long add_this_machine(struct jp_shapes *shapes, struct jp_error *err)
     fileio_remove_tree(folder, NULL);
     return rc < 0 ? -1 : 1;
 }
+
+/* --- the topologies below a user's path --- */
+
+#define MAX_ENTRIES 100000
+
+/* A link to a folder does not count. */
+static bool is_folder(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool is_xml(const char *name)
+{
+    size_t len = strlen(name);
+
+    return len > 4 && strcmp(name + len - 4, ".xml") == 0;
+}
+
+/* A file becomes a node with the file's base name. */
+static int add_file(struct jp_shapes *shapes, const char *path,
+                    struct jp_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    char *name = strdup(slash ? slash + 1 : path), *xml = NULL;
+    struct jp_error why = {""};
+    size_t len = 0;
+    int rc;
+
+    if (!name)
+        return error_set(err, "out of memory");
+    if (is_xml(name))
+        name[strlen(name) - 4] = '\0';
+    fileio_read(path, true, SHAPES_MAX_XML, &xml, &len, &why);
+    rc = shapes_add(shapes, name, xml, len, NULL, why.text, err);
+    free(name);
+    return rc;
+}
+
+/* A folder whose entries are added. */
+struct adding {
+    struct jp_shapes *shapes;
+    const char *folder;
+    struct jp_error *err;
+    long added; /* entries so far */
+};
+
+/* For sysfile_each: adds one entry if it is a node. Returns 0, or -1 and err.
+ */
+static int add_entry(void *arg, int fd, const char *name)
+{
+    struct adding *a = arg;
+    char *path = text_format("%s/%s", a->folder, name);
+    char *xml = path ? text_format("%s/topology.xml", path) : NULL;
+    char *json = path ? text_format("%s/hardware.json", path) : NULL;
+    struct stat st;
+    int rc = 0;
+
+    (void) fd;
+    if (!path || !xml || !json)
+        rc = error_set(a->err, "out of memory");
+    else if (is_folder(path) && (lstat(xml, &st) == 0 || lstat(json, &st) == 0))
+        rc = shapes_add_folder(a->shapes, name, path, NULL, a->err) < 0 ? -1
+                                                                        : 1;
+    else if (is_xml(name) && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+        rc = add_file(a->shapes, path, a->err) < 0 ? -1 : 1;
+    free(path);
+    free(xml);
+    free(json);
+    a->added += rc > 0;
+    return rc < 0 ? -1 : 0;
+}
+
+/* Adds each entry of a folder. Returns the number added, or -1 and err. */
+static long add_folder(struct jp_shapes *shapes, const char *folder,
+                       struct jp_error *err)
+{
+    struct adding a = {.shapes = shapes, .folder = folder, .err = err};
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return error_set(err, "%s: %s", folder, strerror(errno));
+    if (sysfile_each(fd, MAX_ENTRIES, add_entry, &a, NULL) == 0)
+        return a.added;
+    /* without memory for the names there is no error yet */
+    return *err->text ? -1 : error_set(err, "out of memory");
+}
+
+/* Adds what path contains: an XML file; a job's directory (nodes/<node>/), or a
+ * step's directory in it; a folder of such node folders; or a folder of .xml
+ * files. Nodes are in order of name; links below path are not followed. Returns
+ * the number of nodes added, 0 if there are none, or -1 and err. */
+static long find(const char *path, struct jp_shapes *shapes,
+                 struct jp_error *err)
+{
+    /* a job's directory first, then that of a step in it */
+    static const char *const places[] = {"nodes", "../nodes"};
+    struct stat st;
+    long added = 0;
+
+    if (stat(path, &st) < 0)
+        return error_set(err, "%s: %s", path, strerror(errno));
+    /* A file is a topology itself. */
+    if (!S_ISDIR(st.st_mode))
+        return add_file(shapes, path, err) < 0 ? -1 : 1;
+    for (size_t i = 0; added == 0 && i < 2; i++) {
+        char *nodes = text_format("%s/%s", path, places[i]);
+
+        if (!nodes)
+            return error_set(err, "out of memory");
+        if (is_folder(nodes))
+            added = add_folder(shapes, nodes, err);
+        free(nodes);
+    }
+    return added ? added : add_folder(shapes, path, err);
+}
+
+/* --- what is printed --- */
 
 /* Draws the shape with that index as folder/shape-LETTER.svg. */
 static int write_picture(const struct jp_shapes *shapes, size_t at,
@@ -173,8 +297,7 @@ int cmd_topo(int argc, char **argv)
     path = argv[optind];
     /* a path to look in, or this machine; found: number of nodes, 0: none, -1:
      * an error */
-    found = path ? topo_find(path, &shapes, &err)
-                 : add_this_machine(&shapes, &err);
+    found = path ? find(path, &shapes, &err) : add_this_machine(&shapes, &err);
     if (found < 0 || (found > 0 && show(&shapes, &a, &err) < 0)) {
         quote_printf(stderr, "jobprof: topo: %s\n", err.text);
         rc = JP_EXIT_IO;

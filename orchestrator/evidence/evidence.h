@@ -232,45 +232,4 @@ struct proclook_step {
 size_t proclook_tasks(const char *root, const struct proclook_step *step,
                       struct proclook_task *tasks, size_t max);
 
-/* Chooses the processes of a node to examine and collects the facts for a RAS
- * query, from the recordings of a running step.
- *
- * A missing rank is one that has not entered an operation that others are in.
- * Up to TARGETS_VICTIMS of the waiting ranks are examined as well. If nothing
- * is in flight or no recorder runs, all tasks of the node are taken, without
- * roles.
- */
-
-#define TARGETS_TEXT 600
-
-struct targets {
-    struct jp_hangs hangs;
-    uint64_t recordings; /* number of the step's recordings visible here */
-    bool unread;         /* some of them were not read in time */
-    char answer[TARGETS_TEXT];
-    struct evidence_target list[EVIDENCE_TARGETS];
-    size_t n;
-    uint64_t left_out; /* processes beyond the limit */
-    /* from this node's processes. nccl_release: oldest NCCL release
-     * (JP_NCCL_RELEASE); 0: unknown. quiet_ms: time since the last communicator
-     * was made; UINT64_MAX: none was made. entries: number of ranks, summed
-     * over all communicators */
-    uint32_t nccl_release;
-    uint64_t quiet_ms, entries;
-};
-
-struct targets_step {
-    const char *dir, *node, *root;
-    uint64_t job;
-    const char *step; /* SLURM_STEP_ID */
-    bool own;         /* the missing ranks are known: read only raw/<node>/ and
-                       * choose no process */
-};
-
-/* Returns 0, and the caller frees with targets_fini; or -1 without memory, or
- * if the recordings cannot be read. */
-int targets_find(const struct targets_step *step, struct targets *out,
-                 struct jp_error *err);
-void targets_fini(struct targets *targets);
-
 #endif

@@ -311,16 +311,6 @@ static int warn_shared(struct jp_label *label, int node,
     return 0;
 }
 
-/* All NVLink of a GPU, MB/s in one direction. */
-static uint64_t nvlink_of(const struct topo *topo, size_t gpu)
-{
-    uint64_t sum = topo->gpus[gpu].switch_mbs;
-
-    for (size_t i = 0; i < topo->n_gpus; i++)
-        sum += topo->direct[gpu * topo->n_gpus + i];
-    return sum;
-}
-
 /* Whether the links of both GPUs can be compared: same model, and the same
  * source, which knows all links. */
 static bool comparable(const struct topo_gpu *a, const struct topo_gpu *b)
@@ -338,7 +328,7 @@ static bool may_lack_bridge(const struct topo *topo, size_t gpu, size_t other)
 
     for (size_t i = 0; i < topo->n_gpus; i++)
         peers += topo->direct[other * topo->n_gpus + i] > 0;
-    return !nvlink_of(topo, gpu) && !topo->gpus[gpu].links_up &&
+    return !topo_nvlink_all_mbs(topo, gpu) && !topo->gpus[gpu].links_up &&
            !topo->gpus[other].switch_mbs && peers <= 1;
 }
 
@@ -358,8 +348,8 @@ static int warn_links(struct jp_label *label, int node, const struct topo *topo,
     for (size_t i = 0; i < topo->n_gpus; i++) {
         if (!comparable(&topo->gpus[i], g) || may_lack_bridge(topo, gpu, i))
             continue;
-        if (nvlink_of(topo, i) > most)
-            most = nvlink_of(topo, i);
+        if (topo_nvlink_all_mbs(topo, i) > most)
+            most = topo_nvlink_all_mbs(topo, i);
         if (topo->gpus[i].links_up > most_up)
             most_up = topo->gpus[i].links_up;
     }
@@ -368,10 +358,10 @@ static int warn_links(struct jp_label *label, int node, const struct topo *topo,
                            "GPU%zu has %u active NVLinks, its like %u", gpu,
                            g->links_up, most_up);
     /* Without NVML, bandwidths are compared in place of link counts. */
-    if (!most_up && nvlink_of(topo, gpu) < most)
+    if (!most_up && topo_nvlink_all_mbs(topo, gpu) < most)
         return add_warning(label, JP_WARN_DEAD_NVLINK, node,
                            "GPU%zu has %.4g GB/s of NVLink, its like %.4g", gpu,
-                           (double) nvlink_of(topo, gpu) / 1000,
+                           (double) topo_nvlink_all_mbs(topo, gpu) / 1000,
                            (double) most / 1000);
     return 0;
 }

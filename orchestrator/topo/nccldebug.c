@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "orchestrator/collect/clock.h"
 
 /* --- what the lines contain ----------------------------------------------- */
 
@@ -521,14 +521,6 @@ struct nccldebug_told nccldebug_finish(struct nccldebug *log)
  * beginning. */
 #define MAX_BYTES (512ull * 1024 * 1024)
 
-static uint64_t now_ms(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
-}
-
 /* Any line of INFO will do. */
 bool nccldebug_probe(const char *text, size_t len)
 {
@@ -586,7 +578,7 @@ static int read_lines(struct nccldebug *log, int fd, const char *path,
         if (take_lines(log, buffer, &used, &inside) < 0)
             return error_set(err, "%s: out of memory", path);
         /* Checked after the lines were taken, so that what was read is used. */
-        if (total > MAX_BYTES || now_ms() > deadline_ms)
+        if (total > MAX_BYTES || clock_mono_ms() > deadline_ms)
             return 1;
     }
     /* The last line may have no end. */

@@ -14,12 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/fileio.h"
 #include "common/jsonload.h"
 #include "common/num.h"
+#include "orchestrator/collect/clock.h"
 #include "orchestrator/topo/nccldebug.h"
 #include "orchestrator/topo/sysfile.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
@@ -78,11 +78,7 @@ static void cut_short(struct rankscan *scan, const char *fmt, ...)
 /* Whether the deadline has passed. */
 static bool is_late(struct rankscan *scan)
 {
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    if ((uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000 <=
-        scan->deadline_ms)
+    if (clock_mono_ms() <= scan->deadline_ms)
         return false;
     cut_short(scan, "the time was over");
     return true;

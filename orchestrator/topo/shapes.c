@@ -1,17 +1,14 @@
 /* shapes.c - the nodes of a job, grouped by their distinct shapes.
  *
- * Three parts: node names folded into ranges ("n[01-16]"), the set of shapes
- * (find_or_add, shapes_add), and the search for records below a path that a
- * user names (topo_find). */
+ * Two parts: node names folded into ranges ("n[01-16]"), and the set of shapes
+ * (find_or_add, shapes_add). */
 #include "orchestrator/topo/shapes.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/fileio.h"
 
@@ -475,164 +472,4 @@ char *shapes_letter(size_t shape, char buf[8])
         buf[i] = text[n - 1 - i];
     buf[n] = '\0';
     return buf;
-}
-
-/* ----------------------------- the topologies below a user's path */
-
-#define MAX_ENTRIES 100000
-
-/* Names in a folder, sorted. */
-struct names {
-    char **name;
-    size_t n, room;
-};
-
-/* Plain order of bytes. */
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *) a, *(char *const *) b);
-}
-
-/* Accepts a list that is not complete. */
-static void free_names(struct names *names)
-{
-    for (size_t i = 0; i < names->n; i++)
-        free(names->name[i]);
-    free(names->name);
-}
-
-/* Returns -1 without memory. */
-static int add_name(struct names *names, const char *name)
-{
-    if (names->n == names->room) {
-        char **more =
-            realloc(names->name, (names->room * 2 + 64) * sizeof(*more));
-
-        if (!more)
-            return -1;
-        names->name = more;
-        names->room = names->room * 2 + 64;
-    }
-    names->name[names->n] = strdup(name);
-    return names->name[names->n] ? (names->n++, 0) : -1;
-}
-
-/* Lists a folder. Returns -1 with errno if it cannot be read. */
-static int list(const char *folder, struct names *names)
-{
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-    int rc = 0;
-
-    memset(names, 0, sizeof(*names));
-    if (!dir)
-        return -1;
-    while (rc == 0 && names->n < MAX_ENTRIES && (entry = readdir(dir)))
-        if (entry->d_name[0] != '.')
-            rc = add_name(names, entry->d_name);
-    closedir(dir);
-    if (names->n)
-        qsort(names->name, names->n, sizeof(*names->name), by_text);
-    return rc;
-}
-
-/* A link to a folder does not count. */
-static bool is_folder(const char *path)
-{
-    struct stat st;
-
-    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-static bool is_xml(const char *name)
-{
-    size_t len = strlen(name);
-
-    return len > 4 && strcmp(name + len - 4, ".xml") == 0;
-}
-
-/* A file becomes a node with the file's base name. */
-static int add_file(struct jp_shapes *shapes, const char *path,
-                    struct jp_error *err)
-{
-    const char *slash = strrchr(path, '/');
-    char *name = strdup(slash ? slash + 1 : path), *xml = NULL;
-    struct jp_error why = {""};
-    size_t len = 0;
-    int rc;
-
-    if (!name)
-        return error_set(err, "out of memory");
-    if (is_xml(name))
-        name[strlen(name) - 4] = '\0';
-    fileio_read(path, true, SHAPES_MAX_XML, &xml, &len, &why);
-    rc = shapes_add(shapes, name, xml, len, NULL, why.text, err);
-    free(name);
-    return rc;
-}
-
-/* Adds one entry of a folder. Returns 1 if it was added, 0 if it is not a node.
- */
-static int add_entry(struct jp_shapes *shapes, const char *folder,
-                     const char *name, struct jp_error *err)
-{
-    char *path = text_format("%s/%s", folder, name);
-    char *xml = path ? text_format("%s/topology.xml", path) : NULL;
-    char *json = path ? text_format("%s/hardware.json", path) : NULL;
-    struct stat st;
-    int rc = 0;
-
-    if (!path || !xml || !json)
-        rc = error_set(err, "out of memory");
-    else if (is_folder(path) && (lstat(xml, &st) == 0 || lstat(json, &st) == 0))
-        rc = shapes_add_folder(shapes, name, path, NULL, err) < 0 ? -1 : 1;
-    else if (is_xml(name) && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
-        rc = add_file(shapes, path, err) < 0 ? -1 : 1;
-    free(path);
-    free(xml);
-    free(json);
-    return rc;
-}
-
-/* Adds each entry of a folder. Returns the number added, or -1. */
-static long add_folder(struct jp_shapes *shapes, const char *folder,
-                       struct jp_error *err)
-{
-    struct names names;
-    long added = 0;
-    int rc = list(folder, &names);
-
-    if (rc < 0)
-        error_set(err, "%s: %s", folder, strerror(errno));
-    for (size_t i = 0; rc >= 0 && i < names.n; i++) {
-        rc = add_entry(shapes, folder, names.name[i], err);
-        added += rc > 0;
-    }
-    free_names(&names);
-    return rc < 0 ? -1 : added;
-}
-
-/* A job's directory first, then that of a step in it, then the folder itself.
- */
-long topo_find(const char *path, struct jp_shapes *shapes, struct jp_error *err)
-{
-    static const char *const places[] = {"nodes", "../nodes"};
-    struct stat st;
-    long added = 0;
-
-    if (stat(path, &st) < 0)
-        return error_set(err, "%s: %s", path, strerror(errno));
-    /* A file is a topology itself. */
-    if (!S_ISDIR(st.st_mode))
-        return add_file(shapes, path, err) < 0 ? -1 : 1;
-    for (size_t i = 0; added == 0 && i < 2; i++) {
-        char *nodes = text_format("%s/%s", path, places[i]);
-
-        if (!nodes)
-            return error_set(err, "out of memory");
-        if (is_folder(nodes))
-            added = add_folder(shapes, nodes, err);
-        free(nodes);
-    }
-    return added ? added : add_folder(shapes, path, err);
 }

@@ -73,13 +73,6 @@ char *shapes_names(const struct jp_shapes *shapes, int shape, size_t max);
 char *shapes_fold(const struct jp_shapes *shapes, const uint32_t *nodes,
                   size_t n, size_t max);
 
-/* Adds what path contains: an XML file; a job's directory (nodes/<node>/), or a
- * step's directory in it; a folder of such node folders; or a folder of .xml
- * files. Nodes are in order of name; links below path are not followed. Returns
- * the number of nodes added, 0 if there are none, or -1 and err. */
-long topo_find(const char *path, struct jp_shapes *shapes,
-               struct jp_error *err);
-
 /* --- topo_print.c ------------------------------------------------------- */
 
 /* Topologies as text, as JSON and as pictures. */

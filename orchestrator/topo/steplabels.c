@@ -729,22 +729,28 @@ static int make(struct jp_step_labels *s, const struct jp_result *result,
     return rc < 0 ? error_set(err, "out of memory") : 0;
 }
 
-int steplabels_make(const struct jp_result *result,
-                    const struct jp_nodes *nodes, const char *step_dir,
-                    struct jp_step_labels **labels, struct jp_labels *described,
+int steplabels_make(struct jp_result *result, const struct jp_nodes *nodes,
+                    const char *step_dir, struct jp_step_labels **labels,
                     struct jp_error *err)
 {
+    struct jp_labels described = {0};
+    int rc;
+
     *labels = NULL;
-    *described = (struct jp_labels){0};
+    /* A step without nodes has no labels, which is no error. */
     if (!result || !nodes || !nodes->n_nodes)
         return 0;
-    /* A step without nodes has no labels, which is no error. */
     *labels = calloc(1, sizeof(**labels));
     if (!*labels)
         return error_set(err, "out of memory");
-    if (make(*labels, result, nodes, step_dir, described, err) == 0)
-        return 0;
-    steplabels_destroy(*labels);
-    *labels = NULL;
-    return -1;
+    rc = make(*labels, result, nodes, step_dir, &described, err);
+    /* The result changes last, and only if all else succeeded. */
+    if (rc == 0)
+        rc = result_label(result, &described, err);
+    labels_fini(&described);
+    if (rc < 0) {
+        steplabels_destroy(*labels);
+        *labels = NULL;
+    }
+    return rc;
 }

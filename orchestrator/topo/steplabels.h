@@ -49,14 +49,12 @@ struct jp_step_labels {
 };
 
 /* Reads the nodes' records of the step's job (<step_dir>/../nodes) and of the
- * step. *described is what result_label takes: the labels of the result's
- * communicators, and the notes on records that were ignored; labels_fini frees
- * it. Returns 0 with *labels NULL and *described empty if the step has no
- * nodes. Returns -1 without memory; then *labels is NULL and *described empty.
- */
-int steplabels_make(const struct jp_result *result,
-                    const struct jp_nodes *nodes, const char *step_dir,
-                    struct jp_step_labels **labels, struct jp_labels *described,
+ * step, and labels the result's communicators (result_label), with notes on
+ * records that were ignored. Returns 0 with *labels NULL if there is no result,
+ * or the step has no nodes. Returns -1 without memory; then *labels is NULL and
+ * the result unchanged. */
+int steplabels_make(struct jp_result *result, const struct jp_nodes *nodes,
+                    const char *step_dir, struct jp_step_labels **labels,
                     struct jp_error *err);
 
 /* Fills *peaks with what the nodes' adapters can do by their own rates: a row

@@ -28,11 +28,12 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Lists the names in a folder, sorted; closes the folder. Returns -1 without
- * memory. */
+ * memory; the *n names so far are the caller's to free in any case. */
 static int list(int folder, size_t max, char ***names, size_t *n, int *more)
 {
     DIR *dir = fdopendir(folder);
     struct dirent *entry;
+    int rc = 0;
 
     *names = NULL;
     *n = 0;
@@ -51,8 +52,10 @@ static int list(int folder, size_t max, char ***names, size_t *n, int *more)
             break;
         }
         (*names)[*n] = strdup(entry->d_name);
-        if (!(*names)[*n])
+        if (!(*names)[*n]) {
+            rc = -1;
             break;
+        }
         (*n)++;
     }
     closedir(dir);
@@ -60,7 +63,7 @@ static int list(int folder, size_t max, char ***names, size_t *n, int *more)
         return -1;
     /* In order, so that records of the same node are equal. */
     qsort(*names, *n, sizeof(**names), by_name);
-    return 0;
+    return rc;
 }
 
 /* fdopendir takes over the descriptor, so a duplicate is used for the calls. */

@@ -1,4 +1,5 @@
-/* sysfile.h - folders of sysfs and procfs below a root. */
+/* sysfile.h - folders of sysfs and procfs below a root, and the entries of any
+ * folder in order. */
 #ifndef JP_TOPO_SYSFILE_H
 #define JP_TOPO_SYSFILE_H
 

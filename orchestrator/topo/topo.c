@@ -469,6 +469,15 @@ bool topo_uses(const struct topo_nics *nics, size_t hca)
     return false;
 }
 
+uint64_t topo_nvlink_all_mbs(const struct topo *topo, size_t gpu)
+{
+    uint64_t sum = topo->gpus[gpu].switch_mbs;
+
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        sum += topo->direct[gpu * topo->n_gpus + i];
+    return sum;
+}
+
 bool topo_passes_nearer(const struct topo *topo, size_t gpu)
 {
     const struct topo_near *near = &topo->near[gpu];

@@ -214,6 +214,9 @@ bool topo_placed(const struct topo *topo, size_t gpu);
 /* Whether the HCA is among them. */
 bool topo_uses(const struct topo_nics *nics, size_t hca);
 
+/* All NVLink of a GPU, to switches and to other GPUs: MB/s in one direction. */
+uint64_t topo_nvlink_all_mbs(const struct topo *topo, size_t gpu);
+
 /* Whether an HCA that NCCL may use is nearer to the GPU than the one it takes,
  * because it is slower. */
 bool topo_passes_nearer(const struct topo *topo, size_t gpu);

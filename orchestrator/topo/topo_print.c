@@ -301,16 +301,6 @@ static int label_all(const struct topo *topo, struct jp_label *label)
     return label_comm(&comm, &node, 1, label);
 }
 
-/* All NVLink of a GPU, MB/s in one direction. */
-static uint64_t nvlink_of(const struct topo *topo, size_t gpu)
-{
-    uint64_t sum = topo->gpus[gpu].switch_mbs;
-
-    for (size_t i = 0; i < topo->n_gpus; i++)
-        sum += topo->direct[gpu * topo->n_gpus + i];
-    return sum;
-}
-
 /* The first reason why the fabric is unknown. */
 static const char *why_unknown(const struct topo *topo)
 {
@@ -341,7 +331,9 @@ void topo_links_text(const struct topo *topo, char *buf, size_t size)
         return;
     for (size_t i = 0; i < topo->n_gpus; i++)
         /* GPUs of one node may differ; the fastest one is shown. */
-        most = nvlink_of(topo, i) > most ? nvlink_of(topo, i) : most;
+        most = topo_nvlink_all_mbs(topo, i) > most
+                   ? topo_nvlink_all_mbs(topo, i)
+                   : most;
     if (most >= 1000)
         snprintf(speed, sizeof(speed), ", %.4g GB/s a GPU each way",
                  (double) most / 1000);

@@ -407,25 +407,6 @@ bool clock_file_wall(const struct clock_file *file, int64_t mono_ns,
 /* XLA's stamps have passed through a double, whose steps are 256 ns today. */
 #define ROUNDING_NS 512.0
 
-bool clock_xla_name(const char *name, uint32_t *process)
-{
-    size_t len = strlen(name), head = strlen(CLOCK_XLA_PREFIX),
-           tail = strlen(CLOCK_XLA_SUFFIX);
-    char digits[8];
-    int64_t value;
-
-    if (len <= head + tail || len - head - tail >= sizeof(digits) ||
-        strncmp(name, CLOCK_XLA_PREFIX, head) != 0 ||
-        strcmp(name + len - tail, CLOCK_XLA_SUFFIX) != 0)
-        return false;
-    memcpy(digits, name + head, len - head - tail);
-    digits[len - head - tail] = '\0';
-    if (num_parse_i64(digits, 0, CLOCK_NODES_MAX, &value, NULL) < 0)
-        return false;
-    *process = (uint32_t) value;
-    return true;
-}
-
 /* Takes one neighbour of a window; `of` has all other members. Returns as take
  * does. */
 static int take_edge(const char *text, const struct clock_window *of,

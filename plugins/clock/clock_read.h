@@ -113,8 +113,6 @@ bool clock_field_text(const char *line, const char *key, char *out,
  * beta within the window is unknown.
  *
  * The file is foreign input: bad lines are skipped and counted. */
-#define CLOCK_XLA_PREFIX "probe_windows_node"
-#define CLOCK_XLA_SUFFIX ".jsonl"
 /* Uncertainty of a line, without that of the moment of beta. */
 #define CLOCK_XLA_UNC_NS 20000.0
 
@@ -124,8 +122,5 @@ bool clock_field_text(const char *line, const char *key, char *out,
  * window. */
 int clock_xla_parse(const char *text, size_t len, uint32_t process,
                     struct clock_file *file, struct jp_error *err);
-
-/* The process in a file's name; false: the name is not of that form. */
-bool clock_xla_name(const char *name, uint32_t *process);
 
 #endif

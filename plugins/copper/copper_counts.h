@@ -222,8 +222,6 @@ struct copper_rows {
 /* The longest path, with what newlines in it add. */
 #define COPPER_PATH_MAX (64 * 1024)
 
-/* Borrows the stream. category: one of enum copper_category, of whose table the
- * stream is; or COPPER_TOP_PATHS, which has rows of all categories. */
 #define COPPER_TOP_PATHS (-1)
 /* Borrows the stream. category: one of enum copper_category for the stream of
  * its table, or COPPER_TOP_PATHS for top_paths.csv, which has rows of all

@@ -111,8 +111,8 @@ static int take_path(struct copper_rows *rows, const char *label,
     }
     if (rc < 0)
         return -1;
-    /* an ioctl's dump ends in one newline more */
-    if (lines == 1 && closed) /* a dump of an ioctl ends in one more newline */
+    /* the dump of an ioctl ends in one more newline */
+    if (lines == 1 && closed)
         return 0;
     return copper_stream_bad(rows->stream, err,
                              lines ? "cut within a path"

@@ -328,7 +328,7 @@ int copper_book_parents(const char *text, const char *node, size_t trees,
 #define SWEEP_MS 3000         /* limit of copper_work_sweep */
 /* A folder without nodes that is younger than this may still be under
  * construction. */
-#define FRESH_S 60  /* a folder without nodes may be one that is being made */
+#define FRESH_S 60
 #define LOCK_MS 300 /* how long the lock is tried */
 #define MAKE_TRIES 5
 #define LOCK_POLL_MS 5

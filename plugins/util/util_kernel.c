@@ -1,8 +1,7 @@
 /* util_kernel.c - numbers from the kernel's texts.
  *
- * First the reader, which opens files below a root and keeps those of each
- * sample open; then small helpers for lines and numbers; then a function for
- * each kind of file (util_kernel.h). */
+ * First the reader, which opens files below a root; then small helpers for
+ * lines and numbers; then a function for each kind of file (util_kernel.h). */
 #include "plugins/util/util_kernel.h"
 
 #include <ctype.h>
@@ -79,41 +78,6 @@ const char *util_reader_again(struct util_reader *r, int *fd, const char *path)
         *fd = -1;
     }
     return read_again(fd, path, r->text, sizeof(r->text)) ?: "";
-}
-
-/* The file's place among those that stay open; NULL: all places are in use.
- * Folders are compared by address: callers always pass the same buffer for a
- * folder. */
-static struct util_kept *find_kept(struct util_reader *r, const char *folder,
-                                   const char *name)
-{
-    for (size_t i = 0; i < UTIL_KEPT_MAX; i++) {
-        struct util_kept *kept = &r->kept[i];
-
-        if (!kept->name)
-            *kept = (struct util_kept){folder, name, -1};
-        if (kept->folder == folder && strcmp(kept->name, name) == 0)
-            return kept;
-    }
-    return NULL;
-}
-
-const char *util_reader_kept(struct util_reader *r, const char *folder,
-                             const char *name)
-{
-    struct util_kept *kept = find_kept(r, folder, name);
-    char path[PATH_MAX];
-
-    snprintf(path, sizeof(path), "%.4000s/%s", folder, name);
-    return kept ? util_reader_again(r, &kept->fd, path)
-                : util_reader_text(r, path);
-}
-
-void util_reader_fini(struct util_reader *r)
-{
-    for (size_t i = 0; i < UTIL_KEPT_MAX; i++)
-        if (r->kept[i].name && r->kept[i].fd >= 0)
-            close(r->kept[i].fd);
 }
 
 /* /proc/diskstats counts in these, whatever the disk's own size is. */

@@ -105,14 +105,9 @@ bool util_cgroup_step(const char *text, const char *controller, char *out,
 
 /* Limit of a text; longer ones (environments) are cut. */
 #define UTIL_TEXT_MAX 65536
-#define UTIL_KEPT_MAX 32
 
 struct util_reader {
     const char *root; /* replaces / in tests; "" is the machine */
-    struct util_kept {
-        const char *folder, *name; /* name NULL: the place is free */
-        int fd;
-    } kept[UTIL_KEPT_MAX];
     char text[UTIL_TEXT_MAX];
 };
 
@@ -130,12 +125,5 @@ const char *util_reader_text(struct util_reader *reader, const char *path);
  * is closed, and opened again by the next call. */
 const char *util_reader_again(struct util_reader *reader, int *fd,
                               const char *path);
-
-/* The same for <folder>/<name>; the reader keeps the descriptor. Both texts
- * must stay where they are as long as the reader lives. */
-const char *util_reader_kept(struct util_reader *reader, const char *folder,
-                             const char *name);
-
-void util_reader_fini(struct util_reader *reader);
 
 #endif

@@ -3,8 +3,8 @@
  *
  * util_probe_take is a sample: the node, the step (its cgroup, or the sum of
  * its tasks), each task (util_tasks.c), and the ports of InfiniBand and RoCE
- * adapters. The counters whose rates are made are members of struct util_probe;
- * files that are read each time stay open in its reader. */
+ * adapters. The counters whose rates are made are members of struct util_probe,
+ * and so are the files that stay open because each sample reads them. */
 #include "plugins/util/util_probe.h"
 
 #include <dirent.h>
@@ -73,6 +73,7 @@ static bool is_plain(const char *name)
 }
 
 #define DEVICES_MAX 64
+#define KEPT_MAX 32 /* files that stay open */
 
 /* CGROUP_UNKNOWN: no task has been seen yet. */
 enum cgroup_version { CGROUP_UNKNOWN, CGROUP_NONE, CGROUP_1, CGROUP_2 };
@@ -90,6 +91,12 @@ struct device {
 struct devices {
     struct util_probe *probe;
     bool any;
+};
+
+/* A file of the node or the step that is read in each sample and stays open. */
+struct kept {
+    const char *folder, *name; /* name NULL: the place is free */
+    int fd;
 };
 
 struct util_probe {
@@ -114,6 +121,7 @@ struct util_probe {
     struct util_ports *ports;
     struct device devices[DEVICES_MAX];
     size_t n_devices;
+    struct kept kept[KEPT_MAX];
     struct util_reader reader;
 };
 
@@ -312,10 +320,40 @@ static double share(const struct util_probe *p, struct util_counter *counter,
                              differ slightly */
 }
 
+/* The file's place among those that stay open; NULL: all places are in use.
+ * Folders are compared by address: callers always pass the same buffer for a
+ * folder. */
+static struct kept *find_kept(struct util_probe *p, const char *folder,
+                              const char *name)
+{
+    for (size_t i = 0; i < KEPT_MAX; i++) {
+        struct kept *kept = &p->kept[i];
+
+        if (!kept->name)
+            *kept = (struct kept){folder, name, -1};
+        if (kept->folder == folder && strcmp(kept->name, name) == 0)
+            return kept;
+    }
+    return NULL;
+}
+
+/* The text of the file <folder>/<name>, which stays open between samples.
+ * Borrowed until the next text; "" if the file cannot be read. */
+static const char *kept_text(struct util_probe *p, const char *folder,
+                             const char *name)
+{
+    struct kept *kept = find_kept(p, folder, name);
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "%.4000s/%s", folder, name);
+    return kept ? util_reader_again(&p->reader, &kept->fd, path)
+                : util_reader_text(&p->reader, path);
+}
+
 /* A file of the node, for instance "proc/stat". */
 static const char *kernel_text(struct util_probe *p, const char *name)
 {
-    return util_reader_kept(&p->reader, p->step.root, name);
+    return kept_text(p, p->step.root, name);
 }
 
 /* Interfaces of hardware have a device in sysfs; bridges and tunnels have
@@ -466,7 +504,7 @@ static void find_cgroup(struct util_probe *p)
 
 static const char *step_text(struct util_probe *p, int which, const char *name)
 {
-    return util_reader_kept(&p->reader, p->cgroup[which], name);
+    return kept_text(p, p->cgroup[which], name);
 }
 
 /* A file that holds a single number. */
@@ -588,12 +626,19 @@ struct util_probe *util_probe_create(const struct util_step *step)
     return NULL;
 }
 
+static void close_kept(const struct util_probe *p)
+{
+    for (size_t i = 0; i < KEPT_MAX; i++)
+        if (p->kept[i].name && p->kept[i].fd >= 0)
+            close(p->kept[i].fd);
+}
+
 void util_probe_destroy(struct util_probe *p)
 {
     if (p) {
         util_tasks_destroy(p->tasks);
         ports_destroy(p->ports);
-        util_reader_fini(&p->reader);
+        close_kept(p);
     }
     free(p);
 }
@@ -604,7 +649,6 @@ int util_probe_take(struct util_probe *p, uint64_t t_us, uint64_t mono_us,
                     struct jp_error *err)
 {
     struct util_row row;
-    uint32_t rank;
     int rc;
 
     p->dt = p->samples && mono_us > p->last_mono_us
@@ -620,18 +664,8 @@ int util_probe_take(struct util_probe *p, uint64_t t_us, uint64_t mono_us,
     util_row_init(&row, t_us, mono_us, "step");
     take_step(p, &row);
     rc = put(arg, UTIL_TASK, &row, err);
-    for (size_t i = 0; i < p->now.seen && rc == 0; i++) {
-        /* tasks that have no process now get no row */
-        const struct util_row *task = util_tasks_row(p->tasks, i, &rank);
-
-        if (!task)
-            continue;
-        row = *task;
-        row.t_us = t_us;
-        row.mono_us = mono_us;
-        snprintf(row.id, sizeof(row.id), "%u", rank);
-        rc = put(arg, UTIL_TASK, &row, err);
-    }
+    if (rc == 0)
+        rc = util_tasks_put(p->tasks, t_us, mono_us, put, arg, err);
     for (size_t i = 0; rc == 0 && take_port(p->ports, i, p->dt, &row); i++) {
         row.t_us = t_us;
         row.mono_us = mono_us;

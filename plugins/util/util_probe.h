@@ -13,6 +13,10 @@
 #include "plugins/util/util_kernel.h"
 #include "plugins/util/util_rows.h"
 
+/* Takes a row. Returns -1 if it cannot. */
+typedef int util_put(void *arg, enum util_kind kind, const struct util_row *row,
+                     struct jp_error *err);
+
 /* --- the tasks of one step on one node, and what each of them does ------- */
 
 /* A task is all processes of the user that have the step, the node and the same
@@ -46,10 +50,11 @@ struct util_tasks_now {
 int util_tasks_take(struct util_tasks *tasks, uint64_t mono_us, double dt,
                     struct util_tasks_now *now, struct jp_error *err);
 
-/* The sample of one of the tasks, without times; NULL: it has no process
- * now. */
-const struct util_row *util_tasks_row(const struct util_tasks *tasks, size_t i,
-                                      uint32_t *rank);
+/* Passes a row of each task that has a process now to put, with these times.
+ * Returns -1 if put failed. */
+int util_tasks_put(const struct util_tasks *tasks, uint64_t t_us,
+                   uint64_t mono_us, util_put *put, void *arg,
+                   struct jp_error *err);
 /* Their processes, as of the last sample. */
 void util_tasks_pids(const struct util_tasks *tasks, struct util_pids *out);
 
@@ -63,8 +68,6 @@ struct util_probe *util_probe_create(const struct util_step *step);
 /* One sample of everything, passed row by row to put. The first sample has
  * levels only; rates need two. agent_us: processor time of the sampler itself
  * so far. Returns -1 if put failed, or without memory. */
-typedef int util_put(void *arg, enum util_kind kind, const struct util_row *row,
-                     struct jp_error *err);
 int util_probe_take(struct util_probe *probe, uint64_t t_us, uint64_t mono_us,
                     uint64_t agent_us, util_put *put, void *arg,
                     struct jp_error *err);

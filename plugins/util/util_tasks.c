@@ -551,11 +551,23 @@ void util_tasks_destroy(struct util_tasks *p)
     free(p);
 }
 
-const struct util_row *util_tasks_row(const struct util_tasks *p, size_t i,
-                                      uint32_t *rank)
+int util_tasks_put(const struct util_tasks *p, uint64_t t_us, uint64_t mono_us,
+                   util_put *put, void *arg, struct jp_error *err)
 {
-    *rank = p->tasks[i].rank;
-    return p->tasks[i].row.samples ? &p->tasks[i].row : NULL;
+    int rc = 0;
+
+    for (size_t i = 0; i < p->n_tasks && rc == 0; i++) {
+        struct util_row row = p->tasks[i].row;
+
+        /* tasks that have no process now get no row */
+        if (!row.samples)
+            continue;
+        row.t_us = t_us;
+        row.mono_us = mono_us;
+        snprintf(row.id, sizeof(row.id), "%u", p->tasks[i].rank);
+        rc = put(arg, UTIL_TASK, &row, err);
+    }
+    return rc;
 }
 
 void util_tasks_pids(const struct util_tasks *p, struct util_pids *out)
