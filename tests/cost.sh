@@ -2,20 +2,20 @@
 # cost.sh TEST [ARGUMENT...] - runs a test, as make check does with each. The last line
 # of its log says what it cost, with all processes that it waited for:
 # "# cost: 1.20 user 0.31 system 2.05 elapsed", in seconds.
-# JOBPROF_TEST_LIMIT: seconds after which a test is ended and fails (default: none).
+# JP_TEST_LIMIT: seconds after which a test is ended and fails (default: none).
 # Its log then shows what its processes were doing.
 read -r started _ </proc/uptime
 
-# limited TEST [ARGUMENT...]: ended after $JOBPROF_TEST_LIMIT seconds
+# limited TEST [ARGUMENT...]: ended after $JP_TEST_LIMIT seconds
 limited() {
     # timeout gives the test a process group of its own and ends the whole group.
     # A shell lets what runs in the background ignore SIGINT; tests send it.
-    env --default-signal=INT,QUIT timeout --kill-after=10 "$JOBPROF_TEST_LIMIT" "$@" &
+    env --default-signal=INT,QUIT timeout --kill-after=10 "$JP_TEST_LIMIT" "$@" &
     test=$!
     trap 'kill -TERM $test 2>/dev/null' INT TERM HUP
     (
         trap 'kill $! 2>/dev/null; exit' TERM
-        sleep $((JOBPROF_TEST_LIMIT > 5 ? JOBPROF_TEST_LIMIT - 2 : JOBPROF_TEST_LIMIT)) &
+        sleep $((JP_TEST_LIMIT > 5 ? JP_TEST_LIMIT - 2 : JP_TEST_LIMIT)) &
         wait $!
         echo "# still running, its processes:"
         ps -eo pgid,pid,ppid,stat,wchan:20,time,args |
@@ -30,10 +30,10 @@ limited() {
         status=$?
     done
     kill $guard 2>/dev/null
-    [ $status -ne 124 ] || echo "Bail out! ended after $JOBPROF_TEST_LIMIT s"
+    [ $status -ne 124 ] || echo "Bail out! ended after $JP_TEST_LIMIT s"
 }
 
-if [ "${JOBPROF_TEST_LIMIT:-0}" -gt 0 ]; then
+if [ "${JP_TEST_LIMIT:-0}" -gt 0 ]; then
     limited "$@"
 else
     "$@"
