@@ -450,6 +450,13 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
                    const struct jp_copper *copper,
                    const struct jp_insight *insight, uint64_t duration_us)
 {
+    /* without a step's directory there is neither job.conf nor a list of nodes
+     */
+    const struct verdict_input in = {.result = result,
+                                     .insight = insight,
+                                     .copper = copper,
+                                     .nsys = a->nsys,
+                                     .analysed = true};
     struct jp_verdict verdict;
     struct jp_report report = {.result = result,
                                .copper = copper,
@@ -464,13 +471,7 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
                                .threads = a->options.threads};
     struct jp_error err;
 
-    /* without a step's directory there is neither job.conf nor a list of nodes
-     */
-    verdict_decide(NULL, NULL, result, insight, true, &verdict);
-    /* data of Copper or nsys without any NCCL log is judged by itself */
-    copper_verdict_add(copper, !result->quality.files, &verdict);
-    if (gputime_has_data(a->nsys) && !copper && !result->quality.files)
-        gputime_verdict_alone(a->nsys, insight, &verdict);
+    verdict_make(&in, &verdict);
     /* the report comes first: an error of an extra format must not prevent it
      */
     if (fileio_mkdirs(a->output, &err) < 0 ||
