@@ -360,7 +360,6 @@ static int make_and_show(struct report_session *session)
 {
     int rc;
 
-    report_turn_begin(session);
     if (session->options->verbose)
         quote_printf(stderr, "jobprof: reading %s/raw\n", session->dir);
     rc = report_make(session);
