@@ -5,7 +5,6 @@
  * to the Parquet file; history_put prints the tables. Writing: add_step makes a
  * step's line and sends it to the site's sinks; `jobprof report` does this in a
  * process of its own (cmd_history_start). */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -415,16 +414,11 @@ struct line {
 static int write_line(void *arg, int out)
 {
     const struct line *line = arg;
-    int null = open("/dev/null", O_RDWR);
     struct jp_error err;
 
     (void) out;
-    if (setsid() < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
-        dup2(null, 2) < 0)
+    if (setsid() < 0 || child_let_go() < 0)
         return 1;
-    /* otherwise a reader of our output would wait for the end of this child */
-    for (int fd = 3; fd < 1024; fd++)
-        close(fd);
     /* a file system that hangs must not keep the process for ever */
     alarm(LIFE_S);
     if (add_step(line->sink, line->dir, &err) < 0) {
