@@ -430,18 +430,11 @@ static void print_notes(const struct jp_quality *q)
  * log. */
 static int deliver_parquet(const struct arguments *a, struct jp_error *err)
 {
-    char *csv = text_format("%s/csv", a->output);
-    char *dir = text_format("%s/parquet", a->output);
-    struct export_parquet_done done = {0};
-    int rc = csv && dir
-                 ? export_parquet(csv, dir, parquet_codec_best(), &done, err)
-                 : error_set(err, "out of memory");
+    int rc = cmd_args_parquet(a->output, err);
 
     if (rc == 0 && a->exporter)
         rc = cmd_args_exporter_logs((const char *const *) a->inputs.paths,
                                     a->inputs.n, a->output, err);
-    free(csv);
-    free(dir);
     return rc;
 }
 
@@ -494,12 +487,7 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
         quote_printf(stderr, "jobprof: %s\n", err.text);
         return JP_EXIT_IO;
     }
-    /* --fail-on does not exist here: a bad verdict counts as incomplete data */
-    if (copper_verdict_incomplete(copper) ||
-        verdict.word == JP_VERDICT_INCOMPLETE ||
-        verdict.word <= JP_VERDICT_FAILED)
-        return JP_EXIT_INCOMPLETE;
-    return verdict.word == JP_VERDICT_NODATA ? JP_EXIT_NODATA : JP_EXIT_OK;
+    return cmd_args_judge(&verdict, copper);
 }
 
 /* Whether an input is an nsys export. Readers of NCCL data must skip these. */

@@ -479,11 +479,7 @@ static int exit_status(const struct report_options *options,
     /* words are ordered from the worst on */
     if (options->fail_on >= 0 && (int) verdict->word <= options->fail_on)
         return JP_EXIT_FINDINGS;
-    if (!analysed || copper_verdict_incomplete(copper) ||
-        verdict->word == JP_VERDICT_INCOMPLETE ||
-        verdict->word <= JP_VERDICT_FAILED)
-        return JP_EXIT_INCOMPLETE;
-    return verdict->word == JP_VERDICT_NODATA ? JP_EXIT_NODATA : JP_EXIT_OK;
+    return analysed ? cmd_args_judge(verdict, copper) : JP_EXIT_INCOMPLETE;
 }
 
 /* --- how the step ended -------------------------------------------------- */

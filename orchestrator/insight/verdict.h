@@ -121,7 +121,4 @@ struct jp_nsys_options gputime_options(void);
  * NULL: then the question is not judged. */
 void gputime_judge(const struct jp_nsys *nsys, struct jp_insight *insight);
 
-/* Returns true if an export was read. nsys may be NULL. */
-bool gputime_has_data(const struct jp_nsys *nsys);
-
 #endif

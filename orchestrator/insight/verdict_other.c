@@ -285,6 +285,12 @@ static void judge(const struct jp_nsys *nsys, struct jp_insight *x)
     findings_sort(&x->findings);
 }
 
+/* Returns true if an export was read. nsys may be NULL. */
+static bool has_export(const struct jp_nsys *nsys)
+{
+    return nsys && nsys->n_ranks > nsys->n_bad;
+}
+
 /* Without a kernel there is nothing to judge: an export may have CPU data only.
  */
 void gputime_judge(const struct jp_nsys *nsys, struct jp_insight *x)
@@ -298,14 +304,8 @@ void gputime_judge(const struct jp_nsys *nsys, struct jp_insight *x)
     else
         hypothesis_set(&x->hypotheses, JP_HYPOTHESIS_GPU_TIME,
                        JP_HYPOTHESIS_NOT_JUDGED, NAN, "%s",
-                       gputime_has_data(nsys)
-                           ? "no kernel in the exports of nsys"
-                           : "no export of nsys");
-}
-
-bool gputime_has_data(const struct jp_nsys *nsys)
-{
-    return nsys && nsys->n_ranks > nsys->n_bad;
+                       has_export(nsys) ? "no kernel in the exports of nsys"
+                                        : "no export of nsys");
 }
 
 /* Replaces a verdict about missing records of NCCL, which were not asked for:
@@ -602,7 +602,7 @@ void verdict_make(const struct verdict_input *in, struct jp_verdict *verdict)
         is_unprofiled(in))
         util_verdict_alone(in->util, conf->policy.util_period_ms > 0,
                            count_probed(in), in->insight, verdict);
-    if (gputime_has_data(in->nsys) && is_unprofiled(in))
+    if (has_export(in->nsys) && is_unprofiled(in))
         gputime_verdict_alone(in->nsys, in->insight, verdict);
     if (in->copper_trouble && *in->copper_trouble)
         copper_verdict_failed(in->copper_trouble, verdict);
