@@ -487,7 +487,7 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
         quote_printf(stderr, "jobprof: %s\n", err.text);
         return JP_EXIT_IO;
     }
-    return cmd_args_judge(&verdict, copper);
+    return cmd_args_judge(&verdict);
 }
 
 /* Whether an input is an nsys export. Readers of NCCL data must skip these. */

@@ -247,12 +247,10 @@ int cmd_args_exporter_logs(const char *const *inputs, size_t n, const char *dir,
     return rc;
 }
 
-enum jp_exit cmd_args_judge(const struct jp_verdict *verdict,
-                            const struct jp_copper *copper)
+enum jp_exit cmd_args_judge(const struct jp_verdict *verdict)
 {
     /* words are ordered from the worst on */
-    if (copper_verdict_incomplete(copper) ||
-        verdict->word == JP_VERDICT_INCOMPLETE ||
+    if (verdict->copper_incomplete || verdict->word == JP_VERDICT_INCOMPLETE ||
         verdict->word <= JP_VERDICT_FAILED)
         return JP_EXIT_INCOMPLETE;
     return verdict->word == JP_VERDICT_NODATA ? JP_EXIT_NODATA : JP_EXIT_OK;

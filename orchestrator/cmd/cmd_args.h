@@ -57,8 +57,7 @@ int cmd_args_exporter_logs(const char *const *inputs, size_t n, const char *dir,
                            struct jp_error *err);
 
 /* The exit status of a command that has made a report, without --fail-on: a bad
- * verdict counts as incomplete data. copper may be NULL. */
-enum jp_exit cmd_args_judge(const struct jp_verdict *verdict,
-                            const struct jp_copper *copper);
+ * verdict counts as incomplete data. */
+enum jp_exit cmd_args_judge(const struct jp_verdict *verdict);
 
 #endif

@@ -473,13 +473,12 @@ static bool has_data(const struct material *m)
 }
 
 static int exit_status(const struct report_options *options,
-                       const struct jp_verdict *verdict, bool analysed,
-                       const struct jp_copper *copper)
+                       const struct jp_verdict *verdict, bool analysed)
 {
     /* words are ordered from the worst on */
     if (options->fail_on >= 0 && (int) verdict->word <= options->fail_on)
         return JP_EXIT_FINDINGS;
-    return analysed ? cmd_args_judge(verdict, copper) : JP_EXIT_INCOMPLETE;
+    return analysed ? cmd_args_judge(verdict) : JP_EXIT_INCOMPLETE;
 }
 
 /* --- how the step ended -------------------------------------------------- */
@@ -701,7 +700,7 @@ static int make(struct report_session *session, struct material *m)
         return JP_EXIT_IO;
     session->written = true;
     report_settle_finish(session);
-    return exit_status(session->options, &verdict, m->analysed, m->copper);
+    return exit_status(session->options, &verdict, m->analysed);
 }
 
 int report_make(struct report_session *session)

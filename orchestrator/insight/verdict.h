@@ -41,6 +41,9 @@ struct jp_verdict {
     enum jp_nodata nodata; /* of JP_VERDICT_NODATA */
     char text[400];        /* one sentence, no newline */
     double coverage;       /* records / expected; negative: unknown */
+    /* figures of Copper are missing, which a worse word hides: a rank is
+     * incomplete, or a table of paths is damaged */
+    bool copper_incomplete;
 };
 
 /* Decides word and sentence. conf and nodes may be NULL (a plain folder of
@@ -99,10 +102,6 @@ bool copper_verdict_asked(const struct jp_jobconf *conf);
 void topo_verdict_add(const struct jp_step_labels *labels,
                       struct jp_hypotheses *hypotheses,
                       struct jp_verdict *verdict);
-
-/* Returns true if figures are missing: a rank is incomplete, or a table of
- * paths is damaged. */
-bool copper_verdict_incomplete(const struct jp_copper *copper);
 
 /* Adds Copper's findings to a verdict. alone: nothing else was profiled, so the
  * verdict is Copper's. A slow rank makes it DEGRADED, missing figures

@@ -445,11 +445,13 @@ void topo_verdict_add(const struct jp_step_labels *labels,
 
 #define NAMED 2 /* findings of a kind named in the sentence */
 
-/* A rank counts as good if its profile is complete. */
-bool copper_verdict_incomplete(const struct jp_copper *c)
+/* Returns true if figures are missing: a rank is incomplete, or a table of
+ * paths is damaged. */
+static bool is_incomplete(const struct jp_copper *c)
 {
-    return c && (c->n_state[JP_COPPER_GOOD] < c->n_ranks || c->notes_bad ||
-                 c->left_out_rows);
+    /* a rank counts as good if its profile is complete */
+    return c->n_state[JP_COPPER_GOOD] < c->n_ranks || c->notes_bad ||
+           c->left_out_rows;
 }
 
 /* Returns true for a finding on a slow rank. */
@@ -517,11 +519,12 @@ void copper_verdict_add(const struct jp_copper *c, bool alone,
         return;
     if (alone)
         sentence_init(&s, verdict->text, sizeof(verdict->text));
+    verdict->copper_incomplete = is_incomplete(c);
     if (say(c, true, &s))
         word = JP_VERDICT_DEGRADED;
     else if (!c->n_counted)
         word = JP_VERDICT_NODATA;
-    else if (copper_verdict_incomplete(c))
+    else if (verdict->copper_incomplete)
         word = JP_VERDICT_INCOMPLETE;
     else if (alone && c->unjudged >= c->n_counted)
         word = JP_VERDICT_UNJUDGED;
