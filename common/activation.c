@@ -1,4 +1,8 @@
-/* activation.c - does a site's default apply to this job? */
+/* activation.c - decide whether a site's default applies to this job.
+ *
+ * Facts of the job come from Slurm's variables. The controller is asked only if
+ * the variables leave a condition open, because a query delays srun.
+ */
 #include "common/plan.h"
 
 #include <stdio.h>
@@ -9,12 +13,13 @@
 #define N(array) (sizeof(array) / sizeof(*(array)))
 #define SECOND 1000000ULL
 
-/* Any of them with a value says that the job has a GPU; in the first "0" is a
- * GPU's index, in the others none. */
+/* Variables that show that the job has a GPU. In the first, "0" is the index of
+ * a GPU; in the others, it means none. */
 static const char *const gpu_variables[] = {"SLURM_JOB_GPUS", "SLURM_GPUS",
                                             "SLURM_GPUS_ON_NODE",
                                             "SLURM_GPUS_PER_NODE"};
 
+/* Copies a variable; one that is not set or too long leaves buf unchanged. */
 static void copy_env(const struct activation_input *in, const char *name,
                      char *buf, size_t len)
 {
@@ -24,6 +29,7 @@ static void copy_env(const struct activation_input *in, const char *name,
         memcpy(buf, value, strlen(value) + 1);
 }
 
+/* A variable with a time in seconds since 1970; 0: not set or malformed. */
 static uint64_t env_seconds(const struct activation_input *in, const char *name)
 {
     uint64_t v = 0;
@@ -32,6 +38,7 @@ static uint64_t env_seconds(const struct activation_input *in, const char *name)
     return v;
 }
 
+/* Fills the facts that Slurm's variables contain. */
 static void facts_of_env(const struct activation_input *in,
                          struct jp_jobfacts *facts)
 {
@@ -41,6 +48,7 @@ static void facts_of_env(const struct activation_input *in,
     copy_env(in, "SLURM_JOB_PARTITION", facts->partition,
              sizeof(facts->partition));
     copy_env(in, "SLURM_JOB_ACCOUNT", facts->account, sizeof(facts->account));
+    /* The job's time limit is the difference of its planned times. */
     if (start && end > start)
         facts->time_limit_us = (end - start) * SECOND;
     for (size_t i = 0; i < N(gpu_variables); i++) {
@@ -51,7 +59,8 @@ static void facts_of_env(const struct activation_input *in,
     }
 }
 
-/* Appends " and <what> <value>" to reason. */
+/* Appends a condition that holds to the reason: "default for WHAT VALUE", then
+ * " and WHAT VALUE". */
 static void say_misfit(char *reason, size_t len, const char *what,
                        const char *value)
 {
@@ -61,6 +70,7 @@ static void say_misfit(char *reason, size_t len, const char *what,
              used ? " and " : "default for ", what, value);
 }
 
+/* The site's value of a key, or NULL. */
 static const char *text_of(const struct jp_sitefile *site, const char *name)
 {
     const struct sitefile_value *value = sitefile_find(site, name);
@@ -68,7 +78,7 @@ static const char *text_of(const struct jp_sitefile *site, const char *name)
     return value ? value->value : NULL;
 }
 
-/* The first of names that is in list, into buf. */
+/* Copies the first of names that is in list to buf. False: there is none. */
 static bool common_name(const char *list, const char *names, char *buf,
                         size_t len)
 {
@@ -83,6 +93,8 @@ static bool common_name(const char *list, const char *names, char *buf,
     return false;
 }
 
+/* Whether the condition `key` holds: it is not set, or its list has one of
+ * names. Appends it to the reason. */
 static bool list_holds(const struct jp_sitefile *site, const char *key,
                        const char *what, const char *names, char *reason,
                        size_t len)
@@ -98,6 +110,7 @@ static bool list_holds(const struct jp_sitefile *site, const char *key,
     return true;
 }
 
+/* Whether the job's time limit is at least the site's minimum. */
 static bool time_holds(const struct jp_sitefile *site, uint64_t limit_us,
                        char *reason, size_t len)
 {
@@ -115,7 +128,8 @@ static bool time_holds(const struct jp_sitefile *site, uint64_t limit_us,
     return true;
 }
 
-/* What is known already may say_misfit no: then nobody has to be asked. */
+/* Whether a known fact already contradicts a condition. Then the controller
+ * need not be asked. */
 static bool cannot_hold(const struct jp_sitefile *site,
                         const struct jp_jobfacts *facts)
 {
@@ -131,6 +145,7 @@ static bool cannot_hold(const struct jp_sitefile *site,
             !time_holds(site, facts->time_limit_us, unused, sizeof(unused)));
 }
 
+/* Whether all conditions hold; an unknown fact does not meet a condition. */
 static bool all_hold(const struct jp_sitefile *site,
                      const struct jp_jobfacts *facts, char *reason, size_t len)
 {
@@ -144,13 +159,14 @@ static bool all_hold(const struct jp_sitefile *site,
            time_holds(site, facts->time_limit_us, reason, len);
 }
 
+/* Whether the condition is set and its fact unknown. */
 static bool is_open(const struct jp_sitefile *site, const char *key, bool known)
 {
     return !known && text_of(site, key);
 }
 
-/* Does a condition need what is not known yet? GPUs in the environment do not
- * say_misfit which other resources the job has. */
+/* Whether a condition needs a fact that is still unknown. A GPU in the
+ * environment does not show which other resources the job has. */
 static bool must_ask(const struct jp_sitefile *site,
                      const struct jp_jobfacts *facts)
 {
@@ -170,14 +186,13 @@ bool activation_is_bound(const struct jp_sitefile *site)
            text_of(site, "nccl.default_min_time");
 }
 
-/* Do they hold? reason gets "default for partition gpu and account ai", or ""
- * where there are none. */
 bool activation_holds(const struct activation_input *in, char *reason,
                       size_t len)
 {
     struct jp_jobfacts facts = {0};
 
     facts_of_env(in, &facts);
+    /* From the cheapest test to the query. */
     if (cannot_hold(in->site, &facts))
         return false;
     if (in->ask && must_ask(in->site, &facts))

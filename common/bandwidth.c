@@ -1,4 +1,5 @@
-/* bandwidth.c - Inspector's formula, and its six decimals as an integer. */
+/* bandwidth.c - Inspector's formula for bandwidths, and its six decimals as an
+ * integer. bandwidth.h has the table of factors. */
 #include "common/bandwidth.h"
 
 #include <math.h>
@@ -7,6 +8,7 @@
 
 #include "common/record.h"
 
+/* The rule of each function. Names of newer functions are added here. */
 static const struct {
     const char *func;
     enum bandwidth_rule rule;
@@ -27,6 +29,7 @@ enum bandwidth_rule bandwidth_find(const char *func)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         size_t n = strlen(rows[i].func);
 
+        /* Either the name itself, or with the suffix of the copy engines. */
         if (!strncmp(rows[i].func, func, n) &&
             (!func[n] || !strcmp(func + n, RECORD_CE)))
             return rows[i].rule;
@@ -41,10 +44,13 @@ struct bandwidth bandwidth_of(enum bandwidth_rule rule, int64_t n_ranks,
     double traffic = (double) bytes, n = (double) n_ranks, factor = 0.0;
     struct bandwidth b = {0.0, 0.0};
 
+    /* With one rank nothing is sent: the factor is 0. */
     switch (rule) {
     case BANDWIDTH_ONE:
         factor = 1.0;
         break;
+    /* bytes is the share of one rank: all ranks together move n times as
+     * much. */
     case BANDWIDTH_SHARE:
         traffic *= n;
         factor = n_ranks > 0 ? (n - 1) / n : 0.0;
@@ -56,6 +62,7 @@ struct bandwidth bandwidth_of(enum bandwidth_rule rule, int64_t n_ranks,
         traffic = 0.0;
         break;
     }
+    /* Without a time both stay 0, as in Inspector's logs. */
     if (exec_us)
         b.algo_gbs = traffic / 1.0E9 / seconds;
     b.bus_gbs = b.algo_gbs * factor;
@@ -81,6 +88,8 @@ double bandwidth_factor(enum bandwidth_rule rule, uint32_t n_ranks)
 
 uint64_t bandwidth_micro(double gbs)
 {
+    /* gbs = mantissa * 2^(exponent - 53), exactly. Multiply by 10^6 in 128
+     * bits, then divide by 2^shift and round half to even, as printf does. */
     int exponent;
     uint64_t mantissa = (uint64_t) ldexp(frexp(gbs, &exponent), 53);
     unsigned __int128 product = (unsigned __int128) mantissa * 1000000u, half;

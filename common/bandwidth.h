@@ -25,24 +25,25 @@ enum bandwidth_rule {
     BANDWIDTH_ALL_REDUCE
 };
 
-/* The function's row of the table; the copy engines' "AllGather-CE" is in that
- * of AllGather; unknown names are "any other". */
+/* The rule of a function. "AllGather-CE", by the copy engines, has that of
+ * AllGather; an unknown name has BANDWIDTH_NONE. */
 enum bandwidth_rule bandwidth_find(const char *func);
 
 struct bandwidth {
     double algo_gbs, bus_gbs;
 };
 
-/* No time, or no n_ranks where it is needed (NCCL before 2.27), gives 0. The
- * order of the operations is Inspector's: the last printed digit shows it. */
+/* The bandwidths of one operation. They are 0 without a time, or without
+ * n_ranks if it is needed (NCCL before 2.27). The order of the arithmetic is
+ * Inspector's, because the last printed digit depends on it. */
 struct bandwidth bandwidth_of(enum bandwidth_rule rule, int64_t n_ranks,
                               uint64_t bytes, uint64_t exec_us);
 
-/* What bytes / time is to be multiplied by for busbw. */
+/* The factor from bytes / time to the bus bandwidth. */
 double bandwidth_factor(enum bandwidth_rule rule, uint32_t n_ranks);
 
-/* The integer of 1e-6 that printf's %.6f shows of gbs: exact, half to even.
- * UINT64_MAX where it is more. gbs is finite and not negative. */
+/* gbs in units of 1e-6, rounded as printf's %.6f prints it: exact, half to
+ * even. UINT64_MAX if it does not fit. gbs is finite and not negative. */
 uint64_t bandwidth_micro(double gbs);
 
 /* No rank can end before all have begun, because every rank's result needs data

@@ -1,4 +1,6 @@
-/* child.c - fork, wait with a deadline, kill, collect. */
+/* child.c - fork, wait with a deadline, kill, collect. child_run is the whole
+ * life of a child; child_start and child_await are for callers that do other
+ * work meanwhile. */
 #include "config.h"
 
 #include "common/child.h"
@@ -17,7 +19,7 @@
 
 #define EXIT_NOT_STARTED 126
 #define EXIT_NOT_FOUND 127
-/* Between two looks where the kernel has no pidfd (before 5.3). */
+/* Interval of the checks if the kernel has no pidfd (before 5.3). */
 #define LOOK_MS 5
 
 static uint64_t now_ms(void)
@@ -28,6 +30,7 @@ static uint64_t now_ms(void)
     return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
 }
 
+/* Milliseconds until the deadline, at least 0, as poll takes them. */
 static int left_ms(uint64_t deadline_ms)
 {
     uint64_t now = now_ms();
@@ -39,8 +42,8 @@ static int left_ms(uint64_t deadline_ms)
 /* --- in the child ----------------------------------------------------------
  */
 
-/* A handler of the parent's would clean up what is the parent's. Signals that
- * it ignores stay ignored (nohup). */
+/* Resets the parent's handlers, which would clean up for the parent. Signals
+ * that the parent ignores stay ignored (nohup). */
 static void drop_handlers(void)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGALRM};
@@ -68,6 +71,7 @@ int child_let_go(void)
     return rc;
 }
 
+/* Executes the program. out: the pipe for its output; -1: none. */
 static _Noreturn void exec_program(const struct child *child, int out)
 {
     int null = open("/dev/null", O_RDWR);
@@ -80,13 +84,16 @@ static _Noreturn void exec_program(const struct child *child, int out)
     _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_STARTED);
 }
 
-/* Between fork and exec: async-signal-safe calls only. */
+/* The child after fork. Before exec, only async-signal-safe calls are allowed,
+ * because the parent may have threads. */
 static _Noreturn void become(const struct child *child, pid_t parent, int out)
 {
     sigset_t none;
 
+    /* Only now, because exec keeps the setting but fork clears it. */
     if (child->dies_with_us) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        /* The parent may have ended before prctl. */
         if (getppid() != parent)
             _exit(EXIT_NOT_STARTED);
     }
@@ -95,6 +102,7 @@ static _Noreturn void become(const struct child *child, pid_t parent, int out)
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (!child->argv)
         _exit(child->work(child->arg, out));
+    /* A group of its own, so that its children can be killed with it. */
     setpgid(0, 0);
     exec_program(child, out);
 }
@@ -106,7 +114,7 @@ static pid_t start(const struct child *child, int out)
     if (pid == 0)
         become(child, parent, out);
     if (pid > 0 && child->argv)
-        setpgid(pid, pid); /* whichever comes first */
+        setpgid(pid, pid); /* in both processes, because either may run first */
     return pid;
 }
 
@@ -118,7 +126,8 @@ pid_t child_start(const struct child *child)
 /* --- in the parent ---------------------------------------------------------
  */
 
-/* Until fd is readable or at its end, or the deadline. */
+/* Waits until fd is readable or at its end. False: the deadline has passed, or
+ * poll failed. */
 static bool wait_readable(int fd, uint64_t deadline_ms)
 {
     struct pollfd end = {.fd = fd, .events = POLLIN};
@@ -138,6 +147,8 @@ static bool wait_readable(int fd, uint64_t deadline_ms)
 int child_await(pid_t pid, uint32_t limit_ms, int *status)
 {
     uint64_t deadline = now_ms() + limit_ms;
+    /* A pidfd becomes readable when the process ends, so no polling is
+     * needed. */
     int pidfd = limit_ms ? (int) syscall(SYS_pidfd_open, pid, 0) : -1, rc;
 
     for (;;) {
@@ -156,7 +167,8 @@ int child_await(pid_t pid, uint32_t limit_ms, int *status)
     return rc;
 }
 
-/* To the end of the output; false: it is not there by the deadline. */
+/* Reads the output to its end; what exceeds the room is dropped, so that the
+ * child is not blocked. False: the deadline has passed, or reading failed. */
 static bool read_output(int fd, uint64_t deadline_ms, const struct child *child,
                         size_t *len)
 {
@@ -177,6 +189,7 @@ static bool read_output(int fd, uint64_t deadline_ms, const struct child *child,
     return false;
 }
 
+/* Ends a child that is late. A program's whole process group is killed. */
 static void kill_child(const struct child *child, pid_t pid)
 {
     pid_t whom = child->argv ? -pid : pid;
@@ -184,6 +197,7 @@ static void kill_child(const struct child *child, pid_t pid)
 
     if (child->term_ms) {
         kill(whom, SIGTERM);
+        /* It has ended by itself: no SIGKILL, since the id is free again. */
         if (child_await(pid, child->term_ms, &status) != 0)
             return;
     }
@@ -191,6 +205,8 @@ static void kill_child(const struct child *child, pid_t pid)
     child_await(pid, CHILD_LAST_MS, &status);
 }
 
+/* Steps: make the pipe, start, read the output to its end, wait, kill if late.
+ * Errors of the child itself are in its status. */
 enum child_end child_run(const struct child *child, struct child_result *result)
 {
     uint64_t deadline = now_ms() + child->limit_ms;
@@ -201,13 +217,17 @@ enum child_end child_run(const struct child *child, struct child_result *result)
 
     if (result)
         *result = r;
+    /* Without room there is no pipe, and output goes to /dev/null. */
     if (child->room && pipe2(ends, O_CLOEXEC) < 0)
         return CHILD_NEVER;
     r.pid = start(child, ends[1]);
+    /* Only the child may hold the writing end, or the output never ends. */
     if (ends[1] >= 0)
         close(ends[1]);
     if (r.pid > 0) {
         if (child->room)
+            /* First the output: a child that writes more than a pipe holds
+             * would not end. */
             over = read_output(ends[0], deadline, child, &r.len);
         left = left_ms(deadline);
         over = over && child_await(r.pid, (uint32_t) left, &r.status) == 1;
@@ -230,6 +250,7 @@ bool child_succeeded(enum child_end end, const struct child_result *result)
 
 void *child_alloc(size_t size)
 {
+    /* Anonymous and shared: the child's writes are visible to the parent. */
     void *shared = mmap(NULL, size, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 

@@ -1,11 +1,18 @@
-/* clockline.c - the line with the largest margin between two hulls. */
+/* clockline.c - the line with the largest margin between two hulls.
+ *
+ * Bounds are collected as points of two sides and reduced to convex hulls now
+ * and then (reduce). clockline_find searches the slope at which the gap between
+ * the hulls is widest (best_slope); the line is in the middle of the gap.
+ * clockline_range computes how far any line between the hulls can deviate.
+ * clockline.h has the model and its source.
+ */
 #include "common/clockline.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Points are hulled when so many wait. */
+/* How many points are collected before they are reduced to a hull. */
 #define WAIT_POINTS 128
 
 void clockline_fini(struct clockline_bounds *bounds)
@@ -26,8 +33,8 @@ static int by_time(const void *a, const void *b)
     return (x->theta_ns > y->theta_ns) - (x->theta_ns < y->theta_ns);
 }
 
-/* Above 0: c lies to the left of the way from a to b. Differences are below
- * 2^63, their products below 2^126. */
+/* The cross product: above 0 if c is to the left of the line from a to b.
+ * Differences are below 2^63, their products below 2^126. */
 static __int128 turn(const struct clockline_point *a,
                      const struct clockline_point *b,
                      const struct clockline_point *c)
@@ -36,8 +43,9 @@ static __int128 turn(const struct clockline_point *a,
            (__int128) (b->theta_ns - a->theta_ns) * (c->t_ns - a->t_ns);
 }
 
-/* Leaves the points of the lower hull (sign 1) or of the upper one (-1): upper
- * bounds are needed where they are lowest. Andrew's monotone chain. */
+/* Keeps only the points of the lower hull (sign 1) or of the upper hull (-1):
+ * upper bounds matter where they are lowest. Andrew's monotone chain; O(n log
+ * n). */
 static void reduce(struct clockline_side *side, int sign)
 {
     struct clockline_point *p = side->points;
@@ -48,7 +56,8 @@ static void reduce(struct clockline_side *side, int sign)
     qsort(p, side->n, sizeof(*p), by_time);
     for (size_t i = 0; i < side->n; i++) {
         if (n && p[n - 1].t_ns == p[i].t_ns) {
-            /* the first of one time is the lowest, the last is the highest */
+            /* of points with the same time, the first is the lowest, the last
+             * the highest */
             if (sign > 0)
                 continue;
             n--;
@@ -60,6 +69,8 @@ static void reduce(struct clockline_side *side, int sign)
     side->n = side->hull = n;
 }
 
+/* Adds a point. Reduces only if that is likely to free enough room, so that the
+ * cost per point stays constant on average. -1: no memory. */
 static int add(struct clockline_side *side, int sign, int64_t t_ns,
                int64_t theta_ns)
 {
@@ -96,7 +107,7 @@ int clockline_add_lower(struct clockline_bounds *bounds, int64_t t_ns,
 /* --- the line --------------------------------------------------------------
  */
 
-/* From a hull's point i to the next one, which is there. */
+/* The slope from a hull's point i to the next one, which must exist. */
 static long double slope_after(const struct clockline_side *side, size_t i)
 {
     const struct clockline_point *p = side->points;
@@ -105,7 +116,7 @@ static long double slope_after(const struct clockline_side *side, size_t i)
            (long double) (p[i + 1].t_ns - p[i].t_ns);
 }
 
-/* A point's height above a line of that slope through (t0, theta0). */
+/* The height of a point above a line of that slope through (t0, theta0). */
 static long double height(const struct clockline_point *p,
                           const struct clockline *line, long double slope)
 {
@@ -113,18 +124,19 @@ static long double height(const struct clockline_point *p,
            slope * (long double) (p->t_ns - line->t0_ns);
 }
 
-/* The gap between the hulls, seen along a slope, is concave in it: it grows
- * while the lowest upper bound lies before the highest lower one. As the slope
- * grows, the former moves on along its hull, and the latter moves back. So the
- * best slope is that of an edge where their order changes, or any one of a
- * stretch where both stand at the same time: its middle is taken. */
+/* The best slope. The gap between the hulls along a slope is a concave function
+ * of the slope: it grows while the lowest upper bound is earlier than the
+ * highest lower bound. As the slope grows, the former moves forward along its
+ * hull, and the latter moves backward. So the best slope is that of an edge at
+ * which their order changes, or any slope of a range in which both have the
+ * same time; then the middle of the range is taken. */
 static double best_slope(const struct clockline_bounds *bounds)
 {
     const struct clockline_side *up = &bounds->upper, *low = &bounds->lower;
     size_t u = 0, l = low->n - 1;
     long double slope = -CLOCKLINE_MAX_SLOPE, flat = NAN;
 
-    /* the supports at the steepest fall */
+    /* the points that support the line with the steepest fall */
     while (u + 1 < up->n && slope_after(up, u) <= slope)
         u++;
     while (l > 0 && slope_after(low, l - 1) <= slope)
@@ -136,6 +148,7 @@ static double best_slope(const struct clockline_bounds *bounds)
 
         if (up->points[u].t_ns == low->points[l].t_ns && isnan(flat))
             flat = slope;
+        /* The limit comes before the next edge. */
         if (next >= CLOCKLINE_MAX_SLOPE) {
             slope = CLOCKLINE_MAX_SLOPE;
             break;
@@ -149,6 +162,8 @@ static double best_slope(const struct clockline_bounds *bounds)
     return (double) (isnan(flat) ? slope : (flat + slope) / 2);
 }
 
+/* The lowest upper bound and the highest lower bound, as heights above the
+ * line. */
 static void support(const struct clockline_bounds *bounds,
                     const struct clockline *line, long double *high,
                     long double *low)
@@ -201,9 +216,9 @@ int64_t clockline_at(const struct clockline *line, int64_t t_ns)
                    line->slope * (double) (t_ns - line->t0_ns));
 }
 
-/* How high a line of that slope may be at t. Over the slopes this is the least
- * of many straight lines, so its largest value is at an edge of the hull or at
- * the end of the slopes that leave a gap. */
+/* The highest (or lowest) value at t of a line of that slope between the hulls.
+ * Over the slopes, this is the minimum of many straight lines, so its maximum
+ * is at an edge of a hull or at the end of the slopes that leave a gap. */
 static double reach(const struct clockline_bounds *bounds,
                     const struct clockline *line, int64_t t_ns,
                     long double slope, bool high)
@@ -217,6 +232,8 @@ static double reach(const struct clockline_bounds *bounds,
                      slope * (long double) (t_ns - line->t0_ns));
 }
 
+/* The last slope towards `toward` that leaves a gap between the hulls, by
+ * bisection: 60 steps exceed the precision of a double. */
 static double slope_limit(const struct clockline_bounds *bounds,
                           const struct clockline *line, double toward)
 {

@@ -1,4 +1,6 @@
-/* clockmap.c - times of a node as times of the reference. */
+/* clockmap.c - times of a node as times of the reference. Between two points of
+ * a node, the offset is interpolated; beyond them, the first or last line
+ * continues with growing uncertainty. */
 #include "common/clockmap.h"
 
 #include <math.h>
@@ -7,9 +9,11 @@
 
 #include "common/clockline.h"
 
-/* Times that can be, so that their differences in ns fit: until 2096. */
+/* The latest time that is converted, in microseconds: differences in ns must
+ * fit into 64 bits. In the year 2096. */
 #define TIME_MAX_US UINT64_C(4000000000000000)
-/* A quartz whose temperature changes runs off its line by so much. */
+/* How fast the uncertainty grows beyond the points: 1 ppm, by which a quartz
+ * deviates if its temperature changes. */
 #define BEYOND 1e-6
 
 const char *clockmap_method_name(enum clockmap_method method)
@@ -30,6 +34,7 @@ int clockmap_add(struct clockmap *map, const char *host)
     size_t at = 0;
     char *name;
 
+    /* Nodes are kept in order, for clockmap_find. */
     while (at < map->n_nodes && strcmp(map->nodes[at].host, host) < 0)
         at++;
     if (at < map->n_nodes && strcmp(map->nodes[at].host, host) == 0)
@@ -43,6 +48,7 @@ int clockmap_add(struct clockmap *map, const char *host)
         return -1;
     memmove(&grown[at + 1], &grown[at], (map->n_nodes - at) * sizeof(*grown));
     grown[at] = (struct clockmap_node){.host = name};
+    /* The reference moves if the node is inserted before it. */
     map->reference += map->n_nodes && at <= map->reference;
     map->n_nodes++;
     return 0;
@@ -58,6 +64,7 @@ void clockmap_fini(struct clockmap *map)
     memset(map, 0, sizeof(*map));
 }
 
+/* Binary search by name. */
 const struct clockmap_node *clockmap_find(const struct clockmap *map,
                                           const char *host, size_t len)
 {
@@ -66,6 +73,7 @@ const struct clockmap_node *clockmap_find(const struct clockmap *map,
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         const char *name = map->nodes[middle].host;
+        /* host has no NUL: equal only if name ends there, too. */
         int order = strncmp(host, name, len);
 
         if (order == 0 && name[len] == '\0')
@@ -78,7 +86,8 @@ const struct clockmap_node *clockmap_find(const struct clockmap *map,
     return NULL;
 }
 
-/* The first point behind t_ns, or the last one; at least 1. */
+/* The index of the first point at or after t_ns, or of the last one; at least
+ * 1, so that there is a point before it. The node has two points or more. */
 static size_t point_after(const struct clockmap_node *node, int64_t t_ns)
 {
     size_t low = 1, high = node->n_points - 1;
@@ -103,6 +112,8 @@ int64_t clockmap_offset_ns(const struct clockmap_node *node, int64_t t_ns)
         return 0;
     if (node->n_points == 1)
         return node->points[0].offset_ns;
+    /* Beyond the points, this is the first or the last line, which
+     * continues. */
     b = &node->points[point_after(node, t_ns)];
     a = b - 1;
     slope = (double) (b->offset_ns - a->offset_ns) /
@@ -118,10 +129,12 @@ double clockmap_unc_ns(const struct clockmap_node *node, int64_t t_ns)
         return 0;
     if (!node->aligned)
         return INFINITY;
+    /* The reference itself. */
     if (!node->n_points)
         return 0;
     first = &node->points[0];
     last = &node->points[node->n_points - 1];
+    /* Outside of the points, the uncertainty grows with the distance. */
     if (t_ns <= first->t_ns)
         return first->unc_ns + BEYOND * (double) (first->t_ns - t_ns);
     if (t_ns >= last->t_ns)
@@ -135,6 +148,7 @@ void clockmap_settle(struct clockmap *map)
     for (size_t i = 0; i < map->n_nodes; i++) {
         struct clockmap_node *node = &map->nodes[i];
 
+        /* A node without points (the reference) is near. */
         node->near = node->aligned;
         for (size_t k = 0; k < node->n_points; k++)
             node->near &= fabs((double) node->points[k].offset_ns) <=
@@ -146,9 +160,12 @@ uint64_t clockmap_us(const struct clockmap_node *node, uint64_t t_us)
 {
     int64_t offset;
 
+    /* Times that differ by less than their uncertainty are not changed. */
     if (!node || node->near || t_us == 0 || t_us > TIME_MAX_US)
         return t_us;
     offset = clockmap_offset_ns(node, (int64_t) t_us * 1000);
+    /* Rounded to the nearest microsecond. A time before 1970 cannot be
+     * represented. */
     offset = (offset + (offset < 0 ? -500 : 500)) / 1000;
     return offset < 0 || (uint64_t) offset < t_us ? t_us - (uint64_t) offset
                                                   : t_us;

@@ -1,8 +1,9 @@
 /* clockmap.h - the one place where times of a node become times of all nodes.
  *
- * Every node has its own clock. A map holds how far each is from that of the
- * reference node, as points over the run with lines between them, and how sure
- * that is. Who compares times of two nodes maps both first.
+ * Every node has its own clock. A map contains the offset of each clock from
+ * that of the reference node, as points over the run with lines between them,
+ * and the uncertainty. To compare times of two nodes, map both of them
+ * first.
  */
 #ifndef JP_COMMON_CLOCKMAP_H
 #define JP_COMMON_CLOCKMAP_H
@@ -11,10 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* At t_ns of the node's clock: C_node - C_reference. */
+/* The offset C_node - C_reference when the node's clock shows t_ns. */
 struct clockmap_point {
     int64_t t_ns, offset_ns;
-    double unc_ns; /* how wrong offset_ns may be */
+    double unc_ns; /* largest error of offset_ns */
 };
 
 /* Clocks and times count as different if they differ by more than this multiple
@@ -24,17 +25,18 @@ struct clockmap_point {
 struct clockmap_node {
     char *host;
     bool aligned; /* false: nothing ties its clock to the reference */
-    bool near;    /* never farther from it than CLOCKMAP_SURE times what that is
-                     uncertain: clockmap_us leaves its times */
-    struct clockmap_point *points; /* ascending t_ns; none: the reference */
+    bool near; /* never farther from the reference than CLOCKMAP_SURE times the
+                  uncertainty: clockmap_us does not change its times */
+    struct clockmap_point *points; /* ascending t_ns; none: reference */
     size_t n_points;
 };
 
 enum clockmap_method {
-    CLOCKMAP_NONE,        /* times of nodes do not compare */
+    CLOCKMAP_NONE,        /* times of different nodes cannot be compared */
     CLOCKMAP_ONE_NODE,    /* one clock: nothing to do */
-    CLOCKMAP_PROBES,      /* of the agents of the step */
-    CLOCKMAP_COLLECTIVES, /* nobody leaves before the last one has come */
+    CLOCKMAP_PROBES,      /* by probes between the agents of the step */
+    CLOCKMAP_COLLECTIVES, /* by collectives: no rank leaves before the last one
+                             has come */
 };
 const char *clockmap_method_name(enum clockmap_method method);
 
@@ -51,22 +53,23 @@ int clockmap_add(struct clockmap *map, const char *host);
 /* Leaves the map empty: method CLOCKMAP_NONE. */
 void clockmap_fini(struct clockmap *map);
 
-/* The node of that name; NULL: not in the map, or map is NULL. Borrowed. */
+/* The node of that name, of len bytes; NULL: not in the map, or map is NULL.
+ * Borrowed. */
 const struct clockmap_node *clockmap_find(const struct clockmap *map,
                                           const char *host, size_t len);
 
-/* C_node - C_reference when the node's clock shows t_ns. Beyond its points the
- * lines at the ends continue. t_ns and the points
- * differ by less than 2^62. 0 for NULL, and where it is
- * not aligned. */
+/* C_node - C_reference when the node's clock shows t_ns. Beyond the points, the
+ * lines at the ends continue. t_ns and the points differ by less than 2^62. 0
+ * if node is NULL or not aligned. */
 int64_t clockmap_offset_ns(const struct clockmap_node *node, int64_t t_ns);
-/* How wrong that may be: between points the larger one; beyond them it grows
- * by 1 ppm of the distance. INFINITY where it is not aligned; 0 for NULL. */
+/* The uncertainty of that offset: between two points the larger one; beyond the
+ * points it grows by 1 ppm of the distance. INFINITY if node is not aligned; 0
+ * for NULL. */
 double clockmap_unc_ns(const struct clockmap_node *node, int64_t t_ns);
 /* Sets `near` of all nodes, once their points are there. */
 void clockmap_settle(struct clockmap *map);
 
-/* A time of the node as the reference's clock shows it; both in us. 0 (unknown)
+/* A time of the node as a time of the reference, in microseconds. 0 (unknown)
  * stays 0. Times of different nodes can be compared after this call. Their
  * order is kept unless a clock was set back. */
 uint64_t clockmap_us(const struct clockmap_node *node, uint64_t t_us);

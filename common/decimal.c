@@ -1,4 +1,7 @@
-/* decimal.c - integers and doubles as digits, by integer arithmetic. */
+/* decimal.c - integers and doubles as digits, by integer arithmetic. A double
+ * is mantissa / 2^scale; multiplied by a power of ten in 128 bits, it can be
+ * rounded exactly. Whatever would need more precision or a decision by printf's
+ * rules is left to printf (NULL). */
 #include "common/decimal.h"
 
 #include <stdbool.h>
@@ -6,6 +9,7 @@
 
 typedef unsigned __int128 wide;
 
+/* The part of decimal_count for values from 1e8 on. */
 char *decimal_large(uint64_t value, char *out)
 {
     uint64_t digits = decimal_eight((uint32_t) (value % 100000000));
@@ -42,8 +46,8 @@ static inline uint64_t ten_to(unsigned k)
     return tens[k];
 }
 
-/* Divides by a power of ten as long as that is whole; how many zeros went. Of
- * what was not 0. */
+/* Divides *v, which is not 0, by a power of ten as long as there is no
+ * remainder. Returns how many zeros were removed; zeros: of the power. */
 static inline unsigned strip(uint64_t *v, uint64_t power, unsigned zeros)
 {
     unsigned n = 0;
@@ -53,8 +57,8 @@ static inline unsigned strip(uint64_t *v, uint64_t power, unsigned zeros)
     return n;
 }
 
-/* The lowest `places` digits of fraction behind a point, without zeros at the
- * end; nothing of 0. */
+/* Writes a point and the lowest `places` digits of fraction, without zeros at
+ * the end; nothing if fraction is 0. Returns the end. */
 static char *put_fraction(uint64_t fraction, unsigned places, char *out)
 {
     char digits[JP_DECIMAL_ROOM];
@@ -62,7 +66,7 @@ static char *put_fraction(uint64_t fraction, unsigned places, char *out)
 
     if (!fraction)
         return out;
-    if (fraction % 10 == 0) { /* seldom */
+    if (fraction % 10 == 0) { /* rare */
         places -= strip(&fraction, 100000000, 8);
         places -= strip(&fraction, 10000, 4);
         places -= strip(&fraction, 100, 2);
@@ -88,6 +92,7 @@ struct parts {
     unsigned scale;
 };
 
+/* Splits a double from 1e-4 to below 1e15. */
 static struct parts take_apart(double value)
 {
     uint64_t bits, hidden = UINT64_C(1) << 52;
@@ -97,8 +102,9 @@ static struct parts take_apart(double value)
                           1075 - (unsigned) (bits >> 52)};
 }
 
-/* The integer nearest to value * 10^places; *same: it reads back as value. A
- * tie is neither: *tie. */
+/* The integer nearest to value * 10^places. *same: it reads back as value.
+ * *tie: the value is exactly in the middle, so that another rule must
+ * decide. */
 static uint64_t scaled(struct parts p, unsigned places, bool *same, bool *tie)
 {
     /* below 2^53 * 10^21 < 2^123 */
@@ -115,8 +121,8 @@ static uint64_t scaled(struct parts p, unsigned places, bool *same, bool *tie)
     return nearest;
 }
 
-/* Three more than the digits before the point, less the zeros behind it; -1:
- * not from 1e-4 to below 1e15. */
+/* 3 plus the number of digits before the point; for values below 1, 3 minus the
+ * number of zeros after the point. -1: not from 1e-4 to below 1e15. */
 static int places_before(double value)
 {
     static const double steps[] = {1e-4, 1e-3, 1e-2, 1e-1, 1e0,  1e1, 1e2,
@@ -131,7 +137,7 @@ static int places_before(double value)
     return whole;
 }
 
-/* value * 10^places as a decimal. */
+/* Writes value / 10^places as a decimal. Returns the end. */
 static char *put_scaled(uint64_t value, unsigned places, char *out)
 {
     uint64_t one;
@@ -156,6 +162,8 @@ char *decimal_exact(double value, char *out)
     p = take_apart(value);
     if (p.mantissa == UINT64_C(1) << 52)
         return NULL; /* a power of two: the double below is nearer */
+    /* 17 significant digits identify every double; the fewest that do are
+     * wanted. */
     for (unsigned digits = 15; digits <= 17; digits++) {
         unsigned places = digits + 3 - (unsigned) whole;
         uint64_t nearest = scaled(p, places, &same, &tie);

@@ -1,18 +1,18 @@
 /* decimal.h - numbers as decimal digits, fast: tables of millions of rows are
- * written with these; printf takes five times as long.
- */
+ * written with these functions; printf takes five times as long. */
 #ifndef JP_COMMON_DECIMAL_H
 #define JP_COMMON_DECIMAL_H
 
 #include <stdint.h>
 #include <string.h>
 
-/* What each of these may write; the text is shorter, and has no NUL. */
+/* The bytes that each function may write. The text is shorter and has no NUL.
+ * Each returns the end of the text. */
 #define JP_DECIMAL_ROOM 40
 
-/* The eight digits of v < 1e8, the first one in the lowest byte: halves,
- * quarters and digits by multiplying with reciprocals that are exact for these
- * ranges. */
+/* The eight digits of v < 1e8, the first one in the lowest byte. Splits v into
+ * halves, quarters and digits by multiplication with reciprocals that are exact
+ * for these ranges. */
 static inline uint64_t decimal_eight(uint32_t v)
 {
     uint64_t x = v / 10000 | (uint64_t) (v % 10000) << 32;
@@ -34,7 +34,7 @@ static inline void decimal_store(uint64_t digits, char *out)
 
 char *decimal_large(uint64_t value, char *out);
 
-/* The digits of value; returns their end. */
+/* Writes the digits of value. */
 static inline char *decimal_count(uint64_t value, char *out)
 {
     uint64_t digits;
@@ -52,17 +52,16 @@ static inline char *decimal_count(uint64_t value, char *out)
     return out + 8 - zeros;
 }
 
-/* value / 1e6, without zeros at its end. */
+/* Writes micro / 1e6, without zeros at its end. */
 char *decimal_micro(uint64_t micro, char *out);
 
-/* The shortest decimal of at least 15 digits, its zeros at the end left out,
- * that reads back as the same double, as "%.15g" to "%.17g" give it. Only
- * numbers from 1e-4 to below 1e15; NULL: another one, or one that printf must
- * decide. */
+/* Writes the shortest decimal of at least 15 digits that reads back as the same
+ * double, without zeros at its end, as the shortest of "%.15g" to "%.17g". NULL
+ * if value is not from 1e-4 to below 1e15, or if only printf can decide. */
 char *decimal_exact(double value, char *out);
 
-/* Rounded to 15 significant digits, its zeros at the end left out, as "%.15g".
- * Of the same numbers; NULL as above. */
+/* Writes value rounded to 15 significant digits, without zeros at its end, like
+ * "%.15g". NULL as above. */
 char *decimal_fifteen(double value, char *out);
 
 #endif

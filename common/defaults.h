@@ -8,12 +8,12 @@
 #ifndef JP_COMMON_DEFAULTS_H
 #define JP_COMMON_DEFAULTS_H
 
-/* A step's report for machines; there means that the report is finished. */
+/* The step's report for programs. If it exists, the report is finished. */
 #define JP_SUMMARY_NAME "summary.json"
 
-/* --- protocol: who waits how long for whom ------------------------------- */
+/* --- protocol: how long each process waits ------------------------------- */
 
-/* A node's finish reads each log once (about 1 GB/s); what takes longer is
+/* A node's finish reads each log once (about 1 GB/s). If it takes longer, it is
  * killed and nothing is lost: the report reads the raw files instead. */
 #define JP_DEF_FINISH_LIMIT_MS 5000
 
@@ -22,8 +22,8 @@
  * that Slurm needs to tear a step down. */
 #define JP_DEF_ALLDONE_WAIT_MS 15000
 
-/* A user at a prompt waits this long for his report, not longer; then the card
- * names the command that finishes it. */
+/* A user at a prompt waits this long for the report, not longer; then the card
+ * contains the command that finishes it. */
 #define JP_DEF_REPORT_LIMIT_MS 30000
 
 /* 0: as many threads as CPUs, at most JP_REPORT_THREADS_MAX. srun runs on login
@@ -34,45 +34,47 @@
 /* srun's user waits for it; a site with busy login nodes sets 10. */
 #define JP_DEF_REPORT_NICE 0
 
-/* The claim's heartbeat is one a second; twenty missed ones mean that its owner
- * is gone, also across a slow file system. */
+/* The claim is touched once a second. If twenty touches are missing, its owner
+ * is gone, even if the file system is slow. */
 #define JP_DEF_CLAIM_STALE_MS 20000
 
-/* How long the disk may take to have a summary or a partial. Local disks take
- * milliseconds; a file system that hangs must not hold a step's end. */
+/* How long a disk may take to sync a summary or a partial. Local disks take
+ * milliseconds; a file system that hangs must not delay a step's end. */
 #define JP_DEF_SYNC_MS 1000
 
-/* srun's own report starts within a second of the last node; ten without a
- * claim mean that no srun will come. */
+/* srun's own report starts within a second of the last node. If nobody has
+ * claimed the report after ten, no srun will come. */
 #define JP_DEF_WATCHER_DELAY_MS 10000
 
 /* No process of ours outlives its step by more than this. */
 #define JP_DEF_WATCHER_LIFE_MS 60000
 
-/* NVML's own figures cover 1/6 s to 1 s; a second of 16 tasks and 8 GPUs costs
- * 0.3 % of a processor at most. */
+/* NVML's figures are averages over 1/6 s to 1 s. One sample per second of 16
+ * tasks and 8 GPUs costs at most 0.3 % of a processor. */
 #define JP_DEF_UTIL_PERIOD_MS 1000
 /* Below this period, NVML returns the same figures again, and sampling costs
  * more than it is worth. */
 #define JP_UTIL_PERIOD_MIN_MS 100
 
-/* A day of 16 tasks and 8 GPUs at a second; longer runs are thinned out. */
+/* A day of 16 tasks and 8 GPUs with a sample per second; samples of longer runs
+ * are thinned out. */
 #define JP_DEF_UTIL_DISK_MIB 64
 
-/* Half a minute of all GPUs is worth a look; checkpoints take less mostly. The
- * other times of a hang are in proportion (orchestrator/ingest/hung.c). */
+/* An operation in flight for half a minute is suspicious; checkpoints mostly
+ * take less. The other times of a hang are in proportion
+ * (orchestrator/ingest/hung.c). */
 #define JP_DEF_HANG_SUSPECT_MS 30000
 
-/* Probes of clocks: 20 to 50 a second bring the error below the stamps' noise,
- * a line over 4 s follows what quartz does, and packets closer than 100 us
- * queue behind each other. */
+/* Probes of clocks: 20 to 50 per second bring the error below the noise of the
+ * time stamps, a line over 4 s follows the drift of a quartz, and packets
+ * closer than 100 us queue behind each other. */
 #define JP_DEF_CLOCK_CADENCE_US 20000
 #define JP_DEF_CLOCK_WINDOW_S 4
 #define JP_DEF_CLOCK_SPACING_US 100
 #define JP_DEF_CLOCK_SNAPSHOT_MS 100
-/* Of auto: with so long a time for each neighbour a node's probes cost 0.5 % of
- * a processor (half of them its own, 0.63 % at 93 a second, half answered,
- * 0.40 %). */
+/* Preset auto: with this time for each neighbour, a node's probes cost 0.5 % of
+ * a processor (0.63 % at 93 probes per second, of which half are its own and
+ * half are answered). */
 #define JP_CLOCK_NEIGHBOUR_US 11000
 #define JP_CLOCK_NEIGHBOURS_MAX 6
 
@@ -93,12 +95,12 @@
  * apart. Relative patterns start at the submit directory. */
 #define JP_DEF_DIR "jobprof-%j"
 
-/* A settings file is read whole; 1 MiB is a hundred times a full one. */
+/* A settings file is read as a whole; 1 MiB is a hundred times a large one. */
 #define JP_SITEFILE_MAX_BYTES (1024 * 1024)
 #define JP_SITEFILE_MAX_DEPTH 10
 
-/* An option's value: Slurm cuts nothing, the shell's line is the limit; 4 KiB
- * hold every key with the longest path. */
+/* An option's value. Slurm does not limit it; 4 KiB are enough for every key
+ * with the longest path. */
 #define JP_OPTION_MAX 4096
 #define JP_PATTERN_MAX 1024
 
@@ -109,7 +111,7 @@
  * unknown variables. */
 #define JP_DEF_NCCL_VERSION "2.30"
 
-/* Most training jobs are looked at over some hundred steps. */
+/* Training jobs are usually profiled for some hundred iterations. */
 #define JP_DEF_ITERATIONS 200
 
 /* Collectives in one iteration: a layer has one to four, a model some tens. */
@@ -121,8 +123,8 @@
 /* Profiler memory of one rank: small compared with any training rank. */
 #define JP_DEF_MEM "256M"
 
-/* Of the step's memory on a node all profilers of its ranks may take one part
- * in so many; the rest is the program's. */
+/* All profilers on a node may together use one part in this many of the step's
+ * memory there; the rest is for the program. */
 #define JP_STEP_MEMORY_PARTS 4
 
 /* One step's raw files on disk. */
@@ -133,15 +135,15 @@
 
 /* --- nsys ----------------------------------------------------------------- */
 
-/* Of up to so many tasks all run under nsys, else the first of each node: a
- * file a rank, of which each is exported and read. */
+/* Up to this number of tasks, all of them run under nsys; otherwise the first
+ * of each node. Each writes a file that is exported and read. */
 #define JP_NSYS_ALL_MAX 32
 
-/* What nsys traces: what the report's tables are made of. */
+/* What nsys traces: the sources of the report's tables. */
 #define JP_DEF_NSYS_TRACE "cuda;nvtx"
 
-/* Seconds that nsys may take after its program's end, to write its file. More
- * than a minute is seen for files of a GiB; what takes longer holds the job. */
+/* Seconds that nsys may take after the end of its program to write its file.
+ * Files of a GiB have taken more than a minute; the job cannot end before. */
 #define JP_DEF_NSYS_WAIT_S 120
 
 #endif

@@ -9,6 +9,8 @@
 #include "common/quote.h"
 #include "common/utf8.h"
 
+/* Replaces every character that could harm a terminal by '?', in place. The
+ * text may have been cut within a character, which also becomes '?'. */
 static void sanitize(char *text)
 {
     while (*text) {
@@ -23,6 +25,7 @@ static void sanitize(char *text)
 
 int error_set(struct jp_error *err, const char *fmt, ...)
 {
+    /* Callers report errno after the message was composed. */
     int saved = errno;
     va_list ap;
 
@@ -46,14 +49,17 @@ int error_wrap(struct jp_error *err, const char *fmt, ...)
     va_list ap;
 
     if (err) {
+        /* The arguments may include err->text itself, so compose in copies. */
         memcpy(inner, err->text, sizeof(inner));
         va_start(ap, fmt);
         if (vsnprintf(where, sizeof(where), fmt, ap) < 0)
             where[0] = '\0';
         va_end(ap);
         n = strlen(where);
+        /* Leave room for ": " and the NUL; the end of the inner text is cut. */
         if (n > sizeof(err->text) - 3)
             n = sizeof(err->text) - 3;
+        /* "WHERE: INNER", cut at the end if it is too long. */
         memcpy(err->text, where, n);
         memcpy(err->text + n, ": ", 3);
         n += 2;

@@ -15,12 +15,13 @@ struct jp_error {
     char text[512]; /* NUL-terminated, one line, harmless (quote.h) */
 };
 
-/* Sets err to the formatted sentence. Returns -1, so that a caller can say
- * `return error_set(err, ...)`. What a terminal must not get becomes '?'. */
+/* Sets err to the formatted sentence. Returns -1, so that a caller can write
+ * `return error_set(err, ...)`. Characters that could harm a terminal become
+ * '?'. */
 int error_set(struct jp_error *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Puts "<formatted>: " in front of what err holds. Returns -1. */
+/* Puts "<formatted>: " before the sentence in err. Returns -1. */
 int error_wrap(struct jp_error *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,4 +1,6 @@
-/* figure.c - format counts, sizes, times, bandwidths and shares. */
+/* figure.c - format counts, sizes, times, bandwidths and shares for people.
+ * Every number in texts, tables and pages goes through here, so that they
+ * agree. */
 #include "common/figure.h"
 
 #include <inttypes.h>
@@ -11,7 +13,7 @@
 #include "common/decimal.h"
 #include "common/num.h"
 
-/* A program may run in a locale with a decimal comma. */
+/* Replaces a locale's decimal comma by a point. */
 static char *use_point(char *buf)
 {
     char *comma = strchr(buf, ',');
@@ -28,6 +30,7 @@ char *figure_count(uint64_t n, char *buf)
     char *out = buf;
 
     for (int i = 0; i < len; i++) {
+        /* A comma before each group of three digits. */
         if (i && (len - i) % 3 == 0)
             *out++ = ',';
         *out++ = digits[i];
@@ -41,8 +44,9 @@ char *figure_bytes(uint64_t n, char *buf)
     return num_format_size(n, buf, JP_FIGURE_LEN);
 }
 
-/* Three significant digits, two below 0.001; at most seven characters below
- * 1e7. */
+/* Formats a number with three significant digits, two below 0.001; at most
+ * seven characters below 1e7. The limits are those at which rounding would add
+ * a digit. */
 static char *three_digits(double value, char *buf)
 {
     double size = fabs(value);
@@ -62,6 +66,7 @@ static char *three_digits(double value, char *buf)
 
 char *figure_us(double us, char *buf)
 {
+    /* Each unit is used up to its bound, which leaves three digits. */
     static const struct {
         double below, unit;
         const char *name;
@@ -73,6 +78,7 @@ char *figure_us(double us, char *buf)
 
     if (!isfinite(us))
         return three_digits(us, buf);
+    /* The last bound is infinite. */
     while (fabs(us) >= units[i].below)
         i++;
     len = strlen(three_digits(us / units[i].unit, buf));
@@ -89,10 +95,12 @@ char *figure_real(double v, char *buf)
 {
     if (!isfinite(v) || fabs(v) >= 1e15)
         return three_digits(v, buf);
+    /* Small numbers have three digits, large ones are whole with commas. */
     if (fabs(v) < 999.5) {
         snprintf(buf, JP_FIGURE_LEN, "%.3g", v);
         return use_point(buf);
     }
+    /* Overwritten unless v is negative. */
     buf[0] = '-';
     figure_count((uint64_t) (fabs(v) + 0.5), buf + (v < 0));
     return buf;
@@ -102,7 +110,7 @@ char *figure_share(double share, char *buf)
 {
     double percent = share * 100;
 
-    /* rounding must not make it whole, nor nothing */
+    /* Rounding must not turn a part into all or nothing. */
     if (percent < 100 && percent > 99.9)
         percent = 99.9;
     if (!isfinite(share))
@@ -121,12 +129,14 @@ char *figure_utc(uint64_t us, char *buf)
     time_t seconds = (time_t) (us / 1000000);
     struct tm tm;
 
+    /* Times after the year 9999 do not fit into the buffer. */
     if (us == 0 || !gmtime_r(&seconds, &tm) || tm.tm_year > 8099 ||
         !strftime(buf, JP_FIGURE_LEN, "%Y-%m-%d %H:%M:%S UTC", &tm))
         snprintf(buf, JP_FIGURE_LEN, "-");
     return buf;
 }
 
+/* For CSV and JSON, not for people: nothing of the value is lost. */
 char *figure_exact(double value, char *buf)
 {
     char *end;
@@ -134,7 +144,7 @@ char *figure_exact(double value, char *buf)
     buf[0] = '\0';
     if (!isfinite(value))
         return buf;
-    if (fabs(value) < 1e15 && value == trunc(value)) { /* most */
+    if (fabs(value) < 1e15 && value == trunc(value)) { /* usual */
         char *p = buf;
 
         if (value < 0)
@@ -147,6 +157,7 @@ char *figure_exact(double value, char *buf)
         *end = '\0';
         return buf;
     }
+    /* The fewest digits that read back as the same double. */
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(buf, JP_FIGURE_LEN, "%.*g", digits, value);
         if (strtod(buf, NULL) == value)

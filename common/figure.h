@@ -1,8 +1,8 @@
-/* figure.h - numbers as a reader wants to see them.
+/* figure.h - numbers for people.
  *
- * Each function writes into buf of JP_FIGURE_LEN bytes and returns it; the
- * FIG_ macros bring a buffer that lives until the end of the enclosing block.
- * What is no number (NaN, infinite) becomes "-". Decimal point always '.'.
+ * Each function writes into buf of JP_FIGURE_LEN bytes and returns it. The FIG_
+ * macros provide a buffer that lives until the end of the enclosing block. NaN
+ * and infinity become "-". The decimal point is always '.'.
  */
 #ifndef JP_COMMON_FIGURE_H
 #define JP_COMMON_FIGURE_H
@@ -21,7 +21,7 @@ char *figure_utc(uint64_t us, char *buf);    /* 2026-11-21 11:02:03 UTC */
 /* Shortest decimal that reads back as the same double; "" if not finite. */
 char *figure_exact(double value, char *buf);
 
-/* "rank%s" of n ranks. */
+/* The plural "s" for n things: "rank%s". */
 static inline const char *plural(uint64_t n)
 {
     return n == 1 ? "" : "s";

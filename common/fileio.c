@@ -1,4 +1,6 @@
-/* fileio.c - careful opening, reading, replacing and removing of files. */
+/* fileio.c - careful opening, reading, replacing and removing of files. The
+ * first part decides where root may work by path; the last two visit trees and
+ * read lines. */
 #include "common/fileio.h"
 
 #include <ctype.h>
@@ -19,6 +21,7 @@
 
 /* --- places where root may work by path --- */
 
+/* As many symbolic links as the kernel follows. */
 enum { LINKS_MAX = 40 };
 
 struct walk {
@@ -45,8 +48,8 @@ static int refuse(const struct walk *w, const struct stat *st,
                      w->path, (unsigned) st->st_mode & 07777);
 }
 
-/* Whether nobody else can change it. In a user namespace the owner of "/" may
- * be nobody that is known there, and who is root there has uid 0. */
+/* Whether only root can change it. In a user namespace, the owner of "/" may be
+ * a uid that is unknown there, while root of the namespace has uid 0. */
 static bool is_roots(const struct walk *w, const struct stat *st)
 {
     return (st->st_uid == w->root || st->st_uid == 0) &&
@@ -54,7 +57,7 @@ static bool is_roots(const struct walk *w, const struct stat *st)
             (S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX));
 }
 
-/* The path continues at the link's target. */
+/* Continues at the target of the link, with the rest of the path after it. */
 static int follow(struct walk *w, int link, const char *left,
                   struct jp_error *err)
 {
@@ -79,7 +82,8 @@ static int follow(struct walk *w, int link, const char *left,
     return 0;
 }
 
-/* One component. 1: the end, or it is not there. */
+/* Goes one component further. Returns 1 at the end of the path, or if the
+ * component does not exist and need not. */
 static int step(struct walk *w, struct jp_error *err)
 {
     char *name = w->rest + strspn(w->rest, "/");
@@ -114,6 +118,7 @@ static int step(struct walk *w, struct jp_error *err)
     return rc;
 }
 
+/* Checks a path from the root on, component by component. Only for root. */
 static int check(const char *path, bool must_exist, struct jp_error *err)
 {
     struct walk w = {.path = path, .at = -1, .must_exist = must_exist};
@@ -234,7 +239,8 @@ int fileio_check_owner(int fd, const char *path, bool group,
     return 0;
 }
 
-/* A group that may write in our own folder is our own choice. */
+/* Checks one folder of a path. A group that may write to our own folder is our
+ * own choice. */
 static int check_folder(const char *path, struct jp_error *err)
 {
     struct stat root, st;
@@ -254,7 +260,7 @@ static int check_folder(const char *path, struct jp_error *err)
     return 0;
 }
 
-/* Each folder that path, which is cut for it and put together again, names. */
+/* Checks each folder of the path. Cuts the path temporarily. */
 static int check_chain(char *path, struct jp_error *err)
 {
     int rc = *path == '/' ? check_folder("/", err) : 0;
@@ -306,7 +312,7 @@ int fileio_read_fd(int fd, const char *path, size_t max, char **text,
         return error_set(err, "%s: %jd bytes are too many (at most %zu)", path,
                          (intmax_t) st.st_size, max);
     }
-    /* /proc files say 0; a file may grow while it is read */
+    /* files in /proc have size 0; a file may grow while it is read */
     room = st.st_size ? (size_t) st.st_size + 1 : max;
     if (room > max)
         room = max;
@@ -361,7 +367,7 @@ int fileio_mkdirs(const char *path, struct jp_error *err)
             goto out;
         }
         if (errno == EEXIST && ownplace_check(copy, err) < 0)
-            goto out; /* somebody was faster: it was not there before */
+            goto out; /* another process was faster: check its folder */
         *p = '/';
     }
     if (mkdir(copy, 0700) < 0) {
@@ -381,8 +387,8 @@ out:
     return rc;
 }
 
-/* What stands in the way may be gone (pending/, by another node's rmdir) before
- * it can be looked at. */
+/* What exists at the path may vanish before it is examined (pending/, by
+ * another node's rmdir). Then try again. */
 #define MAKE_TRIES 100
 
 int fileio_mkdir(const char *path, struct jp_error *err)
@@ -497,8 +503,8 @@ void fileio_temp_abort(struct jp_tempfile *file)
     *file = (struct jp_tempfile){0};
 }
 
-/* An earlier write failed and its errno is gone. A disk or quota that was full
- * for it has room for a few bytes yet, a buffer's worth at most. */
+/* Provokes the error of an earlier write again, because stdio has lost its
+ * errno. A disk or quota that was full may have room for less than a buffer. */
 static void ask_again(int fd)
 {
     static const char probe[65536];
@@ -512,6 +518,7 @@ int fileio_temp_commit(struct jp_tempfile *file, struct jp_error *err)
     int bad = ferror(file->stream);
     int rc = 0;
 
+    /* fclose may fail without errno. */
     errno = EIO;
     if (bad)
         ask_again(fileno(file->stream));
@@ -528,8 +535,8 @@ int fileio_temp_commit(struct jp_tempfile *file, struct jp_error *err)
     return 0;
 }
 
-/* In the child, which may stay behind: nobody shall wait for a pipe that it
- * holds. */
+/* Runs in the child (child.work), which may never end: it closes everything
+ * else, so that no other process waits for a pipe that it holds. */
 static int sync_only(void *arg, int out)
 {
     unsigned fd = (unsigned) *(int *) arg;
@@ -618,9 +625,9 @@ static int remove_below(int fd, int depth)
     return rc;
 }
 
-/* Another user's folder may have been moved here: it is not entered, nor is
- * what is mounted. In the end it is an empty folder that goes, if it is still
- * the one that was emptied. */
+/* Removes a folder with its content. A folder of another user, which may have
+ * been moved here, is not entered, and neither is a mount. At the end, only an
+ * empty folder is removed, if it is still the one that was emptied. */
 static int remove_folder(int at, const char *name, int depth)
 {
     int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -658,7 +665,7 @@ int fileio_remove_tree(const char *path, struct jp_error *err)
         return -1;
     parent = strdup(path);
     while (parent && (slash = strrchr(parent, '/')) && !slash[1])
-        *slash = '\0'; /* of "a/b/" and "/" */
+        *slash = '\0'; /* without slashes at the end */
     slash = parent ? strrchr(parent, '/') : NULL;
     name = parent ? strdup(slash ? slash + 1 : parent) : NULL;
     if (slash)
@@ -689,6 +696,7 @@ struct treewalk_state {
 static int walk_folder(const struct treewalk_state *walk, int fd,
                        const char *path, unsigned depth);
 
+/* Enters a folder, unless it is too deep or cannot be opened. */
 static int enter(const struct treewalk_state *walk,
                  struct treewalk_entry *entry, unsigned depth)
 {
@@ -703,6 +711,7 @@ static int enter(const struct treewalk_state *walk,
                   : walk_folder(walk, fd, entry->path, depth + 1);
 }
 
+/* Reports one entry, and enters it if it is a folder. */
 static int take(const struct treewalk_state *walk, int dir, const char *name,
                 const char *path, unsigned depth)
 {

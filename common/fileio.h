@@ -1,8 +1,8 @@
-/* fileio.h - read, write and make files without trusting what stands there.
+/* fileio.h - read, write and make files without trusting what exists at a path.
  *
  * Everything here opens with O_CLOEXEC and O_NOFOLLOW on the last component,
- * never blocks on a FIFO (O_NONBLOCK and S_ISREG) and never reads more than it
- * is allowed to. Errors name the path.
+ * never blocks on a FIFO (O_NONBLOCK and S_ISREG), and never reads more than it
+ * is allowed to. Errors contain the path.
  */
 #ifndef JP_COMMON_FILEIO_H
 #define JP_COMMON_FILEIO_H
@@ -17,19 +17,20 @@
 #include "common/error.h"
 
 /* Opens a regular file for reading. follow: a symbolic link as the last
- * component is followed (settings files), else refused (profiler outputs).
- * Returns a descriptor or -1 (errno kept). */
+ * component is followed (settings files); otherwise it is refused (profiler
+ * outputs). Returns a descriptor or -1 (errno kept). */
 int fileio_open_regular(const char *path, bool follow, struct jp_error *err);
 
-/* Whether the file is root's or ours and not writable by others, nor, unless
- * group, by its group. -1 with errno EPERM: it is not. */
+/* Checks that the file belongs to root or to us, and is not writable by others
+ * or, unless group is set, by its group. Otherwise -1 with errno EPERM. */
 int fileio_check_owner(int fd, const char *path, bool group,
                        struct jp_error *err);
 
-/* Whether nobody else can replace the file at path. Each folder of the path, as
- * given and with its links resolved, must belong to us or to root (the owner of
- * "/", also in a user namespace). It must not be writable by others or, if
- * root's, by its group, unless it is sticky. Otherwise -1 with errno EPERM. */
+/* Checks that nobody else can replace the file at path. Each folder of the
+ * path, as given and with its links resolved, must belong to us or to root (the
+ * owner of "/", also in a user namespace). It must not be writable by others
+ * or, if root's, by its group, unless it is sticky. Otherwise -1 with errno
+ * EPERM. */
 int fileio_check_folders(const char *path, struct jp_error *err);
 
 /* Both checks, for a file that the site names: nobody else may write to it or
@@ -51,10 +52,11 @@ int fileio_read_fd(int fd, const char *path, size_t max, char **text,
  * (below).
  */
 
-/* mkdir -p with mode 0700 for what it creates. 0 if it is a directory then. */
+/* Like mkdir -p, with mode 0700 for what it creates. Returns 0 if path is a
+ * directory afterwards. */
 int fileio_mkdirs(const char *path, struct jp_error *err);
 
-/* Makes the folder (0700) unless it is there; a link or anything else of that
+/* Makes the folder (0700) unless it exists. A link or anything else with that
  * name is an error. The parent must exist. */
 int fileio_mkdir(const char *path, struct jp_error *err);
 
@@ -65,21 +67,22 @@ struct jp_tempfile {
     char *temp_path; /* in the same folder; NULL: path itself is written */
 };
 
-/* Opens path's temporary twin (O_EXCL, mode 0600). A device is refused. */
+/* Opens a temporary file beside path (O_EXCL, mode 0600). A device is
+ * refused. */
 int fileio_temp_open(struct jp_tempfile *file, const char *path,
                      struct jp_error *err);
 
-/* The same for a file that the user has named on the command line, who may be
- * root: /dev/null, /dev/stdout, a pipe or any other link is written to where it
- * stands, not replaced. Commit and abort as above. */
+/* The same for a file that the user, who may be root, has named on the command
+ * line: /dev/null, /dev/stdout, a pipe or any other link is written to
+ * directly, not replaced. Commit and abort as usual. */
 int fileio_output_open(struct jp_tempfile *file, const char *path,
                        struct jp_error *err);
 
-/* Is it the name of such a temporary file ("x.tmp.123.4.host")? Then *pid is
- * its writer's process id on *host, which points into the name. */
+/* Whether name is that of such a temporary file ("x.tmp.123.4.host"). Then *pid
+ * is the process id of its writer on *host, which points into the name. */
 bool fileio_temp_parse(const char *name, pid_t *pid, const char **host);
-/* Flushes, closes and renames; on failure the twin is removed and path is as
- * it was. */
+/* Flushes, closes and renames. On failure, the temporary file is removed and
+ * path is unchanged. */
 int fileio_temp_commit(struct jp_tempfile *file, struct jp_error *err);
 /* The same for files that replace others which are deleted later: the content
  * is synced before the rename, and the folder's entry after it. A child does
@@ -87,7 +90,7 @@ int fileio_temp_commit(struct jp_tempfile *file, struct jp_error *err);
  * without a sync, and the system writes it later. */
 int fileio_temp_commit_synced(struct jp_tempfile *file, uint32_t limit_ms,
                               struct jp_error *err);
-/* Closes and removes the twin. Does nothing on a committed file. */
+/* Closes and removes the temporary file. Does nothing after a commit. */
 void fileio_temp_abort(struct jp_tempfile *file);
 
 /* Writes text to path by temp + rename. */
@@ -97,68 +100,72 @@ int fileio_write(const char *path, const char *text, size_t len,
 /* asprintf that returns NULL on failure; caller frees. */
 char *text_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Removes a tree below (and with) path, never following a symbolic link nor
- * entering another user's folder or another file system. A path that does not
- * exist is fine. */
+/* Removes path and everything below it. Never follows a symbolic link, and
+ * never enters another user's folder or another file system. A path that does
+ * not exist is no error. */
 int fileio_remove_tree(const char *path, struct jp_error *err);
 
-/* --- does a place belong to root alone, so that root may work there by path?
+/* --- whether a place belongs to root alone, so that root may work there by
+ * path.
  *
  * Whoever can write to a folder can replace a file or folder that root has just
  * created or checked in it. Root would then write, rename or remove elsewhere.
  * Root therefore creates and removes nothing below a folder that somebody else
- * can change. Others do so with nobody's rights but their own.
+ * can change. For other users this is no problem, because they have only their
+ * own rights.
  */
 
-/* As root: whether path and each folder and symbolic link on the way to it is
- * root's (who owns "/", in a user namespace too), and no folder is writable by
- * group or others unless sticky. What is not there yet is fine. 0 for everybody
- * else. -1 with errno EPERM: it is not. */
+/* As root: checks that path and each folder and symbolic link on the way to it
+ * belong to root (the owner of "/", also in a user namespace), and that no
+ * folder is writable by group or others unless it is sticky. A part of the path
+ * that does not exist yet is no error. Returns -1 with errno EPERM otherwise.
+ * Returns 0 for all other users. */
 int ownplace_check(const char *path, struct jp_error *err);
 
 /* The same for the folder that contains path. It must exist, because others
  * could create it below a sticky folder. */
 int ownplace_check_parent(const char *path, struct jp_error *err);
 
-/* --- visit what lies below a folder, following no symbolic link.
+/* --- visit everything below a folder, following no symbolic link.
  *
- * Trees are foreign and may change meanwhile: what vanishes is skipped, and
- * depth is bounded, as so many folders are open at once.
+ * Trees are foreign and may change meanwhile: an entry that vanishes is
+ * skipped, and the depth is limited, because each level keeps a folder open.
  */
 
 enum treewalk_what {
-    TREEWALK_FILE,   /* a regular one */
-    TREEWALK_FOLDER, /* before what is in it */
+    TREEWALK_FILE,   /* a regular file */
+    TREEWALK_FOLDER, /* a folder, before its content */
     TREEWALK_ODD,    /* a link, a FIFO, a device ... */
     TREEWALK_LOST,   /* unknown kind: st is NULL */
     TREEWALK_CLOSED, /* after TREEWALK_FOLDER: it cannot be opened */
-    TREEWALK_DEEP    /* likewise: it is one too deep */
+    TREEWALK_DEEP    /* likewise: it is below max_depth */
 };
 
 struct treewalk_entry {
     enum treewalk_what what;
-    int dir; /* the folder that holds it, and its name there */
+    int dir; /* the folder that contains it, and its name there */
     const char *name;
-    const char *path;      /* the walk's path, a slash, ... */
+    const char *path;      /* its path, beginning with the walk's path */
     const struct stat *st; /* the entry's own, not a link's target */
 };
 
-/* Borrowed for the call. Not 0 ends the walk. */
+/* Called for each entry, which is borrowed for the call. A result other than 0
+ * ends the walk. */
 typedef int treewalk_see(void *arg, const struct treewalk_entry *entry);
 
 /* Visits all entries below the folder fd, which is taken over. The paths of
- * entries begin with path. Folders lie at most max_depth below it. Returns 0,
- * the result of see, or -1 without memory. */
+ * entries begin with path. Folders deeper than max_depth are not entered.
+ * Returns 0, the result of see, or -1 without memory. */
 int treewalk(int fd, const char *path, unsigned max_depth, treewalk_see *see,
              void *arg);
 
 /* --- read a foreign file line by line in bounded memory --- */
 
-/* Opens a regular file for it; NULL with errno. Caller closes. */
+/* Opens a regular file for shortline_next. Caller closes; NULL: errno. */
 FILE *shortline_open(const char *path);
 
-/* The next line with its end into buffer, its length; -1: the end. A line that
- * does not fit is cut, and its rest is skipped. */
+/* Reads the next line with its line break into buffer. Returns its length, or
+ * -1 at the end. A line that does not fit is cut, and its rest is skipped. */
 ssize_t shortline_next(FILE *file, char *buffer, int size);
 
 #endif

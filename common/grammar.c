@@ -1,4 +1,10 @@
-/* grammar.c - the options' modes and knobs, and requests in their words. */
+/* grammar.c - the options' modes and knobs, and requests in their words.
+ *
+ * The first part builds one table for each option, before main: the words and
+ * knobs that all profilers share, and those of the profilers' descriptions. The
+ * second part parses a request by such a table. The third part finds mistyped
+ * variables.
+ */
 #include "common/grammar.h"
 
 #include <stdio.h>
@@ -29,7 +35,7 @@ const struct jp_profiler *profiler_get(const char *name)
     return profiler ? profiler : &unknown;
 }
 
-/* What "auto" means there, or NULL. */
+/* The profiler that "auto" means for an option, or NULL. */
 static const struct jp_profiler *profiler_auto(enum jp_option option)
 {
     for (size_t i = 0; profiler_registry[i]; i++)
@@ -46,8 +52,9 @@ const char *profiler_title(const char *name)
     return profiler ? profiler->title : name;
 }
 
-/* What all NCCL profilers share, in three parts: those of a profiler's own that
- * tell the run's size come behind the first, the others behind the second. */
+/* The knobs that all NCCL profilers share, in three parts. A profiler's knobs
+ * about the size of a run are inserted after the first part, its others after
+ * the second. */
 static const struct jp_knob nccl_load[] = {
     {JP_KNOB("iterations", JP_KNOB_COUNT, 1, 1000000000, NULL,
              JP_STR(JP_DEF_ITERATIONS), "iterations that the plan assumes")},
@@ -88,13 +95,14 @@ static const struct jp_knob nccl_rest[] = {
              "replace NCCL_ variables that the user has set")},
     {0}};
 
-/* A grammar with the room that its tables take. */
+/* A grammar with the memory of its tables. */
 static struct table {
     struct jp_grammar grammar;
     struct jp_mode modes[JP_MODES_MAX];
     struct jp_knob knobs[JP_KNOBS_MAX];
     char profilers[256]; /* "inspector|example": the words of profilers */
-    char defaults[256];  /* the same with what a settings file may say too */
+    char defaults[256];  /* "off|auto|...": modes that a settings file may name
+                            as a default */
 } tables[OPTIONS] = {
     [OPTION_NCCL] = {.grammar = {.id = OPTION_NCCL,
                                  .option = "--nccl-profile",
@@ -122,6 +130,7 @@ static struct table {
                                  .bare = true}},
 };
 
+/* Adds a mode. One too many is dropped. */
 static void add_mode(struct table *t, const char *name, const char *help,
                      const struct jp_profiler *of)
 {
@@ -130,7 +139,8 @@ static void add_mode(struct table *t, const char *name, const char *help,
             (struct jp_mode){.name = name, .help = help, .of = of};
 }
 
-/* A knob that is there already goes with these modes too. */
+/* Adds a knob for the modes in the mask. If a knob of that name exists, it is
+ * extended to these modes. */
 static void add_knob(struct table *t, const struct jp_knob *knob,
                      unsigned modes)
 {
@@ -148,6 +158,7 @@ static void add_knob(struct table *t, const struct jp_knob *knob,
     t->knobs[i].modes |= modes;
 }
 
+/* Adds knobs that go with all modes except off (bit 0). {0} ends the rows. */
 static void add_knobs(struct table *t, const struct jp_knob *knobs)
 {
     unsigned all = ((1u << t->grammar.n_modes) - 1) & ~1u;
@@ -156,8 +167,9 @@ static void add_knobs(struct table *t, const struct jp_knob *knobs)
         add_knob(t, knobs, all);
 }
 
-/* A knob's bits among the words of its profiler as bits among the modes. "auto"
- * takes what its profiler takes, "plan" takes everything. */
+/* The modes that go with a profiler's knob: its bits are relative to the words
+ * of its profiler and become bits of the grammar's modes. "auto" takes what its
+ * profiler takes, "plan" takes everything. */
 static unsigned modes_of(const struct table *t, const struct jp_profiler *p,
                          const struct jp_knob *knob)
 {
@@ -165,6 +177,7 @@ static unsigned modes_of(const struct table *t, const struct jp_profiler *p,
 
     for (size_t i = 1; i < t->grammar.n_modes; i++) {
         const struct jp_mode *mode = &t->modes[i];
+        /* `word` counts the profiler's own words, to which its bits refer. */
         bool own = mode->of == p && strcmp(mode->name, "auto") != 0;
 
         if (own ? !knob->modes || knob->modes >> word & 1
@@ -175,7 +188,7 @@ static unsigned modes_of(const struct table *t, const struct jp_profiler *p,
     return modes;
 }
 
-/* The profilers' knobs that belong in that place. */
+/* Adds the knobs of all profilers of the option that belong in that place. */
 static void add_own(struct table *t, enum jp_knob_place place)
 {
     for (size_t i = 0; profiler_registry[i]; i++) {
@@ -188,6 +201,7 @@ static void add_own(struct table *t, enum jp_knob_place place)
     }
 }
 
+/* Appends "|word" to a list; what does not fit is cut. */
 static void add_word(char *list, size_t size, const char *word)
 {
     size_t used = strlen(list);
@@ -195,6 +209,7 @@ static void add_word(char *list, size_t size, const char *word)
     snprintf(list + used, size - used, "%s%s", used ? "|" : "", word);
 }
 
+/* Adds the words of all profilers of the option as modes. */
 static void add_words(struct table *t)
 {
     for (size_t i = 0; profiler_registry[i]; i++) {
@@ -209,6 +224,7 @@ static void add_words(struct table *t)
     }
 }
 
+/* Completes a grammar after all modes and knobs are added. */
 static void end(struct table *t)
 {
     for (size_t i = 0; i < t->grammar.n_modes; i++)
@@ -216,11 +232,14 @@ static void end(struct table *t)
             add_word(t->defaults, sizeof(t->defaults), t->modes[i].name);
     t->grammar.modes = t->modes;
     t->grammar.knobs = t->knobs;
+    /* The key default of the settings files accepts all modes except plan. */
     t->grammar.by_default =
         (struct jp_knob){JP_KNOB("default", JP_KNOB_WORD, 0, 0, t->defaults,
                                  "off", "mode of steps without the option")};
 }
 
+/* Builds the table of --nccl-profile. The order of the rows is that of
+ * --help. */
 static void make_nccl(struct table *t)
 {
     const struct jp_profiler *by_itself = profiler_auto(OPTION_NCCL);
@@ -245,7 +264,7 @@ static void make_nccl(struct table *t)
     end(t);
 }
 
-/* An option whose words are all its profiler's. */
+/* Builds the table of an option whose modes are all defined by profilers. */
 static void make_plain(struct table *t, const char *off)
 {
     add_mode(t, "off", off, NULL);
@@ -255,7 +274,7 @@ static void make_plain(struct table *t, const char *off)
     end(t);
 }
 
-/* Before main, and so before any thread. */
+/* Runs before main, and therefore before any thread. */
 static __attribute__((constructor)) void make_tables(void)
 {
     make_nccl(&tables[OPTION_NCCL]);
@@ -286,6 +305,8 @@ int grammar_find_knob(const struct jp_grammar *grammar, const char *name)
     return -1;
 }
 
+/* The list is part of a sentence: "off, auto or plan", and for all modes what
+ * else may stand in their place. */
 char *grammar_list_modes(const struct jp_grammar *grammar, unsigned mask,
                          char *buf, size_t len)
 {
@@ -298,6 +319,7 @@ char *grammar_list_modes(const struct jp_grammar *grammar, unsigned mask,
 
         if (!(left >> i & 1))
             continue;
+        /* " or " comes before the last name. */
         left &= ~(1u << i);
         before = !used ? "" : left ? ", " : " or ";
         used += (size_t) snprintf(buf + used, len - used, "%s%s", before,
@@ -312,9 +334,12 @@ char *grammar_list_modes(const struct jp_grammar *grammar, unsigned mask,
 
 /* --- a request: MODE[,key=value...] --- */
 
+/* A mask of all modes; bytes of a list of modes. */
 #define ALL_MODES (~0u)
 #define LIST_LEN 128
 
+/* Checks what holds for any request: not empty, not too long, no control
+ * characters. */
 static int check_text(const struct jp_grammar *grammar, const char *text,
                       struct jp_error *err)
 {
@@ -334,8 +359,8 @@ static int check_text(const struct jp_grammar *grammar, const char *text,
     return 0;
 }
 
-/* What other options call on and off: the first mode, which is auto where there
- * is one, or off; else NULL. */
+/* The mode that a common word for on or off is likely to mean: the first mode,
+ * or off. NULL: another word. */
 static const char *switch_word(const struct jp_grammar *grammar,
                                const char *word)
 {
@@ -353,6 +378,8 @@ static const char *switch_word(const struct jp_grammar *grammar,
     return NULL;
 }
 
+/* Sets err to a message about a word in the place of the mode, with the best
+ * guess of what was meant. Returns -1. */
 static int unknown_mode(const struct jp_grammar *grammar, const char *word,
                         struct jp_error *err)
 {
@@ -362,7 +389,8 @@ static int unknown_mode(const struct jp_grammar *grammar, const char *word,
     grammar_list_modes(grammar, ALL_MODES, list, sizeof(list));
     if (!*word)
         return error_set(err, "the mode must come first: %s", list);
-    /* has_arg=1 swallows the program: srun --nccl-profile ./a.out */
+    /* An option without its value takes the program as one: srun --nccl-profile
+     * ./a.out */
     if (strchr(word, '/') && !strchr(word, '='))
         return error_set(err,
                          "needs a value: %s; \"%s\" looks like the "
@@ -379,6 +407,7 @@ static int unknown_mode(const struct jp_grammar *grammar, const char *word,
     if (near)
         return error_set(err, "unknown mode \"%s\"; did you mean \"%s\"?",
                          QUOTE(word), near);
+    /* The word may be a mode of another option. */
     for (enum jp_option i = 0; i < OPTIONS; i++)
         if (grammar_find_mode(grammar_of(i), word) > 0)
             return error_set(err,
@@ -387,7 +416,7 @@ static int unknown_mode(const struct jp_grammar *grammar, const char *word,
     return error_set(err, "unknown mode \"%s\" (%s)", QUOTE(word), list);
 }
 
-/* "iterations, colls, ..." into buf. Returns buf. */
+/* Writes the keys, "iterations, colls, ...", into buf. Returns buf. */
 static char *list_keys(const struct jp_grammar *grammar, char *buf, size_t len)
 {
     size_t used = 0;
@@ -399,6 +428,8 @@ static char *list_keys(const struct jp_grammar *grammar, char *buf, size_t len)
     return buf;
 }
 
+/* Sets err to a message about an unknown key, with the best guess of what was
+ * meant. Returns -1. */
 static int unknown_key(const struct jp_grammar *grammar, const char *key,
                        struct jp_error *err)
 {
@@ -409,6 +440,7 @@ static int unknown_key(const struct jp_grammar *grammar, const char *key,
         return error_set(
             err, "\"%s\" is a mode, not a key: write it first, without \"=\"",
             key);
+    /* The key may belong to another option. */
     for (enum jp_option i = 0; i < OPTIONS; i++)
         if (grammar_find_knob(grammar_of(i), key) >= 0)
             return error_set(err, "\"%s\" is a key of %s, not of %s", key,
@@ -423,7 +455,8 @@ static int unknown_key(const struct jp_grammar *grammar, const char *key,
                      list_keys(grammar, list, sizeof(list)));
 }
 
-/* Takes one "key=value" (writable) into request. */
+/* Parses one "key=value" (writable) into request. -1: err says what is
+ * wrong. */
 static int parse_pair(struct jp_request *request, char *pair,
                       struct jp_error *err)
 {
@@ -436,6 +469,7 @@ static int parse_pair(struct jp_request *request, char *pair,
     if (value)
         *value++ = '\0';
     i = grammar_find_knob(grammar, pair);
+    /* From here on, each mistake has a message of its own. */
     if (i < 0 && !value && grammar_find_mode(grammar, pair) >= 0)
         return error_set(err, "a second mode \"%s\"", pair);
     if (i < 0 && !value)
@@ -451,6 +485,7 @@ static int parse_pair(struct jp_request *request, char *pair,
     if (request->values[i])
         return error_set(err, "\"%s\" is given twice: %s and %s", pair,
                          QUOTE(request->values[i]), QUOTE(value));
+    /* The key exists, but not for this mode. */
     if (!(knob->modes >> request->mode & 1))
         return error_set(
             err, "\"%s\" cannot be used with \"%s\" (only with %s)", pair,
@@ -462,20 +497,23 @@ static int parse_pair(struct jp_request *request, char *pair,
     return request->values[i] ? 0 : error_set(err, "out of memory");
 }
 
-/* A knob's value in the mode's place, "200ms", or key=value. 0: taken; 1: it is
- * none. */
+/* Parses what may stand in the place of the mode: a knob's value ("200ms") or
+ * key=value. Returns 0 if it was taken, 1 if the word is neither, -1 and err if
+ * it is wrong. */
 static int take_first(struct jp_request *request, char *word,
                       struct jp_error *err)
 {
     const struct jp_grammar *grammar = request->grammar;
     int i = grammar->first ? grammar_find_knob(grammar, grammar->first) : -1;
 
+    /* The mode is implied: the first one after off. */
     if (grammar->bare && strchr(word, '=')) {
         request->mode = 1;
         return parse_pair(request, word, err);
     }
     if (i < 0 || *word < '0' || *word > '9')
         return 1;
+    /* A word that begins with a digit is meant as the value of this knob. */
     if (knob_check(&grammar->knobs[i], word, err) < 0)
         return error_wrap(err, "%s", grammar->first);
     request->mode = 1;
@@ -483,6 +521,8 @@ static int take_first(struct jp_request *request, char *word,
     return request->values[i] ? 0 : error_set(err, "out of memory");
 }
 
+/* Steps: check the bytes, take the mode or what stands in its place, then each
+ * key=value. The result is assigned only if all is well. */
 int request_parse(const struct jp_grammar *grammar, const char *text,
                   struct jp_request *out, struct jp_error *err)
 {
@@ -492,6 +532,7 @@ int request_parse(const struct jp_grammar *grammar, const char *text,
 
     if (check_text(grammar, text, err) < 0)
         goto out;
+    /* The mode first, then one key=value after the other. */
     rest = copy = strdup(text);
     if (!copy) {
         error_set(err, "out of memory");
@@ -533,6 +574,8 @@ void request_fini(struct jp_request *request)
 
 /* --- a file of settings --- */
 
+/* Takes one member of a settings file (profiler_take). A later value of the
+ * same key replaces an earlier one. */
 static int take_member(void *arg, const char *name, const char *value,
                        struct jp_error *err)
 {
@@ -553,6 +596,7 @@ int request_read(const struct jp_grammar *grammar, const char *path,
                  struct jp_error *err)
 {
     struct jp_request request = {.grammar = grammar, .mode = -1};
+    /* The option has one profiler, which defines the format of the file. */
     const struct jp_profiler *of = grammar->modes[1].of;
     char *full = folder && *path != '/' ? text_format("%s/%s", folder, path)
                                         : strdup(path);
@@ -571,10 +615,11 @@ int request_read(const struct jp_grammar *grammar, const char *path,
 
 #define NAMES_MAX 64
 
-/* Set by jobprof, the site's containers or contrib/minicluster. */
+/* Variables that jobprof, the site's containers or contrib/minicluster set. */
 static const char *const others[] = {"JOBPROF_SET", "JOBPROF_BINDS",
                                      "JOBPROF_MINICLUSTER"};
 
+/* Lists all variables of jobprof. Returns how many. Borrowed. */
 static size_t list_names(const char *names[NAMES_MAX])
 {
     size_t n = 0;
@@ -592,7 +637,7 @@ static size_t list_names(const char *names[NAMES_MAX])
     return n;
 }
 
-/* Those of another program that turn an option on or tell its knobs. */
+/* Lists the variables of another program that count as knobs of an option. */
 static size_t list_foreign(const char *names[NAMES_MAX])
 {
     size_t n = 0;
@@ -607,8 +652,8 @@ static size_t list_foreign(const char *names[NAMES_MAX])
     return n;
 }
 
-/* Does it begin as one of them does, up to the first "_"? Other variables of
- * that program are its own affair. */
+/* Whether the variable begins like one of names, up to the first "_". Variables
+ * of that program with another prefix do not concern us. */
 static bool is_foreign(const char *pair, const char *const *names, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -620,6 +665,8 @@ static bool is_foreign(const char *pair, const char *const *names, size_t n)
     return false;
 }
 
+/* Two cases: our own prefix, of which all names are known, and the prefix of
+ * another program, of which only near misses are reported. */
 int ownvars_is_unknown(const char *pair, char *name, unsigned len,
                        const char **meant)
 {
@@ -634,5 +681,7 @@ int ownvars_is_unknown(const char *pair, char *name, unsigned len,
         if (!strcmp(name, names[i]))
             return 0;
     *meant = nearest_find(name, names, n);
+    /* An unknown variable of ours has no effect in any case. One of another
+     * program may be valid there, unless it is near to one that we read. */
     return ours || *meant;
 }

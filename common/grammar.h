@@ -6,10 +6,10 @@
  *     --clock-profile=off|auto|<preset>...[,key=value...]
  *     --nsys-profile=off|auto|key=value[,key=value...]
  *
- * The same words stand in JOBPROF_NCCL, JOBPROF_COPPER, JOBPROF_UTIL,
+ * The same words are valid in JOBPROF_NCCL, JOBPROF_COPPER, JOBPROF_UTIL,
  * JOBPROF_CLOCK and JOBPROF_NSYS, and the knobs under nccl, copper, util, clock
- * and nsys in the site and user file. The tables are put together at start, of
- * what is common and of what the profilers say (common/profiler.h).
+ * and nsys in the site and user file. The tables are built at start, from the
+ * common knobs and the descriptions of the profilers (common/profiler.h).
  */
 #ifndef JP_COMMON_GRAMMAR_H
 #define JP_COMMON_GRAMMAR_H
@@ -36,8 +36,8 @@ struct jp_grammar {
      * modes[1], or NULL. */
     const char *first;
     /* A knob by which another program's settings turn the option on or off, and
-     * the mode that it then has; NULL: there is none. A mistake in that
-     * program's variables or file costs this option alone. */
+     * the mode that it then has; NULL: none. A mistake in that program's
+     * variables or file affects only this option. */
     const char *on, *on_mode;
     /* key=value may be given instead of a mode, and then means modes[1]. */
     bool bare;
@@ -65,21 +65,21 @@ static inline const struct jp_grammar *grammar_nsys(void)
     return grammar_of(OPTION_NSYS);
 }
 
-/* Index of a mode or knob by its name, -1 when there is none. */
+/* The index of a mode or knob; -1: there is none of that name. */
 int grammar_find_mode(const struct jp_grammar *grammar, const char *name);
 int grammar_find_knob(const struct jp_grammar *grammar, const char *name);
 
-/* "off, auto, recorder or plan": those modes whose bit is in mask, into buf;
- * all of them (~0u) with the knob that may stand in their place. Returns buf.
- */
+/* Writes the modes in the mask, "off, auto, recorder or plan", into buf. With
+ * all of them (~0u), also what may stand in their place. Returns buf. */
 char *grammar_list_modes(const struct jp_grammar *grammar, unsigned mask,
                          char *buf, size_t len);
 
-/* --- parse what the user asks for: MODE[,key=value...].
+/* --- parse a request: MODE[,key=value...].
  *
- * The mode comes first; then keys of that mode, each once, none empty. A
- * refusal is one sentence that names the word at fault and the nearest valid
- * one where it is near; the caller puts the option's name in front.
+ * The mode comes first, then keys of that mode, each once and none empty. A
+ * refusal is one sentence that contains the wrong word and, if one is near, the
+ * valid word that was probably meant. The caller puts the option's name in
+ * front.
  */
 
 struct jp_request {
@@ -93,25 +93,28 @@ int request_parse(const struct jp_grammar *grammar, const char *text,
                   struct jp_request *out, struct jp_error *err);
 void request_fini(struct jp_request *request);
 
-/* Reads the file that such a knob names, below folder where the path is
- * relative (NULL: the process's own). out->mode is -1. As request_parse. */
+/* Reads the file that a knob of the kind JP_KNOB_FILE names. A relative path
+ * starts at folder (NULL: the working directory). out->mode is -1. Otherwise
+ * like request_parse. */
 int request_read(const struct jp_grammar *grammar, const char *path,
                  const char *folder, struct jp_request *out,
                  struct jp_error *err);
 
-/* --- the variables of jobprof's own, to find a mistyped one.
+/* --- jobprof's own variables, to find a mistyped one.
  *
- * They are the options' (JOBPROF_NCCL ...), those of the profilers'
- * descriptions (common/profiler.h), and a few that jobprof sets itself.
+ * These are the variables of the options (JOBPROF_NCCL ...), those of the
+ * profilers' descriptions (common/profiler.h), and a few that jobprof sets
+ * itself.
  */
 
-/* The prefix of them all. */
+/* The prefix of all of them. */
 #define OWNVARS_PREFIX "JOBPROF_"
 
-/* "NAME=value": a variable that begins like ours and is none of them, or one of
- * another program's that is near to one that we read? Then 1,
- * with its name in name (cut to len) and the one that may be meant in *meant
- * (NULL: none is near; borrowed). Else 0. */
+/* Whether pair, "NAME=value", is probably a mistake: its name begins like ours
+ * but is unknown, or it is near to a variable of another program that we read.
+ * Returns 1 then, with the name in name (cut to len) and the one that was
+ * probably meant in *meant (borrowed; NULL: none is near). Otherwise returns
+ * 0. */
 int ownvars_is_unknown(const char *pair, char *name, unsigned len,
                        const char **meant);
 

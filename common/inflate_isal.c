@@ -1,4 +1,6 @@
-/* inflate_isal.c - gzip by ISA-L, where configure found it. */
+/* inflate_isal.c - gzip by ISA-L, if configure has found it. Its results are
+ * used only as long as they are good: logsource.c reads a file again with zlib
+ * at the first sign of damage, so that reports do not depend on the library. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -21,6 +23,7 @@ static struct inflate *create(void)
     if (!z)
         return NULL;
     isal_inflate_init(&z->z);
+    /* Parse gzip's header and check its trailer. */
     z->z.crc_flag = ISAL_GZIP;
     return z;
 }
@@ -37,6 +40,7 @@ static enum inflate_step step(struct inflate *z, const unsigned char *in,
     rc = isal_inflate(&z->z);
     *in_len -= z->z.avail_in;
     *out_len -= z->z.avail_out;
+    /* Both codes are success: the output is full, or the input is used up. */
     if (rc != ISAL_DECOMP_OK && rc != ISAL_END_INPUT)
         return INFLATE_CORRUPT;
     return z->z.block_state == ISAL_BLOCK_FINISH ? INFLATE_END : INFLATE_MORE;
@@ -63,6 +67,7 @@ static const struct inflate_engine isal = {
 
 #endif
 
+/* ISA-L if this build has it, otherwise zlib. */
 const struct inflate_engine *inflate_best(void)
 {
 #ifdef HAVE_ISAL

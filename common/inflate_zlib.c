@@ -23,7 +23,8 @@
 
 enum { FOLD = 64 };
 
-/* x shifted by what the two powers in `by` say, onto y. */
+/* Moves x forward in the message and adds y there: multiplies the halves of x
+ * by the two powers in `by`. */
 static inline FAST __m128i fold(__m128i x, __m128i by, __m128i y)
 {
     __m128i low = _mm_clmulepi64_si128(x, by, 0x00);
@@ -37,7 +38,10 @@ static inline FAST __m128i load(const uint8_t *p)
     return _mm_loadu_si128((const __m128i *) (const void *) p);
 }
 
-/* 128 bits to the remainder of 32. */
+/* Reduces 128 bits to the 32 bits of the remainder, by Barrett's method. All
+ * constants are those for gzip's polynomial in Gopal et al., Fast CRC
+ * Computation for Generic Polynomials Using PCLMULQDQ Instruction (Intel,
+ * 2009). */
 static inline FAST uint32_t reduce(__m128i x, __m128i by)
 {
     const __m128i low32 = _mm_set_epi32(0, -1, 0, -1);
@@ -54,7 +58,8 @@ static inline FAST uint32_t reduce(__m128i x, __m128i by)
     return (uint32_t) _mm_extract_epi32(_mm_xor_si128(x, t), 1);
 }
 
-/* crc without its inversions; n >= FOLD and a multiple of 16. */
+/* The CRC of n bytes, without its inversions; n >= FOLD and a multiple of 16.
+ * Four accumulators hide the latency of the multiplication. */
 static FAST uint32_t fold_all(uint32_t crc, const uint8_t *p, size_t n)
 {
     const __m128i by512 = _mm_set_epi64x(0x1c6e41596, 0x154442bd4);
@@ -106,11 +111,11 @@ enum { TRAILER = 8 }; /* CRC-32 and length, little-endian */
 struct inflate {
     z_stream z;
     bool own_check;
-    uint32_t crc, bytes;   /* of the member so far */
+    uint32_t crc, bytes;   /* of the current member so far */
     uint8_t last[TRAILER]; /* bytes taken */
 };
 
-/* Behind the header's parts that begin a member. */
+/* Starts a member. zlib's own check is turned off, if this zlib can do so. */
 static bool begin(struct inflate *z)
 {
     z->crc = z->bytes = 0;
@@ -130,6 +135,7 @@ static struct inflate *create(void)
     return NULL;
 }
 
+/* Keeps the last eight input bytes: the trailer may be split over two calls. */
 static void keep_last(struct inflate *z, const unsigned char *in, size_t n)
 {
     if (n < TRAILER) {
@@ -146,6 +152,7 @@ static uint32_t le32(const uint8_t *p)
            (uint32_t) p[3] << 24;
 }
 
+/* Compares the member's trailer, unless zlib has done it. */
 static bool trailer_fits(const struct inflate *z)
 {
     return !z->own_check ||
@@ -157,6 +164,7 @@ static enum inflate_step step(struct inflate *z, const unsigned char *in,
 {
     int rc;
 
+    /* zlib does not write to the input; its type just lacks the const. */
     z->z.next_in = (unsigned char *) (uintptr_t) in;
     z->z.avail_in = (uInt) *in_len;
     z->z.next_out = (unsigned char *) out;
@@ -169,6 +177,7 @@ static enum inflate_step step(struct inflate *z, const unsigned char *in,
         z->crc = gzcrc(z->crc, out, *out_len);
         z->bytes += (uint32_t) *out_len;
     }
+    /* The end of a member, not of the file. */
     if (rc == Z_STREAM_END)
         return trailer_fits(z) ? INFLATE_END : INFLATE_CORRUPT;
     return rc == Z_OK || rc == Z_BUF_ERROR ? INFLATE_MORE : INFLATE_CORRUPT;

@@ -1,4 +1,9 @@
-/* jobconf.c - read, write, hash and search job.conf, and limit what it asks. */
+/* jobconf.c - read, write, hash and search job.conf.
+ *
+ * Scalars are in one table, jobconf_fields, for reader, writer, defaults and
+ * cleanup; a new one is a row there. Lists are handled by hand. Any text must
+ * be safe to read: the file is in a folder that the job can change.
+ */
 #include "common/jobconf.h"
 
 #include <inttypes.h>
@@ -12,13 +17,14 @@
 #include "common/siteflat.h"
 #include "common/defaults.h"
 #include "common/fileio.h"
-#include "common/plan.h"
 
 /* --- the scalar fields: one table for reader and writer ---
  *
  * The lists (nccl.settings, nccl.env, copper.settings ...) are read and written
- * by hand. */
+ * by hand.
+ */
 
+/* The types of members that a field can describe. */
 enum jobconf_kind {
     JOBCONF_U32,
     JOBCONF_U64,
@@ -28,7 +34,8 @@ enum jobconf_kind {
 };
 
 struct jobconf_field {
-    const char *group; /* "" is the top level; a group's fields adjoin */
+    const char *group; /* "" is the top level; the fields of a group follow each
+                          other */
     const char *key;
     enum jobconf_kind kind;
     size_t offset;    /* in struct jp_jobconf */
@@ -36,6 +43,7 @@ struct jobconf_field {
     const char *text; /* default of a string */
 };
 
+/* A row of the table; STRING and POLICY are short forms. */
 #define FIELD(group, key, kind, member, number, text)                          \
     {                                                                          \
         group, key, kind, offsetof(struct jp_jobconf, member), number, text    \
@@ -110,15 +118,16 @@ static const char *const jobconf_summary_words[4] = {"auto", "off", "line",
 
 /* --- reading --- */
 
-/* A list longer than this was not written by us. */
+/* The longest list that is read; a longer one was not written by us. */
 #define MAX_LIST 4096
 
-/* Where reading stands, for errors. */
+/* The file that is being read, for errors. */
 struct source {
     const char *name;
     struct jp_error *err;
 };
 
+/* Sets the error for one setting, with its line. Returns -1. */
 static int bad(const struct source *src, const config_setting_t *s,
                const char *what)
 {
@@ -128,6 +137,7 @@ static int bad(const struct source *src, const config_setting_t *s,
                      config_setting_source_line(s), key ? key : "(list)", what);
 }
 
+/* Replaces *out by a copy of the string; unchanged on failure. */
 static int read_string(const struct source *src, const config_setting_t *s,
                        char **out)
 {
@@ -144,6 +154,7 @@ static int read_string(const struct source *src, const config_setting_t *s,
     return 0;
 }
 
+/* Reads a whole number from 0 to max. */
 static int read_number(const struct source *src, const config_setting_t *s,
                        uint64_t max, uint64_t *out)
 {
@@ -159,6 +170,7 @@ static int read_number(const struct source *src, const config_setting_t *s,
     return 0;
 }
 
+/* Reads true or false. */
 static int read_bool(const struct source *src, const config_setting_t *s,
                      bool *out)
 {
@@ -168,6 +180,7 @@ static int read_bool(const struct source *src, const config_setting_t *s,
     return 0;
 }
 
+/* Reads the word of enum jp_summary. */
 static int read_summary(const struct source *src, const config_setting_t *s,
                         enum jp_summary *out)
 {
@@ -175,6 +188,7 @@ static int read_summary(const struct source *src, const config_setting_t *s,
                            ? config_setting_get_string(s)
                            : NULL;
 
+    /* The index of the word is the value of the enum. */
     for (int i = 0; text && i < 4; i++)
         if (!strcmp(text, jobconf_summary_words[i])) {
             *out = (enum jp_summary) i;
@@ -183,6 +197,7 @@ static int read_summary(const struct source *src, const config_setting_t *s,
     return bad(src, s, "is not auto, off, line or card");
 }
 
+/* Sets a member to the field's default. -1: no memory. */
 static int set_default(const struct jobconf_field *field, void *slot)
 {
     switch (field->kind) {
@@ -205,6 +220,7 @@ static int set_default(const struct jobconf_field *field, void *slot)
     return -1;
 }
 
+/* Reads one scalar into its member. */
 static int read_field(const struct source *src, const config_setting_t *s,
                       const struct jobconf_field *field, void *slot)
 {
@@ -217,6 +233,7 @@ static int read_field(const struct source *src, const config_setting_t *s,
         *(uint32_t *) slot = (uint32_t) v;
         return 0;
     case JOBCONF_U64:
+        /* libconfig's integers are signed. */
         return read_number(src, s, INT64_MAX, slot);
     case JOBCONF_BOOL:
         return read_bool(src, s, slot);
@@ -228,7 +245,7 @@ static int read_field(const struct source *src, const config_setting_t *s,
     return -1;
 }
 
-/* The group named so, *out NULL if absent. */
+/* Finds a group; "" is the top level. *out is NULL if it is absent. */
 static int find_group(const struct source *src, const config_t *cfg,
                       const char *name, config_setting_t **out)
 {
@@ -240,6 +257,7 @@ static int find_group(const struct source *src, const config_t *cfg,
     return 0;
 }
 
+/* Sets every member to its default, then to the file's value. */
 static int read_scalars(const struct source *src, const config_t *cfg,
                         struct jp_jobconf *conf)
 {
@@ -252,6 +270,7 @@ static int read_scalars(const struct source *src, const config_t *cfg,
             return error_set(src->err, "out of memory");
         if (find_group(src, cfg, field->group, &group) < 0)
             return -1;
+        /* A missing key keeps the default; unknown keys are never looked up. */
         s = group ? config_setting_get_member(group, field->key) : NULL;
         if (s && read_field(src, s, field, slot) < 0)
             return -1;
@@ -259,7 +278,7 @@ static int read_scalars(const struct source *src, const config_t *cfg,
     return 0;
 }
 
-/* group.key as a list of groups; *n is 0 if it is absent. */
+/* Finds group.key, which must be a list of groups. *n is 0 if it is absent. */
 static int find_list(const struct source *src, const config_t *cfg,
                      const char *group_name, const char *key,
                      config_setting_t **out, size_t *n)
@@ -282,6 +301,7 @@ static int find_list(const struct source *src, const config_t *cfg,
     for (int i = 0; i < count; i++) {
         config_setting_t *s = config_setting_get_elem(*out, (unsigned) i);
 
+        /* Checked here, so that the readers of elements need not. */
         if (!config_setting_is_group(s))
             return bad(src, s, "is not a group");
     }
@@ -289,7 +309,7 @@ static int find_list(const struct source *src, const config_t *cfg,
     return 0;
 }
 
-/* A member of a list's element; absent: "". */
+/* Reads a string of a list's element; "" if it is absent. */
 static int read_member(const struct source *src, const config_setting_t *group,
                        const char *key, char **out)
 {
@@ -301,6 +321,7 @@ static int read_member(const struct source *src, const config_setting_t *group,
     return *out ? 0 : error_set(src->err, "out of memory");
 }
 
+/* Reads the list "settings" of a group. */
 static int read_settings(const struct source *src, const config_t *cfg,
                          const char *group, struct jp_setting **out,
                          size_t *n_out)
@@ -313,7 +334,7 @@ static int read_settings(const struct source *src, const config_t *cfg,
     *out = calloc(n + 1, sizeof(**out));
     if (!*out)
         return error_set(src->err, "out of memory");
-    *n_out = n; /* now: jobconf_fini frees the half-filled ones too */
+    *n_out = n; /* now, so that jobconf_fini frees a list that is half filled */
     for (size_t i = 0; i < n; i++) {
         config_setting_t *s = config_setting_get_elem(list, (unsigned) i);
         struct jp_setting *one = &(*out)[i];
@@ -328,6 +349,7 @@ static int read_settings(const struct source *src, const config_t *cfg,
     return 0;
 }
 
+/* Reads the list of the tasks' variables. */
 static int read_env(const struct source *src, const config_t *cfg,
                     struct jp_jobconf *conf)
 {
@@ -354,6 +376,8 @@ static int read_env(const struct source *src, const config_t *cfg,
     return 0;
 }
 
+/* Steps: refuse what libconfig must not see, parse, read all fields and lists,
+ * check the schema. On failure, everything that was read is freed. */
 int jobconf_parse(const char *text, size_t len, const char *name,
                   struct jp_jobconf *out, struct jp_error *err)
 {
@@ -363,6 +387,7 @@ int jobconf_parse(const char *text, size_t len, const char *name,
     char *copy = NULL;
     int rc = -1;
 
+    /* libconfig must not see an @include, and needs a text with a NUL. */
     config_init(&cfg);
     if (conftext_check(text, len, name, err) < 0)
         goto out;
@@ -389,6 +414,7 @@ int jobconf_parse(const char *text, size_t len, const char *name,
                       &conf.n_nsys_settings) < 0 ||
         read_env(&src, &cfg, &conf) < 0)
         goto out;
+    /* A file without a schema has schema 0. */
     if (conf.schema != JP_JOBCONF_SCHEMA) {
         error_set(err, "%s: schema %" PRIu32 " is not %d", name, conf.schema,
                   JP_JOBCONF_SCHEMA);
@@ -419,6 +445,8 @@ int jobconf_read_pinned(const char *path, const char *pin,
 
     if (fileio_read(path, false, JP_JOBCONF_MAX_BYTES, &text, &len, err) < 0)
         return -1;
+    /* Hash the bytes that are parsed, not the file again: it may change in
+     * between. */
     if (pin && *pin)
         sha256_hex(text, len, sum);
     if (*sum && strcmp(sum, pin) != 0)
@@ -432,6 +460,7 @@ int jobconf_read_pinned(const char *path, const char *pin,
 
 /* --- writing, hash, search --- */
 
+/* Writes a quoted string between two texts. -1: no memory. */
 static int put_string(FILE *f, const char *before, const char *s,
                       const char *after)
 {
@@ -444,6 +473,7 @@ static int put_string(FILE *f, const char *before, const char *s,
     return 0;
 }
 
+/* Writes one scalar as libconfig reads it back. */
 static int put_field(FILE *f, const char *indent,
                      const struct jobconf_field *field,
                      const struct jp_jobconf *conf)
@@ -455,7 +485,8 @@ static int put_field(FILE *f, const char *indent,
     case JOBCONF_U32: {
         uint32_t v = *(const uint32_t *) slot;
 
-        /* an int of libconfig is signed: larger ones need the L */
+        /* an int of libconfig has 32 bits and a sign; larger numbers need an
+         * L */
         fprintf(f, "%" PRIu32 "%s;\n", v, v > INT32_MAX ? "L" : "");
         return 0;
     }
@@ -475,6 +506,7 @@ static int put_field(FILE *f, const char *indent,
     return -1;
 }
 
+/* Writes one list of settings. */
 static int put_settings(FILE *f, const struct jp_setting *list, size_t n)
 {
     fputs("  settings = (", f);
@@ -493,6 +525,7 @@ static int put_settings(FILE *f, const struct jp_setting *list, size_t n)
     return 0;
 }
 
+/* Writes the list of the tasks' variables. */
 static int put_env(FILE *f, const struct jp_envvar *list, size_t n)
 {
     fputs("  env = (", f);
@@ -510,7 +543,7 @@ static int put_env(FILE *f, const struct jp_envvar *list, size_t n)
     return 0;
 }
 
-/* The lists that end a group. */
+/* Writes the lists at the end of a group. */
 static int put_lists(FILE *f, const char *group, const struct jp_jobconf *conf)
 {
     if (!strcmp(group, "nccl"))
@@ -529,6 +562,7 @@ static int put_lists(FILE *f, const char *group, const struct jp_jobconf *conf)
     return 0;
 }
 
+/* Writes the whole file, group by group in the order of the table. */
 static int put_all(FILE *f, const struct jp_jobconf *conf)
 {
     const char *group = "";
@@ -544,6 +578,7 @@ static int put_all(FILE *f, const struct jp_jobconf *conf)
         }
         if (put_field(f, *group ? "  " : "", field, conf) < 0)
             return -1;
+        /* The last field of a group is followed by its lists. */
         last = i + 1 == jobconf_n_fields ||
                strcmp(jobconf_fields[i + 1].group, group) != 0;
         if (last && *group) {
@@ -581,6 +616,7 @@ int jobconf_hash(const char *path, char out[SHA256_HEX], struct jp_error *err)
     return 0;
 }
 
+/* Frees a list of settings with its strings. list may be NULL. */
 static void free_settings(struct jp_setting *list, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -593,6 +629,8 @@ static void free_settings(struct jp_setting *list, size_t n)
     free(list);
 }
 
+/* The caller passes the result of strdup or text_format directly: NULL is
+ * handled here, once for all. */
 int jobconf_add_env(struct jp_jobconf *conf, const char *name, char *value,
                     const char *reason, bool soft, struct jp_error *err)
 {
@@ -604,6 +642,7 @@ int jobconf_add_env(struct jp_jobconf *conf, const char *name, char *value,
         return error_set(err, "out of memory");
     }
     conf->env = env;
+    /* The entry counts even if a copy has failed: jobconf_fini frees it. */
     env += conf->n_env++;
     *env = (struct jp_envvar){strdup(name), value, soft, strdup(reason)};
     return env->name && value && env->reason ? 0
@@ -615,6 +654,7 @@ void jobconf_fini(struct jp_jobconf *conf)
     if (!conf)
         return;
     for (size_t i = 0; i < jobconf_n_fields; i++)
+        /* Strings are the only scalars with memory. */
         if (jobconf_fields[i].kind == JOBCONF_STRING)
             free(*(char **) ((char *) conf + jobconf_fields[i].offset));
     free_settings(conf->settings, conf->n_settings);
@@ -631,6 +671,7 @@ void jobconf_fini(struct jp_jobconf *conf)
     *conf = (struct jp_jobconf){0};
 }
 
+/* The value of a setting in a list; NULL: not there. */
 static const char *find(const struct jp_setting *list, size_t n,
                         const char *key)
 {
@@ -670,8 +711,9 @@ const char *jobconf_nsys(const struct jp_jobconf *conf, const char *key)
 
 #define CUT "..."
 
-/* "/home/alice/run/train" becomes ".../train", a path in a step directory
- * ".../step-0/raw/%N"; anything but an absolute path stays. */
+/* Cuts an absolute path: "/home/alice/run/train" becomes ".../train", and a
+ * path in the step directory ".../step-0/raw/%N". Other texts stay. step:
+ * "/step-ID", or NULL. -1: no memory. */
 static int cut_path(char **text, const char *step)
 {
     const char *from;
@@ -688,7 +730,8 @@ static int cut_path(char **text, const char *step)
     return 0;
 }
 
-/* What the site has set, or nobody, is no secret of the user's. */
+/* Cuts the paths in a list of settings, except for those of the site file and
+ * the defaults, which are not private. */
 static int cut_settings(struct jp_setting *list, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -702,7 +745,8 @@ static int cut_settings(struct jp_setting *list, size_t n)
     return 0;
 }
 
-/* The library, unless it is one that the user has named himself. */
+/* Whether the value of a variable may be shown: only the profiler's library,
+ * unless the user has set it. */
 static bool is_public(const struct jp_jobconf *conf,
                       const struct jp_envvar *var)
 {
@@ -728,69 +772,8 @@ int jobconf_hide_paths(struct jp_jobconf *conf)
         cut_settings(conf->clock_settings, conf->n_clock_settings) < 0 ||
         cut_settings(conf->nsys_settings, conf->n_nsys_settings) < 0)
         return -1;
+    /* It is a path of the user as a whole. */
     if (conf->submit_dir)
         conf->submit_dir[0] = '\0';
     return 0;
-}
-
-/* --- ceilings of what a job.conf may ask --- */
-
-#define ROW(key, min, max, reason)                                             \
-    {                                                                          \
-#key, offsetof(struct jp_policy, key), min, max, reason                \
-    }
-
-const struct ceiling ceilings[] = {
-    ROW(finish_limit_ms, 100, 5000, "the module kills finish after 6 s"),
-    ROW(alldone_wait_ms, 0, 60000, "four times the default"),
-    ROW(report_limit_ms, 0, 120000, "four times the default"),
-    ROW(report_threads, 0, JP_REPORT_THREADS_MAX,
-        "what the default takes at most"),
-    ROW(report_nice, 0, 19, "the kernel's range"),
-    ROW(claim_stale_ms, 500, 120000,
-        "a claim lives on so long without its owner"),
-    ROW(watcher_delay_ms, 100, 60000,
-        "the watcher looks four times in this time"),
-    ROW(watcher_life_ms, 1000, 300000, "five times the default"),
-    ROW(util_period_ms, 0, 60000, "a report of slower samples says little"),
-    ROW(util_disk_mib, 1, 4096, "64 times the default"),
-    ROW(hang_suspect_ms, 0, 3600000, "an hour is no hang's beginning"),
-};
-const size_t n_ceilings = sizeof(ceilings) / sizeof(*ceilings);
-
-void ceiling_site(const char *config, struct jp_policy *site)
-{
-    struct jp_sitefile none = {0}, file;
-
-    if (plan_load_site(config, &file, NULL) < 0) {
-        sitefile_policy(&none, site);
-        return;
-    }
-    sitefile_policy(&file, site);
-    sitefile_fini(&file);
-}
-
-static uint32_t value_of(const struct jp_policy *policy, size_t offset)
-{
-    return *(const uint32_t *) ((const char *) policy + offset);
-}
-
-unsigned ceiling_apply(struct jp_policy *policy, const struct jp_policy *site)
-{
-    unsigned moved = 0;
-
-    for (size_t i = 0; i < n_ceilings; i++) {
-        const struct ceiling *row = &ceilings[i];
-        uint32_t *value = (uint32_t *) ((char *) policy + row->offset);
-        uint32_t max = row->max, was = *value;
-
-        if (site && value_of(site, row->offset) > max)
-            max = value_of(site, row->offset);
-        if (*value > max)
-            *value = max;
-        if (*value < row->min)
-            *value = row->min;
-        moved += *value != was;
-    }
-    return moved;
 }

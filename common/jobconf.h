@@ -1,10 +1,10 @@
 /* jobconf.h - job.conf: the only contract between launch and analysis.
  *
- * Written once by srun's side (`jobprof-node resolve`) into the step directory
- * and read by every node and by the report. libconfig syntax, mode 0600,
- * temp + rename. Unknown keys are ignored (a newer writer), missing optional
- * keys take the defaults of common/defaults.h, a wrong type is an error that
- * names file and line. Format: docs/contracts.md, section 3.
+ * srun's side (`jobprof-node resolve`) writes it once into the step directory;
+ * every node and the report read it. libconfig syntax, mode 0600, replaced by
+ * rename. Unknown keys are ignored, because the writer may be newer; missing
+ * optional keys have the defaults of common/defaults.h; a wrong type is an
+ * error with file and line. Format: docs/contracts.md, section 3.
  */
 #ifndef JP_COMMON_JOBCONF_H
 #define JP_COMMON_JOBCONF_H
@@ -31,7 +31,7 @@ struct jp_setting {
 
 /* The variable of the tasks with Copper's mount point. */
 #define JP_COPPER_MOUNT "COPPER_MOUNT"
-/* In raw/: the nodes that were to have Copper, one a line. */
+/* In raw/: the nodes on which Copper was to run, one per line. */
 #define JP_COPPER_NODES "node_file.txt"
 
 /* One variable for the tasks. `%N` in value is the node's name, expanded on
@@ -39,23 +39,25 @@ struct jp_setting {
 struct jp_envvar {
     char *name;
     char *value;
-    bool soft;    /* a value that the user has set is kept */
-    char *reason; /* why it is so, half a sentence; NULL or "": plain */
+    bool soft;    /* a value that the user has set wins */
+    char *reason; /* why it has this value, a clause; NULL or "": needs no
+                     reason */
 };
 
-/* What the site's limits and protocol times are: see common/defaults.h. */
+/* Limits and times of the protocol; common/defaults.h has their reasons. */
 struct jp_policy {
-    uint32_t finish_limit_ms;  /* node's finish, then killed */
-    uint32_t alldone_wait_ms;  /* report waits for the nodes */
+    uint32_t finish_limit_ms;  /* finish on a node is killed after this */
+    uint32_t alldone_wait_ms;  /* the report waits for the nodes */
     uint32_t report_limit_ms;  /* srun waits for the report */
     uint32_t report_threads;   /* 0 = as many as CPUs, at most 8 */
     uint32_t report_nice;      /* 0..19 */
-    uint32_t claim_stale_ms;   /* a claim without heartbeat is stealable */
-    uint32_t watcher_delay_ms; /* after alldone, then the watcher reports */
+    uint32_t claim_stale_ms;   /* a claim without heartbeat can be stolen */
+    uint32_t watcher_delay_ms; /* time from alldone to the watcher's report */
     uint32_t watcher_life_ms;
     uint32_t util_period_ms;  /* between samples of utilisation; 0: none */
-    uint32_t util_disk_mib;   /* what they may take on a node */
-    uint32_t hang_suspect_ms; /* in flight for longer may hang; 0: not looked */
+    uint32_t util_disk_mib;   /* disk space of the samples on a node */
+    uint32_t hang_suspect_ms; /* an operation in flight for longer may hang; 0:
+                                 no check */
 };
 
 enum jp_summary {
@@ -67,7 +69,7 @@ enum jp_summary {
 
 struct jp_jobconf {
     uint32_t schema;
-    char *version;       /* jobprof that wrote it */
+    char *version;       /* release of the jobprof that has written it */
     uint64_t created_us; /* CLOCK_REALTIME */
     /* the job; step ids as Slurm prints them ("0", "interactive") */
     uint64_t job_id; /* leader's id in a heterogeneous job */
@@ -77,35 +79,37 @@ struct jp_jobconf {
     uint32_t uid;
     char *job_name, *account, *partition, *submit_dir, *submit_host;
     char *slurm_version;
-    uint32_t nnodes, ntasks; /* as srun knew them; nodes know better */
+    uint32_t nnodes, ntasks; /* as srun knew them */
     char *command;           /* argv[0] of the task */
-    char *site_file;         /* that plugstack.conf names (config=), or "" */
+    char *site_file;         /* config= of plugstack.conf, or "" */
     /* NCCL */
-    char *nccl_request;    /* mode as asked: off auto inspector example ... */
-    char *nccl_mode;       /* what really runs: off recorder inspector ... */
-    bool explicit_request; /* false: the site's default switched it on */
-    bool hidden;           /* directory is hidden until there is a record */
-    char *final_dir;       /* where a hidden step directory moves then, or "" */
+    char *nccl_request;    /* requested mode: off auto inspector example ... */
+    char *nccl_mode;       /* profiler that runs: off recorder inspector ... */
+    bool explicit_request; /* false: only the site's default requests it */
+    bool hidden;           /* the directory is hidden until there is a record */
+    char *final_dir; /* where a hidden step directory is moved then, or "" */
     /* the plan's forecast for one rank; 0: not known */
     uint64_t memory_bytes, disk_bytes;
     uint64_t planned_ops, kept_ops; /* of the requested run */
-    char *lost; /* what will be missing, a sentence, or "" */
-    /* known issues of NCCL's release, a line for the user whose step has used
-     * NCCL, or "" */
+    char *lost; /* a sentence about data that will be missing, or "" */
+    /* a line about known issues of NCCL's release, for a user if the step has
+     * used NCCL, or "" */
     char *known_issues;
     /* containers (the site's keys): names of variables for the runtime's
-     * mounts; how the tasks see paths, "" where they see the host's */
+     * mounts; mapping of paths for the tasks, "" if they see the host's
+     * paths */
     char *container_binds, *container_paths;
-    /* what may keep a container's tasks from the library or the folder, in the
-     * reader's words, or "" */
+    /* a sentence about what may hide the library or the folder from the tasks
+     * of a container, or "" */
     char *container_note;
     char *copper_request;
     struct jp_setting *settings;
     size_t n_settings;
     struct jp_setting *copper_settings;
     size_t n_copper_settings;
-    /* Samples of utilisation: "off" or "auto" as asked; mode, period and labels
-     * as they are in effect. Whether they are taken: policy.util_period_ms. */
+    /* Samples of utilisation: the requested mode ("off" or "auto"); mode,
+     * period and labels in effect. Samples are taken if policy.util_period_ms
+     * is not 0. */
     char *util_request;
     struct jp_setting *util_settings;
     size_t n_util_settings;
@@ -132,19 +136,20 @@ struct jp_jobconf {
  * *out is unchanged. */
 int jobconf_read(const char *path, struct jp_jobconf *out,
                  struct jp_error *err);
-/* The same, unless pin is a sum (neither NULL nor "") and the bytes that are
- * read have another one: the file is not the step's any more. */
+/* The same, but fails if pin is a checksum (not NULL or "") and the file has
+ * another one: then it is not the file that srun has written. */
 int jobconf_read_pinned(const char *path, const char *pin,
                         struct jp_jobconf *out, struct jp_error *err);
-/* The same from memory; errors use name instead of a path. Never exits the
- * process, whatever text holds (no @include). */
+/* The same from memory. Errors use name instead of a path. Never exits the
+ * process, whatever text contains (no @include). */
 int jobconf_parse(const char *text, size_t len, const char *name,
                   struct jp_jobconf *out, struct jp_error *err);
-/* Writes by temp + rename, mode 0600. */
-/* Adds a variable for the tasks. Takes ownership of value, which is NULL where
- * memory was missing. Returns 0, or -1 with err set: no memory. */
+/* Adds a variable for the tasks. Takes ownership of value, even on failure;
+ * NULL counts as a failed allocation of the caller. Returns 0, or -1 with err:
+ * no memory. */
 int jobconf_add_env(struct jp_jobconf *conf, const char *name, char *value,
                     const char *reason, bool soft, struct jp_error *err);
+/* Writes by temp + rename, mode 0600. */
 int jobconf_write(const char *path, const struct jp_jobconf *conf,
                   struct jp_error *err);
 /* Lower-case hex SHA-256 of a file's bytes: SLURM_JOBPROF_HASH. */
@@ -155,42 +160,12 @@ void jobconf_fini(struct jp_jobconf *conf);
  * because reports are shared. The library's path is kept unless the user has
  * set it, and so are settings of the site. -1: out of memory. */
 int jobconf_hide_paths(struct jp_jobconf *conf);
-/* Value of a setting, or NULL. Borrowed. */
+/* The value of a setting for NCCL, or NULL. Borrowed. */
 const char *jobconf_find(const struct jp_jobconf *conf, const char *key);
-/* The same among Copper's, those of utilisation, of the clocks, of nsys. */
+/* The same for the other options. */
 const char *jobconf_copper(const struct jp_jobconf *conf, const char *key);
 const char *jobconf_util(const struct jp_jobconf *conf, const char *key);
 const char *jobconf_clock(const struct jp_jobconf *conf, const char *key);
 const char *jobconf_nsys(const struct jp_jobconf *conf, const char *key);
-
-/* --- what a job.conf may ask of a process that outlives the step.
- *
- * job.conf lies in the user's directory, and the job may write it. Its limits
- * and times count up to these ceilings only; what the site file (root's) sets
- * higher is the ceiling then.
- */
-
-struct ceiling {
-    const char *key; /* of job.conf's group "policy" */
-    size_t offset;   /* in struct jp_policy */
-    uint32_t min, max;
-    const char *reason; /* half a sentence */
-};
-
-/* One row a member of struct jp_policy. */
-extern const struct ceiling ceilings[];
-extern const size_t n_ceilings;
-
-/* Of the KillWait that job.conf names. Sites that set more do not get the
- * watcher's report of a step with Copper. */
-#define CEILING_KILL_WAIT_S 300
-
-/* The policy of the site file, the defaults where there is none or it cannot be
- * read. config: its path, or NULL for the installed one. */
-void ceiling_site(const char *config, struct jp_policy *site);
-
-/* Moves what lies outside of the table's range, or above site's value where
- * that is higher, into it. site may be NULL. Returns how many were moved. */
-unsigned ceiling_apply(struct jp_policy *policy, const struct jp_policy *site);
 
 #endif

@@ -1,4 +1,9 @@
-/* jobshape.c - job and node facts from Slurm's variables, /proc and /sys. */
+/* jobshape.c - job and node facts from Slurm's variables, /proc and /sys.
+ *
+ * jobshape_complete fills what Slurm's variables contain about the step;
+ * jobshape_get adds the memory of a node, limits and free space. Nothing here
+ * fails: a fact that cannot be read is 0.
+ */
 #include "common/jobshape.h"
 
 #include <errno.h>
@@ -17,10 +22,11 @@
 
 /* --- this host's memory --- */
 
-#define MAX_BYTES 16384 /* meminfo has 1.5 KiB */
+/* The longest file that is read, in bytes; meminfo has 1.5 KiB. */
+#define MAX_BYTES 16384
 
-/* The file's text into buf, "" on trouble. /proc's files have no size, so
- * fileio_read is no help. */
+/* Reads a file below root into buf; "" if it cannot be read. fileio_read needs
+ * the size, which files in /proc do not have. */
 static void read_text(const char *root, const char *name, char buf[MAX_BYTES])
 {
     char *path = text_format("%s/%s", root, name);
@@ -41,7 +47,7 @@ static void read_text(const char *root, const char *name, char buf[MAX_BYTES])
     buf[n < 0 ? 0 : len] = '\0';
 }
 
-/* Bytes of the line "KEY:   N kB"; 0 without it. */
+/* The bytes of the line "KEY:   N kB"; 0 if it is missing or malformed. */
 static uint64_t kib_line(const char *text, const char *key)
 {
     size_t len = strlen(key);
@@ -87,6 +93,7 @@ void nodemem_read(const char *root, struct jp_nodemem *out)
 /* --- the job --- */
 
 #define MIB (1ULL << 20)
+/* The largest number of nodes or tasks that is believed. */
 #define MAX_COUNT 1000000000u
 
 uint32_t jobshape_ranks(const struct jp_jobshape *shape)
@@ -95,8 +102,9 @@ uint32_t jobshape_ranks(const struct jp_jobshape *shape)
         return shape->ranks_per_node;
     if (!shape->ntasks)
         return 1;
-    if (!shape->nnodes) /* they may all share one */
+    if (!shape->nnodes) /* all tasks may run on one node */
         return shape->ntasks;
+    /* Rounded up, without overflow. */
     return (shape->ntasks - 1) / shape->nnodes + 1;
 }
 
@@ -118,7 +126,8 @@ uint64_t jobshape_memory(const struct jp_jobshape *shape)
 
 /* --- Slurm's variables ---------------------------------------------------- */
 
-/* Reads the number at *text and moves it behind. -1: none, or zero. */
+/* Reads the number at *text and moves *text past it. -1: there is none, or it
+ * is zero or too large. */
 static int take_count(const char **text, uint64_t *out)
 {
     size_t n = strspn(*text, "0123456789");
@@ -132,7 +141,8 @@ static int take_count(const char **text, uint64_t *out)
     return num_parse_u64(digits, 1, MAX_COUNT, out, NULL);
 }
 
-/* The largest of Slurm's "2(x3),1"; 0 for what is none. */
+/* The largest number of a list in Slurm's format, "2(x3),1"; 0 if it is
+ * malformed. The repetitions do not matter. */
 static uint64_t largest_count(const char *text)
 {
     uint64_t largest = 0, n, times;
@@ -157,7 +167,8 @@ static uint64_t largest_count(const char *text)
     return largest;
 }
 
-/* The first of the variables that holds such a list. */
+/* The largest number of the first variable that has such a list. names ends
+ * with NULL. 0: none has one. */
 static uint64_t first_count(const struct plan_input *in,
                             const char *const *names)
 {
@@ -168,8 +179,8 @@ static uint64_t first_count(const struct plan_input *in,
     return n;
 }
 
-/* GPUs on a node: SLURM_GPUS_ON_NODE, or the number behind the last colon of
- * "a100:4". */
+/* The GPUs of a node: SLURM_GPUS_ON_NODE, or the number after the last colon of
+ * SLURM_GPUS_PER_NODE, "a100:4". 0: unknown. */
 static uint64_t gpus(const struct plan_input *in)
 {
     const char *text = plan_env(in, "SLURM_GPUS_ON_NODE");
@@ -181,6 +192,7 @@ static uint64_t gpus(const struct plan_input *in)
     return largest_count(colon ? colon + 1 : text);
 }
 
+/* The CPUs of the step on a node with that many ranks; 0: unknown. */
 static uint64_t cpus(const struct plan_input *in, uint32_t ranks)
 {
     static const char *const job[] = {"SLURM_JOB_CPUS_PER_NODE",
@@ -193,7 +205,8 @@ static uint64_t cpus(const struct plan_input *in, uint32_t ranks)
 
 /* --- memory --------------------------------------------------------------- */
 
-/* Slurm's memory variable as bytes; false: it is not there. */
+/* A memory variable of Slurm, in MiB, as bytes. False: it is not set or
+ * malformed. */
 static bool env_mib(const struct plan_input *in, const char *name,
                     uint64_t *bytes)
 {
@@ -205,8 +218,8 @@ static bool env_mib(const struct plan_input *in, const char *name,
     return true;
 }
 
-/* Memory of the step on a node as Slurm's variables say; 0: they do not, or it
- * is the node's whole. */
+/* The memory of the step on a node by Slurm's variables, and which of them. 0:
+ * they do not limit it, or the step may use the whole node. */
 static uint64_t slurm_memory(const struct plan_input *in, uint32_t ranks,
                              const char **from)
 {
@@ -226,6 +239,8 @@ static uint64_t slurm_memory(const struct plan_input *in, uint32_t ranks,
     return 0;
 }
 
+/* Whether RAM and huge pages are those of the job's nodes, and the value of
+ * huge pages if they are not: "always" is assumed, which costs most. */
 static void fill_known(bool on_node, const struct jp_plan *plan,
                        struct jp_jobshape *out)
 {
@@ -240,6 +255,8 @@ static void fill_known(bool on_node, const struct jp_plan *plan,
         out->node.huge_pages = true;
 }
 
+/* The memory of the step: from Slurm, else the site's smallest node, else this
+ * host. */
 static void fill_memory(const struct jp_stepsize *size,
                         const struct jp_plan *plan, struct jp_jobshape *out)
 {
@@ -260,6 +277,7 @@ static void fill_memory(const struct jp_stepsize *size,
 
 /* --- limits --------------------------------------------------------------- */
 
+/* The limit of a process's address space (ulimit -v); 0: none. */
 static uint64_t address_limit(void)
 {
     struct rlimit limit;
@@ -269,9 +287,8 @@ static uint64_t address_limit(void)
     return limit.rlim_cur;
 }
 
-/* Free space for us below the nearest parent of dir that exists; 0 where none
- * can be asked. A file system that is full has one byte, so that it is known.
- */
+/* The free space for us on the file system of the nearest existing parent of
+ * dir; 0: unknown. A full file system has 1 byte, because 0 means unknown. */
 static uint64_t disk_free(const char *dir)
 {
     char *path = dir ? strdup(dir) : NULL, *slash;
@@ -291,6 +308,7 @@ static uint64_t disk_free(const char *dir)
 
 /* --- all ------------------------------------------------------------------ */
 
+/* Fills nodes, tasks and ranks per node, except for values that are given. */
 static void complete_counts(const struct plan_input *in,
                             struct jp_stepsize *size)
 {
@@ -308,11 +326,12 @@ static void complete_counts(const struct plan_input *in,
         size->ntasks = (uint32_t) first_count(in, tasks);
     if (!size->ranks_per_node && !size->imagined)
         size->ranks_per_node = (uint32_t) first_count(in, ranks);
-    /* the job's list may stand for a smaller step's */
+    /* The list may be that of the job, of which the step uses only a part. */
     if (size->ntasks && size->ranks_per_node > size->ntasks)
         size->ranks_per_node = size->ntasks;
 }
 
+/* The counts of a step as a shape without memory. */
 static struct jp_jobshape shape_of(const struct jp_stepsize *size)
 {
     return (struct jp_jobshape){.nnodes = size->nnodes,
@@ -326,10 +345,12 @@ void jobshape_complete(const struct plan_input *in, struct jp_stepsize *size)
 
     complete_counts(in, size);
     shape = shape_of(size);
+    /* After the counts, because memory per CPU depends on the ranks. */
     if (!size->memory_bytes)
         size->memory_bytes =
             slurm_memory(in, jobshape_ranks(&shape), &size->memory_from);
-    /* a task or batch script of the job has it, a login node has not */
+    /* Slurm sets it for tasks and batch scripts, so this host is one of the
+     * job's. A login node does not have it. */
     size->on_node = plan_env(in, "SLURM_TASK_PID") != NULL;
 }
 

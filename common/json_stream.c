@@ -1,4 +1,9 @@
-/* json_stream.c - JSON text, value by value. */
+/* json_stream.c - JSON text, value by value.
+ *
+ * Values are appended to a buffer that is flushed when it is full, because
+ * reports have millions of values. begin() writes what comes before a value:
+ * the comma, the line break of the style, and the key.
+ */
 #include "common/json_stream.h"
 
 #include <errno.h>
@@ -12,6 +17,7 @@
 
 #define SCRIPT_TEXT_MAX 96 /* bytes shown of a name */
 
+/* Writes the buffer. Unlocked: a stream belongs to one thread. */
 static void flush(struct jp_json_stream *s)
 {
     if (fwrite_unlocked(s->bytes, 1, s->used, s->out) != s->used)
@@ -19,7 +25,8 @@ static void flush(struct jp_json_stream *s)
     s->used = 0;
 }
 
-/* Room for n <= JSON_STREAM_ROOM bytes. */
+/* Makes room for n <= JSON_STREAM_ROOM bytes. Returns where to write them; the
+ * caller adds them to s->used. */
 static char *room(struct jp_json_stream *s, size_t n)
 {
     if (s->used + n > JSON_STREAM_ROOM)
@@ -27,8 +34,10 @@ static char *room(struct jp_json_stream *s, size_t n)
     return s->bytes + s->used;
 }
 
+/* Appends n bytes; a longer text bypasses the buffer. */
 static void put(struct jp_json_stream *s, const char *text, size_t n)
 {
+    /* Larger than the whole buffer. */
     if (n > JSON_STREAM_ROOM) {
         flush(s);
         if (fwrite_unlocked(text, 1, n, s->out) != n)
@@ -45,7 +54,7 @@ static void put_char(struct jp_json_stream *s, char c)
     s->used++;
 }
 
-/* A line break and so many blanks. */
+/* Appends a line break and that many blanks. */
 static void new_line(struct jp_json_stream *s, unsigned blanks)
 {
     memset(room(s, blanks + 1u), ' ', blanks + 1u);
@@ -53,9 +62,11 @@ static void new_line(struct jp_json_stream *s, unsigned blanks)
     s->used += blanks + 1u;
 }
 
-/* What stands before a value. */
+/* Writes what comes before a value. key NULL: the one of json_stream_key, or
+ * none. */
 static void begin(struct jp_json_stream *s, const char *key)
 {
+    /* A comma separates it from the value before it. */
     if (s->any)
         put_char(s, ',');
     s->any = true;
@@ -71,6 +82,7 @@ static void begin(struct jp_json_stream *s, const char *key)
     put(s, "\": ", s->style == JSON_FILE ? 3 : 2);
 }
 
+/* Opens an object or array. */
 static void go_in(struct jp_json_stream *s, char bracket)
 {
     put_char(s, bracket);
@@ -78,6 +90,7 @@ static void go_in(struct jp_json_stream *s, char bracket)
     s->any = false;
 }
 
+/* Closes an object or array. An empty one stays in one line. */
 static void go_out(struct jp_json_stream *s, char bracket)
 {
     s->depth--;
@@ -96,7 +109,7 @@ void json_stream_open(struct jp_json_stream *s, enum json_style style,
     s->depth = 0;
     s->failed = false;
     s->used = 0;
-    errno = 0;
+    errno = 0; /* json_stream_close reports that of a failed write */
     go_in(s, '{');
 }
 
@@ -122,7 +135,9 @@ void json_stream_object(struct jp_json_stream *s, const char *key)
 
     if (line && s->any)
         put_char(s, ',');
-    if (line) { /* root, array, object: an array is at an even depth */
+    /* Objects of an array start a line. The depth alternates between arrays and
+     * objects, so half of it is the number of arrays. */
+    if (line) {
         new_line(s, s->depth / 2);
         s->any = false;
     }
@@ -146,8 +161,8 @@ void json_stream_end_array(struct jp_json_stream *s)
     go_out(s, ']');
 }
 
-/* Length of a text that needs neither cleaning nor escapes, most are; 0: look
- * closer. */
+/* The length of a text that needs neither cleaning nor escapes, as most do; 0:
+ * treat it character by character. */
 static size_t plain_length(const char *text)
 {
     size_t n = 0;
@@ -159,7 +174,8 @@ static size_t plain_length(const char *text)
     return n;
 }
 
-/* Text that was cleaned. */
+/* Writes text that was cleaned. In a page's script, < > & are escaped as well,
+ * so that the text cannot end the script. */
 static void put_clean(struct jp_json_stream *s, const char *text)
 {
     for (; *text; text++) {
@@ -177,6 +193,7 @@ static void put_clean(struct jp_json_stream *s, const char *text)
     }
 }
 
+/* Writes any text with escapes instead of cleaning. */
 static void put_escaped(struct jp_json_stream *s, const char *text)
 {
     for (size_t n; *text; text += n) {
@@ -198,6 +215,7 @@ void json_stream_text(struct jp_json_stream *s, const char *key,
     }
     begin(s, key);
     put_char(s, '"');
+    /* Scripts need more escapes, so they always take the slow way. */
     n = s->style == JSON_SCRIPT ? 0 : plain_length(text);
     if (n)
         put(s, text, n);
@@ -219,6 +237,8 @@ void json_stream_texts(struct jp_json_stream *s, const char *key,
     json_stream_end_array(s);
 }
 
+/* Numbers are written into the buffer directly; JP_DECIMAL_ROOM bytes are
+ * always enough. */
 void json_stream_count(struct jp_json_stream *s, const char *key,
                        uint64_t value)
 {
@@ -241,6 +261,7 @@ void json_stream_known(struct jp_json_stream *s, const char *key, bool known,
 
 void json_stream_int(struct jp_json_stream *s, const char *key, int64_t value)
 {
+    /* Negative numbers are rare; snprintf is good enough for them. */
     if (value >= 0) {
         json_stream_count(s, key, (uint64_t) value);
         return;
@@ -250,7 +271,7 @@ void json_stream_int(struct jp_json_stream *s, const char *key, int64_t value)
                                  "%" PRId64, value);
 }
 
-/* A locale's decimal point becomes JSON's. */
+/* Replaces a locale's decimal comma by JSON's point. */
 static void use_point(char *text)
 {
     char *comma = strchr(text, ',');
@@ -259,8 +280,8 @@ static void use_point(char *text)
         *comma = '.';
 }
 
-/* printf's form as JSON has it: exponents without a plus and zeros, as jansson
- * writes them. Returns the length. */
+/* Changes printf's form into jansson's: exponents without a plus and leading
+ * zeros. Returns the length. */
 static size_t mend_real(char *text)
 {
     char *e = strchr(text, 'e'), *digits;
@@ -269,6 +290,7 @@ static size_t mend_real(char *text)
     if (!e)
         return strlen(text);
     digits = e + 2;
+    /* Keep a minus, drop a plus. */
     e += e[1] == '-' ? 2 : 1;
     while (*digits == '0')
         digits++;
@@ -276,10 +298,13 @@ static size_t mend_real(char *text)
     return strlen(text);
 }
 
+/* Reals have 15 significant digits, as jansson writes them, because parts of a
+ * summary are read and rewritten by jansson. */
 void json_stream_real(struct jp_json_stream *s, const char *key, double value)
 {
     char *p, *end;
 
+    /* JSON has no NaN and no infinity. */
     if (!isfinite(value)) {
         json_stream_null(s, key);
         return;
@@ -291,14 +316,17 @@ void json_stream_real(struct jp_json_stream *s, const char *key, double value)
         use_point(p);
         return;
     }
+    /* printf is five times slower and only used where the fast way cannot
+     * decide. */
     end = decimal_fifteen(value, p);
     if (!end) {
         snprintf(p, JP_DECIMAL_ROOM, "%.15g", value);
         end = p + mend_real(p);
     }
+    /* 15 digits of a whole number have neither point nor exponent. */
     if (!memchr(p, '.', (size_t) (end - p)) &&
         !memchr(p, 'e', (size_t) (end - p))) {
-        memcpy(end, ".0", 2); /* so that it stays a real */
+        memcpy(end, ".0", 2); /* so that readers see a real */
         end += 2;
     }
     s->used += (size_t) (end - p);
@@ -322,6 +350,7 @@ void json_stream_fixed(struct jp_json_stream *s, const char *key, double value,
 void json_stream_milli(struct jp_json_stream *s, const char *key,
                        int64_t thousandths)
 {
+    /* The negation is correct even for INT64_MIN. */
     uint64_t all = thousandths < 0 ? 0 - (uint64_t) thousandths
                                    : (uint64_t) thousandths;
 
@@ -335,6 +364,7 @@ void json_stream_members(struct jp_json_stream *s, const char *object)
 {
     size_t n = strlen(object);
 
+    /* "{}" has no members. */
     if (n <= 2)
         return;
     if (s->any)

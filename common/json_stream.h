@@ -1,9 +1,9 @@
-/* json_stream.h - write JSON as it comes, without a tree in memory.
+/* json_stream.h - write JSON value by value, without a tree in memory.
  *
- * All JSON that jobprof prints goes through it, but for small documents that
- * are read and changed as trees (report/summary_file.h). What is not finite
- * becomes null. key is NULL in an array; keys are the program's own and need no
- * escape. A failure is remembered until json_stream_close.
+ * All JSON that jobprof prints goes through it, except for small documents that
+ * are read and changed as trees (report/summary_file.h). Numbers that are not
+ * finite become null. key is NULL in an array; keys are the program's own and
+ * need no escape. An error is kept until json_stream_close.
  */
 #ifndef JP_COMMON_JSON_STREAM_H
 #define JP_COMMON_JSON_STREAM_H
@@ -18,18 +18,19 @@
 enum { JSON_STREAM_ROOM = 32 << 10 };
 
 enum json_style {
-    /* A file: a value a line, as jansson's JSON_INDENT(1) with 15 significant
-     * digits, so a part may come from either. Text is cleaned. */
+    /* A file: one value per line, like jansson's JSON_INDENT(1) with 15
+     * significant digits, so that parts may come from either. Text is
+     * cleaned. */
     JSON_FILE,
-    /* For pipes: a line an object of an array. What a terminal must not get of
-     * a text is escaped, so that nothing of it is lost. */
+    /* For pipes: one line for each object of an array. Characters that could
+     * harm a terminal are escaped, so that nothing of a text is lost. */
     JSON_LINES,
-    /* An object as a part of something else: nothing but values, no line end.
-     * Text as in JSON_LINES. */
+    /* An object as a part of something else: nothing but values, no line break
+     * at the end. Text as in JSON_LINES. */
     JSON_PART,
-    /* Within a page's <script>: nothing but values, no line end, reals with
-     * four significant digits. Text is cleaned, cut to 96 bytes, and has no < >
-     * &. */
+    /* Within a page's <script>: nothing but values, no line break at the end,
+     * reals with four significant digits. Text is cleaned, cut to 96 bytes, and
+     * has no < > &. */
     JSON_SCRIPT,
 };
 
@@ -39,19 +40,19 @@ struct jp_json_stream {
     unsigned depth;
     bool any; /* this object or array already has an entry */
     bool failed;
-    const char *key; /* json_stream_key's; of the next value */
+    const char *key; /* the key of the next value, from json_stream_key */
     size_t used;
     char bytes[JSON_STREAM_ROOM];
 };
 
-/* Begins the root, an object. */
+/* Starts the root, an object. */
 void json_stream_open(struct jp_json_stream *s, enum json_style style,
                       FILE *out);
-/* Ends it, with a newline where the style has any. 0, or -1 where anything
- * failed. */
+/* Ends the root, with a line break if the style has line breaks. Returns 0, or
+ * -1 and err if any write has failed. */
 int json_stream_close(struct jp_json_stream *s, struct jp_error *err);
 
-/* The key of the next value, which then is given NULL. */
+/* Sets the key of the next value, which then gets NULL as key. */
 void json_stream_key(struct jp_json_stream *s, const char *key);
 
 void json_stream_object(struct jp_json_stream *s, const char *key);
@@ -73,7 +74,7 @@ void json_stream_known(struct jp_json_stream *s, const char *key, bool known,
                        uint64_t value);
 void json_stream_int(struct jp_json_stream *s, const char *key, int64_t value);
 void json_stream_real(struct jp_json_stream *s, const char *key, double value);
-/* With so many digits behind the point. */
+/* With that number of digits after the point. */
 void json_stream_fixed(struct jp_json_stream *s, const char *key, double value,
                        int decimals);
 /* thousandths / 1000, exactly. */
@@ -82,7 +83,7 @@ void json_stream_milli(struct jp_json_stream *s, const char *key,
 void json_stream_bool(struct jp_json_stream *s, const char *key, bool value);
 void json_stream_null(struct jp_json_stream *s, const char *key);
 
-/* The members of an object, as another stream wrote it. */
+/* Writes the members of an object that another stream has written as text. */
 void json_stream_members(struct jp_json_stream *s, const char *object);
 
 #endif

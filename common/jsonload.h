@@ -1,9 +1,10 @@
 /* jsonload.h - the only way from foreign JSON to a tree of jansson's.
  *
- * One table says how large a file of each kind may be and how much memory its
- * tree may take. With them no command takes more than 200 MB for any input
- * (tests/report/hostile_json.test); contrib/checks/style.test finds readers
- * that go another way. A header, so that common/ needs no jansson.
+ * One table defines how large a file of each kind may be and how much memory
+ * its tree may take. With these limits, no command takes more than 200 MB for
+ * any input (tests/report/hostile_json.test); contrib/checks/style.test finds
+ * readers that bypass them. The functions are in the header, so that common/
+ * does not need jansson.
  */
 #ifndef JP_COMMON_JSONLOAD_H
 #define JP_COMMON_JSONLOAD_H
@@ -15,26 +16,27 @@
 
 /* --- jsonscan.c --------------------------------------------------------- */
 
-/* Examine JSON before a parser makes a tree of it.
+/* Examines JSON before a parser makes a tree of it.
  *
  * A tree takes up to ninety times the bytes of its text ("[{},{},..."), so a
- * limit of the file's size is not enough. This computes the size of the tree as
- * jansson 2.14 and glibc allocate it, and removes unneeded members. It does not
- * tell whether the text is JSON: the parser does.
+ * limit of the file's size is not enough. These functions compute the size of
+ * the tree as jansson 2.14 and glibc allocate it, and remove members that are
+ * not needed. They do not check that the text is JSON: the parser does.
  */
 
-/* Deeper is nothing that jobprof writes. */
+/* Limit of nesting: jobprof writes nothing deeper. */
 #define JSONSCAN_DEPTH 32
-/* Nor is a longer text, of which a parser makes copies that grow. */
+/* Limit of a string: jobprof writes nothing longer, and a parser makes copies
+ * of a string while it grows. */
 #define JSONSCAN_TEXT_MAX (1024 * 1024)
 
-/* Bytes that a tree of the text takes, rounded up. -1: it is nested too deep,
- * has too long a text or would take more than max. */
+/* Computes the bytes that a tree of the text takes, rounded up. -1: the text is
+ * nested too deeply, has too long a string, or would take more than max. */
 int jsonscan_cost(const char *text, size_t len, size_t max, size_t *cost,
                   struct jp_error *err);
 
-/* Takes the members named in drop (NULL ends) out of the outermost object, in
- * place. Returns the new length. What is no object stays. */
+/* Removes the members named in drop (NULL ends) from the outermost object, in
+ * place. Returns the new length. A text that is not an object stays. */
 size_t jsonscan_drop(char *text, size_t len, const char *const *drop);
 
 enum jsonload_kind {
@@ -90,9 +92,9 @@ static const struct jsonload_limit {
     [JSONLOAD_LINE] = {256 * 1024, 8 * JSONLOAD_MB},
 };
 
-/* A tree of text, or NULL and err, which begins with name. Caller decrefs.
- * flags are jansson's. why->line and ->column are the place of a mistake, or 0
- * if the text was not parsed. */
+/* Parses text. Returns a tree (caller decrefs), or NULL and err, which begins
+ * with name. flags are jansson's. why->line and ->column are the place of a
+ * mistake, or 0 if the text was not parsed. */
 static inline json_t *jsonload_at(enum jsonload_kind kind, const char *name,
                                   const char *text, size_t len, size_t flags,
                                   json_error_t *why, struct jp_error *err)

@@ -1,21 +1,24 @@
-/* jsonscan.c - look at JSON before a parser makes a tree of it. */
+/* jsonscan.c - estimate the tree of a JSON text, and remove members, before a
+ * parser reads it. Both functions accept any bytes: they do not check that the
+ * text is JSON. */
 #include "common/jsonload.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-/* Bytes on the heap of one of each, as jansson 2.14 takes them. */
+/* Bytes on the heap for each kind of value, as jansson 2.14 and glibc allocate
+ * them. */
 enum {
     COST_OBJECT = 272, /* with a table of 8 buckets */
     COST_ARRAY = 144,  /* with room for 8 */
-    COST_PAIR = 32,    /* of an object: the table's growth, besides the key */
-    COST_SLOT = 24,    /* of an array, the growth included */
-    COST_TEXT = 112,   /* besides its bytes */
+    COST_PAIR = 32,  /* a member: growth of the table; its key counts as text */
+    COST_SLOT = 24,  /* an element, including the growth of the array */
+    COST_TEXT = 112, /* besides its bytes */
     COST_NUMBER = 32
 };
 
-/* Behind the string that begins at i; len where it does not end. */
+/* The index after the string that begins at i; len if it does not end. */
 static size_t skip_text(const char *text, size_t len, size_t i)
 {
     for (i++; i < len && text[i] != '"'; i++)
@@ -29,12 +32,14 @@ static bool is_number(char c)
     return c == '-' || (c >= '0' && c <= '9');
 }
 
+/* Whether c may continue a number. */
 static bool in_number(char c)
 {
     return is_number(c) || c == '.' || c == 'e' || c == 'E' || c == '+';
 }
 
-/* What the unit at *i costs; moves behind it. */
+/* The cost of the token at *i; moves *i past it. A text that is too long costs
+ * more than any limit. */
 static size_t unit_cost(const char *text, size_t len, size_t *i)
 {
     size_t start = *i;
@@ -94,7 +99,8 @@ static size_t skip_blanks(const char *text, size_t len, size_t i)
     return i;
 }
 
-/* Behind the value at i: at the comma or bracket of what holds it, or len. */
+/* The index after the value at i: of the comma or bracket of its container, or
+ * len. */
 static size_t skip_value(const char *text, size_t len, size_t i)
 {
     size_t depth = 0;
@@ -113,6 +119,7 @@ static size_t skip_value(const char *text, size_t len, size_t i)
     return len;
 }
 
+/* Whether the key of n bytes is one of names (NULL ends). */
 static bool is_named(const char *key, size_t n, const char *const *names)
 {
     for (; *names; names++)
@@ -128,6 +135,8 @@ size_t jsonscan_drop(char *text, size_t len, const char *const *drop)
 
     if (i == len || text[i] != '{')
         return len;
+    /* Each turn handles one member: "key" : value, up to its comma. Members
+     * that stay are moved forward to `out`. */
     for (out = ++i; i < len; i = end + 1) {
         size_t key = skip_blanks(text, len, i), after;
 
@@ -147,6 +156,7 @@ size_t jsonscan_drop(char *text, size_t len, const char *const *drop)
             break;
         }
     }
+    /* The rest: the closing bracket, or what could not be understood. */
     memmove(text + out, text + i, len - i);
     return out + (len - i);
 }

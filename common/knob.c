@@ -1,4 +1,10 @@
-/* knob.c - check, compare and describe values of settings. */
+/* knob.c - check, compare and describe values of settings.
+ *
+ * A value is text all the way from the user to job.conf. knob_check accepts or
+ * refuses it by the knob's kind, knob_number converts a checked one,
+ * knob_format_range describes what is valid. A new kind needs a case in each of
+ * the three.
+ */
 #include "common/knob.h"
 
 #include <inttypes.h>
@@ -14,6 +20,8 @@
 #include "common/quote.h"
 #include "common/utf8.h"
 
+/* Limits of a value: words of a WORD, bytes of a TEXT and of a list of
+ * ranks. */
 #define MAX_WORDS 16
 #define NAME_BYTES                                                             \
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
@@ -26,7 +34,7 @@
 
 /* --- the user's labels --------------------------------------------------- */
 
-/* Whether text, of len bytes, is UTF-8 without control characters. */
+/* Whether text of len bytes is UTF-8 without control characters (C0 and C1). */
 static bool is_clean(const char *text, size_t len)
 {
     uint32_t point;
@@ -40,6 +48,8 @@ static bool is_clean(const char *text, size_t len)
     return true;
 }
 
+/* A label is KEY:VALUE up to the next ';'. The value may contain further
+ * colons, so only the first one separates. */
 bool userlabels_next(const char **at, struct userlabel *out)
 {
     size_t len = strcspn(*at, ";"), key = strcspn(*at, ":;"), value;
@@ -58,6 +68,8 @@ bool userlabels_next(const char **at, struct userlabel *out)
     return true;
 }
 
+/* Checks the user's labels: syntax, number, and no key twice. Quadratic in at
+ * most 16 labels. */
 static int check_labels(const char *text, struct jp_error *err)
 {
     struct userlabel label, other;
@@ -67,10 +79,12 @@ static int check_labels(const char *text, struct jp_error *err)
     while (*at) {
         const char *from = at, *before = text;
 
+        /* userlabels_next moves `at` to the next label. */
         if (n++ == USERLABELS_MAX || !userlabels_next(&at, &label))
             return error_set(err,
                              "\"%s\" is not a label (" USERLABELS_RANGE ")",
                              QUOTE(from));
+        /* Compare the key with those of all labels before it. */
         while (before < from && userlabels_next(&before, &other))
             if (strcmp(other.key, label.key) == 0)
                 return error_set(err, "\"%s\" is given twice", label.key);
@@ -80,19 +94,22 @@ static int check_labels(const char *text, struct jp_error *err)
 
 /* --- values --------------------------------------------------------------- */
 
-/* Splits "off|line|card" into buf and words. Returns how many. */
+/* Splits "off|line|card" into buf and words, which point into buf. Returns how
+ * many. */
 static size_t split_words(const char *text, char *buf, size_t len,
                           const char *words[MAX_WORDS])
 {
     size_t n = 0;
     char *rest = buf, *word;
 
+    /* A copy, because strsep writes into it. */
     snprintf(buf, len, "%s", text);
     while (n < MAX_WORDS && (word = strsep(&rest, "|")))
         words[n++] = word;
     return n;
 }
 
+/* The index of text among the knob's words. */
 static int word_number(const struct jp_knob *knob, const char *text,
                        uint64_t *out, struct jp_error *err)
 {
@@ -112,6 +129,7 @@ static int word_number(const struct jp_knob *knob, const char *text,
     return error_set(err, "\"%s\" is not one of %s", QUOTE(text), knob->words);
 }
 
+/* A whole number in the knob's range. "5k" is refused with a proposal. */
 static int count_number(const struct jp_knob *knob, const char *text,
                         uint64_t *out, struct jp_error *err)
 {
@@ -127,6 +145,7 @@ static int count_number(const struct jp_knob *knob, const char *text,
     return -1;
 }
 
+/* A number with an optional "/s". */
 static int rate_number(const struct jp_knob *knob, const char *text,
                        uint64_t *out, struct jp_error *err)
 {
@@ -135,16 +154,19 @@ static int rate_number(const struct jp_knob *knob, const char *text,
 
     if (len > 2 && !strcmp(text + len - 2, "/s"))
         len -= 2;
-    if (len >= sizeof(digits)) /* num refuses what is so long */
+    /* num_parse_u64 refuses a text of this length, with its message */
+    if (len >= sizeof(digits))
         return num_parse_u64(text, knob->min, knob->max, out, err);
     memcpy(digits, text, len);
     digits[len] = '\0';
     return count_number(knob, digits, out, err);
 }
 
+/* An NCCL release as JP_NCCL_RELEASE. */
 static int version_number(const char *text, uint64_t *out, struct jp_error *err)
 {
     char buf[32], *rest = buf;
+    /* "2.27.3": major, minor, and optionally the patch. */
     const char *part[3] = {NULL, NULL, NULL};
     uint64_t v[3] = {0, 0, JP_NCCL_NO_PATCH};
 
@@ -160,6 +182,7 @@ static int version_number(const char *text, uint64_t *out, struct jp_error *err)
                          "\"%s\" is not an NCCL release (2.23 or later, like "
                          "2.27 or 2.27.3)",
                          QUOTE(text));
+    /* Older releases would run, but could not load a profiler. */
     if (JP_NCCL_VERSION(v[0], v[1]) < JP_NCCL_MIN)
         return error_set(err,
                          "NCCL %s has no profiler interface (2.23 or later)",
@@ -168,6 +191,8 @@ static int version_number(const char *text, uint64_t *out, struct jp_error *err)
     return 0;
 }
 
+/* Kinds without a number return -1 here; knob_equal compares their values as
+ * text. */
 int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
                 struct jp_error *err)
 {
@@ -199,6 +224,7 @@ int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
         return word_number(knob, text, out, err);
     case JP_KNOB_VERSION:
         return version_number(text, out, err);
+    /* These kinds have no number. */
     case JP_KNOB_PATTERN:
     case JP_KNOB_PATH:
     case JP_KNOB_LIST:
@@ -214,12 +240,13 @@ int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
     return error_set(err, "\"%s\" is not a number", QUOTE(text));
 }
 
-/* Names with one separator between two. */
+/* Checks a list of names with the separator `between`. */
 static int check_list(const char *text, char between, struct jp_error *err)
 {
     const char *c = text;
 
     while (true) {
+        /* Each turn reads one name and the separator after it. */
         size_t n = strspn(c, NAME_BYTES);
 
         if (!n || (c[n] && c[n] != between))
@@ -231,7 +258,8 @@ static int check_list(const char *text, char between, struct jp_error *err)
     }
 }
 
-/* "0;8;16-23": each part a number, or two with a dash. */
+/* Whether text is a list of ranks, "0;8;16-23": numbers, and ranges in
+ * ascending order. */
 static bool is_ranges(const char *text)
 {
     char copy[RANKS_MAX], *rest = copy, *part;
@@ -253,6 +281,7 @@ static bool is_ranges(const char *text)
     return true;
 }
 
+/* Checks a JP_KNOB_RANKS: one of the knob's words, or a list of ranks. */
 static int check_ranks(const struct jp_knob *knob, const char *text,
                        struct jp_error *err)
 {
@@ -272,6 +301,7 @@ bool knob_list_has(const char *list, const char *name)
     while (*list) {
         size_t n = strcspn(list, ",");
 
+        /* The whole name must be equal, not only its beginning. */
         if (n == len && !strncmp(list, name, n))
             return true;
         list += n + (list[n] == ',');
@@ -279,6 +309,7 @@ bool knob_list_has(const char *list, const char *name)
     return false;
 }
 
+/* Checks a JP_KNOB_TEXT. */
 static int check_text(const char *text, struct jp_error *err)
 {
     size_t n = 0;
@@ -290,6 +321,7 @@ static int check_text(const char *text, struct jp_error *err)
     return 0;
 }
 
+/* Checks a JP_KNOB_FILE. The file itself is read later, on srun's host. */
 static int check_file(const char *text, struct jp_error *err)
 {
     for (const unsigned char *c = (const unsigned char *) text; *c; c++)
@@ -301,6 +333,8 @@ static int check_file(const char *text, struct jp_error *err)
     return 0;
 }
 
+/* The kinds with a syntax of their own come first; all others are numbers, and
+ * their check is the conversion. */
 int knob_check(const struct jp_knob *knob, const char *text,
                struct jp_error *err)
 {
@@ -338,6 +372,7 @@ bool knob_equal(const struct jp_knob *knob, const char *a, const char *b)
 {
     uint64_t x, y;
 
+    /* Values that are not numbers are compared as text. */
     if (knob_number(knob, a, &x, NULL) < 0 ||
         knob_number(knob, b, &y, NULL) < 0)
         return !strcmp(a, b);
@@ -346,6 +381,7 @@ bool knob_equal(const struct jp_knob *knob, const char *a, const char *b)
 
 char *knob_format_range(const struct jp_knob *knob, char *buf, unsigned len)
 {
+    /* The kinds with a fixed description; the others depend on the knob. */
     static const char *const ranges[] = {
         [JP_KNOB_BOOL] = "0|1",
         [JP_KNOB_VERSION] = "2.23 or later",
@@ -406,6 +442,7 @@ char *knob_format_release(uint32_t release, char *buf, unsigned len)
 
 /* --- the value of on_hang ------------------------------------------------ */
 
+/* Signals that a program may handle. SIGKILL and SIGSTOP cannot be handled. */
 static const struct {
     const char *name;
     int number;
@@ -414,9 +451,11 @@ static const struct {
                {"ALRM", SIGALRM},  {"TERM", SIGTERM}, {"URG", SIGURG},
                {"WINCH", SIGWINCH}};
 
+/* Finds a signal by its name, with or without "SIG". */
 static int find_signal(const char *name, struct jp_onhang *out,
                        struct jp_error *err)
 {
+    /* "SIGUSR1" and "USR1" are the same. */
     if (!strncmp(name, "SIG", 3))
         name += 3;
     for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
@@ -431,7 +470,8 @@ static int find_signal(const char *name, struct jp_onhang *out,
                      QUOTE(name));
 }
 
-/* Printable ASCII: it stands in job.conf and in a shell's argument. */
+/* Stores the command of on_hang. Printable ASCII only, because it is written to
+ * job.conf and passed to a shell. */
 static int take_command(const char *text, struct jp_onhang *out,
                         struct jp_error *err)
 {
@@ -449,6 +489,8 @@ static int take_command(const char *text, struct jp_onhang *out,
 int onhang_parse(const char *text, const char *after, struct jp_onhang *out,
                  struct jp_error *err)
 {
+    /* The result is built here and assigned at the end, so that a failure
+     * changes nothing. */
     struct jp_onhang got = {.kind = ONHANG_REPORT};
     uint64_t us = 0;
 
@@ -469,6 +511,7 @@ int onhang_parse(const char *text, const char *after, struct jp_onhang *out,
         return error_set(err, "\"%s\" is not one of " ONHANG_RANGE,
                          QUOTE(text));
     }
+    /* An explicit delay replaces that of the kind. */
     if (after && num_parse_time_us(after, 0, UINT64_MAX, &us, err) < 0)
         return -1;
     if (after)

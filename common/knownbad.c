@@ -1,4 +1,6 @@
-/* knownbad.c - find the known troubles of a release. */
+/* knownbad.c - find the known issues of a release. The first half searches a
+ * list; the second half reads the file, row by row (siteflat.h). A release
+ * without a patch number, "2.29", may be any 2.29.x. */
 #include "common/knownbad.h"
 
 #include <inttypes.h>
@@ -25,11 +27,12 @@ void knownbad_fini(struct jp_knownbad *list)
     *list = (struct jp_knownbad){0};
 }
 
+/* The words of the key mode: "any", then the names of the NCCL profilers. */
 static char words[256] = "any";
 static const struct jp_knob mode_knob = {
     .name = "mode", .kind = JP_KNOB_WORD, .words = words};
 
-/* Before main, and so before any thread. */
+/* Completes the words. Runs before main, and therefore before any thread. */
 static __attribute__((constructor)) void make_words(void)
 {
     size_t used = strlen(words);
@@ -46,31 +49,35 @@ static const struct jp_knob *knownbad_mode(void)
     return &mode_knob;
 }
 
+/* Whether a release names no patch. */
 static bool without_patch(uint64_t release)
 {
     return release % 1000 == JP_NCCL_NO_PATCH;
 }
 
+/* The oldest release that this number may stand for. */
 static uint64_t first_patch(uint64_t release)
 {
     return without_patch(release) ? release - JP_NCCL_NO_PATCH : release;
 }
 
-/* The next row from *index on that holds for that backend ("example",
- * "inspector", "recorder") and release (as knob_number gives it; one without a
- * patch matches if any patch of its minor release would); *index moves behind
- * it. NULL: no more, or no NCCL profiler's name. */
+/* The next row from *index on that applies to a backend ("example",
+ * "inspector", "recorder") and a release as knob_number gives it. A release
+ * without a patch matches if any patch of its minor release would. *index moves
+ * past the row. NULL: no more rows, or not an NCCL profiler. */
 static const struct knownbad_row *find_row(const struct jp_knownbad *list,
                                            const char *mode, uint64_t release,
                                            size_t *index)
 {
     uint64_t word;
 
+    /* Word 0 is "any", which is no profiler. */
     if (knob_number(&mode_knob, mode, &word, NULL) < 0 || !word)
         return NULL;
     while (*index < list->n) {
         const struct knownbad_row *row = &list->rows[(*index)++];
 
+        /* The ranges overlap: [first patch, release] and [since, until]. */
         if (row->modes & 1u << word && row->since <= release &&
             first_patch(release) <= row->until)
             return row;
@@ -78,12 +85,14 @@ static const struct knownbad_row *find_row(const struct jp_knownbad *list,
     return NULL;
 }
 
-/* Is every release that this number may stand for in the row's range? */
+/* Whether every release that this number may stand for is in the row's
+ * range. */
 static bool certain(const struct knownbad_row *row, uint64_t release)
 {
     return row->since <= first_patch(release) && release <= row->until;
 }
 
+/* "2.27" or "2.27.3" into buf; patch 0 is not shown. Returns buf. */
 static char *format_release(uint64_t release, char *buf, size_t len)
 {
     int n = snprintf(buf, len, "%" PRIu64 ".%" PRIu64, release / 1000000,
@@ -94,7 +103,7 @@ static char *format_release(uint64_t release, char *buf, size_t len)
     return buf;
 }
 
-/* "2.27.3", "2.31.2-2.31.5", "2.32-". */
+/* The row's range into buf: "2.27.3", "2.31.2-2.31.5", "2.32-". */
 static void format_range(const struct knownbad_row *row, char *buf, size_t len)
 {
     char since[64], until[64];
@@ -127,6 +136,7 @@ char *knownbad_ranges(const struct jp_knownbad *list, const char *mode,
             continue;
         format_range(&list->rows[i], range, sizeof(range));
         n = strlen(range);
+        /* Better a range too few than half a range. */
         if (used + n + 2 > len)
             break;
         used += (size_t) snprintf(buf + used, len - used, "%s%s",
@@ -135,9 +145,9 @@ char *knownbad_ranges(const struct jp_knownbad *list, const char *mode,
     return buf;
 }
 
-/* "NCCL 2.29.7, example: SYMPTOM (SOURCE)" into out. A release without a patch
- * of which not every patch is in the row's range: "NCCL 2.29.x may be affected
- * (2.29.3 to 2.30.7), example: ...". */
+/* Composes the sentence of a row: "NCCL 2.29.7, example: SYMPTOM (SOURCE)". If
+ * not every release that the number may stand for is affected: "NCCL 2.29.x may
+ * be affected (2.29.3 to 2.30.7), example: ...". */
 static void make_sentence(const struct knownbad_row *row, const char *mode,
                           const char *release_text, uint64_t release,
                           struct jp_error *out)
@@ -164,6 +174,7 @@ enum knownbad_action knownbad_check(const struct jp_knownbad *list,
 {
     enum knownbad_action worst = KNOWNBAD_NONE;
 
+    /* One pass for each action, the worst first. */
     for (unsigned a = KNOWNBAD_FALLBACK; a > KNOWNBAD_NONE; a--) {
         const struct knownbad_row *row;
         size_t i = 0;
@@ -188,17 +199,17 @@ enum knownbad_action knownbad_check(const struct jp_knownbad *list,
 
 static const struct jp_knob version_knob = {.name = "version",
                                             .kind = JP_KNOB_VERSION};
-/* in the order of enum knownbad_action, without its first */
+/* the words in the order of enum knownbad_action, without its first */
 static const struct jp_knob action_knob = {
     .name = "action", .kind = JP_KNOB_WORD, .words = "note|warn|fallback"};
 
-/* One loading. */
+/* The state of one load. */
 struct loader {
     struct jp_knownbad list;
-    struct knownbad_row row; /* that is being read */
+    struct knownbad_row row; /* the row that is being read */
 };
 
-/* A release's first patch where it begins a range. */
+/* since: "2.29" begins a range with the first patch. */
 static int parse_since(void *arg, const config_setting_t *s,
                        struct jp_error *err)
 {
@@ -212,6 +223,8 @@ static int parse_since(void *arg, const config_setting_t *s,
     return 0;
 }
 
+/* until: "2.29" ends a range with the last patch. Without the key, the range is
+ * open. */
 static int parse_until(void *arg, const config_setting_t *s,
                        struct jp_error *err)
 {
@@ -222,6 +235,7 @@ static int parse_until(void *arg, const config_setting_t *s,
     return text ? knob_number(&version_knob, text, &row->until, err) : -1;
 }
 
+/* mode: a profiler, or any. */
 static int parse_mode(void *arg, const config_setting_t *s,
                       struct jp_error *err)
 {
@@ -231,10 +245,12 @@ static int parse_mode(void *arg, const config_setting_t *s,
 
     if (!text || knob_number(knownbad_mode(), text, &word, err) < 0)
         return -1;
+    /* "any" matches every profiler, and issues of NCCL itself. */
     row->modes = word ? 1u << word : ~0u;
     return 0;
 }
 
+/* action: note, warn or fallback. */
 static int parse_action(void *arg, const config_setting_t *s,
                         struct jp_error *err)
 {
@@ -248,6 +264,7 @@ static int parse_action(void *arg, const config_setting_t *s,
     return 0;
 }
 
+/* Copies a text of the row after checking it. */
 static int copy_text(char **out, const char *text, size_t max,
                      struct jp_error *err)
 {
@@ -267,6 +284,7 @@ static int parse_symptom(void *arg, const config_setting_t *s,
                 : -1;
 }
 
+/* source: an https:// address, so that a reader can verify the row. */
 static int parse_source(void *arg, const config_setting_t *s,
                         struct jp_error *err)
 {
@@ -286,6 +304,7 @@ static const struct sitelist_key keys[] = {
     {"symptom", parse_symptom, false}, {"source", parse_source, false},
 };
 
+/* Starts a row without an end (sitelist_format). */
 static void *begin_row(void *arg)
 {
     struct loader *ld = arg;
@@ -294,6 +313,7 @@ static void *begin_row(void *arg)
     return &ld->row;
 }
 
+/* Appends a complete row to the list, which then owns its strings. */
 static int take_row(void *arg, void *read, const char *where,
                     struct jp_error *err)
 {
@@ -308,10 +328,12 @@ static int take_row(void *arg, void *read, const char *where,
         ld->list.rows = bigger;
     if (!bigger || !row->where)
         return error_set(err, "out of memory");
+    /* The strings now belong to the list. */
     bigger[ld->list.n++] = *row;
     return 0;
 }
 
+/* Frees the strings of a row with a mistake. */
 static void drop_row(void *arg, void *read)
 {
     struct knownbad_row *row = read;
@@ -332,12 +354,15 @@ static const struct sitelist_format format = {
     .drop = drop_row,
 };
 
+/* An error of the whole file goes to report as well, so that a caller needs
+ * only one way to print. */
 int knownbad_load(const char *path, bool must_exist, knownbad_report *report,
                   void *arg, struct jp_knownbad *out, struct jp_error *err)
 {
     struct loader ld = {.row = {0}};
     struct jp_error one = {""};
 
+    /* errno is set by sitelist_read. */
     if (sitelist_read(path, &format, &ld, report, arg, &one) == 0 ||
         (!must_exist && (errno == ENOENT || errno == ENOTDIR))) {
         *out = ld.list;

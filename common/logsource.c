@@ -1,4 +1,10 @@
-/* logsource.c - plain and gzip bytes of a log, bounded. */
+/* logsource.c - plain and gzip bytes of a log, bounded.
+ *
+ * take() gets raw bytes from the file or from memory. read_plain passes them
+ * on; read_gzip decompresses them with the fastest engine, and starts again
+ * with zlib if that engine finds damage, so that the result does not depend on
+ * the engine.
+ */
 #include "common/logsource.h"
 
 #include <errno.h>
@@ -13,7 +19,7 @@
 
 enum {
     IN_BYTES = 64 * 1024,
-    HOLE_BYTES = 1 << 20 /* of a file: what lies behind it is not read */
+    HOLE_BYTES = 1 << 20 /* the file ends at a larger hole */
 };
 
 struct jp_logsource {
@@ -43,7 +49,8 @@ static struct jp_logsource *make(void)
     return s;
 }
 
-/* Where data (SEEK_DATA) or a hole (SEEK_HOLE) is next: the end, if nowhere. */
+/* The offset where data (SEEK_DATA) or a hole (SEEK_HOLE) begins next; the size
+ * if there is none. */
 static uint64_t next_of(const struct jp_logsource *s, uint64_t from, int what)
 {
     off_t at = lseek(s->fd, (off_t) from, what);
@@ -51,8 +58,9 @@ static uint64_t next_of(const struct jp_logsource *s, uint64_t from, int what)
     return at >= 0 && (uint64_t) at < s->size ? (uint64_t) at : s->size;
 }
 
-/* Nobody leaves a hole in a log. A file of 1 TB that is nothing else costs its
- * owner no block, and its reader minutes: so the file ends where one begins. */
+/* Lets the file end at its next large hole. A log has none, and a file of 1 TB
+ * that consists of a hole would occupy no disk space but the reader for
+ * minutes. */
 static void end_at_hole(struct jp_logsource *s)
 {
     uint64_t hole = next_of(s, s->taken, SEEK_HOLE), data = s->taken;
@@ -69,7 +77,8 @@ static void end_at_hole(struct jp_logsource *s)
         s->size = s->taken;
 }
 
-/* Raw bytes, never more than size in all. */
+/* Reads raw bytes, never more than the size at open. Returns the number, 0 at
+ * the end, -1 with errno. */
 static ssize_t take(struct jp_logsource *s, void *buf, size_t cap)
 {
     uint64_t left;
@@ -78,6 +87,7 @@ static ssize_t take(struct jp_logsource *s, void *buf, size_t cap)
     if (s->fd >= 0 && s->taken >= s->solid && s->taken < s->size)
         end_at_hole(s);
     left = s->size - s->taken;
+    /* Not beyond the part that is known to be free of large holes. */
     if (s->fd >= 0 && s->solid > s->taken && s->solid < s->size)
         left = s->solid - s->taken;
     if (cap > left)
@@ -97,6 +107,7 @@ static ssize_t take(struct jp_logsource *s, void *buf, size_t cap)
     return n;
 }
 
+/* Fills the input buffer again. -1: errno. */
 static int refill(struct jp_logsource *s)
 {
     ssize_t n = take(s, s->in, IN_BYTES);
@@ -106,6 +117,7 @@ static int refill(struct jp_logsource *s)
     return n < 0 ? -1 : 0;
 }
 
+/* Makes the source use an engine from its current state on. */
 static int use(struct jp_logsource *s, const struct inflate_engine *engine,
                struct jp_error *err)
 {
@@ -152,7 +164,7 @@ static struct jp_logsource *open_file(const char *path, struct jp_error *err)
         goto fail;
     }
     s->size = st.st_size > 0 ? (uint64_t) st.st_size : 0;
-    s->solid = HOLE_BYTES; /* most files end before it, and are not asked */
+    s->solid = HOLE_BYTES; /* most files end before it */
     (void) posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return s;
 fail:
@@ -171,6 +183,8 @@ struct jp_logsource *logsource_open(const char *path, struct jp_error *err)
     return NULL;
 }
 
+/* Opens a part of a plain file, for a reader that has found the offset
+ * before. */
 struct jp_logsource *logsource_open_at(const char *path, uint64_t offset,
                                        struct jp_error *err)
 {
@@ -206,6 +220,7 @@ struct jp_logsource *logsource_open_memory(const void *data, size_t len,
     return NULL;
 }
 
+/* Plain bytes: first those that were read to recognise gzip. */
 static ssize_t read_plain(struct jp_logsource *s, char *buf, size_t cap)
 {
     size_t n = s->in_end - s->in_start;
@@ -219,13 +234,15 @@ static ssize_t read_plain(struct jp_logsource *s, char *buf, size_t cap)
     return (ssize_t) n;
 }
 
-/* Behind a member: another one, padding or rubbish? Returns 1 to continue. */
+/* After a member: another member, zeros as padding, or other bytes, which are
+ * damage. Returns 1 to continue. */
 static int next_member(struct jp_logsource *s)
 {
     while (s->in_start < s->in_end && s->in[s->in_start] == 0)
         s->in_start++;
     if (s->in_start == s->in_end)
         return 1; /* more to refill, or the end */
+    /* Another member begins with gzip's magic number. */
     if (s->in[s->in_start] != 0x1f || !s->engine->again(s->z)) {
         s->damage = "other bytes follow the compressed data";
         return 0;
@@ -234,8 +251,9 @@ static int next_member(struct jp_logsource *s)
     return 1;
 }
 
-/* Whatever is not a good file is zlib's to judge, from its beginning: a faster
- * engine may give a byte less or more before it stops. */
+/* Reads the file again with zlib, from its beginning, because a faster engine
+ * may return a few bytes less or more of a damaged file. Bytes that were
+ * returned already are skipped (known). */
 static int start_over(struct jp_logsource *s)
 {
     uint64_t known = s->produced;
@@ -250,7 +268,8 @@ static int start_over(struct jp_logsource *s)
     return 0;
 }
 
-/* Leaves out what the reader has already. */
+/* Removes bytes from buf that were returned before start_over. Returns how many
+ * remain. */
 static size_t drop_known(struct jp_logsource *s, char *buf, size_t made)
 {
     uint64_t before = s->produced - made, drop;
@@ -270,6 +289,7 @@ static ssize_t inflate_some(struct jp_logsource *s, char *buf, size_t cap)
     enum inflate_step step =
         s->engine->step(s->z, s->in + s->in_start, &taken, buf, &made);
 
+    /* Corrupt, or ended without a trailer. */
     if (s->engine != &inflate_zlib &&
         (step == INFLATE_CORRUPT ||
          (at_end && step == INFLATE_MORE && made == 0)))
@@ -288,10 +308,12 @@ static ssize_t inflate_some(struct jp_logsource *s, char *buf, size_t cap)
     return (ssize_t) drop_known(s, buf, made);
 }
 
+/* Decompresses until there are bytes to return, or the end. */
 static ssize_t read_gzip(struct jp_logsource *s, char *buf, size_t cap)
 {
     ssize_t n = 0;
 
+    /* zlib counts in 32 bits. */
     if (cap > 1u << 30)
         cap = 1u << 30;
     while (!s->ended && n == 0) {
@@ -321,12 +343,16 @@ ssize_t logsource_read(struct jp_logsource *source, char *buf, size_t cap,
     return n;
 }
 
-bool logsource_has_hole(struct jp_logsource *source)
+/* Examines the whole file for holes, which costs a few system calls. The
+ * position is restored afterwards. */
+bool logsource_is_divisible(struct jp_logsource *source)
 {
     uint64_t hole = 0, data;
 
-    if (source->fd < 0)
+    if (source->gzip)
         return false;
+    if (source->fd < 0)
+        return true;
     do {
         data = next_of(source, hole, SEEK_DATA);
         if (data - hole > HOLE_BYTES)
@@ -335,7 +361,7 @@ bool logsource_has_hole(struct jp_logsource *source)
     } while (hole < source->size);
     if (lseek(source->fd, (off_t) source->taken, SEEK_SET) < 0)
         source->ended = true;
-    return hole < source->size;
+    return hole >= source->size;
 }
 
 const char *logsource_damage(const struct jp_logsource *source)
@@ -346,11 +372,6 @@ const char *logsource_damage(const struct jp_logsource *source)
 uint64_t logsource_consumed(const struct jp_logsource *source)
 {
     return source->taken - source->from - (source->in_end - source->in_start);
-}
-
-bool logsource_packed(const struct jp_logsource *source)
-{
-    return source->gzip;
 }
 
 void logsource_close(struct jp_logsource *source)

@@ -1,10 +1,10 @@
 /* logsource.h - the bytes of a log file, plain or gzip, read with care.
  *
- * A file may be truncated, grow or be replaced while it is read. The size at
- * open counts, and nothing is mapped. The first two bytes show whether it is
- * gzip, not the name. Members may follow one another. Decompression stops at
- * LOGSOURCE_MAX_RATIO times the compressed bytes (+ 16 MiB), so that a small
- * file cannot keep a report busy for ever.
+ * A file may be truncated, grow or be replaced while it is read, so the size at
+ * open counts, and nothing is mapped. gzip is recognised by the first two
+ * bytes, not by the name. Several members may follow one another. Decompression
+ * stops at LOGSOURCE_MAX_RATIO times the compressed bytes (+ 16 MiB), so that a
+ * small file cannot keep a report busy forever.
  */
 #ifndef JP_COMMON_LOGSOURCE_H
 #define JP_COMMON_LOGSOURCE_H
@@ -32,30 +32,30 @@ static inline bool logsource_is_packed(const void *two)
 /* Opens a regular file; a symbolic link, FIFO or device is refused and never
  * blocks. NULL and err on failure. */
 struct jp_logsource *logsource_open(const char *path, struct jp_error *err);
-/* A plain file from an offset on; its first bytes there are not looked at. */
+/* Opens a plain file at an offset, without checking for gzip. */
 struct jp_logsource *logsource_open_at(const char *path, uint64_t offset,
                                        struct jp_error *err);
 /* A whole log in memory, borrowed until the close (tests, fuzzing). */
 struct jp_logsource *logsource_open_memory(const void *data, size_t len,
                                            struct jp_error *err);
 
-/* Makes a source that was just opened use zlib, if it is compressed, and not
- * what is faster (inflate.h). 0, or -1 without memory. */
+/* Makes a compressed source that was just opened use zlib instead of a faster
+ * library (inflate.h). 0, or -1 without memory. */
 int logsource_use_zlib(struct jp_logsource *source, struct jp_error *err);
 
-/* Up to cap bytes into buf. 0: end. -1: reading failed (err); the source is at
- * its end then. */
+/* Reads up to cap bytes into buf. Returns 0 at the end, -1 and err if reading
+ * failed; then the source is at its end. */
 ssize_t logsource_read(struct jp_logsource *source, char *buf, size_t cap,
                        struct jp_error *err);
 
-/* Whether a plain file will end early, at a hole of more than 1 MiB. */
-bool logsource_has_hole(struct jp_logsource *source);
+/* Whether parts of the file can be read by themselves: it is plain and has no
+ * hole of more than 1 MiB, at which it would end early. */
+bool logsource_is_divisible(struct jp_logsource *source);
 /* Why a file ended early ("compressed data is cut", "there is a hole in it"),
  * or NULL. */
 const char *logsource_damage(const struct jp_logsource *source);
-bool logsource_packed(const struct jp_logsource *source);
-/* Bytes taken from the file so far, behind the offset (compressed ones, if it
- * is). */
+/* The number of bytes taken from the file so far, after the offset; of a
+ * compressed file, compressed bytes. */
 uint64_t logsource_consumed(const struct jp_logsource *source);
 
 void logsource_close(struct jp_logsource *source);

@@ -1,4 +1,9 @@
-/* num.c - parse and print integers, sizes and durations, checked. */
+/* num.c - parse and print integers, sizes and durations, checked.
+ *
+ * read_digits and parse_unit read text without judging it. A table of units and
+ * spellings (struct measure) makes the result a size or a time, and proposes a
+ * correction if the text is refused.
+ */
 #include "common/num.h"
 
 #include <ctype.h>
@@ -11,10 +16,10 @@
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
-/* How a text reads as a number. */
+/* Whether a text is a number, and one that fits into 64 bits. */
 enum reading { READ_OK, READ_TOO_LARGE, READ_NONE };
 
-/* Reads digits at *p into *out and moves *p behind them. */
+/* Reads digits at *p into *out and moves *p past them. */
 static enum reading read_digits(const char **p, uint64_t *out)
 {
     const char *c = *p;
@@ -23,8 +28,8 @@ static enum reading read_digits(const char **p, uint64_t *out)
 
     if (!isdigit((unsigned char) *c))
         return READ_NONE;
-    /* To the last digit, also behind an overflow: what follows them decides
-     * whether this is a number that is too large or no number. */
+    /* Read on after an overflow: what follows the digits decides whether this
+     * is a number that is too large, or no number. */
     for (; isdigit((unsigned char) *c); c++)
         over = over || __builtin_mul_overflow(v, 10, &v) ||
                __builtin_add_overflow(v, (uint64_t) (*c - '0'), &v);
@@ -33,7 +38,8 @@ static enum reading read_digits(const char **p, uint64_t *out)
     return over ? READ_TOO_LARGE : READ_OK;
 }
 
-/* The refusal of a whole number. */
+/* Sets err to the reason why text is not a whole number from lo to hi. Returns
+ * -1. */
 static int refuse_whole(const char *text, enum reading how, const char *lo,
                         const char *hi, struct jp_error *err)
 {
@@ -51,6 +57,7 @@ int num_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out,
     enum reading how = read_digits(&p, &v);
     char lo[32], hi[32];
 
+    /* The whole text must be a number. */
     if (how == READ_OK && !*p && v >= min && v <= max) {
         *out = v;
         return 0;
@@ -87,8 +94,8 @@ int num_parse_i64(const char *text, int64_t min, int64_t max, int64_t *out,
     return refuse_whole(text, *p ? READ_NONE : how, lo, hi, err);
 }
 
-/* whole * mult + digits-after-the-point * mult, rounded down; at most nine
- * digits count. */
+/* Computes (whole + 0.fraction) * mult, rounded down; at most nine digits of
+ * the fraction count. -1: it does not fit into 64 bits. */
 static int scale(uint64_t whole, const char *fraction, size_t digits,
                  uint64_t mult, uint64_t *out)
 {
@@ -100,16 +107,18 @@ static int scale(uint64_t whole, const char *fraction, size_t digits,
         part = part * 10 + (uint64_t) (fraction[i] - '0');
         div *= 10;
     }
-    /* nine digits of a T are 2^30 times 2^40 */
+    /* nine digits need 30 bits, and the unit T 40 bits */
     f = (uint64_t) ((unsigned __int128) part * mult / div);
     return __builtin_add_overflow(v, f, out) ? -1 : 0;
 }
 
+/* A suffix and its factor. */
 struct unit {
     const char *suffix;
     uint64_t mult;
 };
 
+/* Reads a number with one of the units. *out is set only for READ_OK. */
 static enum reading parse_unit(const char *text, const struct unit *units,
                                size_t n_units, uint64_t *out)
 {
@@ -120,6 +129,7 @@ static enum reading parse_unit(const char *text, const struct unit *units,
 
     if (how == READ_NONE)
         return how;
+    /* A point needs digits after it. */
     if (*p == '.') {
         fraction = ++p;
         while (isdigit((unsigned char) *p))
@@ -129,10 +139,11 @@ static enum reading parse_unit(const char *text, const struct unit *units,
             return READ_NONE;
     }
     for (size_t i = 0; i < n_units; i++) {
+        /* The rest of the text must be exactly one unit. */
         if (strcmp(p, units[i].suffix) != 0)
             continue;
         if (digits && units[i].mult == 1)
-            return READ_NONE; /* half a byte is a slip */
+            return READ_NONE; /* half a byte is a mistake */
         if (how == READ_OK &&
             scale(whole, fraction, digits, units[i].mult, out) < 0)
             how = READ_TOO_LARGE;
@@ -143,11 +154,13 @@ static enum reading parse_unit(const char *text, const struct unit *units,
 
 /* --- what a value in another spelling was meant to be --- */
 
+/* Another spelling of a unit, and ours. */
 struct spelling {
     const char *said, *meant;
 };
 
-/* "256MB" as "256M", if the rest of its number is in one of the spellings. */
+/* Rewrites a number with another spelling of its unit: "256MB" as "256M".
+ * Returns buf, or NULL if the unit is not in the list. */
 static char *respell(const char *text, const struct spelling *list, size_t n,
                      char *buf, size_t len)
 {
@@ -164,6 +177,7 @@ static char *respell(const char *text, const struct spelling *list, size_t n,
     return NULL;
 }
 
+/* The size that was probably meant, or NULL. */
 static char *suggest_size(const char *text, char *buf, size_t len)
 {
     static const struct spelling list[] = {
@@ -175,6 +189,7 @@ static char *suggest_size(const char *text, char *buf, size_t len)
     return respell(text, list, N(list), buf, len);
 }
 
+/* The time that was probably meant, or NULL. */
 static char *suggest_time(const char *text, char *buf, size_t len)
 {
     static const struct spelling list[] = {
@@ -190,6 +205,7 @@ static char *suggest_time(const char *text, char *buf, size_t len)
 char *num_suggest_count(const char *text, uint64_t min, uint64_t max, char *buf,
                         unsigned len)
 {
+    /* Factors that users write after a count, in powers of ten. */
     static const struct unit units[] = {
         {"k", 1000},       {"K", 1000},       {"m", 1000000}, {"M", 1000000},
         {"G", 1000000000}, {"e3", 1000},      {"e4", 10000},  {"e5", 100000},
@@ -211,6 +227,8 @@ struct measure {
     char *(*suggest)(const char *text, char *buf, size_t len);
 };
 
+/* Parses a number with a unit, or refuses it with the valid range and, if the
+ * spelling is recognised, a proposal. */
 static int parse_measure(const struct measure *of, const char *text,
                          uint64_t min, uint64_t max, uint64_t *out,
                          struct jp_error *err)
@@ -228,7 +246,9 @@ static int parse_measure(const struct measure *of, const char *text,
     if (how != READ_NONE)
         return error_set(err, "%s is out of range (%s to %s)", QUOTE(text), lo,
                          hi);
+    /* Guess only after the text was refused. */
     meant = text ? of->suggest(text, other, sizeof(other)) : NULL;
+    /* Propose only what would be accepted. */
     if (meant && (parse_unit(meant, of->units, N(of->units), &v) != READ_OK ||
                   v < min || v > max))
         meant = NULL;
@@ -285,7 +305,7 @@ int num_parse_bool(const char *text, bool *out, struct jp_error *err)
     return error_set(err, "\"%s\" is not 0 or 1", QUOTE(text));
 }
 
-/* value / unit with up to one decimal, none where it is whole. */
+/* Prints value / unit with one decimal, or none if it is a whole number. */
 static void print_scaled(char *buf, unsigned len, uint64_t value, uint64_t unit,
                          const char *name)
 {
@@ -302,6 +322,7 @@ char *num_format_size(uint64_t bytes, char *buf, unsigned buf_len)
     static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     unsigned i = 0;
 
+    /* The largest unit of which there is at least one. */
     while (i < 4 && bytes >> (10 * (i + 1)))
         i++;
     print_scaled(buf, buf_len, bytes, 1ULL << (10 * i), names[i]);
@@ -310,6 +331,7 @@ char *num_format_size(uint64_t bytes, char *buf, unsigned buf_len)
 
 char *num_format_time_us(uint64_t us, char *buf, unsigned buf_len)
 {
+    /* Up to two minutes in seconds: "90 s" is easier to read than "1.5 m". */
     if (us < 1000)
         print_scaled(buf, buf_len, us, 1, "us");
     else if (us < 1000000)

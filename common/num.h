@@ -1,8 +1,8 @@
 /* num.h - checked numbers: integers, sizes and durations from foreign text.
  *
- * Each function takes the whole string (no blanks, no sign where unsigned, no
+ * Each function takes the whole string (no blanks, no sign if unsigned, no
  * trailing characters), checks the range and overflow, names the value and the
- * range in the error and leaves *out untouched on failure. Returns 0 or -1.
+ * range in the error, and leaves *out unchanged on failure. Returns 0 or -1.
  */
 #ifndef JP_COMMON_NUM_H
 #define JP_COMMON_NUM_H
@@ -12,7 +12,7 @@
 
 #include "common/error.h"
 
-/* a + b and a x b; UINT64_MAX where that is too much to count. */
+/* a + b and a x b; UINT64_MAX if the result does not fit. */
 static inline uint64_t num_add(uint64_t a, uint64_t b)
 {
     uint64_t sum;
@@ -43,8 +43,8 @@ int num_parse_size(const char *text, uint64_t min, uint64_t max,
 int num_parse_time_us(const char *text, uint64_t min, uint64_t max,
                       uint64_t *out_us, struct jp_error *err);
 
-/* What a text that is not a whole number was meant to be ("5k": 5000), into
- * buf, if that is from min to max; else NULL. */
+/* The whole number that another text was probably meant to be ("5k": 5000),
+ * into buf, if it is from min to max; otherwise NULL. */
 char *num_suggest_count(const char *text, uint64_t min, uint64_t max, char *buf,
                         unsigned len);
 

@@ -1,4 +1,5 @@
-/* nvml_lib.c - find NVML's functions by their names. */
+/* nvml_lib.c - find NVML's functions by their names. NVML adds a suffix if the
+ * arguments change, so a name identifies one signature. */
 #include "common/nvml_lib.h"
 
 #include <dlfcn.h>
@@ -6,7 +7,9 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The newest name first; older ones of the same signature behind it. */
+/* The functions: names, the newest first, then an older one with the same
+ * signature; the member of struct nvml_lib; whether NVML is useless without
+ * it. */
 static const struct {
     const char *names[2];
     size_t where;
@@ -59,11 +62,12 @@ static const struct {
     {{"nvmlDeviceGetProcessUtilization", NULL}, AT(process_use), false},
     {{"nvmlEventSetCreate", NULL}, AT(events_create), false},
     {{"nvmlDeviceRegisterEvents", NULL}, AT(events_add), false},
-    /* the older one fills less of the same structure */
+    /* the older function fills less of the same structure */
     {{"nvmlEventSetWait_v2", "nvmlEventSetWait"}, AT(events_wait), false},
 #undef AT
 };
 
+/* RTLD_NOW: a library with missing symbols fails here, not later in a call. */
 const char *nvml_lib_open(struct nvml_lib *lib, const char *library)
 {
     memset(lib, 0, sizeof(*lib));
@@ -73,10 +77,14 @@ const char *nvml_lib_open(struct nvml_lib *lib, const char *library)
     for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
         void *found = dlsym(lib->handle, functions[i].names[0]);
 
+        /* An older driver. */
         if (!found && functions[i].names[1])
             found = dlsym(lib->handle, functions[i].names[1]);
+        /* The caller reports the name. */
         if (!found && functions[i].needed)
             return functions[i].names[0];
+        /* A function pointer must not be converted from void * in ISO C; copy
+         * it. */
         memcpy((char *) lib + functions[i].where, &found, sizeof(found));
     }
     return NULL;

@@ -1,9 +1,10 @@
 /* nvml_lib.h - NVIDIA's management library, loaded at run time.
  *
- * The one table of the functions that jobprof calls; names, numbers and layouts
- * are those of the NVML API reference (nvml.h of CUDA 11 to 13). Every function
- * but four is optional: NULL where the driver lacks it. A driver may hang or
- * crash in any call, dlopen() included: whoever loads it does so in a child.
+ * The one table of the functions that jobprof calls. Names, numbers and layouts
+ * are those of the NVML API reference (nvml.h of CUDA 11 to 13). All functions
+ * except four are optional: NULL if the driver does not have them. A driver may
+ * hang or crash in any call, even in dlopen(), so the library must be loaded in
+ * a child.
  */
 #ifndef JP_COMMON_NVML_LIB_H
 #define JP_COMMON_NVML_LIB_H
@@ -17,7 +18,7 @@ enum {
     NVML_INSUFFICIENT_SIZE = 7,
 };
 
-/* Sensors, clocks, counters, and bits, each of the enumeration named. */
+/* Sensors, clocks, counters, and bits, with the name of their enumeration. */
 enum {
     NVML_TEMPERATURE_GPU = 0,
     NVML_CLOCK_SM = 1, /* nvmlClockType_t */
@@ -89,7 +90,7 @@ struct nvml_memory {
     unsigned long long total, free, used;
 };
 
-/* nvmlProcessInfo_v2_t, which _v3 takes too */
+/* nvmlProcessInfo_v2_t, which _v3 also accepts */
 struct nvml_process {
     unsigned pid;
     unsigned long long memory;
@@ -165,9 +166,10 @@ struct nvml_lib {
                        unsigned timeout_ms);
 };
 
-/* Loads the library, a path or a name for dlopen(). NULL: all needed functions
- * are there; else the first that is missing, or "": the library itself, and
- * dlerror() says why. nvml_lib_close in any case. */
+/* Loads the library: a path or a name for dlopen(). Returns NULL if all needed
+ * functions are there; else the name of the first one that is missing, or "" if
+ * the library itself cannot be loaded (dlerror() says why). Call nvml_lib_close
+ * in any case. */
 const char *nvml_lib_open(struct nvml_lib *lib, const char *library);
 void nvml_lib_close(struct nvml_lib *lib);
 

@@ -1,5 +1,5 @@
-/* openhere.c - open an entry of a folder, not what is linked or mounted there.
- */
+/* openhere.c - open an entry of a folder, but nothing that is linked or mounted
+ * there. */
 #include "common/openhere.h"
 
 #include <errno.h>
@@ -15,7 +15,8 @@
 
 #define FLAGS (O_PATH | O_NOFOLLOW | O_CLOEXEC)
 
-/* Kernels before 5.6: the descriptor asks no file system, nor does statx(). */
+/* For kernels before 5.6: opens the entry and compares the devices. Neither
+ * O_PATH nor these flags of statx query the file system, which may hang. */
 static int open_and_compare(int at, const char *name)
 {
     int fd = openat(at, name, FLAGS);
@@ -35,6 +36,7 @@ static int open_and_compare(int at, const char *name)
 
 int openhere(int at, const char *name)
 {
+    /* Only entries of the folder itself. */
     if (strchr(name, '/') || strcmp(name, "..") == 0) {
         errno = EXDEV;
         return -1;
@@ -45,6 +47,8 @@ int openhere(int at, const char *name)
         .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH};
     int fd = (int) syscall(SYS_openat2, at, name, &how, sizeof(how));
 
+    /* EPERM: a sandbox that does not know the call. EAGAIN: the kernel could
+     * not rule out a concurrent rename. */
     if (fd >= 0 || (errno != ENOSYS && errno != EPERM && errno != EAGAIN))
         return fd;
 #endif

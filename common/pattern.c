@@ -1,4 +1,6 @@
-/* pattern.c - check and expand directory patterns. */
+/* pattern.c - check and expand directory patterns, and map the host's paths to
+ * paths inside containers. Patterns come from users, and their values from the
+ * names of users and jobs: neither may lead out of the chosen directory. */
 #include "common/pattern.h"
 
 #include <ctype.h>
@@ -12,11 +14,13 @@
 #include "common/fileio.h"
 #include "common/quote.h"
 
+/* Whether a component of the path is "..". */
 static int has_dotdot(const char *path)
 {
     for (const char *p = path; *p;) {
         size_t n = strcspn(p, "/");
 
+        /* Only a whole component: "a..b" is a valid name. */
         if (n == 2 && p[0] == '.' && p[1] == '.')
             return 1;
         p += n;
@@ -25,7 +29,7 @@ static int has_dotdot(const char *path)
     return 0;
 }
 
-/* What looks like a shell's variable: "$HOME", "${x}". */
+/* Whether the text has something like a shell's variable: "$HOME", "${x}". */
 static int has_variable(const char *text)
 {
     for (const char *c = text; (c = strchr(c, '$')); c++)
@@ -34,6 +38,7 @@ static int has_variable(const char *text)
     return 0;
 }
 
+/* Checks what holds for patterns and for plain paths. */
 static int check_bytes(const char *text, struct jp_error *err)
 {
     if (!text || !*text)
@@ -47,7 +52,7 @@ static int check_bytes(const char *text, struct jp_error *err)
                              QUOTE(text));
     if (has_dotdot(text))
         return error_set(err, "\"%s\" has a \"..\" component", QUOTE(text));
-    /* No shell reads the value: it would become a folder of that name. */
+    /* No shell expands the value: it would become a folder with that name. */
     if (*text == '~')
         return error_set(err, "\"%s\": ~ is not expanded; write the whole path",
                          QUOTE(text));
@@ -61,6 +66,7 @@ int pattern_check(const char *pattern, struct jp_error *err)
 {
     if (check_bytes(pattern, err) < 0)
         return -1;
+    /* Codes have two characters, so "%%j" is a percent sign and a "j". */
     for (const char *p = pattern; (p = strchr(p, '%')); p += 2)
         if (!p[1] || !strchr("jJsuxAa%", p[1]))
             return error_set(err,
@@ -79,6 +85,8 @@ int pattern_check_path(const char *path, struct jp_error *err)
                : error_set(err, "\"%s\" is not an absolute path", QUOTE(path));
 }
 
+/* Writes a name as part of a path. Other bytes become '_', and so does an empty
+ * name. */
 static void put_name(FILE *out, const char *name)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -86,11 +94,13 @@ static void put_name(FILE *out, const char *name)
 
     if (!name || !*name)
         name = "_";
-    /* A job's name is the user's: no slash and no leading dot leaves here. */
+    /* The name of a job is foreign input: it must add no slash and no leading
+     * dot. */
     for (const char *c = name; *c; c++)
         fputc(strchr(plain, *c) || (*c == '.' && c > name) ? *c : '_', out);
 }
 
+/* Writes the value of a code; "%%" is a percent sign. */
 static void put_code(FILE *out, char code, const struct pattern_facts *facts)
 {
     const char *step = facts->step_id ? facts->step_id : "";
@@ -123,6 +133,8 @@ static void put_code(FILE *out, char code, const struct pattern_facts *facts)
     }
 }
 
+/* Names of users and jobs cannot leave the directory: put_name replaces their
+ * slashes and leading dots. */
 char *pattern_expand(const char *pattern, const struct pattern_facts *facts,
                      struct jp_error *err)
 {
@@ -130,6 +142,7 @@ char *pattern_expand(const char *pattern, const struct pattern_facts *facts,
     size_t len = 0;
     FILE *out;
 
+    /* An unchecked pattern may end with a single '%'. */
     if (pattern_check(pattern, err) < 0)
         return NULL;
     out = open_memstream(&text, &len);
@@ -138,7 +151,7 @@ char *pattern_expand(const char *pattern, const struct pattern_facts *facts,
         return NULL;
     }
     for (const char *p = pattern; *p; p++) {
-        if (*p == '%') /* a code follows: pattern_check() has seen it */
+        if (*p == '%') /* pattern_check has made sure that a code follows */
             put_code(out, *++p, facts);
         else
             fputc(*p, out);
@@ -160,7 +173,7 @@ char *pattern_expand_node(const char *text, const char *node)
 
     if (!out)
         return NULL;
-    /* each of them: a mount point may name its node twice */
+    /* Replace every %N: a mount point may contain its node twice. */
     while ((hit = strstr(text, "%N"))) {
         fwrite(text, 1, (size_t) (hit - text), out);
         fputs(node, out);
@@ -175,10 +188,12 @@ char *pattern_expand_node(const char *text, const char *node)
 
 /* --- check a list of mounts and follow it -------------------------------- */
 
+/* Checks one HOST=INSIDE, which is split in place. */
 static int check_one(char *pair, struct jp_error *err)
 {
     char *inside = strchr(pair, '=');
 
+    /* Exactly one "=", because the map is searched without escapes. */
     if (!inside || strchr(inside + 1, '='))
         return error_set(err, "\"%s\" is not HOST=INSIDE", QUOTE(pair));
     *inside++ = '\0';
@@ -199,7 +214,8 @@ int mountmap_check(const char *text, struct jp_error *err)
     return rc;
 }
 
-/* Length without slashes at the end. "/" holds everything and is 0 long. */
+/* The length without slashes at the end: 0 for "/", so that it is a prefix of
+ * every path. */
 static size_t trim(const char *path, size_t n)
 {
     while (n && path[n - 1] == '/')
@@ -207,6 +223,7 @@ static size_t trim(const char *path, size_t n)
     return n;
 }
 
+/* The longest match wins, so that "/l/x=/a" can override "/l=/b". */
 char *mountmap_inside(const char *map, const char *path)
 {
     const char *to = path;
@@ -217,6 +234,8 @@ char *mountmap_inside(const char *map, const char *path)
         size_t n = strcspn(map, ","), host = strcspn(map, "="), from;
 
         from = trim(map, host);
+        /* HOST must be path itself or a folder above it; the longest one
+         * wins. */
         if (host < n && !strncmp(path, map, from) &&
             (path[from] == '/' || !path[from]) && (!found || from > n_from)) {
             found = true;
@@ -228,6 +247,8 @@ char *mountmap_inside(const char *map, const char *path)
     }
     if (!found)
         return strdup(path);
+    /* The rest of path after HOST is appended to INSIDE; "/" if both are
+     * empty. */
     return text_format("%.*s%s", (int) n_to, to,
                        n_to || path[n_from] ? path + n_from : "/");
 }

@@ -14,7 +14,7 @@
 
 #include "common/error.h"
 
-/* What the codes stand for; strings borrowed, NULL reads as "". */
+/* The values of the codes. Strings are borrowed; NULL counts as "". */
 struct pattern_facts {
     uint64_t job_id;
     const char *step_id;
@@ -26,30 +26,31 @@ struct pattern_facts {
 
 int pattern_check(const char *pattern, struct jp_error *err);
 
-/* The same for a plain path that must be absolute. */
+/* Checks a plain path, which must be absolute. */
 int pattern_check_path(const char *path, struct jp_error *err);
 
-/* Expands pattern. In %u and %x every byte but [A-Za-z0-9._-] and a leading dot
- * become '_': a name adds no folder and no "..". Caller frees; NULL: err. */
+/* Expands a pattern. In %u and %x, every byte except [A-Za-z0-9._-] and a
+ * leading dot become '_', so a name adds no folder and no "..". Caller frees;
+ * NULL: err. */
 char *pattern_expand(const char *pattern, const struct pattern_facts *facts,
                      struct jp_error *err);
 
-/* text with each %N as the node's name; what else it holds stays. Caller frees;
- * NULL: no memory. */
+/* A copy of text with each %N replaced by the node's name; other codes stay.
+ * Caller frees; NULL: no memory. */
 char *pattern_expand_node(const char *text, const char *node);
 
 /* --- how the host's paths read inside containers ------------------------- */
 
-/* "HOST=INSIDE", commas between several; both absolute, without "=", "," and
- * what pattern_check_path refuses. HOST is a file or a folder with all that is
- * in it. */
+/* A list of "HOST=INSIDE", separated by commas. Both are absolute paths without
+ * "=", "," and what pattern_check_path refuses. HOST is a file, or a folder
+ * with everything in it. */
 
-/* Is text such a list? -1: err says why not. */
+/* Checks that text is such a list. */
 int mountmap_check(const char *text, struct jp_error *err);
 
-/* path as map (checked; NULL or "": nothing is mapped) has it inside: of
- * several that hold it the longest HOST counts. Caller frees; NULL: no memory.
- */
+/* The path inside the container. map: a checked list; NULL or "": nothing is
+ * mapped. If several HOSTs contain path, the longest one counts. Caller frees;
+ * NULL: no memory. */
 char *mountmap_inside(const char *map, const char *path);
 
 #endif

@@ -1,4 +1,9 @@
-/* peaks.c - read peaks.conf and find what a link should reach. */
+/* peaks.c - read peaks.conf and find the bandwidth that a link should reach.
+ *
+ * peaks_find selects a row for a communicator, peaks_bound computes the highest
+ * bandwidth by it, peaks_share the part that is expected for a size. The file
+ * is read row by row (siteflat.h): each parse_*() function handles one key.
+ */
 #include "common/peaks.h"
 
 #include <math.h>
@@ -20,7 +25,7 @@ void peaks_fini(struct jp_peaks *peaks)
     *peaks = (struct jp_peaks){0};
 }
 
-/* strcasestr, which POSIX does not have */
+/* whether text contains part, ignoring case (strcasestr is not in POSIX) */
 static bool has_part(const char *text, const char *part)
 {
     size_t len = strlen(part);
@@ -31,6 +36,8 @@ static bool has_part(const char *text, const char *part)
     return false;
 }
 
+/* Whether a row applies to a leg. A key that is missing applies to
+ * everything. */
 static bool holds(const struct peaks_row *row, const struct peaks_leg *leg)
 {
     return !strcmp(row->link, leg->link) &&
@@ -52,6 +59,7 @@ double peaks_bound(const struct peaks_row *row, const struct peaks_leg *leg)
 {
     uint32_t links = leg->ranks_per_node;
 
+    /* Ranks of a node share its links. */
     if (row->per_node && row->per_node < links)
         links = row->per_node;
     return row->peak_gbs * links;
@@ -61,6 +69,7 @@ double peaks_share(const struct peaks_row *row, uint64_t bytes)
 {
     double share = 0;
 
+    /* The sizes ascend: the last one that is not above bytes applies. */
     for (size_t i = 0; i < row->n_sizes && row->sizes[i].from_bytes <= bytes;
          i++)
         share = row->sizes[i].share;
@@ -69,19 +78,22 @@ double peaks_share(const struct peaks_row *row, uint64_t bytes)
 
 /* --- the keys of peaks.conf --- */
 
+/* The largest number of ranks in a row; a larger one is a mistake. */
 #define MAX_RANKS 10000000
 
+/* A knob, for its check and its message with the valid words. */
 static const struct jp_knob link_knob = {
     .name = "link", .kind = JP_KNOB_WORD, .words = PEAKS_LINKS};
 
-/* One loading. */
+/* The state of one load. */
 struct loader {
     struct jp_peaks list;
-    struct peaks_row row; /* that is being read */
+    struct peaks_row row; /* the row that is being read */
 };
 
 /* --- values --------------------------------------------------------------- */
 
+/* Copies a text of at most size - 1 bytes. */
 static int read_text(const config_setting_t *s, char *out, size_t size,
                      struct jp_error *err)
 {
@@ -93,6 +105,7 @@ static int read_text(const config_setting_t *s, char *out, size_t size,
     return 0;
 }
 
+/* A whole number from 1 to MAX_RANKS. */
 static int read_count(const config_setting_t *s, uint32_t *out,
                       struct jp_error *err)
 {
@@ -107,7 +120,7 @@ static int read_count(const config_setting_t *s, uint32_t *out,
     return 0;
 }
 
-/* A number above 0, at most max. */
+/* A number above 0 and at most max, written with or without a point. */
 static int read_real(const config_setting_t *s, double max, double *out,
                      struct jp_error *err)
 {
@@ -130,6 +143,7 @@ static int read_real(const config_setting_t *s, double max, double *out,
     return 0;
 }
 
+/* link: one of PEAKS_LINKS. */
 static int parse_link(void *arg, const config_setting_t *s,
                       struct jp_error *err)
 {
@@ -142,12 +156,14 @@ static int parse_link(void *arg, const config_setting_t *s,
     return 0;
 }
 
+/* gpu: a part of the model's name. */
 static int parse_gpu(void *arg, const config_setting_t *s, struct jp_error *err)
 {
     struct peaks_row *row = arg;
     return read_text(s, row->gpu, sizeof(row->gpu), err);
 }
 
+/* function: a collective as NCCL names it. */
 static int parse_function(void *arg, const config_setting_t *s,
                           struct jp_error *err)
 {
@@ -155,6 +171,7 @@ static int parse_function(void *arg, const config_setting_t *s,
     return read_text(s, row->function, sizeof(row->function), err);
 }
 
+/* max_ranks: the row applies to communicators of at most this size. */
 static int parse_max_ranks(void *arg, const config_setting_t *s,
                            struct jp_error *err)
 {
@@ -162,6 +179,7 @@ static int parse_max_ranks(void *arg, const config_setting_t *s,
     return read_count(s, &row->max_ranks, err);
 }
 
+/* per_node: links that the ranks of a node share. */
 static int parse_per_node(void *arg, const config_setting_t *s,
                           struct jp_error *err)
 {
@@ -169,6 +187,7 @@ static int parse_per_node(void *arg, const config_setting_t *s,
     return read_count(s, &row->per_node, err);
 }
 
+/* peak: the bus bandwidth of one link in GB/s. */
 static int parse_peak(void *arg, const config_setting_t *s,
                       struct jp_error *err)
 {
@@ -176,7 +195,7 @@ static int parse_peak(void *arg, const config_setting_t *s,
     return read_real(s, PEAKS_MAX_GBS, &row->peak_gbs, err);
 }
 
-/* ("16M", 0.6) */
+/* One entry of the list expect: ("16M", 0.6). Sizes must ascend. */
 static int parse_size(const config_setting_t *pair, struct peaks_row *row,
                       struct jp_error *err)
 {
@@ -191,13 +210,16 @@ static int parse_size(const config_setting_t *pair, struct peaks_row *row,
     if (num_parse_size(text, 0, UINT64_MAX, &size->from_bytes, err) < 0 ||
         read_real(config_setting_get_elem(pair, 1), 1, &size->share, err) < 0)
         return -1;
+    /* peaks_share depends on the order. */
     if (row->n_sizes && size[-1].from_bytes >= size->from_bytes)
         return error_set(err, "\"%s\" is not larger than the size before it",
                          QUOTE(text));
+    /* Only complete entries count. */
     row->n_sizes++;
     return 0;
 }
 
+/* expect: the shares of the peak that are expected, by size. */
 static int parse_expect(void *arg, const config_setting_t *s,
                         struct jp_error *err)
 {
@@ -222,6 +244,7 @@ static const struct sitelist_key keys[] = {
     {"expect", parse_expect, false},
 };
 
+/* Starts an empty row (sitelist_format). */
 static void *begin_row(void *arg)
 {
     struct loader *ld = arg;
@@ -230,6 +253,7 @@ static void *begin_row(void *arg)
     return &ld->row;
 }
 
+/* Appends a complete row; it owns nothing. */
 static int take_row(void *arg, void *read, const char *where,
                     struct jp_error *err)
 {
@@ -254,6 +278,7 @@ static const struct sitelist_format format = {
     .take = take_row,
 };
 
+/* Rows with mistakes are reported and left out; the others count. */
 int peaks_load(const char *path, peaks_report *report, void *arg,
                struct jp_peaks *out, struct jp_error *err)
 {

@@ -1,4 +1,5 @@
-/* peaks.h - what the site's links can do, and how much of it is expected.
+/* peaks.h - bandwidths that the site's links can reach, and the expected
+ * shares.
  *
  * The site's peaks.conf, a libconfig file (peaks.conf(5)):
  *
@@ -9,7 +10,7 @@
  *     );
  *
  * It is read like a settings file (siteflat.h: owner, mode, size), but may not
- * include another one. The first row that holds for a communicator counts.
+ * include another one. The first row that applies to a communicator counts.
  */
 #ifndef JP_COMMON_PEAKS_H
 #define JP_COMMON_PEAKS_H
@@ -28,10 +29,11 @@
 
 #define PEAKS_MAX_ROWS 256
 #define PEAKS_MAX_SIZES 32
-#define PEAKS_MAX_GBS 1e4 /* beyond any link: a wrong unit */
+/* Above any bandwidth of a link: a larger value is in a wrong unit. */
+#define PEAKS_MAX_GBS 1e4
 
 struct peaks_size {
-    uint64_t from_bytes; /* of this size and above */
+    uint64_t from_bytes; /* for messages of this size and above */
     double share;        /* of the peak, above 0, at most 1 */
 };
 
@@ -40,7 +42,8 @@ struct peaks_row {
     char gpu[64];       /* part of the model's name, case ignored; "" any */
     char function[32];  /* "AllReduce"; "" any */
     uint32_t max_ranks; /* of the communicator; 0: any */
-    uint32_t per_node;  /* links that ranks of a node share; 0: one a rank */
+    uint32_t per_node;  /* links that the ranks of a node share; 0: one for each
+                           rank */
     double peak_gbs;    /* bus bandwidth of one link */
     struct peaks_size sizes[PEAKS_MAX_SIZES]; /* ascending */
     size_t n_sizes;
@@ -61,21 +64,22 @@ int peaks_load(const char *path, peaks_report *report, void *arg,
                struct jp_peaks *out, struct jp_error *err);
 void peaks_fini(struct jp_peaks *peaks);
 
-/* A communicator's leg: over which link. */
+/* One kind of link of a communicator. */
 struct peaks_leg {
     const char *link;
-    const char *gpu; /* model; "" unknown, then rows with a gpu do not hold */
+    const char *gpu; /* model; "" unknown: rows with a gpu do not apply */
     const char *function;
     uint32_t n_ranks;
-    uint32_t ranks_per_node; /* that send over links of their own; 1 at least */
+    uint32_t ranks_per_node; /* ranks that send over links of their own; at
+                                least 1 */
 };
 
-/* The first row that holds, or NULL. Borrowed. */
+/* The first row that applies, or NULL. Borrowed. */
 const struct peaks_row *peaks_find(const struct jp_peaks *peaks,
                                    const struct peaks_leg *leg);
-/* What the leg can do at most, GB/s. */
+/* The highest bandwidth of the leg in GB/s. */
 double peaks_bound(const struct peaks_row *row, const struct peaks_leg *leg);
-/* The share of it that is expected; 0: nothing is, at this size. */
+/* The share of it that is expected; 0: nothing is expected at this size. */
 double peaks_share(const struct peaks_row *row, uint64_t bytes);
 
 #endif

@@ -1,4 +1,11 @@
-/* plan.c - merge settings from their sources. */
+/* plan.c - merge settings from their sources.
+ *
+ * plan_make calls merge_side once for each option. merge_side merges the
+ * sources from the lowest to the highest: defaults, site, user's file,
+ * variables of profilers, the option's variable, the option, and a file that
+ * one of them names. Then it applies the site's locks. A value keeps its source
+ * and place, for messages and for job.conf.
+ */
 #include "common/plan.h"
 
 #include <stdio.h>
@@ -11,6 +18,7 @@
 #include "common/num.h"
 #include "common/quote.h"
 
+/* By enum plan_source; written to job.conf, so they must not change. */
 const char *const plan_source_words[6] = {
     "default", "site file", "user file", "JSON file", "environment", "option"};
 
@@ -21,8 +29,8 @@ const char *plan_env(const struct plan_input *in, const char *name)
     return value && *value ? value : NULL;
 }
 
-/* A variable, or its copy that the module made before --export could drop it
- * (docs/contracts.md, section 1). */
+/* A variable, or its copy that the module has made before --export could drop
+ * it (docs/contracts.md, section 1). NULL: neither is set. */
 static const char *env_or_copy(const struct plan_input *in, const char *name,
                                const char *copy)
 {
@@ -31,6 +39,7 @@ static const char *env_or_copy(const struct plan_input *in, const char *name,
     return value ? value : plan_env(in, copy);
 }
 
+/* Sets a value, its place and its source. Unchanged without memory. */
 static int set(struct plan_value *slot, const char *value, const char *where,
                enum plan_source source, struct jp_error *err)
 {
@@ -47,6 +56,8 @@ static int set(struct plan_value *slot, const char *value, const char *where,
     return 0;
 }
 
+/* Sets the mode, its place and its source. The reason belonged to the old
+ * mode. */
 static int set_mode(struct plan_side *side, int mode, const char *where,
                     enum plan_source source, struct jp_error *err)
 {
@@ -63,6 +74,7 @@ static int set_mode(struct plan_side *side, int mode, const char *where,
     return 0;
 }
 
+/* The key of an option's default in the settings files. */
 static const char *default_name(const struct jp_grammar *grammar)
 {
     static const char *const names[OPTIONS] = {
@@ -84,11 +96,14 @@ int plan_load_site(const char *config, struct jp_sitefile *out,
 
 /* --- the default ---------------------------------------------------------- */
 
+/* A variable of a plan's input (jobfacts_env). */
 static const char *env_of(const void *arg, const char *name)
 {
     return plan_env(arg, name);
 }
 
+/* Whether the site's default applies to this job; reason: by which conditions.
+ * Only the default for NCCL can have conditions. */
 static bool applies(const struct plan_input *in, const struct jp_sitefile *site,
                     const struct plan_side *side, char *reason, size_t len)
 {
@@ -100,6 +115,7 @@ static bool applies(const struct plan_input *in, const struct jp_sitefile *site,
            !activation_is_bound(site) || activation_holds(&job, reason, len);
 }
 
+/* Replaces the text in *slot. */
 static int say(char **slot, const char *text, struct jp_error *err)
 {
     free(*slot);
@@ -107,6 +123,7 @@ static int say(char **slot, const char *text, struct jp_error *err)
     return *slot ? 0 : error_set(err, "out of memory");
 }
 
+/* Sets err to the message that a mode is locked to site_mode. Returns -1. */
 static int refuse_mode(const struct plan_side *side, int site_mode,
                        const char *where, struct jp_error *err)
 {
@@ -119,6 +136,8 @@ static int refuse_mode(const struct plan_side *side, int site_mode,
                      side->grammar->modes[site_mode].name, where);
 }
 
+/* Decides between the merged mode and the site's default with its conditions
+ * and its lock. site_mode: the mode as merged from the site alone. */
 static int settle_mode(const struct plan_input *in,
                        const struct jp_sitefile *site, int site_mode,
                        struct plan_side *side, struct jp_error *err)
@@ -130,13 +149,18 @@ static int settle_mode(const struct plan_input *in,
     char reason[512];
     struct jp_error refusal;
 
+    /* The user has chosen a mode, and no lock forbids it. */
     if (!by_site && !differs)
         return 0;
+    /* Neither the default nor its lock is for this job. */
     if (!applies(in, site, side, reason, sizeof(reason)))
         return by_site ? set_mode(side, 0, "", PLAN_DEFAULT, err) : 0;
+    /* The default applies: note why. */
     if (!differs)
         return say(&side->mode_reason, reason, err);
     refuse_mode(side, site_mode, lock->where, &refusal);
+    /* A check before the launch refuses; the launch itself overrules the
+     * user. */
     if (in->strict)
         return error_set(err, "%s", refusal.text);
     if (set_mode(side, site_mode, lock->where, PLAN_SITE, err) < 0 ||
@@ -147,7 +171,8 @@ static int settle_mode(const struct plan_input *in,
 
 /* --- locks ---------------------------------------------------------------- */
 
-/* The site's value of a knob, else its default. */
+/* The site's value of a locked knob, else its default. *where: file and line of
+ * the value or of the lock. */
 static const char *site_value(const struct jp_sitefile *site,
                               const struct jp_knob *knob, const char *name,
                               const char **where)
@@ -159,7 +184,8 @@ static const char *site_value(const struct jp_sitefile *site,
     return value ? value->value : knob->def;
 }
 
-/* Refuses value for a locked knob unless it is the site's. */
+/* Refuses value for knob i if the knob is locked and the value is not equal to
+ * the site's. NULL: no value. */
 static int check_lock(const struct jp_sitefile *site,
                       const struct jp_grammar *grammar, size_t i,
                       const char *value, struct jp_error *err)
@@ -179,6 +205,8 @@ static int check_lock(const struct jp_sitefile *site,
                      where);
 }
 
+/* Checks the locks of all merged values; err names the source of the bad
+ * one. */
 static int check_locks(const struct jp_sitefile *site,
                        const struct plan_side *side, struct jp_error *err)
 {
@@ -197,6 +225,7 @@ static int check_locks(const struct jp_sitefile *site,
 /* --- merging ---------------------------------------------------------------
  */
 
+/* Starts with mode off and the knobs' defaults. */
 static int merge_defaults(struct plan_side *side, struct jp_error *err)
 {
     if (set_mode(side, 0, "", PLAN_DEFAULT, err) < 0)
@@ -210,19 +239,23 @@ static int merge_defaults(struct plan_side *side, struct jp_error *err)
     return 0;
 }
 
-/* The values that are given, but for those that a higher source has set. */
+/* Sets the values that are given (not NULL), except for knobs that a higher
+ * source has set. */
 static int merge_values(struct plan_side *side, char *const *values,
                         enum plan_source source, const char *where,
                         struct jp_error *err)
 {
     for (size_t i = 0; i < side->grammar->n_knobs; i++)
+        /* The same source may set a knob twice: its mode's settings first, then
+         * its own key. */
         if (values[i] && side->values[i].source <= source &&
             set(&side->values[i], values[i], where, source, err) < 0)
             return -1;
     return 0;
 }
 
-/* What the mode's word stands for. */
+/* Sets the knobs that the mode's word stands for, as if they were given with
+ * it. */
 static int merge_sets(struct plan_side *side, enum plan_source source,
                       const char *where, struct jp_error *err)
 {
@@ -241,6 +274,7 @@ static int merge_sets(struct plan_side *side, enum plan_source source,
     return rc;
 }
 
+/* Merges a settings file: the option's default, then its knobs. */
 static int merge_file(struct plan_side *side, const struct jp_sitefile *file,
                       enum plan_source source, struct jp_error *err)
 {
@@ -265,6 +299,8 @@ static int merge_file(struct plan_side *side, const struct jp_sitefile *file,
     return 0;
 }
 
+/* Merges MODE[,key=value...] of the option or its variable. NULL: nothing.
+ * where "": the option itself. */
 static int merge_text(struct plan_side *side, const char *text,
                       enum plan_source source, const char *where,
                       struct jp_error *err)
@@ -278,6 +314,7 @@ static int merge_text(struct plan_side *side, const char *text,
         error_wrap(err, "%s", *where ? where : side->grammar->option);
         goto out;
     }
+    /* The word's settings before the keys, which are more specific. */
     if (set_mode(side, request.mode, where, source, err) == 0 &&
         merge_sets(side, source, where, err) == 0)
         rc = merge_values(side, request.values, source, where, err);
@@ -291,6 +328,7 @@ char *plan_user_path(const struct plan_input *in)
     const char *xdg = plan_env(in, "XDG_CONFIG_HOME");
     const char *home = env_or_copy(in, "HOME", "SLURM_JOBPROF_HOME");
 
+    /* Relative paths are invalid by the XDG specification. */
     if (xdg && *xdg == '/')
         return text_format("%s/jobprof/jobprof.conf", xdg);
     if (home && *home == '/')
@@ -298,6 +336,7 @@ char *plan_user_path(const struct plan_input *in)
     return NULL;
 }
 
+/* Loads the user's file; it is empty if it does not exist or has no path. */
 static int load_user(const struct plan_input *in, struct jp_sitefile *out,
                      struct jp_error *err)
 {
@@ -310,7 +349,8 @@ static int load_user(const struct plan_input *in, struct jp_sitefile *out,
     return rc;
 }
 
-/* Profilers' own variables, where the user has set them: as the knobs. */
+/* Merges the profilers' own variables that the user has set; they count as the
+ * knobs. Variables of an outer profiled step (JOBPROF_SET) do not count. */
 static int merge_variables(const struct plan_input *in, struct plan_side *side,
                            struct jp_error *err)
 {
@@ -333,8 +373,7 @@ static int merge_variables(const struct plan_input *in, struct plan_side *side,
 
 /* --- another program's settings ------------------------------------------- */
 
-/* The file that the settings name: it goes behind variables and options. */
-/* The knob that names a file of settings, -1: there is none. */
+/* The index of the knob that names a file of settings; -1: there is none. */
 static int find_file_knob(const struct jp_grammar *grammar)
 {
     for (size_t i = 0; i < grammar->n_knobs; i++)
@@ -343,6 +382,8 @@ static int find_file_knob(const struct jp_grammar *grammar)
     return -1;
 }
 
+/* Merges the file that the settings name. It ranks below variables and the
+ * option, so it only sets what they leave open. */
 static int merge_named(const struct plan_input *in, struct plan_side *side,
                        struct jp_error *err)
 {
@@ -361,16 +402,17 @@ static int merge_named(const struct plan_input *in, struct plan_side *side,
     return rc;
 }
 
-/* Where two sources disagree, one more than a source's own place tells: the
- * option's variable goes before another program's. */
+/* The rank of a source for settle_switch: by source, and within the environment
+ * the option's own variable is above variables of another program. */
 static int rank(const struct plan_side *side, enum plan_source source,
                 const char *where)
 {
     return 2 * (int) source + (where && !strcmp(where, side->grammar->env));
 }
 
-/* The knob that says yes or no against the mode: the higher source counts, in
- * one source the knob's no. */
+/* Decides between the mode and the knob that turns the option on or off
+ * (grammar->on). The higher source wins; within one source, the knob's "off"
+ * wins. */
 static int settle_switch(struct plan_side *side, struct jp_error *err)
 {
     const struct jp_grammar *grammar = side->grammar;
@@ -394,7 +436,9 @@ static int settle_switch(struct plan_side *side, struct jp_error *err)
     return merge_sets(side, PLAN_DEFAULT, "", err);
 }
 
-/* A mistake there is no reason to leave the rest unprofiled. */
+/* Handles a mistake in another program's variables or file. It is an error only
+ * if the option is checked strictly; otherwise it keeps this option out of the
+ * step, and all others go on. */
 static int bear(const struct plan_input *in, struct plan_side *side,
                 const struct jp_error *why, struct jp_error *err)
 {
@@ -403,7 +447,7 @@ static int bear(const struct plan_input *in, struct plan_side *side,
     return side->trouble ? 0 : say(&side->trouble, why->text, err);
 }
 
-/* The plugstack line's default and the site file. */
+/* Merges the plugstack line's default, then the site file. */
 static int merge_site(const struct plan_input *in, struct plan_side *side,
                       const struct jp_sitefile *site, struct jp_error *err)
 {
@@ -414,6 +458,7 @@ static int merge_site(const struct plan_input *in, struct plan_side *side,
     return merge_file(side, site, PLAN_SITE, err);
 }
 
+/* Reads the memory of the site's smallest node; unchanged if it is not set. */
 static int read_node_memory(struct jp_plan *plan, struct jp_error *err)
 {
     const char *text = plan_site(plan, "nccl.node_memory");
@@ -423,6 +468,7 @@ static int read_node_memory(struct jp_plan *plan, struct jp_error *err)
                 : 0;
 }
 
+/* Merges all sources of one option, from the lowest to the highest. */
 static int merge_side(const struct plan_input *in, struct plan_side *side,
                       const struct jp_sitefile *site,
                       const struct jp_sitefile *user, struct jp_error *err)
@@ -442,6 +488,7 @@ static int merge_side(const struct plan_input *in, struct plan_side *side,
     if (merge_defaults(side, err) < 0 || merge_site(in, side, site, err) < 0 ||
         settle_switch(side, err) < 0)
         return -1;
+    /* The mode without the user, to which a lock leads back. */
     site_mode = side->mode;
     if (merge_file(side, user, PLAN_USER, err) < 0 ||
         (merge_variables(in, side, &why) < 0 && bear(in, side, &why, err) < 0))
@@ -452,12 +499,14 @@ static int merge_side(const struct plan_input *in, struct plan_side *side,
         settle_switch(side, err) < 0 ||
         settle_mode(in, site, site_mode, side, err) < 0)
         return -1;
+    /* With the option off, a locked knob has no effect. */
     if ((side->mode || in->strict) && check_locks(site, side, &why) < 0)
         return bear(in, side, &why, err);
     return 0;
 }
 
-/* The site's file: read already, or read now. */
+/* Sets plan->site: the caller's, or one that is read now and owned by the
+ * plan. */
 static int get_site(const struct plan_input *in, struct jp_plan *plan,
                     struct jp_error *err)
 {
@@ -470,6 +519,8 @@ static int get_site(const struct plan_input *in, struct jp_plan *plan,
                       : error_set(err, "out of memory");
 }
 
+/* All sides are merged with the same site and user file, each of which is read
+ * once. */
 int plan_make(const struct plan_input *in, struct jp_plan *out,
               struct jp_error *err)
 {
@@ -481,6 +532,8 @@ int plan_make(const struct plan_input *in, struct jp_plan *out,
     struct jp_sitefile user = {0};
     int rc = -1;
 
+    /* In the order of enum jp_option; each side is independent of the
+     * others. */
     if (get_site(in, &plan, err) < 0 || load_user(in, &user, err) < 0 ||
         merge_side(in, &plan.nccl, plan.site, &user, err) < 0 ||
         merge_side(in, &plan.copper, plan.site, &user, err) < 0 ||
@@ -491,6 +544,7 @@ int plan_make(const struct plan_input *in, struct jp_plan *out,
         goto out;
     sitefile_policy(plan.site, &plan.policy);
     *out = plan;
+    /* The result owns everything now. */
     plan = (struct jp_plan){0};
     rc = 0;
 out:
@@ -541,6 +595,7 @@ uint64_t plan_number(const struct plan_side *side, const char *knob)
     return v;
 }
 
+/* Frees the strings of one option. */
 static void side_fini(struct plan_side *side)
 {
     for (size_t i = 0; i < JP_KNOBS_MAX; i++) {
@@ -599,7 +654,8 @@ bool plan_is_sampled(const struct jp_plan *plan)
             plan_find(util, "period")->source <= PLAN_SITE);
 }
 
-/* By the option or its variable, and not by another program's. */
+/* Whether the option was requested by itself or by its own variable, not by
+ * variables or a file of another program. */
 static bool is_own(const struct plan_side *side)
 {
     return side->mode && (side->mode_source == PLAN_OPTION ||
@@ -623,6 +679,8 @@ bool plan_probes_clocks(const struct jp_plan *plan, uint32_t nodes,
 
     if (clock->trouble && !trouble)
         return false;
+    /* Probes need a second node, but an explicit request counts for a step of
+     * one node as well. */
     if (clock->mode)
         return nodes != 1 || is_own(clock);
     return clock->mode_source == PLAN_DEFAULT && nodes != 1 &&
@@ -630,6 +688,7 @@ bool plan_probes_clocks(const struct jp_plan *plan, uint32_t nodes,
            (plan->nccl.mode_source >= PLAN_ENV || plan_is_printed(plan));
 }
 
+/* Whether the value of an option or variable requests anything. */
 static bool asks(const char *text)
 {
     return text && *text && strcmp(text, "off") != 0;
@@ -646,10 +705,11 @@ bool plan_is_asked(const struct plan_input *in)
     return false;
 }
 
-/* --- one option alone --------------------------------------------------
- */
+/* --- one option alone ----------------------------------------------------- */
 
-/* The same for a locked default; a plugstack line's is not known here. */
+/* Checks the mode against a locked default of the site file. A default with
+ * conditions is not checked, because the job is not known yet, and neither is
+ * that of the plugstack line. */
 static int check_mode(const struct jp_sitefile *site,
                       const struct jp_request *request, struct jp_error *err)
 {
@@ -666,7 +726,7 @@ static int check_mode(const struct jp_sitefile *site,
                      value->value, lock->where);
 }
 
-/* The file that the option names. */
+/* Reads the file that the option names, to report its errors early. */
 static int check_named(const struct jp_grammar *grammar,
                        const struct jp_request *request, struct jp_error *err)
 {

@@ -1,4 +1,11 @@
-/* quote.c - foreign text in messages, reports, and JSON for terminals. */
+/* quote.c - foreign text in messages, reports, and JSON for terminals.
+ *
+ * quote_is_harmless is the one list of harmful characters. The functions differ
+ * in what they write instead: \xHH for messages (quote_text, quote_print,
+ * quote_printf), \uXXXX for JSON (quote_json_*), '?' for reports (clean_text).
+ * quote_printf parses its format itself, because only %s and %c need
+ * quoting.
+ */
 #include "common/quote.h"
 
 #include <inttypes.h>
@@ -16,15 +23,20 @@ bool quote_is_harmless(uint32_t point)
 {
     if (point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x61c)
         return false;
+    /* Noncharacters of Unicode. */
     if ((point & 0xfffe) == 0xfffe || (point >= 0xfdd0 && point <= 0xfdef))
         return false;
-    if (point >= 0x200b && point <= 0x200f) /* no width, direction */
+    /* characters without width, and marks of direction */
+    if (point >= 0x200b && point <= 0x200f)
         return false;
+    /* Separators of lines and paragraphs, embedding and isolation of direction,
+     * and the byte order mark. */
     return !(point >= 0x2028 && point <= 0x202e) &&
            !(point >= 0x2066 && point <= 0x2069) && point != 0xfeff;
 }
 
-/* Bytes of the next unit of s; *plain: it may be shown as it is. */
+/* The number of bytes of the next character of s, or 1 for an invalid byte.
+ * *plain: it may be shown as it is. */
 static size_t next_unit(const char *s, bool *plain)
 {
     uint32_t point = 0;
@@ -34,6 +46,7 @@ static size_t next_unit(const char *s, bool *plain)
     return n ? n : 1;
 }
 
+/* Up to JP_QUOTE_SHOWN bytes of the value are shown; each may become four. */
 const char *quote_text(const char *text, char buf[JP_QUOTE_LEN])
 {
     size_t used = 0, at = 0;
@@ -42,6 +55,7 @@ const char *quote_text(const char *text, char buf[JP_QUOTE_LEN])
         bool plain;
         size_t n = next_unit(text + at, &plain);
 
+        /* Cut only between characters. */
         if (at + n > JP_QUOTE_SHOWN) {
             memcpy(buf + used, "...", 4);
             return buf;
@@ -80,7 +94,7 @@ void quote_print(FILE *out, const char *text)
 
 #define SPEC_MAX 48
 
-/* One conversion: "%-*.3s". */
+/* One conversion of a format: "%-*.3s". */
 struct spec {
     char flags[8];
     int width, precision; /* precision -1: none */
@@ -88,6 +102,7 @@ struct spec {
     char what;
 };
 
+/* Reads a width or precision: digits, or '*' for an argument. */
 static int read_count(const char **at, va_list *ap)
 {
     int n = 0;
@@ -101,19 +116,20 @@ static int read_count(const char **at, va_list *ap)
     return n;
 }
 
-/* From behind the '%'; moves behind the conversion. */
+/* Parses a conversion from after the '%', and moves past it. */
 static struct spec read_spec(const char **at, va_list *ap)
 {
     struct spec spec = {.precision = -1};
     size_t n = 0;
 
+    /* Flags; more of them than fit are repeated ones and can be dropped. */
     while (**at && strchr("-+ #0", **at))
         if (n < sizeof(spec.flags) - 1)
             spec.flags[n++] = *(*at)++;
         else
             ++*at;
     spec.width = read_count(at, ap);
-    if (spec.width < 0) { /* of a '*' */
+    if (spec.width < 0) { /* a negative argument of '*' means left-aligned */
         spec.width = -spec.width;
         spec.flags[0] = '-';
     }
@@ -122,6 +138,7 @@ static struct spec read_spec(const char **at, va_list *ap)
         spec.precision = read_count(at, ap);
     }
     n = 0;
+    /* The length modifier decides which argument is taken. */
     while (**at && strchr("hlzjt", **at))
         if (n < sizeof(spec.length) - 1)
             spec.length[n++] = *(*at)++;
@@ -133,6 +150,8 @@ static struct spec read_spec(const char **at, va_list *ap)
     return spec;
 }
 
+/* The number of columns of the text after quoting: bytes, and four for each
+ * \xHH. */
 static size_t shown(const char *text)
 {
     size_t columns = 0, n;
@@ -146,8 +165,11 @@ static size_t shown(const char *text)
     return columns;
 }
 
+/* Prints a %s or %c: cut to the precision, quoted, padded to the width. */
 static int put_text(FILE *out, const struct spec *spec, const char *text)
 {
+    /* The precision limits bytes, as in printf; a character that is cut is
+     * quoted. */
     bool cut = spec->precision >= 0;
     char *copy = cut ? strndup(text, (size_t) spec->precision) : NULL;
     const char *from = cut ? copy : text;
@@ -166,6 +188,7 @@ static int put_text(FILE *out, const struct spec *spec, const char *text)
     return ferror(out) ? -1 : (int) columns + pad;
 }
 
+/* The next argument of a signed conversion, by its length modifier. */
 static intmax_t take_signed(const struct spec *spec, va_list *ap)
 {
     switch (spec->length[0]) {
@@ -182,6 +205,7 @@ static intmax_t take_signed(const struct spec *spec, va_list *ap)
     }
 }
 
+/* The same for an unsigned conversion. */
 static uintmax_t take_unsigned(const struct spec *spec, va_list *ap)
 {
     switch (spec->length[0]) {
@@ -199,15 +223,19 @@ static uintmax_t take_unsigned(const struct spec *spec, va_list *ap)
     }
 }
 
+/* The format is composed here from a checked conversion. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 
+/* Prints any other conversion by fprintf. Integers are widened to intmax_t, so
+ * one format covers all lengths. */
 static int put_number(FILE *out, const struct spec *spec, va_list *ap)
 {
     bool real = strchr("fFeEgGaA", spec->what) != NULL;
     bool is_signed = spec->what == 'd' || spec->what == 'i';
     char format[SPEC_MAX];
 
+    /* A width of 0 and a precision of -1 count as missing for printf. */
     snprintf(format, sizeof(format), "%%%s*.*%s%c", spec->flags,
              real ? "" : "j", spec->what);
     if (real)
@@ -221,6 +249,7 @@ static int put_number(FILE *out, const struct spec *spec, va_list *ap)
 
 #pragma GCC diagnostic pop
 
+/* Prints one conversion. Returns the bytes written, or -1. */
 static int put_one(FILE *out, const struct spec *spec, va_list *ap)
 {
     char one[2] = "";
@@ -230,6 +259,7 @@ static int put_one(FILE *out, const struct spec *spec, va_list *ap)
     case '%':
         return fputc('%', out) == EOF ? -1 : 1;
     case 's':
+        /* Foreign text: quoted, and NULL counts as "". */
         text = va_arg(*ap, const char *);
         return put_text(out, spec, text ? text : "");
     case 'c':
@@ -265,9 +295,10 @@ int quote_printf(FILE *out, const char *format, ...)
     return rc < 0 ? -1 : written;
 }
 
-/* --- JSON: what a terminal must not get of it is escaped ------------------ */
+/* --- JSON: characters that could harm a terminal are escaped -------------- */
 
-/* The bytes of a character may come by two writes. */
+/* A stream's state. The bytes of a character may come in two writes, so up to
+ * four are held. */
 struct filter {
     FILE *out;
     char held[4];
@@ -276,7 +307,7 @@ struct filter {
 
 #define ESCAPE_LEN QUOTE_JSON_UNIT
 
-/* "\\u202e", or a pair of them. */
+/* Writes "\u202e" or, beyond 16 bits, a surrogate pair. Returns the length. */
 static size_t format_escape(uint32_t point, char buf[ESCAPE_LEN])
 {
     if (point >= 0x10000)
@@ -286,6 +317,7 @@ static size_t format_escape(uint32_t point, char buf[ESCAPE_LEN])
     return (size_t) snprintf(buf, ESCAPE_LEN, "\\u%04x", point & 0xffff);
 }
 
+/* Writes a character as an escape. */
 static int put_escape(FILE *out, uint32_t point)
 {
     char buf[ESCAPE_LEN];
@@ -332,7 +364,8 @@ size_t quote_json_escape(const char *text, bool slash, char *buf, size_t size)
     return used;
 }
 
-/* Line ends and blanks between the tokens stay what they are. */
+/* Writes one character. Line ends between the tokens stay, other blanks become
+ * a space. n 0: an invalid byte. */
 static int put_point(FILE *out, const char *bytes, size_t n, uint32_t point)
 {
     if (point == '\n' || (n && quote_is_harmless(point)))
@@ -342,9 +375,11 @@ static int put_point(FILE *out, const char *bytes, size_t n, uint32_t point)
     return put_escape(out, n ? point : 0xfffd);
 }
 
-/* May the bytes that are held be the begin of a character? */
+/* Whether the held bytes may be the beginning of a character that is not
+ * complete yet. */
 static bool is_begin(const struct filter *f)
 {
+    /* The first byte of a character determines its length. */
     unsigned char c = (unsigned char) f->held[0];
     size_t wanted = c >= 0xf0 && c < 0xf8 ? 4 : c >= 0xe0 ? 3 : 2;
 
@@ -356,7 +391,8 @@ static bool is_begin(const struct filter *f)
     return true;
 }
 
-/* Writes what is held, unless more of a character may come. */
+/* Writes the held bytes, except for an incomplete character. last: no more
+ * bytes will come. */
 static int drain(struct filter *f, bool last)
 {
     while (f->n && (last || !is_begin(f))) {
@@ -372,7 +408,8 @@ static int drain(struct filter *f, bool last)
     return 0;
 }
 
-/* Plain ASCII, most of all, as one piece. */
+/* The length of plain ASCII at the start of text, which is written as one
+ * piece: nearly all of JSON is. */
 static size_t plain_length(const char *text, size_t len)
 {
     size_t n = 0;
@@ -382,11 +419,13 @@ static size_t plain_length(const char *text, size_t len)
     return n;
 }
 
+/* Write function of the stream (fopencookie). */
 static ssize_t take(void *cookie, const char *text, size_t len)
 {
     struct filter *f = cookie;
 
     for (size_t i = 0; i < len;) {
+        /* While bytes are held, go on byte by byte. */
         size_t n = f->n ? 0 : plain_length(text + i, len - i);
 
         if (n && fwrite(text + i, 1, n, f->out) != n)
@@ -401,6 +440,7 @@ static ssize_t take(void *cookie, const char *text, size_t len)
     return (ssize_t) len;
 }
 
+/* Close function of the stream. The stream behind it stays open. */
 static int end(void *cookie)
 {
     struct filter *f = cookie;
@@ -412,6 +452,8 @@ static int end(void *cookie)
     return rc;
 }
 
+/* A stream in front of another one, by glibc's fopencookie: writers need not
+ * know that their text is filtered. */
 FILE *quote_json_open(FILE *out)
 {
     const cookie_io_functions_t io = {.write = take, .close = end};
@@ -429,7 +471,7 @@ FILE *quote_json_open(FILE *out)
 
 /* --- foreign text for a report --- */
 
-/* Length in bytes of the UTF-8 character at text, 0: none starts there. */
+/* The length in bytes of the UTF-8 character at text; 0: none starts there. */
 static unsigned clean_utf8_char(const char *text, unsigned *code)
 {
     uint32_t point = 0;
@@ -451,6 +493,7 @@ char *clean_text(const char *text, enum jp_clean how, char *buf, size_t size)
                    (how == JP_CLEAN_ASCII && code >= 0x80);
         unsigned out = bad ? 1 : len;
 
+        /* It does not fit: cut where "..." does. */
         if (n + out >= size) {
             memcpy(buf + mark, "...", 4);
             return buf;

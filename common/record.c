@@ -1,4 +1,5 @@
-/* record.c - which words a record may carry. */
+/* record.c - the words that a record may contain, and the ways in which one can
+ * be bad. */
 #include "common/record.h"
 
 #include <stdint.h>
@@ -13,6 +14,8 @@ bool record_is_word(const char *text, size_t len, size_t max)
     for (size_t i = 0; i < len; i++) {
         unsigned char b = (unsigned char) text[i];
 
+        /* No blanks, quotes, separators of CSV and paths, or characters of
+         * HTML. */
         if (b <= 0x20 || b >= 0x7f || b == '"' || b == ',' || b == '/' ||
             b == '\\' || b == '<' || b == '>' || b == '&')
             return false;
@@ -23,6 +26,7 @@ bool record_is_word(const char *text, size_t len, size_t max)
 /* --- records that are bad ----------------------------------------------------
  */
 
+/* The key in files and the text for people, by enum jp_bad. */
 static const struct {
     const char *key, *text;
 } kinds[JP_BAD_KINDS] = {
@@ -51,6 +55,7 @@ bool badkind_is_text(const char *bytes, size_t len)
         uint32_t c = 0;
         size_t n = utf8_decode(bytes, len, &c);
 
+        /* Invalid UTF-8, or a control byte. */
         if (!n || (c < 0x20 && c != '\t' && c != '\r' && c != '\n'))
             return false;
         bytes += n;
@@ -59,6 +64,7 @@ bool badkind_is_text(const char *bytes, size_t len)
     return true;
 }
 
+/* The index after the digits at i. */
 static size_t skip_digits(const char *text, size_t len, size_t i)
 {
     while (i < len && text[i] >= '0' && text[i] <= '9')
@@ -69,6 +75,8 @@ static size_t skip_digits(const char *text, size_t len, size_t i)
 enum jp_bad badkind_of_number(const char *text, size_t len, bool integer)
 {
     size_t start = len && *text == '-', i = skip_digits(text, len, start);
+    /* JSON's grammar: no leading zeros, digits after a point and after an
+     * exponent. */
     bool good = i > start && (text[start] != '0' || i == start + 1);
 
     if (good && i < len && text[i] == '.') {

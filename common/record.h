@@ -1,11 +1,11 @@
 /* record.h - one operation on one rank: what every profiler's reader delivers.
  *
  * This is independent of all formats: Inspector's lines, the recorder's files
- * and the example plugin's traces become this. Readers must obey these bounds,
- * because later code does not check them again: rank < n_ranks <= 1,048,576, 1
- * <= nnodes <= n_ranks (or both 0: unknown), id is "0x" and at most 16 hex
- * digits, names of hosts and functions are record_is_word, numbers stay below
- * the limits here.
+ * and the example plugin's traces become this. Readers must respect these
+ * limits, because later code does not check them again: rank < n_ranks <=
+ * 1,048,576, 1 <= nnodes <= n_ranks (or both 0: unknown), id is "0x" and at
+ * most 16 hexadecimal digits, names of hosts and functions are record_is_word,
+ * numbers are below the limits here.
  */
 #ifndef JP_COMMON_RECORD_H
 #define JP_COMMON_RECORD_H
@@ -17,7 +17,7 @@
 #define RECORD_MAX_RANKS (1u << 20)
 #define RECORD_MAX_ID 18    /* "0x" and 16 digits */
 #define RECORD_MAX_NAME 127 /* communicator; longer is cut */
-#define RECORD_MAX_HOST 255 /* longer is refused, as all that follows */
+#define RECORD_MAX_HOST 255 /* longer is refused, like everything below */
 #define RECORD_MAX_FUNC 31
 #define RECORD_MAX_TIME_US 1000000000000ull /* 11 days */
 /* 1e7 GB/s: a sum over 2^20 ranks stays in 64 bits */
@@ -25,12 +25,12 @@
 #define RECORD_MAX_BYTES (1ull << 50)
 #define RECORD_MAX_SERIES 1024
 
-/* Ends of a function's name: by the copy engines; replayed from a graph. They
- * are numbered by themselves. */
+/* Suffixes of a function's name: executed by the copy engines; replayed from a
+ * graph. Such operations have numbers of their own. */
 #define RECORD_CE "-CE"
 #define RECORD_REPLAY "-Graph"
 
-/* Bytes that are the reader's; not NUL-terminated; len 0: absent. */
+/* Bytes owned by the reader; not NUL-terminated; len 0: absent. */
 struct record_text {
     const char *text;
     size_t len;
@@ -42,28 +42,28 @@ struct record {
     struct record_text host;
     struct record_text func;   /* "AllReduce", "Send" ... */
     int64_t pid;               /* -1 absent */
-    uint64_t dump_us;          /* realtime of the writing; 0 absent */
-    uint64_t start_us, end_us; /* realtime of its first and last event on the
-                                  rank; 0: unknown */
+    uint64_t dump_us;          /* CLOCK_REALTIME of the writing; 0: absent */
+    uint64_t start_us, end_us; /* CLOCK_REALTIME of its first and last event on
+                                  the rank; 0: unknown */
     uint64_t sn;               /* per (communicator, function); p2p: per rank */
     uint64_t bytes;
     uint64_t exec_us;
     uint64_t busbw_micro;           /* 1e-6 GB/s; 0 if busbw_nan */
     uint32_t rank, n_ranks, nnodes; /* the last two 0: unknown */
     uint32_t peer;                  /* p2p only */
-    /* not 0: all records with this number that come from one reader agree in
-     * id, name, host, pid, rank, n_ranks, nnodes, func and p2p; modulo
-     * RECORD_MAX_SERIES the numbers at one time are distinct */
+    /* not 0: all records with this number from one reader agree in id, name,
+     * host, pid, rank, n_ranks, nnodes, func and p2p. At any time, the numbers
+     * in use differ modulo RECORD_MAX_SERIES */
     uint64_t series;
     bool p2p;
     bool has_sn;       /* always true for a collective */
     bool busbw_nan;    /* nan, inf or absent */
-    bool exec_unknown; /* exec_us is 0, which no operation takes: no time */
-    bool gaps_lost;    /* no filter on sizes: numbers that are missing in sn
-                          were lost */
+    bool exec_unknown; /* exec_us is 0, although every operation takes time */
+    bool gaps_lost; /* nothing was filtered by size: numbers that are missing in
+                       sn were lost */
 };
 
-/* Whether a name can be that of a host or a function: 1 to max bytes of
+/* Whether a name may be that of a host or a function: 1 to max bytes of
  * printable ASCII without spaces, quotes, commas and slashes, so that it needs
  * no quoting in a CSV cell or a path. */
 bool record_is_word(const char *text, size_t len, size_t max);
@@ -80,24 +80,24 @@ enum jp_bad {
     JP_BAD_MISSING, /* a required key is missing */
     JP_BAD_TYPE,    /* a string for a number, a fraction for an integer ... */
     JP_BAD_RANGE, /* a number that is impossible in a record: negative, 1e400 */
-    JP_BAD_VALUE, /* a word, or values that contradict one another */
+    JP_BAD_VALUE, /* an unknown word, or values that contradict each other */
     JP_BAD_LONG,  /* a line or an object of more than 1 MiB */
     JP_BAD_KINDS
 };
 
-/* "missing_key", as summary.json and quality.csv have it. */
+/* The word for summary.json and quality.csv: "missing_key". */
 const char *badkind_key(enum jp_bad kind);
-/* "without a key that must be there", for readers. */
+/* The description for people: "a key is missing". */
 const char *badkind_text(enum jp_bad kind);
 
-/* Whether the bytes are text: UTF-8 without control bytes but blanks. */
+/* Whether the bytes are text: UTF-8 without control bytes except blanks. */
 bool badkind_is_text(const char *bytes, size_t len);
 
-/* What is wrong with a number that was refused: JP_BAD_RANGE where one stands
- * (an integer, where that was wanted), else JP_BAD_TYPE. */
+/* The reason why a number was refused: JP_BAD_RANGE if it is a number (an
+ * integer, if that was wanted), else JP_BAD_TYPE. */
 enum jp_bad badkind_of_number(const char *text, size_t len, bool integer);
 
-/* What is odd about a file. */
+/* A note about a file. */
 struct jp_file_note {
     char *path;
     char *what; /* "cut last line", "line 118: bad ...", "not a regular file" */

@@ -1,4 +1,5 @@
-/* sha256.c - SHA-256 (FIPS 180-4) of bytes in memory. */
+/* sha256.c - SHA-256 (FIPS 180-4) of bytes in memory. The names of the steps
+ * are those of the standard. */
 #include "common/sha256.h"
 
 #include <stdint.h>
@@ -22,11 +23,13 @@ static const uint32_t round_keys[64] = {
     0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
     0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
+/* Rotates x to the right by n bits. */
 static uint32_t turn(uint32_t x, unsigned n)
 {
     return x >> n | x << (32 - n);
 }
 
+/* The message schedule (6.2.2, step 1): a block's 64 words. */
 static void expand(const unsigned char *block, uint32_t w[64])
 {
     for (int i = 0; i < 16; i++)
@@ -39,6 +42,7 @@ static void expand(const unsigned char *block, uint32_t w[64])
                (turn(w[i - 2], 17) ^ turn(w[i - 2], 19) ^ w[i - 2] >> 10);
 }
 
+/* Adds one block to the sum (6.2.2). s holds the working variables a to h. */
 static void add_block(uint32_t sum[8], const unsigned char *block)
 {
     uint32_t w[64], s[8];
@@ -52,6 +56,8 @@ static void add_block(uint32_t sum[8], const unsigned char *block)
         uint32_t b = (turn(s[0], 2) ^ turn(s[0], 13) ^ turn(s[0], 22)) +
                      ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
 
+        /* Each variable takes the value of the one before it: b = a, c = b,
+         * ... */
         memmove(s + 1, s, 7 * sizeof(*s));
         s[4] += a;
         s[0] = a + b;
@@ -60,10 +66,13 @@ static void add_block(uint32_t sum[8], const unsigned char *block)
         sum[i] += s[i];
 }
 
+/* Whole blocks are hashed in place; only the end is copied. */
 void sha256_hex(const void *data, size_t len, char out[SHA256_HEX])
 {
     uint32_t sum[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    /* The end of the message: a 1 bit, zeros, and the length in bits as 64-bit
+     * big-endian. It needs one or two blocks. */
     unsigned char last[2 * BLOCK] = {0};
     const unsigned char *at = data;
     size_t rest = len % BLOCK, end = rest < BLOCK - 8 ? BLOCK : 2 * BLOCK;

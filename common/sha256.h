@@ -1,7 +1,7 @@
 /* sha256.h - SHA-256 (FIPS 180-4) of bytes in memory.
  *
- * For job.conf's pin: who may write the file must not be able to write another
- * one with the same sum.
+ * For job.conf's checksum: a user who can write the file must not be able to
+ * write another one with the same sum.
  */
 #ifndef JP_COMMON_SHA256_H
 #define JP_COMMON_SHA256_H

@@ -1,4 +1,10 @@
-/* sitefile.c - read and check a settings file. */
+/* sitefile.c - read and check a settings file.
+ *
+ * The tables at the beginning define the keys that only a site sets;
+ * sitekeys_all adds the knobs of all options. sitefile_load expands the file
+ * (siteflat.h), lets libconfig parse it, and checks every value by its key's
+ * knob. All errors are reported, not only the first one.
+ */
 #include "common/sitefile.h"
 
 #include <errno.h>
@@ -21,8 +27,7 @@ const char *const sitekeys_groups[SITEKEYS_GROUPS] = {
     "nccl",   "copper", "util",    "clock",   "nsys",
     "policy", "upload", "history", "metrics", ""};
 
-/* What only the site says about NCCL profiles, whichever profiler makes them.
- */
+/* Keys of the site file about NCCL profiles, whichever profiler makes them. */
 static const struct jp_knob site_nccl[] = {
     {JP_KNOB("default_partitions", JP_KNOB_LIST, 0, 0, NULL, NULL,
              "partitions to which the default applies")},
@@ -41,7 +46,7 @@ static const struct jp_knob site_nccl[] = {
              "nccl-known-bad.conf to read instead of the installed one")},
     {0}};
 
-/* What only the site says about its nodes and links; at the top level. */
+/* Keys of the site file about nodes and links, at the top level. */
 static const struct jp_knob site_nodes[] = {
     {JP_KNOB("topology_file", JP_KNOB_PATH, 0, 0, NULL, NULL,
              "topology of a node as hwloc XML; %N is the node's name")},
@@ -63,7 +68,7 @@ static const struct jp_knob site_nodes[] = {
              "steps to which container_paths applies")},
     {0}};
 
-/* Where reports' figures go (jobprof upload). */
+/* Where the figures of reports are sent (jobprof upload). */
 static const struct jp_knob site_upload[] = {
     {JP_KNOB("to", JP_KNOB_TEXT, 0, 0, NULL, NULL,
              "server of Elasticsearch or OpenSearch that reports are sent to")},
@@ -85,7 +90,7 @@ static const struct jp_knob site_upload[] = {
              "most bytes of one user's waiting documents")},
     {0}};
 
-/* Where a line of each step goes (jobprof history). */
+/* Where a line about each step is written (jobprof history). */
 static const struct jp_knob site_history[] = {
     {JP_KNOB("dir", JP_KNOB_PATH, 0, 0, NULL, NULL,
              "sticky folder with a folder of lines for each user")},
@@ -100,6 +105,7 @@ static const struct jp_knob site_history[] = {
     {0}};
 
 /* Metrics for Prometheus while a step runs. */
+/* The rows by name, because sitefile_metrics reads their defaults. */
 enum { METRICS_DIR, METRICS_INTERVAL, METRICS_SERIES };
 static const struct jp_knob site_metrics[] = {
     [METRICS_DIR] = {JP_KNOB("textfile_dir", JP_KNOB_PATH, 0, 0, NULL, NULL,
@@ -111,6 +117,8 @@ static const struct jp_knob site_metrics[] = {
                                 "most series for each node and step")},
     {0}};
 
+/* The policy: each key with its member of struct jp_policy. Times become
+ * milliseconds there. */
 static const struct {
     struct jp_knob knob;
     size_t offset;
@@ -149,6 +157,7 @@ static const struct {
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
+/* Appends a key; one too many is dropped. */
 static void add_key(struct sitekey *keys, size_t *n, const char *group,
                     const struct jp_knob *knob, bool site_only)
 {
@@ -157,6 +166,8 @@ static void add_key(struct sitekey *keys, size_t *n, const char *group,
                                         SITEKEY_NO_POLICY};
 }
 
+/* Appends the knobs of an option. A few of them have another group or name in a
+ * file than in the option. */
 static void add_knobs(const struct jp_grammar *grammar, struct sitekey *keys,
                       size_t *n)
 {
@@ -168,14 +179,15 @@ static void add_knobs(const struct jp_grammar *grammar, struct sitekey *keys,
                               SITEKEY_NO_POLICY};
 
         if (nccl && !strcmp(knob->name, "mode"))
-            continue; /* it belongs to plan, which no file asks for */
+            continue; /* only mode plan has it, which no file can request */
         if (knob->kind == JP_KNOB_FILE)
-            continue; /* a file names no file */
+            continue; /* a settings file cannot name another one */
         if (nccl &&
             (!strcmp(knob->name, "dir") || !strcmp(knob->name, "summary")))
             key.group = "";
         if (nccl && !strcmp(knob->name, "nccl"))
             key.key = "version";
+        /* The period of samples is a part of the policy. */
         if (grammar->id == OPTION_UTIL && !strcmp(knob->name, "period")) {
             key.group = "policy";
             key.key = "util_period";
@@ -185,7 +197,8 @@ static void add_knobs(const struct jp_grammar *grammar, struct sitekey *keys,
     }
 }
 
-/* Rows that {0} ends; of nobody but the site. */
+/* Appends rows that {0} ends, as keys that only a site may set. rows may be
+ * NULL. */
 static void add_site(const char *group, const struct jp_knob *rows,
                      struct sitekey *keys, size_t *n)
 {
@@ -193,6 +206,8 @@ static void add_site(const char *group, const struct jp_knob *rows,
         add_key(keys, n, group, rows, true);
 }
 
+/* Appends all keys of an option: its default, its knobs, and those of the site
+ * and of its profilers. */
 static void add_option(const struct jp_grammar *grammar, struct sitekey *keys,
                        size_t *n)
 {
@@ -205,6 +220,7 @@ static void add_option(const struct jp_grammar *grammar, struct sitekey *keys,
             add_site(grammar->group, profiler_registry[i]->site_keys, keys, n);
 }
 
+/* First the keys of each option, then those of the site. */
 size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX])
 {
     size_t n = 0;
@@ -224,40 +240,45 @@ size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX])
 
 /* --- the file --- */
 
-#define WHERE_LEN 4352 /* PATH_MAX and a line number */
+#define WHERE_LEN 4352 /* room for PATH_MAX bytes and a line number */
 
-/* One loading. */
+/* The state of one load. */
 struct loader {
     struct siteflat flat;
     enum sitefile_kind kind;
     struct sitekey keys[SITEKEYS_MAX];
     size_t n_keys;
+    /* The result, while it is being filled. */
     struct jp_sitefile *file;
+    /* Gets each error; NULL: nobody. */
     sitefile_report *report;
     void *arg;
     unsigned errors;
-    struct jp_error *err; /* the first one */
+    struct jp_error *err; /* gets the first error */
 };
 
-/* Notes the error in one; reading continues. */
+/* Reports the error in `one` with file and line, and counts it. Reading
+ * continues. */
 static void note(struct loader *ld, unsigned line, struct jp_error *one)
 {
     char where[WHERE_LEN];
 
     error_wrap(one, "%s",
                siteflat_where(&ld->flat, line, where, sizeof(where)));
+    /* Only the first error is returned; all of them are reported. */
     if (!ld->errors++ && ld->err)
         *ld->err = *one;
     if (ld->report)
         ld->report(ld->arg, one->text);
 }
 
-/* A key of that name in another group, or the option's word for one: "mem" is
- * "nccl.mem", "nccl.dir" is "dir", "nccl.nccl" is "nccl.version". Into buf;
- * NULL: there is none. */
+/* Finds a key of that name in another group, or by the option's word for it:
+ * "mem" is "nccl.mem", "nccl.dir" is "dir", "nccl.nccl" is "nccl.version".
+ * Writes its full name into buf. NULL: there is none. */
 static const char *elsewhere(const struct loader *ld, const char *key,
                              char *buf, size_t len)
 {
+    /* Compare the name in the file and the name in the option. */
     for (size_t i = 0; i < ld->n_keys; i++)
         if (!strcmp(ld->keys[i].key, key) ||
             !strcmp(ld->keys[i].knob->name, key)) {
@@ -268,6 +289,7 @@ static const char *elsewhere(const struct loader *ld, const char *key,
     return NULL;
 }
 
+/* Reports an unknown key, with the best guess of what was meant. */
 static void unknown_key(struct loader *ld, const char *group,
                         const config_setting_t *s)
 {
@@ -280,6 +302,7 @@ static void unknown_key(struct loader *ld, const char *group,
     for (size_t i = 0; i < ld->n_keys; i++)
         if (!strcmp(ld->keys[i].group, group))
             names[n++] = ld->keys[i].key;
+    /* At the top level, the names of groups are valid words as well. */
     for (size_t i = 0; !*group && *sitekeys_groups[i]; i++)
         names[n++] = sitekeys_groups[i];
     if (!*group)
@@ -293,7 +316,7 @@ static void unknown_key(struct loader *ld, const char *group,
     note(ld, config_setting_source_line(s), &one);
 }
 
-/* 0.25 and not 0.250000: it is shown again. */
+/* Formats a number as a user would write it: 0.25, not 0.250000. */
 static void format_float(double v, char *buf, size_t len)
 {
     char *end;
@@ -306,7 +329,7 @@ static void format_float(double v, char *buf, size_t len)
         end[-1] = '\0';
 }
 
-/* A scalar's text into buf; NULL: it is none. */
+/* The text of a scalar, which may be in buf. NULL: it is not a scalar. */
 static const char *scalar_text(const config_setting_t *s, char *buf, size_t len)
 {
     switch (config_setting_type(s)) {
@@ -314,6 +337,7 @@ static const char *scalar_text(const config_setting_t *s, char *buf, size_t len)
         return config_setting_get_string(s);
     case CONFIG_TYPE_BOOL:
         return config_setting_get_bool(s) ? "1" : "0";
+    /* libconfig has 32-bit and 64-bit integers; one call reads both. */
     case CONFIG_TYPE_INT:
     case CONFIG_TYPE_INT64:
         snprintf(buf, len, "%lld", config_setting_get_int64(s));
@@ -326,8 +350,9 @@ static const char *scalar_text(const config_setting_t *s, char *buf, size_t len)
     }
 }
 
-/* The text of a value; a list of names or mounts may be one, ["a", "b"], too.
- */
+/* The text of a value, which may be in buf. A list of names or mounts may be
+ * written as ["a", "b"] and becomes "a,b". NULL: the value has the wrong
+ * type. */
 static const char *value_text(const struct jp_knob *knob,
                               const config_setting_t *s, char *buf, size_t len)
 {
@@ -341,6 +366,7 @@ static const char *value_text(const struct jp_knob *knob,
     for (int i = 0; i < config_setting_length(s) && used < len; i++) {
         const char *name = config_setting_get_string_elem(s, i);
 
+        /* An element that is not a string. */
         if (!name)
             return NULL;
         used += (size_t) snprintf(buf + used, len - used, "%s%s", i ? "," : "",
@@ -349,6 +375,7 @@ static const char *value_text(const struct jp_knob *knob,
     return used < len ? buf : NULL;
 }
 
+/* Appends a value or lock (copied). value NULL: a lock. -1: no memory. */
 static int add(struct sitefile_value **list, size_t *n, const char *name,
                const char *value, const char *where)
 {
@@ -365,6 +392,7 @@ static int add(struct sitefile_value **list, size_t *n, const char *name,
     return one->name && (one->value || !value) && one->where ? 0 : -1;
 }
 
+/* The key of a group, or NULL. */
 static const struct sitekey *find_key(const struct loader *ld,
                                       const char *group, const char *key)
 {
@@ -374,6 +402,7 @@ static const struct sitekey *find_key(const struct loader *ld,
     return NULL;
 }
 
+/* Checks one value and stores it. */
 static void read_value(struct loader *ld, const char *group,
                        const config_setting_t *s)
 {
@@ -387,8 +416,10 @@ static void read_value(struct loader *ld, const char *group,
         unknown_key(ld, group, s);
         return;
     }
+    /* The full name of the key, for messages and for sitefile_find. */
     snprintf(full, sizeof(full), "%s%s%s", group, *group ? "." : "", name);
     text = value_text(key->knob, s, buf, sizeof(buf));
+    /* The order of the checks decides which message a user sees. */
     if (key->site_only && ld->kind == SITEFILE_USER)
         error_set(&one, "\"%s\" is allowed only in the site file", full);
     else if (!text)
@@ -404,7 +435,7 @@ static void read_value(struct loader *ld, const char *group,
     note(ld, line, &one);
 }
 
-/* Is name something that a lock may name? */
+/* Checks that a lock names a key that users can set. */
 static int check_lock(const struct loader *ld, const char *name,
                       struct jp_error *err)
 {
@@ -412,6 +443,7 @@ static int check_lock(const struct loader *ld, const char *name,
     const char *list[SITEKEYS_MAX], *near = NULL;
     size_t n = 0;
 
+    /* Collects all keys that users can set, for the proposal. */
     for (size_t i = 0; i < ld->n_keys; i++) {
         const struct sitekey *key = &ld->keys[i];
 
@@ -423,7 +455,7 @@ static int check_lock(const struct loader *ld, const char *name,
         if (!strcmp(list[n], name))
             return 0;
         if (!near && !strcmp(key->key, name))
-            near = list[n]; /* "mem" for "nccl.mem" */
+            near = list[n]; /* "mem" instead of "nccl.mem" */
         n++;
     }
     if (!near)
@@ -433,6 +465,7 @@ static int check_lock(const struct loader *ld, const char *name,
                      near ? near : "", near ? "\"?" : "");
 }
 
+/* Reads the list "lock". */
 static void read_locks(struct loader *ld, const config_setting_t *s)
 {
     unsigned line = config_setting_source_line(s);
@@ -440,6 +473,7 @@ static void read_locks(struct loader *ld, const config_setting_t *s)
     char where[WHERE_LEN];
     struct jp_error one;
 
+    /* Locks bind users, so users cannot set them. */
     if (ld->kind == SITEFILE_USER) {
         error_set(&one, "\"lock\" is allowed only in the site file");
         note(ld, line, &one);
@@ -465,6 +499,7 @@ static void read_locks(struct loader *ld, const config_setting_t *s)
     }
 }
 
+/* The group of that name, as in sitekeys_groups, or NULL. */
 static const char *find_group(const char *name)
 {
     for (size_t i = 0; *sitekeys_groups[i]; i++)
@@ -473,6 +508,7 @@ static const char *find_group(const char *name)
     return NULL;
 }
 
+/* Reads the settings of a group; "" is the top level, which has the groups. */
 static void read_group(struct loader *ld, const char *group,
                        const config_setting_t *parent)
 {
@@ -483,10 +519,12 @@ static void read_group(struct loader *ld, const char *group,
         note(ld, config_setting_source_line(parent), &one);
         return;
     }
+    /* At the top level, a member is a group, the list of locks, or a value. */
     for (int i = 0; i < config_setting_length(parent); i++) {
         const config_setting_t *s =
             config_setting_get_elem(parent, (unsigned) i);
         const char *name = config_setting_name(s);
+        /* Groups are not nested. */
         const char *sub = *group ? NULL : find_group(name);
 
         if (sub)
@@ -498,12 +536,13 @@ static void read_group(struct loader *ld, const char *group,
     }
 }
 
-/* Parses the flat text. */
+/* Parses the expanded text. -1: there were errors. */
 static int parse(struct loader *ld)
 {
     struct jp_error one;
     config_t cfg;
 
+    /* The text has no @include any more (siteflat.h). */
     config_init(&cfg);
     if (config_read_string(&cfg, ld->flat.text ? ld->flat.text : "") !=
         CONFIG_TRUE) {
@@ -528,6 +567,7 @@ int sitefile_load(const char *path, enum sitefile_kind kind, bool must_exist,
 
     ld.n_keys = sitekeys_all(ld.keys);
     if (siteflat_read(path, kind == SITEFILE_USER, &ld.flat, &one) < 0) {
+        /* errno distinguishes a missing file from one that cannot be read */
         if ((errno == ENOENT || errno == ENOTDIR) && !must_exist) {
             *out = file;
             return 0;
@@ -550,6 +590,7 @@ int sitefile_load(const char *path, enum sitefile_kind kind, bool must_exist,
 /* --- what is in it ----------------------------------------------------------
  */
 
+/* The first value of that name in a list, or NULL. */
 static const struct sitefile_value *find(const struct sitefile_value *list,
                                          size_t n, const char *name)
 {
@@ -577,15 +618,17 @@ char *sitefile_knob_name(const struct jp_grammar *grammar,
     struct sitekey keys[SITEKEYS_MAX];
     size_t n = sitekeys_all(keys);
 
+    /* The usual name; a few knobs have another one in the table. */
     snprintf(buf, len, "%s.%s", grammar->group, knob->name);
     for (size_t i = 0; i < n; i++)
+        /* by address: knobs of different options may have the same name */
         if (keys[i].knob == knob)
             snprintf(buf, len, "%s%s%s", keys[i].group,
                      *keys[i].group ? "." : "", keys[i].key);
     return buf;
 }
 
-/* Milliseconds of a time, rounded up; the number itself of a count. */
+/* A value of the policy: a time in milliseconds, rounded up, or a count. */
 static uint32_t policy_number(const struct jp_knob *knob, const char *text)
 {
     uint64_t v = 0;
@@ -601,6 +644,7 @@ void sitefile_policy(const struct jp_sitefile *file, struct jp_policy *out)
     char name[128];
     uint32_t least;
 
+    /* The defaults, then what the file sets. */
     *out = (struct jp_policy){
         .finish_limit_ms = JP_DEF_FINISH_LIMIT_MS,
         .alldone_wait_ms = JP_DEF_ALLDONE_WAIT_MS,
@@ -625,7 +669,7 @@ void sitefile_policy(const struct jp_sitefile *file, struct jp_policy *out)
             *(uint32_t *) ((char *) out + keys[i].policy_offset) =
                 policy_number(keys[i].knob, value->value);
     }
-    /* a watcher that ends before it may report would be none */
+    /* A watcher must live long enough to wait and to make the report. */
     least = out->watcher_delay_ms + out->report_limit_ms;
     if (out->watcher_life_ms < least)
         out->watcher_life_ms = least;
@@ -650,7 +694,7 @@ void sitefile_fini(struct jp_sitefile *file)
     *file = (struct jp_sitefile){0};
 }
 
-/* By the file, or by the table's default. */
+/* A number of the group metrics: from the file, or the table's default. */
 static uint64_t metrics_number(const struct jp_sitefile *file, size_t row,
                                const char *name)
 {

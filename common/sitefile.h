@@ -2,12 +2,12 @@
  *
  * libconfig syntax; see jobprof.conf(5). Site: JP_DEF_SITE_FILE or --config.
  * User: $XDG_CONFIG_HOME/jobprof/jobprof.conf or
- * $HOME/.config/jobprof/jobprof.conf; the same keys but for those that only a
- * site may set (policy, lock, topology_file, nvml_library, peaks_file,
- * baseline_file, container_*; of nccl the libraries, the node's memory and the
- * default's conditions), and without
- * @include. Values may be numbers, booleans or strings and are kept as text,
- * checked, with file and line.
+ * $HOME/.config/jobprof/jobprof.conf. The user's file has the same keys except
+ * for those that only a site may set (policy, lock, topology_file,
+ * nvml_library, peaks_file, baseline_file, container_*; of nccl the libraries,
+ * the node's memory and the default's conditions), and no @include. Values may
+ * be numbers, booleans or strings; they are checked and kept as text, with file
+ * and line.
  */
 #ifndef JP_COMMON_SITEFILE_H
 #define JP_COMMON_SITEFILE_H
@@ -36,12 +36,12 @@ struct jp_sitefile {
     size_t n_locks;
 };
 
-/* Called for each error of a file, the first one too. */
+/* Called for each error of a file, including the first one. */
 typedef void sitefile_report(void *arg, const char *text);
 
-/* Reads path. must_exist: a missing file is an error, else it reads as empty.
- * The first error is in err, each goes to report (may be NULL). On failure
- * *out is unchanged; else sitefile_fini frees. */
+/* Reads path. must_exist: a missing file is an error; otherwise it counts as
+ * empty. err gets the first error, report (may be NULL) gets each of them. On
+ * failure *out is unchanged; otherwise free with sitefile_fini. */
 int sitefile_load(const char *path, enum sitefile_kind kind, bool must_exist,
                   sitefile_report *report, void *arg, struct jp_sitefile *out,
                   struct jp_error *err);
@@ -53,27 +53,28 @@ const struct sitefile_value *sitefile_find(const struct jp_sitefile *file,
 const struct sitefile_value *sitefile_lock(const struct jp_sitefile *file,
                                            const char *name);
 
-/* Name of a knob in the file: "nccl.mem", but "dir", "summary" and
- * "nccl.version" for those of nccl. Into buf; returns buf. */
+/* Writes the name of a knob in the file into buf: "nccl.mem", but "dir",
+ * "summary" and "nccl.version" for those of nccl. Returns buf. */
 char *sitefile_knob_name(const struct jp_grammar *grammar,
                          const struct jp_knob *knob, char *buf, size_t len);
 
-/* The limits and times, with the defaults for what the file leaves open. */
+/* The limits and times: those of the file, and defaults for the others. */
 void sitefile_policy(const struct jp_sitefile *file, struct jp_policy *out);
 
 /* How metrics for Prometheus are written (group metrics). */
 struct jp_site_metrics {
-    const char *folder; /* textfile_dir; NULL: none are. Borrowed from file */
+    const char *folder; /* textfile_dir; NULL: no metrics are written. Borrowed
+                           from file */
     uint32_t interval_ms, series;
 };
 void sitefile_metrics(const struct jp_sitefile *file,
                       struct jp_site_metrics *out);
 
-/* --- which keys a settings file may hold, and of which type.
+/* --- the keys of a settings file, and their types.
  *
- * Internal to sitefile.c and config show. The knobs of the options come from
+ * For sitefile.c and `config show` only. The knobs of the options come from
  * grammar.h, the site's keys of a profiler from common/profiler.h, and all
- * others from the tables here.
+ * others from the tables in sitefile.c.
  */
 
 #define SITEKEYS_MAX (OPTIONS * JP_KNOBS_MAX + 110)
@@ -90,7 +91,7 @@ struct sitekey {
 /* Fills keys with every key of a settings file. Returns how many. */
 size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX]);
 
-/* The groups: one an option, then those of the site; "" ends the list. */
+/* The groups: one for each option, then those of the site; "" ends the list. */
 enum { SITEKEYS_GROUPS = OPTIONS + 5 };
 extern const char *const sitekeys_groups[SITEKEYS_GROUPS];
 

@@ -1,4 +1,11 @@
-/* siteflat.c - expand the @include lines of a settings file. */
+/* siteflat.c - expand the @include lines of a settings file, so that libconfig
+ * itself opens no file.
+ *
+ * siteflat_read copies the files into one text and keeps a table that leads
+ * from its lines back to file and line. The scanner knows strings and comments
+ * only as far as needed to find real @include lines. The last part, sitelist_*,
+ * reads files that consist of one list of groups.
+ */
 #include "common/siteflat.h"
 
 #include <errno.h>
@@ -18,6 +25,8 @@
 int conftext_check(const char *text, size_t len, const char *name,
                    struct jp_error *err)
 {
+    /* Every line that may be taken for an inclusion is refused, even within a
+     * string or comment: libconfig's scanner is not copied exactly here. */
     static const char word[] = "@include";
     const char *p = text, *end = text + len;
 
@@ -39,10 +48,13 @@ int conftext_check(const char *text, size_t len, const char *name,
 
 char *conftext_quote(const char *s)
 {
+    /* At most four bytes for each byte, two quotes and the NUL. */
     char *out = malloc(4 * strlen(s) + 3), *p = out;
 
     if (!out)
         return NULL;
+    /* UTF-8 stays as it is; only quotes, backslashes and control characters are
+     * escaped. */
     *p++ = '"';
     for (; *s; s++) {
         unsigned char c = (unsigned char) *s;
@@ -64,16 +76,16 @@ char *conftext_quote(const char *s)
 
 /* --- files and what they include --- */
 
-/* What one reading carries through its depths. */
+/* The state of one read, through all depths of inclusion. */
 struct reader {
     struct siteflat *flat;
     bool user;    /* a user's file */
-    bool folders; /* the folders count, too */
+    bool folders; /* also check the folders of the path */
     size_t total; /* bytes read so far */
     struct jp_error *err;
 };
 
-/* One file while it is copied. */
+/* The position in one file while it is copied. */
 struct scan {
     const char *p;
     unsigned file, line;
@@ -82,9 +94,11 @@ struct scan {
 
 static int read_file(struct reader *r, const char *path, int depth);
 
-/* Doubles *array until it holds need elements of size bytes. */
+/* Grows *array so that it has room for `need` elements of size bytes. -1: no
+ * memory. */
 static int reserve(void **array, size_t *room, size_t need, size_t size)
 {
+    /* Doubling keeps the cost per byte constant. */
     size_t want = *room ? *room : 256;
     void *bigger;
 
@@ -100,6 +114,7 @@ static int reserve(void **array, size_t *room, size_t need, size_t size)
     return 0;
 }
 
+/* Appends one byte to the text, which always ends with a NUL. */
 static int put(struct reader *r, char c)
 {
     struct siteflat *flat = r->flat;
@@ -111,7 +126,7 @@ static int put(struct reader *r, char c)
     return 0;
 }
 
-/* What follows in the text is from this line. */
+/* Notes that the next line of the text is from this line of this file. */
 static int begin_line(struct reader *r, const struct scan *s)
 {
     struct siteflat *flat = r->flat;
@@ -123,6 +138,7 @@ static int begin_line(struct reader *r, const struct scan *s)
     return 0;
 }
 
+/* Sets the error for the current file and line. Returns -1. */
 static int fail_at(struct reader *r, const struct scan *s, const char *what)
 {
     return error_set(r->err, "%s:%u: %s", r->flat->files[s->file], s->line,
@@ -142,6 +158,7 @@ static int copy(struct reader *r, struct scan *s, bool blank)
     return begin_line(r, s);
 }
 
+/* Copies a string with its quotes. A string may span lines. */
 static int copy_string(struct reader *r, struct scan *s)
 {
     struct scan start = *s;
@@ -149,6 +166,7 @@ static int copy_string(struct reader *r, struct scan *s)
     if (copy(r, s, false) < 0)
         return -1;
     while (*s->p && *s->p != '"') {
+        /* An escaped quote does not end the string. */
         if (*s->p == '\\' && s->p[1] && copy(r, s, false) < 0)
             return -1;
         if (copy(r, s, false) < 0)
@@ -158,6 +176,8 @@ static int copy_string(struct reader *r, struct scan *s)
                  : fail_at(r, &start, "a string has no end");
 }
 
+/* Copies a comment as blanks, so that an @include in it has no effect and
+ * columns stay. */
 static int blank_comment(struct reader *r, struct scan *s)
 {
     struct scan start = *s;
@@ -168,7 +188,8 @@ static int blank_comment(struct reader *r, struct scan *s)
                 return -1;
         return 0;
     }
-    for (int i = 0; i < 2; i++) /* so that "/ *" and "/" do not close it */
+    /* both bytes, so that the same star cannot also end the comment */
+    for (int i = 0; i < 2; i++)
         if (copy(r, s, true) < 0)
             return -1;
     while (*s->p && strncmp(s->p, "*/", 2) != 0)
@@ -179,8 +200,8 @@ static int blank_comment(struct reader *r, struct scan *s)
     return copy(r, s, true) < 0 || copy(r, s, true) < 0 ? -1 : 0;
 }
 
-/* The path of `@include "path"` at s->p, relative to the file's folder; s->p
- * moves behind it. */
+/* The path of `@include "path"` at s->p, relative to the file's folder. s->p
+ * moves past it. Caller frees; NULL: err. */
 static char *include_path(struct reader *r, struct scan *s)
 {
     const char *p = s->p + strlen("@include"), *start, *from, *slash;
@@ -189,6 +210,7 @@ static char *include_path(struct reader *r, struct scan *s)
 
     n = strspn(p, " \t");
     start = p + n + 1;
+    /* Only a plain path is accepted: no escapes, no line break, not empty. */
     if (!n || p[n] != '"' || !(p = strpbrk(start, "\"\\\n")) || *p != '"' ||
         p == start) {
         fail_at(r, s, "@include needs a space and a path in quotes");
@@ -204,6 +226,8 @@ static char *include_path(struct reader *r, struct scan *s)
     return path;
 }
 
+/* Expands one @include. It starts and ends with a line break, so that every
+ * line of the text is from one file. */
 static int include(struct reader *r, struct scan *s)
 {
     char *path = include_path(r, s);
@@ -222,9 +246,10 @@ static int include(struct reader *r, struct scan *s)
     }
     if (put(r, '\n') < 0)
         goto out;
+    /* Each level adds its own place to the error. */
     if (read_file(r, path, s->depth + 1) < 0) {
         error_wrap(r->err, "%s:%u: @include", r->flat->files[s->file], s->line);
-        errno = EINVAL; /* ENOENT is the outermost file's */
+        errno = EINVAL; /* ENOENT is reserved for the outermost file */
         goto out;
     }
     rc = put(r, '\n') < 0 ? -1 : begin_line(r, s);
@@ -233,7 +258,8 @@ out:
     return rc;
 }
 
-/* Copies a file's text, comments blanked and includes expanded. */
+/* Copies a file's text with comments blanked and includes expanded. An @include
+ * counts only at the start of a line, after blanks. */
 static int copy_text(struct reader *r, struct scan *s)
 {
     bool line_start = true;
@@ -244,6 +270,8 @@ static int copy_text(struct reader *r, struct scan *s)
         char c = *s->p;
         int rc;
 
+        /* Strings and comments are handled as a whole: an @include in them has
+         * no effect. */
         if (c == '"')
             rc = copy_string(r, s);
         else if (c == '#' || !strncmp(s->p, "//", 2) || !strncmp(s->p, "/*", 2))
@@ -276,6 +304,7 @@ static int read_file(struct reader *r, const char *path, int depth)
         fileio_read_fd(fd, path, JP_SITEFILE_MAX_BYTES, &text, &len, r->err) <
             0)
         goto out;
+    /* All files together must respect the limit of one file. */
     r->total += len;
     if (r->total > JP_SITEFILE_MAX_BYTES ||
         flat->n_files == SITEFLAT_MAX_FILES) {
@@ -300,6 +329,8 @@ out:
     return rc;
 }
 
+/* The folders are checked only for the installed site file, which decides for
+ * all users. */
 int siteflat_read(const char *path, bool user, struct siteflat *out,
                   struct jp_error *err)
 {
@@ -307,9 +338,11 @@ int siteflat_read(const char *path, bool user, struct siteflat *out,
     struct reader r = {.flat = &flat, .user = user, .err = err};
     int rc;
 
+    /* The installed file counts for all users; any other file is the caller's
+     * choice. */
     r.folders = !user && !strcmp(path, JP_DEF_SITE_FILE);
     rc = read_file(&r, path, 0);
-    /* one is left only inside a string that spans lines */
+    /* an @include can be left only inside a string that spans lines */
     if (rc == 0 && flat.len)
         rc = conftext_check(flat.text, flat.len, path, err);
     if (rc < 0) {
@@ -332,6 +365,8 @@ void siteflat_fini(struct siteflat *flat)
     *flat = (struct siteflat){0};
 }
 
+/* Lines of an included file are found by the same table, so a message always
+ * names the right file. */
 char *siteflat_where(const struct siteflat *flat, unsigned line, char *buf,
                      size_t len)
 {
@@ -341,6 +376,7 @@ char *siteflat_where(const struct siteflat *flat, unsigned line, char *buf,
         buf[0] = '\0';
         return buf;
     }
+    /* libconfig may report line 0, or the line after the last one. */
     if (line < 1)
         line = 1;
     if (line > flat->n_lines)
@@ -355,7 +391,7 @@ char *siteflat_where(const struct siteflat *flat, unsigned line, char *buf,
 #define WHERE_LEN 4352 /* PATH_MAX and a line number */
 #define MAX_KEYS 16
 
-/* One reading. */
+/* The state of one read of a list. */
 struct loader {
     const struct sitelist_format *format;
     void *arg;
@@ -364,11 +400,13 @@ struct loader {
     void *report_arg;
 };
 
+/* "file:line" of a line of the text, into buf. */
 static char *where_of(const struct loader *ld, unsigned line, char *buf)
 {
     return siteflat_where(&ld->flat, line, buf, WHERE_LEN);
 }
 
+/* Reports one error with file and line. */
 static void note(const struct loader *ld, unsigned line, struct jp_error *one)
 {
     char where[WHERE_LEN];
@@ -378,6 +416,7 @@ static void note(const struct loader *ld, unsigned line, struct jp_error *one)
         ld->report(ld->report_arg, one->text);
 }
 
+/* Sets err to a message about an unknown key. Returns -1. */
 static int unknown_key(const char *key, const char *const *names, size_t n,
                        struct jp_error *err)
 {
@@ -413,8 +452,8 @@ int sitelist_check_text(const char *text, size_t max, struct jp_error *err)
     return 0;
 }
 
-/* Every key of the row is one that the format has; *bad is the one that is
- * not. */
+/* Checks that the format has every key of the row. *bad is the one that it does
+ * not have. */
 static int check_keys(const struct sitelist_format *format,
                       const config_setting_t *s, const config_setting_t **bad,
                       struct jp_error *err)
@@ -439,7 +478,8 @@ static int check_keys(const struct sitelist_format *format,
     return 0;
 }
 
-/* Fills row. *bad is the setting to blame. */
+/* Fills row by the parsers of the format's keys. *bad is the setting with the
+ * mistake. */
 static int parse_row(const struct sitelist_format *format,
                      const config_setting_t *s, void *row,
                      const config_setting_t **bad, struct jp_error *err)
@@ -453,6 +493,7 @@ static int parse_row(const struct sitelist_format *format,
         const config_setting_t *member =
             config_setting_get_member(s, key->name);
 
+        /* A missing key is blamed on the row. */
         *bad = member ? member : s;
         if (!member && key->optional)
             continue;
@@ -464,7 +505,7 @@ static int parse_row(const struct sitelist_format *format,
     return 0;
 }
 
-/* Takes one row, or reports why it is left out. */
+/* Reads one row, or reports why it is left out. */
 static void read_row(struct loader *ld, const config_setting_t *s)
 {
     const struct sitelist_format *format = ld->format;
@@ -483,6 +524,7 @@ static void read_row(struct loader *ld, const config_setting_t *s)
         format->drop(ld->arg, row);
 }
 
+/* Reads the rows up to the format's limit. */
 static void read_list(struct loader *ld, const config_setting_t *s)
 {
     int n = config_setting_length(s), max = ld->format->max_rows;
@@ -501,6 +543,7 @@ static void read_list(struct loader *ld, const config_setting_t *s)
     }
 }
 
+/* Reads the top level, which may have only the list. */
 static void read_root(struct loader *ld, const config_setting_t *root)
 {
     const char *const names[] = {ld->format->name};
@@ -518,6 +561,7 @@ static void read_root(struct loader *ld, const config_setting_t *root)
     }
 }
 
+/* Parses the expanded text. Mistakes in rows are reported, not returned. */
 static int parse(struct loader *ld, struct jp_error *err)
 {
     char where[WHERE_LEN];
@@ -538,6 +582,8 @@ static int parse(struct loader *ld, struct jp_error *err)
     return rc;
 }
 
+/* Steps: expand the file, check who could replace it, refuse inclusions, parse.
+ * Mistakes in single rows do not fail the read. */
 int sitelist_read(const char *path, const struct sitelist_format *format,
                   void *arg, sitelist_report *report, void *report_arg,
                   struct jp_error *err)
@@ -551,12 +597,13 @@ int sitelist_read(const char *path, const struct sitelist_format *format,
     if (siteflat_read(path, false, &ld.flat, err) < 0)
         return -1;
     if (fileio_check_folders(path, err) < 0)
-        ; /* a stranger can put another one there */
+        ; /* another user could replace the file */
     else if (ld.flat.n_files > 1)
         error_set(err, "%s: @include is not allowed here", path);
     else
         rc = parse(&ld, err);
     siteflat_fini(&ld.flat);
+    /* Other errors must not look like a missing file. */
     errno = 0;
     return rc;
 }

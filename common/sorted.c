@@ -1,4 +1,5 @@
-/* sorted.c - what is read off an array of numbers in ascending order. */
+/* sorted.c - quantiles of arrays in ascending order, and the comparators to
+ * sort them. */
 #include "common/sorted.h"
 
 #include <stdint.h>
@@ -23,6 +24,7 @@ double sorted_quantile(const double *sorted, size_t n, double q)
     size_t below = (size_t) at;
     double part = at - (double) below;
 
+    /* q is 1, or n is 1. */
     if (below + 1 >= n)
         return sorted[n - 1];
     return sorted[below] + (sorted[below + 1] - sorted[below]) * part;
@@ -30,14 +32,18 @@ double sorted_quantile(const double *sorted, size_t n, double q)
 
 double sorted_median(const double *sorted, size_t n)
 {
+    /* Both indices are equal if n is odd. */
     return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
 }
 
-/* Brings the k-th least to its place (Hoare's FIND). */
+/* Hoare's FIND: partitions v until the k-th smallest is in its place. Linear on
+ * average, and without the memory of a sort. */
 uint32_t sorted_select_u32(uint32_t *v, size_t n, size_t k)
 {
     for (ptrdiff_t lo = 0, hi = (ptrdiff_t) n - 1, at = (ptrdiff_t) k;
          lo < hi;) {
+        /* Everything before lo is at most v[k], and everything after hi at
+         * least v[k]. */
         uint32_t pivot = v[k], kept;
         ptrdiff_t i = lo, j = hi;
 

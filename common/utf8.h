@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Length of the well-formed character at text, of which at most `left` (> 0)
- * bytes are there, and its code in *point; 0: it is none. Bytes are looked at
- * one after the other, so that text may also end with a NUL. */
+/* The length of the well-formed character at text, which has at most `left` (>
+ * 0) bytes, and its code in *point. Returns 0 if it is not well-formed. Bytes
+ * are read one after the other, so text may also end with a NUL. */
 static inline size_t utf8_decode(const char *text, size_t left, uint32_t *point)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};

@@ -66,14 +66,15 @@ void begin_background(const char *dir, const char *node, const char *config);
 /* A task's line in nodes/<node>/starts.jsonl.
  *
  * A child of the process that becomes the task writes the line; it inherits the
- * task's cgroups, namespaces and affinity. It asks whether a device may be
+ * task's cgroups, namespaces and affinity. It checks whether a device may be
  * opened without opening it, because opening initialises the GPU, which takes
  * seconds. Format: docs/hardware-format.md.
  *
  * Appends the line of the task. task: its process id. dev: the folder of device
- * files, "/dev". */
-int start_write(const struct jp_seat *seat, const char *node, pid_t task,
-                const char *dev, struct jp_error *err);
+ * files, "/dev".
+ */
+int begin_task(const struct jp_seat *seat, const char *node, pid_t task,
+               const char *dev, struct jp_error *err);
 
 /* --- one process per node and step, beside the tasks --------------------- */
 
@@ -122,7 +123,7 @@ typedef int finish_partial(const struct finish_node *of, struct jp_error *err);
 struct finish {
     const struct jp_seat *seat;
     const char *node;
-    FILE *tasks;             /* slurmstepd's task lines (tasklines.h) */
+    FILE *tasks;             /* slurmstepd's task lines (noderec.h) */
     finish_partial *partial; /* may be NULL */
     /* Values fixed by begin. hash: checksum of job.conf. site: the
      * module's config= path. NULL or "": unknown. */
@@ -161,7 +162,8 @@ int supervise(const struct backend_runner *runner,
  * Passes signals on to the child, sends it SIGTERM when our parent has gone,
  * and waits for it. Returns the child's exit status, or -1 if it was killed. In
  * that case the runner's remaining processes have been ended, within KillWait;
- * err and the step's log say so. */
+ * err and the step's log say so.
+ */
 int supervise_guard(const struct backend_runner *runner,
                     const struct run_place *place, int (*work)(void *arg),
                     void *arg, struct jp_error *err);
@@ -216,7 +218,8 @@ int pairs_check_plugin(const struct jp_jobconf *conf, struct jp_error *err);
  * Changes conf's variables to the values that the tasks of node must see, and
  * adds those of container_binds. A value that the user has set is kept, except
  * for Apptainer's lists, which are extended. A path with ',', ':' or a blank
- * cannot be listed; the variables are not set then. */
+ * cannot be listed; the variables are not set then.
+ */
 int pairs_contain(struct jp_jobconf *conf, const char *dir, const char *node,
                   struct jp_error *err);
 
@@ -301,8 +304,7 @@ void runmarks_each(const char *dir, enum runmark mark,
 
 /* --- confine.c ---------------------------------------------------------- */
 
-/* Limits that the kernel enforces on processes that may outlive a
- * job.
+/* Limits that the kernel enforces on processes that may outlive a job.
  *
  * finish and the watcher run outside the job's cgroups; begin and Copper's
  * keeper run beside the tasks or srun. Each of them must end, whatever job.conf
@@ -310,6 +312,39 @@ void runmarks_each(const char *dir, enum runmark mark,
  * address space are limited by rlimits. A kernel timer sends SIGKILL, which
  * also ends a stopped process.
  */
+
+/* --- ceilings of a job.conf ---
+ *
+ * job.conf is in the user's directory, and the job may change it. Its limits
+ * and times apply to processes that outlive the step, so they count only up to
+ * these ceilings. If the site file, which belongs to root, sets a higher value,
+ * that is the ceiling.
+ */
+
+struct ceiling {
+    const char *key; /* of job.conf's group "policy" */
+    size_t offset;   /* in struct jp_policy */
+    uint32_t min, max;
+    const char *reason; /* a clause */
+};
+
+/* One row for each member of struct jp_policy. */
+extern const struct ceiling ceilings[];
+extern const size_t n_ceilings;
+
+/* The ceiling of KillWait in job.conf. At sites with a longer KillWait, the
+ * watcher reports no steps with Copper. */
+#define CEILING_KILL_WAIT_S 300
+
+/* Reads the policy of the site file; the defaults if there is none or it cannot
+ * be read. config: its path, or NULL for the installed one. */
+void ceiling_site(const char *config, struct jp_policy *site);
+
+/* Moves each value into the range of its row, or up to the site's value if that
+ * is higher. site may be NULL. Returns the number of values that were moved. */
+unsigned ceiling_apply(struct jp_policy *policy, const struct jp_policy *site);
+
+/* --- limits of a process --- */
 
 enum confine_role {
     CONFINE_BEGIN,

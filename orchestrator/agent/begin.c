@@ -1,4 +1,9 @@
-/* begin.c - join a profiled step: find its directory and register this node. */
+/* begin.c - join a profiled step: find its directory and register this node.
+ *
+ * begin_join is the usual way: srun has named the directory. begin_locate
+ * computes it without srun. begin_background describes the hardware while the
+ * tasks run, and begin_task describes one task when it starts.
+ */
 #include "orchestrator/agent/agent.h"
 
 #include <errno.h>
@@ -25,19 +30,20 @@
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
 
-/* The SPANK module ignores answers that come later than 2 s. */
+/* How long a node waits for job.conf, and how often it looks. The SPANK module
+ * ignores answers that come later than 2 s. */
 #define JOIN_WAIT_MS 1500
 #define JOIN_POLL_MS 20
-/* srun's new file may be hidden for this long by a file system client's
- * cache. */
+/* How long srun's new file may be hidden by a file system client's cache. */
 #define CONF_WAIT_MS 200
-/* Drivers may hang hwloc. A topology later than this helps no step. */
+/* When begin_background is ended by an alarm. Drivers may hang hwloc, and a
+ * topology that comes later than this helps no step. */
 #define LINGER_S 120
 
 /* --- where srun has named no directory ---------------------------------- */
 
-/* The user's variables as srun's side saw them. --export may have changed the
- * variables of the tasks. */
+/* A variable as srun's side saw it (plan_input.env). --export may have changed
+ * the variables of the tasks, so the SPANK module has carried copies. */
 static const char *node_env(void *arg, const char *name)
 {
     const char *carried = NULL;
@@ -50,6 +56,7 @@ static const char *node_env(void *arg, const char *name)
     return carried ? carried : getenv(name);
 }
 
+/* Whether job.conf exists in the step directory and is readable. */
 static bool has_conf(const char *dir)
 {
     char *path = text_format("%s/" JP_JOBCONF_NAME, dir);
@@ -71,8 +78,9 @@ void begin_log_clocks(const char *dir, const struct jp_jobconf *conf)
     free(block);
 }
 
-/* Makes the directory on this node, because no other process will. *dir is NULL
- * if only a default requests the profile and the directory cannot be made. */
+/* Makes the directory on this node, because no other process will. *dir (owned
+ * by the caller) is NULL if only a default requests the profile and the
+ * directory cannot be made. */
 static int make_here(const struct launch_facts *facts,
                      const struct jp_plan *plan, char **dir,
                      struct jp_error *err)
@@ -88,6 +96,8 @@ static int make_here(const struct launch_facts *facts,
     return 0;
 }
 
+/* Waits until node 0 has written job.conf. end_ms: a time of
+ * clock_mono_ms(). */
 static int wait_for_conf(const char *dir, uint64_t end_ms, struct jp_error *err)
 {
     while (!has_conf(dir)) {
@@ -98,7 +108,8 @@ static int wait_for_conf(const char *dir, uint64_t end_ms, struct jp_error *err)
     return 0;
 }
 
-/* Finds the directory that srun has made, or waits for it. */
+/* Finds the directory, makes it (node 0), or waits for it (other nodes). *dir
+ * is NULL if the step is not profiled. */
 static int join_or_make(const struct launch_facts *facts,
                         const struct jp_plan *plan, uint32_t nodeid,
                         uint64_t end_ms, char **dir, struct jp_error *err)
@@ -109,11 +120,15 @@ static int join_or_make(const struct launch_facts *facts,
     if (place_find(facts, plan, &place, err) < 0)
         return -1;
     if (!has_conf(place.step_dir)) {
+        /* Each component of a heterogeneous job has a node 0, so none of them
+         * may make the directory. */
         if (nodeid == 0 && !facts->het) {
             place_fini(&place);
             return make_here(facts, plan, dir, err);
         }
-        if (facts->het && place.hidden) { /* the default is not for this job */
+        if (facts->het && place.hidden) {
+            /* Without srun's help, a hidden directory that is not there means
+             * that the site's default does not apply to this job. */
             free(place.step_dir);
             place.step_dir = NULL;
         } else {
@@ -165,6 +180,8 @@ int begin_locate(const struct begin_settings *settings, char **dir,
 
 /* --- join --------------------------------------------------------------- */
 
+/* Reads job.conf if its checksum is the one that srun has passed on. Waits a
+ * short time for the file to appear. */
 static int read_conf(const char *dir, struct jp_jobconf *conf,
                      struct jp_error *err)
 {
@@ -185,8 +202,8 @@ static int read_conf(const char *dir, struct jp_jobconf *conf,
 }
 
 /* Takes this node out of the step, so that no other node waits for it. finish
- * still runs and counts the node. A watcher started here would be killed with
- * the tasks. */
+ * still runs and counts the node. The node must not start the watcher: it would
+ * be killed with the tasks. */
 static void step_aside(const struct jp_seat *seat, const char *node,
                        const struct jp_error *why)
 {
@@ -203,6 +220,7 @@ static void step_aside(const struct jp_seat *seat, const char *node,
     barrier_leave(&uncounted, &out, NULL);
 }
 
+/* Frees the strings of a variable that is taken out of a list. */
 static void free_var(struct jp_envvar *var)
 {
     free(var->name);
@@ -211,13 +229,14 @@ static void free_var(struct jp_envvar *var)
 }
 
 /* Sets COPPER_MOUNT to the path in the node's ready mark. Removes the variable
- * if Copper is not mounted. */
+ * if Copper is not mounted on this node. */
 static void tell_mount(const char *dir, const char *node,
                        struct jp_jobconf *conf)
 {
     char *place = runmark_text(dir, node, RUNMARK_READY);
     size_t kept = 0;
 
+    /* Compact the list in place. */
     for (size_t i = 0; i < conf->n_env; i++) {
         struct jp_envvar *var = &conf->env[i];
 
@@ -236,8 +255,8 @@ static void tell_mount(const char *dir, const char *node,
     free(place);
 }
 
-/* Removes the CUDA library if the file is missing: the reaction of CUDA's
- * driver to a missing file is not under our control. */
+/* Removes the CUDA library from the variables if this node does not have the
+ * file: how CUDA's driver reacts to a missing file is not under our control. */
 static void check_cuda(const char *dir, const char *node,
                        struct jp_jobconf *conf)
 {
@@ -249,6 +268,9 @@ static void check_cuda(const char *dir, const char *node,
     free(path);
 }
 
+/* Registers the node and composes the answer. The order matters: everything
+ * that can make the node unprofiled comes before barrier_enter, after which
+ * other nodes wait for this one. */
 static int join(const struct jp_seat *seat, const char *node,
                 struct jp_jobconf *conf, char **pairs, struct jp_error *err)
 {
@@ -284,6 +306,8 @@ int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
     struct jp_jobconf conf = {0};
     int rc = -1;
 
+    /* The directory may have been replaced since srun created it, and a report
+     * that exists already must not be disturbed. */
     if (stepdir_check_own(seat->dir, err) < 0)
         return -1;
     if (barrier_is_reported(seat->dir))
@@ -322,16 +346,19 @@ void begin_background(const char *dir, const char *node, const char *config)
 
 /* --- describe a task: its process and the GPUs it may use ---------------- */
 
+/* The highest number of a /dev/nvidia<N>, plus 1. */
 #define DEVICES_MAX 64
 /* A single write of this size keeps the lines of concurrent tasks intact. */
 #define LINE_MAX_BYTES 16384
 
+/* Variables that decide which GPUs a program sees, and where NCCL logs. */
 static const char *const variables[] = {
     "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES",
     "SLURM_STEP_GPUS",      "SLURM_JOB_GPUS",    "SLURM_GPUS_ON_NODE",
     "NCCL_DEBUG",           "NCCL_DEBUG_FILE",
 };
 
+/* A number in decimal digits; null if it is none. NULL: null. */
 static json_t *number_of(const char *text)
 {
     int64_t value;
@@ -341,15 +368,18 @@ static json_t *number_of(const char *text)
                : json_null();
 }
 
+/* A JSON string; null if text is NULL or not UTF-8, which jansson refuses. */
 static json_t *text_of(const char *text)
 {
     json_t *json = text ? json_string(text) : NULL;
 
-    return json ? json : json_null(); /* text is not UTF-8 */
+    return json ? json : json_null();
 }
 
-/* Field 22 of /proc/PID/stat: start time in ticks after boot. The name before
- * it may contain blanks and parentheses. */
+/* The start time of a process in ticks after boot, which distinguishes it from
+ * a later process with the same id. It is field 22 of /proc/PID/stat. The name
+ * before it may contain blanks and parentheses, so the search starts at the
+ * last parenthesis. */
 static json_t *start_of(pid_t task)
 {
     char *path = text_format("/proc/%ld/stat", (long) task);
@@ -366,7 +396,8 @@ static json_t *start_of(pid_t task)
     return json;
 }
 
-/* The inode number from "pid:[4026531836]". */
+/* The inode number of the process's PID namespace, from the link
+ * "pid:[4026531836]". NCCL logs the process id as seen inside the namespace. */
 static json_t *pid_namespace(pid_t task)
 {
     char *path = text_format("/proc/%ld/ns/pid", (long) task);
@@ -381,6 +412,7 @@ static json_t *pid_namespace(pid_t task)
     return at ? number_of(at + 1) : json_null();
 }
 
+/* The id of this boot of the kernel; null if it is unknown. */
 static json_t *boot_id(void)
 {
     char *id = NULL;
@@ -395,7 +427,8 @@ static json_t *boot_id(void)
     return json;
 }
 
-/* "0-15,64": the CPUs of this process. The task has the same ones. */
+/* The CPUs of this process as "0-15,64"; the task has the same ones. null:
+ * unknown. */
 static json_t *cpus(void)
 {
     char text[2048] = "";
@@ -440,6 +473,7 @@ static json_t *devices(const char *dev)
     return json_null();
 }
 
+/* Composes the task's line (docs/hardware-format.md). */
 static json_t *make(const struct jp_seat *seat, pid_t task, const char *dev)
 {
     json_t *env = json_object();
@@ -462,7 +496,9 @@ static json_t *make(const struct jp_seat *seat, pid_t task, const char *dev)
         devices(dev), "env", env);
 }
 
-/* Appends the line and its line break in one write. */
+/* Appends the line and its line break in one write, so that lines of tasks that
+ * start at the same time do not mix. The file may be on a shared file system
+ * and in a folder of the user: links, FIFOs and devices are refused. */
 static int append(const char *path, const char *line, struct jp_error *err)
 {
     const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK |
@@ -484,8 +520,8 @@ static int append(const char *path, const char *line, struct jp_error *err)
     return rc;
 }
 
-int start_write(const struct jp_seat *seat, const char *node, pid_t task,
-                const char *dev, struct jp_error *err)
+int begin_task(const struct jp_seat *seat, const char *node, pid_t task,
+               const char *dev, struct jp_error *err)
 {
     char *path = text_format("%s/nodes/%s/starts.jsonl", seat->dir, node);
     json_t *json = make(seat, task, dev);

@@ -1,5 +1,11 @@
 /* choice.c - choose the profiler by the mode, the known issues of the release,
- * and the cost. */
+ * and the cost.
+ *
+ * choice_make tries up to three backends in choose(): a backend if the user has
+ * set its library, the one of the mode, and its fallback. try_backend() decides
+ * whether one of them can run. choice_check is the part of it that is certain
+ * before the allocation.
+ */
 #include "orchestrator/agent/launch.h"
 
 #include <stdlib.h>
@@ -25,9 +31,12 @@ struct known {
 
 /* --- known issues of the NCCL release ------------------------------------- */
 
-/* Collects the sentences about one backend. */
+/* Collects the sentences about one backend, while the list of known-bad
+ * releases is searched. */
 struct telling {
     bool of_nccl; /* select the rows on NCCL itself, or the other rows */
+    /* Lines, or NULL: issues that concern the user; notes that only the plan
+     * prints. */
     char *known, *remarks;
     unsigned n_known;
     struct jp_error worst; /* sentence of the first row that demands a
@@ -35,6 +44,8 @@ struct telling {
     bool no_memory;
 };
 
+/* Takes one row that matches (knownbad_hit). The list is searched twice, for
+ * the library's release and for NCCL's; of_nccl selects which rows count. */
 static void tell(void *arg, const struct knownbad_row *row,
                  const char *sentence)
 {
@@ -76,6 +87,8 @@ static void tell_all(const struct jp_plan *plan,
                    plan_number(&plan->nccl, "nccl"), tell, t);
 }
 
+/* Takes one error in the list (knownbad_report). An error is no reason to run a
+ * step unprofiled, so it becomes a remark of the plan. */
 static void complain(void *arg, const char *sentence)
 {
     struct known *known = arg;
@@ -84,6 +97,8 @@ static void complain(void *arg, const char *sentence)
         known->no_memory = true;
 }
 
+/* Reads the site's list, or the installed one, once. A missing installed list
+ * is an empty one. */
 static void read_known(const struct jp_plan *plan, struct known *known)
 {
     const char *named = plan_site(plan, "nccl.known_bad");
@@ -121,6 +136,8 @@ static int ask_known(const struct jp_plan *plan, struct known *known,
     struct telling t = {0};
 
     read_known(plan, known);
+    /* This may be the second backend that is tried: what the first one has left
+     * in choice is replaced. */
     t.no_memory = known->no_memory;
     if (known->complaints &&
         lines_add(&t.remarks, NULL, "%s", known->complaints) < 0)
@@ -147,7 +164,8 @@ static const char *wanted(const struct plan_side *side)
 {
     const struct jp_mode *mode = &side->grammar->modes[side->mode];
 
-    if (!mode->of) { /* mode plan */
+    /* mode plan: the knob mode= names the profiler */
+    if (!mode->of) {
         int k = grammar_find_mode(side->grammar, plan_get(side, "mode"));
 
         mode = k < 0 ? mode : &side->grammar->modes[k];
@@ -178,6 +196,7 @@ static uint32_t release_of(const struct jp_plan *plan,
     return (uint32_t) release;
 }
 
+/* Whether path is a regular file that we can open. NULL: no. */
 static bool readable(const char *path)
 {
     int fd = path ? fileio_open_regular(path, true, NULL) : -1;
@@ -188,6 +207,7 @@ static bool readable(const char *path)
     return true;
 }
 
+/* Whether both paths lead to the same file; NULL: no. */
 static bool is_same(const char *a, const char *b)
 {
     struct stat x, y;
@@ -223,6 +243,9 @@ static void set_library(const struct jp_plan *plan, bool is_own,
     const char *sites = site_text(plan, about->library);
     const char *own = is_own ? choice->own_library : NULL;
 
+    /* A library that the user has set is found by the dynamic linker on the
+     * nodes, so its existence cannot be checked here. Its release is known only
+     * if it is the site's library. */
     choice->input.library = own ? own : sites;
     choice->input.library_exists = own || readable(sites);
     choice->input.release =
@@ -246,7 +269,9 @@ static int check_library(const struct launch_choice *choice,
                : 0;
 }
 
-/* Fills choice with the backend of that name. Returns -1 if it cannot run. */
+/* Fills choice with the backend of that name. is_own: the user has set its
+ * library. Returns -1 if it cannot run, if a known issue excludes this release,
+ * or if its data would not fit; err says why. */
 static int try_backend(const struct jp_plan *plan, const char *name,
                        bool is_own, struct known *known,
                        struct launch_choice *choice, struct jp_error *err)
@@ -289,7 +314,8 @@ static int choose_own(const struct jp_plan *plan, struct known *known,
 }
 
 /* Chooses the backend of the mode, or its fallback. *why: why it is not the
- * first choice. */
+ * first choice, or "". Returns -1 if none can run; then *why is about the first
+ * choice, because that is what the user has requested. */
 static int choose(const struct jp_plan *plan, struct known *known,
                   struct launch_choice *choice, struct jp_error *why)
 {
@@ -317,6 +343,8 @@ int choice_make(const struct launch_facts *facts, const struct jp_plan *plan,
     struct known known = {0};
     int rc = 0;
 
+    /* With mode off, nothing has to be chosen; the rest of choice stays
+     * empty. */
     if (plan->nccl.mode) {
         jobshape_get(&facts->size, plan, "", step_dir, &choice.input.shape);
         choice.own_library = backend_user_value(&choice.input, CHOICE_LIBRARY);
@@ -361,8 +389,8 @@ static const char *no_env(void *arg, const char *name)
     return NULL;
 }
 
-/* The shape of a node from the site file. This host is no measure: it is not
- * one of the job's nodes. */
+/* The shape of a node from the site file. The memory of this host is not used,
+ * because it is not one of the job's nodes. */
 static struct jp_jobshape certain_shape(const struct jp_plan *plan)
 {
     return (struct jp_jobshape){
@@ -383,11 +411,14 @@ int choice_check(const struct plan_input *in, struct jp_error *err)
     struct jp_plan plan;
     int rc = 0;
 
+    /* Whatever remains after this is certain for every job with this option. */
     outside.env = no_env;
     if (plan_make(&outside, &plan, NULL) < 0)
         return 0; /* errors in files are reported when the step runs */
     profiler = plan.nccl.grammar->modes[plan.nccl.mode].of;
     backend = profiler ? backend_find(profiler->name) : NULL;
+    /* A profiler with a fallback is never refused: the fallback runs
+     * instead. */
     if (backend && backend->planner && backend->planner->size &&
         !backend->planner->fallback) {
         input.side = &plan.nccl;

@@ -1,4 +1,10 @@
-/* clockpart.c - the clock settings of a step, their sources, and the key. */
+/* clockpart.c - the clock settings of a step, their sources, and the key.
+ *
+ * clockpart_fill writes the settings into job.conf, clockpart_read gets them
+ * back on the node, clockpart_block prints them. With xla=1, XLA's own probes
+ * are configured as well: by variables and by a file in the step's directory.
+ * The knobs and their names follow XLA's guide to distributed profiling.
+ */
 #include "orchestrator/agent/launch.h"
 
 #include <inttypes.h>
@@ -11,10 +17,10 @@
 #include "common/defaults.h"
 #include "common/fileio.h"
 #include "common/json_stream.h"
-#include "common/num.h"
 #include "orchestrator/agent/settings.h"
 
-/* The numbers of job.conf, each with its knob, in the order of XLA's guide. */
+/* The numbers of job.conf, each with its knob, in the order of XLA's guide. One
+ * table for the writer, XLA's file and the reader. */
 static const struct figure {
     const char *knob;
     size_t offset;  /* in struct jp_jobconf */
@@ -27,11 +33,13 @@ static const struct figure {
 };
 enum { FIGURES = sizeof(figures) / sizeof(*figures) };
 
+/* The member of conf that a row describes. */
 static uint32_t *figure_of(struct jp_jobconf *conf, const struct figure *f)
 {
     return (uint32_t *) ((char *) conf + f->offset);
 }
 
+/* Appends one setting (copied) to job.conf's clock.settings. */
 static int add(struct jp_jobconf *conf, const char *key, const char *value,
                const char *source, const char *where, const char *reason,
                struct jp_error *err)
@@ -44,6 +52,7 @@ static int add(struct jp_jobconf *conf, const char *key, const char *value,
                         err);
 }
 
+/* The same for a setting of the plan, with its source. */
 static int add_value(struct jp_jobconf *conf, const char *key,
                      const char *value, const struct plan_value *from,
                      const char *reason, struct jp_error *err)
@@ -54,13 +63,16 @@ static int add_value(struct jp_jobconf *conf, const char *key,
 
 /* --- the figures ---------------------------------------------------------- */
 
+/* Whether the preset is auto, or none is named (mode off in a profiled
+ * step). */
 static bool is_auto(const struct plan_side *side)
 {
     return side->mode <= 1;
 }
 
 /* The cadence of preset auto grows with the number of neighbours, so that the
- * cost per node stays the same. */
+ * cost per node stays the same. nodes 0: unknown, assume the most
+ * neighbours. */
 static uint64_t auto_cadence_us(uint32_t nodes)
 {
     uint64_t n = nodes > 1 ? nodes - 1 : 1;
@@ -71,6 +83,8 @@ static uint64_t auto_cadence_us(uint32_t nodes)
     return n > JP_DEF_CLOCK_CADENCE_US ? n : JP_DEF_CLOCK_CADENCE_US;
 }
 
+/* Adds the four numbers. The plan's value stands unless auto computes a longer
+ * cadence and nobody has set one. */
 static int add_figures(const struct plan_side *side, struct jp_jobconf *conf,
                        struct jp_error *err)
 {
@@ -97,7 +111,8 @@ static int add_figures(const struct plan_side *side, struct jp_jobconf *conf,
 
 /* --- interfaces ----------------------------------------------------------- */
 
-/* Whether the agent can use the interfaces that NCCL would choose. */
+/* Whether a list of interfaces can be passed to the agent: printable, without
+ * blanks, and short enough for struct clock_conf. NCCL accepts longer lists. */
 static bool can_take(const char *names)
 {
     for (const char *c = names; *c; c++)
@@ -106,6 +121,9 @@ static bool can_take(const char *names)
     return strlen(names) < CLOCK_NAMES_BYTES;
 }
 
+/* Adds the interfaces that probes use: the option's, else those of NCCL,
+ * because the network of the program is the one that matters. "" stands for the
+ * nodes' own addresses. */
 static int add_interfaces(const struct plan_side *side,
                           const struct plan_input *env, struct jp_jobconf *conf,
                           char **note, struct jp_error *err)
@@ -126,6 +144,7 @@ static int add_interfaces(const struct plan_side *side,
     conf->clock_interfaces = strdup(names ? names : "");
     if (!conf->clock_interfaces)
         return error_set(err, "out of memory");
+    /* An option's value cannot contain a comma, so its list has semicolons. */
     for (char *c = conf->clock_interfaces; *c; c++)
         if (*c == ';')
             *c = ',';
@@ -139,6 +158,7 @@ static int add_interfaces(const struct plan_side *side,
 
 /* --- XLA's own probes ----------------------------------------------------- */
 
+/* Whether XLA's own probes are configured (xla=1). */
 static bool tells_xla(const struct jp_jobconf *conf)
 {
     const char *xla = jobconf_clock(conf, "xla");
@@ -146,7 +166,8 @@ static bool tells_xla(const struct jp_jobconf *conf)
     return xla && !strcmp(xla, "1");
 }
 
-/* Adds the output path of XLA; without XLA, the path of our files. */
+/* Adds the output path of XLA; without XLA, the path of our files. %N stands
+ * for the node. */
 static int add_output(const struct plan_side *side, const char *step_dir,
                       struct jp_jobconf *conf, struct jp_error *err)
 {
@@ -167,7 +188,8 @@ static int add_output(const struct plan_side *side, const char *step_dir,
     return rc;
 }
 
-/* A variable that the user has set to the same value keeps its source. */
+/* Adds a variable for the tasks. It is soft unless the user has set it to
+ * another value, which the plan has overruled. */
 static int add_variable(struct jp_jobconf *conf, const struct plan_input *env,
                         const char *name, const char *value,
                         struct jp_error *err)
@@ -178,7 +200,7 @@ static int add_variable(struct jp_jobconf *conf, const struct plan_input *env,
                            !his || !strcmp(his, value), err);
 }
 
-/* Adds the variable of each knob. */
+/* Adds the variable of each knob that XLA reads, and the path of its file. */
 static int add_variables(const struct plan_side *side,
                          const struct plan_input *env, const char *step_dir,
                          struct jp_jobconf *conf, struct jp_error *err)
@@ -222,7 +244,8 @@ static int add_all(const struct plan_side *side, const struct plan_input *env,
                : 0;
 }
 
-/* Returns -1 if the system has no random bytes yet. */
+/* Makes a new key in hexadecimal digits. Returns -1 if the system has no random
+ * bytes yet, instead of waiting for them: srun would hang. */
 static int make_key(char hex[2 * CLOCK_KEY_BYTES + 1])
 {
     uint8_t key[CLOCK_KEY_BYTES];
@@ -231,10 +254,12 @@ static int make_key(char hex[2 * CLOCK_KEY_BYTES + 1])
         return -1;
     for (size_t i = 0; i < sizeof(key); i++)
         snprintf(hex + 2 * i, 3, "%02x", key[i]);
+    /* The key signs packets; no copy may stay on the stack. */
     explicit_bzero(key, sizeof(key));
     return 0;
 }
 
+/* Fills the strings of a step that probes no clocks. */
 static int fill_off(struct jp_jobconf *conf, struct jp_error *err)
 {
     conf->clock_interfaces = strdup("");
@@ -244,7 +269,8 @@ static int fill_off(struct jp_jobconf *conf, struct jp_error *err)
                : error_set(err, "out of memory");
 }
 
-/* Reports mistyped variables, which would otherwise be ignored silently. */
+/* Reports mistyped variables of XLA, which would otherwise be ignored silently.
+ * Ours (JOBPROF_) are reported by doctor. */
 static int note_mistyped(const struct plan_input *env, char **note,
                          struct jp_error *err)
 {
@@ -269,6 +295,8 @@ int clockpart_note_trouble(const struct jp_plan *plan, uint32_t nodes,
                      plan->clock.trouble);
 }
 
+/* A mistake in the settings is no error of the launch: the clocks are not
+ * probed then, and a line is added to the note. */
 int clockpart_fill(const struct jp_plan *plan, const struct plan_input *env,
                    const char *step_dir, struct jp_jobconf *conf, char **note,
                    struct jp_error *err)
@@ -279,6 +307,8 @@ int clockpart_fill(const struct jp_plan *plan, const struct plan_input *env,
     conf->clock_request = strdup(side->grammar->modes[side->mode].name);
     if (!conf->clock_request)
         return error_set(err, "out of memory");
+    /* Either nobody wants probes, or a mistake in XLA's settings prevents
+     * them. */
     if (!plan_probes_clocks(plan, conf->nnodes, false))
         return clockpart_note_trouble(plan, conf->nnodes, note, err) < 0
                    ? -1
@@ -303,6 +333,7 @@ int clockpart_write(const struct jp_jobconf *conf, const char *step_dir,
 {
     char *path = tells_xla(conf) ? text_format("%s/" CLOCKPART_FILE, step_dir)
                                  : NULL;
+    /* The stream has a buffer of 32 KiB, too much for a small stack. */
     struct jp_json_stream *s = calloc(1, sizeof(*s));
     const char *output = jobconf_clock(conf, "output_dir");
     struct jp_tempfile file;
@@ -338,9 +369,11 @@ int clockpart_write(const struct jp_jobconf *conf, const char *step_dir,
 
 /* --- the block ------------------------------------------------------------ */
 
+/* Appends "  key: value (source where; reason)" to the block. */
 static int put_row(char **block, const struct jp_setting *s,
                    struct jp_error *err)
 {
+    /* XLA's guide prints this one as YES. */
     bool on = !strcmp(s->key, "enabled");
 
     return lines_add(block, err, "  %s: %s (%s%s%s%s%s)", s->key,
@@ -390,25 +423,9 @@ int clockpart_block_of(const struct jp_plan *plan, const struct plan_input *env,
     return rc;
 }
 
-const char *clockpart_describe(const struct jp_jobconf *conf, char *buf,
-                               size_t len)
-{
-    char cadence[32];
-
-    if (!conf->clock_cadence_us)
-        snprintf(buf, len, "clocks: no probes between nodes");
-    else
-        snprintf(buf, len,
-                 "clocks: a probe of each neighbour every %s, an estimate "
-                 "every %u s",
-                 num_format_time_us(conf->clock_cadence_us, cadence,
-                                    sizeof(cadence)),
-                 conf->clock_window_ms / 1000);
-    return buf;
-}
-
 /* --- the agent ------------------------------------------------------------ */
 
+/* The value of a hexadecimal digit; -1: not one. */
 static int digit(char c)
 {
     return c >= '0' && c <= '9'   ? c - '0'
@@ -416,6 +433,7 @@ static int digit(char c)
                                   : -1;
 }
 
+/* Parses the key of job.conf. False: it is missing or malformed. */
 static bool read_key(const char *hex, uint8_t key[CLOCK_KEY_BYTES])
 {
     if (!hex || strlen(hex) != 2 * CLOCK_KEY_BYTES)
@@ -444,6 +462,8 @@ static uint32_t within(const struct figure *f, uint32_t value)
 
 bool clockpart_read(const struct jp_jobconf *conf, struct clock_conf *out)
 {
+    /* job.conf may have been changed by the user's tasks. A bad key or list
+     * turns the probes off; numbers are moved into range. */
     struct clock_conf clock = {0};
 
     if (!conf->clock_cadence_us || !read_key(conf->clock_key, clock.key) ||

@@ -1,18 +1,89 @@
 /* confine.c - limits that the kernel enforces on processes that may outlive a
- * job. */
+ * job. The table confine_rows has all limits with their reasons; confine_self
+ * applies one row. */
 #include "orchestrator/agent/agent.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
-#include "common/jobconf.h"
 #include "common/defaults.h"
+#include "common/jobconf.h"
+#include "common/plan.h"
+
+/* --- ceilings of a job.conf ---------------------------------------------- */
+
+/* A row of the table; key is also the member's name. */
+#define ROW(key, min, max, reason)                                             \
+    {                                                                          \
+#key, offsetof(struct jp_policy, key), min, max, reason                \
+    }
+
+const struct ceiling ceilings[] = {
+    ROW(finish_limit_ms, 100, 5000, "the module kills finish after 6 s"),
+    ROW(alldone_wait_ms, 0, 60000, "four times the default"),
+    ROW(report_limit_ms, 0, 120000, "four times the default"),
+    ROW(report_threads, 0, JP_REPORT_THREADS_MAX,
+        "what the default takes at most"),
+    ROW(report_nice, 0, 19, "the kernel's range"),
+    ROW(claim_stale_ms, 500, 120000,
+        "a claim lives on so long without its owner"),
+    ROW(watcher_delay_ms, 100, 60000,
+        "the watcher looks four times in this time"),
+    ROW(watcher_life_ms, 1000, 300000, "five times the default"),
+    ROW(util_period_ms, 0, 60000, "a report of slower samples says little"),
+    ROW(util_disk_mib, 1, 4096, "64 times the default"),
+    ROW(hang_suspect_ms, 0, 3600000, "an hour is no hang's beginning"),
+};
+const size_t n_ceilings = sizeof(ceilings) / sizeof(*ceilings);
+
+void ceiling_site(const char *config, struct jp_policy *site)
+{
+    struct jp_sitefile none = {0}, file;
+
+    if (plan_load_site(config, &file, NULL) < 0) {
+        sitefile_policy(&none, site);
+        return;
+    }
+    sitefile_policy(&file, site);
+    sitefile_fini(&file);
+}
+
+/* A member of the policy by its offset. */
+static uint32_t value_of(const struct jp_policy *policy, size_t offset)
+{
+    return *(const uint32_t *) ((const char *) policy + offset);
+}
+
+unsigned ceiling_apply(struct jp_policy *policy, const struct jp_policy *site)
+{
+    unsigned moved = 0;
+
+    for (size_t i = 0; i < n_ceilings; i++) {
+        const struct ceiling *row = &ceilings[i];
+        uint32_t *value = (uint32_t *) ((char *) policy + row->offset);
+        uint32_t max = row->max, was = *value;
+
+        /* Root may raise a ceiling, never the job. */
+        if (site && value_of(site, row->offset) > max)
+            max = value_of(site, row->offset);
+        if (*value > max)
+            *value = max;
+        if (*value < row->min)
+            *value = row->min;
+        moved += *value != was;
+    }
+    return moved;
+}
+
+/* --- limits of a process ------------------------------------------------- */
 
 #define GIB (1ULL << 30)
-/* Seconds beyond the limits that a process enforces on itself. */
+/* Seconds beyond the limits that a process enforces on itself: the kernel's
+ * limit is for a process that is stuck or stopped. */
 #define SPARE_S 30
 
 /* Sanitizers reserve terabytes of address space for their shadow. */
@@ -48,6 +119,7 @@ const struct confine_row confine_rows[] = {
 };
 const size_t n_confine_rows = sizeof(confine_rows) / sizeof(*confine_rows);
 
+/* Milliseconds as seconds, rounded up. */
 static uint32_t seconds(uint64_t ms)
 {
     return (uint32_t) ((ms + 999) / 1000);
@@ -61,7 +133,8 @@ uint32_t confine_life_s(const struct jp_policy *policy, bool copper)
            confine_rows[CONFINE_WATCHER].life_s;
 }
 
-/* The longest CPU time in seconds of a report with this policy. */
+/* The longest CPU time in seconds of a report with this policy: all its threads
+ * for the whole time limit, and the fixed part. */
 static uint32_t report_cpu_s(const struct jp_policy *policy)
 {
     uint32_t threads = policy->report_threads ? policy->report_threads
@@ -71,8 +144,8 @@ static uint32_t report_cpu_s(const struct jp_policy *policy)
            threads * seconds(policy->report_limit_ms);
 }
 
-/* Sets a limit, but never raises the current one. hard: the limit up to which a
- * child may raise it. */
+/* Sets a limit, but never raises the current one. soft: the limit of this
+ * process. hard: the limit up to which a successor may raise it. -1: errno. */
 static int limit(int what, uint64_t soft, uint64_t hard)
 {
     struct rlimit now;
@@ -93,14 +166,16 @@ int confine_timer(uint64_t ms, struct jp_error *err)
         .it_value = {(time_t) (ms / 1000), (long) (ms % 1000) * 1000000}};
     timer_t timer;
 
+    /* CLOCK_BOOTTIME also counts the time for which a host sleeps, and cannot
+     * be set. */
     if (timer_create(CLOCK_BOOTTIME, &kill, &timer) < 0 ||
         timer_settime(timer, 0, &at, NULL) < 0)
         return error_set(err, "no timer: %s", strerror(errno));
     return 0;
 }
 
-/* finish starts the watcher, and begin becomes the agent. Both successors need
- * more CPU time. */
+/* The hard limit of CPU time. finish starts the watcher, and begin becomes the
+ * agent; both successors need more CPU time and inherit this limit. */
 static uint64_t hard_cpu_s(enum confine_role role, uint64_t cpu_s)
 {
     static const struct jp_policy most = {.report_limit_ms = 3600000,
@@ -111,12 +186,14 @@ static uint64_t hard_cpu_s(enum confine_role role, uint64_t cpu_s)
     return role == CONFINE_FINISH ? report_cpu_s(&most) : cpu_s;
 }
 
+/* The hard limit of address space; a watcher needs more than finish. */
 static uint64_t hard_as(enum confine_role role)
 {
     return confine_rows[role == CONFINE_FINISH ? CONFINE_WATCHER : role]
         .as_bytes;
 }
 
+/* All limits are tried: one that cannot be set does not prevent the others. */
 int confine_self(enum confine_role role, const struct jp_policy *policy,
                  struct jp_error *err)
 {

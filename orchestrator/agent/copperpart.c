@@ -15,8 +15,8 @@
 /* Seconds of KillWait that a daemon needs for its other work at the end. */
 #define SETTLE_S 10
 
-/* The user's root= takes precedence over the site's cu_fuse. Caller frees.
- * NULL: no daemon is named, or no memory. */
+/* The path of Copper's daemon: the user's root= takes precedence over the
+ * site's cu_fuse. Caller frees. NULL: no daemon is named, or no memory. */
 static char *find_daemon(const struct jp_plan *plan)
 {
     const struct plan_value *root = plan_find(&plan->copper, "root");
@@ -44,6 +44,7 @@ const char *copperpart_refusal(const struct launch_facts *facts,
         return "only srun can start its daemons";
     if (facts->het)
         return "it does not run in steps of a heterogeneous job";
+    /* An attached daemon is neither started nor configured here. */
     if (attaches(plan))
         return NULL;
     daemon = find_daemon(plan);
@@ -53,6 +54,7 @@ const char *copperpart_refusal(const struct launch_facts *facts,
                     "or copper.root)";
 }
 
+/* Appends one setting (copied) to job.conf's copper.settings. */
 static int add(struct jp_jobconf *conf, const char *key, const char *value,
                const char *source, const char *where, const char *reason,
                struct jp_error *err)
@@ -64,6 +66,8 @@ static int add(struct jp_jobconf *conf, const char *key, const char *value,
                         err);
 }
 
+/* The same for a number. from: the plan's value that it derives from; NULL:
+ * Slurm. */
 static int add_number(struct jp_jobconf *conf, const char *key, uint64_t number,
                       const struct plan_value *from, const char *reason,
                       struct jp_error *err)
@@ -76,8 +80,9 @@ static int add_number(struct jp_jobconf *conf, const char *key, uint64_t number,
                from ? from->where : "", reason, err);
 }
 
-/* Adds the interval. It must be shorter than KillWait, because Copper sleeps
- * through an unmount until its interval is over. */
+/* Adds the interval of snapshots. It must be shorter than KillWait, because
+ * Copper sleeps through an unmount until its interval is over, and Slurm would
+ * kill it before it writes its profile. */
 static int add_interval(const struct jp_plan *plan, uint32_t kill_wait_s,
                         struct jp_jobconf *conf, char **note,
                         struct jp_error *err)
@@ -89,6 +94,7 @@ static int add_interval(const struct jp_plan *plan, uint32_t kill_wait_s,
 
     if (!from->value)
         return 0;
+    /* Shorten the interval, or use no snapshots at all. */
     if (s > most) {
         snprintf(reason, sizeof(reason),
                  "%s is more than KillWait (%" PRIu32 " s) - %d s: the "
@@ -102,6 +108,7 @@ static int add_interval(const struct jp_plan *plan, uint32_t kill_wait_s,
     return add_number(conf, "interval", s, from, reason, err);
 }
 
+/* Adds COPPER_MOUNT for the tasks. mount "": each node fills it in. */
 static int add_variable(struct jp_jobconf *conf, const char *mount,
                         struct jp_error *err)
 {
@@ -119,11 +126,14 @@ static int add_mount(const struct jp_plan *plan, const char *job,
                      struct jp_error *err)
 {
     const struct plan_value *from = plan_find(&plan->copper, "mount");
+    /* The default is in /tmp, which every node has, and unique for user, job
+     * and step. */
     char *own = text_format("/tmp/jobprof-copper-%lu-%s.%s/mnt",
                             (unsigned long) getuid(), job, step);
     const char *mount = from->value ? from->value : attaches(plan) ? "" : own;
     int rc = mount ? 0 : error_set(err, "out of memory");
 
+    /* Different paths per node defeat Copper's own check. */
     if (rc == 0 && !attaches(plan) && strstr(mount, "%N"))
         rc = lines_add(
             note, err,
@@ -155,6 +165,8 @@ static int note_idle(const struct jp_plan *plan, char **note,
     return 0;
 }
 
+/* Adds the daemon's path and the site's other keys for Copper. The daemon's
+ * path may be the user's, so cu_fuse itself is not copied. */
 static int add_site(const struct jp_plan *plan, struct jp_jobconf *conf,
                     struct jp_error *err)
 {
@@ -169,6 +181,7 @@ static int add_site(const struct jp_plan *plan, struct jp_jobconf *conf,
         const struct sitefile_value *from =
             plan_site_value(plan, plan->copper.grammar->group, key->name);
 
+        /* Written above, with the path that is really used. */
         if (from && strcmp(key->name, "cu_fuse") != 0)
             rc = add(conf, key->name, from->value, plan_source_words[PLAN_SITE],
                      from->where, "", err);
@@ -193,6 +206,7 @@ static int add_knobs(const struct plan_side *side, struct jp_jobconf *conf,
     return rc;
 }
 
+/* Adds the row "mode"; refusal: why Copper does not run, or NULL. */
 static int add_mode(const struct plan_side *side, const char *refusal,
                     struct jp_jobconf *conf, struct jp_error *err)
 {
@@ -202,6 +216,8 @@ static int add_mode(const struct plan_side *side, const char *refusal,
                side->mode_where, refusal ? refusal : "", err);
 }
 
+/* Steps: the request, the mode with its refusal, the knobs, then mount,
+ * interval and the site's keys. */
 int copperpart_fill(const struct launch_facts *facts,
                     const struct jp_plan *plan, struct jp_jobconf *conf,
                     char **note, struct jp_error *err)
@@ -215,6 +231,8 @@ int copperpart_fill(const struct launch_facts *facts,
     conf->copper_request = strdup(side->grammar->modes[side->mode].name);
     if (!conf->copper_request)
         return error_set(err, "out of memory");
+    /* Off needs no settings. Otherwise the settings are written even if Copper
+     * is refused, so that the report can show what was requested. */
     if (!side->mode)
         return 0;
     if (add_mode(side, refusal, conf, err) < 0 ||

@@ -1,4 +1,6 @@
-/* facts.c - gather a step's facts from the environment. */
+/* facts.c - gather a step's facts from the environment. srun's side and each
+ * node must compute the same facts, because both derive the step's directory
+ * from them. */
 #include "orchestrator/agent/launch.h"
 
 #include <pwd.h>
@@ -22,6 +24,8 @@ static const char *const signs[] = {
     "SLURM_CONTAINER_ID",
 };
 
+/* A variable, or the name that older releases of Slurm use for it; NULL:
+ * neither is set. */
 static const char *env_of(const struct plan_input *in, const char *name,
                           const char *old_name)
 {
@@ -30,6 +34,7 @@ static const char *env_of(const struct plan_input *in, const char *name,
     return value ? value : plan_env(in, old_name);
 }
 
+/* A variable as a number; absent if it is not set or not a number. */
 static uint64_t env_number(const struct plan_input *in, const char *name,
                            uint64_t absent)
 {
@@ -53,59 +58,7 @@ static void user_name(const struct plan_input *in, char *buf, size_t len)
         snprintf(buf, len, "%lu", (unsigned long) getuid());
 }
 
-/* Whether a pyxis mount "SRC[:DST[:FLAG+FLAG]]" covers dir with something else
- * or makes it read-only. */
-static bool lies_over(char *mount, const char *dir)
-{
-    char *rest = mount, *from = strsep(&rest, ":"), *to = strsep(&rest, ":");
-    size_t n;
-
-    if (!to || !*to)
-        to = from;
-    n = strlen(to);
-    while (n > 1 && to[n - 1] == '/')
-        n--;
-    if (*to != '/' || strncmp(dir, to, n) != 0 ||
-        (dir[n] && dir[n] != '/' && n > 1))
-        return false;
-    for (char *flag; (flag = strsep(&rest, "+"));)
-        if (!strcmp(flag, "ro"))
-            return true;
-    return strcmp(from, to) != 0;
-}
-
-char *facts_container(const struct plan_input *env, const char *dir, bool *over)
-{
-    const char *name = env_of(env, "_SLURM_SPANK_OPTION_pyxis_container_name",
-                              "PYXIS_CONTAINER_NAME");
-    const char *mounts = env_of(env,
-                                "_SLURM_SPANK_OPTION_pyxis_container_mounts",
-                                "PYXIS_CONTAINER_MOUNTS");
-    char *copy = strdup(mounts ? mounts : ""), *rest = copy, *one;
-    char *note = NULL;
-
-    *over = false;
-    while (copy && !note && (one = strsep(&rest, ","))) {
-        char *mount = strdup(one);
-
-        if (mount && lies_over(mount, dir)) {
-            *over = true;
-            note = text_format("--container-mounts: %s covers %s in the "
-                               "container, to which the profiler writes",
-                               one, dir);
-        }
-        free(mount);
-    }
-    free(copy);
-    if (*over)
-        return note;
-    return name ? text_format("--container-name=%s: an existing container "
-                              "keeps the mounts of its start and does not see "
-                              "jobprof's library and folder",
-                              name)
-                : strdup("");
-}
-
+/* Whether an option of this srun requests a container. */
 static bool is_contained(const struct plan_input *in)
 {
     bool found = false;
@@ -115,7 +68,8 @@ static bool is_contained(const struct plan_input *in)
     return found;
 }
 
-/* The step's id, unchanged if it is a number. */
+/* The step's id as text, or NULL. "batch" and the like are not steps of
+ * srun. */
 static const char *step_id(const struct plan_input *in)
 {
     const char *step = env_of(in, "SLURM_STEP_ID", "SLURM_STEPID");
@@ -131,6 +85,8 @@ void facts_get(const struct plan_input *env, struct launch_facts *facts)
     const char *job = env_of(env, "SLURM_JOB_ID", "SLURM_JOBID");
     struct pattern_facts *names = &facts->names;
 
+    /* The size comes last: jobshape_complete keeps what the caller has
+     * given. */
     facts->env = env;
     names->job_id = 0;
     if (job)
@@ -151,15 +107,4 @@ void facts_get(const struct plan_input *env, struct launch_facts *facts)
     facts->size.nnodes = facts->nnodes;
     facts->size.ntasks = facts->ntasks;
     jobshape_complete(env, &facts->size);
-}
-
-int facts_check(const struct launch_facts *facts, struct jp_error *err)
-{
-    if (!facts->names.job_id)
-        return error_set(err, "SLURM_JOB_ID is missing or not a number");
-    if (!facts->names.step_id)
-        return error_set(err, "SLURM_STEP_ID is missing or not a number");
-    if (!facts->submit_dir || *facts->submit_dir != '/')
-        return error_set(err, "SLURM_SUBMIT_DIR is missing or not absolute");
-    return 0;
 }

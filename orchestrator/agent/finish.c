@@ -1,5 +1,12 @@
 /* finish.c - write a node's last records and mark it as done; the last node
- * starts the watcher. */
+ * starts the watcher.
+ *
+ * finish_leave at the end of the file is the whole course. Each piece of work
+ * that reads or writes files runs in a child with a time limit (run_worker),
+ * because the user's file system may hang and Slurm waits for this process. The
+ * watcher at the beginning of the file is a detached process that makes the
+ * report if srun does not.
+ */
 #include "orchestrator/agent/agent.h"
 
 #include <dirent.h>
@@ -26,7 +33,9 @@
 #include "orchestrator/metrics/metrics.h"
 #include "orchestrator/topo/rankread.h"
 
+/* How often the keeper checks the watcher. */
 #define KEEP_POLL_MS 200
+/* By how much the keeper's own kernel timer comes after the watcher's end. */
 #define SPARE_MS 5000
 /* A partial stops this long before the kill, or at half of the limit: its
  * reader checks the time every 100 ms and then has to write what it has
@@ -37,14 +46,18 @@
  * the SIGKILL of a cancelled job it stops waiting, and its exit status is then
  * 0. */
 #define KILLED_MS 500
+/* The first release of Slurm with this behaviour, compared as text. */
 #define TELLS_LATE "26.05"
 /* A partial has low priority beside programs that still run on the node. */
 #define PARTIAL_NICE 10
 
 /* --- the watcher -------------------------------------------------------- */
 
+/* The path of the jobprof program: beside this one (a build folder), else the
+ * installed one. Returns -1 if neither can be run. */
 static int find_jobprof(char path[PATH_MAX], struct jp_error *err)
 {
+    /* 16 bytes are left for "/jobprof". */
     ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 16);
     char *slash;
 
@@ -68,6 +81,8 @@ struct words {
     const char *path, *dir, *hash, *site;
 };
 
+/* Becomes `jobprof report --watch`. If the keeper ends, the kernel kills the
+ * watcher. */
 static void __attribute__((noreturn))
 become_watcher(const struct words *w, pid_t keeper)
 {
@@ -92,7 +107,7 @@ become_watcher(const struct words *w, pid_t keeper)
 }
 
 /* The watcher's lifetime in ms: the policy of job.conf within the site's
- * ceilings. */
+ * ceilings. The site's policy applies if job.conf cannot be read. */
 static uint64_t life_ms(const struct words *w)
 {
     char *path = text_format("%s/" JP_JOBCONF_NAME, w->dir);
@@ -110,13 +125,15 @@ static uint64_t life_ms(const struct words *w)
     return (uint64_t) confine_life_s(&policy, runmarks_there(w->dir)) * 1000;
 }
 
-/* Runs in the grandchild. It has its own timer, because the user may stop the
- * watcher. */
+/* The keeper: runs in the grandchild, starts the watcher and kills it when its
+ * time is over. It has its own timer, because the user may stop the watcher or
+ * this process. */
 static void __attribute__((noreturn)) keep_watcher(const struct words *w)
 {
     uint64_t ms = life_ms(w), end_ms;
     pid_t self = getpid(), watcher;
 
+    /* slurmstepd waits for the end of the pipes */
     child_let_go();
     confine_timer(ms + SPARE_MS, NULL);
     end_ms = clock_mono_ms() + ms;
@@ -138,7 +155,8 @@ static void __attribute__((noreturn)) keep_watcher(const struct words *w)
  *
  * The watcher's parent, which has been detached from this process, sends it
  * SIGKILL when its time is over (agent.h). If that parent ends, the kernel
- * ends the watcher. */
+ * ends the watcher.
+ */
 static int start_watcher(const char *dir, const char *hash, const char *site,
                          struct jp_error *err)
 {
@@ -166,12 +184,14 @@ static int start_watcher(const char *dir, const char *hash, const char *site,
 
 /* --- a node's end ------------------------------------------------------- */
 
-/* A node that leaves the step. */
+/* A node that leaves the step. The strings are borrowed from struct finish. */
 struct leaving {
     const struct jp_seat *seat;
     const char *node;
     FILE *tasks;
     finish_partial *partial;
+    /* Time of the start in terms of clock_mono_ms(), from which all limits
+     * count. */
     uint64_t start_ms;
     uint32_t limit_ms, processes;
     bool tells_late; /* this Slurm reports the end of tasks late (KILLED_MS) */
@@ -184,6 +204,7 @@ static void read_conf(const struct finish *finish, struct leaving *leaving)
     const char *dir = finish->seat->dir;
     char *path = text_format("%s/" JP_JOBCONF_NAME, dir);
     struct jp_policy policy = {.finish_limit_ms = JP_DEF_FINISH_LIMIT_MS};
+    /* The message if path is NULL; otherwise the reader overwrites it. */
     struct jp_error err = {"out of memory"};
     struct jp_jobconf conf;
 
@@ -202,7 +223,8 @@ static void read_conf(const struct finish *finish, struct leaving *leaving)
 }
 
 /* Whether slurmstepd's lines (noderec.h) list tasks and SIGKILL has ended all
- * of them. */
+ * of them. The fourth field is the wait status, which is 9 for SIGKILL. pread
+ * leaves the file's position for the child that converts the lines. */
 static bool all_killed(FILE *tasks)
 {
     char text[1 << 14]; /* room for 300 tasks; the child rereads from the
@@ -227,8 +249,9 @@ static bool all_killed(FILE *tasks)
     return line != text;
 }
 
-/* Work of the first child. The walk over the files stops at three quarters of
- * the time, which leaves time for writing. */
+/* Work of the first child: task lines, files in the user's own folder, the
+ * manifest. Each part has a share of the limit: half for copies, three quarters
+ * for the walk, so that time is left for writing. */
 static int make_records(const struct leaving *leaving)
 {
     const struct jp_seat *seat = leaving->seat;
@@ -254,7 +277,8 @@ static int make_records(const struct leaving *leaving)
     return rc;
 }
 
-/* Work of the second child. A report does not depend on its result. */
+/* Work of the second child: ranks.jsonl, from the profiler's files. A report
+ * does not depend on it, so an error is only logged. */
 static int make_ranks(const struct leaving *leaving)
 {
     uint64_t stop_ms = leaving->start_ms + leaving->limit_ms / 8 * 7;
@@ -267,7 +291,8 @@ static int make_ranks(const struct leaving *leaving)
     return 0;
 }
 
-/* Work of the third child. */
+/* Work of the third child: the node's partial result. It stops some time before
+ * the limit, at which it would be killed. */
 static int make_partial(const struct leaving *leaving)
 {
     uint32_t half = leaving->limit_ms / 2;
@@ -279,6 +304,7 @@ static int make_partial(const struct leaving *leaving)
                                    .processes = leaving->processes};
     struct jp_error err = {""};
 
+    /* nice may return -1 as a valid value. */
     errno = 0;
     if (nice(PARTIAL_NICE) == -1 && errno)
         stepdir_log(leaving->seat->dir, "%s: niceness not set", leaving->node);
@@ -289,11 +315,13 @@ static int make_partial(const struct leaving *leaving)
     return 0;
 }
 
+/* What a child needs to know. */
 struct task {
     int (*work)(const struct leaving *leaving);
     const struct leaving *leaving;
 };
 
+/* Runs in the child (child.work). Returns the exit status. */
 static int do_task(void *arg, int out)
 {
     const struct task *task = arg;
@@ -320,7 +348,8 @@ static bool run_worker(const struct leaving *leaving,
     return child_succeeded(how, &r);
 }
 
-/* Whether the process is dead; a zombie counts, because it writes no more. */
+/* Whether the process is dead; a zombie counts, because it writes no more. The
+ * state is the field after the name, which ends with the last parenthesis. */
 static bool is_gone(pid_t pid)
 {
     char path[64], state = '\0';
@@ -349,7 +378,8 @@ static bool has_ended(pid_t pid)
 }
 
 /* Removes the temporary files that killed processes of this host, workers or
- * the agent, left in nodes/<node>. */
+ * the agent, left in nodes/<node>. Files of living processes stay, and so do
+ * those of other hosts, whose processes cannot be checked from here. */
 static void remove_temps(const struct jp_seat *seat, const char *node)
 {
     char *path = text_format("%s/nodes/%s", seat->dir, node);
@@ -369,6 +399,9 @@ static void remove_temps(const struct jp_seat *seat, const char *node)
     free(path);
 }
 
+/* Writes the records. If the child does not finish in time, writes an empty
+ * manifest, so that the report can distinguish a slow node from a missing one.
+ * Returns true if the records are complete. */
 static bool keep_records(const struct leaving *leaving)
 {
     const struct jp_seat *seat = leaving->seat;
@@ -378,11 +411,12 @@ static bool keep_records(const struct leaving *leaving)
         return true;
     stepdir_log(seat->dir, "%s: its records are not complete after %u ms",
                 leaving->node, leaving->limit_ms);
-    if (manifest_write_empty(seat, leaving->node, &err) < 0)
+    if (manifest_write(seat, leaving->node, 0, &err) < 0)
         stepdir_log(seat->dir, "%s: %s", leaving->node, err.text);
     return false;
 }
 
+/* Writes the partial. The report reads the node's files if it is missing. */
 static void keep_partial(const struct leaving *leaving)
 {
     if (run_worker(leaving, make_partial))
@@ -419,9 +453,10 @@ static int remove_metrics(const struct leaving *leaving)
     return 0;
 }
 
-/* Sets the step's end mark when the last node leaves. Runners also serve other
- * nodes, so they end with the step's last tasks. If several nodes leave at
- * once, the latest of them sees all marks. */
+/* Marks that tasks of this node have ended, and sets the step's end mark if
+ * this is the last node. Runners also serve other nodes, so they end with the
+ * step's last tasks. If several nodes leave at once, the latest of them sees
+ * all marks. */
 static int mark_end(const struct jp_seat *seat, const char *node,
                     struct jp_error *err)
 {
@@ -452,6 +487,8 @@ int finish_leave(const struct finish *finish, struct jp_error *err)
     if (runmarks_there(seat->dir) && mark_end(seat, node, &why) < 0)
         stepdir_log(seat->dir, "%s: %s", node, why.text);
     if (keep_records(&leaving)) {
+        /* srun gives up waiting soon: its exit status is more important than
+         * ranks and partial. */
         if (leaving.tells_late && leaving.limit_ms > KILLED_MS &&
             all_killed(finish->tasks))
             leaving.limit_ms = KILLED_MS;
@@ -459,6 +496,8 @@ int finish_leave(const struct finish *finish, struct jp_error *err)
         if (finish->partial)
             keep_partial(&leaving);
     }
+    /* The order matters: after barrier_leave, a report may start, and it must
+     * find no more changes by this node. */
     remove_temps(seat, node);
     run_worker(&leaving, remove_metrics);
     if (barrier_leave(seat, &out, err) < 0) {

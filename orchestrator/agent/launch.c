@@ -1,4 +1,10 @@
-/* launch.c - make a launch and its job.conf from settings and facts. */
+/* launch.c - make a launch and its job.conf from settings and facts.
+ *
+ * launch_make fills a struct launch for display, launch_step for a step that
+ * starts, and then also creates the directory. Both go through fill(), which
+ * calls the parts in the order in which they depend on each other. Read
+ * launch.h and fill() first.
+ */
 #include "orchestrator/agent/launch.h"
 
 #ifdef HAVE_CONFIG_H
@@ -12,8 +18,10 @@
 
 #include "common/figure.h"
 #include "common/fileio.h"
+#include "common/num.h"
 #include "orchestrator/agent/settings.h"
 #include "orchestrator/collect/clock.h"
+#include "plugins/nsys/nsys_env.h"
 #ifdef HAVE_SLURM
 #include <slurm/slurm.h>
 #endif
@@ -24,6 +32,7 @@
 
 /* --- the user's own variables --------------------------------------------- */
 
+/* Whether the user's value of a variable is not the one that we would set. */
 static bool differs(const struct launch_var *var)
 {
     return strcmp(var->value, var->planned) != 0;
@@ -59,7 +68,8 @@ int launch_own(const struct launch *launch, char **names, struct jp_error *err)
 }
 
 /* Finds soft variables that the user has set. Variables left by an outer
- * profiled step (JOBPROF_SET) do not count. */
+ * profiled step (JOBPROF_SET) do not count. l->vars has room for all variables
+ * of a planner, because it is called before the other parts add theirs. */
 static void find_vars(struct launch *l)
 {
     const char *ours = plan_env(l->facts->env, "JOBPROF_SET");
@@ -75,7 +85,9 @@ static void find_vars(struct launch *l)
     }
 }
 
-/* Appends one line about names, the user's own variables. */
+/* Appends one line about names, the user's own variables: "A" or "A, B".
+ * plugin: the user's profiler library, which makes everything else unknown;
+ * NULL: none. */
 static int own_line(const char *names, const char *plugin, const char *title,
                     char **line, struct jp_error *err)
 {
@@ -83,6 +95,7 @@ static int own_line(const char *names, const char *plugin, const char *title,
     struct jp_error clean; /* without line breaks, so that the message stays one
                             * line */
 
+    /* The user's variables change only what our profiler records. */
     if (!plugin)
         return lines_add(line, err,
                          "%s %s set in the environment and %s (force=1 "
@@ -91,6 +104,7 @@ static int own_line(const char *names, const char *plugin, const char *title,
                          names, several ? "are" : "is",
                          several ? "stay" : "stays", several ? "them" : "it",
                          several ? "them" : "it");
+    /* error_set replaces control characters: the path is foreign text. */
     error_set(&clean, "%s", plugin);
     return lines_add(
         line, err,
@@ -100,8 +114,9 @@ static int own_line(const char *names, const char *plugin, const char *title,
         clean.text, title);
 }
 
-/* Puts a line in front of the warnings that says what is unknown because of the
- * user's own variables. */
+/* Puts a line before the warnings about what is unknown because of the user's
+ * own variables. names NULL: nothing to warn about. The old warnings follow it
+ * in a new string. */
 static int warn_own(struct launch *l, const char *names, struct jp_error *err)
 {
     struct launch_choice *choice = &l->choice;
@@ -160,13 +175,16 @@ fail:
 
 /* --- job.conf ------------------------------------------------------------- */
 
-/* Copies text ("" for NULL) to *slot. Sets *ok to false without memory. */
+/* Copies text ("" for NULL) to *slot. Sets *ok to false without memory, so that
+ * a caller can make several copies and check once. */
 static void copy_to(char **slot, const char *text, bool *ok)
 {
     *slot = strdup(text ? text : "");
     *ok = *ok && *slot;
 }
 
+/* The Slurm release that this build was made for: "23.11.4", or "" without
+ * Slurm. Caller frees. */
 static char *slurm_release(void)
 {
 #ifdef SLURM_VERSION_NUMBER
@@ -178,12 +196,15 @@ static char *slurm_release(void)
 #endif
 }
 
+/* Fills the job's identity, the user and the place of submission. */
 static int fill_job(const struct launch_facts *facts, struct jp_jobconf *conf,
                     struct jp_error *err)
 {
     char host[65] = "";
     bool ok = true;
 
+    /* If Slurm does not name the submit host, it is this one, because srun runs
+     * here. */
     if (!facts->submit_host && gethostname(host, sizeof(host) - 1) < 0)
         host[0] = '\0';
     conf->schema = JP_JOBCONF_SCHEMA;
@@ -208,7 +229,7 @@ static int fill_job(const struct launch_facts *facts, struct jp_jobconf *conf,
     return ok && conf->slurm_version ? 0 : error_set(err, "out of memory");
 }
 
-/* Adds the profiler that runs as the first of the settings. */
+/* Adds the row "mode": the profiler that runs, and why. */
 static int add_mode(const struct plan_side *side, const char *mode,
                     const char *reason, struct jp_setting **list, size_t *n,
                     struct jp_error *err)
@@ -220,7 +241,8 @@ static int add_mode(const struct plan_side *side, const char *mode,
     return settings_add(list, n, &one, err);
 }
 
-/* Lists the mode first, then the knobs. */
+/* Lists the mode first, then the knobs. The plan's own knob "mode" is left out,
+ * because the row above has that key. */
 static int fill_settings(const struct plan_side *side, const char *mode,
                          const char *reason, struct jp_setting **out, size_t *n,
                          struct jp_error *err)
@@ -239,8 +261,8 @@ static int fill_settings(const struct plan_side *side, const char *mode,
     return rc;
 }
 
-/* Fills the forecast, unless the user has set variables of his own: then the
- * amount of data is unknown. */
+/* Fills the forecast for one rank. own: names of variables that the user has
+ * set himself, in which case the amount of data is unknown; NULL: none. */
 static int fill_forecast(const struct backend_forecast *forecast,
                          const char *own, struct jp_jobconf *conf,
                          struct jp_error *err)
@@ -258,8 +280,9 @@ static int fill_forecast(const struct backend_forecast *forecast,
     return 0;
 }
 
-/* Stores the number of known issues of the release. It is printed when the step
- * has ended, and only if the step used NCCL. */
+/* Stores a line with the number of known issues of the release. It is printed
+ * when the step has ended, and only if the step used NCCL; printing it at the
+ * start would warn every step of a site. */
 static int fill_known(const struct launch_choice *choice, const char *release,
                       struct jp_jobconf *conf, struct jp_error *err)
 {
@@ -326,6 +349,9 @@ static const char *say_auto(const struct launch *l, char *buf, size_t len)
     return buf;
 }
 
+/* Fills everything about NCCL: settings, the tasks' variables, forecast,
+ * warnings. The order matters: the variables must be known before the user's
+ * own ones can be found among them. */
 static int fill_nccl(struct launch *l, struct jp_error *err)
 {
     char text[256];
@@ -341,6 +367,7 @@ static int fill_nccl(struct launch *l, struct jp_error *err)
     conf->explicit_request = plan_is_explicit(l->plan);
     if (!l->choice.backend)
         return fill_off(side, conf, err);
+    /* Nothing replaced the requested profiler: explain what auto has chosen. */
     if (!*reason && !strcmp(request, "auto"))
         reason = say_auto(l, text, sizeof(text));
     copy_to(&conf->nccl_request, request, &ok);
@@ -360,8 +387,85 @@ static int fill_nccl(struct launch *l, struct jp_error *err)
     return rc;
 }
 
+/* --- containers ----------------------------------------------------------- */
+
+/* A pyxis option: srun's own, or the variable that stands for it. NULL: neither
+ * is set. */
+static const char *pyxis_option(const struct plan_input *in, const char *option,
+                                const char *variable)
+{
+    const char *value = plan_env(in, option);
+
+    return value ? value : plan_env(in, variable);
+}
+
+/* Whether a pyxis mount "SRC[:DST[:FLAG+FLAG]]" covers dir with something else
+ * or makes it read-only. Writes to mount. */
+static bool lies_over(char *mount, const char *dir)
+{
+    char *rest = mount, *from = strsep(&rest, ":"), *to = strsep(&rest, ":");
+    size_t n;
+
+    if (!to || !*to)
+        to = from;
+    /* Compare whole path components: "/scratch" covers "/scratch/x" but not
+     * "/scratch2". A mount at "/" covers everything. */
+    n = strlen(to);
+    while (n > 1 && to[n - 1] == '/')
+        n--;
+    if (*to != '/' || strncmp(dir, to, n) != 0 ||
+        (dir[n] && dir[n] != '/' && n > 1))
+        return false;
+    for (char *flag; (flag = strsep(&rest, "+"));)
+        if (!strcmp(flag, "ro"))
+            return true;
+    /* A mount of a path to itself shows the same files and hides nothing. */
+    return strcmp(from, to) != 0;
+}
+
+/* Describes what pyxis' options may hide from the tasks. A running container
+ * has only the mounts from its start. The user's own mounts come after ours:
+ * they may cover dir, the step's directory, or make it read-only. Returns one
+ * sentence, "" if nothing is hidden, NULL without memory (caller frees). *over:
+ * a mount covers dir or makes it read-only. */
+static char *note_container(const struct plan_input *env, const char *dir,
+                            bool *over)
+{
+    const char *name = pyxis_option(env,
+                                    "_SLURM_SPANK_OPTION_pyxis_container_name",
+                                    "PYXIS_CONTAINER_NAME");
+    const char *mounts =
+        pyxis_option(env, "_SLURM_SPANK_OPTION_pyxis_container_mounts",
+                     "PYXIS_CONTAINER_MOUNTS");
+    char *copy = strdup(mounts ? mounts : ""), *rest = copy, *one;
+    char *note = NULL;
+
+    *over = false;
+    while (copy && !note && (one = strsep(&rest, ","))) {
+        char *mount = strdup(one);
+
+        if (mount && lies_over(mount, dir)) {
+            *over = true;
+            note = text_format("--container-mounts: %s covers %s in the "
+                               "container, to which the profiler writes",
+                               one, dir);
+        }
+        free(mount);
+    }
+    free(copy);
+    if (*over)
+        return note;
+    return name ? text_format("--container-name=%s: an existing container "
+                              "keeps the mounts of its start and does not see "
+                              "jobprof's library and folder",
+                              name)
+                : strdup("");
+}
+
 /* Stores the container settings. Paths are mapped only if the step is known to
- * run in containers, or if the site file says that all steps do. */
+ * run in containers, or if the site file says that all steps do
+ * (container_steps). A note about mounts that hide the step's directory is also
+ * shown to the user. */
 static int fill_container(struct launch *l, struct jp_error *err)
 {
     const char *steps = plan_site(l->plan, "container_steps");
@@ -374,13 +478,17 @@ static int fill_container(struct launch *l, struct jp_error *err)
     copy_to(&l->conf.container_binds, binds, &ok);
     copy_to(&l->conf.container_paths, paths, &ok);
     l->conf.container_note =
-        facts_container(l->facts->env, l->place.step_dir, &over);
+        note_container(l->facts->env, l->place.step_dir, &over);
     if (!ok || !l->conf.container_note)
         return error_set(err, "out of memory");
     return over ? lines_add(&l->note, err, "%s", l->conf.container_note) : 0;
 }
 
-/* Fills the rest of the launch, once the place is known. */
+/* --- the whole launch ----------------------------------------------------- */
+
+/* Fills the rest of the launch, once the place is known. The calls depend on
+ * each other: Copper needs the job's ids, the clocks the number of nodes, and
+ * CUDA's counters must know which ranks run under nsys. */
 static int fill(struct launch *l, struct jp_error *err)
 {
     struct jp_jobconf *conf = &l->conf;
@@ -396,19 +504,19 @@ static int fill(struct launch *l, struct jp_error *err)
         fill_job(l->facts, conf, err) < 0 || fill_nccl(l, err) < 0 ||
         fill_container(l, err) < 0 ||
         copperpart_fill(l->facts, l->plan, conf, &l->note, err) < 0 ||
-        utilpart_fill(l->plan, conf, err) < 0 ||
         clockpart_fill(l->plan, l->facts->env, l->place.step_dir, conf,
                        &l->note, err) < 0 ||
         nsyspart_fill(l->facts, l->plan, l->place.step_dir, conf, &l->note,
                       err) < 0 ||
-        cudapart_fill(l->facts, l->plan, l->place.step_dir, conf, &l->note,
+        utilpart_fill(l->facts, l->plan, l->place.step_dir, conf, &l->note,
                       err) < 0)
         return -1;
     l->runs_copper = copperpart_refusal(l->facts, l->plan) == NULL;
     return 0;
 }
 
-/* Fills the place with a directory for display only. */
+/* Fills the place with a directory for display only; nothing is created
+ * there. */
 static int name_place(const char *dir, struct launch_place *place,
                       struct jp_error *err)
 {
@@ -439,8 +547,8 @@ int launch_make(const struct launch_facts *facts, const struct jp_plan *plan,
 
 /* The settings as job.conf has them. The reason of the mode is followed by the
  * reason why the site's default applies to this job, and the knobs are followed
- * by the user's own variables. Borrows from l, except for the first row's
- * reason. */
+ * by the user's own variables. NULL without memory. The array and the first
+ * row's reason are owned by the caller; everything else is borrowed from l. */
 static struct jp_setting *list_rows(const struct launch *l, size_t *n)
 {
     const struct jp_jobconf *conf = &l->conf;
@@ -467,7 +575,8 @@ static struct jp_setting *list_rows(const struct launch *l, size_t *n)
     return NULL;
 }
 
-/* Writes job.conf and hashes it. */
+/* Writes job.conf and hashes it. The nodes refuse a job.conf with another hash,
+ * because the tasks could have changed the file. */
 static int write_conf(struct launch *l, struct jp_error *err)
 {
     char *path = text_format("%s/" JP_JOBCONF_NAME, l->place.step_dir);
@@ -488,7 +597,8 @@ static int write_conf(struct launch *l, struct jp_error *err)
     return rc;
 }
 
-/* Makes the directory with its job.conf. */
+/* Makes the directory with its job.conf. If a file cannot be written, the
+ * directory is removed again. */
 static int write_place(struct launch *l, struct jp_error *err)
 {
     if (place_make(&l->place, l->facts, err) < 0)
@@ -510,6 +620,8 @@ static int no_place(struct launch *l)
     return rc;
 }
 
+/* Finds a place, fills the launch and writes it. Returns 0 with no step_dir if
+ * only a default requested the profile and the place cannot be used. */
 static int make_step(struct launch *l, struct jp_error *err)
 {
     if (place_find(l->facts, l->plan, &l->place, err) < 0)
@@ -540,12 +652,15 @@ int launch_step(const struct launch_facts *facts, const struct jp_plan *plan,
     struct launch l = {.plan = plan, .facts = facts};
     int rc = 0;
 
+    /* Any of the options can require a directory of its own for the step. */
     if (plan_is_profiled(plan) || !refusal || plan_is_sampled(plan) ||
-        plan_is_clocked(plan) || nsyspart_is_step(plan))
+        plan_is_clocked(plan) || (NSYS_CAN_WRAP && plan_is_traced(plan)))
         rc = make_step(&l, err);
     else if (plan->copper.mode && plan->copper.mode_source >= PLAN_ENV)
         rc = error_set(err, "Copper does not run: %s", refusal);
     else
+        /* Nothing runs. Explain it, if the user has requested something that
+         * cannot run. */
         rc = clockpart_note_trouble(plan, 1, &l.note, err) < 0 ||
                      nsyspart_note(plan, &l.note, err) < 0
                  ? -1
@@ -565,8 +680,70 @@ int launch_step(const struct launch_facts *facts, const struct jp_plan *plan,
     return 0;
 }
 
+/* --- one line for each option --------------------------------------------- */
+
+/* "utilisation: a sample every 1 s, at most 64 MiB for each node" */
+static void describe_util(const struct jp_jobconf *conf, char *buf, size_t len)
+{
+    char period[32];
+
+    if (!conf->policy.util_period_ms)
+        snprintf(buf, len, "utilisation: no samples");
+    else
+        snprintf(
+            buf, len,
+            "utilisation: a sample every %s, at most %u MiB for each node",
+            num_format_time_us((uint64_t) conf->policy.util_period_ms * 1000,
+                               period, sizeof(period)),
+            conf->policy.util_disk_mib);
+}
+
+/* "clocks: a probe of each neighbour every 20 ms, an estimate every 4 s" */
+static void describe_clock(const struct jp_jobconf *conf, char *buf, size_t len)
+{
+    char cadence[32];
+
+    if (!conf->clock_cadence_us)
+        snprintf(buf, len, "clocks: no probes between nodes");
+    else
+        snprintf(buf, len,
+                 "clocks: a probe of each neighbour every %s, an estimate "
+                 "every %u s",
+                 num_format_time_us(conf->clock_cadence_us, cadence,
+                                    sizeof(cadence)),
+                 conf->clock_window_ms / 1000);
+}
+
+/* "nsys: ranks first-per-node run under it (cuda,nvtx)" */
+static void describe_nsys(const struct jp_jobconf *conf, char *buf, size_t len)
+{
+    const char *ranks = jobconf_nsys(conf, "ranks");
+    const char *trace = jobconf_nsys(conf, "trace");
+
+    if (!ranks || !trace)
+        snprintf(buf, len, "nsys: no rank runs under it");
+    else
+        snprintf(buf, len, "nsys: ranks %s run under it (%s)", ranks, trace);
+}
+
+const char *launch_describe(const struct jp_jobconf *conf,
+                            enum jp_option option, char *buf, size_t len)
+{
+    if (option == OPTION_UTIL)
+        describe_util(conf, buf, len);
+    else if (option == OPTION_CLOCK)
+        describe_clock(conf, buf, len);
+    else if (option == OPTION_NSYS)
+        describe_nsys(conf, buf, len);
+    else
+        buf[0] = '\0';
+    return buf;
+}
+
 unsigned launch_limit_s(const struct launch *launch)
 {
+    /* Copper's daemons write their files within KillWait after the tasks;
+     * srun's report waits for them. */
     const char *kill_wait =
         launch->runs_copper ? jobconf_copper(&launch->conf, "kill_wait") : "0";
 

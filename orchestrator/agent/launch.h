@@ -55,39 +55,17 @@ struct launch_facts {
  * live as long as the facts. Facts missing there stay unknown. */
 void facts_get(const struct plan_input *env, struct launch_facts *facts);
 
-/* Describes what pyxis' options may hide from the tasks. A running container
- * has only the mounts from its start. The user's own mounts come after ours:
- * they may cover dir, the step's directory, or make it read-only. Returns one
- * sentence, "" if nothing is hidden, NULL without memory (caller frees). *over:
- * a mount covers dir or makes it read-only. */
-char *facts_container(const struct plan_input *env, const char *dir,
-                      bool *over);
-
-/* Checks that the facts for a step's directory are known: job, step and working
- * directory. Returns -1 and err if one is missing. */
-int facts_check(const struct launch_facts *facts, struct jp_error *err);
-
 /* What each option besides --nccl-profile adds to a launch: its
  * settings in job.conf, its variables, a line that describes it. */
 
-/* --- utilisation --------------------------------------------------------- */
+/* --- utilisation and CUDA calls ------------------------------------------ */
 
 /* Fills conf->util_* and policy.util_period_ms (0: this step takes no samples).
- * conf->policy must already be the site's. */
-int utilpart_fill(const struct jp_plan *plan, struct jp_jobconf *conf,
-                  struct jp_error *err);
-
-/* Writes "a sample every 1 s, at most 64 MiB a node", or that no samples are
- * taken, to buf. Returns buf. */
-const char *utilpart_describe(const struct jp_jobconf *conf, char *buf,
-                              size_t len);
-
-/* --- CUDA calls (cuda=1) ------------------------------------------------- */
-
-/* With cuda=1: adds the setting and the tasks' variables to conf. A CUDA
- * injection library that the user has set is kept. Lines for the user are
- * appended to *note. Call utilpart_fill first. */
-int cudapart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
+ * With cuda=1, also adds the tasks' variables that count calls; a CUDA
+ * injection library that the user has set is kept. conf->policy must already be
+ * the site's, and conf->nsys_* must be filled. Lines for the user are appended
+ * to *note. */
+int utilpart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
                   const char *step_dir, struct jp_jobconf *conf, char **note,
                   struct jp_error *err);
 
@@ -124,11 +102,6 @@ int clockpart_block(const struct jp_jobconf *conf, char **block,
 int clockpart_block_of(const struct jp_plan *plan, const struct plan_input *env,
                        char **block, struct jp_error *err);
 
-/* Writes "clocks: a probe of each neighbour every 20 ms", or that clocks are
- * not probed, to buf. Returns buf. */
-const char *clockpart_describe(const struct jp_jobconf *conf, char *buf,
-                               size_t len);
-
 /* Reads the agent's clock settings. Values outside a knob's range are clamped.
  * Returns false if clocks are not probed or job.conf has no key. */
 bool clockpart_read(const struct jp_jobconf *conf, struct clock_conf *out);
@@ -140,9 +113,6 @@ bool clockpart_read(const struct jp_jobconf *conf, struct clock_conf *out);
  * hand. */
 int nsyspart_check(const char *text, struct jp_error *err);
 
-/* Whether the step gets a report for nsys alone. */
-bool nsyspart_is_step(const struct jp_plan *plan);
-
 /* Fills conf->nsys_* and adds the tasks' variables to conf->env. Lines for the
  * user are appended to *note. */
 int nsyspart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
@@ -152,11 +122,6 @@ int nsyspart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
 /* Appends the reason why nsys does not run, if it was requested. */
 int nsyspart_note(const struct jp_plan *plan, char **note,
                   struct jp_error *err);
-
-/* Writes "nsys: the first rank of each node, traces cuda,nvtx", or that no rank
- * runs under nsys, to buf. Returns buf. */
-const char *nsyspart_describe(const struct jp_jobconf *conf, char *buf,
-                              size_t len);
 
 /* --- Copper's daemons beside the tasks ----------------------------------- */
 
@@ -293,6 +258,12 @@ int launch_make(const struct launch_facts *facts, const struct jp_plan *plan,
  * leaves the step unprofiled, without a message. */
 int launch_step(const struct launch_facts *facts, const struct jp_plan *plan,
                 struct launch *out, struct jp_error *err);
+
+/* Describes in one line what an option besides --nccl-profile does in this
+ * step: "utilisation: a sample every 1 s, ...", "clocks: no probes between
+ * nodes". "" for options that have no such line. Returns buf. */
+const char *launch_describe(const struct jp_jobconf *conf,
+                            enum jp_option option, char *buf, size_t len);
 
 /* Maximum time in seconds that srun waits for the step's report. */
 unsigned launch_limit_s(const struct launch *launch);

@@ -1,4 +1,10 @@
-/* nodeagent.c - the agent's event loop, budgets and record. */
+/* nodeagent.c - the agent's event loop, budgets and record.
+ *
+ * One process and one thread run all modules (plugins/module.h). nodeagent_run
+ * waits with epoll for a timer, a signal, or a module's descriptor, and calls
+ * the modules that are due. Each call is accounted to its module; a module that
+ * exceeds its budget is slowed down. The result is in agent.json.
+ */
 #include "orchestrator/agent/agent.h"
 
 #include <errno.h>
@@ -22,9 +28,9 @@
 #include "orchestrator/live/live.h"
 
 #define MODULES_MAX 8
-/* Interval at which the agent writes its record and checks whether the step is
- * over. */
+/* Interval at which the agent checks whether the step is over. */
 #define LOOK_MS 5000
+/* Interval at which the record is written, in case the agent is killed. */
 #define RECORD_MS 300000
 /* Period of modules if the site file sets none. */
 #define PERIOD_MS 1000
@@ -34,6 +40,7 @@
 const struct node_module *const nodeagent_modules[] = {
     &util_module, &clock_module, &live_module, NULL};
 
+/* Identifiers of epoll events. Smaller numbers are indices of modules. */
 enum { ID_SIGNAL = MODULES_MAX, ID_TIMER };
 
 /* The state of a running module. */
@@ -42,7 +49,9 @@ struct running {
     void *state; /* NULL: off */
     int fd;      /* registered with epoll; -1: none */
     uint32_t period_ms;
+    /* When the next tick is due. */
     uint64_t next_ms;
+    /* CPU time that this module has used, and the number of its calls. */
     uint64_t cpu_us, calls;
     uint64_t window_ms, window_cpu_us; /* start of the budget's window */
     bool was_over;                     /* over its budget in the previous
@@ -51,14 +60,17 @@ struct running {
     char why[200]; /* the first error, or why it is off */
 };
 
+/* The whole agent. */
 struct loop {
     const struct nodeagent *agent;
     struct running running[MODULES_MAX];
     size_t n;
     int epoll, timer, signals;
     uint64_t start_us, start_ms, wakeups;
+    /* When the step was last checked, and the record last written. */
     uint64_t looked_ms, recorded_ms;
     uint64_t timer_ms; /* current setting of the timer */
+    /* Leave the loop. */
     bool over;
 };
 
@@ -83,6 +95,7 @@ static uint64_t cpu_us(const struct loop *loop)
     return us;
 }
 
+/* The time as modules get it: all clocks are read at one moment. */
 static struct module_time look_at_clocks(const struct loop *loop)
 {
     struct module_time now = {.real_us = clock_real_us(),
@@ -94,6 +107,7 @@ static struct module_time look_at_clocks(const struct loop *loop)
     return now;
 }
 
+/* Logs a line, if the caller has set a log. */
 static void say(const struct loop *loop, const char *line)
 {
     const struct module_place *place = &loop->agent->place;
@@ -102,6 +116,8 @@ static void say(const struct loop *loop, const char *line)
         place->log(place->log_arg, line);
 }
 
+/* Logs the first error of a module. Later ones are not logged: a module that
+ * fails every second would fill the disk. */
 static void note_failure(const struct loop *loop, struct running *r,
                          const struct jp_error *err)
 {
@@ -146,6 +162,7 @@ static void keep_budget(const struct loop *loop, struct running *r,
 
 /* --- the record ----------------------------------------------------------- */
 
+/* Appends one module's part of the record. */
 static void put_module(struct jp_json_stream *s, const struct running *r)
 {
     json_stream_object(s, NULL);
@@ -163,6 +180,7 @@ static void put_module(struct jp_json_stream *s, const struct running *r)
     json_stream_end_object(s);
 }
 
+/* Writes the record as JSON (docs/contracts.md). */
 static int put_record(FILE *out, const struct loop *loop, struct jp_error *err)
 {
     struct jp_json_stream *s = calloc(1, sizeof(*s));
@@ -188,6 +206,8 @@ static int put_record(FILE *out, const struct loop *loop, struct jp_error *err)
     return rc;
 }
 
+/* Replaces nodes/<node>/agent.json. Errors are ignored: no step depends on
+ * it. */
 static void write_record(const struct loop *loop)
 {
     const struct module_place *place = &loop->agent->place;
@@ -206,7 +226,8 @@ static void write_record(const struct loop *loop)
 
 /* --- modules -------------------------------------------------------------- */
 
-/* Registers the module's current descriptor with epoll. */
+/* Registers the module's current descriptor with epoll. It may change with
+ * every call, for example if a socket is opened again. */
 static void follow_fd(struct loop *loop, size_t i)
 {
     struct running *r = &loop->running[i];
@@ -221,6 +242,7 @@ static void follow_fd(struct loop *loop, size_t i)
         r->fd = fd;
 }
 
+/* Calls one function of a module and accounts its CPU time. */
 static void call(struct loop *loop, size_t i,
                  int (*what)(void *, const struct module_time *,
                              struct jp_error *))
@@ -238,6 +260,7 @@ static void call(struct loop *loop, size_t i,
     follow_fd(loop, i);
 }
 
+/* The module's own period, else the step's, else the default. */
 static uint32_t period_of(const struct nodeagent *agent, size_t module)
 {
     uint32_t own = agent->modules[module]->period_ms;
@@ -247,6 +270,8 @@ static uint32_t period_of(const struct nodeagent *agent, size_t module)
     return agent->place.period_ms ? agent->place.period_ms : PERIOD_MS;
 }
 
+/* Starts all modules. One that cannot start stays in the record, with the
+ * reason. */
 static void start_modules(struct loop *loop)
 {
     const struct nodeagent *agent = loop->agent;
@@ -267,7 +292,8 @@ static void start_modules(struct loop *loop)
     }
 }
 
-/* Takes the last sample and adds it to the record. */
+/* Lets each module take a last sample and finish its files. The record is
+ * written before they are destroyed, because it reads their state. */
 static void end_modules(struct loop *loop)
 {
     for (size_t i = 0; i < loop->n; i++) {
@@ -286,6 +312,7 @@ static void end_modules(struct loop *loop)
 
 /* --- the loop ------------------------------------------------------------- */
 
+/* The time of the next event in terms of clock_mono_ms(). */
 static uint64_t next_wakeup(const struct loop *loop)
 {
     uint64_t next = loop->looked_ms + LOOK_MS;
@@ -296,6 +323,9 @@ static uint64_t next_wakeup(const struct loop *loop)
     return next;
 }
 
+/* Sets the timer to the next event. An absolute time does not drift, and an
+ * unchanged one needs no system call. The extra nanosecond makes sure that a
+ * time of 0 does not disarm the timer. */
 static void set_timer(struct loop *loop)
 {
     uint64_t at = next_wakeup(loop);
@@ -308,6 +338,7 @@ static void set_timer(struct loop *loop)
     timerfd_settime(loop->timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
+/* Calls all modules that are due. */
 static void run_due(struct loop *loop, uint64_t now_ms)
 {
     for (size_t i = 0; i < loop->n; i++) {
@@ -326,6 +357,8 @@ static void run_due(struct loop *loop, uint64_t now_ms)
     }
 }
 
+/* Checks whether the step is over: its directory is gone, or its report
+ * exists. */
 static void look(struct loop *loop, uint64_t now_ms)
 {
     const char *dir = loop->agent->place.dir;
@@ -341,6 +374,8 @@ static void look(struct loop *loop, uint64_t now_ms)
     }
 }
 
+/* Waits for one event and handles it. The timeout is a safety net in case the
+ * timer could not be set. */
 static void wait_once(struct loop *loop)
 {
     struct epoll_event events[MODULES_MAX + 2];
@@ -363,6 +398,7 @@ static void wait_once(struct loop *loop)
     }
 }
 
+/* Registers a descriptor with epoll. fd < 0: -1. */
 static int watch(const struct loop *loop, int fd, uint64_t id)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = id};
@@ -370,6 +406,8 @@ static int watch(const struct loop *loop, int fd, uint64_t id)
     return fd < 0 ? -1 : epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
+/* Creates the descriptors of the loop. Signals are blocked and read from a
+ * signalfd, so that no handler runs between two instructions of a module. */
 static int open_loop(struct loop *loop, struct jp_error *err)
 {
     sigset_t ends;

@@ -1,4 +1,10 @@
-/* nodehw.c - describe this node's hardware, once per job. */
+/* nodehw.c - describe this node's hardware, once per job.
+ *
+ * nodehw_share decides which step of the job writes the files; nodehw_make
+ * writes them. Everything that may hang in a driver runs in a child: hwloc
+ * here, NVML and the network adapters in orchestrator/topo. The first part
+ * removes unfinished files if this process is ended by a signal.
+ */
 #include "orchestrator/agent/nodehw.h"
 
 #include <errno.h>
@@ -27,9 +33,11 @@
 #define CLEANUP_MAX 4 /* paths at a time */
 
 static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP, SIGALRM};
+/* Fixed memory, because the signal handler reads it. */
 static char paths[CLEANUP_MAX][PATH_MAX];
 static volatile sig_atomic_t used[CLEANUP_MAX];
 
+/* The signal handler: async-signal-safe calls only. */
 static void on_end(int sig)
 {
     (void) sig;
@@ -39,6 +47,7 @@ static void on_end(int sig)
     _exit(0);
 }
 
+/* Blocks or unblocks (how) the signals that end us. */
 static void set_mask(int how)
 {
     sigset_t set;
@@ -49,6 +58,8 @@ static void set_mask(int how)
     sigprocmask(how, &set, NULL);
 }
 
+/* A window is open during the long parts of the work. Signals are delivered
+ * only there. */
 static void cleanup_open_window(void)
 {
     set_mask(SIG_UNBLOCK);
@@ -64,13 +75,15 @@ void nodehw_init(void)
     struct sigaction action = {.sa_handler = on_end};
 
     set_mask(SIG_BLOCK);
+    /* No second signal may interrupt the handler. */
     sigfillset(&action.sa_mask);
     for (size_t i = 0; i < sizeof(end_signals) / sizeof(end_signals[0]); i++)
         sigaction(end_signals[i], &action, NULL);
 }
 
-/* Registers a path (copied). Returns its slot, or -1 if the path is too long or
- * the table is full; such a path is not removed. */
+/* Registers a path (copied) for removal by a signal. Returns its slot, or -1 if
+ * the path is too long or the table is full; such a path is not removed.
+ * Signals are blocked, so the handler never sees half a path. */
 static int cleanup_add(const char *path)
 {
     size_t n = strlen(path);
@@ -110,12 +123,14 @@ static void cleanup_drop(int slot)
 #define EXPORT_FLAGS 0 /* 2.x writes version 2.0 by default */
 #endif
 
-/* A user's HWLOC_XMLFILE would be somebody else's machine. */
+/* Removes the user's HWLOC_ variables and sets our own. A user's HWLOC_XMLFILE
+ * would describe another machine. */
 static void reset_environment(void)
 {
     char name[128];
     bool again = true;
 
+    /* unsetenv moves the entries of environ, so the search starts over. */
     while (again) {
         again = false;
         for (char **var = environ; *var && !again; var++) {
@@ -130,7 +145,8 @@ static void reset_environment(void)
     }
     setenv("HWLOC_COMPONENTS", "-gl,-opencl,-cuda,-nvml,-rsmi,-levelzero,-x86",
            1);
-    /* a component that is off is loaded all the same, and its libraries */
+    /* A plugin of hwloc is loaded with its libraries even if its component is
+     * off, so the plugins are excluded as well. */
     setenv("HWLOC_PLUGINS_BLACKLIST",
            "hwloc_gl,hwloc_opencl,hwloc_cuda,hwloc_nvml,hwloc_rsmi,"
            "hwloc_levelzero",
@@ -138,6 +154,8 @@ static void reset_environment(void)
     setenv("HWLOC_HIDE_ERRORS", "2", 1);
 }
 
+/* Loads the topology with everything that the job's cgroup hides, and with all
+ * PCI devices: the report needs the whole node. */
 static int set_up(hwloc_topology_t topology, struct jp_error *err)
 {
     const unsigned long flags = HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED;
@@ -151,7 +169,7 @@ static int set_up(hwloc_topology_t topology, struct jp_error *err)
     return 0;
 }
 
-/* hwloc's interface in use, "2.9.0". */
+/* The version of hwloc's interface that is in use: "2.9.0". Static memory. */
 static const char *snapshot_version(void)
 {
     static char text[24];
@@ -161,8 +179,8 @@ static const char *snapshot_version(void)
     return text;
 }
 
-/* Returns the XML (caller frees) and its length, or NULL. Changes HWLOC_*
- * variables of this process. */
+/* Runs hwloc. Returns the XML (caller frees) and its length, or NULL. Changes
+ * HWLOC_* variables of this process, which is a child. */
 static char *snapshot_take(size_t *len, struct jp_error *err)
 {
     hwloc_topology_t topology = NULL;
@@ -211,7 +229,8 @@ struct xml {
     struct jp_error why; /* why there is none, or why it is not the site's */
 };
 
-/* Reads the site's file for this node. */
+/* Reads the site's file for this node into xml. It must be safe from changes by
+ * other users. Returns -1 if it cannot be used; xml->why says why. */
 static int read_site(const char *pattern, const char *node, struct xml *xml)
 {
     char *path = pattern_expand_node(pattern, node);
@@ -239,6 +258,7 @@ struct look {
     char text[XML_MAX]; /* untouched pages use no memory */
 };
 
+/* Runs in the child (child.work) and leaves its result in shared memory. */
 static int look(void *arg, int fd)
 {
     struct look *out = arg;
@@ -256,7 +276,8 @@ static int look(void *arg, int fd)
     return 0;
 }
 
-/* Takes tens of milliseconds unless a driver hangs. */
+/* Fills xml by hwloc, in a child with a time limit. It takes tens of
+ * milliseconds unless a driver hangs. */
 static void discover(struct xml *xml)
 {
     struct look *out = child_alloc(sizeof(*out));
@@ -274,6 +295,8 @@ static void discover(struct xml *xml)
         done = child_succeeded(end, &r);
         cleanup_close_window();
     }
+    /* The child's memory is foreign input: check the length, and take no more
+     * than the text up to its NUL. */
     if (done && out->len > 0 && out->len < XML_MAX) {
         xml->text = strndup(out->text, out->len);
         xml->len = xml->text ? strlen(xml->text) : 0;
@@ -289,13 +312,15 @@ static void discover(struct xml *xml)
     child_free(out, sizeof(*out));
 }
 
+/* Gets the topology from the first source that has one: the file of an earlier
+ * begin, the site's file, hwloc. A new one is written to path. */
 static void get_xml(const struct jp_nodehw *job, const struct jp_sitefile *site,
                     const char *path, struct xml *xml)
 {
     const struct sitefile_value *named = sitefile_find(site, "topology_file");
 
-    /* left by a begin that ended before it wrote hardware.json; the source is
-     * unknown */
+    /* An earlier begin has ended before it wrote hardware.json. Which source
+     * its XML has is not recorded; the site file decides, as it did then. */
     if (fileio_read(path, false, XML_MAX, &xml->text, &xml->len, NULL) == 0) {
         xml->source = named ? JP_TOPO_SITE : JP_TOPO_HWLOC;
         return;
@@ -306,6 +331,8 @@ static void get_xml(const struct jp_nodehw *job, const struct jp_sitefile *site,
         xml->source = JP_TOPO_NONE;
 }
 
+/* Writes hardware.json, which also says where the topology is from. It is
+ * written last: its existence means that both files are complete. */
 static int write_hardware(const struct jp_nodehw *job, const char *path,
                           const struct xml *xml, const struct jp_nvml *nvml,
                           const struct jp_hcas *hcas, struct jp_error *err)
@@ -334,7 +361,9 @@ static int write_hardware(const struct jp_nodehw *job, const char *path,
     return rc;
 }
 
-/* Queries the drivers in a window. */
+/* Queries the drivers of GPUs and network adapters in a window. *nvml and *hcas
+ * are owned by the caller. If NVML does not answer, /proc shows at least which
+ * GPUs exist. */
 static int ask(const struct jp_sitefile *site, struct jp_nvml **nvml,
                struct jp_hcas **hcas, struct jp_error *err)
 {
@@ -384,6 +413,9 @@ out:
 
 /* --- once per job ------------------------------------------------------- */
 
+/* Creates the lock file. A lock that is too old was left by a killed process
+ * and is replaced; of several processes that do so at once, O_EXCL lets one
+ * succeed. -1: another process has the lock. */
 static int take_lock(const char *lock)
 {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -401,7 +433,8 @@ static int take_lock(const char *lock)
     return 0;
 }
 
-/* Makes <job_dir>/nodes/<node>. */
+/* Makes <job_dir>/nodes/<node>. Returns its path (caller frees), or NULL and
+ * err. */
 static char *make_folder(const char *job_dir, const char *node,
                          struct jp_error *err)
 {

@@ -24,6 +24,7 @@
     "--sample=none --cpuctxsw=none --kill=none ./program, and give the "       \
     "files to: jobprof nsys"
 
+/* Sets err to the message for a Slurm that cannot start nsys. Returns -1. */
 static int refuse(struct jp_error *err)
 {
     static const char line[] = BY_HAND; /* not a format: it contains a % */
@@ -39,11 +40,6 @@ int nsyspart_check(const char *text, struct jp_error *err)
     return NSYS_CAN_WRAP || !strcmp(text, "off") ? 0 : refuse(err);
 }
 
-bool nsyspart_is_step(const struct jp_plan *plan)
-{
-    return NSYS_CAN_WRAP && plan_is_traced(plan);
-}
-
 int nsyspart_note(const struct jp_plan *plan, char **note, struct jp_error *err)
 {
     struct jp_error why = {""};
@@ -56,6 +52,7 @@ int nsyspart_note(const struct jp_plan *plan, char **note, struct jp_error *err)
 
 /* --- settings ------------------------------------------------------------- */
 
+/* Appends one setting (copied) to job.conf's nsys.settings. */
 static int add(struct jp_jobconf *conf, const char *key, const char *value,
                const struct plan_value *from, const char *reason,
                struct jp_error *err)
@@ -68,7 +65,9 @@ static int add(struct jp_jobconf *conf, const char *key, const char *value,
                         err);
 }
 
-/* Default of ranks=: all ranks of a small step. */
+/* The value of ranks=, and the reason of its default: all ranks of a small
+ * step, otherwise the first rank of each node. Every traced rank writes a file
+ * that is exported and read by the report. */
 static const char *which(const struct plan_side *side,
                          const struct jp_jobconf *conf, const char **reason)
 {
@@ -83,6 +82,7 @@ static const char *which(const struct plan_side *side,
     return ranks ? ranks : few ? "all" : "first-per-node";
 }
 
+/* Adds the mode and all knobs with a value. */
 static int add_settings(const struct plan_side *side, struct jp_jobconf *conf,
                         struct jp_error *err)
 {
@@ -108,7 +108,8 @@ static int add_settings(const struct plan_side *side, struct jp_jobconf *conf,
 
 /* --- the tasks' variables ------------------------------------------------- */
 
-/* Looks beside jobprof-node, which runs this, and for `jobprof plan` in the
+/* The path of the program that starts nsys before a task's program. Looks
+ * beside jobprof-node, which runs this, and for `jobprof plan` in the
  * installation folder. Caller frees. */
 static char *find_wrap(void)
 {
@@ -126,18 +127,21 @@ static char *find_wrap(void)
     return strdup(JP_LIBEXECDIR "/" NSYS_WRAP_NAME);
 }
 
+/* A knob's time in whole seconds, rounded up. */
 static uint64_t seconds(const struct plan_side *side, const char *knob)
 {
     return (plan_number(side, knob) + JP_SECOND - 1) / JP_SECOND;
 }
 
-/* Joins words by blanks; no value of a knob contains one. Caller frees. */
+/* The flags for `nsys profile`, joined by blanks; no value of a knob contains
+ * one. Caller frees. */
 static char *make_flags(const struct plan_side *side)
 {
     const char *capture = plan_get(side, "capture");
     char trace[512], range[96] = "", delay[48] = "", duration[48] = "";
 
     snprintf(trace, sizeof(trace), "%s", plan_get(side, "trace"));
+    /* nsys separates by commas, which an option's value cannot contain. */
     for (char *c = trace; *c; c++)
         *c = *c == ';' ? ',' : *c;
     if (capture && strcmp(capture, "off") != 0)
@@ -153,6 +157,7 @@ static char *make_flags(const struct plan_side *side)
                        duration);
 }
 
+/* Adds the variables that the SPANK module and jobprof-wrap read. */
 static int tell_tasks(const struct plan_side *side, const char *step_dir,
                       struct jp_jobconf *conf, struct jp_error *err)
 {
@@ -182,6 +187,7 @@ static int tell_tasks(const struct plan_side *side, const char *step_dir,
 /* The longest duration in seconds that NVIDIA supports. */
 #define LONG_S 300
 
+/* Appends what may go wrong although everything is set up. */
 static int note_doubts(const struct launch_facts *facts,
                        const struct plan_side *side, char **note,
                        struct jp_error *err)
@@ -200,13 +206,14 @@ static int note_doubts(const struct launch_facts *facts,
                : 0;
 }
 
-/* Do ranks of this step run under nsys? A site's default adds it only to steps
- * whose user asks for a profile. */
+/* Whether ranks of this step run under nsys. A site's default adds it only to
+ * steps for which the user has requested a profile. */
 static bool wants_nsys(const struct jp_plan *plan)
 {
     return plan->nsys.mode && plan_is_explicit(plan);
 }
 
+/* The request is stored even if nsys cannot run, for the report. */
 int nsyspart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
                   const char *step_dir, struct jp_jobconf *conf, char **note,
                   struct jp_error *err)
@@ -224,17 +231,4 @@ int nsyspart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
         tell_tasks(side, step_dir, conf, err) < 0)
         return -1;
     return note_doubts(facts, side, note, err);
-}
-
-const char *nsyspart_describe(const struct jp_jobconf *conf, char *buf,
-                              size_t len)
-{
-    const char *ranks = jobconf_nsys(conf, "ranks");
-    const char *trace = jobconf_nsys(conf, "trace");
-
-    if (!ranks || !trace)
-        snprintf(buf, len, "nsys: no rank runs under it");
-    else
-        snprintf(buf, len, "nsys: ranks %s run under it (%s)", ranks, trace);
-    return buf;
 }

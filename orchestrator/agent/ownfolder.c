@@ -1,4 +1,10 @@
-/* ownfolder.c - take the step's files from a folder that the user has set. */
+/* ownfolder.c - take the step's files from a folder that the user has set.
+ *
+ * begin notes the folder and the time (ownfolder_note). finish collects the
+ * candidates by name, owner and time (find_files), keeps those of the node's
+ * tasks (keep_tasks), and links or copies them (take). agent.h describes the
+ * rules.
+ */
 #include "orchestrator/agent/agent.h"
 
 #include <dirent.h>
@@ -21,9 +27,11 @@
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/nodes.h"
 
+/* Limits: files of one folder that are examined, and bytes copied at a time. */
 #define FILES_MAX 100000
 #define CHUNK (1 << 20)
 
+/* The path of nodes/<node>/folder.json. Caller frees; NULL: no memory. */
 static char *record_path(const char *dir, const char *node)
 {
     return text_format("%s/nodes/%s/" JP_NODES_FOLDER, dir, node);
@@ -31,6 +39,7 @@ static char *record_path(const char *dir, const char *node)
 
 /* --- begin ---------------------------------------------------------------- */
 
+/* The user's setting of the profiler's folder; NULL: the folder is ours. */
 static const struct jp_setting *find_setting(const struct jp_jobconf *conf)
 {
     const char *name = profiler_get(conf->nccl_mode)->folder;
@@ -41,6 +50,7 @@ static const struct jp_setting *find_setting(const struct jp_jobconf *conf)
     return NULL;
 }
 
+/* Replaces folder.json. record NULL: no memory. */
 static int write_record(const char *path, json_t *record, struct jp_error *err)
 {
     char *text = record ? json_dumps(record, JSON_COMPACT) : NULL;
@@ -53,6 +63,8 @@ static int write_record(const char *path, json_t *record, struct jp_error *err)
     return rc;
 }
 
+/* A relative folder starts at the working directory of the tasks, which only
+ * they and slurmstepd know. */
 int ownfolder_note(const char *dir, const char *node,
                    const struct jp_jobconf *conf, const char *cwd,
                    struct jp_error *err)
@@ -63,10 +75,13 @@ int ownfolder_note(const char *dir, const char *node,
     json_t *record;
     int rc;
 
+    /* Nothing to record: our own folder, or a place that cannot be known. */
     if (!own || (relative && (!cwd || *cwd != '/'))) {
         free(path);
         return 0;
     }
+    /* Files from before begin belong to earlier runs in the same folder, so the
+     * time is recorded with it. */
     folder = relative ? text_format("%s/%s", cwd, own->value)
                       : strdup(own->value);
     if (!path || !folder) {
@@ -91,6 +106,7 @@ struct found {
     int64_t pid;
 };
 
+/* The state of finish while it takes files. */
 struct taking {
     DIR *folder;
     int raw;          /* descriptor of raw/<node>/ */
@@ -101,10 +117,12 @@ struct taking {
     struct found *found;
     size_t n_found;
     uint64_t copied, deadline_ms;
+    /* The result: files taken, and files that could not be. */
     uint64_t taken, missed;
 };
 
-/* The process id in "<host>-pid<PID>.log"; 0: another kind of file. */
+/* The process id in "<host>-pid<PID>.log" with this host's name; 0: another
+ * kind of file. */
 static int64_t pid_of(const struct taking *t, const char *name)
 {
     size_t host = strlen(t->host), len = strlen(name);
@@ -121,6 +139,7 @@ static int64_t pid_of(const struct taking *t, const char *name)
     return pid;
 }
 
+/* Whether the file is a regular file of the user, written since begin. */
 static bool is_fresh(const struct taking *t, const char *name)
 {
     struct stat st;
@@ -131,6 +150,7 @@ static bool is_fresh(const struct taking *t, const char *name)
                t->since_us;
 }
 
+/* Collects the files of the folder that may belong to the step. */
 static int find_files(struct taking *t, struct jp_error *err)
 {
     struct dirent *entry;
@@ -157,6 +177,8 @@ static int find_files(struct taking *t, struct jp_error *err)
     return 0;
 }
 
+/* Whether the process is one of the node's tasks. Linear, but the number of
+ * tasks per node is small. */
 static bool is_task(const struct taking *t, int64_t pid)
 {
     for (size_t i = 0; i < t->n_tasks; i++)
@@ -177,6 +199,8 @@ static void keep_tasks(struct taking *t)
         t->n_found = kept;
 }
 
+/* Copies until the end of the file. False: an error, or the time or the budget
+ * of bytes is used up. */
 static bool copy_bytes(struct taking *t, int from, int to)
 {
     char *buf = malloc(CHUNK);
@@ -195,8 +219,9 @@ static bool copy_bytes(struct taking *t, int from, int to)
     return n == 0;
 }
 
-/* Copies the whole file or nothing: a partial copy would look like all that was
- * written. */
+/* Copies the whole file or nothing: a partial copy would look like everything
+ * that was written. O_NONBLOCK and O_NOFOLLOW, because the entry may have been
+ * replaced since it was examined. */
 static bool copy(struct taking *t, const char *name)
 {
     int from = openat(dirfd(t->folder), name,
@@ -215,6 +240,8 @@ static bool copy(struct taking *t, const char *name)
     return good;
 }
 
+/* Takes one file into raw/<node>/: by a hard link, which costs nothing,
+ * otherwise by a copy. A file that is there already counts as taken. */
 static bool take(struct taking *t, const char *name)
 {
     if (linkat(dirfd(t->folder), name, t->raw, name, 0) == 0)
@@ -222,7 +249,8 @@ static bool take(struct taking *t, const char *name)
     return errno == EEXIST || copy(t, name);
 }
 
-/* Reads the process ids of tasks.jsonl; without it, all files count. */
+/* Reads the process ids from tasks.jsonl. If the file is missing, t->tasks
+ * stays empty and all files count. */
 static void read_tasks(const char *dir, const char *node, struct taking *t)
 {
     char *path = text_format("%s/nodes/%s/tasks.jsonl", dir, node);
@@ -250,7 +278,9 @@ static void read_tasks(const char *dir, const char *node, struct taking *t)
     free(path);
 }
 
-/* Takes the files that exist and counts them. */
+/* Takes the files that exist and counts them in t. As root, nothing is taken
+ * from a folder that another user could replace. Returns 0 also if the folder
+ * does not exist: no rank has written a file. */
 static int take_all(const char *dir, const char *node, const char *folder,
                     struct taking *t, struct jp_error *err)
 {
@@ -259,6 +289,7 @@ static int take_all(const char *dir, const char *node, const char *folder,
 
     t->raw = raw ? open(raw, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
                  : -1;
+    /* Hard links and copies by root must not follow another user's changes. */
     if (geteuid() == 0 && fileio_check_folders(folder, err) < 0) {
         if (t->raw >= 0) /* another user could replace this folder */
             close(t->raw);
@@ -294,6 +325,7 @@ static int take_all(const char *dir, const char *node, const char *folder,
     return rc;
 }
 
+/* The record is rewritten with the counts, for the report. */
 int ownfolder_take(const char *dir, const char *node, uint64_t deadline_ms,
                    struct jp_error *err)
 {
@@ -304,6 +336,7 @@ int ownfolder_take(const char *dir, const char *node, uint64_t deadline_ms,
     size_t len = 0;
     int rc = 0;
 
+    /* No record: the user has set no folder. */
     if (path && fileio_read(path, false, jsonload_limits[JSONLOAD_NODE].bytes,
                             &text, &len, err) == 0)
         record = jsonload(JSONLOAD_NODE, path, text, len,

@@ -13,8 +13,9 @@
 
 /* --- containers --------------------------------------------------------- */
 
-/* Adds "PATH:INSIDE" and suffix to *list. Returns -1 without memory, 1 if a
- * path contains a separator of the list. */
+/* Adds "PATH:INSIDE" and suffix to the mounts in *list, where INSIDE is the
+ * path inside the container (map: container_paths). Returns -1 without memory,
+ * 1 if a path contains a separator of the list, which cannot be escaped. */
 static int add_bind(char **list, const char *map, const char *path,
                     const char *suffix)
 {
@@ -37,8 +38,9 @@ static int add_bind(char **list, const char *map, const char *path,
     return rc;
 }
 
-/* Lists the library, unless the dynamic linker searches for it, and the
- * folder. */
+/* Lists the mounts that a container needs: the node's folder in raw/, writable,
+ * and the library, read-only, unless the dynamic linker searches for it.
+ * Returns like add_bind. */
 static int list_binds(const struct jp_jobconf *conf, const char *dir,
                       const char *node, char **list)
 {
@@ -54,8 +56,8 @@ static int list_binds(const struct jp_jobconf *conf, const char *dir,
     return rc;
 }
 
-/* Whether the variable is a list of Apptainer or its predecessor, which sites
- * set as well. */
+/* Whether the variable is a list of Apptainer or its predecessor. Sites set
+ * these lists as well, so ours is appended to them. */
 static bool is_list(const char *name)
 {
     static const char *const names[] = {"APPTAINER_BIND", "APPTAINER_BINDPATH",
@@ -68,6 +70,8 @@ static bool is_list(const char *name)
     return false;
 }
 
+/* Adds each variable of container_binds with the same list. They are soft: a
+ * user who has set one of them keeps it. */
 static int add_variables(struct jp_jobconf *conf, const char *binds,
                          struct jp_error *err)
 {
@@ -80,6 +84,8 @@ static int add_variables(struct jp_jobconf *conf, const char *binds,
     return rc;
 }
 
+/* Maps every value that is an absolute path to its path inside the
+ * container. */
 static int map_values(struct jp_jobconf *conf, struct jp_error *err)
 {
     for (size_t i = 0; i < conf->n_env; i++) {
@@ -96,6 +102,8 @@ static int map_values(struct jp_jobconf *conf, struct jp_error *err)
     return 0;
 }
 
+/* Steps: list the mounts with the host's paths, map the values, then add the
+ * list. A path that cannot be listed only leaves out the list. */
 int pairs_contain(struct jp_jobconf *conf, const char *dir, const char *node,
                   struct jp_error *err)
 {
@@ -103,6 +111,7 @@ int pairs_contain(struct jp_jobconf *conf, const char *dir, const char *node,
     int listed = 1, rc;
 
     if (conf->container_binds && *conf->container_binds) {
+        /* Before map_values: the list has the host's paths as sources. */
         listed = list_binds(conf, dir, node, &binds);
         if (listed < 0) {
             free(binds);
@@ -118,6 +127,7 @@ int pairs_contain(struct jp_jobconf *conf, const char *dir, const char *node,
 
 /* --- the answer --------------------------------------------------------- */
 
+/* Whether a shell and the SPANK module accept this name of a variable. */
 static bool is_name(const char *name)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -127,6 +137,9 @@ static bool is_name(const char *name)
            strspn(name, letters) == strlen(name);
 }
 
+/* Prints one line for each variable, then the dot that ends the list. The
+ * module ignores an answer without the dot, because begin may have been
+ * killed. */
 static int print_pairs(FILE *out, const struct jp_jobconf *conf,
                        const char *node, struct jp_error *err)
 {
@@ -142,6 +155,7 @@ static int print_pairs(FILE *out, const struct jp_jobconf *conf,
         value = pattern_expand_node(var->value, node);
         if (!value)
             return error_set(err, "out of memory");
+        /* The user's own value wins over a soft one; lists are extended. */
         fprintf(out, "%s%s=%s\n",
                 !var->soft           ? ""
                 : is_list(var->name) ? "+"
@@ -153,6 +167,8 @@ static int print_pairs(FILE *out, const struct jp_jobconf *conf,
     return 0;
 }
 
+/* The limits are those of the SPANK module, which would ignore a larger
+ * answer. */
 char *pairs_format(const struct jp_jobconf *conf, const char *node,
                    struct jp_error *err)
 {
@@ -185,6 +201,8 @@ int pairs_check_plugin(const struct jp_jobconf *conf, struct jp_error *err)
         if (strcmp(var->name, "NCCL_PROFILER_PLUGIN") != 0 ||
             var->value[0] != '/')
             continue;
+        /* NCCL would silently run without a profiler. Opening the file also
+         * detects one that the user cannot read. */
         fd = fileio_open_regular(var->value, true, err);
         if (fd < 0)
             return error_wrap(err, "the profiler is not on this node");

@@ -1,4 +1,10 @@
-/* place.c - name a step's directory, make it, or take it back. */
+/* place.c - name a step's directory, make it, or take it back.
+ *
+ * place_find computes the names from facts and settings and touches nothing;
+ * srun and each node call it and get the same result. place_make creates the
+ * directory, and place_unmake removes it after a later failure. Nothing that a
+ * user has put there is ever deleted: an older step is renamed.
+ */
 #include "orchestrator/agent/launch.h"
 
 #include <dirent.h>
@@ -14,8 +20,10 @@
 #include "common/jobconf.h"
 #include "orchestrator/collect/clock.h"
 
-/* Leaves room for raw/<node>/<host>-pid<pid>-1.jpr within PATH_MAX. */
+/* The longest path of a directory, in bytes. It leaves room for
+ * raw/<node>/<host>-pid<pid>-1.jpr within PATH_MAX. */
 #define MAX_DIR 3000
+/* How many older steps of one id are kept as step-ID.old-N. */
 #define MAX_OLD 9999
 
 /* --- derived -------------------------------------------------------------- */
@@ -24,6 +32,7 @@ bool place_names_job(const char *pattern)
 {
     bool array = false, index = false;
 
+    /* "%%" is skipped as a pair, so that "%%j" is not taken for "%j". */
     for (const char *c = pattern; (c = strchr(c, '%')) && c[1]; c += 2) {
         if (c[1] == 'j' || c[1] == 'J')
             return true;
@@ -44,7 +53,7 @@ char *place_pattern(const char *pattern)
 }
 
 /* Makes the suffix for what the pattern does not distinguish: other jobs in the
- * same place, and a requeued job, which keeps its id. */
+ * same place ("-ID"), and a requeued job, which keeps its id ("_r1"). */
 static void make_suffix(const char *pattern, const struct launch_facts *facts,
                         char *buf, size_t len)
 {
@@ -58,7 +67,9 @@ static void make_suffix(const char *pattern, const struct launch_facts *facts,
     snprintf(buf, len, "%s%s", id, run);
 }
 
-/* The job's directory, absolute, without trailing slashes. Caller frees. */
+/* The job's directory, absolute, without trailing slashes. A relative pattern
+ * starts at the submit directory, which is the same on all hosts. Caller frees;
+ * NULL: err. */
 static char *job_dir(const struct jp_plan *plan,
                      const struct launch_facts *facts, struct jp_error *err)
 {
@@ -72,6 +83,7 @@ static char *job_dir(const struct jp_plan *plan,
     for (n = strlen(text); n > 1 && text[n - 1] == '/'; n--)
         text[n - 1] = '\0';
     make_suffix(dir->value, facts, suffix, sizeof(suffix));
+    /* Three forms: the root (refused later), absolute, relative. */
     if (!text[1] && *text == '/')
         path = strdup(text); /* check_path refuses it */
     else if (*text == '/')
@@ -84,6 +96,7 @@ static char *job_dir(const struct jp_plan *plan,
     return path;
 }
 
+/* Refuses paths that are too long or would be ambiguous later. */
 static int check_path(const char *path, struct jp_error *err)
 {
     if (strlen(path) > MAX_DIR)
@@ -92,7 +105,8 @@ static int check_path(const char *path, struct jp_error *err)
     for (const unsigned char *c = (const unsigned char *) path; *c; c++)
         if (*c < 0x20 || *c == 0x7f)
             return error_set(err, "%s: a control character in the path", path);
-    /* %N would be replaced by the node's name in the tasks' variables */
+    /* In the tasks' variables, %N is replaced by the node's name, so a
+     * directory with that name could not be passed on. */
     if (strstr(path, "%N"))
         return error_set(err, "%s: \"%%N\" in the path", path);
     if (!strcmp(path, "/") || path[strlen(path) - 1] == '/')
@@ -100,12 +114,25 @@ static int check_path(const char *path, struct jp_error *err)
     return 0;
 }
 
-/* Changes .../name to .../.name. Caller frees. */
+/* The hidden name of a directory: .../name becomes .../.name. Caller frees. */
 static char *hide(const char *path)
 {
     const char *base = strrchr(path, '/') + 1;
 
     return text_format("%.*s.%s", (int) (base - path), path, base);
+}
+
+/* Checks that the facts for a step's directory are known. Returns -1 and err if
+ * one is missing. */
+static int check_facts(const struct launch_facts *facts, struct jp_error *err)
+{
+    if (!facts->names.job_id)
+        return error_set(err, "SLURM_JOB_ID is missing or not a number");
+    if (!facts->names.step_id)
+        return error_set(err, "SLURM_STEP_ID is missing or not a number");
+    if (!facts->submit_dir || *facts->submit_dir != '/')
+        return error_set(err, "SLURM_SUBMIT_DIR is missing or not absolute");
+    return 0;
 }
 
 int place_find(const struct launch_facts *facts, const struct jp_plan *plan,
@@ -115,7 +142,7 @@ int place_find(const struct launch_facts *facts, const struct jp_plan *plan,
     char *shown = NULL;
     int rc = -1;
 
-    if (facts_check(facts, err) < 0)
+    if (check_facts(facts, err) < 0)
         return -1;
     shown = job_dir(plan, facts, err);
     if (!shown || check_path(shown, err) < 0)
@@ -150,7 +177,8 @@ void place_fini(struct launch_place *place)
 
 /* --- created -------------------------------------------------------------- */
 
-/* Length of the longest prefix of path that exists. */
+/* The length of the longest prefix of path that exists. What comes after it has
+ * been created by us and may be removed again. */
 static size_t existing_prefix(const char *path)
 {
     char *copy = strdup(path), *slash;
@@ -164,8 +192,9 @@ static size_t existing_prefix(const char *path)
     return n;
 }
 
-/* The directory must belong to this user: its owner could read and replace what
- * is in it. */
+/* The directory must belong to this user or to root: any other owner could read
+ * and replace its content. Both the link and its target are checked if the last
+ * component is a symbolic link. */
 static int check_owner(const char *path, struct jp_error *err)
 {
     struct stat st;
@@ -180,6 +209,7 @@ static int check_owner(const char *path, struct jp_error *err)
     return 0;
 }
 
+/* Whether path is a folder without entries, not a link to one. */
 static bool is_empty_folder(const char *path)
 {
     struct dirent *entry;
@@ -195,7 +225,8 @@ static bool is_empty_folder(const char *path)
     return empty;
 }
 
-/* Renames what an older job of the same id has left. Never deletes anything. */
+/* Renames what an older job of the same id has left to path.old-N, with the
+ * first N that is free. Never deletes anything. */
 static int move_old(const char *path, struct jp_error *err)
 {
     struct stat st;
@@ -217,6 +248,8 @@ static int move_old(const char *path, struct jp_error *err)
     return error_set(err, "%s: already has %d older copies", path, MAX_OLD);
 }
 
+/* Makes the step directory. mkdir must create it: if it exists, it is replaced
+ * (empty) or renamed, so that no file of an older step is taken for ours. */
 static int make_step(const char *path, struct jp_error *err)
 {
     if (mkdir(path, 0700) == 0)
@@ -235,6 +268,7 @@ static int make_step(const char *path, struct jp_error *err)
     return error_set(err, "%s: %s", path, strerror(errno));
 }
 
+/* Makes the folders of the protocol (docs/contracts.md, section 2). */
 static int make_folders(const char *step_dir, struct jp_error *err)
 {
     static const char *const names[] = {"pending", "done", "raw", "nodes"};
@@ -252,7 +286,9 @@ static int make_folders(const char *step_dir, struct jp_error *err)
     return 0;
 }
 
-/* Writes "HOST PID STARTTIME_US" of srun, which is our parent. */
+/* Writes "HOST PID STARTTIME_US" of srun, which is our parent. The watcher
+ * waits for the report of that srun if the file exists; its content is for
+ * people. */
 static int write_owner(const char *step_dir, struct jp_error *err)
 {
     char host[65] = "unknown", line[160];
@@ -270,8 +306,8 @@ static int write_owner(const char *step_dir, struct jp_error *err)
     return rc;
 }
 
-/* Makes the job and step directories. ENOENT: the job's directory vanished in
- * between. */
+/* Makes the job and step directories. errno is ENOENT if the job's directory
+ * vanished in between. */
 static int make_both(const struct launch_place *place, struct jp_error *err)
 {
     if (fileio_mkdirs(place->job_dir, err) < 0 ||
@@ -280,8 +316,9 @@ static int make_both(const struct launch_place *place, struct jp_error *err)
     return make_step(place->step_dir, err);
 }
 
-/* Refuses the directory of another job's step that has no finished report: that
- * step may be running, so its directory can be neither moved nor joined. */
+/* Refuses the directory of another job's step that has no finished report
+ * (done/ exists): that step may be running, so its directory can be neither
+ * moved nor joined. */
 static int check_rival(const char *step_dir, uint64_t job_id,
                        struct jp_error *err)
 {
@@ -306,8 +343,8 @@ static int check_rival(const char *step_dir, uint64_t job_id,
     return rc;
 }
 
-/* Removes the job directory if it is empty. rmdir keeps it if another step uses
- * it. */
+/* Removes the folders of the job directory that place_make has created, from
+ * the innermost one up. rmdir keeps a folder that another step uses. */
 static void unmake_job(const struct launch_place *place)
 {
     char *path = strdup(place->job_dir), *slash;
@@ -318,15 +355,19 @@ static void unmake_job(const struct launch_place *place)
     free(path);
 }
 
+/* Steps: refuse another job's step, make both directories, then the folders of
+ * the protocol and the owner file. Every failure removes what was made. */
 int place_make(struct launch_place *place, const struct launch_facts *facts,
                struct jp_error *err)
 {
     int rc = -1;
 
+    /* Before anything is created or renamed. */
     if (check_rival(place->step_dir, facts->names.job_id, err) < 0)
         return -1;
     place->kept = existing_prefix(place->job_dir);
-    /* the report of the previous step may remove a hidden directory */
+    /* The report of an earlier step may remove the empty job directory of a
+     * hidden profile between our two mkdir calls. Try again then. */
     for (int i = 0; i < 3 && rc < 0; i++) {
         errno = 0;
         rc = make_both(place, err);

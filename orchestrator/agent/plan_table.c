@@ -1,4 +1,5 @@
-/* plan_table.c - lay out columns of text. */
+/* plan_table.c - lay out columns of text. Widths are counted in bytes; the
+ * texts are ASCII except for names and paths of the user. */
 #include "orchestrator/agent/plan_view.h"
 
 #include <stdarg.h>
@@ -7,11 +8,14 @@
 
 #include "common/quote.h"
 
+/* Blanks between two columns. */
 #define GAP 2
 /* A last column narrower than this starts on its own line. */
 #define ROOM_MIN 24
 #define OWN_LINE_INDENT 4
 
+/* Replaces control characters: a line break in a value would break the
+ * table. */
 static void clean(char *text)
 {
     for (unsigned char *c = (unsigned char *) text; *c; c++)
@@ -28,6 +32,8 @@ void plan_table_add(struct plan_table *table, const char *fmt, ...)
     if (vasprintf(&cell, fmt, ap) < 0)
         cell = NULL;
     va_end(ap);
+    /* The cell is dropped without memory; the table then prints nothing at all,
+     * because the cells after it would be in wrong columns. */
     more = reallocarray(table->cells, table->n + 1, sizeof(*more));
     if (more)
         table->cells = more;
@@ -40,7 +46,9 @@ void plan_table_add(struct plan_table *table, const char *fmt, ...)
     table->cells[table->n++] = cell;
 }
 
-/* Computes where each column starts. */
+/* Computes where each column starts: after the widest cell of the columns
+ * before it. Cells above a column's limit do not count, and a column without
+ * text takes no space. */
 static void place_columns(const struct plan_table *table, unsigned indent,
                           unsigned start[PLAN_TABLE_MAX])
 {
@@ -60,8 +68,9 @@ static void place_columns(const struct plan_table *table, unsigned indent,
     }
 }
 
-/* Moves from column `at` of the line to the start of a cell of length len.
- * Returns the new column. */
+/* Moves from column `at` of the line to the start of a cell of length len. If
+ * the cells before it were too long, the cell follows after a gap, or in a new
+ * line if it would not fit. Returns the new column. */
 static unsigned move_to(FILE *out, unsigned at, unsigned start, size_t len)
 {
     if (at == 0 || at + GAP <= start) {
@@ -83,6 +92,7 @@ static void put_wrapped(FILE *out, unsigned at, unsigned indent,
     size_t room = PLAN_TABLE_COLUMNS - at;
 
     while (strlen(text) > room) {
+        /* The last blank that fits, else the end of the first word. */
         size_t n = room;
 
         while (n > 0 && text[n] != ' ')
@@ -98,6 +108,8 @@ static void put_wrapped(FILE *out, unsigned at, unsigned indent,
     quote_print(out, text);
 }
 
+/* Prints the last cell of a row. If too little room is left for it, it starts
+ * in a line of its own. */
 static void put_last(FILE *out, unsigned at, unsigned start, const char *text)
 {
     if (start + ROOM_MIN > PLAN_TABLE_COLUMNS) {
@@ -111,6 +123,7 @@ static void put_last(FILE *out, unsigned at, unsigned start, const char *text)
     put_wrapped(out, at, at < start ? at : start, text);
 }
 
+/* Prints one row; empty cells are skipped. */
 static void put_row(FILE *out, char *const *cells, size_t n,
                     const unsigned start[PLAN_TABLE_MAX])
 {

@@ -1,4 +1,10 @@
-/* plan_view.c - collect the facts of a launch and print them. */
+/* plan_view.c - collect the facts of a launch and print them.
+ *
+ * The first half fills struct plan_view from a launch; jobprof prints it as
+ * JSON elsewhere. The second half prints it as text: print_head (what runs),
+ * print_facts (records, warnings, cost), then two tables. Each add_*() function
+ * adds the rows of one fact.
+ */
 #include "orchestrator/agent/plan_view.h"
 
 #include <stdio.h>
@@ -11,7 +17,7 @@
 #include "orchestrator/agent/launch.h"
 #include "orchestrator/agent/settings.h"
 
-/* The strings that the view owns. */
+/* The strings that the view owns. The others are borrowed from the launch. */
 struct plan_view_store {
     char *warnings, *notes; /* lines, or NULL */
     char *clocks;           /* lines, or NULL */
@@ -39,7 +45,8 @@ const char *plan_view_known(char buf[16])
     return buf;
 }
 
-/* Whether the profiler that runs reads this setting. */
+/* Whether the profiler that runs reads this setting. Rows that are not knobs
+ * (the user's variables) count as read. */
 static bool is_read(const struct jp_setting *row, const char *runs)
 {
     int k = grammar_find_knob(grammar_nccl(), row->key);
@@ -49,14 +56,16 @@ static bool is_read(const struct jp_setting *row, const char *runs)
            (grammar_nccl()->knobs[k].modes >> mode & 1);
 }
 
-/* Whether the user meant this setting for the profiler. An option and a
- * variable are meant for it; files hold settings of all profilers. */
+/* Whether the user has meant this setting for this step. The option and its
+ * variable are; files hold settings of all profilers. */
 static bool is_meant(const struct jp_setting *row)
 {
     return !strcmp(row->source, plan_source_words[PLAN_OPTION]) ||
            !strcmp(row->source, plan_source_words[PLAN_ENV]);
 }
 
+/* Copies the settings that matter: those that the profiler reads, and those
+ * that the user has given in vain, with that reason. */
 static void fill_settings(const struct launch *launch, struct plan_view *view)
 {
     struct plan_view_store *store = view->store;
@@ -70,6 +79,7 @@ static void fill_settings(const struct launch *launch, struct plan_view *view)
         const struct jp_setting *row = &conf->settings[i];
         bool read = is_read(row, view->runs);
 
+        /* A file's setting for another profiler is not worth a row. */
         if (!read && !is_meant(row))
             continue;
         view->settings[view->n_settings] = *row;
@@ -91,6 +101,7 @@ static const struct launch_var *find_var(const struct launch *launch,
     return NULL;
 }
 
+/* Lists the tasks' variables with the values that they will have. */
 static void fill_variables(const struct launch *launch, struct plan_view *view)
 {
     for (size_t i = 0; i < launch->conf.n_env; i++) {
@@ -111,12 +122,14 @@ bool plan_view_is_full(const struct plan_view *view)
     uint64_t left = view->shape.disk_free_bytes;
     uint64_t step = plan_view_step(view, view->forecast.disk_bytes);
 
+    /* The number of ranks is unknown: use one rank's data. */
     if (!step)
         step = view->forecast.disk_bytes;
     return left && (step > left || view->min_free_bytes > left - step);
 }
 
-/* Warns if the files will not fit, which only the view can compute. */
+/* Warns if the files will not fit. Only the view can compute it: the planner
+ * knows one rank, not the step. */
 static int warn_full(const struct plan_view *view, char **warnings,
                      struct jp_error *err)
 {
@@ -144,6 +157,7 @@ static int take_line(void *arg, bool is_warning, const char *line,
                      line);
 }
 
+/* Appends lines to *to; NULL: nothing to append. */
 static int copy_lines(char **to, const char *lines, struct jp_error *err)
 {
     return lines ? lines_add(to, err, "%s", lines) : 0;
@@ -160,6 +174,8 @@ static int ask_planner(const struct launch *launch, struct plan_view *view,
     return planner->notes(&launch->choice.input, take_line, view->store, err);
 }
 
+/* Collects warnings, notes and the block about clocks. warn_full comes after
+ * view->without is set, because its sentence depends on it. */
 static int fill_lines(const struct launch *launch, struct plan_view *view,
                       struct jp_error *err)
 {
@@ -170,14 +186,14 @@ static int fill_lines(const struct launch *launch, struct plan_view *view,
         copy_lines(&store->warnings, launch->choice.known, err) < 0 ||
         copy_lines(&store->notes, launch->choice.remarks, err) < 0 ||
         lines_add(&store->notes, err, "%s",
-                  utilpart_describe(&launch->conf, samples, sizeof(samples))) <
-            0 ||
+                  launch_describe(&launch->conf, OPTION_UTIL, samples,
+                                  sizeof(samples))) < 0 ||
         lines_add(&store->notes, err, "%s",
-                  clockpart_describe(&launch->conf, probes, sizeof(probes))) <
-            0 ||
+                  launch_describe(&launch->conf, OPTION_CLOCK, probes,
+                                  sizeof(probes))) < 0 ||
         lines_add(&store->notes, err, "%s",
-                  nsyspart_describe(&launch->conf, traces, sizeof(traces))) <
-            0 ||
+                  launch_describe(&launch->conf, OPTION_NSYS, traces,
+                                  sizeof(traces))) < 0 ||
         ask_planner(launch, view, err) < 0 ||
         launch_own(launch, &store->without, err) < 0)
         return -1;
@@ -192,12 +208,15 @@ static int fill_lines(const struct launch *launch, struct plan_view *view,
     return 0;
 }
 
+/* Fills everything that needs no memory besides the two arrays. */
 static void fill(const struct launch *launch, struct plan_view *view)
 {
     const struct plan_side *side = &launch->plan->nccl;
     const struct plan_value *release = plan_find(side, "nccl");
     const struct plan_value *iterations = plan_find(side, "iterations");
 
+    /* With mode "plan", the profiler that was requested is in the knob
+     * mode=. */
     view->asked = side->grammar->modes[side->mode].name;
     if (plan_is_printed(launch->plan))
         view->asked = plan_get(side, "mode");
@@ -218,6 +237,8 @@ static void fill(const struct launch *launch, struct plan_view *view)
     fill_variables(launch, view);
 }
 
+/* Steps: fill what is borrowed from the launch, then compose the texts that the
+ * view owns. */
 int plan_view_make(const struct launch *launch, struct plan_view *out,
                    struct jp_error *err)
 {
@@ -226,6 +247,8 @@ int plan_view_make(const struct launch *launch, struct plan_view *out,
 
     if (!view.store)
         return error_set(err, "out of memory");
+    /* At most one entry for each setting and variable; one more, so that the
+     * size is never 0. */
     view.settings = calloc(conf->n_settings + 1, sizeof(*view.settings));
     view.variables = calloc(conf->n_env + 1, sizeof(*view.variables));
     if (!view.settings || !view.variables) {
@@ -258,6 +281,8 @@ void plan_view_fini(struct plan_view *view)
 
 /* --- for people ----------------------------------------------------------- */
 
+/* Prints the one or two sentences at the top: what would run, why it differs
+ * from the request, and the NCCL release. */
 static int print_head(FILE *out, const struct plan_view *view, const char *head,
                       struct jp_error *err)
 {
@@ -265,6 +290,7 @@ static int print_head(FILE *out, const struct plan_view *view, const char *head,
     const char *title = profiler_title(view->runs);
     char known[16];
 
+    /* The user's own library, a replaced profiler, or the normal case. */
     if (view->plugin)
         plan_table_add(
             &text, "%s: your NCCL_PROFILER_PLUGIN=%s would run instead of %s",
@@ -285,9 +311,9 @@ static int print_head(FILE *out, const struct plan_view *view, const char *head,
     return plan_table_print(&text, 0, out, err);
 }
 
-/* Recognises a pool that the example plugin does not use (its planner says so).
- * Returns the length of the pool's name without the words that all pools share;
- * 0: another variable. */
+/* Recognises a variable for a pool that the example plugin does not use, by the
+ * reason that its planner gives. Returns the length of the pool's name without
+ * the words that all pools share, and *name; 0: another variable. */
 static size_t idle_pool(const struct plan_variable *v, const char **name)
 {
     static const char before[] = "NCCL_PROFILE_", after[] = "_POOL_SIZE";
@@ -303,7 +329,8 @@ static size_t idle_pool(const struct plan_variable *v, const char **name)
     return len - cut;
 }
 
-/* Lists the unused pools in one row. */
+/* Lists the unused pools in one row. Each of them has the smallest size, so a
+ * row for each of them would only hide the others. */
 static int add_idle(struct plan_table *t, const struct plan_view *view,
                     struct jp_error *err)
 {
@@ -337,9 +364,11 @@ static int add_idle(struct plan_table *t, const struct plan_view *view,
     return 0;
 }
 
+/* Prints the table of the tasks' variables. */
 static int print_variables(FILE *out, const struct plan_view *view,
                            struct jp_error *err)
 {
+    /* Names of variables are long; the reason takes the rest of the line. */
     struct plan_table table = {.n_columns = 4, .limit = {50, 12, 12}};
 
     plan_table_add(&table, "variable");
@@ -357,11 +386,13 @@ static int print_variables(FILE *out, const struct plan_view *view,
         plan_table_add(&table, "%s", v->yours ? "yours, kept" : "computed");
         plan_table_add(&table, "%s", v->reason);
     }
+    /* plan_table_print frees the cells and returns the error. */
     if (add_idle(&table, view, err) < 0)
         table.failed = true;
     return plan_table_print(&table, 0, out, err);
 }
 
+/* How many nodes and ranks the forecast assumes. */
 static void add_job(struct plan_table *t, const struct jp_jobshape *shape)
 {
     uint32_t ranks = jobshape_ranks(shape);
@@ -379,6 +410,7 @@ static void add_job(struct plan_table *t, const struct jp_jobshape *shape)
                        FIG_COUNT(ranks), plural(ranks));
 }
 
+/* The meaning of vm.overcommit_memory: 0, 1 or 2. */
 static const char *overcommit_text(unsigned mode)
 {
     return mode == 0   ? "at most RAM + swap in one allocation"
@@ -386,11 +418,13 @@ static const char *overcommit_text(unsigned mode)
                        : "all allocations within the commit limit";
 }
 
+/* The memory of the step and of the node, as far as known. */
 static void add_node(struct plan_table *t, const struct jp_jobshape *shape)
 {
     const struct jp_nodemem *node = &shape->node;
 
     plan_table_add(t, "step");
+    /* Without a limit of Slurm, the step may use the node. */
     if (shape->step_memory_bytes)
         plan_table_add(t, "%s of memory on a node%s%s%s",
                        FIG_BYTES(shape->step_memory_bytes),
@@ -404,6 +438,7 @@ static void add_node(struct plan_table *t, const struct jp_jobshape *shape)
                        FIG_BYTES(node->ram_bytes), FIG_BYTES(node->swap_bytes),
                        node->overcommit, overcommit_text(node->overcommit));
     }
+    /* In this mode, reserved memory counts even if it is never touched. */
     if (node->overcommit == 2 && node->commit_limit_bytes) {
         plan_table_add(t, "%s", "");
         plan_table_add(t, "commit limit %s, %s of it taken",
@@ -423,7 +458,7 @@ static const char *without(const struct plan_view *view)
     return view->without ? "without your variables: " : "";
 }
 
-/* "; 1.2 % of the step's"; empty if the total is unknown. */
+/* "; 1.2 % of the step's memory" into buf; "" if the total is unknown. */
 static const char *share_text(char *buf, size_t len, uint64_t part,
                               uint64_t whole, const char *of)
 {
@@ -434,6 +469,8 @@ static const char *share_text(char *buf, size_t len, uint64_t part,
     return buf;
 }
 
+/* What the profiler takes in memory, and address space that it only
+ * reserves. */
 static void add_memory(struct plan_table *t, const struct plan_view *view)
 {
     const struct backend_forecast *f = &view->forecast;
@@ -449,6 +486,7 @@ static void add_memory(struct plan_table *t, const struct plan_view *view)
                                   "the step's memory"));
     else
         plan_table_add(t, "unknown");
+    /* A limit of address space (ulimit -v) counts reserved memory. */
     if (f->reserved_bytes > f->memory_bytes) {
         plan_table_add(t, "address");
         plan_table_add(t, "%s%s a rank, %s a node; most of it is never touched",
@@ -457,6 +495,7 @@ static void add_memory(struct plan_table *t, const struct plan_view *view)
     }
 }
 
+/* The size of the files, and the free space. */
 static void add_disk(struct plan_table *t, const struct plan_view *view)
 {
     const struct backend_forecast *f = &view->forecast;
@@ -465,6 +504,7 @@ static void add_disk(struct plan_table *t, const struct plan_view *view)
     char share[96];
 
     plan_table_add(t, "disk");
+    /* Three cases: no forecast, unknown number of ranks, both known. */
     if (!f->disk_bytes)
         plan_table_add(t, "unknown; disk=%s", FIG_BYTES(view->disk_bytes));
     else if (!step)
@@ -488,7 +528,7 @@ static void add_disk(struct plan_table *t, const struct plan_view *view)
                    plan_view_is_full(view) ? ": NOT ENOUGH" : "");
 }
 
-/* ", for iterations=200 (default)" */
+/* ", for iterations=200 (default)" into buf; "" if they are unknown. */
 static const char *basis_text(char *buf, size_t len,
                               const struct plan_view *view)
 {
@@ -500,13 +540,16 @@ static const char *basis_text(char *buf, size_t len,
     return buf;
 }
 
+/* How many operations are recorded, and how many of them are kept. */
 static void add_records(struct plan_table *t, const struct plan_view *view)
 {
     const struct backend_forecast *f = &view->forecast;
     char basis[64];
 
+    /* The label of the row; the text follows as the next cell. */
     plan_table_add(t, "records");
     basis_text(basis, sizeof(basis), view);
+    /* What is lost is more important than what is kept. */
     if (*f->lost)
         plan_table_add(t, "%s%s", without(view), f->lost);
     else if (!f->planned_ops)
@@ -527,6 +570,7 @@ static void add_records(struct plan_table *t, const struct plan_view *view)
     }
 }
 
+/* Adds a row "label: line" for each line of a text. */
 static void add_lines(struct plan_table *t, const char *label,
                       const char *lines)
 {
@@ -541,6 +585,7 @@ static void add_lines(struct plan_table *t, const char *label,
     }
 }
 
+/* Prints the facts in the order in which a user needs them. */
 static int print_facts(FILE *out, const struct plan_view *view,
                        struct jp_error *err)
 {
@@ -575,6 +620,7 @@ int plan_view_print(FILE *out, const struct plan_view *view, const char *head,
         return -1;
     if (view->clocks && *view->clocks) {
         fputc('\n', out);
+        /* The block has its own layout; the table would wrap its lines. */
         for (const char *line = view->clocks; *line;) {
             size_t n = strcspn(line, "\n");
 

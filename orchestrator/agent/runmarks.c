@@ -1,4 +1,5 @@
-/* runmarks.c - write, find and count the marks in run/. */
+/* runmarks.c - write, find and count the marks in run/. A mark is a file named
+ * <node>.<word>; agent.h lists the words and their meaning. */
 #include "orchestrator/agent/agent.h"
 
 #include <dirent.h>
@@ -8,12 +9,17 @@
 #include "common/fileio.h"
 #include "orchestrator/collect/stepdir.h"
 
+/* The longest text of a mark in bytes. The marks are in a folder of the user,
+ * so they are foreign input. */
 #define TEXT_MAX 4096
+/* The "node" of the step's own mark. */
 #define STEP "step"
 
+/* The suffix of each mark's file, by enum runmark. */
 static const char *const words[RUNMARKS] = {".ready", ".failed", ".ended",
                                             ".done"};
 
+/* The path of run/. Caller frees; NULL: no memory. */
 static char *folder_of(const char *dir)
 {
     return text_format("%s/run", dir);
@@ -36,6 +42,7 @@ bool runmarks_there(const char *dir)
 int runmark_set(const char *dir, const char *node, enum runmark mark,
                 const char *text, struct jp_error *err)
 {
+    /* By temp + rename, so that a reader sees the whole text or no mark. */
     char *path = text_format("%s/run/%s%s", dir, node, words[mark]);
     int rc = path ? fileio_write(path, text, strlen(text), err)
                   : error_set(err, "out of memory");
@@ -73,6 +80,7 @@ char *runmark_text(const char *dir, const char *node, enum runmark mark)
         fileio_read(path, false, TEXT_MAX, &text, &len, NULL);
     free(path);
     for (size_t i = 0; text && i < len; i++)
+        /* A text of several lines, or with control characters, is not ours. */
         if ((unsigned char) text[i] < ' ') {
             free(text);
             return NULL;
@@ -80,8 +88,8 @@ char *runmark_text(const char *dir, const char *node, enum runmark mark)
     return text;
 }
 
-/* Splits the name of a file in run/. The first *len bytes are the node's name.
- * RUNMARKS: not a mark. */
+/* Splits the name of a file in run/ into node and mark. The first *len bytes
+ * are the node's name. RUNMARKS: not a mark of a node. */
 static enum runmark parse(const char *name, size_t *len)
 {
     char node[JP_STEPDIR_NAME_MAX + 1];
@@ -90,6 +98,8 @@ static enum runmark parse(const char *name, size_t *len)
     for (int i = 0; i < RUNMARKS; i++) {
         size_t own = strlen(words[i]);
 
+        /* A temporary file of an unfinished mark ends differently and is
+         * skipped. */
         if (n <= own || n - own >= sizeof(node) ||
             strcmp(name + n - own, words[i]) != 0)
             continue;
@@ -98,7 +108,8 @@ static enum runmark parse(const char *name, size_t *len)
         if (!stepdir_name_ok(node) ||
             (i == RUNMARK_ENDED &&
              (!strcmp(node, STEP) || !strcmp(node, "srun"))))
-            return RUNMARKS; /* not the mark of a node */
+            return RUNMARKS; /* "step.ended" and "srun.ended" are not marks of
+                                nodes */
         *len = n - own;
         return (enum runmark) i;
     }
@@ -112,6 +123,7 @@ void runmarks_count(const char *dir, uint32_t n[RUNMARKS])
     struct dirent *entry;
     size_t len;
 
+    /* Without run/, all counts are 0. */
     memset(n, 0, RUNMARKS * sizeof(*n));
     while (folder && (entry = readdir(folder))) {
         enum runmark mark = parse(entry->d_name, &len);
@@ -124,6 +136,7 @@ void runmarks_count(const char *dir, uint32_t n[RUNMARKS])
     free(path);
 }
 
+/* Reads one mark's file and passes its node and text on. */
 static void tell_one(const char *folder, const char *name, size_t len,
                      void (*tell)(void *, const char *, const char *),
                      void *arg)
@@ -139,6 +152,7 @@ static void tell_one(const char *folder, const char *name, size_t len,
     free(path);
 }
 
+/* Sorted, so that messages are the same in every run. */
 void runmarks_each(const char *dir, enum runmark mark,
                    void (*tell)(void *arg, const char *node, const char *text),
                    void *arg)
@@ -146,6 +160,7 @@ void runmarks_each(const char *dir, enum runmark mark,
     char *path = folder_of(dir);
     struct dirent **list = NULL;
     size_t len = 0;
+    /* scandir returns -1 on errors, so the loop does nothing then. */
     int n = path && stepdir_is_folder(path)
                 ? scandir(path, &list, NULL, alphasort)
                 : 0;

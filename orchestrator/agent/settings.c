@@ -1,4 +1,5 @@
-/* settings.c - make, grow, free and print lists of settings. */
+/* settings.c - make, grow, free and print lists of settings, and append lines
+ * to a text. All functions copy the strings that they are given. */
 #include "orchestrator/agent/settings.h"
 
 #include <stdarg.h>
@@ -18,10 +19,12 @@ int lines_add(char **text, struct jp_error *err, const char *fmt, ...)
 
     va_start(ap, fmt);
     if (vasprintf(&line, fmt, ap) < 0)
+        /* On failure, vasprintf leaves the pointer undefined. */
         line = NULL;
     va_end(ap);
     if (!line)
         return error_set(err, "out of memory");
+    /* Lines are separated, not ended, by line breaks. */
     if (*text && asprintf(&both, "%s\n%s", *text, line) < 0)
         both = NULL;
     else if (!*text)
@@ -34,6 +37,7 @@ int lines_add(char **text, struct jp_error *err, const char *fmt, ...)
     return 0;
 }
 
+/* Frees the strings of one setting. */
 static void free_one(struct jp_setting *one)
 {
     free(one->key);
@@ -43,6 +47,7 @@ static void free_one(struct jp_setting *one)
     free(one->reason);
 }
 
+/* A copy of text; NULL becomes "". */
 static char *copy_of(const char *text)
 {
     return strdup(text ? text : "");
@@ -51,6 +56,7 @@ static char *copy_of(const char *text)
 int settings_add(struct jp_setting **list, size_t *n,
                  const struct jp_setting *one, struct jp_error *err)
 {
+    /* Copy everything first: the list changes only if nothing fails. */
     struct jp_setting copy = {copy_of(one->key), copy_of(one->value),
                               copy_of(one->source), copy_of(one->where),
                               copy_of(one->reason)};
@@ -74,7 +80,7 @@ void settings_free(struct jp_setting *settings, size_t n)
     free(settings);
 }
 
-/* The reason of a setting that needs an explanation. */
+/* The reason of a setting that needs an explanation; "" for the others. */
 static const char *reason_of(const struct plan_side *side,
                              const struct jp_knob *knob,
                              const struct plan_value *value)
@@ -88,6 +94,7 @@ static const char *reason_of(const struct plan_side *side,
     return "";
 }
 
+/* Knobs without a value are left out. */
 int settings_list(const struct plan_side *side, struct jp_setting **out,
                   size_t *n, struct jp_error *err)
 {
@@ -103,6 +110,7 @@ int settings_list(const struct plan_side *side, struct jp_setting **out,
                                  value->where,
                                  (char *) reason_of(side, knob, value)};
 
+        /* With a mode, list only the knobs that its profiler reads. */
         if (!value->value || (side->mode && !(knob->modes >> side->mode & 1)))
             continue;
         if (settings_add(&list, &count, &one, err) < 0) {
@@ -117,6 +125,7 @@ int settings_list(const struct plan_side *side, struct jp_setting **out,
 
 void settings_print(FILE *out, const struct jp_setting *settings, size_t n)
 {
+    /* A long value must not push the other columns away. */
     struct plan_table table = {.n_columns = 4, .limit = {32, 32, 40}};
 
     plan_table_add(&table, "setting");
@@ -125,6 +134,7 @@ void settings_print(FILE *out, const struct jp_setting *settings, size_t n)
     plan_table_add(&table, "reason");
     for (size_t i = 0; i < n; i++) {
         const struct jp_setting *s = &settings[i];
+        /* A variable of the user is its own key: do not print it twice. */
         bool named = *s->where && strcmp(s->where, s->key) != 0;
 
         plan_table_add(&table, "%s", s->key);

@@ -1,4 +1,11 @@
-/* sidestep.c - start a second step beside the tasks, and end it with them. */
+/* sidestep.c - start a second step beside the tasks, and end it with them.
+ *
+ * Three processes take part. resolve, a child of srun, prepares everything and
+ * forks (sidestep_start). The keeper is a grandchild that outlives resolve
+ * (keeper): it watches srun and the second step. The inner srun is the keeper's
+ * child (become_srun) and runs `jobprof-node run` on each node. They meet in
+ * the step directory: marks in run/, and run/srun.ended from the keeper.
+ */
 #include "config.h"
 
 #include "orchestrator/agent/agent.h"
@@ -28,12 +35,15 @@
 #include "orchestrator/collect/stepdir.h"
 #include "plugins/copper/copper_flags.h"
 
+/* Intervals of the waits: for the nodes' marks, for the end of a srun, for data
+ * of nodes. */
 #define POLL_MS 20
 #define KEEP_POLL_MS 500
 #define GATHER_POLL_MS 50
 /* The part of a node's time to get ready that is reserved for building the
  * tree. */
 #define GATHER_RESERVE_MS 15000
+/* Words of the inner srun's command line, with the NULL at the end. */
 #define ARGS_MAX 32
 /* Delay, on top of KillWait, before the nodes are told that srun has ended. */
 #define GRACE_MS 10000
@@ -42,6 +52,7 @@
 
 static const char ended_mark[] = "run/srun.ended";
 
+/* Time limit of the query to the controller, which srun's user waits for. */
 #define ASK_MS 2000
 /* The nodes' own limit plus the start-up time of a step. */
 #define WAIT_MS (JP_DEF_RUNNER_READY_MS + 2000)
@@ -64,6 +75,7 @@ struct inner {
 
 /* What all nodes share. */
 struct shared {
+    /* Node names, from nodelist_expand. */
     char **nodes;
     size_t n;
     const struct backend_runner *gatherer; /* NULL: gathers nothing */
@@ -71,13 +83,15 @@ struct shared {
 
 /* --- the inner srun ------------------------------------------------------- */
 
+/* The command line of the inner srun, collected word by word. */
 struct words {
     char *argv[ARGS_MAX];
     int n;
+    /* No memory, or too many words. */
     bool bad;
 };
 
-static void add(struct words *w, char *word) /* owned */
+static void add(struct words *w, char *word) /* owned; NULL: no memory */
 {
     if (!word || w->n >= ARGS_MAX - 1) {
         free(word);
@@ -87,8 +101,8 @@ static void add(struct words *w, char *word) /* owned */
     w->argv[w->n++] = word;
 }
 
-/* The program of the first srun. Another srun in PATH may belong to another
- * Slurm. Caller frees. */
+/* The path of the first srun's program: another srun in PATH may belong to
+ * another Slurm. "srun" if it cannot be found out. Caller frees. */
 static char *find_srun(pid_t first)
 {
     char *link = text_format("/proc/%ld/exe", (long) first), path[PATH_MAX];
@@ -103,8 +117,10 @@ static char *find_srun(pid_t first)
                       : "srun");
 }
 
-/* Turns both options off, so that the inner step is not profiled. The failure
- * of one node must not end the others. */
+/* Composes the command line of the inner srun. Both options are off, so that
+ * the inner step is not profiled. --wait=0 and --kill-on-bad-exit=0: the
+ * failure of one node must not end the others. --overlap, --mem=0 and
+ * --gres=none: it takes nothing away from the first step. */
 static void make_command(const struct inner *l, const char *self,
                          struct words *w)
 {
@@ -140,8 +156,9 @@ static void make_command(const struct inner *l, const char *self,
     }
 }
 
-/* Clears the job's environment: its SLURM_ variables would change this step,
- * and the variables of our options would profile it. */
+/* Becomes the inner srun. Clears the job's environment: its SLURM_ variables
+ * would change this step, and the variables of our options would profile it.
+ * Runs between fork and exec of a process without threads. */
 static void __attribute__((noreturn))
 become_srun(const struct words *w, pid_t keeper)
 {
@@ -152,7 +169,9 @@ become_srun(const struct words *w, pid_t keeper)
 
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* it forwards the signal to the nodes */
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* if the keeper is killed: srun forwards
+                                         SIGTERM to the nodes */
+    /* The keeper may have ended before prctl. */
     if (getppid() != keeper)
         _exit(1);
     env[n++] = strdup("PATH=/usr/local/bin:/usr/bin:/bin");
@@ -168,8 +187,9 @@ become_srun(const struct words *w, pid_t keeper)
 
 /* --- the keeper ----------------------------------------------------------- */
 
-/* Closes inherited descriptors. The first srun waits for the end of pipes,
- * which no other process may hold open. */
+/* Closes inherited descriptors except `keep`, which becomes descriptor 3. The
+ * first srun waits for the end of the pipes to its helpers, which no other
+ * process may hold open. Output goes to run/srun.log. */
 static void let_go(const struct inner *l, int keep)
 {
     char *path = text_format("%s/run/srun.log", l->dir);
@@ -192,7 +212,7 @@ static void let_go(const struct inner *l, int keep)
     free(path);
 }
 
-/* Whether the process behind fd, or our child, has ended. */
+/* Whether the process of a pidfd has ended: it is readable then. */
 static bool is_over(int fd)
 {
     struct pollfd end = {.fd = fd, .events = POLLIN};
@@ -200,7 +220,9 @@ static bool is_over(int fd)
     return poll(&end, 1, 0) > 0;
 }
 
-/* Runs until the nodes have gathered their data or the inner srun has ended. */
+/* Gathers what the nodes have written about themselves, and distributes it,
+ * until it is complete or the inner srun has ended. Copper's daemons need the
+ * addresses of all others to build their tree. */
 static void gather(const struct inner *l, const struct shared *shared,
                    pid_t inner)
 {
@@ -215,6 +237,7 @@ static void gather(const struct inner *l, const struct shared *shared,
                                       clock_mono_ms() >= late_ms, &err);
         if (rc < 0)
             stepdir_log(l->dir, "Copper: %s", err.text);
+        /* WNOWAIT leaves the child for keep(), which needs its status. */
         if (waitid(P_PID, (id_t) inner, &end, WEXITED | WNOHANG | WNOWAIT) <
                 0 ||
             end.si_pid)
@@ -224,7 +247,9 @@ static void gather(const struct inner *l, const struct shared *shared,
     }
 }
 
-/* Waits until the inner srun has ended. Returns its status. */
+/* Waits until the inner srun has ended. Returns its status. Normally each
+ * node's supervisor ends with the step by its marks. If the first srun has
+ * ended long ago, the inner one gets SIGTERM and finally SIGKILL. */
 static int keep(const struct inner *l, int srun, pid_t inner)
 {
     uint64_t gone_ms = 0, told_ms = 0, now;
@@ -246,6 +271,7 @@ static int keep(const struct inner *l, int srun, pid_t inner)
     return status;
 }
 
+/* The life of the keeper, from fork to exit. */
 static void __attribute__((noreturn))
 keeper(const struct inner *l, const struct words *w,
        const struct shared *shared, int srun)
@@ -267,13 +293,15 @@ keeper(const struct inner *l, const struct words *w,
         gather(l, shared, inner);
         keep(l, 3, inner);
     }
+    /* The report may have removed run/ already; do not create it again. */
     if (mark && runmarks_there(l->dir))
         fileio_write(mark, "", 0, NULL);
     _exit(0);
 }
 
-/* Writes one node name per line, in the format of Copper's launch script.
- * Daemons read it, and the report uses it as the list of expected nodes. */
+/* Writes raw/node_file.txt, one node name per line, in the format of Copper's
+ * launch script. Daemons read it, and the report uses it as the list of
+ * expected nodes. */
 static int write_nodes(const struct inner *l, const struct shared *shared,
                        struct jp_error *err)
 {
@@ -294,6 +322,9 @@ static int write_nodes(const struct inner *l, const struct shared *shared,
     return rc;
 }
 
+/* Lets the runner write what the daemons need to know before they start.
+ * shared->gatherer is set if the runner also has to gather data of the
+ * nodes. */
 static int prepare(const struct inner *l, struct shared *shared,
                    struct jp_error *err)
 {
@@ -319,6 +350,7 @@ static int prepare(const struct inner *l, struct shared *shared,
 
 /* --- start it ------------------------------------------------------------- */
 
+/* The path of this program, which also runs on the nodes. */
 static int find_self(char path[PATH_MAX], struct jp_error *err)
 {
     ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
@@ -329,6 +361,9 @@ static int find_self(char path[PATH_MAX], struct jp_error *err)
     return 0;
 }
 
+/* Forks the keeper and waits for the process in between. A pidfd of srun is
+ * opened here, while srun is certainly our parent: its process id could be
+ * reused later. */
 static int fork_keeper(const struct inner *l, const struct words *w,
                        const struct shared *shared, struct jp_error *err)
 {
@@ -339,6 +374,8 @@ static int fork_keeper(const struct inner *l, const struct words *w,
         return error_set(err, "srun cannot be watched: %s", strerror(errno));
     pid = fork();
     if (pid == 0) {
+        /* The second fork detaches the keeper: its parent is init
+         * afterwards. */
         if (fork() == 0)
             keeper(l, w, shared, srun);
         _exit(0);
@@ -371,6 +408,8 @@ static int start_inner(const struct inner *l, const struct shared *shared,
     return rc;
 }
 
+/* Starts the second step. Returns once the keeper runs; the nodes may take
+ * longer. */
 static int start(const struct inner *l, struct jp_error *err)
 {
     struct shared shared = {.n = 0};
@@ -387,8 +426,8 @@ static int start(const struct inner *l, struct jp_error *err)
 }
 
 /* Waits at most wait_ms until each node is ready or has failed. Returns the
- * number of ready nodes. *ended: the inner srun ended first, whatever marks are
- * set. */
+ * number of ready nodes. *ended: the inner srun has ended; it is read before
+ * the marks, so that marks set by its last nodes are counted. */
 static uint32_t await(const struct inner *l, uint32_t wait_ms, int *ended)
 {
     uint64_t end_ms = clock_mono_ms() + wait_ms;
@@ -404,7 +443,8 @@ static uint32_t await(const struct inner *l, uint32_t wait_ms, int *ended)
     }
 }
 
-/* The first line of the inner srun's log; "" if it is empty. */
+/* The first line of the inner srun's log into buf; "" if it is empty. It is
+ * usually the reason why the step did not start. */
 static void read_complaint(const struct inner *l, char *buf, size_t len)
 {
     char *path = text_format("%s/run/srun.log", l->dir), *text = NULL;
@@ -441,11 +481,14 @@ static struct slurmstep *ask_slurm(struct launch_facts *facts,
     return NULL;
 }
 
+/* The lines for the user: the first failed nodes by name, the others by
+ * number. */
 struct telling {
     void (*say)(const char *line);
     unsigned n;
 };
 
+/* Reports one failed node (runmarks_each). */
 static void tell_node(void *arg, const char *node, const char *text)
 {
     struct telling *t = arg;
@@ -457,6 +500,8 @@ static void tell_node(void *arg, const char *node, const char *text)
     t->say(line);
 }
 
+/* Reports the nodes that were not named, and those that are neither ready nor
+ * failed. */
 static void tell_rest(const struct inner *l, uint32_t ready, bool ended,
                       struct telling *t)
 {
@@ -480,7 +525,9 @@ static void tell_rest(const struct inner *l, uint32_t ready, bool ended,
     stepdir_log(l->dir, "%s", line);
 }
 
-/* Number of CPUs per node for the daemons, from the site file; at least 1. */
+/* The number of CPUs per node for the daemons, from the site file; at least 1.
+ * The step asks for that many, so that Slurm's binding lets the daemons use
+ * them. */
 static uint32_t cpus_of(const struct jp_plan *plan)
 {
     /* "1,2" or "0-3" */

@@ -1,5 +1,11 @@
 /* supervise.c - one runner on one node: start, wait, stop, collect, within
- * limits; and the guard that outlives the supervisor. */
+ * limits; and the guard that outlives the supervisor.
+ *
+ * supervise() is the life of a runner; run() is its main part: await_ready,
+ * look_on, stop, collect. supervise_guard() runs it in a child and cleans up if
+ * that child is killed. All times derive from KillWait, because Slurm kills the
+ * whole step KillWait after its SIGTERM.
+ */
 #include "orchestrator/agent/agent.h"
 
 #include <errno.h>
@@ -20,6 +26,7 @@
 #define LOOK_MS 500 /* interval of checks of the step */
 /* Part of KillWait reserved for a forced end and its report. */
 #define RESERVE_MS 4000
+/* How long a forced end may take. */
 #define FORCE_MS 3000
 /* Tasks may read files while they end on a signal. They are served for this
  * long if Copper's own end leaves the time. */
@@ -28,18 +35,22 @@
 
 /* --- the supervisor ----------------------------------------------------- */
 
+/* The state of one supervisor. */
 struct watch {
     const struct backend_runner *runner;
     void *state;
     const char *dir, *node;
+    /* slurmstepd, and when the step was last checked (clock_mono_ms). */
     pid_t parent;
     uint64_t looked_ms;
     uint64_t signal_ms; /* 0: no signal so far */
+    /* How long tasks are served after a signal. */
     uint32_t hold_ms;
     const char *why; /* why it has to stop; NULL: not yet */
 };
 
-/* Blocks signals outside of our waits. */
+/* Blocks the signals that end us. sigtimedwait receives them while we wait, so
+ * that no handler can interrupt the runner's own calls. */
 static void block(sigset_t *set)
 {
     sigemptyset(set);
@@ -49,6 +60,7 @@ static void block(sigset_t *set)
     sigprocmask(SIG_BLOCK, set, NULL);
 }
 
+/* Why the runner has to stop; NULL: it goes on. */
 static const char *look(const struct watch *w)
 {
     if (getppid() != w->parent)
@@ -62,7 +74,9 @@ static const char *look(const struct watch *w)
     return NULL;
 }
 
-/* Sleeps. Afterwards w->why says whether to stop. */
+/* Sleeps for ms, or until a signal. Then checks the step, at most every
+ * LOOK_MS, because each check is a few calls to a file system. w->why is set if
+ * the runner has to stop. */
 static void nap(struct watch *w, uint32_t ms)
 {
     const struct timespec time = {ms / 1000, (long) (ms % 1000) * 1000000};
@@ -96,7 +110,8 @@ static int await_ready(struct watch *w, struct jp_error *err)
     return 0;
 }
 
-/* Waits until it has to stop. Returns -1 if the runner has ended before. */
+/* Waits until the runner has to stop. Returns -1 if the runner has ended
+ * before; err says why. */
 static int look_on(struct watch *w, struct jp_error *err)
 {
     while (!w->why) {
@@ -104,6 +119,7 @@ static int look_on(struct watch *w, struct jp_error *err)
 
         if (rc < 0)
             return -1;
+        /* 2: it runs, but new tasks continue without it (backend.h) */
         if (rc > 1)
             stepdir_log(w->dir, "%s: Copper: %s", w->node, err->text);
         nap(w, LOOK_MS);
@@ -111,6 +127,8 @@ static int look_on(struct watch *w, struct jp_error *err)
     return 0;
 }
 
+/* Asks the runner to stop until it has ended or ms are over. True: it has
+ * ended. */
 static bool try_stop(struct watch *w, uint32_t ms, bool force)
 {
     uint64_t end_ms = clock_mono_ms() + ms;
@@ -122,6 +140,9 @@ static bool try_stop(struct watch *w, uint32_t ms, bool force)
     return rc > 0;
 }
 
+/* Ends the runner: first gently within the budget, then by force. The time for
+ * which tasks were served after a signal is part of KillWait and is
+ * subtracted. */
 static int stop(struct watch *w, uint32_t budget_ms, struct jp_error *err)
 {
     uint64_t start_ms = clock_mono_ms();
@@ -141,9 +162,9 @@ static int stop(struct watch *w, uint32_t budget_ms, struct jp_error *err)
     return error_set(err, "it cannot be killed");
 }
 
-/* Slurm sends SIGKILL KillWait seconds after its SIGTERM, and SIGTERM never
- * comes before the event that made us stop. */
-/* The time in milliseconds for ending what a runner has started. */
+/* The time in milliseconds for ending what a runner has started. Slurm sends
+ * SIGKILL KillWait seconds after its SIGTERM, and SIGTERM never comes before
+ * the event that made us stop. */
 static uint32_t budget(const struct jp_jobconf *conf)
 {
     uint64_t s = JP_DEF_KILL_WAIT_S;
@@ -153,8 +174,8 @@ static uint32_t budget(const struct jp_jobconf *conf)
                                      : (uint32_t) s * 500;
 }
 
-/* The part of KillWait, in milliseconds, that remains after Copper has slept
- * through its interval. */
+/* How long, in milliseconds, tasks are served after a signal: the part of
+ * KillWait that remains after Copper has slept through its interval. */
 static uint32_t hold_time(const struct jp_jobconf *conf)
 {
     uint32_t left = budget(conf);
@@ -167,12 +188,14 @@ static uint32_t hold_time(const struct jp_jobconf *conf)
     return left < HOLD_MS ? left : HOLD_MS;
 }
 
+/* Logs the error and marks the node, so that srun does not wait for it. */
 static void fail(struct watch *w, const struct jp_error *err)
 {
     stepdir_log(w->dir, "%s: Copper: %s", w->node, err->text);
     runmark_set(w->dir, w->node, RUNMARK_FAILED, err->text, NULL);
 }
 
+/* Marks the node as ready, with the place where tasks find the service. */
 static int say_ready(struct watch *w, struct jp_error *err)
 {
     const char *place = w->runner->place ? w->runner->place(w->state) : NULL;
@@ -180,7 +203,8 @@ static int say_ready(struct watch *w, struct jp_error *err)
     return runmark_set(w->dir, w->node, RUNMARK_READY, place ? place : "", err);
 }
 
-/* Runs the runner. Whatever it has started is ended in every case. */
+/* Runs the runner to its end. Whatever it has started is ended in every case.
+ * Returns -1 if anything failed; err has the last error, the log has all. */
 static int run(struct watch *w, uint32_t budget_ms, struct jp_error *err)
 {
     struct jp_error trouble;
@@ -205,6 +229,7 @@ static int run(struct watch *w, uint32_t budget_ms, struct jp_error *err)
         stepdir_log(w->dir, "%s: Copper: %s", w->node, trouble.text);
         rc = error_set(err, "%s", trouble.text);
     }
+    /* after this mark, the files in raw/ are complete */
     if (ready)
         runmark_set(w->dir, w->node, RUNMARK_DONE, "", NULL);
     return rc < 0 ? -1 : 0;
@@ -229,6 +254,7 @@ int supervise(const struct backend_runner *runner,
         w.runner = backend_runner_of(runner, &conf);
         rc = w.runner->start(&conf, dir, node, &w.state, err);
     }
+    /* conf is zeros if it could not be read: the defaults apply. */
     w.hold_ms = hold_time(&conf);
     if (rc < 0)
         fail(&w, err);
@@ -242,6 +268,7 @@ int supervise(const struct backend_runner *runner,
 
 /* --- the guard ---------------------------------------------------------- */
 
+/* The guard also receives SIGCHLD by sigtimedwait. */
 static void block_too(sigset_t *set)
 {
     block(set);
@@ -261,9 +288,9 @@ static int await_signal(uint32_t ms)
     return sig > 0 && sig != SIGCHLD ? sig : 0;
 }
 
-/* Waits for the child and returns its exit status. Also reaps its orphans,
- * which the kernel has given to us. If our parent, slurmstepd, ends, the child
- * gets SIGTERM. */
+/* Waits for the child and returns its status as waitpid gives it. Passes
+ * signals on. Also reaps orphans of the child, which the kernel has given to
+ * us. If our parent, slurmstepd, ends, the child gets SIGTERM once. */
 static int await_child(pid_t child, pid_t parent)
 {
     int status = 0, sig;
@@ -284,7 +311,8 @@ static int await_child(pid_t child, pid_t parent)
     }
 }
 
-/* Waits until no process of the dead child is left. */
+/* Waits until no process of the dead child is left, at most budget_ms. Returns
+ * false if some remain. */
 static bool await_orphans(uint32_t budget_ms)
 {
     uint64_t end_ms = clock_mono_ms() + budget_ms;
@@ -301,6 +329,8 @@ static bool await_orphans(uint32_t budget_ms)
     }
 }
 
+/* Ends what a killed supervisor has left. bypass() keeps new accesses away from
+ * the service, its processes are awaited, and sweep() ends the rest. */
 static void end_rest(const struct backend_runner *runner,
                      const struct run_place *place)
 {
@@ -333,6 +363,7 @@ int supervise_guard(const struct backend_runner *runner,
     sigset_t set;
     int status;
 
+    /* Orphans of the child become our children instead of init's. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     block_too(&set);
     child = fork();

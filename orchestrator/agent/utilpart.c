@@ -1,4 +1,5 @@
-/* utilpart.c - the period of a step's samples and the user's labels for it. */
+/* utilpart.c - the period of a step's samples, the user's labels for it, and
+ * the counters of CUDA calls (cuda=1). */
 #include "orchestrator/agent/launch.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include "orchestrator/agent/settings.h"
 #include "plugins/cuda/cuda_file.h"
 
-/* Why the period differs from the setting. */
+/* Why the period differs from the setting; "": it does not. */
 static const char *why(const struct plan_side *side, uint32_t period_ms)
 {
     uint64_t us = plan_number(side, "period");
@@ -24,6 +25,8 @@ static const char *why(const struct plan_side *side, uint32_t period_ms)
     return us ? "" : "the site samples only steps with the option";
 }
 
+/* Adds the period that is in effect, which may differ from the requested
+ * one. */
 static int add_period(const struct plan_side *side, struct jp_jobconf *conf,
                       struct jp_error *err)
 {
@@ -40,6 +43,8 @@ static int add_period(const struct plan_side *side, struct jp_jobconf *conf,
                         err);
 }
 
+/* Adds the user's labels, if there are any. They are kept even if nothing is
+ * sampled, because the report prints them. */
 static int add_labels(const struct plan_side *side, struct jp_jobconf *conf,
                       struct jp_error *err)
 {
@@ -53,9 +58,10 @@ static int add_labels(const struct plan_side *side, struct jp_jobconf *conf,
                        : 0;
 }
 
-/* Milliseconds between two samples of utilisation in this step; 0: none are
- * taken. They are where the user asks for any profile, unless he or the site
- * turns them off; where only a site's default profiles, if it says so too. */
+/* The milliseconds between two samples of utilisation in this step; 0: no
+ * samples. By default, a step is sampled if the user requests any profile. A
+ * step that is profiled only by a site's default is sampled only if the site's
+ * default includes utilisation. */
 static uint32_t period_ms_of(const struct jp_plan *plan)
 {
     const struct plan_side *util = &plan->util;
@@ -66,53 +72,11 @@ static uint32_t period_ms_of(const struct jp_plan *plan)
 
     if (!wanted)
         return 0;
-    /* 0 in the site's file: none for those who do not ask */
+    /* period 0 in the site file: only steps with the option are sampled */
     if (!us)
         return plan_is_sampled(plan) ? JP_DEF_UTIL_PERIOD_MS : 0;
     return us < JP_UTIL_PERIOD_MIN_MS * 1000 ? JP_UTIL_PERIOD_MIN_MS
                                              : (uint32_t) (us / 1000);
-}
-
-int utilpart_fill(const struct jp_plan *plan, struct jp_jobconf *conf,
-                  struct jp_error *err)
-{
-    const struct plan_side *side = &plan->util;
-    bool runs;
-
-    conf->policy.util_period_ms = period_ms_of(plan);
-    runs = conf->policy.util_period_ms > 0;
-    conf->util_request = strdup(side->grammar->modes[side->mode].name);
-    if (!conf->util_request)
-        return error_set(err, "out of memory");
-    if (runs) {
-        struct jp_setting mode = {
-            (char *) "mode", (char *) side->grammar->modes[1].name,
-            (char *) plan_source_words[side->mode_source], side->mode_where,
-            (char *) (side->mode ? "" : "as in every profiled step")};
-
-        if (settings_add(&conf->util_settings, &conf->n_util_settings, &mode,
-                         err) < 0 ||
-            add_period(side, conf, err) < 0)
-            return -1;
-    }
-    return add_labels(side, conf, err);
-}
-
-const char *utilpart_describe(const struct jp_jobconf *conf, char *buf,
-                              size_t len)
-{
-    char period[32];
-
-    if (!conf->policy.util_period_ms)
-        snprintf(buf, len, "utilisation: no samples");
-    else
-        snprintf(
-            buf, len,
-            "utilisation: a sample every %s, at most %u MiB for each node",
-            num_format_time_us((uint64_t) conf->policy.util_period_ms * 1000,
-                               period, sizeof(period)),
-            conf->policy.util_disk_mib);
-    return buf;
 }
 
 /* --- CUDA calls --------------------------------------------------------------
@@ -145,9 +109,11 @@ static const char *why_not(const struct launch_facts *facts, char buf[256])
     return facts->contained ? "the step runs in a container" : NULL;
 }
 
-int cudapart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
-                  const char *step_dir, struct jp_jobconf *conf, char **note,
-                  struct jp_error *err)
+/* With cuda=1, adds the setting and the tasks' variables. Without samples,
+ * nothing would collect the counters. */
+static int add_cuda(const struct launch_facts *facts,
+                    const struct jp_plan *plan, const char *step_dir,
+                    struct jp_jobconf *conf, char **note, struct jp_error *err)
 {
     const struct plan_value *from = plan_find(&plan->util, "cuda");
     bool asked = from->value && plan_number(&plan->util, "cuda");
@@ -159,6 +125,7 @@ int cudapart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
         (char *) plan_source_words[from->source], from->where,
         (char *) (reason ? reason : "calls into CUDA are counted")};
 
+    /* Only an explicit request deserves a message. */
     if (!wanted)
         return asked && from->source >= PLAN_ENV
                    ? lines_add(
@@ -170,6 +137,8 @@ int cudapart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
         return -1;
     if (reason)
         return lines_add(note, err, "cuda=1: no counters: %s", reason);
+    /* The library is soft, so that a variable in the script's environment
+     * stays. */
     if (jobconf_add_env(conf, CUDA_ENV_LIBRARY, strdup(INSTALLED),
                         "counts calls", true, err) < 0 ||
         jobconf_add_env(conf, CUDA_ENV_DIR,
@@ -183,9 +152,40 @@ int cudapart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
                : 0;
 }
 
+/* The period is decided first: mode, period and CUDA's counters depend on
+ * it. */
+int utilpart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
+                  const char *step_dir, struct jp_jobconf *conf, char **note,
+                  struct jp_error *err)
+{
+    const struct plan_side *side = &plan->util;
+    bool runs;
+
+    conf->policy.util_period_ms = period_ms_of(plan);
+    runs = conf->policy.util_period_ms > 0;
+    conf->util_request = strdup(side->grammar->modes[side->mode].name);
+    if (!conf->util_request)
+        return error_set(err, "out of memory");
+    if (runs) {
+        struct jp_setting mode = {
+            (char *) "mode", (char *) side->grammar->modes[1].name,
+            (char *) plan_source_words[side->mode_source], side->mode_where,
+            (char *) (side->mode ? "" : "as in every profiled step")};
+
+        if (settings_add(&conf->util_settings, &conf->n_util_settings, &mode,
+                         err) < 0 ||
+            add_period(side, conf, err) < 0)
+            return -1;
+    }
+    return add_labels(side, conf, err) < 0
+               ? -1
+               : add_cuda(facts, plan, step_dir, conf, note, err);
+}
+
 bool cudapart_check(struct jp_jobconf *conf, char **path)
 {
     for (size_t i = 0; i < conf->n_env; i++) {
+        /* Take the variable out of the list; its value becomes the caller's. */
         struct jp_envvar *var = &conf->env[i];
 
         if (strcmp(var->name, CUDA_ENV_LIBRARY) != 0 ||

@@ -54,8 +54,7 @@ static size_t pieces_of(const struct jp_logfile *log, uint64_t piece_bytes)
     if (!backend || !backend->reader->splits)
         return 1;
     source = logsource_open(log->path, NULL);
-    if (source && !logsource_packed(source) &&
-        !logsource_has_hole(source)) /* seekable, and all bytes there */
+    if (source && logsource_is_divisible(source))
         n = (size_t) (log->size / piece_bytes);
     logsource_close(source);
     return n;

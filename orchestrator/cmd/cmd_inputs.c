@@ -169,6 +169,17 @@ static char *settings_pattern(const char *config)
     return pattern;
 }
 
+/* The job's working directory as Slurm knows it, or NULL. Caller frees. */
+static char *work_dir(uint32_t job_id)
+{
+    struct slurmjob job;
+
+    if (!slurmjob_get(job_id, JP_SLURMJOB_WAIT_MS, &job) ||
+        job.work_dir[0] != '/')
+        return NULL;
+    return strdup(job.work_dir);
+}
+
 /* Returns the job's directory, or NULL. Caller frees. */
 static char *find_job(uint64_t job_id, const char *config)
 {
@@ -179,8 +190,8 @@ static char *find_job(uint64_t job_id, const char *config)
     /* Slurm is asked only if nothing is found here: it may be slow or forget
      * old jobs. */
     for (int slurm = 0; slurm < 2 && !dir; slurm++) {
-        if (slurm && (job_id > UINT32_MAX ||
-                      !(root = slurmjob_work_dir((uint32_t) job_id))))
+        if (slurm &&
+            (job_id > UINT32_MAX || !(root = work_dir((uint32_t) job_id))))
             break;
         if (pattern)
             dir = match_pattern(root, pattern, job_id);

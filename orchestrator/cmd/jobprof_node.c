@@ -507,7 +507,7 @@ static int cmd_task(int argc, char **argv)
     if (node_args_parse(argc, argv, &args, &err) < 0 || !args.seat.dir ||
         stepdir_check_own(args.seat.dir, &err) < 0)
         return JP_EXIT_USAGE;
-    if (start_write(&args.seat, args.node, getppid(), "/dev", &err) == 0)
+    if (begin_task(&args.seat, args.node, getppid(), "/dev", &err) == 0)
         return JP_EXIT_OK;
     stepdir_log(args.seat.dir, "%s: no start record: %s", args.node, err.text);
     return JP_EXIT_IO;

@@ -1,4 +1,9 @@
-/* claim.c - take, keep alive, steal and release the right to report. */
+/* claim.c - take, keep alive, steal and release the right to report.
+ *
+ * claim_take creates the file with O_EXCL, or first removes a stale claim
+ * (oust). adopt() makes a file into a claim: signal handlers that remove it,
+ * and a thread that touches it. claim.h describes when a claim is stale.
+ */
 #include "orchestrator/collect/claim.h"
 
 #include <errno.h>
@@ -17,16 +22,20 @@
 #include "common/fileio.h"
 #include "orchestrator/collect/clock.h"
 
+/* The longest interval between two touches. */
 #define BEAT_MS 1000
-#define LOOK_ON_BEATS 2 /* a thief's second look comes that much later */
+/* For how many beats a stale claim must stay untouched before it is taken. */
+#define LOOK_ON_BEATS 2
 
 struct jp_claim {
     char path[PATH_MAX];
+    /* The file as created, to recognise it later by device and inode. */
     struct stat file;
     int fd;
     uint32_t beat_ms;
     pthread_t thread;
-    bool beating; /* the thread runs */
+    bool beating; /* the thread has been started */
+    /* The thread ends. Guarded by lock; wake interrupts its sleep. */
     bool stop;
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -39,20 +48,24 @@ void claim_host(char out[65])
     out[64] = '\0';
 }
 
-/* A claim that was stolen and made anew is another file. */
+/* Whether both are the same file. A claim that was stolen and created again has
+ * the same name but is another file. */
 static bool is_same_file(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+/* The interval between two touches in ms: at least four in the stale time. */
 static uint32_t beat_of(uint32_t stale_ms)
 {
     return stale_ms / 4 < BEAT_MS ? stale_ms / 4 + 1 : BEAT_MS;
 }
 
-/* --- somebody else's claim --- */
+/* --- another process's claim --- */
 
-/* The time that the file system of dir gives to a file touched now. */
+/* The time that the file system of dir gives to a file touched now, which may
+ * be a server's. Only that time can be compared with the time of the claim.
+ * Returns -1 if no file can be created. */
 static int probe_time(const char *dir, struct timespec *now)
 {
     char host[65];
@@ -68,6 +81,8 @@ static int probe_time(const char *dir, struct timespec *now)
     fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
               0600);
     if (fd >= 0) {
+        /* Set the time explicitly: open() does not change that of an existing
+         * file. */
         rc = futimens(fd, NULL) < 0 || fstat(fd, &st) < 0 ? -1 : 0;
         close(fd);
         unlink(path);
@@ -78,12 +93,15 @@ static int probe_time(const char *dir, struct timespec *now)
     return rc;
 }
 
+/* The difference between two times in milliseconds; negative if then is
+ * later. */
 static int64_t age_ms(const struct timespec *now, const struct timespec *then)
 {
     return ((int64_t) now->tv_sec - then->tv_sec) * 1000 +
            (now->tv_nsec - then->tv_nsec) / 1000000;
 }
 
+/* Whether a claim with this status looks stale. */
 static enum claim_state judge(const char *dir, const struct stat *st,
                               uint32_t stale_ms)
 {
@@ -109,7 +127,8 @@ enum claim_state claim_look(const char *dir, uint32_t stale_ms)
     return state;
 }
 
-/* Whether the file is the one that was opened and is not touched any more. */
+/* Whether the file at path is still the one that was opened, and has not been
+ * touched since `before`. */
 static bool stays_untouched(const char *path, const struct stat *opened,
                             const struct stat *before)
 {
@@ -120,8 +139,9 @@ static bool stays_untouched(const char *path, const struct stat *opened,
            now.st_mtim.tv_nsec == before->st_mtim.tv_nsec;
 }
 
-/* Moves the judged file away. Whoever else judged the same file and was faster
- * has put a fresh claim there: then that one is put back. */
+/* Moves the judged file away. Between our last check and the rename, another
+ * thief may have replaced it with a new claim; then the wrong file was moved,
+ * and it is put back. Returns true if the stale claim is gone. */
 static bool move_away(const char *path, const struct stat *judged)
 {
     char host[65];
@@ -135,17 +155,20 @@ static bool move_away(const char *path, const struct stat *judged)
         return false;
     if (rename(path, aside) == 0) {
         ours = lstat(aside, &st) == 0 && is_same_file(&st, judged);
+        /* If this file system has no hard links, the other claim cannot be put
+         * back. Its owner notices the loss (claim_held). */
         if (!ours && link(aside, path) < 0 && errno != EEXIST)
-            ours = true; /* no hard links here: it is lost, so take over */
+            ours = true;
         unlink(aside);
     }
     free(aside);
     return ours;
 }
 
-/* Removes the claim `path` of dir if it is stale. *lock_fd, where set, keeps
- * other thieves out until the caller has made his own claim; he closes it (also
- * after false). False: its owner lives, or another thief was faster. */
+/* Removes the claim `path` of dir if it is stale. If *lock_fd is set, its lock
+ * keeps other thieves out until the caller has created a new claim; the caller
+ * closes it in any case. Returns false if the owner is alive or another thief
+ * was faster. */
 static bool oust(const char *dir, const char *path, uint32_t stale_ms,
                  int *lock_fd)
 {
@@ -155,27 +178,32 @@ static bool oust(const char *dir, const char *path, uint32_t stale_ms,
     if (fd < 0)
         return errno == ENOENT;
     *lock_fd = fd;
+    /* Other errors mean that the file system has no locks: continue without. */
     if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
         return false;
     if (fstat(fd, &opened) < 0 || lstat(path, &now) < 0 ||
         !is_same_file(&opened, &now) ||
         judge(dir, &now, stale_ms) != CLAIM_STALE)
         return false;
-    /* a clock set forward makes a live claim look old, too: until its owner's
-     * next beat, or for ever where that is another host's clock */
+    /* A clock that was set forward makes a live claim look old, until its owner
+     * touches it again, or permanently if that is the clock of another host. So
+     * do not rely on the age alone: watch whether the claim is touched. */
     clock_sleep_ms(LOOK_ON_BEATS * beat_of(stale_ms));
     return stays_untouched(path, &opened, &now) && move_away(path, &opened);
 }
 
 /* --- the end by a signal --- */
 
-/* What the handler removes: the one claim of this process. */
+/* The claim that the signal handler removes. A process has one claim at
+ * most. */
 static struct jp_claim *volatile held;
 
 static const int quit_signals[] = {SIGTERM, SIGINT, SIGHUP};
 #define N_QUIT (sizeof(quit_signals) / sizeof(quit_signals[0]))
-static struct sigaction saved[N_QUIT]; /* as they were before the claim */
+static struct sigaction saved[N_QUIT]; /* actions before the claim was taken */
 
+/* Whether the file at the claim's path is still the one that we have
+ * created. */
 static bool is_ours(const struct jp_claim *claim)
 {
     struct stat st;
@@ -183,17 +211,19 @@ static bool is_ours(const struct jp_claim *claim)
     return stat(claim->path, &st) == 0 && is_same_file(&st, &claim->file);
 }
 
+/* The signal handler: stat, unlink, signal and raise are async-signal-safe. */
 static void on_quit(int sig)
 {
     const struct jp_claim *claim = held;
 
     if (claim && is_ours(claim))
         unlink(claim->path);
+    /* End by the signal, so that the parent sees the true reason. */
     signal(sig, SIG_DFL);
     raise(sig);
 }
 
-/* A signal that is ignored (nohup) stays so. */
+/* Installs the handlers. A signal that is ignored (nohup) stays ignored. */
 static void watch_signals(void)
 {
     const struct sigaction action = {.sa_handler = on_quit};
@@ -205,6 +235,7 @@ static void watch_signals(void)
     }
 }
 
+/* Restores the actions from before the claim. */
 static void unwatch_signals(void)
 {
     for (size_t i = 0; i < N_QUIT; i++)
@@ -213,6 +244,7 @@ static void unwatch_signals(void)
 
 /* --- the heartbeat --- */
 
+/* The thread: touches the file once a beat until it is stopped. */
 static void *beat(void *arg)
 {
     struct jp_claim *claim = arg;
@@ -220,6 +252,7 @@ static void *beat(void *arg)
 
     pthread_mutex_lock(&claim->lock);
     while (!claim->stop) {
+        /* By descriptor: the file may have moved with its directory. */
         futimens(claim->fd, NULL);
         clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_sec += claim->beat_ms / 1000;
@@ -234,7 +267,8 @@ static void *beat(void *arg)
     return NULL;
 }
 
-/* A calendar clock that is set back must not stop the heart. */
+/* Prepares the condition for CLOCK_MONOTONIC: a calendar clock that is set back
+ * must not delay the next touch. */
 static void init_wake(struct jp_claim *claim)
 {
     pthread_condattr_t attr;
@@ -246,7 +280,8 @@ static void init_wake(struct jp_claim *claim)
     pthread_condattr_destroy(&attr);
 }
 
-/* Signals go to the main thread, not to this one. */
+/* Starts the thread with all signals blocked, so that the main thread gets
+ * them. Returns an errno, 0 on success. */
 static int start_beat(struct jp_claim *claim)
 {
     sigset_t all, old;
@@ -262,6 +297,8 @@ static int start_beat(struct jp_claim *claim)
 
 /* --- the claim --- */
 
+/* Fills the parts of the claim that the signal handler needs, and installs
+ * it. */
 static int remember(struct jp_claim *claim, const char *path)
 {
     size_t n = strlen(path);
@@ -274,10 +311,12 @@ static int remember(struct jp_claim *claim, const char *path)
     return 0;
 }
 
-/* Makes *out from the fresh file fd (taken over also on failure). */
+/* Makes *out from the new file fd, which is taken over even on failure. Returns
+ * 1 on success and -1 otherwise, like claim_take. */
 static int adopt(int fd, const char *path, const char *kind, uint32_t stale_ms,
                  struct jp_claim **out, struct jp_error *err)
 {
+    /* The handler can remove one claim only. */
     struct jp_claim *claim = held ? NULL : calloc(1, sizeof(*claim));
     char host[65];
 
@@ -320,6 +359,7 @@ int claim_take(const char *dir, const char *kind, uint32_t stale_ms,
         rc = 0;
         if (!oust(dir, path, stale_ms, &lock_fd))
             goto out;
+        /* The stale claim is gone. Another process may still be faster. */
         fd = open(path, flags, 0600);
     }
     if (fd >= 0)
@@ -347,7 +387,7 @@ int claim_moved(struct jp_claim *claim, const char *dir, struct jp_error *err)
 
     if (n < 0 || (size_t) n >= sizeof(path))
         return error_set(err, "%s: the path is too long", dir);
-    held = NULL; /* no signal may see half a path */
+    held = NULL; /* the signal handler must not see half a path */
     memcpy(claim->path, path, (size_t) n + 1);
     held = claim;
     return 0;

@@ -1,11 +1,12 @@
-/* clock.h - the two clocks of the protocol: calendar and stopwatch. */
+/* clock.h - the two clocks of the protocol: calendar time for records,
+ * monotonic time for waits. */
 #ifndef JP_COLLECT_CLOCK_H
 #define JP_COLLECT_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
 
-/* CLOCK_REALTIME in microseconds: what records and claims carry. */
+/* CLOCK_REALTIME in microseconds, for records and claims. */
 static inline uint64_t clock_real_us(void)
 {
     struct timespec ts;
@@ -14,7 +15,7 @@ static inline uint64_t clock_real_us(void)
     return (uint64_t) ts.tv_sec * 1000000 + (uint64_t) ts.tv_nsec / 1000;
 }
 
-/* CLOCK_MONOTONIC in milliseconds: for waits and budgets. */
+/* CLOCK_MONOTONIC in milliseconds, for waits and limits. */
 static inline uint64_t clock_mono_ms(void)
 {
     struct timespec ts;

@@ -25,8 +25,8 @@ void nodelist_free(char **names, size_t n)
     free(names);
 }
 
-/* Whether "5-99" at text is a range of more than JP_NODELIST_MAX. Its numbers
- * have at most 12 digits. */
+/* Whether "5-99" at text is a range of more than JP_NODELIST_MAX nodes. Its
+ * numbers have at most 12 digits, so they cannot overflow. */
 static bool is_huge_range(const char *text)
 {
     char *end;
@@ -36,14 +36,18 @@ static bool is_huge_range(const char *text)
     return high > low && high - low >= JP_NODELIST_MAX;
 }
 
-/* libslurm complains on stderr, and leaks, where ranges are too long. */
+/* Whether the text can be given to libslurm, which prints errors and leaks
+ * memory if ranges are too long. A range is examined at the first digit of each
+ * number. */
 static bool is_sane(const char *text)
 {
     size_t digits = 0;
 
+    /* The text may come from a record that a user has changed. */
     if (strlen(text) > 1024 * 1024)
         return false;
     for (; *text; text++) {
+        /* digits counts the digits of the current number. */
         digits = isdigit((unsigned char) *text) ? digits + 1 : 0;
         if (digits > 12 || (unsigned char) *text <= ' ' ||
             (digits == 1 && is_huge_range(text)))
@@ -59,9 +63,12 @@ static int expand(const char *text, char **out, size_t max, size_t *n)
     char *name;
     int rc = list ? 0 : -1;
 
+    /* Count before expanding. */
     if (list && slurm_hostlist_count(list) > (int) max)
         rc = -1;
     while (rc == 0 && *n < max && (name = slurm_hostlist_shift(list))) {
+        /* slurm_hostlist_shift allocates with malloc; copies keep that an
+         * assumption of this line alone. */
         out[*n] = strdup(name);
         rc = out[*n] ? 0 : -1;
         *n += rc == 0;
@@ -72,7 +79,8 @@ static int expand(const char *text, char **out, size_t max, size_t *n)
     return rc;
 }
 #else
-/* Length of the first piece of a list: up to a comma outside of brackets. */
+/* The length of the first element of a list: up to a comma outside of
+ * brackets. */
 static size_t piece_len(const char *text)
 {
     int depth = 0;
@@ -106,6 +114,7 @@ int nodelist_expand(const char *text, char ***names, size_t *n,
 
     if (!text || !is_sane(text))
         return error_set(err, "not a node list");
+    /* 1.6 MB of address space, of which only used pages take memory. */
     out = calloc(JP_NODELIST_MAX, sizeof(*out));
     if (!out)
         return error_set(err, "out of memory");

@@ -1,5 +1,11 @@
-/* noderec.c - what a node leaves of itself and of its tasks: node.json,
- * tasks.jsonl. */
+/* noderec.c - what a node writes about itself and its tasks: node.json when it
+ * begins, tasks.jsonl and the manifest when it finishes. nodes.c reads these
+ * files.
+ *
+ * Each file is written by temp + rename, so that a reader finds it complete or
+ * not at all. The three parts of this file are the three records; noderec.h
+ * describes their formats.
+ */
 #include "config.h"
 
 #include "orchestrator/collect/noderec.h"
@@ -24,9 +30,11 @@
 #include "common/num.h"
 #include "orchestrator/collect/clock.h"
 
-/* A module of before the times had four fields. */
+/* Fields of a task line. Modules of earlier releases write four, without the
+ * times. */
 enum { FIELDS_OLD = 4, FIELDS = 6 };
 
+/* The fields in the order of the line: key in tasks.jsonl, and range. */
 static const struct {
     const char *key;
     int64_t min, max;
@@ -36,8 +44,8 @@ static const struct {
     {"mono_us", 0, INT64_MAX}, {"end_us", 0, INT64_MAX},
 };
 
-/* Takes the line apart in place. Returns how many fields it has, 0: it is bad.
- */
+/* Splits the line in place and parses its fields. Returns the number of fields,
+ * or 0 if the line is malformed. */
 static int parse(char *line, int64_t field[FIELDS])
 {
     int n = 0;
@@ -49,8 +57,9 @@ static int parse(char *line, int64_t field[FIELDS])
     return !line && (n == FIELDS || n == FIELDS_OLD) ? n : 0;
 }
 
-/* Reads one line without its newline. False at the end of the input; a line
- * that does not fit comes out as an empty, hence bad, one. */
+/* Reads one line without its newline. Returns false at the end of the input. A
+ * line that does not fit is skipped as a whole and becomes "", which is
+ * malformed. */
 static bool read_line(FILE *in, char *line, size_t len)
 {
     int c;
@@ -58,6 +67,7 @@ static bool read_line(FILE *in, char *line, size_t len)
     if (!fgets(line, (int) len, in))
         return false;
     if (!strchr(line, '\n') && strlen(line) == len - 1) {
+        /* Skip the rest of the line. */
         while ((c = getc(in)) != '\n' && c != EOF)
             ;
         line[0] = '\0';
@@ -66,6 +76,8 @@ static bool read_line(FILE *in, char *line, size_t len)
     return true;
 }
 
+/* slurmstepd's module writes plain numbers, because it must not use a JSON
+ * library; they get their names here. */
 int tasklines_convert(FILE *in, const char *path, uint32_t *bad,
                       struct jp_error *err)
 {
@@ -76,6 +88,7 @@ int tasklines_convert(FILE *in, const char *path, uint32_t *bad,
 
     if (fileio_temp_open(&file, path, err) < 0)
         return -1;
+    /* More lines than that are not from slurmstepd. */
     for (uint32_t n = 0; n < JP_TASKLINES_MAX; n++) {
         int got;
 
@@ -96,6 +109,7 @@ int tasklines_convert(FILE *in, const char *path, uint32_t *bad,
 
 /* --- write a node's own record into the step directory --- */
 
+/* A variable; "" if it is not set. */
 static const char *from_env(const char *name)
 {
     const char *value = getenv(name);
@@ -103,6 +117,7 @@ static const char *from_env(const char *name)
     return value ? value : "";
 }
 
+/* A variable as a number; otherwise if it is not set or malformed. */
 static uint64_t number_from_env(const char *name, uint64_t otherwise)
 {
     uint64_t value = otherwise;
@@ -111,7 +126,7 @@ static uint64_t number_from_env(const char *name, uint64_t otherwise)
     return value;
 }
 
-/* A string whatever its bytes are: jansson takes UTF-8 only. */
+/* A JSON string; "" if value is not UTF-8, which jansson refuses. */
 static json_t *text(const char *value)
 {
     json_t *json = json_string(value);
@@ -119,7 +134,8 @@ static json_t *text(const char *value)
     return json ? json : json_string("");
 }
 
-/* This boot's id, which tells two nodes of one name apart. "" if unknown. */
+/* The id of this boot of the kernel, which distinguishes two nodes of the same
+ * name. "" if it is unknown. */
 static json_t *boot_id(void)
 {
     char *id = NULL;
@@ -134,8 +150,9 @@ static json_t *boot_id(void)
     return json;
 }
 
-/* Processes that this host's kernel has killed for want of memory since it
- * runs, in any control group; -1: unknown. */
+/* The number of processes that this host's kernel has killed since its start
+ * because memory was short, in any control group; -1: unknown. The difference
+ * between begin and finish is reported. */
 static int64_t count_oom_kills(void)
 {
     char *text = NULL, *at;
@@ -143,6 +160,7 @@ static int64_t count_oom_kills(void)
 
     if (fileio_read("/proc/vmstat", false, 65536, &text, NULL, NULL) < 0)
         return -1;
+    /* Since Linux 4.13. */
     at = strstr(text, "\noom_kill ");
     if (at) {
         at += strlen("\noom_kill ");
@@ -153,10 +171,14 @@ static int64_t count_oom_kills(void)
     return n;
 }
 
+/* Composes node.json. NULL: no memory. The json_object_set_new functions accept
+ * NULL values and fail then, so one check at the end is enough. */
 static json_t *make_record(const struct jp_seat *seat, const char *node)
 {
     json_t *json = json_object();
     struct utsname uts = {0};
+    /* Slurm's numbers are those of the whole step, also for heterogeneous
+     * jobs. */
     uint64_t nodes = number_from_env("SLURM_STEP_NUM_NODES", seat->nodes);
     uint64_t tasks = number_from_env("SLURM_STEP_NUM_TASKS", 0);
     int rc = 0;
@@ -211,12 +233,14 @@ int noderec_write(const struct jp_seat *seat, const char *node,
 
 /* --- list the profiler's files of one node --- */
 
+/* The walk over raw/<node>. */
 struct walk {
     json_t *files;
     uint64_t deadline_ms;
     bool complete; /* false: stopped at a cap or the deadline */
 };
 
+/* Whether the walk is within its caps and its deadline. */
 static bool may_go_on(struct walk *walk)
 {
     if (json_array_size(walk->files) >= JP_MANIFEST_FILES_MAX ||
@@ -225,9 +249,11 @@ static bool may_go_on(struct walk *walk)
     return walk->complete;
 }
 
+/* Adds one regular file. A name that JSON cannot represent makes the manifest
+ * incomplete. -1: no memory. */
 static int add_file(struct walk *walk, const char *path, const struct stat *st)
 {
-    json_t *name = json_string(path); /* NULL: not UTF-8 */
+    json_t *name = json_string(path); /* NULL: not UTF-8, or no memory */
     json_int_t mtime_us = (json_int_t) st->st_mtim.tv_sec * 1000000 +
                           st->st_mtim.tv_nsec / 1000;
     json_t *file;
@@ -244,6 +270,8 @@ static int add_file(struct walk *walk, const char *path, const struct stat *st)
 static int walk_folder(struct walk *walk, int fd, const char *prefix,
                        int depth);
 
+/* Handles one entry of a folder: files are added, folders entered, everything
+ * else ignored. name is below prefix, which is relative to raw/<node>/. */
 static int walk_entry(struct walk *walk, int folder, const char *prefix,
                       const char *name, int depth)
 {
@@ -254,7 +282,7 @@ static int walk_entry(struct walk *walk, int folder, const char *prefix,
 
     if (n < 0 || (size_t) n >= sizeof(path) - 1 ||
         fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-        walk->complete = false; /* too long a name, or gone just now */
+        walk->complete = false; /* name too long, or the entry has vanished */
         return 0;
     }
     if (S_ISREG(st.st_mode))
@@ -269,11 +297,12 @@ static int walk_entry(struct walk *walk, int folder, const char *prefix,
         walk->complete = false;
         return 0;
     }
+    /* The check above has left room for the slash. */
     memcpy(path + n, "/", 2);
     return walk_folder(walk, fd, path, depth + 1);
 }
 
-/* Lists what is below fd, which is taken over. */
+/* Lists what is below fd, which is taken over. -1: no memory. */
 static int walk_folder(struct walk *walk, int fd, const char *prefix, int depth)
 {
     DIR *folder = fdopendir(fd);
@@ -291,7 +320,7 @@ static int walk_folder(struct walk *walk, int fd, const char *prefix, int depth)
     return rc;
 }
 
-/* Takes files over. */
+/* Writes the manifest. Takes files over, even on failure. */
 static int write_manifest(const struct jp_seat *seat, const char *node,
                           json_t *files, bool complete, struct jp_error *err)
 {
@@ -315,6 +344,8 @@ static int write_manifest(const struct jp_seat *seat, const char *node,
     return rc;
 }
 
+/* The manifest is also the sign that this node has finished, so it is written
+ * even if the walk has failed. */
 int manifest_write(const struct jp_seat *seat, const char *node,
                    uint64_t deadline_ms, struct jp_error *err)
 {
@@ -327,15 +358,11 @@ int manifest_write(const struct jp_seat *seat, const char *node,
         free(raw);
         return error_set(err, "out of memory");
     }
-    fd = open(raw, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (deadline_ms)
+        fd = open(raw, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    /* A folder that cannot be read gives an incomplete manifest. */
     if (fd < 0 || walk_folder(&walk, fd, "", 0) < 0)
         walk.complete = false;
     free(raw);
     return write_manifest(seat, node, walk.files, walk.complete, err);
-}
-
-int manifest_write_empty(const struct jp_seat *seat, const char *node,
-                         struct jp_error *err)
-{
-    return write_manifest(seat, node, json_array(), false, err);
 }

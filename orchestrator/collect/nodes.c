@@ -1,4 +1,9 @@
-/* nodes.c - the nodes of a step, as their records and folders show them. */
+/* nodes.c - the nodes of a step, from their records and folders.
+ *
+ * nodes_read reads nodes/<node>/ of every node (read_node), sorts them, and
+ * compares them with the step's node list to find those that are missing. Every
+ * file is foreign input: a bad one becomes a note, and the rest is used.
+ */
 #include "orchestrator/collect/nodes.h"
 
 #include <dirent.h>
@@ -14,17 +19,19 @@
 #include "common/error.h"
 #include "common/fileio.h"
 #include "common/jsonload.h"
+#include "common/num.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/collect/noderec.h"
 
-/* What a node says of its whole step. */
+/* What the record of a node contains about the whole step. */
 struct jp_node_step {
     uint32_t nodes, tasks; /* 0 unknown */
     char *nodelist;        /* malloc'ed; NULL unknown */
 };
 
-/* Reads and parses <folder>/<name>. NULL with errno ENOENT: not there. */
+/* Reads and parses <folder>/<name>, which must be an object. NULL with errno
+ * ENOENT: the file does not exist; with another errno: err. */
 static json_t *load(const char *folder, const char *name,
                     enum jsonload_kind kind, struct jp_error *err)
 {
@@ -33,6 +40,7 @@ static json_t *load(const char *folder, const char *name,
     size_t len = 0;
     json_t *json = NULL;
 
+    /* Without a path, text_format has had no memory. */
     errno = ENOMEM;
     if (path && fileio_read(path, false, jsonload_limits[kind].bytes, &text,
                             &len, err) == 0) {
@@ -49,7 +57,8 @@ static json_t *load(const char *folder, const char *name,
     return json;
 }
 
-/* An integer of 0..max; anything else is `otherwise`. */
+/* The integer of a member; `otherwise` if it is missing, not an integer, or
+ * outside of 0 to max. */
 static uint64_t get_number(const json_t *json, const char *key, uint64_t max,
                            uint64_t otherwise)
 {
@@ -61,6 +70,7 @@ static uint64_t get_number(const json_t *json, const char *key, uint64_t max,
                : otherwise;
 }
 
+/* The text of a member, "" if there is none. Caller frees; NULL: no memory. */
 static char *get_text(const json_t *json, const char *key)
 {
     const char *value = json_string_value(json_object_get(json, key));
@@ -68,8 +78,9 @@ static char *get_text(const json_t *json, const char *key)
     return strdup(value ? value : "");
 }
 
-/* node.json of folder into *node and *step (both zeroed by the caller, who
- * frees what was set, also on failure). -1: not there or not so. */
+/* Reads node.json of folder into *node and *step. Both are zeroed by the
+ * caller, who frees what was set, even on failure. -1: the file is missing or
+ * malformed. */
 static int record(const char *folder, struct jp_node *node,
                   struct jp_node_step *step, struct jp_error *err)
 {
@@ -87,7 +98,8 @@ static int record(const char *folder, struct jp_node *node,
     node->topology_addr = get_text(json, "topology_addr");
     node->nodeid = (uint32_t) get_number(json, "nodeid", UINT32_MAX, 0);
     node->component = get_number(json, "component", INT64_MAX, 0);
-    /* until the manifest tells of the other count: no difference */
+    /* The count at begin. UINT64_MAX if it is unknown, so that the difference
+     * to the count at finish is 0. */
     node->oom_kills = get_number(json, "oom_kills", INT64_MAX, UINT64_MAX);
     step->nodes = (uint32_t) get_number(json, "step_nodes", UINT32_MAX, 0);
     step->tasks = (uint32_t) get_number(json, "step_tasks", UINT32_MAX, 0);
@@ -108,6 +120,7 @@ static int by_gtid(const void *a, const void *b)
     return x->gtid < y->gtid ? -1 : x->gtid > y->gtid;
 }
 
+/* Adds the task of one line of tasks.jsonl. -1: the line is malformed. */
 static int add_task(struct jp_node *node, const char *line, size_t len)
 {
     json_t *json = jsonload(JSONLOAD_LINE, "", line, len, 0, NULL);
@@ -115,6 +128,7 @@ static int add_task(struct jp_node *node, const char *line, size_t len)
     uint64_t gtid = get_number(json, "gtid", UINT32_MAX, UINT64_MAX);
     int rc = -1;
 
+    /* Without id or status the line is useless; other fields may be missing. */
     if (gtid <= UINT32_MAX && json_is_integer(status) &&
         node->n_tasks < JP_TASKLINES_MAX) {
         json_int_t n = json_integer_value(status);
@@ -132,8 +146,8 @@ static int add_task(struct jp_node *node, const char *line, size_t len)
     return rc;
 }
 
-/* tasks.jsonl of folder: tasks sorted by gtid. 0 when it is not there. Returns
- * the number of lines that were dropped, or -1. */
+/* Reads tasks.jsonl of folder; the tasks are sorted by gtid. Returns the number
+ * of lines that were dropped (0 if the file does not exist), or -1. */
 static int noderead_tasks(const char *folder, struct jp_node *node,
                           struct jp_error *err)
 {
@@ -150,6 +164,7 @@ static int noderead_tasks(const char *folder, struct jp_node *node,
         return errno == ENOENT ? 0 : -1;
     }
     free(path);
+    /* The number of lines limits the number of tasks. */
     for (line = text; (line = strchr(line, '\n')); line++)
         lines++;
     if (lines > JP_TASKLINES_MAX)
@@ -167,7 +182,8 @@ static int noderead_tasks(const char *folder, struct jp_node *node,
     return bad;
 }
 
-/* manifest of folder. 0 when it is not there (finished stays false). */
+/* Reads the manifest of folder. Returns 0 if it does not exist; then finished
+ * stays false. node->oom_kills becomes the difference of the two counts. */
 static int manifest(const char *folder, struct jp_node *node,
                     struct jp_error *err)
 {
@@ -186,11 +202,9 @@ static int manifest(const char *folder, struct jp_node *node,
     node->finish_us = get_number(json, "finish_us", INT64_MAX, 0);
     json_array_foreach(json_object_get(json, "files"), i, file)
     {
-        uint64_t bytes = get_number(file, "bytes", INT64_MAX, 0);
-
         node->files++;
-        if (__builtin_add_overflow(node->bytes, bytes, &node->bytes))
-            node->bytes = UINT64_MAX;
+        node->bytes =
+            num_add(node->bytes, get_number(file, "bytes", INT64_MAX, 0));
     }
     json_decref(json);
     return 0;
@@ -198,6 +212,8 @@ static int manifest(const char *folder, struct jp_node *node,
 
 /* --- join the records of a step's nodes --- */
 
+/* Limits for foreign input: nodes of a step, notes, bytes of a node's
+ * reason. */
 #define NODES_MAX 100000
 #define NOTES_MAX 100
 #define WHY_MAX 1024
@@ -211,6 +227,8 @@ static void fini_node(struct jp_node *node)
     free(node->tasks);
 }
 
+/* Moves the times of one node to the step's clock. node->unc_us becomes the
+ * largest uncertainty of its tasks' ends. */
 static void align_node(struct jp_node *node, const struct clockmap_node *clock)
 {
     node->clock = clock;
@@ -233,9 +251,11 @@ void nodes_align(struct jp_nodes *nodes, const struct clockmap *map)
         struct jp_node *node = &nodes->nodes[i];
         const struct clockmap_node *clock = NULL;
 
+        /* Until the node is aligned. */
         node->unc_us = -1;
         if (map && node->hostname)
             clock = clockmap_find(map, node->hostname, strlen(node->hostname));
+        /* The agents may know the node by Slurm's name only. */
         if (map && !clock)
             clock = clockmap_find(map, node->name, strlen(node->name));
         if (clock && clock->aligned)
@@ -273,6 +293,7 @@ int nodes_hide_paths(struct jp_nodes *nodes)
     return 0;
 }
 
+/* Adds a note; dropped if there are too many or without memory. */
 static void note(struct jp_nodes *nodes, const char *text)
 {
     char *copy = nodes->n_notes < NOTES_MAX ? strdup(text) : NULL;
@@ -281,9 +302,12 @@ static void note(struct jp_nodes *nodes, const char *text)
         nodes->notes[nodes->n_notes++] = copy;
 }
 
-/* What the nodes say of the step: the largest numbers, the first list. */
+/* Merges what a node's record contains about the step: the largest numbers and
+ * the first list, because a node of one component may not know the others.
+ * Takes step's list over. */
 static void merge_step(struct jp_nodes *nodes, struct jp_node_step *step)
 {
+    /* A node of one component may know only a part. */
     if (step->nodes > nodes->step_nodes)
         nodes->step_nodes = step->nodes;
     if (step->tasks > nodes->step_tasks)
@@ -295,7 +319,9 @@ static void merge_step(struct jp_nodes *nodes, struct jp_node_step *step)
     free(step->nodelist);
 }
 
-/* Has it said that it has no profiler? The first node's reason is kept. */
+/* Whether the node has noted that its tasks run unprofiled. The reason of the
+ * first node by name is kept, so that reports are the same in any order of the
+ * folder. */
 static bool is_unprofiled(struct jp_nodes *nodes, const char *folder,
                           const char *name)
 {
@@ -321,12 +347,8 @@ static bool is_unprofiled(struct jp_nodes *nodes, const char *folder,
     return found;
 }
 
-static uint64_t add(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
-/* What was taken from the user's own folder. Without one: nothing. */
+/* Adds what the node has taken from the user's own folder of raw files. Returns
+ * 0 if there is no such record. */
 static int own_folder(const char *folder, struct jp_nodes *nodes,
                       struct jp_error *err)
 {
@@ -337,14 +359,15 @@ static int own_folder(const char *folder, struct jp_nodes *nodes,
     if (!nodes->own_folder)
         nodes->own_folder = get_text(json, "path");
     nodes->own_taken =
-        add(nodes->own_taken, get_number(json, "taken", INT64_MAX, 0));
+        num_add(nodes->own_taken, get_number(json, "taken", INT64_MAX, 0));
     nodes->own_missed =
-        add(nodes->own_missed, get_number(json, "missed", INT64_MAX, 0));
+        num_add(nodes->own_missed, get_number(json, "missed", INT64_MAX, 0));
     json_decref(json);
     return 0;
 }
 
-/* Reads nodes/<name>; a record that cannot be used becomes a note. */
+/* Reads nodes/<name>. A record that cannot be used becomes a note. -1: no
+ * memory. */
 static int read_node(struct jp_nodes *nodes, const char *folder,
                      const char *name)
 {
@@ -355,6 +378,7 @@ static int read_node(struct jp_nodes *nodes, const char *folder,
 
     if (!node.name)
         return -1;
+    /* Without node.json there is no node, but perhaps a reason. */
     if (record(folder, &node, &step, &err) < 0) {
         if (!is_unprofiled(nodes, folder, name))
             note(nodes, err.text);
@@ -363,6 +387,7 @@ static int read_node(struct jp_nodes *nodes, const char *folder,
         return 0;
     }
     bad = noderead_tasks(folder, &node, &err);
+    /* err is set by the reader itself if bad is -1. */
     if (bad > 0)
         error_set(&err, "%s/tasks.jsonl: %d bad lines", folder, bad);
     if (bad != 0)
@@ -376,6 +401,8 @@ static int read_node(struct jp_nodes *nodes, const char *folder,
     return 0;
 }
 
+/* Reads one entry of nodes/. Anything but a folder with a valid name is
+ * ignored. */
 static int read_entry(struct jp_nodes *nodes, size_t *room, const char *root,
                       const char *name)
 {
@@ -401,6 +428,7 @@ static int read_entry(struct jp_nodes *nodes, size_t *room, const char *root,
     return rc;
 }
 
+/* Reads all entries of nodes/. A missing folder means no nodes. */
 static int read_all(struct jp_nodes *nodes, const char *root)
 {
     DIR *dir = stepdir_is_folder(root) ? opendir(root) : NULL;
@@ -421,6 +449,7 @@ static int by_seat(const void *a, const void *b)
     const struct jp_node *x = a;
     const struct jp_node *y = b;
 
+    /* By component, then by index, then by name. */
     if (x->component != y->component)
         return x->component < y->component ? -1 : 1;
     if (x->nodeid != y->nodeid)
@@ -433,9 +462,11 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-/* Takes over names, which are sorted: those without a record are missing. */
+/* Stores the names without a record as missing. names are sorted and taken
+ * over. */
 static int keep_missing(struct jp_nodes *nodes, char **names, size_t n)
 {
+    /* seen[i]: there is a record of names[i]. */
     bool *seen = calloc(n + 1, sizeof(*seen));
     size_t kept = 0;
 
@@ -462,7 +493,7 @@ static int keep_missing(struct jp_nodes *nodes, char **names, size_t n)
     return 0;
 }
 
-/* No list of names: count, and give the absent ones a number. */
+/* Without a list of names: counts the missing nodes and numbers them. */
 static int count_missing(struct jp_nodes *nodes)
 {
     size_t n = nodes->step_nodes > nodes->n_nodes
@@ -482,6 +513,7 @@ static int count_missing(struct jp_nodes *nodes)
     return nodes->missing ? 0 : -1;
 }
 
+/* Finds the expected nodes that have no record. */
 static int find_missing(struct jp_nodes *nodes)
 {
     char **names = NULL;
@@ -495,6 +527,7 @@ static int find_missing(struct jp_nodes *nodes)
     return count_missing(nodes);
 }
 
+/* Counts tasks with a non-zero wait status over all nodes. */
 static void count_failed(struct jp_nodes *nodes)
 {
     for (size_t i = 0; i < nodes->n_nodes; i++)
@@ -502,6 +535,8 @@ static void count_failed(struct jp_nodes *nodes)
             nodes->tasks_failed += nodes->nodes[i].tasks[k].status > 0;
 }
 
+/* Steps: read every folder in nodes/, sort by seat, count failed tasks, compare
+ * with the node list. Only a lack of memory is an error. */
 struct jp_nodes *nodes_read(const char *step_dir, struct jp_error *err)
 {
     struct jp_nodes *nodes = calloc(1, sizeof(*nodes));
@@ -509,6 +544,7 @@ struct jp_nodes *nodes_read(const char *step_dir, struct jp_error *err)
     int rc = -1;
 
     if (nodes)
+        /* Room for all notes at once. */
         nodes->notes = calloc(NOTES_MAX, sizeof(*nodes->notes));
     if (root && nodes && nodes->notes && read_all(nodes, root) == 0) {
         if (nodes->n_nodes > 0)

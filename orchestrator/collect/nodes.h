@@ -1,7 +1,8 @@
-/* nodes.h - what the nodes of a step left in nodes/: read for the report.
+/* nodes.h - the records of a step's nodes in nodes/, read for the report.
  *
- * Every file is foreign input: sizes are capped, names checked, a bad record is
- * noted and the rest used. Owned by struct jp_nodes; nodes_destroy frees.
+ * Every file is foreign input: sizes are limited, names checked, and a bad
+ * record becomes a note while the rest is used. struct jp_nodes owns
+ * everything; free with nodes_destroy.
  */
 #ifndef JP_COLLECT_NODES_H
 #define JP_COLLECT_NODES_H
@@ -14,15 +15,15 @@
 #include "common/error.h"
 #include "orchestrator/collect/slurmask.h"
 
-/* Of tasks.jsonl; far above what a node writes. */
+/* Bytes of tasks.jsonl, far above what a node writes. */
 #define JP_NODES_TASKS_MAX (16 * 1024 * 1024)
 
 struct jp_task {
     uint32_t gtid, ltid;
     int64_t pid;
-    int status; /* wait(2) status, -1 unknown */
-    /* when slurmstepd saw its end, within 100 ms: by the node's monotonic
-     * clock, and since 1970; 0: unknown (an older module) */
+    int status; /* wait(2) status; -1: unknown */
+    /* time at which slurmstepd noticed its end, within 100 ms: by the node's
+     * monotonic clock, and since 1970; 0: unknown (an older module) */
     int64_t mono_us, end_us;
 };
 
@@ -33,58 +34,61 @@ struct jp_node {
     char *topology_addr;
     uint32_t nodeid;
     uint64_t component;    /* job id of the component */
-    bool finished;         /* its finish made a manifest */
-    bool complete;         /* ... within its budget */
+    bool finished;         /* finish has written a manifest */
+    bool complete;         /* ... within its limits */
     struct jp_task *tasks; /* sorted by gtid */
     size_t n_tasks;
-    uint64_t files, bytes; /* of the manifest */
-    uint64_t finish_us;    /* when that was made, since 1970; 0: unknown */
-    /* processes that the kernel killed for want of memory on this node, from
-     * begin to finish: of any job; 0: none, or unknown */
+    uint64_t files, bytes; /* sums over the manifest */
+    uint64_t finish_us;    /* time of the manifest since 1970; 0: unknown */
+    /* processes of any job that the kernel has killed on this node between
+     * begin and finish because memory was short; 0: none, or unknown */
     uint64_t oom_kills;
-    /* set by nodes_align: what puts the node's times on the step's clock, NULL:
-     * they stay, borrowed; and how wrong its tasks' ends may be then, -1: not
-     * known */
+    /* set by nodes_align: the map that was used for the node's times (borrowed;
+     * NULL: they are unchanged), and the largest error of its tasks' ends in
+     * microseconds (-1: unknown) */
     const struct clockmap_node *clock;
     double unc_us;
 };
 
 /* In nodes/<node>/ if the user has moved the profiler's files elsewhere
- * (agent/ownfolder.h). */
+ * (ownfolder_note in agent.h). */
 #define JP_NODES_FOLDER "folder.json"
-/* In nodes/<node>/ of a node whose tasks run unprofiled: why, a line. */
+/* In nodes/<node>/ if the tasks of the node run unprofiled: one line with the
+ * reason. */
 #define JP_NODES_UNPROFILED "unprofiled"
 
 struct jp_nodes {
     struct jp_node *nodes; /* sorted by (component, nodeid) */
     size_t n_nodes;
-    uint32_t step_nodes, step_tasks; /* of the whole step; 0 unknown */
+    uint32_t step_nodes, step_tasks; /* of the whole step; 0: unknown */
     char *step_nodelist;             /* "n[1-4]" or "" */
     char **missing;                  /* expected nodes without a record */
     size_t n_missing;
-    size_t n_unprofiled;  /* of them: without a profiler */
-    char *why_unprofiled; /* what one of those says, or NULL */
-    /* the user's own folder of raw files: the first node's, or NULL; files that
-     * were taken from it into raw/, and those that could not be */
+    size_t n_unprofiled;  /* nodes that have noted that they run unprofiled */
+    char *why_unprofiled; /* "NODE: REASON" of the first one by name, or NULL */
+    /* the user's own folder of raw files (the first node's; NULL: none), and
+     * the numbers of files that were taken from it into raw/ or could not be */
     char *own_folder;
     uint64_t own_taken, own_missed;
-    uint32_t tasks_failed; /* non-zero status */
-    char **notes;          /* one line a bad record */
+    uint32_t tasks_failed; /* tasks with a non-zero status */
+    char **notes;          /* one line for each bad record */
     size_t n_notes;
-    /* set by who reports: whether the step is over, and what Slurm says of its
-     * job's end (end_us: since 1970, in whole seconds, 0 unknown) */
+    /* set by the caller who makes the report: whether the step is over, and
+     * Slurm's data about the job's end (end_us: since 1970, in whole seconds,
+     * 0: unknown) */
     bool over;
     enum slurmjob_state job_state;
     uint64_t job_end_us;
 };
 
-/* Reads <step_dir>/nodes. An absent folder gives zero nodes. NULL only when
- * out of memory. */
+/* Reads <step_dir>/nodes. A missing folder gives zero nodes. NULL: no
+ * memory. */
 struct jp_nodes *nodes_read(const char *step_dir, struct jp_error *err);
-/* Puts the ends of tasks and of finish on one clock (map NULL: none), which
- * must outlive the nodes. Once. */
+/* Converts the ends of tasks and of finish to the reference clock of map (NULL:
+ * none), which must outlive the nodes. Call it once. */
 void nodes_align(struct jp_nodes *nodes, const struct clockmap *map);
-/* Cuts the user's own folder to its last part. -1: out of memory. */
+/* Cuts the path of the user's own folder to its last component. -1: no
+ * memory. */
 int nodes_hide_paths(struct jp_nodes *nodes);
 void nodes_destroy(struct jp_nodes *nodes);
 

@@ -1,4 +1,8 @@
 /* slurmask.c - ask Slurm's controller about a job, a step, its configuration.
+ *
+ * Each query runs in a child (slurmask): an answer_*() function calls libslurm
+ * there and fills a plain struct, which comes back through a pipe. Requests
+ * that need no answer run in a child that nobody waits for (request).
  */
 #include "config.h"
 
@@ -23,6 +27,8 @@
 
 /* --- names of generic resources --- */
 
+/* Appends one name of n bytes to the comma list in buf, unless it is there or
+ * does not fit. */
 static void add_name(const char *name, size_t n, char *buf, size_t len)
 {
     size_t used = strlen(buf);
@@ -36,6 +42,7 @@ static void add_name(const char *name, size_t n, char *buf, size_t len)
         snprintf(buf + used, len - used, "%s%s", used ? "," : "", one);
 }
 
+/* Handles two notations of Slurm: "gres:gpu:a100:4" and "gres/gpu=2". */
 void slurmgres_add(const char *text, bool all_tres, char *buf, size_t len)
 {
     while (text && *text) {
@@ -46,7 +53,8 @@ void slurmgres_add(const char *text, bool all_tres, char *buf, size_t len)
             name += 5;
         if (gres || !all_tres)
             add_name(name, strcspn(name, ":/=(,"), buf, len);
-        /* "gpu:a100:2(IDX:0,3),nvme:1": a comma in brackets parts nothing */
+        /* "gpu:a100:2(IDX:0,3),nvme:1": a comma in brackets separates
+         * nothing */
         for (int depth = 0; *text && (depth > 0 || *text != ','); text++)
             depth += *text == '(' ? 1 : *text == ')' ? -1 : 0;
         text += *text == ',';
@@ -56,7 +64,8 @@ void slurmgres_add(const char *text, bool all_tres, char *buf, size_t len)
 #ifdef HAVE_SLURM
 /* --- the question, asked in a child --- */
 
-/* In the child: fills out, which is zeros. False: no answer. */
+/* Runs in the child and fills *out, which starts as zeros. Returns false if
+ * there is no answer. Nothing is freed: the child ends. */
 typedef bool answer_fn(const void *arg, void *out);
 
 struct question {
@@ -66,7 +75,8 @@ struct question {
     size_t len;
 };
 
-/* In the child: writes the answer to fd. */
+/* Runs in the child: gets the answer and writes it to fd. Returns the exit
+ * status. */
 static int ask_in_child(void *arg, int fd)
 {
     const struct question *q = arg;
@@ -87,8 +97,9 @@ static int ask_in_child(void *arg, int fd)
     return 0;
 }
 
-/* Has answer fill len bytes at out, within wait_ms. False: it did not, and out
- * is unchanged. Not after threads were started. */
+/* Calls answer in a child, which fills len bytes at out within wait_ms. Returns
+ * false, with out unchanged, if it fails. Must not be called after threads were
+ * started, because libslurm in a forked child could wait for their locks. */
 static bool slurmask(answer_fn *answer, const void *arg, unsigned wait_ms,
                      void *out, size_t len)
 {
@@ -108,7 +119,7 @@ static bool slurmask(answer_fn *answer, const void *arg, unsigned wait_ms,
     return whole;
 }
 
-/* A text that does not fit stays unknown. */
+/* Copies a text. One that is NULL or does not fit stays unknown (""). */
 static void copy(const char *text, char *buf, size_t len)
 {
     if (text && strlen(text) < len)
@@ -117,6 +128,7 @@ static void copy(const char *text, char *buf, size_t len)
 
 /* --- about a job --- */
 
+/* slurm_load_job, whose arguments differ between releases. */
 static int load_job(job_info_msg_t **jobs, uint32_t job_id)
 {
 #ifdef HAVE_SLURM_LOAD_JOB_STEP_ID
@@ -129,13 +141,17 @@ static int load_job(job_info_msg_t **jobs, uint32_t job_id)
 #endif
 }
 
+/* Slurm's time limit in minutes as microseconds; 0: unknown, UINT64_MAX:
+ * none. */
 static uint64_t limit_us(uint32_t minutes)
 {
+    /* Slurm's special values. */
     if (minutes == INFINITE)
         return UINT64_MAX;
     return minutes == NO_VAL ? 0 : minutes * 60000000ULL;
 }
 
+/* Slurm's base state as ours. A suspended job counts as running. */
 static enum slurmjob_state state_of(uint32_t state)
 {
     static const enum slurmjob_state of[JOB_END] = {
@@ -155,6 +171,7 @@ static enum slurmjob_state state_of(uint32_t state)
     return state < JOB_END ? of[state] : SLURMJOB_UNKNOWN;
 }
 
+/* Copies what we need of a job. */
 static void fill(const slurm_job_info_t *job, struct slurmjob *out)
 {
     const char *const tres[] = {job->tres_per_job, job->tres_per_node,
@@ -165,12 +182,15 @@ static void fill(const slurm_job_info_t *job, struct slurmjob *out)
     copy(job->partition, out->facts.partition, sizeof(out->facts.partition));
     copy(job->account, out->facts.account, sizeof(out->facts.account));
     out->facts.time_limit_us = limit_us(job->time_limit);
+    /* A job that completes still runs epilogs or ends processes on some
+     * node. */
     out->ended = (job->job_state & JOB_STATE_BASE) > JOB_SUSPENDED &&
                  !(job->job_state & JOB_COMPLETING);
     out->state = state_of(job->job_state);
     out->uid = job->user_id;
     if (out->state > SLURMJOB_RUNNING && job->end_time > 0)
         out->end_us = (uint64_t) job->end_time * 1000000;
+    /* Resources may be requested per job, node, socket or task. */
     for (size_t i = 0; i < sizeof(tres) / sizeof(*tres); i++)
         slurmgres_add(tres[i], true, out->facts.gres, sizeof(out->facts.gres));
     slurmgres_add(job->gres_total, false, out->facts.gres,
@@ -202,6 +222,7 @@ static bool answer_step(const void *arg, void *to)
     struct slurmstep *out = to;
     slurm_conf_t *conf = NULL;
 
+    /* A list that does not fit would name too few nodes. */
     if (!layout || !layout->node_list ||
         strlen(layout->node_list) >= sizeof(out->nodes))
         return false;
@@ -246,14 +267,17 @@ bool slurmconf_get(unsigned wait_ms, struct slurmconf *out)
 
 /* --- requests --- */
 
+/* Limits of a child that nobody waits for: seconds until SIGALRM, and CPU
+ * time. */
 #define REQUEST_LIFE_S 20
 #define REQUEST_CPU_S 5
 
 struct request {
     uint32_t job, step;
-    const char *text; /* NULL: the step is to end */
+    const char *text; /* NULL: cancel the step */
 };
 
+/* slurm_notify_job, whose arguments differ between releases. */
 static int notify(const struct request *r)
 {
 #ifdef HAVE_SLURM_NOTIFY_JOB_STEP_ID
@@ -266,6 +290,7 @@ static int notify(const struct request *r)
 #endif
 }
 
+/* slurm_kill_job_step, whose arguments differ between releases. */
 static int cancel(const struct request *r)
 {
 #if HAVE_SLURM_KILL_JOB_STEP == 3
@@ -277,6 +302,7 @@ static int cancel(const struct request *r)
 #endif
 }
 
+/* Runs in the child. Its streams are /dev/null, because it may outlive us. */
 static int request_in_child(void *arg, int out)
 {
     const struct rlimit cpu = {REQUEST_CPU_S, REQUEST_CPU_S};
@@ -293,14 +319,17 @@ static int request_in_child(void *arg, int out)
     return (r->text ? notify(r) : cancel(r)) == 0 ? 0 : 1;
 }
 
+/* Starts a request and returns at once. The previous child is reaped here if it
+ * has ended, so at most one zombie exists. */
 static void request(const struct request *r)
 {
     const struct child child = {.work = request_in_child, .arg = (void *) r};
     int status;
 
-    /* those of earlier requests */
+    /* the child of the previous request */
     static pid_t last;
 
+    /* with a limit of 0, child_await only checks */
     if (last > 0)
         child_await(last, 0, &status);
     last = child_start(&child);
@@ -315,7 +344,7 @@ void slurmstep_cancel(uint32_t job_id, uint32_t step_id)
 {
     request(&(struct request){.job = job_id, .step = step_id});
 }
-#else /* a build without Slurm knows nothing */
+#else /* a build without Slurm: no answers */
 void slurmjob_notify(uint32_t job_id, const char *text)
 {
     (void) job_id;
@@ -356,16 +385,8 @@ bool slurmconf_get(unsigned wait_ms, struct slurmconf *out)
 
 /* --- what is done with answers --- */
 
-char *slurmjob_work_dir(uint32_t job_id)
-{
-    struct slurmjob job;
-
-    if (!slurmjob_get(job_id, JP_SLURMJOB_WAIT_MS, &job) ||
-        job.work_dir[0] != '/')
-        return NULL;
-    return strdup(job.work_dir);
-}
-
+/* Asks for the job of SLURM_JOB_ID. Values that are known already are kept,
+ * except for resources: the environment knows only of GPUs. */
 static void ask(struct jp_jobfacts *facts)
 {
     struct slurmjob job;

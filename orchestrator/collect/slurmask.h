@@ -1,8 +1,8 @@
-/* slurmask.h - what Slurm's controller knows of a job, a step and itself, asked
- * in a process of its own.
+/* slurmask.h - queries to Slurm's controller about a job, a step and its
+ * configuration, each in a separate process.
  *
- * libslurm ends the process where slurm.conf cannot be read, and waits long for
- * a controller that is down: so a child asks, for a bounded time.
+ * libslurm ends the process if slurm.conf cannot be read, and waits long for a
+ * controller that is down. So a child asks, for a limited time.
  */
 #ifndef JP_COLLECT_SLURMASK_H
 #define JP_COLLECT_SLURMASK_H
@@ -18,9 +18,9 @@
 /* Limit of a query before a launch that only a default needs. */
 #define JP_SLURMJOB_LAUNCH_MS 1000
 
-/* How Slurm sees a job. */
+/* The state of a job. */
 enum slurmjob_state {
-    SLURMJOB_UNKNOWN, /* or none of those below */
+    SLURMJOB_UNKNOWN, /* unknown, or none of those below */
     SLURMJOB_RUNNING,
     SLURMJOB_COMPLETED,
     SLURMJOB_FAILED,
@@ -34,31 +34,28 @@ enum slurmjob_state {
 struct slurmjob {
     char work_dir[PATH_MAX]; /* "" unknown */
     struct jp_jobfacts facts;
-    bool ended;                /* and no node is still at its end */
-    enum slurmjob_state state; /* as it ends, too */
+    bool ended;                /* and no node is still busy with its end */
+    enum slurmjob_state state; /* also set while the job completes */
     uint32_t uid;
-    uint64_t end_us; /* since 1970, in whole seconds; 0: not yet */
+    uint64_t end_us; /* since 1970, in whole seconds; 0: not ended */
 };
 
-/* Asks the controller, for at most wait_ms. False: no Slurm, unknown job, no
- * answer. Not after threads were started. */
+/* Asks the controller for at most wait_ms. False: no Slurm, unknown job, or no
+ * answer. Must not be called after threads were started. */
 bool slurmjob_get(uint32_t job_id, unsigned wait_ms, struct slurmjob *out);
 
-/* The job's working directory, or NULL. Caller frees. */
-char *slurmjob_work_dir(uint32_t job_id);
-
-/* One answer about the launched job; starts as zeros. */
+/* Keeps one answer about the launched job. Starts as zeros. */
 struct slurmjob_memo {
     bool done;
     struct jp_jobfacts facts;
 };
 
-/* A jobfacts_ask about SLURM_JOB_ID's job within JP_SLURMJOB_LAUNCH_MS; arg is
- * a struct slurmjob_memo, so that Slurm is asked once. What is known already
- * stays, but for the resources. */
+/* A jobfacts_ask about the job of SLURM_JOB_ID, within JP_SLURMJOB_LAUNCH_MS.
+ * arg is a struct slurmjob_memo, so that Slurm is asked once. Facts that are
+ * known already are kept, except for the resources. */
 void slurmjob_ask(void *arg, struct jp_jobfacts *facts);
 
-/* --- a step: its nodes, and what KillWait is --- */
+/* --- a step: its nodes, and KillWait --- */
 
 #define JP_SLURMSTEP_NODES_MAX 60000
 
@@ -68,8 +65,8 @@ struct slurmstep {
     char nodes[JP_SLURMSTEP_NODES_MAX]; /* "n[1-4]" */
 };
 
-/* Asks the controller for at most wait_ms. False: no Slurm, no such step, no
- * answer. Not after threads were started. */
+/* Asks the controller for at most wait_ms. False: no Slurm, no such step, or no
+ * answer. Must not be called after threads were started. */
 bool slurmstep_get(uint32_t job_id, uint32_t step_id, unsigned wait_ms,
                    struct slurmstep *out);
 
@@ -77,14 +74,14 @@ bool slurmstep_get(uint32_t job_id, uint32_t step_id, unsigned wait_ms,
 
 /* "" unknown. */
 struct slurmconf {
-    char version[64];           /* of the controller */
+    char version[64];           /* release of the controller */
     char path[PATH_MAX];        /* slurm.conf */
     char plugstack[PATH_MAX];   /* plugstack.conf */
-    char plugin_dirs[PATH_MAX]; /* colons between them */
+    char plugin_dirs[PATH_MAX]; /* separated by colons */
 };
 
-/* Asks the controller, for at most wait_ms. False: no Slurm, no answer. Not
- * after threads were started. */
+/* Asks the controller for at most wait_ms. False: no Slurm, or no answer. Must
+ * not be called after threads were started. */
 bool slurmconf_get(unsigned wait_ms, struct slurmconf *out);
 
 /* --- requests of a step's owner ---
@@ -94,8 +91,9 @@ bool slurmconf_get(unsigned wait_ms, struct slurmconf *out);
  * of the job, or as Slurm's user.
  */
 
-/* One line for the people at the job: on srun's or salloc's terminal, or in the
- * batch script's output. It reaches the job, so the text says which step. */
+/* Shows one line to the users of the job: on the terminal of srun or salloc, or
+ * in the batch script's output. It is sent to the job, so the text must name
+ * the step. */
 void slurmjob_notify(uint32_t job_id, const char *text);
 
 /* Ends a step as scancel does. */
@@ -103,10 +101,10 @@ void slurmstep_cancel(uint32_t job_id, uint32_t step_id);
 
 /* --- resources --- */
 
-/* Appends the names in text to the comma list in buf, each once: "gpu,nvme" of
- * "gres:gpu:a100:4,gres/nvme=1". all_tres: text counts other resources too
- * ("cpu=4,gres/gpu=2"), only those with "gres" in front are taken. What does
- * not fit is left out; text may be NULL. */
+/* Appends the names of resources in text to the comma list in buf, each once:
+ * "gpu,nvme" for "gres:gpu:a100:4,gres/nvme=1". all_tres: text also counts
+ * other resources ("cpu=4,gres/gpu=2"), so only those that begin with "gres"
+ * are taken. What does not fit is left out. text may be NULL. */
 void slurmgres_add(const char *text, bool all_tres, char *buf, size_t len);
 
 #endif

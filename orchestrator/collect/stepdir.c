@@ -1,4 +1,10 @@
-/* stepdir.c - make, test and log into the folders of a step directory. */
+/* stepdir.c - make, test and log into the folders of a step directory; the
+ * barrier that finds the last node to leave.
+ *
+ * The barrier has no server and no lock: it is built on mkdir and rmdir, which
+ * are atomic even on network file systems. stepdir.h explains it, and each
+ * function here is one step of that protocol.
+ */
 #include "orchestrator/collect/stepdir.h"
 
 #include <dirent.h>
@@ -18,6 +24,8 @@
 
 bool stepdir_name_ok(const char *name)
 {
+    /* The names of Slurm's nodes; "." and ".." and hidden files are excluded by
+     * the first byte. */
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                   "abcdefghijklmnopqrstuvwxyz0123456789._-";
     size_t n = name ? strlen(name) : 0;
@@ -37,6 +45,7 @@ int stepdir_check_own(const char *path, struct jp_error *err)
 {
     struct stat st;
 
+    /* lstat, not stat: a link would be another place. */
     if (lstat(path, &st) < 0)
         return error_set(err, "%s: %s", path, strerror(errno));
     if (!S_ISDIR(st.st_mode))
@@ -48,7 +57,7 @@ int stepdir_check_own(const char *path, struct jp_error *err)
     return ownplace_check(path, err);
 }
 
-/* Makes <dir>/<name> and, with node, <dir>/<name>/<node>. */
+/* Makes <dir>/<name> and, unless node is NULL, <dir>/<name>/<node>. */
 static int make_below(const char *dir, const char *name, const char *node,
                       struct jp_error *err)
 {
@@ -90,6 +99,7 @@ char *stepdir_job_dir(const char *dir)
 {
     size_t n = strlen(dir);
 
+    /* Drop trailing slashes, the last component, and the slashes before it. */
     while (n > 1 && dir[n - 1] == '/')
         n--;
     while (n > 0 && dir[n - 1] != '/')
@@ -99,7 +109,8 @@ char *stepdir_job_dir(const char *dir)
     return n ? strndup(dir, n) : strdup(".");
 }
 
-/* "2026-01-02T03:04:05Z host program[pid]: " into buf; returns its length. */
+/* Writes "2026-01-02T03:04:05Z host program[pid]: " into buf. Returns its
+ * length. */
 static size_t format_prefix(char *buf, size_t len)
 {
     char host[65] = "?";
@@ -117,6 +128,8 @@ static size_t format_prefix(char *buf, size_t len)
     return more > 0 && (size_t) more < len - n ? n + (size_t) more : n;
 }
 
+/* One write of a whole line with O_APPEND keeps the lines of several processes
+ * apart. */
 void stepdir_log(const char *dir, const char *fmt, ...)
 {
     char line[1200];
@@ -132,6 +145,7 @@ void stepdir_log(const char *dir, const char *fmt, ...)
     va_end(ap);
     if (more < 0 || !path)
         goto out;
+    /* A line break in a path or message must not forge an entry. */
     for (char *c = line; *c; c++)
         if ((unsigned char) *c < 0x20 || *c == 0x7f)
             *c = '?';
@@ -142,7 +156,7 @@ void stepdir_log(const char *dir, const char *fmt, ...)
                   O_CLOEXEC,
               0600);
     if (fd >= 0 && write(fd, line, n) < 0)
-        goto out; /* the log is full or gone: nothing more to do about it */
+        goto out; /* there is no other place to report it */
 out:
     if (fd >= 0)
         close(fd);
@@ -150,20 +164,24 @@ out:
     errno = saved;
 }
 
-/* --- the markers that tell which node leaves a step last ----------------- */
+/* --- the marks that show which node leaves a step last -------------------- */
 
-/* Leaving nodes rmdir pending/ between our mkdir and open; each try loses
- * against another node's exit, so a few hundred cannot fail in practice. */
+/* A leaving node may remove the empty pending/ between our mkdir and open. Each
+ * failed try is caused by the exit of another node, so a few hundred tries are
+ * enough for any step. */
 #define ENTER_TRIES 500
+/* How often the removal of a folder is tried while nodes may still write to
+ * it. */
 #define CLEAR_TRIES 5
 
+/* The path of this seat's mark: <dir>/<folder>/<component>.<nodeid>. */
 static char *mark_path(const struct jp_seat *seat, const char *folder)
 {
     return text_format("%s/%s/%" PRIu64 ".%" PRIu32, seat->dir, folder,
                        seat->component, seat->nodeid);
 }
 
-/* Creates an empty file; one that is there already is as good. */
+/* Creates an empty file. An existing one is no error. -1: errno. */
 static int touch(const char *path)
 {
     int fd = open(
@@ -180,7 +198,7 @@ bool barrier_is_reported(const char *dir)
     return stepdir_has(dir, JP_SUMMARY_NAME) && !stepdir_has(dir, "done");
 }
 
-/* Whether this seat has been left, or the whole step. */
+/* Whether this seat was left, or the whole step has ended. */
 static bool is_over(const struct jp_seat *seat, const char *done)
 {
     struct stat st;
@@ -188,6 +206,8 @@ static bool is_over(const struct jp_seat *seat, const char *done)
     return lstat(done, &st) == 0 || stepdir_has(seat->dir, "alldone");
 }
 
+/* The token and pending/ are created in a loop, because a leaving node removes
+ * pending/ whenever it is empty. */
 int barrier_enter(const struct jp_seat *seat, struct jp_error *err)
 {
     char *token = mark_path(seat, "pending");
@@ -199,6 +219,7 @@ int barrier_enter(const struct jp_seat *seat, struct jp_error *err)
         error_set(err, "out of memory");
         goto out;
     }
+    /* Check in every turn: the step may end while we try. */
     for (int i = 0; i < ENTER_TRIES && rc < 0; i++) {
         if (is_over(seat, done)) {
             errno = EALREADY;
@@ -221,7 +242,7 @@ out:
     return rc;
 }
 
-/* Entries of <dir>/<name>; -1 when it is not there. */
+/* The number of entries in <dir>/<name>; -1: the folder does not exist. */
 static int64_t count_entries(const char *dir, const char *name)
 {
     char *path = text_format("%s/%s", dir, name);
@@ -245,8 +266,8 @@ uint32_t barrier_count_pending(const char *dir)
     return n > 0 ? (uint32_t) n : 0;
 }
 
-/* Removes our token and, when it was the last one, pending/. 1: no tokens are
- * left, 0: others are, -1: error. */
+/* Removes our token and, if it was the last one, pending/. Returns 1 if no
+ * tokens are left, 0 if others are, -1 on error. */
 static int drop_token(const struct jp_seat *seat, struct jp_error *err)
 {
     char *token = mark_path(seat, "pending");
@@ -268,7 +289,9 @@ static int drop_token(const struct jp_seat *seat, struct jp_error *err)
     return rc;
 }
 
-/* All tokens are gone: are all nodes done, and is it us who says so? */
+/* All tokens are gone. If all nodes are done, tries to create alldone/; the one
+ * process that succeeds is the last one. Tokens alone are not enough: a node
+ * may begin after all others have left. */
 static int claim_alldone(const struct jp_seat *seat, enum barrier_state *out,
                          struct jp_error *err)
 {
@@ -289,7 +312,9 @@ static int claim_alldone(const struct jp_seat *seat, enum barrier_state *out,
         *out = BARRIER_OTHERS;
     else
         rc = error_set(err, "%s: %s", path, strerror(errno));
-    /* another node said so first, and its report is over: see barrier_clear */
+    /* Another node was last and its report has cleared the step already
+     * (barrier_clear removes alldone after done). Our alldone is a mistake
+     * then. */
     if (rc == 0 && *out == BARRIER_LAST && !stepdir_has(seat->dir, "done")) {
         rmdir(path);
         *out = BARRIER_GONE;
@@ -298,6 +323,8 @@ static int claim_alldone(const struct jp_seat *seat, enum barrier_state *out,
     return rc;
 }
 
+/* Steps: mark done, remove the token, and if no token is left, see whether all
+ * nodes are done. */
 int barrier_leave(const struct jp_seat *seat, enum barrier_state *out,
                   struct jp_error *err)
 {
@@ -308,8 +335,9 @@ int barrier_leave(const struct jp_seat *seat, enum barrier_state *out,
     if (!done)
         return error_set(err, "out of memory");
     if (touch(done) < 0) {
+        /* done/ is gone: a report has cleared the step. */
         if (errno == ENOENT) {
-            drop_token(seat, NULL); /* a late begin may have made it anew */
+            drop_token(seat, NULL); /* a late begin may have created it again */
             *out = BARRIER_GONE;
             rc = 0;
         } else {
@@ -317,6 +345,8 @@ int barrier_leave(const struct jp_seat *seat, enum barrier_state *out,
         }
         goto out;
     }
+    /* The mark in done/ first: the node that finds no tokens counts the
+     * marks. */
     left = drop_token(seat, err);
     if (left < 0)
         goto out;
@@ -331,7 +361,8 @@ out:
     return rc;
 }
 
-/* alldone behind done: a node that makes it anew sees that done is gone */
+/* The files of the protocol, in the order of their removal. alldone comes after
+ * done: a node that creates alldone again can see that done is gone. */
 static const char *const cleared[] = {"owner", "pending",  "done",   "alldone",
                                       "run",   LIVE_NODES, LIVE_WANT};
 #define N_CLEARED (sizeof(cleared) / sizeof(cleared[0]))
@@ -349,6 +380,8 @@ void barrier_clear(const char *dir)
     for (size_t i = 0; i < N_CLEARED; i++) {
         char *path = text_format("%s/%s", dir, cleared[i]);
 
+        /* Files first: unlink fails for folders, which are then removed as
+         * trees. */
         for (int try = 0; path && try < CLEAR_TRIES; try++) {
             if (unlink(path) == 0 || errno == ENOENT ||
                 fileio_remove_tree(path, NULL) == 0)

@@ -1,9 +1,9 @@
-/* stepdir.h - the places inside a step directory, its log, and who leaves it
- * last.
+/* stepdir.h - the places in a step directory, its log, and the barrier that
+ * finds the last node to leave.
  *
- * The directory belongs to the user who runs the job, so everything here runs
- * as that user; what is below it is still foreign input: folders that turn out
- * to be symbolic links are refused. Layout: docs/contracts.md, section 2.
+ * The directory belongs to the user of the job, so everything here runs as that
+ * user. Its content is still foreign input: folders that are symbolic links are
+ * refused. Layout: docs/contracts.md, section 2.
  */
 #ifndef JP_COLLECT_STEPDIR_H
 #define JP_COLLECT_STEPDIR_H
@@ -16,7 +16,8 @@
 
 #define JP_STEPDIR_NAME_MAX 200
 
-/* While the step runs (orchestrator/live/livesnap.h); alerts stay. */
+/* Files of a running step (orchestrator/live/livesnap.h); the alerts are
+ * kept. */
 #define LIVE_FOLDER "live"
 #define LIVE_NODES LIVE_FOLDER "/nodes"
 #define LIVE_WANT LIVE_FOLDER "/live.want"
@@ -34,29 +35,29 @@ bool stepdir_is_folder(const char *path);
  * root, the folders of the path must also belong to root (common/fileio.h). */
 int stepdir_check_own(const char *path, struct jp_error *err);
 
-/* Makes what a node needs: done/, nodes/<node>/, raw/<node>/. */
+/* Makes the folders of a node: done/, nodes/<node>/, raw/<node>/. */
 int stepdir_prepare(const char *dir, const char *node, struct jp_error *err);
 
 /* Whether dir/name exists (a dangling link counts). */
 bool stepdir_has(const char *dir, const char *name);
 
-/* The job's directory: dir without its last component. Caller frees; NULL when
- * out of memory. */
+/* The job's directory: dir without its last component. Caller frees; NULL: no
+ * memory. */
 char *stepdir_job_dir(const char *dir);
 
 /* Appends "ISO-TIME host program[pid]: text" to <dir>/log.txt in one write.
- * Trouble is ignored: a log is no reason to stop. errno is kept. */
+ * Errors are ignored, because a log is no reason to stop. errno is kept. */
 void stepdir_log(const char *dir, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* --- who leaves a step last: tokens, done marks and alldone -------------- */
+/* --- the last node to leave a step: tokens, done marks and alldone -------- */
 
-/* Each node of each component holds a seat. Entering makes pending/C.K; leaving
- * makes done/C.K, removes the token, tries rmdir(pending) and, on success or
- * ENOENT, counts done/. Whoever counts all nodes makes alldone/, and the one
- * success of that mkdir is the last node out. (Tokens and rmdir alone made two
- * last nodes in 22 of 300 short steps.) Source: docs/contracts.md, section 2.
- */
+/* Each node of each component has a seat. Entering makes pending/C.K. Leaving
+ * makes done/C.K, removes the token, tries rmdir(pending), and on success or
+ * ENOENT counts done/. A node that counts all nodes makes alldone/, and the
+ * only one whose mkdir succeeds is the last node. (With tokens and rmdir alone,
+ * 22 of 300 short steps had two last nodes.) Source: docs/contracts.md, section
+ * 2. */
 
 struct jp_seat {
     const char *dir;    /* the step directory */
@@ -65,32 +66,34 @@ struct jp_seat {
     uint32_t nodes;     /* of the whole step (SLURM_STEP_NUM_NODES) */
 };
 
-/* Whether the step's report is finished: summary.json without done/. (With
- * done/ it is a user's report of a running step, or one whose writer was killed
- * before it cleared up: the step still wants its own.) */
+/* Whether the step's report is finished: summary.json exists and done/ does
+ * not. (With done/, it is a user's report of a running step, or its writer was
+ * killed before it has cleared the step; the step still needs its report.) */
 bool barrier_is_reported(const char *dir);
 
-/* Makes the token. done/ must exist. Fails with EALREADY where this node has
- * left already or all are done. */
+/* Makes the token. done/ must exist. Fails with EALREADY if this node has left
+ * already, or all nodes are done. */
 int barrier_enter(const struct jp_seat *seat, struct jp_error *err);
 
 enum barrier_state {
     BARRIER_OTHERS, /* other nodes are still in the step */
-    BARRIER_LAST,   /* this call made alldone/ */
-    BARRIER_GONE    /* no done/: a report has cleared the step already */
+    BARRIER_LAST,   /* this call has made alldone/ */
+    BARRIER_GONE    /* no done/: a report has already cleared the step */
 };
 
-/* Leaves the step. Safe to call twice. *out is unset on failure. */
+/* Leaves the step. May be called twice. *out is not set on failure. */
 int barrier_leave(const struct jp_seat *seat, enum barrier_state *out,
                   struct jp_error *err);
 
-/* Tokens in pending/: nodes that have entered and not left. */
+/* The number of tokens in pending/: nodes that have entered and not left. */
 uint32_t barrier_count_pending(const char *dir);
 
-/* Removes owner, pending/, done/, alldone/ and run/ after a report. A finish
- * that leaves in the same moment can refill a folder: tried a few times. */
+/* Removes owner, pending/, done/, alldone/, run/ and the live files after a
+ * report. A finish that leaves at the same moment can fill a folder again, so
+ * it tries a few times. */
 void barrier_clear(const char *dir);
-/* Whether nothing of them is there: a reporter may be killed in between. */
+/* Whether none of them exists. A process that makes a report may be killed
+ * while it removes them. */
 bool barrier_is_clear(const char *dir);
 
 #endif

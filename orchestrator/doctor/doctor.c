@@ -1,4 +1,10 @@
-/* doctor.c - run the checks, and those that look at this machine alone. */
+/* doctor.c - run the checks, and those that look at this machine alone.
+ *
+ * doctor_run calls the checks in the order of its table; each adds lines by
+ * doctor_add. A check stores in struct doctor what later ones need: the site
+ * file that counts, the plugin folders, the profiler's library. Larger checks
+ * have files of their own.
+ */
 #include "config.h"
 
 #include "orchestrator/doctor/doctor.h"
@@ -27,11 +33,13 @@
 
 /* --- check: owner and contents of the settings files --------------------- */
 
+/* The receiver of errors in a settings file: which check they belong to. */
 struct report {
     struct doctor *doctor;
     const char *check;
 };
 
+/* Adds one error of a settings file (sitefile_report, knownbad_report). */
 static void note(void *arg, const char *text)
 {
     struct report *r = arg;
@@ -40,7 +48,8 @@ static void note(void *arg, const char *text)
                "jobprof config check lists all mistakes", "%s", text);
 }
 
-/* The owner of the site file controls the settings of all users. */
+/* Checks who can change the site file: its owner controls the settings of all
+ * users. */
 static void check_root(struct doctor *d, const char *path)
 {
     struct jp_error err;
@@ -59,11 +68,14 @@ static void check_root(struct doctor *d, const char *path)
         doctor_add(d, DOCTOR_OK, "site file", "", "%s", path);
 }
 
+/* Checks the site file: it exists (or may be missing, unless named), has no
+ * errors, and belongs to root. */
 static void check_site(struct doctor *d, const char *path, bool named)
 {
     struct report report = {d, "site file"};
     struct jp_sitefile file;
 
+    /* Only a file that was named must exist. */
     if (access(path, F_OK) < 0 && !named) {
         doctor_add(d, DOCTOR_OK, "site file", "",
                    "%s does not exist: the defaults apply", path);
@@ -76,6 +88,7 @@ static void check_site(struct doctor *d, const char *path, bool named)
     sitefile_fini(&file);
 }
 
+/* Checks the calling user's file, if there is one. */
 static void check_user(struct doctor *d, const struct plan_input *in)
 {
     struct report report = {d, "user file"};
@@ -92,7 +105,7 @@ static void check_user(struct doctor *d, const struct plan_input *in)
 }
 
 /* Checks that need all files together: locks, and the list of known problems.
- */
+ * Also stores the settings that later checks need. */
 static void check_together(struct doctor *d, const struct plan_input *in)
 {
     struct report report = {d, "known bad"};
@@ -101,6 +114,8 @@ static void check_together(struct doctor *d, const struct plan_input *in)
     struct jp_error err;
     const char *path, *named, *binds, *mounts, *cu_fuse, *root;
 
+    /* Merging finds what no single file shows, such as a value against a
+     * lock. */
     if (plan_make(in, &plan, &err) < 0) {
         doctor_add(d, DOCTOR_FAIL, "settings", "", "%s", err.text);
         return;
@@ -117,6 +132,7 @@ static void check_together(struct doctor *d, const struct plan_input *in)
     }
     binds = plan_site(&plan, "container_binds");
     mounts = plan_site(&plan, "container_paths");
+    /* Copies, because the plan owns the strings. */
     d->binds = binds ? strdup(binds) : NULL;
     d->mounts = mounts ? strdup(mounts) : NULL;
     named = plan_get(&plan.clock, "if");
@@ -129,6 +145,7 @@ static void check_together(struct doctor *d, const struct plan_input *in)
     plan_fini(&plan);
 }
 
+/* Finds mistyped variables of jobprof in the environment of this command. */
 static void check_names(struct doctor *d)
 {
     const char *meant;
@@ -143,6 +160,8 @@ static void check_names(struct doctor *d)
                        meant ? "?" : "");
 }
 
+/* The site file that counts is that of --config, else that of the plugstack
+ * line, else the installed one. */
 static void doctor_site(struct doctor *d)
 {
     bool named = d->options->config || d->site;
@@ -163,15 +182,18 @@ static void doctor_site(struct doctor *d)
     check_site(d, d->site, named);
     check_user(d, &in);
     check_names(d);
+    /* A broken file would only give the same errors again. */
     if (d->count[DOCTOR_FAIL] == before)
         check_together(d, &in);
 }
 
 /* --- check: jobprof's and Slurm's programs, their places and releases ---- */
 
+/* How long a program may take to print its version. */
 #define VERSION_MS 5000
 
-/* This program's folder, or NULL. Caller frees. */
+/* The folder of a program's path. Caller frees. NULL: the path has none, or no
+ * memory. */
 static char *own_folder(const char *self)
 {
     const char *slash = self ? strrchr(self, '/') : NULL;
@@ -179,7 +201,8 @@ static char *own_folder(const char *self)
     return slash ? strndup(self, (size_t) (slash - self)) : NULL;
 }
 
-/* Beside this program (a build folder), else where it was installed to. */
+/* The path of jobprof-node: beside this program (a build folder), else where it
+ * is installed. Caller frees. */
 static char *find_node_program(const struct doctor *d)
 {
     char *folder = own_folder(d->options->self);
@@ -193,7 +216,8 @@ static char *find_node_program(const struct doctor *d)
     return path;
 }
 
-/* Only root and we can change the file itself; its folder is this program's. */
+/* Whether nobody but root and us can change the file itself. Its folder is that
+ * of this program, which runs already. */
 static bool others_only_read(const char *path)
 {
     struct stat st;
@@ -202,12 +226,15 @@ static bool others_only_read(const char *path)
            (st.st_uid == 0 || st.st_uid == geteuid());
 }
 
+/* Checks that jobprof-node is there and from the same release. It is run only
+ * if it cannot be somebody else's program. */
 static void check_node_program(struct doctor *d)
 {
     char *argv[] = {d->node_program, (char *) "--version", NULL};
     char *said = NULL;
     struct jp_error err;
 
+    /* Before it is run: it exists, and nobody else can have changed it. */
     if (access(d->node_program, X_OK) < 0) {
         doctor_add(d, DOCTOR_FAIL, "programs", "install jobprof as a whole",
                    "%s: %s", d->node_program, strerror(errno));
@@ -235,7 +262,7 @@ static void check_node_program(struct doctor *d)
     free(said);
 }
 
-/* "slurm-wlm 22.05.8": the release of srun, which loads the module. */
+/* Finds the release of srun, which loads the module: "slurm-wlm 22.05.8". */
 static void check_srun(struct doctor *d)
 {
     static char *const argv[] = {(char *) "srun", (char *) "--version", NULL};
@@ -252,6 +279,7 @@ static void check_srun(struct doctor *d)
     said[strcspn(said, "\n")] = '\0';
     at = strchr(said, ' ');
     at = at ? at + 1 : said;
+    /* "23.11.4": two digits each. */
     if (strlen(at) < 5 || at[2] != '.' ||
         num_parse_u64(strndupa(at, 2), 0, 99, &major, NULL) < 0 ||
         num_parse_u64(strndupa(at + 3, 2), 0, 99, &minor, NULL) < 0) {
@@ -266,7 +294,7 @@ static void check_srun(struct doctor *d)
     free(said);
 }
 
-/* The parts of this check, in order. */
+/* Checks the programs of jobprof and Slurm. */
 static void doctor_programs(struct doctor *d)
 {
     d->node_program = find_node_program(d);
@@ -278,13 +306,13 @@ static void doctor_programs(struct doctor *d)
     check_srun(d);
 }
 
-/* --- check: can Copper's daemon be started and ended here? --------------- */
+/* --- check: can Copper's daemon be started and ended here? ---------------- */
 
 #define COPPER "copper"
 #define DEVICE "/dev/fuse"
 
-/* This host may not be a compute node: missing files are only a warning, and
- * --nodes checks the same files there. */
+/* Checks what Copper needs. This host may not be a compute node, so missing
+ * files are only a warning; --nodes checks the same files there. */
 static void doctor_copper(struct doctor *d)
 {
     unsigned before = d->n_lines;
@@ -300,6 +328,7 @@ static void doctor_copper(struct doctor *d)
         doctor_add(d, DOCTOR_WARN, COPPER,
                    "install fuse3: nodes without it run without Copper",
                    "no fusermount3 in " COPPER_MOUNT_PATH);
+    /* The daemon runs as the user, who must be able to open the device. */
     if (access(DEVICE, R_OK | W_OK) < 0)
         doctor_add(d, DOCTOR_WARN, COPPER,
                    "run modprobe fuse on the nodes: users need this device",
@@ -314,6 +343,7 @@ static void doctor_copper(struct doctor *d)
 #define EVIDENCE "evidence"
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
 
+/* Whether PATH has an executable of that name. */
 static bool is_in_path(const char *name)
 {
     const char *path = getenv("PATH");
@@ -330,7 +360,8 @@ static bool is_in_path(const char *name)
     return found;
 }
 
-/* May a process of the user's trace another one? Only where Yama is. */
+/* Whether a process of a user may trace another one. Without the Yama module,
+ * it may. */
 static bool may_trace(void)
 {
     FILE *file = fopen(YAMA, "re");
@@ -341,7 +372,8 @@ static bool may_trace(void)
     return c == '0' || c == EOF;
 }
 
-/* This host may not be a compute node. */
+/* Checks the programs that record stacks of stuck processes. This host may not
+ * be a compute node, so what is missing is no failure. */
 static void doctor_evidence(struct doctor *d)
 {
     bool stacks = is_in_path("eu-stack");
@@ -372,8 +404,8 @@ static void doctor_evidence(struct doctor *d)
 #define HOOK_LINE                                                              \
     "install -m 755 examples/enroot/50-jobprof.sh /etc/enroot/hooks.d/"
 
-/* Does a line "SOURCE TARGET ..." mount path, or a folder above it, where it
- * is? */
+/* Whether a line "SOURCE TARGET ..." of an fstab mounts path, or a folder above
+ * it, at the same place. Writes to line. */
 static bool line_has(char *line, const char *path)
 {
     char *rest = line, *source = strsep(&rest, " \t"), *target;
@@ -385,10 +417,12 @@ static bool line_has(char *line, const char *path)
     if (*source != '/' || !target || strcmp(source, target) != 0)
         return false;
     n = strlen(source);
+    /* Compare whole components: "/opt" does not contain "/opt2". */
     return strncmp(path, source, n) == 0 &&
            (path[n] == '/' || path[n] == '\0' || source[n - 1] == '/');
 }
 
+/* Whether a line of the fstab file mounts path. */
 static bool file_has(const char *file, const char *path)
 {
     char *text, *rest, *line;
@@ -403,6 +437,7 @@ static bool file_has(const char *file, const char *path)
     return found;
 }
 
+/* Whether one of enroot's fstab files mounts path. NULL: no. */
 static bool is_mounted(const char *path)
 {
     glob_t files = {0};
@@ -415,7 +450,8 @@ static bool is_mounted(const char *path)
     return found;
 }
 
-/* enroot passes over hooks that it may not run. */
+/* Whether jobprof's hook for enroot is installed. enroot ignores hooks that are
+ * not executable. */
 static bool has_hook(void)
 {
     glob_t files = {0};
@@ -428,15 +464,15 @@ static bool has_hook(void)
     return found;
 }
 
-/* --nsys-profile needs Slurm 23.11. */
+/* Whether this Slurm can start nsys before a program, which needs 23.11. */
 static bool may_wrap(const struct doctor *d)
 {
     return d->srun_major > 23 || (d->srun_major == 23 && d->srun_minor >= 11);
 }
 
-/* What tasks call by name is found in the image's folders: PATH of the host
- * names none of its own. The hook mounts the library and the step's folder,
- * the program that starts nsys is neither. */
+/* Checks whether nsys can be started in containers. PATH is that of the image,
+ * and the program that starts nsys is neither the library nor in the step's
+ * folder, which are the only paths that the hook mounts. */
 static void check_image(struct doctor *d)
 {
     char *folder = own_folder(d->node_program);
@@ -465,11 +501,15 @@ static void check_image(struct doctor *d)
     free(folder);
 }
 
+/* Checks that containers of pyxis get the mounts. There are three ways: the
+ * hook with container_binds, fstab files of enroot, or container_paths. */
 static void check_pyxis(struct doctor *d)
 {
     const char *library = d->library ? d->library : "the profiler";
     bool told = d->binds && knob_list_has(d->binds, BINDS), hook = has_hook();
 
+    /* The hook reads the list of mounts from a variable that container_binds
+     * must name: one without the other has no effect. */
     if (hook && told)
         doctor_add(d, DOCTOR_OK, CONTAINER, "",
                    HOOKS " mounts the paths in " BINDS);
@@ -493,7 +533,8 @@ static void check_pyxis(struct doctor *d)
                    library);
 }
 
-/* A variable with an invalid name would leave all nodes unprofiled. */
+/* Checks the names in container_binds: a variable with an invalid name would
+ * leave all nodes unprofiled. */
 static void check_container_names(struct doctor *d)
 {
     char *copy = d->binds ? strdup(d->binds) : NULL, *rest = copy, *name;
@@ -506,7 +547,8 @@ static void check_container_names(struct doctor *d)
     free(copy);
 }
 
-/* A mapping of a path that does not exist has no effect. */
+/* Checks container_paths: a mapping of a path that does not exist has no
+ * effect. */
 static void check_paths(struct doctor *d)
 {
     char *copy = d->mounts ? strdup(d->mounts) : NULL, *rest = copy, *pair;
@@ -522,10 +564,12 @@ static void check_paths(struct doctor *d)
     free(copy);
 }
 
+/* Checks the settings for containers. */
 static void doctor_container(struct doctor *d)
 {
     check_container_names(d);
     check_paths(d);
+    /* Without pyxis, only the site's own keys can be checked. */
     if (d->pyxis)
         check_pyxis(d);
     if (d->pyxis && may_wrap(d))
@@ -545,12 +589,15 @@ static void doctor_container(struct doctor *d)
 
 /* --- check: are memory and disk enough for a profile of N ranks? --------- */
 
+/* Compares the memory of all ranks of a node with the part of the step's memory
+ * that profilers may take. */
 static void check_memory(struct doctor *d, const struct plan_view *view)
 {
     const struct jp_jobshape *shape = &view->shape;
     uint64_t one = view->forecast.memory_bytes;
     uint64_t all = plan_view_node(view, one);
     uint64_t room = shape->step_memory_bytes;
+    /* The same share of the step's memory that the planners use. */
     bool tight = room && all > room / JP_STEP_MEMORY_PARTS;
 
     if (!one)
@@ -566,6 +613,7 @@ static void check_memory(struct doctor *d, const struct plan_view *view)
                    room ? FIG_BYTES(room) : "");
 }
 
+/* Compares the files of the step with the free space. */
 static void check_disk(struct doctor *d, const struct plan_view *view)
 {
     uint64_t one = view->forecast.disk_bytes;
@@ -587,7 +635,7 @@ static void check_disk(struct doctor *d, const struct plan_view *view)
                        : "an unknown number");
 }
 
-/* Only the first warning: jobprof plan prints all of them. */
+/* Adds the first warning of the plan; jobprof plan prints all of them. */
 static void check_warnings(struct doctor *d, const struct plan_view *view)
 {
     if (*view->warnings)
@@ -596,6 +644,7 @@ static void check_warnings(struct doctor *d, const struct plan_view *view)
                    (int) strcspn(view->warnings, "\n"), view->warnings);
 }
 
+/* Checks the cost of a launch by the same view that jobprof plan prints. */
 static void check_launch(struct doctor *d, const struct launch *launch)
 {
     struct plan_view view;
@@ -611,12 +660,16 @@ static void check_launch(struct doctor *d, const struct launch *launch)
     plan_view_fini(&view);
 }
 
+/* Makes the launch of an imagined step in the directory of the user, and checks
+ * it. */
 static void doctor_forecast(struct doctor *d)
 {
     const struct plan_input in = {
         .config = d->site && !access(d->site, F_OK) ? d->site : NULL,
         .default_mode = d->default_mode,
         .settled = true};
+    /* The step is imagined: facts of a job around this command must not be
+     * used. */
     struct launch_facts facts = {.nnodes = d->options->nodes ? d->options->nodes
                                                              : 1,
                                  .ntasks = d->options->tasks,
@@ -650,10 +703,12 @@ static void doctor_forecast(struct doctor *d)
 int doctor_run(const struct doctor_options *options, struct doctor *out,
                struct jp_error *err)
 {
+    /* The order matters: later checks use what earlier ones have stored. */
     static void (*const checks[])(struct doctor *) = {
-        doctor_programs, doctor_plugstack, doctor_site,      doctor_files,
-        doctor_clock,    doctor_nccl,      doctor_container, doctor_copper,
-        doctor_evidence, doctor_place,     doctor_forecast,  doctor_nodes};
+        doctor_programs, doctor_plugstack, doctor_site,   doctor_files,
+        doctor_nccl,     doctor_container, doctor_copper, doctor_evidence,
+        doctor_place,    doctor_forecast,  doctor_nodes};
+    /* All checks run even if an earlier one has failed. */
     struct doctor d = {.options = options};
 
     for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)

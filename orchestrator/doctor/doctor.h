@@ -1,9 +1,9 @@
-/* doctor.h - can the installation profile the next job?
+/* doctor.h - check whether the installation can profile the next job.
  *
  * Each check adds lines: what was examined, the result, and what to do. Nothing
  * is changed, and no library is loaded. A check that is not possible from this
- * host is "skip", with the reason. The checks have the order of a step's life;
- * a later one uses what an earlier one has found.
+ * host is "skip", with the reason. The checks are in the order of a step's
+ * life; a later one uses results of earlier ones.
  */
 #ifndef JP_DOCTOR_DOCTOR_H
 #define JP_DOCTOR_DOCTOR_H
@@ -26,17 +26,17 @@ struct doctor_line {
     const char *check;  /* "module" */
     char *text;         /* one line, clean for a terminal */
     const char *advice; /* what to do, or "" */
-    char *made;         /* the advice, where doctor_advise made it; or NULL */
+    char *made;         /* the advice if it is from doctor_advise, or NULL */
 };
 
-/* The request; strings borrowed. */
+/* The request. Strings are borrowed. */
 struct doctor_options {
-    const char *config;    /* site file; NULL: the plugstack line's, else the
-                              installed one */
-    const char *plugstack; /* NULL: as Slurm says */
-    const char *nccl;      /* libnccl.so; NULL: where they usually are */
-    const char *dir;       /* where jobs are submitted, absolute */
-    uint32_t nodes;        /* ask so many nodes by srun; 0: none */
+    const char *config; /* site file; NULL: that of the plugstack line, else the
+                           installed one */
+    const char *plugstack; /* NULL: the one that Slurm uses */
+    const char *nccl;      /* libnccl.so; NULL: search the usual places */
+    const char *dir;       /* directory of job submission, absolute */
+    uint32_t nodes;        /* number of nodes to check by srun; 0: none */
     uint32_t tasks;        /* ranks of the forecast */
     const char *self;      /* this program, absolute */
 };
@@ -47,23 +47,23 @@ struct doctor {
     size_t n_lines;
     unsigned count[DOCTOR_VERDICTS];
     bool failed; /* out of memory */
-    /* what checks have learnt; owned, NULL: not known */
-    char *site;                      /* the site's settings that count */
-    char *default_mode;              /* the plugstack line's default= */
-    char *node_program;              /* jobprof-node */
-    char *plugin_dirs;               /* Slurm's, colons between them */
+    /* results of checks; owned; NULL: unknown */
+    char *site;         /* path of the site file that counts */
+    char *default_mode; /* the plugstack line's default= */
+    char *node_program; /* jobprof-node */
+    char *plugin_dirs;  /* Slurm's plugin folders, separated by colons */
     unsigned srun_major, srun_minor; /* 0: no srun */
     bool loaded;                     /* a plugstack line loads the module */
-    bool pyxis;                      /* and one pyxis */
-    char *library;                   /* of the profiler that auto means */
+    bool pyxis;                      /* a plugstack line loads pyxis */
+    char *library;        /* library of the profiler that auto means */
     char *binds, *mounts; /* container_binds, container_paths; NULL: none */
-    char *place;          /* the folder that can be written */
-    char *cu_fuse;        /* Copper's daemon, as the site names it; or NULL */
-    char *fusermount;     /* the program that ends its mounts; NULL: none */
-    char *clock_if;       /* interfaces of the clocks' probes; NULL: any */
+    char *place;          /* the folder for the reports, if it can be written */
+    char *cu_fuse;    /* path of Copper's daemon from the site file, or NULL */
+    char *fusermount; /* the program that ends its mounts; NULL: none */
+    char *clock_if;   /* interfaces for the clocks' probes; NULL: any */
 };
 
-/* All checks. Only trouble with memory is an error. */
+/* Runs all checks. The only error is a lack of memory. */
 int doctor_run(const struct doctor_options *options, struct doctor *out,
                struct jp_error *err);
 void doctor_fini(struct doctor *doctor);
@@ -72,38 +72,40 @@ void doctor_fini(struct doctor *doctor);
 void doctor_add(struct doctor *d, enum doctor_verdict verdict,
                 const char *check, const char *advice, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
-/* The last line's advice, of what was seen: a command, or a line for a file. */
+/* Sets the advice of the last line, made from what was found: a command, or a
+ * line for a file. */
 void doctor_advise(struct doctor *d, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-void doctor_plugstack(struct doctor *d); /* the line, the module's ABI */
+void doctor_plugstack(struct doctor *d); /* the module's line and its release */
 void doctor_nccl(struct doctor *d);      /* profiler libraries and libnccl */
-void doctor_place(struct doctor *d);     /* directory of reports, from here */
-void doctor_nodes(struct doctor *d);     /* the same seen from nodes */
-void doctor_files(struct doctor *d);     /* peaks_file and the like */
-void doctor_clock(struct doctor *d);     /* the probes' interface */
+void doctor_place(struct doctor *d);     /* directory of reports on this host */
+void doctor_nodes(struct doctor *d);     /* the same on nodes */
+void doctor_files(struct doctor *d); /* peaks_file etc., clocks' interface */
 
-/* On a node, for the above: writes a file into dir, looks for files (up to
- * NULL), and answers on stdout. -1: it could not. */
+/* The part of doctor_nodes on a node: writes a file into dir, looks for files
+ * (NULL ends them), and prints the answer. -1: it could not. */
 int doctor_probe(const char *dir, const char *const *files);
 
-/* --- what they share --- */
+/* --- shared by the checks --- */
 
-/* Is path a regular file that only root (or its owner, a warning) can change?
- * Adds a line unless all is well; true: it can be used. */
+/* Checks that path is a regular file that only root (or its owner, which is a
+ * warning) can change. Adds a line unless all is well. Returns true if it can
+ * be used. */
 bool doctor_trusts(struct doctor *d, const char *check, const char *path);
 
-/* Runs a program with an empty stdin for at most ms; its output (at most 64
- * KiB) is malloc'ed into *out. Returns its exit status, or -1: not started,
- * killed by a signal or late (err). with_stderr: of both streams. */
+/* Runs a program with an empty standard input for at most ms. *out gets its
+ * output (at most 64 KiB; caller frees); with_stderr: that of both streams.
+ * Returns its exit status, or -1 and err if it was not started, was killed by a
+ * signal, or was late. */
 int doctor_command(char *const argv[], unsigned ms, bool with_stderr,
                    char **out, struct jp_error *err);
 
-/* --- a folder made to see whether one can write in its parent.
+/* --- a trial folder, to check whether its parent can be written.
  *
  * It is held by its descriptor: files are made and removed in the folder that
- * was made, whatever is renamed in the parent meanwhile, and only that folder
- * is removed in the end, when it is empty. Root makes none where somebody else
- * could (fileio.h).
+ * was made, whatever is renamed in the parent meanwhile, and at the end only
+ * that folder is removed, if it is empty. Root makes none where somebody else
+ * could change it (fileio.h).
  */
 
 struct probe {
@@ -117,12 +119,12 @@ struct probe {
 /* Makes the folder, mode 0700. */
 int probe_open(const char *parent, struct probe *probe, struct jp_error *err);
 
-/* A file in the open folder that replaces another one of that name, as a step
- * writes its own. */
+/* Writes a file in the open folder, replacing one of that name, as a step
+ * does. */
 int probe_write(int folder, const char *name, const char *text,
                 struct jp_error *err);
 
-/* Removes the files in it and then the folder. -1: something stays. */
+/* Removes the files in it, then the folder. -1: something is left. */
 int probe_close(struct probe *probe, struct jp_error *err);
 
 /* --- plugstack.c -------------------------------------------------------- */
@@ -139,7 +141,7 @@ struct plugstack_line {
     bool required;
     char *plugin; /* as written: absolute or within Slurm's plugin folder */
     char *args[PLUGSTACK_ARGS_MAX];
-    size_t n_args; /* further ones are counted, not kept */
+    size_t n_args; /* further arguments are dropped */
     char *where;   /* "file:line" */
 };
 
@@ -148,11 +150,11 @@ struct plugstack {
     size_t n_lines;
     char **files; /* those that were read */
     size_t n_files;
-    char *trouble; /* the first thing that cannot be understood; NULL: none */
+    char *trouble; /* the first problem, as a sentence; NULL: none */
 };
 
-/* Reads path and what it includes. -1: path itself cannot be read; else
- * plugstack_fini frees. */
+/* Reads path and what it includes. -1: path itself cannot be read. Otherwise
+ * free with plugstack_fini. */
 int plugstack_read(const char *path, struct plugstack *out,
                    struct jp_error *err);
 void plugstack_fini(struct plugstack *stack);
@@ -165,11 +167,11 @@ const char *plugstack_arg(const struct plugstack_line *line, const char *key);
 
 /* --- elfview.c ---------------------------------------------------------- */
 
-/* What a shared library exports, read without loading it.
+/* The symbols and constants of a shared library, read without loading it.
  *
- * To load one means to run it; a library that is looked at may be anybody's.
- * Only 64-bit little-endian files with section headers are understood. Every
- * offset, count and length is checked against the file.
+ * Loading a library means running it, and the examined one may belong to
+ * anybody. Only 64-bit little-endian files with section headers are understood.
+ * Every offset, count and length is checked against the size of the file.
  */
 
 struct elfview {
@@ -179,31 +181,32 @@ struct elfview {
     size_t n_segments;
     Elf64_Sym *symbols; /* of .dynsym */
     size_t n_symbols;
-    char *names; /* its strings, NUL-terminated as a whole */
+    char *names; /* its strings, with a NUL at the end */
     size_t names_len;
-    char *constants; /* .rodata, NUL-terminated as a whole; NULL: none */
+    char *constants; /* .rodata, with a NUL at the end; NULL: none */
     size_t constants_len;
 };
 
-/* Reads path's tables. On failure *out is unchanged; else elfview_close. */
+/* Reads the tables of a file. On failure *out is unchanged; otherwise free with
+ * elfview_close. */
 int elfview_open(const char *path, struct elfview *out, struct jp_error *err);
-/* The same from an open file, which is taken over on success; name is for
+/* The same from an open file, which is taken over on success. name is for
  * errors. */
 int elfview_open_fd(int fd, const char *name, struct elfview *out,
                     struct jp_error *err);
 void elfview_close(struct elfview *view);
 
-/* Whether it defines that symbol for others. */
+/* Whether the library defines that symbol for others. */
 bool elfview_exports(const struct elfview *view, const char *name);
 
-/* The number that an exported object holds in the file. */
+/* The initial value of an exported object of four bytes. */
 int elfview_number(const struct elfview *view, const char *name,
                    uint32_t *value, struct jp_error *err);
 
-/* Whether text is one of its constant strings. */
+/* Whether text is one of the library's constant strings. */
 bool elfview_has_text(const struct elfview *view, const char *text);
 
-/* What follows the first constant string that starts so, up to its end; NULL:
+/* The rest of the first constant string that begins with start; NULL: there is
  * none. Borrowed. */
 const char *elfview_after(const struct elfview *view, const char *start);
 

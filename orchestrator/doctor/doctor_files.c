@@ -1,5 +1,6 @@
-/* doctor_files.c - files in the site's settings other than the profilers:
- * peaks, baseline, topologies, the vendors' libraries. */
+/* doctor_files.c - check files in the site's settings other than the profilers:
+ * peaks, baseline, topologies, the vendors' libraries, where history and
+ * metrics go; and the interface of the clocks' probes. */
 #include "orchestrator/doctor/doctor.h"
 
 #include <errno.h>
@@ -18,7 +19,8 @@
 #include "orchestrator/metrics/metrics.h"
 #include "plugins/clock/clock_peers.h"
 
-/* One row a key: what is lost without the file, and what mends it. */
+/* One row for each key: what is lost without the file, and how to correct
+ * it. */
 static const struct named {
     const char *key, *lost, *advice;
     bool on_nodes; /* this host need not have it */
@@ -34,13 +36,15 @@ static const struct named {
      "name ROCm's librocm_smi64.so, or remove the key", true},
 };
 
+/* Adds one error in a file (peaks_report). */
 static void note(void *arg, const char *text)
 {
     doctor_add(arg, DOCTOR_FAIL, "site files",
                "jobprof config check lists all mistakes", "%s", text);
 }
 
-/* -1: it cannot be opened, or somebody else could change it. */
+/* Returns 0 if the file can be read and nobody but root and us can change it,
+ * -1 and err otherwise. */
 static int open_trusted(const char *path, struct jp_error *err)
 {
     int fd = fileio_open_regular(path, true, err), rc;
@@ -52,12 +56,14 @@ static int open_trusted(const char *path, struct jp_error *err)
     return rc;
 }
 
+/* Checks one file. The nodes' libraries need not exist on this host. */
 static void check_named(struct doctor *d, const struct named *row,
                         const char *path)
 {
     struct jp_peaks peaks = {0};
     struct jp_error err;
 
+    /* From the simplest mistake to the one in the file itself. */
     if (access(path, R_OK) < 0)
         doctor_add(d, row->on_nodes ? DOCTOR_WARN : DOCTOR_FAIL, "site files",
                    row->advice, "%s: %s: %s (%s)", row->key, path,
@@ -68,13 +74,14 @@ static void check_named(struct doctor *d, const struct named *row,
                    "%s: %s", row->key, err.text);
     else if (!strcmp(row->key, "peaks_file") &&
              peaks_load(path, note, d, &peaks, &err) < 0)
-        return; /* each line's fault is noted */
+        return; /* each error was added by note() */
     else
         doctor_add(d, DOCTOR_OK, "site files", "", "%s: %s", row->key, path);
     peaks_fini(&peaks);
 }
 
-/* "%N" as any node's name. Caller frees. */
+/* A path with "%N" as a glob pattern that matches any node's name. Caller
+ * frees; NULL: no memory. */
 static char *pattern_of(const char *path)
 {
     const char *at = strstr(path, "%N");
@@ -83,6 +90,7 @@ static char *pattern_of(const char *path)
               : strdup(path);
 }
 
+/* Checks the topology files of all nodes that exist here. */
 static void check_topologies(struct doctor *d, const char *path)
 {
     char *pattern = pattern_of(path);
@@ -111,7 +119,8 @@ static void check_topologies(struct doctor *d, const char *path)
     free(pattern);
 }
 
-/* Where reports' lines go: history.dir, command, syslog. */
+/* Checks where a line for each step goes: history.dir, command, syslog.
+ * error_set returns -1, so it can be used as a condition that is true. */
 static void check_history(struct doctor *d, const struct jp_sitefile *site)
 {
     const struct sitefile_value *dir = sitefile_find(site, "history.dir");
@@ -120,6 +129,7 @@ static void check_history(struct doctor *d, const struct jp_sitefile *site)
     struct jp_error err;
     struct stat st;
 
+    /* First who can change the folder, then whether we can write to it. */
     if (dir && (history_sink_check(dir->value, &err) < 0 ||
                 (access(dir->value, W_OK | X_OK) < 0 &&
                  error_set(&err, "%s: %m", dir->value))))
@@ -147,11 +157,13 @@ static void check_history(struct doctor *d, const struct jp_sitefile *site)
                    log->value);
 }
 
-/* Agents write there as their jobs' users; this host need not have it. */
+/* Checks the folder for metrics, in which agents write as the users of their
+ * jobs. This host need not have it. */
 static void check_metrics(struct doctor *d, const char *folder)
 {
     struct jp_error err;
     struct stat st;
+    /* The same check that the agents make. */
     int fd = metricsfile_open(folder, &err);
 
     if (fd < 0 && access(folder, F_OK) < 0)
@@ -176,18 +188,21 @@ static void check_metrics(struct doctor *d, const char *folder)
         close(fd);
 }
 
+/* Loads the site file; its errors were reported by an earlier check. */
 static bool ignore_errors(struct jp_sitefile *site, const char *path)
 {
     return sitefile_load(path, SITEFILE_SITE, false, NULL, NULL, site, NULL) ==
            0;
 }
 
-void doctor_files(struct doctor *d)
+/* Checks each key that the site file has. */
+static void check_files(struct doctor *d)
 {
     struct jp_sitefile site = {0};
     const struct sitefile_value *value;
     size_t lines = d->n_lines;
 
+    /* Without a site file there is nothing to check. */
     if (!d->site || access(d->site, F_OK) < 0 || !ignore_errors(&site, d->site))
         return;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -199,6 +214,7 @@ void doctor_files(struct doctor *d)
     if (value)
         check_topologies(d, value->value);
     check_history(d, &site);
+    /* No key was set: mention the most useful one. */
     if (d->n_lines == lines)
         doctor_add(d, DOCTOR_SKIP, "site files", "",
                    "no peaks_file: bandwidth is compared only within the step "
@@ -211,7 +227,8 @@ void doctor_files(struct doctor *d)
 
 /* --- check: which interface do the clocks' probes take? ------------------ */
 
-void doctor_clock(struct doctor *d)
+/* Checks that an interface for the clocks' probes can be found on this host. */
+static void check_clock(struct doctor *d)
 {
     struct clock_iface found[CLOCK_ADDRESSES];
     const char *list = d->clock_if;
@@ -228,4 +245,10 @@ void doctor_clock(struct doctor *d)
     else
         doctor_add(d, DOCTOR_OK, "clocks", "", "probes use %s (%s)",
                    found[0].name, found[0].address);
+}
+
+void doctor_files(struct doctor *d)
+{
+    check_files(d);
+    check_clock(d);
 }

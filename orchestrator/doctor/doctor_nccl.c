@@ -1,4 +1,9 @@
-/* doctor_nccl.c - profiler libraries, and the NCCL that is to load them. */
+/* doctor_nccl.c - check profiler libraries, and the NCCL that is to load them.
+ *
+ * NCCL loads a profiler through a versioned symbol, ncclProfiler_v1 and so on.
+ * The versions that a plugin exports are compared with those that each
+ * libnccl.so looks for. No library is loaded: elfview reads the files.
+ */
 #include "orchestrator/doctor/doctor.h"
 
 #include <glob.h>
@@ -14,10 +19,12 @@
 #define CHECK "nccl"
 /* Versions of the profiler interface that may exist one day. */
 #define VERSIONS 16
+/* Most libraries that are examined, and most profilers. */
 #define FOUND_MAX 8
 #define PLUGINS_MAX 16
 
-/* A bit a version: what a plugin exports, what NCCL looks for. */
+/* The versions of the interface that a plugin exports: bit v for
+ * ncclProfiler_v<v>. */
 static unsigned exported(const struct elfview *view)
 {
     unsigned bits = 0;
@@ -31,6 +38,7 @@ static unsigned exported(const struct elfview *view)
     return bits;
 }
 
+/* The versions that an NCCL looks for: their names are among its constants. */
 static unsigned looked_for(const struct elfview *view)
 {
     unsigned bits = 0;
@@ -44,7 +52,7 @@ static unsigned looked_for(const struct elfview *view)
     return bits;
 }
 
-/* "v1 v2 v5" */
+/* The versions as text, "v1 v2 v5", into buf. Returns buf. */
 static const char *list(unsigned bits, char *buf, size_t len)
 {
     size_t n = 0;
@@ -56,6 +64,7 @@ static const char *list(unsigned bits, char *buf, size_t len)
     return buf;
 }
 
+/* The highest version; 0: none. */
 static unsigned newest(unsigned bits)
 {
     unsigned v = VERSIONS - 1;
@@ -73,7 +82,9 @@ struct plugin {
     bool is_auto;            /* the one that auto means */
 };
 
-/* Is the library that of its key? Adds a line if it is not. */
+/* Whether the library belongs to the profiler of its key. It is recognised by a
+ * text that only this library contains (mark). Adds a line if it is another
+ * one, or is not recognised, in which case it may still be used. */
 static bool is_its_own(struct doctor *d, const struct plugin *p)
 {
     const struct jp_profiler *wanted = profiler_get(p->name);
@@ -96,12 +107,14 @@ static bool is_its_own(struct doctor *d, const struct plugin *p)
     return !found;
 }
 
+/* Checks one profiler's library and finds its versions of the interface. */
 static void check_plugin(struct doctor *d, struct plugin *p)
 {
     struct elfview view;
     struct jp_error err;
     char text[96];
 
+    /* A profiler without a library is not used at this site. */
     if (!p->path || !doctor_trusts(d, "profiler", p->path))
         return;
     if (elfview_open(p->path, &view, &err) < 0) {
@@ -127,6 +140,7 @@ static void check_plugin(struct doctor *d, struct plugin *p)
 
 /* --- NCCL ----------------------------------------------------------------- */
 
+/* Compares one NCCL with one plugin. */
 static void check_pair(struct doctor *d, const char *library,
                        const char *release, const struct plugin *p,
                        unsigned wanted)
@@ -149,6 +163,7 @@ static void check_pair(struct doctor *d, const char *library,
             list(p->versions, have, sizeof(have)));
 }
 
+/* Checks one libnccl.so. NCCL's release is the text after "NCCL version ". */
 static void check_library(struct doctor *d, const char *path,
                           const struct plugin *plugins, size_t n)
 {
@@ -181,12 +196,15 @@ static void check_library(struct doctor *d, const char *path,
     elfview_close(&view);
 }
 
+/* Adds the files that match a pattern, each once with its links resolved.
+ * Returns the new number. */
 static size_t add_glob(const char *pattern, char **found, size_t n)
 {
     glob_t hits = {0};
 
     if (glob(pattern, 0, NULL, &hits) == 0)
         for (size_t i = 0; i < hits.gl_pathc && n < FOUND_MAX; i++) {
+            /* Several names often lead to the same file. */
             char *path = realpath(hits.gl_pathv[i], NULL);
             bool known = !path;
 
@@ -201,7 +219,8 @@ static size_t add_glob(const char *pattern, char **found, size_t n)
     return n;
 }
 
-/* In each folder of a variable with colons. */
+/* Adds the files `tail` in each folder of a variable like LD_LIBRARY_PATH.
+ * Relative folders are ignored. */
 static size_t add_folders(const char *folders, const char *tail, char **found,
                           size_t n)
 {
@@ -218,7 +237,9 @@ static size_t add_folders(const char *folders, const char *tail, char **found,
     return n;
 }
 
-/* The system's and those of Python's environments, each once. */
+/* Finds the libnccl.so that programs are likely to load: those of the
+ * environment, of Python's environments, and of the system, each once. The
+ * caller frees the paths. */
 static size_t find_libraries(char **found)
 {
     static const char *const usual[] = {"/usr/lib/*-linux-gnu/libnccl.so.2",
@@ -241,6 +262,7 @@ static size_t find_libraries(char **found)
     return n;
 }
 
+/* Checks the NCCL that the user has named, or all that are found. */
 static void check_libraries(struct doctor *d, const struct plugin *plugins,
                             size_t n_plugins)
 {
@@ -261,7 +283,8 @@ static void check_libraries(struct doctor *d, const struct plugin *plugins,
                    "no libnccl.so.2 found on this host");
 }
 
-/* The NCCL profilers that have a library, and where it is. */
+/* Lists the NCCL profilers and the paths of their libraries. Returns how
+ * many. */
 static size_t list_plugins(const struct jp_plan *plan,
                            struct plugin plugins[PLUGINS_MAX])
 {
@@ -284,7 +307,7 @@ static size_t list_plugins(const struct jp_plan *plan,
     return n;
 }
 
-/* A backend_note. */
+/* Adds a line of a backend (backend_note). */
 static int say_line(void *arg, bool is_warning, const char *line,
                     struct jp_error *err)
 {
@@ -293,7 +316,7 @@ static int say_line(void *arg, bool is_warning, const char *line,
     return 0;
 }
 
-/* What backends look at themselves. */
+/* Lets each backend check what only it knows. */
 static void look(struct doctor *d, const struct jp_plan *plan)
 {
     struct jp_error err;
@@ -304,6 +327,8 @@ static void look(struct doctor *d, const struct jp_plan *plan)
             doctor_add(d, DOCTOR_FAIL, "profiler", "", "%s", err.text);
 }
 
+/* Steps: list the site's profilers, check each library, let backends add lines,
+ * then compare with every NCCL that is found. */
 void doctor_nccl(struct doctor *d)
 {
     struct plan_input in = {

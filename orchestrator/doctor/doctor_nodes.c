@@ -1,5 +1,10 @@
-/* doctor_nodes.c - can reports be written, here and on nodes? Nodes are asked
- * by a step of their own. */
+/* doctor_nodes.c - check that reports can be written, here and on nodes.
+ *
+ * doctor_place writes a trial folder where the next job's reports would be.
+ * doctor_nodes starts a step on --nodes=N nodes; each node runs doctor_probe,
+ * which writes into the same folder and prints its answer. Files that a node
+ * has written must appear on this host.
+ */
 #include "config.h"
 
 #include "orchestrator/doctor/doctor.h"
@@ -29,14 +34,17 @@
 /* --- a trial folder in a parent that may be swapped meanwhile --- */
 
 #define FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+/* Names that are tried until one is free. */
 enum { TRIES = 100 };
 
-/* A unique name; later the folder is identified by device and inode. */
+/* Makes the folder with a random name in p->parent and opens it. Later it is
+ * identified by device and inode. -1: errno. */
 static int make(struct probe *p)
 {
     struct stat st;
     uint64_t number;
 
+    /* A random name cannot be prepared by another user. */
     for (int i = 0; i < TRIES; i++) {
         if (getrandom(&number, sizeof(number), GRND_NONBLOCK) < 0)
             number = (uint64_t) getpid() * TRIES + (unsigned) i;
@@ -54,7 +62,8 @@ static int make(struct probe *p)
     p->ino = st.st_ino;
     if (st.st_uid == geteuid())
         return 0;
-    unlinkat(p->parent, p->name, AT_REMOVEDIR); /* a server made it another's */
+    /* a server has given it to another user (root squash) */
+    unlinkat(p->parent, p->name, AT_REMOVEDIR);
     errno = EACCES;
     return -1;
 }
@@ -62,6 +71,7 @@ static int make(struct probe *p)
 int probe_open(const char *parent, struct probe *probe, struct jp_error *err)
 {
     *probe = (struct probe){.parent = -1, .fd = -1};
+    /* As root, only in folders that no other user can change. */
     if (ownplace_check(parent, err) < 0)
         return -1;
     probe->parent = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -77,7 +87,8 @@ int probe_open(const char *parent, struct probe *probe, struct jp_error *err)
     return 0;
 }
 
-/* Writes the whole file, without a sync, because it is soon removed. */
+/* Writes a new file with that text. Without a sync, because it is soon removed.
+ * -1: errno. */
 static int write_new(int folder, const char *name, const char *text)
 {
     int fd = openat(folder, name,
@@ -104,6 +115,7 @@ int probe_write(int folder, const char *name, const char *text,
 
 int probe_close(struct probe *probe, struct jp_error *err)
 {
+    /* readdir needs a descriptor of its own, because closedir closes it. */
     int copy = openat(probe->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = copy < 0 ? NULL : fdopendir(copy);
     struct dirent *entry;
@@ -111,17 +123,19 @@ int probe_close(struct probe *probe, struct jp_error *err)
     int rc;
 
     while (dir && (entry = readdir(dir)))
+        /* Files only: nodes create nothing else. */
         unlinkat(probe->fd, entry->d_name, 0);
     if (dir)
         closedir(dir);
     else if (copy >= 0)
         close(copy);
     rc = fstatat(probe->parent, probe->name, &st, AT_SYMLINK_NOFOLLOW);
+    /* Another folder of that name is not ours to remove. */
     if (rc == 0 && (st.st_dev != probe->dev || st.st_ino != probe->ino)) {
         errno = EBUSY;
         rc = -1;
     }
-    if (rc == 0) /* takes an empty folder only */
+    if (rc == 0) /* removes an empty folder only */
         rc = unlinkat(probe->parent, probe->name, AT_REMOVEDIR);
     if (rc < 0)
         error_set(err, "%s: cannot be removed: %s", probe->path,
@@ -137,7 +151,7 @@ int probe_close(struct probe *probe, struct jp_error *err)
 #define IN_MEMORY_1 0x01021994 /* tmpfs */
 #define IN_MEMORY_2 0x858458f6 /* ramfs */
 
-/* The job directory of an imagined job. Caller frees. */
+/* The directory of an imagined job with id 1. Caller frees; NULL: err. */
 static char *imagine(const struct doctor *d, const struct jp_plan *plan,
                      struct jp_error *err)
 {
@@ -159,7 +173,8 @@ static char *imagine(const struct doctor *d, const struct jp_plan *plan,
     return path;
 }
 
-/* Shortens path to the part that exists. */
+/* Shortens path to the part that exists; at least its first component
+ * remains. */
 static void climb(char *path)
 {
     char *slash;
@@ -169,7 +184,8 @@ static void climb(char *path)
         *slash = '\0';
 }
 
-/* A folder and a file in it that replaces another, as a step does. */
+/* Writes a file and replaces it, as a step does, in a trial folder in parent.
+ * Removes everything again. */
 static int try_writing(const char *parent, struct jp_error *err)
 {
     struct probe probe;
@@ -177,6 +193,7 @@ static int try_writing(const char *parent, struct jp_error *err)
 
     if (probe_open(parent, &probe, err) < 0)
         return -1;
+    /* The second write replaces the first file. */
     rc = probe_write(probe.fd, "probe", "1\n", err);
     if (rc == 0)
         rc = probe_write(probe.fd, "probe", "2\n", err);
@@ -185,6 +202,8 @@ static int try_writing(const char *parent, struct jp_error *err)
     return rc;
 }
 
+/* Checks the file system: nodes cannot see one in memory, and too little space
+ * prevents profiling. */
 static void check_space(struct doctor *d, const char *path,
                         const struct jp_plan *plan)
 {
@@ -205,6 +224,8 @@ static void check_space(struct doctor *d, const char *path,
                    FIG_BYTES(least));
 }
 
+/* Steps: compute the next job's directory, find the part of it that exists, and
+ * try to write there. */
 void doctor_place(struct doctor *d)
 {
     struct plan_input in = {
@@ -243,7 +264,8 @@ void doctor_place(struct doctor *d)
 }
 
 #define NODES "nodes"
-/* srun waits so long for an allocation, and the step may take so long. */
+/* How long srun waits for an allocation, and how long the whole step may
+ * take. */
 #define IMMEDIATE_S 60
 #define STEP_MS 120000
 #define ARGS_MAX 24
@@ -251,12 +273,15 @@ void doctor_place(struct doctor *d)
 
 /* --- on a node ------------------------------------------------------------ */
 
-/* A line of the answer: ANSWER node word text. */
+/* Prints a line of a node's answer: "jobprof-doctor NODE WORD TEXT". srun mixes
+ * it with output of the site's prologs, hence the first word. */
 static void answer(const char *node, const char *word, const char *text)
 {
     quote_printf(stdout, ANSWER " %s %s %s\n", node, word, text);
 }
 
+/* On a node: tries to write a file into the trial folder. The file has the
+ * node's name, so that the asking host can look for it. */
 static void probe_folder(const char *node, const char *dir)
 {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -276,7 +301,7 @@ static void probe_folder(const char *node, const char *dir)
         close(fd);
 }
 
-/* What the site's settings name must be there on the nodes. */
+/* On a node: reports a file of the site's settings that cannot be read. */
 static void probe_file(const char *node, const char *path)
 {
     char *text = NULL;
@@ -288,6 +313,8 @@ static void probe_file(const char *node, const char *path)
     free(text);
 }
 
+/* Runs on the node as the same user: everything that it prints is evaluated by
+ * take_answer. */
 int doctor_probe(const char *dir, const char *const *files)
 {
     const char *name = getenv("SLURMD_NODENAME");
@@ -307,18 +334,20 @@ int doctor_probe(const char *dir, const char *const *files)
 /* --- the nodes, asked from here --------------------------------------------
  */
 
+/* The state of one query of the nodes. */
 struct asked {
     struct doctor *doctor;
-    const char *dir; /* shared with the nodes, or not: that is the question */
-    unsigned good, releases; /* nodes */
+    const char *dir; /* the trial folder; may be invisible to the nodes */
+    unsigned good, releases; /* nodes: can write; have answered */
 };
 
-/* One line of srun's output; others than answers are the site's own. */
+/* Handles one line of srun's output. Lines that are not answers are ignored. */
 static void take_answer(struct asked *a, char *line)
 {
     char *rest = line, *node, *word;
     struct doctor *d = a->doctor;
 
+    /* Answers may come from a program of another release: check every word. */
     if (strcmp(strsep(&rest, " "), ANSWER) != 0 || !rest)
         return;
     node = strsep(&rest, " ");
@@ -326,6 +355,7 @@ static void take_answer(struct asked *a, char *line)
     if (!word || !rest || !stepdir_name_ok(node))
         return;
     if (!strcmp(word, "ok")) {
+        /* The node's file must be visible here, or the folder is not shared. */
         if (stepdir_has(a->dir, node))
             a->good++;
         else
@@ -345,6 +375,7 @@ static void take_answer(struct asked *a, char *line)
     }
 }
 
+/* Adds a word (owned) to the command; one too many is dropped. */
 static void add(char **argv, size_t *n, char *word)
 {
     if (word && *n < ARGS_MAX)
@@ -353,7 +384,8 @@ static void add(char **argv, size_t *n, char *word)
         free(word);
 }
 
-/* In the current job, next to its steps; else in a new job. */
+/* Composes the srun command: a step in the current job, or a new job. Our own
+ * options are off, because the step is not to be profiled. */
 static void make_command(const struct doctor *d, const char *dir, char **argv,
                          size_t *n)
 {
@@ -364,11 +396,12 @@ static void make_command(const struct doctor *d, const char *dir, char **argv,
 
     for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
         add(argv, n, strdup(fixed[i]));
+    /* In a job: beside its steps. Otherwise: nodes of its own. */
     add(argv, n, strdup(getenv("SLURM_JOB_ID") ? "--overlap" : "--exclusive"));
     add(argv, n, text_format("--immediate=%d", IMMEDIATE_S));
     add(argv, n, text_format("--nodes=%u", d->options->nodes));
     add(argv, n, text_format("--ntasks=%u", d->options->nodes));
-    if (d->loaded) { /* else srun knows no such option */
+    if (d->loaded) { /* without the module, srun has no such options */
         add(argv, n, strdup("--nccl-profile=off"));
         add(argv, n, strdup("--copper-profile=off"));
     }
@@ -384,7 +417,8 @@ static void make_command(const struct doctor *d, const char *dir, char **argv,
         add(argv, n, strdup(d->fusermount));
 }
 
-/* How many nodes the largest partition has, or this job; 0: not known. */
+/* The number of nodes of this job, or of the largest partition; 0: unknown.
+ * srun would wait for the allocation until its time limit. */
 static unsigned nodes_there(void)
 {
     static char *const argv[] = {(char *) "sinfo", (char *) "--noheader",
@@ -402,7 +436,7 @@ static unsigned nodes_there(void)
         free(said);
         return 0;
     }
-    /* a row for each state of a partition's nodes */
+    /* sinfo prints a row for each state of a partition's nodes: add them up */
     for (rest = said; (line = strsep(&rest, "\n"));) {
         char *space = strrchr(line, ' ');
 
@@ -419,6 +453,8 @@ static unsigned nodes_there(void)
     return (unsigned) most;
 }
 
+/* Runs the step and evaluates the answers. srun's own messages are shown only
+ * if it has failed, and only the first ones. */
 static void ask(struct asked *a)
 {
     struct doctor *d = a->doctor;
@@ -431,6 +467,7 @@ static void ask(struct asked *a)
     rc = doctor_command(argv, STEP_MS, true, &said, &err);
     rest = said;
     while (rest && (line = strsep(&rest, "\n")))
+        /* After an error of srun, lines that are not answers explain it. */
         if (rc == 0 || !strncmp(line, ANSWER " ", sizeof(ANSWER)))
             take_answer(a, line);
         else if (*line && d->n_lines - lines < 8)

@@ -1,5 +1,5 @@
-/* doctor_parts.c - what the checks share: their lines, trust in a file, and
- * other programs, bounded in time and output. */
+/* doctor_parts.c - functions that the checks share: to add lines, to judge who
+ * can change a file, and to run other programs, bounded in time and output. */
 #include "orchestrator/doctor/doctor.h"
 
 #include <errno.h>
@@ -13,10 +13,12 @@
 #include "common/child.h"
 #include "common/quote.h"
 
+/* The words of the results, by enum doctor_verdict. */
 const char *const doctor_words[DOCTOR_VERDICTS] = {"ok", "skip", "warn",
                                                    "fail"};
 
-/* Harmless to a terminal. Caller frees. */
+/* A copy of text that is harmless to a terminal. Caller frees; NULL: no
+ * memory. */
 static char *clean(const char *text)
 {
     char *out = NULL;
@@ -32,7 +34,7 @@ static char *clean(const char *text)
     return NULL;
 }
 
-/* Formatted, harmless to a terminal. Caller frees. */
+/* The formatted text, harmless to a terminal. Caller frees; NULL: no memory. */
 static char *made(const char *fmt, va_list ap)
 {
     char *raw = NULL, *text;
@@ -47,11 +49,14 @@ static char *made(const char *fmt, va_list ap)
 void doctor_add(struct doctor *d, enum doctor_verdict verdict,
                 const char *check, const char *advice, const char *fmt, ...)
 {
+    /* A check never fails: without memory, doctor_run returns an error at the
+     * end. */
     struct doctor_line *more =
         reallocarray(d->lines, d->n_lines + 1, sizeof(*more));
     char *text;
     va_list ap;
 
+    /* reallocarray has moved the lines even if the text cannot be made. */
     if (more)
         d->lines = more;
     va_start(ap, fmt);
@@ -76,6 +81,7 @@ void doctor_advise(struct doctor *d, const char *fmt, ...)
     va_start(ap, fmt);
     advice = made(fmt, ap);
     va_end(ap);
+    /* There is no line only after a lack of memory. */
     if (!line || !advice) {
         free(advice);
         d->failed = true;
@@ -97,6 +103,8 @@ bool doctor_trusts(struct doctor *d, const char *check, const char *path)
         doctor_add(d, DOCTOR_FAIL, check, "", "%s: not a regular file", path);
         return false;
     }
+    /* Such a file is still examined: the line is what the administrator
+     * needs. */
     if (st.st_mode & (S_IWGRP | S_IWOTH))
         doctor_add(d, DOCTOR_FAIL, check, "chmod go-w: all users' jobs run it",
                    "%s: writable by %s", path,
@@ -108,7 +116,7 @@ bool doctor_trusts(struct doctor *d, const char *check, const char *path)
 }
 
 #define OUTPUT_MAX 65536
-/* From SIGTERM, by which srun cancels its step, to SIGKILL. */
+/* Milliseconds from SIGTERM, at which srun cancels its step, to SIGKILL. */
 #define LAST_MS 5000
 
 int doctor_command(char *const argv[], unsigned ms, bool with_stderr,
@@ -121,10 +129,13 @@ int doctor_command(char *const argv[], unsigned ms, bool with_stderr,
                                 .term_ms = LAST_MS,
                                 .out = buf,
                                 .room = OUTPUT_MAX};
+    /* child_run reads at most OUTPUT_MAX bytes; the last one of buf stays
+     * NUL. */
     struct child_result r = {.pid = -1};
     enum child_end end = buf ? child_run(&child, &r) : CHILD_NEVER;
     int rc = -1;
 
+    /* Translate every way in which a program can fail into a sentence. */
     if (end == CHILD_NEVER)
         error_set(err, "%s: %s", argv[0], strerror(errno));
     else if (end == CHILD_LATE)

@@ -1,4 +1,10 @@
-/* elfview.c - what a shared library exports, read without loading it. */
+/* elfview.c - what a shared library exports, read without loading it.
+ *
+ * elfview_open reads the section headers, then the dynamic symbols and .rodata.
+ * The file may be anything: each offset, count and length is compared with the
+ * size of the file before it is used, and tables end with a NUL, so that names
+ * cannot run beyond them.
+ */
 #include "orchestrator/doctor/doctor.h"
 
 #include <errno.h>
@@ -9,11 +15,12 @@
 
 #include "common/fileio.h"
 
+/* Limits of what is read into memory. */
 #define SECTIONS_MAX 4096
 #define SEGMENTS_MAX 256
 #define TABLE_MAX_BYTES (UINT64_C(64) << 20)
 
-/* Reads len bytes at offset; a file that is shorter is an error. */
+/* Reads len bytes at offset. -1: the file is shorter, or cannot be read. */
 static int read_at(const struct elfview *v, uint64_t offset, void *buf,
                    size_t len)
 {
@@ -35,13 +42,15 @@ static int read_at(const struct elfview *v, uint64_t offset, void *buf,
     return 0;
 }
 
-/* A table of n items, and a NUL behind it. NULL: not there, or too large. */
+/* Reads a table of n items of size bytes, and adds a NUL. Caller frees. NULL:
+ * it is not in the file, too large, or no memory. */
 static void *read_table(const struct elfview *v, uint64_t offset, uint64_t n,
                         size_t size)
 {
     uint64_t len = n * size;
     char *table;
 
+    /* The first comparison makes sure that n * size has not overflowed. */
     if (n > TABLE_MAX_BYTES / size || offset > v->bytes ||
         len > v->bytes - offset)
         return NULL;
@@ -55,6 +64,7 @@ static void *read_table(const struct elfview *v, uint64_t offset, uint64_t n,
     return table;
 }
 
+/* Whether the header is that of a 64-bit little-endian ELF file. */
 static bool is_ours(const Elf64_Ehdr *head)
 {
     return memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 &&
@@ -64,18 +74,21 @@ static bool is_ours(const Elf64_Ehdr *head)
            head->e_phentsize == sizeof(Elf64_Phdr);
 }
 
+/* Whether the string at offset `at` of a table is name. */
 static bool is_named(const char *strings, uint64_t len, uint32_t at,
                      const char *name)
 {
     return at < len && strcmp(strings + at, name) == 0;
 }
 
-/* .rodata, where it is of a sane size. */
+/* Reads .rodata, if there is one of a sane size. strings: index of the table
+ * with the sections' names. */
 static void read_constants(struct elfview *v, const Elf64_Shdr *sections,
                            size_t n, size_t strings)
 {
     char *names;
 
+    /* The index is from the file. */
     if (strings >= n)
         return;
     names = read_table(v, sections[strings].sh_offset,
@@ -92,7 +105,8 @@ static void read_constants(struct elfview *v, const Elf64_Shdr *sections,
     free(names);
 }
 
-/* The dynamic symbols and their names. */
+/* Reads the dynamic symbols and their names, from the first section of that
+ * type. */
 static int read_symbols(struct elfview *v, const Elf64_Shdr *sections, size_t n)
 {
     const Elf64_Shdr *strings;
@@ -111,6 +125,8 @@ static int read_symbols(struct elfview *v, const Elf64_Shdr *sections, size_t n)
     return -1;
 }
 
+/* Reads all tables of the file. What was allocated is freed by elfview_close,
+ * even on failure. */
 static int read_all(struct elfview *v, const char *name, struct jp_error *err)
 {
     Elf64_Ehdr head;
@@ -119,6 +135,8 @@ static int read_all(struct elfview *v, const char *name, struct jp_error *err)
 
     if (read_at(v, 0, &head, sizeof(head)) < 0 || !is_ours(&head))
         return error_set(err, "%s: not a 64-bit shared library", name);
+    /* e_shnum is 0 if there are more than 65,279 sections, which no library
+     * has. */
     if (head.e_shnum == 0 || head.e_shnum > SECTIONS_MAX ||
         head.e_phnum > SEGMENTS_MAX)
         return error_set(err, "%s: no section table", name);
@@ -138,6 +156,7 @@ static int read_all(struct elfview *v, const char *name, struct jp_error *err)
     return rc;
 }
 
+/* On failure, the descriptor stays with the caller. */
 int elfview_open_fd(int fd, const char *name, struct elfview *out,
                     struct jp_error *err)
 {
@@ -182,6 +201,7 @@ void elfview_close(struct elfview *view)
     *view = (struct elfview){.fd = -1};
 }
 
+/* The symbol that the file defines under that name, or NULL. */
 static const Elf64_Sym *find(const struct elfview *v, const char *name)
 {
     for (size_t i = 0; i < v->n_symbols; i++)
@@ -207,6 +227,8 @@ int elfview_number(const struct elfview *view, const char *name,
     for (size_t i = 0; i < view->n_segments; i++) {
         const Elf64_Phdr *s = &view->segments[i];
 
+        /* The symbol's value is an address; find the segment that is loaded
+         * there, and its place in the file. */
         if (s->p_type == PT_LOAD && at >= s->p_vaddr &&
             at - s->p_vaddr < s->p_filesz &&
             read_at(view, s->p_offset + (at - s->p_vaddr), value,
@@ -216,7 +238,8 @@ int elfview_number(const struct elfview *view, const char *name,
     return error_set(err, "its %s lies outside the file", name);
 }
 
-/* The string that starts at a NUL (or the section's start) with text. */
+/* The first constant string that starts with text, or NULL. Strings start at
+ * the section's start or after a NUL. */
 static const char *find_text(const struct elfview *v, const char *text)
 {
     const char *at = v->constants, *end = at ? at + v->constants_len : at;
@@ -233,8 +256,10 @@ static const char *find_text(const struct elfview *v, const char *text)
 bool elfview_has_text(const struct elfview *view, const char *text)
 {
     const char *at = view->constants, *end = at ? at + view->constants_len : at;
+    /* With its NUL, so that the whole string must be equal. */
     size_t len = strlen(text) + 1;
 
+    /* A string starts at the section's start or after a NUL. */
     while (at && (at = memmem(at, (size_t) (end - at), text, len))) {
         if (at == view->constants || at[-1] == '\0')
             return true;

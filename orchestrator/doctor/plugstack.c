@@ -1,4 +1,10 @@
-/* plugstack.c - read Slurm's plugstack.conf and what it includes. */
+/* plugstack.c - read Slurm's plugstack.conf and what it includes, and check
+ * jobprof's line in it.
+ *
+ * The first half is the reader (plugstack_read), the second half the check
+ * (doctor_plugstack): where the file is, whether a line loads the module, and
+ * whether the module's file fits to this Slurm and to the programs.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -16,6 +22,7 @@
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/doctor/doctor.h"
 
+/* Limits of the reader: bytes of a file, files, lines, depth of includes. */
 #define FILE_MAX_BYTES (256 * 1024)
 #define FILES_MAX 64
 #define LINES_MAX 1024
@@ -26,7 +33,7 @@ static const char blanks[] = " \t\r\n";
 static int read_file(struct plugstack *s, const char *path, int depth,
                      struct jp_error *err);
 
-/* The first trouble is kept. */
+/* Stores the first problem as a sentence; later ones are dropped. */
 static void complain(struct plugstack *s, const char *where, const char *what,
                      const char *word)
 {
@@ -35,7 +42,8 @@ static void complain(struct plugstack *s, const char *where, const char *what,
                                  *word ? QUOTE(word) : "");
 }
 
-/* A pattern as of the file that names it. Caller frees. */
+/* The pattern of an include, relative to the folder of the file that contains
+ * it. Caller frees; NULL: no memory. */
 static char *absolute(const char *pattern, const char *file)
 {
     const char *slash = strrchr(file, '/');
@@ -45,6 +53,8 @@ static char *absolute(const char *pattern, const char *file)
     return text_format("%.*s/%s", (int) (slash - file), file, pattern);
 }
 
+/* Reads all files that match an include's pattern. No match is no error, as in
+ * Slurm. */
 static void include(struct plugstack *s, const char *pattern, const char *file,
                     const char *where, int depth)
 {
@@ -52,6 +62,7 @@ static void include(struct plugstack *s, const char *pattern, const char *file,
     glob_t found = {0};
     struct jp_error err;
 
+    /* A file may include itself. */
     if (depth >= DEPTH_MAX)
         complain(s, where, "includes too deep", "");
     else if (path && glob(path, 0, NULL, &found) == 0)
@@ -70,6 +81,8 @@ static void free_line(struct plugstack_line *line)
     free(line->where);
 }
 
+/* Adds a line that loads a plugin. rest: its arguments, which are split in
+ * place. */
 static void add_line(struct plugstack *s, bool required, const char *plugin,
                      char *rest, const char *where)
 {
@@ -81,6 +94,7 @@ static void add_line(struct plugstack *s, bool required, const char *plugin,
             : NULL;
     char *word;
 
+    /* Several blanks in a row give empty words. */
     while ((word = strsep(&rest, blanks)) && line.n_args < PLUGSTACK_ARGS_MAX)
         if (*word && (line.args[line.n_args] = strdup(word)))
             line.n_args++;
@@ -94,7 +108,7 @@ static void add_line(struct plugstack *s, bool required, const char *plugin,
     s->lines[s->n_lines++] = line;
 }
 
-/* The next word of *rest, or NULL. */
+/* The next word of *rest, which moves past it; NULL: there is none. */
 static char *next_word(char **rest)
 {
     char *word;
@@ -105,17 +119,19 @@ static char *next_word(char **rest)
     return NULL;
 }
 
+/* Handles one line of a file. */
 static void read_line(struct plugstack *s, char *text, const char *file,
                       unsigned number, int depth)
 {
     char *where = text_format("%s:%u", file, number);
     char *rest = text, *type, *path;
 
+    /* Slurm's loader knows no quotes, so every '#' starts a comment. */
     text[strcspn(text, "#")] = '\0';
     type = next_word(&rest);
     path = type ? next_word(&rest) : NULL;
     if (!where || !type)
-        ; /* nothing stands here */
+        ; /* an empty line or a comment */
     else if (strcmp(type, "required") && strcmp(type, "optional") &&
              strcmp(type, "include"))
         complain(s, where, "not optional, required or include:", type);
@@ -128,6 +144,7 @@ static void read_line(struct plugstack *s, char *text, const char *file,
     free(where);
 }
 
+/* Reads one file and, recursively, what it includes. -1: it cannot be read. */
 static int read_file(struct plugstack *s, const char *path, int depth,
                      struct jp_error *err)
 {
@@ -207,8 +224,9 @@ static const char line_advice[] = "add the line: optional " MODULE
 
 /* --- the module ----------------------------------------------------------- */
 
-/* Its plugin_version is Slurm's when it was built; the loader compares the
- * first two of the three numbers with its own. */
+/* Compares the module's plugin_version, the Slurm release of its headers, with
+ * that of srun. Slurm's loader does the same with the first two of the three
+ * numbers and refuses other modules. */
 static void check_release(struct doctor *d, const char *path, uint32_t number)
 {
     unsigned major = number >> 16 & 255, minor = number >> 8 & 255;
@@ -230,8 +248,8 @@ static void check_release(struct doctor *d, const char *path, uint32_t number)
                    minor);
 }
 
-/* The module and the programs that it runs are installed apart: an upgrade of
- * the one may have left the other. */
+/* Compares the module's release with that of the programs. They are installed
+ * separately, so an upgrade may have replaced only one of them. */
 static void check_own_release(struct doctor *d, const char *path,
                               const char *release)
 {
@@ -245,12 +263,14 @@ static void check_own_release(struct doctor *d, const char *path,
 
 #define RELEASE_BYTES 48
 
-/* The release of jobprof that a module's file names. */
+/* The release of jobprof in a module's file, "jobprof 0.3.0", into buf. Returns
+ * buf. */
 static const char *release_of(const char *path, char buf[RELEASE_BYTES])
 {
     const char *release = NULL;
     struct elfview view;
 
+    /* The answer if the file cannot be read. */
     snprintf(buf, RELEASE_BYTES, "release unknown");
     if (elfview_open(path, &view, NULL) < 0)
         return buf;
@@ -261,7 +281,8 @@ static const char *release_of(const char *path, char buf[RELEASE_BYTES])
     return buf;
 }
 
-/* Modules before 0.2.0 do not name theirs. */
+/* Whether release a is newer than b. A module before 0.2.0 does not contain its
+ * release and counts as older. */
 static bool is_newer(const char *a, const char *b)
 {
     static const char *const known = "jobprof ";
@@ -271,6 +292,7 @@ static bool is_newer(const char *a, const char *b)
     return has_a && (!has_b || strverscmp(a, b) > 0);
 }
 
+/* Whether both paths lead to the same file. */
 static bool is_same(const char *a, const char *b)
 {
     struct stat one, other;
@@ -279,11 +301,13 @@ static bool is_same(const char *a, const char *b)
            one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-/* The line's file and another one in a folder of plugins. */
+/* Reports another module file besides that of the line, and which of them to
+ * remove. */
 static void check_twin(struct doctor *d, const struct plugstack_line *line,
                        const char *path, const char *twin)
 {
     char mine[RELEASE_BYTES], other[RELEASE_BYTES];
+    /* The older one of the two is to be removed. */
     bool newer = is_newer(release_of(twin, other), release_of(path, mine));
 
     doctor_add(d, DOCTOR_WARN, "module", "",
@@ -296,8 +320,9 @@ static void check_twin(struct doctor *d, const struct plugstack_line *line,
         doctor_advise(d, "rm %s", twin);
 }
 
-/* Another one, which an earlier installation left in a folder of Slurm's or in
- * ours, is loaded as soon as somebody names it, or this one is gone. */
+/* Looks for other module files in Slurm's folders and in ours, which an earlier
+ * installation has left. Such a file is loaded as soon as a line names it, or
+ * the right file is gone. */
 static void check_twins(struct doctor *d, const struct plugstack_line *line,
                         const char *path)
 {
@@ -305,6 +330,7 @@ static void check_twins(struct doctor *d, const struct plugstack_line *line,
                              d->plugin_dirs ? d->plugin_dirs : "");
     char *rest = dirs, *dir, *last = NULL;
 
+    /* A folder may be listed twice in a row. */
     while (dirs && (dir = strsep(&rest, ":"))) {
         char *twin = *dir ? text_format("%s/" MODULE, dir) : NULL;
 
@@ -321,6 +347,7 @@ static void check_twins(struct doctor *d, const struct plugstack_line *line,
     free(dirs);
 }
 
+/* Checks the module's file: owner, type, releases. */
 static void check_module(struct doctor *d, const char *path)
 {
     struct elfview view;
@@ -333,6 +360,7 @@ static void check_module(struct doctor *d, const char *path)
         doctor_add(d, DOCTOR_FAIL, "module", "", "%s", err.text);
         return;
     }
+    /* Every SPANK module has both. */
     if (!elfview_exports(&view, "slurm_spank_init") ||
         elfview_number(&view, "plugin_version", &number, &err) < 0)
         doctor_add(d, DOCTOR_FAIL, "module", "", "%s: not a SPANK module",
@@ -343,7 +371,8 @@ static void check_module(struct doctor *d, const char *path)
     elfview_close(&view);
 }
 
-/* As written, else the first of Slurm's folders that has it. Caller frees. */
+/* The path of a plugin: as written if absolute, else in the first of Slurm's
+ * folders that has it. Caller frees; NULL: not found. */
 static char *find_module(const struct doctor *d, const char *plugin)
 {
     char *dirs = strdup(d->plugin_dirs ? d->plugin_dirs : ""), *rest = dirs;
@@ -362,6 +391,7 @@ static char *find_module(const struct doctor *d, const char *plugin)
 
 /* --- the line ------------------------------------------------------------- */
 
+/* Checks the arguments of the line that loads the module. */
 static void check_args(struct doctor *d, const struct plugstack_line *line)
 {
     static const char *const known[] = {"config=/", "node=/", "default="};
@@ -380,6 +410,7 @@ static void check_args(struct doctor *d, const struct plugstack_line *line)
                        "config=/FILE, node=/FILE, default=MODE",
                        "%s: %s", line->where, line->args[i]);
     }
+    /* default= is parsed like the option, because the module treats it so. */
     if (mode && request_parse(grammar_nccl(), mode, &request, &err) < 0)
         doctor_add(d, DOCTOR_WARN, CHECK,
                    "correct the mode (jobprof config --help lists them): steps "
@@ -389,6 +420,8 @@ static void check_args(struct doctor *d, const struct plugstack_line *line)
         request_fini(&request);
 }
 
+/* Checks the line that loads the module, and stores its arguments for later
+ * checks. */
 static void take_line(struct doctor *d, const struct plugstack_line *line)
 {
     const char *config = plugstack_arg(line, "config");
@@ -397,6 +430,7 @@ static void take_line(struct doctor *d, const struct plugstack_line *line)
     char *path = find_module(d, line->plugin);
 
     d->loaded = true;
+    /* slurmd takes a failing required plugin as an error of the node. */
     if (line->required)
         doctor_add(d, DOCTOR_WARN, CHECK,
                    "write optional: as required, an error of the module stops "
@@ -414,6 +448,7 @@ static void take_line(struct doctor *d, const struct plugstack_line *line)
                    "%s: node=%s cannot be run", line->where, node);
     else if (node && *node == '/')
         doctor_trusts(d, CHECK, node);
+    /* Now the file that the line names. */
     if (path) {
         check_module(d, path);
         check_twins(d, line, path);
@@ -425,14 +460,15 @@ static void take_line(struct doctor *d, const struct plugstack_line *line)
     free(path);
 }
 
-/* Slurm runs both if they are two files, and uses the option of the first
- * module. */
+/* Reports a second line that loads the module. If the lines name two files,
+ * Slurm runs both, and the option is that of the first one. */
 static void check_again(struct doctor *d, const struct plugstack_line *first,
                         const struct plugstack_line *again)
 {
     char *path = find_module(d, first->plugin);
     char *other = find_module(d, again->plugin);
     char one[RELEASE_BYTES], two[RELEASE_BYTES];
+    /* Remove the line of the older file; of equal files, the second line. */
     const struct plugstack_line *old = again;
 
     if (path && other && !is_same(path, other)) {
@@ -451,8 +487,8 @@ static void check_again(struct doctor *d, const struct plugstack_line *first,
     free(other);
 }
 
-/* pyxis moves the tasks into their container: a module after it would be too
- * late for the mounts. */
+/* Looks for the module's lines and that of pyxis. pyxis moves the tasks into
+ * their container, so a module after it would be too late for the mounts. */
 static void take_lines(struct doctor *d, const struct plugstack *stack)
 {
     const struct plugstack_line *first = NULL;
@@ -461,6 +497,7 @@ static void take_lines(struct doctor *d, const struct plugstack *stack)
     for (size_t i = 0; i < stack->n_lines; i++) {
         const struct plugstack_line *line = &stack->lines[i];
 
+        /* The lines are in the order of loading. */
         if (plugstack_is(line, "spank_pyxis.so")) {
             d->pyxis = true;
         } else if (plugstack_is(line, MODULE) && first) {
@@ -477,6 +514,7 @@ static void take_lines(struct doctor *d, const struct plugstack *stack)
                    "the module is loaded after pyxis");
 }
 
+/* Checks a plugstack.conf and everything that it includes. */
 static void check_stack(struct doctor *d, const char *path)
 {
     struct plugstack stack;
@@ -499,11 +537,11 @@ static void check_stack(struct doctor *d, const char *path)
     plugstack_fini(&stack);
 }
 
-/* plugstack.conf as Slurm's programs of this host find it: beside the
- * slurm.conf that SLURM_CONF names, else beside the installed one, else, on a
- * host without files of its own ("configless"), where slurmd or sackd keeps
- * what the controller sent. INSTALLED: the controller's slurm.conf; NULL: not
- * known. Caller frees; NULL: there is no slurm.conf. */
+/* The path of plugstack.conf, where Slurm's programs on this host look for it:
+ * beside the slurm.conf that SLURM_CONF names, else beside the installed one,
+ * else, on a host without files of its own ("configless"), where slurmd or
+ * sackd keeps what the controller has sent. installed: the controller's
+ * slurm.conf; NULL: unknown. Caller frees; NULL: there is no slurm.conf. */
 static char *beside_conf(const char *installed)
 {
     const char *own = getenv("SLURM_CONF");
@@ -520,8 +558,8 @@ static char *beside_conf(const char *installed)
                : NULL;
 }
 
-/* PluginDir of slurm.conf, where the controller does not answer. Caller frees;
- * NULL: it names none. */
+/* PluginDir of slurm.conf, if the controller does not answer. Caller frees;
+ * NULL: it is not set. */
 static char *plugin_dirs_of_conf(void)
 {
     const char *conf = getenv("SLURM_CONF");
@@ -532,6 +570,7 @@ static char *plugin_dirs_of_conf(void)
         return NULL;
     rest = text;
     while (!found && (line = strsep(&rest, "\n"))) {
+        /* Keys of slurm.conf ignore case. */
         line += strspn(line, blanks);
         if (!strncasecmp(line, key, sizeof(key) - 1))
             found = strndup(line + sizeof(key) - 1,
@@ -541,7 +580,8 @@ static char *plugin_dirs_of_conf(void)
     return found;
 }
 
-/* libslurm would look for a controller in the DNS first. */
+/* Asks the controller for its configuration. Without a readable slurm.conf,
+ * libslurm would first look for a controller in the DNS, which takes long. */
 static bool ask_controller(struct doctor *d, struct slurmconf *conf)
 {
     const char *path = getenv("SLURM_CONF");
@@ -554,6 +594,8 @@ static bool ask_controller(struct doctor *d, struct slurmconf *conf)
     return false;
 }
 
+/* Steps: ask the controller, find the plugin folders, find plugstack.conf,
+ * check it. Each of them has a fallback for hosts without a controller. */
 void doctor_plugstack(struct doctor *d)
 {
     struct slurmconf conf;
@@ -569,11 +611,13 @@ void doctor_plugstack(struct doctor *d)
                    "start slurmctld, or set SLURM_CONF; until then "
                    "plugstack.conf is looked up beside slurm.conf",
                    "the controller does not answer");
+    /* The controller knows best, then slurm.conf, then the build. */
     d->plugin_dirs = known ? strdup(conf.plugin_dirs) : plugin_dirs_of_conf();
     if (!d->plugin_dirs || !*d->plugin_dirs) {
         free(d->plugin_dirs);
         d->plugin_dirs = strdup(JP_SLURM_PLUGINDIR);
     }
+    /* The user's choice, then the controller's, then the usual place. */
     if (d->options->plugstack)
         path = strdup(d->options->plugstack);
     else if (known && *conf.plugstack)

@@ -1,4 +1,11 @@
-/* gc_job.c - look at one job and clear it, following no link and no mount. */
+/* gc_job.c - look at one job and clear it, following no link and no mount.
+ *
+ * gc_look examines all steps of a job (look_at_step); gc_clear takes each
+ * step's claim, examines it again, and removes raw data or the whole step.
+ * Everything works by descriptors of open folders, so that a folder that is
+ * renamed or replaced meanwhile is never mistaken for the one that was
+ * examined.
+ */
 #include "orchestrator/gc/gc.h"
 
 #include <dirent.h>
@@ -21,14 +28,17 @@
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/report/summary_file.h"
 
-/* --- measure and remove trees that are ours, following nothing --- */
+/* --- measure and remove our own trees, without following links --- */
 
 #ifndef STATX_ATTR_MOUNT_ROOT
 #define STATX_ATTR_MOUNT_ROOT 0x2000
 #endif
+/* Folders below each other; each one that is open takes a descriptor. */
 #define DEPTH_MAX 64
 #define FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
+/* Opens a folder in `at` that is neither a link nor mounted there. -1: errno.
+ * openhere returns a descriptor with O_PATH, which cannot be read. */
 static int open_folder(int at, const char *name)
 {
     int path = openhere(at, name);
@@ -45,6 +55,7 @@ static int open_folder(int at, const char *name)
 int gc_open(int at, const char *path)
 {
     char *copy = strdup(path), *rest = copy, *name;
+    /* Walk one component at a time: each is opened in the one before it. */
     int fd = copy ? fcntl(at, F_DUPFD_CLOEXEC, 3) : -1;
 
     while (fd >= 0 && (name = strsep(&rest, "/"))) {
@@ -59,17 +70,22 @@ int gc_open(int at, const char *path)
     return fd;
 }
 
+/* A walk that measures or removes a tree. */
 struct walk {
+    /* Remove what is found, instead of only measuring it. */
     bool remove;
+    /* Only entries of this file system and user are counted or removed. */
     dev_t dev;
     uid_t uid;
     uint64_t bytes;   /* found, or freed */
     int64_t newest_s; /* when the last of the files was written */
+    /* Something has been left: foreign, mounted, too deep, or not removable. */
     bool left;
 };
 
 static void walk_entry(struct walk *w, int at, const char *name, int depth);
 
+/* Visits all entries of a folder. fd is taken over. */
 static void walk_folder(struct walk *w, int fd, int depth)
 {
     DIR *dir = depth > DEPTH_MAX ? NULL : fdopendir(fd);
@@ -86,7 +102,8 @@ static void walk_folder(struct walk *w, int fd, int depth)
     closedir(dir);
 }
 
-/* A part of the same file system can also be mounted. */
+/* Whether fd is a mount point. A part of the same file system can also be
+ * mounted (a bind mount), which st_dev does not show. */
 static bool is_mounted(int fd)
 {
     struct statx at = {0};
@@ -95,8 +112,8 @@ static bool is_mounted(int fd)
            at.stx_attributes & STATX_ATTR_MOUNT_ROOT;
 }
 
-/* A folder is entered by its descriptor, and it is that one's owner and file
- * system that count. */
+/* Enters a folder. Owner and file system are those of its descriptor, because
+ * the name may have been replaced since it was examined. */
 static void walk_below(struct walk *w, int at, const char *name, int depth)
 {
     int fd = openat(at, name, FOLDER);
@@ -132,10 +149,12 @@ static void walk_entry(struct walk *w, int at, const char *name, int depth)
         w->left = true;
         return;
     }
+    /* A file with another name elsewhere frees nothing. */
     if (folder || st.st_nlink == 1 || !w->remove)
         w->bytes += (uint64_t) st.st_blocks * 512;
 }
 
+/* Prepares a walk in the folder at. False: it cannot be examined. */
 static bool start(struct walk *w, int at)
 {
     struct stat st;
@@ -158,8 +177,8 @@ uint64_t gc_measure(int at, const char *name, int64_t *newest_s)
     return w.bytes;
 }
 
-/* Removes name and all below it that is ours, and counts what that frees (a
- * file with another name elsewhere frees nothing). -1: something stays. */
+/* Removes name and everything of ours below it, and adds what that frees to
+ * *freed_bytes. -1: something is left. */
 static int gc_remove(int at, const char *name, uint64_t *freed_bytes)
 {
     struct walk w = {.remove = true};
@@ -178,36 +197,42 @@ static int gc_remove(int at, const char *name, uint64_t *freed_bytes)
 #define REMOVED ".raw-removed"
 #define RAW "raw"
 
-/* What a step directory holds, in the order in which it may go: a step whose
- * removal was interrupted is still known for one, and finished. */
+/* What a step directory contains, in the order of removal: if the removal is
+ * interrupted, what remains is still recognised as a finished step, by its
+ * job.conf and summary.json. */
 static const char *const step_files[] = {
     REMOVED,      RAW,           "nodes",         "csv",          "plots",
     "run",        "summary.txt", "report.html",   "timeline.js",  "summary",
     "output.log", "log.txt",     JP_SUMMARY_NAME, JP_JOBCONF_NAME};
+/* The same for the job's directory. */
 static const char *const job_files[] = {"nodes", "index.html", "job.json"};
-/* Of a step that runs, or whose report is to come. */
+/* Files of a step that runs, or is still to be reported. The claim comes last,
+ * because it is left out if it is ours. */
 static const char *const protocol[] = {"owner", "pending", "done", "alldone",
                                        JP_CLAIM_NAME};
 
+/* Sets a job's state and reason, unless a worse state is set already. */
 static void __attribute__((format(printf, 3, 4)))
 say(struct gc_outcome *out, enum gc_state state, const char *fmt, ...)
 {
     va_list ap;
 
     if (out->state >= state && *out->why)
-        return; /* the first of the worst */
+        return; /* keep the first reason of the worst state */
     out->state = state;
     va_start(ap, fmt);
     vsnprintf(out->why, sizeof(out->why), fmt, ap);
     va_end(ap);
 }
 
+/* Whether the folder has an entry of that name; *st is its own status. */
 static bool has(int at, const char *name, struct stat *st)
 {
     return fstatat(at, name, st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Is it a job's folder as it was found, and ours? */
+/* Opens a job's folder, if it is still the one that was found, and ours. -1:
+ * errno. */
 static int open_job(int root, const struct gc_job *job)
 {
     int fd = strcmp(job->path, ".")
@@ -224,23 +249,25 @@ static int open_job(int root, const struct gc_job *job)
     return fd;
 }
 
-/* An open folder for what takes a path: it stays that folder. */
+/* A path for functions that take one, which always leads to the open folder.
+ * Returns buf. */
 static const char *path_of(int fd, char buf[32])
 {
     snprintf(buf, 32, "/proc/self/fd/%d", fd);
     return buf;
 }
 
-/* All files were read without a record; a report whose time ran out is also
- * NODATA. */
+/* Whether a report found that there is nothing to read. A report that ran out
+ * of time has the same word but another text. */
 static bool says_nodata(const json_t *verdict)
 {
     return !strcmp(summary_file_text(verdict, "word"), "NODATA") &&
            !strstr(summary_file_text(verdict, "text"), "not yet analysed");
 }
 
-/* A report of jobprof's. *analysed: with records, with Copper's data, or it
- * says that there is nothing to read. */
+/* Whether the step has a report of jobprof. *analysed: it contains records or
+ * Copper's data, or there was nothing to read; only then may raw data be
+ * removed. */
 static bool is_report(int step, bool *analysed)
 {
     json_t *summary = summary_file_read(path_of(step, (char[32]){""}),
@@ -256,7 +283,8 @@ static bool is_report(int step, bool *analysed)
     return summary != NULL;
 }
 
-/* One step; held: report.claim is ours. What is not to go is not read. */
+/* Examines one step and adds its result to out. held: report.claim is ours. If
+ * nothing of the step would be removed, its report is not read. */
 static void look_at_step(int step, const char *name, bool held, bool reports,
                          struct gc_outcome *out)
 {
@@ -285,14 +313,14 @@ static void look_at_step(int step, const char *name, bool held, bool reports,
         say(out, GC_BUSY, "%s has a summary.json that is not a report", name);
     else if (bytes > 0 && !analysed)
         say(out, GC_BUSY, "%s is not analysed; run jobprof report", name);
-    else if (newest_s > st.st_mtime) /* of a node that came late */
+    else if (newest_s > st.st_mtime) /* written by a node that was late */
         say(out, GC_BUSY,
             "%s has raw data newer than its report; run jobprof report", name);
 }
 
 typedef void step_action(int job, int step, const char *name, void *arg);
 
-/* Calls action for each step directory of ours. */
+/* Calls action for each step directory of ours in the job's folder. */
 static void each_step(int job, step_action *action, void *arg)
 {
     int copy = openat(job, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -318,11 +346,13 @@ static void each_step(int job, step_action *action, void *arg)
         close(copy);
 }
 
+/* The arguments of gc_look for each step. */
 struct looking {
     bool reports;
     struct gc_outcome *out;
 };
 
+/* Examines one step (step_action). */
 static void look_action(int job, int step, const char *name, void *arg)
 {
     const struct looking *l = arg;
@@ -348,12 +378,14 @@ void gc_look(int root, const struct gc_job *job, bool reports,
 
 /* --- clearing ------------------------------------------------------------- */
 
+/* The arguments of gc_clear for each step. */
 struct clearing {
     bool reports;
     struct gc_outcome *out;
 };
 
-/* First out of every report's sight, then away. */
+/* Removes raw data. It is renamed first, so that no report reads it as if it
+ * were complete. A rest of an interrupted removal goes first. */
 static int remove_raw(int step, uint64_t *freed)
 {
     struct stat st;
@@ -367,6 +399,8 @@ static int remove_raw(int step, uint64_t *freed)
     return gc_remove(step, REMOVED, freed);
 }
 
+/* Removes the named entries in order, and stops at the first that cannot be
+ * removed completely. -1: something is left. */
 static int remove_all(int at, const char *const *names, size_t n,
                       uint64_t *freed)
 {
@@ -379,7 +413,9 @@ static int remove_all(int at, const char *const *names, size_t n,
     return rc;
 }
 
-/* With the claim held, nobody else reads or writes its report. */
+/* Clears one step while we hold its claim, so that no other process reads or
+ * writes its report. It is examined again, because it may have changed since
+ * gc_look. */
 static void clear_held(int step, const char *name, const struct clearing *c)
 {
     struct gc_outcome now = {0};
@@ -404,6 +440,7 @@ static void clear_held(int step, const char *name, const struct clearing *c)
             "%s: it contains files that jobprof may not remove", name);
 }
 
+/* Clears one step (step_action), if its report can be claimed. */
 static void clear_action(int job, int step, const char *name, void *arg)
 {
     const struct clearing *c = arg;
@@ -421,19 +458,21 @@ static void clear_action(int job, int step, const char *name, void *arg)
         say(c->out, GC_FAILED, "%.50s: cannot be locked%.120s", name,
             strchr(err.text, ':') ?: "");
     claim_release(claim);
+    /* After the release, because the claim's file is in the folder. */
     if (c->reports && rc == 1 && c->out->state == GC_KEPT &&
         unlinkat(job, name, AT_REMOVEDIR) < 0)
         say(c->out, GC_FAILED, "%s: it still contains other files", name);
 }
 
+/* Counts steps (step_action). */
 static void count_action(int job, int step, const char *name, void *arg)
 {
     (void) job, (void) step, (void) name;
     ++*(unsigned *) arg;
 }
 
-/* A folder that holds steps may be another's than jobprof's: one to which they
- * were copied. */
+/* Whether job.json was written by jobprof. A folder to which steps were copied
+ * may have other files of these names. */
 static bool is_jobs_own(int job)
 {
     static const char *const steps_of_job[] = {"steps", NULL};
@@ -454,7 +493,7 @@ static bool is_jobs_own(int job)
     return own;
 }
 
-/* The job's empty folder, if it is still where it was found. */
+/* Removes the job's folder, if it is empty and still where it was found. */
 static void remove_folder(int root, const struct gc_job *job)
 {
     char *parent = strdup(job->path), *name = job->path, *slash;
@@ -476,8 +515,8 @@ static void remove_folder(int root, const struct gc_job *job)
     free(parent);
 }
 
-/* What belongs to all steps, unless one has begun meanwhile. With a user's own
- * files the folder stays. */
+/* Removes the files of the job, unless a step has begun meanwhile. A folder
+ * that contains files of the user stays. */
 static void clear_job(int root, int fd, const struct gc_job *job,
                       struct gc_outcome *out)
 {

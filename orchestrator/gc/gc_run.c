@@ -1,4 +1,11 @@
-/* gc_run.c - find the jobs, choose which go, run a process for each owner. */
+/* gc_run.c - find the jobs, choose which go, run a process for each owner.
+ *
+ * gc_run scans the tree below the root once (gc_scan), then clears the jobs of
+ * each owner (run_owner), as root in a process with the owner's rights
+ * (run_as). While it scans, the time is charged to the owner of each folder, so
+ * that a user with millions of folders cannot stop the removal for all
+ * others.
+ */
 #include "orchestrator/gc/gc.h"
 
 #include <dirent.h>
@@ -19,26 +26,31 @@
 #include "common/jobconf.h"
 #include "common/openhere.h"
 
-/* --- find the jobs below a root, and bill each owner for his own --- */
+/* --- find the jobs below a root, and charge each owner --- */
 
+/* How deep jobs are searched below the root. */
 #define DEPTH_MAX 8
 /* At most this number of uids without a name are looked up among 65,536 with a
  * common beginning, which is what a user gets for namespaces. */
 #define NAMELESS_MAX 256
 
+/* The state of one scan. */
 struct scan {
     struct gc_result *out;
+    /* All users' jobs, otherwise only those of uid. */
     bool all;
     uid_t uid;
+    /* Limits of one owner. */
     uint64_t owner_folders, owner_jobs, owner_us;
-    uint64_t now_us;  /* of the last bill */
-    uid_t *strangers; /* sorted: those that have no name */
+    uint64_t now_us;  /* when somebody was last charged */
+    uid_t *strangers; /* sorted: uids without a name */
     size_t n_strangers;
     bool no_memory;
 };
 
-/* --- bills ---------------------------------------------------------------- */
+/* --- charging owners ------------------------------------------------------ */
 
+/* CLOCK_MONOTONIC in microseconds. */
 static uint64_t clock_us(void)
 {
     struct timespec ts;
@@ -47,7 +59,7 @@ static uint64_t clock_us(void)
     return (uint64_t) ts.tv_sec * 1000000 + (uint64_t) ts.tv_nsec / 1000;
 }
 
-/* Where uid stands among the owners, or would. */
+/* The index of uid among the owners, or where it would be inserted. */
 static size_t place_of(const struct gc_result *r, uid_t uid)
 {
     size_t low = 0, high = r->n_owners;
@@ -63,6 +75,7 @@ static size_t place_of(const struct gc_result *r, uid_t uid)
     return low;
 }
 
+/* Whether uid is among the owners already. */
 static bool is_owner(const struct gc_result *r, uid_t uid)
 {
     size_t at = place_of(r, uid);
@@ -70,6 +83,7 @@ static bool is_owner(const struct gc_result *r, uid_t uid)
     return at < r->n_owners && r->owners[at].uid == uid;
 }
 
+/* Adds uid to the owners, unless it is there. -1: no memory. */
 static int add_owner(struct gc_result *r, uid_t uid)
 {
     size_t at = place_of(r, uid);
@@ -87,7 +101,7 @@ static int add_owner(struct gc_result *r, uid_t uid)
     return 0;
 }
 
-/* How many of the strangers come before uid. */
+/* The number of strangers with a smaller uid. */
 static size_t strangers_before(const struct scan *s, uid_t uid)
 {
     size_t low = 0, high = s->n_strangers;
@@ -103,6 +117,8 @@ static size_t strangers_before(const struct scan *s, uid_t uid)
     return low;
 }
 
+/* Whether uid is known to have no name. If many uids of a range of 65,536 have
+ * none, the others of the range are not looked up any more. */
 static bool is_stranger(const struct scan *s, uid_t uid)
 {
     size_t at = strangers_before(s, uid), last;
@@ -113,6 +129,7 @@ static bool is_stranger(const struct scan *s, uid_t uid)
     return last - strangers_before(s, uid & ~(uid_t) 0xffff) >= NAMELESS_MAX;
 }
 
+/* Adds a uid without a name; it is not there yet. */
 static void add_stranger(struct scan *s, uid_t uid)
 {
     size_t at = strangers_before(s, uid);
@@ -128,9 +145,10 @@ static void add_stranger(struct scan *s, uid_t uid)
     s->n_strangers++;
 }
 
-/* A user may have tens of thousands of uids without a name (/etc/subuid): all
- * of these share one limit. A directory service is queried once for each, and
- * not for all, because in root's folder no other owner's limit applies. */
+/* The owner who is charged for a folder of uid. A user may have tens of
+ * thousands of uids without a name (/etc/subuid), and all of these share one
+ * limit. A directory service is queried once for each uid, and not for all of
+ * them, because in root's folder no other owner's limit applies. */
 static uid_t payer_of(struct scan *s, uid_t uid)
 {
     if (uid == s->uid || is_owner(s->out, uid))
@@ -144,8 +162,8 @@ static uid_t payer_of(struct scan *s, uid_t uid)
 }
 
 /* Charges the owner for the time since the last call, and for these folders and
- * jobs. False: the owner's limit is used up. Root has no limit, because others
- * can put folders into root's folders. */
+ * jobs. Returns false if the owner's limit is used up. Root has no limit,
+ * because others can put folders into root's folders. */
 static bool bill(struct scan *s, uid_t uid, unsigned folders, unsigned jobs)
 {
     struct gc_owner *owner;
@@ -175,9 +193,8 @@ static bool bill(struct scan *s, uid_t uid, unsigned folders, unsigned jobs)
 static void scan_folder(struct scan *s, int fd, const char *path, uid_t uid,
                         int depth);
 
-/* A step directory, whatever its state. */
-/* stat of name in the folder at, through no link and no mount. -1 with errno.
- */
+/* The status of an entry, without following a link or asking a mounted file
+ * system. -1: errno. */
 static int stat_entry(int at, const char *name, struct stat *st)
 {
     int fd = openhere(at, name), rc = fd < 0 ? -1 : fstat(fd, st);
@@ -189,6 +206,7 @@ static int stat_entry(int at, const char *name, struct stat *st)
     return rc;
 }
 
+/* Whether the entry is a step directory, whatever its state. */
 static bool is_step(int at, const char *name)
 {
     struct stat st;
@@ -205,6 +223,7 @@ static bool is_step(int at, const char *name)
     return found;
 }
 
+/* Adds the folder fd as a job. */
 static void add_job(struct scan *s, int fd, const char *path)
 {
     struct gc_result *out = s->out;
@@ -230,9 +249,9 @@ static void add_job(struct scan *s, int fd, const char *path)
         s->no_memory = true;
 }
 
-/* Searches folders that are not steps, but none of other file systems. above:
- * the owner of the folder that contains them, who is also charged for the
- * look-up of their owner. */
+/* Searches a folder that is not a step, unless it is of another file system.
+ * above: the owner of the folder that contains it, who is also charged for the
+ * look-up of its owner. */
 static void scan_below(struct scan *s, int at, const char *path,
                        const char *name, uid_t above, int depth)
 {
@@ -241,7 +260,7 @@ static void scan_below(struct scan *s, int at, const char *path,
     struct stat st;
 
     if (fd < 0)
-        return; /* no folder, not for us, or mounted there */
+        return; /* not a folder, not readable, or mounted there */
     if (fstat(fd, &st) == 0 && st.st_uid != above) {
         payer_of(s, st.st_uid);
         bill(s, above, 0, 0);
@@ -263,7 +282,8 @@ static void scan_below(struct scan *s, int at, const char *path,
     free(below);
 }
 
-/* uid: whose folder it is, and so who pays for reading it. */
+/* Searches a folder. fd is taken over. uid: the owner of the folder, who is
+ * charged for reading it. */
 static void scan_folder(struct scan *s, int fd, const char *path, uid_t uid,
                         int depth)
 {
@@ -280,8 +300,10 @@ static void scan_folder(struct scan *s, int fd, const char *path, uid_t uid,
 
         if (!strcmp(name, ".") || !strcmp(name, ".."))
             continue;
+        /* The root itself is read to its end, whoever owns it. */
         if (!bill(s, uid, 0, 0) && depth > 0)
             break;
+        /* Some file systems do not report the type. */
         if (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)
             continue;
         if (is_step(dirfd(dir), name))
@@ -294,14 +316,15 @@ static void scan_folder(struct scan *s, int fd, const char *path, uid_t uid,
     closedir(dir);
 }
 
+/* A limit of the options; 0: the default. */
 static uint64_t limit(uint64_t asked, uint64_t otherwise)
 {
     return asked ? asked : otherwise;
 }
 
-/* Finds the jobs of uid (of everybody: all) below the open root. Nothing
- * that is mounted there is touched, because a call to a file system that has
- * stopped never returns. */
+/* Finds the jobs of uid (all: of everybody) below the open root. Mounted file
+ * systems are not touched, because a call to one that has stopped never
+ * returns. */
 static int gc_scan(int root, bool all, uid_t uid,
                    const struct gc_options *limits, struct gc_result *out,
                    struct jp_error *err)
@@ -331,6 +354,7 @@ static int gc_scan(int root, bool all, uid_t uid,
 
 const char *const gc_words[4] = {"kept", "freed", "busy", "failed"};
 
+/* What clearing the jobs of an owner needs. */
 struct run {
     const struct gc_options *options;
     struct gc_result *result;
@@ -338,7 +362,8 @@ struct run {
     int64_t now_s;
 };
 
-/* The oldest report first; those without one have no turn. */
+/* Compares indices of jobs by the time of their last report, the oldest
+ * first. */
 static int by_age(const void *a, const void *b, void *arg)
 {
     const struct gc_outcome *o = arg;
@@ -348,13 +373,14 @@ static int by_age(const void *a, const void *b, void *arg)
     return (x > y) - (x < y);
 }
 
+/* Whether the last report of a job is older than the limit. */
 static bool is_old(const struct run *run, const struct gc_outcome *out)
 {
     return run->now_s > out->reported_s &&
            (uint64_t) (run->now_s - out->reported_s) > run->options->older_s;
 }
 
-/* A job goes: by age, or while there is more than the quota. */
+/* Clears job i, or computes what would be freed (dry run). */
 static void clear(const struct run *run, size_t i)
 {
     const struct gc_job *job = &run->result->jobs[i];
@@ -370,7 +396,8 @@ static void clear(const struct run *run, size_t i)
                            : out->raw_bytes;
 }
 
-/* All jobs of one owner, who we are. */
+/* Examines and clears all jobs of one owner, with the rights that we have. -1:
+ * no memory. */
 static int run_owner(const struct run *run, uid_t uid)
 {
     struct gc_result *r = run->result;
@@ -389,6 +416,8 @@ static int run_owner(const struct run *run, uid_t uid)
     qsort_r(order, n, sizeof(*order), by_age, r->outcomes);
     for (size_t k = 0; k < n; k++) {
         struct gc_outcome *out = &r->outcomes[order[k]];
+        /* Jobs go by age, or while the owner has more than the quota, oldest
+         * first. A job without raw data does not reduce the total. */
         bool over = total > run->options->quota_bytes && out->raw_bytes > 0;
 
         if (out->state != GC_KEPT || !out->steps ||
@@ -400,14 +429,17 @@ static int run_owner(const struct run *run, uid_t uid)
             total -= out->raw_bytes < total ? out->raw_bytes : total;
         out->done = true;
     }
-    for (size_t k = 0; k < n; k++) /* and those that stay */
+    for (size_t k = 0; k < n; k++) /* the jobs that stay are done as well */
         r->outcomes[order[k]].done = true;
     free(order);
     return 0;
 }
 
-/* --- as each owner -------------------------------------------------------- */
+/* --- with the rights of each owner ---------------------------------------- */
 
+/* Gives up root's rights for good and becomes uid. False: uid has no name, or a
+ * call failed; then the process must do nothing. setuid(0) must fail
+ * afterwards, otherwise the rights were not given up. */
 static bool become(uid_t uid)
 {
     const struct passwd *user = getpwuid(uid);
@@ -420,6 +452,7 @@ static bool become(uid_t uid)
            prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
+/* Marks the jobs of an owner that were not finished as failed. */
 static void fail_owner(struct gc_result *r, uid_t uid, const char *why)
 {
     for (size_t i = 0; i < r->n; i++)
@@ -429,11 +462,13 @@ static void fail_owner(struct gc_result *r, uid_t uid, const char *why)
         }
 }
 
+/* The argument of a child. */
 struct turn {
     const struct run *run;
     uid_t uid;
 };
 
+/* Runs in the child (child.work). Returns the exit status. */
 static int take_turn(void *arg, int out)
 {
     const struct turn *turn = arg;
@@ -463,6 +498,7 @@ static void run_as(const struct run *run, uid_t uid)
                    "the process with the owner's rights failed");
 }
 
+/* Sorts jobs by owner, then by path. */
 static int by_owner(const void *a, const void *b)
 {
     const struct gc_job *x = a, *y = b;
@@ -472,6 +508,7 @@ static int by_owner(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
+/* Clears the jobs of each owner in turn. -1: no memory. */
 static int run_all(const struct run *run, struct jp_error *err)
 {
     struct gc_result *r = run->result;
@@ -479,7 +516,7 @@ static int run_all(const struct run *run, struct jp_error *err)
 
     for (size_t i = 0; i < r->n; i++) {
         if (i > 0 && r->jobs[i].uid == r->jobs[i - 1].uid)
-            continue; /* sorted: the owner has had his turn */
+            continue; /* sorted by owner: this owner's jobs are done */
         if (run->options->all_users)
             run_as(run, r->jobs[i].uid);
         else if (run_owner(run, me) < 0)
@@ -501,8 +538,9 @@ int gc_run(const struct gc_options *options, struct gc_result *out,
         return error_set(err, "%s: %s", options->root, strerror(errno));
     if (gc_scan(run.root, all, geteuid(), options, &r, err) < 0)
         goto out;
-    if (r.n) /* no array else */
+    if (r.n) /* qsort must not get a NULL array */
         qsort(r.jobs, r.n, sizeof(*r.jobs), by_owner);
+    /* Shared memory, because children write the outcomes. */
     r.outcomes = mmap(NULL, (r.n + 1) * sizeof(*r.outcomes),
                       PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
                       0);

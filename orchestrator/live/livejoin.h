@@ -49,7 +49,7 @@ enum livelate_limit {
     LIVELATE_PART,  /* share of what the others spend in communication */
     /* multiple of the others' median distance from their median */
     LIVELATE_SPREAD,
-    LIVELATE_FEW, /* LIVELATE_SHARE with fewer than four ranks */
+    LIVELATE_FEW, /* LIVELATE_SHARE with fewer than four others */
     /* share of its communication: communicators with less are ignored */
     LIVELATE_WEIGHT,
     LIVELATE_N_LIMITS

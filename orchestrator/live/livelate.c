@@ -25,7 +25,7 @@ const struct livelate_row livelate_rows[LIVELATE_N_LIMITS] = {
 };
 
 #define LIMIT(name) (livelate_rows[LIVELATE_##name].value)
-/* From this number of ranks on, the spread of the others is used. */
+/* With this many other ranks, their spread is used. */
 #define MANY 4
 
 /* --- snapshots ------------------------------------------------------------ */

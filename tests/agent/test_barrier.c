@@ -49,7 +49,8 @@ static void test_two_nodes(void **state)
     assert_true(stepdir_has(*state, "alldone"));
     assert_false(stepdir_has(*state, "pending"));
     assert_int_equal(barrier_leave(&b, &out, NULL), 0);
-    assert_int_equal(out, BARRIER_OTHERS); /* twice is once */
+    /* leaving twice has no further effect */
+    assert_int_equal(out, BARRIER_OTHERS);
 }
 
 /* A short task's node can leave before another has joined. */
@@ -95,7 +96,7 @@ static void test_after_the_report(void **state)
     assert_int_equal(fileio_write((char *) *state, "", 0, NULL), -1);
 }
 
-/* Foreign things of our names: errors, not loops. */
+/* Foreign entries with the names of ours are errors and cause no loops. */
 static void test_bad_folders(void **state)
 {
     struct jp_seat a = seat_of(*state, 0, 1);
@@ -117,14 +118,14 @@ static void test_bad_folders(void **state)
     assert_int_equal(barrier_count_pending("/nonexistent"), 0);
 }
 
-/* One node's life in a process of its own; 1: it was the last. */
+/* One node's course in a separate process. Exit status 1: it was the last. */
 static void live(const char *dir, uint32_t nodeid, uint32_t nodes, int start)
 {
     struct jp_seat seat = seat_of(dir, nodeid, nodes);
     enum barrier_state out;
     char go;
 
-    if (read(start, &go, 1) < 0) /* end of file: all are there */
+    if (read(start, &go, 1) < 0) /* end of file: all processes exist */
         _exit(99);
     if (barrier_enter(&seat, NULL) < 0)
         _exit(98);

@@ -1,4 +1,4 @@
-/* test_claim.c - one owner at a time, and what becomes of dead ones. */
+/* test_claim.c - a claim has one owner at a time, and dead owners lose it. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -27,10 +27,11 @@
 
 /* --- clocks that are wrong ------------------------------------------------ */
 
-static int64_t calendar_ahead_s; /* of what the kernel's waits go by */
-static int64_t files_ahead_s;    /* of what other hosts' clocks say */
+static int64_t
+    calendar_ahead_s;         /* ahead of the clock by which the kernel waits */
+static int64_t files_ahead_s; /* ahead of the clocks of other hosts */
 
-/* The library's calls come here, too. */
+/* Replaces libc's function, also for the library's calls. */
 int clock_gettime(clockid_t clock, struct timespec *ts)
 {
     int rc = (int) syscall(SYS_clock_gettime, clock, ts);
@@ -40,7 +41,7 @@ int clock_gettime(clockid_t clock, struct timespec *ts)
     return rc;
 }
 
-/* "Now" is this host's time where a file system has no clock of its own. */
+/* If a file system has no clock of its own, "now" is the time of this host. */
 int futimens(int fd, const struct timespec times[2])
 {
     struct timespec now[2];
@@ -54,7 +55,7 @@ int futimens(int fd, const struct timespec times[2])
     return (int) syscall(SYS_utimensat, fd, NULL, times, 0);
 }
 
-/* A claim whose owner's heart stopped an hour ago. */
+/* A claim that was last touched an hour ago. */
 static void leave_dead_claim(const char *dir)
 {
     char *path = text_format("%s/" JP_CLAIM_NAME, dir);
@@ -112,7 +113,8 @@ static void test_clock_set_back(void **state)
     calendar_ahead_s = 0;
 }
 
-/* A thief whose clock is an hour ahead sees an old claim, and it beating. */
+/* To a thief with a clock that is an hour ahead, the claim looks old but is
+ * touched. */
 static void test_clock_ahead(void **state)
 {
     struct jp_claim *claim = NULL;
@@ -142,7 +144,8 @@ static void test_clock_ahead(void **state)
     close(ready[0]);
 }
 
-/* Each claim answers for itself; a second one would take over the handlers. */
+/* Each claim has its own state; a second one would replace the signal
+ * handlers. */
 static void test_one_at_a_time(void **state)
 {
     struct jp_claim *claim = NULL, *other = NULL;
@@ -172,7 +175,7 @@ static void test_steal(void **state)
     assert_int_equal(claim_take(*state, "watcher", STALE_MS, &claim, NULL), 1);
     assert_true(claim_held(claim));
     claim_release(claim);
-    assert_int_equal(rmdir(*state), 0); /* nothing is left behind */
+    assert_int_equal(rmdir(*state), 0); /* nothing is left */
     assert_int_equal(mkdir(*state, 0700), 0);
 }
 
@@ -186,7 +189,7 @@ static void test_lost(void **state)
     assert_int_equal(fileio_write(path, "thief 1 user 1\n", 15, NULL), 0);
     assert_false(claim_held(claim));
     claim_release(claim);
-    assert_int_equal(access(path, F_OK), 0); /* the thief's stays */
+    assert_int_equal(access(path, F_OK), 0); /* the thief's claim stays */
     free(path);
 }
 
@@ -233,7 +236,8 @@ static void test_signals(void **state)
         assert_int_equal(pipe(ready), 0);
         pid = fork();
         if (pid == 0) {
-            signal(signals[i], SIG_DFL); /* nohup's stays ignored */
+            /* a signal ignored by nohup stays ignored */
+            signal(signals[i], SIG_DFL);
             if (claim_take(*state, "srun", STALE_MS, &claim, NULL) != 1 ||
                 write(ready[1], "x", 1) != 1)
                 _exit(1);
@@ -250,7 +254,7 @@ static void test_signals(void **state)
     }
 }
 
-/* What was ignored (nohup) stays so, and handlers come back. */
+/* Ignored signals (nohup) stay ignored, and handlers are restored. */
 static void test_signals_kept(void **state)
 {
     struct jp_claim *claim = NULL;
@@ -281,8 +285,8 @@ static void be_thief(const char *dir, int start)
         _exit(99);
     rc = claim_take(dir, "user", 5000, &claim, NULL);
     if (rc == 1)
-        clock_sleep_ms(60);  /* let the others look */
-    _exit(rc < 0 ? 98 : rc); /* and leave it, as if killed */
+        clock_sleep_ms(60);  /* so that the others examine the claim */
+    _exit(rc < 0 ? 98 : rc); /* leaves the claim, as if killed */
 }
 
 static int claims_won(const pid_t *pids, size_t n)
@@ -297,7 +301,7 @@ static int claims_won(const pid_t *pids, size_t n)
     return won;
 }
 
-/* All rounds at once, because each thief looks on for a while. */
+/* All rounds at once, because each thief watches the claim for a while. */
 static void test_thieves(void **state)
 {
     pid_t pids[ROUNDS][THIEVES];
@@ -354,7 +358,7 @@ static bool appears(const char *path)
     return access(path, F_OK) == 0;
 }
 
-/* Who guards ends the work when its own parent, slurmstepd, has gone. */
+/* The guard ends the work if its own parent, slurmstepd, has ended. */
 static void test_guard(void **state)
 {
     static const struct backend_runner none;

@@ -1,4 +1,5 @@
-/* test_confine.c - what outlives a job is bounded, whatever job.conf says. */
+/* test_confine.c - processes that outlive a job have limits, whatever job.conf
+ * contains. */
 #include "orchestrator/agent/agent.h"
 
 #include <setjmp.h>
@@ -25,7 +26,7 @@ static uint32_t *member(struct jp_policy *policy, const struct ceiling *row)
     return (uint32_t *) ((char *) policy + row->offset);
 }
 
-/* Each limit of a policy has its row, and the defaults lie within. */
+/* Each limit of a policy has a row, and the defaults are within its range. */
 static void test_table(void **state)
 {
     struct sitekey keys[SITEKEYS_MAX];
@@ -43,8 +44,8 @@ static void test_table(void **state)
     assert_int_equal(ceiling_apply(&policy, NULL), 0);
 }
 
-/* CPU seconds of a watcher with this policy, asked in a child: what is lowered
- * stays so. */
+/* The CPU seconds of a watcher with this policy. Computed in a child, because a
+ * lowered limit cannot be raised again. */
 static rlim_t watcher_cpu_s(const struct jp_policy *policy)
 {
     struct rlimit *cpu = mmap(NULL, sizeof(*cpu), PROT_READ | PROT_WRITE,
@@ -78,7 +79,7 @@ static void test_ceilings(void **state)
     ceiling_apply(&policy, NULL);
     for (size_t i = 0; i < n_ceilings; i++)
         assert_int_equal(*member(&policy, &ceilings[i]), ceilings[i].min);
-    /* root's word raises a ceiling, and lowers none */
+    /* the site's value raises a ceiling but does not lower it */
     memset(&policy, 0xff, sizeof(policy));
     ceiling_apply(&policy, &site);
     assert_int_equal(policy.watcher_life_ms, 1800000);
@@ -87,7 +88,7 @@ static void test_ceilings(void **state)
     assert_in_range(confine_life_s(&policy, true), 1800, 1800 + 600);
 }
 
-/* Status of a child that confines itself so, then stops or spins. */
+/* The status of a child that limits itself in this way, then stops or spins. */
 static int end_of(void (*confine)(void), void (*then)(void))
 {
     pid_t pid = fork();
@@ -130,7 +131,7 @@ static void block_all(void)
         pause();
 }
 
-/* The kernel's timer ends what is stopped, and what blocks signals. */
+/* The kernel's timer ends a process that is stopped or blocks signals. */
 static void test_timer(void **state)
 {
     int status;
@@ -144,7 +145,8 @@ static void test_timer(void **state)
     assert_int_equal(WTERMSIG(status), SIGKILL);
 }
 
-/* In a child, whose limits cannot be raised again: 0 as they should be. */
+/* Runs in a child, because its limits cannot be raised again. Exit status 0:
+ * they are correct. */
 static int check_limits(enum confine_role role)
 {
     const struct jp_policy policy = {.report_limit_ms = 30000,

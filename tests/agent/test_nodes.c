@@ -159,7 +159,7 @@ static void test_round_trip(void **state)
     free(tasks);
 }
 
-/* Between begin and finish the node's kernel killed processes. */
+/* The node's kernel has killed processes between begin and finish. */
 static void test_out_of_memory(void **state)
 {
     static const struct {
@@ -168,7 +168,7 @@ static void test_out_of_memory(void **state)
     } table[] = {
         {",\"oom_kills\":4", ",\"oom_kills\":6", 2},
         {",\"oom_kills\":4", ",\"oom_kills\":4", 0},
-        {",\"oom_kills\":4", ",\"oom_kills\":1", 0}, /* booted between */
+        {",\"oom_kills\":4", ",\"oom_kills\":1", 0}, /* rebooted in between */
         {",\"oom_kills\":-1", ",\"oom_kills\":6", 0},
         {",\"oom_kills\":4", ",\"oom_kills\":-1", 0},
         {"", ",\"oom_kills\":6", 0},
@@ -232,7 +232,7 @@ static void test_bad_records(void **state)
     }
 }
 
-/* Nodes that had no profiler say so in place of a record. */
+/* Nodes without a profiler have a note instead of a record. */
 static void test_unprofiled(void **state)
 {
     char huge[2048];
@@ -265,7 +265,8 @@ static void test_foreign_entries(void **state)
     assert_int_equal(mkdir(odd, 0700), 0);
     nodes = nodes_read(*state, NULL);
     assert_int_equal(nodes->n_nodes, 1);
-    assert_int_equal(nodes->n_missing, 2); /* by count: there is no list */
+    /* by number, because there is no list */
+    assert_int_equal(nodes->n_missing, 2);
     nodes_destroy(nodes);
     assert_int_equal(fileio_remove_tree(folder, NULL), 0);
     assert_int_equal(symlink("/etc", folder), 0);

@@ -96,7 +96,8 @@ static void test_plugin(void **state)
     }
 }
 
-/* What the tasks of a container get; the host's paths are the first column. */
+/* The variables of tasks in a container; the first column maps the host's
+ * paths. */
 static void test_container(void **state)
 {
     static const struct {
@@ -114,16 +115,16 @@ static void test_container(void **state)
         {"/l=/opt", "A", "/l/p.so", "/s",
          "?NCCL_PROFILER_PLUGIN=/opt/p.so\nJOBPROF_DIR=/s/raw/n1\nN=7\n"
          "?A=/s/raw/n1:/s/raw/n1,/l/p.so:/opt/p.so:ro\n.\n"},
-        /* Apptainer's list comes after what is set */
+        /* Apptainer's list is appended to the existing one */
         {"", "APPTAINER_BINDPATH,APPTAINER_BINDING", "/l/p.so", "/s",
          "?NCCL_PROFILER_PLUGIN=/l/p.so\nJOBPROF_DIR=/s/raw/n1\nN=7\n"
          "+APPTAINER_BINDPATH=/s/raw/n1:/s/raw/n1,/l/p.so:/l/p.so:ro\n"
          "?APPTAINER_BINDING=/s/raw/n1:/s/raw/n1,/l/p.so:/l/p.so:ro\n.\n"},
-        /* the loader's search finds it */
+        /* found by the dynamic linker */
         {"/l=/opt", "A", "p.so", "/s",
          "?NCCL_PROFILER_PLUGIN=p.so\nJOBPROF_DIR=/s/raw/n1\nN=7\n"
          "?A=/s/raw/n1:/s/raw/n1\n.\n"},
-        /* what would part the list */
+        /* a separator of the list in a path */
         {"", "A", "/l/p.so", "/s a",
          "?NCCL_PROFILER_PLUGIN=/l/p.so\nJOBPROF_DIR=/s a/raw/n1\nN=7\n.\n"},
         {"", "A", "/l:/p.so", "/s",

@@ -1,8 +1,8 @@
-/* test_supervise.c - when a runner's supervisor asks it to end.
+/* test_supervise.c - the time at which a supervisor ends its runner.
  *
- * Tasks that end on a signal may still look something up, so the daemon serves
- * for a while after its own signal: 8 s, or what KillWait and the interval
- * leave. Each case is a process of its own, and all run at once.
+ * Tasks that end on a signal may still read files, so the daemon serves them
+ * for a while after its own signal: 8 s, or the time that KillWait and the
+ * interval leave. Each case is a separate process, and all run at once.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -28,7 +28,7 @@
 
 /* --- a runner that does nothing ------------------------------------------- */
 
-static char stopped; /* its state */
+static char stopped; /* the runner's state */
 
 static int start(const struct jp_jobconf *conf, const char *step_dir,
                  const char *node, void **state, struct jp_error *err)
@@ -79,7 +79,8 @@ enum event { SIGNALLED, STEP_ENDED, ENDED_AFTER_SIGNAL, REPORTED };
 static const struct row {
     const char *kill_wait, *interval; /* NULL: not set */
     enum event event;
-    uint32_t least_ms, most_ms; /* of the signal's hold, as counted there */
+    uint32_t least_ms, most_ms; /* range of the delay after the signal, as
+                                   measured by the runner */
     const char *why;
 } rows[] = {
     {"30", NULL, SIGNALLED, 8000, 20000, "a signal"},
@@ -112,7 +113,7 @@ static void write_conf(const char *dir, const struct row *row)
     free(path);
 }
 
-/* In a process of its own: the supervisor, with the test as its parent. */
+/* Runs the supervisor in a separate process, with the test as its parent. */
 static void __attribute__((noreturn)) run(const char *dir)
 {
     const struct run_place place = {dir, "n1", NULL};

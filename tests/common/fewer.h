@@ -1,6 +1,7 @@
-/* fewer.h - how often a test repeats what chance decides. Sanitizers look at
- * the code's paths, which a fifth of the rounds takes, too, and make each round
- * three to ten times as dear; shares and limits are judged without them. */
+/* fewer.h - how often a test repeats something that depends on chance. Under a
+ * sanitizer, a fifth of the rounds is enough to take all paths of the code, and
+ * each round costs three to ten times as much; shares and limits are checked
+ * without them. */
 #ifndef TESTS_COMMON_FEWER_H
 #define TESTS_COMMON_FEWER_H
 

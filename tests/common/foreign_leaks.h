@@ -1,8 +1,9 @@
-/* foreign_leaks.h - what other people's libraries lose is not our leak.
+/* foreign_leaks.h - leaks of other libraries, which LeakSanitizer ignores.
  *
  * Include it in one file of a test program. Libraries are named, not their
- * functions: without a symbolizer LeakSanitizer knows no function. The symbol
- * must be visible: gcc's sanitizer is a shared library, and asks for it.
+ * functions, because without a symbolizer LeakSanitizer knows no functions. The
+ * symbol must be visible: gcc's sanitizer is a shared library and looks it
+ * up.
  */
 #ifndef JP_TESTS_FOREIGN_LEAKS_H
 #define JP_TESTS_FOREIGN_LEAKS_H

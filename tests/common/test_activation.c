@@ -1,4 +1,5 @@
-/* test_activation.c - to which jobs a site's default applies, and its lock. */
+/* test_activation.c - the jobs to which a site's default applies, and its
+ * lock. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +18,7 @@
 #define N(array) (sizeof(array) / sizeof(*(array)))
 #define HOUR 3600000000ULL
 
-/* What a row's job looks like, and what is said of it. */
+/* The job of a row, and the expected result. */
 struct row {
     const char *site;                                     /* the conditions */
     const char *partition, *account, *gpus, *start, *end; /* variables */
@@ -66,7 +67,7 @@ static const struct row rows[] = {
      "default for time limits from 60 m"},
     {TIME, NULL, NULL, NULL, NULL, NULL, &small, true, NULL},
     {TIME, NULL, NULL, NULL, NULL, NULL, NULL, true, NULL},
-    /* all must hold; what is known to fail asks nobody */
+    /* all must hold; if one is known to fail, Slurm is not asked */
     {PART ACCT, "gpu", "ai", NULL, NULL, NULL, NULL, false,
      "default for partition gpu and account ai"},
     {PART ACCT, "gpu", "x", NULL, NULL, NULL, NULL, false, NULL},
@@ -154,7 +155,7 @@ static void test_rows(void **state)
     }
 }
 
-/* Conditions are the default's alone: who asks himself is served. */
+/* The conditions concern only the default: a user's own request is profiled. */
 static void test_not_for_users(void **state)
 {
     char *site = tempdir_file(*state, "site.conf", 0600,
@@ -181,7 +182,7 @@ static void test_not_for_users(void **state)
 
 static const struct {
     const char *site, *partition, *option, *variable;
-    const char *mode, *overruled; /* part of the sentence, NULL: none */
+    const char *mode, *overruled; /* part of the sentence; NULL: none */
     const char *refused;          /* by --check */
 } locks[] = {
     {LOCK "nccl = { default = \"auto\"; };", NULL, NULL, NULL, "auto", NULL,

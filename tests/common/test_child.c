@@ -1,5 +1,5 @@
-/* test_child.c - children that end, hang, die, speak too much or never start.
- */
+/* test_child.c - children that end, hang, die, write too much or never
+ * start. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -21,7 +21,8 @@
 #define N(array) (sizeof(array) / sizeof(*(array)))
 #define LONG_MS 60000
 
-/* What is late hangs for good: a limit is reached whatever the machine does. */
+/* A late child hangs forever, so its limit is reached however fast the machine
+ * is. */
 static int hang(void *arg, int out)
 {
     (void) arg;
@@ -138,7 +139,7 @@ static void test_programs(void **state)
         {"echo no >&2; exit 3", false, 3, ""},
         {"echo no >&2; exit 3", true, 3, "no\n"},
         {"cat; echo end", false, 0, "end\n"},
-        /* more than a pipe holds, and than is kept */
+        /* more than a pipe holds, and more than is kept */
         {"head -c 300000 /dev/zero | tr '\\0' x", false, 0, NULL},
     };
     char out[64];
@@ -188,7 +189,7 @@ static void test_not_started(void **state)
     }
 }
 
-/* Whoever of a program's group holds its output ends with it. */
+/* Every process of a program's group that holds its output ends with it. */
 static void test_group(void **state)
 {
     char *argv[] = {(char *) "sh", (char *) "-c",
@@ -200,13 +201,13 @@ static void test_group(void **state)
     long pid = 0;
 
     (void) state;
-    /* until the shell had the time to say whom it started */
+    /* until the shell has printed the process id of its child */
     for (; pid < 2 && child.limit_ms < LONG_MS; child.limit_ms *= 2) {
         assert_int_equal(child_run(&child, &r), CHILD_LATE);
         pid = strtol(out, NULL, 10);
     }
     assert_true(pid > 1);
-    /* killed; whoever adopted it collects it soon */
+    /* killed; the process that has adopted it reaps it soon */
     for (int i = 0; i < LONG_MS / 10; i++) {
         char path[64], text[256] = "";
         FILE *file;
@@ -226,7 +227,7 @@ static void test_group(void **state)
     fail_msg("process %ld lives", pid);
 }
 
-/* The parent's handlers and blocked signals are not the child's. */
+/* The child does not inherit the parent's handlers and blocked signals. */
 static void on_term(int number)
 {
     (void) number;
@@ -268,7 +269,7 @@ static void test_signals(void **state)
     assert_int_equal(WEXITSTATUS(r.status), 0);
 }
 
-/* A child in the child of a process that goes: it ends, and with it the pipe
+/* A grandchild of a process that ends: it ends as well, and with it the pipe
  * that all three hold. */
 static int leave_child(void *arg, int out)
 {

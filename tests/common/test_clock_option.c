@@ -1,5 +1,5 @@
-/* test_clock_option.c - --clock-profile: its words and sources, what job.conf
- * and the agent get of it. */
+/* test_clock_option.c - --clock-profile: its words and sources, and what
+ * reaches job.conf and the agent. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -131,7 +131,7 @@ static void make(const struct row *row, const char *dir, struct jp_plan *plan)
         fail_msg("%s %s: %s", row->site, row->option, err.text);
 }
 
-/* What resolve does with a plan; the caller frees with fini. */
+/* Does what resolve does with a plan. The caller frees conf. */
 static void fill(const struct jp_plan *plan, uint32_t nodes, char **note,
                  struct jp_jobconf *conf)
 {
@@ -160,11 +160,11 @@ static int teardown(void **state)
 #define NO "{\"enabled\": false}"
 
 static const struct row rows[] = {
-    /* nobody asks */
+    /* no request */
     {.nodes = 2},
     {.option = "off", .nodes = 2},
     {.site = SITE(3000), .nodes = 2},
-    /* the option alone, also on one node and on nobody knows how many */
+    /* the option alone, also on one node and on an unknown number of nodes */
     {.option = "auto", .nodes = 2, .cadence_us = 20000, .word = "auto"},
     {.option = "auto", .nodes = 4, .cadence_us = 33000, .word = "auto"},
     {.option = "auto", .nodes = 1000, .cadence_us = 66000, .word = "auto"},
@@ -185,7 +185,7 @@ static const struct row rows[] = {
      .cadence_us = 700,
      .source = PLAN_OPTION,
      .word = "accurate"},
-    /* with an NCCL profile that the user asks for, on several nodes */
+    /* with an NCCL profile that the user requests, on several nodes */
     {.nccl = "recorder", .nodes = 2, .cadence_us = 20000, .word = "auto"},
     {.nccl = "recorder", .nodes = 1},
     {.nccl = "plan", .nodes = 2, .cadence_us = 20000, .word = "auto"},
@@ -218,7 +218,7 @@ static const struct row rows[] = {
      .cadence_us = 2000,
      .source = PLAN_SITE,
      .word = "light"},
-    /* XLA's switch: its own figures are the default then */
+    /* XLA's switch: its own numbers are the defaults then */
     {.enable = "1", .nodes = 2, .cadence_us = 800, .word = "default"},
     {.json = YES, .nodes = 2, .cadence_us = 800, .word = "default"},
     {.json = YES, .enable = "0", .nodes = 2},
@@ -262,7 +262,7 @@ static const struct row rows[] = {
      .word = "default"},
     {.site = "clock = { enabled = false; };", .nodes = 2, .nccl = "auto"},
     {.user = "clock = { enabled = false; };", .nodes = 2, .site = ON},
-    /* a word's figures are where the word is */
+    /* the numbers of a word have the source of the word */
     {.site = LIGHT,
      .user = SITE(5000),
      .nodes = 2,
@@ -314,7 +314,7 @@ static void test_sources(void **state)
             note || strlen(conf.clock_key) != (rows[i].cadence_us ? 64 : 0))
             fail_msg("row %zu: every %u us, mode %s, %s", i,
                      conf.clock_cadence_us, word, note ? note : "");
-        clockpart_describe(&conf, text, sizeof(text));
+        launch_describe(&conf, OPTION_CLOCK, text, sizeof(text));
         assert_true((strstr(text, "no probes") == NULL) ==
                     (rows[i].cadence_us > 0));
         jobconf_fini(&conf);
@@ -322,7 +322,7 @@ static void test_sources(void **state)
     }
 }
 
-/* Each source against each other: the higher one's value is in effect. */
+/* Each source against each other: the value of the higher one is in effect. */
 static void test_precedence(void **state)
 {
     static const enum plan_source sources[] = {
@@ -357,7 +357,7 @@ static void test_precedence(void **state)
     }
 }
 
-/* Who does not ask jobprof gets no directory for it. */
+/* Without a request to jobprof, there is no directory. */
 static void test_asked(void **state)
 {
     static const struct {
@@ -386,7 +386,7 @@ static void test_asked(void **state)
     }
 }
 
-/* The document's figures, copied from its JSON blocks. */
+/* The numbers of XLA's guide, copied from its JSON blocks. */
 static void test_presets(void **state)
 {
     static const struct {
@@ -418,8 +418,8 @@ static void test_presets(void **state)
     }
 }
 
-/* A mistake there costs the probes and nothing else, and is told to those who
- * would have had them. */
+/* A mistake in XLA's settings prevents only the probes, and is reported only if
+ * there would have been probes. */
 static void test_trouble(void **state)
 {
     static const struct {
@@ -481,12 +481,12 @@ static void test_locks(void **state)
     assert_int_equal(plan_check(grammar_clock(), "off", &file, &err), -1);
     assert_int_equal(plan_check(grammar_clock(), "light", &file, &err), 0);
     sitefile_fini(&file);
-    /* a variable that another program reads, too, is no reason to refuse */
+    /* a variable that another program reads as well is no reason to refuse */
     make(&row, *state, &plan);
     assert_non_null(strstr(plan.clock.trouble, "is locked to 5000 by "));
     assert_int_not_equal(plan.nccl.mode, 0);
     plan_fini(&plan);
-    /* the option's file is looked at before anything is allocated */
+    /* the option's file is read before anything is allocated */
     row.json = "{\"probe_cadance_us\": 1}";
     make(&row, *state, &plan);
     plan_fini(&plan);
@@ -539,8 +539,8 @@ static void test_block(void **state)
     ifname = NULL;
 }
 
-/* The settings reach job.conf and the agent; each step has a key of its own,
- * which no setting tells. */
+/* The settings reach job.conf and the agent. Each step has its own key, which
+ * no setting shows. */
 static void test_conf(void **state)
 {
     const struct row row = {.option = "inference,if=^lo;=eth1:0"};
@@ -578,7 +578,7 @@ static void test_conf(void **state)
         snprintf(two, sizeof(two), "%02x", clock.key[i]);
         assert_memory_equal(two, first + 2 * i, 2);
     }
-    /* what the user has written into it: no key, no probes; no flood */
+    /* changes by the user: no key means no probes, and values stay in range */
     back.clock_key[3] = 'G';
     assert_false(clockpart_read(&back, &clock));
     back.clock_key[3] = '0';

@@ -1,5 +1,5 @@
-/* test_clockline.c - the line between two clocks, held against brute force and
- * against clocks that are known. */
+/* test_clockline.c - the line between two clocks, compared with brute force and
+ * with clocks that are known. */
 #include "common/clockline.h"
 
 #include <math.h>
@@ -164,7 +164,8 @@ static void range_holds_every_line(void **state)
             widest[0] = fmin(widest[0], down + slope * (double) t);
             widest[1] = fmax(widest[1], up + slope * (double) t);
         }
-        /* slopes were tried in steps of 25 ns/s: near, and never outside */
+        /* brute force tries slopes in steps of 25 ns/s: near, and never
+         * outside */
         assert_true(low <= widest[0] + 0.01);
         assert_true(high >= widest[1] - 0.01);
         assert_true(low >= widest[0] - 400);
@@ -242,7 +243,7 @@ static void known_clocks(void **state)
         assert_int_equal(clockline_find(&bounds, &line), CLOCKLINE_OK);
         error = worst_error(&line, &rows[i].link, 4);
         assert_true(error <= rows[i].error_ns);
-        /* never more wrong than the margin allows */
+        /* the error is never larger than the margin */
         assert_true(error <= line.margin_ns + 2);
         if (i == 3)
             assert_true(error > 9000);
@@ -316,7 +317,7 @@ static void bad_input(void **state)
     clockline_add_lower(&bounds, 2 * S, 5 * S - 100);
     assert_int_equal(clockline_find(&bounds, &line), CLOCKLINE_CROSSED);
     clockline_fini(&bounds);
-    /* one bound of each kind at one time: no drift is known, none is made up */
+    /* one bound of each kind at one time: the drift is unknown and stays 0 */
     clockline_add_upper(&bounds, 5, 100);
     clockline_add_lower(&bounds, 5, -100);
     assert_int_equal(clockline_find(&bounds, &line), CLOCKLINE_OK);

@@ -1,4 +1,4 @@
-/* test_decimal.c - digits are those that printf gives. */
+/* test_decimal.c - the digits are those of printf. */
 #include "common/decimal.h"
 
 #include <inttypes.h>
@@ -76,7 +76,7 @@ static void micros(void **state)
     }
 }
 
-/* What figure_exact promises, by printf alone. */
+/* The result that figure_exact must have, by printf alone. */
 static void by_printf(double value, char *buf)
 {
     for (int digits = 15; digits <= 17; digits++) {
@@ -86,7 +86,7 @@ static void by_printf(double value, char *buf)
     }
 }
 
-/* What "%.15g" gives, or nothing. */
+/* Compares with "%.15g", unless printf has to decide. */
 static void check_fifteen(double value)
 {
     char want[JP_FIGURE_LEN], got[JP_DECIMAL_ROOM];
@@ -99,7 +99,7 @@ static void check_fifteen(double value)
     assert_string_equal(got, want);
 }
 
-/* How many of these needed no printf. */
+/* The number of values that needed no printf. */
 static unsigned check_exact(double value)
 {
     char want[JP_FIGURE_LEN], got[JP_FIGURE_LEN];
@@ -148,7 +148,7 @@ static void doubles(void **state)
     assert_non_null(decimal_fifteen(2.5, (char[JP_DECIMAL_ROOM]){0}));
 }
 
-/* Sums that are too large, and what is read off sorted numbers. */
+/* Sums that are too large, and quantiles of sorted numbers. */
 static void sums_and_quantiles(void **state)
 {
     static const struct {

@@ -18,7 +18,7 @@
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
 static const struct {
-    const char *text, *error; /* behind the path; "" is a good file */
+    const char *text, *error; /* after the path; "" is a good file */
 } json_rows[] = {
     {"{}", ""},
     {"{\"enabled\": true, \"probe_cadence_us\": 800, \"probe_window_s\": 4,\n"
@@ -83,7 +83,7 @@ static void test_json(void **state)
     }
 }
 
-/* Text of a kind that is refused: how, n times. */
+/* A refused text that repeats a part n times. */
 static void check_large(void *state, const char *unit, size_t n,
                         const char *after, const char *error)
 {
@@ -105,7 +105,7 @@ static void check_large(void *state, const char *unit, size_t n,
     free(text);
 }
 
-/* No file may stop or feed whoever reads it. */
+/* No file may block the reader or fill its memory. */
 static void test_hostile_files(void **state)
 {
     char *fifo = tempdir_path(*state, "fifo"),
@@ -127,7 +127,8 @@ static void test_hostile_files(void **state)
             request_read(grammar_clock(), bad[i], NULL, &request, &err), -1);
         assert_non_null(strstr(err.text, bad[i]));
     }
-    /* the user's own link, as of any settings file; a path of his folder */
+    /* a link of the user, as for any settings file; a path in the user's
+     * folder */
     assert_int_equal(request_read(grammar_clock(), link, NULL, &request, &err),
                      0);
     request_fini(&request);
@@ -135,7 +136,7 @@ static void test_hostile_files(void **state)
         request_read(grammar_clock(), "good.json", *state, &request, &err), 0);
     assert_string_equal(request.values[0], "1");
     request_fini(&request);
-    if (geteuid() == 0) { /* root reads nothing that others can change */
+    if (geteuid() == 0) { /* root reads no file that others can change */
         assert_int_equal(chmod(good, 0666), 0);
         assert_int_equal(
             request_read(grammar_clock(), good, NULL, &request, &err), -1);
@@ -151,7 +152,7 @@ static void test_hostile_files(void **state)
     free(good);
 }
 
-/* Of another program's variables only near ones are thought to be meant. */
+/* Of another program's variables, only near misses are reported. */
 static void test_names(void **state)
 {
     static const struct {

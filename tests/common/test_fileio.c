@@ -1,5 +1,4 @@
-/* test_fileio.c - files read and written where the system does not play along.
- */
+/* test_fileio.c - files read and written while the system fails. */
 #include "common/fileio.h"
 
 #include <dirent.h>
@@ -75,7 +74,7 @@ static void test_pieces(void **state)
     signal(SIGUSR1, SIG_DFL);
 }
 
-/* Nothing is handed out, and the reason is the system's. */
+/* Nothing is returned, and the reason is the system's. */
 static void test_unreadable(void **state)
 {
     char *path = tempdir_file(*state, "a", 0600, "0123456789"), *text = path;
@@ -121,7 +120,7 @@ static void assert_holds(const char *path, const char *what)
     free(text);
 }
 
-/* As many bytes of each file as the disk has room for. */
+/* The bytes of each file for which the disk has room. */
 static rlim_t set_room(rlim_t bytes)
 {
     struct rlimit limit;
@@ -181,7 +180,7 @@ static void test_no_place(void **state)
     assert_int_equal(count_entries(*state), 3);
     fileio_temp_abort(&file);
     fileio_temp_abort(&other);
-    fileio_temp_abort(&other); /* once more does nothing */
+    fileio_temp_abort(&other); /* a second abort does nothing */
     assert_int_equal(count_entries(*state), 1);
     free(folder);
     free(below);
@@ -189,7 +188,7 @@ static void test_no_place(void **state)
 
 /* --- removing ------------------------------------------------------------- */
 
-/* Folders in folders, n of them; the outermost is *path, caller frees. */
+/* Makes n folders in each other; the outermost is *path, caller frees. */
 static char *make_deep(const char *dir, const char *name, unsigned n)
 {
     char *path = tempdir_path(dir, name), *at = strdup(path), *next;
@@ -217,12 +216,12 @@ static void test_remove(void **state)
     assert_int_equal(fileio_remove_tree(deep, &err), 0);
     assert_int_equal(access(deep, F_OK), -1);
     assert_holds(kept, "kept"); /* the link was not followed */
-    assert_int_equal(fileio_remove_tree(deep, &err), 0); /* it is not there */
+    assert_int_equal(fileio_remove_tree(deep, &err), 0); /* it does not exist */
     assert_int_equal(fileio_remove_tree(deeper, &err), -1);
     assert_non_null(strstr(err.text, "cannot be removed"));
     assert_int_equal(fileio_remove_tree(kept, &err), -1);
     assert_holds(kept, "kept");
-    /* from the middle of it it is not too deep */
+    /* from the middle on, it is not too deep */
     free(link);
     link = text_format("%s/d/d/d/d/d/d/d/d/d/d", deeper);
     assert_int_equal(fileio_remove_tree(link, &err), 0);
@@ -237,10 +236,10 @@ static void test_remove(void **state)
 
 static struct synced {
     int files, folders;
-    bool hang;  /* asked, the file system does not answer */
+    bool hang;  /* the file system does not answer a sync */
     bool early; /* the file was in place before it was on the disk */
     char path[4096];
-} * synced; /* shared with the child that asks */
+} * synced; /* shared with the child that syncs */
 
 int fsync(int fd)
 {
@@ -281,7 +280,7 @@ static void test_synced(void **state)
     assert_int_equal(synced->files, 1);
     assert_int_equal(synced->folders, 1);
     assert_false(synced->early);
-    /* with a disk that never answers the file is in place all the same */
+    /* even if the disk never answers, the file is in place */
     synced->hang = true;
     put_synced(path, "second", 50);
     assert_int_equal(synced->files, 1);
@@ -313,7 +312,7 @@ static mode_t kind(const char *path)
     return st.st_mode & S_IFMT;
 }
 
-/* A link to a device, a pipe, and root's own device stay what they are. */
+/* A link to a device, a pipe, and root's own device are not replaced. */
 static void test_output(void **state)
 {
     const char *dir = *state;

@@ -15,7 +15,8 @@
 #include "common/defaults.h"
 #include "tests/common/tempdir.h"
 
-/* Every byte a value may hold but NUL, UTF-8 and what quoting has to mind. */
+/* Every byte that a value may have except NUL, UTF-8, and characters that need
+ * quoting. */
 static const char nasty[] = "a\"b\\c\n\r\t\f\v\x01\x1f\x7f"
                             "é\xff //#*/ @include "
                             "\n@include \"/tmp\"\n\\x41 %N ${X} `id`";
@@ -215,8 +216,7 @@ static void test_sum(void **state)
         "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3");
 }
 
-/* Another file than the one that was pinned is refused, and nothing of it is
- * taken. */
+/* A file other than the pinned one is refused, and nothing of it is used. */
 static void test_pinned(void **state)
 {
     struct jp_jobconf conf = {.schema = 1}, back = {0};

@@ -69,7 +69,7 @@ static void test_ranks(void **state)
         {{ASKED, "4"}, 0, 0, 4, 4},
         /* an allocation's list with a smaller step in it */
         {{JOB, "8"}, 1, 2, 2, 2},
-        /* malformed: as if it were not there */
+        /* malformed: as if it were not set */
         {{STEP, "2(x3"}, 4, 8, 0, 2},
         {{STEP, "2(x0)"}, 4, 8, 0, 2},
         {{STEP, "2(3)"}, 4, 8, 0, 2},
@@ -198,7 +198,7 @@ static void test_node(void **state)
                      (unsigned long long) mem.ram_bytes,
                      (unsigned long long) mem.swap_bytes, mem.overcommit);
     }
-    /* nothing there; the host itself */
+    /* no files; the host itself */
     {
         struct jp_nodemem mem, zero = {0};
 
@@ -229,7 +229,7 @@ static void test_limits(void **state)
     assert_int_equal(getrlimit(RLIMIT_AS, &old), 0);
     limit = old;
     limit.rlim_cur = 1ULL << 46;
-    rc = setrlimit(RLIMIT_AS, &limit); /* refused where the hard one is less */
+    rc = setrlimit(RLIMIT_AS, &limit); /* fails if the hard limit is lower */
     shape_get(NULL, *state, NULL, 0, 0, &shape);
     setrlimit(RLIMIT_AS, &old);
     if (rc == 0)

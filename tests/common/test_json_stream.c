@@ -25,7 +25,7 @@ static struct jp_json_stream *start(enum json_style style)
     return &stream;
 }
 
-/* What was written; free it. */
+/* The text that was written. Caller frees. */
 static char *stop(void)
 {
     assert_int_equal(json_stream_close(&stream, NULL), 0);
@@ -39,7 +39,7 @@ static const double reals[] = {0,     -0.5,   5,      1e14,      1e15,
 static const char *const texts[] = {"",          "plain", "caf\xc3\xa9",
                                     "a\"b\\c/d", "<&>",   "0x1"};
 
-/* A file is what jansson makes of it. */
+/* The text of a file equals that of jansson. */
 static void test_file(void **state)
 {
     struct jp_json_stream *s = start(JSON_FILE);
@@ -161,7 +161,7 @@ static void test_part(void **state)
     free(got);
 }
 
-/* What does not fit its buffer goes out, and a full disk is seen. */
+/* More than a buffer is written, and a full disk is noticed. */
 static void test_large(void **state)
 {
     FILE *full = fopen("/dev/full", "w");

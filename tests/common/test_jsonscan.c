@@ -1,4 +1,4 @@
-/* test_jsonscan.c - what a tree of JSON costs is known before it is made. */
+/* test_jsonscan.c - the size of a JSON tree is estimated before it is made. */
 #include "common/jsonload.h"
 
 #include <malloc.h>
@@ -28,7 +28,7 @@ static void test_drop(void **state)
         {"{\"c\":{\"a\":1}, \"ranks\" : [1,2] , \"d\":[\"a\"]}\n",
          "{\"c\":{\"a\":1}, \"d\":[\"a\"]}\n"},
         {"{\"ranks\":1,\"a\":2,\"rank\":3}", "{\"rank\":3}"},
-        /* no JSON stays none */
+        /* a text that is not JSON is unchanged */
         {"{\"a\":1", "{"},
         {"{\"b\":1,", "{\"b\":1"},
         {"{\"c\"", "{\"c\""},
@@ -71,7 +71,7 @@ static char *repeat(const char *open, const char *unit, const char *close,
     return text;
 }
 
-/* The estimate is never below what the tree takes, nor far above. */
+/* The estimate is never below the size of the tree, nor far above it. */
 static void test_cost(void **state)
 {
     static const struct {
@@ -139,7 +139,8 @@ static void test_bounds(void **state)
     assert_in_range(cost, 100, 1000);
     assert_int_equal(jsonscan_cost("[{},{},{}]", 10, 500, &cost, &err), -1);
     assert_non_null(strstr(err.text, "would take more"));
-    /* brackets in texts are text; a text that does not end is one */
+    /* brackets in strings are text; a string that does not end is still a
+     * string */
     assert_int_equal(jsonscan_cost("\"[[[[\\\"[[[\"", 12, 4096, &cost, &err),
                      0);
     assert_int_equal(jsonscan_cost("\"[[[[\\", 6, 4096, &cost, &err), 0);

@@ -20,7 +20,7 @@
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
-/* What was reported or said, line by line. */
+/* Everything that was reported, line by line. */
 struct lines {
     char text[4096];
     size_t n;
@@ -42,7 +42,7 @@ static void say_line(void *arg, const struct knownbad_row *row,
     add_line(arg, sentence);
 }
 
-/* Fails as a whole, with part of a sentence; nothing changes. */
+/* The file fails as a whole, with that part of a sentence; nothing changes. */
 static void refuse(const char *path, const char *sentence)
 {
     struct jp_knownbad list, before;
@@ -70,7 +70,7 @@ static void refuse_text(const char *dir, const char *text, const char *sentence)
     free(path);
 }
 
-/* Where anybody may put another list in its place. */
+/* A folder in which anybody could replace the list. */
 static void test_folder(void **state)
 {
     char *folder = tempdir_path(*state, "open"), *path;
@@ -120,7 +120,7 @@ static void test_bad_files(void **state)
                 "bad.conf:2: duplicate setting");
 }
 
-/* Each is the only row; it is left out, the file stands. */
+/* Each is the only row of a file: it is left out, and the file is accepted. */
 #define REST "action = \"warn\"; symptom = \"s\"; source = \"https://x/1\"; }"
 static const struct {
     const char *text, *error;
@@ -203,7 +203,7 @@ static void load(const char *dir, const char *text, struct jp_knownbad *list,
     free(path);
 }
 
-/* The good rows around a bad one stay, in order, with their lines. */
+/* The good rows around a bad one remain, in order and with their lines. */
 static void test_rest_stays(void **state)
 {
     struct lines lines = {"", 0};
@@ -231,8 +231,8 @@ static void test_rest_stays(void **state)
     assert_int_equal(list.n, 0);
 }
 
-/* Texts at their bounds are kept whole in the sentence; longer ones are not
- * taken. So are rows. */
+/* Texts of the maximum length are complete in the sentence; longer ones are
+ * refused. The same holds for the number of rows. */
 static void say_long(void *arg, const struct knownbad_row *row,
                      const char *sentence)
 {
@@ -359,7 +359,7 @@ static void test_matches(void **state)
     knownbad_fini(&list);
 }
 
-/* What a row without an end says of a release whose patch is open. */
+/* A row without an end and a release without a patch. */
 static void test_open_end(void **state)
 {
     struct lines reported = {"", 0}, lines = {"", 0};
@@ -375,7 +375,7 @@ static void test_open_end(void **state)
     knownbad_fini(&list);
 }
 
-/* Whom kernel events of 2.26 and 2.27 concern is told, and nobody else. */
+/* Only users of kernel events get the warnings about 2.26 and 2.27. */
 static void check_kernel_rows(const struct jp_knownbad *list)
 {
     static const struct {
@@ -402,7 +402,7 @@ static void check_kernel_rows(const struct jp_knownbad *list)
     }
 }
 
-/* The shipped list is without a mistake; the cases that matter are in it. */
+/* The shipped list has no mistake and contains the important cases. */
 static void test_shipped(void **state)
 {
     static const struct {
@@ -435,7 +435,8 @@ static void test_shipped(void **state)
     if (fileio_read(path, true, 1 << 20, &text, NULL, &err) < 0)
         fail_msg("%s", err.text);
     free(path);
-    load(*state, text, &list, &reported); /* whoever owns the source tree */
+    /* the source tree may belong to anybody */
+    load(*state, text, &list, &reported);
     free(text);
     if (reported.n)
         fail_msg("%s", reported.text);
@@ -448,14 +449,14 @@ static void test_shipped(void **state)
                            release_of(cases[i].release), NULL,
                            NULL) != cases[i].worst)
             fail_msg("%s %s", cases[i].mode, cases[i].release);
-    /* it asks for nothing that could end the program */
+    /* no row requires anything that could end the program */
     assert_string_equal(
         knownbad_ranges(&list, "recorder", declined, sizeof(declined)), "");
     check_kernel_rows(&list);
     knownbad_fini(&list);
 }
 
-/* What the recorder gets to decline. */
+/* The ranges that the recorder gets to decline. */
 static void test_ranges(void **state)
 {
     static const char text[] =

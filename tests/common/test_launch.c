@@ -1,4 +1,5 @@
-/* test_launch.c - from settings to a step directory, and none on failure. */
+/* test_launch.c - from settings to a step directory, and nothing left on
+ * failure. */
 #include "orchestrator/agent/launch.h"
 
 #include <setjmp.h>
@@ -40,13 +41,13 @@ static void set_env(const char *name, const char *value)
     env[i + 1] = value;
 }
 
-/* What a step is launched by. */
+/* The input of a launch. */
 struct input {
     struct plan_input plan;
     struct launch_facts given;
 };
 
-/* What is left of it. */
+/* The result of a launch. */
 struct answer {
     char *dir, *note;
     char hash[SHA256_HEX];
@@ -75,7 +76,7 @@ static struct input input_of(const char *dir, const char *nccl)
     return in;
 }
 
-/* Settings, facts, launch: as jobprof-node resolve does it. */
+/* Settings, facts, launch, in the way of jobprof-node resolve. */
 static int try_step(const struct input *in, struct answer *out,
                     struct jp_error *err)
 {
@@ -142,7 +143,8 @@ static bool exists(const char *dir, const char *name)
     return there;
 }
 
-/* Fails with part of a sentence, and dir/name does not exist then. */
+/* The launch fails with that part of a sentence, and dir/name does not
+ * exist. */
 static void refuse(const struct input *in, const char *dir, const char *name,
                    const char *sentence)
 {
@@ -208,7 +210,7 @@ static void test_bad_directories(void **state)
     free(file);
 }
 
-/* A failure half-way takes back the folders above too. */
+/* A failure half-way also removes the folders above. */
 static void test_nothing_left(void **state)
 {
     const struct launch_facts facts = {.owner = true};
@@ -236,7 +238,7 @@ static void test_unasked(void **state)
         struct answer answer;
         bool hidden;
 
-        memset(env, 0, sizeof(env)); /* nothing is looked at then */
+        memset(env, 0, sizeof(env)); /* nothing is read then */
         assert_false(plan_is_asked(&in.plan));
         assert_int_equal(try_step(&in, &answer, NULL), 0);
         assert_null(answer.dir);
@@ -320,8 +322,8 @@ static void test_older_steps(void **state)
     assert_false(exists(*state, "again-12/step-1.old-1"));
 }
 
-/* --clock-profile alone is a step; what keeps the probes out of it is told,
- * also where nothing is left to do. */
+/* --clock-profile alone makes a directory. A reason that prevents the probes is
+ * reported, even if nothing else runs. */
 static void test_clocks_alone(void **state)
 {
     struct input in = input_of(*state, NULL);
@@ -347,7 +349,7 @@ static void test_clocks_alone(void **state)
     assert_null(answer.dir);
     assert_non_null(strstr(answer.note, "XLA_PROBE_WINDOW_S: "));
     answer_fini(&answer);
-    /* a profile of NCCL does not suffer from it */
+    /* a profile of NCCL is not affected */
     set_env("SLURM_STEP_ID", "2");
     in.plan.clock = NULL;
     in.plan.nccl = "recorder";
@@ -391,7 +393,7 @@ static void test_hidden(void **state)
     in.given.owner = false;
     assert_true(plan_is_asked(&in.plan));
     answer = resolve(&in);
-    assert_null(answer.note); /* a default says nothing */
+    assert_null(answer.note); /* a default prints nothing */
     path = tempdir_path(*state, ".jobprof-12/step-0/job.conf");
     assert_int_equal(jobconf_read(path, &conf, NULL), 0);
     assert_true(conf.hidden && !conf.explicit_request);
@@ -412,7 +414,8 @@ static const struct jp_setting *setting(const struct jp_jobconf *conf,
     return NULL;
 }
 
-/* The user's own variables: respected, reported; ours and forced ones not. */
+/* The user's own variables are kept and reported, except for ours and forced
+ * ones. */
 static void test_user_variables(void **state)
 {
     static const struct {
@@ -450,7 +453,7 @@ static void test_user_variables(void **state)
     }
 }
 
-/* A file with a profiler's texts, as its library has them. */
+/* A file with the texts by which a profiler's library is recognised. */
 static char *fake_library(const char *dir, const char *name, const char *mark)
 {
     char text[128];
@@ -468,8 +471,8 @@ static const struct jp_envvar *variable(const struct jp_jobconf *conf,
     return NULL;
 }
 
-/* The user's script names a library itself, as NVIDIA's pages have it: that
- * profiler runs, is planned for and said to run. */
+/* The user's script sets the library itself, as NVIDIA's pages recommend: that
+ * profiler runs, is planned for, and is reported. */
 static void test_own_library(void **state)
 {
     static const char inspector[] = "NCCL_INSPECTOR_ENABLE";
@@ -517,7 +520,8 @@ static void test_own_library(void **state)
                 variable(&conf, "NCCL_INSPECTOR_DUMP_VERBOSE")->value, "1");
             assert_string_equal(
                 setting(&conf, "NCCL_INSPECTOR_DUMP_DIR")->value, "logs");
-            /* all that he has set is planned with: the forecast stands */
+            /* the plan uses everything that the user has set: the forecast is
+             * valid */
             assert_true(conf.planned_ops > 0);
         }
         jobconf_fini(&conf);
@@ -528,7 +532,7 @@ static void test_own_library(void **state)
 }
 
 /* kernels= in the tasks' environment; the user's own variable is that knob and
- * no foreign one. */
+ * not a foreign one. */
 static void test_kernels(void **state)
 {
     static const struct {

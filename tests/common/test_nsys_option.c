@@ -1,5 +1,4 @@
-/* test_nsys_option.c - --nsys-profile: its words, and what the tasks are told.
- */
+/* test_nsys_option.c - --nsys-profile: its words, and the tasks' variables. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,7 +81,7 @@ static const char *env_of(const struct jp_jobconf *conf, const char *name)
     return NULL;
 }
 
-/* What resolve does; the caller frees conf and note. */
+/* Does what resolve does. The caller frees conf and note. */
 static void fill(const char *dir, const char *site, const char *option,
                  const char *nccl, uint32_t tasks, struct jp_jobconf *conf,
                  char **note)
@@ -108,7 +107,7 @@ static void fill(const char *dir, const char *site, const char *option,
     "--force-overwrite=true"
 #define ON "nsys = { default = \"auto\"; };"
 
-/* ranks NULL: none runs under nsys. */
+/* ranks NULL: no rank runs under nsys. */
 static const struct {
     const char *site, *option, *nccl;
     uint32_t tasks;
@@ -129,7 +128,7 @@ static const struct {
     {"nsys = { ranks = \"node0\"; };", "auto", NULL, 2, "node0",
      "--trace=cuda,nvtx " FLAGS, "120", NULL},
     {"", "off", "recorder", 2, NULL, NULL, NULL, NULL},
-    {ON, NULL, NULL, 2, NULL, NULL, NULL, NULL}, /* no user asks */
+    {ON, NULL, NULL, 2, NULL, NULL, NULL, NULL}, /* no user has requested it */
     {ON, NULL, "recorder", 2, "all", "--trace=cuda,nvtx " FLAGS, "120", NULL},
     {ON, "off", "recorder", 2, NULL, NULL, NULL, NULL},
 };
@@ -158,16 +157,17 @@ static void test_fill(void **state)
              runs ? fills[i].required : NULL);
         same(i, env_of(&conf, NSYS_ENV_DIR), runs ? "/step/raw/%N/nsys" : NULL);
         assert_true(!runs == !env_of(&conf, NSYS_ENV_WRAP));
-        assert_int_equal(strncmp(nsyspart_describe(&conf, text, sizeof(text)),
-                                 runs ? "nsys: ranks " : "nsys: no rank",
-                                 runs ? 12 : 13),
-                         0);
+        assert_int_equal(
+            strncmp(launch_describe(&conf, OPTION_NSYS, text, sizeof(text)),
+                    runs ? "nsys: ranks " : "nsys: no rank", runs ? 12 : 13),
+            0);
         free(note);
         jobconf_fini(&conf);
     }
 }
 
-/* Where Slurm cannot, the line to type; else what a container needs. */
+/* If Slurm cannot start nsys, the line to type; otherwise the needs of a
+ * container. */
 static void test_notes(void **state)
 {
     struct jp_error err = {""};

@@ -85,7 +85,7 @@ static void test_rows(void **state)
     check_rows(*state);
 }
 
-/* From now on the kernel has no openat2(). */
+/* Makes openat2() fail from now on, as in an older kernel. */
 static int forbid(void)
 {
     struct sock_filter filter[] = {
@@ -115,7 +115,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_old_kernel), /* last: there is no way back */
+        /* last, because it cannot be undone */
+        cmocka_unit_test(test_old_kernel),
     };
 
     return cmocka_run_group_tests_name("openhere", tests, tempdir_make,

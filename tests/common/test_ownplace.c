@@ -1,4 +1,4 @@
-/* test_ownplace.c - where root makes and removes nothing. */
+/* test_ownplace.c - places in which root creates and removes nothing. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +61,7 @@ static void put_tree(const char *dir)
     put_link(dir, "sticky/mine", "../own", 0);
 }
 
-/* As root; of the others all are fine. */
+/* As root; for other users every place is accepted. */
 static const struct {
     const char *path;
     const char *error; /* NULL: it is fine */
@@ -110,7 +110,7 @@ static void test_places(void **state)
     assert_int_equal(ownplace_check(".", NULL), 0);
 }
 
-/* What makes and removes by path asks. */
+/* Every function that creates or removes by path checks it. */
 static void test_makers(void **state)
 {
     char *file = tempdir_path(*state, "his/own/file");
@@ -136,11 +136,11 @@ static void test_makers(void **state)
 }
 
 static struct {
-    const char *path; /* where he is faster */
+    const char *path; /* where the attacker is faster */
     const char *to;
 } late;
 
-/* In the place of libc's: he makes his link between look and work. */
+/* Replaces libc's function: the attacker makes a link between check and use. */
 int mkdir(const char *path, mode_t mode)
 {
     if (late.path && !strcmp(path, late.path)) {
@@ -151,7 +151,7 @@ int mkdir(const char *path, mode_t mode)
     return mkdirat(AT_FDCWD, path, mode);
 }
 
-/* Below a sticky folder he may make what is not there yet. */
+/* Below a sticky folder, the attacker may create what does not exist yet. */
 static void test_late(void **state)
 {
     char *link = tempdir_path(*state, "sticky/late");
@@ -173,7 +173,7 @@ static void test_late(void **state)
     assert_int_equal(fileio_mkdirs(link, &err), -1);
     assert_int_equal(unlink(link), 0);
     assert_int_equal(fileio_mkdirs(more, &err), 0);
-    /* where there is no folder, nothing is written into one that comes */
+    /* if there is no folder, nothing is written into one that appears */
     assert_int_equal(ownplace_check_parent(file, &err), -1);
     assert_int_equal(errno, ENOENT);
     free(made);
@@ -208,7 +208,7 @@ static void test_tree(void **state)
     free(own);
 }
 
-/* With what is his. */
+/* With files of the other user. */
 static int drop(void **state)
 {
     static const char *const names[] = {"his", "his/link", "sticky/his"};

@@ -1,4 +1,4 @@
-/* test_peaks.c - what links can do: bad rows first, then what is expected. */
+/* test_peaks.c - bandwidths of links: bad rows first, then what is expected. */
 #include "common/peaks.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static void keep_line(void *arg, const char *sentence)
 /* The whole file cannot be read, or its row is left out. */
 static const struct {
     const char *text, *error;
-    bool stands; /* as a file */
+    bool stands; /* the file is accepted */
 } bad[] = {
     {"peaks = (", "bad.conf:1: syntax error", false},
     {"@include \"other.conf\"\n", "No such file", false},
@@ -98,7 +98,7 @@ static const char good[] =
     "},\n"
     "{ link = \"ib\"; peak = 25.5; " EXPECT " );\n";
 
-/* bytes, then what is expected, GB/s; 0: nothing. */
+/* Bytes, then the expected GB/s; 0: nothing is expected. */
 static const struct {
     struct peaks_leg leg;
     uint64_t bytes;
@@ -139,7 +139,7 @@ static void test_expected(void **state)
     free(path);
 }
 
-/* The one that comes along has no mistake. */
+/* The shipped example has no mistake. */
 static void test_shipped(void **state)
 {
     const char *top = getenv("top_srcdir");

@@ -16,7 +16,7 @@
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
-/* What one row's environment holds. */
+/* The environment of a row. */
 struct row {
     const char *site, *user;  /* text of the files; NULL: absent */
     const char *def;          /* plugstack's default= */
@@ -84,7 +84,7 @@ static const struct row good_rows[] = {
     {LOCKED, NULL, NULL, NULL, "auto", "auto", PLAN_OPTION, "2M", PLAN_SITE},
     {LOCKED, NULL, NULL, NULL, "auto,mem=2048K", "auto", PLAN_OPTION, "2048K",
      PLAN_OPTION},
-    /* what is off cannot break a lock */
+    /* an option that is off cannot violate a lock */
     {LOCKED, USER, NULL, NULL, NULL, "off", PLAN_DEFAULT, "3M", PLAN_USER},
 };
 
@@ -183,7 +183,7 @@ static void test_missing_config(void **state)
     assert_null(plan_user_path(&in));
 }
 
-/* --check refuses what the option says, never what the files are like. */
+/* --check refuses the option's text, never the state of the files. */
 static void test_check(void **state)
 {
     char *site = tempdir_file(*state, "site.conf", 0600, LOCKED);

@@ -179,7 +179,8 @@ static void test_copper_refused(void **state)
     }
 }
 
-/* Every default is a value of its own knob, and every help is there. */
+/* Every default is a valid value of its knob, and every knob has a help
+ * text. */
 static void test_tables(void **state)
 {
     const struct jp_grammar *const grammars[] = {grammar_nccl(),

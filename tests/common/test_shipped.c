@@ -40,7 +40,8 @@ static void uncomment(char *text)
     }
 }
 
-/* The shipped file says nothing, has every key, and shows the defaults. */
+/* The shipped file sets nothing, has every key as a comment, and shows the
+ * defaults. */
 static void test_shipped(void **state)
 {
     char *text = read_source("etc/jobprof.conf"), *path;
@@ -96,7 +97,7 @@ static void test_shipped_policy(void **state)
     free(text);
 }
 
-/* Every key has its paragraph in the man page. */
+/* Every key has a paragraph in the man page. */
 static void test_man_page(void **state)
 {
     char *text = read_source("docs/man/jobprof.conf.5");

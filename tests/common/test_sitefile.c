@@ -1,4 +1,4 @@
-/* test_sitefile.c - settings files: horrors first, then what they say. */
+/* test_sitefile.c - settings files: hostile ones first, then their values. */
 #include "common/sitefile.h"
 
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
-/* Fails to load path and says so with part of a sentence. */
+/* Loading path fails with that part of a sentence. */
 static void refuse(const char *path, enum sitefile_kind kind,
                    const char *sentence)
 {
@@ -97,7 +97,7 @@ static void test_owner_and_mode(void **state)
     free(path);
 }
 
-/* The folders to a file: by their names, and behind links. */
+/* The folders above a file: by their names, and after links. */
 static void test_folders(void **state)
 {
     char *safe = tempdir_path(*state, "safe");
@@ -109,7 +109,7 @@ static void test_folders(void **state)
         mode_t safe, open;
         const char *path, *error; /* NULL: it is fine */
     } rows[] = {{0755, 0755, file, NULL},
-                {0755, 0777, file, NULL}, /* not on the way */
+                {0755, 0777, file, NULL}, /* not above the file */
                 {0757, 0755, file, "safe: writable by everybody (mode 0757)"},
                 {01777, 0755, file, NULL},
                 {0755, 0755, by_link, NULL},

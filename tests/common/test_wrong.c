@@ -1,5 +1,5 @@
-/* test_wrong.c - wrong values: each refusal names the value and what is valid.
- */
+/* test_wrong.c - wrong values: each refusal contains the value and what is
+ * valid. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -123,7 +123,7 @@ static const struct row nccl_rows[] = {
     {"offline", "\"offline\"", "\"off\""},
     {"aggregate", "\"aggregate\"", "is a mode of --copper-profile"},
     {"./train", "\"./train\"", "off, auto, inspector"},
-    /* what a terminal must not get */
+    /* characters that could harm a terminal */
     {"auto,iterations=\xff\xfe", "\"\\xff\\xfe\"", "(1 to 1000000000)"},
     {"auto,iterations=\xc0\xaf", "\"\\xc0\\xaf\"", "(1 to 1000000000)"},
     {"auto,iterations=\xc2\x9b"
@@ -213,7 +213,7 @@ static void test_long(void **state)
                 check_long(grammars[g], k, fills[f]);
 }
 
-/* 10 kB at once. */
+/* An option of 10 kB. */
 static void test_very_long(void **state)
 {
     static const char *const starts[] = {"", "auto,", "auto,mem=", "auto,dir=/",
@@ -238,7 +238,7 @@ static void test_very_long(void **state)
     free(text);
 }
 
-/* The site's own keys have lists and large times besides. */
+/* The site's own keys also have lists and large times. */
 static void test_site_keys(void **state)
 {
     static const struct row rows[] = {
@@ -330,7 +330,7 @@ static void test_mounts(void **state)
     }
 }
 
-/* As printf where texts are harmless, and harmless where they are not. */
+/* Like printf for harmless texts; other texts become harmless. */
 static void test_quote_printf(void **state)
 {
     char want[400], *got = NULL;

@@ -80,8 +80,7 @@ static void fill(const char *dir, const struct row *row,
     *conf = (struct jp_jobconf){.schema = 1};
     *note = NULL;
     if (plan_make(&in, &plan, &err) < 0 ||
-        utilpart_fill(&plan, conf, &err) < 0 ||
-        cudapart_fill(&facts, &plan, "/step", conf, note, &err) < 0)
+        utilpart_fill(&facts, &plan, "/step", conf, note, &err) < 0)
         fail_msg("%s: %s", row->option, err.text);
     plan_fini(&plan);
     free(path);

@@ -5,7 +5,7 @@
 int ncclGetVersion(int *version);
 const char *fakenccl_text(size_t i);
 
-/* visible, as in NCCL; the texts stand in .rodata */
+/* visible, as in NCCL; the texts are in .rodata */
 __attribute__((visibility("default"))) const char *fakenccl_text(size_t i)
 {
     static const char *const texts[] = {"NCCL version 2.27.3+cuda12.9",

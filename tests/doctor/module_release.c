@@ -1,4 +1,5 @@
-/* module_release.c - print the Slurm that a module was built for: "22.05". */
+/* module_release.c - print the Slurm release for which a module was built:
+ * "22.05". */
 #include <stdio.h>
 
 #include "orchestrator/doctor/doctor.h"

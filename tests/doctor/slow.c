@@ -1,5 +1,6 @@
 /* slow.c - loaded before a program: each folder that it makes and each file
- * that it renames takes a while, so that who waits for that moment has it. */
+ * that it renames takes a while, so that another process can act at that
+ * moment. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

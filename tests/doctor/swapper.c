@@ -1,4 +1,5 @@
-/* swapper.c - what an owner of a folder does to a probe of jobprof doctor.
+/* swapper.c - attacks a trial folder of jobprof doctor, as the owner of its
+ * parent.
  *
  * swapper FOLDER BAIT waits up to 8 s for FOLDER/.jobprof-doctor-* and swaps it
  * with FOLDER/BAIT in one step. Exit status 0: done.

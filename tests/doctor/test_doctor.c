@@ -23,7 +23,7 @@
 static const struct {
     const char *text;
     size_t lines;
-    const char *plugin, *arg; /* of the first line; "" none */
+    const char *plugin, *arg; /* of the first line; "": none */
     bool required, trouble;
 } stacks[] = {
     {"", 0, "", "", false, false},
@@ -137,7 +137,7 @@ static void test_library(void **state)
     free(path);
 }
 
-/* Each byte of the tables' descriptions damaged, and each length: answered or
+/* Each byte of the headers damaged, and each length of the file: it is read or
  * refused, never a crash. */
 static void test_damage(void **state)
 {
@@ -150,7 +150,7 @@ static void test_damage(void **state)
     assert_int_equal(fileio_read(path, true, 16 << 20, &text, &len, NULL), 0);
     assert_true(fd >= 0 && len > 4096);
     for (size_t at = 0; at < 4096; at++) {
-        /* headers, then section headers, which end the file */
+        /* the header, then the section headers, which end the file */
         size_t where = at < 1024 ? at : len - (at - 1024) - 1;
         char byte = (char) bad[at % N(bad)];
         struct elfview view;
@@ -216,7 +216,7 @@ static void test_commands(void **state)
 
 /* --- the probe ------------------------------------------------------------ */
 
-/* Between its making and its end the folder's name is given to another one. */
+/* After the folder was made, its name is given to another folder. */
 static void test_swapped(void **state)
 {
     char *bait = tempdir_path(*state, "bait"), *file = NULL;
@@ -236,13 +236,13 @@ static void test_swapped(void **state)
     assert_non_null(strstr(err.text, "cannot be removed"));
     assert_int_equal(rename(probe.path, bait), 0);
     assert_int_equal(access(file, F_OK), 0);
-    assert_int_equal(rmdir(aside), 0); /* the files in it are gone */
+    assert_int_equal(rmdir(aside), 0); /* its files are gone */
     free(aside);
     free(file);
     free(bait);
 }
 
-/* A name in it may become a link; a file there is nobody's to follow. */
+/* A file in it may be replaced by a link, which is not followed. */
 static void test_probe_files(void **state)
 {
     char *target = tempdir_file(*state, "target", 0600, "keep"), *text = NULL;

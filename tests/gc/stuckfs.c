@@ -1,8 +1,9 @@
-/* stuckfs.c - a file system that takes requests and answers none.
+/* stuckfs.c - a file system that accepts requests and answers none.
  *
  * stuckfs PATH... mounts one on each (a folder or a file), prints "ready" and
- * stays. Who looks at them waits, and no signal ends the wait. Only for root in
- * a mount namespace of its own; when it is killed all waits end.
+ * stays. A process that accesses one of them waits, and no signal ends the
+ * wait. Only for root in a separate mount namespace; when it is killed, all
+ * waits end.
  */
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -37,7 +38,7 @@ static int start(const char *path)
     return fd;
 }
 
-/* The kernel's greeting is answered, so that it sends requests. */
+/* Answers the kernel's first message, so that it sends requests. */
 static void greet(int fd)
 {
     const struct fuse_in_header *in = (const void *) buffer;

@@ -1,4 +1,5 @@
-/* test_gc.c - what one owner has does not keep gc from the others'. */
+/* test_gc.c - the folders of one owner do not keep gc from those of the
+ * others. */
 #include <pwd.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,9 +18,9 @@
 
 enum { HIM = 1, HER = 2 }; /* "daemon" and "bin" everywhere */
 
-static unsigned asked; /* uids that have no name */
+static unsigned asked; /* look-ups of uids without a name */
 
-/* In the place of libc's: a directory service that takes its time. */
+/* Replaces libc's function: a slow directory service. */
 struct passwd *getpwuid(uid_t uid)
 {
     static struct passwd one = {.pw_name = (char *) "one"};
@@ -33,7 +34,7 @@ struct passwd *getpwuid(uid_t uid)
     return &one;
 }
 
-/* A folder of his with n jobs. */
+/* Makes a folder of an owner with n jobs. */
 static void put_jobs(const char *dir, const char *name, uid_t uid, unsigned n)
 {
     char *folder = tempdir_path(dir, name);
@@ -53,7 +54,8 @@ static void put_jobs(const char *dir, const char *name, uid_t uid, unsigned n)
         free(step);
         free(conf);
     }
-    if (geteuid() == 0) /* in the end: root makes nothing in his folder */
+    /* at the end, because root creates nothing in the owner's folder */
+    if (geteuid() == 0)
         assert_int_equal(chown(folder, uid, uid), 0);
     free(folder);
 }
@@ -94,7 +96,7 @@ static void test_one_owner(void **state)
     uid_t me = geteuid();
     struct gc_result r;
 
-    if (me == 0) /* which has no limits among others' */
+    if (me == 0) /* root has no limit */
         me = HIM;
     put_jobs(*state, "a", me, 30);
     run(*state, 0, 0, &r);
@@ -123,7 +125,8 @@ static void test_others(void **state)
     put_jobs(*state, "c", 0, 50);
     for (unsigned i = 0; i < 10; i++) {
         snprintf(name, sizeof(name), "x%u", i);
-        put_jobs(*state, name, 1000000 + i, 2); /* of one user's namespace */
+        /* uids of one user's namespace */
+        put_jobs(*state, name, 1000000 + i, 2);
     }
     run(*state, 0, 10, &r);
     assert_true(r.cut);
@@ -138,8 +141,8 @@ static void test_others(void **state)
     gc_fini(&r);
 }
 
-/* He has a thousand folders of uids without a name: each is asked for once, on
- * his bill. */
+/* An owner has a thousand folders of uids without a name: each uid is looked up
+ * once, and the owner is charged. */
 static void test_names(void **state)
 {
     struct gc_options options = {.root = *state,
@@ -175,7 +178,7 @@ static void test_names(void **state)
     free(folder);
 }
 
-/* The same in root's own folder, whose bill has no limit. */
+/* The same in root's own folder, for which there is no limit. */
 static void test_nameless(void **state)
 {
     struct gc_result r;
@@ -193,13 +196,13 @@ static void test_nameless(void **state)
     put_jobs(*state, "c", 900000, 5);
     asked = 0;
     run(*state, 0, 0, &r);
-    assert_in_range(asked, 256, 2 * 256); /* two blocks of 65,536 */
+    assert_in_range(asked, 256, 2 * 256); /* two ranges of 65,536 */
     assert_int_equal(jobs_of(&r, HER), 5);
     assert_int_equal(jobs_of(&r, 900000), 5);
     gc_fini(&r);
 }
 
-/* With what is others' below. */
+/* With folders of others below. */
 static int drop(void **state)
 {
     pid_t pid = fork();

@@ -1,4 +1,4 @@
-/* print_view.c - print a plan made by hand, for golden.test.
+/* print_view.c - print a plan that is made by hand, for golden.test.
  *
  * print_view recorder|inspector|example|hostile [brief]
  */
@@ -69,7 +69,7 @@ static struct plan_variable example_variables[] = {
     {"NCCL_PROFILE_PROXY_CTRL_POOL_SIZE", "9", "not in the event mask", true},
 };
 
-/* What a user's own variables may hold. */
+/* Text that a user's own variables may contain. */
 static struct plan_variable hostile_variables[] = {
     {"NCCL_PROFILER_PLUGIN", "a\033[31mb\nc\td\177", "\001", true},
     {"NCCL_PROFILE_DUMP_FILE", "", "", true},
@@ -106,7 +106,7 @@ static const struct plan_view recorder = {
     .notes = "",
 };
 
-/* Another's plugin, a release of tomorrow, no swap, a full disk. */
+/* A foreign plugin, a future release, no swap, a full disk. */
 static const struct plan_view inspector = {
     .asked = "inspector",
     .runs = "inspector",
@@ -147,7 +147,7 @@ static const struct plan_view inspector = {
     .notes = "one line\nanother line",
 };
 
-/* Little is kept; the step's size is not known. */
+/* Few operations are kept; the size of the step is unknown. */
 static const struct plan_view example = {
     .asked = "example",
     .runs = "example",

@@ -167,13 +167,15 @@ static void test_sources(void **state)
 
         make(&rows[i], *state, &plan);
         conf.policy = plan.policy;
-        assert_int_equal(utilpart_fill(&plan, &conf, NULL), 0);
+        assert_int_equal(utilpart_fill(&(struct launch_facts){0}, &plan, "",
+                                       &conf, NULL, NULL),
+                         0);
         if (conf.policy.util_period_ms != rows[i].period_ms ||
             plan_is_sampled(&plan) != rows[i].sampled ||
             (jobconf_util(&conf, "period") != NULL) != rows[i].given)
             fail_msg("row %zu: every %u ms, %d", i, conf.policy.util_period_ms,
                      plan_is_sampled(&plan));
-        utilpart_describe(&conf, text, sizeof(text));
+        launch_describe(&conf, OPTION_UTIL, text, sizeof(text));
         assert_true((strstr(text, "no samples") == NULL) ==
                     (rows[i].period_ms > 0));
         free(conf.util_request);
@@ -208,7 +210,9 @@ static void test_conf(void **state)
 
     make(&row, *state, &plan);
     conf.policy = plan.policy;
-    assert_int_equal(utilpart_fill(&plan, &conf, NULL), 0);
+    assert_int_equal(
+        utilpart_fill(&(struct launch_facts){0}, &plan, "", &conf, NULL, NULL),
+        0);
     assert_int_equal(jobconf_write(path, &conf, NULL), 0);
     assert_int_equal(jobconf_read(path, &back, NULL), 0);
     assert_string_equal(back.util_request, "auto");
