@@ -1,6 +1,8 @@
 /* child.c - fork, wait with a deadline, kill, collect. child_run is the whole
  * life of a child; child_start and child_await are for callers that do other
  * work meanwhile. */
+#include "config.h"
+
 #include "common/child.h"
 
 #include <errno.h>
@@ -51,6 +53,22 @@ static void drop_handlers(void)
         if (sigaction(signals[i], NULL, &action) == 0 &&
             action.sa_handler != SIG_IGN)
             signal(signals[i], SIG_DFL);
+}
+
+int child_let_go(void)
+{
+    int null = open("/dev/null", O_RDWR), rc = null < 0 ? -1 : 0;
+
+    for (int i = 0; null >= 0 && i < 3; i++)
+        if (dup2(null, i) < 0)
+            rc = -1;
+#ifdef HAVE_CLOSE_RANGE
+    close_range(3, ~0U, 0);
+#else
+    for (int fd = 3; fd < 1024; fd++)
+        close(fd);
+#endif
+    return rc;
 }
 
 /* Executes the program. out: the pipe for its output; -1: none. */

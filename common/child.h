@@ -61,6 +61,11 @@ bool child_succeeded(enum child_end end, const struct child_result *result);
  * Returns its process id, or -1 with errno. */
 pid_t child_start(const struct child *child);
 
+/* For a child that outlives its parent: makes its standard streams /dev/null
+ * and closes all other descriptors, so that no reader of the parent's output
+ * waits for the child's end. Returns -1 and errno without /dev/null. */
+int child_let_go(void);
+
 /* Waits at most limit_ms for the end of a child (0: only checks). Returns 1 if
  * it has ended, with *status; 0: not yet; -1: it is not our child. */
 int child_await(pid_t pid, uint32_t limit_ms, int *status);

@@ -174,21 +174,15 @@ int supervise_guard(const struct backend_runner *runner,
  * step's nodes by a second, overlapping srun. It ends the second srun when the
  * first one has ended and the second step does not end by itself. */
 
-struct sidestep {
-    struct slurmstep *slurm; /* NULL: not requested, or Slurm gave no answer */
-};
-
-/* If Copper is to run, asks Slurm for the step's nodes and for KillWait, which
- * is stored in facts. Free with sidestep_fini. */
-void sidestep_ask(struct sidestep *side, struct launch_facts *facts,
-                  const struct jp_plan *plan);
-
-/* Starts the daemons of a launch with runs_copper and waits until they answer,
- * up to a time limit. Each error is reported by one call of say, and the step
- * runs without the daemons. */
-void sidestep_start(const struct sidestep *side, const struct launch *launch,
-                    void (*say)(const char *line));
-void sidestep_fini(struct sidestep *side);
+/* Makes the launch and the step's directory as launch_step does. If Copper is
+ * to run, then starts its daemons beside the tasks and waits until they answer,
+ * up to a time limit. Passes the launch's notes and each error of the daemons
+ * to say, a line a call; without its daemons the step runs all the same.
+ * Stores Slurm's KillWait in facts. Returns -1 and err if there is no launch;
+ * free it with launch_fini otherwise. */
+int sidestep_launch(struct launch_facts *facts, const struct jp_plan *plan,
+                    void (*say)(const char *line), struct launch *launch,
+                    struct jp_error *err);
 
 /* --- pairs.c ------------------------------------------------------------ */
 

@@ -7,13 +7,10 @@
  * watcher at the beginning of the file is a detached process that makes the
  * report if srun does not.
  */
-#include "config.h"
-
 #include "orchestrator/agent/agent.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -79,22 +76,6 @@ static int find_jobprof(char path[PATH_MAX], struct jp_error *err)
     return error_set(err, "%s: %s", path, strerror(errno));
 }
 
-/* Connects the standard streams to /dev/null and closes all other descriptors:
- * slurmstepd waits for the end of the pipes. */
-static void use_null(void)
-{
-    int fd = open("/dev/null", O_RDWR);
-
-    for (int i = 0; fd >= 0 && i < 3; i++)
-        dup2(fd, i);
-#ifdef HAVE_CLOSE_RANGE
-    close_range(3, ~0U, 0);
-#else
-    for (fd = 3; fd < 1024; fd++)
-        close(fd);
-#endif
-}
-
 /* The watcher's arguments. */
 struct words {
     const char *path, *dir, *hash, *site;
@@ -152,7 +133,8 @@ static void __attribute__((noreturn)) keep_watcher(const struct words *w)
     uint64_t ms = life_ms(w), end_ms;
     pid_t self = getpid(), watcher;
 
-    use_null();
+    /* slurmstepd waits for the end of the pipes */
+    child_let_go();
     confine_timer(ms + SPARE_MS, NULL);
     end_ms = clock_mono_ms() + ms;
     watcher = fork();

@@ -458,23 +458,27 @@ static void read_complaint(const struct inner *l, char *buf, size_t len)
 
 /* --- for srun ------------------------------------------------------------- */
 
-void sidestep_ask(struct sidestep *side, struct launch_facts *facts,
-                  const struct jp_plan *plan)
+/* If Copper is to run, asks Slurm for the step's nodes and for KillWait, which
+ * is stored in facts. Returns NULL if it is not to run, or if Slurm gave no
+ * answer; the caller frees the result. */
+static struct slurmstep *ask_slurm(struct launch_facts *facts,
+                                   const struct jp_plan *plan)
 {
     const char *id = facts->names.step_id;
     uint64_t step = UINT32_MAX;
+    struct slurmstep *slurm;
 
-    *side = (struct sidestep){.slurm = NULL};
     if (copperpart_refusal(facts, plan) != NULL)
-        return;
+        return NULL;
     num_parse_u64(id, 0, UINT32_MAX, &step, NULL);
-    side->slurm = malloc(sizeof(*side->slurm));
-    if (side->slurm && slurmstep_get((uint32_t) facts->names.job_id,
-                                     (uint32_t) step, ASK_MS, side->slurm)) {
-        facts->kill_wait_s = side->slurm->kill_wait_s;
-        return;
+    slurm = malloc(sizeof(*slurm));
+    if (slurm && slurmstep_get((uint32_t) facts->names.job_id, (uint32_t) step,
+                               ASK_MS, slurm)) {
+        facts->kill_wait_s = slurm->kill_wait_s;
+        return slurm;
     }
-    sidestep_fini(side);
+    free(slurm);
+    return NULL;
 }
 
 /* The lines for the user: the first failed nodes by name, the others by
@@ -535,8 +539,11 @@ static uint32_t cpus_of(const struct jp_plan *plan)
     return (uint32_t) CPU_COUNT(&set);
 }
 
-void sidestep_start(const struct sidestep *side, const struct launch *launch,
-                    void (*say)(const char *line))
+/* Starts the daemons of a launch with runs_copper and waits until they answer,
+ * up to a time limit. slurm: NULL if Slurm gave no answer. */
+static void run_copper(const struct slurmstep *slurm,
+                       const struct launch *launch,
+                       void (*say)(const char *line))
 {
     const struct jp_plan *plan = launch->plan;
     struct inner l = {.dir = launch->place.step_dir,
@@ -551,13 +558,13 @@ void sidestep_start(const struct sidestep *side, const struct launch *launch,
     uint32_t ready;
     int ended;
 
-    if (side->slurm) {
-        l.nodes = side->slurm->nodes;
-        l.n_nodes = side->slurm->n_nodes;
-        l.kill_wait_s = side->slurm->kill_wait_s ? side->slurm->kill_wait_s
-                                                 : JP_DEF_KILL_WAIT_S;
+    if (slurm) {
+        l.nodes = slurm->nodes;
+        l.n_nodes = slurm->n_nodes;
+        l.kill_wait_s = slurm->kill_wait_s ? slurm->kill_wait_s
+                                           : JP_DEF_KILL_WAIT_S;
     }
-    if (!side->slurm || start(&l, &err) < 0) {
+    if (!slurm || start(&l, &err) < 0) {
         error_wrap(&err, "Copper does not run");
         stepdir_log(l.dir, "%s", err.text);
         say(err.text);
@@ -568,8 +575,24 @@ void sidestep_start(const struct sidestep *side, const struct launch *launch,
     tell_rest(&l, ready, ended, &t);
 }
 
-void sidestep_fini(struct sidestep *side)
+int sidestep_launch(struct launch_facts *facts, const struct jp_plan *plan,
+                    void (*say)(const char *line), struct launch *launch,
+                    struct jp_error *err)
 {
-    free(side->slurm);
-    side->slurm = NULL;
+    /* before the launch, because KillWait becomes a part of it */
+    struct slurmstep *slurm = ask_slurm(facts, plan);
+    int rc = launch_step(facts, plan, launch, err);
+
+    if (rc == 0) {
+        /* the note is split into lines */
+        char *rest = launch->note, *line;
+
+        while ((line = strsep(&rest, "\n")))
+            say(line);
+        begin_log_clocks(launch->place.step_dir, &launch->conf);
+        if (launch->runs_copper)
+            run_copper(slurm, launch, say);
+    }
+    free(slurm);
+    return rc;
 }

@@ -430,18 +430,11 @@ static void print_notes(const struct jp_quality *q)
  * log. */
 static int deliver_parquet(const struct arguments *a, struct jp_error *err)
 {
-    char *csv = text_format("%s/csv", a->output);
-    char *dir = text_format("%s/parquet", a->output);
-    struct export_parquet_done done = {0};
-    int rc = csv && dir
-                 ? export_parquet(csv, dir, parquet_codec_best(), &done, err)
-                 : error_set(err, "out of memory");
+    int rc = cmd_args_parquet(a->output, err);
 
     if (rc == 0 && a->exporter)
         rc = cmd_args_exporter_logs((const char *const *) a->inputs.paths,
                                     a->inputs.n, a->output, err);
-    free(csv);
-    free(dir);
     return rc;
 }
 
@@ -450,6 +443,13 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
                    const struct jp_copper *copper,
                    const struct jp_insight *insight, uint64_t duration_us)
 {
+    /* without a step's directory there is neither job.conf nor a list of nodes
+     */
+    const struct verdict_input in = {.result = result,
+                                     .insight = insight,
+                                     .copper = copper,
+                                     .nsys = a->nsys,
+                                     .analysed = true};
     struct jp_verdict verdict;
     struct jp_report report = {.result = result,
                                .copper = copper,
@@ -464,13 +464,7 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
                                .threads = a->options.threads};
     struct jp_error err;
 
-    /* without a step's directory there is neither job.conf nor a list of nodes
-     */
-    verdict_decide(NULL, NULL, result, insight, true, &verdict);
-    /* data of Copper or nsys without any NCCL log is judged by itself */
-    copper_verdict_add(copper, !result->quality.files, &verdict);
-    if (gputime_has_data(a->nsys) && !copper && !result->quality.files)
-        gputime_verdict_alone(a->nsys, insight, &verdict);
+    verdict_make(&in, &verdict);
     /* the report comes first: an error of an extra format must not prevent it
      */
     if (fileio_mkdirs(a->output, &err) < 0 ||
@@ -493,12 +487,7 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
         quote_printf(stderr, "jobprof: %s\n", err.text);
         return JP_EXIT_IO;
     }
-    /* --fail-on does not exist here: a bad verdict counts as incomplete data */
-    if (copper_verdict_incomplete(copper) ||
-        verdict.word == JP_VERDICT_INCOMPLETE ||
-        verdict.word <= JP_VERDICT_FAILED)
-        return JP_EXIT_INCOMPLETE;
-    return verdict.word == JP_VERDICT_NODATA ? JP_EXIT_NODATA : JP_EXIT_OK;
+    return cmd_args_judge(&verdict);
 }
 
 /* Whether an input is an nsys export. Readers of NCCL data must skip these. */

@@ -219,6 +219,20 @@ int cmd_args_exporter(const struct jp_result *result, const char *dir,
     return rc;
 }
 
+int cmd_args_parquet(const char *dir, struct jp_error *err)
+{
+    char *csv = text_format("%s/csv", dir);
+    char *out = text_format("%s/parquet", dir);
+    struct export_parquet_done done = {0};
+    int rc = csv && out
+                 ? export_parquet(csv, out, parquet_codec_best(), &done, err)
+                 : error_set(err, "out of memory");
+
+    free(csv);
+    free(out);
+    return rc;
+}
+
 int cmd_args_exporter_logs(const char *const *inputs, size_t n, const char *dir,
                            struct jp_error *err)
 {
@@ -231,4 +245,13 @@ int cmd_args_exporter_logs(const char *const *inputs, size_t n, const char *dir,
 
     free(path);
     return rc;
+}
+
+enum jp_exit cmd_args_judge(const struct jp_verdict *verdict)
+{
+    /* words are ordered from the worst on */
+    if (verdict->copper_incomplete || verdict->word == JP_VERDICT_INCOMPLETE ||
+        verdict->word <= JP_VERDICT_FAILED)
+        return JP_EXIT_INCOMPLETE;
+    return verdict->word == JP_VERDICT_NODATA ? JP_EXIT_NODATA : JP_EXIT_OK;
 }

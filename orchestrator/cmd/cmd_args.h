@@ -8,7 +8,9 @@
 
 #include "common/error.h"
 #include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/cmd/cmd.h"
 #include "orchestrator/insight/expectation.h"
+#include "orchestrator/insight/verdict.h"
 
 /* Prints the folder's summary.json, made harmless for a terminal. Returns -1
  * after printing the error. */
@@ -46,8 +48,16 @@ void cmd_expect_fini(struct cmd_expect *expect);
 int cmd_args_exporter(const struct jp_result *result, const char *dir,
                       uint64_t reading_us, bool quiet);
 
+/* Writes the tables of a report's csv/ to its parquet/. dir: the report's
+ * folder. */
+int cmd_args_parquet(const char *dir, struct jp_error *err);
+
 /* Writes the exporter's parquet_files/ to dir, from the inputs' logs. */
 int cmd_args_exporter_logs(const char *const *inputs, size_t n, const char *dir,
                            struct jp_error *err);
+
+/* The exit status of a command that has made a report, without --fail-on: a bad
+ * verdict counts as incomplete data. */
+enum jp_exit cmd_args_judge(const struct jp_verdict *verdict);
 
 #endif

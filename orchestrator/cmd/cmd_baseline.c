@@ -83,26 +83,22 @@ static void leave_out(struct gathering *g, const char *what, const char *why)
 /* Adds a report or a baseline. Returns an exit status. */
 static int add_json(struct gathering *g, const char *what, const json_t *root)
 {
-    struct jp_baseline one = {0};
     struct jp_error err = {""};
     char why[160] = "";
-    int rc = JP_EXIT_OK;
-    int unfit = baseline_file_take(root, g->arguments->degraded, &one, why,
-                                   sizeof(why), &err);
 
-    if (unfit < 0) {
-        rc = fail(JP_EXIT_IO, what, &err);
-    } else if (unfit) {
+    switch (baseline_file_add(root, g->arguments->degraded, &g->all, why,
+                              sizeof(why), &err)) {
+    case BASELINE_LEFT_OUT:
         leave_out(g, what, why);
-        /* the same report must not count twice */
-    } else if (!baseline_file_is(root) &&
-               baseline_has_report(&g->all, one.reports[0])) {
-        leave_out(g, what, "the baseline already contains it");
-    } else if (baseline_merge(&g->all, &one, &err) < 0) {
-        rc = fail(JP_EXIT_USAGE, what, &err);
+        break;
+    case BASELINE_UNREADABLE:
+        return fail(JP_EXIT_IO, what, &err);
+    case BASELINE_CONFLICT:
+        return fail(JP_EXIT_USAGE, what, &err);
+    case BASELINE_ADDED:
+        break;
     }
-    baseline_fini(&one);
-    return rc;
+    return JP_EXIT_OK;
 }
 
 /* Adds the report in a folder. A folder without one is left out. */

@@ -2,10 +2,9 @@
  * the line that a report adds to the history.
  *
  * Reading: history_read passes each line to see, which adds it to the sums and
- * to the Parquet file; history_put prints the tables. Writing: add_step makes a
- * step's line and sends it to the site's sinks; `jobprof report` does this in a
- * process of its own (cmd_history_start). */
-#include <fcntl.h>
+ * to the Parquet file; history_put prints the tables. Writing: history_add
+ * makes a step's line and sends it to the site's sinks; `jobprof report` does
+ * this in a process of its own (cmd_history_start). */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -335,29 +334,6 @@ static int run(struct arguments *a, char **paths, int n)
 
 /* --- write ---------------------------------------------------------------- */
 
-/* Adds the step's line to the sinks. Returns -1 and err on failure. */
-static int add_step(const struct history_sink *sink, const char *dir,
-                    struct jp_error *err)
-{
-    struct stat st;
-    char *line;
-    size_t len;
-    int rc;
-
-    if (stat(dir, &st) < 0)
-        return error_set(err, "%s: %m", dir);
-    /* readers trust a line only in the folder of the step's user */
-    if (st.st_uid != geteuid())
-        return error_set(err,
-                         "%s: belongs to user %lu, who has to add its line",
-                         dir, (unsigned long) st.st_uid);
-    if (history_make(dir, &line, &len, err) < 0)
-        return -1;
-    rc = history_sink_write(sink, line, len, err);
-    free(line);
-    return rc;
-}
-
 /* Adds the lines of all steps that the words mean. An error of one step does
  * not stop the others. Returns an exit status. */
 static int add_all(const struct arguments *a, char **words, int n)
@@ -373,7 +349,7 @@ static int add_all(const struct arguments *a, char **words, int n)
             0)
             return cmd_args_fail("history", JP_EXIT_USAGE, &err);
         for (size_t k = 0; k < n_dirs; k++)
-            if (add_step(&a->sink, dirs[k], &err) < 0)
+            if (history_add(&a->sink, dirs[k], &err) < 0)
                 rc = cmd_args_fail("history", JP_EXIT_IO, &err);
         nodelist_free(dirs, n_dirs);
     }
@@ -415,19 +391,14 @@ struct line {
 static int write_line(void *arg, int out)
 {
     const struct line *line = arg;
-    int null = open("/dev/null", O_RDWR);
     struct jp_error err;
 
     (void) out;
-    if (setsid() < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
-        dup2(null, 2) < 0)
+    if (setsid() < 0 || child_let_go() < 0)
         return 1;
-    /* otherwise a reader of our output would wait for the end of this child */
-    for (int fd = 3; fd < 1024; fd++)
-        close(fd);
     /* a file system that hangs must not keep the process for ever */
     alarm(LIFE_S);
-    if (add_step(line->sink, line->dir, &err) < 0) {
+    if (history_add(line->sink, line->dir, &err) < 0) {
         stepdir_log(line->dir, "history: %s", err.text);
         return 1;
     }

@@ -258,18 +258,11 @@ static int write_exporter(const struct report_session *session)
 /* Writes the tables of csv/ to parquet/. */
 static int write_parquet(const struct report_session *session)
 {
-    char *csv = text_format("%s/csv", session->dir);
-    char *dir = text_format("%s/parquet", session->dir);
-    struct export_parquet_done done = {0};
-    struct jp_error err = {"out of memory"};
-    int rc = csv && dir
-                 ? export_parquet(csv, dir, parquet_codec_best(), &done, &err)
-                 : -1;
+    struct jp_error err;
+    int rc = cmd_args_parquet(session->dir, &err);
 
     if (rc < 0)
         warn(session, "not all tables were written as Parquet", err.text);
-    free(csv);
-    free(dir);
     return rc;
 }
 
@@ -360,7 +353,6 @@ static int make_and_show(struct report_session *session)
 {
     int rc;
 
-    report_turn_begin(session);
     if (session->options->verbose)
         quote_printf(stderr, "jobprof: reading %s/raw\n", session->dir);
     rc = report_make(session);

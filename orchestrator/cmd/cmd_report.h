@@ -83,15 +83,12 @@ enum report_turn {
     REPORT_FAILED /* see err */
 };
 
-/* Waits for this session's turn, according to its kind. */
+/* Waits for this session's turn, according to its kind. For REPORT_OURS of srun
+ * and the watcher it then waits for nodes that have entered but not left, at
+ * most policy.alldone_wait_ms, and sets the time limit of the figures.
+ * Temporary files of reporters that were killed are then gone. */
 enum report_turn report_turn_wait(struct report_session *session,
                                   struct jp_error *err);
-
-/* Call it when the claim is held. For srun and the watcher it waits for nodes
- * that have entered but not left, at most policy.alldone_wait_ms, and sets the
- * time limit of the figures. Then it removes temporary files of reporters that
- * were killed. */
-void report_turn_begin(struct report_session *session);
 
 /* --- cmd_report_make.c --------------------------------------------------- */
 

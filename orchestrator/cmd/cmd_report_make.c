@@ -120,23 +120,14 @@ static void make_notes_relative(struct jp_quality *quality, const char *dir)
         make_relative(quality->bad[i].path, dir);
 }
 
-/* Whether Copper was requested and tried. A hidden step is profiled by the
- * site's default only, where missing data of Copper is no error. */
-static bool wants_copper(const struct report_session *session)
-{
-    const char *mode =
-        session->has_conf ? jobconf_copper(&session->conf, "mode") : NULL;
-
-    return mode && strcmp(mode, "off") != 0 && !session->conf.hidden;
-}
-
 /* Reads Copper's profiles, if the step has any. An error is logged and does not
  * affect the rest of the report. */
 static void read_copper(const struct report_session *session, const char *raw,
                         struct watch *watch, struct material *m)
 {
     const struct jp_copper_options options = {
-        .expected = wants_copper(session),
+        .expected =
+            copper_verdict_asked(session->has_conf ? &session->conf : NULL),
         .slow_share = limits_get(JP_LIMIT_COPPER_SLOW),
         .slow_cost_us = limits_get(JP_LIMIT_COPPER_COST),
         .progress = on_progress,
@@ -476,17 +467,12 @@ static bool has_data(const struct material *m)
 }
 
 static int exit_status(const struct report_options *options,
-                       const struct jp_verdict *verdict, bool analysed,
-                       const struct jp_copper *copper)
+                       const struct jp_verdict *verdict, bool analysed)
 {
     /* words are ordered from the worst on */
     if (options->fail_on >= 0 && (int) verdict->word <= options->fail_on)
         return JP_EXIT_FINDINGS;
-    if (!analysed || copper_verdict_incomplete(copper) ||
-        verdict->word == JP_VERDICT_INCOMPLETE ||
-        verdict->word <= JP_VERDICT_FAILED)
-        return JP_EXIT_INCOMPLETE;
-    return verdict->word == JP_VERDICT_NODATA ? JP_EXIT_NODATA : JP_EXIT_OK;
+    return analysed ? cmd_args_judge(verdict) : JP_EXIT_INCOMPLETE;
 }
 
 /* --- how the step ended -------------------------------------------------- */
@@ -629,53 +615,6 @@ static int keep_old(const struct report_session *session,
     return m->analysed ? JP_EXIT_INCOMPLETE : JP_EXIT_IO;
 }
 
-/* Whether only Copper was profiled, or nothing: there is no NCCL log, and none
- * was requested. */
-static bool is_coppers(const struct report_session *session,
-                       const struct material *m)
-{
-    const char *mode = session->has_conf ? session->conf.nccl_mode : NULL;
-
-    return (!m->result || !m->result->quality.files) &&
-           (!mode || !*mode || !strcmp(mode, "off"));
-}
-
-/* Whether only the agents' modules ran. */
-static bool is_agents(const struct report_session *session,
-                      const struct material *m)
-{
-    return session->has_conf &&
-           (session->conf.policy.util_period_ms ||
-            session->conf.clock_cadence_us) &&
-           is_coppers(session, m) && !m->copper && !wants_copper(session) &&
-           m->analysed;
-}
-
-/* Whether there are only nsys exports. */
-static bool is_nsyss(const struct report_session *session,
-                     const struct material *m)
-{
-    return gputime_has_data(m->nsys) && is_coppers(session, m) && !m->copper &&
-           !wants_copper(session) && m->analysed;
-}
-
-/* The number of nodes with probes of clocks; -1: the step has none. */
-static int count_probed(const struct report_session *session,
-                        const struct jp_nodes *nodes)
-{
-    int n = 0;
-
-    if (!session->conf.clock_cadence_us)
-        return -1;
-    for (size_t i = 0; nodes && i < nodes->n_nodes; i++) {
-        char *path = text_format("nodes/%s/clock.jsonl", nodes->nodes[i].name);
-
-        n += path && stepdir_has(session->dir, path);
-        free(path);
-    }
-    return n;
-}
-
 /* Whether the first node has already reported that all nodes lack the profiler;
  * it does so at the step's start if a profile was requested. */
 static bool is_told(const struct report_session *session,
@@ -684,6 +623,27 @@ static bool is_told(const struct report_session *session,
     return session->has_conf && session->conf.explicit_request && m->nodes &&
            !m->nodes->n_nodes && !has_data(m) &&
            m->nodes->n_unprofiled >= session->conf.nnodes;
+}
+
+/* Decides the verdict. */
+static void judge(const struct report_session *session,
+                  const struct material *m, struct jp_verdict *verdict)
+{
+    const struct verdict_input in = {
+        .conf = session->has_conf ? &session->conf : NULL,
+        .nodes = m->nodes,
+        .result = m->result,
+        .insight = m->insight,
+        .hypotheses = m->insight ? &m->insight->hypotheses : NULL,
+        .labels = m->labels,
+        .copper = m->copper,
+        .nsys = m->nsys,
+        .util = m->util,
+        .step_dir = session->dir,
+        .copper_trouble = m->copper_trouble.text,
+        .analysed = m->analysed};
+
+    verdict_make(&in, verdict);
 }
 
 static int make(struct report_session *session, struct material *m)
@@ -726,19 +686,7 @@ static int make(struct report_session *session, struct material *m)
         gputime_judge(m->nsys, m->insight);
         find_causes(session, m);
     }
-    verdict_decide(session->has_conf ? &session->conf : NULL, m->nodes,
-                   m->result, m->insight, m->analysed, &verdict);
-    topo_verdict_add(m->labels, m->insight ? &m->insight->hypotheses : NULL,
-                     &verdict);
-    copper_verdict_add(m->copper, is_coppers(session, m), &verdict);
-    if (is_agents(session, m))
-        util_verdict_alone(m->util, session->conf.policy.util_period_ms > 0,
-                           count_probed(session, m->nodes), m->insight,
-                           &verdict);
-    if (is_nsyss(session, m))
-        gputime_verdict_alone(m->nsys, m->insight, &verdict);
-    if (*m->copper_trouble.text)
-        copper_verdict_failed(m->copper_trouble.text, &verdict);
+    judge(session, m, &verdict);
     /* the last look before files are replaced */
     if (!claim_held(session->claim))
         return REPORT_LOST;
@@ -746,7 +694,7 @@ static int make(struct report_session *session, struct material *m)
         return JP_EXIT_IO;
     session->written = true;
     report_settle_finish(session);
-    return exit_status(session->options, &verdict, m->analysed, m->copper);
+    return exit_status(session->options, &verdict, m->analysed);
 }
 
 int report_make(struct report_session *session)

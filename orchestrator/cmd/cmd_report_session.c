@@ -323,14 +323,6 @@ static enum report_turn watch(struct report_session *session,
     return REPORT_LATE;
 }
 
-enum report_turn report_turn_wait(struct report_session *session,
-                                  struct jp_error *err)
-{
-    if (session->options->kind == REPORT_WATCHER)
-        return watch(session, err);
-    return wait_for_claim(session, err);
-}
-
 /* Programs beside the tasks write their files within KillWait. The time of the
  * figures begins after that. */
 static void await_runners(struct report_session *session)
@@ -424,13 +416,21 @@ static void sweep(const struct report_session *session)
     sweep_folder(session->dir, "plots", INT64_MAX);
 }
 
-void report_turn_begin(struct report_session *session)
+enum report_turn report_turn_wait(struct report_session *session,
+                                  struct jp_error *err)
 {
+    enum report_turn turn = session->options->kind == REPORT_WATCHER
+                                ? watch(session, err)
+                                : wait_for_claim(session, err);
+
+    if (turn != REPORT_OURS)
+        return turn;
     if (session->options->kind != REPORT_USER) {
         await_nodes(session);
         set_budget(session);
     }
     sweep(session);
+    return REPORT_OURS;
 }
 
 /* --- move, clean or remove a step's directory after its report ----------- */

@@ -145,34 +145,15 @@ static int print_plan(const struct launch_facts *facts,
     return fflush(stdout) == 0 ? JP_EXIT_OK : JP_EXIT_IO;
 }
 
-/* Prints each line of a note with our name in front. Changes note. */
-static void print_note(char *note)
-{
-    char *line;
-
-    while ((line = strsep(&note, "\n")))
-        say(line);
-}
-
 /* Creates the step's directory and prints the answer. Returns an exit status.
  */
 static int start(struct launch_facts *facts, const struct jp_plan *plan,
                  struct jp_error *err)
 {
-    struct sidestep side;
     struct launch launch;
 
-    /* KillWait becomes a part of the launch */
-    sidestep_ask(&side, facts, plan);
-    if (launch_step(facts, plan, &launch, err) < 0) {
-        sidestep_fini(&side);
+    if (sidestep_launch(facts, plan, say, &launch, err) < 0)
         return unprofiled(facts->env, err);
-    }
-    print_note(launch.note);
-    begin_log_clocks(launch.place.step_dir, &launch.conf);
-    if (launch.runs_copper)
-        sidestep_start(&side, &launch, say);
-    sidestep_fini(&side);
     /* a launch without a directory runs no profiler on this side */
     if (launch.place.step_dir)
         printf("SLURM_JOBPROF_DIR=%s\nSLURM_JOBPROF_HASH=%s\n" /* raw: pairs */

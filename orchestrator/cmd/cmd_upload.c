@@ -6,10 +6,7 @@
  * documents wait for a server that did not answer (send_outbox). After a report
  * cmd_upload_start runs this program again in the background, through the
  * outbox, so that nothing is lost if the server is down. */
-#include "config.h"
-
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/child.h"
 #include "common/fileio.h"
 #include "common/num.h"
 #include "common/plan.h"
@@ -392,22 +390,14 @@ int cmd_upload(int argc, char **argv)
 static _Noreturn void run_background(const char *dir, const char *config)
 {
     const char *argv[8] = {"jobprof", "upload", "--background", "-q", dir};
-    int null = open("/dev/null", O_RDWR);
 
     if (config) {
         argv[5] = "--config";
         argv[6] = config;
     }
     /* no terminal, and no signal of the job's process group */
-    if (setsid() < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
-        dup2(null, 2) < 0)
+    if (setsid() < 0 || child_let_go() < 0)
         _exit(1);
-#ifdef HAVE_CLOSE_RANGE
-    close_range(3, ~0U, 0);
-#else
-    for (int fd = 3; fd < 1024; fd++)
-        close(fd);
-#endif
     /* the step's user may already run the next program */
     if (nice(10) == -1) {
         /* no change */

@@ -7,8 +7,8 @@
  * file and schema (docs/history.schema.json) use it.
  *
  *     history_line.c   the table; converts steps to lines and back
- *     history_make.c   makes a step from a report
  *     history_sink.c   writes a line to a folder, a command or syslog
+ *     history_make.c   makes a line from a report, for the sink
  *     history_read.c   reads all lines of a folder that other users write to
  */
 #ifndef JP_HISTORY_HISTORY_H
@@ -127,14 +127,6 @@ const char *history_text_copy(struct history_text text, char *buf, size_t size);
 /* Writes the table as a JSON schema. */
 int history_schema_put(FILE *out, struct jp_error *err);
 
-/* --- history_make.c ------------------------------------------------------- */
-
-/* Makes a line, with its line break, from a step's report. Caller frees *line.
- * Returns -1 and err; errno is ENODATA if there is no report or the report is
- * not of a job. */
-int history_make(const char *step_dir, char **line, size_t *len,
-                 struct jp_error *err);
-
 /* --- history_sink.c ------------------------------------------------------- */
 
 struct history_sink {
@@ -156,6 +148,14 @@ int history_sink_write(const struct history_sink *sink, const char *line,
 /* Checks that all users can write to the folder safely: it belongs to root or
  * the caller and has the sticky bit. Returns -1 and err otherwise. */
 int history_sink_check(const char *dir, struct jp_error *err);
+
+/* --- history_make.c ------------------------------------------------------- */
+
+/* Makes the line of a step from its report and sends it to the sinks. The step
+ * must belong to the calling user. Returns -1 and err on failure, also if there
+ * is no report or the report is not of a job. */
+int history_add(const struct history_sink *sink, const char *step_dir,
+                struct jp_error *err);
 
 /* --- history_read.c ------------------------------------------------------- */
 

@@ -1,14 +1,16 @@
-/* history_make.c - make a line of the history from a step's report.
+/* history_make.c - make a line of the history from a step's report, and send it
+ * to the site's sinks.
  *
  * A line takes the few figures of summary.json that can be compared between
  * steps. They are copied as they are, so a line is valid even if the report's
  * meaning is refined later. */
 #include "orchestrator/history/history.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/fileio.h"
 #include "orchestrator/report/summary_file.h"
@@ -294,31 +296,30 @@ static void fill(struct history_step *step, const json_t *summary)
     add_util(step, summary);
 }
 
-int history_make(const char *step_dir, char **line, size_t *len,
-                 struct jp_error *err)
+/* Makes a line, with its line break, from a step's report. Caller frees *line.
+ * Returns -1 and err if there is no report, or the report is not of a job. */
+static int make_line(const char *step_dir, char **line, size_t *len,
+                     struct jp_error *err)
 {
     json_t *summary = summary_file_read(step_dir, SUMMARY_WITHOUT_TABLES, err);
     struct history_step *step = calloc(1, sizeof(*step));
     char *text = NULL;
     size_t n = 0;
     FILE *out = open_memstream(&text, &n);
-    int rc = -1, kept = EIO;
+    int rc = -1;
 
     /* err is set if summary is missing */
     if (!summary || !step || !out) {
-        kept = summary ? ENOMEM : ENODATA;
         if (summary)
             error_set(err, "out of memory");
     } else {
         history_step_init(step);
         fill(step, summary);
         /* a report of `jobprof aggregate` */
-        if (step->job == UINT64_MAX || step->time_us == UINT64_MAX) {
-            kept = ENODATA;
+        if (step->job == UINT64_MAX || step->time_us == UINT64_MAX)
             error_set(err, "%s: does not belong to a job", step_dir);
-        } else {
+        else
             rc = history_line_put(step, out, err);
-        }
     }
     if (out && fclose(out) != 0 && rc == 0)
         rc = error_set(err, "out of memory");
@@ -333,7 +334,27 @@ int history_make(const char *step_dir, char **line, size_t *len,
     }
     free(step);
     json_decref(summary);
-    /* set last, because the calls above change it */
-    errno = kept;
+    return rc;
+}
+
+int history_add(const struct history_sink *sink, const char *dir,
+                struct jp_error *err)
+{
+    struct stat st;
+    char *line = NULL;
+    size_t len = 0;
+    int rc;
+
+    if (stat(dir, &st) < 0)
+        return error_set(err, "%s: %m", dir);
+    /* readers trust a line only in the folder of the step's user */
+    if (st.st_uid != geteuid())
+        return error_set(err,
+                         "%s: belongs to user %lu, who has to add its line",
+                         dir, (unsigned long) st.st_uid);
+    if (make_line(dir, &line, &len, err) < 0)
+        return -1;
+    rc = history_sink_write(sink, line, len, err);
+    free(line);
     return rc;
 }

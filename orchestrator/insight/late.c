@@ -293,6 +293,14 @@ static bool arrives_late(const struct late *l, const struct jp_lateness *x)
            late_is_much(l, x->ahead_us, x->peers_us);
 }
 
+/* The probability that the rank comes last as often by chance
+ * (late_last_chance) in a short run; 0 in runs that are long enough to know
+ * errors. */
+static double chance_if_short(const struct late *l, size_t rank)
+{
+    return l->short_run[l->r->ranks[rank].comm] ? late_last_chance(l, rank) : 0;
+}
+
 /* True if the rank comes last so often that chance is ruled out: a weaker
  * outlier is then enough to name it. */
 static bool is_proved(const struct late *l, const struct jp_lateness *x)
@@ -333,7 +341,7 @@ static double least_by_error(const struct late *l, const struct jp_lateness *x)
 static bool is_apart(const struct late *l, const struct jp_lateness *x)
 {
     return x->judged && x->excess_us > x->least_us &&
-           late_chance(l, (size_t) (x - l->out)) <
+           chance_if_short(l, (size_t) (x - l->out)) <
                limits_get(JP_LIMIT_LATE_CHANCE) &&
            x->excess_us > limits_get(JP_LIMIT_LATE_OWN) * x->arrival_us;
 }
@@ -360,7 +368,7 @@ static void late_where_it_arrives(struct late *l, size_t rank)
                    x->ahead_us > limits_get(JP_LIMIT_LATE_AS) * excess &&
                    x->excess_us > limits_get(JP_LIMIT_LATE_AS) * excess &&
                    x->excess_us > x->hidden_us &&
-                   late_chance(l, at) < limits_get(JP_LIMIT_LATE_CHANCE);
+                   chance_if_short(l, at) < limits_get(JP_LIMIT_LATE_CHANCE);
     }
 }
 
@@ -517,9 +525,10 @@ static int judge_nodes(struct late *l, size_t class,
         node->later += l->out[i].excess_us > 2 * l->out[i].error_us &&
                        l->out[i].excess_us > l->out[i].hidden_us &&
                        arrives_late(l, &l->out[i]) &&
-                       late_chance(l, i) < limits_get(JP_LIMIT_LATE_CHANCE);
+                       chance_if_short(l, i) < limits_get(JP_LIMIT_LATE_CHANCE);
         node->arrives |= arrives_late(l, &l->out[i]) &&
-                         late_chance(l, i) < limits_get(JP_LIMIT_LATE_CHANCE);
+                         chance_if_short(l, i) <
+                             limits_get(JP_LIMIT_LATE_CHANCE);
         node->arrival += l->out[i].arrival_us;
         node->peers += l->out[i].peers_us;
         node->short_run |= l->short_run[l->r->ranks[i].comm];

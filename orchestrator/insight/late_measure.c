@@ -700,11 +700,6 @@ double late_last_chance(const struct late *l, size_t rank)
     return fmin(1, least * tried);
 }
 
-double late_chance(const struct late *l, size_t rank)
-{
-    return l->short_run[l->r->ranks[rank].comm] ? late_last_chance(l, rank) : 0;
-}
-
 /* --- all of it ----------------------------------------------------------- */
 
 /* The run's length in us; 0 if it is unknown. Operations of one communicator

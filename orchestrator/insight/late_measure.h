@@ -29,7 +29,8 @@ struct late {
     double *scratch; /* room for 3 * n_ranks values */
     float *parts;    /* [rank][JP_SLICES] excess; NAN: unknown */
     size_t *kernels; /* [comm] AlltoAll operations known one by one */
-    bool *short_run; /* [comm] few operations: late_chance() decides, too */
+    bool *short_run; /* [comm] few operations: how often a rank comes last
+                        decides, too */
     uint32_t *last, *of; /* [rank][function] operations in which it came last;
                             all operations, at a communicator's first rank; NULL
                             before they are counted */
@@ -74,8 +75,6 @@ void late_measure_fini(struct late *late);
  * comes last in as many of its communicator's operations of one function, if
  * each rank is equally likely to be the last one. */
 double late_last_chance(const struct late *l, size_t rank);
-/* The same for short runs; 0 in runs that are long enough to know errors. */
-double late_chance(const struct late *l, size_t rank);
 
 /* --- late_spread.c --- */
 

@@ -293,6 +293,15 @@ static bool has_mates(const struct search *s, size_t own, size_t rank,
     return 2 * alike >= to - from - 1;
 }
 
+/* Returns true if operations of the communicator are counted. */
+static bool is_timed(const struct stalls_counts *c, size_t comm)
+{
+    for (unsigned f = 0; f < STALLS_FUNCS; f++)
+        if (c->series[comm * STALLS_FUNCS + f].ops)
+            return true;
+    return false;
+}
+
 /* Returns true if the ranks of another of its communicators come as late here,
  * without having waited for it there: what makes them late is of all of them.
  */
@@ -306,7 +315,7 @@ static bool is_of_group(const struct search *s, size_t rank, unsigned class,
         size_t own = s->p->by_process[i], c = s->r->ranks[own].comm;
 
         if (own != rank && s->r->comms[c].n_ranks < s->p->n &&
-            stalls_is_timed(&s->counts, c) &&
+            is_timed(&s->counts, c) &&
             waited_for(s, own, half(k)) <
                 limits_get(JP_LIMIT_STALL_MOST) * us &&
             has_mates(s, own, rank, class, half(k), us))

@@ -183,9 +183,6 @@ double stalls_chance(const struct stalls_counts *c, size_t rank, unsigned class,
 /* Returns true if every rank number of the communicator occurs once. */
 bool stalls_is_whole(const struct stalls_counts *c, size_t comm);
 
-/* Returns true if operations of the communicator are counted. */
-bool stalls_is_timed(const struct stalls_counts *c, size_t comm);
-
 /* A counted operation, and who was last alone. */
 struct stalls_event {
     size_t rank; /* of the result */

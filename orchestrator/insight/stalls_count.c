@@ -156,14 +156,6 @@ static struct stalls_series *series_of(const struct stalls_counts *c,
     return &c->series[comm * STALLS_FUNCS + f];
 }
 
-bool stalls_is_timed(const struct stalls_counts *c, size_t comm)
-{
-    for (unsigned f = 0; f < STALLS_FUNCS; f++)
-        if (series_of(c, comm, f)->ops)
-            return true;
-    return false;
-}
-
 static void note(void *arg, const struct jp_op *op, unsigned f)
 {
     struct stalls_counts *c = arg;

@@ -661,6 +661,7 @@ void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
 
     sentence_init(&s, verdict->text, sizeof(verdict->text));
     verdict->nodata = JP_NODATA_ABSENT;
+    verdict->copper_incomplete = false;
     verdict->coverage = analysed ? e.expected.coverage : -1;
     if (hung_first)
         say_hang(&e, insight, &s);

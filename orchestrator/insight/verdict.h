@@ -41,6 +41,9 @@ struct jp_verdict {
     enum jp_nodata nodata; /* of JP_VERDICT_NODATA */
     char text[400];        /* one sentence, no newline */
     double coverage;       /* records / expected; negative: unknown */
+    /* figures of Copper are missing, which a worse word hides: a rank is
+     * incomplete, or a table of paths is damaged */
+    bool copper_incomplete;
 };
 
 /* Decides word and sentence. conf and nodes may be NULL (a plain folder of
@@ -62,6 +65,35 @@ extern const struct jp_doubt_text doubts_table[JP_DOUBTS];
 
 /* --- verdict_other.c ----------------------------------------------------- */
 
+/* What a verdict is made of. All pointers are borrowed, and each may be NULL.
+ */
+struct verdict_input {
+    const struct jp_jobconf *conf; /* this and nodes: NULL for a folder of
+                                      logs */
+    const struct jp_nodes *nodes;
+    const struct jp_result *result;
+    const struct jp_insight *insight;
+    struct jp_hypotheses *hypotheses; /* gets the answer about the topology */
+    const struct jp_step_labels *labels;
+    const struct jp_copper *copper;
+    const struct jp_nsys *nsys;
+    const struct jp_util *util;
+    const char *step_dir;       /* has the nodes' probes of clocks */
+    const char *copper_trouble; /* why Copper's profiles could not be analysed;
+                                   "": no error */
+    bool analysed;              /* as in verdict_decide */
+};
+
+/* Decides the verdict on all data: by the records of NCCL (verdict_decide),
+ * then by the others. If only one other kind of data was asked for, the verdict
+ * is that of this kind. */
+void verdict_make(const struct verdict_input *in, struct jp_verdict *verdict);
+
+/* Returns true if Copper was asked for, so that missing profiles are an error.
+ * A hidden step is profiled by the site's default only, where missing data is
+ * none. conf may be NULL. */
+bool copper_verdict_asked(const struct jp_jobconf *conf);
+
 /* Makes an OK step DEGRADED if a record proves a fault: a GPU with fewer
  * NVLinks than its likes, or the nearest HCA's port down while the step's nodes
  * are unlike one another (if all are alike, the site may have left the port
@@ -71,18 +103,11 @@ void topo_verdict_add(const struct jp_step_labels *labels,
                       struct jp_hypotheses *hypotheses,
                       struct jp_verdict *verdict);
 
-/* Returns true if figures are missing: a rank is incomplete, or a table of
- * paths is damaged. */
-bool copper_verdict_incomplete(const struct jp_copper *copper);
-
 /* Adds Copper's findings to a verdict. alone: nothing else was profiled, so the
  * verdict is Copper's. A slow rank makes it DEGRADED, missing figures
  * INCOMPLETE; a worse verdict stays. copper NULL: nothing changes. */
 void copper_verdict_add(const struct jp_copper *copper, bool alone,
                         struct jp_verdict *verdict);
-
-/* Adds that Copper's profiles could not be analysed, and why. */
-void copper_verdict_failed(const char *why, struct jp_verdict *verdict);
 
 /* What exports of Nsight Systems show of a step's GPUs: gaps between kernels,
  * small kernels, copies that block, allocations, ranks that have more to
@@ -94,25 +119,5 @@ struct jp_nsys_options gputime_options(void);
 /* Adds findings and sorts all again. Adds fewer without memory. nsys may be
  * NULL: then the question is not judged. */
 void gputime_judge(const struct jp_nsys *nsys, struct jp_insight *insight);
-
-/* Returns true if an export was read. nsys may be NULL. */
-bool gputime_has_data(const struct jp_nsys *nsys);
-
-/* Replaces a verdict about missing records of NCCL, which were not asked for:
- * by UNJUDGED, or by FAILED if a task died by itself. */
-void gputime_verdict_alone(const struct jp_nsys *nsys,
-                           const struct jp_insight *insight,
-                           struct jp_verdict *verdict);
-
-/* The verdict of a step with only what the node agent does by itself: samples
- * of utilisation, probes of clocks. */
-
-/* As gputime_verdict_alone: UNJUDGED with samples or probes, NODATA without,
- * FAILED if a task died by itself. util NULL: no samples were asked for.
- * probed: nodes with probes of clocks; -1: none were asked for. insight may be
- * NULL. */
-void util_verdict_alone(const struct jp_util *util, bool sampled, int probed,
-                        const struct jp_insight *insight,
-                        struct jp_verdict *verdict);
 
 #endif

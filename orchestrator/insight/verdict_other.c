@@ -1,18 +1,21 @@
 /* verdict_other.c - verdicts from data other than records of NCCL: timelines of
  * GPUs, utilisation, topology, Copper.
  *
- * The *_verdict_* functions are called after verdict_decide, in the order of
- * cmd_report_make.c. Those named *_alone replace the verdict of a step in which
- * nothing else was asked for; *_add adds to it and may make it worse.
+ * verdict_make calls verdict_decide and then the functions of this file. Those
+ * named *_alone replace the verdict of a step in which nothing else was asked
+ * for; *_add adds to it and may make it worse.
  */
 #include "orchestrator/insight/verdict.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/figure.h"
+#include "common/fileio.h"
+#include "orchestrator/collect/stepdir.h"
 #include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
@@ -282,6 +285,12 @@ static void judge(const struct jp_nsys *nsys, struct jp_insight *x)
     findings_sort(&x->findings);
 }
 
+/* Returns true if an export was read. nsys may be NULL. */
+static bool has_export(const struct jp_nsys *nsys)
+{
+    return nsys && nsys->n_ranks > nsys->n_bad;
+}
+
 /* Without a kernel there is nothing to judge: an export may have CPU data only.
  */
 void gputime_judge(const struct jp_nsys *nsys, struct jp_insight *x)
@@ -295,19 +304,15 @@ void gputime_judge(const struct jp_nsys *nsys, struct jp_insight *x)
     else
         hypothesis_set(&x->hypotheses, JP_HYPOTHESIS_GPU_TIME,
                        JP_HYPOTHESIS_NOT_JUDGED, NAN, "%s",
-                       gputime_has_data(nsys)
-                           ? "no kernel in the exports of nsys"
-                           : "no export of nsys");
+                       has_export(nsys) ? "no kernel in the exports of nsys"
+                                        : "no export of nsys");
 }
 
-bool gputime_has_data(const struct jp_nsys *nsys)
-{
-    return nsys && nsys->n_ranks > nsys->n_bad;
-}
-
-void gputime_verdict_alone(const struct jp_nsys *nsys,
-                           const struct jp_insight *insight,
-                           struct jp_verdict *verdict)
+/* Replaces a verdict about missing records of NCCL, which were not asked for:
+ * by UNJUDGED, or by FAILED if a task died by itself. */
+static void gputime_verdict_alone(const struct jp_nsys *nsys,
+                                  const struct jp_insight *insight,
+                                  struct jp_verdict *verdict)
 {
     const struct jp_crash *crash =
         insight && insight->crash.cause ? &insight->crash : NULL;
@@ -335,9 +340,14 @@ static uint64_t samples_of(const struct jp_util *util)
     return most;
 }
 
-void util_verdict_alone(const struct jp_util *util, bool sampled, int probed,
-                        const struct jp_insight *insight,
-                        struct jp_verdict *verdict)
+/* Replaces the verdict of a step with only what the node agent does by itself,
+ * samples of utilisation and probes of clocks: UNJUDGED with samples or probes,
+ * NODATA without, FAILED if a task died by itself. util NULL: no samples were
+ * asked for. probed: nodes with probes of clocks; -1: none were asked for.
+ * insight may be NULL. */
+static void util_verdict_alone(const struct jp_util *util, bool sampled,
+                               int probed, const struct jp_insight *insight,
+                               struct jp_verdict *verdict)
 {
     const struct jp_crash *crash =
         insight && insight->crash.cause ? &insight->crash : NULL;
@@ -435,11 +445,13 @@ void topo_verdict_add(const struct jp_step_labels *labels,
 
 #define NAMED 2 /* findings of a kind named in the sentence */
 
-/* A rank counts as good if its profile is complete. */
-bool copper_verdict_incomplete(const struct jp_copper *c)
+/* Returns true if figures are missing: a rank is incomplete, or a table of
+ * paths is damaged. */
+static bool is_incomplete(const struct jp_copper *c)
 {
-    return c && (c->n_state[JP_COPPER_GOOD] < c->n_ranks || c->notes_bad ||
-                 c->left_out_rows);
+    /* a rank counts as good if its profile is complete */
+    return c->n_state[JP_COPPER_GOOD] < c->n_ranks || c->notes_bad ||
+           c->left_out_rows;
 }
 
 /* Returns true for a finding on a slow rank. */
@@ -507,11 +519,12 @@ void copper_verdict_add(const struct jp_copper *c, bool alone,
         return;
     if (alone)
         sentence_init(&s, verdict->text, sizeof(verdict->text));
+    verdict->copper_incomplete = is_incomplete(c);
     if (say(c, true, &s))
         word = JP_VERDICT_DEGRADED;
     else if (!c->n_counted)
         word = JP_VERDICT_NODATA;
-    else if (copper_verdict_incomplete(c))
+    else if (verdict->copper_incomplete)
         word = JP_VERDICT_INCOMPLETE;
     else if (alone && c->unjudged >= c->n_counted)
         word = JP_VERDICT_UNJUDGED;
@@ -526,11 +539,74 @@ void copper_verdict_add(const struct jp_copper *c, bool alone,
         verdict->word = word;
 }
 
-void copper_verdict_failed(const char *why, struct jp_verdict *verdict)
+/* Adds that Copper's profiles could not be analysed, and why. */
+static void copper_verdict_failed(const char *why, struct jp_verdict *verdict)
 {
     struct jp_sentence s = {verdict->text, sizeof(verdict->text), 1};
 
     sentence_add(&s, "Copper: not yet analysed: %s", why);
     if (JP_VERDICT_INCOMPLETE < verdict->word)
         verdict->word = JP_VERDICT_INCOMPLETE;
+}
+
+/* --- all kinds of data ---------------------------------------------------- */
+
+bool copper_verdict_asked(const struct jp_jobconf *conf)
+{
+    const char *mode = conf ? jobconf_copper(conf, "mode") : NULL;
+
+    return mode && strcmp(mode, "off") != 0 && !conf->hidden;
+}
+
+/* Whether there is no NCCL log, and none was asked for. */
+static bool is_without_nccl(const struct verdict_input *in)
+{
+    const char *mode = in->conf ? in->conf->nccl_mode : NULL;
+
+    return (!in->result || !in->result->quality.files) &&
+           (!mode || !*mode || !strcmp(mode, "off"));
+}
+
+/* Whether neither NCCL nor Copper was profiled. False if the time limit has
+ * ended before this was known. */
+static bool is_unprofiled(const struct verdict_input *in)
+{
+    return is_without_nccl(in) && !in->copper &&
+           !copper_verdict_asked(in->conf) && in->analysed;
+}
+
+/* Returns the number of nodes with probes of clocks; -1: the step has none. */
+static int count_probed(const struct verdict_input *in)
+{
+    int n = 0;
+
+    if (!in->conf->clock_cadence_us)
+        return -1;
+    for (size_t i = 0; in->nodes && i < in->nodes->n_nodes; i++) {
+        char *path =
+            text_format("nodes/%s/clock.jsonl", in->nodes->nodes[i].name);
+
+        n += path && stepdir_has(in->step_dir, path);
+        free(path);
+    }
+    return n;
+}
+
+void verdict_make(const struct verdict_input *in, struct jp_verdict *verdict)
+{
+    const struct jp_jobconf *conf = in->conf;
+
+    verdict_decide(conf, in->nodes, in->result, in->insight, in->analysed,
+                   verdict);
+    topo_verdict_add(in->labels, in->hypotheses, verdict);
+    copper_verdict_add(in->copper, is_without_nccl(in), verdict);
+    /* only the agents' modules ran */
+    if (conf && (conf->policy.util_period_ms || conf->clock_cadence_us) &&
+        is_unprofiled(in))
+        util_verdict_alone(in->util, conf->policy.util_period_ms > 0,
+                           count_probed(in), in->insight, verdict);
+    if (has_export(in->nsys) && is_unprofiled(in))
+        gputime_verdict_alone(in->nsys, in->insight, verdict);
+    if (in->copper_trouble && *in->copper_trouble)
+        copper_verdict_failed(in->copper_trouble, verdict);
 }

@@ -191,7 +191,6 @@ static int run(void *arg, int out)
     const char *argv[12] = {"jobprof-node", "evidence", "-q", "--node",
                             hang->node};
     size_t n = 5;
-    int null = open("/dev/null", O_RDWR);
 
     (void) out;
     list_pids(hang, true, missing);
@@ -206,9 +205,7 @@ static int run(void *arg, int out)
     }
     argv[n++] = hang->dir;
     /* No descriptor of the agent may stay open: a hung tool would hold it. */
-    for (int i = 0; i < 3 && null >= 0; i++)
-        dup2(null, i);
-    close_range(3, ~0U, 0);
+    child_let_go();
     alarm(LIVEKEEP_LIFE_S); /* stays set across execv(), so that it limits the
                                program */
     execv(order->program, (char *const *) argv);

@@ -3,7 +3,7 @@
  * A baseline adds up the network cells of many reports
  * (docs/baseline-format.md). Both a baseline and a summary are foreign input:
  * whatever is read is checked, and an error names the member.
- * baseline_file_take makes a baseline from either kind; baseline_file_read
+ * baseline_file_add adds either kind to a baseline; baseline_file_read
  * reads the site's file. */
 #include "orchestrator/report/baseline_file.h"
 
@@ -253,7 +253,8 @@ int netkey_read_row(const json_t *row, struct jp_netkey *key,
 
 #define FINGERPRINT_LEN 16 /* hexadecimal digits */
 
-bool baseline_file_is(const json_t *root)
+/* Returns true if root is a baseline rather than a summary. */
+static bool is_baseline(const json_t *root)
 {
     return !strcmp(summary_file_text(root, "format"), BASELINE_FORMAT);
 }
@@ -357,7 +358,7 @@ static int parse(const json_t *root, struct jp_baseline *out,
     struct jp_baseline b = {0};
     uint64_t version = 0;
 
-    if (!baseline_file_is(root))
+    if (!is_baseline(root))
         return error_set(err, "is no baseline (\"format\" is not "
                               "\"" BASELINE_FORMAT "\")");
     /* another version may mean another thing by the same names */
@@ -415,8 +416,7 @@ json_t *baseline_file_load(const char *path, struct jp_error *err)
                         JSON_REJECT_DUPLICATES, err);
     free(text);
     /* anything else must be a summary */
-    if (root && !baseline_file_is(root) &&
-        summary_file_check(root, path, err) < 0) {
+    if (root && !is_baseline(root) && summary_file_check(root, path, err) < 0) {
         json_decref(root);
         root = NULL;
     }
@@ -603,7 +603,9 @@ static int read_rows(const json_t *network, struct jp_baseline *b,
     return 0;
 }
 
-/* Makes a baseline of one report. For the result, see baseline_file_take. */
+/* Makes a baseline of one report. Returns 0; 1 if the report is not fit, with
+ * the reason in why; or -1 and err. *out changes only if 0 is returned; the
+ * caller frees it. */
 static int from_summary(const json_t *root, bool degraded,
                         struct jp_baseline *out, char *why, size_t size,
                         struct jp_error *err)
@@ -636,11 +638,27 @@ static int from_summary(const json_t *root, bool degraded,
     return 0;
 }
 
-int baseline_file_take(const json_t *root, bool degraded,
-                       struct jp_baseline *out, char *why, size_t size,
-                       struct jp_error *err)
+enum baseline_added baseline_file_add(const json_t *root, bool degraded,
+                                      struct jp_baseline *to, char *why,
+                                      size_t size, struct jp_error *err)
 {
-    return baseline_file_is(root)
-               ? parse(root, out, err)
-               : from_summary(root, degraded, out, why, size, err);
+    bool is_report = !is_baseline(root);
+    struct jp_baseline one = {0};
+    int unfit = is_report ? from_summary(root, degraded, &one, why, size, err)
+                          : parse(root, &one, err);
+    enum baseline_added rc = BASELINE_ADDED;
+
+    if (unfit < 0) {
+        rc = BASELINE_UNREADABLE;
+    } else if (unfit) {
+        rc = BASELINE_LEFT_OUT;
+        /* the same report must not count twice */
+    } else if (is_report && baseline_has_report(to, one.reports[0])) {
+        snprintf(why, size, "the baseline already contains it");
+        rc = BASELINE_LEFT_OUT;
+    } else if (baseline_merge(to, &one, err) < 0) {
+        rc = BASELINE_CONFLICT;
+    }
+    baseline_fini(&one);
+    return rc;
 }

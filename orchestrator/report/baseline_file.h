@@ -44,9 +44,6 @@ char *netkey_name(const struct jp_netkey *key, enum netkey_form form,
 #define BASELINE_FORMAT "jobprof-baseline"
 #define BASELINE_VERSION 1
 
-/* Returns true if root is a baseline rather than a summary. */
-bool baseline_file_is(const json_t *root);
-
 /* Reads the baseline in path. owned: the file must belong to root or to us, and
  * nobody else may write to it. That is required of a file that the site's
  * configuration names. */
@@ -61,12 +58,19 @@ json_t *baseline_file_load(const char *path, struct jp_error *err);
 int baseline_file_write(const struct jp_baseline *baseline, FILE *out,
                         struct jp_error *err);
 
-/* Makes a baseline of parsed JSON: of a baseline, or of one report. degraded:
- * also accepts a report whose network was slow. Returns 0; 1 if the report is
- * not fit for a baseline, with the reason in why; or -1 and err. *out changes
- * only if 0 is returned; then free it with baseline_fini. */
-int baseline_file_take(const json_t *root, bool degraded,
-                       struct jp_baseline *out, char *why, size_t size,
-                       struct jp_error *err);
+enum baseline_added {
+    BASELINE_ADDED,
+    BASELINE_LEFT_OUT,   /* a report that is not fit, or that is in the
+                            baseline already: the reason is in why */
+    BASELINE_UNREADABLE, /* not a baseline or a report: see err */
+    BASELINE_CONFLICT    /* cannot be merged: see err */
+};
+
+/* Adds parsed JSON, of a baseline or of one report, to a baseline, which may be
+ * empty ({0}). degraded: also accepts a report whose network was slow. *to is
+ * unchanged if nothing could be read; free it with baseline_fini. */
+enum baseline_added baseline_file_add(const json_t *root, bool degraded,
+                                      struct jp_baseline *to, char *why,
+                                      size_t size, struct jp_error *err);
 
 #endif

@@ -253,12 +253,12 @@ static void test_verdict(void **state)
 
     put_rank(dir, "n1");
     copper = run(dir, 0);
-    assert_false(copper_verdict_incomplete(copper));
     copper_verdict_add(NULL, true, &v);
     assert_string_equal(v.text, "none");
     copper_verdict_add(copper, false, &v);
     assert_int_equal(v.word, JP_VERDICT_NODATA);
     assert_non_null(strstr(v.text, "none; Copper: 1 of 1 rank, 9 operations"));
+    assert_false(v.copper_incomplete);
     copper_verdict_add(copper, true, &v); /* a single rank has no likes */
     assert_int_equal(v.word, JP_VERDICT_UNJUDGED);
     assert_non_null(strstr(v.text, "slow ranks could not be looked for"));
@@ -270,11 +270,11 @@ static void test_verdict(void **state)
     copper_destroy(copper);
     put(dir, "logs", "node_file.txt", "n1.site.gov\nn2\n");
     copper = run(dir, 0);
-    assert_true(copper_verdict_incomplete(copper));
     assert_int_equal(copper->n_ranks, 2);
     v.word = JP_VERDICT_OK;
     copper_verdict_add(copper, false, &v);
     assert_int_equal(v.word, JP_VERDICT_INCOMPLETE);
+    assert_true(v.copper_incomplete);
     v.word = JP_VERDICT_HANG;
     copper_verdict_add(copper, false, &v);
     assert_int_equal(v.word, JP_VERDICT_HANG);

@@ -28,12 +28,12 @@ static char *text_of(const struct jp_baseline *b, size_t *len)
 static struct jp_baseline again(const char *text, size_t len)
 {
     json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
-    struct jp_baseline b;
+    struct jp_baseline b = {0};
     struct jp_error err = {"it is a report that is not fit"};
     char why[160] = "";
 
-    if (!root ||
-        baseline_file_take(root, true, &b, why, sizeof(why), &err) != 0) {
+    if (!root || baseline_file_add(root, true, &b, why, sizeof(why), &err) !=
+                     BASELINE_ADDED) {
         fprintf(stderr, "%s\n", err.text);
         abort();
     }
@@ -71,14 +71,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct jp_baseline b = {0};
     struct jp_error err = {""};
     char why[160] = "";
-    int rc;
+    enum baseline_added rc;
 
     if (!root)
         return 0;
-    rc = baseline_file_take(root, true, &b, why, sizeof(why), &err);
-    if (rc == 0)
+    rc = baseline_file_add(root, true, &b, why, sizeof(why), &err);
+    if (rc == BASELINE_ADDED)
         use(&b);
-    else if (rc < 0 ? !*err.text : !*why)
+    else if (rc == BASELINE_LEFT_OUT ? !*why : !*err.text)
         abort();
     baseline_fini(&b);
     json_decref(root);

@@ -71,20 +71,18 @@ static void add_run(const char *dir, struct jp_baseline *all)
     struct jp_insight *insight = result ? insight_run(NULL, NULL, result, NULL)
                                         : NULL;
     json_t *root = insight ? report_of(result, insight) : NULL;
-    struct jp_baseline one = {0};
     struct jp_error err = {""};
     char why[160] = "";
-    int rc = root
-                 ? baseline_file_take(root, false, &one, why, sizeof(why), &err)
-                 : -1;
+    enum baseline_added rc =
+        root ? baseline_file_add(root, false, all, why, sizeof(why), &err)
+             : BASELINE_UNREADABLE;
 
-    if (rc < 0 || (rc == 0 && baseline_merge(all, &one, &err) < 0)) {
+    if (rc == BASELINE_UNREADABLE || rc == BASELINE_CONFLICT) {
         fprintf(stderr, "no baseline: %s\n", err.text);
         abort();
     }
-    if (rc > 0)
+    if (rc == BASELINE_LEFT_OUT)
         fprintf(stderr, "# a clean run is left out of the baseline: %s\n", why);
-    baseline_fini(&one);
     json_decref(root);
     insight_destroy(insight);
     result_destroy(result);
