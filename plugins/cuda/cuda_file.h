@@ -31,14 +31,14 @@
     ROW(D2D_BYTES, "d2d_bytes", "their data")                                  \
     ROW(PEER, "peer", "copies from GPU to GPU by a call for such")             \
     ROW(PEER_BYTES, "peer_bytes", "their data")                                \
-    ROW(OTHER, "other", "copies whose direction the call does not tell")       \
+    ROW(OTHER, "other", "copies of a direction that the call does not name")   \
     ROW(OTHER_BYTES, "other_bytes", "their data")                              \
     ROW(COPY_NS, "copy_ns", "time in calls that return when a copy is done")   \
     ROW(SETS, "sets", "memsets")                                               \
     ROW(ALLOCS, "allocs", "allocations of GPU memory")                         \
     ROW(ALLOC_BYTES, "alloc_bytes", "their sizes")                             \
     ROW(FREES, "frees", "of GPU memory")                                       \
-    ROW(FREE_BYTES, "free_bytes", "their sizes, as far as they are known")     \
+    ROW(FREE_BYTES, "free_bytes", "their sizes, if known")                     \
     ROW(SYNCS, "syncs", "calls that wait for a GPU, stream or event")          \
     ROW(SYNC_NS, "sync_ns", "time in them, of all threads")
 
