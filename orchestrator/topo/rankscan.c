@@ -84,7 +84,7 @@ static bool is_late(struct rankscan *scan)
     if ((uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000 <=
         scan->deadline_ms)
         return false;
-    cut_short(scan, "the time was over");
+    cut_short(scan, "the time limit ran out");
     return true;
 }
 
@@ -609,6 +609,6 @@ static void put_log(struct rankscan *scan)
     put_paths(scan, &told, ours);
     put_carriers(scan, &told, ours);
     if (told.full)
-        cut_short(scan, "NCCL's log has more than fits");
+        cut_short(scan, "NCCL's log is larger than the limit");
     free(ours);
 }
