@@ -752,7 +752,7 @@ const struct ceiling ceilings[] = {
     ROW(watcher_delay_ms, 100, 60000,
         "the watcher looks four times in this time"),
     ROW(watcher_life_ms, 1000, 300000, "five times the default"),
-    ROW(util_period_ms, 0, 60000, "a report of slower samples says little"),
+    ROW(util_period_ms, 0, 60000, "a report of slower samples shows little"),
     ROW(util_disk_mib, 1, 4096, "64 times the default"),
     ROW(hang_suspect_ms, 0, 3600000, "an hour is no hang's beginning"),
 };

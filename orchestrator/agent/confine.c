@@ -44,7 +44,7 @@ const struct confine_row confine_rows[] = {
                         "a step of thousands of ranks takes a few GB; the "
                         "module kills it in time"},
     [CONFINE_WATCHER] = {"watcher", 64 * GIB, 60, SPARE_S,
-                         "as srun's report, and nobody kills it"},
+                         "as srun's report, but without a kill"},
 };
 const size_t n_confine_rows = sizeof(confine_rows) / sizeof(*confine_rows);
 

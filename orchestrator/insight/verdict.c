@@ -446,7 +446,7 @@ static void say_capped(const struct jp_evidence *e, struct jp_sentence *s)
                      FIG_COUNT(n), plural(n), disk ? disk : "");
 }
 
-/* Adds "10 Broadcasts and 2 Reduces were called, NCCL told nothing of them". */
+/* Adds "10 Broadcasts and 2 Reduces were called without an NCCL event". */
 static void say_unseen(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = e->analysed && e->result ? &e->result->quality
@@ -486,7 +486,8 @@ static bool judges_lateness(const struct jp_evidence *e,
     return false;
 }
 
-/* Adds "4,000 operations have no time: ..., so late ranks cannot be told". */
+/* Adds "4,000 operations have no time: ..., so late ranks cannot be
+ * identified". */
 static void say_unsure(const struct jp_evidence *e,
                        const struct jp_insight *insight, struct jp_sentence *s)
 {

@@ -20,7 +20,7 @@
  * to the end: a reader takes as many as it has. */
 #define CUDA_COUNTERS(ROW)                                                     \
     ROW(CALLS, "calls", "calls into CUDA's driver that are counted here")      \
-    ROW(ERRORS, "errors", "of them, that failed")                              \
+    ROW(ERRORS, "errors", "failed ones among them")                            \
     ROW(LAUNCHES, "launches", "launches of a kernel")                          \
     ROW(GRAPHS, "graphs", "launches of a graph")                               \
     ROW(H2D, "h2d", "copies from the host to a GPU")                           \
@@ -29,7 +29,7 @@
     ROW(D2H_BYTES, "d2h_bytes", "their data")                                  \
     ROW(D2D, "d2d", "copies within GPUs")                                      \
     ROW(D2D_BYTES, "d2d_bytes", "their data")                                  \
-    ROW(PEER, "peer", "copies from GPU to GPU by a call for such")             \
+    ROW(PEER, "peer", "copies between GPUs by a call for peer copies")         \
     ROW(PEER_BYTES, "peer_bytes", "their data")                                \
     ROW(OTHER, "other", "copies of a direction that the call does not name")   \
     ROW(OTHER_BYTES, "other_bytes", "their data")                              \

@@ -261,7 +261,7 @@ static void test_verdict(void **state)
     assert_non_null(strstr(v.text, "none; Copper: 1 of 1 rank, 9 operations"));
     copper_verdict_add(copper, true, &v); /* a single rank has no likes */
     assert_int_equal(v.word, JP_VERDICT_UNJUDGED);
-    assert_non_null(strstr(v.text, "slow ranks could not be looked for"));
+    assert_non_null(strstr(v.text, "slow ranks could not be judged"));
     assert_non_null(strstr(v.text, "500 ms without start-up"));
     copper->unjudged = 0;
     copper_verdict_add(copper, true, &v);

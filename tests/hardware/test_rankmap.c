@@ -165,14 +165,14 @@ static const struct {
      UNKNOWN,
      JP_RANK_FROM_NOTHING,
      "",
-     "on which node"},
+     "its node is not recorded"},
     {{"0xa", 19, 64, "nowhere", 1},
      -1,
      -1,
      UNKNOWN,
      JP_RANK_FROM_NOTHING,
      "",
-     "on which node"},
+     "its node is not recorded"},
 };
 
 static void test_facts(void **state)
