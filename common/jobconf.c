@@ -754,7 +754,7 @@ const struct ceiling ceilings[] = {
     ROW(watcher_life_ms, 1000, 300000, "five times the default"),
     ROW(util_period_ms, 0, 60000, "a report of slower samples shows little"),
     ROW(util_disk_mib, 1, 4096, "64 times the default"),
-    ROW(hang_suspect_ms, 0, 3600000, "an hour is no hang's beginning"),
+    ROW(hang_suspect_ms, 0, 3600000, "an hour is not the start of a hang"),
 };
 const size_t n_ceilings = sizeof(ceilings) / sizeof(*ceilings);
 

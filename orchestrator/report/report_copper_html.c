@@ -323,7 +323,7 @@ static int put_tables(const struct jp_report *report, FILE *out)
          "The existing files were listed when this report was made. A file "
          "that was not observed may still be needed."},
         {c->cache[JP_COPPER_CACHE_COMBINED].files_found, &table_copper_cache,
-         "Cache use", "When an ioctl asked for it."},
+         "Cache use", "Only if an ioctl requested it."},
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)

@@ -266,7 +266,7 @@ static void test_verdict(void **state)
     copper->unjudged = 0;
     copper_verdict_add(copper, true, &v);
     assert_int_equal(v.word, JP_VERDICT_OK);
-    assert_null(strstr(v.text, "could not be looked for"));
+    assert_null(strstr(v.text, "could not be judged"));
     copper_destroy(copper);
     put(dir, "logs", "node_file.txt", "n1.site.gov\nn2\n");
     copper = run(dir, 0);
