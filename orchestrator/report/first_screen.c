@@ -425,7 +425,7 @@ static void put_checks(const struct jp_report *report,
     } else if (f && *f->next) {
         fputs("<h2>Look at</h2><p>", out);
         put_sentence(out,
-                     strncmp(f->next, "look at ", 8) ? f->next : f->next + 8);
+                     strncmp(f->next, "check ", 6) ? f->next : f->next + 6);
         fputs("</p>\n", out);
     }
 }
