@@ -483,7 +483,7 @@ static int parse_pair(struct jp_request *request, char *pair,
         return error_set(err, "\"%s\" needs a value (%s)", pair,
                          knob_format_range(knob, range, sizeof(range)));
     if (request->values[i])
-        return error_set(err, "\"%s\" is given twice: %s and %s", pair,
+        return error_set(err, "\"%s\" is given more than once: %s and %s", pair,
                          QUOTE(request->values[i]), QUOTE(value));
     /* The key exists, but not for this mode. */
     if (!(knob->modes >> request->mode & 1))

@@ -87,7 +87,8 @@ static int check_labels(const char *text, struct jp_error *err)
         /* Compare the key with those of all labels before it. */
         while (before < from && userlabels_next(&before, &other))
             if (strcmp(other.key, label.key) == 0)
-                return error_set(err, "\"%s\" is given twice", label.key);
+                return error_set(err, "\"%s\" is given more than once",
+                                 label.key);
     }
     return 0;
 }

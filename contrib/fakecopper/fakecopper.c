@@ -462,7 +462,7 @@ int main(int argc, char **argv)
     net.host = host;
     net.own = own_book;
     if (!strcmp(host, fail_host)) {
-        fprintf(stderr, "fails here, as it was told\n");
+        fprintf(stderr, "fails here, as requested\n");
         return 1;
     }
     while (!strcmp(host, hang_host))

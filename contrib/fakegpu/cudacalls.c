@@ -240,7 +240,7 @@ static void word(const char *text)
     else
         for (unsigned long i = 0; i < n; i++)
             if (once(name, arg, n) < 0) {
-                fprintf(stderr, "cudacalls: \"%s\" is no word\n", text);
+                fprintf(stderr, "cudacalls: \"%s\" is not a command\n", text);
                 exit(2);
             }
 }

@@ -116,7 +116,7 @@ static int find_all(void *lib, const struct symbol *symbols, int n, void *out,
         void *function = dlsym(lib, symbols[i].name);
 
         if (!function && !symbols[i].is_optional)
-            return error_set(err, "%s is not there", symbols[i].name);
+            return error_set(err, "%s does not exist", symbols[i].name);
         memcpy((char *) out + symbols[i].where, &function, sizeof(function));
     }
     return 0;

@@ -85,7 +85,7 @@ static int get_id_file(const struct gpu_ids *ids, struct gpu_id *id,
     snprintf(path, sizeof(path), "%s.%d", ids->file, ids->n);
     while (!(f = fopen(path, "re"))) {
         if (gpu_now_us() > until)
-            return error_set(err, "%s did not come", path);
+            return error_set(err, "%s did not appear", path);
         /* the file is on a shared file system: poll slowly */
         usleep(50000);
     }
@@ -319,5 +319,5 @@ int gpu_rank_write(struct gpu_rank *r, struct jp_error *err)
     free(r->lines);
     r->lines = NULL;
     r->n_lines = r->max_lines = 0;
-    return rc ? error_set(err, "its file cannot be written") : 0;
+    return rc ? error_set(err, "the rank's file cannot be written") : 0;
 }

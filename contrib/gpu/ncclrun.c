@@ -52,8 +52,8 @@ static void help(FILE *out)
           "else they\n"
           "                   need NCCL_MULTI_RANK_GPU_ENABLE, from 2.30 on\n"
           "  --probe          print NCCL's release and the number of GPUs\n\n"
-          "Exit status: 0, 1 failed, 2 usage, 3 hung as asked, 77 the release "
-          "cannot do it.\n\nPatterns:\n",
+          "Exit status: 0, 1 failed, 2 usage, 3 hung as requested, 77 the "
+          "release cannot do it.\n\nPatterns:\n",
           out);
     gpu_patterns_help(out);
 }
@@ -126,7 +126,7 @@ static int parse(struct options *o, int argc, char **argv, struct jp_error *err)
         return 0;
     o->pattern = pattern ? gpu_pattern_find(pattern) : NULL;
     if (!o->pattern)
-        return error_set(err, "\"%s\" is no pattern; see --help",
+        return error_set(err, "\"%s\" is not a pattern; see --help",
                          pattern ? pattern : "");
     if (o->ranks > GPU_MAX_RANKS)
         return error_set(err, "at most %d ranks", GPU_MAX_RANKS);

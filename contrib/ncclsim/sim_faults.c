@@ -105,9 +105,9 @@ static const struct jp_sim_fault_kind kinds[] = {
         .name = "hang",
         .syntax = "R:COMM:N",
         .types = "ncn",
-        .help = "rank R stops after N operations of COMM; who needs it waits\n"
-                "        in the operation, until killed or until --seconds "
-                "have passed",
+        .help = "rank R stops after N operations of COMM; ranks that need it\n"
+                "        wait in the operation, until killed or until the end "
+                "of --seconds",
         .stop = SIM_HANGS,
     },
     {
@@ -124,15 +124,16 @@ static const struct jp_sim_fault_kind kinds[] = {
         .syntax = "R:COMM:N:SIGNAL",
         .types = "ncns",
         .help = "rank R dies by KILL, SEGV, ABRT or TERM after N operations\n"
-                "        of COMM; who needs it waits as with hang",
+                "        of COMM; ranks that need it wait as with hang",
         .stop = SIM_CRASHES,
     },
     {
         .name = "short-channels",
         .syntax = "N",
         .types = "p",
-        .help = "each N-th operation, also Send and Recv, reports one channel\n"
-                "        less than it announces, as NCCL does now and then",
+        .help = "each N-th operation, also Send and Recv, reports one "
+                "channel\n"
+                "        less than it announces, as NCCL sometimes does",
         .missing = short_channels,
     },
     {
@@ -192,7 +193,7 @@ static int parse_arg(struct jp_sim_fault *fault, char type, int *n,
     /* a communicator's name, which fits: both have SIM_COMM_NAME bytes */
     if (type == 'c') {
         if (!*word)
-            return error_set(err, "want %s", fault->kind->syntax);
+            return error_set(err, "the format is %s", fault->kind->syntax);
         memcpy(fault->comm, word, strlen(word) + 1);
         return 0;
     }
@@ -241,7 +242,7 @@ static int parse_options(struct jp_sim_fault *fault, char *text,
             return -1;
     /* only real causes begin and end at a time */
     if ((fault->from_us || fault->to_us) && !fault->cause)
-        return error_set(err, "from= and to= want by=");
+        return error_set(err, "from= and to= need by=");
     if (fault->to_us && fault->to_us <= fault->from_us)
         return error_set(err, "to= is not after from=");
     return 0;
@@ -260,7 +261,7 @@ static int parse_args(struct jp_sim_fault *fault, const char *text,
         int last = type[1] == '\0';
 
         if (n >= sizeof(word) || (text[n] == '\0') != last)
-            return error_set(err, "want %s", fault->kind->syntax);
+            return error_set(err, "the format is %s", fault->kind->syntax);
         memcpy(word, text, n);
         word[n] = '\0';
         if (parse_arg(fault, *type, &n_args, word, err) < 0)
@@ -406,10 +407,13 @@ void sim_faults_help(FILE *out)
                 kinds[i].help);
     fputs("COMM is self, tp, dp or world, or comm0, comm1, ... with --comms.\n"
           "Operations are a communicator's collectives, counted from 0.\n"
-          "\nlate-rank and late-node take ,by=CAUSE: then the rank is as late "
-          "as the thing itself\nmakes it, at each collective, and "
-          ",from=TIME ,to=TIME say when of the program it does\nit. All ranks "
-          "run at the same time and in one folder then. USEC is before each\n"
+          "\n"
+          "late-rank and late-node take ,by=CAUSE: then the cause itself makes "
+          "the rank late,\n"
+          "at each collective; ,from=TIME ,to=TIME limit it to a part of the "
+          "program. All\n"
+          "ranks then run at the same time and in one folder. USEC is before "
+          "each\n"
           "collective:\n",
           out);
     sim_cause_help(out);

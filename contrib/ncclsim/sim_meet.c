@@ -207,7 +207,8 @@ static int hear(const struct jp_sim_meet *meet, int iteration, int rank,
     while (pread(meet->fd, word, sizeof(*word), at) != sizeof(*word) ||
            word->late_ns == 0) {
         if (sim_pace_now_ns() > until)
-            return error_set(err, "rank %d does not say how late it is", rank);
+            return error_set(err, "rank %d has not reported how late it is",
+                             rank);
         sim_pace_sleep_until(sim_pace_now_ns() + POLL_NS);
     }
     return 0;

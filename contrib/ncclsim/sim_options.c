@@ -44,19 +44,21 @@ static const struct row {
     {"--seed", "N", SEED, AT(seed), 0, INT64_MAX,
      "communicator ids and noise (job, step and restart count)"},
     {"--interface", "vN", INTERFACE, AT(interface), 1, 6,
-     "be the first NCCL with this profiler interface: 2.23 v1, 2.24 v2,\n"
-     "        2.26 v3, 2.27 v4, 2.28 v5, 2.29 v6 (the newest, with all older)"},
+     "act as the first NCCL release with this profiler interface: 2.23 v1,\n"
+     "        2.24 v2, 2.26 v3, 2.27 v4, 2.28 v5, 2.29 v6 (the newest, with "
+     "all older)"},
     {"--nccl-version", "X.Y.Z", TEXT, AT(nccl_version), 0, 0,
-     "be this release, in all that differs (2.23.4, 2.24.3, 2.26.2, 2.27.7,\n"
-     "        2.28.3 or 2.29.2, by --interface); it brings its interface "
-     "along"},
+     "act as this release in all differences (2.23.4, 2.24.3, 2.26.2,\n"
+     "        2.27.7, 2.28.3 or 2.29.2, by --interface); it sets the "
+     "interface"},
     {"--p2p", "on|off", SWITCH, AT(p2p), 0, 1,
      "pipeline Send and Recv between neighbouring nodes (on)"},
     {"--pp", NULL, FLAG, AT(pp), 0, 1,
      "a communicator for each two neighbouring nodes and local number"},
     {"--tp-ranks", "N", INT, AT(tp_ranks), 1, 65536,
      "tp has N ranks in a row, as programs make it, and dp every N-th: then "
-     "they\n        go over nodes as Slurm has placed the ranks (a node's)"},
+     "they\n"
+     "        go over nodes as Slurm has placed the ranks (a node's)"},
     {"--alltoall", NULL, FLAG, AT(alltoall), 0, 1,
      "an AlltoAll per iteration over all ranks; the plain program: on each\n"
      "        communicator, before the collectives"},
@@ -93,12 +95,14 @@ static const struct row {
      "        API events at most (2.27 on)"},
     {"--copy-engine", NULL, FLAG, AT(copy_engine), 0, 1,
      "AllGather within a node by the copy engines: API events and, from 2.29 "
-     "on,\n        their own; of a graph at its capture only (2.28 on)"},
+     "on,\n"
+     "        their own; of a graph at its capture only (2.28 on)"},
     {"--quiet-single", NULL, FLAG, AT(quiet_single), 0, 1,
-     "collectives of a communicator of one rank are not told, as with NCCL"},
+     "collectives of a communicator of one rank are not reported, as with "
+     "NCCL"},
     {"--zero-bytes", NULL, FLAG, AT(zero_bytes), 0, 1,
      "the plain program's operations have no bytes: only Send and Recv are "
-     "told"},
+     "reported"},
     {"--allgatherv", NULL, FLAG, AT(allgatherv), 0, 1,
      "the plain program: a group of two Broadcasts before the collectives, "
      "with\n"
@@ -114,40 +118,46 @@ static const struct row {
      "ranks really wait for each other in collectives, as those of NCCL do:\n"
      "        all run at once, on one host, in one folder"},
     {"--late-events", NULL, FLAG, AT(late_events), 0, 1,
-     "kernels of a communicator's last launch are told after its finalize, if\n"
-     "        there is another communicator, as with a shared proxy"},
+     "kernels of a communicator's last launch are reported after its "
+     "finalize,\n"
+     "        if there is another communicator, as with a shared proxy"},
     {"--drift", "on|off", SWITCH, AT(drift), 0, 1,
      "NCCL's work counters run apart where the GPU counts what the host does\n"
      "        not: after copies to oneself, AllGatherV, graphs beside eager "
-     "calls (on,\n        from 2.26 on)"},
+     "calls (on,\n"
+     "        from 2.26 on)"},
     {"--lost-starts", "N", INT, AT(lost_starts), 0, 1000000000,
-     "each N-th kernel's start is not told, and its end by the handle of the\n"
-     "        kernel before it, as in a race of NCCL's (0: none)"},
+     "each N-th kernel's start is not reported, and its end with the handle "
+     "of\n"
+     "        the previous kernel, as in a race of NCCL's (0: none)"},
     {"--lag", "N", INT, AT(lag), 0, 100000,
-     "the progress thread looks at the GPU only after N launches: from 64 on\n"
-     "        it reads times of other operations (0)"},
+     "the progress thread reads the GPU's times only after N launches: from "
+     "64\n"
+     "        on they are those of other operations (0)"},
     {"--comm-threads", "N", INT, AT(threads), 1, 64,
      "user threads, each with communicators of its own (1)"},
     {"--fault", "KIND=ARGS", FAULT, 0, 0, 0,
      "plant a fault; may be given again (see below)"},
     {"--nvml", "PATH", TEXT, AT(nvml), 0, 0,
-     "where causes ask for the GPU of our local number "
-     "(libnvidia-ml.so.1)"},
+     "library that causes query for the GPU of our local number\n"
+     "        (libnvidia-ml.so.1)"},
     {"--counts", "PATH", TEXT, AT(counts), 0, 0,
      "write what was issued as JSON: a directory, or a file name with %r"},
     {"--realtime", "FACTOR", FACTOR, AT(realtime), 0, 0,
-     "take FACTOR wall seconds for each simulated second"},
+     "use FACTOR wall seconds for each simulated second"},
     {"--no-catch-up", NULL, FLAG, AT(no_catch_up), 0, 1,
-     "with --realtime or --seconds: who was held up for 50 ms goes on from "
-     "there,\n        and is not faster afterwards"},
+     "with --realtime or --seconds: a rank that was delayed by 50 ms "
+     "continues\n"
+     "        from there and does not catch up"},
     {"--run-noise", "PERCENT", FACTOR, AT(run_noise), 0, 0,
-     "all work and operations of a run take longer or shorter by one normal\n"
-     "        share, with this deviation (0)"},
+     "scale all times of a run by one normally distributed factor with this\n"
+     "        standard deviation (0)"},
     {"--seconds", "TIME", TIME, AT(seconds_us), 0, 30LL * 86400 * 1000000,
      "spread the iterations over this time (500ms, 20, 5m)"},
     {"--no-finalize", NULL, FLAG, AT(finalize), 0, 0,
      "exit without destroying the communicators, as many programs do"},
-    {"--verbose", NULL, FLAG, AT(verbose), 0, 1, "say what each rank does"},
+    {"--verbose", NULL, FLAG, AT(verbose), 0, 1,
+     "print the actions of each rank"},
     {"--help", NULL, FLAG, AT(help), 0, 1, "this text"},
 #undef AT
 };
@@ -161,17 +171,22 @@ void sim_options_help(FILE *out)
     fprintf(out,
             "Usage: ncclsim [OPTION]...\n"
             "Behaves like a NCCL program of a 3-D parallel training job "
-            "towards a profiler\nplugin (NCCL_PROFILER_PLUGIN), without a GPU "
-            "and without talking to other ranks.\n\n");
+            "towards a profiler\n"
+            "plugin (NCCL_PROFILER_PLUGIN), without a GPU and without talking "
+            "to other ranks.\n"
+            "\n");
     for (i = 0; i < N_ROWS; i++)
         fprintf(out, "  %s%s%s\n        %s\n", rows[i].name,
                 rows[i].argument ? " " : "",
                 rows[i].argument ? rows[i].argument : "", rows[i].help);
-    fputs("\nThe 3-D program has the communicators self, tp, dp and world. "
-          "The plain one is\niterations x communicators x (collectives + Send "
-          "and Recv), all of one size;\n--comms, --colls, --p2p-ops or --group "
-          "choose it.\n"
-          "\nExit status: 0, 1 failed, 2 usage, 3 hung, until the end of "
+    fputs("\n"
+          "The 3-D program has the communicators self, tp, dp and world. The "
+          "plain one is\n"
+          "iterations x communicators x (collectives + Send and Recv), all of "
+          "one size;\n"
+          "--comms, --colls, --p2p-ops or --group choose it.\n"
+          "\n"
+          "Exit status: 0, 1 failed, 2 usage, 3 hung, until the end of "
           "--seconds.\n",
           out);
     fprintf(out, "\nFaults:\n");
@@ -329,9 +344,9 @@ int sim_options_parse(struct jp_sim_options *options, int argc, char **argv,
     }
     /* threads would write into the same files of sim_meet.h */
     if (o.threads > 1 && sim_faults_have_causes(&o.faults))
-        return error_set(err, "a fault with by= wants one --comm-threads");
+        return error_set(err, "a fault with by= needs --comm-threads=1");
     if (o.threads > 1 && o.together)
-        return error_set(err, "--together wants one --comm-threads");
+        return error_set(err, "--together needs --comm-threads=1");
     *options = o;
     return 0;
 }

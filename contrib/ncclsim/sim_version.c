@@ -135,7 +135,7 @@ int sim_version_set(const char *text, int interface, struct jp_error *err)
         int64_t part;
 
         if (n >= sizeof(word) || (text[n] == '\0') != (i == 2))
-            return error_set(err, "want X.Y.Z");
+            return error_set(err, "the format is X.Y.Z");
         memcpy(word, text, n);
         if (num_parse_i64(word, 0, 99, &part, err) < 0)
             return -1;

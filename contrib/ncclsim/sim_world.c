@@ -177,8 +177,8 @@ int sim_world_init(struct jp_sim_world *world, int rank, int n_ranks,
     if (w.rank < 0 && env_int("SLURM_PROCID", MAX_RANKS, 0, &w.rank, err) < 0)
         return -1;
     if (w.n_ranks < 1 || w.rank >= w.n_ranks)
-        return error_set(err, "rank %d of %d ranks: there is none", w.rank,
-                         w.n_ranks);
+        return error_set(err, "rank %d does not exist: the job has %d ranks",
+                         w.rank, w.n_ranks);
     w.node = calloc((size_t) w.n_ranks, sizeof(*w.node));
     w.local = calloc((size_t) w.n_ranks, sizeof(*w.local));
     if (!w.node || !w.local)

@@ -30,13 +30,13 @@ const struct ceiling ceilings[] = {
         "what the default takes at most"),
     ROW(report_nice, 0, 19, "the kernel's range"),
     ROW(claim_stale_ms, 500, 120000,
-        "a claim lives on so long without its owner"),
+        "the time a claim stays without its owner"),
     ROW(watcher_delay_ms, 100, 60000,
-        "the watcher looks four times in this time"),
+        "the watcher checks four times in it"),
     ROW(watcher_life_ms, 1000, 300000, "five times the default"),
-    ROW(util_period_ms, 0, 60000, "a report of slower samples says little"),
+    ROW(util_period_ms, 0, 60000, "a report of slower samples shows little"),
     ROW(util_disk_mib, 1, 4096, "64 times the default"),
-    ROW(hang_suspect_ms, 0, 3600000, "an hour is no hang's beginning"),
+    ROW(hang_suspect_ms, 0, 3600000, "an hour is not the start of a hang"),
 };
 const size_t n_ceilings = sizeof(ceilings) / sizeof(*ceilings);
 
@@ -115,7 +115,7 @@ const struct confine_row confine_rows[] = {
                         "a step of thousands of ranks takes a few GB; the "
                         "module kills it in time"},
     [CONFINE_WATCHER] = {"watcher", 64 * GIB, 60, SPARE_S,
-                         "as srun's report, and nobody kills it"},
+                         "as srun's report, but without a kill"},
 };
 const size_t n_confine_rows = sizeof(confine_rows) / sizeof(*confine_rows);
 

@@ -308,7 +308,7 @@ static void discover(struct xml *xml)
     else
         error_set(&xml->why, "hwloc: %s",
                   end == CHILD_LATE ? "no answer in time"
-                                    : "the process that asked ended");
+                                    : "the querying process ended");
     child_free(out, sizeof(*out));
 }
 

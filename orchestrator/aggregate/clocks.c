@@ -482,22 +482,22 @@ static void say_unaligned(const struct jp_clocks *clocks, char *buf)
 
     if (!c->operations)
         snprintf(buf, CLOCKS_TEXT,
-                 "Times of different nodes do not compare: no operation of "
-                 "several nodes tells start and end. How far their clocks are "
-                 "apart is not known.");
+                 "Times of different nodes cannot be compared: no operation "
+                 "of several nodes has a start and an end. The difference of "
+                 "their clocks is unknown.");
     else if (c->violations)
         snprintf(buf, CLOCKS_TEXT,
-                 "Times of different nodes do not compare: their clocks seem "
-                 "at least %s apart, and %" PRIu64 " of their %" PRIu64
+                 "Times of different nodes cannot be compared: their clocks "
+                 "seem at least %s apart, and %" PRIu64 " of their %" PRIu64
                  " collectives do not overlap as recorded, which no offset "
                  "explains.",
                  FIG_US((double) c->worst_ns / 1000), c->violations,
                  c->operations);
     else
         snprintf(buf, CLOCKS_TEXT,
-                 "Times of different nodes do not compare: their %" PRIu64
-                 " collectives are too few to tell how far their clocks are "
-                 "apart. As recorded all of them overlap.",
+                 "Times of different nodes cannot be compared: their %" PRIu64
+                 " collectives are too few to measure the difference of their "
+                 "clocks. As recorded all of them overlap.",
                  c->operations);
 }
 
@@ -536,12 +536,12 @@ static void say_torn(const struct jp_clocks *clocks, char *buf, size_t size)
         return;
     snprintf(buf, size,
              " %" PRIu64 " of %" PRIu64
-             " operations of several nodes do not overlap even so, by up to "
-             "%s: some of their recorded times are wrong.",
+             " operations of several nodes still do not overlap, by up to %s: "
+             "some of their recorded times are wrong.",
              c->violations, c->operations, FIG_US((double) c->worst_ns / 1000));
     if (clocks->widened_us > 0)
         snprintf(buf + strlen(buf), size - strlen(buf),
-                 " So the clocks of some nodes are taken to be uncertain by "
+                 " The uncertainty of some nodes' clocks is therefore set to "
                  "%s.",
                  FIG_US(clocks->widened_us));
 }
@@ -577,7 +577,7 @@ char *clocks_text(const struct jp_clocks *clocks, char *buf)
                  clocks->nodes[far].offset_us < 0 ? "behind" : "ahead of",
                  clocks->map.nodes[clocks->map.reference].host);
     snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
-             "; by %s times of different nodes compare within %s.",
+             "; by %s times of different nodes can be compared within %s.",
              clocks->map.method != CLOCKMAP_PROBES ? "their collectives"
              : clocks->probes.by_xla               ? "probes of the tasks' XLA"
                                                    : "probes between the nodes",
@@ -585,7 +585,7 @@ char *clocks_text(const struct jp_clocks *clocks, char *buf)
     say_check(clocks, buf + strlen(buf), CLOCKS_TEXT - strlen(buf));
     if (near)
         snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
-                 " That is too near to tell them apart: times stay as "
+                 " The difference is within the uncertainty, so times stay as "
                  "recorded.");
     if (apart)
         snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
@@ -601,7 +601,7 @@ char *clocks_text(const struct jp_clocks *clocks, char *buf)
     if (disagrees(clocks))
         snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
                  " Starts and times name different ranks as the last in %.0f "
-                 "%% of %" PRIu64 " operations: trust neither.",
+                 "%% of %" PRIu64 " operations: neither is reliable.",
                  100 * (double) clocks->disagreed / (double) clocks->compared,
                  clocks->compared);
     return buf;

@@ -170,7 +170,7 @@ static struct partial *open_stream(FILE *stream, struct jp_error *err)
     /* head, version, list of files */
     if (fread(head, sizeof(head), 1, stream) != 1 ||
         memcmp(head, magic, PARTIAL_MAGIC_BYTES) != 0)
-        error_set(err, "no partial by its first bytes");
+        error_set(err, "its first bytes are not those of a partial");
     else if (p->version = jpr_get_le32(head + PARTIAL_MAGIC_BYTES),
              !reads_version(p->version))
         error_set(err, "a partial of version %u; this release reads %d to %d",
@@ -337,7 +337,7 @@ static int take_block(struct partial *p, struct partial_in *r, uint64_t *blocks,
     /* the tables name the hosts: from here on times can be put on the common
      * clock */
     if (good && type == PARTIAL_TABLES && !has_one_clock(r->join, &r->clock))
-        return error_set(err, "its records are of several nodes");
+        return error_set(err, "it has records of several nodes");
     /* a payload must be used to its last byte */
     if (!good || r->in.bad || r->in.at != r->in.end)
         return error_set(err, "the partial is damaged");
@@ -423,13 +423,13 @@ static const char *differs(const struct partial *partial,
                            const struct jp_logwalk *walk)
 {
     if (partial->n_files != node->n) /* one was added or removed */
-        return "there are other files now";
+        return "the set of files has changed";
     for (size_t i = 0; i < node->n; i++) {
         const struct jp_logfile *log = &walk->logs[node->first + i];
         const struct partial_file *file = &partial->files[i];
 
         if (strcmp(log->path + node->skip, file->path))
-            return "there are other files now";
+            return "the set of files has changed";
         if (log->size != file->size || log->mtime_us != file->mtime_us)
             return "a file has changed since";
     }

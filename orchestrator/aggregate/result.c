@@ -197,10 +197,10 @@ static const char *judge_guess(const struct jp_comm *comm,
 {
     *evidence = comm->n_hosts ? "hosts" : "ranks";
     if (!comm->n_hosts)
-        return "the records tell neither sizes nor hosts: that this is all of "
-               "it, in one NVLink domain, is a guess";
-    return "sizes are from ranks and hosts, as NCCL before 2.27 and the "
-           "example plugin tell none; NVLink may span hosts";
+        return "the records have neither sizes nor hosts: one NVLink domain "
+               "with all ranks is assumed";
+    return "sizes are derived from ranks and hosts, as records of NCCL before "
+           "2.27 and of the example plugin have none; NVLink may span hosts";
 }
 
 /* The sentence on whether the hosts of the records agree with nnodes, and the
@@ -212,9 +212,9 @@ static const char *judge(const struct jp_comm *comm, const char **evidence)
     if (comm->guessed)
         return judge_guess(comm, evidence);
     if (comm->ranks_seen < comm->n_ranks)
-        return "hosts prove nothing, because ranks are missing";
+        return "hosts are no evidence, because ranks are missing";
     if (!comm->n_hosts)
-        return "the records name no hosts";
+        return "the records have no host names";
     if (comm->n_hosts < comm->nnodes) {
         *evidence = "contradicted";
         return "fewer hosts than domains: host names are not distinct, or "

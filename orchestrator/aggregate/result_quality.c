@@ -68,8 +68,8 @@ static int note_trace(struct jp_quality *q, const char *path,
     if (!f->missing)
         return 0;
     return add_note(q, path,
-                    text_format("holds %" PRIu64 " operations and lacks at "
-                                "least %" PRIu64
+                    text_format("holds %" PRIu64
+                                " operations and misses at least %" PRIu64
                                 " by its sequence numbers: the plugin's pools "
                                 "were full (NCCL_PROFILE_*_POOL_SIZE)",
                                 f->records, f->missing));
@@ -112,19 +112,17 @@ static int note_cut(struct jp_quality *q, const char *path,
     if (!f->has_counters)
         return add_note(q, path, text_format("cut last line"));
     if (!is_unbounded(f))
-        return add_note(q, path,
-                        text_format(JP_NOTE_UNENDED
-                                    ": at most "
-                                    "100 ms are missing besides"));
+        return add_note(
+            q, path,
+            text_format(JP_NOTE_UNENDED ": at most 100 ms are missing"));
     if (!f->tail.counted)
-        return add_note(q, path,
-                        text_format(JP_NOTE_UNENDED
-                                    ", and holds "
-                                    "no counters: what is missing besides is "
-                                    "unknown"));
+        return add_note(
+            q, path,
+            text_format(JP_NOTE_UNENDED
+                        ", and has no counters: the further loss is unknown"));
     return add_note(q, path,
-                    text_format(JP_NOTE_UNENDED ": what is missing "
-                                                "besides is unknown since %s",
+                    text_format(JP_NOTE_UNENDED
+                                ": the further loss is unknown since %s",
                                 FIG_UTC(f->tail.clocks.real_ns / 1000)));
 }
 
@@ -137,8 +135,8 @@ static int note_layout(struct jp_quality *q, const char *path,
         return 0;
     return add_note(q, path,
                     text_format("%" PRIu64 " of %" PRIu64
-                                " lines hold records in a layout that is not "
-                                "known (a new version?): read, but slowly",
+                                " lines have records in an unknown layout (a "
+                                "new version?): they are read, but slowly",
                                 f->odd_lines, f->lines));
 }
 
@@ -186,7 +184,7 @@ static int note_foreign(struct jp_quality *q, const char *path)
         return 0;
     q->skipped_files++;
     return add_note(q, path,
-                    text_format("not read: no trace of the example plugin"));
+                    text_format("not read: not a trace of the example plugin"));
 }
 
 /* Counts bad lines of each kind. Files come in order of path, so the first of a

@@ -299,15 +299,14 @@ void cause_describe_advice(const struct cause_subject *subject,
         sentence_add(&s, "%s", say_who(subject, who, sizeof(who)));
         sentence_add(&s,
                      look->n_list
-                         ? "nothing that was sampled is unlike its peers, "
-                           "or unlike before: looked at %s"
-                         : "why was not looked at: nothing of it was "
-                           "sampled%s",
+                         ? "no sampled metric differs from the peers or from "
+                           "earlier samples: examined %s"
+                         : "why was not examined: nothing of it was sampled%s",
                      list);
     }
     /* Totals of a shared node may be due to other jobs, so they were not
      * compared. */
     if (look->shared)
-        sentence_add(&s, "what its node and ports count was left out, as other "
-                         "jobs may run there");
+        sentence_add(&s, "the counters of its node and ports were excluded, "
+                         "as other jobs may run there");
 }

@@ -589,7 +589,7 @@ int samples_init(struct samples *s, const struct jp_nodes *nodes,
 
     *s = (struct samples){.from_us = from_us, .period_us = period_us};
     if (!time_us || !period_us || time_us > UINT64_C(1) << 53)
-        return error_set(err, "no time in which samples were taken");
+        return error_set(err, "no period with samples");
     s->n_slices = time_us / period_us < SAMPLES_SLICES
                       ? (unsigned) (time_us / period_us)
                       : SAMPLES_SLICES;

@@ -131,7 +131,7 @@ static int compare(const struct arguments *a, const json_t *const roots[2],
     if (baseline && !json_is_array(json_object_get(roots[1], "network")))
         return fail(
             JP_EXIT_IO, a->words[1],
-            "its report lacks the network's cells; run jobprof report again");
+            "its report has no cells of the network; run jobprof report again");
     return compare_print(&what, stdout, &done, &err) < 0
                ? fail(JP_EXIT_IO, "", err.text)
                : exit_status(&what, &done);

@@ -610,7 +610,7 @@ static int keep_old(const struct report_session *session,
 {
     const char *why = *m->trouble.text ? m->trouble.text : "raw/ is empty";
 
-    quote_printf(stderr, "jobprof: %s: the older report stays: %s\n",
+    quote_printf(stderr, "jobprof: %s: the older report is kept: %s\n",
                  session->dir, why);
     return m->analysed ? JP_EXIT_INCOMPLETE : JP_EXIT_IO;
 }

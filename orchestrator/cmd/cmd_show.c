@@ -147,9 +147,9 @@ static int judge_rows(int rc, bool none, const struct cmd_inputs *inputs,
     if (rc != JP_EXIT_OK || !none)
         return rc;
     if (!inputs->quiet)
-        quote_printf(stderr, "jobprof: no operation is %s\n",
-                     asks_for_some(filter) ? "of what was asked for"
-                                           : "recorded there");
+        quote_printf(stderr, "jobprof: no operation %s\n",
+                     asks_for_some(filter) ? "matches the options"
+                                           : "is recorded there");
     return JP_EXIT_NODATA;
 }
 

@@ -127,8 +127,8 @@ static int damaged_rank(struct jp_copper *c, size_t i)
         [JP_COPPER_DAMAGED] = "copper_damaged_rank",
         [JP_COPPER_MISSING] = "copper_missing_rank"};
     static const char *const words[JP_COPPER_N_STATES] = {
-        [JP_COPPER_EARLIER] = "is known up to a snapshot only",
-        [JP_COPPER_PARTIAL] = "is known in part",
+        [JP_COPPER_EARLIER] = "has figures only up to a snapshot",
+        [JP_COPPER_PARTIAL] = "has only a part of its figures",
         [JP_COPPER_OVERFLOW] = "is left out",
         [JP_COPPER_DAMAGED] = "is left out",
         [JP_COPPER_MISSING] = "is missing"};
@@ -158,9 +158,7 @@ static int late_parent(struct jp_copper *c, size_t i)
         return 0;
     if (!words_begin(&w))
         return -1;
-    fprintf(w.out,
-            "%s waited for its parent in the tree until the time for that "
-            "was up",
+    fprintf(w.out, "%s waited for its parent in the tree until the time limit",
             c->ranks[i].host);
     return add_finding(c, "copper_parent_timeout", i, NAN, NAN, NAN,
                        words_end(&w));
@@ -352,8 +350,8 @@ static void say_reuse(const struct jp_copper *c, FILE *out)
                 FIG_COUNT(readdir->calls), FIG_COUNT(readdir->hits),
                 FIG_SHARE(share(readdir->hits, readdir->calls)));
     /* Copper's counter, not a property of the run */
-    fputs(" A getattr counts as a hit even where it asked the parent, so its "
-          "hits say nothing on reuse.",
+    fputs(" A getattr counts as a hit even if the daemon asked its parent, so "
+          "its hits do not show reuse.",
           out);
 }
 
@@ -375,12 +373,11 @@ static void say_ttl(const struct jp_copper *c, FILE *out)
     if (stores)
         fprintf(out, ", so each saved %.1f lookups",
                 (double) serves / (double) stores);
-    fprintf(out, ". %s were forgotten after their time",
-            FIG_COUNT(c->total[COPPER_TTL_EXPIRES]));
+    fprintf(out, ". %s expired", FIG_COUNT(c->total[COPPER_TTL_EXPIRES]));
     /* the setting is known from a summary or a log */
     if (c->settings.ttl_ms >= 0)
         fprintf(out, " (%s)", FIG_US((double) c->settings.ttl_ms * 1000));
-    fputs(". A parent in the tree counts its children's requests, too.", out);
+    fputs(". A parent in the tree also counts its children's requests.", out);
 }
 
 static int answers(struct copper_build *b)
@@ -465,8 +462,8 @@ static int vain_folders(struct jp_copper *c, bool libraries)
     if (!words_begin(&w))
         return -1;
     fprintf(w.out,
-            "%s folder%s searched for %s %s lookups and gave nothing: take "
-            "what is stale or twice out of %s.",
+            "%s folder%s searched for %s %s lookups without a match: remove "
+            "stale and duplicate entries from %s.",
             FIG_COUNT(n), n == 1 ? " was" : "s were",
             libraries ? "shared libraries in" : "modules and settings in",
             FIG_COUNT(events),
@@ -510,16 +507,16 @@ static int order(struct jp_copper *c)
     /* with full tables of all ranks, "in use" is certain */
     if (c->vain_known)
         fprintf(w.out,
-                "%s lookups ended in ENOENT in folders that are in use, too. "
+                "%s lookups ended in ENOENT in folders that are also in use. "
                 "Python's zip, pyvenv.cfg, suffix and hwcaps probes are "
-                "normal; what remains shrinks when the folder that holds most "
-                "comes first in the search path.",
+                "normal; the rest shrinks if the folder with most of the "
+                "files is first in the search path.",
                 FIG_COUNT(events));
     else
         fprintf(w.out,
                 "At least %s lookups ended in ENOENT. Full tables "
-                "(--copper-profile=full) would tell which of these folders "
-                "gave nothing and can leave the search paths.",
+                "(--copper-profile=full) would show which of these folders "
+                "had no match and can be removed from the search paths.",
                 FIG_COUNT(events));
     a = add_advice(c, words_end(&w));
     if (!a)
@@ -571,8 +568,8 @@ static int short_ttl(struct jp_copper *c)
     if (!words_begin(&w))
         return -1;
     fprintf(w.out,
-            "%s of %s remembered ENOENT answers ran out of time and were "
-            "asked for again: a longer -md_enoent_ttl_ms",
+            "%s of %s remembered ENOENT answers expired and were requested "
+            "again: a longer -md_enoent_ttl_ms",
             FIG_COUNT(expires), FIG_COUNT(stores));
     if (c->settings.ttl_ms >= 0)
         fprintf(w.out, " (now %" PRId64 ")", c->settings.ttl_ms);
@@ -596,12 +593,13 @@ static int unused(struct jp_copper *c)
         return 0;
     if (!words_begin(&w))
         return -1;
-    fprintf(w.out,
-            "%s files below the environment were not asked for in this run "
-            "(copper_paths/"
-            "same_run_candidate_not_observed_existing_paths.txt). Try a "
-            "reduced copy, never the original: another run may need them.",
-            FIG_COUNT(n));
+    fprintf(
+        w.out,
+        "%s files below the environment were not requested in this run "
+        "(copper_paths/same_run_candidate_not_observed_existing_paths.txt). "
+        "Try a reduced copy, never the original: another run may need "
+        "them.",
+        FIG_COUNT(n));
     a = add_advice(c, words_end(&w));
     if (!a)
         return -1;
@@ -631,7 +629,7 @@ static int keep(struct jp_copper *c)
                 a = add_advice(
                     c, strdup("Keep what is in use: the interpreter's "
                               "library, site-packages and the native "
-                              "libraries that are hot. Remove doubled "
+                              "libraries that are hot. Remove duplicate "
                               "entries of search paths first, then absent "
                               "ones, then stale ones."));
             if (!a || add_path(a, example) < 0)

@@ -432,7 +432,7 @@ static int group_files(struct copper_build *b)
         /* the same daemon in a second directory: a copy */
         if (last && same_daemon(last, files + i)) {
             if (copper_note(b, files[i].path, false,
-                            "%s-%" PRId64 " is also in %.*s: passed over",
+                            "%s-%" PRId64 " is also in %.*s: skipped",
                             last->name.host, last->name.pid,
                             (int) last->root_len, last->path) < 0)
                 return -1;

@@ -438,12 +438,12 @@ static int take_file(struct copper_build *b, const struct copper_file *file,
     rc = read_rows(b, file, category, sink, &why);
     if (rc == 0 && sink->wrapped)
         return copper_note(b, file->path, true,
-                           "%llu rows left out: a counter passed 2^31",
+                           "%llu rows left out: a counter exceeded 2^31",
                            (unsigned long long) sink->wrapped);
     if (rc <= 0)
         return rc < 0 ? -1 : 1;
-    return copper_note(b, file->path, true, "%s; the rows before it count",
-                       why.text);
+    return copper_note(b, file->path, true,
+                       "%s; only the rows before it are used", why.text);
 }
 
 /* Reads all tables and the top rows of one rank. */

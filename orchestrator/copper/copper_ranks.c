@@ -348,7 +348,7 @@ static int explain(struct jp_copper_rank *rank, const struct copper_set *best,
     const char *why = "";
 
     if (rank->state == JP_COPPER_OVERFLOW)
-        why = "a counter passed 2^31 and wrapped: in no sum";
+        why = "a counter exceeded 2^31 and wrapped: excluded from sums";
     else if (best->since)
         why = "counters of the step: the difference of two ioctls' dumps";
     else if (best->dumps)
@@ -426,8 +426,8 @@ static int note_reset(struct copper_build *b, const struct copper_daemon *d)
         copper_daemon_file(d, COPPER_FILE_AGGREGATE, COPPER_TAG_PRE_RESET, 0);
 
     return copper_note(b, file->path, false,
-                       "counters were reset after this: what is written later "
-                       "counts from there");
+                       "counters were reset after this: later values count "
+                       "from the reset");
 }
 
 /* Loads the counters of one daemon into a rank. */

@@ -431,11 +431,12 @@ static int note_absent(struct copper_build *b, const struct jp_copper_root *r)
 {
     if (r->exists || !r->observed)
         return 0;
-    return copper_note(b, r->path, false,
-                       "not on this host: which of its %" PRIu64
-                       " observed paths are missing cannot be told here; make "
-                       "the report on a node that has it",
-                       r->observed);
+    return copper_note(
+        b, r->path, false,
+        "not on this host, so it is unknown which of its %" PRIu64
+        " observed paths are missing; make the report on a "
+        "node that has it",
+        r->observed);
 }
 
 /* Returns -1 when out of memory. */
@@ -456,10 +457,11 @@ static int compare_files(struct copper_build *b)
         return 0;
     if (b->guarded && !o->n_usage_roots)
         return copper_note(b, c->n_roots ? c->roots[0] : "Copper", false,
-                           "not compared with the files there are: %s, and no "
+                           "not compared with the existing files: %s, and no "
                            "--usage-root DIR is given",
-                           b->found.foreign ? "it is another user's"
-                                            : "root can see everybody's");
+                           b->found.foreign
+                               ? "it belongs to another user"
+                               : "root can see the files of all users");
     paths = observed(c, &n);
     if (!paths)
         return -1;

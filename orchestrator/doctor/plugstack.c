@@ -311,8 +311,8 @@ static void check_twin(struct doctor *d, const struct plugstack_line *line,
     bool newer = is_newer(release_of(twin, other), release_of(path, mine));
 
     doctor_add(d, DOCTOR_WARN, "module", "",
-               "%s (%s) exists besides %s (%s), which %s loads", twin, other,
-               path, mine, line->where);
+               "%s (%s) exists in addition to %s (%s), which %s loads", twin,
+               other, path, mine, line->where);
     if (newer)
         doctor_advise(d, "rm %s, which is older; %s must name %s", path,
                       line->where, twin);

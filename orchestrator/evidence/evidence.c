@@ -171,7 +171,7 @@ static void wake_recorder(const struct proclook *look, struct part *part)
 
     if (fd < 0)
         say_no(part,
-               errno == ENXIO ? "nobody reads its pipe" : strerror(errno));
+               errno == ENXIO ? "no process reads its pipe" : strerror(errno));
     /* The path comes from the process's environment, so it may be anything. */
     else if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode))
         say_no(part, "its pipe is not a pipe");

@@ -543,7 +543,8 @@ static int add_column(struct feed *f, const struct jp_table *table, char *key,
         return error_set(err, "%s:1: too many columns", f->path);
     for (size_t i = 0; i < f->n_columns; i++)
         if (strcmp(f->columns[i].name, key) == 0)
-            return error_set(err, "%s:1: \"%s\" twice", f->path, key);
+            return error_set(err, "%s:1: \"%s\" appears more than once",
+                             f->path, key);
     f->columns[f->n_columns++] =
         (struct parquet_column){key, c ? type_of(c) : PARQUET_TEXT};
     return 0;

@@ -248,7 +248,7 @@ const struct history_table history_tables[HISTORY_TOPS] = {
                            node_columns},
     [HISTORY_TOP_RANKS] = {"ranks", "Ranks that make others wait",
                            rank_columns},
-    [HISTORY_TOP_JOBS] = {"jobs", "Jobs whose ranks waited longest",
+    [HISTORY_TOP_JOBS] = {"jobs", "Jobs with the longest waits of ranks",
                           job_columns},
     [HISTORY_TOP_USERS] = {"users", "Users", user_columns},
     [HISTORY_TOP_ACCOUNTS] = {"accounts", "Accounts", account_columns},

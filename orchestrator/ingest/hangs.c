@@ -651,16 +651,15 @@ static void answer_unsure(const struct jp_hangs *hangs,
     char whom[512], what[256], in_it[224], until[48], start[48];
 
     format_time(last_counted(hangs, group), until, sizeof(until));
-    snprintf(
-        buf, size,
-        "cannot tell whether a rank is missing in %s: %s %s recorded%s until "
-        "%s%s, the operation began %s UTC%s",
-        hangs_format_op(&hangs->ops[group->first], what, sizeof(what)),
-        hangs_whom(hangs, group, HANGS_UNSURE, whom, sizeof(whom)),
-        one ? "is" : "are", has_damage(hangs, group) ? " with damage" : "",
-        until, one ? "" : " at the latest",
-        format_time(group->start_ns, start, sizeof(start)),
-        format_in_it(hangs, group, in_it, sizeof(in_it)));
+    snprintf(buf, size,
+             "it is unknown whether a rank is missing in %s: %s %s recorded%s "
+             "until %s%s, the operation began %s UTC%s",
+             hangs_format_op(&hangs->ops[group->first], what, sizeof(what)),
+             hangs_whom(hangs, group, HANGS_UNSURE, whom, sizeof(whom)),
+             one ? "is" : "are", has_damage(hangs, group) ? " with damage" : "",
+             until, one ? "" : " at the latest",
+             format_time(group->start_ns, start, sizeof(start)),
+             format_in_it(hangs, group, in_it, sizeof(in_it)));
 }
 
 char *hangs_answer_of(const struct jp_hangs *hangs,

@@ -563,7 +563,7 @@ static int add_rank(struct blame *b, const struct suspect *s)
              FIG_SHARE(rank->last_share), FIG_COUNT(rank->timed_ops),
              FIG_US(f->cost_us), FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next),
-             "look at that process: clocks and temperature of its GPU, data "
+             "check that process: clocks and temperature of its GPU, data "
              "loading, garbage collection, other work on its cores");
     return 0;
 }
@@ -608,7 +608,7 @@ static int add_node(struct blame *b, size_t host, size_t late, size_t all)
              f->host, FIG_COUNT(late), FIG_COUNT(all), FIG_US(arrival),
              FIG_US(f->cost_us), FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next),
-             "look at that node: power and clock limits, cooling, file system "
+             "check that node: power and clock limits, cooling, file system "
              "mounts, other jobs' processes");
     return 0;
 }
@@ -643,12 +643,12 @@ static int add_many(struct blame *b, const struct suspect *list, size_t n)
     finding_measure(f, share, error);
     snprintf(f->text, sizeof(f->text),
              "%s of %s ranks arrive late on their own, among them rank %.60s: "
-             "some have more to do than others (%s of communication)",
+             "they have more work than others (%s of communication)",
              FIG_COUNT(n), FIG_COUNT(b->p->n),
              processes_rank_name(b->p, b->r, &b->p->list[list->process], name),
              FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next),
-             "look at how layers, experts or samples are split among ranks");
+             "check how layers, experts or samples are split among ranks");
     return 0;
 }
 

@@ -459,7 +459,8 @@ static void say_first(const struct jp_crash *crash, struct jp_sentence *s)
                  crash->node->name, crash->task->pid, how,
                  *crash->in ? " in " : "", crash->in, before);
     if (crash->rivals)
-        sentence_add(s, "%s more failed too near in time to say who was first",
+        sentence_add(s,
+                     "%s more failed too close in time to identify the first",
                      FIG_COUNT(crash->rivals));
 }
 
@@ -489,9 +490,9 @@ static void say_ended(const struct jp_crash *crash, struct jp_sentence *s)
     sentence_add(s, "%s: %s of %s task%s by %s%s", how[crash->cause],
                  FIG_COUNT(n), FIG_COUNT(crash->tasks), plural(crash->tasks),
                  crash->signal ? crash_signal_name(crash->signal)
-                               : "leaving when told",
+                               : "exiting on request",
                  crash->ended[JP_CRASH_SELF] && crash->ended[JP_CRASH_KILL]
-                     ? " or leaving when told"
+                     ? " or exiting on request"
                      : "");
 }
 
@@ -505,7 +506,7 @@ static void say(struct jp_crash *crash)
     case JP_CRASH_NONE:
         break;
     case JP_CRASH_UNKNOWN:
-        sentence_add(&s, "how %s task%s ended is not known",
+        sentence_add(&s, "it is unknown how %s task%s ended",
                      FIG_COUNT(crash->ended[JP_CRASH_UNTOLD]),
                      plural(crash->ended[JP_CRASH_UNTOLD]));
         break;
@@ -575,7 +576,7 @@ static void answer(const struct jp_nodes *nodes, const struct jp_crash *crash,
     else if (crash->cause == JP_CRASH_UNKNOWN ||
              (!crash->cause && !crash->ended[JP_CRASH_WELL]))
         hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_NOT_JUDGED, NAN,
-                       "how tasks ended is not known");
+                       "it is unknown how tasks ended");
     else
         hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_NOT_FOUND, 1,
                        NULL);
@@ -601,12 +602,12 @@ static int add(const struct jp_crash *crash, struct jp_findings *findings)
     snprintf(f->text, sizeof(f->text), "%s", crash->text);
     snprintf(f->next, sizeof(f->next), "%s",
              crash->cause == JP_CRASH_NODE
-                 ? "the node's own log, and slurmctld's, say what became of it"
+                 ? "check the node's log and slurmctld's log"
              : crash->cause == JP_CRASH_MEMORY
                  ? "give the step more memory (--mem), or use fewer processes "
                    "a node"
-                 : "its own error output or core file says why; jobprof show "
-                   "--pending names what it was in");
+                 : "check its error output or core file; jobprof show "
+                   "--pending lists its last operation");
     return 0;
 }
 

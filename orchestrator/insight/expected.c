@@ -454,7 +454,7 @@ static void say_full_pool(const struct jp_evidence *e, struct jp_sentence *s)
     if (pool)
         sentence_add(s,
                      "a trace holds as many events as a pool (%s=%" PRIu64
-                     "): what was dropped besides is not known",
+                     "): the number of other dropped events is unknown",
                      pool, most);
 }
 
@@ -474,7 +474,7 @@ static void full_pools(const struct jp_evidence *e, struct jp_sentence *s)
         say_full_pool(e, s);
     if (s->clauses > before && keeps_last(e->conf) &&
         expected_planned_loss(e->conf))
-        sentence_add(s, "the plan said: it %s", e->conf->lost);
+        sentence_add(s, "by the plan it %s", e->conf->lost);
 }
 
 /* Adds which ranks of the job left no record. */
@@ -514,8 +514,8 @@ static void comms(const struct jp_evidence *e, struct jp_sentence *s)
         n += comm->ranks_seen < comm->n_ranks;
     }
     if (n)
-        sentence_add(s, "%s of %s other communicators lack ranks", FIG_COUNT(n),
-                     FIG_COUNT(others));
+        sentence_add(s, "%s of %s other communicators have missing ranks",
+                     FIG_COUNT(n), FIG_COUNT(others));
 }
 
 /* Appends name as the n-th of a list of at most NAMES_SHOWN, then "..." once.
@@ -602,22 +602,21 @@ static void cut_recordings(const struct jp_evidence *e, struct jp_sentence *s)
                  FIG_UTC(q->unbounded_since_us));
     if (q->unbounded_recordings)
         sentence_add(s,
-                     "%s of %s recording%s cut: what %s of them miss%s besides "
-                     "is unknown%s",
+                     "%s of %s recording%s cut: the further loss of %s of "
+                     "them is unknown%s",
                      FIG_COUNT(q->cut_recordings), FIG_COUNT(q->recordings),
                      plural(q->recordings), FIG_COUNT(q->unbounded_recordings),
-                     q->unbounded_recordings == 1 ? "es" : "", since);
+                     since);
     else if (q->cut_recordings)
         sentence_add(s,
-                     "%s of %s recording%s cut: at most 100 ms of %s missing "
-                     "besides",
+                     "%s of %s recording%s cut: at most 100 ms of %s missing",
                      FIG_COUNT(q->cut_recordings), FIG_COUNT(q->recordings),
                      plural(q->recordings),
                      q->cut_recordings == 1 ? "it is" : "each are");
     if (q->in_flight)
         sentence_add(s,
                      "%s operation%s had not ended (jobprof show --pending "
-                     "names them)",
+                     "lists them)",
                      FIG_COUNT(q->in_flight), plural(q->in_flight));
 }
 

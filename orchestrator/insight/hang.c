@@ -341,8 +341,8 @@ static int add_recorded(const struct jp_result *r, const struct jp_processes *p,
     else
         sentence_add(&text, "%s", hang->text);
     snprintf(f->next, sizeof(f->next),
-             "jobprof show --pending names every operation in flight and who "
-             "is in it");
+             "jobprof show --pending lists every operation in flight and its "
+             "ranks");
     return 0;
 }
 
@@ -375,8 +375,8 @@ static int add_first(const struct jp_likes *s, size_t first, uint64_t silent_us,
     sentence_init(&text, f->text, sizeof(f->text));
     if (s->lag[first])
         sentence_add(&text,
-                     "%s stopped first, %s short of %s, as many as its "
-                     "likes went on to",
+                     "%s stopped first, %s short of the %s that its peers "
+                     "reached",
                      name, FIG_COUNT(s->lag[first]),
                      FIG_COUNT(likes_done(comm) + s->lag[first]));
     else
@@ -385,11 +385,11 @@ static int add_first(const struct jp_likes *s, size_t first, uint64_t silent_us,
     if (silent_us)
         sentence_add(&text, "nothing ended in the step's last %s",
                      FIG_US(silent_us));
-    sentence_add(&text, "which of its ranks stayed away cannot be told from "
-                        "ended operations");
+    sentence_add(&text, "completed operations do not show which of its ranks "
+                        "was missing");
     snprintf(f->next, sizeof(f->next),
-             "look at the processes of that communicator (py-spy, gdb); record "
-             "with --nccl-profile=recorder to see who stayed away");
+             "check the processes of that communicator (py-spy, gdb); record "
+             "with --nccl-profile=recorder to see which ranks were missing");
     return 0;
 }
 
@@ -426,8 +426,8 @@ static int add_silent(const struct jp_likes *s, size_t silent,
     name_comm(comm, name, sizeof(name));
     sentence_init(&text, f->text, sizeof(f->text));
     sentence_add(&text,
-                 "%s fell silent first: it lacks the last %s of %s records of "
-                 "%s, which all others have",
+                 "%s stopped first: the last %s of %s records of %s are "
+                 "missing only from it",
                  name_rank(s, silent, f, whom),
                  FIG_COUNT(comm->ops - rank->records), FIG_COUNT(comm->ops),
                  name);
@@ -435,8 +435,8 @@ static int add_silent(const struct jp_likes *s, size_t silent,
         sentence_add(&text, "nothing ended in the step's last %s",
                      FIG_US(silent_us));
     snprintf(f->next, sizeof(f->next),
-             "look at that process' end: its exit status, its last output, the "
-             "kernel's log of its node (out of memory, GPU errors)");
+             "check how that process ended: its exit status, its last output, "
+             "the kernel's log of its node (out of memory, GPU errors)");
     return 0;
 }
 
@@ -454,12 +454,13 @@ static int add_unknown(const struct jp_silence *silence, bool uneven,
                  "nothing ended in the step's last %s, and before that never "
                  "for more than %s: a hang, or a stall of unknown cause",
                  FIG_US(silence->us), FIG_US(silence->before_us));
-    sentence_add(&text, "%s cannot be told from ended operations",
+    sentence_add(&text, "completed operations do not show %s",
                  uneven ? "which communicator stopped first"
-                        : "all communicators stopped evenly, so who stayed "
-                          "away");
+                        : "which ranks were missing, as all communicators "
+                          "stopped evenly");
     snprintf(f->next, sizeof(f->next),
-             "record with --nccl-profile=recorder: it tells who stayed away");
+             "record with --nccl-profile=recorder to see which ranks were "
+             "missing");
     return 0;
 }
 
@@ -599,13 +600,13 @@ static int add_uneven(const struct jp_likes *s, struct jp_findings *findings)
     if (n == 1)
         sentence_add(&text,
                      "stopped unevenly: %s is %s operation%s behind the %s of "
-                     "its likes",
+                     "its peers",
                      name, FIG_COUNT(s->lag[most]), plural(s->lag[most]),
                      FIG_COUNT(s->r->comms[most].ops + s->lag[most]));
     else
         sentence_add(&text,
                      "stopped unevenly: %s communicators are behind their "
-                     "likes, %s by the most: %s operation%s of %s",
+                     "peers, %s by the most: %s operation%s of %s",
                      FIG_COUNT(n), name, FIG_COUNT(s->lag[most]),
                      plural(s->lag[most]),
                      FIG_COUNT(s->r->comms[most].ops + s->lag[most]));
@@ -613,10 +614,11 @@ static int add_uneven(const struct jp_likes *s, struct jp_findings *findings)
     if (last != SIZE_MAX)
         sentence_add(&text, "%s was the last to enter its last operation",
                      name_rank(s, last, f, whom));
-    sentence_add(&text, "it hung, or was ended in the midst of a step");
+    sentence_add(&text, "it hung, or was ended in the middle of a step");
     snprintf(f->next, sizeof(f->next),
-             "if the job hung, look at the processes of that communicator; "
-             "record with --nccl-profile=recorder to see who stayed away");
+             "if the job hung, check the processes of that communicator; "
+             "record with --nccl-profile=recorder to see which ranks were "
+             "missing");
     return 0;
 }
 
@@ -697,10 +699,10 @@ static void state_silence(const struct jp_silence *silence,
                        "all tasks ended without an error");
     else if (!silence->known)
         hypothesis_set(h, JP_HYPOTHESIS_HANG, JP_HYPOTHESIS_NOT_JUDGED, NAN,
-                       "nothing tells when the step ended");
+                       "the end of the step is unknown");
     else if ((double) silence->us >= least && (double) silence->us <= before)
         hypothesis_set(h, JP_HYPOTHESIS_HANG, JP_HYPOTHESIS_NOT_JUDGED, NAN,
-                       "silent for %s at the end, and for %s before",
+                       "silent for %s at the end, and for %s earlier",
                        FIG_US(silence->us), FIG_US(silence->before_us));
     else
         hypothesis_set(h, JP_HYPOTHESIS_HANG, JP_HYPOTHESIS_NOT_FOUND,
@@ -719,7 +721,7 @@ int hang_findings(const struct jp_result *r, const struct jp_processes *p,
                        limits_get(JP_LIMIT_HANG), NULL);
     else if (r->quality.traces)
         hypothesis_set(h, JP_HYPOTHESIS_HANG, JP_HYPOTHESIS_NOT_JUDGED, NAN,
-                       "traces hold ended operations only");
+                       "traces hold completed operations only");
     else if (!whole)
         hypothesis_set(h, JP_HYPOTHESIS_HANG, JP_HYPOTHESIS_NOT_JUDGED, NAN,
                        "records are missing");

@@ -20,7 +20,7 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
     [JP_HYPOTHESIS_LATE_RANK] =
         {.key = "late_rank",
          .title = "Late rank",
-         .question = "Does a rank make the others wait, by its own doing?",
+         .question = "Is a rank late on its own, so that the others wait?",
          .unit = JP_HYPOTHESIS_SHARE,
          .of = "of the run's time",
          .most = 1,
@@ -55,8 +55,8 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
     [JP_HYPOTHESIS_SLOW_NETWORK] =
         {.key = "slow_network",
          .title = "Slow network",
-         .question = "Is the network slower than its peaks, or earlier steps, "
-                     "let expect?",
+         .question = "Is the network slower than its peaks or earlier steps "
+                     "suggest?",
          .unit = JP_HYPOTHESIS_SHARE,
          .of = "longer than expected",
          .family = JP_HYPOTHESIS_NETWORK,
@@ -68,13 +68,13 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
     [JP_HYPOTHESIS_SLOW_LINK] =
         {.key = "slow_link",
          .title = "Slow link",
-         .question = "Is a communicator, or a link, slower than its likes in "
+         .question = "Is a communicator, or a link, slower than its peers in "
                      "this step?",
          .unit = JP_HYPOTHESIS_SHARE,
-         .of = "longer than its likes take",
+         .of = "longer than its peers take",
          .family = JP_HYPOTHESIS_NETWORK,
-         .clear = "no link %s slower than its likes",
-         .none = "no link slower than its likes",
+         .clear = "no link %s slower than its peers",
+         .none = "no link slower than its peers",
          .name = "single links",
          .todo = "three communicators of one shape or more can be compared"},
     [JP_HYPOTHESIS_DRIFT] =
@@ -147,8 +147,8 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
     [JP_HYPOTHESIS_GPU_TIME] =
         {.key = "gpu_time",
          .title = "GPUs' time",
-         .question = "Do GPUs wait for launches, copies, allocations, or does "
-                     "a rank have more to compute than the others?",
+         .question = "Do GPUs wait for launches, copies or allocations, or "
+                     "does a rank have more to compute than the others?",
          .unit = JP_HYPOTHESIS_SHARE,
          .of = "of the GPUs' time",
          .most = 1,
@@ -208,7 +208,7 @@ const char *hypothesis_why(const struct jp_hypotheses *h,
 {
     if (hypothesis_judged(h, id))
         return "";
-    return h && *h->of[id].text ? h->of[id].text : "not looked at";
+    return h && *h->of[id].text ? h->of[id].text : "not examined";
 }
 
 /* The unit decides the format. An unknown effect (NAN or 0) has no text. */

@@ -118,9 +118,9 @@ static void answer_hidden(struct jp_hypotheses *h,
             !(h->of[i].least > most))
             continue;
         hypothesis_set(h, (enum jp_hypothesis_id) i, JP_HYPOTHESIS_NOT_JUDGED,
-                       NAN, "what was found hides any below %s",
+                       NAN, "the findings hide effects below %s",
                        hypothesis_least(h, (enum jp_hypothesis_id) i, least));
-        h->of[i].todo = "mend what was found, then profile again";
+        h->of[i].todo = "fix what was found, then profile again";
     }
 }
 
@@ -145,7 +145,7 @@ static void answer_loss(const struct jp_evidence *e, bool gaps,
                        "records are missing");
     else if (e->expected.coverage < 0)
         hypothesis_set(h, JP_HYPOTHESIS_DATA_LOSS, JP_HYPOTHESIS_NOT_JUDGED,
-                       NAN, "nothing tells how many records there should be");
+                       NAN, "the number of expected records is unknown");
     else
         hypothesis_set(h, JP_HYPOTHESIS_DATA_LOSS, JP_HYPOTHESIS_NOT_FOUND,
                        1 - limits_get(JP_LIMIT_COVERAGE), NULL);
@@ -247,9 +247,9 @@ static const char *why_unjudged(const struct jp_insight *x,
     uint64_t ops = 0;
 
     if (q->waits_unknown)
-        return "too many records to add up waits in the memory allowed";
+        return "too many records to sum up waits within the memory limit";
     if (!x->processes.known)
-        return "processes cannot be told apart by host and pid";
+        return "host and pid do not identify the processes";
     if (2 * q->unsure_records > q->records)
         return "most operations have no time";
     if (seen->judged && 2 * seen->judged >= x->processes.n)
@@ -279,7 +279,7 @@ static void answer_ranks(const struct jp_insight *x, const struct jp_result *r,
                  seen->least > 0 ? FIG_SHARE(seen->least) : "the others");
     if (x->processes.known && x->processes.n == 1)
         hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND, NAN,
-                       "one process, for which nobody waits");
+                       "only one process, so no other waits for it");
     else if (2 * n < x->processes.n || !n)
         hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_JUDGED,
                        NAN, "%s", why_unjudged(x, r, seen, why, sizeof(why)));
@@ -298,7 +298,8 @@ static void answer_nodes(const struct jp_insight *x, const struct seen *seen,
                        NAN, "%s", hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK));
     else if (x->processes.n_hosts < 2)
         hypothesis_set(h, JP_HYPOTHESIS_LATE_NODE, JP_HYPOTHESIS_NOT_JUDGED,
-                       NAN, "one node, which is compared with none");
+                       NAN,
+                       "only one node, so there is no other to compare with");
     else
         hypothesis_set(h, JP_HYPOTHESIS_LATE_NODE, JP_HYPOTHESIS_NOT_FOUND,
                        seen->node > 0 ? seen->node : NAN, NULL);
@@ -398,8 +399,8 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
         hypothesis_set(h, (enum jp_hypothesis_id) i, JP_HYPOTHESIS_NOT_JUDGED,
                        NAN, "no record");
     answer_rest(h, !x->judged               ? "records are missing"
-                   : has_hang(&x->findings) ? "the last step is there in part"
-                                            : "not looked at");
+                   : has_hang(&x->findings) ? "the last step is incomplete"
+                                            : "not examined");
     /* A stall as long as the run cannot happen, so nothing was ruled out. */
     run_us = length_of(x, r);
     if (run_us > 0 && h->of[JP_HYPOTHESIS_STALL].least >= run_us)

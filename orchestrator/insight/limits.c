@@ -18,11 +18,10 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     /* --- hangs and crashes ------------------------------------------------ */
     [JP_LIMIT_HANG] =
         {"hang_min", JP_HANG_US, JP_LIMIT_IS_US,
-         "HANG where an operation was in flight at the end, and for no "
-         "less",
-         "operations take milliseconds, or seconds if a rank loads data or"
-         " writes a checkpoint. Watchdogs end a hang after minutes, so "
-         "this misses none"},
+         "HANG if an operation was in flight at the end, for no less",
+         "operations take milliseconds, or seconds if a rank loads data or "
+         "writes a checkpoint. Watchdogs end a hang after minutes, so no hang "
+         "is missed"},
     [JP_LIMIT_CRASH_NODE] =
         {"crash_node_min", 95000, JP_LIMIT_IS_US,
          "FAILED names a task as the first of its node to fail where the "
@@ -31,11 +30,11 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "ones after 100 ms"},
     [JP_LIMIT_CRASH_CLOCKS] =
         {"crash_clocks_min", 1000000, JP_LIMIT_IS_US,
-         "... and of the nodes where one of another node failed later by "
-         "more; where their clocks were compared, by more than on one node "
-         "and what they are uncertain",
-         "clocks that NTP keeps differ by milliseconds, clocks without "
-         "care by a second; Slurm's times are in whole seconds"},
+         "... and as the first of all nodes if the first failure of another "
+         "node was later by more; if clocks were compared, by more than on "
+         "one node plus their uncertainty",
+         "clocks kept by NTP differ by milliseconds, other clocks by a "
+         "second; Slurm's times are in whole seconds"},
     [JP_LIMIT_CRASH_ALONE] =
         {"crash_alone_min", 5000000, JP_LIMIT_IS_US,
          "FAILED where SIGKILL ended a task and the next one, also killed, "
@@ -44,38 +43,38 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     /* --- clocks: values are shared with aggregate/clocks.h ---------------- */
     [JP_LIMIT_CLOCK_SURE] =
         {"clock_sure", CLOCKMAP_SURE, JP_LIMIT_IS_NUMBER,
-         "Times of two nodes are told apart, and a rank came last by its "
-         "start, where they differ by more times what their clocks are "
-         "uncertain",
-         "the uncertainty is that of one window's line; three times it was "
-         "exceeded by none of 120 simulated runs"},
+         "Times of two nodes count as different, and a rank as last by its "
+         "start, if they differ by more times the uncertainty of the clocks",
+         "the uncertainty is that of one window's line; none of 120 simulated "
+         "runs exceeded three times that"},
     [JP_LIMIT_CLOCK_DISAGREE] =
         {"clock_disagree_max", CLOCKS_DISAGREE_SHARE, JP_LIMIT_IS_SHARE,
-         "Starts and times are said to contradict each other where they name "
-         "two ranks as the last in a larger share of the operations",
-         "waits beside the computation make a tenth of that in sound runs"},
+         "Starts and times contradict each other if they show different ranks "
+         "as the last in a larger share of the operations",
+         "waits that overlap computation cause a tenth of that in healthy "
+         "runs"},
     [JP_LIMIT_CLOCK_COMPARED] =
         {"clock_compared_min", CLOCKS_DISAGREE_LEAST, JP_LIMIT_IS_NUMBER,
-         "... unless fewer operations tell both",
+         "... unless fewer operations have both",
          "a share of fewer has an error as large as itself"},
     [JP_LIMIT_CLOCK_TORN] =
         {"clock_torn_max", CLOCKS_TORN_SHARE, JP_LIMIT_IS_SHARE,
-         "Probes are not believed where by them a larger share of the "
-         "operations does not overlap, and by the collectives a tenth of "
-         "that",
-         "a wrong stamp tears single operations apart, a wrong clock all "
-         "that are shorter than it is wrong"},
+         "Probes are not used if by them a larger share of the operations "
+         "does not overlap, while by the collectives at most a tenth of that "
+         "share does not",
+         "a wrong stamp separates single operations, a wrong clock separates "
+         "all operations shorter than its error"},
     [JP_LIMIT_CLOCK_TOLD] =
         {"clock_torn_told", CLOCKS_TORN_TOLD, JP_LIMIT_IS_SHARE,
-         "Operations that do not overlap on one clock are told of where they "
+         "Operations that do not overlap on one clock are reported if they "
          "are a larger share",
          "a few stamps are late on any busy host"},
     [JP_LIMIT_CLOCK_DOUBT] =
         {"clock_doubt_min", CLOCKS_TORN_DOUBT, JP_LIMIT_IS_SHARE,
-         "By collectives a clock is as uncertain as half of their time where a "
-         "larger share of a node's do not overlap, and as by how far they miss "
-         "each other where clock_torn_told is exceeded, too",
-         "wrong stamps that contradict others tell of some that contradict "
+         "By collectives a clock's uncertainty is half of their time if a "
+         "larger share of a node's collectives do not overlap, and the "
+         "distance between them if clock_torn_told is also exceeded",
+         "where some wrong stamps contradict others, more of them contradict "
          "none and move the line"},
     /* --- missing records -------------------------------------------------- */
     [JP_LIMIT_COVERAGE] =
@@ -99,8 +98,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "In a communicator with fewer complete operations of a function, or "
          "where another one that takes a hundredth of the time has fewer, a "
          "late rank must also be proved by how often it comes last",
-         "each twentieth of the run has four of them then, of which the "
-         "scatter tells the error"},
+         "then each twentieth of the run has four of them, and their scatter "
+         "gives the error"},
     [JP_LIMIT_LATE_CHANCE] =
         {"late_chance_max", 1e-3, JP_LIMIT_IS_NUMBER,
          "... which it is not where the chance of so many, if each rank were "
@@ -112,11 +111,11 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"late_proved_max", 1e-6, JP_LIMIT_IS_NUMBER,
          "A rank is proved to come last more often than others unless that "
          "chance is larger",
-         "GPUs that are a little slower come last more often, too: it only "
-         "goes with an excess"},
+         "GPUs that are slightly slower also come last more often, so this "
+         "proof is used only together with an excess"},
     [JP_LIMIT_LATE_PROVED_LUCK] =
         {"late_proved_luck", 0.5, JP_LIMIT_IS_SHARE,
-         "... and then its excess needs to be a share of what luck may make "
+         "... and then its excess needs to be a share of what chance may make "
          "of it (late_errors_min, late_spread_min) that is larger",
          "3.5 errors are exceeded by chance by one rank in 400, which with "
          "that proof is one in 400 million"},
@@ -124,16 +123,16 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"late_proved_above", 1.5, JP_LIMIT_IS_NUMBER,
          "... and above the largest of n normal values, which is at the root "
          "of 2 ln n deviations, by more deviations",
-         "who comes last may be the slowest of ranks that differ anyway"},
+         "the last rank may be the slowest of ranks that differ anyway"},
     /* --- late ranks: in parts of the run only ----------------------------- */
     /* Parts are picked after looking at the data, so each of these limits is
      * against accidents: random twentieths of a run always have a latest group.
      */
     [JP_LIMIT_PART_RANKS] =
         {"late_part_ranks_min", 3, JP_LIMIT_IS_NUMBER,
-         "A rank is late in parts of the run where these are outliers among "
-         "its likes, unless these are fewer",
-         "two say nothing of how much they differ"},
+         "A rank is late in parts of the run if they are outliers among its "
+         "peers, unless the peers are fewer",
+         "two do not show how much they differ"},
     [JP_LIMIT_PART_CLEAR] =
         {"late_part_clear_min", 4, JP_LIMIT_IS_NUMBER,
          "... and its late parts are above the others by more times the "
@@ -143,12 +142,12 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_PART_REST] =
         {"late_part_rest_max", 0.3, JP_LIMIT_IS_SHARE,
          "... and the others have a share of their excess that is no larger",
-         "a rank that is late all along is only later at times"},
+         "a rank that is late throughout is only later at times"},
     [JP_LIMIT_PART_LENGTH] =
         {"late_part_length_min", 4, JP_LIMIT_IS_NUMBER,
          "... and its late parts are twentieths of the run no fewer, or two "
          "at its end",
-         "hiccups fall into two or three of them by luck"},
+         "hiccups fall into two or three of them by chance"},
     [JP_LIMIT_PART_OWN] =
         {"late_part_own_min", 0.6, JP_LIMIT_IS_SHARE,
          "... and in the run as a whole its excess is a share of what it is "
@@ -157,11 +156,11 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "parts and as early in the others"},
     [JP_LIMIT_PART_WAITED] =
         {"late_part_waited_max", 0.5, JP_LIMIT_IS_SHARE,
-         "... unless it waited for messages, more than its likes, by a "
-         "larger share of that, as far as it was earlier than they in the other "
+         "... unless it waited for messages, more than its peers, by a larger "
+         "share of that, as far as it was earlier than they in the other "
          "parts",
          "waits travel on through a pipeline; messages that cross nodes take "
-         "longer all along"},
+         "longer throughout"},
     /* --- late ranks: all along -------------------------------------------- */
     /* Unit: own excess over the peers' median, in us of the whole run, and its
      * share of their time in communication. share, cost, slower and least are
@@ -185,7 +184,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"late_share_min", 0.01, JP_LIMIT_IS_SHARE,
          "SLOW where a rank's own excess over its peers is a larger share "
          "of their time in communication, and for no less",
-         "one hundredth of the time that ranks communicate is not worth a "
+         "less than a hundredth of the communication time is not worth a "
          "search"},
     [JP_LIMIT_LATE_COST] =
         {"late_cost_min", 0.0125, JP_LIMIT_IS_SHARE,
@@ -215,8 +214,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "... and is more times what ranks of a kind differ by anyway "
          "(standard deviation, by the closest half; for n ranks 1 + 6/n "
          "times as many)",
-         "GPUs of one kind differ by a percent in clock; by chance once "
-         "in 3 million ranks, and few ranks may be close by luck"},
+         "GPUs of one kind differ by a percent in clock; by chance once in 3 "
+         "million ranks, and few ranks may be close by chance"},
     [JP_LIMIT_LATE_NODE] =
         {"late_node_min", 2.5, JP_LIMIT_IS_NUMBER,
          "... which for all ranks of a node together is",
@@ -224,13 +223,13 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "by chance once in 3 million nodes"},
     [JP_LIMIT_LATE_STALL] =
         {"late_stall_min", 3, JP_LIMIT_IS_NUMBER,
-         "What a rank comes late by to the few operations (stall_rare_max, at "
-         "the mean of its likes half of that) to which it comes late by a stall "
-         "(stall_min) is left out where that is, at the mean, more times what "
-         "it comes late by to the others",
-         "ranks that wait for samples now and then are late by chance, one of "
-         "them in this part of the run and another one in that; sums over "
-         "parts say nothing of a lateness below"},
+         "The lateness of a rank at the few operations (stall_rare_max, at "
+         "the mean of its peers half of that) to which it comes late by a "
+         "stall (stall_min) is left out where that is, at the mean, more "
+         "times what it comes late by to the others",
+         "ranks that sometimes wait for samples are late by chance, different "
+         "ones in different parts of the run; sums over parts do not show a "
+         "lateness below"},
     [JP_LIMIT_LATE_STALL_PART] =
         {"late_stall_part_max", 0.25, JP_LIMIT_IS_SHARE,
          "... and, in a part of the run, no larger share of its operations, but "
@@ -268,7 +267,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"late_rest_min", 0.7, JP_LIMIT_IS_NUMBER,
          "What ranks of a kind differ by is taken as no smaller part of "
          "the deviation of all but the outliers",
-         "the closest half may be close by luck"},
+         "the closest half may be close by chance"},
     [JP_LIMIT_LATE_NODE_ERRORS] =
         {"late_node_errors_min", 5, JP_LIMIT_IS_NUMBER,
          "A node is late where the mean of its ranks is also more of that "
@@ -283,14 +282,14 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "mean's chance by Student's t, for all nodes, is no larger than "
          "late_chance_max, both by what those differ by and, unless it is more "
          "than late_errors_min of its errors, by the parts of the run",
-         "a late node that is half of its groups makes the others there early, "
-         "who are no measure of how ranks differ anyway. The stages of a node "
-         "have a half to all of what it is late by, and mates of a single late "
-         "rank next to nothing"},
+         "a late node that is half of its groups makes the others there "
+         "early, so they do not show how much ranks differ anyway. The stages "
+         "of a node have a half to all of what it is late by, and mates of a "
+         "single late rank next to nothing"},
     [JP_LIMIT_LATE_LED] =
         {"late_led_min", 0.4, JP_LIMIT_IS_SHARE,
-         "A late rank is excused by one that leads it where the excess of "
-         "that one is a larger share of its own",
+         "A late rank is explained by one that leads it if the excess of that "
+         "one is a larger share of its own",
          "a leading rank has its excess in several communicators, a part "
          "in each"},
     [JP_LIMIT_LATE_ELSEWHERE] =
@@ -304,9 +303,9 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "if two are about equally late, neither is the cause of the other"},
     [JP_LIMIT_LATE_AS] =
         {"late_as_min", 0.5, JP_LIMIT_IS_SHARE,
-         "A rank has as much to do as a late one where its own excess is "
-         "a larger share of that",
-         "half of its work is no accident"},
+         "A rank has as much work as a late one if its own excess is a larger "
+         "share of that",
+         "half of its work is not an accident"},
     [JP_LIMIT_LATE_SAME] =
         {"late_same_min", 0.7, JP_LIMIT_IS_SHARE,
          "A late rank is explained by one that it waits for, unless the "
@@ -327,7 +326,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "imbalance where a stage communicates less than the others by the "
          "limits of a late rank in all pipelines of a length, unless these "
          "are fewer",
-         "one pipeline does not tell how much its stages differ anyway"},
+         "one pipeline does not show how much its stages differ anyway"},
     [JP_LIMIT_STALL_US] =
         {"stall_min", JP_STALL_US, JP_LIMIT_IS_US,
          "A stall is a wait for one rank that is longer",
@@ -337,7 +336,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"stall_times_min", 3, JP_LIMIT_IS_NUMBER,
          "SLOW where a rank stalls now and then; where it does so fewer times, "
          "by stall_few_share_min",
-         "two are not a habit"},
+         "two may be chance"},
     [JP_LIMIT_STALL_SHARE] =
         {"stall_share_min", 0.01, JP_LIMIT_IS_SHARE,
          "... and the others wait for it by a share of their time in "
@@ -410,8 +409,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "... unless it has itself waited elsewhere, or for messages if not "
          "all of the time is its own, longer than the others of its "
          "communicator, by a larger share of them",
-         "waits travel on from one communicator to the next; what all wait "
-         "elsewhere makes none of them late"},
+         "waits travel on from one communicator to the next; a wait that all "
+         "of them have elsewhere makes none of them late"},
     [JP_LIMIT_STALL_ALIKE] =
         {"stall_alike_min", 0.8, JP_LIMIT_IS_SHARE,
          "A late rank that waited for one that stalls is not named where that "
@@ -438,13 +437,13 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "a longer delay would not be hidden"},
     [JP_LIMIT_HIDDEN_LIKE] =
         {"hidden_like_min", 0.8, JP_LIMIT_IS_SHARE,
-         "A process is a like of one with a surplus of network time where "
-         "its own is a share of it that is larger",
+         "A process is a peer of one with a surplus of network time if its "
+         "own surplus is a share of it that is larger",
          "messages of one size differ by a fifth"},
     [JP_LIMIT_HIDDEN_DOUBT] =
         {"hidden_doubt_max", 2, JP_LIMIT_IS_NUMBER,
-         "... and then for no more times what the like shows of it",
-         "the like has as much to hide"},
+         "... and then for no more times what the peer shows of it",
+         "the peer has as much to hide"},
     [JP_LIMIT_HIDDEN_UNEVEN] =
         {"hidden_uneven_max", 2, JP_LIMIT_IS_NUMBER,
          "The longest message of an AlltoAll is taken as no more times "
@@ -462,8 +461,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "all messages of one kernel end together"},
     [JP_LIMIT_GROUPED_RANKS] =
         {"grouped_ranks_min", 4, JP_LIMIT_IS_NUMBER,
-         "... or every other rank is a peer, which tells nothing in a "
-         "communicator with fewer ranks whose ranks do not send to themselves",
+         "... or every other rank is a peer, which proves nothing in a "
+         "communicator with fewer ranks that do not send to themselves",
          "no stage of a longer pipeline exchanges messages with all others, and "
          "no stage sends to itself"},
     [JP_LIMIT_GROUPED_ALIKE] =
@@ -487,39 +486,38 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_SURE_MEDIUM] =
         {"sure_medium_max", 0.75, JP_LIMIT_IS_NUMBER,
          "... medium where it is narrower than that, and low elsewhere",
-         "at the lower end more than half of the share is left: who is to "
-         "blame is known, how much it costs is not"},
+         "at the lower end more than half of the share is left: the place is "
+         "known, its cost is not"},
     /* --- hangs by numbers of ended operations ----------------------------- */
     [JP_LIMIT_HANG_STEPS] =
         {"hang_steps_min", 10, JP_LIMIT_IS_NUMBER,
-         "From ended operations only, HANG where one communicator stopped "
-         "within a step of its likes, and after no fewer steps",
+         "From completed operations only, HANG if one communicator stopped "
+         "within a step of its peers, and after no fewer steps",
          "programs begin with operations that not all communicators of a "
          "shape share"},
     [JP_LIMIT_HANG_LIKES] =
         {"hang_likes_min", 3, JP_LIMIT_IS_NUMBER,
-         "From ended operations only, no communicator is said to have "
-         "stopped that has, with itself, fewer likes",
-         "if two communicators differ, it is not known which of them is "
-         "short"},
+         "From completed operations only, no communicator counts as stopped "
+         "if it and its peers are fewer",
+         "if two communicators differ, it is unknown which of them is short"},
     [JP_LIMIT_HANG_BUCKETS] =
         {"hang_buckets_max", 8, JP_LIMIT_IS_NUMBER,
          "Gradients of a step are taken to be cut into no more buckets",
          "buckets of gradients are tens of megabytes"},
     [JP_LIMIT_HANG_STOPPED] =
         {"hang_stopped_max", 0.25, JP_LIMIT_IS_SHARE,
-         "A communicator stopped where what it lacks showed in the second "
-         "half of the run by no larger share",
-         "a communicator that stops lacks almost nothing before"},
+         "A communicator stopped if its missing operations were visible in "
+         "the second half of the run by no larger share",
+         "a communicator that stops has almost no missing operations before"},
     [JP_LIMIT_HANG_LESS] =
         {"hang_less_min", 0.4, JP_LIMIT_IS_SHARE,
-         "... and had less to do in each step where by a larger share",
-         "a communicator that does less in each step lacks half of it in "
-         "the second half"},
+         "... and had less to do in each step if by a larger share",
+         "if it does less in each step, half of the difference is in the "
+         "second half"},
     [JP_LIMIT_HANG_SILENCE] =
         {"hang_silence_min", 2, JP_LIMIT_IS_NUMBER,
-         "HANG, of a cause that is not known, where the silence at the end is "
-         "more times the longest one before",
+         "HANG of unknown cause if the silence at the end is more times the "
+         "longest one before",
          "pauses of one kind, such as checkpoints, last about as long each "
          "time"},
     [JP_LIMIT_CLOCK_APART] =
@@ -536,8 +534,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
      * test, but a factor above what healthy links differ by. */
     [JP_LIMIT_NET_OPS] =
         {"net_ops_min", 60, JP_LIMIT_IS_NUMBER,
-         "Nothing is said on the network's course from fewer complete "
-         "operations of a communicator, function and size",
+         "The network's trend is not judged from fewer complete operations of "
+         "a communicator, function and size",
          "twenty medians of three operations each"},
     [JP_LIMIT_NET_WEIGHT] =
         {"net_weight_min", 0.02, JP_LIMIT_IS_SHARE,
@@ -546,9 +544,9 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "a smaller share cannot change what is judged"},
     [JP_LIMIT_NET_US] =
         {"net_us_min", 8, JP_LIMIT_IS_US,
-         "Nothing is said on the network's course where operations take, "
-         "at the median, less",
-         "below, times in whole microseconds say little"},
+         "The network's trend is not judged if operations take, at the "
+         "median, less",
+         "below, times in whole microseconds are too coarse"},
     [JP_LIMIT_WARMUP_SKIP] =
         {"warmup_skip", 20, JP_LIMIT_IS_NUMBER,
          "The findings on the network leave out the first operations of a "
@@ -566,8 +564,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "congestion by other jobs makes a tenth"},
     [JP_LIMIT_NET_LIKES] =
         {"net_likes_min", 0.25, JP_LIMIT_IS_SHARE,
-         "DEGRADED where the network's time in a communicator is longer "
-         "than the median of its likes (shape, function and size) by more",
+         "DEGRADED where the network's time in a communicator is longer than "
+         "the median of its peers (shape, function and size) by more",
          "rings of one shape differ in their paths by some tenths at "
          "most; a lane or link that is down takes more"},
     [JP_LIMIT_NET_PEAKS] =
@@ -598,18 +596,18 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "than the median of the baseline's reports by more, and its "
          "bandwidth is twice as far below theirs as that of 19 of 20 "
          "reports",
-         "steps differ by a tenth in their place on the fabric; what "
-         "earlier steps differed by anyway is no news"},
+         "steps differ by a tenth in their place on the fabric; a difference "
+         "that earlier steps also had is not reported"},
     [JP_LIMIT_NET_REPORTS] =
         {"net_reports_min", 5, JP_LIMIT_IS_NUMBER,
-         "The baseline says nothing from fewer reports",
-         "fewer steps do not tell how much they differ"},
+         "A baseline is not used with fewer reports",
+         "fewer steps do not show how much they differ"},
     [JP_LIMIT_NET_JUDGED] =
         {"net_judged_min", 0.5, JP_LIMIT_IS_SHARE,
          "Absolute speed, drift and single links count as judged if "
          "operations with a larger share of the network's time could be "
          "compared",
-         "the larger half could be slow, and nobody would have looked"},
+         "otherwise the larger half could be slow without notice"},
     [JP_LIMIT_NET_SHARE] =
         {"net_share_min", 0.002, JP_LIMIT_IS_SHARE,
          "... and that is a larger share of the time in communication",
@@ -626,24 +624,24 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "it has one more edge to fit with"},
     [JP_LIMIT_NET_MINOR] =
         {"net_minor_min", 0.3, JP_LIMIT_IS_SHARE,
-         "Of steps and drifts in one run, a kind is told of where its "
-         "share of all excess is larger",
+         "Of steps and drifts in one run, a kind is reported if its share of "
+         "all excess is larger",
          "the smaller one is often the other kind, misread"},
     [JP_LIMIT_NET_COMMS] =
         {"net_comms_min", 3, JP_LIMIT_IS_NUMBER,
-         "Communicators are compared with likes unless these are fewer",
-         "if two differ, it is not known which of them is as it should be"},
+         "Communicators are compared with their peers unless these are fewer",
+         "if two differ, it is unknown which of them is correct"},
     [JP_LIMIT_NET_GROUPS] =
         {"net_groups_min", 3, JP_LIMIT_IS_NUMBER,
-         "Groups of an AlltoAll are compared with likes unless these are "
-         "fewer",
-         "if two differ, it is not known which of them is as it should be"},
+         "Groups of an AlltoAll are compared with their peers unless these "
+         "are fewer",
+         "if two differ, it is unknown which of them is correct"},
     [JP_LIMIT_NET_CLEAR] =
         {"net_clear_min", 5e-5, JP_LIMIT_IS_NUMBER,
-         "Slow groups and slow links are told of where what they cost is "
-         "a larger part of the time in communication",
-         "a link that differs so clearly from its likes all along is "
-         "faulty, even if it is used little"},
+         "Slow groups and slow links are reported if their cost is a larger "
+         "part of the time in communication",
+         "a link that differs so clearly from its peers throughout is faulty, "
+         "even if it is used little"},
     [JP_LIMIT_NET_SPREAD] =
         {"net_baseline_spread_min", 2, JP_LIMIT_IS_NUMBER,
          "A bandwidth is below a baseline's where its distance from the "
@@ -656,23 +654,23 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "below, whole microseconds are too coarse for a bandwidth"},
     [JP_LIMIT_NET_BEST] =
         {"net_best", 0.95, JP_LIMIT_IS_NUMBER,
-         "Where nobody expects a bandwidth, a cell's own is expected, at "
-         "a quantile no higher",
+         "Without an expected bandwidth, the cell's own is used, at a "
+         "quantile no higher",
          "single operations are timed too short"},
     [JP_LIMIT_NET_PAIRS] =
         {"net_pairs_min", 0.2, JP_LIMIT_IS_SHARE,
-         "DEGRADED where Send and Recv with one node, or between two, "
-         "take longer than their likes by more",
+         "DEGRADED where Send and Recv with one node, or between two, take "
+         "longer than their peers by more",
          "the fastest messages of the side that waits least hold next to "
          "no waits; a lane or link that is down takes more"},
     [JP_LIMIT_PAIRS_LIKES] =
         {"pairs_likes_min", 5, JP_LIMIT_IS_NUMBER,
-         "Send and Recv of two ranks are compared with likes unless these "
-         "are fewer",
-         "fewer do not tell their spread"},
+         "Send and Recv of two ranks are compared with their peers unless "
+         "these are fewer",
+         "fewer do not show their spread"},
     [JP_LIMIT_PAIRS_MIN] =
         {"pairs_min", 4, JP_LIMIT_IS_NUMBER,
-         "... and told of unless the slow pairs of one node, or two, are "
+         "... and reported unless the slow pairs of one node, or two, are "
          "fewer",
          "those of two pipelines, both ways"},
     [JP_LIMIT_PAIRS_ECHO] =
@@ -699,8 +697,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "below it a link's latency is most of the time"},
     [JP_LIMIT_SMALL_OPS] =
         {"small_ops_min", 1000, JP_LIMIT_IS_NUMBER,
-         "... and nothing is said of them where they are fewer",
-         "fewer are not a habit"},
+         "... and they are not reported if they are fewer",
+         "fewer may be chance"},
     [JP_LIMIT_IMBALANCE] =
         {"imbalance_min", 2, JP_LIMIT_IS_NUMBER,
          "imbalance where a rank receives more times the mean of its "
@@ -709,8 +707,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "outer ones do; the mean lies between"},
     [JP_LIMIT_IMBALANCE_RANKS] =
         {"imbalance_ranks_min", 4, JP_LIMIT_IS_NUMBER,
-         "No imbalance is told of in a communicator with fewer ranks",
-         "the mean of fewer is mostly the one that is judged"},
+         "No imbalance is reported in a communicator with fewer ranks",
+         "the mean of fewer ranks depends mostly on the judged one"},
     [JP_LIMIT_IMBALANCE_BYTES] =
         {"imbalance_bytes_min", 1048576, JP_LIMIT_IS_BYTES,
          "... nor where a rank receives, at the mean, no more",
@@ -718,7 +716,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     /* --- intervals, warm-up, replays, Copper ------------------------------ */
     [JP_LIMIT_INTERVAL] =
         {"interval_errors", 2.2, JP_LIMIT_IS_NUMBER,
-         "A finding is told where its share is more of its standard errors "
+         "A finding is reported if its share is more of its standard errors "
          "(its interval goes as far to either side)",
          "by Student's t of the dozen parts of a run that count, 95 of 100 "
          "such intervals hold the share; one that holds 0 may be nothing"},
@@ -732,35 +730,35 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "jitter is smaller; connecting and tuning take far longer"},
     [JP_LIMIT_WARMUP_KINDS] =
         {"warmup_kinds_min", 0.5, JP_LIMIT_IS_SHARE,
-         "... and is told of where the kinds that have one take a share "
-         "of the time that is larger",
+         "... and is reported if the kinds that have one take a share of the "
+         "time that is larger",
          "warm-up is of the program, not of one communicator"},
     [JP_LIMIT_REPLAY_OFF] =
         {"replay_off_max", 0.01, JP_LIMIT_IS_SHARE,
-         "A gain is told only where the replay of the run as it was misses "
+         "A gain is reported only if the replay of the unchanged run misses "
          "its length by no more",
          "gains worth telling are a few hundredths of the run"},
     [JP_LIMIT_OVERHEAD] =
         {"overhead_share_from", 10e6, JP_LIMIT_IS_US,
-         "What the recorder took is told as a share of the processes' time "
-         "where their runs are, at the mean, no less",
-         "most of the cost is paid once, at the begin and the end; its "
-         "share of a shorter run says nothing about a longer one"},
+         "The recorder's cost is given as a share of the processes' time if "
+         "their runs are, at the mean, no less",
+         "most of the cost is paid once, at the start and the end; its share "
+         "of a shorter run says nothing about a longer one"},
     [JP_LIMIT_COPPER_SLOW] =
         {"copper_slow_min", 1.5, JP_LIMIT_IS_NUMBER,
          "copper_slow_rank where a rank of Copper answers in no fewer times "
          "the median of its level in the tree, and is an outlier by the "
          "modified z of Iglewicz and Hoaglin (3.5)",
-         "ranks of a level differ by a tenth or two anyway; a half is what "
-         "those who wait for files notice"},
+         "ranks of a level differ by a tenth or two anyway; a half is "
+         "noticeable for programs that wait for files"},
     [JP_LIMIT_COPPER_COST] =
         {"copper_cost_min", 100000, JP_LIMIT_IS_US,
          "... and that took, over all its calls, no less",
          "a tenth of a second is not worth a line"},
     [JP_LIMIT_REPLAY_LACKING] =
         {"replay_lacking_max", 0.02, JP_LIMIT_IS_SHARE,
-         "... and no larger share of its operations lacks ranks",
-         "an arrival that is not recorded makes nobody wait in the replay"},
+         "... and no larger share of its operations has missing ranks",
+         "an unrecorded arrival causes no wait in the replay"},
 #include "orchestrator/insight/limits_rows.h"
 };
 /* clang-format on */

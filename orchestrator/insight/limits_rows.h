@@ -5,39 +5,37 @@
     /* --- what coincides with a finding (orchestrator/cause) */
     [JP_LIMIT_CAUSE_CHANCE] =
         {"cause_chance_max", 1e-3, JP_LIMIT_IS_NUMBER,
-         "What is unlike its peers is no cause where the chance of that is "
-         "larger",
-         "some fifty metrics are looked at for a finding: one innocent one in "
-         "200 findings is named by chance"},
+         "A difference from the peers is not a cause if its chance is larger",
+         "some fifty metrics are examined for a finding: in one of 200 "
+         "findings a wrong one is named by chance"},
     [JP_LIMIT_CAUSE_CONTRAST] =
         {"cause_contrast_min", 0.5, JP_LIMIT_IS_SHARE,
-         "... nor, for a finding in a part of the run, where that share of "
-         "it that is gone in the rest of the run is no larger",
-         "what was so before, too, did not change anything"},
+         "... nor, for a finding in a part of the run, if the share of it "
+         "that disappears in the rest of the run is no larger",
+         "a difference that existed before did not change anything"},
     [JP_LIMIT_CAUSE_SAMPLES] =
         {"cause_samples_min", 3, JP_LIMIT_IS_NUMBER,
-         "... nor where samples of it in that time are fewer",
-         "a single sample may have met anything"},
+         "... nor if there are fewer samples of it in that time",
+         "a single sample may be accidental"},
     [JP_LIMIT_CAUSE_USUAL] =
         {"cause_usual", 0.2, JP_LIMIT_IS_SHARE,
-         "What members differ by anyway is taken from their own deviation "
-         "and, as if some peers had told, from a share of the metric's limit "
-         "(cause_..._min) that is no larger",
-         "two or three peers may be close by luck"},
+         "The usual difference between members is taken from their own "
+         "deviation and, with the weight of some peers, from a share of the "
+         "metric's limit (cause_..._min) that is no larger",
+         "two or three peers may be close by chance"},
     [JP_LIMIT_CAUSE_EXACT] =
         {"cause_exact", 0.02, JP_LIMIT_IS_SHARE,
          "... and of settings (lanes, rates, power limits) that is no larger",
-         "members of a kind have the same"},
+         "members of a kind have the same settings"},
     [JP_LIMIT_CAUSE_PRIOR] =
         {"cause_prior", 4, JP_LIMIT_IS_NUMBER,
          "... where those are no more",
-         "as many as a small job has ranks; what dozens of peers say goes "
-         "over it"},
+         "the number of ranks of a small job; dozens of peers outweigh it"},
     [JP_LIMIT_CAUSE_FULL] =
         {"cause_full_min", 0.8, JP_LIMIT_IS_SHARE,
-         "Others take processors of a node where a share of them is busy that "
+         "Other processes take processors of a node if the busy share of them "
          "is larger",
-         "there are idle ones otherwise"},
+         "otherwise some processors are idle"},
     [JP_LIMIT_CAUSE_THROTTLE] =
         {"cause_throttle_min", 0.05, JP_LIMIT_IS_SHARE,
          "gpu_thermal, gpu_power and gpu_shared where the share of samples, "
@@ -58,7 +56,7 @@
         {"cause_fault_min", 1e-5, JP_LIMIT_IS_NUMBER,
          "gpu_xid for a share of the time after a fault that is larger, and "
          "port_errors for a link that goes down more times a second",
-         "once in a day is one too many"},
+         "one a day is already a fault"},
     [JP_LIMIT_CAUSE_ECC] =
         {"cause_ecc_min", 1e-5, JP_LIMIT_IS_NUMBER,
          "gpu_ecc where more errors that cannot be corrected a second",
@@ -66,35 +64,34 @@
     [JP_LIMIT_CAUSE_REPLAYS] =
         {"cause_replays_min", 1, JP_LIMIT_IS_NUMBER,
          "gpu_pcie where more transfers are repeated a second",
-         "a sound link repeats a few a day"},
+         "a healthy link repeats a few a day"},
     [JP_LIMIT_CAUSE_OTHERS] =
         {"cause_others_min", 0.5, JP_LIMIT_IS_NUMBER,
-         "gpu_shared where more processes of others are on its GPU",
+         "gpu_shared where more processes of other jobs are on its GPU",
          "a job's GPU is its own; a mean over the time"},
     [JP_LIMIT_CAUSE_MEMORY_BUSY] =
         {"cause_memory_busy_min", 0.15, JP_LIMIT_IS_SHARE,
          "gpu_memory_bandwidth where its GPU's memory is busy for a share of "
          "the time that is larger than its peers' by more",
-         "ranks with as much to do are within some hundredths"},
+         "ranks with the same work are within some hundredths"},
     [JP_LIMIT_CAUSE_HELD] =
         {"cause_held_min", 0.03, JP_LIMIT_IS_SHARE,
          "cpu_throttled, cpu_steal, memory_pressure and cpu_shared by waits "
          "for a processor where the share of time is larger than its peers' "
          "by more",
-         "late ranks are told from a hundredth of the run on"},
+         "late ranks are reported from a hundredth of the run on"},
     [JP_LIMIT_CAUSE_SWITCHES] =
         {"cause_switches_min", 100, JP_LIMIT_IS_NUMBER,
-         "cpu_shared where a task is switched off against its will more times "
-         "a second",
+         "cpu_shared where a task is preempted more times a second",
          "each time it waits for some milliseconds: the kernel's slice"},
     [JP_LIMIT_CAUSE_PRESSURE] =
         {"cause_pressure_min", 0.1, JP_LIMIT_IS_SHARE,
          "cpu_shared where some thread waited for a processor for a larger "
          "share of the time",
-         "threads that help may wait without harm"},
+         "helper threads may wait without harm"},
     [JP_LIMIT_CAUSE_CORES] =
         {"cause_cores_min", 0.5, JP_LIMIT_IS_NUMBER,
-         "cpu_shared where others use more processors of a full node",
+         "cpu_shared where other processes use more processors of a full node",
          "system services take a tenth of one"},
     [JP_LIMIT_CAUSE_OWN] =
         {"cause_own_min", 0.15, JP_LIMIT_IS_NUMBER,
@@ -116,7 +113,7 @@
     [JP_LIMIT_CAUSE_PORT_ERRORS] =
         {"cause_port_errors_min", 0.1, JP_LIMIT_IS_NUMBER,
          "port_errors where more a second",
-         "sound links have none for hours"},
+         "healthy links have none for hours"},
     [JP_LIMIT_CAUSE_PORT_WAITS] =
         {"cause_port_waits_min", 1e6, JP_LIMIT_IS_NUMBER,
          "port_waits where a port waits for more ticks a second than its "
@@ -131,9 +128,9 @@
     /* --- how long a step takes (cause/iteration.c) */
     [JP_LIMIT_STEP_COUNT] =
         {"step_count_min", 4, JP_LIMIT_IS_NUMBER,
-         "How long a step of the program's loop takes is told where its "
+         "The duration of a step of the program's loop is reported if its "
          "repetitions are no fewer",
-         "two or three may be alike by luck"},
+         "two or three may be equal by chance"},
     [JP_LIMIT_STEP_LIKE] =
         {"step_like_min", 0.8, JP_LIMIT_IS_SHARE,
          "... and a share of the operations are of kinds that come a whole "
@@ -143,14 +140,15 @@
         {"step_uneven_min", 0.2, JP_LIMIT_IS_SHARE,
          "Several repetitions may be one step where their times differ by a "
          "larger share (standard deviation)",
-         "layers alike take the same time, and the last one of a step longer"},
+         "equal layers take the same time, and the last one of a step takes "
+         "longer"},
     [JP_LIMIT_STEP_CORRELATION] =
         {"step_correlation_min", 0.5, JP_LIMIT_IS_NUMBER,
          "... and repeat themselves with an autocorrelation that is larger",
          "noise has none, a step's pause nearly one"},
     [JP_LIMIT_STEP_PEAK] =
         {"step_peak_min", 0.3, JP_LIMIT_IS_NUMBER,
-         "By samples of utilisation a step is told where their "
+         "By samples of utilisation a step is reported if their "
          "autocorrelation is larger, and above the largest of as many of "
          "noise",
          "a step that changes what is used explains a third of it at least"},
@@ -158,14 +156,14 @@
         {"step_drift_min", 0.02, JP_LIMIT_IS_SHARE,
          "Steps became longer or shorter where the last third's median "
          "differs from the first one's by a larger share",
-         "medians of a hundred steps are that sure"},
+         "medians of a hundred steps are that exact"},
     /* --- what the job as a whole is bound by (cause/bottleneck.c) */
     [JP_LIMIT_BOUND_GPU] =
         {"bound_gpu_min", 0.8, JP_LIMIT_IS_SHARE,
          "gpu_bound where GPUs run kernels for a share of the time that is "
          "larger",
-         "a kernel that waits for others counts, too: beside "
-         "communication_bound it says little"},
+         "a kernel that waits for others also counts: together with "
+         "communication_bound it shows little"},
     [JP_LIMIT_BOUND_IDLE] =
         {"bound_idle_max", 0.5, JP_LIMIT_IS_SHARE,
          "input_bound, cpu_bound and io_bound only where that share is no "
@@ -174,7 +172,7 @@
     [JP_LIMIT_BOUND_CPU] =
         {"bound_cpu_min", 0.9, JP_LIMIT_IS_SHARE,
          "cpu_bound where a larger share of the allocated processors is busy",
-         "what is left are moments between threads"},
+         "the rest are moments between threads"},
     [JP_LIMIT_BOUND_THROTTLED] =
         {"bound_throttled_min", 0.05, JP_LIMIT_IS_SHARE,
          "... or a limit holds them back for a larger share of the time",
@@ -220,18 +218,18 @@
         {"bound_limited_min", 0.05, JP_LIMIT_IS_SHARE,
          "throttled where GPUs are slowed down in a larger share of the "
          "samples",
-         "a moment at a limit is nothing"},
+         "a moment at a limit is harmless"},
     [JP_LIMIT_BOUND_UNUSED] =
         {"bound_unused_max", 0.25, JP_LIMIT_IS_SHARE,
          "under_used where processors and GPUs, as far as there are any, are "
          "both busy for a share of the time that is no larger",
-         "less would do"},
+         "a smaller allocation would do"},
     /* --- what a step's GPUs do (verdict_other.c) */
     [JP_LIMIT_GPU_EVENTS] =
         {"gpu_events_min", 1000, JP_LIMIT_IS_NUMBER,
          "gpu_idle and small_kernels where gaps, or kernels, of that kind are "
          "no fewer",
-         "a test of some kernels says nothing of a run"},
+         "a test of some kernels does not represent a run"},
     [JP_LIMIT_GPU_SHORT_GAP] =
         {"gpu_short_gap_max", 100, JP_LIMIT_IS_US,
          "A gap between a GPU's activities is one of launching where it is no "
@@ -278,18 +276,17 @@
     /* --- many steps (orchestrator/history) */
     [JP_LIMIT_HISTORY_CHANCE] =
         {"history_chance_max", 0.01, JP_LIMIT_IS_SHARE,
-         "A node is slow where luck makes it late so often with a chance that "
-         "is no larger, the number of nodes taken into account",
+         "A node is slow if its lateness has a chance that is no larger, the "
+         "number of nodes taken into account",
          "a site that looks each day then drains a sound node once in three "
          "months; the bad one is far below it after a few dozen jobs"},
     [JP_LIMIT_HISTORY_VOTES] =
         {"history_votes_min", 3, JP_LIMIT_IS_NUMBER,
          "... and it was the latest in no fewer jobs",
-         "in jobs of hundreds of nodes two would do by the chance alone"},
+         "in jobs of hundreds of nodes the chance alone would accept two"},
     [JP_LIMIT_HISTORY_CHANGED] =
         {"history_changed_max", 0.01, JP_LIMIT_IS_SHARE,
-         "The bandwidth between two nodes changed where luck makes such a line "
-         "with a chance that is no larger, the number of pairs taken into "
-         "account",
+         "The bandwidth between two nodes changed if such a line has a chance "
+         "that is no larger, the number of pairs taken into account",
          "there are as many pairs as nodes squared"},
     /* clang-format on */

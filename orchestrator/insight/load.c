@@ -41,7 +41,7 @@ static int add_small(const struct jp_netcells *cells,
     if (cells->full)
         hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_SMALL_MESSAGES,
                        JP_HYPOTHESIS_NOT_JUDGED, NAN,
-                       "too many kinds of operations to add up");
+                       "too many kinds of operations to sum up");
     else if (all < limits_get(JP_LIMIT_SMALL_OPS))
         hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_SMALL_MESSAGES,
                        JP_HYPOTHESIS_NOT_JUDGED, NAN,
@@ -98,9 +98,8 @@ static int add_uneven(const struct jp_result *r, const struct jp_processes *p,
              processes_describe(p, r, who, name),
              FIG_BYTES((uint64_t) most->bytes), most->bytes / most->mean,
              *r->comms[comm].name ? r->comms[comm].name : r->comms[comm].id);
-    snprintf(
-        f->next, sizeof(f->next),
-        "look at how work is assigned (experts, sequence lengths, stages)");
+    snprintf(f->next, sizeof(f->next),
+             "check how work is assigned (experts, sequence lengths, stages)");
     return 0;
 }
 
@@ -441,8 +440,8 @@ static int tell(const struct slowest *x, struct jp_findings *findings)
              x->stage + 1, x->stages, FIG_US(x->us), FIG_COUNT(x->pipelines),
              FIG_US(f->cost_us), FIG_SHARE(f->share));
     snprintf(f->next, sizeof(f->next),
-             "give that stage fewer layers; or look at its nodes, if it has no "
-             "more to do than the others");
+             "give that stage fewer layers, or check its nodes if it has the "
+             "same work as the others");
     return 0;
 }
 
@@ -462,7 +461,8 @@ static int judge(struct stages *s, struct jp_findings *findings)
     if (is_short(&x) && !s->run_known) {
         hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
                        JP_HYPOTHESIS_NOT_JUDGED, NAN,
-                       "times of records do not tell how long the run was");
+                       "the times of the records do not show how long the run "
+                       "was");
         return 0;
     }
     /* Worth a search, and many standard errors: with few pipelines the error
@@ -489,7 +489,7 @@ static int add_stages(const struct jp_result *r, const struct jp_processes *p,
     if (r->quality.waits_unknown || !p->known) {
         hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
                        JP_HYPOTHESIS_NOT_JUDGED, NAN,
-                       "processes cannot be told apart, or their waits");
+                       "processes or their waits cannot be separated");
         return 0;
     }
     s.spent_us = calloc(p->n + 1, sizeof(*s.spent_us));

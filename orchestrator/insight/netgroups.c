@@ -393,14 +393,14 @@ static int add_finding(const struct pairs *w, const struct cause *c,
     finding_measure(f, c->excess_us / time_us, c->error_us / time_us);
     f->evidence = c->messages;
     snprintf(f->text, sizeof(f->text),
-             "Send and Recv took %s longer in %s pair%s of ranks than in their "
-             "likes, %s; cost %s of GPU time, %s of communication",
+             "Send and Recv took %s longer in %s pair%s of ranks than in "
+             "their peers, %s; cost %s of GPU time, %s of communication",
              FIG_SHARE(c->ratio), FIG_COUNT(c->pairs), plural(c->pairs), where,
              FIG_US(f->cost_us), FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next), "%s",
-             c->n_hosts == 1 ? "look at that node's HCAs and links: error "
+             c->n_hosts == 1 ? "check that node's HCAs and links: error "
                                "counters, width, speed, congestion"
-                             : "look at the links and switches between them: "
+                             : "check the links and switches between them: "
                                "error counters, routes, congestion");
     return 0;
 }
@@ -761,8 +761,8 @@ static int tell(struct groups *g)
                  FIG_SHARE(ratio), FIG_COUNT(comms), plural(comms), hosts,
                  FIG_US(f->cost_us), FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next),
-             "compare the links of their nodes: width, speed, error counters; "
-             "which HCA each rank uses");
+             "compare the links of their nodes (width, speed, error counters) "
+             "and the HCA of each rank");
     return 1;
 }
 

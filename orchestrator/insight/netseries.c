@@ -88,12 +88,12 @@ void warmup_text(const struct jp_warmup *w, bool looked, uint64_t begin_us,
                          "complete operations");
     } else if (!w->ops) {
         sentence_add(&s,
-                     "none is recognised: the first operations of %s kinds "
+                     "none detected: the first operations of %s kinds "
                      "(communicator, function, size) took as long as later "
                      "ones",
                      FIG_COUNT(w->of_kinds));
-        sentence_add(&s, "findings on the network leave the first twentieth of "
-                         "each out all the same");
+        sentence_add(&s, "findings on the network exclude the first twentieth "
+                         "of each anyway");
     } else {
         bool known = begin_us && isfinite(w->until_us);
         bool later = known && w->until_us > (double) begin_us;
@@ -108,9 +108,9 @@ void warmup_text(const struct jp_warmup *w, bool looked, uint64_t begin_us,
             : known ? "all in the first records"
                     : "at an unknown time",
             later ? FIG_US(w->until_us - (double) begin_us) : "", w->times);
-        sentence_add(&s, "findings leave them out, as NCCL connects and tunes "
-                         "with its first operations; tables and charts of "
-                         "bandwidth hold them");
+        sentence_add(&s, "findings exclude them, as NCCL connects and tunes "
+                         "in its first operations; tables and charts of "
+                         "bandwidth include them");
     }
 }
 

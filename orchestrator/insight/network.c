@@ -152,8 +152,8 @@ static void say(const struct network *w, struct jp_finding *f,
                 const char *hosts)
 {
     char than[96] = "in others of their shape";
-    const char *next = "compare the links of their nodes: width, speed, error "
-                       "counters; which HCA each rank uses";
+    const char *next = "compare the links of their nodes (width, speed, error "
+                       "counters) and the HCA of each rank";
     struct jp_sentence text;
 
     if (f->against == JP_AGAINST_PEAKS)
@@ -164,7 +164,7 @@ static void say(const struct network *w, struct jp_finding *f,
         snprintf(than, sizeof(than), "in the baseline of %s earlier steps",
                  FIG_COUNT(reports));
     if (f->against != JP_AGAINST_LIKES)
-        next = "run nccl-tests on these nodes; look at links (width, speed, "
+        next = "run nccl-tests on these nodes; check links (width, speed, "
                "error counters), NCCL's release and its variables";
     f->ratio = sum->ratio;
     f->comms = comms;
@@ -345,11 +345,11 @@ static int add_course(struct network *w, enum netseries_course course,
         FIG_SHARE(sum.ratio - 1), when, FIG_COUNT(comms), plural(comms), hosts,
         FIG_US(f->cost_us), FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next), "%s",
-             *f->host   ? "look at that node's HCAs and links: error counters, "
+             *f->host   ? "check that node's HCAs and links: error counters, "
                           "width, speed, congestion"
-             : f->nodes ? "look at the HCAs and links of these nodes at that "
+             : f->nodes ? "check the HCAs and links of these nodes at that "
                           "time: error counters, width, speed"
-                        : "look at the fabric at that time: error counters, "
+                        : "check the fabric at that time: error counters, "
                           "congestion, other jobs");
     return 0;
 }
@@ -486,7 +486,7 @@ static void answer_speed(const struct network *w, struct jp_hypotheses *h)
     else if (by == JP_AGAINST_NOTHING)
         hypothesis_set(h, JP_HYPOTHESIS_SLOW_NETWORK, JP_HYPOTHESIS_NOT_JUDGED,
                        NAN, "%s",
-                       known ? "peaks and baseline know none of its operations"
+                       known ? "peaks and baseline have none of its operations"
                              : "no peaks and no baseline");
     else if (judged_us < limits_get(JP_LIMIT_NET_JUDGED) * w->list->net_us)
         hypothesis_set(h, JP_HYPOTHESIS_SLOW_NETWORK, JP_HYPOTHESIS_NOT_JUDGED,

@@ -251,7 +251,7 @@ static void add_slow_network(struct text *t, const struct jp_finding *f,
     static const char *const than[JP_N_AGAINST] = {
         [JP_AGAINST_PEAKS] = " than its peak",
         [JP_AGAINST_BASELINE] = " than in earlier steps",
-        [JP_AGAINST_LIKES] = " than its likes",
+        [JP_AGAINST_LIKES] = " than its peers",
     };
     bool own = f->against == JP_AGAINST_OWN;
 
@@ -270,7 +270,7 @@ static void add_slow_network(struct text *t, const struct jp_finding *f,
         add(t, " %s %s x slower%s", f->messages ? "are" : "is",
             TWO_DIGITS(f->ratio),
             !than[f->against] ? ""
-            : f->messages     ? " than their likes"
+            : f->messages     ? " than their peers"
                               : than[f->against]);
     }
     add_where(t, f, r);
@@ -560,7 +560,7 @@ static void add_nodata(struct text *t, const struct jp_verdict *verdict,
 
 static void add_unjudged(struct text *t, const struct jp_insight *insight)
 {
-    add(t, "Nothing wrong was found, but late ranks could not be looked for.");
+    add(t, "Nothing wrong was found, but late ranks could not be judged.");
     if (insight &&
         *hypothesis_why(&insight->hypotheses, JP_HYPOTHESIS_LATE_RANK))
         add(t, " Reason: %.160s.",
@@ -608,7 +608,7 @@ static const struct {
     struct jp_plain_command command;
 } nodata[JP_NODATA_REASONS] = {
     [JP_NODATA_ABSENT] =
-        {{"Does the program use NCCL? There is nothing to record otherwise.",
+        {{"Does the program use NCCL? Otherwise there is nothing to record.",
           "Does it set NCCL_PROFILER_PLUGIN itself? Then another profiler "
           "runs.",
           "Does its container hide the profiler's library or this directory? "
@@ -619,8 +619,8 @@ static const struct {
         {{"Did somebody move or remove raw/? Once it is back, jobprof report "
           "reads it.",
           "Are its files elsewhere? There, jobprof aggregate reads them.",
-          "Is the directory's file system cleaned by itself? dir= names "
-          "another one."},
+          "Is the directory's file system cleaned automatically? dir= sets "
+          "another directory."},
          {"jobprof report", false, true}},
     [JP_NODATA_BROKEN] =
         {{"Is the disk or the quota of the step's directory full?",
@@ -629,7 +629,7 @@ static const struct {
          {"jobprof doctor", false, false}},
     [JP_NODATA_BEGUN] =
         {{"Do all ranks call the same collectives in the same order?",
-          "Did a rank end, or wait elsewhere? See who never entered.",
+          "Did a rank end, or wait elsewhere? See which ranks never entered.",
           "Are all nodes alive? Look for GPU errors (Xid) in the kernel's "
           "log."},
          {"jobprof show --pending", false, true}},
@@ -650,12 +650,12 @@ const char *const *plain_checks(const struct jp_verdict *verdict, bool copper)
         "plan --from.",
     };
     static const char *const failed[JP_PLAIN_CHECKS] = {
-        "Read what the rank that ended first has printed, or its core file.",
-        "Look at its node: memory, GPU errors (Xid) in the kernel's log.",
+        "Read the output or the core file of the rank that ended first.",
+        "Check its node: memory, GPU errors (Xid) in the kernel's log.",
         "See which operation it was in: jobprof show --pending.",
     };
     static const char *const hang[JP_PLAIN_CHECKS] = {
-        "Look into the rank that stopped: py-spy dump --pid, or gdb -p.",
+        "Examine the rank that stopped: py-spy dump --pid, or gdb -p.",
         "Do all ranks call the same collectives in the same order?",
         "Is its node alive? Look for GPU errors (Xid) in the kernel's log.",
     };

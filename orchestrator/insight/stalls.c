@@ -691,7 +691,7 @@ static int tell(const struct jp_result *r, const struct jp_processes *p,
     const struct jp_rank *rank = &r->ranks[stall->rank];
     const struct jp_comm *comm = &r->comms[rank->comm];
     struct jp_finding *f = findings_add(findings, JP_FINDING_STALL);
-    char when[80] = "at no regular distance", how[160];
+    char when[80] = "at irregular intervals", how[160];
     char name[JP_PROCESS_NAME_LEN];
 
     if (!f)
@@ -727,9 +727,9 @@ static int tell(const struct jp_result *r, const struct jp_processes *p,
              FIG_US(f->cost_us), FIG_SHARE(f->share));
     snprintf(f->next, sizeof(f->next), "%s",
              stall->regular
-                 ? "look at what that process does at such distances: a "
+                 ? "check what that process does at such intervals: a "
                    "checkpoint, an evaluation, a log, its data loader"
-                 : "look at that process: garbage collection, data loading, "
+                 : "check that process: garbage collection, data loading, "
                    "other work on its cores, a file system that stalls");
     return 0;
 }
@@ -739,16 +739,16 @@ static void answer(const struct jp_result *r, const struct jp_processes *p,
                    const struct jp_stalls *stalls, struct jp_hypotheses *h)
 {
     const char *why = r->quality.waits_unknown
-                          ? "too many records to add up waits in the memory "
-                            "allowed"
+                          ? "too many records to sum up waits within the "
+                            "memory limit"
                       : !p->known
-                          ? "processes cannot be told apart by host and pid"
+                          ? "host and pid do not identify the processes"
                           : "no operation in which ranks wait for each other "
                             "is complete";
 
     if (p->known && p->n == 1)
         hypothesis_set(h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_FOUND, NAN,
-                       "one process, for which nobody waits");
+                       "only one process, so no other waits for it");
     else if (stalls->judged)
         hypothesis_set(h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_FOUND,
                        stalls->least_us, NULL);

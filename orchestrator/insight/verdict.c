@@ -21,14 +21,14 @@
 
 const struct jp_doubt_text doubts_table[JP_DOUBTS] = {
     {"not_asked",
-     "kernel events were not asked for (kernels=0, or NCCL before 2.28)"},
+     "kernel events were not requested (kernels=0, or NCCL before 2.28)"},
     {"self_copy", "a Send to oneself, as in every AlltoAll, shifts NCCL's "
                   "time stamps from then on"},
     {"broadcast", "Broadcasts of several roots in one group, or in a CUDA "
                   "graph, stop NCCL's time stamps"},
     {"graph_mix",
      "replays of a CUDA graph beside other calls shift NCCL's time stamps"},
-    {"stale", "NCCL gave time stamps of earlier operations"},
+    {"stale", "NCCL returned time stamps of earlier operations"},
 };
 
 /* Returns why most of the operations without a time have none; JP_DOUBTS: all
@@ -92,7 +92,7 @@ static bool not_started(const struct jp_evidence *e, struct jp_sentence *s)
     else
         sentence_add(s,
                      "no node left a record: the step did not start there, or "
-                     "the nodes cannot write the report's directory");
+                     "the nodes cannot write to the report's directory");
     return true;
 }
 
@@ -155,7 +155,7 @@ static void add_plan(const struct jp_evidence *e, struct jp_sentence *s)
     for (size_t i = 0, n = 0;
          n < VARIABLES_NAMED && (own = expected_own_variable(conf, i)); i++)
         if (strcmp(own->key, "NCCL_PROFILER_PLUGIN") != 0) {
-            sentence_add(s, "%s=%.60s stays as the user has set it", own->key,
+            sentence_add(s, "%s=%.60s remains as set by the user", own->key,
                          own->value);
             n++;
         }
@@ -233,7 +233,7 @@ static bool none_ended(const struct jp_evidence *e, struct jp_sentence *s)
     if (n)
         sentence_add(s,
                      "%s operation%s had begun, none had ended (jobprof show "
-                     "--pending names them)",
+                     "--pending lists them)",
                      FIG_COUNT(n), plural(n));
     return n > 0;
 }
@@ -441,12 +441,12 @@ static void say_capped(const struct jp_evidence *e, struct jp_sentence *s)
 
     if (n)
         sentence_add(s,
-                     "%s operation%s left out by intent: the recorder's cap "
+                     "%s operation%s left out on purpose: the recorder's cap "
                      "(disk=%.32s) was reached",
                      FIG_COUNT(n), plural(n), disk ? disk : "");
 }
 
-/* Adds "10 Broadcasts and 2 Reduces were called, NCCL told nothing of them". */
+/* Adds "10 Broadcasts and 2 Reduces were called without an NCCL event". */
 static void say_unseen(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = e->analysed && e->result ? &e->result->quality
@@ -471,9 +471,8 @@ static void say_unseen(const struct jp_evidence *e, struct jp_sentence *s)
     if (rest && len < sizeof(what))
         snprintf(what + len, sizeof(what) - len, "%s%s other operation%s",
                  len ? " and " : "", FIG_COUNT(rest), plural(rest));
-    sentence_add(s, "%s %s called, NCCL told nothing of %s", what,
-                 q->unseen_calls == 1 ? "was" : "were",
-                 q->unseen_calls == 1 ? "it" : "them");
+    sentence_add(s, "%s %s called without an NCCL event", what,
+                 q->unseen_calls == 1 ? "was" : "were");
 }
 
 /* Returns true if at least one rank was judged. */
@@ -487,7 +486,8 @@ static bool judges_lateness(const struct jp_evidence *e,
     return false;
 }
 
-/* Adds "4,000 operations have no time: ..., so late ranks cannot be told". */
+/* Adds "4,000 operations have no time: ..., so late ranks cannot be
+ * identified". */
 static void say_unsure(const struct jp_evidence *e,
                        const struct jp_insight *insight, struct jp_sentence *s)
 {
@@ -499,8 +499,9 @@ static void say_unsure(const struct jp_evidence *e,
         sentence_add(
             s, "%s operation%s no time: %s%s", FIG_COUNT(q->unsure_records),
             q->unsure_records == 1 ? " has" : "s have", doubts_table[why].text,
-            judges_lateness(e, insight) ? ""
-                                        : ", so late ranks cannot be told");
+            judges_lateness(e, insight)
+                ? ""
+                : ", so late ranks cannot be identified");
 }
 
 /* Returns true if the recorder saw operations in flight for long enough. */
@@ -591,7 +592,7 @@ static enum jp_verdict_word say_unjudged(const struct jp_insight *insight,
 {
     const struct jp_hypotheses *h = insight ? &insight->hypotheses : NULL;
 
-    sentence_add(s, "late ranks could not be looked for (%s): %s",
+    sentence_add(s, "late ranks could not be judged (%s): %s",
                  hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK),
                  hypotheses_table[JP_HYPOTHESIS_LATE_RANK].todo);
     return JP_VERDICT_UNJUDGED;
@@ -607,8 +608,8 @@ static bool say_tail(const struct jp_evidence *e, struct jp_sentence *s)
         return false;
     sentence_add(
         s,
-        "%s of the records present (%s of %s by iterations= and colls=)"
-        ": all ranks lost the last, or did fewer; plan: it %s",
+        "%s of the records present (%s of %s by iterations= and colls=): all "
+        "ranks lost the last ones, or ran fewer; plan: it %s",
         FIG_SHARE(e->expected.coverage), FIG_COUNT(e->result->quality.records),
         FIG_COUNT(e->expected.records), expected_lost_tail(e->conf));
     return true;

@@ -94,21 +94,21 @@ static const struct question {
 } questions[] = {
     {JP_FINDING_GPU_IDLE, idle_of, JP_LIMIT_GPU_IDLE, JP_LIMIT_GPU_EVENTS,
      "%s gaps of less than %s between the work of GPUs add up to %s of their "
-     "time: launches come too slowly",
+     "time: launches are too slow",
      JP_LIMIT_GPU_SHORT_GAP,
      "capture the step in a CUDA graph, fuse kernels (torch.compile), or "
-     "enlarge the batch; look at the launching thread's processor"},
+     "enlarge the batch; check the CPU core of the launching thread"},
     {JP_FINDING_SMALL_KERNELS, small_of, JP_LIMIT_GPU_SMALL_SHARE,
      JP_LIMIT_GPU_EVENTS,
      "%s kernels of less than %s take %s of the kernels' time: a launch costs "
-     "as much as they do",
+     "as much as such a kernel",
      JP_LIMIT_GPU_SMALL_KERNEL,
      "fuse kernels, batch them, or use multi-tensor optimisers (foreach, "
      "fused)"},
     {JP_FINDING_PAGEABLE_COPIES, pageable_of, JP_LIMIT_GPU_COPIES,
      JP_LIMIT_GPU_COPY_EVENTS,
      "%s copies between GPU and pageable memory take %s of the GPUs' time; "
-     "they go by a buffer of the driver and block the caller",
+     "they use a buffer of the driver and block the caller",
      JP_N_LIMITS,
      "use pinned memory (pin_memory=True, cudaHostAlloc) and asynchronous "
      "copies"},
@@ -529,8 +529,8 @@ void copper_verdict_add(const struct jp_copper *c, bool alone,
     else if (alone && c->unjudged >= c->n_counted)
         word = JP_VERDICT_UNJUDGED;
     if (word == JP_VERDICT_UNJUDGED)
-        sentence_add(&s, "slow ranks could not be looked for: too few of one "
-                         "level of Copper's tree to compare");
+        sentence_add(&s, "slow ranks could not be judged: too few ranks of "
+                         "one level of Copper's tree to compare");
     say_totals(c, &s);
     say(c, false, &s);
     say_paths(c, &s);

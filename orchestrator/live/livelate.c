@@ -13,15 +13,16 @@
 
 const struct livelate_row livelate_rows[LIVELATE_N_LIMITS] = {
     [LIVELATE_SHARE] = {"share", 0.05,
-                        "half a minute of samples does not tell less from "
-                        "chance; the report finds a hundredth"},
+                        "less cannot be distinguished from chance in half a "
+                        "minute of samples; the report detects a hundredth"},
     [LIVELATE_PART] = {"part", 0.15,
-                       "means of samples of a mix of sizes differ by as much"},
+                       "means of samples of mixed sizes differ by as much"},
     [LIVELATE_SPREAD] = {"spread", 5,
                          "ranks of one kind differ among themselves anyway"},
-    [LIVELATE_FEW] = {"few", 0.1, "few others do not tell their spread"},
+    [LIVELATE_FEW] = {"few", 0.1, "few others do not show their spread"},
     [LIVELATE_WEIGHT] = {"weight", 0.1,
-                         "who meets seldom does not wait long for each other"},
+                         "ranks that rarely share operations do not wait long "
+                         "for each other"},
 };
 
 #define LIMIT(name) (livelate_rows[LIVELATE_##name].value)

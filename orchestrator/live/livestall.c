@@ -284,7 +284,7 @@ char *livestall_answer(const struct livestall *stall,
     format_cause(stall, view, cause, sizeof(cause));
     snprintf(buf, size,
              "no operation of %s%zu rank%s has ended, for longer than ever "
-             "before; their logs do not tell what is in flight%s",
+             "before; their logs do not show operations in flight%s",
              stall->n_ranks > 1 ? "all " : "", stall->n_ranks,
              stall->n_ranks == 1 ? "" : "s", cause);
     return buf;

@@ -398,10 +398,10 @@ static char *format_blind(const struct livestate *state, char *buf, size_t size)
     if (!state->n_logs)
         return buf;
     if (state->batch_ms)
-        snprintf(batch, sizeof(batch), " each %g s",
+        snprintf(batch, sizeof(batch), " every %g s",
                  (double) state->batch_ms / 1e3);
     snprintf(buf, size,
-             "; logs tell what has ended%s, nothing of what is in flight",
+             "; the logs show completed operations%s, not operations in flight",
              batch);
     return buf;
 }

@@ -21,7 +21,7 @@
         "nranks", what, "message_size"
 
 const struct metrics_scope_row metrics_scopes[METRICS_N_SCOPES] = {
-    [METRICS_STEP] = {"a step, as a node tells it",
+    [METRICS_STEP] = {"a step, as measured by a node",
                       {STEP, "user", "account", "partition"}},
     [METRICS_VERDICT] = {"a step's verdict", {STEP, "verdict"}},
     [METRICS_FINDING] = {"a kind of findings", {STEP, "kind"}},

@@ -125,7 +125,7 @@ static int replace(int dir, const char *name, const void *bytes, size_t n,
     /* Another user's file of this name is left alone. */
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
         !is_ours(dir, name, &st))
-        return error_set(err, "%s/%s: it is another user's, or no file", folder,
+        return error_set(err, "%s/%s: another user's, or not a file", folder,
                          name);
     /* A leading dot hides it from node_exporter, which reads *.prom. */
     snprintf(twin, sizeof(twin), ".%s.%ld" TEMP, name, (long) getpid());

@@ -220,15 +220,14 @@ static int read_hist(const json_t *row, const char *name,
 
         if (json_array_size(pair) != 2 || !json_is_integer(bucket) ||
             !json_is_integer(count) || json_integer_value(count) < 1)
-            return error_set(err,
-                             "\"%s\"[%zu] is no pair of a bucket and a "
-                             "count",
-                             name, i);
+            return error_set(
+                err, "\"%s\"[%zu] is not a pair of a bucket and a count", name,
+                i);
         /* ascending order also excludes a bucket that occurs twice */
         if (at <= before || at >= BWHIST_BUCKETS)
             return error_set(err,
                              "\"%s\"[%zu]: bucket %" JSON_INTEGER_FORMAT
-                             " is not behind the one before and below %d",
+                             " is not above the previous one and below %d",
                              name, i, at, BWHIST_BUCKETS);
         before = at;
         /* fails also when the sum of the counts would overflow */
@@ -359,8 +358,9 @@ static int parse(const json_t *root, struct jp_baseline *out,
     uint64_t version = 0;
 
     if (!is_baseline(root))
-        return error_set(err, "is no baseline (\"format\" is not "
-                              "\"" BASELINE_FORMAT "\")");
+        return error_set(
+            err,
+            "is not a baseline (\"format\" is not \"" BASELINE_FORMAT "\")");
     /* another version may mean another thing by the same names */
     if (!summary_file_count(root, "version", &version) ||
         version != BASELINE_VERSION)

@@ -163,7 +163,7 @@ static const char *busy_why(const struct jp_busy *b)
     case JP_BUSY_SEVERAL:
         return "several files hold its records";
     case JP_BUSY_ORDER:
-        return "records came too far out of order";
+        return "records are too far out of order";
     default:
         return b->to_us > b->from_us ? NULL : "no time passed";
     }
@@ -173,16 +173,16 @@ static const char *busy_why(const struct jp_busy *b)
 static void put_silent(const struct jp_result *r, struct jp_sentence *s)
 {
     if (r->quality.traces && !r->n_busy)
-        sentence_add(s, "not told: the example plugin's traces have no clock "
-                        "in common with others");
+        sentence_add(s, "unknown: the clocks of the example plugin's traces "
+                        "cannot be compared");
     else if (r->busy_silent)
         sentence_add(s,
-                     "not told by %s file%s without the starts and ends of "
+                     "unknown for %s file%s without the starts and ends of "
                      "operations (NCCL Inspector gives them with verbose=1, "
                      "the recorder always)",
                      FIG_COUNT(r->busy_silent), plural(r->busy_silent));
     else if (!r->n_busy)
-        sentence_add(s, "not told: there are no records");
+        sentence_add(s, "unknown: there are no records");
 }
 
 void busy_text(const struct jp_result *r, const struct jp_busy_rows *rows,
@@ -217,7 +217,7 @@ void busy_text(const struct jp_result *r, const struct jp_busy_rows *rows,
         /* one reason, that of the first process, stands for all */
         while (!busy_why(&r->busy[i]))
             i++;
-        sentence_add(&s, "not told of %s process%s: %s",
+        sentence_add(&s, "unknown for %s process%s: %s",
                      FIG_COUNT(r->n_busy - rows->n_told),
                      r->n_busy - rows->n_told == 1 ? "" : "es",
                      busy_why(&r->busy[i]));
@@ -274,7 +274,7 @@ static const struct jp_column busy[] = {
     {"host", JP_COL_TEXT, JP_CSV, 2, 2, 0, "Host", "on which it ran",
      FIELD(host)},
     {"pid", JP_COL_PID, JP_CSV | JP_MAYBE | JP_TIP | JP_LOWEST, 3, 3, 0,
-     "Process", "its number on the host", .get = get_busy_pid},
+     "Process", "process id on the host", .get = get_busy_pid},
     {"timed", JP_COL_COUNT, JP_CSV | JP_TIP, 4, 4, 0, "Operations",
      "records with start and end, Send and Recv among them", FIELD(timed)},
     {"untimed", JP_COL_COUNT, JP_CSV, 5, .help = "records without start or end",
@@ -360,14 +360,14 @@ JP_GETTER(slice_share, jp_busy,
 
 /* a row per process and slice */
 static const struct jp_column busy_windows[] = {
-    {"t0_us", JP_COL_CLOCK, JP_CSV, .help = "the slice's begin",
+    {"t0_us", JP_COL_CLOCK, JP_CSV, .help = "begin of the slice",
      .get = get_slice_from},
     {"t1_us", JP_COL_CLOCK, JP_CSV, .help = "its end", .get = get_slice_to},
     {"rank", JP_COL_RANK, JP_CSV | JP_MAYBE,
      .help = "in the job, where it is known", .get = get_slice_rank},
     {"host", JP_COL_TEXT, JP_CSV, .help = "on which it ran",
      JP_FIELD(struct jp_busy, host)},
-    {"pid", JP_COL_PID, JP_CSV | JP_MAYBE, .help = "its number on the host",
+    {"pid", JP_COL_PID, JP_CSV | JP_MAYBE, .help = "process id on the host",
      .get = get_busy_pid},
     {"busy_us", JP_COL_US, JP_CSV,
      .help = "at least one operation was in flight", .get = get_slice_busy},
@@ -377,7 +377,7 @@ static const struct jp_column busy_windows[] = {
 };
 const struct jp_table table_busy_windows = {
     .name = "busy_windows",
-    .help = "a row for a process in a slice of time: at most 200 slices of "
+    .help = "one row per process and slice of time: at most 200 slices of "
             "equal length",
     JP_COLUMNS(busy_windows),
     .count = count_busy_windows,
@@ -459,8 +459,8 @@ static const struct jp_column util[] = {
 const struct jp_table table_util = {
     .name = "util",
     .json = "util.series",
-    .help = "a row a metric of all nodes, tasks, GPUs or ports together, then "
-            "one a metric of each",
+    .help = "one row per metric of all nodes, tasks, GPUs or ports together, "
+            "then one per metric of each",
     JP_COLUMNS(util),
     .count = count_util,
     .find = find_util,

@@ -136,7 +136,7 @@ static const char *share_of(const json_t *quality, char *buf, size_t size)
         !summary_file_count(quality, "unseen_records", &unseen) || !unseen ||
         records != expected)
         return "of those expected";
-    snprintf(buf, size, "of those some rank recorded, %s more by none",
+    snprintf(buf, size, "of those any rank recorded, %s more by none",
              FIG_COUNT(unseen));
     return buf;
 }

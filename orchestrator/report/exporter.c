@@ -449,9 +449,8 @@ static void log_quality(const struct jp_quality *q, FILE *out)
     log_some(out, "WARNING", q->skipped_files, "files not read");
     log_some(out, "WARNING", q->cut_recordings,
              "recordings without their final block");
-    log_some(
-        out, "WARNING", q->duplicate_records,
-        "records left out, as their rank had told of the operation before");
+    log_some(out, "WARNING", q->duplicate_records,
+             "records left out: their rank had already recorded the operation");
     log_some(out, "WARNING", q->nan_busbw,
              "records without a bandwidth, left out of means");
     log_some(out, "WARNING", q->lost, "records that the recorder lost");
@@ -546,8 +545,9 @@ static void exporter_log_end(const struct exporter_table *table,
     }
     if (done->left_out)
         exporter_log(out, "WARNING",
-                     "of %zu message sizes of types and functions, the %zu of "
-                     "most time have files (--exporter-layout's bound)",
+                     "%zu message sizes (of all types and functions): only "
+                     "the %zu with most time have files (limit of "
+                     "--exporter-layout)",
                      table->n_cells, table->n_kept);
     exporter_log(out, "INFO",
                  "written: %" PRIu64 " tables, %" PRIu64 " pictures",
@@ -742,8 +742,8 @@ static int put_tree(struct tree *tree,
     exporter_log_begin(&tree->table, log);
     if (has_entries(tree->dir))
         exporter_log(log, "WARNING",
-                     "summary/ was not empty: what this run did not write "
-                     "again is of an earlier one");
+                     "summary/ was not empty: files that this run did not "
+                     "rewrite are from an earlier one");
     for (size_t from = 0, to; from < tree->table.n_cells; from = to) {
         to = exporter_table_series(&tree->table, from);
         if (put_series(tree, from, to, err) < 0)

@@ -60,7 +60,7 @@ static void tile_lost(const struct jp_report *report,
             SAY(t->value, "not known");
         /* the value begins with 'n' only for "not known" */
         SAY(t->note, "%s",
-            *t->value == 'n' ? "logs of ended operations do not show it"
+            *t->value == 'n' ? "logs list completed operations only"
                              : "at least, by the recordings");
     } else if (f && isfinite(f->share)) {
         SAY(t->value, "%s", plain_share(f->share, share));
@@ -144,7 +144,7 @@ static void tile_sure(const struct jp_report *report,
 
         SAY(t->value, seen ? "high" : "medium");
         SAY(t->note, seen ? "operations in flight were recorded"
-                          : "by how far each communicator came");
+                          : "by the progress of each communicator");
     } else if (report->verdict->word == JP_VERDICT_FAILED && x) {
         SAY(t->value, x->crash.sure ? "high" : "medium");
         if (x->crash.sure)
@@ -425,7 +425,7 @@ static void put_checks(const struct jp_report *report,
     } else if (f && *f->next) {
         fputs("<h2>Look at</h2><p>", out);
         put_sentence(out,
-                     strncmp(f->next, "look at ", 8) ? f->next : f->next + 8);
+                     strncmp(f->next, "check ", 6) ? f->next : f->next + 6);
         fputs("</p>\n", out);
     }
 }

@@ -94,13 +94,13 @@ int job_html_command(const struct jp_report *report, FILE *out)
           out);
     fprintf(out, "%" PRIu64 ".", conf->job_id);
     put_word(out, conf->step_id);
-    fputs("</code></dd>\n<dt>Make this report anew</dt><dd><code>jobprof "
+    fputs("</code></dd>\n<dt>Write this report again</dt><dd><code>jobprof "
           "report ",
           out);
     fprintf(out, "%" PRIu64 ".", conf->job_id);
     put_word(out, conf->step_id);
     fputs("</code></dd></dl>\n<p class=\"note\">The program&#39;s arguments "
-          "are not recorded: they stand for the dots.</p>\n",
+          "are not recorded: replace the dots by them.</p>\n",
           out);
     return 0;
 }
@@ -125,7 +125,7 @@ int job_html_facts(const struct jp_report *report, FILE *out)
         html_out_fact(out, "Working directory", c->submit_dir);
         html_out_fact(out, "Started", FIG_UTC(c->created_us));
         html_out_fact(out, "Slurm", c->slurm_version);
-        html_out_fact(out, "Profiler asked for", c->nccl_request);
+        html_out_fact(out, "Profiler requested", c->nccl_request);
         html_out_fact(out, "Profiler used", c->nccl_mode);
         if (jobconf_util(c, "labels"))
             html_out_fact(out, "Labels", jobconf_util(c, "labels"));

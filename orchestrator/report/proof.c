@@ -177,7 +177,7 @@ static int put_progress(const struct jp_result *r, const struct jp_finding *f,
     from = most - r->comms[list[0]].ops;
     from = from && most > 8 * from ? most - 8 * from : 0;
     html_out_proof(out, "bars",
-                   "How far each communicator came: its operations");
+                   "Progress of each communicator: its operations");
     for (size_t i = 0; i < n && i < BARS_DRAWN; i++) {
         const struct jp_comm *c = &r->comms[list[i]];
         bool hit = list[i] == (size_t) f->comm;
@@ -220,7 +220,7 @@ static int proof_hang(const struct jp_report *report,
     /* recordings without operations in flight, or logs */
     if (!hang->n_ops || !hang->ops[0].n_ranks)
         return f && f->comm >= 0 ? put_progress(report->result, f, out) : 1;
-    html_out_proof(out, "hang", "Who waits where, and for whom");
+    html_out_proof(out, "hang", "Which ranks wait where, and for which ranks");
     for (size_t i = 0; i < hang->n_ops && i < OPS_DRAWN; i++)
         put_op(out, &hang->ops[i]);
     put_states(out, hang);
@@ -466,8 +466,9 @@ static int put_slow(const struct jp_copper *c,
     }
     fprintf(out, "<div class=\"scale\"><span>0</span><span>%s</span></div>\n",
             FIG_US(most));
-    html_out_proof_end(out, "A tick is a daemon. Levels differ by nature; a "
-                            "daemon is compared with those of its own.");
+    html_out_proof_end(out, "A tick is a daemon. Levels differ by design; a "
+                            "daemon is compared with daemons of its own "
+                            "level.");
     return 0;
 }
 
@@ -549,7 +550,7 @@ static int put_answers(const struct jp_copper *c, FILE *out)
     }
     qsort(list, n, sizeof(*list), by_share);
     html_out_proof(out, "bars answers",
-                   "What each daemon answered from its cache");
+                   "Requests that each daemon answered from its cache");
     for (size_t i = 0; i < n && i < DAEMONS_DRAWN; i++)
         put_daemon(out, &list[i]);
     fputs("<p class=\"key\"><i class=\"col\"></i> cache hits <i class=\"col "

@@ -407,10 +407,9 @@ static int strips_write(const struct jp_report *report,
     if (of == stalled)
         snprintf(caption, sizeof(caption), "Stalls of each rank over the run");
     else
-        snprintf(
-            caption, sizeof(caption),
-            "How late each rank came to its %.40s collectives by its own doing",
-            rows_comm(report->result, (size_t) f->comm)->name);
+        snprintf(caption, sizeof(caption),
+                 "Own lateness of each rank at its %.40s collectives",
+                 rows_comm(report->result, (size_t) f->comm)->name);
     html_out_proof(out, kind, caption);
     if (n <= ROWS_NAMED) {
         for (size_t i = 0; i < n; i++)
@@ -424,8 +423,9 @@ static int strips_write(const struct jp_report *report,
         others |= !list[i].hit && isfinite(list[i].mean) &&
                   list[i].mean > usual / 2;
     html_out_proof_end(out, of == arrival && usual > 0 && others
-                                ? "Ranks without a mark that come as late "
-                                  "have waited for the marked ones elsewhere."
+                                ? "Unmarked ranks that are equally late had "
+                                  "waited for the marked ones in other "
+                                  "operations."
                                 : NULL);
     free(list);
     return 0;

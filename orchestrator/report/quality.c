@@ -56,10 +56,10 @@ char *quality_overhead_percent(double share, char buf[JP_FIGURE_LEN])
 /* Returns why the recorder's cost is unknown, by the kind of the input. */
 static const char *who_does_not(const struct jp_quality *q)
 {
-    return q->recordings ? "not told: recordings of an older release"
-           : q->traces   ? "not told by the example plugin"
-           : q->files    ? "not told by NCCL Inspector's logs"
-                         : "not known: no data";
+    return q->recordings ? "unknown: the recordings are from an older release"
+           : q->traces   ? "unknown: the example plugin does not measure it"
+           : q->files    ? "unknown: NCCL Inspector's logs do not contain it"
+                         : "unknown: no data";
 }
 
 void quality_overhead_text(const struct jp_quality *q,
@@ -85,21 +85,23 @@ void quality_overhead_text(const struct jp_quality *q,
             quality_overhead_percent(quality_overhead_share(o), share[0]),
             quality_overhead_percent(o->worst_share, share[1]), parts);
         sentence_add(
-            &s, "besides %s of a processor to write %s",
+            &s, "in addition %s of one CPU core to write %s",
             quality_overhead_percent(o->writer_ns / o->wall_ns, share[0]),
             FIG_BYTES(o->bytes));
     } else {
-        sentence_add(&s, "no share of a run of %s, %g s at least: %s",
+        sentence_add(&s,
+                     "no share, as the run took %s (at least %g s are "
+                     "needed): %s",
                      FIG_US(o->wall_ns / 1e3 / (double) o->recordings),
                      limits_get(JP_LIMIT_OVERHEAD) / 1e6, parts);
-        sentence_add(&s, "besides %s of CPU time to write %s",
+        sentence_add(&s, "in addition %s of CPU time to write %s",
                      FIG_US(o->writer_ns / 1e3), FIG_BYTES(o->bytes));
     }
     if (q->recordings)
-        sentence_add(&s, "what NCCL itself does for its events is not in it");
+        sentence_add(&s, "NCCL's own work for its events is not included");
     /* the rest are logs or recordings of an older release */
     if (o->recordings < q->files)
-        sentence_add(&s, "told by %s of %s files", FIG_COUNT(o->recordings),
+        sentence_add(&s, "measured in %s of %s files", FIG_COUNT(o->recordings),
                      FIG_COUNT(q->files));
 }
 
@@ -200,21 +202,23 @@ static bool get_own_missed(const struct jp_report *report, uint64_t *value)
 
 /* key, label, help, whether readers see it even if it is 0, getter */
 const struct jp_quality_item quality_items[] = {
-    {"records", "Records read", "good records of collectives and Send/Recv",
+    {"records", "Records read", "valid records of collectives and Send/Recv",
      true, get_records},
     {"expected", "Records expected", "see expected_kind", true, get_expected},
     {"coll_records", "Records of collectives", "", false, get_coll_records},
     {"p2p_records", "Records of Send/Recv", "", false, get_p2p_records},
-    {"lost", "Lost by the recorder", "by its own count", false, get_lost},
+    {"lost", "Lost by the recorder", "by the recorder's own count", false,
+     get_lost},
     {"unseen_records", "Recorded by no rank",
      "by sequence numbers: lost by all, or below the size filter", false,
      get_unseen_records},
     {"overflow_records", "Dropped by full pools",
-     "among the expected: gaps in the sequence numbers of traces "
-     "(NCCL_PROFILE_*_POOL_SIZE); what followed the last one is not known",
+     "included in the expected records: gaps in the sequence numbers of "
+     "traces (NCCL_PROFILE_*_POOL_SIZE); losses after the last record are "
+     "unknown",
      false, get_overflow_records},
-    {"left_out_records", "Left out of the join", "its memory limit was reached",
-     false, get_left_out_records},
+    {"left_out_records", "Left out of the join",
+     "the join reached its memory limit", false, get_left_out_records},
     {"rounded_cells", "Cells of rounded percentiles",
      "too many operations to keep: p5, p50, p95 and p99 are within 0.3 %",
      false, get_rounded_cells},
@@ -230,54 +234,58 @@ const struct jp_quality_item quality_items[] = {
     {"nodes_expected", "Nodes expected", "", true, get_nodes_expected},
     {"files", "Files read", "", true, get_files},
     {"bytes_read", "Bytes read", "", false, get_bytes_read},
-    {"cut_files", "Files cut in mid-line", "the writer was stopped", false,
-     get_cut_files},
-    {"skipped_files", "Files left aside", "no regular files, or not readable",
+    {"cut_files", "Files cut off within a line", "the writer was stopped",
+     false, get_cut_files},
+    {"skipped_files", "Files skipped", "not regular files, or not readable",
      false, get_skipped_files},
     {"bad_lines", "Lines that could not be read", "", false, get_bad_lines},
-    {"unknown_lines", "Lines of another kind", "", false, get_unknown_lines},
-    {"duplicate_records", "Records met twice", "counted once", false,
+    {"unknown_lines", "Lines of other kinds", "", false, get_unknown_lines},
+    {"duplicate_records", "Duplicate records", "counted once", false,
      get_duplicate_records},
     {"nan_busbw", "Records without a bandwidth",
-     "nan in the file; left out of means", false, get_nan_busbw},
-    {"untimed_records", "Records without a time", "counted, but in no wait",
-     false, get_untimed_records},
-    {"partly_timed", "Timed by some channels",
-     "the example plugin did not end the others", false, get_partly_timed},
+     "nan in the file; not included in means", false, get_nan_busbw},
+    {"untimed_records", "Records without a time",
+     "counted, but not used for waits", false, get_untimed_records},
+    {"partly_timed", "Partly timed",
+     "the example plugin recorded no end of the other channels", false,
+     get_partly_timed},
     {"traces", "Example plugin's traces", "among the files read", false,
      get_traces},
-    {"capped", "Left out at the recorder's cap", "by intent (disk=)", false,
+    {"capped", "Left out at the recorder's cap", "on purpose (disk=)", false,
      get_capped},
     {"in_flight", "In flight at the end",
-     "had not ended when the recorder counted last, or when the process did",
+     "not complete at the recorder's last count or at the end of the process",
      false, get_in_flight},
     {"unsure_records", "Operations without kernel events",
-     "not asked for, or not to be believed: no time, no wait", false,
+     "not recorded, or not reliable: no time and no wait", false,
      get_unsure_records},
     {"refused_times", "Times refused",
      "time stamps of the GPU that contradict each other", false,
      get_refused_times},
-    {"lost_steps", "Network steps lost", "no wait includes them", false,
+    {"lost_steps", "Network steps lost", "not included in waits", false,
      get_lost_steps},
     {"recordings", "Files of the recorder", "among the files read", false,
      get_recordings},
     {"cut_recordings", "Recordings cut",
-     "without a final block: each misses at most 100 ms besides, but for the "
-     "next",
+     "no final block: each misses at most 100 ms of records, except the "
+     "recordings of the next row",
      false, get_cut_recordings},
     {"unbounded_recordings", "Recordings cut, loss unknown",
-     "of these: had lost or left out operations, or hold no counters", false,
-     get_unbounded_recordings},
-    {"unseen_calls", "Calls that NCCL told nothing of",
-     "the program made them; among the expected", false, get_unseen_calls},
-    {"damaged_blocks", "Damaged blocks", "of the recorder's files, left aside",
+     "of these: operations had been lost or left out, or the file has no "
+     "counters",
+     false, get_unbounded_recordings},
+    {"unseen_calls", "Calls without an NCCL event",
+     "calls of the program that NCCL did not report; included in the expected "
+     "records",
+     false, get_unseen_calls},
+    {"damaged_blocks", "Damaged blocks", "in the recorder's files, skipped",
      false, get_damaged_blocks},
     {"own_taken", "Files from the user's own folder",
-     "a variable that the user has set names it (own_folder); raw/ has links "
-     "to them, or copies",
+     "set by the user in a variable (own_folder); raw/ holds links to the "
+     "files, or copies",
      false, get_own_taken},
     {"own_missed", "Files that stay in the user's own folder",
-     "it is on another file system, and they are too large to copy", false,
+     "they are on another file system and too large to copy", false,
      get_own_missed},
 };
 const size_t quality_n_items = sizeof(quality_items) / sizeof(*quality_items);
@@ -389,14 +397,14 @@ static void put_bad(FILE *out, const struct jp_quality *q)
 static const char *explain_kind(const char *kind)
 {
     if (!kind)
-        return "Nothing says how many records there should be.";
+        return "The number of expected records is unknown.";
     if (!strcmp(kind, "counted"))
-        return "Expected is what the recorder counted as produced.";
+        return "Expected: the number of records that the recorder counted.";
     if (!strcmp(kind, "planned"))
-        return "Expected is what the plan counted: full pools hold a part, or "
-               "all ranks lost their last operations.";
-    return "Expected is what the sequence numbers imply: a tail lost by all "
-           "ranks would not show.";
+        return "Expected: the number of records in the plan. Full pools hold "
+               "only a part, or all ranks lost their last operations.";
+    return "Expected: the number that the sequence numbers imply. A tail that "
+           "all ranks lost does not show.";
 }
 
 int quality_html(const struct jp_report *report, FILE *out)

@@ -110,7 +110,7 @@ static void put_job(FILE *out, const struct jp_report *report)
                       or_dash(c->partition), or_dash(c->submit_host));
         text_out_line(out, "  started    %s", FIG_UTC(c->created_us));
         text_out_line(out, "  command    %s", or_dash(c->command));
-        text_out_line(out, "  profiler   %s, asked for as %s",
+        text_out_line(out, "  profiler   %s, requested as %s",
                       or_dash(c->nccl_mode), or_dash(c->nccl_request));
         put_labels(out, c);
         put_frameworks(out, report->agents);

@@ -351,7 +351,7 @@ static void put_head(const struct jp_copper *c, FILE *out)
                   FIG_COUNT(c->total[COPPER_HITS]),
                   FIG_COUNT(c->total[COPPER_MISSES]),
                   FIG_COUNT(c->total[COPPER_NEGATIVES]));
-    text_out_line(out, "  latency    %s, of it start-up %s, operations %s",
+    text_out_line(out, "  latency    %s, start-up %s of it, operations %s",
                   FIG_US((double) latency), FIG_US((double) c->init_us),
                   FIG_US((double) c->without_init_us));
     if (c->n_ttl)

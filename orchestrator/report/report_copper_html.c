@@ -21,32 +21,32 @@ static const struct {
     {"Rank", "One cu_fuse daemon, normally one a node; not a task."},
     {"Counted operations",
      "Requests of the kernel to the daemon. Some (open, release, flush, lock, "
-     "opendir) do nothing and take no time; an ioctl that Copper does not know "
-     "(Python asks whether a file is a terminal) counts twice, as ioctl and "
-     "as ext_getattr."},
+     "opendir) do nothing and take no time; an ioctl that Copper does not "
+     "support (Python checks whether a file is a terminal) counts as ioctl "
+     "and as ext_getattr."},
     {"Measured latency",
-     "Time in the daemon, summed over operations; the daemon's start (init) is "
-     "in it and is shown apart here."},
+     "Time in the daemon, summed over operations. It includes the daemon's "
+     "start (init), which is shown separately here."},
     {"Cache hit",
-     "Answered from memory - but for getattr, which counts as a hit even when "
-     "the parent in the tree had to be asked. Its hit rate is about 100 % by "
-     "construction."},
+     "Answered from memory, except getattr: it counts as a hit even when the "
+     "daemon had to ask its parent in the tree. The hit rate of getattr is "
+     "about 100 % by construction."},
     {"Cache miss",
      "A read or readdir that was not in this daemon's cache. A child's first "
      "read fills its parents' caches, so the root may show none although it "
-     "did all the reading. No counter tells what the file system served."},
+     "did all the reading. No counter shows what the file system served."},
     {"Negative result",
      "Of getattr: an ENOENT or another error. Of read: mostly files too large "
-     "for the cache, and not absent ones. A failed readdir stands in the "
+     "for the cache, not absent files. A failed readdir is counted in the "
      "metadata table."},
     {"ENOENT stores, serves, expires",
-     "Absent paths remembered, lookups answered from that memory, entries that "
-     "ran out of time. A parent counts its children's requests, too: the root "
-     "of the tree is unlike the others by nature."},
+     "Absent paths remembered, lookups answered from that memory, entries "
+     "that ran out of time. A parent also counts its children's requests, so "
+     "the root of the tree always differs from the others."},
     {"Pre-destroy",
      "Written when the unmount begins; the final files follow two to three "
-     "seconds later and say the same. Used where a final file is missing or "
-     "cut."},
+     "seconds later with the same figures. Used where a final file is missing "
+     "or cut."},
     {"Top paths",
      "The N busiest paths of each daemon: sums over them are lower "
      "bounds."},
@@ -307,22 +307,23 @@ static int put_tables(const struct jp_report *report, FILE *out)
         {c->n_counted > 1, &table_copper_known_ranges, "Stability across ranks",
          NULL},
         {true, &table_copper_ranks, "Ranks", NULL},
-        {c->n_outliers, &table_copper_outliers, "Ranks unlike their tree level",
-         "A rank is compared with those of its level only, at least four; the "
-         "root and its children are unlike the others by nature."},
+        {c->n_outliers, &table_copper_outliers,
+         "Ranks that differ from their tree level",
+         "A rank is compared only with ranks of its own level, at least four. "
+         "The root and its children always differ from the others."},
         {c->n_launches > 1, &table_copper_launches,
          "Launches in the same folder",
-         "The daemons were started more than once; all other figures are the "
-         "last launch's."},
+         "The daemons were started more than once. All other figures are from "
+         "the last launch."},
         {c->n_paths, &table_copper_classes, "Path classes", NULL},
         {true, NULL, NULL, NULL},
         {c->n_failed_lookups, &table_copper_searches,
-         "Folders searched in vain", NULL},
+         "Folders searched without a match", NULL},
         {c->n_used_roots, &table_copper_roots, "Coverage of roots",
-         "What exists was looked up when this report was made. That a file "
-         "was not observed does not prove that it can go."},
+         "The existing files were listed when this report was made. A file "
+         "that was not observed may still be needed."},
         {c->cache[JP_COPPER_CACHE_COMBINED].files_found, &table_copper_cache,
-         "Cache use", "When an ioctl asked for it."},
+         "Cache use", "Only if an ioctl requested it."},
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)

@@ -149,10 +149,10 @@ static void put_table(FILE *out, const struct jp_result *r,
          "arrived last",
          true},
         {"Wait caused",
-         "what other ranks waited for its processes, summed over ranks and "
-         "operations",
+         "time that other ranks waited for its processes, summed over ranks "
+         "and operations",
          true},
-        {"Own wait", "what its processes waited for others", true},
+        {"Own wait", "time that its processes waited for others", true},
     };
     double full = n ? (double) procs->hosts[places[0]].caused_us : 0;
 
@@ -411,24 +411,24 @@ static int html_files_put(const struct jp_report *report, FILE *out)
 
 static const struct jp_html_section html_sections[] = {
     {"findings", "Findings",
-     "Worst first. Findings on the nodes' topologies and on Copper stand in "
-     "their own sections.",
+     "Worst first. Findings on the nodes' topologies and on Copper have their "
+     "own sections.",
      JP_HTML_OPEN, .table = &table_findings},
     {"causes", "Why",
-     "What was sampled at the time of a finding that is unlike its peers, or "
-     "unlike before, strongest first. It coincides with the finding; that it "
-     "is its cause is not proved.",
+     "Samples during a finding that differ from the peers or from earlier "
+     "samples, strongest first. They coincide with the finding, which does "
+     "not prove that they are its cause.",
      JP_HTML_WIDE, .table = &table_causes},
     {"timeline", "Timeline", NULL, JP_HTML_CHARTS, .put = timeline_html,
      .open = timeline_html_proves},
     {"hypotheses", "What was looked for",
-     "Each question has an answer: found; not found, with the smallest effect "
-     "that would have been seen; or not judged, and why.",
+     "Each question has one of three answers: found; not found, with the "
+     "smallest effect that would have been seen; not judged, with the reason.",
      JP_HTML_WIDE, .present = html_hypotheses_present,
      .table = &table_hypotheses},
     {"topology", "Topology",
-     "What the nodes have, by their own records; how a communicator's label "
-     "follows from it stands in its row below.",
+     "The nodes' hardware, by their own records. The row of a communicator "
+     "below shows how its label was derived.",
      JP_HTML_WIDE, .put = topology_html},
     {"communicators", "Communicators", "Most time first.", JP_HTML_WIDE,
      .table = &table_comms},
@@ -439,10 +439,11 @@ static const struct jp_html_section html_sections[] = {
     {"pictures", "Pictures", NULL, JP_HTML_WIDE, .put = html_pictures_put},
     {"ranks", "Waits",
      "Most wait caused first. The rank that arrives last has the shortest "
-     "time in an operation, as the others wait in it. That it arrived late "
-     "does not say why: computing, input, host or network may be the cause. "
-     "Who waited for a late rank comes late to its next operation, so waits "
-     "travel on: the findings name who was late on its own.",
+     "time in an operation, as the others wait in it. Its lateness has a "
+     "cause in computing, input, host or network, which this table does not "
+     "show. A rank that waited for a late rank is late at its next operation, "
+     "so waits spread. The findings name the ranks that were late on their "
+     "own.",
      JP_HTML_WIDE, .table = &table_ranks, .charts = {"waits", "waits-time"}},
     {"nodes", "Nodes", "Sums over a node&#39;s processes and communicators.",
      JP_HTML_WIDE, .put = html_nodes_put},
@@ -450,9 +451,9 @@ static const struct jp_html_section html_sections[] = {
      .put = tables_hang_html},
     {"busy", "Communication-busy share",
      "The share of its wall time, from its first operation&#39;s start to its "
-     "last one&#39;s end, in which a process had at least one collective, Send "
-     "or Recv in flight. Computing may go on beside it: this is neither time "
-     "lost nor a measure of overlap.",
+     "last one&#39;s end, in which a process had at least one collective, "
+     "Send or Recv in flight. Computing may continue at the same time: the "
+     "share is neither lost time nor a measure of overlap.",
      JP_HTML_WIDE, .put = html_busy_put},
     {"pace", "Pace",
      "How long a step of the program&#39;s loop takes: by operations that "
@@ -464,7 +465,7 @@ static const struct jp_html_section html_sections[] = {
     {"util", "Utilisation",
      "Samples of nodes, of the step&#39;s tasks, GPUs and ports while it ran; "
      "csv/util.csv has each node, task, GPU and port. Figures of nodes and "
-     "ports count what other jobs did there, too.",
+     "ports include other jobs.",
      JP_HTML_WIDE, .table = &table_util_totals,
      .charts = {"util", "util-time"}},
     {"nsys", "GPUs by Nsight Systems",
@@ -478,9 +479,9 @@ static const struct jp_html_section html_sections[] = {
      JP_HTML_WIDE, .table = &table_cuda},
     {"clocks", "Clocks",
      "How far the nodes&#39; clocks are apart: by probes between the nodes, "
-     "else by the collectives, as nobody leaves an AllReduce before all have "
-     "entered it. Times in the tables and charts above are on the clock of "
-     "the reference.",
+     "or else by the collectives: no rank leaves an AllReduce before all "
+     "ranks have entered it. Times in the tables and charts above are on the "
+     "clock of the reference.",
      JP_HTML_WIDE, .table = &table_clock},
     {"operations", "Operations",
      "By type of communicator, function and message size, most time first. Bus "
@@ -490,10 +491,10 @@ static const struct jp_html_section html_sections[] = {
      JP_HTML_WIDE, .table = &table_cells, .charts = {"busbw-size"}},
     {"network", "Network",
      "The network&#39;s own bandwidth in GB/s, from the time of the rank that "
-     "came last, by kind of communicator, function and size, most time first; "
-     "what is expected is said by the site&#39;s peaks, else by earlier steps "
-     "(jobprof baseline), else it is the best twentieth of the same "
-     "operations. Warm-up is left out.",
+     "came last, by kind of communicator, function and size, most time first. "
+     "The expected bandwidth comes from the site&#39;s peaks, or else from "
+     "earlier steps (jobprof baseline), or else from the best twentieth of "
+     "the same operations. Warm-up is left out.",
      JP_HTML_WIDE, .put = html_network_put},
     {"spread", "Spread",
      "Bus bandwidth of the operations of one kind: those of most time.",
@@ -504,8 +505,9 @@ static const struct jp_html_section html_sections[] = {
      "makes them of Send and Recv.",
      JP_HTML_WIDE, .table = &table_pairs, .charts = {"p2p"}},
     {"p2p-hosts", "Send and Recv between hosts",
-     "Most data first. Each message may stand twice, as its sender and its "
-     "receiver recorded it; with both one host it stayed within.",
+     "Most data first. Each message may appear in two rows, one recorded by "
+     "its sender and one by its receiver. A row with the same host on both "
+     "sides counts messages within that host.",
      JP_HTML_WIDE, .table = &table_node_pairs},
     {"copper", "Copper cache", NULL, JP_HTML_WIDE, .put = report_copper_html},
     /* the first section of the bookkeeping, below a line */

@@ -285,7 +285,7 @@ static void page_write(const struct jobs *jobs, FILE *out)
     static const struct jp_html_column columns[] = {
         {"Job", NULL, false},
         {"Verdict", "of its worst step", false},
-        {"Summary", "what the worst step says", false},
+        {"Summary", "verdict sentence of the worst step", false},
         {"Worst step", NULL, false},
         {"Steps", NULL, true},
         {"Nodes", "of its largest step", true},
@@ -325,7 +325,7 @@ int report_jobs(const char *folder, struct report_jobs_done *done,
     } else if (!path || collect(folder, names, (size_t) n, &jobs) < 0) {
         error_set(err, "out of memory");
     } else if (!jobs.n) {
-        error_set(err, "%s: no job with a report in it", folder);
+        error_set(err, "%s: no job with a report in this folder", folder);
     } else if (fileio_temp_open(&file, path, err) == 0) {
         /* the worst job is the first; *done needs it, too */
         qsort(jobs.list, jobs.n, sizeof(*jobs.list), by_badness);

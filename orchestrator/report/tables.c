@@ -241,8 +241,8 @@ static const struct jp_column comms[] = {
     {"time_us", JP_COL_US, JP_CSV | JP_TIP | JP_BAR, 20, 9, 8, "Time",
      "sum over operations of the longest rank's time", FIELD(time_us)},
     {"evidence", JP_COL_TEXT, JP_CSV | JP_MAYBE, 13, 0, 0, NULL,
-     "what supports fabric, or inter where there is none: observed, nvml, "
-     "hwloc, inferred, assumed; where neither is known, what supports "
+     "evidence for fabric, or for inter where there is none: observed, nvml, "
+     "hwloc, inferred, assumed; where neither is known, the evidence for "
      "comm_type: records, records+hosts, contradicted, hosts, ranks",
      FIELD(evidence)},
     {"why", JP_COL_TEXT, JP_CSV | JP_MAYBE, 14, 0, 0, NULL,
@@ -273,14 +273,14 @@ static const struct jp_column comms[] = {
      "the worst rank's way to its HCA; unknown: also none",
      .get = get_comm_hca_path, JP_WORDS(hca_paths)},
     {"warnings", JP_COL_COUNT, JP_CSV | JP_MAYBE, 0, 0, 0, NULL,
-     "how many (topology.md)", .get = get_comm_n_warnings},
+     "their number (topology.md)", .get = get_comm_n_warnings},
     {"nvls", JP_COL_WORD, JP_CSV | JP_MAYBE, 26, 0, 0, NULL,
      "NVLink SHARP, by NCCL's log: no; ready: it has channels for it; yes: its "
      "buffers were made",
      .get = get_comm_nvls, JP_WORDS(label_nvls_word)},
     {"collnet", JP_COL_TEXT, JP_CSV | JP_MAYBE, 27, 0, 0, NULL,
      "reduction in the network, by NCCL's log: no, or the plugin's name "
-     "(SHARP); yes: nobody named it",
+     "(SHARP); yes: without a name",
      .get = get_comm_collnet},
     {"gdr_share", JP_COL_SHARE, JP_CSV | JP_MAYBE, 28, 0, 0, NULL,
      "of its channels over a network, those with GPUDirect RDMA, by NCCL's log",
@@ -289,7 +289,7 @@ static const struct jp_column comms[] = {
      "some channels go over another rank's adapter, by NCCL's log",
      FIELD(carriers.pxn), JP_IF(struct jp_comm, carriers.has_net)},
     {"index", JP_COL_RANK, 0, 1, 0, 0, NULL,
-     "what comm_index of other tables means", .get = get_index},
+     "row number that comm_index of other tables refers to", .get = get_index},
     {"warnings", JP_COL_LIST, 0, 25, 0, 0, NULL, "\"kind: text\"", .max = 24,
      .get = get_comm_warnings},
     {"ranks", JP_COL_FIGURE, JP_TIP, 0, 4, 0, "Ranks",
@@ -298,8 +298,8 @@ static const struct jp_column comms[] = {
      .get = get_comm_seen_short},
     {"medium", JP_COL_MORE, JP_TIP, 0, 10, 0, "Runs over",
      "inside NVLink domains + between them, by the nodes' topologies; (!): "
-     "see the warnings above; a click tells why. Without a topology, the "
-     "evidence for the type",
+     "see the warnings above; a click shows the reason. Without a topology, "
+     "the evidence for the type",
      .get = get_comm_medium},
     {"carriers", JP_COL_TEXT, JP_TIP | JP_MAYBE, 0, 11, 0, "Carried by",
      "what NCCL's log names: NVLS, CollNet (SHARP), GPUDirect RDMA, PXN",
@@ -395,7 +395,7 @@ static const struct jp_column cells[] = {
      "longest rank's time, longest operation", .path = "exec_us.max",
      DIST(exec, max)},
     {"net_ops", JP_COL_COUNT, JP_CSV, 22, 0, 0, NULL,
-     "operations of which the network's bandwidth could be told",
+     "operations with a known bandwidth of the network",
      .path = "net_busbw_gbs.n", FIELD(net_busbw.n)},
     {"net_mean", JP_COL_GBS, JP_CSV | JP_MAYBE, 23, 0, 0, NULL,
      "network's bandwidth, mean", .path = "net_busbw_gbs.mean",
@@ -403,7 +403,7 @@ static const struct jp_column cells[] = {
     {"net_p50", JP_COL_GBS, JP_CSV | JP_MAYBE | JP_TIP | JP_LOWEST, 26, 11, 0,
      "last in p50",
      "bus bandwidth from the time of the rank that came last: without the "
-     "others' waiting",
+     "waits of the others",
      .path = "net_busbw_gbs.p50", DIST(net_busbw, p50)},
     {"net_p95", JP_COL_GBS, JP_CSV | JP_MAYBE, 27, 0, 0, NULL,
      "network's bandwidth, 95th percentile", .path = "net_busbw_gbs.p95",
@@ -441,8 +441,7 @@ static const struct jp_column cells[] = {
 const struct jp_table table_cells = {
     .name = "cells",
     .json = "cells",
-    .help = "a row for the operations of one communicator type, function and "
-            "size",
+    .help = "one row per communicator type, function and size of operations",
     JP_COLUMNS(cells),
     .title = "Operations by type, function and size, most time first",
     .banner = "                                                "
@@ -498,9 +497,10 @@ static const struct jp_column ranks[] = {
     {"exec_us", JP_COL_US, JP_CSV | JP_MAYBE | JP_TIP, 12, 10, 0,
      "In operations", "its time in these operations", .get = get_rank_exec},
     {"wait_us", JP_COL_US, JP_CSV | JP_MAYBE | JP_TIP, 13, 9, 8, "Own wait",
-     "what it waited for others", .brief = "waited", .get = get_rank_wait},
+     "time that it waited for others", .brief = "waited", .get = get_rank_wait},
     {"caused_us", JP_COL_US, JP_CSV | JP_TIP | JP_BAR, 11, 8, 7, "Wait caused",
-     "what the other ranks waited for it, summed over ranks and operations",
+     "time that the other ranks waited for it, summed over ranks and "
+     "operations",
      .brief = "caused", FIELD(caused_us)},
     {"p2p_records", JP_COL_COUNT, JP_CSV, 10, 0, 0, NULL, "of Send and Recv",
      FIELD(p2p_records)},
@@ -511,15 +511,15 @@ static const struct jp_column ranks[] = {
 const struct jp_table table_ranks = {
     .name = "ranks",
     .json = "ranks",
-    .help = "a row a rank of a communicator",
+    .help = "one row per rank of a communicator",
     JP_COLUMNS(ranks),
     .title = "Ranks that arrived last, most wait caused first (AllReduce, "
              "AllGather, ReduceScatter)",
     JP_ROWS(ranks),
     .weight = weigh_rank,
     .by_weight = true,
-    .folded = {"rank for which nobody waited is",
-               "ranks for which nobody waited are"},
+    .folded = {"rank without waits of others is",
+               "ranks without waits of others are"},
     .max_json = 10000,
     .max_html = 200,
     .max_text = 10,
@@ -586,8 +586,8 @@ static const struct jp_column ops[] = {
     {"exec_mean_us", JP_COL_US, JP_CSV | JP_MAYBE | JP_REAL,
      .help = "mean time", .csv = csv_op_exec_mean},
     {"last_rank", JP_COL_RANK, JP_CSV | JP_MAYBE,
-     .help = "of the shortest time, so the last to arrive; unknown: a tie, or "
-             "a record without a time",
+     .help = "with the shortest time, and so the last to arrive; unknown: a "
+             "tie, or a record without a time",
      .csv = csv_op_last_rank},
     {"dump_min_us", JP_COL_CLOCK, JP_CSV,
      .help = "first record: when the operation ended, by the recorder's files; "
@@ -596,12 +596,12 @@ static const struct jp_column ops[] = {
     {"dump_max_us", JP_COL_CLOCK, JP_CSV, .help = "likewise, last record",
      FIELD(dump_max_us)},
     {"exec_second_us", JP_COL_US, JP_CSV | JP_MAYBE,
-     .help = "second-shortest time; unknown below two: with n records, (n - 1) "
-             "x (exec_second_us - exec_min_us) is what the others waited for "
-             "the last one alone",
+     .help = "second-shortest time; unknown below two: with n records, (n - "
+             "1) x (exec_second_us - exec_min_us) is the time that the others "
+             "waited only for the last one",
      .csv = csv_op_second},
     {"starts", JP_COL_COUNT, JP_CSV,
-     .help = "records that tell when their rank began", FIELD(n_start)},
+     .help = "records with the start of their rank", FIELD(n_start)},
     {"start_first_us", JP_COL_CLOCK, JP_CSV | JP_MAYBE,
      .help = "when the first of these began", FIELD(start_min_us), IF(n_start)},
     {"start_last_us", JP_COL_CLOCK, JP_CSV | JP_MAYBE,
@@ -613,7 +613,7 @@ static const struct jp_column ops[] = {
 #undef IF
 const struct jp_table table_ops = {
     .name = "ops",
-    .help = "a row an operation",
+    .help = "one row per operation",
     JP_COLUMNS(ops),
 };
 
@@ -661,7 +661,8 @@ static const struct jp_column pairs[] = {
 const struct jp_table table_pairs = {
     .name = "p2p",
     .json = "pairs",
-    .help = "a row for the Send or Recv of two ranks of a communicator",
+    .help = "one row per pair of ranks of a communicator and direction (Send "
+            "or Recv)",
     JP_COLUMNS(pairs),
     JP_ROWS(p2p),
     .weight = weigh_pair,
@@ -705,12 +706,12 @@ static const struct jp_column node_pairs[] = {
 const struct jp_table table_node_pairs = {
     .name = "p2p_nodes",
     .json = "node_pairs",
-    .help = "a row for the Send or Recv of two hosts, over all communicators "
-            "and pairs of ranks; each message may stand twice, under Send and "
-            "Recv",
+    .help = "one row per pair of hosts and direction (Send or Recv), over all "
+            "communicators and pairs of ranks; each message may appear in two "
+            "rows, under Send and under Recv",
     JP_COLUMNS(node_pairs),
-    .title = "Send and Recv between hosts, most data first (each by the side "
-             "that recorded it)",
+    .title = "Send and Recv between hosts, most data first (each row by the "
+             "side that recorded it)",
     JP_ROWS(p2p_nodes),
     .weight = weigh_node_pair,
     .by_weight = true,
@@ -729,7 +730,7 @@ static double weigh_window(const struct jp_result *result, size_t row)
 #define FIELD(member) JP_FIELD(struct jp_window, member)
 /* only in JSON and CSV */
 static const struct jp_column windows[] = {
-    {"t0_us", JP_COL_CLOCK, JP_CSV, 1, .help = "the slice's begin",
+    {"t0_us", JP_COL_CLOCK, JP_CSV, 1, .help = "begin of the slice",
      FIELD(t0_us)},
     {"t1_us", JP_COL_CLOCK, JP_CSV, 2, .help = "its end", FIELD(t1_us)},
     {"comm", JP_COL_ID, JP_CSV, 3, .help = "the communicator's id",
@@ -751,7 +752,7 @@ static const struct jp_column windows[] = {
 const struct jp_table table_windows = {
     .name = "windows",
     .json = "windows",
-    .help = "a row for a communicator's function in a slice of time: at most "
+    .help = "one row per communicator, function and slice of time: at most "
             "200 slices of equal length (fewer, but at least 10, where that "
             "could make more than 50,000 rows); none of traces",
     JP_COLUMNS(windows),

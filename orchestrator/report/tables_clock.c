@@ -45,23 +45,23 @@ static double distance(const struct jp_result *result, size_t row)
 #define FIELD(member) JP_FIELD(struct jp_clock, member)
 /* the reference has offset 0 */
 static const struct jp_column clock_columns[] = {
-    {"host", JP_COL_TEXT, JP_CSV, 1, 1, 1, "Node", "whose clock it is",
+    {"host", JP_COL_TEXT, JP_CSV, 1, 1, 1, "Node", "node with this clock",
      FIELD(host)},
     {"reference", JP_COL_BOOL, JP_CSV, 2, 2, .title = "Reference",
-     .help = "it is the clock that the others are compared with",
+     .help = "this is the reference clock of the other nodes",
      FIELD(reference)},
     {"aligned", JP_COL_BOOL, JP_CSV | JP_TIP, 3, 3, 2, "Aligned",
-     "probes of other nodes, or operations with them, tie it to the reference",
+     "probes of other nodes, or operations with them, connect it to the "
+     "reference",
      FIELD(aligned)},
     {"offset_us", JP_COL_NUMBER, JP_CSV | JP_MAYBE, 4, 4, 3, "Ahead, us",
-     "how far it is ahead of the reference in the middle of the run; below "
-     "zero: behind",
+     "lead over the reference in the middle of the run; negative: it lags",
      .get = get_clock_offset},
     {"drift_ppm", JP_COL_NUMBER, JP_CSV | JP_MAYBE, 5, 5, 4, "Drift, ppm",
-     "how much faster it runs: us a second", .get = get_clock_drift},
+     "relative speed: microseconds gained per second", .get = get_clock_drift},
     {"uncertainty_us", JP_COL_NUMBER, JP_CSV | JP_MAYBE | JP_TIP, 6, 6, 5,
-     "Sure within, us",
-     "how wrong this node's times may be after the correction: the largest "
+     "Uncertainty, us",
+     "possible error of this node's times after the correction: the largest "
      "value of the run",
      .brief = "within", .get = get_clock_unc},
 };
@@ -70,7 +70,7 @@ static const struct jp_column clock_columns[] = {
 const struct jp_table table_clock = {
     .name = "clock",
     .json = "clock.nodes",
-    .help = "a row a node, where a step ran on several",
+    .help = "one row per node, if the step ran on several",
     JP_COLUMNS(clock_columns),
     .count = count_clocks,
     .find = find_clock,
@@ -135,19 +135,21 @@ static const struct jp_column arrival_columns[] = {
      .help = "operations of ranks on several nodes, with all records",
      FIELD(operations)},
     {"last_by_start", JP_COL_COUNT, JP_CSV, 5, 5,
-     .help = "of them those in which it began last, by more than three times "
-             "the uncertainty of the clocks",
+     .help = "of them, operations that it began last, by more than three "
+             "times the uncertainty of the clocks",
      FIELD(last)},
     {"last_by_time", JP_COL_COUNT, JP_CSV, 6, 6,
-     .help = "of them those in which its time was the shortest, by more than "
-             "the resolution of the time stamps: who comes last waits least",
+     .help = "of them, operations in which its time was the shortest, by more "
+             "than the resolution of the time stamps: the last rank to arrive "
+             "waits least",
      FIELD(quick)},
     {"last_by_both", JP_COL_COUNT, JP_CSV, 7, 7,
-     .help = "of them those in which it was last by its start and by its time",
+     .help = "of them, operations in which it was last by its start and by "
+             "its time",
      FIELD(both)},
     {"late_us", JP_COL_NUMBER, JP_CSV, 8, 8,
-     .help = "how much later than the rank before it this one began, summed "
-             "over last_by_start",
+     .help = "delay after the previous rank's start, summed over "
+             "last_by_start",
      .get = get_arrival_late},
 };
 #undef FIELD
@@ -155,7 +157,7 @@ static const struct jp_column arrival_columns[] = {
 const struct jp_table table_arrivals = {
     .name = "arrivals",
     .json = "clock.arrivals",
-    .help = "a row a process, where clocks of several nodes could be compared",
+    .help = "one row per process, if clocks of several nodes could be compared",
     JP_COLUMNS(arrival_columns),
     .count = count_arrivals,
     .find = find_arrival,

@@ -63,7 +63,7 @@ static void value_figure(struct jp_value *v, const char *text, double real)
            0, NULL, "entries that ran out of time", ttl),                      \
     METRIC(row, COPPER_TTL_CLEARS,                                             \
            "metadata_enoent_ttl_clears_on_success_or_non_enoent", json + 8, 0, \
-           NULL, "entries whose path was found after all", ttl),               \
+           NULL, "entries with a path that was found later", ttl),               \
     METRIC(row, COPPER_TTL_AVOIDED,                                            \
            "estimated_repeated_metadata_lookups_avoided_by_ttl", json + 9, 0,  \
            NULL, "equal to metadata_enoent_ttl_serves", ttl),                  \
@@ -167,7 +167,7 @@ static const struct jp_column operations[] = {
 const struct jp_table table_copper_operations = {
     .name = "copper_operations",
     .json = "copper.operations",
-    .help = "a row an operation that was called",
+    .help = "one row per operation that was called",
     JP_COLUMNS(operations),
     JP_FOUND_BY(operation),
     .max_json = COPPER_N_OPS + 1,
@@ -219,7 +219,7 @@ static const struct jp_column ranges[] = {
      JP_FIELD(struct jp_copper_range, name)},
     {"unit", JP_COL_WORD, JP_CSV, 2, .help = "of what follows",
      .get = get_range_unit, JP_WORDS(range_units)},
-    {"ranks", JP_COL_COUNT, JP_CSV, 3, 2, 0, "Ranks", "that tell it",
+    {"ranks", JP_COL_COUNT, JP_CSV, 3, 2, 0, "Ranks", "with this figure",
      JP_FIELD(struct jp_copper_range, n)},
     {"min", JP_COL_COUNT, JP_CSV | JP_MAYBE, 4, .help = "least", FIELD(min)},
     {"max", JP_COL_COUNT, JP_CSV | JP_MAYBE, 5, .help = "most", FIELD(max)},
@@ -249,7 +249,7 @@ static const struct jp_column ranges[] = {
 const struct jp_table table_copper_ranges = {
     .name = "copper_ranges",
     .json = "copper.ranges",
-    .help = "a row a metric: its spread across ranks",
+    .help = "one row per metric: its spread across ranks",
     JP_COLUMNS(ranges),
     JP_FOUND_BY(range),
     .max_json = JP_COPPER_N_SPREADS,
@@ -340,7 +340,7 @@ static const struct jp_column ranks[] = {
     {"host", JP_COL_ID, JP_CSV, 1, 1, 0, "Host", "on which the daemon ran",
      FIELD(host)},
     {"pid", JP_COL_PID, JP_CSV | JP_MAYBE, 2, 2, 0, "Pid",
-     "its number on the host", .get = get_rank_pid},
+     "process id on the host", .get = get_rank_pid},
     {"state", JP_COL_WORD, JP_CSV, 3, 3, 0, "State", "how much of it is known",
      .get = get_rank_state, .words = copper_state_names,
      .n_words = JP_COPPER_N_STATES},
@@ -360,7 +360,7 @@ static const struct jp_column ranks[] = {
     {"readdir_us", JP_COL_US, JP_CSV | JP_MAYBE | JP_REAL,
      .help = "a readdir on average", .get = get_rank_readdir},
     {"pre_destroy", JP_COL_WORD, JP_CSV | JP_MAYBE, 20,
-     .help = "those files beside the final ones; unknown: not compared",
+     .help = "these files against the final ones; unknown: not compared",
      .get = get_rank_pre_destroy, JP_WORDS(compared)},
     {"registration_us", JP_COL_US, JP_CSV | JP_MAYBE | JP_TIP, 21, 13, 0,
      "Registered after", "by its log", .path = "startup.registration_us",
@@ -375,7 +375,7 @@ static const struct jp_column ranks[] = {
      .help = "until its parent first answered, by its log",
      .path = "startup.first_rpc_us", .get = get_rank_first_rpc},
     {"why", JP_COL_PROSE, JP_CSV | JP_MAYBE, 5, 14, 0, "Why",
-     "it is not good, from final files", .none = "", .get = get_rank_why},
+     "wrong, from final files", .none = "", .get = get_rank_why},
     {"level_from", JP_COL_TEXT, JP_MAYBE, 7, .help = "log or address book",
      .get = get_rank_level_from},
     {"init_us", JP_COL_US, JP_MAYBE, 19, .help = "start-up",
@@ -390,7 +390,7 @@ static const struct jp_column ranks[] = {
 const struct jp_table table_copper_ranks = {
     .name = "copper_ranks",
     .json = "copper.ranks",
-    .help = "a row a daemon of the last launch",
+    .help = "one row per daemon of the last launch",
     JP_COLUMNS(ranks),
     JP_FOUND_BY(rank),
     .max_json = 5000,
@@ -426,14 +426,14 @@ JP_GETTER(outlier_z, jp_copper_outlier, value_short(v, false, at->z))
 static const struct jp_column outliers[] = {
     {"host", JP_COL_ID, JP_CSV, 1, 1, 0, "Host", "on which the daemon ran",
      .get = get_outlier_host},
-    {"pid", JP_COL_PID, JP_CSV, 2, .help = "its number on the host",
+    {"pid", JP_COL_PID, JP_CSV, 2, .help = "process id on the host",
      .get = get_outlier_pid},
-    {"metric", JP_COL_TEXT, JP_CSV, 3, 2, 0, "Metric", "what is unlike",
-     FIELD(metric)},
+    {"metric", JP_COL_TEXT, JP_CSV, 3, 2, 0, "Metric",
+     "the metric that differs", FIELD(metric)},
     {"level", JP_COL_RANK, JP_CSV, 4, 3, 0, "Level", "in Copper's tree",
      .get = get_outlier_level},
     {"ranks_of_level", JP_COL_COUNT, JP_CSV, 5, 4, 0, "Ranks of it",
-     "with which it is compared", FIELD(of)},
+     "ranks that it is compared with", FIELD(of)},
     {"value", JP_COL_COUNT, JP_CSV, 6, .help = "its own", FIELD(value)},
     {"median", JP_COL_COUNT, JP_CSV, 7, .help = "of its level", FIELD(median)},
     {"z", JP_COL_COUNT, JP_CSV, 8,
@@ -454,7 +454,7 @@ static const struct jp_column outliers[] = {
 const struct jp_table table_copper_outliers = {
     .name = "copper_outliers",
     .json = "copper.outliers",
-    .help = "a row a metric of a rank that is far from the median of its "
+    .help = "one row per metric of a rank that is far from the median of its "
             "level in the tree",
     JP_COLUMNS(outliers),
     JP_FOUND_BY(outlier),
@@ -499,8 +499,8 @@ static const struct jp_column launches[] = {
 const struct jp_table table_copper_launches = {
     .name = "copper_launches",
     .json = "copper.launches",
-    .help = "a row a launch of the daemons in the same folder, in order of "
-            "time; all other figures are the last one's",
+    .help = "one row per launch of the daemons in the same folder, in order "
+            "of time; all other figures are from the last launch",
     JP_COLUMNS(launches),
     JP_FOUND_BY(launch),
     .weight = launch_weight,
@@ -522,11 +522,11 @@ JP_GETTER(point_time, jp_copper_point, value_int(v, at->time_us);
 /* counters since the daemon's start, not since the last snapshot */
 static const struct jp_column points[] = {
     {"time_us", JP_COL_CLOCK, JP_CSV | JP_MAYBE, 1,
-     .help = "when the file was written; unknown: lost by a copy",
+     .help = "time of the file; unknown: a copy did not keep it",
      .get = get_point_time},
     {"host", JP_COL_ID, JP_CSV, 2, .help = "on which the daemon ran",
      .get = get_point_host},
-    {"pid", JP_COL_PID, JP_CSV, 3, .help = "its number on the host",
+    {"pid", JP_COL_PID, JP_CSV, 3, .help = "process id on the host",
      .get = get_point_pid},
     {"source", JP_COL_TEXT, JP_CSV, 4, .help = "which of its files",
      JP_FIELD(struct jp_copper_point, tag)},
@@ -537,7 +537,7 @@ static const struct jp_column points[] = {
 const struct jp_table table_copper_series = {
     .name = "copper_series",
     .json = "copper.series",
-    .help = "a row a snapshot of a rank, by rank and time",
+    .help = "one row per snapshot of a rank, by rank and time",
     JP_COLUMNS(points),
     JP_FOUND_BY(point),
     .max_json = 5000,
@@ -556,7 +556,7 @@ static const struct jp_column notes[] = {
 const struct jp_table table_copper_notes = {
     .name = "copper_notes",
     .json = "copper.notes",
-    .help = "a row a note on a file, in order of discovery",
+    .help = "one row per note on a file, in order of discovery",
     JP_COLUMNS(notes),
     JP_FOUND_BY(note),
     .max_json = JP_COPPER_MAX_NOTES,

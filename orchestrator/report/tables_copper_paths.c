@@ -64,7 +64,7 @@ static const struct jp_column classes[] = {
 const struct jp_table table_copper_classes = {
     .name = "copper_classes",
     .json = "copper.path_classes",
-    .help = "a row a class of paths that was met",
+    .help = "one row per class of paths",
     JP_COLUMNS(classes),
     JP_FOUND_BY(class),
     .max_json = JP_COPPER_N_CLASSES,
@@ -143,7 +143,7 @@ static const struct jp_column cached_paths[] = {PATH_COLUMNS, CACHE_COLUMNS};
 static const struct jp_column absent_paths[] = {PATH_COLUMNS, TTL_COLUMNS};
 const struct jp_table table_copper_paths = {
     .name = "copper_paths",
-    .help = "a row a path of a category",
+    .help = "one row per path of a category",
     JP_COLUMNS(paths),
     JP_FOUND_BY(path),
 };
@@ -218,7 +218,7 @@ static const struct jp_column searches[] = {
 const struct jp_table table_copper_searches = {
     .name = "copper_vain",
     .json = "copper.searched_in_vain",
-    .help = "a row a folder in which names were looked up that are not there",
+    .help = "one row per folder with lookups of names that do not exist",
     JP_COLUMNS(searches),
     JP_FOUND_BY(search),
     .max_json = 100,
@@ -265,14 +265,14 @@ static const struct jp_column roots[] = {
      "paths below it", FIELD(observed)},
     {"observed_files", JP_COL_COUNT, JP_CSV | JP_MAYBE, 5, 3, 0,
      "Files observed", "of these", FIELD(observed_files), EXISTS},
-    {"files", JP_COL_COUNT, JP_CSV | JP_MAYBE, 6, 4, 0, "of", "that there are",
+    {"files", JP_COL_COUNT, JP_CSV | JP_MAYBE, 6, 4, 0, "of", "that exist",
      .get = get_root_files},
     {"observed_dirs", JP_COL_COUNT, JP_CSV | JP_MAYBE, 7, 6, 0,
      "Folders observed", "of these", FIELD(observed_dirs), EXISTS},
-    {"dirs", JP_COL_COUNT, JP_CSV | JP_MAYBE, 8, 7, 0, "of", "that there are",
+    {"dirs", JP_COL_COUNT, JP_CSV | JP_MAYBE, 8, 7, 0, "of", "that exist",
      .get = get_root_dirs},
     {"missing_probe_paths", JP_COL_COUNT, JP_CSV | JP_MAYBE | JP_TIP, 9, 9, 0,
-     "Absent", "looked up, not there", FIELD(missing), EXISTS},
+     "Absent", "looked up, but absent", FIELD(missing), EXISTS},
     {"example", JP_COL_CODE, JP_CSV | JP_MAYBE, 10,
      .help = "the first observed path", FIELD(example)},
     {"exists", JP_COL_BOOL, 0, 2, .help = "when the report was made",
@@ -288,7 +288,8 @@ static const struct jp_column roots[] = {
 const struct jp_table table_copper_roots = {
     .name = "copper_roots",
     .json = "copper.roots",
-    .help = "a row a root whose files were compared with the observed paths",
+    .help = "one row per root; its files were compared with the observed "
+            "paths",
     JP_COLUMNS(roots),
     JP_FOUND_BY(root),
     .max_json = ALL,
@@ -313,7 +314,7 @@ static const struct jp_column caches[] = {
     {"table", JP_COL_WORD, JP_CSV, 1, 1, 0, "Cache", "one of a daemon's",
      FIELD(table), JP_WORDS(cache_names)},
     {"files_found", JP_COL_COUNT, JP_CSV, 2, 2, 0, "Ranks",
-     "of which an ioctl asked for it", FIELD(files_found)},
+     "that were requested by an ioctl", FIELD(files_found)},
     {"used_bytes", JP_COL_BYTES, JP_CSV | JP_MAYBE, 3, 3, 0, "Used",
      "over these", FIELD(used_bytes), FOUND},
     {"used_human", JP_COL_TEXT, JP_CSV | JP_MAYBE, .help = "used_bytes to read",
@@ -326,7 +327,7 @@ static const struct jp_column caches[] = {
 const struct jp_table table_copper_cache = {
     .name = "copper_cache",
     .json = "copper.cache_use",
-    .help = "a row a cache of a daemon's, over ranks",
+    .help = "one row per cache of the daemons, over ranks",
     JP_COLUMNS(caches),
     JP_FOUND_BY(cache),
     .max_json = JP_COPPER_N_CACHES,

@@ -66,7 +66,7 @@ JP_GETTER(ccall_why, jp_cuda_row, (void) at;
          2,                                                                    \
          2,                                                                    \
          "Host",                                                               \
-         "as the process calls it",                                            \
+         "as the process names it",                                    \
          .width = 14,                                                          \
          .get = get_ccall_host},                                               \
         {"pid",        JP_COL_PID,          JP_CSV, 3, 3, 0, "Process",        \
@@ -87,7 +87,7 @@ JP_GETTER(ccall_why, jp_cuda_row, (void) at;
          6,                                                                    \
          0,                                                                    \
          "Graphs",                                                             \
-         "launches of a graph, whatever it has in it",                         \
+         "launches of a graph, regardless of its size",                        \
          SUM(GRAPHS)},                                                         \
         {"h2d",                                                                \
          JP_COL_COUNT,                                                         \
@@ -121,7 +121,7 @@ JP_GETTER(ccall_why, jp_cuda_row, (void) at;
          JP_COL_COUNT,                                                         \
          JP_CSV,                                                               \
          16,                                                                   \
-         .help = "copies whose direction the call does not tell",              \
+         .help = "copies of a direction that the call does not name",          \
          SUM(OTHER)},                                                          \
         {"other_bytes",        JP_COL_BYTES,    JP_CSV, 17,                    \
          .help = "their data", SUM(OTHER_BYTES)},                              \
@@ -132,7 +132,7 @@ JP_GETTER(ccall_why, jp_cuda_row, (void) at;
          10,                                                                   \
          0,                                                                    \
          "In copies",                                                          \
-         "time of threads in calls that return when a copy is done",           \
+         "time of threads in calls that return after the copy",                \
          .get = get_ccall_copy_us},                                            \
         {"sets", JP_COL_COUNT, JP_CSV, 19, .help = "memsets", SUM(SETS)},      \
         {"allocs", JP_COL_COUNT,  JP_CSV | JP_TIP, 20,         11,             \
@@ -145,7 +145,7 @@ JP_GETTER(ccall_why, jp_cuda_row, (void) at;
          JP_COL_BYTES,                                                         \
          JP_CSV,                                                               \
          23,                                                                   \
-         .help = "their sizes, as far as they are known",                      \
+         .help = "their sizes, if known",                                      \
          SUM(FREE_BYTES)},                                                     \
         {"live_bytes",                                                         \
          JP_COL_BYTES,                                                         \
@@ -197,11 +197,11 @@ JP_GETTER(ccall_why, jp_cuda_row, (void) at;
 static const struct jp_column processes[] = {
     WHO,
     {"span_us", JP_COL_US, JP_CSV, 5, 4, 3, "Time",
-     "from the beginning of CUDA in it to the last call that was counted",
+     "from the start of CUDA in the process to the last counted call",
      FIELD(length_us)},
     CALLS,
     {"busiest", JP_COL_NUMBER, JP_CSV | JP_MAYBE | JP_TIP, 31, 16, 0,
-     "Busiest second", "launches in the second that had most",
+     "Busiest second", "launches in the busiest second",
      .get = get_ccall_busiest},
     {"bad_records", JP_COL_COUNT, JP_CSV, 32,
      .help = "of its file, cut or damaged", .get = get_ccall_bad},
@@ -246,7 +246,7 @@ static void find_part(struct jp_row *row)
 const struct jp_table table_cuda = {
     .name = "cuda",
     .json = "cuda.processes",
-    .help = "a row a process that began CUDA: what it called, by "
+    .help = "one row per process that started CUDA: its calls, by "
             "--util-profile=cuda=1",
     JP_COLUMNS(processes),
     .count = count_processes,
@@ -262,7 +262,7 @@ const struct jp_table table_cuda = {
 static const struct jp_table table_cuda_time = {
     .name = "cuda_time",
     .json = "cuda.time",
-    .help = "a row a second of such a process in which it called something",
+    .help = "one row per second of such a process with at least one call",
     JP_COLUMNS(parts),
     .count = count_parts,
     .find = find_part,

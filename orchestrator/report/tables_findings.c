@@ -85,7 +85,7 @@ static const struct jp_column causes[] = {
     {"end_us", JP_COL_CLOCK, 0, 14, .help = "when it no longer differed",
      .path = "when.end_us", FIELD(end_us)},
     {"strength", JP_COL_SHARE, 0, 15, 9, .title = "Strength",
-     .help = "0 to 1: how well it would explain the finding", FIELD(strength)},
+     .help = "0 to 1: how well it explains the finding", FIELD(strength)},
     {"text", JP_COL_PROSE, 0, 16, 3, .title = "What was seen",
      .help = "one sentence", .get = get_cause_text},
     {"finding", JP_COL_WORD, 0, 0, 1, .title = "Finding", .help = "which",
@@ -261,7 +261,7 @@ static const struct jp_column findings[] = {
      .get = get_finding_world_rank},
     {"host", JP_COL_TEXT, JP_MAYBE, 7, .help = "where it ran",
      .get = get_finding_host},
-    {"pid", JP_COL_PID, JP_MAYBE, 8, .help = "its number on the host",
+    {"pid", JP_COL_PID, JP_MAYBE, 8, .help = "process id on the host",
      .get = get_finding_pid},
     {"from", JP_COL_CLOCK, JP_MAYBE, 9,
      .help = "when it began, by the times of the records", FIELD(from_us)},
@@ -282,8 +282,8 @@ static const struct jp_column findings[] = {
              "additional time",
      .get = get_finding_cost},
     {"gain", JP_COL_SHARE, JP_MAYBE, 16,
-     .help = "share of the run's time that a repair would save, by a replay of "
-             "the recorded run without the fault; null: not replayed",
+     .help = "share of the run's time that a repair saves, by a replay of the "
+             "recorded run without the fault; null: not replayed",
      .get = get_finding_gain},
     {"gain_kind", JP_COL_WORD, JP_MAYBE, 17,
      .help = "how much of the run was replayed: all of it (replayed), its "
@@ -291,8 +291,8 @@ static const struct jp_column findings[] = {
              "only cost_us is known (bound)",
      .get = get_finding_gain_kind, JP_WORDS(gain_kinds)},
     {"against", JP_COL_WORD, JP_MAYBE, 18,
-     .help = "what a slow network is compared with: the site's peaks or the "
-             "rates of the nodes' adapters (peaks), earlier steps (baseline), "
+     .help = "reference of a slow network: the site's peaks or the rates of "
+             "the nodes' adapters (peaks), earlier steps (baseline), "
              "communicators of the same shape (likes), or the same "
              "communicators earlier in the step (own)",
      .get = get_finding_against, JP_WORDS(against)},
@@ -301,8 +301,8 @@ static const struct jp_column findings[] = {
     {"next", JP_COL_PROSE, 0, 20, 9, 0, "What to do", "what to do",
      .get = get_finding_next},
     {"why", JP_COL_PROSE, JP_MAYBE, 21,
-     .help = "what the samples of utilisation show at the same time, in one "
-             "sentence; null: they were not examined",
+     .help = "the samples of utilisation at the same time, in one sentence; "
+             "null: they were not examined",
      .get = get_finding_why},
     {"looked_at", JP_COL_LIST, 0, 22,
      .help = "the kinds of causes that the samples could have shown",
@@ -392,7 +392,7 @@ static const struct jp_column bottlenecks[] = {
 const struct jp_table table_bottlenecks = {
     .name = "bottlenecks",
     .json = "bottlenecks",
-    .help = "what the job as a whole is bound by",
+    .help = "resources that limit the job as a whole",
     JP_COLUMNS(bottlenecks),
     .count = count_bottlenecks,
     .find = find_bottleneck,
@@ -467,7 +467,7 @@ static const struct jp_column iteration[] = {
 #undef FIELD
 const struct jp_table table_iteration = {
     .name = "iteration",
-    .help = "how long a step of the program's loop takes",
+    .help = "duration of a step of the program's loop",
     JP_COLUMNS(iteration),
     .count = count_iterations,
     .find = find_iteration,

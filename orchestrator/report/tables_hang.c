@@ -44,8 +44,8 @@ static const struct jp_column processes[] = {
      .width = 14, .get = get_hproc_node},
     {"pid", JP_COL_PID, JP_CSV, 3, 3, 3, "Pid", "of the process", FIELD(pid)},
     {"role", JP_COL_WORD, JP_CSV | JP_MAYBE | JP_TIP, 4, 4, 4, "Role",
-     "missing: others wait for it; waiting: it waits for others; task: not "
-     "known which",
+     "missing: others wait for it; waiting: it waits for others; task: "
+     "unknown",
      .words = evidence_role_words, .n_words = EVIDENCE_N_ROLES,
      .get = get_hproc_role},
     {"there", JP_COL_BOOL, JP_CSV, 5, .help = "it was alive", FIELD(there)},
@@ -75,7 +75,7 @@ static const struct jp_column processes[] = {
 static const struct jp_table table_hang_processes = {
     .name = "hang_processes",
     .json = "hang.evidence.processes",
-    .help = "a row a process that was looked at while the step hung",
+    .help = "one row per process examined while the step hung",
     JP_COLUMNS(processes),
     .count = count_processes,
     .find = find_process,
@@ -136,21 +136,21 @@ static const struct jp_column stacks[] = {
     {"depth", JP_COL_COUNT, JP_CSV, 2,
      .help = "rows above it that call it; 0: none", FIELD(depth)},
     {"frames", JP_COL_LIST, JP_CSV, 3,
-     .help = "that the same ranks are in, the outermost first", .max = 200,
+     .help = "with the same ranks, the outermost first", .max = 200,
      .get = get_stack_frames},
     {"run", JP_COL_CODE, JP_TIP, 0, 2, JP_LAST, "Frames",
-     "that the same ranks are in, the innermost first; callers stand "
-     "behind it and in the rows above",
+     "with the same ranks, the innermost first; callers follow it and are in "
+     "the rows above",
      .width = 46, .get = get_stack_run},
-    {"ranks_in", JP_COL_COUNT, JP_CSV, 4, .help = "how many are in it",
+    {"ranks_in", JP_COL_COUNT, JP_CSV, 4, .help = "number of ranks in it",
      FIELD(n_in)},
     {"in", JP_COL_TEXT, JP_CSV | JP_MAYBE | JP_TIP, 5, 3, 2, "In it",
      "ranks with a thread there; node:pid where the rank is not known",
      .width = 12, .get = get_stack_in},
     {"ranks_out", JP_COL_COUNT, JP_CSV, 6,
-     .help = "how many of those whose stacks were taken are not", FIELD(n_out)},
+     .help = "number of ranks with stacks that are not in it", FIELD(n_out)},
     {"out", JP_COL_TEXT, JP_CSV | JP_MAYBE | JP_TIP, 7, 4, 3, "Not in it",
-     "the other ranks whose stacks were taken", .width = 12, .none = "",
+     "the other ranks with stacks", .width = 12, .none = "",
      .get = get_stack_out},
     {"threads", JP_COL_COUNT, JP_CSV, 8, 5, 0, "Threads", "of all these ranks",
      FIELD(threads)},
@@ -164,8 +164,8 @@ static const struct jp_column stacks[] = {
 static const struct jp_table table_hang_stacks = {
     .name = "hang_stacks",
     .json = "hang.evidence.stacks",
-    .help = "a row a run of frames that the same ranks are in; callers stand "
-            "above",
+    .help = "one row per run of frames that the same ranks are in; callers in "
+            "the rows above",
     JP_COLUMNS(stacks),
     .count = count_branches,
     .find = find_branch,
@@ -218,7 +218,7 @@ static const struct jp_column ras[] = {
     {"host", JP_COL_TEXT, JP_CSV | JP_MAYBE, 5, 5, 0, "Host",
      "address of the bootstrap network", .get = get_ras_host},
     {"func", JP_COL_TEXT, JP_CSV | JP_MAYBE, 6, 6, 6, "Function",
-     "whose counts differ", .width = 14, .get = get_ras_func},
+     "with different counts", .width = 14, .get = get_ras_func},
     {"launched", JP_COL_COUNT, JP_CSV | JP_MAYBE, 7, 7, 7, "Launched",
      "operations, by the host; not: ended", .get = get_ras_launched},
     {"most", JP_COL_COUNT, JP_CSV | JP_MAYBE, 8, 8, 8, "Most",
@@ -226,14 +226,14 @@ static const struct jp_column ras[] = {
     {"word", JP_COL_TEXT, JP_CSV | JP_MAYBE, 9, JP_LAST, JP_LAST, "Error",
      "as NCCL reports it", .none = "", .width = 18, .get = get_ras_word},
     {"asked_on", JP_COL_TEXT, JP_CSV | JP_MAYBE, 10,
-     .help = "the node that asked", .get = get_ras_node},
+     .help = "the node that queried", .get = get_ras_node},
 };
 
 static const struct jp_table table_hang_ras = {
     .name = "hang_ras",
     .json = "hang.evidence.ras",
-    .help = "a row a rank that NCCL's RAS told something of; counts of several "
-            "ranks differ on a busy job, too",
+    .help = "one row per rank in the answers of NCCL's RAS; on a busy job the "
+            "counts of several ranks also differ",
     JP_COLUMNS(ras),
     .count = count_ras,
     .find = find_ras,
@@ -270,9 +270,9 @@ JP_GETTER(part_took, hangstacks_part, value_count(v, at->ms * 1000))
 /* why is empty if the part is complete */
 static const struct jp_column parts[] = {
     {"node", JP_COL_TEXT, JP_CSV | JP_MAYBE, 1, 1, 1, "Node",
-     "where it was tried", .width = 14, .get = get_part_node},
-    {"part", JP_COL_TEXT, JP_CSV | JP_MAYBE, 2, 2, 2, "Part", "what was tried",
-     .width = 16, .get = get_part_name},
+     "node of the attempt", .width = 14, .get = get_part_node},
+    {"part", JP_COL_TEXT, JP_CSV | JP_MAYBE, 2, 2, 2, "Part",
+     "kind of evidence", .width = 16, .get = get_part_name},
     {"pid", JP_COL_RANK, JP_CSV | JP_MAYBE, 3, 3, 3, "Pid",
      "of the process; none: of the node", .get = get_part_pid},
     {"file", JP_COL_CODE, JP_CSV | JP_MAYBE, 4, 4, 0, "File",
@@ -280,14 +280,14 @@ static const struct jp_column parts[] = {
     {"took_us", JP_COL_US, JP_CSV, 5, 5, 0, "Took", "time of the part",
      .get = get_part_took},
     {"why", JP_COL_TEXT, JP_CSV | JP_MAYBE, 6, JP_LAST, 4, "Why not",
-     "why it could not be had, or not whole", .none = "", .width = 50,
+     "why it is missing or incomplete", .none = "", .width = 50,
      .get = get_part_why},
 };
 
 static const struct jp_table table_hang_parts = {
     .name = "hang_parts",
     .json = "hang.evidence.parts",
-    .help = "a row a part of the evidence that was tried",
+    .help = "one row per part of the evidence that was tried",
     JP_COLUMNS(parts),
     .count = count_parts,
     .find = find_part,
@@ -347,9 +347,8 @@ int tables_hang_html(const struct jp_report *report, FILE *out)
         return 0;
     fputs("<p>", out);
     html_out_text(out, hangstacks_text(report->hang, text));
-    fputs(". A row of the stacks is a run of frames that the same ranks are "
-          "in, the innermost first; the tools&#39; own output is in "
-          "hang/.</p>\n",
+    fputs(". A row of the stacks is a run of frames with the same ranks, the "
+          "innermost first; the tools&#39; own output is in hang/.</p>\n",
           out);
     /* the hang in one line, from the agent that noticed it */
     if (*report->hang->hang) {

@@ -15,12 +15,11 @@ static const struct jp_column quality[] = {
              "share); coverage; note"},
     {"value", JP_COL_COUNT, JP_CSV | JP_MAYBE | JP_REAL, .help = "of it"},
     {"note", JP_COL_PROSE, JP_CSV,
-     .help = "what it means; where the first bad line stands; a note on a "
-             "file"},
+     .help = "meaning; place of the first bad line; a note on a file"},
 };
 const struct jp_table table_quality = {
     .name = "quality",
-    .help = "a row a figure on the data",
+    .help = "one row per figure on the data",
     JP_COLUMNS(quality),
 };
 
@@ -150,7 +149,7 @@ static const struct jp_column network[] = {
     {"size_from_bytes", JP_COL_BYTES, JP_CSV, 8,
      .help = "least size of the class (baseline-format.md)",
      .get = get_net_from},
-    {"size_to_bytes", JP_COL_BYTES, JP_CSV, 9, .help = "sizes are below it",
+    {"size_to_bytes", JP_COL_BYTES, JP_CSV, 9, .help = "upper end of the class",
      .get = get_net_to},
     {"ops", JP_COL_COUNT, JP_CSV, 10, 5, 0, "Ops",
      "complete ones, without the warm-up", FIELD(gbs.total)},
@@ -200,14 +199,14 @@ static const struct jp_column network[] = {
      "least and peak, or p5 to p95 of the baseline", .get = get_expected_band},
     {"share", JP_COL_SHARE, JP_TIP | JP_BAR, 0, 10, 0, "Share",
      "of what is expected", .get = get_expected_share},
-    {"by", JP_COL_TEXT, JP_TIP, 0, 11, 0, "By", "who expects it",
+    {"by", JP_COL_TEXT, JP_TIP, 0, 11, 0, "By", "source of the expectation",
      .get = get_expected_by},
 };
 #undef FIELD
 const struct jp_table table_network = {
     .name = "network",
     .json = "network",
-    .help = "a row for a kind of communicator, function and class of sizes: "
+    .help = "one row per kind of communicator, function and class of sizes: "
             "the network's own bandwidth, from the last arriver's time of "
             "complete barrier-like operations without the warm-up",
     JP_COLUMNS(network),
@@ -295,22 +294,23 @@ static const struct jp_column hypotheses[] = {
      .get = get_hypothesis_state, .words = hypotheses_states,
      .n_words = JP_HYPOTHESIS_STATES},
     {"least", JP_COL_NUMBER, JP_MAYBE, 5,
-     .help = "the smallest effect that would have been seen, in unit",
+     .help = "smallest detectable effect, in unit",
      .get = get_hypothesis_least},
     {"unit", JP_COL_WORD, 0, 6, .help = "unit of least; a share is from 0 to 1",
      .get = get_hypothesis_unit, .words = hypotheses_units,
      .n_words = JP_HYPOTHESIS_UNITS},
-    {"of", JP_COL_TEXT, 0, 7, .help = "what least is a share or a number of",
+    {"of", JP_COL_TEXT, 0, 7, .help = "quantity that least refers to",
      FIELD(of)},
     {"why", JP_COL_PROSE, JP_MAYBE, 8, 5, 0, "Why",
-     "why it was not judged; else a remark", .get = get_hypothesis_why},
+     "why it was not judged; otherwise a remark", .get = get_hypothesis_why},
     {"todo", JP_COL_PROSE, JP_MAYBE, 9, 6, 0, "What to do",
-     "what makes it possible to judge; null: it was judged",
+     "what would allow a judgement; null: it was judged",
      .get = get_hypothesis_todo},
     {"answer", JP_COL_TEXT, 0, 0, 3, 0, "Answer", NULL,
      .get = get_hypothesis_answer},
     {"effect", JP_COL_TEXT, JP_TIP | JP_MAYBE, 0, 4, 0, "Smallest effect",
-     "a smaller one would not have been seen", .get = get_hypothesis_effect},
+     "a smaller one would not have been detected",
+     .get = get_hypothesis_effect},
 };
 #undef FIELD
 const struct jp_table table_hypotheses = {

@@ -23,7 +23,7 @@ static const char *topology_advice(enum jp_warning_kind kind)
     static const char *const advice[JP_N_WARNINGS] = {
         [JP_WARN_NO_NVLINK] = "expect PCIe speed there; tensor parallelism "
                               "belongs on GPUs that NVLink joins",
-        [JP_WARN_HCA_DOWN] = "look at that port's cable, switch and driver",
+        [JP_WARN_HCA_DOWN] = "check that port's cable, switch and driver",
         [JP_WARN_HCA_FAR] = "use GPUs near an HCA, or expect less bandwidth",
         [JP_WARN_HCA_SHARED] = "see what NCCL_IB_HCA leaves out, and whether "
                                "the idle one may be used",
@@ -32,13 +32,13 @@ static const char *topology_advice(enum jp_warning_kind kind)
         [JP_WARN_MNNVL_OFF] = "check IMEX and NCCL_MNNVL_ENABLE",
         [JP_WARN_SPLIT_HOST] = "give its containers one NCCL_HOSTID and one "
                                "/dev/shm",
-        [JP_WARN_FORCED_PATH] = "unset it unless it is meant",
+        [JP_WARN_FORCED_PATH] = "unset it unless it is intended",
         [JP_WARN_TCP] = "see why NCCL does not take the HCA: NCCL_IB_DISABLE, "
                         "NCCL_NET, libibverbs, permissions, a port down on "
                         "another node",
-        [JP_WARN_DEAD_NVLINK] = "have that GPU's NVLinks looked at "
-                                "(nvidia-smi nvlink -s)",
-        [JP_WARN_ODD_NODE] = "take it out if steps with it are slower",
+        [JP_WARN_DEAD_NVLINK] =
+            "check that GPU's NVLinks (nvidia-smi nvlink -s)",
+        [JP_WARN_ODD_NODE] = "drain it if steps with it are slower",
     };
 
     /* no advice for a kind that this table does not have */
@@ -78,7 +78,7 @@ int topology_text(const struct jp_step_labels *l, FILE *out)
 {
     if (!is_telling(l))
         return 0;
-    fputs("\nTopology (jobprof topo tells more)\n", out);
+    fputs("\nTopology (more: jobprof topo)\n", out);
     /* a shape without GPUs says nothing about communicators */
     for (size_t i = 0; i < l->shapes.n_shapes && i < MAX_SHAPES; i++)
         if (l->shapes.shapes[i].topo->n_gpus && text_shape(l, i, out) < 0)

@@ -43,8 +43,8 @@ static char *format_age(const struct hangs_op *op, char *buf, size_t size)
 static void print_groups(const struct jp_hangs *hangs, FILE *out)
 {
     static const char *const words[HANGS_N_STATES] = {
-        "no recording of",   "cannot tell of", "never entered by",
-        "held up elsewhere", "entered by",     "in flight in",
+        "no recording of",   "unknown for", "never entered by",
+        "held up elsewhere", "entered by",  "in flight in",
         "ended in"};
     char text[256], since[96];
 
@@ -357,10 +357,10 @@ static uint64_t oldest_ms(const struct livestate *state)
 static void print_blind(const struct livestate *state, FILE *out)
 {
     if (state->n_silent)
-        quote_printf(out, "%s of %s nodes: no word of late\n",
+        quote_printf(out, "%s of %s nodes: no recent data\n",
                      FIG_COUNT(state->n_silent), FIG_COUNT(state->place.nodes));
     if (state->left_ranks)
-        quote_printf(out, "%s ranks had no room in the nodes' words\n",
+        quote_printf(out, "%s ranks did not fit into the nodes' data\n",
                      FIG_COUNT(state->left_ranks));
 }
 
@@ -395,7 +395,7 @@ int hangshow_print_live(const struct livestate *state, const char *step,
     if (json)
         return print_live_json(state, step, answer, out, err);
     show_table_line(
-        out, 2, "%s  step %s runs; its nodes' words are up to %.0f s old",
+        out, 2, "%s  step %s runs; its nodes' data is up to %.0f s old",
         livestate_words[state->word], step, (double) oldest_ms(state) / 1000);
     /* before the answer, which is uncertain without these nodes */
     print_blind(state, out);

@@ -345,7 +345,7 @@ static int print_ranks(const struct rankrows *rows, enum show_form form,
                  plural(rows->n));
     if (rows->left_out)
         quote_printf(out, ", %s left out", SHOW_NUMBER(rows->left_out, form));
-    fputs("; only logs tell a rank's functions and sizes\n", out);
+    fputs("; only logs have a rank's functions and sizes\n", out);
     return show_table_end(NULL, out, err);
 }
 

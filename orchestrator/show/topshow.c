@@ -597,10 +597,10 @@ static void put_head(const struct topshow *top, const struct livestate *state,
         snprintf(waited, sizeof(waited), " for %.0f s",
                  (double) state->waited_ms / 1000);
     if (state->n_silent && state->word != LIVESTATE_ENDED)
-        snprintf(silent, sizeof(silent), ", no word of %s node%s",
+        snprintf(silent, sizeof(silent), ", no data of %s node%s",
                  FIG_COUNT(state->n_silent), plural(state->n_silent));
     if (state->left_ranks)
-        snprintf(left, sizeof(left), ", %s more not told",
+        snprintf(left, sizeof(left), ", %s more not shown",
                  FIG_COUNT(state->left_ranks));
     put_format(how, sgr_of_word(state->word), out,
                "%s%s  step %s: %s rank%s%s on %s node%s%s; data of the last "

@@ -355,7 +355,7 @@ struct jp_hcas *hca_ask(const char *root, uint32_t limit_ms)
         if (!child_succeeded(end, &r))
             snprintf(copy->trouble, sizeof(copy->trouble),
                      end == CHILD_LATE ? "no answer within %u ms"
-                                       : "the process that asked ended",
+                                       : "the querying process ended",
                      limit_ms);
     }
     child_free(shared, sizeof(*shared));

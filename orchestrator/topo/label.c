@@ -123,7 +123,7 @@ static const struct forcing {
     const char *what;
 } forcing[] = {
     {"NCCL_P2P_DISABLE", "0", "GPUs do not reach each other directly"},
-    {"NCCL_P2P_LEVEL", NULL, "it decides which GPUs may"},
+    {"NCCL_P2P_LEVEL", NULL, "it sets which GPUs may communicate directly"},
     {"NCCL_SHM_DISABLE", "0", "no shared memory inside a node"},
     {"NCCL_IB_DISABLE", "0", "no InfiniBand and no RoCE"},
     {"NCCL_NET", NULL, "it decides which network is used"},
@@ -162,8 +162,8 @@ static int warn_hcas(const struct groups *g, struct jp_label *label)
         return 0; /* these variables decide, whatever NCCL_IB_HCA says */
     if (label_differs(g->comm, "NCCL_IB_HCA"))
         return add_warning(label, JP_WARN_FORCED_PATH, -1,
-                           "NCCL_IB_HCA differs among its ranks (%.100s is "
-                           "one): which HCA each may use is its own",
+                           "NCCL_IB_HCA differs among its ranks (%.100s on "
+                           "one of them): each rank may use other HCAs",
                            value);
     for (size_t i = 0; i < g->n_domains; i++) {
         const struct topo *topo = groups_topo(g, &g->domains[i]);
@@ -213,8 +213,7 @@ static int warn_variables(const struct groups *g, struct jp_label *label)
             add_warning(
                 label, JP_WARN_FORCED_PATH, -1, "%s=%.100s is set%s: %s",
                 f->name, shown(label_variable(g->comm, f->name)),
-                label_differs(g->comm, f->name) ? ", though not so by all ranks"
-                                                : "",
+                label_differs(g->comm, f->name) ? ", but not by all ranks" : "",
                 f->what) < 0)
             return -1;
     }
@@ -250,7 +249,7 @@ static int warn_hca(struct jp_label *label, int node, const struct topo *topo,
                            "port%s",
                            gpu, wanted->name,
                            topo_level_word[near->wanted_level],
-                           near->hca < 0 ? ", nor has any other" : "");
+                           near->hca < 0 ? ", and no other HCA has one" : "");
     if (near->hca >= 0 && near->level == TOPO_SYS && !sockets)
         return add_warning(
             label, JP_WARN_HCA_FAR, node,
@@ -355,12 +354,12 @@ static int warn_links(struct jp_label *label, int node, const struct topo *topo,
     }
     if (g->links_up < most_up)
         return add_warning(label, JP_WARN_DEAD_NVLINK, node,
-                           "GPU%zu has %u active NVLinks, its like %u", gpu,
+                           "GPU%zu has %u active NVLinks, its peer %u", gpu,
                            g->links_up, most_up);
     /* Without NVML, bandwidths are compared in place of link counts. */
     if (!most_up && topo_nvlink_all_mbs(topo, gpu) < most)
         return add_warning(label, JP_WARN_DEAD_NVLINK, node,
-                           "GPU%zu has %.4g GB/s of NVLink, its like %.4g", gpu,
+                           "GPU%zu has %.4g GB/s of NVLink, its peer %.4g", gpu,
                            (double) topo_nvlink_all_mbs(topo, gpu) / 1000,
                            (double) most / 1000);
     return 0;

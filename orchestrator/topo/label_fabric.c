@@ -159,14 +159,14 @@ static const char *why_unknown(const struct topo *topo, uint64_t gpus,
     for (size_t i = 0; i < topo->n_gpus; i++)
         if (has(gpus, i) && topo->gpus[i].vendor != TOPO_NVIDIA)
             return topo->gpus[i].vendor == TOPO_AMD
-                       ? "its GPUs are AMD's, and no record tells their XGMI "
-                         "links"
-                       : "its GPUs are Intel's, and no record tells their Xe "
-                         "Links";
+                       ? "its GPUs are AMD's, and their XGMI links are not "
+                         "recorded"
+                       : "its GPUs are Intel's, and their Xe Links are not "
+                         "recorded";
     if (pairs->unknown)
-        return "its GPUs may have NVLink, and no record tells their links";
-    return "where its GPUs hang on the PCI bus is not recorded (a virtual "
-           "machine, a kernel that does not tell, or an XML without bridges)";
+        return "its GPUs may have NVLink, but their links are not recorded";
+    return "the places of its GPUs on the PCI bus are not recorded (a virtual "
+           "machine, a kernel without this data, or an XML without bridges)";
 }
 
 /* Returns the weakest evidence among the GPUs' links. */
@@ -217,7 +217,7 @@ static void judge_any(const struct groups *g, const struct topo *topo,
 {
     enum jp_fabric first = JP_FABRIC_UNKNOWN;
 
-    answer->missing = "which GPUs its ranks have is not recorded";
+    answer->missing = "the GPUs of its ranks are not recorded";
     if (ranks > topo->n_gpus)
         return;
     for (size_t i = 0; i < topo->n_gpus; i++) {
@@ -255,7 +255,7 @@ static void judge_domain(const struct groups *g, const struct domain *domain,
     if (!topo) {
         answer->missing = answer->node && answer->node->why
                               ? answer->node->why
-                              : "no record says which node it is";
+                              : "its node is not recorded";
         return;
     }
     /* A topology without GPUs cannot say anything. */
@@ -351,8 +351,8 @@ static void explain_apart(const struct pairs *p, enum topo_vendor vendor,
                  p->apart == p->n ? "its GPUs" : "some GPUs",
                  p->mig ? " (MIG devices have none)" : "",
                  p->held ? ", and " : "", p->held ? p->reach.why : "",
-                 p->held ? ": what could go by PCIe goes through the host's "
-                           "memory"
+                 p->held ? ": traffic that PCIe could carry goes through the "
+                           "host's memory"
                          : "");
 }
 
@@ -471,7 +471,8 @@ static void judge_mnnvl(const struct groups *g, struct verdict_of *out)
                         : JP_EVIDENCE_HWLOC;
     snprintf(out->clause, sizeof(out->clause),
              "the GPUs of its %" PRIu32 " hosts have joined %zu NVLink "
-             "clique%s by the fabric's own word, as many as NCCL counts nodes",
+             "clique%s by the fabric's records, as "
+             "many as NCCL counts nodes",
              g->hosts, g->n_domains, plural(g->n_domains));
 }
 
@@ -511,7 +512,7 @@ void label_fabric(const struct groups *g, struct verdict_of *out)
     /* The log shows SHM, even though the topology is unknown. */
     if (out->word == JP_FABRIC_UNKNOWN && p && p->shm && !p->p2p)
         observe(JP_FABRIC_PCIE_HOST,
-                "SHM, so it goes through the host's memory; over which sockets "
-                "nobody tells",
+                "SHM, so it goes through the host's memory; the sockets are "
+                "unknown",
                 out);
 }

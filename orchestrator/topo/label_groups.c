@@ -283,7 +283,7 @@ static void explain_mismatch(struct groups *g, uint32_t want)
     if (want > g->hosts)
         snprintf(buf, size,
                  "more nodes than hosts (%scontainers, or another /dev/shm), "
-                 "and nothing tells which ranks are together",
+                 "and it is unknown which ranks are together",
                  label_is_on(g->comm, "NCCL_SHM_DISABLE")
                      ? "NCCL_SHM_DISABLE is set; else "
                      : "");
@@ -312,7 +312,8 @@ static void choose(struct groups *g)
     /* Missing ranks could change every count. */
     if (g->comm->n < g->comm->n_ranks) {
         snprintf(g->problem, sizeof(g->problem),
-                 "%s of its ranks left records, the others may be anywhere",
+                 "%s of its ranks left records, the places of the others are "
+                 "unknown",
                  FIG_COUNT(g->comm->n));
     } else if (want == g->hosts) {
         g->usable = true;

@@ -28,7 +28,7 @@ static uint64_t rails_of(const struct groups *g, const struct domain *domain,
     uint64_t gpus, rails = 0;
 
     /* The reason if no GPU is known. */
-    *missing = "which GPUs its ranks have is not recorded";
+    *missing = "the GPUs of its ranks are not recorded";
     if (domain->many_nodes)
         *missing = "a domain spans several nodes";
     if (!topo || domain->many_nodes)
@@ -39,7 +39,7 @@ static uint64_t rails_of(const struct groups *g, const struct domain *domain,
         if (!(gpus >> i & 1))
             continue;
         *missing = !topo_placed(topo, i)
-                       ? "a hypervisor's PCI tree does not tell which adapter "
+                       ? "a hypervisor's PCI tree does not show which adapter "
                          "is near, and NCCL's own topology file was not read"
                    : not_read(g, topo)
                        ? "NCCL took the PCI tree from NCCL_TOPO_FILE, which "
@@ -47,7 +47,7 @@ static uint64_t rails_of(const struct groups *g, const struct domain *domain,
                    : !topo->near[i].rails
                        ? "a GPU's adapter is on no rail of its node"
                    : topo->near[i].level == TOPO_UNSURE
-                       ? "which adapter is near is not recorded"
+                       ? "it is not recorded which adapter is near"
                    : topo->near[i].contested
                        ? "the nearest adapter is slower than a farther one, so "
                          "NCCL may take either"
@@ -302,11 +302,11 @@ static void use_gpu(const struct topo *topo, size_t gpu, struct nic *nic)
     } else if (topo->near[gpu].level == TOPO_UNSURE &&
                !one_kind(topo, nic->hca->net)) {
         nic->inter = JP_INTER_UNKNOWN;
-        nic->missing = "which of its adapters is near is not recorded";
+        nic->missing = "it is not recorded which of its adapters is near";
     } else if (is_rivalled(topo, gpu)) {
         nic->inter = JP_INTER_UNKNOWN;
-        nic->missing = "it has active adapters of two kinds, and neither place "
-                       "nor speed tells which one NCCL takes";
+        nic->missing = "it has active adapters of two kinds, and neither "
+                       "place nor speed shows which one NCCL takes";
     } else if (nic->inter == JP_INTER_UNKNOWN)
         nic->missing = "its network adapter is of a kind without a label";
 }
@@ -322,8 +322,8 @@ static void use_any(const struct topo *topo, struct nic *nic)
         /* Two GPUs give different answers. */
         if (i && other.inter != nic->inter) {
             nic->inter = JP_INTER_UNKNOWN;
-            nic->missing = "which GPUs, so which adapters, its ranks have is "
-                           "not recorded";
+            nic->missing = "the GPUs of its ranks are not recorded, and so "
+                           "its adapters are unknown";
             return;
         }
         *nic = other;
@@ -344,7 +344,7 @@ static struct nic nic_of(const struct groups *g, const struct jp_label_rank *r)
 
     if (!topo)
         nic.missing = node && node->why ? node->why
-                                        : "no record says which node it is";
+                                        : "its node is not recorded";
     else if (!topo->has_pci)
         nic.missing = "its topology was recorded without PCI devices";
     else if (topo->hcas_untold)
@@ -384,8 +384,8 @@ static void explain(const struct groups *g, const struct nic *nic,
                  nic->node, those);
     else if (nic->differs)
         snprintf(out->clause, sizeof(out->clause),
-                 "all active adapters of %s are %s, whatever NCCL_IB_HCA "
-                 "leaves each rank",
+                 "all active adapters of %s are %s, so NCCL_IB_HCA makes no "
+                 "difference",
                  nic->node, label_inter_word[nic->inter]);
     else
         snprintf(out->clause, sizeof(out->clause),
@@ -585,7 +585,7 @@ static bool by_log(const struct groups *g, struct verdict_of *out)
     snprintf(out->clause, sizeof(out->clause),
              "NCCL's log names %s on %" PRIu64 " channel%s%s%s%s", net, all,
              plural(all), *p->device ? ", " : "", p->device,
-             sure ? "" : " (InfiniBand or RoCE: nobody tells which)");
+             sure ? "" : " (InfiniBand or RoCE: unknown)");
     return true;
 }
 
@@ -615,7 +615,7 @@ static bool by_variables(const struct groups *g, struct verdict_of *out)
         return false;
     out->word = JP_INTER_TCP;
     out->evidence = JP_EVIDENCE_INFERRED;
-    snprintf(out->clause, sizeof(out->clause), "%s leaves NCCL sockets",
+    snprintf(out->clause, sizeof(out->clause), "with %s NCCL uses sockets",
              socket ? "NCCL_NET=Socket" : "NCCL_IB_DISABLE");
     return true;
 }

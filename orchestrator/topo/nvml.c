@@ -492,8 +492,8 @@ static void run(const char *library, struct jp_nvml *shared, uint32_t limit_ms)
     else
         snprintf(shared->text, sizeof(shared->text), "NVML %s: %s",
                  shared->calling,
-                 end == CHILD_ENDED ? "ended the process that asked"
-                                    : "no process to ask in");
+                 end == CHILD_ENDED ? "ended the querying process"
+                                    : "no process for the query");
 }
 
 /* Makes a text printable and terminated. */

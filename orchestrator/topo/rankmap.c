@@ -520,8 +520,8 @@ static void resolve_rank(struct rankmap *map, size_t i,
     if (place->node >= 0 && by_only_gpu(map, p, place->node, place))
         return;
     map->settled[i] = false;
-    explain(place, place->node < 0 ? "no record says on which node it ran"
-                                   : "no record says which GPU it has");
+    explain(place, place->node < 0 ? "its node is not recorded"
+                                   : "its GPU is not recorded");
 }
 
 /* Finds the GPU that holds for all ranks of a process, if its facts agree. */

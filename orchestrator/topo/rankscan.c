@@ -80,7 +80,7 @@ static bool is_late(struct rankscan *scan)
 {
     if (clock_mono_ms() <= scan->deadline_ms)
         return false;
-    cut_short(scan, "the time was over");
+    cut_short(scan, "the time limit ran out");
     return true;
 }
 
@@ -605,6 +605,6 @@ static void put_log(struct rankscan *scan)
     put_paths(scan, &told, ours);
     put_carriers(scan, &told, ours);
     if (told.full)
-        cut_short(scan, "NCCL's log has more than fits");
+        cut_short(scan, "NCCL's log is larger than the limit");
     free(ours);
 }

@@ -406,7 +406,7 @@ int shapes_add_folder(struct jp_shapes *s, const char *name, const char *folder,
                        &why) < 0 &&
              errno == ENOENT;
     in.hardware = hardware;
-    in.why = absent ? "it left no topology.xml" : why.text;
+    in.why = absent ? "it wrote no topology.xml" : why.text;
     /* The step's own file of NCCL comes first, then that of the job. */
     if (!step || read_text(step, SHAPES_NCCL_FILE, SHAPES_MAX_NCCL, &in.nccl,
                            &in.nccl_len, NULL) < 0)

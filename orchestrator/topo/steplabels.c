@@ -174,7 +174,7 @@ static void compare_gpus(const struct topo *odd, const struct topo *usual,
         else if (told && a->mig != b->mig)
             snprintf(buf, size, "GPU%zu has MIG %s", i, a->mig ? "on" : "off");
         else if (strcmp(a->busid, b->busid) != 0)
-            snprintf(buf, size, "GPU%zu stands at %s, not %s", i, a->busid,
+            snprintf(buf, size, "GPU%zu is at %s, not %s", i, a->busid,
                      b->busid);
         else
             continue;
@@ -198,7 +198,8 @@ static void compare_hcas(const struct topo *odd, const struct topo *usual,
 
         /* A different name means that the HCAs after it are shifted as well. */
         if (strcmp(a->name, b->name) != 0)
-            snprintf(buf, size, "HCA %s stands where %s is", a->name, b->name);
+            snprintf(buf, size, "HCA %s is in the place of %s", a->name,
+                     b->name);
         else if (a->port != b->port)
             snprintf(buf, size, "%s is %s, not %s", a->name, ports[a->port],
                      ports[b->port]);
@@ -251,10 +252,11 @@ static int add_odd_nodes(struct jp_step_labels *s)
         if (!*what)
             continue;
         names = shapes_names(&s->shapes, (int) i, NAMES_MAX);
-        text = names ? text_format("%s: unlike %s of the %s nodes: %s", names,
-                                   FIG_COUNT(s->shapes.shapes[0].n_nodes),
-                                   FIG_COUNT(all), what)
-                     : NULL;
+        text = names
+                   ? text_format("%s: differs from %s of the %s nodes: %s",
+                                 names, FIG_COUNT(s->shapes.shapes[0].n_nodes),
+                                 FIG_COUNT(all), what)
+                   : NULL;
         free(names);
         if (add(s, JP_WARN_ODD_NODE, text, 0, 0) < 0)
             return -1;
@@ -339,8 +341,8 @@ static int make_notes(const struct jp_step_labels *s, struct jp_labels *out)
             continue;
         out->n_notes++;
         note->path = text_format("../nodes/%s", node->name);
-        note->what = text_format("left aside: %s; NVLink and ports are as "
-                                 "topology.xml tells, or unknown",
+        note->what = text_format("skipped: %s; NVLink and ports are taken "
+                                 "from topology.xml, or unknown",
                                  node->note);
         if (!note->path || !note->what)
             return -1;

@@ -307,15 +307,15 @@ static const char *why_unknown(const struct topo *topo)
     for (size_t a = 0; a < topo->n_gpus; a++)
         if (topo->gpus[a].vendor != TOPO_NVIDIA)
             return topo->gpus[a].vendor == TOPO_AMD
-                       ? "they are not NVIDIA's (RCCL runs on them), and no "
-                         "record tells their XGMI links"
-                       : "they are not NVIDIA's, and no record tells their Xe "
-                         "Links";
+                       ? "they are not NVIDIA's (RCCL runs on them), and "
+                         "their XGMI links are not recorded"
+                       : "they are not NVIDIA's, and their Xe Links are not "
+                         "recorded";
     for (size_t a = 0; a < topo->n_gpus; a++)
         for (size_t b = a + 1; b < topo->n_gpus; b++)
             if (topo_nvlink(topo, a, b) == TOPO_NV_UNKNOWN)
-                return "no record tells their NVLinks";
-    return "no record tells what lies between some of them on the PCI bus";
+                return "their NVLinks are not recorded";
+    return "the PCI paths between some of them are not recorded";
 }
 
 /* The fabric of a node is that of a communicator over all its GPUs. */
@@ -361,7 +361,7 @@ static void count_ports(const struct topo *t, char *buf, size_t size)
         snprintf(buf + n, size - (size_t) n, ", active");
     else if (t->n_hcas)
         snprintf(buf + n, size - (size_t) n,
-                 " (%zu active, %zu down, %zu not told)", active, down,
+                 " (%zu active, %zu down, %zu unknown)", active, down,
                  t->n_hcas - active - down);
 }
 
@@ -418,8 +418,7 @@ static void print_facts(const struct topo *t, FILE *out)
               "shows\n",
               out);
     if (!t->has_pci)
-        fputs("  recorded without PCI devices: nothing can be said of GPUs and "
-              "HCAs\n",
+        fputs("  recorded without PCI devices: GPUs and HCAs are unknown\n",
               out);
     if (t->left_out)
         fprintf(out, "  %zu more devices are left out\n", t->left_out);
@@ -562,7 +561,8 @@ static void print_narrow(const struct topo *t, FILE *out)
         if (t->hcas[i].narrow)
             quote_printf(out,
                          "  %s has a PCI link of %.3g GB/s, far less than "
-                         "others: it serves to manage, no GPU uses it\n",
+                         "others: it is used for management, and not by "
+                         "GPUs\n",
                          t->hcas[i].name, (double) t->hcas[i].pci_mbs / 1000);
 }
 
@@ -635,7 +635,7 @@ static void print_missing(const struct jp_shapes *s, FILE *out)
         if (node->why)
             quote_printf(out, "\n%s: no topology: %s\n", node->name, node->why);
         if (node->note)
-            quote_printf(out, "\n%s: left aside: %s\n", node->name, node->note);
+            quote_printf(out, "\n%s: skipped: %s\n", node->name, node->note);
     }
 }
 
@@ -654,11 +654,10 @@ int topo_print(const struct jp_shapes *s, FILE *out, struct jp_error *err)
     print_missing(s, out);
     /* The legend explains only what was printed. */
     if (devices)
-        fputs("\nNVn NVLink, n GB/s one way (NV: at a speed nobody told); PIX "
-              "one PCIe switch, PXB several,\nPHB the host bridge, NODE "
-              "another one of the NUMA node, SYS between NUMA nodes, ? not "
-              "told.\nGPUs and HCAs stand in PCI order, which need not be "
-              "CUDA's.\n",
+        fputs("\nNVn NVLink, n GB/s one way (NV: of unknown speed); PIX one "
+              "PCIe switch, PXB several,\nPHB the host bridge, NODE another "
+              "one of the NUMA node, SYS between NUMA nodes, ? unknown.\nGPUs "
+              "and HCAs are in PCI order, which may differ from CUDA's.\n",
               out);
     if (foreign)
         fputs("XGn is AMD's XGMI, Xen Intel's Xe Link.\n", out);

@@ -311,7 +311,7 @@ static void put_legend(struct drawing *d)
     fprintf(d->out,
             "<text class=\"s\" x=\"%d\" y=\"%d\">Lines below: the HCAs a GPU "
             "uses, and how far they are (red: another NUMA node). Dashed: "
-            "NVLinks or port not told, port down or managing.</text>\n",
+            "NVLinks or port unknown, port down or for management.</text>\n",
             MARGIN, d->height - 12);
 }
 

@@ -230,7 +230,7 @@ static const char *take_attr(struct xmlscan *scan)
     for (close = value; *close != quote; close++) {
         /* XML forbids '<' in values. */
         if (!*close || *close == '<')
-            return "a value without its end";
+            return "a value without an end";
         coded |= *close == '&';
     }
     *close = '\0';
@@ -274,7 +274,7 @@ static enum xmlscan_event open_element(struct xmlscan *scan,
         scan->at++;
         scan->closing = true;
     } else if (behind != '>') {
-        return fail("an element without its end", err);
+        return fail("an element without an end", err);
     }
     scan->open[scan->depth++] = scan->name;
     return XMLSCAN_OPEN;
@@ -305,13 +305,13 @@ static enum xmlscan_event close_element(struct xmlscan *scan,
 static const char *skip_special(struct xmlscan *scan)
 {
     if (*scan->at == '?')
-        return skip_past(scan, "?>") ? NULL : "a '<?' without its end";
+        return skip_past(scan, "?>") ? NULL : "a '<?' without an end";
     if (strncmp(scan->at, "!--", 3) == 0) {
         scan->at += 3;
-        return skip_past(scan, "-->") ? NULL : "a comment without its end";
+        return skip_past(scan, "-->") ? NULL : "a comment without an end";
     }
     if (strncmp(scan->at, "![CDATA[", 8) == 0)
-        return skip_past(scan, "]]>") ? NULL : "a CDATA without its end";
+        return skip_past(scan, "]]>") ? NULL : "a CDATA without an end";
     /* A DOCTYPE may only stand before the root element. */
     if (strncmp(scan->at, "!DOCTYPE", 8) != 0 || scan->depth)
         return "a declaration";
@@ -320,7 +320,7 @@ static const char *skip_special(struct xmlscan *scan)
         if (*scan->at == '[')
             return "declarations in the DOCTYPE";
     scan->at++;
-    return scan->at <= scan->end ? NULL : "a DOCTYPE without its end";
+    return scan->at <= scan->end ? NULL : "a DOCTYPE without an end";
 }
 
 /* Called at a character that is not '<'. The '<' after the text is overwritten

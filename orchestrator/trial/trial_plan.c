@@ -151,8 +151,8 @@ static int check_value(const struct trial_axis *axis, const char *value,
     /* equal values would be two names of one configuration */
     for (size_t i = 0; i < axis->n; i++)
         if (!strcmp(axis->values[i], value))
-            return error_set(err, "%s: \"%s\" is given twice", axis->name,
-                             QUOTE(value));
+            return error_set(err, "%s: \"%s\" is given more than once",
+                             axis->name, QUOTE(value));
     return 0;
 }
 

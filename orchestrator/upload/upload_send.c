@@ -94,8 +94,7 @@ static int take_line(char *line, struct upload_credentials *c, const char *path,
         if (strlen(keys[i].name) == (size_t) (end - line) &&
             !strncmp(keys[i].name, line, (size_t) (end - line))) {
             if (*keys[i].to)
-                return error_set(err, "%s:%u: given a second time", path,
-                                 number);
+                return error_set(err, "%s:%u: duplicate key", path, number);
             *keys[i].to = strdup(value);
             return *keys[i].to ? 0 : error_set(err, "out of memory");
         }
@@ -553,9 +552,8 @@ static int send_pairs(struct sender *s, struct pair *pairs, size_t n,
         if (status >= 200 && status < 300) {
             again = take_items(s, pairs, n);
             if (again < 0)
-                error_set(
-                    err,
-                    "the server's answer is not an answer of the bulk API");
+                error_set(err,
+                          "the server's answer is not one of the bulk API");
             else if (again)
                 error_set(err, "%ld documents: busy", again);
         } else if (status == 429 || status >= 500) {

@@ -86,7 +86,7 @@ static const struct jp_knob knobs[] = {
            "milliseconds between two readings of all clocks of a node"),
      .variable = "XLA_SNAPSHOT_PERIOD_MS"},
     {JP_KNOB("output_dir", JP_KNOB_PATH, 0, 0, NULL, NULL,
-             "with xla=1, where the programs' XLA writes its probes"),
+             "with xla=1, the file for the probes of the programs' XLA"),
      .variable = "XLA_DIST_PROF_OUTPUT_DIR"},
     {JP_KNOB("if", JP_KNOB_TEXT, 0, 0, NULL, NULL,
              "interfaces as in NCCL_SOCKET_IFNAME, with ; for a comma")},
@@ -94,7 +94,7 @@ static const struct jp_knob knobs[] = {
              "XLA's JSON file of these keys"),
      .variable = "XLA_DIST_PROF_CONFIG"},
     {JP_KNOB("xla", JP_KNOB_BOOL, 0, 1, NULL, "0",
-             "pass the settings to the tasks, whose XLA then probes")},
+             "pass the settings to the tasks, so that their XLA probes")},
     {0}};
 
 /* --- XLA's JSON file ------------------------------------------------------ */

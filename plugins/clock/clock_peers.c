@@ -120,7 +120,7 @@ int clock_peer_parse(const char *text, struct clock_peer *peer,
     if (!clock_field_int(text, "node_id", 0, CLOCK_NODES_MAX, &node) ||
         !clock_field_int(text, "epoch", 0, UINT32_MAX, &epoch) ||
         !clock_field_int(text, "port", 1, 65535, &port))
-        return error_set(err, "no message from a peer");
+        return error_set(err, "not a message of a peer");
     read.node_id = (uint32_t) node;
     read.epoch = (uint32_t) epoch;
     read.port = (uint16_t) port;

@@ -261,7 +261,7 @@ int clock_rows_window(struct clock_rows *rows, const struct clock_window *w,
         "%s,\"exchanges\":%u,\"pure_fwd\":%.3f,\"pure_bwd\":%.3f,"
         "\"lost\":%u,\"notx\":%u,\"disturbed\":%u,\"rtt_min_ns\":%" PRId64
         ",\"clock_source\":\"%s\",\"status\":\"%s\"}\n",
-        known ? "completed" : "without a line", w->id, w->from, w->to,
+        known ? "completed" : "without a fitted line", w->id, w->from, w->to,
         CLEAN(name_of(rows, w->to)), w->start_ns, w->end_ns, line, w->exchanges,
         w->pure_there, w->pure_back, w->lost, w->no_stamp, w->disturbed,
         w->rtt_min_ns, w->user_stamps ? "user" : "kernel_sw",

@@ -167,7 +167,7 @@ static int take_metric(const struct copper_stream *stream, const char *text,
         return 0;
     }
     if (*seen & UINT32_C(1) << i)
-        return copper_stream_bad(stream, err, "%s for the second time",
+        return copper_stream_bad(stream, err, "duplicate %s",
                                  copper_metric_names[i]);
     if (!copper_field(&text, &len, &value, &value_len) ||
         !passes_over(&text, &len, extra))
@@ -260,7 +260,7 @@ static int take_op(const struct copper_stream *stream, const char *text,
                           COPPER_SHOW(field[NAME], size[NAME]));
     /* unknown operations may share the last row */
     if (i != COPPER_OTHER_OP && seen[i])
-        return copper_stream_bad(stream, err, "%s for the second time",
+        return copper_stream_bad(stream, err, "duplicate %s",
                                  copper_op_names[i]);
     seen[i] = true;
     add_op(&ops->row[i], &op);

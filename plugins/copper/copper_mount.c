@@ -310,7 +310,7 @@ char *copper_mount_real(const char *path, struct jp_error *err)
         copy[--n] = '\0';
     slash = copy ? strrchr(copy, '/') : NULL;
     if (!slash || !slash[1]) {
-        error_set(err, "%s: no mount point", path);
+        error_set(err, "%s: not a mount point", path);
         free(copy);
         return NULL;
     }

@@ -20,7 +20,7 @@
  * to the end: a reader takes as many as it has. */
 #define CUDA_COUNTERS(ROW)                                                     \
     ROW(CALLS, "calls", "calls into CUDA's driver that are counted here")      \
-    ROW(ERRORS, "errors", "of them, that failed")                              \
+    ROW(ERRORS, "errors", "failed ones among them")                            \
     ROW(LAUNCHES, "launches", "launches of a kernel")                          \
     ROW(GRAPHS, "graphs", "launches of a graph")                               \
     ROW(H2D, "h2d", "copies from the host to a GPU")                           \
@@ -29,16 +29,16 @@
     ROW(D2H_BYTES, "d2h_bytes", "their data")                                  \
     ROW(D2D, "d2d", "copies within GPUs")                                      \
     ROW(D2D_BYTES, "d2d_bytes", "their data")                                  \
-    ROW(PEER, "peer", "copies from GPU to GPU by a call for such")             \
+    ROW(PEER, "peer", "copies between GPUs by a call for peer copies")         \
     ROW(PEER_BYTES, "peer_bytes", "their data")                                \
-    ROW(OTHER, "other", "copies whose direction the call does not tell")       \
+    ROW(OTHER, "other", "copies of a direction that the call does not name")   \
     ROW(OTHER_BYTES, "other_bytes", "their data")                              \
     ROW(COPY_NS, "copy_ns", "time in calls that return when a copy is done")   \
     ROW(SETS, "sets", "memsets")                                               \
     ROW(ALLOCS, "allocs", "allocations of GPU memory")                         \
     ROW(ALLOC_BYTES, "alloc_bytes", "their sizes")                             \
     ROW(FREES, "frees", "of GPU memory")                                       \
-    ROW(FREE_BYTES, "free_bytes", "their sizes, as far as they are known")     \
+    ROW(FREE_BYTES, "free_bytes", "their sizes, if known")                     \
     ROW(SYNCS, "syncs", "calls that wait for a GPU, stream or event")          \
     ROW(SYNC_NS, "sync_ns", "time in them, of all threads")
 

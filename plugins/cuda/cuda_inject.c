@@ -502,7 +502,7 @@ static void subscribe(void *library)
     int rc;
 
     if (!begin || !end || !enable) {
-        note("libcupti.so lacks functions of CUPTI");
+        note("libcupti.so has not all functions of CUPTI");
         return;
     }
     rc = begin(&handle, see, NULL);

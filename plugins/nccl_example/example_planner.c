@@ -759,7 +759,7 @@ static const struct jp_knob knobs[] = {
     NCCL_KNOB_CHANNELS,
     {JP_KNOB(
         "events", JP_KNOB_WORD, 0, 0, EXAMPLE_EVENT_WORDS, "usual",
-        "events beside the operations' own: kernel launches, states of the "
+        "events in addition to the operations: kernel launches, states of the "
         "progress thread, ProxyOps of other processes")},
     {0}};
 

@@ -355,8 +355,8 @@ static int check_files(const struct backend_input *in,
                          FIG_BYTES(files), FIG_BYTES(disk));
     if (files > jobshape_room(shape, min_free))
         return error_set(err,
-                         "Inspector's files would take %s, but the file system "
-                         "has %s free, of which min_free= keeps %s",
+                         "Inspector's files would take %s, but the file "
+                         "system has %s free, and min_free= reserves %s",
                          FIG_BYTES(files), FIG_BYTES(shape->disk_free_bytes),
                          FIG_BYTES(min_free));
     return 0;
@@ -471,8 +471,9 @@ static int inspector_usable(const struct backend_input *in,
                          in->library);
     /* the program's release: its NCCL must have the interface */
     if (plan_number(in->side, "nccl") < FIRST)
-        return error_set(err, "NCCL %s cannot run Inspector (2.28 can)",
-                         plan_get(in->side, "nccl"));
+        return error_set(
+            err, "NCCL %s does not support Inspector (2.28 and later do)",
+            plan_get(in->side, "nccl"));
     return 0;
 }
 

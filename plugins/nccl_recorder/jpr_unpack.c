@@ -147,7 +147,7 @@ static const char *comms_add(struct jpr_comms *comms,
     if (comm->index >= JPR_MAX_COMMS)
         return "a communicator's index is too large";
     if (comms_find(comms, comm->index))
-        return "a communicator comes twice";
+        return "a communicator appears more than once";
     if (grow(comms, comm->index) < 0)
         return "no memory for a communicator";
     own = copy_of(comm, &bytes);

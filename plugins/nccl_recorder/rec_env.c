@@ -393,8 +393,8 @@ static const char *read_declined(void)
     /* a release that cannot be read is recorded: most are good */
     if (!release)
         snprintf(text, NOTE_BYTES,
-                 "JOBPROF_RECORDER_DECLINE: NCCL's release "
-                 "is not known: not compared");
+                 "JOBPROF_RECORDER_DECLINE: NCCL's release is unknown, so the "
+                 "list is ignored");
     else if (found)
         snprintf(text, NOTE_BYTES, "declined: NCCL %u.%u.%u (known-bad)",
                  release / 10000, release / 100 % 100, release % 100);

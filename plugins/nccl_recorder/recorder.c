@@ -313,7 +313,7 @@ static int recorder_env(const struct backend_input *in, struct backend_env *out,
 #define COST                                                                   \
     "kernel events cost a progress thread that polls while an operation "      \
     "runs, "                                                                   \
-    "in jobs over NVLink alone too, and 128 proxy connections a communicator"
+    "also in jobs over NVLink alone, and 128 proxy connections a communicator"
 #define GRAPHS                                                                 \
     "in CUDA graphs kernel events put a host function into every captured "    \
     "launch (kernels=0 leaves them out, and all times); a communicator whose " \

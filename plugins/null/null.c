@@ -54,7 +54,7 @@ static const struct jp_knob site_keys[] = {
 static int usable(const struct backend_input *in, struct jp_error *err)
 {
     if (in->library && !in->library_exists)
-        return error_set(err, "%s is not there", in->library);
+        return error_set(err, "%s does not exist", in->library);
     return 0;
 }
 

@@ -80,7 +80,9 @@ static int usable(const struct backend_input *in, struct jp_error *err)
                          "read",
                          in->library);
     if (plan_number(in->side, "nccl") < FIRST)
-        return error_set(err, "RCCL %s cannot run its Inspector (2.27 can)",
+        return error_set(err,
+                         "RCCL %s does not support its Inspector (2.27 "
+                         "and later do)",
                          plan_get(in->side, "nccl"));
     return 0;
 }

@@ -10,8 +10,9 @@ static const struct util_column node_columns[] = {
     [NODE_CPUS] = {"cpus", UTIL_COUNT, "processors that are online"},
     [NODE_BUSY] = {"cpu_busy", UTIL_CORES,
                    "neither idle nor waiting for disks"},
-    [NODE_USER] = {"cpu_user", UTIL_CORES, "in programs, nice ones too"},
-    [NODE_SYSTEM] = {"cpu_system", UTIL_CORES, "in the kernel, interrupts too"},
+    [NODE_USER] = {"cpu_user", UTIL_CORES, "in programs, including nice ones"},
+    [NODE_SYSTEM] = {"cpu_system", UTIL_CORES,
+                     "in the kernel, including interrupts"},
     [NODE_IOWAIT] = {"cpu_iowait", UTIL_CORES, "idle while a disk was awaited"},
     [NODE_STEAL] = {"cpu_steal", UTIL_CORES,
                     "taken by other machines of the same host"},
@@ -54,7 +55,7 @@ static const struct util_column task_columns[] = {
     [TASK_READ] = {"read", UTIL_BYTES_S, "read from storage"},
     [TASK_WRITE] = {"write", UTIL_BYTES_S, "written to storage"},
     [TASK_READ_CALLS] = {"read_calls", UTIL_BYTES_S,
-                         "read by system calls, from caches and networks too"},
+                         "read by system calls, including caches and networks"},
     [TASK_WRITE_CALLS] = {"write_calls", UTIL_BYTES_S,
                           "written by system calls"},
     [TASK_CPU_PRESSURE] = {"cpu_pressure", UTIL_SHARE,
@@ -128,7 +129,7 @@ static const struct util_column port_columns[] = {
 
 #define ROWS_OF(list) (list), sizeof(list) / sizeof(*(list))
 const struct util_table util_tables[UTIL_KINDS] = {
-    [UTIL_NODE] = {"node", "the whole node, other jobs too",
+    [UTIL_NODE] = {"node", "the whole node, including other jobs",
                    ROWS_OF(node_columns)},
     [UTIL_TASK] = {"task", "a task by its rank in Slurm, or the step's cgroup",
                    ROWS_OF(task_columns)},

@@ -201,7 +201,7 @@ static void gaps_of_traces_are_losses(void **state)
     assert_int_equal(r->quality.traces, 2);
     assert_int_equal(r->quality.trace_most[JP_TRACE_COLL], 3);
     assert_int_equal(r->quality.n_notes, 2);
-    assert_non_null(strstr(r->quality.notes[0].what, "lacks at least 5"));
+    assert_non_null(strstr(r->quality.notes[0].what, "misses at least 5"));
     result_destroy(r);
 }
 

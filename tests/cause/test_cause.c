@@ -361,7 +361,7 @@ static const struct expected {
     {"a fault long before", {4, 8, 120, LATE, 11, 0.5, 0.8, .planted = {
         {JP_UTIL_GPU, "xid", 79, 0.1, 0.108}}}, NULL, NULL},
     {"ECC", {4, 8, 120, LATE, 3, .planted = {{JP_UTIL_GPU, "ecc_errors", 0.01}}},
-     "gpu_ecc", "cannot be corrected"},
+     "gpu_ecc", "uncorrectable"},
     {"PCIe width", {4, 8, 120, LATE, 3, .planted = {{JP_UTIL_GPU, "pcie_width", 8}}},
      "gpu_pcie", "lanes of its GPU are 8 (peers 16)"},
     {"PCIe generation", {4, 8, 120, LATE, 3, .planted = {
@@ -381,11 +381,11 @@ static const struct expected {
     {"pressure", {4, 8, 120, NODE, 2, .planted = {
         {JP_UTIL_STEP, "cpu_pressure", 0.6}}}, "cpu_shared", NULL},
     {"others on a full node", {4, 8, 120, NODE, 2, .planted = {
-        {JP_UTIL_NODE, "cpu_busy", 15.8}}}, "cpu_shared", "others than the step"},
+        {JP_UTIL_NODE, "cpu_busy", 15.8}}}, "cpu_shared", "outside the step"},
     {"others on a node with idle processors", {4, 8, 120, NODE, 2, .planted = {
         {JP_UTIL_NODE, "cpu_busy", 8}}}, NULL, NULL},
     {"steal", {4, 8, 120, NODE, 2, .planted = {{JP_UTIL_NODE, "cpu_steal", 4}}},
-     "cpu_steal", "other machines"},
+     "cpu_steal", "other virtual machines"},
     {"steal on a shared node", {4, 8, 120, NODE, 2, .shared = true,
         .planted = {{JP_UTIL_NODE, "cpu_steal", 4}}}, NULL, "other jobs may run"},
     {"own computation", {4, 8, 120, LATE, 3, .planted = {
@@ -453,13 +453,13 @@ static const struct expected {
     {"two ranks, one node", {1, 2, 60, LATE, 1, .planted = {
         {JP_UTIL_TASK, "cpu_throttled", 0.4}}}, "cpu_throttled", NULL},
     {"two ranks, a little", {2, 1, 60, LATE, 1, .planted = {
-        {JP_UTIL_TASK, "cpu_user", 1.1}}}, NULL, "nothing that was sampled"},
+        {JP_UTIL_TASK, "cpu_user", 1.1}}}, NULL, "no sampled metric"},
     {"one rank against itself", {1, 1, 90, LATE, 0, 0.5, 1, .planted = {
         {JP_UTIL_GPU, "sm_clock", 1095, 0.5, 1}}}, "gpu_clock", "otherwise 1,"},
     {"one rank, heat all along", {1, 1, 90, LATE, 0, .planted = {
         {JP_UTIL_GPU, "throttle_thermal", 0.5}}}, "gpu_thermal", NULL},
     {"one sample", {4, 8, 1, LATE, 3, .planted = {{JP_UTIL_GPU, "sm_clock", 1095}}},
-     NULL, "not looked at"},
+     NULL, "not examined"},
     {"few samples", {4, 8, 4, LATE, 3, .planted = {{JP_UTIL_GPU, "sm_clock", 1095}}},
      "gpu_clock", NULL},
     {"everybody's clock", {4, 8, 120, LATE, 3, .everybody = true, .planted = {
@@ -471,14 +471,14 @@ static const struct expected {
     {"slow then", {4, 8, 120, LATE, 3, 0.5, 0.8, .planted = {
         {JP_UTIL_GPU, "sm_clock", 1100, 0.5, 0.8}}}, "gpu_clock", " since "},
     {"all constant", {4, 8, 120, LATE, 3, .no_time = true}, NULL,
-     "looked at gpu_xid, gpu_ecc"},
+     "examined gpu_xid, gpu_ecc"},
     {"no GPUs", {4, 8, 120, LATE, 3, .no_gpu = true, .planted = {
         {JP_UTIL_TASK, "cpu_user", 1.9}}}, "cpu_own", NULL},
     {"only reads are known", {4, 8, 120, LATE, 3, .only = "read_calls", .planted = {
-        {JP_UTIL_TASK, "cpu_user", 1.9}}}, NULL, "looked at file_reads"},
+        {JP_UTIL_TASK, "cpu_user", 1.9}}}, NULL, "examined file_reads"},
     {"nothing is known", {4, 8, 120, LATE, 3, .only = "threads"}, NULL,
-     "not looked at"},
-    {"a clean job", {4, 8, 120, LATE, 3, .from = 0}, NULL, "nothing that was sampled"},
+     "not examined"},
+    {"a clean job", {4, 8, 120, LATE, 3, .from = 0}, NULL, "no sampled metric"},
     {"another finding", {4, 8, 120, JP_FINDING_SMALL_MESSAGES, 3, .planted = {
         {JP_UTIL_GPU, "sm_clock", 1095}}}, NULL, NULL},
 };

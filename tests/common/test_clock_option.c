@@ -45,7 +45,7 @@ static const struct {
     {"auto,config=", "needs a value"},
     {"auto,xla=maybe", "xla"},
     {"auto,enabled=2", "enabled"},
-    {"auto,xla=1,xla=1", "given twice"},
+    {"auto,xla=1,xla=1", "given more than once"},
     {"off,enabled=1", "cannot be used with \"off\""},
     {"off,probe_window_s=4", "cannot be used with \"off\""},
     {"auto,iterations=3", "is a key of --nccl-profile"},

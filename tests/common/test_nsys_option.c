@@ -38,7 +38,7 @@ static const struct {
     {"ranks=-1", "is not a list of ranks"},
     {"ranks=0;", "is not a list of ranks"},
     {"ranks=4294967295", "is not a list of ranks"},
-    {"ranks=0,ranks=1", "given twice"},
+    {"ranks=0,ranks=1", "given more than once"},
     {"auto,trace=cuda nvtx", "is not a list"},
     {"auto,trace=cuda;", "is not a list"},
     {"auto,trace=$(id)", "is not a list"},

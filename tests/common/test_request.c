@@ -41,7 +41,7 @@ static const struct {
     {"auto,men=1G", "did you mean \"mem\"?"},
     {"auto,iteration=5", "did you mean \"iterations\"?"},
     {"auto,wibble=5", "unknown key \"wibble\""},
-    {"auto,mem=1G,mem=1G", "\"mem\" is given twice"},
+    {"auto,mem=1G,mem=1G", "\"mem\" is given more than once"},
     {"off,mem=1G", "\"mem\" cannot be used with \"off\" (only with auto"},
     {"recorder,ring=64", "(only with inspector, rccl-inspector or plan)"},
     {"example,rate=5", "cannot be used with \"example\""},

@@ -112,7 +112,7 @@ static const struct row nccl_rows[] = {
     {"recorder,interval=1", "\"interval\"",
      "(only with inspector, rccl-inspector or plan)"},
     {"auto,mode=example", "\"mode\"", "(only with plan)"},
-    {"auto,mem=1G,mem=2G", "\"mem\" is given twice", "1G and 2G"},
+    {"auto,mem=1G,mem=2G", "\"mem\" is given more than once", "1G and 2G"},
     {"auto,top=5", "\"top\"", "is a key of --copper-profile"},
     {"auto,example=1", "\"example\" is a mode", "write it first"},
     {"auto,recorder", "\"recorder\"", "a second mode"},

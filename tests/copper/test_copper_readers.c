@@ -46,7 +46,7 @@ static void test_aggregate(void **state)
         {AGG LATENCY "\n", "bad value \"\"", false},
         {AGG LATENCY "1,2\n", "line 12: total_measured_latency_seconds without",
          false},
-        {AGG "total_cache_hits,4\n", "line 12: total_cache_hits for the second",
+        {AGG "total_cache_hits,4\n", "line 12: duplicate total_cache_hits",
          false},
         {AGG LATENCY "18446744073709.551616\n", "bad value", false},
         {AGG LATENCY "1.500000\n", NULL, false},
@@ -105,7 +105,7 @@ static void test_operations(void **state)
         {OPS "getattr,5,x,0,1,0.2,0.1\n", "getattr: bad number", false, 0},
         {OPS "getattr,4294967296,1,0,1,0.2,0.1\n", "bad number", false, 0},
         {OPS "getattr,1,0,0,0,0.2,0.1\ngetattr,1,0,0,0,0.2,0.1\n",
-         "line 3: getattr for the second time", false, 0},
+         "line 3: duplicate getattr", false, 0},
         {OPS "getattr,-2147483648,1,0,0,0.2,0.1\n", NULL, true, 0},
         {"operation,total_calls,cache_hits,cache_misses,negative_results,avg_"
          "latency_us,total_latency_s,p99\nread,4,0,0,0,0.2,0.1,7\n",

@@ -261,12 +261,12 @@ static void test_verdict(void **state)
     assert_false(v.copper_incomplete);
     copper_verdict_add(copper, true, &v); /* a single rank has no likes */
     assert_int_equal(v.word, JP_VERDICT_UNJUDGED);
-    assert_non_null(strstr(v.text, "slow ranks could not be looked for"));
+    assert_non_null(strstr(v.text, "slow ranks could not be judged"));
     assert_non_null(strstr(v.text, "500 ms without start-up"));
     copper->unjudged = 0;
     copper_verdict_add(copper, true, &v);
     assert_int_equal(v.word, JP_VERDICT_OK);
-    assert_null(strstr(v.text, "could not be looked for"));
+    assert_null(strstr(v.text, "could not be judged"));
     copper_destroy(copper);
     put(dir, "logs", "node_file.txt", "n1.site.gov\nn2\n");
     copper = run(dir, 0);

@@ -473,7 +473,7 @@ static void flight_recorder(void **state)
     } cases[] = {
         {true, true, true, ""},
         {true, true, false, "requested, but no file was written"},
-        {true, false, false, "nobody reads its pipe"},
+        {true, false, false, "no process reads its pipe"},
         {false, false, false, "its pipe is not a pipe"},
     };
     struct step *s = *state;

@@ -250,7 +250,7 @@ static void test_failures(void **state)
         {"MACHINE=h100 HANG=nvmlInit_v2", NULL, JP_NVML_TIMEOUT,
          "init: no answer within 300 ms", 0, false},
         {"MACHINE=h100 CRASH=nvmlDeviceGetNvLinkRemotePciInfo_v2", NULL,
-         JP_NVML_ERROR, "remote_pci: ended the process", 0, false},
+         JP_NVML_ERROR, "remote_pci: ended the querying process", 0, false},
         {"MACHINE=h100 GARBAGE=count", NULL, JP_NVML_ERROR,
          "4294967295 GPUs are more than 64", 0, false},
         {"MACHINE=h100 GARBAGE=links", NULL, JP_NVML_OK, "", 8, true},

@@ -234,7 +234,8 @@ static void test_incomplete(void **state)
     path = text_format("%s/nodes/n1/ranks.jsonl", step);
     assert_int_equal(fileio_read(path, false, 4096, &text, NULL, NULL), 0);
     assert_string_equal(
-        text, "{\"end\":{\"complete\":false,\"why\":\"the time was over\"}}\n");
+        text, "{\"end\":{\"complete\":false,\"why\":\"the time limit ran "
+              "out\"}}\n");
     free(text);
     free(path);
     assert_int_equal(rankread_node(&r, step, "n2", in_a_minute(), NULL), 0);

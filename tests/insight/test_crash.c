@@ -72,7 +72,7 @@ static const struct job jobs[] = {
     {"all at once: not sure",
      {{1, EXIT(1), 10}, {1, EXIT(1), 10}, {2, EXIT(1), 0}}, SLURMJOB_FAILED,
      0, 0, 0, JP_CRASH_EXIT, 2, false,
-     "rank 2 (n2, pid 102) ended with exit status 1; 2 more failed too near in "
+     "rank 2 (n2, pid 102) ended with exit status 1; 2 more failed too close in "
      "time"},
     {"of one node, within one look: the one that broke",
      {{1, 0, 0}, {1, EXIT(1), 1000}, {1, SIGSEGV, 1001}}, SLURMJOB_FAILED, 1,
@@ -112,7 +112,7 @@ static const struct job jobs[] = {
      5, 0, 0, JP_CRASH_CANCELLED, 1, true, "cancelled: 2 of 2 tasks"},
     {"scancel of who leaves when told",
      {{1, EXIT(1), 5300}, {2, EXIT(1), 5200}}, SLURMJOB_CANCELLED, 5, 0, 0,
-     JP_CRASH_CANCELLED, 1, true, "cancelled: 2 of 2 tasks by leaving"},
+     JP_CRASH_CANCELLED, 1, true, "cancelled: 2 of 2 tasks by exiting"},
     {"scancel after a crash",
      {{1, SIGTERM, 65000}, {2, SIGSEGV, 5200}}, SLURMJOB_CANCELLED, 65, 0, 0,
      JP_CRASH_SIGNAL, 1, true, "SIGSEGV, 59.8 s before"},
@@ -134,7 +134,7 @@ static const struct job jobs[] = {
      {{1, SIGABRT, 5300}}, SLURMJOB_NODE_FAIL, 60, 0, 0, JP_CRASH_NODE, -1,
      false, "node n3 was lost"},
     {"statuses are not known", {{1, -1, 0}}, SLURMJOB_UNKNOWN, 0, 0, 0,
-     JP_CRASH_UNKNOWN, -1, false, "how 1 task ended is not known"},
+     JP_CRASH_UNKNOWN, -1, false, "it is unknown how 1 task ended"},
 };
 /* clang-format on */
 

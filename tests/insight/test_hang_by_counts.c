@@ -137,8 +137,8 @@ static void test_uneven(void **state)
     assert_int_equal(uneven, 1);
     assert_non_null(strstr(
         told,
-        "is 4 operations behind the 1,086 of its likes; rank 1 of tp (n0, "
-        "pid 7) was the last to enter its last operation; it hung, or"));
+        "is 4 operations behind the 1,086 of its peers; rank 1 of tp (n0, pid "
+        "7) was the last to enter its last operation; it hung, or"));
     /* further behind than a step has operations: no hang for sure */
     assert_int_equal(find_hang_of(1031, 901, true), 0);
     assert_int_equal(uneven, 1);

@@ -48,18 +48,18 @@ static void test_silence(void **state)
     for (int i = 0; i < JP_N_HYPOTHESES; i++) {
         assert_false(hypothesis_judged(&h, (enum jp_hypothesis_id) i));
         assert_string_equal(hypothesis_why(&h, (enum jp_hypothesis_id) i),
-                            "not looked at");
+                            "not examined");
         assert_string_equal(
             hypothesis_least(&h, (enum jp_hypothesis_id) i, least), "");
     }
     assert_string_equal(hypotheses_line(&h, line),
                         "not judged: late ranks, stalls, absolute speed, "
-                        "single links, drift, hangs, completeness (not looked "
-                        "at)");
+                        "single links, drift, hangs, completeness (not "
+                        "examined)");
     assert_string_equal(hypotheses_line(NULL, line), "");
     assert_false(hypothesis_judged(NULL, JP_HYPOTHESIS_LATE_RANK));
     assert_string_equal(hypothesis_why(NULL, JP_HYPOTHESIS_LATE_RANK),
-                        "not looked at");
+                        "not examined");
     hypothesis_set(NULL, JP_HYPOTHESIS_HANG, JP_HYPOTHESIS_FOUND, 1, "x");
 }
 
@@ -76,7 +76,7 @@ static void test_line(void **state)
     assert_string_equal(
         hypotheses_line(&h, line),
         "no late rank, no stalls, network as fast as expected, no link slower "
-        "than its likes, no drift");
+        "than its peers, no drift");
     hypothesis_set(&h, JP_HYPOTHESIS_LATE_RANK, clear, 0.012, NULL);
     hypothesis_set(&h, JP_HYPOTHESIS_STALL, clear, 3000, NULL);
     hypothesis_set(&h, JP_HYPOTHESIS_SLOW_NETWORK, clear, 0.1,

@@ -197,7 +197,7 @@ static void test_rare(void **state)
     assert_true(f.from_us == 1000000 + 31 * 10000);
     assert_true(f.to_us == 1000000 + 390 * 10000);
     assert_non_null(strstr(f.text, "stalled 7 times, for 20.0 ms"));
-    assert_non_null(strstr(f.text, "at no regular distance"));
+    assert_non_null(strstr(f.text, "at irregular intervals"));
 }
 
 /* The root of Reduce waits for a rank that the others do not wait for, and

@@ -571,9 +571,9 @@ static void who_is_behind_is_named(void **state)
     assert_true(s.slow > 60 + 30 + 30 && s.slow < 60 + 30 + 5 + 30 + 5);
     assert_string_equal(s.text,
                         "no operation of all 4 ranks has ended, for longer "
-                        "than ever before; their logs do not tell what is in "
-                        "flight; rank 2 (n1 pid 4244) is 3 operations behind "
-                        "in AllReduce of 0xabc1");
+                        "than ever before; their logs do not show operations "
+                        "in flight; rank 2 (n1 pid 4244) is 3 operations "
+                        "behind in AllReduce of 0xabc1");
     run(&s, 160, 600, 0, 1); /* it is reported once, and never confirmed */
     assert_true(s.slow < 160);
     assert_int_equal(s.phase, HUNG_SUSPECT);
@@ -605,8 +605,8 @@ static void silence_without_a_cause_is_late(void **state)
     assert_true(s.slow > 60 + 330 && s.slow < 60 + 340);
     assert_string_equal(s.text,
                         "no operation of all 4 ranks has ended, for longer "
-                        "than ever before; their logs do not tell what is in "
-                        "flight");
+                        "than ever before; their logs do not show operations "
+                        "in flight");
     assert_told(&s, 0,
                 "\"suspect\" \"silence\" null null -1 -1 null null null null "
                 "null null null");

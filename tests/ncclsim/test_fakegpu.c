@@ -29,7 +29,7 @@ static void *find(void *library, const char *name)
     void *function = library ? dlsym(library, name) : NULL;
 
     if (!function) {
-        printf("Bail out! %s is not there\n", name);
+        printf("Bail out! %s does not exist\n", name);
         exit(1);
     }
     return function;

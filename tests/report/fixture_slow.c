@@ -31,7 +31,7 @@ void fixture_slow(struct fixture *f)
     late->to_us = START_US + 1e6;
     late->share = 0.25;
     strcpy(late->host, "gpu-node-0312");
-    strcpy(late->next, "look at that process");
+    strcpy(late->next, "check that process");
     f->insight.lateness = calloc(f->result.n_ranks, sizeof(struct jp_lateness));
     for (size_t i = 0; i < f->result.n_ranks; i += 2)
         f->insight.lateness[i] = (struct jp_lateness){

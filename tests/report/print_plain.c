@@ -156,9 +156,9 @@ static void put_others(struct jp_findings *list)
     /* too long: cut at its colon */
     f = add(list, JP_FINDING_UNEVEN, "n1");
     snprintf(f->text, sizeof(f->text),
-             "rank 6 of dp (n1, pid 4024) fell silent first: it lacks the last "
-             "16 of 225 records of communicator 0xf5ba4eb728dd632 (tp) (4 "
-             "ranks, n1), which all others have");
+             "rank 6 of dp (n1, pid 4024) stopped first: the last 16 of 225 "
+             "records of communicator 0xf5ba4eb728dd632 (tp) (4 ranks, n1) "
+             "are missing only from it");
     put_finding(list);
 }
 

@@ -173,8 +173,8 @@ static const struct verdict_row rows[] = {
     {hang_at_first, JP_VERDICT_HANG, "rank 3 never entered"},
     {brief, JP_VERDICT_INCOMPLETE, "31 operations had not ended"},
     {unseen, JP_VERDICT_OK,
-     "present (counted); 2 Broadcasts and 1 Reduce were called, NCCL told "
-     "nothing of them"},
+     "present (counted); 2 Broadcasts and 1 Reduce were called without an "
+     "NCCL event"},
     {unseen, JP_VERDICT_OK, "99.9 % of the records"},
     {unseen_more, JP_VERDICT_INCOMPLETE,
      "2 Broadcasts, 1 Reduce and 1,997 other operations were called"},

@@ -141,7 +141,7 @@ static void test_card_findings(void **state)
                                  "  next     look there\n"));
     assert_null(strstr(text, "four"));
     assert_null(strstr(text, "n2"));
-    assert_non_null(strstr(text, "100 % of those some rank recorded, 50 "
+    assert_non_null(strstr(text, "100 % of those any rank recorded, 50 "
                                  "more by none (bound)"));
     free(text);
 }

@@ -154,8 +154,8 @@ static void inspector_keeps_all(struct fixture *f)
 static const struct verdict_row rows[] = {
     {example_full, JP_VERDICT_INCOMPLETE,
      "a trace holds as many events as a pool "
-     "(NCCL_PROFILE_COLL_POOL_SIZE=1200): what was dropped besides is not "
-     "known; the plan said: it keeps the last 1,200 of 40,000 collectives"},
+     "(NCCL_PROFILE_COLL_POOL_SIZE=1200): the number of other dropped events "
+     "is unknown; by the plan it keeps the last 1,200 of 40,000 collectives"},
     {example_bound, JP_VERDICT_INCOMPLETE,
      "3.0 % of the records present (38,400 of 1,280,000 by the plan)"},
     {example_not_full, JP_VERDICT_OK, "all records present"},
@@ -168,7 +168,7 @@ static const struct verdict_row rows[] = {
     {folder_of_small_traces, JP_VERDICT_OK, "all records present"},
     {inspector_tail, JP_VERDICT_INCOMPLETE,
      "68.0 % of the records present (8,704 of 12,800 by iterations= and "
-     "colls=): all ranks lost the last, or did fewer; plan: it "
+     "colls=): all ranks lost the last ones, or ran fewer; plan: it "
      "loses up to 150 of 400 records of each rank"},
     {inspector_tail_small, JP_VERDICT_OK,
      "at most 99.8 % of the records by the plan"},

@@ -10,7 +10,7 @@
 
 #include "orchestrator/insight/verdict.h"
 
-static char dead[] = "n2: GPU3 has 17 active NVLinks, its like 18";
+static char dead[] = "n2: GPU3 has 17 active NVLinks, its peer 18";
 static char down[] = "n2: GPU1's nearest HCA mlx5_1 (PIX) has no active port";
 static char odd[] = "n2 is unlike the other nodes";
 
@@ -34,7 +34,7 @@ static void test_words(void **state)
          3,
          JP_VERDICT_OK,
          JP_VERDICT_DEGRADED,
-         "n2: GPU3 has 17 active NVLinks, its like 18; all there"},
+         "n2: GPU3 has 17 active NVLinks, its peer 18; all there"},
         {{JP_WARN_DEAD_NVLINK},
          1,
          JP_VERDICT_INCOMPLETE,

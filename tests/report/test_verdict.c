@@ -334,7 +334,7 @@ static const struct verdict_row rows[] = {
     {mode_off, JP_VERDICT_NODATA, "not profiled (mode off)"},
     {no_library, JP_VERDICT_NODATA, "no profiler library was set"},
     {planned_nothing, JP_VERDICT_NODATA,
-     "NCCL_INSPECTOR_ENABLE=0 stays as the user has set it; as planned, the "
+     "NCCL_INSPECTOR_ENABLE=0 remains as set by the user; as planned, the "
      "recorder loses all: nothing is written"},
     {empty_files, JP_VERDICT_NODATA, "8 files hold no record"},
     {bad_files, JP_VERDICT_NODATA, "no record that can be read (12 bad lines"},
@@ -364,7 +364,7 @@ static const struct verdict_row rows[] = {
     {miscounted, JP_VERDICT_INCOMPLETE, "do not belong to these files"},
     {rank_missing, JP_VERDICT_INCOMPLETE, "1 of 32 ranks left no records (31)"},
     {tp_rank_missing, JP_VERDICT_INCOMPLETE,
-     "1 of 12 other communicators lack ranks"},
+     "1 of 12 other communicators have missing ranks"},
     {node_missing, JP_VERDICT_INCOMPLETE, "1 of 4 nodes without a record (n3)"},
     {unfinished_bound, JP_VERDICT_INCOMPLETE,
      "1 node did not finish (gpu-node-0311)"},
@@ -372,13 +372,13 @@ static const struct verdict_row rows[] = {
     {cut_recordings, JP_VERDICT_INCOMPLETE,
      "2 of 32 recordings cut: at most 100 ms of each are missing"},
     {stuck, JP_VERDICT_INCOMPLETE,
-     "31 operations had not ended (jobprof show --pending names them)"},
+     "31 operations had not ended (jobprof show --pending lists them)"},
     {unbounded, JP_VERDICT_INCOMPLETE,
-     "2 of 32 recordings cut: what 1 of them misses besides is unknown since "
+     "2 of 32 recordings cut: the further loss of 1 of them is unknown since "
      "2023-11-14 22:13:20 UTC"},
     {damaged, JP_VERDICT_INCOMPLETE, "1 damaged block in the recordings"},
     {capped, JP_VERDICT_OK,
-     "10,880 operations left out by intent: the recorder's cap (disk="},
+     "10,880 operations left out on purpose: the recorder's cap (disk="},
     {capped, JP_VERDICT_OK, "90.0 % of the records present (counted)"},
     {many_bad_lines, JP_VERDICT_INCOMPLETE, "5,000 lines could not be read"},
     {recorder_lost, JP_VERDICT_INCOMPLETE, "the recorder lost 7 records"},
@@ -502,9 +502,9 @@ static void test_unjudged(void **state)
     fixture_judge(f, true);
     assert_int_equal(f->verdict.word, JP_VERDICT_UNJUDGED);
     assert_int_equal(strncmp(f->verdict.text,
-                             "late ranks could not be looked for (7 "
+                             "late ranks could not be judged (7 "
                              "operations): profile a longer run",
-                             71),
+                             67),
                      0);
     f->report.insight = NULL;
     fixture_judge(f, true);
