@@ -580,7 +580,7 @@ static uint64_t period_ms(const struct live *l)
 }
 
 /* Period of the file if node 0's agent takes snapshots by UDP: the file is for
- * `jobprof top`, and for snapshots that this agent has lost. */
+ * `jobprof top`, and for snapshots that node 0's agent no longer has. */
 static uint64_t file_period_ms(const struct live *l)
 {
     return l->watched              ? period_ms(l)
@@ -644,7 +644,7 @@ static int write_snap(struct live *l, const struct livenode_time *now,
         l->snap->due_ms = (uint32_t) file_period_ms(l);
     }
     l->file_ms = now_ms;
-    if (now->last && l->fd < 0) /* not one that would stay */
+    if (now->last && l->fd < 0) /* a file made only now would stay behind */
         return 0;
     return write_file(l, err);
 }

@@ -90,9 +90,10 @@ struct livelog {
     struct reader_states *states;
     struct log_file *files[FILES_MAX];
     size_t n; /* number of entries in files */
+    /* left_out: files over FILES_MAX; turn: as in liverate_turn */
     uint64_t scanned_ns, left_out, turn;
     struct livelog_cost cost;
-    char *buf; /* left_out: files over FILES_MAX; turn: as in liverate_turn */
+    char *buf; /* LIVELOG_READ bytes */
 };
 
 struct livelog_cost livelog_cost(const struct livelog *log)
@@ -425,8 +426,8 @@ static int read_file(struct livelog *log, struct log_file *f,
     return rc;
 }
 
-/* How long, in ms, a log may be silent without a meaning: batches arrive in
- * between. */
+/* Returns the silence of a log, in ms, that means nothing yet: lines arrive in
+ * batches. */
 static uint64_t pause_ms(const struct livelog *log)
 {
     uint64_t ms = num_add(num_mul(log->place.batch_ms, 3), BATCH_SPARE_MS);
@@ -584,11 +585,11 @@ static bool is_long(const struct livelog *log, const struct log_file *f,
            f->state != HUNG_ENDED;
 }
 
+/* Looks at one file: growth, new lines, counters, process. */
 static int look_at_file(struct livelog *log, struct log_file *f,
                         const struct livenode_time *now, bool turn,
                         struct jp_error *err)
 {
-    /* The state of one file: growth, new lines, counters, process. */
     const struct liverate_source source = {f, count_of, is_comm};
     bool first = !f->read_size;
     int rc = 0;

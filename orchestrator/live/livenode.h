@@ -131,12 +131,12 @@ unsigned livenode_signal(struct livenode *node, int signal);
 /* If a profiler writes one line per ended operation
  * (jp_profiler.records_ended), its own reader (plugins/reader.h) reads what was
  * added to raw/<node>/ since the last look: each file from after the last
- * complete line; an incomplete one waits. Files are distinguished by their
- * inode: one that was replaced or truncated is read from its beginning. At most
- * the last LIVELOG_READ bytes of a file are read in a turn (below). What is
- * skipped is counted, and positions that are unknown since then are not
- * reported. The numbers in the lines show how many operations have ended, so
- * that rates do not need every line.
+ * complete line; an incomplete one waits. A file that was replaced (it has
+ * another inode) or truncated is read from its beginning. At most the last
+ * LIVELOG_READ bytes of a file are read in a turn (below). What is skipped is
+ * counted, and positions that are unknown since then are not reported. The
+ * numbers in the lines show how many operations have ended, so that rates do
+ * not need every line.
  *
  * A log does not show what is in flight, whether the process ended in order, or
  * why nothing is written. Only the age of its last growth and /proc are left.

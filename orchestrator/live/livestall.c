@@ -51,8 +51,8 @@ static void look_at_series(struct livestall *stall,
     uint64_t most = 0;
     size_t n_behind = 0;
 
+    /* First the largest count, then the ranks below it. */
     for (size_t i = 0; i < n; i++)
-        /* First the largest count, then the ranks below it. */
         most = rows[i].ended > most ? rows[i].ended : most;
     for (size_t i = 0; i < n; i++) {
         if (!rows[i].ended || rows[i].ended == most)

@@ -111,8 +111,8 @@ void livestate_init(struct livestate *state,
 void livestate_fini(struct livestate *state);
 
 /* Reads the snapshots and judges the step. Returns 1 if there are snapshots, 0
- * if there are none, or -1 if they cannot be read; state is then unchanged,
- * except that its nodes and ranks are empty. */
+ * if there are none, or -1 if they cannot be read; nodes and ranks are then
+ * empty, and the verdict is not to be used. */
 int livestate_look(struct livestate *state, const struct livestate_time *now,
                    struct jp_error *err);
 

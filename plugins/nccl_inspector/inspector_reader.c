@@ -410,7 +410,7 @@ static void sum_up(struct source_facts *facts, const struct jp_loglines *lines,
     }
 }
 
-/* Reads the lines after the first; the source of `lines` is open. */
+/* Reads all lines from here on; the source of `lines` is open. */
 static int read_lines(struct way *w, const struct reader_input *in,
                       struct jp_loglines *lines, struct jp_error *err)
 {

@@ -251,8 +251,8 @@ static inline bool rec_comm_used(const struct jp_rec_comm *comm)
     return atomic_load_explicit(&comm->generation, memory_order_acquire) & 1;
 }
 
-/* From now on no operation of the communicator is taken. NULL: of none, and no
- * communicator is made. */
+/* From now on no operation of the communicator is taken. NULL: no operation of
+ * any communicator, and no new communicator either. */
 void rec_comm_close(struct jp_rec_comm *comm);
 
 /* Marks it as finalized; returns true for the first call. */
@@ -291,7 +291,7 @@ const char *rec_names_word_text(unsigned number);
  * known. NCCL 2.24 to 2.30 calls uint8 "Unknown", so that is one byte. */
 uint64_t rec_names_datatype_bytes(unsigned word);
 
-/* What each thread has for itself that NCCL calls the recorder from: free
+/* What each thread from which NCCL calls the recorder has for itself: free
  * places for operations, a chunk of finished records, the words it saw.
  *
  * A thread claims an entry of a fixed table with its first event and gives it
