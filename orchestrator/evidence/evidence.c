@@ -61,8 +61,8 @@ struct taking {
     const struct evidence_order *order;
     char *folder;
     uint64_t start_ms, end_ms; /* end_ms: no part may run longer */
-    struct proclook *looks,
-        *later; /* the two looks, in memory shared with children */
+    /* the two looks, in memory shared with children */
+    struct proclook *looks, *later;
     /* in the order in which they were tried */
     struct part parts[PARTS];
     size_t n_parts;

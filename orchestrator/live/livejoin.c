@@ -58,10 +58,10 @@ struct livejoin {
                                      it, by the time that it took */
     uint64_t act_ms;  /* when the action on the hang is due; 0: none */
     uint32_t signals; /* signals requested so far */
-    char
-        answer[MODULE_HANG_BYTES - 16]; /* of the hang, when it was confirmed */
-    uint64_t late_ms, late_pause_ms;    /* as looked_ms, for who is late */
-    struct live_snap snap;              /* one at a time */
+    /* of the hang, when it was confirmed */
+    char answer[MODULE_HANG_BYTES - 16];
+    uint64_t late_ms, late_pause_ms; /* as looked_ms, for who is late */
+    struct live_snap snap;           /* one at a time */
     uint8_t head[LIVE_HEAD_BYTES];
 };
 

@@ -241,8 +241,8 @@ static void take_answer(struct livesend *s, const uint8_t *bytes, size_t len,
 
 static bool take_answers(struct livesend *s, uint64_t now_ms)
 {
-    uint8_t bytes[LIVEPACKET_HEAD +
-                  1]; /* one byte more shows that it is too long */
+    /* one byte more shows that it is too long */
+    uint8_t bytes[LIVEPACKET_HEAD + 1];
 
     for (int i = 0; i < ANSWERS_AT_ONCE; i++) {
         ssize_t n = recv(s->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
@@ -287,8 +287,8 @@ struct sender {
 _Static_assert(LIVEPACKET_PARTS <= 16, "a bit a part");
 
 struct arrival {
-    uint8_t bytes[LIVEPACKET_BYTES +
-                  1]; /* one byte more shows that it is too long */
+    /* one byte more shows that it is too long */
+    uint8_t bytes[LIVEPACKET_BYTES + 1];
     struct sockaddr_storage from;
 };
 

@@ -73,10 +73,9 @@ struct log_file {
     struct liverate rate;
     struct livecells cells;
     struct livewatch watch;
-    uint64_t sample_bytes, sample_ops,
-        bytes_over; /* of the operations that were read; operations counted in
-                       `bytes` */
-    double bytes;   /* of all ended operations, estimated */
+    /* of the operations that were read; operations counted in `bytes` */
+    uint64_t sample_bytes, sample_ops, bytes_over;
+    double bytes;      /* of all ended operations, estimated */
     uint64_t grown_ns; /* time of the last growth, monotonic */
     unsigned growths;
     uint64_t longest_ns; /* longest time without a growth, not counting the
@@ -347,9 +346,8 @@ static int read_lines(struct livelog *log, struct log_file *f, const char *text,
     struct source_facts facts = {0};
     int rc;
 
-    if (len >= 2 &&
-        logsource_is_packed(text)) { /* a plain file that continues as a
-                                        compressed one is damaged */
+    /* a plain file that continues as a compressed one is damaged */
+    if (len >= 2 && logsource_is_packed(text)) {
         log->cost.bad++;
         return 0;
     }

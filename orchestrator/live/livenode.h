@@ -80,8 +80,8 @@ struct livenode_place {
     const struct hung_times *times;
     const struct module_shared *shared; /* GPUs' samples; NULL: none */
     bool cells;                         /* livenode_cells is wanted */
-    const struct backend
-        *reader; /* profiler whose logs are followed; NULL: recordings are */
+    /* profiler whose logs are followed; NULL: recordings are */
+    const struct backend *reader;
     uint64_t batch_ms; /* interval at which such logs are written; 0: unknown */
 };
 
@@ -200,8 +200,8 @@ struct livewatch {
     bool known, gone;
     uint64_t read_ns; /* when /proc was read, monotonic; 0: due now */
     unsigned disk_looks;
-    uint64_t io_ns,
-        io_bytes; /* when it last read or wrote much; bytes at the last look */
+    /* when it last read or wrote much; bytes at the last look */
+    uint64_t io_ns, io_bytes;
     uint64_t io_seen_ns;
     uint64_t share_ns, share_cpu_ms; /* where the span of `share` began */
     double share;                    /* share of a processor in the last span */

@@ -119,10 +119,10 @@ static bool find_state(struct livestall *stall, const struct hung_view *view,
  * logs. */
 struct sum {
     size_t n, stopped, traced;
-    uint64_t silent_ms, longest_ms,
-        batch_ms; /* the shortest current silence, the longest earlier one, the
-                     longest batch interval */
-    bool learnt;  /* the pace of every log is known */
+    /* the shortest current silence, the longest earlier one, the longest batch
+     * interval */
+    uint64_t silent_ms, longest_ms, batch_ms;
+    bool learnt; /* the pace of every log is known */
 };
 
 /* silent_ms is UINT64_MAX if there is no process. */

@@ -460,8 +460,8 @@ static int read_source(struct state *state, const struct reader_input *in,
     struct jp_error err = {""};
     int rc = 0;
 
-    lines->stop =
-        in->stop; /* checked for each block, as a line may be of any length */
+    /* checked for each block, as a line may be of any length */
+    lines->stop = in->stop;
     if (skip_first(lines, &err)) {
         from = loglines_at(lines);
         rc = read_lines(&w, in, lines, &err);

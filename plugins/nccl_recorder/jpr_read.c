@@ -468,9 +468,9 @@ void jpr_pass(struct jpr_reader *reader, enum jpr_pass pass)
 void jpr_follow(struct jpr_reader *reader)
 {
     reader->follow = true;
+    /* without this memory there are more reads */
     if (reader->fd >= 0 && !reader->ahead)
-        reader->ahead =
-            malloc(AHEAD_BYTES); /* without it there are more reads */
+        reader->ahead = malloc(AHEAD_BYTES);
 }
 
 uint64_t jpr_taken(const struct jpr_reader *reader)

@@ -84,8 +84,8 @@ struct jp_rec_trust {
     /* the group of calls that had the last Broadcast */
     uint64_t broadcast_group;
     int broadcast_root;
-    _Atomic uint64_t overrun_from_ns,
-        overrun_to_ns; /* starts between the two are refused */
+    /* starts between the two are refused */
+    _Atomic uint64_t overrun_from_ns, overrun_to_ns;
     /* of its GPU, borrowed; NULL: unknown, not checked */
     struct jp_rec_gpu_clock *clock;
     struct jp_rec_channel channels[JP_NCCL_MAX_CHANNELS];
@@ -134,8 +134,8 @@ void rec_trust_call(struct jp_rec_trust *trust,
 enum jp_rec_stamp {
     JP_REC_FRESH,
     JP_REC_DOUBTFUL, /* may be a later operation's: the time is not used */
-    JP_REC_STALE, /* an earlier operation's: the end of this one cannot be known
-                   */
+    /* an earlier operation's: the end of this one cannot be known */
+    JP_REC_STALE,
 };
 
 /* Takes the start that NCCL reports for a channel, at `now_ns` by the host's
@@ -312,10 +312,10 @@ uint64_t rec_names_datatype_bytes(unsigned word);
 enum { JP_REC_CHAIN = 16 };
 
 struct jp_rec_pool {
-    _Alignas(64) _Atomic uint64_t
-        head; /* upper 32 bits: tag; lower: index + 1, 0: empty */
-    _Alignas(
-        64) _Atomic uint32_t fresh; /* no index from here on was ever taken */
+    /* upper 32 bits: tag; lower: index + 1, 0: empty */
+    _Alignas(64) _Atomic uint64_t head;
+    /* no index from here on was ever taken */
+    _Alignas(64) _Atomic uint32_t fresh;
     uint32_t n;
     uint32_t chain; /* indices of a chain, at most */
     uint32_t *next; /* the next index of a chain; the last is JP_REC_NONE */

@@ -344,8 +344,8 @@ static void add_unseen(struct recfile_tail *tail, const char *func,
 {
     uint32_t i = 0;
 
-    tail->unseen_calls += calls -
-                          before; /* modulo 2^64, as the number may fall */
+    /* modulo 2^64, as the number may fall */
+    tail->unseen_calls += calls - before;
     while (i < tail->n_unseen && strcmp(tail->unseen[i].func, func) != 0)
         i++;
     if (i == RECFILE_UNSEEN) /* no place: only in the sum */
