@@ -147,8 +147,8 @@ void apply_resolve(spank_t sp)
     set(NULL, "SLURM_JOBPROF_DIR", "-", false);
 }
 
-/* Each het component has a node 0. Does "n[1-4,7]" or "n1,m2" begin with this
- * one? */
+/* Returns whether a list of nodes, "n[1-4,7]" or "n1,m2", begins with this one,
+ * or there is no list. Each het component has a node 0 of its own. */
 static bool begins(const char *list, const char *name)
 {
     while (list && *name && *name == *(list += *list == '['))

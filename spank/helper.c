@@ -106,7 +106,7 @@ static void shut(void)
     syscall(SYS_capset, &head, caps);
 }
 
-/* Becomes the user. In user_init only the effective uid is his already. */
+/* Becomes the user. In user_init only the effective uid is the user's. */
 static bool become(const struct jobinfo *j, bool leave)
 {
     char text[PATH_MAX] = "", *rest = text;
@@ -136,7 +136,7 @@ static void wire(const struct helper *h)
 {
     int null = open("/dev/null", O_RDWR), fd[3];
 
-    for (int i = 0; i < 3; i++) /* copy to 10 on first: 0..2 may be closed */
+    for (int i = 0; i < 3; i++) /* first to 10 and up: 0..2 may be closed */
         if ((fd[i] = fcntl(h->fd[i], F_DUPFD, 10)) < 0)
             fd[i] = fcntl(null, F_DUPFD, 10);
     for (int i = 0; i < 3; i++) /* none of them stays the user's */

@@ -30,7 +30,7 @@ struct helper {
     char said[256];  /* first line of stderr, if fd[2] is a memfd */
 };
 void helper_arg(struct helper *h, const char *name, const char *value);
-/* Returns the exit status (0..255), or less: no start, no answer, a signal, or
+/* Returns the exit status (0..255); below 0: no start, no answer, a signal, or
  * not done after ms, and the group is killed. answer, unless NULL, gets stdout,
  * which ends in a line of a single dot; valid until the next call. */
 int helper_run(struct helper *h, int ms, char **answer);
@@ -50,16 +50,16 @@ const char *jobinfo_getenv(char **env, const char *name);
 void jobinfo_node_args(const struct jobinfo *j, struct helper *h);
 /* option.c: the plugstack line and the options */
 void option_init(spank_t sp, int ac, char **av); /* av is borrowed for good */
-int option_asked(void); /* 1: profiling is requested; 2: Copper's too */
+int option_asked(void); /* 0: no profiling; 2: with Copper; else 1 */
 bool option_named(const char *nccl); /* not only by a default */
 void option_helper(struct helper *h, const char *verb); /* initialises h */
 void option_args(struct helper *h); /* adds --config ... --clock */
 const char *option_config(void);    /* of the plugstack line */
-/* apply.c: requests and answers become environment */
+/* apply.c: requests and answers become environment variables */
 void apply_request(void);
 void apply_resolve(spank_t sp);
 void apply_begin(spank_t sp);
-/* finish.c: starts and ends of tasks; dir, begin (on nodes) and hash or NULL */
+/* finish.c: starts and ends of tasks; each of dir, hash, begin may be NULL */
 void finish_expect(const char *dir, const char *hash, struct helper *begin);
 void finish_start(spank_t sp);
 void finish_task(spank_t sp);

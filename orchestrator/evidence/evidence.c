@@ -61,8 +61,8 @@ struct taking {
     const struct evidence_order *order;
     char *folder;
     uint64_t start_ms, end_ms; /* end_ms: no part may run longer */
-    struct proclook *looks,
-        *later; /* the two looks, in memory shared with children */
+    /* the two looks, in memory shared with children */
+    struct proclook *looks, *later;
     /* in the order in which they were tried */
     struct part parts[PARTS];
     size_t n_parts;
@@ -196,7 +196,7 @@ struct dump {
 };
 
 /* Copies a small dump, because the process may be gone soon. The original stays
- * where PyTorch has written it. */
+ * where PyTorch has written it. Returns -1 if there is none yet. */
 static int fetch_dump(struct taking *taking, struct dump *dump, time_t since)
 {
     const struct proclook *look = dump->look;
@@ -206,7 +206,7 @@ static int fetch_dump(struct taking *taking, struct dump *dump, time_t since)
 
     if (!is_fresh(look->dump, since))
         return -1;
-    usleep(100000); /* PyTorch writes it in one go */
+    usleep(100000); /* lets PyTorch complete it: it writes without a pause */
     snprintf(name, sizeof(name), "flight-%" PRId64 ".pickle", look->pid);
     if (fileio_read(look->dump, false, 4 * EVIDENCE_STACK_BYTES, &text, &len,
                     &err) < 0)
@@ -293,8 +293,8 @@ static const char *claim_question(const struct taking *taking)
     struct stat st;
     int fd = -1;
 
-    /* A claim that is too old was left by a node that died, so it is removed
-     * once. */
+    /* A claim is never given back: one older than ASKED_S is of an earlier
+     * query, and is removed once. */
     for (int i = 0; path && i < 2 && fd < 0 && !why; i++) {
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (fd >= 0)
@@ -361,8 +361,7 @@ static enum child_end run_tool(struct taking *taking, const struct tool *tool)
         end = child_run(&child, &r);
     if (end == CHILD_NEVER && !*part->why)
         say_no(part, "it could not be started");
-    /* child.c exits with 127 if the program cannot be executed, as a shell
-     * does. */
+    /* child.c exits with 127 if the program is not found, as a shell does. */
     else if (end == CHILD_ENDED && WIFEXITED(r.status) &&
              WEXITSTATUS(r.status) == 127)
         say_no(part, "it is not installed");
@@ -405,7 +404,7 @@ static const struct proclook_thread *find_thread(const struct proclook *look,
     return NULL;
 }
 
-/* Whether a process may be traced; NULL: yes. Tracing must not leave a process
+/* Returns why a process must not be traced, or NULL. Tracing must not leave it
  * stopped. A thread waiting in the kernel would be stopped later, by a signal
  * that is delivered when it wakes. */
 static const char *why_no_stack(const struct taking *taking, size_t i)

@@ -102,9 +102,9 @@ struct ras_question {
 };
 
 /* Sends the query and parses the answer into *out. Tries at most four
- * connections: it tries again if a connection stays silent or answers for
- * another job of the same user. Returns -1 if there is no answer; err says
- * why. */
+ * connections to each address: it tries again if a connection stays silent or
+ * answers for another job of the same user. Returns -1 if there is no answer;
+ * err says why. */
 int ras_ask(const struct ras_question *question, struct ras_answer *out,
             struct jp_error *err);
 

@@ -136,8 +136,8 @@ static const char *role_word(const json_t *one)
 {
     const char *word = json_string_value(json_object_get(one, "role"));
 
+    /* The constant is returned, so that no copy is needed. */
     for (size_t i = 0; word && i < EVIDENCE_N_ROLES; i++)
-        /* The constant is returned, so that no copy is needed. */
         if (strcmp(word, evidence_role_words[i]) == 0)
             return evidence_role_words[i];
     return "";
@@ -481,8 +481,8 @@ static int add_below(struct hangstacks *view, uint32_t parent,
     return 0;
 }
 
-/* Sorts main threads first, and Python before native: users look there
- * first. */
+/* Returns the place of a role in the order: main threads first, and Python
+ * before native, as users look there first. */
 static int rank_role(const struct stacktree_frame *f)
 {
     if (strcmp(f->text, "Python MainThread") == 0)

@@ -53,10 +53,10 @@ bool ras_may_ask(uint32_t release, bool rccl, uint64_t quiet_ms,
     return false;
 }
 
-/* Appends a row; the array doubles. Returns -1 without memory; rows beyond the
- * limit are only counted. */
 /* --- rows ----------------------------------------------------------------- */
 
+/* Appends a row; the array doubles. Returns -1 without memory; rows beyond the
+ * limit are only counted. */
 static int add_row(struct ras_answer *out, const struct ras_row *row)
 {
     size_t n = out->n_rows;
@@ -433,8 +433,8 @@ static int read_line(struct ras_answer *out, struct place *at, const char *line)
                        strspn(text + 13, "0123456789."));
     } else if (!*text) {
         end_list(out, at);
-        /* "TIMEOUT" begins a line of its own. */
     } else if (strncmp(line, "TIMEOUT", 7) == 0) {
+        /* "TIMEOUT" begins a line of its own. */
         out->timeouts = 1;
     } else if (read_heading(out, at, line)) {
         return 0;
@@ -522,8 +522,7 @@ static int wait_for(const struct talk *talk, short events, uint64_t limit_ms)
     return n;
 }
 
-/* A line is short, so that a partial send means that the connection is broken.
- */
+/* A line is short, so a partial send means that the connection is broken. */
 static int talk_send(const struct talk *talk, const char *line)
 {
     size_t len = strlen(line);

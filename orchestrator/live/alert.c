@@ -89,7 +89,7 @@ static const struct hangs_op *op_of(const struct alert_event *event)
     return &hangs->ops[hangs->groups[cause->group].first];
 }
 
-/* The process that keeps the others waiting. Empty for a step that makes
+/* The process that keeps the others waiting; unknown for a step that makes
  * progress again. */
 struct who {
     const char *class; /* NULL: unknown */
@@ -434,8 +434,6 @@ void alert_print(struct alert *alert, const struct alert_event *event)
         alert->told = true;
     }
     format_line(alert, event, answer, line, sizeof(line));
-    /* JSON is formatted before the line is printed, so that both contain the
-     * same numbers. */
     json = format_json(alert, event, line);
     alert->job_lines = count_job(alert);
     /* The limits concern the terminal only; the log and the file get every

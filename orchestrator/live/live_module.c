@@ -325,8 +325,8 @@ static void livemetrics_end(struct livemetrics *m)
 struct live {
     struct module_place place;
     struct hung_times times;
-    char *raw,
-        *name; /* folder of the node's recordings; path of its snapshot */
+    /* folder of the node's recordings; path of its snapshot */
+    char *raw, *name;
     struct livenode *node;
     struct livejoin *join;       /* node 0's */
     struct livelink *link;       /* NULL: files only */
@@ -337,11 +337,11 @@ struct live {
     uint32_t sequence, file_sequence;
     uint64_t files;        /* number of times the file was written */
     enum live_class class; /* as written last */
-    uint64_t written_ms, file_ms,
-        wanted_ms; /* times of the last snapshot written or sent, of the file,
-                      of the look at the want file */
-    uint64_t
-        want_change;   /* time of the want file's last change that was seen */
+    /* times of the last snapshot written or sent, of the file, of the look at
+     * the want file */
+    uint64_t written_ms, file_ms, wanted_ms;
+    /* time of the want file's last change that was seen */
+    uint64_t want_change;
     uint32_t signals;  /* number of the last signal that was sent */
     uint32_t evidence; /* number of the last hang with evidence */
     bool watched;      /* somebody watches the step */
@@ -580,7 +580,7 @@ static uint64_t period_ms(const struct live *l)
 }
 
 /* Period of the file if node 0's agent takes snapshots by UDP: the file is for
- * `jobprof top`, and for snapshots that this agent has lost. */
+ * `jobprof top`, and for snapshots that node 0's agent no longer has. */
 static uint64_t file_period_ms(const struct live *l)
 {
     return l->watched              ? period_ms(l)
@@ -644,7 +644,7 @@ static int write_snap(struct live *l, const struct livenode_time *now,
         l->snap->due_ms = (uint32_t) file_period_ms(l);
     }
     l->file_ms = now_ms;
-    if (now->last && l->fd < 0) /* not one that would stay */
+    if (now->last && l->fd < 0) /* a file made only now would stay behind */
         return 0;
     return write_file(l, err);
 }
@@ -653,8 +653,8 @@ static bool is_due(const struct live *l, enum live_class class, uint64_t now_ms)
 {
     uint64_t passed = now_ms - l->written_ms;
 
-    if (class == LIVE_EMPTY ||
-        !l->watches) /* a step without NCCL leaves no trace */
+    /* a step without NCCL leaves no trace */
+    if (class == LIVE_EMPTY || !l->watches)
         return false;
     return !l->sequence || passed >= period_ms(l) ||
            (class != l->class && passed >= CHANGE_MS);

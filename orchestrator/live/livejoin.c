@@ -30,7 +30,8 @@
  * the spare time. */
 #define SILENT_PERIODS 3
 #define SILENT_SPARE_MS 5000
-/* Reading a head takes 15 us. From 2,048 nodes on, looks are rarer. */
+/* Reading a head takes 15 us, so looks take at most a thousandth of a
+ * processor. With more than 2,000 nodes they are rarer than every 30 s. */
 #define MS_A_NODE 15
 
 /* A node, identified by the name of its file. */
@@ -53,14 +54,14 @@ struct livejoin {
     struct heard *nodes;
     size_t n, room, next; /* next: where find_heard starts */
     size_t kept_bytes;
-    uint64_t looked_ms, pause_ms; /* since the last look; minimum pause after a
-                                     join that took long */
+    uint64_t looked_ms, pause_ms; /* time of the last look; minimum pause after
+                                     it, by the time that it took */
     uint64_t act_ms;  /* when the action on the hang is due; 0: none */
     uint32_t signals; /* signals requested so far */
-    char
-        answer[MODULE_HANG_BYTES - 16]; /* of the hang, when it was confirmed */
-    uint64_t late_ms, late_pause_ms;    /* as looked_ms, for who is late */
-    struct live_snap snap;              /* one at a time */
+    /* of the hang, when it was confirmed */
+    char answer[MODULE_HANG_BYTES - 16];
+    uint64_t late_ms, late_pause_ms; /* as looked_ms, for who is late */
+    struct live_snap snap;           /* one at a time */
     uint8_t head[LIVE_HEAD_BYTES];
 };
 

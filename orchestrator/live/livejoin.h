@@ -3,11 +3,11 @@
  * Snapshots are files, or arrive by UDP (livelink.h) and are kept in memory. If
  * a node has both, the newer one counts.
  *
- * While all is well, only the heads of snapshots are read, every 30 s (every
- * minute from 2,048 nodes on). If a node waits or is in trouble, or if somebody
- * watches, all snapshots are joined (hangs.h) and judged (hung.h). This happens
- * at most every 5 s, and so rarely that it takes no more than LIVEJOIN_SHARE of
- * a processor. alert.c reports the result. */
+ * While all is well, only the heads of snapshots are read, every 30 s (with
+ * more than 2,000 nodes every 15 ms x nodes). If a node waits or is in trouble,
+ * or if somebody watches, all snapshots are joined (hangs.h) and judged
+ * (hung.h). This happens at most every 5 s, and so rarely that it takes no more
+ * than 1/LIVEJOIN_SHARE of a processor. alert.c reports the result. */
 #ifndef JP_LIVE_LIVEJOIN_H
 #define JP_LIVE_LIVEJOIN_H
 
@@ -170,6 +170,7 @@ void alert_fini(struct alert *alert);
 
 /* --- livejoin.c --------------------------------------------------------- */
 
+/* 1/1000: the search for late ranks takes at most 0.1 % of a processor */
 #define LIVEJOIN_LATE_SHARE 1000
 /* 1/50: at most 2 % of a processor, during a hang */
 #define LIVEJOIN_SHARE 50
@@ -212,8 +213,8 @@ int livejoin_look(struct livejoin *join, const struct livejoin_time *now,
 struct livejoin_found {
     struct hung stuck;      /* operations in flight for too long */
     struct livestall stall; /* of logs that show only ended operations */
-    /* Ranks that make the others wait, latest first. Such a look is due every
-     * 30 s, or less often to stay below LIVEJOIN_LATE_SHARE of a processor. */
+    /* Ranks that make the others wait, latest first. They are searched for at a
+     * look without a hang, or less often because of LIVEJOIN_LATE_SHARE. */
     struct livelate late;
     uint32_t alerts; /* lines about the job's hangs that its user received */
 };

@@ -4,8 +4,8 @@
  * struct livesend is a node's end: find_peer reads the agent's address,
  * send_snapshot sends a snapshot in parts, take_answers waits for answers and
  * declares losses. struct livehear is the agent's end: take_packets receives,
- * take_packet assembles a node's parts, answer confirms. The packets' format is
- * in livepacket.c. */
+ * take_packet assembles a node's parts, answer confirms. livepacket.c writes
+ * and reads the packets. */
 #include "orchestrator/live/livelink.h"
 
 #include <errno.h>
@@ -25,8 +25,8 @@
 
 /* Headers of IPv6 and UDP, and the MTU that every IPv6 route supports. */
 #define WAY_HEADS 48
-/* Answers that one look accepts at most; a flood must not hold the agent. */
 #define MTU_LEAST 1280
+/* Answers that one look accepts at most; a flood must not hold the agent. */
 #define ANSWERS_AT_ONCE 64
 
 /* The end of a node. */
@@ -241,8 +241,8 @@ static void take_answer(struct livesend *s, const uint8_t *bytes, size_t len,
 
 static bool take_answers(struct livesend *s, uint64_t now_ms)
 {
-    uint8_t bytes[LIVEPACKET_HEAD +
-                  1]; /* one byte more shows that it is too long */
+    /* one byte more shows that it is too long */
+    uint8_t bytes[LIVEPACKET_HEAD + 1];
 
     for (int i = 0; i < ANSWERS_AT_ONCE; i++) {
         ssize_t n = recv(s->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
@@ -287,8 +287,8 @@ struct sender {
 _Static_assert(LIVEPACKET_PARTS <= 16, "a bit a part");
 
 struct arrival {
-    uint8_t bytes[LIVEPACKET_BYTES +
-                  1]; /* one byte more shows that it is too long */
+    /* one byte more shows that it is too long */
+    uint8_t bytes[LIVEPACKET_BYTES + 1];
     struct sockaddr_storage from;
 };
 
@@ -376,8 +376,7 @@ static int announce(struct livehear *h, struct jp_error *err)
 /* --- senders ------------------------------------------------------------- */
 
 /* Finds or adds the sender. Returns NULL if there are more nodes than the step
- * has: a forged packet cannot fill the table, because its seal is checked
- * first. */
+ * has. A forged packet does not come here, because its seal is wrong. */
 static struct sender *find_sender(struct livehear *h, uint64_t component,
                                   uint32_t nodeid)
 {

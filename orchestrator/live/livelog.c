@@ -73,10 +73,9 @@ struct log_file {
     struct liverate rate;
     struct livecells cells;
     struct livewatch watch;
-    uint64_t sample_bytes, sample_ops,
-        bytes_over; /* of the operations that were read; operations counted in
-                       `bytes` */
-    double bytes;   /* of all ended operations, estimated */
+    /* of the operations that were read; operations counted in `bytes` */
+    uint64_t sample_bytes, sample_ops, bytes_over;
+    double bytes;      /* of all ended operations, estimated */
     uint64_t grown_ns; /* time of the last growth, monotonic */
     unsigned growths;
     uint64_t longest_ns; /* longest time without a growth, not counting the
@@ -90,9 +89,10 @@ struct livelog {
     struct reader_states *states;
     struct log_file *files[FILES_MAX];
     size_t n; /* number of entries in files */
+    /* left_out: files over FILES_MAX; turn: as in liverate_turn */
     uint64_t scanned_ns, left_out, turn;
     struct livelog_cost cost;
-    char *buf; /* left_out: files over FILES_MAX; turn: as in liverate_turn */
+    char *buf; /* LIVELOG_READ bytes */
 };
 
 struct livelog_cost livelog_cost(const struct livelog *log)
@@ -346,9 +346,8 @@ static int read_lines(struct livelog *log, struct log_file *f, const char *text,
     struct source_facts facts = {0};
     int rc;
 
-    if (len >= 2 &&
-        logsource_is_packed(text)) { /* a plain file that continues as a
-                                        compressed one is damaged */
+    /* a plain file that continues as a compressed one is damaged */
+    if (len >= 2 && logsource_is_packed(text)) {
         log->cost.bad++;
         return 0;
     }
@@ -425,8 +424,8 @@ static int read_file(struct livelog *log, struct log_file *f,
     return rc;
 }
 
-/* How long, in ms, a log may be silent without a meaning: batches arrive in
- * between. */
+/* Returns the silence of a log, in ms, that means nothing yet: lines arrive in
+ * batches. */
 static uint64_t pause_ms(const struct livelog *log)
 {
     uint64_t ms = num_add(num_mul(log->place.batch_ms, 3), BATCH_SPARE_MS);
@@ -584,11 +583,11 @@ static bool is_long(const struct livelog *log, const struct log_file *f,
            f->state != HUNG_ENDED;
 }
 
+/* Looks at one file: growth, new lines, counters, process. */
 static int look_at_file(struct livelog *log, struct log_file *f,
                         const struct livenode_time *now, bool turn,
                         struct jp_error *err)
 {
-    /* The state of one file: growth, new lines, counters, process. */
     const struct liverate_source source = {f, count_of, is_comm};
     bool first = !f->read_size;
     int rc = 0;

@@ -354,8 +354,8 @@ static void find_oldest(struct follow *f, uint64_t mono_ns)
     f->oldest_ns = oldest < mono_ns ? mono_ns - oldest : 0;
 }
 
-/* The order matters: the kernel's word first, then the recording's age, then
- * its counters. */
+/* The order matters: an end in order first, then what the kernel shows, the
+ * recording's age, and its counters. */
 static enum hung_state state_of(const struct livenode *node,
                                 const struct follow *f, uint64_t now_ns)
 {
@@ -407,7 +407,7 @@ static int look_at_file(struct livenode *node, struct follow *f,
     return rc;
 }
 
-/* Node 0 also looks at waits of this length. */
+/* Returns whether an operation waits for so long that node 0 must look. */
 static bool is_long(const struct livenode *node, const struct follow *f)
 {
     return f->oldest_ns > node->place.times->ms[HUNG_LEAST] * MS_NS / 2;
@@ -651,9 +651,9 @@ static void fill_ops(const struct livenode *node, struct follow *f,
         struct live_op *op = &snap->ops[snap->n_ops];
 
         if (comm == UINT32_MAX)
-            /* The operation's limit is computed here, where its usual length is
-             * known. */
             continue;
+        /* The operation's limit is computed here, where its usual length is
+         * known. */
         *op = (struct live_op){
             .rank = rank,
             .comm = comm,
@@ -707,7 +707,7 @@ static void fill_fronts(const struct follow *f, const struct hangs_evidence *e,
     }
 }
 
-/* Names are known only after all communicators were added. */
+/* Fills in the names that are still missing from the file's communicators. */
 static void fill_names(const struct follow *f, struct live_snap *snap)
 {
     for (uint32_t i = 0; i < f->file.n_comms; i++) {

@@ -80,8 +80,8 @@ struct livenode_place {
     const struct hung_times *times;
     const struct module_shared *shared; /* GPUs' samples; NULL: none */
     bool cells;                         /* livenode_cells is wanted */
-    const struct backend
-        *reader; /* profiler whose logs are followed; NULL: recordings are */
+    /* profiler whose logs are followed; NULL: recordings are */
+    const struct backend *reader;
     uint64_t batch_ms; /* interval at which such logs are written; 0: unknown */
 };
 
@@ -131,12 +131,12 @@ unsigned livenode_signal(struct livenode *node, int signal);
 /* If a profiler writes one line per ended operation
  * (jp_profiler.records_ended), its own reader (plugins/reader.h) reads what was
  * added to raw/<node>/ since the last look: each file from after the last
- * complete line; an incomplete one waits. Files are distinguished by their
- * inode: one that was replaced or truncated is read from its beginning. At most
- * the last LIVELOG_READ bytes of a file are read in a turn (below). What is
- * skipped is counted, and positions that are unknown since then are not
- * reported. The numbers in the lines show how many operations have ended, so
- * that rates do not need every line.
+ * complete line; an incomplete one waits. A file that was replaced (it has
+ * another inode) or truncated is read from its beginning. At most the last
+ * LIVELOG_READ bytes of a file are read in a turn (below). What is skipped is
+ * counted, and positions that are unknown since then are not reported. The
+ * numbers in the lines show how many operations have ended, so that rates do
+ * not need every line.
  *
  * A log does not show what is in flight, whether the process ended in order, or
  * why nothing is written. Only the age of its last growth and /proc are left.
@@ -200,8 +200,8 @@ struct livewatch {
     bool known, gone;
     uint64_t read_ns; /* when /proc was read, monotonic; 0: due now */
     unsigned disk_looks;
-    uint64_t io_ns,
-        io_bytes; /* when it last read or wrote much; bytes at the last look */
+    /* when it last read or wrote much; bytes at the last look */
+    uint64_t io_ns, io_bytes;
     uint64_t io_seen_ns;
     uint64_t share_ns, share_cpu_ms; /* where the span of `share` began */
     double share;                    /* share of a processor in the last span */

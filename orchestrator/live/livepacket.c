@@ -32,7 +32,7 @@ static uint64_t get(const uint8_t *at, size_t n)
     return value;
 }
 
-/* A seal of its own word, "live", cannot be that of a clock probe. */
+/* The word "live" keeps these seals apart from those of clock probes. */
 void livepacket_seal(struct clock_seal *seal,
                      const uint8_t key[CLOCK_KEY_BYTES], const char *conf_hash)
 {

@@ -100,8 +100,8 @@ void liverate_pass(struct liverate *rate, const struct liverate_source *source,
                         : 0,
            keep = fading(passed);
     bool first = !rate->turn_ns;
-    /* The time is faded like the counts, so their quotient is a rate. */
 
+    /* The time is faded like the counts, so their quotient is a rate. */
     rate->turn_ns = mono_ns;
     rate->seconds = keep * (rate->seconds + passed);
     for (size_t i = 0; i < rate->n; i++) {

@@ -135,8 +135,8 @@ static void put_comm(struct jpr_out *out, const struct live_snap *snap,
 {
     uint64_t n_fronts = 0, n_ops = 0;
 
+    /* The counts precede the rows, so the rows are counted first. */
     for (uint32_t i = 0; i < snap->n_fronts; i++)
-        /* The counts precede the rows, so the rows are counted first. */
         n_fronts += snap->fronts[i].comm == comm &&
                     snap->fronts[i].rank < n_ranks;
     for (uint32_t i = 0; i < snap->n_ops; i++)
@@ -439,11 +439,11 @@ int livesnap_head(const uint8_t bytes[LIVE_HEAD_BYTES],
 int livesnap_unpack(const uint8_t *bytes, size_t n, struct live_snap *out,
                     struct jp_error *err)
 {
-    /* Identity, version, length and sum are checked in this order, so that the
-     * message is specific. */
     struct jpr_in in;
     size_t body;
 
+    /* Identity, version, length and sum are checked in this order, so that the
+     * message is specific. */
     if (n < LIVE_HEAD_BYTES || memcmp(bytes, magic, sizeof(magic)) != 0)
         return error_set(err, "not a snapshot");
     if (!is_version(jpr_get_le32(bytes + 8)))
@@ -475,8 +475,8 @@ int livesnap_unpack(const uint8_t *bytes, size_t n, struct live_snap *out,
 int livesnap_read(int folder, const char *name, struct live_snap *out,
                   struct jp_error *err)
 {
-    /* The user owns the folder: no link, no pipe, and no terminal must be
-     * followed. */
+    /* The user owns the folder: a link must not be followed, a pipe must not
+     * block, and a terminal must not become ours. */
     const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     uint8_t bytes[LIVE_SNAP_BYTES];
     int fd = openat(folder, name, flags), rc;
@@ -495,7 +495,8 @@ int livesnap_read(int folder, const char *name, struct live_snap *out,
 
 /* --- joining -------------------------------------------------------------- */
 
-/* Adds what hangs.h needs and the snapshot stores per communicator. */
+/* Converts an operation; its communicator has the hash, the size and the name.
+ */
 static void fill_op(struct hangs_op *to, const struct live_op *op,
                     const struct live_comm *comm)
 {

@@ -134,8 +134,9 @@ struct live_snap {
     uint32_t n_ranks, n_comms, n_fronts, n_ops;
     struct live_rank ranks[LIVE_RANKS_MAX];
     struct live_comm comms[LIVE_COMMS_MAX];
-    struct live_front fronts[LIVE_FRONTS_MAX]; /* sorted by communicator */
-    struct live_op ops[LIVE_OPS_MAX];          /* sorted by communicator */
+    /* both sorted by communicator once they were unpacked */
+    struct live_front fronts[LIVE_FRONTS_MAX];
+    struct live_op ops[LIVE_OPS_MAX];
 };
 
 /* Packs a snapshot into at most LIVE_SNAP_BYTES. Ranks and communicators

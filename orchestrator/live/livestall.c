@@ -51,8 +51,8 @@ static void look_at_series(struct livestall *stall,
     uint64_t most = 0;
     size_t n_behind = 0;
 
+    /* First the largest count, then the ranks below it. */
     for (size_t i = 0; i < n; i++)
-        /* First the largest count, then the ranks below it. */
         most = rows[i].ended > most ? rows[i].ended : most;
     for (size_t i = 0; i < n; i++) {
         if (!rows[i].ended || rows[i].ended == most)
@@ -119,10 +119,10 @@ static bool find_state(struct livestall *stall, const struct hung_view *view,
  * logs. */
 struct sum {
     size_t n, stopped, traced;
-    uint64_t silent_ms, longest_ms,
-        batch_ms; /* the shortest current silence, the longest earlier one, the
-                     longest batch interval */
-    bool learnt;  /* the pace of every log is known */
+    /* the shortest current silence, the longest earlier one, the longest batch
+     * interval */
+    uint64_t silent_ms, longest_ms, batch_ms;
+    bool learnt; /* the pace of every log is known */
 };
 
 /* silent_ms is UINT64_MAX if there is no process. */

@@ -43,8 +43,8 @@ struct livestate_node {
     bool last;
     bool stale; /* it sent nothing for three of its periods */
     uint64_t real_ns;
-    uint64_t
-        age_ms; /* age of its snapshot, by its clock and that of this program */
+    /* age of its snapshot, by its clock and that of this program */
+    uint64_t age_ms;
     uint64_t left_ranks, left_comms;
     size_t first, n_ranks; /* in ranks[] */
 };
@@ -84,8 +84,8 @@ struct livestate {
     struct hung stuck; /* state of this program's own looks */
     struct livestall stall;
     size_t n_logs; /* ranks that are known from logs of ended operations */
-    uint64_t
-        batch_ms; /* longest interval at which these are written; 0: unknown */
+    /* longest interval at which these are written; 0: unknown */
+    uint64_t batch_ms;
     enum livestate_word word;
     char text[640]; /* the verdict as a sentence */
     uint64_t waited_ms;
@@ -111,8 +111,8 @@ void livestate_init(struct livestate *state,
 void livestate_fini(struct livestate *state);
 
 /* Reads the snapshots and judges the step. Returns 1 if there are snapshots, 0
- * if there are none, or -1 if they cannot be read; state is then unchanged,
- * except that its nodes and ranks are empty. */
+ * if there are none, or -1 if they cannot be read; nodes and ranks are then
+ * empty, and the verdict is not to be used. */
 int livestate_look(struct livestate *state, const struct livestate_time *now,
                    struct jp_error *err);
 

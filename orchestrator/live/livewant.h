@@ -3,7 +3,7 @@
  *
  * The file's time of change is a lease. While it is younger than LIVE_WANT_MS,
  * nodes write their snapshots every 5 s (HUNG_LOOKS), otherwise every 30 s
- * (HUNG_LEAST); they look at the file at the same pace. A program that watches
+ * (HUNG_LEAST). They look at the file every 5 s. A program that watches
  * (`jobprof top`) renews the lease by livewant_touch, which keeps the lines.
  * Node 0's agent replaces the file by temp + rename while it looks at a hang.
  * The file contains lines of text:

@@ -123,8 +123,8 @@ struct example_demand {
     const struct backend_input *in;
     const struct example_slots *slots;
     uint64_t comms, wanted_colls, wanted_p2p; /* of each communicator */
-    uint64_t channels,
-        proxy_ops; /* of one operation; ProxyOps of one channel */
+    /* channels of one operation; ProxyOps of one channel */
+    uint64_t channels, proxy_ops;
     uint64_t page_bytes;
     unsigned events;
     uint64_t given[EXAMPLE_POOLS]; /* slots that the user has set; 0: not set */

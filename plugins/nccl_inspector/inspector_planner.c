@@ -285,8 +285,8 @@ static int size_rings(const struct backend_input *in, struct inspector_plan *p,
     return 0;
 }
 
-/* Returns the variable's value before 2.29.7, which counts nanoseconds. Changes
- * *us to an interval that can be expressed. */
+/* Returns the variable's value before 2.29.7, where its part below a second
+ * counts nanoseconds. Changes *us to an interval that can be expressed. */
 static uint64_t as_nanoseconds(uint64_t *us)
 {
     if (*us >= SECOND_US)

@@ -410,7 +410,7 @@ static void sum_up(struct source_facts *facts, const struct jp_loglines *lines,
     }
 }
 
-/* Reads the lines after the first; the source of `lines` is open. */
+/* Reads all lines from here on; the source of `lines` is open. */
 static int read_lines(struct way *w, const struct reader_input *in,
                       struct jp_loglines *lines, struct jp_error *err)
 {
@@ -460,8 +460,8 @@ static int read_source(struct state *state, const struct reader_input *in,
     struct jp_error err = {""};
     int rc = 0;
 
-    lines->stop =
-        in->stop; /* checked for each block, as a line may be of any length */
+    /* checked for each block, as a line may be of any length */
+    lines->stop = in->stop;
     if (skip_first(lines, &err)) {
         from = loglines_at(lines);
         rc = read_lines(&w, in, lines, &err);

@@ -238,7 +238,7 @@ static bool take_number(struct parse *p, const struct key *key)
     return true;
 }
 
-/* Skips any value, but reads the one that says when the operation ran. */
+/* Takes the value that says when the operation ran; any form is accepted. */
 static bool take_stamps(struct parse *p)
 {
     struct reader_stamps stamps;

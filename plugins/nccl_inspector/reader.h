@@ -76,8 +76,7 @@ bool inspector_read_ahead(struct inspector_reader *reader, const char *text,
 
 /* --- inspector_reader.c ------------------------------------------------- */
 
-/* Lines of Inspector's logs, and operations of one launch
- * in its verbose logs.
+/* Lines of Inspector's logs, and operations of one launch in its verbose logs.
  *
  * As in launches.h, but a log does not say what a launch is. Adjacent lines of
  * one communicator and rank are of one batch if their times by the GPU are

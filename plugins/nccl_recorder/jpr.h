@@ -228,7 +228,8 @@ struct jpr_cost {
  * changed; the last row of a communicator and function counts. */
 struct jpr_counters {
     struct jpr_clocks clocks;
-    bool final; /* the process ended normally: nothing follows */
+    bool final; /* the process or its last communicator has ended; if nothing
+                   follows, the file is complete */
     struct jpr_counts kinds[JPR_N_OP_KINDS];
     uint64_t in_flight;
     uint64_t lost_steps;   /* network steps that are in no wait */

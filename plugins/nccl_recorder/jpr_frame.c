@@ -22,7 +22,7 @@
  * would not compress much better, and little is lost with one. */
 enum {
     ROW_BYTES = 64 * 1024,
-    ROW_ROOM = 200, /* more than the longest row: 19 varints */
+    ROW_ROOM = 200, /* more than the longest row: 20 varints */
     TEXT_BYTES = 16 * 1024,
     TEMPLATE_BYTES = 48 * 1024,
     TEMPLATE_ROOM = 128,
@@ -650,7 +650,7 @@ struct jpr_zip *jpr_zip_create(void)
     return NULL;
 }
 
-/* Compresses. Returns the number of bytes, or 0 when they do not fit. */
+/* Without zlib nothing is compressed. */
 static size_t zip_pack(struct jpr_zip *zip, const uint8_t *raw, size_t n,
                        uint8_t *out, size_t size)
 {

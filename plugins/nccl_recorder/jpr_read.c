@@ -360,7 +360,8 @@ static uint64_t find_frame(struct jpr_reader *r, uint64_t from, bool *zeros)
     return UINT64_MAX;
 }
 
-/* There is no frame at r->offset: continues after the damage. */
+/* There is no frame at r->offset: continues at the next one. Returns -1 with
+ * err, or 0 if only zeros follow. */
 static int skip_damage(struct jpr_reader *r, struct jp_error *err)
 {
     uint64_t at = r->offset;
@@ -467,9 +468,9 @@ void jpr_pass(struct jpr_reader *reader, enum jpr_pass pass)
 void jpr_follow(struct jpr_reader *reader)
 {
     reader->follow = true;
+    /* without this memory there are more reads */
     if (reader->fd >= 0 && !reader->ahead)
-        reader->ahead =
-            malloc(AHEAD_BYTES); /* without it there are more reads */
+        reader->ahead = malloc(AHEAD_BYTES);
 }
 
 uint64_t jpr_taken(const struct jpr_reader *reader)

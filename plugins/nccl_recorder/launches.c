@@ -34,8 +34,8 @@ struct held {
     bool gone; /* to be handed over */
     uint32_t comm;
     uint64_t start_ns, stop_ns; /* enqueued, CLOCK_MONOTONIC */
-    uint64_t first_ns,
-        last_ns; /* by the GPU; 0: unknown, its time is not shared */
+    /* by the GPU; 0: unknown, its time is not shared */
+    uint64_t first_ns, last_ns;
 };
 
 struct launches {

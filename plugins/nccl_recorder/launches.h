@@ -13,11 +13,11 @@
  * member has none, so the shares of the others are too long on that rank.
  *
  * Send, Recv: those of one direction that began and ended together (within 2 us
- * and 2 %) share in the same way. The other direction keeps its time, as both
- * directions are under way at once.
+ * or 2 % of the time) share in the same way. The other direction keeps its
+ * time, as both directions are under way at once.
  *
- * Operations are of one launch if none of them was enqueued before the last of
- * them began to be: NCCL reports all starts of a launch before its first stop.
+ * Operations are of one launch if all of them began to be enqueued before any
+ * of them was: NCCL reports all starts of a launch before its first stop.
  * Operations that ended early keep their time.
  *
  * Records are held back for HOLD_NS of the file's time, because the file has

@@ -30,8 +30,8 @@
 /* What NCCL's events mean: the common core of all six interfaces.
  *
  * The adapters at the end of this file translate; all decisions are made here.
- * No call returns an error to NCCL, waits or allocates. A call reads the clock
- * at most once, except for the few calls that are timed (rec_comm.h); of an
+ * No event returns an error to NCCL, waits or allocates. An event reads the
+ * clock at most once, except for the few that are timed (rec_comm.h); of an
  * operation's channels only the first start, the first stop and the last stop
  * read it. What cannot be recorded is counted as lost.
  *
@@ -57,8 +57,9 @@
  *    an operation without events for half a second is over once a channel of a
  *    later operation has stopped; it is recorded as incomplete.
  *  - At finalize of the communicator, and at the end of the process, all
- * pending operations are recorded: as incomplete, unless they are loose and may
- * be over. An unsure one may be over if it had an event in the last second.
+ *    pending operations are recorded: as incomplete, unless they are loose and
+ *    may be over. An unsure one without a sign of its end may be over if it had
+ *    an event in the last second.
  * Each operation is recorded exactly once; later events are ignored. After
  * finalize, and when the process ends, the communicator takes no operation.
  *
@@ -247,7 +248,7 @@ static void *rec_core_op(struct jp_rec_comm *comm,
 }
 
 /* NCCL launches a plan. The handle means nothing, but before 2.28 NCCL reports
- * no operation of a plan that has none. `comm` may be NULL. */
+ * no operation of a plan without a handle. `comm` may be NULL. */
 static void *rec_core_launch(struct jp_rec_comm *comm)
 {
     if (comm)
@@ -271,7 +272,7 @@ static void rec_core_calls(int depth)
 }
 
 /* The program called NCCL. Returns the handle that the operation will name as
- * its parent. */
+ * its parent; NULL without a thread entry. */
 static void *rec_core_api(struct jp_rec_comm *comm,
                           const struct jp_rec_call *call)
 {

@@ -449,9 +449,8 @@ void *rec_comm_create(const struct jp_rec_comm_facts *facts)
     uint32_t generation;
     unsigned place;
 
-    rec_gpu_identify(
-        pci, sizeof(pci), uuid,
-        sizeof(uuid)); /* takes the loader's lock: not under ours */
+    /* takes the loader's lock: not under ours */
+    rec_gpu_identify(pci, sizeof(pci), uuid, sizeof(uuid));
     pthread_mutex_lock(&lock);
     comm = all_closed ? NULL : find_place();
     if (!comm) { /* the table is full, or the process ends */

@@ -84,8 +84,8 @@ struct jp_rec_trust {
     /* the group of calls that had the last Broadcast */
     uint64_t broadcast_group;
     int broadcast_root;
-    _Atomic uint64_t overrun_from_ns,
-        overrun_to_ns; /* starts between the two are refused */
+    /* starts between the two are refused */
+    _Atomic uint64_t overrun_from_ns, overrun_to_ns;
     /* of its GPU, borrowed; NULL: unknown, not checked */
     struct jp_rec_gpu_clock *clock;
     struct jp_rec_channel channels[JP_NCCL_MAX_CHANNELS];
@@ -134,8 +134,8 @@ void rec_trust_call(struct jp_rec_trust *trust,
 enum jp_rec_stamp {
     JP_REC_FRESH,
     JP_REC_DOUBTFUL, /* may be a later operation's: the time is not used */
-    JP_REC_STALE, /* an earlier operation's: the end of this one cannot be known
-                   */
+    /* an earlier operation's: the end of this one cannot be known */
+    JP_REC_STALE,
 };
 
 /* Takes the start that NCCL reports for a channel, at `now_ns` by the host's
@@ -251,8 +251,8 @@ static inline bool rec_comm_used(const struct jp_rec_comm *comm)
     return atomic_load_explicit(&comm->generation, memory_order_acquire) & 1;
 }
 
-/* From now on no operation of the communicator is taken. NULL: of none, and no
- * communicator is made. */
+/* From now on no operation of the communicator is taken. NULL: no operation of
+ * any communicator, and no new communicator either. */
 void rec_comm_close(struct jp_rec_comm *comm);
 
 /* Marks it as finalized; returns true for the first call. */
@@ -291,7 +291,7 @@ const char *rec_names_word_text(unsigned number);
  * known. NCCL 2.24 to 2.30 calls uint8 "Unknown", so that is one byte. */
 uint64_t rec_names_datatype_bytes(unsigned word);
 
-/* What each thread has for itself that NCCL calls the recorder from: free
+/* What each thread from which NCCL calls the recorder has for itself: free
  * places for operations, a chunk of finished records, the words it saw.
  *
  * A thread claims an entry of a fixed table with its first event and gives it
@@ -312,10 +312,10 @@ uint64_t rec_names_datatype_bytes(unsigned word);
 enum { JP_REC_CHAIN = 16 };
 
 struct jp_rec_pool {
-    _Alignas(64) _Atomic uint64_t
-        head; /* upper 32 bits: tag; lower: index + 1, 0: empty */
-    _Alignas(
-        64) _Atomic uint32_t fresh; /* no index from here on was ever taken */
+    /* upper 32 bits: tag; lower: index + 1, 0: empty */
+    _Alignas(64) _Atomic uint64_t head;
+    /* no index from here on was ever taken */
+    _Alignas(64) _Atomic uint32_t fresh;
     uint32_t n;
     uint32_t chain; /* indices of a chain, at most */
     uint32_t *next; /* the next index of a chain; the last is JP_REC_NONE */

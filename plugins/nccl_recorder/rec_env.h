@@ -5,8 +5,8 @@
  *   JOBPROF_RECORDER_DISK      cap of the file in bytes (0: none)
  *   JOBPROF_RECORDER_MIN_FREE  bytes of the file system to leave free (0: none)
  *   JOBPROF_RECORDER_NET       1: record network waits (0)
- *   JOBPROF_RECORDER_KERNELS   kernel events: auto, 1 (always, from interface
- *                              v4 on), 0 (auto; see rec_comm.h)
+ *   JOBPROF_RECORDER_KERNELS   kernel events: auto: from interface v5 on;
+ *                              1: from v4 on; 0: never (auto)
  *   JOBPROF_RECORDER_DECLINE   releases of NCCL that are not recorded, and
  *                              ranges: "2.27.3,2.31.2-2.31.5" (none)
  *

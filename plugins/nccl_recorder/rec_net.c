@@ -128,7 +128,8 @@ void rec_net_record(uint64_t handle, int state, uint64_t bytes)
     end_wait(step, now);
     step->wait = wait;
     step->since_ns = now;
-    /* every state repeats the bytes; count them where the transfer begins */
+    /* Every state repeats the bytes. They count once: where a send goes to the
+     * network, and where a receive waits for the GPU. */
     if (wait == JPR_WAIT_SEND || wait == JPR_WAIT_RECV_GPU)
         add(step->op, JPR_N_WAITS + 1, bytes);
 }

@@ -185,8 +185,8 @@ static void done_init(void *memory, uint32_t n, bool net)
     atomic_store(&n_full, 0);
 }
 
-/* Returns room for a record, which done_publish() hands over once it is filled,
- * or NULL without any. Takes a new chunk when the thread has none. */
+/* Returns room for a record, which done_publish() hands over once it is filled.
+ * Takes a new chunk when the thread has none; NULL if no chunk is free. */
 static struct jp_rec_record *done_room(struct jp_rec_thread *thread)
 {
     uint32_t index = atomic_load_explicit(&thread->chunk, memory_order_relaxed);
@@ -306,7 +306,7 @@ void rec_op_drain(void (*take)(const struct jp_rec_record *record))
 
     if (!threads)
         return;
-    /* full chunks first: a thread's records stay in order */
+    /* full chunks first, so that a thread's records stay in order */
     drain_full(take);
     for (i = 0; i < JP_REC_MAX_THREADS; i++) {
         uint32_t index =
@@ -349,7 +349,7 @@ void rec_op_doubt(struct jp_rec_op *op, uint64_t generation)
         atomic_fetch_add(&n_loose, 1);
 }
 
-/* Counts an operation for which there is no free chunk. */
+/* Counts an operation as lost: it has no thread entry or no free chunk. */
 static void count_lost(const struct jp_rec_facts *facts)
 {
     struct jp_rec_comm *comm = rec_comm_at(facts->comm);
@@ -659,7 +659,8 @@ void rec_op_init(char *memory, size_t bytes, bool net, unsigned epoch)
         jp_rec_ops = NULL;
         return;
     }
-    /* a record with its share of chunk and pool: from many, to round little */
+    /* A record's bytes, with its share of chunk and pool, are an average over
+     * many records, so that rounding costs little. */
     rest = bytes - SPARE_BYTES;
     n_ops = (uint32_t) (rest / 4 * 3 / table_bytes(1));
     n_records = (uint32_t) (rest / 4 / (done_bytes(32768, net) / 32768 + 1)) -

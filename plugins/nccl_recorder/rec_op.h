@@ -36,15 +36,15 @@ struct jp_rec_facts {
     uint16_t comm; /* place in the table of communicators */
     uint16_t n_channels;
     uint8_t kind; /* enum jpr_op_kind */
-    uint8_t func; /* this and the next: numbers of words, rec_comm.h */
+    uint8_t func; /* this to api_datatype: numbers of words, rec_comm.h */
     uint8_t datatype;
     uint8_t algo;
     uint8_t proto;
     uint8_t api_func;
     uint8_t api_datatype;
     uint8_t flags;
-    uint32_t launch; /* likewise */
-    uint64_t number; /* likewise */
+    uint32_t launch; /* struct jp_rec_place */
+    uint64_t number; /* the same */
 };
 
 enum {
@@ -116,11 +116,11 @@ extern uint64_t jp_rec_handle_salt; /* mixed into the generation of handles */
 enum { JP_REC_INDEX_SHIFT = 9, JP_REC_INDEX_BITS = 20 };
 
 /* Takes zeroed memory into use: three quarters of it for operations in flight,
- * one for finished records, which the writer soon takes. `net`: records hold
- * network waits. Generations begin at `epoch` << 24, so that a forked child's
- * differ from its parent's. In handles they are mixed with a number of this
- * process: with PXN and pid namespaces a handle of another process can come
- * here. NULL: there are no operations, and every handle is too old. */
+ * a quarter for finished records, which the writer soon takes. `net`: records
+ * hold network waits. Generations begin at `epoch` << 24, so that a forked
+ * child's differ from its parent's. In handles they are mixed with a number of
+ * this process: with PXN and pid namespaces a handle of another process can
+ * come here. NULL: there are no operations, and every handle is too old. */
 void rec_op_init(char *memory, size_t bytes, bool net, unsigned epoch);
 
 /* Makes the free place `index` a live operation and returns its handle. `state`

@@ -31,9 +31,9 @@
 
 /* --- the file and its caps ------------------------------------------------ */
 
-/* MAX_TRIES of a free name; LAST_BYTES are kept for the last block. The
- * allowance: a sixteenth of the cap within these limits; when the file system
- * is nearly full and there is no cap, 256 KiB. */
+/* MAX_TRIES names are tried; LAST_BYTES are kept for the last block. The
+ * allowance is a sixteenth of the cap within these limits. If the file system
+ * is nearly full, it is 256 KiB at most. */
 enum { MAX_TRIES = 1000, LAST_BYTES = 4096 };
 #define ALLOWANCE_MIN (128ULL << 10)
 #define ALLOWANCE_MAX (1ULL << 20)
@@ -199,7 +199,7 @@ static int create_file(void)
         close(s.fd);
         s.fd = -1;
     }
-    /* an unusual umask took them away */
+    /* an unusual umask took these permissions away */
     if (s.fd >= 0 && (s.file.mode & 0600) != 0600)
         (void) fchmod(s.fd, 0600);
     return s.fd < 0 ? -1 : 0;
@@ -520,8 +520,8 @@ static uint64_t unseen_of(const struct jp_rec_comm *comm, unsigned func)
     return n > 0 ? (uint64_t) n : 0;
 }
 
-/* Adds the unseen calls that changed. `all`: the process ends, and no operation
- * is still to come. */
+/* Adds the unseen calls that changed. `all`: the process or its last
+ * communicator has ended, so no operation is still to come. */
 static void add_unseen(struct jpr_counters *counters, struct jp_rec_comm *comm,
                        bool all, bool look)
 {

@@ -27,9 +27,9 @@
 #include "plugins/nccl_recorder/rec_env.h"
 
 enum { BATCH_OPS = 8 * 1024, FIRST_KEPT = 16, KEPT_PER_K = 128 };
-/* SMALL_BATCH and OP_BYTES: smaller writes near the cap; an operation takes a
- * fifth of OP_BYTES. KEPT_BYTES: what an operation is assumed to take in a full
- * sink. */
+/* SMALL_BATCH and OP_BYTES make writes smaller near the cap; an operation takes
+ * about a fifth of OP_BYTES. KEPT_BYTES: what an operation is assumed to take
+ * in a full sink. */
 enum { SMALL_BATCH = 64, OP_BYTES = 128, KEPT_BYTES = 32 };
 /* Pace of a full sink; see rec_writer.h. */
 enum { PACE = 8, STILL_PART = 4, RESERVE_BYTES = 16 * 1024, OLDEST = 200 };
@@ -70,7 +70,7 @@ static struct {
     uint64_t n_seen;         /* operations since the sink is full */
     uint64_t n_kept;         /* of these written */
     uint64_t k;              /* each k-th is kept */
-    uint64_t signature;      /* of what was in flight at the last flush */
+    uint64_t signature;      /* of what was in flight at the last look */
     uint64_t still_since_ns; /* since when it is the same */
     uint64_t told_signature; /* of the snapshot in the file */
     uint64_t told_at_ns;     /* when that was written */
@@ -357,7 +357,7 @@ static void note_start(uint64_t ns)
     f.oldest[i] = ns;
 }
 
-/* Of the first n places. */
+/* Looks at the first n places. */
 static void find_oldest(uint32_t n)
 {
     struct jp_rec_record record;
@@ -562,7 +562,7 @@ static struct {
     char dir[4096];
     const struct jp_rec_settings *settings;
     const char *why_not;       /* why the directory cannot be used, or NULL */
-    _Atomic uint32_t opened;   /* 1: why_not is set */
+    _Atomic uint32_t opened;   /* 1: why_not has the outcome */
     _Atomic uint32_t asked;    /* flushes wanted so far */
     _Atomic uint32_t answered; /* flushes done so far */
 } w;

@@ -62,8 +62,8 @@ const char *rec_sink_open(const char *dir,
                           const struct jp_rec_settings *settings);
 
 /* Returns the bytes of the allowance that are left, or UINT64_MAX while the
- * sink is not full. Looks at the file system once a second and after each MiB;
- * where little more than `min_free` is free, after each 256 KiB. */
+ * sink is not full or is lost. Looks at the file system once a second and after
+ * each MiB, and four times as often with less than 4 x `min_free` free. */
 uint64_t rec_sink_allowance(void);
 
 /* Returns the bytes of the cap that are left until the sink is full; UINT64_MAX
@@ -84,8 +84,8 @@ int rec_sink_begin(const struct jp_rec_settings *settings, int interface);
 /* Adds the header's block, unless it is in the file or in the buffer. */
 void rec_sink_header(void);
 
-/* Adds the communicator's block, unless it is there already: before the first
- * block that names the communicator. */
+/* Adds the communicator's block, unless it is there already. To be called
+ * before the first block that names the communicator. */
 void rec_sink_comm(struct jp_rec_comm *comm);
 
 /* Adds a block; an empty payload is left out. Returns the bytes that it takes
@@ -93,7 +93,7 @@ void rec_sink_comm(struct jp_rec_comm *comm);
 size_t rec_sink_add(enum jpr_block type, const uint8_t *raw, size_t n);
 
 /* Adds blocks of counters if any changed since the last, or in any case with
- * `anyway`. `final`: nothing follows. */
+ * `anyway`. `final`: the process or its last communicator has ended. */
 enum jp_rec_tally {
     JP_REC_TALLY_NONE,
     JP_REC_TALLY_BEAT, /* nothing had changed */

@@ -294,9 +294,8 @@ static int take_comm(struct jp_recfile *file, const struct jpr_comm *comm)
 
 /* --- the last state of a recording --------------------------------------- */
 
-/* Limits of memory: NCCL has a dozen functions, so a file that names more is
- * not worth it. In all there are at most four functions for every communicator.
- */
+/* Limits of memory: rows of one communicator, and of the whole file. Further
+ * rows are dropped. NCCL has a dozen functions. */
 #define MAX_COUNTS 64
 #define MAX_ROWS (4u * JPR_MAX_COMMS)
 
@@ -345,8 +344,8 @@ static void add_unseen(struct recfile_tail *tail, const char *func,
 {
     uint32_t i = 0;
 
-    tail->unseen_calls += calls -
-                          before; /* modulo 2^64, as the number may fall */
+    /* modulo 2^64, as the number may fall */
+    tail->unseen_calls += calls - before;
     while (i < tail->n_unseen && strcmp(tail->unseen[i].func, func) != 0)
         i++;
     if (i == RECFILE_UNSEEN) /* no place: only in the sum */
@@ -401,7 +400,7 @@ static int take_all_unseen(struct jp_recfile *file,
     return 0;
 }
 
-/* The earlier of two times where 0 means "none". */
+/* Sets oldest_ns to the earlier of two times, where 0 means "none". */
 static void set_oldest(struct recfile_tail *tail)
 {
     tail->oldest_ns = !tail->fly_ns                 ? tail->cut_ns

@@ -29,8 +29,8 @@
 #include "common/record.h"
 #include "plugins/nccl_recorder/jpr_read.h"
 
-/* Functions that are remembered: as many as NCCL has. More of them only cost
- * time. */
+/* Functions that are remembered: more than NCCL has. Further ones replace the
+ * oldest, which costs time and the numbers of series. */
 #define RECFILE_FUNCS 32
 
 /* The last counters of one function in a communicator. */
@@ -79,7 +79,7 @@ struct recfile_func {
 /* The last counters of a file, and how it ends. */
 struct recfile_tail {
     bool counted; /* there were counters */
-    bool final; /* the process ended normally: nothing is missing after this */
+    bool final;   /* the last record was a final one: the file is complete */
     struct jpr_clocks clocks;
     struct jpr_counts counts; /* over all kinds; operations of communicators
                                  without a place count as lost */
@@ -96,7 +96,7 @@ struct recfile_tail {
     uint32_t n_unseen;
     uint64_t unseen_calls;
     struct jpr_cost cost; /* by the last counters that have it */
-    uint64_t wall_ns;     /* how long the process ran meanwhile */
+    uint64_t wall_ns;     /* how long the process ran up to these */
     /* Wall clock, 0: none. last_ns: the last counters or snapshot. oldest_ns:
      * the earliest start of an operation that had not ended in the last
      * snapshot or that was cut short. */
