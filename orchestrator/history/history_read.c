@@ -262,7 +262,7 @@ static void read_file(struct reading *r, int fd, const char *path, off_t size)
         }
         may -= n;
         size -= (off_t) n;
-        /* the beginning of a line was kept; its front is read now */
+        /* the end of a line was kept; its beginning is read now */
         memmove(r->buffer + n, r->buffer, kept);
         if (!read_all(fd, r->buffer, n, size)) {
             error_set(&err, "%s: %s", path, errno ? strerror(errno) : "cut");
