@@ -224,7 +224,7 @@ static void take_lines(struct reading *r, int fd, const char *path,
 }
 
 /* Reads exactly n bytes at an offset. Returns false on an error, or if the file
- * has become shorter (errno 0 then). */
+ * has become shorter; errno is then what it was before. */
 static bool read_all(int fd, char *to, size_t n, off_t at)
 {
     while (n) {
