@@ -63,7 +63,8 @@ pid_t child_start(const struct child *child);
 
 /* For a child that outlives its parent: makes its standard streams /dev/null
  * and closes all other descriptors, so that no reader of the parent's output
- * waits for the child's end. Returns -1 and errno without /dev/null. */
+ * waits for the child's end. Returns -1 if a stream could not be replaced; the
+ * other descriptors are closed all the same. */
 int child_let_go(void);
 
 /* Waits at most limit_ms for the end of a child (0: only checks). Returns 1 if

@@ -25,8 +25,8 @@
 /* The longest file that is read, in bytes; meminfo has 1.5 KiB. */
 #define MAX_BYTES 16384
 
-/* Reads a file below root into buf; "" if it cannot be read. fileio_read needs
- * the size, which files in /proc do not have. */
+/* Reads a file below root into buf, cut to its size; "" if it cannot be
+ * read. */
 static void read_text(const char *root, const char *name, char buf[MAX_BYTES])
 {
     char *path = text_format("%s/%s", root, name);

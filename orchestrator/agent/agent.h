@@ -178,8 +178,8 @@ int supervise_guard(const struct backend_runner *runner,
  * to run, then starts its daemons beside the tasks and waits until they answer,
  * up to a time limit. Passes the launch's notes and each error of the daemons
  * to say, a line a call; without its daemons the step runs all the same.
- * Stores Slurm's KillWait in facts. Returns -1 and err if there is no launch;
- * free it with launch_fini otherwise. */
+ * Cuts launch->note into lines, and stores Slurm's KillWait in facts. Returns
+ * -1 and err if there is no launch; otherwise free it with launch_fini. */
 int sidestep_launch(struct launch_facts *facts, const struct jp_plan *plan,
                     void (*say)(const char *line), struct launch *launch,
                     struct jp_error *err);

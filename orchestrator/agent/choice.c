@@ -1,8 +1,8 @@
 /* choice.c - choose the profiler by the mode, the known issues of the release,
  * and the cost.
  *
- * choice_make tries up to three backends in choose(): a backend if the user has
- * set its library, the one of the mode, and its fallback. try_backend() decides
+ * choose() takes the backend whose library the user has set; if there is none,
+ * the one of the mode, and then its fallback. try_backend() decides
  * whether one of them can run. choice_check is the part of it that is certain
  * before the allocation.
  */

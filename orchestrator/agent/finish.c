@@ -223,12 +223,11 @@ static void read_conf(const struct finish *finish, struct leaving *leaving)
 }
 
 /* Whether slurmstepd's lines (noderec.h) list tasks and SIGKILL has ended all
- * of them. The fourth field is the wait status, which is 9 for SIGKILL. pread
- * leaves the file's position for the child that converts the lines. */
+ * of them. The fourth field is the wait status, which is 9 for SIGKILL. pread,
+ * because the child that converted the lines has moved the shared position. */
 static bool all_killed(FILE *tasks)
 {
-    char text[1 << 14]; /* room for 300 tasks; the child rereads from the
-                         * start */
+    char text[1 << 14]; /* room for 300 tasks */
     ssize_t n = tasks ? pread(fileno(tasks), text, sizeof(text) - 1, 0) : -1;
     char *line = text, *end;
 

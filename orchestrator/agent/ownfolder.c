@@ -291,7 +291,7 @@ static int take_all(const char *dir, const char *node, const char *folder,
                  : -1;
     /* Hard links and copies by root must not follow another user's changes. */
     if (geteuid() == 0 && fileio_check_folders(folder, err) < 0) {
-        if (t->raw >= 0) /* another user could replace this folder */
+        if (t->raw >= 0)
             close(t->raw);
         free(raw);
         return errno == ENOENT ? 0 : -1;

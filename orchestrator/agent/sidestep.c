@@ -1,7 +1,7 @@
 /* sidestep.c - start a second step beside the tasks, and end it with them.
  *
  * Three processes take part. resolve, a child of srun, prepares everything and
- * forks (sidestep_start). The keeper is a grandchild that outlives resolve
+ * forks (fork_keeper). The keeper is a grandchild that outlives resolve
  * (keeper): it watches srun and the second step. The inner srun is the keeper's
  * child (become_srun) and runs `jobprof-node run` on each node. They meet in
  * the step directory: marks in run/, and run/srun.ended from the keeper.

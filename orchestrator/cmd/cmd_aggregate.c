@@ -3,7 +3,7 @@
  *
  * The inputs are found first (find_inputs): a JOBID becomes the folders of the
  * job. Then all kinds of data are read (read_inputs): nsys exports, logs of
- * NCCL profilers, Copper's logs. At last the report and the formats of other
+ * NCCL profilers, Copper's logs. Finally the report and the formats of other
  * tools are written (deliver). `jobprof report` does the same for a step's
  * directory, where more is known. */
 #include <inttypes.h>

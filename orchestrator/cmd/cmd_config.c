@@ -68,7 +68,7 @@ static int add_empty(const struct plan_side *side, struct shown *shown,
         struct jp_setting one = {0};
         char name[64];
 
-        /* of a mode that runs, only the knobs that it uses */
+        /* if a mode is set, list only the knobs that it uses */
         if (side->values[i].value ||
             (side->mode && !(knob->modes >> side->mode & 1)))
             continue;
@@ -325,7 +325,7 @@ static void note_error(void *arg, const char *text)
 
     c->n_errors++;
     say(text);
-    /* JSON has the errors as well, stderr in any case */
+    /* the JSON repeats the errors, which stderr has in any case */
     if (c->errors)
         json_out_append(&c->json, c->errors, json_out_string(text));
 }
@@ -339,7 +339,7 @@ static void note_state(struct check *c, const char *name, const char *state)
         json_out_text(&c->json, one, "name", name);
         json_out_text(&c->json, one, "state", state);
         json_out_append(&c->json, c->files, one);
-        /* of a bad one the errors are printed already */
+        /* the errors of a bad one have been printed */
     } else if (!c->options->quiet && strcmp(state, "bad") != 0) {
         quote_printf(stdout, "%s: %s\n", name,
                      strcmp(state, "missing") ? state
@@ -403,8 +403,8 @@ static void check_known_bad(struct check *c)
     unsigned before = c->n_errors;
     struct jp_knownbad list = {0};
 
-    /* errors count by note_error, because a bad list is loaded as far as
-     * possible */
+    /* note_error counts the errors: a list with bad rows is loaded without
+     * them, and the result is 0 */
     if (knownbad_load(path, named != NULL, note_error, c, &list, NULL) == 0)
         knownbad_fini(&list);
     note_file(c, path, c->n_errors == before);

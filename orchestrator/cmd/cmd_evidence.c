@@ -349,7 +349,8 @@ static bool is_missing(enum hangs_state state)
            state == HANGS_UNSURE;
 }
 
-/* Adds the ranks known not to have entered the group's operation. */
+/* Adds the ranks that have not entered the group's operation, as far as is
+ * known. */
 static void add_missing(const struct reading *r,
                         const struct hangs_group *group)
 {
@@ -415,11 +416,11 @@ static int find_targets(const struct targets_step *step, struct targets *out,
     uint64_t now_ms = clock_mono_ms();
     int rc = -1;
 
+    /* Until a recording names one, no communicator was made. */
     *out = (struct targets){.quiet_ms = UINT64_MAX};
     if (!r)
         return error_set(err, "out of memory");
     r->step = step;
-    /* Without recordings no communicator was made, as far as is known. */
     r->out = out;
     r->sum.hangs = &out->hangs;
     r->end_ms = now_ms + READ_MS;
@@ -467,7 +468,7 @@ static void set_order(struct arguments *a, const struct targets *found,
         order->no_ras = why;
 }
 
-/* Prints what could not be collected, by the file that was just written. */
+/* Prints what could not be collected, from the file that was just written. */
 static void print_lacks(const char *dir, const char *node)
 {
     char *path = text_format("%s/" EVIDENCE_FOLDER "/%s", dir, node);

@@ -270,7 +270,6 @@ int cmd_export(int argc, char **argv)
     rc = cmd_inputs_init(&inputs, a.word, a.common.config);
     if (rc != JP_EXIT_OK)
         return rc;
-    /* the format is inspector or chrome here */
     rc = strcmp(a.format, "chrome")
              ? export_inspector(&inputs.walk, a.output, stdout, &done, &err)
              : write_chrome(&a, &inputs, &done, &err);

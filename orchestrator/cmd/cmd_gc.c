@@ -191,7 +191,7 @@ static void take_result(const struct arguments *a, const char *root,
         t->jobs++;
         t->freed_jobs += o->state == GC_FREED;
         t->freed_bytes += o->freed_bytes;
-        /* of a job that was freed nothing is left */
+        /* nothing is left of a job that was freed */
         t->left_bytes += o->state == GC_FREED ? 0 : o->raw_bytes;
         t->failed = t->failed || o->state == GC_FAILED;
         /* JSON lists every job, text only those of interest */

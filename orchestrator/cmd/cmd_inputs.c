@@ -358,7 +358,6 @@ static char *raw_of(char *dir)
     return dir;
 }
 
-/*  */
 char *cmd_inputs_nodes(const char *folder)
 {
     size_t len = strlen(folder);
@@ -380,7 +379,7 @@ int cmd_inputs_init(struct cmd_inputs *inputs, const char *word,
 
     if (cmd_inputs_steps(word, config, &inputs->folders, &inputs->n, &err) < 0)
         return failed(inputs, &err, JP_EXIT_USAGE);
-    /* of a step only raw/ has recordings */
+    /* only the raw/ of a step has recordings */
     for (size_t i = 0; i < inputs->n; i++)
         inputs->folders[i] = raw_of(inputs->folders[i]);
     if (recwalk_init(&inputs->walk, (const char *const *) inputs->folders,

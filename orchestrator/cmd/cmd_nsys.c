@@ -143,7 +143,7 @@ static int print(const struct arguments *a, const struct jp_nsys *nsys,
     const struct jp_report report = {.nsys = nsys};
     int rc = 0;
 
-    /* a failure of stdio before the flush may not set it */
+    /* not every failure of stdio sets errno */
     errno = 0;
     if (a->common.json)
         rc = print_json(&report, err);

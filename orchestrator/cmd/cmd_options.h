@@ -7,7 +7,7 @@
  *     };
  *
  * The macros name members of the command's own `struct arguments`. Every
- * command has -h and --help. */
+ * command with `about` has -h and --help. */
 #ifndef JP_CMD_CMD_OPTIONS_H
 #define JP_CMD_CMD_OPTIONS_H
 
@@ -83,7 +83,7 @@ struct cmd_options {
     const char *about;   /* --help before the options; NULL: has no --help */
     const struct cmd_option *rows;
     size_t n_rows;
-    const char *end;    /* --help after the options */
+    const char *end;    /* text of --help after the options */
     void (*more)(void); /* prints the text after `end`, or NULL */
     int least, most;    /* limits of the number of words */
     const char *need;   /* error message for fewer or more words */

@@ -5,7 +5,7 @@
  * for one of them, run_session waits for its turn, and make_and_show makes the
  * report and what follows it. cmd_report.h describes the other two files. Three
  * kinds of callers share this code: a user, srun at the end of a step, and a
- * watcher on a node in case that srun was killed. Messages are for users; srun
+ * watcher on a node in case srun was killed. Messages are for users; srun
  * and the watcher write theirs to the step's log. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static int take_fail_on(void *arguments, const struct cmd_option *row,
     struct arguments *a = arguments;
 
     (void) row;
-    /* words are ordered from the worst on */
+    /* the words are in order, the worst first */
     for (int i = JP_VERDICT_HANG; i < JP_VERDICT_OK; i++)
         if (strcasecmp(word, verdict_word_name((enum jp_verdict_word) i)) ==
             0) {
@@ -387,7 +387,7 @@ static int run_session(struct report_session *session)
     struct jp_error err;
     int rc = REPORT_LOST;
 
-    /* a stolen claim starts anew: the thief may be stopped as well */
+    /* after a stolen claim, wait again: the thief may be stopped as well */
     while (rc == REPORT_LOST) {
         switch (report_turn_wait(session, &err)) {
         case REPORT_OURS:

@@ -49,8 +49,8 @@ struct report_session {
     /* the step was over or reported when the claim was taken */
     bool over;
     bool written; /* this session wrote the report */
-    struct jp_result
-        *result; /* owned; kept for the formats of other tools, or NULL */
+    /* owned; kept for the formats of other tools, or NULL */
+    struct jp_result *result;
     bool told; /* no node was profiled, and the user has read this at the step's
                   start */
     bool job_ended; /* according to Slurm; only known for a user's report of an
@@ -83,10 +83,10 @@ enum report_turn {
     REPORT_FAILED /* see err */
 };
 
-/* Waits for this session's turn, according to its kind. For REPORT_OURS of srun
- * and the watcher it then waits for nodes that have entered but not left, at
- * most policy.alldone_wait_ms, and sets the time limit of the figures.
- * Temporary files of reporters that were killed are then gone. */
+/* Waits for this session's turn, according to its kind. Before it returns
+ * REPORT_OURS, it removes temporary files of reporters that were killed; for
+ * srun and the watcher, it also waits for nodes that have entered but not left,
+ * at most policy.alldone_wait_ms, and sets the time limit of the figures. */
 enum report_turn report_turn_wait(struct report_session *session,
                                   struct jp_error *err);
 

@@ -2,7 +2,7 @@
  *
  * `make` is the whole sequence, in the order that the data requires: figures
  * from raw/ or partials (analyse), then what the directory has besides them,
- * then insight, causes and the verdict, and at last the files. Each source of
+ * then insight, causes and the verdict, and finally the files. Each source of
  * data is optional: its error goes to the step's log, and the report is made
  * without it. Reading is interrupted if time is up or another process has
  * stolen the claim. */
@@ -316,7 +316,7 @@ static int analyse(const struct report_session *session, struct material *m)
         read_nsys(session, raw, &watch, m);
     if (there)
         read_cuda(session, raw, m);
-    /* the partials were empty, too */
+    /* the partials were empty as well */
     if (m->result && !there && !m->result->quality.files) {
         result_destroy(m->result);
         m->result = NULL;
@@ -469,7 +469,7 @@ static bool has_data(const struct material *m)
 static int exit_status(const struct report_options *options,
                        const struct jp_verdict *verdict, bool analysed)
 {
-    /* words are ordered from the worst on */
+    /* the words are in order, the worst first */
     if (options->fail_on >= 0 && (int) verdict->word <= options->fail_on)
         return JP_EXIT_FINDINGS;
     return analysed ? cmd_args_judge(verdict) : JP_EXIT_INCOMPLETE;
@@ -661,7 +661,7 @@ static int make(struct report_session *session, struct material *m)
             stepdir_log(session->dir, "cannot be removed: %s", err.text);
         return JP_EXIT_NODATA;
     }
-    /* from here on the directory has its final name */
+    /* a step with data gets its final place before anything is written */
     if (has_data(m))
         report_settle_promote(session);
     /* stage 2: nodes, processes, networks, samples, expectations */
@@ -687,7 +687,7 @@ static int make(struct report_session *session, struct material *m)
         find_causes(session, m);
     }
     judge(session, m, &verdict);
-    /* the last look before files are replaced */
+    /* the last check before files are replaced */
     if (!claim_held(session->claim))
         return REPORT_LOST;
     if (write_all(session, m, &verdict) < 0)
@@ -716,7 +716,7 @@ int report_make(struct report_session *session)
     if (session->written &&
         (session->options->exporter ||
          report_session_enabled(session, "exporter_layout"))) {
-        /* of an attempt whose claim was stolen */
+        /* NULL, unless an earlier attempt has kept one */
         result_destroy(session->result);
         session->result = m.result;
         m.result = NULL;

@@ -62,7 +62,7 @@ static bool follow(struct report_session *session)
 
     if (stepdir_is_folder(session->dir))
         return true;
-    /* job.conf knows the name; without it, it follows from the hidden one */
+    /* set_final_dir has set the name, if job.conf could be read */
     if (session->has_conf && *session->conf.final_dir)
         twin = strdup(session->conf.final_dir);
     else
@@ -265,7 +265,7 @@ static bool may_step_in(const struct report_session *session)
     case CLAIM_STALE:
         return true;
     case CLAIM_FREE:
-        /* srun gets a head start, unless there is none */
+        /* srun gets a head start; without an owner file there is no srun */
         return age_ms >= session->policy.watcher_delay_ms ||
                !stepdir_has(session->dir, "owner");
     default:
@@ -343,7 +343,7 @@ static void await_runners(struct report_session *session)
             break;
         clock_sleep_ms(POLL_MS);
     }
-    /* the time does not count for the figures */
+    /* this wait must not shorten the time for the figures */
     session->start_ms += clock_mono_ms() - start_ms;
     if (n[RUNMARK_DONE] < n[RUNMARK_READY])
         stepdir_log(session->dir, "Copper has not ended on %u nodes",

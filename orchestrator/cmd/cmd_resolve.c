@@ -154,7 +154,7 @@ static int start(struct launch_facts *facts, const struct jp_plan *plan,
 
     if (sidestep_launch(facts, plan, say, &launch, err) < 0)
         return unprofiled(facts->env, err);
-    /* a launch without a directory runs no profiler on this side */
+    /* without a directory nothing is profiled */
     if (launch.place.step_dir)
         printf("SLURM_JOBPROF_DIR=%s\nSLURM_JOBPROF_HASH=%s\n" /* raw: pairs */
                "SLURM_JOBPROF_LIMIT=%u\n",

@@ -51,10 +51,10 @@ struct screen {
     bool raw;  /* the terminal is in raw mode */
     bool keys; /* a user can press keys */
     bool frozen, help, quit;
-    size_t at;  /* index among the running steps */
-    size_t n;   /* number of rows drawn last */
-    bool nodes; /* the rows drawn last are nodes */
-    char opened[LIVE_NODE_LEN] /* node opened by Enter; "": none */;
+    size_t at;                  /* index among the running steps */
+    size_t n;                   /* number of rows drawn last */
+    bool nodes;                 /* the rows drawn last are nodes */
+    char opened[LIVE_NODE_LEN]; /* node opened by Enter; "": none */
     char chosen[LIVE_NODE_LEN];
     unsigned height;
 };
@@ -422,7 +422,7 @@ static void take_keys(struct screen *s)
     size_t n_steps;
 
     /* end of file, or an error: the terminal has gone */
-    if (n <= 0) { /* the terminal has gone */
+    if (n <= 0) {
         s->keys = n < 0 && (errno == EINTR || errno == EAGAIN);
         return;
     }
@@ -434,7 +434,7 @@ static void take_keys(struct screen *s)
             i++;
         }
     }
-    /* Tab after the last step: the first one */
+    /* Tab after the last step leads to the first one */
     shown_step(s, &n_steps);
     s->at = n_steps ? s->at % n_steps : 0;
 }

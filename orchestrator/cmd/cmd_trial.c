@@ -179,7 +179,7 @@ static char *make_folder(const struct arguments *a, struct jp_error *err)
     for (unsigned i = 1; here && i < 1000 && !dir; i++) {
         struct stat st;
 
-        /* may exist, unless it contains a trial */
+        /* this folder may exist, but must not contain a trial */
         if (a->output)
             dir = a->output[0] == '/' ? strdup(a->output)
                                       : text_format("%s/%s", here, a->output);
@@ -204,8 +204,8 @@ static char *make_folder(const struct arguments *a, struct jp_error *err)
     }
     steps = text_format("%s/steps", dir);
     state = text_format("%s/" TRIAL_NAME, dir);
-    /* the folder becomes a value of --nccl-profile=...,dir=, where these have a
-     * meaning */
+    /* the folder becomes a value in --nccl-profile=...,dir=..., where these
+     * characters have a meaning */
     if (!steps || !state || strpbrk(dir, ",%\n")) {
         error_set(err,
                   "%s: the name of a trial's folder cannot have a comma or %%; "

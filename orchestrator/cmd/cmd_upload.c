@@ -182,8 +182,8 @@ static int check(struct arguments *a)
         return usage("jobprof was built without libcurl");
     if (!a->to.url)
         return usage("--to URL is missing, and the site file has no upload.to");
-    /* credentials are read only now: the file must not be open during --help or
-     * an error */
+    /* credentials are read last, so that --help and usage errors do not need
+     * the file */
     if (upload_to_check(&a->to, a->credentials, &a->secret, &err) < 0)
         return cmd_args_fail("upload", JP_EXIT_USAGE, &err);
     return -1;
@@ -277,7 +277,7 @@ static int send_step(const struct arguments *a, const char *step)
     if (!refused || !spool) {
         cmd_args_fail("upload", rc, &err);
     } else if (upload_docs(step, &a->what, spool, &made, &err) < 0) {
-        /* otherwise the directory is not one of a job's step */
+        /* ENODATA: no report; otherwise not the directory of a job's step */
         rc = errno == ENODATA ? JP_EXIT_NODATA : JP_EXIT_USAGE;
         cmd_args_fail("upload", rc, &err);
     } else if (a->dry_run) {

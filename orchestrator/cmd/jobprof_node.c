@@ -235,7 +235,7 @@ static void become_agent(const struct node_args *args,
              (unsigned long long) args->seat.component);
     snprintf(period, sizeof(period), "%u", policy->util_period_ms);
     snprintf(disk, sizeof(disk), "%u", policy->util_disk_mib);
-    /* set by confine_self for begin */
+    /* an alarm would survive exec and end the agent */
     alarm(0);
     signal(SIGCHLD, SIG_IGN); /* the lingering child is not waited for */
     execv("/proc/self/exe", (char *const *) argv);

@@ -307,7 +307,6 @@ static void note(struct jp_nodes *nodes, const char *text)
  * Takes step's list over. */
 static void merge_step(struct jp_nodes *nodes, struct jp_node_step *step)
 {
-    /* A node of one component may know only a part. */
     if (step->nodes > nodes->step_nodes)
         nodes->step_nodes = step->nodes;
     if (step->tasks > nodes->step_tasks)

@@ -1,4 +1,4 @@
-/* doctor.c - run the checks, and those that look at this machine alone.
+/* doctor.c - run all checks; the checks that look at this machine alone.
  *
  * doctor_run calls the checks in the order of its table; each adds lines by
  * doctor_add. A check stores in struct doctor what later ones need: the site

@@ -72,8 +72,8 @@ struct gc_outcome {
 struct gc_owner {
     uid_t uid; /* GC_STRANGERS: all uids without a name */
     uint64_t folders, jobs, spent_us;
-    bool
-        cut; /* beyond the limits: not all folders of the owner were examined */
+    /* beyond the limits: not all folders of the owner were examined */
+    bool cut;
 };
 #define GC_STRANGERS ((uid_t) -1)
 

@@ -593,7 +593,7 @@ static int take_object(struct scan *s, const struct history_field *table,
         }
         /* see find */
         next = f + 1;
-        /* it would be appended to the first one */
+        /* its rows would be appended to those of the first one */
         if (f->kind == HISTORY_ROWS && *rows_of(f, base))
             return wrong(s, s->at, "a second array of that name");
         if (take_value(s, f, base) < 0)

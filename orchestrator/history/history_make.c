@@ -323,7 +323,7 @@ static int make_line(const char *step_dir, char **line, size_t *len,
     }
     if (out && fclose(out) != 0 && rc == 0)
         rc = error_set(err, "out of memory");
-    /* a program reads the line from a pipe, which must take it at once */
+    /* readers of lines rely on this limit */
     if (rc == 0 && n > HISTORY_LINE)
         rc = error_set(err, "%s: a line of %zu bytes is too long", step_dir, n);
     if (rc == 0) {

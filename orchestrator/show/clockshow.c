@@ -483,7 +483,7 @@ int clockshow_print(char *const *nodes, size_t n, const char *node, bool json,
         keep_node(&s, node);
     for (size_t i = 0; i < CHECKS; i++) {
         judges[i](&s, &checks[i]);
-        /* without data the checks say nothing */
+        /* without data a check that fails does not count */
         done->failed += s.n && !checks[i].good;
     }
     done->neighbours = s.n;

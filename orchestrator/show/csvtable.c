@@ -77,7 +77,7 @@ static int read_record(struct jp_csvtable *t, struct jp_error *err)
     t->bytes[used] = '\0';
     if (ferror(t->in))
         return error_set(err, "%s: %m", t->path);
-    /* the last record has a line break, so the file was cut */
+    /* a complete file ends with a line break, so this one was cut */
     if (c == EOF && any)
         return damaged(t, err, quoted ? "a quote has no end" : "truncated row");
     return any;

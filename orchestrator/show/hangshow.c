@@ -304,7 +304,7 @@ static int read_all(struct jp_recwalk *walk, struct jp_hangs *hangs,
         rc = hangs_sum_finish(&sum);
     hangs_sum_fini(&sum);
     hangs_file_fini(&reading);
-    /* nothing has to be freed then */
+    /* on failure the caller has nothing to free */
     if (rc < 0) {
         hangs_fini(hangs);
         error_set(err, "out of memory");

@@ -392,7 +392,7 @@ struct jp_jobranks *jobranks_read(struct jp_recwalk *walk)
 
     walk->say = NULL; /* the caller's own pass reports damage */
     ranks = read_all(walk, false);
-    /* the headers name no tasks: use the communicators as well */
+    /* some process has no task in its header: use communicators as well */
     if (ranks && !is_settled(ranks)) {
         jobranks_destroy(ranks);
         ranks = read_all(walk, true);

@@ -226,7 +226,7 @@ static int take_op(struct reading *r, const struct jpr_op *op)
     /* operations launched together share one time; launches.h divides it */
     if (!recfile_record(file, op, &record))
         return launches_add(r->launches, op, &record, file->func->rule);
-    /* counts what was selected only, as far as its communicator is known */
+    /* count only what was selected, if its communicator is known */
     r->to.sum->left_out +=
         !r->filter->comm ||
         (comm && opsum_is_comm(r->filter, comm->id, comm->name));

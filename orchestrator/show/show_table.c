@@ -3,7 +3,7 @@
  * A column says where its value is and how it is formatted; text_of and
  * put_json are the two readers of a cell. For people, fit adapts the table to
  * the terminal: first columns become as narrow as their texts, then columns are
- * dropped in their given order, at last the text of the last column is cut. */
+ * dropped in their given order, finally the text of the last column is cut. */
 #include "orchestrator/show/show_table.h"
 
 #include <errno.h>

@@ -272,14 +272,15 @@ struct trial_runner {
     uint64_t limit_ms;        /* for all steps together */
     volatile const int *stop; /* non-zero: end the running step, which then does
                                * not count */
-    /* Called after each step, which is the last one of the runs. NULL: none. */
+    /* Called after each step; its run is the last one of trial->runs. NULL: no
+     * call. */
     void (*on_run)(void *arg, const struct trial *trial);
     void *arg;
 };
 
 /* Runs the steps that are missing, round by round, and saves the trial after
- * each. Sets why it ended and judges it. Returns 0, or -1 and err if a step
- * could not be started or the trial could not be saved. */
+ * each step. Sets why the trial ended and judges it. Returns 0, or -1 and err
+ * if a step could not be started or the trial could not be saved. */
 int trial_run_rounds(struct trial *trial, const struct trial_runner *runner,
                      struct jp_error *err);
 

@@ -59,7 +59,7 @@ static enum trial_measure choose_measure(const struct trial *t)
     for (size_t i = 0; i < t->n_runs; i++) {
         const struct trial_run *run = &t->runs[i];
 
-        /* has no times */
+        /* a failed run has no times */
         if (run->status != TRIAL_OK)
             continue;
         if (isnan(run->iteration_us) || (ops && run->iteration_ops != ops))
@@ -81,7 +81,7 @@ static void add_round(struct trial *t, size_t round)
 
         if (run->round != round)
             continue;
-        /* also a run without the chosen time */
+        /* a run without the chosen time counts as failed, too */
         if (run->status != TRIAL_OK || !(us > 0))
             arm->failed = true;
         else if (arm->n < TRIAL_RUNS_MAX)
@@ -158,7 +158,7 @@ const char *trial_standing(const struct trial *t, size_t config)
 
     if (arm->failed)
         return "failed";
-    /* the shortest mean is only called fastest if it is */
+    /* without a certain difference, no configuration is called the best */
     if (arm->standing == TRIAL_BEST && t->look.finding == TRIAL_NO_DIFFERENCE)
         return words[TRIAL_EVEN];
     return words[arm->standing];
@@ -202,8 +202,7 @@ static void say_winner(struct trial *t)
                  label, FIG_SHARE(most));
 }
 
-/* Makes the sentence for "no difference". Below the level 0 no look was
- * possible. */
+/* Makes the sentence for "no difference". */
 static void say_none(struct trial *t)
 {
     /* level 0: no look was taken yet */
@@ -236,7 +235,7 @@ static void say(struct trial *t)
         say_none(t);
     else if (!t->n_runs)
         snprintf(t->text, sizeof(t->text), "No step has run yet.");
-    /* the reason is not the number of runs */
+    /* too few configurations work; more runs would not help */
     else if (failed && good < 2)
         snprintf(
             t->text, sizeof(t->text),
@@ -294,7 +293,7 @@ void trial_lines(const struct trial *t,
         const char *value = trial_value(t, choice, i);
         char *quoted;
 
-        /* nothing to write for it */
+        /* a value left as it is needs no line */
         if (!strcmp(value, TRIAL_AS_IS))
             continue;
         quoted = trial_quote(value);

@@ -99,7 +99,7 @@ static bool extends(enum trial_kind kind, bool colon, const char *rest)
 
     if (kind == TRIAL_ENV || kind == TRIAL_NODELIST)
         return false;
-    /* map_gpu:0,1 and block,Pack are srun's own commas */
+    /* the commas of map_gpu:0,1 and block,Pack are srun's own */
     return (colon && isdigit((unsigned char) *rest)) ||
            (kind == TRIAL_DISTRIBUTION &&
             ((n == 4 && !strncasecmp(rest, "pack", n)) ||
@@ -304,7 +304,7 @@ char *trial_label(const struct trial *t, size_t config, char *buf, size_t size)
 }
 
 /* splitmix64: a small generator with a reproducible sequence, unlike rand(). */
-static uint64_t next_random(uint64_t *state) /* splitmix64 */
+static uint64_t next_random(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
 
@@ -564,7 +564,7 @@ struct words {
 };
 
 /* Appends a word and takes ownership of it. NULL means no memory. */
-static void put(struct words *w, char *word) /* taken over */
+static void put(struct words *w, char *word)
 {
     /* one place is kept for the NULL at the end */
     if (!word || w->n + 1 >= w->room) {
@@ -609,8 +609,8 @@ char *trial_quote(const char *word)
     quoted[n++] = '\'';
     for (; *word; word++) {
         if (*word == '\'') {
-            /* ends the quoted part and adds a quote; the next one follows below
-             */
+            /* ends the quoted part and adds \'; the quote below begins the next
+             * part */
             memcpy(quoted + n, "'\\'", 3);
             n += 3;
         }

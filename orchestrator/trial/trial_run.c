@@ -29,7 +29,7 @@
 #define LOOK_MS 200
 /* Time for srun to end the step and to write the report. */
 #define TERM_MS 30000
-/* Limits of texts. */
+/* Most communicators that are described; bytes of a last line. */
 #define COMMS_SHOWN 3
 #define LAST_LINE 300
 
@@ -233,8 +233,8 @@ static char *place_of(const struct trial *t, const char *dir, size_t config,
                        config + 1, round + 1, (unsigned long) time(NULL));
 }
 
-/* Makes a command in which sh redirects all streams to files and then becomes
- * the command. Takes ownership of words. NULL without memory. */
+/* Makes a command in which sh redirects the output to the file path, and then
+ * becomes the command. Takes ownership of words. NULL without memory. */
 static char **with_output(char **words, const char *path)
 {
     static const char script[] = "exec >\"$0\" 2>&1 </dev/null && exec \"$@\"";
@@ -312,7 +312,7 @@ static char *find_step(const char *base)
     return found;
 }
 
-/* Sets the status of a run by srun's end. ended: result of await. */
+/* Sets the status of a run from how srun ended. ended: result of await. */
 static void judge_exit(struct trial_run *run, int status, int ended,
                        const char *output)
 {
@@ -398,7 +398,7 @@ static int run_step(const struct course *c, size_t config, size_t round,
     }
     ended = await(pid, c->runner->stop, limit_ms, &status);
     run.wall_s = (double) (now_ms() - start) / 1000;
-    /* its time says nothing about the configuration */
+    /* stopped: its time says nothing about the configuration */
     if (ended == 2) {
         rc = 1;
         goto out;
@@ -413,7 +413,7 @@ static int run_step(const struct course *c, size_t config, size_t round,
         free(run.why);
         goto out;
     }
-    /* owns the strings now */
+    /* the trial owns the strings now */
     t->runs[t->n_runs++] = run;
     rc = 0;
 out:
@@ -472,7 +472,7 @@ static int run_one(struct course *c, size_t config, size_t round, size_t left,
     /* an equal part for each step of the round; unused time is left to the
      * others */
     limit = left_ms / left < STEP_MIN_MS ? STEP_MIN_MS : left_ms / left;
-    /* but twice of what it took before: steps vary */
+    /* but at least twice what a step took before: times vary */
     if ((double) limit < 2000 * expected_s(c->t, config))
         limit = (uint64_t) (2000 * expected_s(c->t, config));
     if (limit > left_ms)
@@ -530,7 +530,7 @@ int trial_run_rounds(struct trial *t, const struct trial_runner *runner,
     int rc = 0;
 
     t->end = TRIAL_OPEN;
-    /* a continued trial has dropped some configurations already */
+    /* a continued trial may have dropped configurations already */
     trial_judge(t);
     for (size_t round = 0; round < t->rounds && rc == 0; round++) {
         rc = run_round(&course, round, err);

@@ -1,8 +1,8 @@
 /* trial_state.c - write and read trial.json: plan, runs, and results.
  *
  * Results are written for other programs and never read back: trial_judge
- * computes them again from plan and runs. The file is foreign input, so the
- * same functions check it as the command line (trial_set_command,
+ * computes them again from plan and runs. The file is foreign input, so it
+ * goes through the functions that check a command line (trial_set_command,
  * trial_add_value, trial_count). */
 #include <errno.h>
 #include <inttypes.h>
@@ -192,11 +192,11 @@ static int read_axis(struct trial *t, const json_t *axis, struct jp_error *err)
 
     if (kind < 0)
         return error_set(err, "an axis of an unknown kind");
-    /* an axis without values is refused by trial_count */
+    /* an axis without values is not added at all */
     for (size_t i = 0; i < json_array_size(values); i++) {
         const char *value = json_string_value(json_array_get(values, i));
 
-        /* "" is refused there */
+        /* trial_add_value refuses "" */
         if (trial_add_value(t, (enum trial_kind) kind,
                             summary_file_text(axis, "name"), value ? value : "",
                             err) < 0)
@@ -223,7 +223,7 @@ static int read_command(struct trial *t, const json_t *root,
         if (!words[i])
             return error_set(err, "a word of the command is not text");
     }
-    /* it sets the default profile; the saved one has more keys */
+    /* this sets a default profile, which the saved one replaces below */
     rc = trial_set_command(t, words, n, err);
     if (rc == 0 && *profile && strlen(profile) < TRIAL_TEXT_MAX) {
         char *copy = strdup(profile);
@@ -337,7 +337,7 @@ struct trial *trial_parse(const char *text, size_t len, const char *name,
         t = NULL;
     }
     json_decref(root);
-    /* dropped configurations and the result */
+    /* finds the dropped configurations and the result again */
     if (t)
         trial_judge(t);
     return t;

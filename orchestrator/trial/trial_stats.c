@@ -144,7 +144,7 @@ static double level_of(size_t round, size_t rounds, bool final)
 
 /* --- one look ------------------------------------------------------------- */
 
-/* Of one configuration. */
+/* The statistics of one configuration. */
 struct moments {
     double mean, variance; /* of the logarithms */
     bool judged;
