@@ -132,7 +132,6 @@ static int damaged_rank(struct jp_copper *c, size_t i)
         [JP_COPPER_OVERFLOW] = "is left out",
         [JP_COPPER_DAMAGED] = "is left out",
         [JP_COPPER_MISSING] = "is missing"};
-    /* the host, its pid if known, the words and the reason */
     const struct jp_copper_rank *rank = &c->ranks[i];
     struct copper_words w;
 
@@ -225,7 +224,7 @@ static size_t heaviest(const struct jp_copper *c, weigh *weight, size_t *index)
         uint64_t own = weight(&c->op[i], i);
         size_t at = n;
 
-        /* an operation without any calls is never among them */
+        /* an operation without any weight is never among them */
         if (!own)
             continue;
         /* insertion sort of at most SHOWN entries; what moves beyond the end is

@@ -27,8 +27,8 @@ struct copper_set {
     enum copper_tag tag;
     uint64_t copy;
     int64_t mtime_us; /* of the file read last */
-    bool has_totals, has_ops,
-        dumps;  /* which files are good; dumps: by an ioctl */
+    bool has_totals, has_ops, dumps; /* which files are good; dumps: by an
+                                        ioctl */
     bool since; /* for dumps: values before the step are subtracted */
     enum copper_grade grade;
     struct copper_totals totals;
@@ -175,8 +175,9 @@ static int set_load(struct copper_build *b, const struct copper_daemon *d,
     return grade(b, set, totals, ops);
 }
 
-/* Loads one dump of all counters: five files, which must all be good. *set is
- * unchanged otherwise. Returns -1 when out of memory, or stopped. */
+/* Loads one dump of all counters: five files, which must all be good, otherwise
+ * *set only gets another mtime_us. Returns -1 when out of memory, or
+ * stopped. */
 static int load_dumps(struct copper_build *b, const struct copper_daemon *d,
                       enum copper_tag tag, struct copper_set *set)
 {
@@ -577,8 +578,8 @@ static int take_daemon(struct copper_build *b, const struct copper_daemon *d)
     return 0;
 }
 
-/* Whether the file is in that node's folder. The folders of a step have Slurm's
- * node names, which may differ from the hosts' own names. */
+/* Whether the daemon's files are in that node's folder. The folders of a step
+ * have Slurm's node names, which may differ from the hosts' own names. */
 static bool is_in_folder(const struct copper_daemon *d, const char *node)
 {
     size_t n = strlen(node), len = d->files->root_len;

@@ -200,7 +200,7 @@ static int totals(struct copper_build *b)
  * deviation, which a single bad rank does not change. */
 
 /* Fewer ranks have no usual value. */
-#define LEAST_OF_LEVEL 4 /* fewer ranks have no usual value */
+#define LEAST_OF_LEVEL 4
 /* By Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993. */
 #define Z_LIMIT 3.5
 /* Standard deviation of a normal distribution, relative to its median absolute

@@ -226,8 +226,8 @@ static int take_entry(void *arg, const struct treewalk_entry *entry)
     struct jp_copper_root *root = &w->b->copper->used_roots[w->root];
 
     if (entry->what == TREEWALK_CLOSED || entry->what == TREEWALK_DEEP) {
-        root->cut =
-            true; /* a folder that could not be opened, or is too deep */
+        /* a folder that could not be opened, or is too deep */
+        root->cut = true;
         return 0;
     }
     if (!w->left || (w->left % LOOK_EACH == 0 && is_late(w))) {

@@ -96,8 +96,7 @@ int export_parquet_logs(const char *const *inputs, size_t n, const char *dir,
 int export_metrics(const char *step_dir, bool with_time,
                    struct metrics_set *set, struct jp_error *err);
 
-/* --- inspector_line_format: an operation as a line of Inspector's format v4.0
- * -
+/* --- an operation as a line of Inspector's format v4.0 --------------------
  *
  * Layout, order of keys, escapes and number formats are those of NVIDIA's
  * Inspector 2.30 (plugins/profiler/inspector/inspector_json.cc), so every

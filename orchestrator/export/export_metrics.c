@@ -22,7 +22,8 @@
  * by a hash of their names. */
 enum { CACHE = 1024, NAME_BYTES = 64, PID_BYTES = 24 };
 
-/* An object of the set with METRICS_COLL, and what it is of. */
+/* An object of the set with METRICS_COLL: its communicator, function and
+ * size. */
 struct cell {
     char comm[NAME_BYTES], coll[NAME_BYTES]; /* comm: its id */
     uint64_t size;

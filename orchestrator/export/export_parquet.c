@@ -235,7 +235,7 @@ static bool next_cell(const char **at, const char *end, char *buf,
         *at = comma ? comma + 1 : NULL;
         return !memchr(cell->at, '"', cell->n);
     }
-    /* within quotes: up to the next single one */
+    /* within quotes: up to the next quote that is not doubled */
     for (p++;; p++) {
         if (p == end)
             return false;

@@ -54,7 +54,8 @@ static uint64_t hash_text(const char *text, size_t len)
     return mix(h ^ part ^ len << 56);
 }
 
-/* The length of the text at an offset of texts, which begins with it. */
+/* The length of the text at this offset of c->texts: it stands before the
+ * text. */
 static uint32_t text_length(const struct column *c, uint64_t at)
 {
     const uint8_t *p = c->texts.at + at;
@@ -138,7 +139,7 @@ static long add_entry(struct column *c, uint64_t bits, uint64_t hash)
 static uint32_t *find_slot(struct column *c, uint64_t hash, uint64_t bits,
                            const char *text, size_t len)
 {
-    /* linear probing; a free slot is there */
+    /* linear probing; it ends because there is always a free slot */
     for (size_t at = (size_t) hash & (c->n_slots - 1);;
          at = (at + 1) & (c->n_slots - 1)) {
         uint32_t entry = c->slots[at];
@@ -370,7 +371,6 @@ static void pack(struct bytes *to, const uint64_t *values, size_t n,
 
     if (!at)
         return;
-    /* zeros fill the last group */
     for (size_t i = 0; i < full; i++) {
         uint64_t value = i < n ? values[i] : 0;
 
@@ -478,8 +478,9 @@ static void judge_texts(struct column *c, const uint64_t *at, size_t n)
     memcpy(c->high, c->texts.at + high + 4, c->n_high);
 }
 
-/* Maps a value's bits to unsigned numbers of the same order. A negative double
- * is inverted, as its bits grow with its size; others get the first bit set. */
+/* Maps a value's bits to unsigned numbers of the same order. The bits of a
+ * negative double grow with its magnitude, so all are inverted; other doubles
+ * get the first bit set. Signed integers have their first bit inverted. */
 static uint64_t orderly(enum parquet_type type, uint64_t bits)
 {
     if (type == PARQUET_REAL)

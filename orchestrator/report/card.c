@@ -23,7 +23,8 @@
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/summary_file.h"
 
-/* one less if there are findings, and one less if there is a note */
+/* one less if there are findings, one less on a narrow terminal, and one less
+ * if there is a note */
 #define CELLS_SHOWN 4
 #define FINDINGS_SHOWN 3 /* the verdict's own among them */
 #define NEXT_BYTES 200   /* advice and checks */

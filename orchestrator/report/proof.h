@@ -21,8 +21,8 @@ int proof_write(const struct jp_report *report, FILE *out);
  * nothing was written. finding may be NULL. */
 typedef int proof_picture(const struct jp_report *report,
                           const struct jp_finding *finding, FILE *out);
-proof_picture
-    proof_strips; /* how late each rank was, or stalled, over the run */
+/* how late each rank was, or stalled, over the run */
+proof_picture proof_strips;
 proof_picture proof_excess;  /* no rank stands out */
 proof_picture proof_records; /* which processes miss records */
 proof_picture proof_network; /* bandwidth over the run, or by communicator */

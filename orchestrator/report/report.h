@@ -135,8 +135,7 @@ int report_jobs(const char *folder, struct report_jobs_done *done,
  * the picture that proves it, causes, the next command. */
 
 /* Formats the command to type next, for the page, the card and summary.txt.
- * Uses
- * "." for the report's folder if no step is known. Returns buf. */
+ * Uses "." for the report's folder if no step is known. Returns buf. */
 #define FIRST_SCREEN_COMMAND 160
 char *first_screen_command(const struct jp_report *report,
                            char buf[FIRST_SCREEN_COMMAND]);

@@ -111,7 +111,6 @@ static int write_list(const struct jp_copper *c, const char *dir,
 {
     char *path = text_format("%s/copper_paths/%s", dir, name);
     struct jp_tempfile file;
-    /* by temp + rename, like all files of a report */
     int rc = path ? fileio_temp_open(&file, path, err)
                   : error_set(err, "out of memory");
 

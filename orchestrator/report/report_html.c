@@ -566,9 +566,8 @@ static const char *class_of(const struct jp_html_section *section)
 }
 
 /* Writes links to the sections: beside them if there is room, else below a
- * button.
- * page.js marks the current section, and adds the switch between light and
- * dark. */
+ * button. page.js marks the current section, and adds the switch between light
+ * and dark. */
 static void put_top(const struct body *bodies, FILE *out)
 {
     fputs("<a class=\"skip\" href=\"#main\">To the report</a>\n"
@@ -584,7 +583,7 @@ static void put_top(const struct body *bodies, FILE *out)
                     class_of(&html_sections[i]), html_sections[i].id,
                     html_sections[i].title);
     fputs("</ul></nav></details></header>\n", out);
-    /* without JavaScript, sections of charts only are hidden */
+    /* without JavaScript, sections that have only charts are hidden */
     if (html_out_has_charts())
         fputs("<noscript><p class=\"note\">The charts need JavaScript; text "
               "and tables do not.</p></noscript>\n",

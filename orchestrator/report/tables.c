@@ -326,8 +326,8 @@ const struct jp_table table_comms = {
 /* --- cells ---------------------------------------------------------------- */
 
 static const char *const percentiles[] = {"exact", "rounded"};
-/* Folds the operations of single ranks, which use no network. */
 JP_GETTER(cell_type, jp_cell, value_text(v, comm_type_name(at->type)))
+/* Folds the operations of single ranks, which use no network. */
 static double weigh_cell(const struct jp_result *result, size_t row)
 {
     const struct jp_cell *cell = &result->cells[row];
@@ -627,7 +627,7 @@ void tables_op_csv(struct jp_csv *csv, const struct jp_row *row)
 
 /* --- pairs ---------------------------------------------------------------- */
 
-/* Most data first; below, the same for hosts. */
+/* Pairs of most data come first; those of hosts, below, do too. */
 static double weigh_pair(const struct jp_result *result, size_t row)
 {
     return (double) result->p2p[row].bytes;

@@ -514,8 +514,8 @@ JP_COPPER_ARRAY(point, points, n_points)
 
 JP_GETTER(point_host, jp_copper_point,
           value_text(v, rank_at(row, at->rank)->host))
-/* a copy without times made all files equally new */
 JP_GETTER(point_pid, jp_copper_point, value_int(v, rank_at(row, at->rank)->pid))
+/* unknown if the files are a copy that did not keep their times */
 JP_GETTER(point_time, jp_copper_point, value_int(v, at->time_us);
           if (row->report->copper->times_lost) v->type = JP_VALUE_UNKNOWN)
 

@@ -193,13 +193,13 @@ static void value_positive(struct jp_value *v, double value)
     value_finite(v, value >= 0 ? value : NAN);
 }
 
-/* a double beyond int64_t must not be converted */
 JP_GETTER(finding_kind, jp_finding, value_text(v, finding_kind_name(at->kind)))
 JP_GETTER(finding_comm_index, jp_finding, value_signed(v, at->comm))
 JP_GETTER(finding_rank, jp_finding, value_signed(v, at->rank))
 JP_GETTER(finding_world_rank, jp_finding, value_signed(v, at->world_rank))
 JP_GETTER(finding_host, jp_finding, value_name(v, at->host))
 JP_GETTER(finding_pid, jp_finding, value_signed(v, at->pid))
+/* a double beyond int64_t must not be converted */
 JP_GETTER(finding_cost, jp_finding,
           value_signed(v, isfinite(at->cost_us) && at->cost_us < 1e18
                               ? (int64_t) at->cost_us
@@ -421,9 +421,9 @@ static void value_above_zero(struct jp_value *v, double value)
 
 JP_GETTER(iteration_source, jp_iteration,
           value_text(v, iteration_sources[at->source]))
-/* period_us is above 0 if there is a row */
 JP_GETTER(iteration_p5, jp_iteration, value_above_zero(v, at->p5_us))
 JP_GETTER(iteration_p95, jp_iteration, value_above_zero(v, at->p95_us))
+/* period_us is above 0 if there is a row */
 JP_GETTER(iteration_rate, jp_iteration, value_real(v, 1e6 / at->period_us))
 JP_GETTER(iteration_ops, jp_iteration, value_known(v, at->ops > 0, at->ops))
 JP_GETTER(iteration_drift, jp_iteration, value_finite(v, at->drift))

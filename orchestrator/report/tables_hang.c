@@ -188,15 +188,15 @@ static void find_ras(struct jp_row *row)
     row->at = &row->report->hang->ras[row->index];
 }
 
-/* 0x0: RAS did not name the communicator */
 JP_GETTER(ras_kind, hangstacks_ras, value_name(v, at->kind))
+/* 0x0: RAS did not name the communicator */
 JP_GETTER(ras_comm, hangstacks_ras,
           value_name(v, strcmp(at->comm, "0x0") == 0 ? "" : at->comm))
-/* counts without a function are not set */
 JP_GETTER(ras_rank, hangstacks_ras, value_signed(v, at->rank))
 JP_GETTER(ras_pid, hangstacks_ras, value_signed(v, at->pid))
 JP_GETTER(ras_host, hangstacks_ras, value_name(v, at->host))
 JP_GETTER(ras_func, hangstacks_ras, value_name(v, at->func))
+/* counts without a function are not set */
 JP_GETTER(ras_launched, hangstacks_ras,
           value_known(v, *at->func != 0, at->launched))
 JP_GETTER(ras_most, hangstacks_ras, value_known(v, *at->func != 0, at->most))
@@ -255,9 +255,9 @@ static void find_part(struct jp_row *row)
     row->at = &row->report->hang->parts[row->index];
 }
 
-/* 0 or below: a part of the node, not of a process */
 JP_GETTER(part_node, hangstacks_part, value_name(v, at->node))
 JP_GETTER(part_name, hangstacks_part, value_name(v, at->part))
+/* 0 or below: a part of the node, not of a process */
 JP_GETTER(part_pid, hangstacks_part,
           value_signed(v, at->pid > 0 ? at->pid : -1))
 JP_GETTER(part_file, hangstacks_part, v->buf[0] = '\0';

@@ -70,12 +70,12 @@ static void value_range(struct jp_value *v, double low, double high, double by)
     v->real = by;
 }
 
-/* the key has the number of a class of sizes; readers need its bounds */
 JP_GETTER(net_fabric, jp_netcell, value_text(v, at->key.fabric))
 JP_GETTER(net_inter, jp_netcell, value_text(v, at->key.inter))
 JP_GETTER(net_type, jp_netcell, value_text(v, comm_type_name(at->key.type)))
 JP_GETTER(net_gpu, jp_netcell, value_text(v, at->key.gpu))
 JP_GETTER(net_coll, jp_netcell, value_text(v, at->key.coll))
+/* the key has the number of a class of sizes; readers need its bounds */
 JP_GETTER(net_from, jp_netcell, value_count(v, netcells_bytes(at->key.size)))
 JP_GETTER(net_to, jp_netcell, value_count(v, netcells_bytes(at->key.size + 1)))
 JP_GETTER(net_p5, jp_netcell, (void) at; value_real(v, quantile(row, 0.05)))

@@ -37,8 +37,8 @@ static void find_sum(struct jp_row *row)
     row->at = &row->report->nsys->rows[row->index];
 }
 
-/* all other tables are of times */
 JP_GETTER(sum_table, jp_nsys_row, value_text(v, nsys_table_names[at->table]))
+/* all other tables are of times */
 JP_GETTER(sum_unit, jp_nsys_row,
           value_text(v, at->table == NSYS_MEM_SIZE ? "bytes" : "ns"))
 JP_GETTER(sum_average, jp_nsys_row, value_real(v, nsys_sum_average(&at->sum)))
@@ -146,10 +146,10 @@ static double share(uint64_t part, uint64_t whole)
     return whole ? (double) part / (double) whole : NAN;
 }
 
-/* NaN, so unknown, without activity of a GPU */
 JP_GETTER(nrank_rank, jp_nsys_rank, value_signed(v, at->rank))
 JP_GETTER(nrank_host, jp_nsys_rank, value_name(v, at->host))
 JP_GETTER(nrank_file, jp_nsys_rank, value_text(v, file_name(at->path)))
+/* NaN, so unknown, without activity of a GPU */
 JP_GETTER(nrank_busy, jp_nsys_rank, value_finite(v, nsys_busy_share(&at->p)))
 JP_GETTER(nrank_short, jp_nsys_rank,
           value_finite(v, nsys_short_gap_share(&at->p)))

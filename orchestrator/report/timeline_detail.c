@@ -36,7 +36,8 @@ struct detail {
 typedef void take_op(struct detail *d, const struct timeline *t,
                      const struct timeline_event *e, uint64_t start_us);
 
-/* Returns 0, or -1 when out of memory. */
+/* Calls take for the operations of a row. Returns 0, or -1 when out of memory.
+ */
 static int walk_row(struct detail *d, const struct timeline_row *row,
                     take_op *take)
 {

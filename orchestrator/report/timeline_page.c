@@ -164,8 +164,8 @@ struct ref {
     unsigned at; /* index of the key in its source */
 };
 
-/* Sorts by communicator, function, size. The kinds of a group are
- * then neighbours. */
+/* Sorts by communicator, function, size, so that the kinds of a group are
+ * neighbours. */
 static int by_kind(const void *a, const void *b)
 {
     const struct strip_key *x = ((const struct ref *) a)->key;

@@ -45,8 +45,8 @@ struct timeline_kind {
 struct timeline_cell {
     /* index into kinds + 1; 0: no operation, or one without a kind */
     uint16_t kind;
-    uint8_t busy,
-        waits; /* fifteenths; busy is > 0 if there was any operation */
+    /* fifteenths; busy is > 0 if there was any operation */
+    uint8_t busy, waits;
 };
 
 struct timeline_page {

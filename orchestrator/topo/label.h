@@ -6,11 +6,14 @@
  * `why` says what is missing.
  *
  * The evidence is that of the fabric; without a fabric (one rank per node),
- * that of inter: observed  NCCL's own log named the transport nvml      the
- * node's NVML reported the links hwloc     the node's topology.xml contains
- * them inferred  it follows from facts, but no record says so: an NVSwitch on
- * the bus; every choice of GPUs gives the same; NCCL's defaults assumed   the
- * ranks' GPUs are assumed from the order of local ranks
+ * that of inter:
+ *
+ *   observed  NCCL's own log named the transport
+ *   nvml      the node's NVML reported the links
+ *   hwloc     the node's topology.xml contains them
+ *   inferred  it follows from facts, but no record says so: an NVSwitch on the
+ *             bus; every choice of GPUs gives the same; NCCL's defaults
+ *   assumed   the ranks' GPUs are assumed from the order of local ranks
  */
 #ifndef JP_TOPO_LABEL_H
 #define JP_TOPO_LABEL_H
@@ -92,8 +95,8 @@ extern const char *const label_warning_word[JP_N_WARNINGS];
 struct jp_warning {
     enum jp_warning_kind kind;
     char text[320]; /* without the names of the nodes */
-    uint32_t
-        *nodes; /* indices, ascending; NULL: it concerns the communicator */
+    /* indices, ascending; NULL: it concerns the communicator */
+    uint32_t *nodes;
     uint32_t n_nodes, room;
 };
 
@@ -116,8 +119,7 @@ struct jp_label_node {
     const char *name;        /* Slurm's */
     const char *boot_id;     /* "": unknown; the node then counts as one host */
     const struct topo *topo; /* NULL: no record */
-    const struct topo_self
-        *selves;     /* for each GPU of topo; NULL: those of topo */
+    const struct topo_self *selves; /* for each GPU; NULL: those of topo */
     const char *why; /* why there is no topo, for instance "no topology.xml" */
 };
 

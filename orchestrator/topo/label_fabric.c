@@ -21,8 +21,8 @@ struct pairs {
     int worst_a, worst_b;
     uint64_t least_mbs; /* of the pairs with NVLink */
     bool mig;
-    unsigned
-        held; /* of the pairs without: a variable sends them through the host */
+    /* of the pairs without NVLink: a variable sends them through the host */
+    unsigned held;
     /* how far GPUs may reach each other directly */
     struct label_reach reach;
 };

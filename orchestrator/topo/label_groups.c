@@ -147,8 +147,8 @@ struct member {
     int node;
     const struct topo_fabric *fabric;
     uint32_t rank; /* index into comm->ranks */
-    uint32_t by_boot, by_name,
-        by_clique; /* numbers of its group, by each of the groupings */
+    /* numbers of its group, by each of the groupings */
+    uint32_t by_boot, by_name, by_clique;
 };
 
 static const char *or_empty(const char *text)
@@ -340,7 +340,7 @@ static void add_rank(struct domain *domain, const struct jp_label_rank *rank)
         return;
     }
     domain->unsure += !rank->sure;
-    /* Two ranks on one GPU: it is not the case that they use all GPUs. */
+    /* With two ranks on one GPU, as many ranks as GPUs do not use all GPUs. */
     domain->twice |= domain->gpus >> rank->gpu & 1;
     domain->gpus |= 1ull << rank->gpu;
 }

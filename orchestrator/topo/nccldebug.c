@@ -50,8 +50,8 @@ struct nccldebug {
     struct device *devices;
     size_t n_devices, room_devices;
     /* threads inside an initialisation */
-    struct thread threads[MAX_THREADS]; /* next_thread: slot to overwrite if all
-                                           are in use */
+    struct thread threads[MAX_THREADS];
+    /* next_thread: the slot to overwrite if all are in use */
     unsigned n_threads, next_thread;
     uint32_t last_process; /* that of the previous line */
     bool full;             /* something was left out */
@@ -544,8 +544,8 @@ static int take_lines(struct nccldebug *log, char *buffer, size_t *used,
         at = line + 1;
     }
     *used = (size_t) (end - at);
-    if (*used ==
-        BUFFER) { /* one line fills the buffer: its beginning is enough */
+    /* one line fills the buffer: its beginning is enough */
+    if (*used == BUFFER) {
         if (!*inside && nccldebug_line(log, at, *used) < 0)
             return -1;
         *inside = true;

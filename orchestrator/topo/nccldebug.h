@@ -19,9 +19,10 @@
  * and everything has a limit. The facts are those of the log, which may contain
  * processes of another step; the caller compares host and pid.
  *
- * A channel is tied to a communicator if its thread was inside the
- * initialisation of that communicator, or if the process has only one
- * communicator in which it is that rank and which is large enough for the peer.
+ * A channel is tied to a communicator by the address in its line (RCCL); or if
+ * its thread was inside the initialisation of that communicator; or if the
+ * process has only one communicator in which it is that rank and which is large
+ * enough for the peer.
  */
 #ifndef JP_TOPO_NCCLDEBUG_H
 #define JP_TOPO_NCCLDEBUG_H

@@ -80,8 +80,8 @@ static const struct rankmap_name *find(const struct rankmap_name *names,
     return names + low;
 }
 
-/* Returns the only entry of that name; -1 if there is none, several, or name is
- * "". */
+/* Returns the index of the only entry of that name; -1 if there is none,
+ * several, or name is "". */
 static int32_t find_only(const struct rankmap_name *names, size_t n_names,
                          const char *name)
 {

@@ -21,12 +21,13 @@
  * (docs/hardware-format.md). Rules, best first:
  *
  *   exact    the process reported its GPU's bus id or UUID (recorder), or
- * NCCL's log did; or the GPU was the only one that the process could use: the
- *            only one of the node, or the only /dev/nvidiaN that the task may
- * open assumed  the node has one rank per process of a communicator, and as
- * many ranks as GPUs: the k-th local rank (by SLURM_LOCALID if all are known
- *            and different, otherwise by rank) has the k-th GPU in PCI order.
- *            Programs choose GPUs by LOCAL_RANK this way, but need not.
+ *            NCCL's log did; or the GPU was the only one that the process could
+ *            use: the only one of the node, or the only /dev/nvidiaN that the
+ *            task may open
+ *   assumed  the node has one rank per process of a communicator, and as many
+ *            ranks as GPUs: the k-th local rank (by SLURM_LOCALID if all are
+ *            known and different, otherwise by rank) has the k-th GPU in PCI
+ *            order. Programs choose GPUs by LOCAL_RANK this way, but need not.
  *   unknown  everything else, and exact sources that contradict each other
  *
  * A node is found by the folder in raw/ that contains the process's file

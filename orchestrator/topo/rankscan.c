@@ -41,14 +41,14 @@ struct rankscan {
     size_t lines;
     /* collects NCCL's logs of the node */
     struct nccldebug *log;
-    struct rankscan_process
-        *processes; /* processes of the step, also for NCCL_DEBUG_FILE */
+    /* processes of the step, also for NCCL_DEBUG_FILE */
+    struct rankscan_process *processes;
     size_t n_processes, room;
     char *patterns[RANKSCAN_PATTERNS]; /* values of NCCL_DEBUG_FILE, without
                                           duplicates */
     size_t n_patterns;
-    char *dumped,
-        *given;    /* NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE; NULL: not set */
+    /* NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE; NULL: not set */
+    char *dumped, *given;
     char why[160]; /* why it is not complete; "": it is */
 };
 

@@ -18,7 +18,7 @@
 #define MAX_WARNINGS 200 /* of communicators */
 #define ALL_WARNINGS (MAX_WARNINGS + 50)
 #define NAMES_MAX 120 /* bytes of a list of nodes */
-#define ODD_SHARE 4   /* at most this part of the nodes may be odd */
+#define ODD_SHARE 4   /* an odd shape has at most one in so many nodes */
 
 /* Kinds in order of urgency: first what is broken, then what is switched off,
  * then what is merely not good. */

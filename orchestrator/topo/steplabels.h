@@ -80,8 +80,8 @@ void steplabels_destroy(struct jp_step_labels *labels);
 struct jp_comm_facts {
     struct jp_label_paths paths;
     bool has_paths;
-    struct jp_label_variable
-        *variables; /* texts are owned by the ranks' records */
+    /* texts are owned by the ranks' records */
+    struct jp_label_variable *variables;
     size_t n_variables;
 };
 

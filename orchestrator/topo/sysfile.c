@@ -1,5 +1,5 @@
-/* sysfile.c - read short attribute files of sysfs and procfs below a root
- * folder. */
+/* sysfile.c - open folders of sysfs and procfs below a root, and list the
+ * entries of any folder in order. */
 #include "orchestrator/topo/sysfile.h"
 
 #include <dirent.h>

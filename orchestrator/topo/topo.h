@@ -133,8 +133,8 @@ struct topo_nics {
  * the numbers. The PCI bus does not show how rails are cabled. */
 struct topo_near {
     int hca; /* the first one; -1: no active one */
-    struct topo_nics nics,
-        wants; /* all of them; wants: if all ports were active */
+    /* all of them; wants: if all ports were active */
+    struct topo_nics nics, wants;
     enum topo_level level;
     int rail;       /* of the first HCA; -1: none */
     uint64_t rails; /* of all HCAs, one bit each; 0: some HCA is on no rail */
@@ -163,8 +163,8 @@ struct topo {
     bool narrowed;    /* NCCL variables leave out some HCAs or ports */
     size_t left_out;  /* devices over the maxima */
     uint8_t *level;   /* of enum topo_level; (n_gpus + n_hcas)^2, GPUs first */
-    uint64_t
-        *direct; /* n_gpus^2, MB/s, one direction, of links between two GPUs */
+    /* n_gpus^2, MB/s, one direction, of links between two GPUs */
+    uint64_t *direct;
     struct topo_near *near; /* of each GPU */
     unsigned n_rails;
 };
@@ -193,8 +193,8 @@ struct topo *topo_bare(const char *hardware, struct jp_error *err);
 
 /* Reads hardware.json: adds what it knows better than the XML to topo (links,
  * ports, MIG, fabric; topo may be NULL), and the node itself to host (may be
- * NULL). Returns -1, with both unchanged, if the text cannot be used; also
- * without memory. */
+ * NULL). Returns -1, with both unchanged, if the text cannot be used. Without
+ * memory for the HCAs of each GPU it also returns -1, but both are changed. */
 int topo_hardware(const char *text, struct topo *topo, struct topo_host *host,
                   struct jp_error *err);
 void topo_destroy(struct topo *topo);
@@ -217,8 +217,8 @@ bool topo_uses(const struct topo_nics *nics, size_t hca);
 /* All NVLink of a GPU, to switches and to other GPUs: MB/s in one direction. */
 uint64_t topo_nvlink_all_mbs(const struct topo *topo, size_t gpu);
 
-/* Whether an HCA that NCCL may use is nearer to the GPU than the one it takes,
- * because it is slower. */
+/* Whether the GPU's HCA is farther away than another one that NCCL may use but
+ * passes over, because that one is slower. */
 bool topo_passes_nearer(const struct topo *topo, size_t gpu);
 
 /* How NVLink joins two GPUs. */

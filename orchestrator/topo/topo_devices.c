@@ -382,8 +382,8 @@ static int find_links(const struct hwxml *xml, const struct topo_places *places,
 struct found {
     int object;
     struct hwxml_pci pci;
-    bool has_pci; /* another object stands for the same card */
-    bool dropped;
+    bool has_pci;
+    bool dropped; /* another object stands for the same card */
 };
 
 struct finder {

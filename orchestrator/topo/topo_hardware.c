@@ -396,7 +396,6 @@ int topo_hardware(const char *text, struct topo *topo, struct topo_host *host,
     bool asked;
     size_t i;
 
-    /* No topology: only the host is read. */
     if (!root)
         return -1;
     if (json_integer_value(json_object_get(root, "schema")) != 1) {
@@ -405,6 +404,7 @@ int topo_hardware(const char *text, struct topo *topo, struct topo_host *host,
     }
     if (host)
         read_host(root, host);
+    /* without a topology only the host is read */
     asked = topo && says(json_object_get(root, "nvml"), "probe", "ok");
     json_array_foreach(topo ? json_object_get(root, "gpus") : NULL, i, entry)
     {

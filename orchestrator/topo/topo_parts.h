@@ -72,8 +72,8 @@ struct hwxml_object {
     bool host_bridge, has_pci;
     int first_bus; /* the bus directly below a bridge; -1: unknown */
     unsigned os_kinds;
-    struct hwxml_pci
-        pci; /* if has_pci: of a PCI device, or of a bridge's upstream side */
+    /* if has_pci: of a PCI device, or of a bridge's upstream side */
+    struct hwxml_pci pci;
     uint64_t gp_index;
     int first_info; /* index into infos; -1: none */
     /* from NCCL's file only */

@@ -25,8 +25,8 @@ struct drawing {
     FILE *out;
     /* of the picture, and the tops of the two rows of boxes */
     int width, height, gpu_y, hca_y, nvlink_h;
-    int gpu_x[TOPO_MAX_GPUS],
-        hca_x[TOPO_MAX_HCAS]; /* left edges of the boxes */
+    /* left edges of the boxes */
+    int gpu_x[TOPO_MAX_GPUS], hca_x[TOPO_MAX_HCAS];
 };
 
 /* Writes text with XML escapes. The model's texts are printable ASCII. */

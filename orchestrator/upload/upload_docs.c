@@ -26,9 +26,9 @@ struct field {
     enum { FIELD_TEXT, FIELD_COUNT, FIELD_REAL } kind;
 };
 
-/* The names of these fields are those of Inspector's exporter. */
-/* places of the columns that are used by name */
+/* Positions in operations[] of the columns that the code uses. */
 enum { OP_COMM, OP_NAME, OP_COLL, OP_SN, OP_BYTES, OP_START = 8, OP_END };
+/* The names of these fields are those of Inspector's exporter. */
 static const struct field operations[] = {
     {"comm", "id", FIELD_TEXT},
     {"comm_name", "comm_name", FIELD_TEXT},
@@ -196,7 +196,7 @@ static void end_source(const struct job *job, struct jp_json_stream *s)
 }
 
 /* Writes a cell as a field. An empty cell is left out, because the index has no
- * null; so is a number that is none. */
+ * null; so is text where a number should be. */
 static void put_field(struct jp_json_stream *s, const struct field *f,
                       const char *text)
 {
@@ -212,7 +212,7 @@ static void put_field(struct jp_json_stream *s, const struct field *f,
         if (num_parse_u64(text, 0, INT64_MAX, &count, NULL) == 0)
             json_stream_count(s, f->name, count);
     } else {
-        /* the CSV files have no other forms of numbers */
+        /* strtod takes more forms of numbers, but the CSV files have none */
         real = strtod(text, &end);
         if (!*end && isfinite(real))
             json_stream_real(s, f->name, real);
@@ -232,7 +232,7 @@ static uint64_t count_of(const char *text)
 static void put_operation(const struct job *job, const char *index,
                           const char *const *v)
 {
-    /* an operation is found again by these */
+    /* these identify an operation within the job */
     const char *const id[] = {v[OP_COMM], v[OP_NAME],  v[OP_COLL],
                               v[OP_SN],   v[OP_BYTES], NULL};
     const char *type = type_of(job, v[OP_COMM], v[OP_NAME]);
@@ -375,7 +375,7 @@ int upload_docs(const char *step_dir, const struct upload_what *what, FILE *out,
         error_set(err, "%s: no job.conf, but an upload needs a job", step_dir);
     } else if (jobconf_read(conf, &job.conf, err) == 0) {
         job.summary = summary_file_read(step_dir, SUMMARY_WITHOUT_TABLES, err);
-        /* errno shows the caller whether there is no report or a bad one */
+        /* errno: ENODATA without a summary that can be read, otherwise EIO */
         if (!job.summary)
             errno = ENODATA;
         else if (load_comms(&job, step_dir, err) == 0)

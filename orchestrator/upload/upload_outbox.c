@@ -33,7 +33,7 @@ static char *open_folder(const char *root, struct jp_error *err)
 
     home = me ? me->pw_dir : home;
     if (root)
-        /* a site's folder has one for each user */
+        /* a site's root has a folder for each user */
         folder = text_format("%s/%lu", root, (unsigned long) getuid());
     else if (home && *home == '/')
         folder = text_format("%s/.local/state/jobprof/outbox", home);
@@ -78,7 +78,7 @@ static uint64_t bytes_in(const char *folder)
     return sum;
 }
 
-/* A stream that fails once so many bytes were written. */
+/* A stream that fails instead of writing more than `left` bytes. */
 struct bounded {
     FILE *out;
     uint64_t left;
@@ -155,7 +155,7 @@ static int send_file(const char *path, const struct upload_to *to,
     if (fd < 0 || !kept || fileio_check_owner(fd, path, false, err) < 0 ||
         !(in = fdopen(fd, "r")) || fileio_temp_open(&file, kept, err) < 0)
         goto out;
-    /* in has it */
+    /* `in` owns the descriptor from here on */
     fd = -1;
     /* refused documents are collected while it is sent */
     rc = upload_send(in, to, file.stream, done, err);

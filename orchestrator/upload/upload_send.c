@@ -134,7 +134,7 @@ static int parse_credentials(char *text, const char *path,
     return 0;
 }
 
-/* The owner frees *out with upload_credentials_fini. */
+/* The caller frees *out with upload_credentials_fini. */
 static int read_credentials(const char *path, struct upload_credentials *out,
                             struct jp_error *err)
 {
@@ -414,7 +414,7 @@ static long post(struct sender *s, struct jp_error *err)
     code = lib.perform(s->curl);
     /* why is gone when this returns */
     lib.setopt(s->curl, CURLOPT_ERRORBUFFER, NULL);
-    /* also requests without an answer */
+    /* requests without an answer count, too */
     s->done->batches++;
     s->done->bytes += s->body.n;
     if (code != CURLE_OK) {
@@ -637,7 +637,8 @@ static int send_all(struct sender *s, FILE *in, struct jp_error *err)
     return rc;
 }
 
-/* Appends a header. NULL: no memory, also before; the list is freed. */
+/* Appends a header. list NULL: there was no memory for an earlier one. Returns
+ * NULL without memory; the list is freed then. */
 static struct curl_slist *add_header(struct curl_slist *list, const char *text)
 {
     struct curl_slist *more = list ? lib.append(list, text) : NULL;

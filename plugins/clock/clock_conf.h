@@ -15,8 +15,8 @@ struct clock_conf {
                              none */
     char interfaces[CLOCK_NAMES_BYTES]; /* as NCCL_SOCKET_IFNAME; "": that of
                                            the node's address */
-    uint8_t
-        key[CLOCK_KEY_BYTES]; /* the step's key, by which packets are sealed */
+    /* the step's key, by which packets are sealed */
+    uint8_t key[CLOCK_KEY_BYTES];
 };
 
 #endif

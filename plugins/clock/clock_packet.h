@@ -49,8 +49,8 @@ struct clock_packet {
      * the answering node's monotonic clock */
     int64_t t_rx[2], r_tx[2];
     int64_t real_less_mono; /* of that node */
-    uint32_t
-        cadence_us; /* CLOCK_STAMPS: the answering node's shortest interval */
+    /* CLOCK_STAMPS: the answering node's shortest interval */
+    uint32_t cadence_us;
 };
 
 struct clock_seal {

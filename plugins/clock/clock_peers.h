@@ -32,7 +32,7 @@ struct clock_iface {
 /* Interfaces are chosen as NCCL reads NCCL_SOCKET_IFNAME: a comma list of
  * prefixes; "=" in front compares whole names, "^" in front excludes, "^="
  * both. Without a list: all except docker's, virtual bridges' and loopback; if
- * there are none, docker's, then loopback. */
+ * there are none, docker's, then loopback, then virtual bridges'. */
 bool clock_iface_matches(const char *list, const char *name);
 
 /* Moves the interfaces of the list ("" or NULL: not given) to the front, in

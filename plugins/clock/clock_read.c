@@ -135,7 +135,7 @@ static bool share(const char *line, const char *key, double *out)
     return field_real(line, key, out) && *out >= 0 && *out <= 1;
 }
 
-/* A number of plausible size; the caller checks the sign. */
+/* A number of plausible size, of either sign. */
 static bool positive(const char *line, const char *key, double *out)
 {
     return field_real(line, key, out) && fabs(*out) <= (double) FAR_NS;
@@ -253,9 +253,9 @@ static int take_wall(const char *line, struct clock_file *file, bool is_set)
             return -1;
         file->walls = grown;
     }
-    file->walls[file->n_walls++] = (struct clock_wall){
-        mono, ahead,
-        is_set && last}; /* the first record only says where the clock is */
+    /* the first record only says where the clock is */
+    file->walls[file->n_walls++] =
+        (struct clock_wall){mono, ahead, is_set && last};
     return 1;
 }
 
@@ -295,8 +295,8 @@ static int take(char *line, struct clock_file *file)
     if (!*line || line[strlen(line) - 1] != '}' ||
         !clock_field_text(line, "type", type, sizeof(type)))
         return 0;
-    if (strcmp(type, "config") ==
-        0) /* only the first: another one would be another node's */
+    /* only the first one: another one would be another node's */
+    if (strcmp(type, "config") == 0)
         return !*file->node && take_config(line, file);
     if (!*file->node)
         return 0;
@@ -400,7 +400,7 @@ bool clock_file_wall(const struct clock_file *file, int64_t mono_ns,
 /* --- files of a program's XLA ---------------------------------------------
  */
 
-/* Times of the wall clock end in 2116, so that differences fit. */
+/* Times of the wall clock end in 2115, so that differences fit. */
 #define LAST_NS INT64_C(4600000000000000000)
 #define PAIRS_LEAST 12 /* as CLOCK_LEAST of our own windows */
 #define LONGEST_NS INT64_C(3600000000000)
@@ -469,8 +469,8 @@ static int take_xla_window(char *line, struct clock_file *file)
             *end = '\0';
             one = take_edge(at, &w, file);
         }
-        rc = one < rc ? one : rc; /* a bad edge makes the line bad, but the
-                                     other edges are kept */
+        /* a bad edge makes the line bad, but the other edges are kept */
+        rc = one < rc ? one : rc;
         at = end ? strchr(end + 1, '{') : NULL;
     }
     if (w.end_ns > file->last_mono_ns)

@@ -31,9 +31,9 @@
 enum clock_status {
     CLOCK_OK,
     CLOCK_FEW,     /* too few exchanges, or over too short a time */
-    CLOCK_CROSSED, /* bounds contradict each other: a stamp or a clock is wrong
-                    */
-    CLOCK_STEEP,   /* the clocks drift apart faster than clocks do */
+    /* bounds contradict each other: a stamp or a clock is wrong */
+    CLOCK_CROSSED,
+    CLOCK_STEEP, /* the clocks drift apart faster than clocks do */
     CLOCK_STATUSES
 };
 const char *clock_status_name(enum clock_status status);
@@ -50,8 +50,8 @@ struct clock_window {
     double unc_ns;    /* uncertainty of the line */
     int64_t rtt_min_ns;
     uint32_t exchanges, lost, no_stamp, disturbed;
-    double pure_there,
-        pure_back;    /* share of pairs that kept their distance, 0 to 1 */
+    /* share of pairs that kept their distance, 0 to 1 */
+    double pure_there, pure_back;
     bool user_stamps; /* some times were not taken by the kernel */
     enum clock_status status;
 };

@@ -545,7 +545,7 @@ void clock_talk_disturb(struct clock_talk *talk)
  */
 
 /* A window's line is only kept if there were enough exchanges, over half of the
- * window at least, and if clocks can differ so. */
+ * window at least, and if clocks can drift that fast. */
 static enum clock_status judge(const struct clock_span *s,
                                enum clockline_status found,
                                const struct clockline *line, int64_t length_ns)

@@ -55,8 +55,7 @@ struct peer {
     size_t at; /* index of the address in use, modulo their number */
     struct sockaddr_storage to;
     socklen_t to_len;
-    int64_t look_ns,
-        look_every_ns;  /* next look at its file, and the interval */
+    int64_t look_ns, look_every_ns; /* next look at its file; the interval */
     uint32_t lost_seen; /* lost_in_row at the last change of address */
     bool refused;       /* none of its addresses can be used here */
 };
@@ -277,7 +276,7 @@ static bool read_peer(const struct clock_work *w, const char *node,
 }
 
 /* Reads a neighbour's file where its address is not known yet, or where it has
- * stopped to answer: it may have been restarted. */
+ * stopped answering: it may have been restarted. */
 static void look_for_peer(struct clock_work *w, size_t index, int64_t now_ns)
 {
     struct clock_edge *e = &w->talk.edges[index];
@@ -580,7 +579,7 @@ static int find_self(const struct module_place *place, uint32_t *self,
 {
     if (place->n_nodes > CLOCK_NODES_MAX)
         return error_set(err, "more than %d nodes", CLOCK_NODES_MAX);
-    for (size_t i = 0; i < place->n_nodes; i++) /* they become paths */
+    for (size_t i = 0; i < place->n_nodes; i++)
         if (strchr(place->nodes[i], '/'))
             return error_set(err, "a node's name has a slash");
     for (size_t i = 0; i < place->n_nodes; i++)

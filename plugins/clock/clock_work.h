@@ -101,8 +101,8 @@ struct clock_arrival {
     struct sockaddr_storage from;
     socklen_t from_len;
     size_t len; /* may exceed the size of bytes */
-    uint8_t bytes[CLOCK_PACKET_BYTES +
-                  1]; /* one byte more, to notice longer packets */
+    /* one byte more, to notice longer packets */
+    uint8_t bytes[CLOCK_PACKET_BYTES + 1];
     int64_t rx_ns;
 };
 
@@ -181,9 +181,8 @@ size_t clock_socket_receive(struct clock_socket *s, struct clock_arrival *in,
 /* Exactness of the kernel's stamps at best. */
 #define CLOCK_EXACT_NS 50.0
 
-/* The bounds of one window. Every second exchange belongs to each half: how
- * far the lines of the two halves are apart shows how certain the line of
- * all is. */
+/* The bounds of one window. Exchanges go to the two halves in turn: how far the
+ * lines of the halves are apart shows how certain the line of all is. */
 struct clock_span {
     struct clockline_bounds halves[2];
     int64_t first_ns, last_ns; /* of its exchanges */

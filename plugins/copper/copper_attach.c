@@ -76,8 +76,8 @@ static bool see(const void *arg, const struct copper_mountinfo *mount)
 static int find_mount(const char *said, char **mount, struct jp_error *err)
 {
     char *found[2] = {NULL, NULL}, *real = said ? realpath(said, NULL) : NULL;
-    const char *wanted = real ? real
-                              : said; /* mountinfo has no links in paths */
+    /* mountinfo has no links in paths */
+    const char *wanted = real ? real : said;
     struct search search = {wanted, found};
     int rc = 0;
 
@@ -202,7 +202,7 @@ static int look_at(const char *pid, const char *mount,
         copper_cmdline_parse(text, len, &line) == 0 && line.logs &&
         (is_at(line.view, mount) || is_at(line.last, mount)) &&
         gethostname(host, sizeof(host) - 1) == 0) {
-        /* otherwise by its own pid and host */
+        /* without such a log: by its own pid and host */
         if (!name_by_log(pid, out)) {
             out->logs = absolute(pid, line.logs);
             out->name = text_format("%s-%s", host, pid);
@@ -236,7 +236,7 @@ static int find_daemon(struct copper_target *out, struct jp_error *err)
         if (isdigit((unsigned char) entry->d_name[0]) &&
             is_users(entry->d_name)) {
             rc = look_at(entry->d_name, out->mount, out);
-            if (!rc) { /* no memory for one of the two */
+            if (!rc) { /* another process, or no memory for one of the two */
                 free(out->logs);
                 free(out->name);
                 out->logs = out->name = NULL;
@@ -419,7 +419,8 @@ static int keep_all(const struct copper_target *target, const char *to,
 }
 
 /* Has the daemon write its counters and copies them to the folder `to`, which
- * is made. A copy that exists is complete. Waits for the daemon. */
+ * is made. After a failure, copies of cut files may be there. Waits for the
+ * daemon. */
 static int snap(const struct copper_target *target, const char *to,
                 struct jp_error *err)
 {

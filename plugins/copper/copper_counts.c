@@ -393,10 +393,8 @@ static int take_line(const struct copper_stream *stream, const char *text,
     bool wrapped = false;
     size_t i;
 
-    /* the last line has no comma */
     if (len && text[len - 1] == ',')
         len--;
-    /* a negative count has wrapped */
     if (colon && at < len && text[at] == '-') {
         wrapped = true;
         at++;

@@ -336,8 +336,8 @@ int copper_mount_prepare(const char *path, bool *made, struct jp_error *err)
     int why = lstat(path, &st) < 0 ? errno : 0;
 
     *made = false;
-    /* a mount that root's helper ends by path: nobody else may be able to move
-     * it */
+    /* root's helper will end this mount by its path, so nobody else may be able
+     * to move it */
     if (why != ENOENT && ownplace_check_parent(path, err) < 0)
         return -1;
     /* the daemon of an earlier step died here */

@@ -27,8 +27,8 @@ bool copper_mount_there(const char *path);
  * folders made. Caller frees; NULL: err says why. */
 char *copper_mount_real(const char *path, struct jp_error *err);
 
-/* Makes the folder, or takes an empty mount point that exists and is ours. What
- * a dead daemon left mounted there is unmounted. *made: the folder did not
+/* Makes the folder, or takes one of ours on which nothing is mounted. What a
+ * dead daemon left mounted there is unmounted. *made: the folder did not
  * exist. */
 int copper_mount_prepare(const char *path, bool *made, struct jp_error *err);
 

@@ -214,10 +214,9 @@ struct copper_run {
     char *parents[COPPER_DEPTH_MAX];
     size_t n_parents;
     pid_t probe, unmounter;
-    bool answered,
-        bypassed; /* the mount has answered; tasks use the real files */
-    uint64_t stop_ms,
-        tried_ms; /* start of the stop, last attempt; 0: not yet */
+    /* the mount has answered; tasks use the real files */
+    bool answered, bypassed;
+    uint64_t stop_ms, tried_ms; /* start of the stop, last try; 0: not yet */
 };
 
 static uint64_t now_ms(void)

@@ -531,9 +531,8 @@ static bool is_left(const struct copper_work *w, int *fd)
         left = num_parse_u64(text, 1, INT32_MAX, &pid, NULL) == 0 &&
                is_gone(pid);
     else
-        left = left &&
-               *fd >=
-                   0; /* the supervisor was killed before its daemon started */
+        /* no pid: the supervisor was killed before its daemon started */
+        left = left && *fd >= 0;
     free(text);
     free(path);
     return left;

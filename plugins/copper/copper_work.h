@@ -2,8 +2,8 @@
  * step, in it the mount point and a folder for each node that shares this /tmp.
  *
  *   /tmp/jobprof-copper-UID-JOB.STEP/mnt   the view; the same path on all
- * nodes, because Copper's guard against itself compares paths of any node with
- * it
+ *                    nodes, because Copper's guard against itself compares
+ *                    paths of any node with it
  *   .../NODE/fs      link to the view, which tasks use; to "/" without Copper
  *   .../NODE/logs    the daemon's log and address
  *   .../NODE/book    a FIFO, from which the daemon reads its book

@@ -66,8 +66,8 @@ struct cuda_file_head {
 
 struct cuda_file_record {
     uint64_t since_ns; /* since the start, by the monotonic clock */
-    uint64_t live_bytes,
-        peak_bytes; /* GPU memory in use, and the most so far */
+    /* GPU memory in use, and the most so far */
+    uint64_t live_bytes, peak_bytes;
     uint64_t sum[CUDA_COUNTERS_N];
     uint64_t check;
 };

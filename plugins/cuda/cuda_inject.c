@@ -1,10 +1,10 @@
 /* cuda_inject.c - the library that CUDA's driver loads into a task: it counts
  * calls and writes the sums once a second.
  *
- * CUPTI calls see at the entry and exit of each counted call; enter
- * and leave add to the sums. A thread of the library's own (run) writes records
- * of them and is the only one that touches a file system. InitializeInjection
- * starts all this, at_exit ends it.
+ * CUPTI calls see() at the entry and exit of each counted call; enter() and
+ * leave() add to the sums. A thread of the library's own, run(), writes records
+ * of them and is the only one that touches a file system. InitializeInjection()
+ * starts all this, at_exit() ends it.
  *
  * The library must never fail or delay the program: what does not work becomes
  * a note in the file, or is lost. */
@@ -39,7 +39,8 @@ static struct shard {
     _Alignas(128) _Atomic uint64_t sum[CUDA_COUNTERS_N];
 } shards[SHARDS];
 
-/* Set in a child that fork() has made: nothing is counted there. */
+/* Nothing is counted: in a child that fork() has made, or where the library's
+ * thread could not be started. */
 static atomic_bool off;
 
 /* --- calls ---------------------------------------------------------------- */
@@ -418,7 +419,7 @@ static void take_sums(struct cuda_file_record *record)
     pthread_mutex_unlock(&lock);
 }
 
-/* Stops counting in a child that fork() has made. */
+/* Stops counting for good. */
 static void stop_counting(void)
 {
     atomic_store(&off, true);

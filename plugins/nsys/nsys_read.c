@@ -37,8 +37,8 @@ struct reading {
     struct nsys_launches launches;
     struct nsys_busy busy;
     /* start of the first kernel, end of the last one */
-    int64_t first_kernel, last_kernel; /* start, end */
-    int64_t classes[8];                /* event classes of calls into CUDA */
+    int64_t first_kernel, last_kernel;
+    int64_t classes[8]; /* event classes of calls into CUDA */
     size_t n_classes;
     int64_t severities[16]; /* severities of nsys' messages that are warnings or
                                errors */
@@ -324,10 +324,9 @@ static int take_copy(void *arg, const struct nsys_cell *cells,
         r->out->bad_rows++;
         return 0;
     }
-    /* whether the host memory is pageable depends on its direction */
     kind = cells[C_KIND].number;
     count(&r->out->copies, ns_of(cells), (uint64_t) cells[C_BYTES].number);
-    /* which end is host memory */
+    /* the direction says which end is host memory */
     if (kind == TO_DEVICE)
         host = &cells[C_FROM];
     else if (kind == TO_HOST)
@@ -392,8 +391,8 @@ static void find_gaps(struct reading *r)
         out->span_ns = num_add(out->span_ns, (uint64_t) (s->end - s->start));
         /* spans are sorted by device */
         if (!last || last->device != s->device) {
-            out->devices++; /* the first span of a device has no gap before it
-                             */
+            /* the first span of a device has no gap before it */
+            out->devices++;
             continue;
         }
         ns = (uint64_t) (s->start - last->end);
@@ -693,7 +692,6 @@ static int take_diagnostic(void *arg, const struct nsys_cell *cells,
     for (size_t i = 0; i < r->n_severities; i++)
         bad |= cells[0].type == NSYS_CELL_NUMBER &&
                cells[0].number == r->severities[i];
-    /* the first one's text is shown */
     if (bad && !r->out->warnings++)
         copy_text(&cells[1], r->out->warning, sizeof(r->out->warning));
     return 0;

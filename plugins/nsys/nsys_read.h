@@ -5,9 +5,9 @@
  * came and went over the years: what a table does not have is unknown, and
  * everything else is used. Exports of 2019 to 2026 are covered (schemas up to
  * 3.28), whose reference is https://docs.nvidia.com/nsight-systems/UserGuide/
- * "SQLite Schema Reference". Each table is read once, with rows in any order;
- * memory does not grow with the number of rows. Times are nanoseconds of nsys'
- * session. */
+ * "SQLite Schema Reference". Each table is read once (that of NVTX twice), with
+ * rows in any order; memory is bounded, whatever the number of rows. Times are
+ * nanoseconds of nsys' session. */
 #ifndef JP_PLUGINS_NSYS_READ_H
 #define JP_PLUGINS_NSYS_READ_H
 
@@ -120,8 +120,8 @@ void nsys_names_fini(struct nsys_names *names);
 
 struct nsys_span {
     int64_t start, end;
-    uint64_t
-        busy; /* busy time within; less than the length if gaps were closed */
+    /* busy time within; less than the length if gaps were closed */
+    uint64_t busy;
     uint32_t device;
 };
 
@@ -238,12 +238,12 @@ struct nsys_profile {
     size_t n_top;
 
     struct nsys_count kernels, small_kernels, nccl_kernels;
-    struct nsys_count copies,
-        pageable; /* pageable: from or to such host memory */
+    /* pageable: from or to such host memory */
+    struct nsys_count copies, pageable;
     /* calls that wait for a copy, that wait otherwise, that allocate or free */
     struct nsys_count sync_copies, syncs, allocations;
-    struct nsys_count
-        late_allocations;      /* in the second half of the kernels' time */
+    /* in the second half of the kernels' time */
+    struct nsys_count late_allocations;
     struct nsys_sum latency;   /* ns from a launch to its kernel */
     uint64_t latency_left_out; /* kernels beyond the limit */
 

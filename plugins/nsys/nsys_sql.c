@@ -328,15 +328,13 @@ static int start(struct nsys_db *db, const char *path, struct jp_error *err)
         sqlite3_open_v2(name, &db->sql, SQLITE_OPEN_READONLY, vfs) != SQLITE_OK)
         return error_set(err, "%s: SQLite cannot open it", QUOTE(path));
     sqlite3_limit(db->sql, SQLITE_LIMIT_LENGTH, MAX_VALUE);
-    /* a foreign file may contain triggers, views and functions: none of them
-     * may run */
     sqlite3_db_config(db->sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(db->sql, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     sqlite3_db_config(db->sql, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
 #ifdef SQLITE_DBCONFIG_TRUSTED_SCHEMA
     sqlite3_db_config(db->sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 #endif
-    /* without it, a damaged file could keep SQLite busy for long */
+    /* a damaged file could keep SQLite busy for long */
     if (db->stop)
         sqlite3_progress_handler(db->sql, STEPS, on_steps, db);
     if (run(db->sql, "PRAGMA cell_size_check=1") != SQLITE_OK ||

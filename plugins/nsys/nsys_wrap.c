@@ -50,8 +50,8 @@ struct state {
 struct run {
     char name[512];       /* of the rank's files, without a suffix */
     char state[PATH_MAX]; /* path of the file with struct state */
-    char
-        tmp[PATH_MAX]; /* folder made for nsys; "": the user's TMPDIR is used */
+    /* folder made for nsys; "": the user's TMPDIR is used */
+    char tmp[PATH_MAX];
 };
 
 /* A variable, "" if it is not set. */
@@ -118,8 +118,8 @@ static bool is_chosen(bool *speaks)
 
 /* --- the program, without nsys -------------------------------------------- */
 
-/* Executes the program. On failure the exit status is the errno, as in
- * slurmstepd. */
+/* Executes the program. On failure the exit status is ENOENT or EACCES, as in
+ * slurmstepd, and 127 for any other reason. */
 static void __attribute__((noreturn)) become(char **argv)
 {
     execvp(argv[0], argv);
@@ -172,10 +172,8 @@ give_up(const struct run *run, const char *why, bool speaks, char **argv)
  * a step, so nsys and this program must survive them. */
 static const int theirs[] = {SIGUSR1, SIGUSR2, SIGHUP, SIGALRM,
                              SIGURG,  SIGTERM, SIGINT, SIGQUIT};
-enum {
-    FOR_NSYS = 5,
-    ALL_THEIRS = 8
-}; /* nsys gets only the first five ignored */
+/* nsys gets only the first five ignored */
+enum { FOR_NSYS = 5, ALL_THEIRS = 8 };
 
 /* Ignores the first n. Returns which of them were ignored before, a bit
  * each. */
@@ -344,7 +342,7 @@ static bool make_name(struct run *run)
     return n > 0 && n < (int) sizeof(run->name) && !strchr(run->name, '/');
 }
 
-/* Creates the empty state file; the name may not be predictable in /tmp. */
+/* Creates the empty state file. In /tmp its name must not be predictable. */
 static bool make_state(struct run *run)
 {
     const char *place = *run->tmp ? run->tmp : getenv("TMPDIR");

@@ -29,8 +29,8 @@
 
 struct util_gpus {
     int fd; /* an answer can be read there; -1: the child has ended */
-    uint64_t cpu_us,
-        max_rss; /* of the child, as of its last answer; max_rss in bytes */
+    /* of the child, as of its last answer; max_rss in bytes */
+    uint64_t cpu_us, max_rss;
     struct util_gpus_child *child;
 };
 

@@ -80,7 +80,7 @@ const char *util_reader_again(struct util_reader *r, int *fd, const char *path)
     return read_again(fd, path, r->text, sizeof(r->text)) ?: "";
 }
 
-/* /proc/diskstats counts in these, whatever the disk's own size is. */
+/* /proc/diskstats counts sectors of this size, whatever the disk's own is. */
 #define SECTOR_BYTES 512
 
 const char *util_read_file(const char *path, char *text, size_t room,

@@ -42,7 +42,8 @@ void util_read_meminfo(const char *text, struct util_memory *out);
  * 7", "VmRSS:\t 12 kB"), or UTIL_NONE. */
 uint64_t util_find(const char *text, const char *key);
 
-/* A text that is one number; UTIL_NONE for "max" and anything else. */
+/* The number at the beginning of the text; UTIL_NONE for "max" and anything
+ * else. */
 uint64_t util_number(const char *text);
 
 /* A pressure file: microseconds in which some task waited, or all of them. */
@@ -79,8 +80,8 @@ bool util_read_process(const char *text, struct util_process *out);
  * have every number. */
 bool util_list_has(const char *list, unsigned n);
 
-/* Of a step on a node. With more of them it is not known whether a process on a
- * GPU belongs to the step. */
+/* Limit of a step's processes on a node. With more of them it is not known
+ * whether a process on a GPU belongs to the step. */
 #define UTIL_PIDS_MAX 4096
 
 /* The step's processes on this node. */

@@ -31,7 +31,7 @@
 #define DATA_BYTES (64 << 20)  /* of its constants */
 #define PACKAGES_MAX 65536     /* entries of a packages folder that are read */
 
-/* How the files and packages of a framework are called. */
+/* What the files and packages of a framework are called. */
 static const struct framework {
     const char *name;
     const char *file;    /* beginning of its library's name */
@@ -207,8 +207,8 @@ static bool by_package(const char *root, const char *path, const char *package,
         if (strncmp(name, package, strlen(package)) != 0 ||
             !strstr(name, ".dist-info"))
             continue;
-        dash = strchr(name, '-') +
-               1; /* the name may be longer than `package`: nvidia_nccl_cu12 */
+        /* the name may be longer than `package`: nvidia_nccl_cu12 */
+        dash = strchr(name, '-') + 1;
         found = take_version(dash, (size_t) (strstr(name, ".dist-info") - dash),
                              version);
     }

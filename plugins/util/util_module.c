@@ -28,8 +28,8 @@ struct util {
     struct util_files *files;
     struct util_gpus *gpus;
     uint64_t began_us, flushed_us;
-    uint64_t first_us,
-        seen_us; /* first and last time that tasks were there; 0: not yet */
+    /* first and last time that tasks were there; 0: not yet */
+    uint64_t first_us, seen_us;
     bool over;
     size_t rows;  /* rows of tasks in this sample, with the step's */
     size_t tasks; /* tasks that were seen so far */
@@ -151,7 +151,7 @@ static int take_gpus(struct util *u, const struct module_time *now,
     for (int i = 0; i < n; i++) {
         u->gpu_rows[i].t_us = now->real_us;
         u->gpu_rows[i].mono_us = now->mono_us;
-        /* a row that cannot be written is lost, later ones are not */
+        /* the rest of this sample is lost, later samples are not */
         if (util_files_add(u->files, UTIL_GPU, &u->gpu_rows[i], err) < 0)
             return -1;
     }

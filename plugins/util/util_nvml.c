@@ -27,8 +27,8 @@ struct gpu {
     /* last values, from which rates are made */
     struct util_counter energy, replays, ecc, corrected;
     struct util_counter link_errors, link_in, link_out;
-    uint64_t mono_us,
-        seldom_us; /* of the last sample, of the last reading of traffic */
+    /* of the last sample, of the last reading of traffic */
+    uint64_t mono_us, seldom_us;
     /* traffic as read last, repeated until the next time */
     double pcie_in, pcie_out, errors_s, in_s, out_s;
     bool is_watched; /* the driver reports its Xid errors */
@@ -222,8 +222,8 @@ static uint64_t sum_link_errors(const struct util_nvml *nvml, nvml_device gpu)
 
             if (rc == NVML_SUCCESS)
                 sum = num_add(sum == UTIL_NONE ? 0 : sum, n);
-            else if (i ==
-                     0) /* no such link: those after it do not exist either */
+            /* no such link: those after it do not exist either */
+            else if (i == 0)
                 return sum;
         }
     return sum;

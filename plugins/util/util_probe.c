@@ -102,9 +102,8 @@ struct kept {
 struct util_probe {
     struct util_step step;
     double ticks_s;
-    uint64_t samples,
-        last_mono_us; /* number of samples; time of the last one */
-    double dt;        /* seconds since the last sample; 0: this is the first */
+    uint64_t samples, last_mono_us; /* their number; time of the last one */
+    double dt; /* seconds since the last sample; 0: this is the first */
     /* the node */
     struct util_counter user, nice, system, iowait, irq, softirq, steal;
     struct util_counter faults, net_in, net_out, disk_in, disk_out;
@@ -299,7 +298,7 @@ static bool take_port(struct util_ports *p, size_t i, double dt,
 }
 
 /* Samples between two searches for a cgroup that was not found. */
-#define AGAIN_CGROUP 5 /* samples */
+#define AGAIN_CGROUP 5
 
 /* --- rates ---------------------------------------------------------------- */
 

@@ -430,9 +430,9 @@ static int merge_file(struct util_files *files, enum util_kind kind,
     return rc;
 }
 
-/* Rewrites the largest file until all are below the cap. That lasts for hours,
- * because each rewriting halves a file. Ends when a file does not become
- * smaller. */
+/* Rewrites the largest file until all together are below the cap. As each
+ * rewriting halves a file, the room is enough for hours. Ends when a file does
+ * not become smaller. */
 static int keep_cap(struct util_files *files, struct jp_error *err)
 {
     while (util_files_bytes(files) > files->cap_bytes) {

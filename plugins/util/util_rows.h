@@ -188,8 +188,8 @@ int util_files_add(struct util_files *files, enum util_kind kind,
 int util_files_flush(struct util_files *files, bool last, struct jp_error *err);
 /* Bytes on the disk. */
 uint64_t util_files_bytes(const struct util_files *files);
-void util_files_destroy(
-    struct util_files *files); /* accepts NULL; does not flush */
+/* Accepts NULL; does not flush. */
+void util_files_destroy(struct util_files *files);
 
 /* --- reading ------------------------------------------------------------ */
 

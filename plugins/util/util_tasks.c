@@ -74,7 +74,6 @@ struct task {
     struct util_row row; /* samples 0: it has no process now */
     struct util_counter last[SUMS];
     uint64_t sum[SUMS];
-    /* of its last turn */
     struct util_row slow; /* figures of its last turn */
     uint64_t slow_us;     /* when that was; 0: it had none yet */
     bool has_turn;        /* in this sample */
@@ -94,8 +93,8 @@ struct util_tasks {
     size_t n_others;
     struct task *tasks;
     size_t n_tasks;
-    uint64_t
-        cpus[CPUS_MAX / 64]; /* processors that some task may use, a bit each */
+    /* processors that some task may use, a bit each */
+    uint64_t cpus[CPUS_MAX / 64];
 };
 
 /* --- which processes ------------------------------------------------------ */
@@ -454,8 +453,8 @@ static void finish_task(const struct util_tasks *p, struct task *task)
             task->slow.v[columns[i]] =
                 util_rate(&task->last[i], task->sum[i], unit, dt);
     }
-    if (task->row.v[TASK_CPU_WAIT] >
-        1) /* several processes can wait at the same time */
+    /* several processes can wait at the same time */
+    if (task->row.v[TASK_CPU_WAIT] > 1)
         task->row.v[TASK_CPU_WAIT] = 1;
     /* figures of the last turn */
     for (size_t c = 0; c < TASK_COLUMNS; c++)
