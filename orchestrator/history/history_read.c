@@ -224,7 +224,7 @@ static void take_lines(struct reading *r, int fd, const char *path,
 }
 
 /* Reads exactly n bytes at an offset. Returns false on an error, or if the file
- * has become shorter; errno is then what it was before. */
+ * has become shorter; errno then stays as the caller set it. */
 static bool read_all(int fd, char *to, size_t n, off_t at)
 {
     while (n) {
@@ -264,6 +264,7 @@ static void read_file(struct reading *r, int fd, const char *path, off_t size)
         size -= (off_t) n;
         /* the end of a line was kept; its beginning is read now */
         memmove(r->buffer + n, r->buffer, kept);
+        errno = 0;
         if (!read_all(fd, r->buffer, n, size)) {
             error_set(&err, "%s: %s", path, errno ? strerror(errno) : "cut");
             say(r, err.text);

@@ -575,7 +575,8 @@ static int look(struct livejoin *join, int folder,
                 struct jp_error *err)
 {
     uint64_t began = cpu_ms();
-    DIR *dir = fdopendir(dup(folder));
+    int own = dup(folder);
+    DIR *dir = own < 0 ? NULL : fdopendir(own);
     struct dirent *entry;
     int rc = 0;
 
@@ -585,6 +586,8 @@ static int look(struct livejoin *join, int folder,
             take_head(join, folder, entry->d_name, now->mono_ms);
     if (dir)
         closedir(dir);
+    else if (own >= 0)
+        close(own);
     if (urgent || any_waits(join) || join->found.stuck.phase != HUNG_QUIET ||
         join->found.stall.phase != HUNG_QUIET)
         rc = judge(join, folder, now, err);

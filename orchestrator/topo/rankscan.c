@@ -219,10 +219,11 @@ static void scan_all(struct rankscan *scan)
     int folder = raw ? sysfile_folder("", raw + (*raw == '/')) : -1;
     int more = 0;
 
-    if (folder >= 0)
-        sysfile_each(folder, JP_RANKSCAN_FILES_MAX, take_entry, scan, &more);
-    else
+    if (folder < 0)
         cut_short(scan, "raw/%s cannot be read", scan->node);
+    else if (sysfile_each(folder, JP_RANKSCAN_FILES_MAX, take_entry, scan,
+                          &more) < 0)
+        cut_short(scan, "raw/%s cannot be listed", scan->node);
     if (more)
         cut_short(scan, "more than %d files", JP_RANKSCAN_FILES_MAX);
     free(raw);

@@ -618,6 +618,8 @@ static void after_fork(void)
     epoch++;
     rec_comm_after_fork();
     rec_net_init(NULL);
+    /* the child's NCCL may have its event mask elsewhere */
+    rec_trust_init(false, 0, NULL);
     free_memory();
     rec_writer_after_fork();
 }
