@@ -199,8 +199,9 @@ static const struct join_lane *find_lane(const struct join_member *member,
 }
 
 /* Finds the ranks that came late to row k of the blocks in x->at. A rank with a
- * shorter time came later, because all leave together. The median is the later
- * one of two, so half of the ranks may be late without being a stall. */
+ * shorter time came later, because all leave together. Of two times in the
+ * middle the longer one is taken, of the rank that came earlier: so if half of
+ * the ranks come late, each of these counts. */
 static void add_stalled(const struct join *join, const struct join_comm *comm,
                         struct stalled *x, unsigned k, unsigned slice)
 {
