@@ -3,9 +3,10 @@
  *
  * The run of a series is cut into JP_SLICES parts of equal width in sequence
  * numbers (struct slice_cut). Only timed rows count, which join_close.c has
- * marked. A part's sum is scaled up by the share of its rows that are timed, so
- * parts with gaps compare with others. Stalls are found operation by operation
- * (find_stalled), because the median of the ranks' times is needed. */
+ * marked. A part's sum is divided by the share of its rows that are timed, so
+ * that parts with gaps can be compared with others. Stalls are found operation
+ * by operation (find_stalled), because the median of the ranks' times is
+ * needed. */
 #include "orchestrator/aggregate/join.h"
 
 #include <math.h>
