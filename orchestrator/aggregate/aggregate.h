@@ -121,8 +121,8 @@ struct jp_rank {
      * stalled_us follows it. */
     const float *slice_us;
     /* By part of the run, of the operations to which it came more than
-     * JP_STALL_US later than the median rank (the later one of two): how much
-     * later, in sum. NULL: as slice_us. */
+     * JP_STALL_US later than the median rank (of two, the one that came
+     * earlier): how much later, in sum. NULL: as slice_us. */
     const float *stalled_us;
     uint64_t stalled_ops; /* the number of these operations */
     /* Its time in each AlltoAll that is made of Send and Recv, in order.
@@ -298,21 +298,22 @@ struct jp_quality {
         char *path;
     } bad[JP_BAD_KINDS];
     uint64_t nan_busbw; /* records with bandwidth nan; no mean includes them */
-    /* How many records there should be. COUNTED: every file is a recording with
-     * counters, and all ranks of the
+    /* How many records there should be.
+     * COUNTED: every file is a recording with counters, and all ranks of the
      *   largest communicator were seen. The sum of what was produced by these
      *   counters, and unseen_calls. Of a cut file, its records are the least.
      *   What is missing from a cut file after its last counters is not
-     * included: see cut_recordings and unbounded_recordings. BOUND: a lower
-     * bound, so records <= expected. For each (communicator, function): the
-     * sequence numbers that any rank recorded, times n_ranks; then the p2p
-     * records. unseen_records are added where records were lost: a rank has no
-     * record that another rank has (for Send and Recv: the two sides of a pair
-     * differ in number), or counters show more. Where all ranks agree in every
-     * number, gaps are most likely the profiler's size filter (8 KiB by
-     * default) and count in unseen_records only. Traces have no such filter:
-     * their gaps are overflow_records, and lost. The sum of what was produced
-     * by counters is the least. NONE: unknown. */
+     *   included: see cut_recordings and unbounded_recordings.
+     * BOUND: a lower bound, so records <= expected. For each (communicator,
+     *   function): the sequence numbers that any rank recorded, times n_ranks;
+     *   then the p2p records. unseen_records are added where records were lost:
+     *   a rank has no record that another rank has (for Send and Recv: the two
+     *   sides of a pair differ in number), or counters show more. Where all
+     *   ranks agree in every number, gaps are most likely the profiler's size
+     *   filter (8 KiB by default) and count in unseen_records only. Traces have
+     *   no such filter: their gaps are overflow_records, and lost. The sum of
+     *   what was produced by counters is the least.
+     * NONE: unknown. */
     enum {
         JP_EXPECT_NONE,
         JP_EXPECT_COUNTED,

@@ -380,8 +380,7 @@ void busy_end(struct busy *b)
     b->high_us = 0;
 }
 
-/* --- rows of a result: each process' busy time, in slices that all share ---
- */
+/* --- rows of a result: each process' busy time, in slices that all share -- */
 
 #define MAX_SLICES 200    /* of the result */
 #define UNTIMED_SHARE 100 /* one record in so many may have no start or end */
@@ -505,7 +504,7 @@ static unsigned find_slices(const struct build *b, const struct busy *const *at)
 }
 
 /* Fills the slices of a row. A slot by another node's clock may lie in two
- * slices; its busy time is then split evenly. */
+ * slices; its busy time is then split in proportion to its part of each. */
 static void fill_row(const struct build *b, size_t i, const struct busy *busy,
                      unsigned shift)
 {

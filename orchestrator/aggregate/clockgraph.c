@@ -13,10 +13,11 @@
 
 #include "common/clockmap.h"
 
-/* An edge that contradicts the others by more than this is left out. */
+/* An edge is left out if it misses the solution by more than CONTRADICTS times
+ * (its uncertainty + CONTRADICTS_NS). */
 #define CONTRADICTS 5.0
 #define CONTRADICTS_NS 200.0
-/* At most this share of the edges is left out. */
+/* At most one edge in so many is left out, and one more. */
 #define LEFT_OUT_PART 10
 /* The most steps of the solver. Each makes the error smaller by some factor; a
  * graph of 1,024 clocks needs some 60. */

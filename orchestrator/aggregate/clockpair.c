@@ -33,8 +33,7 @@
 #define ALL_PAIRS 7
 #define STRIDES 3 /* chords of each node */
 
-/* --- the line through the ends --------------------------------------------
- */
+/* --- the line through the ends -------------------------------------------- */
 
 /* What the ends add to the line of the bounds: level at t0_ns and slope, by the
  * medians of Theil and Sen, which a quarter of wrong points does not move. */
@@ -439,8 +438,7 @@ static int add(struct clockpair *pair, const struct clockpair_stamps *a,
     return 0;
 }
 
-/* --- the pairs of a run ----------------------------------------------------
- */
+/* --- the pairs of a run --------------------------------------------------- */
 
 /* The number of a pair of nodes, which is made if it is new. KEYMAP_NONE: no
  * memory, or there are enough pairs. */
@@ -583,8 +581,7 @@ void clockpair_fini_all(struct clockpairs *p)
     keymap_fini(&p->map);
 }
 
-/* --- a window's line read off -----------------------------------------------
- */
+/* --- a window's line read off --------------------------------------------- */
 
 /* How far a moment is from a window. */
 static int64_t distance(const struct clockpair_window *w, int64_t t_ns)

@@ -20,8 +20,7 @@
  * a part of the time. */
 #define BEYOND 1e-6
 
-/* --- all clocks at one moment ---------------------------------------------
- */
+/* --- all clocks at one moment --------------------------------------------- */
 
 /* Work space to solve for all clocks at one moment. */
 struct solver {
@@ -85,8 +84,7 @@ static int solve_at(struct solver *s, int64_t t_ns, bool first)
                             p->n_files);
 }
 
-/* --- points over the run --------------------------------------------------
- */
+/* --- points over the run -------------------------------------------------- */
 
 static int by_time(const void *a, const void *b)
 {
@@ -232,8 +230,7 @@ static void add_points(const struct solver *s, const uint32_t *file_of,
     }
 }
 
-/* --- the map --------------------------------------------------------------
- */
+/* --- the map -------------------------------------------------------------- */
 
 static int by_node(const void *a, const void *b)
 {
@@ -324,8 +321,8 @@ static int solve_all(struct solver *s, const uint32_t *file_of,
     if (make_nodes(map, hosts, n_hosts, s->n_times) < 0)
         return -1;
     for (size_t k = 0; k < s->n_times; k++) {
-        /* an offset moves by its drift from point to point, and the lines with
-         * it by a thousandth of that: the first one begins from less */
+        /* From point to point an offset moves only by its drift, so one pass is
+         * enough. The first point has no such estimate and takes two. */
         for (int pass = k ? 1 : 0; pass < 2; pass++)
             if (solve_at(s, s->times[k], false) < 0)
                 return -1;
@@ -380,8 +377,7 @@ int clockprobes_map(const struct clockprobes *probes, const char *const *hosts,
     return rc;
 }
 
-/* --- two maps -------------------------------------------------------------
- */
+/* --- two maps ------------------------------------------------------------- */
 
 /* How far both maps differ in C_node - C_reference at a point of map a, in ns.
  * *allowed: what their uncertainties allow. */
@@ -464,8 +460,7 @@ static void compare_maps(const struct clockmap *a, const struct clockmap *b,
             compare_node(a, b, i, check);
 }
 
-/* --- one map of two -------------------------------------------------------
- */
+/* --- one map of two ------------------------------------------------------- */
 
 /* Takes nodes that map does not reach, and other does, from there, if both have
  * the same reference. other keeps them as not aligned. */
@@ -512,10 +507,11 @@ static void doubt_map(struct clockmap *map, const struct clockmap *other)
 
 /* --- both ways together --------------------------------------------------- */
 
-/* Compares two maps that disagree. 1: with the probes many operations do not
- * overlap, and with the collectives nearly all of these do, so the probes must
- * be wrong. 0: there is no difference. -1: otherwise; time stamps may be wrong,
- * which affects the collectives alone. */
+/* Compares two maps that disagree. *wrong: 1 if with the probes many operations
+ * do not overlap, and with the collectives nearly all of these do, so that the
+ * probes must be wrong; 0 if equally many do not overlap; else -1: time stamps
+ * may be wrong, which affects the collectives alone. Returns 0, or -1 without
+ * memory. */
 static int judge(const struct jp_clocks *clocks,
                  struct timeline *const *timelines, size_t n,
                  const struct clockmap *probes, int *wrong)

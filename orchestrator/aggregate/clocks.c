@@ -465,8 +465,9 @@ const struct clockmap *clocks_map(const struct jp_clocks *clocks)
 
 /* --- the same as one sentence --------------------------------------------- */
 
-/* Starts and times mostly show different last ranks, in operations in which
- * both are certain. Waits that overlap computation cause some of these. */
+/* True if starts and times show different last ranks in a large share of the
+ * operations in which both are certain (CLOCKS_DISAGREE_SHARE). Waits that
+ * overlap computation cause a smaller share in sound runs. */
 static bool disagrees(const struct jp_clocks *clocks)
 {
     return clocks->compared >= CLOCKS_DISAGREE_LEAST &&

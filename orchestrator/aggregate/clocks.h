@@ -118,8 +118,9 @@ struct clockgraph_clock {
 };
 
 /* Solves for n_clocks with n_edges, both at least 1; `reference` is a clock. An
- * edge that contradicts the others by more than five times its uncertainty is
- * left out if it is in a loop, the worst first. 0, or -1: no memory. */
+ * edge that contradicts the others by more than five times its uncertainty (and
+ * 1 us) is left out if it is in a loop, the worst first; at most about a tenth
+ * of the edges. 0, or -1: no memory. */
 int clockgraph_solve(struct clockgraph_edge *edges, size_t n_edges,
                      uint32_t reference, struct clockgraph_clock *clocks,
                      size_t n_clocks);
@@ -133,8 +134,9 @@ struct timeline;
  * operations on, if there are at least so many. */
 #define CLOCKS_DISAGREE_SHARE 0.25
 #define CLOCKS_DISAGREE_LEAST 20
-/* Probes are wrong if more than this share of the operations do not overlap by
- * them, and fewer than that share of these by the collectives. */
+/* Probes are wrong if by them more than CLOCKS_TORN_SHARE of the operations do
+ * not overlap, while by the collectives fewer than CLOCKS_TORN_LEFT times as
+ * many do not. */
 #define CLOCKS_TORN_SHARE 0.1
 #define CLOCKS_TORN_LEFT 0.1
 /* Operations that do not overlap on one clock are reported from this share on.
@@ -266,8 +268,9 @@ struct jp_clocks *scout_clocks(const struct jp_logwalk *walk,
 /* --- two nodes' clocks, compared by the collectives of their ranks ------- */
 
 /* Nobody leaves an AllReduce, AllGather or ReduceScatter before the last rank
- * has entered it. With theta = C_b - C_a, each operation gives start_b - end_a
- * <= theta <= end_b - start_a
+ * has entered it. With theta = C_b - C_a, each operation gives
+ *
+ *     start_b - end_a <= theta <= end_b - start_a
  *
  * with the last start and the first end of each node: bounds that nothing can
  * break (common/clockline.h). Their middle is wrong where the same node is

@@ -27,8 +27,7 @@
  * of the same communicator. */
 #define LONGEST_NS INT64_C(3600000000000)
 
-/* --- which process is where
- * --------------------------------------------------------- */
+/* --- which process is where ----------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -651,8 +650,8 @@ int clockwalk_init(struct clockwalk *w, struct timeline *const *timelines,
     memset(w, 0, sizeof(*w));
     w->timelines = timelines;
     w->n = n;
-    w->stride = 1; /* and so many records */
-    /* from the number of all records follows the stride */
+    w->stride = 1; /* so that it is at least 1 without records */
+    /* first the sum of all records, then the stride that follows from it */
     for (size_t i = 0; i < n; i++)
         w->stride += timelines[i] ? timelines[i]->n : 0;
     w->stride = (w->stride + RECORDS_MAX - 1) / RECORDS_MAX;

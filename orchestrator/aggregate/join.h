@@ -10,8 +10,8 @@
  *   numbers, which are found by number, so gaps of any width cost nothing. A
  *   row is one operation. A sequence number with a second size is another
  *   operation: it goes to the list of strays, which is sorted at the end.
- * Member: (communicator, rank), written by one process. Lane: (member,
- * function). One bit for each sequence number shows a record
+ * Member: (communicator, rank), written by one process.
+ * Lane: (member, function). One bit for each sequence number shows a record
  *   that comes twice. Lanes of barrier-like functions also keep the times (the
  *   journal, 2 bytes a record), because only the end shows which operations are
  *   complete.
@@ -205,8 +205,7 @@ int join_messages_merge(struct join *into, struct join_member *to,
                         const struct join_member *from);
 void join_messages_fini(struct join_member *member);
 
-/* --- join.c, join_parts.c, join_close.c: operations and ranks ----------------
- */
+/* --- join.c, join_parts.c, join_close.c: operations and ranks ------------- */
 
 /* The sums over one operation's records. n = 0: it has no record yet. */
 struct join_row {

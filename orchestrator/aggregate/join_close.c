@@ -373,8 +373,6 @@ int join_end_file(struct join *join)
 
 /* --- sizes of communicators that NCCL did not record --- */
 
-/* Guesses the sizes that NCCL before 2.27 does not record: n_ranks from the
- * largest rank, nnodes from the number of hosts. 0, or -1: no memory. */
 static int by_comm_and_host(const void *a, const void *b)
 {
     const struct join_member *x = *(struct join_member *const *) a;
@@ -385,6 +383,8 @@ static int by_comm_and_host(const void *a, const void *b)
     return strcmp(x->host, y->host);
 }
 
+/* Guesses the sizes that NCCL before 2.27 does not record: n_ranks from the
+ * largest rank, nnodes from the number of hosts. 0, or -1: no memory. */
 static int guess_sizes(struct join *join)
 {
     struct join_member **sorted =

@@ -727,8 +727,7 @@ void join_sort_strays(struct join *join)
     join->n_strays = kept;
 }
 
-/* --- keep the smallest of the names that ranks give ------------------------
- */
+/* --- keep the smallest of the names that ranks give ----------------------- */
 
 int join_comm_name(struct join_comm *comm, const char *name, size_t len)
 {

@@ -3,9 +3,10 @@
  *
  * The run of a series is cut into JP_SLICES parts of equal width in sequence
  * numbers (struct slice_cut). Only timed rows count, which join_close.c has
- * marked. A part's sum is scaled up by the share of its rows that are timed, so
- * parts with gaps compare with others. Stalls are found operation by operation
- * (find_stalled), because the median of the ranks' times is needed. */
+ * marked. A part's sum is divided by the share of its rows that are timed, so
+ * that parts with gaps can be compared with others. Stalls are found operation
+ * by operation (find_stalled), because the median of the ranks' times is
+ * needed. */
 #include "orchestrator/aggregate/join.h"
 
 #include <math.h>
@@ -199,8 +200,9 @@ static const struct join_lane *find_lane(const struct join_member *member,
 }
 
 /* Finds the ranks that came late to row k of the blocks in x->at. A rank with a
- * shorter time came later, because all leave together. The median is the later
- * one of two, so half of the ranks may be late without being a stall. */
+ * shorter time came later, because all leave together. Of two times in the
+ * middle the longer one is taken, of the rank that came earlier: so if half of
+ * the ranks come late, each of these counts. */
 static void add_stalled(const struct join *join, const struct join_comm *comm,
                         struct stalled *x, unsigned k, unsigned slice)
 {

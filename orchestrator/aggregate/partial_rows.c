@@ -177,7 +177,7 @@ static void put_times(struct jpr_out *out, struct chunk *c)
     }
 }
 
-/* Writes what cannot be computed from the lanes: how many records have a time,
+/* Writes what cannot be computed from the lanes: how many records have no time,
  * the longest time, the sum, the second-shortest time, and the last rank.
  * Bandwidths are then compared with those of the mean time. */
 static void put_sums(struct jpr_out *out, struct chunk *c)

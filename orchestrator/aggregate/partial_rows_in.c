@@ -211,8 +211,8 @@ static uint64_t in_journal(uint64_t exec_us)
     return exec_us < JOIN_LONG_US ? exec_us : JOIN_LONG_US;
 }
 
-/* Reads how many records have a time. In a series with waits the lanes show the
- * same number. */
+/* Reads how many records have no time. In a series with waits the lanes show
+ * how many have one, and both must agree. */
 static bool get_timed(struct partial_in *r, struct partial_rows *c)
 {
     if (!get_column(&r->in, c->column, c->n))

@@ -17,9 +17,10 @@
  * - For a finding in a part of the run, the difference was smaller before or
  *   after that part (JP_LIMIT_CAUSE_CONTRAST).
  *
- * Without peers, the subject's own time before is used for comparison. Totals
- * of a node are used only if the step has the node for itself. A missing metric
- * was not examined.
+ * Without peers, the subject is compared with itself in the rest of the run, by
+ * Student's t of two means; so it is for a slow network if the peers show
+ * nothing. Totals of a node are used only if the step has the node for itself.
+ * A missing metric was not examined.
  */
 #ifndef JP_CAUSE_CAUSE_H
 #define JP_CAUSE_CAUSE_H

@@ -3,8 +3,8 @@
  * causes_find is the entry. For each finding, each row of cause_table and each
  * unit (a member, or all members of a node) compare() tests one metric: the
  * null hypothesis is that the subject is drawn from the same distribution as
- * its peers. Units are those of the metric. The chance is multiplied by the
- * number of possible subjects (Bonferroni), and `cause_chance_max` is small
+ * its peers. Values are in the unit of the metric. The chance is multiplied by
+ * the number of possible subjects (Bonferroni), and `cause_chance_max` is small
  * enough for some fifty metrics: this guards against naming an innocent metric.
  * Metrics that pass are weighed by strength_of; chain() puts consequences after
  * their causes.
@@ -181,9 +181,9 @@ static double worse(const struct cause_row *row, double value, double than)
     return row->lower ? than - value : value - than;
 }
 
-/* Collects the values of all usable units except the subject, and, without
- * `suspects`, those of other findings: several late ranks would otherwise make
- * each other look normal. Returns their number. */
+/* Collects the values of all usable units except the subject. Without
+ * `suspects`, units that other findings name are left out as well: several late
+ * ranks would otherwise make each other look normal. Returns their number. */
 static size_t take_peers(const struct finding_state *x,
                          const struct comparison *c, const bool *in,
                          bool suspects, double *out)
@@ -333,8 +333,8 @@ static double samples_of(const struct samples *s, unsigned slices)
 }
 
 /* Returns true if the unit differs in this metric. *seen: it has samples.
- * Compares with peers; without peers, and for a network as well, with its own
- * past. */
+ * Compares with peers. Without peers, and for a network in which the peers show
+ * nothing, compares with its own values in the rest of the run. */
 static bool compare(struct finding_state *x, struct comparison *c, bool *seen)
 {
     const struct samples *s = x->in->samples;

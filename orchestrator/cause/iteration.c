@@ -281,8 +281,8 @@ static bool has_count(const struct kind *kinds, size_t n, size_t count)
     return false;
 }
 
-/* Finds the iteration in one process's operations; leaves out unchanged if
- * there is none. */
+/* Finds the iteration in one process's operations. If there is none,
+ * out->source stays UNKNOWN; out->confidence is set in either case. */
 static void follow(const struct iteration_op *ops, const struct kind *kinds,
                    size_t n_kinds, size_t n, double *us,
                    struct jp_iteration *out)

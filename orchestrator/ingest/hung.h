@@ -138,7 +138,7 @@ enum hung_class {
     HUNG_DEBUGGED,     /* no hang: a debugger holds a process */
     HUNG_N_CLASSES
 };
-/* "rank_absent" and so on, for JSON. */
+/* "never_entered" and so on, for JSON. */
 extern const char *const hung_class_words[HUNG_N_CLASSES];
 
 /* The cause of a hang. */

@@ -374,8 +374,8 @@ static bool has_hang(const struct jp_findings *findings)
     return findings->n && findings->at[0].kind == JP_FINDING_HANG;
 }
 
-/* Judges a result. Findings are not sorted yet when they are replayed: a hang
- * is always the first. */
+/* Judges a result. Hangs are looked for first, so a hang is the first finding
+ * (has_hang). Findings are replayed before they are sorted. */
 static int run(struct jp_insight *x, const struct jp_nodes *nodes,
                const struct jp_result *r,
                const struct jp_expectation *expectation)

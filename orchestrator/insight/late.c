@@ -46,9 +46,9 @@ static bool is_late_itself(const struct jp_lateness *own,
            own->excess_us > limits_get(JP_LIMIT_LATE_ERRORS) * own->error_us;
 }
 
-/* True if the rank's process is late by far less in a communicator that
- * synchronises more often, and too little there to be named. Overlap has then
- * counted that small lateness several times in this communicator. */
+/* True if the rank's process is also late in a communicator that synchronises
+ * more often, but by too little there to be named. Overlap has then counted
+ * that small lateness several times in this communicator. */
 static bool is_trifle(const struct late *l, size_t rank)
 {
     const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];

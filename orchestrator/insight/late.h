@@ -12,41 +12,45 @@
  * Measure. The run is cut into JP_SLICES parts. A mean without the lowest and
  * the highest fifth of them leaves out warm-up and single long waits; the
  * scatter of the rest gives the standard error. A rank is late if
- *  - its own excess is over `late_share` of its peers' time in communication,
- *  - and over `late_errors` standard errors,
- *  - and over `late_spread` times the spread that ranks of communicators of
+ *  - its own excess is over `late_share_min` of its peers' time in
+ *    communication,
+ *  - and over `late_errors_min` standard errors,
+ *  - and over `late_spread_min` times the spread that ranks of communicators of
  *    the same shape have anyway (more if these ranks are few, because few
- *    ranks do not tell their spread well),
+ *    ranks do not show their spread well),
  *  - and over what it may have waited in a Broadcast, Reduce or AlltoAll, for
  *    which the times of single ranks are not kept,
- *  - and a part of how much later it arrives there (`late_own`).
+ *  - and over `late_own_min` of how much later it arrives there.
  *
- * Short runs. Below `late_ops` operations in a communicator, errors say
+ * Short runs. Below `late_ops_min` operations in a communicator, errors say
  * little. There the rank must also be the last one so often that the exact
  * binomial test (Clopper and Pearson 1934), times the number of ranks
- * (Bonferroni's inequality: Dunn 1961), leaves a chance below `late_chance`.
+ * (Bonferroni's inequality: Dunn 1961), leaves a chance below
+ * `late_chance_max`.
  *
  * Parts of the run. A rank that is late for a time only is found if its parts
- * fall in two groups (Fisher's cut) that are far from each other, or, late from
- * one part on to the end, if Student's t of the parts before and since is
- * unlikely for all cuts; and if the later group is an outlier among as many of
- * the latest parts of comparable ranks. For messages without sequence numbers
- * only the sum of a run is known, and it is spread evenly over the parts: a
- * rank that waits less for messages while it is late then seems late before,
- * too, and that part is subtracted. If nobody is late with messages counted in
+ * fall in two groups (Fisher's cut) that are far from each other. A rank that
+ * is late from one part on to the end is also found if Student's t of the parts
+ * before and since is unlikely, times the number of cuts. In both cases its
+ * late parts must be an outlier among as many parts of each comparable rank,
+ * those with the largest excess. For messages without sequence numbers only the
+ * sum of a run is known, and it is spread evenly over the parts: a rank that
+ * waits less for messages while it is late then seems late before, too, and
+ * that part is subtracted. If nobody is late with messages counted in
  * their own parts, all ranks are judged once more with messages spread evenly:
  * then the parts of a node that is late from some time on differ less, so that
  * its error is smaller.
  *
  * Nodes. The ranks of a node are late together if all of them are later than
  * their peers, by far more than they differ among themselves, and if the mean
- * of them is over `late_errors` of its own errors and over `late_node` times
- * the spread: a late node may be half of the ranks that it is compared with.
- * Where groups are small, or a node is half of them, it makes the others there
- * early. So its ranks are also compared with those of other nodes alone, and
- * these with each other, where their network takes as long: is each of its
- * ranks apart, and their mean by Student's t, both of ranks and of the parts of
- * the run? Short runs ask for the exact test here as well.
+ * of them is over `late_errors_min` of its own errors and over `late_node_min`
+ * times the spread: a late node may be half of the ranks that it is compared
+ * with. Where groups are small, or a node is half of them, it makes the others
+ * there early. So its ranks are also compared with those of other nodes alone
+ * whose network takes as long, and these with each other. The node is late if
+ * each of its ranks is apart from them, and if their mean is significant by
+ * Student's t, both over the ranks and over the parts of the run. Short runs
+ * require the exact test here as well.
  *
  * Excuses. Where waits overlap (gradients that are reduced beside the
  * computation) the sum over communicators counts some of them twice. So a rank
@@ -72,7 +76,8 @@ struct jp_lateness {
                          is too large to name it */
     bool with_node;   /* all ranks of its node are late */
     bool with_likes;  /* not late: ranks of its role elsewhere are as late */
-    double excess_us; /* the median of its peers' time less its own */
+    double excess_us; /* the median of its peers' time less its own; with
+                         spells, the sum over its late parts */
     double error_us;  /* standard error of excess_us */
     double least_us;  /* an excess up to this is not named */
     double node_us;   /* nor a node whose ranks' mean is up to this; 0: not
@@ -83,8 +88,8 @@ struct jp_lateness {
      * a rank that is late all along. */
     unsigned spells;
     double late_share, from_share, to_share;
-    double hidden_us;  /* the most that it may have waited, unrecorded, longer
-                          than its peers */
+    double hidden_us;  /* the most of the excess that may be no lateness:
+                          unrecorded waits, or a slower network */
     double arrival_us; /* how much later than its peers it arrived here */
     double ahead_us;   /* ... than the earliest quarter of its communicator */
     double peers_us;   /* their time in communication, by the median of the

@@ -3,13 +3,12 @@
  * late_measure fills struct late in four steps:
  *  1. add_up: each process's time in communication, for each part of the run,
  *     over all its communicators (total).
- *  2. add_hidden: how much time operations may hide whose records do not tell
- *     who waited (least, most).
- *  3. late_leave_out_stops (late_spread.c), then measure: for each
- * communicator, the excess of a rank is the median of the other ranks' time
- * less its own.
+ *  2. add_hidden: the least and most time in operations whose records do not
+ *     show which rank waited (least, most).
+ *  3. late_leave_out_stops (late_spread.c), then measure: in each communicator
+ *     the excess of a rank is the median of the other ranks' time less its own.
  *  4. count_last: how often each rank came last; hide_all: how much of an
- * excess may not be lateness (hidden_us). */
+ *     excess may not be lateness (hidden_us). */
 #include "orchestrator/insight/late_measure.h"
 
 #include <math.h>
@@ -393,8 +392,8 @@ static double overlap_of(const struct late *l, size_t rank, double surplus)
  * may be something else than lateness. It is the largest of
  *  - the most that the rank may have waited in operations that are no barriers,
  *    less the least that any rank waited there;
- *  - for AlltoAll over a slower network, by how much the longest messages
- * exceed the mean, which is all that is known of them;
+ *  - for AlltoAll over a slower network, by how much the longest messages may
+ *    exceed the mean, which is all that is known of them;
  *  - what overlap makes of a longer network time (overlap_of). */
 static void hide(struct late *l, size_t c)
 {

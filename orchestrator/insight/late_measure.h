@@ -19,7 +19,8 @@ struct late {
                              none */
     double *messages;     /* [process] time in Send and Recv */
     double *net;          /* [process] time in communication without waiting */
-    double *grouped_net;  /* [process] the part of net in AlltoAll */
+    double *grouped_net;  /* [process] the part of net in AlltoAll that is not
+                             known operation by operation */
     double *grouped_late; /* [process] how much later than its peers it comes to
                              AlltoAll operations that are known one by one */
     double *least, *most; /* [process] least and most time in operations that
@@ -38,7 +39,8 @@ struct late {
     size_t classes;      /* number of classes */
     size_t *class_of;    /* [comm] */
     bool evenly;   /* in: spread time in messages evenly over the run's parts */
-    bool numbered; /* out: the time in messages of each part is known */
+    bool numbered; /* out: the time in messages of each part is known, of one
+                      rank at least */
 };
 
 /* late_worth for this run. */
@@ -94,8 +96,8 @@ struct late_spread {
  * of fewer ranks, which show their spread less well. */
 double late_times_of(size_t n);
 
-/* Root mean square of the values below `outlier`; 0 if there are none. The
- * values are differences from a median. */
+/* Root mean square of the values with |v| below `outlier`; 0 if there are none.
+ * The values are differences from a median. */
 double late_deviation(const double *v, size_t n, double outlier);
 
 /* The spread of a class. The two ranks of a pair count as one value, because
@@ -110,8 +112,9 @@ struct late_spread late_class_spread(struct late *l, size_t class);
  *
  * *later_us: the mean lateness of the node's ranks, if each of them is apart
  * from the others and the mean is significant, by its error over the parts of
- * the run and by Student's t for all nodes; else 0. later[n_ranks]: set for
- * each rank that was compared. Returns 0, or -1 without memory. */
+ * the run and by Student's t for all nodes; else 0. later[n_ranks]: the
+ * lateness of each rank of the node that was compared; other elements do not
+ * change. Returns 0, or -1 without memory. */
 int late_node_apart(struct late *l, size_t class, size_t host, double *later,
                     double *later_us);
 

@@ -111,9 +111,9 @@ static struct split split_parts(const float *parts)
     return split;
 }
 
-/* Probability that two groups of a and b normal values with the same mean are
- * this far apart (Student's t), times the number of cuts that were tried
- * (Bonferroni). */
+/* Probability that of two groups of a and b normal values with the same mean
+ * the late one is so much higher (Student's t), times an upper bound of the
+ * number of cuts that were tried (Bonferroni). */
 static double chance_of(const struct split *split, unsigned a, unsigned b)
 {
     double error = split->within * sqrt(1.0 / a + 1.0 / b);
@@ -180,7 +180,7 @@ static struct split split_end(const float *parts)
 }
 
 /* Mean of a rank's n largest parts. For a rank that is not late, this is how
- * large the best n parts become by luck. */
+ * large its n largest parts become by luck. */
 static double largest(const float *parts, unsigned n)
 {
     double v[JP_SLICES];
@@ -283,10 +283,11 @@ static double late_of(const float *parts, const struct split *split, int s)
     return fmax(0, fmin(1, share));
 }
 
-/* The rank's lateness in us, over its late parts and the parts in which lateness
- * begins or ends. early_us: lateness that each other part shows although it
- * belongs to the late parts (waited_since). Returns 0 if the run as a whole does
- * not show this lateness, because the rank is as much earlier in other parts. */
+/* The rank's lateness in us, over its late parts and the parts in which
+ * lateness begins or ends. early_us: lateness that each other part shows
+ * although it belongs to the late parts (waited_since). Returns 0 if the run as
+ * a whole does not show this lateness, because the rank is as much earlier in
+ * other parts. */
 static double late_sum(const float *parts, const struct split *split,
                        double early_us)
 {

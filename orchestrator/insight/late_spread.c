@@ -90,7 +90,9 @@ struct against {
     size_t host;             /* the node */
     size_t members;          /* number of its ranks that were compared */
     double sum, least;       /* of members: sum and minimum of their lateness */
-    bool sure;               /* each member is later by more than its error */
+    bool sure;               /* each member is later by more than late_node_min
+                                of its errors and by more than it may have
+                                waited unseen */
     double squares;          /* of others, about the mean of their group */
     size_t freedom;          /* degrees of freedom of `squares` */
     double shared;           /* sum over groups of members^2 / others */
@@ -287,7 +289,8 @@ int late_node_apart(struct late *l, size_t class, size_t host, double *later,
             l->p->comm_start[c] < l->p->comm_start[c + 1] &&
             l->out[l->p->comm_start[c]].judged && add_group(l, c, &all) < 0)
             return -1;
-    /* most of the node must have been compared, and somebody with somebody */
+    /* at least half of the node must have been compared, and others with each
+     * other */
     if (all.members < 2 || 2 * all.members < all_of(l, host) || !all.freedom)
         return 0;
     n = (double) all.members;
@@ -476,8 +479,8 @@ int late_leave_out_stops(struct late *l)
                             limits_get(JP_LIMIT_LATE_STALL_STEPS) *
                                 (double) late_steps_of(l, home)) /
                            JP_SLICES);
-        /* Part 0 is left as it is: programs warm up in it, and the trimmed mean
-         * leaves it out. */
+        /* Part 0 is left as it is: programs warm up in it, so the trimmed mean
+         * usually leaves it out. */
         for (unsigned s = 1; s < JP_SLICES; s++)
             if ((double) x->stalled_us[s] <= most)
                 l->total[p * JP_SLICES + s] += (double) x->stalled_us[s] *

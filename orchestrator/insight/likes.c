@@ -16,8 +16,7 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 
-/* --- which communicators are alike ------------------------------------------
- */
+/* --- which communicators are alike ---------------------------------------- */
 
 static int by_size(const struct jp_comm *x, const struct jp_comm *y)
 {

@@ -3,9 +3,11 @@
  * Text and reason of a row are printed on the page ("how the verdict is
  * decided"), so they are for readers; what follows here is for those who change
  * a value. A value is either a size (below it the fault is not worth a search)
- * or a chance (above it the fault may be an accident). Raising either misses
- * more faults; lowering it accuses more healthy ranks. tests/insight/table.test
- * counts both errors over simulated jobs; run it after each change.
+ * or a significance: a number of deviations, or a chance (above it the fault
+ * may be an accident). A larger size or number, or a smaller chance, misses
+ * more faults; the opposite accuses more healthy ranks.
+ * tests/insight/table.test counts both errors over simulated jobs; run it after
+ * each change.
  */
 #include "orchestrator/insight/limits.h"
 
@@ -167,8 +169,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
      * sizes. errors, spread and node are significances: the null hypothesis is
      * that ranks of a kind differ only by the scatter over the parts of the run
      * (errors) and by what GPUs of one kind differ anyway (spread). Both must
-     * be exceeded, since a steady small difference has no error, and noise has
-     * no spread. */
+     * be exceeded: a small steady difference is many times its error, and the
+     * noise of one rank may be many times a spread. */
     [JP_LIMIT_LATE_SLICES] =
         {"late_slices_min", 10, JP_LIMIT_IS_NUMBER,
          "No late rank is named in a communicator with fewer parts of the "

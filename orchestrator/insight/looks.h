@@ -49,9 +49,9 @@ int hang_findings(const struct jp_result *result,
  * stage whose ranks communicate less than those of the others therefore
  * computes longer, and the others wait for it. Pipelines are communicators of
  * Send and Recv in which a rank has one or two neighbours. A stage is named if
- * it computes longer in all pipelines, by more than `late_cost` of the run and
- * by more than `late_errors` standard errors among the pipelines. It may be
- * slow or have more layers; the data cannot show which.
+ * it computes longer in all pipelines, by more than `late_cost_min` of the run
+ * and by more than `late_errors_min` standard errors among the pipelines. It
+ * may be slow or have more layers; the data cannot show which.
  *
  * Call it after late ranks were looked for. 0, or -1: no memory.
  */

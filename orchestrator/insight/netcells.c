@@ -14,14 +14,14 @@
 
 /* log2 of BWHIST_PARTS */
 #define PARTS_BITS 6
-/* buckets per GB/s */
+/* units of 1e-6 GB/s in one GB/s */
 #define MICRO 1e6
 
 uint32_t bwhist_bucket(double gbs)
 {
     /* The number of a bucket is the position of the highest bit and the six
-     * bits below it: linear within each power of two. Values beyond 2^62 cannot
-     * be bandwidths and share the last bucket. */
+     * bits below it: linear within each power of two. Values from 9e18 on, just
+     * below 2^63, cannot be bandwidths and count as 2^62. */
     double micro = gbs * MICRO;
     uint64_t v = micro < 9e18 ? (uint64_t) micro : UINT64_C(1) << 62;
     unsigned shift;

@@ -7,9 +7,10 @@
  * up (jp_warmup). It is cut into NETSERIES_BLOCKS blocks, and each block's
  * median is used, because jitter of single operations does not change it. A
  * constant, a step, a line and a hump (a step up and back) are fitted to the
- * logarithms. A model counts if it explains `net_fit` times its residual and
- * changes by `net_change` at least. Of step and line the one with the smaller
- * residual is taken; the hump if its residual is less than half of that.
+ * logarithms. A model counts if it explains over `net_fit_min` times the
+ * variance that it leaves, and grows by more than `net_change_min`. Of step and
+ * line the one with the smaller residual is taken; the hump if its residual is
+ * less than half of that.
  */
 #ifndef JP_INSIGHT_NETSERIES_H
 #define JP_INSIGHT_NETSERIES_H
@@ -75,9 +76,10 @@ void netseries_fini(struct jp_netserieses *list);
  */
 struct jp_warmup {
     size_t kinds,
-        of_kinds; /* kinds with a warm-up; kinds that were looked at */
-    uint64_t ops; /* operations of the warm-up; 0: none, and all below is 0 */
-    double times; /* mean time / usual time */
+        of_kinds;    /* kinds with a warm-up; kinds that were looked at */
+    uint64_t ops;    /* operations of the warm-up; 0: none, and all below is 0,
+                        or NAN */
+    double times;    /* mean time / usual time */
     double until_us; /* end of the last one, since 1970; NAN: unknown */
     double took_us;  /* additional time in all, per rank */
 };

@@ -401,7 +401,8 @@ static double least_change(const struct network *w, double *scratch)
 }
 
 /* Returns the share of the network's time that is in series, which need enough
- * operations. timed: and in those with operations long enough to judge. */
+ * operations. timed: only in series whose operations are long enough to judge.
+ */
 static double share_of_series(const struct network *w, bool timed)
 {
     double us = 0;

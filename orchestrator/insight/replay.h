@@ -102,9 +102,10 @@ int replay_without(struct replay *replay, const struct replay_cause *cause,
 
 enum { WHATIF_FINDINGS = 8 }; /* the first so many findings are replayed */
 
-/* Sets gain and gain_kind of sorted findings, and adds a clause to their text.
- * The run is replayed where a finding names a cause that a replay can take
- * away; *state, of the replay, is all zeros else. 0, or -1 without memory. */
+/* Sets gain and gain_kind of findings, which need no order, and adds a clause
+ * to their text. The run is replayed where a finding names a cause that a
+ * replay can take away; *state, of the replay, is all zeros else. 0, or -1
+ * without memory. */
 int whatif_findings(const struct jp_result *result,
                     const struct jp_processes *processes,
                     struct jp_findings *findings, struct replay_state *state);
@@ -128,7 +129,8 @@ struct replay_event {
     bool after_start; /* it follows the start of `after`, not its end */
     uint8_t role;     /* of a pair: 1: it sends, 2: to or from a higher rank */
     signed char beside; /* 1: what ended last overlapped it; -1: it did not */
-    bool queued;        /* own time if it waited for that end */
+    bool queued;        /* it began right after the end of `before`: it waited
+                           in line, and its own time is hidden */
 };
 
 struct replay_op {
@@ -150,7 +152,7 @@ struct replay_key {
     bool based;
     uint32_t count[2]; /* Recvs and Sends of the current process */
     uint32_t stamp;    /* number of the current process + 1 */
-    uint32_t *ops;     /* event by sequence number; NONE: none */
+    uint32_t *ops;     /* operation by number; NONE: none */
     size_t n;
 };
 

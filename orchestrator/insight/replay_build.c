@@ -482,7 +482,6 @@ static uint32_t put_launch(struct replay *x, uint32_t process, uint32_t first,
     return put;
 }
 
-/* Adds the events of a process from its sorted records. */
 /* Adds the events of a process from its records, which are sorted by start. */
 static void put_process(struct replay *x, uint32_t process,
                         const struct raw *raw, size_t n)

@@ -550,8 +550,8 @@ static bool is_warmup(const struct search *s, const struct candidate *c)
            (double) all->ops / limits_get(JP_LIMIT_WARMUP_PART);
 }
 
-/* Did process `who` wait for `rank` in their communicator, for most of what it
- * is late by? */
+/* Returns true if process `who` waited for `rank` in their communicator, for
+ * most of late_us. */
 static bool waits_in(const struct search *s, size_t rank, size_t who,
                      double late_us, unsigned k)
 {
@@ -566,8 +566,9 @@ static bool waits_in(const struct search *s, size_t rank, size_t who,
     return false;
 }
 
-/* Who waited for the stalling rank and comes as late elsewhere as it does
- * passes that on. Where waits overlap, sums over communicators do not tell. */
+/* Clears `late` of ranks that waited for the stalling rank, if that rank is
+ * about as late beside them: they pass its wait on. Where waits overlap, sums
+ * over communicators do not show this. */
 static void excuse_waiters(const struct search *s, const struct candidate *c)
 {
     const struct jp_process *by = &s->p->list[c->is.process];

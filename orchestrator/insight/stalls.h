@@ -4,8 +4,8 @@
  * Rare and long delays do not show in how often a rank is last: a rank that
  * stops for 20 ms in every fiftieth operation is last about as often as its
  * peers. So the measure is how long all ranks of an operation waited for the
- * last one alone: the second-shortest time less the shortest. stalls.h
- * has the test of how often and how long that was for one rank. Its probability
+ * last one alone: the second-shortest time less the shortest. stalls_count.c
+ * tests how often and how long that was for one rank (below). Its probability
  * is multiplied by the number of ranks, functions and lengths that were tried
  * (Bonferroni's inequality: Dunn 1961), and, if stalls come at equal distances,
  * by the probability of that. If no other rank was waited for nearly as long,
@@ -79,9 +79,11 @@ int stalls_findings(const struct jp_result *result,
  * and Recv, after the job's warm-up. A length T is one of STALLS_LENGTHS powers
  * of two times stall_min.
  *
- * How often. If all ranks of a kind (likes.h) stop alike, each of R is last in
- * 1/R of the operations that one was waited for longer than T: its number is
- * binomial (Clopper and Pearson 1934).
+ * How often. If all R ranks of a kind (likes.h) stop alike, each of them is the
+ * last one in 1/R of the operations in which one rank was waited for longer
+ * than T: its number is binomial (Clopper and Pearson 1934). The same is tested
+ * among the ranks of its communicator alone; the smaller of both chances
+ * counts, doubled for two tests.
  *
  * How long. Of independent values from a tail that falls with the power A, the
  * n largest exceed the next one by a factor of g with the probability g^(-A n)

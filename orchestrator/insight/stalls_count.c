@@ -36,7 +36,7 @@ static double length_us(unsigned k)
     return (double) (first_us() << k);
 }
 
-/* Returns how many lengths a time exceeds. */
+/* Returns how many lengths a time reaches. */
 static unsigned over(uint64_t us)
 {
     unsigned n = 0;

@@ -131,7 +131,7 @@ double stats_binomial_tail(uint64_t k, uint64_t n, double p)
     double term, sum;
 
     if (!k || (double) k <= p * (double) n)
-        return 1; /* about half or more: callers compare with 1e-3 and less */
+        return 1; /* the exact value is a half or more: no evidence */
     if (k > n)
         return 0;
     /* The probability of exactly k, by logarithms, because factorials overflow.

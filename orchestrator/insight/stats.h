@@ -10,16 +10,19 @@ void stats_sort(double *v, size_t n);
 /* The order of two numbers, as qsort needs it. */
 int stats_order(uint64_t a, uint64_t b);
 
-/* Median. Reorders v. NAN: n is 0. */
+/* Median; NAN if n is 0. Reorders v. */
 double stats_median(double *v, size_t n);
 
 /* The width of the shortest interval that holds half of the values, scaled to
  * the standard deviation of a normal distribution. The other half has no
- * influence. Reorders v. 0 for fewer than two values. */
+ * influence. Reorders v. 0 for fewer than four values: half of them is at most
+ * one, which has no width. */
 double stats_spread(double *v, size_t n);
 
 /* The mean without the lowest and highest fifth, and its standard error from
- * the winsorised variance (Yuen 1974). Reorders v; n >= 5. */
+ * the winsorised variance s^2: s sqrt(n) / kept, with `kept` values in the
+ * mean. Yuen (1974) has s sqrt((n - 1) / (kept (kept - 1))), which is a little
+ * more. Sorts v and overwrites the values that were cut; n >= 5. */
 struct stats_trimmed {
     double mean, error;
 };
@@ -31,7 +34,8 @@ double stats_mean(const double *v, size_t from, size_t to);
 double stats_squares(const double *v, size_t from, size_t to);
 
 /* The exact one-sided binomial test (Clopper and Pearson 1934): the probability
- * of at least k successes in n, each with probability p in (0, 1). */
+ * of at least k successes in n, each with probability p in (0, 1). Returns 1,
+ * an upper bound, if k is no more than the expected number n p. */
 double stats_binomial_tail(uint64_t k, uint64_t n, double p);
 
 /* The probability that Student's t with these degrees of freedom (1 or more) is

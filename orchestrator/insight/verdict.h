@@ -94,11 +94,11 @@ void verdict_make(const struct verdict_input *in, struct jp_verdict *verdict);
  * none. conf may be NULL. */
 bool copper_verdict_asked(const struct jp_jobconf *conf);
 
-/* Makes an OK step DEGRADED if a record proves a fault: a GPU with fewer
- * NVLinks than its likes, or the nearest HCA's port down while the step's nodes
- * are unlike one another (if all are alike, the site may have left the port
- * unplugged). Everything else is a finding only. Also answers the question of
- * the topology. labels and hypotheses may be NULL. */
+/* Makes an OK or UNJUDGED step DEGRADED if a record proves a fault: a GPU with
+ * fewer NVLinks than its likes, or the nearest HCA's port down while the step's
+ * nodes are unlike one another (if all are alike, the site may have left the
+ * port unplugged). Everything else is a finding only. Also answers the question
+ * of the topology. labels and hypotheses may be NULL. */
 void topo_verdict_add(const struct jp_step_labels *labels,
                       struct jp_hypotheses *hypotheses,
                       struct jp_verdict *verdict);

@@ -147,8 +147,8 @@ static struct shares add_up(const struct jp_nsys *nsys,
     return s;
 }
 
-__attribute__((format(printf, 2, 3))) static void
 /* Appends to the finding's text. */
+__attribute__((format(printf, 2, 3))) static void
 add_text(struct jp_finding *f, const char *text, ...)
 {
     size_t len = 0;
@@ -392,10 +392,10 @@ static const struct jp_step_warning *find(const struct jp_step_labels *labels,
     return NULL;
 }
 
-static const struct jp_step_warning *
 /* Returns a warning that proves a fault; NULL: none. A port that is down proves
  * one only if nodes are unlike each other: a site may leave a port unplugged on
  * all of them. */
+static const struct jp_step_warning *
 find_fault(const struct jp_step_labels *labels)
 {
     const struct jp_step_warning *dead = find(labels, JP_WARN_DEAD_NVLINK);

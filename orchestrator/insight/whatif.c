@@ -569,7 +569,7 @@ int replay_without(struct replay *x, const struct replay_cause *cause,
         rc = cause->kind == REPLAY_NET      ? change_net(x, cause)
              : cause->kind == REPLAY_STAGES ? even_stages(x, cause, own)
                                             : change_own(x, cause, own);
-    /* The replay shortened by noise would be negative: no gain then. */
+    /* By noise a replay may take longer than the run: the gain is 0 then. */
     if (rc > 0) {
         x->own = own;
         *gain = fmax(1 - replay_pass(x, &one) / x->base_us, 0);
