@@ -309,21 +309,18 @@ static int by_place(const void *a, const void *b)
 static void read_all(const char *root, struct jp_hcas *out)
 {
     int more = 0, rc = 0;
-    int class;
+    int class = sysfile_folder(root, "sys/class/infiniband");
 
-    class = sysfile_folder(root, "sys/class/infiniband");
     if (class >= 0)
         rc |= sysfile_each(class, JP_HCA_MAX, read_rdma, out, &more);
     /* Slingshot adapters have no RDMA device. */
     class = sysfile_folder(root, "sys/class/net");
     if (class >= 0)
         rc |= sysfile_each(class, 4096, read_net, out, &more);
-    if (rc < 0 && !out->trouble[0])
-        snprintf(out->trouble, sizeof(out->trouble),
-                 "devices cannot be listed");
     /* The first trouble is kept: it is the more specific one. */
-    if (more && !out->trouble[0])
-        snprintf(out->trouble, sizeof(out->trouble), "too many devices");
+    if ((more || rc < 0) && !out->trouble[0])
+        snprintf(out->trouble, sizeof(out->trouble), "%s",
+                 more ? "too many devices" : "devices cannot be listed");
     qsort(out->ports, out->n, sizeof(*out->ports), by_place);
 }
 
