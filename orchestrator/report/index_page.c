@@ -596,19 +596,10 @@ static size_t *sort_steps(const json_t *steps, size_t n)
 static void put_counts(FILE *out, const json_t *steps, size_t n)
 {
     size_t count[JP_VERDICT_OK + 1] = {0};
-    const char *before = ": ";
 
     for (size_t i = 0; i < n; i++)
         count[badness(json_array_get(steps, i))]++;
-    fprintf(out, "<p class=\"note\">%s step%s", FIG_COUNT(n), plural(n));
-    /* worst first, words without steps left out */
-    for (unsigned i = 0; i <= JP_VERDICT_OK; i++)
-        if (count[i]) {
-            fprintf(out, "%s%s %s", before, FIG_COUNT(count[i]),
-                    verdict_word_name((enum jp_verdict_word) i));
-            before = ", ";
-        }
-    fputs(".</p>\n", out);
+    html_out_verdicts(out, "step", n, count);
 }
 
 /* The job's verdict is that of its worst step. */

@@ -14,6 +14,7 @@
 
 #include "common/decimal.h"
 #include "common/figure.h"
+#include "orchestrator/insight/verdict.h"
 
 /* --- lines: clip and wrap ------------------------------------------------ */
 
@@ -525,4 +526,20 @@ void html_out_proof_end(FILE *out, const char *note)
         fputs("</p>\n", out);
     }
     fputs("</figure>\n", out);
+}
+
+void html_out_verdicts(FILE *out, const char *what, size_t n,
+                       const size_t *count)
+{
+    const char *before = ": ";
+
+    fprintf(out, "<p class=\"note\">%s %s%s", FIG_COUNT(n), what, plural(n));
+    /* verdicts that nothing has are left out */
+    for (unsigned i = 0; i <= JP_VERDICT_OK; i++)
+        if (count[i]) {
+            fprintf(out, "%s%s %s", before, FIG_COUNT(count[i]),
+                    verdict_word_name((enum jp_verdict_word) i));
+            before = ", ";
+        }
+    fputs(".</p>\n", out);
 }

@@ -164,6 +164,11 @@ void html_out_fact(FILE *out, const char *name, const char *value);
 void html_out_proof(FILE *out, const char *kind, const char *caption);
 void html_out_proof_end(FILE *out, const char *note);
 
+/* Writes a note such as "12 steps: 1 HANG, 2 SLOW, 9 OK.", the worst verdict
+ * first. count: of each enum jp_verdict_word. */
+void html_out_verdicts(FILE *out, const char *what, size_t n,
+                       const size_t *count);
+
 /* --- style sheet and scripts of our pages, from the files in web/ --------
  *
  * The build generates html_assets.c from these files (web/embed.sh), so the

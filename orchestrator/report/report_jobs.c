@@ -224,19 +224,10 @@ static void put_link(FILE *out, const struct job *job)
 static void put_counts(FILE *out, const struct jobs *jobs)
 {
     size_t count[JP_VERDICT_OK + 1] = {0};
-    const char *before = ": ";
 
     for (size_t i = 0; i < jobs->n; i++)
         count[jobs->list[i].word]++;
-    fprintf(out, "<p class=\"note\">%s job%s", FIG_COUNT(jobs->n),
-            plural(jobs->n));
-    for (unsigned i = 0; i <= JP_VERDICT_OK; i++)
-        if (count[i]) {
-            fprintf(out, "%s%s %s", before, FIG_COUNT(count[i]),
-                    verdict_word_name((enum jp_verdict_word) i));
-            before = ", ";
-        }
-    fputs(".</p>\n", out);
+    html_out_verdicts(out, "job", jobs->n, count);
 }
 
 /* Writes the verdict of the worst job, as the list is sorted. */
