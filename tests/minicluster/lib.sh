@@ -41,7 +41,8 @@ skip() { echo "$*"; return 77; }
 # --- clusters --------------------------------------------------------------
 on() { # on NAME COMMAND...: COMMAND with the environment of that cluster
     (
-        eval "$("$MC" env --name "$1")" || exit
+        lines=$("$MC" env --name "$1") || exit
+        eval "$lines"
         shift
         exec "$@"
     )
