@@ -1,7 +1,7 @@
-# lib.sh - what the tests of contrib/minicluster share. Sourced by bash.
+# lib.sh - what the tests of contrib/minicluster share. Sourced by bash; needs top_srcdir.
 # shellcheck shell=bash disable=SC2034 # the tests read them
 set -u
-MC=$top_srcdir/contrib/minicluster
+MC=${top_srcdir:?}/contrib/minicluster
 unset "${!SLURM_@}" JOBPROF_MINICLUSTER JOBPROF_MC_ID
 
 for tool in munged slurmctld slurmd; do

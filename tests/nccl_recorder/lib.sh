@@ -62,7 +62,8 @@ plan() {
     for name in "$@"; do
         n=$((n + 1))
         top=$(mktemp -d "${TMPDIR:-/tmp}/jobprof-test.XXXXXX") || exit 99
-        mkdir "$top/case"
+        mkdir -m 700 "$top/case"
+        chmod 711 "$top" # the case may open its own to others
         (cd "$top/case" && "$name") 2>"$top/err"
         rc=$?
         case $rc in
