@@ -27,8 +27,8 @@ static void leave(void)
     rmdir(dir);
 }
 
-/* The file that such inputs are written to, in a folder of our own: a table is known
- * by its name. */
+/* The file that such inputs are written to, in a folder of our own: a table is
+ * known by its name. */
 static void make_path(unsigned table)
 {
     static const char *const names[] = {"cells", "ops", "comms", "ranks"};
