@@ -9,7 +9,7 @@ build=$(cd "${1:-build}" && pwd)
 top=$(cd "$(dirname -- "$0")/.." && pwd)
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
     { echo "pictures.sh: no chromium" >&2; exit 1; }
-work=$(mktemp -d)
+work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 "$top/quickstart" demo --build="$build" >card.txt

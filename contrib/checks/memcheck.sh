@@ -11,9 +11,16 @@ set -u
 command -v valgrind >/dev/null || { echo "memcheck: valgrind is not installed" >&2; exit 2; }
 [ $# -gt 0 ] || { sed -n '4,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
+if [ "$(id -u)" -eq 0 ] && [ -z "${JP_MEMCHECK_PRIVATE:-}" ]; then
+    JP_MEMCHECK_PRIVATE=1 exec unshare --mount "$0" "$@"
+fi
 logs=$(mktemp -d) || exit 2
-trap 'rm -rf "$logs"' EXIT
-chmod 1777 "$logs" # tests' children may be somebody else
+trap 'umount "$logs" 2>/dev/null; rm -rf "$logs"' EXIT
+# tests' children of root's may be somebody else and write their logs here; nobody
+# outside of this namespace may
+if [ "$(id -u)" -eq 0 ]; then
+    mount -t tmpfs -o mode=1777 memcheck "$logs" || exit 2
+fi
 export CMOCKA_MESSAGE_OUTPUT=TAP JP_MEMCHECK=1
 # a log each process: a child that leaves by _exit holds what its parent frees;
 # no vgdb, whose files a limit on files' sizes would break

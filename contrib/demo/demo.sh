@@ -123,7 +123,8 @@ if ! "$minicluster" start --name "$name" --nodes $NODES --cpus 8 --build "$build
     cat "$work/log" >&2
     exit 1
 fi
-eval "$("$minicluster" env --name "$name")"
+lines=$("$minicluster" env --name "$name") || exit 1
+eval "$lines"
 for ((i = 1; i <= NODES; i++)); do
     bind n$i || { echo "demo.sh: node n$i cannot have files of its own: its causes are not seen" >&2; break; }
 done

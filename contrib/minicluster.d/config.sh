@@ -83,6 +83,37 @@ write_slurm_conf() {
     fi
 }
 
+check_build() {
+    # What is built there runs with the caller's rights, root's too: nobody but the
+    # caller, root and who could change this script may be able to change it.
+    local part dir top dirs=() uid hex mode owner
+    mc_build=$(readlink -m -- "$mc_build")
+    good_build "$mc_build" || mc_die "--build: '$mc_build': an absolute path without : and \" is needed" 2
+    top=/
+    case $mc_build/ in "$MC_TOP"/*) top=$MC_TOP ;; esac
+    for part in '' /orchestrator /spank/.libs /plugins/nccl_recorder/.libs; do
+        dir=$mc_build$part
+        # what is absent can be made by who may write to the folder above
+        while [ ! -e "$dir" ]; do dir=$(dirname -- "$dir"); done
+        until [ "$dir" = "$top" ] || [ "$dir" = / ]; do
+            dirs+=("$dir")
+            dir=$(dirname -- "$dir")
+        done
+    done
+    owner=$(stat -c %u -- "$MC_SELF")
+    while read -r uid hex dir; do
+        case $uid in
+        0 | "$EUID" | "$owner") ;;
+        *) mc_die "$dir belongs to $(own_user "$uid"), who could change what is built there: use another --build" ;;
+        esac
+        mode=$((16#$hex & 07777))
+        # within the script's tree: of a group that may write, whose the script is, too
+        [ "$top" = / ] || mode=$((mode & ~020))
+        [ $((mode & 022)) = 0 ] || [ $((mode & 01000)) != 0 ] ||
+            mc_die "others can write to $dir (mode $(printf %o "$mode")), and so change what is built there: use another --build"
+    done < <(printf '%s\0' "$top" "${dirs[@]}" | sort -zu | xargs -0 stat -c '%u %f %n' --)
+}
+
 choose_helpers() {
     # Sets mc_helpers: the build's folder of jobprof-node, or where others may change
     # that, so that the module would start nothing from there, one with copies.

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154  # mc_* come from the options
+# shellcheck shell=bash disable=SC2154,SC2034  # mc_* are the script's own
 # Namespaces and daemons: starting a cluster, entering its nodes, ending it.
 
 # Socket names end at 108 bytes: slurmstepd's take up to 45 beside the folder.
@@ -46,6 +46,15 @@ pass_controllers() {
     done 2>/dev/null
 }
 
+first_mine() {
+    # The first of the process ids on stdin that is root's: a user's may have made its
+    # own cgroup namespace.
+    local pid
+    while read -r pid; do
+        ! is_mine "$pid" || { echo "$pid"; return 0; }
+    done
+}
+
 enter_cgroup() {
     # enter_cgroup NODE: sets mc_enter, which runs a command with the node's cgroup as
     # the namespace's root. This process goes there.
@@ -57,7 +66,7 @@ enter_cgroup() {
         # a folder that passes controllers on takes no process, so a slurmd that
         # is started again goes to where its steps live, or clears up first
         find "$dir" -mindepth 1 -depth -type d -exec rmdir {} + 2>/dev/null || :
-        pid=$(find "$dir" -name cgroup.procs -exec cat {} + 2>/dev/null | head -n 1)
+        pid=$(find "$dir" -name cgroup.procs -exec cat {} + 2>/dev/null | first_mine)
         if [ -n "$pid" ]; then
             mc_enter=(nsenter --cgroup="/proc/$pid/ns/cgroup")
             mkdir -p "$dir/slurmd"
@@ -175,18 +184,48 @@ inside_login() {
         mc_say "$user cannot enter $PWD: running in $home"
         cd "$home" || exit
     fi
+    # A program in root's terminal can type into it where the kernel still allows that.
+    if (: </dev/tty) 2>/dev/null && [ "$(cat /proc/sys/dev/tty/legacy_tiocsti 2>/dev/null)" != 0 ]; then
+        without_terminal "$@"
+    fi
     exec "$@"
 }
 
+without_terminal() {
+    # without_terminal CMD...: CMD in a session of its own, with our signals; exits
+    local signal child status=0
+    # what a shell starts with & ignores SIGINT otherwise
+    env --default-signal=INT,QUIT setsid "$@" <&0 &
+    child=$!
+    for signal in HUP INT QUIT TERM; do
+        # shellcheck disable=SC2064 # the child of now
+        trap "kill -$signal -- -$child 2>/dev/null || :" "$signal"
+    done
+    while [ -n "$(jobs -rp)" ]; do wait "$child" || :; done
+    wait "$child" || status=$?
+    exit "$status"
+}
+
 enter_node() {
-    # enter_node PID CMD...: CMD beside PID, in its namespaces and below its root,
-    # which is not the host's where all this runs in a chroot
-    local pid=$1 flags=(--mount --uts --root)
-    [ "$mc_proctrack" != cgroup ] || flags+=(--cgroup)
+    # enter_node nK CMD...: CMD beside its slurmd, in the same namespaces and below the
+    # same root, which is not the host's where all this runs in a chroot
+    local node=$1 pid kind kinds='mnt uts' fd flags=()
     shift
-    [ "$UID" -eq 0 ] || flags+=(--user --preserve-credentials)
-    exec env SLURM_CONF="$mc_dir/etc/slurm.conf" nsenter "${flags[@]}" \
-        --wd="$PWD" --target "$pid" "$@"
+    [ "$mc_proctrack" != cgroup ] || kinds+=' cgroup'
+    [ "$UID" -eq 0 ] || kinds+=' user'
+    pid=$(daemon_pid "$node") || mc_die "$node: no slurmd runs"
+    # These are opened before the last look at whose pid it is: a user's process that
+    # has got it since would take root into its own namespaces, and files.
+    exec {fd}<"/proc/$pid/root/." || exit
+    flags+=("--root=/proc/self/fd/$fd")
+    for kind in $kinds; do
+        exec {fd}<"/proc/$pid/ns/$kind" || exit
+        [ "$kind" != mnt ] || kind=mount
+        flags+=("--$kind=/proc/self/fd/$fd")
+    done
+    [ "$(daemon_pid "$node")" = "$pid" ] || mc_die "$node: its slurmd has just ended"
+    [ "$UID" -eq 0 ] || flags+=(--preserve-credentials)
+    exec env SLURM_CONF="$mc_dir/etc/slurm.conf" nsenter "${flags[@]}" --wd="$PWD" "$@"
 }
 
 run_inside() {
@@ -241,30 +280,33 @@ check_host() {
     choose_cgroup
 }
 
+clear_stale() {
+    # Ends, in a process of its own, what an earlier start has left in mc_dir.
+    (
+        ! is_up || mc_die "$mc_dir: a cluster runs there already"
+        # shellcheck disable=SC2086 # a pid and its start time
+        [ -z "$mc_starter" ] || ! is_started_at $mc_starter ||
+            mc_die "$mc_dir: process ${mc_starter% *} is starting a cluster there"
+        stop_cluster
+    ) || exit
+}
+
 make_dir() {
-    # The empty state folder, its parent ours; stale ones of ours are cleared.
-    local starter
+    # The empty state folder, ours with all above it; a stale one of ours is cleared.
     [ ${#mc_dir} -le $MC_DIR_MAX ] ||
         mc_die "$mc_dir: longer than $MC_DIR_MAX bytes (socket names end at 108): use a shorter --dir or TMPDIR"
     case $mc_dir in
     *[!A-Za-z0-9/._+-]*) mc_die "$mc_dir: letters, digits and / . _ + - only" ;;
     esac
     umask 022
-    mkdir -p -- "$(dirname -- "$mc_dir")"
-    [ -O "$(dirname -- "$mc_dir")" ] || [ -k "$(dirname -- "$mc_dir")" ] ||
-        mc_die "$(dirname -- "$mc_dir"): not ours"
-    if [ -r "$mc_dir/cluster" ]; then
-        starter=$(sed -n 's/^mc_starter=//p' "$mc_dir/cluster")
-        ! is_up || mc_die "$mc_dir: a cluster runs there already"
-        [ ! -d "/proc/${starter:-0}" ] || [ "$starter" = $$ ] ||
-            mc_die "$mc_dir: process $starter is starting a cluster there"
-        (load; stop_cluster)
+    own_make "$mc_dir"
+    mc_dir=$own_real
+    [ ${#mc_dir} -le $MC_DIR_MAX ] || mc_die "$mc_dir: longer than $MC_DIR_MAX bytes"
+    if has_state; then
+        clear_stale
+        own_make "$mc_dir"
     fi
-    mkdir -p -- "$mc_dir"
-    rmdir -- "$mc_dir" 2>/dev/null || mc_die "$mc_dir: not empty"
-    mkdir -- "$mc_dir"
-    [ "$UID" -eq 0 ] || chmod 0700 "$mc_dir"
-    mc_dir=$(cd "$mc_dir" && pwd -P)
+    [ -z "$(ls -A -- "$mc_dir")" ] || mc_die "$mc_dir: not empty"
     mkdir "$mc_dir"/{etc,ctld,log,n,pid,home}
     if [ "$UID" -eq 0 ] && ! setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$mc_dir"; then
         mc_say "other users cannot enter $mc_dir: --user will not work"
@@ -299,13 +341,13 @@ spawn() {
             exec env -i "${vars[@]}" setsid "${mc_enter[@]}" "${mc_unshare[@]}" "$MC_SELF" \
                 __inside "$role" "$mc_dir" "$mc_id" "$mc_cgroup" "$@"
         ) &
-        echo $! >"$mc_dir/pid/$name"
+        record_pid "$name" $!
     )
 }
 
 start_munged() {
-    head -c 1024 /dev/urandom >"$mc_dir/munge.key"
-    chmod 0400 "$mc_dir/munge.key"
+    # who opens it in a moment when he may can be everybody on the nodes
+    (umask 0277 && head -c 1024 /dev/urandom >"$mc_dir/munge.key")
     spawn munged ctld munged --foreground --force --num-threads=2 \
         --key-file="$mc_dir/munge.key" --socket="$mc_dir/munge.sock" \
         --pid-file="$mc_dir/munged.munge-pid" --seed-file="$mc_dir/munge.seed"
@@ -385,15 +427,18 @@ start_cluster() {
         mc_build=$MC_TOP
         [ ! -d "$MC_TOP/build" ] || mc_build=$MC_TOP/build
     fi
+    check_build
     make_dir
-    trap stop_cluster EXIT
+    trap undo_start EXIT
     trap 'exit 129' HUP
     trap 'exit 130' INT
     trap 'exit 143' TERM
     mc_id=$(tr -d - </proc/sys/kernel/random/uuid)
     choose_ports
-    printf 'mc_id=%s\nmc_nodes=%d\nmc_port=%d\nmc_proctrack=%s\nmc_cgroup=%s\nmc_build=%q\nmc_starter=%d\n' \
-        "$mc_id" "$mc_nodes" "$mc_port" "$mc_proctrack" "$mc_cgroup" "$mc_build" $$ >"$mc_dir/cluster"
+    mc_boot=$(boot_id)
+    find_start $$
+    mc_starter="$$ $mc_start_time"
+    write_state
     write_users
     write_nodes
     write_slurm_conf
@@ -407,34 +452,66 @@ start_cluster() {
         start_slurmd "n$k"
     done
     wait_idle "${nodes[@]}"
-    sed -i '/^mc_starter=/d' "$mc_dir/cluster"
+    mc_starter=''
+    write_state
 }
 
 start_guard() {
-    # Ends the cluster of a "run" that was killed before it could do so.
-    # No child of ours: stop_cluster spares those.
+    # Ends the cluster of a "run" that was killed before it could do so. No child of
+    # ours: stop_cluster spares those.
+    find_start $$
     (
         cd /
-        env JOBPROF_MC_ID="$mc_id" setsid bash -c \
-            'tail --pid="$1" -f /dev/null; exec "$2" stop --dir "$3"' \
-            minicluster-guard $$ "$MC_SELF" "$mc_dir" </dev/null >/dev/null 2>&1 &
+        JOBPROF_MC_ID=$mc_id setsid "$MC_SELF" __guard $$ "$mc_start_time" "$mc_dir" \
+            </dev/null >/dev/null 2>&1 &
+        record_pid guard $!
     )
+}
+
+guard() {
+    # guard PID TIME DIR: ends DIR's cluster when the process has ended
+    while is_started_at "$1" "$2"; do
+        sleep 0.5
+    done
+    exec "$MC_SELF" stop --dir "$3"
 }
 
 # --- ending ----------------------------------------------------------------
 
+undo_start() {
+    # Ends what start_cluster has begun, in the folder that make_dir found empty.
+    if has_state; then
+        stop_cluster
+    else
+        rm -rf --one-file-system -- "$mc_dir"
+    fi
+}
+
+check_keep_logs() {
+    # What root copies there must not go through others' links.
+    [ -n "$mc_keep_logs" ] || return 0
+    (own_make "$mc_keep_logs") || exit
+}
+
+end_cluster() {
+    # What is left of mc_dir's cluster, if there is one, with what start wrote down.
+    has_state || return 0
+    read_state
+    stop_cluster
+}
+
 stop_cluster() {
     # Ends what mc_dir's cluster started, then removes the folder.
-    [ -r "$mc_dir/cluster" ] || return 0
+    has_state || return 0
     thaw_cgroups
-    kill_until_gone pids_of_cluster || mc_say "some processes do not die: $(pids_of_cluster | tr '\n' ' ')"
+    kill_where is_of_cluster || mc_say "some processes do not die: $(pids_where is_of_cluster | tr '\n' ' ')"
     remove_cgroups
     if [ -n "$mc_keep_logs" ]; then
-        mkdir -p -- "$mc_keep_logs"
-        cp -r -- "$mc_dir/log/." "$mc_keep_logs/"
-        cp -- "$mc_dir"/etc/*.conf "$mc_dir/jobprof.conf" "$mc_keep_logs/" 2>/dev/null || :
+        own_make "$mc_keep_logs"
+        cp -r -- "$mc_dir/log/." "$own_real/"
+        cp -- "$mc_dir"/etc/*.conf "$mc_dir/jobprof.conf" "$own_real/" 2>/dev/null || :
     fi
     release_ports "$mc_port"
     rm -rf --one-file-system -- "$mc_dir"
-    [ "$(dirname -- "$mc_dir")" != "$(mc_base)" ] || rmdir -- "$(mc_base)" 2>/dev/null || :
+    [ ! "${mc_dir%/*}" -ef "$(mc_base)" ] || rmdir -- "${mc_dir%/*}" 2>/dev/null || :
 }

@@ -6,9 +6,19 @@ MC_PORT_FIRST=20000
 MC_PORT_BLOCK=100
 MC_PORT_BLOCKS=120
 
-# One folder per user for all values of TMPDIR, so that all his starts agree;
-# different users begin their search at different blocks.
-mc_claims() { printf '/tmp/jobprof-mc-ports.%s' "$UID"; }
+mc_claims=''
+find_claims() {
+    # Sets mc_claims: the caller's folder of claims, one for all values of TMPDIR, so
+    # that all his starts agree. Where another has made the one in /tmp, TMPDIR's.
+    local name=jobprof-mc-ports.$EUID
+    # own_make ends the subshell where the folder is not ours
+    if [ -z "${TMPDIR:-}" ] || (own_make "/tmp/$name") 2>/dev/null; then
+        own_make "/tmp/$name"
+    else
+        own_make "$TMPDIR/$name"
+    fi
+    mc_claims=$own_real
+}
 
 ports_in_use() {
     # Ports of all local sockets, one a line.
@@ -21,23 +31,24 @@ ports_in_use() {
 }
 
 claim_block() {
-    # claim_block BASE: take BASE for mc_dir unless a living cluster has it
+    # claim_block BASE: take BASE for mc_dir unless a living cluster has it. A claim is
+    # a link to the state folder: made at once or not at all, and never opened.
     local claim owner
-    claim=$(mc_claims)/$1
-    if (set -C; printf '%s\n' "$mc_dir" >"$claim") 2>/dev/null; then
-        return 0
-    fi
-    owner=$(cat "$claim" 2>/dev/null) || return 1
-    [ -n "$owner" ] && [ ! -d "$owner" ] || return 1
+    # another's end removes an empty folder
+    [ -d "$mc_claims" ] || find_claims
+    claim=$mc_claims/$1
+    ! ln -sT -- "$mc_dir" "$claim" 2>/dev/null || return 0
+    owner=$(readlink -- "$claim") || return 1
+    [ ! -d "$owner" ] || return 1
     # left by a cluster whose folder is gone
     rm -f -- "$claim"
-    (set -C; printf '%s\n' "$mc_dir" >"$claim") 2>/dev/null
+    ln -sT -- "$mc_dir" "$claim" 2>/dev/null
 }
 
 choose_ports() {
     # Sets mc_port: slurmctld's; node K has mc_port + K.
     local used try base port start=$((($$ + UID * 7) % MC_PORT_BLOCKS))
-    mkdir -p "$(mc_claims)"
+    find_claims
     used=" $(ports_in_use | tr '\n' ' ')"
     for ((try = 0; try < MC_PORT_BLOCKS; try++)); do
         base=$((MC_PORT_FIRST + (start + try) % MC_PORT_BLOCKS * MC_PORT_BLOCK))
@@ -55,7 +66,9 @@ choose_ports() {
 release_ports() {
     # release_ports BASE: give back a claim of mc_dir's
     local claim
-    claim=$(mc_claims)/$1
-    [ "$(cat "$claim" 2>/dev/null)" != "$mc_dir" ] || rm -f -- "$claim"
-    rmdir -- "$(mc_claims)" 2>/dev/null || :
+    (find_claims) || return 0
+    find_claims
+    claim=$mc_claims/$1
+    [ "$(readlink -- "$claim")" != "$mc_dir" ] || rm -f -- "$claim"
+    rmdir -- "$mc_claims" 2>/dev/null || :
 }

@@ -1,6 +1,8 @@
 """Spack's recipe of jobprof; in a repository of one's own as
 packages/jobprof/package.py. The source is the release's tarball."""
 
+import os
+
 from spack.package import *
 
 
@@ -8,9 +10,9 @@ class Jobprof(AutotoolsPackage):
     """Job-level profiles of NCCL communication and file loading for Slurm: a SPANK
     module, an NCCL profiler plugin, and the reports of profiled steps."""
 
-    # a tarball of "make dist" in the current directory, or a git clone by
-    # "spack develop jobprof@0.2.0"
-    url = "file:///var/tmp/jobprof-0.2.0.tar.xz"
+    # the tarball of "make dist" lies beside this file, where only who may change the
+    # recipe can put it; or a git clone by "spack develop jobprof@0.2.0"
+    url = "file://" + os.path.join(os.path.dirname(__file__), "jobprof-0.2.0.tar.xz")
 
     license("Apache-2.0")
 

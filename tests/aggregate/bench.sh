@@ -21,7 +21,7 @@ jobprof=${JOBPROF:-$top_builddir/orchestrator/jobprof}
 scale=${BENCH_SCALE:-1}
 runs=${BENCH_RUNS:-3}
 duck=${BENCH_DUCKDB:-}
-work=$(mktemp -d)
+work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 missed=0
 

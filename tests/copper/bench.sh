@@ -14,7 +14,7 @@ jobprof=$(realpath "${JOBPROF:-$top_builddir/orchestrator/jobprof}")
 python=${PYTHON:-/usr/bin/python3}
 tool=${JOBPROF_BENCH_COPPER_TOOL:-}
 runs=${BENCH_RUNS:-3}
-work=$(mktemp -d)
+work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 missed=0
 

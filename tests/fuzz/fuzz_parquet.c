@@ -17,25 +17,31 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static char dir[] = "/tmp/jobprof-fuzz.XXXXXX";
 static char path[64];
 
 static void leave(void)
 {
     if (*path)
         unlink(path);
+    rmdir(dir);
 }
 
-/* The file that such inputs are written to: a table is known by its name. */
+/* The file that such inputs are written to, in a folder of our own: a table is
+ * known by its name. */
 static void make_path(unsigned table)
 {
     static const char *const names[] = {"cells", "ops", "comms", "ranks"};
-    static bool told;
+    static bool made;
 
-    if (!told)
-        told = atexit(leave) == 0;
-    leave();
-    snprintf(path, sizeof(path), "/tmp/%s.%ld.csv", names[table & 3],
-             (long) getpid());
+    if (!made) {
+        assert(mkdtemp(dir));
+        made = true;
+        assert(atexit(leave) == 0);
+    }
+    if (*path)
+        unlink(path);
+    snprintf(path, sizeof(path), "%s/%s.csv", dir, names[table & 3]);
 }
 
 static void write_input(const uint8_t *data, size_t size)

@@ -10,7 +10,7 @@ shift 2
 passed=0
 failed=0
 mkdir -p fuzz-crashes
-work=$(mktemp -d)
+work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
 fuzz() { # fuzz TARGET: leaves $work/NAME.good where it passes

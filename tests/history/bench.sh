@@ -6,7 +6,7 @@
 set -eu
 export LC_ALL=C
 build=${top_builddir:-.}
-work=$(mktemp -d)
+work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 steps=${BENCH_STEPS:-1000000}
 mkdir "$work/sink"

@@ -10,7 +10,7 @@
 set -eu
 export LC_ALL=C
 top_builddir=${top_builddir:-.}
-work=$(mktemp -d)
+work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/logs"
 "$top_builddir/tests/aggregate/gen_logs" -o "$work/logs" -n 128 -r 8 \

@@ -10,7 +10,7 @@ export LC_ALL=C
 . "${top_srcdir:?}/tests/nccl_recorder/lib.sh"
 callbacks=${BENCH_CALLBACKS:-4000000}
 runs=${BENCH_RUNS:-3}
-work=$(mktemp -d)
+work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
 value() { sed "s/.*\b$1=\([0-9.]*\).*/\1/"; }

@@ -62,15 +62,17 @@ plan() {
     for name in "$@"; do
         n=$((n + 1))
         top=$(mktemp -d "${TMPDIR:-/tmp}/jobprof-test.XXXXXX") || exit 99
-        (cd "$top" && "$name") 2>"$top.err"
+        mkdir -m 700 "$top/case"
+        chmod 711 "$top" # the case may open its own to others
+        (cd "$top/case" && "$name") 2>"$top/err"
         rc=$?
         case $rc in
         0) echo "ok $n - $name" ;;
-        77) echo "ok $n - $name # SKIP $(tail -n 1 "$top.err")" ;;
+        77) echo "ok $n - $name # SKIP $(tail -n 1 "$top/err")" ;;
         *) echo "not ok $n - $name"; failed=1 ;;
         esac
-        [ $rc = 0 ] || sed 's/^/# /' "$top.err"
-        rm -rf "$top" "$top.err"
+        [ $rc = 0 ] || sed 's/^/# /' "$top/err"
+        rm -rf "$top"
     done
     return $failed
 }

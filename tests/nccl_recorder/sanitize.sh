@@ -3,7 +3,7 @@
 # Needs only a compiler; make check-recorder-sanitizers. CC chooses it.
 set -eu
 cd "${top_srcdir:?}"
-work=$(mktemp -d)
+work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 flags=(-g -O1 -std=gnu11 -D_GNU_SOURCE -I. -fPIC '-DJP_RECORDER_VERSION="test"')
 drive="tests/nccl_recorder/rec_drive.c contrib/ncclsim/sim_shim_old.c

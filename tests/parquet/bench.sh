@@ -8,7 +8,7 @@
 set -eu
 export LC_ALL=C
 build=${top_builddir:-.}
-work=$(mktemp -d)
+work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 rows=${BENCH_ROWS:-9000000}
 "$build/tests/aggregate/gen_logs" -o "$work/logs" -n 1 -r 2 -i 16000 -l 1

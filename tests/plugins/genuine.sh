@@ -9,7 +9,7 @@
 # memory is resident beside the forecast. Figures: docs/measurements.md.
 set -eu
 build=$1 plugins=$2
-dir=$(mktemp -d)
+dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 
 # The profiler interface that a release's plugin has; Inspector has v5 only.

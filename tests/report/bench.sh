@@ -6,7 +6,7 @@
 set -eu
 export LC_ALL=C
 build=${top_builddir:-.}
-work=$(mktemp -d)
+work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 iterations=$(echo "${BENCH_SCALE:-1}" | awk '{ n = int(550 * $1); print n ? n : 1 }')
 mkdir "$work/logs"

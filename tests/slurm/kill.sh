@@ -407,7 +407,7 @@ slurmd_case() { # slurmd_case [again|reboot]
 epilog_case() { # epilog_case [kill]
     hand=
     [ "$(id -u)" = 0 ] || { echo "needs root" >&2; return 77; }
-    mkdir -m 777 home
+    mkdir home && chown 1001 home || return
     # shellcheck disable=SC2046,SC2086 # a list
     (cd home && exec "$MC" run --name "$cluster_name" --user alice -- \
         srun -J "$name" "${where[@]}" $opt $(sim 200 3)) >out 2>err &

@@ -11,7 +11,7 @@ PYTHON=${PYTHON:-/usr/bin/python3}
 # the tasks' environment is looked at for our names
 unset "${!SLURM_@}" "${!JOBPROF_@}" "${!NCCL_@}"
 
-WORK=$(mktemp -d "${TMPDIR:-/tmp}/jpt.XXXXXX")
+WORK=$(mktemp -d "${TMPDIR:-/tmp}/jpt.XXXXXX") || exit 99
 cluster_name=
 
 cleanup() {
@@ -38,7 +38,9 @@ start_cluster() {
         cluster_name=
         return 1
     }
-    eval "$("$MC" env --name "$cluster_name")"
+    local lines
+    lines=$("$MC" env --name "$cluster_name") || return
+    eval "$lines"
     unset JOBPROF_MINICLUSTER
 }
 
@@ -188,7 +190,7 @@ unlabelled() { # unlabelled COMMS.CSV
 
 same_figures() { # same_figures STEPDIR: equal to a fresh aggregate over raw/
     local dir=$1 again
-    again=$(mktemp -d "$WORK/again.XXXXXX")
+    again=$(mktemp -d "$WORK/again.XXXXXX") || return
     "$JOBPROF" aggregate -q --output "$again" "$dir/raw" >/dev/null 2>"$again/err" ||
         case $? in 3 | 4) ;; *) cat "$again/err" >&2; return 1 ;; esac
     for f in cells ranks ops p2p p2p_nodes windows; do
@@ -210,7 +212,7 @@ same_without_partials() {
     local dir=$1 before
     grep -q ", $2 partials" "$dir/log.txt" ||
         fail "not $2 partials: $(cat "$dir/log.txt")" || return
-    before=$(mktemp -d "$WORK/before.XXXXXX")
+    before=$(mktemp -d "$WORK/before.XXXXXX") || return
     cp -r "$dir/csv" "$dir/summary.json" "$before" && rm "$dir"/nodes/*/partial.jpp
     "$JOBPROF" report "$dir" >"$before/out" 2>&1
     tail -n 1 "$dir/log.txt" | grep -q ', 0 partials' ||

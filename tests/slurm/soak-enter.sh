@@ -6,7 +6,7 @@
 chmod 755 "$WORK"
 start_cluster enter --nodes 1 --proctrack cgroup || exit 1
 as() { "$MC" run --name "$cluster_name" --user "$@"; }
-mkdir -m 777 "$WORK/home" && cd "$WORK/home" || exit 1
+mkdir "$WORK/home" && chown 1001 "$WORK/home" && cd "$WORK/home" || exit 1
 cp "$top_builddir/tests/slurm/enter" "$WORK/enter" && chmod 755 "$WORK/enter" || exit 1
 as alice -- "$WORK/enter" "${1:-60}" >../one &
 as alice -- "$WORK/enter" "${1:-60}" >../two &
