@@ -473,6 +473,20 @@ int ownfile_truncate(struct ownfile *file, uint64_t size)
 #endif
 }
 
+int ownfile_copy(struct ownfile *file)
+{
+    int fd = ownfile_fd(file), error;
+
+    fd = fd < 0 ? -1 : (int) syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FIRST);
+    if (fd >= 0 && lseek(fd, 0, SEEK_SET) < 0) {
+        error = errno;
+        call_close(fd);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
 int ownfile_rename(struct ownfile *file, const char *name)
 {
     size_t len = strlen(name);

@@ -120,6 +120,10 @@ int ownfile_write(struct ownfile *file, const void *bytes, size_t n,
                   uint64_t at);
 int ownfile_truncate(struct ownfile *file, uint64_t size);
 
+/* Returns a copy of the descriptor that begins at offset 0, for reading in a
+ * process of ours. The caller closes it. */
+int ownfile_copy(struct ownfile *file);
+
 /* Renames the file within its folder, replacing what has that name; removes it.
  * Both only if its present name is still this file's: ENOENT otherwise. */
 int ownfile_rename(struct ownfile *file, const char *name);
