@@ -424,11 +424,19 @@ bool fileio_temp_parse(const char *name, pid_t *pid, const char **host)
     return *host && *++*host;
 }
 
-int fileio_temp_open(struct jp_tempfile *file, const char *path,
-                     struct jp_error *err)
+char *fileio_temp_name(const char *path)
 {
     static unsigned counter;
     char host[65] = "host";
+
+    gethostname(host, sizeof(host) - 1); /* two hosts may share the folder */
+    return text_format("%s.tmp.%ld.%u.%s", path, (long) getpid(),
+                       __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED), host);
+}
+
+int fileio_temp_open(struct jp_tempfile *file, const char *path,
+                     struct jp_error *err)
+{
     struct stat st;
     int fd = -1;
 
@@ -437,11 +445,8 @@ int fileio_temp_open(struct jp_tempfile *file, const char *path,
         return -1;
     if (lstat(path, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)))
         return error_set(err, "%s: a device is not replaced", path);
-    gethostname(host, sizeof(host) - 1); /* two hosts may share the folder */
     file->path = strdup(path);
-    file->temp_path =
-        text_format("%s.tmp.%ld.%u.%s", path, (long) getpid(),
-                    __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED), host);
+    file->temp_path = fileio_temp_name(path);
     if (!file->path || !file->temp_path) {
         error_set(err, "out of memory");
         goto fail;

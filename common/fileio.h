@@ -67,6 +67,10 @@ struct jp_tempfile {
     char *temp_path; /* in the same folder; NULL: path itself is written */
 };
 
+/* Returns the name of a new temporary file for path, which may also be a name
+ * alone; caller frees. */
+char *fileio_temp_name(const char *path);
+
 /* Opens a temporary file beside path (O_EXCL, mode 0600). A device is
  * refused. */
 int fileio_temp_open(struct jp_tempfile *file, const char *path,

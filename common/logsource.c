@@ -146,19 +146,19 @@ static int begin(struct jp_logsource *s, struct jp_error *err)
     return s->gzip ? use(s, inflate_best(), err) : 0;
 }
 
-/* Opens path; NULL and err without it. */
-static struct jp_logsource *open_file(const char *path, struct jp_error *err)
+/* Takes over the descriptor of path; NULL and err on failure. */
+static struct jp_logsource *open_file(int fd, const char *path,
+                                      struct jp_error *err)
 {
     struct jp_logsource *s = make();
     struct stat st;
 
     if (!s) {
+        close(fd);
         error_set(err, "%s: out of memory", path);
         return NULL;
     }
-    s->fd = fileio_open_regular(path, false, err);
-    if (s->fd < 0)
-        goto fail;
+    s->fd = fd;
     if (fstat(s->fd, &st) < 0) {
         error_set(err, "%s: %s", path, strerror(errno));
         goto fail;
@@ -172,9 +172,10 @@ fail:
     return NULL;
 }
 
-struct jp_logsource *logsource_open(const char *path, struct jp_error *err)
+struct jp_logsource *logsource_open_fd(int fd, const char *path,
+                                       struct jp_error *err)
 {
-    struct jp_logsource *s = open_file(path, err);
+    struct jp_logsource *s = open_file(fd, path, err);
 
     if (!s || begin(s, err) == 0)
         return s;
@@ -183,12 +184,20 @@ struct jp_logsource *logsource_open(const char *path, struct jp_error *err)
     return NULL;
 }
 
+struct jp_logsource *logsource_open(const char *path, struct jp_error *err)
+{
+    int fd = fileio_open_regular(path, false, err);
+
+    return fd < 0 ? NULL : logsource_open_fd(fd, path, err);
+}
+
 /* Opens a part of a plain file, for a reader that has found the offset
  * before. */
 struct jp_logsource *logsource_open_at(const char *path, uint64_t offset,
                                        struct jp_error *err)
 {
-    struct jp_logsource *s = open_file(path, err);
+    int fd = fileio_open_regular(path, false, err);
+    struct jp_logsource *s = fd < 0 ? NULL : open_file(fd, path, err);
 
     if (!s)
         return NULL;

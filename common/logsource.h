@@ -32,6 +32,10 @@ static inline bool logsource_is_packed(const void *two)
 /* Opens a regular file; a symbolic link, FIFO or device is refused and never
  * blocks. NULL and err on failure. */
 struct jp_logsource *logsource_open(const char *path, struct jp_error *err);
+/* The same of an open descriptor of a regular file, which is taken over, also
+ * on failure; path is for errors. */
+struct jp_logsource *logsource_open_fd(int fd, const char *path,
+                                       struct jp_error *err);
 /* Opens a plain file at an offset, without checking for gzip. */
 struct jp_logsource *logsource_open_at(const char *path, uint64_t offset,
                                        struct jp_error *err);

@@ -20,14 +20,31 @@
  *   threads:N                 runs the following words in N threads
  *   fork                      a child runs the rest, the parent waits
  *   late                      loads CUPTI before the injected library
+ *   filter                    the same place: a seccomp filter that allows all
  *   bench:NUMBER*N            N calls of that id, or launches; prints ns a call
- *   kill exit:STATUS _exit */
+ *   kill exit:STATUS _exit
+ * Words of programs that are careless with descriptors:
+ *   print                     writes a line to descriptors 0, 1 and 2
+ *   closefrom:FD              closes all descriptors from FD on
+ *   own                       opens the file CUDACALLS_OWN, with data in it, as
+ *                             each number that closefrom has closed
+ *   check                     exit status 9 unless that data is unchanged and
+ *                             the numbers are open
+ *   daemon                    a child in its own session runs the rest
+ *   exec                      executes this program with the rest
+ *   inherited:N               exit status 8 unless N open descriptors are files
+ *                             of the injected library (.jpc) */
+#include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -219,6 +236,87 @@ static void bench(uint32_t id, unsigned long n)
     fflush(stdout);
 }
 
+/* --- descriptors ---------------------------------------------------------- */
+
+enum { NUMBERS = 4096, CHANGED = 9, INHERITED = 8 };
+static const char own_text[] = "data of the program, 35 bytes long\n";
+static int own[NUMBERS]; /* what closefrom has closed */
+static size_t n_own;
+
+static void print(void)
+{
+    for (int fd = 0; fd < 3; fd++)
+        (void) !write(fd, "printed\n", 8);
+}
+
+static void close_from(int first)
+{
+    n_own = 0;
+    for (int fd = first; fd < NUMBERS; fd++)
+        if (fcntl(fd, F_GETFD) >= 0)
+            own[n_own++] = fd;
+    for (int fd = first; fd < NUMBERS; fd++)
+        close(fd);
+}
+
+static void open_own(void)
+{
+    const char *path = getenv("CUDACALLS_OWN");
+    int fd = path ? open(path, O_RDWR | O_CREAT | O_TRUNC, 0600) : -1;
+
+    if (fd < 0 ||
+        pwrite(fd, own_text, sizeof(own_text), 0) != (ssize_t) sizeof(own_text))
+        exit(CHANGED);
+    for (size_t i = 0; i < n_own; i++)
+        if (dup2(fd, own[i]) != own[i])
+            own[i] = fd; /* the limit is lower by now */
+    own[n_own++] = fd;
+}
+
+static void check_own(void)
+{
+    char text[sizeof(own_text) + 1];
+
+    for (size_t i = 0; i < n_own; i++)
+        if (pread(own[i], text, sizeof(text), 0) !=
+                (ssize_t) sizeof(own_text) ||
+            memcmp(text, own_text, sizeof(own_text)) != 0)
+            _exit(CHANGED);
+}
+
+/* Looks for files of the injected library among the open ones. */
+static void count_inherited(size_t want)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    struct dirent *entry;
+    size_t found = 0;
+
+    while (folder && (entry = readdir(folder))) {
+        char path[4096];
+        ssize_t n =
+            readlinkat(dirfd(folder), entry->d_name, path, sizeof(path) - 1);
+
+        path[n > 0 ? n : 0] = '\0';
+        found += strstr(path, ".jpc") != NULL;
+    }
+    if (!folder || found != want)
+        _exit(INHERITED);
+    closedir(folder);
+}
+
+/* Installs a filter that allows everything. */
+static void filter(void)
+{
+    struct sock_filter allow = BPF_STMT(BPF_RET, SECCOMP_RET_ALLOW);
+    struct sock_fprog program = {1, &allow};
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        exit(77);
+}
+
+/* --- words ---------------------------------------------------------------- */
+
 static int once(const char *name, size_t arg, unsigned long n);
 
 /* Runs one word: its name, its number after ":", its count after "*". */
@@ -300,6 +398,16 @@ static int once(const char *name, size_t arg, unsigned long n)
         call(126, NULL, 0, (long) arg);
     else if (is(name, "sleep"))
         pause_ms((long) arg);
+    else if (is(name, "print"))
+        print();
+    else if (is(name, "closefrom"))
+        close_from((int) arg);
+    else if (is(name, "own"))
+        open_own();
+    else if (is(name, "check"))
+        check_own();
+    else if (is(name, "inherited"))
+        count_inherited(arg);
     else if (is(name, "kill"))
         kill(getpid(), SIGKILL);
     else if (is(name, "exit"))
@@ -339,6 +447,9 @@ int main(int argc, char **argv)
     if (argc > at && is(argv[at], "late")) {
         dlopen("libcupti.so.13", RTLD_NOW | RTLD_GLOBAL);
         at++;
+    } else if (argc > at && is(argv[at], "filter")) {
+        filter();
+        at++;
     }
     load(getenv("CUDA_INJECTION64_PATH"));
     for (; at < argc; at++) {
@@ -349,6 +460,14 @@ int main(int argc, char **argv)
                 waitpid(pid, &status, 0);
                 return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
             }
+        } else if (is(argv[at], "daemon")) {
+            if (fork() > 0)
+                _exit(0);
+            setsid();
+        } else if (is(argv[at], "exec")) {
+            argv[at] = argv[0];
+            execv("/proc/self/exe", argv + at);
+            return 1;
         } else if (strncmp(argv[at], "threads:", 8) == 0) {
             many((unsigned) strtoul(argv[at] + 8, NULL, 10), argv + at + 1);
             break;

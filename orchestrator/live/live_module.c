@@ -5,7 +5,6 @@
  * exchange snapshots (livelink, write_snap), join them (livejoin), write
  * metrics. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +12,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/ownfile.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/live/live.h"
 #include "orchestrator/live/livejoin.h"
@@ -325,7 +324,8 @@ static void livemetrics_end(struct livemetrics *m)
 struct live {
     struct module_place place;
     struct hung_times times;
-    /* folder of the node's recordings; path of its snapshot */
+    /* folder of the node's recordings; name of its snapshot in the folder of
+     * snapshots */
     char *raw, *name;
     struct livenode *node;
     struct livejoin *join;       /* node 0's */
@@ -333,7 +333,7 @@ struct live {
     struct livemetrics *metrics; /* NULL: the site wants none */
     bool watches;                /* hangs are looked for */
     struct live_snap *snap;
-    int fd; /* of the snapshot; -1: not open yet */
+    struct ownfile file; /* the snapshot; closed until it is first written */
     uint32_t sequence, file_sequence;
     uint64_t files;        /* number of times the file was written */
     enum live_class class; /* as written last */
@@ -359,8 +359,7 @@ static void destroy(void *state)
     livejoin_destroy(l->join);
     free(l->metrics);
     livenode_destroy(l->node);
-    if (l->fd >= 0)
-        close(l->fd);
+    ownfile_close(&l->file);
     free(l->snap);
     free(l->raw);
     free(l->name);
@@ -434,13 +433,12 @@ static void *start(const struct module_place *place, struct jp_error *err)
         return NULL;
     l = calloc(1, sizeof(*l));
     if (l) {
-        l->fd = -1;
         l->place = *place;
         l->watches = watches;
         hung_times_set(&l->times, suspect_ms(place));
         l->raw = text_format("%s/raw/%s", place->dir, place->node);
-        l->name = text_format("%s/" LIVE_NODES "/%llu.%u" LIVE_SNAP_SUFFIX,
-                              place->dir, (unsigned long long) place->component,
+        l->name = text_format("%llu.%u" LIVE_SNAP_SUFFIX,
+                              (unsigned long long) place->component,
                               place->nodeid);
         l->snap = malloc(sizeof(*l->snap));
         where.raw = l->raw;
@@ -551,23 +549,22 @@ static void look_at_want(struct live *l, const struct module_time *now)
 
 /* --- the snapshot -------------------------------------------------------- */
 
+/* LIVE_NODES in the step's folder, which exists. */
+enum { FOLDERS_MADE = 2 };
+
 static int open_file(struct live *l, struct jp_error *err)
 {
     char *folder = text_format("%s/" LIVE_NODES, l->place.dir);
-    char *parent = text_format("%s/" LIVE_FOLDER, l->place.dir);
-    int rc = -1;
+    int rc = 0;
 
-    if (folder && parent && fileio_mkdir(parent, err) == 0 &&
-        fileio_mkdir(folder, err) == 0) {
-        l->fd = open(l->name,
-                     O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
-                     0600);
-        rc = l->fd < 0 ? error_set(err, "%s: %s", l->name, strerror(errno)) : 0;
-        if (rc == 0 && l->link)
-            livelink_announce(l->link, NULL); /* else they write files */
-    }
+    if (!folder)
+        return error_set(err, "out of memory");
+    if ((!l->file.folder && ownfile_open(&l->file, folder, FOLDERS_MADE) < 0) ||
+        ownfile_create_anew(&l->file, l->name) < 0)
+        rc = error_set(err, "%s/%s: %s", folder, l->name, strerror(errno));
+    else if (l->link)
+        livelink_announce(l->link, NULL); /* else they write files */
     free(folder);
-    free(parent);
     return rc;
 }
 
@@ -591,19 +588,16 @@ static uint64_t file_period_ms(const struct live *l)
 static int write_file(struct live *l, struct jp_error *err)
 {
     uint8_t bytes[LIVE_SNAP_BYTES];
-    ssize_t n;
+    int rc;
 
-    if (l->fd < 0 && open_file(l, err) < 0)
+    if (!l->file.fd && open_file(l, err) < 0)
         return -1;
     livesnap_pack(l->snap, bytes);
-    n = pwrite(l->fd, bytes, sizeof(bytes), 0);
+    rc = ownfile_write(&l->file, bytes, sizeof(bytes), 0);
     l->bytes = sizeof(bytes);
     l->file_sequence = l->snap->sequence;
     l->files++;
-    return n == (ssize_t) sizeof(bytes)
-               ? 0
-               : error_set(err, "%s: %s", l->name,
-                           n < 0 ? strerror(errno) : "no room");
+    return rc < 0 ? error_set(err, "%s: %s", l->name, strerror(errno)) : 0;
 }
 
 /* Sends to node 0's agent. Returns true if the agent answers, so that the file
@@ -644,7 +638,7 @@ static int write_snap(struct live *l, const struct livenode_time *now,
         l->snap->due_ms = (uint32_t) file_period_ms(l);
     }
     l->file_ms = now_ms;
-    if (now->last && l->fd < 0) /* a file made only now would stay behind */
+    if (now->last && !l->file.fd) /* a file made only now would stay behind */
         return 0;
     return write_file(l, err);
 }
@@ -775,7 +769,7 @@ static void finish(void *state)
     enum live_class class;
 
     livemetrics_end(l->metrics);
-    if (l->fd < 0 && (!l->link || l->join || !l->sequence))
+    if (!l->file.fd && (!l->link || l->join || !l->sequence))
         return;
     clock_gettime(CLOCK_REALTIME, &real);
     clock_gettime(CLOCK_MONOTONIC, &mono);

@@ -6,7 +6,6 @@
 #include "plugins/clock/clock_work.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -34,22 +33,14 @@ static int failed(const struct clock_rows *rows, struct jp_error *err)
     return error_set(err, "%s: %s", rows->path, strerror(errno));
 }
 
-/* Opens the file for appending; anew: empties it. O_NONBLOCK keeps a FIFO that
- * somebody put there from blocking the agent. */
-static int open_file(struct clock_rows *rows, bool anew, struct jp_error *err)
+/* Makes the file in that folder; an older one of that name is replaced. */
+static int open_file(struct clock_rows *rows, const char *folder,
+                     struct jp_error *err)
 {
-    int fd = open(rows->path,
-                  O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW |
-                      O_NONBLOCK | (anew ? O_TRUNC : 0),
-                  0600);
-
-    rows->file = fd < 0 ? NULL : fdopen(fd, "a");
-    if (rows->file)
+    if (ownfile_open(&rows->out, folder, 0) == 0 &&
+        ownfile_create_anew(&rows->out, CLOCK_FILE) == 0)
         return 0;
-    failed(rows, err);
-    if (fd >= 0)
-        close(fd);
-    return -1;
+    return failed(rows, err);
 }
 
 /* Whether a line is copied when the file is rewritten. Windows stay by their
@@ -70,34 +61,72 @@ static bool stays(struct clock_rows *rows, const char *line)
     return strcmp(type, "probe") != 0;
 }
 
+/* Returns a stream at the file's beginning, or NULL. */
+static FILE *stream_of(struct ownfile *file, const char *mode)
+{
+    int fd = ownfile_copy(file);
+    FILE *stream = fd < 0 ? NULL : fdopen(fd, mode);
+
+    if (fd >= 0 && !stream)
+        close(fd);
+    return stream;
+}
+
 /* Copies the lines that stay, and counts their bytes anew. */
-static int copy_thinned(struct clock_rows *rows, FILE *out,
+static int copy_thinned(struct clock_rows *rows, struct ownfile *to,
                         struct jp_error *err)
 {
-    FILE *in = shortline_open(rows->path);
+    FILE *in = stream_of(&rows->out, "r"), *out = stream_of(to, "w");
     char line[LINE_MAX_BYTES + 2];
+    uint64_t bytes = 0;
     ssize_t len;
+    int rc = in && out ? 0 : failed(rows, err);
 
-    if (!in)
-        return failed(rows, err);
-    rows->bytes = 0;
     rows->met = 0;
-    while ((len = shortline_next(in, line, sizeof(line))) > 0)
+    while (rc == 0 && (len = shortline_next(in, line, sizeof(line))) > 0)
         if (stays(rows, line)) {
             fputs(line, out);
-            rows->bytes += (uint64_t) len;
+            bytes += (uint64_t) len;
         }
-    fclose(in);
-    return 0;
+    if (in)
+        fclose(in);
+    if (out && (ferror(out) | fclose(out)) != 0 && rc == 0)
+        rc = failed(rows, err);
+    if (rc == 0)
+        rows->bytes = bytes;
+    return rc;
+}
+
+/* Replaces the file by one with the lines that stay. On failure it remains as
+ * it is. */
+static int rewrite(struct clock_rows *rows, struct jp_error *err)
+{
+    char *name = fileio_temp_name(CLOCK_FILE);
+    struct ownfile temp = {.lost = false};
+    int rc = -1;
+
+    if (!name)
+        return error_set(err, "out of memory");
+    if (ownfile_open_beside(&temp, &rows->out) < 0 ||
+        ownfile_create(&temp, name) < 0)
+        failed(rows, err);
+    else if (copy_thinned(rows, &temp, err) == 0)
+        rc = ownfile_rename(&temp, CLOCK_FILE) < 0 ? failed(rows, err) : 0;
+    if (rc == 0) {
+        ownfile_close(&rows->out);
+        rows->out = temp;
+    } else {
+        (void) ownfile_unlink(&temp);
+        ownfile_close(&temp);
+    }
+    free(name);
+    return rc;
 }
 
 /* Rewrites the file until half of its room is free, or doubling the stride does
- * not help any more. The stream is opened again, because the old one writes to
- * the replaced file. */
+ * not help any more. */
 static int thin_out(struct clock_rows *rows, struct jp_error *err)
 {
-    struct jp_tempfile temp;
-
     for (int i = 0;
          i < 8 && rows->bytes > rows->most / 2 && rows->stride < STRIDE_MAX;
          i++) {
@@ -106,18 +135,10 @@ static int thin_out(struct clock_rows *rows, struct jp_error *err)
         rows->halves = i > 0;
         if (rows->halves)
             rows->stride *= 2;
-        if (fileio_temp_open(&temp, rows->path, err) < 0)
-            return -1;
-        if (copy_thinned(rows, temp.stream, err) < 0) {
-            fileio_temp_abort(&temp);
-            return -1;
-        }
-        if (fileio_temp_commit(&temp, err) < 0)
+        if (rewrite(rows, err) < 0)
             return -1;
     }
-    fclose(rows->file);
-    rows->file = NULL;
-    return open_file(rows, false, err);
+    return 0;
 }
 
 /* Writes a line, after making room for it if necessary. A line that has no room
@@ -136,21 +157,19 @@ static int put(struct clock_rows *rows, struct jp_error *err,
     va_end(args);
     if (len < 0 || (size_t) len >= sizeof(line))
         return error_set(err, "a line of " CLOCK_FILE " is too long");
-    if (!rows->file)
+    if (!rows->out.fd)
         return 0;
     if (rows->bytes + (uint64_t) len > rows->most && thin_out(rows, err) < 0) {
         /* stop writing for good, otherwise each line would try this again */
-        if (rows->file)
-            fclose(rows->file);
-        rows->file = NULL;
+        ownfile_close(&rows->out);
         return error_wrap(err, "too many windows: the rest is not kept");
     }
-    if (!rows->file || rows->bytes + (uint64_t) len > rows->most)
+    if (rows->bytes + (uint64_t) len > rows->most)
         return 0;
-    /* flushed line by line: an agent that is killed loses nothing */
-    if (fputs(line, rows->file) < 0 || fflush(rows->file) != 0) {
+    /* line by line: an agent that is killed loses nothing */
+    if (ownfile_write(&rows->out, line, (size_t) len, rows->bytes) < 0) {
         failed(rows, err);
-        clearerr(rows->file);
+        (void) ownfile_truncate(&rows->out, rows->bytes);
         return -1;
     }
     rows->bytes += (uint64_t) len;
@@ -217,12 +236,20 @@ int clock_rows_open(struct clock_rows *rows, const char *dir,
                     const struct clock_origin *origin, uint64_t most,
                     struct jp_error *err)
 {
+    char *folder;
+    int rc;
+
     *rows =
         (struct clock_rows){.most = most, .stride = 1, .nodes = origin->nodes};
-    rows->path = text_format("%s/nodes/%s/" CLOCK_FILE, dir, origin->node);
-    if (!rows->path)
+    folder = text_format("%s/nodes/%s", dir, origin->node);
+    rows->path = folder ? text_format("%s/" CLOCK_FILE, folder) : NULL;
+    if (!rows->path) {
+        free(folder);
         return error_set(err, "out of memory");
-    if (open_file(rows, true, err) == 0 && put_config(rows, origin, err) == 0 &&
+    }
+    rc = open_file(rows, folder, err);
+    free(folder);
+    if (rc == 0 && put_config(rows, origin, err) == 0 &&
         clock_rows_snapshot(rows, &origin->look, err) == 0)
         return 0;
     clock_rows_close(rows);
@@ -231,10 +258,9 @@ int clock_rows_open(struct clock_rows *rows, const char *dir,
 
 void clock_rows_close(struct clock_rows *rows)
 {
-    if (rows->file)
-        fclose(rows->file);
+    ownfile_close(&rows->out);
     free(rows->path);
-    *rows = (struct clock_rows){.file = NULL};
+    *rows = (struct clock_rows){.path = NULL};
 }
 
 int clock_rows_window(struct clock_rows *rows, const struct clock_window *w,

@@ -20,6 +20,7 @@
 
 #include "common/clockline.h"
 #include "common/error.h"
+#include "common/ownfile.h"
 #include "plugins/clock/clock_conf.h"
 #include "plugins/clock/clock_packet.h"
 #include "plugins/clock/clock_peers.h"
@@ -309,8 +310,8 @@ struct clock_origin {
 };
 
 struct clock_rows {
-    FILE *file;
-    char *path;
+    struct ownfile out; /* closed: nothing more is written */
+    char *path;         /* for errors */
     uint64_t bytes, most;
     uint64_t stride;       /* windows whose id is a multiple of it are kept */
     uint64_t taken, steps; /* numbers of snapshots and clock_steps */

@@ -10,7 +10,6 @@
  * a note in the file, or is lost. */
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -20,10 +19,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "common/oldglibc.h"
+#include "common/ownfile.h"
 #include "plugins/cuda/cuda_cupti.h"
 #include "plugins/cuda/cuda_file.h"
 
@@ -432,8 +432,10 @@ static struct writer {
     pthread_mutex_t lock; /* protects begun, ending and done */
     pthread_cond_t change;
     bool begun, ending, done;
+    pid_t pid; /* of the process that has the thread */
     /* the thread's own */
-    char path[4096], dir[4096];
+    char dir[4096], name[CUDA_HOST_MAX + 64];
+    struct ownfile file;
     struct cuda_file_head head;
     struct cuda_file_record last;
     uint64_t start_ns, kept_ns; /* of the monotonic clock; time of the last
@@ -441,8 +443,7 @@ static struct writer {
     /* number of records that stay; the next record is overwritten until it
      * stays as well */
     uint32_t n;
-    int fd;
-} w = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+} w = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* --- beginning and end ---------------------------------------------------- */
 
@@ -581,7 +582,7 @@ static int rank_of(void)
     return *end || rank < 0 || rank > INT32_MAX ? -1 : (int) rank;
 }
 
-/* Prepares head and path of the file. The name has pid, host and time, because
+/* Prepares head and name of the file. The name has pid, host and time, because
  * pids are reused and hosts may share the folder. */
 static bool fill(const char *dir)
 {
@@ -600,71 +601,33 @@ static bool fill(const char *dir)
     w.head.rank = rank_of();
     w.head.start_us = real_ns / 1000;
     memcpy(w.head.host, host, sizeof(host));
-    n = snprintf(w.path, sizeof(w.path), "%s/%s-%d-%llx" CUDA_FILE_END, dir,
-                 host, (int) getpid(), (unsigned long long) real_ns);
-    if (n < 0 || (size_t) n >= sizeof(w.path))
-        return false;
-    snprintf(w.dir, sizeof(w.dir), "%s", dir);
-    return true;
-}
-
-/* Makes a folder and up to `levels` above it (raw/<node>/cuda); the step's
- * folder exists. */
-static bool make_dir(char *path, unsigned levels)
-{
-    char *slash;
-    bool ok;
-
-    if (mkdir(path, 0700) == 0 || errno == EEXIST)
-        return true;
-    slash = strrchr(path, '/');
-    if (errno != ENOENT || levels == 0 || slash == path)
-        return false;
-    *slash = '\0';
-    ok = make_dir(path, levels - 1);
-    *slash = '/';
-    return ok && (mkdir(path, 0700) == 0 || errno == EEXIST);
+    snprintf(w.name, sizeof(w.name), "%s-%d-%llx" CUDA_FILE_END, host,
+             (int) getpid(), (unsigned long long) real_ns);
+    n = snprintf(w.dir, sizeof(w.dir), "%s", dir);
+    return n >= 0 && (size_t) n < sizeof(w.dir);
 }
 
 /* --- the file ------------------------------------------------------------- */
 
-/* Writes all bytes at that offset; false on any error. */
-static bool put(const void *data, size_t len, off_t at)
-{
-    const char *from = data;
+/* The folders raw/<node>/cuda are made; the step's folder exists. */
+enum { FOLDERS_MADE = 3 };
 
-    while (len) {
-        ssize_t n = pwrite(w.fd, from, len, at);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        from += n;
-        len -= (size_t) n;
-        at += n;
-    }
-    return true;
-}
-
-/* Opens the file and writes its head, if that is not done yet. */
+/* Opens the file and writes its head, if that is not done yet. A file that the
+ * program has taken the descriptor of is given up (common/ownfile.h). */
 static bool open_file(void)
 {
-    if (w.fd >= 0)
+    if (w.file.fd)
         return true;
-    if (!make_dir(w.dir, 2))
+    if (!w.file.folder && ownfile_open(&w.file, w.dir, FOLDERS_MADE) < 0)
         return false;
-    w.fd = open(w.path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                0600);
-    if (w.fd < 0)
+    if (ownfile_create(&w.file, w.name) < 0)
         return false;
     w.head.check =
         cuda_file_check(&w.head, offsetof(struct cuda_file_head, check));
-    if (put(&w.head, sizeof(w.head), 0))
+    if (ownfile_write(&w.file, &w.head, sizeof(w.head), 0) == 0)
         return true;
-    unlink(w.path); /* the next second tries again */
-    close(w.fd);
-    w.fd = -1;
+    (void) ownfile_unlink(&w.file); /* the next second tries again */
+    ownfile_close_file(&w.file);
     return false;
 }
 
@@ -687,7 +650,8 @@ static void put_record(void)
     r.since_ns = clock_ns(CLOCK_MONOTONIC) - w.start_ns;
     r.check = cuda_file_check(&r, offsetof(struct cuda_file_record, check));
     /* a full disk: the next record is written in the same place */
-    if (!put(&r, sizeof(r), (off_t) (sizeof(w.head) + w.n * sizeof(r))))
+    if (ownfile_write(&w.file, &r, sizeof(r),
+                      sizeof(w.head) + w.n * sizeof(r)) < 0)
         return;
     w.last = r;
     /* half a second of tolerance, because the thread may wake early */
@@ -704,6 +668,7 @@ static void *run(void *arg)
     struct timespec until;
     bool ending;
 
+    (void) ownfile_own_table();
     clock_gettime(CLOCK_MONOTONIC, &until);
     do {
         until.tv_sec++;
@@ -716,7 +681,7 @@ static void *run(void *arg)
         if (open_file() && !*w.head.note)
             put_record();
         /* the note is written and nothing will be counted */
-        if (*w.head.note && w.fd >= 0)
+        if (*w.head.note && w.file.fd)
             ending = true;
     } while (!ending);
     pthread_mutex_lock(&w.lock);
@@ -760,13 +725,15 @@ int InitializeInjection(void)
     static atomic_flag once = ATOMIC_FLAG_INIT;
     const char *dir = getenv(CUDA_ENV_DIR);
 
-    if (atomic_flag_test_and_set(&once) || !dir || *dir != '/' || !fill(dir))
+    if (!ownfile_may_open() || atomic_flag_test_and_set(&once) || !dir ||
+        *dir != '/' || !fill(dir))
         return 1;
     if (pthread_atfork(NULL, NULL, after_fork) != 0)
         return 1;
     /* first a CUPTI that is loaded already */
     if (!attach(RTLD_NOLOAD, INT_MAX) && !attach(0, driver_major()))
         note("libcupti.so was not found (LD_LIBRARY_PATH)");
+    w.pid = getpid();
     w.begun = start_thread();
     if (!w.begun)
         stop_counting();
@@ -780,7 +747,8 @@ __attribute__((destructor)) static void at_exit(void)
     uint64_t until_ns;
     struct timespec until;
 
-    if (!w.begun)
+    /* a copy by clone(), which runs no fork handlers, has no thread either */
+    if (!w.begun || w.pid != getpid())
         return;
     until_ns = clock_ns(CLOCK_MONOTONIC) + EXIT_WAIT_MS * 1000000ull;
     until = (struct timespec){(time_t) (until_ns / 1000000000),

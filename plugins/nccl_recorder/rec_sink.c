@@ -9,19 +9,17 @@
 #include "plugins/nccl_recorder/rec_writer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "common/ownfile.h"
 #include "plugins/nccl_recorder/jpr.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
 #include "plugins/nccl_recorder/rec_comm.h"
@@ -48,22 +46,9 @@ enum { NEAR = 4 };
 /* After a failed write no other is tried for a second. */
 #define RETRY_NS 1000000000ULL
 
-/* What a descriptor was opened on. The program may close all descriptors, and
- * its own files then get their numbers. */
-struct identity {
-    uint32_t major, minor;
-    uint64_t inode;
-    uint32_t mode; /* when it was opened */
-};
-
 static struct {
-    int dir_fd;
-    int fd;
-    struct identity dir;
-    struct identity file;
-    bool lost;    /* one of the descriptors is no longer ours: nothing more is
-                     written */
-    uint64_t end; /* bytes of whole blocks in the file */
+    struct ownfile file; /* if it is lost, nothing more is written */
+    uint64_t end;        /* bytes of whole blocks in the file */
     uint64_t disk_bytes;
     uint64_t min_free_bytes;
     bool low_space;      /* the file system has too little left */
@@ -73,101 +58,26 @@ static struct {
     uint64_t looked_end; /* ... and `end` then */
     bool capped;         /* a write was too long for what is left */
     uint64_t failed_ns;  /* time of a failed write; 0: the last one succeeded */
-} s = {.dir_fd = -1, .fd = -1};
+} s;
 
 static struct jpr_header header; /* the file's first block */
-
-/* Reads what a descriptor is open on. By system call, because the fstat() of a
- * newer glibc does not load with an older one. statx() answers from the cache
- * where fstat() would ask a file server. */
-static bool identify(int fd, struct identity *out)
-{
-    struct stat st;
-#ifdef SYS_statx
-    struct statx stx;
-
-    if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
-                STATX_INO | STATX_MODE, &stx) == 0) {
-        *out = (struct identity){stx.stx_dev_major, stx.stx_dev_minor,
-                                 stx.stx_ino, stx.stx_mode};
-        return true;
-    }
-#endif
-    if (syscall(SYS_fstat, fd, &st) != 0) /* older kernels, some filters */
-        return false;
-    *out = (struct identity){major(st.st_dev), minor(st.st_dev), st.st_ino,
-                             st.st_mode};
-    return true;
-}
-
-/* Returns whether the descriptor is still what was opened. */
-static bool is_same(int fd, const struct identity *opened)
-{
-    struct identity now;
-
-    return fd >= 0 && identify(fd, &now) && now.inode == opened->inode &&
-           now.major == opened->major && now.minor == opened->minor;
-}
-
-/* Closes the descriptors that are still ours. */
-static void close_both(void)
-{
-    if (is_same(s.fd, &s.file))
-        close(s.fd);
-    if (is_same(s.dir_fd, &s.dir))
-        close(s.dir_fd);
-    s.fd = -1;
-    s.dir_fd = -1;
-}
-
-/* Moves a descriptor above 2. Numbers 0 to 2 are the program's even if it has
- * closed them: otherwise its output would go into our file. Not by fcntl(): its
- * newest symbol version is too new. */
-static int above_standard(int fd)
-{
-    long higher;
-
-    if (fd < 0 || fd > STDERR_FILENO)
-        return fd;
-    higher = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    close(fd);
-    return (int) higher;
-}
-
-/* Returns whether the descriptor is ours; if not, the sink is lost. */
-static bool check(int fd, const struct identity *opened)
-{
-    if (is_same(fd, opened))
-        return true;
-    close_both();
-    s.lost = true;
-    return false;
-}
 
 const char *rec_sink_open(const char *dir,
                           const struct jp_rec_settings *settings)
 {
-    struct identity opened;
-    int fd;
+    struct ownfile opened = {.lost = false};
 
     if (!dir || !dir[0])
         return "JOBPROF_RECORDER_DIR is not set";
-    fd = above_standard(open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (fd < 0)
+    if (ownfile_open(&opened, dir, 0) < 0)
         return "the directory of JOBPROF_RECORDER_DIR cannot be opened";
-    if (!identify(fd, &opened)) {
-        close(fd);
-        return "the directory of JOBPROF_RECORDER_DIR cannot be identified";
-    }
     /* not faccessat(), which is a newer call that old filters forbid */
-    if (syscall(SYS_faccessat, fd, ".", W_OK | X_OK) < 0) {
-        close(fd);
+    if (syscall(SYS_faccessat, ownfile_folder(&opened), ".", W_OK | X_OK) < 0) {
+        ownfile_close(&opened);
         return "the directory of JOBPROF_RECORDER_DIR is not writable";
     }
     memset(&s, 0, sizeof(s));
-    s.dir_fd = fd;
-    s.dir = opened;
-    s.fd = -1;
+    s.file = opened;
     s.disk_bytes = settings->disk_bytes;
     s.min_free_bytes = settings->min_free_bytes;
     return NULL;
@@ -176,33 +86,22 @@ const char *rec_sink_open(const char *dir,
 /* Creates the file under an unused name. Returns 0 or -1. */
 static int create_file(void)
 {
-    char name[320];
+    char name[OWNFILE_NAME_MAX + 64];
     int i;
 
-    if (!check(s.dir_fd, &s.dir))
-        return -1;
-    for (i = 0; i < MAX_TRIES && s.fd < 0; i++) {
+    for (i = 0; i < MAX_TRIES; i++) {
         char suffix[16] = "";
 
         if (i > 0)
             snprintf(suffix, sizeof(suffix), "-%d", i);
         snprintf(name, sizeof(name), "%s-pid%d%s.jpr", header.hostname,
                  (int) getpid(), suffix);
-        s.fd = openat(s.dir_fd, name,
-                      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                      0600);
-        if (s.fd < 0 && errno != EEXIST)
+        if (ownfile_create(&s.file, name) == 0)
+            return 0;
+        if (errno != EEXIST)
             break;
     }
-    s.fd = above_standard(s.fd);
-    if (s.fd >= 0 && !identify(s.fd, &s.file)) {
-        close(s.fd);
-        s.fd = -1;
-    }
-    /* an unusual umask took these permissions away */
-    if (s.fd >= 0 && (s.file.mode & 0600) != 0600)
-        (void) fchmod(s.fd, 0600);
-    return s.fd < 0 ? -1 : 0;
+    return -1;
 }
 
 /* ------------------------------------------------------------------ caps -- */
@@ -226,13 +125,15 @@ static void look_at_space(void)
     uint64_t now = rec_clock_ns();
     uint64_t often = s.is_near ? NEAR : 1;
     uint64_t free_bytes, enough;
+    int folder;
 
     if (s.looked_ns && now - s.looked_ns < LOOK_NS / often &&
         s.end - s.looked_end < LOOK_BYTES / often)
         return;
     s.looked_ns = now;
     s.looked_end = s.end;
-    if (!check(s.dir_fd, &s.dir) || fstatvfs(s.dir_fd, &fs) < 0)
+    folder = ownfile_folder(&s.file);
+    if (folder < 0 || fstatvfs(folder, &fs) < 0)
         return;
     free_bytes = (uint64_t) fs.f_bavail * fs.f_frsize;
     s.is_near = free_bytes / NEAR < s.min_free_bytes;
@@ -246,9 +147,9 @@ static void look_at_space(void)
 
 static bool is_full(void)
 {
-    if (s.min_free_bytes && !s.lost)
+    if (s.min_free_bytes && !s.file.lost)
         look_at_space();
-    if (s.lost) /* records count as lost, not as left out */
+    if (s.file.lost) /* records count as lost, not as left out */
         return false;
     return s.low_space || s.capped ||
            (s.disk_bytes && s.end >= s.disk_bytes - cap_allowance());
@@ -258,7 +159,7 @@ uint64_t rec_sink_room(void)
 {
     uint64_t end = s.disk_bytes - cap_allowance();
 
-    if (!s.disk_bytes || s.lost)
+    if (!s.disk_bytes || s.file.lost)
         return UINT64_MAX;
     return s.end < end && !s.capped ? end - s.end : 0;
 }
@@ -298,27 +199,12 @@ static bool fits(size_t n, bool last)
 }
 
 /* Writes at the end of the file. On failure `end` stays, so that the next write
- * goes over a partial block. The identity is checked before each call, as the
- * program may close descriptors at any time. */
-static int write_all(const char *at, size_t n)
+ * goes over a partial block. */
+static int write_all(const void *at, size_t n)
 {
-    uint64_t end = s.end;
-
-    while (n > 0) {
-        ssize_t k;
-
-        if (!check(s.fd, &s.file))
-            return -1;
-        k = pwrite(s.fd, at, n, (off_t) end);
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k <= 0)
-            return -1;
-        at += k;
-        end += (uint64_t) k;
-        n -= (size_t) k;
-    }
-    s.end = end;
+    if (ownfile_write(&s.file, at, n, s.end) < 0)
+        return -1;
+    s.end += n;
     return 0;
 }
 
@@ -327,10 +213,10 @@ static int begin_file(void)
 {
     uint8_t head[JPR_HEAD_BYTES];
 
-    if (s.fd < 0 && create_file() < 0)
+    if (!s.file.fd && create_file() < 0)
         return -1;
     jpr_head_write(head);
-    return s.end > 0 ? 0 : write_all((const char *) head, sizeof(head));
+    return s.end > 0 ? 0 : write_all(head, sizeof(head));
 }
 
 /* Writes whole blocks at the end of the file, which the first call creates.
@@ -338,7 +224,7 @@ static int begin_file(void)
  * is kept for the last block. */
 static int append(const void *blocks, size_t n, bool last)
 {
-    if (s.dir_fd < 0)
+    if (!s.file.folder)
         return -1;
     if (s.failed_ns && !last && rec_clock_ns() - s.failed_ns < RETRY_NS)
         return -1;
@@ -349,16 +235,14 @@ static int append(const void *blocks, size_t n, bool last)
         return 0;
     /* remove what was written of a block; if that fails as well, the next write
      * goes over it */
-    if (!s.lost && s.fd >= 0 && check(s.fd, &s.file))
-        (void) !ftruncate(s.fd, (off_t) s.end);
+    (void) ownfile_truncate(&s.file, s.end);
     s.failed_ns = rec_clock_ns();
     return -1;
 }
 
 void rec_sink_close(void)
 {
-    close_both();
-    s.lost = false;
+    ownfile_close(&s.file);
 }
 
 /* --- blocks of the file, collected for one write ------------------------- */

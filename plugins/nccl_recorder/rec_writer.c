@@ -20,6 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/ownfile.h"
 #include "plugins/nccl_recorder/jpr.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
 #include "plugins/nccl_recorder/rec_comm.h"
@@ -647,6 +648,7 @@ static void *writer_main(void *unused)
 
     (void) unused;
     prctl(PR_SET_NAME, "jobprof-rec");
+    (void) ownfile_own_table();
     if (!open_directory())
         return NULL;
     while (!closing) {

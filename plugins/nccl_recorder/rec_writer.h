@@ -50,10 +50,11 @@
  * 256 KiB) and at most 1 MiB.
  *
  * A program may close descriptors that it has not opened, as one that becomes a
- * daemon does, and its own files then get their numbers. Before each write and
- * close, device and inode are compared with what was opened. Where they differ
- * the sink is lost: it touches neither descriptor again and refuses all blocks
- * until rec_sink_close(), so that their contents count as lost.
+ * daemon does, and its own files then get their numbers. The writer thread
+ * therefore has a table of descriptors of its own. Where that is impossible,
+ * each use of a descriptor is checked, and a file whose descriptor the program
+ * has taken is lost (common/ownfile.h): the sink refuses all blocks until
+ * rec_sink_close(), so that their contents count as lost.
  */
 
 /* Opens the directory, which may take as long as its file system does. Returns
@@ -70,8 +71,8 @@ uint64_t rec_sink_allowance(void);
  * without a cap. */
 uint64_t rec_sink_room(void);
 
-/* Closes the descriptors that are still the recorder's; also in a forked child.
- */
+/* Closes the descriptors that are still the recorder's. In a forked child:
+ * forgets them, as they are the parent's. */
 void rec_sink_close(void);
 
 /* Begins a file's contents: allocates once (about 800 KB with zlib's), and

@@ -8,19 +8,17 @@
 #include "plugins/util/util_rows.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "common/fileio.h"
 #include "common/logsource.h"
 #include "common/num.h"
+#include "common/ownfile.h"
 
 #define LINE_MAX_BYTES 1024
 /* Bytes of text in memory, which is flushed when full. */
@@ -135,18 +133,20 @@ static int put_head(struct text *t, enum util_kind kind,
 
 /* A file while it is written. */
 struct util_file {
-    char *path;
+    char *path; /* for errors; the name begins behind its last "/" */
+    const char *name;
+    struct ownfile out;    /* open as soon as the file exists */
     struct text text;      /* not on the disk yet */
     uint64_t bytes;        /* on the disk */
     uint64_t merge;        /* a row covers at least this many samples */
     struct util_row *open; /* rows that are being merged, one for each id */
     size_t n_open;
-    bool made; /* the file exists */
 };
 
 struct util_files {
     struct util_file file[UTIL_KINDS];
     char *dir, *step, *node;
+    struct ownfile place; /* the folder */
     struct util_origin origin;
     uint64_t cap_bytes;
 };
@@ -172,7 +172,11 @@ struct util_files *util_files_create(const char *dir,
             text_format("%s/util-%s.csv.gz", dir, util_tables[i].name);
         files->file[i].merge = 1;
         ok = files->file[i].path != NULL;
+        if (ok)
+            files->file[i].name = strrchr(files->file[i].path, '/') + 1;
     }
+    /* if it cannot be opened, the first write tries again and says why */
+    (void) ownfile_open(&files->place, dir, 0);
     if (ok)
         return files;
     util_files_destroy(files);
@@ -182,11 +186,13 @@ struct util_files *util_files_create(const char *dir,
 void util_files_destroy(struct util_files *files)
 {
     for (size_t i = 0; files && i < UTIL_KINDS; i++) {
+        ownfile_close(&files->file[i].out);
         free(files->file[i].path);
         free(files->file[i].text.bytes);
         free(files->file[i].open);
     }
     if (files) {
+        ownfile_close(&files->place);
         free(files->dir);
         free(files->step);
         free(files->node);
@@ -305,32 +311,35 @@ static int compress_text(const struct text *text, unsigned char **out,
     return error_set(err, "out of memory");
 }
 
-/* Appends all bytes or none: a partial write is cut off again, because the rest
- * of a member cannot be read. make: the file must not exist yet. */
-static int append(const char *path, bool make, const unsigned char *bytes,
-                  size_t len, struct jp_error *err)
+/* Makes a file in the held folder, for *out; its path is for errors. */
+static int make_file(struct util_files *files, struct ownfile *out,
+                     const char *name, const char *path, struct jp_error *err)
 {
-    int fd = open(path,
-                  O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK |
-                      (make ? O_CREAT | O_EXCL : 0),
-                  0600);
-    struct stat st;
-    int rc = -1;
+    if ((files->place.folder ||
+         ownfile_open(&files->place, files->dir, 0) == 0) &&
+        ownfile_open_beside(out, &files->place) == 0 &&
+        ownfile_create(out, name) == 0)
+        return 0;
+    error_set(err, "%s: %s", path, strerror(errno));
+    ownfile_close(out);
+    return -1;
+}
 
-    if (fd < 0)
-        return error_set(err, "%s: %s", path, strerror(errno));
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-        error_set(err, "%s: not a regular file", path);
-    /* one call: a member is at most some hundred kilobytes */
-    else if (write(fd, bytes, len) != (ssize_t) len) {
-        error_set(err, "%s: %s", path, strerror(errno ? errno : ENOSPC));
-        if (ftruncate(fd, st.st_size) < 0)
-            error_set(err, "%s: %s", path, strerror(errno));
-    } else {
-        rc = 0;
-    }
-    close(fd);
-    return rc;
+/* Appends all bytes or none: a partial write is cut off again, because the rest
+ * of a member cannot be read. The first call makes the file, which must not
+ * exist yet. */
+static int append(struct util_files *files, struct util_file *file,
+                  const unsigned char *bytes, size_t len, struct jp_error *err)
+{
+    if (!file->out.fd &&
+        make_file(files, &file->out, file->name, file->path, err) < 0)
+        return -1;
+    if (ownfile_write(&file->out, bytes, len, file->bytes) == 0)
+        return 0;
+    error_set(err, "%s: %s", file->path, strerror(errno));
+    if (ownfile_truncate(&file->out, file->bytes) < 0)
+        error_set(err, "%s: %s", file->path, strerror(errno));
+    return -1;
 }
 
 /* Writes the text in memory. On failure its rows are lost, so that a full disk
@@ -347,14 +356,12 @@ static int flush_file(struct util_files *files, enum util_kind kind,
     if (file->text.len == 0)
         return 0;
     /* the head is the beginning of the first member */
-    if ((file->made || put_head(&all, kind, &files->origin, err) == 0) &&
+    if ((file->bytes || put_head(&all, kind, &files->origin, err) == 0) &&
         text_add(&all, file->text.bytes, file->text.len, err) == 0 &&
         compress_text(&all, &packed, &len, err) == 0)
-        rc = append(file->path, !file->made, packed, len, err);
-    if (rc == 0) {
-        file->made = true;
+        rc = append(files, file, packed, len, err);
+    if (rc == 0)
         file->bytes += len;
-    }
     /* also after a failure */
     file->text.len = 0;
     free(packed);
@@ -364,11 +371,14 @@ static int flush_file(struct util_files *files, enum util_kind kind,
 
 /* --- beyond the cap ------------------------------------------------------- */
 
+static int read_rows(struct jp_logsource *source, enum util_kind kind,
+                     struct util_head *head, util_take *take, void *arg,
+                     struct util_read *read, struct jp_error *err);
+
 /* A file while it is rewritten with fewer rows. */
 struct merging {
-    struct util_file into;
+    struct util_file into; /* `out` is its temporary file */
     enum util_kind kind;
-    struct jp_tempfile temp;
 };
 
 /* Writes the text in memory as one more member. */
@@ -380,7 +390,7 @@ static int put_member(struct merging *m, struct jp_error *err)
 
     if (compress_text(&m->into.text, &packed, &len, err) < 0)
         return -1;
-    if (fwrite(packed, 1, len, m->temp.stream) != len)
+    if (ownfile_write(&m->into.out, packed, len, m->into.bytes) < 0)
         rc = error_set(err, "%s", strerror(errno));
     free(packed);
     m->into.bytes += len;
@@ -399,6 +409,26 @@ static int take_merged(void *arg, const struct util_row *row,
     return m->into.text.len < BUFFER_BYTES ? 0 : put_member(m, err);
 }
 
+/* Passes the file's rows to the merging. */
+static int read_old(struct util_file *file, struct merging *m,
+                    struct jp_error *err)
+{
+    int fd = ownfile_copy(&file->out);
+    struct jp_logsource *source;
+    struct util_head head;
+    struct util_read read;
+    int rc;
+
+    if (fd < 0)
+        return error_set(err, "%s: %s", file->path, strerror(errno));
+    source = logsource_open_fd(fd, file->path, err);
+    if (!source)
+        return -1;
+    rc = read_rows(source, m->kind, &head, take_merged, m, &read, err);
+    logsource_close(source);
+    return rc;
+}
+
 /* Rewrites a file with rows that cover more samples: four instead of one,
  * because merged rows have two lines; then twice as many each time. */
 static int merge_file(struct util_files *files, enum util_kind kind,
@@ -407,24 +437,30 @@ static int merge_file(struct util_files *files, enum util_kind kind,
     struct util_file *file = &files->file[kind];
     struct merging m = {.into.merge = file->merge * (file->merge == 1 ? 4 : 2),
                         .kind = kind};
-    struct util_head head;
-    struct util_read read;
+    char *temp = fileio_temp_name(file->name);
     int rc = -1;
 
     /* the old file stays until the new one is complete */
-    if (fileio_temp_open(&m.temp, file->path, err) < 0)
-        return -1;
-    if (put_head(&m.into.text, kind, &files->origin, err) < 0 ||
-        util_rows_read(file->path, kind, &head, take_merged, &m, &read, err) <
-            0 ||
-        close_rows(&m.into, kind, err) < 0 || put_member(&m, err) < 0)
-        fileio_temp_abort(&m.temp);
-    else
-        rc = fileio_temp_commit(&m.temp, err);
+    if (!temp)
+        error_set(err, "out of memory");
+    else if (make_file(files, &m.into.out, temp, file->path, err) == 0 &&
+             put_head(&m.into.text, kind, &files->origin, err) == 0 &&
+             read_old(file, &m, err) == 0 &&
+             close_rows(&m.into, kind, err) == 0 && put_member(&m, err) == 0) {
+        rc = ownfile_rename(&m.into.out, file->name);
+        if (rc < 0)
+            error_set(err, "%s: %s", file->path, strerror(errno));
+    }
     if (rc == 0) {
+        ownfile_close(&file->out);
+        file->out = m.into.out;
         file->merge = m.into.merge;
         file->bytes = m.into.bytes;
+    } else {
+        (void) ownfile_unlink(&m.into.out);
+        ownfile_close(&m.into.out);
     }
+    free(temp);
     free(m.into.text.bytes);
     free(m.into.open);
     return rc;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -175,6 +176,47 @@ static void bounded(void **state)
     free(path);
 }
 
+/* The node's folder is renamed and another one gets its name, also while the
+ * file is rewritten; an older file and a link with the file's name are
+ * replaced. */
+static void held_folder(void **state)
+{
+    enum { MOST = 64 * 1024, WINDOWS = 5000 };
+    char *victim = tempdir_file(*state, "victim", 0600, "mine"), *text;
+    char *node = tempdir_path(*state, "nodes/n1");
+    char *path = tempdir_path(*state, "nodes/n1/" CLOCK_FILE);
+    char *moved = tempdir_path(*state, "moved");
+    char *new = tempdir_path(*state, "moved/" CLOCK_FILE);
+    struct clock_file file = {.node = ""};
+    struct clock_rows rows;
+
+    make_folder(*state);
+    assert_int_equal(link(victim, path), 0);
+    assert_int_equal(clock_rows_open(&rows, *state, &origin, MOST, NULL), 0);
+    for (uint64_t id = 0; id < WINDOWS; id++) {
+        struct clock_window w = window_of(id);
+
+        if (id == 50)
+            assert_int_equal(rename(node, moved) | mkdir(node, 0700), 0);
+        assert_int_equal(clock_rows_window(&rows, &w, NULL), 0);
+    }
+    clock_rows_close(&rows);
+    assert_int_equal(rmdir(node), 0); /* it is empty */
+    assert_int_equal(clock_file_read(new, &file, NULL), 0);
+    assert_int_equal(file.bad_lines, 0);
+    assert_true(file.n_windows > 30 &&
+                file.windows[file.n_windows - 1].id > WINDOWS / 2);
+    clock_file_fini(&file);
+    assert_int_equal(fileio_read(victim, false, 100, &text, NULL, NULL), 0);
+    assert_string_equal(text, "mine");
+    free(text);
+    free(victim);
+    free(node);
+    free(path);
+    free(moved);
+    free(new);
+}
+
 /* No room at all, and a folder that does not exist. */
 static void no_place(void **state)
 {
@@ -293,6 +335,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(all_records, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test_setup_teardown(bounded, tempdir_make, tempdir_drop),
+        cmocka_unit_test_setup_teardown(held_folder, tempdir_make,
+                                        tempdir_drop),
         cmocka_unit_test_setup_teardown(no_place, tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(damaged, tempdir_make, tempdir_drop),
         cmocka_unit_test(hostile),

@@ -458,6 +458,63 @@ static void survives_that_its_folder_goes(void **state)
     end(&s);
 }
 
+/* The names of the snapshots are those of other files, and a link stands for
+ * one of them: they are replaced, and the files stay as they are. */
+static void replaces_what_has_its_name(void **state)
+{
+    char *victim = tempdir_file(*state, "victim", 0600, "mine"), *text = NULL;
+    static struct step s;
+    char *first, *second;
+    struct stat st;
+
+    begin(&s, state, "report");
+    make(s.dir, "live/nodes");
+    first = tempdir_path(s.dir, "live/nodes/7.0.snap");
+    second = tempdir_path(s.dir, "live/nodes/7.1.snap");
+    assert_int_equal(link(victim, first) | symlink(victim, second), 0);
+    run(&s, 0, 60);
+    assert_int_equal(s.failures, 0);
+    assert_int_equal(fileio_read(victim, false, 65536, &text, NULL, NULL), 0);
+    assert_string_equal(text, "mine");
+    assert_int_equal(lstat(first, &st), 0);
+    assert_true(S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_size > 100);
+    assert_int_equal(lstat(second, &st), 0);
+    assert_true(S_ISREG(st.st_mode) && st.st_size > 100);
+    end(&s);
+    free(first);
+    free(second);
+    free(victim);
+    free(text);
+}
+
+/* The step's folder is renamed, and another one gets its name. */
+static void stays_in_its_folder(void **state)
+{
+    static struct step s;
+    char *snap, *moved;
+    struct stat before, after;
+
+    begin(&s, state, "report");
+    run(&s, 0, 60);
+    moved = tempdir_path(*state, "moved");
+    assert_int_equal(rename(s.dir, moved), 0);
+    make(s.dir, "live/nodes");
+    snap = tempdir_path(moved, "live/nodes/7.1.snap");
+    assert_int_equal(stat(snap, &before), 0);
+    for (int now = 60; now < 200; now++)
+        for (unsigned i = 0; i < 2; i++)
+            tick(&s, i, now + 0.5);
+    assert_int_equal(stat(snap, &after), 0);
+    assert_true(after.st_mtim.tv_sec != before.st_mtim.tv_sec ||
+                after.st_mtim.tv_nsec != before.st_mtim.tv_nsec);
+    free(snap);
+    snap = tempdir_path(s.dir, "live/nodes/7.1.snap");
+    assert_int_equal(access(snap, F_OK), -1);
+    free(snap);
+    free(moved);
+    end(&s);
+}
+
 /* No room for a snapshot: the agent reports the error once. */
 static void survives_a_full_disk(void **state)
 {
@@ -763,6 +820,8 @@ int main(void)
         TEST(writes_at_its_pace),
         TEST(says_nothing_of_the_end),
         TEST(survives_that_its_folder_goes),
+        TEST(replaces_what_has_its_name),
+        TEST(stays_in_its_folder),
         TEST(survives_a_full_disk),
         TEST(runs_the_command),
         TEST(kills_a_command_that_stays),

@@ -30,6 +30,8 @@ static _Atomic uint64_t deadline_ns;
 static _Atomic(_Atomic uint32_t *) writer_word;
 static _Atomic uint32_t writer_value;
 
+void (*fake_time_see)(long number, const long *arguments);
+
 static syscall_fn *real_syscall(void)
 {
     static _Atomic(syscall_fn *) found;
@@ -117,6 +119,8 @@ SHARED long syscall(long number, ...)
         return (gettid() == getpid() ? wait_for_writer : writer_waits)(
             (_Atomic uint32_t *) a[0], (uint32_t) a[2], ns);
     }
+    if (fake_time_see && number != SYS_futex)
+        fake_time_see(number, a);
     return real_syscall()(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 

@@ -30,4 +30,8 @@ void fake_time_hold(bool on);
  * wait for the writer takes its whole time of this clock at once. */
 void fake_time_hang(void) __attribute__((noreturn));
 
+/* If set: sees each system call of the recorder, with five arguments, before it
+ * is made. */
+extern void (*fake_time_see)(long number, const long *arguments);
+
 #endif

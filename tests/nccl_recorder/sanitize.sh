@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 flags=(-g -O1 -std=gnu11 -D_GNU_SOURCE -I. -fPIC '-DJP_RECORDER_VERSION="test"')
 drive="tests/nccl_recorder/rec_drive.c contrib/ncclsim/sim_shim_old.c
        contrib/ncclsim/sim_shim_new.c contrib/ncclsim/sim_cost.c"
-recorder="$(echo plugins/nccl_recorder/rec_*.c) plugins/nccl_recorder/jpr_frame.c"
+recorder="$(echo plugins/nccl_recorder/rec_*.c) plugins/nccl_recorder/jpr_frame.c common/ownfile.c"
 
 for kind in thread address,undefined; do
     # shellcheck disable=SC2086  # lists of words

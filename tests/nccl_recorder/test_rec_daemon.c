@@ -1,11 +1,14 @@
 /* test_rec_daemon.c - a program that closes all descriptors keeps its own
  * files: the recorder never writes to them. */
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,37 +20,55 @@
 
 #define assert_ok(r) assert_int_equal((r).status, 0)
 
-/* Opens as many files as the recorder may have, so that one of them gets its
- * number. */
-enum { MANY = 10000, OWN = 64 };
+enum { MANY = 10000, NUMBERS = 2000, NO_FILTERS = 77 };
 static const char own_text[] = "the program's own";
 
-static void close_and_open(int own[OWN], const char *path)
+/* The numbers that were open, the recorder's among them. All are the program's
+ * own file now. */
+static int own[NUMBERS], n_own;
+
+static void close_and_open(const char *path)
 {
-    for (int fd = 3; fd < 1024; fd++)
+    int fd;
+
+    n_own = 0;
+    for (fd = 3; fd < NUMBERS; fd++)
+        if (fcntl(fd, F_GETFD) >= 0)
+            own[n_own++] = fd;
+    for (fd = 3; fd < NUMBERS; fd++)
         close(fd);
-    for (int i = 0; i < OWN; i++) {
-        own[i] = open(path, O_RDWR | O_CREAT, 0600);
-        CHECK(own[i] >= 0);
-    }
-    CHECK(pwrite(own[0], own_text, sizeof(own_text), 0) ==
-          (ssize_t) sizeof(own_text));
+    fd = open(path, O_RDWR | O_CREAT, 0600);
+    CHECK(fd >= 0 && pwrite(fd, own_text, sizeof(own_text), 0) ==
+                         (ssize_t) sizeof(own_text));
+    for (int i = 0; i < n_own; i++)
+        CHECK(dup2(fd, own[i]) == own[i]);
+    own[n_own++] = fd;
 }
 
-static void check_own(const int own[OWN])
+static void check_own(void)
 {
     char text[sizeof(own_text) + 1];
 
-    for (int i = 0; i < OWN; i++)
-        CHECK(fcntl(own[i], F_GETFD) >= 0);
-    CHECK(pread(own[0], text, sizeof(text), 0) == (ssize_t) sizeof(own_text) &&
-          memcmp(text, own_text, sizeof(own_text)) == 0);
+    for (int i = 0; i < n_own; i++)
+        CHECK(pread(own[i], text, sizeof(text), 0) ==
+                  (ssize_t) sizeof(own_text) &&
+              memcmp(text, own_text, sizeof(own_text)) == 0);
+}
+
+/* Under any filter the recorder's thread shares the program's descriptors. */
+static void share_descriptors(void)
+{
+    struct sock_filter allow = BPF_STMT(BPF_RET, SECCOMP_RET_ALLOW);
+    struct sock_fprog program = {1, &allow};
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+        _exit(NO_FILTERS);
 }
 
 static void closing_all(struct rec_scene *s)
 {
     char path[300];
-    int own[OWN];
     void *comm;
 
     fake_time_begin();
@@ -56,37 +77,30 @@ static void closing_all(struct rec_scene *s)
     scene_whole(s, comm, 0, 10);
     fake_time_pass_us(2000000);
     scene_wait(s, "\"produced\":1,\"written\":1,", 1);
-    close_and_open(own, path);
+    close_and_open(path);
     for (uint64_t i = 1; i < MANY; i++)
         scene_whole(s, comm, i, 10);
     fake_time_pass_us(300000);
-    check_own(own);
+    check_own();
 #if !defined(__SANITIZE_ADDRESS__)
     int status = 0;
 
-    if (fork() == 0) { /* the child closes its copies of the recorder's */
-        check_own(own);
+    if (fork() == 0) { /* the child leaves its copies alone */
+        check_own();
         _exit(0);
     }
     CHECK(wait(&status) > 0 && status == 0);
 #endif
     CHECK(s->api->finalize(comm) == 0);
-    check_own(own);
+    check_own();
     unlink(path);
 }
 
-/* With a limit of free space the folder is looked at as well. */
-static void closing_all_with_floor(struct rec_scene *s)
-{
-    setenv("JOBPROF_RECORDER_MIN_FREE", "1", 1);
-    closing_all(s);
-}
-
-/* The same before there is a file. */
+/* The same before there is a file. With a limit of free space the folder is
+ * looked at as well. */
 static void closing_early(struct rec_scene *s)
 {
     char path[300];
-    int own[OWN];
     void *comm;
 
     fake_time_begin();
@@ -94,33 +108,74 @@ static void closing_early(struct rec_scene *s)
     setenv("JOBPROF_RECORDER_MIN_FREE", "1", 1);
     comm = scene_comm(s, "early", 0xea, 0, 2);
     snprintf(path, sizeof(path), "%s/own", s->dir);
-    close_and_open(own, path);
+    close_and_open(path);
     scene_whole(s, comm, 0, 10);
     fake_time_hold(false);
     fake_time_pass_us(300000);
     CHECK(s->api->finalize(comm) == 0);
-    check_own(own);
+    check_own();
     unlink(path);
 }
 
+static void shared_closing_all(struct rec_scene *s)
+{
+    share_descriptors();
+    closing_all(s);
+}
+
+static void shared_closing_all_with_floor(struct rec_scene *s)
+{
+    setenv("JOBPROF_RECORDER_MIN_FREE", "1", 1);
+    shared_closing_all(s);
+}
+
+static void shared_closing_early(struct rec_scene *s)
+{
+    share_descriptors();
+    closing_early(s);
+}
+
+/* A recorder that shares the program's descriptors stops. */
 static void the_programs_files_are_its_own(void **state)
 {
     struct rec_result r;
 
     (void) state;
-    rec_harness_run(closing_all, 6, &r);
+    rec_harness_run(shared_closing_all, 6, &r);
+    if (WIFEXITED(r.status) && WEXITSTATUS(r.status) == NO_FILTERS)
+        skip();
     assert_ok(r);
     assert_int_equal(r.n_bad, 0);
     assert_int_equal(r.n_ops, 1); /* written before the close */
     assert_non_null(strstr(r.text, "\"complete\":false"));
     rec_harness_fini(&r);
-    rec_harness_run(closing_all_with_floor, 6, &r);
+    rec_harness_run(shared_closing_all_with_floor, 6, &r);
     assert_ok(r);
     assert_int_equal(r.n_ops, 1);
     rec_harness_fini(&r);
-    rec_harness_run(closing_early, 6, &r);
+    rec_harness_run(shared_closing_early, 6, &r);
     assert_ok(r);
     assert_int_equal(r.n_files, 0);
+    rec_harness_fini(&r);
+}
+
+/* Otherwise it has descriptors of its own, and goes on. */
+static void a_daemon_is_recorded(void **state)
+{
+    struct rec_result r;
+
+    (void) state;
+    if (prctl(PR_GET_SECCOMP) != 0)
+        skip();
+    rec_harness_run(closing_all, 6, &r);
+    assert_ok(r);
+    assert_int_equal(r.n_bad, 0);
+    assert_int_equal(r.n_ops, MANY);
+    assert_non_null(strstr(r.text, "\"complete\":true"));
+    rec_harness_fini(&r);
+    rec_harness_run(closing_early, 6, &r);
+    assert_ok(r);
+    assert_int_equal(r.n_ops, 1);
     rec_harness_fini(&r);
 }
 
@@ -191,6 +246,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_programs_files_are_its_own),
+        cmocka_unit_test(a_daemon_is_recorded),
         cmocka_unit_test(standard_descriptors_are_the_programs),
         cmocka_unit_test(a_clone_waits_for_nobody),
     };

@@ -2,6 +2,7 @@
  * hostile. */
 #include "plugins/util/util_rows.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -283,14 +284,84 @@ static void links_are_refused(void **state)
     free(victim);
 }
 
+/* Counts the entries of a folder that are not hidden. */
+static int n_entries(const char *path)
+{
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    int n = 0;
+
+    assert_non_null(folder);
+    while ((entry = readdir(folder)))
+        n += *entry->d_name != '.';
+    closedir(folder);
+    return n;
+}
+
+/* The step's folder is renamed and another one gets its name, also while files
+ * are rewritten. */
+static void folder_renamed(void **state)
+{
+    enum { N = 20000, CAP = 10000 };
+    char *old = tempdir_path(*state, "old"), *new = tempdir_path(*state, "new");
+    struct util_files *files;
+    struct util_read read;
+    struct util_row row;
+    struct seen seen;
+
+    assert_int_equal(mkdir(old, 0700), 0);
+    files = util_files_create(old, &origin, CAP);
+    for (unsigned i = 0; i < N; i++) {
+        util_row_init(&row, 1000 + i, 2000 + i, "node");
+        for (int c = 0; c < 10; c++)
+            row.v[c] = rand() % 1000;
+        assert_int_equal(util_files_add(files, UTIL_NODE, &row, NULL), 0);
+        if (i % 1000 == 0)
+            assert_int_equal(util_files_flush(files, false, NULL), 0);
+        if (i == N / 2)
+            assert_int_equal(rename(old, new) | mkdir(old, 0700), 0);
+    }
+    assert_int_equal(util_files_flush(files, true, NULL), 0);
+    util_files_destroy(files);
+    assert_int_equal(n_entries(old), 0);
+    assert_int_equal(n_entries(new), 1);
+    seen = read_all(new, UTIL_NODE, &read);
+    assert_int_equal(seen.samples, N);
+    free(old);
+    free(new);
+}
+
+/* The file's name is another file's by now. */
+static void name_taken(void **state)
+{
+    struct util_files *files = util_files_create(*state, &origin, 1 << 20);
+    char *path = tempdir_path(*state, "util-node.csv.gz"), *text;
+    struct util_row row;
+
+    for (int i = 0; i < 2; i++) {
+        util_row_init(&row, 1000, 2000, "node");
+        assert_int_equal(util_files_add(files, UTIL_NODE, &row, NULL), 0);
+        assert_int_equal(util_files_flush(files, false, NULL), 0);
+        if (i == 0) {
+            assert_int_equal(unlink(path), 0);
+            free(tempdir_file(*state, "util-node.csv.gz", 0600, "mine"));
+        }
+    }
+    util_files_destroy(files);
+    assert_int_equal(fileio_read(path, false, 100, &text, NULL, NULL), 0);
+    assert_string_equal(text, "mine");
+    free(text);
+    free(path);
+}
+
 int main(void)
 {
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, tempdir_make, tempdir_drop)
     const struct CMUnitTest tests[] = {
-        TEST(there_and_back),   TEST(digits),        TEST(beyond_the_cap),
-        TEST(cut_anywhere),     TEST(hostile_lines), TEST(foreign_files),
-        TEST(links_are_refused)};
+        TEST(there_and_back),    TEST(digits),         TEST(beyond_the_cap),
+        TEST(cut_anywhere),      TEST(hostile_lines),  TEST(foreign_files),
+        TEST(links_are_refused), TEST(folder_renamed), TEST(name_taken)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
