@@ -557,8 +557,10 @@ static int sync_only(void *arg, int out)
 
 static void sync_within(int fd, uint32_t limit_ms)
 {
-    const struct child child = {
-        .work = sync_only, .arg = &fd, .limit_ms = limit_ms};
+    const struct child child = {.work = sync_only,
+                                .arg = &fd,
+                                .limit_ms = limit_ms,
+                                .dies_with_us = true};
 
     child_run(&child, NULL);
 }

@@ -11,6 +11,7 @@
 #include <sys/times.h>
 #include <sys/wait.h>
 
+#include "common/outside.h"
 #include "spank/module.h"
 
 enum { TEXT_MAX = 65536, KILL_MS = 200, TICK_MS = 10, FAILED = -1, LATE = -2 };
@@ -46,6 +47,35 @@ static char **allowed_env(char **env)
         for (size_t i = 0; i < sizeof(allowed) / sizeof(*allowed); i++)
             if (strncmp(*env, allowed[i], strlen(allowed[i])) == 0)
                 clean[n++] = *env;
+    clean[n] = NULL;
+    return clean;
+}
+
+/* Returns all variables of a helper that leaves the job's cgroups, valid until
+ * the next call. A value that does not fit is left out. */
+static char **outside_env(void)
+{
+#define ROW(name, value, who, why) {name, value},
+    static const struct {
+        const char *name, *value;
+    } rows[] = {JP_OUTSIDE_VARIABLES(ROW)};
+#undef ROW
+    enum { ROWS = sizeof(rows) / sizeof(*rows) };
+    static char text[ROWS][PATH_MAX];
+    static char *clean[ROWS + 1];
+    int n = 0;
+
+    for (int i = 0; i < ROWS; i++) {
+        const char *value = rows[i].value ?: getenv(rows[i].name);
+        int len = value ? snprintf(text[n], sizeof(text[n]), "%s=%s",
+                                   rows[i].name, value)
+                        : -1;
+
+        if (len > 0 && len < (int) sizeof(text[n])) {
+            clean[n] = text[n];
+            n++;
+        }
+    }
     clean[n] = NULL;
     return clean;
 }
@@ -261,7 +291,7 @@ int helper_run(struct helper *h, int ms, char **answer)
 
     if (answer)
         h->fd[1] = memfd_create("answer", MFD_CLOEXEC);
-    h->env = allowed_env(h->env);
+    h->env = h->leave ? outside_env() : allowed_env(h->env);
     if (h->orphan)
         told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE,
                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);

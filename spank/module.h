@@ -19,7 +19,8 @@
 struct helper {
     const char *argv[32]; /* path, verb, options; the words are borrowed */
     int argc;
-    char **env; /* unfiltered; run picks what a helper may see; borrowed */
+    char **env; /* unfiltered; run picks what a helper may see; borrowed. With
+                   leave, none: common/outside.h has the whole environment */
     const struct jobinfo *user; /* in slurmstepd: who to become; else NULL */
     bool orphan; /* unseen by the host's wait3() and by proctrack/linuxproc; may
                     go on after its answer; its exit status is lost */

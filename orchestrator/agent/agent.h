@@ -382,4 +382,31 @@ int confine_self(enum confine_role role, const struct jp_policy *policy,
  * the timer, and exec removes it. */
 int confine_timer(uint64_t ms, struct jp_error *err);
 
+/* --- outside.c ---------------------------------------------------------- */
+
+/* Processes that leave the job's cgroups (finish, its workers, the watcher and
+ * its keeper), and reports that a site's epilog makes. They run as the user,
+ * but the end of his job does not end them. So they run no program of his and
+ * obey no variable of his job.
+ */
+
+/* The whole environment of such a process (common/outside.h). */
+struct outside_variable {
+    const char *name;
+    const char *value; /* NULL: kept as it is, or absent */
+    const char *who;   /* who may set it */
+    const char *why;
+};
+extern const struct outside_variable outside_variables[];
+extern const size_t n_outside_variables;
+
+/* Call it first of all, before any thread: replaces the environment by the
+ * table, and keeps debuggers out. Returns -1 without memory. */
+int outside_begin(struct jp_error *err);
+
+/* From here on, neither this process nor its children can execute a program:
+ * execve and execveat fail with EPERM (a seccomp filter, which cannot be
+ * removed). Call it before any thread. Returns -1 if the kernel refuses. */
+int outside_forbid_programs(struct jp_error *err);
+
 #endif

@@ -53,6 +53,22 @@
 
 /* --- the watcher -------------------------------------------------------- */
 
+/* Whether the program is there and only root or this user can have written it.
+ */
+static bool is_safe_program(const char *path, struct jp_error *err)
+{
+    int fd = fileio_open_regular(path, true, err);
+    bool safe = fd >= 0 && fileio_check_site(fd, path, err) == 0;
+
+    if (fd >= 0)
+        close(fd);
+    if (safe && access(path, X_OK) < 0) {
+        error_set(err, "%s: %s", path, strerror(errno));
+        safe = false;
+    }
+    return safe;
+}
+
 /* The path of the jobprof program: beside this one (a build folder), else the
  * installed one. Returns -1 if neither can be run. */
 static int find_jobprof(char path[PATH_MAX], struct jp_error *err)
@@ -66,14 +82,12 @@ static int find_jobprof(char path[PATH_MAX], struct jp_error *err)
         slash = strrchr(path, '/');
         if (slash) {
             memcpy(slash, "/jobprof", 9);
-            if (access(path, X_OK) == 0)
+            if (is_safe_program(path, NULL))
                 return 0;
         }
     }
     snprintf(path, PATH_MAX, "%s/jobprof", JP_BINDIR);
-    if (access(path, X_OK) == 0)
-        return 0;
-    return error_set(err, "%s: %s", path, strerror(errno));
+    return is_safe_program(path, err) ? 0 : -1;
 }
 
 /* The watcher's arguments. */
@@ -127,7 +141,8 @@ static uint64_t life_ms(const struct words *w)
 
 /* The keeper: runs in the grandchild, starts the watcher and kills it when its
  * time is over. It has its own timer, because the user may stop the watcher or
- * this process. */
+ * this process. In the end it kills its process group, which has the watcher's
+ * children. */
 static void __attribute__((noreturn)) keep_watcher(const struct words *w)
 {
     uint64_t ms = life_ms(w), end_ms;
@@ -140,11 +155,13 @@ static void __attribute__((noreturn)) keep_watcher(const struct words *w)
     watcher = fork();
     if (watcher == 0)
         become_watcher(w, self);
+    outside_forbid_programs(NULL);
     while (watcher > 0 && waitpid(watcher, NULL, WNOHANG) == 0) {
         if (clock_mono_ms() >= end_ms)
             kill(watcher, SIGKILL);
         clock_sleep_ms(KEEP_POLL_MS);
     }
+    kill(0, SIGKILL); /* itself too */
     _exit(0);
 }
 
@@ -171,7 +188,8 @@ static int start_watcher(const char *dir, const char *hash, const char *site,
         return error_set(err, "no process for the watcher: %s",
                          strerror(errno));
     if (pid == 0) {
-        setsid();
+        if (setsid() < 0) /* the keeper kills its group */
+            _exit(1);
         pid = fork();
         if (pid == 0)
             keep_watcher(&words);
@@ -326,6 +344,8 @@ static int do_task(void *arg, int out)
     const struct task *task = arg;
 
     (void) out;
+    /* it reads what the job has written */
+    outside_forbid_programs(NULL);
     return task->work(task->leaving) < 0;
 }
 

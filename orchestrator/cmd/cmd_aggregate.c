@@ -477,7 +477,9 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
     if (a->common.json && cmd_args_print_summary(a->output) < 0)
         return JP_EXIT_IO;
     if (a->exporter &&
-        cmd_args_exporter(result, a->output, duration_us, a->common.quiet) < 0)
+        cmd_args_exporter(
+            result, a->output,
+            &(struct cmd_exporter){duration_us, a->common.quiet, NULL}) < 0)
         return JP_EXIT_IO;
     if (a->parquet && deliver_parquet(a, &err) < 0) {
         quote_printf(stderr, "jobprof: %s\n", err.text);

@@ -197,16 +197,17 @@ static void say(const struct jp_exporter_done *done, const char *dir)
 }
 
 int cmd_args_exporter(const struct jp_result *result, const char *dir,
-                      uint64_t reading_us, bool quiet)
+                      const struct cmd_exporter *how)
 {
     struct drawing drawing = {.start_ms = clock_mono_ms()};
     struct jp_exporter_options options = {.progress_arg = &drawing,
-                                          .reading_us = reading_us};
+                                          .reading_us = how->reading_us,
+                                          .no_pictures = how->no_pictures};
     struct jp_exporter_done done;
     struct jp_error err;
     int rc;
 
-    if (!quiet && isatty(STDERR_FILENO))
+    if (!how->quiet && isatty(STDERR_FILENO))
         options.progress = on_pictures;
     rc = exporter_write(result, dir, &options, &done, &err);
     if (drawing.said)
@@ -214,7 +215,7 @@ int cmd_args_exporter(const struct jp_result *result, const char *dir,
         fputs("\r\033[K", stderr);
     if (rc < 0)
         quote_printf(stderr, "jobprof: %s\n", err.text);
-    else if (!quiet)
+    else if (!how->quiet)
         say(&done, dir);
     return rc;
 }

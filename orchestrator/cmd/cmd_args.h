@@ -41,12 +41,17 @@ int cmd_expect_load(const char *config, const char *baseline,
                     struct cmd_expect *expect, struct jp_error *err);
 void cmd_expect_fini(struct cmd_expect *expect);
 
-/* Writes the exporter's tree (--exporter-layout) to dir, which exists. Unless
- * quiet, prints to stderr the number of pictures and what was left out.
- * reading_us: time of reading and joining, for the exporter's log. Returns -1
- * after printing the error. */
+struct cmd_exporter {
+    uint64_t reading_us; /* of reading and joining, for the exporter's log */
+    /* otherwise the number of pictures and what was left out go to stderr */
+    bool quiet;
+    const char *no_pictures; /* why none is drawn; NULL: gnuplot draws them */
+};
+
+/* Writes the exporter's tree (--exporter-layout) to dir, which exists. Returns
+ * -1 after printing the error. */
 int cmd_args_exporter(const struct jp_result *result, const char *dir,
-                      uint64_t reading_us, bool quiet);
+                      const struct cmd_exporter *how);
 
 /* Writes the tables of a report's csv/ to its parquet/. dir: the report's
  * folder. */

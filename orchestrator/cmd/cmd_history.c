@@ -384,17 +384,19 @@ int cmd_history(int argc, char **argv)
 struct line {
     const char *dir;
     const struct history_sink *sink;
+    bool outside;
 };
 
 /* Runs in a child that outlives us if its file system hangs. It holds none of
- * our streams open. */
+ * our streams open. Outside of the job it does not outlive us: it stays in our
+ * process group, which is killed in the end. */
 static int write_line(void *arg, int out)
 {
     const struct line *line = arg;
     struct jp_error err;
 
     (void) out;
-    if (setsid() < 0 || child_let_go() < 0)
+    if ((!line->outside && setsid() < 0) || child_let_go() < 0)
         return 1;
     /* a file system that hangs must not keep the process for ever */
     alarm(LIFE_S);
@@ -405,12 +407,13 @@ static int write_line(void *arg, int out)
     return 0;
 }
 
-void cmd_history_start(const char *dir, const char *config)
+void cmd_history_start(const char *dir, const char *config, bool outside)
 {
     struct jp_sitefile site = {0};
     struct history_sink sink = {0};
-    struct line line = {dir, &sink};
-    struct child child = {.work = write_line, .arg = &line};
+    struct line line = {dir, &sink, outside};
+    struct child child = {
+        .work = write_line, .arg = &line, .dies_with_us = outside};
     struct stat st;
     pid_t pid;
     int status;
@@ -422,11 +425,13 @@ void cmd_history_start(const char *dir, const char *config)
         return;
     }
     take_site(&site, &sink);
+    if (outside) /* the report names it (cmd_report_make.c) */
+        sink.command = NULL;
     if (sink.dir || sink.command || sink.syslog) {
         pid = child_start(&child);
         if (pid > 0)
             /* usually it ends at once; if not, it goes on alone */
-            child_await(pid, AWAIT_MS, &status);
+            child_await(pid, outside ? LIFE_S * 1000 : AWAIT_MS, &status);
     }
     sitefile_fini(&site);
 }

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/prctl.h>
 #include <sys/statvfs.h>
 
 #include "common/defaults.h"
@@ -28,6 +27,7 @@
 #include "orchestrator/cmd/cmd_report.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/nodelist.h"
+#include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/export/export.h"
 #include "orchestrator/report/report.h"
@@ -86,6 +86,10 @@ static const struct cmd_option rows[] = {
      "print your absolute paths: command, working directory, settings (by "
      "default only their last part)",
      OPT_FLAG(report.paths)},
+    {"missing", NULL,
+     "for a site's epilog: only steps without a report, and no other program "
+     "is started (nsys, gnuplot, the history's command; uploads wait)",
+     OPT_FLAG(report.missing)},
     {"fail-on", "WORD",
      "exit 1 if the verdict is WORD or worse: UNJUDGED, NODATA, INCOMPLETE, "
      "DEGRADED, SLOW, FAILED, HANG",
@@ -136,6 +140,11 @@ static int parse(int argc, char **argv, struct arguments *a)
         return cmd_options_usage(&command_line, command_line.need);
     if (!a->word)
         a->word = argv[optind];
+    else if (a->report.missing)
+        return cmd_options_usage(&command_line, command_line.need);
+    a->report.outside = a->report.missing || a->report.kind == REPORT_WATCHER;
+    if (a->report.missing) /* root's epilog names it */
+        a->report.site = a->report.config;
     return -1;
 }
 
@@ -233,15 +242,19 @@ static int write_exporter(const struct report_session *session)
 {
     uint64_t job = session->has_conf ? session->conf.job_id : 0;
     /* srun's lines should not be pushed away by details */
-    bool quiet = session->options->quiet ||
-                 session->options->kind != REPORT_USER;
+    const struct cmd_exporter how = {
+        .quiet = session->options->quiet ||
+                 session->options->kind != REPORT_USER,
+        .no_pictures = session->options->outside
+                           ? "gnuplot does not run outside of the job"
+                           : NULL};
     char *dir = job ? text_format("%s/%" PRIu64 "-insp", session->dir, job)
                     : text_format("%s/insp", session->dir);
     struct jp_error err = {"out of memory"};
     char *raw = text_format("%s/raw", session->dir);
     const char *inputs[] = {raw};
     int rc = raw && dir && fileio_mkdirs(dir, &err) == 0
-                 ? cmd_args_exporter(session->result, dir, 0, quiet)
+                 ? cmd_args_exporter(session->result, dir, &how)
                  : -1;
 
     /* these files are made from the logs, which gc may have removed */
@@ -351,9 +364,11 @@ static int write_more(struct report_session *session)
  * claim. Returns an exit status, or REPORT_LOST. */
 static int make_and_show(struct report_session *session)
 {
+    const struct report_options *options = session->options;
+    const char *site = options->site ? options->site : options->config;
     int rc;
 
-    if (session->options->verbose)
+    if (options->verbose)
         quote_printf(stderr, "jobprof: reading %s/raw\n", session->dir);
     rc = report_make(session);
     /* the reader of our output may be slow or gone */
@@ -365,17 +380,13 @@ static int make_and_show(struct report_session *session)
     /* before the other formats, because Slurm may end this process with the job
      */
     if (session->written)
-        cmd_history_start(session->dir, session->options->site
-                                            ? session->options->site
-                                            : session->options->config);
+        cmd_history_start(session->dir, site, options->outside);
     if (session->written && write_more(session) < 0 &&
-        session->options->kind == REPORT_USER)
+        options->kind == REPORT_USER)
         rc = JP_EXIT_IO;
     /* a user sends a report with `jobprof upload` */
-    if (session->written && session->options->kind != REPORT_USER)
-        cmd_upload_start(session->dir, session->options->site
-                                           ? session->options->site
-                                           : session->options->config);
+    if (session->written && options->kind != REPORT_USER)
+        cmd_upload_start(session->dir, site, options->outside);
     return rc;
 }
 
@@ -488,6 +499,43 @@ static bool is_folder_of_jobs(const char *word)
            !stepdir_has(word, "job.json") && report_jobs_is_folder(word);
 }
 
+/* Whether Slurm says that the step's job still runs. A job that is being ended
+ * does not: an epilog belongs to its end. */
+static bool is_job_running(const char *dir)
+{
+    char *path = text_format("%s/" JP_JOBCONF_NAME, dir);
+    struct jp_jobconf conf;
+    struct slurmjob job;
+    bool runs = false;
+
+    if (path && jobconf_read(path, &conf, NULL) == 0) {
+        runs = conf.job_id <= UINT32_MAX &&
+               slurmjob_get((uint32_t) conf.job_id, JP_SLURMJOB_LAUNCH_MS,
+                            &job) &&
+               job.uid == conf.uid && job.state == SLURMJOB_RUNNING;
+        jobconf_fini(&conf);
+    }
+    free(path);
+    return runs;
+}
+
+/* Reports a step as the watcher does: it leaves a living srun the time for its
+ * own report. */
+static int report_missing(const char *dir, const struct report_options *options)
+{
+    struct report_options watcher = *options;
+
+    watcher.kind = REPORT_WATCHER;
+    if (stepdir_has(dir, JP_SUMMARY_NAME))
+        return JP_EXIT_OK;
+    if (is_job_running(dir)) {
+        if (!options->quiet)
+            quote_printf(stderr, "jobprof: %s: its job still runs\n", dir);
+        return JP_EXIT_INCOMPLETE;
+    }
+    return report_dir(dir, &watcher);
+}
+
 /* Reports all steps that word means. Returns the worst exit status; findings
  * take precedence over all others. */
 static int report_word(const char *word, const struct report_options *options)
@@ -497,19 +545,17 @@ static int report_word(const char *word, const struct report_options *options)
     size_t n = 0;
     int rc = JP_EXIT_OK;
 
-    /* prevents tracing, as in jobprof_node.c */
-    if (options->kind == REPORT_WATCHER)
-        prctl(PR_SET_DUMPABLE, 0);
     if (options->kind != REPORT_USER)
         return report_dir(word, options);
-    if (is_folder_of_jobs(word))
+    if (!options->missing && is_folder_of_jobs(word))
         return report_folder(word, options);
     if (cmd_inputs_steps(word, options->config, &dirs, &n, &err) < 0) {
         quote_printf(stderr, "jobprof: %s\n", err.text);
         return JP_EXIT_USAGE;
     }
     for (size_t i = 0; i < n; i++) {
-        int one = report_dir(dirs[i], options);
+        int one = options->missing ? report_missing(dirs[i], options)
+                                   : report_dir(dirs[i], options);
 
         if (rc != JP_EXIT_FINDINGS && (one == JP_EXIT_FINDINGS || one > rc))
             rc = one;
@@ -527,6 +573,13 @@ int cmd_report(int argc, char **argv)
 
     if (rc >= 0)
         return rc;
+    if (a.report.outside && outside_begin(&err) < 0) {
+        quote_printf(stderr, "jobprof: %s\n", err.text);
+        return JP_EXIT_IO;
+    }
+    /* a kernel without seccomp: this program starts none all the same */
+    if (a.report.outside)
+        outside_forbid_programs(NULL);
     /* the files are read once for all steps */
     if (cmd_expect_load(a.report.config, a.report.baseline, &expect, &err) <
         0) {

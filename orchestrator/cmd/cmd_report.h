@@ -34,6 +34,12 @@ struct report_options {
     const struct cmd_expect *expect;
     bool json, quiet, verbose, png, exporter, parquet;
     bool paths;  /* the report contains the user's absolute paths */
+    /* only steps without a report, from outside of the job: value of --missing
+     */
+    bool missing;
+    /* set for the watcher and --missing: this process is outside of the job's
+     * cgroups, so it starts no program and takes no variable of the job */
+    bool outside;
     int fail_on; /* value of a verdict word, or -1 */
 };
 
@@ -115,14 +121,16 @@ void report_settle_finish(struct report_session *session);
 /* --- cmd_upload.c --------------------------------------------------------- */
 
 /* Starts the upload of a reported step in the background if the site has set
- * upload.to. Returns at once. config: path of the site file, or NULL. */
-void cmd_upload_start(const char *dir, const char *config);
+ * upload.to. Returns at once. config: path of the site file, or NULL. outside:
+ * only puts the step's documents into the user's outbox, in this process. */
+void cmd_upload_start(const char *dir, const char *config, bool outside);
 
 /* --- cmd_history.c -------------------------------------------------------- */
 
 /* Starts a process that writes the line of a reported step, if the site has set
  * history.dir, command or syslog. Waits for it for a moment, because Slurm may
- * end it with the job. */
-void cmd_history_start(const char *dir, const char *config);
+ * end it with the job. outside: the command does not run, and the process ends
+ * with this one. */
+void cmd_history_start(const char *dir, const char *config, bool outside);
 
 #endif

@@ -21,6 +21,7 @@
 
 #include "common/fileio.h"
 #include "common/num.h"
+#include "common/plan.h"
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/collect/clock.h"
@@ -35,6 +36,7 @@
 #include "orchestrator/nsys/nsys.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/summary_file.h"
+#include "orchestrator/upload/upload.h"
 
 /* Interval of looks at the claim; shorter work prints no progress. */
 #define LOOK_EVERY_MS 500
@@ -177,6 +179,9 @@ static void export_nsys(const struct report_session *session, const char *raw,
     struct nsys_export_done done;
     struct jp_error err;
 
+    /* list_undone names what is left */
+    if (session->options->outside)
+        return;
     if (nsys_export(raw, &options, &done, &err) < 0)
         stepdir_log(session->dir, "no nsys exports: %s", err.text);
     else if (done.wanted)
@@ -534,11 +539,75 @@ static void find_in_flight(const struct report_session *session,
     crash_set_in(&insight->crash, operation, &insight->findings);
 }
 
+/* --- what this report leaves to others -------------------------------------
+ */
+
+/* The site's settings of work that follows a report. */
+struct site_work {
+    bool history_command, upload;
+};
+
+static struct site_work find_site_work(const struct report_options *options)
+{
+    struct jp_sitefile site = {0};
+    struct site_work work = {false, false};
+
+    if (plan_load_site(options->site ? options->site : options->config, &site,
+                       NULL) == 0) {
+        work.history_command = sitefile_find(&site, "history.command") != NULL;
+        work.upload = upload_can_send() && sitefile_find(&site, "upload.to");
+    }
+    sitefile_fini(&site);
+    return work;
+}
+
+/* Lists the work that is not done. Outside of the job, programs are not started
+ * and nothing is sent. Returns the number of rows. */
+static size_t list_undone(const struct report_session *session,
+                          const struct material *m,
+                          struct report_undone undone[REPORT_UNDONE_MAX])
+{
+    const struct jp_jobconf *conf = session->has_conf ? &session->conf : NULL;
+    bool outside = session->options->outside;
+    struct site_work work = {false, false};
+    char again[sizeof(undone->command)] = "jobprof report .";
+    size_t n = 0;
+
+    if (outside)
+        work = find_site_work(session->options);
+    if (conf && conf->step_id)
+        snprintf(again, sizeof(again), "jobprof report %" PRIu64 ".%.40s",
+                 conf->job_id, conf->step_id);
+    if (m->nsys && m->nsys->unexported) {
+        undone[n] = (struct report_undone){.kind = "nsys"};
+        snprintf(undone[n].text, sizeof(undone[n].text),
+                 "%s of nsys not exported",
+                 m->nsys->unexported == 1 ? "a report" : "reports");
+        snprintf(undone[n++].command, sizeof(undone->command), "%s", again);
+    }
+    if (outside && report_session_enabled(session, "exporter_layout")) {
+        undone[n] = (struct report_undone){
+            "pictures", "the exporter's pictures not drawn", ""};
+        snprintf(undone[n++].command, sizeof(undone->command), "%s", again);
+    }
+    if (work.history_command) {
+        undone[n] = (struct report_undone){
+            "history", "no line for the site's history command", ""};
+        snprintf(undone[n++].command, sizeof(undone->command), "%s", again);
+    }
+    if (work.upload)
+        undone[n++] = (struct report_undone){"upload", "the upload waits",
+                                             "jobprof upload --outbox"};
+    return n;
+}
+
 /* Writes all files. The report is complete when this returns 0. */
 static int write_all(const struct report_session *session,
                      const struct material *m, const struct jp_verdict *verdict)
 {
     const char *kind = report_kind_name(session->options->kind);
+    struct report_undone undone[REPORT_UNDONE_MAX];
+    size_t n_undone = list_undone(session, m, undone);
     const struct jp_report report = {
         .conf = session->has_conf ? &session->conf : NULL,
         .nodes = m->nodes,
@@ -559,6 +628,8 @@ static int write_all(const struct report_session *session,
         .expectation = &m->expectation,
         .verdict = verdict,
         .reporter = kind,
+        .undone = undone,
+        .n_undone = n_undone,
         .duration_us = m->duration_us,
         .threads = session->policy.report_threads};
     struct jp_error err;

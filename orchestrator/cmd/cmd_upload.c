@@ -362,12 +362,15 @@ static int send_outbox(const struct arguments *a)
     return rc < 0 ? JP_EXIT_IO : done.refused ? JP_EXIT_INCOMPLETE : JP_EXIT_OK;
 }
 
+/* The settings before options and the site file. */
+static const struct arguments defaults = {
+    .to = {.retries = 8, .wait_ms = 500, .limit_ms = UINT64_C(600000)},
+    .what = {.operations = UINT64_MAX},
+    .outbox_bytes = OUTBOX_BYTES};
+
 int cmd_upload(int argc, char **argv)
 {
-    struct arguments a = {
-        .to = {.retries = 8, .wait_ms = 500, .limit_ms = UINT64_C(600000)},
-        .what = {.operations = UINT64_MAX},
-        .outbox_bytes = OUTBOX_BYTES};
+    struct arguments a = defaults;
     struct timespec now;
     int rc = parse(argc, argv, &a);
 
@@ -406,7 +409,34 @@ static _Noreturn void run_background(const char *dir, const char *config)
     _exit(1);
 }
 
-void cmd_upload_start(const char *dir, const char *config)
+/* Adds the step's documents to the outbox. The user's next upload sends them.
+ */
+static void leave_in_outbox(const char *dir, const char *config)
+{
+    struct arguments a = defaults;
+    struct upload_outbox box = {.what = &a.what, .only_add = true};
+    struct jp_error err;
+
+    a.common.config = config;
+    if (load_site(&a) >= 0) { /* it has printed why */
+        sitefile_fini(&a.site);
+        return;
+    }
+    box.root = a.outbox_root;
+    box.max_bytes = a.outbox_bytes;
+    if (!is_index(a.what.detailed) || !is_index(a.what.summary))
+        stepdir_log(dir, "upload: bad name of an index");
+    else if (upload_outbox(&box, dir, &a.to, NULL, &err) < 0)
+        stepdir_log(dir, "upload: %s", err.text);
+    else
+        stepdir_log(dir,
+                    "upload: waits in %s; jobprof upload --outbox sends it",
+                    box.folder);
+    free(box.folder);
+    sitefile_fini(&a.site);
+}
+
+void cmd_upload_start(const char *dir, const char *config, bool outside)
 {
     struct jp_sitefile site = {0};
     bool asked = upload_can_send() &&
@@ -417,6 +447,10 @@ void cmd_upload_start(const char *dir, const char *config)
     sitefile_fini(&site);
     if (!asked)
         return;
+    if (outside) {
+        leave_in_outbox(dir, config);
+        return;
+    }
     child = fork();
     if (child == 0) {
         /* init collects the grandchild */

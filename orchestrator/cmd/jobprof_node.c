@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -581,8 +580,11 @@ static int cmd_finish(int argc, char **argv)
     struct finish finish;
     struct jp_error err;
 
-    prctl(PR_SET_DUMPABLE, 0); /* prevents tracing: it may be outside of the
-                                * job's cgroups */
+    /* the module has taken it out of the job's cgroups */
+    if (outside_begin(&err) < 0) {
+        quote_printf(stderr, "finish: %s\n", err.text);
+        return JP_EXIT_IO;
+    }
     confine_self(CONFINE_FINISH, NULL, NULL);
     if (node_args_parse(argc, argv, &args, &err) < 0 ||
         (!args.seat.dir && error_set(&err, "--dir is missing") < 0) ||

@@ -107,6 +107,7 @@ static bool slurmask(answer_fn *answer, const void *arg, unsigned wait_ms,
     const struct child child = {.work = ask_in_child,
                                 .arg = &q,
                                 .limit_ms = wait_ms,
+                                .dies_with_us = true,
                                 .out = q.buf,
                                 .room = len};
     struct child_result r;

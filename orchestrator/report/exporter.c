@@ -706,7 +706,9 @@ static void draw(struct tree *tree, const struct jp_exporter_options *options)
 {
     size_t at = 0, n;
 
-    for (; at < tree->n_names; at += n) {
+    if (options->no_pictures)
+        error_set(&tree->done->no_picture, "%s", options->no_pictures);
+    for (; at < tree->n_names && !options->no_pictures; at += n) {
         n = tree->n_names - at < GNUPLOT_MAX_SCRIPTS ? tree->n_names - at
                                                      : GNUPLOT_MAX_SCRIPTS;
         if (draw_some(tree, at, n, &tree->done->no_picture) != 0)

@@ -37,6 +37,7 @@ struct jp_exporter_options {
     void (*progress)(void *arg, uint64_t done, uint64_t total);
     void *progress_arg;
     uint64_t reading_us; /* duration of reading and joining; 0: unknown */
+    const char *no_pictures; /* why none is drawn; NULL: gnuplot draws them */
 };
 
 /* Counts of what was written. */

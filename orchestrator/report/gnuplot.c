@@ -87,7 +87,8 @@ int gnuplot_run(const char *dir, const char *const *names, size_t n,
     /* the two words before the scripts, and the NULL after them */
     char *argv[GNUPLOT_MAX_SCRIPTS + 3] = {(char *) "gnuplot", (char *) "-d"};
     /* no shell: the names are arguments */
-    const struct child child = {.argv = argv, .dir = dir, .limit_ms = limit_ms};
+    const struct child child = {
+        .argv = argv, .dir = dir, .limit_ms = limit_ms, .dies_with_us = true};
     struct child_result r;
     enum child_end end;
     int rc = -1;

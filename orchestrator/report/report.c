@@ -94,6 +94,14 @@ static void put_labels(FILE *out, const struct jp_jobconf *conf)
         text_out_line(out, "  labels     %s", labels);
 }
 
+/* Writes the work that is left to the user, with its commands. */
+static void put_undone(FILE *out, const struct jp_report *report)
+{
+    for (size_t i = 0; i < report->n_undone; i++)
+        text_out_line(out, "  not done   %s: %s", report->undone[i].text,
+                      report->undone[i].command);
+}
+
 /* Writes the facts about the job. A folder of logs has no job.conf, so most
  * facts are unknown then. */
 static void put_job(FILE *out, const struct jp_report *report)
@@ -129,6 +137,7 @@ static void put_job(FILE *out, const struct jp_report *report)
         text_out_line(out, "  failed     %s task%s ended with an error",
                       FIG_COUNT(nodes->tasks_failed),
                       plural(nodes->tasks_failed));
+    put_undone(out, report);
 }
 
 /* Writes the number of bad lines of each kind that occurred. */

@@ -27,6 +27,14 @@
 
 struct samples;
 
+/* Work that a report leaves to its user, and the command that does it. */
+struct report_undone {
+    const char *kind; /* "nsys", "pictures", "history", "upload" */
+    char text[80];    /* a clause */
+    char command[80];
+};
+#define REPORT_UNDONE_MAX 4 /* one of each kind */
+
 struct jp_report {
     /* NULL: the input is plain folders of logs */
     const struct jp_jobconf *conf;
@@ -52,6 +60,8 @@ struct jp_report {
     const struct jp_expectation *expectation; /* NULL: no expectation */
     const struct jp_verdict *verdict;
     const char *reporter; /* "srun", "watcher", "user" */
+    const struct report_undone *undone; /* borrowed */
+    size_t n_undone;
     uint64_t duration_us; /* duration of the analysis */
     unsigned threads;     /* 0: one per CPU, at most 8 */
 };

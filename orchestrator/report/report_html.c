@@ -368,8 +368,15 @@ static void html_footer_put(const struct jp_report *report, FILE *out)
                 limits_table[i].reason);
     fputs("</ul></details>\n<p>Written by jobprof " JP_VERSION " (", out);
     html_out_text(out, report->reporter);
-    fprintf(out, ") in %s.</p></footer>\n",
-            FIG_US((double) report->duration_us));
+    fprintf(out, ") in %s.</p>\n", FIG_US((double) report->duration_us));
+    for (size_t i = 0; i < report->n_undone; i++) {
+        fputs("<p>Not done: ", out);
+        html_out_text(out, report->undone[i].text);
+        fputs(": <code>", out);
+        html_out_text(out, report->undone[i].command);
+        fputs("</code></p>\n", out);
+    }
+    fputs("</footer>\n", out);
 }
 
 /* Without records, every question would have the same answer: not judged. */

@@ -642,6 +642,20 @@ static void put_util(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_end_object(s);
 }
 
+/* Writes the work that is left to the user. */
+static void put_undone(struct jp_json_stream *s, const struct jp_report *report)
+{
+    json_stream_array(s, "undone");
+    for (size_t i = 0; i < report->n_undone; i++) {
+        json_stream_object(s, NULL);
+        json_stream_text(s, "kind", report->undone[i].kind);
+        json_stream_text(s, "text", report->undone[i].text);
+        json_stream_text(s, "command", report->undone[i].command);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
+}
+
 int report_write_json(const struct jp_report *report, FILE *out,
                       struct jp_error *err)
 {
@@ -658,5 +672,6 @@ int report_write_json(const struct jp_report *report, FILE *out,
     tables_nsys_json(&stream, report);
     tables_cuda_json(&stream, report);
     tables_hang_json(&stream, report);
+    put_undone(&stream, report);
     return json_stream_close(&stream, err);
 }

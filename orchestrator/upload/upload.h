@@ -104,15 +104,16 @@ struct upload_outbox {
     const char *root; /* NULL: ~/.local/state/jobprof/outbox */
     const struct upload_what *what;
     uint64_t max_bytes; /* of all files in the folder */
+    bool only_add;      /* nothing is sent */
     char *folder;       /* result: the user's folder; the caller frees it. NULL:
                          * it cannot be made */
 };
 
 /* Makes the user's folder, adds the file of a step (step_dir NULL: none), and
- * sends all files, oldest first; nothing is sent while another process is
- * sending. Returns -1 and err if the folder or the file cannot be made, if the
- * folder would exceed max_bytes, or if the server is unreachable; the remaining
- * files wait. */
+ * sends all files, oldest first; nothing is sent with only_add (to and done are
+ * not used then), or while another process is sending. Returns -1 and err if
+ * the folder or the file cannot be made, if the folder would exceed max_bytes,
+ * or if the server is unreachable; the remaining files wait. */
 int upload_outbox(struct upload_outbox *box, const char *step_dir,
                   const struct upload_to *to, struct upload_done *done,
                   struct jp_error *err);

@@ -232,5 +232,7 @@ int upload_outbox(struct upload_outbox *box, const char *step_dir,
     if (step_dir &&
         add_step(box->folder, step_dir, box->what, box->max_bytes, err) < 0)
         return -1;
+    if (box->only_add)
+        return 0;
     return send_folder(box->folder, to, done, err);
 }

@@ -218,7 +218,8 @@ static void clear_dead(const char *path)
 {
     child_run(&(struct child){.work = unmount_lazily,
                               .arg = (char *) path,
-                              .limit_ms = CLEAR_MS},
+                              .limit_ms = CLEAR_MS,
+                              .dies_with_us = true},
               NULL);
 }
 
@@ -252,7 +253,8 @@ static bool sweep_one(const void *arg, const struct copper_mountinfo *mount)
 {
     struct sweep *sweep = (struct sweep *) arg;
     const struct child child = {.work = clear_if_dead,
-                                .arg = (char *) mount->point};
+                                .arg = (char *) mount->point,
+                                .dies_with_us = true};
 
     if (strncmp(mount->point, sweep->prefix, strlen(sweep->prefix)) == 0)
         sweep->pid[sweep->n++] = child_start(&child);

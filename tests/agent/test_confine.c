@@ -2,11 +2,14 @@
  * contains. */
 #include "orchestrator/agent/agent.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/mman.h>
@@ -209,12 +212,98 @@ static void test_chain(void **state)
     assert_int_equal(end_of(confine_finish, raise_to_watcher), 0);
 }
 
+/* Whether no way to execute a program works: 0, or the number of the one that
+ * does. */
+static int try_programs(void)
+{
+    static char *const argv[] = {(char *) "true", NULL};
+    int fd = open("/bin/true", O_RDONLY | O_CLOEXEC), status;
+    pid_t pid;
+
+    if (execv("/bin/true", argv) == 0 || errno != EPERM)
+        return 1;
+    if (fd < 0 || fexecve(fd, argv, environ) == 0 || errno != EPERM)
+        return 2;
+    /* children are not freed from it */
+    pid = fork();
+    if (pid == 0)
+        _exit(execv("/bin/true", argv) < 0 && errno == EPERM ? 0 : 3);
+    if (pid < 0 || waitpid(pid, &status, 0) != pid)
+        return 4;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 5;
+}
+
+static void forbid_programs(void)
+{
+    if (outside_forbid_programs(NULL) < 0)
+        _exit(77);
+}
+
+static void leave_by_programs(void)
+{
+    _exit(try_programs());
+}
+
+static void test_no_programs(void **state)
+{
+    int status = end_of(forbid_programs, leave_by_programs);
+
+    (void) state;
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        skip(); /* a kernel or machine without the filter */
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void begin_outside(void)
+{
+    setenv("HOME", "/evil", 1);
+    setenv("LD_PRELOAD", "/evil", 1);
+    setenv("PATH", "/evil", 1);
+    setenv("SLURM_CONF", "/run/slurm.conf", 1);
+    setenv("SLURM_JOB_ID", "12", 1);
+    if (outside_begin(NULL) < 0)
+        _exit(1);
+}
+
+/* Only what the table has is left, and debuggers cannot attach. */
+static void leave_by_environment(void)
+{
+    size_t n = 0;
+
+    for (char **pair = environ; *pair; pair++, n++)
+        if (strstr(*pair, "evil"))
+            _exit(2);
+    for (size_t i = 0; i < n_outside_variables; i++) {
+        const struct outside_variable *row = &outside_variables[i];
+        const char *value = getenv(row->name);
+
+        if (!value || (row->value && strcmp(value, row->value) != 0) ||
+            !row->who || !row->why)
+            _exit(3);
+    }
+    if (n != n_outside_variables ||
+        strcmp(getenv("SLURM_CONF"), "/run/slurm.conf") != 0)
+        _exit(4);
+    _exit(prctl(PR_GET_DUMPABLE) == 0 ? 0 : 5);
+}
+
+static void test_outside(void **state)
+{
+    int status = end_of(begin_outside, leave_by_environment);
+
+    (void) state;
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table), cmocka_unit_test(test_ceilings),
         cmocka_unit_test(test_timer), cmocka_unit_test(test_roles),
-        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_chain), cmocka_unit_test(test_no_programs),
+        cmocka_unit_test(test_outside),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

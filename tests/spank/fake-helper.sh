@@ -37,4 +37,5 @@ run=$dir/${0##*/}.$1.run
 } >"$run.part" 2>/dev/null
 case $1 in finish) cat >"$dir/stdin" ;; esac
 mv "$run.part" "$run"
+[ -n "${SLURM_FAKE_DO-}" ] || SLURM_FAKE_DO=$(cat "$dir/do" || cat "$dir/../do") 2>/dev/null
 eval "$SLURM_FAKE_DO"

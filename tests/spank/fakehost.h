@@ -65,7 +65,7 @@ void host_plugstack(const char *first, ...) __attribute__((sentinel));
 int host_option(const char *name, const char *value, int remote);
 
 /* Sets what the fake helper does: shell code that gets its verb as $1, by the
- * environment of srun and of the job. */
+ * environment of srun and of the job, or by a file. */
 void host_helper_does(const char *code);
 
 /* How long hanging programs of these tests sleep: any earlier end was forced.

@@ -503,9 +503,13 @@ static void test_environment(void **state)
                "env SLURM_CONF=/run/slurm.conf\n"); /* the first one counts */
     assert_ran(BEGIN, "env NCCL_DEBUG=INFO\n");
     assert_ran(BEGIN, "env HOME=/home/alice\n");
+    /* outside of the job's cgroups: these three, and no other */
     host_call("exit");
-    assert_ran_without(FINISH, "LD_");
-    assert_ran(FINISH, "env HOME=/home/alice\n");
+    assert_ran(FINISH, "env PATH=/usr/local/bin:/usr/bin:/bin\n"
+                       "env LC_ALL=C\n"
+                       "env SLURM_CONF=/run/slurm.conf\n"
+                       "id ");
+    assert_ran(FINISH, "arg 3\nenv PATH=");
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, host_setup, host_teardown)
