@@ -74,7 +74,7 @@ struct jp_crash {
     uint32_t rivals; /* tasks that ended by themselves at about the same time */
     uint32_t tasks;  /* of the step */
     uint32_t ended[4]; /* tasks by enum jp_crash_way */
-    char in[200];      /* the operation that it was in; "": unknown */
+    char in[200];      /* the operation that it was last seen in; "": unknown */
     char text[320];    /* a clause; "": NONE */
 };
 
@@ -100,8 +100,8 @@ int crash_findings(const struct jp_nodes *nodes,
                    const struct jp_processes *processes, struct jp_crash *crash,
                    struct jp_findings *findings);
 
-/* Sets the operation that the first task was in, from its recording, also in
- * the finding. operation "" or NULL: unknown. */
+/* Sets the operation that the first task was last seen in, from its recording,
+ * also in the finding. operation "" or NULL: unknown. */
 void crash_set_in(struct jp_crash *crash, const char *operation,
                   struct jp_findings *findings);
 

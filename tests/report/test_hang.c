@@ -151,9 +151,9 @@ static void cancelled_hang(struct fixture *f)
 
 static const struct verdict_row rows[] = {
     {failed, JP_VERDICT_FAILED,
-     "rank 3 (gpu-node-0310, pid 5003) died of SIGSEGV in AllReduce 9 of dp "
-     "(0xab), 4.00 s before any other task ended; 31 other tasks were then "
-     "ended from outside; 32 of 32 ranks"},
+     "rank 3 (gpu-node-0310, pid 5003) died of SIGSEGV, 4.00 s before any "
+     "other task ended, last seen in AllReduce 9 of dp (0xab); 31 other tasks "
+     "were then ended from outside; 32 of 32 ranks"},
     {failed_cut, JP_VERDICT_FAILED, "outside; 32 of 32 recordings cut"},
     {failed_late, JP_VERDICT_FAILED, "outside; rank 5 was late"},
     {failed_first, JP_VERDICT_NODATA, "rank 3 (gpu-node-0310, pid 5003) died"},
