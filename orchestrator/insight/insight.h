@@ -118,7 +118,9 @@ struct jp_insight {
     struct jp_netcells network;      /* empty if it was not judged */
     struct jp_expected_bw *expected; /* by the result's cells */
     struct replay_state replay;      /* all zeros if nothing was replayed */
-    bool judged; /* false: too much data is missing for anything but hangs */
+    bool judged; /* false: nothing but hangs was looked for, because the records
+                  * of several runs are mixed, or NCCL reported too few of the
+                  * collectives */
     uint64_t duration_us;
 };
 

@@ -526,17 +526,20 @@ static void add_ok(struct text *t, const struct jp_result *r,
             least);
 }
 
-/* Adds the share of the records if too few are there, else the gap. */
-static void add_incomplete(struct text *t, const struct jp_verdict *verdict)
+/* Adds the share of the records if too few are there, else the gap; and what is
+ * known nevertheless. */
+static void add_incomplete(struct text *t, const struct jp_verdict *verdict,
+                           const struct jp_insight *insight)
 {
     if (verdict->coverage >= 0 &&
         verdict->coverage < limits_get(JP_LIMIT_COVERAGE))
-        add(t,
-            "Only %s of the records were found. Late ranks and the network "
-            "cannot be judged from them.",
-            SHARE(verdict->coverage));
+        add(t, "Only %s of the records were found.", SHARE(verdict->coverage));
     else
         add_clause(t, verdict->text);
+    add(t, insight && hypothesis_judged(&insight->hypotheses,
+                                        JP_HYPOTHESIS_LATE_RANK)
+               ? " Nothing wrong is in what is there."
+               : " Late ranks cannot be judged from what is there.");
 }
 
 /* The verdict's text begins with one of a few fixed clauses (verdict.c); the
@@ -595,7 +598,7 @@ char *plain_verdict(const struct jp_verdict *verdict, const struct jp_result *r,
     else if (verdict->word == JP_VERDICT_OK && r && r->n_ops)
         add_ok(&t, r, insight);
     else if (verdict->word == JP_VERDICT_INCOMPLETE)
-        add_incomplete(&t, verdict);
+        add_incomplete(&t, verdict, insight);
     else if (verdict->word == JP_VERDICT_NODATA)
         add_nodata(&t, verdict, r);
     else if (verdict->word == JP_VERDICT_UNJUDGED && r && r->n_ops)
