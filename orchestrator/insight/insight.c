@@ -277,8 +277,11 @@ static void answer_ranks(const struct jp_insight *x, const struct jp_result *r,
                  FIG_COUNT(n), FIG_COUNT(x->processes.n),
                  seen->least > 0 ? FIG_SHARE(seen->least) : "the others");
     if (x->processes.known && x->processes.n == 1)
-        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND, NAN,
-                       "only one process, so no other waits for it");
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_JUDGED,
+                       NAN, "%s",
+                       r->quality.ranks_expected > 1
+                           ? "only one rank has records"
+                           : "only one rank, so no other waits for it");
     else if (2 * n < x->processes.n || !n)
         hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_JUDGED,
                        NAN, "%s", why_unjudged(x, r, seen, why, sizeof(why)));
