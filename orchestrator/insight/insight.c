@@ -112,7 +112,7 @@ static void answer_hidden(struct jp_hypotheses *h,
             /* A finding that leaves the verdict OK does not take back answers.
              */
             if (hypotheses_table[row_of(f)].family == family &&
-                findings_about[f->kind].verdict != JP_VERDICT_OK)
+                finding_verdict(f) != JP_VERDICT_OK)
                 most = fmax(most, size_of(f, family, gpus_us));
         }
         if (h->of[i].state != JP_HYPOTHESIS_NOT_FOUND ||

@@ -586,8 +586,7 @@ char *plain_verdict(const struct jp_verdict *verdict, const struct jp_result *r,
     /* The first finding with the verdict's word has made the verdict; a finding
      * that leaves the verdict OK explains nothing. */
     for (size_t i = 0; worst && i < insight->findings.n; i++)
-        if (findings_about[insight->findings.at[i].kind].verdict ==
-            verdict->word)
+        if (finding_verdict(&insight->findings.at[i]) == verdict->word)
             return verdict->word == JP_VERDICT_FAILED
                        ? (add_crash(&t, &insight->crash), buf)
                        : plain_finding(&insight->findings.at[i], r, buf);

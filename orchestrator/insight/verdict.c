@@ -572,7 +572,7 @@ static enum jp_verdict_word say_findings(const struct jp_insight *insight,
 
     for (size_t i = 0; insight && i < insight->findings.n; i++) {
         const struct jp_finding *f = &insight->findings.at[i];
-        enum jp_verdict_word own = findings_about[f->kind].verdict;
+        enum jp_verdict_word own = finding_verdict(f);
 
         if (own == JP_VERDICT_OK || own <= JP_VERDICT_FAILED)
             continue; /* hangs and crashes have sentences of their own */
