@@ -301,7 +301,7 @@ struct jp_quality {
     /* How many records there should be.
      * COUNTED: every file is a recording with counters, and all ranks of the
      *   largest communicator were seen. The sum of what was produced by these
-     *   counters, and unseen_calls. Of a cut file, its records are the least.
+     *   counters. Of a cut file, its records are the least.
      *   What is missing from a cut file after its last counters is not
      *   included: see cut_recordings and unbounded_recordings.
      * BOUND: a lower bound, so records <= expected. For each (communicator,
@@ -326,8 +326,10 @@ struct jp_quality {
     uint64_t in_flight; /* operations that had not ended at the recorder's last
                            count, or that finalize or exit ended; the latter
                            have records */
+    uint64_t in_flight_us; /* the longest of these had begun so long before its
+                              recording ends; a lower bound; 0: none */
     uint64_t unseen_calls; /* calls of the program for which NCCL reported no
-                              operation; part of a COUNTED expected */
+                              operation; no loss, and not expected */
     struct jp_unseen unseen[JP_UNSEEN_FUNCS];
     size_t n_unseen;
     /* Operations without a time because no kernel event of NCCL belongs to

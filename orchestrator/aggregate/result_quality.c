@@ -373,6 +373,9 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
         q->capped = num_add(q->capped, c->left_out);
         q->in_flight = num_add(q->in_flight,
                                num_add(f->tail.in_flight, f->tail.cut_short));
+        if (f->tail.oldest_ns && f->tail.last_ns > f->tail.oldest_ns &&
+            (f->tail.last_ns - f->tail.oldest_ns) / 1000 > q->in_flight_us)
+            q->in_flight_us = (f->tail.last_ns - f->tail.oldest_ns) / 1000;
         /* what else is missing has no bound */
         if (is_unbounded(f))
             add_unbounded(q, f);
@@ -410,7 +413,7 @@ static void set_expected(struct build *b, bool complete, uint64_t produced)
     /* the sum of all ranks */
     if (complete && q->ranks_seen == q->ranks_expected) {
         q->expected_kind = JP_EXPECT_COUNTED;
-        q->expected = num_add(produced, q->unseen_calls);
+        q->expected = produced;
     } else if (q->records) {
         q->expected_kind = JP_EXPECT_BOUND; /* a lower bound */
         q->expected = num_add(b->expected, q->p2p_records);

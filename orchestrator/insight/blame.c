@@ -256,10 +256,24 @@ static double usual_alone(const struct blame *b, size_t comm, double *v)
     return n ? stats_median(v, n) : 0;
 }
 
+/* Returns true if nobody waits in the communicator for longer than a small part
+ * of that time. Its ranks come from an operation that has just made all of them
+ * equal, so it shows nothing of a lateness. */
+static bool never_waits(const struct blame *b, size_t comm, double excess_us)
+{
+    double waits = 0;
+
+    for (size_t k = b->p->comm_start[comm]; k < b->p->comm_start[comm + 1]; k++)
+        waits = fmax(waits, (double) b->r->ranks[k].wait_us +
+                                b->lateness[k].grouped_us);
+    return waits < limits_get(JP_LIMIT_LATE_SHARE) * excess_us;
+}
+
 /* Returns the GPU time that all connected processes lose by one late process:
- * the number of them times the smallest time for which it alone kept one of its
- * communicators waiting, beyond what is usual. No more than its own excess.
- * Communicators that show the same wait count once. 0: unknown. */
+ * the number of the others times the smallest time for which it alone kept one
+ * of its communicators waiting, beyond what is usual. No more than its own
+ * excess. Communicators that show the same wait count once, those that show
+ * none do not count. 0: unknown. */
 static double single_cost(const struct blame *b, size_t process)
 {
     const struct jp_process *who = &b->p->list[process];
@@ -267,20 +281,24 @@ static double single_cost(const struct blame *b, size_t process)
     double us = INFINITY, excess = 0;
     size_t joined = 0;
 
-    for (size_t i = who->first; v && i < who->first + who->n; i++) {
-        size_t rank = b->p->by_process[i], c = b->r->ranks[rank].comm;
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t rank = b->p->by_process[i];
 
         if (b->lateness[rank].late)
             excess = fmax(excess, b->lateness[rank].excess_us);
+    }
+    for (size_t i = who->first; v && i < who->first + who->n; i++) {
+        size_t rank = b->p->by_process[i], c = b->r->ranks[rank].comm;
+
         if (b->r->comms[c].n_ranks > 1 &&
             (b->r->ranks[rank].timed_ops || b->lateness[rank].grouped_us > 0) &&
-            !is_told_elsewhere(b, process, rank))
+            !never_waits(b, c, excess) && !is_told_elsewhere(b, process, rank))
             us = fmin(us, b->alone_us[rank] - usual_alone(b, c, v));
     }
     free(v);
     for (size_t i = 0; i < b->p->n; i++)
         joined += root_of(b->up, i) == root_of(b->up, process);
-    return isfinite(us) ? fmax(fmin(us, excess), 0) * (double) joined : 0;
+    return isfinite(us) ? fmax(fmin(us, excess), 0) * (double) (joined - 1) : 0;
 }
 
 /* Returns how long others waited for the process in all its communicators. */

@@ -442,8 +442,9 @@ static void say_others(const struct jp_crash *crash, struct jp_sentence *s)
         sentence_add(s, "%s ended with status 0", FIG_COUNT(n[JP_CRASH_WELL]));
 }
 
-/* "rank 3 (n1, pid 77) died of SIGSEGV in AllReduce 9 of dp, 4.0 s before any
- * other task ended; ..." */
+/* "rank 3 (n1, pid 77) died of SIGSEGV, 4.0 s before any other task ended, last
+ * seen in AllReduce 9 of dp; ...". The last look at its operations is up to 100
+ * ms older than its end, so it may have died in a later one. */
 static void say_first(const struct jp_crash *crash, struct jp_sentence *s)
 {
     char how[80], before[64] = "";
@@ -456,8 +457,8 @@ static void say_first(const struct jp_crash *crash, struct jp_sentence *s)
                  crash->world_rank < 0 ? "task" : "rank",
                  crash->world_rank < 0 ? (int64_t) crash->task->gtid
                                        : crash->world_rank,
-                 crash->node->name, crash->task->pid, how,
-                 *crash->in ? " in " : "", crash->in, before);
+                 crash->node->name, crash->task->pid, how, before,
+                 *crash->in ? ", last seen in " : "", crash->in);
     if (crash->rivals)
         sentence_add(s,
                      "%s more failed too close in time to identify the first",

@@ -5,17 +5,20 @@
  * recorder's own counters, else sequence numbers (an upper bound for the share,
  * since numbers that no rank recorded may be lost or filtered), else the plan.
  * gaps_list then checks each way in which records can be missing, one function
- * each; any clause makes a step INCOMPLETE, and no rank is judged then.
+ * each.
  */
 #include "orchestrator/insight/expected.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/bandwidth.h"
 #include "common/figure.h"
 #include "common/num.h"
 #include "common/profiler.h"
+#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/limits.h"
 
 /* The pools of NCCL's example profiler, in slots: defaults of NCCL 2.29 and
@@ -405,26 +408,79 @@ static void bound_coverage(const struct jp_evidence *e, struct jp_sentence *s)
                                          : "lost");
 }
 
+/* The records of operations that have one of each of their ranks, and messages.
+ * Lateness is judged by these. */
+struct whole {
+    uint64_t records;
+    uint64_t
+        until_us;    /* since 1970: before this all are complete; 0: unknown */
+    bool from_start; /* ... and that is a tenth of the run or more */
+};
+
+/* Finds how far the complete operations reach. Without memory only their number
+ * is known. */
+static struct whole find_whole(const struct jp_result *r)
+{
+    struct ops_reader *reader = calloc(1, sizeof(*reader));
+    uint64_t first_us = UINT64_MAX, last_us = 0;
+    struct whole w = {0};
+
+    w.records = r->quality.p2p_records;
+    for (size_t i = 0; i < r->n_comms; i++)
+        w.records += r->comms[i].ops_complete * r->comms[i].n_ranks;
+    if (!reader || !r->ops)
+        goto out;
+    reader->ops = r->ops;
+    ops_want(reader, OPS_N | OPS_DUMP_MIN);
+    for (size_t i = 0; i < r->n_ops; i++) {
+        const struct jp_op *op = ops_at(reader, i);
+        uint64_t us = op->dump_min_us;
+
+        if (!us)
+            continue;
+        first_us = us < first_us ? us : first_us;
+        last_us = us > last_us ? us : last_us;
+        if (op->n < r->comms[op->comm].n_ranks &&
+            (!w.until_us || us < w.until_us))
+            w.until_us = us;
+    }
+    w.from_start = w.until_us > first_us &&
+                   w.until_us - first_us >= (last_us - first_us) / 10;
+out:
+    free(reader);
+    return w;
+}
+
 /* Adds what share of the records is there, if it is too small (`coverage_min`).
- */
-static void coverage(const struct jp_evidence *e, struct jp_sentence *s)
+ * Returns true if the operations with the records of all their ranks are too
+ * few for an all-clear (`whole_min`). */
+static bool coverage(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
     double judged = e->expected.judged;
+    bool is_more = e->expected.kind != JP_EXPECT_NONE &&
+                   q->records > e->expected.records;
+    struct whole w;
 
-    if (e->expected.kind != JP_EXPECT_NONE && q->records > e->expected.records)
+    if (is_more)
         sentence_add(s,
                      "%s records where %s were expected: the counts do not "
                      "belong to these files",
                      FIG_COUNT(q->records), FIG_COUNT(e->expected.records));
     if (judged < 0 || judged >= limits_get(JP_LIMIT_COVERAGE))
-        return;
+        return is_more;
     if (is_counted(e))
         sentence_add(s, "%s of the records present (%s of %s, counted)",
                      FIG_SHARE(e->expected.coverage), FIG_COUNT(q->records),
                      FIG_COUNT(e->expected.records));
     else
         bound_coverage(e, s);
+    w = find_whole(e->result);
+    if (w.from_start)
+        sentence_add(s, "whole until %s", FIG_UTC(w.until_us));
+    /* the number of records that count here is q->records / judged */
+    return is_more || (double) w.records * judged <
+                          limits_get(JP_LIMIT_WHOLE) * (double) q->records;
 }
 
 static void lost(const struct jp_evidence *e, struct jp_sentence *s)
@@ -588,13 +644,12 @@ static void cut(const struct jp_evidence *e, struct jp_sentence *s)
                      plural(e->result->quality.files), n == 1 ? "s" : "");
 }
 
-/* A recording without its end: its process was killed, or the file was cut. The
- * recorder writes every 100 ms, so no more than that is missing; of an
- * unbounded recording the missing part is unknown. */
-static void cut_recordings(const struct jp_evidence *e, struct jp_sentence *s)
+/* Recordings without their end, of which more than the last moment may be
+ * missing. */
+static void unbounded_recordings(const struct jp_evidence *e,
+                                 struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
-
     char since[8 + JP_FIGURE_LEN] = "";
 
     if (q->unbounded_since_us)
@@ -607,17 +662,41 @@ static void cut_recordings(const struct jp_evidence *e, struct jp_sentence *s)
                      FIG_COUNT(q->cut_recordings), FIG_COUNT(q->recordings),
                      plural(q->recordings), FIG_COUNT(q->unbounded_recordings),
                      since);
-    else if (q->cut_recordings)
+}
+
+/* A recording without its end: its process was killed, or the file was cut. The
+ * recorder writes every 100 ms, so no more than that is missing. */
+static void cut_recordings(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = &e->result->quality;
+
+    if (q->cut_recordings && !q->unbounded_recordings)
         sentence_add(s,
                      "%s of %s recording%s cut: at most 100 ms of %s missing",
                      FIG_COUNT(q->cut_recordings), FIG_COUNT(q->recordings),
                      plural(q->recordings),
                      q->cut_recordings == 1 ? "it is" : "each are");
-    if (q->in_flight)
-        sentence_add(s,
-                     "%s operation%s had not ended (jobprof show --pending "
-                     "lists them)",
-                     FIG_COUNT(q->in_flight), plural(q->in_flight));
+}
+
+/* Adds the operations that had not ended when the records end. Returns true if
+ * one of them had waited for so much of the run that it may be the fault
+ * itself. */
+static bool in_flight(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = &e->result->quality;
+    double run_us = e->result->ops ? (double) ops_run_us(e->result->ops) : 0;
+    double age_us = (double) q->in_flight_us;
+    bool is_long = age_us > (1 - limits_get(JP_LIMIT_WHOLE)) * run_us;
+
+    if (!q->in_flight)
+        return false;
+    sentence_add(s,
+                 "%s operation%s had not ended%s%s (jobprof show --pending "
+                 "lists them)",
+                 FIG_COUNT(q->in_flight), plural(q->in_flight),
+                 is_long ? ", the oldest after " : "",
+                 is_long ? FIG_US(age_us) : "");
+    return is_long;
 }
 
 static void damaged(const struct jp_evidence *e, struct jp_sentence *s)
@@ -662,15 +741,64 @@ static void bad_lines(const struct jp_evidence *e, struct jp_sentence *s)
                      plural(q->bad_lines));
 }
 
-void gaps_list(const struct jp_evidence *e, struct jp_sentence *s)
+uint64_t gaps_unseen_waits(const struct jp_result *result)
 {
-    static void (*const checks[])(const struct jp_evidence *,
-                                  struct jp_sentence *) = {
-        coverage,   full_pools, ranks,          comms,           gaps_nodes,
-        unfinished, cut,        cut_recordings, damaged,         left_out,
-        shared,     lost,       bad_lines,      gaps_own_folder,
-    };
+    const struct jp_quality *q = &result->quality;
+    uint64_t waits = q->unseen_calls;
 
-    for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)
-        checks[i](e, s);
+    for (size_t i = 0; i < q->n_unseen; i++)
+        if (!collective_is_barrier(q->unseen[i].func))
+            waits -= waits < q->unseen[i].calls ? waits : q->unseen[i].calls;
+    return (double) waits > (1 - limits_get(JP_LIMIT_COVERAGE)) *
+                                ((double) waits + (double) q->records)
+               ? waits
+               : 0;
+}
+
+/* Adds that waits are unknown. The verdict adds the functions. */
+static void unseen_waits(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    uint64_t n = gaps_unseen_waits(e->result);
+
+    if (n)
+        sentence_add(s,
+                     "of %s collective%s in which ranks wait for each other "
+                     "NCCL reported nothing",
+                     FIG_COUNT(n), plural(n));
+}
+
+bool gaps_list(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    /* hides: what is missing could be a fault. Otherwise it is the last moment
+     * of the run, or a line of a log whose loss `coverage` counts. */
+    static const struct {
+        void (*check)(const struct jp_evidence *, struct jp_sentence *);
+        bool hides;
+    } checks[] = {
+        {unseen_waits, true},
+        {full_pools, true},
+        {ranks, true},
+        {comms, true},
+        {gaps_nodes, true},
+        {unfinished, true},
+        {cut, false},
+        {unbounded_recordings, true},
+        {cut_recordings, false},
+        {damaged, true},
+        {left_out, true},
+        {shared, true},
+        {lost, true},
+        {bad_lines, true},
+        {gaps_own_folder, true},
+    };
+    bool hides = coverage(e, s);
+    bool waits = in_flight(e, s);
+
+    for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++) {
+        unsigned before = s->clauses;
+
+        checks[i].check(e, s);
+        hides |= checks[i].hides && s->clauses > before;
+    }
+    return hides || waits;
 }

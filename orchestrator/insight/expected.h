@@ -89,8 +89,20 @@ struct jp_evidence {
 };
 
 /* Adds one clause for each kind of gap, the most important first. Adds nothing
- * if there is no gap. Needs a result. */
-void gaps_list(const struct jp_evidence *e, struct jp_sentence *s);
+ * if there is no gap. Needs a result.
+ *
+ * Findings rely on the records that exist, so a gap never silences them: an
+ * operation counts only with the records of all its ranks, and a rank whose
+ * waits are not known in some stretch of time is not judged there. Returns
+ * whether what is missing could hide a fault, so that an all-clear would be
+ * false. The end of a job that is cancelled, of which each rank lacks the last
+ * 100 ms, could not. */
+bool gaps_list(const struct jp_evidence *e, struct jp_sentence *s);
+
+/* Returns the number of calls without an NCCL event in which ranks wait for each
+ * other, if they are more than `coverage_min` allows; else 0. Waits in them are
+ * unknown, so a rank that waits there would look late elsewhere. */
+uint64_t gaps_unseen_waits(const struct jp_result *result);
 
 /* Adds only the clause on files that stay in the user's own folder. */
 void gaps_own_folder(const struct jp_evidence *e, struct jp_sentence *s);

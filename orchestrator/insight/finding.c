@@ -21,6 +21,13 @@ const char *finding_kind_name(enum jp_finding_kind kind)
     return findings_about[kind].word;
 }
 
+enum jp_verdict_word finding_verdict(const struct jp_finding *f)
+{
+    if (f->kind == JP_FINDING_IMBALANCE && f->cost_us > 0)
+        return JP_VERDICT_SLOW;
+    return findings_about[f->kind].verdict;
+}
+
 const char *const finding_gains[JP_GAINS] = {
     [JP_GAIN_REPLAYED] = "replayed",
     [JP_GAIN_PART] = "part",

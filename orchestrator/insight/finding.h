@@ -64,7 +64,7 @@ enum jp_finding_kind { JP_FINDING_KINDS(JP_FINDING_CONSTANT) JP_N_FINDINGS };
 
 struct jp_finding_about {
     const char *word;
-    enum jp_verdict_word verdict; /* OK: it does not change the verdict */
+    enum jp_verdict_word verdict; /* of the kind; see finding_verdict */
     unsigned question;            /* enum jp_hypothesis_id */
     const char *help;             /* a clause */
 };
@@ -72,6 +72,12 @@ extern const struct jp_finding_about findings_about[];
 extern const unsigned findings_kinds; /* JP_N_FINDINGS, for tables of them */
 
 const char *finding_kind_name(enum jp_finding_kind kind); /* "late_rank" */
+
+struct jp_finding;
+/* The word that the finding gives to the verdict; OK: it does not change it.
+ * This is the word of its kind, except that an imbalance whose cost is known is
+ * SLOW: the job loses that time, whoever is to blame. */
+enum jp_verdict_word finding_verdict(const struct jp_finding *finding);
 
 /* How the gain of mending the fault was found. */
 enum jp_gain {

@@ -1,12 +1,13 @@
 /* insight.c - run every analysis that the data allows, and answer every
  * question.
  *
- * insight_run is the way through: missing data first (has_gaps), then run():
- * hangs, then judge() for everything that needs complete data, then the
- * answers. Each analysis appends findings and sets how small an effect it would
- * have seen; the answer_* functions here turn both into one answer per
- * question. A question without an answer stays "not looked at", so an analysis
- * that did not run never looks like a good result.
+ * insight_run is the way through: missing data first (find_gaps), then run():
+ * hangs, then judge() for everything that compares ranks, then the answers.
+ * What is missing narrows what is judged, operation by operation (late.h), and
+ * silences nothing else. Each analysis appends findings and sets how small an
+ * effect it would have seen; the answer_* functions here turn both into one
+ * answer per question. A question without an answer stays "not looked at", so
+ * an analysis that did not run never looks like a good result.
  */
 #include "common/figure.h"
 #include "orchestrator/insight/insight.h"
@@ -111,7 +112,7 @@ static void answer_hidden(struct jp_hypotheses *h,
             /* A finding that leaves the verdict OK does not take back answers.
              */
             if (hypotheses_table[row_of(f)].family == family &&
-                findings_about[f->kind].verdict != JP_VERDICT_OK)
+                finding_verdict(f) != JP_VERDICT_OK)
                 most = fmax(most, size_of(f, family, gpus_us));
         }
         if (h->of[i].state != JP_HYPOTHESIS_NOT_FOUND ||
@@ -134,13 +135,13 @@ static double length_of(const struct jp_insight *x, const struct jp_result *r)
     return us;
 }
 
-/* Answers whether records are missing. gaps: so many are that no rank is
- * judged. Without gaps the smallest visible loss is what `coverage_min` allows.
- */
-static void answer_loss(const struct jp_evidence *e, bool gaps,
+/* Answers whether records are missing. hides: so many are that a fault could be
+ * among them. Otherwise the smallest visible loss is what `coverage_min`
+ * allows. */
+static void answer_loss(const struct jp_evidence *e, bool hides,
                         struct jp_hypotheses *h)
 {
-    if (gaps)
+    if (hides)
         hypothesis_set(h, JP_HYPOTHESIS_DATA_LOSS, JP_HYPOTHESIS_FOUND, NAN,
                        "records are missing");
     else if (e->expected.coverage < 0)
@@ -151,12 +152,11 @@ static void answer_loss(const struct jp_evidence *e, bool gaps,
                        1 - limits_get(JP_LIMIT_COVERAGE), NULL);
 }
 
-/* Returns true if so much data is missing that ranks and the network cannot be
- * judged. A rank with missing records would look early or late, so this guards
- * against a false accusation. Answers the question of data loss. */
-static bool has_gaps(const struct jp_jobconf *conf,
-                     const struct jp_nodes *nodes,
-                     const struct jp_result *result, struct jp_hypotheses *h)
+/* Returns whether anything is missing at all, and answers the question of data
+ * loss. */
+static bool find_gaps(const struct jp_jobconf *conf,
+                      const struct jp_nodes *nodes,
+                      const struct jp_result *result, struct jp_hypotheses *h)
 {
     struct jp_evidence e = {.conf = conf,
                             .nodes = nodes,
@@ -167,8 +167,7 @@ static bool has_gaps(const struct jp_jobconf *conf,
     struct jp_sentence s;
 
     sentence_init(&s, text, sizeof(text));
-    gaps_list(&e, &s);
-    answer_loss(&e, s.clauses > 0, h);
+    answer_loss(&e, gaps_list(&e, &s), h);
     return s.clauses > 0;
 }
 
@@ -278,8 +277,11 @@ static void answer_ranks(const struct jp_insight *x, const struct jp_result *r,
                  FIG_COUNT(n), FIG_COUNT(x->processes.n),
                  seen->least > 0 ? FIG_SHARE(seen->least) : "the others");
     if (x->processes.known && x->processes.n == 1)
-        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND, NAN,
-                       "only one process, so no other waits for it");
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_JUDGED,
+                       NAN, "%s",
+                       r->quality.ranks_expected > 1
+                           ? "only one rank has records"
+                           : "only one rank, so no other waits for it");
     else if (2 * n < x->processes.n || !n)
         hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_JUDGED,
                        NAN, "%s", why_unjudged(x, r, seen, why, sizeof(why)));
@@ -337,7 +339,7 @@ static int expect(struct jp_insight *x, const struct jp_result *r,
     return x->expected ? 0 : -1;
 }
 
-/* Runs the analyses that need complete data. Returns 0, or -1 without memory.
+/* Runs the analyses that compare ranks. Returns 0, or -1 without memory.
  *
  * The order matters. The series come first, because late ranks are judged with
  * the network's own time. Stalls follow late ranks and take the mark from those
@@ -375,9 +377,10 @@ static bool has_hang(const struct jp_findings *findings)
 }
 
 /* Judges a result. Hangs are looked for first, so a hang is the first finding
- * (has_hang). Findings are replayed before they are sorted. */
+ * (has_hang). Findings are replayed before they are sorted. whole: no record is
+ * missing. */
 static int run(struct jp_insight *x, const struct jp_nodes *nodes,
-               const struct jp_result *r,
+               const struct jp_result *r, bool whole,
                const struct jp_expectation *expectation)
 {
     const struct jp_processes *p = &x->processes;
@@ -388,7 +391,7 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
     x->lateness = calloc(r->n_ranks + 1, sizeof(*x->lateness));
     if (!x->lateness || processes_init_nodes(&x->processes, r, nodes) < 0)
         return -1;
-    rc = hang_findings(r, p, nodes, x->judged, &x->findings);
+    rc = hang_findings(r, p, nodes, whole, &x->findings);
     /* If a step hangs, NCCL Inspector's logs contain its last part for some
      * ranks only, so ranks cannot be compared. The recorder's files are
      * complete. */
@@ -398,7 +401,9 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
     for (int i = 0; !r->quality.records && i < JP_HYPOTHESIS_CRASH; i++)
         hypothesis_set(h, (enum jp_hypothesis_id) i, JP_HYPOTHESIS_NOT_JUDGED,
                        NAN, "no record");
-    answer_rest(h, !x->judged               ? "records are missing"
+    answer_rest(h, r->quality.shared_ranks ? "the records of several runs are "
+                                             "mixed"
+                   : !x->judged ? "NCCL reported too few of the collectives"
                    : has_hang(&x->findings) ? "the last step is incomplete"
                                             : "not examined");
     /* A stall as long as the run cannot happen, so nothing was ruled out. */
@@ -427,8 +432,9 @@ struct jp_insight *insight_run(const struct jp_jobconf *conf,
         return NULL;
     x->findings.hypotheses = &x->hypotheses;
     if (result) {
-        x->judged = !has_gaps(conf, nodes, result, &x->hypotheses);
-        rc = run(x, nodes, result, expectation);
+        x->judged = !result->quality.shared_ranks && !gaps_unseen_waits(result);
+        rc = run(x, nodes, result,
+                 !find_gaps(conf, nodes, result, &x->hypotheses), expectation);
     } else {
         answer_rest(&x->hypotheses, "no record");
     }

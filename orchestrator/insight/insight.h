@@ -74,7 +74,7 @@ struct jp_crash {
     uint32_t rivals; /* tasks that ended by themselves at about the same time */
     uint32_t tasks;  /* of the step */
     uint32_t ended[4]; /* tasks by enum jp_crash_way */
-    char in[200];      /* the operation that it was in; "": unknown */
+    char in[200];      /* the operation that it was last seen in; "": unknown */
     char text[320];    /* a clause; "": NONE */
 };
 
@@ -100,8 +100,8 @@ int crash_findings(const struct jp_nodes *nodes,
                    const struct jp_processes *processes, struct jp_crash *crash,
                    struct jp_findings *findings);
 
-/* Sets the operation that the first task was in, from its recording, also in
- * the finding. operation "" or NULL: unknown. */
+/* Sets the operation that the first task was last seen in, from its recording,
+ * also in the finding. operation "" or NULL: unknown. */
 void crash_set_in(struct jp_crash *crash, const char *operation,
                   struct jp_findings *findings);
 
@@ -118,7 +118,9 @@ struct jp_insight {
     struct jp_netcells network;      /* empty if it was not judged */
     struct jp_expected_bw *expected; /* by the result's cells */
     struct replay_state replay;      /* all zeros if nothing was replayed */
-    bool judged; /* false: too much data is missing for anything but hangs */
+    bool judged; /* false: nothing but hangs was looked for, because the records
+                  * of several runs are mixed, or NCCL reported too few of the
+                  * collectives */
     uint64_t duration_us;
 };
 

@@ -81,9 +81,17 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     /* --- missing records -------------------------------------------------- */
     [JP_LIMIT_COVERAGE] =
         {"coverage_min", 0.99, JP_LIMIT_IS_SHARE,
-         "INCOMPLETE where fewer of the expected records are present",
+         "Missing records are mentioned where fewer of the expected ones are "
+         "present",
          "one record in a hundred moves neither a median nor a rank's "
          "share of late arrivals by more than a hundredth"},
+    [JP_LIMIT_WHOLE] =
+        {"whole_min", 0.9, JP_LIMIT_IS_SHARE,
+         "... and lead to INCOMPLETE, if nothing else was found, where the "
+         "records of all its ranks are present for a share of the operations "
+         "that is smaller",
+         "lateness is judged by these operations; what is found in nine tenths "
+         "of them holds for the run"},
     [JP_LIMIT_BAD_LINES] =
         {"bad_lines_max", 0.01, JP_LIMIT_IS_SHARE,
          "INCOMPLETE where more of the lines could not be read",

@@ -434,9 +434,9 @@ static int tell(const struct slowest *x, struct jp_findings *findings)
     f->share = fmin(x->us / x->peers_us, 1);
     f->cost_us = x->us * (double) (x->stages - 1) * (double) x->pipelines;
     snprintf(f->text, sizeof(f->text),
-             "stage imbalance: the ranks of stage %u of %u compute longer than "
-             "those of the others, by %s, in all %s pipelines; cost %s of GPU "
-             "time, %s of communication",
+             "stage %u of %u computes longer than the others, as its ranks wait "
+             "%s less, in all %s pipelines; cost %s of GPU time, %s of "
+             "communication",
              x->stage + 1, x->stages, FIG_US(x->us), FIG_COUNT(x->pipelines),
              FIG_US(f->cost_us), FIG_SHARE(f->share));
     snprintf(f->next, sizeof(f->next),

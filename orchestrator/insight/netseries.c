@@ -82,7 +82,7 @@ void warmup_text(const struct jp_warmup *w, bool looked, uint64_t begin_us,
 
     sentence_init(&s, text, JP_WARMUP_TEXT);
     if (!looked) {
-        sentence_add(&s, "not looked for, as data is missing");
+        sentence_add(&s, "not looked for, as ranks could not be compared");
     } else if (!w->of_kinds) {
         sentence_add(&s, "not looked for: no kind of collective has enough "
                          "complete operations");

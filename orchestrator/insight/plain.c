@@ -372,26 +372,31 @@ static uint32_t count_ranks(const struct jp_hang_op *op,
 }
 
 /* Adds "Rank 5 (n3) stopped.": the ranks that never entered the oldest
- * operation, else those that are held up in another one. */
+ * operation, else those that are held up in another one, else those of which it
+ * is unknown: they left no recording, or theirs ends too early. */
 static void add_stopped(struct text *t, const struct jp_hang *hang,
                         const struct jp_hang_op *op)
 {
-    enum jp_hang_state who =
-        count_ranks(op, JP_HANG_ABSENT) ? JP_HANG_ABSENT : JP_HANG_ELSEWHERE;
+    enum jp_hang_state who = count_ranks(op, JP_HANG_ABSENT) ? JP_HANG_ABSENT
+                             : count_ranks(op, JP_HANG_ELSEWHERE)
+                                 ? JP_HANG_ELSEWHERE
+                                 : JP_HANG_UNKNOWN;
     uint32_t n = count_ranks(op, who);
     char ranks[80];
 
     plain_hang_ranks(op, who, 4, ranks, sizeof(ranks));
-    if (n && who == JP_HANG_ABSENT)
+    if (!n)
+        add(t, "An operation never ended, although all its ranks have entered "
+               "it.");
+    else if (who == JP_HANG_ABSENT)
         add(t, "Rank%s %s%s%.64s%s stopped.", plural(n), ranks,
             n == 1 && *hang->host ? " (" : "", n == 1 ? hang->host : "",
             n == 1 && *hang->host ? ")" : "");
-    else if (n)
+    else if (who == JP_HANG_ELSEWHERE)
         add(t, "Rank%s %s %s held up in another operation.", plural(n), ranks,
             n == 1 ? "is" : "are");
     else
-        add(t, "An operation never ended, although all its ranks have entered "
-               "it.");
+        add(t, "What rank%s %s did is not recorded.", plural(n), ranks);
 }
 
 /* Adds which ranks wait in which operation, for the two oldest ones. */
@@ -461,7 +466,7 @@ static void add_crash(struct text *t, const struct jp_crash *crash)
     else if (crash->cause != JP_CRASH_MEMORY && crash->code >= 0)
         add(t, ", with exit status %d", crash->code);
     if (*crash->in)
-        add(t, ", in %.60s", crash->in);
+        add(t, ", last seen in %.60s", crash->in);
     if (crash->cause == JP_CRASH_MEMORY)
         add(t, ": its node had no memory left");
     add(t, ".");
@@ -521,17 +526,20 @@ static void add_ok(struct text *t, const struct jp_result *r,
             least);
 }
 
-/* Adds the share of the records if too few are there, else the gap. */
-static void add_incomplete(struct text *t, const struct jp_verdict *verdict)
+/* Adds the share of the records if too few are there, else the gap; and what is
+ * known nevertheless. */
+static void add_incomplete(struct text *t, const struct jp_verdict *verdict,
+                           const struct jp_insight *insight)
 {
     if (verdict->coverage >= 0 &&
         verdict->coverage < limits_get(JP_LIMIT_COVERAGE))
-        add(t,
-            "Only %s of the records were found. Late ranks and the network "
-            "cannot be judged from them.",
-            SHARE(verdict->coverage));
+        add(t, "Only %s of the records were found.", SHARE(verdict->coverage));
     else
         add_clause(t, verdict->text);
+    add(t, insight && hypothesis_judged(&insight->hypotheses,
+                                        JP_HYPOTHESIS_LATE_RANK)
+               ? " Nothing wrong is in what is there."
+               : " Late ranks cannot be judged from what is there.");
 }
 
 /* The verdict's text begins with one of a few fixed clauses (verdict.c); the
@@ -578,8 +586,7 @@ char *plain_verdict(const struct jp_verdict *verdict, const struct jp_result *r,
     /* The first finding with the verdict's word has made the verdict; a finding
      * that leaves the verdict OK explains nothing. */
     for (size_t i = 0; worst && i < insight->findings.n; i++)
-        if (findings_about[insight->findings.at[i].kind].verdict ==
-            verdict->word)
+        if (finding_verdict(&insight->findings.at[i]) == verdict->word)
             return verdict->word == JP_VERDICT_FAILED
                        ? (add_crash(&t, &insight->crash), buf)
                        : plain_finding(&insight->findings.at[i], r, buf);
@@ -590,7 +597,7 @@ char *plain_verdict(const struct jp_verdict *verdict, const struct jp_result *r,
     else if (verdict->word == JP_VERDICT_OK && r && r->n_ops)
         add_ok(&t, r, insight);
     else if (verdict->word == JP_VERDICT_INCOMPLETE)
-        add_incomplete(&t, verdict);
+        add_incomplete(&t, verdict, insight);
     else if (verdict->word == JP_VERDICT_NODATA)
         add_nodata(&t, verdict, r);
     else if (verdict->word == JP_VERDICT_UNJUDGED && r && r->n_ops)

@@ -748,8 +748,8 @@ static void answer(const struct jp_result *r, const struct jp_processes *p,
                             "is complete";
 
     if (p->known && p->n == 1)
-        hypothesis_set(h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_FOUND, NAN,
-                       "only one process, so no other waits for it");
+        hypothesis_set(h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "only one rank, so no other waits for it");
     else if (stalls->judged)
         hypothesis_set(h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_FOUND,
                        stalls->least_us, NULL);

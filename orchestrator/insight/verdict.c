@@ -1,8 +1,9 @@
 /* verdict.c - one word and one sentence about a step.
  *
  * verdict_decide is the entry. A hang and a crash hold whatever else is missing
- * and come first. Without a record nodata_explain gives the reason; with gaps
- * the word is INCOMPLETE; else the findings decide, and OK needs that late
+ * and come first. Without a record nodata_explain gives the reason; else the
+ * findings decide, whatever else is missing. Without a finding the word is
+ * INCOMPLETE where the missing records could hide one, and OK needs that late
  * ranks were looked for. Each say_* function adds clauses to the sentence.
  * Verdicts from other data than NCCL's records are in verdict_other.c.
  */
@@ -571,7 +572,7 @@ static enum jp_verdict_word say_findings(const struct jp_insight *insight,
 
     for (size_t i = 0; insight && i < insight->findings.n; i++) {
         const struct jp_finding *f = &insight->findings.at[i];
-        enum jp_verdict_word own = findings_about[f->kind].verdict;
+        enum jp_verdict_word own = finding_verdict(f);
 
         if (own == JP_VERDICT_OK || own <= JP_VERDICT_FAILED)
             continue; /* hangs and crashes have sentences of their own */
@@ -621,17 +622,18 @@ static enum jp_verdict_word say_data(const struct jp_evidence *e,
                                      const struct jp_insight *insight,
                                      enum jp_nodata *why, struct jp_sentence *s)
 {
-    size_t said = s->clauses;
     enum jp_verdict_word word = JP_VERDICT_NODATA;
+    bool hides;
 
     if (nodata_explain(e, s, why)) {
         if (e->analysed)
             gaps_nodes(e, s);
         return word;
     }
-    gaps_list(e, s);
-    word = s->clauses > said ? JP_VERDICT_INCOMPLETE : say_findings(insight, s);
-    if (say_tail(e, s) && word > JP_VERDICT_INCOMPLETE)
+    word = say_findings(insight, s);
+    hides = gaps_list(e, s);
+    hides |= say_tail(e, s);
+    if (word > JP_VERDICT_INCOMPLETE && hides)
         word = JP_VERDICT_INCOMPLETE;
     if (word == JP_VERDICT_OK &&
         !hypothesis_judged(insight ? &insight->hypotheses : NULL,

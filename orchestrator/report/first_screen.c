@@ -37,8 +37,7 @@ static const struct jp_finding *worst_of(const struct jp_report *report)
     const struct jp_insight *x = report->insight;
 
     for (size_t i = 0; x && i < x->findings.n; i++)
-        if (findings_about[x->findings.at[i].kind].verdict ==
-            report->verdict->word)
+        if (finding_verdict(&x->findings.at[i]) == report->verdict->word)
             return &x->findings.at[i];
     return NULL;
 }

@@ -633,8 +633,8 @@ int proof_write(const struct jp_report *report, FILE *out)
                                  : NULL;
 
         /* so Copper's picture does not replace one of NCCL's findings */
-        made |= findings_about[f->kind].verdict == word;
-        if (findings_about[f->kind].verdict == word && own)
+        made |= finding_verdict(f) == word;
+        if (finding_verdict(f) == word && own)
             rc = own(report, f, out);
     }
     if (rc == 1 && report->copper &&

@@ -123,6 +123,7 @@ COUNTER(p2p_records)
 COUNTER(lost)
 COUNTER(capped)
 COUNTER(in_flight)
+COUNTER(in_flight_us)
 COUNTER(unseen_calls)
 COUNTER(unsure_records)
 COUNTER(refused_times)
@@ -256,6 +257,9 @@ const struct jp_quality_item quality_items[] = {
     {"in_flight", "In flight at the end",
      "not complete at the recorder's last count or at the end of the process",
      false, get_in_flight},
+    {"in_flight_us", "Longest of these",
+     "us from its start to the end of its recording: a lower bound", false,
+     get_in_flight_us},
     {"unsure_records", "Operations without kernel events",
      "not recorded, or not reliable: no time and no wait", false,
      get_unsure_records},

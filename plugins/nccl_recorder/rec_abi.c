@@ -362,6 +362,18 @@ static struct jp_rec_trust *trust_of(const struct jp_rec_op *op)
     return &rec_comm_at((uint16_t) REC_OP_FACT(op, comm))->trust;
 }
 
+/* Where an operation stands, from its facts. */
+static struct jp_rec_place place_of(const struct jp_rec_op *op)
+{
+    return (struct jp_rec_place){
+        .link = (uint8_t) REC_OP_FACT(op, func) == JP_REC_FUNC_RECV
+                    ? JP_REC_LINK_RECV
+                    : JP_REC_LINK_SEND,
+        .launch = (uint32_t) REC_OP_FACT(op, launch),
+        .number = REC_OP_FACT(op, number),
+        .after_ns = REC_OP_FACT(op, after_ns)};
+}
+
 /* A kernel channel of an operation starts. Returns its handle, or NULL when
  * there is no such operation. Reads the clock only for the operation's first
  * channel. */
@@ -377,9 +389,7 @@ static void *rec_core_kernel(void *parent, unsigned channel, uint64_t gpu_ns)
         return NULL;
     if (atomic_load_explicit(&op->started, memory_order_relaxed) == 0)
         now = rec_clock_ns();
-    place.launch = (uint32_t) REC_OP_FACT(op, launch);
-    place.number = REC_OP_FACT(op, number);
-    place.after_ns = REC_OP_FACT(op, after_ns);
+    place = place_of(op);
     stamp = rec_trust_start(trust_of(op), channel, &place, gpu_ns, now);
     /* an earlier operation's stamp: this one's end cannot be known */
     if (stamp == JP_REC_STALE) {
@@ -523,14 +533,15 @@ static void record_gpu_stop(uint64_t bits, uint64_t gpu_ns)
     uint64_t generation, start;
     struct jp_rec_op *op = rec_op_find(bits, &generation);
     unsigned channel = rec_op_channel(bits);
+    struct jp_rec_place place;
 
     if (!op || !rec_op_is(rec_op_state(op), generation))
         return;
     start = atomic_load_explicit(&op->channels[channel], memory_order_relaxed);
     if (start == 0)
         return;
-    if (!rec_trust_stop(trust_of(op), channel, REC_OP_FACT(op, number), start,
-                        gpu_ns)) {
+    place = place_of(op);
+    if (!rec_trust_stop(trust_of(op), channel, &place, start, gpu_ns)) {
         count_one(&op->refused);
         return;
     }

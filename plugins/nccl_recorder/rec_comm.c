@@ -264,8 +264,8 @@ static void sum_cost(struct jpr_cost *cost)
 /* Searched in this order, so the most used words come first. */
 static struct name funcs[JP_REC_FUNCS] = {
     KNOWN(""), KNOWN("AllReduce"), KNOWN("AllGather"), KNOWN("ReduceScatter"),
-    KNOWN("Send"), KNOWN("Recv"), [JP_REC_FUNC_BROADCAST] = KNOWN("Broadcast"),
-    KNOWN("Reduce"),
+    KNOWN("Send"), [JP_REC_FUNC_RECV] = KNOWN("Recv"),
+    [JP_REC_FUNC_BROADCAST] = KNOWN("Broadcast"), KNOWN("Reduce"),
     KNOWN("SendRecv"), KNOWN("AllGatherV"), KNOWN("AlltoAll"), KNOWN("Gather"),
     KNOWN("Scatter"), [JP_REC_FUNCS - 1] = KNOWN("other"),
 };

@@ -41,7 +41,7 @@
  * After that the communicator's kernel events are not used any more. Two checks
  * find cases that these rules do not cover:
  *  - Stamps belong to an earlier operation if they begin before those of
- *    another launch on the same channel have ended, or before the kernel was
+ *    another launch on the same connection have ended, or before the kernel was
  *    launched, by the GPU's clock. After eight such operations among 10,000 the
  *    communicator's kernel events are not used any more.
  *  - If 60 operations or more were enqueued after the one that is reported, the
@@ -59,7 +59,13 @@
  * write its state. Two writes at once cause a wrong guess, nothing worse.
  */
 
-/* The last stamps of a channel, by the GPU's clock; 0: none yet. */
+/* The connections over which NCCL's progress thread watches the kernels of a
+ * channel (proxy.cc, SaveProxyProfiler): one has all Recvs, the other one the
+ * rest. Each reports its operations one after the other, but a progress thread
+ * that lags reports stops of one before earlier starts of the other. */
+enum jp_rec_link { JP_REC_LINK_SEND, JP_REC_LINK_RECV, JP_REC_N_LINKS };
+
+/* The last stamps of a connection, by the GPU's clock; 0: none yet. */
 struct jp_rec_channel {
     _Atomic uint64_t start_ns, stop_ns;
     _Atomic uint32_t launch; /* the launch that start_ns is of */
@@ -88,7 +94,7 @@ struct jp_rec_trust {
     _Atomic uint64_t overrun_from_ns, overrun_to_ns;
     /* of its GPU, borrowed; NULL: unknown, not checked */
     struct jp_rec_gpu_clock *clock;
-    struct jp_rec_channel channels[JP_NCCL_MAX_CHANNELS];
+    struct jp_rec_channel channels[JP_NCCL_MAX_CHANNELS][JP_REC_N_LINKS];
 };
 
 /* In a process's first init, also after a fork: whether kernel events are
@@ -113,6 +119,7 @@ void rec_trust_comm(struct jp_rec_trust *trust, const char *gpu_pci);
 
 /* Where an operation stands among those of its communicator. */
 struct jp_rec_place {
+    enum jp_rec_link link; /* set by the caller: what NCCL watches it by */
     uint32_t launch;
     uint64_t number; /* among the communicator's operations, from 1 */
     /* its kernel was launched later than this; 0: not known */
@@ -144,10 +151,11 @@ enum jp_rec_stamp rec_trust_start(struct jp_rec_trust *trust, unsigned channel,
                                   const struct jp_rec_place *place,
                                   uint64_t gpu_ns, uint64_t now_ns);
 
-/* Takes the stop of a channel of the operation with that number, which began at
+/* Takes the stop of a channel of the operation at that place, which began at
  * start_ns. Returns false if the two stamps are of different operations. */
 bool rec_trust_stop(struct jp_rec_trust *trust, unsigned channel,
-                    uint64_t number, uint64_t start_ns, uint64_t gpu_ns);
+                    const struct jp_rec_place *place, uint64_t start_ns,
+                    uint64_t gpu_ns);
 
 /* Returns whether a span by the GPU's clock is longer than one by the host's
  * that contains it; false where the clocks are not known to run alike. */
@@ -265,8 +273,8 @@ int rec_comm_live(void);
  * cost. */
 void rec_comm_after_fork(void);
 
-/* The number that "Broadcast" always has. */
-enum { JP_REC_FUNC_BROADCAST = 6 };
+/* The numbers that these functions always have. */
+enum { JP_REC_FUNC_RECV = 5, JP_REC_FUNC_BROADCAST = 6 };
 
 /* What a thread looked up last: NCCL mostly passes the same few addresses. All
  * zeros to begin with. */

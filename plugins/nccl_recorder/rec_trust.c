@@ -289,7 +289,7 @@ static enum jp_rec_stamp take_stale(struct jp_rec_trust *trust)
     return JP_REC_STALE;
 }
 
-/* Judges the first stamp of a launch on the channel. */
+/* Judges the first stamp of a launch on the connection. */
 static enum jp_rec_stamp compare(struct jp_rec_trust *trust,
                                  struct jp_rec_channel *c,
                                  const struct jp_rec_place *place, bool late,
@@ -311,7 +311,7 @@ enum jp_rec_stamp rec_trust_start(struct jp_rec_trust *trust, unsigned channel,
                                   const struct jp_rec_place *place,
                                   uint64_t gpu_ns, uint64_t now_ns)
 {
-    struct jp_rec_channel *c = &trust->channels[channel];
+    struct jp_rec_channel *c = &trust->channels[channel][place->link];
     enum jp_rec_stamp stamp = JP_REC_FRESH;
     bool late = is_late(trust, place->number);
 
@@ -333,11 +333,12 @@ enum jp_rec_stamp rec_trust_start(struct jp_rec_trust *trust, unsigned channel,
 }
 
 bool rec_trust_stop(struct jp_rec_trust *trust, unsigned channel,
-                    uint64_t number, uint64_t start_ns, uint64_t gpu_ns)
+                    const struct jp_rec_place *place, uint64_t start_ns,
+                    uint64_t gpu_ns)
 {
-    struct jp_rec_channel *c = &trust->channels[channel];
+    struct jp_rec_channel *c = &trust->channels[channel][place->link];
 
-    is_late(trust, number); /* for its effect on later stamps */
+    is_late(trust, place->number); /* for its effect on later stamps */
     if (gpu_ns > atomic_load_explicit(&c->stop_ns, memory_order_relaxed))
         atomic_store_explicit(&c->stop_ns, gpu_ns, memory_order_relaxed);
     return gpu_ns > start_ns &&

@@ -386,7 +386,8 @@ static int take_unseen(struct jp_recfile *file, struct recfile_comm *comm,
     return 0;
 }
 
-/* The same for unseen calls. */
+/* The same for unseen calls. NCCL reports no collective of a communicator of
+ * one rank, and nobody waits in it, so nothing is missing there. */
 static int take_all_unseen(struct jp_recfile *file,
                            const struct jpr_counters *c)
 {
@@ -394,6 +395,7 @@ static int take_all_unseen(struct jp_recfile *file,
         uint32_t comm = c->unseen[i].comm;
 
         if (comm < file->n_comms && file->comms[comm] &&
+            file->comms[comm]->base.n_ranks != 1 &&
             take_unseen(file, file->comms[comm], &c->unseen[i]) < 0)
             return -1;
     }

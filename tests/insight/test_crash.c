@@ -324,7 +324,7 @@ static void test_finding(void **state)
         crash_set_in(&c, "AllReduce 9 of dp", &findings);
         assert_int_equal(findings.n, crash_is_fault(&c));
         if (findings.n && c.task)
-            assert_non_null(strstr(c.text, " in AllReduce 9 of dp"));
+            assert_non_null(strstr(c.text, ", last seen in AllReduce 9 of dp"));
         if (findings.n) {
             assert_int_equal(findings.at[0].kind, JP_FINDING_CRASH);
             assert_string_equal(findings.at[0].text, c.text);

@@ -187,9 +187,9 @@ static void a_rank_missing(void)
     m.result.n_ranks--;
 }
 
-static void records_lost(void)
+static void two_runs(void)
 {
-    m.result.quality.records -= OPS;
+    m.result.quality.shared_ranks = 1;
 }
 
 static void unknown_parts(void)
@@ -232,7 +232,7 @@ static void test_gates(void **state)
 {
     static void (*const changes[])(void) = {
         no_slices,      one_pid,
-        a_rank_missing, records_lost,
+        a_rank_missing, two_runs,
         unknown_parts,  once_only,
         by_little,      never_last,
         for_long,       for_long_by_operations};

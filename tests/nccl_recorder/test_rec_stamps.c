@@ -17,14 +17,14 @@
 static void many_operations(void **state)
 {
     struct jp_rec_trust trust = {0};
-    struct jp_rec_place place;
+    struct jp_rec_place place = {.link = JP_REC_LINK_SEND};
 
     (void) state;
     atomic_store(&trust.n_ops, UINT64_C(3000000000));
     atomic_fetch_add(&trust.launch, 1);
     rec_trust_op(&trust, 100, false, &place);
     assert_int_equal(rec_trust_start(&trust, 0, &place, 1000, 0), JP_REC_FRESH);
-    assert_true(rec_trust_stop(&trust, 0, place.number, 1000, 2000));
+    assert_true(rec_trust_stop(&trust, 0, &place, 1000, 2000));
     atomic_fetch_add(&trust.launch, 1);
     rec_trust_op(&trust, 200, false, &place);
     assert_int_equal(rec_trust_start(&trust, 0, &place, 1000, 0), JP_REC_STALE);
@@ -67,7 +67,7 @@ static void mask_of_an_unloaded_library(void **state)
 
 static void take_stale(struct jp_rec_trust *trust, int n)
 {
-    struct jp_rec_place place;
+    struct jp_rec_place place = {.link = JP_REC_LINK_SEND};
 
     for (int i = 0; i < n; i++) {
         atomic_fetch_add(&trust->launch, 1);
@@ -92,12 +92,42 @@ static void few_stale_stamps(void **state)
     assert_int_equal(atomic_load(&trust.n_unsure), 78);
 }
 
+/* Sends and Recvs of a channel in launches of their own, at the times of their
+ * kernels, one after the other. The progress thread lags: it has reported all
+ * Sends before it looks at the Recvs. */
+static void recvs_are_reported_late(void **state)
+{
+    enum { LAUNCHES = 40 };
+    struct jp_rec_trust trust = {0};
+    struct jp_rec_place places[LAUNCHES] = {0};
+
+    (void) state;
+    for (int i = 0; i < LAUNCHES; i++) {
+        places[i].link = i % 2 ? JP_REC_LINK_RECV : JP_REC_LINK_SEND;
+        atomic_fetch_add(&trust.launch, 1);
+        rec_trust_op(&trust, 100, false, &places[i]);
+    }
+    for (int first = 0; first < 2; first++) {
+        for (int i = first; i < LAUNCHES; i += 2) {
+            uint64_t start = 1000 + 100 * (uint64_t) i;
+
+            assert_int_equal(rec_trust_start(&trust, 0, &places[i], start, 0),
+                             JP_REC_FRESH);
+            assert_true(
+                rec_trust_stop(&trust, 0, &places[i], start, start + 90));
+        }
+    }
+    assert_int_equal(atomic_load(&trust.reasons), 0);
+    assert_int_equal(atomic_load(&trust.n_unsure), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_operations),
         cmocka_unit_test(asking_ends_for_good),
         cmocka_unit_test(few_stale_stamps),
+        cmocka_unit_test(recvs_are_reported_late),
         cmocka_unit_test(mask_of_an_unloaded_library),
     };
 

@@ -15,6 +15,7 @@ static uint8_t world[] = {JP_HANG_IN, JP_HANG_ABSENT, JP_HANG_IN,
 static uint8_t dp[] = {JP_HANG_ABSENT, JP_HANG_IN};
 static uint8_t held[] = {JP_HANG_IN, JP_HANG_ELSEWHERE};
 static uint8_t all[] = {JP_HANG_IN, JP_HANG_IN};
+static uint8_t unknown[] = {JP_HANG_IN, JP_HANG_UNKNOWN};
 static int64_t world_tasks[] = {0, 1, 2, 3}, dp_tasks[] = {1, 3},
                no_tasks[] = {-1, -1};
 static struct jp_result result = {.comms = comms, .n_comms = 1, .n_ops = 1200};
@@ -140,6 +141,8 @@ static void put_hangs(struct jp_findings *list)
     set_hang(0, "AllGather", "0xab", 7, held, no_tasks, 2);
     put_finding(list);
     set_hang(0, "AllGather", "0xab", 7, all, no_tasks, 2);
+    put_finding(list);
+    set_hang(0, "AllGather", "0xab", 7, unknown, no_tasks, 2);
     put_finding(list);
     result.hang = (struct jp_hang){0};
 }

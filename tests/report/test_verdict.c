@@ -107,7 +107,7 @@ static void tail_lost(struct fixture *f)
 
 static void much_lost(struct fixture *f)
 {
-    f->result.quality.records -= 10880;
+    f->result.quality.records -= 10890;
 }
 
 static void much_lost_bound(struct fixture *f)
@@ -268,6 +268,12 @@ static void stuck(struct fixture *f)
     f->result.quality.in_flight = 31;
 }
 
+static void stuck_for_long(struct fixture *f)
+{
+    stuck(f);
+    f->result.quality.in_flight_us = UINT64_C(10000000000);
+}
+
 static void unbounded(struct fixture *f)
 {
     cut_recordings(f);
@@ -345,7 +351,7 @@ static const struct verdict_row rows[] = {
      "file was cut, or its process was killed); first: raw/n/9.jpr"},
     {idle_comms, JP_VERDICT_NODATA, "13 communicators, but no operation"},
     {much_lost, JP_VERDICT_INCOMPLETE,
-     "90.0 % of the records present (97,920 of 108,800, counted)"},
+     "90.0 % of the records present (97,910 of 108,800, counted)"},
     {much_lost_bound, JP_VERDICT_INCOMPLETE, "at most 90.0 %"},
     {gaps_in_folder, JP_VERDICT_INCOMPLETE, "lost, or below a size filter"},
     {gaps_by_filter, JP_VERDICT_OK, "the rest lost or left out by min_size=8K"},
@@ -368,17 +374,19 @@ static const struct verdict_row rows[] = {
     {node_missing, JP_VERDICT_INCOMPLETE, "1 of 4 nodes without a record (n3)"},
     {unfinished_bound, JP_VERDICT_INCOMPLETE,
      "1 node did not finish (gpu-node-0311)"},
-    {cut, JP_VERDICT_INCOMPLETE, "2 of 32 files end in mid-line"},
-    {cut_recordings, JP_VERDICT_INCOMPLETE,
+    {cut, JP_VERDICT_OK, "2 of 32 files end in mid-line"},
+    {cut_recordings, JP_VERDICT_OK,
      "2 of 32 recordings cut: at most 100 ms of each are missing"},
-    {stuck, JP_VERDICT_INCOMPLETE,
+    {stuck, JP_VERDICT_OK,
      "31 operations had not ended (jobprof show --pending lists them)"},
+    {stuck_for_long, JP_VERDICT_INCOMPLETE,
+     "31 operations had not ended, the oldest after"},
     {unbounded, JP_VERDICT_INCOMPLETE,
      "2 of 32 recordings cut: the further loss of 1 of them is unknown since "
      "2023-11-14 22:13:20 UTC"},
     {damaged, JP_VERDICT_INCOMPLETE, "1 damaged block in the recordings"},
     {capped, JP_VERDICT_OK,
-     "10,880 operations left out on purpose: the recorder's cap (disk="},
+     "10,890 operations left out on purpose: the recorder's cap (disk="},
     {capped, JP_VERDICT_OK, "90.0 % of the records present (counted)"},
     {many_bad_lines, JP_VERDICT_INCOMPLETE, "5,000 lines could not be read"},
     {recorder_lost, JP_VERDICT_INCOMPLETE, "the recorder lost 7 records"},
@@ -442,7 +450,7 @@ static void test_not_analysed(void **state)
 }
 
 /* Late ranks make the verdict SLOW, a slow network DEGRADED; other findings do
- * not change it. Missing data outranks everything but a hang. */
+ * not change it, nor does missing data where something was found. */
 static void test_findings(void **state)
 {
     static const struct {
@@ -475,7 +483,8 @@ static void test_findings(void **state)
     assert_non_null(strstr(f->verdict.text, "cause; 4 more findings"));
     much_lost(f);
     fixture_judge(f, true);
-    assert_int_equal(f->verdict.word, JP_VERDICT_INCOMPLETE);
+    assert_int_equal(f->verdict.word, JP_VERDICT_SLOW);
+    assert_non_null(strstr(f->verdict.text, "findings; 90.0 % of the records"));
     strcpy(findings_add(&f->insight.findings, JP_FINDING_HANG)->text, "stuck");
     findings_sort(&f->insight.findings);
     fixture_judge(f, true);
