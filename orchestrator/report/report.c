@@ -52,7 +52,7 @@ static void put_verdict(FILE *out, const struct jp_report *report)
         out, (unsigned) strlen(word) + 1, 4,
         plain_verdict(report->verdict, report->result, report->insight, text));
     /* the label stands once, before the first of several checks */
-    for (int i = 0; checks && i < JP_PLAIN_CHECKS; i++)
+    for (int i = 0; checks && i < JP_PLAIN_CHECKS && checks[i]; i++)
         text_out_line(out, "  %s  %s", i ? "      " : "check:", checks[i]);
     text_out_line(out, "  type:   %s", first_screen_command(report, command));
     fputs("  in full: ", out);
