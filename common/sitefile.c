@@ -106,15 +106,34 @@ static const struct jp_knob site_history[] = {
 
 /* Metrics for Prometheus while a step runs. */
 /* The rows by name, because sitefile_metrics reads their defaults. */
-enum { METRICS_DIR, METRICS_INTERVAL, METRICS_SERIES };
+enum {
+    METRICS_DIR,
+    METRICS_SPOOL,
+    METRICS_INTERVAL,
+    METRICS_SERIES,
+    METRICS_USER_SERIES,
+    METRICS_NODE_SERIES,
+    METRICS_ASK
+};
 static const struct jp_knob site_metrics[] = {
     [METRICS_DIR] = {JP_KNOB("textfile_dir", JP_KNOB_PATH, 0, 0, NULL, NULL,
-                             "folder of node_exporter's textfile collector")},
+                             "folder of node_exporter's textfile collector, "
+                             "which only root can change")},
+    [METRICS_SPOOL] = {JP_KNOB("spool_dir", JP_KNOB_PATH, 0, 0, NULL,
+                               "/var/spool/jobprof",
+                               "folder in which users' agents write")},
     [METRICS_INTERVAL] = {JP_KNOB("interval", JP_KNOB_TIME, 5 * JP_SECOND,
                                   10 * MINUTE, NULL, "15",
                                   "least time between two writes")},
     [METRICS_SERIES] = {JP_KNOB("series", JP_KNOB_COUNT, 50, 10000, NULL, "500",
                                 "most series for each node and step")},
+    [METRICS_USER_SERIES] = {JP_KNOB("user_series", JP_KNOB_COUNT, 50, 50000,
+                                     NULL, "2000",
+                                     "most series of a user on a node")},
+    [METRICS_NODE_SERIES] = {JP_KNOB("node_series", JP_KNOB_COUNT, 50, 50000,
+                                     NULL, "20000", "most series of a node")},
+    [METRICS_ASK] = {JP_KNOB("ask_slurm", JP_KNOB_BOOL, 0, 1, NULL, "1",
+                             "ask Slurm whose job a user's metrics name")},
     {0}};
 
 /* The policy: each key with its member of struct jp_policy. Times become
@@ -709,14 +728,25 @@ static uint64_t metrics_number(const struct jp_sitefile *file, size_t row,
 void sitefile_metrics(const struct jp_sitefile *file,
                       struct jp_site_metrics *out)
 {
-    const struct sitefile_value *v =
+    const struct sitefile_value *text =
         sitefile_find(file, "metrics.textfile_dir");
+    const struct sitefile_value *spool =
+        sitefile_find(file, "metrics.spool_dir");
 
     *out = (struct jp_site_metrics){
-        .folder = v ? v->value : NULL,
+        .textfile = text ? text->value : NULL,
+        .spool = spool  ? spool->value
+                 : text ? site_metrics[METRICS_SPOOL].def
+                        : NULL,
         .interval_ms = (uint32_t) (metrics_number(file, METRICS_INTERVAL,
                                                   "metrics.interval") /
                                    1000),
         .series =
-            (uint32_t) metrics_number(file, METRICS_SERIES, "metrics.series")};
+            (uint32_t) metrics_number(file, METRICS_SERIES, "metrics.series"),
+        .user_series = (uint32_t) metrics_number(file, METRICS_USER_SERIES,
+                                                 "metrics.user_series"),
+        .node_series = (uint32_t) metrics_number(file, METRICS_NODE_SERIES,
+                                                 "metrics.node_series"),
+        .ask_slurm =
+            metrics_number(file, METRICS_ASK, "metrics.ask_slurm") != 0};
 }

@@ -52,7 +52,7 @@ struct module_hang {
 
 /* Metrics for Prometheus, as the site configured them; borrowed. */
 struct module_metrics {
-    const char *folder; /* of node_exporter's textfile collector */
+    const char *folder; /* the spool; root's collector reads it */
     uint32_t period_ms; /* between two writings, at least */
     uint32_t series;    /* limit for a file */
     /* the step, as job.conf has it */

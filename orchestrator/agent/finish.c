@@ -458,12 +458,12 @@ static int remove_metrics(const struct leaving *leaving)
 
     if (path && plan_load_site(leaving->site, &file, NULL) == 0) {
         sitefile_metrics(&file, &site);
-        if (site.folder &&
+        if (site.spool &&
             jobconf_read_pinned(path, leaving->hash, &conf, NULL) == 0) {
             const struct metricsfile_step step = {seat->component, conf.step_id,
                                                   seat->nodeid};
 
-            metricsfile_remove(site.folder, &step);
+            metricsfile_remove(site.spool, &step);
             jobconf_fini(&conf);
         }
         sitefile_fini(&file);

@@ -335,10 +335,10 @@ static void take_metrics(const struct jp_sitefile *file, struct metrics *m,
     struct jp_site_metrics site;
 
     sitefile_metrics(file, &site);
-    if (!site.folder)
+    if (!site.spool)
         return;
     snprintf(m->job, sizeof(m->job), "%" PRIu64, m->conf.job_id);
-    m->site = (struct module_metrics){.folder = site.folder,
+    m->site = (struct module_metrics){.folder = site.spool,
                                       .period_ms = site.interval_ms,
                                       .series = site.series,
                                       .job = m->job,

@@ -279,28 +279,6 @@ static void read_file(struct reading *r, int fd, const char *path, off_t size)
 
 /* --- files of a user ------------------------------------------------------ */
 
-/* Reopens an O_PATH descriptor for reading if it is of that kind (S_IFREG,
- * S_IFDIR), and takes it over. Devices are never opened. */
-static int reopen(int path, mode_t kind)
-{
-    int fd = -1, kept;
-    struct stat st;
-    char name[40];
-
-    if (path < 0)
-        return -1;
-    snprintf(name, sizeof(name), "/proc/self/fd/%d", path);
-    /* an object of another kind counts as one that is not followed */
-    errno = ELOOP;
-    if (fstat(path, &st) == 0 && (st.st_mode & S_IFMT) == kind)
-        /* opens the object itself, whatever its name means by now */
-        fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    kept = errno;
-    close(path);
-    errno = kept;
-    return fd;
-}
-
 /* Counts an entry that could not be opened, once. */
 static void count_closed(struct reading *r)
 {
@@ -391,7 +369,7 @@ static struct entry *list(struct reading *r, int fd, size_t *n)
 static int read_entry(struct reading *r, int dir, const char *folder,
                       const char *name)
 {
-    int fd = reopen(openhere(dir, name), S_IFREG), done = 0;
+    int fd = openhere_read(dir, name, S_IFREG), done = 0;
     char *path = text_format("%s/%s", folder, name);
     struct file_id *more;
     struct stat st;
@@ -458,7 +436,7 @@ static void read_user(struct reading *r, int dir, const char *folder,
 static void read_user_at(struct reading *r, int root, const char *path,
                          const char *name, uint64_t uid)
 {
-    int fd = reopen(openhere(root, name), S_IFDIR);
+    int fd = openhere_read(root, name, S_IFDIR);
     char *folder = text_format("%s/%s", path, name);
     struct stat st;
 

@@ -61,7 +61,7 @@ static struct livemetrics *livemetrics_create(const struct module_place *place)
     m->place = place;
     m->step = (struct metricsfile_step){place->component, place->metrics->step,
                                         place->nodeid};
-    metricsfile_clean(place->metrics->folder, 0, NULL, NULL);
+    metricsfile_clean(place->metrics->folder, false, false, NULL, NULL);
     return m;
 }
 
