@@ -55,10 +55,15 @@ static void add_nameless(struct payers *p, uid_t uid)
 
 uid_t payers_find(struct payers *p, uid_t uid)
 {
+    if (p->has_last && p->last == uid)
+        return uid;
     if (is_nameless(p, uid))
         return PAYER_NAMELESS;
-    if (getpwuid(uid))
+    if (getpwuid(uid)) {
+        p->has_last = true;
+        p->last = uid;
         return uid;
+    }
     add_nameless(p, uid);
     return PAYER_NAMELESS;
 }

@@ -21,10 +21,12 @@ struct payers {
     uid_t *nameless; /* sorted */
     size_t n;
     bool no_memory;
+    bool has_last; /* the last uid with a name */
+    uid_t last;
 };
 
 /* Returns uid if it has a name, else PAYER_NAMELESS. Looks it up unless it is
- * known to have none; callers keep the uids that have one. If 256 uids of a
+ * known to have none, or was the last one with a name. If 256 uids of a
  * range of 65,536 have no name, the others of the range count as nameless
  * without a query. */
 uid_t payers_find(struct payers *payers, uid_t uid);

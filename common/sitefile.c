@@ -102,6 +102,8 @@ static const struct jp_knob site_history[] = {
              "most bytes of a user's lines; the oldest are removed")},
     {JP_KNOB("limit", JP_KNOB_TIME, JP_SECOND / 10, MINUTE, NULL, "10s",
              "time limit of the program")},
+    {JP_KNOB("accounts", JP_KNOB_PATH, 0, 0, NULL, NULL,
+             "root's list of users and their accounts, lines user|account")},
     {0}};
 
 /* Metrics for Prometheus while a step runs. */
