@@ -477,6 +477,31 @@ static uint64_t pid_namespace(void)
     return parse(at + 1, 0, UINT64_MAX, &inode) == 0 ? inode : 0;
 }
 
+/* Returns the process's start time in ticks after boot, or 0. It shows whether
+ * a process with this number is still this one (common/ownproc.h). */
+static uint64_t start_time(void)
+{
+    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    char text[1024];
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+    uint64_t start = 0;
+    char *at;
+    int field;
+
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    /* Behind the name, before field 3; the name may hold anything. */
+    at = strrchr(text, ')');
+    for (field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    if (!at)
+        return 0;
+    at++;
+    at[strcspn(at, " ")] = '\0';
+    return parse(at, 0, UINT64_MAX, &start) == 0 ? start : 0;
+}
+
 /* Adds the variables that are set, and the notes. */
 static void fill_lists(struct jpr_header *header)
 {
@@ -515,6 +540,7 @@ void rec_env_header(const struct jp_rec_settings *settings, int interface,
         .min_free_bytes = settings->min_free_bytes,
         .net = settings->net,
         .kernels = settings->kernels,
+        .start = start_time(),
     };
     rec_env_clocks(&header->clocks);
     fill_lists(header);

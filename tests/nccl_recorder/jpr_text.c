@@ -66,6 +66,7 @@ static void put_header(FILE *out, const struct jpr_header *h)
     put_u64(out, "min_free_bytes", h->min_free_bytes);
     put_u64(out, "net", h->net);
     put_u64(out, "kernels", h->kernels);
+    put_u64(out, "start", h->start);
     for (i = 0; i < h->n_variables; i++)
         put_string(out, h->variables[i].name, h->variables[i].value);
     for (i = 0; i < h->n_notes; i++)
