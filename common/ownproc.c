@@ -73,6 +73,19 @@ uint64_t ownproc_namespace(int dir)
     return fstatat(dir, "ns/pid", &st, 0) == 0 ? (uint64_t) st.st_ino : 0;
 }
 
+const char *ownproc_variable(const char *env, size_t len, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (size_t i = 0; i < len; i += strnlen(env + i, len - i) + 1)
+        /* a value that is cut at the end of env has no NUL and is not
+         * returned */
+        if (len - i > n && env[i + n] == '=' && memcmp(env + i, name, n) == 0 &&
+            memchr(env + i, '\0', len - i))
+            return env + i + n + 1;
+    return NULL;
+}
+
 /* The numbers of a line of status, at most max. Returns how many there are. */
 static size_t read_numbers(const char *status, const char *key, uint64_t *out,
                            size_t max)

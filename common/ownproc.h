@@ -24,6 +24,7 @@
 #define JP_COMMON_OWNPROC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -82,6 +83,10 @@ ssize_t ownproc_read(int dir, const char *name, char *text, size_t size);
  * (R S D T t Z X ...), or '\0'. */
 uint64_t ownproc_start(const char *stat);
 char ownproc_state(const char *stat);
+
+/* The value of name in the text of /proc/PID/environ (NAME=VALUE, each ended by
+ * NUL, len bytes in all), or NULL. It is borrowed, and ends with NUL. */
+const char *ownproc_variable(const char *env, size_t len, const char *name);
 
 /* The inode of the process's PID namespace; 0: unknown. The process's folder is
  * dir. */

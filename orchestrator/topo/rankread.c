@@ -313,6 +313,7 @@ int rankread_start_line(struct jp_rank_records *r, const char *node,
         .boot_id = keep_member(r, root, "boot_id"),
         .pid = number_of(root, "pid", -1),
         .pid_ns = (uint64_t) number_of(root, "pid_ns", 0),
+        .start = (uint64_t) number_of(root, "start", 0),
         .procid = number_of(root, "procid", -1),
         .localid = number_of(root, "localid", -1)};
     int rc = task.boot_id ? read_devices(r, root, &task) : -1;
@@ -385,6 +386,19 @@ static void make_up(const char *step_dir, const char *folder, const char *node,
         (void) rankscan_write(step_dir, node, deadline_ms, NULL);
     free(raw);
     free(path);
+}
+
+int rankread_starts(struct jp_rank_records *r, const char *step_dir,
+                    const char *node, struct jp_error *err)
+{
+    char *folder = text_format("%s/nodes/%s", step_dir, node);
+    const char *name = folder ? keep(r, node) : NULL;
+    int rc = name ? read_file(folder, "starts.jsonl", name, rankread_start_line,
+                              r, err)
+                  : error_set(err, "out of memory");
+
+    free(folder);
+    return rc;
 }
 
 /* The node's name is kept once for all its rows. */

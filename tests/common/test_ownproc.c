@@ -200,6 +200,23 @@ static void paths_inside(void **state)
     free(dir);
 }
 
+static void environment(void **state)
+{
+    static const char env[] = "A=1\0SLURM_JOB_ID=7\0XSLURM_PROCID=3\0"
+                              "SLURM_PROCID=12\0CUT=ab";
+
+    (void) state;
+    assert_string_equal(ownproc_variable(env, sizeof(env), "SLURM_JOB_ID"),
+                        "7");
+    assert_string_equal(ownproc_variable(env, sizeof(env), "SLURM_PROCID"),
+                        "12");
+    assert_null(ownproc_variable(env, sizeof(env), "SLURM"));
+    assert_null(ownproc_variable(env, sizeof(env), "B"));
+    /* a value without its NUL may be cut */
+    assert_null(ownproc_variable(env, sizeof(env) - 1, "CUT"));
+    assert_null(ownproc_variable("", 0, "A"));
+}
+
 /* --- processes ------------------------------------------------------------ */
 
 /* A child that waits for its end. uids: real, effective, saved. */
@@ -466,6 +483,7 @@ int main(void)
                                         tempdir_drop),
         cmocka_unit_test_setup_teardown(paths_inside, tempdir_make,
                                         tempdir_drop),
+        cmocka_unit_test(environment),
         cmocka_unit_test(own_processes),
         cmocka_unit_test(processes_are_walked),
         cmocka_unit_test(processes_of_others),
