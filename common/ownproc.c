@@ -239,18 +239,25 @@ static bool is_searched(void *arg, struct ownproc *proc)
     return true;
 }
 
+bool ownproc_is_here(const struct ownproc_name *name)
+{
+    char self[PATH_MAX];
+    struct stat st;
+
+    if (!name->pid_namespace)
+        return true;
+    return snprintf(self, sizeof(self), "%s/proc/self/ns/pid", name->root) <
+               (int) sizeof(self) &&
+           stat(self, &st) == 0 && st.st_ino == name->pid_namespace;
+}
+
 int ownproc_open(const struct ownproc_name *name, struct ownproc *out,
                  struct jp_error *err)
 {
     struct search search = {.name = name, .found = OWNPROC_CLOSED};
-    char self[PATH_MAX];
-    struct stat st;
 
     *out = OWNPROC_CLOSED;
-    if (name->pid_namespace &&
-        (snprintf(self, sizeof(self), "%s/proc/self/ns/pid", name->root) >=
-             (int) sizeof(self) ||
-         stat(self, &st) < 0 || st.st_ino != name->pid_namespace)) {
+    if (!ownproc_is_here(name)) {
         if (ownproc_walk(name->root, name->uid, is_searched, &search)) {
             *out = search.found;
             return 0;

@@ -61,6 +61,10 @@ struct ownproc {
 int ownproc_open(const struct ownproc_name *name, struct ownproc *out,
                  struct jp_error *err);
 
+/* Whether its number is one of our own PID namespace: then it cannot be there
+ * and not be visible. */
+bool ownproc_is_here(const struct ownproc_name *name);
+
 /* Checks again that the process lives and that all its uids are the expected
  * one (a program with the setuid bit changes them). Returns 0, or -1 with errno
  * as above. */

@@ -34,10 +34,11 @@ struct module_shared {
 
 /* A process of this node that is part of a hang. */
 struct module_target {
-    int64_t pid;  /* as this node sees it */
-    int64_t task; /* SLURM_PROCID; -1: unknown */
-    int64_t rank; /* in the communicator; -1: unknown */
-    bool missing; /* true: the others wait for it; false: it waits */
+    int64_t pid;    /* as this node sees it */
+    uint64_t start; /* its start time, ticks after boot; 0: unknown */
+    int64_t task;   /* SLURM_PROCID; -1: unknown */
+    int64_t rank;   /* in the communicator; -1: unknown */
+    bool missing;   /* true: the others wait for it; false: it waits */
 };
 
 /* A request for evidence of a hang on this node, once for each hang. Borrowed.

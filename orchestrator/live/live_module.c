@@ -499,10 +499,14 @@ static void obey_evidence(struct live *l, const struct livewant *want)
     snprintf(hang.text, sizeof(hang.text), "%s", want->hang);
     for (size_t i = 0; i < want->n_targets; i++) {
         struct module_target *to = &targets[hang.n_targets];
+        struct livetask task;
 
+        if (!livenode_find(l->node, want->targets[i].pid, &task))
+            continue;
         *to = want->targets[i];
-        to->pid = livenode_pid(l->node, want->targets[i].pid);
-        hang.n_targets += to->pid > 0;
+        to->pid = task.pid;
+        to->start = task.start;
+        hang.n_targets++;
     }
     if (hang.n_targets)
         l->place.take_evidence(l->place.evidence_arg, &hang);

@@ -88,7 +88,10 @@ static void take_evidence(char *rest, const char *node, struct livewant *out)
         !take_int(&rest, -1, INT32_MAX, &task) ||
         !take_int(&rest, -1, INT32_MAX, &rank))
         return;
-    *target = (struct module_target){pid, task, rank, role[0] == 'm'};
+    *target = (struct module_target){.pid = pid,
+                                     .task = task,
+                                     .rank = rank,
+                                     .missing = role[0] == 'm'};
     out->evidence_number = number;
     out->n_targets++;
 }
@@ -151,7 +154,7 @@ int livewant_touch(const char *dir, struct jp_error *err)
 
 /* --- start the program that looks at a hang's processes ------------------ */
 
-#define PIDS_BYTES 256 /* of LIVE_EVIDENCE_MAX processes */
+#define PIDS_BYTES 512 /* of LIVE_EVIDENCE_MAX processes */
 
 /* What the child gets. */
 struct order {
@@ -159,7 +162,8 @@ struct order {
     const struct module_hang *hang;
 };
 
-/* Lists the pids of one role as "7,8". Pids without room are left out. */
+/* Lists the processes of one role as "7:123,8:456", each with its start time.
+ * Those without room are left out. */
 static void list_pids(const struct module_hang *hang, bool missing,
                       char list[PIDS_BYTES])
 {
@@ -167,13 +171,16 @@ static void list_pids(const struct module_hang *hang, bool missing,
 
     *list = '\0';
     for (size_t i = 0; i < hang->n_targets; i++) {
-        char pid[24];
+        char pid[48];
         size_t n;
 
         if (hang->targets[i].missing != missing)
             continue;
         n = (size_t) snprintf(pid, sizeof(pid), "%s%" PRId64, used ? "," : "",
                               hang->targets[i].pid);
+        if (hang->targets[i].start)
+            n += (size_t) snprintf(pid + n, sizeof(pid) - n, ":%" PRIu64,
+                                   hang->targets[i].start);
         if (used + n >= PIDS_BYTES)
             break;
         memcpy(list + used, pid, n + 1);

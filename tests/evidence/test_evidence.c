@@ -331,9 +331,7 @@ static void waits_in_the_kernel(void **state)
     assert_int_equal(system(line), 0);
     assert_true(asprintf(&path, "%s/proc/4/task/4", root) > 0);
     free(tempdir_file(path, "stat", 0600, STAT));
-    snprintf(line, sizeof(line), "Name:\ta\nUid:\t%u\t%u\t%u\t%u\n", geteuid(),
-             geteuid(), geteuid(), geteuid());
-    free(tempdir_file(root, "proc/4/status", 0600, line));
+    tempdir_status(root, 4, geteuid(), "");
     free(tempdir_file(root, "proc/4/stat", 0600, STAT));
     free(tempdir_file(path, "comm", 0600, "a ) b\n"));
     free(tempdir_file(path, "wchan", 0600, "fuse_wait"));

@@ -103,6 +103,7 @@ static void begin(struct step *s, void **state, const struct clock_conf *zero,
                               "0 777 0 0\n"
                             : "5000 (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 5 "
                               "0 777 0 0\n"));
+        tempdir_status(*state, 5000 + i, geteuid(), "");
         task_begin(&s->tasks[i], raw, 5000 + i, i);
         s->nodes[i] = start_node(s, i);
         assert_non_null(s->nodes[i]);

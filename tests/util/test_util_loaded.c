@@ -42,15 +42,11 @@ static const struct util_some *one_of(const char *dir)
 {
     static const char stat[] =
         "77 (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 5 0 777 0 0\n";
-    unsigned uid = getuid();
-    char text[256];
 
-    snprintf(text, sizeof(text), "Name:\tx\nUid:\t%u\t%u\t%u\t%u\n", uid, uid,
-             uid, uid);
-    put(dir, "proc/77/status", text, strlen(text));
     put(dir, "proc/77/stat", stat, strlen(stat));
+    tempdir_status(dir, 77, getuid(), "");
     one.root = dir;
-    one.uid = uid;
+    one.uid = getuid();
     return &one;
 }
 

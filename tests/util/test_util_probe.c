@@ -77,17 +77,6 @@ static void put(const char *root, const char *text, const char *fmt, ...)
     put_bytes(root, text, strlen(text), name);
 }
 
-/* The status of a process of this user. */
-static void put_status(const char *root, unsigned pid, const char *rest)
-{
-    unsigned uid = getuid();
-    char text[512];
-
-    snprintf(text, sizeof(text), "Name:\tx\nUid:\t%u\t%u\t%u\t%u\n%s", uid, uid,
-             uid, uid, rest);
-    put(root, text, "proc/%u/status", pid);
-}
-
 static void put_process(const char *root, unsigned pid, unsigned rank,
                         unsigned user, unsigned read)
 {
@@ -102,9 +91,9 @@ static void put_process(const char *root, unsigned pid, unsigned rank,
              "rchar: %u\nwchar: 0\nread_bytes: %u\nwrite_bytes: 0\n", read * 2,
              read);
     put(root, text, "proc/%u/io", pid);
-    put_status(root, pid,
-               "VmHWM:\t 300 kB\nVmRSS:\t 200 kB\n"
-               "Cpus_allowed_list:\t0-3\n");
+    tempdir_status(root, pid, getuid(),
+                   "VmHWM:\t 300 kB\nVmRSS:\t 200 kB\n"
+                   "Cpus_allowed_list:\t0-3\n");
     n = snprintf(text, sizeof(text),
                  "SLURM_JOB_ID=7%cSLURM_STEP_ID=0%cSLURM_PROCID=%u%c", 0, 0,
                  rank, 0);
@@ -176,10 +165,10 @@ static void node_and_tasks(void **state)
     put_node(*state, 300, 5000);
     put_process(*state, 11, 1, 100, 4096);
     put_process(*state, 12, 1, 50, 0);
-    put_status(*state, 12,
-               "VmRSS:\t 200 kB\nCpus_allowed_list:\t0-3\n"
-               "voluntary_ctxt_switches:\t90\n"
-               "nonvoluntary_ctxt_switches:\t60\n");
+    tempdir_status(*state, 12, getuid(),
+                   "VmRSS:\t 200 kB\nCpus_allowed_list:\t0-3\n"
+                   "voluntary_ctxt_switches:\t90\n"
+                   "nonvoluntary_ctxt_switches:\t60\n");
     s = take(probe, 3);
     row = find(&s, UTIL_NODE, "node");
     assert_true(fabs(row->v[NODE_USER] - 200 / hz / 2) < 1e-9);
@@ -237,12 +226,12 @@ static void waits_for_processors(void **state)
     put_process(*state, 11, 0, 0, 0);
     put(*state, "5 1000000000 9\n", "proc/10/schedstat");
     put(*state, "5 0 9\n", "proc/11/schedstat");
-    put_status(*state, 10, "nonvoluntary_ctxt_switches:\t60\n");
-    put_status(*state, 11, "nonvoluntary_ctxt_switches:\t0\n");
+    tempdir_status(*state, 10, getuid(), "nonvoluntary_ctxt_switches:\t60\n");
+    tempdir_status(*state, 11, getuid(), "nonvoluntary_ctxt_switches:\t0\n");
     probe = start(*state);
     take(probe, 1);
     put(*state, "5 1500000000 9\n", "proc/10/schedstat");
-    put_status(*state, 10, "nonvoluntary_ctxt_switches:\t80\n");
+    tempdir_status(*state, 10, getuid(), "nonvoluntary_ctxt_switches:\t80\n");
     s = take(probe, 3);
     row = find(&s, UTIL_TASK, "0");
     assert_true(fabs(row->v[TASK_CPU_WAIT] - 0.25) < 1e-9);
