@@ -27,6 +27,8 @@ struct child {
      * status. out: descriptor for its output, -1 if none is wanted. */
     int (*work)(void *arg, int out);
     void *arg;
+    bool leads_group; /* work calls setpgid(0, 0) first; like a program it is
+                         killed with its process group */
     /* A program, found by PATH. It leads a process group, which is killed as a
      * whole. Its standard streams are /dev/null, except for the output. Exit
      * status 127: not found; 126: it could not be started. */

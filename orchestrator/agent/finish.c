@@ -25,6 +25,7 @@
 #include "common/child.h"
 #include "common/defaults.h"
 #include "common/fileio.h"
+#include "common/ownproc.h"
 #include "common/jobconf.h"
 #include "common/plan.h"
 #include "orchestrator/collect/clock.h"
@@ -367,23 +368,18 @@ static bool run_worker(const struct leaving *leaving,
     return child_succeeded(how, &r);
 }
 
-/* Whether the process is dead; a zombie counts, because it writes no more. The
- * state is the field after the name, which ends with the last parenthesis. */
+/* Whether the process is dead; a zombie counts, because it writes no more. A
+ * process of another user with its number is another one. */
 static bool is_gone(pid_t pid)
 {
-    char path[64], state = '\0';
-    char *text = NULL, *name_end;
+    const struct ownproc_name name = {.root = "", .pid = pid, .uid = geteuid()};
+    struct ownproc proc;
 
-    if (kill(pid, 0) < 0)
-        return errno == ESRCH;
-    snprintf(path, sizeof(path), "/proc/%ld/stat", (long) pid);
-    if (fileio_read(path, false, 4096, &text, NULL, NULL) < 0)
+    if (ownproc_open(&name, &proc, NULL) == 0) {
+        ownproc_close(&proc);
         return false;
-    name_end = strrchr(text, ')');
-    if (name_end && name_end[1] == ' ')
-        state = name_end[2];
-    free(text);
-    return state == 'Z' || state == 'X';
+    }
+    return errno == ESRCH || errno == EPERM;
 }
 
 /* Like is_gone, but gives a process that has just been killed a moment to

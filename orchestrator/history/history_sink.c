@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -352,6 +351,7 @@ static int to_program(const struct history_sink *sink, const char *line,
     struct program program = {.path = sink->command};
     struct child child = {.work = run_program,
                           .arg = &program,
+                          .leads_group = true,
                           .limit_ms = sink->limit_ms ? sink->limit_ms
                                                      : HISTORY_LIMIT_MS};
     struct child_result result = {0};
@@ -370,8 +370,6 @@ static int to_program(const struct history_sink *sink, const char *line,
         goto out;
     }
     end = child_run(&child, &result);
-    if (end == CHILD_LATE && result.pid > 0)
-        kill(-result.pid, SIGKILL); /* kills its children, too */
     if (child_succeeded(end, &result))
         rc = 0;
     else if (end == CHILD_LATE)

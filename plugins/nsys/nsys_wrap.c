@@ -27,6 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/ownproc.h"
 #include "plugins/nsys/nsys_env.h"
 
 #define INSIDE "--inside"
@@ -44,7 +45,8 @@ enum { WORDS_MAX = 64, POLL_MS = 200, LAST_S = 2, REQUIRED_EXIT = 125 };
 struct state {
     bool started, ended;
     pid_t inner;
-    int status; /* the program's, as waitpid gives it */
+    struct ownproc proc; /* the inner process, since it was first seen */
+    int status;          /* the program's, as waitpid gives it */
 };
 
 struct run {
@@ -290,6 +292,26 @@ static void read_state(const struct run *run, struct state *out)
         fclose(f);
 }
 
+/* Opens the inner process as soon as its number is known, and while nsys, its
+ * parent, still lives: later the number may be another process's. */
+static void hold_inner(struct state *state)
+{
+    const struct ownproc_name name = {
+        .root = "", .pid = state->inner, .uid = geteuid()};
+
+    if (state->started && state->proc.dir < 0)
+        ownproc_open(&name, &state->proc, NULL);
+}
+
+/* Whether the process has ended and was waited for. A zombie is not: its status
+ * is still to come. */
+static bool is_gone(const struct ownproc *proc)
+{
+    char text[16];
+
+    return ownproc_read(proc->dir, "stat", text, sizeof(text)) < 0;
+}
+
 /* For nftw(), which continues after errors. */
 static int remove_one(const char *path, const struct stat *st, int kind,
                       struct FTW *at)
@@ -476,7 +498,7 @@ static bool wait_all(const struct run *run, pid_t nsys, int *status, bool *cut)
 {
     int64_t wait_ms = number_of(NSYS_ENV_WAIT, 120) * 1000, since = 0;
     const struct timespec poll = {0, POLL_MS * 1000000L};
-    struct state state = {0};
+    struct state state = {.proc = OWNPROC_CLOSED};
     sigset_t child;
     int own = 0;
 
@@ -487,6 +509,7 @@ static bool wait_all(const struct run *run, pid_t nsys, int *status, bool *cut)
     for (;; sigtimedwait(&child, NULL, &poll)) {
         if (!state.ended)
             read_state(run, &state);
+        hold_inner(&state);
         reap(&nsys, &own, &state);
         /* the record may have been written just before nsys ended */
         if (!state.ended && !nsys)
@@ -494,7 +517,7 @@ static bool wait_all(const struct run *run, pid_t nsys, int *status, bool *cut)
         if (!nsys && (state.ended || !state.started))
             break;
         /* the inner process was killed and could not record the end */
-        if (!nsys && kill(state.inner, 0) < 0) {
+        if (!nsys && is_gone(&state.proc)) {
             state.status = own;
             break;
         }
@@ -506,6 +529,7 @@ static bool wait_all(const struct run *run, pid_t nsys, int *status, bool *cut)
             *cut = true;
         }
     }
+    ownproc_close(&state.proc);
     *status = state.started ? state.status : own;
     return state.started;
 }
