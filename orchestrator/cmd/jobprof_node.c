@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/error.h"
@@ -236,7 +236,6 @@ static void become_agent(const struct node_args *args,
     snprintf(disk, sizeof(disk), "%u", policy->util_disk_mib);
     /* an alarm would survive exec and end the agent */
     alarm(0);
-    signal(SIGCHLD, SIG_IGN); /* the lingering child is not waited for */
     execv("/proc/self/exe", (char *const *) argv);
     stepdir_log(args->seat.dir, "%s: no agent: %s", args->node,
                 strerror(errno));
@@ -250,6 +249,13 @@ static void stay(const struct node_args *args, const struct begin_told *told)
                  told->policy.hang_suspect_ms;
     pid_t pid = agent ? fork() : 0;
 
+    /* The process that stays is not the agent's child, so that the agent need
+     * not wait for it. The agent must not ignore SIGCHLD either: the numbers of
+     * its own children would be free before it has waited for them. */
+    if (agent && pid == 0 && fork() > 0)
+        _exit(0);
+    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
     /* become_agent returns only if exec has failed */
     if (pid > 0)
         become_agent(args, told);
