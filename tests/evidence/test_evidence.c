@@ -42,9 +42,13 @@ __attribute__((noinline)) static void wait_for_ever(void)
         pause();
 }
 
+/* All threads have their names before the process counts. */
+static pthread_barrier_t have_names;
+
 static void *worker(void *arg)
 {
     prctl(PR_SET_NAME, arg);
+    pthread_barrier_wait(&have_names);
     wait_for_ever();
     return NULL;
 }
@@ -71,9 +75,11 @@ static int stuck(const char *file)
     int fd;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    pthread_barrier_init(&have_names, NULL, 4);
     for (int i = 0; i < 3; i++)
         pthread_create(&thread, NULL, worker,
                        i ? (void *) "proxy" : (void *) "NCCL RAS");
+    pthread_barrier_wait(&have_names);
     fd = open(file, O_RDWR);
     beat = mmap(NULL, sizeof(*beat), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     beat_for_ever(beat);
