@@ -173,6 +173,7 @@ static void note(struct jp_lines *l, uint64_t number, const char *text,
         return;
     snprintf(l->why, sizeof(l->why), "%s", why);
     l->left.why = l->why;
+    l->left.line = number;
     if (!text) {
         error_set(&l->left.first, "%s:%" PRIu64 ": %s", l->name, number, why);
         return;

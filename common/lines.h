@@ -107,6 +107,7 @@ struct lines_left {
     uint64_t too_long, with_nul; /* lines that were skipped or cut */
     bool early;      /* the end was not reached: a limit, a hole, damage */
     const char *why; /* the first of these without its place; NULL: nothing */
+    uint64_t line;   /* its number */
     struct jp_error first; /* the same with file, line and text */
 };
 const struct lines_left *lines_left(const struct jp_lines *lines);

@@ -167,6 +167,9 @@ struct jp_rank_records {
     struct jp_rank_carriers *carriers;
     size_t n_carriers, carrier_room;
     uint64_t bad_lines;
+    char *left_file; /* the first file of which something was left out, below
+                        the step directory; NULL: none */
+    char *left_why;  /* what was left out: "line 7: it has a hole" */
     struct ranklines_block *blocks; /* texts */
     size_t n_blocks;
 };

@@ -19,6 +19,7 @@
 
 #include "common/child.h"
 #include "common/fileio.h"
+#include "common/lines.h"
 #include "common/quote.h"
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/trial/trial.h"
@@ -206,20 +207,21 @@ static uint64_t now_ms(void)
     return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
 }
 
-/* Returns the last line of a file that is not blank, "" if there is none.
- * Caller frees. */
+/* Returns the last line that is not blank of the end of a file, truncated to
+ * LAST_LINE bytes; "" if there is none. Caller frees. */
 static char *last_line(const char *path)
 {
-    char line[LAST_LINE + 1], kept[LAST_LINE + 1] = "";
-    FILE *in = shortline_open(path);
+    struct jp_lines *lines = lines_open_tail(path, LINES_OUTPUT, NULL);
+    char kept[LAST_LINE + 1] = "", *line;
+    size_t len;
 
-    while (in && shortline_next(in, line, sizeof(line)) >= 0) {
-        line[strcspn(line, "\r\n")] = '\0';
+    while (lines && lines_next(lines, &line, &len, NULL) > 0) {
+        /* a progress bar returns to the line's begin */
+        line[strcspn(line, "\r")] = '\0';
         if (line[strspn(line, " \t")])
-            memcpy(kept, line, sizeof(kept));
+            snprintf(kept, sizeof(kept), "%s", line);
     }
-    if (in)
-        fclose(in);
+    lines_close(lines);
     return strdup(kept);
 }
 
