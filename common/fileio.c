@@ -1,6 +1,5 @@
 /* fileio.c - careful opening, reading, replacing and removing of files. The
- * first part decides where root may work by path; the last two visit trees and
- * read lines. */
+ * first part decides where root may work by path; the last one visits trees. */
 #include "common/fileio.h"
 
 #include <ctype.h>
@@ -769,30 +768,4 @@ int treewalk(int fd, const char *path, unsigned max_depth, treewalk_see *see,
     const struct treewalk_state walk = {max_depth, see, arg};
 
     return walk_folder(&walk, fd, path, 0);
-}
-
-/* --- lines of a foreign file --- */
-
-FILE *shortline_open(const char *path)
-{
-    int fd = fileio_open_regular(path, false, NULL);
-    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
-
-    if (!file && fd >= 0)
-        close(fd);
-    return file;
-}
-
-ssize_t shortline_next(FILE *file, char *buffer, int size)
-{
-    size_t n;
-    int c;
-
-    if (!fgets(buffer, size, file))
-        return -1;
-    n = strlen(buffer);
-    if (n == (size_t) size - 1 && buffer[n - 1] != '\n')
-        while ((c = getc(file)) != '\n' && c != EOF)
-            ;
-    return (ssize_t) n;
 }

@@ -163,13 +163,4 @@ typedef int treewalk_see(void *arg, const struct treewalk_entry *entry);
 int treewalk(int fd, const char *path, unsigned max_depth, treewalk_see *see,
              void *arg);
 
-/* --- read a foreign file line by line in bounded memory --- */
-
-/* Opens a regular file for shortline_next. Caller closes; NULL: errno. */
-FILE *shortline_open(const char *path);
-
-/* Reads the next line with its line break into buffer. Returns its length, or
- * -1 at the end. A line that does not fit is cut, and its rest is skipped. */
-ssize_t shortline_next(FILE *file, char *buffer, int size);
-
 #endif

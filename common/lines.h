@@ -35,7 +35,6 @@ enum lines_kind {
     LINES_COPPER, /* Copper's tables and logs */
     LINES_TABLE,  /* a report's CSV files */
     LINES_BULK,   /* documents for a server (upload) */
-    LINES_STATE,  /* what a wrapper notes about its process */
     LINES_KERNEL, /* /proc */
     LINES_NULL,   /* logs of the null profiler */
     LINES_LOG,    /* an Inspector's log: inspector_reader.c cuts it itself */

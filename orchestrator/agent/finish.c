@@ -26,6 +26,7 @@
 #include "common/defaults.h"
 #include "common/fileio.h"
 #include "common/jobconf.h"
+#include "common/lines.h"
 #include "common/plan.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/noderec.h"
@@ -276,10 +277,14 @@ static int make_records(const struct leaving *leaving)
     char *path = text_format("%s/nodes/%s/tasks.jsonl", seat->dir, node);
     struct jp_error err = {""};
     uint32_t bad = 0;
-    int rc = path ? 0 : -1;
+    struct jp_lines *tasks =
+        lines_open_fd(dup(fileno(leaving->tasks)), "slurmstepd's lines",
+                      LINES_ENDS, &err);
+    int rc = 0;
 
-    if (path && tasklines_convert(leaving->tasks, path, &bad, &err) < 0)
+    if (!path || !tasks || tasklines_convert(tasks, path, &bad, &err) < 0)
         rc = -1;
+    lines_close(tasks);
     if (bad)
         stepdir_log(seat->dir, "%s: %u bad task lines", node, bad);
     if (ownfolder_take(seat->dir, node,

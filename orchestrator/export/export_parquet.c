@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/lines.h"
 #include "common/utf8.h"
 #include "orchestrator/export/export.h"
 #include "orchestrator/parquet/parquet.h"
@@ -22,7 +23,7 @@
 enum {
     /* for each file */
     MAX_THREADS = 4,
-    MAX_ROW = 65536, /* in bytes, as in csvtable.h */
+    MAX_ROW = LINES_TABLE_LINE, /* in bytes, as in csvtable.h */
     READ_BYTES = 1 << 20
 };
 /* a chunk's text fits one row group */

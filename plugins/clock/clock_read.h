@@ -21,7 +21,6 @@
 #include "common/error.h"
 
 #define CLOCK_FILE "clock.jsonl"
-#define CLOCK_FILE_MAX (16 * 1024 * 1024)
 #define CLOCK_NODE_MAX 256 /* a node's name, with NUL */
 /* A node that takes the times of packets itself takes arrivals late and
  * departures early, by different amounts. This part of the margin is added to
@@ -122,5 +121,8 @@ bool clock_field_text(const char *line, const char *key, char *out,
  * window. */
 int clock_xla_parse(const char *text, size_t len, uint32_t process,
                     struct clock_file *file, struct jp_error *err);
+/* Reads the file of that path. */
+int clock_xla_read(const char *path, uint32_t process, struct clock_file *file,
+                   struct jp_error *err);
 
 #endif

@@ -19,6 +19,7 @@
 
 #include "common/child.h"
 #include "common/fileio.h"
+#include "common/lines.h"
 
 #define POINT 4     /* fields before the mount point */
 #define SEPARATOR 6 /* at least as many fields before the " - " */
@@ -111,18 +112,17 @@ bool copper_mount_each(bool (*see)(const void *arg,
                                    const struct copper_mountinfo *mount),
                        const void *arg)
 {
-    FILE *file = fopen("/proc/self/mountinfo", "re");
+    struct jp_lines *lines =
+        lines_open("/proc/self/mountinfo", LINES_KERNEL, NULL);
     struct copper_mountinfo mount;
     bool seen = false;
-    char *line = NULL;
-    size_t room = 0;
+    char *line;
+    size_t len;
 
-    while (file && !seen && getline(&line, &room, file) > 0)
+    while (lines && !seen && lines_next(lines, &line, &len, NULL) > 0)
         if (copper_mountinfo_parse(line, &mount))
             seen = see(arg, &mount);
-    free(line);
-    if (file)
-        fclose(file);
+    lines_close(lines);
     return seen;
 }
 

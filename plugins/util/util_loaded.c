@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/lines.h"
 
 #define LOOKED_AT 32           /* processes that are examined */
-#define MAPS_BYTES (4 << 20)   /* read of one process */
 #define FILES_MAX 64           /* different files */
 #define SECTIONS_MAX 4096      /* of an ELF file */
 #define NAMES_BYTES (64 << 10) /* of its sections */
@@ -282,20 +282,16 @@ static void look_at_line(struct looking *l, const char *root, const char *line)
 
 static void look_at_process(struct looking *l, uint32_t pid)
 {
-    char name[PATH_MAX], line[PATH_MAX + 128];
-    size_t bytes = 0;
-    FILE *maps;
+    char name[PATH_MAX], *line;
+    struct jp_lines *maps;
+    size_t len;
 
     snprintf(name, sizeof(name), "%s/proc/%u/maps", l->root, pid);
-    maps = fopen(name, "re");
+    maps = lines_open(name, LINES_KERNEL, NULL);
     snprintf(name, sizeof(name), "%s/proc/%u/root", l->root, pid);
-    while (maps && bytes < MAPS_BYTES && fgets(line, sizeof(line), maps)) {
-        bytes += strlen(line);
-        line[strcspn(line, "\n")] = '\0';
+    while (maps && lines_next(maps, &line, &len, NULL) > 0)
         look_at_line(l, name, line);
-    }
-    if (maps)
-        fclose(maps);
+    lines_close(maps);
 }
 
 void util_loaded_find(const char *root, const struct util_pids *pids,

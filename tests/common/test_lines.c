@@ -275,26 +275,30 @@ static void test_empty_lines(void **state)
 /* The limit of bytes: what fits is returned, the line that is cut is not. */
 static void test_most_bytes(void **state)
 {
-    const uint64_t most = lines_limits[LINES_STATE].bytes;
+    const uint64_t most = lines_limits[LINES_KERNEL].bytes;
+    char *text = malloc(most + 64);
     struct jp_lines *lines;
     uint64_t bytes;
-    char text[5000];
 
     (void) state;
-    memset(text, 'x', sizeof(text));
-    for (size_t i = 63; i < sizeof(text); i += 64)
+    assert_non_null(text);
+    memset(text, 'x', most + 64);
+    for (size_t i = 63; i < most + 64; i += 64)
         text[i] = '\n';
     for (int over = 0; over < 2; over++) {
-        /* 64 lines of 64 bytes are exactly the limit */
         lines = lines_open_memory(text, most + (unsigned) over, "s",
-                                  LINES_STATE, NULL);
-        assert_int_equal(read_all(lines, &bytes), 64);
+                                  LINES_KERNEL, NULL);
+        assert_int_equal(read_all(lines, &bytes), most / 64);
         assert_int_equal(lines_left(lines)->early, over);
         lines_close(lines);
     }
-    lines = lines_open_memory(text + 1, most + 64, "s", LINES_STATE, NULL);
-    assert_int_equal(read_all(lines, &bytes), 64);
+    /* the last line, of 64 bytes, begins one byte before the limit */
+    lines = lines_open_memory(text + 1, most + 63, "s", LINES_KERNEL, NULL);
+    assert_int_equal(read_all(lines, &bytes), most / 64);
+    assert_string_equal(lines_left(lines)->first.text,
+                        "s:65537: more than 4194304 bytes");
     lines_close(lines);
+    free(text);
 }
 
 /* A file that its writer lengthens faster than it is read. */
@@ -380,7 +384,9 @@ static void test_stdin(void **state)
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(write(ends[1], "one\n", 4), 4);
     clock_gettime(CLOCK_MONOTONIC, &begin);
-    lines = lines_open_fd(ends[0], "silent", LINES_STATE, NULL);
+    lines = lines_open_fd(ends[0], "silent", LINES_ENDS, NULL);
+    lines_end_at(lines, (uint64_t) begin.tv_sec * 1000 +
+                            (uint64_t) begin.tv_nsec / 1000000 + 1000);
     assert_int_equal(read_all(lines, &bytes), 1);
     clock_gettime(CLOCK_MONOTONIC, &end);
     assert_true(lines_left(lines)->early);

@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -247,18 +248,42 @@ static void by_a_child(void **state)
 
 /* A file system that does not answer: the child is killed, the caller never
  * waits. */
-static void hangs(void **state)
+static bool is_held;
+
+/* Runs in each child (pthread_atfork). */
+static void hold_child(void)
+{
+    while (is_held)
+        pause();
+}
+
+/* A FIFO in the place of a file does not block it. */
+static void fifo(void **state)
 {
     struct util_loaded loaded = {0};
-    struct jp_error err = {""};
-    struct util_look *look;
     char full[1024];
 
     put_maps(*state, "");
     snprintf(full, sizeof(full), "%s/proc/77/maps", (char *) *state);
     unlink(full);
-    assert_int_equal(mkfifo(full, 0600), 0); /* its open waits for a writer */
+    assert_int_equal(mkfifo(full, 0600), 0);
+    alarm(20);
+    util_loaded_find(*state, &one, &loaded);
+    alarm(0);
+    assert_int_equal(loaded.n, 0);
+}
+
+static void hangs(void **state)
+{
+    struct util_loaded loaded = {0};
+    struct jp_error err = {""};
+    struct util_look *look;
+
+    put_maps(*state, "");
+    assert_int_equal(pthread_atfork(NULL, NULL, hold_child), 0);
+    is_held = true;
     look = util_look_start(*state, &one, 5, &err);
+    is_held = false;
     assert_non_null(look);
     usleep(50000);
     assert_int_equal(util_look_take(look, 4 + UTIL_LOOK_MS, &loaded, &err), 0);
@@ -274,7 +299,8 @@ int main(void)
     cmocka_unit_test_setup_teardown(name, tempdir_make, tempdir_drop)
     const struct CMUnitTest tests[] = {TEST(names),      TEST(nccl_says),
                                        TEST(bad_files),  TEST(adds),
-                                       TEST(by_a_child), TEST(hangs)};
+                                       TEST(by_a_child), TEST(fifo),
+                                       TEST(hangs)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
