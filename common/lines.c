@@ -49,6 +49,8 @@ const struct lines_limit lines_limits[LINES_KINDS] = {
                     "ours are 1 KB; the outbox has a limit of its own"},
     [LINES_KERNEL] = {"/proc", 4 * MB, 16 * 1024, 100000, 5000, LINES_SKIP,
                       "two paths of 4,095 bytes, each byte escaped"},
+    [LINES_SOCKETS] = {"/proc/net/tcp", 128 * MB, 1024, 0, 5000, LINES_SKIP,
+                       "150 bytes for each socket of the machine"},
     [LINES_NULL] = {"null's logs", 0, 511, 0, 0, LINES_SKIP,
                     "six words; a file is as long as its step"},
     [LINES_LOG] = {"an Inspector's log", 0, LINES_LOG_LINE, 0, 0, LINES_SKIP,

@@ -36,6 +36,7 @@ enum lines_kind {
     LINES_TABLE,  /* a report's CSV files */
     LINES_BULK,   /* documents for a server (upload) */
     LINES_KERNEL, /* /proc */
+    LINES_SOCKETS, /* /proc/net/tcp */
     LINES_NULL,   /* logs of the null profiler */
     LINES_LOG,    /* an Inspector's log: inspector_reader.c cuts it itself */
     LINES_KINDS

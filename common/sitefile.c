@@ -78,6 +78,8 @@ static const struct jp_knob site_upload[] = {
              "certificates to trust instead of the system's")},
     {JP_KNOB("proxy", JP_KNOB_TEXT, 0, 0, NULL, NULL,
              "proxy to the server; without it none is used")},
+    {JP_KNOB("server_user", JP_KNOB_TEXT, 0, 0, NULL, NULL,
+             "user of a server on this machine that gets credentials by http")},
     {JP_KNOB("detailed", JP_KNOB_TEXT, 0, 0, NULL, "kibana_project_detailed",
              "index of operations")},
     {JP_KNOB("summary", JP_KNOB_TEXT, 0, 0, NULL, "kibana_project_summary",

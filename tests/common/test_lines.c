@@ -275,7 +275,7 @@ static void test_empty_lines(void **state)
 /* The limit of bytes: what fits is returned, the line that is cut is not. */
 static void test_most_bytes(void **state)
 {
-    const uint64_t most = lines_limits[LINES_KERNEL].bytes;
+    const uint64_t most = lines_limits[LINES_KERNEL].bytes; /* 4 MiB */
     char *text = malloc(most + 64);
     struct jp_lines *lines;
     uint64_t bytes;
