@@ -69,6 +69,7 @@ struct jp_lines {
     bool eof;      /* the source has no more bytes */
     bool over;     /* no more lines are returned */
     bool skipping; /* the buffer begins inside a line that is too long */
+    bool has_nul;  /* a NUL byte was read */
     struct lines_left left;
     char why[WHY];
     size_t begin, end, size;
@@ -255,6 +256,9 @@ static int fill(struct jp_lines *l, struct jp_error *err)
         }
         return 0;
     }
+    /* for the whole block, because lines are short */
+    if (!l->has_nul)
+        l->has_nul = memchr(l->buffer + l->end, '\0', (size_t) n) != NULL;
     l->end += (size_t) n;
     l->bytes += (uint64_t) n;
     if (most && l->bytes > most) {
@@ -333,7 +337,7 @@ static bool keep_line(struct jp_lines *l, const char *text, size_t *n)
             return false;
         *n = l->limit->line;
     }
-    nul = memchr(text, '\0', *n);
+    nul = l->has_nul ? memchr(text, '\0', *n) : NULL;
     if (nul) {
         l->left.with_nul++;
         note(l, l->number, text, (size_t) (nul - text), "a NUL byte");
@@ -353,12 +357,38 @@ static int finish(struct jp_lines *l, struct jp_error *err)
     return 0;
 }
 
+/* Takes a line that is in the buffer and within all limits, as most are.
+ * Returns false for any other. */
+static bool take_plain(struct jp_lines *l, char **text, size_t *len)
+{
+    char *from = l->buffer + l->begin, *newline;
+    size_t n;
+
+    if (l->begin == l->end || l->skipping || l->has_nul || l->over ||
+        (l->limit->lines && l->number == l->limit->lines))
+        return false;
+    newline = memchr(from, '\n', l->end - l->begin);
+    if (!newline || newline - from > l->limit->line)
+        return false;
+    n = (size_t) (newline - from);
+    l->begin += n + 1;
+    l->number++;
+    l->cut = false;
+    n -= n && from[n - 1] == '\r';
+    from[n] = '\0';
+    *text = from;
+    *len = n;
+    return true;
+}
+
 int lines_next(struct jp_lines *lines, char **text, size_t *len,
                struct jp_error *err)
 {
     size_t n, next;
     int rc;
 
+    if (take_plain(lines, text, len))
+        return 1;
     if (lines->over || (lines->skipping && skip_first(lines, err) < 0))
         return lines->over ? 0 : -1;
     for (;;) {

@@ -45,22 +45,25 @@ void copper_stream_close(struct copper_stream *stream)
 int copper_stream_line(struct copper_stream *stream, const char **text,
                        size_t *len, struct jp_error *err)
 {
-    const char *why;
+    const struct lines_left *left;
     char *line;
     int rc = lines_next(stream->lines, &line, len, err);
 
-    /* the number in the error is that of the line which is left out */
-    stream->line = lines_number(stream->lines);
-    stream->bytes = lines_bytes(stream->lines);
-    why = lines_left(stream->lines)->why;
-    if (rc < 0 && why) {
-        stream->line = lines_left(stream->lines)->line;
-        return copper_stream_bad(stream, err, "%s", why);
+    if (rc > 0) {
+        stream->line++;
+        /* a last line without a newline counts; `cut` says so */
+        stream->cut = lines_is_cut(stream->lines);
+        stream->bytes = lines_bytes(stream->lines);
+        *text = line;
+        return 1;
     }
-    /* a last line without a newline counts; `cut` says so */
-    stream->cut = rc > 0 && lines_is_cut(stream->lines);
-    *text = line;
-    return rc;
+    stream->cut = false;
+    left = lines_left(stream->lines);
+    if (rc == 0 || !left->why)
+        return rc;
+    /* the number in the error is that of the line which is left out */
+    stream->line = left->line;
+    return copper_stream_bad(stream, err, "%s", left->why);
 }
 
 /* The formatted text is cut at 400 bytes; texts of the file are shortened

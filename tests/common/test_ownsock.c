@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -160,6 +161,7 @@ static pid_t serve(uid_t uid, struct sockaddr_storage *where)
 
         if (uid != geteuid() && setuid(uid) < 0)
             _exit(1);
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* setuid would clear it */
         fd = socket(AF_INET, SOCK_STREAM, 0);
         if (bind(fd, (struct sockaddr *) &a, len) < 0 || listen(fd, 5) < 0 ||
             getsockname(fd, (struct sockaddr *) &a, &len) < 0)
