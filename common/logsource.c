@@ -393,11 +393,6 @@ bool logsource_is_divisible(struct jp_logsource *source)
     return hole >= source->size;
 }
 
-uint64_t logsource_size(const struct jp_logsource *source)
-{
-    return source->size;
-}
-
 int logsource_stream(const struct jp_logsource *source)
 {
     return source->stream ? source->fd : -1;

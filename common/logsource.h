@@ -61,8 +61,6 @@ int logsource_use_zlib(struct jp_logsource *source, struct jp_error *err);
 ssize_t logsource_read(struct jp_logsource *source, char *buf, size_t cap,
                        struct jp_error *err);
 
-/* The size of the file in bytes when it was opened; 0: not known. */
-uint64_t logsource_size(const struct jp_logsource *source);
 /* The descriptor of a source that may block (a pipe), for poll(); else -1. */
 int logsource_stream(const struct jp_logsource *source);
 /* Whether parts of the file can be read by themselves: it is plain and has no

@@ -29,6 +29,7 @@
 #include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/cmd/cmd_report.h"
 #include "orchestrator/collect/nodelist.h"
+#include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/upload/upload.h"
 
@@ -401,10 +402,22 @@ static int send_outbox(const struct arguments *a)
     return rc < 0 ? JP_EXIT_IO : done.refused ? JP_EXIT_INCOMPLETE : JP_EXIT_OK;
 }
 
+/* Asks Slurm's controller, which forgets a job some minutes after its end. */
+static bool ask_slurm(uint64_t job_id, uid_t *uid)
+{
+    struct slurmjob job;
+
+    if (!job_id || job_id > UINT32_MAX ||
+        !slurmjob_get((uint32_t) job_id, JP_SLURMJOB_LAUNCH_MS, &job))
+        return false;
+    *uid = job.uid;
+    return true;
+}
+
 /* The settings before options and the site file. */
 static const struct arguments defaults = {
     .to = {.retries = 8, .wait_ms = 500, .limit_ms = UINT64_C(600000)},
-    .what = {.operations = UINT64_MAX},
+    .what = {.operations = UINT64_MAX, .ask = ask_slurm},
     .outbox_bytes = OUTBOX_BYTES};
 
 int cmd_upload(int argc, char **argv)
@@ -457,6 +470,7 @@ static void leave_in_outbox(const char *dir, const char *config)
     struct jp_error err;
 
     a.common.config = config;
+    a.what.ask = NULL; /* this process has had threads */
     if (load_site(&a) >= 0) { /* it has printed why */
         sitefile_fini(&a.site);
         return;

@@ -79,6 +79,8 @@ struct upload_what {
     const char *detailed, *summary; /* names of the indices */
     uint64_t operations; /* maximum of detailed documents per step; with more
                           * operations, every n-th; 0: none */
+    /* Asks Slurm whose job it is. False: not known. NULL: nobody is asked. */
+    bool (*ask)(uint64_t job_id, uid_t *uid);
 };
 
 struct upload_made {

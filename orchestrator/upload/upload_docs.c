@@ -18,7 +18,6 @@
 #include "common/jobconf.h"
 #include "common/json_stream.h"
 #include "common/num.h"
-#include "orchestrator/collect/slurmask.h"
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/show/csvtable.h"
 #include "orchestrator/upload/upload.h"
@@ -367,21 +366,19 @@ static int find_owner(const char *step_dir, struct job *job,
 
 /* Asks Slurm whose job it is. A job that Slurm does not know any more is what
  * the user's files claim. */
-static int check_job(const char *step_dir, struct job *job,
-                     struct jp_error *err)
+static int check_job(const char *step_dir, const struct upload_what *what,
+                     struct job *job, struct jp_error *err)
 {
-    struct slurmjob known;
+    uid_t uid;
 
     job->job_id_from = UPLOAD_CLAIMED;
-    if (!job->conf.job_id || job->conf.job_id > UINT32_MAX ||
-        !slurmjob_get((uint32_t) job->conf.job_id, JP_SLURMJOB_LAUNCH_MS,
-                      &known))
+    if (!what->ask || !what->ask(job->conf.job_id, &uid))
         return 0;
-    if (known.uid != job->uid)
+    if (uid != job->uid)
         return error_set(err,
-                         "%s: job %" PRIu64 " is of uid %" PRIu32
-                         ", the step's folder of uid %lu",
-                         step_dir, job->conf.job_id, known.uid,
+                         "%s: job %" PRIu64
+                         " is of uid %lu, the step's folder of uid %lu",
+                         step_dir, job->conf.job_id, (unsigned long) uid,
                          (unsigned long) job->uid);
     job->job_id_from = UPLOAD_FROM_SLURM;
     return 0;
@@ -405,7 +402,7 @@ int upload_docs(const char *step_dir, const struct upload_what *what, FILE *out,
         /* errno: ENODATA without a summary that can be read, otherwise EIO */
         if (!job.summary)
             errno = ENODATA;
-        else if (check_job(step_dir, &job, err) == 0 &&
+        else if (check_job(step_dir, what, &job, err) == 0 &&
                  load_comms(&job, step_dir, err) == 0)
             rc = put_all(&job, step_dir, what, &m, err);
         if (rc < 0 && job.summary)
