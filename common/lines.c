@@ -24,7 +24,8 @@
 
 const struct lines_limit lines_limits[LINES_KINDS] = {
     [LINES_RANKS] = {"ranks.jsonl", 256 * MB, 256 * 1024, 1000000, 60000,
-                     LINES_SKIP, "a rank is 200 bytes, a variable at most 1 KB"},
+                     LINES_SKIP,
+                     "a rank is 200 bytes, a variable at most 1 KB"},
     [LINES_STARTS] = {"starts.jsonl", 64 * MB, 256 * 1024, 65536, 60000,
                       LINES_SKIP, "a line for each task of a node, 1 KB"},
     [LINES_TASKS] = {"tasks.jsonl", 16 * MB, 4096, 65536, 60000, LINES_SKIP,

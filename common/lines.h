@@ -23,22 +23,22 @@
 #include "common/error.h"
 
 enum lines_kind {
-    LINES_RANKS,  /* nodes/NODE/ranks.jsonl */
-    LINES_STARTS, /* nodes/NODE/starts.jsonl */
-    LINES_TASKS,  /* nodes/NODE/tasks.jsonl */
-    LINES_ENDS,   /* slurmstepd's lines about tasks that have ended */
-    LINES_OUTPUT, /* the output of a trial's step */
-    LINES_DEBUG,  /* NCCL's log (NCCL_DEBUG_FILE) */
-    LINES_CLOCK,  /* nodes/NODE/clock.jsonl */
-    LINES_XLA,    /* probe windows of a program's XLA */
-    LINES_UTIL,   /* util-*.csv.gz */
-    LINES_COPPER, /* Copper's tables and logs */
-    LINES_TABLE,  /* a report's CSV files */
-    LINES_BULK,   /* documents for a server (upload) */
-    LINES_KERNEL, /* /proc */
+    LINES_RANKS,   /* nodes/NODE/ranks.jsonl */
+    LINES_STARTS,  /* nodes/NODE/starts.jsonl */
+    LINES_TASKS,   /* nodes/NODE/tasks.jsonl */
+    LINES_ENDS,    /* slurmstepd's lines about tasks that have ended */
+    LINES_OUTPUT,  /* the output of a trial's step */
+    LINES_DEBUG,   /* NCCL's log (NCCL_DEBUG_FILE) */
+    LINES_CLOCK,   /* nodes/NODE/clock.jsonl */
+    LINES_XLA,     /* probe windows of a program's XLA */
+    LINES_UTIL,    /* util-*.csv.gz */
+    LINES_COPPER,  /* Copper's tables and logs */
+    LINES_TABLE,   /* a report's CSV files */
+    LINES_BULK,    /* documents for a server (upload) */
+    LINES_KERNEL,  /* /proc */
     LINES_SOCKETS, /* /proc/net/tcp */
-    LINES_NULL,   /* logs of the null profiler */
-    LINES_LOG,    /* an Inspector's log: inspector_reader.c cuts it itself */
+    LINES_NULL,    /* logs of the null profiler */
+    LINES_LOG,     /* an Inspector's log: inspector_reader.c cuts it itself */
     LINES_KINDS
 };
 

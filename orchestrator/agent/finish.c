@@ -277,9 +277,8 @@ static int make_records(const struct leaving *leaving)
     char *path = text_format("%s/nodes/%s/tasks.jsonl", seat->dir, node);
     struct jp_error err = {""};
     uint32_t bad = 0;
-    struct jp_lines *tasks =
-        lines_open_fd(dup(fileno(leaving->tasks)), "slurmstepd's lines",
-                      LINES_ENDS, &err);
+    struct jp_lines *tasks = lines_open_fd(
+        dup(fileno(leaving->tasks)), "slurmstepd's lines", LINES_ENDS, &err);
     int rc = 0;
 
     if (!path || !tasks || tasklines_convert(tasks, path, &bad, &err) < 0)

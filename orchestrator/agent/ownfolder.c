@@ -258,9 +258,9 @@ static void read_tasks(const char *dir, const char *node, struct taking *t)
     struct jp_lines *lines = path ? lines_open(path, LINES_TASKS, NULL) : NULL;
     size_t len;
 
-    t->tasks = lines ? calloc(lines_limits[LINES_TASKS].lines,
-                              sizeof(*t->tasks))
-                     : NULL;
+    t->tasks = lines
+                   ? calloc(lines_limits[LINES_TASKS].lines, sizeof(*t->tasks))
+                   : NULL;
     while (t->tasks && lines_next(lines, &line, &len, NULL) > 0) {
         const char *at = strstr(line, "\"pid\":");
         char digits[24] = "";

@@ -171,8 +171,8 @@ static int noderead_tasks(const char *folder, struct jp_node *node,
             continue;
         /* doubled at powers of two; the lines are limited */
         if ((node->n_tasks & (node->n_tasks - 1)) == 0) {
-            struct jp_task *more = reallocarray(
-                node->tasks, 2 * node->n_tasks + 1, sizeof(*more));
+            struct jp_task *more =
+                reallocarray(node->tasks, 2 * node->n_tasks + 1, sizeof(*more));
 
             if (!more)
                 rc = error_set(err, "out of memory");

@@ -14,8 +14,8 @@
 static int damaged(const struct jp_csvtable *t, struct jp_error *err,
                    const char *what)
 {
-    return error_set(err, "%s:%" PRIu64 ": %s", t->path,
-                     lines_number(t->lines), what);
+    return error_set(err, "%s:%" PRIu64 ": %s", t->path, lines_number(t->lines),
+                     what);
 }
 
 /* Returns the character, or '?' for a control character, which could harm a

@@ -12,7 +12,11 @@
 #include "common/error.h"
 #include "common/lines.h"
 
-enum { CSVTABLE_MAX = LINES_TABLE_LINE, CSVTABLE_COLUMNS = 16, CSVTABLE_FIELDS = 64 };
+enum {
+    CSVTABLE_MAX = LINES_TABLE_LINE,
+    CSVTABLE_COLUMNS = 16,
+    CSVTABLE_FIELDS = 64
+};
 
 struct jp_csvtable {
     struct jp_lines *lines;

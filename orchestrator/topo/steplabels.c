@@ -727,10 +727,10 @@ static int keep_left(struct jp_step_labels *s,
     if (!records->left_file)
         return 0;
     s->left_file = strdup(records->left_file);
-    s->left_why = text_format(
-        "not read completely (%s); %llu lines are missing in all",
-        records->left_why ? records->left_why : "",
-        (unsigned long long) records->bad_lines);
+    s->left_why =
+        text_format("not read completely (%s); %llu lines are missing in all",
+                    records->left_why ? records->left_why : "",
+                    (unsigned long long) records->bad_lines);
     return s->left_file && s->left_why ? 0 : -1;
 }
 

@@ -114,12 +114,10 @@ static void put_action(const struct job *job, const char *index,
     char id[UPLOAD_ID_MAX];
     /* job numbers repeat after a new installation of Slurm, creation times do
      * not */
-    int n = snprintf(id, sizeof(id),
-                     "%lu-%" PRIu64 "-%" PRIu64 ".%.60s-%" PRIu32,
-                     (unsigned long) job->uid, job->conf.created_us,
-                     job->conf.job_id,
-                     job->conf.step_id ? job->conf.step_id : "",
-                     job->conf.restart);
+    int n = snprintf(
+        id, sizeof(id), "%lu-%" PRIu64 "-%" PRIu64 ".%.60s-%" PRIu32,
+        (unsigned long) job->uid, job->conf.created_us, job->conf.job_id,
+        job->conf.step_id ? job->conf.step_id : "", job->conf.restart);
 
     /* a longer id is cut */
     for (; *parts && (size_t) n < sizeof(id); parts++)
@@ -233,11 +231,11 @@ static void put_cell(const struct job *job, const char *index,
 
 /* Writes every n-th row of step/csv/NAME.csv to put. *put_rows counts the
  * written rows, *rows all rows. */
-static int put_table(const struct job *job, const char *step, const char *name,
-                     const struct upload_field *fields, const char *index, uint64_t nth,
-                     void (*put)(const struct job *, const char *,
-                                 const char *const *),
-                     uint64_t *put_rows, uint64_t *rows, struct jp_error *err)
+static int
+put_table(const struct job *job, const char *step, const char *name,
+          const struct upload_field *fields, const char *index, uint64_t nth,
+          void (*put)(const struct job *, const char *, const char *const *),
+          uint64_t *put_rows, uint64_t *rows, struct jp_error *err)
 {
     char *path = text_format("%s/csv/%s.csv", step, name);
     const char *columns[CSVTABLE_COLUMNS], *v[CSVTABLE_COLUMNS];
@@ -296,17 +294,16 @@ static int put_all(const struct job *job, const char *step,
     uint64_t rows, none = 0, nth = 0;
 
     /* a first pass only counts the operations, from which n follows */
-    if (put_table(job, step, "ops", upload_operations, "", 0, NULL,
-                  &none, &made->operations, err) < 0)
+    if (put_table(job, step, "ops", upload_operations, "", 0, NULL, &none,
+                  &made->operations, err) < 0)
         return -1;
     if (what->operations)
         nth = (made->operations + what->operations - 1) / what->operations;
-    if (nth &&
-        put_table(job, step, "ops", upload_operations, what->detailed,
-                  nth, put_operation, &made->detailed, &rows, err) < 0)
+    if (nth && put_table(job, step, "ops", upload_operations, what->detailed,
+                         nth, put_operation, &made->detailed, &rows, err) < 0)
         return -1;
-    if (put_table(job, step, "cells", upload_cells, what->summary, 1,
-                  put_cell, &made->summary, &rows, err) < 0)
+    if (put_table(job, step, "cells", upload_cells, what->summary, 1, put_cell,
+                  &made->summary, &rows, err) < 0)
         return -1;
     put_step(job, what->summary, made);
     made->summary++;
@@ -354,7 +351,8 @@ static int find_owner(const char *step_dir, struct job *job,
         free(path);
         /* whoever reads it tells that it is missing */
         if (rc == 0 && st.st_uid != folder.st_uid)
-            return error_set(err, "%s/%s belongs to uid %lu, its folder to uid "
+            return error_set(err,
+                             "%s/%s belongs to uid %lu, its folder to uid "
                              "%lu",
                              step_dir, names[i], (unsigned long) st.st_uid,
                              (unsigned long) folder.st_uid);

@@ -185,8 +185,8 @@ out:
 /* Sends the files that are there now, oldest first, until one fails. Returns
  * their number, or -1 and err. */
 static int send_files(const char *folder, const struct upload_what *what,
-                      const struct upload_to *to,
-                      struct upload_done *done, struct jp_error *err)
+                      const struct upload_to *to, struct upload_done *done,
+                      struct jp_error *err)
 {
     struct dirent **entries = NULL;
     int n = scandir(folder, &entries, is_waiting, alphasort), rc = 0;
@@ -209,8 +209,8 @@ static int send_files(const char *folder, const struct upload_what *what,
 
 /* Sends what waits in the folder. */
 static int send_folder(const char *folder, const struct upload_what *what,
-                       const struct upload_to *to,
-                       struct upload_done *done, struct jp_error *err)
+                       const struct upload_to *to, struct upload_done *done,
+                       struct jp_error *err)
 {
     char *path = text_format("%s/.lock", folder);
     /* the lock goes with the descriptor, also if the process dies */

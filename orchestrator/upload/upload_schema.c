@@ -53,19 +53,27 @@ const struct upload_field upload_cells[] = {
 };
 
 static const struct upload_field steps[] = {
-    {NULL, "verdict", FIELD_TEXT},      {NULL, "verdict_text", FIELD_TEXT},
-    {NULL, "coverage", FIELD_REAL},     {NULL, "findings", FIELD_COUNT},
-    {NULL, "operations", FIELD_COUNT},  {NULL, "detailed", FIELD_COUNT},
+    {NULL, "verdict", FIELD_TEXT},
+    {NULL, "verdict_text", FIELD_TEXT},
+    {NULL, "coverage", FIELD_REAL},
+    {NULL, "findings", FIELD_COUNT},
+    {NULL, "operations", FIELD_COUNT},
+    {NULL, "detailed", FIELD_COUNT},
     {NULL, NULL, 0},
 };
 
 /* What all documents have. */
 static const struct upload_field all[] = {
-    {NULL, "@timestamp", FIELD_COUNT}, {NULL, "kind", FIELD_TEXT},
-    {NULL, "job_id", FIELD_COUNT},     {NULL, "job_id_from", FIELD_TEXT},
-    {NULL, "step", FIELD_TEXT},        {NULL, "job_name", FIELD_TEXT},
-    {NULL, "uid", FIELD_COUNT},        {NULL, "user", FIELD_TEXT},
-    {NULL, "account", FIELD_TEXT},     {NULL, "partition", FIELD_TEXT},
+    {NULL, "@timestamp", FIELD_COUNT},
+    {NULL, "kind", FIELD_TEXT},
+    {NULL, "job_id", FIELD_COUNT},
+    {NULL, "job_id_from", FIELD_TEXT},
+    {NULL, "step", FIELD_TEXT},
+    {NULL, "job_name", FIELD_TEXT},
+    {NULL, "uid", FIELD_COUNT},
+    {NULL, "user", FIELD_TEXT},
+    {NULL, "account", FIELD_TEXT},
+    {NULL, "partition", FIELD_TEXT},
     {NULL, NULL, 0},
 };
 
@@ -82,8 +90,8 @@ static const struct kind {
 
 /* --- one document --------------------------------------------------------- */
 
-static const struct upload_field *
-find_field(const struct upload_field *fields, const char *name)
+static const struct upload_field *find_field(const struct upload_field *fields,
+                                             const char *name)
 {
     for (; fields->name; fields++)
         if (!strcmp(fields->name, name))
@@ -206,8 +214,8 @@ bool upload_is_action(const char *line, size_t len, struct jp_error *err)
     json_t *action = jsonload(JSONLOAD_LINE, "action", line, len,
                               JSON_REJECT_DUPLICATES, err);
     const char *name = json_object_iter_key(json_object_iter(action));
-    const json_t *meta =
-        json_object_iter_value(json_object_iter(action)), *value;
+    const json_t *meta = json_object_iter_value(json_object_iter(action)),
+                 *value;
     const char *key;
     bool good = false;
 
@@ -215,17 +223,18 @@ bool upload_is_action(const char *line, size_t len, struct jp_error *err)
         return false;
     if (!name || json_object_size(action) != 1 ||
         (strcmp(name, "index") != 0 && strcmp(name, "create") != 0))
-        error_set(err, "\"%s\" is not the action index or create",
-                  QUOTE(name));
+        error_set(err, "\"%s\" is not the action index or create", QUOTE(name));
     else if (!text_of(meta, "_index") || !text_of(meta, "_id"))
         error_set(err, "an action without _index and _id");
     else
         good = true;
-    json_object_foreach((json_t *) meta, key, value)
-        if (good && strcmp(key, "_index") != 0 && strcmp(key, "_id") != 0) {
-            error_set(err, "\"%s\" is not allowed in an action", QUOTE(key));
-            good = false;
-        }
+    json_object_foreach((json_t *) meta, key,
+                        value) if (good && strcmp(key, "_index") != 0 &&
+                                   strcmp(key, "_id") != 0)
+    {
+        error_set(err, "\"%s\" is not allowed in an action", QUOTE(key));
+        good = false;
+    }
     json_decref(action);
     return good;
 }

@@ -294,9 +294,9 @@ struct sender {
     const struct upload_allowed *allowed; /* NULL: all */
     FILE *refused;
     struct upload_done *done;
-    bool guarded;            /* the server's owner is checked */
-    bool stranger;           /* it is somebody else: final */
-    struct jp_error guard;   /* why there is no connection; "": none */
+    bool guarded;          /* the server's owner is checked */
+    bool stranger;         /* it is somebody else: final */
+    struct jp_error guard; /* why there is no connection; "": none */
     CURL *curl;
     struct curl_slist *headers;
     char *url;
@@ -458,10 +458,10 @@ static long post(struct sender *s, struct jp_error *err)
     s->done->bytes += s->body.n;
     if (code != CURLE_OK) {
         error_set(err, "%s",
-                  s->too_long       ? "the server's answer is too long"
+                  s->too_long      ? "the server's answer is too long"
                   : *s->guard.text ? s->guard.text
-                  : *why            ? why
-                              : lib.strerror(code));
+                  : *why           ? why
+                                   : lib.strerror(code));
         return 0;
     }
     lib.getinfo(s->curl, CURLINFO_RESPONSE_CODE, &status);
@@ -694,8 +694,7 @@ static int read_pair(struct sender *s, struct jp_lines *in, struct held *held,
 
     *pair = (struct pair){0};
     while ((rc = next_line(in, held, &action, err)) > 0) {
-        if (s->allowed &&
-            !upload_is_action(action.text, action.len, &why)) {
+        if (s->allowed && !upload_is_action(action.text, action.len, &why)) {
             refuse_lines(s, &action, NULL, &why);
             continue;
         }
@@ -729,8 +728,7 @@ static int read_pair(struct sender *s, struct jp_lines *in, struct held *held,
 }
 
 /* Reads and sends all documents, batch after batch. 0, or -1 and err. */
-static int send_all(struct sender *s, struct jp_lines *in,
-                    struct jp_error *err)
+static int send_all(struct sender *s, struct jp_lines *in, struct jp_error *err)
 {
     struct pair *pairs = calloc(BATCH_DOCS, sizeof(*pairs));
     struct held held = {NULL, 0, 0};
@@ -841,12 +839,12 @@ int upload_send(struct jp_lines *in, const struct upload_to *to,
                 struct upload_done *done, struct jp_error *err)
 {
     size_t len = strlen(to->url);
-    struct sender s = {
-        .to = to,
-        .allowed = allowed,
-        .refused = refused,
-        .done = done,
-        .guarded = to->credentials && strncasecmp(to->url, "https://", 8)};
+    struct sender s = {.to = to,
+                       .allowed = allowed,
+                       .refused = refused,
+                       .done = done,
+                       .guarded = to->credentials &&
+                                  strncasecmp(to->url, "https://", 8)};
     int rc = -1;
 
     if (check_url(to, err) < 0)

@@ -227,9 +227,9 @@ static int read_file(void *state, const struct reader_input *in,
     struct way w = {.sink = sink, .facts = facts};
     struct jp_error err = {""};
     struct jp_lines *lines =
-        in->data ? lines_open_memory(in->data, in->len, in->path, LINES_NULL,
-                                     &err)
-                 : lines_open(in->path, LINES_NULL, &err);
+        in->data
+            ? lines_open_memory(in->data, in->len, in->path, LINES_NULL, &err)
+            : lines_open(in->path, LINES_NULL, &err);
     const struct lines_left *left;
     char *line;
     size_t len;
@@ -247,9 +247,8 @@ static int read_file(void *state, const struct reader_input *in,
     for (uint64_t i = left->too_long + left->with_nul; i > 0; i--)
         reader_note_bad(facts, left->line, JP_BAD_VALUE, left->why);
     facts->bytes += lines_bytes(lines);
-    facts->cut =
-        got < 0 || left->early || (got > 0 && lines_is_cut(lines));
-    reader_note_damage(facts, got < 0        ? err.text
+    facts->cut = got < 0 || left->early || (got > 0 && lines_is_cut(lines));
+    reader_note_damage(facts, got < 0       ? err.text
                               : left->early ? left->why
                                             : NULL);
     lines_close(lines);

@@ -762,8 +762,7 @@ int util_rows_parse(const void *bytes, size_t len, enum util_kind kind,
                     struct util_head *head, util_take *take, void *arg,
                     struct util_read *read, struct jp_error *err)
 {
-    struct jp_lines *lines =
-        lines_open_memory(bytes, len, "", LINES_UTIL, err);
+    struct jp_lines *lines = lines_open_memory(bytes, len, "", LINES_UTIL, err);
     int rc;
 
     if (!lines)

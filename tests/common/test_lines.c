@@ -71,8 +71,7 @@ static void test_forms(void **state)
         {"a\nb", 3, LINES_NULL, "a|b|", true, NULL},
         {"a\r\n\r\nb\r\n", 8, LINES_NULL, "a||b|", false, NULL},
         {"a\rb\n", 4, LINES_NULL, "a\rb|", false, NULL},
-        {"a\n\0\nb\n", 6, LINES_NULL, "a|b|", false,
-         "x:2: a NUL byte (\"\")"},
+        {"a\n\0\nb\n", 6, LINES_NULL, "a|b|", false, "x:2: a NUL byte (\"\")"},
         {"a\nbc\0d\ne\n", 9, LINES_NULL, "a|e|", false,
          "x:2: a NUL byte (\"bc\")"},
         {"a\nbc\0d\ne\n", 9, LINES_DEBUG, "a|bc|e|", false,
@@ -95,10 +94,9 @@ static void test_forms(void **state)
         if (rows[i].len)
             assert_int_equal(lines_is_cut(lines), rows[i].cut);
         assert_int_equal(lines_bytes(lines), rows[i].len);
-        assert_string_equal(lines_left(lines)->why
-                                ? lines_left(lines)->first.text
-                                : "",
-                            rows[i].why ? rows[i].why : "");
+        assert_string_equal(
+            lines_left(lines)->why ? lines_left(lines)->first.text : "",
+            rows[i].why ? rows[i].why : "");
         lines_close(lines);
     }
 }
@@ -107,10 +105,9 @@ static void test_forms(void **state)
 static void test_lengths(void **state)
 {
     const size_t most = lines_limits[LINES_DEBUG].line;
-    const size_t lens[] = {most - 1,  most,         most + 1,
-                           most + 2,  2 * most,     2 * most + 1,
-                           5 * most,  5 * most + 7, 65535,
-                           1 << 17};
+    const size_t lens[] = {most - 1, most,         most + 1, most + 2,
+                           2 * most, 2 * most + 1, 5 * most, 5 * most + 7,
+                           65535,    1 << 17};
 
     (void) state;
     for (size_t i = 0; i < sizeof(lens) / sizeof(*lens); i++)
@@ -167,8 +164,7 @@ static void test_terabyte(void **state)
         assert_string_equal(text, "a");
         while ((rc = lines_next(lines, &text, &len, &err)) > 0)
             ;
-        assert_int_equal(
-            rc, lines_limits[kind].odd == LINES_REFUSE ? -1 : 0);
+        assert_int_equal(rc, lines_limits[kind].odd == LINES_REFUSE ? -1 : 0);
         assert_true(lines_bytes(lines) <= 2u << 20);
         assert_non_null(lines_left(lines)->why);
         assert_non_null(strstr(lines_left(lines)->first.text, path));

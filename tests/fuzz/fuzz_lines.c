@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!size)
         return 0;
-    kind = (enum lines_kind) (data[0] % LINES_KINDS);
+    kind = (enum lines_kind)(data[0] % LINES_KINDS);
     data++;
     size--;
     sum = read_lines(lines_open_memory(data, size, "bytes", kind, NULL), kind);

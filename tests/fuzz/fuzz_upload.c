@@ -12,8 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* The input is the action, a line break, and the document. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct upload_what what = {UPLOAD_DETAILED, UPLOAD_SUMMARY, 1,
-                                     NULL};
+    const struct upload_what what = {UPLOAD_DETAILED, UPLOAD_SUMMARY, 1, NULL};
     const struct upload_allowed allowed = {
         .name = "f", .what = &what, .uid = 1000, .user = "alice"};
     const char *text = (const char *) data;

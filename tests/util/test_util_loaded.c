@@ -297,10 +297,9 @@ int main(void)
 {
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, tempdir_make, tempdir_drop)
-    const struct CMUnitTest tests[] = {TEST(names),      TEST(nccl_says),
-                                       TEST(bad_files),  TEST(adds),
-                                       TEST(by_a_child), TEST(fifo),
-                                       TEST(hangs)};
+    const struct CMUnitTest tests[] = {
+        TEST(names),      TEST(nccl_says), TEST(bad_files), TEST(adds),
+        TEST(by_a_child), TEST(fifo),      TEST(hangs)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
