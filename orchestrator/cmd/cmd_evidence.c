@@ -569,7 +569,7 @@ int cmd_evidence(int argc, char **argv)
 
     if (rc >= 0)
         return rc;
-    /* an agent ignores it, and the exit of children would go unnoticed */
+    /* a caller may ignore it, and the exit of children would go unnoticed */
     signal(SIGCHLD, SIG_DFL);
     path = text_format("%s/" JP_JOBCONF_NAME, a.order.dir);
     /* the files of another user's step must not be trusted */

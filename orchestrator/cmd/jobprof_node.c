@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/error.h"
@@ -236,7 +237,6 @@ static void become_agent(const struct node_args *args,
     snprintf(disk, sizeof(disk), "%u", policy->util_disk_mib);
     /* an alarm would survive exec and end the agent */
     alarm(0);
-    signal(SIGCHLD, SIG_IGN); /* the lingering child is not waited for */
     execv("/proc/self/exe", (char *const *) argv);
     stepdir_log(args->seat.dir, "%s: no agent: %s", args->node,
                 strerror(errno));
@@ -250,11 +250,16 @@ static void stay(const struct node_args *args, const struct begin_told *told)
                  told->policy.hang_suspect_ms;
     pid_t pid = agent ? fork() : 0;
 
-    /* become_agent returns only if exec has failed */
-    if (pid > 0)
-        become_agent(args, told);
-    if (pid > 0) /* the child continues */
+    if (pid > 0) {
+        /* The child has left the work to a child of its own. The agent must
+         * have no child that it does not know: it waits for its own children,
+         * whose cost and numbers count. */
+        waitpid(pid, NULL, 0);
+        become_agent(args, told); /* returns only if exec has failed */
         return;
+    }
+    if (agent && fork() != 0)
+        _exit(0);
     confine_self(CONFINE_BEGIN, NULL, NULL);
     setpriority(PRIO_PROCESS, 0, LINGER_NICE);
     begin_background(args->seat.dir, args->node, args->config);
@@ -484,6 +489,9 @@ static int cmd_agent(int argc, char **argv)
     struct jp_error err;
 
     confine_self(CONFINE_AGENT, NULL, NULL);
+    /* Exec keeps an ignored SIGCHLD. The kernel would then reap children at
+     * once: their cost would be unknown, and their numbers free for others. */
+    signal(SIGCHLD, SIG_DFL);
     if (node_args_parse(argc, argv, &args, &err) < 0 || !args.seat.dir ||
         !args.util_disk_mib) {
         quote_printf(stderr, "agent: bad arguments\n");

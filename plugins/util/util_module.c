@@ -275,6 +275,7 @@ static void finish(void *state)
 const struct node_module util_module = {
     .name = "util",
     .budget = 0.005,
+    .memory_bytes = 64 << 20,
     .start = start,
     .fd = fd,
     .tick = tick,
