@@ -112,7 +112,13 @@ static void settle_file(struct clockprobes *p, struct clock_file *f,
     for (size_t i = 0; i < f->n_windows; i++) {
         p->exchanges += w[i].exchanges; /* of all windows */
         p->failures += (uint64_t) w[i].lost + w[i].no_stamp + w[i].disturbed;
+        p->paced_us = num_add(p->paced_us, w[i].cadence_us);
+        p->paced += w[i].cadence_us > 0;
     }
+    if (f->cadence_us > p->wanted_us)
+        p->wanted_us = f->cadence_us;
+    if (f->cpu_permille > p->cpu_permille)
+        p->cpu_permille = f->cpu_permille;
     if (f->n_windows)
         qsort(w, f->n_windows, sizeof(*w), by_edge);
     for (size_t i = 0; i < f->n_windows; i += n) {

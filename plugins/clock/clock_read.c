@@ -160,6 +160,7 @@ static bool take_config(const char *line, struct clock_file *file)
         read.job = (uint64_t) job;
     count(line, "cadence_us", UINT32_MAX, &read.cadence_us);
     count(line, "window_ms", UINT32_MAX, &read.window_ms);
+    count(line, "cpu_permille", 1000, &read.cpu_permille);
     *file = read;
     return true;
 }
@@ -217,6 +218,7 @@ static bool take_window(const char *line, struct clock_window *out)
     if (!share(line, "pure_bwd", &w.pure_back))
         w.pure_back = 0;
     count(line, "disturbed", UINT32_MAX, &w.disturbed);
+    count(line, "cadence_us", UINT32_MAX, &w.cadence_us);
     clock_field_int(line, "rtt_min_ns", 0, FAR_NS, &w.rtt_min_ns);
     w.user_stamps =
         clock_field_text(line, "clock_source", source, sizeof(source)) &&

@@ -27,6 +27,9 @@
  * departures early, by different amounts. This part of the margin is added to
  * the uncertainty. */
 #define CLOCK_USER_PART 0.5
+/* The log and the report say that probes were rarer than requested from this
+ * factor on. */
+#define CLOCK_SLOWED 2
 
 enum clock_status {
     CLOCK_OK,
@@ -50,6 +53,8 @@ struct clock_window {
     double unc_ns;    /* uncertainty of the line */
     int64_t rtt_min_ns;
     uint32_t exchanges, lost, no_stamp, disturbed;
+    uint32_t cadence_us; /* between two exchanges, as it was at the end; 0:
+                            unknown */
     /* share of pairs that kept their distance, 0 to 1 */
     double pure_there, pure_back;
     bool user_stamps; /* some times were not taken by the kernel */
@@ -67,7 +72,9 @@ struct clock_file {
         host[CLOCK_NODE_MAX]; /* Slurm's, gethostname's */
     uint64_t job;             /* of the component */
     uint32_t node_id, nodes;  /* the node's index, and the number of nodes */
-    uint32_t cadence_us, window_ms;
+    uint32_t cadence_us, window_ms; /* as requested */
+    uint32_t cpu_permille; /* of a processor, which probes may take; 0:
+                              unknown */
     struct clock_window *windows; /* in the order of the file */
     size_t n_windows;
     struct clock_wall *walls; /* ascending mono_ns; only changes */

@@ -222,14 +222,16 @@ static int put_config(struct clock_rows *rows, const struct clock_origin *o,
                ",\"step\":\"%s\",\"boot_id\":\"%s\","
                "\"clock\":\"CLOCK_MONOTONIC\",\"clock_source\":\"%s\","
                "\"cadence_us\":%u,\"window_ms\":%u,\"packet_spacing_us\":%u,"
-               "\"snapshot_period_ms\":%u,\"interfaces\":\"%s\","
+               "\"snapshot_period_ms\":%u,\"cpu_permille\":%u,"
+               "\"interfaces\":\"%s\","
                "\"addr\":\"%s\",\"port\":%u,\"mono_ns\":%" PRId64
                ",\"real_ns\":%" PRId64 "}\n",
                o->node_id, CLEAN(o->node), CLEAN(host), o->n_nodes, o->job,
                CLEAN(o->step), CLEAN(boot_id), o->source, o->conf->cadence_us,
                o->conf->window_ms, o->conf->spacing_us, o->conf->snapshot_ms,
-               CLEAN(o->conf->interfaces), CLEAN(o->address),
-               (unsigned) o->port, o->look.mono_ns, o->look.real_ns);
+               o->conf->cpu_permille, CLEAN(o->conf->interfaces),
+               CLEAN(o->address), (unsigned) o->port, o->look.mono_ns,
+               o->look.real_ns);
 }
 
 int clock_rows_open(struct clock_rows *rows, const char *dir,
@@ -283,14 +285,14 @@ int clock_rows_window(struct clock_rows *rows, const struct clock_window *w,
         "{\"v\":1,\"type\":\"window_stats\",\"message\":\"Window %s\","
         "\"window_id\":%" PRIu64
         ",\"node_id\":%u,\"dst\":%u,\"dst_node\":\"%s\",\"start_ns\":%" PRId64
-        ",\"end_ns\":%" PRId64
-        "%s,\"exchanges\":%u,\"pure_fwd\":%.3f,\"pure_bwd\":%.3f,"
+        ",\"end_ns\":%" PRId64 "%s,\"exchanges\":%u,\"cadence_us\":%u,\"pure_"
+                               "fwd\":%.3f,\"pure_bwd\":%.3f,"
         "\"lost\":%u,\"notx\":%u,\"disturbed\":%u,\"rtt_min_ns\":%" PRId64
         ",\"clock_source\":\"%s\",\"status\":\"%s\"}\n",
         known ? "completed" : "without a fitted line", w->id, w->from, w->to,
         CLEAN(name_of(rows, w->to)), w->start_ns, w->end_ns, line, w->exchanges,
-        w->pure_there, w->pure_back, w->lost, w->no_stamp, w->disturbed,
-        w->rtt_min_ns, w->user_stamps ? "user" : "kernel_sw",
+        w->cadence_us, w->pure_there, w->pure_back, w->lost, w->no_stamp,
+        w->disturbed, w->rtt_min_ns, w->user_stamps ? "user" : "kernel_sw",
         clock_status_name(w->status));
 }
 
