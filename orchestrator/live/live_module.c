@@ -712,9 +712,24 @@ static int readable(void *state, const struct module_time *now,
     return 0;
 }
 
+/* Size of a file in the step directory; 0: there is none. */
+static uint64_t size_of(const struct live *l, const char *name)
+{
+    char *path = text_format("%s/%s", l->place.dir, name);
+    struct stat st;
+    bool is_there = path && lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+
+    free(path);
+    return is_there ? (uint64_t) st.st_size : 0;
+}
+
+/* The snapshot and, on node 0, what the whole step's files have. */
 static uint64_t bytes(void *state)
 {
-    return ((const struct live *) state)->bytes;
+    const struct live *l = state;
+
+    return l->join ? l->bytes + size_of(l, LIVE_ALERTS) + size_of(l, LIVE_WANT)
+                   : l->bytes;
 }
 
 /* Writes the ranks that make the others wait, at most so many. */

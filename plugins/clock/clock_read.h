@@ -33,7 +33,7 @@
 
 enum clock_status {
     CLOCK_OK,
-    CLOCK_FEW,     /* too few exchanges, or over too short a time */
+    CLOCK_FEW, /* too few exchanges, or over too short a time */
     /* bounds contradict each other: a stamp or a clock is wrong */
     CLOCK_CROSSED,
     CLOCK_STEEP, /* the clocks drift apart faster than clocks do */
@@ -73,9 +73,9 @@ struct clock_file {
     uint64_t job;             /* of the component */
     uint32_t node_id, nodes;  /* the node's index, and the number of nodes */
     uint32_t cadence_us, window_ms; /* as requested */
-    uint32_t cpu_permille; /* of a processor, which probes may take; 0:
-                              unknown */
-    struct clock_window *windows; /* in the order of the file */
+    uint32_t cpu_permille;          /* of a processor, which probes may take; 0:
+                                       unknown */
+    struct clock_window *windows;   /* in the order of the file */
     size_t n_windows;
     struct clock_wall *walls; /* ascending mono_ns; only changes */
     size_t n_walls;

@@ -286,7 +286,7 @@ int clock_rows_window(struct clock_rows *rows, const struct clock_window *w,
         "\"window_id\":%" PRIu64
         ",\"node_id\":%u,\"dst\":%u,\"dst_node\":\"%s\",\"start_ns\":%" PRId64
         ",\"end_ns\":%" PRId64 "%s,\"exchanges\":%u,\"cadence_us\":%u,\"pure_"
-                               "fwd\":%.3f,\"pure_bwd\":%.3f,"
+        "fwd\":%.3f,\"pure_bwd\":%.3f,"
         "\"lost\":%u,\"notx\":%u,\"disturbed\":%u,\"rtt_min_ns\":%" PRId64
         ",\"clock_source\":\"%s\",\"status\":\"%s\"}\n",
         known ? "completed" : "without a fitted line", w->id, w->from, w->to,
