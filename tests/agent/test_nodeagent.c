@@ -355,7 +355,7 @@ static void is_ended(void **state)
     const json_t *module;
 
     if (!owncost_heap_bytes()) /* a sanitizer has replaced malloc */
-        skip();
+        return;
     habits[1] = (struct habit){.last = 40};
     habits[2] = (struct habit){.take = MIB};
     r = run(*state, modules);

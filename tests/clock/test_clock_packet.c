@@ -362,7 +362,7 @@ static void both_kinds(void **state)
         close(fds[i]);
     }
     if (n < 2) /* a machine without IPv6 */
-        skip();
+        return;
     assert_true(clock_peer_address("::1", 9, &to, &len));
     assert_int_equal(clock_bind_choose(list, 2, &to, len), 1);
     assert_true(clock_peer_address("127.0.0.9", 9, &to, &len));
