@@ -78,7 +78,8 @@ static _Noreturn void exec_program(const struct child *child, int out)
 
     if (null < 0 || (child->dir && chdir(child->dir) < 0) ||
         dup2(null, 0) < 0 || dup2(out < 0 ? null : out, 1) < 0 ||
-        dup2(child->with_stderr && out >= 0 ? out : null, 2) < 0)
+        dup2((child->with_stderr || child->log > 0) && out >= 0 ? out : null,
+             2) < 0)
         _exit(EXIT_NOT_STARTED);
     execvp(child->argv[0], child->argv);
     _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_STARTED);
@@ -120,7 +121,7 @@ static pid_t start(const struct child *child, int out)
 
 pid_t child_start(const struct child *child)
 {
-    return start(child, -1);
+    return start(child, child->log > 0 ? child->log : -1);
 }
 
 /* --- in the parent ---------------------------------------------------------

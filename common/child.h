@@ -37,6 +37,9 @@ struct child {
                         */
     uint32_t limit_ms;
     uint32_t term_ms; /* from SIGTERM to SIGKILL; 0: SIGKILL at once */
+    /* For child_start: a descriptor that becomes the program's standard output
+     * and error; 0: /dev/null. */
+    int log;
     /* Output: at most room bytes are kept, the rest is read and dropped. The
      * child counts as running until all processes that hold its output have
      * closed it. */
@@ -57,8 +60,8 @@ enum child_end child_run(const struct child *child,
 /* Whether the child has ended without a signal and with exit status 0. */
 bool child_succeeded(enum child_end end, const struct child_result *result);
 
-/* Starts a child without output. No limit applies; the caller waits for it.
- * Returns its process id, or -1 with errno. */
+/* Starts a child, whose output goes to log. No limit applies; the caller waits
+ * for it. Returns its process id, or -1 with errno. */
 pid_t child_start(const struct child *child);
 
 /* For a child that outlives its parent: makes its standard streams /dev/null

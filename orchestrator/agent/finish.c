@@ -26,6 +26,7 @@
 #include "common/defaults.h"
 #include "common/fileio.h"
 #include "common/jobconf.h"
+#include "common/ownplace.h"
 #include "common/plan.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/noderec.h"
@@ -58,7 +59,7 @@
 static bool is_safe_program(const char *path, struct jp_error *err)
 {
     int fd = fileio_open_regular(path, true, err);
-    bool safe = fd >= 0 && fileio_check_site(fd, path, err) == 0;
+    bool safe = fd >= 0 && ownplace_check_site(fd, path, err) == 0;
 
     if (fd >= 0)
         close(fd);
@@ -402,7 +403,7 @@ static bool has_ended(pid_t pid)
 static void remove_temps(const struct jp_seat *seat, const char *node)
 {
     char *path = text_format("%s/nodes/%s", seat->dir, node);
-    DIR *folder = path && stepdir_is_folder(path) ? opendir(path) : NULL;
+    DIR *folder = path ? ownplace_opendir(path) : NULL;
     char here[65] = "host";
     struct dirent *entry;
     const char *host;

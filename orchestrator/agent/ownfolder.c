@@ -23,6 +23,7 @@
 #include "common/fileio.h"
 #include "common/jsonload.h"
 #include "common/num.h"
+#include "common/ownplace.h"
 #include "common/profiler.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/nodes.h"
@@ -290,7 +291,7 @@ static int take_all(const char *dir, const char *node, const char *folder,
     t->raw = raw ? open(raw, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
                  : -1;
     /* Hard links and copies by root must not follow another user's changes. */
-    if (geteuid() == 0 && fileio_check_folders(folder, err) < 0) {
+    if (geteuid() == 0 && ownplace_check_folders(folder, err) < 0) {
         if (t->raw >= 0)
             close(t->raw);
         free(raw);

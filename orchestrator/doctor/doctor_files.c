@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/ownplace.h"
 #include "common/peaks.h"
 #include "common/sitefile.h"
 #include "orchestrator/history/history.h"
@@ -51,7 +52,7 @@ static int open_trusted(const char *path, struct jp_error *err)
 
     if (fd < 0)
         return -1;
-    rc = fileio_check_site(fd, path, err);
+    rc = ownplace_check_site(fd, path, err);
     close(fd);
     return rc;
 }

@@ -28,6 +28,7 @@
 
 #include "common/child.h"
 #include "common/fileio.h"
+#include "common/ownplace.h"
 
 /* Names and limits of files. */
 #define SUFFIX ".jsonl"
@@ -362,7 +363,7 @@ static int to_program(const struct history_sink *sink, const char *line,
      * block us */
     program.input = memfd_create("jobprof-history", MFD_CLOEXEC);
     /* the program runs with the rights of each user */
-    if (fd < 0 || fileio_check_site(fd, sink->command, err) < 0)
+    if (fd < 0 || ownplace_check_site(fd, sink->command, err) < 0)
         goto out;
     if (program.input < 0 || write(program.input, line, len) != (ssize_t) len ||
         lseek(program.input, 0, SEEK_SET) != 0) {

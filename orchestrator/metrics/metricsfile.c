@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/ownplace.h"
 
 #define PREFIX "jobprof-"
 #define SUFFIX ".prom"
@@ -69,7 +70,7 @@ int metricsfile_open(const char *folder, struct jp_error *err)
         return error_set(err, "%s: %s", folder,
                          errno == ELOOP || errno == ENOTDIR ? "no folder"
                                                             : strerror(errno));
-    if (check(fd, folder, err) == 0 && fileio_check_folders(folder, err) == 0)
+    if (check(fd, folder, err) == 0 && ownplace_check_folders(folder, err) == 0)
         return fd;
     close(fd);
     return -1;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/ownplace.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/upload/upload.h"
 
@@ -152,7 +153,7 @@ static int send_file(const char *path, const struct upload_to *to,
     struct jp_tempfile file;
     FILE *in = NULL;
 
-    if (fd < 0 || !kept || fileio_check_owner(fd, path, false, err) < 0 ||
+    if (fd < 0 || !kept || ownplace_check_owner(fd, path, false, err) < 0 ||
         !(in = fdopen(fd, "r")) || fileio_temp_open(&file, kept, err) < 0)
         goto out;
     /* `in` owns the descriptor from here on */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/ownplace.h"
 
 enum {
     /* bytes */
@@ -57,7 +58,7 @@ static int check_secret(int fd, const char *path, struct jp_error *err)
     struct stat st;
 
     /* it belongs to this user or root, and others cannot write it */
-    if (fileio_check_owner(fd, path, false, err) < 0)
+    if (ownplace_check_owner(fd, path, false, err) < 0)
         return -1;
     if (fstat(fd, &st) < 0)
         return error_set(err, "%s: %m", path);

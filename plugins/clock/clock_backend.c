@@ -15,6 +15,7 @@
 #include "common/fileio.h"
 #include "common/jsonload.h"
 #include "common/nearest.h"
+#include "common/ownplace.h"
 #include "common/quote.h"
 #include "plugins/backend.h"
 
@@ -243,7 +244,7 @@ static int load(const char *path, char **text, size_t *len,
         return -1;
     /* slurmstepd's helper may run as root */
     if (geteuid() == 0)
-        rc = fileio_check_site(fd, path, err);
+        rc = ownplace_check_site(fd, path, err);
     if (rc == 0)
         rc = fileio_read_fd(fd, path, jsonload_limits[JSONLOAD_SETTINGS].bytes,
                             text, len, err);
