@@ -21,6 +21,7 @@
 #include "common/fileio.h"
 #include "common/jobconf.h"
 #include "common/num.h"
+#include "common/ownplace.h"
 #include "common/profiler.h"
 #include "orchestrator/agent/launch.h"
 #include "orchestrator/agent/nodehw.h"
@@ -308,7 +309,7 @@ int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
 
     /* The directory may have been replaced since srun created it, and a report
      * that exists already must not be disturbed. */
-    if (stepdir_check_own(seat->dir, err) < 0)
+    if (stepdir_hold(seat->dir, err) < 0)
         return -1;
     if (barrier_is_reported(seat->dir))
         return error_set(err, "%s: this step has its report already",
@@ -501,20 +502,15 @@ static json_t *make(const struct jp_seat *seat, pid_t task, const char *dev)
  * and in a folder of the user: links, FIFOs and devices are refused. */
 static int append(const char *path, const char *line, struct jp_error *err)
 {
-    const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK |
-                      O_CLOEXEC;
     size_t n = strlen(line);
-    struct stat st;
     int fd, rc = 0;
 
     if (n > LINE_MAX_BYTES)
         return error_set(err, "%s: a line of %zu bytes", path, n);
-    fd = open(path, flags, 0600);
+    fd = ownplace_append(path, err);
     if (fd < 0)
-        return error_set(err, "%s: %s", path, strerror(errno));
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-        rc = error_set(err, "%s: not a regular file", path);
-    else if (write(fd, line, n) != (ssize_t) n)
+        return -1;
+    if (write(fd, line, n) != (ssize_t) n)
         rc = error_set(err, "%s: %s", path, strerror(errno));
     close(fd);
     return rc;

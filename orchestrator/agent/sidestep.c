@@ -29,6 +29,7 @@
 #include "common/fileio.h"
 #include "common/jobconf.h"
 #include "common/num.h"
+#include "common/ownplace.h"
 #include "orchestrator/agent/launch.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/nodelist.h"
@@ -196,7 +197,7 @@ static void let_go(const struct inner *l, int keep)
     int null = open("/dev/null", O_RDWR), log = -1;
 
     if (path)
-        log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+        log = ownplace_append(path, NULL);
     for (int i = 0; i < 3; i++)
         dup2(i > 0 && log >= 0 ? log : null, i);
     if (keep != 3) {
@@ -281,6 +282,8 @@ keeper(const struct inner *l, const struct words *w,
 
     setsid();
     let_go(l, srun);
+    /* its descriptors are closed now; without it, paths are walked each time */
+    (void) stepdir_hold(l->dir, NULL);
     if (chdir("/") < 0)
         _exit(1);
     self = getpid();

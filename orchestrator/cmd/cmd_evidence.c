@@ -573,7 +573,7 @@ int cmd_evidence(int argc, char **argv)
     signal(SIGCHLD, SIG_DFL);
     path = text_format("%s/" JP_JOBCONF_NAME, a.order.dir);
     /* the files of another user's step must not be trusted */
-    if (!path || stepdir_check_own(a.order.dir, &err) < 0 ||
+    if (!path || stepdir_hold(a.order.dir, &err) < 0 ||
         jobconf_read(path, &conf, &err) < 0) {
         rc = failed(&err);
     } else {

@@ -442,7 +442,7 @@ static int run_agent(const struct node_args *args, struct jp_error *err)
 
     if (args->clocks && read_clocks(&clock))
         place->clock = &clock;
-    if (stepdir_check_own(args->seat.dir, err) < 0 || find_step(place, err) < 0)
+    if (stepdir_hold(args->seat.dir, err) < 0 || find_step(place, err) < 0)
         return -1;
     /* without the site file, its defaults */
     (void) plan_load_site(args->config, &site, NULL);
@@ -504,7 +504,7 @@ static int cmd_task(int argc, char **argv)
     struct jp_error err;
 
     if (node_args_parse(argc, argv, &args, &err) < 0 || !args.seat.dir ||
-        stepdir_check_own(args.seat.dir, &err) < 0)
+        stepdir_hold(args.seat.dir, &err) < 0)
         return JP_EXIT_USAGE;
     if (begin_task(&args.seat, args.node, getppid(), "/dev", &err) == 0)
         return JP_EXIT_OK;
@@ -588,7 +588,7 @@ static int cmd_finish(int argc, char **argv)
     confine_self(CONFINE_FINISH, NULL, NULL);
     if (node_args_parse(argc, argv, &args, &err) < 0 ||
         (!args.seat.dir && error_set(&err, "--dir is missing") < 0) ||
-        stepdir_check_own(args.seat.dir, &err) < 0) {
+        stepdir_hold(args.seat.dir, &err) < 0) {
         quote_printf(stderr, "finish: %s\n", err.text);
         return JP_EXIT_USAGE;
     }
@@ -656,7 +656,7 @@ static int cmd_run(int argc, char **argv)
         return JP_EXIT_USAGE;
     }
     add_path();
-    if (stepdir_check_own(argv[2], &err) < 0)
+    if (stepdir_hold(argv[2], &err) < 0)
         return print_error(node, &err);
     work.runner = copper->runner;
     work.place = (struct run_place){argv[2], node, argc == 5 ? argv[4] : NULL};

@@ -20,6 +20,7 @@
 #include "common/fileio.h"
 #include "common/jsonload.h"
 #include "common/num.h"
+#include "common/ownplace.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/collect/noderec.h"
@@ -430,7 +431,7 @@ static int read_entry(struct jp_nodes *nodes, size_t *room, const char *root,
 /* Reads all entries of nodes/. A missing folder means no nodes. */
 static int read_all(struct jp_nodes *nodes, const char *root)
 {
-    DIR *dir = stepdir_is_folder(root) ? opendir(root) : NULL;
+    DIR *dir = ownplace_opendir(root);
     struct dirent *entry;
     size_t room = 0;
     int rc = 0;

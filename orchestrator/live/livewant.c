@@ -14,6 +14,7 @@
 #include "common/child.h"
 #include "common/fileio.h"
 #include "common/num.h"
+#include "common/ownplace.h"
 #include "orchestrator/collect/stepdir.h"
 
 /* Takes the next word off the line. Returns NULL if none is left. */
@@ -119,14 +120,11 @@ void livewant_parse(char *text, const char *node, struct livewant *out)
  * blocks on a pipe. */
 static int touch(const char *path, struct jp_error *err)
 {
-    const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC |
-                      O_NOCTTY;
-    int fd = open(path, flags, 0600), rc;
-    struct stat st;
+    int fd = ownplace_append(path, err), rc;
 
     if (fd < 0)
-        return error_set(err, "%s: %s", path, strerror(errno));
-    rc = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && futimens(fd, NULL) == 0
+        return -1;
+    rc = futimens(fd, NULL) == 0
              ? 0
              : error_set(err, "%s: %s", path, strerror(errno));
     close(fd);

@@ -19,6 +19,7 @@
 
 #include "common/child.h"
 #include "common/fileio.h"
+#include "common/ownplace.h"
 
 #define POINT 4     /* fields before the mount point */
 #define SEPARATOR 6 /* at least as many fields before the " - " */
@@ -306,6 +307,7 @@ char *copper_mount_real(const char *path, struct jp_error *err)
 {
     char *copy = strdup(path), *slash, *real = NULL, *out = NULL;
     size_t n = copy ? strlen(copy) : 0;
+    int fd;
 
     /* mountinfo has paths without slashes at the end */
     while (n > 1 && copy[n - 1] == '/')
@@ -321,11 +323,11 @@ char *copper_mount_real(const char *path, struct jp_error *err)
     *slash = '\0';
     if (!*copy)
         out = text_format("/%s", slash + 1);
-    else if (fileio_mkdirs(copy, err) == 0) {
-        if ((real = realpath(copy, NULL)))
-            out = text_format("%s/%s", real, slash + 1);
-        if (!out)
-            error_set(err, "%s: %s", copy, strerror(errno));
+    else if ((fd = ownplace_make(copy, OWNPLACE_ANY, err)) >= 0) {
+        close(fd);
+        if ((real = ownplace_real(copy, OWNPLACE_ANY, err)) &&
+            !(out = text_format("%s/%s", real, slash + 1)))
+            error_set(err, "out of memory");
     }
     free(real);
     free(copy);

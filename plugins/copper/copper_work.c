@@ -26,6 +26,7 @@
 #include "common/child.h"
 #include "common/fileio.h"
 #include "common/num.h"
+#include "common/ownplace.h"
 #include "plugins/copper/copper_counts.h"
 
 /* --- address books --- */
@@ -375,13 +376,14 @@ static int check_own(const char *path, struct jp_error *err)
  * link. */
 static int point(const char *link, const char *target, struct jp_error *err)
 {
-    char *temp = text_format("%s.new", link);
-    int rc = 0;
+    const char *name = link;
+    int at = ownplace_at(&name), rc = 0;
+    char *temp = text_format("%s.new", name);
 
     if (!temp)
         return error_set(err, "out of memory");
-    unlink(temp);
-    if (symlink(target, temp) < 0 || rename(temp, link) < 0)
+    unlinkat(at, temp, 0);
+    if (symlinkat(target, at, temp) < 0 || renameat(at, temp, at, name) < 0)
         rc = error_set(err, "%s: %s", link, strerror(errno));
     free(temp);
     return rc;
@@ -628,7 +630,7 @@ static void keep_logs(const struct copper_work *w, const char *raw)
     struct dirent *entry;
 
     if (dir) {
-        unlink(to);
+        ownplace_unlink(to);
         fileio_mkdir(to, NULL);
         while ((entry = readdir(dir)))
             if (strstr(entry->d_name, "-output.log"))

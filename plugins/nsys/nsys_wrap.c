@@ -127,18 +127,23 @@ static void __attribute__((noreturn)) become(char **argv)
     _exit(errno == ENOENT || errno == EACCES ? errno : 127);
 }
 
-/* Writes a line to a file beside the ranks' files, for the report. */
+/* Writes a line to a file beside the ranks' files, for the report. A file that
+ * is there already is only replaced if it is a regular one of this user's. */
 static void leave_line(const char *name, const char *ending, const char *text)
 {
     char path[PATH_MAX];
+    struct stat st;
     int fd = -1;
 
     if (snprintf(path, sizeof(path), "%s/%s%s", env_of(NSYS_ENV_DIR), name,
                  ending) < (int) sizeof(path))
-        fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+        fd = open(path,
+                  O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
                   0600);
     if (fd >= 0) {
-        dprintf(fd, "%s\n", text);
+        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+            st.st_uid == geteuid() && ftruncate(fd, 0) == 0)
+            dprintf(fd, "%s\n", text);
         close(fd);
     }
 }
