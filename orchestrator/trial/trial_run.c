@@ -19,6 +19,7 @@
 
 #include "common/child.h"
 #include "common/fileio.h"
+#include "common/ownplace.h"
 #include "common/quote.h"
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/trial/trial.h"
@@ -233,28 +234,6 @@ static char *place_of(const struct trial *t, const char *dir, size_t config,
                        config + 1, round + 1, (unsigned long) time(NULL));
 }
 
-/* Makes a command in which sh redirects the output to the file path, and then
- * becomes the command. Takes ownership of words. NULL without memory. */
-static char **with_output(char **words, const char *path)
-{
-    static const char script[] = "exec >\"$0\" 2>&1 </dev/null && exec \"$@\"";
-    size_t n = 0;
-    char **all;
-
-    while (words[n])
-        n++;
-    all = calloc(n + 5, sizeof(*all));
-    if (!all)
-        return NULL;
-    all[0] = strdup("sh");
-    all[1] = strdup("-c");
-    all[2] = strdup(script);
-    all[3] = strdup(path);
-    memcpy(all + 4, words, n * sizeof(*words));
-    free(words);
-    return all;
-}
-
 /* Returns 0 if it has ended, 1 at its time limit, 2 if it was stopped. */
 static int await(pid_t pid, volatile const int *stop, uint64_t limit_ms,
                  int *status)
@@ -286,7 +265,7 @@ static char *find_step(const char *base)
 {
     const char *slash = strrchr(base, '/');
     char *parent = strndup(base, (size_t) (slash - base)), *found = NULL;
-    DIR *steps = parent ? opendir(parent) : NULL;
+    DIR *steps = parent ? ownplace_opendir(parent) : NULL;
     struct dirent *e, *s;
 
     /* steps/001-c02-r1-JOBID/step-N: the job's id is added at the launch */
@@ -297,7 +276,7 @@ static char *find_step(const char *base)
         if (strncmp(e->d_name, slash + 1, strlen(slash + 1)) != 0)
             continue;
         job = text_format("%s/%s", parent, e->d_name);
-        dir = job ? opendir(job) : NULL;
+        dir = job ? ownplace_opendir(job) : NULL;
         /* a run has one step */
         while (dir && !found && (s = readdir(dir)))
             if (!strncmp(s->d_name, "step-", 5))
@@ -382,16 +361,18 @@ static int run_step(const struct course *c, size_t config, size_t round,
     char *output = base ? text_format("%s.txt", base) : NULL;
     char **words = base ? trial_words(t, config, base) : NULL;
     uint64_t start = now_ms();
-    int rc = -1, status = 0, ended;
+    int rc = -1, status = 0, ended, log = -1;
     pid_t pid = -1;
 
-    if (words)
-        words = with_output(words, output);
-    if (!words || t->n_runs == TRIAL_ALL_RUNS_MAX) {
+    if (!words || !output || t->n_runs == TRIAL_ALL_RUNS_MAX) {
         error_set(err, "out of memory");
         goto out;
     }
-    pid = child_start(&(struct child){.argv = words});
+    /* a new file: what exists already is not this run's output */
+    log = ownplace_create(output, err);
+    if (log < 0)
+        goto out;
+    pid = child_start(&(struct child){.argv = words, .log = log});
     if (pid < 0) {
         error_set(err, "no process: %s", strerror(errno));
         goto out;
@@ -417,6 +398,8 @@ static int run_step(const struct course *c, size_t config, size_t round,
     t->runs[t->n_runs++] = run;
     rc = 0;
 out:
+    if (log >= 0)
+        close(log);
     trial_free_words(words);
     free(output);
     free(base);
