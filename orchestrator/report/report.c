@@ -17,6 +17,7 @@
 #include "common/defaults.h"
 #include "common/figure.h"
 #include "common/fileio.h"
+#include "common/ownplace.h"
 #include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/processes.h"
@@ -440,7 +441,7 @@ static int write_timeline(const struct jp_report *report, const char *dir,
                           err);
     path = text_format("%s/timeline.js", dir);
     if (path)
-        unlink(path);
+        ownplace_unlink(path);
     free(path);
     return 0;
 }
@@ -503,7 +504,7 @@ static int plots_render(const char *dir, struct jp_error *err)
         rc = fileio_write(note, why.text, strlen(why.text), err);
     } else {
         /* a note of an earlier attempt is no longer true */
-        unlink(note);
+        ownplace_unlink(note);
     }
     free(note);
     return rc;
