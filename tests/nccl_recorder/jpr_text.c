@@ -91,6 +91,7 @@ static void put_comm_name(FILE *out, const struct jpr_reader *r, uint32_t index)
     const struct jpr_comm *comm = jpr_comm(r, index);
 
     fprintf(out, ",\"comm\":\"0x%" PRIx64 "\"", comm ? comm->id : 0);
+    put_i64(out, "rank", comm ? comm->rank : -1);
     put_string(out, "name", comm ? comm->name : "?");
 }
 
