@@ -69,7 +69,7 @@ class Records:
         out = subprocess.run([dump, path], capture_output=True, text=True, check=False)
         if out.returncode:
             self.troubles.append(out.stderr.strip())
-        offset, pid, last, last_at = 0, 0, [], None
+        offset, pid, ranks, last, last_at = 0, 0, {}, [], None
         for line in out.stdout.splitlines():
             row = json.loads(line)
             kind = row["type"]
@@ -80,7 +80,11 @@ class Records:
                     row[gpu] = row[gpu] - offset if row[gpu] else 0
                 self.ops[pid, row["rank"], row["name"], row["func"]].append(row)
             elif kind == "unseen":
-                self.unseen[pid, row["rank"], row["name"], row["func"]] = row["calls"]
+                # several ranks of a communicator in one process share its id
+                rank = ranks.get(row["comm"], -1)
+                self.unseen[pid, rank, row["name"], row["func"]] = row["calls"]
+            elif kind == "comm":
+                ranks[row["id"]] = row["rank"]
             elif kind == "inflight":
                 if row["at_ns"] != last_at:
                     last, last_at = [], row["at_ns"]

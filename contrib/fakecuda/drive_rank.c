@@ -24,7 +24,7 @@ const char *drive_text(const struct drive *d, const char *key,
     size_t n = strlen(key);
     int i;
 
-    for (i = 0; i < d->n_args; i++) {
+    for (i = d->n_args - 1; i >= 0; i--) { /* the last one counts */
         if (strncmp(d->args[i], key, n) == 0 && d->args[i][n] == '=')
             return d->args[i] + n + 1;
     }

@@ -91,7 +91,6 @@ static void put_comm_name(FILE *out, const struct jpr_reader *r, uint32_t index)
     const struct jpr_comm *comm = jpr_comm(r, index);
 
     fprintf(out, ",\"comm\":\"0x%" PRIx64 "\"", comm ? comm->id : 0);
-    put_i64(out, "rank", comm ? comm->rank : -1);
     put_string(out, "name", comm ? comm->name : "?");
 }
 
@@ -108,6 +107,8 @@ static void put_net(FILE *out, const struct jpr_op *op)
 static void put_op(FILE *out, const struct jpr_reader *r,
                    const struct jpr_op *op)
 {
+    const struct jpr_comm *comm = jpr_comm(r, op->comm);
+
     put_comm_name(out, r, op->comm);
     put_string(out, "kind", kinds[op->kind]);
     put_string(out, "func", op->func);
@@ -125,6 +126,7 @@ static void put_op(FILE *out, const struct jpr_reader *r,
     put_string(out, "api_datatype", op->api_datatype);
     fprintf(out, ",\"graph\":%s", yes(op->graph_captured));
     put_u64(out, "enqueue_start", op->enqueue_start_mono_ns);
+    put_i64(out, "rank", comm ? comm->rank : -1);
     put_u64(out, "enqueue_stop", op->enqueue_stop_mono_ns);
     put_u64(out, "kernel_first", op->kernel_first_mono_ns);
     put_u64(out, "kernel_last", op->kernel_last_mono_ns);
