@@ -19,6 +19,9 @@ NCCL is libnccl.so.2 or the folder in which a package or a build has it.
   --case NAME       only this case; may be given again
   --inspector LIB   the cases again with NVIDIA's Inspector: a column more
   --find            print the path of an installed libnccl.so.2, or nothing
+  --release NCCL    print its release
+  --env DIR         make links to the stand-in in the new folder DIR, and print
+                    the environment that NCCL needs with it
 
 top_builddir must be the build folder. Exit status: 0 all the same, 1 something
 differs, 2 usage.
@@ -48,23 +51,33 @@ library() {
 
 # What NCCL needs of this: rings, the protocol "simple", no way between GPUs but
 # shared memory and sockets.
-settings() {
-    unset "${!NCCL_@}" "${!SLURM_@}" "${!JOBPROF_@}" "${!FAKECUDA_@}" "${!FAKEGPU_@}"
-    export NCCL_ALGO=Ring NCCL_PROTO=Simple NCCL_P2P_LL_THRESHOLD=0 \
+settings() { # settings FOLDER_OF_LINKS
+    printf '%s\n' NCCL_ALGO=Ring NCCL_PROTO=Simple NCCL_P2P_LL_THRESHOLD=0 \
         NCCL_P2P_DISABLE=1 NCCL_LOCAL_REGISTER=0 NCCL_GRAPH_REGISTER=0 \
         NCCL_RAS_ENABLE=0 NCCL_IB_DISABLE=1 NCCL_SOCKET_IFNAME=lo \
         NCCL_MAX_NCHANNELS=2 NCCL_SET_THREAD_NAME=1 \
-        FAKEGPU_COUNT=8 LD_LIBRARY_PATH="$work/fake"
+        FAKEGPU_COUNT=8 LD_LIBRARY_PATH="$1"
 }
 
 # The stand-in under the names that NCCL loads.
-link_libraries() {
+link_libraries() { # link_libraries FOLDER
     local name
-    mkdir -p "$work/fake"
+    mkdir -p "$1"
     for name in libcudart.so.13 libcudart.so.12 libcuda.so.1; do
-        ln -s "$build/contrib/fakecuda/.libs/libfakecuda.so" "$work/fake/$name"
+        ln -s "$build/contrib/fakecuda/.libs/libfakecuda.so" "$1/$name"
     done
-    ln -s "$build/contrib/fakegpu/.libs/libnvidia-ml.so.1" "$work/fake"
+    ln -s "$build/contrib/fakegpu/.libs/libnvidia-ml.so.1" "$1"
+}
+
+print_release() { # print_release NCCL
+    local dir rc
+    dir=$(mktemp -d) || return
+    link_libraries "$dir/fake"
+    LD_LIBRARY_PATH=$dir/fake "$build/contrib/fakecuda/drive" --probe \
+        --nccl "$(library "$1")" --cuda "$dir/fake/libcudart.so.13"
+    rc=$?
+    rm -rf "$dir"
+    return $rc
 }
 
 # drive FOLDER RANKS ENV ARGUMENT...: runs a case into FOLDER
@@ -126,14 +139,16 @@ trim() {
 
 # run_all NCCL: all cases of a release, and their table
 run_all() {
-    local name ranks rules vars args more release names=() rc=0
+    local name ranks rules vars args more release line names=() rc=0
     nccl=$(library "$1") || return 2
     work=$(mktemp -d "${TMPDIR:-/tmp}/genuine.XXXXXX") || return 2
     (
-        settings
-        link_libraries
-        release=$("$build/contrib/fakecuda/drive" --probe --nccl "$nccl" \
-            --cuda "$work/fake/libcudart.so.13") || exit 2
+        unset "${!NCCL_@}" "${!SLURM_@}" "${!JOBPROF_@}" "${!FAKECUDA_@}" "${!FAKEGPU_@}"
+        link_libraries "$work/fake"
+        while IFS= read -r line; do
+            export "${line?}"
+        done < <(settings "$work/fake")
+        release=$(print_release "$nccl") || exit 2
         mkdir "$work/rows"
         echo "NCCL $release ($nccl)"
         while IFS='|' read -r name ranks rules vars args more; do
@@ -173,6 +188,8 @@ while [ $# -gt 0 ]; do
     --case) only+=("$2"); shift ;;
     --inspector) inspector=$2; shift ;;
     --find) find_installed; exit 0 ;;
+    --release) print_release "$2"; exit ;;
+    --env) link_libraries "$2" && settings "$2"; exit ;;
     --help) usage; exit 0 ;;
     -*) usage >&2; exit 2 ;;
     *) libraries+=("$1") ;;
