@@ -7,6 +7,7 @@
 #include "plugins/nccl_recorder/rec_env.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -239,7 +240,7 @@ enum { N_KERNEL_WORDS = sizeof(kernel_words) / sizeof(kernel_words[0]) };
 
 /* room for a note about each knob, JOBPROF_RECORDER_NET, _KERNELS, and two
  * about the release */
-static char notes[N_KNOBS + 4][NOTE_BYTES];
+static char notes[N_KNOBS + 5][NOTE_BYTES];
 static unsigned n_notes;
 
 /* Parses decimal digits and nothing else. Returns 0, or -1 if the number is out
@@ -293,6 +294,17 @@ static int read_kernels(void)
     return KERNELS_AUTO;
 }
 
+/* Whether this process, and so each thread that NCCL makes, has one processor:
+ * there the connections of kernel events take seconds for each communicator. */
+static bool has_one_processor(void)
+{
+    cpu_set_t of_process, of_thread;
+
+    return sched_getaffinity(getpid(), sizeof(of_process), &of_process) == 0 &&
+           sched_getaffinity(0, sizeof(of_thread), &of_thread) == 0 &&
+           CPU_COUNT(&of_process) == 1 && CPU_COUNT(&of_thread) == 1;
+}
+
 /* Reads all settings; bad values are noted and replaced by their defaults. */
 static void read_settings(struct jp_rec_settings *settings, int interface)
 {
@@ -313,6 +325,12 @@ static void read_settings(struct jp_rec_settings *settings, int interface)
         note("JOBPROF_RECORDER_NET", net, 0, 1);
     settings->net = value == 1;
     kernels = read_kernels();
+    if (kernels == KERNELS_AUTO && interface >= 5 && has_one_processor()) {
+        kernels = KERNELS_OFF;
+        snprintf(notes[n_notes++], NOTE_BYTES,
+                 "this process has one processor, so kernels=auto is 0: the "
+                 "connections of kernel events would take seconds");
+    }
     settings->kernels = kernels != KERNELS_OFF &&
                         interface >= (kernels == KERNELS_ON ? 4 : 5);
 }
