@@ -531,6 +531,8 @@ static size_t read_works(struct arena **arena, const char *args,
                    ? args + at
                    : get_pointer(args, L->args_buf) +
                          (at & get32(args, L->args_mask));
+        if (batch->n_works == 64)
+            die("more works in a batch than", 64);
         /* for a merged Broadcast, too, NCCL reads the flag of a collective */
         if (get_bit(work, profiled))
             batch->profiled |= 1ULL << batch->n_works;
