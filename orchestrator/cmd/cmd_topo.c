@@ -44,8 +44,9 @@ static const struct cmd_options command_line = {
              "Show each distinct type of node: its GPUs, HCAs and the "
              "connections between them as in nvidia-smi topo -m, each GPU's "
              "nearest HCA, and anomalies. XML is an hwloc file (lstopo "
-             "--whole-io FILE.xml). DIR is a job's or a step's directory, or a "
-             "folder of such files. Without either, this machine is shown.\n",
+             "--whole-io FILE.xml), or NCCL's or RCCL's topology file. DIR is a "
+             "job's or a step's directory, or a folder of such files. Without "
+             "either, this machine is shown.\n",
     CMD_ROWS(rows),
     .end = "Exit status: 0 ok, 2 usage, 3 a record is bad or missing (the rest "
            "is shown), 4 no topology, 5 input or output failed.\n",
