@@ -78,7 +78,8 @@ static _Noreturn void exec_program(const struct child *child, int out)
 
     if (null < 0 || (child->dir && chdir(child->dir) < 0) ||
         dup2(null, 0) < 0 || dup2(out < 0 ? null : out, 1) < 0 ||
-        dup2(child->with_stderr && out >= 0 ? out : null, 2) < 0)
+        dup2((child->with_stderr || child->log > 0) && out >= 0 ? out : null,
+             2) < 0)
         _exit(EXIT_NOT_STARTED);
     execvp(child->argv[0], child->argv);
     _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_STARTED);
@@ -120,7 +121,7 @@ static pid_t start(const struct child *child, int out)
 
 pid_t child_start(const struct child *child)
 {
-    return start(child, -1);
+    return start(child, child->log > 0 ? child->log : -1);
 }
 
 /* --- in the parent ---------------------------------------------------------
@@ -189,19 +190,27 @@ static bool read_output(int fd, uint64_t deadline_ms, const struct child *child,
     return false;
 }
 
-/* Ends a child that is late. A program's whole process group is killed. */
+/* Signals the child, which was not waited for, so that its number and that of
+ * its group are its own. It may not have made the group yet. */
+static void signal_child(const struct child *child, pid_t pid, int signal)
+{
+    if (child->argv || child->leads_group)
+        kill(-pid, signal);
+    kill(pid, signal);
+}
+
+/* Ends a child that is late. A process group is killed as a whole. */
 static void kill_child(const struct child *child, pid_t pid)
 {
-    pid_t whom = child->argv ? -pid : pid;
     int status;
 
     if (child->term_ms) {
-        kill(whom, SIGTERM);
+        signal_child(child, pid, SIGTERM);
         /* It has ended by itself: no SIGKILL, since the id is free again. */
         if (child_await(pid, child->term_ms, &status) != 0)
             return;
     }
-    kill(whom, SIGKILL);
+    signal_child(child, pid, SIGKILL);
     child_await(pid, CHILD_LAST_MS, &status);
 }
 

@@ -27,6 +27,8 @@ struct child {
      * status. out: descriptor for its output, -1 if none is wanted. */
     int (*work)(void *arg, int out);
     void *arg;
+    bool leads_group; /* work calls setpgid(0, 0) first; like a program it is
+                         killed with its process group */
     /* A program, found by PATH. It leads a process group, which is killed as a
      * whole. Its standard streams are /dev/null, except for the output. Exit
      * status 127: not found; 126: it could not be started. */
@@ -37,6 +39,9 @@ struct child {
                         */
     uint32_t limit_ms;
     uint32_t term_ms; /* from SIGTERM to SIGKILL; 0: SIGKILL at once */
+    /* For child_start: a descriptor that becomes the program's standard output
+     * and error; 0: /dev/null. */
+    int log;
     /* Output: at most room bytes are kept, the rest is read and dropped. The
      * child counts as running until all processes that hold its output have
      * closed it. */
@@ -57,8 +62,8 @@ enum child_end child_run(const struct child *child,
 /* Whether the child has ended without a signal and with exit status 0. */
 bool child_succeeded(enum child_end end, const struct child_result *result);
 
-/* Starts a child without output. No limit applies; the caller waits for it.
- * Returns its process id, or -1 with errno. */
+/* Starts a child, whose output goes to log. No limit applies; the caller waits
+ * for it. Returns its process id, or -1 with errno. */
 pid_t child_start(const struct child *child);
 
 /* For a child that outlives its parent: makes its standard streams /dev/null

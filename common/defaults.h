@@ -72,6 +72,9 @@
 #define JP_DEF_CLOCK_WINDOW_S 4
 #define JP_DEF_CLOCK_SPACING_US 100
 #define JP_DEF_CLOCK_SNAPSHOT_MS 100
+/* Probes slow down beyond half a percent of a processor: the noise of one core
+ * is larger. */
+#define JP_DEF_CLOCK_CPU_PERMILLE 5
 /* Preset auto: with this time for each neighbour, a node's probes cost 0.5 % of
  * a processor (0.63 % at 93 probes per second, of which half are its own and
  * half are answered). */

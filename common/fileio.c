@@ -1,6 +1,5 @@
 /* fileio.c - careful opening, reading, replacing and removing of files. The
- * first part decides where root may work by path; the last two visit trees and
- * read lines. */
+ * last part visits trees. */
 #include "common/fileio.h"
 
 #include <ctype.h>
@@ -18,158 +17,7 @@
 #include <unistd.h>
 
 #include "common/child.h"
-
-/* --- places where root may work by path --- */
-
-/* As many symbolic links as the kernel follows. */
-enum { LINKS_MAX = 40 };
-
-struct walk {
-    const char *path; /* for errors */
-    uid_t root;
-    int at; /* the folder that was reached, O_PATH */
-    unsigned links;
-    bool must_exist; /* all of it */
-    char *rest;      /* what is left of the way; owned */
-};
-
-static int refuse(const struct walk *w, const struct stat *st,
-                  struct jp_error *err)
-{
-    errno = EPERM;
-    if (st->st_uid != w->root && st->st_uid != 0)
-        return error_set(err,
-                         "%s: root does not use it, because uid %ld owns it or "
-                         "a folder or link above it",
-                         w->path, (long) st->st_uid);
-    return error_set(err,
-                     "%s: root does not use it, because others can write to it "
-                     "or a folder above it (mode %04o)",
-                     w->path, (unsigned) st->st_mode & 07777);
-}
-
-/* Whether only root can change it. In a user namespace, the owner of "/" may be
- * a uid that is unknown there, while root of the namespace has uid 0. */
-static bool is_roots(const struct walk *w, const struct stat *st)
-{
-    return (st->st_uid == w->root || st->st_uid == 0) &&
-           (S_ISLNK(st->st_mode) || !(st->st_mode & (S_IWGRP | S_IWOTH)) ||
-            (S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX));
-}
-
-/* Continues at the target of the link, with the rest of the path after it. */
-static int follow(struct walk *w, int link, const char *left,
-                  struct jp_error *err)
-{
-    char target[PATH_MAX];
-    ssize_t n = readlinkat(link, "", target, sizeof(target) - 1);
-    char *rest;
-
-    if (n <= 0 || ++w->links > LINKS_MAX) {
-        errno = n < 0 ? errno : ELOOP;
-        return error_set(err, "%s: %s", w->path, strerror(errno));
-    }
-    target[n] = '\0';
-    rest = text_format("%s/%s", target, left);
-    if (!rest)
-        return error_set(err, "out of memory");
-    free(w->rest);
-    w->rest = rest;
-    if (*target == '/') {
-        close(w->at);
-        w->at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    }
-    return 0;
-}
-
-/* Goes one component further. Returns 1 at the end of the path, or if the
- * component does not exist and need not. */
-static int step(struct walk *w, struct jp_error *err)
-{
-    char *name = w->rest + strspn(w->rest, "/");
-    size_t n = strcspn(name, "/");
-    struct stat st;
-    int fd, rc;
-
-    if (!n)
-        return 1;
-    name = strndup(name, n);
-    if (!name)
-        return error_set(err, "out of memory");
-    fd = openat(w->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    free(name);
-    if (fd < 0 && errno == ENOENT && !w->must_exist)
-        return 1;
-    if (fd < 0 || fstat(fd, &st) < 0) {
-        rc = error_set(err, "%s: %s", w->path, strerror(errno));
-    } else if (!is_roots(w, &st)) {
-        rc = refuse(w, &st, err);
-    } else if (S_ISLNK(st.st_mode)) {
-        rc = follow(w, fd, w->rest + strspn(w->rest, "/") + n, err);
-    } else {
-        memmove(w->rest, w->rest + strspn(w->rest, "/") + n,
-                strlen(w->rest + strspn(w->rest, "/") + n) + 1);
-        close(w->at);
-        w->at = fd;
-        return 0;
-    }
-    if (fd >= 0)
-        close(fd);
-    return rc;
-}
-
-/* Checks a path from the root on, component by component. Only for root. */
-static int check(const char *path, bool must_exist, struct jp_error *err)
-{
-    struct walk w = {.path = path, .at = -1, .must_exist = must_exist};
-    char here[PATH_MAX] = "";
-    struct stat st;
-    int rc = 0;
-
-    if (geteuid() != 0)
-        return 0;
-    if (*path != '/' && !getcwd(here, sizeof(here)))
-        return error_set(err, "%s: %s", path, strerror(errno));
-    w.rest = text_format("%s/%s", here, path);
-    w.at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (!w.rest || w.at < 0 || fstat(w.at, &st) < 0) {
-        rc = error_set(err, "%s: %s", path, strerror(errno));
-    } else {
-        w.root = st.st_uid;
-        if (!is_roots(&w, &st))
-            rc = refuse(&w, &st, err);
-    }
-    while (rc == 0)
-        rc = step(&w, err);
-    if (w.at >= 0)
-        close(w.at);
-    free(w.rest);
-    return rc < 0 ? -1 : 0;
-}
-
-int ownplace_check(const char *path, struct jp_error *err)
-{
-    return check(path, false, err);
-}
-
-int ownplace_check_parent(const char *path, struct jp_error *err)
-{
-    const char *slash;
-    char *parent;
-    size_t n = strlen(path);
-    int rc;
-
-    if (geteuid() != 0)
-        return 0;
-    while (n > 1 && path[n - 1] == '/')
-        n--;
-    slash = memrchr(path, '/', n);
-    parent = !slash ? strdup(".")
-                    : strndup(path, slash > path ? (size_t) (slash - path) : 1);
-    rc = parent ? check(parent, true, err) : error_set(err, "out of memory");
-    free(parent);
-    return rc;
-}
+#include "common/ownplace.h"
 
 /* --- files and folders --- */
 
@@ -189,7 +37,9 @@ int fileio_open_regular(const char *path, bool follow, struct jp_error *err)
 {
     int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     struct stat st;
-    int fd = open(path, flags | (follow ? 0 : O_NOFOLLOW));
+    const char *rest = path;
+    int at = ownplace_at(&rest);
+    int fd = openat(at, rest, flags | (follow ? 0 : O_NOFOLLOW));
 
     if (fd < 0)
         return error_set(err, "%s: %s", path, strerror(errno));
@@ -218,83 +68,6 @@ static ssize_t read_all(int fd, char *buf, size_t max)
         done += (size_t) n;
     }
     return (ssize_t) done;
-}
-
-int fileio_check_owner(int fd, const char *path, bool group,
-                       struct jp_error *err)
-{
-    mode_t bad = group ? S_IWOTH : S_IWGRP | S_IWOTH;
-    struct stat st;
-
-    if (fstat(fd, &st) < 0)
-        return error_set(err, "%s: %s", path, strerror(errno));
-    errno = EPERM;
-    if (st.st_uid != 0 && st.st_uid != geteuid())
-        return error_set(err, "%s: owned by uid %ld, not by root or you", path,
-                         (long) st.st_uid);
-    if (st.st_mode & bad)
-        return error_set(err, "%s: writable by %s (mode %04o)", path,
-                         st.st_mode & S_IWOTH ? "everybody" : "its group",
-                         (unsigned) st.st_mode & 07777);
-    return 0;
-}
-
-/* Checks one folder of a path. A group that may write to our own folder is our
- * own choice. */
-static int check_folder(const char *path, struct jp_error *err)
-{
-    struct stat root, st;
-    mode_t bad;
-
-    if (stat("/", &root) < 0 || stat(path, &st) < 0)
-        return error_set(err, "%s: %s", path, strerror(errno));
-    errno = EPERM;
-    if (st.st_uid != root.st_uid && st.st_uid != geteuid())
-        return error_set(err, "%s: owned by uid %ld, not by root or you", path,
-                         (long) st.st_uid);
-    bad = st.st_uid == root.st_uid ? S_IWGRP | S_IWOTH : S_IWOTH;
-    if (st.st_mode & bad && !(st.st_mode & S_ISVTX))
-        return error_set(err, "%s: writable by %s (mode %04o)", path,
-                         st.st_mode & S_IWOTH ? "everybody" : "its group",
-                         (unsigned) st.st_mode & 07777);
-    return 0;
-}
-
-/* Checks each folder of the path. Cuts the path temporarily. */
-static int check_chain(char *path, struct jp_error *err)
-{
-    int rc = *path == '/' ? check_folder("/", err) : 0;
-
-    for (char *c = path; rc == 0 && *c && (c = strchr(c + 1, '/'));) {
-        *c = '\0';
-        rc = check_folder(path, err);
-        *c = '/';
-    }
-    return rc;
-}
-
-int fileio_check_folders(const char *path, struct jp_error *err)
-{
-    char *named = strdup(path), *real = realpath(path, NULL);
-    int rc = -1;
-
-    if (!named || !real)
-        error_set(err, "%s: %s", path, strerror(errno));
-    else if (check_chain(named, err) < 0 || check_chain(real, err) < 0)
-        error_wrap(err, "%s: folder above it", path);
-    else
-        rc = 0;
-    free(named);
-    free(real);
-    return rc;
-}
-
-int fileio_check_site(int fd, const char *path, struct jp_error *err)
-{
-    return fileio_check_owner(fd, path, false, err) < 0 ||
-                   fileio_check_folders(path, err) < 0
-               ? -1
-               : 0;
 }
 
 int fileio_read_fd(int fd, const char *path, size_t max, char **text,
@@ -347,44 +120,29 @@ int fileio_read(const char *path, bool follow, size_t max, char **text,
 
 int fileio_mkdirs(const char *path, struct jp_error *err)
 {
-    char *copy;
-    struct stat st;
-    int rc = -1;
+    int fd = ownplace_make(path, OWNPLACE_OURS, err);
 
-    if (ownplace_check(path, err) < 0)
+    if (fd < 0)
         return -1;
-    copy = strdup(path);
-    if (!copy)
-        return error_set(err, "out of memory");
-    for (char *p = copy + 1; *p; p++) {
-        if (*p != '/')
-            continue;
-        *p = '\0';
-        errno = 0;
-        if (mkdir(copy, 0700) < 0 && errno != EEXIST && errno != EROFS &&
-            errno != EACCES && errno != EPERM && errno != EISDIR) {
-            error_set(err, "%s: %s", copy, strerror(errno));
-            goto out;
-        }
-        if (errno == EEXIST && ownplace_check(copy, err) < 0)
-            goto out; /* another process was faster: check its folder */
-        *p = '/';
-    }
-    if (mkdir(copy, 0700) < 0) {
-        int saved = errno;
+    close(fd);
+    return 0;
+}
 
-        if (saved == EEXIST && ownplace_check(copy, err) < 0)
-            goto out;
-        if (stat(copy, &st) < 0 || !S_ISDIR(st.st_mode)) {
-            errno = saved == EEXIST ? ENOTDIR : saved;
-            error_set(err, "%s: %s", path, strerror(errno));
-            goto out;
-        }
+/* Whether what exists where a folder is wanted is one, and ours. */
+static int check_made(const char *path, const struct stat *st,
+                      struct jp_error *err)
+{
+    if (!S_ISDIR(st->st_mode)) {
+        errno = ENOTDIR;
+        return error_set(err, "%s: not a folder (symbolic links are refused)",
+                         path);
     }
-    rc = 0;
-out:
-    free(copy);
-    return rc;
+    if (st->st_uid != geteuid() && st->st_uid != 0) {
+        errno = EPERM;
+        return error_set(err, "%s: belongs to uid %lu, not to you", path,
+                         (unsigned long) st->st_uid);
+    }
+    return 0;
 }
 
 /* What exists at the path may vanish before it is examined (pending/, by
@@ -393,23 +151,26 @@ out:
 
 int fileio_mkdir(const char *path, struct jp_error *err)
 {
+    char name[NAME_MAX + 1];
+    int at = ownplace_open_parent(path, OWNPLACE_OURS, name, err);
     struct stat st;
+    int rc = 1;
 
-    if (ownplace_check_parent(path, err) < 0)
+    if (at < 0)
         return -1;
-    for (int i = 0; i < MAKE_TRIES; i++) {
-        if (mkdir(path, 0700) == 0)
-            return 0;
-        if (errno != EEXIST)
-            return error_set(err, "%s: %s", path, strerror(errno));
-        if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
-            return 0;
-        if (errno != ENOENT)
-            break;
+    for (int i = 0; i < MAKE_TRIES && rc > 0; i++) {
+        if (mkdirat(at, name, 0700) == 0)
+            rc = 0;
+        else if (errno != EEXIST)
+            rc = error_set(err, "%s: %s", path, strerror(errno));
+        else if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+            rc = check_made(path, &st, err);
+        else if (errno != ENOENT)
+            rc = error_set(err, "%s: %s", path, strerror(errno));
     }
-    errno = ENOTDIR;
-    return error_set(err, "%s: not a folder (symbolic links are refused)",
-                     path);
+    close(at);
+    return rc > 0 ? error_set(err, "%s: it vanishes again and again", path)
+                  : rc;
 }
 
 bool fileio_temp_parse(const char *name, pid_t *pid, const char **host)
@@ -434,66 +195,98 @@ char *fileio_temp_name(const char *path)
                        __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED), host);
 }
 
-int fileio_temp_open(struct jp_tempfile *file, const char *path,
-                     struct jp_error *err)
+/* Frees what a file has besides its stream. */
+static void free_temp(struct jp_tempfile *file)
+{
+    if (file->name)
+        close(file->folder);
+    free(file->path);
+    free(file->name);
+    free(file->temp_name);
+    *file = (struct jp_tempfile){0};
+}
+
+/* Opens the temporary file in the open folder, which is taken over. name: that
+ * of the final file. */
+static int open_temp(struct jp_tempfile *file, const char *path, int folder,
+                     const char *name, struct jp_error *err)
 {
     struct stat st;
     int fd = -1;
 
-    *file = (struct jp_tempfile){0};
-    if (ownplace_check_parent(path, err) < 0)
-        return -1;
-    if (lstat(path, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)))
-        return error_set(err, "%s: a device is not replaced", path);
+    *file = (struct jp_tempfile){.folder = folder, .name = strdup(name)};
+    if (!file->name) {
+        close(folder);
+        return error_set(err, "out of memory");
+    }
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))) {
+        error_set(err, "%s: a device is not replaced", path);
+        goto fail;
+    }
     file->path = strdup(path);
-    file->temp_path = fileio_temp_name(path);
-    if (!file->path || !file->temp_path) {
+    file->temp_name = fileio_temp_name(name);
+    if (!file->path || !file->temp_name) {
         error_set(err, "out of memory");
         goto fail;
     }
-    fd = open(file->temp_path,
-              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    fd = openat(folder, file->temp_name,
+                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 || !(file->stream = fdopen(fd, "w"))) {
-        error_set(err, "%s: %s", file->temp_path, strerror(errno));
+        error_set(err, "%s: %s", path, strerror(errno));
         goto fail;
     }
     return 0;
 fail:
-    if (fd >= 0 && !file->stream) {
+    if (fd >= 0) {
         close(fd);
-        unlink(file->temp_path);
+        unlinkat(folder, file->temp_name, 0);
     }
-    free(file->path);
-    free(file->temp_path);
-    *file = (struct jp_tempfile){0};
+    free_temp(file);
     return -1;
 }
 
-/* What stands at path and may not be replaced: a device, a pipe, a link. */
-static bool is_in_place(const char *path)
+int fileio_temp_open_in(struct jp_tempfile *file, const char *path,
+                        enum ownplace_kind kind, struct jp_error *err)
 {
-    struct stat st;
+    char name[NAME_MAX + 1];
+    int folder = ownplace_open_parent(path, kind, name, err);
 
-    return lstat(path, &st) == 0 && !S_ISREG(st.st_mode) &&
-           !S_ISDIR(st.st_mode);
+    *file = (struct jp_tempfile){0};
+    return folder < 0 ? -1 : open_temp(file, path, folder, name, err);
+}
+
+int fileio_temp_open(struct jp_tempfile *file, const char *path,
+                     struct jp_error *err)
+{
+    return fileio_temp_open_in(file, path, OWNPLACE_OURS, err);
 }
 
 int fileio_output_open(struct jp_tempfile *file, const char *path,
                        struct jp_error *err)
 {
+    char name[NAME_MAX + 1];
+    int folder = ownplace_open_parent(path, OWNPLACE_ANY, name, err);
+    struct stat st;
     int fd;
 
-    if (!is_in_place(path))
-        return fileio_temp_open(file, path, err);
-    *file = (struct jp_tempfile){.path = strdup(path)};
-    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0600);
-    if (file->path && fd >= 0 && (file->stream = fdopen(fd, "w")))
+    *file = (struct jp_tempfile){0};
+    if (folder < 0)
+        return -1;
+    /* what exists there and may not be replaced: a device, a pipe, a link */
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+        return open_temp(file, path, folder, name, err);
+    close(folder);
+    fd = ownplace_open_output(path, err);
+    if (fd < 0)
+        return -1;
+    file->path = strdup(path);
+    if (file->path && (file->stream = fdopen(fd, "w")))
         return 0;
     error_set(err, "%s: %s", path, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    free(file->path);
-    *file = (struct jp_tempfile){0};
+    close(fd);
+    free_temp(file);
     return -1;
 }
 
@@ -501,11 +294,9 @@ void fileio_temp_abort(struct jp_tempfile *file)
 {
     if (file->stream)
         fclose(file->stream);
-    if (file->temp_path)
-        unlink(file->temp_path);
-    free(file->path);
-    free(file->temp_path);
-    *file = (struct jp_tempfile){0};
+    if (file->temp_name)
+        unlinkat(file->folder, file->temp_name, 0);
+    free_temp(file);
 }
 
 /* Provokes the error of an earlier write again, because stdio has lost its
@@ -518,10 +309,12 @@ static void ask_again(int fd)
         ;
 }
 
-int fileio_temp_commit(struct jp_tempfile *file, struct jp_error *err)
+/* Flushes, closes and renames. The file is empty after a failure; after a
+ * success the caller frees it. */
+static int commit(struct jp_tempfile *file, struct jp_error *err)
 {
     int bad = ferror(file->stream);
-    int rc = 0;
+    int rc;
 
     /* fclose may fail without errno. */
     errno = EIO;
@@ -529,15 +322,20 @@ int fileio_temp_commit(struct jp_tempfile *file, struct jp_error *err)
         ask_again(fileno(file->stream));
     bad |= fclose(file->stream);
     file->stream = NULL;
-    if (bad || (file->temp_path && rename(file->temp_path, file->path) < 0)) {
-        rc = error_set(err, "%s: %s", file->path, strerror(errno));
-        fileio_temp_abort(file);
-        return rc;
-    }
-    free(file->path);
-    free(file->temp_path);
-    *file = (struct jp_tempfile){0};
-    return 0;
+    if (!bad && (!file->temp_name || renameat(file->folder, file->temp_name,
+                                              file->folder, file->name) == 0))
+        return 0;
+    rc = error_set(err, "%s: %s", file->path, strerror(errno));
+    fileio_temp_abort(file);
+    return rc;
+}
+
+int fileio_temp_commit(struct jp_tempfile *file, struct jp_error *err)
+{
+    int rc = commit(file, err);
+
+    free_temp(file);
+    return rc;
 }
 
 /* Runs in the child (child.work), which may never end: it closes everything
@@ -565,32 +363,28 @@ static void sync_within(int fd, uint32_t limit_ms)
     child_run(&child, NULL);
 }
 
-static void sync_folder_of(const char *path, uint32_t limit_ms)
+/* The folder is an O_PATH descriptor, which cannot be synced. */
+static void sync_folder(int folder, uint32_t limit_ms)
 {
-    const char *slash = strrchr(path, '/');
-    char *folder = slash ? strndup(path, (size_t) (slash - path) + 1)
-                         : strdup(".");
-    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd >= 0) {
         sync_within(fd, limit_ms);
         close(fd);
     }
-    free(folder);
 }
 
 int fileio_temp_commit_synced(struct jp_tempfile *file, uint32_t limit_ms,
                               struct jp_error *err)
 {
-    char *path = strdup(file->path);
     int rc;
 
     if (fflush(file->stream) == 0)
         sync_within(fileno(file->stream), limit_ms);
-    rc = fileio_temp_commit(file, err);
-    if (rc == 0 && path)
-        sync_folder_of(path, limit_ms);
-    free(path);
+    rc = commit(file, err);
+    if (rc == 0 && file->name)
+        sync_folder(file->folder, limit_ms);
+    free_temp(file);
     return rc;
 }
 
@@ -660,35 +454,21 @@ static int remove_folder(int at, const char *name, int depth)
 
 int fileio_remove_tree(const char *path, struct jp_error *err)
 {
-    char *parent = NULL, *name = NULL, *slash;
+    char name[NAME_MAX + 1];
+    struct jp_error why;
+    int at = ownplace_open_parent(path, OWNPLACE_OURS, name, &why);
     struct stat st;
-    int at = -1, rc = -1;
+    int rc = 0;
 
-    if (lstat(path, &st) < 0)
-        return errno == ENOENT
-                   ? 0
-                   : error_set(err, "%s: %s", path, strerror(errno));
-    if (ownplace_check_parent(path, err) < 0)
-        return -1;
-    parent = strdup(path);
-    while (parent && (slash = strrchr(parent, '/')) && !slash[1])
-        *slash = '\0'; /* without slashes at the end */
-    slash = parent ? strrchr(parent, '/') : NULL;
-    name = parent ? strdup(slash ? slash + 1 : parent) : NULL;
-    if (slash)
-        slash[slash == parent] = '\0';
-    if (name)
-        at = open(slash ? parent : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (!name)
-        error_set(err, "out of memory");
-    else if (at < 0)
-        error_set(err, "%s: %s", path, strerror(errno));
-    else if ((rc = remove_folder(at, name, 0)) < 0)
-        error_set(err, "%s: cannot be removed: %s", path, strerror(errno));
-    if (at >= 0)
-        close(at);
-    free(name);
-    free(parent);
+    if (at < 0)
+        return errno == ENOENT ? 0 : error_set(err, "%s", why.text);
+    if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+        if (errno != ENOENT)
+            rc = error_set(err, "%s: %s", path, strerror(errno));
+    } else if (remove_folder(at, name, 0) < 0) {
+        rc = error_set(err, "%s: cannot be removed: %s", path, strerror(errno));
+    }
+    close(at);
     return rc;
 }
 
@@ -769,30 +549,4 @@ int treewalk(int fd, const char *path, unsigned max_depth, treewalk_see *see,
     const struct treewalk_state walk = {max_depth, see, arg};
 
     return walk_folder(&walk, fd, path, 0);
-}
-
-/* --- lines of a foreign file --- */
-
-FILE *shortline_open(const char *path)
-{
-    int fd = fileio_open_regular(path, false, NULL);
-    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
-
-    if (!file && fd >= 0)
-        close(fd);
-    return file;
-}
-
-ssize_t shortline_next(FILE *file, char *buffer, int size)
-{
-    size_t n;
-    int c;
-
-    if (!fgets(buffer, size, file))
-        return -1;
-    n = strlen(buffer);
-    if (n == (size_t) size - 1 && buffer[n - 1] != '\n')
-        while ((c = getc(file)) != '\n' && c != EOF)
-            ;
-    return (ssize_t) n;
 }

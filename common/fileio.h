@@ -15,27 +15,12 @@
 #include <sys/types.h>
 
 #include "common/error.h"
+#include "common/ownplace.h"
 
 /* Opens a regular file for reading. follow: a symbolic link as the last
  * component is followed (settings files); otherwise it is refused (profiler
  * outputs). Returns a descriptor or -1 (errno kept). */
 int fileio_open_regular(const char *path, bool follow, struct jp_error *err);
-
-/* Checks that the file belongs to root or to us, and is not writable by others
- * or, unless group is set, by its group. Otherwise -1 with errno EPERM. */
-int fileio_check_owner(int fd, const char *path, bool group,
-                       struct jp_error *err);
-
-/* Checks that nobody else can replace the file at path. Each folder of the
- * path, as given and with its links resolved, must belong to us or to root (the
- * owner of "/", also in a user namespace). It must not be writable by others
- * or, if root's, by its group, unless it is sticky. Otherwise -1 with errno
- * EPERM. */
-int fileio_check_folders(const char *path, struct jp_error *err);
-
-/* Both checks, for a file that the site names: nobody else may write to it or
- * replace it. */
-int fileio_check_site(int fd, const char *path, struct jp_error *err);
 
 /* Reads a whole regular file of at most max bytes. *text is NUL-terminated and
  * malloc'ed; caller frees. len may be NULL. */
@@ -47,24 +32,28 @@ int fileio_read(const char *path, bool follow, size_t max, char **text,
 int fileio_read_fd(int fd, const char *path, size_t max, char **text,
                    size_t *len, struct jp_error *err);
 
-/* The following functions create, replace or remove by path. As root they do so
- * only if nobody else can replace a folder of the path or put a link there
- * (below).
- */
+/* The following functions create, replace or remove something in a folder. They
+ * open the folder first (common/ownplace.h) and then use its descriptor only.
+ * The folder must be the caller's or root's, unless it says otherwise. For
+ * root, nobody else may be able to change the way to it. Otherwise they fail
+ * with EPERM. */
 
 /* Like mkdir -p, with mode 0700 for what it creates. Returns 0 if path is a
  * directory afterwards. */
 int fileio_mkdirs(const char *path, struct jp_error *err);
 
-/* Makes the folder (0700) unless it exists. A link or anything else with that
- * name is an error. The parent must exist. */
+/* Makes the folder (0700) unless it exists. A link, another user's folder or
+ * anything else with that name is an error. The parent must exist. */
 int fileio_mkdir(const char *path, struct jp_error *err);
 
 /* A file that replaces `path` by rename when it is complete. */
 struct jp_tempfile {
     FILE *stream;    /* write here */
-    char *path;      /* final path */
-    char *temp_path; /* in the same folder; NULL: path itself is written */
+    char *path;      /* final path, for errors */
+    char *temp_name; /* NULL: path itself is written */
+    char *name;      /* final name */
+    int folder;      /* the folder of both names, O_PATH; closed at the end if
+                      * name is set */
 };
 
 /* Returns the name of a new temporary file for path, which may also be a name
@@ -76,9 +65,15 @@ char *fileio_temp_name(const char *path);
 int fileio_temp_open(struct jp_tempfile *file, const char *path,
                      struct jp_error *err);
 
+/* The same in a folder whose owner may be another one, for a file that the user
+ * wants in a folder that others share. */
+int fileio_temp_open_in(struct jp_tempfile *file, const char *path,
+                        enum ownplace_kind kind, struct jp_error *err);
+
 /* The same for a file that the user, who may be root, has named on the command
- * line: /dev/null, /dev/stdout, a pipe or any other link is written to
- * directly, not replaced. Commit and abort as usual. */
+ * line: its folder may be anybody's, unless the caller is root. /dev/null,
+ * /dev/stdout, a pipe or any other link is written to directly, not replaced
+ * (ownplace_open_output). Commit and abort as usual. */
 int fileio_output_open(struct jp_tempfile *file, const char *path,
                        struct jp_error *err);
 
@@ -108,27 +103,6 @@ char *text_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
  * never enters another user's folder or another file system. A path that does
  * not exist is no error. */
 int fileio_remove_tree(const char *path, struct jp_error *err);
-
-/* --- whether a place belongs to root alone, so that root may work there by
- * path.
- *
- * Whoever can write to a folder can replace a file or folder that root has just
- * created or checked in it. Root would then write, rename or remove elsewhere.
- * Root therefore creates and removes nothing below a folder that somebody else
- * can change. For other users this is no problem, because they have only their
- * own rights.
- */
-
-/* As root: checks that path and each folder and symbolic link on the way to it
- * belong to root (the owner of "/", also in a user namespace), and that no
- * folder is writable by group or others unless it is sticky. A part of the path
- * that does not exist yet is no error. Returns -1 with errno EPERM otherwise.
- * Returns 0 for all other users. */
-int ownplace_check(const char *path, struct jp_error *err);
-
-/* The same for the folder that contains path. It must exist, because others
- * could create it below a sticky folder. */
-int ownplace_check_parent(const char *path, struct jp_error *err);
 
 /* --- visit everything below a folder, following no symbolic link.
  *
@@ -162,14 +136,5 @@ typedef int treewalk_see(void *arg, const struct treewalk_entry *entry);
  * Returns 0, the result of see, or -1 without memory. */
 int treewalk(int fd, const char *path, unsigned max_depth, treewalk_see *see,
              void *arg);
-
-/* --- read a foreign file line by line in bounded memory --- */
-
-/* Opens a regular file for shortline_next. Caller closes; NULL: errno. */
-FILE *shortline_open(const char *path);
-
-/* Reads the next line with its line break into buffer. Returns its length, or
- * -1 at the end. A line that does not fit is cut, and its rest is skipped. */
-ssize_t shortline_next(FILE *file, char *buffer, int size);
 
 #endif

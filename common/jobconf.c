@@ -94,6 +94,7 @@ static const struct jobconf_field jobconf_fields[] = {
     FIELD("clock", "window_ms", JOBCONF_U32, clock_window_ms, 0, NULL),
     FIELD("clock", "spacing_us", JOBCONF_U32, clock_spacing_us, 0, NULL),
     FIELD("clock", "snapshot_ms", JOBCONF_U32, clock_snapshot_ms, 0, NULL),
+    FIELD("clock", "cpu_permille", JOBCONF_U32, clock_cpu_permille, 0, NULL),
     STRING("clock", "interfaces", clock_interfaces, ""),
     STRING("clock", "key", clock_key, ""),
     STRING("nsys", "request", nsys_request, "off"),

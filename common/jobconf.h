@@ -118,7 +118,7 @@ struct jp_jobconf {
      * shown. */
     char *clock_request, *clock_interfaces, *clock_key;
     uint32_t clock_cadence_us, clock_window_ms, clock_spacing_us;
-    uint32_t clock_snapshot_ms;
+    uint32_t clock_snapshot_ms, clock_cpu_permille;
     struct jp_setting *clock_settings;
     size_t n_clock_settings;
     /* Ranks under nsys: the requested word, and the values in effect, empty if

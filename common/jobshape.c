@@ -192,13 +192,20 @@ static uint64_t gpus(const struct plan_input *in)
     return largest_count(colon ? colon + 1 : text);
 }
 
+/* The CPUs that were asked for each task; 0: none were. */
+static uint64_t cpus_per_task(const struct plan_input *in)
+{
+    static const char *const task[] = {"SLURM_CPUS_PER_TASK", NULL};
+
+    return first_count(in, task);
+}
+
 /* The CPUs of the step on a node with that many ranks; 0: unknown. */
 static uint64_t cpus(const struct plan_input *in, uint32_t ranks)
 {
     static const char *const job[] = {"SLURM_JOB_CPUS_PER_NODE",
                                       "SLURM_CPUS_ON_NODE", NULL};
-    static const char *const task[] = {"SLURM_CPUS_PER_TASK", NULL};
-    uint64_t per_task = first_count(in, task);
+    uint64_t per_task = cpus_per_task(in);
 
     return per_task ? per_task * ranks : first_count(in, job);
 }
@@ -326,6 +333,8 @@ static void complete_counts(const struct plan_input *in,
         size->ntasks = (uint32_t) first_count(in, tasks);
     if (!size->ranks_per_node && !size->imagined)
         size->ranks_per_node = (uint32_t) first_count(in, ranks);
+    if (!size->cpus_per_task && !size->imagined)
+        size->cpus_per_task = (uint32_t) cpus_per_task(in);
     /* The list may be that of the job, of which the step uses only a part. */
     if (size->ntasks && size->ranks_per_node > size->ntasks)
         size->ranks_per_node = size->ntasks;
@@ -336,7 +345,8 @@ static struct jp_jobshape shape_of(const struct jp_stepsize *size)
 {
     return (struct jp_jobshape){.nnodes = size->nnodes,
                                 .ntasks = size->ntasks,
-                                .ranks_per_node = size->ranks_per_node};
+                                .ranks_per_node = size->ranks_per_node,
+                                .cpus_per_task = size->cpus_per_task};
 }
 
 void jobshape_complete(const struct plan_input *in, struct jp_stepsize *size)

@@ -27,6 +27,7 @@ struct jp_nodemem {
 struct jp_jobshape {
     uint32_t nnodes, ntasks;
     uint32_t ranks_per_node;    /* on the fullest node */
+    uint32_t cpus_per_task;     /* as the user asked (-c); 0: he did not */
     uint64_t step_memory_bytes; /* memory that the step may use on one node */
     char memory_from[96]; /* source of that number, for people; "" unknown */
     /* whether RAM and huge pages in `node` are those of the job's nodes,
@@ -42,6 +43,7 @@ struct jp_jobshape {
  * launch plugin has; the rest comes from Slurm's variables. */
 struct jp_stepsize {
     uint32_t nnodes, ntasks, ranks_per_node; /* 0: not given */
+    uint32_t cpus_per_task;                  /* as asked; 0: not given */
     uint64_t memory_bytes;   /* of the step on a node; 0: not given */
     const char *memory_from; /* source of that number; static memory */
     bool imagined; /* there is no step: variables of a job around this process

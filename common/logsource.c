@@ -17,10 +17,7 @@
 #include "common/fileio.h"
 #include "common/inflate.h"
 
-enum {
-    IN_BYTES = 64 * 1024,
-    HOLE_BYTES = 1 << 20 /* the file ends at a larger hole */
-};
+enum { IN_BYTES = 64 * 1024 };
 
 struct jp_logsource {
     int fd; /* -1: memory */
@@ -29,12 +26,13 @@ struct jp_logsource {
     uint64_t from;     /* where reading began */
     uint64_t taken;    /* of size */
     uint64_t solid;    /* no larger hole begins before this; a file's */
+    uint64_t holes;    /* bytes of the smaller holes before solid */
     uint64_t produced; /* decompressed bytes */
     uint64_t known;    /* of these, given out before zlib took over */
     const char *damage;
     const struct inflate_engine *engine; /* of a compressed file */
     struct inflate *z;
-    bool gzip, ended, member_ended;
+    bool gzip, stream, ended, member_ended;
     size_t in_start, in_end;
     unsigned char in[]; /* IN_BYTES; also the first bytes of a plain file */
 };
@@ -58,16 +56,18 @@ static uint64_t next_of(const struct jp_logsource *s, uint64_t from, int what)
     return at >= 0 && (uint64_t) at < s->size ? (uint64_t) at : s->size;
 }
 
-/* Lets the file end at its next large hole. A log has none, and a file of 1 TB
- * that consists of a hole would occupy no disk space but the reader for
- * minutes. */
+/* Lets the file end at its next large hole, or at the one that makes the holes
+ * too many. */
 static void end_at_hole(struct jp_logsource *s)
 {
-    uint64_t hole = next_of(s, s->taken, SEEK_HOLE), data = s->taken;
+    uint64_t hole = next_of(s, s->taken, SEEK_HOLE), data;
 
-    if (hole == s->taken && (data = next_of(s, hole, SEEK_DATA)) > hole)
-        hole = data - hole > HOLE_BYTES ? s->taken
-                                        : next_of(s, data, SEEK_HOLE);
+    if (hole == s->taken) {
+        data = next_of(s, hole, SEEK_DATA);
+        s->holes += data - hole;
+        if (data - hole <= LOGSOURCE_HOLE && s->holes <= LOGSOURCE_HOLES)
+            hole = next_of(s, data, SEEK_HOLE);
+    }
     if (hole == s->taken && hole < s->size) {
         s->size = hole;
         s->damage = "it has a hole";
@@ -84,11 +84,11 @@ static ssize_t take(struct jp_logsource *s, void *buf, size_t cap)
     uint64_t left;
     ssize_t n;
 
-    if (s->fd >= 0 && s->taken >= s->solid && s->taken < s->size)
+    if (s->fd >= 0 && !s->stream && s->taken >= s->solid && s->taken < s->size)
         end_at_hole(s);
-    left = s->size - s->taken;
+    left = s->stream ? cap : s->size - s->taken;
     /* Not beyond the part that is known to be free of large holes. */
-    if (s->fd >= 0 && s->solid > s->taken && s->solid < s->size)
+    if (s->fd >= 0 && !s->stream && s->solid > s->taken && s->solid < s->size)
         left = s->solid - s->taken;
     if (cap > left)
         cap = (size_t) left;
@@ -146,9 +146,10 @@ static int begin(struct jp_logsource *s, struct jp_error *err)
     return s->gzip ? use(s, inflate_best(), err) : 0;
 }
 
-/* Takes over the descriptor of path; NULL and err on failure. */
-static struct jp_logsource *open_file(int fd, const char *path,
-                                      struct jp_error *err)
+/* Makes a source of a descriptor, which is taken over. NULL and err on
+ * failure. */
+static struct jp_logsource *open_fd(int fd, const char *path,
+                                    struct jp_error *err)
 {
     struct jp_logsource *s = make();
     struct stat st;
@@ -159,23 +160,33 @@ static struct jp_logsource *open_file(int fd, const char *path,
         return NULL;
     }
     s->fd = fd;
-    if (fstat(s->fd, &st) < 0) {
+    if (fstat(fd, &st) < 0) {
         error_set(err, "%s: %s", path, strerror(errno));
-        goto fail;
+        logsource_close(s);
+        return NULL;
     }
     s->size = st.st_size > 0 ? (uint64_t) st.st_size : 0;
-    s->solid = HOLE_BYTES; /* most files end before it */
-    (void) posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    s->stream = !S_ISREG(st.st_mode) || !s->size;
+    s->solid = LOGSOURCE_HOLE; /* most files end before it */
+    (void) posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return s;
-fail:
-    logsource_close(s);
-    return NULL;
 }
 
-struct jp_logsource *logsource_open_fd(int fd, const char *path,
-                                       struct jp_error *err)
+/* Opens path; NULL and err without it. A file that is empty now stays empty,
+ * even if it grows. */
+static struct jp_logsource *open_file(const char *path, struct jp_error *err)
 {
-    struct jp_logsource *s = open_file(fd, path, err);
+    int fd = fileio_open_regular(path, false, err);
+    struct jp_logsource *s = fd < 0 ? NULL : open_fd(fd, path, err);
+
+    if (s)
+        s->stream = false;
+    return s;
+}
+
+struct jp_logsource *logsource_open(const char *path, struct jp_error *err)
+{
+    struct jp_logsource *s = open_file(path, err);
 
     if (!s || begin(s, err) == 0)
         return s;
@@ -184,11 +195,20 @@ struct jp_logsource *logsource_open_fd(int fd, const char *path,
     return NULL;
 }
 
-struct jp_logsource *logsource_open(const char *path, struct jp_error *err)
+struct jp_logsource *logsource_open_fd(int fd, const char *path,
+                                       struct jp_error *err)
 {
-    int fd = fileio_open_regular(path, false, err);
+    struct jp_logsource *s = open_fd(fd, path, err);
 
-    return fd < 0 ? NULL : logsource_open_fd(fd, path, err);
+    if (!s || s->stream)
+        return s;
+    if (lseek(fd, 0, SEEK_SET) < 0)
+        error_set(err, "%s", strerror(errno));
+    else if (begin(s, err) == 0)
+        return s;
+    error_wrap(err, "%s", path);
+    logsource_close(s);
+    return NULL;
 }
 
 /* Opens a part of a plain file, for a reader that has found the offset
@@ -196,8 +216,7 @@ struct jp_logsource *logsource_open(const char *path, struct jp_error *err)
 struct jp_logsource *logsource_open_at(const char *path, uint64_t offset,
                                        struct jp_error *err)
 {
-    int fd = fileio_open_regular(path, false, err);
-    struct jp_logsource *s = fd < 0 ? NULL : open_file(fd, path, err);
+    struct jp_logsource *s = open_file(path, err);
 
     if (!s)
         return NULL;
@@ -356,21 +375,27 @@ ssize_t logsource_read(struct jp_logsource *source, char *buf, size_t cap,
  * position is restored afterwards. */
 bool logsource_is_divisible(struct jp_logsource *source)
 {
-    uint64_t hole = 0, data;
+    uint64_t hole = 0, data, holes = 0;
 
-    if (source->gzip)
+    if (source->gzip || source->stream)
         return false;
     if (source->fd < 0)
         return true;
     do {
         data = next_of(source, hole, SEEK_DATA);
-        if (data - hole > HOLE_BYTES)
+        holes += data - hole;
+        if (data - hole > LOGSOURCE_HOLE || holes > LOGSOURCE_HOLES)
             break;
         hole = next_of(source, data, SEEK_HOLE);
     } while (hole < source->size);
     if (lseek(source->fd, (off_t) source->taken, SEEK_SET) < 0)
         source->ended = true;
     return hole >= source->size;
+}
+
+int logsource_stream(const struct jp_logsource *source)
+{
+    return source->stream ? source->fd : -1;
 }
 
 const char *logsource_damage(const struct jp_logsource *source)

@@ -4,7 +4,7 @@
  * open counts, and nothing is mapped. gzip is recognised by the first two
  * bytes, not by the name. Several members may follow one another. Decompression
  * stops at LOGSOURCE_MAX_RATIO times the compressed bytes (+ 16 MiB), so that a
- * small file cannot keep a report busy forever.
+ * small file cannot keep a report busy forever. common/lines.h reads lines.
  */
 #ifndef JP_COMMON_LOGSOURCE_H
 #define JP_COMMON_LOGSOURCE_H
@@ -19,6 +19,12 @@
 /* Inspector's logs compress 25:1, deflate's limit is 1032:1. */
 #define LOGSOURCE_MAX_RATIO 300
 
+/* A file ends at a hole of more than LOGSOURCE_HOLE bytes, or where its holes
+ * are more than LOGSOURCE_HOLES bytes in all. A log has none, and a sparse file
+ * of 1 TB occupies no disk space but would keep a reader busy for minutes. */
+#define LOGSOURCE_HOLE (UINT64_C(1) << 20)
+#define LOGSOURCE_HOLES (UINT64_C(64) << 20)
+
 struct jp_logsource;
 
 /* Whether a file with these first two bytes is gzip. */
@@ -32,12 +38,15 @@ static inline bool logsource_is_packed(const void *two)
 /* Opens a regular file; a symbolic link, FIFO or device is refused and never
  * blocks. NULL and err on failure. */
 struct jp_logsource *logsource_open(const char *path, struct jp_error *err);
-/* The same of an open descriptor of a regular file, which is taken over, also
- * on failure; path is for errors. */
-struct jp_logsource *logsource_open_fd(int fd, const char *path,
-                                       struct jp_error *err);
 /* Opens a plain file at an offset, without checking for gzip. */
 struct jp_logsource *logsource_open_at(const char *path, uint64_t offset,
+                                       struct jp_error *err);
+/* The same for an open descriptor, which is taken over, also on failure. A
+ * regular file is read from its beginning, as above. Everything else (a pipe,
+ * standard input) and files without a size (/proc) are read to their end
+ * without gzip and holes: the caller bounds the bytes and waits for them. path
+ * is for errors. */
+struct jp_logsource *logsource_open_fd(int fd, const char *path,
                                        struct jp_error *err);
 /* A whole log in memory, borrowed until the close (tests, fuzzing). */
 struct jp_logsource *logsource_open_memory(const void *data, size_t len,
@@ -52,8 +61,10 @@ int logsource_use_zlib(struct jp_logsource *source, struct jp_error *err);
 ssize_t logsource_read(struct jp_logsource *source, char *buf, size_t cap,
                        struct jp_error *err);
 
+/* The descriptor of a source that may block (a pipe), for poll(); else -1. */
+int logsource_stream(const struct jp_logsource *source);
 /* Whether parts of the file can be read by themselves: it is plain and has no
- * hole of more than 1 MiB, at which it would end early. */
+ * holes (LOGSOURCE_HOLE) at which it would end early. */
 bool logsource_is_divisible(struct jp_logsource *source);
 /* Why a file ended early ("compressed data is cut", "there is a hole in it"),
  * or NULL. */

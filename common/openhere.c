@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -53,4 +54,24 @@ int openhere(int at, const char *name)
         return fd;
 #endif
     return open_and_compare(at, name);
+}
+
+int openhere_read(int at, const char *name, mode_t kind)
+{
+    int path = openhere(at, name), fd = -1, kept;
+    struct stat st;
+    char self[40];
+
+    if (path < 0)
+        return -1;
+    snprintf(self, sizeof(self), "/proc/self/fd/%d", path);
+    /* an object of another kind counts as one that is not followed */
+    errno = ELOOP;
+    if (fstat(path, &st) == 0 && (st.st_mode & S_IFMT) == kind)
+        /* opens the object itself, whatever its name means by now */
+        fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    kept = errno;
+    close(path);
+    errno = kept;
+    return fd;
 }

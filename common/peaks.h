@@ -25,7 +25,7 @@
  * for communicators without a label. */
 #define PEAKS_LINKS                                                            \
     "mnnvl|nvswitch|nvlink-mesh|nvlink-partial|pcie|pcie-host|pcie-numa|ib|"   \
-    "roce|efa|slingshot|tcp|nvlink-only|hca-only|mixed"
+    "roce|efa|slingshot|opa|tcp|nvlink-only|hca-only|mixed"
 
 #define PEAKS_MAX_ROWS 256
 #define PEAKS_MAX_SIZES 32

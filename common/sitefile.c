@@ -78,6 +78,8 @@ static const struct jp_knob site_upload[] = {
              "certificates to trust instead of the system's")},
     {JP_KNOB("proxy", JP_KNOB_TEXT, 0, 0, NULL, NULL,
              "proxy to the server; without it none is used")},
+    {JP_KNOB("server_user", JP_KNOB_TEXT, 0, 0, NULL, NULL,
+             "user of a server on this machine that gets credentials by http")},
     {JP_KNOB("detailed", JP_KNOB_TEXT, 0, 0, NULL, "kibana_project_detailed",
              "index of operations")},
     {JP_KNOB("summary", JP_KNOB_TEXT, 0, 0, NULL, "kibana_project_summary",
@@ -102,19 +104,40 @@ static const struct jp_knob site_history[] = {
              "most bytes of a user's lines; the oldest are removed")},
     {JP_KNOB("limit", JP_KNOB_TIME, JP_SECOND / 10, MINUTE, NULL, "10s",
              "time limit of the program")},
+    {JP_KNOB("accounts", JP_KNOB_PATH, 0, 0, NULL, NULL,
+             "root's list of users and their accounts, lines user|account")},
     {0}};
 
 /* Metrics for Prometheus while a step runs. */
 /* The rows by name, because sitefile_metrics reads their defaults. */
-enum { METRICS_DIR, METRICS_INTERVAL, METRICS_SERIES };
+enum {
+    METRICS_DIR,
+    METRICS_SPOOL,
+    METRICS_INTERVAL,
+    METRICS_SERIES,
+    METRICS_USER_SERIES,
+    METRICS_NODE_SERIES,
+    METRICS_ASK
+};
 static const struct jp_knob site_metrics[] = {
     [METRICS_DIR] = {JP_KNOB("textfile_dir", JP_KNOB_PATH, 0, 0, NULL, NULL,
-                             "folder of node_exporter's textfile collector")},
+                             "folder of node_exporter's textfile collector, "
+                             "which only root can change")},
+    [METRICS_SPOOL] = {JP_KNOB("spool_dir", JP_KNOB_PATH, 0, 0, NULL,
+                               "/var/spool/jobprof",
+                               "folder in which users' agents write")},
     [METRICS_INTERVAL] = {JP_KNOB("interval", JP_KNOB_TIME, 5 * JP_SECOND,
                                   10 * MINUTE, NULL, "15",
                                   "least time between two writes")},
     [METRICS_SERIES] = {JP_KNOB("series", JP_KNOB_COUNT, 50, 10000, NULL, "500",
                                 "most series for each node and step")},
+    [METRICS_USER_SERIES] = {JP_KNOB("user_series", JP_KNOB_COUNT, 50, 50000,
+                                     NULL, "2000",
+                                     "most series of a user on a node")},
+    [METRICS_NODE_SERIES] = {JP_KNOB("node_series", JP_KNOB_COUNT, 50, 50000,
+                                     NULL, "20000", "most series of a node")},
+    [METRICS_ASK] = {JP_KNOB("ask_slurm", JP_KNOB_BOOL, 0, 1, NULL, "1",
+                             "ask Slurm whose job a user's metrics name")},
     {0}};
 
 /* The policy: each key with its member of struct jp_policy. Times become
@@ -709,14 +732,25 @@ static uint64_t metrics_number(const struct jp_sitefile *file, size_t row,
 void sitefile_metrics(const struct jp_sitefile *file,
                       struct jp_site_metrics *out)
 {
-    const struct sitefile_value *v =
+    const struct sitefile_value *text =
         sitefile_find(file, "metrics.textfile_dir");
+    const struct sitefile_value *spool =
+        sitefile_find(file, "metrics.spool_dir");
 
     *out = (struct jp_site_metrics){
-        .folder = v ? v->value : NULL,
+        .textfile = text ? text->value : NULL,
+        .spool = spool  ? spool->value
+                 : text ? site_metrics[METRICS_SPOOL].def
+                        : NULL,
         .interval_ms = (uint32_t) (metrics_number(file, METRICS_INTERVAL,
                                                   "metrics.interval") /
                                    1000),
         .series =
-            (uint32_t) metrics_number(file, METRICS_SERIES, "metrics.series")};
+            (uint32_t) metrics_number(file, METRICS_SERIES, "metrics.series"),
+        .user_series = (uint32_t) metrics_number(file, METRICS_USER_SERIES,
+                                                 "metrics.user_series"),
+        .node_series = (uint32_t) metrics_number(file, METRICS_NODE_SERIES,
+                                                 "metrics.node_series"),
+        .ask_slurm =
+            metrics_number(file, METRICS_ASK, "metrics.ask_slurm") != 0};
 }

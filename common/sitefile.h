@@ -63,9 +63,13 @@ void sitefile_policy(const struct jp_sitefile *file, struct jp_policy *out);
 
 /* How metrics for Prometheus are written (group metrics). */
 struct jp_site_metrics {
-    const char *folder; /* textfile_dir; NULL: no metrics are written. Borrowed
-                           from file */
-    uint32_t interval_ms, series;
+    /* NULL: no metrics are written. Borrowed from file */
+    const char *textfile; /* node_exporter's; root's collector writes there */
+    const char *spool;    /* users' agents write there */
+    uint32_t interval_ms;
+    /* the most of a file, of a user and of the node */
+    uint32_t series, user_series, node_series;
+    bool ask_slurm; /* whose jobs they are */
 };
 void sitefile_metrics(const struct jp_sitefile *file,
                       struct jp_site_metrics *out);

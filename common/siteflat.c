@@ -18,6 +18,7 @@
 #include "common/defaults.h"
 #include "common/fileio.h"
 #include "common/nearest.h"
+#include "common/ownplace.h"
 #include "common/quote.h"
 
 /* --- text that makes libconfig open no file --- */
@@ -299,8 +300,8 @@ static int read_file(struct reader *r, const char *path, int depth)
     fd = fileio_open_regular(path, true, r->err);
     if (fd < 0)
         return -1;
-    if (fileio_check_owner(fd, path, r->user, r->err) < 0 ||
-        (r->folders && fileio_check_folders(path, r->err) < 0) ||
+    if (ownplace_check_owner(fd, path, r->user, r->err) < 0 ||
+        (r->folders && ownplace_check_folders(path, r->err) < 0) ||
         fileio_read_fd(fd, path, JP_SITEFILE_MAX_BYTES, &text, &len, r->err) <
             0)
         goto out;
@@ -596,7 +597,7 @@ int sitelist_read(const char *path, const struct sitelist_format *format,
 
     if (siteflat_read(path, false, &ld.flat, err) < 0)
         return -1;
-    if (fileio_check_folders(path, err) < 0)
+    if (ownplace_check_folders(path, err) < 0)
         ; /* another user could replace the file */
     else if (ld.flat.n_files > 1)
         error_set(err, "%s: @include is not allowed here", path);

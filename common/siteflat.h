@@ -5,7 +5,7 @@
  * most JP_SITEFILE_MAX_BYTES (as all together), belong to root or to our own
  * uid, and not be writable by group or others (site) or by others (user). The
  * files of which JP_DEF_SITE_FILE consists must be in safe folders as well
- * (fileio_check_folders); any other file is the choice of the caller. An
+ * (ownplace_check_folders); any other file is the choice of the caller. An
  * included path is relative to the folder of the file that names it. There are
  * at most SITEFLAT_MAX_FILES files and JP_SITEFILE_MAX_DEPTH levels. Comments
  * become blanks.
@@ -54,8 +54,8 @@ char *siteflat_where(const struct siteflat *flat, unsigned line, char *buf,
  *
  * For the readers of nccl-known-bad.conf and peaks.conf only. The file is read
  * like a settings file (owner, mode, size), must be in safe folders
- * (fileio_check_folders), and may not include another one. A row with a mistake
- * is reported and left out; the others count.
+ * (ownplace_check_folders), and may not include another one. A row with a
+ * mistake is reported and left out; the others count.
  */
 
 /* A key of a row. parse sets its part of row from the setting. */

@@ -2,8 +2,10 @@
  *
  * `jobprof-node agent` is one process for each node and step, with one thread
  * and one loop. It calls a module at its period and when its descriptor is
- * readable. A call must not block. The agent has a budget of processor time for
- * each module and doubles the period of one that takes more.
+ * readable. A call must not block. The agent has a budget of processor time and
+ * of memory for each module. It doubles the period of one that takes more of a
+ * processor, and ends one that takes more memory. Bytes on the disk are limited
+ * by the module itself (module_place.disk_bytes).
  */
 #ifndef JP_PLUGINS_MODULE_H
 #define JP_PLUGINS_MODULE_H
@@ -34,10 +36,11 @@ struct module_shared {
 
 /* A process of this node that is part of a hang. */
 struct module_target {
-    int64_t pid;  /* as this node sees it */
-    int64_t task; /* SLURM_PROCID; -1: unknown */
-    int64_t rank; /* in the communicator; -1: unknown */
-    bool missing; /* true: the others wait for it; false: it waits */
+    int64_t pid;    /* as this node sees it */
+    uint64_t start; /* its start time, ticks after boot; 0: unknown */
+    int64_t task;   /* SLURM_PROCID; -1: unknown */
+    int64_t rank;   /* in the communicator; -1: unknown */
+    bool missing;   /* true: the others wait for it; false: it waits */
 };
 
 /* A request for evidence of a hang on this node, once for each hang. Borrowed.
@@ -52,7 +55,7 @@ struct module_hang {
 
 /* Metrics for Prometheus, as the site configured them; borrowed. */
 struct module_metrics {
-    const char *folder; /* of node_exporter's textfile collector */
+    const char *folder; /* the spool; root's collector reads it */
     uint32_t period_ms; /* between two writings, at least */
     uint32_t series;    /* limit for a file */
     /* the step, as job.conf has it */
@@ -108,8 +111,14 @@ struct module_time {
 
 struct node_module {
     const char *name;
-    double budget;      /* part of one processor; 0.005 is 0.5 % */
-    uint32_t period_ms; /* 0: place.period_ms, which may be off */
+    double budget; /* part of one processor; 0.005 is 0.5 % */
+    /* The budget of this run where settings decide it. NULL: `budget`. */
+    double (*allowed)(void *state);
+    /* The module keeps its budget by itself. The agent leaves its period alone
+     * and only says when the module takes more. */
+    bool paces_itself;
+    uint64_t memory_bytes; /* most memory that it may have allocated */
+    uint32_t period_ms;    /* 0: place.period_ms, which may be off */
     /* Returns its state, or NULL: it does not run here, and err says why ("":
      * nothing to report). */
     void *(*start)(const struct module_place *place, struct jp_error *err);
@@ -124,7 +133,7 @@ struct node_module {
     /* Returns whether the step's tasks have started and ended. NULL: the module
      * cannot know. */
     bool (*is_over)(void *state);
-    uint64_t (*bytes)(void *state); /* bytes on disk so far */
+    uint64_t (*bytes)(void *state); /* size of its files on the disk */
     /* Processor time of its other processes so far, which counts as the
      * module's. NULL: there are none. */
     uint64_t (*cpu_us)(void *state);

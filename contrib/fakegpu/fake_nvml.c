@@ -3,7 +3,8 @@
  *
  * Names, arguments and result numbers are those of the NVML reference manual. A
  * GPU's handle is its index plus one; that of its MIG instance is 100 more.
- * fake_links.c and fake_load.c have the other functions of the library. */
+ * fake_links.c, fake_load.c and fake_peers.c have the other functions of the
+ * library. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

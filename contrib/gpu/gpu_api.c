@@ -11,7 +11,7 @@
 static const char *const cuda_runtimes[] = {
     "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so"};
 
-/* A function to find; is_optional: releases without it are accepted. */
+/* A function to find; is_optional: libraries without it are accepted. */
 struct symbol {
     const char *name;
     size_t where;
@@ -65,6 +65,15 @@ static const struct symbol nccl_symbols[] = {
     NCCL(all_reduce, "ncclAllReduce"),
     NCCL(send, "ncclSend"),
     NCCL(recv, "ncclRecv"),
+    /* ncclrun does without them; drive checks */
+    LATER(all_gather, "ncclAllGather"),
+    LATER(reduce_scatter, "ncclReduceScatter"),
+    LATER(broadcast, "ncclBroadcast"),
+    LATER(reduce, "ncclReduce"),
+    LATER(all_to_all, "ncclAlltoAll"),
+    LATER(init_all, "ncclCommInitAll"),
+    LATER(shrink, "ncclCommShrink"),
+    LATER(get_last_error, "ncclGetLastError"),
     NCCL(group_start, "ncclGroupStart"),
     NCCL(group_end, "ncclGroupEnd"),
     NCCL(mem_alloc, "ncclMemAlloc"),

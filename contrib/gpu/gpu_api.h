@@ -16,12 +16,18 @@ struct gpu_id {
     char bytes[128];
 };
 
-/* ncclConfig_t up to the member that 2.14 added. NCCL reads `size` bytes and
- * uses its defaults for the rest. */
+/* ncclConfig_t up to the members that 2.27 added. NCCL reads `size` bytes, and
+ * uses its defaults for what is newer than `version`. Integers that are not set
+ * are INT_MIN. */
 struct gpu_config {
     size_t size;
     unsigned magic, version;
     int blocking;
+    int cga_size, min_ctas, max_ctas;
+    const char *net_name;
+    int split_share, traffic_class;
+    const char *comm_name;
+    int collnet, cta_policy, shrink_share, nvls_ctas;
 };
 
 enum {
@@ -31,6 +37,9 @@ enum {
     GPU_NCCL_SUM = 0,
     GPU_NCCL_WIN_SYMMETRIC = 1,
     GPU_NCCL_CONFIG_VERSION = 21400,
+    GPU_NCCL_SPLIT_VERSION = 21700, /* has split_share */
+    GPU_NCCL_NAMED_VERSION = 22700, /* has comm_name */
+    GPU_NCCL_NO_COLOR = -1,
     GPU_CUDA_NOT_READY = 600,
     GPU_CUDA_CAPTURE_RELAXED = 2,
     GPU_CUDA_NON_BLOCKING = 1,
@@ -78,6 +87,20 @@ struct gpu_nccl {
                 void *stream);
     int (*recv)(void *buf, size_t count, int type, int peer, void *comm,
                 void *stream);
+    int (*all_gather)(const void *send, void *recv, size_t count, int type,
+                      void *comm, void *stream);
+    int (*reduce_scatter)(const void *send, void *recv, size_t count, int type,
+                          int op, void *comm, void *stream);
+    int (*broadcast)(const void *send, void *recv, size_t count, int type,
+                     int root, void *comm, void *stream);
+    int (*reduce)(const void *send, void *recv, size_t count, int type, int op,
+                  int root, void *comm, void *stream);
+    int (*all_to_all)(const void *send, void *recv, size_t count, int type,
+                      void *comm, void *stream);
+    int (*init_all)(void **comms, int n, const int *devices);
+    int (*shrink)(void *comm, int *leaving, int n, void **out,
+                  struct gpu_config *config, int flags);
+    const char *(*get_last_error)(void *comm);
     int (*group_start)(void);
     int (*group_end)(void);
     int (*mem_alloc)(void **out, size_t bytes);

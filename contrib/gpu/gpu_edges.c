@@ -133,8 +133,9 @@ static int nonblocking_one(struct gpu_rank *r, void *comm, uint64_t bytes,
 int gpu_edge_nonblocking(struct gpu_rank *r, const struct gpu_size *size,
                          struct jp_error *err)
 {
-    struct gpu_config config = {sizeof(config), GPU_NCCL_MAGIC,
-                                GPU_NCCL_CONFIG_VERSION, 0};
+    struct gpu_config config = {.size = offsetof(struct gpu_config, cga_size),
+                                .magic = GPU_NCCL_MAGIC,
+                                .version = GPU_NCCL_CONFIG_VERSION};
     const struct gpu_nccl *nccl = &r->api.nccl;
     struct gpu_id id;
     void *comm;

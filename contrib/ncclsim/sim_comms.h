@@ -30,8 +30,9 @@ struct jp_sim_comm {
     void *context;
     uint64_t gpu_offset_ns; /* offset of its GPU's clock to CLOCK_MONOTONIC */
     struct jp_sim_kernels *kernels;
-    uint64_t copies; /* number of copies by the copy engines so far */
-    int persistent;  /* the last group call was captured */
+    uint64_t copies;  /* number of copies by the copy engines so far */
+    int persistent;   /* the last group call was captured */
+    int is_connected; /* its first operation was called */
     int n_graphs;
     struct jp_sim_graph **graphs; /* [n_graphs] by the launch's slot; or NULL */
     uint64_t seq[JP_NCCL_N_FUNCS]; /* sequence numbers as NCCL counts them, per

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "contrib/ncclsim/sim_cost.h"
 #include "contrib/ncclsim/sim_plugin.h"
@@ -195,12 +196,27 @@ static int plan_mask(const struct call *call)
     return 0;
 }
 
+/* --first-op: NCCL makes 128 connections before a communicator's first kernel
+ * with events. */
+static void connect_first(struct call *call)
+{
+    int64_t us = call->stage->options->first_op_us;
+    struct timespec t = {.tv_sec = us / 1000000,
+                         .tv_nsec = us % 1000000 * 1000};
+
+    if (us > 0 && !call->comm->is_connected && sim_nccl()->has_kernels &&
+        (sim_plugin_mask() & JP_NCCL_KERNEL_CH))
+        nanosleep(&t, NULL);
+    call->comm->is_connected = 1;
+}
+
 /* Raises the KernelLaunch event. */
 static void launch_kernel(struct call *call)
 {
     struct jp_nccl_descr_v6 descr = {.type = JP_NCCL_KERNEL_LAUNCH,
                                      .parent = call->group_api};
 
+    connect_first(call);
     /* from here on the GPU may run it, before any Coll event */
     call->base_ns =
         sim_clock_catch_up(call->stage->clock, call->launch->ops[0].start_ns);

@@ -134,6 +134,14 @@ int sim_groups_init(struct jp_sim_groups groups[SIM_N_KINDS],
     return 0;
 }
 
+void sim_groups_share_ids(struct jp_sim_groups groups[SIM_N_KINDS])
+{
+    int g;
+
+    for (g = 0; g < groups[SIM_DP].n && g < groups[SIM_TP].n; g++)
+        groups[SIM_DP].groups[g].hash = groups[SIM_TP].groups[g].hash;
+}
+
 void sim_groups_fini(struct jp_sim_groups groups[SIM_N_KINDS])
 {
     int k, g;

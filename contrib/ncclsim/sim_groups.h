@@ -46,6 +46,10 @@ struct jp_sim_groups {
 int sim_groups_init(struct jp_sim_groups groups[SIM_N_KINDS],
                     const struct jp_sim_world *world, uint64_t seed,
                     int tp_ranks, int pp, struct jp_error *err);
+
+/* Gives each group of dp the id of the group of tp with its number: splits of
+ * one color, as NCCL 2.23 names them. */
+void sim_groups_share_ids(struct jp_sim_groups groups[SIM_N_KINDS]);
 void sim_groups_fini(struct jp_sim_groups groups[SIM_N_KINDS]);
 
 /* Returns a world rank's number in the group, or -1. */

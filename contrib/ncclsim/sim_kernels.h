@@ -24,11 +24,12 @@ struct jp_sim_kernels {
         void *last; /* handle of the kernel that was started last */
     } connections[2][JP_NCCL_MAX_CHANNELS];
     uint64_t busy[2]; /* bit mask of connections with watched kernels */
-    int backlog; /* with --lag: plans run since the last pass */
+    int backlog;      /* with --lag: plans run since the last pass */
     int is_catching_up;
     int n_started;
     struct jp_sim_plan *spare; /* plans to reuse; owned by the user thread */
-    struct jp_sim_plan *returned; /* plans that the progress thread has returned */
+    struct jp_sim_plan
+        *returned; /* plans that the progress thread has returned */
 };
 
 /* Returns a plan with `n` works of zeros, tied to the communicator. */

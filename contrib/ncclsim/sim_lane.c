@@ -177,6 +177,8 @@ static int prepare_model(struct jp_sim_lane *lane)
     if (sim_groups_init(lane->groups, lane->world, lane->seed, o->tp_ranks,
                         o->pp, &lane->err) < 0)
         return -1;
+    if (o->one_id)
+        sim_groups_share_ids(lane->groups);
     for (k = 0; k < SIM_N_KINDS; k++)
         for (g = 0; g < lane->groups[k].n; g++)
             lane->groups[k].groups[g].tempo = lane->tempo;

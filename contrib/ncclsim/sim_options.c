@@ -134,6 +134,12 @@ static const struct row {
      "the progress thread reads the GPU's times only after N launches: from "
      "64\n"
      "        on they are those of other operations (0)"},
+    {"--first-op", "TIME", TIME, AT(first_op_us), 0, 60LL * 1000000,
+     "a communicator's first operation takes this time more on the host where\n"
+     "        KernelCh is asked for: NCCL connects (40 ms, 6 s with one "
+     "processor)"},
+    {"--one-id", NULL, FLAG, AT(one_id), 0, 1,
+     "tp and dp of one color have one id, as splits of NCCL 2.23 have"},
     {"--comm-threads", "N", INT, AT(threads), 1, 64,
      "user threads, each with communicators of its own (1)"},
     {"--fault", "KIND=ARGS", FAULT, 0, 0, 0,

@@ -30,6 +30,8 @@ struct jp_sim_options {
     int late_events;     /* kernels are reported after finalize */
     int drift;           /* NCCL's work counters drift as in NCCL; 0: never */
     int lost_starts;     /* each N-th start is lost; 0: none */
+    int64_t first_op_us; /* a communicator's first operation, on the host */
+    int one_id;          /* two splits of one color have one id */
     int lag; /* number of plans by which the progress thread is late */
     int n_comms, colls,
         p2p_ops;    /* -1: not given; otherwise the plain program runs */

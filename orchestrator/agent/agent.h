@@ -86,6 +86,8 @@ int begin_task(const struct jp_seat *seat, const char *node, pid_t task,
 struct nodeagent {
     struct module_place place;
     const struct node_module *const *modules; /* terminated by NULL */
+    /* Over which a module's cost is compared with its budget; 0: 10 s. */
+    uint32_t budget_ms;
 };
 
 /* A module that exceeds its budget samples less often; this is its longest

@@ -21,6 +21,8 @@
 #include "common/fileio.h"
 #include "common/jobconf.h"
 #include "common/num.h"
+#include "common/ownplace.h"
+#include "common/ownproc.h"
 #include "common/profiler.h"
 #include "orchestrator/agent/launch.h"
 #include "orchestrator/agent/nodehw.h"
@@ -308,7 +310,7 @@ int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
 
     /* The directory may have been replaced since srun created it, and a report
      * that exists already must not be disturbed. */
-    if (stepdir_check_own(seat->dir, err) < 0)
+    if (stepdir_hold(seat->dir, err) < 0)
         return -1;
     if (barrier_is_reported(seat->dir))
         return error_set(err, "%s: this step has its report already",
@@ -376,40 +378,26 @@ static json_t *text_of(const char *text)
     return json ? json : json_null();
 }
 
-/* The start time of a process in ticks after boot, which distinguishes it from
- * a later process with the same id. It is field 22 of /proc/PID/stat. The name
- * before it may contain blanks and parentheses, so the search starts at the
- * last parenthesis. */
-static json_t *start_of(pid_t task)
+/* The number if it is known, otherwise null. */
+static json_t *known(uint64_t value)
 {
-    char *path = text_format("/proc/%ld/stat", (long) task);
-    char *text = NULL, *rest, *word = NULL;
-    json_t *json;
-
-    if (path && fileio_read(path, false, 4096, &text, NULL, NULL) == 0 &&
-        (rest = strrchr(text, ')')))
-        for (int field = 2; field <= 22 && (word = strsep(&rest, " ")); field++)
-            ;
-    json = number_of(word);
-    free(text);
-    free(path);
-    return json;
+    return value ? json_integer((json_int_t) value) : json_null();
 }
 
-/* The inode number of the process's PID namespace, from the link
- * "pid:[4026531836]". NCCL logs the process id as seen inside the namespace. */
-static json_t *pid_namespace(pid_t task)
+/* What distinguishes the task from a later process with the same id: its start
+ * time in ticks after boot; and its PID namespace, because NCCL logs the
+ * process id as seen inside the namespace. */
+static void name_task(pid_t task, json_t **start, json_t **pid_namespace)
 {
-    char *path = text_format("/proc/%ld/ns/pid", (long) task);
-    char link[64];
-    ssize_t n = path ? readlink(path, link, sizeof(link) - 1) : -1;
-    char *at;
+    int dir = ownproc_hold("", task);
+    char stat[4096] = "";
 
-    free(path);
-    link[n > 0 ? n : 0] = '\0';
-    at = strchr(link, '[');
-    link[strcspn(link, "]")] = '\0';
-    return at ? number_of(at + 1) : json_null();
+    if (dir >= 0)
+        ownproc_read(dir, "stat", stat, sizeof(stat));
+    *start = known(ownproc_start(stat));
+    *pid_namespace = known(dir >= 0 ? ownproc_namespace(dir) : 0);
+    if (dir >= 0)
+        close(dir);
 }
 
 /* The id of this boot of the kernel; null if it is unknown. */
@@ -476,24 +464,25 @@ static json_t *devices(const char *dev)
 /* Composes the task's line (docs/hardware-format.md). */
 static json_t *make(const struct jp_seat *seat, pid_t task, const char *dev)
 {
-    json_t *env = json_object();
+    json_t *env = json_object(), *start, *pid_namespace;
     struct utsname uts = {0};
 
     uname(&uts);
+    name_task(task, &start, &pid_namespace);
     for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++)
         if (getenv(variables[i]))
             json_object_set_new(env, variables[i],
                                 text_of(getenv(variables[i])));
-    return json_pack(
-        "{s:i, s:o, s:o, s:I, s:o, s:o, s:I, s:o, s:o, s:o, s:o, "
-        "s:o, s:o, s:o}",
-        "schema", 1, "job", number_of(getenv("SLURM_JOB_ID")), "step",
-        number_of(getenv("SLURM_STEP_ID")), "nodeid", (json_int_t) seat->nodeid,
-        "procid", number_of(getenv("SLURM_PROCID")), "localid",
-        number_of(getenv("SLURM_LOCALID")), "pid", (json_int_t) task, "start",
-        start_of(task), "pid_ns", pid_namespace(task), "hostname",
-        text_of(uts.nodename), "boot_id", boot_id(), "cpus", cpus(), "devices",
-        devices(dev), "env", env);
+    return json_pack("{s:i, s:o, s:o, s:I, s:o, s:o, s:I, s:o, s:o, s:o, s:o, "
+                     "s:o, s:o, s:o}",
+                     "schema", 1, "job", number_of(getenv("SLURM_JOB_ID")),
+                     "step", number_of(getenv("SLURM_STEP_ID")), "nodeid",
+                     (json_int_t) seat->nodeid, "procid",
+                     number_of(getenv("SLURM_PROCID")), "localid",
+                     number_of(getenv("SLURM_LOCALID")), "pid",
+                     (json_int_t) task, "start", start, "pid_ns", pid_namespace,
+                     "hostname", text_of(uts.nodename), "boot_id", boot_id(),
+                     "cpus", cpus(), "devices", devices(dev), "env", env);
 }
 
 /* Appends the line and its line break in one write, so that lines of tasks that
@@ -501,20 +490,15 @@ static json_t *make(const struct jp_seat *seat, pid_t task, const char *dev)
  * and in a folder of the user: links, FIFOs and devices are refused. */
 static int append(const char *path, const char *line, struct jp_error *err)
 {
-    const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK |
-                      O_CLOEXEC;
     size_t n = strlen(line);
-    struct stat st;
     int fd, rc = 0;
 
     if (n > LINE_MAX_BYTES)
         return error_set(err, "%s: a line of %zu bytes", path, n);
-    fd = open(path, flags, 0600);
+    fd = ownplace_append(path, err);
     if (fd < 0)
-        return error_set(err, "%s: %s", path, strerror(errno));
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-        rc = error_set(err, "%s: not a regular file", path);
-    else if (write(fd, line, n) != (ssize_t) n)
+        return -1;
+    if (write(fd, line, n) != (ssize_t) n)
         rc = error_set(err, "%s: %s", path, strerror(errno));
     close(fd);
     return rc;

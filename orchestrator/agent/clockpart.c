@@ -19,17 +19,24 @@
 #include "common/json_stream.h"
 #include "orchestrator/agent/settings.h"
 
-/* The numbers of job.conf, each with its knob, in the order of XLA's guide. One
- * table for the writer, XLA's file and the reader. */
+/* The numbers of job.conf, each with its knob, in the order of XLA's guide,
+ * then ours. One table for the writer, XLA's file and the reader. */
 static const struct figure {
     const char *knob;
     size_t offset;  /* in struct jp_jobconf */
     uint32_t scale; /* factor from the knob's unit */
+    bool ours;      /* XLA's file does not have it */
 } figures[] = {
-    {"probe_cadence_us", offsetof(struct jp_jobconf, clock_cadence_us), 1},
-    {"probe_window_s", offsetof(struct jp_jobconf, clock_window_ms), 1000},
-    {"packet_spacing_us", offsetof(struct jp_jobconf, clock_spacing_us), 1},
-    {"snapshot_period_ms", offsetof(struct jp_jobconf, clock_snapshot_ms), 1},
+    {"probe_cadence_us", offsetof(struct jp_jobconf, clock_cadence_us), 1,
+     false},
+    {"probe_window_s", offsetof(struct jp_jobconf, clock_window_ms), 1000,
+     false},
+    {"packet_spacing_us", offsetof(struct jp_jobconf, clock_spacing_us), 1,
+     false},
+    {"snapshot_period_ms", offsetof(struct jp_jobconf, clock_snapshot_ms), 1,
+     false},
+    {"probe_cpu_permille", offsetof(struct jp_jobconf, clock_cpu_permille), 1,
+     true},
 };
 enum { FIGURES = sizeof(figures) / sizeof(*figures) };
 
@@ -350,7 +357,7 @@ int clockpart_write(const struct jp_jobconf *conf, const char *step_dir,
     if (rc == 0) {
         json_stream_open(s, JSON_FILE, file.stream);
         json_stream_bool(s, "enabled", true);
-        for (size_t i = 0; i < FIGURES; i++)
+        for (size_t i = 0; i < FIGURES && !figures[i].ours; i++)
             json_stream_count(
                 s, figures[i].knob,
                 *figure_of((struct jp_jobconf *) conf, &figures[i]) /
@@ -473,6 +480,8 @@ bool clockpart_read(const struct jp_jobconf *conf, struct clock_conf *out)
     clock.window_ms = within(&figures[1], conf->clock_window_ms);
     clock.spacing_us = within(&figures[2], conf->clock_spacing_us);
     clock.snapshot_ms = within(&figures[3], conf->clock_snapshot_ms);
+    if (conf->clock_cpu_permille) /* a job.conf of an older release has none */
+        clock.cpu_permille = within(&figures[4], conf->clock_cpu_permille);
     snprintf(clock.interfaces, sizeof(clock.interfaces), "%s",
              conf->clock_interfaces);
     *out = clock;

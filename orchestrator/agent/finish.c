@@ -25,7 +25,10 @@
 #include "common/child.h"
 #include "common/defaults.h"
 #include "common/fileio.h"
+#include "common/ownproc.h"
 #include "common/jobconf.h"
+#include "common/lines.h"
+#include "common/ownplace.h"
 #include "common/plan.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/noderec.h"
@@ -58,7 +61,7 @@
 static bool is_safe_program(const char *path, struct jp_error *err)
 {
     int fd = fileio_open_regular(path, true, err);
-    bool safe = fd >= 0 && fileio_check_site(fd, path, err) == 0;
+    bool safe = fd >= 0 && ownplace_check_site(fd, path, err) == 0;
 
     if (fd >= 0)
         close(fd);
@@ -276,10 +279,13 @@ static int make_records(const struct leaving *leaving)
     char *path = text_format("%s/nodes/%s/tasks.jsonl", seat->dir, node);
     struct jp_error err = {""};
     uint32_t bad = 0;
-    int rc = path ? 0 : -1;
+    struct jp_lines *tasks = lines_open_fd(
+        dup(fileno(leaving->tasks)), "slurmstepd's lines", LINES_ENDS, &err);
+    int rc = 0;
 
-    if (path && tasklines_convert(leaving->tasks, path, &bad, &err) < 0)
+    if (!path || !tasks || tasklines_convert(tasks, path, &bad, &err) < 0)
         rc = -1;
+    lines_close(tasks);
     if (bad)
         stepdir_log(seat->dir, "%s: %u bad task lines", node, bad);
     if (ownfolder_take(seat->dir, node,
@@ -367,23 +373,18 @@ static bool run_worker(const struct leaving *leaving,
     return child_succeeded(how, &r);
 }
 
-/* Whether the process is dead; a zombie counts, because it writes no more. The
- * state is the field after the name, which ends with the last parenthesis. */
+/* Whether the process is dead; a zombie counts, because it writes no more. A
+ * process of another user with its number is another one. */
 static bool is_gone(pid_t pid)
 {
-    char path[64], state = '\0';
-    char *text = NULL, *name_end;
+    const struct ownproc_name name = {.root = "", .pid = pid, .uid = geteuid()};
+    struct ownproc proc;
 
-    if (kill(pid, 0) < 0)
-        return errno == ESRCH;
-    snprintf(path, sizeof(path), "/proc/%ld/stat", (long) pid);
-    if (fileio_read(path, false, 4096, &text, NULL, NULL) < 0)
+    if (ownproc_open(&name, &proc, NULL) == 0) {
+        ownproc_close(&proc);
         return false;
-    name_end = strrchr(text, ')');
-    if (name_end && name_end[1] == ' ')
-        state = name_end[2];
-    free(text);
-    return state == 'Z' || state == 'X';
+    }
+    return errno == ESRCH || errno == EPERM;
 }
 
 /* Like is_gone, but gives a process that has just been killed a moment to
@@ -402,7 +403,7 @@ static bool has_ended(pid_t pid)
 static void remove_temps(const struct jp_seat *seat, const char *node)
 {
     char *path = text_format("%s/nodes/%s", seat->dir, node);
-    DIR *folder = path && stepdir_is_folder(path) ? opendir(path) : NULL;
+    DIR *folder = path ? ownplace_opendir(path) : NULL;
     char here[65] = "host";
     struct dirent *entry;
     const char *host;
@@ -458,12 +459,12 @@ static int remove_metrics(const struct leaving *leaving)
 
     if (path && plan_load_site(leaving->site, &file, NULL) == 0) {
         sitefile_metrics(&file, &site);
-        if (site.folder &&
+        if (site.spool &&
             jobconf_read_pinned(path, leaving->hash, &conf, NULL) == 0) {
             const struct metricsfile_step step = {seat->component, conf.step_id,
                                                   seat->nodeid};
 
-            metricsfile_remove(site.folder, &step);
+            metricsfile_remove(site.spool, &step);
             jobconf_fini(&conf);
         }
         sitefile_fini(&file);

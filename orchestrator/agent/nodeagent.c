@@ -2,8 +2,12 @@
  *
  * One process and one thread run all modules (plugins/module.h). nodeagent_run
  * waits with epoll for a timer, a signal, or a module's descriptor, and calls
- * the modules that are due. Each call is accounted to its module; a module that
- * exceeds its budget is slowed down. The result is in agent.json.
+ * the modules that are due. A module that exceeds its budget is slowed down.
+ * The result is in agent.json.
+ *
+ * The cost is taken at boundaries: what the thread has used since the last one
+ * belongs to the module that was called in between, with the wake-up before it.
+ * So the parts add up to what the kernel counts for the process.
  */
 #include "orchestrator/agent/agent.h"
 
@@ -14,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -23,6 +26,7 @@
 #include "common/fileio.h"
 #include "common/json_stream.h"
 #include "common/num.h"
+#include "common/owncost.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/live/live.h"
@@ -52,12 +56,15 @@ struct running {
     /* When the next tick is due. */
     uint64_t next_ms;
     /* CPU time that this module has used, and the number of its calls. */
-    uint64_t cpu_us, calls;
-    uint64_t window_ms, window_cpu_us; /* start of the budget's window */
+    uint64_t cpu_ns, calls;
+    /* Memory that it has allocated and not freed: now, and the most. */
+    int64_t heap_bytes, heap_most;
+    uint64_t window_ms, window_cpu_ns; /* start of the budget's window */
     bool was_over;                     /* over its budget in the previous
                                         * window */
     bool has_failed;
-    char why[200]; /* the first error, or why it is off */
+    bool has_overrun; /* it paces itself and was over its budget */
+    char why[200];    /* the first error, or why it is off */
 };
 
 /* The whole agent. */
@@ -67,6 +74,10 @@ struct loop {
     size_t n;
     int epoll, timer, signals;
     uint64_t start_us, start_ms, wakeups;
+    /* The last boundary, in terms of the thread's CPU time and of the heap. */
+    uint64_t at_ns, at_bytes;
+    /* CPU time before the loop (begin's), and of the loop itself. */
+    uint64_t begin_ns, own_ns;
     /* When the step was last checked, and the record last written. */
     uint64_t looked_ms, recorded_ms;
     uint64_t timer_ms; /* current setting of the timer */
@@ -82,17 +93,46 @@ static uint64_t others_us(const struct running *r)
     return r->state && r->module->cpu_us ? r->module->cpu_us(r->state) : 0;
 }
 
-/* CPU time of this process and of all processes that modules have started. */
+/* Ends the part of the loop since the last boundary. Returns its CPU time. This
+ * process has one thread, whose clock is exact. That of the process is not,
+ * because RLIMIT_CPU is set (common/owncost.h). */
+static uint64_t take_part(struct loop *loop)
+{
+    uint64_t now_ns = owncost_thread_ns(), part_ns = now_ns - loop->at_ns;
+
+    loop->at_ns = now_ns;
+    return part_ns;
+}
+
+/* CPU time of this process up to the last boundary, and of the processes that
+ * modules have started. */
 static uint64_t cpu_us(const struct loop *loop)
 {
-    struct timespec t;
-    uint64_t us;
+    uint64_t ns = loop->begin_ns + loop->own_ns;
 
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    us = (uint64_t) t.tv_sec * 1000000 + (uint64_t) t.tv_nsec / 1000;
     for (size_t i = 0; i < loop->n; i++)
-        us += others_us(&loop->running[i]);
-    return us;
+        ns += loop->running[i].cpu_ns;
+    return ns / 1000;
+}
+
+/* Charges a module for the part that ends now. others: CPU time of its other
+ * processes when the part began. */
+static void charge(struct loop *loop, struct running *r, uint64_t others)
+{
+    uint64_t heap = owncost_heap_bytes(), now = others_us(r);
+
+    r->cpu_ns += take_part(loop) + (now > others ? now - others : 0) * 1000;
+    r->heap_bytes += (int64_t) (heap - loop->at_bytes);
+    if (r->heap_bytes > r->heap_most)
+        r->heap_most = r->heap_bytes;
+    loop->at_bytes = heap;
+}
+
+/* Charges nobody: the part was the loop's own. */
+static void charge_loop(struct loop *loop)
+{
+    loop->own_ns += take_part(loop);
+    loop->at_bytes = owncost_heap_bytes();
 }
 
 /* The time as modules get it: all clocks are read at one moment. */
@@ -131,33 +171,78 @@ static void note_failure(const struct loop *loop, struct running *r,
     say(loop, line);
 }
 
-/* Doubles the period of a module that exceeds its budget in two consecutive
- * windows. A single excess is normal: loading a driver or merging a file
- * happens once. */
+/* The part of a processor that the module may take. */
+static double allowed_of(const struct running *r)
+{
+    return r->module->allowed ? r->module->allowed(r->state)
+                              : r->module->budget;
+}
+
+/* Doubles the period of a module, or notes that one that paces itself has taken
+ * too much. share: what it took. */
+static void slow_down(const struct loop *loop, struct running *r, double share)
+{
+    char line[200];
+    int len = snprintf(line, sizeof(line),
+                       "%s took %.2f %% of a processor (%.2f %% allowed)",
+                       r->module->name, share * 100, allowed_of(r) * 100);
+
+    if (r->module->paces_itself) {
+        if (!r->has_overrun)
+            say(loop, line);
+        r->has_overrun = true;
+        return;
+    }
+    if (r->period_ms >= NODEAGENT_PERIOD_MAX_MS)
+        return;
+    r->period_ms *= 2;
+    snprintf(line + len, sizeof(line) - (size_t) len,
+             ": it samples every %u ms from now on", r->period_ms);
+    say(loop, line);
+}
+
+/* Slows down a module that exceeds its budget in two consecutive windows. A
+ * single excess is normal: loading a driver or merging a file happens once. */
 static void keep_budget(const struct loop *loop, struct running *r,
                         uint64_t now_ms)
 {
     uint64_t passed_ms = now_ms - r->window_ms,
-             spent = r->cpu_us - r->window_cpu_us;
-    bool is_over = (double) spent >
-                   r->module->budget * 1000 * (double) passed_ms,
-         was_over = r->was_over;
-    char line[200];
+             window_ms = loop->agent->budget_ms ? loop->agent->budget_ms
+                                                : BUDGET_MS;
+    bool was_over = r->was_over;
+    double share;
 
-    if (passed_ms < BUDGET_MS)
+    if (passed_ms < window_ms)
         return;
+    share = (double) (r->cpu_ns - r->window_cpu_ns) / 1e6 / (double) passed_ms;
     r->window_ms = now_ms;
-    r->window_cpu_us = r->cpu_us;
-    r->was_over = is_over;
-    if (!is_over || !was_over || r->period_ms >= NODEAGENT_PERIOD_MAX_MS)
+    r->window_cpu_ns = r->cpu_ns;
+    r->was_over = share > allowed_of(r);
+    if (r->was_over && was_over)
+        slow_down(loop, r, share);
+}
+
+/* Ends a module that has allocated more memory than it may: it cannot give any
+ * back. Its files stay. */
+static void keep_memory(struct loop *loop, struct running *r)
+{
+    struct jp_error err;
+    char most[24], used[24];
+
+    if (!r->module->memory_bytes ||
+        r->heap_bytes <= (int64_t) r->module->memory_bytes)
         return;
-    r->period_ms *= 2;
-    snprintf(line, sizeof(line),
-             "%s took %.2f %% of a processor (%.2f %% allowed): it samples "
-             "every %u ms from now on",
-             r->module->name, (double) spent / 10.0 / (double) passed_ms,
-             r->module->budget * 100, r->period_ms);
-    say(loop, line);
+    num_format_size((uint64_t) r->heap_bytes, used, sizeof(used));
+    num_format_size(r->module->memory_bytes, most, sizeof(most));
+    error_set(&err, "ended, because it had taken %s of memory (%s allowed)",
+              used, most);
+    r->has_failed = false; /* more important than an error before it */
+    note_failure(loop, r, &err);
+    r->module->finish(r->state);
+    r->module->destroy(r->state);
+    r->state = NULL;
+    /* what it has freed is no other module's */
+    charge_loop(loop);
 }
 
 /* --- the record ----------------------------------------------------------- */
@@ -170,10 +255,12 @@ static void put_module(struct jp_json_stream *s, const struct running *r)
     json_stream_bool(s, "running", r->state != NULL);
     json_stream_count(s, "period_ms", r->period_ms);
     json_stream_count(s, "calls", r->calls);
-    json_stream_count(s, "cpu_us", r->cpu_us);
+    json_stream_count(s, "cpu_us", r->cpu_ns / 1000);
     json_stream_count(s, "bytes",
                       r->state && r->module->bytes ? r->module->bytes(r->state)
                                                    : 0);
+    json_stream_count(s, "memory_bytes",
+                      r->heap_most > 0 ? (uint64_t) r->heap_most : 0);
     json_stream_text(s, "why", r->why);
     if (r->state && r->module->record)
         r->module->record(r->state, s);
@@ -184,19 +271,19 @@ static void put_module(struct jp_json_stream *s, const struct running *r)
 static int put_record(FILE *out, const struct loop *loop, struct jp_error *err)
 {
     struct jp_json_stream *s = calloc(1, sizeof(*s));
-    struct rusage use = {.ru_maxrss = 0};
     int rc;
 
     if (!s)
         return error_set(err, "out of memory");
-    getrusage(RUSAGE_SELF, &use);
     json_stream_open(s, JSON_FILE, out);
     json_stream_count(s, "version", 1);
     json_stream_count(s, "start_us", loop->start_us);
     json_stream_count(s, "end_us", clock_real_us());
     json_stream_count(s, "cpu_us", cpu_us(loop));
+    json_stream_count(s, "begin_cpu_us", loop->begin_ns / 1000);
+    json_stream_count(s, "loop_cpu_us", loop->own_ns / 1000);
     json_stream_count(s, "wakeups", loop->wakeups);
-    json_stream_count(s, "max_rss_bytes", (uint64_t) use.ru_maxrss * 1024);
+    json_stream_count(s, "max_rss_bytes", owncost_peak_bytes());
     json_stream_array(s, "modules");
     for (size_t i = 0; i < loop->n; i++)
         put_module(s, &loop->running[i]);
@@ -208,13 +295,14 @@ static int put_record(FILE *out, const struct loop *loop, struct jp_error *err)
 
 /* Replaces nodes/<node>/agent.json. Errors are ignored: no step depends on
  * it. */
-static void write_record(const struct loop *loop)
+static void write_record(struct loop *loop)
 {
     const struct module_place *place = &loop->agent->place;
     char *path = text_format("%s/nodes/%s/agent.json", place->dir, place->node);
     struct jp_tempfile file;
     struct jp_error err;
 
+    charge_loop(loop); /* so that the parts add up in the record */
     if (path && fileio_temp_open(&file, path, &err) == 0) {
         if (put_record(file.stream, loop, &err) == 0)
             fileio_temp_commit(&file, &err);
@@ -242,22 +330,22 @@ static void follow_fd(struct loop *loop, size_t i)
         r->fd = fd;
 }
 
-/* Calls one function of a module and accounts its CPU time. */
+/* Calls one function of a module and charges the module for it. */
 static void call(struct loop *loop, size_t i,
                  int (*what)(void *, const struct module_time *,
                              struct jp_error *))
 {
     struct running *r = &loop->running[i];
     struct module_time now = look_at_clocks(loop);
+    uint64_t others = others_us(r);
     struct jp_error err = {""};
 
-    now.module_us = r->cpu_us;
+    now.module_us = r->cpu_ns / 1000;
     if (what(r->state, &now, &err) < 0)
         note_failure(loop, r, &err);
-    /* includes CPU time that its other processes reported in this call */
-    r->cpu_us += cpu_us(loop) - now.cpu_us;
     r->calls++;
     follow_fd(loop, i);
+    charge(loop, r, others);
 }
 
 /* The module's own period, else the step's, else the default. */
@@ -289,6 +377,7 @@ static void start_modules(struct loop *loop)
         if (!r->state && *err.text)
             note_failure(loop, r, &err);
         follow_fd(loop, i);
+        charge(loop, r, 0);
     }
 }
 
@@ -303,6 +392,7 @@ static void end_modules(struct loop *loop)
             continue;
         call(loop, i, r->module->tick);
         r->module->finish(r->state);
+        charge(loop, r, others_us(r));
     }
     write_record(loop);
     for (size_t i = 0; i < loop->n; i++)
@@ -348,11 +438,12 @@ static void run_due(struct loop *loop, uint64_t now_ms)
             continue;
         call(loop, i, r->module->tick);
         keep_budget(loop, r, now_ms);
+        keep_memory(loop, r);
         /* missed samples are skipped, not made up for */
         r->next_ms += r->period_ms;
         if (r->next_ms <= now_ms)
             r->next_ms = now_ms + r->period_ms;
-        if (r->module->is_over && r->module->is_over(r->state))
+        if (r->state && r->module->is_over && r->module->is_over(r->state))
             loop->over = true;
     }
 }
@@ -372,6 +463,7 @@ static void look(struct loop *loop, uint64_t now_ms)
         loop->recorded_ms = now_ms;
         write_record(loop);
     }
+    charge_loop(loop);
 }
 
 /* Waits for one event and handles it. The timeout is a safety net in case the
@@ -437,8 +529,11 @@ int nodeagent_run(const struct nodeagent *agent, struct jp_error *err)
     loop->epoll = loop->timer = loop->signals = -1;
     loop->start_us = clock_real_us();
     loop->start_ms = loop->recorded_ms = loop->looked_ms = clock_mono_ms();
+    loop->begin_ns = loop->at_ns = owncost_thread_ns();
+    loop->at_bytes = owncost_heap_bytes();
     if (open_loop(loop, err) < 0)
         goto out;
+    charge_loop(loop);
     start_modules(loop);
     while (!loop->over) {
         uint64_t now_ms = clock_mono_ms();

@@ -23,6 +23,7 @@
 
 #include "common/child.h"
 #include "common/fileio.h"
+#include "common/ownplace.h"
 #include "common/pattern.h"
 #include "common/plan.h"
 #include "orchestrator/collect/stepdir.h"
@@ -33,7 +34,9 @@
 #define CLEANUP_MAX 4 /* paths at a time */
 
 static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP, SIGALRM};
-/* Fixed memory, because the signal handler reads it. */
+/* Fixed memory, because the signal handler reads it: the held folder that a
+ * path is in, and the rest of the path (ownplace_at). */
+static int folders[CLEANUP_MAX];
 static char paths[CLEANUP_MAX][PATH_MAX];
 static volatile sig_atomic_t used[CLEANUP_MAX];
 
@@ -43,7 +46,7 @@ static void on_end(int sig)
     (void) sig;
     for (int i = 0; i < CLEANUP_MAX; i++)
         if (used[i])
-            unlink(paths[i]);
+            unlinkat(folders[i], paths[i], 0);
     _exit(0);
 }
 
@@ -86,6 +89,7 @@ void nodehw_init(void)
  * Signals are blocked, so the handler never sees half a path. */
 static int cleanup_add(const char *path)
 {
+    int folder = ownplace_at(&path);
     size_t n = strlen(path);
 
     if (n >= PATH_MAX)
@@ -93,6 +97,7 @@ static int cleanup_add(const char *path)
     for (int i = 0; i < CLEANUP_MAX; i++) {
         if (used[i])
             continue;
+        folders[i] = folder;
         memcpy(paths[i], path, n + 1);
         used[i] = 1;
         return i;
@@ -240,7 +245,7 @@ static int read_site(const char *pattern, const char *node, struct xml *xml)
     if (!path)
         return error_set(&xml->why, "out of memory");
     fd = fileio_open_regular(path, true, &xml->why);
-    if (fd >= 0 && fileio_check_site(fd, path, &xml->why) == 0)
+    if (fd >= 0 && ownplace_check_site(fd, path, &xml->why) == 0)
         rc =
             fileio_read_fd(fd, path, XML_MAX, &xml->text, &xml->len, &xml->why);
     if (fd >= 0)
@@ -418,14 +423,16 @@ out:
  * succeed. -1: another process has the lock. */
 static int take_lock(const char *lock)
 {
-    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    const char *rest = lock;
+    int at = ownplace_at(&rest);
     struct stat st;
-    int fd = open(lock, flags, 0600);
+    int fd = ownplace_create(lock, NULL);
 
-    if (fd < 0 && errno == EEXIST && lstat(lock, &st) == 0 &&
+    if (fd < 0 && errno == EEXIST &&
+        fstatat(at, rest, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
         time(NULL) - st.st_mtime > JP_NODEHW_STALE_S) {
-        unlink(lock);
-        fd = open(lock, flags, 0600);
+        ownplace_unlink(lock);
+        fd = ownplace_create(lock, NULL);
     }
     if (fd < 0)
         return -1;
@@ -467,7 +474,7 @@ int nodehw_share(const char *job_dir, const char *node, const char *config,
 
         if (lstat(path, &st) < 0) /* another step may just have finished it */
             rc = nodehw_make(&job, err);
-        unlink(lock);
+        ownplace_unlink(lock);
         cleanup_drop(slot);
     }
     free(folder);

@@ -22,7 +22,9 @@
 
 #include "common/fileio.h"
 #include "common/jsonload.h"
+#include "common/lines.h"
 #include "common/num.h"
+#include "common/ownplace.h"
 #include "common/profiler.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/nodes.h"
@@ -253,17 +255,14 @@ static bool take(struct taking *t, const char *name)
  * stays empty and all files count. */
 static void read_tasks(const char *dir, const char *node, struct taking *t)
 {
-    char *path = text_format("%s/nodes/%s/tasks.jsonl", dir, node);
-    char *text = NULL, *rest, *line;
-    size_t len = 0, lines = 0;
+    char *path = text_format("%s/nodes/%s/tasks.jsonl", dir, node), *line;
+    struct jp_lines *lines = path ? lines_open(path, LINES_TASKS, NULL) : NULL;
+    size_t len;
 
-    if (path &&
-        fileio_read(path, false, JP_NODES_TASKS_MAX, &text, &len, NULL) == 0)
-        for (size_t i = 0; i < len; i++)
-            lines += text[i] == '\n';
-    t->tasks = lines ? calloc(lines, sizeof(*t->tasks)) : NULL;
-    for (rest = text;
-         t->tasks && t->n_tasks < lines && (line = strsep(&rest, "\n"));) {
+    t->tasks = lines
+                   ? calloc(lines_limits[LINES_TASKS].lines, sizeof(*t->tasks))
+                   : NULL;
+    while (t->tasks && lines_next(lines, &line, &len, NULL) > 0) {
         const char *at = strstr(line, "\"pid\":");
         char digits[24] = "";
 
@@ -274,7 +273,7 @@ static void read_tasks(const char *dir, const char *node, struct taking *t)
             0)
             t->n_tasks++;
     }
-    free(text);
+    lines_close(lines);
     free(path);
 }
 
@@ -290,7 +289,7 @@ static int take_all(const char *dir, const char *node, const char *folder,
     t->raw = raw ? open(raw, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
                  : -1;
     /* Hard links and copies by root must not follow another user's changes. */
-    if (geteuid() == 0 && fileio_check_folders(folder, err) < 0) {
+    if (geteuid() == 0 && ownplace_check_folders(folder, err) < 0) {
         if (t->raw >= 0)
             close(t->raw);
         free(raw);

@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,9 @@
 
 #include "common/fileio.h"
 #include "common/jobconf.h"
+#include "common/ownplace.h"
 #include "orchestrator/collect/clock.h"
+#include "orchestrator/collect/stepdir.h"
 
 /* The longest path of a directory, in bytes. It leaves room for
  * raw/<node>/<host>-pid<pid>-1.jpr within PATH_MAX. */
@@ -192,49 +195,36 @@ static size_t existing_prefix(const char *path)
     return n;
 }
 
-/* The directory must belong to this user or to root: any other owner could read
- * and replace its content. Both the link and its target are checked if the last
- * component is a symbolic link. */
-static int check_owner(const char *path, struct jp_error *err)
+/* Whether it is a folder without entries, not a link to one. */
+static bool is_empty_folder(int at, const char *name)
 {
-    struct stat st;
-
-    for (int follow = 0; follow < 2; follow++) {
-        if ((follow ? stat(path, &st) : lstat(path, &st)) < 0)
-            return error_set(err, "%s: %s", path, strerror(errno));
-        if (st.st_uid != geteuid() && st.st_uid != 0)
-            return error_set(err, "%s: belongs to uid %lu, not to you", path,
-                             (unsigned long) st.st_uid);
-    }
-    return 0;
-}
-
-/* Whether path is a folder without entries, not a link to one. */
-static bool is_empty_folder(const char *path)
-{
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     struct dirent *entry;
-    struct stat st;
     bool empty = true;
-    DIR *dir;
 
-    if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) || !(dir = opendir(path)))
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
         return false;
+    }
     while (empty && (entry = readdir(dir)))
         empty = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
     closedir(dir);
     return empty;
 }
 
-/* Renames what an older job of the same id has left to path.old-N, with the
+/* Renames what an older job of the same id has left to name.old-N, with the
  * first N that is free. Never deletes anything. */
-static int move_old(const char *path, struct jp_error *err)
+static int move_old(int at, const char *name, const char *path,
+                    struct jp_error *err)
 {
     struct stat st;
 
     for (unsigned n = 1; n <= MAX_OLD; n++) {
-        char *old = text_format("%s.old-%u", path, n);
-        bool taken = old && lstat(old, &st) == 0;
-        int rc = old && !taken ? rename(path, old) : -1;
+        char *old = text_format("%s.old-%u", name, n);
+        bool taken = old && fstatat(at, old, &st, AT_SYMLINK_NOFOLLOW) == 0;
+        int rc = old && !taken ? renameat(at, name, at, old) : -1;
 
         free(old);
         if (!old)
@@ -248,24 +238,42 @@ static int move_old(const char *path, struct jp_error *err)
     return error_set(err, "%s: already has %d older copies", path, MAX_OLD);
 }
 
-/* Makes the step directory. mkdir must create it: if it exists, it is replaced
- * (empty) or renamed, so that no file of an older step is taken for ours. */
-static int make_step(const char *path, struct jp_error *err)
+/* Takes the rights away that the folder above has given to others (an access
+ * list that new folders inherit). */
+static int close_to_others(int at, const char *name)
 {
-    if (mkdir(path, 0700) == 0)
-        return 0;
-    if (errno == EEXIST) {
-        if (!is_empty_folder(path)) {
-            if (move_old(path, err) < 0)
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+    int rc = fd < 0 || fstat(fd, &st) < 0 ? -1 : 0;
+
+    if (rc == 0 && st.st_mode & (S_IWGRP | S_IWOTH))
+        rc = fchmod(fd, 0700);
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+/* Makes the step directory in the job's. mkdir must create it: if it exists, it
+ * is replaced (empty) or renamed, so that no file of an older step is taken for
+ * ours. */
+static int make_step(int at, const char *path, struct jp_error *err)
+{
+    const char *name = strrchr(path, '/') + 1;
+    int rc = mkdirat(at, name, 0700);
+
+    if (rc < 0 && errno == EEXIST) {
+        if (!is_empty_folder(at, name)) {
+            if (move_old(at, name, path, err) < 0)
                 return -1;
-        } else if (rmdir(path) < 0) {
+        } else if (unlinkat(at, name, AT_REMOVEDIR) < 0) {
             return error_set(err, "%s: cannot be removed: %s", path,
                              strerror(errno));
         }
-        if (mkdir(path, 0700) == 0)
-            return 0;
+        rc = mkdirat(at, name, 0700);
     }
-    return error_set(err, "%s: %s", path, strerror(errno));
+    if (rc < 0 || close_to_others(at, name) < 0)
+        return error_set(err, "%s: %s", path, strerror(errno));
+    return 0;
 }
 
 /* Makes the folders of the protocol (docs/contracts.md, section 2). */
@@ -275,10 +283,10 @@ static int make_folders(const char *step_dir, struct jp_error *err)
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         char *path = text_format("%s/%s", step_dir, names[i]);
-        int rc = path ? mkdir(path, 0700) : -1;
+        int rc = path ? fileio_mkdir(path, err) : -1;
 
-        if (rc < 0)
-            error_set(err, "%s/%s: %s", step_dir, names[i], strerror(errno));
+        if (!path)
+            error_set(err, "out of memory");
         free(path);
         if (rc < 0)
             return -1;
@@ -306,14 +314,26 @@ static int write_owner(const char *step_dir, struct jp_error *err)
     return rc;
 }
 
-/* Makes the job and step directories. errno is ENOENT if the job's directory
- * vanished in between. */
+/* Makes the job and step directories, and holds them. errno is ENOENT if the
+ * job's directory vanished in between. */
 static int make_both(const struct launch_place *place, struct jp_error *err)
 {
-    if (fileio_mkdirs(place->job_dir, err) < 0 ||
-        check_owner(place->job_dir, err) < 0)
+    int at = ownplace_make(place->job_dir, OWNPLACE_OURS, err);
+    int rc, saved;
+
+    if (at < 0)
         return -1;
-    return make_step(place->step_dir, err);
+    rc = make_step(at, place->step_dir, err);
+    saved = errno;
+    close(at);
+    errno = saved;
+    if (rc == 0 && stepdir_hold(place->step_dir, err) < 0) {
+        saved = errno;
+        stepdir_release(place->step_dir); /* the next try walks again */
+        errno = saved;
+        rc = -1;
+    }
+    return rc;
 }
 
 /* Refuses the directory of another job's step that has no finished report
@@ -389,5 +409,6 @@ int place_make(struct launch_place *place, const struct launch_facts *facts,
 void place_unmake(const struct launch_place *place)
 {
     fileio_remove_tree(place->step_dir, NULL);
+    stepdir_release(place->step_dir);
     unmake_job(place);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/fileio.h"
+#include "common/ownplace.h"
 #include "orchestrator/collect/stepdir.h"
 
 /* The longest text of a mark in bytes. The marks are in a folder of the user,
@@ -119,7 +120,7 @@ static enum runmark parse(const char *name, size_t *len)
 void runmarks_count(const char *dir, uint32_t n[RUNMARKS])
 {
     char *path = folder_of(dir);
-    DIR *folder = path && stepdir_is_folder(path) ? opendir(path) : NULL;
+    DIR *folder = path ? ownplace_opendir(path) : NULL;
     struct dirent *entry;
     size_t len;
 

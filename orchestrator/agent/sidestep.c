@@ -29,6 +29,8 @@
 #include "common/fileio.h"
 #include "common/jobconf.h"
 #include "common/num.h"
+#include "common/ownplace.h"
+#include "common/ownproc.h"
 #include "orchestrator/agent/launch.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/nodelist.h"
@@ -102,14 +104,24 @@ static void add(struct words *w, char *word) /* owned; NULL: no memory */
 }
 
 /* The path of the first srun's program: another srun in PATH may belong to
- * another Slurm. "srun" if it cannot be found out. Caller frees. */
+ * another Slurm. "srun" if it cannot be found out, or if the process is not
+ * this user's and our parent any more: a program is executed by this path.
+ * Caller frees. */
 static char *find_srun(pid_t first)
 {
-    char *link = text_format("/proc/%ld/exe", (long) first), path[PATH_MAX];
-    ssize_t n = link ? readlink(link, path, sizeof(path) - 1) : -1;
+    const struct ownproc_name process = {
+        .root = "", .pid = first, .uid = geteuid()};
+    struct ownproc proc;
+    char path[PATH_MAX];
     const char *name;
+    ssize_t n = -1;
 
-    free(link);
+    if (ownproc_open(&process, &proc, NULL) == 0)
+        n = readlinkat(proc.dir, "exe", path, sizeof(path) - 1);
+    /* While it is our parent, its number cannot be another process's. */
+    if (getppid() != first)
+        n = -1;
+    ownproc_close(&proc);
     path[n > 0 ? n : 0] = '\0';
     name = strrchr(path, '/');
     return strdup(name && !strcmp(name, "/srun") && access(path, X_OK) == 0
@@ -196,7 +208,7 @@ static void let_go(const struct inner *l, int keep)
     int null = open("/dev/null", O_RDWR), log = -1;
 
     if (path)
-        log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+        log = ownplace_append(path, NULL);
     for (int i = 0; i < 3; i++)
         dup2(i > 0 && log >= 0 ? log : null, i);
     if (keep != 3) {
@@ -281,6 +293,8 @@ keeper(const struct inner *l, const struct words *w,
 
     setsid();
     let_go(l, srun);
+    /* its descriptors are closed now; without it, paths are walked each time */
+    (void) stepdir_hold(l->dir, NULL);
     if (chdir("/") < 0)
         _exit(1);
     self = getpid();
@@ -362,8 +376,8 @@ static int find_self(char path[PATH_MAX], struct jp_error *err)
 }
 
 /* Forks the keeper and waits for the process in between. A pidfd of srun is
- * opened here, while srun is certainly our parent: its process id could be
- * reused later. */
+ * opened here, while srun is our parent: its process id could be reused later.
+ */
 static int fork_keeper(const struct inner *l, const struct words *w,
                        const struct shared *shared, struct jp_error *err)
 {
@@ -372,6 +386,10 @@ static int fork_keeper(const struct inner *l, const struct words *w,
 
     if (srun < 0)
         return error_set(err, "srun cannot be watched: %s", strerror(errno));
+    if (getppid() != l->srun) {
+        close(srun);
+        return error_set(err, "srun has ended");
+    }
     pid = fork();
     if (pid == 0) {
         /* The second fork detaches the keeper: its parent is init

@@ -599,15 +599,18 @@ int clockprobes_add(struct jp_clocks *clocks, struct timeline *const *timelines,
         return 0;
     if (clockprobes_read(nodes, &read) < 0)
         return -1;
-    clocks->probes =
-        (struct clocks_probes){.files = read.n_files,
-                               .bad_files = read.bad_files,
-                               .windows = read.windows,
-                               .bad_windows = read.bad_windows,
-                               .exchanges = read.exchanges,
-                               .failures = read.failures,
-                               .by_xla = read.by_xla,
-                               .xla_ambiguous = read.xla_ambiguous};
+    clocks->probes = (struct clocks_probes){
+        .files = read.n_files,
+        .bad_files = read.bad_files,
+        .windows = read.windows,
+        .bad_windows = read.bad_windows,
+        .exchanges = read.exchanges,
+        .wanted_us = read.wanted_us,
+        .cadence_us = read.paced ? (uint32_t) (read.paced_us / read.paced) : 0,
+        .cpu_permille = read.cpu_permille,
+        .failures = read.failures,
+        .by_xla = read.by_xla,
+        .xla_ambiguous = read.xla_ambiguous};
     rc = read.n_files ? map_probes(clocks, timelines, n, &read) : 0;
     clockprobes_fini(&read);
     return rc;

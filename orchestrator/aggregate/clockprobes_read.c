@@ -112,7 +112,13 @@ static void settle_file(struct clockprobes *p, struct clock_file *f,
     for (size_t i = 0; i < f->n_windows; i++) {
         p->exchanges += w[i].exchanges; /* of all windows */
         p->failures += (uint64_t) w[i].lost + w[i].no_stamp + w[i].disturbed;
+        p->paced_us = num_add(p->paced_us, w[i].cadence_us);
+        p->paced += w[i].cadence_us > 0;
     }
+    if (f->cadence_us > p->wanted_us)
+        p->wanted_us = f->cadence_us;
+    if (f->cpu_permille > p->cpu_permille)
+        p->cpu_permille = f->cpu_permille;
     if (f->n_windows)
         qsort(w, f->n_windows, sizeof(*w), by_edge);
     for (size_t i = 0; i < f->n_windows; i += n) {
@@ -307,26 +313,17 @@ static int add_process(struct processes *ps, const char *path, uint32_t index)
 {
     struct process *grown;
     struct jp_error err;
-    char *text;
-    size_t len;
     int rc;
 
-    if (fileio_read(path, false, CLOCK_FILE_MAX, &text, &len, &err) < 0) {
-        ps->bad++;
-        return 0;
-    }
     if ((ps->n & (ps->n - 1)) == 0) {
         grown = realloc(ps->list, 2 * (ps->n + 1) * sizeof(*grown));
-        if (!grown) {
-            free(text);
+        if (!grown)
             return -1;
-        }
         ps->list = grown;
     }
     ps->list[ps->n] =
         (struct process){.index = index, .host = (uint32_t) ps->n_hosts - 1};
-    rc = clock_xla_parse(text, len, index, &ps->list[ps->n].file, &err);
-    free(text);
+    rc = clock_xla_read(path, index, &ps->list[ps->n].file, &err);
     ps->n += rc == 0;
     ps->bad += rc < 0;
     return 0;

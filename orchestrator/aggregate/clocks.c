@@ -526,6 +526,22 @@ static void say_check(const struct jp_clocks *clocks, char *buf, size_t size)
                            "times are those of the collectives");
 }
 
+/* Says that the agents probed less often than requested, because probes have a
+ * budget. */
+static void say_pace(const struct clocks_probes *p, char *buf, size_t size)
+{
+    *buf = '\0';
+    if (!p->wanted_us || !p->cpu_permille || p->by_xla ||
+        p->cadence_us / CLOCK_SLOWED < p->wanted_us)
+        return;
+    snprintf(buf, size,
+             " To take no more than %.1f %% of a processor, agents probed a "
+             "node every %s instead of every %s; the uncertainty is that of "
+             "these probes.",
+             (double) p->cpu_permille / 10, FIG_US((double) p->cadence_us),
+             FIG_US((double) p->wanted_us));
+}
+
 /* Says how many operations do not overlap on one clock, and what that means. */
 static void say_torn(const struct jp_clocks *clocks, char *buf, size_t size)
 {
@@ -584,6 +600,7 @@ char *clocks_text(const struct jp_clocks *clocks, char *buf)
                                                    : "probes between the nodes",
              FIG_US(unc_us));
     say_check(clocks, buf + strlen(buf), CLOCKS_TEXT - strlen(buf));
+    say_pace(&clocks->probes, buf + strlen(buf), CLOCKS_TEXT - strlen(buf));
     if (near)
         snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
                  " The difference is within the uncertainty, so times stay as "

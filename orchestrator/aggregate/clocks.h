@@ -49,6 +49,10 @@ struct clockprobes {
     size_t n_edges;
     uint64_t windows, bad_windows; /* with a line, and without */
     uint64_t exchanges, failures;
+    /* of the agents' probes: the requested time between two, that of each
+     * window in sum with their number, and their budget; 0: unknown */
+    uint32_t wanted_us, cpu_permille;
+    uint64_t paced_us, paced;
     uint64_t bad_files; /* that could not be read */
     size_t points;      /* the most points over the run that a map may have */
     bool by_xla;        /* the files are the tasks' XLA's, not the agents' */
@@ -191,6 +195,9 @@ struct clocks_arrival {
 struct clocks_probes {
     size_t files; /* of agents; 0: there are none, and all else is 0 */
     uint64_t bad_files, windows, bad_windows, exchanges, failures;
+    /* Time between two probes of a neighbour: as requested, and on average; the
+     * budget in thousandths of a processor. 0: unknown. */
+    uint32_t wanted_us, cadence_us, cpu_permille;
     bool tied;          /* they connect nodes, so there is a map by probes */
     bool used;          /* that map is used */
     bool by_xla;        /* the probes are the tasks' XLA's, not the agents' */

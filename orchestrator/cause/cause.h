@@ -130,6 +130,8 @@ enum jp_cause_what {
     JP_CAUSES
 };
 extern const char *const cause_words[JP_CAUSES]; /* "gpu_xid" */
+/* What to do about it, after the place: "check port mlx5_0/1 of n2: cable" */
+extern const char *const cause_next[JP_CAUSES];
 
 /* Unknown values are NAN, "" or 0. */
 struct jp_cause {
@@ -188,6 +190,11 @@ struct causes_input {
 int causes_find(const struct causes_input *in, struct jp_causes **out,
                 struct jp_error *err);
 void causes_destroy(struct jp_causes *causes); /* accepts NULL */
+
+/* Makes the findings and answers agree with the causes: a finding's advice
+ * becomes that of its strongest cause, with the place; a port that is slow or
+ * has errors answers the question about slow links. causes may be NULL. */
+void causes_apply(const struct jp_causes *causes, struct jp_insight *insight);
 
 /* The look of a finding; NULL: none. causes may be NULL. */
 const struct jp_cause_look *causes_look(const struct jp_causes *causes,

@@ -183,8 +183,8 @@ static char *say_who(const struct cause_subject *subject, char *buf,
     return buf;
 }
 
-/* Formats where the metric is, unless the subject has it: "at a port of n3, ",
- * "at its port, ". Returns buf. */
+/* Formats where the metric is, unless the subject has it: "at port mlx5_0/1 of
+ * n3, ", "at its ports, " (all of the node's). Returns buf. */
 static char *say_place(const struct cause_subject *subject,
                        const struct jp_cause *cause, char *buf, size_t size)
 {
@@ -192,9 +192,11 @@ static char *say_place(const struct cause_subject *subject,
 
     *buf = '\0';
     if (cause->scope == JP_UTIL_PORT && own)
-        snprintf(buf, size, "at its port, ");
+        snprintf(buf, size, "at its port%s%.30s, ", *cause->id ? " " : "s",
+                 cause->id);
     else if (cause->scope == JP_UTIL_PORT)
-        snprintf(buf, size, "at a port of %.64s, ", cause->node);
+        snprintf(buf, size, "at %s%.30s of %.64s, ",
+                 *cause->id ? "port " : "the ports", cause->id, cause->node);
     else if (!own)
         snprintf(buf, size, "on %.64s, ", cause->node);
     return buf;
@@ -233,7 +235,7 @@ static char *say_metric(const struct cause_row *row,
 void cause_describe(const struct cause_subject *subject,
                     const struct cause_row *row, struct jp_cause *cause)
 {
-    char who[200], place[100], metric[160], since[40];
+    char who[200], place[120], metric[160], since[40];
 
     snprintf(cause->text, sizeof(cause->text), "%s; %s%s%s",
              say_who(subject, who, sizeof(who)),
@@ -309,4 +311,55 @@ void cause_describe_advice(const struct cause_subject *subject,
     if (look->shared)
         sentence_add(&s, "the counters of its node and ports were excluded, "
                          "as other jobs may run there");
+}
+
+/* Formats what is to be checked: "port mlx5_0/1 of n2", "the ports of n2".
+ * Returns buf. */
+static char *say_member(const struct jp_cause *cause, char *buf, size_t size)
+{
+    /* By scope; a step or a node is named by the node alone. */
+    static const char *const words[JP_UTIL_SCOPES] = {[JP_UTIL_TASK] = "task",
+                                                      [JP_UTIL_GPU] = "GPU",
+                                                      [JP_UTIL_PORT] = "port"};
+    const char *word = words[cause->scope];
+
+    if (word && *cause->id)
+        snprintf(buf, size, "%s %.30s of %.40s", word, cause->id, cause->node);
+    else if (word)
+        snprintf(buf, size, "the %ss of %.40s", word, cause->node);
+    else
+        snprintf(buf, size, "%.40s", cause->node);
+    return buf;
+}
+
+/* Whether a link is slower than its peers, which the messages need not show:
+ * they may wait for the node's ranks. */
+static bool is_slow_link(const struct jp_cause *cause)
+{
+    return cause->scope == JP_UTIL_PORT &&
+           (cause->what == JP_CAUSE_PORT_RATE ||
+            cause->what == JP_CAUSE_PORT_ERRORS);
+}
+
+void causes_apply(const struct jp_causes *causes, struct jp_insight *insight)
+{
+    struct jp_hypotheses *h = &insight->hypotheses;
+    char member[100];
+
+    for (size_t i = 0; causes && i < causes->n_looks; i++) {
+        const struct jp_cause_look *look = &causes->looks[i];
+        struct jp_finding *f = &insight->findings.at[i];
+        const struct jp_cause *best = &causes->at[look->first];
+
+        if (look->n)
+            snprintf(f->next, sizeof(f->next), "check %s: %s",
+                     say_member(best, member, sizeof(member)),
+                     cause_next[best->what]);
+    }
+    for (size_t i = 0; causes && i < causes->n; i++)
+        if (is_slow_link(&causes->at[i]) &&
+            h->of[JP_HYPOTHESIS_SLOW_LINK].state != JP_HYPOTHESIS_FOUND)
+            hypothesis_set(h, JP_HYPOTHESIS_SLOW_LINK, JP_HYPOTHESIS_FOUND,
+                           h->of[JP_HYPOTHESIS_SLOW_LINK].least, "%s",
+                           say_member(&causes->at[i], member, sizeof(member)));
 }

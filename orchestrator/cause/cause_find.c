@@ -482,12 +482,40 @@ static double strength_of(const struct finding_state *x,
             0.3 * half_if_unknown(follows));
 }
 
+/* Returns the member of the unit that differs: every other one is at most half
+ * as far off. NULL: there are several. */
+static const struct sampled *odd_member(const struct finding_state *x,
+                                        const struct comparison *c)
+{
+    const struct samples *s = x->in->samples;
+    double most = 0, second = 0;
+    size_t odd = c->unit.first;
+
+    for (size_t i = c->unit.first; i < c->unit.first + c->unit.n; i++) {
+        const struct unit one = {i, 1};
+        unsigned n;
+        double off = worse(
+            c->row, mean_in(s, c->row, c->column, &one, x->course->late, &n),
+            c->median);
+
+        if (off > most) {
+            second = most;
+            most = off;
+            odd = i;
+        } else if (off > second) {
+            second = off;
+        }
+    }
+    return c->unit.n == 1 || second < most / 2 ? &s->at[odd] : NULL;
+}
+
 /* Fills the cause from the comparison. */
 static void fill(struct finding_state *x, struct comparison *c, size_t finding,
                  struct jp_cause *cause)
 {
     const struct samples *s = x->in->samples;
     const struct sampled *m = &s->at[c->unit.first];
+    const struct sampled *odd = odd_member(x, c);
     const struct cause_row *row = c->row;
 
     *cause = (struct jp_cause){
@@ -506,9 +534,8 @@ static void fill(struct finding_state *x, struct comparison *c, size_t finding,
         .deviations = c->deviations,
         .n_peers = (uint32_t) c->n_peers,
         .follows = follows(x, c)};
-    if (c->unit.n == 1 && row->scope != JP_UTIL_NODE &&
-        row->scope != JP_UTIL_STEP)
-        memcpy(cause->id, m->id, sizeof(cause->id));
+    if (odd && row->scope != JP_UTIL_NODE && row->scope != JP_UTIL_STEP)
+        memcpy(cause->id, odd->id, sizeof(cause->id));
     find_when(x, c, cause);
     cause->strength = strength_of(x, c, cause->follows);
     cause_describe(&x->subject, row, cause);

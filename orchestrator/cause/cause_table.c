@@ -11,6 +11,31 @@
 
 #include <math.h>
 
+const char *const cause_next[JP_CAUSES] = {
+    [JP_CAUSE_GPU_XID] = "drain the node and read the driver's log",
+    [JP_CAUSE_GPU_ECC] = "drain the node and read the driver's log",
+    [JP_CAUSE_GPU_THERMAL] = "cooling (nvidia-smi -q -d PERFORMANCE)",
+    [JP_CAUSE_GPU_POWER] = "power limit (nvidia-smi -q -d PERFORMANCE)",
+    [JP_CAUSE_GPU_CLOCK] = "cooling, power limit and locked clocks (nvidia-smi "
+                           "-q -d PERFORMANCE)",
+    [JP_CAUSE_GPU_PCIE] = "the slot, the BIOS and the count of replays",
+    [JP_CAUSE_GPU_SHARED] = "whose process is on it; use exclusive mode, or "
+                            "cgroups of devices",
+    [JP_CAUSE_GPU_MEMORY_BANDWIDTH] = "the rank's own work",
+    [JP_CAUSE_CPU_THROTTLED] = "the CPU quota; request more CPUs for each task",
+    [JP_CAUSE_CPU_STEAL] = "the host of the virtual machine",
+    [JP_CAUSE_CPU_SHARED] = "what else runs there; bind tasks (--cpu-bind)",
+    [JP_CAUSE_MEMORY_PRESSURE] = "request more memory, or use fewer workers",
+    [JP_CAUSE_FILE_READS] = "what is read; use local copies",
+    [JP_CAUSE_FILE_WRITES] = "what is written; use another checkpoint interval",
+    [JP_CAUSE_CPU_OWN] = "the task's threads; bind tasks (--cpu-bind), use "
+                         "fewer data workers",
+    [JP_CAUSE_PORT_ERRORS] = "cable, and the port of the switch",
+    [JP_CAUSE_PORT_RATE] = "cable and rate, and the port of the switch",
+    [JP_CAUSE_PORT_WAITS] = "routing and congestion; run at another time",
+    [JP_CAUSE_PORT_SHARED] = "whose traffic is there; run at another time",
+};
+
 const char *const cause_words[JP_CAUSES] = {
     [JP_CAUSE_GPU_XID] = "gpu_xid",
     [JP_CAUSE_GPU_ECC] = "gpu_ecc",

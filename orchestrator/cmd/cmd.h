@@ -37,6 +37,7 @@ int cmd_evidence(int argc, char **argv); /* of jobprof-node as well */
 int cmd_gc(int argc, char **argv);
 int cmd_upload(int argc, char **argv);
 int cmd_history(int argc, char **argv);
+int cmd_metrics(int argc, char **argv);
 int cmd_trial(int argc, char **argv);
 
 /* of jobprof-node; its other commands are in jobprof_node.c */

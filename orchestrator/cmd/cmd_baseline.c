@@ -166,8 +166,8 @@ static int write_file(const struct jp_baseline *all, const char *path,
     umask(mask);
     if (fileio_output_open(&file, path, err) < 0)
         return -1;
-    /* without temp_path the output is a device or a pipe, whose mode stays */
-    if ((file.temp_path && fchmod(fileno(file.stream), 0666 & ~mask) < 0) ||
+    /* without temp_name the output is a device or a pipe, whose mode stays */
+    if ((file.temp_name && fchmod(fileno(file.stream), 0666 & ~mask) < 0) ||
         baseline_file_write(all, file.stream, err) < 0) {
         fileio_temp_abort(&file);
         return -1;

@@ -21,6 +21,7 @@
 #include "common/json_stream.h"
 #include "common/knownbad.h"
 #include "common/num.h"
+#include "common/ownplace.h"
 #include "common/peaks.h"
 #include "common/plan.h"
 #include "common/quote.h"
@@ -450,7 +451,7 @@ static void check_topology(struct check *c, const char *path)
     struct jp_error err;
     int fd = fileio_open_regular(path, true, &err);
 
-    if (fd < 0 || fileio_check_site(fd, path, &err) < 0)
+    if (fd < 0 || ownplace_check_site(fd, path, &err) < 0)
         note_error(c, err.text);
     if (fd >= 0)
         close(fd);

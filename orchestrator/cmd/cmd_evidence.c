@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/fileio.h"
@@ -25,6 +26,7 @@
 #include "orchestrator/evidence/hangstacks.h"
 #include "orchestrator/ingest/hangs.h"
 #include "orchestrator/ingest/logwalk.h"
+#include "orchestrator/topo/rankread.h"
 
 /* Limit of --limit. */
 #define MAX_LIMIT_US 60000000
@@ -46,6 +48,21 @@ static int failed(const struct jp_error *err)
     return JP_EXIT_IO;
 }
 
+/* Parses "PID" or "PID:START". */
+static int parse_process(char *word, struct evidence_target *one,
+                         struct jp_error *err)
+{
+    char *start = strchr(word, ':');
+
+    if (start)
+        *start++ = '\0';
+    if (num_parse_i64(word, 1, INT32_MAX, &one->pid, err) < 0)
+        return error_wrap(err, "PID");
+    if (start && num_parse_u64(start, 1, UINT64_MAX, &one->start, err) < 0)
+        return error_wrap(err, "START");
+    return 0;
+}
+
 /* Adds the processes of --missing or --waiting, whose role is row->min. */
 static int take_pids(void *arguments, const struct cmd_option *row, char *list,
                      struct jp_error *err)
@@ -60,18 +77,20 @@ static int take_pids(void *arguments, const struct cmd_option *row, char *list,
             return error_set(err, "more than 16 processes");
         *one = (struct evidence_target){.task = -1,
                                         .role = (enum evidence_role) row->min};
-        if (num_parse_i64(word, 1, INT32_MAX, &one->pid, err) < 0)
-            return error_wrap(err, "PID");
+        if (parse_process(word, one, err) < 0)
+            return -1;
         order->n_targets++;
     }
     return 0;
 }
 
 static const struct cmd_option rows[] = {
-    {"missing", "PID,...", "look only at these, which keep others waiting",
+    {"missing", "PID[:START],...",
+     "look only at these, which keep others waiting; START is field 22 of "
+     "/proc/PID/stat, and a process that started at another time is left alone",
      OPT_TAKE(take_pids), .min = EVIDENCE_MISSING},
-    {"waiting", "PID,...", "and at these, which wait", OPT_TAKE(take_pids),
-     .min = EVIDENCE_WAITING},
+    {"waiting", "PID[:START],...", "and at these, which wait",
+     OPT_TAKE(take_pids), .min = EVIDENCE_WAITING},
     {"node", "NAME",
      "this node's name (default SLURMD_NODENAME, else the host name)",
      OPT_TEXT(order.node)},
@@ -144,8 +163,16 @@ static int parse(int argc, char **argv, struct arguments *a)
 #define TARGETS_TEXT 600 /* bytes of the answer */
 #define TARGETS_VICTIMS 2
 
+/* A process of this node when it started, from a record of the step. */
+struct started {
+    int64_t pid;
+    uint64_t pid_namespace, start;
+};
+
 struct targets {
     struct jp_hangs hangs;
+    struct started *started;
+    size_t n_started;
     uint64_t recordings; /* number of the step's recordings visible here */
     char answer[TARGETS_TEXT];
     struct evidence_target list[EVIDENCE_TARGETS];
@@ -159,17 +186,19 @@ struct targets {
 };
 
 struct targets_step {
-    const char *dir, *node, *root;
-    uint64_t job;
-    const char *step; /* SLURM_STEP_ID */
-    bool own;         /* the missing ranks are known: read only raw/<node>/ and
-                       * choose no process */
+    const char *dir, *root;
+    struct proclook_step of; /* the names are set */
+    bool own; /* the missing ranks are known: read only raw/<node>/ and choose
+               * no process */
 };
 
 static void free_targets(struct targets *targets)
 {
     hangs_fini(&targets->hangs);
+    free(targets->started);
     targets->hangs = (struct jp_hangs){0};
+    targets->started = NULL;
+    targets->n_started = 0;
 }
 
 /* Limits: communicators counted, and time to read the recordings. */
@@ -246,14 +275,29 @@ static void note(struct reading *r, const struct jpr_record *record)
 /* Whether the file is below raw/<node>/. */
 static bool is_here(const struct reading *r)
 {
-    size_t len = strlen(r->step->node);
+    size_t len = strlen(r->step->of.node);
     const char *below = r->walk.below;
 
     below += *below == '/';
     /* own: only this node's folder is read. */
     if (r->step->own)
         return true;
-    return strncmp(below, r->step->node, len) == 0 && below[len] == '/';
+    return strncmp(below, r->step->of.node, len) == 0 && below[len] == '/';
+}
+
+/* Notes when a process of this node started. Returns -1 without memory. */
+static int note_start(struct targets *out, const struct started *one)
+{
+    struct started *more;
+
+    if (one->pid <= 0 || !one->start)
+        return 0;
+    more = realloc(out->started, (out->n_started + 1) * sizeof(*more));
+    if (!more)
+        return -1;
+    out->started = more;
+    more[out->n_started++] = *one;
+    return 0;
 }
 
 /* Reads one recording into the sum. Returns -1 without memory. */
@@ -274,6 +318,11 @@ static int read_file(struct reading *r)
     if (hangs_file_end(&r->file, &r->walk.file, &evidence) < 0)
         return -1;
     rc = hangs_sum_add(&r->sum, &evidence);
+    if (rc == 0 && here)
+        rc =
+            note_start(r->out, &(struct started){evidence.process.pid,
+                                                 evidence.process.pid_namespace,
+                                                 evidence.process.start});
     hangs_evidence_fini(&evidence);
     more = realloc(r->here, (r->n_files + 1) * sizeof(*more));
     if (rc < 0 || !more)
@@ -289,7 +338,7 @@ static int read_file(struct reading *r)
 static int read_all(struct reading *r, struct jp_error *err)
 {
     char *raw = r->step->own
-                    ? text_format("%s/raw/%s", r->step->dir, r->step->node)
+                    ? text_format("%s/raw/%s", r->step->dir, r->step->of.node)
                     : text_format("%s/raw", r->step->dir);
     const char *inputs[] = {raw};
     int rc = raw ? 0 : error_set(err, "out of memory");
@@ -317,17 +366,17 @@ static int read_all(struct reading *r, struct jp_error *err)
 }
 
 /* Adds a process once, with the role it was found in first. */
-static void add(struct targets *out, int64_t pid, int64_t task,
-                enum evidence_role role)
+static void add(struct targets *out, const struct evidence_target *target)
 {
     for (size_t i = 0; i < out->n; i++)
-        if (out->list[i].pid == pid)
+        if (out->list[i].pid == target->pid &&
+            out->list[i].pid_namespace == target->pid_namespace)
             return;
-    if (pid <= 0)
+    if (target->pid <= 0)
         return;
     /* processes beyond the limit are left out */
     if (out->n < EVIDENCE_TARGETS)
-        out->list[out->n++] = (struct evidence_target){pid, task, role};
+        out->list[out->n++] = *target;
 }
 
 /* Adds a process by its index in the sum, if it is on this node. */
@@ -339,7 +388,11 @@ static void add_process(const struct reading *r, uint32_t process,
     if (process >= r->n_files || !r->here[process])
         return;
     p = &r->out->hangs.processes[process];
-    add(r->out, p->pid, p->task, role);
+    add(r->out, &(struct evidence_target){.pid = p->pid,
+                                          .pid_namespace = p->pid_namespace,
+                                          .start = p->start,
+                                          .task = p->task,
+                                          .role = role});
 }
 
 /* Whether a rank has not entered the operation, as far as is known. */
@@ -399,11 +452,32 @@ static void choose(const struct reading *r)
 static void choose_all(const struct targets_step *step, struct targets *out)
 {
     struct proclook_task tasks[EVIDENCE_TARGETS];
-    const struct proclook_step of = {step->job, step->step, step->node};
-    size_t n = proclook_tasks(step->root, &of, tasks, EVIDENCE_TARGETS);
+    size_t n = proclook_tasks(step->root, &step->of, tasks, EVIDENCE_TARGETS);
 
     for (size_t i = 0; i < n; i++)
-        add(out, tasks[i].pid, tasks[i].task, EVIDENCE_TASK);
+        add(out, &(struct evidence_target){.pid = tasks[i].pid,
+                                           .start = tasks[i].start,
+                                           .task = tasks[i].task,
+                                           .role = EVIDENCE_TASK});
+}
+
+/* Notes the starts of the tasks from starts.jsonl. Returns -1 without memory.
+ */
+static int read_starts(const struct targets_step *step, struct targets *out,
+                       struct jp_error *err)
+{
+    struct jp_rank_records records = {0};
+    int rc = rankread_starts(&records, step->dir, step->of.node, err);
+
+    for (size_t i = 0; i < records.n_tasks && rc == 0; i++) {
+        const struct jp_rankmap_task *task = &records.tasks[i];
+
+        if (note_start(out, &(struct started){task->pid, task->pid_ns,
+                                              task->start}) < 0)
+            rc = error_set(err, "out of memory");
+    }
+    rankread_fini(&records);
+    return rc;
 }
 
 /* The recordings first; /proc only if nothing is in flight. Returns 0, and the
@@ -424,7 +498,7 @@ static int find_targets(const struct targets_step *step, struct targets *out,
     r->out = out;
     r->sum.hangs = &out->hangs;
     r->end_ms = now_ms + READ_MS;
-    if (read_all(r, err) == 0) {
+    if (read_all(r, err) == 0 && read_starts(step, out, err) == 0) {
         if (r->made_ns)
             out->quiet_ms = now_ms > r->made_ns / 1000000
                                 ? now_ms - r->made_ns / 1000000
@@ -445,6 +519,33 @@ static int find_targets(const struct targets_step *step, struct targets *out,
 }
 
 /* --- the order ------------------------------------------------------------ */
+
+/* Sets the start times of the processes that are named by their number alone,
+ * where the step has recorded them: then a later process with the number is not
+ * taken for them. Of several records of a number, the last start counts. */
+static void set_starts(struct evidence_order *order,
+                       const struct targets *found)
+{
+    struct stat st;
+    uint64_t own = stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
+
+    for (size_t i = 0; i < order->n_targets; i++) {
+        struct evidence_target *target = &order->targets[i];
+        uint64_t start = 0;
+
+        for (size_t k = 0; k < found->n_started; k++) {
+            const struct started *one = &found->started[k];
+
+            if (one->pid == target->pid && one->start > start &&
+                (one->pid_namespace == target->pid_namespace ||
+                 (!target->pid_namespace &&
+                  (!one->pid_namespace || one->pid_namespace == own))))
+                start = one->start;
+        }
+        if (!target->start)
+            target->start = start;
+    }
+}
 
 /* Fills the order from *found, which it borrows: the operations in flight, the
  * hang's sentence if the order has none, and whether and how to query RAS. */
@@ -520,6 +621,7 @@ static int take(struct arguments *a, const struct targets *found)
     if (!a->quiet && !found->recordings)
         fprintf(stderr, "jobprof: no recording found, so the operations in "
                         "flight are unknown\n");
+    set_starts(&a->order, found);
     set_order(a, found, pids);
     if (evidence_take(&a->order, &err) < 0)
         return failed(&err);
@@ -534,11 +636,13 @@ static int take(struct arguments *a, const struct targets *found)
  * status. */
 static int run(struct arguments *a, const struct jp_jobconf *conf)
 {
+    /* The step directory is this user's (cmd_evidence), and so is the step. */
     const struct targets_step step = {.dir = a->order.dir,
-                                      .node = a->order.node,
                                       .root = "",
-                                      .job = conf->job_id,
-                                      .step = conf->step_id,
+                                      .of = {.uid = geteuid(),
+                                             .job = conf->job_id,
+                                             .step = conf->step_id,
+                                             .node = a->order.node},
                                       .own = a->order.n_targets > 0};
     /* only an agent's request has the sentence about the hang */
     char *hang = step.own ? asked_hang(a->order.dir) : NULL;
@@ -547,7 +651,7 @@ static int run(struct arguments *a, const struct jp_jobconf *conf)
     int rc;
 
     a->order.root = "";
-    a->order.job = conf->job_id;
+    a->order.step = step.of;
     a->order.what = hang;
     if (find_targets(&step, &found, &err) == 0) {
         rc = take(a, &found);
@@ -569,11 +673,11 @@ int cmd_evidence(int argc, char **argv)
 
     if (rc >= 0)
         return rc;
-    /* an agent ignores it, and the exit of children would go unnoticed */
+    /* a caller may ignore it, and the exit of children would go unnoticed */
     signal(SIGCHLD, SIG_DFL);
     path = text_format("%s/" JP_JOBCONF_NAME, a.order.dir);
     /* the files of another user's step must not be trusted */
-    if (!path || stepdir_check_own(a.order.dir, &err) < 0 ||
+    if (!path || stepdir_hold(a.order.dir, &err) < 0 ||
         jobconf_read(path, &conf, &err) < 0) {
         rc = failed(&err);
     } else {

@@ -114,7 +114,7 @@ static const struct cmd_options command_line = {
 struct totals {
     uint64_t jobs, freed_jobs, freed_bytes, left_bytes;
     bool failed, cut, deep;
-    size_t metrics; /* stale metrics files */
+    struct metricsfile_cleaned metrics;
     struct jp_json json;
     json_t *list; /* NULL: text output */
 };
@@ -227,10 +227,17 @@ static int print_totals(const struct arguments *a, struct totals *t,
                 FIG_BYTES(t->freed_bytes), (unsigned long long) t->freed_jobs,
                 (unsigned long long) t->jobs, FIG_BYTES(t->left_bytes),
                 a->gc.dry_run ? "would be left" : "is left");
-        if (!a->common.quiet && t->metrics)
+        if (!a->common.quiet && t->metrics.stale)
             quote_printf(stdout, "%s %zu stale metrics file%s\n",
-                         a->gc.dry_run ? "Would remove" : "Removed", t->metrics,
-                         t->metrics == 1 ? "" : "s");
+                         a->gc.dry_run ? "Would remove" : "Removed",
+                         t->metrics.stale, plural(t->metrics.stale));
+        if (!a->common.quiet && t->metrics.odd)
+            quote_printf(stdout,
+                         "%s %zu entr%s that %s not belong into the folder of "
+                         "metrics\n",
+                         a->gc.dry_run ? "Would remove" : "Removed",
+                         t->metrics.odd, t->metrics.odd == 1 ? "y" : "ies",
+                         t->metrics.odd == 1 ? "does" : "do");
         return fflush(stdout) != 0 || ferror(stdout)
                    ? error_set(err, "standard output failed")
                    : 0;
@@ -242,26 +249,36 @@ static int print_totals(const struct arguments *a, struct totals *t,
     json_out_put(&t->json, root, "complete", json_boolean(!t->cut && !t->deep));
     json_out_count(&t->json, root, "freed_bytes", t->freed_bytes);
     json_out_count(&t->json, root, "left_bytes", t->left_bytes);
-    json_out_count(&t->json, root, "metrics_files", t->metrics);
+    json_out_count(&t->json, root, "metrics_files", t->metrics.stale);
+    json_out_count(&t->json, root, "metrics_odd", t->metrics.odd);
+    json_out_count(&t->json, root, "metrics_kept", t->metrics.kept);
     json_out_put(&t->json, root, "jobs", t->list);
     return json_out_dump(&t->json, root, stdout, err);
 }
 
-/* Removes what killed agents have left in this host's metrics folder. Returns
- * -1 if the folder cannot be used. */
+/* Cleans this host's spool, and node_exporter's folder, in which agents of an
+ * earlier release have written. Returns -1 if a folder cannot be used. */
 static int clean_metrics(const struct arguments *a, struct totals *t,
                          struct jp_error *err)
 {
     struct jp_sitefile file = {0};
     struct jp_site_metrics site;
+    struct metricsfile_cleaned old = {0};
     int rc = 0;
 
     if (plan_load_site(a->common.config, &file, err) < 0)
         return -1;
     sitefile_metrics(&file, &site);
-    /* a host without agents has no such folder */
-    if (site.folder && access(site.folder, F_OK) == 0)
-        rc = metricsfile_clean(site.folder, a->gc.dry_run, &t->metrics, err);
+    /* a host without agents has no such folders */
+    if (site.spool && access(site.spool, F_OK) == 0)
+        rc = metricsfile_clean(site.spool, false, a->gc.dry_run, &t->metrics,
+                               err);
+    if (rc == 0 && site.textfile && access(site.textfile, F_OK) == 0 &&
+        strcmp(site.textfile, site.spool) != 0)
+        rc = metricsfile_clean(site.textfile, true, a->gc.dry_run, &old, err);
+    t->metrics.stale += old.stale;
+    t->metrics.odd += old.odd;
+    t->metrics.kept += old.kept;
     sitefile_fini(&file);
     return rc;
 }

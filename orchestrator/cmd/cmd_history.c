@@ -29,8 +29,6 @@
 #include "orchestrator/history/history_sum.h"
 #include "orchestrator/insight/limits.h"
 
-/* lower bound of the bytes read per user */
-#define USER_BYTES (UINT64_C(1) << 30)
 /* time that a report waits for its line */
 #define AWAIT_MS 300
 /* lifetime of the process that writes it */
@@ -45,6 +43,7 @@ struct arguments {
     struct cmd_common common;
     struct jp_sitefile site;
     struct history_sink sink;
+    const char *accounts; /* the site's list, or NULL */
     enum metrics_format format; /* format of the metrics */
 };
 
@@ -184,6 +183,7 @@ static void take_site(const struct jp_sitefile *site, struct history_sink *sink)
 /* Returns -1 to continue, otherwise an exit status. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
+    const struct sitefile_value *accounts;
     struct jp_error err;
     int rc = cmd_options_parse(&command_line, argc, argv, a);
 
@@ -198,6 +198,8 @@ static int parse(int argc, char **argv, struct arguments *a)
     if (plan_load_site(a->common.config, &a->site, &err) < 0)
         return cmd_args_fail("history", JP_EXIT_USAGE, &err);
     take_site(&a->site, &a->sink);
+    accounts = sitefile_find(&a->site, "history.accounts");
+    a->accounts = accounts ? accounts->value : NULL;
     if (a->add && optind == argc)
         return usage("--add needs steps or jobs");
     if (a->add && !a->sink.dir && !a->sink.command && !a->sink.syslog)
@@ -234,6 +236,25 @@ static int see(void *arg, const struct history_step *step, int64_t uid)
         w->parquet, step, uid < 0 ? NULL : history_sum_user(w->sum), &w->err);
 }
 
+/* A callback of history_read. */
+static int begin(void *arg, int64_t uid, size_t users)
+{
+    struct work *w = arg;
+
+    return history_sum_begin(w->sum, uid, users) < 0
+               ? error_set(&w->err, "out of memory")
+               : 0;
+}
+
+/* A callback of history_read. */
+static void leave_out(void *arg, int64_t uid, enum history_left what,
+                      uint64_t n)
+{
+    struct work *w = arg;
+
+    history_sum_leave(w->sum, uid, what, n);
+}
+
 /* Prints a message about a bad file, unless there were many. */
 static void say(void *arg, const char *text)
 {
@@ -253,12 +274,14 @@ static int read_all(struct work *w, char **paths, int n,
     struct arguments *a = w->a;
     /* a user's folder may exceed its limit while it is rotated */
     uint64_t four = num_mul(a->sink.max_bytes, 4);
-    struct history_reader reader = {
-        .see = see,
-        .say = say,
-        .arg = w,
-        .since_us = a->want.since_us,
-        .max_bytes = four > USER_BYTES ? four : USER_BYTES};
+    uint64_t least = history_limits[HISTORY_LEFT_BYTES].user;
+    struct history_reader reader = {.see = see,
+                                    .begin = begin,
+                                    .leave = leave_out,
+                                    .say = say,
+                                    .arg = w,
+                                    .since_us = a->want.since_us,
+                                    .max_bytes = four > least ? four : least};
     const char *dir = a->sink.dir;
 
     for (int i = 0; i < n; i++)
@@ -317,6 +340,10 @@ static int run(struct arguments *a, char **paths, int n)
 
     if (!w.sum) {
         error_set(&w.err, "out of memory");
+    } else if (a->accounts &&
+               history_sum_accounts(w.sum, a->accounts, &w.err) < 0) {
+        history_sum_destroy(w.sum);
+        return cmd_args_fail("history", JP_EXIT_USAGE, &w.err);
     } else if (!a->parquet) {
         rc = show(&w, paths, n, NULL);
     } else if (fileio_output_open(&file, a->parquet, &w.err) == 0) {

@@ -421,6 +421,7 @@ static void find_causes(const struct report_session *session,
 
     if (m->samples.n_slices && causes_find(&in, &m->causes, &err) < 0)
         stepdir_log(session->dir, "no causes: %s", err.text);
+    causes_apply(m->causes, m->insight);
     if (iteration_find(m->result, session->dir, m->nodes, &m->iteration, &err) <
         0)
         stepdir_log(session->dir, "no times of program steps: %s", err.text);

@@ -19,6 +19,7 @@
 #include "common/fileio.h"
 #include "common/jobconf.h"
 #include "common/num.h"
+#include "common/ownplace.h"
 #include "common/quote.h"
 #include "orchestrator/agent/agent.h"
 #include "orchestrator/cmd/cmd_report.h"
@@ -71,18 +72,23 @@ static bool follow(struct report_session *session)
         free(twin);
         return false;
     }
+    stepdir_release(session->dir);
     free(session->dir);
     session->dir = twin;
-    return true;
+    /* false also if it is somebody else's folder */
+    return stepdir_hold(session->dir, NULL) == 0;
 }
 
-/* Returns the resolved path of dir; a copy of dir if it does not exist. Caller
- * frees. */
-static char *absolute(const char *dir)
+/* Returns the resolved path of dir, or a copy of dir if it does not exist;
+ * NULL and err if it is somebody else's or reached by his link. Caller frees.
+ */
+static char *absolute(const char *dir, struct jp_error *err)
 {
-    char *real = realpath(dir, NULL);
+    char *real = ownplace_real(dir, OWNPLACE_OURS, err);
 
-    return real ? real : strdup(dir);
+    if (!real && errno == ENOENT && !(real = strdup(dir)))
+        error_set(err, "out of memory");
+    return real;
 }
 
 /* Sets where the step is moved to: its visible twin, or "" for none. job.conf
@@ -147,13 +153,12 @@ int report_session_init(struct report_session *session, const char *dir,
 {
     int rc;
 
-    *session = (struct report_session){
-        .options = options, .dir = absolute(dir), .start_ms = clock_mono_ms()};
-    if (!session->dir)
-        return error_set(err, "out of memory");
-    if (!follow(session))
+    *session = (struct report_session){.options = options,
+                                       .dir = absolute(dir, err),
+                                       .start_ms = clock_mono_ms()};
+    if (session->dir && !follow(session))
         return error_set(err, "%s: folder not found", dir);
-    if (stepdir_check_own(session->dir, err) < 0)
+    if (!session->dir || stepdir_hold(session->dir, err) < 0)
         return error_set(
             err,
             "reports are written only into your own directories: %.300s; read "
@@ -174,6 +179,8 @@ int report_session_init(struct report_session *session, const char *dir,
 void report_session_fini(struct report_session *session)
 {
     claim_release(session->claim);
+    if (session->dir)
+        stepdir_release(session->dir);
     if (session->has_conf)
         jobconf_fini(&session->conf);
     result_destroy(session->result);
@@ -392,7 +399,7 @@ static bool is_older(int folder, const char *name, int64_t than)
 static void sweep_folder(const char *dir, const char *name, int64_t before)
 {
     char *path = text_format("%s/%s", dir, name);
-    DIR *folder = path && stepdir_is_folder(path) ? opendir(path) : NULL;
+    DIR *folder = path ? ownplace_opendir(path) : NULL;
     struct dirent *entry;
     const char *host;
     pid_t pid;
@@ -437,6 +444,22 @@ enum report_turn report_turn_wait(struct report_session *session,
 
 enum { FINISH_LIFE_S = 8 }; /* the module kills a finish after 6 s */
 
+/* Like lstat and rename, in held folders. */
+static bool is_absent(const char *path)
+{
+    int at = ownplace_at(&path);
+    struct stat st;
+
+    return fstatat(at, path, &st, AT_SYMLINK_NOFOLLOW) < 0;
+}
+
+static int rename_held(const char *old, const char *new)
+{
+    int from = ownplace_at(&old), to = ownplace_at(&new);
+
+    return renameat(from, old, to, new);
+}
+
 /* Moves one node's topology to the visible job. One that is there already
  * stays, because another step may be reading it. */
 static void move_topology(const char *from, const char *to, const char *node)
@@ -445,9 +468,9 @@ static void move_topology(const char *from, const char *to, const char *node)
     char *folder = text_format("%s/nodes/%s", to, node);
     char *new = text_format("%s/nodes/%s/topology.xml", to, node);
 
-    if (old && folder && new &&access(old, F_OK) == 0 &&
-        fileio_mkdirs(folder, NULL) == 0 && access(new, F_OK) < 0 &&
-        rename(old, new) < 0)
+    if (old && folder && new && !is_absent(old) &&
+        fileio_mkdirs(folder, NULL) == 0 && is_absent(new) &&
+        rename_held(old, new) < 0)
         stepdir_log(to, "%s: %s", old, strerror(errno));
     free(old);
     free(folder);
@@ -458,7 +481,7 @@ static void move_topology(const char *from, const char *to, const char *node)
 static void move_topologies(const char *from, const char *to)
 {
     char *path = text_format("%s/nodes", from);
-    DIR *nodes = path && stepdir_is_folder(path) ? opendir(path) : NULL;
+    DIR *nodes = path ? ownplace_opendir(path) : NULL;
     struct dirent *entry;
 
     free(path);
@@ -472,7 +495,7 @@ static void move_topologies(const char *from, const char *to)
 /* Whether any step of the job is still in its (hidden) directory. */
 static bool has_steps(const char *job_dir)
 {
-    DIR *dir = opendir(job_dir);
+    DIR *dir = ownplace_opendir(job_dir);
     struct dirent *entry;
     bool found = false;
 
@@ -494,7 +517,7 @@ static void tidy_job(const char *job_dir)
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char *path = text_format("%s/%s", job_dir, names[i]);
 
-        if (path && unlink(path) < 0)
+        if (path && ownplace_unlink(path) < 0)
             fileio_remove_tree(path, NULL);
         free(path);
     }
@@ -514,15 +537,14 @@ static int move_step(struct report_session *session, const char *from,
 {
     const char *final = session->conf.final_dir;
 
-    if (fileio_mkdirs(to, err) < 0)
+    if (fileio_mkdirs(to, err) < 0 || ownplace_hold(to, OWNPLACE_OURS, err) < 0)
         return -1;
-    if (access(final, F_OK) == 0)
+    if (!is_absent(final))
         return error_set(err, "%s exists already", final);
     /* one rename, so that other processes see all of the step or nothing */
-    if (rename(session->dir, final) < 0)
+    if (rename_held(session->dir, final) < 0)
         return error_set(err, "%s: %s", final, strerror(errno));
-    /* the claim's file has moved with the directory */
-    claim_moved(session->claim, final, NULL);
+    ownplace_moved(session->dir, final);
     move_topologies(from, to);
     return 0;
 }
@@ -549,6 +571,7 @@ void report_settle_promote(struct report_session *session)
         session->dir = dir;
         dir = NULL;
         tidy_job(from);
+        ownplace_release(from);
     }
     /* still set: the move has failed */
     if (dir)
@@ -562,7 +585,6 @@ void report_settle_promote(struct report_session *session)
 static int remove_gone(struct report_session *session, const char *gone,
                        struct jp_error *err)
 {
-    claim_moved(session->claim, gone, NULL);
     claim_release(session->claim);
     session->claim = NULL;
     return fileio_remove_tree(gone, err);
@@ -583,7 +605,7 @@ int report_settle_remove(struct report_session *session, struct jp_error *err)
                : NULL;
     if (!gone)
         error_set(err, "out of memory");
-    else if (rename(session->dir, gone) < 0)
+    else if (rename_held(session->dir, gone) < 0)
         error_set(err, "%s: %s", session->dir, strerror(errno));
     else
         rc = remove_gone(session, gone, err);
@@ -601,12 +623,14 @@ static void sweep_nodes(const char *dir)
 {
     char *summary = text_format("%s/summary.json", dir);
     char *nodes = text_format("%s/nodes", dir);
-    DIR *folder = nodes && stepdir_is_folder(nodes) ? opendir(nodes) : NULL;
+    DIR *folder = nodes ? ownplace_opendir(nodes) : NULL;
+    const char *rest = summary;
+    int at = summary ? ownplace_at(&rest) : -1;
     struct dirent *entry;
     struct stat now;
 
     /* time 0: nothing is old enough */
-    if (!summary || stat(summary, &now) < 0)
+    if (!summary || fstatat(at, rest, &now, AT_SYMLINK_NOFOLLOW) < 0)
         now.st_mtime = 0;
     while (folder && (entry = readdir(folder)))
         if (entry->d_name[0] != '.')

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/ownplace.h"
 #include "common/quote.h"
 #include "orchestrator/agent/nodehw.h"
 #include "orchestrator/cmd/cmd.h"
@@ -44,8 +45,9 @@ static const struct cmd_options command_line = {
              "Show each distinct type of node: its GPUs, HCAs and the "
              "connections between them as in nvidia-smi topo -m, each GPU's "
              "nearest HCA, and anomalies. XML is an hwloc file (lstopo "
-             "--whole-io FILE.xml). DIR is a job's or a step's directory, or a "
-             "folder of such files. Without either, this machine is shown.\n",
+             "--whole-io FILE.xml), or NCCL's or RCCL's topology file. DIR is a "
+             "job's or a step's directory, or a folder of such files. Without "
+             "either, this machine is shown.\n",
     CMD_ROWS(rows),
     .end = "Exit status: 0 ok, 2 usage, 3 a record is bad or missing (the rest "
            "is shown), 4 no topology, 5 input or output failed.\n",
@@ -211,7 +213,7 @@ static int write_picture(const struct jp_shapes *shapes, size_t at,
     snprintf(title, sizeof(title), "shape %s  %s  %zu x: %s", letter,
              shapes->shapes[at].topo->product, shapes->shapes[at].n_nodes,
              names);
-    if (fileio_temp_open(&file, path, err) < 0)
+    if (fileio_temp_open_in(&file, path, OWNPLACE_ANY, err) < 0)
         goto out;
     topo_svg(shapes->shapes[at].topo, NULL, title, file.stream);
     rc = fileio_temp_commit(&file, err);
@@ -225,7 +227,12 @@ out:
 static int write_pictures(const struct jp_shapes *shapes, const char *folder,
                           struct jp_error *err)
 {
-    if (fileio_mkdirs(folder, err) < 0)
+    int fd = ownplace_make(folder, OWNPLACE_ANY, err);
+
+    if (fd < 0)
+        return -1;
+    close(fd);
+    if (ownplace_hold(folder, OWNPLACE_ANY, err) < 0)
         return -1;
     /* a hostile file could define very many */
     for (size_t i = 0; i < shapes->n_shapes && i < MAX_PICTURES; i++)

@@ -20,10 +20,12 @@
 #include "common/figure.h"
 #include "common/fileio.h"
 #include "common/num.h"
+#include "common/ownplace.h"
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_options.h"
+#include "orchestrator/collect/stepdir.h"
 #include "orchestrator/trial/trial.h"
 
 #define DAY_US (UINT64_C(86400) * 1000000)
@@ -167,13 +169,22 @@ static int parse(int argc, char **argv, struct arguments *a)
 
 /* --- the folder ----------------------------------------------------------- */
 
+/* Holds the trial's folder. Its trial.json names a command that runs, so nobody
+ * else may be able to write there. */
+static int hold_folder(const char *dir, struct jp_error *err)
+{
+    return ownplace_hold(dir, OWNPLACE_PRIVATE, err) < 0
+               ? error_wrap(err, "a trial needs a folder of your own")
+               : 0;
+}
+
 /* Makes the folder: that of --output, which may exist if it contains no trial;
  * otherwise the first free name of the job. Returns the absolute path; caller
  * frees. */
 static char *make_folder(const struct arguments *a, struct jp_error *err)
 {
     const char *job = getenv(ENV_JOB);
-    char *here = cmd_args_submit_dir(err), *dir = NULL, *steps, *state;
+    char *here = cmd_args_submit_dir(err), *dir = NULL, *steps;
 
     /* jobprof-trial-JOBID, then with .2, .3 and so on */
     for (unsigned i = 1; here && i < 1000 && !dir; i++) {
@@ -203,26 +214,25 @@ static char *make_folder(const struct arguments *a, struct jp_error *err)
         return NULL;
     }
     steps = text_format("%s/steps", dir);
-    state = text_format("%s/" TRIAL_NAME, dir);
     /* the folder becomes a value in --nccl-profile=...,dir=..., where these
      * characters have a meaning */
-    if (!steps || !state || strpbrk(dir, ",%\n")) {
+    if (!steps || strpbrk(dir, ",%\n")) {
         error_set(err,
                   "%s: the name of a trial's folder cannot have a comma or %%; "
                   "choose another one with --output",
                   dir);
-    } else if (access(state, F_OK) == 0) {
-        error_set(
-            err,
-            "%s: contains a trial already; use --continue, or another --output",
-            dir);
-    } else if (fileio_mkdirs(steps, err) == 0) {
-        free(steps);
-        free(state);
-        return dir;
+    } else if (fileio_mkdirs(dir, err) == 0 && hold_folder(dir, err) == 0) {
+        if (stepdir_has(dir, TRIAL_NAME)) {
+            error_set(err,
+                      "%s: contains a trial already; use --continue, or "
+                      "another --output",
+                      dir);
+        } else if (fileio_mkdir(steps, err) == 0) {
+            free(steps);
+            return dir;
+        }
     }
     free(steps);
-    free(state);
     free(dir);
     return NULL;
 }
@@ -352,45 +362,43 @@ static int run_here(const struct arguments *a, struct trial *t, const char *dir)
 
 /* --- as a job ------------------------------------------------------------- */
 
-/* Writes dir/job.sh, which continues the trial. dir is the only user text in
- * it. Returns the path; caller frees. NULL and err on failure. */
-static char *write_script(const char *dir, struct jp_error *err)
+/* Returns sbatch's command, whose words trial_free_words frees; NULL without
+ * memory. The job continues the trial. Its script is a word of the command and
+ * not a file: somebody could replace a folder above the file before sbatch
+ * reads it. */
+static char **job_words(const struct trial *t, const char *dir)
 {
-    char self[4096], *path = text_format("%s/job.sh", dir), *text = NULL;
+    char self[4096], *output = text_format("%s/job.log", dir);
     /* the same program as now, wherever the job's PATH leads */
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    char *program = NULL, *folder = trial_quote(dir);
+    char *folder = trial_quote(dir), *program = NULL, *wrap = NULL;
+    uint64_t minutes = t->limit_us / 60000000 + 1 + JOB_MINUTES;
+    char **words = NULL, **more;
+    size_t k = 0;
 
     if (n > 0) {
         self[n] = '\0';
         program = trial_quote(self);
     }
-    if (program && folder && path)
-        text = text_format("#!/bin/sh\nexec %s trial --continue %s\n", program,
-                           folder);
-    if (!text) {
-        error_set(err, "the job's script cannot be made");
-    } else if (fileio_write(path, text, strlen(text), err) == 0) {
-        free(text);
-        free(program);
-        free(folder);
-        return path;
+    if (program && folder)
+        wrap =
+            text_format("--wrap=exec %s trial --continue %s", program, folder);
+    if (wrap && output)
+        words = trial_sbatch_words(t, minutes, output);
+    while (words && words[k])
+        k++;
+    more = words ? realloc(words, (k + 2) * sizeof(*words)) : NULL;
+    if (more) {
+        words = more;
+        words[k] = wrap;
+        words[k + 1] = NULL;
+    } else {
+        trial_free_words(words);
+        words = NULL;
+        free(wrap);
     }
-    free(text);
     free(program);
     free(folder);
-    free(path);
-    return NULL;
-}
-
-/* Returns sbatch's command, whose words trial_free_words frees; NULL without
- * memory. */
-static char **job_words(const struct trial *t, const char *dir)
-{
-    char *output = text_format("%s/job.log", dir);
-    uint64_t minutes = t->limit_us / 60000000 + 1 + JOB_MINUTES;
-    char **words = output ? trial_sbatch_words(t, minutes, output) : NULL;
-
     free(output);
     return words;
 }
@@ -426,7 +434,7 @@ static int await_job(const char *dir, const char *job)
 
         nanosleep(&second, NULL);
         /* the job writes the file by rename, so it is always whole */
-        t = trial_load(dir, NULL);
+        t = trial_load(dir, TRIAL_READ, NULL);
         end = t ? t->end : TRIAL_OPEN;
         trial_free(t);
         /* squeue costs the controller more than a file */
@@ -446,27 +454,17 @@ static int submit_job(const struct arguments *a, struct trial *t,
                       const char *dir)
 {
     struct jp_error err = {""};
-    char answer[1024] = "", *path = write_script(dir, &err);
-    char **words = path ? job_words(t, dir) : NULL, **all = NULL;
+    char answer[1024] = "", **words = job_words(t, dir);
     struct child_result result = {0};
     enum child_end end;
-    size_t n = 0;
     int rc = JP_EXIT_IO;
 
-    while (words && words[n])
-        n++;
-    if (words)
-        all = realloc(words, (n + 2) * sizeof(*all));
-    if (!all) {
-        trial_free_words(words);
-        free(path);
+    if (!words) {
+        error_set(&err, "out of memory");
         return fail(JP_EXIT_IO, &err);
     }
-    /* owned by the list now */
-    all[n] = path;
-    all[n + 1] = NULL;
     announce(a, t, dir);
-    end = child_run(&(struct child){.argv = all,
+    end = child_run(&(struct child){.argv = words,
                                     .with_stderr = true,
                                     .limit_ms = ASK_MS,
                                     .out = answer,
@@ -487,7 +485,7 @@ static int submit_job(const struct arguments *a, struct trial *t,
         error_set(&err, "sbatch: %s", *answer ? QUOTE(answer) : "no answer");
         rc = fail(JP_EXIT_IO, &err);
     }
-    trial_free_words(all);
+    trial_free_words(words);
     return rc;
 }
 
@@ -497,7 +495,7 @@ static int submit_job(const struct arguments *a, struct trial *t,
 static int show(const struct arguments *a, const char *dir)
 {
     struct jp_error err = {""};
-    struct trial *t = trial_load(dir, &err);
+    struct trial *t = trial_load(dir, TRIAL_READ, &err);
     int rc;
 
     if (!t)
@@ -529,22 +527,26 @@ static int run_saved(const struct arguments *a, struct trial *t,
 static int go_on(const struct arguments *a)
 {
     struct jp_error err = {""};
-    struct trial *t = trial_load(a->again, &err);
-    char *dir = t ? realpath(a->again, NULL) : NULL;
+    char *dir = ownplace_real(a->again, OWNPLACE_OURS, &err);
+    struct trial *t;
     int rc;
 
-    if (!t)
-        return fail(JP_EXIT_NODATA, &err);
-    if (a->limit_us)
-        t->limit_us = a->limit_us;
-    /* judged anew: it ended for a reason that no longer holds */
-    t->end = TRIAL_OPEN;
-    trial_judge(t);
-    if (!dir) {
-        error_set(&err, "%s: %s", QUOTE(a->again), strerror(errno));
-        rc = fail(JP_EXIT_IO, &err);
-    } else {
+    if (!dir)
+        return fail(errno == EPERM ? JP_EXIT_IO : JP_EXIT_NODATA, &err);
+    if (hold_folder(dir, &err) < 0) {
+        free(dir);
+        return fail(JP_EXIT_IO, &err);
+    }
+    t = trial_load(dir, TRIAL_RUN, &err);
+    if (t) {
+        if (a->limit_us)
+            t->limit_us = a->limit_us;
+        /* judged anew: it ended for a reason that no longer holds */
+        t->end = TRIAL_OPEN;
+        trial_judge(t);
         rc = run_saved(a, t, dir);
+    } else {
+        rc = fail(JP_EXIT_NODATA, &err);
     }
     free(dir);
     trial_free(t);

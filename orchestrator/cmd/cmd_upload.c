@@ -8,15 +8,18 @@
  * outbox, so that nothing is lost if the server is down. */
 #include <errno.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/child.h"
 #include "common/fileio.h"
+#include "common/lines.h"
 #include "common/num.h"
 #include "common/plan.h"
 #include "common/quote.h"
@@ -26,6 +29,7 @@
 #include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/cmd/cmd_report.h"
 #include "orchestrator/collect/nodelist.h"
+#include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/upload/upload.h"
 
@@ -39,6 +43,7 @@ struct arguments {
     struct upload_to to;
     struct upload_what what;
     const char *credentials, *refused, *file, *word, *outbox_root;
+    const char *server_user; /* who may listen on this machine */
     uint64_t outbox_bytes;
     bool outbox, dry_run, background;
     struct upload_credentials secret;
@@ -55,6 +60,10 @@ static const struct cmd_option rows[] = {
      OPT_TEXT(credentials)},
     {"ca", "FILE", "certificates to trust instead of the system's",
      OPT_TEXT(to.ca)},
+    {"server-user", "USER",
+     "the user of a server on this machine that gets credentials over http, "
+     "besides root and you",
+     OPT_TEXT(server_user)},
     {"proxy", "URL", "a proxy; the environment's proxies are not used",
      OPT_TEXT(to.proxy)},
     {"detailed", "NAME", "index of operations (kibana_project_detailed)",
@@ -134,6 +143,7 @@ static int load_site(struct arguments *a)
         take_site(&a->site, "upload.credentials", &a->credentials);
         take_site(&a->site, "upload.ca", &a->to.ca);
         take_site(&a->site, "upload.proxy", &a->to.proxy);
+        take_site(&a->site, "upload.server_user", &a->server_user);
     }
     take_site(&a->site, "upload.to", &a->to.url);
     take_site(&a->site, "upload.detailed", &a->what.detailed);
@@ -166,6 +176,25 @@ static bool is_index(const char *name)
     return n && !name[n] && n <= 200 && !strchr("-_.", *name);
 }
 
+/* Finds the user of a local server, given by name or number. */
+static bool find_server_user(struct arguments *a)
+{
+    const struct passwd *entry;
+    uint64_t uid;
+
+    a->to.server_uid = (uid_t) -1;
+    if (!a->server_user)
+        return true;
+    if (num_parse_u64(a->server_user, 0, UINT32_MAX - 1, &uid, NULL) < 0) {
+        entry = getpwnam(a->server_user);
+        if (!entry)
+            return false;
+        uid = entry->pw_uid;
+    }
+    a->to.server_uid = (uid_t) uid;
+    return true;
+}
+
 /* Checks the settings and reads the credentials. Returns -1 to continue,
  * otherwise an exit status. */
 static int check(struct arguments *a)
@@ -182,6 +211,8 @@ static int check(struct arguments *a)
         return usage("jobprof was built without libcurl");
     if (!a->to.url)
         return usage("--to URL is missing, and the site file has no upload.to");
+    if (!find_server_user(a))
+        return usage("--server-user (upload.server_user) is not a user");
     /* credentials are read last, so that --help and usage errors do not need
      * the file */
     if (upload_to_check(&a->to, a->credentials, &a->secret, &err) < 0)
@@ -231,10 +262,11 @@ static void print_done(const struct arguments *a, const char *what,
                      made->detailed, made->operations);
 }
 
-/* Sends the documents in `in`. Refused documents go to the file `refused`.
- * Returns an exit status. */
-static int send_stream(const struct arguments *a, FILE *in, const char *what,
-                       const char *refused, const struct upload_made *made)
+/* Sends the documents in `in`; allowed as for upload_send. Refused documents go
+ * to the file `refused`. Returns an exit status. */
+static int send_lines(const struct arguments *a, struct jp_lines *in,
+                      const struct upload_allowed *allowed, const char *what,
+                      const char *refused, const struct upload_made *made)
 {
     struct upload_done done = {0};
     struct jp_tempfile file;
@@ -243,7 +275,7 @@ static int send_stream(const struct arguments *a, FILE *in, const char *what,
 
     if (fileio_output_open(&file, refused, &err) < 0)
         return cmd_args_fail("upload", JP_EXIT_IO, &err);
-    rc = upload_send(in, &a->to, file.stream, &done, &err);
+    rc = upload_send(in, &a->to, allowed, file.stream, &done, &err);
     print_done(a, what, made, &done);
     if (rc < 0)
         cmd_args_fail("upload", JP_EXIT_IO, &err);
@@ -272,6 +304,7 @@ static int send_step(const struct arguments *a, const char *step)
     FILE *spool = a->dry_run ? stdout : tmpfile();
     struct upload_made made;
     struct jp_error err = {"out of memory"};
+    struct jp_lines *in;
     int rc = JP_EXIT_IO;
 
     if (!refused || !spool) {
@@ -284,8 +317,10 @@ static int send_step(const struct arguments *a, const char *step)
         rc = JP_EXIT_OK;
     } else {
         /* the documents are read from its beginning */
-        rewind(spool);
-        rc = send_stream(a, spool, step, refused, &made);
+        in = lines_open_fd(dup(fileno(spool)), step, LINES_BULK, &err);
+        rc = in ? send_lines(a, in, NULL, step, refused, &made)
+                : cmd_args_fail("upload", rc, &err);
+        lines_close(in);
     }
     if (spool && spool != stdout)
         fclose(spool);
@@ -315,24 +350,29 @@ static int send_steps(const struct arguments *a)
     return rc;
 }
 
-/* Sends a file of documents again. Returns an exit status. */
+/* Sends a file of documents again: those that this program could have written
+ * for the owner of the file. Returns an exit status. */
 static int send_again(const struct arguments *a)
 {
     char *refused = a->refused ? strdup(a->refused)
                                : text_format("%s.refused", a->file);
-    struct jp_error err;
-    int fd = fileio_open_regular(a->file, true, &err), rc;
-    FILE *in = fd < 0 ? NULL : fdopen(fd, "r");
+    struct upload_allowed allowed = {.name = a->file, .what = &a->what};
+    struct jp_error err = {"out of memory"};
+    int fd = refused ? fileio_open_regular(a->file, true, &err) : -1, rc;
+    struct jp_lines *in = NULL;
+    char user[64];
+    struct stat st;
 
-    if (!in || !refused) {
-        rc = cmd_args_fail("upload", JP_EXIT_IO, &err);
-    } else {
-        rc = send_stream(a, in, a->file, refused, NULL);
+    if (fd >= 0 && fstat(fd, &st) == 0) {
+        upload_user_name(st.st_uid, user);
+        allowed.any_user = st.st_uid == 0;
+        allowed.uid = st.st_uid;
+        allowed.user = user;
+        in = lines_open_fd(fd, a->file, LINES_BULK, &err);
     }
-    if (in)
-        fclose(in);
-    else if (fd >= 0)
-        close(fd);
+    rc = in ? send_lines(a, in, &allowed, a->file, refused, NULL)
+            : cmd_args_fail("upload", JP_EXIT_IO, &err);
+    lines_close(in);
     free(refused);
     return rc;
 }
@@ -362,10 +402,22 @@ static int send_outbox(const struct arguments *a)
     return rc < 0 ? JP_EXIT_IO : done.refused ? JP_EXIT_INCOMPLETE : JP_EXIT_OK;
 }
 
+/* Asks Slurm's controller, which forgets a job some minutes after its end. */
+static bool ask_slurm(uint64_t job_id, uid_t *uid)
+{
+    struct slurmjob job;
+
+    if (!job_id || job_id > UINT32_MAX ||
+        !slurmjob_get((uint32_t) job_id, JP_SLURMJOB_LAUNCH_MS, &job))
+        return false;
+    *uid = job.uid;
+    return true;
+}
+
 /* The settings before options and the site file. */
 static const struct arguments defaults = {
     .to = {.retries = 8, .wait_ms = 500, .limit_ms = UINT64_C(600000)},
-    .what = {.operations = UINT64_MAX},
+    .what = {.operations = UINT64_MAX, .ask = ask_slurm},
     .outbox_bytes = OUTBOX_BYTES};
 
 int cmd_upload(int argc, char **argv)
@@ -418,6 +470,7 @@ static void leave_in_outbox(const char *dir, const char *config)
     struct jp_error err;
 
     a.common.config = config;
+    a.what.ask = NULL; /* this process has had threads */
     if (load_site(&a) >= 0) { /* it has printed why */
         sitefile_fini(&a.site);
         return;

@@ -25,6 +25,8 @@ static const struct command commands[] = {
      "examine the processes of a hanging step on this node"},
     {"nsys", cmd_nsys, "print exports of Nsight Systems as tables"},
     {"config", cmd_config, "show or check the settings"},
+    {"metrics", cmd_metrics,
+     "check users' metrics on a node and collect them for Prometheus"},
     {"gc", cmd_gc, "remove old raw data, keep the reports"},
     {"doctor", cmd_doctor, "check the installation, also from the nodes"},
 };

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/error.h"
@@ -236,7 +236,6 @@ static void become_agent(const struct node_args *args,
     snprintf(disk, sizeof(disk), "%u", policy->util_disk_mib);
     /* an alarm would survive exec and end the agent */
     alarm(0);
-    signal(SIGCHLD, SIG_IGN); /* the lingering child is not waited for */
     execv("/proc/self/exe", (char *const *) argv);
     stepdir_log(args->seat.dir, "%s: no agent: %s", args->node,
                 strerror(errno));
@@ -250,11 +249,17 @@ static void stay(const struct node_args *args, const struct begin_told *told)
                  told->policy.hang_suspect_ms;
     pid_t pid = agent ? fork() : 0;
 
-    /* become_agent returns only if exec has failed */
-    if (pid > 0)
-        become_agent(args, told);
-    if (pid > 0) /* the child continues */
+    /* The process that stays is not the agent's child. The agent waits for its
+     * own children, whose cost and numbers count, so it must neither have others
+     * nor ignore SIGCHLD. */
+    if (pid > 0) {
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+        become_agent(args, told); /* returns only if exec has failed */
         return;
+    }
+    if (agent && pid == 0 && fork() > 0)
+        _exit(0);
     confine_self(CONFINE_BEGIN, NULL, NULL);
     setpriority(PRIO_PROCESS, 0, LINGER_NICE);
     begin_background(args->seat.dir, args->node, args->config);
@@ -335,10 +340,10 @@ static void take_metrics(const struct jp_sitefile *file, struct metrics *m,
     struct jp_site_metrics site;
 
     sitefile_metrics(file, &site);
-    if (!site.folder)
+    if (!site.spool)
         return;
     snprintf(m->job, sizeof(m->job), "%" PRIu64, m->conf.job_id);
-    m->site = (struct module_metrics){.folder = site.folder,
+    m->site = (struct module_metrics){.folder = site.spool,
                                       .period_ms = site.interval_ms,
                                       .series = site.series,
                                       .job = m->job,
@@ -442,7 +447,7 @@ static int run_agent(const struct node_args *args, struct jp_error *err)
 
     if (args->clocks && read_clocks(&clock))
         place->clock = &clock;
-    if (stepdir_check_own(args->seat.dir, err) < 0 || find_step(place, err) < 0)
+    if (stepdir_hold(args->seat.dir, err) < 0 || find_step(place, err) < 0)
         return -1;
     /* without the site file, its defaults */
     (void) plan_load_site(args->config, &site, NULL);
@@ -484,6 +489,9 @@ static int cmd_agent(int argc, char **argv)
     struct jp_error err;
 
     confine_self(CONFINE_AGENT, NULL, NULL);
+    /* Exec keeps an ignored SIGCHLD. The kernel would then reap children at
+     * once: their cost would be unknown, and their numbers free for others. */
+    signal(SIGCHLD, SIG_DFL);
     if (node_args_parse(argc, argv, &args, &err) < 0 || !args.seat.dir ||
         !args.util_disk_mib) {
         quote_printf(stderr, "agent: bad arguments\n");
@@ -504,7 +512,7 @@ static int cmd_task(int argc, char **argv)
     struct jp_error err;
 
     if (node_args_parse(argc, argv, &args, &err) < 0 || !args.seat.dir ||
-        stepdir_check_own(args.seat.dir, &err) < 0)
+        stepdir_hold(args.seat.dir, &err) < 0)
         return JP_EXIT_USAGE;
     if (begin_task(&args.seat, args.node, getppid(), "/dev", &err) == 0)
         return JP_EXIT_OK;
@@ -588,7 +596,7 @@ static int cmd_finish(int argc, char **argv)
     confine_self(CONFINE_FINISH, NULL, NULL);
     if (node_args_parse(argc, argv, &args, &err) < 0 ||
         (!args.seat.dir && error_set(&err, "--dir is missing") < 0) ||
-        stepdir_check_own(args.seat.dir, &err) < 0) {
+        stepdir_hold(args.seat.dir, &err) < 0) {
         quote_printf(stderr, "finish: %s\n", err.text);
         return JP_EXIT_USAGE;
     }
@@ -656,7 +664,7 @@ static int cmd_run(int argc, char **argv)
         return JP_EXIT_USAGE;
     }
     add_path();
-    if (stepdir_check_own(argv[2], &err) < 0)
+    if (stepdir_hold(argv[2], &err) < 0)
         return print_error(node, &err);
     work.runner = copper->runner;
     work.place = (struct run_place){argv[2], node, argc == 5 ? argv[4] : NULL};

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/ownplace.h"
 #include "orchestrator/collect/clock.h"
 
 /* The longest interval between two touches. */
@@ -28,7 +28,9 @@
 #define LOOK_ON_BEATS 2
 
 struct jp_claim {
-    char path[PATH_MAX];
+    /* The step directory, held: the claim stays where it is when the directory
+     * or a folder above it is renamed. */
+    int folder;
     /* The file as created, to recognise it later by device and inode. */
     struct stat file;
     int fd;
@@ -63,33 +65,33 @@ static uint32_t beat_of(uint32_t stale_ms)
 
 /* --- another process's claim --- */
 
-/* The time that the file system of dir gives to a file touched now, which may
- * be a server's. Only that time can be compared with the time of the claim.
- * Returns -1 if no file can be created. */
-static int probe_time(const char *dir, struct timespec *now)
+/* The time that the file system of the folder gives to a file touched now,
+ * which may be a server's. Only that time can be compared with the time of the
+ * claim. Returns -1 if no file can be created. */
+static int probe_time(int folder, struct timespec *now)
 {
     char host[65];
-    char *path;
+    char *name;
     struct stat st;
     int fd;
     int rc = -1;
 
     claim_host(host);
-    path = text_format("%s/report.probe.%s.%ld", dir, host, (long) getpid());
-    if (!path)
+    name = text_format("report.probe.%s.%ld", host, (long) getpid());
+    if (!name)
         return -1;
-    fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-              0600);
+    fd = openat(folder, name,
+                O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     if (fd >= 0) {
         /* Set the time explicitly: open() does not change that of an existing
          * file. */
         rc = futimens(fd, NULL) < 0 || fstat(fd, &st) < 0 ? -1 : 0;
         close(fd);
-        unlink(path);
+        unlinkat(folder, name, 0);
     }
     if (rc == 0)
         *now = st.st_mtim;
-    free(path);
+    free(name);
     return rc;
 }
 
@@ -102,39 +104,47 @@ static int64_t age_ms(const struct timespec *now, const struct timespec *then)
 }
 
 /* Whether a claim with this status looks stale. */
-static enum claim_state judge(const char *dir, const struct stat *st,
+static enum claim_state judge(int folder, const struct stat *st,
                               uint32_t stale_ms)
 {
     struct timespec now;
 
-    if (probe_time(dir, &now) < 0)
+    if (probe_time(folder, &now) < 0)
         return CLAIM_BAD;
     return age_ms(&now, &st->st_mtim) > (int64_t) stale_ms ? CLAIM_STALE
                                                            : CLAIM_LIVE;
 }
 
+/* lstat of the claim. */
+static int look(int folder, struct stat *st)
+{
+    return fstatat(folder, JP_CLAIM_NAME, st, AT_SYMLINK_NOFOLLOW);
+}
+
 enum claim_state claim_look(const char *dir, uint32_t stale_ms)
 {
-    char *path = text_format("%s/" JP_CLAIM_NAME, dir);
+    int folder = ownplace_open(dir, OWNPLACE_OURS, NULL);
     enum claim_state state = CLAIM_BAD;
     struct stat st;
 
-    if (path && lstat(path, &st) == 0)
-        state = judge(dir, &st, stale_ms);
-    else if (path && errno == ENOENT && access(dir, X_OK) == 0)
+    if (folder < 0)
+        return CLAIM_BAD;
+    if (look(folder, &st) == 0)
+        state = judge(folder, &st, stale_ms);
+    else if (errno == ENOENT)
         state = CLAIM_FREE;
-    free(path);
+    close(folder);
     return state;
 }
 
-/* Whether the file at path is still the one that was opened, and has not been
- * touched since `before`. */
-static bool stays_untouched(const char *path, const struct stat *opened,
+/* Whether the claim is still the file that was opened, and has not been touched
+ * since `before`. */
+static bool stays_untouched(int folder, const struct stat *opened,
                             const struct stat *before)
 {
     struct stat now;
 
-    return lstat(path, &now) == 0 && is_same_file(opened, &now) &&
+    return look(folder, &now) == 0 && is_same_file(opened, &now) &&
            now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
            now.st_mtim.tv_nsec == before->st_mtim.tv_nsec;
 }
@@ -142,7 +152,7 @@ static bool stays_untouched(const char *path, const struct stat *opened,
 /* Moves the judged file away. Between our last check and the rename, another
  * thief may have replaced it with a new claim; then the wrong file was moved,
  * and it is put back. Returns true if the stale claim is gone. */
-static bool move_away(const char *path, const struct stat *judged)
+static bool move_away(int folder, const struct stat *judged)
 {
     char host[65];
     char *aside;
@@ -150,30 +160,32 @@ static bool move_away(const char *path, const struct stat *judged)
     bool ours = false;
 
     claim_host(host);
-    aside = text_format("%s.stale.%s.%ld", path, host, (long) getpid());
+    aside = text_format(JP_CLAIM_NAME ".stale.%s.%ld", host, (long) getpid());
     if (!aside)
         return false;
-    if (rename(path, aside) == 0) {
-        ours = lstat(aside, &st) == 0 && is_same_file(&st, judged);
+    if (renameat(folder, JP_CLAIM_NAME, folder, aside) == 0) {
+        ours = fstatat(folder, aside, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+               is_same_file(&st, judged);
         /* If this file system has no hard links, the other claim cannot be put
          * back. Its owner notices the loss (claim_held). */
-        if (!ours && link(aside, path) < 0 && errno != EEXIST)
+        if (!ours && linkat(folder, aside, folder, JP_CLAIM_NAME, 0) < 0 &&
+            errno != EEXIST)
             ours = true;
-        unlink(aside);
+        unlinkat(folder, aside, 0);
     }
     free(aside);
     return ours;
 }
 
-/* Removes the claim `path` of dir if it is stale. If *lock_fd is set, its lock
+/* Removes the folder's claim if it is stale. If *lock_fd is set, its lock
  * keeps other thieves out until the caller has created a new claim; the caller
  * closes it in any case. Returns false if the owner is alive or another thief
  * was faster. */
-static bool oust(const char *dir, const char *path, uint32_t stale_ms,
-                 int *lock_fd)
+static bool oust(int folder, uint32_t stale_ms, int *lock_fd)
 {
     struct stat opened, now;
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = openat(folder, JP_CLAIM_NAME,
+                    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
     if (fd < 0)
         return errno == ENOENT;
@@ -181,15 +193,15 @@ static bool oust(const char *dir, const char *path, uint32_t stale_ms,
     /* Other errors mean that the file system has no locks: continue without. */
     if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
         return false;
-    if (fstat(fd, &opened) < 0 || lstat(path, &now) < 0 ||
+    if (fstat(fd, &opened) < 0 || look(folder, &now) < 0 ||
         !is_same_file(&opened, &now) ||
-        judge(dir, &now, stale_ms) != CLAIM_STALE)
+        judge(folder, &now, stale_ms) != CLAIM_STALE)
         return false;
     /* A clock that was set forward makes a live claim look old, until its owner
      * touches it again, or permanently if that is the clock of another host. So
      * do not rely on the age alone: watch whether the claim is touched. */
     clock_sleep_ms(LOOK_ON_BEATS * beat_of(stale_ms));
-    return stays_untouched(path, &opened, &now) && move_away(path, &opened);
+    return stays_untouched(folder, &opened, &now) && move_away(folder, &opened);
 }
 
 /* --- the end by a signal --- */
@@ -202,22 +214,22 @@ static const int quit_signals[] = {SIGTERM, SIGINT, SIGHUP};
 #define N_QUIT (sizeof(quit_signals) / sizeof(quit_signals[0]))
 static struct sigaction saved[N_QUIT]; /* actions before the claim was taken */
 
-/* Whether the file at the claim's path is still the one that we have
- * created. */
+/* Whether the claim is still the file that we have created. */
 static bool is_ours(const struct jp_claim *claim)
 {
     struct stat st;
 
-    return stat(claim->path, &st) == 0 && is_same_file(&st, &claim->file);
+    return look(claim->folder, &st) == 0 && is_same_file(&st, &claim->file);
 }
 
-/* The signal handler: stat, unlink, signal and raise are async-signal-safe. */
+/* The signal handler: fstatat, unlinkat, signal and raise are
+ * async-signal-safe. */
 static void on_quit(int sig)
 {
     const struct jp_claim *claim = held;
 
     if (claim && is_ours(claim))
-        unlink(claim->path);
+        unlinkat(claim->folder, JP_CLAIM_NAME, 0);
     /* End by the signal, so that the parent sees the true reason. */
     signal(sig, SIG_DFL);
     raise(sig);
@@ -297,39 +309,28 @@ static int start_beat(struct jp_claim *claim)
 
 /* --- the claim --- */
 
-/* Fills the parts of the claim that the signal handler needs, and installs
- * it. */
-static int remember(struct jp_claim *claim, const char *path)
-{
-    size_t n = strlen(path);
-
-    if (n >= sizeof(claim->path) || fstat(claim->fd, &claim->file) < 0)
-        return -1;
-    memcpy(claim->path, path, n + 1);
-    held = claim;
-    watch_signals();
-    return 0;
-}
-
-/* Makes *out from the new file fd, which is taken over even on failure. Returns
- * 1 on success and -1 otherwise, like claim_take. */
-static int adopt(int fd, const char *path, const char *kind, uint32_t stale_ms,
-                 struct jp_claim **out, struct jp_error *err)
+/* Makes *out from the new file fd. Both descriptors are taken over even on
+ * failure. Returns 1 on success and -1 otherwise, like claim_take. */
+static int adopt(int folder, int fd, const char *dir, const char *kind,
+                 uint32_t stale_ms, struct jp_claim **out, struct jp_error *err)
 {
     /* The handler can remove one claim only. */
     struct jp_claim *claim = held ? NULL : calloc(1, sizeof(*claim));
     char host[65];
 
-    if (claim)
-        claim->fd = fd;
-    if (!claim || remember(claim, path) < 0) {
-        unlink(path);
+    if (!claim || fstat(fd, &claim->file) < 0) {
+        unlinkat(folder, JP_CLAIM_NAME, 0);
+        close(folder);
         close(fd);
         free(claim);
-        return error_set(err, "%s: %s", path,
+        return error_set(err, "%s/" JP_CLAIM_NAME ": %s", dir,
                          held ? "this process holds another claim"
                               : "cannot be kept");
     }
+    claim->folder = folder;
+    claim->fd = fd;
+    held = claim;
+    watch_signals();
     claim_host(host);
     dprintf(fd, "%s %ld %s %" PRIu64 "\n", host, (long) getpid(), kind,
             clock_real_us());
@@ -337,7 +338,8 @@ static int adopt(int fd, const char *path, const char *kind, uint32_t stale_ms,
     init_wake(claim);
     if (start_beat(claim) != 0) {
         claim_release(claim);
-        return error_set(err, "%s: no thread for the heartbeat", path);
+        return error_set(
+            err, "%s/" JP_CLAIM_NAME ": no thread for the heartbeat", dir);
     }
     *out = claim;
     return 1;
@@ -347,50 +349,38 @@ int claim_take(const char *dir, const char *kind, uint32_t stale_ms,
                struct jp_claim **out, struct jp_error *err)
 {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    char *path = text_format("%s/" JP_CLAIM_NAME, dir);
+    int folder = ownplace_open(dir, OWNPLACE_OURS, err);
     int lock_fd = -1;
-    int rc = -1;
+    int rc = 0;
     int fd;
 
-    if (!path)
-        return error_set(err, "out of memory");
-    fd = open(path, flags, 0600);
+    if (folder < 0)
+        return -1;
+    fd = openat(folder, JP_CLAIM_NAME, flags, 0600);
     if (fd < 0 && errno == EEXIST) {
-        rc = 0;
-        if (!oust(dir, path, stale_ms, &lock_fd))
+        /* another process has it, unless its claim is stale */
+        if (!oust(folder, stale_ms, &lock_fd))
             goto out;
         /* The stale claim is gone. Another process may still be faster. */
-        fd = open(path, flags, 0600);
+        fd = openat(folder, JP_CLAIM_NAME, flags, 0600);
     }
-    if (fd >= 0)
-        rc = adopt(fd, path, kind, stale_ms, out, err);
-    else if (errno == EEXIST)
-        rc = 0;
-    else
-        rc = error_set(err, "%s: %s", path, strerror(errno));
+    if (fd >= 0) {
+        rc = adopt(folder, fd, dir, kind, stale_ms, out, err);
+        folder = -1;
+    } else if (errno != EEXIST) {
+        rc = error_set(err, "%s/" JP_CLAIM_NAME ": %s", dir, strerror(errno));
+    }
 out:
     if (lock_fd >= 0)
         close(lock_fd);
-    free(path);
+    if (folder >= 0)
+        close(folder);
     return rc;
 }
 
 bool claim_held(const struct jp_claim *claim)
 {
     return claim && is_ours(claim);
-}
-
-int claim_moved(struct jp_claim *claim, const char *dir, struct jp_error *err)
-{
-    char path[PATH_MAX];
-    int n = snprintf(path, sizeof(path), "%s/" JP_CLAIM_NAME, dir);
-
-    if (n < 0 || (size_t) n >= sizeof(path))
-        return error_set(err, "%s: the path is too long", dir);
-    held = NULL; /* the signal handler must not see half a path */
-    memcpy(claim->path, path, (size_t) n + 1);
-    held = claim;
-    return 0;
 }
 
 void claim_release(struct jp_claim *claim)
@@ -405,10 +395,11 @@ void claim_release(struct jp_claim *claim)
         pthread_join(claim->thread, NULL);
     }
     if (is_ours(claim))
-        unlink(claim->path);
+        unlinkat(claim->folder, JP_CLAIM_NAME, 0);
     held = NULL;
     unwatch_signals();
     close(claim->fd);
+    close(claim->folder);
     pthread_cond_destroy(&claim->wake);
     pthread_mutex_destroy(&claim->lock);
     free(claim);

@@ -27,17 +27,14 @@ struct jp_claim;
 /* Takes the claim and starts the heartbeat. A stale claim is stolen, which
  * takes two beats. kind is one of srun, watcher, user. Returns 1 with *out set;
  * 0 if another process has the claim; -1 on error. While it is held, SIGTERM,
- * SIGINT and SIGHUP remove the claim before they end the process. */
+ * SIGINT and SIGHUP remove the claim before they end the process. dir may be
+ * renamed meanwhile: the claim moves with it. */
 int claim_take(const char *dir, const char *kind, uint32_t stale_ms,
                struct jp_claim **out, struct jp_error *err);
 
 /* Whether the claim is still ours. A process that was stopped for long may have
  * lost it. */
 bool claim_held(const struct jp_claim *claim);
-
-/* Changes the claim's path after its step directory was renamed to dir. -1: the
- * path is too long. */
-int claim_moved(struct jp_claim *claim, const char *dir, struct jp_error *err);
 
 /* Stops the heartbeat, removes the file if it is still ours, and frees claim,
  * which may be NULL. */

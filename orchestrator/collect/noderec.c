@@ -57,49 +57,29 @@ static int parse(char *line, int64_t field[FIELDS])
     return !line && (n == FIELDS || n == FIELDS_OLD) ? n : 0;
 }
 
-/* Reads one line without its newline. Returns false at the end of the input. A
- * line that does not fit is skipped as a whole and becomes "", which is
- * malformed. */
-static bool read_line(FILE *in, char *line, size_t len)
-{
-    int c;
-
-    if (!fgets(line, (int) len, in))
-        return false;
-    if (!strchr(line, '\n') && strlen(line) == len - 1) {
-        /* Skip the rest of the line. */
-        while ((c = getc(in)) != '\n' && c != EOF)
-            ;
-        line[0] = '\0';
-    }
-    line[strcspn(line, "\n")] = '\0';
-    return true;
-}
-
 /* slurmstepd's module writes plain numbers, because it must not use a JSON
  * library; they get their names here. */
-int tasklines_convert(FILE *in, const char *path, uint32_t *bad,
+int tasklines_convert(struct jp_lines *in, const char *path, uint32_t *bad,
                       struct jp_error *err)
 {
+    const struct lines_left *left = lines_left(in);
     struct jp_tempfile file;
     int64_t field[FIELDS];
-    char line[192];
+    char *line;
+    size_t len;
     uint32_t dropped = 0;
 
     if (fileio_temp_open(&file, path, err) < 0)
         return -1;
-    /* More lines than that are not from slurmstepd. */
-    for (uint32_t n = 0; n < JP_TASKLINES_MAX; n++) {
-        int got;
+    while (lines_next(in, &line, &len, NULL) > 0) {
+        int got = parse(line, field);
 
-        if (!read_line(in, line, sizeof(line)))
-            break;
-        got = parse(line, field);
         dropped += got == 0;
         for (int i = 0; i < got; i++)
             fprintf(file.stream, "%c\"%s\":%" PRId64 "%s", i ? ',' : '{',
                     fields[i].key, field[i], i + 1 < got ? "" : "}\n");
     }
+    dropped += (uint32_t) (left->too_long + left->with_nul + left->early);
     if (fileio_temp_commit(&file, err) < 0)
         return -1;
     if (bad)

@@ -11,9 +11,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "common/error.h"
+#include "common/lines.h"
 #include "orchestrator/collect/stepdir.h"
 
 #define JP_TASKLINES_MAX 65536
@@ -22,10 +22,10 @@
 int noderec_write(const struct jp_seat *seat, const char *node,
                   struct jp_error *err);
 
-/* Converts slurmstepd's lines about tasks, "GTID LTID PID STATUS MONO_US
- * END_US", to tasks.jsonl at path, by temp + rename. bad (may be NULL) is set
- * to the number of lines that were dropped. */
-int tasklines_convert(FILE *in, const char *path, uint32_t *bad,
+/* Converts slurmstepd's lines about tasks (LINES_ENDS), "GTID LTID PID STATUS
+ * MONO_US END_US", to tasks.jsonl at path, by temp + rename. bad (may be NULL)
+ * is set to the number of lines that were dropped. */
+int tasklines_convert(struct jp_lines *in, const char *path, uint32_t *bad,
                       struct jp_error *err);
 
 /* --- nodes/<node>/manifest: the files that this node's tasks have written.

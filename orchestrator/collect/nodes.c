@@ -19,7 +19,9 @@
 #include "common/error.h"
 #include "common/fileio.h"
 #include "common/jsonload.h"
+#include "common/lines.h"
 #include "common/num.h"
+#include "common/ownplace.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/collect/noderec.h"
@@ -147,39 +149,51 @@ static int add_task(struct jp_node *node, const char *line, size_t len)
 }
 
 /* Reads tasks.jsonl of folder; the tasks are sorted by gtid. Returns the number
- * of lines that were dropped (0 if the file does not exist), or -1. */
+ * of lines that were dropped (0 if the file does not exist), or -1; err unless
+ * it is 0. */
 static int noderead_tasks(const char *folder, struct jp_node *node,
                           struct jp_error *err)
 {
-    char *path = text_format("%s/tasks.jsonl", folder);
-    char *text = NULL;
-    char *line;
-    size_t lines = 1;
-    int bad = 0;
+    char *path = text_format("%s/tasks.jsonl", folder), *line;
+    const struct lines_left *left;
+    struct jp_lines *lines;
+    uint64_t bad = 0;
+    size_t len;
+    int rc = 0;
 
     errno = ENOMEM;
-    if (!path ||
-        fileio_read(path, false, JP_NODES_TASKS_MAX, &text, NULL, err) < 0) {
+    lines = path ? lines_open(path, LINES_TASKS, err) : NULL;
+    if (!lines) {
         free(path);
         return errno == ENOENT ? 0 : -1;
     }
-    free(path);
-    /* The number of lines limits the number of tasks. */
-    for (line = text; (line = strchr(line, '\n')); line++)
-        lines++;
-    if (lines > JP_TASKLINES_MAX)
-        lines = JP_TASKLINES_MAX;
-    node->tasks = calloc(lines, sizeof(*node->tasks));
-    if (!node->tasks) {
-        free(text);
-        return error_set(err, "out of memory");
+    while (rc == 0 && lines_next(lines, &line, &len, NULL) > 0) {
+        if (!len)
+            continue;
+        /* doubled at powers of two; the lines are limited */
+        if ((node->n_tasks & (node->n_tasks - 1)) == 0) {
+            struct jp_task *more =
+                reallocarray(node->tasks, 2 * node->n_tasks + 1, sizeof(*more));
+
+            if (!more)
+                rc = error_set(err, "out of memory");
+            else
+                node->tasks = more;
+        }
+        if (rc == 0)
+            bad += add_task(node, line, len) < 0;
     }
-    for (char *rest = text; (line = strsep(&rest, "\n"));)
-        if (*line && add_task(node, line, strlen(line)) < 0)
-            bad++;
-    qsort(node->tasks, node->n_tasks, sizeof(*node->tasks), by_gtid);
-    free(text);
-    return bad;
+    left = lines_left(lines);
+    bad += left->too_long + left->with_nul + left->early;
+    if (rc == 0 && bad)
+        error_set(err, "%s: %llu bad lines",
+                  left->why ? left->first.text : path,
+                  (unsigned long long) bad);
+    lines_close(lines);
+    free(path);
+    if (node->n_tasks)
+        qsort(node->tasks, node->n_tasks, sizeof(*node->tasks), by_gtid);
+    return rc < 0 ? -1 : (int) bad;
 }
 
 /* Reads the manifest of folder. Returns 0 if it does not exist; then finished
@@ -386,9 +400,6 @@ static int read_node(struct jp_nodes *nodes, const char *folder,
         return 0;
     }
     bad = noderead_tasks(folder, &node, &err);
-    /* err is set by the reader itself if bad is -1. */
-    if (bad > 0)
-        error_set(&err, "%s/tasks.jsonl: %d bad lines", folder, bad);
     if (bad != 0)
         note(nodes, err.text);
     if (manifest(folder, &node, &err) < 0)
@@ -430,7 +441,7 @@ static int read_entry(struct jp_nodes *nodes, size_t *room, const char *root,
 /* Reads all entries of nodes/. A missing folder means no nodes. */
 static int read_all(struct jp_nodes *nodes, const char *root)
 {
-    DIR *dir = stepdir_is_folder(root) ? opendir(root) : NULL;
+    DIR *dir = ownplace_opendir(root);
     struct dirent *entry;
     size_t room = 0;
     int rc = 0;

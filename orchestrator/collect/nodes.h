@@ -15,9 +15,6 @@
 #include "common/error.h"
 #include "orchestrator/collect/slurmask.h"
 
-/* Bytes of tasks.jsonl, far above what a node writes. */
-#define JP_NODES_TASKS_MAX (16 * 1024 * 1024)
-
 struct jp_task {
     uint32_t gtid, ltid;
     int64_t pid;

@@ -21,6 +21,7 @@
 
 #include "common/defaults.h"
 #include "common/fileio.h"
+#include "common/ownplace.h"
 
 bool stepdir_name_ok(const char *name)
 {
@@ -36,25 +37,46 @@ bool stepdir_name_ok(const char *name)
 
 bool stepdir_is_folder(const char *path)
 {
+    int at = ownplace_at(&path);
     struct stat st;
 
-    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    return fstatat(at, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISDIR(st.st_mode);
 }
 
 int stepdir_check_own(const char *path, struct jp_error *err)
 {
-    struct stat st;
+    int fd = ownplace_open(path, OWNPLACE_PRIVATE, err);
 
-    /* lstat, not stat: a link would be another place. */
-    if (lstat(path, &st) < 0)
-        return error_set(err, "%s: %s", path, strerror(errno));
-    if (!S_ISDIR(st.st_mode))
-        return error_set(err, "%s: not a folder (symbolic links are refused)",
-                         path);
-    if (st.st_uid != geteuid())
-        return error_set(err, "%s: belongs to uid %lu, not to you", path,
-                         (unsigned long) st.st_uid);
-    return ownplace_check(path, err);
+    if (fd < 0)
+        return -1;
+    close(fd);
+    return 0;
+}
+
+int stepdir_hold(const char *dir, struct jp_error *err)
+{
+    char *job = stepdir_job_dir(dir);
+    int rc = -1;
+
+    /* the step after the job's directory: it is then opened below that one */
+    if (!job)
+        error_set(err, "out of memory");
+    else if (ownplace_hold(job, OWNPLACE_ANY, err) == 0 &&
+             ownplace_hold(dir, OWNPLACE_PRIVATE, err) == 0)
+        rc = 0;
+    free(job);
+    return rc;
+}
+
+void stepdir_release(const char *dir)
+{
+    char *job = stepdir_job_dir(dir);
+
+    ownplace_release(dir);
+    if (job)
+        ownplace_release(job);
+    free(job);
 }
 
 /* Makes <dir>/<name> and, unless node is NULL, <dir>/<name>/<node>. */
@@ -88,8 +110,10 @@ int stepdir_prepare(const char *dir, const char *node, struct jp_error *err)
 bool stepdir_has(const char *dir, const char *name)
 {
     char *path = text_format("%s/%s", dir, name);
+    const char *rest = path;
+    int at = path ? ownplace_at(&rest) : -1;
     struct stat st;
-    bool there = path && lstat(path, &st) == 0;
+    bool there = path && fstatat(at, rest, &st, AT_SYMLINK_NOFOLLOW) == 0;
 
     free(path);
     return there;
@@ -151,10 +175,7 @@ void stepdir_log(const char *dir, const char *fmt, ...)
             *c = '?';
     n = strlen(line);
     line[n++] = '\n';
-    fd = open(path,
-              O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK |
-                  O_CLOEXEC,
-              0600);
+    fd = ownplace_append(path, NULL);
     if (fd >= 0 && write(fd, line, n) < 0)
         goto out; /* there is no other place to report it */
 out:
@@ -184,8 +205,10 @@ static char *mark_path(const struct jp_seat *seat, const char *folder)
 /* Creates an empty file. An existing one is no error. -1: errno. */
 static int touch(const char *path)
 {
-    int fd = open(
-        path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    int at = ownplace_at(&path);
+    int fd = openat(at, path,
+                    O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+                    0600);
 
     if (fd < 0)
         return -1;
@@ -201,9 +224,11 @@ bool barrier_is_reported(const char *dir)
 /* Whether this seat was left, or the whole step has ended. */
 static bool is_over(const struct jp_seat *seat, const char *done)
 {
+    int at = ownplace_at(&done);
     struct stat st;
 
-    return lstat(done, &st) == 0 || stepdir_has(seat->dir, "alldone");
+    return fstatat(at, done, &st, AT_SYMLINK_NOFOLLOW) == 0 ||
+           stepdir_has(seat->dir, "alldone");
 }
 
 /* The token and pending/ are created in a loop, because a leaving node removes
@@ -246,7 +271,7 @@ out:
 static int64_t count_entries(const char *dir, const char *name)
 {
     char *path = text_format("%s/%s", dir, name);
-    DIR *folder = path && stepdir_is_folder(path) ? opendir(path) : NULL;
+    DIR *folder = path ? ownplace_opendir(path) : NULL;
     struct dirent *entry;
     int64_t n = 0;
 
@@ -266,6 +291,14 @@ uint32_t barrier_count_pending(const char *dir)
     return n > 0 ? (uint32_t) n : 0;
 }
 
+/* Like rmdir, in a held folder. */
+static int remove_empty(const char *path)
+{
+    int at = ownplace_at(&path);
+
+    return unlinkat(at, path, AT_REMOVEDIR);
+}
+
 /* Removes our token and, if it was the last one, pending/. Returns 1 if no
  * tokens are left, 0 if others are, -1 on error. */
 static int drop_token(const struct jp_seat *seat, struct jp_error *err)
@@ -276,9 +309,9 @@ static int drop_token(const struct jp_seat *seat, struct jp_error *err)
 
     if (!token || !pending)
         error_set(err, "out of memory");
-    else if (unlink(token) < 0 && errno != ENOENT)
+    else if (ownplace_unlink(token) < 0 && errno != ENOENT)
         error_set(err, "%s: %s", token, strerror(errno));
-    else if (rmdir(pending) == 0 || errno == ENOENT)
+    else if (remove_empty(pending) == 0 || errno == ENOENT)
         rc = 1;
     else if (errno == ENOTEMPTY || errno == EEXIST)
         rc = 0;
@@ -296,8 +329,9 @@ static int claim_alldone(const struct jp_seat *seat, enum barrier_state *out,
                          struct jp_error *err)
 {
     int64_t n = count_entries(seat->dir, "done");
+    const char *rest;
     char *path;
-    int rc = 0;
+    int at, rc = 0;
 
     if (n < (int64_t) seat->nodes) {
         *out = n < 0 ? BARRIER_GONE : BARRIER_OTHERS;
@@ -306,7 +340,9 @@ static int claim_alldone(const struct jp_seat *seat, enum barrier_state *out,
     path = text_format("%s/alldone", seat->dir);
     if (!path)
         return error_set(err, "out of memory");
-    if (mkdir(path, 0700) == 0)
+    rest = path;
+    at = ownplace_at(&rest);
+    if (mkdirat(at, rest, 0700) == 0)
         *out = BARRIER_LAST;
     else if (errno == EEXIST)
         *out = BARRIER_OTHERS;
@@ -316,7 +352,7 @@ static int claim_alldone(const struct jp_seat *seat, enum barrier_state *out,
      * (barrier_clear removes alldone after done). Our alldone is a mistake
      * then. */
     if (rc == 0 && *out == BARRIER_LAST && !stepdir_has(seat->dir, "done")) {
-        rmdir(path);
+        remove_empty(path);
         *out = BARRIER_GONE;
     }
     free(path);
@@ -383,7 +419,7 @@ void barrier_clear(const char *dir)
         /* Files first: unlink fails for folders, which are then removed as
          * trees. */
         for (int try = 0; path && try < CLEAR_TRIES; try++) {
-            if (unlink(path) == 0 || errno == ENOENT ||
+            if (ownplace_unlink(path) == 0 || errno == ENOENT ||
                 fileio_remove_tree(path, NULL) == 0)
                 break;
         }

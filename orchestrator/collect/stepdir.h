@@ -30,10 +30,19 @@ bool stepdir_name_ok(const char *name);
 /* Whether path is a real folder, not a link to one. */
 bool stepdir_is_folder(const char *path);
 
-/* Whether path is a real folder of the calling user. In another user's folder,
- * files could at any moment turn into links, or into scripts that we run. For
- * root, the folders of the path must also belong to root (common/fileio.h). */
+/* Whether path is a real folder of the calling user to which nobody else can
+ * write. In another one, files could at any moment turn into links, or into
+ * scripts that we run. For root, the folders of the path must also belong to
+ * root (common/ownplace.h). */
 int stepdir_check_own(const char *path, struct jp_error *err);
+
+/* The same, and holds the step directory and the job's (ownplace_hold): from
+ * now on this process works there, whatever others do to the folders above
+ * them. Call it first in every program that writes to a step. */
+int stepdir_hold(const char *dir, struct jp_error *err);
+
+/* Ends stepdir_hold. */
+void stepdir_release(const char *dir);
 
 /* Makes the folders of a node: done/, nodes/<node>/, raw/<node>/. */
 int stepdir_prepare(const char *dir, const char *node, struct jp_error *err);

@@ -24,6 +24,7 @@
 #include "common/knob.h"
 #include "common/knownbad.h"
 #include "common/num.h"
+#include "common/ownplace.h"
 #include "common/pattern.h"
 #include "common/plan.h"
 #include "common/sitefile.h"
@@ -59,7 +60,7 @@ static void check_root(struct doctor *d, const char *path)
         doctor_add(d, DOCTOR_WARN, "site file", "chown root",
                    "%s: owned by uid %ld; jobs of other users ignore it", path,
                    (long) st.st_uid);
-    else if (fileio_check_folders(path, &err) < 0)
+    else if (ownplace_check_folders(path, &err) < 0)
         doctor_add(d, DOCTOR_WARN, "site file",
                    "chown root and chmod go-w: its writers control the "
                    "settings of all users",

@@ -10,14 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/ownplace.h"
 #include "common/peaks.h"
+#include "common/quote.h"
 #include "common/sitefile.h"
 #include "orchestrator/history/history.h"
 #include "orchestrator/metrics/metrics.h"
 #include "plugins/clock/clock_peers.h"
+
+/* Entries of the spool that are named, and age of a collection that is late. */
+enum { SPOOL_NAMES = 5, COLLECT_LATE_S = 300 };
 
 /* One row for each key: what is lost without the file, and how to correct
  * it. */
@@ -51,7 +57,7 @@ static int open_trusted(const char *path, struct jp_error *err)
 
     if (fd < 0)
         return -1;
-    rc = fileio_check_site(fd, path, err);
+    rc = ownplace_check_site(fd, path, err);
     close(fd);
     return rc;
 }
@@ -157,10 +163,38 @@ static void check_history(struct doctor *d, const struct jp_sitefile *site)
                    log->value);
 }
 
-/* Checks the folder for metrics, in which agents write as the users of their
- * jobs. This host need not have it. */
-static void check_metrics(struct doctor *d, const char *folder)
+/* What lies in the spool and does not belong there. */
+struct spool_look {
+    struct doctor *d;
+    size_t n;
+};
+
+/* Names the first entries that are no step's files. A callback of
+ * metricsfile_each. */
+static int look_at_entry(void *arg, const struct metricsfile_entry *entry)
 {
+    struct spool_look *look = arg;
+    char name[80];
+
+    if (entry->state == METRICSFILE_GOOD || entry->state == METRICSFILE_TEMP ||
+        entry->state == METRICSFILE_GONE || entry->state == METRICSFILE_STALE)
+        return 0;
+    if (++look->n <= SPOOL_NAMES)
+        doctor_add(look->d, DOCTOR_WARN, "metrics",
+                   "jobprof metrics collect removes it, unless it is a folder "
+                   "with content",
+                   "metrics.spool_dir: %s of uid %lu: %s",
+                   clean_text(entry->name, JP_CLEAN_UTF8, name, sizeof(name)),
+                   (unsigned long) entry->st.st_uid,
+                   metricsfile_words[entry->state]);
+    return 0;
+}
+
+/* Checks the spool, in which agents write as the users of their jobs. This host
+ * need not have it. */
+static void check_spool(struct doctor *d, const char *folder)
+{
+    struct spool_look look = {d, 0};
     struct jp_error err;
     struct stat st;
     /* The same check that the agents make. */
@@ -169,23 +203,85 @@ static void check_metrics(struct doctor *d, const char *folder)
     if (fd < 0 && access(folder, F_OK) < 0)
         doctor_add(d, DOCTOR_WARN, "metrics",
                    "run on the nodes: install -d -m 1777 FOLDER",
-                   "metrics.textfile_dir: %s: %s", folder, strerror(errno));
+                   "metrics.spool_dir: %s: %s", folder, strerror(errno));
     else if (fd < 0)
         doctor_add(
             d, DOCTOR_FAIL, "metrics",
             "chown root and chmod 1777: it must belong to root and be sticky",
-            "metrics.textfile_dir: %s", err.text);
+            "metrics.spool_dir: %s", err.text);
     else if (fstat(fd, &st) < 0 || !(st.st_mode & (S_IWGRP | S_IWOTH)))
         doctor_add(d, DOCTOR_FAIL, "metrics",
                    "chmod 1777, or 3770 with a group of all users: users must "
                    "be able to write there",
-                   "metrics.textfile_dir: %s", folder);
+                   "metrics.spool_dir: %s", folder);
     else
-        doctor_add(d, DOCTOR_OK, "metrics", "", "metrics.textfile_dir: %s%s",
+        doctor_add(d, DOCTOR_OK, "metrics", "", "metrics.spool_dir: %s%s",
                    folder,
                    st.st_mode & S_IWOTH ? "" : " (only users in its group)");
+    if (fd < 0)
+        return;
+    close(fd);
+    if (metricsfile_each(folder, look_at_entry, &look, NULL) == 0 &&
+        look.n > SPOOL_NAMES)
+        doctor_add(d, DOCTOR_WARN, "metrics", "",
+                   "metrics.spool_dir: %zu more of these",
+                   look.n - SPOOL_NAMES);
+}
+
+/* Checks the folder that node_exporter reads. This host need not have it. */
+static void check_textfile(struct doctor *d, const char *folder)
+{
+    char *path = text_format("%s/" METRICSCOLLECT_NAME, folder);
+    struct jp_error err;
+    struct stat st;
+    int fd = metricsfile_open(folder, &err);
+    time_t now = time(NULL);
+
+    if (fd < 0 && access(folder, F_OK) < 0)
+        doctor_add(d, DOCTOR_WARN, "metrics",
+                   "run on the nodes: install -d -m 755 FOLDER",
+                   "metrics.textfile_dir: %s: %s", folder, strerror(errno));
+    else if (fd < 0 || fstat(fd, &st) < 0 || (st.st_mode & (S_IWGRP | S_IWOTH)))
+        doctor_add(d, DOCTOR_FAIL, "metrics",
+                   "chown root and chmod 755, remove what users have put "
+                   "there, and let root run jobprof metrics collect "
+                   "(docs/metrics.md)",
+                   "metrics.textfile_dir: %s: users can write to the folder "
+                   "that node_exporter reads, and stop or flood it",
+                   folder);
+    else if (path && stat(path, &st) < 0)
+        doctor_add(d, DOCTOR_WARN, "metrics",
+                   "run on the nodes: systemctl enable --now "
+                   "jobprof-metrics.timer",
+                   "metrics.textfile_dir: %s: nothing was collected yet",
+                   folder);
+    else if (path && now - st.st_mtime > COLLECT_LATE_S)
+        doctor_add(d, DOCTOR_WARN, "metrics",
+                   "see journalctl -u jobprof-metrics",
+                   "metrics.textfile_dir: %s: collected %lld s ago", folder,
+                   (long long) (now - st.st_mtime));
+    else
+        doctor_add(d, DOCTOR_OK, "metrics", "", "metrics.textfile_dir: %s",
+                   folder);
     if (fd >= 0)
         close(fd);
+    free(path);
+}
+
+/* Checks both folders, if the site wants metrics. */
+static void check_metrics(struct doctor *d, const struct jp_sitefile *file)
+{
+    struct jp_site_metrics site;
+
+    sitefile_metrics(file, &site);
+    if (site.spool)
+        check_spool(d, site.spool);
+    if (site.textfile)
+        check_textfile(d, site.textfile);
+    else if (site.spool)
+        doctor_add(d, DOCTOR_WARN, "metrics",
+                   "set metrics.textfile_dir (jobprof.conf(5))",
+                   "metrics.spool_dir is set, but nothing collects from it");
 }
 
 /* Loads the site file; its errors were reported by an earlier check. */
@@ -219,9 +315,7 @@ static void check_files(struct doctor *d)
         doctor_add(d, DOCTOR_SKIP, "site files", "",
                    "no peaks_file: bandwidth is compared only within the step "
                    "(peaks.conf(5))");
-    value = sitefile_find(&site, "metrics.textfile_dir");
-    if (value)
-        check_metrics(d, value->value);
+    check_metrics(d, &site);
     sitefile_fini(&site);
 }
 

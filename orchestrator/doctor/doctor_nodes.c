@@ -26,6 +26,7 @@
 #include "common/figure.h"
 #include "common/fileio.h"
 #include "common/num.h"
+#include "common/ownplace.h"
 #include "common/pattern.h"
 #include "common/plan.h"
 #include "common/quote.h"
@@ -72,15 +73,14 @@ int probe_open(const char *parent, struct probe *probe, struct jp_error *err)
 {
     *probe = (struct probe){.parent = -1, .fd = -1};
     /* As root, only in folders that no other user can change. */
-    if (ownplace_check(parent, err) < 0)
+    probe->parent = ownplace_open(parent, OWNPLACE_ANY, err);
+    if (probe->parent < 0)
         return -1;
-    probe->parent = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (probe->parent < 0 || make(probe) < 0) {
+    if (make(probe) < 0) {
         error_set(err, "%s: %s", parent, strerror(errno));
         if (probe->fd >= 0)
             close(probe->fd);
-        if (probe->parent >= 0)
-            close(probe->parent);
+        close(probe->parent);
         return -1;
     }
     snprintf(probe->path, sizeof(probe->path), "%s/%s", parent, probe->name);

@@ -1,7 +1,9 @@
 /* evidence.c - examine stuck processes, each part in a child with a limit.
  *
  * evidence_take is the entry and shows the order of the parts: first the cheap
- * and safe ones, last the stacks, which stop a thread. Each part appends a
+ * and safe ones, last the stacks, which stop a thread. The processes are opened
+ * and checked once (open_processes); a part that needs a number, as a tracer,
+ * checks directly before and after. Each part appends a
  * struct part with its file, or with the reason why there is none. The state of
  * all processes is read twice, one second apart, to measure their CPU time. */
 #include "orchestrator/evidence/evidence.h"
@@ -42,6 +44,11 @@ enum {
 };
 
 #define SYSTEM_PATH "/usr/local/bin:/usr/bin:/bin"
+/* Where root's tools are; folders that others than root can change are left
+ * out. */
+static const char *const root_folders[] = {"/usr/local/sbin", "/usr/local/bin",
+                                           "/usr/sbin",       "/usr/bin",
+                                           "/sbin",           "/bin"};
 
 /* A part that was tried: its file, or why there is none. */
 struct part {
@@ -61,6 +68,9 @@ struct taking {
     const struct evidence_order *order;
     char *folder;
     uint64_t start_ms, end_ms; /* end_ms: no part may run longer */
+    /* by target; closed: it is not examined, and gone says why */
+    struct ownproc procs[EVIDENCE_TARGETS];
+    const char *gone[EVIDENCE_TARGETS];
     /* the two looks, in memory shared with children */
     struct proclook *looks, *later;
     /* in the order in which they were tried */
@@ -132,25 +142,66 @@ static void write_part(const struct taking *taking, struct part *part,
     free(path);
 }
 
+/* Why a process is not examined, by the errno of ownproc_open. */
+static const char *why_gone(int error)
+{
+    switch (error) {
+    case ESRCH:
+        return "the process has ended";
+    case ESTALE:
+        return "the process has ended, and another one has its number";
+    case EPERM:
+        return "the process with this number belongs to another user";
+    default:
+        return strerror(error);
+    }
+}
+
+/* Opens the processes, and checks whose they are. */
+static void open_processes(struct taking *taking)
+{
+    const struct evidence_order *order = taking->order;
+
+    for (size_t i = 0; i < order->n_targets; i++) {
+        const struct evidence_target *target = &order->targets[i];
+        const struct ownproc_name name = {
+            .root = order->root,
+            .pid = target->pid,
+            .pid_namespace = target->pid_namespace,
+            .start = target->start,
+            .uid = order->step.uid};
+
+        if (ownproc_open(&name, &taking->procs[i], NULL) < 0)
+            taking->gone[i] = why_gone(errno);
+    }
+}
+
 /* Looks at all processes. again: the second look, which is not a part of its
  * own. */
 static void take_looks(struct taking *taking, bool again)
 {
     for (size_t i = 0; i < taking->order->n_targets; i++) {
-        int64_t pid = taking->order->targets[i].pid;
+        const struct ownproc *proc = &taking->procs[i];
         struct proclook *look = again ? &taking->later[i] : &taking->looks[i];
-        struct part *part = again ? NULL : begin_part(taking, "threads", pid);
+        struct part *part =
+            again ? NULL
+                  : begin_part(taking, "threads",
+                               proc->dir >= 0 ? proc->pid
+                                              : taking->order->targets[i].pid);
         const struct proclook_ask ask = {
-            taking->order->root, pid, taking->order->job, again,
+            proc, taking->order->step.job, again,
             limit_of(taking, LOOK_MS, AFTER_LOOKS_MS)};
 
-        proclook_take(&ask, look);
+        if (proc->dir >= 0)
+            proclook_take(&ask, look);
         if (!part)
             continue;
         /* The order of the tests matters: of a foreign or late process nothing
          * is read, so it is not "there" either.
          */
-        if (look->foreign)
+        if (taking->gone[i])
+            say_no(part, taking->gone[i]);
+        else if (look->foreign)
             say_no(part, "the process has ended, or belongs to another job");
         else if (look->late)
             say_no(part,
@@ -161,58 +212,85 @@ static void take_looks(struct taking *taking, bool again)
     }
 }
 
-/* Makes PyTorch write its flight recorder to its file by sending a byte through
- * this pipe. The program continues. */
-static void wake_recorder(const struct proclook *look, struct part *part)
+/* Opens a file that the process has named in its environment. It must be of the
+ * step's user and have that type; no link, and no second name of another file.
+ * Returns a descriptor, or -1 with errno; EPERM: it is another file. */
+static int open_named(const struct ownproc *proc, const char *path, int flags,
+                      mode_t type)
 {
-    /* O_NONBLOCK: opening a pipe that nobody reads would wait for ever. */
-    int fd = open(look->pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+    int fd = ownproc_open_inside(proc->dir, path, flags);
     struct stat st;
 
+    if (fd >= 0 && (fstat(fd, &st) < 0 || (st.st_mode & S_IFMT) != type ||
+                    st.st_uid != proc->uid || st.st_nlink != 1)) {
+        close(fd);
+        errno = EPERM;
+        return -1;
+    }
+    return fd;
+}
+
+/* Makes PyTorch write its flight recorder to its file by sending a byte through
+ * this pipe. The program continues. */
+static void wake_recorder(const struct ownproc *proc,
+                          const struct proclook *look, struct part *part)
+{
+    /* It is opened without blocking: one that nobody reads would wait for
+     * ever. */
+    int fd = open_named(proc, look->pipe, O_WRONLY, S_IFIFO);
+
     if (fd < 0)
-        say_no(part,
-               errno == ENXIO ? "no process reads its pipe" : strerror(errno));
-    /* The path comes from the process's environment, so it may be anything. */
-    else if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode))
-        say_no(part, "its pipe is not a pipe");
+        say_no(part, errno == ENXIO   ? "no process reads its pipe"
+                     : errno == EPERM ? "its pipe is not a pipe of the user"
+                                      : strerror(errno));
     else if (write(fd, "1", 1) != 1)
         say_no(part, strerror(errno));
     if (fd >= 0)
         close(fd);
 }
 
-/* An older dump belongs to an earlier request. */
-static bool is_fresh(const char *path, time_t since)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 && st.st_size > 0 && st.st_mtime >= since;
-}
-
 /* A recorder that was woken, and its part. */
 struct dump {
+    const struct ownproc *proc;
     const struct proclook *look;
     struct part *part;
 };
+
+/* Opens the dump if it was written since then: an older one belongs to an
+ * earlier request. */
+static int open_dump(const struct dump *dump, time_t since)
+{
+    int fd = open_named(dump->proc, dump->look->dump, O_RDONLY, S_IFREG);
+    struct stat st;
+
+    if (fd >= 0 &&
+        (fstat(fd, &st) < 0 || st.st_size == 0 || st.st_mtime < since)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
 
 /* Copies a small dump, because the process may be gone soon. The original stays
  * where PyTorch has written it. Returns -1 if there is none yet. */
 static int fetch_dump(struct taking *taking, struct dump *dump, time_t since)
 {
     const struct proclook *look = dump->look;
+    int fd = open_dump(dump, since);
     struct jp_error err = {""};
     char name[64], *text = NULL;
     size_t len = 0;
 
-    if (!is_fresh(look->dump, since))
+    if (fd < 0)
         return -1;
     usleep(100000); /* lets PyTorch complete it: it writes without a pause */
     snprintf(name, sizeof(name), "flight-%" PRId64 ".pickle", look->pid);
-    if (fileio_read(look->dump, false, 4 * EVIDENCE_STACK_BYTES, &text, &len,
-                    &err) < 0)
+    if (fileio_read_fd(fd, look->dump, 4 * EVIDENCE_STACK_BYTES, &text, &len,
+                       &err) < 0)
         say_no(dump->part, err.text);
     else
         write_part(taking, dump->part, name, text, len);
+    close(fd);
     free(text);
     end_part(dump->part);
     return 0;
@@ -224,19 +302,20 @@ static size_t wake_recorders(struct taking *taking, struct dump *dumps)
     size_t n = 0;
 
     for (size_t i = 0; i < taking->order->n_targets; i++) {
+        const struct ownproc *proc = &taking->procs[i];
         const struct proclook *look = &taking->looks[i];
         struct part *part;
 
         if (!*look->pipe || !look->there)
             continue;
         part = begin_part(taking, "flight recorder", look->pid);
-        wake_recorder(look, part);
+        wake_recorder(proc, look, part);
         if (!*part->why && !*look->dump)
             say_no(part, "requested; where it writes is unknown");
         if (*part->why)
             end_part(part);
         else
-            dumps[n++] = (struct dump){look, part};
+            dumps[n++] = (struct dump){proc, look, part};
     }
     return n;
 }
@@ -318,8 +397,12 @@ static void take_ras(struct taking *taking)
     struct jp_error err = {""};
 
     question.limit_ms = limit_of(taking, RAS_LIMIT_MS, AFTER_RAS_MS);
+    question.step = &taking->order->step;
     if (!why)
         why = set_address(taking, &question);
+    /* Before the claim: RAS may listen on another node of the step. */
+    if (!why && ras_listens(&question, &err) < 0)
+        why = err.text;
     if (!why)
         why = claim_question(taking);
     if (why)
@@ -339,8 +422,18 @@ struct tool {
     char *const *argv;
     int64_t pid; /* 0: concerns the node */
     uint32_t limit_ms;
-    bool partly; /* exit status 1 means partial output */
+    bool partly;                /* exit status 1 means partial output */
+    const struct ownproc *proc; /* the process that it gets by number */
 };
+
+/* Whether the number is still that of the process. */
+static bool is_still(const struct tool *tool, struct part *part)
+{
+    if (!tool->proc || ownproc_check(tool->proc, NULL) == 0)
+        return true;
+    say_no(part, why_gone(errno));
+    return false;
+}
 
 /* Runs the tool as a part. Returns how the child ended. */
 static enum child_end run_tool(struct taking *taking, const struct tool *tool)
@@ -356,9 +449,18 @@ static enum child_end run_tool(struct taking *taking, const struct tool *tool)
     struct child_result r = {.len = 0};
     enum child_end end = CHILD_NEVER;
 
-    /* Without memory or time the tool is not started. */
-    if (child.out && is_time(taking, part))
+    /* Without memory or time the tool is not started, nor for a process that
+     * has ended. */
+    if (child.out && is_time(taking, part) && is_still(tool, part)) {
         end = child_run(&child, &r);
+        /* As the process lives, its number was its own all the time. Otherwise
+         * the tool may have read another process. */
+        if (!is_still(tool, part)) {
+            free(child.out);
+            end_part(part);
+            return end;
+        }
+    }
     if (end == CHILD_NEVER && !*part->why)
         say_no(part, "it could not be started");
     /* child.c exits with 127 if the program is not found, as a shell does. */
@@ -424,33 +526,73 @@ static const char *why_no_stack(const struct taking *taking, size_t i)
 }
 
 /* Runs a tool that stops the process while it reads a stack. */
-static void take_stack(struct taking *taking, const struct proclook *look,
-                       const char *name, const char *prefix, char *const *argv)
+static void take_stack(struct taking *taking, size_t i, const char *name,
+                       const char *prefix, char *const *argv)
 {
+    const struct proclook *look = &taking->looks[i];
     char file[64];
-    const struct tool tool = {
-        name,          file, argv, look->pid, limit_of(taking, STACK_MS, 0),
-        .partly = true};
+    const struct tool tool = {name,
+                              file,
+                              argv,
+                              look->pid,
+                              limit_of(taking, STACK_MS, 0),
+                              .partly = true,
+                              .proc = &taking->procs[i]};
 
     /* A tool that was killed may leave the process stopped. */
     snprintf(file, sizeof(file), "%s-%" PRId64 ".txt", prefix, look->pid);
-    proclook_wake(taking->order->root, look,
+    proclook_wake(&taking->procs[i], look,
                   run_tool(taking, &tool) == CHILD_LATE ? SETTLE_MS : 0);
 }
 
-/* Adds the user's PATH, which the agent does not have and which usually
- * contains py-spy. */
-static void extend_path(const struct taking *taking)
+/* The fixed folders that only root can change, as a PATH. Caller frees; NULL:
+ * no memory. */
+static char *root_path(void)
+{
+    char *path = strdup("");
+
+    for (size_t i = 0; path && i < sizeof(root_folders) / sizeof(*root_folders);
+         i++) {
+        char *more;
+
+        if (access(root_folders[i], X_OK) < 0 ||
+            ownplace_check(root_folders[i], NULL) < 0)
+            continue;
+        more = text_format("%s%s%s", path, *path ? ":" : "", root_folders[i]);
+        free(path);
+        path = more;
+    }
+    return path;
+}
+
+/* PATH with that of the processes, which usually contains py-spy, and which the
+ * agent does not have. They are all of this user. Caller frees; NULL: no
+ * memory. */
+static char *users_path(const struct taking *taking)
 {
     const char *own = getenv("PATH"), *theirs = "";
-    char *path;
 
     for (size_t i = 0; i < taking->order->n_targets && !*theirs; i++)
         theirs = taking->looks[i].path;
-    path = text_format("%s:%s", own && *own ? own : SYSTEM_PATH, theirs);
-    if (path && *theirs)
-        setenv("PATH", path, 1);
+    return text_format("%s%s%s", own && *own ? own : SYSTEM_PATH,
+                       *theirs ? ":" : "", theirs);
+}
+
+/* Sets where the tools are searched. Root takes nothing from the processes:
+ * they are root's, but may run in a container or folder of another user. */
+static int set_path(const struct taking *taking, struct jp_error *err)
+{
+    const char *tools = taking->order->tools;
+    char *path = tools            ? strdup(tools)
+                 : geteuid() == 0 ? root_path()
+                                  : users_path(taking);
+    int rc = path ? 0 : error_set(err, "out of memory");
+
+    /* An empty PATH would mean the current folder. */
+    if (rc == 0 && setenv("PATH", *path ? path : "/usr/bin", 1) < 0)
+        rc = error_set(err, "out of memory");
     free(path);
+    return rc;
 }
 
 /* eu-stack for native frames, py-spy for Python's; the latter is often missing.
@@ -459,7 +601,6 @@ static void take_stacks(struct taking *taking)
 {
     unsetenv("DEBUGINFOD_URLS"); /* prevents minutes of waiting for a debug
                                   * server */
-    extend_path(taking);
     for (size_t i = 0; i < taking->order->n_targets; i++) {
         const struct proclook *look = &taking->looks[i];
         const char *why = why_no_stack(taking, i);
@@ -482,8 +623,8 @@ static void take_stacks(struct taking *taking)
         }
         snprintf(pid, sizeof(pid), "%" PRId64, look->pid);
         snprintf(frames, sizeof(frames), "%d", FRAMES);
-        take_stack(taking, look, "eu-stack", "stack", eu_stack);
-        take_stack(taking, look, "py-spy", "python", py_spy);
+        take_stack(taking, i, "eu-stack", "stack", eu_stack);
+        take_stack(taking, i, "py-spy", "python", py_spy);
     }
 }
 
@@ -522,9 +663,12 @@ static void put_processes(struct jp_json_stream *s, const struct taking *taking)
     for (size_t i = 0; i < taking->order->n_targets; i++) {
         const struct evidence_target *target = &taking->order->targets[i];
         const struct proclook *look = &taking->looks[i];
+        const struct ownproc *proc = &taking->procs[i];
+        bool open = proc->dir >= 0;
 
         json_stream_object(s, NULL);
-        json_stream_int(s, "pid", target->pid);
+        json_stream_int(s, "pid", open ? proc->pid : target->pid);
+        json_stream_count(s, "start", open ? proc->start : target->start);
         json_stream_int(s, "task",
                         /* The target's task comes from the recording, otherwise
                          * from the process's environment. */
@@ -664,6 +808,8 @@ int evidence_take(const struct evidence_order *order, struct jp_error *err)
 
     if (!taking)
         return error_set(err, "out of memory");
+    for (size_t i = 0; i < EVIDENCE_TARGETS; i++)
+        taking->procs[i] = OWNPROC_CLOSED;
     taking->order = order;
     taking->start_ms = clock_mono_ms();
     taking->end_ms = taking->start_ms +
@@ -678,7 +824,10 @@ int evidence_take(const struct evidence_order *order, struct jp_error *err)
         error_set(err, "%zu processes, at most %d", order->n_targets,
                   EVIDENCE_TARGETS);
     else if (make_folder(taking, err) == 0) {
+        open_processes(taking);
         take_looks(taking, false);
+        if (set_path(taking, err) < 0)
+            goto out;
         take_recorders(taking);
         take_ras(taking);
         take_gpus(taking);
@@ -691,6 +840,9 @@ int evidence_take(const struct evidence_order *order, struct jp_error *err)
         take_stacks(taking);
         rc = write_summary(taking, err);
     }
+out:
+    for (size_t i = 0; i < EVIDENCE_TARGETS; i++)
+        ownproc_close(&taking->procs[i]);
     ras_fini(&taking->ras);
     child_free(taking->looks, bytes);
     child_free(taking->later, bytes);

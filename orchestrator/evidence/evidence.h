@@ -11,6 +11,10 @@
  * only that part. A thread is stopped only while eu-stack reads it (a few ms),
  * and no debugger is started.
  *
+ * A process is known by its user and its start time (common/ownproc.h). Nothing
+ * is taken from a process of another user: no path, no file, no address, no
+ * environment. Root runs tools from fixed folders only.
+ *
  *   <step directory>/hang/<node>/evidence.json   what was taken, and what not
  *                                 stack-<pid>.txt, python-<pid>.txt, gpus.txt,
  *                                 ras.txt or ras.json, flight-<pid>.pickle
@@ -23,7 +27,40 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "common/ownproc.h"
 #include "orchestrator/ingest/hangs.h"
+
+/* The processes of a step on this node: those of the user whose environment
+ * names job, step and node. */
+struct proclook_step {
+    uid_t uid;
+    uint64_t job;     /* SLURM_JOB_ID; 0: any */
+    const char *step; /* SLURM_STEP_ID; NULL: any */
+    const char *node; /* node name in Slurm; NULL: any on this host */
+};
+
+/* --- sockowner.c -------------------------------------------------------- */
+
+/* Whose socket answers on a TCP address: from /proc/net/tcp and tcp6, which
+ * show each socket's uid and inode, and /proc/PID/fd of the step's processes.
+ *
+ * Any user of a node can listen on a free port. A listener is therefore checked
+ * before a connection is made, and the socket at the other end before anything
+ * is sent. Both must be of the step's user and, where the descriptors of all
+ * its processes can be read, of a process of the step. A socket on another host
+ * cannot be checked, so it is refused. */
+
+struct sockaddr;
+
+/* The socket that listens there. Returns 0 if it is the step's, else -1; err
+ * says why not. */
+int sockowner_check_listener(const struct proclook_step *step,
+                             const struct sockaddr *at, struct jp_error *err);
+
+/* The socket at the other end of fd, once its process has accepted the
+ * connection; waits at most limit_ms for that. Returns as above. */
+int sockowner_check_peer(const struct proclook_step *step, int fd,
+                         uint32_t limit_ms, struct jp_error *err);
 
 /* --- ras.c -------------------------------------------------------------- */
 
@@ -97,14 +134,21 @@ struct ras_question {
                           * "": localhost:28028 */
     uint32_t limit_ms;   /* total; 0: RAS_LIMIT_MS */
     bool json;           /* request JSON first */
+    /* whose sockets are believed; required */
+    const struct proclook_step *step;
     const int64_t *pids; /* of the step, on this node */
     size_t n_pids;
 };
 
-/* Sends the query and parses the answer into *out. Tries at most four
- * connections to each address: it tries again if a connection stays silent or
- * answers for another job of the same user. Returns -1 if there is no answer;
- * err says why. */
+/* Whether RAS of the step listens on this node at the question's address.
+ * Sends nothing. Returns 0, or -1; err says why it must not be asked. */
+int ras_listens(const struct ras_question *question, struct jp_error *err);
+
+/* Sends the query and parses the answer into *out. Addresses and connections
+ * that are not the step's are left out (sockowner.c), before anything is sent.
+ * Tries at most four connections to each address: it tries again if a
+ * connection stays silent or answers for another job of the same user. Returns
+ * -1 if there is no answer; err says why. */
 int ras_ask(const struct ras_question *question, struct ras_answer *out,
             struct jp_error *err);
 
@@ -131,9 +175,13 @@ enum evidence_role {
 };
 extern const char *const evidence_role_words[EVIDENCE_N_ROLES];
 
+/* A process is examined only if it is the order's user's and, where the start
+ * time is known, has not been replaced by a later one. */
 struct evidence_target {
-    int64_t pid;  /* in the namespace of this process */
-    int64_t task; /* SLURM_PROCID; -1: unknown */
+    int64_t pid;            /* in this PID namespace: */
+    uint64_t pid_namespace; /* 0: that of this process */
+    uint64_t start;         /* 0: unknown */
+    int64_t task;           /* SLURM_PROCID; -1: unknown */
     enum evidence_role role;
 };
 
@@ -142,8 +190,11 @@ struct evidence_order {
     const char *dir;  /* the step directory */
     const char *node; /* this node's name in Slurm */
     const char *root; /* prefix in place of / */
-    uint64_t job;     /* SLURM_JOB_ID of the processes; those of other jobs are
-                       * skipped; 0: any */
+    /* whose processes they are; those of other jobs are skipped */
+    struct proclook_step step;
+    /* PATH for the tools, in tests; NULL: fixed folders for root; for other
+     * users PATH, and that of the processes */
+    const char *tools;
     const char *what; /* the hang in one line, or "" */
     struct evidence_target targets[EVIDENCE_TARGETS];
     size_t n_targets;
@@ -189,7 +240,8 @@ struct proclook {
     struct proclook_thread threads[PROCLOOK_THREADS];
     uint64_t tracer;
     uint64_t read_bytes, written_bytes;
-    char pipe[512], dump[512]; /* of PyTorch's flight recorder; "" */
+    /* of PyTorch's flight recorder, absolute, as the process sees them; "" */
+    char pipe[512], dump[512];
     char ras[80];              /* value of NCCL_RAS_ADDR, or "" */
     bool no_ras;               /* NCCL_RAS_ENABLE=0 is set */
     bool has_task;
@@ -198,8 +250,7 @@ struct proclook {
 };
 
 struct proclook_ask {
-    const char *root; /* prefix in place of / */
-    int64_t pid;
+    const struct ownproc *proc;
     uint64_t job; /* required SLURM_JOB_ID; 0: any */
     bool again;   /* read only the threads */
     uint32_t limit_ms;
@@ -211,24 +262,23 @@ void proclook_take(const struct proclook_ask *ask, struct proclook *look);
 /* Sends SIGCONT if a tool was killed while it traced the process and left it
  * stopped. Watches for settle_ms, because the stop may come late. before: the
  * state before the tool ran. */
-void proclook_wake(const char *root, const struct proclook *before,
+void proclook_wake(const struct ownproc *proc, const struct proclook *before,
                    uint32_t settle_ms);
+
+/* Whether it is a process of the step. May block. */
+bool proclook_is_of_step(const struct ownproc *proc,
+                         const struct proclook_step *step);
 
 /* A task of a step. Among several processes with its SLURM_PROCID, this is the
  * one with the most threads. */
 struct proclook_task {
     int64_t pid, task;
+    uint64_t start;
     uint32_t threads;
 };
 
-struct proclook_step {
-    uint64_t job;
-    const char *step; /* SLURM_STEP_ID */
-    const char *node; /* node name in Slurm; NULL: any on this host */
-};
-
-/* Lists the tasks of this user's step on this node, ordered by number, at most
- * max. May block. */
+/* Lists the tasks of the step on this node, ordered by number, at most max. May
+ * block. */
 size_t proclook_tasks(const char *root, const struct proclook_step *step,
                       struct proclook_task *tasks, size_t max);
 

@@ -1,7 +1,9 @@
 /* proclook.c - read the state of processes from /proc.
  *
  * proclook_take reads one process in a child, because files of a process in
- * kernel state D may hang. proclook_tasks finds the tasks of a step. */
+ * kernel state D may hang. proclook_tasks finds the tasks of a step. All of
+ * them read below a process's held folder (common/ownproc.h), never by number.
+ */
 #include "orchestrator/evidence/evidence.h"
 
 #include <dirent.h>
@@ -14,37 +16,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/child.h"
 #include "common/num.h"
+#include "common/ownproc.h"
 #include "orchestrator/collect/clock.h"
 
-enum { ENVIRON_BYTES = 256 << 10, TEXT_BYTES = 4096, PROCESSES = 65536 };
-
-/* Reads <root>/proc/<pid>/<name> ("" if missing). Returns its length. */
-static size_t read_proc(const char *root, int64_t pid, const char *name,
-                        char *text, size_t size)
-{
-    char path[512];
-    size_t len = 0;
-    ssize_t n = 1;
-    int fd;
-
-    snprintf(path, sizeof(path), "%s/proc/%" PRId64 "/%s", root, pid, name);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    /* In a loop: a file of /proc may return less than it has. */
-    while (fd >= 0 && n > 0 && len + 1 < size) {
-        n = read(fd, text + len, size - 1 - len);
-        if (n > 0)
-            len += (size_t) n;
-    }
-    if (fd >= 0)
-        close(fd);
-    text[len] = '\0';
-    return len;
-}
+/* status is long if a process has many groups. */
+enum { ENVIRON_BYTES = 256 << 10, TEXT_BYTES = 4096, STATUS_BYTES = 65536 };
 
 /* Copies the first line. */
 static void copy_line(char *to, size_t size, const char *from)
@@ -68,8 +48,7 @@ static uint64_t ticks_of(const char *text)
 }
 
 /* Reads one thread. Whatever cannot be read stays empty. */
-static void read_thread(const char *root, int64_t pid, int64_t tid,
-                        struct proclook_thread *thread)
+static void read_thread(int dir, int64_t tid, struct proclook_thread *thread)
 {
     char name[64], text[TEXT_BYTES];
     /* sysconf may fail; 100 is the kernel's usual value. */
@@ -78,10 +57,10 @@ static void read_thread(const char *root, int64_t pid, int64_t tid,
 
     *thread = (struct proclook_thread){.tid = tid, .state = '?'};
     snprintf(name, sizeof(name), "task/%" PRId64 "/comm", tid);
-    read_proc(root, pid, name, text, sizeof(text));
+    ownproc_read(dir, name, text, sizeof(text));
     copy_line(thread->name, sizeof(thread->name), text);
     snprintf(name, sizeof(name), "task/%" PRId64 "/stat", tid);
-    read_proc(root, pid, name, text, sizeof(text));
+    ownproc_read(dir, name, text, sizeof(text));
     /* The name in brackets may contain brackets. */
     end = strrchr(text, ')');
     if (end && end[1] == ' ') {
@@ -90,24 +69,24 @@ static void read_thread(const char *root, int64_t pid, int64_t tid,
                          (uint64_t) (hz > 0 ? hz : 100);
     }
     snprintf(name, sizeof(name), "task/%" PRId64 "/wchan", tid);
-    read_proc(root, pid, name, text, sizeof(text));
+    ownproc_read(dir, name, text, sizeof(text));
     /* "0" means that the thread waits for nothing. */
     copy_line(thread->wchan, sizeof(thread->wchan),
               strcmp(text, "0") == 0 ? "" : text);
     snprintf(name, sizeof(name), "task/%" PRId64 "/syscall", tid);
-    read_proc(root, pid, name, text, sizeof(text));
+    ownproc_read(dir, name, text, sizeof(text));
     copy_line(thread->syscall, sizeof(thread->syscall), text);
 }
 
 /* Reads all threads; those over the limit are counted. */
-static void read_threads(const char *root, struct proclook *look)
+static void read_threads(int dir, struct proclook *look)
 {
-    char path[512];
+    int fd = openat(dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *tasks = fd >= 0 ? fdopendir(fd) : NULL;
     struct dirent *entry;
-    DIR *tasks;
 
-    snprintf(path, sizeof(path), "%s/proc/%" PRId64 "/task", root, look->pid);
-    tasks = opendir(path);
+    if (fd >= 0 && !tasks)
+        close(fd);
     /* A process without the folder has ended. */
     look->there = tasks != NULL;
     while (tasks && (entry = readdir(tasks))) {
@@ -118,8 +97,7 @@ static void read_threads(const char *root, struct proclook *look)
         if (look->n_threads >= PROCLOOK_THREADS)
             look->left_out++;
         else
-            read_thread(root, look->pid, tid,
-                        &look->threads[look->n_threads++]);
+            read_thread(dir, tid, &look->threads[look->n_threads++]);
     }
     if (tasks)
         closedir(tasks);
@@ -133,32 +111,27 @@ static uint64_t behind(const char *text, const char *key)
     return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
-/* NAME's value in a block of "NAME=value\0" strings; "" if missing. */
-static const char *value_of(const char *block, size_t len, const char *name)
+/* NAME's value in the environment; "" if missing. */
+static const char *value_of(const char *env, size_t len, const char *name)
 {
-    size_t n = strlen(name);
+    const char *value = ownproc_variable(env, len, name);
 
-    for (const char *s = block; s < block + len; s += strlen(s) + 1)
-        if (strncmp(s, name, n) == 0 && s[n] == '=')
-            return s + n + 1;
-    return "";
+    return value ? value : "";
 }
 
-/* Makes a path of the process usable from here; the process may have its own
- * mounts. */
-static void set_path(char *to, size_t size, const struct proclook *look,
-                     const char *root, const char *prefix, const char *rank,
-                     const char *suffix)
+/* Composes an absolute path as the process sees it; "" if it is none, or too
+ * long. */
+static void set_path(char *to, size_t size, const char *prefix,
+                     const char *rank, const char *suffix)
 {
-    if (*prefix == '/' && *rank)
-        snprintf(to, size, "%s/proc/%" PRId64 "/root%s%s%s", root, look->pid,
-                 prefix, rank, suffix);
+    if (*prefix != '/' || !*rank ||
+        (size_t) snprintf(to, size, "%s%s%s", prefix, rank, suffix) >= size)
+        *to = '\0';
 }
 
 /* Finds the pipe and the dump of PyTorch's flight recorder, which is named by
  * the rank. */
-static void read_recorder(const char *root, struct proclook *look,
-                          const char *env, size_t len)
+static void read_recorder(struct proclook *look, const char *env, size_t len)
 {
     const char *rank = value_of(env, len, "RANK");
     const char *dump = value_of(env, len, "TORCH_FR_DUMP_TEMP_FILE");
@@ -172,19 +145,18 @@ static void read_recorder(const char *root, struct proclook *look,
     /* The rank becomes part of a path. */
     if (strspn(rank, "0123456789") != strlen(rank))
         return;
-    set_path(look->pipe, sizeof(look->pipe), look, root,
+    set_path(look->pipe, sizeof(look->pipe),
              value_of(env, len, "TORCH_NCCL_DEBUG_INFO_PIPE_FILE"), rank,
              ".pipe");
-    set_path(look->dump, sizeof(look->dump), look, root, dump, rank, "");
+    set_path(look->dump, sizeof(look->dump), dump, rank, "");
 }
 
 /* Takes the settings that matter from the process's environment. */
-static void read_settings(const char *root, struct proclook *look,
-                          const char *env, size_t len)
+static void read_settings(struct proclook *look, const char *env, size_t len)
 {
     if (!env)
         return;
-    read_recorder(root, look, env, len);
+    read_recorder(look, env, len);
     snprintf(look->ras, sizeof(look->ras), "%.79s",
              value_of(env, len, "NCCL_RAS_ADDR"));
     look->no_ras = strcmp(value_of(env, len, "NCCL_RAS_ENABLE"), "0") == 0;
@@ -208,6 +180,14 @@ static bool is_of_job(const char *env, size_t len, uint64_t job)
            strtoull(value_of(env, len, "SLURM_HET_JOB_ID"), NULL, 10) == job;
 }
 
+/* Reads the environment of the process; its length, 0 if it is unreadable. */
+static size_t read_environ(int dir, char *env)
+{
+    ssize_t n = ownproc_read(dir, "environ", env, ENVIRON_BYTES);
+
+    return n > 0 ? (size_t) n : 0;
+}
+
 /* Runs in the child; *look is memory shared with the parent. */
 static int do_look(void *arg, int out)
 {
@@ -215,26 +195,26 @@ static int do_look(void *arg, int out)
     const struct proclook_ask *ask = work->ask;
     struct proclook *look = work->look;
     char *env = ask->again ? NULL : malloc(ENVIRON_BYTES);
-    char text[TEXT_BYTES];
-    size_t len = 0;
+    char *text = malloc(STATUS_BYTES);
+    int dir = ask->proc->dir;
+    size_t len = env ? read_environ(dir, env) : 0;
 
     (void) out;
-    if (env)
-        len = read_proc(ask->root, ask->pid, "environ", env, ENVIRON_BYTES);
     /* Without its environment nothing shows that a process belongs to the job.
      */
     look->foreign = !ask->again && ask->job &&
                     (!env || !is_of_job(env, len, ask->job));
     if (!look->foreign)
-        read_threads(ask->root, look);
-    if (!look->foreign && !ask->again) {
-        read_proc(ask->root, ask->pid, "status", text, sizeof(text));
+        read_threads(dir, look);
+    if (!look->foreign && !ask->again && text) {
+        ownproc_read(dir, "status", text, STATUS_BYTES);
         look->tracer = behind(text, "\nTracerPid:");
-        read_proc(ask->root, ask->pid, "io", text, sizeof(text));
+        ownproc_read(dir, "io", text, STATUS_BYTES);
         look->read_bytes = behind(text, "rchar: ");
         look->written_bytes = behind(text, "wchar: ");
-        read_settings(ask->root, look, env, len);
+        read_settings(look, env, len);
     }
+    free(text);
     free(env);
     return 0;
 }
@@ -269,23 +249,26 @@ void proclook_take(const struct proclook_ask *ask, struct proclook *look)
     enum child_end end;
 
     /* The child may be killed before it writes anything. */
-    look->pid = ask->pid;
+    look->pid = ask->proc->pid;
     end = child_run(&child, &r);
-    check(look, ask->pid);
+    check(look, ask->proc->pid);
     look->late = end == CHILD_LATE;
     if (!child_succeeded(end, &r) && !look->late)
         look->there = false;
 }
 
-/* The state of the main thread now; '?' if it has ended. */
-static char state_now(const char *root, const struct proclook *look)
+/* Whether the process is stopped by a signal and not held by a debugger. */
+static bool is_stopped(const struct ownproc *proc)
 {
-    char text[TEXT_BYTES];
-    const char *end;
+    char stat[TEXT_BYTES], *status = malloc(STATUS_BYTES);
+    bool stopped = false;
 
-    read_proc(root, look->pid, "stat", text, sizeof(text));
-    end = strrchr(text, ')');
-    return end && end[1] == ' ' ? end[2] : '?';
+    ownproc_read(proc->dir, "stat", stat, sizeof(stat));
+    if (status && ownproc_state(stat) == 'T')
+        stopped = ownproc_read(proc->dir, "status", status, STATUS_BYTES) > 0 &&
+                  !behind(status, "\nTracerPid:");
+    free(status);
+    return stopped;
 }
 
 /* Whether the user had stopped the process before the tool ran. */
@@ -299,11 +282,10 @@ static bool was_stopped(const struct proclook *look)
 
 /* Signals only a process that is stopped, not traced, and was not stopped
  * before. */
-void proclook_wake(const char *root, const struct proclook *look,
+void proclook_wake(const struct ownproc *proc, const struct proclook *look,
                    uint32_t settle_ms)
 {
     uint64_t end_ms = clock_mono_ms() + settle_ms;
-    char text[TEXT_BYTES];
 
     if (was_stopped(look))
         return;
@@ -311,39 +293,47 @@ void proclook_wake(const char *root, const struct proclook *look,
     do {
         if (settle_ms)
             usleep(20000);
-        if (state_now(root, look) != 'T')
-            continue;
-        read_proc(root, look->pid, "status", text, sizeof(text));
-        if (!behind(text, "\nTracerPid:"))
-            kill((pid_t) look->pid, SIGCONT);
+        if (is_stopped(proc))
+            ownproc_signal(proc, SIGCONT, NULL);
     } while (clock_mono_ms() < end_ms);
 }
 
 /* --- the tasks of a step -------------------------------------------------- */
 
 /* A program usually has more threads than the shell that started it. */
-static uint32_t count_threads(const char *root, int64_t pid)
+static uint32_t count_threads(int dir)
 {
-    char text[TEXT_BYTES];
+    char *text = malloc(STATUS_BYTES);
+    uint32_t n = 0;
 
-    read_proc(root, pid, "status", text, sizeof(text));
-    return (uint32_t) behind(text, "\nThreads:");
+    if (text && ownproc_read(dir, "status", text, STATUS_BYTES) > 0)
+        n = (uint32_t) behind(text, "\nThreads:");
+    free(text);
+    return n;
 }
 
-/* Whether the environment is that of a task of the step; *task is its number.
- */
+/* Whether the environment is that of a process of the step. */
 static bool is_of_step(const char *env, size_t len,
-                       const struct proclook_step *step, int64_t *task)
+                       const struct proclook_step *step)
 {
     const char *node = value_of(env, len, "SLURMD_NODENAME");
 
     /* several Slurm nodes may share a host */
     if (*node && step->node && strcmp(node, step->node) != 0)
         return false;
-    return is_of_job(env, len, step->job) &&
-           strcmp(value_of(env, len, "SLURM_STEP_ID"), step->step) == 0 &&
-           num_parse_i64(value_of(env, len, "SLURM_PROCID"), 0, INT32_MAX, task,
-                         NULL) == 0;
+    return (!step->job || is_of_job(env, len, step->job)) &&
+           (!step->step ||
+            strcmp(value_of(env, len, "SLURM_STEP_ID"), step->step) == 0);
+}
+
+bool proclook_is_of_step(const struct ownproc *proc,
+                         const struct proclook_step *step)
+{
+    char *env = malloc(ENVIRON_BYTES);
+    bool is = env && is_of_step(env, read_environ(proc->dir, env), step);
+
+    free(env);
+    return is;
 }
 
 /* Adds a task. Of several processes it keeps the one with the most threads: a
@@ -368,38 +358,37 @@ static size_t add_task(struct proclook_task *tasks, size_t n, size_t max,
     return n;
 }
 
-/* Reads the environment of each process of this user. */
+/* The tasks that a walk has found so far. */
+struct finding {
+    const struct proclook_step *step;
+    struct proclook_task *tasks;
+    size_t n, max;
+    char *env; /* ENVIRON_BYTES */
+};
+
+/* Looks at one process of the user; never ends the walk. */
+static bool look_for_task(void *arg, struct ownproc *proc)
+{
+    struct finding *f = arg;
+    struct proclook_task one = {.pid = proc->pid, .start = proc->start};
+    size_t len = read_environ(proc->dir, f->env);
+
+    if (is_of_step(f->env, len, f->step) &&
+        num_parse_i64(value_of(f->env, len, "SLURM_PROCID"), 0, INT32_MAX,
+                      &one.task, NULL) == 0) {
+        one.threads = count_threads(proc->dir);
+        f->n = add_task(f->tasks, f->n, f->max, &one);
+    }
+    return false;
+}
+
 size_t proclook_tasks(const char *root, const struct proclook_step *step,
                       struct proclook_task *tasks, size_t max)
 {
-    char *env = malloc(ENVIRON_BYTES), path[512];
-    uid_t self = geteuid();
-    struct dirent *entry;
-    size_t n = 0, seen = 0;
-    DIR *proc;
+    struct finding f = {step, tasks, 0, max, malloc(ENVIRON_BYTES)};
 
-    snprintf(path, sizeof(path), "%s/proc", root);
-    proc = env ? opendir(path) : NULL;
-    while (proc && seen < PROCESSES && (entry = readdir(proc))) {
-        struct proclook_task one;
-        struct stat st;
-        size_t len;
-
-        /* Only processes of this user: the environment of others cannot be
-         * read. */
-        if (num_parse_i64(entry->d_name, 1, INT32_MAX, &one.pid, NULL) < 0 ||
-            fstatat(dirfd(proc), entry->d_name, &st, 0) < 0 ||
-            st.st_uid != self)
-            continue;
-        seen++;
-        len = read_proc(root, one.pid, "environ", env, ENVIRON_BYTES);
-        if (!is_of_step(env, len, step, &one.task))
-            continue;
-        one.threads = count_threads(root, one.pid);
-        n = add_task(tasks, n, max, &one);
-    }
-    if (proc)
-        closedir(proc);
-    free(env);
-    return n;
+    if (f.env)
+        ownproc_walk(root, step->uid, look_for_task, &f);
+    free(f.env);
+    return f.n;
 }

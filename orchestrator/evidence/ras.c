@@ -1,8 +1,9 @@
 /* ras.c - query NCCL's RAS and parse its answer.
  *
- * ras_ask connects and sends the query (ask_once); ras_parse reads the answer,
- * either as JSON (read_json) or as text (read_text). Releases differ in format
- * and wording; the samples in tests/evidence show them. */
+ * ras_ask checks whose sockets they are (sockowner.c), connects and sends the
+ * query (ask_once); ras_parse reads the answer, either as JSON (read_json) or
+ * as text (read_text). Releases differ in format and wording; the samples in
+ * tests/evidence show them. */
 #include "orchestrator/evidence/evidence.h"
 
 #include <arpa/inet.h>
@@ -610,6 +611,9 @@ static int ask_once(const struct ras_question *question,
         error_set(err, "RAS does not answer: %s", strerror(errno));
         goto out;
     }
+    /* Another process may have taken the port since it was checked. */
+    if (sockowner_check_peer(question->step, talk.fd, CONNECT_MS, err) < 0)
+        goto out;
     /* RAS confirms each command but STATUS with a line. */
     if ((question->json && (talk_send(&talk, "SET FORMAT json\n") < 0 ||
                             talk_reply(&talk) < 0)) ||
@@ -687,21 +691,48 @@ static size_t find_addresses(const char *text, struct address out[2])
     return len + find_address("127.0.0.1", port, out + len);
 }
 
+/* The addresses of the question where the step's own RAS listens. Returns their
+ * number; 0: err says why there is none. */
+static size_t find_listeners(const struct ras_question *question,
+                             struct address out[2], struct jp_error *err)
+{
+    /* localhost has two addresses. */
+    struct address to[2];
+    size_t n = find_addresses(question->address, to), kept = 0;
+    struct jp_error why = {""};
+
+    if (!n)
+        error_set(err, "not an address of RAS: \"%.80s\"", question->address);
+    for (size_t i = 0; i < n; i++) {
+        if (sockowner_check_listener(
+                question->step, (const struct sockaddr *) &to[i].at, &why) == 0)
+            out[kept++] = to[i];
+        /* A foreign listener at one address says more than none at the
+         * other. */
+        else if (i == 0 || strstr(why.text, "belongs"))
+            error_set(err, "%s", why.text);
+    }
+    return kept;
+}
+
+int ras_listens(const struct ras_question *question, struct jp_error *err)
+{
+    struct address to[2];
+
+    return find_listeners(question, to, err) ? 0 : -1;
+}
+
 /* A connection that stays silent is closed, and the next one is tried. */
 int ras_ask(const struct ras_question *question, struct ras_answer *out,
             struct jp_error *err)
 {
     uint32_t limit = question->limit_ms ? question->limit_ms : RAS_LIMIT_MS;
     uint64_t end_ms = clock_mono_ms() + limit;
-    /* localhost has two addresses. */
     struct address to[2];
-    size_t n = find_addresses(question->address, to);
+    size_t n = find_listeners(question, to, err);
     int rc = -1;
 
     *out = (struct ras_answer){.len = 0};
-    if (!n)
-        return error_set(err, "not an address of RAS: \"%.80s\"",
-                         question->address);
     /* Alternates between the addresses. */
     for (size_t i = 0; i < TRIES * n && rc < 0 && clock_mono_ms() < end_ms;
          i++) {

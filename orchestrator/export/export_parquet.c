@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/lines.h"
+#include "common/ownplace.h"
 #include "common/utf8.h"
 #include "orchestrator/export/export.h"
 #include "orchestrator/parquet/parquet.h"
@@ -22,7 +24,7 @@
 enum {
     /* for each file */
     MAX_THREADS = 4,
-    MAX_ROW = 65536, /* in bytes, as in csvtable.h */
+    MAX_ROW = LINES_TABLE_LINE, /* in bytes, as in csvtable.h */
     READ_BYTES = 1 << 20
 };
 /* a chunk's text fits one row group */
@@ -646,6 +648,7 @@ static int write_one(const char *csv_dir, const char *out_dir,
     } else if (access(csv, F_OK) < 0) {
         rc = 0;
     } else if (fileio_mkdirs(out_dir, err) == 0 &&
+               ownplace_hold(out_dir, OWNPLACE_OURS, err) == 0 &&
                fileio_temp_open(&file, path, err) == 0) {
         rc = export_parquet_csv(csv, file.stream, codec, done, err);
         if (rc == 0)

@@ -23,6 +23,7 @@
 #include <sys/types.h>
 
 #include "common/error.h"
+#include "common/payer.h"
 
 #define GC_NO_QUOTA UINT64_MAX
 /* Limits of one owner; they do not affect other owners. */
@@ -75,7 +76,7 @@ struct gc_owner {
     /* beyond the limits: not all folders of the owner were examined */
     bool cut;
 };
-#define GC_STRANGERS ((uid_t) -1)
+#define GC_STRANGERS PAYER_NAMELESS
 
 struct gc_result {
     struct gc_job *jobs;

@@ -25,14 +25,12 @@
 #include "common/fileio.h"
 #include "common/jobconf.h"
 #include "common/openhere.h"
+#include "common/payer.h"
 
 /* --- find the jobs below a root, and charge each owner --- */
 
 /* How deep jobs are searched below the root. */
 #define DEPTH_MAX 8
-/* At most this number of uids without a name are looked up among 65,536 with a
- * common beginning, which is what a user gets for namespaces. */
-#define NAMELESS_MAX 256
 
 /* The state of one scan. */
 struct scan {
@@ -42,9 +40,8 @@ struct scan {
     uid_t uid;
     /* Limits of one owner. */
     uint64_t owner_folders, owner_jobs, owner_us;
-    uint64_t now_us;  /* when somebody was last charged */
-    uid_t *strangers; /* sorted: uids without a name */
-    size_t n_strangers;
+    uint64_t now_us; /* when somebody was last charged */
+    struct payers payers;
     bool no_memory;
 };
 
@@ -101,64 +98,12 @@ static int add_owner(struct gc_result *r, uid_t uid)
     return 0;
 }
 
-/* The number of strangers with a smaller uid. */
-static size_t strangers_before(const struct scan *s, uid_t uid)
-{
-    size_t low = 0, high = s->n_strangers;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (s->strangers[mid] < uid)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
-/* Whether uid is known to have no name. If many uids of a range of 65,536 have
- * none, the others of the range are not looked up any more. */
-static bool is_stranger(const struct scan *s, uid_t uid)
-{
-    size_t at = strangers_before(s, uid), last;
-
-    if (at < s->n_strangers && s->strangers[at] == uid)
-        return true;
-    last = strangers_before(s, uid | 0xffff);
-    return last - strangers_before(s, uid & ~(uid_t) 0xffff) >= NAMELESS_MAX;
-}
-
-/* Adds a uid without a name; it is not there yet. */
-static void add_stranger(struct scan *s, uid_t uid)
-{
-    size_t at = strangers_before(s, uid);
-    uid_t *more = reallocarray(s->strangers, s->n_strangers + 1, sizeof(*more));
-
-    if (!more) {
-        s->no_memory = true;
-        return;
-    }
-    s->strangers = more;
-    memmove(more + at + 1, more + at, (s->n_strangers - at) * sizeof(*more));
-    more[at] = uid;
-    s->n_strangers++;
-}
-
-/* The owner who is charged for a folder of uid. A user may have tens of
- * thousands of uids without a name (/etc/subuid), and all of these share one
- * limit. A directory service is queried once for each uid, and not for all of
- * them, because in root's folder no other owner's limit applies. */
+/* The owner who is charged for a folder of uid. All uids without a name share
+ * one limit, because in root's folder no other owner's limit applies. */
 static uid_t payer_of(struct scan *s, uid_t uid)
 {
-    if (uid == s->uid || is_owner(s->out, uid))
-        return uid;
-    if (!is_stranger(s, uid)) {
-        if (getpwuid(uid))
-            return uid;
-        add_stranger(s, uid);
-    }
-    return GC_STRANGERS;
+    return uid == s->uid || is_owner(s->out, uid) ? uid
+                                                  : payers_find(&s->payers, uid);
 }
 
 /* Charges the owner for the time since the last call, and for these folders and
@@ -346,7 +291,7 @@ static int gc_scan(int root, bool all, uid_t uid,
         return error_set(err, "%s", strerror(errno));
     }
     scan_folder(&s, fd, ".", st.st_uid, 0);
-    free(s.strangers);
+    payers_fini(&s.payers);
     return s.no_memory ? error_set(err, "out of memory") : 0;
 }
 

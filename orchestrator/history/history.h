@@ -157,6 +157,48 @@ int history_sink_check(const char *dir, struct jp_error *err);
 int history_add(const struct history_sink *sink, const char *step_dir,
                 struct jp_error *err);
 
+/* --- limits of a user ------------------------------------------------------
+ */
+
+/* Lines are foreign input, and each user has a part of everything that reading
+ * them takes. What goes beyond it is left out, and counted for this user. */
+enum history_left {
+    /* bytes that were not read, because of the limit of ... */
+    HISTORY_LEFT_BYTES,
+    HISTORY_LEFT_LINES,
+    HISTORY_LEFT_TIME, /* milliseconds of processor time */
+    /* folders and files of a wrong owner or kind */
+    HISTORY_LEFT_FILES,
+    /* names, counted as "(other)" */
+    HISTORY_LEFT_USERS,
+    HISTORY_LEFT_CLAIMS, /* accounts that are not the user's */
+    HISTORY_LEFT_ACCOUNTS,
+    HISTORY_LEFT_TEXTS, /* of jobs, and causes */
+    /* left out */
+    HISTORY_LEFT_NODES,
+    HISTORY_LEFT_LISTS,
+    HISTORY_LEFT_PLACES, /* nodes of all lists */
+    HISTORY_LEFT_VISITS, /* nodes of the lists of all steps */
+    HISTORY_LEFT_VOTES,
+    HISTORY_LEFT_RANKS,
+    HISTORY_LEFT_PAIRS,
+    HISTORY_LEFT_ROWS, /* of the table of jobs */
+    HISTORY_LEFTS
+};
+
+/* user: limit of one user. all: limit of all; if users together want more,
+ * those who want little get it, and the others equal parts of the rest. */
+struct history_limit {
+    const char *word; /* for JSON */
+    const char *text; /* "accounts counted as (other)" */
+    uint64_t user, all;
+};
+extern const struct history_limit history_limits[HISTORY_LEFTS];
+
+/* The part of the next of `users` users: his limit, or his part of what is left
+ * of the limit of all. */
+uint64_t history_part(enum history_left what, uint64_t left, size_t users);
+
 /* --- history_read.c ------------------------------------------------------- */
 
 /* Counts of what was read and what was not. */
@@ -168,26 +210,35 @@ struct history_seen {
     uint64_t unreadable; /* folders and files without read permission */
     uint64_t strangers;  /* folders and files that are not as required: another
                           * user's, a link, a device */
-    uint64_t cut;        /* users and files of which only the newest part was
-                          * read */
+    uint64_t cut;        /* users of whom only the newest part was read */
 };
+
+/* Stands for all uids without a name, which share the part of one user. */
+#define HISTORY_NAMELESS (-2)
 
 struct history_reader {
     /* Called for each step, which is borrowed for the call. uid: owner of the
      * user's folder; -1: the file was given by name. A non-zero result ends the
      * reading and becomes its result. */
     int (*see)(void *arg, const struct history_step *step, int64_t uid);
+    /* Called before the lines of a user, of whom `users` are left, with him;
+     * uid: HISTORY_NAMELESS once for all of these. May be NULL. A non-zero
+     * result as above. */
+    int (*begin)(void *arg, int64_t uid, size_t users);
+    /* Called for what was left out of a user. May be NULL. */
+    void (*leave)(void *arg, int64_t uid, enum history_left what, uint64_t n);
     /* Receives a message about a bad line or file, one per file. May be
      * NULL. */
     void (*say)(void *arg, const char *text);
     void *arg;
     uint64_t since_us;  /* skip files last written before this time */
-    uint64_t max_bytes; /* limit per user */
+    uint64_t max_bytes; /* limit per user; 0: that of history_limits */
 };
 
-/* Reads lines, newest first. path: a sink's folder, one user's folder in it, or
- * a file of lines. Returns 0, the non-zero result of see, or -1 and err if path
- * cannot be read. Unreadable folders within a sink are only counted. */
+/* Reads lines, newest first; of users, those with few bytes first. path: a
+ * sink's folder, one user's folder in it, or a file of lines. Returns 0, the
+ * non-zero result of see, or -1 and err if path cannot be read. Unreadable
+ * folders within a sink are only counted. */
 int history_read(const char *path, const struct history_reader *reader,
                  struct history_seen *seen, struct jp_error *err);
 

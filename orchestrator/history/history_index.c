@@ -69,7 +69,8 @@ static int grow_slots(struct history_names *s)
 static int add(struct history_names *s, uint64_t hash, struct history_text text)
 {
     /* an upper bound for the cleaned text */
-    size_t most = 3 * (size_t) text.len + 8, wanted = s->n_bytes + most;
+    size_t most = s->no_texts ? 1 : 3 * (size_t) text.len + 8;
+    size_t wanted = s->n_bytes + most;
 
     if (wanted > s->room_bytes) {
         char *more = realloc(s->bytes, wanted + wanted / 2);
@@ -88,9 +89,12 @@ static int add(struct history_names *s, uint64_t hash, struct history_text text)
         s->names = more;
         s->room = room;
     }
-    history_text_copy(text, s->bytes + s->n_bytes, most);
+    if (s->no_texts)
+        s->bytes[s->n_bytes] = '\0';
+    else
+        history_text_copy(text, s->bytes + s->n_bytes, most);
     s->names[s->n++] = (struct history_name){hash, s->n_bytes};
-    s->n_bytes += strlen(s->bytes + s->n_bytes) + 1;
+    s->n_bytes += s->no_texts ? 0 : strlen(s->bytes + s->n_bytes) + 1;
     return 0;
 }
 

@@ -13,11 +13,13 @@
 
 #include "common/figure.h"
 #include "common/json_stream.h"
+#include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/parquet/parquet.h"
 
-/* Bytes of a cell; limit of columns. */
-enum { CELL = 64, COLUMNS = 20 };
+/* Bytes of a cell; limit of columns; users who are named with what was left out
+ * of them. */
+enum { CELL = 64, COLUMNS = 20, LEFT_USERS = 20 };
 
 /* Returns the address of a column's value in a row. */
 static const void *member(const struct history_column *c,
@@ -155,18 +157,92 @@ static void put_seen(const struct history_seen *seen,
                 seen->bad_lines == 1 ? " is" : "s are");
     if (seen->cut)
         fprintf(out,
-                "%s user%s or file%s too large to read at once: only the "
-                "newest part was read\n",
-                FIG_COUNT(seen->cut), plural(seen->cut),
-                seen->cut == 1 ? " has" : "s have");
+                "%s user%s too much to read: only the newest part was read\n",
+                FIG_COUNT(seen->cut), seen->cut == 1 ? " has" : "s have");
     if (totals->unlisted)
         fprintf(out, "%s step%s no usable list of nodes\n",
                 FIG_COUNT(totals->unlisted),
                 totals->unlisted == 1 ? " has" : "s have");
-    if (totals->left_out)
-        fprintf(out, "%s name%s left out: a user has too many\n",
-                FIG_COUNT(totals->left_out),
-                totals->left_out == 1 ? " is" : "s are");
+}
+
+/* A user of whom something was left out. */
+struct left_user {
+    const char *name;
+    const uint64_t *left;
+    uint64_t sum;
+};
+
+/* Most first. */
+static int by_left(const void *a, const void *b)
+{
+    const struct left_user *x = a, *y = b;
+
+    return (x->sum < y->sum) - (x->sum > y->sum);
+}
+
+/* Finds the users of whom something was left out, the worst first, at most
+ * LEFT_USERS. *all: how many there are. */
+static size_t find_left(const struct history_sum *sum,
+                        struct left_user users[LEFT_USERS], size_t *all)
+{
+    struct left_user one;
+    size_t n = 0;
+
+    *all = 0;
+    for (size_t u = 0; (one.left = history_sum_left(sum, u, &one.name)); u++) {
+        one.sum = 0;
+        for (int i = 0; i < HISTORY_LEFTS; i++)
+            one.sum = num_add(one.sum, one.left[i]);
+        *all += one.sum > 0;
+        if (!one.sum || (n == LEFT_USERS && one.sum <= users[n - 1].sum))
+            continue;
+        /* in place of the least */
+        n += n < LEFT_USERS;
+        users[n - 1] = one;
+        qsort(users, n, sizeof(*users), by_left);
+    }
+    return n;
+}
+
+/* Prints a sentence about each user of whom something was left out. */
+static void put_left(const struct history_sum *sum, FILE *out)
+{
+    struct left_user users[LEFT_USERS];
+    size_t all, n = find_left(sum, users, &all);
+
+    for (size_t u = 0; u < n; u++) {
+        const char *between = ": ";
+
+        quote_printf(out, "left out of %s", users[u].name);
+        for (int i = 0; i < HISTORY_LEFTS; i++)
+            if (users[u].left[i]) {
+                fprintf(out, "%s%s %s", between, FIG_COUNT(users[u].left[i]),
+                        history_limits[i].text);
+                between = ", ";
+            }
+        fputs("\n", out);
+    }
+    if (n < all)
+        fprintf(out, "left out of %s more users\n", FIG_COUNT(all - n));
+}
+
+/* The same as an array. */
+static void put_left_json(struct jp_json_stream *s,
+                          const struct history_sum *sum)
+{
+    struct left_user users[LEFT_USERS];
+    size_t all, n = find_left(sum, users, &all);
+
+    json_stream_array(s, "left_out");
+    for (size_t u = 0; u < n; u++) {
+        json_stream_object(s, NULL);
+        json_stream_text(s, "user", users[u].name);
+        for (int i = 0; i < HISTORY_LEFTS; i++)
+            if (users[u].left[i])
+                json_stream_count(s, history_limits[i].word, users[u].left[i]);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
 }
 
 /* Prints what was read, and the result in one sentence. */
@@ -184,6 +260,7 @@ static void put_head(const struct history_sum *sum,
                 FIG_UTC(t->to_us));
     fputs("\n", out);
     put_seen(about->seen, t, out);
+    put_left(sum, out);
     fprintf(out,
             "%s of the steps were checked for late ranks; in %s job%s nodes "
             "waited for another node\n",
@@ -342,6 +419,7 @@ static int put_json(const struct history_sum *sum,
             &s, seens[i].key,
             *(const uint64_t *) (const void *) (seen + seens[i].at));
     json_stream_end_object(&s);
+    put_left_json(&s, sum);
     for (int top = 0; top < HISTORY_TOPS; top++)
         put_rows(&s, sum, about, (enum history_top) top);
     return json_stream_close(&s, err);
@@ -414,6 +492,8 @@ int history_put(const struct history_sum *sum,
     /* the text has these sentences in its head */
     if (about->notes && about->form != HISTORY_FOR_PEOPLE)
         put_seen(about->seen, history_sum_totals(sum), about->notes);
+    if (about->notes && about->form != HISTORY_FOR_PEOPLE)
+        put_left(sum, about->notes);
     return 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include "orchestrator/history/history.h"
 #include "orchestrator/history/history_sum.h"
+#include "orchestrator/insight/finding.h"
 
 /* --- strings and lists of nodes as numbers (history_index.c) ------------- */
 
@@ -27,6 +28,7 @@ struct history_names {
     } * names;
     uint32_t *slots;
     size_t n, room, n_slots;
+    bool no_texts; /* texts are only compared, not kept */
 };
 
 #define HISTORY_NO_NAME UINT32_MAX
@@ -51,12 +53,12 @@ int history_nodes_each(struct history_text list,
 /* --- sums ---------------------------------------------------------------- */
 
 enum {
-    KINDS = 24,           /* kinds of findings; the last one stands for all
-                           * others */
-    WORDS = 9,            /* verdict words, plus one for others */
-    USER_NAMES = 2000000, /* limit of names per user */
-    USER_NODES = 20000,
-    USER_PLACES = 16 << 20 /* limit of nodes in a user's lists */
+    KINDS = JP_N_FINDINGS + 1, /* kinds of findings, plus one for others */
+    WORDS = 9,                 /* verdict words, plus one for others */
+    JOB_VOTES = 256,           /* nodes of a job that may get votes */
+    /* series of metrics: nodes and accounts that are named */
+    SERIES_NODES = 2000,
+    SERIES_ACCOUNTS = 500
 };
 
 extern const char *const history_words[WORDS];
@@ -70,6 +72,8 @@ struct node {
     double most_expected;
     uint64_t kinds[KINDS];
     uint32_t n_voters;
+    uint32_t n_users, last_user; /* users with steps on it; 1 + the last */
+    bool is_slow, is_named;      /* named: it has a series of metrics */
     uint32_t cause;
     uint64_t cause_n, last_us;
 };
@@ -91,12 +95,15 @@ struct job {
     /* votes: 1 + index of the first */
     uint32_t user, account, name, list, votes;
     uint32_t steps, judged;
+    uint16_t n_votes;
     uint8_t word;
 };
 
 struct group { /* totals of a user or an account */
     uint64_t steps, jobs, words[WORDS];
     double wait_s, gpu_s, busy_s, busy_max;
+    uint32_t n_users, last_user; /* as of a node */
+    bool is_named;
 };
 
 struct rank {
@@ -111,7 +118,7 @@ struct pair {
 };
 
 struct user {
-    uint64_t may_names, may_nodes, may_places;
+    uint64_t may[HISTORY_LEFTS], left[HISTORY_LEFTS];
 };
 
 /* A growing array; the hash table finds elements in it. */
@@ -131,6 +138,8 @@ struct slots {
 struct history_sum {
     const struct history_want *want;
     struct history_names texts, users, accounts, node_names, lists_seen, kinds;
+    struct history_names rights; /* "user|account"; empty: not known */
+    struct history_text account; /* of the step that is being added */
     ARRAY(struct node) nodes;
     ARRAY(struct list) lists;
     ARRAY(uint32_t) places;
@@ -147,7 +156,13 @@ struct history_sum {
     size_t n_rows[HISTORY_TOPS];
     int64_t uid; /* owner of the last step */
     uint32_t uid_user, last_user;
-    struct user *limit; /* limits of that user; borrowed for one step */
+    /* who is charged for the steps of a sink; HISTORY_NO_NAME: their user */
+    uint32_t payer;
+    int64_t left_uid; /* of the last call of history_sum_leave */
+    uint32_t left_user;
+    struct user *limit; /* limits of who is charged; borrowed for one step */
+    uint64_t all[HISTORY_LEFTS]; /* what is left of the limits of all */
+    uint32_t other_user, other_account, other_text;
     bool failed;
 };
 

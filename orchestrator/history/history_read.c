@@ -6,6 +6,10 @@
  * backwards in bounded memory, newest first, so that a limit keeps the newest
  * lines. If a step was reported twice, the newer line counts.
  *
+ * Each user has a part of the bytes, lines and processor time (history_limits).
+ * Users with few bytes are read first: what they do not need is divided among
+ * the others, so that no flood of one user starves another one.
+ *
  * The way through it: read_folder lists the users, read_user the files of one,
  * read_file reads chunks from the end, take_lines splits a chunk, take_line
  * parses a line and passes it on. */
@@ -14,21 +18,29 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/fileio.h"
 #include "common/num.h"
 #include "common/openhere.h"
+#include "common/payer.h"
 
 /* Names of files; sizes in bytes; limits of foreign input. */
 #define SUFFIX ".jsonl"
 #define CHUNK (1 << 20)
 #define LINE_MOST (64 << 10) /* a longer line is bad */
 #define FILES_MOST 20000     /* limit per user */
+#define NAMES_MOST 200000    /* names in a user's folder, of files or not */
+/* bytes in which a line's number is counted for a message */
+#define COUNT_MOST (64 << 20)
+/* lines between two looks at the clock */
+#define CLOCK_LINES 256
 /* repeated listings, because files may be renamed during reading */
 #define LISTINGS 3
 
@@ -45,10 +57,18 @@ struct reading {
     char *buffer;         /* CHUNK + LINE_MOST + 1 bytes */
     uint64_t *keys, seed; /* hashes of the steps seen; 0: free */
     size_t n_keys, room;
-    uint64_t left; /* bytes that may still be read of this user */
     int64_t uid;
+    /* who is charged, and what he may still have */
+    int64_t payer;
+    uint64_t left, left_lines; /* bytes, lines */
+    double began_s, end_s;     /* processor time */
+    bool is_stopped;           /* a limit is reached: */
+    enum history_left why;
+    /* what all users may still have */
+    uint64_t all_bytes, all_lines, all_ms;
     struct file_id *files; /* files of this user already read */
     size_t n_files;
+    struct payers payers;
     bool again; /* list this user's files again */
     bool told;  /* a bad line of this file was reported */
     int rc;     /* result of see that ends the reading */
@@ -115,6 +135,75 @@ static int add_key(struct reading *r, uint64_t key)
     return 1;
 }
 
+/* --- parts of users ------------------------------------------------------- */
+
+/* Processor time of this thread. A file system that hangs is not the lines'
+ * fault, so waiting does not count. */
+static double thread_s(void)
+{
+    struct timespec now = {0};
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+}
+
+/* Counts what was left out of a user. */
+static void leave_out(struct reading *r, int64_t uid, enum history_left what,
+                      uint64_t n)
+{
+    if (n && r->reader->leave)
+        r->reader->leave(r->reader->arg, uid, what, n);
+}
+
+/* Begins a user, of whom `users` are left. */
+static void begin_user(struct reading *r, int64_t payer, size_t users)
+{
+    uint64_t most = r->reader->max_bytes
+                        ? r->reader->max_bytes
+                        : history_limits[HISTORY_LEFT_BYTES].user;
+
+    r->payer = payer;
+    r->left = r->all_bytes / users < most ? r->all_bytes / users : most;
+    r->left_lines = history_part(HISTORY_LEFT_LINES, r->all_lines, users);
+    r->began_s = thread_s();
+    r->end_s = r->began_s + 1e-3 * (double) history_part(HISTORY_LEFT_TIME,
+                                                         r->all_ms, users);
+    r->is_stopped = false;
+    if (r->rc == 0 && r->reader->begin)
+        r->rc = r->reader->begin(r->reader->arg, payer, users);
+}
+
+/* Subtracts what the user has taken. lines, bytes: before he began. */
+static void end_user(struct reading *r, uint64_t lines, uint64_t bytes)
+{
+    double ms = 1e3 * (thread_s() - r->began_s);
+    uint64_t used = ms > 0 ? (uint64_t) ms : 0;
+
+    lines = r->seen->lines + r->seen->bad_lines - lines;
+    bytes = r->seen->bytes - bytes;
+    r->all_lines -= lines < r->all_lines ? lines : r->all_lines;
+    r->all_bytes -= bytes < r->all_bytes ? bytes : r->all_bytes;
+    r->all_ms -= used < r->all_ms ? used : r->all_ms;
+    r->seen->cut += r->is_stopped;
+}
+
+/* Ends the reading of a user. */
+static void stop_user(struct reading *r, enum history_left why)
+{
+    r->is_stopped = true;
+    r->why = why;
+}
+
+/* Takes one line of the user's part. Returns false if he has none left. */
+static bool take_part(struct reading *r)
+{
+    if (!r->left_lines)
+        stop_user(r, HISTORY_LEFT_LINES);
+    else if (r->left_lines-- % CLOCK_LINES == 0 && thread_s() > r->end_s)
+        stop_user(r, HISTORY_LEFT_TIME);
+    return !r->is_stopped;
+}
+
 /* --- lines ---------------------------------------------------------------- */
 
 static void say(struct reading *r, const char *text)
@@ -153,8 +242,12 @@ static void bad_line(struct reading *r, int fd, const char *path, off_t offset,
     if (r->told)
         return;
     r->told = true;
-    error_wrap(err, "%s:%llu", path,
-               (unsigned long long) lines_before(fd, offset) + 1);
+    /* a file may be as large as its user likes */
+    if (offset <= COUNT_MOST)
+        error_wrap(err, "%s:%llu", path,
+                   (unsigned long long) lines_before(fd, offset) + 1);
+    else
+        error_wrap(err, "%s: at byte %lld", path, (long long) offset);
     say(r, err->text);
 }
 
@@ -166,7 +259,7 @@ static void take_line(struct reading *r, int fd, const char *path, off_t offset,
     int is_new;
 
     /* an empty line is no error */
-    if (!len)
+    if (!len || !take_part(r))
         return;
     if (history_line_parse(line, len, r->step, &err) < 0) {
         bad_line(r, fd, path, offset, &err);
@@ -192,7 +285,7 @@ static void take_lines(struct reading *r, int fd, const char *path,
     size_t end = *n;
     char *nl;
 
-    while (r->rc == 0 &&
+    while (r->rc == 0 && !r->is_stopped &&
            (nl = end ? memrchr(r->buffer, '\n', end) : NULL) != NULL) {
         size_t at = (size_t) (nl + 1 - r->buffer);
 
@@ -208,7 +301,9 @@ static void take_lines(struct reading *r, int fd, const char *path,
         end = at - 1;
     }
     /* the first line of the file has no line break before it */
-    if (r->rc == 0 && offset == 0) {
+    if (r->is_stopped) {
+        /* read_file counts what is left */
+    } else if (r->rc == 0 && offset == 0) {
         error_set(&err, "a line of over %d bytes", LINE_MOST);
         if (*skipping || end > LINE_MOST)
             bad_line(r, fd, path, 0, &err);
@@ -245,7 +340,6 @@ static bool read_all(int fd, char *to, size_t n, off_t at)
  * left for the next run. */
 static void read_file(struct reading *r, int fd, const char *path, off_t size)
 {
-    uint64_t may = r->left;
     bool skipping = false;
     struct jp_error err;
     size_t kept = 0;
@@ -256,11 +350,13 @@ static void read_file(struct reading *r, int fd, const char *path, off_t size)
         size_t n = size < CHUNK ? (size_t) size : CHUNK;
 
         /* the user's limit: the older part stays unread */
-        if (n > may) {
-            r->seen->cut++;
+        if (n > r->left)
+            stop_user(r, HISTORY_LEFT_BYTES);
+        if (r->is_stopped) {
+            leave_out(r, r->payer, r->why, (uint64_t) size + kept);
             break;
         }
-        may -= n;
+        r->left -= n;
         size -= (off_t) n;
         /* the end of a line was kept; its beginning is read now */
         memmove(r->buffer + n, r->buffer, kept);
@@ -273,44 +369,41 @@ static void read_file(struct reading *r, int fd, const char *path, off_t size)
         r->seen->bytes += n;
         kept += n;
         take_lines(r, fd, path, size, &kept, &skipping);
+        /* holes and lines without end take time, too */
+        if (thread_s() > r->end_s && !r->is_stopped)
+            stop_user(r, HISTORY_LEFT_TIME);
+        if (r->is_stopped && !size)
+            leave_out(r, r->payer, r->why, kept);
     }
-    r->left = may;
 }
 
 /* --- files of a user ------------------------------------------------------ */
 
-/* Reopens an O_PATH descriptor for reading if it is of that kind (S_IFREG,
- * S_IFDIR), and takes it over. Devices are never opened. */
-static int reopen(int path, mode_t kind)
+/* Counts an entry that is not as required, under the name of who made it. */
+static void count_stranger(struct reading *r, int dir, const char *name)
 {
-    int fd = -1, kept;
     struct stat st;
-    char name[40];
 
-    if (path < 0)
-        return -1;
-    snprintf(name, sizeof(name), "/proc/self/fd/%d", path);
-    /* an object of another kind counts as one that is not followed */
-    errno = ELOOP;
-    if (fstat(path, &st) == 0 && (st.st_mode & S_IFMT) == kind)
-        /* opens the object itself, whatever its name means by now */
-        fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    kept = errno;
-    close(path);
-    errno = kept;
-    return fd;
-}
-
-/* Counts an entry that could not be opened, once. */
-static void count_closed(struct reading *r)
-{
     /* a later listing meets the same entries */
     if (r->again)
         return;
-    if (errno == EACCES || errno == EPERM)
-        r->seen->unreadable++;
-    else if (errno != ENOENT)
-        r->seen->strangers++;
+    r->seen->strangers++;
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return;
+    leave_out(r,
+              payers_find(&r->payers, st.st_uid) == PAYER_NAMELESS
+                  ? HISTORY_NAMELESS
+                  : (int64_t) st.st_uid,
+              HISTORY_LEFT_FILES, 1);
+}
+
+/* Counts an entry that could not be opened, once. */
+static void count_closed(struct reading *r, int dir, const char *name)
+{
+    if (errno != EACCES && errno != EPERM && errno != ENOENT)
+        count_stranger(r, dir, name);
+    else if (!r->again)
+        r->seen->unreadable += errno != ENOENT;
 }
 
 /* Whether the file was read under this or another name. */
@@ -326,6 +419,7 @@ static bool was_read(const struct reading *r, const struct stat *st)
 struct entry {
     char *name;
     int64_t written_ns;
+    uint64_t bytes; /* 0: no regular file */
 };
 
 /* Orders by time of the last write. */
@@ -350,17 +444,18 @@ static struct entry *list(struct reading *r, int fd, size_t *n)
     int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = copy < 0 ? NULL : fdopendir(copy);
     struct entry *entries = NULL, *more;
+    size_t names = 0;
 
     *n = 0;
     for (struct dirent *d; dir && (d = readdir(dir));) {
         struct stat st = {0};
 
-        if (!is_lines(d->d_name))
-            continue;
-        if (*n == FILES_MOST) {
-            r->seen->cut++;
+        if (++names > NAMES_MOST || *n == FILES_MOST) {
+            r->seen->cut += !r->again;
             break;
         }
+        if (!is_lines(d->d_name))
+            continue;
         /* removed since the listing */
         if (fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
             continue;
@@ -378,6 +473,7 @@ static struct entry *list(struct reading *r, int fd, size_t *n)
         entries[*n].written_ns = (int64_t) num_add(
             num_mul((uint64_t) st.st_mtim.tv_sec, 1000000000) & INT64_MAX,
             (uint64_t) st.st_mtim.tv_nsec);
+        entries[*n].bytes = S_ISREG(st.st_mode) ? (uint64_t) st.st_size : 0;
         ++*n;
     }
     if (dir)
@@ -387,17 +483,23 @@ static struct entry *list(struct reading *r, int fd, size_t *n)
     return entries;
 }
 
+/* Whether a file written then may have lines that are wanted. */
+static bool is_recent(const struct reading *r, time_t written)
+{
+    return written >= (time_t) (r->reader->since_us / 1000000);
+}
+
 /* Reads a file of the user's folder. Returns 1 if it was read. */
 static int read_entry(struct reading *r, int dir, const char *folder,
                       const char *name)
 {
-    int fd = reopen(openhere(dir, name), S_IFREG), done = 0;
+    int fd = openhere_read(dir, name, S_IFREG), done = 0;
     char *path = text_format("%s/%s", folder, name);
     struct file_id *more;
     struct stat st;
 
     if (fd < 0) {
-        count_closed(r);
+        count_closed(r, dir, name);
         /* read already, before it was renamed */
     } else if (fstat(fd, &st) < 0 || was_read(r, &st)) {
         done = 0;
@@ -413,8 +515,8 @@ static int read_entry(struct reading *r, int dir, const char *folder,
         /* a file of another user in this folder proves nothing about its owner
          */
         if (st.st_uid != (uid_t) r->uid)
-            r->seen->strangers++;
-        else if (st.st_mtim.tv_sec >= (time_t) (r->reader->since_us / 1000000))
+            count_stranger(r, dir, name);
+        else if (is_recent(r, st.st_mtim.tv_sec))
             read_file(r, fd, path, st.st_size);
     }
     if (fd >= 0)
@@ -428,15 +530,13 @@ static int read_entry(struct reading *r, int dir, const char *folder,
 static void read_user(struct reading *r, int dir, const char *folder,
                       int64_t uid)
 {
-    uint64_t cut = r->seen->cut;
     int any = 1;
 
     r->uid = uid;
-    r->left = r->reader->max_bytes;
     r->n_files = 0;
     r->seen->users++;
     /* until a listing has nothing new */
-    for (int i = 0; i < LISTINGS && any && r->rc == 0; i++) {
+    for (int i = 0; i < LISTINGS && any && r->rc == 0 && !r->is_stopped; i++) {
         struct entry *entries;
         size_t n;
 
@@ -444,8 +544,11 @@ static void read_user(struct reading *r, int dir, const char *folder,
         entries = list(r, dir, &n);
         any = 0;
         for (size_t k = 0; k < n; k++) {
-            if (r->rc == 0 && r->seen->cut == cut)
+            if (r->rc == 0 && !r->is_stopped)
                 any |= read_entry(r, dir, folder, entries[k].name);
+            else if (r->is_stopped &&
+                     is_recent(r, entries[k].written_ns / 1000000000))
+                leave_out(r, r->payer, r->why, entries[k].bytes);
             free(entries[k].name);
         }
         free(entries);
@@ -454,27 +557,141 @@ static void read_user(struct reading *r, int dir, const char *folder,
 
 /* --- the sink ------------------------------------------------------------- */
 
-/* Reads the folder of one user in a sink. */
-static void read_user_at(struct reading *r, int root, const char *path,
-                         const char *name, uint64_t uid)
+/* A user's folder in the sink. */
+struct member {
+    uint32_t uid;
+    int64_t payer; /* its uid, or HISTORY_NAMELESS */
+    uint64_t bytes;
+    uint64_t wanted; /* bytes of all folders of the payer */
+};
+
+struct members {
+    struct member *at;
+    size_t n, room;
+};
+
+/* Those of payers with few bytes first, and those of a payer together. */
+static int by_wanted(const void *a, const void *b)
 {
-    int fd = reopen(openhere(root, name), S_IFDIR);
-    char *folder = text_format("%s/%s", path, name);
+    const struct member *x = a, *y = b;
+
+    if (x->wanted != y->wanted)
+        return x->wanted < y->wanted ? -1 : 1;
+    if (x->payer != y->payer)
+        return x->payer < y->payer ? -1 : 1;
+    return (x->uid > y->uid) - (x->uid < y->uid);
+}
+
+/* The bytes of the lines in a user's folder, as far as they are wanted. */
+static uint64_t folder_bytes(struct reading *r, int fd)
+{
+    size_t n;
+    struct entry *entries = list(r, fd, &n);
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (is_recent(r, entries[i].written_ns / 1000000000))
+            sum = num_add(sum, entries[i].bytes);
+        free(entries[i].name);
+    }
+    free(entries);
+    return sum;
+}
+
+/* Adds the folder of a user. */
+static void add_member(struct reading *r, int root, const char *name,
+                       uint32_t uid, struct members *members)
+{
+    int fd = openhere_read(root, name, S_IFDIR);
+    struct member *member;
     struct stat st;
 
     r->again = false;
-    if (fd < 0)
-        count_closed(r);
+    if (fd < 0) {
+        count_closed(r, root, name);
+        return;
+    }
     /* any user can create a folder named after another one */
-    else if (fstat(fd, &st) < 0 || st.st_uid != uid)
-        r->seen->strangers++;
-    else if (folder)
-        read_user(r, fd, folder, (int64_t) uid);
-    else
+    if (fstat(fd, &st) < 0 || st.st_uid != uid) {
+        count_stranger(r, root, name);
+        goto out;
+    }
+    if (members->n == members->room) {
+        size_t room = members->room ? 2 * members->room : 64;
+        struct member *more = reallocarray(members->at, room, sizeof(*more));
+
+        if (!more) {
+            r->rc = error_set(&r->err, "out of memory");
+            goto out;
+        }
+        members->at = more;
+        members->room = room;
+    }
+    member = &members->at[members->n++];
+    *member = (struct member){.uid = uid, .payer = uid};
+    if (payers_find(&r->payers, uid) == PAYER_NAMELESS)
+        member->payer = HISTORY_NAMELESS;
+    member->bytes = folder_bytes(r, fd);
+out:
+    close(fd);
+}
+
+/* Reads the folder of one user in a sink. */
+static void read_user_at(struct reading *r, int root, const char *path,
+                         uint32_t uid)
+{
+    char *folder = text_format("%s/%u", path, uid), name[16];
+    struct stat st;
+    int fd;
+
+    snprintf(name, sizeof(name), "%u", uid);
+    fd = openhere_read(root, name, S_IFDIR);
+    r->again = false;
+    if (!folder)
         r->rc = error_set(&r->err, "out of memory");
+    /* it was checked, and may be another one by now */
+    else if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == uid)
+        read_user(r, fd, folder, (int64_t) uid);
     if (fd >= 0)
         close(fd);
     free(folder);
+}
+
+/* Reads the members, those with few bytes first. */
+static void read_members(struct reading *r, int fd, const char *path,
+                         struct members *members)
+{
+    uint64_t nameless = 0, lines = 0, bytes = 0;
+    size_t users = 0;
+
+    for (size_t i = 0; i < members->n; i++)
+        if (members->at[i].payer == HISTORY_NAMELESS)
+            nameless = num_add(nameless, members->at[i].bytes);
+        else
+            users++;
+    for (size_t i = 0; i < members->n; i++)
+        members->at[i].wanted = members->at[i].payer == HISTORY_NAMELESS
+                                    ? nameless
+                                    : members->at[i].bytes;
+    users += users < members->n;
+    if (members->n)
+        qsort(members->at, members->n, sizeof(*members->at), by_wanted);
+    for (size_t i = 0; i < members->n && r->rc == 0; i++) {
+        const struct member *member = &members->at[i];
+
+        if (!i || member->payer != members->at[i - 1].payer) {
+            lines = r->seen->lines + r->seen->bad_lines;
+            bytes = r->seen->bytes;
+            begin_user(r, member->payer, users--);
+        }
+        /* what is left of a payer whose part is used up */
+        if (r->is_stopped)
+            leave_out(r, r->payer, r->why, member->bytes);
+        else
+            read_user_at(r, fd, path, member->uid);
+        if (i + 1 == members->n || member->payer != members->at[i + 1].payer)
+            end_user(r, lines, bytes);
+    }
 }
 
 /* Reads the users' folders of a sink. If there are none, this is a user's
@@ -484,19 +701,28 @@ static void read_folder(struct reading *r, int fd, const char *path,
 {
     int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    struct members members = {0};
     bool any = false;
     uint64_t uid;
 
     for (struct dirent *d; dir && r->rc == 0 && (d = readdir(dir));)
-        /* names of user folders are user ids */
-        if (num_parse_u64(d->d_name, 0, UINT32_MAX - 1, &uid, NULL) == 0) {
+        /* names of user folders are user ids, "7" and not "007" */
+        if (num_parse_u64(d->d_name, 0, UINT32_MAX - 1, &uid, NULL) == 0 &&
+            (*d->d_name != '0' || !d->d_name[1])) {
             any = true;
-            read_user_at(r, fd, path, d->d_name, uid);
+            add_member(r, fd, d->d_name, (uint32_t) uid, &members);
         }
     if (dir)
         closedir(dir);
-    if (!any && r->rc == 0)
+    if (r->rc == 0)
+        read_members(r, fd, path, &members);
+    free(members.at);
+    if (any || r->rc != 0)
+        return;
+    begin_user(r, (int64_t) st->st_uid, 1);
+    if (r->rc == 0)
         read_user(r, fd, path, (int64_t) st->st_uid);
+    end_user(r, r->seen->lines, r->seen->bytes);
 }
 
 int history_read(const char *path, const struct history_reader *reader,
@@ -506,7 +732,15 @@ int history_read(const char *path, const struct history_reader *reader,
                         .seen = seen,
                         .step = malloc(sizeof(struct history_step)),
                         .buffer = malloc(CHUNK + LINE_MOST + 1),
-                        .left = UINT64_MAX, /* the file was given by name */
+                        .all_bytes = history_limits[HISTORY_LEFT_BYTES].all,
+                        .all_lines = history_limits[HISTORY_LEFT_LINES].all,
+                        .all_ms = history_limits[HISTORY_LEFT_TIME].all,
+                        /* a file that was given by name is one user's, or has
+                         * the lines of all */
+                        .left = UINT64_MAX,
+                        .left_lines = history_limits[HISTORY_LEFT_LINES].all,
+                        .end_s = INFINITY,
+                        .payer = -1,
                         .uid = -1};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat st;
@@ -524,11 +758,14 @@ int history_read(const char *path, const struct history_reader *reader,
         read_file(&r, fd, path, st.st_size);
     else
         r.rc = error_set(&r.err, "%s: not a folder or a file", path);
+    /* a file's only */
+    seen->cut += r.is_stopped && r.uid < 0;
     /* -1 of see has no text here */
     if (r.rc < 0 && err && *r.err.text)
         *err = r.err;
     if (fd >= 0)
         close(fd);
+    payers_fini(&r.payers);
     free(r.files);
     free(r.keys);
     free(r.buffer);

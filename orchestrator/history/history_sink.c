@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -28,6 +27,7 @@
 
 #include "common/child.h"
 #include "common/fileio.h"
+#include "common/ownplace.h"
 
 /* Names and limits of files. */
 #define SUFFIX ".jsonl"
@@ -352,6 +352,7 @@ static int to_program(const struct history_sink *sink, const char *line,
     struct program program = {.path = sink->command};
     struct child child = {.work = run_program,
                           .arg = &program,
+                          .leads_group = true,
                           .limit_ms = sink->limit_ms ? sink->limit_ms
                                                      : HISTORY_LIMIT_MS};
     struct child_result result = {0};
@@ -362,7 +363,7 @@ static int to_program(const struct history_sink *sink, const char *line,
      * block us */
     program.input = memfd_create("jobprof-history", MFD_CLOEXEC);
     /* the program runs with the rights of each user */
-    if (fd < 0 || fileio_check_site(fd, sink->command, err) < 0)
+    if (fd < 0 || ownplace_check_site(fd, sink->command, err) < 0)
         goto out;
     if (program.input < 0 || write(program.input, line, len) != (ssize_t) len ||
         lseek(program.input, 0, SEEK_SET) != 0) {
@@ -370,8 +371,6 @@ static int to_program(const struct history_sink *sink, const char *line,
         goto out;
     }
     end = child_run(&child, &result);
-    if (end == CHILD_LATE && result.pid > 0)
-        kill(-result.pid, SIGKILL); /* kills its children, too */
     if (child_succeeded(end, &result))
         rc = 0;
     else if (end == CHILD_LATE)

@@ -14,14 +14,72 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
 
 #define DAY_S 86400.0
+/* The name of what is not counted by its own name. */
+#define OTHER "(other)"
+/* Bytes of "user|account", and of the site's list of these. */
+enum { RIGHT_BYTES = 2 * HISTORY_TEXT + 2, RIGHTS_BYTES = 64 << 20 };
+
+/* The limits. A step of a report costs about 600 bytes, so 256 MiB hold 400,000
+ * of them; no line of a report has less than 256. The memory of one user's
+ * steps stays below 300 MB, that of all below 3 GB. */
+const struct history_limit history_limits[HISTORY_LEFTS] = {
+    [HISTORY_LEFT_BYTES] = {"unread_by_bytes",
+                            "bytes not read (limit of bytes)", 1 << 30,
+                            UINT64_C(64) << 30},
+    [HISTORY_LEFT_LINES] = {"unread_by_lines",
+                            "bytes not read (limit of lines)", 1000000,
+                            10000000},
+    [HISTORY_LEFT_TIME] = {"unread_by_time", "bytes not read (limit of time)",
+                           60000, 1800000},
+    [HISTORY_LEFT_FILES] = {"files",
+                            "folders or files of a wrong owner or kind", 0, 0},
+    [HISTORY_LEFT_USERS] = {"users", "steps of users counted as (other)", 64,
+                            10000},
+    [HISTORY_LEFT_CLAIMS] = {"claims",
+                             "steps of accounts that are not the user's", 0, 0},
+    [HISTORY_LEFT_ACCOUNTS] = {"accounts",
+                               "jobs of accounts counted as (other)", 16,
+                               10000},
+    [HISTORY_LEFT_TEXTS] = {"names", "names counted as (other)", 65536, 500000},
+    [HISTORY_LEFT_NODES] = {"nodes", "nodes", 20000, 100000},
+    [HISTORY_LEFT_LISTS] = {"node_lists", "lists of nodes", 200000, 2000000},
+    [HISTORY_LEFT_PLACES] = {"list_nodes", "lists with too many nodes in all",
+                             8 << 20, 64 << 20},
+    [HISTORY_LEFT_VISITS] = {"step_nodes",
+                             "nodes of steps with too many nodes in all",
+                             1000000000, UINT64_C(20000000000)},
+    [HISTORY_LEFT_VOTES] = {"votes", "findings beyond a job's or the limit",
+                            1000000, 8000000},
+    [HISTORY_LEFT_RANKS] = {"ranks", "findings of further ranks", 50000,
+                            400000},
+    [HISTORY_LEFT_PAIRS] = {"pairs", "bandwidths of further pairs of nodes",
+                            50000, 400000},
+    [HISTORY_LEFT_ROWS] = {"job_rows", "jobs that are not in the table of jobs",
+                           10000, 400000},
+};
+
+uint64_t history_part(enum history_left what, uint64_t left, size_t users)
+{
+    uint64_t part = users ? left / users : left;
+
+    return part < history_limits[what].user ? part : history_limits[what].user;
+}
 
 /* Verdicts, the worst first. The order is used to find a job's worst verdict.
  */
 const char *const history_words[WORDS] = {"HANG",     "FAILED",     "SLOW",
                                           "DEGRADED", "INCOMPLETE", "NODATA",
                                           "UNJUDGED", "OK",         "other"};
+
+/* The kinds of findings that a report can have. */
+#define KIND(constant, word, ...) word,
+static const char *const kinds[] = {JP_FINDING_KINDS(KIND)};
+#undef KIND
 
 /* Makes room for one more element. array: address of the pointer to the
  * elements; n: their number. Returns false without memory. */
@@ -105,31 +163,63 @@ static uint32_t next_slot(const struct slots *slots, uint32_t tag, size_t *i)
     return slot->place;
 }
 
+/* --- limits --------------------------------------------------------------- */
+
+/* What the user may still have. */
+static uint64_t may_have(const struct history_sum *s, enum history_left what)
+{
+    return s->limit->may[what] < s->all[what] ? s->limit->may[what]
+                                              : s->all[what];
+}
+
+/* Takes n of the user's part. Returns false if it is used up, and counts what
+ * is left out then. */
+static bool take_part(struct history_sum *s, enum history_left what, uint64_t n)
+{
+    if (may_have(s, what) < n) {
+        s->limit->left[what]++;
+        return false;
+    }
+    s->limit->may[what] -= n;
+    s->all[what] -= n;
+    return true;
+}
+
+/* Returns the number of a text, which is added if the user may have one more.
+ * HISTORY_NO_NAME: empty, beyond the user's limit (which is counted), or no
+ * memory. */
+static uint32_t put_name(struct history_sum *s, struct history_names *names,
+                         struct history_text text, enum history_left what)
+{
+    uint64_t may = may_have(s, what), before = may;
+    uint32_t id = history_names_put(names, text, &may, &s->failed);
+
+    s->limit->may[what] -= before - may;
+    s->all[what] -= before - may;
+    s->limit->left[what] += id == HISTORY_NO_NAME && text.len && !s->failed;
+    return id;
+}
+
 /* --- names ---------------------------------------------------------------- */
 
-/* Returns the number of a text. HISTORY_NO_NAME: empty, beyond the user's
- * limit, or no memory. */
+/* Returns the number of a text; "(other)" beyond the user's limit.
+ * HISTORY_NO_NAME: empty, or no memory. */
 static uint32_t text_id(struct history_sum *s, struct history_text text)
 {
-    uint32_t id =
-        history_names_put(&s->texts, text, &s->limit->may_names, &s->failed);
+    uint32_t id = put_name(s, &s->texts, text, HISTORY_LEFT_TEXTS);
 
-    s->totals.left_out += id == HISTORY_NO_NAME && text.len && !s->failed;
-    return id;
+    return id == HISTORY_NO_NAME && text.len ? s->other_text : id;
 }
 
 /* Returns the number of a node, and makes sure that nodes has an element for
  * it. */
 static uint32_t node_id(struct history_sum *s, struct history_text name)
 {
-    uint32_t id = history_names_put(&s->node_names, name, &s->limit->may_nodes,
-                                    &s->failed);
+    uint32_t id = put_name(s, &s->node_names, name, HISTORY_LEFT_NODES);
 
-    if (id == HISTORY_NO_NAME) {
-        /* beyond the user's limit */
-        s->totals.left_out += name.len && !s->failed;
+    /* empty, or beyond the user's limit */
+    if (id == HISTORY_NO_NAME)
         return id;
-    }
     while (s->nodes.n <= id && !s->failed) {
         struct node *node = APPEND(s, nodes);
 
@@ -139,42 +229,87 @@ static uint32_t node_id(struct history_sum *s, struct history_text name)
     return s->failed ? HISTORY_NO_NAME : id;
 }
 
+/* Makes sure that a user has limits and sums. */
+static void reserve_user(struct history_sum *s, uint32_t id)
+{
+    while (!s->failed && s->limits.n <= id) {
+        struct user *u = APPEND(s, limits);
+
+        /* in a file, nobody knows how many users there are: each one leaves
+         * most of the rest to the next ones */
+        for (int i = 0; u && i < HISTORY_LEFTS; i++)
+            u->may[i] = history_part((enum history_left) i, s->all[i], 4);
+    }
+    while (!s->failed && s->by_user.n <= id)
+        APPEND(s, by_user);
+}
+
+/* Adds the name of a user. `may`: how many may be added. */
+static uint32_t put_user(struct history_sum *s, struct history_text name,
+                         uint64_t may)
+{
+    uint32_t id = history_names_put(&s->users, name, &may, &s->failed);
+
+    if (id != HISTORY_NO_NAME)
+        reserve_user(s, id);
+    return id;
+}
+
+/* The user who is charged for what belongs to a uid of a sink. */
+static uint32_t payer_id(struct history_sum *s, int64_t uid)
+{
+    const struct passwd *pw = uid >= 0 ? getpwuid((uid_t) uid) : NULL;
+    char number[32];
+
+    snprintf(number, sizeof(number), "%lld", (long long) uid);
+    return put_user(s,
+                    history_as_text(pw                        ? pw->pw_name
+                                    : uid == HISTORY_NAMELESS ? "(nameless)"
+                                    : uid < 0                 ? "(file)"
+                                                              : number),
+                    1);
+}
+
 /* Returns the user's number. A folder's owner takes precedence over the text of
  * the line, which the user can write at will. */
 static uint32_t user_id(struct history_sum *s, const struct history_step *step,
                         int64_t uid)
 {
-    uint64_t any = UINT64_MAX;
-    char number[32];
+    struct history_text name = step->user;
     const struct passwd *pw;
+    char number[32];
     uint32_t id;
 
-    if (uid < 0) {
-        id = history_names_put(
-            &s->users, step->user.len ? step->user : history_as_text("unknown"),
-            &any, &s->failed);
-        /* the lines of one folder follow each other */
-    } else if (uid == s->uid) {
-        id = s->uid_user;
-    } else {
-        /* slow with a directory service, so once a folder */
+    /* the lines of one folder follow each other, and a directory service is
+     * slow */
+    if (uid >= 0 && uid == s->uid)
+        return s->uid_user;
+    if (uid >= 0) {
         pw = getpwuid((uid_t) uid);
         snprintf(number, sizeof(number), "%lld", (long long) uid);
-        id = history_names_put(&s->users,
-                               history_as_text(pw ? pw->pw_name : number), &any,
-                               &s->failed);
+        name = history_as_text(pw ? pw->pw_name : number);
+    } else if (!name.len) {
+        name = history_as_text("unknown");
+    }
+    /* a user of a sink who is charged himself is there already */
+    id = put_user(s, name, 0);
+    if (id == HISTORY_NO_NAME && !s->failed) {
+        bool charged = uid >= 0 && s->payer != HISTORY_NO_NAME;
+
+        /* a user may have many uids without a name */
+        s->limit = &s->limits.at[charged ? s->payer : s->other_user];
+        /* in a file anybody may have any name, and only their number is
+         * limited */
+        if (!charged)
+            s->limit->may[HISTORY_LEFT_USERS] = s->all[HISTORY_LEFT_USERS];
+        id = take_part(s, HISTORY_LEFT_USERS, 1) ? put_user(s, name, 1)
+                                                 : s->other_user;
+    }
+    if (uid >= 0) {
         s->uid = uid;
         s->uid_user = id;
     }
-    while (!s->failed && s->limits.n <= id) {
-        struct user *u = APPEND(s, limits);
-
-        if (u)
-            *u = (struct user){USER_NAMES, USER_NODES, USER_PLACES};
-    }
-    while (!s->failed && s->by_user.n <= id)
-        APPEND(s, by_user);
-    return s->failed ? HISTORY_NO_NAME : id;
+    return id;
 }
 
 /* Adds a node to the list that is being read. A callback of history_nodes_each.
@@ -184,9 +319,8 @@ static int put_place(void *arg, struct history_text name)
     struct history_sum *s = arg;
     uint32_t id = node_id(s, name), *place;
 
-    if (id == HISTORY_NO_NAME || !s->limit->may_places)
+    if (id == HISTORY_NO_NAME || !take_part(s, HISTORY_LEFT_PLACES, 1))
         return 1;
-    s->limit->may_places--;
     place = APPEND(s, places);
     if (place)
         *place = id;
@@ -196,8 +330,7 @@ static int put_place(void *arg, struct history_text name)
 /* The number of a node list; HISTORY_NO_NAME: unusable. */
 static uint32_t list_id(struct history_sum *s, struct history_text text)
 {
-    uint32_t id = history_names_put(&s->lists_seen, text, &s->limit->may_names,
-                                    &s->failed);
+    uint32_t id = put_name(s, &s->lists_seen, text, HISTORY_LEFT_LISTS);
     struct list *list;
 
     if (id == HISTORY_NO_NAME)
@@ -229,9 +362,8 @@ static bool is_wanted(struct history_sum *s, const struct history_step *step,
         return false;
     if (w->user && strcmp(history_names_at(&s->users, user), w->user) != 0)
         return false;
-    if (w->account &&
-        (step->account.len != strlen(w->account) ||
-         memcmp(step->account.at, w->account, step->account.len) != 0))
+    if (w->account && (s->account.len != strlen(w->account) ||
+                       memcmp(s->account.at, w->account, s->account.len) != 0))
         return false;
     if (!w->node)
         return true;
@@ -275,7 +407,7 @@ static struct job *find_job(struct history_sum *s, uint32_t user,
 }
 
 /* Returns the job's vote for the node, added if it is new. A job has few nodes
- * with votes, so a list is enough. NULL without memory. */
+ * with votes, so a list is enough. NULL: beyond a limit, or no memory. */
 static struct vote *find_vote(struct history_sum *s, struct job *job,
                               uint32_t node)
 {
@@ -284,9 +416,14 @@ static struct vote *find_vote(struct history_sum *s, struct job *job,
     for (uint32_t i = job->votes; i; i = s->votes.at[i - 1].next)
         if (s->votes.at[i - 1].node == node)
             return &s->votes.at[i - 1];
-    vote = APPEND(s, votes);
+    if (job->n_votes == JOB_VOTES) {
+        s->limit->left[HISTORY_LEFT_VOTES]++;
+        return NULL;
+    }
+    vote = take_part(s, HISTORY_LEFT_VOTES, 1) ? APPEND(s, votes) : NULL;
     if (!vote)
         return NULL;
+    job->n_votes++;
     vote->node = node;
     vote->next = job->votes;
     job->votes = (uint32_t) s->votes.n;
@@ -326,7 +463,7 @@ static void add_rank(struct history_sum *s, const struct history_step *step,
         r = NULL;
     }
     if (!r) {
-        r = APPEND(s, ranks);
+        r = take_part(s, HISTORY_LEFT_RANKS, 1) ? APPEND(s, ranks) : NULL;
         if (!r)
             return;
         *r = *key;
@@ -352,11 +489,10 @@ static void add_cause(struct node *node, uint32_t cause)
 }
 
 /* Returns the number of a kind of finding; the last one stands for all kinds
- * beyond the limit. */
+ * that a report does not have. */
 static uint32_t kind_id(struct history_sum *s, struct history_text kind)
 {
-    uint64_t may = s->kinds.n < KINDS - 1 ? 1 : 0;
-    uint32_t id = history_names_put(&s->kinds, kind, &may, &s->failed);
+    uint32_t id = history_names_put(&s->kinds, kind, NULL, &s->failed);
 
     return id < KINDS ? id : KINDS - 1;
 }
@@ -427,7 +563,7 @@ static void add_pair(struct history_sum *s, const struct history_step *step,
         pair = NULL;
     }
     if (!pair) {
-        pair = APPEND(s, pairs);
+        pair = take_part(s, HISTORY_LEFT_PAIRS, 1) ? APPEND(s, pairs) : NULL;
         if (!pair)
             return;
         *pair = (struct pair){.from = from, .to = to, .first = t, .last = t};
@@ -453,10 +589,19 @@ static unsigned word_of(struct history_text verdict)
     return i;
 }
 
+/* Counts a user of an account or a node; the steps of a user follow each
+ * other. */
+static void count_user(uint32_t user, uint32_t *n_users, uint32_t *last_user)
+{
+    *n_users += *last_user != user + 1;
+    *last_user = user + 1;
+}
+
 /* Adds the step to the totals of a user or an account. */
 static void add_group(struct group *g, const struct history_step *step,
-                      bool new_job)
+                      uint32_t user, bool new_job)
 {
+    count_user(user, &g->n_users, &g->last_user);
     g->steps++;
     g->jobs += new_job;
     g->words[word_of(step->verdict)]++;
@@ -490,8 +635,10 @@ static void add_job(struct history_sum *s, const struct history_step *step,
 
     /* the first step names the job */
     if (!job->steps++) {
-        job->account = history_names_put(&s->accounts, step->account,
-                                         &s->limit->may_names, &s->failed);
+        job->account =
+            put_name(s, &s->accounts, s->account, HISTORY_LEFT_ACCOUNTS);
+        if (job->account == HISTORY_NO_NAME && s->account.len)
+            job->account = s->other_account;
         job->name = text_id(s, step->name);
         job->time_us = step->time_us;
         job->word = (uint8_t) word;
@@ -501,6 +648,76 @@ static void add_job(struct history_sum *s, const struct history_step *step,
     job->wait_s += isfinite(step->wait_s) ? step->wait_s : 0;
     job->judged += step->judged == 1;
     add_list(s, job, list);
+}
+
+/* The text of a user's right to an account, as in the site's list. */
+static struct history_text right_text(const char *user, size_t len,
+                                      struct history_text account,
+                                      char buf[RIGHT_BYTES])
+{
+    int n = snprintf(buf, RIGHT_BYTES, "%.*s|%.*s", (int) len, user,
+                     (int) account.len, account.at);
+
+    return (struct history_text){buf, n < RIGHT_BYTES ? (uint32_t) n : 0};
+}
+
+/* The account that the step counts for: that of its line, unless the site says
+ * that the owner of the file has no right to it. */
+static struct history_text account_of(struct history_sum *s,
+                                      const struct history_step *step,
+                                      int64_t uid, uint32_t user)
+{
+    const char *name = history_names_at(&s->users, user);
+    char buf[RIGHT_BYTES];
+    struct history_text right =
+        right_text(name, strlen(name), step->account, buf);
+
+    if (!s->rights.n || uid < 0 || !step->account.len ||
+        history_names_put(&s->rights, right, NULL, &s->failed) !=
+            HISTORY_NO_NAME)
+        return step->account;
+    s->limit->left[HISTORY_LEFT_CLAIMS]++;
+    return (struct history_text){OTHER, sizeof(OTHER) - 1};
+}
+
+int history_sum_accounts(struct history_sum *s, const char *path,
+                         struct jp_error *err)
+{
+    int fd = fileio_open_regular(path, true, err), rc = -1;
+    uint64_t may = UINT64_MAX;
+    char *text = NULL, *line, *end, *bar;
+
+    if (fd < 0)
+        return -1;
+    s->rights.no_texts = true;
+    if (ownplace_check_site(fd, path, err) == 0 &&
+        fileio_read_fd(fd, path, RIGHTS_BYTES, &text, NULL, err) == 0)
+        rc = 0;
+    for (line = text; rc == 0 && *line; line = end) {
+        struct history_text account;
+        char buf[RIGHT_BYTES];
+
+        end = line + strcspn(line, "\n");
+        bar = memchr(line, '|', (size_t) (end - line));
+        if (bar && bar > line) {
+            /* sacctmgr may end a line with another bar */
+            account.at = bar + 1;
+            account.len = (uint32_t) strcspn(bar + 1, "|\n");
+            history_names_put(
+                &s->rights,
+                right_text(line, (size_t) (bar - line), account, buf), &may,
+                &s->failed);
+        }
+        end += *end == '\n';
+    }
+    /* an empty list would let everybody claim everything */
+    if (rc == 0 && !s->rights.n)
+        rc = error_set(err, "%s: no line of the form user|account", path);
+    if (rc == 0 && s->failed)
+        rc = error_set(err, "out of memory");
+    free(text);
+    close(fd);
+    return rc;
 }
 
 int history_sum_add(struct history_sum *s, const struct history_step *step,
@@ -514,12 +731,18 @@ int history_sum_add(struct history_sum *s, const struct history_step *step,
 
     if (s->failed)
         return -1;
-    s->limit = &s->limits.at[user];
+    s->limit =
+        &s->limits.at[uid < 0 || s->payer == HISTORY_NO_NAME ? user : s->payer];
     s->last_user = user;
+    s->account = account_of(s, step, uid, user);
     list = list_id(s, step->nodelist);
     if (s->failed || !is_wanted(s, step, user, list))
         return s->failed ? -1 : 0;
-    /* from here on the step counts */
+    /* from here on the step counts; its nodes are visited now and for the
+     * votes */
+    places_of(s, list, &n);
+    if (n && !take_part(s, HISTORY_LEFT_VISITS, n))
+        list = HISTORY_NO_NAME;
     job = find_job(s, user, step->job);
     if (!job)
         return -1;
@@ -533,8 +756,12 @@ int history_sum_add(struct history_sum *s, const struct history_step *step,
     if (step->time_us > s->totals.to_us)
         s->totals.to_us = step->time_us;
     at = places_of(s, list, &n);
-    for (uint32_t i = 0; i < n; i++)
-        s->nodes.at[at[i]].steps++;
+    for (uint32_t i = 0; i < n; i++) {
+        struct node *node = &s->nodes.at[at[i]];
+
+        node->steps++;
+        count_user(user, &node->n_users, &node->last_user);
+    }
     for (size_t i = 0; i < step->n_findings && !s->failed; i++)
         add_finding(s, step, &step->findings[i], job, told);
     for (size_t i = 0; i < step->n_pairs && !s->failed; i++)
@@ -545,22 +772,62 @@ int history_sum_add(struct history_sum *s, const struct history_step *step,
         APPEND(s, by_account);
     if (s->failed)
         return -1;
-    add_group(&s->by_user.at[user], step, is_new);
-    add_group(&s->by_account.at[account], step, is_new);
+    add_group(&s->by_user.at[user], step, user, is_new);
+    add_group(&s->by_account.at[account], step, user, is_new);
     return 1;
+}
+
+int history_sum_begin(struct history_sum *s, int64_t uid, size_t users)
+{
+    s->payer = payer_id(s, uid);
+    /* the next step looks its user up */
+    s->uid = -2;
+    if (s->failed)
+        return -1;
+    for (int i = 0; i < HISTORY_LEFTS; i++)
+        s->limits.at[s->payer].may[i] =
+            history_part((enum history_left) i, s->all[i], users);
+    return 0;
+}
+
+void history_sum_leave(struct history_sum *s, int64_t uid,
+                       enum history_left what, uint64_t n)
+{
+    /* one user may have made a million entries, and a directory service is
+     * slow */
+    if (uid != s->left_uid) {
+        s->left_user = payer_id(s, uid);
+        s->left_uid = uid;
+    }
+    if (!s->failed)
+        s->limits.at[s->left_user].left[what] += n;
 }
 
 /* --- access for other files ----------------------------------------------- */
 
 struct history_sum *history_sum_create(const struct history_want *want)
 {
+    static const struct history_text other = {OTHER, sizeof(OTHER) - 1};
     struct history_sum *s = calloc(1, sizeof(*s));
+    uint64_t may = UINT64_MAX;
 
-    if (s) {
-        s->want = want;
-        /* no user yet: -1 stands for a file given by name */
-        s->uid = -2;
-    }
+    if (!s)
+        return NULL;
+    s->want = want;
+    /* no user yet: -1 stands for a file given by name */
+    s->uid = -2;
+    s->left_uid = INT64_MIN;
+    s->payer = HISTORY_NO_NAME;
+    s->lists_seen.no_texts = true;
+    for (int i = 0; i < HISTORY_LEFTS; i++)
+        s->all[i] = history_limits[i].all;
+    /* failures show at the first step */
+    s->other_user = put_user(s, other, 1);
+    s->other_account = history_names_put(&s->accounts, other, &may, &s->failed);
+    s->other_text = history_names_put(&s->texts, other, &may, &s->failed);
+    for (int i = 0; i < JP_N_FINDINGS; i++)
+        history_names_put(&s->kinds, history_as_text(kinds[i]), &may,
+                          &s->failed);
     return s;
 }
 
@@ -574,6 +841,7 @@ void history_sum_destroy(struct history_sum *s)
     history_names_fini(&s->node_names);
     history_names_fini(&s->lists_seen);
     history_names_fini(&s->kinds);
+    history_names_fini(&s->rights);
     free(s->nodes.at);
     free(s->lists.at);
     free(s->places.at);
@@ -600,4 +868,13 @@ const char *history_sum_user(const struct history_sum *s)
 const struct history_totals *history_sum_totals(const struct history_sum *s)
 {
     return &s->totals;
+}
+
+const uint64_t *history_sum_left(const struct history_sum *s, size_t user,
+                                 const char **name)
+{
+    if (user >= s->limits.n)
+        return NULL;
+    *name = history_names_at(&s->users, (uint32_t) user);
+    return s->limits.at[user].left;
 }

@@ -55,7 +55,7 @@ struct history_totals {
     uint64_t tested;   /* nodes that took part in a vote */
     uint64_t slow;     /* nodes that are reported as slow */
     uint64_t unlisted; /* steps with an unusable node list */
-    uint64_t left_out; /* names beyond a user's limit */
+    uint64_t left_out; /* users of whom something was left out */
     uint64_t from_us, to_us;
 };
 
@@ -98,6 +98,22 @@ struct history_sum;
 struct history_sum *history_sum_create(const struct history_want *want);
 void history_sum_destroy(struct history_sum *sum);
 
+/* Reads the site's list of who may use which account, lines "user|account" as
+ * sacctmgr prints them. It belongs to root. In a sink, a step whose file's
+ * owner has no right to its account counts for the account "(other)" then.
+ * Returns -1 and err if the list cannot be used. */
+int history_sum_accounts(struct history_sum *sum, const char *path,
+                         struct jp_error *err);
+
+/* Before the steps of a user, of whom `users` are left, with him; sets his
+ * parts. As history_reader's begin. Without it, a user has his limits. Returns
+ * -1 without memory. */
+int history_sum_begin(struct history_sum *sum, int64_t uid, size_t users);
+
+/* Counts what was left out of a user. As history_reader's leave. */
+void history_sum_leave(struct history_sum *sum, int64_t uid,
+                       enum history_left what, uint64_t n);
+
 /* Adds a step; uid as in history_reader. Returns 1 if it counts, 0 if it is not
  * selected, -1 without memory. */
 int history_sum_add(struct history_sum *sum, const struct history_step *step,
@@ -112,12 +128,20 @@ int history_sum_finish(struct history_sum *sum);
 
 const struct history_totals *history_sum_totals(const struct history_sum *sum);
 
+/* What was left out of a user; NULL: that number of users does not exist. name
+ * and left are borrowed. */
+const uint64_t *history_sum_left(const struct history_sum *sum, size_t user,
+                                 const char **name);
+
 /* The rows of a table, worst first; borrowed. */
 const struct history_row *history_sum_rows(const struct history_sum *sum,
                                            enum history_top top, size_t *n);
 
 /* Values by label for OpenMetrics; see is called for each. value: second
- * label's text, or NULL. */
+ * label's text, or NULL. At most SERIES_NODES nodes and SERIES_ACCOUNTS
+ * accounts have a series: those that are slow, then those of most users,
+ * because a user can invent names, but not other users. The others are added up
+ * as "other". */
 enum history_metric {
     HISTORY_METRIC_STEPS,
     HISTORY_METRIC_FINDINGS,
@@ -125,10 +149,10 @@ enum history_metric {
     HISTORY_METRIC_BUSY,
     HISTORY_METRICS
 };
+typedef void history_series(void *arg, const char *first, const char *second,
+                            double value);
 void history_sum_metric(const struct history_sum *sum, enum history_metric m,
-                        void (*see)(void *arg, const char *first,
-                                    const char *second, double value),
-                        void *arg);
+                        history_series *see, void *arg);
 
 /* The probability of k or more successes in n trials, each with probability p:
  * the binomial tail. Returns 1 if k is at most n p + 1. */

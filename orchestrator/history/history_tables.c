@@ -288,7 +288,7 @@ static double tail(uint64_t votes, uint64_t trials, double expected)
 
 /* Decides whether the node makes others wait more often than chance explains.
  */
-static void judge_node(struct history_sum *s, const struct node *node,
+static void judge_node(struct history_sum *s, struct node *node,
                        struct history_row *row)
 {
     const struct history_want *w = s->want;
@@ -310,6 +310,7 @@ static void judge_node(struct history_sum *s, const struct node *node,
         return;
     if (row->chance < w->chance) {
         row->slow = 1;
+        node->is_slow = true;
         s->totals.slow++;
     } else {
         row->note = "by one user's jobs";
@@ -369,7 +370,7 @@ static void make_nodes(struct history_sum *s)
     for (size_t i = 0; i < s->nodes.n; i++)
         s->totals.tested += s->nodes.at[i].trials > 0;
     for (size_t i = 0; rows && i < s->nodes.n; i++) {
-        const struct node *node = &s->nodes.at[i];
+        struct node *node = &s->nodes.at[i];
         const char *name = history_names_at(&s->node_names, (uint32_t) i);
         struct history_row *row = &rows[s->n_rows[HISTORY_TOP_NODES]];
 
@@ -420,23 +421,67 @@ static void make_ranks(struct history_sum *s)
         sort(s, HISTORY_TOP_RANKS, by_wait);
 }
 
-/* Makes the table of jobs. There may be a million jobs, so it has only those
- * with waits, a hang or a failure. */
+/* Orders jobs by waiting time, most first; the argument is the array. */
+static int by_job_wait(const void *a, const void *b, void *jobs)
+{
+    const struct job *x = (const struct job *) jobs + *(const uint32_t *) a;
+    const struct job *y = (const struct job *) jobs + *(const uint32_t *) b;
+
+    if (x->wait_s != y->wait_s)
+        return x->wait_s > y->wait_s ? -1 : 1;
+    return (x->steps < y->steps) - (x->steps > y->steps);
+}
+
+/* Whether the job is in the table: ranks waited, or it hung or failed. */
+static bool is_listed(const struct job *job)
+{
+    return job->wait_s > 0 || job->word < 2;
+}
+
+/* Chooses the jobs of the table, of each user those with the longest waits, up
+ * to his part. Returns their number; *list is the caller's to free. */
+static size_t choose_jobs(struct history_sum *s, uint32_t **list)
+{
+    uint64_t *used = calloc(s->by_user.n + 1, sizeof(*used)), part;
+    size_t n = 0, kept = 0;
+
+    *list = calloc(s->jobs.n + 1, sizeof(**list));
+    if (!used || !*list) {
+        free(used);
+        s->failed = true;
+        return 0;
+    }
+    for (uint32_t i = 0; i < s->jobs.n; i++)
+        if (is_listed(&s->jobs.at[i]))
+            (*list)[n++] = i;
+    qsort_r(*list, n, sizeof(**list), by_job_wait, s->jobs.at);
+    part = history_part(HISTORY_LEFT_ROWS, s->all[HISTORY_LEFT_ROWS],
+                        s->by_user.n);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t user = s->jobs.at[(*list)[i]].user;
+
+        if (used[user]++ < part)
+            (*list)[kept++] = (*list)[i];
+        else
+            s->limits.at[user].left[HISTORY_LEFT_ROWS]++;
+    }
+    free(used);
+    return kept;
+}
+
+/* Makes the table of jobs. There may be a million jobs, so it has only some. */
 static void make_jobs(struct history_sum *s)
 {
     struct history_row *rows;
-    size_t most = 0;
+    uint32_t *list = NULL;
+    size_t n_list = choose_jobs(s, &list);
 
-    for (size_t i = 0; i < s->jobs.n; i++)
-        most += s->jobs.at[i].wait_s > 0 || s->jobs.at[i].word < 2;
-    rows = make_rows(s, HISTORY_TOP_JOBS, most);
-    for (size_t i = 0; rows && i < s->jobs.n; i++) {
-        const struct job *job = &s->jobs.at[i];
+    rows = make_rows(s, HISTORY_TOP_JOBS, n_list);
+    for (size_t i = 0; rows && i < n_list; i++) {
+        const struct job *job = &s->jobs.at[list[i]];
         const struct vote *best = winner(s, job);
         uint32_t n;
 
-        if (!(job->wait_s > 0 || job->word < 2))
-            continue;
         places_of(s, job->list, &n);
         rows[s->n_rows[HISTORY_TOP_JOBS]++] = (struct history_row){
             .job = job->number,
@@ -450,8 +495,7 @@ static void make_jobs(struct history_sum *s)
             .from = best ? history_names_at(&s->node_names, best->node) : "",
             .time_us = job->time_us};
     }
-    if (rows)
-        sort(s, HISTORY_TOP_JOBS, by_wait);
+    free(list);
 }
 
 /* Fills the row of a user or an account. */
@@ -548,6 +592,71 @@ static void make_pairs(struct history_sum *s)
         sort(s, HISTORY_TOP_PAIRS, by_chance);
 }
 
+/* --- series of metrics ---------------------------------------------------- */
+
+/* Nodes that get a series first: slow ones, then those that most users found
+ * late, then those that most users had. A user can invent names, but no other
+ * user has them. The argument is the array. */
+static int by_node_series(const void *a, const void *b, void *nodes)
+{
+    const struct node *x = (const struct node *) nodes + *(const uint32_t *) a;
+    const struct node *y = (const struct node *) nodes + *(const uint32_t *) b;
+
+    if (x->is_slow != y->is_slow)
+        return x->is_slow ? -1 : 1;
+    if (x->n_voters != y->n_voters)
+        return x->n_voters > y->n_voters ? -1 : 1;
+    if (x->n_users != y->n_users)
+        return x->n_users > y->n_users ? -1 : 1;
+    return (x->steps < y->steps) - (x->steps > y->steps);
+}
+
+/* The same for accounts. */
+static int by_account_series(const void *a, const void *b, void *groups)
+{
+    const struct group *x = (const struct group *) groups +
+                            *(const uint32_t *) a;
+    const struct group *y = (const struct group *) groups +
+                            *(const uint32_t *) b;
+
+    if (x->n_users != y->n_users)
+        return x->n_users > y->n_users ? -1 : 1;
+    return (x->steps < y->steps) - (x->steps > y->steps);
+}
+
+/* Marks the nodes and accounts that have a series of their own. */
+static void name_series(struct history_sum *s)
+{
+    size_t n = s->nodes.n > s->by_account.n ? s->nodes.n : s->by_account.n;
+    uint32_t *order = calloc(n + 1, sizeof(*order));
+
+    if (!order) {
+        s->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < s->nodes.n; i++)
+        order[i] = i;
+    qsort_r(order, s->nodes.n, sizeof(*order), by_node_series, s->nodes.at);
+    for (size_t i = 0; i < s->nodes.n && i < SERIES_NODES; i++)
+        s->nodes.at[order[i]].is_named = true;
+    for (uint32_t i = 0; i < s->by_account.n; i++)
+        order[i] = i;
+    qsort_r(order, s->by_account.n, sizeof(*order), by_account_series,
+            s->by_account.at);
+    for (size_t i = 0; i < s->by_account.n && i < SERIES_ACCOUNTS; i++)
+        s->by_account.at[order[i]].is_named = true;
+    free(order);
+}
+
+/* Whether something was left out of the user. */
+static bool has_left(const struct user *u)
+{
+    for (int i = 0; i < HISTORY_LEFTS; i++)
+        if (u->left[i])
+            return true;
+    return false;
+}
+
 int history_sum_finish(struct history_sum *s)
 {
     if (s->failed)
@@ -561,6 +670,9 @@ int history_sum_finish(struct history_sum *s)
     make_ranks(s);
     make_jobs(s);
     make_pairs(s);
+    name_series(s);
+    for (size_t i = 0; i < s->limits.n; i++)
+        s->totals.left_out += has_left(&s->limits.at[i]);
     return s->failed ? -1 : 0;
 }
 
@@ -573,36 +685,77 @@ const struct history_row *history_sum_rows(const struct history_sum *s,
     return s->rows[top];
 }
 
-void history_sum_metric(const struct history_sum *s, enum history_metric m,
-                        void (*see)(void *arg, const char *first,
-                                    const char *second, double value),
-                        void *arg)
+/* The series of one node, or of all that have none of their own. */
+static void put_node_series(const struct history_sum *s, enum history_metric m,
+                            const struct node *node, const char *name,
+                            history_series *see, void *arg)
 {
-    /* two metrics are per node, two per account */
-    bool by_node = m == HISTORY_METRIC_FINDINGS || m == HISTORY_METRIC_WAITS;
-    size_t n = by_node ? s->nodes.n : s->by_account.n;
+    for (unsigned k = 0; m == HISTORY_METRIC_FINDINGS && k < KINDS; k++)
+        if (node->kinds[k])
+            see(arg, k < s->kinds.n ? history_names_at(&s->kinds, k) : "other",
+                name, (double) node->kinds[k]);
+    if (m == HISTORY_METRIC_WAITS && node->wait_s > 0)
+        see(arg, name, NULL, node->wait_s);
+}
 
-    for (uint32_t i = 0; i < n; i++) {
-        const struct node *node = by_node ? &s->nodes.at[i] : NULL;
-        const struct group *g = by_node ? NULL : &s->by_account.at[i];
-        const char *name = by_node ? history_names_at(&s->node_names, i)
-                           : i     ? history_names_at(&s->accounts, i - 1)
-                                   : "";
+/* The same of an account. */
+static void put_account_series(enum history_metric m, const struct group *g,
+                               const char *name, history_series *see, void *arg)
+{
+    for (unsigned k = 0; m == HISTORY_METRIC_STEPS && k < WORDS; k++)
+        if (g->words[k])
+            see(arg, history_words[k], name, (double) g->words[k]);
+    if (m == HISTORY_METRIC_BUSY && g->gpu_s > 0)
+        see(arg, name, NULL, g->busy_s / g->gpu_s);
+}
 
-        if (m == HISTORY_METRIC_STEPS)
-            for (unsigned k = 0; k < WORDS; k++)
-                if (g->words[k])
-                    see(arg, history_words[k], name, (double) g->words[k]);
-        if (m == HISTORY_METRIC_FINDINGS)
-            for (unsigned k = 0; k < KINDS; k++)
-                if (node->kinds[k])
-                    see(arg,
-                        k < s->kinds.n ? history_names_at(&s->kinds, k)
-                                       : "other",
-                        name, (double) node->kinds[k]);
-        if (m == HISTORY_METRIC_WAITS && node->wait_s > 0)
-            see(arg, name, NULL, node->wait_s);
-        if (m == HISTORY_METRIC_BUSY && g->gpu_s > 0)
-            see(arg, name, NULL, g->busy_s / g->gpu_s);
+static void see_nodes(const struct history_sum *s, enum history_metric m,
+                      history_series *see, void *arg)
+{
+    struct node others = {0};
+
+    for (uint32_t i = 0; i < s->nodes.n; i++) {
+        const struct node *node = &s->nodes.at[i];
+
+        if (node->is_named) {
+            put_node_series(s, m, node, history_names_at(&s->node_names, i),
+                            see, arg);
+            continue;
+        }
+        others.wait_s += node->wait_s;
+        for (unsigned k = 0; k < KINDS; k++)
+            others.kinds[k] += node->kinds[k];
     }
+    put_node_series(s, m, &others, "other", see, arg);
+}
+
+static void see_accounts(const struct history_sum *s, enum history_metric m,
+                         history_series *see, void *arg)
+{
+    struct group others = {0};
+
+    for (uint32_t i = 0; i < s->by_account.n; i++) {
+        const struct group *g = &s->by_account.at[i];
+
+        /* see history_sum_add: group 0 has no account */
+        if (g->is_named && (!i || i - 1 != s->other_account)) {
+            put_account_series(
+                m, g, i ? history_names_at(&s->accounts, i - 1) : "", see, arg);
+            continue;
+        }
+        others.gpu_s += g->gpu_s;
+        others.busy_s += g->busy_s;
+        for (unsigned k = 0; k < WORDS; k++)
+            others.words[k] += g->words[k];
+    }
+    put_account_series(m, &others, "other", see, arg);
+}
+
+void history_sum_metric(const struct history_sum *s, enum history_metric m,
+                        history_series *see, void *arg)
+{
+    if (m == HISTORY_METRIC_FINDINGS || m == HISTORY_METRIC_WAITS)
+        see_nodes(s, m, see, arg);
+    else
+        see_accounts(s, m, see, arg);
 }

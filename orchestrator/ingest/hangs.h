@@ -42,6 +42,8 @@
 struct hangs_process {
     char host[RECORD_MAX_HOST + 1];
     int64_t pid, task; /* task: SLURM_PROCID, or -1 if unknown */
+    /* from the recording, to find the process while it runs; 0: unknown */
+    uint64_t pid_namespace, start;
     bool cut;          /* the file has no final block */
     bool busy;         /* it certainly has an operation in flight */
     bool final;        /* it ended normally; nothing can follow */

@@ -588,6 +588,8 @@ static void fill_process(struct hangs_process *process,
     memcpy(process->host, file->host, sizeof(process->host));
     if (file->has_header) {
         process->pid = file->pid;
+        process->pid_namespace = file->pid_namespace;
+        process->start = file->start;
         process->task = file->procid;
     }
     process->final = tail->final && !jpr_end(file->reader)->cut;

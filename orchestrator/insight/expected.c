@@ -802,3 +802,134 @@ bool gaps_list(const struct jp_evidence *e, struct jp_sentence *s)
     }
     return hides || waits;
 }
+
+/* --- what to look at ------------------------------------------------------ */
+
+bool gaps_runs(const struct jp_evidence *e)
+{
+    return e->nodes && !e->nodes->over &&
+           e->nodes->job_state == SLURMJOB_RUNNING;
+}
+
+/* Each returns true if the data shows that reason. */
+static bool has_shared(const struct jp_evidence *e)
+{
+    return e->result->quality.shared_ranks > 0;
+}
+
+static bool has_unseen(const struct jp_evidence *e)
+{
+    return gaps_unseen_waits(e->result) > 0;
+}
+
+static bool has_flight(const struct jp_evidence *e)
+{
+    return e->result->quality.in_flight > 0;
+}
+
+static bool has_lost(const struct jp_evidence *e)
+{
+    const struct jp_quality *q = &e->result->quality;
+
+    return q->lost > q->capped;
+}
+
+static bool has_capped(const struct jp_evidence *e)
+{
+    return e->result->quality.capped > 0;
+}
+
+static bool has_pools(const struct jp_evidence *e)
+{
+    uint64_t most;
+
+    return e->result->quality.overflow_records ||
+           (e->result->quality.traces &&
+            full_pool(e->conf, &e->result->quality, &most));
+}
+
+static bool has_missing_nodes(const struct jp_evidence *e)
+{
+    return e->nodes && e->nodes->n_missing;
+}
+
+static bool has_own_folder(const struct jp_evidence *e)
+{
+    return e->nodes && e->nodes->own_missed;
+}
+
+static bool has_missing_ranks(const struct jp_evidence *e)
+{
+    return e->result->quality.ranks_seen <
+           expected_ranks(e->conf, e->nodes, e->result);
+}
+
+static bool has_damaged(const struct jp_evidence *e)
+{
+    return e->result->quality.damaged_blocks > 0;
+}
+
+static bool has_bad_lines(const struct jp_evidence *e)
+{
+    return e->result->quality.bad_lines > 0;
+}
+
+static bool has_left_out(const struct jp_evidence *e)
+{
+    return e->result->quality.left_out_records > 0;
+}
+
+static bool has_cut(const struct jp_evidence *e)
+{
+    return e->result->quality.cut_files || e->result->quality.cut_recordings;
+}
+
+void gaps_advise(const struct jp_evidence *e,
+                 const char *checks[JP_PLAIN_CHECKS])
+{
+    static const struct {
+        bool (*is)(const struct jp_evidence *);
+        const char *check;
+    } reasons[] = {
+        {gaps_runs, "The step still runs. Its report is whole once it has "
+                    "ended."},
+        {has_shared, "Did two runs write into this folder? Read each of them "
+                     "with jobprof aggregate."},
+        {has_unseen, "NCCL reports no event of symmetric kernels and copy "
+                     "engines. Ranks can be compared in a run without them."},
+        {has_flight, "Ranks waited when the records end. jobprof show "
+                     "--pending says in what, and for whom."},
+        {has_lost, "The profiler's memory was full. Size the next run with "
+                   "jobprof plan --from."},
+        {has_capped, "The recorder's files reached a limit. disk= and "
+                     "min_free= set it."},
+        {has_pools, "The profiler's pools were full. Size the next run with "
+                    "jobprof plan --from."},
+        {has_missing_nodes, "Did tasks start on the nodes without a record, "
+                            "and can they write to the report's directory?"},
+        {has_own_folder, "Files stayed in the user's own folder. jobprof "
+                         "aggregate reads them there."},
+        {has_missing_ranks, "Why did some ranks leave no records? Look at the "
+                            "output of their processes."},
+        {has_damaged, "Blocks of recordings are damaged. Is the file system "
+                      "well?"},
+        {has_bad_lines, "Lines could not be read. The notes on files name the "
+                        "first ones."},
+        {has_left_out, "The memory limit left records out. jobprof aggregate "
+                       "--memory raises it."},
+        {has_cut, "Were processes killed? Then each rank's last records are "
+                  "missing."},
+    };
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+        if (n < JP_PLAIN_CHECKS && reasons[i].is(e))
+            checks[n++] = reasons[i].check;
+    if (!n) {
+        checks[n++] = "Was the step cut short? Then each rank's last records "
+                      "are missing.";
+        checks[n++] = "Is the disk or the quota of the step's directory full?";
+    }
+    while (n < JP_PLAIN_CHECKS)
+        checks[n++] = NULL;
+}

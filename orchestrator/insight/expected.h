@@ -99,6 +99,15 @@ struct jp_evidence {
  * 100 ms, could not. */
 bool gaps_list(const struct jp_evidence *e, struct jp_sentence *s);
 
+/* Checks that a reader of a verdict can make, at most. */
+enum { JP_PLAIN_CHECKS = 3 };
+
+/* Fills checks with what to look at because of the gaps, the most certain reason
+ * first: reasons that the data shows, else the two likeliest ones. NULL ends a
+ * list of fewer than JP_PLAIN_CHECKS. Needs a result. */
+void gaps_advise(const struct jp_evidence *e,
+                 const char *checks[JP_PLAIN_CHECKS]);
+
 /* Returns the number of calls without an NCCL event in which ranks wait for each
  * other, if they are more than `coverage_min` allows; else 0. Waits in them are
  * unknown, so a rank that waits there would look late elsewhere. */
@@ -106,6 +115,9 @@ uint64_t gaps_unseen_waits(const struct jp_result *result);
 
 /* Adds only the clause on files that stay in the user's own folder. */
 void gaps_own_folder(const struct jp_evidence *e, struct jp_sentence *s);
+
+/* Whether the step still runs, so that its records go on. */
+bool gaps_runs(const struct jp_evidence *e);
 
 /* Adds only the clause on nodes without a record. */
 void gaps_nodes(const struct jp_evidence *e, struct jp_sentence *s);

@@ -650,12 +650,6 @@ static const struct {
 
 const char *const *plain_checks(const struct jp_verdict *verdict, bool copper)
 {
-    static const char *const incomplete[JP_PLAIN_CHECKS] = {
-        "Was the step cut short? Then each rank's last records are missing.",
-        "Is the disk or the quota of the step's directory full?",
-        "Did the profiler's memory overflow? Size the next run with jobprof "
-        "plan --from.",
-    };
     static const char *const failed[JP_PLAIN_CHECKS] = {
         "Read the output or the core file of the rank that ended first.",
         "Check its node: memory, GPU errors (Xid) in the kernel's log.",
@@ -679,7 +673,7 @@ const char *const *plain_checks(const struct jp_verdict *verdict, bool copper)
         return *nodata[verdict->nodata].checks ? nodata[verdict->nodata].checks
                                                : NULL;
     case JP_VERDICT_INCOMPLETE:
-        return incomplete;
+        return verdict->checks[0] ? verdict->checks : NULL;
     case JP_VERDICT_FAILED:
         return failed;
     case JP_VERDICT_HANG:

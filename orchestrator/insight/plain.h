@@ -46,9 +46,9 @@ char *plain_time(double us, char buf[JP_PLAIN_FIGURE]);
 char *plain_hang_ranks(const struct jp_hang_op *op, enum jp_hang_state state,
                        unsigned most, char *buf, size_t size);
 
-/* Three checks for a verdict that no single finding explains. NULL: the finding
- * has its own advice. copper: the step has only Copper's profiles. */
-enum { JP_PLAIN_CHECKS = 3 };
+/* Checks for a verdict that no single finding explains, at most JP_PLAIN_CHECKS;
+ * NULL ends a shorter list. NULL: the finding has its own advice. copper: the
+ * step has only Copper's profiles. Borrowed from the verdict. */
 const char *const *plain_checks(const struct jp_verdict *verdict, bool copper);
 
 /* The command that shows more: its start, and whether the rank and the job are

@@ -623,8 +623,10 @@ static enum jp_verdict_word say_data(const struct jp_evidence *e,
                                      enum jp_nodata *why, struct jp_sentence *s)
 {
     enum jp_verdict_word word = JP_VERDICT_NODATA;
-    bool hides;
+    bool runs = gaps_runs(e), hides;
 
+    if (runs)
+        sentence_add(s, "the step still runs, and is judged so far");
     if (nodata_explain(e, s, why)) {
         if (e->analysed)
             gaps_nodes(e, s);
@@ -633,7 +635,8 @@ static enum jp_verdict_word say_data(const struct jp_evidence *e,
     word = say_findings(insight, s);
     hides = gaps_list(e, s);
     hides |= say_tail(e, s);
-    if (word > JP_VERDICT_INCOMPLETE && hides)
+    /* what a running step lacks is still to come */
+    if (word > JP_VERDICT_INCOMPLETE && hides && !runs)
         word = JP_VERDICT_INCOMPLETE;
     if (word == JP_VERDICT_OK &&
         !hypothesis_judged(insight ? &insight->hypotheses : NULL,
@@ -679,6 +682,9 @@ void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
     if (fault && !hung_first &&
         (verdict->word != JP_VERDICT_NODATA || has_files(&e)))
         verdict->word = JP_VERDICT_FAILED;
+    memset(verdict->checks, 0, sizeof(verdict->checks));
+    if (verdict->word == JP_VERDICT_INCOMPLETE)
+        gaps_advise(&e, verdict->checks);
     say_unseen(&e, &s);
     say_unsure(&e, insight, &s);
     say_capped(&e, &s);

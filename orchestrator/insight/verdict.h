@@ -18,6 +18,7 @@
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/copper/copper.h"
+#include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/nsys/nsys.h"
 #include "orchestrator/topo/steplabels.h"
@@ -41,6 +42,8 @@ struct jp_verdict {
     enum jp_nodata nodata; /* of JP_VERDICT_NODATA */
     char text[400];        /* one sentence, no newline */
     double coverage;       /* records / expected; negative: unknown */
+    /* of JP_VERDICT_INCOMPLETE: what to look at (gaps_advise) */
+    const char *checks[JP_PLAIN_CHECKS];
     /* figures of Copper are missing, which a worse word hides: a rank is
      * incomplete, or a table of paths is damaged */
     bool copper_incomplete;

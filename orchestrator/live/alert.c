@@ -22,6 +22,7 @@
 #include "common/child.h"
 #include "common/fileio.h"
 #include "common/json_stream.h"
+#include "common/ownplace.h"
 #include "common/quote.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/slurmask.h"
@@ -211,18 +212,14 @@ static char *format_json(const struct alert *alert,
  * mix. Errors are ignored: the log has the line as well. */
 static void append(const struct alert *alert, const char *json)
 {
-    const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK |
-                      O_CLOEXEC;
     char *path = text_format("%s/" LIVE_ALERTS, alert->place.dir);
     char *line = text_format("%s\n", json);
-    int fd = path && line ? open(path, flags, 0600) : -1;
+    /* the user owns the directory and could put a link or a pipe there */
+    int fd = path && line ? ownplace_append(path, NULL) : -1;
     struct stat st;
 
     if (fd >= 0) {
-        /* O_NOFOLLOW and this check: the user owns the directory and could put
-         * a link or a pipe there */
-        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-            st.st_size < ALERT_FILE_BYTES)
+        if (fstat(fd, &st) == 0 && st.st_size < ALERT_FILE_BYTES)
             (void) !write(fd, line, strlen(line));
         close(fd);
     }

@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "common/fileio.h"
+#include "common/owncost.h"
 #include "common/ownfile.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/live/live.h"
@@ -61,7 +61,7 @@ static struct livemetrics *livemetrics_create(const struct module_place *place)
     m->place = place;
     m->step = (struct metricsfile_step){place->component, place->metrics->step,
                                         place->nodeid};
-    metricsfile_clean(place->metrics->folder, 0, NULL, NULL);
+    metricsfile_clean(place->metrics->folder, false, false, NULL, NULL);
     return m;
 }
 
@@ -209,7 +209,6 @@ static int add_node(const struct look *look)
     double *v = metrics_add(look->set, METRICS_STEP, STEP_LABELS(look),
                             look->m->place->node, site->user, site->account,
                             site->partition);
-    struct rusage use = {.ru_maxrss = 0};
 
     if (!v)
         return -1;
@@ -218,10 +217,9 @@ static int add_node(const struct look *look)
                     look->m->place->node);
     if (!v)
         return -1;
-    getrusage(RUSAGE_SELF, &use);
     v[METRIC_LEFT_RANKS] = (double) look->at->snap->left_ranks;
     v[METRIC_AGENT_CPU] = (double) look->at->now->cpu_us / 1e6;
-    v[METRIC_AGENT_MEMORY] = (double) use.ru_maxrss * 1024;
+    v[METRIC_AGENT_MEMORY] = (double) owncost_peak_bytes();
     return look->at->join ? add_joined(look, v) : 0;
 }
 
@@ -346,6 +344,8 @@ struct live {
     uint32_t evidence; /* number of the last hang with evidence */
     bool watched;      /* somebody watches the step */
     bool lost; /* the last snapshot sent was lost, and is in no file yet */
+    bool told; /* of an address that could not be bound */
+    struct jp_error no_link; /* why there is no exchange; "": no reason */
     uint64_t bytes;
 };
 
@@ -392,7 +392,7 @@ static int keep(void *arg, uint64_t component, uint32_t nodeid, size_t *slot,
     return livejoin_keep(l->join, component, nodeid, slot, bytes, n, now_ms);
 }
 
-/* Without an exchange the files are the only way. */
+/* Without an exchange the files are the only way. The first tick says why. */
 static void start_exchange(struct live *l)
 {
     const struct module_place *p = &l->place;
@@ -406,7 +406,7 @@ static void start_exchange(struct live *l)
                                          .arg = l};
 
     if (p->clock && p->clock->cadence_us && p->step_nodes >= 2 && l->watches)
-        l->link = livelink_create(&place, NULL);
+        l->link = livelink_create(&place, &l->no_link);
 }
 
 /* If hangs are not looked for, the rule's default still sets the pace. */
@@ -499,10 +499,14 @@ static void obey_evidence(struct live *l, const struct livewant *want)
     snprintf(hang.text, sizeof(hang.text), "%s", want->hang);
     for (size_t i = 0; i < want->n_targets; i++) {
         struct module_target *to = &targets[hang.n_targets];
+        struct livetask task;
 
+        if (!livenode_find(l->node, want->targets[i].pid, &task))
+            continue;
         *to = want->targets[i];
-        to->pid = livenode_pid(l->node, want->targets[i].pid);
-        hang.n_targets += to->pid > 0;
+        to->pid = task.pid;
+        to->start = task.start;
+        hang.n_targets++;
     }
     if (hang.n_targets)
         l->place.take_evidence(l->place.evidence_arg, &hang);
@@ -654,6 +658,18 @@ static bool is_due(const struct live *l, enum live_class class, uint64_t now_ms)
            (class != l->class && passed >= CHANGE_MS);
 }
 
+/* Reports once that snapshots go by files, because there is no socket. */
+static int tell_trouble(struct live *l, struct jp_error *err)
+{
+    const char *why = l->link ? livelink_trouble(l->link) : l->no_link.text;
+
+    if (!*why || l->told)
+        return 0;
+    l->told = true;
+    return error_set(err, "%s (snapshots of %s go by files)", why,
+                     l->link && l->join ? "some nodes" : "this node");
+}
+
 static int tick(void *state, const struct module_time *now,
                 struct jp_error *err)
 {
@@ -680,7 +696,7 @@ static int tick(void *state, const struct module_time *now,
         rc = -1;
     if (livemetrics_look(l->metrics, &metrics, err) < 0)
         rc = -1;
-    return rc;
+    return rc == 0 ? tell_trouble(l, err) : rc;
 }
 
 static int fd(void *state)
@@ -700,9 +716,24 @@ static int readable(void *state, const struct module_time *now,
     return 0;
 }
 
+/* Size of a file in the step directory; 0: there is none. */
+static uint64_t size_of(const struct live *l, const char *name)
+{
+    char *path = text_format("%s/%s", l->place.dir, name);
+    struct stat st;
+    bool is_there = path && lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+
+    free(path);
+    return is_there ? (uint64_t) st.st_size : 0;
+}
+
+/* The snapshot and, on node 0, what the whole step's files have. */
 static uint64_t bytes(void *state)
 {
-    return ((const struct live *) state)->bytes;
+    const struct live *l = state;
+
+    return l->join ? l->bytes + size_of(l, LIVE_ALERTS) + size_of(l, LIVE_WANT)
+                   : l->bytes;
 }
 
 /* Writes the ranks that make the others wait, at most so many. */
@@ -782,6 +813,8 @@ static void finish(void *state)
 const struct node_module live_module = {
     .name = "live",
     .budget = 0.002,
+    /* node 0 keeps the snapshots of thousands of nodes */
+    .memory_bytes = 256 << 20,
     .period_ms = PERIOD_MS,
     .start = start,
     .fd = fd,

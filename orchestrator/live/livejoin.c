@@ -19,6 +19,7 @@
 
 #include "common/fileio.h"
 #include "common/num.h"
+#include "common/owncost.h"
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/live/livewant.h"
@@ -520,12 +521,11 @@ static int judge(struct livejoin *join, int folder,
     return rc < 0 ? error_set(err, "no memory for the nodes' snapshots") : 0;
 }
 
-static uint64_t cpu_ms(void)
+/* The pause in ms after work that began at began_ns of the thread's processor
+ * time: `share` times as long as the work. */
+static uint64_t pause_of(uint64_t began_ns, uint64_t share)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (uint64_t) t.tv_sec * 1000 + (uint64_t) t.tv_nsec / MS_NS;
+    return (owncost_thread_ns() - began_ns) * share / MS_NS;
 }
 
 /* Finds the ranks that make the others wait. Not during a hang, in which all
@@ -533,7 +533,7 @@ static uint64_t cpu_ms(void)
 static int find_late(struct livejoin *join, int folder, uint64_t now_ms,
                      struct jp_error *err)
 {
-    uint64_t began = cpu_ms();
+    uint64_t began_ns = owncost_thread_ns();
     struct livelate late = {0};
     int rc = 0;
 
@@ -550,7 +550,7 @@ static int find_late(struct livejoin *join, int folder, uint64_t now_ms,
     livelate_fini(rc == 0 ? &join->found.late : &late);
     if (rc == 0)
         join->found.late = late;
-    join->late_pause_ms = (cpu_ms() - began) * LIVEJOIN_LATE_SHARE;
+    join->late_pause_ms = pause_of(began_ns, LIVEJOIN_LATE_SHARE);
     return rc < 0 ? error_set(err, "no memory for the nodes' snapshots") : 0;
 }
 
@@ -574,7 +574,7 @@ static int look(struct livejoin *join, int folder,
                 const struct livejoin_time *now, bool urgent,
                 struct jp_error *err)
 {
-    uint64_t began = cpu_ms();
+    uint64_t began_ns = owncost_thread_ns();
     int own = dup(folder);
     DIR *dir = own < 0 ? NULL : fdopendir(own);
     struct dirent *entry;
@@ -591,7 +591,7 @@ static int look(struct livejoin *join, int folder,
     if (urgent || any_waits(join) || join->found.stuck.phase != HUNG_QUIET ||
         join->found.stall.phase != HUNG_QUIET)
         rc = judge(join, folder, now, err);
-    join->pause_ms = (cpu_ms() - began) * LIVEJOIN_SHARE;
+    join->pause_ms = pause_of(began_ns, LIVEJOIN_SHARE);
     if (find_late(join, folder, now->mono_ms, err) < 0)
         rc = -1;
     return rc;

@@ -21,7 +21,6 @@
 #include "common/fileio.h"
 #include "orchestrator/collect/stepdir.h"
 #include "plugins/clock/clock_peers.h"
-#include "plugins/clock/clock_work.h"
 
 /* Headers of IPv6 and UDP, and the MTU that every IPv6 route supports. */
 #define WAY_HEADS 48
@@ -33,8 +32,11 @@
 struct livesend {
     struct livelink_place place;
     struct clock_seal seal;
+    /* this node's own addresses, and the socket at the one that is nearest to
+     * node 0's agent; -1: none yet */
+    struct clock_peer own;
+    size_t from;
     int fd;
-    bool ipv6;
     struct clock_peer peer; /* address of node 0's agent, from its file */
     bool known;             /* `to` is valid */
     size_t at;              /* index of the address in use */
@@ -49,6 +51,7 @@ struct livesend {
     uint32_t lost_in_row;
     uint64_t next_ms; /* do not send before this time */
     struct livelink_counts counts;
+    struct jp_error trouble; /* why there is no socket; "": there is one */
 };
 
 static void send_destroy(struct livesend *s)
@@ -65,7 +68,6 @@ static struct livesend *send_create(const struct livelink_place *place,
                                     struct jp_error *err)
 {
     struct livesend *s = calloc(1, sizeof(*s));
-    int fragments = IP_PMTUDISC_DONT;
 
     if (!s) {
         error_set(err, "out of memory");
@@ -74,16 +76,13 @@ static struct livesend *send_create(const struct livelink_place *place,
     s->place = *place;
     livepacket_seal(&s->seal, place->clock->key, place->conf_hash);
     s->epoch = (uint32_t) time(NULL);
-    s->fd = clock_socket_bind(&s->ipv6, NULL, err);
-    if (s->fd < 0) {
-        send_destroy(s);
-        return NULL;
-    }
-    /* Allow fragmentation, so that a route with a smaller MTU than the socket
-     * knows does not lose packets. */
-    setsockopt(s->fd, IPPROTO_IP, IP_MTU_DISCOVER, &fragments,
-               sizeof(fragments));
-    return s;
+    s->fd = -1;
+    s->own.n_addresses =
+        clock_iface_find(place->clock->interfaces, s->own.addresses, err);
+    if (s->own.n_addresses)
+        return s;
+    send_destroy(s);
+    return NULL;
 }
 
 /* --- the way to node 0 --------------------------------------------------- */
@@ -93,8 +92,7 @@ static struct livesend *send_create(const struct livelink_place *place,
  * nothing. */
 static int find_mtu(const struct livesend *s)
 {
-    int family = s->ipv6 ? AF_INET6 : AF_INET, mtu = 0;
-    int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int fd = socket(s->to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0), mtu = 0;
     socklen_t len = sizeof(mtu);
 
     if (fd < 0)
@@ -107,7 +105,36 @@ static int find_mtu(const struct livesend *s)
     return mtu;
 }
 
-/* Uses the next address of the peer that can be reached from this socket. */
+/* Opens a socket at this node's address that is nearest to s->to, unless it is
+ * there. A socket at no address in particular would take packets from any
+ * network. false: there is none; s->trouble says why. */
+static bool open_socket(struct livesend *s)
+{
+    size_t n = s->own.n_addresses;
+    size_t from = clock_bind_choose(s->own.addresses, n, &s->to, s->to_len);
+    struct clock_iface one;
+    uint16_t port;
+    int fragments = IP_PMTUDISC_DONT;
+
+    if (from == n)
+        return false;
+    if (s->fd >= 0 && from == s->from)
+        return true;
+    if (s->fd >= 0)
+        close(s->fd);
+    s->fd = -1;
+    s->from = from;
+    one = s->own.addresses[from];
+    if (!clock_bind_all(&one, 1, &s->fd, &port, &s->trouble))
+        return false;
+    /* Allow fragmentation, so that a route with a smaller MTU than the socket
+     * knows does not lose packets. */
+    setsockopt(s->fd, IPPROTO_IP, IP_MTU_DISCOVER, &fragments,
+               sizeof(fragments));
+    return true;
+}
+
+/* Uses the next address of the peer for which there is a socket. */
 static void use_address(struct livesend *s)
 {
     size_t n = s->peer.n_addresses;
@@ -116,8 +143,8 @@ static void use_address(struct livesend *s)
     s->counts.works = s->known = false;
     for (size_t i = 0; i < n && !s->known; i++, s->at++)
         s->known = clock_peer_address(s->peer.addresses[s->at % n].address,
-                                      s->peer.port, s->ipv6, &s->to,
-                                      &s->to_len);
+                                      s->peer.port, &s->to, &s->to_len) &&
+                   open_socket(s);
     if (!s->known)
         return;
     mtu = find_mtu(s) - WAY_HEADS - LIVEPACKET_HEAD;
@@ -244,7 +271,7 @@ static bool take_answers(struct livesend *s, uint64_t now_ms)
     /* one byte more shows that it is too long */
     uint8_t bytes[LIVEPACKET_HEAD + 1];
 
-    for (int i = 0; i < ANSWERS_AT_ONCE; i++) {
+    for (int i = 0; i < ANSWERS_AT_ONCE && s->fd >= 0; i++) {
         ssize_t n = recv(s->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 
         if (n < 0)
@@ -295,11 +322,15 @@ struct arrival {
 struct livehear {
     struct livelink_place place;
     struct clock_seal seal;
-    int fd, timer; /* the timer wakes the agent for a look during a rush */
-    bool rush;     /* the timer is running */
+    /* one at each of the announced addresses */
+    int fds[CLOCK_ADDRESSES];
+    size_t n_fds;
+    int timer; /* wakes the agent for a look during a rush */
+    bool rush; /* the timer is running */
     struct clock_peer own;
-    struct sender *senders; /* a hash table, at most half full */
-    uint32_t room, n;       /* room: a power of 2 */
+    struct jp_error trouble; /* an address that could not be bound; "": none */
+    struct sender *senders;  /* a hash table, at most half full */
+    uint32_t room, n;        /* room: a power of 2 */
     struct livelink_counts counts;
     struct arrival in[BATCH];
 };
@@ -307,12 +338,14 @@ struct livehear {
 static int open_fds(struct livehear *h, struct jp_error *err)
 {
     int room = ROOM_BYTES;
-    bool ipv6;
 
-    h->fd = clock_socket_bind(&ipv6, &h->own.port, err);
-    if (h->fd < 0)
-        return -1;
-    setsockopt(h->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+    h->n_fds = clock_bind_all(h->own.addresses, h->own.n_addresses, h->fds,
+                              &h->own.port, &h->trouble);
+    h->own.n_addresses = h->n_fds;
+    if (!h->n_fds)
+        return error_set(err, "%s", h->trouble.text);
+    for (size_t i = 0; i < h->n_fds; i++)
+        setsockopt(h->fds[i], SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
     h->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     return h->timer < 0 ? error_set(err, "no timer: %s", strerror(errno)) : 0;
 }
@@ -324,8 +357,8 @@ static void hear_destroy(struct livehear *h)
     for (uint32_t i = 0; h->senders && i < h->room; i++)
         free(h->senders[i].open.bytes);
     free(h->senders);
-    if (h->fd >= 0)
-        close(h->fd);
+    for (size_t i = 0; i < h->n_fds; i++)
+        close(h->fds[i]);
     if (h->timer >= 0)
         close(h->timer);
     explicit_bzero(&h->seal, sizeof(h->seal));
@@ -343,7 +376,7 @@ static struct livehear *hear_create(const struct livelink_place *place,
         return NULL;
     }
     h->place = *place;
-    h->fd = h->timer = -1;
+    h->timer = -1;
     livepacket_seal(&h->seal, place->clock->key, place->conf_hash);
     /* Twice the number of nodes, as a power of two. */
     for (h->room = 4; h->room < 2 * nodes; h->room *= 2)
@@ -457,7 +490,7 @@ static bool is_whole(const struct sender *s, const struct livepacket *p)
     return s->open.have == (1u << p->parts) - 1;
 }
 
-static void answer(struct livehear *h, const struct livepacket *p,
+static void answer(const struct livehear *h, int fd, const struct livepacket *p,
                    const struct sockaddr_storage *to, socklen_t to_len)
 {
     const struct livepacket taken = {.type = LIVEPACKET_TAKEN,
@@ -469,12 +502,12 @@ static void answer(struct livehear *h, const struct livepacket *p,
     size_t len = livepacket_write(&taken, &h->seal, bytes);
 
     /* If sending fails, the node writes its file. */
-    (void) !sendto(h->fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL,
+    (void) !sendto(fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL,
                    (const struct sockaddr *) to, to_len);
 }
 
-/* Handles one packet. Returns false if it is refused. */
-static bool take_packet(struct livehear *h, const struct arrival *in,
+/* Handles one packet of that socket. Returns false if it is refused. */
+static bool take_packet(struct livehear *h, int fd, const struct arrival *in,
                         size_t len, socklen_t from_len, uint64_t now_ms)
 {
     struct livepacket p;
@@ -495,7 +528,7 @@ static bool take_packet(struct livehear *h, const struct arrival *in,
     if (h->place.take(h->place.arg, s->component, s->nodeid, &s->slot,
                       s->open.bytes, s->open.total, now_ms) == 0) {
         h->counts.taken++;
-        answer(h, &p, &in->from, from_len);
+        answer(h, fd, &p, &in->from, from_len);
     }
     forget_open(s);
     return true;
@@ -518,9 +551,11 @@ static void set_timer(struct livehear *h, bool rush)
     timerfd_settime(h->timer, 0, &when, NULL);
 }
 
-static void take_packets(struct livehear *h, uint64_t now_ms)
+/* Takes what one socket has received; good and bad count packets of the look.
+ */
+static void take_from(struct livehear *h, int fd, uint64_t now_ms,
+                      unsigned *good, unsigned *bad)
 {
-    unsigned good = 0, bad = 0;
     struct mmsghdr heads[BATCH];
     struct iovec parts[BATCH];
     int n;
@@ -534,14 +569,22 @@ static void take_packets(struct livehear *h, uint64_t now_ms)
             heads[i].msg_hdr.msg_name = &h->in[i].from;
             heads[i].msg_hdr.msg_namelen = sizeof(h->in[i].from);
         }
-        n = recvmmsg(h->fd, heads, BATCH, MSG_DONTWAIT, NULL);
+        n = recvmmsg(fd, heads, BATCH, MSG_DONTWAIT, NULL);
         for (int i = 0; i < n; i++)
-            if (take_packet(h, &h->in[i], heads[i].msg_len,
+            if (take_packet(h, fd, &h->in[i], heads[i].msg_len,
                             heads[i].msg_hdr.msg_namelen, now_ms))
-                good++;
+                ++*good;
             else
-                bad++;
-    } while (n == BATCH && good < LIVEHEAR_MOST && bad < LIVEHEAR_BAD);
+                ++*bad;
+    } while (n == BATCH && *good < LIVEHEAR_MOST && *bad < LIVEHEAR_BAD);
+}
+
+static void take_packets(struct livehear *h, uint64_t now_ms)
+{
+    unsigned good = 0, bad = 0;
+
+    for (size_t i = 0; i < h->n_fds; i++)
+        take_from(h, h->fds[i], now_ms, &good, &bad);
     h->counts.refused += bad;
     /* Hysteresis: entering a rush needs more packets than staying in it. */
     set_timer(h, good >= (h->rush ? CALM : RUSH));
@@ -585,6 +628,11 @@ void livelink_destroy(struct livelink *link)
 const struct livelink_counts *livelink_counts(const struct livelink *link)
 {
     return link->hear ? &link->hear->counts : &link->send->counts;
+}
+
+const char *livelink_trouble(const struct livelink *link)
+{
+    return link->hear ? link->hear->trouble.text : link->send->trouble.text;
 }
 
 int livelink_announce(struct livelink *link, struct jp_error *err)

@@ -1,7 +1,7 @@
 /* livelink.h - sends snapshots from the nodes to node 0's agent by UDP.
  *
- * The agent's address is in live/nodes/join.peer. Packets wait in its socket
- * until it looks, once a second or more often. It takes a snapshot when all
+ * Sockets are bound to the node's announced addresses only. The agent's are in
+ * live/nodes/join.peer. Packets wait in its sockets until it looks, once a second or more often. It takes a snapshot when all
  * parts have arrived, the seal is right, and it is newer than the node's
  * previous one; then it sends an answer. A snapshot without an answer is lost.
  * It is not sent again: the caller writes its file instead.
@@ -73,6 +73,10 @@ struct livelink *livelink_create(const struct livelink_place *place,
 void livelink_destroy(struct livelink *link); /* accepts NULL */
 
 const struct livelink_counts *livelink_counts(const struct livelink *link);
+
+/* Why one of this node's addresses could not be bound, which is then not used;
+ * "": all could. Borrowed. */
+const char *livelink_trouble(const struct livelink *link);
 
 /* The taking end writes its address to live/nodes/join.peer; the folder must
  * exist. The sending end has nothing to announce. */

@@ -20,6 +20,7 @@
 #include "common/fileio.h"
 #include "common/logsource.h"
 #include "common/num.h"
+#include "common/ownproc.h"
 
 #define MS_NS UINT64_C(1000000)
 /* As in livenode.c. */
@@ -542,16 +543,22 @@ static void count_bytes(struct log_file *f)
     f->bytes_over = over;
 }
 
-/* Whether the pid of a log can be looked up here. A log does not name the PID
- * namespace of its process, so in a container the number may be unused on the
- * node or belong to another user; nothing is concluded then. */
-static bool is_ours(const struct livelog *log, int64_t pid)
+/* Names the process of a log to the watch if its pid can be looked up here. A
+ * log does not name the PID namespace of its process, so in a container the
+ * number may be unused on the node or belong to another user; nothing is
+ * concluded then. The start time at the first look tells later processes with
+ * the number apart. */
+static void name_process(struct livelog *log, struct log_file *f)
 {
-    char path[512];
-    struct stat st;
+    const struct ownproc_name name = {
+        .root = log->place.root, .pid = f->pid, .uid = geteuid()};
+    struct ownproc proc;
 
-    snprintf(path, sizeof(path), "%s/proc/%" PRId64, log->place.root, pid);
-    return pid > 0 && stat(path, &st) == 0 && st.st_uid == geteuid();
+    if (f->watch.is.pid || ownproc_open(&name, &proc, NULL) < 0)
+        return;
+    livewatch_name(&f->watch, &(struct livewatch_process){.pid = f->pid,
+                                                          .start = proc.start});
+    ownproc_close(&proc);
 }
 
 static enum hung_state state_of(const struct livelog *log,
@@ -602,8 +609,7 @@ static int look_at_file(struct livelog *log, struct log_file *f,
     count_bytes(f);
     if (turn || first)
         liverate_pass(&f->rate, &source, now->mono_ns);
-    if (!f->watch.inner && is_ours(log, f->pid))
-        livewatch_name(&f->watch, f->pid, 0);
+    name_process(log, f);
     livewatch_look(&f->watch, log->place.root, f->grown_ns, now->mono_ns);
     f->state = state_of(log, f, now->mono_ns);
     f->is_long = is_long(log, f, now->mono_ns - f->grown_ns);

@@ -40,7 +40,6 @@ struct follow {
     bool is_open, failed;
     struct jp_recfile file;
     struct hangs_file reading;
-    uint64_t pid_namespace;
     struct liveusual usual;
     struct liverate rate;
     struct livecells cells;
@@ -220,8 +219,6 @@ static void add_to_cells(struct livecells *cells, const struct jp_recfile *file,
 static void take_record(struct follow *f, const struct jpr_record *record,
                         bool cells, uint64_t *n_ops)
 {
-    if (record->type == JPR_HEADER)
-        f->pid_namespace = record->header->pid_namespace;
     /* A number that differs from recfile_seq belongs to a replay of a CUDA
      * graph. */
     if (record->type == JPR_INFLIGHT && !record->inflight->none &&
@@ -310,7 +307,9 @@ static void look_at_task(struct livenode *node, struct follow *f,
 {
     if (!f->is_open || !f->file.has_header)
         return;
-    livewatch_name(&f->watch, f->file.pid, f->pid_namespace);
+    livewatch_name(&f->watch, &(struct livewatch_process){f->file.pid,
+                                                          f->file.pid_namespace,
+                                                          f->file.start});
     livewatch_look(&f->watch, node->place.root, f->moved_ns, now_ns);
 }
 
@@ -460,9 +459,8 @@ void livenode_want(struct livenode *node, const uint64_t *hashes, size_t n)
         memcpy(node->wanted, hashes, node->n_wanted * sizeof(*hashes));
 }
 
-/* A pid may have been reused since the last look, so the start time is compared
- * again. */
-int64_t livenode_pid(const struct livenode *node, int64_t pid)
+bool livenode_find(const struct livenode *node, int64_t pid,
+                   struct livetask *out)
 {
     for (size_t i = 0; i < node->n; i++) {
         const struct follow *f = node->files[i];
@@ -471,10 +469,12 @@ int64_t livenode_pid(const struct livenode *node, int64_t pid)
 
         if (f->is_open && f->file.has_header && f->file.pid == pid &&
             f->watch.task.pid > 1 && !f->watch.gone &&
-            livetask_read(node->place.root, &now) == 1)
-            return f->watch.task.pid;
+            livetask_read(node->place.root, &now) == 1) {
+            *out = now;
+            return true;
+        }
     }
-    return 0;
+    return false;
 }
 
 unsigned livenode_signal(struct livenode *node, int signal)
@@ -486,11 +486,9 @@ unsigned livenode_signal(struct livenode *node, int signal)
         struct livetask now = {.pid = f->watch.task.pid,
                                .start = f->watch.task.start};
 
-        /* A signal without a handler would kill the task. */
         if (signal > 0 && signal <= 64 && f->watch.task.pid > 1 &&
-            !f->watch.gone && livetask_read(node->place.root, &now) == 1 &&
-            now.caught >> (signal - 1) & 1 &&
-            kill((pid_t) f->watch.task.pid, signal) == 0)
+            !f->watch.gone &&
+            livetask_signal(node->place.root, &now, signal) == 0)
             sent++;
     }
     return sent;

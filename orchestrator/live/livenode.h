@@ -118,9 +118,12 @@ int livenode_cells(struct livenode *node, uint32_t i, uint64_t mono_ns,
                    const struct livecells_labels *labels,
                    struct metrics_set *set);
 
-/* The pid, on this node, of the process with that pid in its recording; 0: it
- * is gone or unknown. */
-int64_t livenode_pid(const struct livenode *node, int64_t pid);
+struct livetask;
+
+/* Finds the process with that pid in its recording: its pid on this node and
+ * its start time. Returns false if it is gone or unknown. */
+bool livenode_find(const struct livenode *node, int64_t pid,
+                   struct livetask *out);
 
 /* Sends a signal to each task with a handler for it. Returns the number of
  * these tasks. */
@@ -177,7 +180,7 @@ struct livelog_cost livelog_cost(const struct livelog *log);
 
 struct livetask {
     int64_t pid;    /* as seen by this process */
-    uint64_t start; /* ticks after boot; shows that a pid was reused */
+    uint64_t start; /* ticks after boot; 0: not known yet */
     char state;     /* R S D T t Z X ... */
     bool traced;
     uint64_t cpu_ms;
@@ -187,16 +190,26 @@ struct livetask {
     uint64_t caught; /* bit i: signal i + 1 has a handler */
 };
 
-/* Returns 1 if the task exists; 0 if it is gone or a zombie; -1 if unknown.
- * task->pid is input; a start that is already set must match. root replaces /.
- */
+/* Returns 1 if the task exists; 0 if it is gone or a zombie; -1 if unknown, or
+ * not this user's (common/ownproc.h). task->pid is input; a start that is
+ * already set must match. root replaces /. */
 int livetask_read(const char *root, struct livetask *task);
+
+/* Sends the signal (1 to 64) if the task is still this one and has a handler
+ * for it. Returns 0, or -1 if it was not sent. */
+int livetask_signal(const char *root, struct livetask *task, int signal);
+
+/* A process as its recording or log names it. */
+struct livewatch_process {
+    int64_t pid;            /* 0: not known yet */
+    uint64_t pid_namespace; /* inode; 0: that of this process */
+    uint64_t start;         /* 0: unknown */
+};
 
 /* A task over several looks; zero-initialised by its owner. */
 struct livewatch {
     struct livetask task;
-    int64_t inner; /* pid in its own namespace; 0: not set yet */
-    uint64_t pid_namespace;
+    struct livewatch_process is;
     bool known, gone;
     uint64_t read_ns; /* when /proc was read, monotonic; 0: due now */
     unsigned disk_looks;
@@ -207,10 +220,9 @@ struct livewatch {
     double share;                    /* share of a processor in the last span */
 };
 
-/* Sets the task to watch: the process with this pid in the PID namespace with
- * this inode; 0: in this process' own namespace. */
-void livewatch_name(struct livewatch *watch, int64_t pid,
-                    uint64_t pid_namespace);
+/* Sets the task to watch. */
+void livewatch_name(struct livewatch *watch,
+                    const struct livewatch_process *is);
 
 /* Reads /proc if that is due. It is rarely due while the task's files show that
  * it works; they last did so at moved_ns. Times are monotonic. */

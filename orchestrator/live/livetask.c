@@ -1,18 +1,17 @@
 /* livetask.c - the state of a task from /proc/PID. */
 #include "orchestrator/live/livenode.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/num.h"
+#include "common/ownproc.h"
 #include "plugins/util/util_kernel.h"
 
-#define TEXT_BYTES 4096
+/* status is long if a process has many groups. */
+#define TEXT_BYTES 16384
 #define MS_NS UINT64_C(1000000)
 /* Bytes per second from which on a process counts as reading or writing. The
  * files of a recorder or logger are below it. */
@@ -25,26 +24,6 @@
 #define WORKS_NS (1500 * MS_NS)
 /* Looks in a row in state D before it counts as held by the disk. */
 #define DISK_LOOKS 3
-
-/* Returns the text of /proc/PID/name, or NULL with errno. */
-static const char *read_of(const char *root, int64_t pid, const char *name,
-                           char text[TEXT_BYTES])
-{
-    char path[512];
-
-    snprintf(path, sizeof(path), "%s/proc/%lld/%s", root, (long long) pid,
-             name);
-    return util_read_file(path, text, TEXT_BYTES, NULL);
-}
-
-/* Returns the state letter after the name in brackets. The name may itself
- * contain brackets, so the last one is used. Returns NUL if there is none. */
-static char state_in(const char *text)
-{
-    const char *end = strrchr(text, ')');
-
-    return end && end[1] == ' ' ? end[2] : '\0';
-}
 
 /* Returns the hexadecimal number after the key, or 0. */
 static uint64_t hex_behind(const char *text, const char *key)
@@ -60,36 +39,30 @@ static uint64_t known(uint64_t value)
     return value == UTIL_NONE ? 0 : value;
 }
 
-int livetask_read(const char *root, struct livetask *task)
+/* Reads the files of the process. Returns as livetask_read. */
+static int read_files(int dir, struct livetask *task)
 {
     char text[TEXT_BYTES];
     struct util_process p = {0};
     long hz = sysconf(_SC_CLK_TCK);
-    const char *got;
 
-    errno = 0;
-    got = read_of(root, task->pid, "stat", text);
-    if (!got)
-        /* ESRCH: the process ended between open and read. */
+    if (ownproc_read(dir, "stat", text, sizeof(text)) < 0)
+        /* It ended after it was checked. */
         return errno == ENOENT || errno == ESRCH ? 0 : -1;
     if (!util_read_process(text, &p))
         return -1;
-    task->state = state_in(text);
-    /* A zombie is as good as gone. Another start time means that the pid was
-     * reused. */
-    if (task->state == 'Z' || task->state == 'X' ||
-        (task->start && task->start != p.start))
+    task->state = ownproc_state(text);
+    if (task->state == 'Z' || task->state == 'X')
         return 0;
-    task->start = p.start;
     task->cpu_ms = num_mul(known(p.user) + known(p.system), 1000) /
                    (uint64_t) (hz > 0 ? hz : 100);
     /* "io" may be unreadable, for instance after a change of credentials; its
      * member then keeps its value. */
-    if (read_of(root, task->pid, "status", text)) {
+    if (ownproc_read(dir, "status", text, sizeof(text)) > 0) {
         task->traced = known(util_find(text, "TracerPid:")) > 0;
         task->caught = hex_behind(text, "\nSigCgt:");
     }
-    if (read_of(root, task->pid, "io", text))
+    if (ownproc_read(dir, "io", text, sizeof(text)) > 0)
         task->io_bytes = known(util_find(text, "rchar:")) +
                          known(util_find(text, "wchar:")) +
                          known(util_find(text, "read_bytes:")) +
@@ -97,73 +70,82 @@ int livetask_read(const char *root, struct livetask *task)
     return 1;
 }
 
-/* Returns the last number of "NSpid:", the pid in the process's own namespace.
- * Returns -1 if the kernel does not report it. */
-static int64_t inner_pid(const char *status)
+/* A task that is another user's is unknown and not gone: a container may give
+ * it another uid. If its number has passed on, the start time shows it. */
+static int open_task(const char *root, struct livetask *task,
+                     struct ownproc *proc)
 {
-    const char *at = strstr(status, "\nNSpid:");
-    int64_t last = -1;
+    const struct ownproc_name name = {
+        .root = root, .pid = task->pid, .start = task->start, .uid = geteuid()};
 
-    if (!at)
-        return -1;
-    at += strlen("\nNSpid:");
-    while (*at == '\t' || *at == ' ') {
-        char *end;
-
-        last = strtoll(at, &end, 10);
-        if (end == at)
-            return -1;
-        at = end;
+    if (ownproc_open(&name, proc, NULL) == 0) {
+        task->start = proc->start;
+        return 1;
     }
-    return last;
+    return errno == ESRCH || errno == ESTALE ? 0 : -1;
 }
 
-/* Returns the inode of a process's PID namespace, or 0 if it cannot be read. */
-static uint64_t namespace_of(const char *root, const char *pid)
+int livetask_read(const char *root, struct livetask *task)
 {
-    char path[512];
-    struct stat st;
+    struct ownproc proc;
+    int rc = open_task(root, task, &proc);
 
-    snprintf(path, sizeof(path), "%s/proc/%s/ns/pid", root, pid);
-    return stat(path, &st) == 0 ? (uint64_t) st.st_ino : 0;
+    if (rc == 1)
+        rc = read_files(proc.dir, task);
+    ownproc_close(&proc);
+    return rc;
 }
 
-/* Returns the pid, in this namespace, of the process that has that pid in the
- * given PID namespace. Namespace 0, or our own: the same pid. Returns -1 if
- * there is none. Looks at all processes of the node. */
-static int64_t find_task(const char *root, int64_t pid, uint64_t pid_namespace)
+int livetask_signal(const char *root, struct livetask *task, int signal)
 {
-    char path[512], text[TEXT_BYTES];
-    struct dirent *entry;
-    int64_t found = -1;
-    DIR *proc;
+    struct ownproc proc;
+    int rc = open_task(root, task, &proc);
 
-    if (!pid_namespace || pid_namespace == namespace_of(root, "self"))
-        return pid;
-    snprintf(path, sizeof(path), "%s/proc", root);
-    proc = opendir(path);
-    while (proc && found < 0 && (entry = readdir(proc))) {
-        int64_t outer;
-
-        /* The namespace is compared first: it is one stat(), "status" is a file
-         * to parse. */
-        if (num_parse_i64(entry->d_name, 1, INT32_MAX, &outer, NULL) == 0 &&
-            namespace_of(root, entry->d_name) == pid_namespace &&
-            read_of(root, outer, "status", text) && inner_pid(text) == pid)
-            found = outer;
-    }
-    if (proc)
-        closedir(proc);
-    return found;
+    /* A signal without a handler would kill the task. */
+    if (rc == 1)
+        rc = read_files(proc.dir, task) == 1 &&
+                     (task->caught >> (signal - 1) & 1) &&
+                     ownproc_signal(&proc, signal, NULL) == 0
+                 ? 0
+                 : -1;
+    else
+        rc = -1;
+    ownproc_close(&proc);
+    return rc;
 }
 
 /* --- over the looks ------------------------------------------------------- */
 
-void livewatch_name(struct livewatch *watch, int64_t pid,
-                    uint64_t pid_namespace)
+void livewatch_name(struct livewatch *watch, const struct livewatch_process *is)
 {
-    watch->inner = pid;
-    watch->pid_namespace = pid_namespace;
+    watch->is = *is;
+}
+
+/* Finds the process, which may be in another PID namespace. Returns false if it
+ * is not visible from here, as in a container of another runtime. Otherwise
+ * w->task has its number. */
+static bool find_task(struct livewatch *w, const char *root)
+{
+    const struct ownproc_name name = {.root = root,
+                                      .pid = w->is.pid,
+                                      .pid_namespace = w->is.pid_namespace,
+                                      .start = w->is.start,
+                                      .uid = geteuid()};
+    struct ownproc proc;
+
+    if (ownproc_open(&name, &proc, NULL) == 0) {
+        w->task.pid = proc.pid;
+        w->task.start = proc.start;
+        ownproc_close(&proc);
+        return true;
+    }
+    if (ownproc_is_here(&name) && (errno == ESRCH || errno == ESTALE)) {
+        /* it has ended: the next read says so */
+        w->task.pid = w->is.pid;
+        w->task.start = w->is.start;
+        return true;
+    }
+    return false;
 }
 
 /* Updates the task's share of a processor once SHARE_NS have passed. */
@@ -202,7 +184,7 @@ void livewatch_look(struct livewatch *w, const char *root, uint64_t moved_ns,
 {
     int there;
 
-    if (w->gone || w->inner <= 0)
+    if (w->gone || w->is.pid <= 0)
         return;
     /* The files of the task show that it works, so reading /proc would only
      * cost time. */
@@ -210,14 +192,8 @@ void livewatch_look(struct livewatch *w, const char *root, uint64_t moved_ns,
         now_ns - w->read_ns < TASK_NS)
         return;
     w->read_ns = now_ns;
-    if (!w->task.pid) {
-        w->task.pid = find_task(root, w->inner, w->pid_namespace);
-        if (w->task.pid < 0)
-            w->task.pid = 0; /* not visible from here, as in a container of
-                                another runtime; try again */
-        if (!w->task.pid)
-            return;
-    }
+    if (!w->task.pid && !find_task(w, root))
+        return; /* try again */
     there = livetask_read(root, &w->task);
     /* -1 is unknown, not gone: the next look tries again. */
     w->known = there >= 0;

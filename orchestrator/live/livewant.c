@@ -14,6 +14,7 @@
 #include "common/child.h"
 #include "common/fileio.h"
 #include "common/num.h"
+#include "common/ownplace.h"
 #include "orchestrator/collect/stepdir.h"
 
 /* Takes the next word off the line. Returns NULL if none is left. */
@@ -88,7 +89,10 @@ static void take_evidence(char *rest, const char *node, struct livewant *out)
         !take_int(&rest, -1, INT32_MAX, &task) ||
         !take_int(&rest, -1, INT32_MAX, &rank))
         return;
-    *target = (struct module_target){pid, task, rank, role[0] == 'm'};
+    *target = (struct module_target){.pid = pid,
+                                     .task = task,
+                                     .rank = rank,
+                                     .missing = role[0] == 'm'};
     out->evidence_number = number;
     out->n_targets++;
 }
@@ -119,14 +123,11 @@ void livewant_parse(char *text, const char *node, struct livewant *out)
  * blocks on a pipe. */
 static int touch(const char *path, struct jp_error *err)
 {
-    const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC |
-                      O_NOCTTY;
-    int fd = open(path, flags, 0600), rc;
-    struct stat st;
+    int fd = ownplace_append(path, err), rc;
 
     if (fd < 0)
-        return error_set(err, "%s: %s", path, strerror(errno));
-    rc = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && futimens(fd, NULL) == 0
+        return -1;
+    rc = futimens(fd, NULL) == 0
              ? 0
              : error_set(err, "%s: %s", path, strerror(errno));
     close(fd);
@@ -151,7 +152,7 @@ int livewant_touch(const char *dir, struct jp_error *err)
 
 /* --- start the program that looks at a hang's processes ------------------ */
 
-#define PIDS_BYTES 256 /* of LIVE_EVIDENCE_MAX processes */
+#define PIDS_BYTES 512 /* of LIVE_EVIDENCE_MAX processes */
 
 /* What the child gets. */
 struct order {
@@ -159,7 +160,8 @@ struct order {
     const struct module_hang *hang;
 };
 
-/* Lists the pids of one role as "7,8". Pids without room are left out. */
+/* Lists the processes of one role as "7:123,8:456", each with its start time.
+ * Those without room are left out. */
 static void list_pids(const struct module_hang *hang, bool missing,
                       char list[PIDS_BYTES])
 {
@@ -167,13 +169,16 @@ static void list_pids(const struct module_hang *hang, bool missing,
 
     *list = '\0';
     for (size_t i = 0; i < hang->n_targets; i++) {
-        char pid[24];
+        char pid[48];
         size_t n;
 
         if (hang->targets[i].missing != missing)
             continue;
         n = (size_t) snprintf(pid, sizeof(pid), "%s%" PRId64, used ? "," : "",
                               hang->targets[i].pid);
+        if (hang->targets[i].start)
+            n += (size_t) snprintf(pid + n, sizeof(pid) - n, ":%" PRIu64,
+                                   hang->targets[i].start);
         if (used + n >= PIDS_BYTES)
             break;
         memcpy(list + used, pid, n + 1);

@@ -66,8 +66,8 @@ int livewant_touch(const char *dir, struct jp_error *err);
 
 /* Starts a program that examines the processes of a hang while they exist:
  *
- *     jobprof-node evidence -q --node NODE --missing PID,... --waiting PID,...
- *         STEP_DIRECTORY
+ *     jobprof-node evidence -q --node NODE --missing PID:START,...
+ *         --waiting PID:START,... STEP_DIRECTORY
  *
  * It runs in a child of the agent's process group, which ends with the step.
  * Only /dev/null is open, and it is killed after LIVEKEEP_LIFE_S. The agent

@@ -40,6 +40,8 @@ const struct metrics_scope_row metrics_scopes[METRICS_N_SCOPES] = {
                                  {"kind", "node"}},
     [METRICS_HISTORY_NODE] = {"a node over all steps", {"node"}},
     [METRICS_HISTORY_ACCOUNT] = {"an account", {"account"}},
+    [METRICS_COLLECTOR] = {"the collector", {NULL}},
+    [METRICS_LEFT_OUT] = {"what was left out of a user", {"user", "why"}},
 };
 
 #define LIVE METRICS_LIVE
@@ -151,6 +153,24 @@ const struct metrics_row metrics_rows[METRICS_N] = {
         {"jobprof_history_gpu_busy_ratio", METRICS_GAUGE, "ratio",
          METRICS_HISTORY_ACCOUNT, METRICS_HISTORY,
          "Mean share of time in which the account's GPUs run kernels."},
+    [METRIC_WRITTEN] = {"jobprof_step_written_timestamp_seconds", METRICS_GAUGE,
+                        "seconds", METRICS_NODE, METRICS_COLLECT,
+                        "When the step's agent on this node wrote its metrics, "
+                        "in seconds since 1970."},
+    [METRIC_COLLECTED] = {"jobprof_collect_timestamp_seconds", METRICS_GAUGE,
+                          "seconds", METRICS_COLLECTOR, METRICS_COLLECT,
+                          "When the users' files were collected, in seconds "
+                          "since 1970."},
+    [METRIC_COLLECT_FILES] = {"jobprof_collect_files", METRICS_GAUGE, NULL,
+                              METRICS_COLLECTOR, METRICS_COLLECT,
+                              "Users' files that were collected."},
+    [METRIC_LEFT_OUT_FILES] = {"jobprof_collect_left_out_files", METRICS_GAUGE,
+                               NULL, METRICS_LEFT_OUT, METRICS_COLLECT,
+                               "Files of the user that were not collected."},
+    [METRIC_LEFT_OUT_LINES] = {"jobprof_collect_left_out_series", METRICS_GAUGE,
+                               NULL, METRICS_LEFT_OUT, METRICS_COLLECT,
+                               "Series of the user's files that were not "
+                               "collected."},
 };
 
 /* --- sets ----------------------------------------------------------------- */
@@ -484,4 +504,5 @@ void metrics_describe(FILE *out)
     describe(METRICS_LIVE, "While a step runs", out);
     describe(METRICS_REPORT, "Of a report", out);
     describe(METRICS_HISTORY, "Of a site", out);
+    describe(METRICS_COLLECT, "Of the collector on a node", out);
 }

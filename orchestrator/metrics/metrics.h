@@ -22,9 +22,11 @@
 #ifndef JP_METRICS_METRICS_H
 #define JP_METRICS_METRICS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "common/error.h"
 
@@ -48,6 +50,9 @@ enum metrics_scope {
     METRICS_HISTORY_FINDING,
     METRICS_HISTORY_NODE,
     METRICS_HISTORY_ACCOUNT,
+    /* of jobprof metrics collect */
+    METRICS_COLLECTOR, /* itself */
+    METRICS_LEFT_OUT,  /* what it has left out of a user, by reason */
     METRICS_N_SCOPES
 };
 
@@ -91,11 +96,21 @@ enum metric {
     METRIC_HISTORY_FINDINGS,
     METRIC_HISTORY_WAIT,
     METRIC_HISTORY_GPU_BUSY,
+    METRIC_WRITTEN,
+    METRIC_COLLECTED,
+    METRIC_COLLECT_FILES,
+    METRIC_LEFT_OUT_FILES,
+    METRIC_LEFT_OUT_LINES,
     METRICS_N
 };
 
 /* Where a metric is written. */
-enum { METRICS_LIVE = 1, METRICS_REPORT = 2, METRICS_HISTORY = 4 };
+enum {
+    METRICS_LIVE = 1,
+    METRICS_REPORT = 2,
+    METRICS_HISTORY = 4,
+    METRICS_COLLECT = 8 /* only the collector writes it */
+};
 
 struct metrics_row {
     const char *name; /* name of samples; that of a counter ends in _total */
@@ -166,13 +181,13 @@ void metrics_describe(FILE *out);
 
 /* --- metricsfile.c ------------------------------------------------------ */
 
-/* A step's file in the folder of node_exporter's textfile
- * collector.
+/* A step's file in the spool, where agents write as the users of their jobs.
  *
- * The site sets the folder (metrics.textfile_dir); the job's user writes the
- * file. The folder therefore belongs to root and has the sticky bit (1777, or
- * 3770 with a group of all users), and the files belong to the users. A name
- * stands for one step, node and user:
+ * node_exporter does not read the spool: root's collector (below) checks the
+ * files and writes what it accepts to the folder that node_exporter reads. The
+ * site sets the spool (metrics.spool_dir). It belongs to root and has the
+ * sticky bit (1777, or 3770 with a group of all users), and the files belong to
+ * the users. A name stands for one step, node and user:
  *
  *     jobprof-<job>.<step>-n<node's number>-<uid>.prom        mode 0644
  *
@@ -185,7 +200,7 @@ void metrics_describe(FILE *out);
 /* The agent of a file not written for this many seconds is gone. */
 #define METRICSFILE_STALE_S 900
 
-enum { METRICSFILE_NAME_BYTES = 128 };
+enum { METRICSFILE_NAME_BYTES = 128, METRICSFILE_STEP_BYTES = 33 };
 
 /* The owner of a file. */
 struct metricsfile_step {
@@ -198,6 +213,10 @@ struct metricsfile_step {
 char *metricsfile_name(const struct metricsfile_step *step,
                        char buf[METRICSFILE_NAME_BYTES]);
 
+/* The step's name as it stands in the file's name: other characters than
+ * letters and digits are replaced. Returns buf. */
+char *metricsfile_word(const char *step, char buf[METRICSFILE_STEP_BYTES]);
+
 /* Opens the folder if it can be trusted. Returns a descriptor, or -1; err then
  * says what to change. */
 int metricsfile_open(const char *folder, struct jp_error *err);
@@ -206,14 +225,144 @@ int metricsfile_open(const char *folder, struct jp_error *err);
 int metricsfile_write(const char *folder, const struct metricsfile_step *step,
                       const void *bytes, size_t n, struct jp_error *err);
 
+/* Replaces the file of any name in the folder that is open as dir, as above. A
+ * name with a leading dot gets mode 0600. */
+int metricsfile_replace(int dir, const char *name, const void *bytes, size_t n,
+                        const char *folder, struct jp_error *err);
+
 /* Removes the file if it exists and is ours. */
 void metricsfile_remove(const char *folder,
                         const struct metricsfile_step *step);
 
-/* Removes stale files with such names, and the temporary files of their
- * writers: our own, or as root those of all users. *n: number of files (may be
- * NULL). dry: only counts. */
-int metricsfile_clean(const char *folder, int dry, size_t *n,
-                      struct jp_error *err);
+/* What an entry of the spool is, by its name and its inode; nothing is opened.
+ * Order: the first that applies. */
+enum metricsfile_state {
+    METRICSFILE_GOOD,
+    METRICSFILE_TEMP,  /* being written */
+    METRICSFILE_GONE,  /* removed since it was listed */
+    METRICSFILE_ODD,   /* a FIFO, a link, a folder, a device, a socket, or a
+                        * file with several names */
+    METRICSFILE_NAME,  /* not a name of ours */
+    METRICSFILE_OWNER, /* the name has another uid */
+    METRICSFILE_STALE, /* or from the future */
+    METRICSFILE_STATES
+};
+/* "not a regular file"; for people. */
+extern const char *const metricsfile_words[METRICSFILE_STATES];
+
+/* st: the entry's own, zeros for METRICSFILE_GONE. word: the step as in the
+ * name, of a good file. */
+struct metricsfile_entry {
+    int dir;
+    const char *name;
+    enum metricsfile_state state;
+    struct stat st;
+    char step[METRICSFILE_STEP_BYTES];
+};
+
+/* Calls see for each entry of the folder, until it returns a value other than
+ * 0, which is returned. -1: the folder cannot be trusted. */
+int metricsfile_each(const char *folder,
+                     int (*see)(void *arg,
+                                const struct metricsfile_entry *entry),
+                     void *arg, struct jp_error *err);
+
+/* What metricsfile_clean found. */
+struct metricsfile_cleaned {
+    size_t stale; /* stale files of ours, removed */
+    size_t odd;   /* other entries that do not belong there, removed */
+    size_t kept;  /* those that could not be removed: folders with content */
+};
+
+/* Removes what does not belong into the spool: everything that is stale, no
+ * regular file, or has a name that is not its owner's; our own entries, or as
+ * root everybody's. shared: the folder is not ours alone (node_exporter's), so
+ * only entries with names of ours are removed, and only if they are stale or no
+ * regular files. dry: only counts. */
+int metricsfile_clean(const char *folder, bool shared, bool dry,
+                      struct metricsfile_cleaned *out, struct jp_error *err);
+
+/* --- metricstext.c ------------------------------------------------------- */
+
+/* Reads the text of a step's file, which its user wrote, into a set.
+ *
+ * The text is foreign. Only metrics of the table above that a running step has
+ * (METRICS_LIVE) are taken, with the labels of their scope; each line must name
+ * the job and the step that the file stands for. What is wrong is skipped and
+ * counted. metrics_write makes new text of it, so nothing of the file's form
+ * gets any further. */
+struct metricstext {
+    /* in: what the lines must say, or what they get */
+    const char *step; /* as metricsfile_word has it */
+    const char *user; /* replaces what the file says */
+    /* the same, from Slurm; NULL: the file's word is kept */
+    const char *account, *partition;
+    uint64_t job;      /* as metricstext_job finds it */
+    size_t max_series; /* limit of the file */
+    /* out */
+    size_t series;    /* taken */
+    size_t bad_lines; /* no sample, or one that the file may not have */
+    size_t left_out;  /* samples beyond max_series */
+    char node[METRICS_LABEL_BYTES]; /* of the step's own line */
+    char bad[160]; /* what is wrong with the first bad line, harmless */
+};
+
+/* Longer lines are bad. */
+#define METRICSTEXT_LINE 4096
+
+/* The first job that the text names, in its labels; 0: none. */
+uint64_t metricstext_job(const char *text, size_t len);
+
+/* Returns -1 without memory. The text is changed. */
+int metricstext_read(char *text, size_t len, struct metricstext *of,
+                     struct metrics_set *set);
+
+/* --- metricscollect.c ---------------------------------------------------- */
+
+/* jobprof metrics collect: checks users' files in the spool and writes the one
+ * file that node_exporter reads, METRICSCOLLECT_NAME, which only root can
+ * change. */
+#define METRICSCOLLECT_NAME "jobprof.prom"
+/* which uid had which job in the last run; for root only */
+#define METRICSCOLLECT_STATE ".jobprof.jobs"
+
+/* Limits for the files of a user. All uids without a name have no metrics. */
+enum {
+    METRICSCOLLECT_FILES = 64,
+    METRICSCOLLECT_BYTES = 8 << 20, /* of all files of a user */
+    METRICSCOLLECT_ASKS = 4,        /* questions to Slurm in one run */
+    METRICSCOLLECT_ALL_ASKS = 16,
+    METRICSCOLLECT_USERS = 20 /* users that the output names; the others are
+                               * added up as "other" */
+};
+
+/* Slurm's answer about a job. */
+struct metricscollect_job {
+    uint32_t uid;
+    char account[128], partition[128];
+};
+
+struct metricscollect {
+    /* in */
+    const char *spool, *textfile;
+    size_t series, user_series, node_series; /* of a file, a user, the node */
+    /* Asks whose job it is; NULL: nobody can be asked. Returns false if there
+     * is no answer. */
+    bool (*ask)(void *arg, uint64_t job, struct metricscollect_job *out);
+    void *arg;
+    /* out */
+    size_t users, files, written; /* files read; series written */
+    size_t bad_lines, left_series, left_files;
+    struct metricsfile_cleaned cleaned;
+    /* for people: one text for each user of whom something was left out, at
+     * most METRICSCOLLECT_USERS; freed by metricscollect_fini */
+    char **notes;
+    size_t n_notes;
+};
+
+/* Reads the spool and replaces the file. Returns -1 and err if one of the
+ * folders cannot be used or the file cannot be written; the old file stays. */
+int metricscollect_run(struct metricscollect *c, struct jp_error *err);
+void metricscollect_fini(struct metricscollect *c);
 
 #endif

@@ -1,8 +1,9 @@
-/* metricsfile.c - write, replace and remove a step's .prom file.
+/* metricsfile.c - write, replace and remove a step's .prom file, and judge and
+ * remove what else lies in the spool.
  *
  * The folder is shared by all users, so every function opens it by
  * metricsfile_open, works relative to its descriptor, and touches only files of
- * its own user. */
+ * its own user, or as root what does not belong there. */
 #include "orchestrator/metrics/metrics.h"
 
 #include <dirent.h>
@@ -18,29 +19,36 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/num.h"
+#include "common/ownplace.h"
 
 #define PREFIX "jobprof-"
 #define SUFFIX ".prom"
-#define TEMP ".tmp" /* suffix of files that are being written */
+#define TEMP "tmp" /* ends the names of files that are being written */
+
+char *metricsfile_word(const char *step, char buf[METRICSFILE_STEP_BYTES])
+{
+    size_t n = 0;
+
+    for (const char *c = step ? step : ""; *c && n < METRICSFILE_STEP_BYTES - 1;
+         c++)
+        buf[n++] = (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') ||
+                           (*c >= 'A' && *c <= 'Z')
+                       ? *c
+                       : '_';
+    buf[n] = '\0';
+    return buf;
+}
 
 char *metricsfile_name(const struct metricsfile_step *step,
                        char buf[METRICSFILE_NAME_BYTES])
 {
-    char word[33];
-    size_t n = 0;
+    char word[METRICSFILE_STEP_BYTES];
 
-    /* The step's name becomes part of a file name, so other characters are
-     * replaced. */
-    for (const char *c = step->step ? step->step : "";
-         *c && n < sizeof(word) - 1; c++)
-        word[n++] = (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') ||
-                            (*c >= 'A' && *c <= 'Z')
-                        ? *c
-                        : '_';
-    word[n] = '\0';
     snprintf(buf, METRICSFILE_NAME_BYTES,
-             PREFIX "%" PRIu64 ".%s-n%" PRIu32 "-%lu" SUFFIX, step->job, word,
-             step->nodeid, (unsigned long) geteuid());
+             PREFIX "%" PRIu64 ".%s-n%" PRIu32 "-%lu" SUFFIX, step->job,
+             metricsfile_word(step->step, word), step->nodeid,
+             (unsigned long) geteuid());
     return buf;
 }
 
@@ -69,7 +77,7 @@ int metricsfile_open(const char *folder, struct jp_error *err)
         return error_set(err, "%s: %s", folder,
                          errno == ELOOP || errno == ENOTDIR ? "no folder"
                                                             : strerror(errno));
-    if (check(fd, folder, err) == 0 && fileio_check_folders(folder, err) == 0)
+    if (check(fd, folder, err) == 0 && ownplace_check_folders(folder, err) == 0)
         return fd;
     close(fd);
     return -1;
@@ -94,8 +102,8 @@ static int open_twin(int dir, const char *twin)
                   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-/* Writes everything, then makes the file readable. */
-static int put(int fd, const char *bytes, size_t n)
+/* Writes everything, then sets the mode. */
+static int put(int fd, const char *bytes, size_t n, mode_t mode)
 {
     while (n) {
         ssize_t got = write(fd, bytes, n);
@@ -110,17 +118,17 @@ static int put(int fd, const char *bytes, size_t n)
         bytes += got;
         n -= (size_t) got;
     }
-    return fchmod(fd, 0644); /* node_exporter runs as another user */
+    return fchmod(fd, mode);
 }
 
-/* Writes to a temporary file and renames it. Returns -1 and removes that file
- * on failure. */
-static int replace(int dir, const char *name, const void *bytes, size_t n,
-                   const char *folder, struct jp_error *err)
+int metricsfile_replace(int dir, const char *name, const void *bytes, size_t n,
+                        const char *folder, struct jp_error *err)
 {
     char twin[METRICSFILE_NAME_BYTES + 32];
     struct stat st;
     int fd, rc;
+    /* node_exporter and the collector run as other users */
+    mode_t mode = *name == '.' ? 0600 : 0644;
 
     /* Another user's file of this name is left alone. */
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -128,11 +136,11 @@ static int replace(int dir, const char *name, const void *bytes, size_t n,
         return error_set(err, "%s/%s: another user's, or not a file", folder,
                          name);
     /* A leading dot hides it from node_exporter, which reads *.prom. */
-    snprintf(twin, sizeof(twin), ".%s.%ld" TEMP, name, (long) getpid());
+    snprintf(twin, sizeof(twin), ".%s.%ld." TEMP, name, (long) getpid());
     fd = open_twin(dir, twin);
     if (fd < 0)
         return error_set(err, "%s/%s: %s", folder, twin, strerror(errno));
-    rc = put(fd, bytes, n);
+    rc = put(fd, bytes, n, mode);
     if (close(fd) < 0)
         rc = -1;
     if (rc == 0)
@@ -153,7 +161,8 @@ int metricsfile_write(const char *folder, const struct metricsfile_step *step,
 
     if (dir < 0)
         return -1;
-    rc = replace(dir, metricsfile_name(step, name), bytes, n, folder, err);
+    rc = metricsfile_replace(dir, metricsfile_name(step, name), bytes, n,
+                             folder, err);
     close(dir);
     return rc;
 }
@@ -172,44 +181,105 @@ void metricsfile_remove(const char *folder, const struct metricsfile_step *step)
     close(dir);
 }
 
-/* --- files of killed agents ----------------------------------------------- */
+/* --- what lies in the spool ----------------------------------------------- */
 
-static bool ends_with(const char *name, const char *end)
+const char *const metricsfile_words[METRICSFILE_STATES] = {
+    [METRICSFILE_GOOD] = "good",
+    [METRICSFILE_TEMP] = "being written",
+    [METRICSFILE_GONE] = "removed",
+    [METRICSFILE_ODD] = "not a regular file",
+    [METRICSFILE_NAME] = "not a name of a step's file",
+    [METRICSFILE_OWNER] = "the name has another user's id",
+    [METRICSFILE_STALE] = "not written for long, or from the future",
+};
+
+/* Skips digits and parses them. Returns false if there are none, or too many.
+ */
+static bool take_number(const char **at, uint64_t *out)
 {
-    size_t n = strlen(name), len = strlen(end);
+    size_t n = strspn(*at, "0123456789");
+    char digits[24];
 
-    return n > len && !strcmp(name + n - len, end);
+    if (!n || n >= sizeof(digits))
+        return false;
+    memcpy(digits, *at, n);
+    digits[n] = '\0';
+    *at += n;
+    return num_parse_u64(digits, 0, UINT64_MAX, out, NULL) == 0;
 }
 
-/* Whether the name is that of a .prom file or of its temporary file. */
-static bool is_name(const char *name)
+/* Whether `with` is next; skips it. */
+static bool take_word(const char **at, const char *with)
 {
-    bool twin = *name == '.';
+    size_t n = strlen(with);
 
-    return !strncmp(name + twin, PREFIX, strlen(PREFIX)) &&
-           ends_with(name, twin ? TEMP : SUFFIX) &&
-           (!twin || strstr(name, SUFFIX "."));
+    if (strncmp(*at, with, n) != 0)
+        return false;
+    *at += n;
+    return true;
 }
 
-/* root may remove the files of all users. */
-static bool is_stale(int dir, const char *name, time_t now)
+/* Parses the name of a .prom file, or of its temporary file. Returns false for
+ * other names. step may be NULL. */
+static bool parse_name(const char *name, bool *is_temp, uint64_t *uid,
+                       char step[METRICSFILE_STEP_BYTES])
 {
-    struct stat st;
+    const char *at = name, *word;
+    uint64_t number;
+    size_t n;
 
-    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           S_ISREG(st.st_mode) && (st.st_uid == geteuid() || geteuid() == 0) &&
-           now - st.st_mtime > METRICSFILE_STALE_S;
+    *is_temp = take_word(&at, ".");
+    if (!take_word(&at, PREFIX) || !take_number(&at, &number) ||
+        !take_word(&at, "."))
+        return false;
+    word = at;
+    n = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                     "0123456789_");
+    at += n;
+    if (n >= METRICSFILE_STEP_BYTES || !take_word(&at, "-n") ||
+        !take_number(&at, &number) || !take_word(&at, "-") ||
+        !take_number(&at, uid) || !take_word(&at, SUFFIX))
+        return false;
+    if (*is_temp && (!take_word(&at, ".") || !take_number(&at, &number) ||
+                     !take_word(&at, "." TEMP)))
+        return false;
+    memcpy(step, word, n);
+    step[n] = '\0';
+    return !*at;
 }
 
-/* Never fails because of a single file. */
-int metricsfile_clean(const char *folder, int dry, size_t *n,
-                      struct jp_error *err)
+/* Sets what the entry is. */
+static void judge_entry(struct metricsfile_entry *entry, time_t now)
 {
-    int fd = metricsfile_open(folder, err);
+    bool is_temp = false, is_named;
+    uint64_t uid = 0;
+
+    is_named = parse_name(entry->name, &is_temp, &uid, entry->step);
+    if (fstatat(entry->dir, entry->name, &entry->st, AT_SYMLINK_NOFOLLOW) < 0)
+        entry->state = METRICSFILE_GONE;
+    /* a second name may be anywhere */
+    else if (!S_ISREG(entry->st.st_mode) || entry->st.st_nlink != 1)
+        entry->state = METRICSFILE_ODD;
+    else if (!is_named)
+        entry->state = METRICSFILE_NAME;
+    else if (uid != entry->st.st_uid)
+        entry->state = METRICSFILE_OWNER;
+    else if (now - entry->st.st_mtime > METRICSFILE_STALE_S ||
+             entry->st.st_mtime - now > METRICSFILE_STALE_S)
+        entry->state = METRICSFILE_STALE;
+    else
+        entry->state = is_temp ? METRICSFILE_TEMP : METRICSFILE_GOOD;
+}
+
+int metricsfile_each(const char *folder,
+                     int (*see)(void *arg,
+                                const struct metricsfile_entry *entry),
+                     void *arg, struct jp_error *err)
+{
+    int fd = metricsfile_open(folder, err), rc = 0;
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     time_t now = time(NULL);
-    struct dirent *entry;
-    size_t found = 0;
+    struct dirent *d;
 
     if (!dir) {
         if (fd >= 0) {
@@ -218,14 +288,69 @@ int metricsfile_clean(const char *folder, int dry, size_t *n,
         }
         return -1;
     }
-    while ((entry = readdir(dir)))
-        /* Name and age decide; the contents are never read. */
-        if (is_name(entry->d_name) &&
-            is_stale(dirfd(dir), entry->d_name, now) &&
-            (dry || unlinkat(dirfd(dir), entry->d_name, 0) == 0))
-            found++;
+    while (rc == 0 && (d = readdir(dir))) {
+        struct metricsfile_entry entry = {.dir = dirfd(dir), .name = d->d_name};
+
+        if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, ".."))
+            continue;
+        judge_entry(&entry, now);
+        rc = see(arg, &entry);
+    }
     closedir(dir);
-    if (n)
-        *n = found;
+    return rc;
+}
+
+struct cleaning {
+    bool shared, dry;
+    struct metricsfile_cleaned *out;
+};
+
+/* Whether the entry is one that metricsfile_clean removes. */
+static bool is_removed(const struct cleaning *c,
+                       const struct metricsfile_entry *entry)
+{
+    bool is_temp;
+    uint64_t uid;
+    char step[METRICSFILE_STEP_BYTES];
+
+    if (entry->state == METRICSFILE_GOOD || entry->state == METRICSFILE_TEMP ||
+        entry->state == METRICSFILE_GONE)
+        return false;
+    if (geteuid() != 0 && entry->st.st_uid != geteuid())
+        return false;
+    /* another program's file in its own folder */
+    return !c->shared || (parse_name(entry->name, &is_temp, &uid, step) &&
+                          (entry->state == METRICSFILE_STALE ||
+                           entry->state == METRICSFILE_ODD));
+}
+
+/* A callback of metricsfile_each. The sticky folder belongs to root, so root
+ * may remove what others have put there. If the entry is replaced meanwhile,
+ * another entry of this folder goes, and its agent writes it again. */
+static int clean_entry(void *arg, const struct metricsfile_entry *entry)
+{
+    struct cleaning *c = arg;
+    int flags = S_ISDIR(entry->st.st_mode) ? AT_REMOVEDIR : 0;
+
+    if (!is_removed(c, entry))
+        return 0;
+    if (!c->dry && unlinkat(entry->dir, entry->name, flags) < 0)
+        c->out->kept += errno != ENOENT;
+    else if (entry->state == METRICSFILE_STALE)
+        c->out->stale++;
+    else
+        c->out->odd++;
     return 0;
+}
+
+int metricsfile_clean(const char *folder, bool shared, bool dry,
+                      struct metricsfile_cleaned *out, struct jp_error *err)
+{
+    struct metricsfile_cleaned found = {0};
+    struct cleaning c = {shared, dry, &found};
+    int rc = metricsfile_each(folder, clean_entry, &c, err);
+
+    if (rc == 0 && out)
+        *out = found;
+    return rc;
 }

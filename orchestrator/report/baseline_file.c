@@ -16,6 +16,7 @@
 #include "common/figure.h"
 #include "common/fileio.h"
 #include "common/jsonload.h"
+#include "common/ownplace.h"
 #include "common/quote.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/report/summary_file.h"
@@ -387,7 +388,7 @@ int baseline_file_read(const char *path, bool owned, struct jp_baseline *out,
     if (fd < 0)
         return -1;
     /* check the open file, so that it cannot be exchanged after the check */
-    if ((!owned || fileio_check_site(fd, path, err) == 0) &&
+    if ((!owned || ownplace_check_site(fd, path, err) == 0) &&
         fileio_read_fd(fd, path, jsonload_limits[JSONLOAD_BASELINE].bytes,
                        &text, &len, err) == 0)
         root = jsonload(JSONLOAD_BASELINE, path, text, len,

@@ -415,7 +415,7 @@ static void put_checks(const struct jp_report *report,
 
     if (checks) {
         fputs("<h2>Check</h2><ol>", out);
-        for (int i = 0; i < JP_PLAIN_CHECKS; i++) {
+        for (int i = 0; i < JP_PLAIN_CHECKS && checks[i]; i++) {
             fputs("<li>", out);
             put_words(out, checks[i]);
             fputs("</li>", out);

@@ -10,6 +10,7 @@
 
 #include "common/child.h"
 #include "common/fileio.h"
+#include "common/ownplace.h"
 
 /* Quotes, backslashes and '@' mean something in a script, so only a few
  * characters stay. */
@@ -87,11 +88,20 @@ int gnuplot_run(const char *dir, const char *const *names, size_t n,
     /* the two words before the scripts, and the NULL after them */
     char *argv[GNUPLOT_MAX_SCRIPTS + 3] = {(char *) "gnuplot", (char *) "-d"};
     /* no shell: the names are arguments */
-    const struct child child = {
-        .argv = argv, .dir = dir, .limit_ms = limit_ms, .dies_with_us = true};
+    struct child child = {
+        .argv = argv, .limit_ms = limit_ms, .dies_with_us = true};
+    /* nobody else may change a script before it runs, or put a link where the
+     * picture goes */
+    int folder = ownplace_open(dir, OWNPLACE_PRIVATE, err);
     struct child_result r;
     enum child_end end;
+    char here[32];
     int rc = -1;
+
+    if (folder < 0)
+        return -1;
+    snprintf(here, sizeof(here), "/proc/self/fd/%d", folder);
+    child.dir = here; /* the child has this descriptor until exec */
 
     /* text_format allocates each; argv stays NULL-terminated after the last */
     for (size_t i = 0; i < n && i < GNUPLOT_MAX_SCRIPTS; i++)
@@ -118,6 +128,7 @@ int gnuplot_run(const char *dir, const char *const *names, size_t n,
 out:
     for (size_t i = 0; i < n && i < GNUPLOT_MAX_SCRIPTS; i++)
         free(argv[2 + i]);
+    close(folder);
     return rc;
 }
 
@@ -126,6 +137,6 @@ void gnuplot_remove(const char *dir, const char *name, const char *suffix)
     char *path = text_format("%s/%s.%s", dir, name, suffix);
 
     if (path)
-        unlink(path);
+        ownplace_unlink(path);
     free(path);
 }

@@ -12,7 +12,8 @@
 /* Runs `gnuplot -d NAME.gp...` in dir, on at most GNUPLOT_MAX_SCRIPTS scripts.
  * gnuplot does not read the user's start files or any input, and writes only
  * the files that a script names. After limit_ms, it is killed with its
- * children; pictures finished before stay. Returns 0, or -1 and an error if
+ * children; pictures finished before stay. dir must be the caller's, and nobody
+ * else may be able to write to it. Returns 0, or -1 and an error if
  * something went wrong or gnuplot is not installed. */
 int gnuplot_run(const char *dir, const char *const *names, size_t n,
                 unsigned limit_ms, struct jp_error *err);

@@ -17,6 +17,7 @@
 #include "common/defaults.h"
 #include "common/figure.h"
 #include "common/fileio.h"
+#include "common/ownplace.h"
 #include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/processes.h"
@@ -52,7 +53,7 @@ static void put_verdict(FILE *out, const struct jp_report *report)
         out, (unsigned) strlen(word) + 1, 4,
         plain_verdict(report->verdict, report->result, report->insight, text));
     /* the label stands once, before the first of several checks */
-    for (int i = 0; checks && i < JP_PLAIN_CHECKS; i++)
+    for (int i = 0; checks && i < JP_PLAIN_CHECKS && checks[i]; i++)
         text_out_line(out, "  %s  %s", i ? "      " : "check:", checks[i]);
     text_out_line(out, "  type:   %s", first_screen_command(report, command));
     fputs("  in full: ", out);
@@ -440,7 +441,7 @@ static int write_timeline(const struct jp_report *report, const char *dir,
                           err);
     path = text_format("%s/timeline.js", dir);
     if (path)
-        unlink(path);
+        ownplace_unlink(path);
     free(path);
     return 0;
 }
@@ -503,7 +504,7 @@ static int plots_render(const char *dir, struct jp_error *err)
         rc = fileio_write(note, why.text, strlen(why.text), err);
     } else {
         /* a note of an earlier attempt is no longer true */
-        unlink(note);
+        ownplace_unlink(note);
     }
     free(note);
     return rc;

@@ -317,7 +317,7 @@ int report_jobs(const char *folder, struct report_jobs_done *done,
         error_set(err, "out of memory");
     } else if (!jobs.n) {
         error_set(err, "%s: no job with a report in this folder", folder);
-    } else if (fileio_temp_open(&file, path, err) == 0) {
+    } else if (fileio_temp_open_in(&file, path, OWNPLACE_ANY, err) == 0) {
         /* the worst job is the first; *done needs it, too */
         qsort(jobs.list, jobs.n, sizeof(*jobs.list), by_badness);
         page_write(&jobs, file.stream);

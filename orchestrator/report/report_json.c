@@ -545,7 +545,7 @@ static void put_head(struct jp_json_stream *s, const struct jp_report *report)
         plain_verdict(report->verdict, report->result, report->insight, plain));
     json_stream_text(s, "command", first_screen_command(report, command));
     json_stream_array(s, "checks");
-    for (int i = 0; checks && i < JP_PLAIN_CHECKS; i++)
+    for (int i = 0; checks && i < JP_PLAIN_CHECKS && checks[i]; i++)
         json_stream_text(s, NULL, checks[i]);
     json_stream_end_array(s);
     json_stream_text(s, "judged", quality_judged(report, judged));

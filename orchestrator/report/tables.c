@@ -242,8 +242,9 @@ static const struct jp_column comms[] = {
      "sum over operations of the longest rank's time", FIELD(time_us)},
     {"evidence", JP_COL_TEXT, JP_CSV | JP_MAYBE, 13, 0, 0, NULL,
      "evidence for fabric, or for inter where there is none: observed, nvml, "
-     "hwloc, inferred, assumed; where neither is known, the evidence for "
-     "comm_type: records, records+hosts, contradicted, hosts, ranks",
+     "rccl, nccl, hwloc, inferred, assumed; where neither is known, the "
+     "evidence for comm_type: records, records+hosts, contradicted, hosts, "
+     "ranks",
      FIELD(evidence)},
     {"why", JP_COL_TEXT, JP_CSV | JP_MAYBE, 14, 0, 0, NULL,
      "the rule and the numbers it was applied to", FIELD(why)},

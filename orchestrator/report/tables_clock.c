@@ -191,6 +191,9 @@ static void put_probes(struct jp_json_stream *s, const struct jp_clocks *c)
     json_stream_count(s, "bad_windows", p->bad_windows);
     json_stream_count(s, "exchanges", p->exchanges);
     json_stream_count(s, "failures", p->failures);
+    json_stream_count(s, "wanted_cadence_us", p->wanted_us);
+    json_stream_count(s, "cadence_us", p->cadence_us);
+    json_stream_count(s, "cpu_permille", p->cpu_permille);
     json_stream_count(s, "nodes", p->nodes);
     json_stream_bool(s, "used", p->used);
     json_stream_bool(s, "by_xla", p->by_xla);

@@ -1,23 +1,21 @@
 /* csvtable.c - split CSV into fields, and find columns by name.
  *
- * The whole reader is read_record: a state machine over bytes, with one record
- * in memory. The files are foreign input: every limit is an error with the
- * line's number. */
+ * The whole reader is read_record: a state machine over the bytes of lines
+ * (common/lines.h), with one record in memory. The files are foreign input:
+ * every limit is an error with the line's number. */
 #include "orchestrator/show/csvtable.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include "common/fileio.h"
 
 /* Sets err to PATH:LINE: WHAT. Returns -1. */
 static int damaged(const struct jp_csvtable *t, struct jp_error *err,
                    const char *what)
 {
-    return error_set(err, "%s:%" PRIu64 ": %s", t->path, t->line, what);
+    return error_set(err, "%s:%" PRIu64 ": %s", t->path, lines_number(t->lines),
+                     what);
 }
 
 /* Returns the character, or '?' for a control character, which could harm a
@@ -27,60 +25,85 @@ static char harmless(int c)
     return (unsigned) c < 0x20 || c == 0x7f ? '?' : (char) c;
 }
 
-/* Reads one record into bytes and fields, which point into bytes. Returns 1; 0
- * at the end; -1 and err for damage. */
-static int read_record(struct jp_csvtable *t, struct jp_error *err)
+/* Splits a line into the record's fields. *used: the bytes of the record so
+ * far; *quoted: the line begins, or ends, within quotes. Returns NULL, or what
+ * is wrong. */
+static const char *split_line(struct jp_csvtable *t, const char *line,
+                              size_t len, size_t *used, bool *quoted)
 {
-    bool quoted = false, any = false, closed = false;
-    size_t used = 0;
-    int c;
+    bool closed = false;
 
-    t->n_fields = 0;
-    t->fields[t->n_fields++] = t->bytes;
-    while ((c = getc_unlocked(t->in)) != EOF) {
-        any = true;
-        if (used + 1 >= CSVTABLE_MAX)
-            return damaged(t, err, "row too long");
-        /* within quotes all characters count, also commas and line breaks */
-        if (quoted) {
+    for (size_t i = 0; i < len; i++) {
+        int c = (unsigned char) line[i];
+
+        if (*used + 1 >= CSVTABLE_MAX)
+            return "row too long";
+        /* within quotes all characters count, also commas */
+        if (*quoted) {
             if (c != '"') {
-                t->bytes[used++] = harmless(c);
+                t->bytes[(*used)++] = harmless(c);
                 continue;
             }
             /* the end of the field, or the first one of a doubled quote */
-            quoted = false;
+            *quoted = false;
             closed = true;
         } else if (c == '"' && closed) { /* a doubled quote */
-            t->bytes[used++] = '"';
-            quoted = true;
+            t->bytes[(*used)++] = '"';
+            *quoted = true;
             closed = false;
             /* only the first character of a field opens quotes */
-        } else if (c == '"' && t->bytes + used == t->fields[t->n_fields - 1]) {
-            quoted = true;
-        } else if (c == '\n') {
-            break;
+        } else if (c == '"' && t->bytes + *used == t->fields[t->n_fields - 1]) {
+            *quoted = true;
         } else if (c == ',') {
             if (t->n_fields == CSVTABLE_FIELDS)
-                return damaged(t, err, "too many columns");
-            t->bytes[used++] = '\0';
-            t->fields[t->n_fields++] = t->bytes + used;
+                return "too many columns";
+            t->bytes[(*used)++] = '\0';
+            t->fields[t->n_fields++] = t->bytes + *used;
             closed = false;
-            /* a NUL would end the field early; nothing may follow closed quotes
-             */
-        } else if (c == '\0' || closed || c == '"') {
-            return damaged(t, err, "not CSV");
+        } else if (closed || c == '"') {
+            return "not CSV"; /* nothing may follow closed quotes */
         } else {
-            t->bytes[used++] = harmless(c);
+            t->bytes[(*used)++] = harmless(c);
         }
     }
-    t->line++;
+    return NULL;
+}
+
+/* Reads one record into bytes and fields, which point into bytes. It has
+ * several lines if a line ends within quotes. Returns 1; 0 at the end; -1 and
+ * err for damage. */
+static int read_record(struct jp_csvtable *t, struct jp_error *err)
+{
+    const char *wrong = NULL;
+    bool quoted = false;
+    size_t used = 0, len;
+    char *line;
+
+    t->n_fields = 0;
+    t->fields[t->n_fields++] = t->bytes;
+    do {
+        int rc = lines_next(t->lines, &line, &len, err);
+
+        if (rc < 0)
+            return -1;
+        if (rc == 0)
+            return quoted ? damaged(t, err, "a quote has no end") : 0;
+        /* the line break before this line is a part of the field */
+        if (quoted && used + 1 >= CSVTABLE_MAX)
+            wrong = "row too long";
+        else if (quoted)
+            t->bytes[used++] = harmless('\n');
+        if (!wrong)
+            wrong = split_line(t, line, len, &used, &quoted);
+        if (wrong)
+            return damaged(t, err, wrong);
+        /* a complete file ends with a line break, so this one was cut */
+        if (lines_is_cut(t->lines))
+            return damaged(t, err,
+                           quoted ? "a quote has no end" : "truncated row");
+    } while (quoted);
     t->bytes[used] = '\0';
-    if (ferror(t->in))
-        return error_set(err, "%s: %m", t->path);
-    /* a complete file ends with a line break, so this one was cut */
-    if (c == EOF && any)
-        return damaged(t, err, quoted ? "a quote has no end" : "truncated row");
-    return any;
+    return 1;
 }
 
 /* Reads the heading and finds the requested columns. Returns -1 and err if one
@@ -119,34 +142,24 @@ static int begin(struct jp_csvtable *t, const char *const *columns, size_t n,
 int csvtable_open(struct jp_csvtable *t, const char *path,
                   const char *const *columns, size_t n, struct jp_error *err)
 {
-    int fd = fileio_open_regular(path, false, err);
-
-    *t = (struct jp_csvtable){.path = path};
-    if (fd < 0)
-        return -1;
-    t->in = fdopen(fd, "r");
-    if (t->in)
-        return begin(t, columns, n, err);
-    error_set(err, "%s: %m", path);
-    close(fd);
-    return -1;
+    *t = (struct jp_csvtable){.path = path,
+                              .lines = lines_open(path, LINES_TABLE, err)};
+    return t->lines ? begin(t, columns, n, err) : -1;
 }
 
 int csvtable_open_bytes(struct jp_csvtable *t, const void *bytes, size_t n,
                         const char *const *columns, size_t n_columns,
                         struct jp_error *err)
 {
-    *t = (struct jp_csvtable){.path = "bytes"};
-    t->in = n ? fmemopen((void *) bytes, n, "r") : NULL;
-    if (!t->in)
-        return error_set(err, "bytes: empty");
-    return begin(t, columns, n_columns, err);
+    *t = (struct jp_csvtable){
+        .path = "bytes",
+        .lines = lines_open_memory(bytes, n, "bytes", LINES_TABLE, err)};
+    return t->lines ? begin(t, columns, n_columns, err) : -1;
 }
 
 void csvtable_close(struct jp_csvtable *t)
 {
-    if (t->in)
-        fclose(t->in);
+    lines_close(t->lines);
     free(t->bytes);
     *t = (struct jp_csvtable){0};
 }

@@ -8,16 +8,19 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "common/error.h"
+#include "common/lines.h"
 
-enum { CSVTABLE_MAX = 65536, CSVTABLE_COLUMNS = 16, CSVTABLE_FIELDS = 64 };
+enum {
+    CSVTABLE_MAX = LINES_TABLE_LINE,
+    CSVTABLE_COLUMNS = 16,
+    CSVTABLE_FIELDS = 64
+};
 
 struct jp_csvtable {
-    FILE *in;
+    struct jp_lines *lines;
     const char *path; /* borrowed; used in errors */
-    uint64_t line;
     size_t n_columns;
     size_t at[CSVTABLE_COLUMNS]; /* the field of each requested column */
     size_t n_fields;

@@ -158,10 +158,11 @@ static enum jp_hca_kind kind_of(const struct jp_hca *port,
 {
     bool adapter = strncmp(node_type, "1:", 2) == 0;
 
-    /* The driver decides first: EFA's link layer says nothing. */
+    /* The driver decides first: EFA's link layer says nothing, and that of
+     * Omni-Path is called InfiniBand. */
     if (strcmp(port->driver, "efa") == 0)
         return JP_HCA_EFA;
-    if (strcmp(port->driver, "hfi1") == 0)
+    if (strcmp(port->driver, "hfi1") == 0 || hca_name_is_opa(port->name))
         return JP_HCA_OPA;
     if (strcmp(port->link_layer, "InfiniBand") == 0 && adapter)
         return JP_HCA_IB;

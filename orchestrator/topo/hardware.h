@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "common/error.h"
 #include "orchestrator/topo/busid.h"
@@ -128,6 +129,13 @@ enum jp_hca_kind {
 };
 
 extern const char *const hca_kind_word[JP_N_HCA_KINDS];
+
+/* Whether the name is one that Linux gives to Omni-Path's adapters: "hfi1_0",
+ * or "opap24s0" by the place on the bus. */
+static inline bool hca_name_is_opa(const char *name)
+{
+    return strncmp(name, "hfi1", 4) == 0 || strncmp(name, "opap", 4) == 0;
+}
 
 /* "" means unknown. */
 struct jp_hca {

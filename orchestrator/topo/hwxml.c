@@ -630,6 +630,7 @@ struct hwxml *hwxml_parse(char *text, size_t len, struct jp_error *err)
     r->xml = xml;
     xml->text = text;
     xml->root_info = -1;
+    xml->from = TOPO_FROM_HWLOC;
     xmlscan_init(&r->scan, text, len);
     /* A NUL would end the text early for all functions on strings. */
     if (memchr(text, '\0', len) || len > HWXML_MAX_BYTES) {

@@ -310,11 +310,12 @@ static int warn_shared(struct jp_label *label, int node,
     return 0;
 }
 
-/* Whether the links of both GPUs can be compared: same model, and the same
- * source, which knows all links. */
+/* Whether the links of both GPUs can be compared: same model, which is known,
+ * and the same source, which knows all links. */
 static bool comparable(const struct topo_gpu *a, const struct topo_gpu *b)
 {
-    return a->device == b->device && a->vendor == b->vendor &&
+    return (a->device || *a->model) && a->device == b->device &&
+           strcmp(a->model, b->model) == 0 && a->vendor == b->vendor &&
            a->links_from == b->links_from && a->links_from >= TOPO_FROM_HWLOC &&
            !a->mig && !b->mig;
 }

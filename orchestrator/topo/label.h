@@ -10,7 +10,9 @@
  *
  *   observed  NCCL's own log named the transport
  *   nvml      the node's NVML reported the links
- *   hwloc     the node's topology.xml contains them
+ *   rccl      RCCL's topology file contains them
+ *   nccl      NCCL's topology file does
+ *   hwloc     the node's topology.xml does
  *   inferred  it follows from facts, but no record says so: an NVSwitch on the
  *             bus; every choice of GPUs gives the same; NCCL's defaults
  *   assumed   the ranks' GPUs are assumed from the order of local ranks
@@ -28,8 +30,10 @@ enum jp_fabric {
     JP_FABRIC_NVSWITCH,
     JP_FABRIC_NVLINK_MESH,
     JP_FABRIC_NVLINK_PARTIAL,
-    JP_FABRIC_XGMI,   /* AMD's links join all pairs */
+    JP_FABRIC_XGMI, /* AMD's links join all pairs */
+    JP_FABRIC_XGMI_PARTIAL,
     JP_FABRIC_XELINK, /* Intel's links do */
+    JP_FABRIC_XELINK_PARTIAL,
     JP_FABRIC_PCIE,
     JP_FABRIC_PCIE_HOST,
     JP_FABRIC_PCIE_NUMA,
@@ -44,6 +48,7 @@ enum jp_inter {
     JP_INTER_ROCE,
     JP_INTER_EFA,
     JP_INTER_SLINGSHOT,
+    JP_INTER_OPA, /* Omni-Path */
     JP_INTER_TCP,
     JP_INTER_LIBFABRIC, /* on hardware that no record shows */
     JP_INTER_FASTRAK,   /* Google's GPUDirect-TCPXO */
@@ -69,6 +74,8 @@ enum jp_label_evidence {
     JP_EVIDENCE_ASSUMED,
     JP_EVIDENCE_INFERRED,
     JP_EVIDENCE_HWLOC,
+    JP_EVIDENCE_NCCL,
+    JP_EVIDENCE_RCCL,
     JP_EVIDENCE_NVML,
     JP_EVIDENCE_OBSERVED,
     JP_N_EVIDENCES

@@ -33,6 +33,7 @@ struct answer {
     enum jp_label_evidence evidence;
     bool inferred; /* the existence of NVLink is inferred */
     struct pairs pairs;
+    enum topo_vendor vendor; /* of its GPUs */
     const struct jp_label_node *node;
     const char *missing; /* why the fabric is unknown */
 };
@@ -142,29 +143,47 @@ static enum jp_fabric judge(const struct pairs *pairs, enum topo_vendor vendor)
         return JP_FABRIC_SAME_GPU;
     if (pairs->unknown)
         return JP_FABRIC_UNKNOWN;
-    /* A mesh of AMD or Intel GPUs must be complete to count. */
-    if (pairs->apart == pairs->n || (pairs->apart && vendor != TOPO_NVIDIA))
+    if (pairs->apart == pairs->n)
         return by_level(pairs->worst);
-    if (vendor != TOPO_NVIDIA)
-        return vendor == TOPO_AMD ? JP_FABRIC_XGMI : JP_FABRIC_XELINK;
-    if (pairs->apart)
-        return JP_FABRIC_NVLINK_PARTIAL;
-    return pairs->direct ? JP_FABRIC_NVLINK_MESH : JP_FABRIC_NVSWITCH;
+    switch (vendor) {
+    case TOPO_NVIDIA:
+        return pairs->apart    ? JP_FABRIC_NVLINK_PARTIAL
+               : pairs->direct ? JP_FABRIC_NVLINK_MESH
+                               : JP_FABRIC_NVSWITCH;
+    case TOPO_AMD:
+        return pairs->apart ? JP_FABRIC_XGMI_PARTIAL : JP_FABRIC_XGMI;
+    case TOPO_INTEL:
+        return pairs->apart ? JP_FABRIC_XELINK_PARTIAL : JP_FABRIC_XELINK;
+    default:
+        return JP_FABRIC_UNKNOWN; /* links of no known kind */
+    }
+}
+
+/* The vendor of a set of GPUs: the first one that is known. */
+static enum topo_vendor vendor_of(const struct topo *topo, uint64_t gpus)
+{
+    for (size_t i = 0; i < topo->n_gpus; i++)
+        if (has(gpus, i) && topo->gpus[i].vendor != TOPO_VENDOR_UNKNOWN)
+            return topo->gpus[i].vendor;
+    return TOPO_VENDOR_UNKNOWN;
 }
 
 /* The reason why the set's fabric is unknown. */
-static const char *why_unknown(const struct topo *topo, uint64_t gpus,
-                               const struct pairs *pairs)
+static const char *why_unknown(const struct pairs *pairs,
+                               enum topo_vendor vendor)
 {
-    for (size_t i = 0; i < topo->n_gpus; i++)
-        if (has(gpus, i) && topo->gpus[i].vendor != TOPO_NVIDIA)
-            return topo->gpus[i].vendor == TOPO_AMD
-                       ? "its GPUs are AMD's, and their XGMI links are not "
-                         "recorded"
-                       : "its GPUs are Intel's, and their Xe Links are not "
-                         "recorded";
-    if (pairs->unknown)
-        return "its GPUs may have NVLink, but their links are not recorded";
+    static const char *const links[TOPO_N_VENDORS] = {
+        [TOPO_NVIDIA] = "its GPUs may have NVLink, but their links are not "
+                        "recorded",
+        [TOPO_AMD] = "its GPUs are AMD's, and their XGMI links are not "
+                     "recorded",
+        [TOPO_INTEL] = "its GPUs are Intel's, and their Xe Links are not "
+                       "recorded",
+        [TOPO_VENDOR_UNKNOWN] = "neither the vendor of its GPUs nor their "
+                                "links are recorded"};
+
+    if (pairs->unknown || pairs->apart < pairs->n)
+        return links[vendor];
     return "the places of its GPUs on the PCI bus are not recorded (a virtual "
            "machine, a kernel without this data, or an XML without bridges)";
 }
@@ -173,16 +192,15 @@ static const char *why_unknown(const struct topo *topo, uint64_t gpus,
 static enum jp_label_evidence evidence_of(const struct topo *topo,
                                           uint64_t gpus)
 {
-    static const enum jp_label_evidence of[] = {
-        [TOPO_FROM_NOTHING] = JP_EVIDENCE_INFERRED,
-        [TOPO_INFERRED] = JP_EVIDENCE_INFERRED,
-        [TOPO_FROM_HWLOC] = JP_EVIDENCE_HWLOC,
-        [TOPO_FROM_NVML] = JP_EVIDENCE_NVML};
     enum jp_label_evidence least = JP_EVIDENCE_OBSERVED;
 
-    for (size_t i = 0; i < topo->n_gpus; i++)
-        if (has(gpus, i) && of[topo->gpus[i].links_from] < least)
-            least = of[topo->gpus[i].links_from];
+    for (size_t i = 0; i < topo->n_gpus; i++) {
+        enum jp_label_evidence of =
+            label_evidence_from(topo->gpus[i].links_from);
+
+        if (has(gpus, i) && of < least)
+            least = of;
+    }
     return least;
 }
 
@@ -193,7 +211,8 @@ static void judge_gpus(const struct groups *g, const struct topo *topo,
     struct label_reach reach = label_reach(g->comm);
 
     answer->pairs = look(topo, gpus, &reach);
-    answer->fabric = judge(&answer->pairs, topo->gpus->vendor);
+    answer->vendor = vendor_of(topo, gpus);
+    answer->fabric = judge(&answer->pairs, answer->vendor);
     answer->evidence = evidence_of(topo, gpus);
     answer->inferred = answer->evidence == JP_EVIDENCE_INFERRED;
     /* If a variable or the log decides for all pairs, it is the evidence. */
@@ -201,9 +220,9 @@ static void judge_gpus(const struct groups *g, const struct topo *topo,
         answer->evidence = reach.logged ? JP_EVIDENCE_OBSERVED
                                         : JP_EVIDENCE_INFERRED;
     if (answer->fabric == JP_FABRIC_SAME_GPU) /* the same bus id is enough */
-        answer->evidence = JP_EVIDENCE_HWLOC;
+        answer->evidence = label_evidence_from(topo->devices_from);
     if (answer->fabric == JP_FABRIC_UNKNOWN)
-        answer->missing = why_unknown(topo, gpus, &answer->pairs);
+        answer->missing = why_unknown(&answer->pairs, answer->vendor);
     /* A hypervisor's PCI tree is only an inference. */
     else if (topo->virtual_machine && answer->pairs.apart &&
              answer->evidence > JP_EVIDENCE_INFERRED)
@@ -309,7 +328,14 @@ static const char *all_pairs(const struct pairs *p, const char *one,
     return buf;
 }
 
-/* Formats the clause of a fabric of NVLink. */
+/* What joins GPUs of a vendor. */
+static const char *const links_word[TOPO_N_VENDORS] = {
+    [TOPO_NVIDIA] = "NVLink",
+    [TOPO_AMD] = "XGMI",
+    [TOPO_INTEL] = "Xe Link",
+    [TOPO_VENDOR_UNKNOWN] = "NVLink or XGMI"};
+
+/* Formats the clause of a fabric of NVLink, or of a partial one. */
 static void explain_nvlink(const struct answer *a, struct verdict_of *out)
 {
     const struct pairs *p = &a->pairs;
@@ -330,9 +356,9 @@ static void explain_nvlink(const struct answer *a, struct verdict_of *out)
             speed(p->least_mbs, gbs, sizeof(gbs)));
     else
         snprintf(out->clause, sizeof(out->clause),
-                 "%u of %u pairs of GPUs have no NVLink (GPU%d-GPU%d: %s; %u "
+                 "%u of %u pairs of GPUs have no %s (GPU%d-GPU%d: %s; %u "
                  "of them through one GPU between)",
-                 p->apart, p->n, p->worst_a, p->worst_b,
+                 p->apart, p->n, links_word[a->vendor], p->worst_a, p->worst_b,
                  topo_level_word[p->worst], p->bridged);
 }
 
@@ -340,14 +366,11 @@ static void explain_nvlink(const struct answer *a, struct verdict_of *out)
 static void explain_apart(const struct pairs *p, enum topo_vendor vendor,
                           char *buf, size_t size)
 {
-    /* By enum topo_vendor. */
-    static const char *const words[] = {"NVLink", "XGMI", "Xe Link"};
-
     if (!p->reach.nvlink)
         snprintf(buf, size, "%s, so it goes through the host's memory",
                  p->reach.why);
     else
-        snprintf(buf, size, "no %s joins %s%s%s%s%s", words[vendor],
+        snprintf(buf, size, "no %s joins %s%s%s%s%s", links_word[vendor],
                  p->apart == p->n ? "its GPUs" : "some GPUs",
                  p->mig ? " (MIG devices have none)" : "",
                  p->held ? ", and " : "", p->held ? p->reach.why : "",
@@ -362,7 +385,7 @@ static void explain_pcie(const struct answer *a, struct verdict_of *out)
     const struct pairs *p = &a->pairs;
     char apart[160];
 
-    explain_apart(p, a->node->topo->gpus->vendor, apart, sizeof(apart));
+    explain_apart(p, a->vendor, apart, sizeof(apart));
     snprintf(out->clause, sizeof(out->clause),
              "%s; the farthest pair, GPU%d-GPU%d on %s, is %s%s", apart,
              p->worst_a, p->worst_b, name_of(a), topo_level_word[p->worst],
@@ -386,6 +409,8 @@ static void explain(const struct answer *a, size_t domains,
     case JP_FABRIC_NVSWITCH:
     case JP_FABRIC_NVLINK_MESH:
     case JP_FABRIC_NVLINK_PARTIAL:
+    case JP_FABRIC_XGMI_PARTIAL:
+    case JP_FABRIC_XELINK_PARTIAL:
         explain_nvlink(a, out);
         break;
     case JP_FABRIC_XGMI:
@@ -393,7 +418,7 @@ static void explain(const struct answer *a, size_t domains,
         snprintf(out->clause, sizeof(out->clause), "%s %s%s",
                  all_pairs(&a->pairs, " is joined by", "s are joined by", pairs,
                            sizeof(pairs)),
-                 a->fabric == JP_FABRIC_XGMI ? "XGMI" : "Xe Link",
+                 links_word[a->vendor],
                  speed(a->pairs.least_mbs, gbs, sizeof(gbs)));
         break;
     case JP_FABRIC_UNKNOWN:

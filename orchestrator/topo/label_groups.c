@@ -17,15 +17,29 @@
 #include "orchestrator/topo/topo_parts.h"
 
 const char *const label_fabric_word[JP_N_FABRICS] = {
-    "none", "same-gpu", "mnnvl", "nvswitch",  "nvlink-mesh", "nvlink-partial",
-    "xgmi", "xelink",   "pcie",  "pcie-host", "pcie-numa",   "unknown"};
+    "none",           "same-gpu",  "mnnvl",        "nvswitch", "nvlink-mesh",
+    "nvlink-partial", "xgmi",      "xgmi-partial", "xelink",   "xelink-partial",
+    "pcie",           "pcie-host", "pcie-numa",    "unknown"};
 const char *const label_inter_word[JP_N_INTERS] = {
-    "none",      "ib",      "roce", "efa",    "slingshot", "tcp",
-    "libfabric", "fastrak", "tcpx", "plugin", "unknown"};
+    "none", "ib",        "roce",    "efa",  "slingshot", "opa",
+    "tcp",  "libfabric", "fastrak", "tcpx", "plugin",    "unknown"};
 const char *const label_rail_word[JP_N_RAILS] = {"n/a", "aligned", "partial",
                                                  "cross", "unknown"};
 const char *const label_evidence_word[JP_N_EVIDENCES] = {
-    "none", "assumed", "inferred", "hwloc", "nvml", "observed"};
+    "none", "assumed", "inferred", "hwloc", "nccl", "rccl", "nvml", "observed"};
+
+enum jp_label_evidence label_evidence_from(enum topo_source source)
+{
+    static const enum jp_label_evidence of[TOPO_N_SOURCES] = {
+        [TOPO_FROM_NOTHING] = JP_EVIDENCE_INFERRED,
+        [TOPO_INFERRED] = JP_EVIDENCE_INFERRED,
+        [TOPO_FROM_HWLOC] = JP_EVIDENCE_HWLOC,
+        [TOPO_FROM_NCCL] = JP_EVIDENCE_NCCL,
+        [TOPO_FROM_RCCL] = JP_EVIDENCE_RCCL,
+        [TOPO_FROM_NVML] = JP_EVIDENCE_NVML};
+
+    return of[source];
+}
 
 /* The variable of that name; NULL: not set. */
 static const struct jp_label_variable *find(const struct jp_label_comm *comm,

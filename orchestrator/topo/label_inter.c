@@ -11,12 +11,13 @@
 #include <strings.h>
 
 #include "common/figure.h"
+#include "orchestrator/topo/hardware.h"
 #include "orchestrator/topo/label_parts.h"
 
 /* Whether NCCL uses a topology file that was not recorded. */
 static bool not_read(const struct groups *g, const struct topo *topo)
 {
-    return !topo->by_nccl && label_variable(g->comm, "NCCL_TOPO_FILE");
+    return !topo_by_library(topo) && label_variable(g->comm, "NCCL_TOPO_FILE");
 }
 
 /* Returns a bit for each rail that the domain's GPUs use. 0: unknown, and
@@ -225,7 +226,8 @@ static const char *worst_path(const struct groups *g)
 struct nic {
     enum jp_inter inter;
     const struct topo_hca *hca;
-    const char *missing; /* why it is unknown */
+    enum topo_source from; /* the record that has its node's adapters */
+    const char *missing;   /* why it is unknown */
     const char *node;
     bool any_gpu;  /* the same for every GPU of the node */
     bool passes;   /* a nearer adapter is slower */
@@ -240,7 +242,9 @@ static enum jp_inter inter_of(enum topo_net net)
         [TOPO_NET_ROCE] = JP_INTER_ROCE,
         [TOPO_NET_EFA] = JP_INTER_EFA,
         [TOPO_NET_SLINGSHOT] = JP_INTER_SLINGSHOT,
-        [TOPO_NET_OTHER] = JP_INTER_UNKNOWN};
+        [TOPO_NET_OPA] = JP_INTER_OPA,
+        [TOPO_NET_OTHER] = JP_INTER_UNKNOWN,
+        [TOPO_NET_UNKNOWN] = JP_INTER_UNKNOWN};
 
     return of[net];
 }
@@ -308,7 +312,9 @@ static void use_gpu(const struct topo *topo, size_t gpu, struct nic *nic)
         nic->missing = "it has active adapters of two kinds, and neither "
                        "place nor speed shows which one NCCL takes";
     } else if (nic->inter == JP_INTER_UNKNOWN)
-        nic->missing = "its network adapter is of a kind without a label";
+        nic->missing = nic->hca->net == TOPO_NET_UNKNOWN
+                           ? "the kind of its network adapter is not recorded"
+                           : "its network adapter is of a kind without a label";
 }
 
 /* Takes the answer that all GPUs of the node give, because the rank's GPU is
@@ -339,6 +345,7 @@ static struct nic nic_of(const struct groups *g, const struct jp_label_rank *r)
     const struct topo *topo = node ? node->topo : NULL;
     struct nic nic = {.inter = JP_INTER_UNKNOWN,
                       .node = node && node->name ? node->name : "a node",
+                      .from = topo ? topo->devices_from : TOPO_FROM_NOTHING,
                       .narrowed = topo && topo->narrowed,
                       .differs = label_differs(g->comm, "NCCL_IB_HCA")};
 
@@ -411,7 +418,7 @@ static enum jp_label_evidence evidence_of(const struct nic *nic, bool assumed)
         nic->inter == JP_INTER_TCP || nic->inter == JP_INTER_EFA ||
         nic->inter == JP_INTER_SLINGSHOT || nic->hca->port == TOPO_PORT_UNKNOWN)
         return JP_EVIDENCE_INFERRED;
-    return JP_EVIDENCE_HWLOC;
+    return label_evidence_from(nic->from);
 }
 
 /* All ranks use one kind of network, or it is unknown. NCCL agrees on one
@@ -512,14 +519,17 @@ void label_paths_net(struct jp_label_paths *p, const char *net,
     p->layer_roce |= strcmp(layer, "RoCE") == 0;
 }
 
+/* Networks that NCCL's own NET/IB drives. */
 static bool is_verbs(int inter)
 {
-    return inter == JP_INTER_IB || inter == JP_INTER_ROCE;
+    return inter == JP_INTER_IB || inter == JP_INTER_ROCE ||
+           inter == JP_INTER_OPA;
 }
 
-/* NET/IB is InfiniBand or RoCE. Decided by the log's word for its ports,
- * otherwise by the adapter that the log names, otherwise by the adapters of the
- * nodes. *sure: one of these decided. */
+/* NET/IB is InfiniBand, RoCE or Omni-Path, whose link layer is called
+ * InfiniBand, too. Decided by the name of an Omni-Path adapter, then by the
+ * log's word for its ports, otherwise by the adapter that the log names,
+ * otherwise by the adapters of the nodes. *sure: one of these decided. */
 static enum jp_inter verbs_of(const struct groups *g, bool *sure)
 {
     const struct jp_label_paths *p = g->comm->paths;
@@ -528,12 +538,16 @@ static enum jp_inter verbs_of(const struct groups *g, bool *sure)
     struct verdict_of guess = {.word = JP_INTER_UNKNOWN};
 
     *sure = true;
+    if (named == JP_INTER_OPA || hca_name_is_opa(p->device))
+        return JP_INTER_OPA;
+    by_topology(g, &guess);
     /* Only if the log names exactly one layer. */
     if (p->layer_ib != p->layer_roce)
-        return p->layer_ib ? JP_INTER_IB : JP_INTER_ROCE;
+        return p->layer_roce                ? JP_INTER_ROCE
+               : guess.word == JP_INTER_OPA ? JP_INTER_OPA
+                                            : JP_INTER_IB;
     if (is_verbs(named))
         return named;
-    by_topology(g, &guess);
     if (is_verbs(guess.word))
         return (enum jp_inter) guess.word;
     *sure = false;

@@ -59,6 +59,9 @@ struct verdict_of {
     char clause[320];
 };
 
+/* The evidence that a fact of that source is. */
+enum jp_label_evidence label_evidence_from(enum topo_source source);
+
 /* word: enum jp_fabric. */
 void label_fabric(const struct groups *groups, struct verdict_of *out);
 

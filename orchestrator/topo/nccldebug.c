@@ -11,10 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "common/fileio.h"
-#include "orchestrator/collect/clock.h"
+#include "common/lines.h"
 
 /* --- what the lines contain ----------------------------------------------- */
 
@@ -516,86 +514,30 @@ struct nccldebug_told nccldebug_finish(struct nccldebug *log)
 
 /* ------------------------- NCCL's log from a file, in limited time */
 
-#define BUFFER (64 * 1024)
-/* Logs with the subsystem COLL grow without end; the relevant lines are at the
- * beginning. */
-#define MAX_BYTES (512ull * 1024 * 1024)
-
 /* Any line of INFO will do. */
 bool nccldebug_probe(const char *text, size_t len)
 {
     return memmem(text, len, " NCCL INFO ", 11) != NULL;
 }
 
-/* Takes the complete lines of the buffer; the rest moves to its beginning.
- * *inside: the buffer begins in the middle of a long line. Returns -1 without
- * memory. */
-static int take_lines(struct nccldebug *log, char *buffer, size_t *used,
-                      bool *inside)
-{
-    char *at = buffer;
-    char *end = buffer + *used;
-    char *line;
-
-    while ((line = memchr(at, '\n', (size_t) (end - at)))) {
-        if (!*inside && nccldebug_line(log, at, (size_t) (line - at)) < 0)
-            return -1;
-        *inside = false;
-        at = line + 1;
-    }
-    *used = (size_t) (end - at);
-    /* one line fills the buffer: its beginning is enough */
-    if (*used == BUFFER) {
-        if (!*inside && nccldebug_line(log, at, *used) < 0)
-            return -1;
-        *inside = true;
-        *used = 0;
-    }
-    memmove(buffer, at, *used);
-    return 0;
-}
-
-/* Reads until the end, the deadline, or the limit of bytes. */
-static int read_lines(struct nccldebug *log, int fd, const char *path,
-                      uint64_t deadline_ms, struct jp_error *err)
-{
-    char buffer[BUFFER];
-    size_t used = 0;
-    uint64_t total = 0;
-    bool inside = false; /* inside a line whose beginning was taken */
-
-    while (true) {
-        ssize_t n = read(fd, buffer + used, sizeof(buffer) - used);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return error_set(err, "%s: %s", path, strerror(errno));
-        if (n == 0)
-            break;
-        used += (size_t) n;
-        total += (uint64_t) n;
-        if (take_lines(log, buffer, &used, &inside) < 0)
-            return error_set(err, "%s: out of memory", path);
-        /* Checked after the lines were taken, so that what was read is used. */
-        if (total > MAX_BYTES || clock_mono_ms() > deadline_ms)
-            return 1;
-    }
-    /* The last line may have no end. */
-    if (used && !inside && nccldebug_line(log, buffer, used) < 0)
-        return error_set(err, "%s: out of memory", path);
-    return 0;
-}
-
 int nccldebug_file(struct nccldebug *log, const char *path,
                    uint64_t deadline_ms, struct jp_error *err)
 {
-    int fd = fileio_open_regular(path, false, err);
+    struct jp_lines *lines = lines_open(path, LINES_DEBUG, err);
+    char *line;
+    size_t len;
     int rc;
 
-    if (fd < 0)
+    if (!lines)
         return -1;
-    rc = read_lines(log, fd, path, deadline_ms, err);
-    close(fd);
+    lines_end_at(lines, deadline_ms);
+    while ((rc = lines_next(lines, &line, &len, err)) > 0)
+        if (nccldebug_line(log, line, len) < 0) {
+            rc = error_set(err, "%s: out of memory", path);
+            break;
+        }
+    if (rc == 0 && lines_left(lines)->early)
+        rc = 1;
+    lines_close(lines);
     return rc;
 }

@@ -103,8 +103,14 @@ static int read_system(struct reader *r, struct place *here,
 
     if (strcmp(r->scan.name, "system") != 0)
         return error_set(err, "the outermost element is not a system");
-    if (!version || strcmp(version, "1") != 0)
-        return error_set(err, "a topology of NCCL's version \"%s\", not 1",
+    if (version && strcmp(version, "1") == 0)
+        r->xml->from = TOPO_FROM_NCCL;
+    else if (version && strcmp(version, "2") == 0)
+        r->xml->from = TOPO_FROM_RCCL;
+    else
+        return error_set(err,
+                         "a topology of NCCL's version \"%s\"; 1 (NCCL) and 2 "
+                         "(RCCL) are known",
                          version ? version : "");
     /* The objects have the form of hwloc 2. */
     r->xml->version = 2;
@@ -128,9 +134,12 @@ static int read_cpu(struct reader *r, const struct place *in,
     node = add_object(r, in->object, HWXML_OTHER, "NUMANode", err);
     if (node < 0)
         return -1;
-    /* The text of the number serves as the nodeset; only equality is tested. */
-    r->xml->objects[node].nodeset = numa && *numa ? numa : "0";
-    r->xml->objects[node].nodeset_weight = 1;
+    /* The text of the number serves as the nodeset; only equality is tested.
+     * The kernel's -1 and no number at all leave the place unknown. */
+    if (numa && *numa && strcmp(numa, "-1") != 0) {
+        r->xml->objects[node].nodeset = numa;
+        r->xml->objects[node].nodeset_weight = 1;
+    }
     r->xml->n_numa++;
     here->object = add_object(r, node, HWXML_BRIDGE, "Bridge", err);
     if (here->object < 0)
@@ -140,11 +149,44 @@ static int read_cpu(struct reader *r, const struct place *in,
     return 0;
 }
 
+/* Reads a PCI class as "0x030200", or "0x0302" without the interface. 0:
+ * unknown. */
+static uint16_t pci_class(const struct reader *r, const char *name)
+{
+    const char *text = attr(r, name);
+    uint64_t value = number(r, name, 16, 0xffffff);
+
+    if (text && strncmp(text, "0x", 2) == 0)
+        text += 2;
+    return (uint16_t) (text && strlen(text) > 4 ? value >> 8 : value);
+}
+
+/* Reads a PCI vendor or device id. 0: unknown, as is 0xffff, which no device
+ * has and which hand-written files put for "none". */
+static uint16_t pci_id(const struct reader *r, const char *name)
+{
+    uint64_t value = number(r, name, 16, 0xffff);
+
+    return value == 0xffff ? 0 : (uint16_t) value;
+}
+
+static bool is_gpu_class(uint16_t class_id)
+{
+    return class_id >> 8 == 3 || class_id == 0x1200;
+}
+
+/* Takes the vendor from what only that vendor's GPUs have, if the file does not
+ * name it. */
+static void name_vendor(struct reader *r, int object, uint16_t vendor)
+{
+    if (!r->xml->objects[object].pci.vendor)
+        r->xml->objects[object].pci.vendor = vendor;
+}
+
 /* Sets the PCI address, class and ids from the element's attributes. */
 static int set_bus(struct reader *r, int object, struct jp_error *err)
 {
     struct hwxml_pci *pci = &r->xml->objects[object].pci;
-    uint64_t class_id = number(r, "class", 16, 0xffffff);
     const char *busid = attr(r, "busid");
     char tidy[JP_BUSID];
     uint64_t part[4];
@@ -155,17 +197,17 @@ static int set_bus(struct reader *r, int object, struct jp_error *err)
     for (int i = 0; i < 4; i++, at++)
         /* tidy is "dddd:bb:dd.f", so each number ends at one separator. */
         part[i] = strtoull(at, &at, 16);
-    *pci = (struct hwxml_pci){
-        .domain = (uint32_t) part[0],
-        .bus = (uint8_t) part[1],
-        .dev = (uint8_t) part[2],
-        .func = (uint8_t) part[3],
-        .class_id = (uint16_t) (class_id >> 8),
-        .vendor = (uint16_t) number(r, "vendor", 16, 0xffff),
-        .device = (uint16_t) number(r, "device", 16, 0xffff)};
-    if (!pci->vendor && pci->class_id >> 8 == 3)
-        pci->vendor = 0x10de; /* hand-written files omit the vendor */
+    *pci = (struct hwxml_pci){.domain = (uint32_t) part[0],
+                              .bus = (uint8_t) part[1],
+                              .dev = (uint8_t) part[2],
+                              .func = (uint8_t) part[3],
+                              .class_id = pci_class(r, "class"),
+                              .vendor = pci_id(r, "vendor"),
+                              .device = pci_id(r, "device")};
     r->xml->objects[object].has_pci = true;
+    /* RCCL knows no other GPUs. */
+    if (r->xml->from == TOPO_FROM_RCCL && is_gpu_class(pci->class_id))
+        name_vendor(r, object, VENDOR_AMD);
     return 0;
 }
 
@@ -174,7 +216,7 @@ static int set_bus(struct reader *r, int object, struct jp_error *err)
 static int read_pci(struct reader *r, const struct place *in,
                     struct place *here, struct jp_error *err)
 {
-    uint64_t class_id = number(r, "class", 16, 0xffffff) >> 8;
+    uint16_t class_id = pci_class(r, "class");
     /* Classes of PCI switches. */
     bool is_switch = class_id == 0x0604 || class_id == 0x0801;
     int parent = in->object;
@@ -205,16 +247,29 @@ static int read_pci(struct reader *r, const struct place *in,
     return 0;
 }
 
+/* Takes what a gpu element says of its device. */
+static void read_gpu(struct reader *r, int device)
+{
+    struct hwxml_object *object = &r->xml->objects[device];
+
+    object->is_gpu = true;
+    object->has_all_links = attr(r, "rank") != NULL;
+    object->sm = (unsigned) number(r, "sm", 10, 1000);
+    object->gcn = attr(r, "gcn");
+    if (object->gcn || r->xml->from == TOPO_FROM_RCCL)
+        name_vendor(r, device, VENDOR_AMD);
+}
+
 /* Takes an adapter's name and rate. The first name replaces the one that
  * read_pci invented. */
 static int read_net(struct reader *r, const struct place *in,
                     struct jp_error *err)
 {
-    uint64_t guid = number(r, "guid", 16, UINT64_MAX);
-    const char *name = attr(r, "name");
+    const char *name = attr(r, "name"), *port = attr(r, "port");
     int object = in->device >= 0 ? in->device + 1 : -1;
-    /* A socket device has neither a GUID nor GPUDirect, and is not kept. */
-    bool socket = !guid && !number(r, "gdr", 10, 1);
+    /* NCCL's sockets have port 0 and no GPUDirect; their GUID is a running
+     * number. They are not kept. */
+    bool socket = port && strcmp(port, "0") == 0 && !number(r, "gdr", 10, 1);
 
     if (object >= (int) r->xml->n_objects ||
         (object >= 0 && r->xml->objects[object].type != HWXML_OS))
@@ -232,10 +287,25 @@ static int read_net(struct reader *r, const struct place *in,
         return -1;
     r->xml->objects[object].os_kinds = HWXML_OS_OPENFABRICS;
     r->xml->objects[object].name = name;
-    r->xml->objects[object].active = true;
     r->xml->objects[object].rate_mbps =
         (uint32_t) number(r, "speed", 10, 100000000);
+    /* The library lists active ports only, with their speed. */
+    r->xml->objects[object].active = attr(r, "speed") != NULL;
     return 0;
+}
+
+/* What a link leads to, by tclass. */
+static enum hwxml_end end_of(const struct reader *r)
+{
+    switch (number(r, "tclass", 16, 0xffffff)) {
+    case 0x068000:
+        return HWXML_END_SWITCH;
+    case 0x068001:
+        return HWXML_END_CPU;
+    default:
+        return is_gpu_class(pci_class(r, "tclass")) ? HWXML_END_GPU
+                                                    : HWXML_END_UNKNOWN;
+    }
 }
 
 /* A link of a GPU; tclass is the PCI class of its other end. */
@@ -243,7 +313,12 @@ static int read_link(struct reader *r, const struct place *in,
                      struct jp_error *err)
 {
     struct hwxml *xml = r->xml;
+    const char *count = attr(r, "count");
 
+    name_vendor(r, in->device,
+                strcmp(r->scan.name, "xgmi") == 0 ? VENDOR_AMD : VENDOR_NVIDIA);
+    if (count && strcmp(count, "0") == 0)
+        return 0;
     if (xml->n_links == HWXML_MAX_LINKS)
         return error_set(err, "over %d links", HWXML_MAX_LINKS);
     if (xml->n_links == r->link_room) {
@@ -258,8 +333,7 @@ static int read_link(struct reader *r, const struct place *in,
     xml->links[xml->n_links++] = (struct hwxml_link){
         .object = in->device,
         .target = attr(r, "target") ? attr(r, "target") : "",
-        .to_switch = number(r, "tclass", 16, 0xffffff) == 0x068000,
-        .to_cpu = number(r, "tclass", 16, 0xffffff) == 0x068001,
+        .end = end_of(r),
         .count = (unsigned) number(r, "count", 10, 1000)};
     return 0;
 }
@@ -278,11 +352,13 @@ static int read_element(struct reader *r, struct jp_error *err)
         return read_system(r, here, err);
     if (in->kind == SYSTEM && strcmp(name, "cpu") == 0)
         return read_cpu(r, in, here, err);
-    if ((in->kind == CPU || in->kind == SWITCH) && strcmp(name, "pci") == 0)
+    /* A switch may have no class in the file, so it is read as a device. */
+    if ((in->kind == CPU || in->kind == SWITCH || in->kind == DEVICE) &&
+        strcmp(name, "pci") == 0)
         return read_pci(r, in, here, err);
     if (in->kind == DEVICE && strcmp(name, "gpu") == 0) {
         here->kind = GPU;
-        r->xml->objects[in->device].sm = (unsigned) number(r, "sm", 10, 1000);
+        read_gpu(r, in->device);
     } else if ((in->kind == DEVICE || in->kind == CPU) &&
                strcmp(name, "nic") == 0) {
         here->kind = NIC;
@@ -329,7 +405,6 @@ static struct hwxml *parse(char *text, size_t len, struct jp_error *err)
     r->xml = xml;
     xml->text = text;
     xml->root_info = -1;
-    xml->by_nccl = true;
     xmlscan_init(&r->scan, text, len);
     if (memchr(text, '\0', len) || len > HWXML_MAX_BYTES)
         error_set(err, "not XML, or too large for a topology");

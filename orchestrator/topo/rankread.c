@@ -14,10 +14,11 @@
 
 #include "common/fileio.h"
 #include "common/jsonload.h"
+#include "common/lines.h"
 #include "orchestrator/collect/clock.h"
 
-/* Limits of the lines read from a file, and of the rows kept from all files. */
-#define RANKLINES_MAX_LINES 1000000
+/* Limit of the rows of each kind that are kept from all files. */
+#define RANKLINES_MAX_ROWS 1000000
 /* Limit of the bytes kept from all files; 10,000 ranks with ten communicators
  * each take 15 MB. Lines beyond it count as bad. */
 #define RANKLINES_MAX_HELD (32u << 20)
@@ -149,7 +150,7 @@ static int add_fact(struct jp_rank_records *r, const json_t *object,
         return 0;
     }
     /* Further facts are ignored; the memory stays bounded. */
-    if (r->n_facts == RANKLINES_MAX_LINES)
+    if (r->n_facts == RANKLINES_MAX_ROWS)
         return 0;
     if (!grow((void **) &r->facts, r->n_facts, &r->fact_room,
               sizeof(*r->facts)))
@@ -161,7 +162,7 @@ static int add_fact(struct jp_rank_records *r, const json_t *object,
 /* Adds one variable of a process. */
 static int read_variable(struct jp_rank_records *r, struct jp_rank_variable v)
 {
-    if (r->n_variables == RANKLINES_MAX_LINES)
+    if (r->n_variables == RANKLINES_MAX_ROWS)
         return 0;
     if (!v.host || !v.name || !v.value ||
         !grow((void **) &r->variables, r->n_variables, &r->variable_room,
@@ -216,7 +217,7 @@ static int add_path(struct jp_rank_records *r, const json_t *object)
     if (!path.comm || !path.via || !path.detail || !path.device || !path.layer)
         return -1;
     /* Further paths are ignored. */
-    if (r->n_paths == RANKLINES_MAX_LINES)
+    if (r->n_paths == RANKLINES_MAX_ROWS)
         return 0;
     if (!grow((void **) &r->paths, r->n_paths, &r->path_room,
               sizeof(*r->paths)))
@@ -237,7 +238,7 @@ static int add_carriers(struct jp_rank_records *r, const json_t *object)
 
     if (!c.comm)
         return -1;
-    if (r->n_carriers == RANKLINES_MAX_LINES)
+    if (r->n_carriers == RANKLINES_MAX_ROWS)
         return 0;
     if (!grow((void **) &r->carriers, r->n_carriers, &r->carrier_room,
               sizeof(*r->carriers)))
@@ -313,6 +314,7 @@ int rankread_start_line(struct jp_rank_records *r, const char *node,
         .boot_id = keep_member(r, root, "boot_id"),
         .pid = number_of(root, "pid", -1),
         .pid_ns = (uint64_t) number_of(root, "pid_ns", 0),
+        .start = (uint64_t) number_of(root, "start", 0),
         .procid = number_of(root, "procid", -1),
         .localid = number_of(root, "localid", -1)};
     int rc = task.boot_id ? read_devices(r, root, &task) : -1;
@@ -320,7 +322,7 @@ int rankread_start_line(struct jp_rank_records *r, const char *node,
     /* Written by another version of jobprof. */
     if (number_of(root, "schema", 0) != 1)
         r->bad_lines++;
-    else if (rc == 0 && r->n_tasks < RANKLINES_MAX_LINES) {
+    else if (rc == 0 && r->n_tasks < RANKLINES_MAX_ROWS) {
         if (grow((void **) &r->tasks, r->n_tasks, &r->task_room,
                  sizeof(*r->tasks)))
             r->tasks[r->n_tasks++] = task;
@@ -342,29 +344,39 @@ static bool is_full(const struct jp_rank_records *r)
            RANKLINES_MAX_HELD;
 }
 
+/* Counts what the reader has left out of a file, and keeps the first reason. */
+static void note_left(struct jp_rank_records *r, const struct lines_left *left,
+                      const char *node, const char *name)
+{
+    r->bad_lines += left->too_long + left->with_nul + left->early;
+    if (!left->why || r->left_file)
+        return;
+    r->left_file = text_format("nodes/%s/%s", node, name);
+    r->left_why = text_format("line %llu: %s", (unsigned long long) left->line,
+                              left->why);
+}
+
 /* Passes each line of a file to `add`. An absent file is not an error. */
 static int read_file(const char *folder, const char *name, const char *node,
+                     enum lines_kind kind,
                      int (*add)(struct jp_rank_records *, const char *,
                                 const char *, size_t),
                      struct jp_rank_records *r, struct jp_error *err)
 {
-    const size_t size = jsonload_limits[JSONLOAD_LINE].bytes;
-    char *path = text_format("%s/%s", folder, name), *line = malloc(size);
-    FILE *file = path ? shortline_open(path) : NULL;
-    int rc = path && line ? 0 : -1;
-    uint64_t lines = 0;
-    ssize_t n;
+    char *path = text_format("%s/%s", folder, name), *line;
+    struct jp_lines *lines = path ? lines_open(path, kind, NULL) : NULL;
+    int rc = path ? 0 : -1;
+    size_t n;
 
-    while (rc == 0 && file && lines++ < RANKLINES_MAX_LINES &&
-           (n = shortline_next(file, line, (int) size)) >= 0)
+    while (rc == 0 && lines && lines_next(lines, &line, &n, NULL) > 0)
         /* Read on, to count what is missing. */
         if (is_full(r))
             r->bad_lines++;
-        else if (*line != '\n')
-            rc = add(r, node, line, (size_t) n);
-    if (file)
-        fclose(file);
-    free(line);
+        else if (n)
+            rc = add(r, node, line, n);
+    if (lines)
+        note_left(r, lines_left(lines), node, name);
+    lines_close(lines);
     free(path);
     return rc < 0 ? error_set(err, "out of memory") : 0;
 }
@@ -387,6 +399,19 @@ static void make_up(const char *step_dir, const char *folder, const char *node,
     free(path);
 }
 
+int rankread_starts(struct jp_rank_records *r, const char *step_dir,
+                    const char *node, struct jp_error *err)
+{
+    char *folder = text_format("%s/nodes/%s", step_dir, node);
+    const char *name = folder ? keep(r, node) : NULL;
+    int rc = name ? read_file(folder, "starts.jsonl", name, LINES_STARTS,
+                              rankread_start_line, r, err)
+                  : error_set(err, "out of memory");
+
+    free(folder);
+    return rc;
+}
+
 /* The node's name is kept once for all its rows. */
 int rankread_node(struct jp_rank_records *r, const char *step_dir,
                   const char *node, uint64_t deadline_ms, struct jp_error *err)
@@ -399,10 +424,11 @@ int rankread_node(struct jp_rank_records *r, const char *step_dir,
         error_set(err, "out of memory");
     } else {
         make_up(step_dir, folder, node, deadline_ms);
-        rc = read_file(folder, "ranks.jsonl", name, rankread_rank_line, r, err);
+        rc = read_file(folder, "ranks.jsonl", name, LINES_RANKS,
+                       rankread_rank_line, r, err);
         if (rc == 0)
-            rc = read_file(folder, "starts.jsonl", name, rankread_start_line, r,
-                           err);
+            rc = read_file(folder, "starts.jsonl", name, LINES_STARTS,
+                           rankread_start_line, r, err);
     }
     free(folder);
     return rc;
@@ -421,5 +447,7 @@ void rankread_fini(struct jp_rank_records *r)
     free(r->variables);
     free(r->paths);
     free(r->carriers);
+    free(r->left_file);
+    free(r->left_why);
     memset(r, 0, sizeof(*r));
 }

@@ -82,6 +82,7 @@ struct jp_rankmap_task {
     int64_t procid, localid;
     const int *devices; /* minors of the GPUs that it may open */
     int n_devices;      /* -1: unknown */
+    uint64_t start;     /* ticks after boot; 0: unknown */
 };
 
 /* What a profiler's file or NCCL's log says about a rank. */
@@ -167,9 +168,17 @@ struct jp_rank_records {
     struct jp_rank_carriers *carriers;
     size_t n_carriers, carrier_room;
     uint64_t bad_lines;
+    char *left_file; /* the first file of which something was left out, below
+                        the step directory; NULL: none */
+    char *left_why;  /* what was left out: "line 7: it has a hole" */
     struct ranklines_block *blocks; /* texts */
     size_t n_blocks;
 };
+
+/* Adds starts.jsonl of <step_dir>/nodes/<node>/; an absent file is no error.
+ * Returns -1 without memory. */
+int rankread_starts(struct jp_rank_records *records, const char *step_dir,
+                    const char *node, struct jp_error *err);
 
 /* Adds both files of <step_dir>/nodes/<node>/; absent files are no error. If
  * finish was killed before it wrote ranks.jsonl, the file is made now from

@@ -18,6 +18,7 @@
 
 #include "common/fileio.h"
 #include "common/jsonload.h"
+#include "common/lines.h"
 #include "common/num.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/topo/nccldebug.h"
@@ -60,8 +61,7 @@ static void named_logs(struct rankscan *scan);
 /* Writes what NCCL's logs contained. */
 static void put_log(struct rankscan *scan);
 
-#define TOPO_MAX (4 * 1024 * 1024)    /* NCCL's files are below 100 KB */
-#define STARTS_MAX (16 * 1024 * 1024) /* at most 16 KB per task */
+#define TOPO_MAX (4 * 1024 * 1024) /* NCCL's files are below 100 KB */
 
 /* Notes why the result is incomplete. */
 static void cut_short(struct rankscan *scan, const char *fmt, ...)
@@ -191,23 +191,25 @@ static void read_starts(struct rankscan *scan)
 {
     char *path =
         text_format("%s/nodes/%s/starts.jsonl", scan->step_dir, scan->node);
-    char *text = NULL, *rest, *line;
+    struct jp_lines *lines = path ? lines_open(path, LINES_STARTS, NULL) : NULL;
+    char *line;
+    size_t len;
 
-    if (path && fileio_read(path, false, STARTS_MAX, &text, NULL, NULL) == 0) {
-        rest = text;
-        while ((line = strsep(&rest, "\n"))) {
-            json_t *json =
-                jsonload(JSONLOAD_LINE, "", line, strlen(line), 0, NULL);
-            /* Only NCCL_DEBUG_FILE matters here; rankread.c reads the rest. */
-            const char *value = json_string_value(json_object_get(
-                json_object_get(json, "env"), "NCCL_DEBUG_FILE"));
+    if (lines)
+        lines_end_at(lines, scan->deadline_ms);
+    while (lines && lines_next(lines, &line, &len, NULL) > 0) {
+        json_t *json = jsonload(JSONLOAD_LINE, "", line, len, 0, NULL);
+        /* Only NCCL_DEBUG_FILE matters here; rankread.c reads the rest. */
+        const char *value = json_string_value(
+            json_object_get(json_object_get(json, "env"), "NCCL_DEBUG_FILE"));
 
-            if (value)
-                add_pattern(scan, value);
-            json_decref(json);
-        }
+        if (value)
+            add_pattern(scan, value);
+        json_decref(json);
     }
-    free(text);
+    if (lines && lines_left(lines)->why)
+        cut_short(scan, "%.150s", lines_left(lines)->first.text);
+    lines_close(lines);
     free(path);
 }
 

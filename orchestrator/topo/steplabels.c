@@ -14,6 +14,7 @@
 #include "common/figure.h"
 #include "common/fileio.h"
 #include "orchestrator/aggregate/comm_type.h"
+#include "orchestrator/topo/rankread.h"
 
 #define MAX_WARNINGS 200 /* of communicators */
 #define ALL_WARNINGS (MAX_WARNINGS + 50)
@@ -331,8 +332,16 @@ static int make_label(const struct jp_step_labels *s,
 /* A record that was ignored becomes a note on the data. */
 static int make_notes(const struct jp_step_labels *s, struct jp_labels *out)
 {
-    /* At most one note for each node. */
-    out->notes = calloc(s->shapes.n_nodes + 1, sizeof(*out->notes));
+    /* At most one note for each node, and one on the ranks' records. */
+    out->notes = calloc(s->shapes.n_nodes + 2, sizeof(*out->notes));
+    if (out->notes && s->left_file) {
+        struct jp_file_note *note = &out->notes[out->n_notes++];
+
+        note->path = strdup(s->left_file);
+        note->what = strdup(s->left_why);
+        if (!note->path || !note->what)
+            return -1;
+    }
     for (size_t i = 0; out->notes && i < s->shapes.n_nodes; i++) {
         const struct jp_shape_node *node = &s->shapes.nodes[i];
         struct jp_file_note *note = &out->notes[out->n_notes];
@@ -483,6 +492,8 @@ void steplabels_destroy(struct jp_step_labels *s)
     free(s->warnings);
     free(s->label_nodes);
     free(s->places);
+    free(s->left_file);
+    free(s->left_why);
     shapes_fini(&s->shapes);
     free(s);
 }
@@ -709,6 +720,20 @@ static int place_ranks(struct jp_step_labels *s, const struct jp_result *result,
     return s->places ? 0 : -1;
 }
 
+/* Keeps why the ranks' records are not complete. */
+static int keep_left(struct jp_step_labels *s,
+                     const struct jp_rank_records *records)
+{
+    if (!records->left_file)
+        return 0;
+    s->left_file = strdup(records->left_file);
+    s->left_why =
+        text_format("not read completely (%s); %llu lines are missing in all",
+                    records->left_why ? records->left_why : "",
+                    (unsigned long long) records->bad_lines);
+    return s->left_file && s->left_why ? 0 : -1;
+}
+
 /* The stages, in the order in which they depend on each other. */
 static int make(struct jp_step_labels *s, const struct jp_result *result,
                 const struct jp_nodes *nodes, const char *step_dir,
@@ -722,6 +747,7 @@ static int make(struct jp_step_labels *s, const struct jp_result *result,
     s->gpu = only_model(s);
     if (name_nodes(s, nodes) == 0 &&
         stepranks_make(result, nodes, &s->shapes, step_dir, &ranks, err) == 0 &&
+        keep_left(s, ranks.records) == 0 &&
         label_all(s, result, nodes, &ranks) == 0 &&
         place_ranks(s, result, &ranks) == 0 &&
         draw_shapes(s, result, &ranks) == 0 &&

@@ -46,6 +46,8 @@ struct jp_step_labels {
     const char *gpu;
     struct jp_label_node *label_nodes; /* one for each of nodes->nodes */
     struct jp_step_place *places;      /* of the result's ranks, in order */
+    char *left_file, *left_why;        /* a file of the ranks that was not read
+                                          completely, and why; NULL: none */
 };
 
 /* Reads the nodes' records of the step's job (<step_dir>/../nodes) and of the

@@ -457,7 +457,7 @@ int topo_nearest(struct topo *topo)
 /* A hypervisor's PCI tree is only believed where it shows switches. */
 bool topo_placed(const struct topo *topo, size_t gpu)
 {
-    return !topo->virtual_machine || topo->by_nccl ||
+    return !topo->virtual_machine || topo_by_library(topo) ||
            topo->near[gpu].level <= TOPO_PXB;
 }
 
@@ -493,10 +493,10 @@ bool topo_passes_nearer(const struct topo *topo, size_t gpu)
 
 const char *const topo_level_word[TOPO_N_LEVELS] = {"X",    "PIX", "PXB", "PHB",
                                                     "NODE", "SYS", "?"};
-const char *const topo_source_word[TOPO_FROM_NVML + 1] = {"unknown", "inferred",
-                                                          "hwloc", "nvml"};
-const char *const topo_net_word[TOPO_N_NETS] = {"ib", "roce", "efa",
-                                                "slingshot", "other"};
+const char *const topo_source_word[TOPO_N_SOURCES] = {
+    "unknown", "inferred", "hwloc", "nccl", "rccl", "nvml"};
+const char *const topo_net_word[TOPO_N_NETS] = {
+    "ib", "roce", "efa", "slingshot", "opa", "other", "unknown"};
 
 /* Whether the machine is virtual: its PCI tree is then the hypervisor's. */
 static bool is_virtual(const struct hwxml *xml)
@@ -555,7 +555,7 @@ static void describe(const struct hwxml *xml, struct topo *topo)
               hwxml_info(xml, HWXML_MACHINE, "hwlocVersion"));
     topo->virtual_machine = is_virtual(xml);
     topo->power = arch && strncmp(arch, "ppc64", 5) == 0;
-    topo->by_nccl = xml->by_nccl;
+    topo->devices_from = topo->places_from = xml->from;
     topo->n_numa = xml->n_numa;
     for (size_t i = 0; i < xml->n_objects; i++) {
         const struct hwxml_object *o = &xml->objects[i];
@@ -662,7 +662,7 @@ int topo_prefer(struct topo *topo, const struct topo *nccl,
             topo->hcas[i].rate_gbits =
                 nccl->hcas[there[topo->n_gpus + i] - (int) nccl->n_gpus]
                     .rate_gbits;
-    topo->by_nccl = true;
+    topo->places_from = nccl->places_from;
     return topo_nearest(topo) < 0 ? error_set(err, "out of memory") : 0;
 }
 

@@ -33,7 +33,13 @@ enum topo_level {
 };
 extern const char *const topo_level_word[TOPO_N_LEVELS]; /* "X" "PIX" .. "?" */
 
-enum topo_vendor { TOPO_NVIDIA, TOPO_AMD, TOPO_INTEL };
+enum topo_vendor {
+    TOPO_NVIDIA,
+    TOPO_AMD,
+    TOPO_INTEL,
+    TOPO_VENDOR_UNKNOWN, /* a file by hand may leave it out */
+    TOPO_N_VENDORS
+};
 
 /* What is known about a GPU's NVLinks. */
 enum topo_links {
@@ -47,9 +53,12 @@ enum topo_source {
     TOPO_FROM_NOTHING,
     TOPO_INFERRED, /* an NVSwitch on the PCI bus; more bandwidth than links */
     TOPO_FROM_HWLOC,
-    TOPO_FROM_NVML
+    TOPO_FROM_NCCL, /* NCCL's topology file */
+    TOPO_FROM_RCCL, /* RCCL's */
+    TOPO_FROM_NVML,
+    TOPO_N_SOURCES
 };
-extern const char *const topo_source_word[TOPO_FROM_NVML + 1];
+extern const char *const topo_source_word[TOPO_N_SOURCES];
 
 /* Its place in an NVLink fabric of several nodes (NVML's fabric info). */
 struct topo_fabric {
@@ -68,7 +77,7 @@ struct topo_self {
 
 struct topo_gpu {
     char busid[24]; /* "0000:1b:00.0"; "": unknown */
-    uint16_t device;
+    uint16_t device; /* PCI device id; 0: unknown */
     enum topo_vendor vendor;
     char model[64];      /* "": unknown */
     unsigned partitions; /* of an AMD GPU (MI300A in CPX: 6); 0: unknown */
@@ -87,7 +96,9 @@ enum topo_net {
     TOPO_NET_ROCE,
     TOPO_NET_EFA,
     TOPO_NET_SLINGSHOT,
-    TOPO_NET_OTHER, /* Omni-Path, iWARP and others without a word in NCCL */
+    TOPO_NET_OPA,   /* Omni-Path */
+    TOPO_NET_OTHER, /* iWARP and others without a word in NCCL */
+    TOPO_NET_UNKNOWN,
     TOPO_N_NETS
 };
 extern const char *const topo_net_word[TOPO_N_NETS];
@@ -149,8 +160,9 @@ struct topo {
     char product[64]; /* the machine's name in DMI; "" */
     char hwloc[32];   /* its version; "" */
     bool virtual_machine;
-    bool by_nccl; /* levels come from NCCL's own file */
-    bool power;   /* its NVLinks may lead to CPUs */
+    /* the record of the devices, and the one of the levels between them */
+    enum topo_source devices_from, places_from;
+    bool power; /* its NVLinks may lead to CPUs */
     unsigned n_numa, n_packages;
     unsigned n_switches;         /* NVSwitches on the PCI bus */
     bool has_pci;                /* the XML contains PCI devices */
@@ -206,6 +218,14 @@ int topo_find_gpu(const struct topo *topo, const char *busid);
 /* Returns the level between two devices; GPUs are 0.., HCAs n_gpus... */
 enum topo_level topo_level(const struct topo *topo, size_t a, size_t b);
 enum topo_level topo_gpu_hca(const struct topo *topo, size_t gpu, size_t hca);
+
+/* Whether the levels come from NCCL's or RCCL's own file, which is what these
+ * libraries go by. */
+static inline bool topo_by_library(const struct topo *topo)
+{
+    return topo->places_from == TOPO_FROM_NCCL ||
+           topo->places_from == TOPO_FROM_RCCL;
+}
 
 /* Whether it is known what is near a GPU: in a hypervisor's PCI tree only if
  * that shows switches, or if NCCL's own file was read. */

@@ -12,6 +12,7 @@
 
 #include "common/num.h"
 #include "orchestrator/topo/busid.h"
+#include "orchestrator/topo/hardware.h"
 #include "orchestrator/topo/topo_parts.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
@@ -22,7 +23,7 @@ static const struct range {
     uint16_t first, last;
     const char *what;
 } no_nvlink[] = {
-    {0x0000, 0x15ef, "Tesla to Maxwell"},
+    {0x0001, 0x15ef, "Tesla to Maxwell"}, /* 0 is "unknown" */
     {0x15f1, 0x15f8, "P100 PCIe"},
     {0x15fa, 0x1d7f, "Maxwell GM2xx, Pascal but GP100"},
     {0x1db3, 0x1db4, "V100 FHHL, PCIe 16 GB"},
@@ -126,6 +127,7 @@ struct linker {
     struct topo *topo;
     int gpu[HWXML_MAX_MATRIX]; /* GPU of each row of the matrix; -1: none */
     bool is_switch[HWXML_MAX_MATRIX];
+    bool unsure[TOPO_MAX_GPUS]; /* a link leads nobody knows where */
 };
 
 /* Returns the GPU that an object is or belongs to; -1: none. */
@@ -205,8 +207,32 @@ static uint64_t link_mbs(unsigned sm)
     return sm >= 100 ? 50000 : sm >= 70 ? 25000 : sm >= 60 ? 20000 : 1;
 }
 
-/* One link of XGMI, one direction: MI250, MI300 (16 x 25 Gbit/s). */
-#define XGMI_MBS 50000
+/* Speed of one XGMI link in MB/s, one direction, as AMD's data sheets have it.
+ * RCCL writes the architecture with and without "gfx"; 910 was its word for
+ * 90a. 1: unknown. */
+static uint64_t xgmi_mbs(const char *gcn)
+{
+    static const struct {
+        const char *gcn;
+        uint64_t mbs;
+    } speeds[] = {
+        {"906", 46000}, /* MI50, MI60 */
+        {"908", 46000}, /* MI100 */
+        {"90a", 50000}, /* MI200 */
+        {"910", 50000}, /* the same */
+        {"940", 64000}, /* MI300 */
+        {"941", 64000}, /* MI300 */
+        {"942", 64000}, /* MI300 */
+        {"950", 76800}, /* MI350 */
+    };
+
+    if (gcn && strncmp(gcn, "gfx", 3) == 0)
+        gcn += 3;
+    for (size_t i = 0; gcn && i < COUNT(speeds); i++)
+        if (strcmp(gcn, speeds[i].gcn) == 0)
+            return speeds[i].mbs;
+    return 1;
+}
 
 int topo_find_gpu(const struct topo *topo, const char *busid)
 {
@@ -227,39 +253,58 @@ int topo_find_gpu(const struct topo *topo, const char *busid)
     return -1;
 }
 
-/* Takes the links of NCCL's file, which NCCL found by NVML. In a file with
- * links, a GPU without any has none. */
+/* Takes one link of NCCL's or RCCL's file. NCCL itself writes the class of an
+ * NVSwitch for a remote that it cannot see; without any class the other end is
+ * unknown, unless it is a GPU of this file. */
+static void take_link(struct linker *l, const struct hwxml_link *link)
+{
+    const struct hwxml_object *object = &l->xml->objects[link->object];
+    struct topo *topo = l->topo;
+    int at = gpu_of(l, link->object), peer;
+    struct topo_gpu *gpu = at >= 0 ? &topo->gpus[at] : NULL;
+    uint64_t mbs;
+
+    if (!gpu || link->end == HWXML_END_CPU)
+        return;
+    gpu->links = TOPO_LINKS_SOME;
+    gpu->links_from = topo->links_from = l->xml->from;
+    mbs = gpu->vendor == TOPO_AMD ? xgmi_mbs(object->gcn)
+                                  : link_mbs(object->sm);
+    /* an unknown number of links is a link of unknown speed */
+    mbs = link->count ? link->count * mbs : 1;
+    peer = topo_find_gpu(topo, link->target);
+    if (link->end == HWXML_END_SWITCH)
+        gpu->switch_mbs += mbs;
+    else if (peer >= 0 && peer != at)
+        topo->direct[(size_t) at * topo->n_gpus + (size_t) peer] += mbs;
+    else if (link->end == HWXML_END_UNKNOWN)
+        l->unsure[at] = true;
+}
+
+/* Takes the links of NCCL's or RCCL's file. The links that it has of a GPU are
+ * all, because NCCL looks no further. A GPU without any has none only if the
+ * library itself listed them. */
 static void from_links(struct linker *l)
 {
     struct topo *topo = l->topo;
 
-    for (size_t i = 0; i < l->xml->n_links; i++) {
-        const struct hwxml_link *link = &l->xml->links[i];
-        int gpu = gpu_of(l, link->object);
-        int peer = topo_find_gpu(topo, link->target);
-        uint64_t mbs;
+    for (size_t i = 0; i < l->xml->n_links; i++)
+        take_link(l, &l->xml->links[i]);
+    for (size_t i = 0; i < topo->n_gpus; i++) {
+        struct topo_gpu *gpu = &topo->gpus[i];
+        bool all = l->xml->objects[l->places->gpu[i]].has_all_links;
 
-        if (gpu < 0 || !link->count || link->to_cpu)
-            continue;
-        mbs = link->count * (topo->gpus[gpu].vendor == TOPO_AMD
-                                 ? XGMI_MBS
-                                 : link_mbs(l->xml->objects[link->object].sm));
-        topo->gpus[gpu].links = TOPO_LINKS_SOME;
-        topo->gpus[gpu].links_from = topo->links_from = TOPO_FROM_NVML;
-        /* NCCL treats a remote that it cannot see as an NVSwitch. */
-        if (link->to_switch || peer < 0)
-            topo->gpus[gpu].switch_mbs += mbs;
-        else if (peer != gpu)
-            topo->direct[(size_t) gpu * topo->n_gpus + (size_t) peer] += mbs;
-    }
-    for (size_t i = 0; l->xml->n_links && i < topo->n_gpus; i++)
-        if (topo->gpus[i].links == TOPO_LINKS_UNKNOWN) {
-            topo->gpus[i].links = TOPO_LINKS_NONE;
-            topo->gpus[i].links_from = TOPO_FROM_NVML;
+        if (l->unsure[i]) {
+            gpu->links = TOPO_LINKS_UNKNOWN;
+        } else if (gpu->links == TOPO_LINKS_UNKNOWN && all) {
+            gpu->links = TOPO_LINKS_NONE;
+            gpu->links_from = topo->links_from = l->xml->from;
         }
+    }
 }
 
-/* Both ends of a link report a value; the smaller one counts. */
+/* Both ends of a link report a value; the smaller one counts. An end whose
+ * links are not all known may not report it. */
 static void make_symmetric(struct topo *topo)
 {
     for (size_t i = 0; i < topo->n_gpus; i++) {
@@ -267,7 +312,12 @@ static void make_symmetric(struct topo *topo)
             uint64_t *a = &topo->direct[i * topo->n_gpus + k];
             uint64_t *b = &topo->direct[k * topo->n_gpus + i];
 
-            *a = *b = *a < *b ? *a : *b;
+            if (!*a && topo->gpus[i].links == TOPO_LINKS_UNKNOWN)
+                *a = *b;
+            else if (!*b && topo->gpus[k].links == TOPO_LINKS_UNKNOWN)
+                *b = *a;
+            else
+                *a = *b = *a < *b ? *a : *b;
         }
     }
 }
@@ -319,17 +369,17 @@ static void drop_switched(struct topo *topo)
 
 /* Fills in what no record shows: from PCI ids, and without a matrix from
  * NVSwitches on the bus. */
-static void from_models(struct topo *topo, bool matrix)
+static void from_models(struct topo *topo, bool matrix, enum topo_source from)
 {
     for (size_t i = 0; i < topo->n_gpus; i++) {
         struct topo_gpu *gpu = &topo->gpus[i];
 
-        if (gpu->links != TOPO_LINKS_UNKNOWN || gpu->vendor != TOPO_NVIDIA ||
-            !*gpu->busid)
+        if (gpu->links != TOPO_LINKS_UNKNOWN || gpu->links_from ||
+            gpu->vendor != TOPO_NVIDIA || !*gpu->busid)
             continue;
         if (gpu_ids_no_nvlink(gpu->device)) {
             gpu->links = TOPO_LINKS_NONE;
-            gpu->links_from = TOPO_FROM_HWLOC;
+            gpu->links_from = from; /* the record that has the id */
         } else if (topo->n_switches && !matrix) {
             gpu->links = TOPO_LINKS_SOME;
             gpu->links_from = TOPO_INFERRED;
@@ -358,7 +408,7 @@ static int find_links(const struct hwxml *xml, const struct topo_places *places,
     for (size_t i = 0; matrix && i < topo->n_gpus; i++)
         find_hidden_switch(&l, i);
     drop_switched(topo);
-    from_models(topo, matrix);
+    from_models(topo, matrix, xml->from);
     /* The node's source is the best of its GPUs. */
     topo->links_from = TOPO_FROM_NOTHING;
     for (size_t i = 0; i < topo->n_gpus; i++)
@@ -368,15 +418,6 @@ static int find_links(const struct hwxml *xml, const struct topo_places *places,
 }
 
 /* ---------------------- GPUs and HCAs among hwloc's objects */
-
-#define VENDOR_NVIDIA 0x10de
-#define VENDOR_AMD 0x1002
-#define VENDOR_INTEL 0x8086
-#define VENDOR_MELLANOX 0x15b3
-#define VENDOR_AMAZON 0x1d0f
-#define VENDOR_CRAY 0x17db
-#define VENDOR_CHELSIO 0x1425 /* iWARP */
-#define VENDOR_CISCO 0x1137   /* usNIC */
 
 /* A device that was found, for sorting. */
 struct found {
@@ -434,10 +475,17 @@ static int topo_package_of(const struct hwxml *xml, int object)
 
 /* PCI class 03xx is a display controller, 1200 a processing accelerator. A
  * graphics card (0300) of AMD or Intel may be part of the CPU, so it does not
- * count, except for AMD's data-center models. */
-static bool is_gpu(const struct hwxml_pci *pci)
+ * count, except for AMD's data-center models. Only files made for NCCL leave
+ * the vendor out, and they list no other display controllers. */
+static bool is_gpu(const struct hwxml_object *o)
 {
+    const struct hwxml_pci *pci = &o->pci;
+
+    if (o->is_gpu)
+        return true;
     switch (pci->vendor) {
+    case 0:
+        return pci->class_id >> 8 == 3 || pci->class_id == 0x1200;
     case VENDOR_NVIDIA:
         return pci->class_id == 0x0300 || pci->class_id == 0x0302;
     case VENDOR_AMD:
@@ -508,7 +556,7 @@ static void look_at(struct finder *f, size_t i)
                                 .pci = pci ? *pci : (struct hwxml_pci){0},
                                 .has_pci = pci != NULL};
 
-    if ((o->type == HWXML_PCI && is_gpu(pci)) || is_bare_gpu(o, at))
+    if ((o->type == HWXML_PCI && is_gpu(o)) || is_bare_gpu(o, at))
         f->gpus[f->n_gpus++] = found;
     else if (o->type == HWXML_OS &&
              (o->os_kinds & HWXML_OS_OPENFABRICS || is_slingshot(o, pci)))
@@ -544,6 +592,12 @@ static void drop_virtual(struct finder *f)
     f->n_hcas = kept;
 }
 
+/* Whether it is known to be another vendor's than NVIDIA. */
+static bool is_foreign(const struct found *gpu)
+{
+    return gpu->has_pci && gpu->pci.vendor && gpu->pci.vendor != VENDOR_NVIDIA;
+}
+
 /* NCCL only uses NVIDIA GPUs. Next to those, the graphics unit of a CPU does
  * not count. */
 static void drop_foreign(struct finder *f)
@@ -553,7 +607,7 @@ static void drop_foreign(struct finder *f)
     for (size_t i = 0; i < f->n_gpus; i++)
         ours += !f->gpus[i].has_pci || f->gpus[i].pci.vendor == VENDOR_NVIDIA;
     for (size_t i = 0; ours && i < f->n_gpus; i++)
-        if (!f->gpus[i].has_pci || f->gpus[i].pci.vendor == VENDOR_NVIDIA)
+        if (!is_foreign(&f->gpus[i]))
             f->gpus[kept++] = f->gpus[i];
     if (ours)
         f->n_gpus = kept;
@@ -636,20 +690,50 @@ static unsigned count_partitions(const struct finder *f, int pci)
     return n > 1 ? n : 0;
 }
 
+/* An NVML object without a PCI device is NVIDIA's. */
+static enum topo_vendor vendor_of(const struct found *found)
+{
+    if (!found->has_pci)
+        return TOPO_NVIDIA;
+    switch (found->pci.vendor) {
+    case VENDOR_NVIDIA:
+        return TOPO_NVIDIA;
+    case VENDOR_AMD:
+        return TOPO_AMD;
+    case VENDOR_INTEL:
+        return TOPO_INTEL;
+    default:
+        return TOPO_VENDOR_UNKNOWN;
+    }
+}
+
+/* Names an AMD GPU by its architecture. RCCL's older files have "910" for
+ * gfx90a, and "908" for gfx908. */
+static void read_gcn(const char *gcn, struct topo_gpu *gpu)
+{
+    char text[32];
+
+    if (!gcn)
+        return;
+    snprintf(text, sizeof(text), "AMD %s%.16s",
+             strncmp(gcn, "gfx", 3) == 0 ? "" : "gfx",
+             strcmp(gcn, "910") == 0 ? "90a" : gcn);
+    topo_copy(gpu->model, sizeof(gpu->model), text);
+}
+
 static void fill_gpu(const struct finder *f, const struct found *found,
                      struct topo_gpu *gpu)
 {
     const struct hwxml *xml = f->xml;
 
     gpu->nvml = gpu->self.minor = -1;
-    gpu->vendor = found->pci.vendor == VENDOR_AMD     ? TOPO_AMD
-                  : found->pci.vendor == VENDOR_INTEL ? TOPO_INTEL
-                                                      : TOPO_NVIDIA;
+    gpu->vendor = vendor_of(found);
     gpu->device = found->pci.device;
     gpu->package = topo_package_of(xml, found->object);
     gpu->c2c = gpu->vendor == TOPO_NVIDIA && has_c2c(gpu->device);
     format_busid(found, gpu->busid);
     gpu->partitions = count_partitions(f, found->object);
+    read_gcn(xml->objects[found->object].gcn, gpu);
     if (hwxml_info(xml, found->object, "PCIDevice"))
         topo_copy(gpu->model, sizeof(gpu->model),
                   hwxml_info(xml, found->object, "PCIDevice"));
@@ -661,26 +745,41 @@ static void fill_gpu(const struct finder *f, const struct found *found,
             read_nvml(xml, (int) i, gpu);
 }
 
+/* Omni-Path has LIDs and calls its link layer InfiniBand, so only its name, its
+ * vendor and its PCI class (0208, fabric controller) tell it apart. */
+static bool is_opa(const char *name, const struct hwxml_pci *pci)
+{
+    return hca_name_is_opa(name) || pci->vendor == VENDOR_CORNELIS ||
+           (pci->vendor == VENDOR_INTEL && pci->class_id == 0x0208);
+}
+
 /* The kind of network, from vendor and PCI class. Ethernet adapters with RDMA
- * count as RoCE. */
+ * count as RoCE, if the vendor shows that they are not EFA or Slingshot. */
 static enum topo_net net_of(const struct hwxml *xml, const struct found *found)
 {
     const struct hwxml_object *o = &xml->objects[found->object];
     const char *lid = hwxml_info(xml, found->object, "Port1LID");
-    uint16_t class_id = found->has_pci ? found->pci.class_id : 0;
+    /* All zero without a PCI device. */
+    const struct hwxml_pci *pci = &found->pci;
 
-    if (is_slingshot(o, found->has_pci ? &found->pci : NULL))
+    if (is_slingshot(o, found->has_pci ? pci : NULL) ||
+        pci->vendor == VENDOR_CRAY)
         return TOPO_NET_SLINGSHOT;
-    if (found->pci.vendor == VENDOR_AMAZON)
+    if (pci->vendor == VENDOR_AMAZON)
         return TOPO_NET_EFA;
-    if (found->pci.vendor == VENDOR_CHELSIO ||
-        found->pci.vendor == VENDOR_CISCO || class_id == 0x0208)
-        return TOPO_NET_OTHER; /* 0208: Omni-Path */
-    if (class_id == 0x0207 || class_id == 0x0c06 ||
+    if (is_opa(o->name, pci))
+        return TOPO_NET_OPA;
+    if (pci->vendor == VENDOR_CHELSIO || pci->vendor == VENDOR_CISCO ||
+        pci->class_id == 0x0208)
+        return TOPO_NET_OTHER;
+    if (pci->class_id == 0x0207 || pci->class_id == 0x0c06 ||
         (lid && strcmp(lid, "0x0") != 0))
         return TOPO_NET_IB;
-    return class_id == 0x0200 || (class_id == 0x0280 && lid) ? TOPO_NET_ROCE
-                                                             : TOPO_NET_OTHER;
+    if (!pci->class_id || !pci->vendor)
+        return TOPO_NET_UNKNOWN;
+    return pci->class_id == 0x0200 || (pci->class_id == 0x0280 && lid)
+               ? TOPO_NET_ROCE
+               : TOPO_NET_OTHER;
 }
 
 /* "Port1State" and so on; 4 is active (IBV_PORT_ACTIVE). */

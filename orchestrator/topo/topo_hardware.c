@@ -89,7 +89,7 @@ static void list_hcas(const json_t *hcas, struct topo *topo)
             json_is_true(json_object_get(entry, "vf")))
             continue;
         busid_tidy(text_of(entry, "busid"), hca->busid);
-        hca->net = TOPO_NET_OTHER;
+        hca->net = TOPO_NET_UNKNOWN;
         hca->package = -1;
         topo->n_hcas++;
     }
@@ -110,6 +110,7 @@ static int finish(struct topo *topo)
     for (size_t i = 0; i < n; i++)
         topo->level[i * n + i] = TOPO_SELF;
     topo->has_pci = n > 0;
+    topo->devices_from = TOPO_FROM_HWLOC; /* sysfs, which hwloc reads, too */
     return topo_nearest(topo);
 }
 
@@ -351,8 +352,6 @@ static void put_port(struct topo *topo, const json_t *entry)
     for (int net = 0; net < TOPO_NET_OTHER; net++)
         if (says(entry, "kind", topo_net_word[net]))
             hca->net = (enum topo_net) net;
-    if (says(entry, "kind", "opa"))
-        hca->net = TOPO_NET_OTHER;
 }
 
 /* The record is as old as the XML, but it names every port. For the devices in

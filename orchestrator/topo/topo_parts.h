@@ -11,6 +11,17 @@
 #include "common/error.h"
 #include "orchestrator/topo/topo.h"
 
+/* PCI vendors of GPUs and of network adapters. */
+#define VENDOR_NVIDIA 0x10de
+#define VENDOR_AMD 0x1002
+#define VENDOR_INTEL 0x8086
+#define VENDOR_MELLANOX 0x15b3
+#define VENDOR_AMAZON 0x1d0f
+#define VENDOR_CRAY 0x17db
+#define VENDOR_CORNELIS 0x434e /* Omni-Path */
+#define VENDOR_CHELSIO 0x1425  /* iWARP */
+#define VENDOR_CISCO 0x1137    /* usNIC */
+
 /* --- hwxml.c ------------------------------------------------------------ */
 
 /* The objects of a topology that hwloc has exported as XML.
@@ -76,18 +87,29 @@ struct hwxml_object {
     struct hwxml_pci pci;
     uint64_t gp_index;
     int first_info; /* index into infos; -1: none */
-    /* from NCCL's file only */
+    /* from NCCL's or RCCL's file only */
     bool active;        /* the adapter's port is active */
     uint32_t rate_mbps; /* of the port, Mbit/s; 0: unknown */
+    bool is_gpu;        /* the file says so, whatever the PCI class */
+    bool has_all_links; /* the library itself listed the GPU's links */
     unsigned sm;        /* a GPU's compute capability, 90 for 9.0; 0: unknown */
+    const char *gcn;    /* an AMD GPU's architecture, "gfx942"; NULL: unknown */
+};
+
+/* What a link leads to, by the PCI class in the file. */
+enum hwxml_end {
+    HWXML_END_UNKNOWN,
+    HWXML_END_GPU,
+    HWXML_END_SWITCH,
+    HWXML_END_CPU
 };
 
 /* Links of a GPU to one neighbour, in NCCL's file. */
 struct hwxml_link {
     int object;         /* the GPU's PCI device */
-    const char *target; /* bus id */
-    bool to_switch, to_cpu;
-    unsigned count;
+    const char *target; /* bus id; "": unknown */
+    enum hwxml_end end;
+    unsigned count; /* 0: unknown */
 };
 
 /* The links in a matrix of bandwidths. */
@@ -115,7 +137,9 @@ struct hwxml {
                         groups without CPUs are still separate places */
     bool has_matrix; /* of more than one object */
     struct hwxml_matrix matrix;
-    bool by_nccl; /* from NCCL's file, with links in place of a matrix */
+    /* HWLOC; NCCL or RCCL: the library's own file, with links in place of a
+     * matrix */
+    enum topo_source from;
     struct hwxml_link *links;
     size_t n_links;
     int root_info; /* infos outside of objects (3.x); -1: none */
@@ -160,7 +184,8 @@ void topo_copy(char *out, size_t size, const char *text);
 
 /* NCCL_TOPO_DUMP_FILE names what NCCL writes, NCCL_TOPO_FILE what it reads
  * instead of the machine (clouds ship one for virtual machines). Both are the
- * same XML of version 1 (NCCL 2.30: graph/xml.cc, graph/topo.cc):
+ * same XML, NCCL's of version 1 and RCCL's of version 2 (NCCL 2.30 and RCCL
+ * 2.21: graph/xml.cc, graph/topo.cc):
  *
  *   <system version="1">
  *     <cpu numaid="0" host_hash="0x..">
@@ -171,12 +196,17 @@ void topo_copy(char *out, size_t size, const char *text);
  *         <pci busid="0101:00:00.0" class="0x020700">
  *           <nic> <net name="mlx5_0" dev="0" speed="400000" port="1" guid=/>
  *
- * RCCL has <xgmi> in place of <nvlink>. The elements become the objects of
- * hwloc's XML (above), so that the later steps are the same. A cpu is a NUMA
- * node with one host bridge, because NCCL knows no others. A switch is one
- * element here, and a pair of ports in hwloc. Sockets (no guid, no port) are
- * not adapters. Of several hosts (NVLink across hosts) only the first one
- * counts. */
+ * RCCL has <xgmi> in place of <nvlink>, and gpu has gcn="gfx942". The elements
+ * become the objects of hwloc's XML (above), so that the later steps are the
+ * same. A cpu is a NUMA node with one host bridge, because NCCL knows no
+ * others. A switch is one element here, and a pair of ports in hwloc. Sockets
+ * (port 0) are not adapters. Of several hosts (NVLink across hosts) only the
+ * first one counts.
+ *
+ * Files that people write have a part of this. What is not there is unknown:
+ * NCCL itself fills it in from the machine. A gpu with a rank was written by
+ * the library, which lists all links; without a rank its links may be missing.
+ */
 
 /* Parses such a file, or hwloc's XML if the outermost element is not NCCL's. As
  * hwxml_parse: text is taken over, also on failure. */

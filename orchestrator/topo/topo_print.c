@@ -42,7 +42,8 @@ static json_t *number_or_null(int n)
 static json_t *gpu_json(const struct topo *t, size_t i, int *bad)
 {
     /* By enum topo_vendor. */
-    static const char *const vendors[] = {"nvidia", "amd", "intel"};
+    static const char *const vendors[TOPO_N_VENDORS] = {"nvidia", "amd",
+                                                        "intel", ""};
     const struct topo_gpu *g = &t->gpus[i];
     const struct topo_near *near = &t->near[i];
     json_t *row = json_object(), *hcas = json_array(), *rails = json_array();
@@ -51,7 +52,7 @@ static json_t *gpu_json(const struct topo *t, size_t i, int *bad)
 
     put(row, "index", json_integer((json_int_t) i), bad);
     put(row, "busid", text_or_null(g->busid), bad);
-    put(row, "vendor", json_string(vendors[g->vendor]), bad);
+    put(row, "vendor", text_or_null(vendors[g->vendor]), bad);
     put(row, "model", text_or_null(g->model), bad);
     put(row, "package", number_or_null(g->package), bad);
     put(row, "nvml", number_or_null(g->nvml), bad);
@@ -229,7 +230,7 @@ static json_t *shape_json(const struct jp_shapes *s, size_t at, int *bad)
     put(row, "nodes", nodes_json(s, (int) at, bad), bad);
     put(row, "hwloc", text_or_null(t->hwloc), bad);
     put(row, "virtual_machine", json_boolean(t->virtual_machine), bad);
-    put(row, "places_from", json_string(t->by_nccl ? "nccl" : "hwloc"), bad);
+    put(row, "places_from", json_string(topo_source_word[t->places_from]), bad);
     put(row, "packages", json_integer(t->n_packages), bad);
     put(row, "numa_nodes", json_integer(t->n_numa), bad);
     put(row, "nvswitches_on_pci", json_integer(t->n_switches), bad);
@@ -304,17 +305,19 @@ static int label_all(const struct topo *topo, struct jp_label *label)
 /* The first reason why the fabric is unknown. */
 static const char *why_unknown(const struct topo *topo)
 {
-    for (size_t a = 0; a < topo->n_gpus; a++)
-        if (topo->gpus[a].vendor != TOPO_NVIDIA)
-            return topo->gpus[a].vendor == TOPO_AMD
-                       ? "they are not NVIDIA's (RCCL runs on them), and "
-                         "their XGMI links are not recorded"
-                       : "they are not NVIDIA's, and their Xe Links are not "
-                         "recorded";
+    static const char *const links[TOPO_N_VENDORS] = {
+        [TOPO_NVIDIA] = "their NVLinks are not recorded",
+        [TOPO_AMD] = "they are not NVIDIA's (RCCL runs on them), and their "
+                     "XGMI links are not recorded",
+        [TOPO_INTEL] = "they are not NVIDIA's, and their Xe Links are not "
+                       "recorded",
+        [TOPO_VENDOR_UNKNOWN] = "neither their vendor nor their links are "
+                                "recorded"};
+
     for (size_t a = 0; a < topo->n_gpus; a++)
         for (size_t b = a + 1; b < topo->n_gpus; b++)
             if (topo_nvlink(topo, a, b) == TOPO_NV_UNKNOWN)
-                return "their NVLinks are not recorded";
+                return links[topo->gpus[a].vendor];
     return "the PCI paths between some of them are not recorded";
 }
 
@@ -378,8 +381,8 @@ static bool one_model(const struct topo *t)
 /* " NVIDIA H200"; without a name, vendor and PCI device id. */
 static void name_model(const struct topo *t, char *buf, size_t size)
 {
-    static const char *const vendors[] = {"NVIDIA 10de", "AMD 1002",
-                                          "Intel 8086"};
+    static const char *const vendors[TOPO_N_VENDORS] = {
+        "NVIDIA 10de", "AMD 1002", "Intel 8086", "PCI ????"};
 
     buf[0] = '\0';
     if (!t->n_gpus)
@@ -411,7 +414,9 @@ static void print_facts(const struct topo *t, FILE *out)
                  model, partitions, *links ? ", " : "", links,
                  t->hcas_untold && !t->n_hcas ? "HCAs were not recorded"
                                               : ports);
-    if (t->by_nccl)
+    if (t->places_from == TOPO_FROM_RCCL)
+        fputs("  places are those of RCCL's own topology file\n", out);
+    else if (t->places_from == TOPO_FROM_NCCL)
         fputs("  places are those of NCCL's own topology file\n", out);
     else if (t->virtual_machine)
         fputs("  a virtual machine: the PCI tree is what its hypervisor "
@@ -429,7 +434,7 @@ static void print_facts(const struct topo *t, FILE *out)
 static void cell_of(const struct topo *t, size_t a, size_t b, char *buf,
                     size_t size)
 {
-    static const char *const words[] = {"NV", "XG", "Xe"};
+    static const char *const words[TOPO_N_VENDORS] = {"NV", "XG", "Xe", "?"};
     enum topo_nvlink link = a < t->n_gpus && b < t->n_gpus && a != b
                                 ? topo_nvlink(t, a, b)
                                 : TOPO_NV_NO;
@@ -646,7 +651,8 @@ int topo_print(const struct jp_shapes *s, FILE *out, struct jp_error *err)
 
     for (size_t i = 0; i < s->n_shapes; i++) {
         for (size_t k = 0; k < s->shapes[i].topo->n_gpus; k++)
-            foreign |= s->shapes[i].topo->gpus[k].vendor != TOPO_NVIDIA;
+            foreign |= s->shapes[i].topo->gpus[k].vendor == TOPO_AMD ||
+                       s->shapes[i].topo->gpus[k].vendor == TOPO_INTEL;
         devices |= s->shapes[i].topo->n_gpus + s->shapes[i].topo->n_hcas > 0;
         if (print_shape(s, i, out) < 0)
             return error_set(err, "out of memory");

@@ -238,7 +238,8 @@ static void put_arcs(struct drawing *d)
 /* text: the ranks on the GPU; without any, the bus id is shown. */
 static void put_gpu(struct drawing *d, size_t i, const char *text)
 {
-    static const char *const vendors[] = {"", " (AMD)", " (Intel)"};
+    static const char *const vendors[TOPO_N_VENDORS] = {"", " (AMD)",
+                                                        " (Intel)", ""};
     const struct topo_gpu *g = &d->topo->gpus[i];
     int x = d->gpu_x[i], y = d->gpu_y;
 

@@ -268,7 +268,8 @@ char **trial_sbatch_words(const struct trial *trial, uint64_t minutes,
 /* --- trial_run.c ---------------------------------------------------------- */
 
 struct trial_runner {
-    const char *dir;          /* absolute path of the trial's folder */
+    const char *dir;          /* absolute path of the trial's folder, which is
+                               * held */
     uint64_t limit_ms;        /* for all steps together */
     volatile const int *stop; /* non-zero: end the running step, which then does
                                * not count */
@@ -319,9 +320,16 @@ int trial_save(const struct trial *trial, const char *dir,
                struct jp_error *err);
 int trial_write(const struct trial *trial, FILE *out, struct jp_error *err);
 
-/* Reads plan and runs; everything else is recomputed. Foreign input. Returns
+/* What a trial is read for: anybody's may be looked at; its command is only run
+ * if the caller has written it. */
+enum trial_use { TRIAL_READ, TRIAL_RUN };
+
+/* Reads plan and runs; everything else is recomputed. Foreign input. For
+ * TRIAL_RUN, the file must belong to the caller or root and others must not be
+ * able to write to it; the caller holds the folder (ownplace_hold). Returns
  * NULL and err on failure. */
-struct trial *trial_load(const char *dir, struct jp_error *err);
+struct trial *trial_load(const char *dir, enum trial_use use,
+                         struct jp_error *err);
 struct trial *trial_parse(const char *text, size_t len, const char *name,
                           struct jp_error *err);
 

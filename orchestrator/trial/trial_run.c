@@ -19,6 +19,8 @@
 
 #include "common/child.h"
 #include "common/fileio.h"
+#include "common/lines.h"
+#include "common/ownplace.h"
 #include "common/quote.h"
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/trial/trial.h"
@@ -206,20 +208,21 @@ static uint64_t now_ms(void)
     return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
 }
 
-/* Returns the last line of a file that is not blank, "" if there is none.
- * Caller frees. */
+/* Returns the last line that is not blank of the end of a file, truncated to
+ * LAST_LINE bytes; "" if there is none. Caller frees. */
 static char *last_line(const char *path)
 {
-    char line[LAST_LINE + 1], kept[LAST_LINE + 1] = "";
-    FILE *in = shortline_open(path);
+    struct jp_lines *lines = lines_open_tail(path, LINES_OUTPUT, NULL);
+    char kept[LAST_LINE + 1] = "", *line;
+    size_t len;
 
-    while (in && shortline_next(in, line, sizeof(line)) >= 0) {
-        line[strcspn(line, "\r\n")] = '\0';
+    while (lines && lines_next(lines, &line, &len, NULL) > 0) {
+        /* a progress bar returns to the line's begin */
+        line[strcspn(line, "\r")] = '\0';
         if (line[strspn(line, " \t")])
-            memcpy(kept, line, sizeof(kept));
+            snprintf(kept, sizeof(kept), "%s", line);
     }
-    if (in)
-        fclose(in);
+    lines_close(lines);
     return strdup(kept);
 }
 
@@ -231,28 +234,6 @@ static char *place_of(const struct trial *t, const char *dir, size_t config,
 {
     return text_format("%s/steps/%03zu-c%02zu-r%zu-%lx", dir, t->n_runs + 1,
                        config + 1, round + 1, (unsigned long) time(NULL));
-}
-
-/* Makes a command in which sh redirects the output to the file path, and then
- * becomes the command. Takes ownership of words. NULL without memory. */
-static char **with_output(char **words, const char *path)
-{
-    static const char script[] = "exec >\"$0\" 2>&1 </dev/null && exec \"$@\"";
-    size_t n = 0;
-    char **all;
-
-    while (words[n])
-        n++;
-    all = calloc(n + 5, sizeof(*all));
-    if (!all)
-        return NULL;
-    all[0] = strdup("sh");
-    all[1] = strdup("-c");
-    all[2] = strdup(script);
-    all[3] = strdup(path);
-    memcpy(all + 4, words, n * sizeof(*words));
-    free(words);
-    return all;
 }
 
 /* Returns 0 if it has ended, 1 at its time limit, 2 if it was stopped. */
@@ -286,7 +267,7 @@ static char *find_step(const char *base)
 {
     const char *slash = strrchr(base, '/');
     char *parent = strndup(base, (size_t) (slash - base)), *found = NULL;
-    DIR *steps = parent ? opendir(parent) : NULL;
+    DIR *steps = parent ? ownplace_opendir(parent) : NULL;
     struct dirent *e, *s;
 
     /* steps/001-c02-r1-JOBID/step-N: the job's id is added at the launch */
@@ -297,7 +278,7 @@ static char *find_step(const char *base)
         if (strncmp(e->d_name, slash + 1, strlen(slash + 1)) != 0)
             continue;
         job = text_format("%s/%s", parent, e->d_name);
-        dir = job ? opendir(job) : NULL;
+        dir = job ? ownplace_opendir(job) : NULL;
         /* a run has one step */
         while (dir && !found && (s = readdir(dir)))
             if (!strncmp(s->d_name, "step-", 5))
@@ -382,16 +363,18 @@ static int run_step(const struct course *c, size_t config, size_t round,
     char *output = base ? text_format("%s.txt", base) : NULL;
     char **words = base ? trial_words(t, config, base) : NULL;
     uint64_t start = now_ms();
-    int rc = -1, status = 0, ended;
+    int rc = -1, status = 0, ended, log = -1;
     pid_t pid = -1;
 
-    if (words)
-        words = with_output(words, output);
-    if (!words || t->n_runs == TRIAL_ALL_RUNS_MAX) {
+    if (!words || !output || t->n_runs == TRIAL_ALL_RUNS_MAX) {
         error_set(err, "out of memory");
         goto out;
     }
-    pid = child_start(&(struct child){.argv = words});
+    /* a new file: what exists already is not this run's output */
+    log = ownplace_create(output, err);
+    if (log < 0)
+        goto out;
+    pid = child_start(&(struct child){.argv = words, .log = log});
     if (pid < 0) {
         error_set(err, "no process: %s", strerror(errno));
         goto out;
@@ -417,6 +400,8 @@ static int run_step(const struct course *c, size_t config, size_t round,
     t->runs[t->n_runs++] = run;
     rc = 0;
 out:
+    if (log >= 0)
+        close(log);
     trial_free_words(words);
     free(output);
     free(base);

@@ -9,12 +9,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <jansson.h>
 
 #include "common/fileio.h"
 #include "common/json_stream.h"
 #include "common/jsonload.h"
+#include "common/ownplace.h"
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/trial/trial.h"
 
@@ -343,18 +345,24 @@ struct trial *trial_parse(const char *text, size_t len, const char *name,
     return t;
 }
 
-struct trial *trial_load(const char *dir, struct jp_error *err)
+struct trial *trial_load(const char *dir, enum trial_use use,
+                         struct jp_error *err)
 {
     char *path = text_format("%s/" TRIAL_NAME, dir), *text = NULL;
     struct trial *t = NULL;
     size_t len;
+    int fd = path ? fileio_open_regular(path, false, err)
+                  : error_set(err, "out of memory");
 
-    if (!path)
-        error_set(err, "out of memory");
     /* bounded: the file is foreign input */
-    else if (fileio_read(path, false, jsonload_limits[JSONLOAD_TRIAL].bytes,
-                         &text, &len, err) == 0)
+    if (fd >= 0 &&
+        (use == TRIAL_READ ||
+         ownplace_check_owner(fd, path, false, err) == 0) &&
+        fileio_read_fd(fd, path, jsonload_limits[JSONLOAD_TRIAL].bytes, &text,
+                       &len, err) == 0)
         t = trial_parse(text, len, path, err);
+    if (fd >= 0)
+        close(fd);
     free(text);
     free(path);
     return t;

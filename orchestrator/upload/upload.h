@@ -1,7 +1,9 @@
 /* upload.h - send a step's figures to Elasticsearch or OpenSearch (Kibana).
  *
- * upload_docs.c makes the lines of the bulk API from a step's report,
- * upload_send.c sends such lines, and upload_outbox.c keeps those that wait.
+ * upload_docs.c makes the lines of the bulk API from a step's report, with the
+ * fields of upload_schema.c. upload_send.c sends such lines, and
+ * upload_outbox.c keeps those that wait. Lines of a file are checked before
+ * (upload_schema.c).
  *
  * The fields are those that NCCL Inspector's exporter uploads, plus a
  * description of the job. Wire format: Elasticsearch Guide, "Bulk API" (POST
@@ -14,8 +16,59 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "common/error.h"
+#include "common/lines.h"
+
+/* --- upload_schema.c ------------------------------------------------------ */
+
+/* A field of a document, and the column of the report's CSV file that it has
+ * its value from (NULL: another source). Ends with name NULL. */
+struct upload_field {
+    const char *column, *name;
+    enum { FIELD_TEXT, FIELD_COUNT, FIELD_REAL } kind;
+};
+
+/* Positions in the tables that the code uses; the columns come first. */
+enum upload_operation {
+    OP_COMM,
+    OP_NAME,
+    OP_COLL,
+    OP_SN,
+    OP_BYTES,
+    OP_START = 8,
+    OP_END
+};
+enum upload_cell { CELL_TYPE, CELL_COLL, CELL_BYTES };
+extern const struct upload_field upload_operations[], upload_cells[];
+
+/* Most bytes of an _id; Elasticsearch's limit. */
+#define UPLOAD_ID_MAX 512
+/* How the number of the job is known ("job_id_from"): Slurm has told that the
+ * job is the user's, or only the user's own files say so. */
+#define UPLOAD_FROM_SLURM "slurm"
+#define UPLOAD_CLAIMED "claimed"
+
+struct upload_what;
+
+/* Which documents of a file are sent. */
+struct upload_allowed {
+    const char *name;               /* of the file, for messages */
+    const struct upload_what *what; /* the indices */
+    bool any_user; /* the file is root's; otherwise only documents of: */
+    uid_t uid;
+    const char *user;
+};
+
+/* Whether the line is an action that we send: index or create, with _index and
+ * _id and nothing else. False and err otherwise. */
+bool upload_is_action(const char *line, size_t len, struct jp_error *err);
+/* Checks such an action and its document: the index of its kind, fields and
+ * types of our documents, the user, an id of this user, job and step. */
+int upload_check(const struct upload_allowed *allowed, const char *action,
+                 size_t action_len, const char *source, size_t source_len,
+                 struct jp_error *err);
 
 /* --- upload_docs.c -------------------------------------------------------- */
 
@@ -26,6 +79,8 @@ struct upload_what {
     const char *detailed, *summary; /* names of the indices */
     uint64_t operations; /* maximum of detailed documents per step; with more
                           * operations, every n-th; 0: none */
+    /* Asks Slurm whose job it is. False: not known. NULL: nobody is asked. */
+    bool (*ask)(uint64_t job_id, uid_t *uid);
 };
 
 struct upload_made {
@@ -33,14 +88,22 @@ struct upload_made {
     uint64_t operations;        /* number of operations in the step */
 };
 
+/* The name of a user; the number if there is no name. */
+void upload_user_name(uid_t uid, char name[64]);
+
 /* Writes the action and source lines of a step's report. A document's _id
- * consists of the job's creation time, its number, the step, and the names of
- * the operation or cell. Sending it again therefore replaces the document.
+ * consists of the user's number, the job's creation time, its number, the step,
+ * and the names of the operation or cell. Sending it again therefore replaces
+ * the document, and no user can replace another one's.
+ *
+ * The user is the owner of the step's folder, whatever its files say; job.conf
+ * and summary.json must belong to the same user. If Slurm still knows the job,
+ * it must be that user's.
  *
  * summary: one document for the step (kind "step": verdict, coverage) and one
  * per cell (kind "cell"). detailed: one per operation. Returns -1 and err if
- * there is no job.conf (an upload needs a job), no report (errno ENODATA), or a
- * damaged file. */
+ * there is no job.conf (an upload needs a job), no report (errno ENODATA), a
+ * damaged file, or one of another user. */
 int upload_docs(const char *step_dir, const struct upload_what *what, FILE *out,
                 struct upload_made *made, struct jp_error *err);
 
@@ -60,6 +123,8 @@ struct upload_to {
     const char *url;   /* http:// or https://, without user and password */
     const char *ca;    /* file of CA certificates; NULL: the system's */
     const char *proxy; /* NULL: none; the environment is ignored */
+    uid_t server_uid;  /* may listen on this machine for http besides root and
+                        * this user; (uid_t) -1: nobody */
     const struct upload_credentials *credentials; /* NULL: none */
     unsigned retries;  /* repetitions of a batch after no answer, 429 or 5xx */
     uint32_t wait_ms;  /* delay before the first repetition; doubles up to 30
@@ -70,13 +135,14 @@ struct upload_to {
 struct upload_done {
     uint64_t sent, accepted, refused; /* number of documents */
     uint64_t batches, retries, bytes; /* bytes: number sent over the network */
-    char why[256];                    /* reason of the first refusal, or "" */
+    char why[512];                    /* reason of the first refusal, or "" */
 };
 
 /* Reads the file of credentials (NULL: none) into *secret, which `to` then
  * borrows, and checks the URL and its options. Free *secret, zeros before, with
  * upload_credentials_fini. Returns 0, or -1: a bad file, not http(s), a
- * password in the URL, or credentials that would be sent unencrypted.
+ * password in the URL, or credentials that would be sent unencrypted to another
+ * machine or to a proxy.
  *
  * The file has lines "user = ...", "password = ...", "api_key = ..." or "bearer
  * = ..."; # starts a comment. It must be regular, belong to this user or root,
@@ -85,10 +151,16 @@ int upload_to_check(struct upload_to *to, const char *credentials,
                     struct upload_credentials *secret, struct jp_error *err);
 
 /* Sends pairs of lines in batches of at most 4 MB. Documents that the server
- * refuses permanently are written unchanged to refused (NULL: only counted).
- * Returns 0 if each document has an answer; -1 and err if the server is
- * unreachable or refuses everything. */
-int upload_send(FILE *in, const struct upload_to *to, FILE *refused,
+ * refuses permanently, and lines that are not allowed, are written unchanged to
+ * refused (NULL: only counted). allowed NULL: the lines are this process's own,
+ * and all are sent. Returns 0 if each document has an answer; -1 and err if the
+ * server is unreachable or refuses everything.
+ *
+ * Credentials go over https with a certificate that is verified. Over http they
+ * go only to a socket of this machine whose owner is known and trusted
+ * (common/ownsock.h). They never follow a redirection. */
+int upload_send(struct jp_lines *in, const struct upload_to *to,
+                const struct upload_allowed *allowed, FILE *refused,
                 struct upload_done *done, struct jp_error *err);
 
 /* Whether this program can send (it finds libcurl). */

@@ -8,8 +8,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/fileio.h"
@@ -20,49 +22,6 @@
 #include "orchestrator/show/csvtable.h"
 #include "orchestrator/upload/upload.h"
 
-/* The field that a CSV column becomes. */
-struct field {
-    const char *column, *name;
-    enum { FIELD_TEXT, FIELD_COUNT, FIELD_REAL } kind;
-};
-
-/* Positions in operations[] of the columns that the code uses. */
-enum { OP_COMM, OP_NAME, OP_COLL, OP_SN, OP_BYTES, OP_START = 8, OP_END };
-/* The names of these fields are those of Inspector's exporter. */
-static const struct field operations[] = {
-    {"comm", "id", FIELD_TEXT},
-    {"comm_name", "comm_name", FIELD_TEXT},
-    {"coll", "coll", FIELD_TEXT},
-    {"sn", "coll_sn", FIELD_COUNT},
-    {"msg_size_bytes", "coll_msg_size_bytes", FIELD_COUNT},
-    {"n_ranks", "n_ranks", FIELD_COUNT},
-    {"records", "log_count", FIELD_COUNT},
-    {"mean", "mean_coll_busbw_gbs", FIELD_REAL},
-    {"dump_min_us", "coll_start_timestamp_us", FIELD_COUNT},
-    {"dump_max_us", "coll_end_timestamp_us", FIELD_COUNT},
-    {"exec_max_us", "exec_max_us", FIELD_COUNT},
-};
-
-enum { CELL_TYPE, CELL_COLL, CELL_BYTES };
-static const struct field cells[] = {
-    {"comm_type", "comm_type", FIELD_TEXT},
-    {"coll", "coll", FIELD_TEXT},
-    {"msg_size_bytes", "coll_msg_size_bytes", FIELD_COUNT},
-    {"ops", "ops", FIELD_COUNT},
-    {"records", "log_count", FIELD_COUNT},
-    {"mean", "mean_coll_busbw_gbs", FIELD_REAL},
-    {"min", "min_coll_busbw_gbs", FIELD_REAL},
-    {"p50", "p50_coll_busbw_gbs", FIELD_REAL},
-    {"p95", "p95_coll_busbw_gbs", FIELD_REAL},
-    {"p99", "p99_coll_busbw_gbs", FIELD_REAL},
-    {"max", "max_coll_busbw_gbs", FIELD_REAL},
-    {"exec_mean_us", "exec_mean_us", FIELD_REAL},
-    {"exec_p50_us", "exec_p50_us", FIELD_REAL},
-    {"exec_p99_us", "exec_p99_us", FIELD_REAL},
-};
-
-#define N(array) (sizeof(array) / sizeof(*(array)))
-
 /* The type of a communicator, by its id and name. */
 struct comm {
     char *id, *name, *type;
@@ -71,6 +30,9 @@ struct comm {
 /* The step whose report is uploaded. */
 struct job {
     struct jp_jobconf conf;
+    uid_t uid; /* the owner of the step's folder */
+    char user[64];
+    const char *job_id_from;
     json_t *summary;
     struct comm *comms;
     size_t n_comms;
@@ -143,19 +105,19 @@ static const char *type_of(const struct job *job, const char *id,
     return found ? found->type : NULL;
 }
 
-/* Writes the action line. The job's creation time, number, step and restart,
- * and the strings of parts (up to NULL) form the id. */
+/* Writes the action line. The user, the job's creation time, number, step and
+ * restart, and the strings of parts (up to NULL) form the id. */
 static void put_action(const struct job *job, const char *index,
                        const char *const *parts)
 {
     struct jp_json_stream s;
-    char id[512];
+    char id[UPLOAD_ID_MAX];
     /* job numbers repeat after a new installation of Slurm, creation times do
      * not */
-    int n = snprintf(id, sizeof(id), "%" PRIu64 "-%" PRIu64 ".%s-%" PRIu32,
-                     job->conf.created_us, job->conf.job_id,
-                     job->conf.step_id ? job->conf.step_id : "",
-                     job->conf.restart);
+    int n = snprintf(
+        id, sizeof(id), "%lu-%" PRIu64 "-%" PRIu64 ".%.60s-%" PRIu32,
+        (unsigned long) job->uid, job->conf.created_us, job->conf.job_id,
+        job->conf.step_id ? job->conf.step_id : "", job->conf.restart);
 
     /* a longer id is cut */
     for (; *parts && (size_t) n < sizeof(id); parts++)
@@ -181,9 +143,11 @@ static void begin_source(const struct job *job, struct jp_json_stream *s,
     json_stream_count(s, "@timestamp", (at_us ? at_us : c->created_us) / 1000);
     json_stream_text(s, "kind", kind);
     json_stream_count(s, "job_id", c->job_id);
+    json_stream_text(s, "job_id_from", job->job_id_from);
     json_stream_text(s, "step", c->step_id ? c->step_id : "");
     json_stream_text(s, "job_name", c->job_name ? c->job_name : "");
-    json_stream_text(s, "user", c->user ? c->user : "");
+    json_stream_count(s, "uid", job->uid);
+    json_stream_text(s, "user", job->user);
     json_stream_text(s, "account", c->account ? c->account : "");
     json_stream_text(s, "partition", c->partition ? c->partition : "");
 }
@@ -197,7 +161,7 @@ static void end_source(const struct job *job, struct jp_json_stream *s)
 
 /* Writes a cell as a field. An empty cell is left out, because the index has no
  * null; so is text where a number should be. */
-static void put_field(struct jp_json_stream *s, const struct field *f,
+static void put_field(struct jp_json_stream *s, const struct upload_field *f,
                       const char *text)
 {
     uint64_t count;
@@ -243,8 +207,8 @@ static void put_operation(const struct job *job, const char *index,
     begin_source(job, &s, "operation", start);
     if (type)
         json_stream_text(&s, "comm_type", type);
-    for (size_t i = 0; i < N(operations); i++)
-        put_field(&s, &operations[i], v[i]);
+    for (size_t i = 0; upload_operations[i].column; i++)
+        put_field(&s, &upload_operations[i], v[i]);
     /* between dumps, as in Inspector's exporter */
     json_stream_count(&s, "coll_duration_us", end > start ? end - start : 0);
     end_source(job, &s);
@@ -260,27 +224,27 @@ static void put_cell(const struct job *job, const char *index,
 
     put_action(job, index, id);
     begin_source(job, &s, "cell", 0);
-    for (size_t i = 0; i < N(cells); i++)
-        put_field(&s, &cells[i], v[i]);
+    for (size_t i = 0; upload_cells[i].column; i++)
+        put_field(&s, &upload_cells[i], v[i]);
     end_source(job, &s);
 }
 
 /* Writes every n-th row of step/csv/NAME.csv to put. *put_rows counts the
  * written rows, *rows all rows. */
-static int put_table(const struct job *job, const char *step, const char *name,
-                     const struct field *fields, size_t n_fields,
-                     const char *index, uint64_t nth,
-                     void (*put)(const struct job *, const char *,
-                                 const char *const *),
-                     uint64_t *put_rows, uint64_t *rows, struct jp_error *err)
+static int
+put_table(const struct job *job, const char *step, const char *name,
+          const struct upload_field *fields, const char *index, uint64_t nth,
+          void (*put)(const struct job *, const char *, const char *const *),
+          uint64_t *put_rows, uint64_t *rows, struct jp_error *err)
 {
     char *path = text_format("%s/csv/%s.csv", step, name);
     const char *columns[CSVTABLE_COLUMNS], *v[CSVTABLE_COLUMNS];
     struct jp_csvtable table;
+    size_t n_fields;
     int rc;
 
-    for (size_t i = 0; i < n_fields; i++)
-        columns[i] = fields[i].column;
+    for (n_fields = 0; fields[n_fields].column; n_fields++)
+        columns[n_fields] = fields[n_fields].column;
     /* csvtable finds the columns by name, whatever their order */
     rc = path ? csvtable_open(&table, path, columns, n_fields, err)
               : error_set(err, "out of memory");
@@ -330,17 +294,16 @@ static int put_all(const struct job *job, const char *step,
     uint64_t rows, none = 0, nth = 0;
 
     /* a first pass only counts the operations, from which n follows */
-    if (put_table(job, step, "ops", operations, N(operations), "", 0, NULL,
-                  &none, &made->operations, err) < 0)
+    if (put_table(job, step, "ops", upload_operations, "", 0, NULL, &none,
+                  &made->operations, err) < 0)
         return -1;
     if (what->operations)
         nth = (made->operations + what->operations - 1) / what->operations;
-    if (nth &&
-        put_table(job, step, "ops", operations, N(operations), what->detailed,
-                  nth, put_operation, &made->detailed, &rows, err) < 0)
+    if (nth && put_table(job, step, "ops", upload_operations, what->detailed,
+                         nth, put_operation, &made->detailed, &rows, err) < 0)
         return -1;
-    if (put_table(job, step, "cells", cells, N(cells), what->summary, 1,
-                  put_cell, &made->summary, &rows, err) < 0)
+    if (put_table(job, step, "cells", upload_cells, what->summary, 1, put_cell,
+                  &made->summary, &rows, err) < 0)
         return -1;
     put_step(job, what->summary, made);
     made->summary++;
@@ -361,6 +324,64 @@ static void job_fini(struct job *job)
     jobconf_fini(&job->conf);
 }
 
+void upload_user_name(uid_t uid, char name[64])
+{
+    const struct passwd *entry = getpwuid(uid);
+
+    if (entry && entry->pw_name && strlen(entry->pw_name) < 64)
+        snprintf(name, 64, "%s", entry->pw_name);
+    else
+        snprintf(name, 64, "%lu", (unsigned long) uid);
+}
+
+/* Finds the owner of the step: that of its folder. The files that say what job
+ * it is must be the same user's, as others may be able to write there. */
+static int find_owner(const char *step_dir, struct job *job,
+                      struct jp_error *err)
+{
+    static const char *const names[] = {JP_JOBCONF_NAME, "summary.json"};
+    struct stat folder, st;
+
+    if (lstat(step_dir, &folder) < 0 || !S_ISDIR(folder.st_mode))
+        return error_set(err, "%s: not a folder", step_dir);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        char *path = text_format("%s/%s", step_dir, names[i]);
+        int rc = path ? lstat(path, &st) : -1;
+
+        free(path);
+        /* whoever reads it tells that it is missing */
+        if (rc == 0 && st.st_uid != folder.st_uid)
+            return error_set(err,
+                             "%s/%s belongs to uid %lu, its folder to uid "
+                             "%lu",
+                             step_dir, names[i], (unsigned long) st.st_uid,
+                             (unsigned long) folder.st_uid);
+    }
+    job->uid = folder.st_uid;
+    upload_user_name(job->uid, job->user);
+    return 0;
+}
+
+/* Asks Slurm whose job it is. A job that Slurm does not know any more is what
+ * the user's files claim. */
+static int check_job(const char *step_dir, const struct upload_what *what,
+                     struct job *job, struct jp_error *err)
+{
+    uid_t uid;
+
+    job->job_id_from = UPLOAD_CLAIMED;
+    if (!what->ask || !what->ask(job->conf.job_id, &uid))
+        return 0;
+    if (uid != job->uid)
+        return error_set(err,
+                         "%s: job %" PRIu64
+                         " is of uid %lu, the step's folder of uid %lu",
+                         step_dir, job->conf.job_id, (unsigned long) uid,
+                         (unsigned long) job->uid);
+    job->job_id_from = UPLOAD_FROM_SLURM;
+    return 0;
+}
+
 int upload_docs(const char *step_dir, const struct upload_what *what, FILE *out,
                 struct upload_made *made, struct jp_error *err)
 {
@@ -373,12 +394,14 @@ int upload_docs(const char *step_dir, const struct upload_what *what, FILE *out,
         error_set(err, "out of memory");
     } else if (access(conf, F_OK) < 0) {
         error_set(err, "%s: no job.conf, but an upload needs a job", step_dir);
-    } else if (jobconf_read(conf, &job.conf, err) == 0) {
+    } else if (find_owner(step_dir, &job, err) == 0 &&
+               jobconf_read(conf, &job.conf, err) == 0) {
         job.summary = summary_file_read(step_dir, SUMMARY_WITHOUT_TABLES, err);
         /* errno: ENODATA without a summary that can be read, otherwise EIO */
         if (!job.summary)
             errno = ENODATA;
-        else if (load_comms(&job, step_dir, err) == 0)
+        else if (check_job(step_dir, what, &job, err) == 0 &&
+                 load_comms(&job, step_dir, err) == 0)
             rc = put_all(&job, step_dir, what, &m, err);
         if (rc < 0 && job.summary)
             errno = EIO;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/ownplace.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/upload/upload.h"
 
@@ -142,23 +143,32 @@ static int add_step(const char *folder, const char *step_dir,
 
 /* Sends one file and removes it. Permanently refused documents go to
  * NAME.refused. 0, or -1 and err: the file stays. */
-static int send_file(const char *path, const struct upload_to *to,
-                     struct upload_done *done, struct jp_error *err)
+static int send_file(const char *path, const struct upload_what *what,
+                     const struct upload_to *to, struct upload_done *done,
+                     struct jp_error *err)
 {
     char *kept = text_format("%.*s.refused",
                              (int) (strlen(path) - sizeof(WAITING) + 1), path);
     int fd = fileio_open_regular(path, false, err), rc = -1;
+    struct upload_allowed allowed = {.name = path,
+                                     .what = what,
+                                     .any_user = geteuid() == 0,
+                                     .uid = geteuid()};
     uint64_t refused = done->refused;
+    struct jp_lines *in = NULL;
     struct jp_tempfile file;
-    FILE *in = NULL;
+    char user[64];
 
-    if (fd < 0 || !kept || fileio_check_owner(fd, path, false, err) < 0 ||
-        !(in = fdopen(fd, "r")) || fileio_temp_open(&file, kept, err) < 0)
+    if (fd < 0 || !kept || ownplace_check_owner(fd, path, false, err) < 0)
         goto out;
-    /* `in` owns the descriptor from here on */
-    fd = -1;
+    upload_user_name(allowed.uid, user);
+    allowed.user = user;
+    in = lines_open_fd(fd, path, LINES_BULK, err);
+    fd = -1; /* `in` owns it */
+    if (!in || fileio_temp_open(&file, kept, err) < 0)
+        goto out;
     /* refused documents are collected while it is sent */
-    rc = upload_send(in, to, file.stream, done, err);
+    rc = upload_send(in, to, &allowed, file.stream, done, err);
     if (rc == 0 && done->refused > refused)
         rc = fileio_temp_commit(&file, err);
     else
@@ -166,9 +176,8 @@ static int send_file(const char *path, const struct upload_to *to,
     if (rc == 0 && unlink(path) < 0)
         rc = error_set(err, "%s: %m", path);
 out:
-    if (in)
-        fclose(in);
-    else if (fd >= 0)
+    lines_close(in);
+    if (fd >= 0)
         close(fd);
     free(kept);
     return rc;
@@ -176,8 +185,9 @@ out:
 
 /* Sends the files that are there now, oldest first, until one fails. Returns
  * their number, or -1 and err. */
-static int send_files(const char *folder, const struct upload_to *to,
-                      struct upload_done *done, struct jp_error *err)
+static int send_files(const char *folder, const struct upload_what *what,
+                      const struct upload_to *to, struct upload_done *done,
+                      struct jp_error *err)
 {
     struct dirent **entries = NULL;
     int n = scandir(folder, &entries, is_waiting, alphasort), rc = 0;
@@ -189,7 +199,7 @@ static int send_files(const char *folder, const struct upload_to *to,
 
         /* after a failure the others are only freed */
         if (rc == 0)
-            rc = path ? send_file(path, to, done, err)
+            rc = path ? send_file(path, what, to, done, err)
                       : error_set(err, "out of memory");
         free(path);
         free(entries[i]);
@@ -199,8 +209,9 @@ static int send_files(const char *folder, const struct upload_to *to,
 }
 
 /* Sends what waits in the folder. */
-static int send_folder(const char *folder, const struct upload_to *to,
-                       struct upload_done *done, struct jp_error *err)
+static int send_folder(const char *folder, const struct upload_what *what,
+                       const struct upload_to *to, struct upload_done *done,
+                       struct jp_error *err)
 {
     char *path = text_format("%s/.lock", folder);
     /* the lock goes with the descriptor, also if the process dies */
@@ -214,7 +225,7 @@ static int send_folder(const char *folder, const struct upload_to *to,
         rc = 0; /* the holder of the lock sends ours, too */
     else
         /* files may come while others are sent */
-        while ((rc = send_files(folder, to, done, err)) > 0)
+        while ((rc = send_files(folder, what, to, done, err)) > 0)
             ;
     if (fd >= 0)
         close(fd);
@@ -234,5 +245,5 @@ int upload_outbox(struct upload_outbox *box, const char *step_dir,
         return -1;
     if (box->only_add)
         return 0;
-    return send_folder(box->folder, to, done, err);
+    return send_folder(box->folder, box->what, to, done, err);
 }

@@ -12,16 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/lines.h"
+#include "common/ownplace.h"
+#include "common/ownsock.h"
 
 enum {
     /* bytes */
     CREDENTIALS_MAX = 65536,
-    LINE_MAX_BYTES = 1 << 20,
     /* a batch ends with the document that reaches one of these */
     BATCH_BYTES = 4 << 20,
     BATCH_DOCS = 5000,
@@ -57,7 +60,7 @@ static int check_secret(int fd, const char *path, struct jp_error *err)
     struct stat st;
 
     /* it belongs to this user or root, and others cannot write it */
-    if (fileio_check_owner(fd, path, false, err) < 0)
+    if (ownplace_check_owner(fd, path, false, err) < 0)
         return -1;
     if (fstat(fd, &st) < 0)
         return error_set(err, "%s: %m", path);
@@ -163,7 +166,8 @@ static int read_credentials(const char *path, struct upload_credentials *out,
 
 /* --- the destination ------------------------------------------------------ */
 
-/* Whether the host is this machine, so that nobody can listen on the way. */
+/* Whether the host is this machine, so that nobody can listen on the way. Who
+ * listens there is checked when the connection is made (open_socket). */
 static bool is_here(const char *host)
 {
     static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
@@ -197,6 +201,8 @@ static int check_url(const struct upload_to *to, struct jp_error *err)
             "a URL must not contain a password: use a file of credentials");
     if (to->credentials && !tls && !is_here(host))
         return error_set(err, "credentials need https://");
+    if (to->credentials && !tls && to->proxy)
+        return error_set(err, "credentials need https:// with a proxy");
     return 0;
 }
 
@@ -286,8 +292,12 @@ struct text {
 /* The state of one upload. */
 struct sender {
     const struct upload_to *to;
+    const struct upload_allowed *allowed; /* NULL: all */
     FILE *refused;
     struct upload_done *done;
+    bool guarded;          /* the server's owner is checked */
+    bool stranger;         /* it is somebody else: final */
+    struct jp_error guard; /* why there is no connection; "": none */
     CURL *curl;
     struct curl_slist *headers;
     char *url;
@@ -356,6 +366,35 @@ static size_t on_header(char *data, size_t size, size_t n, void *arg)
     return n;
 }
 
+/* libcurl's callback for a connection. Over http, credentials go only to a
+ * socket of this machine whose owner is trusted, so the connection is made
+ * here. */
+static curl_socket_t open_socket(void *arg, curlsocktype purpose,
+                                 struct curl_sockaddr *address)
+{
+    struct sender *s = arg;
+    int fd;
+
+    (void) purpose;
+    if (!s->guarded)
+        return socket(address->family, address->socktype | SOCK_CLOEXEC,
+                      address->protocol);
+    fd = ownsock_connect("", &address->addr, address->addrlen,
+                         s->to->server_uid, 1000 * CONNECT_S, &s->stranger,
+                         &s->guard);
+    return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+/* libcurl's callback before it connects: a guarded socket is connected. */
+static int on_socket(void *arg, curl_socket_t fd, curlsocktype purpose)
+{
+    struct sender *s = arg;
+
+    (void) fd;
+    (void) purpose;
+    return s->guarded ? CURL_SOCKOPT_ALREADY_CONNECTED : CURL_SOCKOPT_OK;
+}
+
 /* Compresses the pairs into s->body. 0, or -1 and err. */
 static int make_body(struct sender *s, const struct pair *pairs, size_t n,
                      struct jp_error *err)
@@ -407,6 +446,7 @@ static long post(struct sender *s, struct jp_error *err)
     s->answer.n = 0;
     s->too_long = false;
     s->retry_after_ms = 0;
+    s->guard.text[0] = '\0';
     lib.setopt(s->curl, CURLOPT_ERRORBUFFER, why);
     lib.setopt(s->curl, CURLOPT_TIMEOUT_MS, (long) left);
     lib.setopt(s->curl, CURLOPT_POSTFIELDS, s->body.at);
@@ -419,9 +459,10 @@ static long post(struct sender *s, struct jp_error *err)
     s->done->bytes += s->body.n;
     if (code != CURLE_OK) {
         error_set(err, "%s",
-                  s->too_long ? "the server's answer is too long"
-                  : *why      ? why
-                              : lib.strerror(code));
+                  s->too_long      ? "the server's answer is too long"
+                  : *s->guard.text ? s->guard.text
+                  : *why           ? why
+                                   : lib.strerror(code));
         return 0;
     }
     lib.getinfo(s->curl, CURLINFO_RESPONSE_CODE, &status);
@@ -539,6 +580,9 @@ static int send_pairs(struct sender *s, struct pair *pairs, size_t n,
         if (make_body(s, pairs, n, err) < 0)
             return -1;
         status = post(s, err);
+        /* another user's server: it gets nothing, now or later */
+        if (!status && s->stranger)
+            return error_wrap(err, "credentials are not sent");
         /* too large: send both halves */
         if (status == 413 && n > 1)
             return send_pairs(s, pairs, n / 2, err) < 0
@@ -571,60 +615,132 @@ static int send_pairs(struct sender *s, struct pair *pairs, size_t n,
     return 0;
 }
 
-/* Appends a line with its line break to *pair. Returns 1; 0 at the end; -1. */
-static int read_line(FILE *in, char **line, size_t *size, struct pair *pair,
+/* A line that was read, and is not yet used. */
+struct held {
+    char *text; /* NULL: none; owned */
+    size_t len;
+    uint64_t number;
+};
+
+/* Takes the held line, or reads one. Returns 1; 0 at the end; -1 and err. */
+static int next_line(struct jp_lines *in, struct held *held, struct held *out,
                      struct jp_error *err)
 {
-    ssize_t n = getline(line, size, in);
-    char *more;
+    char *text;
+    int rc;
 
-    if (n < 0)
-        return ferror(in) ? error_set(err, "cannot be read: %m") : 0;
-    /* a file that was cut, or is of another kind */
-    if (n > LINE_MAX_BYTES || (*line)[n - 1] != '\n' || **line != '{')
-        return error_set(err, "not lines of the bulk API");
-    more = realloc(pair->text, pair->len + (size_t) n);
-    if (!more)
+    if (held->text) {
+        *out = *held;
+        held->text = NULL;
+        return 1;
+    }
+    rc = lines_next(in, &text, &out->len, err);
+    if (rc <= 0)
+        return rc;
+    out->number = lines_number(in);
+    out->text = malloc(out->len + 1);
+    if (!out->text)
         return error_set(err, "out of memory");
-    memcpy(more + pair->len, *line, (size_t) n);
-    pair->text = more;
-    pair->len += (size_t) n;
+    memcpy(out->text, text, out->len + 1);
     return 1;
 }
 
-/* Reads an action and its document. Returns 1; 0 at the end; -1 and err. */
-static int read_pair(FILE *in, char **line, size_t *size, struct pair *pair,
-                     struct jp_error *err)
+/* Refuses a line, or a pair of lines, that is not sent. Takes over the texts;
+ * err has the reason. */
+static void refuse_lines(struct sender *s, struct held *one, struct held *two,
+                         struct jp_error *err)
 {
+    struct pair pair = {NULL, 0};
+
+    error_wrap(err, "%s:%llu", s->allowed ? s->allowed->name : "documents",
+               (unsigned long long) one->number);
+    if (two)
+        pair.text = text_format("%s\n%s\n", one->text, two->text);
+    else
+        pair.text = text_format("%s\n", one->text);
+    if (pair.text)
+        pair.len = strlen(pair.text);
+    refuse(s, &pair, err->text);
+    s->done->sent++;
+    free(pair.text);
+    free(one->text);
+    one->text = NULL;
+    if (two) {
+        free(two->text);
+        two->text = NULL;
+    }
+}
+
+/* Counts lines that the reader has left out: too long, with a NUL byte. */
+static void refuse_left(struct sender *s, struct jp_lines *in)
+{
+    const struct lines_left *left = lines_left(in);
+    uint64_t n = left->too_long + left->with_nul + left->early;
+
+    if (n && !s->done->refused)
+        snprintf(s->done->why, sizeof(s->done->why), "%s", left->first.text);
+    s->done->refused += n;
+    s->done->sent += n;
+}
+
+/* Reads an action and its document; what is not allowed is refused and skipped.
+ * After a line that is no action, the next one may be. Returns 1; 0 at the end;
+ * -1 and err. */
+static int read_pair(struct sender *s, struct jp_lines *in, struct held *held,
+                     struct pair *pair, struct jp_error *err)
+{
+    struct held action = {NULL, 0, 0}, source = {NULL, 0, 0};
+    struct jp_error why;
     int rc;
 
     *pair = (struct pair){0};
-    rc = read_line(in, line, size, pair, err);
-    if (rc > 0) {
-        rc = read_line(in, line, size, pair, err);
-        if (rc == 0)
-            rc = error_set(err, "an action without its document");
+    while ((rc = next_line(in, held, &action, err)) > 0) {
+        if (s->allowed && !upload_is_action(action.text, action.len, &why)) {
+            refuse_lines(s, &action, NULL, &why);
+            continue;
+        }
+        rc = next_line(in, held, &source, err);
+        if (rc < 0)
+            break;
+        /* at the end, or where the reader has left out a line */
+        if (rc == 0 || source.number != action.number + 1) {
+            error_set(&why, "an action without its document");
+            refuse_lines(s, &action, NULL, &why);
+            *held = source;
+            source.text = NULL;
+            continue;
+        }
+        if (s->allowed && upload_check(s->allowed, action.text, action.len,
+                                       source.text, source.len, &why) < 0) {
+            refuse_lines(s, &action, &source, &why);
+            continue;
+        }
+        pair->text = text_format("%s\n%s\n", action.text, source.text);
+        pair->len = action.len + source.len + 2;
+        if (!pair->text)
+            rc = error_set(err, "out of memory");
+        break;
     }
-    if (rc < 0) {
-        free(pair->text);
-        *pair = (struct pair){0};
-    }
+    if (rc == 0)
+        refuse_left(s, in);
+    free(action.text);
+    free(source.text);
     return rc;
 }
 
 /* Reads and sends all documents, batch after batch. 0, or -1 and err. */
-static int send_all(struct sender *s, FILE *in, struct jp_error *err)
+static int send_all(struct sender *s, struct jp_lines *in, struct jp_error *err)
 {
     struct pair *pairs = calloc(BATCH_DOCS, sizeof(*pairs));
-    size_t size = 0, n, bytes;
-    char *line = NULL;
+    struct held held = {NULL, 0, 0};
+    size_t n, bytes;
     int rc = pairs ? 1 : error_set(err, "out of memory");
 
     while (rc > 0) {
         /* one batch */
         for (n = bytes = 0; n < BATCH_DOCS && bytes < BATCH_BYTES;
              bytes += pairs[n++].len)
-            if ((rc = read_pair(in, &line, &size, &pairs[n], err)) <= 0)
+            if ((rc = read_pair(s, in, &held, &pairs[n], err)) <= 0)
                 break;
         s->done->sent += n;
         if (n && rc >= 0 && send_pairs(s, pairs, n, err) < 0)
@@ -633,7 +749,7 @@ static int send_all(struct sender *s, FILE *in, struct jp_error *err)
             free(pairs[--n].text);
     }
     free(pairs);
-    free(line);
+    free(held.text);
     return rc;
 }
 
@@ -688,9 +804,19 @@ static void set_options(struct sender *s)
     lib.setopt(curl, CURLOPT_POST, 1L);
     /* a redirection must not get the credentials */
     lib.setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+    lib.setopt(curl, CURLOPT_UNRESTRICTED_AUTH, 0L);
     lib.setopt(curl, CURLOPT_NETRC, (long) CURL_NETRC_IGNORED);
+    /* the defaults, which no build of libcurl may change */
+    lib.setopt(curl, CURLOPT_SSL_VERIFYPEER, 1L);
+    lib.setopt(curl, CURLOPT_SSL_VERIFYHOST, 2L);
+    lib.setopt(curl, CURLOPT_HEADEROPT, (long) CURLHEADER_SEPARATE);
+    lib.setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    lib.setopt(curl, CURLOPT_OPENSOCKETDATA, s);
+    lib.setopt(curl, CURLOPT_SOCKOPTFUNCTION, on_socket);
+    lib.setopt(curl, CURLOPT_SOCKOPTDATA, s);
     /* "" disables the proxy; NULL would use the environment's */
     lib.setopt(curl, CURLOPT_PROXY, s->to->proxy ? s->to->proxy : "");
+    lib.setopt(curl, CURLOPT_NOPROXY, ""); /* not the variable no_proxy */
     lib.setopt(curl, CURLOPT_CONNECTTIMEOUT, (long) CONNECT_S);
     lib.setopt(curl, CURLOPT_USERAGENT, "jobprof/" PACKAGE_VERSION);
     lib.setopt(curl, CURLOPT_HTTPHEADER, s->headers);
@@ -709,11 +835,17 @@ static void set_options(struct sender *s)
     }
 }
 
-int upload_send(FILE *in, const struct upload_to *to, FILE *refused,
+int upload_send(struct jp_lines *in, const struct upload_to *to,
+                const struct upload_allowed *allowed, FILE *refused,
                 struct upload_done *done, struct jp_error *err)
 {
     size_t len = strlen(to->url);
-    struct sender s = {.to = to, .refused = refused, .done = done};
+    struct sender s = {.to = to,
+                       .allowed = allowed,
+                       .refused = refused,
+                       .done = done,
+                       .guarded = to->credentials &&
+                                  strncasecmp(to->url, "https://", 8)};
     int rc = -1;
 
     if (check_url(to, err) < 0)
@@ -753,11 +885,13 @@ bool upload_can_send(void)
     return false;
 }
 
-int upload_send(FILE *in, const struct upload_to *to, FILE *refused,
+int upload_send(struct jp_lines *in, const struct upload_to *to,
+                const struct upload_allowed *allowed, FILE *refused,
                 struct upload_done *done, struct jp_error *err)
 {
     (void) in;
     (void) to;
+    (void) allowed;
     (void) refused;
     (void) done;
     return error_set(err, "jobprof was built without libcurl");

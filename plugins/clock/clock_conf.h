@@ -13,6 +13,8 @@ struct clock_conf {
     uint32_t spacing_us;  /* between the two packets of an exchange */
     uint32_t snapshot_ms; /* between two readings of all clocks of the node; 0:
                              none */
+    uint32_t cpu_permille; /* of a processor, which probes may take; 0: the
+                              default */
     char interfaces[CLOCK_NAMES_BYTES]; /* as NCCL_SOCKET_IFNAME; "": that of
                                            the node's address */
     /* the step's key, by which packets are sealed */

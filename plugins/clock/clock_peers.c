@@ -1,18 +1,21 @@
 /* clock_peers.c - the graph of neighbours, the files by which agents meet, and
  * the choice of interfaces.
  *
- * Three parts, used one after the other: clock_peers_of says which nodes
- * compare their clocks, clock_iface_find which addresses an agent offers, and
- * the peer file passes these on. */
+ * Four parts, used one after the other: clock_peers_of says which nodes compare
+ * their clocks, clock_iface_find which addresses an agent offers,
+ * clock_bind_all opens sockets at them, and the peer file passes them on. */
 #include "plugins/clock/clock_peers.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "common/fileio.h"
 #include "common/quote.h"
@@ -155,24 +158,20 @@ int clock_peer_read_file(const char *path, struct clock_peer *peer,
     return rc;
 }
 
-bool clock_peer_address(const char *address, uint16_t port, bool ipv6,
+bool clock_peer_address(const char *address, uint16_t port,
                         struct sockaddr_storage *out, socklen_t *len)
 {
     struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
     struct sockaddr_in6 v6 = {.sin6_family = AF_INET6,
                               .sin6_port = htons(port)};
-    char mapped[CLOCK_ADDRESS_LEN + 8];
-    /* ::ffff:a.b.c.d is how a socket of IPv6 addresses IPv4 */
-    bool is_v4 = inet_pton(AF_INET, address, &v4.sin_addr) == 1;
 
     memset(out, 0, sizeof(*out));
-    if (!ipv6) {
+    if (inet_pton(AF_INET, address, &v4.sin_addr) == 1) {
         memcpy(out, &v4, sizeof(v4));
         *len = sizeof(v4);
-        return is_v4;
+        return true;
     }
-    snprintf(mapped, sizeof(mapped), "%s%s", is_v4 ? "::ffff:" : "", address);
-    if (inet_pton(AF_INET6, mapped, &v6.sin6_addr) != 1)
+    if (inet_pton(AF_INET6, address, &v6.sin6_addr) != 1)
         return false;
     memcpy(out, &v6, sizeof(v6));
     *len = sizeof(v6);
@@ -283,5 +282,136 @@ size_t clock_iface_find(const char *list,
     if (!n)
         error_set(err, "no interface that is up is one of \"%s\"", QUOTE(list));
     memcpy(found, all, n * sizeof(*found));
+    return n;
+}
+
+/* --- sockets -------------------------------------------------------------- */
+
+/* Another process may have the first address's port at the next address. */
+#define PORTS_TRIED 16
+
+static uint16_t port_of(int fd)
+{
+    struct sockaddr_storage own = {0};
+    socklen_t len = sizeof(own);
+
+    if (getsockname(fd, (struct sockaddr *) &own, &len) < 0)
+        return 0;
+    /* sin_port and sin6_port are at the same offset */
+    return ntohs(((const struct sockaddr_in *) (const void *) &own)->sin_port);
+}
+
+/* A socket at one address; port 0: any. -1: errno. */
+static int bind_one(const char *address, uint16_t port)
+{
+    struct sockaddr_storage at;
+    socklen_t len;
+    int fd, only = 1, why;
+
+    if (!clock_peer_address(address, port, &at, &len)) {
+        errno = EAFNOSUPPORT;
+        return -1;
+    }
+    fd = socket(at.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    if (at.ss_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof(only));
+    if (bind(fd, (const struct sockaddr *) &at, len) == 0)
+        return fd;
+    why = errno;
+    close(fd);
+    errno = why;
+    return -1;
+}
+
+/* Binds what can be bound at one port. *taken: an address has that port in use,
+ * so another port may do. Returns the number of sockets. */
+static size_t bind_each(struct clock_iface *addresses, size_t n, int *fds,
+                        uint16_t *port, bool *taken, struct jp_error *err)
+{
+    size_t kept = 0;
+
+    *port = 0;
+    *taken = false;
+    for (size_t i = 0; i < n && !*taken; i++) {
+        int fd = bind_one(addresses[i].address, *port);
+
+        if (fd < 0) {
+            *taken = errno == EADDRINUSE && *port;
+            if (!*taken && !*err->text)
+                error_set(err, "no socket at %s: %s", addresses[i].address,
+                          strerror(errno));
+            continue;
+        }
+        if (!*port)
+            *port = port_of(fd);
+        addresses[kept] = addresses[i];
+        fds[kept++] = fd;
+    }
+    return kept;
+}
+
+size_t clock_bind_all(struct clock_iface *addresses, size_t n, int *fds,
+                      uint16_t *port, struct jp_error *err)
+{
+    struct clock_iface list[CLOCK_ADDRESSES];
+    struct jp_error why;
+    size_t kept = 0;
+    bool taken = true;
+
+    for (int i = 0; i < PORTS_TRIED && taken; i++) {
+        memcpy(list, addresses, n * sizeof(*list));
+        why.text[0] = '\0';
+        kept = bind_each(list, n, fds, port, &taken, &why);
+        for (size_t k = 0; taken && k < kept; k++)
+            close(fds[k]);
+    }
+    if (taken)
+        kept = 0;
+    if (taken && !*why.text)
+        error_set(&why, "no port is free at all of this node's addresses");
+    memcpy(addresses, list, kept * sizeof(*list)); /* in the same order */
+    error_set(err, "%s", why.text);
+    return kept;
+}
+
+/* The address from which the kernel would send to that one. connect() on a UDP
+ * socket only looks up the route; it sends nothing. false: there is no
+ * route. */
+static bool route_from(const struct sockaddr_storage *to, socklen_t to_len,
+                       char text[CLOCK_ADDRESS_LEN])
+{
+    int fd = socket(to->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_storage own = {0};
+    socklen_t len = sizeof(own);
+    const void *address;
+    bool found;
+
+    if (fd < 0)
+        return false;
+    found = connect(fd, (const struct sockaddr *) to, to_len) == 0 &&
+            getsockname(fd, (struct sockaddr *) &own, &len) == 0;
+    close(fd);
+    address = own.ss_family == AF_INET
+                  ? (const void *) &((const struct sockaddr_in *) (void *) &own)
+                        ->sin_addr
+                  : &((const struct sockaddr_in6 *) (void *) &own)->sin6_addr;
+    return found && inet_ntop(own.ss_family, address, text, CLOCK_ADDRESS_LEN);
+}
+
+size_t clock_bind_choose(const struct clock_iface *addresses, size_t n,
+                         const struct sockaddr_storage *to, socklen_t to_len)
+{
+    char from[CLOCK_ADDRESS_LEN] = "";
+    bool has_route = route_from(to, to_len, from);
+
+    for (size_t i = 0; i < n && has_route; i++)
+        if (strcmp(addresses[i].address, from) == 0)
+            return i;
+    for (size_t i = 0; i < n; i++)
+        if ((strchr(addresses[i].address, ':') != NULL) ==
+            (to->ss_family == AF_INET6))
+            return i;
     return n;
 }

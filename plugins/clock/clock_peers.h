@@ -74,9 +74,27 @@ int clock_peer_read_file(const char *path, struct clock_peer *peer,
 int clock_peer_parse(const char *text, struct clock_peer *peer,
                      struct jp_error *err);
 
-/* An address for a socket of IPv6 that also takes IPv4, or of IPv4 only. false:
- * the address is of the other kind. */
-bool clock_peer_address(const char *address, uint16_t port, bool ipv6,
+/* A literal of IPv4 or IPv6 as a socket's address. false: it is neither. */
+bool clock_peer_address(const char *address, uint16_t port,
                         struct sockaddr_storage *out, socklen_t *len);
+
+/* --- sockets ------------------------------------------------------------- */
+
+/* Sockets that never block, of UDP, one at each of a node's addresses and none
+ * at any other, all on the same port of the system's choice. So packets from
+ * networks that the step does not use reach no agent. Addresses that cannot be
+ * bound are taken out of the list, because no other node may be told of them;
+ * err says which is the first ("": none).
+ *
+ * fds[i] is the socket of addresses[i]; the caller closes them. Returns their
+ * number; 0: none, and err says why. */
+size_t clock_bind_all(struct clock_iface *addresses, size_t n, int *fds,
+                      uint16_t *port, struct jp_error *err);
+
+/* The index of the address from which this node should send to that one: the
+ * one that the kernel's route would use, else the first of its kind; n: there
+ * is none of its kind. */
+size_t clock_bind_choose(const struct clock_iface *addresses, size_t n,
+                         const struct sockaddr_storage *to, socklen_t to_len);
 
 #endif

@@ -14,12 +14,9 @@
 #include <string.h>
 
 #include "common/clockline.h"
-#include "common/fileio.h"
+#include "common/lines.h"
 #include "common/num.h"
 #include "plugins/clock/clock_packet.h"
-
-/* Longest line. XLA gives a node ten neighbours, whose window fits. */
-#define CLOCK_LINE_MAX 8192
 
 /* Larger times and distances (36 years) are refused, so that differences
  * fit. */
@@ -30,7 +27,6 @@
  * same. */
 #define SAME_NS 1000
 #define NUMBER_LEN 32
-#define LINE_BYTES 1024 /* longest line of an agent */
 
 static const char *const status_names[CLOCK_STATUSES] = {
     [CLOCK_OK] = "ok",
@@ -160,6 +156,7 @@ static bool take_config(const char *line, struct clock_file *file)
         read.job = (uint64_t) job;
     count(line, "cadence_us", UINT32_MAX, &read.cadence_us);
     count(line, "window_ms", UINT32_MAX, &read.window_ms);
+    count(line, "cpu_permille", 1000, &read.cpu_permille);
     *file = read;
     return true;
 }
@@ -217,6 +214,7 @@ static bool take_window(const char *line, struct clock_window *out)
     if (!share(line, "pure_bwd", &w.pure_back))
         w.pure_back = 0;
     count(line, "disturbed", UINT32_MAX, &w.disturbed);
+    count(line, "cadence_us", UINT32_MAX, &w.cadence_us);
     clock_field_int(line, "rtt_min_ns", 0, FAR_NS, &w.rtt_min_ns);
     w.user_stamps =
         clock_field_text(line, "clock_source", source, sizeof(source)) &&
@@ -309,43 +307,45 @@ static int take(char *line, struct clock_file *file)
     return 1;
 }
 
-/* Calls `each` for each complete line of less than `longest` bytes, with a NUL
- * in place of the newline. It returns as take does. Bad lines are counted; a
- * last line without a newline is one. Returns -1 without memory: the file is
+/* Calls `each` for each complete line; `lines`, which may be NULL with err set,
+ * is closed. It returns as take does. Bad lines are counted; a last line
+ * without a newline is one. Returns -1 without memory or lines: the file is
  * then released. */
-static int each_line(const char *text, size_t len, size_t longest,
+static int each_line(struct jp_lines *lines,
                      int (*each)(char *line, struct clock_file *file),
                      struct clock_file *file, struct jp_error *err)
 {
-    char line[CLOCK_LINE_MAX];
+    const struct lines_left *left;
+    char *line;
+    size_t len;
+    int rc;
 
-    while (len) {
-        const char *end = memchr(text, '\n', len);
-        size_t n = end ? (size_t) (end - text) : len;
-        int rc = 0;
+    if (!lines)
+        return -1;
+    while ((rc = lines_next(lines, &line, &len, err)) > 0) {
+        int one = lines_is_cut(lines) ? 0 : each(line, file);
 
-        if (n < longest && n < sizeof(line) && end && !memchr(text, '\0', n)) {
-            memcpy(line, text, n);
-            line[n] = '\0';
-            rc = each(line, file);
+        if (one < 0) {
+            rc = error_set(err, "out of memory");
+            break;
         }
-        if (rc < 0) {
-            clock_file_fini(file);
-            return error_set(err, "out of memory");
-        }
-        file->bad_lines += rc == 0;
-        text += n + (end != NULL);
-        len -= n + (end != NULL);
+        file->bad_lines += one == 0;
     }
-    return 0;
+    left = lines_left(lines);
+    file->bad_lines += left->too_long + left->with_nul + left->early;
+    lines_close(lines);
+    if (rc < 0)
+        clock_file_fini(file);
+    return rc;
 }
 
-int clock_file_parse(const char *text, size_t len, struct clock_file *file,
-                     struct jp_error *err)
+/* Reads an agent's file; takes lines over. */
+static int read_agent(struct jp_lines *lines, struct clock_file *file,
+                      struct jp_error *err)
 {
     struct clock_file read = {.node = ""};
 
-    if (each_line(text, len, LINE_BYTES, take, &read, err) < 0)
+    if (each_line(lines, take, &read, err) < 0)
         return -1;
     if (!*read.node) {
         clock_file_fini(&read);
@@ -355,18 +355,21 @@ int clock_file_parse(const char *text, size_t len, struct clock_file *file,
     return 0;
 }
 
+int clock_file_parse(const char *text, size_t len, struct clock_file *file,
+                     struct jp_error *err)
+{
+    return read_agent(
+        lines_open_memory(text, len, CLOCK_FILE, LINES_CLOCK, err), file, err);
+}
+
 int clock_file_read(const char *path, struct clock_file *file,
                     struct jp_error *err)
 {
-    char *text;
-    size_t len;
-    int rc;
+    struct jp_lines *lines = lines_open(path, LINES_CLOCK, err);
 
-    if (fileio_read(path, false, CLOCK_FILE_MAX, &text, &len, err) < 0)
+    if (!lines)
         return -1;
-    rc = clock_file_parse(text, len, file, err);
-    free(text);
-    return rc < 0 ? error_wrap(err, "%s", path) : 0;
+    return read_agent(lines, file, err) < 0 ? error_wrap(err, "%s", path) : 0;
 }
 
 void clock_file_fini(struct clock_file *file)
@@ -478,12 +481,13 @@ static int take_xla_window(char *line, struct clock_file *file)
     return rc;
 }
 
-int clock_xla_parse(const char *text, size_t len, uint32_t process,
+/* Reads a file of XLA; takes lines over. */
+static int read_xla(struct jp_lines *lines, uint32_t process,
                     struct clock_file *file, struct jp_error *err)
 {
     struct clock_file read = {.node_id = process};
 
-    if (each_line(text, len, CLOCK_LINE_MAX, take_xla_window, &read, err) < 0)
+    if (each_line(lines, take_xla_window, &read, err) < 0)
         return -1;
     if (!read.n_windows) {
         clock_file_fini(&read);
@@ -491,4 +495,17 @@ int clock_xla_parse(const char *text, size_t len, uint32_t process,
     }
     *file = read;
     return 0;
+}
+
+int clock_xla_parse(const char *text, size_t len, uint32_t process,
+                    struct clock_file *file, struct jp_error *err)
+{
+    return read_xla(lines_open_memory(text, len, "XLA", LINES_XLA, err),
+                    process, file, err);
+}
+
+int clock_xla_read(const char *path, uint32_t process, struct clock_file *file,
+                   struct jp_error *err)
+{
+    return read_xla(lines_open(path, LINES_XLA, err), process, file, err);
 }

@@ -21,16 +21,18 @@
 #include "common/error.h"
 
 #define CLOCK_FILE "clock.jsonl"
-#define CLOCK_FILE_MAX (16 * 1024 * 1024)
 #define CLOCK_NODE_MAX 256 /* a node's name, with NUL */
 /* A node that takes the times of packets itself takes arrivals late and
  * departures early, by different amounts. This part of the margin is added to
  * the uncertainty. */
 #define CLOCK_USER_PART 0.5
+/* The log and the report say that probes were rarer than requested from this
+ * factor on. */
+#define CLOCK_SLOWED 2
 
 enum clock_status {
     CLOCK_OK,
-    CLOCK_FEW,     /* too few exchanges, or over too short a time */
+    CLOCK_FEW, /* too few exchanges, or over too short a time */
     /* bounds contradict each other: a stamp or a clock is wrong */
     CLOCK_CROSSED,
     CLOCK_STEEP, /* the clocks drift apart faster than clocks do */
@@ -50,6 +52,8 @@ struct clock_window {
     double unc_ns;    /* uncertainty of the line */
     int64_t rtt_min_ns;
     uint32_t exchanges, lost, no_stamp, disturbed;
+    uint32_t cadence_us; /* between two exchanges, as it was at the end; 0:
+                            unknown */
     /* share of pairs that kept their distance, 0 to 1 */
     double pure_there, pure_back;
     bool user_stamps; /* some times were not taken by the kernel */
@@ -67,8 +71,10 @@ struct clock_file {
         host[CLOCK_NODE_MAX]; /* Slurm's, gethostname's */
     uint64_t job;             /* of the component */
     uint32_t node_id, nodes;  /* the node's index, and the number of nodes */
-    uint32_t cadence_us, window_ms;
-    struct clock_window *windows; /* in the order of the file */
+    uint32_t cadence_us, window_ms; /* as requested */
+    uint32_t cpu_permille;          /* of a processor, which probes may take; 0:
+                                       unknown */
+    struct clock_window *windows;   /* in the order of the file */
     size_t n_windows;
     struct clock_wall *walls; /* ascending mono_ns; only changes */
     size_t n_walls;
@@ -122,5 +128,8 @@ bool clock_field_text(const char *line, const char *key, char *out,
  * window. */
 int clock_xla_parse(const char *text, size_t len, uint32_t process,
                     struct clock_file *file, struct jp_error *err);
+/* Reads the file of that path. */
+int clock_xla_read(const char *path, uint32_t process, struct clock_file *file,
+                   struct jp_error *err);
 
 #endif

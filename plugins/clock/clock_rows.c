@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/lines.h"
 #include "common/quote.h"
 
 #define LINE_MAX_BYTES 1000
@@ -76,21 +77,26 @@ static FILE *stream_of(struct ownfile *file, const char *mode)
 static int copy_thinned(struct clock_rows *rows, struct ownfile *to,
                         struct jp_error *err)
 {
-    FILE *in = stream_of(&rows->out, "r"), *out = stream_of(to, "w");
-    char line[LINE_MAX_BYTES + 2];
+    int fd = ownfile_copy(&rows->out), rc;
+    struct jp_lines *in =
+        fd < 0 ? NULL : lines_open_fd(fd, rows->path, LINES_CLOCK, err);
+    FILE *out = in ? stream_of(to, "w") : NULL;
     uint64_t bytes = 0;
-    ssize_t len;
-    int rc = in && out ? 0 : failed(rows, err);
+    char *line;
+    size_t len;
 
+    if (!out) {
+        lines_close(in);
+        return failed(rows, err);
+    }
     rows->met = 0;
-    while (rc == 0 && (len = shortline_next(in, line, sizeof(line))) > 0)
+    while ((rc = lines_next(in, &line, &len, err)) > 0)
         if (stays(rows, line)) {
-            fputs(line, out);
-            bytes += (uint64_t) len;
+            fprintf(out, "%s\n", line);
+            bytes += len + 1;
         }
-    if (in)
-        fclose(in);
-    if (out && (ferror(out) | fclose(out)) != 0 && rc == 0)
+    lines_close(in);
+    if ((ferror(out) | fclose(out)) != 0 && rc == 0)
         rc = failed(rows, err);
     if (rc == 0)
         rows->bytes = bytes;
@@ -200,13 +206,13 @@ static const char *name_of(const struct clock_rows *rows, uint32_t node)
  * mixed up. "": unknown. */
 static void read_boot_id(char id[48])
 {
-    FILE *file = shortline_open("/proc/sys/kernel/random/boot_id");
+    char *text = NULL;
 
-    if (!file || shortline_next(file, id, 48) <= 0)
-        *id = '\0';
-    id[strcspn(id, "\n")] = '\0';
-    if (file)
-        fclose(file);
+    *id = '\0';
+    if (fileio_read("/proc/sys/kernel/random/boot_id", false, 48, &text, NULL,
+                    NULL) == 0)
+        snprintf(id, 48, "%.*s", (int) strcspn(text, "\n"), text);
+    free(text);
 }
 
 static int put_config(struct clock_rows *rows, const struct clock_origin *o,
@@ -222,14 +228,16 @@ static int put_config(struct clock_rows *rows, const struct clock_origin *o,
                ",\"step\":\"%s\",\"boot_id\":\"%s\","
                "\"clock\":\"CLOCK_MONOTONIC\",\"clock_source\":\"%s\","
                "\"cadence_us\":%u,\"window_ms\":%u,\"packet_spacing_us\":%u,"
-               "\"snapshot_period_ms\":%u,\"interfaces\":\"%s\","
+               "\"snapshot_period_ms\":%u,\"cpu_permille\":%u,"
+               "\"interfaces\":\"%s\","
                "\"addr\":\"%s\",\"port\":%u,\"mono_ns\":%" PRId64
                ",\"real_ns\":%" PRId64 "}\n",
                o->node_id, CLEAN(o->node), CLEAN(host), o->n_nodes, o->job,
                CLEAN(o->step), CLEAN(boot_id), o->source, o->conf->cadence_us,
                o->conf->window_ms, o->conf->spacing_us, o->conf->snapshot_ms,
-               CLEAN(o->conf->interfaces), CLEAN(o->address),
-               (unsigned) o->port, o->look.mono_ns, o->look.real_ns);
+               o->conf->cpu_permille, CLEAN(o->conf->interfaces),
+               CLEAN(o->address), (unsigned) o->port, o->look.mono_ns,
+               o->look.real_ns);
 }
 
 int clock_rows_open(struct clock_rows *rows, const char *dir,
@@ -283,14 +291,14 @@ int clock_rows_window(struct clock_rows *rows, const struct clock_window *w,
         "{\"v\":1,\"type\":\"window_stats\",\"message\":\"Window %s\","
         "\"window_id\":%" PRIu64
         ",\"node_id\":%u,\"dst\":%u,\"dst_node\":\"%s\",\"start_ns\":%" PRId64
-        ",\"end_ns\":%" PRId64
-        "%s,\"exchanges\":%u,\"pure_fwd\":%.3f,\"pure_bwd\":%.3f,"
+        ",\"end_ns\":%" PRId64 "%s,\"exchanges\":%u,\"cadence_us\":%u,\"pure_"
+        "fwd\":%.3f,\"pure_bwd\":%.3f,"
         "\"lost\":%u,\"notx\":%u,\"disturbed\":%u,\"rtt_min_ns\":%" PRId64
         ",\"clock_source\":\"%s\",\"status\":\"%s\"}\n",
         known ? "completed" : "without a fitted line", w->id, w->from, w->to,
         CLEAN(name_of(rows, w->to)), w->start_ns, w->end_ns, line, w->exchanges,
-        w->pure_there, w->pure_back, w->lost, w->no_stamp, w->disturbed,
-        w->rtt_min_ns, w->user_stamps ? "user" : "kernel_sw",
+        w->cadence_us, w->pure_there, w->pure_back, w->lost, w->no_stamp,
+        w->disturbed, w->rtt_min_ns, w->user_stamps ? "user" : "kernel_sw",
         clock_status_name(w->status));
 }
 

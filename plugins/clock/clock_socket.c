@@ -110,9 +110,8 @@ void clock_look(const struct clock_shift *shift, struct clock_look *look)
     look->mono_ns += by;
 }
 
-/* shift: NULL outside of tests. */
-static void init_source(struct clock_source *source,
-                        const struct clock_shift *shift)
+void clock_source_init(struct clock_source *source,
+                       const struct clock_shift *shift)
 {
     struct clock_look look;
 
@@ -123,6 +122,7 @@ static void init_source(struct clock_source *source,
         source->shift = *shift;
     source->set_by = step_so_far(&source->shift, look.mono_ns);
     source->ahead = source->real_less_mono + source->set_by;
+    source->kernel = !source->shift.user_stamps;
 }
 
 int64_t clock_source_mono(const struct clock_source *source)
@@ -172,59 +172,14 @@ static bool ask_stamps(const struct clock_socket *s)
                       sizeof(with_id)) == 0;
 }
 
-/* A socket of IPv6 that also takes IPv4, otherwise of IPv4 alone. Returns -1 if
- * neither is possible. */
-static int bind_any(bool *ipv6)
-{
-    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6,
-                              .sin6_addr = IN6ADDR_ANY_INIT};
-    struct sockaddr_in v4 = {.sin_family = AF_INET};
-    int type = SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, off = 0;
-    int fd = socket(AF_INET6, type, 0);
-
-    *ipv6 = fd >= 0 &&
-            setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0 &&
-            bind(fd, (const struct sockaddr *) &v6, sizeof(v6)) == 0;
-    if (*ipv6)
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    fd = socket(AF_INET, type, 0);
-    if (fd < 0 || bind(fd, (const struct sockaddr *) &v4, sizeof(v4)) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
-int clock_socket_bind(bool *ipv6, uint16_t *port, struct jp_error *err)
-{
-    struct sockaddr_storage own = {0};
-    socklen_t len = sizeof(own);
-    int fd = bind_any(ipv6);
-
-    if (fd < 0 || getsockname(fd, (struct sockaddr *) &own, &len) < 0) {
-        error_set(err, "no socket: %s", strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        return -1;
-    }
-    if (port)
-        /* sin_port and sin6_port are at the same offset */
-        *port =
-            ntohs(((const struct sockaddr_in *) (const void *) &own)->sin_port);
-    return fd;
-}
-
-int clock_socket_open(struct clock_socket *s, const struct clock_shift *shift,
-                      struct jp_error *err)
+void clock_socket_init(struct clock_socket *s, int fd,
+                       struct clock_source *source)
 {
     memset(s, 0, sizeof(*s));
-    init_source(&s->source, shift);
-    s->fd = clock_socket_bind(&s->ipv6, &s->port, err);
-    if (s->fd < 0)
-        return -1;
-    s->kernel = !s->source.shift.user_stamps && ask_stamps(s);
-    return 0;
+    s->fd = fd;
+    s->source = source;
+    s->stamps = source->kernel && ask_stamps(s);
+    source->kernel = s->stamps;
 }
 
 /* Restarts the numbering after a call that failed: it is not known whether the
@@ -236,8 +191,8 @@ static void count_anew(struct clock_socket *s)
         if (s->pending[i].used && !s->pending[i].told)
             s->pending[i].before_ns = INT64_MIN;
     s->next_id = 0;
-    if (s->kernel)
-        s->kernel = ask_stamps(s);
+    if (s->source->kernel)
+        s->source->kernel = ask_stamps(s);
 }
 
 /* The kernel's time in a message's control data; INT64_MIN: none. id: the
@@ -267,12 +222,25 @@ static int64_t stamp_of(struct msghdr *m, uint32_t *id)
     return at;
 }
 
-/* Works without the kernel's times from here on. */
-static void give_up(struct clock_socket *s)
+/* A time of sending is missing. If none has ever arrived, no socket uses the
+ * kernel's times from here on. */
+static void note_missing(struct clock_socket *s)
+{
+    struct clock_source *source = s->source;
+
+    if (!source->proven && ++source->missed >= MISSED_MAX)
+        source->kernel = false;
+}
+
+/* Takes the request for stamps back where they are not used any more: they
+ * would pile up in the error queue. */
+static void stop_stamps(struct clock_socket *s)
 {
     int none = 0;
 
-    s->kernel = false;
+    if (!s->stamps || s->source->kernel)
+        return;
+    s->stamps = false;
     setsockopt(s->fd, SOL_SOCKET, SO_TIMESTAMPING, &none, sizeof(none));
 }
 
@@ -318,18 +286,17 @@ static void note_stamp(struct clock_socket *s, uint32_t id, int64_t real_ns)
             p->before_ns == INT64_MIN)
             continue;
         p->told = true;
-        p->tx_ns = from_real(&s->source, real_ns);
+        p->tx_ns = from_real(s->source, real_ns);
         if (p->tx_ns >= p->before_ns - SET_NS &&
-            p->tx_ns <= clock_source_mono(&s->source) + SET_NS) {
-            s->proven = true;
+            p->tx_ns <= clock_source_mono(s->source) + SET_NS) {
+            s->source->proven = true;
             return;
         }
         /* The stamp belongs to another packet, or the clock was set meanwhile,
          * or this process (in a container) sees another clock than the
          * kernel's. */
         p->tx_ns = INT64_MIN;
-        if (!s->proven && ++s->missed >= MISSED_MAX)
-            give_up(s);
+        note_missing(s);
         return;
     }
 }
@@ -342,7 +309,7 @@ static void collect(struct clock_socket *s)
     char nothing[4];
     struct told told;
 
-    while (n == CLOCK_BATCH && s->kernel && awaits_any(s)) {
+    while (n == CLOCK_BATCH && s->source->kernel && awaits_any(s)) {
         for (size_t i = 0; i < CLOCK_BATCH; i++)
             told_init(&told, i, nothing, sizeof(nothing));
         n = recvmmsg(s->fd, told.m, CLOCK_BATCH, MSG_ERRQUEUE | MSG_DONTWAIT,
@@ -389,7 +356,7 @@ void clock_socket_flush(struct clock_socket *s)
     }
     /* one call may send only a part; a packet that is refused is skipped */
     while (at < n) {
-        int64_t before = clock_source_mono(&s->source);
+        int64_t before = clock_source_mono(s->source);
         int sent = sendmmsg(s->fd, m + at, (unsigned) (n - at),
                             MSG_DONTWAIT | MSG_NOSIGNAL);
 
@@ -435,7 +402,7 @@ static bool take_pending(struct clock_pending *p, int64_t tx_ns,
  * such packet. */
 static bool next_sent(struct clock_socket *s, struct clock_sent *out)
 {
-    int64_t now = clock_source_mono(&s->source);
+    int64_t now = clock_source_mono(s->source);
 
     for (size_t i = 0; i < CLOCK_PENDING; i++) {
         struct clock_pending *p = &s->pending[i];
@@ -445,13 +412,12 @@ static bool next_sent(struct clock_socket *s, struct clock_sent *out)
         if (p->told)
             return take_pending(p, p->tx_ns, out);
         /* the time before the call stands in: a true bound, only looser */
-        if (!s->kernel)
+        if (!s->source->kernel)
             return take_pending(p, p->before_ns, out);
         /* its stamp will not come any more */
         if (p->before_ns == INT64_MIN || now - p->before_ns > SENT_NS) {
-            if (!s->proven && p->before_ns != INT64_MIN &&
-                ++s->missed >= MISSED_MAX)
-                give_up(s);
+            if (p->before_ns != INT64_MIN)
+                note_missing(s);
             return take_pending(p, INT64_MIN, out);
         }
     }
@@ -464,6 +430,7 @@ size_t clock_socket_sent(struct clock_socket *s,
     size_t n = 0;
 
     collect(s);
+    stop_stamps(s);
     while (n < CLOCK_PENDING && next_sent(s, &out[n]))
         n++;
     return n;
@@ -477,7 +444,7 @@ size_t clock_socket_receive(struct clock_socket *s, struct clock_arrival *in,
 
     /* without stamps, each packet is read alone, so that the time after the
      * call is close to its arrival */
-    room = !s->kernel ? 1 : room < CLOCK_BATCH ? room : CLOCK_BATCH;
+    room = !s->source->kernel ? 1 : room < CLOCK_BATCH ? room : CLOCK_BATCH;
     for (size_t i = 0; i < room; i++) {
         told_init(&told, i, in[i].bytes, sizeof(in[i].bytes));
         told.m[i].msg_hdr.msg_name = &in[i].from;
@@ -486,13 +453,13 @@ size_t clock_socket_receive(struct clock_socket *s, struct clock_arrival *in,
     n = recvmmsg(s->fd, told.m, (unsigned) room, MSG_DONTWAIT | MSG_TRUNC,
                  NULL);
     for (int i = 0; i < n; i++) {
-        int64_t real_ns = s->kernel ? stamp_of(&told.m[i].msg_hdr, NULL)
-                                    : INT64_MIN;
+        int64_t real_ns = s->source->kernel ? stamp_of(&told.m[i].msg_hdr, NULL)
+                                            : INT64_MIN;
 
         in[i].len = told.m[i].msg_len;
         in[i].from_len = told.m[i].msg_hdr.msg_namelen;
-        in[i].rx_ns = real_ns == INT64_MIN ? clock_source_mono(&s->source)
-                                           : from_real(&s->source, real_ns);
+        in[i].rx_ns = real_ns == INT64_MIN ? clock_source_mono(s->source)
+                                           : from_real(s->source, real_ns);
     }
     return n > 0 ? (size_t) n : 0;
 }

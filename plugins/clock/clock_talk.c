@@ -107,6 +107,16 @@ static int64_t interval_of(const struct clock_talk *talk,
     return ns < CLOCK_RAREST_NS ? ns : CLOCK_RAREST_NS;
 }
 
+/* The same in microseconds, without what losses add. */
+static uint32_t cadence_us_of(const struct clock_talk *talk,
+                              const struct clock_edge *e)
+{
+    int64_t own_us = talk->cadence_ns / 1000;
+
+    own_us = own_us < UINT32_MAX ? own_us : UINT32_MAX;
+    return e->cadence_us > own_us ? e->cadence_us : (uint32_t) own_us;
+}
+
 static void end_exchange(const struct clock_talk *talk, struct clock_edge *e,
                          int64_t now_ns)
 {
@@ -129,14 +139,14 @@ static int64_t beat_of(int64_t cadence_ns)
 }
 
 /* How long after its beginning an exchange may be completed. With beats, a
- * packet may lie for a beat on each node. The limit is then the interval to the
- * next exchange, which may as well begin; but no less than the usual timeout,
- * and at most two of the longest beats more. */
+ * packet may lie for two beats on each node. The limit is then the interval to
+ * the next exchange, which may as well begin; but no less than the usual
+ * timeout, and at most four of the longest beats more. */
 static int64_t patience_ns(const struct clock_talk *talk,
                            const struct clock_edge *e)
 {
     int64_t least = CLOCK_TIMEOUT_NS + talk->spacing_ns,
-            most = least + 2 * CLOCK_BEAT_MAX_NS,
+            most = least + 4 * CLOCK_BEAT_MAX_NS,
             every = talk->has_beats ? interval_of(talk, e) : 0;
 
     return every < least ? least : every < most ? every : most;
@@ -342,6 +352,43 @@ static int64_t begins_until(const struct clock_talk *talk,
     return now_ns + beat / 2;
 }
 
+/* When this node's own exchanges need a look: one is due, or one is open that
+ * should be complete. INT64_MAX: there are none. */
+static int64_t next_due(const struct clock_talk *talk)
+{
+    int64_t next = INT64_MAX;
+
+    for (size_t i = 0; i < talk->n_edges; i++) {
+        const struct clock_edge *e = &talk->edges[i];
+        int64_t due = e->state == EDGE_IDLE
+                          ? e->next_ns
+                          : e->begun_ns + interval_of(talk, e);
+
+        if (e->ready && due < next)
+            next = due;
+    }
+    return next;
+}
+
+/* The next beat that is not left out. A node that answers looks for questions
+ * at every second beat at least, others only when their own exchanges need it.
+ * An exchange that is not complete when the next one is due ends half a cadence
+ * late, and the next one begins there: so exchanges move to where the
+ * neighbour's answers come in time, and every second beat stays free. */
+static int64_t next_beat(const struct clock_talk *talk, int64_t now_ns)
+{
+    int64_t beat = beat_of(talk->cadence_ns), due = next_due(talk),
+            at = now_ns - now_ns % beat + beat,
+            last = at + (talk->n_answers ? beat : CLOCK_IDLE_NS);
+
+    /* half a beat early makes no difference */
+    if (due > last)
+        return last;
+    if (due - beat / 2 > at)
+        at += (due - beat / 2 - at + beat - 1) / beat * beat;
+    return at < last ? at : last;
+}
+
 /* With beats, only the spacing of an open exchange and the next beat wake the
  * caller. */
 int64_t clock_talk_run(struct clock_talk *talk, int64_t now_ns)
@@ -349,11 +396,6 @@ int64_t clock_talk_run(struct clock_talk *talk, int64_t now_ns)
     int64_t next = INT64_MAX;
     bool begins = !talk->has_beats || now_ns >= talk->beat_ns;
 
-    if (talk->has_beats && begins) {
-        int64_t beat = beat_of(talk->cadence_ns);
-
-        talk->beat_ns = now_ns - now_ns % beat + beat;
-    }
     for (size_t i = 0; i < talk->n_edges; i++) {
         struct clock_edge *e = &talk->edges[i];
         int64_t at =
@@ -363,6 +405,8 @@ int64_t clock_talk_run(struct clock_talk *talk, int64_t now_ns)
         if (!talk->has_beats || e->state == EDGE_FIRST)
             next = at < next ? at : next;
     }
+    if (talk->has_beats && begins)
+        talk->beat_ns = next_beat(talk, now_ns);
     return talk->has_beats && talk->beat_ns < next ? talk->beat_ns : next;
 }
 
@@ -639,6 +683,7 @@ void clock_edge_close(struct clock_talk *talk, size_t index, uint64_t id,
                                     .start_ns = start_ns,
                                     .end_ns = end_ns,
                                     .exchanges = s->exchanges,
+                                    .cadence_us = cadence_us_of(talk, e),
                                     .lost = s->lost,
                                     .no_stamp = s->no_stamp,
                                     .disturbed = s->disturbed,

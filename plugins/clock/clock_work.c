@@ -1,4 +1,4 @@
-/* clock_work.c - the clock module of the node agent: socket, timers,
+/* clock_work.c - the clock module of the node agent: sockets, timers,
  * neighbours, windows and budget around the exchanges of clock_talk.c.
  *
  * One call, run, does everything that can be done now: it reads stamps and
@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/defaults.h"
 #include "common/fileio.h"
 
 #ifndef TFD_TIMER_CANCEL_ON_SET
@@ -39,7 +40,9 @@
  * FIRST_CADENCE_NS, until the cost is known. */
 #define COST_NS (2 * SECOND_NS)
 #define FIRST_CADENCE_NS (SECOND_NS / 20)
-#define AIM 0.8 /* of the budget: the agent's loop takes the rest */
+/* Of the budget: the pace is corrected every COST_NS, and a machine that gets
+ * busy makes each packet dearer until then. */
+#define AIM 0.5
 /* A window has room for at least this many exchanges. */
 #define A_WINDOW 16
 /* A window with too few exchanges may last this many times as long. */
@@ -55,6 +58,7 @@ struct peer {
     size_t at; /* index of the address in use, modulo their number */
     struct sockaddr_storage to;
     socklen_t to_len;
+    size_t socket;                  /* that sends there */
     int64_t look_ns, look_every_ns; /* next look at its file; the interval */
     uint32_t lost_seen; /* lost_in_row at the last change of address */
     bool refused;       /* none of its addresses can be used here */
@@ -63,17 +67,22 @@ struct peer {
 struct clock_work {
     struct module_place place;
     struct clock_conf conf;
-    struct clock_socket socket;
+    struct clock_source source;
+    /* one at each address of `own`, which the neighbours are told of */
+    struct clock_socket sockets[CLOCK_ADDRESSES];
+    size_t n_sockets;
+    struct clock_peer own;
     struct clock_seal seal;
     struct clock_talk talk;
     struct clock_rows rows;
     bool has_rows;
     int epoll, timer, set;           /* set: ready when the wall clock is set */
     struct peer peers[CLOCK_DEGREE]; /* by edge */
-    /* where the last question of each neighbour came from */
+    /* where the last question of each neighbour came from, and to */
     struct {
         struct sockaddr_storage to;
         socklen_t to_len;
+        size_t socket;
     } askers[CLOCK_DEGREE];
     int64_t began_ns;
     /* windows */
@@ -94,9 +103,10 @@ struct clock_work {
     int64_t bad_from_ns;
     uint32_t bad_now;
     bool deaf;    /* packets stay unread until the second is over */
-    bool listens; /* the socket wakes: packets need their times at once */
+    bool listens; /* the sockets wake: packets need their times at once */
     uint64_t sent, received, bad, steps, failures;
     bool troubled; /* an error was met; trouble is the first one */
+    bool told;     /* the agent has been told of it */
     struct jp_error trouble;
 };
 
@@ -105,7 +115,7 @@ struct clock_work {
 
 static int64_t now_of(const struct clock_work *w)
 {
-    return clock_source_mono(&w->socket.source);
+    return clock_source_mono(&w->source);
 }
 
 /* Remembers the first error; the agent reports it once. */
@@ -127,19 +137,21 @@ static bool send_packet(void *arg, bool to_answer, size_t index,
 {
     struct clock_work *w = arg;
     uint8_t bytes[CLOCK_PACKET_BYTES];
+    struct clock_socket *s = &w->sockets[to_answer ? w->askers[index].socket
+                                                   : w->peers[index].socket];
 
     clock_packet_write(packet, &w->seal, bytes);
     w->sent++;
     if (to_answer)
-        clock_socket_send(&w->socket, &w->askers[index].to,
-                          w->askers[index].to_len, bytes, tag);
+        clock_socket_send(s, &w->askers[index].to, w->askers[index].to_len,
+                          bytes, tag);
     else
-        clock_socket_send(&w->socket, &w->peers[index].to,
-                          w->peers[index].to_len, bytes, tag);
+        clock_socket_send(s, &w->peers[index].to, w->peers[index].to_len, bytes,
+                          tag);
     /* without the kernel's stamps, the time before the call counts: send at
      * once */
     if (w->listens)
-        clock_socket_flush(&w->socket);
+        clock_socket_flush(s);
     return true;
 }
 
@@ -162,11 +174,21 @@ static void note_failure(void *arg, size_t index, const char *why)
 static void take_stamps(struct clock_work *w)
 {
     struct clock_sent sent[CLOCK_PENDING];
-    size_t n = clock_socket_sent(&w->socket, sent);
 
-    for (size_t i = 0; i < n; i++)
-        clock_talk_sent(&w->talk, sent[i].tag, sent[i].tx_ns, now_of(w));
-    w->talk.user_stamps = !w->socket.kernel;
+    for (size_t k = 0; k < w->n_sockets; k++) {
+        size_t n = clock_socket_sent(&w->sockets[k], sent);
+
+        for (size_t i = 0; i < n; i++)
+            clock_talk_sent(&w->talk, sent[i].tag, sent[i].tx_ns, now_of(w));
+    }
+    w->talk.user_stamps = !w->source.kernel;
+}
+
+/* Sends what is queued. */
+static void flush(struct clock_work *w)
+{
+    for (size_t k = 0; k < w->n_sockets; k++)
+        clock_socket_flush(&w->sockets[k]);
 }
 
 static void count_bad(struct clock_work *w)
@@ -181,9 +203,9 @@ static void count_bad(struct clock_work *w)
     w->deaf |= ++w->bad_now >= BAD_A_SECOND;
 }
 
-/* Adds the socket to epoll or removes it. Where the kernel stamps packets, they
- * can lie until the next beat, and many of them cost one wake-up. Otherwise
- * each packet wakes the agent, which then takes its time. */
+/* Adds the sockets to epoll or removes them. Where the kernel stamps packets,
+ * they can lie until the next beat, and many of them cost one wake-up.
+ * Otherwise each packet wakes the agent, which then takes its time. */
 static void listen_as_needed(struct clock_work *w, int64_t now_ns)
 {
     struct epoll_event event = {.events = EPOLLIN};
@@ -193,15 +215,16 @@ static void listen_as_needed(struct clock_work *w, int64_t now_ns)
         w->deaf = false;
         w->bad_now = 0;
     }
-    w->talk.has_beats = w->socket.kernel && w->socket.proven;
+    w->talk.has_beats = w->source.kernel && w->source.proven;
     listens = !w->deaf && !w->talk.has_beats;
-    if (listens != w->listens)
+    for (size_t k = 0; k < w->n_sockets && listens != w->listens; k++)
         epoll_ctl(w->epoll, listens ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
-                  w->socket.fd, &event);
+                  w->sockets[k].fd, &event);
     w->listens = listens;
 }
 
-static void take_packet(struct clock_work *w, const struct clock_arrival *in)
+static void take_packet(struct clock_work *w, const struct clock_arrival *in,
+                        size_t socket)
 {
     struct clock_packet packet;
     int asker;
@@ -216,6 +239,7 @@ static void take_packet(struct clock_work *w, const struct clock_arrival *in)
     if (asker >= 0) {
         w->askers[asker].to = in->from;
         w->askers[asker].to_len = in->from_len;
+        w->askers[asker].socket = socket;
     }
     if (clock_talk_take(&w->talk, &packet, in->rx_ns, now_of(w)) == -2)
         count_bad(w);
@@ -226,23 +250,26 @@ static void take_packet(struct clock_work *w, const struct clock_arrival *in)
 static void take_packets(struct clock_work *w)
 {
     struct clock_arrival in[CLOCK_BATCH];
-    size_t n, taken = 0, room;
 
-    do {
-        room = w->socket.kernel ? CLOCK_BATCH : 1;
-        n = clock_socket_receive(&w->socket, in, room);
-        for (size_t i = 0; i < n; i++)
-            take_packet(w, &in[i]);
-        taken += n;
-    } while (n == room && taken < TAKEN_AT_ONCE && !w->deaf);
-    clock_socket_flush(&w->socket);
+    for (size_t k = 0; k < w->n_sockets; k++) {
+        size_t n, taken = 0, room;
+
+        do {
+            room = w->source.kernel ? CLOCK_BATCH : 1;
+            n = clock_socket_receive(&w->sockets[k], in, room);
+            for (size_t i = 0; i < n; i++)
+                take_packet(w, &in[i], k);
+            taken += n;
+        } while (n == room && taken < TAKEN_AT_ONCE && !w->deaf);
+    }
+    flush(w);
 }
 
 /* --- neighbours -----------------------------------------------------------
  */
 
-/* Uses the neighbour's current address, or the next one that this socket can
- * reach. */
+/* Uses the neighbour's current address, or the next one for which there is a
+ * socket. */
 static void use_address(struct clock_work *w, size_t index)
 {
     struct peer *p = &w->peers[index];
@@ -251,8 +278,11 @@ static void use_address(struct clock_work *w, size_t index)
 
     for (size_t i = 0; i < n && !found; i++) {
         found = clock_peer_address(p->told.addresses[p->at % n].address,
-                                   p->told.port, w->socket.ipv6, &p->to,
-                                   &p->to_len);
+                                   p->told.port, &p->to, &p->to_len);
+        if (found)
+            p->socket = clock_bind_choose(w->own.addresses, w->n_sockets,
+                                          &p->to, p->to_len);
+        found = found && p->socket < w->n_sockets;
         if (!found)
             p->at++;
     }
@@ -327,7 +357,7 @@ static int64_t look_for_peers(struct clock_work *w, int64_t now_ns)
 /* The number of a window, by the wall clock, so that all nodes number alike. */
 static uint64_t window_of(const struct clock_work *w, int64_t now_ns)
 {
-    int64_t real = now_ns + w->socket.source.ahead;
+    int64_t real = now_ns + w->source.ahead;
 
     return real > 0 ? (uint64_t) (real / w->window_ns) : 0;
 }
@@ -355,7 +385,7 @@ static void take_snapshot(struct clock_work *w, int64_t now_ns)
     if (!w->conf.snapshot_ms || now_ns < w->snapshot_ns)
         return;
     w->snapshot_ns = now_ns + (int64_t) w->conf.snapshot_ms * 1000000;
-    clock_look(&w->socket.source.shift, &look);
+    clock_look(&w->source.shift, &look);
     expected = (double) w->raw_ahead_ns +
                w->raw_rate * (double) (look.mono_ns - w->raw_at_ns);
     if (fabs((double) (look.raw_ns - look.mono_ns) - expected) >
@@ -403,7 +433,7 @@ static void end_windows(struct clock_work *w, int64_t now_ns, bool all)
         end_window(w, i, now_ns);
         begin_window(w, i, now_ns);
     }
-    clock_look(&w->socket.source.shift, &look);
+    clock_look(&w->source.shift, &look);
     put_snapshot(w, &look);
 }
 
@@ -416,11 +446,11 @@ static bool look_at_wall(struct clock_work *w)
     int64_t by_ns;
     char line[120];
 
-    if (!clock_source_was_set(&w->socket.source, &by_ns))
+    if (!clock_source_was_set(&w->source, &by_ns))
         return false;
     clock_talk_disturb(&w->talk);
-    w->talk.real_less_mono = w->socket.source.ahead;
-    clock_look(&w->socket.source.shift, &look);
+    w->talk.real_less_mono = w->source.ahead;
+    clock_look(&w->source.shift, &look);
     note(w, clock_rows_step(&w->rows, &look, by_ns, &err), &err);
     if (w->steps++ || !w->place.log)
         return true;
@@ -434,13 +464,19 @@ static bool look_at_wall(struct clock_work *w)
 /* --- cost -----------------------------------------------------------------
  */
 
+/* The part of a processor that this module may take. */
+static double budget_of(const struct clock_work *w)
+{
+    return (double) w->conf.cpu_permille / 1000;
+}
+
 /* Adapts the cadence to the cost: never faster than requested, and never so
- * slow that a window has less than A_WINDOW exchanges. */
+ * slow that the longest window has less than A_WINDOW exchanges. */
 static void keep_budget(struct clock_work *w, int64_t now_ns)
 {
     int64_t passed = now_ns - w->cost_from_ns,
             least = (int64_t) w->conf.cadence_us * 1000,
-            most = w->window_ns / A_WINDOW;
+            most = LONGEST_WINDOW * w->window_ns / A_WINDOW;
     double share, factor;
 
     if (passed < COST_NS)
@@ -448,7 +484,7 @@ static void keep_budget(struct clock_work *w, int64_t now_ns)
     share = (double) (w->cpu_ns - w->cost_cpu_ns) / (double) passed;
     w->cost_from_ns = now_ns;
     w->cost_cpu_ns = w->cpu_ns;
-    factor = share / (AIM * CLOCK_BUDGET);
+    factor = share / (AIM * budget_of(w));
     factor = factor > 4 ? 4 : factor < 0.5 ? 0.5 : factor;
     if (factor > 0.9 && factor < 1.1)
         return;
@@ -506,9 +542,9 @@ static int run(void *state, const struct module_time *time,
 {
     struct clock_work *w = state;
     int64_t now = now_of(w), next, peers;
-    bool was_troubled = w->troubled, was_set = look_at_wall(w);
+    bool was_set = look_at_wall(w);
 
-    /* an early wake-up comes from this timer or the socket */
+    /* an early wake-up comes from this timer or a socket */
     if (was_set || now < w->due_ns || w->listens)
         drain_set(w);
     listen_as_needed(w, now);
@@ -528,15 +564,16 @@ static int run(void *state, const struct module_time *time,
     take_snapshot(w, now);
     peers = look_for_peers(w, now);
     next = clock_talk_run(&w->talk, now);
-    clock_socket_flush(&w->socket);
+    flush(w);
     if (w->listens)
         take_stamps(w);
     w->due_ns = peers < next ? peers : next;
     set_timer(w, w->due_ns, now);
     w->cpu_ns = (int64_t) time->module_us * 1000;
     keep_budget(w, now);
-    if (!w->troubled || was_troubled)
+    if (!w->troubled || w->told)
         return 0;
+    w->told = true;
     return error_set(err, "%s", w->trouble.text);
 }
 
@@ -550,20 +587,34 @@ static int watch(const struct clock_work *w, int fd)
     return fd < 0 ? -1 : epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-/* Opens socket, timers and epoll. Without the timer that notices a set clock,
+/* Opens sockets, timers and epoll. Without the timer that notices a set clock,
  * clock_source_was_set notices it later. */
 static int open_fds(struct clock_work *w, const struct clock_shift *shift,
                     struct jp_error *err)
 {
     int flags = TFD_CLOEXEC | TFD_NONBLOCK;
 
-    if (clock_socket_open(&w->socket, shift, err) < 0)
-        return -1;
+    int fds[CLOCK_ADDRESSES];
+    struct jp_error why;
+
+    clock_source_init(&w->source, shift);
+    w->n_sockets = clock_bind_all(w->own.addresses, w->own.n_addresses, fds,
+                                  &w->own.port, &why);
+    w->own.n_addresses = w->n_sockets;
+    for (size_t k = 0; k < w->n_sockets; k++)
+        clock_socket_init(&w->sockets[k], fds[k], &w->source);
+    if (!w->n_sockets)
+        return error_set(err, "%s", why.text);
+    if (*why.text) /* the others are used */
+        note(w, -1, &why);
     w->epoll = epoll_create1(EPOLL_CLOEXEC);
     w->timer = timerfd_create(CLOCK_MONOTONIC, flags);
     w->set = timerfd_create(CLOCK_REALTIME, flags);
-    if (w->epoll < 0 || watch(w, w->socket.fd) < 0 || watch(w, w->timer) < 0)
+    if (w->epoll < 0 || watch(w, w->timer) < 0)
         return error_set(err, "no loop: %s", strerror(errno));
+    for (size_t k = 0; k < w->n_sockets; k++)
+        if (watch(w, w->sockets[k].fd) < 0)
+            return error_set(err, "no loop: %s", strerror(errno));
     w->listens = true;
     if (w->set >= 0) {
         watch(w, w->set);
@@ -609,17 +660,17 @@ static void init_talk(struct clock_work *w, uint32_t self, int64_t now_ns)
     w->talk.send = send_packet;
     w->talk.failed = note_failure;
     w->talk.arg = w;
-    w->talk.real_less_mono = w->socket.source.ahead;
-    w->talk.user_stamps = !w->socket.kernel;
+    w->talk.real_less_mono = w->source.ahead;
+    w->talk.user_stamps = !w->source.kernel;
     for (size_t i = 0; i < w->talk.n_edges; i++) {
         w->peers[i].node = w->place.nodes[w->talk.edges[i].peer];
         w->peers[i].look_every_ns = LOOK_NS;
     }
 }
 
-static int open_files(struct clock_work *w, const struct clock_peer *own,
-                      struct jp_error *err)
+static int open_files(struct clock_work *w, struct jp_error *err)
 {
+    const struct clock_peer *own = &w->own;
     struct clock_origin origin = {.job = w->place.job,
                                   .step = w->place.step,
                                   .node = w->place.node,
@@ -628,7 +679,7 @@ static int open_files(struct clock_work *w, const struct clock_peer *own,
                                   .n_nodes = (uint32_t) w->place.n_nodes,
                                   .port = own->port,
                                   .address = own->addresses[0].address,
-                                  .source = w->socket.kernel ? "kernel_sw"
+                                  .source = w->source.kernel ? "kernel_sw"
                                                              : "user",
                                   .conf = &w->conf};
     uint64_t most = w->place.disk_bytes < CLOCK_DISK_BYTES ? w->place.disk_bytes
@@ -636,7 +687,7 @@ static int open_files(struct clock_work *w, const struct clock_peer *own,
     char *path;
     int rc;
 
-    clock_look(&w->socket.source.shift, &origin.look);
+    clock_look(&w->source.shift, &origin.look);
     if (clock_rows_open(&w->rows, w->place.dir, &origin, most, err) < 0)
         return -1;
     w->has_rows = true;
@@ -647,23 +698,22 @@ static int open_files(struct clock_work *w, const struct clock_peer *own,
     return rc;
 }
 
-/* The order matters: addresses, socket, time, exchanges, then files. */
+/* The order matters: addresses, sockets, time, exchanges, then files. */
 static int start(struct clock_work *w, uint32_t self,
                  const struct clock_shift *shift, struct jp_error *err)
 {
-    struct clock_peer own = {.node_id = self};
-
-    own.n_addresses = clock_iface_find(w->conf.interfaces, own.addresses, err);
-    if (!own.n_addresses || open_fds(w, shift, err) < 0)
+    w->own.node_id = self;
+    w->own.n_addresses =
+        clock_iface_find(w->conf.interfaces, w->own.addresses, err);
+    if (!w->own.n_addresses || open_fds(w, shift, err) < 0)
         return -1;
     w->began_ns = w->cost_from_ns = now_of(w);
     init_talk(w, self, w->began_ns);
-    own.epoch = w->talk.epoch;
-    own.port = w->socket.port;
+    w->own.epoch = w->talk.epoch;
     w->window_id = window_of(w, w->began_ns);
     for (size_t i = 0; i < w->talk.n_edges; i++)
         begin_window(w, i, w->began_ns);
-    if (open_files(w, &own, err) < 0)
+    if (open_files(w, err) < 0)
         return -1;
     set_timer(w, w->began_ns, w->began_ns);
     return 0;
@@ -678,8 +728,8 @@ static void destroy(void *state)
     clock_talk_fini(&w->talk);
     if (w->has_rows)
         clock_rows_close(&w->rows);
-    if (w->socket.fd >= 0)
-        close(w->socket.fd);
+    for (size_t k = 0; k < w->n_sockets; k++)
+        close(w->sockets[k].fd);
     if (w->epoll >= 0)
         close(w->epoll);
     if (w->timer >= 0)
@@ -712,7 +762,9 @@ struct clock_work *clock_work_create(const struct module_place *place,
     w->place = *place;
     w->conf = *place->clock;
     w->conf.interfaces[CLOCK_NAMES_BYTES - 1] = '\0';
-    w->epoll = w->timer = w->set = w->socket.fd = -1;
+    if (!w->conf.cpu_permille)
+        w->conf.cpu_permille = JP_DEF_CLOCK_CPU_PERMILLE;
+    w->epoll = w->timer = w->set = -1;
     clock_seal_init(&w->seal, w->conf.key, place->job, place->step);
     if (start(w, self, shift, err) == 0)
         return w;
@@ -728,9 +780,31 @@ static int fd(void *state)
     return ((const struct clock_work *) state)->epoll;
 }
 
+/* Says that the budget made the probes rarer than requested. */
+static void tell_pace(const struct clock_work *w)
+{
+    double wanted_ms = (double) w->conf.cadence_us / 1000,
+           ms = (double) w->talk.cadence_ns / 1e6;
+    char line[200];
+
+    if (ms < CLOCK_SLOWED * wanted_ms || !w->place.log)
+        return;
+    snprintf(line, sizeof(line),
+             "clock: %.64s probed every %.1f ms in the end, not every %.1f ms, "
+             "to take no more than %.1f %% of a processor",
+             w->place.node, ms, wanted_ms, budget_of(w) * 100);
+    w->place.log(w->place.log_arg, line);
+}
+
 static void finish(void *state)
 {
     end_windows(state, now_of(state), true);
+    tell_pace(state);
+}
+
+static double allowed(void *state)
+{
+    return budget_of(state);
 }
 
 static void *start_module(const struct module_place *place,
@@ -755,7 +829,9 @@ static void record(void *state, struct jp_json_stream *s)
         exchanges += w->talk.edges[i].exchanges;
     }
     json_stream_text(s, "clock_source",
-                     w->socket.kernel ? "kernel_sw" : "user");
+                     w->source.kernel ? "kernel_sw" : "user");
+    json_stream_count(s, "cpu_permille", w->conf.cpu_permille);
+    json_stream_count(s, "wanted_cadence_us", w->conf.cadence_us);
     json_stream_count(s, "cadence_us", (uint64_t) w->talk.cadence_ns / 1000);
     json_stream_count(s, "asked", w->talk.n_edges);
     json_stream_count(s, "answered", answered);
@@ -769,7 +845,9 @@ static void record(void *state, struct jp_json_stream *s)
 
 const struct node_module clock_module = {
     .name = "clock",
-    .budget = CLOCK_BUDGET,
+    .allowed = allowed,
+    .paces_itself = true,
+    .memory_bytes = 16 << 20,
     .start = start_module,
     .fd = fd,
     .tick = run,

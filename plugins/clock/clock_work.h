@@ -58,12 +58,19 @@ struct clock_look {
 };
 void clock_look(const struct clock_shift *shift, struct clock_look *look);
 
+/* The times of a node's packets; all its sockets share one. */
 struct clock_source {
     struct clock_shift shift;
     int64_t real_less_mono; /* of the machine */
     int64_t set_by;         /* the test's step, as far as it has come */
-    int64_t ahead; /* real minus monotonic of the node: the sum of both */
+    int64_t ahead;   /* real minus monotonic of the node: the sum of both */
+    bool kernel;     /* the kernel gives stamps */
+    bool proven;     /* a stamp has arrived */
+    uint32_t missed; /* missing times of sending, in a row */
 };
+/* shift: may be NULL. */
+void clock_source_init(struct clock_source *source,
+                       const struct clock_shift *shift);
 int64_t clock_source_mono(const struct clock_source *source);
 /* Whether the wall clock was set since the last call; *by_ns: by how much. */
 bool clock_source_was_set(struct clock_source *source, int64_t *by_ns);
@@ -72,14 +79,10 @@ bool clock_source_was_set(struct clock_source *source, int64_t *by_ns);
 #define CLOCK_BATCH 16   /* packets a call */
 
 struct clock_socket {
-    struct clock_source source;
+    struct clock_source *source; /* borrowed */
     int fd;
-    bool ipv6;
-    uint16_t port;
-    bool kernel;      /* the kernel gives stamps */
-    bool proven;      /* a stamp has arrived */
+    bool stamps;      /* were requested of the kernel */
     uint32_t next_id; /* the kernel's number of the next packet */
-    uint32_t missed;  /* missing times of sending, in a row */
     struct clock_pending {
         bool used;
         bool told; /* tx_ns is known */
@@ -107,15 +110,10 @@ struct clock_arrival {
     int64_t rx_ns;
 };
 
-/* A UDP socket that never blocks, on a port of the system's choice: of IPv6
- * that also takes IPv4, otherwise of IPv4. port: may be NULL. Returns the
- * descriptor, or -1. */
-int clock_socket_bind(bool *ipv6, uint16_t *port, struct jp_error *err);
-
-/* Binds a port of the system's choice. shift: may be NULL. The caller closes
- * s->fd. Returns 0, or -1 with s->fd -1. */
-int clock_socket_open(struct clock_socket *s, const struct clock_shift *shift,
-                      struct jp_error *err);
+/* Requests stamps for a socket of clock_bind_all. The caller keeps the
+ * descriptor and the source. */
+void clock_socket_init(struct clock_socket *s, int fd,
+                       struct clock_source *source);
 
 /* Queues a packet for clock_socket_flush, which sends all of them by one call.
  * A tag other than 0 comes back with the time of sending from
@@ -166,10 +164,12 @@ size_t clock_socket_receive(struct clock_socket *s, struct clock_arrival *in,
  * next one is due. */
 #define CLOCK_TIMEOUT_NS INT64_C(50000000)
 /* A node whose packets the kernel stamps looks for them at its beats, two a
- * cadence. Bounds are made of a packet's time on the way, however long it lies
- * in the socket. */
+ * cadence, of which every second one is left out if nothing is due. Bounds are
+ * made of a packet's time on the way, however long it lies in the socket. */
 #define CLOCK_BEATS 2
-#define CLOCK_BEAT_MAX_NS INT64_C(50000000)
+#define CLOCK_BEAT_MAX_NS INT64_C(25000000)
+/* Longest time between two beats of a node that only asks. */
+#define CLOCK_IDLE_NS INT64_C(500000000)
 /* A window needs at least this many exchanges. */
 #define CLOCK_LEAST 12
 /* After this many losses in a row the neighbour is asked less and less often,
@@ -274,8 +274,6 @@ bool clock_edge_is_short(const struct clock_talk *talk, size_t index);
 void clock_edge_close(struct clock_talk *talk, size_t index, uint64_t id,
                       int64_t start_ns, int64_t end_ns,
                       struct clock_window *window);
-
-#define CLOCK_BUDGET 0.005 /* of a processor */
 
 struct clock_work;
 

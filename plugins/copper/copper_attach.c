@@ -26,6 +26,8 @@
 
 #include "common/error.h"
 #include "common/fileio.h"
+#include "common/num.h"
+#include "common/ownproc.h"
 #include "common/pattern.h"
 #include "plugins/copper/copper_counts.h"
 #include "plugins/copper/copper_mount.h"
@@ -133,21 +135,28 @@ static bool is_at(const char *said, const char *mount)
     return n && n == strlen(mount) && !memcmp(said, mount, n);
 }
 
+/* The target of a link in the folder of a process. Caller frees; NULL: it
+ * cannot be read. */
+static char *read_link(int dir, const char *name)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlinkat(dir, name, path, sizeof(path) - 1);
+
+    return n > 0 ? text_format("%.*s", (int) n, path) : NULL;
+}
+
 /* A path of the daemon's command line is relative to the daemon's working
  * directory. Caller frees. */
-static char *absolute(const char *pid, const char *path)
+static char *absolute(int dir, const char *path)
 {
-    char cwd[PATH_MAX], *link = text_format("/proc/%s/cwd", pid);
-    ssize_t n = -1;
+    char *cwd = *path == '/' ? NULL : read_link(dir, "cwd"), *full = NULL;
 
-    if (*path == '/') {
-        free(link);
-        return strdup(path);
-    }
-    if (link)
-        n = readlink(link, cwd, sizeof(cwd) - 1);
-    free(link);
-    return n > 0 ? text_format("%.*s/%s", (int) n, cwd, path) : NULL;
+    if (*path == '/')
+        full = strdup(path);
+    else if (cwd)
+        full = text_format("%s/%s", cwd, path);
+    free(cwd);
+    return full;
 }
 
 char *copper_attach_name(char *path, char **logs)
@@ -169,86 +178,82 @@ char *copper_attach_name(char *path, char **logs)
 /* Sets name and log folder from the daemon's log, which is its standard error
  * at any log level. Copper takes its pid before libfuse forks: without -f, the
  * names of its files contain the pid of a process that has ended. */
-static bool name_by_log(const char *pid, struct copper_target *out)
+static bool name_by_log(int dir, struct copper_target *out)
 {
-    char *link = text_format("/proc/%s/fd/2", pid), path[PATH_MAX], *logs;
-    ssize_t n = link ? readlink(link, path, sizeof(path) - 1) : -1;
-    const char *name;
+    char *path = read_link(dir, "fd/2"), *logs;
+    const char *name = path ? copper_attach_name(path, &logs) : NULL;
 
-    free(link);
-    if (n <= 0)
-        return false;
-    path[n] = '\0';
-    name = copper_attach_name(path, &logs);
-    if (!name)
-        return false;
-    out->name = strdup(name);
-    out->logs = strdup(*logs ? logs : "/");
-    return true;
+    if (name) {
+        out->name = strdup(name);
+        out->logs = strdup(*logs ? logs : "/");
+    }
+    free(path);
+    return name != NULL;
+}
+
+/* The command line of a process, at most CMDLINE_MAX. Caller frees; NULL: it
+ * cannot be read. */
+static char *read_cmdline(int dir, size_t *len)
+{
+    char *text = malloc(CMDLINE_MAX);
+    ssize_t n = text ? ownproc_read(dir, "cmdline", text, CMDLINE_MAX) : -1;
+
+    if (n < 0) {
+        free(text);
+        return NULL;
+    }
+    *len = (size_t) n;
+    return text;
 }
 
 /* Whether that process serves the mount. Returns 1 and sets name and log
  * folder, or 0. */
-static int look_at(const char *pid, const char *mount,
+static int look_at(const struct ownproc *proc, const char *mount,
                    struct copper_target *out)
 {
-    char *path = text_format("/proc/%s/cmdline", pid), *text = NULL;
     struct copper_cmdline line;
-    char host[HOST_MAX] = "";
+    char host[HOST_MAX] = "", *text;
     size_t len = 0;
     int rc = 0;
 
-    if (path && fileio_read(path, false, CMDLINE_MAX, &text, &len, NULL) == 0 &&
-        copper_cmdline_parse(text, len, &line) == 0 && line.logs &&
+    text = read_cmdline(proc->dir, &len);
+    if (text && copper_cmdline_parse(text, len, &line) == 0 && line.logs &&
         (is_at(line.view, mount) || is_at(line.last, mount)) &&
         gethostname(host, sizeof(host) - 1) == 0) {
         /* without such a log: by its own pid and host */
-        if (!name_by_log(pid, out)) {
-            out->logs = absolute(pid, line.logs);
-            out->name = text_format("%s-%s", host, pid);
+        if (!name_by_log(proc->dir, out)) {
+            out->logs = absolute(proc->dir, line.logs);
+            out->name = text_format("%s-%ld", host, (long) proc->pid);
         }
         rc = out->logs && out->name;
     }
     free(text);
-    free(path);
     return rc;
 }
 
-/* Whether the process belongs to this user. */
-static bool is_users(const char *pid)
+/* For ownproc_walk: ends it at the daemon of the mount. */
+static bool serves_mount(void *arg, struct ownproc *proc)
 {
-    char *path = text_format("/proc/%s", pid);
-    struct stat st;
-    bool yes = path && lstat(path, &st) == 0 && st.st_uid == geteuid();
+    struct copper_target *out = arg;
 
-    free(path);
-    return yes;
+    if (look_at(proc, out->mount, out))
+        return true;
+    /* another process, or no memory for one of the two */
+    free(out->logs);
+    free(out->name);
+    out->logs = out->name = NULL;
+    return false;
 }
 
+/* Only a daemon of this user is believed. */
 static int find_daemon(struct copper_target *out, struct jp_error *err)
 {
-    DIR *proc = opendir("/proc");
-    struct dirent *entry;
-    int rc = 0;
-
-    /* every process of the user, until one serves the mount */
-    while (proc && !rc && (entry = readdir(proc)))
-        if (isdigit((unsigned char) entry->d_name[0]) &&
-            is_users(entry->d_name)) {
-            rc = look_at(entry->d_name, out->mount, out);
-            if (!rc) { /* another process, or no memory for one of the two */
-                free(out->logs);
-                free(out->name);
-                out->logs = out->name = NULL;
-            }
-        }
-    if (proc)
-        closedir(proc);
-    return rc ? 0
-              : error_set(err,
-                          "%s: no cu_fuse with that -vpath and a "
-                          "-log_output_dir runs here",
-                          out->mount);
+    return ownproc_walk("", geteuid(), serves_mount, out)
+               ? 0
+               : error_set(err,
+                           "%s: no cu_fuse with that -vpath and a "
+                           "-log_output_dir runs here",
+                           out->mount);
 }
 
 static void target_fini(struct copper_target *target)
@@ -261,16 +266,16 @@ static void target_fini(struct copper_target *target)
 
 /* Whether the process runs on another (simulated) machine that shares this
  * kernel: it has another UTS namespace, so another host name. */
-static bool is_elsewhere(const char *pid)
+static bool is_elsewhere(int dir)
 {
-    char *path = text_format("/proc/%s/ns/uts", pid), here[64], there[64];
+    char here[64], there[64];
     ssize_t n = readlink("/proc/self/ns/uts", here, sizeof(here));
-    ssize_t m = path ? readlink(path, there, sizeof(there)) : -1;
+    ssize_t m = readlinkat(dir, "ns/uts", there, sizeof(there));
 
-    free(path);
     return n > 0 && m > 0 && (n != m || memcmp(here, there, (size_t) n) != 0);
 }
 
+/* A daemon of any user counts: the device is one for all. */
 long copper_attach_on(const char *net)
 {
     DIR *proc = opendir("/proc");
@@ -278,21 +283,24 @@ long copper_attach_on(const char *net)
     long found = 0;
 
     while (proc && !found && (entry = readdir(proc))) {
-        /* command lines are readable for everybody, unless /proc hides
-         * processes */
-        char *path = text_format("/proc/%s/cmdline", entry->d_name);
         struct copper_cmdline line;
         char *text = NULL;
+        int64_t pid;
         size_t len = 0;
+        int dir = -1;
 
-        if (isdigit((unsigned char) entry->d_name[0]) && path &&
-            fileio_read(path, false, CMDLINE_MAX, &text, &len, NULL) == 0 &&
-            copper_cmdline_parse(text, len, &line) == 0 &&
-            !strcmp(line.net ? line.net : "cxi", net) &&
-            !is_elsewhere(entry->d_name))
-            found = strtol(entry->d_name, NULL, 10);
+        /* command lines are readable for everybody, unless /proc hides
+         * processes */
+        if (num_parse_i64(entry->d_name, 1, INT32_MAX, &pid, NULL) == 0)
+            dir = ownproc_hold("", pid);
+        if (dir >= 0)
+            text = read_cmdline(dir, &len);
+        if (text && copper_cmdline_parse(text, len, &line) == 0 &&
+            !strcmp(line.net ? line.net : "cxi", net) && !is_elsewhere(dir))
+            found = (long) pid;
         free(text);
-        free(path);
+        if (dir >= 0)
+            close(dir);
     }
     if (proc)
         closedir(proc);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "common/lines.h"
 
 /* Rows of *-profiling_aggregate.csv, in their order. */
 enum copper_metric {
@@ -71,14 +72,9 @@ struct copper_ops {
 };
 
 struct copper_stream {
-    int fd; /* -1: bytes in memory */
-    const char *memory;
-    size_t memory_left;
-    char *buffer; /* of COPPER_BUFFER bytes */
-    size_t begin, end;
+    struct jp_lines *lines;
     uint64_t line;  /* number of the line read last, from 1 */
     uint64_t bytes; /* bytes read so far */
-    bool eof;
     bool cut; /* the last line had no newline */
 };
 
@@ -115,13 +111,9 @@ int copper_ops_since(const struct copper_ops *later,
 int copper_cache_size_read(struct copper_stream *stream,
                            struct copper_cache_size *out, struct jp_error *err);
 
-/* Lines of a file that may contain anything, through one buffer.
+/* Lines of a file that may contain anything (LINES_COPPER in common/lines.h).
  *
- * Copper's files have mode 0666 in folders of mode 0777: foreign input. A
- * stream has one buffer, whatever the file's size. */
-
-/* The longest line. A path has at most 4,095 bytes, each doubled at worst. */
-#define COPPER_LINE_MAX (64 * 1024)
+ * Copper's files have mode 0666 in folders of mode 0777: foreign input. */
 
 /* A regular file; links are not followed. Returns -1 with the stream closed. */
 int copper_stream_open(struct copper_stream *stream, const char *path,
@@ -132,8 +124,7 @@ int copper_stream_bytes(struct copper_stream *stream, const void *bytes,
 void copper_stream_close(struct copper_stream *stream);
 
 /* Returns 1 for a line without its newline, borrowed until the next call, in
- * *text and *len; 0 at the end; -1 for a line over COPPER_LINE_MAX, or if
- * reading failed. */
+ * *text and *len; 0 at the end; -1 at a limit, or if reading failed. */
 int copper_stream_line(struct copper_stream *stream, const char **text,
                        size_t *len, struct jp_error *err);
 

@@ -19,6 +19,8 @@
 
 #include "common/child.h"
 #include "common/fileio.h"
+#include "common/lines.h"
+#include "common/ownplace.h"
 
 #define POINT 4     /* fields before the mount point */
 #define SEPARATOR 6 /* at least as many fields before the " - " */
@@ -111,18 +113,17 @@ bool copper_mount_each(bool (*see)(const void *arg,
                                    const struct copper_mountinfo *mount),
                        const void *arg)
 {
-    FILE *file = fopen("/proc/self/mountinfo", "re");
+    struct jp_lines *lines =
+        lines_open("/proc/self/mountinfo", LINES_KERNEL, NULL);
     struct copper_mountinfo mount;
     bool seen = false;
-    char *line = NULL;
-    size_t room = 0;
+    char *line;
+    size_t len;
 
-    while (file && !seen && getline(&line, &room, file) > 0)
+    while (lines && !seen && lines_next(lines, &line, &len, NULL) > 0)
         if (copper_mountinfo_parse(line, &mount))
             seen = see(arg, &mount);
-    free(line);
-    if (file)
-        fclose(file);
+    lines_close(lines);
     return seen;
 }
 
@@ -306,6 +307,7 @@ char *copper_mount_real(const char *path, struct jp_error *err)
 {
     char *copy = strdup(path), *slash, *real = NULL, *out = NULL;
     size_t n = copy ? strlen(copy) : 0;
+    int fd;
 
     /* mountinfo has paths without slashes at the end */
     while (n > 1 && copy[n - 1] == '/')
@@ -321,11 +323,11 @@ char *copper_mount_real(const char *path, struct jp_error *err)
     *slash = '\0';
     if (!*copy)
         out = text_format("/%s", slash + 1);
-    else if (fileio_mkdirs(copy, err) == 0) {
-        if ((real = realpath(copy, NULL)))
-            out = text_format("%s/%s", real, slash + 1);
-        if (!out)
-            error_set(err, "%s: %s", copy, strerror(errno));
+    else if ((fd = ownplace_make(copy, OWNPLACE_ANY, err)) >= 0) {
+        close(fd);
+        if ((real = ownplace_real(copy, OWNPLACE_ANY, err)) &&
+            !(out = text_format("%s/%s", real, slash + 1)))
+            error_set(err, "out of memory");
     }
     free(real);
     free(copy);

@@ -30,6 +30,7 @@
 
 #include "common/fileio.h"
 #include "common/num.h"
+#include "common/ownplace.h"
 #include "common/pattern.h"
 #include "plugins/copper/copper_mount.h"
 #include "plugins/copper/copper_work.h"
@@ -263,7 +264,7 @@ static void __attribute__((noreturn))
 become_daemon(const char *log, const char *cores, pid_t parent, char **argv)
 {
     int null = open("/dev/null", O_RDONLY);
-    int out = open(log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+    int out = ownplace_append(log, NULL);
     sigset_t set;
 
     /* see the head of this file */

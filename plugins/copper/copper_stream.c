@@ -1,136 +1,69 @@
 /* copper_stream.c - lines of a file that may contain anything, and parts of
  * lines.
  *
- * A stream has one buffer, whatever the file's size: fill moves the unread
- * bytes to its start and reads behind them. The parts of lines need no NUL
- * after them, so lines are used in place. */
+ * The lines are those of common/lines.h. The parts of lines need no NUL after
+ * them, so lines are used in place. */
 #include "plugins/copper/copper_counts.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/error.h"
-#include "common/fileio.h"
+#include "common/lines.h"
 #include "common/quote.h"
 
-/* Holds the longest line (COPPER_LINE_MAX) several times. */
-#define COPPER_BUFFER (256 * 1024)
-
-/* Allocates the buffer. On failure the stream is closed. */
-static int init(struct copper_stream *stream, struct jp_error *err)
+/* Takes lines over; NULL: err is set. */
+static int init(struct copper_stream *stream, struct jp_lines *lines)
 {
-    stream->buffer = malloc(COPPER_BUFFER);
-    if (stream->buffer)
-        return 0;
-    copper_stream_close(stream);
-    return error_set(err, "out of memory");
+    *stream = (struct copper_stream){.lines = lines};
+    return lines ? 0 : -1;
 }
 
 int copper_stream_open(struct copper_stream *stream, const char *path,
                        struct jp_error *err)
 {
-    *stream = (struct copper_stream){.fd = -1};
-    stream->fd = fileio_open_regular(path, false, err);
-    return stream->fd < 0 ? -1 : init(stream, err);
+    return init(stream, lines_open(path, LINES_COPPER, err));
 }
 
 int copper_stream_bytes(struct copper_stream *stream, const void *bytes,
                         size_t size, struct jp_error *err)
 {
-    *stream =
-        (struct copper_stream){.fd = -1, .memory = bytes, .memory_left = size};
-    return init(stream, err);
+    return init(stream,
+                lines_open_memory(bytes, size, "bytes", LINES_COPPER, err));
 }
 
 void copper_stream_close(struct copper_stream *stream)
 {
-    if (stream->fd >= 0)
-        close(stream->fd);
-    free(stream->buffer);
-    *stream = (struct copper_stream){.fd = -1};
-}
-
-/* Reads from the file, or from memory in tests. */
-static ssize_t pull(struct copper_stream *stream, char *to, size_t room)
-{
-    ssize_t n;
-
-    if (stream->fd < 0) {
-        n = (ssize_t) (room < stream->memory_left ? room : stream->memory_left);
-        if (n)
-            memcpy(to, stream->memory, (size_t) n);
-        stream->memory += n;
-        stream->memory_left -= (size_t) n;
-        return n;
-    }
-    do
-        n = read(stream->fd, to, room);
-    while (n < 0 && errno == EINTR);
-    return n;
-}
-
-/* Makes room and reads more bytes after those that are not used yet. */
-static int fill(struct copper_stream *stream, struct jp_error *err)
-{
-    ssize_t n;
-
-    /* move what is not used yet to the start */
-    if (stream->begin) {
-        memmove(stream->buffer, stream->buffer + stream->begin,
-                stream->end - stream->begin);
-        stream->end -= stream->begin;
-        stream->begin = 0;
-    }
-    n = pull(stream, stream->buffer + stream->end, COPPER_BUFFER - stream->end);
-    if (n < 0)
-        return error_set(err, "%s", strerror(errno));
-    /* a file that grows would be read on: its end is decided here, once */
-    stream->eof = n == 0;
-    stream->end += (size_t) n;
-    stream->bytes += (uint64_t) n;
-    return 0;
+    lines_close(stream->lines);
+    *stream = (struct copper_stream){.lines = NULL};
 }
 
 int copper_stream_line(struct copper_stream *stream, const char **text,
                        size_t *len, struct jp_error *err)
 {
-    const char *newline = NULL;
-    size_t seen = 0;
+    const struct lines_left *left;
+    char *line;
+    int rc = lines_next(stream->lines, &line, len, err);
 
-    /* only the bytes that came with the last read are searched for a newline */
-    for (;;) {
-        const char *from = stream->buffer + stream->begin;
-        size_t have = stream->end - stream->begin;
-
-        newline = have > seen ? memchr(from + seen, '\n', have - seen) : NULL;
-        seen = newline ? (size_t) (newline - from) : have;
-        if (seen > COPPER_LINE_MAX) {
-            /* the number in the error is that of the line which is too long */
-            stream->line++;
-            return copper_stream_bad(stream, err, "over %d bytes",
-                                     COPPER_LINE_MAX);
-        }
+    if (rc > 0) {
+        stream->line++;
         /* a last line without a newline counts; `cut` says so */
-        if (newline || (stream->eof && have))
-            break;
-        if (stream->eof)
-            return 0;
-        if (fill(stream, err) < 0)
-            return -1;
+        stream->cut = lines_is_cut(stream->lines);
+        stream->bytes = lines_bytes(stream->lines);
+        *text = line;
+        return 1;
     }
-    *text = stream->buffer + stream->begin;
-    *len = seen;
-    stream->begin += seen + (newline != NULL);
-    stream->cut = !newline;
-    stream->line++;
-    return 1;
+    stream->cut = false;
+    left = lines_left(stream->lines);
+    if (rc == 0 || !left->why)
+        return rc;
+    /* the number in the error is that of the line which is left out */
+    stream->line = left->line;
+    return copper_stream_bad(stream, err, "%s", left->why);
 }
 
 /* The formatted text is cut at 400 bytes; texts of the file are shortened

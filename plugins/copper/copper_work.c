@@ -26,6 +26,8 @@
 #include "common/child.h"
 #include "common/fileio.h"
 #include "common/num.h"
+#include "common/ownplace.h"
+#include "common/ownproc.h"
 #include "plugins/copper/copper_counts.h"
 
 /* --- address books --- */
@@ -375,13 +377,14 @@ static int check_own(const char *path, struct jp_error *err)
  * link. */
 static int point(const char *link, const char *target, struct jp_error *err)
 {
-    char *temp = text_format("%s.new", link);
-    int rc = 0;
+    const char *name = link;
+    int at = ownplace_at(&name), rc = 0;
+    char *temp = text_format("%s.new", name);
 
     if (!temp)
         return error_set(err, "out of memory");
-    unlink(temp);
-    if (symlink(target, temp) < 0 || rename(temp, link) < 0)
+    unlinkat(at, temp, 0);
+    if (symlinkat(target, at, temp) < 0 || renameat(at, temp, at, name) < 0)
         rc = error_set(err, "%s: %s", link, strerror(errno));
     free(temp);
     return rc;
@@ -479,31 +482,46 @@ int copper_work_make(struct copper_work *w, const char *view, const char *raw,
     return rc == 0 ? make_inside(w, view, raw, err) : -1;
 }
 
+/* The start time shows later whether the process with the number is still this
+ * one; 0: it has ended already. */
 int copper_work_note_pid(const struct copper_work *w, pid_t pid,
                          struct jp_error *err)
 {
-    char *path = text_format("%s/pid", w->node), text[24];
-    int n = snprintf(text, sizeof(text), "%ld", (long) pid);
-    int rc = path ? fileio_write(path, text, (size_t) n, err)
-                  : error_set(err, "out of memory");
+    const struct ownproc_name name = {.root = "", .pid = pid, .uid = geteuid()};
+    char *path = text_format("%s/pid", w->node), text[48];
+    struct ownproc proc = OWNPROC_CLOSED;
+    uint64_t start = 0;
+    int n, rc;
 
+    if (ownproc_open(&name, &proc, NULL) == 0)
+        start = proc.start;
+    ownproc_close(&proc);
+    n = snprintf(text, sizeof(text), "%ld %" PRIu64, (long) pid, start);
+    rc = path ? fileio_write(path, text, (size_t) n, err)
+              : error_set(err, "out of memory");
     free(path);
     return rc;
 }
 
-/* Whether the process has ended. A process that has ended but was not waited
- * for still exists, with an empty command line. */
-static bool is_gone(uint64_t pid)
+/* Whether the daemon of a note "PID START" has ended: the number belongs to no
+ * process of this user that started then. */
+static bool is_gone(char *note)
 {
-    char *path = text_format("/proc/%" PRIu64 "/cmdline", pid), *text = NULL;
-    size_t len = 0;
-    bool gone = path && (fileio_read(path, false, 65536, &text, &len, NULL) < 0
-                             ? kill((pid_t) pid, 0) < 0 && errno == ESRCH
-                             : len == 0);
+    struct ownproc_name name = {.root = "", .uid = geteuid()};
+    char *start = strchr(note, ' ');
+    struct ownproc proc;
 
-    free(text);
-    free(path);
-    return gone;
+    if (start)
+        *start++ = '\0';
+    /* A note of another form says nothing. */
+    if (num_parse_i64(note, 1, INT32_MAX, &name.pid, NULL) < 0 ||
+        (start && num_parse_u64(start, 0, UINT64_MAX, &name.start, NULL) < 0))
+        return false;
+    if (ownproc_open(&name, &proc, NULL) == 0) {
+        ownproc_close(&proc);
+        return false;
+    }
+    return errno == ESRCH || errno == ESTALE || errno == EPERM;
 }
 
 /* Takes the lock as *fd; -1: there is no lock file. false: another process
@@ -525,11 +543,9 @@ static bool is_left(const struct copper_work *w, int *fd)
 {
     char *path = text_format("%s/pid", w->node), *text = NULL;
     bool left = path && hold(w, fd);
-    uint64_t pid = 0;
 
-    if (left && fileio_read(path, false, 24, &text, NULL, NULL) == 0)
-        left = num_parse_u64(text, 1, INT32_MAX, &pid, NULL) == 0 &&
-               is_gone(pid);
+    if (left && fileio_read(path, false, 48, &text, NULL, NULL) == 0)
+        left = is_gone(text);
     else
         /* no pid: the supervisor was killed before its daemon started */
         left = left && *fd >= 0;
@@ -628,7 +644,7 @@ static void keep_logs(const struct copper_work *w, const char *raw)
     struct dirent *entry;
 
     if (dir) {
-        unlink(to);
+        ownplace_unlink(to);
         fileio_mkdir(to, NULL);
         while ((entry = readdir(dir)))
             if (strstr(entry->d_name, "-output.log"))

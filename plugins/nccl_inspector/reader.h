@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "common/lines.h"
 #include "common/logsource.h"
 #include "common/record.h"
 #include "plugins/nccl_recorder/launches.h"
@@ -108,7 +109,7 @@ int neighbours_flush(struct neighbours *neighbours);
  * its length. Memory stays at LOGLINES_MAX_BYTES + LOGLINES_BLOCK.
  */
 
-#define LOGLINES_MAX_BYTES (1024 * 1024)
+#define LOGLINES_MAX_BYTES LINES_LOG_LINE
 #define LOGLINES_BLOCK (256 * 1024)
 
 enum loglines_kind {

@@ -65,6 +65,8 @@ struct jpr_header {
     const char *notes[JPR_MAX_NOTES];
     bool kernels; /* kernel events (KernelCh) were requested when the file
                      began; version 1: true */
+    uint64_t start; /* of the process: field 22 of /proc/self/stat, in ticks
+                       after boot; 0: unknown, as in files of older releases */
 };
 
 /* One per communicator, before its first operation. */

@@ -101,6 +101,7 @@ void jpr_put_header(struct jpr_out *out, const struct jpr_header *header)
     for (i = 0; i < header->n_notes; i++)
         jpr_put_text(out, header->notes[i]);
     jpr_put_u64(out, header->kernels); /* version 2 on */
+    jpr_put_u64(out, header->start);   /* files of older releases end before */
 }
 
 void jpr_put_comm(struct jpr_out *out, const struct jpr_comm *comm)

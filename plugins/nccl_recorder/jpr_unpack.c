@@ -298,6 +298,8 @@ static const char *load_header(struct jpr_unpacked *u)
     h->kernels = true; /* version 1 always requested them */
     if (!u->in.bad && u->in.at < u->in.end)
         h->kernels = jpr_get_bounded(&u->in, 1) != 0;
+    if (!u->in.bad && u->in.at < u->in.end)
+        h->start = jpr_get_u64(&u->in);
     u->left = 1;
     return u->in.bad ? "damaged header" : NULL;
 }

@@ -365,13 +365,13 @@ static struct jp_rec_trust *trust_of(const struct jp_rec_op *op)
 /* Where an operation stands, from its facts. */
 static struct jp_rec_place place_of(const struct jp_rec_op *op)
 {
-    return (struct jp_rec_place){
-        .link = (uint8_t) REC_OP_FACT(op, func) == JP_REC_FUNC_RECV
-                    ? JP_REC_LINK_RECV
-                    : JP_REC_LINK_SEND,
-        .launch = (uint32_t) REC_OP_FACT(op, launch),
-        .number = REC_OP_FACT(op, number),
-        .after_ns = REC_OP_FACT(op, after_ns)};
+    return (struct jp_rec_place){.link = (uint8_t) REC_OP_FACT(op, func) ==
+                                                 JP_REC_FUNC_RECV
+                                             ? JP_REC_LINK_RECV
+                                             : JP_REC_LINK_SEND,
+                                 .launch = (uint32_t) REC_OP_FACT(op, launch),
+                                 .number = REC_OP_FACT(op, number),
+                                 .after_ns = REC_OP_FACT(op, after_ns)};
 }
 
 /* A kernel channel of an operation starts. Returns its handle, or NULL when
@@ -398,6 +398,8 @@ static void *rec_core_kernel(void *parent, unsigned channel, uint64_t gpu_ns)
     }
     if (stamp == JP_REC_DOUBTFUL)
         count_one(&op->refused);
+    else if (stamp == JP_REC_LATE)
+        count_one(&op->late);
     if ((state & JP_REC_LOOSE) && !open_child(op, state))
         return NULL;
     count_one(&op->started);
@@ -534,6 +536,7 @@ static void record_gpu_stop(uint64_t bits, uint64_t gpu_ns)
     struct jp_rec_op *op = rec_op_find(bits, &generation);
     unsigned channel = rec_op_channel(bits);
     struct jp_rec_place place;
+    enum jp_rec_stamp stamp;
 
     if (!op || !rec_op_is(rec_op_state(op), generation))
         return;
@@ -541,10 +544,13 @@ static void record_gpu_stop(uint64_t bits, uint64_t gpu_ns)
     if (start == 0)
         return;
     place = place_of(op);
-    if (!rec_trust_stop(trust_of(op), channel, &place, start, gpu_ns)) {
+    stamp = rec_trust_stop(trust_of(op), channel, &place, start, gpu_ns);
+    if (stamp == JP_REC_DOUBTFUL) {
         count_one(&op->refused);
         return;
     }
+    if (stamp == JP_REC_LATE)
+        count_one(&op->late);
     keep_last(op, JP_REC_GPU_MAX, gpu_ns - start);
     keep_last(op, JP_REC_GPU_LAST, gpu_ns);
 }

@@ -46,8 +46,11 @@
  *    communicator's kernel events are not used any more.
  *  - If 60 operations or more were enqueued after the one that is reported, the
  *    ring may have been overrun, and the stamps may be those of a later one.
- *    Such stamps, and those that run backwards, cost only these operations
- *    their time.
+ *    That shows when the progress thread has caught up: a stamp runs backwards.
+ *    All operations with times since the reports were late lose their times,
+ *    and nothing else. So do those that are late while the progress thread sees
+ *    stamps long after they were made, by the pace of the operations: then it
+ *    may never catch up.
  *
  * Kernel events stay on while the program captures a CUDA graph, although they
  * put a host function into every captured launch. The mask cannot be changed
@@ -65,11 +68,26 @@
  * that lags reports stops of one before earlier starts of the other. */
 enum jp_rec_link { JP_REC_LINK_SEND, JP_REC_LINK_RECV, JP_REC_N_LINKS };
 
+enum { JP_REC_PACE = 16 };
+
 /* The last stamps of a connection, by the GPU's clock; 0: none yet. */
 struct jp_rec_channel {
     _Atomic uint64_t start_ns, stop_ns;
+    _Atomic uint64_t late_ns; /* the first of the late starts; 0: the last start
+                                 was not late */
+    _Atomic uint32_t n_late;  /* of these so far */
+    _Atomic uint64_t mark_ns,
+        before_ns;           /* of each JP_REC_PACE-th, two of them */
     _Atomic uint32_t launch; /* the launch that start_ns is of */
 };
+
+/* A span that stamps ran back over: from the first late one, or from the one
+ * that was early, to the one before it. */
+struct jp_rec_overrun {
+    _Atomic uint64_t from_ns, to_ns;
+};
+
+enum { JP_REC_OVERRUNS = 16 };
 
 /* What a communicator has of this; all zeros to begin with. */
 struct jp_rec_trust {
@@ -82,6 +100,7 @@ struct jp_rec_trust {
     _Atomic uint32_t first_of;   /* the launch that launch_ns is of */
     _Atomic uint64_t n_ops;      /* operations that started */
     _Atomic uint64_t late_until; /* the ring may be overrun up to this one */
+    _Atomic uint64_t lag_until;  /* ... and the progress thread lags */
     /* its first operation's start, CLOCK_MONOTONIC */
     _Atomic uint64_t launch_ns;
     _Atomic uint64_t before_ns; /* the same of the launch before */
@@ -90,8 +109,9 @@ struct jp_rec_trust {
     /* the group of calls that had the last Broadcast */
     uint64_t broadcast_group;
     int broadcast_root;
-    /* starts between the two are refused */
-    _Atomic uint64_t overrun_from_ns, overrun_to_ns;
+    /* the last spans by the GPU's clock in which times are refused */
+    struct jp_rec_overrun overruns[JP_REC_OVERRUNS];
+    _Atomic uint32_t n_overruns; /* so far; the entry is this modulo the size */
     /* of its GPU, borrowed; NULL: unknown, not checked */
     struct jp_rec_gpu_clock *clock;
     struct jp_rec_channel channels[JP_NCCL_MAX_CHANNELS][JP_REC_N_LINKS];
@@ -140,6 +160,9 @@ void rec_trust_call(struct jp_rec_trust *trust,
 
 enum jp_rec_stamp {
     JP_REC_FRESH,
+    /* so many operations followed that only later stamps can tell whose it is:
+     * rec_trust_is_overrun() */
+    JP_REC_LATE,
     JP_REC_DOUBTFUL, /* may be a later operation's: the time is not used */
     /* an earlier operation's: the end of this one cannot be known */
     JP_REC_STALE,
@@ -152,10 +175,16 @@ enum jp_rec_stamp rec_trust_start(struct jp_rec_trust *trust, unsigned channel,
                                   uint64_t gpu_ns, uint64_t now_ns);
 
 /* Takes the stop of a channel of the operation at that place, which began at
- * start_ns. Returns false if the two stamps are of different operations. */
-bool rec_trust_stop(struct jp_rec_trust *trust, unsigned channel,
-                    const struct jp_rec_place *place, uint64_t start_ns,
-                    uint64_t gpu_ns);
+ * start_ns. Returns JP_REC_FRESH, JP_REC_LATE, or, if the two stamps are of
+ * different operations, JP_REC_DOUBTFUL. */
+enum jp_rec_stamp rec_trust_stop(struct jp_rec_trust *trust, unsigned channel,
+                                 const struct jp_rec_place *place,
+                                 uint64_t start_ns, uint64_t gpu_ns);
+
+/* Returns whether stamps ran back over a part of the span between two late
+ * stamps of an operation: they may be a later operation's. */
+bool rec_trust_is_overrun(const struct jp_rec_trust *trust, uint64_t first_ns,
+                          uint64_t last_ns);
 
 /* Returns whether a span by the GPU's clock is longer than one by the host's
  * that contains it; false where the clocks are not known to run alike. */

@@ -7,6 +7,7 @@
 #include "plugins/nccl_recorder/rec_env.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -239,7 +240,7 @@ enum { N_KERNEL_WORDS = sizeof(kernel_words) / sizeof(kernel_words[0]) };
 
 /* room for a note about each knob, JOBPROF_RECORDER_NET, _KERNELS, and two
  * about the release */
-static char notes[N_KNOBS + 4][NOTE_BYTES];
+static char notes[N_KNOBS + 5][NOTE_BYTES];
 static unsigned n_notes;
 
 /* Parses decimal digits and nothing else. Returns 0, or -1 if the number is out
@@ -293,6 +294,17 @@ static int read_kernels(void)
     return KERNELS_AUTO;
 }
 
+/* Whether this process, and so each thread that NCCL makes, has one processor:
+ * there the connections of kernel events take seconds for each communicator. */
+static bool has_one_processor(void)
+{
+    cpu_set_t of_process, of_thread;
+
+    return sched_getaffinity(getpid(), sizeof(of_process), &of_process) == 0 &&
+           sched_getaffinity(0, sizeof(of_thread), &of_thread) == 0 &&
+           CPU_COUNT(&of_process) == 1 && CPU_COUNT(&of_thread) == 1;
+}
+
 /* Reads all settings; bad values are noted and replaced by their defaults. */
 static void read_settings(struct jp_rec_settings *settings, int interface)
 {
@@ -313,6 +325,12 @@ static void read_settings(struct jp_rec_settings *settings, int interface)
         note("JOBPROF_RECORDER_NET", net, 0, 1);
     settings->net = value == 1;
     kernels = read_kernels();
+    if (kernels == KERNELS_AUTO && interface >= 5 && has_one_processor()) {
+        kernels = KERNELS_OFF;
+        snprintf(notes[n_notes++], NOTE_BYTES,
+                 "this process has one processor, so kernels=auto is 0: the "
+                 "connections of kernel events would take seconds");
+    }
     settings->kernels = kernels != KERNELS_OFF &&
                         interface >= (kernels == KERNELS_ON ? 4 : 5);
 }
@@ -477,6 +495,31 @@ static uint64_t pid_namespace(void)
     return parse(at + 1, 0, UINT64_MAX, &inode) == 0 ? inode : 0;
 }
 
+/* Returns the process's start time in ticks after boot, or 0. It shows whether
+ * a process with this number is still this one (common/ownproc.h). */
+static uint64_t start_time(void)
+{
+    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    char text[1024];
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+    uint64_t start = 0;
+    char *at;
+    int field;
+
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    /* Behind the name, before field 3; the name may hold anything. */
+    at = strrchr(text, ')');
+    for (field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    if (!at)
+        return 0;
+    at++;
+    at[strcspn(at, " ")] = '\0';
+    return parse(at, 0, UINT64_MAX, &start) == 0 ? start : 0;
+}
+
 /* Adds the variables that are set, and the notes. */
 static void fill_lists(struct jpr_header *header)
 {
@@ -515,6 +558,7 @@ void rec_env_header(const struct jp_rec_settings *settings, int interface,
         .min_free_bytes = settings->min_free_bytes,
         .net = settings->net,
         .kernels = settings->kernels,
+        .start = start_time(),
     };
     rec_env_clocks(&header->clocks);
     fill_lists(header);

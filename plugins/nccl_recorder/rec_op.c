@@ -87,6 +87,7 @@ void *rec_op_begin(uint32_t index, const struct jp_rec_facts *facts,
     atomic_store_explicit(&op->started, 0, memory_order_release);
     atomic_store_explicit(&op->stopped, 0, memory_order_release);
     atomic_store_explicit(&op->refused, 0, memory_order_release);
+    atomic_store_explicit(&op->late, 0, memory_order_release);
     atomic_store_explicit(
         &op->state, generation << JP_REC_GENERATION_SHIFT | JP_REC_LIVE | state,
         memory_order_release);
@@ -369,6 +370,7 @@ static void copy(struct jp_rec_op *op, struct jp_rec_record *record)
     record->started = atomic_load_explicit(&op->started, memory_order_acquire);
     record->stopped = atomic_load_explicit(&op->stopped, memory_order_acquire);
     record->refused = atomic_load_explicit(&op->refused, memory_order_acquire);
+    record->late = atomic_load_explicit(&op->late, memory_order_acquire);
     for (i = 0; has_net && i < JP_REC_N_NET; i++)
         record->net[i] =
             atomic_load_explicit(&op->net[i], memory_order_acquire);

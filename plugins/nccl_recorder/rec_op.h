@@ -78,6 +78,7 @@ struct jp_rec_op {
     _Atomic uint32_t stopped;
     /* channels with times of different operations */
     _Atomic uint32_t refused;
+    _Atomic uint32_t late; /* late stamps; rec_comm.h */
     _Atomic uint64_t net[JP_REC_N_NET];
     /* start of each open channel by the GPU's clock; 0: not open */
     _Atomic uint64_t channels[JP_NCCL_MAX_CHANNELS];
@@ -208,7 +209,7 @@ struct jp_rec_record {
     uint32_t started;
     uint32_t stopped;
     uint32_t refused;
-    uint32_t unused;
+    uint32_t late;
     uint64_t net[JP_REC_N_NET]; /* present only if network waits are recorded */
 };
 

@@ -16,6 +16,11 @@
  * little below the 64 entries of the ring; an operation takes at most one entry
  * of a channel. GPUS bounds the table of clocks. */
 enum { STALE_MOST = 8, STALE_WITHIN = 10000, GPUS = 64, RING_NEAR = 60 };
+enum { LAG_OPS = 128 }; /* operations after a late look that are in doubt */
+/* A progress thread that sees a stamp later than this lags: in that time the
+ * ring may go round, as a kernel takes some microseconds. Where kernels take
+ * longer, it is the time of 16 of them, a quarter of the ring's. */
+#define LAG_NS 500000LL
 
 /* The clocks of GPU and host are compared only where they run alike: the least
  * differences of two windows agree within CLOCK_SLACK_NS. Only a start that is
@@ -236,6 +241,46 @@ static bool is_before(const struct jp_rec_gpu_clock *clock, uint64_t gpu_ns,
                -CLOCK_SLACK_NS;
 }
 
+/* Returns whether the host saw a late stamp long after the GPU made it; false
+ * where no clock is known. */
+static bool is_lagging(const struct jp_rec_gpu_clock *clock,
+                       const struct jp_rec_channel *c, uint64_t gpu_ns,
+                       uint64_t now_ns)
+{
+    uint64_t mark = atomic_load_explicit(&c->before_ns, memory_order_relaxed);
+    int64_t pace = mark != 0 ? (int64_t) (gpu_ns - mark) : 0;
+    int64_t low = atomic_load_explicit(&clock->low_ns, memory_order_relaxed);
+    int64_t before =
+        atomic_load_explicit(&clock->before_ns, memory_order_relaxed);
+
+    if (atomic_load_explicit(&clock->since_ns, memory_order_relaxed) == 0)
+        return false;
+    if (atomic_load_explicit(&clock->is_known, memory_order_relaxed) &&
+        before < low)
+        low = before;
+    return (int64_t) (now_ns - gpu_ns) - low > (pace > LAG_NS ? pace : LAG_NS);
+}
+
+/* Takes a late start into account; the first one if none was late before. */
+static void count_late(struct jp_rec_channel *c, uint64_t gpu_ns)
+{
+    uint32_t n = atomic_load_explicit(&c->n_late, memory_order_relaxed);
+
+    if (atomic_load_explicit(&c->late_ns, memory_order_relaxed) == 0) {
+        atomic_store_explicit(&c->late_ns, gpu_ns, memory_order_relaxed);
+        atomic_store_explicit(&c->mark_ns, 0, memory_order_relaxed);
+        n = 0;
+    }
+    if (n % JP_REC_PACE == 0) {
+        atomic_store_explicit(
+            &c->before_ns,
+            atomic_load_explicit(&c->mark_ns, memory_order_relaxed),
+            memory_order_relaxed);
+        atomic_store_explicit(&c->mark_ns, gpu_ns, memory_order_relaxed);
+    }
+    atomic_store_explicit(&c->n_late, n + 1, memory_order_relaxed);
+}
+
 bool rec_trust_is_too_long(const struct jp_rec_trust *trust, uint64_t gpu_ns,
                            uint64_t host_ns)
 {
@@ -245,16 +290,44 @@ bool rec_trust_is_too_long(const struct jp_rec_trust *trust, uint64_t gpu_ns,
            gpu_ns > host_ns + host_ns / 64 + CLOCK_SLACK_NS;
 }
 
-/* The stamps run backwards. Starts between the two may belong to other
- * operations than NCCL reported them for, so rec_trust_stop() refuses them. */
+/* The stamps run backwards. Times between the two may belong to other
+ * operations than NCCL reported them for. A span that goes on where the last
+ * one is grows it: without a lap between them the two are one. */
 static void note_overrun(struct jp_rec_trust *trust, uint64_t from_ns,
                          uint64_t to_ns)
 {
-    if (from_ns >
-        atomic_load_explicit(&trust->overrun_to_ns, memory_order_relaxed))
-        atomic_store_explicit(&trust->overrun_from_ns, from_ns,
-                              memory_order_relaxed);
-    atomic_store_explicit(&trust->overrun_to_ns, to_ns, memory_order_relaxed);
+    uint32_t n = atomic_load_explicit(&trust->n_overruns, memory_order_relaxed);
+    struct jp_rec_overrun *last = &trust->overruns[(n - 1) % JP_REC_OVERRUNS];
+
+    if (n == 0 ||
+        from_ns > atomic_load_explicit(&last->to_ns, memory_order_relaxed)) {
+        last = &trust->overruns[n % JP_REC_OVERRUNS];
+        atomic_store_explicit(&last->from_ns, from_ns, memory_order_relaxed);
+        atomic_store_explicit(&last->to_ns, to_ns, memory_order_relaxed);
+        atomic_store_explicit(&trust->n_overruns, n + 1, memory_order_release);
+        return;
+    }
+    if (from_ns < atomic_load_explicit(&last->from_ns, memory_order_relaxed))
+        atomic_store_explicit(&last->from_ns, from_ns, memory_order_relaxed);
+    if (to_ns > atomic_load_explicit(&last->to_ns, memory_order_relaxed))
+        atomic_store_explicit(&last->to_ns, to_ns, memory_order_relaxed);
+}
+
+bool rec_trust_is_overrun(const struct jp_rec_trust *trust, uint64_t first_ns,
+                          uint64_t last_ns)
+{
+    uint32_t n = atomic_load_explicit(&trust->n_overruns, memory_order_acquire);
+    uint32_t i;
+
+    for (i = 0; i < n && i < JP_REC_OVERRUNS; i++) {
+        const struct jp_rec_overrun *o = &trust->overruns[i];
+
+        if (last_ns >=
+                atomic_load_explicit(&o->from_ns, memory_order_relaxed) &&
+            first_ns <= atomic_load_explicit(&o->to_ns, memory_order_relaxed))
+            return true;
+    }
+    return false;
 }
 
 /* Returns whether so many operations followed this one that the ring may have
@@ -297,13 +370,15 @@ static enum jp_rec_stamp compare(struct jp_rec_trust *trust,
 {
     uint64_t start = atomic_load_explicit(&c->start_ns, memory_order_relaxed);
     uint64_t stop = atomic_load_explicit(&c->stop_ns, memory_order_relaxed);
+    uint64_t since = atomic_load_explicit(&c->late_ns, memory_order_relaxed);
 
     if (trust->clock && is_before(trust->clock, gpu_ns, place->after_ns))
         return take_stale(trust);
     if (gpu_ns < stop && !late)
         return take_stale(trust);
-    if (gpu_ns < start)
-        note_overrun(trust, gpu_ns, start);
+    if (gpu_ns < start || gpu_ns < stop)
+        note_overrun(trust, since != 0 && since < gpu_ns ? since : gpu_ns,
+                     start > stop ? start : stop);
     return gpu_ns < stop ? JP_REC_DOUBTFUL : JP_REC_FRESH;
 }
 
@@ -329,21 +404,34 @@ enum jp_rec_stamp rec_trust_start(struct jp_rec_trust *trust, unsigned channel,
     }
     if (gpu_ns > atomic_load_explicit(&c->start_ns, memory_order_relaxed))
         atomic_store_explicit(&c->start_ns, gpu_ns, memory_order_relaxed);
-    return stamp;
+    if (!late) {
+        atomic_store_explicit(&c->late_ns, 0, memory_order_relaxed);
+        return stamp;
+    }
+    count_late(c, gpu_ns);
+    if (now_ns && trust->clock && is_lagging(trust->clock, c, gpu_ns, now_ns)) {
+        atomic_store_explicit(&trust->lag_until, place->number + LAG_OPS,
+                              memory_order_relaxed);
+        note_overrun(trust,
+                     atomic_load_explicit(&c->late_ns, memory_order_relaxed),
+                     gpu_ns);
+    }
+    if (place->number <=
+        atomic_load_explicit(&trust->lag_until, memory_order_relaxed))
+        return JP_REC_DOUBTFUL;
+    return stamp == JP_REC_FRESH ? JP_REC_LATE : stamp;
 }
 
-bool rec_trust_stop(struct jp_rec_trust *trust, unsigned channel,
-                    const struct jp_rec_place *place, uint64_t start_ns,
-                    uint64_t gpu_ns)
+enum jp_rec_stamp rec_trust_stop(struct jp_rec_trust *trust, unsigned channel,
+                                 const struct jp_rec_place *place,
+                                 uint64_t start_ns, uint64_t gpu_ns)
 {
     struct jp_rec_channel *c = &trust->channels[channel][place->link];
+    bool late = is_late(trust, place->number);
 
-    is_late(trust, place->number); /* for its effect on later stamps */
     if (gpu_ns > atomic_load_explicit(&c->stop_ns, memory_order_relaxed))
         atomic_store_explicit(&c->stop_ns, gpu_ns, memory_order_relaxed);
-    return gpu_ns > start_ns &&
-           (start_ns > atomic_load_explicit(&trust->overrun_to_ns,
-                                            memory_order_relaxed) ||
-            start_ns < atomic_load_explicit(&trust->overrun_from_ns,
-                                            memory_order_relaxed));
+    if (gpu_ns <= start_ns || rec_trust_is_overrun(trust, start_ns, start_ns))
+        return JP_REC_DOUBTFUL;
+    return late ? JP_REC_LATE : JP_REC_FRESH;
 }

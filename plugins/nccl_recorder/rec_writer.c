@@ -2,10 +2,10 @@
  *
  * writer_main() is the thread. It sleeps until its timer or the bell wakes it
  * and then calls flush_run(): finished records become operations of the file
- * (take), operations in flight a snapshot (take_snapshot), and rec_sink.c
- * adds the counters and writes. `f` holds what flushes remember, `w` what the
- * thread and its callers share. NCCL's threads enter by the functions at the
- * end.
+ * (take; those with late stamps wait in `held`), operations in flight a
+ * snapshot (take_snapshot), and rec_sink.c adds the counters and writes. `f`
+ * holds what flushes remember, `w` what the thread and its callers share.
+ * NCCL's threads enter by the functions at the end.
  */
 #include "plugins/nccl_recorder/rec_writer.h"
 
@@ -79,6 +79,20 @@ static struct {
     bool failed;             /* the last write did */
 } f;
 
+/* Records with late stamps wait here until the progress thread, which lagged,
+ * has reported enough for its stamps to run backwards. At most HELD wait, each
+ * until a flush HELD_NS later, or until its communicator ends. */
+enum { HELD = 1024 };
+#define HELD_NS 50000000ULL
+
+static struct {
+    struct {
+        struct jp_rec_record record;
+        uint64_t since_ns;
+    } entries[HELD];
+    uint32_t first, n; /* a ring */
+} held;
+
 /* --- a record of the writer becomes one of the file ---------------------- */
 
 /* Returns whether kernel times are not used. */
@@ -102,13 +116,17 @@ static uint64_t host_span(const struct jp_rec_record *r)
  * operations, or a span longer than the time that the host saw. */
 static bool is_refused(const struct jp_rec_record *r)
 {
+    const struct jp_rec_trust *trust = &rec_comm_at(r->facts.comm)->trust;
     uint64_t since = r->facts.after_ns;
     uint64_t seen = r->times[JP_REC_KERNEL_LAST];
 
     return r->refused > 0 ||
+           (r->late > 0 &&
+            rec_trust_is_overrun(trust, r->times[JP_REC_GPU_FIRST],
+                                 r->times[JP_REC_GPU_LAST])) ||
            (since > 0 && seen > since &&
-            rec_trust_is_too_long(&rec_comm_at(r->facts.comm)->trust,
-                                  r->times[JP_REC_GPU_MAX], seen - since));
+            rec_trust_is_too_long(trust, r->times[JP_REC_GPU_MAX],
+                                  seen - since));
 }
 
 /* Sets the execution time and its source. */
@@ -200,6 +218,7 @@ static int begin(const struct jp_rec_settings *settings, int interface,
         return -1;
     }
     memset(&f, 0, sizeof(f));
+    held.first = held.n = 0;
     f.ops = ops;
     f.snapshot = snapshot;
     f.k = FIRST_KEPT;
@@ -332,6 +351,51 @@ static void take(const struct jp_rec_record *record)
     }
     f.batch[f.n_batch++] = who;
     count_of(who)->written++;
+}
+
+/* Takes those that have waited long enough, or all. */
+static void release_held(uint64_t now, bool all)
+{
+    while (held.n > 0 &&
+           (all || now - held.entries[held.first].since_ns >= HELD_NS)) {
+        take(&held.entries[held.first].record);
+        held.first = (held.first + 1) % HELD;
+        held.n--;
+    }
+}
+
+/* Takes a finished record, or keeps it back. */
+static void take_or_hold(const struct jp_rec_record *record)
+{
+    uint32_t i = (held.first + held.n) % HELD;
+
+    if (record->late == 0) {
+        take(record);
+        return;
+    }
+    if (held.n == HELD) {
+        take(&held.entries[i].record);
+        held.first = (held.first + 1) % HELD;
+        held.n--;
+    }
+    held.entries[i].record = *record;
+    held.entries[i].since_ns = rec_clock_ns();
+    held.n++;
+}
+
+/* Whether a communicator has ended whose place will be used again. */
+static bool any_ended(void)
+{
+    uint32_t i;
+
+    for (i = 0; i < held.n; i++) {
+        uint16_t comm = held.entries[(held.first + i) % HELD].record.facts.comm;
+
+        if (atomic_load_explicit(&rec_comm_at(comm)->finalized,
+                                 memory_order_acquire))
+            return true;
+    }
+    return false;
 }
 
 /* -------------------------------------------------- snapshot and counters */
@@ -533,7 +597,8 @@ static void flush_run(bool final)
     set_full(now);
     /* finished operations before the snapshot: one that ends in between is in
      * the next flush, not in both */
-    rec_op_drain(take);
+    rec_op_drain(take_or_hold);
+    release_held(now, final || any_ended());
     in_flight = take_snapshot(now, &omitted);
     if (final || is_due(now, in_flight))
         flush(now, in_flight, omitted, final);

@@ -196,6 +196,8 @@ static void take_header(struct jp_recfile *file, const struct jpr_header *h)
     file->clocks = h->clocks;
     file->procid = h->procid;
     file->pid = h->pid <= INT64_MAX ? (int64_t) h->pid : -1;
+    file->pid_namespace = h->pid_namespace;
+    file->start = h->start;
     recfile_copy(file->host, sizeof(file->host), h->hostname);
     file->host_len = strlen(file->host);
     recfile_copy(file->recorder, sizeof(file->recorder), h->recorder);

@@ -115,6 +115,7 @@ struct jp_recfile {
     char recorder[64]; /* "jobprof 0.1.0" */
     char *notes;       /* settings that were ignored; NULL: none */
     int64_t pid, procid;
+    uint64_t pid_namespace, start; /* of the process; 0: unknown */
     const char *why;     /* NULL: the header is good */
     enum jp_bad why_bad; /* kind of `why` */
     enum jp_bad bad; /* kind of the last reason that recfile_record() gave */

@@ -275,6 +275,14 @@ static int recorder_forecast(const struct backend_input *in,
     return 0;
 }
 
+/* Whether kernels=auto is 0 because each task has one processor: NCCL's threads
+ * spin for each other while it makes the connections of its kernel events. */
+static bool has_one_processor(const struct backend_input *in)
+{
+    return in->shape.cpus_per_task == 1 &&
+           strcmp(plan_get(in->side, "kernels"), "auto") == 0;
+}
+
 /* Adds the variables of the tasks. Whether the library exists is not checked
  * here: srun's host need not have it, so `begin` checks it on the nodes. */
 static int recorder_env(const struct backend_input *in, struct backend_env *out,
@@ -295,8 +303,12 @@ static int recorder_env(const struct backend_input *in, struct backend_env *out,
     if (backend_env_number(out, err, "JOBPROF_RECORDER_MIN_FREE",
                            plan_number(in->side, "min_free"),
                            "min_free=") < 0 ||
-        backend_env_add(out, err, KERNELS_VARIABLE, "%s",
-                        plan_get(in->side, "kernels")) < 0)
+        (has_one_processor(in)
+             ? backend_env_number(out, err, KERNELS_VARIABLE, 0,
+                                  "kernels=auto with one processor a task (-c, "
+                                  "SLURM_CPUS_PER_TASK)")
+             : backend_env_add(out, err, KERNELS_VARIABLE, "%s",
+                               plan_get(in->side, "kernels"))) < 0)
         return -1;
     /* only the process knows which NCCL it has loaded */
     return in->declined && *in->declined
@@ -313,7 +325,15 @@ static int recorder_env(const struct backend_input *in, struct backend_env *out,
 #define COST                                                                   \
     "kernel events cost a progress thread that polls while an operation "      \
     "runs, "                                                                   \
-    "also in jobs over NVLink alone, and 128 proxy connections a communicator"
+    "also in jobs over NVLink alone, and 128 proxy connections at a "          \
+    "communicator's first operation: 40 ms, seconds where few processors are " \
+    "free"
+#define ONE_PROCESSOR                                                          \
+    "each task has one processor (-c), where the connections of kernel "       \
+    "events "                                                                  \
+    "take 5 to 6 s at each communicator's first operation: kernels=auto is "   \
+    "0, "                                                                      \
+    "so " NO_TIME "; -c 2 or kernels=1 turns them on"
 #define GRAPHS                                                                 \
     "in CUDA graphs kernel events put a host function into every captured "    \
     "launch (kernels=0 leaves them out, and all times); a communicator whose " \
@@ -330,6 +350,8 @@ enum when {
     ALWAYS,
     BROADCASTS, /* NCCL merges Broadcasts, as NCCL_ALLGATHERV_ENABLE is not 0 */
     WINDOWS,    /* symmetric kernels are likely, as one of `signs` is set */
+    ONE_CPU,    /* each task has one processor */
+    MORE_CPUS,  /* it has not, as far as is known */
 };
 
 /* What users should know about a release. Releases are minor ones, 27 is 2.27;
@@ -345,6 +367,11 @@ static const struct {
     {23, 25, ANY, ALWAYS, false,
      "NCCL has no kernel events before 2.26: " NO_TIME
      "; CUDA graphs over NVLink alone are not recorded"},
+    {23, 23, ANY, ALWAYS, false,
+     "NCCL 2.23 gives two communicators that were split with the same color "
+     "one id: they count as one communicator, and their operations as some "
+     "that "
+     "came twice"},
     {26, 26, ANY, ALWAYS, false,
      "kernel events are never used with NCCL 2.26, where they have no GPU "
      "times, can crash the program and can block ncclCommDestroy: " NO_TIME
@@ -362,11 +389,12 @@ static const struct {
      "kernels=0: " NO_TIME
      "; of CUDA graphs over NVLink alone only the capture is recorded"},
     {27, 27, ON, ALWAYS, false, COST},
-    {28, 0, AUTO | ON, ALWAYS, false, COST},
+    {28, 0, AUTO, ONE_CPU, true, ONE_PROCESSOR},
+    {28, 0, AUTO | ON, MORE_CPUS, false, COST},
     {27, 27, ON, ALWAYS, false, GRAPHS},
-    {28, 0, AUTO | ON, ALWAYS, false, GRAPHS},
+    {28, 0, AUTO | ON, MORE_CPUS, false, GRAPHS},
     {27, 27, ON, ALWAYS, false, SELF_COPY},
-    {28, 0, AUTO | ON, ALWAYS, false, SELF_COPY},
+    {28, 0, AUTO | ON, MORE_CPUS, false, SELF_COPY},
     {29, 30, AUTO | ON, BROADCASTS, false,
      "after Broadcasts of several roots in one group, or in a CUDA graph, the "
      "process has no more kernel events; NCCL_ALLGATHERV_ENABLE=0 avoids this"},
@@ -439,7 +467,7 @@ static int recorder_notes(const struct backend_input *in, backend_note *say,
                          ? UINT_MAX
                          : (unsigned) (release / 1000 % 1000);
     const char *sign = find_sign(in, minor);
-    bool merges = merges_broadcasts(in);
+    bool merges = merges_broadcasts(in), one = has_one_processor(in);
     char line[320];
 
     for (size_t i = 0; i < N(remarks); i++) {
@@ -447,7 +475,9 @@ static int recorder_notes(const struct backend_input *in, backend_note *say,
             (remarks[i].until && minor > remarks[i].until) ||
             !(remarks[i].kernels & kernels_bit(in)) ||
             (remarks[i].when == BROADCASTS && !merges) ||
-            (remarks[i].when == WINDOWS && !sign))
+            (remarks[i].when == WINDOWS && !sign) ||
+            (remarks[i].when == ONE_CPU && !one) ||
+            (remarks[i].when == MORE_CPUS && one))
             continue;
         if (remarks[i].when == WINDOWS)
             snprintf(line, sizeof(line), "%s%s", sign, remarks[i].text + 2);

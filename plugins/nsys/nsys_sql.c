@@ -1,10 +1,12 @@
-/* nsys_sql.c - SQLite reads one descriptor, and nothing else.
+/* nsys_sql.c - SQLite reads one descriptor, and nothing else, on a budget.
  *
- * A VFS of our own (the file_... and vfs_... functions) gives SQLite that
- * descriptor as its only file: no locks, no journal, no writing. nsys_sql_open
- * checks the file before SQLite sees it; nsys_sql_scan reads a table row by row
- * with a plain SELECT of its stored columns. At the end, the functions of a
- * build without libsqlite3. */
+ * The only file that opens a database (style.test). A VFS of our own (the
+ * file_... and vfs_... functions) gives SQLite that descriptor as its only
+ * file: no locks, no journal, no writing. An allocator of our own
+ * (budget_...) limits its memory, and on_steps its time. nsys_sql_open checks
+ * the file before SQLite sees it, and its schema afterwards; nsys_sql_scan
+ * reads a table row by row with a plain SELECT of its stored columns. At the
+ * end, the functions of a build without libsqlite3. */
 #include "config.h"
 
 #include "plugins/nsys/nsys_read.h"
@@ -16,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <sqlite3.h>
@@ -24,9 +27,26 @@
 #include "common/num.h"
 #include "common/quote.h"
 
-/* MAX_VALUE: bytes of one text or row. STEPS: instructions of SQLite's virtual
- * machine between two calls of stop. HEAD: bytes of SQLite's file header. */
-enum { CACHE_KIB = 8192, MAX_VALUE = 1 << 20, STEPS = 100000, HEAD = 100 };
+/* The budget of a file. Exports of 2019 to 2026 have up to 130 tables of up to
+ * 60 columns, and statements of up to 4,500 bytes that make them. */
+enum {
+    HEAP_MIB = 32, /* all memory of SQLite, without what malloc adds */
+    CACHE_KIB = 8192,
+    MAX_VALUE = 1 << 20, /* bytes of one text or row */
+    MAX_SQL = 64 << 10,  /* bytes of a statement of the schema */
+    MAX_COLUMNS = 256,
+    MAX_TABLES = 1000, /* and as many indexes */
+    OPEN_S = 5,        /* processor time to read the schema */
+    /* processor time for the whole file: FILE_S, and one second for each
+     * FILE_MIB_S, a twentieth of the speed measured (bench.sh) */
+    FILE_S = 30,
+    FILE_MIB_S = 4,
+    /* instructions of SQLite's virtual machine between two looks at the clock,
+     * and looks between two calls of stop */
+    STEPS = 1000,
+    LOOKS = 100,
+    HEAD = 100 /* bytes of SQLite's file header */
+};
 
 struct nsys_db {
     sqlite3 *sql;
@@ -35,12 +55,95 @@ struct nsys_db {
     int fd;
     nsys_stop *stop;
     void *arg;
-    bool stopped; /* stop returned true */
+    unsigned looks;
+    double began_s, limit_s; /* processor time of this thread */
+    bool stopped;            /* stop returned true */
+    bool late;               /* limit_s is over */
 };
 
 bool nsys_sql_built(void)
 {
     return true;
+}
+
+/* --- memory --------------------------------------------------------------- */
+
+/* SQLite's own allocator, with a limit. sqlite3_hard_heap_limit64 is the same
+ * since SQLite 3.31, but not where SQLite counts no memory. */
+static sqlite3_mem_methods plain;
+static size_t heap_used;
+
+/* Whether n more bytes fit. */
+static bool budget_has(int n)
+{
+    return n >= 0 &&
+           __atomic_load_n(&heap_used, __ATOMIC_RELAXED) + (size_t) n <=
+               (size_t) HEAP_MIB << 20;
+}
+
+static void budget_add(const void *memory)
+{
+    if (memory)
+        __atomic_add_fetch(&heap_used,
+                           (size_t) plain.xSize((void *) (uintptr_t) memory),
+                           __ATOMIC_RELAXED);
+}
+
+static void budget_drop(void *memory)
+{
+    if (memory)
+        __atomic_sub_fetch(&heap_used, (size_t) plain.xSize(memory),
+                           __ATOMIC_RELAXED);
+}
+
+static void *budget_malloc(int n)
+{
+    void *memory = budget_has(n) ? plain.xMalloc(n) : NULL;
+
+    budget_add(memory);
+    return memory;
+}
+
+static void budget_free(void *memory)
+{
+    budget_drop(memory);
+    plain.xFree(memory);
+}
+
+static void *budget_realloc(void *memory, int n)
+{
+    void *more;
+
+    /* the old and the new block may exist at the same time */
+    if (!budget_has(n))
+        return NULL;
+    budget_drop(memory);
+    more = plain.xRealloc(memory, n);
+    /* on failure the old block stays */
+    budget_add(more ? more : memory);
+    return more;
+}
+
+/* Installs the allocator, once a process, before SQLite's first use. Returns
+ * false if SQLite refuses it. */
+static bool budget_start(void)
+{
+    sqlite3_mem_methods own;
+
+    if (plain.xMalloc)
+        return true;
+    /* has no effect unless somebody used SQLite before us (tests do) */
+    sqlite3_shutdown();
+    if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &plain) != SQLITE_OK)
+        return false;
+    own = plain;
+    own.xMalloc = budget_malloc;
+    own.xFree = budget_free;
+    own.xRealloc = budget_realloc;
+    if (sqlite3_config(SQLITE_CONFIG_MALLOC, &own) == SQLITE_OK)
+        return true;
+    plain.xMalloc = NULL;
+    return false;
 }
 
 /* --- files as SQLite sees them: one, by its descriptor ------------------- */
@@ -211,8 +314,11 @@ static int vfs_full_name(sqlite3_vfs *vfs, const char *name, int size,
 static const char *own_vfs(void)
 {
     static sqlite3_vfs vfs;
-    sqlite3_vfs *system = sqlite3_vfs_find(NULL);
+    sqlite3_vfs *system;
 
+    if (!budget_start())
+        return NULL;
+    system = sqlite3_vfs_find(NULL);
     if (!system)
         return NULL;
     /* registered once a process */
@@ -300,13 +406,124 @@ static int check_journal(const char *path, struct jp_error *err)
     return 0;
 }
 
+/* Processor time of this thread. A file system that hangs is not the file's
+ * fault, so waiting does not count. */
+static double thread_s(void)
+{
+    struct timespec now = {0};
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+}
+
 /* Called by SQLite while it reads; true interrupts it. */
 static int on_steps(void *arg)
 {
     struct nsys_db *db = arg;
 
-    db->stopped = db->stopped || db->stop(db->arg);
-    return db->stopped;
+    db->late = db->late || thread_s() - db->began_s > db->limit_s;
+    if (db->stop && ++db->looks % LOOKS == 0)
+        db->stopped = db->stopped || db->stop(db->arg);
+    return db->stopped || db->late;
+}
+
+/* The error of the last call to SQLite: which limit it ran into, or what
+ * SQLite says. what: a table, or NULL. Returns -1. */
+static int sql_error(struct nsys_db *db, const char *what, struct jp_error *err)
+{
+    int code = sqlite3_extended_errcode(db->sql);
+
+    if (db->stopped)
+        return error_set(err, "the time limit ran out");
+    if (db->late)
+        return error_set(err,
+                         "not read within %.0f s of processor time, the limit "
+                         "for a file of its size",
+                         db->limit_s);
+    if (code == SQLITE_NOMEM)
+        return error_set(err, "needs more than %d MiB of memory", HEAP_MIB);
+    if (code == SQLITE_TOOBIG)
+        return error_set(err,
+                         "a value of over %d bytes, or a statement of over %d",
+                         MAX_VALUE, MAX_SQL);
+    return what ? error_set(err, "%s: %s", what, sqlite3_errmsg(db->sql))
+                : error_set(err, "%s", sqlite3_errmsg(db->sql));
+}
+
+/* Sets SQLite's limits: nothing of an export comes near them. */
+static void set_limits(sqlite3 *sql)
+{
+    static const struct {
+        int limit, value;
+    } limits[] = {
+        {SQLITE_LIMIT_LENGTH, MAX_VALUE},
+        {SQLITE_LIMIT_SQL_LENGTH, MAX_SQL},
+        {SQLITE_LIMIT_COLUMN, MAX_COLUMNS},
+        {SQLITE_LIMIT_EXPR_DEPTH, 32},
+        {SQLITE_LIMIT_COMPOUND_SELECT, 2},
+        {SQLITE_LIMIT_VDBE_OP, 10000},
+        {SQLITE_LIMIT_FUNCTION_ARG, 8},
+        {SQLITE_LIMIT_ATTACHED, 0},
+        {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 64},
+        {SQLITE_LIMIT_VARIABLE_NUMBER, 8},
+        {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+        {SQLITE_LIMIT_WORKER_THREADS, 0},
+    };
+
+    for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
+        sqlite3_limit(sql, limits[i].limit, limits[i].value);
+}
+
+/* Switches off everything that a foreign schema could abuse: extensions,
+ * triggers, views, functions, and writing to the schema. */
+static void switch_off(sqlite3 *sql)
+{
+    sqlite3_db_config(sql, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
+    sqlite3_db_config(sql, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+#ifdef SQLITE_DBCONFIG_DEFENSIVE
+    sqlite3_db_config(sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+#endif
+#ifdef SQLITE_DBCONFIG_ENABLE_VIEW
+    sqlite3_db_config(sql, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+#endif
+#ifdef SQLITE_DBCONFIG_TRUSTED_SCHEMA
+    sqlite3_db_config(sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+#endif
+}
+
+/* Checks what the file's schema consists of. SQLite has read it by now, within
+ * the limits above. Views, triggers and virtual tables are refused: nsys writes
+ * none, and they are programs. A virtual table has no page of its own. */
+static int check_schema(struct nsys_db *db, struct jp_error *err)
+{
+    static const char text[] =
+        "SELECT count(*),"
+        "coalesce(sum(type NOT IN ('table','index')),0),"
+        "coalesce(sum(type='table' AND (rootpage IS NULL OR rootpage<2)),0) "
+        "FROM sqlite_master";
+    sqlite3_stmt *look = NULL;
+    int64_t all = 0, programs = 0, virtuals = 0;
+    int rc = sqlite3_prepare_v2(db->sql, text, -1, &look, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(look);
+    if (rc == SQLITE_ROW) {
+        all = sqlite3_column_int64(look, 0);
+        programs = sqlite3_column_int64(look, 1);
+        virtuals = sqlite3_column_int64(look, 2);
+    } else {
+        sql_error(db, NULL, err);
+    }
+    sqlite3_finalize(look);
+    if (rc != SQLITE_ROW)
+        return -1;
+    if (programs || virtuals)
+        return error_set(err, "has views, triggers or virtual tables, which "
+                              "nsys does not write");
+    if (all > 2 * MAX_TABLES)
+        return error_set(err, "%lld tables and indexes; the limit is %d",
+                         (long long) all, 2 * MAX_TABLES);
+    return 0;
 }
 
 /* Runs a command that returns no rows we need. */
@@ -315,33 +532,34 @@ static int run(sqlite3 *sql, const char *command)
     return sqlite3_exec(sql, command, NULL, NULL, NULL);
 }
 
-/* Opens the database with everything switched off that a foreign file could
- * abuse: triggers, views, functions in the schema. */
+/* Opens the database within its budget. */
 static int start(struct nsys_db *db, const char *path, struct jp_error *err)
 {
     const char *vfs = own_vfs();
     char name[24], cache[64];
+    struct stat st;
+    int rc = -1;
 
     snprintf(name, sizeof(name), "%d", db->fd);
     snprintf(cache, sizeof(cache), "PRAGMA cache_size=-%d", CACHE_KIB);
-    if (!vfs ||
+    if (!vfs || fstat(db->fd, &st) < 0 ||
         sqlite3_open_v2(name, &db->sql, SQLITE_OPEN_READONLY, vfs) != SQLITE_OK)
         return error_set(err, "%s: SQLite cannot open it", QUOTE(path));
-    sqlite3_limit(db->sql, SQLITE_LIMIT_LENGTH, MAX_VALUE);
-    sqlite3_db_config(db->sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    sqlite3_db_config(db->sql, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-    sqlite3_db_config(db->sql, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-#ifdef SQLITE_DBCONFIG_TRUSTED_SCHEMA
-    sqlite3_db_config(db->sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-#endif
-    /* a damaged file could keep SQLite busy for long */
-    if (db->stop)
-        sqlite3_progress_handler(db->sql, STEPS, on_steps, db);
+    set_limits(db->sql);
+    switch_off(db->sql);
+    db->began_s = thread_s();
+    db->limit_s = OPEN_S;
+    sqlite3_progress_handler(db->sql, STEPS, on_steps, db);
     if (run(db->sql, "PRAGMA cell_size_check=1") != SQLITE_OK ||
         run(db->sql, "PRAGMA temp_store=MEMORY") != SQLITE_OK ||
-        run(db->sql, cache) != SQLITE_OK ||
-        run(db->sql, "SELECT count(*) FROM sqlite_master") != SQLITE_OK)
-        return error_set(err, "%s: %s", QUOTE(path), sqlite3_errmsg(db->sql));
+        run(db->sql, "PRAGMA mmap_size=0") != SQLITE_OK ||
+        run(db->sql, cache) != SQLITE_OK)
+        sql_error(db, NULL, err);
+    else if (check_schema(db, err) == 0)
+        rc = 0;
+    if (rc < 0)
+        return error_wrap(err, "%s", QUOTE(path));
+    db->limit_s = FILE_S + (double) (st.st_size >> 20) / FILE_MIB_S;
     return 0;
 }
 
@@ -442,14 +660,6 @@ static void get_cell(sqlite3_stmt *select, int at, struct nsys_cell *cell)
     }
 }
 
-/* The error of SQLite, or the time limit. */
-static int said(struct nsys_db *db, const char *table, struct jp_error *err)
-{
-    if (db->stopped)
-        return error_set(err, "the time limit ran out");
-    return error_set(err, "%s: %s", table, sqlite3_errmsg(db->sql));
-}
-
 /* "SELECT 1,"a",NULL FROM t": each column, or NULL for one that is not
  * there, so that cells are at fixed positions; NULL: no memory. Freed by
  * sqlite3_free. */
@@ -487,14 +697,14 @@ int nsys_sql_scan(struct nsys_db *db, const char *table,
 
     /* a table without events does not exist */
     if (!nsys_sql_has(db, table))
-        return db->stopped ? said(db, table, err) : 0;
+        return db->stopped || db->late ? sql_error(db, table, err) : 0;
     if (n > NSYS_SQL_COLUMNS ||
         find_columns(db, table, columns, n, is_there) < 0)
-        return said(db, table, err);
+        return sql_error(db, table, err);
     text = make_select(table, columns, n, is_there);
     if (!text ||
         sqlite3_prepare_v2(db->sql, text, -1, &select, NULL) != SQLITE_OK) {
-        said(db, table, err);
+        sql_error(db, table, err);
         goto out;
     }
     while ((step = sqlite3_step(select)) == SQLITE_ROW) {
@@ -504,7 +714,7 @@ int nsys_sql_scan(struct nsys_db *db, const char *table,
         if (row(arg, cells, err) < 0)
             goto out;
     }
-    rc = step == SQLITE_DONE ? 0 : said(db, table, err);
+    rc = step == SQLITE_DONE ? 0 : sql_error(db, table, err);
 out:
     sqlite3_finalize(select);
     sqlite3_free(text);

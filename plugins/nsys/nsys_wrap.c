@@ -27,6 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/ownproc.h"
 #include "plugins/nsys/nsys_env.h"
 
 #define INSIDE "--inside"
@@ -44,7 +45,8 @@ enum { WORDS_MAX = 64, POLL_MS = 200, LAST_S = 2, REQUIRED_EXIT = 125 };
 struct state {
     bool started, ended;
     pid_t inner;
-    int status; /* the program's, as waitpid gives it */
+    struct ownproc proc; /* the inner process, since it was first seen */
+    int status;          /* the program's, as waitpid gives it */
 };
 
 struct run {
@@ -127,18 +129,23 @@ static void __attribute__((noreturn)) become(char **argv)
     _exit(errno == ENOENT || errno == EACCES ? errno : 127);
 }
 
-/* Writes a line to a file beside the ranks' files, for the report. */
+/* Writes a line to a file beside the ranks' files, for the report. A file that
+ * is there already is only replaced if it is a regular one of this user's. */
 static void leave_line(const char *name, const char *ending, const char *text)
 {
     char path[PATH_MAX];
+    struct stat st;
     int fd = -1;
 
     if (snprintf(path, sizeof(path), "%s/%s%s", env_of(NSYS_ENV_DIR), name,
                  ending) < (int) sizeof(path))
-        fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+        fd = open(path,
+                  O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
                   0600);
     if (fd >= 0) {
-        dprintf(fd, "%s\n", text);
+        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+            st.st_uid == geteuid() && ftruncate(fd, 0) == 0)
+            dprintf(fd, "%s\n", text);
         close(fd);
     }
 }
@@ -288,6 +295,26 @@ static void read_state(const struct run *run, struct state *out)
     }
     if (f)
         fclose(f);
+}
+
+/* Opens the inner process as soon as its number is known, and while nsys, its
+ * parent, still lives: later the number may be another process's. */
+static void hold_inner(struct state *state)
+{
+    const struct ownproc_name name = {
+        .root = "", .pid = state->inner, .uid = geteuid()};
+
+    if (state->started && state->proc.dir < 0)
+        ownproc_open(&name, &state->proc, NULL);
+}
+
+/* Whether the process has ended and was waited for. A zombie is not: its status
+ * is still to come. */
+static bool is_gone(const struct ownproc *proc)
+{
+    char text[16];
+
+    return ownproc_read(proc->dir, "stat", text, sizeof(text)) < 0;
 }
 
 /* For nftw(), which continues after errors. */
@@ -476,7 +503,7 @@ static bool wait_all(const struct run *run, pid_t nsys, int *status, bool *cut)
 {
     int64_t wait_ms = number_of(NSYS_ENV_WAIT, 120) * 1000, since = 0;
     const struct timespec poll = {0, POLL_MS * 1000000L};
-    struct state state = {0};
+    struct state state = {.proc = OWNPROC_CLOSED};
     sigset_t child;
     int own = 0;
 
@@ -487,6 +514,7 @@ static bool wait_all(const struct run *run, pid_t nsys, int *status, bool *cut)
     for (;; sigtimedwait(&child, NULL, &poll)) {
         if (!state.ended)
             read_state(run, &state);
+        hold_inner(&state);
         reap(&nsys, &own, &state);
         /* the record may have been written just before nsys ended */
         if (!state.ended && !nsys)
@@ -494,7 +522,7 @@ static bool wait_all(const struct run *run, pid_t nsys, int *status, bool *cut)
         if (!nsys && (state.ended || !state.started))
             break;
         /* the inner process was killed and could not record the end */
-        if (!nsys && kill(state.inner, 0) < 0) {
+        if (!nsys && is_gone(&state.proc)) {
             state.status = own;
             break;
         }
@@ -506,6 +534,7 @@ static bool wait_all(const struct run *run, pid_t nsys, int *status, bool *cut)
             *cut = true;
         }
     }
+    ownproc_close(&state.proc);
     *status = state.started ? state.status : own;
     return state.started;
 }

@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "common/bandwidth.h"
-#include "common/logsource.h"
+#include "common/lines.h"
 #include "common/num.h"
 
 /* --- names and settings --------------------------------------------------- */
@@ -101,7 +101,6 @@ static const struct backend_planner planner = {
 /* --- reader: after the step; a file is foreign input ---------------------- */
 
 #define MAGIC "null 1 "
-#define LINE_MAX_BYTES 512
 #define OPS_MAX 1000 /* that one line may stand for */
 
 /* One file on its way into the sink. */
@@ -111,8 +110,6 @@ struct way {
     bool begun;                     /* the first line was there and good */
     struct record base;             /* what all its records share */
     char host[RECORD_MAX_HOST + 1]; /* base.host points here */
-    char line[LINE_MAX_BYTES];      /* being filled */
-    size_t len;
 };
 
 /* Decides by the first bytes; a name is only a hint. */
@@ -209,34 +206,16 @@ static const char *take_ops(struct way *w, char *line, int *rc)
     return NULL;
 }
 
-/* Reads the line in w->line. A bad one is counted and does not end the reading.
- */
-static int take_line(struct way *w)
+/* Reads a line. A bad one is counted and does not end the reading. */
+static int take_line(struct way *w, char *line)
 {
     const char *why;
     int rc = 0;
 
-    w->line[w->len] = '\0';
-    w->len = 0;
     w->facts->lines++;
-    why = w->begun ? take_ops(w, w->line, &rc) : take_head(w, w->line);
+    why = w->begun ? take_ops(w, line, &rc) : take_head(w, line);
     if (why)
         reader_note_bad(w->facts, w->facts->lines, JP_BAD_VALUE, why);
-    return rc;
-}
-
-/* Splits bytes into lines. A line that is too long is cut and so becomes a bad
- * one. */
-static int take_bytes(struct way *w, const char *bytes, size_t n)
-{
-    int rc = 0;
-
-    w->facts->bytes += n;
-    for (size_t i = 0; i < n && rc == 0; i++)
-        if (bytes[i] == '\n')
-            rc = take_line(w);
-        else if (w->len + 1 < sizeof(w->line))
-            w->line[w->len++] = bytes[i] ? bytes[i] : '?';
     return rc;
 }
 
@@ -247,22 +226,32 @@ static int read_file(void *state, const struct reader_input *in,
 {
     struct way w = {.sink = sink, .facts = facts};
     struct jp_error err = {""};
-    struct jp_logsource *source =
-        in->data ? logsource_open_memory(in->data, in->len, &err)
-                 : logsource_open(in->path, &err);
-    char block[4096];
-    ssize_t n = 1;
-    int rc = 0;
+    struct jp_lines *lines =
+        in->data
+            ? lines_open_memory(in->data, in->len, in->path, LINES_NULL, &err)
+            : lines_open(in->path, LINES_NULL, &err);
+    const struct lines_left *left;
+    char *line;
+    size_t len;
+    int rc = 0, got = 0;
 
-    if (!source)
+    if (!lines)
         return reader_refuse(facts, in->path, &err);
-    while (rc == 0 && n > 0 && !atomic_load(in->stop)) {
-        n = logsource_read(source, block, sizeof(block), &err);
-        rc = n > 0 ? take_bytes(&w, block, (size_t) n) : 0;
-    }
-    facts->cut = w.len > 0 || n < 0 || logsource_damage(source);
-    reader_note_damage(facts, n < 0 ? err.text : logsource_damage(source));
-    logsource_close(source);
+    /* a last line without its end was cut */
+    while (rc == 0 && !atomic_load(in->stop) &&
+           (got = lines_next(lines, &line, &len, &err)) > 0 &&
+           !lines_is_cut(lines))
+        rc = take_line(&w, line);
+    /* what the reader has left out (common/lines.h) is bad, too */
+    left = lines_left(lines);
+    for (uint64_t i = left->too_long + left->with_nul; i > 0; i--)
+        reader_note_bad(facts, left->line, JP_BAD_VALUE, left->why);
+    facts->bytes += lines_bytes(lines);
+    facts->cut = got < 0 || left->early || (got > 0 && lines_is_cut(lines));
+    reader_note_damage(facts, got < 0       ? err.text
+                              : left->early ? left->why
+                                            : NULL);
+    lines_close(lines);
     return rc;
 }
 

@@ -13,11 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "common/owncost.h"
 
 /* A whole message of the child for each question (SOCK_SEQPACKET). */
 struct answer {
@@ -66,11 +67,9 @@ static size_t pids_bytes(uint32_t n)
 /* Adds what the child has cost so far, which the parent cannot see. */
 static void tell_cost(struct answer *answer)
 {
-    struct rusage use = {.ru_maxrss = 0};
-
-    getrusage(RUSAGE_SELF, &use);
-    answer->max_rss = (uint64_t) use.ru_maxrss * 1024;
-    answer->cpu_us = read_clock(CLOCK_PROCESS_CPUTIME_ID);
+    answer->max_rss = owncost_peak_bytes();
+    /* drivers have threads of their own */
+    answer->cpu_us = owncost_process_us();
 }
 
 /* What the child has loaded; a node may have GPUs of both makers. */

@@ -43,14 +43,14 @@ const char *util_reader_text(struct util_reader *r, const char *path)
 
 /* Reads a file from its start through *fd, which is opened if necessary.
  * Returns NULL and closes *fd if it cannot be read any more. */
-static const char *read_again(int *fd, const char *path, char *text,
+static const char *read_again(int *fd, int at, const char *path, char *text,
                               size_t room)
 {
     size_t have = 0;
     ssize_t n = -1;
 
     if (*fd < 0)
-        *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        *fd = openat(at, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (*fd < 0)
         return NULL;
     while (have < room - 1 &&
@@ -67,7 +67,8 @@ static const char *read_again(int *fd, const char *path, char *text,
     return NULL;
 }
 
-const char *util_reader_again(struct util_reader *r, int *fd, const char *path)
+const char *util_reader_again(struct util_reader *r, int *fd, int at,
+                              const char *path)
 {
     struct stat st;
 
@@ -77,7 +78,7 @@ const char *util_reader_again(struct util_reader *r, int *fd, const char *path)
         close(*fd);
         *fd = -1;
     }
-    return read_again(fd, path, r->text, sizeof(r->text)) ?: "";
+    return read_again(fd, at, path, r->text, sizeof(r->text)) ?: "";
 }
 
 /* /proc/diskstats counts sectors of this size, whatever the disk's own is. */
@@ -398,19 +399,6 @@ bool util_pids_have(const struct util_pids *pids, unsigned pid)
         if (pids->pid[i] == pid)
             return true;
     return false;
-}
-
-const char *util_environ(const char *env, size_t len, const char *name)
-{
-    size_t n = strlen(name);
-
-    for (size_t i = 0; i < len; i += strnlen(env + i, len - i) + 1)
-        /* a value that is cut at the end of env has no NUL and is not
-         * returned */
-        if (len - i > n && env[i + n] == '=' && memcmp(env + i, name, n) == 0 &&
-            memchr(env + i, '\0', len - i))
-            return env + i + n + 1;
-    return NULL;
 }
 
 /* Whether the comma list has the word: "cpu,cpuacct" has "cpu". */

@@ -91,9 +91,16 @@ struct util_pids {
 };
 bool util_pids_have(const struct util_pids *pids, unsigned pid);
 
-/* The value of name in an environment (NAME=VALUE, each ended by NUL, len bytes
- * in all), or NULL. It is borrowed, and ends with NUL. */
-const char *util_environ(const char *env, size_t len, const char *name);
+/* Some of them, evenly spaced, with what is needed to open them
+ * (common/ownproc.h). root is borrowed. */
+#define UTIL_SOME_MAX 32
+struct util_some {
+    const char *root;
+    uint32_t uid, n;
+    int64_t pid[UTIL_SOME_MAX];
+    uint64_t start[UTIL_SOME_MAX];
+};
+
 /* From /proc/PID/cgroup: the path in the unified hierarchy (controller ""), or
  * in that of the controller in v1, cut after the folder "step_...". false: the
  * process is not in a step's cgroup. */
@@ -122,9 +129,9 @@ const char *util_reader_path(const struct util_reader *reader, char *out,
 const char *util_reader_text(struct util_reader *reader, const char *path);
 
 /* The same through *fd, which is -1 at first and stays open; the caller closes
- * it. path is only used to open the file. A file that cannot be read any more
- * is closed, and opened again by the next call. */
-const char *util_reader_again(struct util_reader *reader, int *fd,
+ * it. at and path are as for openat(2), and only used to open the file. A file
+ * that cannot be read any more is closed, and opened again by the next call. */
+const char *util_reader_again(struct util_reader *reader, int *fd, int at,
                               const char *path);
 
 #endif

@@ -18,13 +18,14 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/lines.h"
+#include "common/ownproc.h"
 
-#define LOOKED_AT 32           /* processes that are examined */
-#define MAPS_BYTES (4 << 20)   /* read of one process */
 #define FILES_MAX 64           /* different files */
 #define SECTIONS_MAX 4096      /* of an ELF file */
 #define NAMES_BYTES (64 << 10) /* of its sections */
@@ -180,7 +181,7 @@ static bool by_file_name(const char *base, char *version)
 }
 
 /* From the folder "torch-2.4.0+cu121.dist-info" beside that of the file. */
-static bool by_package(const char *root, const char *path, const char *package,
+static bool by_package(int dir, const char *path, const char *package,
                        char *version)
 {
     static const char *const places[] = {"/site-packages/", "/dist-packages/"};
@@ -188,19 +189,24 @@ static bool by_package(const char *root, const char *path, const char *package,
     struct dirent *entry;
     bool found = false;
     const char *at = NULL;
-    DIR *dir;
+    DIR *packages;
+    int fd;
 
     /* both names have the same length */
     for (size_t i = 0; !at && i < 2; i++)
         at = strstr(path, places[i]);
     if (!at || !package)
         return false;
-    if (snprintf(folder, sizeof(folder), "%s%.*s", root,
+    if (snprintf(folder, sizeof(folder), "%.*s",
                  (int) (at - path) + (int) strlen(places[0]),
                  path) >= (int) sizeof(folder))
         return false;
-    dir = opendir(folder);
-    for (int n = 0; dir && !found && n < PACKAGES_MAX && (entry = readdir(dir));
+    fd = ownproc_open_inside(dir, folder, O_RDONLY | O_DIRECTORY);
+    packages = fd >= 0 ? fdopendir(fd) : NULL;
+    if (fd >= 0 && !packages)
+        close(fd);
+    for (int n = 0;
+         packages && !found && n < PACKAGES_MAX && (entry = readdir(packages));
          n++) {
         const char *name = entry->d_name, *dash;
 
@@ -212,8 +218,8 @@ static bool by_package(const char *root, const char *path, const char *package,
         found = take_version(dash, (size_t) (strstr(name, ".dist-info") - dash),
                              version);
     }
-    if (dir)
-        closedir(dir);
+    if (packages)
+        closedir(packages);
     return found;
 }
 
@@ -222,7 +228,6 @@ static bool by_package(const char *root, const char *path, const char *package,
 /* Files that were already examined, over all processes: most tasks map the same
  * ones. */
 struct looking {
-    const char *root;
     struct util_loaded *loaded;
     char *seen[FILES_MAX];
     size_t n_seen;
@@ -240,21 +245,31 @@ static bool is_new(struct looking *l, const char *path)
     return true;
 }
 
-/* root: as the process sees it, /proc/PID/root, since it may be in a
- * container. */
-static void look_at_file(struct looking *l, const struct framework *f,
-                         const char *root, const char *path)
+/* Opens a regular file as the process sees it, since it may be in a container.
+ * A path of maps is that of the file itself, never a link. */
+static int open_library(int dir, const char *path)
+{
+    int fd = ownproc_open_inside(dir, path, O_RDONLY);
+    struct stat st;
+
+    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* dir: the folder of the process. */
+static void look_at_file(struct looking *l, const struct framework *f, int dir,
+                         const char *path)
 {
     const char *base = strrchr(path, '/') + 1;
-    char version[UTIL_LOADED_VERSION] = "", full[PATH_MAX];
-    int fd = -1;
+    char version[UTIL_LOADED_VERSION] = "";
+    int fd = f->says ? open_library(dir, path) : -1;
 
-    snprintf(full, sizeof(full), "%s%s", root, path);
-    if (f->says)
-        fd = fileio_open_regular(full, true, NULL);
     if ((fd < 0 || !ask_library(fd, f->says, version)) &&
         !by_file_name(base, version) &&
-        !by_package(root, path, f->package, version))
+        !by_package(dir, path, f->package, version))
         *version = '\0';
     if (fd >= 0)
         close(fd);
@@ -270,44 +285,46 @@ static bool is_library(const struct framework *f, const char *path)
            (!f->in || strstr(path, f->in));
 }
 
-static void look_at_line(struct looking *l, const char *root, const char *line)
+static void look_at_line(struct looking *l, int dir, const char *line)
 {
     const char *path = strchr(line, '/');
 
     for (size_t i = 0; path && i < sizeof(frameworks) / sizeof(*frameworks);
          i++)
         if (is_library(&frameworks[i], path) && is_new(l, path))
-            look_at_file(l, &frameworks[i], root, path);
+            look_at_file(l, &frameworks[i], dir, path);
 }
 
-static void look_at_process(struct looking *l, uint32_t pid)
+static void look_at_process(struct looking *l, int dir)
 {
-    char name[PATH_MAX], line[PATH_MAX + 128];
-    size_t bytes = 0;
-    FILE *maps;
+    int fd = openat(dir, "maps", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct jp_lines *maps = fd >= 0 ? lines_open_fd(fd, "maps", LINES_KERNEL,
+                                                    NULL)
+                                    : NULL;
+    char *line;
+    size_t len;
 
-    snprintf(name, sizeof(name), "%s/proc/%u/maps", l->root, pid);
-    maps = fopen(name, "re");
-    snprintf(name, sizeof(name), "%s/proc/%u/root", l->root, pid);
-    while (maps && bytes < MAPS_BYTES && fgets(line, sizeof(line), maps)) {
-        bytes += strlen(line);
-        line[strcspn(line, "\n")] = '\0';
-        look_at_line(l, name, line);
+    while (maps && lines_next(maps, &line, &len, NULL) > 0)
+        look_at_line(l, dir, line);
+    lines_close(maps);
+}
+
+void util_loaded_find(const struct util_some *some, struct util_loaded *loaded)
+{
+    struct looking l = {.loaded = loaded};
+
+    for (uint32_t i = 0; i < some->n && i < UTIL_SOME_MAX; i++) {
+        const struct ownproc_name name = {.root = some->root,
+                                          .pid = some->pid[i],
+                                          .start = some->start[i],
+                                          .uid = some->uid};
+        struct ownproc proc;
+
+        if (ownproc_open(&name, &proc, NULL) < 0)
+            continue;
+        look_at_process(&l, proc.dir);
+        ownproc_close(&proc);
     }
-    if (maps)
-        fclose(maps);
-}
-
-void util_loaded_find(const char *root, const struct util_pids *pids,
-                      struct util_loaded *loaded)
-{
-    uint32_t n = pids->n < UTIL_PIDS_MAX ? pids->n : UTIL_PIDS_MAX;
-    uint32_t some = n < LOOKED_AT ? n : LOOKED_AT;
-    struct looking l = {.root = root, .loaded = loaded};
-
-    /* evenly spaced over all processes */
-    for (uint32_t i = 0; i < some; i++)
-        look_at_process(&l, pids->pid[(uint64_t) i * n / some]);
     for (size_t i = 0; i < l.n_seen; i++)
         free(l.seen[i]);
 }
@@ -315,8 +332,7 @@ void util_loaded_find(const char *root, const struct util_pids *pids,
 /* --- in a child ------------------------------------------------------------
  */
 
-struct util_look *util_look_start(const char *root,
-                                  const struct util_pids *pids, uint64_t now_ms,
+struct util_look *util_look_start(const struct util_some *some, uint64_t now_ms,
                                   struct jp_error *err)
 {
     struct util_look *look = calloc(1, sizeof(*look));
@@ -335,7 +351,7 @@ struct util_look *util_look_start(const char *root,
         struct util_loaded found = {0};
 
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        util_loaded_find(root, pids, &found);
+        util_loaded_find(some, &found);
         send(fd[1], &found, sizeof(found), MSG_NOSIGNAL);
         _exit(0);
     }

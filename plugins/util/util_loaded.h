@@ -29,10 +29,9 @@ struct util_loaded {
     } list[UTIL_LOADED_MAX];
 };
 
-/* Adds what processes have loaded: at most 32 processes, evenly spaced. root
- * replaces /. May block. */
-void util_loaded_find(const char *root, const struct util_pids *pids,
-                      struct util_loaded *loaded);
+/* Adds what the processes have loaded. One that has ended, or whose number
+ * belongs to another one, is left out. May block. */
+void util_loaded_find(const struct util_some *some, struct util_loaded *loaded);
 
 /* Adds a framework unless it is there. An entry without a version is replaced
  * by the same one with a version. Invalid names and versions are ignored. */
@@ -47,8 +46,7 @@ struct util_look {
     uint64_t start_ms;
     uint64_t cpu_us; /* cost of the child; 0 until it has ended */
 };
-struct util_look *util_look_start(const char *root,
-                                  const struct util_pids *pids, uint64_t now_ms,
+struct util_look *util_look_start(const struct util_some *some, uint64_t now_ms,
                                   struct jp_error *err);
 /* Returns 1 if the child has ended: *loaded has what it found; 0: not yet; -1:
  * it died, or was killed because it was too slow; err says so. */

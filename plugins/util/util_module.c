@@ -168,6 +168,7 @@ static int look_at_libraries(struct util *u, const struct module_time *now,
 {
     static const uint64_t at_us[] = {3000000, 20000000, 120000000, 600000000};
     uint64_t age_us = u->first_us ? now->mono_us - u->first_us : 0;
+    struct util_some some;
     int rc = 0;
 
     if (u->look) {
@@ -184,8 +185,8 @@ static int look_at_libraries(struct util *u, const struct module_time *now,
         age_us >= at_us[u->looks]) {
         /* a look that fails is not repeated before the next time */
         u->looks++;
-        u->look =
-            util_look_start(u->place.root, &u->pids, now->mono_us / 1000, err);
+        util_probe_some(u->probe, &some);
+        u->look = util_look_start(&some, now->mono_us / 1000, err);
         return u->look ? 0 : -1;
     }
     return 0;
@@ -275,6 +276,7 @@ static void finish(void *state)
 const struct node_module util_module = {
     .name = "util",
     .budget = 0.005,
+    .memory_bytes = 64 << 20,
     .start = start,
     .fd = fd,
     .tick = tick,

@@ -8,6 +8,7 @@
 #include "plugins/util/util_probe.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdbool.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/num.h"
+#include "common/ownproc.h"
 #include "plugins/util/util_gpu.h"
 #include "plugins/util/util_kernel.h"
 #include "plugins/util/util_rows.h"
@@ -248,8 +250,9 @@ static uint64_t number_of(const struct util_ports *p, struct port *port,
     const char *found;
 
     snprintf(path, sizeof(path), "%.4000s/%s", port->path, file_names[file]);
-    found = stays ? util_reader_again(p->reader, &port->fd[file], path)
-                  : util_read_file(path, text, sizeof(text), NULL);
+    found = stays
+                ? util_reader_again(p->reader, &port->fd[file], AT_FDCWD, path)
+                : util_read_file(path, text, sizeof(text), NULL);
     return util_number(found ?: "");
 }
 
@@ -345,7 +348,7 @@ static const char *kept_text(struct util_probe *p, const char *folder,
     char path[PATH_MAX];
 
     snprintf(path, sizeof(path), "%.4000s/%s", folder, name);
-    return kept ? util_reader_again(&p->reader, &kept->fd, path)
+    return kept ? util_reader_again(&p->reader, &kept->fd, AT_FDCWD, path)
                 : util_reader_text(&p->reader, path);
 }
 
@@ -475,15 +478,18 @@ static void find_cgroup(struct util_probe *p)
 {
     static const char *const v1[] = {"cpuacct", "memory", "blkio", "cpu"};
     char path[PATH_MAX], step[2048];
-    uint64_t pid = p->now.first_pid;
-    const char *text;
+    const struct ownproc_name name = {.root = p->step.root,
+                                      .pid = (int64_t) p->now.first_pid,
+                                      .start = p->now.first_start,
+                                      .uid = p->step.uid};
+    const char *text = p->reader.text;
+    struct ownproc proc;
 
-    /* no task has been found yet */
-    if (!pid)
+    /* no task has been found yet, or it has just ended */
+    if (!name.pid || ownproc_open(&name, &proc, NULL) < 0)
         return;
-    util_reader_path(&p->reader, path, "/proc/%llu/cgroup",
-                     (unsigned long long) pid);
-    text = util_reader_text(&p->reader, path);
+    ownproc_read(proc.dir, "cgroup", p->reader.text, sizeof(p->reader.text));
+    ownproc_close(&proc);
     p->version = CGROUP_NONE;
     if (util_cgroup_step(text, "", step, sizeof(step))) {
         util_reader_path(&p->reader, p->cgroup[0], "/sys/fs/cgroup%s", step);
@@ -673,6 +679,11 @@ int util_probe_take(struct util_probe *p, uint64_t t_us, uint64_t mono_us,
     p->samples++;
     p->last_mono_us = mono_us;
     return rc;
+}
+
+void util_probe_some(const struct util_probe *p, struct util_some *out)
+{
+    util_tasks_some(p->tasks, out);
 }
 
 size_t util_probe_seen(const struct util_probe *p, struct util_pids *out)

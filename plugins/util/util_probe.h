@@ -39,8 +39,9 @@ struct util_tasks *util_tasks_create(const struct util_step *step,
 
 /* What a sample finds for all tasks together. */
 struct util_tasks_now {
-    size_t seen;         /* number of tasks seen so far */
-    uint64_t first_pid;  /* one of their processes; 0: there is none */
+    size_t seen;        /* number of tasks seen so far */
+    uint64_t first_pid; /* one of their processes; 0: there is none */
+    uint64_t first_start;
     struct util_row sum; /* of all tasks */
 };
 
@@ -57,6 +58,7 @@ int util_tasks_put(const struct util_tasks *tasks, uint64_t t_us,
                    struct jp_error *err);
 /* Their processes, as of the last sample. */
 void util_tasks_pids(const struct util_tasks *tasks, struct util_pids *out);
+void util_tasks_some(const struct util_tasks *tasks, struct util_some *out);
 
 void util_tasks_destroy(struct util_tasks *tasks); /* accepts NULL */
 
@@ -75,6 +77,8 @@ int util_probe_take(struct util_probe *probe, uint64_t t_us, uint64_t mono_us,
 /* The step's processes, as of the last sample. Returns the number of tasks that
  * were seen so far. */
 size_t util_probe_seen(const struct util_probe *probe, struct util_pids *out);
+/* Some of them. */
+void util_probe_some(const struct util_probe *probe, struct util_some *out);
 
 void util_probe_destroy(struct util_probe *probe); /* accepts NULL */
 

@@ -16,7 +16,7 @@
 #include <zlib.h>
 
 #include "common/fileio.h"
-#include "common/logsource.h"
+#include "common/lines.h"
 #include "common/num.h"
 #include "common/ownfile.h"
 
@@ -371,7 +371,7 @@ static int flush_file(struct util_files *files, enum util_kind kind,
 
 /* --- beyond the cap ------------------------------------------------------- */
 
-static int read_rows(struct jp_logsource *source, enum util_kind kind,
+static int read_rows(struct jp_lines *lines, enum util_kind kind,
                      struct util_head *head, util_take *take, void *arg,
                      struct util_read *read, struct jp_error *err);
 
@@ -414,18 +414,18 @@ static int read_old(struct util_file *file, struct merging *m,
                     struct jp_error *err)
 {
     int fd = ownfile_copy(&file->out);
-    struct jp_logsource *source;
     struct util_head head;
+    struct jp_lines *lines;
     struct util_read read;
     int rc;
 
     if (fd < 0)
         return error_set(err, "%s: %s", file->path, strerror(errno));
-    source = logsource_open_fd(fd, file->path, err);
-    if (!source)
+    lines = lines_open_fd(fd, file->path, LINES_UTIL, err);
+    if (!lines)
         return -1;
-    rc = read_rows(source, m->kind, &head, take_merged, m, &read, err);
-    logsource_close(source);
+    rc = read_rows(lines, m->kind, &head, take_merged, m, &read, err);
+    lines_close(lines);
     return rc;
 }
 
@@ -700,40 +700,22 @@ static int read_line(struct parser *p, char *line, struct jp_error *err)
     return read_row(p, line, err);
 }
 
-/* Cuts the decompressed text into lines. A line that does not fit in the buffer
- * is counted as bad and dropped. */
-static int read_source(struct jp_logsource *source, struct parser *p,
+/* Reads all lines. A last line without its end was cut, and is not used. */
+static int read_source(struct jp_lines *lines, struct parser *p,
                        struct jp_error *err)
 {
-    char buf[16 * LINE_MAX_BYTES];
-    size_t have = 0;
-    ssize_t n;
+    const struct lines_left *left = lines_left(lines);
+    struct jp_error why;
+    char *line;
+    size_t len;
+    int rc;
 
-    while ((n = logsource_read(source, buf + have, sizeof(buf) - 1 - have,
-                               err)) > 0) {
-        /* all complete lines of the buffer */
-        char *line = buf, *end;
-
-        have += (size_t) n;
-        while ((end = memchr(line, '\n', have - (size_t) (line - buf)))) {
-            /* a NUL would end the line early */
-            bool whole = !memchr(line, '\0', (size_t) (end - line));
-
-            *end = '\0';
-            if (!whole)
-                p->read->bad_lines++;
-            else if (read_line(p, line, err) < 0)
-                return -1;
-            line = end + 1;
-        }
-        have -= (size_t) (line - buf);
-        memmove(buf, line, have);
-        if (have == sizeof(buf) - 1) { /* no line of ours is this long */
-            p->read->bad_lines++;
-            have = 0;
-        }
-    }
-    p->read->cut = n < 0 || have > 0 || logsource_damage(source);
+    while ((rc = lines_next(lines, &line, &len, &why)) > 0 &&
+           !lines_is_cut(lines))
+        if (read_line(p, line, err) < 0)
+            return -1;
+    p->read->bad_lines += left->too_long + left->with_nul;
+    p->read->cut = rc != 0 || left->early;
     /* nothing could be read, even if the file was only cut */
     if (!p->n_fields)
         return error_set(err, "no line of columns");
@@ -741,7 +723,7 @@ static int read_source(struct jp_logsource *source, struct parser *p,
 }
 
 /* On the heap, because the parser holds a row. */
-static int read_rows(struct jp_logsource *source, enum util_kind kind,
+static int read_rows(struct jp_lines *lines, enum util_kind kind,
                      struct util_head *head, util_take *take, void *arg,
                      struct util_read *read, struct jp_error *err)
 {
@@ -756,7 +738,7 @@ static int read_rows(struct jp_logsource *source, enum util_kind kind,
     p->take = take;
     p->arg = arg;
     p->read = read;
-    rc = read_source(source, p, err);
+    rc = read_source(lines, p, err);
     free(p);
     return rc;
 }
@@ -765,14 +747,14 @@ int util_rows_read(const char *path, enum util_kind kind,
                    struct util_head *head, util_take *take, void *arg,
                    struct util_read *read, struct jp_error *err)
 {
-    struct jp_logsource *source = logsource_open(path, err);
+    struct jp_lines *lines = lines_open(path, LINES_UTIL, err);
     struct jp_error why = {""};
     int rc;
 
-    if (!source)
+    if (!lines)
         return -1;
-    rc = read_rows(source, kind, head, take, arg, read, &why);
-    logsource_close(source);
+    rc = read_rows(lines, kind, head, take, arg, read, &why);
+    lines_close(lines);
     return rc < 0 ? error_set(err, "%s: %s", path, why.text) : 0;
 }
 
@@ -780,12 +762,12 @@ int util_rows_parse(const void *bytes, size_t len, enum util_kind kind,
                     struct util_head *head, util_take *take, void *arg,
                     struct util_read *read, struct jp_error *err)
 {
-    struct jp_logsource *source = logsource_open_memory(bytes, len, err);
+    struct jp_lines *lines = lines_open_memory(bytes, len, "", LINES_UTIL, err);
     int rc;
 
-    if (!source)
+    if (!lines)
         return -1;
-    rc = read_rows(source, kind, head, take, arg, read, err);
-    logsource_close(source);
+    rc = read_rows(lines, kind, head, take, arg, read, err);
+    lines_close(lines);
     return rc;
 }

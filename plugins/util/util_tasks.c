@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/num.h"
+#include "common/ownproc.h"
 #include "plugins/util/util_gpu.h"
 #include "plugins/util/util_kernel.h"
 
@@ -40,10 +41,13 @@
 
 enum process_file { FILE_STAT, FILE_WAIT, FILE_STATUS, FILE_IO, PROCESS_FILES };
 
+/* A process is known by its start time. Its files are opened below its folder,
+ * so that none of them is another process's. */
 struct process {
-    uint64_t pid, start; /* start: from its stat, UTIL_NONE until it was read */
+    uint64_t pid, start;
     uint32_t rank;
-    bool is_kept;          /* its files stay open between samples */
+    bool is_kept;          /* folder and files stay open between samples */
+    int dir;               /* /proc/PID; -1: not open */
     int fd[PROCESS_FILES]; /* -1: not open */
 };
 
@@ -121,10 +125,10 @@ static bool is_known(const struct util_tasks *p, uint64_t pid)
 static bool is_task(const char *env, size_t len, const char *job,
                     const char *step, const char *node, uint32_t *rank)
 {
-    const char *its_job = util_environ(env, len, "SLURM_JOB_ID"),
-               *its_step = util_environ(env, len, "SLURM_STEP_ID"),
-               *its_node = util_environ(env, len, "SLURMD_NODENAME"),
-               *id = util_environ(env, len, "SLURM_PROCID");
+    const char *its_job = ownproc_variable(env, len, "SLURM_JOB_ID"),
+               *its_step = ownproc_variable(env, len, "SLURM_STEP_ID"),
+               *its_node = ownproc_variable(env, len, "SLURMD_NODENAME"),
+               *id = ownproc_variable(env, len, "SLURM_PROCID");
     uint64_t n;
 
     if (!its_job || !its_step || !id || strcmp(its_job, job) != 0 ||
@@ -138,32 +142,23 @@ static bool is_task(const char *env, size_t len, const char *job,
 
 /* Whether the process belongs to a task of the step. jobprof's own helpers for
  * a task have the task's environment and are excluded by their name. */
-static bool is_ours(struct util_tasks *p, uint64_t pid, uint32_t *rank)
+static bool is_ours(struct util_tasks *p, const struct ownproc *proc,
+                    uint32_t *rank)
 {
-    char path[PATH_MAX], name[64];
-    struct stat st;
-    size_t len = 0;
+    char *text = p->reader->text, name[64];
+    ssize_t len =
+        ownproc_read(proc->dir, "environ", text, sizeof(p->reader->text));
 
-    if (stat(util_reader_path(p->reader, path, "/proc/%llu",
-                              (unsigned long long) pid),
-             &st) < 0 ||
-        st.st_uid != p->step->uid)
+    if (len <= 0 || !is_task(text, (size_t) len, p->job, p->step->step,
+                             p->step->node, rank))
         return false;
-    util_reader_path(p->reader, path, "/proc/%llu/environ",
-                     (unsigned long long) pid);
-    if (!util_read_file(path, p->reader->text, sizeof(p->reader->text), &len) ||
-        !is_task(p->reader->text, len, p->job, p->step->step, p->step->node,
-                 rank))
-        return false;
-    util_reader_path(p->reader, path, "/proc/%llu/comm",
-                     (unsigned long long) pid);
-    return !util_read_file(path, name, sizeof(name), &len) ||
+    return ownproc_read(proc->dir, "comm", name, sizeof(name)) < 0 ||
            strncmp(name, "jobprof", 7) != 0;
 }
 
 /* Adds a process; its files are opened when they are first read. */
-static int add_process(struct util_tasks *p, uint64_t pid, uint32_t rank,
-                       struct jp_error *err)
+static int add_process(struct util_tasks *p, const struct ownproc *proc,
+                       uint32_t rank, struct jp_error *err)
 {
     struct process *more =
         realloc(p->processes, (p->n_processes + 1) * sizeof(*more));
@@ -172,9 +167,10 @@ static int add_process(struct util_tasks *p, uint64_t pid, uint32_t rank,
         return error_set(err, "out of memory");
     p->processes = more;
     more = &more[p->n_processes++];
-    *more = (struct process){.pid = pid,
+    *more = (struct process){.pid = (uint64_t) proc->pid,
+                             .start = proc->start,
                              .rank = rank,
-                             .start = UTIL_NONE,
+                             .dir = -1,
                              .is_kept = p->n_kept < p->kept_max};
     for (size_t i = 0; i < PROCESS_FILES; i++)
         more->fd[i] = -1;
@@ -182,15 +178,20 @@ static int add_process(struct util_tasks *p, uint64_t pid, uint32_t rank,
     return 0;
 }
 
-static void close_files(const struct process *process)
+static void close_files(struct process *process)
 {
-    for (size_t i = 0; i < PROCESS_FILES; i++)
+    for (size_t i = 0; i < PROCESS_FILES; i++) {
         if (process->fd[i] >= 0)
             close(process->fd[i]);
+        process->fd[i] = -1;
+    }
+    if (process->dir >= 0)
+        close(process->dir);
+    process->dir = -1;
 }
 
 /* The text of one of a process's files, borrowed until the next read; "": the
- * process is gone, or the file is not readable. */
+ * process is gone, or the file is not readable. Its folder is open. */
 static const char *process_text(struct util_tasks *p, struct process *process,
                                 enum process_file which)
 {
@@ -198,14 +199,13 @@ static const char *process_text(struct util_tasks *p, struct process *process,
                                                      [FILE_WAIT] = "schedstat",
                                                      [FILE_STATUS] = "status",
                                                      [FILE_IO] = "io"};
-    char path[PATH_MAX];
+    char *text = p->reader->text;
 
-    if (process->fd[which] < 0)
-        util_reader_path(p->reader, path, "/proc/%llu/%s",
-                         (unsigned long long) process->pid, names[which]);
-    return process->is_kept
-               ? util_reader_again(p->reader, &process->fd[which], path)
-               : util_reader_text(p->reader, path);
+    if (process->is_kept)
+        return util_reader_again(p->reader, &process->fd[which], process->dir,
+                                 names[which]);
+    ownproc_read(process->dir, names[which], text, sizeof(p->reader->text));
+    return text;
 }
 
 /* Remembers a process that is not ours. Beyond PROCESSES_MAX, it is simply
@@ -238,6 +238,19 @@ static void forget_others(struct util_tasks *p)
     p->n_others = kept;
 }
 
+/* Whether the folder of the process is the user's: a cheap look, because most
+ * processes of a node are not. */
+static bool is_users(const struct util_tasks *p, uint64_t pid)
+{
+    char path[PATH_MAX];
+    struct stat st;
+
+    return stat(util_reader_path(p->reader, path, "/proc/%llu",
+                                 (unsigned long long) pid),
+                &st) == 0 &&
+           st.st_uid == p->step->uid;
+}
+
 /* Handles a process that the scan meets. sorted: number of others at the start
  * of the scan; those that it adds come after them, unsorted, and are not met
  * twice. */
@@ -245,7 +258,12 @@ static int look_at(struct util_tasks *p, uint64_t pid, size_t sorted,
                    bool again, struct jp_error *err)
 {
     struct other key = {.pid = pid}, *other = NULL;
-    uint32_t rank;
+    const struct ownproc_name name = {
+        .root = p->reader->root, .pid = (int64_t) pid, .uid = p->step->uid};
+    struct ownproc proc;
+    bool ours = false;
+    uint32_t rank = 0;
+    int rc = 0;
 
     if (is_known(p, pid))
         return 0;
@@ -257,10 +275,13 @@ static int look_at(struct util_tasks *p, uint64_t pid, size_t sorted,
             return 0;
         other->looks++;
     }
-    if (is_ours(p, pid, &rank))
-        return p->n_processes < PROCESSES_MAX ? add_process(p, pid, rank, err)
-                                              : 0;
-    return other ? 0 : add_other(p, pid, err);
+    if (is_users(p, pid) && ownproc_open(&name, &proc, NULL) == 0) {
+        ours = is_ours(p, &proc, &rank);
+        if (ours && p->n_processes < PROCESSES_MAX)
+            rc = add_process(p, &proc, rank, err);
+        ownproc_close(&proc);
+    }
+    return ours || other ? rc : add_other(p, pid, err);
 }
 
 /* Walks /proc. Returns -1 without memory. */
@@ -409,11 +430,12 @@ static bool add_to_task(struct util_tasks *p, struct process *process)
     struct util_process now;
     struct task *task;
 
-    if (!util_read_process(process_text(p, process, FILE_STAT), &now) ||
-        (process->start != UTIL_NONE && process->start != now.start) ||
-        !(task = find_task(p, process->rank)))
+    if (process->dir < 0)
+        process->dir = ownproc_hold(p->reader->root, (int64_t) process->pid);
+    if (process->dir < 0 ||
+        !util_read_process(process_text(p, process, FILE_STAT), &now) ||
+        process->start != now.start || !(task = find_task(p, process->rank)))
         return false;
-    process->start = now.start;
     if (task->row.samples == 0)
         begin_task(p, task);
     plus(&task->row.v[TASK_PROCESSES], 1);
@@ -427,6 +449,8 @@ static bool add_to_task(struct util_tasks *p, struct process *process)
         add_status(p, task, process_text(p, process, FILE_STATUS));
         add_io(task, process_text(p, process, FILE_IO));
     }
+    if (!process->is_kept)
+        close_files(process);
     return true;
 }
 
@@ -514,6 +538,7 @@ int util_tasks_take(struct util_tasks *p, uint64_t mono_us, double dt,
     p->samples++;
     now->seen = p->n_tasks;
     now->first_pid = p->n_processes ? p->processes[0].pid : 0;
+    now->first_start = p->n_processes ? p->processes[0].start : 0;
     sum_tasks(p, &now->sum);
     return 0;
 }
@@ -533,7 +558,8 @@ struct util_tasks *util_tasks_create(const struct util_step *step,
     p->reader = reader;
     snprintf(p->job, sizeof(p->job), "%llu", (unsigned long long) step->job);
     p->ticks_s = (double) sysconf(_SC_CLK_TCK);
-    p->kept_max = files > 0 ? (size_t) files / KEPT_SHARE / PROCESS_FILES : 0;
+    p->kept_max = files > 0 ? (size_t) files / KEPT_SHARE / (PROCESS_FILES + 1)
+                            : 0;
     p->turns = 1;
     return p;
 }
@@ -574,4 +600,18 @@ void util_tasks_pids(const struct util_tasks *p, struct util_pids *out)
     out->n = (uint32_t) p->n_processes;
     for (size_t i = 0; i < p->n_processes && i < UTIL_PIDS_MAX; i++)
         out->pid[i] = (uint32_t) p->processes[i].pid;
+}
+
+void util_tasks_some(const struct util_tasks *p, struct util_some *out)
+{
+    size_t n = p->n_processes;
+
+    *out = (struct util_some){.root = p->reader->root, .uid = p->step->uid};
+    out->n = n < UTIL_SOME_MAX ? (uint32_t) n : UTIL_SOME_MAX;
+    for (uint32_t i = 0; i < out->n; i++) {
+        const struct process *one = &p->processes[(size_t) i * n / out->n];
+
+        out->pid[i] = (int64_t) one->pid;
+        out->start[i] = one->start;
+    }
 }

@@ -125,7 +125,8 @@ static void test_round_trip(void **state)
     char lines[] = "1 1 78 9 25417103293 1795382101367878\n0 0 77 0\n"
                    "4294967296 0 1 0\nx\n2 2 79 -1\n0 0 1 0 -5 6\n"
                    "0 0 1 0 5 6 7\n";
-    FILE *in = fmemopen(lines, sizeof(lines) - 1, "r");
+    struct jp_lines *in =
+        lines_open_memory(lines, sizeof(lines) - 1, "in", LINES_ENDS, NULL);
     struct jp_nodes *nodes;
     uint32_t bad = 0;
 
@@ -155,7 +156,7 @@ static void test_round_trip(void **state)
     assert_string_equal(nodes->missing[1], "n3");
     assert_int_equal(nodes->n_notes, 0);
     nodes_destroy(nodes);
-    fclose(in);
+    lines_close(in);
     free(tasks);
 }
 

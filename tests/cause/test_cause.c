@@ -112,6 +112,7 @@ struct job {
     double from, to;  /* of the finding; 0 and 0: all of the run */
     bool everybody;   /* has what is planted */
     bool shared;      /* the nodes are */
+    bool one_port;    /* of a node's two has what is planted */
     double unlike;    /* members differ by so many times what is usual */
     double busy;      /* all wait for a processor for that share of the time */
     bool no_gpu, no_time;   /* columns are missing; no noise at all */
@@ -156,6 +157,8 @@ static const struct planted *is_planted(const struct job *job,
                                 ? job->subject / job->per_node
                                 : job->subject;
 
+    if (job->one_port && u->scope == JP_UTIL_PORT && local)
+        return NULL;
     if (!job->everybody &&
         (whole ? node != subject_node : rank != job->subject))
         return NULL;
@@ -430,7 +433,7 @@ static const struct expected {
     {"writes now and then", {4, 8, 120, STALL, 3, 0.3, 0.6, .planted = {
         {JP_UTIL_TASK, "write", 9e8, 0.3, 0.6}}}, "file_writes", NULL},
     {"port errors", {6, 8, 120, NET, 3, .planted = {{JP_UTIL_PORT, "errors", 20}}},
-     "port_errors", "; at its port, errors"},
+     "port_errors", "; at its ports, errors"},
     {"port goes down", {6, 8, 120, NET, 3, .planted = {{JP_UTIL_PORT, "downed", .01}}},
      "port_errors", "goes down"},
     {"port rate", {6, 8, 120, NET, 3, .planted = {{JP_UTIL_PORT, "rate", 25e9},
@@ -445,7 +448,7 @@ static const struct expected {
         .everybody = true, .planted = {{JP_UTIL_PORT, "wait", 9e7, 0.6, 1}}},
      "port_waits", "slower than before"},
     {"an unnamed node's link", {6, 8, 120, DRIFT, 4, 0.6, 1, .planted = {
-        {JP_UTIL_PORT, "rate", 25e9, 0.6, 1}}}, "port_rate", "a port of n4"},
+        {JP_UTIL_PORT, "rate", 25e9, 0.6, 1}}}, "port_rate", "at the ports of n4"},
     {"a node's clocks", {6, 8, 120, NODE, 4, .planted = {
         {JP_UTIL_GPU, "sm_clock", 1400}}}, "gpu_clock", "node n4 is late"},
     {"two ranks", {2, 1, 60, LATE, 1, .planted = {{JP_UTIL_GPU, "sm_clock", 1095}}},
@@ -516,6 +519,66 @@ static void each_cause(void **state)
         unmake(&m);
     }
     assert_int_equal(bad, 0);
+}
+
+/* A finding's advice is that of its strongest cause, and names the place. A
+ * port with a low rate or errors is a slow link, whatever messages show. */
+static void advice(void **state)
+{
+    /* clang-format off */
+    static const struct {
+        struct planted planted;
+        enum jp_finding_kind kind;
+        bool one_port;
+        const char *next, *slow_link; /* NULL: not found */
+    } rows[] = {
+        {{JP_UTIL_PORT, "rate", 6e9, 0, 0}, NODE, true,
+         "check port mlx5_0/1 of n3: cable and rate, and the port of the switch",
+         "port mlx5_0/1 of n3"},
+        {{JP_UTIL_PORT, "errors", 20, 0, 0}, NET, false,
+         "check the ports of n3: cable, and the port of the switch",
+         "the ports of n3"},
+        {{JP_UTIL_PORT, "wait", 9e7, 0, 0}, NET, true,
+         "check port mlx5_0/1 of n3: routing and congestion; run at another time",
+         NULL},
+        {{JP_UTIL_NODE, "cpu_steal", 3, 0, 0}, NODE, false,
+         "check n3: the host of the virtual machine", NULL},
+        {{JP_UTIL_PORT, NULL, 0, 0, 0}, NODE, false, "as it was", NULL},
+    };
+    /* clang-format on */
+
+    (void) state;
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct job job = {.nodes = 4,
+                          .per_node = 2,
+                          .one_port = rows[i].one_port,
+                          .samples = 120,
+                          .kind = rows[i].kind,
+                          .subject = 3,
+                          .planted = {rows[i].planted}};
+        const struct jp_judgement *links;
+        struct made m;
+
+        random_state = 42;
+        make(&job, &m);
+        snprintf(m.insight.findings.at->next,
+                 sizeof(m.insight.findings.at->next), "as it was");
+        hypothesis_set(&m.insight.hypotheses, JP_HYPOTHESIS_SLOW_LINK,
+                       JP_HYPOTHESIS_NOT_FOUND, 0.25, NULL);
+        causes_apply(NULL, &m.insight);
+        assert_string_equal(m.insight.findings.at->next, "as it was");
+        causes_apply(m.causes, &m.insight);
+        links = &m.insight.hypotheses.of[JP_HYPOTHESIS_SLOW_LINK];
+        assert_string_equal(m.insight.findings.at->next, rows[i].next);
+        assert_int_equal(links->state, rows[i].slow_link
+                                           ? JP_HYPOTHESIS_FOUND
+                                           : JP_HYPOTHESIS_NOT_FOUND);
+        assert_string_equal(links->text,
+                            rows[i].slow_link ? rows[i].slow_link : "");
+        unmake(&m);
+    }
+    for (unsigned i = 0; i < JP_CAUSES; i++)
+        assert_non_null(cause_next[i]);
 }
 
 /* A limit slows a node's two ranks down from the first fifth of the run on, and
@@ -695,7 +758,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(t_tail),       cmocka_unit_test(each_cause),
         cmocka_unit_test(two_in_turns), cmocka_unit_test(false_alarms),
-        cmocka_unit_test(found),
+        cmocka_unit_test(found),        cmocka_unit_test(advice),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,8 +9,9 @@
  * run: node NODE ("n0" ...) of NODES; nodes/<node>/ must exist for all of them.
  * Names: offset ppm from step_at step (ns of CLOCK_MONOTONIC, as in struct
  * clock_shift), user (1: without the kernel's stamps), if, cadence (us), window
- * (ms), spacing (us). Prints a JSON object: the module's own record, the
- * processor time of the process without its start, and its wake-ups.
+ * (ms), spacing (us), cpu (thousandths of a processor). Prints a JSON object:
+ * the module's own record, the processor time of the process without its start,
+ * and its wake-ups.
  *
  * relay: packets from anywhere go to TO:PORT, and packets from there to the
  * last sender. there, back: microseconds that each way takes; queued: packets
@@ -82,7 +83,8 @@ static bool take_setting(struct node *n, const char *text)
                  {"step", &n->shift.step_ns, NULL},
                  {"cadence", NULL, &n->conf.cadence_us},
                  {"window", NULL, &n->conf.window_ms},
-                 {"spacing", NULL, &n->conf.spacing_us}};
+                 {"spacing", NULL, &n->conf.spacing_us},
+                 {"cpu", NULL, &n->conf.cpu_permille}};
 
     if (!value++)
         return false;

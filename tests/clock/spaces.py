@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""spaces.py CLOCK_NODE plain|relayed|busy LONG - clock modules in namespaces.
+"""spaces.py CLOCK_NODE plain|relayed|busy|presets LONG - clock modules in namespaces.
 
 Eight nodes, each in a network namespace of its own, behind a bridge. The clock
 of node i is ahead by 3.14 s times i and fast by 12.5 ppm times i; all times of
@@ -276,6 +276,25 @@ def relayed_run(top, spaces, seconds):
         assert max(e for e, _ in points[i]) < 200_000, points[i]
 
 
+# cadence, window, spacing, budget: plugins/clock/clock_backend.c
+PRESETS = {"auto": (66000, 4000, 100, 5), "default": (800, 4000, 100, 5), "light": (2000, 10000, 200, 5),
+           "accurate": (400, 2000, 50, 20), "sync": (200, 1000, 50, 20)}
+
+
+def presets_run(top, spaces, seconds):
+    """How wrong each preset's lines are at the cadence that its budget allows."""
+    limit = 1000 if is_idle() else 10000
+    for name, (cadence, window, spacing, cpu) in PRESETS.items():
+        of = {i: [f"cadence={cadence}", f"window={window}", f"spacing={spacing}", f"cpu={cpu}"] for i in range(N)}
+        run = Run(f"{top}/{name}", spaces, seconds, of)
+        cost = run.wait()
+        share = [r["cpu_us"] / r["ran_us"] for r in cost]
+        tell(f"{name}, {min(r['cadence_us'] for r in cost) / 1000:.1f} to {max(r['cadence_us'] for r in cost) / 1000:.1f} ms, "
+             f"{100 * max(share):.2f} % of a processor at most", [r for a, b in run.pairs() for r in run.windows(a, b)], limit)
+        # the start is in the figure; the budget's aim is half of it
+        assert quantile(share, 0.5) < cpu / 1000, (name, share)
+
+
 enter()
 with tempfile.TemporaryDirectory() as top:
     spaces = []
@@ -283,6 +302,8 @@ with tempfile.TemporaryDirectory() as top:
         spaces = make_spaces()
         if WHAT == "relayed":
             relayed_run(top, spaces, 120 if LONG else 14)
+        elif WHAT == "presets":
+            presets_run(top, spaces, 30)
         else:
             kernel_run(top, spaces, 60 if LONG else 14, 2 * os.cpu_count() if WHAT == "busy" else 0)
     finally:

@@ -1,6 +1,7 @@
 /* test_clock_packet.c - packets and their seal, interfaces by NCCL's rules, the
  * graph of neighbours, and the files by which they meet. */
 #include <setjmp.h>
+#include <arpa/inet.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -277,15 +279,110 @@ static void meeting(void **state)
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
         assert_int_equal(clock_peer_parse(bad[i], &read, NULL), -1);
     assert_int_equal(read.port, 4711);
-    assert_true(clock_peer_address("10.0.0.1", 1, true, &to, &len));
-    assert_int_equal(len, sizeof(struct sockaddr_in6));
-    assert_true(clock_peer_address("10.0.0.1", 1, false, &to, &len));
+    assert_true(clock_peer_address("10.0.0.1", 1, &to, &len));
     assert_int_equal(len, sizeof(struct sockaddr_in));
-    assert_false(clock_peer_address("fd00::1", 1, false, &to, &len));
-    assert_false(clock_peer_address("n1", 1, true, &to, &len));
+    assert_true(clock_peer_address("fd00::1", 1, &to, &len));
+    assert_int_equal(len, sizeof(struct sockaddr_in6));
+    assert_false(clock_peer_address("n1", 1, &to, &len));
     free(nodes);
     free(node);
     free(path);
+}
+
+/* --- sockets -------------------------------------------------------------- */
+
+/* The address and port that a socket is bound to, as text. */
+static void bound_to(int fd, char text[INET6_ADDRSTRLEN], uint16_t *port)
+{
+    struct sockaddr_storage own = {0};
+    socklen_t len = sizeof(own);
+    const struct sockaddr_in *v4 = (void *) &own;
+    const struct sockaddr_in6 *v6 = (void *) &own;
+
+    assert_int_equal(getsockname(fd, (struct sockaddr *) &own, &len), 0);
+    *port = ntohs(v4->sin_port);
+    if (own.ss_family == AF_INET6)
+        inet_ntop(AF_INET6, &v6->sin6_addr, text, INET6_ADDRSTRLEN);
+    else
+        inet_ntop(AF_INET, &v4->sin_addr, text, INET6_ADDRSTRLEN);
+}
+
+/* Each socket is at one of the addresses, never at all addresses of the
+ * machine; what cannot be bound leaves the list, with a word on it. */
+static void sockets_are_bound(void **state)
+{
+    static const struct clock_iface tables[][3] = {
+        {{"lo", "127.0.0.1"}, {"lo", "127.0.0.2"}, {"lo", "127.0.0.3"}},
+        {{"lo", "127.0.0.1"}, {"e0", "198.51.100.1"}, {"lo", "127.0.0.3"}},
+        {{"e0", "198.51.100.1"}, {"lo", "127.0.0.2"}, {"e0", "2001:db8::1"}},
+        {{"e0", "198.51.100.1"}, {"e0", "198.51.100.2"}, {"e0", "nowhere"}},
+    };
+    static const size_t bound[] = {3, 2, 1, 0};
+
+    (void) state;
+    for (size_t t = 0; t < sizeof(bound) / sizeof(*bound); t++) {
+        struct clock_iface list[CLOCK_ADDRESSES];
+        int fds[CLOCK_ADDRESSES];
+        struct jp_error err = {"before"};
+        uint16_t port = 0, at;
+        char text[INET6_ADDRSTRLEN];
+
+        memcpy(list, tables[t], sizeof(tables[t]));
+        assert_int_equal(clock_bind_all(list, 3, fds, &port, &err), bound[t]);
+        assert_int_equal(*err.text != 0, bound[t] < 3);
+        if (*err.text)
+            assert_non_null(strstr(err.text, "198.51.100.1"));
+        for (size_t i = 0; i < bound[t]; i++) {
+            bound_to(fds[i], text, &at);
+            assert_string_equal(text, list[i].address);
+            assert_int_equal(at, port);
+            close(fds[i]);
+        }
+    }
+}
+
+/* IPv6 beside IPv4, on one port; a socket of IPv6 takes no IPv4. */
+static void both_kinds(void **state)
+{
+    struct clock_iface list[CLOCK_ADDRESSES] = {{"lo", "127.0.0.1"},
+                                                {"lo", "::1"}};
+    int fds[CLOCK_ADDRESSES];
+    struct jp_error err;
+    uint16_t port, at;
+    char text[INET6_ADDRSTRLEN];
+    size_t n = clock_bind_all(list, 2, fds, &port, &err);
+    struct sockaddr_storage to;
+    socklen_t len;
+
+    (void) state;
+    for (size_t i = 0; i < n; i++) {
+        bound_to(fds[i], text, &at);
+        assert_string_equal(text, list[i].address);
+        assert_int_equal(at, port);
+        close(fds[i]);
+    }
+    if (n < 2) /* a machine without IPv6 */
+        return;
+    assert_true(clock_peer_address("::1", 9, &to, &len));
+    assert_int_equal(clock_bind_choose(list, 2, &to, len), 1);
+    assert_true(clock_peer_address("127.0.0.9", 9, &to, &len));
+    assert_int_equal(clock_bind_choose(list, 2, &to, len), 0);
+}
+
+/* The kernel's route decides, else the kind. */
+static void chooses_a_socket(void **state)
+{
+    static const struct clock_iface list[] = {{"e0", "198.51.100.1"},
+                                              {"lo", "127.0.0.1"}};
+    struct sockaddr_storage to;
+    socklen_t len;
+
+    (void) state;
+    assert_true(clock_peer_address("127.0.0.7", 9, &to, &len));
+    assert_int_equal(clock_bind_choose(list, 2, &to, len), 1);
+    assert_int_equal(clock_bind_choose(list, 1, &to, len), 0);
+    assert_true(clock_peer_address("::1", 9, &to, &len));
+    assert_int_equal(clock_bind_choose(list, 2, &to, len), 2);
 }
 
 int main(void)
@@ -297,6 +394,9 @@ int main(void)
         cmocka_unit_test(interfaces),
         cmocka_unit_test(own_interfaces),
         cmocka_unit_test(graph),
+        cmocka_unit_test(sockets_are_bound),
+        cmocka_unit_test(both_kinds),
+        cmocka_unit_test(chooses_a_socket),
         cmocka_unit_test_setup_teardown(meeting, tempdir_make, tempdir_drop),
     };
 

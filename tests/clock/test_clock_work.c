@@ -35,9 +35,6 @@
 
 static const char *const names[] = {"n0", "n1", "n2", "n3"};
 
-/* Calls cost nothing: the module keeps its pace. */
-static const struct module_time no_cost = {.module_us = 0};
-
 struct field {
     char *dir;
     int epoll;
@@ -48,6 +45,9 @@ struct field {
     struct clock_work *works[NODES];
     char log[1000];
     int64_t began;
+    /* What each module is told that it costs, as a part of a processor. 0: it
+     * keeps its pace. */
+    double share;
     /* a relay in front of node 0, through which other nodes' packets pass */
     int relay;
     struct sockaddr_in behind, asker;
@@ -170,6 +170,9 @@ static void field_run(struct field *f, int64_t ns)
     struct jp_error err = {""};
 
     while (mono() < end) {
+        struct module_time cost = {
+            .module_us =
+                (uint64_t) (f->share * (double) (mono() - f->began) / 1000)};
         int64_t left_ms = (end - mono()) / 1000000;
         int n = epoll_wait(f->epoll, events, 8,
                            left_ms < 0    ? 0
@@ -182,7 +185,7 @@ static void field_run(struct field *f, int64_t ns)
             else if (f->wakeups++,
                      f->works[events[i].data.u32] &&
                          clock_module.tick(f->works[events[i].data.u32],
-                                           &no_cost, &err) < 0)
+                                           &cost, &err) < 0)
                 fail_msg("%s", err.text);
     }
 }
@@ -496,6 +499,62 @@ static void relayed(void **state)
 }
 
 /* A neighbour that starts late is found. */
+/* A node that costs too much asks less often, down to what a long window needs,
+ * and its neighbour follows; the files and the log say so. */
+static void keeps_its_budget(void **state)
+{
+    struct clockprobes probes;
+    struct field f;
+    uint32_t slowest = 0;
+
+    field_init(&f, *state, 2);
+    for (int i = 0; i < 2; i++) {
+        f.conf[i].cadence_us = 800;
+        f.conf[i].cpu_permille = 5;
+    }
+    f.share = 0.03; /* whatever the cadence is */
+    field_start(&f);
+    field_run(&f, 12 * SECOND);
+    field_end(&f);
+    read_windows(&f, &probes);
+    check_windows(&f, &probes, 1);
+    assert_int_equal(probes.wanted_us, 800);
+    assert_int_equal(probes.cpu_permille, 5);
+    assert_true(probes.paced >= 2);
+    for (size_t i = 0; i < probes.n_edges; i++)
+        for (size_t k = 0; k < probes.edges[i].n; k++)
+            if (probes.edges[i].windows[k].cadence_us > slowest)
+                slowest = probes.edges[i].windows[k].cadence_us;
+    /* four windows of a second for sixteen exchanges */
+    assert_int_equal(slowest, 250000);
+    assert_non_null(strstr(f.log, "probed every 250.0 ms in the end, not every "
+                                  "0.8 ms, to take no more than 0.5 % of a "
+                                  "processor"));
+    clockprobes_fini(&probes);
+}
+
+/* Within its budget a node asks as often as requested. */
+static void is_within_its_budget(void **state)
+{
+    struct clockprobes probes;
+    struct field f;
+
+    field_init(&f, *state, 2);
+    for (int i = 0; i < 2; i++) {
+        f.conf[i].cadence_us = 10000;
+        f.conf[i].cpu_permille = 50;
+    }
+    f.share = 0.001;
+    field_start(&f);
+    field_run(&f, 10 * SECOND);
+    field_end(&f);
+    read_windows(&f, &probes);
+    assert_int_equal(probes.edges[0].windows[probes.edges[0].n - 1].cadence_us,
+                     10000);
+    assert_null(strstr(f.log, "probed every"));
+    clockprobes_fini(&probes);
+}
+
 static void late_peer(void **state)
 {
     struct clock_work *late;
@@ -538,6 +597,7 @@ static void flood(void **state)
     int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     struct clockprobes probes;
     struct clock_peer peer;
+    const struct module_time no_cost = {.module_us = 0};
     struct jp_error err;
     uint64_t spent = 0;
     struct field f;
@@ -617,6 +677,10 @@ int main(void)
                                         tempdir_drop),
         cmocka_unit_test_setup_teardown(two_steps, tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(relayed, tempdir_make, tempdir_drop),
+        cmocka_unit_test_setup_teardown(keeps_its_budget, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(is_within_its_budget, tempdir_make,
+                                        tempdir_drop),
         cmocka_unit_test_setup_teardown(late_peer, tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(flood, tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(refused, tempdir_make, tempdir_drop),

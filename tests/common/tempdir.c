@@ -68,3 +68,13 @@ void tempdir_bytes(const char *dir, const char *name, const void *bytes,
         abort();
     free(path);
 }
+
+void tempdir_status(const char *dir, long pid, uid_t uid, const char *rest)
+{
+    char name[64], text[1024];
+
+    snprintf(name, sizeof(name), "proc/%ld/status", pid);
+    snprintf(text, sizeof(text), "Name:\tx\nUid:\t%u\t%u\t%u\t%u\n%s", uid, uid,
+             uid, uid, rest);
+    free(tempdir_file(dir, name, 0600, text));
+}

@@ -24,4 +24,8 @@ char *tempdir_file(const char *dir, const char *name, mode_t mode,
 void tempdir_bytes(const char *dir, const char *name, const void *bytes,
                    size_t n);
 
+/* Writes <dir>/proc/<pid>/status of a process of that user: its name, its four
+ * uids, and the lines of rest. The folder exists. */
+void tempdir_status(const char *dir, long pid, uid_t uid, const char *rest);
+
 #endif

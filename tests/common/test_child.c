@@ -189,25 +189,9 @@ static void test_not_started(void **state)
     }
 }
 
-/* Every process of a program's group that holds its output ends with it. */
-static void test_group(void **state)
+/* Whether the process ends soon; the process that has adopted it reaps it. */
+static bool ends_soon(long pid)
 {
-    char *argv[] = {(char *) "sh", (char *) "-c",
-                    (char *) "sleep 1000 & echo $!; exit 0", NULL};
-    char out[32] = "";
-    struct child child = {
-        .argv = argv, .limit_ms = 100, .out = out, .room = sizeof(out) - 1};
-    struct child_result r;
-    long pid = 0;
-
-    (void) state;
-    /* until the shell has printed the process id of its child */
-    for (; pid < 2 && child.limit_ms < LONG_MS; child.limit_ms *= 2) {
-        assert_int_equal(child_run(&child, &r), CHILD_LATE);
-        pid = strtol(out, NULL, 10);
-    }
-    assert_true(pid > 1);
-    /* killed; the process that has adopted it reaps it soon */
     for (int i = 0; i < LONG_MS / 10; i++) {
         char path[64], text[256] = "";
         FILE *file;
@@ -215,16 +199,64 @@ static void test_group(void **state)
         snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
         file = fopen(path, "re");
         if (!file)
-            return;
+            return true;
         if (!fgets(text, sizeof(text), file))
             text[0] = '\0';
         fclose(file);
         if (!text[0] || strstr(text, ") Z "))
-            return;
+            return true;
         nanosleep(&(struct timespec){0, 10000000}, NULL);
     }
     kill((pid_t) pid, SIGKILL);
-    fail_msg("process %ld lives", pid);
+    return false;
+}
+
+/* A function that leads a group: prints the id of its child and waits. */
+static int lead_group(void *arg, int out)
+{
+    pid_t pid;
+
+    (void) arg;
+    setpgid(0, 0);
+    pid = fork();
+    if (pid == 0)
+        for (;;)
+            pause();
+    dprintf(out, "%ld", (long) pid);
+    for (;;)
+        pause();
+    return 0;
+}
+
+/* Every process of the group of a program, or of a function that leads one,
+ * ends with it. */
+static void test_group(void **state)
+{
+    char *argv[] = {(char *) "sh", (char *) "-c",
+                    (char *) "sleep 1000 & echo $!; exit 0", NULL};
+
+    (void) state;
+    for (int i = 0; i < 2; i++) {
+        char out[32] = "";
+        struct child child = {
+            .limit_ms = 100, .out = out, .room = sizeof(out) - 1};
+        struct child_result r;
+        long pid = 0;
+
+        if (i == 0) {
+            child.argv = argv;
+        } else {
+            child.work = lead_group;
+            child.leads_group = true;
+        }
+        /* until the id of its child was printed */
+        for (; pid < 2 && child.limit_ms < LONG_MS; child.limit_ms *= 2) {
+            assert_int_equal(child_run(&child, &r), CHILD_LATE);
+            pid = strtol(out, NULL, 10);
+        }
+        assert_true(pid > 1);
+        assert_true(ends_soon(pid));
+    }
 }
 
 /* The child does not inherit the parent's handlers and blocked signals. */

@@ -511,6 +511,7 @@ static void test_block(void **state)
         "  probe_window_s: 9 (option)\n"
         "  packet_spacing_us: 100 (option)\n"
         "  snapshot_period_ms: 100 (option)\n"
+        "  probe_cpu_permille: 5 (option)\n"
         "  output_dir: /step/nodes/%N (default)\n"
         "  if: eth0,ib (environment NCCL_SOCKET_IFNAME)\n"
         "===========================================";

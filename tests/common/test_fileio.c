@@ -170,7 +170,7 @@ static void test_no_place(void **state)
 
     assert_int_equal(fileio_temp_open(&file, below, &err), -1);
     assert_null(file.stream);
-    assert_null(file.temp_path);
+    assert_null(file.temp_name);
     assert_int_equal(mkdir(folder, 0700), 0);
     assert_int_equal(fileio_write(folder, "x", 1, &err), -1);
     assert_non_null(strstr(err.text, folder));

@@ -94,6 +94,29 @@ static void test_ranks(void **state)
     }
 }
 
+/* Only what the user asked for counts: a task without -c may use more. */
+static void test_cpus(void **state)
+{
+    static const struct {
+        const char *env[6];
+        uint32_t cpus;
+    } rows[] = {
+        {{NULL}, 0},
+        {{"SLURM_CPUS_PER_TASK", "1"}, 1},
+        {{"SLURM_CPUS_PER_TASK", "16"}, 16},
+        {{"SLURM_CPUS_PER_TASK", "x"}, 0},
+        {{"SLURM_JOB_CPUS_PER_NODE", "4", STEP, "4"}, 0},
+    };
+
+    for (size_t i = 0; i < N(rows); i++) {
+        struct jp_jobshape shape;
+
+        env = rows[i].env;
+        shape_get(NULL, *state, NULL, 1, 4, &shape);
+        assert_int_equal(shape.cpus_per_task, rows[i].cpus);
+    }
+}
+
 static void test_step_memory(void **state)
 {
     static const struct {
@@ -262,9 +285,8 @@ static int make_root(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_step_memory),
-        cmocka_unit_test(test_node),
+        cmocka_unit_test(test_ranks),       cmocka_unit_test(test_cpus),
+        cmocka_unit_test(test_step_memory), cmocka_unit_test(test_node),
         cmocka_unit_test(test_limits),
     };
 

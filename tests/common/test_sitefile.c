@@ -15,6 +15,7 @@
 
 #include "common/defaults.h"
 #include "common/fileio.h"
+#include "common/ownplace.h"
 #include "tests/common/foreign_leaks.h"
 #include "tests/common/tempdir.h"
 
@@ -114,7 +115,7 @@ static void test_folders(void **state)
                 {01777, 0755, file, NULL},
                 {0755, 0755, by_link, NULL},
                 {0755, 0777, by_link, "open: writable by everybody"},
-                {0757, 0755, by_link, "link: writable by everybody"}};
+                {0757, 0755, by_link, "safe: writable by everybody"}};
     struct jp_error err;
 
     assert_int_equal(mkdir(safe, 0755) | mkdir(open, 0755), 0);
@@ -124,16 +125,16 @@ static void test_folders(void **state)
         err.text[0] = '\0';
         assert_int_equal(chmod(safe, rows[i].safe) | chmod(open, rows[i].open),
                          0);
-        assert_int_equal(fileio_check_folders(rows[i].path, &err),
+        assert_int_equal(ownplace_check_folders(rows[i].path, &err),
                          rows[i].error ? -1 : 0);
         if (rows[i].error && !strstr(err.text, rows[i].error))
             fail_msg("row %zu: %s", i, err.text);
     }
     assert_int_equal(chmod(safe, 0775), 0);
-    assert_int_equal(fileio_check_folders(file, &err), geteuid() ? 0 : -1);
+    assert_int_equal(ownplace_check_folders(file, &err), geteuid() ? 0 : -1);
     if (geteuid() == 0) {
         assert_int_equal(chmod(safe, 0755) | chown(safe, 12345, 0), 0);
-        assert_int_equal(fileio_check_folders(file, &err), -1);
+        assert_int_equal(ownplace_check_folders(file, &err), -1);
         assert_non_null(strstr(err.text, "safe: owned by uid 12345"));
         assert_int_equal(chown(safe, 0, 0), 0); /* to be removed */
     }

@@ -381,6 +381,11 @@ static void test_left(void **state)
 {
     char node[] = "/tmp/jpleft.XXXXXX";
     struct copper_work work = {.node = node, .lock = -1};
+    static const struct {
+        const char *form;
+        bool left;
+    } notes[] = {{"%ld 1", true},  {"%ld 0", false},  {"%ld", false},
+                 {"%ld x", false}, {"x%ld 1", false}, {"%ld 1 1", false}};
     struct jp_error err;
     pid_t child;
     siginfo_t info;
@@ -398,6 +403,17 @@ static void test_left(void **state)
     assert_true(copper_work_is_left(&work));
     assert_int_equal(waitpid(child, NULL, 0), child);
     assert_true(copper_work_is_left(&work));
+    /* a process that started later has the number; notes of other forms say
+     * nothing */
+    for (size_t i = 0; i < sizeof(notes) / sizeof(*notes); i++) {
+        char *path = text_format("%s/pid", node), text[64];
+        int n = snprintf(text, sizeof(text), notes[i].form, (long) getpid());
+
+        assert_int_equal(fileio_write(path, text, (size_t) n, &err), 0);
+        if (copper_work_is_left(&work) != notes[i].left)
+            fail_msg("%s", notes[i].form);
+        free(path);
+    }
     assert_int_equal(fileio_remove_tree(node, &err), 0);
 }
 

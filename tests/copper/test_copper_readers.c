@@ -452,7 +452,7 @@ static void test_tree(void **state)
 /* A line over the limit is refused, not truncated. */
 static void test_long_line(void **state)
 {
-    size_t n = COPPER_LINE_MAX + 2;
+    size_t n = lines_limits[LINES_COPPER].line + 2;
     char *text = malloc(n);
     struct copper_stream s;
     struct jp_error err;
@@ -464,7 +464,7 @@ static void test_long_line(void **state)
     memset(text, 'x', n);
     assert_int_equal(copper_stream_bytes(&s, text, n, NULL), 0);
     assert_int_equal(copper_stream_line(&s, &line, &len, &err), -1);
-    assert_non_null(strstr(err.text, "line 1: over"));
+    assert_non_null(strstr(err.text, "line 1: a line of over"));
     copper_stream_close(&s);
     free(text);
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,9 +42,13 @@ __attribute__((noinline)) static void wait_for_ever(void)
         pause();
 }
 
+/* All threads have their names before the process counts. */
+static pthread_barrier_t have_names;
+
 static void *worker(void *arg)
 {
     prctl(PR_SET_NAME, arg);
+    pthread_barrier_wait(&have_names);
     wait_for_ever();
     return NULL;
 }
@@ -69,9 +75,11 @@ static int stuck(const char *file)
     int fd;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    pthread_barrier_init(&have_names, NULL, 4);
     for (int i = 0; i < 3; i++)
         pthread_create(&thread, NULL, worker,
                        i ? (void *) "proxy" : (void *) "NCCL RAS");
+    pthread_barrier_wait(&have_names);
     fd = open(file, O_RDWR);
     beat = mmap(NULL, sizeof(*beat), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     beat_for_ever(beat);
@@ -80,8 +88,10 @@ static int stuck(const char *file)
 
 /* --- a step --------------------------------------------------------------- */
 
+enum { HIM = 12345 };
+
 struct step {
-    char *dir, *bin, *beat_file, *old_path;
+    char *dir, *bin, *beat_file, *old_path, *tools;
     struct beat *beat;
     pid_t pid;
     json_t *root; /* evidence.json */
@@ -106,8 +116,18 @@ static int step_make(void **state)
     assert_true(s->beat != MAP_FAILED);
     close(fd);
     s->old_path = strdup(getenv("PATH"));
+    assert_true(asprintf(&s->tools, "%s:%s", s->bin, s->old_path) > 0);
     *state = s;
     return 0;
+}
+
+static void end_process(struct step *s)
+{
+    if (s->pid) {
+        kill(s->pid, SIGKILL);
+        waitpid(s->pid, NULL, 0);
+    }
+    s->pid = 0;
 }
 
 static int step_drop(void **state)
@@ -115,10 +135,7 @@ static int step_drop(void **state)
     struct step *s = *state;
     void *dir = s->dir;
 
-    if (s->pid) {
-        kill(s->pid, SIGKILL);
-        waitpid(s->pid, NULL, 0);
-    }
+    end_process(s);
     setenv("PATH", s->old_path, 1);
     munmap(s->beat, sizeof(struct beat));
     json_decref(s->root);
@@ -126,15 +143,20 @@ static int step_drop(void **state)
     free(s->bin);
     free(s->beat_file);
     free(s->old_path);
+    free(s->tools);
     free(s);
     return 0;
 }
 
-/* Starts it with variables "NAME=VALUE" in its environment, NULL at the end. */
-static void start(struct step *s, const char *const *variables)
+/* Starts it as that user, with variables "NAME=VALUE" in its environment, NULL
+ * at the end. */
+static void start_as(struct step *s, uid_t uid, const char *const *variables)
 {
+    s->beat->beats = 0;
     s->pid = fork();
     if (s->pid == 0) {
+        if (setresuid(uid, uid, uid) < 0)
+            _exit(1);
         for (; variables && *variables; variables++)
             putenv((char *) *variables);
         execl("/proc/self/exe", "test_evidence", "stuck", s->beat_file,
@@ -146,16 +168,16 @@ static void start(struct step *s, const char *const *variables)
         usleep(1000);
 }
 
-/* Puts a program of that name at the front of PATH, and nothing else of its
- * folder. */
+static void start(struct step *s, const char *const *variables)
+{
+    start_as(s, geteuid(), variables);
+}
+
+/* Puts a program of that name at the front of the tools, and nothing else of
+ * its folder. */
 static void put_tool(struct step *s, const char *name, const char *text)
 {
-    char *path = NULL;
-
-    free(tempdir_file(s->bin, name, 0700, text));
-    assert_true(asprintf(&path, "%s:%s", s->bin, s->old_path) > 0);
-    setenv("PATH", path, 1);
-    free(path);
+    free(tempdir_file(s->bin, name, 0755, text));
 }
 
 static struct evidence_order order_of(const struct step *s)
@@ -164,6 +186,8 @@ static struct evidence_order order_of(const struct step *s)
         .dir = s->dir,
         .node = "n1",
         .root = "",
+        .step = {.uid = geteuid()},
+        .tools = s->tools,
         .what = "rank 3 never entered AllReduce 9",
         .targets = {{.pid = s->pid, .task = 3, .role = EVIDENCE_MISSING}},
         .n_targets = 1,
@@ -281,12 +305,12 @@ static void nobody_else_is_touched(void **state)
     put_tool(s, "eu-stack", "#!/bin/sh\necho PID 1\n");
     start(s, job);
     order = order_of(s);
-    order.job = 8;
+    order.step.job = 8;
     take(s, &order);
     assert_string_equal(part(s, "threads", "why"),
                         "the process has ended, or belongs to another job");
     assert_string_equal(part(s, "eu-stack", "why"), "no such part");
-    order.job = 7;
+    order.step.job = 7;
     take(s, &order);
     assert_string_equal(part(s, "threads", "why"), "");
     assert_string_equal(part(s, "eu-stack", "why"), "");
@@ -297,6 +321,8 @@ static void nobody_else_is_touched(void **state)
     take(s, &order);
     assert_string_not_equal(part(s, "threads", "why"), "");
 }
+
+#define STAT "4 (a ) b) D 1 1 1 0 -1 1 1 1 1 1 250 50 0 0 20 0 1 0 777 0 0\n"
 
 /* A thread in state D: a tool that is killed would leave a pending signal. */
 static void waits_in_the_kernel(void **state)
@@ -310,8 +336,9 @@ static void waits_in_the_kernel(void **state)
     snprintf(line, sizeof(line), "mkdir -p %s/proc/4/task/4", root);
     assert_int_equal(system(line), 0);
     assert_true(asprintf(&path, "%s/proc/4/task/4", root) > 0);
-    free(tempdir_file(path, "stat", 0600,
-                      "4 (a ) b) D 1 1 1 0 -1 1 1 1 1 1 250 50 0\n"));
+    free(tempdir_file(path, "stat", 0600, STAT));
+    tempdir_status(root, 4, geteuid(), "");
+    free(tempdir_file(root, "proc/4/stat", 0600, STAT));
     free(tempdir_file(path, "comm", 0600, "a ) b\n"));
     free(tempdir_file(path, "wchan", 0600, "fuse_wait"));
     order.root = root;
@@ -474,7 +501,7 @@ static void flight_recorder(void **state)
         {true, true, true, ""},
         {true, true, false, "requested, but no file was written"},
         {true, false, false, "no process reads its pipe"},
-        {false, false, false, "its pipe is not a pipe"},
+        {false, false, false, "its pipe is not a pipe of the user"},
     };
     struct step *s = *state;
     struct recorder r = {.pipe = tempdir_path(s->dir, "fr3.pipe"),
@@ -541,22 +568,37 @@ static void ras_is_gated(void **state)
                         "it is switched off: NCCL_RAS_ENABLE=0");
 }
 
-/* The address is that of the processes; nothing listens there. */
+/* The address is that of the processes, where the test listens and never
+ * answers. */
 static void ras_address(void **state)
 {
-    static const char *const there[] = {"NCCL_RAS_ADDR=127.0.0.1:1", NULL};
     static const struct timespec long_ago[2] = {{1000, 0}, {1000, 0}};
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(at);
     struct step *s = *state;
-    char *asked = tempdir_path(s->dir, "hang/.ras-asked");
+    char *asked = tempdir_path(s->dir, "hang/.ras-asked"), address[64];
+    const char *const there[] = {address, NULL};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
     struct evidence_order order;
 
     put_tool(s, "eu-stack", "#!/bin/sh\nexit 0\n");
+    assert_int_equal(bind(fd, (struct sockaddr *) &at, sizeof(at)), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *) &at, &len), 0);
+    snprintf(address, sizeof(address), "NCCL_RAS_ADDR=127.0.0.1:%d",
+             ntohs(at.sin_port));
     start(s, there);
     order = order_of(s);
     order.no_ras = NULL;
+    order.limit_ms = 9000;
+    /* nothing listens yet: another node may ask */
+    take(s, &order);
+    assert_non_null(strstr(part(s, "RAS", "why"), "RAS does not listen at "));
+    assert_int_not_equal(access(asked, F_OK), 0);
+    assert_int_equal(listen(fd, 64), 0);
     take(s, &order);
     assert_string_equal(part(s, "RAS", "why"),
-                        "RAS does not answer: Connection refused");
+                        "RAS does not accept the connection");
     /* once per hang, whichever node asks */
     take(s, &order);
     assert_string_equal(
@@ -565,7 +607,8 @@ static void ras_address(void **state)
     assert_int_equal(utimensat(AT_FDCWD, asked, long_ago, 0), 0);
     take(s, &order);
     assert_string_equal(part(s, "RAS", "why"),
-                        "RAS does not answer: Connection refused");
+                        "RAS does not accept the connection");
+    close(fd);
     free(asked);
 }
 
@@ -577,7 +620,7 @@ static void tasks_are_found(void **state)
                                             "SLURM_STEP_ID=2", "SLURM_PROCID=5",
                                             "SLURMD_NODENAME=n1", NULL};
     struct step *s = *state;
-    struct proclook_step step = {123456789, "2", "n1"};
+    struct proclook_step step = {geteuid(), 123456789, "2", "n1"};
     struct proclook_task tasks[4];
 
     start(s, variables);
@@ -585,6 +628,7 @@ static void tasks_are_found(void **state)
     assert_int_equal(tasks[0].pid, s->pid);
     assert_int_equal(tasks[0].task, 5);
     assert_int_equal(tasks[0].threads, 4);
+    assert_true(tasks[0].start > 0);
     step.node = "n2";
     assert_int_equal(proclook_tasks("", &step, tasks, 4), 0);
     step.node = NULL;
@@ -594,6 +638,52 @@ static void tasks_are_found(void **state)
     step.step = "2";
     step.job--;
     assert_int_equal(proclook_tasks("", &step, tasks, 4), 0);
+    step.job++;
+    step.uid++;
+    assert_int_equal(proclook_tasks("", &step, tasks, 4), 0);
+}
+
+/* --- whose it is -----------------------------------------------------------
+ */
+
+#define PY_SPY                                                                 \
+    "#!/bin/sh\ntouch %s/ran\necho 'Thread 1 (idle): \"MainThread\"'\n"
+
+/* A py-spy that notes that it was run, in a folder that only the process's PATH
+ * has; its variable "PATH=..." in out. */
+static void put_py_spy(struct step *s, char *out, size_t size)
+{
+    char text[300];
+
+    snprintf(text, sizeof(text), PY_SPY, s->dir);
+    put_tool(s, "py-spy", text);
+    snprintf(out, size, "PATH=%s", s->bin);
+}
+
+static bool has_run(const struct step *s)
+{
+    char *path = tempdir_path(s->dir, "ran");
+    bool yes = access(path, F_OK) == 0;
+
+    free(path);
+    return yes;
+}
+
+/* Root runs the test as another user, in a process of its own. */
+static void as_user(void)
+{
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0) {
+        /* the words of the inner test are not ours */
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+        if (setresgid(HIM, HIM, HIM) == 0 && setresuid(HIM, HIM, HIM) == 0)
+            execl("/proc/self/exe", "test_evidence", "user", (char *) NULL);
+        _exit(2);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 /* As called by an agent: without the user's PATH, and with pids only. */
@@ -604,18 +694,210 @@ static void the_users_own(void **state)
     const char *const variables[] = {"SLURM_PROCID=5", path, NULL};
     struct evidence_order order;
 
-    put_tool(s, "py-spy",
-             "#!/bin/sh\necho 'Thread 1 (idle): \"MainThread\"'\n");
-    put_tool(s, "eu-stack", "#!/bin/sh\nexit 0\n");
-    snprintf(path, sizeof(path), "PATH=%s", s->bin);
+    if (geteuid() == 0) {
+        as_user();
+        return;
+    }
+    put_py_spy(s, path, sizeof(path));
     start(s, variables);
     unsetenv("PATH");
     order = order_of(s);
+    order.tools = NULL;
     order.targets[0].task = -1;
     take(s, &order);
     assert_string_equal(part(s, "py-spy", "why"), "");
+    assert_true(has_run(s));
     assert_int_equal(json_integer_value(json_object_get(process(s), "task")),
                      5);
+}
+
+/* Root's own process may be in a container or folder of somebody else. */
+static void root_takes_no_path(void **state)
+{
+    struct step *s = *state;
+    char path[300];
+    const char *const variables[] = {path, NULL};
+    struct evidence_order order;
+
+    if (geteuid() != 0) {
+        print_message("# skipped: not root\n");
+        skip();
+    }
+    put_py_spy(s, path, sizeof(path));
+    start(s, variables);
+    order = order_of(s);
+    order.tools = NULL;
+    for (int i = 0; i < 2; i++) {
+        take(s, &order);
+        assert_string_equal(part(s, "threads", "why"), "");
+        assert_string_not_equal(part(s, "py-spy", "why"), "no such part");
+        assert_false(has_run(s));
+        assert_null(strstr(getenv("PATH"), s->bin));
+        /* nor from its own environment */
+        setenv("PATH", s->bin, 1);
+    }
+}
+
+/* The attack: another user's process has the number of a dead rank of root's
+ * step, and the job, paths and addresses in its environment. */
+static void anothers_process(void **state)
+{
+    struct step *s = *state;
+    char path[300], pipe[300], dump[300];
+    const char *const variables[] = {"SLURM_JOB_ID=7",
+                                     "SLURM_STEP_ID=0",
+                                     "SLURM_PROCID=3",
+                                     "RANK=3",
+                                     path,
+                                     pipe,
+                                     dump,
+                                     "NCCL_RAS_ADDR=127.0.0.1:1",
+                                     NULL};
+    struct proclook_task tasks[4];
+    struct evidence_order order;
+
+    if (geteuid() != 0) {
+        print_message("# skipped: only root has processes of two users\n");
+        skip();
+    }
+    put_py_spy(s, path, sizeof(path));
+    assert_int_equal(chmod(s->dir, 0755), 0);
+    assert_int_equal(chmod(s->beat_file, 0666), 0);
+    snprintf(pipe, sizeof(pipe), "TORCH_NCCL_DEBUG_INFO_PIPE_FILE=%s/fr",
+             s->dir);
+    snprintf(dump, sizeof(dump), "TORCH_FR_DUMP_TEMP_FILE=%s/dump", s->dir);
+    start_as(s, HIM, variables);
+    order = order_of(s);
+    order.step = (struct proclook_step){0, 7, "0", "n1"};
+    order.no_ras = NULL;
+    order.tools = NULL;
+    take(s, &order);
+    assert_string_equal(part(s, "threads", "why"),
+                        "the process with this number belongs to another user");
+    assert_string_equal(part(s, "eu-stack", "why"), "no such part");
+    assert_string_equal(part(s, "py-spy", "why"), "no such part");
+    assert_string_equal(part(s, "flight recorder", "why"), "no such part");
+    /* not his address, but NCCL's own */
+    assert_null(strstr(part(s, "RAS", "why"), "127.0.0.1:1 "));
+    assert_false(has_run(s));
+    assert_null(strstr(getenv("PATH"), s->bin));
+    assert_false(json_is_true(json_object_get(process(s), "there")));
+    /* nor is he a task of root's step */
+    assert_int_equal(proclook_tasks("", &order.step, tasks, 4), 0);
+    /* and in his own step he is */
+    order.step.uid = HIM;
+    assert_int_equal(proclook_tasks("", &order.step, tasks, 4), 1);
+}
+
+/* A process of the same user that started later than the recorded one. */
+static void later_process(void **state)
+{
+    struct step *s = *state;
+    struct evidence_order order;
+    struct ownproc proc;
+
+    put_tool(s, "eu-stack", "#!/bin/sh\necho PID 1\n");
+    start(s, NULL);
+    order = order_of(s);
+    assert_int_equal(
+        ownproc_open(&(struct ownproc_name){"", s->pid, 0, 0, geteuid()}, &proc,
+                     NULL),
+        0);
+    order.targets[0].start = proc.start - 1;
+    take(s, &order);
+    assert_string_equal(
+        part(s, "threads", "why"),
+        "the process has ended, and another one has its number");
+    assert_string_equal(part(s, "eu-stack", "why"), "no such part");
+    order.targets[0].start = proc.start;
+    take(s, &order);
+    assert_string_equal(part(s, "threads", "why"), "");
+    assert_string_equal(part(s, "eu-stack", "why"), "");
+    assert_int_equal(json_integer_value(json_object_get(process(s), "start")),
+                     (json_int_t) proc.start);
+    ownproc_close(&proc);
+}
+
+/* While a tool runs, the process may end and its number pass on: what the tool
+ * has read is not kept. */
+static void ends_while_traced(void **state)
+{
+    struct step *s = *state;
+    struct evidence_order order;
+    char file[64];
+
+    put_tool(s, "eu-stack",
+             "#!/bin/sh\nfor a; do pid=$a; done\nkill -KILL $pid\n"
+             "echo 'TID 1:'\nsleep 0.2\n");
+    start(s, NULL);
+    order = order_of(s);
+    take(s, &order);
+    assert_string_equal(part(s, "eu-stack", "why"), "the process has ended");
+    assert_string_equal(part(s, "eu-stack", "file"), "");
+    assert_string_equal(part(s, "py-spy", "why"), "the process has ended");
+    snprintf(file, sizeof(file), "stack-%d.txt", (int) s->pid);
+    assert_int_equal(size_of(s, file), 0);
+}
+
+/* The name of the dump leads to something else. */
+static void foreign_dumps(void **state)
+{
+    struct step *s = *state;
+    char *pipe_file = tempdir_path(s->dir, "fr3.pipe"),
+         *dump_file = tempdir_path(s->dir, "dump3"),
+         *secret = tempdir_file(s->dir, "secret", 0600, "secret");
+    char pipe[300], dump[300];
+    const char *const variables[] = {"RANK=3", pipe, dump, NULL};
+    struct evidence_order order;
+    int reader;
+
+    put_tool(s, "eu-stack", "#!/bin/sh\nexit 0\n");
+    snprintf(pipe, sizeof(pipe), "TORCH_NCCL_DEBUG_INFO_PIPE_FILE=%s/fr",
+             s->dir);
+    snprintf(dump, sizeof(dump), "TORCH_FR_DUMP_TEMP_FILE=%s/dump", s->dir);
+    assert_int_equal(mkfifo(pipe_file, 0600), 0);
+    reader = open(pipe_file, O_RDONLY | O_NONBLOCK);
+    start(s, variables);
+    order = order_of(s);
+    order.limit_ms = 9600;
+    for (int i = 0; i < 4; i++) {
+        switch (i) {
+        case 0:
+            assert_int_equal(symlink(secret, dump_file), 0);
+            break;
+        case 1:
+            assert_int_equal(link(secret, dump_file), 0);
+            break;
+        case 2:
+            assert_int_equal(mkfifo(dump_file, 0600), 0);
+            break;
+        default:
+            if (geteuid() != 0)
+                continue;
+            free(tempdir_file(s->dir, "dump3", 0644, "his"));
+            assert_int_equal(chown(dump_file, HIM, HIM), 0);
+        }
+        take(s, &order);
+        assert_string_equal(part(s, "flight recorder", "why"),
+                            "requested, but no file was written");
+        unlink(dump_file);
+    }
+    /* a pipe of somebody else gets no byte */
+    if (geteuid() == 0) {
+        char byte;
+
+        while (read(reader, &byte, 1) > 0)
+            ;
+        assert_int_equal(chown(pipe_file, HIM, HIM), 0);
+        take(s, &order);
+        assert_string_equal(part(s, "flight recorder", "why"),
+                            "its pipe is not a pipe of the user");
+        assert_int_not_equal(read(reader, &byte, 1), 1);
+    }
+    close(reader);
+    free(pipe_file);
+    free(dump_file);
+    free(secret);
 }
 
 /* A full disk, or a folder that is a link, is never trusted. */
@@ -640,15 +922,30 @@ int main(int argc, char **argv)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, step_make, step_drop)
     const struct CMUnitTest tests[] = {
-        TEST(threads_are_told),    TEST(nobody_else_is_touched),
-        TEST(waits_in_the_kernel), TEST(stacks_are_real),
-        TEST(bad_tools),           TEST(gpus_hang),
-        TEST(flight_recorder),     TEST(ras_is_gated),
-        TEST(ras_address),         TEST(tasks_are_found),
-        TEST(the_users_own),       TEST(no_place),
+        TEST(threads_are_told),
+        TEST(nobody_else_is_touched),
+        TEST(waits_in_the_kernel),
+        TEST(stacks_are_real),
+        TEST(bad_tools),
+        TEST(gpus_hang),
+        TEST(flight_recorder),
+        TEST(ras_is_gated),
+        TEST(ras_address),
+        TEST(tasks_are_found),
+        TEST(the_users_own),
+        TEST(root_takes_no_path),
+        TEST(anothers_process),
+        TEST(later_process),
+        TEST(ends_while_traced),
+        TEST(foreign_dumps),
+        TEST(no_place),
     };
+
+    const struct CMUnitTest users[] = {TEST(the_users_own)};
 
     if (argc == 3 && !strcmp(argv[1], "stuck"))
         return stuck(argv[2]);
+    if (argc == 2 && !strcmp(argv[1], "user"))
+        return cmocka_run_group_tests(users, NULL, NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

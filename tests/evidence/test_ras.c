@@ -2,16 +2,21 @@
  * garbage and floods end. The servers are stand-ins that send the lines of NCCL
  * 2.24 to 2.30 and of RCCL. */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -458,6 +463,9 @@ static void stop(struct server *s)
     close(s->fd);
 }
 
+/* Any process of this user: the stand-in is a thread of the test. */
+static struct proclook_step own;
+
 static int ask(const struct server *s, bool json, uint32_t limit_ms,
                int64_t pid, struct ras_answer *a, struct jp_error *err)
 {
@@ -465,6 +473,7 @@ static int ask(const struct server *s, bool json, uint32_t limit_ms,
     const struct ras_question question = {.address = address,
                                           .json = json,
                                           .limit_ms = limit_ms,
+                                          .step = &own,
                                           .pids = &pid,
                                           .n_pids = 1};
 
@@ -564,22 +573,238 @@ static void a_flood_is_cut(void **state)
 
 static void no_server(void **state)
 {
-    static const char *const addresses[] = {"127.0.0.1:1", "no-such-host:7",
-                                            "[::1]:1", "localhost:1"};
+    static const struct {
+        const char *address, *why;
+    } cases[] = {
+        {"127.0.0.1:1", "RAS does not listen at 127.0.0.1:1 on this node"},
+        {"no-such-host:7", "not an address of RAS: \"no-such-host:7\""},
+        {"[::1]:1", "at [::1]:1"},
+        {"localhost:1", "RAS does not listen at "},
+        /* of another host: whose it is cannot be checked (TEST-NET-1) */
+        {"192.0.2.1:28028", "192.0.2.1:28028 is not an address of this node"},
+        {"[2001:db8::1]:28028", "]:28028"},
+    };
 
     (void) state;
-    for (size_t i = 0; i < sizeof(addresses) / sizeof(*addresses); i++) {
-        const struct ras_question q = {.address = addresses[i]};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const struct ras_question q = {.address = cases[i].address,
+                                       .step = &own};
+        uint64_t begin = clock_mono_ms();
         struct ras_answer a;
         struct jp_error err = {""};
 
+        assert_int_equal(ras_listens(&q, &err), -1);
         assert_int_equal(ras_ask(&q, &a, &err), -1);
-        assert_string_not_equal(err.text, "");
+        if (!strstr(err.text, cases[i].why))
+            fail_msg("%s: %s", cases[i].address, err.text);
         assert_null(a.text);
+        /* no connection was tried */
+        assert_true(clock_mono_ms() - begin < 900);
     }
 }
 
-int main(void)
+/* --- whose socket it is ----------------------------------------------------
+ */
+
+enum { HIM = 12345 };
+
+/* A listener in a process of its own. Whoever connects is counted in shared
+ * memory, and what he sends. */
+struct listener {
+    pid_t pid;
+    struct sockaddr_storage at;
+    socklen_t len;
+    _Atomic int *seen; /* connections, bytes */
+};
+
+static void answer_all(int fd, _Atomic int *seen)
+{
+    char line[64];
+    ssize_t n;
+    int one;
+
+    while ((one = accept(fd, NULL, NULL)) >= 0) {
+        seen[0]++;
+        while ((n = read(one, line, sizeof(line))) > 0)
+            seen[1] += (int) n;
+        close(one);
+    }
+}
+
+/* Listens as that user, on an address of this machine and any port. variable:
+ * of its environment, or NULL. */
+static void listen_as(struct listener *l, uid_t uid, const char *host,
+                      char *variable)
+{
+    struct sockaddr_in *in = (struct sockaddr_in *) &l->at;
+    struct sockaddr_in6 *in6 = (struct sockaddr_in6 *) &l->at;
+    int fd, go[2];
+    char c;
+
+    *l = (struct listener){.len = sizeof(*in)};
+    l->seen = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+    in->sin_family = AF_INET;
+    if (inet_pton(AF_INET, host, &in->sin_addr) != 1) {
+        in6->sin6_family = AF_INET6;
+        assert_int_equal(inet_pton(AF_INET6, host, &in6->sin6_addr), 1);
+        l->len = sizeof(*in6);
+    }
+    l->pid = fork();
+    if (l->pid == 0) {
+        socklen_t len = l->len;
+        char number[16];
+
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        /* the socket belongs to who makes it */
+        if (setresuid(uid, uid, uid) < 0)
+            _exit(1);
+        fd = socket(l->at.ss_family, SOCK_STREAM, 0);
+        if (bind(fd, (struct sockaddr *) &l->at, l->len) < 0 ||
+            listen(fd, 8) < 0 ||
+            getsockname(fd, (struct sockaddr *) &l->at, &len) < 0)
+            _exit(1);
+        if (write(go[1], &l->at, sizeof(l->at)) != sizeof(l->at))
+            _exit(1);
+        if (!variable)
+            answer_all(fd, l->seen);
+        /* the environment that /proc shows is that of the last exec */
+        putenv(variable);
+        snprintf(number, sizeof(number), "%d", fd);
+        execl("/proc/self/exe", "test_ras", number, (char *) NULL);
+        _exit(1);
+    }
+    close(go[1]);
+    assert_int_equal(read(go[0], &l->at, sizeof(l->at)), sizeof(l->at));
+    if (variable) /* until exec has closed its end */
+        while (read(go[0], &c, 1) > 0)
+            ;
+    close(go[0]);
+}
+
+static void end_listener(struct listener *l)
+{
+    kill(l->pid, SIGKILL);
+    waitpid(l->pid, NULL, 0);
+    munmap(l->seen, 4096);
+}
+
+static char *address_of(const struct listener *l, const char *host,
+                        char out[64])
+{
+    /* the port has the same place in both */
+    snprintf(out, 64, strchr(host, ':') ? "[%s]:%d" : "%s:%d", host,
+             ntohs(((const struct sockaddr_in *) &l->at)->sin_port));
+    return out;
+}
+
+/* Another user listens at the address: no byte is sent, and no connection is
+ * made. */
+static void foreign_listener(void **state)
+{
+    static const struct {
+        const char *listens, *asked;
+    } cases[] = {{"127.0.0.1", "127.0.0.1"},
+                 {"0.0.0.0", "127.0.0.1"},
+                 {"127.0.0.1", "localhost"},
+                 {"::", "127.0.0.1"},
+                 {"::1", "::1"},
+                 {"::ffff:127.0.0.1", "127.0.0.1"}};
+
+    (void) state;
+    if (geteuid() != 0) {
+        print_message("# skipped: only root has processes of two users\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct jp_error err = {""};
+        struct listener l;
+        struct ras_answer a;
+        char address[64];
+        struct ras_question q = {.step = &own};
+
+        listen_as(&l, HIM, cases[i].listens, NULL);
+        q.address = address_of(&l, cases[i].asked, address);
+        assert_int_equal(ras_listens(&q, &err), -1);
+        assert_int_equal(ras_ask(&q, &a, &err), -1);
+        if (!strstr(err.text, "belongs to uid 12345"))
+            fail_msg("case %zu: %s", i, err.text);
+        assert_int_equal(l.seen[0], 0);
+        end_listener(&l);
+    }
+}
+
+static int connect_to(const struct listener *l)
+{
+    int fd = socket(l->at.ss_family, SOCK_STREAM, 0);
+
+    assert_int_equal(connect(fd, (const struct sockaddr *) &l->at, l->len), 0);
+    return fd;
+}
+
+/* The port has passed on since the listener was checked. */
+static void foreign_peer(void **state)
+{
+    struct jp_error err = {""};
+    struct listener l;
+    int fd;
+
+    (void) state;
+    listen_as(&l, geteuid(), "127.0.0.1", NULL);
+    fd = connect_to(&l);
+    assert_int_equal(sockowner_check_peer(&own, fd, 5000, &err), 0);
+    close(fd);
+    end_listener(&l);
+    if (geteuid() != 0)
+        return;
+    listen_as(&l, HIM, "127.0.0.1", NULL);
+    fd = connect_to(&l);
+    assert_int_equal(sockowner_check_peer(&own, fd, 5000, &err), -1);
+    assert_non_null(strstr(err.text, "belongs to uid 12345"));
+    assert_int_equal(l.seen[1], 0);
+    close(fd);
+    end_listener(&l);
+}
+
+/* Another step of the same user, or any program of his. */
+static void not_the_steps(void **state)
+{
+    struct proclook_step step = {.uid = geteuid(), .job = 424242, .step = "0"};
+    char other[] = "SLURM_JOB_ID=7", job[] = "SLURM_JOB_ID=424242",
+         id[] = "SLURM_STEP_ID=0";
+    struct listener theirs, ours;
+    struct jp_error err = {""};
+    int fd;
+
+    (void) state;
+    setenv("SLURM_STEP_ID", strchr(id, '=') + 1, 1);
+    listen_as(&theirs, geteuid(), "127.0.0.1", other);
+    listen_as(&ours, geteuid(), "127.0.0.1", job);
+    assert_int_equal(
+        sockowner_check_listener(&step, (struct sockaddr *) &theirs.at, &err),
+        -1);
+    assert_non_null(strstr(err.text, "belongs to no process of the step"));
+    if (sockowner_check_listener(&step, (struct sockaddr *) &ours.at, &err) < 0)
+        fail_msg("%s", err.text);
+    fd = connect_to(&ours);
+    if (sockowner_check_peer(&step, fd, 20000, &err) < 0)
+        fail_msg("%s", err.text);
+    close(fd);
+    fd = connect_to(&theirs);
+    assert_int_equal(sockowner_check_peer(&step, fd, 20000, &err), -1);
+    close(fd);
+    /* no process of the step is there: the user decides */
+    step.job++;
+    assert_int_equal(
+        sockowner_check_listener(&step, (struct sockaddr *) &theirs.at, &err),
+        0);
+    end_listener(&ours);
+    end_listener(&theirs);
+    unsetenv("SLURM_STEP_ID");
+}
+
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_is_read),
@@ -592,7 +817,19 @@ int main(void)
         cmocka_unit_test(slowness_ends),
         cmocka_unit_test(a_flood_is_cut),
         cmocka_unit_test(no_server),
+        cmocka_unit_test(foreign_listener),
+        cmocka_unit_test(foreign_peer),
+        cmocka_unit_test(not_the_steps),
     };
+    _Atomic int seen[2];
+
+    /* a listener of its own environment (listen_as) */
+    if (argc == 2) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        answer_all((int) strtol(argv[1], NULL, 10), seen);
+        return 0;
+    }
+    own.uid = geteuid();
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

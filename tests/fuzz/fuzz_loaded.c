@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "plugins/util/util_loaded.h"
 
@@ -28,9 +29,11 @@ static void put(const char *name, const void *bytes, size_t len)
 
 static void drop(void)
 {
-    static const char *const names[] = {"proc/7/maps", "proc/7/root/libnccl.so",
-                                        "proc/7/root", "proc/7",
-                                        "proc",        ""};
+    static const char *const names[] = {
+        "proc/7/maps",   "proc/7/root/libnccl.so",
+        "proc/7/status", "proc/7/stat",
+        "proc/7/root",   "proc/7",
+        "proc",          ""};
     char path[256];
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -42,6 +45,8 @@ static void drop(void)
 static void make_root(void)
 {
     static const char *const folders[] = {"proc", "proc/7", "proc/7/root"};
+    static const char stat[] =
+        "7 (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 5 0 777 0 0\n";
     char path[256];
 
     if (!mkdtemp(root))
@@ -51,13 +56,18 @@ static void make_root(void)
         if (mkdir(path, 0700) < 0)
             abort();
     }
+    snprintf(path, sizeof(path), "\nUid:\t%u\t%u\t%u\t%u\n", getuid(), getuid(),
+             getuid(), getuid());
+    put("proc/7/status", path, strlen(path));
+    put("proc/7/stat", stat, sizeof(stat) - 1);
     atexit(drop);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char maps[] = "7f00-7f01 r-xp 0 08:01 1  /libnccl.so\n";
-    static const struct util_pids pids = {1, {7}};
+    const struct util_some some = {
+        .root = root, .uid = getuid(), .n = 1, .pid = {7}};
     struct util_loaded loaded = {0};
     static int made;
 
@@ -68,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     put("proc/7/maps", data[0] == 'm' ? (const char *) data + 1 : maps,
         data[0] == 'm' ? size - 1 : sizeof(maps) - 1);
     put("proc/7/root/libnccl.so", data + 1, size - 1);
-    util_loaded_find(root, &pids, &loaded);
+    util_loaded_find(&some, &loaded);
     assert(loaded.n <= UTIL_LOADED_MAX);
     for (uint32_t i = 0; i < loaded.n; i++)
         assert(strlen(loaded.list[i].name) < UTIL_LOADED_NAME &&

@@ -83,13 +83,12 @@ static void read_summary(void)
 
 static void read_task_lines(const uint8_t *data, size_t size, const char *path)
 {
-    FILE *in = size ? fmemopen((void *) data, size, "r") : NULL;
+    struct jp_lines *in = lines_open_memory(data, size, "in", LINES_ENDS, NULL);
     uint32_t bad = 0;
 
-    if (!in)
-        return;
+    assert(in);
     tasklines_convert(in, path, &bad, NULL);
-    fclose(in);
+    lines_close(in);
     read_nodes(); /* what we write, we can read */
 }
 

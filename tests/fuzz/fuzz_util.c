@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ownproc.h"
 #include "plugins/util/util_kernel.h"
 #include "plugins/util/util_rows.h"
 
@@ -45,8 +46,12 @@ static void read_kernel(const char *text, size_t len)
     util_read_diskstats(text, any, NULL, &traffic);
     util_read_iostat(text, &traffic);
     if (util_read_process(text, &process))
-        assert(process.start != UTIL_NONE);
-    value = util_environ(text, len, "A");
+        assert(process.start != UTIL_NONE &&
+               ownproc_start(text) == process.start);
+    else
+        (void) ownproc_start(text);
+    (void) ownproc_state(text);
+    value = ownproc_variable(text, len, "A");
     assert(!value || memchr(value, '\0', len - (size_t) (value - text)));
     if (util_cgroup_step(text, "", path, sizeof(path)) ||
         util_cgroup_step(text, "memory", path, sizeof(path)))

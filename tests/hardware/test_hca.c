@@ -46,7 +46,8 @@ static void make(const char *root, const struct entry *entries)
 #define IB(name) "sys/class/infiniband/" name
 
 /* An InfiniBand port, RoCE on two ports of a card of which one is down, EFA, a
- * virtual function, iWARP, and Slingshot without an RDMA device. */
+ * virtual function, iWARP, Omni-Path whose driver cannot be read, and Slingshot
+ * without an RDMA device. */
 static const struct entry sysfs[] = {
     {DEV "0000:18:00.0/vendor", "0x15b3\n"},
     {DEV "0000:18:00.0/device", "0x1021\n"},
@@ -92,6 +93,9 @@ static const struct entry sysfs[] = {
     {IB("iw0/node_type"), "4: RNIC\n"},
     {IB("iw0/ports/1/state"), "4: ACTIVE\n"},
     {IB("iw0/ports/1/link_layer"), "Ethernet\n"},
+    {IB("hfi1_0/node_type"), "1: CA\n"},
+    {IB("hfi1_0/ports/1/state"), "4: ACTIVE\n"},
+    {IB("hfi1_0/ports/1/link_layer"), "InfiniBand\n"},
     {IB("empty/node_type"), "1: CA\n"},
     {DEV "0000:d1:00.0/vendor", "0x17db\n"},
     {DEV "0000:d1:00.0/device", "0x0501\n"},
@@ -113,6 +117,7 @@ static const struct {
     const char *state;
     double rate;
 } ports[] = {
+    {"hfi1_0", "", 1, JP_HCA_OPA, "ACTIVE", 0},
     {"iw0", "", 1, JP_HCA_UNKNOWN, "ACTIVE", 0},
     {"mlx5_0", "0000:18:00.0", 1, JP_HCA_IB, "ACTIVE", 400},
     {"mlx5_1", "0000:9a:00.0", 1, JP_HCA_ROCE, "ACTIVE", 2.5},
@@ -146,15 +151,15 @@ static void test_ports(void **state)
         assert_string_equal(port->state, ports[i].state);
         assert_true(port->rate_gbits == ports[i].rate);
     }
-    assert_string_equal(hcas->ports[1].node_guid, "b83f:d203:00f4:0e1a");
-    assert_string_equal(hcas->ports[1].phys_state, "LinkUp");
-    assert_string_equal(hcas->ports[1].vendor, "15b3");
-    assert_string_equal(hcas->ports[1].gid,
+    assert_string_equal(hcas->ports[2].node_guid, "b83f:d203:00f4:0e1a");
+    assert_string_equal(hcas->ports[2].phys_state, "LinkUp");
+    assert_string_equal(hcas->ports[2].vendor, "15b3");
+    assert_string_equal(hcas->ports[2].gid,
                         "fe80:0000:0000:0000:b83f:d203:00f4:0e1a");
-    assert_int_equal(hcas->ports[1].n_netdevs, 1);
-    assert_string_equal(hcas->ports[1].netdevs[0], "ib0");
-    assert_true(hcas->ports[4].vf);
-    assert_false(hcas->ports[2].vf);
+    assert_int_equal(hcas->ports[2].n_netdevs, 1);
+    assert_string_equal(hcas->ports[2].netdevs[0], "ib0");
+    assert_true(hcas->ports[5].vf);
+    assert_false(hcas->ports[3].vf);
     free(hcas);
     free(root);
 }

@@ -34,9 +34,9 @@ static const int dev0[] = {0};
 static const int dev2[] = {2};
 static const int dev23[] = {3, 2};
 static const struct jp_rankmap_task tasks[] = {
-    {"n1", "boot-1", 100, 7, 0, 0, dev2, 1},
-    {"n1", "boot-1", 101, 7, 1, 1, dev23, 2},
-    {"n2", "boot-2", 200, 7, 2, 0, NULL, -1},
+    {"n1", "boot-1", 100, 7, 0, 0, dev2, 1, 0},
+    {"n1", "boot-1", 101, 7, 1, 1, dev23, 2, 0},
+    {"n2", "boot-2", 200, 7, 2, 0, NULL, -1, 0},
 };
 
 #define REC JP_RANK_FROM_RECORDER
@@ -256,7 +256,7 @@ static void test_order_of_some(void **state)
 {
     static const int some[] = {3, 1};
     static const struct jp_rankmap_task may[] = {
-        {"n1", "", 1, 0, 0, 0, some, 2}, {"n1", "", 2, 0, 1, 1, dev0, 1}};
+        {"n1", "", 1, 0, 0, 0, some, 2, 0}, {"n1", "", 2, 0, 1, 1, dev0, 1, 0}};
     static const struct jp_rankmap_rank ranks[] = {{"0xa", 0, 3, "host1", 10},
                                                    {"0xa", 1, 3, "host1", 11},
                                                    {"0xa", 2, 3, "host1", 12}};
@@ -302,8 +302,8 @@ static void test_many(void **state)
             (struct jp_rankmap_node){names[i], names[i], names[i], four, 4};
     }
     for (int i = 0; i < MANY; i++) {
-        task[i] = (struct jp_rankmap_task){names[i / 8], names[i / 8], i, 0, i,
-                                           i % 8,        NULL,         -1};
+        task[i] = (struct jp_rankmap_task){names[i / 8], names[i / 8], i,  0, i,
+                                           i % 8,        NULL,         -1, 0};
         for (int k = 0; k < 2; k++)
             told[2 * i + k] = (struct jp_rankmap_fact){REC,
                                                        names[i / 8],

@@ -274,6 +274,34 @@ static void test_bad_lines(void **state)
     rankread_fini(&r);
 }
 
+/* A sparse terabyte, a line without end and empty lines without end in either
+ * file: an alarm ends the test if one of them is read to its end. */
+static void test_without_end(void **state)
+{
+    static const char *const names[] = {"ranks.jsonl", "starts.jsonl"};
+    char *step = step_make(*state, "endless");
+
+    for (size_t i = 0; i < 2; i++) {
+        char *name = text_format("nodes/n1/%s", names[i]);
+        char *path = text_format("%s/%s", step, name);
+        struct jp_rank_records r = {0};
+
+        put_text(step, name, "{}\n");
+        assert_int_equal(truncate(path, (off_t) 1 << 40), 0);
+        alarm(20);
+        assert_int_equal(rankread_node(&r, step, "n1", 0, NULL), 0);
+        alarm(0);
+        assert_int_equal(r.n_facts + r.n_tasks, 0);
+        assert_string_equal(r.left_file, name);
+        assert_string_equal(r.left_why, "line 2: it has a hole");
+        assert_int_equal(unlink(path), 0);
+        rankread_fini(&r);
+        free(path);
+        free(name);
+    }
+    free(step);
+}
+
 /* What a killed finish has left undone is made; not again, not of folders that
  * are not there, not when the time is over. */
 static void test_made_up(void **state)
@@ -305,6 +333,7 @@ int main(void)
         cmocka_unit_test(test_there_and_back),
         cmocka_unit_test(test_incomplete),
         cmocka_unit_test(test_bad_lines),
+        cmocka_unit_test(test_without_end),
         cmocka_unit_test(test_made_up),
     };
 

@@ -44,7 +44,8 @@ static const struct simjob_shape shape = {
 struct found {
     double wrong_ns; /* the shifted node's clock is said to be so far off */
     bool absent[NODES];
-    bool lines; /* any window at all */
+    bool lines;     /* any window at all */
+    int cadence_us; /* of the windows; 0: as requested */
     /* the tasks' XLA has probed, too: two processes a node */
     enum { XLA_NO, XLA_YES, XLA_AMBIGUOUS } xla;
 };
@@ -84,9 +85,11 @@ static void put_windows(FILE *out, const struct found *f, uint32_t a,
                 "\"node_id\":%u,\"dst\":%u,\"start_ns\":%" PRId64
                 ",\"end_ns\":%" PRId64 ",\"alpha\":%.12f,\"beta_ns\":%" PRId64
                 ",\"margin_ns\":900.0,\"unc_ns\":50.0,\"exchanges\":50,"
+                "\"cadence_us\":%d,"
                 "\"lost\":1,\"notx\":0,\"rtt_min_ns\":2000,"
                 "\"status\":\"ok\"}\n",
-                i, a, b, start, end, 1 + slope, beta);
+                i, a, b, start, end, 1 + slope, beta,
+                f->cadence_us ? f->cadence_us : 20000);
     }
 }
 
@@ -111,7 +114,7 @@ static void put_probes(const char *dir, const struct found *f)
         fprintf(out,
                 "{\"v\":1,\"type\":\"config\",\"node_id\":%u,\"node\":\"%s\","
                 "\"nodes\":%d,\"job\":7,\"cadence_us\":20000,"
-                "\"window_ms\":1000}\n",
+                "\"window_ms\":1000,\"cpu_permille\":5}\n",
                 i, host, NODES);
         for (int k = 0; k <= SECONDS; k++)
             fprintf(out,
@@ -253,12 +256,31 @@ static void says(const struct jp_clocks *c, const char *what)
         fail_msg("\"%s\" does not say \"%s\"", text, what);
 }
 
+/* Agents that had to probe less often to keep their budget: the report says
+ * so, and only then. */
+static void slowed(void **state)
+{
+    const struct found f = {.lines = true, .cadence_us = 61000};
+    struct jp_result *r = make(*state, &f, true);
+    const struct jp_clocks *c = r->clocks;
+
+    assert_int_equal(c->probes.wanted_us, 20000);
+    assert_int_equal(c->probes.cadence_us, 61000);
+    assert_int_equal(c->probes.cpu_permille, 5);
+    says(c,
+         "To take no more than 0.5 % of a processor, agents probed a node "
+         "every 61.0 ms instead of every 20.0 ms; the uncertainty is that of "
+         "these probes.");
+    result_destroy(r);
+}
+
 /* Both sources are there and right. */
 static void agreed(void **state)
 {
     const struct found f = {.lines = true};
     struct jp_result *r = make(*state, &f, true);
     const struct jp_clocks *c = r->clocks;
+    char text[CLOCKS_TEXT];
 
     assert_int_equal(c->map.method, CLOCKMAP_PROBES);
     assert_int_equal(c->probes.files, NODES);
@@ -272,6 +294,7 @@ static void agreed(void **state)
     assert_int_equal(c->after.violations, 0);
     assert_true(error_us(c, SHIFTED) < 1);
     says(c, "by probes between the nodes");
+    assert_null(strstr(clocks_text(c, text), "instead of every"));
     says(c, "Probes and collectives agree.");
     assert_int_equal(c->n_arrivals, 2 * NODES);
     assert_true(c->compared > 100 && c->disagreed * 20 < c->compared);
@@ -403,8 +426,9 @@ int main(void)
 #define CASE(name)                                                             \
     cmocka_unit_test_setup_teardown(name, tempdir_make, tempdir_drop)
     const struct CMUnitTest tests[] = {
-        CASE(agreed), CASE(doubted), CASE(contradicted), CASE(one_missing),
-        CASE(alone),  CASE(silent),  CASE(by_xla),       CASE(xla_ambiguous),
+        CASE(agreed),      CASE(doubted),       CASE(contradicted),
+        CASE(one_missing), CASE(alone),         CASE(silent),
+        CASE(by_xla),      CASE(xla_ambiguous), CASE(slowed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

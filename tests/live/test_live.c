@@ -87,6 +87,7 @@ static void put_proc(const char *root, unsigned pid)
     snprintf(text, sizeof(text),
              "%u (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 5 0 777 0 0\n", pid);
     free(tempdir_file(root, name, 0600, text));
+    tempdir_status(root, pid, geteuid(), "");
 }
 
 static void *start_node(struct step *s, unsigned i)
@@ -312,7 +313,7 @@ static void asks_for_evidence(void **state)
 static void calls_who_keeps_it(void **state)
 {
     static const struct module_target targets[] = {
-        {41, 1, 1, true}, {42, 2, 2, false}, {43, -1, 3, true}};
+        {41, 7001, 1, 1, true}, {42, 7002, 2, 2, false}, {43, 0, -1, 3, true}};
     char *out = tempdir_path(*state, "called");
     char script[512], *program, *text = NULL;
     struct module_hang hang = {.dir = "/a dir/step-0",
@@ -333,9 +334,10 @@ static void calls_who_keeps_it(void **state)
         usleep(100000);
     }
     assert_non_null(text);
-    assert_string_equal(text, "[evidence]\n[-q]\n[--node]\n[n1]\n"
-                              "[--missing]\n[41,43]\n[--waiting]\n[42]\n"
-                              "[/a dir/step-0]\n/dev/null\n/dev/null\n");
+    assert_string_equal(text,
+                        "[evidence]\n[-q]\n[--node]\n[n1]\n"
+                        "[--missing]\n[41:7001,43]\n[--waiting]\n[42:7002]\n"
+                        "[/a dir/step-0]\n/dev/null\n/dev/null\n");
     free(text);
     free(program);
     free(out);

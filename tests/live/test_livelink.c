@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
+#include "orchestrator/collect/stepdir.h"
 #include "orchestrator/live/live.h"
 #include "orchestrator/live/livelink.h"
 #include "plugins/clock/clock_peers.h"
@@ -103,6 +104,7 @@ static void begin(struct step *s, void **state, const struct clock_conf *zero,
                               "0 777 0 0\n"
                             : "5000 (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 5 "
                               "0 777 0 0\n"));
+        tempdir_status(*state, 5000 + i, geteuid(), "");
         task_begin(&s->tasks[i], raw, 5000 + i, i);
         s->nodes[i] = start_node(s, i);
         assert_non_null(s->nodes[i]);
@@ -241,6 +243,16 @@ static unsigned count(const char *text, const char *what)
     return n;
 }
 
+static uint64_t size_of(const struct step *s, const char *name)
+{
+    char *path = tempdir_path(s->dir, name);
+    struct stat st = {.st_size = 0};
+
+    (void) !stat(path, &st);
+    free(path);
+    return (uint64_t) st.st_size;
+}
+
 /* The hang is found, and rank 1 of node 1 is named as missing. */
 static void must_find_the_hang(struct step *s, int from)
 {
@@ -284,6 +296,11 @@ static void files_are_rarer(void **state)
     assert_int_equal(file_of(&s, 1)->due_ms, 5000);
     assert_int_equal(file_of(&s, 1)->sequence, number_of(&s, 1, "snapshots"));
     must_find_the_hang(&s, 650);
+    assert_int_equal(live_module.bytes(s.nodes[0]),
+                     LIVE_SNAP_BYTES + size_of(&s, LIVE_ALERTS) +
+                         size_of(&s, LIVE_WANT));
+    assert_true(size_of(&s, LIVE_ALERTS) > 0);
+    assert_int_equal(live_module.bytes(s.nodes[1]), LIVE_SNAP_BYTES);
     live_module.finish(s.nodes[1]);
     assert_int_equal(file_of(&s, 1)->last, true);
     end(&s);

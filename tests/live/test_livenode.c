@@ -39,9 +39,9 @@ static void put_proc(const char *dir, char state, unsigned tracer,
              "0\n",
              PID, state, (unsigned long long) ticks);
     free(tempdir_file(dir, "proc/4242/stat", 0600, text));
-    snprintf(text, sizeof(text),
-             "Name:\tx\nTracerPid:\t%u\nSigCgt:\t0000000000000200\n", tracer);
-    free(tempdir_file(dir, "proc/4242/status", 0600, text));
+    snprintf(text, sizeof(text), "TracerPid:\t%u\nSigCgt:\t0000000000000200\n",
+             tracer);
+    tempdir_status(dir, PID, geteuid(), text);
     snprintf(text, sizeof(text),
              "rchar: %llu\nwchar: 0\nread_bytes: 0\nwrite_bytes: 0\n",
              (unsigned long long) io);
@@ -429,6 +429,33 @@ static void tells_at_the_end_who_is_gone(void **state)
     free(stat);
 }
 
+/* The number of the recording belongs to another process. */
+static void whose_task(void **state)
+{
+    static const struct {
+        uint64_t start; /* in the recording; the process has 777 */
+        unsigned uid;   /* plus that of this user */
+        bool known, gone;
+    } cases[] = {{0, 0, true, false},    {777, 0, true, false},
+                 {776, 0, true, true},   {776, 1, true, true},
+                 {777, 1, false, false}, {0, 1, false, false}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const struct livewatch_process is = {.pid = PID,
+                                             .start = cases[i].start};
+        struct livewatch w = {.known = false};
+
+        put_proc(*state, 'S', 0, 0, 0);
+        tempdir_status(*state, PID, geteuid() + cases[i].uid, "");
+        livewatch_name(&w, &is);
+        livewatch_look(&w, *state, 0, 60 * SECOND);
+        if (w.known != cases[i].known || w.gone != cases[i].gone)
+            fail_msg("case %zu: known %d, gone %d", i, w.known, w.gone);
+        /* the number of a fake root is not signalled here */
+        assert_int_equal(livetask_signal(*state, &w.task, SIGCONT), -1);
+    }
+}
+
 static void on_signal(int signal)
 {
     _exit(signal == SIGUSR1 ? 7 : 8);
@@ -463,6 +490,7 @@ static void signals_who_catches_it(void **state)
         .raw = *state, .node = "n1", .root = "", .times = &times};
     pid_t pids[2] = {sleeper(true), sleeper(false)};
     struct livenode *node;
+    struct livetask found;
     struct task tasks[2];
     int status;
 
@@ -475,8 +503,9 @@ static void signals_who_catches_it(void **state)
     }
     look(node, 2);
     assert_int_equal(snap.n_ranks, 2);
-    assert_int_equal(livenode_pid(node, pids[1]), pids[1]);
-    assert_int_equal(livenode_pid(node, 1), 0);
+    assert_true(livenode_find(node, pids[1], &found));
+    assert_true(found.pid == pids[1] && found.start > 0);
+    assert_false(livenode_find(node, 1, &found));
     assert_int_equal(livenode_signal(node, SIGUSR1), 1);
     assert_int_equal(waitpid(pids[0], &status, 0), pids[0]);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
@@ -485,7 +514,7 @@ static void signals_who_catches_it(void **state)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     look(node, 3);
     assert_int_equal(livenode_signal(node, SIGUSR1), 0);
-    assert_int_equal(livenode_pid(node, pids[1]), 0);
+    assert_false(livenode_find(node, pids[1], &found));
     livenode_destroy(node);
     task_end(&tasks[0]);
     task_end(&tasks[1]);
@@ -689,6 +718,7 @@ int main(void)
         TEST(tells_what_it_does_of_late),
         TEST(tells_of_the_gpu),
         TEST(costs_little),
+        TEST(whose_task),
         TEST(signals_who_catches_it),
         TEST(tells_at_the_end_who_is_gone),
     };

@@ -332,38 +332,341 @@ static void test_folder(void **state)
     free(folder);
 }
 
-/* Only stale files with our names are removed. */
+/* What does not belong into the spool is removed; in a folder that is not ours
+ * alone, only what has a name of ours. */
 static void test_clean(void **state)
 {
     static const struct {
         const char *name;
-        bool old, goes;
-    } rows[] = {{"jobprof-1.0-n0-0.prom", true, true},
-                {"jobprof-2.0-n0-0.prom", false, false},
-                {".jobprof-3.0-n0-0.prom.77.tmp", true, true},
-                {"node.prom", true, false},
-                {"jobprof-notes.txt", true, false},
-                {".jobprof-x.tmp", true, false}};
+        mode_t kind; /* 0: a link */
+        bool old, goes, goes_shared;
+    } rows[] = {
+        {"jobprof-1.0-n0-%lu.prom", S_IFREG, true, true, true},
+        {"jobprof-2.0-n0-%lu.prom", S_IFREG, false, false, false},
+        {".jobprof-3.0-n0-%lu.prom.77.tmp", S_IFREG, true, true, true},
+        {".jobprof-3.1-n0-%lu.prom.77.tmp", S_IFREG, false, false, false},
+        {"jobprof-4.0-n0-1%lu.prom", S_IFREG, false, true, false},
+        {"jobprof-5.0-n0-%lu.prom", S_IFIFO, false, true, true},
+        {"jobprof-6.0-n0-%lu.prom", S_IFDIR, false, true, true},
+        {"jobprof-7.0-n0-%lu.prom", 0, false, true, true},
+        {"fifo", S_IFIFO, false, true, false},
+        {"node.prom", S_IFREG, true, true, false},
+        {"jobprof-notes.txt", S_IFREG, true, true, false},
+        {".jobprof-x.tmp", S_IFREG, true, true, false}};
     const struct utimbuf old = {1, time(NULL) - METRICSFILE_STALE_S - 5};
-    size_t n = 0;
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        char *path = tempdir_file(*state, rows[i].name, 0644, "a 1\n");
+    for (int shared = 1; shared >= 0; shared--) {
+        struct metricsfile_cleaned found = {0};
+        size_t want = 0;
 
-        if (rows[i].old)
-            assert_int_equal(utime(path, &old), 0);
-        free(path);
+        for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+            char name[64], *path;
+
+            snprintf(name, sizeof(name), rows[i].name,
+                     (unsigned long) geteuid());
+            path = tempdir_path(*state, name);
+            unlink(path);
+            rmdir(path);
+            if (rows[i].kind == S_IFREG)
+                free(tempdir_file(*state, name, 0644, "a 1\n"));
+            else if (rows[i].kind == S_IFDIR)
+                assert_int_equal(mkdir(path, 0700), 0);
+            else if (rows[i].kind)
+                assert_int_equal(mknod(path, rows[i].kind | 0600, 0), 0);
+            else
+                assert_int_equal(symlink("/dev/zero", path), 0);
+            if (rows[i].old)
+                assert_int_equal(utime(path, &old), 0);
+            want += shared ? rows[i].goes_shared : rows[i].goes;
+            free(path);
+        }
+        assert_int_equal(metricsfile_clean(*state, shared, true, &found, NULL),
+                         0);
+        assert_int_equal(found.stale + found.odd, want);
+        assert_int_equal(metricsfile_clean(*state, shared, false, &found, NULL),
+                         0);
+        assert_int_equal(found.stale + found.odd, want);
+        assert_int_equal(found.kept, 0);
+        for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+            char name[64], *path;
+            struct stat st;
+
+            snprintf(name, sizeof(name), rows[i].name,
+                     (unsigned long) geteuid());
+            path = tempdir_path(*state, name);
+            assert_int_equal(lstat(path, &st) != 0,
+                             shared ? rows[i].goes_shared : rows[i].goes);
+            free(path);
+        }
     }
-    assert_int_equal(metricsfile_clean(*state, 1, &n, NULL), 0);
-    assert_int_equal(n, 2);
-    assert_int_equal(metricsfile_clean(*state, 0, &n, NULL), 0);
-    assert_int_equal(n, 2);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        char *path = tempdir_path(*state, rows[i].name);
+}
 
-        assert_int_equal(access(path, F_OK) != 0, rows[i].goes);
-        free(path);
+/* --- foreign text ------------------------------------------------------- */
+
+#define LABELS "jobid=\"42\",step=\"0\",node=\"n1\""
+#define RANK "jobprof_operations_total{" LABELS ",rank=\"0\"}"
+
+/* Which lines are taken, and what is made of them. */
+static void test_foreign_text(void **state)
+{
+    static const struct {
+        const char *line, *want; /* want NULL: bad; "": nothing is written */
+    } rows[] = {
+        {RANK " 5", RANK " 5"},
+        {"  " RANK "\t5.5  ", RANK " 5.5"},
+        {"jobprof_operations_total { rank = \"0\" , " LABELS " , } 5",
+         RANK " 5"},
+        {"# TYPE jobprof_operations_total gauge", ""},
+        {"# HELP up it is", ""},
+        {"", ""},
+        {RANK " NaN", ""},
+        {RANK " +Inf", ""},
+        {RANK " -1", ""}, /* a counter */
+        {"jobprof_step_info{" LABELS ",user=\"root\",account=\"a\\\"b\\\\\"} 1",
+         "jobprof_step_info{" LABELS ",user=\"alice\",account=\"a\\\"b\\\\\"} "
+         "1"},
+        {"jobprof_operations_total{" LABELS ",rank=\"\x1b[2J\xff\"} 1",
+         "jobprof_operations_total{" LABELS ",rank=\"?[2J?\"} 1"},
+        {"nccl_bus_bandwidth_gbs{slurm_job_id=\"42\",step=\"0\"} 7",
+         "nccl_bus_bandwidth_gbs{slurm_job_id=\"42\",step=\"0\"} 7"},
+        /* metrics that a step does not have */
+        {"node_load1 5", NULL},
+        {"up{job=\"x\"} 1", NULL},
+        {"jobprof_findings{" LABELS ",kind=\"hang\"} 1", NULL},
+        {"jobprof_history_step_total{account=\"a\"} 1", NULL},
+        {"jobprof_collect_files 1", NULL},
+        {"jobprof_step_written_timestamp_seconds{" LABELS "} 1", NULL},
+        /* another job, another step */
+        {"jobprof_late_ranks{jobid=\"43\",step=\"0\",node=\"n1\"} 1", NULL},
+        {"jobprof_late_ranks{jobid=\"042\",step=\"0\",node=\"n1\"} 1", NULL},
+        {"jobprof_late_ranks{jobid=\"42\",step=\"1\",node=\"n1\"} 1", NULL},
+        {"jobprof_late_ranks{step=\"0\",node=\"n1\"} 1", NULL},
+        {"jobprof_late_ranks{jobid=\"42\",node=\"n1\"} 1", NULL},
+        {"jobprof_late_ranks 1", NULL},
+        /* labels */
+        {"jobprof_late_ranks{" LABELS ",rank=\"0\"} 1", NULL},
+        {"jobprof_late_ranks{" LABELS ",jobid=\"42\"} 1", NULL},
+        {"jobprof_late_ranks{" LABELS " rank=\"0\"} 1", NULL},
+        {"jobprof_late_ranks{" LABELS, NULL},
+        {"jobprof_late_ranks{jobid=\"42", NULL},
+        {"jobprof_late_ranks{jobid=42}", NULL},
+        {"jobprof_late_ranks{jobid=\"4\\x\"} 1", NULL},
+        {"jobprof_late_ranks{jobid=\"42\\", NULL},
+        {"jobprof_late_ranks{", NULL},
+        {"jobprof_late_ranks{=\"\"} 1", NULL},
+        /* values; a time stamp makes node_exporter refuse a whole file */
+        {RANK, NULL},
+        {RANK " five", NULL},
+        {RANK " 5 1700000000000", NULL},
+        {RANK " 5 # {} 1", NULL},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct metricstext of = {
+            .job = 42, .step = "0", .user = "alice", .max_series = 9};
+        const struct metrics_how how = {.format = METRICS_TEXT};
+        char text[512], *made = NULL, *sample;
+        struct metrics_set set;
+        size_t len;
+        FILE *out = open_memstream(&made, &len);
+
+        metrics_init(&set);
+        snprintf(text, sizeof(text), "%s\n", rows[i].line);
+        assert_int_equal(metricstext_read(text, strlen(text), &of, &set), 0);
+        assert_int_equal(of.bad_lines, !rows[i].want);
+        assert_int_equal(*of.bad != 0, !rows[i].want);
+        assert_int_equal(metrics_write(&set, &how, out, NULL, NULL), 0);
+        fclose(out);
+        /* the line behind its header */
+        sample = made;
+        while (*sample == '#')
+            sample = strchr(sample, '\n') + 1;
+        if (rows[i].want && *rows[i].want)
+            assert_memory_equal(sample, rows[i].want, strlen(rows[i].want));
+        else
+            assert_string_equal(sample, "");
+        free(made);
+        metrics_fini(&set);
     }
+}
+
+/* Limits of a file: series, a line, and its end. */
+static void test_foreign_limits(void **state)
+{
+    struct metricstext of = {
+        .job = 42, .step = "0", .user = "alice", .max_series = 3};
+    struct metrics_set set;
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+
+    (void) state;
+    for (int i = 0; i < 5; i++)
+        fprintf(out, "jobprof_operations_total{" LABELS ",rank=\"%d\"} 1\n", i);
+    fprintf(out, "%s", RANK " 1");
+    fputc(0, out);
+    fprintf(out, "\n# %*s\n" RANK " 9", METRICSTEXT_LINE, "");
+    fclose(out);
+    assert_int_equal(metricstext_job(text, len), 42);
+    metrics_init(&set);
+    assert_int_equal(metricstext_read(text, len, &of, &set), 0);
+    assert_int_equal(of.series, 3);
+    assert_int_equal(of.left_out, 2);
+    assert_int_equal(of.bad_lines, 3); /* NUL, length, no end */
+    assert_int_equal(set.n, 3);
+    metrics_fini(&set);
+    free(text);
+    assert_int_equal(metricstext_job("jobid=\"99999999999\"", 19), 0);
+    assert_int_equal(metricstext_job("jobid=\"7", 8), 7);
+    assert_int_equal(metricstext_job("slurm_job_id=\"8\"", 16), 8);
+    assert_int_equal(metricstext_job("jobid=", 6), 0);
+}
+
+/* --- the collector -------------------------------------------------------- */
+
+static struct metricscollect_job slurm; /* uid 0, no account: no answer */
+
+static bool answer(void *arg, uint64_t job, struct metricscollect_job *out)
+{
+    ++*(unsigned *) arg;
+    assert_int_equal(job, 42);
+    *out = slurm;
+    return *slurm.account != '\0';
+}
+
+/* Two users name one job. Only root can try it. */
+static void test_collect_whose(void **state)
+{
+    enum { ROOT = 0, OTHER = 65534 }; /* both have a name everywhere */
+    static const struct {
+        bool root, other; /* who has a file */
+        int64_t slurm;    /* what Slurm says; -1: nothing */
+        int64_t want;     /* whose is collected; -1: nobody's */
+        unsigned asked;
+    } rows[] = {
+        {true, true, -1, -1, 2}, /* nobody knows */
+        {true, false, -1, ROOT, 1},
+        {true, true, -1, ROOT, 2}, /* who had it keeps it */
+        {false, true, -1, OTHER, 1},
+        {true, true, -1, OTHER, 2},
+        {true, true, ROOT, ROOT, 1},
+        {false, true, -1, -1, 0},  /* known from now on */
+        {false, false, -1, -1, 0}, /* the job ends, and is forgotten */
+        {false, true, -1, OTHER, 1},
+    };
+    char *spool = tempdir_path(*state, "spool"),
+         *text = tempdir_path(*state, "text");
+
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(mkdir(spool, 0755) | chmod(spool, 01777), 0);
+    assert_int_equal(mkdir(text, 0755), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const bool there[] = {rows[i].root, rows[i].other};
+        const uid_t uids[] = {ROOT, OTHER};
+        unsigned asked = 0;
+        struct metricscollect c = {.spool = spool,
+                                   .textfile = text,
+                                   .series = 50,
+                                   .user_series = 50,
+                                   .node_series = 50,
+                                   .ask = answer,
+                                   .arg = &asked};
+        char *made = NULL,
+             *out = tempdir_path(*state, "text/" METRICSCOLLECT_NAME);
+        struct jp_error err;
+
+        slurm = (struct metricscollect_job){.uid = (uint32_t) rows[i].slurm,
+                                            .account = ""};
+        if (rows[i].slurm >= 0)
+            snprintf(slurm.account, sizeof(slurm.account), "theirs");
+        for (int k = 0; k < 2; k++) {
+            char name[80], *path;
+
+            snprintf(name, sizeof(name), "spool/jobprof-42.0-n0-%u.prom",
+                     uids[k]);
+            path = tempdir_path(*state, name);
+            unlink(path);
+            if (there[k]) {
+                snprintf(name, sizeof(name), "spool/jobprof-42.0-n0-%u.prom",
+                         uids[k]);
+                free(tempdir_file(*state, name, 0644,
+                                  "jobprof_step_info{" LABELS
+                                  ",user=\"x\",account=\"mine\"} 1\n"));
+                assert_int_equal(chown(path, uids[k], 0), 0);
+            }
+            free(path);
+        }
+        assert_int_equal(metricscollect_run(&c, &err), 0);
+        assert_int_equal(asked, rows[i].asked);
+        assert_int_equal(fileio_read(out, false, 9999, &made, NULL, NULL), 0);
+        if (rows[i].want < 0)
+            assert_null(strstr(made, "jobprof_step_info{"));
+        else
+            assert_non_null(strstr(made, rows[i].want == ROOT
+                                             ? ",user=\"root\","
+                                             : ",user=\"nobody\","));
+        assert_int_equal(strstr(made, "account=\"theirs\"") != NULL,
+                         rows[i].slurm >= 0);
+        assert_int_equal(strstr(made, "why=\"job\"") != NULL,
+                         rows[i].root + rows[i].other > (rows[i].want >= 0));
+        free(made);
+        free(out);
+        metricscollect_fini(&c);
+    }
+    free(spool);
+    free(text);
+}
+
+/* A user's flood takes nothing of another's part. */
+static void test_collect_parts(void **state)
+{
+    char *spool = tempdir_path(*state, "spool"),
+         *text = tempdir_path(*state, "text");
+    struct metricscollect c = {.spool = spool,
+                               .textfile = text,
+                               .series = 100,
+                               .user_series = 100,
+                               .node_series = 100};
+    struct jp_error err;
+
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(mkdir(spool, 0755) | chmod(spool, 01777), 0);
+    assert_int_equal(mkdir(text, 0755), 0);
+    for (unsigned i = 0; i < METRICSCOLLECT_FILES + 30; i++) {
+        char name[80], *path, *bytes = NULL;
+        size_t n;
+        FILE *out = open_memstream(&bytes, &n);
+
+        for (unsigned k = 0; k < 40; k++)
+            fprintf(out,
+                    "jobprof_operations_total{jobid=\"%u\",step=\"0\","
+                    "node=\"n\",rank=\"%u\"} 1\n",
+                    i + 1, k);
+        fclose(out);
+        snprintf(name, sizeof(name), "spool/jobprof-%u.0-n0-%u.prom", i + 1,
+                 i ? 65534 : 0);
+        path = tempdir_file(*state, name, 0644, bytes);
+        assert_int_equal(chown(path, i ? 65534 : 0, 0), 0);
+        free(path);
+        free(bytes);
+    }
+    assert_int_equal(metricscollect_run(&c, &err), 0);
+    assert_int_equal(c.users, 2);
+    assert_int_equal(c.written, 40 + 50);
+    assert_int_equal(c.left_files, 29);
+    assert_int_equal(c.left_series, 64 * 40 - 50);
+    assert_int_equal(c.n_notes, 1);
+    assert_memory_equal(c.notes[0], "nobody: 29 files beyond", 23);
+    metricscollect_fini(&c);
+    /* node_exporter's folder, as of an earlier release */
+    assert_int_equal(chmod(text, 01777), 0);
+    assert_int_equal(metricscollect_run(&c, &err), -1);
+    assert_non_null(strstr(err.text, "users can write to it"));
+    free(spool);
+    free(text);
 }
 
 int main(void)
@@ -380,6 +683,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_folder, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test_setup_teardown(test_clean, tempdir_make, tempdir_drop),
+        cmocka_unit_test(test_foreign_text),
+        cmocka_unit_test(test_foreign_limits),
+        cmocka_unit_test_setup_teardown(test_collect_whose, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_collect_parts, tempdir_make,
+                                        tempdir_drop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

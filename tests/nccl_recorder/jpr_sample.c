@@ -26,6 +26,7 @@ const struct jpr_header sample_header = {
     .min_free_bytes = 1 << 30,
     .net = true,
     .kernels = true,
+    .start = 10512345,
     .n_variables = 2,
     .variables = {{"NCCL_ALGO", "Ring"}, {"NCCL_IB_DISABLE", ""}},
     .n_notes = 1,

@@ -66,6 +66,7 @@ static void put_header(FILE *out, const struct jpr_header *h)
     put_u64(out, "min_free_bytes", h->min_free_bytes);
     put_u64(out, "net", h->net);
     put_u64(out, "kernels", h->kernels);
+    put_u64(out, "start", h->start);
     for (i = 0; i < h->n_variables; i++)
         put_string(out, h->variables[i].name, h->variables[i].value);
     for (i = 0; i < h->n_notes; i++)
@@ -107,6 +108,8 @@ static void put_net(FILE *out, const struct jpr_op *op)
 static void put_op(FILE *out, const struct jpr_reader *r,
                    const struct jpr_op *op)
 {
+    const struct jpr_comm *comm = jpr_comm(r, op->comm);
+
     put_comm_name(out, r, op->comm);
     put_string(out, "kind", kinds[op->kind]);
     put_string(out, "func", op->func);
@@ -124,6 +127,7 @@ static void put_op(FILE *out, const struct jpr_reader *r,
     put_string(out, "api_datatype", op->api_datatype);
     fprintf(out, ",\"graph\":%s", yes(op->graph_captured));
     put_u64(out, "enqueue_start", op->enqueue_start_mono_ns);
+    put_i64(out, "rank", comm ? comm->rank : -1);
     put_u64(out, "enqueue_stop", op->enqueue_stop_mono_ns);
     put_u64(out, "kernel_first", op->kernel_first_mono_ns);
     put_u64(out, "kernel_last", op->kernel_last_mono_ns);

@@ -96,7 +96,7 @@ static void same_header(const struct jpr_header *h)
                 h->memory_bytes == w->memory_bytes &&
                 h->disk_bytes == w->disk_bytes &&
                 h->min_free_bytes == w->min_free_bytes && h->net == w->net &&
-                h->kernels == w->kernels);
+                h->kernels == w->kernels && h->start == w->start);
     assert_int_equal(h->n_variables, 2);
     assert_string_equal(h->variables[0].name, "NCCL_ALGO");
     assert_string_equal(h->variables[0].value, "Ring");
@@ -461,6 +461,32 @@ static void older_counters(void **state)
     assert_int_equal(errors, 0);
 }
 
+/* Headers of older releases end before the start time, those of version 1
+ * before the kernel events. */
+static void older_headers(void **state)
+{
+    uint8_t raw[1024];
+    struct jpr_out out = {.bytes = raw, .size = sizeof(raw)};
+    size_t start = 4, kernels = 1; /* bytes of the last members */
+
+    (void) state;
+    jpr_put_header(&out, &sample_header);
+    for (size_t cut = 0; cut < 3; cut++) {
+        size_t n = out.used - (cut > 0 ? start : 0) - (cut > 1 ? kernels : 0);
+        struct jpr_record record;
+        struct jpr_reader *r;
+
+        sample_begin(&file);
+        sample_block(&file, JPR_BLOCK_HEADER, raw, n, NULL);
+        r = jpr_open_bytes(file.bytes, file.n, "x", NULL);
+        assert_int_equal(jpr_next(r, &record, NULL), 1);
+        assert_true(record.header->start == (cut ? 0 : sample_header.start));
+        assert_true(record.header->kernels);
+        assert_int_equal(record.header->n_notes, 1);
+        jpr_close(r);
+    }
+}
+
 static void texts_are_made_harmless(void **state)
 {
     static const struct {
@@ -509,6 +535,7 @@ int main(void)
         cmocka_unit_test(lying_payloads),
         cmocka_unit_test(later_releases),
         cmocka_unit_test(older_counters),
+        cmocka_unit_test(older_headers),
         cmocka_unit_test(texts_are_made_harmless),
     };
 

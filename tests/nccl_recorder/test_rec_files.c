@@ -1,10 +1,12 @@
 /* test_rec_files.c - the recorder's files: where none can be written, where
  * there are many, and after forks. */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -12,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "common/ownproc.h"
 #include "plugins/nccl_recorder/jpr_read.h"
 #include "tests/nccl_recorder/rec_harness.h"
 
@@ -169,6 +172,35 @@ static void low_space(void **state)
                                    "\\\"16M\\\" is not a number from 6291456 "
                                    "to 1073741824, so it is ignored\""));
     assert_non_null(strstr(r.text, "\"memory_bytes\":16777216,"));
+    rec_harness_fini(&r);
+}
+
+static void whose_start(struct rec_scene *s)
+{
+    char stat[1024], name[512];
+    FILE *f;
+
+    many(s);
+    CHECK(ownproc_read(AT_FDCWD, "/proc/self/stat", stat, sizeof(stat)) > 0);
+    snprintf(name, sizeof(name), "%s/start", s->dir);
+    f = fopen(name, "w");
+    fprintf(f, "\"start\":%llu", (unsigned long long) ownproc_start(stat));
+    fclose(f);
+}
+
+/* The process is known by its start time, whatever it is called. */
+static void start_is_told(void **state)
+{
+    char name[512], text[64] = "";
+    struct rec_result r;
+
+    (void) state;
+    assert_int_equal(prctl(PR_SET_NAME, "a) S 1 (b"), 0);
+    rec_harness_run(whose_start, 6, &r);
+    assert_ok(r);
+    snprintf(name, sizeof(name), "%s/start", r.dir);
+    assert_true(ownproc_read(AT_FDCWD, name, text, sizeof(text)) > 10);
+    assert_non_null(strstr(r.text, text));
     rec_harness_fini(&r);
 }
 
@@ -410,6 +442,7 @@ int main(void)
         cmocka_unit_test(full_disk),
         cmocka_unit_test(capped_file),
         cmocka_unit_test(low_space),
+        cmocka_unit_test(start_is_told),
         cmocka_unit_test(nothing_is_overwritten),
         cmocka_unit_test(a_fork_has_its_own_file),
         cmocka_unit_test(reloaded_goes_on),

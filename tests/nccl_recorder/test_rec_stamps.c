@@ -24,7 +24,8 @@ static void many_operations(void **state)
     atomic_fetch_add(&trust.launch, 1);
     rec_trust_op(&trust, 100, false, &place);
     assert_int_equal(rec_trust_start(&trust, 0, &place, 1000, 0), JP_REC_FRESH);
-    assert_true(rec_trust_stop(&trust, 0, &place, 1000, 2000));
+    assert_int_equal(rec_trust_stop(&trust, 0, &place, 1000, 2000),
+                     JP_REC_FRESH);
     atomic_fetch_add(&trust.launch, 1);
     rec_trust_op(&trust, 200, false, &place);
     assert_int_equal(rec_trust_start(&trust, 0, &place, 1000, 0), JP_REC_STALE);
@@ -113,12 +114,82 @@ static void recvs_are_reported_late(void **state)
 
             assert_int_equal(rec_trust_start(&trust, 0, &places[i], start, 0),
                              JP_REC_FRESH);
-            assert_true(
-                rec_trust_stop(&trust, 0, &places[i], start, start + 90));
+            assert_int_equal(
+                rec_trust_stop(&trust, 0, &places[i], start, start + 90),
+                JP_REC_FRESH);
         }
     }
     assert_int_equal(atomic_load(&trust.reasons), 0);
     assert_int_equal(atomic_load(&trust.n_unsure), 0);
+}
+
+/* The progress thread lags by a lap of the ring, and reports operations with
+ * the stamps of those 64 later until it has caught up: which it did is known
+ * only then. */
+static void first_stamps_are_those_of_later_works(void **state)
+{
+    enum { WORKS = 200, LAP = 64, LAGS = 70, STEP = 100, LONG = 90 };
+    struct jp_rec_trust trust = {0};
+    struct jp_rec_place places[WORKS] = {0};
+    struct {
+        uint64_t start, stop;
+        bool late, refused;
+    } ops[WORKS];
+    int n_right = 0;
+
+    (void) state;
+    for (int i = 0; i < WORKS; i++) {
+        atomic_fetch_add(&trust.launch, 1);
+        rec_trust_op(&trust, 100, false, &places[i]);
+    }
+    for (int i = 0; i < WORKS; i++) {
+        int work = i < LAGS ? i + LAP : i; /* whose stamps are there */
+        enum jp_rec_stamp start, stop;
+
+        ops[i].start = STEP * (uint64_t) (work + 1);
+        ops[i].stop = ops[i].start + LONG;
+        start = rec_trust_start(&trust, 0, &places[i], ops[i].start, 0);
+        stop = rec_trust_stop(&trust, 0, &places[i], ops[i].start, ops[i].stop);
+        assert_int_not_equal(start, JP_REC_STALE);
+        ops[i].late = start == JP_REC_LATE || stop == JP_REC_LATE;
+        ops[i].refused = start == JP_REC_DOUBTFUL || stop == JP_REC_DOUBTFUL;
+    }
+    for (int i = 0; i < WORKS; i++) {
+        bool used = !ops[i].refused &&
+                    !(ops[i].late &&
+                      rec_trust_is_overrun(&trust, ops[i].start, ops[i].stop));
+
+        assert_true(i >= LAGS || !used);
+        n_right += i >= LAGS && used;
+    }
+    /* after the catching up, all that begin behind the wrong stamps count */
+    assert_int_equal(n_right, WORKS - LAGS - LAP);
+    assert_int_equal(atomic_load(&trust.reasons), 0);
+}
+
+/* Many operations are queued and none has the stamps of another one: all are
+ * late, and all are used. */
+static void a_long_queue(void **state)
+{
+    enum { WORKS = 300 };
+    struct jp_rec_trust trust = {0};
+    struct jp_rec_place places[WORKS] = {0};
+
+    (void) state;
+    for (int i = 0; i < WORKS; i++) {
+        atomic_fetch_add(&trust.launch, 1);
+        rec_trust_op(&trust, 100, false, &places[i]);
+    }
+    for (int i = 0; i < WORKS; i++) {
+        uint64_t start = 1000 + 100 * (uint64_t) i;
+
+        assert_int_equal(rec_trust_start(&trust, 0, &places[i], start, 0),
+                         JP_REC_LATE);
+        assert_int_equal(
+            rec_trust_stop(&trust, 0, &places[i], start, start + 90),
+            JP_REC_LATE);
+        assert_false(rec_trust_is_overrun(&trust, start, start + 90));
+    }
 }
 
 int main(void)
@@ -128,6 +199,8 @@ int main(void)
         cmocka_unit_test(asking_ends_for_good),
         cmocka_unit_test(few_stale_stamps),
         cmocka_unit_test(recvs_are_reported_late),
+        cmocka_unit_test(first_stamps_are_those_of_later_works),
+        cmocka_unit_test(a_long_queue),
         cmocka_unit_test(mask_of_an_unloaded_library),
     };
 

@@ -477,27 +477,62 @@ static void test_cut(void **state)
     free(path);
 }
 
-/* No view and no computed column of the file is evaluated. */
+/* No computed column of the file is evaluated. */
 static void test_no_foreign_code(void **state)
 {
     sqlite3 *db = fixture_open(*state, "a.sqlite", SCHEMA_3_16);
     struct nsys_profile p;
 
-    fixture_run(db, "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE "
-                    "n(start) AS (SELECT 1 UNION ALL SELECT start+1 FROM n) "
-                    "SELECT start, start AS end, 0 AS deviceId, 1 AS "
-                    "demangledName FROM n;"
-                    "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, "
+    fixture_run(db, "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, "
                     "end INTEGER GENERATED ALWAYS AS (start + 5), nameId "
                     "INTEGER);"
                     "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME (start,nameId) "
                     "VALUES (1,1)");
     fixture_close(db);
     p = must_read(*state, "a.sqlite");
-    assert_int_equal(p.kernels.n, 0);
     assert_int_equal(p.of[NSYS_API].names.n, 0);
     assert_int_equal(p.bad_rows, 1);
     nsys_profile_fini(&p);
+}
+
+/* A schema with programs in it, or larger than any export's, is refused. */
+static void test_budget(void **state)
+{
+    static const struct {
+        const char *sql, *why;
+    } rows[] = {
+        {"CREATE VIEW v AS SELECT 1", "views"},
+        {"CREATE TRIGGER t AFTER INSERT ON META_DATA_EXPORT BEGIN SELECT 1; "
+         "END",
+         "triggers"},
+        {"PRAGMA writable_schema=1; INSERT INTO sqlite_master VALUES ('table',"
+         "'v','v',0,'CREATE VIRTUAL TABLE v USING fts3(a)')",
+         "virtual tables"},
+        {"PRAGMA writable_schema=1; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
+         "SELECT i+1 FROM n WHERE i<2500) INSERT INTO sqlite_master SELECT "
+         "'table','t'||i,'t'||i,2,'CREATE TABLE t'||i||'(a)' FROM n",
+         "the limit is 2000"},
+        {"PRAGMA writable_schema=1; WITH RECURSIVE n(i,c) AS (SELECT 1,'c0' "
+         "UNION ALL SELECT i+1,c||',c'||i FROM n WHERE i<300) INSERT INTO "
+         "sqlite_master SELECT 'table','t','t',2,'CREATE TABLE t('||c||')' "
+         "FROM n WHERE i=300",
+         "too many columns"},
+        {"CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, "
+         "copyKind TEXT); INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1,2,"
+         "hex(zeroblob(600000)))",
+         "1048576 bytes"},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        sqlite3 *db = fixture_open(*state, "a.sqlite", SCHEMA_3_16);
+        char *path = tempdir_path(*state, "a.sqlite");
+
+        fixture_run(db, "%s", rows[i].sql);
+        fixture_close(db);
+        assert_refused(*state, "a.sqlite", rows[i].why);
+        assert_int_equal(unlink(path), 0);
+        free(path);
+    }
 }
 
 static bool stop_now(void *arg)
@@ -563,6 +598,7 @@ int main(void)
         IN_FOLDER(test_links_and_journals),
         IN_FOLDER(test_cut),
         IN_FOLDER(test_no_foreign_code),
+        IN_FOLDER(test_budget),
         IN_FOLDER(test_stop),
         IN_FOLDER(test_read_only_folder),
     };

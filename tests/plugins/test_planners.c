@@ -419,7 +419,11 @@ static const struct {
     const char *option, *name, *value; /* a variable that the user has set */
     const char *warnings[6], *notes[6];
 } notes_rows[] = {
-    {"recorder,nccl=2.23.4", NULL, NULL, {NULL}, {"before 2.26: operations"}},
+    {"recorder,nccl=2.23.4",
+     NULL,
+     NULL,
+     {NULL},
+     {"before 2.26: operations", "split with the same color"}},
     {"recorder,nccl=2.25", NULL, NULL, {NULL}, {"before 2.26: operations"}},
     {"recorder,nccl=2.26", NULL, NULL, {NULL}, {"never used with NCCL"}},
     {"recorder,nccl=2.26.6,kernels=1",
@@ -549,6 +553,19 @@ static int stop_hearing(void *arg, bool is_warning, const char *line,
     return error_set(err, "enough");
 }
 
+/* Sets *arg, the words, to NULL where a line has them. */
+static int find_words(void *arg, bool is_warning, const char *line,
+                      struct jp_error *err)
+{
+    const char **words = arg;
+
+    (void) is_warning;
+    (void) err;
+    if (*words && strstr(line, *words))
+        *words = NULL;
+    return 0;
+}
+
 static void test_notes(void **state)
 {
     const struct backend_planner *planner = backend_find("recorder")->planner;
@@ -569,6 +586,46 @@ static void test_notes(void **state)
         in.user = NULL; /* without the user's variables */
         assert_int_equal(planner->notes(&in, stop_hearing, &n, NULL), -1);
         assert_int_equal(n, i + 1);
+        plan_fini(&plan);
+    }
+}
+
+/* Where each task has one processor kernels=auto is 0, with its reason in the
+ * plan; what the user says stays. */
+static void test_one_processor(void **state)
+{
+    static const struct {
+        const char *option;
+        uint32_t cpus; /* 0: unknown */
+        const char *value, *reason, *says;
+    } rows[] = {
+        {"recorder,nccl=2.30", 0, "auto", NULL, "128 proxy"},
+        {"recorder,nccl=2.30", 2, "auto", NULL, "128 proxy"},
+        {"recorder,nccl=2.30", 1, "0", "one processor a task", "5 to 6 s"},
+        {"recorder,nccl=2.30,kernels=1", 1, "1", NULL, "128 proxy"},
+        {"recorder,nccl=2.30,kernels=0", 1, "0", NULL, "kernels=0: "},
+    };
+    const struct backend_planner *planner = backend_find("recorder")->planner;
+
+    for (size_t i = 0; i < N(rows); i++) {
+        struct jp_plan plan = plan_of(*state, rows[i].option);
+        struct backend_input in = {.side = &plan.nccl,
+                                   .step_dir = "/s",
+                                   .shape.cpus_per_task = rows[i].cpus};
+        struct backend_env env = {0};
+        const char *wanted = rows[i].says;
+        size_t k = 0;
+
+        assert_int_equal(planner->env(&in, &env, NULL), 0);
+        while (strcmp(env.vars[k].name, "JOBPROF_RECORDER_KERNELS") != 0)
+            k++;
+        assert_string_equal(env.vars[k].value, rows[i].value);
+        assert_int_equal(!!env.vars[k].reason, !!rows[i].reason);
+        if (rows[i].reason)
+            assert_non_null(strstr(env.vars[k].reason, rows[i].reason));
+        assert_int_equal(planner->notes(&in, find_words, &wanted, NULL), 0);
+        assert_null(wanted);
+        backend_env_fini(&env);
         plan_fini(&plan);
     }
 }
@@ -702,6 +759,7 @@ int main(void)
         cmocka_unit_test(test_recorder_size),
         cmocka_unit_test(test_recorder_least),
         cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_one_processor),
         cmocka_unit_test(test_slots),
     };
 

@@ -238,7 +238,7 @@ static void put_checks(void)
             const struct jp_verdict v = {.word = (enum jp_verdict_word) word};
             const char *const *checks = plain_checks(&v, copper);
 
-            for (int i = 0; checks && i < JP_PLAIN_CHECKS; i++)
+            for (int i = 0; checks && i < JP_PLAIN_CHECKS && checks[i]; i++)
                 if (!copper || word == JP_VERDICT_OK)
                     put(copper ? "Copper"
                                : verdict_word_name((enum jp_verdict_word) word),
@@ -249,7 +249,7 @@ static void put_checks(void)
                                      .nodata = (enum jp_nodata) why};
         const char *const *checks = plain_checks(&v, false);
 
-        for (int i = 0; checks && i < JP_PLAIN_CHECKS; i++)
+        for (int i = 0; checks && i < JP_PLAIN_CHECKS && checks[i]; i++)
             put("NODATA", checks[i]);
     }
 }

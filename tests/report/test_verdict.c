@@ -286,6 +286,14 @@ static void damaged(struct fixture *f)
     f->result.quality.damaged_blocks = 1;
 }
 
+/* A report by hand, while the step runs. */
+static void running(struct fixture *f)
+{
+    much_lost_bound(f);
+    f->nodes.over = false;
+    f->nodes.job_state = SLURMJOB_RUNNING;
+}
+
 static void first_hangs(struct fixture *f)
 {
     empty_files(f);
@@ -384,6 +392,7 @@ static const struct verdict_row rows[] = {
     {unbounded, JP_VERDICT_INCOMPLETE,
      "2 of 32 recordings cut: the further loss of 1 of them is unknown since "
      "2023-11-14 22:13:20 UTC"},
+    {running, JP_VERDICT_OK, "the step still runs, and is judged so far"},
     {damaged, JP_VERDICT_INCOMPLETE, "1 damaged block in the recordings"},
     {capped, JP_VERDICT_OK,
      "10,890 operations left out on purpose: the recorder's cap (disk="},
@@ -494,6 +503,47 @@ static void test_findings(void **state)
     free(f);
 }
 
+/* INCOMPLETE says what to look at by what the data shows. */
+static void test_checks(void **state)
+{
+    static const struct {
+        void (*change)(struct fixture *);
+        const char *first, *second; /* NULL: no second one */
+    } cases[] = {
+        {much_lost, "Was the step cut short?", "Is the disk or the quota"},
+        {recorder_lost, "The profiler's memory was full.", NULL},
+        {two_runs, "Did two runs write into this folder?", NULL},
+        {stuck_for_long, "Ranks waited when the records end.", NULL},
+        {damaged, "Blocks of recordings are damaged.", NULL},
+        {rank_missing, "Why did some ranks leave no records?", NULL},
+        {node_missing, "Did tasks start on the nodes without", NULL},
+        {many_bad_lines, "Lines could not be read.", NULL},
+        {memory_limit, "The memory limit left records out.", NULL},
+        {unbounded, "Were processes killed?", NULL},
+        {tp_rank_missing, "Was the step cut short?", "Is the disk"},
+    };
+    struct fixture *f = calloc(1, sizeof(*f));
+
+    (void) state;
+    assert_non_null(f);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        fixture_good(f);
+        cases[i].change(f);
+        fixture_judge(f, true);
+        assert_int_equal(f->verdict.word, JP_VERDICT_INCOMPLETE);
+        assert_non_null(f->verdict.checks[0]);
+        assert_ptr_equal(strstr(f->verdict.checks[0], cases[i].first),
+                         f->verdict.checks[0]);
+        if (cases[i].second)
+            assert_ptr_equal(strstr(f->verdict.checks[1], cases[i].second),
+                             f->verdict.checks[1]);
+        else
+            assert_null(f->verdict.checks[1]);
+        fixture_fini(f);
+    }
+    free(f);
+}
+
 /* Without findings the verdict is OK only if late ranks were looked for. */
 static void test_unjudged(void **state)
 {
@@ -553,7 +603,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),         cmocka_unit_test(test_coverage),
         cmocka_unit_test(test_not_analysed), cmocka_unit_test(test_findings),
-        cmocka_unit_test(test_unjudged),     cmocka_unit_test(test_long_names),
+        cmocka_unit_test(test_checks),       cmocka_unit_test(test_unjudged),
+        cmocka_unit_test(test_long_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,8 @@
  * skipped.
  *
  * nodes: "A=machine B=sample:file" (a machine of machines.txt; the letter is
- * the node's boot id, "B=machine@A" shares A's, "B=bare:machine" has no XML).
+ * the node's boot id, "B=machine@A" shares A's, "B=bare:machine" has no XML;
+ * "corpus:file" is a file of the fuzzer's corpus, made by hand).
  * ranks: "A:0-7" GPUs in PCI
  * order, "A~0-3" by assumption, "A?4" four of unknown GPU, "A%0,0" on MIG
  * devices, "A/other:0" under another host name, "-?2" nobody knows where.
@@ -58,6 +59,13 @@ static void load(const char *what, const char *host, char **xml,
         snprintf(path, sizeof(path), "%s/%s.xml",
                  shared_folder(folder, sizeof(folder)), what + 7);
         fileio_read(path, true, 1 << 24, xml, NULL, NULL);
+        return;
+    }
+    if (strncmp(what, "corpus:", 7) == 0) {
+        snprintf(path, sizeof(path), "%s/tests/fuzz/corpus/topology/%s",
+                 top ? top : ".", what + 7);
+        if (fileio_read(path, true, 1 << 24, xml, NULL, NULL) < 0)
+            exit(99);
         return;
     }
     snprintf(path, sizeof(path), "%s/tests/topo/machines.txt", top ? top : ".");

@@ -21,6 +21,10 @@ static const struct jp_label_paths inside_log = {
 static const struct jp_label_paths net_only_log = {.net_ib = 8,
                                                    .device = "mlx5_0"};
 static const struct jp_label_paths mnnvl_log = {.p2p = 8, .mnnvl = 8};
+static const struct jp_label_paths opa_log = {
+    .net_ib = 8, .device = "hfi1_0", .layer_ib = true};
+static const struct jp_label_paths opa_layer_log = {.net_ib = 8,
+                                                    .layer_ib = true};
 
 const struct label_row label_rows[] = {
     /* --- samples ---------------------------------------------------------- */
@@ -154,7 +158,14 @@ const struct label_row label_rows[] = {
     {"AMD's GPUs", "A=mi300", "A:0-3", 1, "nvlink-only unknown none n/a - none",
      ""},
     {"Omni-Path x2", "A=opa B=opa", "A:0 B:0", 2,
-     "hca-only none unknown n/a - none", ""},
+     "hca-only none opa aligned PIX hwloc", ""},
+    {"Omni-Path by NCCL's log: its layer is called IB", "A=opa B=opa",
+     "A:0 B:0", 2, "hca-only none opa aligned PIX observed", "",
+     .paths = &opa_log},
+    {"... without a topology: by its name", "A=none B=none", "A?1 B?1", 2,
+     "hca-only none opa unknown - observed", "", .paths = &opa_log},
+    {"... without its name: by the topology", "A=opa B=opa", "A:0 B:0", 2,
+     "hca-only none opa aligned PIX observed", "", .paths = &opa_layer_log},
     {"Virtual machine, flat PCI", "A=vm", "A:0-3", 1,
      "nvlink-only pcie-host none n/a - inferred", "no-nvlink"},
     {"Virtual machine that does not tell NUMA", "A=vm-numaless", "A:0,1", 1,
@@ -454,6 +465,8 @@ const struct label_row label_rows[] = {
     {"MI300A, partitions of one GPU", "A=mi300a-cpx", "A:0,0", 1,
      "nvlink-only same-gpu none n/a - hwloc", ""},
     {"MI250, a pair without XGMI", "A=mi250-hole", "A:0-2", 1,
+     "nvlink-only xgmi-partial none n/a - hwloc", ""},
+    {"MI250, that pair alone", "A=mi250-hole", "A:0,2", 1,
      "nvlink-only pcie-numa none n/a - hwloc", ""},
     {"Max 1550, Xe Link", "A=max1550-xelink", "A:0-3", 1,
      "nvlink-only xelink none n/a - hwloc", ""},
@@ -491,6 +504,46 @@ const struct label_row label_rows[] = {
     {"NCCL's log: SHM, no record at all", "A=none", "A?2", 1,
      "nvlink-only pcie-host none n/a - observed", "no-nvlink",
      .paths = &shm_log},
+    /* --- NCCL's and RCCL's own files: what is absent is unknown ----------- */
+    {"RCCL, all pairs by XGMI", "A=corpus:rccl-mesh", "A:0-2", 1,
+     "nvlink-only xgmi none n/a - rccl", ""},
+    {"RCCL, its adapter", "A=corpus:rccl-mesh B=corpus:rccl-mesh", "A:0 B:0", 2,
+     "hca-only none ib aligned PIX rccl", ""},
+    {"RCCL, some pairs by XGMI", "A=corpus:rccl-partial", "A:0-3", 1,
+     "nvlink-only xgmi-partial none n/a - rccl", ""},
+    {"RCCL, one island of them", "A=corpus:rccl-partial", "A:2,3", 1,
+     "nvlink-only xgmi none n/a - rccl", ""},
+    {"RCCL listed links and found none", "A=corpus:rccl-pcie", "A:0,1", 1,
+     "nvlink-only pcie-numa none n/a - rccl", ""},
+    {"RCCL did not list links", "A=corpus:rccl-no-links", "A:0,1", 1,
+     "nvlink-only unknown none n/a - none", ""},
+    {"RCCL, Slingshot", "A=corpus:rccl-slingshot B=corpus:rccl-slingshot",
+     "A:0 B:0", 2, "hca-only none slingshot aligned PHB inferred", ""},
+    {"A cloud's file without vendors", "A=corpus:cloud-ib", "A:0,1", 1,
+     "nvlink-only unknown none n/a - none", ""},
+    {"... InfiniBand by its PCI class", "A=corpus:cloud-ib B=corpus:cloud-ib",
+     "A:0,1 B:0,1", 2, "mixed unknown ib aligned PIX none", ""},
+    {"... Ethernet: RoCE or EFA", "A=corpus:cloud-ether B=corpus:cloud-ether",
+     "A:0 B:0", 2, "hca-only none unknown n/a - none", ""},
+    {"Device ids that say nothing", "A=corpus:nccl-placeholder", "A:0,1", 1,
+     "nvlink-only unknown none n/a - none", ""},
+    {"A PCI device id of 0", "A=no-device-id", "A:0,1", 1,
+     "nvlink-only unknown none n/a - none", ""},
+    {"NCCL, links to NVSwitches", "A=corpus:nccl-nvswitch", "A:0,1", 1,
+     "nvlink-only nvswitch none n/a - nccl", ""},
+    {"NCCL, links to nobody knows what", "A=corpus:nccl-remote-unknown",
+     "A:0,1", 1, "nvlink-only unknown none n/a - none", ""},
+    {"NCCL, a link that one end lists", "A=corpus:nccl-remote-unknown", "A:2,3",
+     1, "nvlink-only nvlink-mesh none n/a - inferred", ""},
+    {"NCCL, PCI devices without a class", "A=corpus:nccl-no-class", "A:0,1", 1,
+     "nvlink-only pcie none n/a - nccl", ""},
+    {"... nor is the adapter's kind known",
+     "A=corpus:nccl-no-class B=corpus:nccl-no-class", "A:0 B:0", 2,
+     "hca-only none unknown n/a - none", ""},
+    {"NCCL, CPUs without a number", "A=corpus:nccl-no-numa", "A:0,1", 1,
+     "nvlink-only unknown none n/a - none", ""},
+    {"NCCL, hfi1 is Omni-Path", "A=corpus:nccl-opa B=corpus:nccl-opa",
+     "A:0 B:0", 2, "hca-only none opa aligned PHB nccl", ""},
 };
 const size_t n_label_rows = sizeof(label_rows) / sizeof(*label_rows);
 

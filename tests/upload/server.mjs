@@ -12,6 +12,7 @@
 //   half            half of an answer, then the connection is closed
 //   slow:MS         ok after that time
 //   garbage         200, which is no JSON
+//   redirect:URL    307 to that address
 //
 // FOLDER/port has its port; FOLDER/state is written after each request: requests
 // with status, documents and headers, documents kept, mistakes in the wire form.
@@ -107,6 +108,7 @@ function answer(request, response, body) {
         response.write('{"items":[');
         setTimeout(() => request.socket.destroy(), 20);
     } else if (how === "garbage") send(200, "<html>proxy</html>");
+    else if (how === "redirect") send(307, {}, { location: value });
     else if (how === "after") send(429, error(429), { "retry-after": value });
     else if (how === "large" && pairs.length > Number(value)) send(413, error(413));
     else if (how === "slow") setTimeout(ok, Number(value));

@@ -127,21 +127,6 @@ static void processes(void **state)
     }
 }
 
-static void environment(void **state)
-{
-    static const char env[] = "A=1\0SLURM_JOB_ID=7\0XSLURM_PROCID=3\0"
-                              "SLURM_PROCID=12\0CUT=ab";
-
-    (void) state;
-    assert_string_equal(util_environ(env, sizeof(env), "SLURM_JOB_ID"), "7");
-    assert_string_equal(util_environ(env, sizeof(env), "SLURM_PROCID"), "12");
-    assert_null(util_environ(env, sizeof(env), "SLURM"));
-    assert_null(util_environ(env, sizeof(env), "B"));
-    /* a value without its NUL may be cut */
-    assert_null(util_environ(env, sizeof(env) - 1, "CUT"));
-    assert_null(util_environ("", 0, "A"));
-}
-
 static void cgroups(void **state)
 {
     static const char v2[] = "0::/system.slice/n1_slurmstepd.scope/job_7/"
@@ -191,7 +176,6 @@ int main(void)
                                        cmocka_unit_test(pressure),
                                        cmocka_unit_test(traffic),
                                        cmocka_unit_test(processes),
-                                       cmocka_unit_test(environment),
                                        cmocka_unit_test(cgroups)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

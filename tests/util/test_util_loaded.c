@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,8 @@
 
 #include "tests/common/tempdir.h"
 
-static const struct util_pids one = {1, {77}};
+/* proc/77 of the test's root. */
+static struct util_some one = {.n = 1, .pid = {77}, .start = {777}};
 
 /* Makes all folders of a file below dir, and the file. */
 static void put(const char *dir, const char *name, const void *bytes,
@@ -34,6 +36,19 @@ static void put(const char *dir, const char *name, const void *bytes,
     assert_non_null(f);
     assert_int_equal(fwrite(bytes, 1, len, f), len);
     fclose(f);
+}
+
+/* The process, which belongs to this user and started at 777. */
+static const struct util_some *one_of(const char *dir)
+{
+    static const char stat[] =
+        "77 (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 5 0 777 0 0\n";
+
+    put(dir, "proc/77/stat", stat, strlen(stat));
+    tempdir_status(dir, 77, getuid(), "");
+    one.root = dir;
+    one.uid = getuid();
+    return &one;
 }
 
 static void put_maps(const char *dir, const char *text)
@@ -110,7 +125,7 @@ static void names(void **state)
     put(*state,
         "proc/77/root/p/lib/python3.11/site-packages/torchvision-9.dist-info/x",
         "", 0);
-    util_loaded_find(*state, &one, &loaded);
+    util_loaded_find(one_of(*state), &loaded);
     assert_string_equal(version_of(&loaded, "cuda"), "12.4.127");
     assert_string_equal(version_of(&loaded, "driver"), "550.54.15");
     assert_string_equal(version_of(&loaded, "torch"), "2.4.0+cu121");
@@ -119,6 +134,25 @@ static void names(void **state)
     assert_string_equal(version_of(&loaded, "tensorflow"), "");
     assert_string_equal(version_of(&loaded, "nccl"), "");
     assert_int_equal(loaded.n, 6);
+}
+
+/* Another user's process, or a later one, has the number: nothing of it is
+ * read. */
+static void of_others(void **state)
+{
+    struct util_some some = *one_of(*state);
+    struct util_loaded loaded = {0};
+
+    put_maps(*state, LINE "/usr/lib/libcudart.so.12.4.127\n");
+    some.uid++;
+    util_loaded_find(&some, &loaded);
+    some.uid--;
+    some.start[0]--;
+    util_loaded_find(&some, &loaded);
+    assert_int_equal(loaded.n, 0);
+    some.start[0]++;
+    util_loaded_find(&some, &loaded);
+    assert_int_equal(loaded.n, 1);
 }
 
 static void nccl_says(void **state)
@@ -139,7 +173,7 @@ static void nccl_says(void **state)
 
         put_elf(*state, "proc/77/root/opt/libnccl.so.2", rows[i].text,
                 rows[i].before);
-        util_loaded_find(*state, &one, &loaded);
+        util_loaded_find(one_of(*state), &loaded);
         assert_string_equal(version_of(&loaded, "nccl"), rows[i].want);
     }
 }
@@ -169,9 +203,9 @@ static void bad_files(void **state)
         memcpy(bad, elf, sizeof(bad));
         bad[at] = (char) 0xff;
         put(*state, path, bad, sizeof(bad));
-        util_loaded_find(*state, &one, &loaded);
+        util_loaded_find(one_of(*state), &loaded);
         put(*state, path, elf, at);
-        util_loaded_find(*state, &one, &loaded);
+        util_loaded_find(one_of(*state), &loaded);
     }
     assert_true(loaded.n >= 1 && loaded.n <= UTIL_LOADED_MAX);
     assert_non_null(version_of(&loaded, "nccl"));
@@ -183,7 +217,7 @@ static void bad_files(void **state)
         unlink(full);
         assert_int_equal(mkfifo(full, 0600), 0);
         loaded.n = 0;
-        util_loaded_find(*state, &one, &loaded);
+        util_loaded_find(one_of(*state), &loaded);
         assert_string_equal(version_of(&loaded, "nccl"), "2.1.0");
     }
 }
@@ -217,7 +251,7 @@ static void adds(void **state)
 static uint64_t look_once(const char *root, struct util_loaded *loaded)
 {
     struct jp_error err = {""};
-    struct util_look *look = util_look_start(root, &one, 0, &err);
+    struct util_look *look = util_look_start(one_of(root), 0, &err);
     uint64_t us;
     int rc = 0;
 
@@ -245,6 +279,31 @@ static void by_a_child(void **state)
     util_look_stop(NULL);
 }
 
+static bool is_held;
+
+/* Runs in each child (pthread_atfork). */
+static void hold_child(void)
+{
+    while (is_held)
+        pause();
+}
+
+/* A FIFO in the place of a file does not block it. */
+static void fifo(void **state)
+{
+    struct util_loaded loaded = {0};
+    char full[1024];
+
+    put_maps(*state, "");
+    snprintf(full, sizeof(full), "%s/proc/77/maps", (char *) *state);
+    unlink(full);
+    assert_int_equal(mkfifo(full, 0600), 0);
+    alarm(20);
+    util_loaded_find(one_of(*state), &loaded);
+    alarm(0);
+    assert_int_equal(loaded.n, 0);
+}
+
 /* A file system that does not answer: the child is killed, the caller never
  * waits. */
 static void hangs(void **state)
@@ -252,13 +311,12 @@ static void hangs(void **state)
     struct util_loaded loaded = {0};
     struct jp_error err = {""};
     struct util_look *look;
-    char full[1024];
 
     put_maps(*state, "");
-    snprintf(full, sizeof(full), "%s/proc/77/maps", (char *) *state);
-    unlink(full);
-    assert_int_equal(mkfifo(full, 0600), 0); /* its open waits for a writer */
-    look = util_look_start(*state, &one, 5, &err);
+    assert_int_equal(pthread_atfork(NULL, NULL, hold_child), 0);
+    is_held = true;
+    look = util_look_start(one_of(*state), 5, &err);
+    is_held = false;
     assert_non_null(look);
     usleep(50000);
     assert_int_equal(util_look_take(look, 4 + UTIL_LOOK_MS, &loaded, &err), 0);
@@ -272,9 +330,9 @@ int main(void)
 {
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, tempdir_make, tempdir_drop)
-    const struct CMUnitTest tests[] = {TEST(names),      TEST(nccl_says),
-                                       TEST(bad_files),  TEST(adds),
-                                       TEST(by_a_child), TEST(hangs)};
+    const struct CMUnitTest tests[] = {
+        TEST(names), TEST(of_others),  TEST(nccl_says), TEST(bad_files),
+        TEST(adds),  TEST(by_a_child), TEST(fifo),      TEST(hangs)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,10 +91,9 @@ static void put_process(const char *root, unsigned pid, unsigned rank,
              "rchar: %u\nwchar: 0\nread_bytes: %u\nwrite_bytes: 0\n", read * 2,
              read);
     put(root, text, "proc/%u/io", pid);
-    put(root,
-        "Name:\tx\nVmHWM:\t 300 kB\nVmRSS:\t 200 kB\n"
-        "Cpus_allowed_list:\t0-3\n",
-        "proc/%u/status", pid);
+    tempdir_status(root, pid, getuid(),
+                   "VmHWM:\t 300 kB\nVmRSS:\t 200 kB\n"
+                   "Cpus_allowed_list:\t0-3\n");
     n = snprintf(text, sizeof(text),
                  "SLURM_JOB_ID=7%cSLURM_STEP_ID=0%cSLURM_PROCID=%u%c", 0, 0,
                  rank, 0);
@@ -166,11 +165,10 @@ static void node_and_tasks(void **state)
     put_node(*state, 300, 5000);
     put_process(*state, 11, 1, 100, 4096);
     put_process(*state, 12, 1, 50, 0);
-    put(*state,
-        "Name:\tx\nVmRSS:\t 200 kB\nCpus_allowed_list:\t0-3\n"
-        "voluntary_ctxt_switches:\t90\n"
-        "nonvoluntary_ctxt_switches:\t60\n",
-        "proc/12/status");
+    tempdir_status(*state, 12, getuid(),
+                   "VmRSS:\t 200 kB\nCpus_allowed_list:\t0-3\n"
+                   "voluntary_ctxt_switches:\t90\n"
+                   "nonvoluntary_ctxt_switches:\t60\n");
     s = take(probe, 3);
     row = find(&s, UTIL_NODE, "node");
     assert_true(fabs(row->v[NODE_USER] - 200 / hz / 2) < 1e-9);
@@ -194,6 +192,28 @@ static void node_and_tasks(void **state)
     util_probe_destroy(probe);
 }
 
+/* A process with the step's environment that is another user's, in one of its
+ * uids, is not the step's. */
+static void of_others(void **state)
+{
+    struct util_probe *probe;
+    unsigned uid = getuid();
+    struct sample s;
+    char text[256];
+
+    put_node(*state, 1, 1);
+    put_process(*state, 10, 0, 0, 0);
+    put_process(*state, 11, 1, 0, 0);
+    snprintf(text, sizeof(text), "Name:\tx\nUid:\t%u\t%u\t%u\t%u\n", uid,
+             uid + 1, uid, uid);
+    put(*state, text, "proc/11/status");
+    probe = start(*state);
+    s = take(probe, 1);
+    assert_non_null(find(&s, UTIL_TASK, "0"));
+    assert_null(find(&s, UTIL_TASK, "1"));
+    util_probe_destroy(probe);
+}
+
 /* Waiting for a processor, which not all kernels report. */
 static void waits_for_processors(void **state)
 {
@@ -206,12 +226,12 @@ static void waits_for_processors(void **state)
     put_process(*state, 11, 0, 0, 0);
     put(*state, "5 1000000000 9\n", "proc/10/schedstat");
     put(*state, "5 0 9\n", "proc/11/schedstat");
-    put(*state, "nonvoluntary_ctxt_switches:\t60\n", "proc/10/status");
-    put(*state, "nonvoluntary_ctxt_switches:\t0\n", "proc/11/status");
+    tempdir_status(*state, 10, getuid(), "nonvoluntary_ctxt_switches:\t60\n");
+    tempdir_status(*state, 11, getuid(), "nonvoluntary_ctxt_switches:\t0\n");
     probe = start(*state);
     take(probe, 1);
     put(*state, "5 1500000000 9\n", "proc/10/schedstat");
-    put(*state, "nonvoluntary_ctxt_switches:\t80\n", "proc/10/status");
+    tempdir_status(*state, 10, getuid(), "nonvoluntary_ctxt_switches:\t80\n");
     s = take(probe, 3);
     row = find(&s, UTIL_TASK, "0");
     assert_true(fabs(row->v[TASK_CPU_WAIT] - 0.25) < 1e-9);
@@ -461,10 +481,9 @@ int main(void)
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, tempdir_make, tempdir_drop)
     const struct CMUnitTest tests[] = {
-        TEST(node_and_tasks),   TEST(waits_for_processors),
-        TEST(seen_before_exec), TEST(by_turns),
-        TEST(no_spikes),        TEST(cgroup_of_v2),
-        TEST(cgroup_of_v1),     TEST(ports),
+        TEST(node_and_tasks),   TEST(of_others),    TEST(waits_for_processors),
+        TEST(seen_before_exec), TEST(by_turns),     TEST(no_spikes),
+        TEST(cgroup_of_v2),     TEST(cgroup_of_v1), TEST(ports),
         TEST(nothing_there)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

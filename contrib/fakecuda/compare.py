@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""compare.py - what drive called against what the recorder kept.
+
+compare.py --dump JPRDUMP [--rule WORD]... FOLDER
+FOLDER has drive's truth-*.csv and the recordings, raw/*.jpr; inspector/*.log,
+where NVIDIA's Inspector ran, is counted. Prints one line, tab-separated:
+truth, recorded, timed, Inspector's, "same" or what differs. Exit status 1 where
+something differs.
+
+Same means: for each communicator, rank and function as many records as calls,
+of the same sizes and peers; an operation that never completed is recorded as
+incomplete or as in flight; calls of which NCCL reports no operation are counted
+as unseen; all files are complete; and no operation has a time of the GPU that
+is before its call or after the moment at which its stream was done with it.
+Rules, where less is expected:
+  timed     half of the operations must have the GPU's time, too: on a busy
+            machine NCCL reports some so late that the recorder refuses it
+  killed=R  rank R was killed: its last records and counts may be missing
+  cut       a file may lack its end
+  ends      operations may be incomplete: the program left main at once
+"""
+import argparse
+import collections
+import glob
+import json
+import subprocess
+import sys
+
+# the event behind an operation may be this much before its stamp: two clocks
+SLACK_NS = 200_000
+
+Call = collections.namedtuple("Call", "count peer begin end")
+
+
+def read_truth(folder):
+    """Calls by (process, rank in the communicator, communicator, function)."""
+    truth = collections.defaultdict(list)
+    for path in glob.glob(folder + "/truth-*.csv"):
+        with open(path, encoding="ascii") as lines:
+            pid = int(next(lines).split()[2])
+            for line in lines:
+                if line.startswith("#"):
+                    continue
+                name, rank, n, func, count, peer, _, begin, _, end = line.split(",")
+                if n == "1" and func not in ("Send", "Recv"):
+                    continue  # NCCL reports no collectives of one rank
+                call = Call(int(count), int(peer), int(begin), int(end))
+                if func == "AlltoAll":  # NCCL reports its Sends and Recvs
+                    for other in range(int(n)):
+                        for half in ("Send", "Recv"):
+                            truth[pid, int(rank), name, half].append(call._replace(peer=other))
+                else:
+                    truth[pid, int(rank), name, func].append(call)
+    return truth
+
+
+class Records:
+    """The recordings of a folder."""
+
+    def __init__(self, folder, dump):
+        self.ops = collections.defaultdict(list)
+        self.unseen = {}
+        self.in_flight = collections.Counter()
+        self.last = collections.Counter()  # start of a communicator's last operation
+        self.troubles = []
+        self.is_cut = False
+        for path in sorted(glob.glob(folder + "/raw/**/*.jpr", recursive=True)):
+            self.read_file(path, dump)
+
+    def read_file(self, path, dump):
+        out = subprocess.run([dump, path], capture_output=True, text=True, check=False)
+        if out.returncode:
+            self.troubles.append(out.stderr.strip())
+        offset, pid, ranks, last, last_at = 0, 0, {}, [], None
+        for line in out.stdout.splitlines():
+            row = json.loads(line)
+            kind = row["type"]
+            if kind == "header":
+                offset, pid = row["real_ns"] - row["mono_ns"], row["pid"]
+            elif kind == "op":
+                for gpu in ("gpu_first", "gpu_last"):
+                    row[gpu] = row[gpu] - offset if row[gpu] else 0
+                self.ops[pid, row["rank"], row["name"], row["func"]].append(row)
+                of = pid, row["comm"], row["rank"]
+                self.last[of] = max(self.last[of], row["enqueue_start"])
+            elif kind == "unseen":
+                # several ranks of a communicator in one process share its id
+                rank = ranks.get(row["comm"], -1)
+                self.unseen[pid, rank, row["name"], row["func"]] = row["calls"]
+            elif kind == "comm":
+                ranks[row["id"]] = row["rank"]
+            elif kind == "inflight":
+                if row["at_ns"] != last_at:
+                    last, last_at = [], row["at_ns"]
+                if not row["none"]:
+                    last.append(row)
+            elif kind == "end":
+                self.is_cut |= not row["complete"] or row["cut"] or row["damaged"] > 0
+        for row in last:
+            self.in_flight[pid, row["name"], row["func"]] += 1
+
+
+def compare_times(calls, rows):
+    """How many operations have a time that cannot be theirs."""
+    wrong = 0
+    for call, row in zip(sorted(calls, key=lambda c: c.begin), rows):
+        if not row["gpu_last"] or not call.end:
+            continue
+        late = row["gpu_last"] - call.end
+        early = call.begin - row["gpu_first"]
+        wrong += late > SLACK_NS or early > SLACK_NS
+    return wrong
+
+
+def compare(key, calls, records, rules):
+    """What differs for one communicator, rank and function."""
+    pid, rank, name, func = key
+    who = f"{func} of {name or '-'} rank {rank}"
+    rows = sorted(records.ops.get(key, []), key=lambda r: r["enqueue_start"])
+    missing = len(calls) - len(rows) - records.unseen.get(key, 0)
+    is_killed = f"killed={rank}" in rules
+    if missing and not (is_killed and missing > 0):
+        flying = records.in_flight[pid, name, func]
+        never = sum(1 for c in calls if not c.end)
+        if not 0 <= missing <= min(flying, never):
+            return [f"{who}: {len(calls)} called, {len(rows)} recorded"]
+    out = []
+    if not missing and len(rows) == len(calls):
+        for what, of_call, of_row in (
+            ("sizes", lambda c: c.count, lambda r: r["api_count"] or r["count"]),
+            ("peers", lambda c: c.peer if func in ("Send", "Recv") else 0,
+             lambda r: r["peer"] if func in ("Send", "Recv") else 0),
+        ):
+            if collections.Counter(map(of_call, calls)) != collections.Counter(map(of_row, rows)):
+                out.append(f"{who}: {what} differ")
+        unfinished = [r for r in rows if r["incomplete"]]
+        never = sum(1 for c in calls if not c.end)
+        # NCCL may end a communicator before it has reported its last operation
+        before = [r for r in unfinished if r["enqueue_start"] != records.last[pid, r["comm"], rank]]
+        if "ends" not in rules and not len(before) <= never <= len(unfinished):
+            out.append(f"{who}: {len(unfinished)} incomplete, {never} never ended")
+        wrong = compare_times(calls, rows)
+        if wrong:
+            out.append(f"{who}: {wrong} wrong times")
+    numbers = [(r["comm"], r["seq"]) for r in rows]
+    if func not in ("Send", "Recv") and len(set(numbers)) != len(numbers):
+        out.append(f"{who}: numbers twice")
+    return out
+
+
+def count_inspector(folder):
+    logs = glob.glob(folder + "/inspector/**/*.log", recursive=True)
+    n = 0
+    for path in logs:
+        with open(path, encoding="utf-8", errors="replace") as lines:
+            n += sum(1 for line in lines if '"coll_perf"' in line or '"p2p_perf"' in line)
+    return str(n) if logs else "-"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--dump", required=True)
+    parser.add_argument("--rule", action="append", default=[])
+    parser.add_argument("folder")
+    args = parser.parse_args()
+    truth = read_truth(args.folder)
+    records = Records(args.folder, args.dump)
+    differ = records.troubles[:]
+    if records.is_cut and "cut" not in args.rule:
+        differ.append("a file is not complete")
+    if not truth:
+        differ.append("drive called nothing")
+    for key in sorted(set(truth) | set(records.ops)):
+        differ += compare(key, truth.get(key, []), records, args.rule)
+    rows = [r for ops in records.ops.values() for r in ops]
+    timed = sum(1 for r in rows if r["gpu_last"])
+    if "timed" in args.rule and 2 * timed < len(rows):
+        differ.append(f"{len(rows) - timed} without the GPU's time")
+    print(sum(map(len, truth.values())), len(rows), timed, count_inspector(args.folder),
+          "; ".join(differ[:4]) or "same", sep="\t")
+    sys.exit(1 if differ else 0)
+
+
+main()

@@ -1,0 +1,707 @@
+/* metricscollect.c - check users' files in the spool, and write the one file
+ * that node_exporter reads.
+ *
+ * metricscollect_run is the way: see_entry lists what is in the spool (nothing
+ * is opened), find_jobs reads the beginning of each good file, settle_jobs
+ * decides whose each job is, take_files reads the files into one set, and
+ * write_out replaces the output. Each user has a part of everything, and what
+ * goes beyond it is left out and counted under his name. */
+#include "orchestrator/metrics/metrics.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "common/num.h"
+#include "common/openhere.h"
+#include "common/payer.h"
+#include "common/quote.h"
+
+/* Bytes of a file in which its job must be named. */
+#define HEAD_BYTES 4096
+/* A series of a file has at most so many bytes. */
+#define SERIES_BYTES 1024
+#define STATE_BYTES (1 << 20)
+
+/* Why something of a user was left out. */
+enum why {
+    WHY_ODD,
+    WHY_NAME,
+    WHY_OWNER,
+    WHY_NAMELESS,
+    WHY_MANY,
+    WHY_READ,
+    WHY_JOB,
+    WHY_SERIES,
+    WHY_LINES,
+    WHYS
+};
+/* The label "why", and a text for people; is_series: it counts series. */
+static const struct {
+    const char *label, *text;
+    bool is_series;
+} whys[WHYS] = {
+    [WHY_ODD] = {"kind", "no regular files", false},
+    [WHY_NAME] = {"name", "files with a name that is none of a step's", false},
+    [WHY_OWNER] = {"owner", "files with another user's id in their name",
+                   false},
+    [WHY_NAMELESS] = {"nameless", "files of users without a name", false},
+    [WHY_MANY] = {"files", "files beyond the limit of files or bytes", false},
+    [WHY_READ] = {"unreadable", "files that cannot be read, or are too large",
+                  false},
+    [WHY_JOB] = {"job", "files that name no job of the user's", false},
+    [WHY_SERIES] = {"series", "series beyond the limit", true},
+    [WHY_LINES] = {"lines", "lines that are no metric of the step", true},
+};
+
+struct user {
+    uid_t uid; /* PAYER_NAMELESS: all users without a name */
+    char name[64];
+    size_t files, asks, series;
+    uint64_t bytes;
+    uint64_t left[WHYS];
+    char bad[METRICSFILE_NAME_BYTES + 176]; /* the first bad line */
+};
+
+/* A file that may be read. */
+struct file {
+    char *name;
+    uid_t uid;
+    uint64_t job; /* 0: not known yet, or left out */
+    char step[METRICSFILE_STEP_BYTES];
+    time_t written;
+};
+
+/* Whose a job is. */
+struct job {
+    uint64_t number;
+    uid_t uid;     /* PAYER_NAMELESS: of several users, nobody knows whose */
+    bool is_known; /* Slurm said so */
+    bool is_held;  /* from the last run */
+    bool is_used;  /* a file of this run names it */
+    char account[128], partition[128]; /* "": unknown */
+};
+
+struct work {
+    struct metricscollect *c;
+    struct payers payers;
+    struct user *users; /* sorted by uid */
+    size_t n_users;
+    struct file *files;
+    size_t n_files, room_files;
+    struct job *jobs; /* sorted by number */
+    size_t n_jobs;
+    int dir; /* the spool */
+    struct metrics_set set;
+};
+
+/* --- users ---------------------------------------------------------------- */
+
+/* Returns the user, added if he is new; NULL: no memory. Valid until the next
+ * call. */
+static struct user *find_user(struct work *w, uid_t uid)
+{
+    size_t low = 0, high = w->n_users;
+    const struct passwd *pw;
+    struct user *more;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (w->users[mid].uid < uid)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    if (low < w->n_users && w->users[low].uid == uid)
+        return &w->users[low];
+    /* uids without a name count as one user */
+    if (uid != PAYER_NAMELESS && payers_find(&w->payers, uid) == PAYER_NAMELESS)
+        return find_user(w, PAYER_NAMELESS);
+    more = reallocarray(w->users, w->n_users + 1, sizeof(*more));
+    if (!more)
+        return NULL;
+    w->users = more;
+    memmove(more + low + 1, more + low, (w->n_users - low) * sizeof(*more));
+    w->n_users++;
+    more[low] = (struct user){.uid = uid};
+    pw = uid == PAYER_NAMELESS ? NULL : getpwuid(uid);
+    snprintf(more[low].name, sizeof(more[low].name), "%s",
+             pw ? pw->pw_name : "nameless");
+    return &more[low];
+}
+
+/* --- list ----------------------------------------------------------------- */
+
+/* Appends a file. Returns -1 without memory. */
+static int add_file(struct work *w, const struct metricsfile_entry *entry)
+{
+    struct file *file;
+
+    if (w->n_files == w->room_files) {
+        size_t room = w->room_files ? 2 * w->room_files : 64;
+        struct file *more = reallocarray(w->files, room, sizeof(*more));
+
+        if (!more)
+            return -1;
+        w->files = more;
+        w->room_files = room;
+    }
+    file = &w->files[w->n_files];
+    *file = (struct file){.name = strdup(entry->name),
+                          .uid = entry->st.st_uid,
+                          .written = entry->st.st_mtime};
+    if (!file->name)
+        return -1;
+    memcpy(file->step, entry->step, sizeof(file->step));
+    w->n_files++;
+    return 0;
+}
+
+/* A callback of metricsfile_each: counts the entry, or keeps a good file. */
+static int see_entry(void *arg, const struct metricsfile_entry *entry)
+{
+    struct work *w = arg;
+    struct user *u;
+
+    /* the end of a step is no fault */
+    if (entry->state == METRICSFILE_GONE || entry->state == METRICSFILE_TEMP ||
+        entry->state == METRICSFILE_STALE)
+        return 0;
+    u = find_user(w, entry->st.st_uid);
+    if (!u)
+        return -1;
+    if (entry->state == METRICSFILE_ODD)
+        u->left[WHY_ODD]++;
+    else if (entry->state == METRICSFILE_NAME)
+        u->left[WHY_NAME]++;
+    else if (entry->state == METRICSFILE_OWNER)
+        u->left[WHY_OWNER]++;
+    else if (u->uid == PAYER_NAMELESS)
+        u->left[WHY_NAMELESS]++;
+    else if (u->files == METRICSCOLLECT_FILES ||
+             u->bytes + (uint64_t) entry->st.st_size > METRICSCOLLECT_BYTES)
+        u->left[WHY_MANY]++;
+    else {
+        u->files++;
+        u->bytes += (uint64_t) entry->st.st_size;
+        return add_file(w, entry);
+    }
+    return 0;
+}
+
+/* --- read ----------------------------------------------------------------- */
+
+/* Opens the file if it is still as it was listed, and as large as its series
+ * allow. -1: it is not. */
+static int open_file(const struct work *w, const struct file *file)
+{
+    uint64_t most = (uint64_t) w->c->series * SERIES_BYTES + (64 << 10);
+    int fd = openhere_read(w->dir, file->name, S_IFREG);
+    struct stat st;
+
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &st) == 0 && st.st_uid == file->uid && st.st_nlink == 1 &&
+        (uint64_t) st.st_size <= most &&
+        (uint64_t) st.st_size <= METRICSCOLLECT_BYTES)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* Finds the job of each file, in its first lines. */
+static int find_jobs(struct work *w)
+{
+    char head[HEAD_BYTES];
+
+    for (size_t i = 0; i < w->n_files; i++) {
+        struct file *file = &w->files[i];
+        struct user *u = find_user(w, file->uid);
+        int fd = open_file(w, file);
+        ssize_t n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
+
+        if (fd >= 0)
+            close(fd);
+        if (!u)
+            return -1;
+        if (n > 0)
+            file->job = metricstext_job(head, (size_t) n);
+        if (n < 0)
+            u->left[WHY_READ]++;
+        else if (!file->job)
+            u->left[WHY_JOB]++;
+    }
+    return 0;
+}
+
+/* --- whose a job is ------------------------------------------------------- */
+
+/* Returns the job, added with its first owner if it is new; NULL: no memory. */
+static struct job *find_job(struct work *w, uint64_t number, uid_t uid)
+{
+    size_t low = 0, high = w->n_jobs;
+    struct job *more;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (w->jobs[mid].number < number)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    if (low < w->n_jobs && w->jobs[low].number == number)
+        return &w->jobs[low];
+    more = reallocarray(w->jobs, w->n_jobs + 1, sizeof(*more));
+    if (!more)
+        return NULL;
+    w->jobs = more;
+    memmove(more + low + 1, more + low, (w->n_jobs - low) * sizeof(*more));
+    w->n_jobs++;
+    more[low] = (struct job){.number = number, .uid = uid};
+    return &more[low];
+}
+
+/* Takes a line of the state file: number, uid, 1 or 0, account, partition,
+ * separated by tabs. Only root can have written it, but a disk may have cut
+ * it, so bad lines are passed over. */
+static int take_state(struct work *w, char *line)
+{
+    char *words[5] = {line};
+    uint64_t number, uid, known;
+    struct job *job;
+    size_t n = 1;
+
+    for (char *at = line; *at; at++)
+        if (*at == '\t' && n < 5) {
+            *at = '\0';
+            words[n++] = at + 1;
+        }
+    if (n != 5 || num_parse_u64(words[0], 1, UINT32_MAX, &number, NULL) < 0 ||
+        num_parse_u64(words[1], 0, UINT32_MAX, &uid, NULL) < 0 ||
+        num_parse_u64(words[2], 0, 1, &known, NULL) < 0)
+        return 0;
+    job = find_job(w, number, (uid_t) uid);
+    if (!job)
+        return -1;
+    job->is_held = true;
+    job->is_known = known != 0;
+    snprintf(job->account, sizeof(job->account), "%s", words[3]);
+    snprintf(job->partition, sizeof(job->partition), "%s", words[4]);
+    return 0;
+}
+
+/* Reads what the last run has found; nothing of it is needed. */
+static int read_state(struct work *w, int textfile)
+{
+    int fd = openhere_read(textfile, METRICSCOLLECT_STATE, S_IFREG), rc = 0;
+    char *text = NULL, *line, *end;
+    struct stat st;
+
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+        fileio_read_fd(fd, METRICSCOLLECT_STATE, STATE_BYTES, &text, NULL,
+                       NULL) == 0)
+        for (line = text; rc == 0 && (end = strchr(line, '\n'));
+             line = end + 1) {
+            *end = '\0';
+            rc = take_state(w, line);
+        }
+    if (fd >= 0)
+        close(fd);
+    free(text);
+    return rc;
+}
+
+/* Asks Slurm, if this user may still ask. */
+static void ask_about(struct work *w, struct job *job, struct user *u,
+                      size_t *asked)
+{
+    struct metricscollect_job answer = {0};
+
+    if (!w->c->ask || job->is_known || u->asks == METRICSCOLLECT_ASKS ||
+        *asked == METRICSCOLLECT_ALL_ASKS)
+        return;
+    u->asks++;
+    ++*asked;
+    if (!w->c->ask(w->c->arg, job->number, &answer))
+        return;
+    job->is_known = true;
+    job->uid = (uid_t) answer.uid;
+    clean_text(answer.account, JP_CLEAN_UTF8, job->account,
+               sizeof(job->account));
+    clean_text(answer.partition, JP_CLEAN_UTF8, job->partition,
+               sizeof(job->partition));
+}
+
+/* Whether a file of this run is the user's and names the job. */
+static bool is_claimed(const struct work *w, uint64_t number, uid_t uid)
+{
+    for (size_t i = 0; i < w->n_files; i++)
+        if (w->files[i].job == number && w->files[i].uid == uid)
+            return true;
+    return false;
+}
+
+/* Decides whose each job is: as Slurm says; else whose it was in the last run,
+ * while he has a file; else the user whose files name it. A new job of several
+ * users is nobody's. */
+static int settle_jobs(struct work *w)
+{
+    size_t asked = 0;
+
+    for (size_t i = 0; i < w->n_files; i++) {
+        struct file *file = &w->files[i];
+        struct user *u = find_user(w, file->uid);
+        struct job *job;
+
+        if (!file->job)
+            continue;
+        job = u ? find_job(w, file->job, file->uid) : NULL;
+        if (!job)
+            return -1;
+        job->is_used = true;
+        ask_about(w, job, u, &asked);
+        if (job->is_known)
+            continue;
+        if (job->is_held && !is_claimed(w, job->number, job->uid)) {
+            job->is_held = false;
+            job->uid = file->uid;
+        }
+        if (!job->is_held && job->uid != file->uid)
+            job->uid = PAYER_NAMELESS;
+    }
+    return 0;
+}
+
+/* --- into one set --------------------------------------------------------- */
+
+/* The series that each user may have: his limit, or his part of the node's. */
+static size_t part_of_user(const struct work *w)
+{
+    size_t n = 0, part;
+
+    for (size_t i = 0; i < w->n_users; i++)
+        n += w->users[i].files > 0;
+    part = n ? w->c->node_series / n : 0;
+    return part < w->c->user_series ? part : w->c->user_series;
+}
+
+/* Sets when the step's metrics were written. */
+static void add_written(struct work *w, const struct file *file,
+                        const struct metricstext *of)
+{
+    char job[24];
+    double *v;
+
+    snprintf(job, sizeof(job), "%" PRIu64, file->job);
+    v = metrics_add(&w->set, METRICS_NODE, job, of->step, of->node);
+    if (v)
+        v[METRIC_WRITTEN] = (double) file->written;
+}
+
+/* Reads a file into the set. Returns -1 without memory. */
+static int take_file(struct work *w, struct file *file, const struct job *job,
+                     size_t part)
+{
+    struct user *u = find_user(w, file->uid);
+    struct metricstext of = {.job = file->job, .step = file->step};
+    int fd = open_file(w, file), rc;
+    char *text = NULL;
+    size_t len = 0, left;
+
+    if (!u)
+        return -1;
+    rc = fd < 0 ? -1
+                : fileio_read_fd(fd, file->name, METRICSCOLLECT_BYTES, &text,
+                                 &len, NULL);
+    if (fd >= 0)
+        close(fd);
+    if (rc < 0) {
+        u->left[WHY_READ]++;
+        return 0;
+    }
+    left = part - u->series;
+    of.user = u->name;
+    of.account = job->is_known ? job->account : NULL;
+    of.partition = job->is_known ? job->partition : NULL;
+    of.max_series = left < w->c->series ? left : w->c->series;
+    rc = metricstext_read(text, len, &of, &w->set);
+    free(text);
+    u->series += of.series;
+    u->left[WHY_SERIES] += of.left_out;
+    u->left[WHY_LINES] += of.bad_lines;
+    if (of.bad_lines && !*u->bad)
+        snprintf(u->bad, sizeof(u->bad), "%s: %s", file->name, of.bad);
+    w->c->files++;
+    w->c->written += of.series;
+    if (rc == 0 && of.series)
+        add_written(w, file, &of);
+    return rc;
+}
+
+/* Reads all files whose user has the job. */
+static int take_files(struct work *w)
+{
+    size_t part = part_of_user(w);
+
+    for (size_t i = 0; i < w->n_files; i++) {
+        struct file *file = &w->files[i];
+        struct user *u = find_user(w, file->uid);
+        struct job *job;
+
+        if (!file->job)
+            continue;
+        job = u ? find_job(w, file->job, file->uid) : NULL;
+        if (!job)
+            return -1;
+        if (job->uid != file->uid)
+            u->left[WHY_JOB]++;
+        else if (take_file(w, file, job, part) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- what was left out ---------------------------------------------------- */
+
+/* All that was left out of a user, to order users by it. */
+static uint64_t left_of(const struct user *u)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < WHYS; i++)
+        sum = num_add(sum, u->left[i]);
+    return sum;
+}
+
+/* Most first. */
+static int by_left(const void *a, const void *b)
+{
+    uint64_t x = left_of(a), y = left_of(b);
+
+    return (x < y) - (x > y);
+}
+
+/* Adds the counts of a user to the set, under that name. */
+static int add_left(struct work *w, const struct user *u, const char *name)
+{
+    for (int i = 0; i < WHYS; i++) {
+        enum metric m = whys[i].is_series ? METRIC_LEFT_OUT_LINES
+                                          : METRIC_LEFT_OUT_FILES;
+        double *v;
+
+        if (!u->left[i])
+            continue;
+        v = metrics_add(&w->set, METRICS_LEFT_OUT, name, whys[i].label);
+        if (!v)
+            return -1;
+        v[m] = (isnan(v[m]) ? 0 : v[m]) + (double) u->left[i];
+    }
+    return 0;
+}
+
+/* Makes the text about a user: "alice: 3 files beyond ...; ...". */
+static int add_note(struct metricscollect *c, const struct user *u)
+{
+    char *text = text_format("%s", u->name), *more;
+    const char *between = ": ";
+    char **notes;
+
+    for (int i = 0; i < WHYS && text; i++)
+        if (u->left[i]) {
+            more = text_format("%s%s%" PRIu64 " %s", text, between, u->left[i],
+                               whys[i].text);
+            free(text);
+            text = more;
+            between = "; ";
+        }
+    if (text && *u->bad) {
+        more = text_format("%s (first: %s)", text, u->bad);
+        free(text);
+        text = more;
+    }
+    notes = reallocarray(c->notes, c->n_notes + 1, sizeof(*notes));
+    if (notes)
+        c->notes = notes;
+    if (!text || !notes) {
+        free(text);
+        return -1;
+    }
+    notes[c->n_notes++] = text;
+    return 0;
+}
+
+/* Tells of each user what was left out: the worst by name, the others as
+ * "other". Users are in another order afterwards. */
+static int tell_left(struct work *w)
+{
+    struct metricscollect *c = w->c;
+
+    if (w->n_users)
+        qsort(w->users, w->n_users, sizeof(*w->users), by_left);
+    for (size_t i = 0; i < w->n_users && left_of(&w->users[i]); i++) {
+        const struct user *u = &w->users[i];
+        bool named = i < METRICSCOLLECT_USERS;
+
+        for (int k = 0; k < WHYS; k++)
+            if (k == WHY_LINES)
+                c->bad_lines += u->left[k];
+            else if (whys[k].is_series)
+                c->left_series += u->left[k];
+            else
+                c->left_files += u->left[k];
+        if (add_left(w, u, named ? u->name : "other") < 0 ||
+            (named && add_note(c, u) < 0))
+            return -1;
+    }
+    return 0;
+}
+
+/* --- write ---------------------------------------------------------------- */
+
+/* The state for the next run: jobs that a file names and somebody has. NULL: no
+ * memory. */
+static char *state_text(const struct work *w, size_t *len)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, len);
+
+    for (size_t i = 0; out && i < w->n_jobs; i++) {
+        const struct job *job = &w->jobs[i];
+
+        if (job->is_used && job->uid != PAYER_NAMELESS)
+            fprintf(out, "%" PRIu64 "\t%lu\t%d\t%s\t%s\n", job->number,
+                    (unsigned long) job->uid, job->is_known, job->account,
+                    job->partition);
+    }
+    if (!out || fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* The set as text. NULL and err: no memory. */
+static char *set_text(struct work *w, size_t *len, struct jp_error *err)
+{
+    /* the limits are those of the users */
+    const struct metrics_how how = {.format = METRICS_TEXT};
+    char *text = NULL;
+    FILE *out = open_memstream(&text, len);
+    double *v = metrics_add(&w->set, METRICS_COLLECTOR, NULL);
+    int rc = out && v ? 0 : error_set(err, "out of memory");
+
+    if (rc == 0) {
+        v[METRIC_COLLECTED] = (double) time(NULL);
+        v[METRIC_COLLECT_FILES] = (double) w->c->files;
+        rc = metrics_write(&w->set, &how, out, NULL, err);
+    }
+    if (out && fclose(out) != 0 && rc == 0)
+        rc = error_set(err, "out of memory");
+    if (rc == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* Replaces the output and the state. */
+static int write_out(struct work *w, int textfile, struct jp_error *err)
+{
+    const char *folder = w->c->textfile;
+    size_t n_text = 0, n_state = 0;
+    char *text = set_text(w, &n_text, err), *state = state_text(w, &n_state);
+    int rc = -1;
+
+    if (!state && text)
+        error_set(err, "out of memory");
+    else if (text)
+        rc = metricsfile_replace(textfile, METRICSCOLLECT_STATE, state, n_state,
+                                 folder, err);
+    if (rc == 0)
+        rc = metricsfile_replace(textfile, METRICSCOLLECT_NAME, text, n_text,
+                                 folder, err);
+    free(text);
+    free(state);
+    return rc;
+}
+
+/* Opens node_exporter's folder if only its owner can change it. */
+static int open_textfile(const char *folder, struct jp_error *err)
+{
+    int fd = metricsfile_open(folder, err);
+    struct stat st;
+
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &st) == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH)))
+        return fd;
+    close(fd);
+    return error_set(err,
+                     "%s: users can write to it (chmod 755; they write to "
+                     "metrics.spool_dir)",
+                     folder);
+}
+
+static void work_fini(struct work *w)
+{
+    payers_fini(&w->payers);
+    metrics_fini(&w->set);
+    for (size_t i = 0; i < w->n_files; i++)
+        free(w->files[i].name);
+    free(w->files);
+    free(w->users);
+    free(w->jobs);
+    if (w->dir >= 0)
+        close(w->dir);
+}
+
+/* From the spool to the set. Returns -1 without memory, or with err if the
+ * spool cannot be used. */
+static int collect_all(struct work *w, int textfile, struct jp_error *err)
+{
+    error_set(err, "out of memory");
+    w->dir = metricsfile_open(w->c->spool, err);
+    if (w->dir < 0 || metricsfile_each(w->c->spool, see_entry, w, err) < 0)
+        return -1;
+    return read_state(w, textfile) < 0 || find_jobs(w) < 0 ||
+                   settle_jobs(w) < 0 || take_files(w) < 0 || tell_left(w) < 0
+               ? -1
+               : 0;
+}
+
+int metricscollect_run(struct metricscollect *c, struct jp_error *err)
+{
+    struct work w = {.c = c, .dir = -1};
+    int textfile = open_textfile(c->textfile, err), rc = -1;
+
+    metrics_init(&w.set);
+    if (textfile >= 0) {
+        rc = collect_all(&w, textfile, err);
+        if (rc == 0)
+            rc = write_out(&w, textfile, err);
+        close(textfile);
+    }
+    for (size_t i = 0; i < w.n_users; i++)
+        c->users += w.users[i].files > 0;
+    work_fini(&w);
+    /* last, because it may take long after an attack */
+    if (rc == 0)
+        rc = metricsfile_clean(c->spool, false, false, &c->cleaned, err);
+    return rc;
+}
+
+void metricscollect_fini(struct metricscollect *c)
+{
+    for (size_t i = 0; i < c->n_notes; i++)
+        free(c->notes[i]);
+    free(c->notes);
+    c->notes = NULL;
+    c->n_notes = 0;
+}
