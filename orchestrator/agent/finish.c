@@ -144,16 +144,23 @@ static uint64_t life_ms(const struct words *w)
 
 /* The keeper: runs in the grandchild, starts the watcher and kills it when its
  * time is over. It has its own timer, because the user may stop the watcher or
- * this process. In the end it kills its process group, which has the watcher's
- * children. */
+ * this process; without a timer it starts no watcher. In the end it kills its
+ * process group, which has the watcher's children. */
 static void __attribute__((noreturn)) keep_watcher(const struct words *w)
 {
     uint64_t ms = life_ms(w), end_ms;
     pid_t self = getpid(), watcher;
+    struct jp_error err;
 
+    /* A timer takes one of the signals that the user may have queued. If his
+     * other processes have queued them all, nothing could end a keeper that
+     * they stop, so there is no watcher. */
+    if (confine_timer(ms + SPARE_MS, &err) < 0) {
+        stepdir_log(w->dir, "no watcher: %s", err.text);
+        _exit(1);
+    }
     /* slurmstepd waits for the end of the pipes */
     child_let_go();
-    confine_timer(ms + SPARE_MS, NULL);
     end_ms = clock_mono_ms() + ms;
     watcher = fork();
     if (watcher == 0)
