@@ -287,8 +287,8 @@ static int refuse_stranger(const struct walk *w, struct jp_error *err)
 {
     errno = EPERM;
     return error_set(err,
-                     "%s: uid %ld's link on the way leads to a folder that is "
-                     "not his; name the folder itself",
+                     "%s: uid %ld's link on the way leads to what is not his; "
+                     "name the file or folder itself",
                      w->path, (long) w->stranger);
 }
 
@@ -519,6 +519,14 @@ static enum rule own_rule(void)
 
 /* --- folders -------------------------------------------------------------- */
 
+/* Whether somebody else's link has led to what is neither the caller's nor that
+ * user's. */
+static bool is_third(const struct walk *w)
+{
+    return w->strange && w->st.st_uid != geteuid() &&
+           w->st.st_uid != w->stranger;
+}
+
 /* Checks whose the folder is that the walk has reached. */
 static int check_kind(const struct walk *w, enum ownplace_kind kind,
                       struct jp_error *err)
@@ -540,7 +548,7 @@ static int check_kind(const struct walk *w, enum ownplace_kind kind,
                  (kind == OWNPLACE_OURS && !is_roots(w, owner))))
         return error_set(err, "%s: belongs to uid %lu, not to you", w->path,
                          (unsigned long) owner);
-    if (w->strange && !own && owner != w->stranger)
+    if (is_third(w))
         return refuse_stranger(w, err);
     if (kind == OWNPLACE_PRIVATE && w->st.st_mode & (S_IWGRP | S_IWOTH))
         return error_set(err,
@@ -714,6 +722,9 @@ int ownplace_open_output(const char *path, struct jp_error *err)
         errno = EPERM;
         error_set(err, "%s: belongs to uid %lu, not to you", path,
                   (unsigned long) w.st.st_uid);
+    } else if (is_third(&w)) {
+        /* a file or device of root's that the caller may write to */
+        refuse_stranger(&w, err);
     } else if ((fd = reopen(&w, O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC)) <
                0) {
         error_set(err, "%s: %s", path, strerror(errno));

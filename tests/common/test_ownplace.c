@@ -395,6 +395,19 @@ static void make_hers(const char *dir)
     CHECK(fileio_temp_commit(&temp, NULL) == 0);
     CHECK(fileio_read(file, false, 10, &text, NULL, NULL) == 0);
     CHECK(!strcmp(text, "new"));
+    /* ... and not to what is root's, and open to her group or to all */
+    for (size_t i = 0; i < 2; i++) {
+        struct jp_error err = {""};
+        char *third = tempdir_path(dir, i ? "his/to-null" : "his/to-roots");
+
+        CHECK(fileio_output_open(&temp, third, &err) < 0 && errno == EPERM);
+        CHECK(strstr(err.text, "uid 12345's link"));
+        free(third);
+    }
+    CHECK(fileio_read(tempdir_path(dir, "roots"), false, 10, &text, NULL,
+                      NULL) == 0);
+    CHECK(!strcmp(text, "keep"));
+    free(text);
     /* his FIFO would keep her waiting */
     CHECK(fileio_output_open(&temp, tempdir_path(dir, "his/fifo"), NULL) < 0);
     /* a new file is new, and nothing is appended to a link */
@@ -408,14 +421,20 @@ static void make_hers(const char *dir)
 static void test_made(void **state)
 {
     char *fifo = tempdir_path(*state, "his/fifo");
+    char *roots = tempdir_path(*state, "roots");
 
     if (geteuid() != 0)
         skip();
     put_world(*state);
     put_link(*state, "his/to-file", "../home/out/file", HIM);
+    put_link(*state, "his/to-roots", "../roots", HIM);
+    put_link(*state, "his/to-null", "/dev/null", HIM);
+    assert_int_equal(fileio_write(roots, "keep", 4, NULL), 0);
+    assert_int_equal(chmod(roots, 0666), 0);
     assert_int_equal(mkfifo(fifo, 0666) | chmod(fifo, 0666), 0);
     assert_int_equal(chown(fifo, HIM, HIM), 0);
     as(SHE, make_hers, *state);
+    free(roots);
     free(fifo);
 }
 
