@@ -526,6 +526,15 @@ static int check_schema(struct nsys_db *db, struct jp_error *err)
     return 0;
 }
 
+/* The bytes of a file before its first hole: SQLite leaves none, but a file of
+ * 1 TB that takes no space would have days. */
+static uint64_t solid_bytes(int fd)
+{
+    off_t hole = lseek(fd, 0, SEEK_HOLE);
+
+    return hole > 0 ? (uint64_t) hole : 0;
+}
+
 /* Runs a command that returns no rows we need. */
 static int run(sqlite3 *sql, const char *command)
 {
@@ -537,13 +546,12 @@ static int start(struct nsys_db *db, const char *path, struct jp_error *err)
 {
     const char *vfs = own_vfs();
     char name[24], cache[64];
-    struct stat st;
     int rc = -1;
 
     snprintf(name, sizeof(name), "%d", db->fd);
     snprintf(cache, sizeof(cache), "PRAGMA cache_size=-%d", CACHE_KIB);
-    if (!vfs || fstat(db->fd, &st) < 0 ||
-        sqlite3_open_v2(name, &db->sql, SQLITE_OPEN_READONLY, vfs) != SQLITE_OK)
+    if (!vfs || sqlite3_open_v2(name, &db->sql, SQLITE_OPEN_READONLY, vfs) !=
+                    SQLITE_OK)
         return error_set(err, "%s: SQLite cannot open it", QUOTE(path));
     set_limits(db->sql);
     switch_off(db->sql);
@@ -559,7 +567,7 @@ static int start(struct nsys_db *db, const char *path, struct jp_error *err)
         rc = 0;
     if (rc < 0)
         return error_wrap(err, "%s", QUOTE(path));
-    db->limit_s = FILE_S + (double) (st.st_size >> 20) / FILE_MIB_S;
+    db->limit_s = FILE_S + (double) (solid_bytes(db->fd) >> 20) / FILE_MIB_S;
     return 0;
 }
 
