@@ -56,6 +56,19 @@ int openhere(int at, const char *name)
     return open_and_compare(at, name);
 }
 
+int openhere_stat(int at, const char *name, struct stat *st)
+{
+    int fd = openhere(at, name), rc, kept;
+
+    if (fd < 0)
+        return -1;
+    rc = fstat(fd, st);
+    kept = errno;
+    close(fd);
+    errno = kept;
+    return rc;
+}
+
 int openhere_read(int at, const char *name, mode_t kind)
 {
     int path = openhere(at, name), fd = -1, kept;

@@ -6,6 +6,7 @@
 #ifndef JP_OPENHERE_H
 #define JP_OPENHERE_H
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* Opens the entry `name` of the folder `at` with O_PATH; for a link, the link
@@ -13,6 +14,11 @@
  * the folder ("..", a path). Linux before 5.6 cannot detect a mount of a part
  * of the same file system. */
 int openhere(int at, const char *name);
+
+/* Like fstatat of an entry, for a link of the link itself. -1 and errno; EXDEV:
+ * as above. A file system that is mounted there (a user's FUSE) is not asked,
+ * because it need not answer. */
+int openhere_stat(int at, const char *name, struct stat *st);
 
 /* Opens an entry of the folder for reading if it is of that kind (S_IFREG,
  * S_IFDIR). The kind is checked before the entry is opened, so no FIFO, device

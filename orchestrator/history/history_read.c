@@ -36,7 +36,9 @@
 #define CHUNK (1 << 20)
 #define LINE_MOST (64 << 10) /* a longer line is bad */
 #define FILES_MOST 20000     /* limit per user */
-#define NAMES_MOST 200000    /* names in a user's folder, of files or not */
+/* names in a user's folder, of files or not; in all folders of uids without a
+ * name */
+#define NAMES_MOST 200000
 /* bytes in which a line's number is counted for a message */
 #define COUNT_MOST (64 << 20)
 /* lines between two looks at the clock */
@@ -69,6 +71,8 @@ struct reading {
     struct file_id *files; /* files of this user already read */
     size_t n_files;
     struct payers payers;
+    size_t names;    /* of all listings */
+    size_t nameless; /* ... of folders whose uid has no name, and the folders */
     bool again; /* list this user's files again */
     bool told;  /* a bad line of this file was reported */
     int rc;     /* result of see that ends the reading */
@@ -388,7 +392,7 @@ static void count_stranger(struct reading *r, int dir, const char *name)
     if (r->again)
         return;
     r->seen->strangers++;
-    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    if (openhere_stat(dir, name, &st) < 0)
         return;
     leave_out(r,
               payers_find(&r->payers, st.st_uid) == PAYER_NAMELESS
@@ -450,14 +454,15 @@ static struct entry *list(struct reading *r, int fd, size_t *n)
     for (struct dirent *d; dir && (d = readdir(dir));) {
         struct stat st = {0};
 
+        r->names++;
         if (++names > NAMES_MOST || *n == FILES_MOST) {
             r->seen->cut += !r->again;
             break;
         }
         if (!is_lines(d->d_name))
             continue;
-        /* removed since the listing */
-        if (fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        /* removed since the listing; what is mounted there is counted later */
+        if (openhere_stat(fd, d->d_name, &st) < 0 && errno != EXDEV)
             continue;
         /* the list doubles at each power of two */
         more = (*n & (*n - 1)) == 0
@@ -605,6 +610,7 @@ static void add_member(struct reading *r, int root, const char *name,
     int fd = openhere_read(root, name, S_IFDIR);
     struct member *member;
     struct stat st;
+    size_t names = r->names;
 
     r->again = false;
     if (fd < 0) {
@@ -627,11 +633,19 @@ static void add_member(struct reading *r, int root, const char *name,
         members->at = more;
         members->room = room;
     }
+    if (payers_find(&r->payers, uid) == PAYER_NAMELESS &&
+        r->nameless >= NAMES_MOST) {
+        /* a listing takes time even if all files are empty */
+        leave_out(r, HISTORY_NAMELESS, HISTORY_LEFT_FILES, 1);
+        goto out;
+    }
     member = &members->at[members->n++];
     *member = (struct member){.uid = uid, .payer = uid};
     if (payers_find(&r->payers, uid) == PAYER_NAMELESS)
         member->payer = HISTORY_NAMELESS;
     member->bytes = folder_bytes(r, fd);
+    if (member->payer == HISTORY_NAMELESS)
+        r->nameless += 1 + r->names - names;
 out:
     close(fd);
 }

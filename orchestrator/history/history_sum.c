@@ -37,7 +37,9 @@ const struct history_limit history_limits[HISTORY_LEFTS] = {
     [HISTORY_LEFT_TIME] = {"unread_by_time", "bytes not read (limit of time)",
                            60000, 1800000},
     [HISTORY_LEFT_FILES] = {"files",
-                            "folders or files of a wrong owner or kind", 0, 0},
+                            "folders or files of a wrong owner or kind, or "
+                            "beyond the limit of names",
+                            0, 0},
     [HISTORY_LEFT_USERS] = {"users", "steps of users counted as (other)", 64,
                             10000},
     [HISTORY_LEFT_CLAIMS] = {"claims",

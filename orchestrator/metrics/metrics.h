@@ -240,8 +240,8 @@ enum metricsfile_state {
     METRICSFILE_GOOD,
     METRICSFILE_TEMP,  /* being written */
     METRICSFILE_GONE,  /* removed since it was listed */
-    METRICSFILE_ODD,   /* a FIFO, a link, a folder, a device, a socket, or a
-                        * file with several names */
+    METRICSFILE_ODD,   /* a FIFO, a link, a folder, a device, a socket, a file
+                        * with several names, or what is mounted there */
     METRICSFILE_NAME,  /* not a name of ours */
     METRICSFILE_OWNER, /* the name has another uid */
     METRICSFILE_STALE, /* or from the future */
@@ -250,7 +250,7 @@ enum metricsfile_state {
 /* "not a regular file"; for people. */
 extern const char *const metricsfile_words[METRICSFILE_STATES];
 
-/* st: the entry's own, zeros for METRICSFILE_GONE. word: the step as in the
+/* st: the entry's own, zeros for METRICSFILE_GONE and what is mounted there. word: the step as in the
  * name, of a good file. */
 struct metricsfile_entry {
     int dir;

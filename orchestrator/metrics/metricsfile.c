@@ -20,6 +20,7 @@
 
 #include "common/fileio.h"
 #include "common/num.h"
+#include "common/openhere.h"
 #include "common/ownplace.h"
 
 #define PREFIX "jobprof-"
@@ -255,8 +256,10 @@ static void judge_entry(struct metricsfile_entry *entry, time_t now)
     uint64_t uid = 0;
 
     is_named = parse_name(entry->name, &is_temp, &uid, entry->step);
-    if (fstatat(entry->dir, entry->name, &entry->st, AT_SYMLINK_NOFOLLOW) < 0)
-        entry->state = METRICSFILE_GONE;
+    if (openhere_stat(entry->dir, entry->name, &entry->st) < 0)
+        /* something is mounted there, and nobody knows who did it: the folder's
+         * owner has to look */
+        entry->state = errno == EXDEV ? METRICSFILE_ODD : METRICSFILE_GONE;
     /* a second name may be anywhere */
     else if (!S_ISREG(entry->st.st_mode) || entry->st.st_nlink != 1)
         entry->state = METRICSFILE_ODD;

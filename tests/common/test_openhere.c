@@ -48,8 +48,12 @@ static void check_rows(const char *dir)
         if (rows[i].error) {
             assert_int_equal(fd, -1);
             assert_int_equal(errno, rows[i].error);
+            assert_int_equal(openhere_stat(at, rows[i].name, &st), -1);
+            assert_int_equal(errno, rows[i].error);
             continue;
         }
+        assert_int_equal(openhere_stat(at, rows[i].name, &st), 0);
+        assert_int_equal(st.st_mode & S_IFMT, rows[i].kind);
         assert_true(fd >= 0);
         assert_int_equal(fstat(fd, &st), 0);
         assert_int_equal(st.st_mode & S_IFMT, rows[i].kind);
@@ -60,6 +64,8 @@ static void check_rows(const char *dir)
     /* procfs is mounted in the root of every Linux */
     at = open("/", O_RDONLY | O_DIRECTORY);
     assert_int_equal(openhere(at, "proc"), -1);
+    assert_int_equal(errno, EXDEV);
+    assert_int_equal(openhere_stat(at, "proc", &st), -1);
     assert_int_equal(errno, EXDEV);
     close(at);
 }
