@@ -34,7 +34,7 @@ claim_block() {
     # claim_block BASE: take BASE for mc_dir unless a living cluster has it. A claim is
     # a link to the state folder: made at once or not at all, and never opened.
     local claim owner
-    # another's end removes an empty folder
+    # whoever cleans up /tmp may have removed an old folder
     [ -d "$mc_claims" ] || find_claims
     claim=$mc_claims/$1
     ! ln -sT -- "$mc_dir" "$claim" 2>/dev/null || return 0
@@ -64,11 +64,11 @@ choose_ports() {
 }
 
 release_ports() {
-    # release_ports BASE: give back a claim of mc_dir's
+    # release_ports BASE: give back a claim of mc_dir's. The folder stays: once it is
+    # gone, anybody can make another one or a link while a start of ours uses the name.
     local claim
     (find_claims) || return 0
     find_claims
     claim=$mc_claims/$1
     [ "$(readlink -- "$claim")" != "$mc_dir" ] || rm -f -- "$claim"
-    rmdir -- "$mc_claims" 2>/dev/null || :
 }
