@@ -250,8 +250,8 @@ enum metricsfile_state {
 /* "not a regular file"; for people. */
 extern const char *const metricsfile_words[METRICSFILE_STATES];
 
-/* st: the entry's own, zeros for METRICSFILE_GONE and what is mounted there. word: the step as in the
- * name, of a good file. */
+/* st: the entry's own, zeros for METRICSFILE_GONE and what is mounted there.
+ * word: the step as in the name, of a good file. */
 struct metricsfile_entry {
     int dir;
     const char *name;

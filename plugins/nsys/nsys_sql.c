@@ -550,8 +550,8 @@ static int start(struct nsys_db *db, const char *path, struct jp_error *err)
 
     snprintf(name, sizeof(name), "%d", db->fd);
     snprintf(cache, sizeof(cache), "PRAGMA cache_size=-%d", CACHE_KIB);
-    if (!vfs || sqlite3_open_v2(name, &db->sql, SQLITE_OPEN_READONLY, vfs) !=
-                    SQLITE_OK)
+    if (!vfs ||
+        sqlite3_open_v2(name, &db->sql, SQLITE_OPEN_READONLY, vfs) != SQLITE_OK)
         return error_set(err, "%s: SQLite cannot open it", QUOTE(path));
     set_limits(db->sql);
     switch_off(db->sql);
