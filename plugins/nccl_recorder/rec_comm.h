@@ -79,6 +79,10 @@ struct jp_rec_channel {
     _Atomic uint64_t mark_ns,
         before_ns;           /* of each JP_REC_PACE-th, two of them */
     _Atomic uint32_t launch; /* the launch that start_ns is of */
+    /* Operations of one launch share their stamps: where those of one are in
+     * doubt, the following ones of the launch are, too. A launch of which only
+     * a part had times would seem to have moved fewer bytes in its time. */
+    atomic_bool is_doubtful;
 };
 
 /* A span that stamps ran back over: from the first late one, or from the one
@@ -87,7 +91,7 @@ struct jp_rec_overrun {
     _Atomic uint64_t from_ns, to_ns;
 };
 
-enum { JP_REC_OVERRUNS = 16 };
+enum { JP_REC_OVERRUNS = 64 };
 
 /* What a communicator has of this; all zeros to begin with. */
 struct jp_rec_trust {

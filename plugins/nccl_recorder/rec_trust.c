@@ -401,6 +401,10 @@ enum jp_rec_stamp rec_trust_start(struct jp_rec_trust *trust, unsigned channel,
         if (stamp == JP_REC_STALE)
             return stamp;
         atomic_store_explicit(&c->launch, place->launch, memory_order_relaxed);
+        atomic_store_explicit(&c->is_doubtful, stamp == JP_REC_DOUBTFUL,
+                              memory_order_relaxed);
+    } else if (atomic_load_explicit(&c->is_doubtful, memory_order_relaxed)) {
+        stamp = JP_REC_DOUBTFUL;
     }
     if (gpu_ns > atomic_load_explicit(&c->start_ns, memory_order_relaxed))
         atomic_store_explicit(&c->start_ns, gpu_ns, memory_order_relaxed);
@@ -417,8 +421,10 @@ enum jp_rec_stamp rec_trust_start(struct jp_rec_trust *trust, unsigned channel,
                      gpu_ns);
     }
     if (place->number <=
-        atomic_load_explicit(&trust->lag_until, memory_order_relaxed))
+        atomic_load_explicit(&trust->lag_until, memory_order_relaxed)) {
+        atomic_store_explicit(&c->is_doubtful, true, memory_order_relaxed);
         return JP_REC_DOUBTFUL;
+    }
     return stamp == JP_REC_FRESH ? JP_REC_LATE : stamp;
 }
 

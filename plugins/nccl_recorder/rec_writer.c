@@ -82,7 +82,7 @@ static struct {
 /* Records with late stamps wait here until the progress thread, which lagged,
  * has reported enough for its stamps to run backwards. At most HELD wait, each
  * until a flush HELD_NS later, or until its communicator ends. */
-enum { HELD = 1024 };
+enum { HELD = 4096 };
 #define HELD_NS 50000000ULL
 
 static struct {
