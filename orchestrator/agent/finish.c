@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -142,16 +143,25 @@ static uint64_t life_ms(const struct words *w)
     return (uint64_t) confine_life_s(&policy, runmarks_there(w->dir)) * 1000;
 }
 
-/* The keeper: runs in the grandchild, starts the watcher and kills it when its
- * time is over. It has its own timer, because the user may stop the watcher or
- * this process; without a timer it starts no watcher. In the end it kills its
- * process group, which has the watcher's children. */
-static void __attribute__((noreturn)) keep_watcher(const struct words *w)
+/* The keeper: starts the watcher and kills it when its time is over. It has its
+ * own timer, because the user may stop the watcher or this process; without a
+ * timer it starts no watcher. In the end it kills its process group, which has
+ * the watcher's children.
+ *
+ * Until the timer is set, the keeper ends with finish, and stays in finish's
+ * process group, which the module kills in time. finish waits for that: it
+ * reads the other end of `ready`. */
+static void __attribute__((noreturn))
+keep_watcher(const struct words *w, pid_t finish, int ready)
 {
-    uint64_t ms = life_ms(w), end_ms;
     pid_t self = getpid(), watcher;
+    uint64_t ms, end_ms;
     struct jp_error err;
 
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != finish)
+        _exit(1);
+    ms = life_ms(w);
     /* A timer takes one of the signals that the user may have queued. If his
      * other processes have queued them all, nothing could end a keeper that
      * they stop, so there is no watcher. */
@@ -159,6 +169,10 @@ static void __attribute__((noreturn)) keep_watcher(const struct words *w)
         stepdir_log(w->dir, "no watcher: %s", err.text);
         _exit(1);
     }
+    if (setsid() < 0) /* its group is what it kills in the end */
+        _exit(1);
+    prctl(PR_SET_PDEATHSIG, 0);
+    close(ready);
     /* slurmstepd waits for the end of the pipes */
     child_let_go();
     end_ms = clock_mono_ms() + ms;
@@ -180,7 +194,7 @@ static void __attribute__((noreturn)) keep_watcher(const struct words *w)
  * the one in the compiled-in bindir. A failed exec is noted in log.txt. hash:
  * checksum of job.conf; site: path of the site file; NULL or "": unknown.
  *
- * The watcher's parent, which has been detached from this process, sends it
+ * The watcher's parent, which detaches itself from this process, sends it
  * SIGKILL when its time is over (agent.h). If that parent ends, the kernel
  * ends the watcher.
  */
@@ -189,25 +203,27 @@ static int start_watcher(const char *dir, const char *hash, const char *site,
 {
     char path[PATH_MAX];
     const struct words words = {path, dir, hash, site};
-    pid_t pid;
+    pid_t self = getpid(), pid;
+    int ready[2];
+    char byte;
 
     if (find_jobprof(path, err) < 0)
         return -1;
+    if (pipe2(ready, O_CLOEXEC) < 0)
+        return error_set(err, "no pipe for the watcher: %s", strerror(errno));
     pid = fork();
-    if (pid < 0)
-        return error_set(err, "no process for the watcher: %s",
-                         strerror(errno));
     if (pid == 0) {
-        if (setsid() < 0) /* the keeper kills its group */
-            _exit(1);
-        pid = fork();
-        if (pid == 0)
-            keep_watcher(&words);
-        _exit(pid < 0);
+        close(ready[0]);
+        keep_watcher(&words, self, ready[1]);
     }
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+    if (pid < 0)
+        error_set(err, "no process for the watcher: %s", strerror(errno));
+    close(ready[1]);
+    /* the end of the file: it is detached, or has ended */
+    while (pid > 0 && read(ready[0], &byte, 1) < 0 && errno == EINTR)
         ;
-    return 0;
+    close(ready[0]);
+    return pid < 0 ? -1 : 0;
 }
 
 /* --- a node's end ------------------------------------------------------- */
