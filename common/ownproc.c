@@ -56,14 +56,29 @@ char ownproc_state(const char *stat)
     return end && end[1] == ' ' ? end[2] : '\0';
 }
 
-uint64_t ownproc_start(const char *stat)
+/* The number in field n, from 4 on, of the text of /proc/PID/stat; 0: none. */
+static uint64_t number_in(const char *stat, int n)
 {
     const char *at = strrchr(stat, ')');
 
-    /* Behind the name, before field 3; the start is field 22. */
-    for (int field = 2; at && field < 22; field++)
+    /* behind the name, before field 3 */
+    for (int field = 2; at && field < n; field++)
         at = strchr(at + 1, ' ');
     return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+uint64_t ownproc_start(const char *stat)
+{
+    return number_in(stat, 22);
+}
+
+/* A process whose first thread has ended is a zombie, but lives as long as
+ * another thread of it does. */
+static bool has_ended(const char *stat)
+{
+    char state = ownproc_state(stat);
+
+    return !state || state == 'X' || (state == 'Z' && number_in(stat, 20) < 2);
 }
 
 uint64_t ownproc_namespace(int dir)
@@ -144,7 +159,6 @@ int ownproc_hold(const char *root, int64_t pid)
 static int check(struct ownproc *proc, uint64_t start, struct jp_error *err)
 {
     char stat[STAT_BYTES], *status = malloc(STATUS_BYTES);
-    char state;
     bool own;
 
     if (!status) {
@@ -164,7 +178,6 @@ static int check(struct ownproc *proc, uint64_t start, struct jp_error *err)
                          errno == ESRCH ? "it has ended" : strerror(errno));
     }
     proc->start = ownproc_start(stat);
-    state = ownproc_state(stat);
     if (start && proc->start != start) {
         errno = ESTALE;
         return error_set(err,
@@ -172,7 +185,7 @@ static int check(struct ownproc *proc, uint64_t start, struct jp_error *err)
                          "another process's",
                          (long) proc->pid);
     }
-    if (!state || state == 'Z' || state == 'X') {
+    if (has_ended(stat)) {
         errno = ESRCH;
         return error_set(err, "process %ld: it has ended", (long) proc->pid);
     }

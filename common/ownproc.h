@@ -14,7 +14,8 @@
  * or none.
  *
  * A start time is field 22 of /proc/PID/stat, in ticks after boot. It is the
- * same as long as the process lives, also after execve(). A zombie has ended.
+ * same as long as the process lives, also after execve(). A zombie has ended,
+ * unless only its first thread has.
  *
  * Only /proc/PID/stat and status are read. They take no lock that a process in
  * kernel state D may hold, so nothing here blocks, except for what a caller

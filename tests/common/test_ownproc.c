@@ -5,6 +5,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -49,8 +50,10 @@ static void put_process(const char *dir, const char *pid, const char *stat,
     free(tempdir_file(dir, name, 0600, status));
 }
 
-#define STAT(state, start)                                                     \
-    "7 (a) b) " state " 1 1 1 0 -1 0 0 0 0 0 1 2 0 0 20 0 4 0 " start " 9 9\n"
+#define STAT(state, start) STAT_OF(state, "4", start)
+#define STAT_OF(state, threads, start)                                         \
+    "7 (a) b) " state " 1 1 1 0 -1 0 0 0 0 0 1 2 0 0 20 0 " threads            \
+    " 0 " start " 9 9\n"
 #define UIDS(a, b, c, d)                                                       \
     "Name:\tx\nUid:\t" #a "\t" #b "\t" #c "\t" #d "\nGid:\t0\t0\t0\t0\n"
 
@@ -75,7 +78,8 @@ static void fake_roots(void **state)
         {STAT("S", "778"), UIDS(6, 6, 6, 6), 777, ESTALE},
         {STAT("S", "77"), UIDS(5, 5, 5, 5), 777, ESTALE},
         /* ended */
-        {STAT("Z", "777"), UIDS(5, 5, 5, 5), 777, ESRCH},
+        {STAT_OF("Z", "1", "777"), UIDS(5, 5, 5, 5), 777, ESRCH},
+        {STAT("Z", "777"), UIDS(5, 5, 5, 5), 777, 0},
         {STAT("X", "777"), UIDS(5, 5, 5, 5), 0, ESRCH},
         {"", UIDS(5, 5, 5, 5), 0, ESRCH},
         {"no stat", UIDS(5, 5, 5, 5), 0, ESRCH},
@@ -295,6 +299,47 @@ static void own_processes(void **state)
     assert_int_equal(errno, ESRCH);
 }
 
+static void *wait_for_ever(void *arg)
+{
+    pause();
+    return arg;
+}
+
+/* A program may end its first thread alone. */
+static void first_thread_ends(void **state)
+{
+    struct ownproc proc;
+    char stat[1024] = "";
+    pid_t pid = fork();
+
+    (void) state;
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        pthread_t other;
+
+        if (pthread_create(&other, NULL, wait_for_ever, NULL) != 0)
+            _exit(1);
+        syscall(SYS_exit, 0); /* of this thread */
+    }
+    for (int i = 0; i < 2000; i++, usleep(5000)) {
+        struct ownproc_name name = name_of(pid);
+
+        assert_int_equal(ownproc_open(&name, &proc, NULL), 0);
+        assert_true(ownproc_read(proc.dir, "stat", stat, sizeof(stat)) > 0);
+        if (ownproc_state(stat) == 'Z')
+            break;
+        ownproc_close(&proc);
+    }
+    assert_int_equal(ownproc_state(stat), 'Z');
+    assert_int_equal(ownproc_check(&proc, NULL), 0);
+    assert_int_equal(ownproc_signal(&proc, SIGKILL, NULL), 0);
+    assert_int_equal(
+        waitid(P_PID, (id_t) pid, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
+    assert_int_equal(ownproc_check(&proc, NULL), -1);
+    ownproc_close(&proc);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
 static bool is_pid(void *arg, struct ownproc *proc)
 {
     return proc->pid == *(const pid_t *) arg;
@@ -503,6 +548,7 @@ int main(void)
                                         tempdir_drop),
         cmocka_unit_test(environment),
         cmocka_unit_test(own_processes),
+        cmocka_unit_test(first_thread_ends),
         cmocka_unit_test(processes_are_walked),
         cmocka_unit_test(processes_of_others),
         cmocka_unit_test(older_kernels),
