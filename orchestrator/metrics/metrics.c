@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "common/utf8.h"
 
@@ -216,10 +218,24 @@ static void take_text(char out[METRICS_LABEL_BYTES], const char *text)
     out[used] = '\0';
 }
 
-/* A label's end is hashed as well, so that "ab","c" and "a","bc" differ. */
+/* Users choose labels, so they must not know which of them meet. */
+static uint64_t salt;
+static pthread_once_t salted = PTHREAD_ONCE_INIT;
+
+static void make_salt(void)
+{
+    if (getrandom(&salt, sizeof(salt), GRND_NONBLOCK) != sizeof(salt))
+        salt = (uintptr_t) &salt; /* a random address */
+}
+
+/* FNV-1a, with a salt at both ends. A label's end is hashed as well, so that
+ * "ab","c" and "a","bc" differ. */
 static size_t hash_of(const struct metrics_object *o)
 {
-    uint64_t hash = 14695981039346656037u ^ o->scope; /* FNV-1a */
+    uint64_t hash;
+
+    pthread_once(&salted, make_salt);
+    hash = (14695981039346656037u ^ o->scope ^ salt) * 1099511628211u;
 
     for (size_t i = 0; i < METRICS_LABELS; i++)
         for (const char *c = o->labels[i];; c++) {
@@ -227,7 +243,8 @@ static size_t hash_of(const struct metrics_object *o)
             if (!*c)
                 break;
         }
-    return (size_t) hash;
+    hash = (hash ^ salt >> 32) * 0x9e3779b97f4a7c15u;
+    return (size_t) (hash >> 32);
 }
 
 /* All labels are compared; unused ones are "". */
