@@ -79,10 +79,6 @@ struct jp_rec_channel {
     _Atomic uint64_t mark_ns,
         before_ns;           /* of each JP_REC_PACE-th, two of them */
     _Atomic uint32_t launch; /* the launch that start_ns is of */
-    /* Operations of one launch share their stamps: where those of one are in
-     * doubt, the following ones of the launch are, too. A launch of which only
-     * a part had times would seem to have moved fewer bytes in its time. */
-    atomic_bool is_doubtful;
 };
 
 /* A span that stamps ran back over: from the first late one, or from the one
@@ -105,6 +101,10 @@ struct jp_rec_trust {
     _Atomic uint64_t n_ops;      /* operations that started */
     _Atomic uint64_t late_until; /* the ring may be overrun up to this one */
     _Atomic uint64_t lag_until;  /* ... and the progress thread lags */
+    /* One more than the last launch with a stamp in doubt; 0: none yet. The
+     * operations of a launch share their times: if only a part of them had any,
+     * the launch would seem to have moved fewer bytes. */
+    _Atomic uint64_t doubtful_launch;
     /* its first operation's start, CLOCK_MONOTONIC */
     _Atomic uint64_t launch_ns;
     _Atomic uint64_t before_ns; /* the same of the launch before */

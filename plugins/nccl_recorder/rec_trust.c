@@ -382,18 +382,15 @@ static enum jp_rec_stamp compare(struct jp_rec_trust *trust,
     return gpu_ns < stop ? JP_REC_DOUBTFUL : JP_REC_FRESH;
 }
 
-enum jp_rec_stamp rec_trust_start(struct jp_rec_trust *trust, unsigned channel,
-                                  const struct jp_rec_place *place,
-                                  uint64_t gpu_ns, uint64_t now_ns)
+/* Takes a start that is not before the kernel's launch. */
+static enum jp_rec_stamp take_start(struct jp_rec_trust *trust,
+                                    struct jp_rec_channel *c,
+                                    const struct jp_rec_place *place,
+                                    uint64_t gpu_ns, uint64_t now_ns)
 {
-    struct jp_rec_channel *c = &trust->channels[channel][place->link];
     enum jp_rec_stamp stamp = JP_REC_FRESH;
     bool late = is_late(trust, place->number);
 
-    if (gpu_ns == 0)
-        return take_stale(trust);
-    if (trust->clock && now_ns)
-        compare_clocks(trust->clock, gpu_ns, now_ns);
     /* operations of one launch share their stamps: compare only the first */
     if (atomic_load_explicit(&c->launch, memory_order_relaxed) !=
         place->launch) {
@@ -401,10 +398,6 @@ enum jp_rec_stamp rec_trust_start(struct jp_rec_trust *trust, unsigned channel,
         if (stamp == JP_REC_STALE)
             return stamp;
         atomic_store_explicit(&c->launch, place->launch, memory_order_relaxed);
-        atomic_store_explicit(&c->is_doubtful, stamp == JP_REC_DOUBTFUL,
-                              memory_order_relaxed);
-    } else if (atomic_load_explicit(&c->is_doubtful, memory_order_relaxed)) {
-        stamp = JP_REC_DOUBTFUL;
     }
     if (gpu_ns > atomic_load_explicit(&c->start_ns, memory_order_relaxed))
         atomic_store_explicit(&c->start_ns, gpu_ns, memory_order_relaxed);
@@ -421,11 +414,31 @@ enum jp_rec_stamp rec_trust_start(struct jp_rec_trust *trust, unsigned channel,
                      gpu_ns);
     }
     if (place->number <=
-        atomic_load_explicit(&trust->lag_until, memory_order_relaxed)) {
-        atomic_store_explicit(&c->is_doubtful, true, memory_order_relaxed);
+        atomic_load_explicit(&trust->lag_until, memory_order_relaxed))
         return JP_REC_DOUBTFUL;
-    }
     return stamp == JP_REC_FRESH ? JP_REC_LATE : stamp;
+}
+
+enum jp_rec_stamp rec_trust_start(struct jp_rec_trust *trust, unsigned channel,
+                                  const struct jp_rec_place *place,
+                                  uint64_t gpu_ns, uint64_t now_ns)
+{
+    uint64_t launch = 1 + (uint64_t) place->launch;
+    enum jp_rec_stamp stamp;
+
+    if (gpu_ns == 0)
+        return take_stale(trust);
+    if (trust->clock && now_ns)
+        compare_clocks(trust->clock, gpu_ns, now_ns);
+    stamp = take_start(trust, &trust->channels[channel][place->link], place,
+                       gpu_ns, now_ns);
+    if (stamp == JP_REC_DOUBTFUL || stamp == JP_REC_STALE)
+        atomic_store_explicit(&trust->doubtful_launch, launch,
+                              memory_order_relaxed);
+    else if (atomic_load_explicit(&trust->doubtful_launch,
+                                  memory_order_relaxed) == launch)
+        stamp = JP_REC_DOUBTFUL;
+    return stamp;
 }
 
 enum jp_rec_stamp rec_trust_stop(struct jp_rec_trust *trust, unsigned channel,
