@@ -327,6 +327,9 @@ static int make_both(const struct launch_place *place, struct jp_error *err)
     saved = errno;
     close(at);
     errno = saved;
+    /* an older step's folder, which this process may hold, was renamed */
+    if (rc == 0)
+        stepdir_release(place->step_dir);
     if (rc == 0 && stepdir_hold(place->step_dir, err) < 0) {
         saved = errno;
         stepdir_release(place->step_dir); /* the next try walks again */

@@ -507,7 +507,7 @@ void join_row_fill(struct join_row *row, const struct record *r)
                           .dump_min = r->dump_us,
                           .dump_max = r->dump_us,
                           .n = 1,
-                          .n_busbw = !r->busbw_nan,
+                          .n_busbw = !r->busbw_nan && !r->exec_unknown,
                           .n_exec = !r->exec_unknown,
                           .min_rank = r->exec_unknown ? JOIN_NO_RANK : r->rank};
 }

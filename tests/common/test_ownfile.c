@@ -678,8 +678,11 @@ static void run(void **state, scenario *what)
         _exit(0);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == SKIP)
-        skip();
+    /* cmocka's skip() counts as a failure in its TAP output */
+    if (WIFEXITED(status) && WEXITSTATUS(status) == SKIP) {
+        print_message("# not possible here\n");
+        return;
+    }
     assert_int_equal(status, 0);
 }
 
