@@ -18,6 +18,8 @@ Rules, where less is expected:
   killed=R  rank R was killed: its last records and counts may be missing
   cut       a file may lack its end
   ends      operations may be incomplete: the program left main at once
+  lags      one operation in 20 may have another one's time: where NCCL's
+            progress thread never catches up, nothing shows whose it is
 """
 import argparse
 import collections
@@ -140,7 +142,7 @@ def compare(key, calls, records, rules):
         if "ends" not in rules and not len(before) <= never <= len(unfinished):
             out.append(f"{who}: {len(unfinished)} incomplete, {never} never ended")
         wrong = compare_times(calls, rows)
-        if wrong:
+        if wrong > (len(calls) / 20 if "lags" in rules else 0):
             out.append(f"{who}: {wrong} wrong times")
     numbers = [(r["comm"], r["seq"]) for r in rows]
     if func not in ("Send", "Recv") and len(set(numbers)) != len(numbers):

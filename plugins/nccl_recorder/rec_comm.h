@@ -48,9 +48,8 @@
  *    ring may have been overrun, and the stamps may be those of a later one.
  *    That shows when the progress thread has caught up: a stamp runs backwards.
  *    All operations with times since the reports were late lose their times,
- *    and nothing else. So do those that are late while the progress thread sees
- *    stamps long after they were made, by the pace of the operations: then it
- *    may never catch up.
+ *    and nothing else. Where the thread never catches up, some operations keep
+ *    the times of others: honest ones look the same, so they are not refused.
  *
  * Kernel events stay on while the program captures a CUDA graph, although they
  * put a host function into every captured launch. The mask cannot be changed
@@ -68,16 +67,11 @@
  * that lags reports stops of one before earlier starts of the other. */
 enum jp_rec_link { JP_REC_LINK_SEND, JP_REC_LINK_RECV, JP_REC_N_LINKS };
 
-enum { JP_REC_PACE = 16 };
-
 /* The last stamps of a connection, by the GPU's clock; 0: none yet. */
 struct jp_rec_channel {
     _Atomic uint64_t start_ns, stop_ns;
     _Atomic uint64_t late_ns; /* the first of the late starts; 0: the last start
                                  was not late */
-    _Atomic uint32_t n_late;  /* of these so far */
-    _Atomic uint64_t mark_ns,
-        before_ns;           /* of each JP_REC_PACE-th, two of them */
     _Atomic uint32_t launch; /* the launch that start_ns is of */
 };
 
@@ -100,7 +94,6 @@ struct jp_rec_trust {
     _Atomic uint32_t first_of;   /* the launch that launch_ns is of */
     _Atomic uint64_t n_ops;      /* operations that started */
     _Atomic uint64_t late_until; /* the ring may be overrun up to this one */
-    _Atomic uint64_t lag_until;  /* ... and the progress thread lags */
     /* One more than the last launch with a stamp in doubt; 0: none yet. The
      * operations of a launch share their times: if only a part of them had any,
      * the launch would seem to have moved fewer bytes. */

@@ -16,12 +16,6 @@
  * little below the 64 entries of the ring; an operation takes at most one entry
  * of a channel. GPUS bounds the table of clocks. */
 enum { STALE_MOST = 8, STALE_WITHIN = 10000, GPUS = 64, RING_NEAR = 60 };
-enum { LAG_OPS = 128 }; /* operations after a late look that are in doubt */
-/* A progress thread that sees a stamp later than this lags: in that time the
- * ring may go round, as a kernel takes some microseconds. Where kernels take
- * longer, it is the time of 16 of them, a quarter of the ring's. */
-#define LAG_NS 500000LL
-
 /* The clocks of GPU and host are compared only where they run alike: the least
  * differences of two windows agree within CLOCK_SLACK_NS. Only a start that is
  * earlier by more than that counts as too early. */
@@ -241,46 +235,6 @@ static bool is_before(const struct jp_rec_gpu_clock *clock, uint64_t gpu_ns,
                -CLOCK_SLACK_NS;
 }
 
-/* Returns whether the host saw a late stamp long after the GPU made it; false
- * where no clock is known. */
-static bool is_lagging(const struct jp_rec_gpu_clock *clock,
-                       const struct jp_rec_channel *c, uint64_t gpu_ns,
-                       uint64_t now_ns)
-{
-    uint64_t mark = atomic_load_explicit(&c->before_ns, memory_order_relaxed);
-    int64_t pace = mark != 0 ? (int64_t) (gpu_ns - mark) : 0;
-    int64_t low = atomic_load_explicit(&clock->low_ns, memory_order_relaxed);
-    int64_t before =
-        atomic_load_explicit(&clock->before_ns, memory_order_relaxed);
-
-    if (atomic_load_explicit(&clock->since_ns, memory_order_relaxed) == 0)
-        return false;
-    if (atomic_load_explicit(&clock->is_known, memory_order_relaxed) &&
-        before < low)
-        low = before;
-    return (int64_t) (now_ns - gpu_ns) - low > (pace > LAG_NS ? pace : LAG_NS);
-}
-
-/* Takes a late start into account; the first one if none was late before. */
-static void count_late(struct jp_rec_channel *c, uint64_t gpu_ns)
-{
-    uint32_t n = atomic_load_explicit(&c->n_late, memory_order_relaxed);
-
-    if (atomic_load_explicit(&c->late_ns, memory_order_relaxed) == 0) {
-        atomic_store_explicit(&c->late_ns, gpu_ns, memory_order_relaxed);
-        atomic_store_explicit(&c->mark_ns, 0, memory_order_relaxed);
-        n = 0;
-    }
-    if (n % JP_REC_PACE == 0) {
-        atomic_store_explicit(
-            &c->before_ns,
-            atomic_load_explicit(&c->mark_ns, memory_order_relaxed),
-            memory_order_relaxed);
-        atomic_store_explicit(&c->mark_ns, gpu_ns, memory_order_relaxed);
-    }
-    atomic_store_explicit(&c->n_late, n + 1, memory_order_relaxed);
-}
-
 bool rec_trust_is_too_long(const struct jp_rec_trust *trust, uint64_t gpu_ns,
                            uint64_t host_ns)
 {
@@ -386,7 +340,7 @@ static enum jp_rec_stamp compare(struct jp_rec_trust *trust,
 static enum jp_rec_stamp take_start(struct jp_rec_trust *trust,
                                     struct jp_rec_channel *c,
                                     const struct jp_rec_place *place,
-                                    uint64_t gpu_ns, uint64_t now_ns)
+                                    uint64_t gpu_ns)
 {
     enum jp_rec_stamp stamp = JP_REC_FRESH;
     bool late = is_late(trust, place->number);
@@ -405,17 +359,9 @@ static enum jp_rec_stamp take_start(struct jp_rec_trust *trust,
         atomic_store_explicit(&c->late_ns, 0, memory_order_relaxed);
         return stamp;
     }
-    count_late(c, gpu_ns);
-    if (now_ns && trust->clock && is_lagging(trust->clock, c, gpu_ns, now_ns)) {
-        atomic_store_explicit(&trust->lag_until, place->number + LAG_OPS,
-                              memory_order_relaxed);
-        note_overrun(trust,
-                     atomic_load_explicit(&c->late_ns, memory_order_relaxed),
-                     gpu_ns);
-    }
-    if (place->number <=
-        atomic_load_explicit(&trust->lag_until, memory_order_relaxed))
-        return JP_REC_DOUBTFUL;
+    /* the first of the late ones */
+    if (atomic_load_explicit(&c->late_ns, memory_order_relaxed) == 0)
+        atomic_store_explicit(&c->late_ns, gpu_ns, memory_order_relaxed);
     return stamp == JP_REC_FRESH ? JP_REC_LATE : stamp;
 }
 
@@ -431,7 +377,7 @@ enum jp_rec_stamp rec_trust_start(struct jp_rec_trust *trust, unsigned channel,
     if (trust->clock && now_ns)
         compare_clocks(trust->clock, gpu_ns, now_ns);
     stamp = take_start(trust, &trust->channels[channel][place->link], place,
-                       gpu_ns, now_ns);
+                       gpu_ns);
     if (stamp == JP_REC_DOUBTFUL || stamp == JP_REC_STALE)
         atomic_store_explicit(&trust->doubtful_launch, launch,
                               memory_order_relaxed);
