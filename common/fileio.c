@@ -128,6 +128,24 @@ int fileio_mkdirs(const char *path, struct jp_error *err)
     return 0;
 }
 
+int fileio_mkdirs_held(const char *path, struct jp_error *err)
+{
+    struct jp_error why; /* what is wrong with it is told below */
+    char *above = strdup(path), *slash;
+
+    if (!above)
+        return error_set(err, "out of memory");
+    while ((slash = strrchr(above, '/')) && slash > above) {
+        *slash = '\0';
+        if (ownplace_hold(above, OWNPLACE_OURS, &why) == 0)
+            break;
+    }
+    free(above);
+    if (fileio_mkdirs(path, err) < 0)
+        return -1;
+    return ownplace_hold(path, OWNPLACE_OURS, err);
+}
+
 /* Whether what exists where a folder is wanted is one, and ours. */
 static int check_made(const char *path, const struct stat *st,
                       struct jp_error *err)

@@ -42,6 +42,11 @@ int fileio_read_fd(int fd, const char *path, size_t max, char **text,
  * directory afterwards. */
 int fileio_mkdirs(const char *path, struct jp_error *err);
 
+/* Like fileio_mkdirs, and holds the folder (ownplace_hold). The nearest folder
+ * above it that exists is held first: else another user who renames it could
+ * have the folder made in one place and held in another. */
+int fileio_mkdirs_held(const char *path, struct jp_error *err);
+
 /* Makes the folder (0700) unless it exists. A link, another user's folder or
  * anything else with that name is an error. The parent must exist. */
 int fileio_mkdir(const char *path, struct jp_error *err);

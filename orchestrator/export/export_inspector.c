@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "common/fileio.h"
-#include "common/ownplace.h"
 #include "common/quote.h"
 #include "orchestrator/export/export.h"
 
@@ -162,9 +161,7 @@ static int write_file(struct jp_recwalk *walk, const char *dir,
         goto out;
     }
     *slash = '\0';
-    if (fileio_mkdirs(dir, err) < 0 ||
-        ownplace_hold(dir, OWNPLACE_OURS, err) < 0 ||
-        fileio_mkdirs(path, err) < 0)
+    if (fileio_mkdirs_held(dir, err) < 0 || fileio_mkdirs(path, err) < 0)
         goto out;
     *slash = '/';
     if (fileio_temp_open(&file, path, err) < 0)

@@ -15,7 +15,6 @@
 
 #include "common/fileio.h"
 #include "common/lines.h"
-#include "common/ownplace.h"
 #include "common/utf8.h"
 #include "orchestrator/export/export.h"
 #include "orchestrator/parquet/parquet.h"
@@ -647,8 +646,7 @@ static int write_one(const char *csv_dir, const char *out_dir,
         /* a report without this table */
     } else if (access(csv, F_OK) < 0) {
         rc = 0;
-    } else if (fileio_mkdirs(out_dir, err) == 0 &&
-               ownplace_hold(out_dir, OWNPLACE_OURS, err) == 0 &&
+    } else if (fileio_mkdirs_held(out_dir, err) == 0 &&
                fileio_temp_open(&file, path, err) == 0) {
         rc = export_parquet_csv(csv, file.stream, codec, done, err);
         if (rc == 0)

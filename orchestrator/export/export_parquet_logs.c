@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "common/fileio.h"
-#include "common/ownplace.h"
 #include "orchestrator/aggregate/comm_type.h"
 #include "orchestrator/export/export.h"
 #include "orchestrator/parquet/parquet.h"
@@ -287,8 +286,8 @@ int export_parquet_logs(const char *const *inputs, size_t n, const char *dir,
         error_set(err, "out of memory");
     else if (!walk.n_logs)
         rc = 0; /* no folder without a file */
-    else if (fileio_mkdirs(dir, err) == 0)
-        rc = ownplace_hold(dir, OWNPLACE_OURS, err);
+    else
+        rc = fileio_mkdirs_held(dir, err);
     for (size_t i = 0; i < walk.n_logs && rc == 0; i++)
         rc = write_log(&walk.logs[names[i].log], path_of(&names[i], dir),
                        states, &w, done);
