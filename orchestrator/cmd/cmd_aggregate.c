@@ -16,7 +16,6 @@
 #include "common/figure.h"
 #include "common/fileio.h"
 #include "common/num.h"
-#include "common/ownplace.h"
 #include "common/plan.h"
 #include "common/quote.h"
 #include "orchestrator/aggregate/aggregate.h"
@@ -468,8 +467,7 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
     verdict_make(&in, &verdict);
     /* the report comes first: an error of an extra format must not prevent it
      */
-    if (fileio_mkdirs(a->output, &err) < 0 ||
-        ownplace_hold(a->output, OWNPLACE_OURS, &err) < 0 ||
+    if (fileio_mkdirs_held(a->output, &err) < 0 ||
         report_write(&report, a->output, &err) < 0 ||
         (!a->common.quiet &&
          report_print_line(a->output, JP_SUMMARY_AUTO, stderr, &err) < 0)) {

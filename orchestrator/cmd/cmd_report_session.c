@@ -537,7 +537,7 @@ static int move_step(struct report_session *session, const char *from,
 {
     const char *final = session->conf.final_dir;
 
-    if (fileio_mkdirs(to, err) < 0 || ownplace_hold(to, OWNPLACE_OURS, err) < 0)
+    if (fileio_mkdirs_held(to, err) < 0)
         return -1;
     if (!is_absent(final))
         return error_set(err, "%s exists already", final);

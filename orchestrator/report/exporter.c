@@ -19,7 +19,6 @@
 
 #include "common/figure.h"
 #include "common/fileio.h"
-#include "common/ownplace.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/gnuplot.h"
@@ -788,8 +787,7 @@ int exporter_write(const struct jp_result *result, const char *dir,
     }
     /* known before anything is written */
     done->left_out = tree.table.n_cells - tree.table.n_kept;
-    if (fileio_mkdirs(tree.dir, err) < 0 ||
-        ownplace_hold(tree.dir, OWNPLACE_OURS, err) < 0 ||
+    if (fileio_mkdirs_held(tree.dir, err) < 0 ||
         fileio_temp_open(&log, path, err) < 0)
         goto out;
     rc = put_tree(&tree, options, log.stream, err);

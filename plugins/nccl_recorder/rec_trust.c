@@ -16,6 +16,7 @@
  * little below the 64 entries of the ring; an operation takes at most one entry
  * of a channel. GPUS bounds the table of clocks. */
 enum { STALE_MOST = 8, STALE_WITHIN = 10000, GPUS = 64, RING_NEAR = 60 };
+
 /* The clocks of GPU and host are compared only where they run alike: the least
  * differences of two windows agree within CLOCK_SLACK_NS. Only a start that is
  * earlier by more than that counts as too early. */
