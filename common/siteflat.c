@@ -9,6 +9,7 @@
 #include "common/siteflat.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "common/nearest.h"
 #include "common/ownplace.h"
 #include "common/quote.h"
+#include "common/utf8.h"
 
 /* --- text that makes libconfig open no file --- */
 
@@ -447,9 +449,17 @@ int sitelist_check_text(const char *text, size_t max, struct jp_error *err)
         return error_set(err, "the value is empty");
     if (len > max)
         return error_set(err, "%zu bytes are too many (at most %zu)", len, max);
-    for (const char *c = text; *c; c++)
-        if ((unsigned char) *c < 0x20 || *c == 0x7f)
-            return error_set(err, "has a control character");
+    for (size_t i = 0, n; i < len; i += n) {
+        uint32_t point;
+
+        n = utf8_decode(text + i, len - i, &point);
+        if (!n)
+            return error_set(err, "byte %zu (\\x%02x) is not UTF-8", i + 1,
+                             (unsigned char) text[i]);
+        if (!quote_is_harmless(point))
+            return error_set(err, "has a control character (U+%04" PRIX32 ")",
+                             point);
+    }
     return 0;
 }
 

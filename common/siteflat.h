@@ -95,8 +95,9 @@ int sitelist_read(const char *path, const struct sitelist_format *format,
 const char *sitelist_text(const config_setting_t *setting,
                           struct jp_error *err);
 
-/* Checks that text is not empty, has at most max bytes, and no control
- * characters. 0 or -1. */
+/* Checks that text is not empty, has at most max bytes, and is UTF-8 of
+ * characters that are harmless to a terminal (quote.h), so that messages show
+ * it as it is. 0 or -1. */
 int sitelist_check_text(const char *text, size_t max, struct jp_error *err);
 
 /* --- libconfig text that cannot make libconfig open a file.

@@ -159,7 +159,13 @@ static const struct {
      "bad.conf:2: symptom: the value is empty"},
     {"known_bad = ({ since = \"2.28\"; mode = \"any\"; action = \"warn\";\n"
      "symptom = \"a\\x1b[31m\"; });",
-     "symptom: has a control character"},
+     "symptom: has a control character (U+001B)"},
+    {"known_bad = ({ since = \"2.28\"; mode = \"any\"; action = \"warn\";\n"
+     "symptom = \"s\"; source = \"https://x/\xc1/\"; });",
+     "source: byte 11 (\\xc1) is not UTF-8"},
+    {"known_bad = ({ since = \"2.28\"; mode = \"any\"; action = \"warn\";\n"
+     "symptom = \"a \xe2\x80\xae b\"; });",
+     "symptom: has a control character (U+202E)"},
     {"known_bad = ({ since = \"2.28\"; mode = \"any\"; action = \"warn\";\n"
      "symptom = \"s\"; });",
      "\"source\" is missing"},
