@@ -2,11 +2,14 @@
  *
  * The tables at the beginning define the keys that only a site sets;
  * sitekeys_all adds the knobs of all options. sitefile_load expands the file
- * (siteflat.h), lets libconfig parse it, and checks every value by its key's
- * knob. All errors are reported, not only the first one.
+ * (siteflat.h), lets libconfig parse each statement of the top level, and
+ * checks every value by its key's knob. libconfig refuses a text in which a
+ * group appears twice; statement by statement, groups of one name are merged.
+ * All errors are reported, not only the first one.
  */
 #include "common/sitefile.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <libconfig.h>
 #include <stdio.h>
@@ -265,10 +268,18 @@ size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX])
 
 #define WHERE_LEN 4352 /* room for PATH_MAX bytes and a line number */
 
+/* A statement of the top level: the bytes of the text from `from` to `end`. */
+struct statement {
+    size_t from, end;
+    unsigned line, end_line; /* of the text */
+};
+
 /* The state of one load. */
 struct loader {
     struct siteflat flat;
     enum sitefile_kind kind;
+    struct statement now; /* that is being read */
+    size_t part_values;   /* the values before this part (siteflat_part) */
     struct sitekey keys[SITEKEYS_MAX];
     size_t n_keys;
     /* The result, while it is being filled. */
@@ -279,6 +290,18 @@ struct loader {
     unsigned errors;
     struct jp_error *err; /* gets the first error */
 };
+
+/* The line of the text for a line of the statement, as libconfig counts it. */
+static unsigned line_of(const struct loader *ld, unsigned line)
+{
+    return ld->now.line + (line ? line - 1 : 0);
+}
+
+static unsigned line_of_setting(const struct loader *ld,
+                                const config_setting_t *s)
+{
+    return line_of(ld, config_setting_source_line(s));
+}
 
 /* Reports the error in `one` with file and line, and counts it. Reading
  * continues. */
@@ -336,7 +359,7 @@ static void unknown_key(struct loader *ld, const char *group,
     error_set(&one, "unknown key \"%s%s%s\"%s%s%s", group, *group ? "." : "",
               QUOTE(key), near ? "; did you mean \"" : "", near ? near : "",
               near ? "\"?" : "");
-    note(ld, config_setting_source_line(s), &one);
+    note(ld, line_of_setting(ld, s), &one);
 }
 
 /* Formats a number as a user would write it: 0.25, not 0.250000. */
@@ -398,6 +421,13 @@ static const char *value_text(const struct jp_knob *knob,
     return used < len ? buf : NULL;
 }
 
+static void free_value(struct sitefile_value *value)
+{
+    free(value->name);
+    free(value->value);
+    free(value->where);
+}
+
 /* Appends a value or lock (copied). value NULL: a lock. -1: no memory. */
 static int add(struct sitefile_value **list, size_t *n, const char *name,
                const char *value, const char *where)
@@ -415,6 +445,32 @@ static int add(struct sitefile_value **list, size_t *n, const char *name,
     return one->name && (one->value || !value) && one->where ? 0 : -1;
 }
 
+/* Stores a value. One of an earlier part gives way to it; the same key twice in
+ * a part is an error. 0, or -1 and err. */
+static int keep_value(struct loader *ld, const char *name, const char *value,
+                      const char *where, struct jp_error *err)
+{
+    struct jp_sitefile *file = ld->file;
+
+    for (size_t i = 0; i < file->n_values; i++) {
+        struct sitefile_value *old = &file->values[i];
+
+        if (strcmp(old->name, name) != 0)
+            continue;
+        if (i >= ld->part_values)
+            return error_set(err, "\"%s\" is set already in %s", name,
+                             old->where);
+        free_value(old);
+        file->n_values--;
+        ld->part_values--;
+        memmove(old, old + 1, (file->n_values - i) * sizeof(*old));
+        break;
+    }
+    if (add(&file->values, &file->n_values, name, value, where) < 0)
+        return error_set(err, "out of memory");
+    return 0;
+}
+
 /* The key of a group, or NULL. */
 static const struct sitekey *find_key(const struct loader *ld,
                                       const char *group, const char *key)
@@ -429,7 +485,7 @@ static const struct sitekey *find_key(const struct loader *ld,
 static void read_value(struct loader *ld, const char *group,
                        const config_setting_t *s)
 {
-    unsigned line = config_setting_source_line(s);
+    unsigned line = line_of_setting(ld, s);
     const char *name = config_setting_name(s), *text;
     const struct sitekey *key = find_key(ld, group, name);
     char buf[2048], full[128], where[WHERE_LEN];
@@ -450,10 +506,9 @@ static void read_value(struct loader *ld, const char *group,
                   knob_format_range(key->knob, buf, sizeof(buf)));
     else if (knob_check(key->knob, text, &one) < 0)
         error_wrap(&one, "%s", full);
-    else if (add(&ld->file->values, &ld->file->n_values, full, text,
-                 siteflat_where(&ld->flat, line, where, sizeof(where))) < 0)
-        error_set(&one, "out of memory");
-    else
+    else if (keep_value(ld, full, text,
+                        siteflat_where(&ld->flat, line, where, sizeof(where)),
+                        &one) == 0)
         return;
     note(ld, line, &one);
 }
@@ -491,7 +546,7 @@ static int check_lock(const struct loader *ld, const char *name,
 /* Reads the list "lock". */
 static void read_locks(struct loader *ld, const config_setting_t *s)
 {
-    unsigned line = config_setting_source_line(s);
+    unsigned line = line_of_setting(ld, s);
     int type = config_setting_type(s);
     char where[WHERE_LEN];
     struct jp_error one;
@@ -539,7 +594,7 @@ static void read_group(struct loader *ld, const char *group,
 
     if (!config_setting_is_group(parent)) {
         error_set(&one, "\"%s\" is not a group { ... }", group);
-        note(ld, config_setting_source_line(parent), &one);
+        note(ld, line_of_setting(ld, parent), &one);
         return;
     }
     /* At the top level, a member is a group, the list of locks, or a value. */
@@ -559,23 +614,101 @@ static void read_group(struct loader *ld, const char *group,
     }
 }
 
-/* Parses the expanded text. -1: there were errors. */
-static int parse(struct loader *ld)
+/* Moves to the next statement of the text. It ends with ';' or ',' outside of
+ * brackets, with the bracket that ends a group, or where its part ends. false:
+ * there is none. */
+static bool next_statement(const struct siteflat *flat, struct statement *s)
 {
+    const char *text = flat->text + s->end;
+    unsigned line = s->end_line, part, depth = 0;
+    bool string = false;
+
+    for (; isspace((unsigned char) *text); text++)
+        line += *text == '\n';
+    if (!*text)
+        return false;
+    s->from = (size_t) (text - flat->text);
+    s->line = line;
+    part = siteflat_part(flat, line);
+    for (; *text; text++) {
+        if (*text == '\n' && siteflat_part(flat, line + 1) != part)
+            break;
+        line += *text == '\n';
+        if (*text == '"')
+            string = !string;
+        else if (string && *text == '\\' && text[1])
+            line += *++text == '\n';
+        else if (string)
+            continue;
+        else if (strchr("{[(", *text))
+            depth++;
+        else if (strchr("}])", *text) && depth)
+            depth--;
+        if (string || depth || !strchr("};,", *text))
+            continue;
+        /* A group may be followed by ';', which is a part of the statement. */
+        if (*text != '}' ||
+            !strchr(";,", text[1 + strspn(text + 1, " \t\r\n")]))
+            break;
+    }
+    /* the line break before another part belongs to no statement */
+    s->end = (size_t) (text - flat->text) + (*text && *text != '\n');
+    s->end_line = line;
+    return true;
+}
+
+/* Parses and reads the current statement. */
+static void read_statement(struct loader *ld)
+{
+    char *text =
+        strndup(ld->flat.text + ld->now.from, ld->now.end - ld->now.from);
     struct jp_error one;
     config_t cfg;
 
     /* The text has no @include any more (siteflat.h). */
     config_init(&cfg);
-    if (config_read_string(&cfg, ld->flat.text ? ld->flat.text : "") !=
-        CONFIG_TRUE) {
+    if (!text) {
+        error_set(&one, "out of memory");
+        note(ld, ld->now.line, &one);
+    } else if (config_read_string(&cfg, text) != CONFIG_TRUE) {
         error_set(&one, "%s", config_error_text(&cfg));
-        note(ld, (unsigned) config_error_line(&cfg), &one);
+        note(ld, line_of(ld, (unsigned) config_error_line(&cfg)), &one);
     } else {
         read_group(ld, "", config_root_setting(&cfg));
     }
     config_destroy(&cfg);
+    free(text);
+}
+
+/* Reads the expanded text. -1: there were errors. */
+static int parse(struct loader *ld)
+{
+    unsigned part = 0;
+
+    ld->now = (struct statement){.end_line = 1};
+    while (ld->flat.text && next_statement(&ld->flat, &ld->now)) {
+        if (siteflat_part(&ld->flat, ld->now.line) != part) {
+            part = siteflat_part(&ld->flat, ld->now.line);
+            ld->part_values = ld->file->n_values;
+        }
+        read_statement(ld);
+    }
     return ld->errors ? -1 : 0;
+}
+
+/* Moves the names of the files that were read to the result. -1: no memory. */
+static int take_files(struct loader *ld)
+{
+    struct siteflat *flat = &ld->flat;
+    struct jp_sitefile *file = ld->file;
+
+    file->files = calloc(flat->n_files + 1, sizeof(*file->files));
+    if (!file->files)
+        return -1;
+    memcpy(file->files, flat->files, flat->n_files * sizeof(*file->files));
+    file->n_files = flat->n_files;
+    flat->n_files = 0;
+    return 0;
 }
 
 int sitefile_load(const char *path, enum sitefile_kind kind, bool must_exist,
@@ -589,7 +722,10 @@ int sitefile_load(const char *path, enum sitefile_kind kind, bool must_exist,
     int rc;
 
     ld.n_keys = sitekeys_all(ld.keys);
-    if (siteflat_read(path, kind == SITEFILE_USER, &ld.flat, &one) < 0) {
+    rc = kind == SITEFILE_USER
+             ? siteflat_read(path, true, &ld.flat, &one)
+             : siteflat_read_site(path, must_exist, &ld.flat, &one);
+    if (rc < 0) {
         /* errno distinguishes a missing file from one that cannot be read */
         if ((errno == ENOENT || errno == ENOTDIR) && !must_exist) {
             *out = file;
@@ -602,6 +738,8 @@ int sitefile_load(const char *path, enum sitefile_kind kind, bool must_exist,
         return -1;
     }
     rc = parse(&ld);
+    if (rc == 0 && take_files(&ld) < 0)
+        rc = error_set(err, "out of memory");
     siteflat_fini(&ld.flat);
     if (rc < 0)
         sitefile_fini(&file);
@@ -700,11 +838,8 @@ void sitefile_policy(const struct jp_sitefile *file, struct jp_policy *out)
 
 static void free_values(struct sitefile_value *list, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        free(list[i].name);
-        free(list[i].value);
-        free(list[i].where);
-    }
+    for (size_t i = 0; i < n; i++)
+        free_value(&list[i]);
     free(list);
 }
 
@@ -714,6 +849,9 @@ void sitefile_fini(struct jp_sitefile *file)
         return;
     free_values(file->values, file->n_values);
     free_values(file->locks, file->n_locks);
+    for (size_t i = 0; i < file->n_files; i++)
+        free(file->files[i]);
+    free(file->files);
     *file = (struct jp_sitefile){0};
 }
 
@@ -751,6 +889,6 @@ void sitefile_metrics(const struct jp_sitefile *file,
                                                  "metrics.user_series"),
         .node_series = (uint32_t) metrics_number(file, METRICS_NODE_SERIES,
                                                  "metrics.node_series"),
-        .ask_slurm =
-            metrics_number(file, METRICS_ASK, "metrics.ask_slurm") != 0};
+        .ask_slurm = metrics_number(file, METRICS_ASK, "metrics.ask_slurm") !=
+                     0};
 }

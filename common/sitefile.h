@@ -1,6 +1,8 @@
 /* sitefile.h - jobprof.conf: the site's and the user's settings file.
  *
- * libconfig syntax; see jobprof.conf(5). Site: JP_DEF_SITE_FILE or --config.
+ * libconfig syntax; see jobprof.conf(5). Site: JP_DEF_SITE_FILE or --config,
+ * then its fragments (siteflat.h); a fragment's value replaces an earlier one,
+ * locks add up. A group may be written several times in a file, a key once.
  * User: $XDG_CONFIG_HOME/jobprof/jobprof.conf or
  * $HOME/.config/jobprof/jobprof.conf. The user's file has the same keys except
  * for those that only a site may set (policy, lock, topology_file,
@@ -34,6 +36,8 @@ struct jp_sitefile {
     size_t n_values;
     struct sitefile_value *locks; /* name: "nccl.mem"; value NULL */
     size_t n_locks;
+    char **files; /* that were read, in their order; none: all are missing */
+    size_t n_files;
 };
 
 /* Called for each error of a file, including the first one. */

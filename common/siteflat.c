@@ -3,12 +3,15 @@
  *
  * siteflat_read copies the files into one text and keeps a table that leads
  * from its lines back to file and line. The scanner knows strings and comments
- * only as far as needed to find real @include lines. The last part, sitelist_*,
- * reads files that consist of one list of groups.
+ * only as far as needed to find real @include lines. A site's fragments follow
+ * its file in the same text. The last part, sitelist_*, reads files that
+ * consist of one list of groups.
  */
 #include "common/siteflat.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,9 +85,10 @@ char *conftext_quote(const char *s)
 /* The state of one read, through all depths of inclusion. */
 struct reader {
     struct siteflat *flat;
-    bool user;    /* a user's file */
-    bool folders; /* also check the folders of the path */
-    size_t total; /* bytes read so far */
+    bool user;     /* a user's file */
+    bool folders;  /* also check the folders of the path */
+    size_t total;  /* bytes read so far */
+    unsigned part; /* that is being read */
     struct jp_error *err;
 };
 
@@ -323,6 +327,7 @@ static int read_file(struct reader *r, const char *path, int depth)
         error_set(r->err, "out of memory");
         goto out;
     }
+    flat->parts[s.file] = r->part;
     flat->n_files++;
     s.p = text;
     rc = copy_text(r, &s);
@@ -332,31 +337,138 @@ out:
     return rc;
 }
 
-/* The folders are checked only for the installed site file, which decides for
- * all users. */
+/* --- fragments --- */
+
+/* Whether a name is that of a fragment: *.conf, and not hidden. */
+static int is_fragment(const struct dirent *entry)
+{
+    size_t len = strlen(entry->d_name), end = strlen(".conf");
+
+    return entry->d_name[0] != '.' && len > end &&
+           !strcmp(entry->d_name + len - end, ".conf");
+}
+
+/* The order of fragments does not depend on the locale. */
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* The folder conf.d beside the site's file. Caller frees. NULL: the file has
+ * another name and so no fragments (errno 0), or no memory (ENOMEM). */
+static char *fragments_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char *folder;
+
+    errno = 0;
+    if (strcmp(name, "jobprof.conf") != 0)
+        return NULL;
+    folder = text_format("%.*sconf.d", (int) (name - path), path);
+    if (!folder)
+        errno = ENOMEM;
+    return folder;
+}
+
+/* Reads one fragment as a part of its own. */
+static int read_fragment(struct reader *r, const char *folder, const char *name)
+{
+    char *path = text_format("%s/%s", folder, name);
+    int rc = -1;
+
+    r->part++;
+    if (!path)
+        error_set(r->err, "out of memory");
+    else if (!r->flat->len || put(r, '\n') == 0)
+        rc = read_file(r, path, 0);
+    free(path);
+    return rc;
+}
+
+/* Reads the fragments of the folder, which may be missing. Returns how many, or
+ * -1 and err. */
+static int read_folder(struct reader *r, const char *folder)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct dirent **names = NULL;
+    int n = 0, rc = -1, read = 0;
+    struct stat st;
+
+    if (fd < 0 && lstat(folder, &st) < 0 &&
+        (errno == ENOENT || errno == ENOTDIR))
+        return 0;
+    if (fd < 0)
+        return error_set(r->err, "%s: not a folder that can be read", folder);
+    if (ownplace_check_owner(fd, folder, false, r->err) < 0)
+        goto out;
+    n = scandirat(fd, ".", &names, is_fragment, by_name);
+    if (n < 0) {
+        error_set(r->err, "%s: %s", folder, strerror(errno));
+        goto out;
+    }
+    while (read < n && read_fragment(r, folder, names[read]->d_name) == 0)
+        read++;
+    rc = read == n ? n : -1;
+out:
+    for (int i = 0; i < n; i++)
+        free(names[i]);
+    free(names);
+    close(fd);
+    return rc;
+}
+
+/* Takes the text that was read (rc 0), or frees it and keeps errno. */
+static int finish(struct siteflat *flat, const char *path, int rc,
+                  struct siteflat *out, struct jp_error *err)
+{
+    /* an @include can be left only inside a string that spans lines */
+    if (rc == 0 && flat->len)
+        rc = conftext_check(flat->text, flat->len, path, err);
+    if (rc < 0) {
+        int saved = errno;
+
+        siteflat_fini(flat);
+        errno = saved;
+        return -1;
+    }
+    *out = *flat;
+    return 0;
+}
+
 int siteflat_read(const char *path, bool user, struct siteflat *out,
                   struct jp_error *err)
 {
     struct siteflat flat = {0};
     struct reader r = {.flat = &flat, .user = user, .err = err};
-    int rc;
 
-    /* The installed file counts for all users; any other file is the caller's
-     * choice. */
-    r.folders = !user && !strcmp(path, JP_DEF_SITE_FILE);
-    rc = read_file(&r, path, 0);
-    /* an @include can be left only inside a string that spans lines */
-    if (rc == 0 && flat.len)
-        rc = conftext_check(flat.text, flat.len, path, err);
-    if (rc < 0) {
-        int saved = errno;
+    return finish(&flat, path, read_file(&r, path, 0), out, err);
+}
 
-        siteflat_fini(&flat);
-        errno = saved;
-        return -1;
+/* The folders of the path are checked only for the installed site file, which
+ * decides for all users; any other file is the caller's choice. */
+int siteflat_read_site(const char *path, bool must_exist, struct siteflat *out,
+                       struct jp_error *err)
+{
+    struct siteflat flat = {0};
+    struct reader r = {
+        .flat = &flat, .folders = !strcmp(path, JP_DEF_SITE_FILE), .err = err};
+    int rc = read_file(&r, path, 0), n = 0, missing = 0;
+    char *folder = NULL;
+
+    if (rc < 0 && !must_exist && (errno == ENOENT || errno == ENOTDIR))
+        missing = errno;
+    if (rc == 0 || missing) {
+        folder = fragments_folder(path);
+        if (folder)
+            n = read_folder(&r, folder);
+        else if (errno)
+            n = error_set(err, "out of memory");
+        rc = n < 0 || (missing && !n) ? -1 : 0;
+        /* ENOENT is reserved for a site without any file */
+        errno = n < 0 ? EINVAL : missing;
+        free(folder);
     }
-    *out = flat;
-    return 0;
+    return finish(&flat, path, rc, out, err);
 }
 
 void siteflat_fini(struct siteflat *flat)
@@ -368,24 +480,37 @@ void siteflat_fini(struct siteflat *flat)
     *flat = (struct siteflat){0};
 }
 
+/* The origin of a line of the text. libconfig may report line 0, or the line
+ * after the last one. NULL: the text is empty. */
+static const struct siteflat_line *origin(const struct siteflat *flat,
+                                          unsigned line)
+{
+    if (!flat->n_lines)
+        return NULL;
+    if (line < 1)
+        line = 1;
+    if (line > flat->n_lines)
+        line = (unsigned) flat->n_lines;
+    return &flat->lines[line - 1];
+}
+
+unsigned siteflat_part(const struct siteflat *flat, unsigned line)
+{
+    const struct siteflat_line *from = origin(flat, line);
+
+    return from ? flat->parts[from->file] : 0;
+}
+
 /* Lines of an included file are found by the same table, so a message always
  * names the right file. */
 char *siteflat_where(const struct siteflat *flat, unsigned line, char *buf,
                      size_t len)
 {
-    const struct siteflat_line *from;
+    const struct siteflat_line *from = origin(flat, line);
 
-    if (!flat->n_lines) {
-        buf[0] = '\0';
-        return buf;
-    }
-    /* libconfig may report line 0, or the line after the last one. */
-    if (line < 1)
-        line = 1;
-    if (line > flat->n_lines)
-        line = (unsigned) flat->n_lines;
-    from = &flat->lines[line - 1];
-    snprintf(buf, len, "%s:%u", flat->files[from->file], from->line);
+    *buf = '\0';
+    if (from)
+        snprintf(buf, len, "%s:%u", flat->files[from->file], from->line);
     return buf;
 }
 

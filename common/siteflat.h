@@ -9,6 +9,11 @@
  * included path is relative to the folder of the file that names it. There are
  * at most SITEFLAT_MAX_FILES files and JP_SITEFILE_MAX_DEPTH levels. Comments
  * become blanks.
+ *
+ * A site may put settings into fragments: the files *.conf in the folder conf.d
+ * beside its jobprof.conf. Their names do not begin with a dot; they are read
+ * after jobprof.conf, in the order of their names (strcmp). The folder is
+ * checked like the files, and no link.
  */
 #ifndef JP_COMMON_SITEFLAT_H
 #define JP_COMMON_SITEFLAT_H
@@ -32,6 +37,9 @@ struct siteflat {
     struct siteflat_line *lines; /* lines[i]: origin of line i + 1 */
     size_t n_lines, lines_room;
     char *files[SITEFLAT_MAX_FILES];
+    /* 0: the first file; 1 and more: a fragment. An included file belongs to
+     * the part that includes it. */
+    unsigned parts[SITEFLAT_MAX_FILES];
     size_t n_files;
 };
 
@@ -41,12 +49,21 @@ struct siteflat {
  * otherwise free with siteflat_fini. */
 int siteflat_read(const char *path, bool user, struct siteflat *out,
                   struct jp_error *err);
+
+/* Reads a site's path and, if it is named jobprof.conf, its fragments. A part
+ * begins on a line of its own. errno is ENOENT or ENOTDIR only if path is
+ * missing and there are no fragments; must_exist: if path is missing. */
+int siteflat_read_site(const char *path, bool must_exist, struct siteflat *out,
+                       struct jp_error *err);
 void siteflat_fini(struct siteflat *flat);
 
 /* Writes the origin of a line of the text, "file:line", into buf. Returns
  * buf. */
 char *siteflat_where(const struct siteflat *flat, unsigned line, char *buf,
                      size_t len);
+
+/* The part that a line of the text is from. */
+unsigned siteflat_part(const struct siteflat *flat, unsigned line);
 
 /* --- read a site's file that consists of one list of groups:
  *

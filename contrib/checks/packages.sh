@@ -215,8 +215,14 @@ upgrade_deb() { # the next version over this one; a changed setting stays
         step_and_report
 }
 
-remove_deb() { # a Slurm whose module is gone runs on
-    inside apt-get remove -qy jobprof jobprof-slurm libnccl-profiler-jobprof && on_slurm 'srun -n2 true'
+remove_deb() { # a Slurm whose module is gone runs on and says nothing; the line comes back
+    local line=$root/etc/slurm/plugstack.conf.d/jobprof.conf
+    echo '# changed by the site' >>"$line"
+    inside apt-get remove -qy jobprof jobprof-slurm libnccl-profiler-jobprof &&
+        on_slurm 'srun -n2 true 2>err && ! grep . err' && [ ! -e "$line" ] || return
+    inside bash -c 'apt-get install -qy --no-install-recommends /root/debs/up-*.deb' &&
+        grep -qF '# changed by the site' "$line" && step_and_report || return
+    inside apt-get remove -qy jobprof jobprof-slurm libnccl-profiler-jobprof
 }
 
 purge_deb() {

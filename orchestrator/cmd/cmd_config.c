@@ -369,7 +369,11 @@ static bool check_file(struct check *c, const char *path,
     if (c->options->verbose)
         quote_printf(stderr, "jobprof: reading %s\n", path);
     rc = sitefile_load(path, kind, must_exist, note_error, c, file, NULL);
-    note_file(c, path, rc == 0);
+    if (rc < 0 || !file->n_files)
+        note_state(c, path, rc < 0 ? "bad" : "missing");
+    /* also what it includes, and the fragments of a site */
+    for (size_t i = 0; rc == 0 && i < file->n_files; i++)
+        note_state(c, file->files[i], "ok");
     return rc == 0;
 }
 

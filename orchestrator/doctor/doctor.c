@@ -77,15 +77,14 @@ static void check_site(struct doctor *d, const char *path, bool named)
     struct jp_sitefile file;
 
     /* Only a file that was named must exist. */
-    if (access(path, F_OK) < 0 && !named) {
-        doctor_add(d, DOCTOR_OK, "site file", "",
-                   "%s does not exist: the defaults apply", path);
-        return;
-    }
-    if (sitefile_load(path, SITEFILE_SITE, true, note, &report, &file, NULL) <
+    if (sitefile_load(path, SITEFILE_SITE, named, note, &report, &file, NULL) <
         0)
         return;
-    check_root(d, path);
+    if (!file.n_files)
+        doctor_add(d, DOCTOR_OK, "site file", "",
+                   "%s does not exist: the defaults apply", path);
+    for (size_t i = 0; i < file.n_files; i++)
+        check_root(d, file.files[i]);
     sitefile_fini(&file);
 }
 

@@ -482,9 +482,9 @@ static void ask(struct asked *a)
                    d->options->nodes == 1 ? "" : "s", rc);
     else if (a->good == d->options->nodes)
         doctor_add(d, DOCTOR_OK, NODES, "",
-                   "%u of them can write%s the reports' folder, and this host "
+                   "%u of them can write to the reports' folder, and this host "
                    "sees the files",
-                   a->good, a->good == 1 ? "s" : "");
+                   a->good);
     for (size_t i = 0; i < n; i++)
         free(argv[i]);
     free(said);

@@ -155,8 +155,8 @@ static void test_step_memory(void **state)
     for (size_t i = 0; i < N(rows); i++) {
         char name[] = "nccl.node_memory", where[] = "/etc/jobprof.conf:12";
         struct sitefile_value value = {.name = name, .where = where};
-        const struct jp_sitefile site = {&value, rows[i].site_bytes != 0, NULL,
-                                         0};
+        const struct jp_sitefile site = {.values = &value,
+                                         .n_values = rows[i].site_bytes != 0};
         struct jp_plan plan = {.node_memory_bytes = rows[i].site_bytes,
                                .site = &site};
         struct jp_jobshape shape;

@@ -199,7 +199,17 @@ static const struct {
     {SITEFILE_SITE, "nccl = {", "t.conf:1: syntax error"},
     {SITEFILE_SITE, "dir = \"open", "t.conf:1: a string has no end"},
     {SITEFILE_SITE, "\n/* open *", "t.conf:2: a comment has no end"},
-    {SITEFILE_SITE, "dir = \"a\"; dir = \"b\";", "duplicate setting"},
+    {SITEFILE_SITE, "dir = \"a\";\ndir = \"b\";",
+     "t.conf:2: \"dir\" is set already in "},
+    {SITEFILE_SITE,
+     "nccl = {\n mem = \"4M\";\n};\nnccl = {\n mem = \"5M\";\n};",
+     "t.conf:5: \"nccl.mem\" is set already in "},
+    {SITEFILE_SITE, "nccl = {}\npolicy = {\n report_nic = 1; }",
+     "t.conf:3: unknown key"},
+    {SITEFILE_SITE, "dir = \"};\\\"x\";\nnccl = {\n men = 1; };",
+     "t.conf:3: unknown key"},
+    {SITEFILE_SITE, "dir = \"a\";;\n", "t.conf:1: syntax error"},
+    {SITEFILE_SITE, "nccl = {}; }\n", "t.conf:1: syntax error"},
     {SITEFILE_SITE, "nccl = 3;", "\"nccl\" is not a group"},
     {SITEFILE_SITE, "\nncl = {};",
      "t.conf:2: unknown key \"ncl\"; did you "
@@ -350,9 +360,154 @@ static void test_good(void **state)
     free(inc);
 }
 
+/* The guide's way: a group at the end of a file that has it already. */
+static void test_groups_merge(void **state)
+{
+    char *path = tempdir_file(*state, "twice.conf", 0600,
+                              "nccl = {\n    # mem = 1;\n};\n"
+                              "copper = {};\n"
+                              "nccl = { default_partitions = \"gpu\";\n"
+                              "  mem = \"4M\"; };\n"
+                              "lock = [ \"nccl.mem\" ];\n"
+                              "lock = [ \"dir\" ];\n");
+    struct jp_sitefile file;
+    struct jp_error err = {""};
+
+    if (sitefile_load(path, SITEFILE_USER, true, NULL, NULL, &file, &err) == 0)
+        fail_msg("a user's lock is taken");
+    if (sitefile_load(path, SITEFILE_SITE, true, NULL, NULL, &file, &err) < 0)
+        fail_msg("%s", err.text);
+    check(&file, "nccl.default_partitions", "gpu", "twice.conf:5");
+    check(&file, "nccl.mem", "4M", "twice.conf:6");
+    assert_non_null(sitefile_lock(&file, "nccl.mem"));
+    assert_non_null(sitefile_lock(&file, "dir"));
+    assert_int_equal(file.n_values, 2);
+    assert_int_equal(file.n_files, 1);
+    sitefile_fini(&file);
+    free(path);
+}
+
+/* A folder with a jobprof.conf and a conf.d of three fragments, one of them
+ * without an end, and names that are none. */
+static char *make_fragments(const char *dir, const char *name)
+{
+    static const struct {
+        const char *name, *text;
+    } files[] = {
+        {"jobprof.conf", "dir = \"first\";\nnccl = { mem = \"4M\"; };"},
+        {"conf.d/10-a.conf", "dir = \"second\"\n"},
+        {"conf.d/20-b.conf", "nccl = { disk = \"1G\"; };\n\n"
+                             "dir = \"third\";\nlock = [ \"dir\" ];\n"},
+        {"conf.d/9-last.conf", "lock = [ \"nccl.mem\" ]"},
+        {"conf.d/.hidden.conf", "x"},
+        {"conf.d/README", "x"},
+        {"conf.d/30-c.conf.dpkg-old", "x"},
+        {"conf.d/.conf", "x"},
+    };
+    char *top = tempdir_path(dir, name), *conf = tempdir_path(top, "conf.d");
+
+    assert_int_equal(mkdir(top, 0700), 0);
+    assert_int_equal(mkdir(conf, 0700), 0);
+    for (size_t i = 0; i < N(files); i++)
+        free(tempdir_file(top, files[i].name, 0600, files[i].text));
+    free(conf);
+    return top;
+}
+
+static void test_fragments(void **state)
+{
+    char *top = make_fragments(*state, "frag");
+    char *path = tempdir_path(top, "jobprof.conf");
+    struct jp_sitefile file;
+    struct jp_error err = {""};
+
+    if (sitefile_load(path, SITEFILE_SITE, true, NULL, NULL, &file, &err) < 0)
+        fail_msg("%s", err.text);
+    check(&file, "dir", "third", "20-b.conf:3");
+    check(&file, "nccl.mem", "4M", "jobprof.conf:2");
+    check(&file, "nccl.disk", "1G", "20-b.conf:1");
+    assert_int_equal(file.n_values, 3);
+    assert_non_null(sitefile_lock(&file, "nccl.mem"));
+    assert_int_equal(file.n_files, 4);
+    assert_non_null(strstr(file.files[1], "/conf.d/10-a.conf"));
+    sitefile_fini(&file);
+    /* a user's file has none */
+    assert_int_equal(
+        sitefile_load(path, SITEFILE_USER, true, NULL, NULL, &file, &err), 0);
+    check(&file, "dir", "first", "jobprof.conf:1");
+    sitefile_fini(&file);
+    /* nor has a file of another name */
+    free(path);
+    path = tempdir_file(top, "other.conf", 0600, "dir = \"other\";");
+    assert_int_equal(
+        sitefile_load(path, SITEFILE_SITE, true, NULL, NULL, &file, &err), 0);
+    assert_int_equal(file.n_files, 1);
+    sitefile_fini(&file);
+    free(path);
+    free(top);
+}
+
+/* Without jobprof.conf the fragments count, unless it was named. */
+static void test_fragments_alone(void **state)
+{
+    char *top = make_fragments(*state, "alone");
+    char *path = tempdir_path(top, "jobprof.conf");
+    struct jp_sitefile file;
+    struct jp_error err = {""};
+
+    assert_int_equal(unlink(path), 0);
+    if (sitefile_load(path, SITEFILE_SITE, false, NULL, NULL, &file, &err) < 0)
+        fail_msg("%s", err.text);
+    check(&file, "dir", "third", "20-b.conf:3");
+    assert_int_equal(file.n_files, 3);
+    sitefile_fini(&file);
+    refuse(path, SITEFILE_SITE, "jobprof.conf: No such file");
+    free(path);
+    free(top);
+}
+
+static void test_bad_fragments(void **state)
+{
+    char *top = make_fragments(*state, "bad");
+    char *path = tempdir_path(top, "jobprof.conf");
+    char *conf = tempdir_path(top, "conf.d"), *moved = tempdir_path(top, "x");
+    char *link = tempdir_path(conf, "50-link.conf");
+
+    /* the error is in the file that has it, and in no later one */
+    free(tempdir_file(conf, "10-a.conf", 0600, "nccl = {\n mem = \"4M\";\n"));
+    refuse(path, SITEFILE_SITE, "10-a.conf:3: syntax error");
+    free(tempdir_file(conf, "10-a.conf", 0600, "dir = \"open"));
+    refuse(path, SITEFILE_SITE, "10-a.conf:1: a string has no end");
+    free(tempdir_file(conf, "10-a.conf", 0600, "dir = \"a\";\ndir = \"b\";"));
+    refuse(path, SITEFILE_SITE, "10-a.conf:2: \"dir\" is set already in ");
+    free(tempdir_file(conf, "10-a.conf", 0600, ""));
+    /* files and folders that others can change */
+    assert_int_equal(symlink("/dev/zero", link), 0);
+    refuse(path, SITEFILE_SITE, "50-link.conf: not a regular file");
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(mkfifo(link, 0600), 0);
+    refuse(path, SITEFILE_SITE, "50-link.conf: not a regular file");
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(chmod(conf, 0777), 0);
+    refuse(path, SITEFILE_SITE, "conf.d: ");
+    assert_int_equal(chmod(conf, 0700), 0);
+    assert_int_equal(rename(conf, moved), 0);
+    assert_int_equal(symlink("x", conf), 0);
+    refuse(path, SITEFILE_SITE, "conf.d: not a folder that can be read");
+    free(link);
+    free(moved);
+    free(conf);
+    free(path);
+    free(top);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_groups_merge),
+        cmocka_unit_test(test_fragments),
+        cmocka_unit_test(test_fragments_alone),
+        cmocka_unit_test(test_bad_fragments),
         cmocka_unit_test(test_file_kinds),
         cmocka_unit_test(test_owner_and_mode),
         cmocka_unit_test(test_folders),
