@@ -235,8 +235,9 @@ struct jp_rec_comm {
     _Atomic uint64_t replays[JP_REC_FUNCS];
     struct jp_rec_trust trust;
     /* the writer's */
-    uint64_t reached_ns; /* latest start of an operation of which a channel has
-                            stopped: all that were enqueued before are over */
+    uint64_t reached_ns; /* latest start of an ended operation of which a
+                            channel has stopped: all that were enqueued before
+                            are over */
     uint64_t looked_unseen[JP_REC_FUNCS]; /* at the last look */
     uint64_t told_unseen[JP_REC_FUNCS];   /* as the file has them */
     bool told;    /* its block is in the file or in the buffer */

@@ -230,21 +230,16 @@ static bool done_publish(struct jp_rec_thread *thread)
            pool.n / 4;
 }
 
-/* Notes how far the kernels of a communicator have come: all that were enqueued
- * before the latest start of an ended operation are over. */
-static void reach(const struct jp_rec_facts *facts)
-{
-    struct jp_rec_comm *comm = rec_comm_at(facts->comm);
-
-    if (facts->start_ns > comm->reached_ns)
-        comm->reached_ns = facts->start_ns;
-}
-
-/* The same for a record, if kernel events showed its end. */
+/* Notes how far the kernels of a communicator have come, if kernel events
+ * showed the operation's end: all that were enqueued before its start are
+ * over. */
 static void note_reached(const struct jp_rec_record *record)
 {
-    if (record->stopped > 0 && !(record->facts.flags & JP_REC_UNTIMED))
-        reach(&record->facts);
+    struct jp_rec_comm *comm = rec_comm_at(record->facts.comm);
+
+    if (record->stopped > 0 && !(record->facts.flags & JP_REC_UNTIMED) &&
+        record->facts.start_ns > comm->reached_ns)
+        comm->reached_ns = record->facts.start_ns;
 }
 
 /* Hands the new records of a chunk to the writer. */
@@ -484,15 +479,29 @@ static bool may_be_over(struct jp_rec_op *op, uint64_t state)
            ((state & JP_REC_UNSURE) || atomic_load(&op->stopped) > 0);
 }
 
-/* For each communicator the earliest start of an unsure operation that waits
- * for the network; 0: none does. */
+/* What the live operations of each communicator show. */
 struct waiting {
+    /* the earliest start of an unsure operation that waits for the network; 0:
+     * none does */
     uint64_t since_ns[JP_REC_MAX_COMMS];
+    /* the latest start of an operation of which a channel has stopped; 0: of
+     * none. It is found anew each time and not kept: a later channel may show
+     * that the stamps are those of an earlier operation. */
+    uint64_t reached_ns[JP_REC_MAX_COMMS];
 };
 
+/* Whether a live operation shows how far the communicator is. While events
+ * still come, the next one may make it unsure. */
+static bool shows_reached(struct jp_rec_op *op, uint64_t state, uint64_t now)
+{
+    return !(state & (JP_REC_UNSURE | JP_REC_LOOSE)) &&
+           atomic_load(&op->stopped) > 0 &&
+           (int64_t) (now - rec_op_time(op, JP_REC_LAST)) > OVERTAKEN_NS;
+}
+
 /* One pass over the table. The state is read again after the facts: the place
- * may have got another operation. */
-static void find_waiting(struct waiting *waiting)
+ * may have got another operation, or the operation has become unsure. */
+static void find_waiting(struct waiting *waiting, uint64_t now)
 {
     uint32_t n = jp_rec_ops ? rec_pool_used(&jp_rec_op_pool) : 0;
     uint32_t i;
@@ -500,17 +509,24 @@ static void find_waiting(struct waiting *waiting)
     memset(waiting, 0, sizeof(*waiting));
     for (i = 0; i < n; i++) {
         struct jp_rec_op *op = &jp_rec_ops[i];
-        uint64_t state = rec_op_state(op);
-        uint64_t *since_ns, start_ns;
+        uint64_t state = rec_op_state(op), again;
+        bool waits = (state & JP_REC_UNSURE) && (state & JP_REC_OPEN_MASK);
+        uint64_t *since_ns, *reached_ns, start_ns;
+        uint16_t comm;
 
-        if (!(state & JP_REC_LIVE) || !(state & JP_REC_UNSURE) ||
-            !(state & JP_REC_OPEN_MASK))
+        if (!(state & JP_REC_LIVE) || !(waits || shows_reached(op, state, now)))
             continue;
-        since_ns = &waiting->since_ns[(uint16_t) REC_OP_FACT(op, comm)];
+        comm = (uint16_t) REC_OP_FACT(op, comm);
         start_ns = REC_OP_FACT(op, start_ns);
-        if (rec_op_is(rec_op_state(op), state) &&
-            (*since_ns == 0 || start_ns < *since_ns))
+        again = rec_op_state(op);
+        if (!rec_op_is(again, state))
+            continue;
+        since_ns = &waiting->since_ns[comm];
+        reached_ns = &waiting->reached_ns[comm];
+        if (waits && (*since_ns == 0 || start_ns < *since_ns))
             *since_ns = start_ns;
+        else if (!waits && !(again & JP_REC_UNSURE) && start_ns > *reached_ns)
+            *reached_ns = start_ns;
     }
 }
 
@@ -574,7 +590,7 @@ void rec_op_end_all(struct jp_rec_comm *comm)
     struct waiting waiting;
     uint32_t i;
 
-    find_waiting(&waiting);
+    find_waiting(&waiting, now);
     for (i = 0; i < n; i++)
         end_now(&jp_rec_ops[i], comm, &waiting, now);
 }
@@ -583,11 +599,14 @@ void rec_op_end_all(struct jp_rec_comm *comm)
  * launch start before the first of them is enqueued, so they show nothing about
  * each other. */
 static bool is_overtaken(struct jp_rec_op *op, uint64_t state,
-                         const struct jp_rec_facts *facts)
+                         const struct jp_rec_facts *facts,
+                         const struct waiting *waiting)
 {
+    uint64_t enqueued_ns = rec_op_time(op, JP_REC_ENQUEUE_STOP);
+
     return (state & JP_REC_ENQUEUED) &&
-           rec_op_time(op, JP_REC_ENQUEUE_STOP) <
-               rec_comm_at(facts->comm)->reached_ns;
+           (enqueued_ns < rec_comm_at(facts->comm)->reached_ns ||
+            enqueued_ns < waiting->reached_ns[facts->comm]);
 }
 
 /* Ends an operation that is over without a last event. */
@@ -610,13 +629,9 @@ static void end_if_quiet(struct jp_rec_op *op, const struct waiting *waiting,
             cut_short(op, state, 0);
         return;
     }
-    /* a stopped channel shows how far the communicator is; the second look at
-     * the state makes sure that the facts are of the same operation */
-    if (atomic_load(&op->stopped) > 0 && rec_op_is(rec_op_state(op), state))
-        reach(&facts);
     slow = (state & JP_REC_OPEN_MASK) || (facts.flags & JP_REC_GRAPH);
     if (quiet > (slow ? OVERTAKEN_LONG_NS : OVERTAKEN_NS) &&
-        is_overtaken(op, state, &facts))
+        is_overtaken(op, state, &facts, waiting))
         cut_short(op, state, JP_REC_CUT_SHORT | JP_REC_OVERTAKEN);
 }
 
@@ -632,7 +647,7 @@ void rec_op_end_quiet(void)
     if (atomic_load(&n_loose) == 0 && now - last_sweep_ns < SWEEP_NS)
         return;
     last_sweep_ns = now;
-    find_waiting(&waiting);
+    find_waiting(&waiting, now);
     for (i = 0; i < n; i++)
         end_if_quiet(&jp_rec_ops[i], &waiting, now);
 }
