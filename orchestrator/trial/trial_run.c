@@ -29,8 +29,10 @@
 #define STEP_MIN_MS 2000
 /* Interval of looks at the running step. */
 #define LOOK_MS 200
-/* Time for srun to end the step and to write the report. */
+/* Time for srun to end the step and to write the report; interval at which it
+ * is asked to. */
 #define TERM_MS 30000
+#define TERM_AGAIN_MS 1000
 /* Most communicators that are described; bytes of a last line. */
 #define COMMS_SHOWN 3
 #define LAST_LINE 300
@@ -226,21 +228,11 @@ static char *last_line(const char *path)
     return strdup(kept);
 }
 
-/* Returns the path by which a run's folder begins; the launch adds the job's
- * id. It includes the time, so that a continued trial does not find an old
- * folder. Caller frees. */
-static char *place_of(const struct trial *t, const char *dir, size_t config,
-                      size_t round)
-{
-    return text_format("%s/steps/%03zu-c%02zu-r%zu-%lx", dir, t->n_runs + 1,
-                       config + 1, round + 1, (unsigned long) time(NULL));
-}
-
 /* Returns 0 if it has ended, 1 at its time limit, 2 if it was stopped. */
 static int await(pid_t pid, volatile const int *stop, uint64_t limit_ms,
                  int *status)
 {
-    uint64_t deadline = now_ms() + limit_ms;
+    uint64_t deadline = now_ms() + limit_ms, again = 0;
     int why = 0;
 
     for (;;) {
@@ -250,14 +242,19 @@ static int await(pid_t pid, volatile const int *stop, uint64_t limit_ms,
             return rc < 0 ? 0 : why;
         if (!why && (*stop || now_ms() >= deadline)) {
             why = *stop ? 2 : 1;
-            kill(pid, SIGTERM); /* srun then ends the step and makes the
-                                 * report */
             deadline = now_ms() + TERM_MS;
-        } else if (why && now_ms() >= deadline) {
+        }
+        if (why && now_ms() >= deadline) {
             /* srun has not ended the step in time */
             kill(-pid, SIGKILL);
             child_await(pid, CHILD_LAST_MS, status);
             return why;
+        }
+        if (why && now_ms() >= again) {
+            /* srun then ends the step and makes the report. Repeated, because
+             * srun forgets a signal that comes before it has a step. */
+            kill(pid, SIGTERM);
+            again = now_ms() + TERM_AGAIN_MS;
         }
     }
 }
@@ -267,6 +264,7 @@ static char *find_step(const char *base)
 {
     const char *slash = strrchr(base, '/');
     char *parent = strndup(base, (size_t) (slash - base)), *found = NULL;
+    size_t len = strlen(slash + 1);
     DIR *steps = parent ? ownplace_opendir(parent) : NULL;
     struct dirent *e, *s;
 
@@ -275,7 +273,7 @@ static char *find_step(const char *base)
         char *job;
         DIR *dir;
 
-        if (strncmp(e->d_name, slash + 1, strlen(slash + 1)) != 0)
+        if (strncmp(e->d_name, slash + 1, len) != 0 || e->d_name[len] != '-')
             continue;
         job = text_format("%s/%s", parent, e->d_name);
         dir = job ? ownplace_opendir(job) : NULL;
@@ -291,6 +289,44 @@ static char *find_step(const char *base)
         closedir(steps);
     free(parent);
     return found;
+}
+
+/* Makes the place of a run: steps/002-c01-r1, with .2, .3 and so on if an
+ * interrupted run has left its output or its report there. Returns the path by
+ * which the run's folder begins (the launch adds the job's id), and in *log its
+ * new output file BASE.txt; NULL and err on failure. Caller frees and closes.
+ */
+static char *make_place(const struct trial *t, const char *dir, size_t config,
+                        size_t round, int *log, struct jp_error *err)
+{
+    *log = -1;
+    for (unsigned i = 1; i < 1000; i++) {
+        char *base = text_format("%s/steps/%03zu-c%02zu-r%zu", dir,
+                                 t->n_runs + 1, config + 1, round + 1);
+        char *place = base && i > 1 ? text_format("%s.%u", base, i) : base;
+        char *output = place ? text_format("%s.txt", place) : NULL;
+        char *old = output ? find_step(place) : NULL;
+        bool failed = !output;
+
+        if (place != base)
+            free(base);
+        if (failed) {
+            error_set(err, "out of memory");
+        } else if (!old) {
+            /* a new file: what exists already is not this run's output */
+            *log = ownplace_create(output, err);
+            failed = *log < 0 && errno != EEXIST;
+        }
+        free(output);
+        if (*log >= 0)
+            return place;
+        free(old);
+        free(place);
+        if (failed)
+            return NULL;
+    }
+    error_set(err, "%s/steps: too many runs were interrupted", dir);
+    return NULL;
 }
 
 /* Sets the status of a run from how srun ended. ended: result of await. */
@@ -359,21 +395,19 @@ static int run_step(const struct course *c, size_t config, size_t round,
                             .round = round,
                             .iteration_us = NAN,
                             .operation_us = NAN};
-    char *base = place_of(t, c->runner->dir, config, round);
-    char *output = base ? text_format("%s.txt", base) : NULL;
-    char **words = base ? trial_words(t, config, base) : NULL;
     uint64_t start = now_ms();
     int rc = -1, status = 0, ended, log = -1;
+    char *base = make_place(t, c->runner->dir, config, round, &log, err);
+    char *output = base ? text_format("%s.txt", base) : NULL;
+    char **words = base ? trial_words(t, config, base) : NULL;
     pid_t pid = -1;
 
+    if (!base)
+        goto out;
     if (!words || !output || t->n_runs == TRIAL_ALL_RUNS_MAX) {
         error_set(err, "out of memory");
         goto out;
     }
-    /* a new file: what exists already is not this run's output */
-    log = ownplace_create(output, err);
-    if (log < 0)
-        goto out;
     pid = child_start(&(struct child){.argv = words, .log = log});
     if (pid < 0) {
         error_set(err, "no process: %s", strerror(errno));
