@@ -13,16 +13,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/defaults.h"
 #include "common/figure.h"
 #include "common/fileio.h"
 #include "common/num.h"
 #include "common/plan.h"
 #include "common/quote.h"
 #include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/cmd/cmd_inputs.h"
+#include "orchestrator/cmd/cmd_report.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
@@ -225,6 +228,15 @@ struct arguments {
     const char *usage_roots[MAX_USAGE_ROOTS];
     bool png, exporter, parquet, no_usage;
     struct cmd_common common;
+};
+
+/* What is known about the step whose raw/ is the only input. Without it a
+ * verdict could differ from that of the step's report: how the tasks ended, and
+ * which settings leave operations out. */
+struct step {
+    struct jp_jobconf conf;
+    const struct jp_jobconf *has_conf; /* &conf, or NULL */
+    struct jp_nodes *nodes;            /* owned, or NULL */
 };
 
 struct progress {
@@ -439,13 +451,14 @@ static int deliver_parquet(const struct arguments *a, struct jp_error *err)
 }
 
 /* Writes and shows the report. Returns an exit status. */
-static int deliver(const struct arguments *a, const struct jp_result *result,
+static int deliver(const struct arguments *a, const struct step *step,
+                   const struct jp_result *result,
                    const struct jp_copper *copper,
                    const struct jp_insight *insight, uint64_t duration_us)
 {
-    /* without a step's directory there is neither job.conf nor a list of nodes
-     */
-    const struct verdict_input in = {.result = result,
+    const struct verdict_input in = {.conf = step->has_conf,
+                                     .nodes = step->nodes,
+                                     .result = result,
                                      .insight = insight,
                                      .copper = copper,
                                      .nsys = a->nsys,
@@ -551,6 +564,39 @@ static bool is_raw(const char *path)
     return len >= 4 && strcmp(path + len - 4, "/raw") == 0;
 }
 
+/* Reads what is known about the step of an input, if it has been reported. What
+ * cannot be read stays unknown. */
+static void read_step(const struct inputs *inputs, struct step *step)
+{
+    char *dir, *path;
+
+    *step = (struct step){.nodes = NULL};
+    if (inputs->n != 1 || !is_raw(inputs->paths[0]))
+        return;
+    dir = text_format("%.*s", (int) (strlen(inputs->paths[0]) - strlen("/raw")),
+                      inputs->paths[0]);
+    path = dir ? text_format("%s/" JP_JOBCONF_NAME, dir) : NULL;
+    /* a step that still runs is judged as a folder of logs */
+    if (path && stepdir_has(dir, JP_SUMMARY_NAME) &&
+        jobconf_read(path, &step->conf, NULL) == 0) {
+        step->has_conf = &step->conf;
+        step->nodes = nodes_read(dir, NULL);
+    }
+    if (step->nodes) {
+        step->nodes->over = true;
+        cmd_report_recall_end(dir, step->nodes);
+    }
+    free(path);
+    free(dir);
+}
+
+static void free_step(struct step *step)
+{
+    nodes_destroy(step->nodes);
+    if (step->has_conf)
+        jobconf_fini(&step->conf);
+}
+
 /* Reads all kinds of data from the inputs. Returns -1 and err; *result and
  * *copper are then unset, or belong to the caller. */
 static int read_inputs(struct arguments *a, const char **inputs, size_t n,
@@ -604,6 +650,7 @@ int cmd_aggregate(int argc, char **argv)
     struct jp_copper *copper = NULL;
     struct jp_insight *insight = NULL;
     struct jp_error err = {""};
+    struct step step = {.nodes = NULL};
     const char **inputs;
     int rc = parse(argc, argv, &a), failed;
 
@@ -644,14 +691,19 @@ int cmd_aggregate(int argc, char **argv)
         print_copper_notes(copper);
         print_nsys_notes(a.nsys);
     }
-    if (!failed)
-        insight = insight_run(NULL, NULL, result, &a.expect.is);
+    if (!failed) {
+        read_step(&a.inputs, &step);
+        if (step.nodes)
+            nodes_align(step.nodes, clocks_map(result->clocks));
+        insight = insight_run(step.has_conf, step.nodes, result, &a.expect.is);
+    }
     if (insight)
         gputime_judge(a.nsys, insight);
     rc = failed ? progress.over ? JP_EXIT_INCOMPLETE : JP_EXIT_IO
-                : deliver(&a, result, copper, insight,
+                : deliver(&a, &step, result, copper, insight,
                           (clock_mono_ms() - progress.start_ms) * 1000);
     insight_destroy(insight);
+    free_step(&step);
     copper_destroy(copper);
     nsys_destroy(a.nsys);
     result_destroy(result);

@@ -103,6 +103,10 @@ enum report_turn report_turn_wait(struct report_session *session,
 #define REPORT_LOST (-1) /* the claim was stolen: another process reports */
 int report_make(struct report_session *session);
 
+/* Sets the job's end in nodes from the report in dir, as Slurm told it then;
+ * unknown if there is none. */
+void cmd_report_recall_end(const char *dir, struct jp_nodes *nodes);
+
 /* --- cmd_report_session.c, in the end ------------------------------------ */
 
 /* Moves a hidden step into the visible job directory, including the claim and

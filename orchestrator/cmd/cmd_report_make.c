@@ -483,12 +483,9 @@ static int exit_status(const struct report_options *options,
 
 /* --- how the step ended -------------------------------------------------- */
 
-/* Uses the earlier report's facts about a job that Slurm no longer knows. */
-static void recall_end(const struct report_session *session,
-                       struct jp_nodes *nodes)
+void cmd_report_recall_end(const char *dir, struct jp_nodes *nodes)
 {
-    json_t *root =
-        summary_file_read(session->dir, SUMMARY_WITHOUT_TABLES, NULL);
+    json_t *root = summary_file_read(dir, SUMMARY_WITHOUT_TABLES, NULL);
     const json_t *end = json_object_get(root, "end");
 
     nodes->job_state = crash_state_find(summary_file_text(end, "job_state"));
@@ -513,7 +510,7 @@ static void ask_end(const struct report_session *session,
         unfinished |= !nodes->nodes[i].finished;
     if (!nodes->over || !session->has_conf || !unfinished)
         return;
-    recall_end(session, nodes);
+    cmd_report_recall_end(session->dir, nodes);
     if (nodes->job_state > SLURMJOB_RUNNING || conf->job_id > UINT32_MAX ||
         !slurmjob_get((uint32_t) conf->job_id, JP_SLURMJOB_LAUNCH_MS, &job) ||
         job.uid != conf->uid ||

@@ -529,6 +529,10 @@ static int top_screen(struct top *top, bool quiet)
 
 #define INTERVAL_MS 5000
 #define PLAIN_COLUMNS 120 /* if the output is not a terminal */
+/* A node looks every 5 s whether somebody watches, and then writes every 5 s:
+ * so long --once waits for data that is recent enough to judge. */
+#define ONCE_MS 12000
+#define ONCE_LOOK_MS 500
 
 struct arguments {
     struct top top;
@@ -624,11 +628,36 @@ static int print_json(const struct top *top, struct jp_error *err)
     return rc;
 }
 
+/* Whether a step could be judged if its nodes wrote again, and they were asked
+ * to. */
+static bool is_waiting(const struct top *top)
+{
+    for (size_t i = 0; i < top->n; i++)
+        if (top->steps[i].status == TOP_RUNS && top->steps[i].state.waits &&
+            top->steps[i].asked)
+            return true;
+    return false;
+}
+
+/* Reads the steps until they can be judged, but not for long. Returns 0, or -1
+ * and err. */
+static int look_once(struct top *top, struct jp_error *err)
+{
+    uint64_t end_ms = clock_mono_ms() + ONCE_MS;
+    int rc = top_look(top, err);
+
+    while (rc == 0 && is_waiting(top) && clock_mono_ms() < end_ms) {
+        clock_sleep_ms(ONCE_LOOK_MS);
+        rc = top_look(top, err);
+    }
+    return rc;
+}
+
 /* Reads the steps once and prints them. Returns an exit status. */
 static int run_once(struct arguments *a)
 {
     struct jp_error err = {"cannot write"};
-    int rc = top_look(&a->top, &err);
+    int rc = look_once(&a->top, &err);
 
     if (rc < 0)
         return cmd_args_fail("top", JP_EXIT_IO, &err);
@@ -690,7 +719,10 @@ static int take_sort(void *arguments, const struct cmd_option *row, char *word,
 }
 
 static const struct cmd_option rows[] = {
-    {"once", NULL, "print once and end", OPT_FLAG(once)},
+    {"once", NULL,
+     "print once and end; waits up to 12 s for data that is new enough for an "
+     "all-clear",
+     OPT_FLAG(once)},
     {"json", NULL, "print once, as JSON with all nodes and ranks",
      OPT_FLAG(common.json)},
     {"interval", "TIME",

@@ -2,8 +2,9 @@
  *
  * livestate_look reads all snapshots (take_all), makes a row per node and rank
  * (take_snap), and then decides the verdict in the order of its severity
- * (judge): who was heard, who hangs, who is in trouble, who is late. It uses
- * the same rules as node 0's agent, but keeps its own state between looks. */
+ * (judge): who was heard, who hangs, who is in trouble, who is late. If nothing
+ * was found, find_clear checks that the data could have shown it. It uses the
+ * same rules as node 0's agent, but keeps its own state between looks. */
 #include "orchestrator/live/livestate.h"
 
 #include <dirent.h>
@@ -28,6 +29,9 @@
 #define STALE_PERIODS 3
 #define STALE_SPARE_MS 5000
 #define DUE_MAX_MS 600000
+/* Beyond the period of a watched node: it looks for a watcher every 5 s, and a
+ * busy node writes late. */
+#define RECENT_SPARE_MS 2000
 
 const char *const livestate_words[LIVESTATE_N_WORDS] = {
     [LIVESTATE_HANG] = "HANG",       [LIVESTATE_SUSPECT] = "SUSPECT",
@@ -407,9 +411,11 @@ static char *format_blind(const struct livestate *state, char *buf, size_t size)
 }
 
 /* Reports the latest rank in a sentence, then fills in each rank's own figure.
- */
-static void find_late(struct livestate *state, struct livelate *late)
+ * Returns the number of ranks that were judged. */
+static size_t find_late(struct livestate *state, struct livelate *late)
 {
+    size_t judged = 0;
+
     state->n_late = late->n_late;
     if (late->n_late && state->word == LIVESTATE_OK) {
         const struct livelate_process *p = &late->processes[0];
@@ -445,7 +451,70 @@ static void find_late(struct livestate *state, struct livelate *late)
             /* A negative excess means that the rank itself waits. */
             rank->caused = p->excess > 0 ? p->excess : 0;
             rank->late = p->late;
+            judged++;
         }
+    }
+    return judged;
+}
+
+/* Returns the running node with the oldest snapshot; NULL: none runs. */
+static const struct livestate_node *find_oldest(const struct livestate *state)
+{
+    const struct livestate_node *oldest = NULL;
+
+    for (size_t i = 0; i < state->n_nodes; i++)
+        if (!state->nodes[i].last &&
+            (!oldest || state->nodes[i].age_ms > oldest->age_ms))
+            oldest = &state->nodes[i];
+    return oldest;
+}
+
+/* Says what an all-clear needs, or gives it. It needs a snapshot of every node,
+ * none older than the period of watched nodes; every rank of the largest
+ * communicator, because the one that is missing may be the late one; and, as in
+ * the report, a judgement of at least half of the ranks. judged: their number.
+ * members: the size of the largest communicator. */
+static void find_clear(struct livestate *state, size_t judged, uint64_t members)
+{
+    const struct livestate_node *oldest = find_oldest(state);
+    uint64_t recent_ms = state->place.times.ms[HUNG_LOOKS] + RECENT_SPARE_MS;
+    uint64_t ranks = state->n_ranks + state->left_ranks;
+    char *text = state->text, blind[160];
+    size_t size = sizeof(state->text);
+
+    state->word = LIVESTATE_UNJUDGED;
+    state->waits = true;
+    if (state->n_silent) {
+        snprintf(text, size,
+                 "nothing was found so far; waiting for data of %" PRIu32
+                 " of %" PRIu32 " node%s",
+                 state->n_silent, state->place.nodes,
+                 state->place.nodes == 1 ? "" : "s");
+    } else if (oldest && oldest->age_ms > recent_ms) {
+        snprintf(text, size,
+                 "nothing was found in data that is %" PRIu64
+                 " s old (%s); waiting for newer data",
+                 oldest->age_ms / 1000, oldest->node);
+    } else if (ranks < members) {
+        snprintf(text, size,
+                 "nothing was found in %" PRIu64 " of %" PRIu64
+                 " ranks; waiting for data of the others",
+                 ranks, members);
+    } else if (2 * judged < state->n_ranks) {
+        state->waits = false;
+        snprintf(text, size,
+                 "no %s; late ranks cannot be judged yet: too few operations "
+                 "of %zu of %zu ranks in the last half minute%s",
+                 state->n_logs ? "silence" : "hang", state->n_ranks - judged,
+                 state->n_ranks, format_blind(state, blind, sizeof(blind)));
+    } else {
+        state->word = LIVESTATE_OK;
+        state->waits = false;
+        snprintf(text, size, "%zu rank%s on %zu node%s: no %s, no late rank%s",
+                 state->n_ranks, state->n_ranks == 1 ? "" : "s", state->n_nodes,
+                 state->n_nodes == 1 ? "" : "s",
+                 state->n_logs ? "silence" : "hang",
+                 format_blind(state, blind, sizeof(blind)));
     }
 }
 
@@ -482,7 +551,6 @@ static void find_trouble(struct livestate *state)
 static void find_heard(struct livestate *state)
 {
     size_t ended = 0, stale = 0;
-    char blind[160];
 
     for (size_t i = 0; i < state->n_nodes; i++) {
         ended += state->nodes[i].last;
@@ -499,12 +567,6 @@ static void find_heard(struct livestate *state)
                  "no node has sent data for a while");
     } else {
         state->word = LIVESTATE_OK;
-        snprintf(state->text, sizeof(state->text),
-                 "%zu rank%s on %zu node%s: no %s, no late rank%s",
-                 state->n_ranks, state->n_ranks == 1 ? "" : "s", state->n_nodes,
-                 state->n_nodes == 1 ? "" : "s",
-                 state->n_logs ? "silence" : "hang",
-                 format_blind(state, blind, sizeof(blind)));
     }
 }
 
@@ -519,9 +581,17 @@ static int judge(struct livestate *state, struct look *look,
     find_heard(state);
     /* The rules need at least one recent snapshot. */
     if (state->word == LIVESTATE_OK) {
+        uint64_t members = 0;
+        size_t judged;
+
+        for (size_t i = 0; i < look->late.n_members; i++)
+            if (look->late.members[i].n_ranks > (int64_t) members)
+                members = (uint64_t) look->late.members[i].n_ranks;
         find_stuck(state, look, now);
         find_trouble(state);
-        find_late(state, &look->late);
+        judged = find_late(state, &look->late);
+        if (state->word == LIVESTATE_OK)
+            find_clear(state, judged, members);
     }
     return 0;
 }
@@ -566,6 +636,7 @@ int livestate_look(struct livestate *state, const struct livestate_time *now,
     state->n_logs = 0;
     state->batch_ms = 0;
     state->text[0] = '\0';
+    state->waits = false;
     if (!state->snap)
         state->snap = malloc(sizeof(*state->snap));
     if (!path || !state->snap) {

@@ -26,11 +26,13 @@ enum livestate_word {
     LIVESTATE_HANG, /* confirmed, by this program or by node 0 */
     /* an operation is in flight for longer than its kind ever takes */
     LIVESTATE_SUSPECT,
-    LIVESTATE_TROUBLE,  /* a process is gone or stopped, but none waits yet */
-    LIVESTATE_SLOW,     /* ranks make the others wait */
-    LIVESTATE_OK,       /* nothing was found */
-    LIVESTATE_UNJUDGED, /* no node has sent data recently */
-    LIVESTATE_ENDED,    /* all nodes have written their last snapshot */
+    LIVESTATE_TROUBLE, /* a process is gone or stopped, but none waits yet */
+    LIVESTATE_SLOW,    /* ranks make the others wait */
+    LIVESTATE_OK,      /* nothing was found, in recent data of all ranks */
+    /* nothing was found, but data that could show it is missing or old: `text`
+     * says which */
+    LIVESTATE_UNJUDGED,
+    LIVESTATE_ENDED, /* all nodes have written their last snapshot */
     LIVESTATE_N_WORDS
 };
 /* "HANG" and so on, for people and JSON. */
@@ -88,6 +90,8 @@ struct livestate {
     uint64_t batch_ms;
     enum livestate_word word;
     char text[640]; /* the verdict as a sentence */
+    bool waits; /* UNJUDGED until nodes have written again, which they do every
+                   few seconds while somebody watches (livewant.h) */
     uint64_t waited_ms;
     struct livestate_node *nodes;
     size_t n_nodes, nodes_room;

@@ -43,6 +43,16 @@ static void make(const char *dir, uint32_t nodes, uint32_t ranks,
     assert_int_equal(makestep_write(&step, dir), 0);
 }
 
+/* Overwrites a snapshot. */
+static void put_snap(const char *path, const uint8_t *bytes, size_t n)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    assert_true(fd >= 0 && n > 0);
+    assert_int_equal(pwrite(fd, bytes, n, 0), n);
+    close(fd);
+}
+
 static const struct livestate_rank *rank_of(const struct livestate *state,
                                             int64_t rank)
 {
@@ -181,6 +191,8 @@ static void silent(void **state)
     s.place.conf = 5; /* that of the snapshots is unknown */
     assert_int_equal(look(&s, 1), 1);
     assert_int_equal(s.n_silent, 1);
+    assert_string_equal(livestate_words[s.word], "UNJUDGED");
+    assert_non_null(strstr(s.text, "waiting for data of 1 of 4 nodes"));
     torn = tempdir_path(*state, "live/nodes/1.2.snap");
     assert_int_equal(truncate(torn, 200), 0);
     foreign = tempdir_file(*state, "live/nodes/9.9.snap", 0600, "JPLIVE");
@@ -188,7 +200,7 @@ static void silent(void **state)
     assert_int_equal(s.n_nodes, 2);
     assert_int_equal(s.n_bad, 2);
     assert_int_equal(s.n_silent, 2);
-    assert_string_equal(livestate_words[s.word], "OK");
+    assert_true(s.waits);
     assert_int_equal(look(&s, 60), 1); /* due every 5 s */
     assert_true(s.nodes[0].stale);
     assert_int_equal(s.n_silent, 4);
@@ -196,6 +208,64 @@ static void silent(void **state)
     livestate_fini(&s);
     free(torn);
     free(foreign);
+}
+
+/* No all-clear by old data, or without all ranks, or before they were judged.
+ */
+static void too_early(void **state)
+{
+    struct makestep step = {2, 4, MAKESTEP_OK, 0, NOW, 30000};
+    struct live_snap *snap = calloc(1, sizeof(*snap));
+    char *second = tempdir_path(*state, "live/nodes/1.1.snap");
+    uint8_t bytes[LIVE_SNAP_BYTES];
+    struct livestate s;
+
+    assert_non_null(snap);
+    assert_int_equal(makestep_write(&step, *state), 0);
+    watch(&s, *state, 2);
+    assert_int_equal(look(&s, 8), 1); /* not stale: due after 30 s */
+    assert_int_equal(s.n_silent, 0);
+    assert_string_equal(livestate_words[s.word], "UNJUDGED");
+    assert_non_null(strstr(s.text, "data that is 8 s old (n1)"));
+    assert_true(s.waits);
+    assert_int_equal(look(&s, 3), 1);
+    assert_string_equal(livestate_words[s.word], "OK");
+    assert_false(s.waits);
+    /* a late rank is named by old data, too */
+    step.kind = MAKESTEP_LATE;
+    step.who = 6;
+    assert_int_equal(makestep_write(&step, *state), 0);
+    assert_int_equal(look(&s, 8), 1);
+    assert_string_equal(livestate_words[s.word], "SLOW");
+    step.kind = MAKESTEP_OK;
+
+    /* nothing of the second node's ranks */
+    assert_int_equal(makestep_write(&step, *state), 0);
+    makestep_snap(&step, 1, snap);
+    snap->n_ranks = snap->n_fronts = snap->n_ops = 0;
+    put_snap(second, bytes, livesnap_pack(snap, bytes));
+    assert_int_equal(look(&s, 1), 1);
+    assert_string_equal(livestate_words[s.word], "UNJUDGED");
+    assert_non_null(strstr(s.text, "in 4 of 8 ranks"));
+    /* they are there, and none has completed an operation recently */
+    for (uint32_t node = 0; node < 2; node++) {
+        char name[32], *path;
+
+        makestep_snap(&step, node, snap);
+        for (uint32_t i = 0; i < snap->n_ranks; i++)
+            snap->ranks[i].share_permille = 0;
+        snprintf(name, sizeof(name), "live/nodes/1.%u.snap", node);
+        path = tempdir_path(*state, name);
+        put_snap(path, bytes, livesnap_pack(snap, bytes));
+        free(path);
+    }
+    assert_int_equal(look(&s, 1), 1);
+    assert_string_equal(livestate_words[s.word], "UNJUDGED");
+    assert_non_null(strstr(s.text, "late ranks cannot be judged yet"));
+    assert_false(s.waits);
+    livestate_fini(&s);
+    free(second);
+    free(snap);
 }
 
 /* Files that an earlier step has left in the same directory. */
@@ -247,6 +317,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(figures, tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(confirmed, tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(silent, tempdir_make, tempdir_drop),
+        cmocka_unit_test_setup_teardown(too_early, tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(earlier, tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(nothing_there, tempdir_make,
                                         tempdir_drop),

@@ -188,6 +188,16 @@ unlabelled() { # unlabelled COMMS.CSV
     "$PYTHON" "$top_srcdir/tests/aggregate/unlabelled.py" "$1"
 }
 
+# The verdict's word is that of the step's report, whoever joins its files.
+same_words() { # same_words SUMMARY SUMMARY
+    local word other
+    word=$(json "$1" 'd["verdict"]["word"]')
+    other=$(json "$2" 'd["verdict"]["word"]')
+    # a topology is not among the files of raw/
+    [ "$word" = "$other" ] || [ "$word" = DEGRADED ] ||
+        fail "$1: $word, by jobprof aggregate $other: $(json "$2" 'd["verdict"]["text"]')"
+}
+
 same_figures() { # same_figures STEPDIR: equal to a fresh aggregate over raw/
     local dir=$1 again
     again=$(mktemp -d "$WORK/again.XXXXXX") || return
@@ -200,6 +210,7 @@ same_figures() { # same_figures STEPDIR: equal to a fresh aggregate over raw/
         unlabelled "$again/csv/comms.csv" | cmp - "$again/c" >&2 || return
     # the step knows of nodes and tasks besides, a plain folder does not; its
     # notes name files from the step directory on
+    same_words "$dir/summary.json" "$again/summary.json" || return
     grep -vE '^(nodes|tasks|ranks_expected)' "$dir/csv/quality.csv" >"$again/a"
     grep -vE '^(nodes|tasks|ranks_expected)' "$again/csv/quality.csv" |
         sed "s#^note,,$dir/#note,,#" |
