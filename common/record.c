@@ -23,6 +23,61 @@ bool record_is_word(const char *text, size_t len, size_t max)
     return true;
 }
 
+/* --- the words for clocks, algorithms and protocols ------------------------
+ */
+
+static const char *const clocks[RECORD_CLOCKS] = {
+    "", "kernel_gpu", "kernel_cpu", "collective_cpu"};
+/* NCCL's own words (ncclAlgoToString, ncclProtoToString) */
+static const char *const algos[RECORD_ALGOS] = {
+    "",     "TREE",      "RING", "COLLNET_DIRECT", "COLLNET_CHAIN",
+    "NVLS", "NVLS_TREE", "PAT",  "SYMK",           "other"};
+static const char *const protos[RECORD_PROTOS] = {"", "LL", "LL128", "SIMPLE",
+                                                  "other"};
+
+/* Returns the number of a word; `other` if no row has it. */
+static unsigned find_word(const char *const *words, unsigned n,
+                          const char *text, size_t len, unsigned other)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (strlen(words[i]) == len && (!len || !memcmp(words[i], text, len)))
+            return i;
+    return other;
+}
+
+enum record_clock record_clock_find(const char *text, size_t len)
+{
+    return (enum record_clock) find_word(clocks, RECORD_CLOCKS, text, len,
+                                         RECORD_CLOCK_UNKNOWN);
+}
+
+uint8_t record_algo_find(const char *text, size_t len)
+{
+    return (uint8_t) find_word(algos, RECORD_ALGOS, text, len,
+                               RECORD_ALGOS - 1);
+}
+
+uint8_t record_proto_find(const char *text, size_t len)
+{
+    return (uint8_t) find_word(protos, RECORD_PROTOS, text, len,
+                               RECORD_PROTOS - 1);
+}
+
+const char *record_clock_word(enum record_clock clock)
+{
+    return clocks[clock < RECORD_CLOCKS ? clock : RECORD_CLOCK_UNKNOWN];
+}
+
+const char *record_algo_word(unsigned algo)
+{
+    return algos[algo < RECORD_ALGOS ? algo : 0];
+}
+
+const char *record_proto_word(unsigned proto)
+{
+    return protos[proto < RECORD_PROTOS ? proto : 0];
+}
+
 /* --- records that are bad ----------------------------------------------------
  */
 

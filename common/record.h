@@ -30,6 +30,28 @@
 #define RECORD_CE "-CE"
 #define RECORD_REPLAY "-Graph"
 
+/* By which clock exec_us was taken. A CPU's clock also counts until a thread of
+ * NCCL noticed the event, so such a time is less exact. */
+enum record_clock {
+    RECORD_CLOCK_UNKNOWN,    /* the profiler does not say */
+    RECORD_CLOCK_GPU,        /* the kernel's, by the GPU */
+    RECORD_CLOCK_KERNEL_CPU, /* the kernel's events, as the CPU saw them */
+    RECORD_CLOCK_COLL_CPU,   /* from the call to the last event, by the CPU */
+    RECORD_CLOCKS
+};
+
+/* Words for a clock as Inspector writes them ("kernel_gpu"), and for NCCL's
+ * algorithms and protocols ("RING", "LL128"). Number 0 is unknown, "". A word
+ * that is in no table becomes the last number, "other". */
+#define RECORD_ALGOS 10
+#define RECORD_PROTOS 5
+enum record_clock record_clock_find(const char *text, size_t len);
+uint8_t record_algo_find(const char *text, size_t len);
+uint8_t record_proto_find(const char *text, size_t len);
+const char *record_clock_word(enum record_clock clock);
+const char *record_algo_word(unsigned algo);
+const char *record_proto_word(unsigned proto);
+
 /* Bytes owned by the reader; not NUL-terminated; len 0: absent. */
 struct record_text {
     const char *text;
@@ -55,6 +77,8 @@ struct record {
      * host, pid, rank, n_ranks, nnodes, func and p2p. At any time, the numbers
      * in use differ modulo RECORD_MAX_SERIES */
     uint64_t series;
+    uint8_t algo, proto; /* numbers of words; 0: unknown */
+    uint8_t clock;       /* enum record_clock */
     bool p2p;
     bool has_sn;       /* always true for a collective */
     bool busbw_nan;    /* nan, inf or absent */

@@ -28,6 +28,10 @@ struct source_facts {
     uint64_t bytes; /* decompressed */
     uint64_t lines, bad_lines, other_lines;
     uint64_t odd_lines; /* records with an unknown layout */
+    /* Markers in which the writer says how many records follow (marked) and how
+     * many it overwrote before it could write them (dropped). What is lost at
+     * the end is in none. */
+    uint64_t markers, marked, dropped;
     uint64_t bad_line;  /* number of the first bad line (with counters: of the
                            first bad operation); 0: none */
     char why[64];       /* its reason */

@@ -322,7 +322,10 @@ struct jp_quality {
     } expected_kind;
     uint64_t expected;
     uint64_t lost;      /* records lost by the recorder's own count */
-    uint64_t capped;    /* of these, left out on purpose at its cap (disk=) */
+    /* records that Inspector overwrote before it could write them, by its own
+     * count; what its end lost is not in it */
+    uint64_t overwritten;
+    uint64_t capped;    /* of lost, left out on purpose at its cap (disk=) */
     uint64_t in_flight; /* operations that had not ended at the recorder's last
                            count, or that finalize or exit ended; the latter
                            have records */

@@ -4,6 +4,7 @@
  * where the join is in conflict. A pass cuts the files into turns (split_init),
  * which workers take under the lock (take_turns); each worker has a join of its
  * own (read_turn), and fold merges them. */
+#include "common/num.h"
 #include "orchestrator/aggregate/joinrun.h"
 
 #include <pthread.h>
@@ -241,6 +242,9 @@ static void add_piece(struct source_facts *into, struct source_facts *piece)
     into->odd_lines += piece->odd_lines;
     into->bad_lines += piece->bad_lines;
     into->other_lines += piece->other_lines;
+    into->markers += piece->markers;
+    into->marked = num_add(into->marked, piece->marked);
+    into->dropped = num_add(into->dropped, piece->dropped);
     into->unreadable |= piece->unreadable;
     into->cut |= piece->cut;
 }

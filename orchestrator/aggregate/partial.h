@@ -23,9 +23,10 @@
 
 /* VERSION is written, OLDEST is the oldest that is read. Version 5 has no
  * timelines, versions before STRIPS have no strips, and those before COURSE
- * have no times of messages over the run. */
+ * have no times of messages over the run. From version 9 on a file may have what
+ * its markers count. */
 enum {
-    PARTIAL_VERSION = 8,
+    PARTIAL_VERSION = 9,
     PARTIAL_OLDEST = 5,
     PARTIAL_STRIPS = 7,
     PARTIAL_COURSE = 8

@@ -92,7 +92,8 @@ enum {
     IS_TRACE = 2,     /* of the example plugin */
     IS_FOREIGN = 4,   /* of no profiler */
     IS_RECORDING = 8, /* of the recorder */
-    IS_BUSY = 16      /* a busy time follows */
+    IS_BUSY = 16,     /* a busy time follows */
+    IS_MARKED = 32    /* what the writer's markers count follows */
 };
 enum { IS_COUNTED = 1, HAS_NOTES = 2, HAS_COST = 4 }; /* of a recording */
 
@@ -192,7 +193,8 @@ static unsigned flags_of(const struct source_facts *f)
     /* what the file is, and which parts follow */
     return (f->cut ? IS_CUT : 0u) | (f->has_pools ? IS_TRACE : 0u) |
            (f->foreign ? IS_FOREIGN : 0u) |
-           (f->has_counters ? IS_RECORDING : 0u) | (f->busy ? IS_BUSY : 0u);
+           (f->has_counters ? IS_RECORDING : 0u) | (f->busy ? IS_BUSY : 0u) |
+           (f->markers ? IS_MARKED : 0u);
 }
 
 /* One log. `skip`: length of "<raw>/<node>/", which the reader adds again. */
@@ -214,6 +216,11 @@ static void put_file(struct jpr_out *out, const struct jp_logfile *log,
         put_trace(out, f);
     if (f->has_counters)
         put_recording(out, f);
+    if (f->markers) {
+        jpr_put_u64(out, f->markers);
+        jpr_put_u64(out, f->marked);
+        jpr_put_u64(out, f->dropped);
+    }
     jpr_put_u64(out, f->unstamped); /* records without start or end */
     if (f->busy)
         put_busy(out, f->busy);
@@ -356,12 +363,13 @@ static bool get_recording(struct jpr_in *in, struct source_facts *f)
 /* Reads the flags of a file. False: the file would be of two kinds. */
 static bool get_flags(struct jpr_in *in, struct source_facts *f, bool *is_busy)
 {
-    uint64_t flags = jpr_get_bounded(in, 31);
+    uint64_t flags = jpr_get_bounded(in, 63);
 
     f->cut = flags & IS_CUT;
     f->has_pools = flags & IS_TRACE;
     f->foreign = flags & IS_FOREIGN;
     f->has_counters = flags & IS_RECORDING;
+    f->markers = flags & IS_MARKED; /* its number follows */
     *is_busy = flags & IS_BUSY;
     return f->has_pools + f->foreign + f->has_counters <= 1;
 }
@@ -388,6 +396,11 @@ static bool get_file(struct jpr_in *in, struct partial_file *file)
         (f->has_pools && !get_trace(in, f)) ||
         (f->has_counters && !get_recording(in, f)))
         return false;
+    if (f->markers) {
+        f->markers = jpr_get_u64(in);
+        f->marked = jpr_get_u64(in);
+        f->dropped = jpr_get_u64(in);
+    }
     f->unstamped = jpr_get_u64(in);
     return (!is_busy || get_busy(in, &f->busy)) && !in->bad;
 }

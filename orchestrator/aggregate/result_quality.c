@@ -61,6 +61,22 @@ static int note_recorder(struct jp_quality *q, const char *path,
     return rc;
 }
 
+/* Adds a note on what a log's own markers prove: records were overwritten. */
+static int note_markers(struct jp_quality *q, const char *path,
+                        const struct source_facts *f)
+{
+    uint64_t announced = num_add(f->marked, f->dropped);
+
+    if (!f->dropped)
+        return 0;
+    return add_note(q, path,
+                    text_format("Inspector overwrote %" PRIu64 " of %" PRIu64
+                                " records before it could write them: its "
+                                "rings were full (ring=, "
+                                "NCCL_INSPECTOR_DUMP_COLL_RING_SIZE)",
+                                f->dropped, announced));
+}
+
 /* Adds a note on the operations that a trace does not have. */
 static int note_trace(struct jp_quality *q, const char *path,
                       const struct source_facts *f)
@@ -169,6 +185,8 @@ static int note_file(struct jp_quality *q, const char *path,
             text_format("%s %" PRIu64 ": %s", unit, f->bad_line, f->why));
     if (rc == 0)
         rc = note_layout(q, path, f);
+    if (rc == 0)
+        rc = note_markers(q, path, f);
     if (rc == 0 && f->has_counters)
         return note_recorder(q, path, f);
     return rc == 0 && f->has_pools ? note_trace(q, path, f) : rc;
@@ -361,6 +379,9 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
         if (f->foreign)
             continue;
         *complete = *complete && f->has_counters && f->tail.counted;
+        /* markers bound it from below: the end of a run is in none */
+        *produced = num_add(*produced, num_add(f->marked, f->dropped));
+        q->overwritten = num_add(q->overwritten, f->dropped);
         if (!f->has_counters)
             continue;
         q->recordings++;

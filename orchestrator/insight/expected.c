@@ -492,6 +492,18 @@ static void lost(const struct jp_evidence *e, struct jp_sentence *s)
                      plural(q->lost));
 }
 
+static void overwritten(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = &e->result->quality;
+
+    if (q->overwritten)
+        sentence_add(s,
+                     "Inspector overwrote %s record%s before it could write "
+                     "%s (dump_stats)",
+                     FIG_COUNT(q->overwritten), plural(q->overwritten),
+                     q->overwritten == 1 ? "it" : "them");
+}
+
 /* Adds that a pool was probably full. A full pool drops the first or the last
  * operations, depending on the release. Dropped operations after the last
  * number leave no gap, so all that shows is a trace with exactly as many events
@@ -788,6 +800,7 @@ bool gaps_list(const struct jp_evidence *e, struct jp_sentence *s)
         {left_out, true},
         {shared, true},
         {lost, true},
+        {overwritten, true},
         {bad_lines, true},
         {gaps_own_folder, true},
     };
@@ -832,6 +845,11 @@ static bool has_lost(const struct jp_evidence *e)
     const struct jp_quality *q = &e->result->quality;
 
     return q->lost > q->capped;
+}
+
+static bool has_overwritten(const struct jp_evidence *e)
+{
+    return e->result->quality.overwritten > 0;
 }
 
 static bool has_capped(const struct jp_evidence *e)
@@ -901,6 +919,8 @@ void gaps_advise(const struct jp_evidence *e,
                      "--pending says in what, and for whom."},
         {has_lost, "The profiler's memory was full. Size the next run with "
                    "jobprof plan --from."},
+        {has_overwritten, "Inspector's rings were full. A larger ring= or a "
+                          "shorter interval= keeps more."},
         {has_capped, "The recorder's files reached a limit. disk= and "
                      "min_free= set it."},
         {has_pools, "The profiler's pools were full. Size the next run with "

@@ -121,6 +121,7 @@ COUNTER(records)
 COUNTER(coll_records)
 COUNTER(p2p_records)
 COUNTER(lost)
+COUNTER(overwritten)
 COUNTER(capped)
 COUNTER(in_flight)
 COUNTER(in_flight_us)
@@ -210,6 +211,9 @@ const struct jp_quality_item quality_items[] = {
     {"p2p_records", "Records of Send/Recv", "", false, get_p2p_records},
     {"lost", "Lost by the recorder", "by the recorder's own count", false,
      get_lost},
+    {"overwritten", "Overwritten by Inspector",
+     "by its own count (dump_stats), before it could write them", false,
+     get_overwritten},
     {"unseen_records", "Recorded by no rank",
      "by sequence numbers: lost by all, or below the size filter", false,
      get_unseen_records},

@@ -397,6 +397,7 @@ static int walk_file(struct lines_reading *r, take_record *lines_take,
         return 0;
     }
     loglines_reset(&r->lines, source);
+    inspector_begin_file(&r->reader);
     while (rc == 0 && (kind = loglines_next(&r->lines, &text, &len, &err)) <
                           LOGLINES_END) {
         struct record record;

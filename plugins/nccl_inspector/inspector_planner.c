@@ -413,6 +413,7 @@ static const struct {
      "the default writes nothing"},
     {"DUMP_VERBOSE", FIRST, VERBOSE, "verbose="},
     {"PROM_DUMP", PROM, ZERO, "its files are deleted at the end"},
+    {"OTEL_EXPORT", RINGS, ZERO, "with 1 it writes no files"},
     {"ENABLE_P2P", RINGS, P2P, "p2p="},
     {"DUMP_MIN_SIZE_BYTES", RINGS, MIN_SIZE,
      "min_size=; default 8192 hides small messages"},

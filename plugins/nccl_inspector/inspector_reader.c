@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/num.h"
 #include "plugins/nccl_inspector/inspector.h"
 #include "plugins/nccl_inspector/reader.h"
 
@@ -277,6 +278,7 @@ struct way {
     const struct reader_sink *sink;
     struct source_facts *facts;
     struct neighbours *neighbours; /* NULL before the first verbose record */
+    bool headed; /* a record or marker with a header was read */
 };
 
 static void destroy(void *arg)
@@ -325,6 +327,24 @@ static int take_record(struct way *w, const struct record *record)
     return w->neighbours ? neighbours_add(w->neighbours, record) : -1;
 }
 
+/* Takes what a marker counts. It is a lower bound: what was in the rings when
+ * the communicator was destroyed is in no marker. */
+static int take_marker(struct way *w)
+{
+    const struct inspector_reader *reader = &w->state->reader;
+    struct record base = {.pid = -1};
+    struct jpr_counts counts = {
+        .produced = num_add(reader->stats.records, reader->stats.dropped),
+        .written = reader->stats.records,
+        .lost = reader->stats.dropped};
+
+    w->facts->markers++;
+    w->facts->marked = num_add(w->facts->marked, counts.written);
+    w->facts->dropped = num_add(w->facts->dropped, counts.lost);
+    inspector_batch_base(&reader->batch, &base);
+    return w->sink->counts ? w->sink->counts(w->sink->arg, &base, &counts) : 0;
+}
+
 /* Reads a line with the parser. A bad last line without a newline means that
  * the file is cut, not that it is wrong. */
 static int take_line(struct way *w, enum loglines_kind kind, const char *text,
@@ -336,7 +356,11 @@ static int take_line(struct way *w, enum loglines_kind kind, const char *text,
 
     switch (inspector_read_line(reader, text, len, &record)) {
     case INSPECTOR_RECORD:
+        w->headed |= reader->has_header;
         return take_record(w, &record);
+    case INSPECTOR_MARKER:
+        w->headed = true;
+        return take_marker(w);
     case INSPECTOR_OTHER:
         facts->other_lines++;
         break;
@@ -398,6 +422,65 @@ static bool skip_first(struct jp_loglines *lines, struct jp_error *err)
            loglines_next(lines, &text, &len, err) < LOGLINES_END;
 }
 
+/* Records without a header belong to the piece that has their marker, wherever
+ * they are; all other lines to the piece in which they begin. So a piece begins
+ * with `borrowed` lines: they are counted here and read by the piece before, up
+ * to the first line with a header. At its end it reads on to that line. */
+
+/* Reads a line of a piece's beginning. Returns whether it has no header, and so
+ * is not ours. */
+static bool is_borrowed(struct way *w, const char *text, size_t len)
+{
+    struct inspector_reader *reader = &w->state->reader;
+    struct record ignored;
+    enum inspector_line kind;
+
+    if (!text) /* too long: any line */
+        return false;
+    kind = inspector_read_line(reader, text, len, &ignored);
+    return kind == INSPECTOR_BAD && !reader->has_header;
+}
+
+/* Reads the records after a piece's end that belong to its last marker. */
+static int read_beyond(struct way *w, struct jp_loglines *lines,
+                       struct jp_error *err)
+{
+    struct inspector_reader *reader = &w->state->reader;
+    struct source_facts *facts = w->facts;
+    uint64_t number = facts->lines;
+    int rc = 0;
+
+    while (rc == 0) {
+        const char *text;
+        size_t len;
+        enum loglines_kind kind = loglines_next(lines, &text, &len, err);
+        struct record record;
+
+        if (kind == LOGLINES_END || kind == LOGLINES_ERROR)
+            break;
+        number++;
+        if (kind == LOGLINES_TOO_LONG)
+            continue;
+        switch (inspector_read_line(reader, text, len, &record)) {
+        case INSPECTOR_RECORD:
+            if (reader->has_header)
+                return 0;
+            rc = take_record(w, &record);
+            break;
+        case INSPECTOR_MARKER:
+            return 0;
+        case INSPECTOR_BAD:
+            if (!reader->has_header)
+                reader_note_bad(facts, number, reader->bad, reader->why);
+            break;
+        case INSPECTOR_OTHER:
+        case INSPECTOR_BLANK:
+            break;
+        }
+    }
+    return rc;
+}
+
 /* Fills in what is known after the end of a file or piece. */
 static void sum_up(struct source_facts *facts, const struct jp_loglines *lines,
                    const struct jp_error *err)
@@ -410,13 +493,15 @@ static void sum_up(struct source_facts *facts, const struct jp_loglines *lines,
     }
 }
 
-/* Reads all lines from here on; the source of `lines` is open. */
+/* Reads all lines from here on; the source of `lines` is open. *end is where
+ * the lines that are counted end. */
 static int read_lines(struct way *w, const struct reader_input *in,
-                      struct jp_loglines *lines, struct jp_error *err)
+                      struct jp_loglines *lines, uint64_t *end,
+                      struct jp_error *err)
 {
     struct source_facts *facts = w->facts;
     uint64_t read = 0, seen = 0;
-    bool more = true;
+    bool more = true, borrowed = lines->from > 0;
     int rc = 0;
 
     while (more) {
@@ -424,24 +509,31 @@ static int read_lines(struct way *w, const struct reader_input *in,
         size_t len;
         enum loglines_kind kind;
 
-        rc = take_ahead(w, lines);
+        rc = borrowed ? 0 : take_ahead(w, lines);
         if (rc || loglines_at(lines) >= lines->to)
             break;
         kind = loglines_next(lines, &text, &len, err);
         if (kind == LOGLINES_END || kind == LOGLINES_ERROR)
             break;
         facts->lines++;
-        if (kind == LOGLINES_TOO_LONG)
+        if (borrowed && is_borrowed(w, text, len))
+            ;
+        else if (kind == LOGLINES_TOO_LONG)
             reader_note_bad(facts, facts->lines, JP_BAD_LONG,
                             "line longer than 1 MiB");
         else
             rc = take_line(w, kind, text, len);
+        /* from the first line with a header on all are ours */
+        borrowed = borrowed && !w->headed;
         more = rc == 0;
         /* report once a block, not for each line */
         if (more && lines->bytes != read)
             more = tick(lines, &seen, in);
         read = lines->bytes;
     }
+    *end = loglines_at(lines);
+    if (rc == 0 && !borrowed && *end >= lines->to && lines->to != UINT64_MAX)
+        rc = read_beyond(w, lines, err);
     /* the last batch */
     if (w->neighbours && rc == 0)
         rc = neighbours_flush(w->neighbours);
@@ -456,20 +548,21 @@ static int read_source(struct state *state, const struct reader_input *in,
 {
     struct way w = {.state = state, .sink = sink, .facts = facts};
     struct jp_loglines *lines = &state->lines;
-    uint64_t odd = state->reader.ways.odd, from;
+    uint64_t odd = state->reader.ways.odd, from, end;
     struct jp_error err = {""};
     int rc = 0;
 
     /* checked for each block, as a line may be of any length */
     lines->stop = in->stop;
+    inspector_begin_file(&state->reader);
     if (skip_first(lines, &err)) {
         from = loglines_at(lines);
-        rc = read_lines(&w, in, lines, &err);
+        rc = read_lines(&w, in, lines, &end, &err);
     } else {
-        from = loglines_at(lines);
+        from = end = loglines_at(lines);
     }
     neighbours_destroy(w.neighbours);
-    facts->bytes = loglines_at(lines) - from;
+    facts->bytes = end - from;
     /* the reader counts over all files of the thread */
     facts->odd_lines = state->reader.ways.odd - odd;
     sum_up(facts, lines, &err);

@@ -12,10 +12,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/num.h"
 #include "plugins/nccl_inspector/reader_parts.h"
 
 /* How the value of a key is read. */
-enum kind { SKIP, SECTION, U32, U64, I64, TEXT, DECIMAL, STAMPS };
+enum kind {
+    SKIP,
+    SECTION,
+    U32,
+    U64,
+    I64,
+    TEXT,
+    DECIMAL,
+    STAMPS,
+    COUNT, /* of a marker: `offset` is its place in struct parse */
+    CLOCK, /* words that become numbers; what is no string is unknown */
+    ALGO,
+    PROTO
+};
 
 enum {
     /* bits of what a line had */
@@ -30,8 +44,15 @@ enum {
     HAS_BUSBW = 1 << 8,
     HAS_PEER = 1 << 9,
     HAS_COLL = 1 << 10,
-    HAS_P2P = 1 << 11
+    HAS_P2P = 1 << 11,
+    HAS_MARKER = 1 << 12,
+    HAS_HEADER = 1 << 13,
+    HAS_METADATA = 1 << 14
 };
+
+/* Numbers of a marker: records that follow, and those that were dropped since
+ * the communicator's last marker. */
+enum { COLLS, P2PS, COLLS_DROPPED, P2PS_DROPPED, N_COUNTS };
 
 /* A key of an object. `quoted` is `"key":`, as a compact writer has it. */
 struct key {
@@ -73,12 +94,14 @@ static const struct key metadata_keys[] = {
 };
 static const struct key coll_keys[] = {
     {K("coll"), TEXT, HAS_FUNC, AT(func), RECORD_MAX_FUNC, NULL},
+    {K("coll_algo"), ALGO, 0, AT(algo), RECORD_MAX_FUNC, NULL},
+    {K("coll_proto"), PROTO, 0, AT(proto), RECORD_MAX_FUNC, NULL},
     {K("coll_sn"), U64, HAS_SN, AT(sn), UINT64_MAX - 1, NULL},
     {K("coll_msg_size_bytes"), U64, HAS_BYTES, AT(bytes), RECORD_MAX_BYTES,
      NULL},
     {K("coll_exec_time_us"), U64, HAS_EXEC, AT(exec_us), RECORD_MAX_TIME_US,
      NULL},
-    {K("coll_timing_source"), SKIP, 0, 0, 0, NULL},
+    {K("coll_timing_source"), CLOCK, 0, AT(clock), RECORD_MAX_FUNC, NULL},
     {K("coll_algobw_gbs"), SKIP, 0, 0, 0, NULL},
     {K("coll_busbw_gbs"), DECIMAL, HAS_BUSBW, AT(busbw_micro),
      RECORD_MAX_BUSBW_MICRO, NULL},
@@ -93,22 +116,33 @@ static const struct key p2p_keys[] = {
      NULL},
     {K("p2p_exec_time_us"), U64, HAS_EXEC, AT(exec_us), RECORD_MAX_TIME_US,
      NULL},
-    {K("p2p_timing_source"), SKIP, 0, 0, 0, NULL},
+    {K("p2p_timing_source"), CLOCK, 0, AT(clock), RECORD_MAX_FUNC, NULL},
     {K("p2p_algobw_gbs"), SKIP, 0, 0, 0, NULL},
     {K("p2p_busbw_gbs"), DECIMAL, HAS_BUSBW, AT(busbw_micro),
      RECORD_MAX_BUSBW_MICRO, NULL},
     {K("event_trace_sn"), SKIP, 0, 0, 0, NULL},
     {K("event_trace_ts"), STAMPS, 0, 0, 0, NULL},
 };
+static const struct key stats_keys[] = {
+    {K("coll_records"), COUNT, 0, COLLS, UINT32_MAX, NULL},
+    {K("coll_dropped_total"), SKIP, 0, 0, 0, NULL},
+    {K("coll_dropped_since_last_dump"), COUNT, 0, COLLS_DROPPED, INT64_MAX,
+     NULL},
+    {K("p2p_records"), COUNT, 0, P2PS, UINT32_MAX, NULL},
+    {K("p2p_dropped_total"), SKIP, 0, 0, 0, NULL},
+    {K("p2p_dropped_since_last_dump"), COUNT, 0, P2PS_DROPPED, INT64_MAX, NULL},
+};
 static const struct section header = {header_keys, N(header_keys)};
 static const struct section metadata = {metadata_keys, N(metadata_keys)};
 static const struct section coll_perf = {coll_keys, N(coll_keys)};
 static const struct section p2p_perf = {p2p_keys, N(p2p_keys)};
+static const struct section dump_stats = {stats_keys, N(stats_keys)};
 static const struct key line_keys[] = {
-    {K("header"), SECTION, 0, 0, 0, &header},
-    {K("metadata"), SECTION, 0, 0, 0, &metadata},
+    {K("header"), SECTION, HAS_HEADER, 0, 0, &header},
+    {K("metadata"), SECTION, HAS_METADATA, 0, 0, &metadata},
     {K("coll_perf"), SECTION, HAS_COLL, 0, 0, &coll_perf},
     {K("p2p_perf"), SECTION, HAS_P2P, 0, 0, &p2p_perf},
+    {K("dump_stats"), SECTION, HAS_MARKER, 0, 0, &dump_stats},
 };
 static const struct section whole_line = {line_keys, N(line_keys)};
 
@@ -118,6 +152,7 @@ struct parse {
     struct inspector_reader *reader;
     struct record *record;
     unsigned has;
+    uint64_t counts[N_COUNTS];
 };
 
 /* Refuses the line for a reason that names a key; the first reason is kept.
@@ -153,7 +188,8 @@ static enum jp_bad kind_of_value(const struct key *key, const char *value,
     struct reader_json_cursor c = {value, end};
     struct reader_json_raw ignored;
 
-    if (value == end || key->kind == SKIP || key->kind == STAMPS)
+    if (value == end || key->kind == SKIP || key->kind == STAMPS ||
+        key->kind >= CLOCK)
         return JP_BAD_SYNTAX;
     /* a number: of the wrong type, or out of range */
     if (key->kind != TEXT)
@@ -221,6 +257,34 @@ static bool take_text(struct parse *p, const struct key *key)
                          : record_is_word(out->text, out->len, key->max);
 }
 
+/* Takes a word as its number. It explains a record and decides nothing, so what
+ * is no known word is not refused. */
+static bool take_word(struct parse *p, const struct key *key)
+{
+    uint8_t *out = (uint8_t *) p->record + key->offset;
+    struct reader_json_raw raw;
+    const char *text;
+    size_t len;
+
+    *out = 0;
+    reader_json_blank(&p->c);
+    if (p->c.p >= p->c.end || *p->c.p != '"')
+        return reader_json_skip(&p->c);
+    if (!reader_json_string(&p->c, &raw))
+        return false;
+    text = raw.text;
+    len = raw.len;
+    if (!raw.plain) {
+        text = p->reader->word;
+        len =
+            reader_json_decode(&raw, p->reader->word, sizeof(p->reader->word));
+    }
+    *out = key->kind == CLOCK  ? (uint8_t) record_clock_find(text, len)
+           : key->kind == ALGO ? record_algo_find(text, len)
+                               : record_proto_find(text, len);
+    return true;
+}
+
 /* Takes a whole number of at most key->max. */
 static bool take_number(struct parse *p, const struct key *key)
 {
@@ -229,7 +293,9 @@ static bool take_number(struct parse *p, const struct key *key)
 
     if (!reader_json_u64(&p->c, &v) || v > key->max)
         return false;
-    if (key->kind == U32)
+    if (key->kind == COUNT)
+        p->counts[key->offset] = v;
+    else if (key->kind == U32)
         *(uint32_t *) (void *) out = (uint32_t) v;
     else if (key->kind == I64)
         *(int64_t *) (void *) out = (int64_t) v;
@@ -280,6 +346,11 @@ static bool take_value(struct parse *p, const struct key *key)
     case SKIP:
         ok = reader_json_skip(&p->c);
         break;
+    case CLOCK:
+    case ALGO:
+    case PROTO:
+        ok = take_word(p, key);
+        break;
     default:
         ok = take_number(p, key);
     }
@@ -302,15 +373,29 @@ static const struct key *find_key(const struct section *section,
     return NULL;
 }
 
-/* Takes one "key": value. *next is the row to guess first; a second guess
- * allows for one missing key. */
+bool reader_knows(enum reader_object object, const struct reader_json_raw *key)
+{
+    switch (object) {
+    case READER_LINE:
+        return find_key(&whole_line, key);
+    case READER_HEADER:
+        return find_key(&header, key);
+    case READER_METADATA:
+        return find_key(&metadata, key);
+    default:
+        return find_key(&coll_perf, key) || find_key(&p2p_perf, key);
+    }
+}
+
+/* Takes one "key": value. *next is the row to guess first; further guesses
+ * allow for two missing keys. */
 static bool take_member(struct parse *p, const struct section *section,
                         size_t *next)
 {
     const struct key *key;
     struct reader_json_raw raw;
 
-    for (size_t i = *next; i < section->n && i < *next + 2; i++) {
+    for (size_t i = *next; i < section->n && i < *next + 3; i++) {
         key = &section->keys[i];
         if (reader_json_guess(&p->c, key->quoted, key->len)) {
             *next = i + 1;
@@ -363,9 +448,12 @@ static bool check_p2p(struct parse *p, uint32_t n_ranks)
     return true;
 }
 
-/* Checks that all needed keys were there and agree with each other. */
+/* Checks that all needed keys were there and agree with each other. A marker
+ * only needs the first ones, which are the header's. */
 static bool check(struct parse *p)
 {
+    enum { OF_HEADER = 4 };
+
     /* keys that must be there, by kind; NULL: not needed */
     static const struct {
         unsigned has;
@@ -382,9 +470,10 @@ static bool check(struct parse *p)
         {HAS_PEER, NULL, "\"p2p_peer\":"},
     };
     struct record *r = p->record;
+    size_t n = p->has & HAS_MARKER ? OF_HEADER : N(rows);
 
     r->exec_unknown = !r->exec_us;
-    for (size_t i = 0; i < N(rows); i++) {
+    for (size_t i = 0; i < n; i++) {
         const char *quoted = r->p2p ? rows[i].p2p : rows[i].coll;
 
         if (quoted && !(p->has & rows[i].has))
@@ -400,6 +489,76 @@ static bool check(struct parse *p)
     if (!r->nnodes || r->nnodes > r->n_ranks)
         return bad_key(p, JP_BAD_VALUE, "bad", "\"nnodes\":");
     return check_p2p(p, r->n_ranks);
+}
+
+/* Returns a text of a batch. */
+static struct record_text text_of(const char *text, size_t len)
+{
+    return (struct record_text){len ? text : NULL, len};
+}
+
+void inspector_batch_base(const struct inspector_batch *batch,
+                          struct record *out)
+{
+    out->id = text_of(batch->id, batch->id_len);
+    out->name = text_of(batch->name, batch->name_len);
+    out->host = text_of(batch->host, batch->host_len);
+    out->rank = batch->rank;
+    out->n_ranks = batch->n_ranks;
+    out->nnodes = batch->nnodes;
+    out->pid = batch->pid;
+    out->dump_us = batch->dump_us;
+}
+
+void inspector_begin_file(struct inspector_reader *reader)
+{
+    uint32_t place = reader->batch.place + 1;
+
+    reader->batch = (struct inspector_batch){.place = place, .pid = -1};
+}
+
+/* Begins the batch of a good marker. */
+static void begin_batch(struct parse *p)
+{
+    struct inspector_batch *b = &p->reader->batch;
+    const struct record *r = p->record;
+
+    if (b->host_len != r->host.len || b->pid != r->pid ||
+        (r->host.len && memcmp(b->host, r->host.text, r->host.len)))
+        b->place++;
+    b->head = 0;
+    b->left[0] = p->counts[COLLS];
+    b->left[1] = p->counts[P2PS];
+    b->id_len = (uint8_t) r->id.len;
+    b->name_len = (uint8_t) r->name.len;
+    b->host_len = (uint8_t) r->host.len;
+    memcpy(b->id, r->id.text, r->id.len);
+    if (r->name.len)
+        memcpy(b->name, r->name.text, r->name.len);
+    if (r->host.len)
+        memcpy(b->host, r->host.text, r->host.len);
+    b->rank = r->rank;
+    b->n_ranks = r->n_ranks;
+    b->nnodes = r->nnodes;
+    b->pid = r->pid;
+    b->dump_us = r->dump_us;
+    p->reader->stats = (struct inspector_stats){
+        .records = p->counts[COLLS] + p->counts[P2PS],
+        .dropped = num_add(p->counts[COLLS_DROPPED], p->counts[P2PS_DROPPED])};
+}
+
+/* A record without a header is one of its marker's, as long as that has any
+ * left. False: it has none. */
+static bool take_base(struct parse *p, bool p2p)
+{
+    struct inspector_batch *batch = &p->reader->batch;
+
+    if (!batch->left[p2p])
+        return false;
+    batch->left[p2p]--;
+    inspector_batch_base(batch, p->record);
+    p->has |= HAS_ID | HAS_RANK | HAS_N_RANKS | HAS_NNODES;
+    return true;
 }
 
 /* Reads a whole line. */
@@ -418,15 +577,28 @@ static enum inspector_line parse(struct parse *p)
         refuse(p->reader, JP_BAD_SYNTAX, "text after the object");
         return INSPECTOR_BAD;
     }
-    /* exactly one of the two kinds makes a record */
-    kinds = p->has & (HAS_COLL | HAS_P2P);
+    /* exactly one of the kinds makes a record or a marker */
+    kinds = p->has & (HAS_COLL | HAS_P2P | HAS_MARKER);
+    p->reader->has_header = p->has & (HAS_HEADER | HAS_METADATA);
     if (!kinds)
         return INSPECTOR_OTHER;
-    if (kinds == (HAS_COLL | HAS_P2P)) {
-        refuse(p->reader, JP_BAD_VALUE, "both coll_perf and p2p_perf");
+    if (kinds & (kinds - 1)) {
+        refuse(p->reader, JP_BAD_VALUE,
+               kinds & HAS_MARKER ? "both dump_stats and a record"
+                                  : "both coll_perf and p2p_perf");
         return INSPECTOR_BAD;
     }
     out->p2p = kinds == HAS_P2P;
+    if (kinds == HAS_MARKER) {
+        if (!check(p))
+            return INSPECTOR_BAD;
+        begin_batch(p);
+        return INSPECTOR_MARKER;
+    }
+    if (!p->reader->has_header && !take_base(p, out->p2p)) {
+        refuse(p->reader, JP_BAD_MISSING, "no header, and no marker counts it");
+        return INSPECTOR_BAD;
+    }
     out->has_sn = p->has & HAS_SN;
     if (!(p->has & HAS_BUSBW))
         out->busbw_nan = true;
@@ -439,10 +611,11 @@ static enum inspector_line reader_parse(struct inspector_reader *reader,
                                         const char *line, size_t len,
                                         struct record *out)
 {
-    struct parse p = {{line, line + len}, reader, out, 0};
+    struct parse p = {.c = {line, line + len}, .reader = reader, .record = out};
     enum inspector_line kind;
 
     reader->why[0] = '\0';
+    reader->has_header = true; /* of a line that cannot be read: not known */
     *out = (struct record){.pid = -1};
     kind = parse(&p);
     if (kind == INSPECTOR_BAD && !badkind_is_text(line, len))
@@ -478,8 +651,15 @@ static bool speculate(struct inspector_reader *reader, const char *line,
 {
     const char *next, *end = line + len;
 
-    return reader_speculate(reader->cache, line, end, out, &next) &&
-           (next == end || (next + 1 == end && *next == '\r'));
+    if (!reader_speculate(reader, line, end, out, &next) ||
+        (next != end && (next + 1 != end || *next != '\r')))
+        return false;
+    if (reader_has_head(line, end))
+        return true;
+    if (!reader->batch.left[out->p2p])
+        return false;
+    reader->batch.left[out->p2p]--;
+    return true;
 }
 
 enum inspector_line inspector_read_line(struct inspector_reader *reader,
@@ -490,16 +670,19 @@ enum inspector_line inspector_read_line(struct inspector_reader *reader,
 
     if (reader->cache && speculate(reader, line, len, out)) {
         reader->why[0] = '\0';
+        reader->has_header = reader_has_head(line, line + len);
         reader->ways.speculated++;
         return INSPECTOR_RECORD;
     }
     /* parse it, and keep its layout for the next lines */
     kind = reader_parse(reader, line, len, out);
     if (reader->cache && kind == INSPECTOR_RECORD) {
-        if (reader_learn(reader->cache, line, len, out))
+        if (reader_learn(reader, line, len, out))
             reader->ways.learned++;
         else
             reader->ways.odd++;
     }
+    if (reader->cache && kind == INSPECTOR_MARKER)
+        reader_learn_marker(reader, line, len, out);
     return kind;
 }

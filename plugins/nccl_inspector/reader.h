@@ -1,14 +1,25 @@
 /* reader.h - one line of an Inspector log becomes one record.
  *
- * Format: NVIDIA's Inspector v4.0 JSON lines, as its plugin and our recorder
- * write them: {"header":{..},"metadata":{..},"coll_perf":{..}} or "p2p_perf".
- * The reader is lenient: any order of keys, blanks, escapes, unknown keys
- * however nested (such as verbose traces), and comm_name, timing source or
- * metadata may be absent. If n_ranks and nnodes are both 0, they are unknown
+ * Format: JSON lines of NVIDIA's Inspector v4.0 to v4.4, as its plugin and
+ * (v4.0) our recorder write them:
+ *   {"header":{..},"metadata":{..},"coll_perf":{..}}, or "p2p_perf"
+ *   v4.1  before the records of a communicator's dump, a marker
+ *         {"header":{..},"metadata":{..},"dump_stats":{..}}: how many records
+ *         follow, and how many were overwritten before they could be written
+ *   v4.2  coll_algo and coll_proto in coll_perf
+ *   v4.3  only the marker has a header and metadata; the records that it counts
+ *         follow as {"coll_perf":{..}} and {"p2p_perf":{..}}
+ *   v4.4  more forms of {"proxy_trace":{..}}, which are not read
+ * What a line has decides, not the version that it names. The reader is
+ * lenient: any order of keys, blanks, escapes, unknown keys however nested
+ * (such as verbose traces), and comm_name, timing source, algorithm, protocol
+ * or metadata may be absent. If n_ranks and nnodes are both 0, they are unknown
  * (our recorder under NCCL before 2.27), and the line has no bandwidth. Nothing
  * is trusted: rank < n_ranks <= 1,048,576, 1 <= nnodes <= n_ranks, id is 0x and
  * at most 16 hex digits, names of hosts and functions are printable ASCII of
- * limited length, and numbers have limits.
+ * limited length, and numbers have limits. A record without a header is refused
+ * if no marker precedes it or if that one's count is used up: whose it is would
+ * be a guess.
  *
  * With a cache the reader speculates on the structure of a line. A line with
  * the layout of earlier ones is compared instead of parsed (reader_parts.h).
@@ -31,9 +42,10 @@
 
 enum inspector_line {
     INSPECTOR_RECORD,
-    INSPECTOR_BLANK, /* nothing but blanks */
-    INSPECTOR_OTHER, /* a JSON object without coll_perf or p2p_perf */
-    INSPECTOR_BAD    /* the reader's why and bad have the reason */
+    INSPECTOR_MARKER, /* dump_stats: the reader's batch and stats have it */
+    INSPECTOR_BLANK,  /* nothing but blanks */
+    INSPECTOR_OTHER,  /* a JSON object with none of these */
+    INSPECTOR_BAD     /* the reader's why and bad have the reason */
 };
 
 /* How many of the records were compared; parsed and kept for comparison; or
@@ -49,6 +61,24 @@ struct inspector_cache;
 struct inspector_cache *inspector_cache_create(void);
 void inspector_cache_destroy(struct inspector_cache *cache);
 
+/* What a marker says of one communicator's dump. */
+struct inspector_stats {
+    uint64_t records; /* that follow, of collectives, sends and receives */
+    uint64_t dropped; /* overwritten since its last dump */
+};
+
+/* The last marker: whose records may follow without a header. */
+struct inspector_batch {
+    uint64_t left[2]; /* records that may follow: collectives, p2p */
+    uint32_t place;   /* changes with host or pid */
+    uint16_t head;    /* in the cache, from 1; 0: not there */
+    uint8_t id_len, name_len, host_len;
+    uint32_t rank, n_ranks, nnodes;
+    int64_t pid;
+    uint64_t dump_us;
+    char id[RECORD_MAX_ID], name[RECORD_MAX_NAME], host[RECORD_MAX_HOST];
+};
+
 /* One for each thread; the owner initialises it with zeros and has nothing to
  * free. */
 struct inspector_reader {
@@ -56,15 +86,27 @@ struct inspector_reader {
     struct inspector_ways ways;    /* counted only with a cache */
     char why[64];    /* of the last INSPECTOR_BAD: "bad \"coll_sn\"" */
     enum jp_bad bad; /* its kind */
+    bool has_header; /* the last line that was parsed has one */
+    struct inspector_stats stats; /* of the last INSPECTOR_MARKER */
+    struct inspector_batch batch;
     char name[RECORD_MAX_NAME + 1];
     char host[RECORD_MAX_HOST + 2];
     char func[RECORD_MAX_FUNC + 2];
     char id[RECORD_MAX_ID + 2];
+    char word[RECORD_MAX_FUNC + 2];
 };
+
+/* Forgets the last marker: another file begins. */
+void inspector_begin_file(struct inspector_reader *reader);
+
+/* Fills in what records of the batch share; texts are borrowed from it. */
+void inspector_batch_base(const struct inspector_batch *batch,
+                          struct record *out);
 
 /* Reads a line of len bytes (without its newline). Texts in *out are borrowed
  * from the line or the reader until the next call. *out is undefined unless
- * INSPECTOR_RECORD is returned. */
+ * INSPECTOR_RECORD is returned. INSPECTOR_BAD with !has_header: perhaps a
+ * record of a batch whose marker was not seen. */
 enum inspector_line inspector_read_line(struct inspector_reader *reader,
                                         const char *line, size_t len,
                                         struct record *out);

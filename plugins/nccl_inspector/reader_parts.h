@@ -11,12 +11,21 @@
  *   late  ,"coll_timing_source":"kernel_gpu","coll_algobw_gbs":
  *         two decimals, `,"coll_busbw_gbs":` between them
  *   tail  }} or what verbose records have besides, up to }}
- * head, mid and late must be equal byte by byte. In a tail digits may differ,
- * and so may the number of digits in a row. This is exact: the keys of a tail
- * have no digits, so all digits are inside the brackets of a skipped value,
- * where the generic parser looks at brackets and quotes only (a tail with a
- * backslash is not kept). When there is no room, a new part replaces another
- * one.
+ * A record of a batch (v4.3) has no head: {"coll_perf":{"coll":..,"coll_sn":
+ * is its mid, and the batch has the rest.
+ *
+ * Keys that the generic parser does not know may stand between any two that it
+ * knows: such a member becomes part of the text around it. Where it is between
+ * numbers, that text is a joint, which replaces the fixed key. A number that is
+ * the value of an unknown key is wild: any other number may stand there. A key
+ * that the parser knows, but in another place, is not learned.
+ *
+ * head, mid, late and joints must be equal byte by byte, apart from wild
+ * numbers. In a tail digits may differ, and so may the number of digits in a
+ * row. This is exact: digits of unknown keys themselves must be equal, and all
+ * others are in a skipped value, where the generic parser looks at brackets and
+ * quotes only (a tail with a backslash is not kept). When there is no room, a
+ * new part replaces another one.
  */
 #ifndef JP_NCCL_INSPECTOR_READER_PARTS_H
 #define JP_NCCL_INSPECTOR_READER_PARTS_H
@@ -64,7 +73,9 @@ enum {
     CACHE_WAYS = 8,
     CACHE_HEADS = CACHE_SETS * CACHE_WAYS,
     CACHE_MIDS = RECORD_MAX_SERIES / CACHE_HEADS,
-    CACHE_LATES = 4,
+    CACHE_LATES = 8,
+    CACHE_JOINTS = 16,
+    CACHE_WILDS = 4,  /* of one part; a further number must be equal */
     CACHE_TAILS = 16, /* numbers of other lengths may get a tail of their own */
     CACHE_PART_BYTES = 512,
     CACHE_TAIL_BYTES = 20 * 1024, /* 64 channels */
@@ -83,21 +94,42 @@ struct cache_head {
     char text[CACHE_PART_BYTES];
 };
 
+/* A text in which numbers may differ: they are cut out. wild: where, in bytes
+ * of the rest, each followed by at least one byte. */
+struct cache_text {
+    uint16_t len;
+    uint8_t n_wild;
+    uint16_t wild[CACHE_WILDS];
+    char text[CACHE_PART_BYTES];
+};
+
 struct cache_mid {
-    uint64_t tag; /* the 8 bytes at tag_at: the function's name */
-    uint16_t len, tag_at, series;
+    uint64_t tag; /* the 8 bytes at tag_at: the function's name. 0: not looked
+                     at, as a wild number may precede it */
+    uint16_t tag_at, series;
+    uint32_t place; /* of the batch that it needs; 0: it has a head */
+    uint8_t algo, proto;
     bool p2p;
     int64_t pid;
     struct record_text host_text, func_text; /* of these: */
     char host[RECORD_MAX_HOST];
     char func[RECORD_MAX_FUNC];
-    char text[CACHE_PART_BYTES];
+    struct cache_text text;
 };
 
 struct cache_late {
     bool p2p;
-    uint16_t len;
-    char text[CACHE_PART_BYTES];
+    uint8_t clock;
+    struct cache_text text;
+};
+
+/* Which number a joint precedes. */
+enum cache_before { BEFORE_PEER, BEFORE_BYTES, BEFORE_EXEC, BEFORE_BUSBW };
+
+struct cache_joint {
+    bool p2p;
+    uint8_t before;
+    struct cache_text text;
 };
 
 struct cache_tail {
@@ -114,13 +146,15 @@ struct inspector_cache {
     uint64_t generation;
     /* the first eight of the sixteen digits of the last timestamp */
     uint64_t stamp_text, stamp_value;
-    unsigned n_mids, n_lates, n_tails;
-    unsigned next_way[CACHE_SETS], next_mid, next_late, next_tail;
+    unsigned n_mids, n_lates, n_tails, n_joints;
+    unsigned next_way[CACHE_SETS], next_mid, next_late, next_tail, next_joint;
+    uint8_t batch_tail; /* the last one of a record without a head */
     struct cache_head *last[CACHE_SETS]; /* found last in each set */
     unsigned late;                       /* used last */
     struct cache_head heads[CACHE_HEADS];
     struct cache_mid mids[CACHE_MIDS];
     struct cache_late lates[CACHE_LATES];
+    struct cache_joint joints[CACHE_JOINTS];
     struct cache_tail tails[CACHE_TAILS];
 };
 
@@ -130,16 +164,6 @@ static inline unsigned cache_set(uint64_t tag)
 {
     return (unsigned) (tag * UINT64_C(0x9e3779b97f4a7c15) >> 61);
 }
-
-/* Reads a line at p that consists of known parts. *next is after its }}. On
- * false *out is undefined. */
-bool reader_speculate(struct inspector_cache *cache, const char *p,
-                      const char *end, struct record *out, const char **next);
-
-/* Keeps the parts of a line that the generic parser made *record of. Returns
- * false if its layout is unknown. */
-bool reader_learn(struct inspector_cache *cache, const char *line, size_t len,
-                  const struct record *record);
 
 /* --- a bounds-checked JSON cursor over one line -------------------------- */
 
@@ -267,6 +291,37 @@ bool reader_json_skip(struct reader_json_cursor *c);
  * UTF-8 become '?'. Returns the length. */
 size_t reader_json_decode(const struct reader_json_raw *raw, char *buf,
                           size_t cap);
+
+/* --- speculation ----------------------------------------------------------
+ */
+
+/* Whether a line begins with a header. Only compact lines are speculated on. */
+static inline bool reader_has_head(const char *p, const char *end)
+{
+    return end - p > 2 && p[2] == 'h';
+}
+
+/* Reads a line at p that consists of known parts. *next is after its }}. The
+ * count of the reader's batch is left alone. On false *out is undefined. */
+bool reader_speculate(struct inspector_reader *reader, const char *p,
+                      const char *end, struct record *out, const char **next);
+
+/* Keeps the parts of a line that the generic parser made *record of. Returns
+ * false if its layout is unknown. */
+bool reader_learn(struct inspector_reader *reader, const char *line, size_t len,
+                  const struct record *record);
+
+/* Keeps the head of a marker, so that the records of its batch have series. */
+void reader_learn_marker(struct inspector_reader *reader, const char *line,
+                         size_t len, const struct record *record);
+
+/* --- what the generic parser knows ------------------------------------------
+ */
+
+enum reader_object { READER_LINE, READER_HEADER, READER_METADATA, READER_PERF };
+
+/* Whether it reads this key in an object: PERF is either kind of record. */
+bool reader_knows(enum reader_object object, const struct reader_json_raw *key);
 
 /* Eight characters at a time in one 64-bit word.
  *

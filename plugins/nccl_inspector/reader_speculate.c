@@ -12,11 +12,23 @@
 
 /* --- a parsed line's parts, kept for the next ones ----------------------- */
 
+/* A part of a line, and the numbers in it that may differ. */
+struct part {
+    const char *text, *end;
+    unsigned n_wild;
+    struct {
+        const char *at, *end;
+    } wild[CACHE_WILDS];
+};
+
+enum { BEFORES = BEFORE_BUSBW + 1 };
+
 /* Where the parts of a line begin and end; see reader_parts.h. */
 struct parts {
-    const char *head, *head_end, *mid, *func, *mid_end, *late, *late_end, *tail,
-        *tail_end;
-    bool p2p;
+    bool p2p, headless;
+    struct part head, mid, late;
+    struct part joints[BEFORES]; /* text NULL: the fixed key is there */
+    const char *func, *tail, *tail_end;
 };
 
 /* Takes a constant text if it is exactly here. */
@@ -30,6 +42,15 @@ static bool take_number(struct reader_json_cursor *c)
     return c->p < c->end && *c->p != ' ' && reader_json_u64(c, &ignored);
 }
 
+/* Takes one character without a blank before it. */
+static bool take_one(struct reader_json_cursor *c, char wanted)
+{
+    if (c->p == c->end || *c->p != wanted)
+        return false;
+    c->p++;
+    return true;
+}
+
 static bool take_text(struct reader_json_cursor *c)
 {
     struct reader_json_raw ignored;
@@ -37,111 +58,258 @@ static bool take_text(struct reader_json_cursor *c)
     return reader_json_string(c, &ignored);
 }
 
-/* Takes everything up to the number of dump_timestamp_us, which it skips. Other
- * orders of keys are an unknown layout. */
-static bool take_head(struct reader_json_cursor *c, struct parts *parts)
+static bool is_digit(char b)
 {
-    parts->head = c->p;
-    if (!GUESS(c, "{\"header\":{\"id\":") || !take_text(c) ||
-        (GUESS(c, ",\"comm_name\":") && !take_text(c)) ||
-        !GUESS(c, ",\"rank\":") || !take_number(c) ||
-        !GUESS(c, ",\"n_ranks\":") || !take_number(c) ||
-        !GUESS(c, ",\"nnodes\":") || !take_number(c) ||
-        !GUESS(c, "},\"metadata\":{"))
-        return false;
-    /* three keys that may be absent */
-    if (GUESS(c, "\"inspector_output_format_version\":") &&
-        (!take_text(c) || !reader_json_take(c, ',')))
-        return false;
-    if (GUESS(c, "\"git_rev\":") &&
-        (!take_text(c) || !reader_json_take(c, ',')))
-        return false;
-    if (GUESS(c, "\"rec_mechanism\":") &&
-        (!take_text(c) || !reader_json_take(c, ',')))
-        return false;
-    if (!GUESS(c, "\"dump_timestamp_us\":"))
-        return false;
-    parts->head_end = c->p;
-    return take_number(c);
+    return b >= '0' && b <= '9';
 }
 
-/* Takes host, pid and function, up to the sequence number. */
-static bool take_mid(struct reader_json_cursor *c, struct parts *parts)
+/* The most digits of a wild number, before and after its point. */
+enum { WILD_DIGITS = 24 };
+
+/* Returns where the number at p ends, "17" or "1.25"; NULL: it is none. `end`
+ * NULL: enough bytes are there. */
+static const char *wild_end(const char *p, const char *end)
 {
-    parts->mid = c->p;
-    if (!GUESS(c, ",\"hostname\":") || !take_text(c) ||
-        !GUESS(c, ",\"pid\":") || !take_number(c))
-        return false;
-    parts->p2p = GUESS(c, "},\"p2p_perf\":{\"p2p\":");
-    if (!parts->p2p && !GUESS(c, "},\"coll_perf\":{\"coll\":"))
-        return false;
-    parts->func = c->p + 1;
-    if (!take_text(c) ||
-        !(parts->p2p ? GUESS(c, ",\"p2p_sn\":") : GUESS(c, ",\"coll_sn\":")))
-        return false;
-    parts->mid_end = c->p;
+    const char *from = p;
+
+    while (p != end && p - from <= WILD_DIGITS && is_digit(*p))
+        p++;
+    if (p == from || p - from > WILD_DIGITS)
+        return NULL;
+    if (p == end || *p != '.')
+        return p;
+    from = ++p;
+    while (p != end && p - from <= WILD_DIGITS && is_digit(*p))
+        p++;
+    return p == from || p - from > WILD_DIGITS ? NULL : p;
+}
+
+/* Notes a value of an unknown key: if it is a number, it may differ. */
+static void note_wild(struct part *part, const char *value, const char *end)
+{
+    if (part->n_wild == CACHE_WILDS || wild_end(value, end) != end)
+        return;
+    part->wild[part->n_wild].at = value;
+    part->wild[part->n_wild++].end = end;
+}
+
+/* Takes members of which the generic parser knows nothing, each with the comma
+ * before it: its next key, or what else follows, remains. Returns false if a
+ * value cannot be skipped. */
+static bool take_unknown(struct reader_json_cursor *c,
+                         enum reader_object object, struct part *part)
+{
+    for (;;) {
+        struct reader_json_cursor at = *c;
+        struct reader_json_raw key;
+        const char *value;
+
+        if (at.p == at.end || *at.p++ != ',' || at.p == at.end ||
+            *at.p != '"' || !reader_json_string(&at, &key) || at.p == at.end ||
+            *at.p++ != ':' || reader_knows(object, &key))
+            return true;
+        value = at.p;
+        if (!reader_json_skip(&at))
+            return false;
+        note_wild(part, value, at.p);
+        *c = at;
+    }
+}
+
+static bool is_named(const struct reader_json_raw *key, const char *name)
+{
+    return key->len == strlen(name) && !memcmp(key->text, name, key->len);
+}
+
+/* Takes members of metadata up to the number of dump_timestamp_us. Host and pid
+ * come after it, as the mid part has them. */
+static bool take_metadata(struct reader_json_cursor *c)
+{
+    struct reader_json_raw key;
+
+    while (!GUESS(c, "\"dump_timestamp_us\":")) {
+        if (c->p == c->end || *c->p != '"' || !reader_json_string(c, &key) ||
+            is_named(&key, "hostname") || is_named(&key, "pid") ||
+            c->p == c->end || *c->p++ != ':' || !reader_json_skip(c) ||
+            c->p == c->end || *c->p++ != ',')
+            return false;
+    }
     return true;
 }
 
-/* Takes the numbers and, between them, the late part. */
+/* Takes everything up to the number of dump_timestamp_us, which it skips. Other
+ * orders of the known keys are an unknown layout. */
+static bool take_head(struct reader_json_cursor *c, struct parts *parts)
+{
+    struct part ignored = {0}; /* all of a head must be equal */
+
+    parts->head.text = c->p;
+    if (!GUESS(c, "{\"header\":{\"id\":") || !take_text(c) ||
+        !take_unknown(c, READER_HEADER, &ignored) ||
+        (GUESS(c, ",\"comm_name\":") && !take_text(c)) ||
+        !take_unknown(c, READER_HEADER, &ignored) || !GUESS(c, ",\"rank\":") ||
+        !take_number(c) || !take_unknown(c, READER_HEADER, &ignored) ||
+        !GUESS(c, ",\"n_ranks\":") || !take_number(c) ||
+        !take_unknown(c, READER_HEADER, &ignored) ||
+        !GUESS(c, ",\"nnodes\":") || !take_number(c) ||
+        !take_unknown(c, READER_HEADER, &ignored) || !take_one(c, '}') ||
+        !take_unknown(c, READER_LINE, &ignored) ||
+        !GUESS(c, ",\"metadata\":{") || !take_metadata(c))
+        return false;
+    parts->head.end = c->p;
+    return take_number(c);
+}
+
+/* Takes what is before the function's name: host and pid, or nothing. */
+static bool take_place(struct reader_json_cursor *c, struct parts *parts)
+{
+    struct part *mid = &parts->mid;
+
+    if (parts->headless) {
+        parts->p2p = GUESS(c, "{\"p2p_perf\":{\"p2p\":");
+        return parts->p2p || GUESS(c, "{\"coll_perf\":{\"coll\":");
+    }
+    if (!take_unknown(c, READER_METADATA, mid) || !GUESS(c, ",\"hostname\":") ||
+        !take_text(c) || !take_unknown(c, READER_METADATA, mid) ||
+        !GUESS(c, ",\"pid\":") || !take_number(c) ||
+        !take_unknown(c, READER_METADATA, mid) || !take_one(c, '}') ||
+        !take_unknown(c, READER_LINE, mid))
+        return false;
+    parts->p2p = GUESS(c, ",\"p2p_perf\":{\"p2p\":");
+    return parts->p2p || GUESS(c, ",\"coll_perf\":{\"coll\":");
+}
+
+/* Takes the place, the function, its algorithm and protocol, up to the sequence
+ * number. */
+static bool take_mid(struct reader_json_cursor *c, struct parts *parts)
+{
+    struct part *mid = &parts->mid;
+
+    mid->text = c->p;
+    if (!take_place(c, parts))
+        return false;
+    parts->func = c->p + 1;
+    if (!take_text(c) || !take_unknown(c, READER_PERF, mid) ||
+        (!parts->p2p && GUESS(c, ",\"coll_algo\":") && !take_text(c)) ||
+        !take_unknown(c, READER_PERF, mid) ||
+        (!parts->p2p && GUESS(c, ",\"coll_proto\":") && !take_text(c)) ||
+        !take_unknown(c, READER_PERF, mid) ||
+        !(parts->p2p ? GUESS(c, ",\"p2p_sn\":") : GUESS(c, ",\"coll_sn\":")))
+        return false;
+    mid->end = c->p;
+    return true;
+}
+
+/* Takes unknown members before a number, and the number's key. */
+static bool take_joint(struct reader_json_cursor *c, struct parts *parts,
+                       enum cache_before before, const char *key, size_t len)
+{
+    struct part *joint = &parts->joints[before];
+
+    if (reader_json_guess(c, key, len))
+        return true;
+    joint->text = c->p;
+    if (!take_unknown(c, READER_PERF, joint) || !reader_json_guess(c, key, len))
+        return false;
+    joint->end = c->p;
+    return true;
+}
+
+#define JOINT(c, parts, before, key)                                           \
+    take_joint(c, parts, before, ",\"" key "\":", sizeof(key) + 3)
+
+/* Takes the numbers and, between them, joints and the late part. */
 static bool keep_fields(struct reader_json_cursor *c, struct parts *parts)
 {
     bool p2p = parts->p2p;
 
     if (!take_number(c) ||
-        (p2p && (!GUESS(c, ",\"p2p_peer\":") || !take_number(c))) ||
-        !(p2p ? GUESS(c, ",\"p2p_msg_size_bytes\":")
-              : GUESS(c, ",\"coll_msg_size_bytes\":")) ||
+        (p2p &&
+         (!JOINT(c, parts, BEFORE_PEER, "p2p_peer") || !take_number(c))) ||
+        !(p2p ? JOINT(c, parts, BEFORE_BYTES, "p2p_msg_size_bytes")
+              : JOINT(c, parts, BEFORE_BYTES, "coll_msg_size_bytes")) ||
         !take_number(c) ||
-        !(p2p ? GUESS(c, ",\"p2p_exec_time_us\":")
-              : GUESS(c, ",\"coll_exec_time_us\":")) ||
+        !(p2p ? JOINT(c, parts, BEFORE_EXEC, "p2p_exec_time_us")
+              : JOINT(c, parts, BEFORE_EXEC, "coll_exec_time_us")) ||
         !take_number(c))
         return false;
-    parts->late = c->p;
-    if ((p2p ? GUESS(c, ",\"p2p_timing_source\":")
-             : GUESS(c, ",\"coll_timing_source\":")) &&
-        !take_text(c))
+    parts->late.text = c->p;
+    if (!take_unknown(c, READER_PERF, &parts->late) ||
+        ((p2p ? GUESS(c, ",\"p2p_timing_source\":")
+              : GUESS(c, ",\"coll_timing_source\":")) &&
+         !take_text(c)) ||
+        !take_unknown(c, READER_PERF, &parts->late))
         return false;
     if (!(p2p ? GUESS(c, ",\"p2p_algobw_gbs\":")
               : GUESS(c, ",\"coll_algobw_gbs\":")))
         return false;
-    parts->late_end = c->p;
-    return reader_json_skip(c) && (p2p ? GUESS(c, ",\"p2p_busbw_gbs\":")
-                                       : GUESS(c, ",\"coll_busbw_gbs\":"));
+    parts->late.end = c->p;
+    return reader_json_skip(c) &&
+           (p2p ? JOINT(c, parts, BEFORE_BUSBW, "p2p_busbw_gbs")
+                : JOINT(c, parts, BEFORE_BUSBW, "coll_busbw_gbs"));
 }
 
-/* Takes what a verbose record has after the bandwidth. *stamps: as in
- * reader_tail_stamps(). */
-static bool take_traces(struct reader_json_cursor *c, const char **stamps,
-                        size_t *len)
-{
-    *stamps = NULL;
-    for (;;) {
-        bool ts = GUESS(c, ",\"event_trace_ts\":{");
-        const char *start = c->p - 1;
+/* What a tail has besides known text. */
+enum { TAIL_KEYS = 8 };
 
-        if (!ts && !GUESS(c, ",\"event_trace_sn\":{") &&
-            !GUESS(c, ",\"events\":["))
-            return true;
-        c->p--;
-        if (!reader_json_skip(c))
+struct tail {
+    const char *stamps; /* the last value of event_trace_ts; NULL: none */
+    size_t stamps_len;
+    unsigned n_keys; /* unknown ones, whose digits must be equal */
+    struct {
+        const char *at, *end;
+    } keys[TAIL_KEYS];
+};
+
+/* Takes an unknown member of a tail, without its comma. */
+static bool take_tail_member(struct reader_json_cursor *c,
+                             enum reader_object object, struct tail *tail)
+{
+    struct reader_json_raw key;
+
+    if (tail->n_keys == TAIL_KEYS || c->p == c->end || *c->p != '"' ||
+        !reader_json_string(c, &key) || c->p == c->end || *c->p++ != ':' ||
+        reader_knows(object, &key))
+        return false;
+    tail->keys[tail->n_keys].at = key.text;
+    tail->keys[tail->n_keys++].end = key.text + key.len;
+    return reader_json_skip(c);
+}
+
+/* Takes the traces of a verbose record and unknown members after the bandwidth,
+ * up to the end of the object. */
+static bool take_members(struct reader_json_cursor *c, struct tail *tail)
+{
+    while (c->p < c->end && *c->p == ',') {
+        bool ts = GUESS(c, ",\"event_trace_ts\":");
+        const char *start = c->p;
+
+        if (!ts && !GUESS(c, ",\"event_trace_sn\":")) {
+            c->p++;
+            if (!take_tail_member(c, READER_PERF, tail))
+                return false;
+            continue;
+        }
+        if (c->p == c->end || *c->p != '{' || !reader_json_skip(c))
             return false;
         if (!ts)
             continue;
-        *stamps = start;
-        *len = (size_t) (c->p - start);
+        tail->stamps = start;
+        tail->stamps_len = (size_t) (c->p - start);
     }
+    return true;
 }
 
-/* Returns where the last event_trace_ts of a tail has its value of *len bytes,
- * or NULL if it has none. */
-static const char *reader_tail_stamps(const char *tail, const char *end,
-                                      size_t *len)
+/* Takes a tail: members of the record and of the line, each up to its }. */
+static bool take_whole_tail(struct reader_json_cursor *c, struct tail *tail)
 {
-    struct reader_json_cursor c = {tail, end};
-    const char *stamps;
-
-    return take_traces(&c, &stamps, len) ? stamps : NULL;
+    *tail = (struct tail){0};
+    if (!take_members(c, tail) || !take_one(c, '}'))
+        return false;
+    while (take_one(c, ','))
+        if (!take_tail_member(c, READER_LINE, tail))
+            return false;
+    return take_one(c, '}');
 }
 
 /* Keeps a tail of at most CACHE_TAIL_BYTES, maybe in the place of another one.
@@ -151,14 +319,14 @@ static unsigned reader_keep_tail(struct inspector_cache *cache,
 {
     unsigned i = cache->next_tail;
     struct cache_tail *tail = &cache->tails[i];
-    const char *stamps;
-    size_t n;
+    struct reader_json_cursor c = {text, text + len};
+    struct tail found;
 
     cache->next_tail = (i + 1) % CACHE_TAILS;
     if (cache->n_tails < CACHE_TAILS)
         cache->n_tails++;
     for (size_t k = 0; k < len; k++) {
-        bool digit = text[k] >= '0' && text[k] <= '9';
+        bool digit = is_digit(text[k]);
 
         tail->text[k] = digit ? '0' : text[k];
         tail->span[k] = digit ? 9 : 0;
@@ -166,47 +334,100 @@ static unsigned reader_keep_tail(struct inspector_cache *cache,
     tail->len = (uint32_t) len;
     tail->stamps_at = 0;
     tail->map.n = 0;
-    stamps = reader_tail_stamps(text, text + len, &n);
-    if (!stamps)
+    if (!take_whole_tail(&c, &found)) {
+        tail->len = 0; /* no tail is this short: it fits nothing */
         return i;
-    tail->stamps_at = (uint32_t) (stamps - text);
-    reader_stamps_read(stamps, n, &tail->map);
+    }
+    for (unsigned k = 0; k < found.n_keys; k++) {
+        size_t at = (size_t) (found.keys[k].at - text);
+        size_t n = (size_t) (found.keys[k].end - found.keys[k].at);
+
+        memcpy(tail->text + at, text + at, n);
+        memset(tail->span + at, 0, n);
+    }
+    if (!found.stamps)
+        return i;
+    tail->stamps_at = (uint32_t) (found.stamps - text);
+    reader_stamps_read(found.stamps, found.stamps_len, &tail->map);
     return i;
 }
 
-/* Takes the bandwidth and the tail, up to }}. A tail with a backslash is
- * refused. */
+/* Takes the bandwidth and the tail, up to its last }. A tail with a backslash
+ * is refused. */
 static bool keep_tail(struct reader_json_cursor *c, struct parts *parts)
 {
-    const char *ignored;
-    size_t len;
+    struct tail ignored;
 
     if (!reader_json_skip(c))
         return false;
     parts->tail = c->p;
-    if (!take_traces(c, &ignored, &len))
+    if (!take_whole_tail(c, &ignored))
         return false;
-    if (c->end - c->p < 2 || memcmp(c->p, "}}", 2))
-        return false;
-    c->p += 2;
     parts->tail_end = c->p;
     return !memchr(parts->tail, '\\', (size_t) (c->p - parts->tail));
 }
 
-/* Keeps a head in its set, with what records need of it. Replacing one starts a
- * new generation: the numbers of series get another meaning. */
-static void keep_head(struct inspector_cache *cache, const struct parts *parts,
-                      const struct record *r)
+static size_t length(const struct part *part)
 {
-    size_t len = (size_t) (parts->head_end - parts->head);
-    uint64_t tag = swar_load(parts->head + CACHE_TAG_AT);
+    return (size_t) (part->end - part->text);
+}
+
+/* Returns whether a kept text is this part, with the same wild numbers. */
+static bool is_part(const struct cache_text *kept, const struct part *part)
+{
+    const char *at = part->text;
+    size_t from = 0;
+
+    if (kept->n_wild != part->n_wild)
+        return false;
+    for (unsigned i = 0; i <= part->n_wild; i++) {
+        const char *end = i < part->n_wild ? part->wild[i].at : part->end;
+        size_t to = i < part->n_wild ? kept->wild[i] : kept->len;
+
+        if (to - from != (size_t) (end - at) ||
+            memcmp(kept->text + from, at, to - from) != 0)
+            return false;
+        from = to;
+        if (i < part->n_wild)
+            at = part->wild[i].end;
+    }
+    return true;
+}
+
+/* Keeps a part, without its wild numbers. */
+static void keep_text(struct cache_text *kept, const struct part *part)
+{
+    const char *at = part->text;
+
+    kept->len = 0;
+    kept->n_wild = (uint8_t) part->n_wild;
+    for (unsigned i = 0; i <= part->n_wild; i++) {
+        const char *end = i < part->n_wild ? part->wild[i].at : part->end;
+
+        memcpy(kept->text + kept->len, at, (size_t) (end - at));
+        kept->len = (uint16_t) (kept->len + (end - at));
+        if (i == part->n_wild)
+            break;
+        kept->wild[i] = kept->len;
+        at = part->wild[i].end;
+    }
+}
+
+/* Keeps a head in its set, with what records need of it. Replacing one starts a
+ * new generation: the numbers of series get another meaning. Returns it. */
+static struct cache_head *keep_head(struct inspector_cache *cache,
+                                    const struct parts *parts,
+                                    const struct record *r)
+{
+    size_t len = length(&parts->head);
+    uint64_t tag = swar_load(parts->head.text + CACHE_TAG_AT);
     struct cache_head *set = cache->heads + cache_set(tag) * CACHE_WAYS, *head;
     unsigned *next = &cache->next_way[cache_set(tag)];
 
     /* known already: another part was new */
     for (unsigned i = 0; i < CACHE_WAYS; i++)
-        if (set[i].len == len && !memcmp(set[i].text, parts->head, len))
-            return;
+        if (set[i].len == len && !memcmp(set[i].text, parts->head.text, len))
+            return &set[i];
     head = &set[*next];
     *next = (*next + 1) % CACHE_WAYS;
     if (head->len)
@@ -223,19 +444,19 @@ static void keep_head(struct inspector_cache *cache, const struct parts *parts,
     memcpy(head->id, r->id.text, r->id.len);
     if (r->name.len)
         memcpy(head->name, r->name.text, r->name.len);
-    memcpy(head->text, parts->head, len);
+    memcpy(head->text, parts->head.text, len);
+    return head;
 }
 
 /* Keeps a mid part, likewise. */
 static void keep_mid(struct inspector_cache *cache, const struct parts *parts,
-                     const struct record *r)
+                     uint32_t place, const struct record *r)
 {
-    size_t len = (size_t) (parts->mid_end - parts->mid);
     struct cache_mid *mid;
 
     for (unsigned i = 0; i < cache->n_mids; i++)
-        if (cache->mids[i].len == len &&
-            !memcmp(cache->mids[i].text, parts->mid, len))
+        if (cache->mids[i].place == place &&
+            is_part(&cache->mids[i].text, &parts->mid))
             return;
     mid = &cache->mids[cache->next_mid];
     cache->next_mid = (cache->next_mid + 1) % CACHE_MIDS;
@@ -243,57 +464,98 @@ static void keep_mid(struct inspector_cache *cache, const struct parts *parts,
         cache->n_mids++;
     else
         cache->generation += RECORD_MAX_SERIES;
-    mid->tag_at = (uint16_t) (parts->func - parts->mid);
+    mid->tag_at = (uint16_t) (parts->func - parts->mid.text);
     mid->tag = swar_load(parts->func);
-    mid->len = (uint16_t) len;
+    mid->place = place;
     mid->p2p = parts->p2p;
+    mid->algo = r->algo;
+    mid->proto = r->proto;
     mid->pid = r->pid;
     mid->series = (uint16_t) (mid - cache->mids);
     mid->host_text = (struct record_text){mid->host, r->host.len};
     mid->func_text = (struct record_text){mid->func, r->func.len};
-    memcpy(mid->host, r->host.text, r->host.len);
+    if (r->host.len)
+        memcpy(mid->host, r->host.text, r->host.len);
     memcpy(mid->func, r->func.text, r->func.len);
-    memcpy(mid->text, parts->mid, len);
+    keep_text(&mid->text, &parts->mid);
 }
 
-/* Keeps a late part. It is in no record, so replacing one needs no new
- * generation. */
-static void keep_late(struct inspector_cache *cache, const struct parts *parts)
+/* Keeps a late part. It has the clock only, which series need not share, so
+ * replacing one needs no new generation. */
+static void keep_late(struct inspector_cache *cache, const struct parts *parts,
+                      const struct record *r)
 {
-    size_t len = (size_t) (parts->late_end - parts->late);
     struct cache_late *late;
 
     for (unsigned i = 0; i < cache->n_lates; i++)
-        if (cache->lates[i].len == len &&
-            !memcmp(cache->lates[i].text, parts->late, len))
+        if (is_part(&cache->lates[i].text, &parts->late))
             return;
     late = &cache->lates[cache->next_late];
     cache->next_late = (cache->next_late + 1) % CACHE_LATES;
     if (cache->n_lates < CACHE_LATES)
         cache->n_lates++;
     late->p2p = parts->p2p;
-    late->len = (uint16_t) len;
-    memcpy(late->text, parts->late, len);
+    late->clock = r->clock;
+    keep_text(&late->text, &parts->late);
+}
+
+/* Keeps a joint. */
+static void keep_joint(struct inspector_cache *cache, const struct parts *parts,
+                       enum cache_before before)
+{
+    const struct part *part = &parts->joints[before];
+    struct cache_joint *joint;
+
+    for (unsigned i = 0; i < cache->n_joints; i++) {
+        joint = &cache->joints[i];
+        if (joint->p2p == parts->p2p && joint->before == before &&
+            is_part(&joint->text, part))
+            return;
+    }
+    joint = &cache->joints[cache->next_joint];
+    cache->next_joint = (cache->next_joint + 1) % CACHE_JOINTS;
+    if (cache->n_joints < CACHE_JOINTS)
+        cache->n_joints++;
+    joint->p2p = parts->p2p;
+    joint->before = (uint8_t) before;
+    keep_text(&joint->text, part);
 }
 
 /* Returns whether there is room for parts of this length. */
 static bool fits(const struct parts *parts)
 {
-    return parts->head_end - parts->head <= CACHE_PART_BYTES &&
-           parts->mid_end - parts->mid <= CACHE_PART_BYTES &&
-           parts->late_end - parts->late <= CACHE_PART_BYTES &&
+    for (unsigned i = 0; i < BEFORES; i++)
+        if (parts->joints[i].text &&
+            length(&parts->joints[i]) > CACHE_PART_BYTES)
+            return false;
+    return (parts->headless || length(&parts->head) <= CACHE_PART_BYTES) &&
+           length(&parts->mid) <= CACHE_PART_BYTES &&
+           length(&parts->late) <= CACHE_PART_BYTES &&
            parts->tail_end - parts->tail <= CACHE_TAIL_BYTES;
 }
 
-bool reader_learn(struct inspector_cache *cache, const char *line, size_t len,
-                  const struct record *record)
+void reader_learn_marker(struct inspector_reader *reader, const char *line,
+                         size_t len, const struct record *record)
 {
     struct reader_json_cursor c = {line, line + len};
+    struct parts parts = {0};
+
+    if (take_head(&c, &parts) && length(&parts.head) <= CACHE_PART_BYTES)
+        reader->batch.head =
+            (uint16_t) (keep_head(reader->cache, &parts, record) -
+                        reader->cache->heads + 1);
+}
+
+bool reader_learn(struct inspector_reader *reader, const char *line, size_t len,
+                  const struct record *record)
+{
+    struct inspector_cache *cache = reader->cache;
+    struct reader_json_cursor c = {line, line + len};
     struct record ignored;
-    struct parts parts;
+    struct parts parts = {.headless = !reader_has_head(line, line + len)};
     const char *next;
 
-    if (!take_head(&c, &parts) || !take_mid(&c, &parts) ||
+    if ((!parts.headless && !take_head(&c, &parts)) || !take_mid(&c, &parts) ||
         !keep_fields(&c, &parts) || !keep_tail(&c, &parts))
         return false;
     /* nothing may follow */
@@ -303,16 +565,20 @@ bool reader_learn(struct inspector_cache *cache, const char *line, size_t len,
         return false;
     if (!fits(&parts)) /* a known layout, but too long to keep */
         return true;
-    keep_head(cache, &parts, record);
-    keep_mid(cache, &parts, record);
-    keep_late(cache, &parts);
+    if (!parts.headless)
+        keep_head(cache, &parts, record);
+    keep_mid(cache, &parts, parts.headless ? reader->batch.place : 0, record);
+    keep_late(cache, &parts, record);
+    for (unsigned i = 0; i < BEFORES; i++)
+        if (parts.joints[i].text)
+            keep_joint(cache, &parts, (enum cache_before) i);
     /* with a known tail the line can be compared now; else keep its tail */
-    if (reader_speculate(cache, line, line + len, &ignored, &next))
+    if (reader_speculate(reader, line, line + len, &ignored, &next))
         return true;
     if (parts.tail_end - parts.tail == 2)
         return false;
     reader_keep_tail(cache, parts.tail, (size_t) (parts.tail_end - parts.tail));
-    return reader_speculate(cache, line, line + len, &ignored, &next);
+    return reader_speculate(reader, line, line + len, &ignored, &next);
 }
 
 /* --- the next lines against these parts ---------------------------------- */
@@ -395,20 +661,56 @@ find_head(struct inspector_cache *cache, const char **p, const char *end)
     return head;
 }
 
-/* The same for the mid part. */
+/* Returns where a text with wild numbers ends, or NULL: it is not at p. */
+static RARE const char *match_wild(const struct cache_text *text, const char *p,
+                                   const char *end)
+{
+    size_t from = 0;
+
+    for (unsigned i = 0; i <= text->n_wild; i++) {
+        size_t n = (i < text->n_wild ? text->wild[i] : text->len) - from;
+
+        if (!swar_has(p, end, n) || memcmp(p, text->text + from, n) != 0)
+            return NULL;
+        p += n;
+        from += n;
+        if (i < text->n_wild && !(p = wild_end(p, end)))
+            return NULL;
+    }
+    return p;
+}
+
+/* The same for any text: mostly it has no wild numbers. */
+static inline SWAR_INLINE const char *match_text(const struct cache_text *text,
+                                                 const char *p, const char *end)
+{
+    if (text->n_wild)
+        return match_wild(text, p, end);
+    return swar_has(p, end, text->len) && !memcmp(p, text->text, text->len)
+               ? p + text->len
+               : NULL;
+}
+
+/* Returns the mid part at *p for this place (0: of a line with a head). */
 static inline SWAR_INLINE const struct cache_mid *
-find_mid(const struct inspector_cache *cache, const char **p, const char *end)
+find_mid(const struct inspector_cache *cache, uint32_t place, const char **p,
+         const char *end)
 {
     const struct cache_mid *mid = &cache->mids[cache->next_mid];
 
     /* newest first: older ones are mostly of other files */
     for (unsigned n = 0; n < cache->n_mids; n++) {
+        const char *next;
+
         mid = (mid == cache->mids ? &cache->mids[CACHE_MIDS] : mid) - 1;
-        if (!swar_has(*p, end, mid->len + 8u) ||
-            swar_load(*p + mid->tag_at) != mid->tag ||
-            memcmp(*p, mid->text, mid->len))
+        if (mid->place != place ||
+            (!mid->text.n_wild && (!swar_has(*p, end, mid->text.len + 8u) ||
+                                   swar_load(*p + mid->tag_at) != mid->tag)))
             continue;
-        *p += mid->len;
+        next = match_text(&mid->text, *p, end);
+        if (!next)
+            continue;
+        *p = next;
         return mid;
     }
     return NULL;
@@ -449,42 +751,66 @@ static inline SWAR_INLINE bool take_stamp(struct inspector_cache *cache,
     return true;
 }
 
+/* Whether a late part without wild numbers is here. */
 static inline SWAR_INLINE bool is_late(const struct cache_late *late, bool p2p,
                                        const char *p, const char *end)
 {
-    return late->p2p == p2p && swar_has(p, end, late->len) &&
-           same_text(p, late->text, late->len);
+    return late->p2p == p2p && !late->text.n_wild &&
+           swar_has(p, end, late->text.len) &&
+           same_text(p, late->text.text, late->text.len);
 }
 
 /* Takes a late part other than the last one. */
 static RARE bool take_other_late(struct inspector_cache *cache, bool p2p,
-                                 const char **p, const char *end)
+                                 const char **p, const char *end,
+                                 uint8_t *clock)
 {
-    for (unsigned i = 0; i < cache->n_lates; i++)
-        if (is_late(&cache->lates[i], p2p, *p, end)) {
-            cache->late = i;
-            *p += cache->lates[i].len;
-            return true;
-        }
+    for (unsigned i = 0; i < cache->n_lates; i++) {
+        const struct cache_late *late = &cache->lates[i];
+        const char *next = late->p2p == p2p ? match_text(&late->text, *p, end)
+                                            : NULL;
+
+        if (!next)
+            continue;
+        cache->late = i;
+        *clock = late->clock;
+        *p = next;
+        return true;
+    }
     return false;
 }
 
 /* Takes the late part, mostly the same as in the last line. */
 static inline SWAR_INLINE bool take_late(struct inspector_cache *cache,
                                          bool p2p, const char **p,
-                                         const char *end)
+                                         const char *end, uint8_t *clock)
 {
     const struct cache_late *late = &cache->lates[cache->late];
 
     if (!cache->n_lates || !is_late(late, p2p, *p, end))
-        return take_other_late(cache, p2p, p, end);
-    *p += late->len;
+        return take_other_late(cache, p2p, p, end, clock);
+    *clock = late->clock;
+    *p += late->text.len;
     return true;
 }
 
-static bool is_digit(char b)
+/* Takes a joint in place of the key before a number. */
+static RARE bool take_known_joint(const struct inspector_cache *cache, bool p2p,
+                                  enum cache_before before, const char **p,
+                                  const char *end)
 {
-    return b >= '0' && b <= '9';
+    for (unsigned i = 0; i < cache->n_joints; i++) {
+        const struct cache_joint *joint = &cache->joints[i];
+        const char *next = joint->p2p == p2p && joint->before == before
+                               ? match_text(&joint->text, *p, end)
+                               : NULL;
+
+        if (!next)
+            continue;
+        *p = next;
+        return true;
+    }
+    return false;
 }
 
 /* How similar a text is to a tail. */
@@ -526,6 +852,8 @@ static bool match_tail(const struct cache_tail *tail, const char *p,
     size_t at = 0, same;
 
     like->alike = 0;
+    if (!tail->len)
+        return false;
     for (like->longer = 0;; ++like->longer) {
         same = match_blocks(tail, at, p, end, like->alike);
         at += same;
@@ -555,17 +883,17 @@ static struct reader_stamps take_stamps(const struct cache_tail *tail,
                                         const char *p,
                                         const struct likeness *like)
 {
-    size_t len = (size_t) (like->next - p);
-    const char *stamps;
+    struct reader_json_cursor c = {p, like->next};
+    struct tail found;
 
     if (!tail->stamps_at)
         return (struct reader_stamps){0, 0};
     if (like->alike <= tail->stamps_at && tail->map.n)
         return reader_stamps_mapped(like->next - (tail->len - tail->stamps_at),
                                     &tail->map);
-    stamps = reader_tail_stamps(p, like->next, &len);
-    return stamps ? reader_stamps_read(stamps, len, NULL)
-                  : (struct reader_stamps){0, 0};
+    return take_whole_tail(&c, &found) && found.stamps
+               ? reader_stamps_read(found.stamps, found.stamps_len, NULL)
+               : (struct reader_stamps){0, 0};
 }
 
 /* Returns a tail that is more similar to the text than tail i, where its
@@ -590,23 +918,23 @@ static unsigned better_tail(struct inspector_cache *cache, unsigned i,
     return i;
 }
 
-/* Takes the tail of a verbose record, beginning with the last one that followed
- * this head. Returns the place after it, or NULL. */
+/* Takes the tail of a verbose record, beginning with the `last` one. Returns
+ * the place after it, or NULL. */
 static RARE const char *take_long_tail(struct inspector_cache *cache,
-                                       struct cache_head *head, const char *p,
+                                       uint8_t *last, const char *p,
                                        const char *end, struct record *out)
 {
     struct reader_stamps stamps;
     struct likeness like;
 
-    for (unsigned n = 0, i = head->tail; n < cache->n_tails; n++, i++) {
+    for (unsigned n = 0, i = *last; n < cache->n_tails; n++, i++) {
         i = i < cache->n_tails ? i : 0;
         if (!match_tail(&cache->tails[i], p, end, &like))
             continue;
         /* numbers that have grown make the comparison slow */
         if (like.longer > 2)
             i = better_tail(cache, i, p, &like);
-        head->tail = (uint8_t) i;
+        *last = (uint8_t) i;
         stamps = take_stamps(&cache->tails[i], p, &like);
         out->start_us = stamps.start_us;
         out->end_us = stamps.stop_us;
@@ -617,14 +945,18 @@ static RARE const char *take_long_tail(struct inspector_cache *cache,
 
 /* Takes the tail: mostly just }}. */
 static inline const char *take_tail(struct inspector_cache *cache,
-                                    struct cache_head *head, const char *p,
+                                    uint8_t *last, const char *p,
                                     const char *end, struct record *out)
 {
     out->start_us = out->end_us = 0;
     return end - p >= 2 && p[0] == '}' && p[1] == '}'
                ? p + 2
-               : take_long_tail(cache, head, p, end, out);
+               : take_long_tail(cache, last, p, end, out);
 }
+
+/* Takes the fixed key before a number, or a joint. */
+#define STEP(name, which)                                                      \
+    (TAKE(p, end, name) || take_known_joint(cache, p2p, which, p, end))
 
 /* Takes peer, size, times and bandwidth, with the bounds of common/record.h.
  * Compiled twice, with p2p a constant. */
@@ -636,28 +968,40 @@ static inline SWAR_INLINE bool take_fields(struct inspector_cache *cache,
 
     if (!swar_number(p, end, &out->sn))
         return false;
-    if (p2p && (!TAKE(p, end, "p2p_peer") || !swar_number(p, end, &peer) ||
+    if (p2p && (!STEP("p2p_peer", BEFORE_PEER) || !swar_number(p, end, &peer) ||
                 peer >= (out->n_ranks ? out->n_ranks : RECORD_MAX_RANKS)))
         return false;
     out->peer = (uint32_t) peer;
-    return (p2p ? TAKE(p, end, "p2p_msg_size_bytes")
-                : TAKE(p, end, "coll_msg_size_bytes")) &&
+    return (p2p ? STEP("p2p_msg_size_bytes", BEFORE_BYTES)
+                : STEP("coll_msg_size_bytes", BEFORE_BYTES)) &&
            swar_number(p, end, &out->bytes) && out->bytes <= RECORD_MAX_BYTES &&
-           (p2p ? TAKE(p, end, "p2p_exec_time_us")
-                : TAKE(p, end, "coll_exec_time_us")) &&
+           (p2p ? STEP("p2p_exec_time_us", BEFORE_EXEC)
+                : STEP("coll_exec_time_us", BEFORE_EXEC)) &&
            swar_number(p, end, &out->exec_us) &&
            out->exec_us <= RECORD_MAX_TIME_US &&
-           take_late(cache, p2p, p, end) && swar_skip_decimal(p, end) &&
-           (p2p ? TAKE(p, end, "p2p_busbw_gbs")
-                : TAKE(p, end, "coll_busbw_gbs")) &&
+           take_late(cache, p2p, p, end, &out->clock) &&
+           swar_skip_decimal(p, end) &&
+           (p2p ? STEP("p2p_busbw_gbs", BEFORE_BUSBW)
+                : STEP("coll_busbw_gbs", BEFORE_BUSBW)) &&
            swar_decimal(p, end, &out->busbw_micro, &out->busbw_nan);
 }
 
 /* Sets the fields that the parts have, one by one: clearing the whole struct
  * would cost a tenth of all time. A field that is added to struct record must
  * be set here or after this. */
-static inline void fill(struct record *out, const struct cache_head *head,
-                        const struct cache_mid *mid)
+static inline void fill(struct record *out, const struct cache_mid *mid)
+{
+    out->func = mid->func_text;
+    out->algo = mid->algo;
+    out->proto = mid->proto;
+    out->p2p = mid->p2p;
+    out->has_sn = true;
+    out->gaps_lost = false;
+}
+
+/* The same for what the head has, and the mid part after a head. */
+static inline void fill_place(struct record *out, const struct cache_head *head,
+                              const struct cache_mid *mid)
 {
     out->id = head->id_text;
     out->name = head->name_text;
@@ -665,11 +1009,7 @@ static inline void fill(struct record *out, const struct cache_head *head,
     out->n_ranks = head->n_ranks;
     out->nnodes = head->nnodes;
     out->host = mid->host_text;
-    out->func = mid->func_text;
     out->pid = mid->pid;
-    out->p2p = mid->p2p;
-    out->has_sn = true;
-    out->gaps_lost = false;
 }
 
 /* Takes all parts but the tail, where *next is set. end NULL: NEAR bytes are
@@ -683,10 +1023,11 @@ take_parts(struct inspector_cache *cache, const char *p, const char *end,
 
     if (!head || !take_stamp(cache, &p, end, &out->dump_us))
         return NULL;
-    mid = find_mid(cache, &p, end);
+    mid = find_mid(cache, 0, &p, end);
     if (!mid)
         return NULL;
-    fill(out, head, mid);
+    fill(out, mid);
+    fill_place(out, head, mid);
     if (!(mid->p2p ? take_fields(cache, true, &p, end, out)
                    : take_fields(cache, false, &p, end, out)))
         return NULL;
@@ -695,11 +1036,22 @@ take_parts(struct inspector_cache *cache, const char *p, const char *end,
     return head;
 }
 
-/* More bytes than the parts before a tail can have: three of CACHE_PART_BYTES,
- * six numbers of at most 24 digits, keys. */
-enum { NEAR = 4 * CACHE_PART_BYTES };
+/* More bytes than the parts before a tail can have: head, mid, late and four
+ * joints of CACHE_PART_BYTES, six numbers of at most 24 digits, keys, and four
+ * wild numbers in each part but the head, of 2 x WILD_DIGITS and a point. */
+enum { NEAR = 12 * CACHE_PART_BYTES };
 
-/* Takes a line. Returns the place after its }}, or NULL. */
+/* What is derived from other fields. */
+static inline void settle(struct record *out)
+{
+    out->exec_unknown = !out->exec_us;
+    if (!out->n_ranks) { /* sizes unknown: no bandwidth */
+        out->busbw_micro = 0;
+        out->busbw_nan = true;
+    }
+}
+
+/* Takes a line with a header. Returns the place after its last }, or NULL. */
 static inline SWAR_INLINE const char *take_line(struct inspector_cache *cache,
                                                 const char *p, const char *end,
                                                 struct record *out)
@@ -711,18 +1063,54 @@ static inline SWAR_INLINE const char *take_line(struct inspector_cache *cache,
 
     if (!head)
         return NULL;
-    out->exec_unknown = !out->exec_us;
-    if (!head->n_ranks) { /* sizes unknown: no bandwidth */
-        out->busbw_micro = 0;
-        out->busbw_nan = true;
-    }
-    return take_tail(cache, head, tail, end, out);
+    settle(out);
+    return take_tail(cache, &head->tail, tail, end, out);
 }
 
-bool reader_speculate(struct inspector_cache *cache, const char *p,
+/* Takes the numbers of a record of a batch, which has the rest. */
+static inline SWAR_INLINE const struct cache_mid *
+take_numbers(struct inspector_cache *cache, uint32_t place, const char *p,
+             const char *end, struct record *out, const char **next)
+{
+    const struct cache_mid *mid = find_mid(cache, place, &p, end);
+
+    if (!mid || !(mid->p2p ? take_fields(cache, true, &p, end, out)
+                           : take_fields(cache, false, &p, end, out)))
+        return NULL;
+    *next = p;
+    return mid;
+}
+
+/* Takes a record of a batch. Returns the place after its last }, or NULL. */
+static RARE const char *take_payload(struct inspector_reader *reader,
+                                     const char *p, const char *end,
+                                     struct record *out)
+{
+    const struct inspector_batch *batch = &reader->batch;
+    struct inspector_cache *cache = reader->cache;
+    const struct cache_mid *mid;
+    const char *tail;
+
+    inspector_batch_base(batch, out);
+    mid = end - p >= NEAR
+              ? take_numbers(cache, batch->place, p, NULL, out, &tail)
+              : take_numbers(cache, batch->place, p, end, out, &tail);
+    if (!mid)
+        return NULL;
+    fill(out, mid);
+    out->series = batch->head ? cache->generation +
+                                    (uint64_t) (batch->head - 1) * CACHE_MIDS +
+                                    mid->series
+                              : 0;
+    settle(out);
+    return take_tail(cache, &cache->batch_tail, tail, end, out);
+}
+
+bool reader_speculate(struct inspector_reader *reader, const char *p,
                       const char *end, struct record *out, const char **next)
 {
-    *next = take_line(cache, p, end, out);
+    *next = reader_has_head(p, end) ? take_line(reader->cache, p, end, out)
+                                    : take_payload(reader, p, end, out);
     return *next != NULL;
 }
 
@@ -730,15 +1118,21 @@ bool inspector_read_ahead(struct inspector_reader *reader, const char *text,
                           size_t len, struct record *out, size_t *used)
 {
     const char *end = text + len, *next;
+    bool head = reader_has_head(text, end);
 
-    next = reader->cache ? take_line(reader->cache, text, end, out) : NULL;
-    if (!next)
+    if (!reader->cache)
+        return false;
+    next = head ? take_line(reader->cache, text, end, out)
+                : take_payload(reader, text, end, out);
+    if (!next || (!head && !reader->batch.left[out->p2p]))
         return false;
     /* the whole line must be there, to its newline */
     if (next < end && *next == '\r')
         next++;
     if (next == end || *next != '\n')
         return false;
+    if (!head)
+        reader->batch.left[out->p2p]--;
     reader->ways.speculated++;
     *used = (size_t) (next - text) + 1;
     return true;

@@ -23,8 +23,10 @@
 
 #include "plugins/nccl_recorder/jpr.h"
 #include "plugins/nccl_recorder/nccl_profiler.h"
+#include "plugins/nccl_recorder/rec_chain.h"
 #include "plugins/nccl_recorder/rec_comm.h"
 #include "plugins/nccl_recorder/rec_compat.h"
+#include "plugins/nccl_recorder/rec_env.h"
 #include "plugins/nccl_recorder/rec_writer.h"
 
 /* What NCCL's events mean: the common core of all six interfaces.
@@ -730,6 +732,115 @@ static int end_comm(void *context)
     if (rec_comm_finalize(comm))
         rec_writer_flush();
     rec_cost_take(NULL, since_ns);
+    return JP_NCCL_SUCCESS;
+}
+
+/* --- with a chained library -------------------------------------------------
+ */
+
+/* How long NCCL uses the handle of an event. */
+static enum jp_rec_life life_of(uint64_t type, bool graph_captured)
+{
+    if (type & (JP_NCCL_KERNEL_CH | JP_NCCL_PROXY_OP | JP_NCCL_PROXY_STEP |
+                JP_NCCL_PROXY_CTRL | JP_NCCL_NET_PLUGIN |
+                JP_NCCL_KERNEL_LAUNCH | JP_NCCL_CE_SYNC | JP_NCCL_CE_BATCH))
+        return JP_REC_LEAF;
+    return graph_captured ? JP_REC_CAPTURED : JP_REC_PARENT;
+}
+
+/* Says once why the chained library is not used. */
+static void say_chain(jp_nccl_log_fn *log, const char *why)
+{
+    static atomic_bool told;
+
+    if (!why)
+        return;
+    rec_env_chain(why);
+    if (log && !atomic_exchange(&told, true))
+        log(JP_NCCL_LOG_INFO, JP_NCCL_LOG_INIT, "jobprof", 0,
+            "PROFILER/jobprof: %s", why);
+}
+
+/* A communicator is created: for the chained library, then for the recorder. */
+static int begin_both(int version, const struct jp_rec_comm_facts *facts,
+                      jp_nccl_log_fn *log, void **context, int *mask)
+{
+    const struct jp_rec_chain_comm comm = {.name = facts->name,
+                                           .hash = facts->hash,
+                                           .n_nodes = facts->n_nodes,
+                                           .n_ranks = facts->n_ranks,
+                                           .rank = facts->rank,
+                                           .log = log};
+    void *ours, *theirs;
+    const char *why;
+
+    pthread_mutex_lock(&lock);
+    why = rec_chain_open(version);
+    pthread_mutex_unlock(&lock);
+    if (!rec_chain_is_on()) {
+        say_chain(log, why);
+        return begin_comm(version, facts, log, context, mask);
+    }
+    theirs = rec_chain_init(&comm);
+    say_chain(log, rec_chain_open(version));
+    begin_comm(version, facts, log, &ours, mask ? &jp_rec_masks.ours : NULL);
+    *context = rec_chain_pair_comm(ours, theirs);
+    if (mask)
+        rec_chain_mask(mask);
+    return JP_NCCL_SUCCESS;
+}
+
+static int end_both(void *context)
+{
+    struct jp_rec_pair comm;
+
+    if (!rec_chain_is_on())
+        return end_comm(context);
+    comm = rec_chain_find_comm(context);
+    end_comm(comm.ours);
+    if (comm.theirs)
+        rec_chain_finalize(comm.theirs);
+    rec_chain_end(context);
+    return JP_NCCL_SUCCESS;
+}
+
+static int stop_both(void *handle)
+{
+    struct jp_rec_pair pair;
+
+    if (!rec_chain_is_on())
+        return rec_core_stop(handle);
+    pair = rec_chain_find(handle);
+    if (pair.ours)
+        rec_core_stop(pair.ours);
+    rec_chain_stop(pair.theirs);
+    rec_chain_end(handle);
+    return JP_NCCL_SUCCESS;
+}
+
+static int record_both_v1(void *handle, int state, union jp_nccl_args_v1 *args)
+{
+    struct jp_rec_pair pair;
+
+    if (!rec_chain_is_on())
+        return rec_core_record_v1(handle, state, args);
+    pair = rec_chain_find(handle);
+    if (pair.ours)
+        rec_core_record_v1(pair.ours, state, args);
+    rec_chain_record(pair.theirs, state, args);
+    return JP_NCCL_SUCCESS;
+}
+
+static int record_both_v4(void *handle, int state, union jp_nccl_args_v4 *args)
+{
+    struct jp_rec_pair pair;
+
+    if (!rec_chain_is_on())
+        return rec_core_record_v4(handle, state, args);
+    pair = rec_chain_find(handle);
+    if (pair.ours)
+        rec_core_record_v4(pair.ours, state, args);
+    rec_chain_record(pair.theirs, state, args);
     return JP_NCCL_SUCCESS;
 }
 

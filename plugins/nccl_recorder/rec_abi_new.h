@@ -28,7 +28,7 @@ static int NAME(init)(void **context, uint64_t comm_hash, int *mask,
         .n_nodes = n_nodes,
     };
 
-    return begin_comm(VERSION, &facts, log, context, mask);
+    return begin_both(VERSION, &facts, log, context, mask);
 }
 
 static void *NAME(start_coll)(struct jp_rec_comm *comm, const struct DESCR *d)
@@ -168,23 +168,26 @@ static void NAME(start_event)(void *context, void **handle,
     }
 }
 
-static int NAME(start)(void *context, void **handle, struct DESCR *d)
-{
-    struct jp_rec_timer timer = rec_cost_begin();
-
-    NAME(start_event)(context, handle, d);
-    rec_cost_end(&timer);
-    return JP_NCCL_SUCCESS;
-}
+#if VERSION >= 5
+#define CAPTURED(d)                                                            \
+    ((d)->type == JP_NCCL_COLL_API    ? (d)->coll_api.graph_captured           \
+     : (d)->type == JP_NCCL_P2P_API   ? (d)->p2p_api.graph_captured            \
+     : (d)->type == JP_NCCL_GROUP_API ? (d)->group_api.graph_captured          \
+                                      : false)
+#else
+#define CAPTURED(d) false
+#endif
+#include "plugins/nccl_recorder/rec_abi_both.h"
+#undef CAPTURED
 
 JP_REC_EXPORT struct JP_REC_NAME(jp_nccl_plugin_v, VERSION)
     JP_REC_NAME(ncclProfiler_v, VERSION) = {
         .name = "jobprof",
         .init = NAME(init),
         .start = NAME(start),
-        .stop = rec_core_stop,
-        .record = rec_core_record_v4,
-        .finalize = end_comm,
+        .stop = stop_both,
+        .record = record_both_v4,
+        .finalize = end_both,
 };
 
 #undef API_OF

@@ -12,7 +12,7 @@ static int NAME(init)(void **context, int *mask)
 {
     static const struct jp_rec_comm_facts unknown;
 
-    return begin_comm(VERSION, &unknown, NULL, context, mask);
+    return begin_both(VERSION, &unknown, NULL, context, mask);
 }
 
 static void *NAME(start_coll)(struct jp_rec_comm *comm, const struct DESCR *d)
@@ -75,23 +75,18 @@ static void NAME(start_event)(void *context, void **handle,
     }
 }
 
-static int NAME(start)(void *context, void **handle, struct DESCR *d)
-{
-    struct jp_rec_timer timer = rec_cost_begin();
-
-    NAME(start_event)(context, handle, d);
-    rec_cost_end(&timer);
-    return JP_NCCL_SUCCESS;
-}
+#define CAPTURED(d) false
+#include "plugins/nccl_recorder/rec_abi_both.h"
+#undef CAPTURED
 
 JP_REC_EXPORT struct JP_REC_NAME(jp_nccl_plugin_v, VERSION)
     JP_REC_NAME(ncclProfiler_v, VERSION) = {
         .name = "jobprof",
         .init = NAME(init),
         .start = NAME(start),
-        .stop = rec_core_stop,
-        .record = rec_core_record_v1,
-        .finalize = end_comm,
+        .stop = stop_both,
+        .record = record_both_v1,
+        .finalize = end_both,
 };
 
 #undef DESCR

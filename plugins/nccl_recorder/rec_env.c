@@ -242,6 +242,7 @@ enum { N_KERNEL_WORDS = sizeof(kernel_words) / sizeof(kernel_words[0]) };
  * about the release */
 static char notes[N_KNOBS + 5][NOTE_BYTES];
 static unsigned n_notes;
+static const char *chain_note; /* NULL: none */
 
 /* Parses decimal digits and nothing else. Returns 0, or -1 if the number is out
  * of range. Not strtoull: its newest symbol version would keep the library out
@@ -420,6 +421,11 @@ static const char *read_declined(void)
     return release && found ? text : NULL;
 }
 
+void rec_env_chain(const char *why)
+{
+    chain_note = why;
+}
+
 const char *rec_env_read(struct jp_rec_settings *settings, int interface)
 {
     n_notes = 0;
@@ -534,6 +540,8 @@ static void fill_lists(struct jpr_header *header)
     }
     for (i = 0; i < n_notes; i++)
         header->notes[header->n_notes++] = notes[i];
+    if (chain_note)
+        header->notes[header->n_notes++] = chain_note;
 }
 
 /* Called once for each file; the variables are those of that moment. */

@@ -10,6 +10,8 @@
  *   JOBPROF_RECORDER_DECLINE   releases of NCCL that are not recorded, and
  *                              ranges: "2.27.3,2.31.2-2.31.5" (none)
  *
+ *   JOBPROF_RECORDER_CHAIN     another profiler library (rec_chain.h)
+ *
  * Defaults are in parentheses. Numbers are decimal. A bad value counts as not
  * set and becomes a note in the header.
  */
@@ -38,6 +40,10 @@ struct jp_rec_settings {
  * NCCL's release is not recorded ("declined: NCCL 2.27.3 (known-bad)"), which
  * is also a note in the header, or NULL if it is recorded. */
 const char *rec_env_read(struct jp_rec_settings *settings, int interface);
+
+/* Why the chained library is not used; NULL: it is, or there is none. Borrowed
+ * for ever; a note in headers from now on. */
+void rec_env_chain(const char *why);
 
 /* Fills the header with the settings and what the process is. Texts live as
  * long as the process. `interface` is 1 to 6. */

@@ -34,7 +34,7 @@ static atomic_int n_loose;
 
 /* Returns a number that another process is unlikely to have. Falls back to the
  * clock, as the system call may be filtered. */
-static uint32_t make_salt(void)
+uint32_t rec_op_salt(void)
 {
     const long no_block = 1; /* GRND_NONBLOCK */
     uint32_t salt = 0;
@@ -62,7 +62,7 @@ static void table_init(void *memory, uint32_t n, unsigned epoch)
     rec_pool_init(&jp_rec_op_pool, n, JP_REC_CHAIN, ops + n);
     for (i = 0; epoch > 0 && i < n; i++)
         atomic_init(&ops[i].state, (uint64_t) epoch << 56);
-    jp_rec_handle_salt = (uint64_t) make_salt() << JP_REC_GENERATION_SHIFT;
+    jp_rec_handle_salt = (uint64_t) rec_op_salt() << JP_REC_GENERATION_SHIFT;
     jp_rec_ops = ops;
 }
 

@@ -124,6 +124,9 @@ enum { JP_REC_INDEX_SHIFT = 9, JP_REC_INDEX_BITS = 20 };
  * come here. NULL: there are no operations, and every handle is too old. */
 void rec_op_init(char *memory, size_t bytes, bool net, unsigned epoch);
 
+/* Returns a number that another process is unlikely to have. */
+uint32_t rec_op_salt(void);
+
 /* Makes the free place `index` a live operation and returns its handle. `state`
  * has the first bits of the state. */
 void *rec_op_begin(uint32_t index, const struct jp_rec_facts *facts,

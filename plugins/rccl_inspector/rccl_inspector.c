@@ -45,6 +45,7 @@ static const struct {
      "by default it writes only at the end what the rings then hold"},
     {"DUMP_VERBOSE", VERBOSE, "verbose="},
     {"PROM_DUMP", ZERO, "its files are deleted at the end"},
+    {"OTEL_EXPORT", ZERO, "with 1 it writes no files"},
     {"ENABLE_P2P", P2P, "p2p="},
     {"DUMP_MIN_SIZE_BYTES", MIN_SIZE,
      "min_size=; default 8192 hides small messages"},

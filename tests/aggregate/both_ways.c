@@ -31,6 +31,8 @@ static const char *record_differs(const struct record *a,
         return "time";
     if (a->start_us != b->start_us || a->end_us != b->end_us)
         return "stamps";
+    if (a->algo != b->algo || a->proto != b->proto || a->clock != b->clock)
+        return "words";
     if (a->busbw_micro != b->busbw_micro || a->busbw_nan != b->busbw_nan)
         return "bandwidth";
     return NULL;
@@ -71,9 +73,11 @@ static const char *ahead_differs(struct inspector_reader *reader,
 static const char *line_differs(struct inspector_reader *reader,
                                 const char *text, size_t len)
 {
-    static char more[3000]; /* more than the reader looks at without checking
+    static char more[8000]; /* more than the reader looks at without checking
                              * for the end */
-    struct inspector_reader generic = {.why = ""};
+    /* each way begins in the batch of the lines before */
+    const struct inspector_batch batch = reader->batch;
+    struct inspector_reader generic = {.batch = batch};
     struct record a = {.gaps_lost = true, .exec_unknown = true}, b;
     char *line = copy_of(text, len, "");
     const char *differs = NULL;
@@ -82,8 +86,10 @@ static const char *line_differs(struct inspector_reader *reader,
     memset(more, '1', sizeof(more) - 1);
     more[0] = '\n';
     differs = ahead_differs(reader, text, len, "\n", kind, &b);
+    reader->batch = batch;
     if (!differs)
         differs = ahead_differs(reader, text, len, more, kind, &b);
+    reader->batch = batch;
     if (differs)
         goto out;
     if (inspector_read_line(reader, line + 1, len, &a) != kind)
@@ -92,6 +98,15 @@ static const char *line_differs(struct inspector_reader *reader,
         differs = "reason";
     else if (kind == INSPECTOR_RECORD)
         differs = record_differs(&a, &b);
+    else if (kind == INSPECTOR_MARKER &&
+             (reader->stats.records != generic.stats.records ||
+              reader->stats.dropped != generic.stats.dropped))
+        differs = "marker";
+    if (!differs && (reader->batch.left[0] != generic.batch.left[0] ||
+                     reader->batch.left[1] != generic.batch.left[1]))
+        differs = "records left";
+    if (!differs && reader->has_header != generic.has_header)
+        differs = "header";
 out:
     free(line);
     return differs;

@@ -15,6 +15,7 @@
 
 #include "common/inflate.h"
 #include "orchestrator/ingest/logwalk.h"
+#include "plugins/nccl_inspector/inspector.h"
 #include "tests/common/fewer.h"
 #include "tests/common/tempdir.h"
 
@@ -439,6 +440,115 @@ static void walks_folders(void **state)
     logwalk_fini(&walk);
 }
 
+/* What the reader made of a file, or of a piece of one. */
+struct sums {
+    uint64_t records, numbers, markers, written, lost, bad, other, lines, bytes;
+};
+
+static int add_records(void *arg, const struct record *r, size_t n)
+{
+    struct sums *sums = arg;
+
+    for (size_t i = 0; i < n; i++) {
+        sums->records++;
+        sums->numbers += r[i].sn * (r[i].rank + 1) * (r[i].p2p ? 7 : 1);
+    }
+    return 0;
+}
+
+static int add_marker(void *arg, const struct record *base,
+                      const struct jpr_counts *counts)
+{
+    struct sums *sums = arg;
+
+    sums->markers += base->rank + 1;
+    sums->written += counts->written;
+    sums->lost += counts->lost;
+    return 0;
+}
+
+static void read_piece(const char *path, uint64_t from, uint64_t to,
+                       struct sums *sums)
+{
+    const struct reader_sink sink = {
+        .take = add_records, .counts = add_marker, .arg = sums};
+    atomic_bool stop = false;
+    _Atomic uint64_t done = 0;
+    struct source_facts facts = {0};
+    const struct reader_input in = {
+        .path = path, .from = from, .to = to, .stop = &stop, .done = &done};
+    void *state = inspector_reader.create();
+
+    assert_non_null(state);
+    assert_int_equal(inspector_reader.read(state, &in, &sink, &facts), 0);
+    inspector_reader.destroy(state);
+    sums->bad += facts.bad_lines;
+    sums->other += facts.other_lines;
+    sums->lines += facts.lines;
+    sums->bytes += facts.bytes;
+}
+
+/* Batches (v4.3) that are cut into two or three pieces anywhere: each record is
+ * read once, as its marker's, and each line counted once. */
+static void splits_batches(void **state)
+{
+    static const char marker[] =
+        "{\"header\":{\"id\":\"0x1f\",\"rank\":%u,\"n_ranks\":4,\"nnodes\":2},"
+        "\"metadata\":{\"dump_timestamp_us\":7,\"hostname\":\"n1\",\"pid\":9},"
+        "\"dump_stats\":{\"coll_records\":%u,\"coll_dropped_since_last_dump\":"
+        "3,\"p2p_records\":1}}\n";
+    static const char coll[] =
+        "{\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_sn\":%u,"
+        "\"coll_msg_size_bytes\":8,\"coll_exec_time_us\":5,"
+        "\"coll_busbw_gbs\":1}}\n";
+    char *text = NULL;
+    const char *path;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+    struct sums whole = {0};
+
+    assert_non_null(f);
+    fputs("{\"old\":1}\n", f);
+    fprintf(f, coll, 1u); /* nobody's */
+    for (unsigned rank = 0; rank < 4; rank++) {
+        fprintf(f, marker, rank, 3u);
+        for (unsigned sn = 0; sn < 3; sn++)
+            fprintf(f, coll, 10 * rank + sn);
+        fputs(rank == 1 ? "rubbish\n" : "\n", f);
+        fputs(
+            "{\"proxy_trace\":{}}\n{\"p2p_perf\":{\"p2p\":\"Send\",\"p2p_sn\":"
+            "4,\"p2p_peer\":1,\"p2p_msg_size_bytes\":8,\"p2p_exec_time_us\":"
+            "5}}\n",
+            f);
+        if (rank == 2)
+            fprintf(f, coll, 99u); /* more than its marker counts */
+    }
+    assert_int_equal(fclose(f), 0);
+    path = put(*state, "batches.log", text);
+    read_piece(path, 0, UINT64_MAX, &whole);
+    assert_int_equal(whole.records, 16);
+    assert_int_equal(whole.markers, 10);
+    assert_int_equal(whole.written, 16);
+    assert_int_equal(whole.lost, 12);
+    assert_int_equal(whole.bad, 3);
+    assert_int_equal(whole.other, 5);
+    assert_int_equal(whole.bytes, len);
+    for (uint64_t cut = 2; cut < len; cut++) {
+        uint64_t next = cut + 90 < len ? cut + 90 : len;
+        struct sums pieces = {0};
+
+        read_piece(path, 0, cut, &pieces);
+        read_piece(path, cut, next, &pieces);
+        read_piece(path, next, UINT64_MAX, &pieces);
+        if (memcmp(&pieces, &whole, sizeof(whole)) != 0)
+            fail_msg("cut at %u: %u records, %u bad, %u other, %u lines",
+                     (unsigned) cut, (unsigned) pieces.records,
+                     (unsigned) pieces.bad, (unsigned) pieces.other,
+                     (unsigned) pieces.lines);
+    }
+    free(text);
+}
+
 static void refuses_missing_inputs(void **state)
 {
     const char *inputs[] = {*state, at(*state, "none")};
@@ -467,6 +577,7 @@ int main(void)
         IN_DIR(opens_only_files),
         IN_DIR(ignores_growth),
         IN_DIR(survives_truncation),
+        IN_DIR(splits_batches),
         IN_DIR(walks_folders),
         IN_DIR(refuses_missing_inputs),
     };

@@ -105,6 +105,14 @@ static const struct {
           "\"p2p_exec_time_us\":6}}",
      "no \"p2p_peer\""},
     {HEAD "\"coll_perf\":{},\"p2p_perf\":{}}", "both coll_perf and p2p_perf"},
+    {HEAD "\"coll_perf\":{},\"dump_stats\":{}}",
+     "both dump_stats and a record"},
+    {"{" PERF("1", "1", "1", "1"), "no header, and no marker counts it"},
+    {"{" META "\"dump_stats\":{}}", "no \"id\""},
+    {HEAD "\"dump_stats\":1}", "not a JSON object"},
+    {HEAD "\"dump_stats\":{\"coll_records\":-1}}", "bad \"coll_records\""},
+    {HEAD "\"dump_stats\":{\"p2p_records\":4294967296}}",
+     "bad \"p2p_records\""},
 };
 
 static void refuses_bad_lines(void **state)
@@ -134,6 +142,107 @@ static void refuses_every_prefix(void **state)
         assert_int_equal(read_line(&reader, text, &record), INSPECTOR_BAD);
     }
     free(text);
+}
+
+#define MARKER(colls, p2p)                                                     \
+    HEAD META "\"dump_stats\":{\"coll_records\":" colls                        \
+              ",\"coll_dropped_total\":70,\"coll_dropped_since_last_dump\":4," \
+              "\"p2p_records\":" p2p ",\"p2p_dropped_since_last_dump\":1,"     \
+              "\"proxy_records\":9}}"
+
+/* A marker's records have its header; when they are used up, a record without a
+ * header is nobody's. The same with and without a cache. */
+static void reads_batches(void **state)
+{
+    static const struct {
+        const char *line;
+        enum inspector_line kind;
+        bool has_header;
+    } rows[] = {
+        {"{" PERF("8", "1", "1", "1"), INSPECTOR_BAD, false},
+        {MARKER("2", "0"), INSPECTOR_MARKER, true},
+        {"{" PERF("8", "1", "1", "1"), INSPECTOR_RECORD, false},
+        {"{\"proxy_trace\":{\"rank\":1}}", INSPECTOR_OTHER, false},
+        {"{\"p2p_perf\":{}}", INSPECTOR_BAD, false},
+        {"{" PERF("9", "1", "1", "1"), INSPECTOR_RECORD, false},
+        {"{" PERF("10", "1", "1", "1"), INSPECTOR_BAD, false},
+        {MARKER("1", "0"), INSPECTOR_MARKER, true},
+        {COLL, INSPECTOR_RECORD, true}, /* has its own: counts nothing */
+        {"{" PERF("11", "1", "1", "1"), INSPECTOR_RECORD, false},
+        {"{" PERF("12", "1", "1", "1"), INSPECTOR_BAD, false},
+    };
+
+    (void) state;
+    for (int cached = 0; cached < 2; cached++) {
+        struct inspector_reader reader = {
+            .cache = cached ? inspector_cache_create() : NULL};
+        struct record r;
+
+        inspector_begin_file(&reader);
+        for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+            if (read_line(&reader, rows[i].line, &r) != rows[i].kind ||
+                reader.has_header != rows[i].has_header)
+                fail_msg("%s: %s", rows[i].line, reader.why);
+            if (rows[i].kind == INSPECTOR_MARKER)
+                assert_int_equal(reader.stats.dropped, 5);
+            if (rows[i].kind != INSPECTOR_RECORD)
+                continue;
+            assert_int_equal(r.id.len, 4);
+            assert_memory_equal(r.id.text, "0x1f", 4);
+            assert_memory_equal(r.host.text, "n1", 2);
+            assert_int_equal(r.pid, 9);
+            assert_int_equal(r.dump_us, 7);
+            assert_int_equal(r.rank, 1);
+            assert_int_equal(r.n_ranks, 4);
+            assert_int_equal(r.nnodes, 2);
+        }
+        /* another file knows nothing of it */
+        assert_int_equal(read_line(&reader, MARKER("9", "9"), &r),
+                         INSPECTOR_MARKER);
+        inspector_begin_file(&reader);
+        assert_int_equal(read_line(&reader, "{" PERF("8", "1", "1", "1"), &r),
+                         INSPECTOR_BAD);
+        inspector_cache_destroy(reader.cache);
+    }
+}
+
+/* Words that explain a record; what is no known word is not refused. */
+static void reads_words(void **state)
+{
+    static const struct {
+        const char *words, *algo, *proto, *clock;
+    } rows[] = {
+        {"", "", "", ""},
+        {"\"coll_algo\":\"RING\",\"coll_proto\":\"LL128\","
+         "\"coll_timing_source\":\"kernel_gpu\",",
+         "RING", "LL128", "kernel_gpu"},
+        {"\"coll_algo\":\"NVLS_T\\u0052EE\",\"coll_proto\":\"SIMPLE\","
+         "\"coll_timing_source\":\"kernel_cpu\",",
+         "NVLS_TREE", "SIMPLE", "kernel_cpu"},
+        {"\"coll_algo\":\"NEW\",\"coll_proto\":\"\","
+         "\"coll_timing_source\":\"collective_cpu\",",
+         "other", "", "collective_cpu"},
+        {"\"coll_algo\":7,\"coll_proto\":null,\"coll_timing_source\":[1],", "",
+         "", ""},
+        {"\"coll_timing_source\":\"unknown\",", "", "", ""},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct inspector_reader reader = {.why = ""};
+        struct record r;
+        char line[600];
+
+        snprintf(line, sizeof(line),
+                 HEAD META "\"coll_perf\":{%s\"coll\":\"AllReduce\","
+                           "\"coll_sn\":1,\"coll_msg_size_bytes\":1,"
+                           "\"coll_exec_time_us\":1}}",
+                 rows[i].words);
+        assert_int_equal(read_line(&reader, line, &r), INSPECTOR_RECORD);
+        assert_string_equal(record_algo_word(r.algo), rows[i].algo);
+        assert_string_equal(record_proto_word(r.proto), rows[i].proto);
+        assert_string_equal(record_clock_word(r.clock), rows[i].clock);
+    }
 }
 
 static void refuses_deep_nesting(void **state)
@@ -353,6 +462,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_bad_lines),
         cmocka_unit_test(refuses_every_prefix),
+        cmocka_unit_test(reads_batches),
+        cmocka_unit_test(reads_words),
         cmocka_unit_test(refuses_deep_nesting),
         cmocka_unit_test(tells_blank_and_other),
         cmocka_unit_test(reads_all_fields),

@@ -40,9 +40,50 @@
     "\"p2p_msg_size_bytes\":5,\"p2p_exec_time_us\":6,\"p2p_timing_source\":"   \
     "\"kernel_gpu\",\"p2p_algobw_gbs\":1.000000,\"p2p_busbw_gbs\":1.000000"
 
+/* v4.1 to v4.4, and keys that no reader knows at every place */
+#define MARKER                                                                 \
+    HEAD                                                                       \
+        "\"metadata\":{\"inspector_output_format_version\":\"v4.3\","          \
+        "\"dump_timestamp_us\":1795251741000595,\"hostname\":\"n1\",\"pid\":9" \
+        "},\"dump_stats\":{\"coll_records\":1000000,\"coll_dropped_total\":4," \
+        "\"coll_dropped_since_last_dump\":2,\"p2p_records\":1000000,"          \
+        "\"p2p_dropped_total\":0,\"p2p_dropped_since_last_dump\":1}}"
+#define WORDS                                                                  \
+    "\"coll\":\"AllReduce\",\"coll_algo\":\"RING\",\"coll_proto\":\"LL\""
+#define NUMBERS                                                                \
+    ",\"coll_sn\":99,\"coll_msg_size_bytes\":1024,\"coll_exec_time_us\":55,"   \
+    "\"coll_timing_source\":\"kernel_cpu\",\"coll_algobw_gbs\":12.000000,"     \
+    "\"coll_busbw_gbs\":9.500000"
+#define NEW_META                                                               \
+    "\"new\":{\"a\":1},\"metadata\":{\"m1\":1,\"dump_timestamp_us\":"          \
+    "1795251741000595,\"m2\":22,\"hostname\":\"n1\",\"m3\":\"x\",\"pid\":9,"   \
+    "\"m4\":null},\"l1\":17,"
+#define NEW_PERF                                                               \
+    "\"coll_perf\":{\"coll\":\"AllReduce\",\"p1\":3,\"coll_proto\":\"LL\","    \
+    "\"p2\":4.25,\"coll_sn\":99,\"p3\":[1,2],\"coll_msg_size_bytes\":1024,"    \
+    "\"p4\":88,\"coll_exec_time_us\":55,\"p5\":5,\"coll_timing_source\":"      \
+    "\"collective_cpu\",\"p6\":6,\"coll_algobw_gbs\":12.000000,\"p7\":7,"      \
+    "\"coll_busbw_gbs\":9.500000,\"p8\":8"
+#define NEW_P2P                                                                \
+    "\"p2p_perf\":{\"p2p\":\"Recv\",\"p2p_tag\":1,\"p2p_sn\":7,\"a\":1,"       \
+    "\"p2p_peer\":3,\"p2p_msg_size_bytes\":5,\"p2p_exec_time_us\":6,"          \
+    "\"p2p_algobw_gbs\":1.000000,\"p2p_busbw_gbs\":1.000000,\"p2p_new\":12"
+
 static const char *const seeds[] = {
-    HEAD META PERF "}}", HEAD META PERF TRACE "}}", HEAD META P2P "}}",
-    HEAD META PERF "}}\r", HEAD META P2P TRACE "}}"};
+    MARKER,
+    "{\"coll_perf\":{" WORDS NUMBERS "}}",
+    "{" P2P "}}",
+    HEAD META "\"coll_perf\":{" WORDS NUMBERS "}}",
+    HEAD NEW_META NEW_PERF "}}",
+    "{" NEW_PERF "},\"l2\":1}",
+    HEAD NEW_META NEW_P2P TRACE "},\"l3\":{\"d\":4}}",
+    "{" NEW_P2P "}}",
+    "{\"proxy_trace\":{\"record_type\":\"proxy_op\",\"rank\":1}}",
+    HEAD META PERF "}}",
+    HEAD META PERF TRACE "}}",
+    HEAD META P2P "}}",
+    HEAD META PERF "}}\r",
+    HEAD META P2P TRACE "}}"};
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -184,8 +225,12 @@ static const struct {
     {HEAD META PERF "}}\r", 2, 1, 0},
     {HEAD META P2P "}}", 2, 1, 0},
     {HEAD META PERF "} }", 0, 0, 3},
-    {HEAD META PERF ",\"new\":1}}", 0, 0, 3},
-    {HEAD META PERF "},\"new\":1}", 0, 0, 3},
+    {HEAD META PERF ",\"new\":1}}", 2, 1, 0},
+    {HEAD META PERF "},\"new\":1}", 2, 1, 0},
+    {HEAD META "\"coll_perf\":{" WORDS NUMBERS "}}", 2, 1, 0},
+    {HEAD NEW_META NEW_PERF "}}", 2, 1, 0},
+    {HEAD NEW_META NEW_P2P "}}", 2, 1, 0},
+    {HEAD META PERF ",\"coll_sn\":1}}", 0, 0, 3},
     {META, 0, 0, 0},
     {"", 0, 0, 0},
 };

@@ -170,6 +170,8 @@ static const struct {
     {"inspector", "inspector,nccl=2.28", INSP "DUMP_COLL_RING_SIZE", NULL},
     {"inspector", "inspector,nccl=2.28", INSP "PROM_DUMP", NULL},
     {"inspector", "inspector,nccl=2.29", INSP "PROM_DUMP", "0"},
+    {"inspector", "inspector,nccl=2.29", INSP "OTEL_EXPORT", NULL},
+    {"inspector", "inspector,nccl=2.30", INSP "OTEL_EXPORT", "0"},
     {"inspector", "inspector,p2p=off", INSP "ENABLE_P2P", "0"},
     {"inspector", "inspector,p2p=0", INSP "ENABLE_P2P", "1"},
     {"inspector", "inspector,verbose=on", INSP "DUMP_VERBOSE", "1"},

@@ -1,0 +1,541 @@
+/* rec_chain.c - another profiler library behind the recorder: how it is found,
+ * pairs of handles, and calls in terms of its interface.
+ */
+#include "plugins/nccl_recorder/rec_chain.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "plugins/nccl_recorder/rec_compat.h"
+#include "plugins/nccl_recorder/rec_op.h"
+
+atomic_bool jp_rec_chained;
+struct jp_rec_masks jp_rec_masks;
+
+/* --- the library ------------------------------------------------------------
+ */
+
+/* Any version of NCCL's table: all have the same six members. */
+struct table {
+    const char *name;
+    void *init;
+    int (*start)(void *context, void **handle, void *descr);
+    int (*stop)(void *handle);
+    int (*record)(void *handle, int state, void *args);
+    int (*finalize)(void *context);
+};
+
+typedef int init_v1(void **context, int *mask);
+typedef int init_v4(void **context, int *mask, const char *name, uint64_t hash,
+                    int n_nodes, int n_ranks, int rank, jp_nccl_log_fn *log);
+typedef int init_v5(void **context, uint64_t hash, int *mask, const char *name,
+                    int n_nodes, int n_ranks, int rank, jp_nccl_log_fn *log);
+
+static const struct table *table; /* of the library; NULL: none */
+static int interface;             /* of that table */
+static bool opened;
+static char why[400];   /* the library is not used, or "" */
+static char no_context; /* stands for NULL: init() succeeded without one */
+
+/* Keeps the first reason. */
+static void refuse(const char *name, const char *what)
+{
+    if (!*why)
+        snprintf(why, sizeof(why), "chain: %.200s: %.150s", name, what);
+}
+
+/* Loads a library as NCCL does: by its path, else by its short name. */
+static void *load(const char *name)
+{
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    char path[256];
+
+    if (library || strchr(name, '/') ||
+        snprintf(path, sizeof(path), "libnccl-profiler-%s.so", name) >=
+            (int) sizeof(path))
+        return library;
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* Finds the newest table that NCCL's interface can be passed on to. */
+static const struct table *find_table(void *library, int version, int *found)
+{
+    /* v4 to v6 are made of each other; the older ones are not */
+    int oldest = version >= 4 ? 4 : version;
+
+    for (int v = version; v >= oldest; v--) {
+        char symbol[32];
+        const struct table *t;
+
+        snprintf(symbol, sizeof(symbol), "ncclProfiler_v%d", v);
+        t = dlsym(library, symbol);
+        if (t) {
+            *found = v;
+            return t;
+        }
+    }
+    return NULL;
+}
+
+static bool make_pairs(void);
+
+const char *rec_chain_open(int version)
+{
+    const char *name = getenv("JOBPROF_RECORDER_CHAIN");
+    const struct table *t;
+    char what[128];
+    Dl_info theirs, ours;
+    void *library;
+
+    if (opened || !name || !*name)
+        return *why ? why : NULL;
+    opened = true;
+    if (getauxval(AT_SECURE)) { /* a less privileged user names the library */
+        refuse(name, "not loaded: the program has more rights than its user");
+        return why;
+    }
+    library = load(name);
+    if (!library) {
+        const char *reason = dlerror();
+
+        refuse(name, reason ? reason : "cannot be loaded");
+        return why;
+    }
+    t = find_table(library, version, &interface);
+    if (!t) {
+        snprintf(what, sizeof(what),
+                 version > 4
+                     ? "has no profiler interface from v4 to v%d of this NCCL"
+                     : "has no profiler interface v%d, which this NCCL uses",
+                 version);
+        refuse(name, what);
+    } else if (dladdr(t, &theirs) && dladdr(&jp_rec_masks, &ours) &&
+               theirs.dli_fbase == ours.dli_fbase) {
+        refuse(name, "is the recorder itself");
+    } else if (!make_pairs()) {
+        refuse(name, "no memory for its handles");
+    } else {
+        table = t;
+        atomic_store_explicit(&jp_rec_chained, true, memory_order_release);
+    }
+    return *why ? why : NULL;
+}
+
+void *rec_chain_init(const struct jp_rec_chain_comm *comm)
+{
+    int *mask = &jp_rec_masks.theirs;
+    void *context = NULL;
+    char what[80];
+    int rc;
+
+    if (interface < 4)
+        rc = ((init_v1 *) table->init)(&context, mask);
+    else if (interface == 4)
+        rc = ((init_v4 *) table->init)(&context, mask, comm->name, comm->hash,
+                                       comm->n_nodes, comm->n_ranks, comm->rank,
+                                       comm->log);
+    else
+        rc = ((init_v5 *) table->init)(&context, comm->hash, mask, comm->name,
+                                       comm->n_nodes, comm->n_ranks, comm->rank,
+                                       comm->log);
+    if (rc == 0) /* it may need no context */
+        return context ? context : &no_context;
+    snprintf(what, sizeof(what), "its init() failed with %d: it gets no events",
+             rc);
+    refuse(table->name ? table->name : "?", what);
+    return NULL;
+}
+
+void rec_chain_finalize(void *context)
+{
+    if (context != &no_context && table->finalize) /* as NCCL does */
+        table->finalize(context);
+}
+
+/* --- masks ------------------------------------------------------------------
+ */
+
+static int *_Atomic nccl_mask;
+static const void *_Atomic nccl_base; /* address of the mask's library */
+
+void rec_chain_mask(int *mask)
+{
+    int both = __atomic_load_n(&jp_rec_masks.ours, __ATOMIC_RELAXED) |
+               __atomic_load_n(&jp_rec_masks.theirs, __ATOMIC_RELAXED);
+    Dl_info object;
+
+    if (mask) {
+        atomic_store(&nccl_base,
+                     dladdr(mask, &object) ? object.dli_fbase : NULL);
+        atomic_store(&nccl_mask, mask);
+    } else {
+        mask = atomic_load(&nccl_mask);
+        /* a program may unload NCCL and load another one */
+        if (!mask || !dladdr(mask, &object) ||
+            object.dli_fbase != atomic_load(&nccl_base))
+            mask = NULL;
+    }
+    if (mask)
+        __atomic_store_n(mask, both, __ATOMIC_RELAXED);
+    __atomic_store_n(&jp_rec_masks.both, both, __ATOMIC_RELAXED);
+}
+
+/* What below an operation is asked for. */
+#define BELOW                                                                  \
+    (JP_NCCL_PROXY_OP | JP_NCCL_PROXY_STEP | JP_NCCL_KERNEL_CH |               \
+     JP_NCCL_NET_PLUGIN)
+
+bool rec_chain_wants(int mask, uint64_t type)
+{
+    int children = 0;
+
+    switch (type) { /* NCCL's src/plugin/profiler.cc, from 2.23 to 2.30 */
+    case JP_NCCL_GROUP_API:
+        children = JP_NCCL_COLL_API | JP_NCCL_P2P_API | JP_NCCL_KERNEL_LAUNCH |
+                   JP_NCCL_GROUP | JP_NCCL_COLL | JP_NCCL_P2P | BELOW;
+        break;
+    case JP_NCCL_COLL_API:
+        children = JP_NCCL_COLL | BELOW;
+        break;
+    case JP_NCCL_P2P_API:
+        children = JP_NCCL_P2P | BELOW;
+        break;
+    case JP_NCCL_GROUP:
+        children = JP_NCCL_COLL | JP_NCCL_P2P | BELOW;
+        break;
+    case JP_NCCL_COLL:
+    case JP_NCCL_P2P:
+        children = BELOW;
+        break;
+    case JP_NCCL_PROXY_OP:
+        children = JP_NCCL_PROXY_STEP | JP_NCCL_NET_PLUGIN;
+        break;
+    case JP_NCCL_PROXY_STEP:
+        children = JP_NCCL_NET_PLUGIN;
+        break;
+    case JP_NCCL_CE_COLL:
+        children = JP_NCCL_CE_SYNC | JP_NCCL_CE_BATCH;
+        break;
+    default:
+        break;
+    }
+    return ((uint64_t) (unsigned) mask & (type | (unsigned) children)) != 0;
+}
+
+/* --- pairs ------------------------------------------------------------------
+ */
+
+/* Places, and how many of them wait before they are used again. */
+enum { PLACES = 1 << 18, WAITING = 1 << 17, WAITING_CAPTURED = 1 << 16 };
+
+/* A place. generation: odd while it is in use; next: of the free ones, from 1.
+ */
+struct place {
+    _Atomic uint32_t generation;
+    _Atomic uint32_t next;
+    _Atomic uintptr_t ours, theirs;
+    _Atomic uint32_t life; /* enum jp_rec_life, or ENDED */
+};
+
+enum { ENDED = JP_REC_CAPTURED + 1 };
+
+/* Numbers of places that have ended, in the order in which they did; 0: none.
+ */
+struct queue {
+    _Atomic uint32_t *numbers;
+    uint32_t n;
+    _Atomic uint64_t turn;
+};
+
+static struct place *places; /* PLACES; place number 1 is the first */
+static struct queue parents, captured;
+static _Atomic uint64_t free_head; /* changes << 32 | number; 0: none */
+static _Atomic uint32_t n_used;    /* places that were ever used */
+static uint32_t salt;              /* of this process, mixed into generations */
+static _Atomic pid_t known_pid;    /* as getpid() is a system call */
+
+/* Takes the memory, of which the kernel provides what is touched. */
+static bool make_pairs(void)
+{
+    size_t bytes = PLACES * sizeof(*places) +
+                   (WAITING + WAITING_CAPTURED) * sizeof(*parents.numbers);
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (memory == MAP_FAILED)
+        return false;
+    salt = rec_op_salt();
+    places = (void *) memory;
+    parents.numbers = (void *) (memory + PLACES * sizeof(*places));
+    parents.n = WAITING;
+    captured.numbers = parents.numbers + WAITING;
+    captured.n = WAITING_CAPTURED;
+    return true;
+}
+
+uint32_t rec_chain_take(void)
+{
+    uint64_t head = atomic_load_explicit(&free_head, memory_order_acquire);
+    uint32_t fresh;
+
+    while ((uint32_t) head) {
+        struct place *place = &places[(uint32_t) head - 1];
+        uint64_t next =
+            atomic_load_explicit(&place->next, memory_order_relaxed) |
+            ((head >> 32) + 1) << 32;
+
+        if (atomic_compare_exchange_weak_explicit(&free_head, &head, next,
+                                                  memory_order_acquire,
+                                                  memory_order_acquire))
+            return (uint32_t) (place - places) + 1;
+    }
+    fresh = atomic_load_explicit(&n_used, memory_order_relaxed);
+    while (fresh < PLACES)
+        if (atomic_compare_exchange_weak_explicit(&n_used, &fresh, fresh + 1,
+                                                  memory_order_relaxed,
+                                                  memory_order_relaxed))
+            return fresh + 1;
+    return 0;
+}
+
+static void give(uint32_t number)
+{
+    struct place *place = &places[number - 1];
+    uint64_t head = atomic_load_explicit(&free_head, memory_order_relaxed);
+
+    do {
+        atomic_store_explicit(&place->next, (uint32_t) head,
+                              memory_order_relaxed);
+    } while (!atomic_compare_exchange_weak_explicit(
+        &free_head, &head, ((head >> 32) + 1) << 32 | number,
+        memory_order_release, memory_order_relaxed));
+}
+
+/* The place is free: its handles stand for nothing from now on. Only one of
+ * several callers frees it. */
+static void retire(uint32_t number)
+{
+    _Atomic uint32_t *generation = &places[number - 1].generation;
+    uint32_t now = atomic_load_explicit(generation, memory_order_relaxed);
+
+    if ((now & 1) && atomic_compare_exchange_strong_explicit(
+                         generation, &now, now + 1, memory_order_release,
+                         memory_order_relaxed))
+        give(number);
+}
+
+/* A place has ended: it is freed when the queue is full. */
+static void put_off(struct queue *queue, uint32_t number)
+{
+    uint64_t turn =
+        atomic_fetch_add_explicit(&queue->turn, 1, memory_order_relaxed);
+    uint32_t oldest = atomic_exchange_explicit(&queue->numbers[turn % queue->n],
+                                               number, memory_order_acq_rel);
+
+    if (oldest)
+        retire(oldest);
+}
+
+void *rec_chain_join(uint32_t number, void *ours, void *theirs,
+                     enum jp_rec_life life)
+{
+    struct place *place;
+    uint32_t generation;
+
+    if (!number)
+        return ours;
+    if (!theirs) {
+        give(number);
+        return ours;
+    }
+    place = &places[number - 1];
+    atomic_store_explicit(&place->ours, (uintptr_t) ours, memory_order_relaxed);
+    atomic_store_explicit(&place->theirs, (uintptr_t) theirs,
+                          memory_order_relaxed);
+    atomic_store_explicit(&place->life, life, memory_order_relaxed);
+    generation =
+        atomic_fetch_add_explicit(&place->generation, 1, memory_order_release) +
+        1;
+    return (void *) (uintptr_t) ((uint64_t) (generation ^ salt) << 32 |
+                                 (uint64_t) number << 3);
+}
+
+void *rec_chain_pair_comm(void *ours, void *theirs)
+{
+    uint32_t number = theirs ? rec_chain_take() : 0;
+
+    if (theirs && !number)
+        rec_chain_finalize(theirs); /* it would get no event */
+    return rec_chain_join(number, ours, theirs, JP_REC_PARENT);
+}
+
+/* Returns the place that a handle names, or NULL. */
+static struct place *place_of(const void *handle, uint32_t *generation)
+{
+    uint64_t bits = (uint64_t) (uintptr_t) handle;
+    uint64_t number = (uint32_t) bits >> 3;
+
+    *generation = (uint32_t) (bits >> 32) ^ salt;
+    return number && number <= PLACES && !(bits & 7) ? &places[number - 1]
+                                                     : NULL;
+}
+
+/* Reads a pair; false: the handle is too old or none. */
+static bool read_pair(const void *handle, struct jp_rec_pair *pair)
+{
+    uint32_t generation;
+    struct place *place = place_of(handle, &generation);
+
+    if (!place || !(generation & 1) ||
+        atomic_load_explicit(&place->generation, memory_order_acquire) !=
+            generation)
+        return false;
+    pair->ours =
+        (void *) atomic_load_explicit(&place->ours, memory_order_relaxed);
+    pair->theirs =
+        (void *) atomic_load_explicit(&place->theirs, memory_order_relaxed);
+    /* it may have ended meanwhile */
+    atomic_thread_fence(memory_order_acquire);
+    return atomic_load_explicit(&place->generation, memory_order_relaxed) ==
+           generation;
+}
+
+struct jp_rec_pair rec_chain_find(const void *handle)
+{
+    struct jp_rec_pair pair;
+
+    if ((uintptr_t) handle & 7) /* one of ours, alone */
+        return (struct jp_rec_pair){.ours = (void *) (uintptr_t) handle};
+    return read_pair(handle, &pair) ? pair : (struct jp_rec_pair){NULL, NULL};
+}
+
+struct jp_rec_pair rec_chain_find_comm(void *context)
+{
+    struct jp_rec_pair pair;
+
+    return read_pair(context, &pair) ? pair
+                                     : (struct jp_rec_pair){.ours = context};
+}
+
+struct jp_rec_pair rec_chain_find_of(const void *handle, pid_t pid)
+{
+    /* with PXN a handle of another process comes here */
+    if (pid != atomic_load_explicit(&known_pid, memory_order_relaxed)) {
+        if (pid != getpid())
+            return (struct jp_rec_pair){NULL, NULL};
+        atomic_store_explicit(&known_pid, pid, memory_order_relaxed);
+    }
+    return rec_chain_find(handle);
+}
+
+void rec_chain_end(const void *handle)
+{
+    uint32_t generation, number;
+    struct place *place = place_of(handle, &generation);
+
+    if (!place || atomic_load_explicit(&place->generation,
+                                       memory_order_acquire) != generation)
+        return;
+    number = (uint32_t) (place - places) + 1;
+    /* NCCL may stop an event twice */
+    switch (
+        atomic_exchange_explicit(&place->life, ENDED, memory_order_relaxed)) {
+    case JP_REC_LEAF:
+        retire(number);
+        break;
+    case JP_REC_PARENT:
+        put_off(&parents, number);
+        break;
+    case JP_REC_CAPTURED:
+        put_off(&captured, number);
+        break;
+    default:
+        break;
+    }
+}
+
+/* --- calls in terms of its interface ----------------------------------------
+ */
+
+/* Makes a description of v4 from one of v5 or v6. False: v4 has no such event.
+ */
+static bool to_v4(const struct jp_nccl_descr_v6 *d,
+                  struct jp_nccl_descr_v4 *out)
+{
+    *out = (struct jp_nccl_descr_v4){
+        .type = (uint8_t) d->type, .parent = d->parent, .rank = d->rank};
+    switch (d->type) {
+    case JP_NCCL_GROUP:
+    case JP_NCCL_PROXY_CTRL:
+        return true;
+    case JP_NCCL_COLL:
+        memcpy(&out->coll, &d->coll, sizeof(out->coll));
+        out->parent = d->coll.parent_group;
+        return true;
+    case JP_NCCL_P2P:
+        memcpy(&out->p2p, &d->p2p, sizeof(out->p2p));
+        out->parent = d->p2p.parent_group;
+        return true;
+    case JP_NCCL_PROXY_OP:
+        out->proxy_op = d->proxy_op;
+        return true;
+    case JP_NCCL_PROXY_STEP:
+        out->proxy_step = d->proxy_step;
+        return true;
+    case JP_NCCL_KERNEL_CH:
+        out->kernel_ch = d->kernel_ch;
+        return true;
+    case JP_NCCL_NET_PLUGIN:
+        out->net_plugin = d->net_plugin;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static_assert(offsetof(struct jp_nccl_coll_v5, proto) ==
+                  offsetof(struct jp_nccl_coll_v4, proto),
+              "v4's collective begins v5's");
+static_assert(offsetof(struct jp_nccl_p2p_v5, n_channels) ==
+                  offsetof(struct jp_nccl_p2p_v4, n_channels),
+              "v4's Send begins v5's");
+static_assert(offsetof(struct jp_nccl_descr_v5, kernel_ch) ==
+                      offsetof(struct jp_nccl_descr_v6, kernel_ch) &&
+                  sizeof(struct jp_nccl_descr_v5) ==
+                      sizeof(struct jp_nccl_descr_v6),
+              "v5's events are v6's");
+
+void *rec_chain_start(int version, void *context, void *descr, uint64_t type)
+{
+    struct jp_nccl_descr_v4 old;
+    void *handle = NULL;
+
+    if (version > 4 && interface == 4) {
+        if (!to_v4(descr, &old))
+            return NULL;
+        descr = &old;
+    } else if (interface == 5 && type >= JP_NCCL_CE_COLL) {
+        return NULL;
+    }
+    table->start(context == &no_context ? NULL : context, &handle, descr);
+    return handle;
+}
+
+void rec_chain_stop(void *theirs)
+{
+    if (theirs)
+        table->stop(theirs);
+}
+
+void rec_chain_record(void *theirs, int state, void *args)
+{
+    /* states that its interface does not have */
+    if (!theirs || (interface == 4 && state > JP_NCCL_KERNEL_CH_STOP))
+        return;
+    table->record(theirs, state, args);
+}
