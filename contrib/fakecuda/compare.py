@@ -30,6 +30,9 @@ import sys
 
 # the event behind an operation may be this much before its stamp: two clocks
 SLACK_NS = 200_000
+# all that drive sends is ncclFloat32. Before 2.28 NCCL says the bytes of some
+# functions, as so many ncclInt8
+ELEMENT_BYTES = 4
 
 Call = collections.namedtuple("Call", "count peer begin end")
 
@@ -129,7 +132,7 @@ def compare(key, calls, records, rules):
     out = []
     if not missing and len(rows) == len(calls):
         for what, of_call, of_row in (
-            ("sizes", lambda c: c.count, lambda r: r["api_count"] or r["count"]),
+            ("sizes", lambda c: c.count, lambda r: r["api_count"] or r["bytes"] // ELEMENT_BYTES),
             ("peers", lambda c: c.peer if func in ("Send", "Recv") else 0,
              lambda r: r["peer"] if func in ("Send", "Recv") else 0),
         ):

@@ -234,6 +234,18 @@ FAKECUDA_EXPORT int cudaIpcGetMemHandle(void *handle, void *at)
     return fake_fail(FAKE_NOT_SUPPORTED);
 }
 
+/* A handle travels by value. */
+struct ipc_handle {
+    char bytes[64];
+};
+
+FAKECUDA_EXPORT int cudaIpcOpenMemHandle(void **out, struct ipc_handle handle,
+                                         unsigned flags)
+{
+    (void) out, (void) handle, (void) flags;
+    return fake_fail(FAKE_NOT_SUPPORTED);
+}
+
 FAKECUDA_EXPORT int cudaIpcCloseMemHandle(void *at)
 {
     (void) at;
@@ -258,4 +270,13 @@ FAKECUDA_EXPORT int cuMemGetAddressRange(uint64_t *base, size_t *bytes,
                                          uint64_t at)
 {
     return cuMemGetAddressRange_v2(base, bytes, at);
+}
+
+/* What a GPU has; nothing is ever allocated by it here. */
+FAKECUDA_EXPORT int
+cuMemGetAllocationGranularity(size_t *out, const void *properties, int option)
+{
+    (void) properties, (void) option;
+    *out = (size_t) 2 << 20;
+    return FAKE_OK;
 }

@@ -361,8 +361,11 @@ struct jp_quality {
                                   2.28 to 2.30) */
     uint64_t untimed_records;  /* records without a time: no exec_us and no wait
                                   includes them */
-    uint32_t ranks_seen;       /* of the largest communicator */
-    uint32_t ranks_expected;   /* n_ranks of the largest one; 0: unknown */
+    /* Of the job. A rank is one of a process in a communicator; its ranks in
+     * other communicators are the same one. ranks_expected: what is known to
+     * exist, the larger of ranks_seen and the largest n_ranks; 0: unknown.
+     * short_comms: communicators of which a rank has no records. */
+    uint32_t ranks_seen, ranks_expected, short_comms;
     struct jp_file_note *notes; /* the first 100, in order of path */
     size_t n_notes;
     uint64_t notes_left_out;

@@ -407,32 +407,81 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
     }
 }
 
-/* Finds the largest communicator, and of several the one with the fewest ranks
- * seen. */
-static void set_ranks(struct jp_result *r)
+/* By process, then by communicator. */
+static int by_process(const void *a, const void *b)
+{
+    const struct jp_rank *x = *(const struct jp_rank *const *) a;
+    const struct jp_rank *y = *(const struct jp_rank *const *) b;
+    int order = strcmp(x->host ? x->host : "", y->host ? y->host : "");
+
+    if (!order)
+        order = (x->pid > y->pid) - (x->pid < y->pid);
+    return order ? order : (x->comm > y->comm) - (x->comm < y->comm);
+}
+
+/* Returns how many ranks of the job left records; no memory: 0. A process has
+ * as many ranks as it has in one of its communicators at most: a process with
+ * eight GPUs has eight, one with a rank in each of two communicators has one.
+ * Processes that cannot be told apart count by the same rule. */
+static uint32_t count_ranks(const struct jp_result *r)
+{
+    const struct jp_rank **list = calloc(r->n_ranks + 1, sizeof(*list));
+    uint32_t ranks = 0, most = 0, here = 0;
+
+    for (size_t i = 0; list && i < r->n_ranks; i++)
+        list[i] = &r->ranks[i];
+    if (list && r->n_ranks)
+        qsort(list, r->n_ranks, sizeof(struct jp_rank *), by_process);
+    for (size_t i = 0; list && i < r->n_ranks; i++) {
+        const struct jp_rank *last = i ? list[i - 1] : NULL;
+        bool same = last && last->pid == list[i]->pid &&
+                    !strcmp(last->host ? last->host : "",
+                            list[i]->host ? list[i]->host : "");
+
+        here = same && last->comm == list[i]->comm ? here + 1 : 1;
+        if (!same) {
+            ranks += most;
+            most = 0;
+        }
+        most = here > most ? here : most;
+    }
+    free(list);
+    return ranks + most;
+}
+
+/* Counts the job's ranks: those with records, of as many as the largest
+ * communicator has at least. *all: every rank of the largest communicators has
+ * records. */
+static int set_ranks(struct jp_result *r, bool *all)
 {
     struct jp_quality *q = &r->quality;
+    uint32_t largest = 0;
 
+    q->ranks_seen = count_ranks(r);
     for (size_t i = 0; i < r->n_comms; i++) {
-        const struct jp_comm *c = &r->comms[i];
-
-        if (c->n_ranks < q->ranks_expected ||
-            (c->n_ranks == q->ranks_expected && c->ranks_seen >= q->ranks_seen))
-            continue;
-        q->ranks_expected = c->n_ranks;
-        q->ranks_seen = c->ranks_seen;
+        q->short_comms += r->comms[i].ranks_seen < r->comms[i].n_ranks;
+        if (r->comms[i].n_ranks > largest)
+            largest = r->comms[i].n_ranks;
     }
+    *all = true;
+    for (size_t i = 0; i < r->n_comms; i++)
+        if (r->comms[i].n_ranks == largest &&
+            r->comms[i].ranks_seen < r->comms[i].n_ranks)
+            *all = false;
+    q->ranks_expected = largest > q->ranks_seen ? largest : q->ranks_seen;
+    return q->ranks_seen || !r->n_ranks ? 0 : -1;
 }
 
 /* Decides how many records there should be, and how well that is known.
  * Counters of ranks without a record are in no sum. If ranks are missing, the
  * sum is only another lower bound. */
-static void set_expected(struct build *b, bool complete, uint64_t produced)
+static void set_expected(struct build *b, bool complete, bool all,
+                         uint64_t produced)
 {
     struct jp_quality *q = &b->result->quality;
 
     /* the sum of all ranks */
-    if (complete && q->ranks_seen == q->ranks_expected) {
+    if (complete && all) {
         q->expected_kind = JP_EXPECT_COUNTED;
         q->expected = produced;
     } else if (q->records) {
@@ -451,7 +500,7 @@ int result_quality(struct build *b)
 {
     struct jp_quality *q = &b->result->quality;
     uint64_t produced = 0;
-    bool complete;
+    bool complete, all;
 
     if (count_files(b) < 0)
         return -1;
@@ -467,8 +516,9 @@ int result_quality(struct build *b)
     q->left_out_records = b->join->left_out;
     q->untimed_records = b->join->untimed;
     q->overflow_records = b->overflow; /* of traces only */
-    set_ranks(b->result);
-    set_expected(b, complete, produced);
+    if (set_ranks(b->result, &all) < 0)
+        return -1;
+    set_expected(b, complete, all, produced);
     return 0;
 }
 

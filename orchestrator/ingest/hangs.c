@@ -435,30 +435,86 @@ void hangs_fini(struct jp_hangs *hangs)
 /* Number of ranges of ranks before "...". */
 enum { RANGES = 8 };
 
+/* Ranges of numbers as text, "3, 5-7, ...". */
+struct ranges {
+    char *buf;
+    size_t size, len;
+    unsigned n;
+    int64_t from, to; /* the last range; from < 0: none yet */
+};
+
+static void put_range(struct ranges *r)
+{
+    if (r->from < 0 || r->n > RANGES || r->len >= r->size)
+        return;
+    /* "..." once, then stop */
+    if (r->n == RANGES)
+        snprintf(r->buf + r->len, r->size - r->len, ", ...");
+    if (r->n++ == RANGES)
+        return;
+    r->len += (size_t) snprintf(r->buf + r->len, r->size - r->len,
+                                r->from == r->to ? "%s%" PRId64
+                                                 : "%s%" PRId64 "-%" PRId64,
+                                r->n > 1 ? ", " : "", r->from, r->to);
+}
+
+static void add_number(struct ranges *r, int64_t number)
+{
+    if (r->from >= 0 && number == r->to + 1) {
+        r->to = number;
+        return;
+    }
+    put_range(r);
+    r->from = r->to = number;
+}
+
 char *hangs_ranks(const struct hangs_group *group, enum hangs_state state,
                   char *buf, size_t size)
 {
-    size_t len = 0;
-    unsigned n = 0;
+    struct ranges r = {.buf = buf, .size = size, .from = -1};
 
     buf[0] = '\0';
-    for (uint32_t i = 0; i < group->n_ranks && len < size; i++) {
-        uint32_t from = i;
+    for (uint32_t i = 0; i < group->n_ranks; i++)
+        if (group->states[i] == state)
+            add_number(&r, i);
+    put_range(&r);
+    return buf;
+}
 
-        if (group->states[i] != state)
-            continue;
-        while (i + 1 < group->n_ranks && group->states[i + 1] == state)
-            i++;
-        /* "..." once, then stop */
-        if (n == RANGES)
-            snprintf(buf + len, size - len, ", ...");
-        if (n++ == RANGES)
-            break;
-        len += (size_t) snprintf(buf + len, size - len,
-                                 from == i ? "%s%" PRIu32
-                                           : "%s%" PRIu32 "-%" PRIu32,
-                                 n > 1 ? ", " : "", from, i);
-    }
+int64_t hangs_job_rank(const struct jp_hangs *hangs, uint32_t process)
+{
+    int64_t task = process < hangs->n_processes ? hangs->processes[process].task
+                                                : -1;
+
+    for (size_t i = 0; task >= 0 && i < hangs->n_processes; i++)
+        if (i != process && hangs->processes[i].task == task)
+            return -1;
+    return task;
+}
+
+char *hangs_name(const struct jp_hangs *hangs, uint32_t process, int64_t rank,
+                 char buf[HANGS_NAME_LEN])
+{
+    const struct hangs_process *p =
+        process < hangs->n_processes ? &hangs->processes[process] : NULL;
+    int64_t of_job = hangs_job_rank(hangs, process);
+    int64_t shown = of_job >= 0 ? of_job : rank;
+    char inner[64] = "";
+    size_t len = 0;
+
+    if (rank >= 0 && shown != rank)
+        snprintf(inner, sizeof(inner), "rank %" PRId64 " of the communicator",
+                 rank);
+    if (shown >= 0)
+        len = (size_t) snprintf(buf, HANGS_NAME_LEN, "rank %" PRId64, shown);
+    if (p && shown >= 0)
+        snprintf(buf + len, HANGS_NAME_LEN - len,
+                 " (%.64s pid %" PRId64 "%s%s)", p->host, p->pid,
+                 *inner ? ", " : "", inner);
+    else if (p)
+        snprintf(buf, HANGS_NAME_LEN, "%.64s pid %" PRId64, p->host, p->pid);
+    else if (shown < 0)
+        snprintf(buf, HANGS_NAME_LEN, "a rank");
     return buf;
 }
 
@@ -526,21 +582,47 @@ static const struct hangs_op *find_elsewhere(const struct jp_hangs *hangs,
     return NULL;
 }
 
+/* Formats the numbers in the job of the ranks of a state. Returns false where
+ * they are those of the communicator, or one of them is unknown. */
+static bool format_job_ranks(const struct jp_hangs *hangs,
+                             const struct hangs_group *group,
+                             enum hangs_state state, char *buf, size_t size)
+{
+    struct ranges r = {.buf = buf, .size = size, .from = -1};
+    bool differ = false;
+
+    buf[0] = '\0';
+    for (uint32_t i = 0; i < group->n_ranks && r.n <= RANGES; i++) {
+        int64_t rank;
+
+        if (group->states[i] != state)
+            continue;
+        rank = hangs_job_rank(hangs, group->processes[i]);
+        if (rank < 0)
+            return false;
+        differ = differ || rank != i;
+        add_number(&r, rank);
+    }
+    put_range(&r);
+    return differ;
+}
+
 char *hangs_whom(const struct jp_hangs *hangs, const struct hangs_group *group,
                  enum hangs_state state, char *buf, size_t size)
 {
-    const struct hangs_process *process;
-    char ranks[160];
+    char ranks[160], of_job[160], name[HANGS_NAME_LEN];
     uint32_t first = 0;
 
     /* one rank is named with its process, several by their numbers */
     while (first < group->n_ranks && group->states[first] != state)
         first++;
-    process = process_of(hangs, group, first);
     hangs_ranks(group, state, ranks, sizeof(ranks));
-    if (group->count[state] == 1 && process)
-        snprintf(buf, size, "rank %s (%s pid %" PRId64 ")", ranks,
-                 process->host, process->pid);
+    if (group->count[state] == 1 && process_of(hangs, group, first))
+        snprintf(buf, size, "%s",
+                 hangs_name(hangs, group->processes[first], first, name));
+    else if (format_job_ranks(hangs, group, state, of_job, sizeof(of_job)))
+        snprintf(buf, size, "rank%s %s (%s of the communicator)",
+                 plural(group->count[state]), of_job, ranks);
     else
         snprintf(buf, size, "rank%s %s", plural(group->count[state]), ranks);
     return buf;
@@ -666,7 +748,7 @@ char *hangs_answer_of(const struct jp_hangs *hangs,
                       const struct hangs_group *group, char *buf, size_t size)
 {
     const struct hangs_op *op = &hangs->ops[group->first];
-    char what[256], since[96], ranks[160];
+    char what[256], since[96], ranks[160], name[HANGS_NAME_LEN];
 
     hangs_format_op(op, what, sizeof(what));
     hangs_format_since(group, since, sizeof(since));
@@ -689,9 +771,9 @@ char *hangs_answer_of(const struct jp_hangs *hangs,
                  group->n_ranks, what, since, format_end(hangs, group),
                  group->count[HANGS_DONE]);
     else
-        snprintf(buf, size,
-                 "the oldest in flight is %s by rank %" PRId64 "%s%s", what,
-                 op->rank, since, format_end(hangs, group));
+        snprintf(buf, size, "the oldest in flight is %s by %s%s%s", what,
+                 hangs_name(hangs, op->process, op->rank, name), since,
+                 format_end(hangs, group));
     return buf;
 }
 

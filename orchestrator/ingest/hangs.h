@@ -44,10 +44,10 @@ struct hangs_process {
     int64_t pid, task; /* task: SLURM_PROCID, or -1 if unknown */
     /* from the recording, to find the process while it runs; 0: unknown */
     uint64_t pid_namespace, start;
-    bool cut;          /* the file has no final block */
-    bool busy;         /* it certainly has an operation in flight */
-    bool final;        /* it ended normally; nothing can follow */
-    bool damaged;      /* some blocks of the file are unreadable */
+    bool cut;     /* the file has no final block */
+    bool busy;    /* it certainly has an operation in flight */
+    bool final;   /* it ended normally; nothing can follow */
+    bool damaged; /* some blocks of the file are unreadable */
     /* wall clock in ns since 1970 of the last counters, and of the last record
      * of any kind; 0: unknown */
     int64_t counted_ns, last_ns;
@@ -244,7 +244,23 @@ char *hangs_answer(const struct jp_hangs *hangs, char *buf, size_t size);
 char *hangs_answer_of(const struct jp_hangs *hangs,
                       const struct hangs_group *group, char *buf, size_t size);
 
-/* Formats the ranks of a state: "rank 3 (n2 pid 103)" or "ranks 3, 5-7". */
+/* Returns the rank in the job of a process, by Slurm's task number. -1: it is
+ * unknown, or another process has it too (inherited). */
+int64_t hangs_job_rank(const struct jp_hangs *hangs, uint32_t process);
+
+/* Formats a rank of a communicator by its number in the job, as far as that is
+ * known:
+ *     rank 5 (n2 pid 103)                              both numbers are equal
+ *     rank 5 (n2 pid 103, rank 1 of the communicator)
+ *     rank 1 (n2 pid 103)                              the job's is unknown
+ * process: index; out of range: unknown, and the place is left out. rank: -1:
+ * unknown. Returns buf. */
+#define HANGS_NAME_LEN 160
+char *hangs_name(const struct jp_hangs *hangs, uint32_t process, int64_t rank,
+                 char buf[HANGS_NAME_LEN]);
+
+/* Formats the ranks of a state: one as hangs_name does, several as "ranks 3,
+ * 5-7" or "ranks 9, 11-13 (3, 5-7 of the communicator)". */
 char *hangs_whom(const struct jp_hangs *hangs, const struct hangs_group *group,
                  enum hangs_state state, char *buf, size_t size);
 

@@ -665,24 +665,6 @@ enum hung_news hung_look(struct hung *hung, const struct hung_view *view)
 
 /* --- sentences ------------------------------------------------------------ */
 
-/* "rank 3 (n2 pid 103)" */
-static char *name_process(const struct hung_view *view,
-                          const struct hung_cause *cause, char *buf,
-                          size_t size)
-{
-    const struct hangs_process *p =
-        cause->process < view->hangs->n_processes
-            ? &view->hangs->processes[cause->process]
-            : NULL;
-
-    if (p)
-        snprintf(buf, size, "rank %" PRId64 " (%.64s pid %" PRId64 ")",
-                 cause->rank, p->host, p->pid);
-    else
-        snprintf(buf, size, "rank %" PRId64, cause->rank);
-    return buf;
-}
-
 /* The state of the process, beyond what it has not entered. */
 static const char *format_state(enum hung_class class)
 {
@@ -706,16 +688,17 @@ static void answer_size(const struct hung_view *view,
                         const struct hung_cause *cause, char *buf, size_t size)
 {
     const struct hangs_op *op = NULL, *other = NULL;
-    char what[256], whom[160];
+    char what[256], whom[HANGS_NAME_LEN], them[HANGS_NAME_LEN];
 
     if (!sizes_differ(view->hangs, &view->hangs->groups[cause->group], &op,
                       &other))
         return;
     snprintf(buf, size,
-             "%s entered %s with %" PRIu64 " bytes, rank %" PRId64
-             " with %" PRIu64 ": sizes must be equal",
-             name_process(view, cause, whom, sizeof(whom)),
-             hangs_format_op(op, what, sizeof(what)), op->bytes, other->rank,
+             "%s entered %s with %" PRIu64 " bytes, %s with %" PRIu64
+             ": sizes must be equal",
+             hangs_name(view->hangs, cause->process, cause->rank, whom),
+             hangs_format_op(op, what, sizeof(what)), op->bytes,
+             hangs_name(view->hangs, other->process, other->rank, them),
              other->bytes);
 }
 
@@ -724,17 +707,21 @@ static void answer_cycle(const struct hung_view *view,
                          const struct hung_cause *cause, char *buf, size_t size)
 {
     size_t at = cause->group, len;
+    char who[HANGS_NAME_LEN];
 
     len = (size_t) snprintf(buf, size,
                             "Send and Recv wait for each other in a circle: ");
     for (size_t n = 0; n < 8 && len < size && at != SIZE_MAX; n++) {
         const struct hangs_op *op =
             &view->hangs->ops[view->hangs->groups[at].first];
+        int64_t peer =
+            hangs_job_rank(view->hangs, process_of_rank(view, op, op->peer));
 
         len += (size_t) snprintf(
-            buf + len, size - len, "%srank %" PRId64 " in %s %s rank %" PRId64,
-            n ? ", " : "", op->rank, op->func,
-            strcmp(op->func, "Send") ? "from" : "to", op->peer);
+            buf + len, size - len, "%s%s in %s %s rank %" PRId64, n ? ", " : "",
+            hangs_name(view->hangs, op->process, op->rank, who), op->func,
+            strcmp(op->func, "Send") ? "from" : "to",
+            peer >= 0 ? peer : op->peer);
         at = oldest_of(view, process_of_rank(view, op, op->peer));
         if (at == cause->group)
             break;
@@ -750,7 +737,7 @@ static void answer_absent(const struct hung_view *view,
     const struct hangs_group *group = &view->hangs->groups[cause->group];
     const struct hangs_op *op = &view->hangs->ops[group->first];
     const char *state = format_state(cause->class);
-    char what[256], whom[160], since[96];
+    char what[256], whom[HANGS_NAME_LEN], since[96];
 
     if (cause->class == HUNG_BY_ABSENCE && group->n_ranks) {
         hangs_answer_of(view->hangs, group, buf, size);
@@ -758,7 +745,7 @@ static void answer_absent(const struct hung_view *view,
     }
     hangs_format_since(group, since, sizeof(since));
     snprintf(buf, size, "%s keeps the others waiting in %s%s%s%s",
-             name_process(view, cause, whom, sizeof(whom)),
+             hangs_name(view->hangs, cause->process, cause->rank, whom),
              hangs_format_op(op, what, sizeof(what)), since, *state ? ": " : "",
              state);
 }

@@ -137,9 +137,14 @@ uint32_t expected_ranks(const struct jp_jobconf *conf,
                         const struct jp_nodes *nodes,
                         const struct jp_result *result)
 {
-    if (result && result->quality.ranks_expected)
-        return result->quality.ranks_expected;
-    return expected_tasks(conf, nodes);
+    uint32_t known = result ? result->quality.ranks_expected : 0;
+    uint32_t tasks = expected_tasks(conf, nodes);
+
+    /* Where every communicator has all of its ranks, the other tasks are no
+     * ranks. */
+    if (known && (tasks < known || !result->quality.short_comms))
+        return known;
+    return tasks;
 }
 
 /* Returns true for a setting that records a variable of NCCL which the user has
@@ -566,24 +571,27 @@ static void ranks(const struct jp_evidence *e, struct jp_sentence *s)
                      FIG_COUNT(of - q->ranks_seen), FIG_COUNT(of), plural(of));
 }
 
-/* Adds how many communicators have missing ranks, besides the largest one,
- * which ranks() has judged. */
+/* Adds how many communicators have missing ranks, besides the one of all
+ * ranks, which ranks() has judged. */
 static void comms(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_comm *largest = largest_comm(e->result);
+    bool of_all = largest && largest->n_ranks ==
+                                 expected_ranks(e->conf, e->nodes, e->result);
     size_t n = 0, others = 0;
 
     for (size_t i = 0; i < e->result->n_comms; i++) {
         const struct jp_comm *comm = &e->result->comms[i];
 
-        if (comm == largest || !comm->ops) /* no collective has all ranks */
+        /* without operations: no collective has all ranks */
+        if ((of_all && comm == largest) || !comm->ops)
             continue;
         others++;
         n += comm->ranks_seen < comm->n_ranks;
     }
     if (n)
-        sentence_add(s, "%s of %s other communicators have missing ranks",
-                     FIG_COUNT(n), FIG_COUNT(others));
+        sentence_add(s, "%s of %s %scommunicators have missing ranks",
+                     FIG_COUNT(n), FIG_COUNT(others), of_all ? "other " : "");
 }
 
 /* Appends name as the n-th of a list of at most NAMES_SHOWN, then "..." once.

@@ -18,8 +18,9 @@ uint32_t expected_tasks(const struct jp_jobconf *conf,
                         const struct jp_nodes *nodes);
 uint32_t expected_nodes(const struct jp_jobconf *conf,
                         const struct jp_nodes *nodes);
-/* Returns the size of the largest communicator, or the step's tasks if there is
- * none. */
+/* Returns the number of ranks of the job: what the result knows, or the step's
+ * tasks where there are more of them and a communicator has missing ranks, or
+ * where the result knows none. 0: unknown. */
 uint32_t expected_ranks(const struct jp_jobconf *conf,
                         const struct jp_nodes *nodes,
                         const struct jp_result *result);

@@ -338,6 +338,9 @@ static int add_recorded(const struct jp_result *r, const struct jp_processes *p,
                      "communicator)%s",
                      (long long) f->world_rank, f->host, (long long) f->pid,
                      (long long) f->rank, hang->text + hang->whom);
+    else if (hang->whom)
+        sentence_add(&text, "rank %lld (%.64s pid %lld)%s", (long long) f->rank,
+                     f->host, (long long) f->pid, hang->text + hang->whom);
     else
         sentence_add(&text, "%s", hang->text);
     snprintf(f->next, sizeof(f->next),

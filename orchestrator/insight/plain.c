@@ -512,8 +512,6 @@ static void add_ok(struct text *t, const struct jp_result *r,
     char least[JP_HYPOTHESIS_LEN] = "";
     uint64_t ranks = r ? r->quality.ranks_seen : 0;
 
-    if (insight && insight->processes.n > ranks)
-        ranks = insight->processes.n; /* no communicator has all of them */
     add(t, "Nothing wrong was found");
     if (r)
         add(t, " in %s operations of %s rank%s", FIG_COUNT(r->n_ops),

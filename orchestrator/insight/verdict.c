@@ -387,19 +387,14 @@ static const char *describe_coverage(const struct jp_evidence *e, char *buf,
 
 /* Adds "8 of 8 ranks, 5,600 operations on 14 communicators, ...": what a good
  * verdict is based on. */
-static void say_ok(const struct jp_evidence *e,
-                   const struct jp_insight *insight, struct jp_sentence *s)
+static void say_ok(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_result *r = e->result;
     const struct jp_quality *q = &r->quality;
     char ranks[48], p2p[64] = "", complete[200];
     uint32_t of = expected_ranks(e->conf, e->nodes, r);
 
-    /* no communicator has all of them */
-    if (insight && insight->processes.n > q->ranks_seen)
-        snprintf(ranks, sizeof(ranks), "%s ranks",
-                 FIG_COUNT(insight->processes.n));
-    else if (of)
+    if (of)
         snprintf(ranks, sizeof(ranks), "%s of %s rank%s",
                  FIG_COUNT(q->ranks_seen), FIG_COUNT(of), plural(of));
     else
@@ -644,7 +639,7 @@ static enum jp_verdict_word say_data(const struct jp_evidence *e,
         word = say_unjudged(insight, s);
     /* A good or open verdict includes what it is based on. */
     if (word >= JP_VERDICT_UNJUDGED)
-        say_ok(e, insight, s);
+        say_ok(e, s);
     return word;
 }
 

@@ -124,9 +124,11 @@ static void put_who(struct jp_json_stream *s, const struct alert_event *event)
     const struct hangs_process *p = who.process < hangs->n_processes
                                         ? &hangs->processes[who.process]
                                         : NULL;
+    int64_t world = hangs_job_rank(hangs, who.process);
 
     json_stream_text(s, "class", who.class);
     json_stream_known(s, "rank", who.rank >= 0, (uint64_t) who.rank);
+    json_stream_known(s, "world_rank", world >= 0, (uint64_t) world);
     json_stream_text(s, "node", p ? p->host : NULL);
     json_stream_int(s, "pid", p ? p->pid : -1);
     json_stream_int(s, "task", p ? p->task : -1);

@@ -252,14 +252,9 @@ static void format_cause(const struct livestall *stall,
         stall->process < view->hangs->n_processes
             ? &view->hangs->processes[stall->process]
             : NULL;
-    char whom[160] = "", more[64] = "";
+    char whom[HANGS_NAME_LEN], more[64] = "";
 
-    /* Rank, host and pid as far as they are known. */
-    if (p && stall->rank >= 0)
-        snprintf(whom, sizeof(whom), "rank %" PRId64 " (%.64s pid %" PRId64 ")",
-                 stall->rank, p->host, p->pid);
-    else if (p)
-        snprintf(whom, sizeof(whom), "%.64s pid %" PRId64, p->host, p->pid);
+    hangs_name(view->hangs, stall->process, stall->rank, whom);
     *buf = '\0';
     if (stall->n_behind > 1)
         snprintf(more, sizeof(more), ", and %zu more rank%s behind",

@@ -176,12 +176,7 @@ static void tile_data(const struct jp_report *report, struct tile *t)
         SAY(t->value, "%s", plain_share(report->verdict->coverage, share));
     else
         SAY(t->value, "%s", FIG_COUNT(r->quality.records));
-    /* more processes than ranks of any communicator: there are several groups
-     */
-    if (report->processes && report->processes->n > r->quality.ranks_seen)
-        SAY(t->note, "%s of %s processes", what,
-            FIG_COUNT(report->processes->n));
-    else if (of)
+    if (of)
         SAY(t->note, "%s of %s of %s ranks", what,
             FIG_COUNT(r->quality.ranks_seen), FIG_COUNT(of));
     else

@@ -21,15 +21,17 @@ static struct jp_result *run(const char *dir, unsigned threads)
     return result_of(dir, &options);
 }
 
-/* A recorder's file of one AllReduce of that rank, with counters. */
-static void put_recording(const char *dir, const char *name, unsigned rank,
-                          bool final, uint64_t lost, uint64_t left_out)
+/* A recorder's file of process `process`: one AllReduce of a rank of a
+ * communicator, with counters. */
+static void put_process(const char *dir, const char *name, unsigned process,
+                        const struct jpr_comm *of, bool final, uint64_t lost,
+                        uint64_t left_out)
 {
     const struct jpr_comm comm = {.known = true,
-                                  .id = 1,
+                                  .id = of->id,
                                   .name = "c",
-                                  .rank = rank,
-                                  .n_ranks = 2,
+                                  .rank = of->rank,
+                                  .n_ranks = of->n_ranks,
                                   .n_nodes = 1,
                                   .gpu_pci = "",
                                   .gpu_uuid = ""};
@@ -42,13 +44,76 @@ static void put_recording(const char *dir, const char *name, unsigned rank,
     f = fopen(path, "w");
     assert_non_null(f);
     maker = jpr_maker_create(f);
-    jpr_maker_header(maker, "h", 1 + rank, rank, "JOBPROF_X=1: unknown");
+    jpr_maker_header(maker, "h", 1 + process, process, "JOBPROF_X=1: unknown");
     jpr_maker_comm(maker, &comm);
     jpr_maker_times(&op, JPR_MAKER_MONO_NS, 10);
     jpr_maker_op(maker, &op);
     jpr_maker_counters(maker, JPR_MAKER_MONO_NS, final, lost, left_out);
     jpr_maker_destroy(maker);
     fclose(f);
+}
+
+/* The same in a communicator of two ranks. */
+static void put_recording(const char *dir, const char *name, unsigned rank,
+                          bool final, uint64_t lost, uint64_t left_out)
+{
+    const struct jpr_comm of = {.id = 1, .rank = rank, .n_ranks = 2};
+
+    put_process(dir, name, rank, &of, final, lost, left_out);
+}
+
+/* Processes are the ranks of the job, whether or not a communicator has all of
+ * them. */
+static void counts_ranks_by_processes(void **state)
+{
+    struct jp_result *r;
+    char name[16];
+
+    for (unsigned i = 0; i < 7; i++) {
+        const struct jpr_comm of = {
+            .id = 1 + i / 4, .rank = i % 4, .n_ranks = 4};
+
+        snprintf(name, sizeof(name), "%u.jpr", i);
+        put_process(*state, name, i, &of, true, 0, 0);
+    }
+    r = run(*state, 1); /* one of the second group is missing */
+    assert_int_equal(r->quality.ranks_seen, 7);
+    assert_int_equal(r->quality.ranks_expected, 7);
+    assert_int_equal(r->quality.short_comms, 1);
+    assert_int_equal(r->quality.expected_kind, JP_EXPECT_BOUND);
+    result_destroy(r);
+
+    put_process(*state, "7.jpr", 7,
+                &(struct jpr_comm){.id = 2, .rank = 3, .n_ranks = 4}, true, 0,
+                0);
+    r = run(*state, 2);
+    assert_int_equal(r->quality.ranks_seen, 8);
+    assert_int_equal(r->quality.ranks_expected, 8);
+    assert_int_equal(r->quality.short_comms, 0);
+    assert_int_equal(r->quality.expected_kind, JP_EXPECT_COUNTED);
+    result_destroy(r);
+
+    /* the same process in a communicator of two is no further rank; the other
+     * one of it is missing */
+    put_process(*state, "8.jpr", 7,
+                &(struct jpr_comm){.id = 3, .rank = 0, .n_ranks = 2}, true, 0,
+                0);
+    r = run(*state, 1);
+    assert_int_equal(r->quality.ranks_seen, 8);
+    assert_int_equal(r->quality.short_comms, 1);
+    result_destroy(r);
+
+    /* one process with all ranks of a communicator */
+    for (unsigned i = 0; i < 12; i++) {
+        snprintf(name, sizeof(name), "g%u.jpr", i);
+        put_process(*state, name, 20,
+                    &(struct jpr_comm){.id = 4, .rank = i, .n_ranks = 12}, true,
+                    0, 0);
+    }
+    r = run(*state, 1);
+    assert_int_equal(r->quality.ranks_seen, 8 + 12);
+    assert_int_equal(r->quality.ranks_expected, 8 + 12);
+    result_destroy(r);
 }
 
 /* Counted once every file has counters and every rank was seen. */
@@ -211,6 +276,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_DIR(counts_what_the_recorder_counted),
+        IN_DIR(counts_ranks_by_processes),
         IN_DIR(counts_in_any_order),
         IN_DIR(needs_records),
         IN_DIR(guesses_sizes),

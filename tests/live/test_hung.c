@@ -514,9 +514,64 @@ static void waits_for_all_nodes(void **state)
     free(s);
 }
 
+/* Where Slurm's task numbers are the job's ranks, sentences name these, and the
+ * communicator's in brackets. Tasks are used only if no two processes have the
+ * same one. */
+static void names_the_ranks_of_the_job(void **state)
+{
+    struct hangs_process processes[4] = {0};
+    uint8_t states[4] = {HANGS_IN_FLIGHT, HANGS_MISSING, HANGS_IN_FLIGHT,
+                         HANGS_MISSING};
+    uint32_t of_rank[4] = {0, 1, 2, 3};
+    struct hangs_op op = {
+        .rank = 0, .n_ranks = 4, .seq = 9, .func = "AllReduce", .name = "tp"};
+    struct hangs_group group = {
+        .n_ops = 1,
+        .n_ranks = 4,
+        .age_ns = -1,
+        .states = states,
+        .processes = of_rank,
+        .count = {[HANGS_MISSING] = 2, [HANGS_IN_FLIGHT] = 2}};
+    struct jp_hangs all = {.processes = processes,
+                           .n_processes = 4,
+                           .ops = &op,
+                           .n_ops = 1,
+                           .groups = &group,
+                           .n_groups = 1};
+    char buf[700], name[HANGS_NAME_LEN];
+
+    (void) state;
+    for (int i = 0; i < 4; i++) {
+        snprintf(processes[i].host, sizeof(processes[i].host), "n%d", i);
+        processes[i].pid = 100 + i;
+        processes[i].task = 4 + 2 * i; /* 4, 6, 8, 10 */
+    }
+    assert_string_equal(hangs_name(&all, 1, 1, name),
+                        "rank 6 (n1 pid 101, rank 1 of the communicator)");
+    assert_non_null(strstr(hangs_answer(&all, buf, sizeof(buf)),
+                           "ranks 6, 10 (1, 3 of the communicator) never "
+                           "entered AllReduce 9 of tp"));
+    states[3] = HANGS_IN_FLIGHT;
+    group.count[HANGS_MISSING] = 1;
+    assert_non_null(strstr(hangs_answer(&all, buf, sizeof(buf)),
+                           "rank 6 (n1 pid 101, rank 1 of the communicator) "
+                           "never entered"));
+    processes[1].task = 1; /* both numbers are equal */
+    assert_string_equal(hangs_name(&all, 1, 1, name), "rank 1 (n1 pid 101)");
+    processes[1].task = processes[2].task; /* inherited */
+    assert_string_equal(hangs_name(&all, 1, 1, name), "rank 1 (n1 pid 101)");
+    assert_int_equal(hangs_job_rank(&all, 1), -1);
+    processes[1].task = -1;
+    assert_string_equal(hangs_name(&all, 1, 3, name), "rank 3 (n1 pid 101)");
+    assert_string_equal(hangs_name(&all, 1, -1, name), "n1 pid 101");
+    assert_string_equal(hangs_name(&all, UINT32_MAX, 2, name), "rank 2");
+    assert_string_equal(hangs_name(&all, UINT32_MAX, -1, name), "a rank");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_the_ranks_of_the_job),
         cmocka_unit_test(knows_what_is_usual),
         cmocka_unit_test(names_class_and_rank),
         cmocka_unit_test(is_silent_of_what_is_no_hang),

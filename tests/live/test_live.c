@@ -270,13 +270,13 @@ static void tells_once_and_again(void **state)
     for (size_t i = 0; i < 2; i++)
         assert_alert(
             alerts, i,
-            i ? "\"hang\" \"never_entered\" 1 \"n1\" 5001 1 \"outside of "
+            i ? "\"hang\" \"never_entered\" 1 1 \"n1\" 5001 1 \"outside of "
                 "NCCL\" \"0xabc\" \"dp\" \"AllReduce\" 59 4096 4"
-              : "\"suspect\" \"never_entered\" 1 \"n1\" 5001 1 \"outside "
+              : "\"suspect\" \"never_entered\" 1 1 \"n1\" 5001 1 \"outside "
                 "of NCCL\" \"0xabc\" \"dp\" \"AllReduce\" 59 4096 4");
     assert_alert(
         alerts, 2,
-        "\"goes_on\" null null null -1 -1 null null null null null null "
+        "\"goes_on\" null null null null -1 -1 null null null null null null "
         "null");
     free(alerts);
     end(&s);

@@ -571,11 +571,12 @@ static void who_is_behind_is_named(void **state)
     assert_int_equal(s.phase, HUNG_QUIET);
     assert_told(
         &s, 0,
-        "\"suspect\" \"silence\" 2 \"n1\" 4244 -1 \"ends no operation\" "
+        "\"suspect\" \"silence\" 2 null \"n1\" 4244 -1 \"ends no operation\" "
         "\"0xabc1\" null \"AllReduce\" null null 4");
-    assert_told(&s, 1,
-                "\"goes_on\" \"silence\" null null -1 -1 null null null null "
-                "null null null");
+    assert_told(
+        &s, 1,
+        "\"goes_on\" \"silence\" null null null -1 -1 null null null null "
+        "null null null");
     livelog_destroy(s.log);
 }
 
@@ -596,9 +597,10 @@ static void silence_without_a_cause_is_late(void **state)
                         "no operation of all 4 ranks has ended, for longer "
                         "than ever before; their logs do not show operations "
                         "in flight");
-    assert_told(&s, 0,
-                "\"suspect\" \"silence\" null null -1 -1 null null null null "
-                "null null null");
+    assert_told(
+        &s, 0,
+        "\"suspect\" \"silence\" null null null -1 -1 null null null null "
+        "null null null");
     livelog_destroy(s.log);
 }
 
@@ -614,7 +616,7 @@ static void a_stopped_process_is_named(void **state)
     assert_non_null(strstr(s.text, "; rank 1 (n1 pid 4243) is stopped"));
     assert_told(
         &s, 0,
-        "\"suspect\" \"silence\" 1 \"n1\" 4243 -1 \"stopped by a signal\" "
+        "\"suspect\" \"silence\" 1 null \"n1\" 4243 -1 \"stopped by a signal\" "
         "null null null null null null");
     livelog_destroy(s.log);
 }
