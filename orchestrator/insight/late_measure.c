@@ -701,16 +701,17 @@ double late_last_chance(const struct late *l, size_t rank)
 
 /* --- all of it ----------------------------------------------------------- */
 
-/* The run's length in us; 0 if it is unknown. Operations of one communicator
- * follow each other, so the run is at least as long as their sum, which may
- * exceed the span of their time stamps (in simulated records). */
-static double run_us(const struct jp_result *r)
+double late_run_us(const struct jp_result *r)
 {
     uint64_t run = r->ops ? ops_run_us(r->ops) : 0;
 
     for (size_t i = 0; run && i < r->n_ranks; i++)
         if (r->ranks[i].exec_us > run)
             run = r->ranks[i].exec_us;
+    /* without collectives: from the first operation of a process to its last */
+    for (size_t i = 0; !r->n_ops && i < r->n_busy; i++)
+        if (r->busy[i].to_us - r->busy[i].from_us > run)
+            run = r->busy[i].to_us - r->busy[i].from_us;
     return (double) run;
 }
 
@@ -739,7 +740,7 @@ int late_measure(struct late *l)
         !l->short_run || !l->kernels || add_up(l) < 0 || add_hidden(l) < 0 ||
         likes_number(r, likes_by_place, l->class_of, &l->classes) < 0)
         return -1;
-    l->run_us = run_us(r);
+    l->run_us = late_run_us(r);
     if (late_leave_out_stops(l) < 0)
         return -1;
     for (size_t c = 0; c < r->n_comms; c++) {

@@ -704,7 +704,7 @@ static int tell(const struct jp_result *r, const struct jp_processes *p,
     f->from_us = stall->from_us;
     f->to_us = stall->to_us;
     f->share = fmin(stall->share, 1);
-    f->cost_us = stall->cost_us;
+    finding_cost(findings, f, stall->cost_us);
     finding_count(f, stall->typical_us, stall->times, stall->ops);
     snprintf(f->host, sizeof(f->host), "%s", who->host);
     if (stall->regular && isfinite(stall->every_us))
@@ -719,13 +719,11 @@ static int tell(const struct jp_result *r, const struct jp_processes *p,
                  FIG_US(stall->largest_us), when);
     else
         snprintf(how, sizeof(how), "once, for %s", FIG_US(stall->typical_us));
-    snprintf(f->text, sizeof(f->text),
-             "%s stalled %s, seen in %.40s; cost %s of GPU time, %s of "
-             "communication",
+    snprintf(f->text, sizeof(f->text), "%s stalled %s, seen in %.40s; cost %s",
              processes_describe(p, r, who, name), how,
              *comm->name && strcmp(comm->name, "unknown") ? comm->name
                                                           : comm->id,
-             FIG_US(f->cost_us), FIG_SHARE(f->share));
+             FINDING_LOSS(f));
     snprintf(f->next, sizeof(f->next), "%s",
              stall->regular
                  ? "check what that process does at such intervals: a "
