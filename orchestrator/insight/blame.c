@@ -52,6 +52,30 @@ struct blame {
     struct jp_findings *findings;
 };
 
+/* Operations in which ranks wait for each other, and those in which this rank
+ * came last. */
+struct counted {
+    uint64_t ops, last;
+};
+
+/* Counts for a rank: its timed operations; without any its AlltoAlls of Send
+ * and Recv. */
+static struct counted count_ops(const struct blame *b, size_t rank)
+{
+    const struct jp_rank *x = &b->r->ranks[rank];
+    struct counted n = {x->timed_ops, x->last_ops};
+    struct jp_op op;
+
+    if (n.ops)
+        return n;
+    for (size_t k = 0, all = alltoall_count(b->r, b->p, x->comm); k < all; k++)
+        if (alltoall_get(b->r, b->p, x->comm, k, &op)) {
+            n.ops++;
+            n.last += op.min_rank == x->rank;
+        }
+    return n;
+}
+
 static const struct jp_rank *rank_of(const struct blame *b,
                                      const struct suspect *s)
 {
@@ -554,6 +578,7 @@ static int add_rank(struct blame *b, const struct suspect *s)
     const struct jp_rank *rank = rank_of(b, s);
     const struct jp_comm *comm = &b->r->comms[rank->comm];
     const struct jp_lateness *l = &b->lateness[s->rank];
+    struct counted n = count_ops(b, s->rank);
     struct jp_finding *f = findings_add(b->findings, JP_FINDING_LATE_RANK);
     char name[JP_PROCESS_NAME_LEN], when[60] = "";
     double cost;
@@ -565,12 +590,11 @@ static int add_rank(struct blame *b, const struct suspect *s)
     f->world_rank = who->world_rank;
     f->pid = who->pid;
     finding_measure(f, share_of(l), error_of(l));
-    f->evidence = rank->timed_ops;
+    f->evidence = n.ops;
     cost = b->n == 1 ? single_cost(b, s->process) : 0;
     /* unknown, or several are late, of which one may hide another */
     finding_cost(b->findings, f, cost > 0 ? cost : fmax(s->cost_us, s->all_us));
-    finding_count(f, l->arrival_us / (double) rank->timed_ops, rank->last_ops,
-                  rank->timed_ops);
+    finding_count(f, l->arrival_us / (double) n.ops, n.last, n.ops);
     snprintf(f->host, sizeof(f->host), "%s", who->host);
     if (l->spells)
         say_when(b, s, f, when, sizeof(when));
@@ -579,7 +603,7 @@ static int add_rank(struct blame *b, const struct suspect *s)
              "in %s of %s; cost %s",
              processes_describe(b->p, b->r, who, name), when,
              processes_comm_name(comm), FIG_US(f->by_us),
-             FIG_SHARE(rank->last_share), FIG_COUNT(rank->timed_ops),
+             FIG_SHARE((double) n.last / (double) n.ops), FIG_COUNT(n.ops),
              FINDING_LOSS(f));
     snprintf(f->next, sizeof(f->next),
              "check that process: clocks and temperature of its GPU, data "
@@ -607,11 +631,11 @@ static int add_node(struct blame *b, size_t host, size_t late, size_t all)
         share += share_of(l) / (double) late;
         /* no division by the root: mates have the same error */
         error += error_of(l) / (double) late;
-        f->evidence += rank_of(b, s)->timed_ops;
+        f->evidence += count_ops(b, s->rank).ops;
         cost += s->cost_us;
         /* the others wait for its ranks once */
         all_us = fmax(all_us, s->all_us);
-        arrival += l->arrival_us / (double) rank_of(b, s)->timed_ops /
+        arrival += l->arrival_us / (double) count_ops(b, s->rank).ops /
                    (double) late;
     }
     f->comm = first ? (int64_t) rank_of(b, first)->comm : -1;
@@ -659,7 +683,7 @@ static int add_many(struct blame *b, const struct suspect *list, size_t n)
         cost = fmax(cost, list[i].all_us);
         share += share_of(&b->lateness[list[i].rank]) / (double) n;
         error += error_of(&b->lateness[list[i].rank]) / (double) n;
-        f->evidence += rank_of(b, &list[i])->timed_ops;
+        f->evidence += count_ops(b, list[i].rank).ops;
     }
     finding_measure(f, share, error);
     finding_cost(b->findings, f, cost);

@@ -139,6 +139,13 @@ static void drop_doubtful(struct jp_findings *list)
     list->n = kept;
 }
 
+/* Returns the place of a kind in the report. What the program's own uneven work
+ * costs is in one place, so that the larger part comes first. */
+static unsigned place_of(const struct jp_finding *f)
+{
+    return f->kind == JP_FINDING_TURNS ? JP_FINDING_IMBALANCE : f->kind;
+}
+
 bool findings_has_late(const struct jp_findings *list)
 {
     for (size_t i = 0; i < list->n; i++)
@@ -157,8 +164,8 @@ void findings_sort(struct jp_findings *list)
         struct jp_finding f = list->at[i];
         size_t k = i;
 
-        for (; k > 0 && (list->at[k - 1].kind > f.kind ||
-                         (list->at[k - 1].kind == f.kind &&
+        for (; k > 0 && (place_of(&list->at[k - 1]) > place_of(&f) ||
+                         (place_of(&list->at[k - 1]) == place_of(&f) &&
                           weight(&list->at[k - 1]) < weight(&f)));
              k--)
             list->at[k] = list->at[k - 1];

@@ -33,6 +33,8 @@ enum jp_verdict_word {
         "all ranks of a node make the others wait")                            \
     ROW(STALL, "stall", SLOW, STALL,                                           \
         "a rank stops now and then, and the others wait")                      \
+    ROW(LONG_WAIT, "long_wait", SLOW, STALL,                                   \
+        "all others waited for a rank once, for long")                         \
     ROW(SLOW_NETWORK, "slow_network", DEGRADED, SLOW_NETWORK,                  \
         "the network, or a link, is slower than expected")                     \
     ROW(DRIFT, "drift", DEGRADED, DRIFT,                                       \
@@ -41,6 +43,8 @@ enum jp_verdict_word {
         "ranks have records of different lengths")                             \
     ROW(IMBALANCE, "imbalance", OK, IMBALANCE,                                 \
         "a rank or a stage has more to do than the others")                    \
+    ROW(TURNS, "waits_by_turns", OK, TURNS,                                    \
+        "ranks wait for another one each time")                                \
     ROW(SMALL_MESSAGES, "small_messages", OK, SMALL_MESSAGES,                  \
         "small messages take much of the network's time")                     \
     ROW(GPU_IDLE, "gpu_idle", OK, GPU_TIME,                                    \
@@ -113,6 +117,7 @@ struct jp_finding {
     double by_us;            /* how late in an operation, or how long a stall */
     uint64_t times;          /* ... in so many operations */
     uint64_t of;             /* out of so many; 0: unknown */
+    uint64_t others;         /* ranks that waited; 0: unknown */
     double ratio;   /* the network takes so many times as long; NAN: unknown */
     uint64_t comms; /* communicators it is in; pairs of ranks if messages is
                        set; 0: unknown */
@@ -170,7 +175,8 @@ char *finding_loss(const struct jp_finding *finding, char buf[JP_FINDING_LOSS]);
 #define FINDING_LOSS(finding)                                                  \
     finding_loss((finding), (char[JP_FINDING_LOSS]){0})
 
-/* Sorts by kind in the order of the enum, then by cost. Drops findings with an
+/* Sorts by kind in the order of the enum (waits by turns as an imbalance), then
+ * by cost. Drops findings with an
  * interval that includes zero. */
 void findings_sort(struct jp_findings *list);
 

@@ -9,6 +9,7 @@
  * answer per question. A question without an answer stays "not looked at", so
  * an analysis that did not run never looks like a good result.
  */
+#include "common/bandwidth.h"
 #include "common/figure.h"
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/limits.h"
@@ -223,6 +224,23 @@ static const struct jp_comm *find_thin(const struct jp_insight *x,
     return thin;
 }
 
+/* Returns why there is no operation to judge lateness by. */
+static const char *why_none(const struct jp_result *r)
+{
+    for (size_t i = 0; i < r->n_coll_names; i++)
+        if (collective_is_barrier(r->coll_names[i]))
+            return "no operation in which ranks wait for each other is "
+                   "complete";
+    if (r->n_ops)
+        return "the job has no operation in which all ranks wait for each "
+               "other";
+    return r->kernels
+               ? "the AlltoAlls are of Send and Recv of different sizes, "
+                 "by which ranks differ anyway"
+               : "the job has only Send and Recv that are no AlltoAll, "
+                 "which do not show who comes last";
+}
+
 /* Returns the reason why most processes are not judged, the most general one
  * first. May use buf. */
 static const char *why_unjudged(const struct jp_insight *x,
@@ -243,7 +261,7 @@ static const char *why_unjudged(const struct jp_insight *x,
         return HYPOTHESIS_BLIND;
     thin = find_thin(x, r, &ops);
     if (!thin)
-        return "no operation in which ranks wait for each other is complete";
+        return why_none(r);
     snprintf(buf, size,
              "%.24s has only %s complete operation%s of one of its functions, "
              "too few to compare ranks",

@@ -121,6 +121,13 @@ double late_worth(double run_us, double peers_us);
  * which may exceed the span of their time stamps (in simulated records). */
 double late_run_us(const struct jp_result *result);
 
+/* Adds each process's time in communication, in us, to spent: collectives, and
+ * Send and Recv. An AlltoAll made of Send and Recv counts once, as far as
+ * lateness tells. */
+void late_spent(const struct jp_result *result,
+                const struct jp_processes *processes,
+                const struct jp_lateness *lateness, double *spent);
+
 /* Judges every rank of the result. lateness has result->n_ranks elements. 0, or
  * -1 without memory. */
 int late_judge(const struct jp_result *result,

@@ -41,7 +41,8 @@ int hang_findings(const struct jp_result *result,
 
 /* Appends small_messages if messages below SMALL bytes take much of the
  * network's time, imbalance if a rank receives far more by Send and Recv than
- * its communicator's mean, and what stages_findings appends.
+ * its communicator's mean, and what stages_findings and
+ * turns_findings append.
  *
  * Call it after late ranks were looked for. 0, or -1: no memory.
  */
@@ -69,6 +70,13 @@ int stages_findings(const struct jp_result *result,
                     const struct jp_processes *processes,
                     const struct jp_lateness *lateness,
                     struct jp_findings *findings);
+
+/* turns.c: appends waits_by_turns if ranks wait for another one each time, for
+ * more than `turns_cost_min` of the run. 0, or -1: no memory. */
+int turns_findings(const struct jp_result *result,
+                   const struct jp_processes *processes,
+                   const struct jp_lateness *lateness,
+                   struct jp_findings *findings);
 
 /* --- silence: from the last operation to the end of the tasks ------------ */
 

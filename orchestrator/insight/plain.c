@@ -246,6 +246,37 @@ static void add_stall(struct text *t, const struct jp_finding *f,
     add_loss(t, f);
 }
 
+/* by_us is how long the others waited, times in how many operations. */
+static void add_long_wait(struct text *t, const struct jp_finding *f,
+                          const struct jp_result *r)
+{
+    add_rank(t, f, r);
+    if (f->others)
+        add(t, " kept %s rank%s waiting once", FIG_COUNT(f->others),
+            plural(f->others));
+    else
+        add(t, " kept the others waiting once");
+    if (isfinite(f->by_us))
+        add(t, ", for %s", TIME(f->by_us));
+    if (isfinite(f->from_us))
+        add(t, ", at %s", TIME_OF_DAY(f->from_us));
+    add(t, ".");
+    add_loss(t, f);
+}
+
+/* times is how many ranks were the last one, of in how many operations. */
+static void add_turns(struct text *t, const struct jp_finding *f,
+                      const struct jp_result *r)
+{
+    (void) r;
+    add(t, "Ranks wait by turns, each time for another one");
+    if (f->of)
+        add(t, ": %s ranks came last in %s operations", FIG_COUNT(f->times),
+            FIG_COUNT(f->of));
+    add(t, ". Nobody in particular causes it.");
+    add_loss(t, f);
+}
+
 /* Adds what a slow network costs. */
 static void add_cost(struct text *t, const struct jp_finding *f)
 {
@@ -518,6 +549,8 @@ char *plain_finding(const struct jp_finding *f, const struct jp_result *r,
         [JP_FINDING_LATE_RANK] = add_late_rank,
         [JP_FINDING_LATE_NODE] = add_late_node,
         [JP_FINDING_STALL] = add_stall,
+        [JP_FINDING_LONG_WAIT] = add_long_wait,
+        [JP_FINDING_TURNS] = add_turns,
         [JP_FINDING_SLOW_NETWORK] = add_slow_network,
         [JP_FINDING_DRIFT] = add_drift,
         [JP_FINDING_IMBALANCE] = add_imbalance,
@@ -722,7 +755,7 @@ struct jp_plain_command plain_command(const struct jp_verdict *verdict,
 {
     enum jp_verdict_word word = verdict->word;
     bool of_rank = kind == JP_FINDING_LATE_RANK || kind == JP_FINDING_STALL ||
-                   kind == JP_FINDING_UNEVEN;
+                   kind == JP_FINDING_LONG_WAIT || kind == JP_FINDING_UNEVEN;
 
     if (of_rank && has_rank)
         return (struct jp_plain_command){"jobprof show --rank", true, true};

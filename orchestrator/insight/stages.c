@@ -57,7 +57,6 @@ struct stages {
     double *spent_us;  /* [process] time in communication */
     double *within_us; /* [process] the part of it in which it waited for ranks
                           of its own stage */
-    double *p2p_us;    /* [rank] time in Send and Recv */
     uint32_t *rows;    /* [rank] number of pairs recorded */
     uint64_t *fewest;  /* [rank] fewest messages of any of its pairs */
     struct pipeline *at;
@@ -83,8 +82,8 @@ struct slowest {
     double peers_us; /* time in communication of the other stages */
 };
 
-/* Sums up each process's time in communication, and finds the run's length.
- * AlltoAlls that are known one by one replace the sum of their messages. */
+/* Sums up each process's time in communication, counts messages, and finds the
+ * run's length. */
 static void add_up(struct stages *s)
 {
     for (size_t i = 0; i < s->r->n_p2p; i++) {
@@ -94,15 +93,10 @@ static void add_up(struct stages *s)
 
         if (rank == SIZE_MAX)
             continue;
-        s->p2p_us[rank] += (double) x->exec_us;
         if (!s->rows[rank]++ || x->count < s->fewest[rank])
             s->fewest[rank] = x->count;
     }
-    for (size_t i = 0; i < s->r->n_ranks; i++)
-        s->spent_us[s->p->of_rank[i]] += (double) s->r->ranks[i].exec_us +
-                                         (s->lateness[i].grouped_us > 0
-                                              ? s->lateness[i].grouped_us
-                                              : s->p2p_us[i]);
+    late_spent(s->r, s->p, s->lateness, s->spent_us);
     /* Records are written in batches, so by the clock the run may be shorter
      * than what a rank spent in it. Then the longest of these is a lower bound.
      */
@@ -656,7 +650,6 @@ int stages_findings(const struct jp_result *r, const struct jp_processes *p,
     }
     s.spent_us = calloc(p->n + 1, sizeof(*s.spent_us));
     s.within_us = calloc(p->n + 1, sizeof(*s.within_us));
-    s.p2p_us = calloc(r->n_ranks + 1, sizeof(*s.p2p_us));
     s.rows = calloc(r->n_ranks + 1, sizeof(*s.rows));
     s.fewest = calloc(r->n_ranks + 1, sizeof(*s.fewest));
     s.at = calloc(r->n_comms + 1, sizeof(*s.at));
@@ -665,12 +658,11 @@ int stages_findings(const struct jp_result *r, const struct jp_processes *p,
     /* the processes of a pipeline, and its communicators: of a chain each
      * communicator adds one process, and its first one another */
     s.room = calloc(r->n_ranks + 3 * r->n_comms + 1, sizeof(*s.room));
-    if (s.spent_us && s.within_us && s.p2p_us && s.rows && s.fewest && s.at &&
+    if (s.spent_us && s.within_us && s.rows && s.fewest && s.at &&
         s.of_process && s.edges && s.room)
         rc = judge(&s, findings);
     free(s.spent_us);
     free(s.within_us);
-    free(s.p2p_us);
     free(s.rows);
     free(s.fewest);
     free(s.at);
