@@ -52,7 +52,7 @@ uint64_t bandwidth_micro(double gbs);
 static inline bool collective_is_barrier(const char *name)
 {
     return !strcmp(name, "AllReduce") || !strcmp(name, "AllGather") ||
-           !strcmp(name, "ReduceScatter");
+           !strcmp(name, "ReduceScatter") || !strcmp(name, "AlltoAll");
 }
 
 #endif

@@ -52,6 +52,30 @@ struct blame {
     struct jp_findings *findings;
 };
 
+/* Operations in which ranks wait for each other, and those in which this rank
+ * came last. */
+struct counted {
+    uint64_t ops, last;
+};
+
+/* Counts for a rank: its timed operations; without any its AlltoAlls of Send
+ * and Recv. */
+static struct counted count_ops(const struct blame *b, size_t rank)
+{
+    const struct jp_rank *x = &b->r->ranks[rank];
+    struct counted n = {x->timed_ops, x->last_ops};
+    struct jp_op op;
+
+    if (n.ops)
+        return n;
+    for (size_t k = 0, all = alltoall_count(b->r, b->p, x->comm); k < all; k++)
+        if (alltoall_get(b->r, b->p, x->comm, k, &op)) {
+            n.ops++;
+            n.last += op.min_rank == x->rank;
+        }
+    return n;
+}
+
 static const struct jp_rank *rank_of(const struct blame *b,
                                      const struct suspect *s)
 {
@@ -197,7 +221,7 @@ static double cost_of_all(const struct blame *b, size_t process)
         size_t rank = b->p->by_process[i];
 
         most = fmax(most, b->alone_us[rank]);
-        if (b->lateness[rank].late)
+        if (b->lateness[rank].late || b->lateness[rank].with_likes)
             excess = fmax(excess, b->lateness[rank].excess_us);
     }
     most = fmin(most, excess);
@@ -345,7 +369,8 @@ static void collect(struct blame *b)
                 (struct suspect){p, rank, cost_of(b, p), cost_of_all(b, p)};
         rank = most_telling(b, p, true);
         if (rank != SIZE_MAX)
-            b->likes[b->n_likes++] = (struct suspect){p, rank, 0, 0};
+            b->likes[b->n_likes++] =
+                (struct suspect){p, rank, cost_of(b, p), cost_of_all(b, p)};
     }
 }
 
@@ -553,8 +578,10 @@ static int add_rank(struct blame *b, const struct suspect *s)
     const struct jp_rank *rank = rank_of(b, s);
     const struct jp_comm *comm = &b->r->comms[rank->comm];
     const struct jp_lateness *l = &b->lateness[s->rank];
+    struct counted n = count_ops(b, s->rank);
     struct jp_finding *f = findings_add(b->findings, JP_FINDING_LATE_RANK);
     char name[JP_PROCESS_NAME_LEN], when[60] = "";
+    double cost;
 
     if (!f)
         return -1;
@@ -563,23 +590,21 @@ static int add_rank(struct blame *b, const struct suspect *s)
     f->world_rank = who->world_rank;
     f->pid = who->pid;
     finding_measure(f, share_of(l), error_of(l));
-    f->evidence = rank->timed_ops;
-    f->cost_us = b->n == 1 ? single_cost(b, s->process) : 0;
+    f->evidence = n.ops;
+    cost = b->n == 1 ? single_cost(b, s->process) : 0;
     /* unknown, or several are late, of which one may hide another */
-    if (!(f->cost_us > 0))
-        f->cost_us = fmax(s->cost_us, s->all_us);
-    finding_count(f, l->arrival_us / (double) rank->timed_ops, rank->last_ops,
-                  rank->timed_ops);
+    finding_cost(b->findings, f, cost > 0 ? cost : fmax(s->cost_us, s->all_us));
+    finding_count(f, l->arrival_us / (double) n.ops, n.last, n.ops);
     snprintf(f->host, sizeof(f->host), "%s", who->host);
     if (l->spells)
         say_when(b, s, f, when, sizeof(when));
     snprintf(f->text, sizeof(f->text),
              "%s arrived late on its own%s, in %.40s: by %s an operation, last "
-             "in %s of %s; cost %s of GPU time, %s of communication",
+             "in %s of %s; cost %s",
              processes_describe(b->p, b->r, who, name), when,
              processes_comm_name(comm), FIG_US(f->by_us),
-             FIG_SHARE(rank->last_share), FIG_COUNT(rank->timed_ops),
-             FIG_US(f->cost_us), FINDING_SHARE(f));
+             FIG_SHARE((double) n.last / (double) n.ops), FIG_COUNT(n.ops),
+             FINDING_LOSS(f));
     snprintf(f->next, sizeof(f->next),
              "check that process: clocks and temperature of its GPU, data "
              "loading, garbage collection, other work on its cores");
@@ -606,25 +631,25 @@ static int add_node(struct blame *b, size_t host, size_t late, size_t all)
         share += share_of(l) / (double) late;
         /* no division by the root: mates have the same error */
         error += error_of(l) / (double) late;
-        f->evidence += rank_of(b, s)->timed_ops;
+        f->evidence += count_ops(b, s->rank).ops;
         cost += s->cost_us;
         /* the others wait for its ranks once */
         all_us = fmax(all_us, s->all_us);
-        arrival += l->arrival_us / (double) rank_of(b, s)->timed_ops /
+        arrival += l->arrival_us / (double) count_ops(b, s->rank).ops /
                    (double) late;
     }
     f->comm = first ? (int64_t) rank_of(b, first)->comm : -1;
     finding_measure(f, share, error);
-    f->cost_us = fmax(cost, all_us);
+    finding_cost(b->findings, f, fmax(cost, all_us));
     finding_count(f, arrival, late, all);
     if (first)
         snprintf(f->host, sizeof(f->host), "%s",
                  b->p->list[first->process].host);
     snprintf(f->text, sizeof(f->text),
              "node %.64s arrived late: %s of its %s ranks, by %s an operation; "
-             "cost %s of GPU time, %s of communication",
+             "cost %s",
              f->host, FIG_COUNT(late), FIG_COUNT(all), FIG_US(arrival),
-             FIG_US(f->cost_us), FINDING_SHARE(f));
+             FINDING_LOSS(f));
     snprintf(f->next, sizeof(f->next),
              "check that node: power and clock limits, cooling, file system "
              "mounts, other jobs' processes");
@@ -648,23 +673,26 @@ static bool is_node(const struct blame *b, size_t late, size_t all)
 static int add_many(struct blame *b, const struct suspect *list, size_t n)
 {
     struct jp_finding *f = findings_add(b->findings, JP_FINDING_IMBALANCE);
-    double share = 0, error = 0;
+    double share = 0, error = 0, cost = 0;
     char name[JP_PROCESS_NAME_LEN];
 
     if (!f)
         return -1;
     for (size_t i = 0; i < n; i++) {
+        /* the others wait for all of them once */
+        cost = fmax(cost, list[i].all_us);
         share += share_of(&b->lateness[list[i].rank]) / (double) n;
         error += error_of(&b->lateness[list[i].rank]) / (double) n;
-        f->evidence += rank_of(b, &list[i])->timed_ops;
+        f->evidence += count_ops(b, list[i].rank).ops;
     }
     finding_measure(f, share, error);
+    finding_cost(b->findings, f, cost);
     snprintf(f->text, sizeof(f->text),
              "%s of %s ranks arrive late on their own, among them rank %.60s: "
-             "they have more work than others (%s of communication)",
+             "they have more work than others; cost %s",
              FIG_COUNT(n), FIG_COUNT(b->p->n),
              processes_rank_name(b->p, b->r, &b->p->list[list->process], name),
-             FINDING_SHARE(f));
+             FINDING_LOSS(f));
     snprintf(f->next, sizeof(f->next),
              "check how layers, experts or samples are split among ranks");
     return 0;

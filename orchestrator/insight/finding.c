@@ -23,9 +23,9 @@ const char *finding_kind_name(enum jp_finding_kind kind)
 
 enum jp_verdict_word finding_verdict(const struct jp_finding *f)
 {
-    if (f->kind == JP_FINDING_IMBALANCE && f->cost_us > 0)
-        return JP_VERDICT_SLOW;
-    return findings_about[f->kind].verdict;
+    enum jp_verdict_word word = findings_about[f->kind].verdict;
+
+    return word == JP_VERDICT_OK && f->cost_us > 0 ? JP_VERDICT_SLOW : word;
 }
 
 const char *const finding_gains[JP_GAINS] = {
@@ -56,6 +56,7 @@ struct jp_finding *findings_add(struct jp_findings *list,
                                 .low = NAN,
                                 .high = NAN,
                                 .cost_us = NAN,
+                                .of_run = NAN,
                                 .gain = NAN,
                                 .by_us = NAN,
                                 .ratio = NAN};
@@ -78,6 +79,24 @@ void finding_measure(struct jp_finding *f, double share, double error)
     f->high = fmin(share + far, 1);
     if (!isfinite(f->low))
         f->low = f->high = NAN;
+}
+
+void finding_cost(const struct jp_findings *list, struct jp_finding *f,
+                  double cost_us)
+{
+    f->cost_us = cost_us;
+    f->of_run = list->gpus_us > 0 ? fmin(cost_us / list->gpus_us, 1) : NAN;
+}
+
+char *finding_loss(const struct jp_finding *f, char buf[JP_FINDING_LOSS])
+{
+    char run[JP_FIGURE_LEN + 16] = "";
+
+    if (isfinite(f->of_run))
+        snprintf(run, sizeof(run), ", %s of the run", FIG_SHARE(f->of_run));
+    snprintf(buf, JP_FINDING_LOSS, "%s of GPU time%s, %s of communication",
+             FIG_US(f->cost_us), run, FINDING_SHARE(f));
+    return buf;
 }
 
 /* times of `of` is "13 of 15 operations"; what it counts depends on the kind.
@@ -120,6 +139,13 @@ static void drop_doubtful(struct jp_findings *list)
     list->n = kept;
 }
 
+/* Returns the place of a kind in the report. What the program's own uneven work
+ * costs is in one place, so that the larger part comes first. */
+static unsigned place_of(const struct jp_finding *f)
+{
+    return f->kind == JP_FINDING_TURNS ? JP_FINDING_IMBALANCE : f->kind;
+}
+
 bool findings_has_late(const struct jp_findings *list)
 {
     for (size_t i = 0; i < list->n; i++)
@@ -138,8 +164,8 @@ void findings_sort(struct jp_findings *list)
         struct jp_finding f = list->at[i];
         size_t k = i;
 
-        for (; k > 0 && (list->at[k - 1].kind > f.kind ||
-                         (list->at[k - 1].kind == f.kind &&
+        for (; k > 0 && (place_of(&list->at[k - 1]) > place_of(&f) ||
+                         (place_of(&list->at[k - 1]) == place_of(&f) &&
                           weight(&list->at[k - 1]) < weight(&f)));
              k--)
             list->at[k] = list->at[k - 1];

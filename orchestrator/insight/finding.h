@@ -33,6 +33,8 @@ enum jp_verdict_word {
         "all ranks of a node make the others wait")                            \
     ROW(STALL, "stall", SLOW, STALL,                                           \
         "a rank stops now and then, and the others wait")                      \
+    ROW(LONG_WAIT, "long_wait", SLOW, STALL,                                   \
+        "all others waited for a rank once, for long")                         \
     ROW(SLOW_NETWORK, "slow_network", DEGRADED, SLOW_NETWORK,                  \
         "the network, or a link, is slower than expected")                     \
     ROW(DRIFT, "drift", DEGRADED, DRIFT,                                       \
@@ -41,6 +43,8 @@ enum jp_verdict_word {
         "ranks have records of different lengths")                             \
     ROW(IMBALANCE, "imbalance", OK, IMBALANCE,                                 \
         "a rank or a stage has more to do than the others")                    \
+    ROW(TURNS, "waits_by_turns", OK, TURNS,                                    \
+        "ranks wait for another one each time")                                \
     ROW(SMALL_MESSAGES, "small_messages", OK, SMALL_MESSAGES,                  \
         "small messages take much of the network's time")                     \
     ROW(GPU_IDLE, "gpu_idle", OK, GPU_TIME,                                    \
@@ -75,8 +79,8 @@ const char *finding_kind_name(enum jp_finding_kind kind); /* "late_rank" */
 
 struct jp_finding;
 /* The word that the finding gives to the verdict; OK: it does not change it.
- * This is the word of its kind, except that an imbalance whose cost is known is
- * SLOW: the job loses that time, whoever is to blame. */
+ * This is the word of its kind, except that a finding of a kind without one is
+ * SLOW if its cost is known: the job loses that time, whoever is to blame. */
 enum jp_verdict_word finding_verdict(const struct jp_finding *finding);
 
 /* How the gain of mending the fault was found. */
@@ -106,12 +110,14 @@ struct jp_finding {
     double low, high;      /* of share: the 95 % confidence interval */
     uint64_t evidence;     /* operations that support it; 0: unknown */
     double cost_us;        /* GPU time that other ranks waited */
-    double gain; /* share of the run's time that mending would save, 0 to 1 */
+    double of_run; /* ... as a share of the GPU time of the run, 0 to 1 */
+    double gain;   /* share of the run's time that mending would save, 0 to 1 */
     enum jp_gain gain_kind;
     enum jp_against against; /* what a slow network was compared with */
     double by_us;            /* how late in an operation, or how long a stall */
     uint64_t times;          /* ... in so many operations */
     uint64_t of;             /* out of so many; 0: unknown */
+    uint64_t others;         /* ranks that waited; 0: unknown */
     double ratio;   /* the network takes so many times as long; NAN: unknown */
     uint64_t comms; /* communicators it is in; pairs of ranks if messages is
                        set; 0: unknown */
@@ -119,6 +125,7 @@ struct jp_finding {
     uint64_t nodes, of_nodes; /* these communicators share so many nodes, too
                                  many to name, of so many; 0: no */
     char between[130];        /* "n1 and n2": the two nodes; or "" */
+    uint32_t stage, stages; /* of a pipeline, from 1 on; 0: none, or unknown */
     char text[400]; /* one clause: who, where, how much, with all figures */
     char next[160]; /* what to do about it */
 };
@@ -131,6 +138,8 @@ struct jp_findings {
     size_t n;
     struct jp_hypotheses *hypotheses; /* what was looked for; borrowed, may be
                                          NULL */
+    double gpus_us; /* the run's length times its processes, of which a cost is
+                       a share; 0: unknown */
 };
 
 /* Appends a finding of this kind with unknown fields and returns it, borrowed
@@ -141,6 +150,11 @@ void findings_fini(struct jp_findings *list);
 
 /* Sets the share and its standard error; NAN: unknown. */
 void finding_measure(struct jp_finding *finding, double share, double error);
+
+/* Sets what others waited, in GPU time, also as a share of the run. list: the
+ * one that it is in. */
+void finding_cost(const struct jp_findings *list, struct jp_finding *finding,
+                  double cost_us);
 
 /* Sets how late or how long, and in how many of how many operations. */
 void finding_count(struct jp_finding *finding, double by_us, uint64_t times,
@@ -154,7 +168,15 @@ char *finding_share(const struct jp_finding *finding,
 #define FINDING_SHARE(finding)                                                 \
     finding_share((finding), (char[JP_FINDING_SHARE]){0})
 
-/* Sorts by kind in the order of the enum, then by cost. Drops findings with an
+/* "3.1 s of GPU time, 12 % of the run, 29.0 % (27.2 to 30.8) of communication",
+ * as far as it is known. Returns buf. */
+#define JP_FINDING_LOSS 140
+char *finding_loss(const struct jp_finding *finding, char buf[JP_FINDING_LOSS]);
+#define FINDING_LOSS(finding)                                                  \
+    finding_loss((finding), (char[JP_FINDING_LOSS]){0})
+
+/* Sorts by kind in the order of the enum (waits by turns as an imbalance), then
+ * by cost. Drops findings with an
  * interval that includes zero. */
 void findings_sort(struct jp_findings *list);
 

@@ -43,12 +43,12 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
     [JP_HYPOTHESIS_STALL] =
         {.key = "stall",
          .title = "Stalls",
-         .question = "Does a rank stop for long now and then, while the "
-                     "others wait?",
+         .question = "Does a rank stop for long, once or now and then, while "
+                     "the others wait?",
          .unit = JP_HYPOTHESIS_US,
-         .of = "one stall",
-         .clear = "no stall over %s",
-         .none = "no stalls",
+         .of = "one of several stalls",
+         .clear = "no recurring stall over %s",
+         .none = "no recurring stalls",
          .name = "stalls",
          .todo = "profile a longer run, with fewer filters"},
     /* No `most` for the network either: it may be several times slower. */
@@ -118,6 +118,15 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
          .most = 1,
          .family = JP_HYPOTHESIS_WAITS,
          .todo = "record Send and Recv (p2p=on)"},
+    [JP_HYPOTHESIS_TURNS] =
+        {.key = "waits_by_turns",
+         .title = "Waits by turns",
+         .question = "Do ranks wait for another one each time, so that nobody "
+                     "in particular causes it?",
+         .unit = JP_HYPOTHESIS_SHARE,
+         .of = "of the run's GPU time",
+         .most = 1,
+         .todo = "profile a longer run, with fewer filters"},
     [JP_HYPOTHESIS_SMALL_MESSAGES] =
         {.key = "small_messages",
          .title = "Small messages",

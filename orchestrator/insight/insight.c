@@ -9,6 +9,7 @@
  * answer per question. A question without an answer stays "not looked at", so
  * an analysis that did not run never looks like a good result.
  */
+#include "common/bandwidth.h"
 #include "common/figure.h"
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/limits.h"
@@ -61,7 +62,7 @@ static enum jp_hypothesis_id row_of(const struct jp_finding *f)
         return JP_HYPOTHESIS_SLOW_LINK;
     if (f->kind == JP_FINDING_SLOW_NETWORK && f->against == JP_AGAINST_OWN)
         return JP_HYPOTHESIS_DRIFT;
-    if (f->kind == JP_FINDING_IMBALANCE && f->rank < 0 && f->comm >= 0)
+    if (f->kind == JP_FINDING_IMBALANCE && f->stage)
         return JP_HYPOTHESIS_STAGE_IMBALANCE;
     return (enum jp_hypothesis_id) findings_about[f->kind].question;
 }
@@ -83,22 +84,20 @@ static void answer_found(struct jp_hypotheses *h,
 
 /* Returns the size of a found fault, in the unit of its family: a share longer
  * than usual for the network, else a share of the run's time (the larger of the
- * replayed gain and the waits). NAN: unknown. gpus_us: the run's length times
- * its processes. */
+ * replayed gain and the waits). NAN: unknown. */
 static double size_of(const struct jp_finding *f,
-                      enum jp_hypothesis_family family, double gpus_us)
+                      enum jp_hypothesis_family family)
 {
     if (family == JP_HYPOTHESIS_NETWORK)
         return f->ratio - 1;
-    return fmax(f->gain, gpus_us > 0 ? f->cost_us / gpus_us : NAN);
+    return fmax(f->gain, f->of_run);
 }
 
 /* Takes back the answer "not found" of a question if the smallest effect that
  * it would have shown is larger than the largest fault found in its family.
- * Such a fault hides smaller ones, so the answer would be a false all-clear.
- * gpus_us: the run's length times its processes; 0: unknown. */
+ * Such a fault hides smaller ones, so the answer would be a false all-clear. */
 static void answer_hidden(struct jp_hypotheses *h,
-                          const struct jp_findings *findings, double gpus_us)
+                          const struct jp_findings *findings)
 {
     char least[JP_HYPOTHESIS_LEN];
 
@@ -113,7 +112,7 @@ static void answer_hidden(struct jp_hypotheses *h,
              */
             if (hypotheses_table[row_of(f)].family == family &&
                 finding_verdict(f) != JP_VERDICT_OK)
-                most = fmax(most, size_of(f, family, gpus_us));
+                most = fmax(most, size_of(f, family));
         }
         if (h->of[i].state != JP_HYPOTHESIS_NOT_FOUND ||
             !(h->of[i].least > most))
@@ -123,16 +122,6 @@ static void answer_hidden(struct jp_hypotheses *h,
                        hypothesis_least(h, (enum jp_hypothesis_id) i, least));
         h->of[i].todo = "fix what was found, then profile again";
     }
-}
-
-/* Returns the length of the run in us; 0: unknown. Every judged rank has it. */
-static double length_of(const struct jp_insight *x, const struct jp_result *r)
-{
-    double us = 0;
-
-    for (size_t i = 0; i < r->n_ranks; i++)
-        us = fmax(us, x->lateness[i].run_us);
-    return us;
 }
 
 /* Answers whether records are missing. hides: so many are that a fault could be
@@ -235,6 +224,23 @@ static const struct jp_comm *find_thin(const struct jp_insight *x,
     return thin;
 }
 
+/* Returns why there is no operation to judge lateness by. */
+static const char *why_none(const struct jp_result *r)
+{
+    for (size_t i = 0; i < r->n_coll_names; i++)
+        if (collective_is_barrier(r->coll_names[i]))
+            return "no operation in which ranks wait for each other is "
+                   "complete";
+    if (r->n_ops)
+        return "the job has no operation in which all ranks wait for each "
+               "other";
+    return r->kernels
+               ? "the AlltoAlls are of Send and Recv of different sizes, "
+                 "by which ranks differ anyway"
+               : "the job has only Send and Recv that are no AlltoAll, "
+                 "which do not show who comes last";
+}
+
 /* Returns the reason why most processes are not judged, the most general one
  * first. May use buf. */
 static const char *why_unjudged(const struct jp_insight *x,
@@ -255,7 +261,7 @@ static const char *why_unjudged(const struct jp_insight *x,
         return HYPOTHESIS_BLIND;
     thin = find_thin(x, r, &ops);
     if (!thin)
-        return "no operation in which ranks wait for each other is complete";
+        return why_none(r);
     snprintf(buf, size,
              "%.24s has only %s complete operation%s of one of its functions, "
              "too few to compare ranks",
@@ -391,6 +397,8 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
     x->lateness = calloc(r->n_ranks + 1, sizeof(*x->lateness));
     if (!x->lateness || processes_init_nodes(&x->processes, r, nodes) < 0)
         return -1;
+    run_us = late_run_us(r);
+    x->findings.gpus_us = run_us * (double) p->n;
     rc = hang_findings(r, p, nodes, whole, &x->findings);
     /* If a step hangs, NCCL Inspector's logs contain its last part for some
      * ranks only, so ranks cannot be compared. The recorder's files are
@@ -407,7 +415,6 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
                    : has_hang(&x->findings) ? "the last step is incomplete"
                                             : "not examined");
     /* A stall as long as the run cannot happen, so nothing was ruled out. */
-    run_us = length_of(x, r);
     if (run_us > 0 && h->of[JP_HYPOTHESIS_STALL].least >= run_us)
         hypothesis_set(h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_JUDGED, NAN,
                        HYPOTHESIS_BLIND);
@@ -415,7 +422,7 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
     name_ranks(x, r);
     if (rc == 0)
         rc = whatif_findings(r, p, &x->findings, &x->replay);
-    answer_hidden(h, &x->findings, run_us * (double) p->n);
+    answer_hidden(h, &x->findings);
     return rc;
 }
 

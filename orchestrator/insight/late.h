@@ -116,6 +116,18 @@ static inline double late_peers(const struct jp_lateness *l)
  * is clearly slower in computation. */
 double late_worth(double run_us, double peers_us);
 
+/* Returns the run's length in us; 0 if it is unknown. Operations of one
+ * communicator follow each other, so the run is at least as long as their sum,
+ * which may exceed the span of their time stamps (in simulated records). */
+double late_run_us(const struct jp_result *result);
+
+/* Adds each process's time in communication, in us, to spent: collectives, and
+ * Send and Recv. An AlltoAll made of Send and Recv counts once, as far as
+ * lateness tells. */
+void late_spent(const struct jp_result *result,
+                const struct jp_processes *processes,
+                const struct jp_lateness *lateness, double *spent);
+
 /* Judges every rank of the result. lateness has result->n_ranks elements. 0, or
  * -1 without memory. */
 int late_judge(const struct jp_result *result,

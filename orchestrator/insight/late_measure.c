@@ -469,6 +469,48 @@ static uint64_t fewest_to_prove(uint32_t n_ranks, size_t tried)
     return (uint64_t) ceil(fmax(parts, -log(chance) / log(n_ranks)));
 }
 
+/* The operations of that function of the communicator which has fewest. */
+static uint64_t fewest_of(const struct late *l, size_t c)
+{
+    return l->only_kernels ? l->kernels[c] : l->series->fewest[c];
+}
+
+/* True if all messages between any two ranks of the communicator have about one
+ * size. If not, the time of a rank in an AlltoAll depends on its messages. */
+static bool is_even(const struct late *l, size_t c)
+{
+    double least = INFINITY, most = 0;
+
+    for (size_t i = 0; i < l->r->n_p2p; i++) {
+        const struct jp_p2p *x = &l->r->p2p[i];
+        double bytes = x->comm == c && x->count
+                           ? (double) x->bytes / (double) x->count
+                           : NAN;
+
+        least = fmin(least, bytes);
+        most = fmax(most, bytes);
+    }
+    return most <= limits_get(JP_LIMIT_GROUPED_BY) * least;
+}
+
+/* Finds out whether the job has AlltoAlls of Send and Recv alone, and of even
+ * sizes. */
+static void find_kernels(struct late *l)
+{
+    bool any = false;
+
+    for (size_t c = 0; c < l->r->n_comms; c++) {
+        if (l->r->comms[c].n_ranks > 1 && l->series->fewest[c])
+            return;
+        if (l->kernels[c] && !is_even(l, c))
+            return;
+        any |= l->kernels[c] > 0;
+    }
+    l->only_kernels = any;
+    for (size_t i = 0; any && i < l->r->n_ranks; i++)
+        l->out[i].fewest = l->kernels[l->r->ranks[i].comm];
+}
+
 /* True if the communicator can be judged: all its ranks are known, it has
  * enough operations, and the processes ran for long enough. */
 static bool is_usable(const struct late *l, size_t c)
@@ -477,7 +519,7 @@ static bool is_usable(const struct late *l, size_t c)
     size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
 
     if (comm->n_ranks < 2 || to - from != comm->n_ranks ||
-        l->series->fewest[c] < fewest_to_prove(comm->n_ranks, l->r->n_ranks))
+        fewest_of(l, c) < fewest_to_prove(comm->n_ranks, l->r->n_ranks))
         return false;
     for (size_t i = from; i < to; i++)
         if (is_thin(l, &l->p->list[l->p->of_rank[i]],
@@ -492,7 +534,7 @@ static bool is_short(const struct late *l, size_t c)
 {
     double least = limits_get(JP_LIMIT_LATE_OPS);
 
-    if ((double) l->series->fewest[c] < least)
+    if ((double) fewest_of(l, c) < least)
         return true;
     for (size_t i = l->p->comm_start[c]; i < l->p->comm_start[c + 1]; i++)
         if (is_thin(l, &l->p->list[l->p->of_rank[i]], least))
@@ -528,6 +570,19 @@ static double sum_of(const double *parts, unsigned n)
     return n == 2 ? parts[0] + parts[1] : parts[0];
 }
 
+/* Fills the rank's time in the communicator's operations in each part of the
+ * run. */
+static void own_parts(const struct late *l, size_t rank, double us[JP_SLICES])
+{
+    const struct jp_rank *x = &l->r->ranks[rank];
+
+    if (l->only_kernels)
+        alltoall_slices(x, l->kernels[x->comm], late_steps_of(l, rank), us);
+    else
+        for (unsigned s = 0; s < JP_SLICES; s++)
+            us[s] = (double) x->slice_us[s];
+}
+
 /* Compares a communicator's ranks in each part of the run. Fills excess and
  * arrival ([member][kept part]), the median time in communication (peers), and
  * which part each kept one is. Parts that some rank lacks are left out. Returns
@@ -535,6 +590,7 @@ static double sum_of(const double *parts, unsigned n)
 static unsigned compare(struct late *l, size_t c, double *excess,
                         double *arrival, double *peers, unsigned *which)
 {
+    double own[JP_SLICES];
     size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
     double *v = l->scratch, *sorted = v + n, *diff = sorted + n;
     unsigned kept = 0, step = l->short_run[c] ? 2 : 1;
@@ -553,9 +609,8 @@ static unsigned compare(struct late *l, size_t c, double *excess,
         peers[kept] = sorted[n / 2];
         for (size_t i = 0; i < n; i++) {
             excess[i * JP_SLICES + kept] = diff[i];
-            v[i] = (double) l->r->ranks[from + i].slice_us[s];
-            if (step == 2)
-                v[i] += (double) l->r->ranks[from + i].slice_us[s + 1];
+            own_parts(l, from + i, own);
+            v[i] = sum_of(own + s, step);
         }
         against_others(v, n, false, sorted, diff);
         for (size_t i = 0; i < n; i++)
@@ -650,7 +705,22 @@ static int measure(struct late *l, size_t c)
 /* Index into last and of. */
 static size_t slot(const struct late *l, size_t rank, size_t coll)
 {
-    return rank * l->r->n_coll_names + coll;
+    return rank * (l->r->n_coll_names + 1) + coll;
+}
+
+/* Counts the same for AlltoAlls of Send and Recv. */
+static void count_kernels(struct late *l, size_t c)
+{
+    size_t from = l->p->comm_start[c];
+    struct jp_op op;
+
+    for (size_t k = 0; k < l->kernels[c]; k++) {
+        if (!alltoall_get(l->r, l->p, c, k, &op))
+            continue;
+        l->of[slot(l, from, l->r->n_coll_names)]++;
+        if (op.min_rank < op.n)
+            l->last[slot(l, from + op.min_rank, l->r->n_coll_names)]++;
+    }
 }
 
 /* Counts for each rank and function the complete operations in which it came
@@ -658,7 +728,7 @@ static size_t slot(const struct late *l, size_t rank, size_t coll)
 static int count_last(struct late *l)
 {
     struct ops_reader *reader = calloc(1, sizeof(*reader));
-    size_t n = l->r->n_ranks * l->r->n_coll_names;
+    size_t n = l->r->n_ranks * (l->r->n_coll_names + 1);
 
     l->last = calloc(n + 1, sizeof(*l->last));
     l->of = calloc(n + 1, sizeof(*l->of));
@@ -682,6 +752,8 @@ static int count_last(struct late *l)
             l->last[slot(l, from + op->min_rank, op->coll)]++;
     }
     free(reader);
+    for (size_t c = 0; l->only_kernels && c < l->r->n_comms; c++)
+        count_kernels(l, c);
     return 0;
 }
 
@@ -690,7 +762,7 @@ double late_last_chance(const struct late *l, size_t rank)
     size_t c = l->r->ranks[rank].comm, from = l->p->comm_start[c];
     double least = 1, tried = (double) l->r->n_ranks;
 
-    for (size_t k = 0; l->last && k < l->r->n_coll_names; k++)
+    for (size_t k = 0; l->last && k <= l->r->n_coll_names; k++)
         if (l->of[slot(l, from, k)])
             least = fmin(least,
                          stats_binomial_tail(
@@ -701,16 +773,33 @@ double late_last_chance(const struct late *l, size_t rank)
 
 /* --- all of it ----------------------------------------------------------- */
 
-/* The run's length in us; 0 if it is unknown. Operations of one communicator
- * follow each other, so the run is at least as long as their sum, which may
- * exceed the span of their time stamps (in simulated records). */
-static double run_us(const struct jp_result *r)
+void late_spent(const struct jp_result *r, const struct jp_processes *p,
+                const struct jp_lateness *lateness, double *spent)
+{
+    for (size_t i = 0; i < r->n_p2p; i++) {
+        const struct jp_p2p *x = &r->p2p[i];
+        size_t rank = processes_rank(p, r, x->comm,
+                                     strcmp(x->func, "Send") ? x->dst : x->src);
+
+        if (rank != SIZE_MAX && !(lateness[rank].grouped_us > 0))
+            spent[p->of_rank[rank]] += (double) x->exec_us;
+    }
+    for (size_t i = 0; i < r->n_ranks; i++)
+        spent[p->of_rank[i]] += (double) r->ranks[i].exec_us +
+                                lateness[i].grouped_us;
+}
+
+double late_run_us(const struct jp_result *r)
 {
     uint64_t run = r->ops ? ops_run_us(r->ops) : 0;
 
     for (size_t i = 0; run && i < r->n_ranks; i++)
         if (r->ranks[i].exec_us > run)
             run = r->ranks[i].exec_us;
+    /* without collectives: from the first operation of a process to its last */
+    for (size_t i = 0; !r->n_ops && i < r->n_busy; i++)
+        if (r->busy[i].to_us - r->busy[i].from_us > run)
+            run = r->busy[i].to_us - r->busy[i].from_us;
     return (double) run;
 }
 
@@ -739,7 +828,8 @@ int late_measure(struct late *l)
         !l->short_run || !l->kernels || add_up(l) < 0 || add_hidden(l) < 0 ||
         likes_number(r, likes_by_place, l->class_of, &l->classes) < 0)
         return -1;
-    l->run_us = run_us(r);
+    l->run_us = late_run_us(r);
+    find_kernels(l);
     if (late_leave_out_stops(l) < 0)
         return -1;
     for (size_t c = 0; c < r->n_comms; c++) {

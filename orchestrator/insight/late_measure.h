@@ -25,16 +25,19 @@ struct late {
                              AlltoAll operations that are known one by one */
     double *least, *most; /* [process] least and most time in operations that
                              total does not contain */
-    double *unseen;  /* [rank] the most that it may have waited in operations
-                        without times of single ranks */
-    double *scratch; /* room for 3 * n_ranks values */
-    float *parts;    /* [rank][JP_SLICES] excess; NAN: unknown */
-    size_t *kernels; /* [comm] AlltoAll operations known one by one */
-    bool *short_run; /* [comm] few operations: how often a rank comes last
-                        decides, too */
+    double *unseen;    /* [rank] the most that it may have waited in operations
+                          without times of single ranks */
+    double *scratch;   /* room for 3 * n_ranks values */
+    float *parts;      /* [rank][JP_SLICES] excess; NAN: unknown */
+    size_t *kernels;   /* [comm] AlltoAll operations known one by one */
+    bool only_kernels; /* the job has no other operation in which all ranks wait
+                          for each other, so these are judged like such */
+    bool *short_run;   /* [comm] few operations: how often a rank comes last
+                          decides, too */
     uint32_t *last, *of; /* [rank][function] operations in which it came last;
                             all operations, at a communicator's first rank; NULL
-                            before they are counted */
+                            before they are counted. After all functions comes
+                            the AlltoAll of Send and Recv */
     double run_us;       /* the run's length; 0: unknown */
     size_t classes;      /* number of classes */
     size_t *class_of;    /* [comm] */

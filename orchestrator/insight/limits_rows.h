@@ -2,6 +2,45 @@
  * length of an iteration, what limits the job, GPUs by exports of Nsight
  * Systems, and what jobprof history claims of many steps. */
 /* clang-format off */
+    /* --- single waits, and waits by turns (stalls_once.c, turns.c) */
+    [JP_LIMIT_STALL_ONCE] =
+        {"stall_once_min", 0.02, JP_LIMIT_IS_SHARE,
+         "SLOW where all others waited for one rank once, for a share of the "
+         "run that is larger",
+         "a longer wait for one rank is worth a look, though it may not come "
+         "again"},
+    [JP_LIMIT_STALL_START] =
+        {"stall_start", 0.05, JP_LIMIT_IS_SHARE,
+         "... unless it is the first operation of its kind in a communicator, "
+         "or among the first ones, a share that is no larger",
+         "programs start at different times on each node"},
+    [JP_LIMIT_STALL_NET] =
+        {"stall_net_min", 0.5, JP_LIMIT_IS_NUMBER,
+         "... and the wait is more times what the operations take without it",
+         "of operations of seconds, ranks may leave at different times"},
+    [JP_LIMIT_TURNS_COST] =
+        {"turns_cost_min", 0.05, JP_LIMIT_IS_SHARE,
+         "SLOW where ranks wait by turns, each time for another one, for a "
+         "share of the run's GPU time that is larger",
+         "the last of many ranks is always some percent later than the mean: "
+         "of 64 ranks that vary by 2 %, by 5 % of a step"},
+    [JP_LIMIT_TURNS_OPS] =
+        {"turns_ops_min", 4, JP_LIMIT_IS_NUMBER,
+         "... in a communicator with operations, each counted by its waits, no "
+         "fewer",
+         "a few of them may be single waits"},
+    [JP_LIMIT_TURNS_FIRST] =
+        {"turns_first_max", 3, JP_LIMIT_IS_NUMBER,
+         "... without the first operation of a kind, if ranks waited there for "
+         "more times the mean of the others",
+         "programs start at different times on each node"},
+    /* --- what an all-clear may state (verdict.c) */
+    [JP_LIMIT_STATED] =
+        {"stated_max", 0.03, JP_LIMIT_IS_SHARE,
+         "UNJUDGED in place of OK where the smallest lateness that would have "
+         "been seen is a larger share of the run",
+         "a rank that costs less is hardly worth a search; an all-clear that "
+         "misses more is none"},
     /* --- what coincides with a finding (orchestrator/cause) */
     [JP_LIMIT_CAUSE_CHANCE] =
         {"cause_chance_max", 1e-3, JP_LIMIT_IS_NUMBER,

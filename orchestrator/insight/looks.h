@@ -40,18 +40,9 @@ int hang_findings(const struct jp_result *result,
 /* --- how the program spreads its messages and its work ------------------- */
 
 /* Appends small_messages if messages below SMALL bytes take much of the
- * network's time, and imbalance if a rank receives far more by Send and Recv
- * than its communicator's mean.
- *
- * Appends an imbalance as well if a pipeline waits for one of its stages,
- * unless a late rank or node explains that; it replaces an imbalance by which
- * some ranks have more to do. All stages of a pipeline run for the same time. A
- * stage whose ranks communicate less than those of the others therefore
- * computes longer, and the others wait for it. Pipelines are communicators of
- * Send and Recv in which a rank has one or two neighbours. A stage is named if
- * it computes longer in all pipelines, by more than `late_cost_min` of the run
- * and by more than `late_errors_min` standard errors among the pipelines. It
- * may be slow or have more layers; the data cannot show which.
+ * network's time, imbalance if a rank receives far more by Send and Recv than
+ * its communicator's mean, and what stages_findings and
+ * turns_findings append.
  *
  * Call it after late ranks were looked for. 0, or -1: no memory.
  */
@@ -60,6 +51,32 @@ int load_findings(const struct jp_result *result,
                   const struct jp_lateness *lateness,
                   const struct jp_netcells *cells,
                   struct jp_findings *findings);
+
+/* stages.c: appends an imbalance if a pipeline waits for one of its stages,
+ * unless a late rank or node explains that; it replaces an imbalance by which
+ * some ranks have more to do. To the finding of a late node that is one stage
+ * it adds that.
+ *
+ * All stages of a pipeline run for the same time. A stage whose ranks
+ * communicate less than those of the others therefore computes longer, and the
+ * others wait for it. Pipelines are communicators of Send and Recv in which a
+ * rank has one or two neighbours, or chains of such communicators of two ranks.
+ * A stage is named if it computes longer in all pipelines, by more than
+ * `late_cost_min` of the run and by more than `late_errors_min` standard errors
+ * among the pipelines. It may be slow or have more layers; the data cannot show
+ * which.
+ */
+int stages_findings(const struct jp_result *result,
+                    const struct jp_processes *processes,
+                    const struct jp_lateness *lateness,
+                    struct jp_findings *findings);
+
+/* turns.c: appends waits_by_turns if ranks wait for another one each time, for
+ * more than `turns_cost_min` of the run. 0, or -1: no memory. */
+int turns_findings(const struct jp_result *result,
+                   const struct jp_processes *processes,
+                   const struct jp_lateness *lateness,
+                   struct jp_findings *findings);
 
 /* --- silence: from the last operation to the end of the tasks ------------ */
 

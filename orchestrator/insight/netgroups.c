@@ -389,14 +389,14 @@ static int add_finding(const struct pairs *w, const struct cause *c,
     f->comms = c->pairs;
     f->messages = true;
     f->comm = c->pairs == 1 ? (int64_t) c->worst->comm : -1;
-    f->cost_us = c->excess_us;
+    finding_cost(findings, f, c->excess_us);
     finding_measure(f, c->excess_us / time_us, c->error_us / time_us);
     f->evidence = c->messages;
     snprintf(f->text, sizeof(f->text),
              "Send and Recv took %s longer in %s pair%s of ranks than in "
-             "their peers, %s; cost %s of GPU time, %s of communication",
+             "their peers, %s; cost %s",
              FIG_SHARE(c->ratio), FIG_COUNT(c->pairs), plural(c->pairs), where,
-             FIG_US(f->cost_us), FINDING_SHARE(f));
+             FINDING_LOSS(f));
     snprintf(f->next, sizeof(f->next), "%s",
              c->n_hosts == 1 ? "check that node's HCAs and links: error "
                                "counters, width, speed, congestion"
@@ -749,17 +749,16 @@ static int tell(struct groups *g)
     f->against = JP_AGAINST_LIKES;
     f->ratio = 1 + ratio;
     f->comms = comms;
-    f->cost_us = cost;
+    finding_cost(g->w->findings, f, cost);
     finding_measure(f, cost / all_us, error_us / all_us);
     f->evidence = ops;
     netgroups_describe_hosts(g->w, f, hosts, sizeof(hosts));
     sentence_init(&text, f->text, sizeof(f->text));
     sentence_add(&text,
                  "the network took %s longer for the AlltoAll of %s "
-                 "communicator%s than in others of their shape%s; cost %s of "
-                 "GPU time, %s of communication",
+                 "communicator%s than in others of their shape%s; cost %s",
                  FIG_SHARE(ratio), FIG_COUNT(comms), plural(comms), hosts,
-                 FIG_US(f->cost_us), FINDING_SHARE(f));
+                 FINDING_LOSS(f));
     snprintf(f->next, sizeof(f->next),
              "compare the links of their nodes (width, speed, error counters) "
              "and the HCA of each rank");

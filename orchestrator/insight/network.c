@@ -171,10 +171,9 @@ static void say(const struct network *w, struct jp_finding *f,
     sentence_init(&text, f->text, sizeof(f->text));
     sentence_add(
         &text,
-        "the network took %s longer in %s communicator%s than %s%s; cost "
-        "%s of GPU time, %s of communication",
+        "the network took %s longer in %s communicator%s than %s%s; cost %s",
         FIG_SHARE(sum->ratio - 1), FIG_COUNT(comms), plural(comms), than, hosts,
-        FIG_US(f->cost_us), FINDING_SHARE(f));
+        FINDING_LOSS(f));
     snprintf(f->next, sizeof(f->next), "%s", next);
 }
 
@@ -263,7 +262,7 @@ static int add_slow(struct network *w, struct jp_netseries *copy, size_t n,
     if (comms == 1)
         f->comm = (int64_t) sum.worst->comm;
     f->coll = comms == 1 ? sum.worst->coll : NULL;
-    f->cost_us = sum.excess_us;
+    finding_cost(w->findings, f, sum.excess_us);
     finding_measure(f, sum.excess_us / list.time_us,
                     sum.error_us / list.time_us);
     f->evidence = sum.ops;
@@ -323,7 +322,7 @@ static int add_course(struct network *w, enum netseries_course course,
     f->coll = comms == 1 ? sum.worst->coll : NULL;
     f->from_us = isfinite(sum.from_us) ? sum.from_us : NAN;
     f->to_us = isfinite(sum.to_us) ? sum.to_us : NAN;
-    f->cost_us = sum.excess_us;
+    finding_cost(w->findings, f, sum.excess_us);
     finding_measure(f, sum.excess_us / w->list->time_us,
                     sum.error_us / w->list->time_us);
     f->evidence = sum.ops;
@@ -338,12 +337,10 @@ static int add_course(struct network *w, enum netseries_course course,
                  passed ? FIG_UTC((uint64_t) f->to_us) : "");
     sentence_init(&text, f->text, sizeof(f->text));
     sentence_add(
-        &text,
-        "the network's time %s by %s%s in %s communicator%s%s; cost %s of "
-        "GPU time, %s of communication",
+        &text, "the network's time %s by %s%s in %s communicator%s%s; cost %s",
         course == NET_STEP ? "grew" : "grew steadily over the run,",
         FIG_SHARE(sum.ratio - 1), when, FIG_COUNT(comms), plural(comms), hosts,
-        FIG_US(f->cost_us), FINDING_SHARE(f));
+        FINDING_LOSS(f));
     snprintf(f->next, sizeof(f->next), "%s",
              *f->host   ? "check that node's HCAs and links: error counters, "
                           "width, speed, congestion"

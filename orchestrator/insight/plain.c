@@ -154,14 +154,24 @@ static void add_rank(struct text *t, const struct jp_finding *f,
         add(t, " (%.64s)", f->host);
 }
 
+/* Adds "12 % of the run, 29 % of communication time": of the run first, because
+ * a share of communication reads as one of the run. */
+static void add_shares(struct text *t, const struct jp_finding *f)
+{
+    if (isfinite(f->of_run))
+        add(t, "%s of the run, ", SHARE(f->of_run));
+    add(t, "%s of communication time.", SHARE(f->share));
+}
+
 /* Adds what the others lose by a late rank, node or stall. */
 static void add_loss(struct text *t, const struct jp_finding *f)
 {
-    if (isfinite(f->cost_us) && f->cost_us > 0 && isfinite(f->share))
-        add(t, " The others lose %s, %s of communication time.",
-            GPU_TIME(f->cost_us), SHARE(f->share));
-    else if (isfinite(f->share))
-        add(t, " The others lose %s of communication time.", SHARE(f->share));
+    if (!isfinite(f->share))
+        return;
+    add(t, " The others lose ");
+    if (isfinite(f->cost_us) && f->cost_us > 0)
+        add(t, "%s, ", GPU_TIME(f->cost_us));
+    add_shares(t, f);
 }
 
 /* "Rank 3 (n2, pid 7) holds up the job: it reaches every TP0 collective 3.8 ms
@@ -197,6 +207,25 @@ static void add_late_node(struct text *t, const struct jp_finding *f,
             f->times == f->of && f->of > 1 ? "" : FIG_COUNT(f->times),
             FIG_COUNT(f->of), f->times == 1 ? "es" : "", TIME(f->by_us));
     add(t, ".");
+    if (f->stage)
+        add(t,
+            " It is stage %" PRIu32 " of %" PRIu32 ", which may have more "
+            "layers.",
+            f->stage, f->stages);
+    add_loss(t, f);
+}
+
+/* A stage of a pipeline; other imbalances have their text. */
+static void add_imbalance(struct text *t, const struct jp_finding *f,
+                          const struct jp_result *r)
+{
+    (void) r;
+    add(t,
+        "Stage %" PRIu32 " of %" PRIu32 " holds up the pipelines: its ranks "
+        "spend %s less in communication than the others.",
+        f->stage, f->stages, TIME(f->by_us));
+    if (*f->host)
+        add(t, " It is node %.64s: more layers, or a slow node.", f->host);
     add_loss(t, f);
 }
 
@@ -217,12 +246,44 @@ static void add_stall(struct text *t, const struct jp_finding *f,
     add_loss(t, f);
 }
 
+/* by_us is how long the others waited, times in how many operations. */
+static void add_long_wait(struct text *t, const struct jp_finding *f,
+                          const struct jp_result *r)
+{
+    add_rank(t, f, r);
+    if (f->others)
+        add(t, " kept %s rank%s waiting once", FIG_COUNT(f->others),
+            plural(f->others));
+    else
+        add(t, " kept the others waiting once");
+    if (isfinite(f->by_us))
+        add(t, ", for %s", TIME(f->by_us));
+    if (isfinite(f->from_us))
+        add(t, ", at %s", TIME_OF_DAY(f->from_us));
+    add(t, ".");
+    add_loss(t, f);
+}
+
+/* times is how many ranks were the last one, of in how many operations. */
+static void add_turns(struct text *t, const struct jp_finding *f,
+                      const struct jp_result *r)
+{
+    (void) r;
+    add(t, "Ranks wait by turns, each time for another one");
+    if (f->of)
+        add(t, ": %s ranks came last in %s operations", FIG_COUNT(f->times),
+            FIG_COUNT(f->of));
+    add(t, ". Nobody in particular causes it.");
+    add_loss(t, f);
+}
+
 /* Adds what a slow network costs. */
 static void add_cost(struct text *t, const struct jp_finding *f)
 {
-    if (isfinite(f->cost_us) && isfinite(f->share))
-        add(t, " That costs %s, %s of communication time.",
-            GPU_TIME(f->cost_us), SHARE(f->share));
+    if (!isfinite(f->cost_us) || !isfinite(f->share))
+        return;
+    add(t, " That costs %s, ", GPU_TIME(f->cost_us));
+    add_shares(t, f);
 }
 
 /* Adds in how many communicators or pairs the network is slow, and with which
@@ -488,8 +549,11 @@ char *plain_finding(const struct jp_finding *f, const struct jp_result *r,
         [JP_FINDING_LATE_RANK] = add_late_rank,
         [JP_FINDING_LATE_NODE] = add_late_node,
         [JP_FINDING_STALL] = add_stall,
+        [JP_FINDING_LONG_WAIT] = add_long_wait,
+        [JP_FINDING_TURNS] = add_turns,
         [JP_FINDING_SLOW_NETWORK] = add_slow_network,
         [JP_FINDING_DRIFT] = add_drift,
+        [JP_FINDING_IMBALANCE] = add_imbalance,
     };
     struct text t = {.buf = buf};
 
@@ -497,7 +561,8 @@ char *plain_finding(const struct jp_finding *f, const struct jp_result *r,
     /* A finding without a share was made from incomplete figures, for which the
      * short sentence would claim too much. */
     if (f->kind < sizeof(by_kind) / sizeof(*by_kind) && by_kind[f->kind] &&
-        (!isnan(f->share) || f->kind == JP_FINDING_HANG))
+        (!isnan(f->share) || f->kind == JP_FINDING_HANG) &&
+        (f->stage || f->kind != JP_FINDING_IMBALANCE))
         by_kind[f->kind](&t, f, r);
     else
         add_clause(&t, f->text);
@@ -688,7 +753,7 @@ struct jp_plain_command plain_command(const struct jp_verdict *verdict,
 {
     enum jp_verdict_word word = verdict->word;
     bool of_rank = kind == JP_FINDING_LATE_RANK || kind == JP_FINDING_STALL ||
-                   kind == JP_FINDING_UNEVEN;
+                   kind == JP_FINDING_LONG_WAIT || kind == JP_FINDING_UNEVEN;
 
     if (of_rank && has_rank)
         return (struct jp_plain_command){"jobprof show --rank", true, true};

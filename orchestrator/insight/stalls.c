@@ -78,12 +78,10 @@ static void add_up(struct search *s)
         if (rank != SIZE_MAX)
             s->p2p_us[rank] += (double) x->exec_us;
     }
-    for (size_t i = 0; i < s->r->n_ranks; i++) {
+    for (size_t i = 0; i < s->r->n_ranks; i++)
         if (s->lateness[i].grouped_us > 0)
             s->p2p_us[i] = s->lateness[i].grouped_us;
-        s->spent_us[s->p->of_rank[i]] += s->p2p_us[i] +
-                                         (double) s->r->ranks[i].exec_us;
-    }
+    late_spent(s->r, s->p, s->lateness, s->spent_us);
     compare(s);
 }
 
@@ -372,7 +370,7 @@ static int add_candidate(struct search *s, size_t rank, unsigned class,
     more->room = stalls_tally(&s->counts, rank, class)->ops[k];
     more->is = (struct jp_stall){.process = s->p->of_rank[rank],
                                  .rank = rank,
-                                 .ops = class % STALLS_FUNCS == STALLS_ALLTOALL
+                                 .ops = class % STALLS_FUNCS == STALLS_EXCHANGE
                                             ? s->r->ranks[rank].n_kernels
                                             : s->r->ranks[rank].timed_ops,
                                  .times = times,
@@ -633,6 +631,96 @@ static double least_us(const struct search *s)
                 limits_get(JP_LIMIT_STALL_SHARE) * usual / ceil(times));
 }
 
+/* Returns the index of the largest length that a time reaches. */
+static unsigned length_of(double us)
+{
+    unsigned k = 0;
+
+    while (k + 1 < STALLS_LENGTHS &&
+           us >= limits_get(JP_LIMIT_STALL_US) * (double) (2u << k))
+        k++;
+    return k;
+}
+
+/* Returns true if the process only passed on what it had waited for elsewhere,
+ * by its timeline, else by all that it waited for that long. */
+static bool is_passed_on(const struct search *s, const struct jp_once *x)
+{
+    double most = limits_get(JP_LIMIT_STALL_WAITED) * x->us;
+    unsigned k = length_of(x->us);
+
+    if (isfinite(x->own_us))
+        return x->own_us < most;
+    return may_be_root(s, x->rank, k, x->us) ||
+           waited_for_messages(s, x->rank) > most ||
+           waited_elsewhere_more(s, x->rank, k) > most ||
+           is_of_group(s, x->rank, x->func, k);
+}
+
+/* Returns true if the rank is known to be late, or to stall, anyway. */
+static bool is_known(const struct search *s, const struct jp_stalls *stalls,
+                     const struct jp_once *x)
+{
+    const struct jp_process *who = &s->p->list[x->process];
+
+    for (size_t i = 0; i < stalls->n; i++)
+        if (stalls->at[i].process == x->process)
+            return true;
+    for (size_t i = who->first; i < who->first + who->n; i++)
+        if (s->lateness[s->p->by_process[i]].late)
+            return true;
+    return false;
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const struct jp_once *x = a, *y = b;
+
+    if (x->us != y->us)
+        return x->us > y->us ? -1 : 1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* Finds single waits. A process that is seen in several communicators counts
+ * with the longest of its waits. Returns 0, or -1: no memory. */
+static int find_once(struct search *s, struct jp_stalls *stalls)
+{
+    struct stalls_once_list list;
+    double run_us = late_run_us(s->r);
+    bool *seen = calloc(s->p->n + 1, sizeof(*seen));
+    int rc = seen ? 0 : -1;
+
+    if (rc == 0)
+        rc = stalls_once_collect(&s->counts, run_us, &list);
+    else
+        list = (struct stalls_once_list){0};
+    if (list.n)
+        qsort(list.at, list.n, sizeof(*list.at), by_length);
+    for (size_t i = 0; rc == 0 && i < list.n; i++) {
+        struct jp_once *x = &list.at[i];
+
+        x->own_us = NAN;
+        if (seen[x->process] || is_known(s, stalls, x))
+            continue;
+        rc = stalls_once_before(s->r, s->p, x);
+        if (rc < 0)
+            break;
+        if (is_passed_on(s, x)) {
+            list.untold_us = fmax(list.untold_us, x->us);
+            continue;
+        }
+        seen[x->process] = true;
+        x->share = fmin(share_of(s, x->rank, x->us), 1);
+        list.at[stalls->n_once++] = *x;
+    }
+    free(seen);
+    stalls->once = list.at;
+    if (run_us > 0)
+        stalls->once_us =
+            fmax(list.untold_us, limits_get(JP_LIMIT_STALL_ONCE) * run_us);
+    return rc;
+}
+
 static int search(struct search *s, const struct jp_netserieses *series,
                   struct jp_stalls *stalls)
 {
@@ -646,7 +734,7 @@ static int search(struct search *s, const struct jp_netserieses *series,
         return -1;
     if (s->n_found && stalls_events(&s->counts, true, collect, s) < 0)
         return -1;
-    return keep(s, stalls);
+    return keep(s, stalls) < 0 ? -1 : find_once(s, stalls);
 }
 
 int stalls_find(const struct jp_result *r, const struct jp_processes *p,
@@ -656,7 +744,7 @@ int stalls_find(const struct jp_result *r, const struct jp_processes *p,
     struct search s = {.r = r, .p = p, .lateness = lateness};
     int rc = -1;
 
-    *stalls = (struct jp_stalls){.least_us = NAN};
+    *stalls = (struct jp_stalls){.least_us = NAN, .once_us = NAN};
     if ((!r->n_ops && !r->kernels) || r->quality.waits_unknown || !p->known)
         return 0;
     s.p2p_us = calloc(r->n_ranks + 1, sizeof(*s.p2p_us));
@@ -680,6 +768,7 @@ int stalls_find(const struct jp_result *r, const struct jp_processes *p,
 void stalls_fini(struct jp_stalls *stalls)
 {
     free(stalls->at);
+    free(stalls->once);
     *stalls = (struct jp_stalls){0};
 }
 
@@ -704,7 +793,7 @@ static int tell(const struct jp_result *r, const struct jp_processes *p,
     f->from_us = stall->from_us;
     f->to_us = stall->to_us;
     f->share = fmin(stall->share, 1);
-    f->cost_us = stall->cost_us;
+    finding_cost(findings, f, stall->cost_us);
     finding_count(f, stall->typical_us, stall->times, stall->ops);
     snprintf(f->host, sizeof(f->host), "%s", who->host);
     if (stall->regular && isfinite(stall->every_us))
@@ -719,13 +808,11 @@ static int tell(const struct jp_result *r, const struct jp_processes *p,
                  FIG_US(stall->largest_us), when);
     else
         snprintf(how, sizeof(how), "once, for %s", FIG_US(stall->typical_us));
-    snprintf(f->text, sizeof(f->text),
-             "%s stalled %s, seen in %.40s; cost %s of GPU time, %s of "
-             "communication",
+    snprintf(f->text, sizeof(f->text), "%s stalled %s, seen in %.40s; cost %s",
              processes_describe(p, r, who, name), how,
              *comm->name && strcmp(comm->name, "unknown") ? comm->name
                                                           : comm->id,
-             FIG_US(f->cost_us), FIG_SHARE(f->share));
+             FINDING_LOSS(f));
     snprintf(f->next, sizeof(f->next), "%s",
              stall->regular
                  ? "check what that process does at such intervals: a "
@@ -746,13 +833,22 @@ static void answer(const struct jp_result *r, const struct jp_processes *p,
                           ? "host and pid do not identify the processes"
                           : "no operation in which ranks wait for each other "
                             "is complete";
+    char once[JP_HYPOTHESIS_WHY] = "";
 
+    /* the smallest effect of the question is that of stalls that come again */
+    if (isfinite(stalls->once_us))
+        snprintf(once, sizeof(once),
+                 "no recurring stall over %s, no single one over %s",
+                 FIG_US(stalls->least_us), FIG_US(stalls->once_us));
+    else
+        snprintf(once, sizeof(once), "no recurring stall over %s",
+                 FIG_US(stalls->least_us));
     if (p->known && p->n == 1)
         hypothesis_set(h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_JUDGED, NAN,
                        "only one rank, so no other waits for it");
     else if (stalls->judged)
         hypothesis_set(h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_FOUND,
-                       stalls->least_us, NULL);
+                       stalls->least_us, "%s", once);
     else
         hypothesis_set(h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_JUDGED, NAN,
                        "%s", why);
@@ -765,6 +861,10 @@ int stalls_findings(const struct jp_result *r, const struct jp_processes *p,
     answer(r, p, stalls, findings->hypotheses);
     for (size_t i = 0; i < stalls->n && i < limits_get(JP_LIMIT_LATE_MANY); i++)
         if (tell(r, p, &stalls->at[i], findings) < 0)
+            return -1;
+    for (size_t i = 0; i < stalls->n_once && i < limits_get(JP_LIMIT_LATE_MANY);
+         i++)
+        if (stalls_once_tell(r, p, &stalls->once[i], findings) < 0)
             return -1;
     return 0;
 }

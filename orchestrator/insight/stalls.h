@@ -47,9 +47,29 @@ struct jp_stall {
     double chance;         /* probability of so many if nobody stalls */
 };
 
+/* A single wait of all others for one process, in consecutive operations of a
+ * communicator; times in us. */
+struct jp_once {
+    size_t process, rank; /* of the processes; of the result */
+    unsigned func;        /* stalls_func_name */
+    uint64_t sn, last_sn, ops;
+    double us, largest_us; /* in all of them, and in one */
+    double net_us;         /* their time without the wait */
+    double share;          /* of its peers' time in communication */
+    double at_us;          /* since 1970; 0: unknown */
+    char before[80]; /* the operation of that process which ended last before;
+                        "": unknown */
+    uint64_t before_sn;
+    double own_us; /* from that end to the wait; NAN: unknown */
+};
+
 struct jp_stalls {
     struct jp_stall *at;
     size_t n;
+    struct jp_once *once; /* longest first */
+    size_t n_once;
+    double once_us;  /* no other rank made all others wait for longer at once,
+                        after the start of the run; NAN: unknown */
     bool judged;     /* false: the times of all communicators are unknown */
     double least_us; /* stalls that are longer and as frequent as the test needs
                         would have been found; NAN: unknown */
@@ -75,7 +95,7 @@ int stalls_findings(const struct jp_result *result,
 /* In how many operations each rank was the only last one, by
  * how much, and how probable that is if no rank stops more than the others.
  *
- * Counted are AllReduce, AllGather, ReduceScatter, and AlltoAll made of Send
+ * Counted are AllReduce, AllGather, ReduceScatter, AlltoAll, and that of Send
  * and Recv, after the job's warm-up. A length T is one of STALLS_LENGTHS powers
  * of two times stall_min.
  *
@@ -102,9 +122,9 @@ int stalls_findings(const struct jp_result *result,
 
 enum { STALLS_LENGTHS = 14 };
 
-/* Functions, the last one an AlltoAll; then the same ones without crowded
- * places. */
-enum { STALLS_ALLTOALL = 3, STALLS_FUNCS, STALLS_CLASSES = 2 * STALLS_FUNCS };
+/* Functions, the last one an AlltoAll made of Send and Recv; then the same ones
+ * without crowded places. */
+enum { STALLS_EXCHANGE = 4, STALLS_FUNCS, STALLS_CLASSES = 2 * STALLS_FUNCS };
 
 /* Operations of one class in which the rank was the only last one, by more than
  * a length. */
@@ -192,15 +212,44 @@ struct stalls_event {
     uint64_t sn, place; /* place: of a step */
     bool crowded;       /* the place */
     double us, at_us;   /* how long; since 1970, 0: unknown */
+    double net_us;      /* time of the operation without waits */
     double gap_us;      /* us, but not 0 where others came late as well */
     /* lengths that `us` exceeds, and that it exceeded in the operation before,
      * if the same rank was last in it */
     unsigned over, again;
 };
 
+/* "AllReduce"; NULL for STALLS_EXCHANGE, which is made of Send and Recv. */
+const char *stalls_func_name(unsigned func);
+
 /* Calls `each` for them; timed: with at_us. Returns 0, or -1: no memory. */
 typedef void stalls_each(void *arg, const struct stalls_event *event);
 int stalls_events(struct stalls_counts *counts, bool timed, stalls_each *each,
                   void *arg);
+
+/* --- stalls_once.c ------------------------------------------------------ */
+
+struct stalls_once_list {
+    struct jp_once *at; /* that may be reported. The caller frees */
+    size_t n;
+    double untold_us; /* the longest of the others, after the start; 0: none */
+    double run_us;    /* of the run */
+};
+
+/* Collects single waits that are longer than `stall_once_min` of the run. 0, or
+ * -1: no memory; free list->at in both cases. */
+int stalls_once_collect(struct stalls_counts *counts, double run_us,
+                        struct stalls_once_list *list);
+
+/* Fills before and own_us from the process's timeline, if there is one. 0, or
+ * -1: no memory. */
+int stalls_once_before(const struct jp_result *result,
+                       const struct jp_processes *processes,
+                       struct jp_once *once);
+
+/* Appends the finding. 0, or -1: no memory. */
+int stalls_once_tell(const struct jp_result *result,
+                     const struct jp_processes *processes,
+                     const struct jp_once *once, struct jp_findings *findings);
 
 #endif

@@ -13,16 +13,21 @@
 
 enum { PLACES = 4096 }; /* of a step, at most */
 
+static const char *const funcs[STALLS_EXCHANGE] = {"AllReduce", "AllGather",
+                                                   "ReduceScatter", "AlltoAll"};
+
 /* Index of a function; STALLS_FUNCS: not a barrier. */
 static unsigned func_of(const char *name)
 {
-    static const char *const names[STALLS_ALLTOALL] = {"AllReduce", "AllGather",
-                                                       "ReduceScatter"};
-
-    for (unsigned f = 0; f < STALLS_ALLTOALL; f++)
-        if (!strcmp(names[f], name))
+    for (unsigned f = 0; f < STALLS_EXCHANGE; f++)
+        if (!strcmp(funcs[f], name))
             return f;
     return STALLS_FUNCS;
+}
+
+const char *stalls_func_name(unsigned func)
+{
+    return func < STALLS_EXCHANGE ? funcs[func] : NULL;
 }
 
 /* The smallest length. */
@@ -87,7 +92,7 @@ static void walk_alltoall(const struct stalls_counts *c, each_op *each,
 
         for (size_t k = 0; k < n; k++)
             if (alltoall_get(c->r, c->p, comm, k, &op))
-                each(arg, &op, STALLS_ALLTOALL);
+                each(arg, &op, STALLS_EXCHANGE);
     }
 }
 
@@ -271,6 +276,7 @@ static void make_event(void *arg, const struct jp_op *op, unsigned f)
         .func = f,
         .sn = op->sn,
         .us = (double) us,
+        .net_us = (double) op->exec_min_us,
         .gap_us = (double) (op->exec_second_us - op->exec_min_us),
         .over = over(us),
         .at_us = (double) (op->n_start ? op->start_max_us : op->dump_min_us)};

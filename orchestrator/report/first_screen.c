@@ -42,13 +42,16 @@ static const struct jp_finding *worst_of(const struct jp_report *report)
     return NULL;
 }
 
-/* Time lost, by verdict: how long a hang lasts, the share of communication
- * time, the tasks that a crash ended, or that nothing was found. */
+/* Time lost, by verdict: how long a hang lasts, the share of the run (of
+ * communication where the run's length is unknown), the tasks that a crash
+ * ended, or that nothing was found. */
 static void tile_lost(const struct jp_report *report,
                       const struct jp_finding *f, struct tile *t)
 {
     const struct jp_insight *x = report->insight;
-    char share[JP_PLAIN_FIGURE], gpu[JP_PLAIN_FIGURE], least[JP_HYPOTHESIS_LEN];
+    char share[JP_PLAIN_FIGURE], gain[JP_PLAIN_FIGURE],
+        least[JP_HYPOTHESIS_LEN];
+    char more[100] = "";
 
     t->label = "Time lost";
     if (report->verdict->word == JP_VERDICT_HANG) {
@@ -62,16 +65,20 @@ static void tile_lost(const struct jp_report *report,
             *t->value == 'n' ? "logs list completed operations only"
                              : "at least, by the recordings");
     } else if (f && isfinite(f->share)) {
-        SAY(t->value, "%s", plain_share(f->share, share));
-        SAY(t->note, "of communication time%s%s",
-            isfinite(f->cost_us) ? ": " : "",
-            isfinite(f->cost_us) ? plain_gpu_time(f->cost_us, gpu) : "");
+        bool run = isfinite(f->of_run);
+
+        SAY(t->value, "%s", plain_share(run ? f->of_run : f->share, share));
         /* the gain from a replay without the fault is better than the cost
          * alone */
         if (isfinite(f->gain) && f->gain > 0)
-            SAY(t->note,
-                "of communication time. Without it the run takes %s less",
-                plain_share(f->gain, share));
+            SAY(more, "Without it the run takes %s less",
+                plain_share(f->gain, gain));
+        else if (isfinite(f->cost_us))
+            SAY(more, "%s", plain_gpu_time(f->cost_us, gain));
+        SAY(t->note, "%s%s%s%s%s", run ? "of the run, " : "",
+            run ? plain_share(f->share, share) : "",
+            run ? " of communication time" : "of communication time",
+            *more ? ". " : "", more);
     } else if (report->verdict->word == JP_VERDICT_FAILED && x) {
         const uint32_t *ended = x->crash.ended;
 

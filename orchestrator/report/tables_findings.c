@@ -205,6 +205,7 @@ JP_GETTER(finding_cost, jp_finding,
                               ? (int64_t) at->cost_us
                               : -1))
 JP_GETTER(finding_gpu_time, jp_finding, value_positive(v, at->cost_us))
+JP_GETTER(finding_of_run, jp_finding, value_positive(v, at->of_run))
 JP_GETTER(finding_gain, jp_finding, value_positive(v, at->gain))
 JP_GETTER(finding_gain_kind, jp_finding,
           value_text(v, finding_gains[at->gain_kind]))
@@ -311,6 +312,10 @@ static const struct jp_column findings[] = {
      .help = "the same as text, in short sentences for people; the wording may "
              "change",
      .get = get_finding_plain},
+    {"of_run", JP_COL_SHARE, JP_MAYBE, 24,
+     .help = "cost_us as a share of the GPU time of all processes during the "
+             "run",
+     .get = get_finding_of_run},
     {"where", JP_COL_PROSE, JP_TIP, 0, 3, 0, "Where", "as far as it is known",
      .get = get_finding_where},
     {"part", JP_COL_FIGURE, JP_TIP | JP_MAYBE, 0, 4, 0, "Share",

@@ -1,0 +1,673 @@
+/* stages.c - which stage of a pipeline computes longer than the others.
+ *
+ * All ranks of a pipeline run equally long, so a rank that communicates less
+ * has computed longer. Null hypothesis: all stages compute equally long; they
+ * then differ by the scatter between pipelines only.
+ *
+ * What a rank waits for ranks of its own stage (in a data-parallel group) says
+ * nothing about the stage, so it does not count as communication here: where
+ * the ranks of one stage take turns in being slow, that stage is not faster.
+ *
+ * A pipeline is a communicator of Send and Recv, or a chain of communicators of
+ * two ranks each, as some programs make one for each two neighbours.
+ *
+ * Way through: stages_findings, find_pipelines, find_slowest, judge.
+ */
+#include "orchestrator/insight/looks.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/figure.h"
+#include "orchestrator/aggregate/ops.h"
+#include "orchestrator/insight/hypothesis.h"
+#include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/stats.h"
+
+enum {
+    /* The most rows of Send and Recv of a pipeline's rank: to and from each of
+     * two neighbours. */
+    MAX_ROWS = 4,
+    MAX_STAGES = 64
+};
+
+/* A pipeline. Its processes and communicators point into arrays of struct
+ * stages. */
+struct pipeline {
+    size_t *processes; /* by stage */
+    size_t *comms;
+    uint32_t n, n_comms;
+    size_t rank; /* of its first stage, in its first communicator */
+};
+
+/* Two neighbours with a communicator of their own. */
+struct edge {
+    size_t from, to; /* processes of its ranks 0 and 1 */
+    size_t comm;
+    bool skips; /* there is also a longer way between them: it closes a ring */
+};
+
+/* Times are in us, over the whole run. */
+struct stages {
+    const struct jp_result *r;
+    const struct jp_processes *p;
+    const struct jp_lateness *lateness;
+    double *spent_us;  /* [process] time in communication */
+    double *within_us; /* [process] the part of it in which it waited for ranks
+                          of its own stage */
+    uint32_t *rows;    /* [rank] number of pairs recorded */
+    uint64_t *fewest;  /* [rank] fewest messages of any of its pairs */
+    struct pipeline *at;
+    size_t n;
+    size_t *of_process; /* [process] its pipeline + 1; 0: none */
+    size_t *room;       /* for processes and comms of all pipelines */
+    struct edge *edges; /* sorted by from */
+    size_t n_edges;
+    double run_us;
+    /* by the clock of the records, not estimated from what the ranks spent */
+    bool run_known;
+};
+
+/* The slowest stage of all pipelines with a number of stages. */
+struct slowest {
+    uint32_t stage, stages;
+    size_t pipelines;
+    const struct pipeline *first;
+    double us, error_us; /* excess over the median of the other stages */
+    double within_us;    /* how much longer the others waited within a stage */
+    /* messages of a stage, as each pass through the pipeline has one */
+    double passes;
+    double peers_us; /* time in communication of the other stages */
+};
+
+/* Sums up each process's time in communication, counts messages, and finds the
+ * run's length. */
+static void add_up(struct stages *s)
+{
+    for (size_t i = 0; i < s->r->n_p2p; i++) {
+        const struct jp_p2p *x = &s->r->p2p[i];
+        size_t rank = processes_rank(s->p, s->r, x->comm,
+                                     strcmp(x->func, "Send") ? x->dst : x->src);
+
+        if (rank == SIZE_MAX)
+            continue;
+        if (!s->rows[rank]++ || x->count < s->fewest[rank])
+            s->fewest[rank] = x->count;
+    }
+    late_spent(s->r, s->p, s->lateness, s->spent_us);
+    /* Records are written in batches, so by the clock the run may be shorter
+     * than what a rank spent in it. Then the longest of these is a lower bound.
+     */
+    s->run_us = s->r->ops ? (double) ops_run_us(s->r->ops) : 0;
+    s->run_known = s->run_us > 0;
+    for (size_t i = 0; i < s->p->n; i++) {
+        s->run_known &= s->run_us > s->spent_us[i];
+        s->run_us = fmax(s->run_us, s->spent_us[i]);
+    }
+}
+
+/* --- pipelines ------------------------------------------------------------ */
+
+/* Returns true if the communicator has records of all ranks, Send and Recv with
+ * one or two neighbours, and nothing else. */
+static bool is_pipeline(const struct stages *s, size_t c)
+{
+    size_t from = s->p->comm_start[c], to = s->p->comm_start[c + 1];
+
+    if (to - from < 2 || to - from > MAX_STAGES ||
+        to - from != s->r->comms[c].n_ranks)
+        return false;
+    for (size_t i = from; i < to; i++)
+        if (!s->rows[i] || s->rows[i] > MAX_ROWS ||
+            s->lateness[i].grouped_us > 0 || s->r->ranks[i].timed_ops)
+            return false;
+    return true;
+}
+
+static int by_from(const void *a, const void *b)
+{
+    const struct edge *x = a, *y = b;
+
+    if (x->from != y->from)
+        return x->from < y->from ? -1 : 1;
+    return x->to < y->to ? -1 : x->to > y->to;
+}
+
+/* Returns the first edge of a process, or the place where it would be. */
+static size_t first_edge(const struct stages *s, size_t process)
+{
+    size_t from = 0, to = s->n_edges;
+
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+
+        if (s->edges[middle].from < process)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+/* Returns true if edges lead from one process to another one. seen: [process]
+ * where the search has been. */
+static bool leads_to(const struct stages *s, size_t process, size_t to,
+                     unsigned depth, bool *seen)
+{
+    if (process == to)
+        return true;
+    if (seen[process] || !depth)
+        return false;
+    seen[process] = true;
+    for (size_t i = first_edge(s, process);
+         i < s->n_edges && s->edges[i].from == process; i++)
+        if (leads_to(s, s->edges[i].to, to, depth - 1, seen))
+            return true;
+    return false;
+}
+
+/* Marks edges that a longer way replaces, such as the one between the last
+ * stage and the first one. Returns 0, or -1 without memory. */
+static int find_skips(struct stages *s)
+{
+    bool *seen = calloc(s->p->n + 1, sizeof(*seen));
+
+    if (!seen)
+        return -1;
+    for (size_t i = 0; i < s->n_edges; i++) {
+        struct edge *e = &s->edges[i];
+
+        for (size_t k = first_edge(s, e->from);
+             !e->skips && k < s->n_edges && s->edges[k].from == e->from; k++) {
+            if (s->edges[k].to == e->to)
+                continue;
+            memset(seen, 0, s->p->n * sizeof(*seen));
+            seen[e->from] = true;
+            e->skips = leads_to(s, s->edges[k].to, e->to, MAX_STAGES, seen);
+        }
+    }
+    free(seen);
+    return 0;
+}
+
+/* Returns the only edge that leaves a process; SIZE_MAX: there is none, or
+ * several. */
+static size_t only_edge(const struct stages *s, size_t process)
+{
+    size_t found = SIZE_MAX;
+
+    for (size_t i = first_edge(s, process);
+         i < s->n_edges && s->edges[i].from == process; i++) {
+        if (s->edges[i].skips)
+            continue;
+        if (found != SIZE_MAX)
+            return SIZE_MAX;
+        found = i;
+    }
+    return found;
+}
+
+static void add_process(struct stages *s, struct pipeline *to, size_t process)
+{
+    to->processes[to->n++] = process;
+    s->of_process[process] = s->n;
+}
+
+/* Begins a pipeline. Its arrays follow those of the one before. */
+static struct pipeline *new_pipeline(struct stages *s, size_t comm)
+{
+    struct pipeline *x = &s->at[s->n];
+
+    *x =
+        (struct pipeline){.processes = s->room, .rank = s->p->comm_start[comm]};
+    if (s->n)
+        x->processes = x[-1].comms + x[-1].n_comms;
+    s->n++;
+    return x;
+}
+
+/* Follows the chain of pairs from its first process. into: [process] the number
+ * of edges that lead to it. */
+static void add_chain(struct stages *s, size_t edge, const uint32_t *into)
+{
+    struct pipeline *x = new_pipeline(s, s->edges[edge].comm);
+    size_t comms[MAX_STAGES];
+
+    add_process(s, x, s->edges[edge].from);
+    while (edge != SIZE_MAX && x->n < MAX_STAGES) {
+        comms[x->n_comms++] = s->edges[edge].comm;
+        add_process(s, x, s->edges[edge].to);
+        edge = only_edge(s, s->edges[edge].to);
+        if (edge != SIZE_MAX && into[s->edges[edge].to] != 1)
+            edge = SIZE_MAX;
+    }
+    x->comms = x->processes + x->n;
+    memcpy(x->comms, comms, x->n_comms * sizeof(*comms));
+}
+
+/* Makes pipelines of pairs. Returns 0, or -1 without memory. */
+static int add_chains(struct stages *s)
+{
+    uint32_t *into = calloc(s->p->n + 1, sizeof(*into));
+
+    if (!into)
+        return -1;
+    qsort(s->edges, s->n_edges, sizeof(*s->edges), by_from);
+    if (find_skips(s) < 0) {
+        free(into);
+        return -1;
+    }
+    for (size_t i = 0; i < s->n_edges; i++)
+        into[s->edges[i].to] += !s->edges[i].skips;
+    for (size_t i = 0; i < s->n_edges; i++) {
+        const struct edge *e = &s->edges[i];
+        /* a chain begins where several edges, or none, lead to its process, or
+         * leave it */
+        bool first = into[e->from] != 1 || only_edge(s, e->from) == SIZE_MAX ||
+                     into[e->to] != 1;
+
+        if (!e->skips && first)
+            add_chain(s, i, into);
+    }
+    free(into);
+    return 0;
+}
+
+/* Finds all pipelines. Returns 0, or -1 without memory. */
+static int find_pipelines(struct stages *s)
+{
+    for (size_t c = 0; c < s->r->n_comms; c++) {
+        size_t from = s->p->comm_start[c], to = s->p->comm_start[c + 1];
+        struct pipeline *x;
+
+        if (!is_pipeline(s, c))
+            continue;
+        if (to - from == 2) {
+            s->edges[s->n_edges++] = (struct edge){
+                s->p->of_rank[from], s->p->of_rank[from + 1], c, false};
+            continue;
+        }
+        x = new_pipeline(s, c);
+        for (size_t i = from; i < to; i++)
+            add_process(s, x, s->p->of_rank[i]);
+        x->comms = x->processes + x->n;
+        x->comms[x->n_comms++] = c;
+    }
+    return add_chains(s);
+}
+
+/* Returns true if a communicator has several stages of one pipeline, which it
+ * makes wait for each other. stamp: [pipeline + 1] */
+static bool joins_stages(const struct stages *s, size_t comm, size_t *stamp)
+{
+    for (size_t i = s->p->comm_start[comm]; i < s->p->comm_start[comm + 1];
+         i++) {
+        size_t of = s->of_process[s->p->of_rank[i]];
+
+        if (of && stamp[of] == comm + 1)
+            return true;
+        stamp[of] = comm + 1;
+    }
+    return false;
+}
+
+/* Fills within_us. Returns 0, or -1 without memory. */
+static int add_within(struct stages *s)
+{
+    size_t *stamp = calloc(s->n + 2, sizeof(*stamp));
+
+    if (!stamp)
+        return -1;
+    for (size_t c = 0; c < s->r->n_comms; c++)
+        if (!joins_stages(s, c, stamp))
+            for (size_t i = s->p->comm_start[c]; i < s->p->comm_start[c + 1];
+                 i++)
+                s->within_us[s->p->of_rank[i]] +=
+                    (double) s->r->ranks[i].wait_us;
+    free(stamp);
+    return 0;
+}
+
+/* --- the slowest stage ---------------------------------------------------- */
+
+/* Returns how much less a stage's process communicates than the median of the
+ * other stages, in us, without waits within a stage. *peers_us: the median of
+ * all communication; *within_us: how much longer the others waited within. */
+static double longer(const struct stages *s, const struct pipeline *x,
+                     uint32_t stage, double *peers_us, double *within_us)
+{
+    double others[MAX_STAGES], all[MAX_STAGES], within[MAX_STAGES];
+    size_t own = x->processes[stage], n = 0;
+
+    for (uint32_t i = 0; i < x->n; i++) {
+        size_t p = x->processes[i];
+
+        if (i == stage)
+            continue;
+        others[n] = s->spent_us[p] - s->within_us[p];
+        within[n] = s->within_us[p];
+        all[n++] = s->spent_us[p];
+    }
+    *peers_us = stats_median(all, n);
+    *within_us = stats_median(within, n) - s->within_us[own];
+    return stats_median(others, n) - (s->spent_us[own] - s->within_us[own]);
+}
+
+/* Takes the mean of one stage's excess over all pipelines with this number of
+ * stages, and its standard error from the scatter among them. *best becomes the
+ * stage with the largest mean. One pipeline has no scatter, so there must be
+ * `stage_pipelines_min`. */
+static void look(const struct stages *s, uint32_t stages, uint32_t stage,
+                 struct slowest *best)
+{
+    struct slowest own = {.stage = stage, .stages = stages, .passes = INFINITY};
+    double squares = 0, n;
+
+    for (size_t k = 0; k < s->n; k++) {
+        const struct pipeline *x = &s->at[k];
+        double us, peers_us, within_us;
+
+        if (x->n != stages)
+            continue;
+        us = longer(s, x, stage, &peers_us, &within_us);
+        own.first = own.pipelines++ ? own.first : x;
+        own.passes = fmin(own.passes, (double) s->fewest[x->rank]);
+        own.us += us;
+        squares += us * us;
+        own.peers_us += peers_us;
+        own.within_us += within_us;
+    }
+    if (own.pipelines < limits_get(JP_LIMIT_STAGE_PIPELINES))
+        return;
+    n = (double) own.pipelines;
+    own.us /= n;
+    own.peers_us /= n;
+    own.within_us /= n;
+    own.error_us = sqrt(fmax(squares / n - own.us * own.us, 0) / (n - 1));
+    if (!best->pipelines || own.us > best->us)
+        *best = own;
+}
+
+/* Looks at each number of stages once. */
+static struct slowest find_slowest(const struct stages *s)
+{
+    bool seen[MAX_STAGES + 1] = {false};
+    struct slowest best = {0};
+
+    for (size_t k = 0; k < s->n; k++) {
+        uint32_t n = s->at[k].n;
+
+        for (uint32_t stage = 0; !seen[n] && stage < n; stage++)
+            look(s, n, stage, &best);
+        seen[n] = true;
+    }
+    return best;
+}
+
+/* Returns how often all stages of a pipeline meet in another communicator (such
+ * as one of all ranks), by its function with the fewest operations; 0: never.
+ */
+static uint64_t meetings(const struct stages *s, const struct pipeline *x)
+{
+    const struct jp_process *who = &s->p->list[x->processes[0]];
+    uint64_t most = 0;
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t first = s->p->by_process[i];
+        uint32_t k = 0;
+
+        while (k < x->n &&
+               processes_rank_in(s->p, s->r, x->processes[k],
+                                 s->r->ranks[first].comm) != SIZE_MAX)
+            k++;
+        if (k == x->n && s->lateness[first].fewest > most)
+            most = s->lateness[first].fewest;
+    }
+    return most;
+}
+
+/* Returns the time of a communicator's messages without waits, each message
+ * once, in us. A message waits for the side that comes last, so the faster side
+ * shows the network's time. INFINITY: unknown. */
+static double messages_us(const struct stages *s, size_t comm)
+{
+    double us = 0;
+
+    for (size_t i = 0; i < s->r->n_p2p; i++) {
+        const struct jp_p2p *x = &s->r->p2p[i], *other = x + 1;
+        double gbs = x->fast_gbs;
+
+        if (x->comm != comm || !x->count)
+            continue;
+        if (i + 1 < s->r->n_p2p && other->comm == comm &&
+            other->src == x->src && other->dst == x->dst) {
+            /* both sides of a pair are neighbours; one rate may be NAN */
+            gbs = fmax(gbs, other->fast_gbs);
+            i++;
+        }
+        if (!(gbs > 0))
+            return INFINITY;
+        us += (double) x->bytes / (double) x->count / (gbs * 1e3);
+    }
+    return us;
+}
+
+/* Returns true if the run had so few passes that its length is uncertain: it is
+ * known up to one batch of records. */
+static bool is_short(const struct slowest *x)
+{
+    return x->passes < limits_get(JP_LIMIT_LATE_OPS);
+}
+
+/* Returns what the ranks of all stages do for one message of a pipeline, in us:
+ * computation, collectives without waits, and messages. INFINITY: the run's
+ * length is not known well enough. */
+static double pass_us(const struct stages *s, const struct slowest *x)
+{
+    double us = 0, sent = 0;
+
+    if (!s->run_known || is_short(x))
+        return INFINITY;
+    for (uint32_t i = 0; i < x->stages; i++) {
+        size_t p = x->first->processes[i];
+        const struct jp_process *who = &s->p->list[p];
+
+        us += fmax(0, s->run_us - s->spent_us[p]);
+        for (size_t k = who->first; k < who->first + who->n; k++) {
+            const struct jp_rank *rank = &s->r->ranks[s->p->by_process[k]];
+
+            us += (double) rank->exec_us - (double) rank->wait_us;
+        }
+    }
+    for (uint32_t i = 0; i < x->first->n_comms; i++)
+        sent += messages_us(s, x->first->comms[i]);
+    return us / x->passes + sent;
+}
+
+/* Returns how much longer than others a stage may run without a fault, in us.
+ * The first stages end last, and the others wait for that in no operation.
+ * Three bounds: half a pass through all stages at the pace of a message; what
+ * the stages do for one message (less, where one works after the other); what
+ * is left of the run after all stages have met for the last time. Guards
+ * against accusing the first stages of short runs. */
+static double end_us(const struct stages *s, const struct slowest *x)
+{
+    double us = x->stages / 2.0 * s->run_us / x->passes;
+    uint64_t met = meetings(s, x->first);
+
+    us = fmin(us, pass_us(s, x));
+    return met ? fmin(us, s->run_us / (double) met) : us;
+}
+
+/* --- findings ------------------------------------------------------------- */
+
+/* Returns the host that has the ranks of that stage of all pipelines and no
+ * other ranks: SIZE_MAX if there is none. Then a stage with more work cannot be
+ * told from a slow node. */
+static size_t host_of(const struct stages *s, const struct slowest *x,
+                      uint32_t stage)
+{
+    size_t host = s->p->list[x->first->processes[stage]].host_at, on = 0;
+
+    for (size_t i = 0; i < s->p->n; i++)
+        on += s->p->list[i].host_at == host;
+    for (size_t k = 0; k < s->n; k++) {
+        if (s->at[k].n != x->stages)
+            continue;
+        if (s->p->list[s->at[k].processes[stage]].host_at != host)
+            return SIZE_MAX;
+        on--;
+    }
+    return on ? SIZE_MAX : host;
+}
+
+/* Adds to the finding of a late node that it is one stage, if it is. */
+static void tell_node(const struct stages *s, const struct slowest *x,
+                      struct jp_findings *findings)
+{
+    for (size_t i = 0; x->pipelines && i < findings->n; i++) {
+        struct jp_finding *f = &findings->at[i];
+        size_t len = strlen(f->text);
+
+        if (f->kind != JP_FINDING_LATE_NODE)
+            continue;
+        for (uint32_t stage = 0; stage < x->stages; stage++) {
+            size_t host = host_of(s, x, stage);
+
+            if (host == SIZE_MAX || strcmp(s->p->hosts[host].host, f->host))
+                continue;
+            f->stage = stage + 1;
+            f->stages = x->stages;
+            snprintf(f->text + len, sizeof(f->text) - len,
+                     "; it is stage %u of %u, which may have more layers",
+                     stage + 1, x->stages);
+        }
+    }
+}
+
+/* Drops findings that some ranks have more to do: they are the ranks of the
+ * slow stage. */
+static void drop_many(struct jp_findings *findings)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < findings->n; i++)
+        if (findings->at[i].kind != JP_FINDING_IMBALANCE ||
+            findings->at[i].rank >= 0)
+            findings->at[kept++] = findings->at[i];
+    findings->n = kept;
+}
+
+/* Adds the finding. All other stages of all pipelines lose the excess. 0 or -1.
+ */
+static int tell(const struct stages *s, const struct slowest *x,
+                struct jp_findings *findings)
+{
+    size_t host = host_of(s, x, x->stage);
+    const char *name = host == SIZE_MAX ? "" : s->p->hosts[host].host;
+    char where[130] = "";
+    struct jp_finding *f;
+
+    drop_many(findings);
+    f = findings_add(findings, JP_FINDING_IMBALANCE);
+    if (!f)
+        return -1;
+    f->comm = (int64_t) x->first->comms[0];
+    f->stage = x->stage + 1;
+    f->stages = x->stages;
+    f->share = fmin(x->us / x->peers_us, 1);
+    f->by_us = x->us;
+    finding_cost(findings, f,
+                 x->us * (double) (x->stages - 1) * (double) x->pipelines);
+    snprintf(f->host, sizeof(f->host), "%s", name);
+    if (*name)
+        snprintf(where, sizeof(where), "; it is node %.64s, which may be slow",
+                 name);
+    snprintf(f->text, sizeof(f->text),
+             "stage %u of %u computes longer than the others: its ranks spend "
+             "%s less in communication%s, in all %s pipelines; cost %s%s",
+             x->stage + 1, x->stages, FIG_US(x->us),
+             fabs(x->within_us) > limits_get(JP_LIMIT_LATE_SHARE) * x->us
+                 ? " (without waits within a stage)"
+                 : "",
+             FIG_COUNT(x->pipelines), FINDING_LOSS(f), where);
+    snprintf(f->next, sizeof(f->next),
+             "give that stage fewer layers, or check its nodes if it has the "
+             "same work as the others");
+    return 0;
+}
+
+static int judge(struct stages *s, struct jp_findings *findings)
+{
+    struct slowest x;
+    double least;
+
+    add_up(s);
+    if (find_pipelines(s) < 0 || add_within(s) < 0)
+        return -1;
+    x = find_slowest(s);
+    if (!x.pipelines) {
+        hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
+                       JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "no two pipelines of Send and Recv");
+        return 0;
+    }
+    tell_node(s, &x, findings);
+    if (is_short(&x) && !s->run_known) {
+        hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
+                       JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "the times of the records do not show how long the run "
+                       "was");
+        return 0;
+    }
+    /* Worth a search, and many standard errors: with few pipelines the error
+     * itself is uncertain, and the slowest of many stages was picked. */
+    least = fmax(late_worth(s->run_us, x.peers_us),
+                 limits_get(JP_LIMIT_LATE_ERRORS) * x.error_us);
+    least = fmax(least, end_us(s, &x));
+    hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
+                   JP_HYPOTHESIS_NOT_FOUND,
+                   s->run_us > 0 ? least / s->run_us : NAN, NULL);
+    if (x.us <= least || findings_has_late(findings))
+        return 0;
+    return tell(s, &x, findings);
+}
+
+int stages_findings(const struct jp_result *r, const struct jp_processes *p,
+                    const struct jp_lateness *lateness,
+                    struct jp_findings *findings)
+{
+    struct stages s = {.r = r, .p = p, .lateness = lateness};
+    int rc = -1;
+
+    if (r->quality.waits_unknown || !p->known) {
+        hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
+                       JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "processes or their waits cannot be separated");
+        return 0;
+    }
+    s.spent_us = calloc(p->n + 1, sizeof(*s.spent_us));
+    s.within_us = calloc(p->n + 1, sizeof(*s.within_us));
+    s.rows = calloc(r->n_ranks + 1, sizeof(*s.rows));
+    s.fewest = calloc(r->n_ranks + 1, sizeof(*s.fewest));
+    s.at = calloc(r->n_comms + 1, sizeof(*s.at));
+    s.of_process = calloc(p->n + 1, sizeof(*s.of_process));
+    s.edges = calloc(r->n_comms + 1, sizeof(*s.edges));
+    /* the processes of a pipeline, and its communicators: of a chain each
+     * communicator adds one process, and its first one another */
+    s.room = calloc(r->n_ranks + 3 * r->n_comms + 1, sizeof(*s.room));
+    if (s.spent_us && s.within_us && s.rows && s.fewest && s.at &&
+        s.of_process && s.edges && s.room)
+        rc = judge(&s, findings);
+    free(s.spent_us);
+    free(s.within_us);
+    free(s.rows);
+    free(s.fewest);
+    free(s.at);
+    free(s.of_process);
+    free(s.edges);
+    free(s.room);
+    return rc;
+}

@@ -1,0 +1,213 @@
+/* stalls_once.c - single waits for one rank, so long that they cost a share of
+ * the run by themselves.
+ *
+ * The test of stalls.c asks whether a rank stops more often than others, so it
+ * needs several stops. One wait of minutes is no habit, and still a loss. Here
+ * nothing is claimed about the rank but that it came late once: who, when, how
+ * long, and what it did before.
+ */
+#include "orchestrator/insight/stalls.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/figure.h"
+#include "orchestrator/aggregate/timeline.h"
+#include "orchestrator/insight/limits.h"
+
+/* --- which waits ---------------------------------------------------------- */
+
+struct collecting {
+    const struct stalls_counts *c;
+    struct stalls_once_list *list;
+    struct jp_once at; /* the one that may go on */
+    bool failed;
+};
+
+static const struct stalls_series *series_of(const struct stalls_counts *c,
+                                             const struct jp_once *x)
+{
+    return &c->series[c->r->ranks[x->rank].comm * STALLS_FUNCS + x->func];
+}
+
+/* Keeps the wait that has ended, if it may be reported or is the longest that
+ * is not. One that goes on for much of the run is lateness. */
+static void keep(struct collecting *w)
+{
+    struct jp_once *x = &w->at, *more;
+    const struct stalls_series *all;
+    bool lasts, start;
+
+    if (!x->ops)
+        return;
+    all = series_of(w->c, x);
+    lasts = (double) x->ops >
+            fmax(limits_get(JP_LIMIT_STALL_RARE) * (double) all->ops, 1);
+    start = (double) (x->sn - all->first_sn) <
+            fmax(limits_get(JP_LIMIT_STALL_START) * (double) all->ops, 1);
+    if (lasts || start)
+        return;
+    if (x->us <= limits_get(JP_LIMIT_STALL_ONCE) * w->list->run_us ||
+        x->us <= limits_get(JP_LIMIT_STALL_NET) * x->net_us) {
+        w->list->untold_us = fmax(w->list->untold_us, x->us);
+        return;
+    }
+    more = reallocarray(w->list->at, w->list->n + 1, sizeof(*more));
+    w->failed |= !more;
+    if (!more)
+        return;
+    w->list->at = more;
+    more[w->list->n++] = *x;
+}
+
+static void collect(void *arg, const struct stalls_event *e)
+{
+    struct collecting *w = arg;
+    struct jp_once *x = &w->at;
+
+    if (!e->over)
+        return;
+    if (!(x->ops && x->rank == e->rank && x->func == e->func &&
+          e->sn == x->last_sn + 1)) {
+        keep(w);
+        *x = (struct jp_once){.rank = e->rank,
+                              .process = w->c->p->of_rank[e->rank],
+                              .func = e->func,
+                              .sn = e->sn,
+                              .at_us = e->at_us};
+    }
+    x->last_sn = e->sn;
+    x->ops++;
+    x->us += e->us;
+    x->net_us += e->net_us;
+    x->largest_us = fmax(x->largest_us, e->us);
+}
+
+int stalls_once_collect(struct stalls_counts *counts, double run_us,
+                        struct stalls_once_list *list)
+{
+    struct collecting w = {.c = counts, .list = list};
+
+    *list = (struct stalls_once_list){.run_us = run_us};
+    if (!(run_us > 0))
+        return 0; /* not known what they cost */
+    if (stalls_events(counts, true, collect, &w) < 0)
+        return -1;
+    keep(&w);
+    return w.failed ? -1 : 0;
+}
+
+/* --- what the process did before ------------------------------------------ */
+
+static const struct timeline *timeline_of(const struct jp_result *r,
+                                          const struct jp_process *who)
+{
+    for (size_t i = 0; i < r->n_timelines; i++)
+        if (!r->timelines[i]->mixed && r->timelines[i]->pid == who->pid &&
+            !strcmp(r->timelines[i]->host, who->host))
+            return r->timelines[i];
+    return NULL;
+}
+
+/* Returns true if the series is of the operation that was waited in. */
+static bool is_of(const struct jp_result *r, const struct timeline_series *s,
+                  const struct jp_once *x)
+{
+    const char *func = stalls_func_name(x->func);
+
+    return !s->p2p && func && !strcmp(s->func, func) &&
+           !strcmp(s->id, r->comms[r->ranks[x->rank].comm].id);
+}
+
+/* Finds the operation in the timeline, and what ended last before. Returns 0,
+ * or -1 without memory. */
+int stalls_once_before(const struct jp_result *r, const struct jp_processes *p,
+                       struct jp_once *x)
+{
+    const struct timeline *t = timeline_of(r, &p->list[x->process]);
+    struct timeline_reader reader;
+    struct timeline_event e;
+    double end_us = 0, from_us = 0;
+
+    if (!t)
+        return 0;
+    if (timeline_reader_init(&reader, t) < 0)
+        return -1;
+    while (timeline_next(&reader, &e)) {
+        const struct timeline_series *s = &t->series[e.series];
+
+        if (e.sn == x->sn && is_of(r, s, x)) {
+            from_us = (double) e.start_us;
+            break;
+        }
+        if ((double) (e.start_us + e.time_us) <= end_us)
+            continue;
+        end_us = (double) (e.start_us + e.time_us);
+        x->before_sn = e.sn;
+        snprintf(x->before, sizeof(x->before), "%.20s %llu of %.24s", s->func,
+                 (unsigned long long) e.sn, s->id);
+        for (size_t c = 0; c < r->n_comms; c++)
+            if (!strcmp(r->comms[c].id, s->id))
+                snprintf(x->before, sizeof(x->before), "%.20s %llu of %.24s",
+                         s->func, (unsigned long long) e.sn,
+                         processes_comm_name(&r->comms[c]));
+    }
+    timeline_reader_fini(&reader);
+    if (from_us > 0 && end_us > 0)
+        x->own_us = fmax(from_us - end_us, 0);
+    else
+        *x->before = '\0';
+    return 0;
+}
+
+/* --- findings ------------------------------------------------------------- */
+
+int stalls_once_tell(const struct jp_result *r, const struct jp_processes *p,
+                     const struct jp_once *x, struct jp_findings *findings)
+{
+    const struct jp_process *who = &p->list[x->process];
+    const struct jp_rank *rank = &r->ranks[x->rank];
+    const struct jp_comm *comm = &r->comms[rank->comm];
+    struct jp_finding *f = findings_add(findings, JP_FINDING_LONG_WAIT);
+    const char *func = stalls_func_name(x->func);
+    char name[JP_PROCESS_NAME_LEN], where[150], when[80] = "", before[120] = "";
+    uint32_t others = comm->n_ranks - 1;
+
+    if (!f)
+        return -1;
+    func = func ? func : "AlltoAll";
+    f->comm = (int64_t) rank->comm;
+    f->rank = rank->rank;
+    f->world_rank = who->world_rank;
+    f->pid = who->pid;
+    f->from_us = x->at_us > 0 ? x->at_us : NAN;
+    f->share = x->share;
+    f->others = others;
+    finding_cost(findings, f, x->us * others);
+    finding_count(f, x->us, x->ops, 0);
+    snprintf(f->host, sizeof(f->host), "%s", who->host);
+    if (x->ops == 1)
+        snprintf(where, sizeof(where), "%s %llu of %.40s", func,
+                 (unsigned long long) x->sn, processes_comm_name(comm));
+    else
+        snprintf(where, sizeof(where), "%s %llu to %llu of %.40s (at most %s)",
+                 func, (unsigned long long) x->sn,
+                 (unsigned long long) x->last_sn, processes_comm_name(comm),
+                 FIG_US(x->largest_us));
+    if (isfinite(f->from_us))
+        snprintf(when, sizeof(when), ", at %s", FIG_UTC((uint64_t) x->at_us));
+    if (*x->before && isfinite(x->own_us))
+        snprintf(before, sizeof(before), "; it had left %.70s %s before",
+                 x->before, FIG_US(x->own_us));
+    snprintf(f->text, sizeof(f->text),
+             "%s kept %s rank%s waiting once, for %s, in %s%s%s; cost %s",
+             processes_describe(p, r, who, name), FIG_COUNT(others),
+             plural(others), FIG_US(x->us), where, when, before,
+             FINDING_LOSS(f));
+    snprintf(f->next, sizeof(f->next),
+             "look at what that process did then: a checkpoint, an evaluation, "
+             "data that came late, a file system that stopped");
+    return 0;
+}
