@@ -41,13 +41,18 @@
 /* A process, which is one file of the recorder. */
 struct hangs_process {
     char host[RECORD_MAX_HOST + 1];
-    int64_t pid, task; /* task: SLURM_PROCID, or -1 if unknown */
+    int64_t pid;
+    int64_t task; /* SLURM_PROCID, which children of a task inherit; -1:
+                     unknown */
+    struct launched launched; /* what its launcher told it */
+    int64_t rank; /* in the job, by rankrule.h; -1: none. hangs_sum_finish sets
+                     it */
     /* from the recording, to find the process while it runs; 0: unknown */
     uint64_t pid_namespace, start;
-    bool cut;          /* the file has no final block */
-    bool busy;         /* it certainly has an operation in flight */
-    bool final;        /* it ended normally; nothing can follow */
-    bool damaged;      /* some blocks of the file are unreadable */
+    bool cut;     /* the file has no final block */
+    bool busy;    /* it certainly has an operation in flight */
+    bool final;   /* it ended normally; nothing can follow */
+    bool damaged; /* some blocks of the file are unreadable */
     /* wall clock in ns since 1970 of the last counters, and of the last record
      * of any kind; 0: unknown */
     int64_t counted_ns, last_ns;
@@ -243,6 +248,12 @@ char *hangs_answer(const struct jp_hangs *hangs, char *buf, size_t size);
 /* The same for one group. */
 char *hangs_answer_of(const struct jp_hangs *hangs,
                       const struct hangs_group *group, char *buf, size_t size);
+
+/* Formats the process that has this rank in a communicator: "rank 3 (n2 pid
+ * 103)"; "rank 7 (n2 pid 103, rank 3 of the communicator)" if its rank in the
+ * job is another one. Returns buf. */
+char *hangs_name(const struct hangs_process *process, int64_t rank, char *buf,
+                 size_t size);
 
 /* Formats the ranks of a state: "rank 3 (n2 pid 103)" or "ranks 3, 5-7". */
 char *hangs_whom(const struct jp_hangs *hangs, const struct hangs_group *group,

@@ -676,8 +676,7 @@ static char *name_process(const struct hung_view *view,
             : NULL;
 
     if (p)
-        snprintf(buf, size, "rank %" PRId64 " (%.64s pid %" PRId64 ")",
-                 cause->rank, p->host, p->pid);
+        hangs_name(p, cause->rank, buf, size);
     else
         snprintf(buf, size, "rank %" PRId64, cause->rank);
     return buf;

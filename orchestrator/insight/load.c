@@ -92,6 +92,7 @@ static int add_uneven(const struct jp_result *r, const struct jp_processes *p,
     f->rank = rank->rank;
     f->world_rank = p->known ? who->world_rank : -1;
     f->pid = rank->pid;
+    f->process = who - p->list;
     snprintf(f->host, sizeof(f->host), "%s", rank->host);
     snprintf(f->text, sizeof(f->text),
              "%s receives %s by Send and Recv, %.1f times the mean of %.40s",
@@ -433,12 +434,13 @@ static int tell(const struct slowest *x, struct jp_findings *findings)
     f->comm = (int64_t) x->comm;
     f->share = fmin(x->us / x->peers_us, 1);
     f->cost_us = x->us * (double) (x->stages - 1) * (double) x->pipelines;
-    snprintf(f->text, sizeof(f->text),
-             "stage %u of %u computes longer than the others, as its ranks wait "
-             "%s less, in all %s pipelines; cost %s of GPU time, %s of "
-             "communication",
-             x->stage + 1, x->stages, FIG_US(x->us), FIG_COUNT(x->pipelines),
-             FIG_US(f->cost_us), FIG_SHARE(f->share));
+    snprintf(
+        f->text, sizeof(f->text),
+        "stage %u of %u computes longer than the others, as its ranks wait "
+        "%s less, in all %s pipelines; cost %s of GPU time, %s of "
+        "communication",
+        x->stage + 1, x->stages, FIG_US(x->us), FIG_COUNT(x->pipelines),
+        FIG_US(f->cost_us), FIG_SHARE(f->share));
     snprintf(f->next, sizeof(f->next),
              "give that stage fewer layers, or check its nodes if it has the "
              "same work as the others");
