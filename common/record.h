@@ -62,8 +62,12 @@ struct record {
     struct record_text id;   /* "0x..." as written */
     struct record_text name; /* clean UTF-8; "unknown" counts as absent */
     struct record_text host;
-    struct record_text func;   /* "AllReduce", "Send" ... */
-    int64_t pid;               /* -1 absent */
+    struct record_text func; /* "AllReduce", "Send" ... */
+    int64_t pid;             /* -1 absent */
+    /* Tells processes with one host and pid apart (their pid namespaces and
+     * start times), and the devices of one process; 0: unknown. Any numbers, of
+     * which only equality counts. */
+    uint64_t instance, device;
     uint64_t dump_us;          /* CLOCK_REALTIME of the writing; 0: absent */
     uint64_t start_us, end_us; /* CLOCK_REALTIME of its first and last event on
                                   the rank; 0: unknown */

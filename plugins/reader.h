@@ -52,8 +52,9 @@ struct source_facts {
      * operations that are missing, by the sequence numbers. */
     bool has_pools;
     uint64_t untimed, partly, missing;
-    uint64_t pools[TRACE_POOLS]; /* events */
-    bool no_clock;               /* its times have an origin of their own */
+    uint64_t pools[TRACE_POOLS];    /* events */
+    bool no_clock;                  /* its times have an origin of their own */
+    struct recfile_process process; /* that wrote a recording */
     /* --- of the caller, not the reader --- */
     struct hangs_evidence *evidence; /* NULL: not requested */
     struct busy *busy;  /* of records with start and end; NULL: not wanted */

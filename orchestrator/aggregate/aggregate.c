@@ -80,8 +80,9 @@ static bool name_rank(const struct jp_hangs *hangs,
     if (group->processes[i] == UINT32_MAX)
         return true;
     process = &hangs->processes[group->processes[i]];
-    hang->task = process->task;
+    hang->world_rank = process->rank;
     hang->pid = process->pid;
+    hang->instance = recfile_instance(process->pid_namespace, process->start);
     snprintf(hang->host, sizeof(hang->host), "%s", process->host);
     return true;
 }
@@ -101,7 +102,7 @@ static void name_hang(const struct jp_result *r, const struct jp_hangs *hangs,
     hang->comm = find_comm(r, op);
     snprintf(hang->coll, sizeof(hang->coll), "%.39s", op->func);
     hang->sn = op->seq;
-    hang->rank = hang->task = hang->pid = -1;
+    hang->rank = hang->world_rank = hang->pid = -1;
     if (!name_rank(hangs, group, HANGS_MISSING, hang) &&
         !name_rank(hangs, group, HANGS_HELD, hang))
         return;
@@ -116,17 +117,21 @@ static void keep_ranks(const struct jp_hangs *hangs,
                        const struct hangs_group *group, struct jp_hang_op *op)
 {
     uint32_t n = group->n_ranks;
+    bool in_job = true;
 
     op->states = calloc(n, sizeof(*op->states));
-    op->tasks = calloc(n, sizeof(*op->tasks));
-    if (!op->states || !op->tasks)
+    op->ranks = calloc(n, sizeof(*op->ranks));
+    if (!op->states || !op->ranks)
         return;
     for (uint32_t i = 0; i < n; i++) {
         op->states[i] = states[group->states[i]];
-        op->tasks[i] = group->processes[i] == UINT32_MAX
+        op->ranks[i] = group->processes[i] == UINT32_MAX
                            ? -1
-                           : hangs->processes[group->processes[i]].task;
+                           : hangs->processes[group->processes[i]].rank;
+        in_job &= op->ranks[i] >= 0;
     }
+    for (uint32_t i = 0; i < n && !in_job; i++)
+        op->ranks[i] = i;
     op->n_ranks = n;
 }
 
@@ -241,6 +246,54 @@ static int read_again(struct build *b, struct hangs_sum *sum)
     return rc;
 }
 
+static int by_writer(const void *a, const void *b)
+{
+    const struct jp_recorded *x = a, *y = b;
+    int order = strcmp(x->host, y->host);
+
+    if (order || x->pid != y->pid)
+        return order ? order : x->pid < y->pid ? -1 : 1;
+    return (x->instance > y->instance) - (x->instance < y->instance);
+}
+
+/* Lists the processes that wrote recordings; one that wrote several counts
+ * once. 0, or -1: no memory. */
+static int take_recorded(struct jp_result *r, const struct source_facts *files,
+                         size_t n)
+{
+    size_t found = 0, kept = 0;
+
+    r->recorded = calloc(n + 1, sizeof(*r->recorded));
+    for (size_t i = 0; r->recorded && i < n; i++) {
+        const struct recfile_process *p = &files[i].process;
+        struct jp_recorded *row = &r->recorded[found];
+
+        if (!p->known)
+            continue;
+        *row = (struct jp_recorded){
+            .host = strdup(p->host),
+            .pid = p->pid,
+            .instance = recfile_instance(p->pid_namespace, p->start),
+            .procid = p->procid,
+            .launched = p->launched};
+        if (!row->host)
+            return -1;
+        r->n_recorded = ++found;
+    }
+    if (!r->recorded)
+        return -1;
+    if (found)
+        qsort(r->recorded, found, sizeof(*r->recorded), by_writer);
+    for (size_t i = 0; i < found; i++) {
+        if (kept && by_writer(&r->recorded[kept - 1], &r->recorded[i]) == 0)
+            free(r->recorded[i].host);
+        else
+            r->recorded[kept++] = r->recorded[i];
+    }
+    r->n_recorded = kept;
+    return 0;
+}
+
 /* Finds hangs, if there may be any, for result->hang. 0, or -1: no memory, or
  * stopped (b->stopped). */
 static int result_hang(struct build *b)
@@ -298,7 +351,9 @@ static struct jp_result *build_result(struct build b, struct jp_error *err)
                                        : memory_of(b.options) / BYTES_A_ROW;
     b.threads = joinrun_threads(b.options);
     b.result = calloc(1, sizeof(*b.result));
-    if (!b.result || result_build(&b) < 0 || result_hang(&b) < 0) {
+    if (!b.result || result_build(&b) < 0 ||
+        take_recorded(b.result, b.files, b.walk->n_logs) < 0 ||
+        result_hang(&b) < 0) {
         error_set(err, b.stopped ? "stopped" : "out of memory");
         result_destroy(b.result);
         b.result = NULL;

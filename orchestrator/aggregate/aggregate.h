@@ -16,8 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/record.h"
 #include "common/error.h"
+#include "common/launched.h"
+#include "common/record.h"
 
 /* NVIDIA's four names. NVIDIA's formula, in this order: n_ranks = 1;
  * nnodes = 1; nnodes = n_ranks; anything else. nnodes counts NVLink domains. */
@@ -98,14 +99,19 @@ struct jp_comm {
  * Communicators of one rank are not timed, nor are sequence numbers that carry
  * two sizes.
  *
- * Where two processes wrote as one rank (quality.shared_ranks), host and pid
- * are the smaller ones. Of an operation that both wrote, the record in the
- * first file (in order of path) counts. */
+ * instance tells processes with one host and pid apart (their pid namespaces
+ * and start times), device the devices of one process; of these numbers only
+ * equality counts, and 0 is unknown.
+ *
+ * Where two processes wrote as one rank (quality.shared_ranks), host, pid,
+ * instance and device are the smaller ones. Of an operation that both wrote,
+ * the record in the first file (in order of path) counts. */
 struct jp_rank {
     size_t comm; /* index into comms */
     uint32_t rank;
     char *host;
     int64_t pid;
+    uint64_t instance, device;
     uint64_t records;
     uint64_t timed_ops;
     uint64_t last_ops;    /* timed operations in which it came last */
@@ -232,6 +238,7 @@ struct jp_window {
 struct jp_busy {
     char *host;
     int64_t pid;
+    uint64_t instance;       /* as in struct jp_rank */
     uint64_t timed, untimed; /* records with start and end, and without */
     /* First start, last end, and how long it was busy between them. Zeros
      * unless the state is JP_BUSY_TOLD. */
@@ -409,7 +416,9 @@ struct jp_hang_op {
     uint64_t age_us;  /* a lower bound */
     uint32_t n_ranks;
     uint8_t *states; /* enum jp_hang_state of each rank */
-    int64_t *tasks;  /* SLURM_PROCID of each rank; -1: unknown */
+    /* Each one's rank in the job; if that of one is unknown, all are their
+     * ranks in the communicator: a mixture would name the wrong ones. */
+    int64_t *ranks;
 };
 #define JP_HANG_OPS 16     /* the most that are kept, */
 #define JP_HANG_RANKS 4096 /* each with so many ranks at most */
@@ -422,15 +431,27 @@ struct jp_hang {
     size_t whom; /* so many bytes at the start of text name one rank by its
                     number in the communicator; 0: several ranks, or none */
     /* The operation that text is about, and its rank; -1 and "": unknown. */
-    int64_t comm;  /* index into comms */
-    char coll[40]; /* function */
-    uint64_t sn;   /* sequence number */
-    int64_t rank;  /* the first one that never entered, or is held up */
-    int64_t task;  /* its SLURM_PROCID */
+    int64_t comm;       /* index into comms */
+    char coll[40];      /* function */
+    uint64_t sn;        /* sequence number */
+    int64_t rank;       /* the first one that never entered, or is held up */
+    int64_t world_rank; /* its rank in the job; -1: none */
     int64_t pid;
+    uint64_t instance; /* as in struct jp_rank */
     char host[256];
     struct jp_hang_op ops[JP_HANG_OPS];
     size_t n_ops;
+};
+
+/* A process that wrote a recording, also one without operations. Sorted by
+ * host, pid and instance. */
+struct jp_recorded {
+    char *host;
+    int64_t pid;
+    uint64_t instance; /* as in struct jp_rank */
+    int64_t procid;    /* SLURM_PROCID: of the task that it is or descends from;
+                          -1: unknown */
+    struct launched launched; /* what its launcher told it */
 };
 
 struct jp_result {
@@ -465,6 +486,8 @@ struct jp_result {
      * below 1 GiB. */
     struct timeline **timelines;
     size_t n_timelines;
+    struct jp_recorded *recorded;
+    size_t n_recorded;
     struct jp_clocks *clocks; /* of the nodes; NULL: they were not compared */
     struct jp_quality quality;
     struct jp_hang hang;

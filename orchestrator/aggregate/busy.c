@@ -260,8 +260,10 @@ static bool is_same(struct busy *b, const struct record *r)
         memcpy(b->host, host, r->host.len);
         b->host[r->host.len] = '\0';
         b->pid = r->pid;
+        b->instance = r->instance;
     }
-    return r->pid == b->pid && b->host[r->host.len] == '\0' &&
+    return r->pid == b->pid && r->instance == b->instance &&
+           b->host[r->host.len] == '\0' &&
            memcmp(b->host, host, r->host.len) == 0;
 }
 
@@ -311,6 +313,7 @@ static void join_facts(struct busy *b, const struct busy *next)
     if (!b->timed) {
         memcpy(b->host, next->host, sizeof(b->host));
         b->pid = next->pid;
+        b->instance = next->instance;
     }
     b->mixed |= next->mixed || (next->timed && (next->pid != b->pid ||
                                                 strcmp(next->host, b->host)));
@@ -396,9 +399,12 @@ static int by_process(const void *a, const void *b)
     const struct source *x = a, *y = b;
     int order = strcmp(x->busy->host, y->busy->host);
 
-    return order                         ? order
-           : x->busy->pid < y->busy->pid ? -1
-                                         : x->busy->pid > y->busy->pid;
+    if (order)
+        return order;
+    if (x->busy->pid != y->busy->pid)
+        return x->busy->pid < y->busy->pid ? -1 : 1;
+    return (x->busy->instance > y->busy->instance) -
+           (x->busy->instance < y->busy->instance);
 }
 
 /* The files with times, sorted by process; *n is their number. The caller frees
@@ -444,6 +450,7 @@ static int make_rows(struct jp_result *r, const struct source *list, size_t n,
         row = &r->busy[r->n_busy++];
         *row = (struct jp_busy){.host = strdup(busy->host),
                                 .pid = busy->pid,
+                                .instance = busy->instance,
                                 .timed = busy->timed,
                                 .untimed = list[i].untimed,
                                 .state = busy->mixed     ? JP_BUSY_MIXED

@@ -354,7 +354,9 @@ static int by_process(const void *a, const void *b)
     const struct clocks_arrival *x = a, *y = b;
     int order = strcmp(x->host, y->host);
 
-    return order ? order : x->pid < y->pid ? -1 : x->pid > y->pid;
+    if (order || x->pid != y->pid)
+        return order ? order : x->pid < y->pid ? -1 : 1;
+    return (x->instance > y->instance) - (x->instance < y->instance);
 }
 
 /* Raises the uncertainty of a map by collectives to what its operations show.
@@ -409,6 +411,7 @@ static int find_arrivals(struct jp_clocks *clocks,
             continue;
         at[kept] = at[i];
         at[kept].pid = timelines[i]->pid;
+        at[kept].instance = timelines[i]->instance;
         at[kept].host = strdup(timelines[i]->host);
         rc = at[kept++].host ? 0 : -1;
     }

@@ -181,6 +181,7 @@ struct jp_clock {
 struct clocks_arrival {
     char *host;
     int64_t pid;
+    uint64_t instance; /* as in struct record */
     uint64_t operations;
     uint64_t last; /* it began last, by more than CLOCKMAP_SURE times the
                       uncertainty of the two clocks */

@@ -108,7 +108,7 @@ static struct join_stream *find_stream(struct join *join,
 
         if (s->rank == r->rank && s->n_ranks == r->n_ranks &&
             s->nnodes == r->nnodes && s->pid == r->pid &&
-            same(&r->id, s->id, s->id_len) &&
+            s->instance == r->instance && same(&r->id, s->id, s->id_len) &&
             same(&r->name, s->name, s->name_len) &&
             same(&r->host, s->host, s->host_len))
             return s;
@@ -131,6 +131,7 @@ static void remember(struct join *join, const struct record *r,
     s->n_ranks = r->n_ranks;
     s->nnodes = r->nnodes;
     s->pid = r->pid;
+    s->instance = r->instance;
     s->id_len = (uint8_t) r->id.len;
     s->name_len = (uint8_t) r->name.len;
     s->host_len = (uint8_t) r->host.len;
@@ -180,8 +181,10 @@ static JOIN_RARE struct join_member *member_of(struct join *join,
         join_comm_name(join->comms[comm], r->name.text, r->name.len) < 0)
         return NULL;
     member = join_member_get(join, comm, r->rank);
-    if (!member || join_member_process(member, r->host.len ? r->host.text : "",
-                                       r->host.len, r->pid) < 0)
+    if (!member || join_member_process(
+                       member, &(struct join_process){
+                                   r->host.len ? r->host.text : "", r->host.len,
+                                   r->pid, r->instance, r->device}) < 0)
         return NULL;
     if (touch(join, member) < 0)
         return NULL;
@@ -643,7 +646,9 @@ static int merge_member(struct mapping *m, struct join_member *from)
 
     if (to && to->host)
         to->many_files = true; /* two threads never share a file */
-    if (!to || join_member_process(to, host, strlen(host), from->pid) < 0)
+    if (!to || join_member_process(to, &(struct join_process){
+                                           host, strlen(host), from->pid,
+                                           from->instance, from->device}) < 0)
         return -1;
     if (touch(m->into, to) < 0)
         return -1;

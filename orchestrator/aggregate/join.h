@@ -276,9 +276,10 @@ struct join_member {
     uint32_t comm, rank;
     char *host; /* of the processes that wrote it, the smallest (host, pid) */
     int64_t pid;
-    bool shared;     /* two processes wrote it */
-    bool read;       /* its file was read to the end */
-    bool many_files; /* its records come from more than one file */
+    uint64_t instance, device; /* as in struct record */
+    bool shared;               /* two processes wrote it */
+    bool read;                 /* its file was read to the end */
+    bool many_files;           /* its records come from more than one file */
     uint32_t file;
     uint32_t number; /* its place in join.members */
     uint64_t turn;   /* join.turn when it had a record last */
@@ -360,6 +361,7 @@ struct join_stream {
     uint8_t id_len, name_len, host_len;
     uint32_t rank, n_ranks, nnodes;
     int64_t pid;
+    uint64_t instance;
     char name[RECORD_MAX_NAME];
     char host[RECORD_MAX_HOST];
 };

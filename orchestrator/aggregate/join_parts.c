@@ -751,24 +751,40 @@ int join_comm_name(struct join_comm *comm, const char *name, size_t len)
     return 0;
 }
 
-int join_member_process(struct join_member *member, const char *host,
-                        size_t len, int64_t pid)
+/* Orders the member's process and another one on the same host. */
+static int compare_process(const struct join_member *member,
+                           const struct join_process *process)
 {
-    char *copy = strndup(host, len);
+    if (member->pid != process->pid)
+        return member->pid < process->pid ? -1 : 1;
+    if (member->instance != process->instance)
+        return member->instance < process->instance ? -1 : 1;
+    return (member->device > process->device) -
+           (member->device < process->device);
+}
+
+int join_member_process(struct join_member *member,
+                        const struct join_process *process)
+{
+    char *copy = strndup(process->host, process->len);
     int order;
 
     if (!copy)
         return -1;
-    order = member->host ? strcmp(copy, member->host) : -1;
-    /* the smaller (host, pid) is kept, whatever the order of the files */
-    if (member->host && (order || pid != member->pid))
+    order = member->host ? strcmp(member->host, copy) : 1;
+    if (order == 0)
+        order = compare_process(member, process);
+    /* the smaller process is kept, whatever the order of the files */
+    if (member->host && order)
         member->shared = true;
-    if (order > 0 || (order == 0 && pid >= member->pid)) {
+    if (order <= 0) {
         free(copy);
         return 0;
     }
     free(member->host);
     member->host = copy;
-    member->pid = pid;
+    member->pid = process->pid;
+    member->instance = process->instance;
+    member->device = process->device;
     return 0;
 }

@@ -88,8 +88,15 @@ int join_stray_order(const struct join_stray *x, const struct join_stray *y);
 /* Each returns 0 or -1. */
 int join_stray_add(struct join *join, const struct join_stray *stray);
 int join_comm_name(struct join_comm *comm, const char *name, size_t len);
-int join_member_process(struct join_member *member, const char *host,
-                        size_t len, int64_t pid);
+/* A process as records and partials name it. */
+struct join_process {
+    const char *host;
+    size_t len;
+    int64_t pid;
+    uint64_t instance, device; /* as in struct record */
+};
+int join_member_process(struct join_member *member,
+                        const struct join_process *process);
 
 void join_counts_fold(struct join_comm *into, const struct jpr_counts *counts);
 /* Makes a row of one record; adds a row to another one of the same operation.

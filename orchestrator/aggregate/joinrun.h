@@ -67,6 +67,7 @@ struct busy_slots {
 struct busy {
     char host[RECORD_MAX_HOST + 1];
     int64_t pid;
+    uint64_t instance;       /* as in struct record */
     bool mixed;              /* its records are of several processes */
     uint64_t timed;          /* records with start and end */
     uint64_t clipped;        /* intervals that came too late */

@@ -22,14 +22,16 @@
 #include "orchestrator/ingest/logwalk.h"
 
 /* VERSION is written, OLDEST is the oldest that is read. Version 5 has no
- * timelines, versions before STRIPS have no strips, and those before COURSE
- * have no times of messages over the run. From version 9 on a file may have what
- * its markers count. */
+ * timelines, versions before STRIPS have no strips, those before COURSE have no
+ * times of messages over the run, and those before PROCESSES do not tell
+ * processes of equal host and pid, or the devices of one process, apart. From
+ * version 9 on a file may have what its markers count. */
 enum {
     PARTIAL_VERSION = 9,
     PARTIAL_OLDEST = 5,
     PARTIAL_STRIPS = 7,
-    PARTIAL_COURSE = 8
+    PARTIAL_COURSE = 8,
+    PARTIAL_PROCESSES = 9
 };
 
 /* A log that a partial was made from; path is relative to raw/<node>/. */

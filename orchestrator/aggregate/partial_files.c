@@ -66,7 +66,7 @@ static bool get(struct jpr_in *in, struct busy *busy)
     busy->clipped = jpr_get_u64(in);
     busy->from_us = jpr_get_bounded(in, INT64_MAX);
     busy->to_us = busy->from_us + jpr_get_bounded(in, INT64_MAX);
-    s->shift = (unsigned) jpr_get_bounded(in, 63);
+    s->shift = (unsigned) jpr_get_bounded(in, 127);
     s->first = jpr_get_u64(in);
     s->n = (unsigned) jpr_get_bounded(in, BUSY_SLOTS);
     for (unsigned i = 0; i < s->n; i++)
@@ -93,7 +93,8 @@ enum {
     IS_FOREIGN = 4,   /* of no profiler */
     IS_RECORDING = 8, /* of the recorder */
     IS_BUSY = 16,     /* a busy time follows */
-    IS_MARKED = 32    /* what the writer's markers count follows */
+    IS_MARKED = 32,   /* what the writer's markers count follows */
+    HAS_PROCESS = 64  /* who wrote it follows */
 };
 enum { IS_COUNTED = 1, HAS_NOTES = 2, HAS_COST = 4 }; /* of a recording */
 
@@ -188,13 +189,35 @@ static void put_recording(struct jpr_out *out, const struct source_facts *f)
         put_long_text(out, f->notes);
 }
 
+/* Who wrote a recording. */
+static void put_writer(struct jpr_out *out, const struct recfile_process *p)
+{
+    const struct launched *l = &p->launched;
+
+    jpr_put_text(out, p->host);
+    jpr_put_i64(out, p->pid);
+    jpr_put_i64(out, p->procid);
+    jpr_put_u64(out, p->pid_namespace);
+    jpr_put_u64(out, p->start);
+    jpr_put_u64(out, LAUNCHED_KINDS);
+    for (int i = 0; i < LAUNCHED_KINDS; i++) {
+        jpr_put_i64(out, l->rank[i]);
+        jpr_put_i64(out, l->size[i]);
+    }
+    jpr_put_i64(out, l->local_rank);
+    jpr_put_i64(out, l->restarts);
+    jpr_put_i64(out, l->task_pid);
+    jpr_put_text(out, l->run);
+}
+
 static unsigned flags_of(const struct source_facts *f)
 {
     /* what the file is, and which parts follow */
     return (f->cut ? IS_CUT : 0u) | (f->has_pools ? IS_TRACE : 0u) |
            (f->foreign ? IS_FOREIGN : 0u) |
            (f->has_counters ? IS_RECORDING : 0u) | (f->busy ? IS_BUSY : 0u) |
-           (f->markers ? IS_MARKED : 0u);
+           (f->markers ? IS_MARKED : 0u) |
+           (f->process.known ? HAS_PROCESS : 0u);
 }
 
 /* One log. `skip`: length of "<raw>/<node>/", which the reader adds again. */
@@ -222,6 +245,8 @@ static void put_file(struct jpr_out *out, const struct jp_logfile *log,
         jpr_put_u64(out, f->dropped);
     }
     jpr_put_u64(out, f->unstamped); /* records without start or end */
+    if (f->process.known)
+        put_writer(out, &f->process);
     if (f->busy)
         put_busy(out, f->busy);
 }
@@ -360,16 +385,53 @@ static bool get_recording(struct jpr_in *in, struct source_facts *f)
     return f->notes && is_clean(f->notes, strlen(f->notes));
 }
 
+/* A number of a launcher: none, or a small one. */
+static int64_t get_launched(struct jpr_in *in)
+{
+    int64_t n = jpr_get_i64(in);
+
+    if (n < -1 || n > INT32_MAX)
+        in->bad = true;
+    return n;
+}
+
+/* Reads who wrote a recording. False: damaged. */
+static bool get_writer(struct jpr_in *in, struct recfile_process *p)
+{
+    struct launched *l = &p->launched;
+
+    launched_init(l);
+    p->known = true;
+    if (!partial_get_short(in, p->host, sizeof(p->host)))
+        return false;
+    p->pid = jpr_get_i64(in);
+    p->procid = jpr_get_i64(in);
+    p->pid_namespace = jpr_get_u64(in);
+    p->start = jpr_get_u64(in);
+    if (jpr_get_bounded(in, LAUNCHED_KINDS) != LAUNCHED_KINDS)
+        return false;
+    for (int i = 0; i < LAUNCHED_KINDS; i++) {
+        l->rank[i] = get_launched(in);
+        l->size[i] = get_launched(in);
+    }
+    l->local_rank = get_launched(in);
+    l->restarts = get_launched(in);
+    l->task_pid = get_launched(in);
+    return partial_get_short(in, l->run, sizeof(l->run)) && !in->bad;
+}
+
 /* Reads the flags of a file. False: the file would be of two kinds. */
 static bool get_flags(struct jpr_in *in, struct source_facts *f, bool *is_busy)
 {
-    uint64_t flags = jpr_get_bounded(in, 63);
+    /* older versions have no markers and no process */
+    uint64_t flags = jpr_get_bounded(in, 127);
 
     f->cut = flags & IS_CUT;
     f->has_pools = flags & IS_TRACE;
     f->foreign = flags & IS_FOREIGN;
     f->has_counters = flags & IS_RECORDING;
     f->markers = flags & IS_MARKED; /* its number follows */
+    f->process.known = flags & HAS_PROCESS;
     *is_busy = flags & IS_BUSY;
     return f->has_pools + f->foreign + f->has_counters <= 1;
 }
@@ -402,7 +464,14 @@ static bool get_file(struct jpr_in *in, struct partial_file *file)
         f->dropped = jpr_get_u64(in);
     }
     f->unstamped = jpr_get_u64(in);
-    return (!is_busy || get_busy(in, &f->busy)) && !in->bad;
+    if (f->process.known && !get_writer(in, &f->process))
+        return false;
+    if (is_busy && !get_busy(in, &f->busy))
+        return false;
+    if (is_busy && f->process.known)
+        f->busy->instance =
+            recfile_instance(f->process.pid_namespace, f->process.start);
+    return !in->bad;
 }
 
 int partial_get_files(struct partial *partial, struct jpr_in *in)

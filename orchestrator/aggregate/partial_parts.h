@@ -36,6 +36,7 @@ enum partial_block {
     PARTIAL_TIMELINE = 10, /* of one file; between those and the tables */
     PARTIAL_STRIP = 11,    /* of one file, after its timeline */
     PARTIAL_MESSAGES = 12, /* their times over the run, by member */
+    PARTIAL_MEMBERS = 13,  /* what tells the members' processes apart */
     PARTIAL_N_TYPES
 };
 
@@ -89,6 +90,8 @@ struct partial_in {
     struct join *join;
     struct partial *partial;
     size_t n_hangs;                  /* blocks so far */
+    size_t hang_file;                /* the first file that the next one may be
+                                        of */
     struct hangs_evidence *evidence; /* the next block's; the caller's then.
                                         NULL: it is only checked */
     size_t next_timeline;            /* the least file that it may be of */

@@ -113,6 +113,8 @@ static bool get_process(struct jpr_in *in, struct hangs_process *p)
     bool good = partial_get_short(in, p->host, sizeof(p->host));
     uint64_t flags;
 
+    launched_init(&p->launched);
+    p->rank = -1;
     p->pid = jpr_get_i64(in);
     p->task = jpr_get_i64(in);
     flags = jpr_get_bounded(in, IS_FINAL | IS_WORKING | IS_DAMAGED);
@@ -216,7 +218,8 @@ static int get_hang(struct jpr_in *in, struct hangs_evidence *evidence)
     bool good = get_process(in, &e.process);
 
     e.left_out = jpr_get_bounded(in, UINT64_C(1) << 40);
-    if (good && get_rows(in, &e.progress, &hash) && get_ops(in, &e, hash)) {
+    good = good && get_rows(in, &e.progress, &hash) && get_ops(in, &e, hash);
+    if (good) {
         *evidence = e;
         return 0;
     }
@@ -224,13 +227,34 @@ static int get_hang(struct jpr_in *in, struct hangs_evidence *evidence)
     return -1;
 }
 
+/* Adds who wrote the next recording, which its file's facts have. */
+static void add_writer(struct partial_in *r, struct hangs_process *process)
+{
+    const struct partial *p = r->partial;
+    const struct recfile_process *writer;
+
+    while (r->hang_file < p->n_files &&
+           !p->files[r->hang_file].read.has_counters)
+        r->hang_file++;
+    if (r->hang_file == p->n_files)
+        return;
+    writer = &p->files[r->hang_file++].read.process;
+    if (!writer->known)
+        return;
+    process->pid_namespace = writer->pid_namespace;
+    process->start = writer->start;
+    process->launched = writer->launched;
+}
+
 /* Reads the evidence of one recording to r->evidence, or only checks it. */
 static int take_hang(struct partial_in *r)
 {
     struct hangs_evidence evidence;
+    struct hangs_evidence *to = r->evidence ? r->evidence : &evidence;
 
-    if (get_hang(&r->in, r->evidence ? r->evidence : &evidence) < 0)
+    if (get_hang(&r->in, to) < 0)
         return -1;
+    add_writer(r, &to->process);
     if (!r->evidence)
         hangs_evidence_fini(&evidence);
     r->n_hangs++;
@@ -423,6 +447,9 @@ static int get_followed(struct partial_in *r)
         return -1;
     r->next_timeline = at + 1; /* a strip may follow */
     t = p->files[at].read.timeline = timeline_create(0, 0);
+    if (t && p->files[at].read.process.known)
+        t->instance = recfile_instance(p->files[at].read.process.pid_namespace,
+                                       p->files[at].read.process.start);
     return t && get_timeline(&r->in, t, p->timeline_events) ? 0 : -1;
 }
 

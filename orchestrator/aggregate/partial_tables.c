@@ -290,11 +290,33 @@ static int put_all_messages(struct partial_out *w)
     return 0;
 }
 
+/* What tells the members' processes, and the devices of one, apart. */
+static void put_members(struct jpr_out *out, const void *arg)
+{
+    const struct partial_out *w = arg;
+
+    for (uint32_t i = 0; i < w->join->n_members; i++) {
+        jpr_put_u64(out, w->members[i]->instance);
+        jpr_put_u64(out, w->members[i]->device);
+    }
+}
+
+/* Writes that for all members, if it is known of one. */
+static int put_all_members(struct partial_out *w)
+{
+    bool known = false;
+
+    for (uint32_t i = 0; i < w->join->n_members; i++)
+        known |= w->members[i]->instance || w->members[i]->device;
+    return known ? partial_put_block(w, PARTIAL_MEMBERS, put_members, w) : 0;
+}
+
 int partial_put_tables(struct partial_out *w)
 {
     /* members, then what refers to them */
     if (partial_put_block(w, PARTIAL_TABLES, put_tables, w) < 0 ||
-        put_all_pairs(w) < 0 || put_all_bits(w) < 0 || put_all_kernels(w) < 0)
+        put_all_members(w) < 0 || put_all_pairs(w) < 0 || put_all_bits(w) < 0 ||
+        put_all_kernels(w) < 0)
         return -1;
     return put_all_messages(w);
 }
@@ -425,7 +447,8 @@ static int get_member(struct partial_in *r, uint32_t comm, uint32_t n_ranks)
     /* a rank that is there already makes no new member */
     member = join_member_get(r->join, comm, (uint32_t) rank);
     if (!member || r->join->n_members == known ||
-        join_member_process(member, host, len, pid) < 0 ||
+        join_member_process(member,
+                            &(struct join_process){host, len, pid, 0, 0}) < 0 ||
         get_rates(r, &member->rates, p2p) < 0)
         return -1;
     member->shared = flags & 1;
@@ -711,6 +734,15 @@ static int get_messages(struct partial_in *r)
     return 0;
 }
 
+static int get_members(struct partial_in *r)
+{
+    for (uint32_t i = 0; i < r->join->n_members && !r->in.bad; i++) {
+        r->join->members[i]->instance = jpr_get_u64(&r->in);
+        r->join->members[i]->device = jpr_get_u64(&r->in);
+    }
+    return r->in.bad ? -1 : 0;
+}
+
 static int get_strays(struct partial_in *r)
 {
     uint64_t n = jpr_get_bounded(&r->in, left(&r->in));
@@ -727,6 +759,7 @@ int partial_get_table(struct partial_in *r, enum partial_block type)
         [PARTIAL_TABLES] = get_tables,     [PARTIAL_PAIRS] = get_pairs,
         [PARTIAL_BITS] = get_bits,         [PARTIAL_KERNELS] = get_kernels,
         [PARTIAL_MESSAGES] = get_messages, [PARTIAL_STRAYS] = get_strays,
+        [PARTIAL_MEMBERS] = get_members,
     };
 
     /* in_order (partial.c) lets no other type come here */

@@ -314,6 +314,8 @@ static int fill_rank(struct build *b, struct jp_rank *rank,
                              .rank = member->rank,
                              .host = strdup(member->host),
                              .pid = member->pid,
+                             .instance = member->instance,
+                             .device = member->device,
                              .records = member->records,
                              .p2p_records = member->p2p_records,
                              .p2p_fast_gbs = fast,
@@ -729,10 +731,13 @@ void result_destroy(struct jp_result *r)
     for (size_t i = 0; i < r->n_timelines; i++)
         timeline_destroy(r->timelines[i]);
     free(r->timelines);
+    for (size_t i = 0; i < r->n_recorded; i++)
+        free(r->recorded[i].host);
+    free(r->recorded);
     clocks_destroy(r->clocks);
     for (size_t i = 0; i < r->hang.n_ops; i++) {
         free(r->hang.ops[i].states);
-        free(r->hang.ops[i].tasks);
+        free(r->hang.ops[i].ranks);
     }
     free(r);
 }

@@ -472,13 +472,15 @@ static void note_process(struct timeline *t, const struct record *r)
 {
     if (!t->n && !t->left) {
         t->pid = r->pid;
+        t->instance = r->instance;
         if (r->host.len) /* otherwise the text may be NULL */
             memcpy(t->host, r->host.text,
                    r->host.len < RECORD_MAX_HOST ? r->host.len
                                                  : RECORD_MAX_HOST);
         return;
     }
-    t->mixed |= t->pid != r->pid || !is_text(t->host, &r->host);
+    t->mixed |= t->pid != r->pid || t->instance != r->instance ||
+                !is_text(t->host, &r->host);
 }
 
 int timeline_add(struct timeline *t, const struct record *r)
@@ -532,6 +534,7 @@ int timeline_join(struct timeline *into, const struct timeline *next)
                                  .func = text_of(s->func),
                                  .host = text_of(next->host),
                                  .pid = next->pid,
+                                 .instance = next->instance,
                                  .n_ranks = s->n_ranks,
                                  .nnodes = s->nnodes,
                                  .rank = s->rank,

@@ -86,9 +86,10 @@ struct strip {
 struct timeline {
     char host[RECORD_MAX_HOST + 1];
     int64_t pid;
-    uint64_t n;    /* operations in it */
-    uint64_t left; /* operations beyond the limit, which are left out */
-    bool mixed;    /* holds several processes, so it is not used */
+    uint64_t instance; /* as in struct record */
+    uint64_t n;        /* operations in it */
+    uint64_t left;     /* operations beyond the limit, which are left out */
+    bool mixed;        /* holds several processes, so it is not used */
     struct timeline_series *series;
     uint32_t n_series, room_series;
     uint16_t slots[2 * TIMELINE_SERIES]; /* hash table: index into series + 1;

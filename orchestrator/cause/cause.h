@@ -403,8 +403,8 @@ extern const size_t cause_chains_n;
 struct cause_subject {
     enum jp_finding_kind kind;
     bool whole_node;  /* a node; otherwise one rank */
-    int64_t rank;     /* the rank shown to readers; -1: none */
-    int64_t task;     /* Slurm's task id; -1: none */
+    char rank[60];    /* as readers see it: "19", "3 of TP1"; "": unknown */
+    int64_t task;     /* Slurm's, if the process is a task itself; -1: none */
     int node;         /* index in the samples; < 0: unknown */
     const char *name; /* name of the node; NULL: unknown */
     char gpu[UTIL_ID_MAX];

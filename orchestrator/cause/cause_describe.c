@@ -86,23 +86,38 @@ static void find_gpu(const struct causes_input *in,
     guess_gpu(in, subject);
 }
 
-/* The task id finds the node exactly; a rank of a communicator would not. For a
+/* Returns the task's id if the process is a task of Slurm itself; -1: it is a
+ * launcher's worker, or unknown. A rank is no task's id: launchers number their
+ * workers as they like. */
+static int64_t task_of(const struct causes_input *in,
+                       const struct jp_process *who)
+{
+    for (size_t i = 0; who && who->task >= 0 && i < in->nodes->n_nodes; i++)
+        for (size_t k = 0; k < in->nodes->nodes[i].n_tasks; k++)
+            if (in->nodes->nodes[i].tasks[k].gtid == (uint64_t) who->task)
+                return who->task;
+    return -1;
+}
+
+/* The task id finds the node exactly, where host names are not unique. For a
  * node or a network there is no task. */
 void cause_subject_find(const struct causes_input *in,
                         const struct jp_finding *f, struct cause_subject *s)
 {
-    const struct jp_process *who =
-        in->processes && f->pid >= 0
-            ? processes_find(in->processes, f->host, f->pid)
-            : NULL;
+    const struct jp_process *who = in->processes && f->process >= 0
+                                       ? &in->processes->list[f->process]
+                                       : NULL;
 
-    *s = (struct cause_subject){
-        .kind = f->kind,
-        .rank = f->world_rank >= 0 ? f->world_rank : f->rank,
-        .task = who && who->task >= 0 ? who->task : f->world_rank,
-        .whole_node = f->kind == JP_FINDING_LATE_NODE ||
-                      f->kind == JP_FINDING_SLOW_NETWORK ||
-                      f->kind == JP_FINDING_DRIFT};
+    *s = (struct cause_subject){.kind = f->kind,
+                                .task = task_of(in, who),
+                                .whole_node = f->kind == JP_FINDING_LATE_NODE ||
+                                              f->kind ==
+                                                  JP_FINDING_SLOW_NETWORK ||
+                                              f->kind == JP_FINDING_DRIFT};
+    if (*f->name)
+        snprintf(s->rank, sizeof(s->rank), "%s", f->name);
+    else if (f->world_rank >= 0)
+        snprintf(s->rank, sizeof(s->rank), "%" PRId64, f->world_rank);
     if (s->whole_node)
         s->task = -1;
     s->node = find_node(in->nodes, f->host, s->task);
@@ -163,12 +178,12 @@ static char *say_who(const struct cause_subject *subject, char *buf,
 
     switch (subject->kind) {
     case JP_FINDING_LATE_RANK:
-        snprintf(buf, size, "rank %" PRId64 " (%.64s) is late", subject->rank,
-                 node);
+        snprintf(buf, size, "%s%s (%.64s) is late",
+                 *subject->rank ? "rank " : "a rank", subject->rank, node);
         break;
     case JP_FINDING_STALL:
-        snprintf(buf, size, "rank %" PRId64 " (%.64s) stalls", subject->rank,
-                 node);
+        snprintf(buf, size, "%s%s (%.64s) stalls",
+                 *subject->rank ? "rank " : "a rank", subject->rank, node);
         break;
     case JP_FINDING_LATE_NODE:
         snprintf(buf, size, "node %.64s is late", node);

@@ -452,8 +452,9 @@ static void find_process(struct foreign *f, const struct record *r)
     copy_text(f->host, sizeof(f->host), &r->host);
     f->pid = r->pid;
     f->t->clock = f->own_clock ? NULL : clock_of(f->t->clocks, f->host);
-    f->t->rank =
-        f->own_clock ? -1 : jobranks_find(f->ranks, f->path, f->host, f->pid);
+    f->t->rank = f->own_clock
+                     ? -1
+                     : jobranks_find(f->ranks, f->path, f->host, f->pid, 0);
     pick_pid(f->t, f->index);
 }
 
@@ -693,8 +694,9 @@ static void write_process(struct trace *t, struct jp_recwalk *walk)
     while (!ferror(t->out) && recwalk_record(walk, &record)) {
         if (!begun) {
             t->clock = clock_of(t->clocks, t->file->host);
-            t->rank = jobranks_find(t->ranks, walk->path, t->file->host,
-                                    t->file->pid);
+            t->rank = jobranks_find(
+                t->ranks, walk->path, t->file->host, t->file->pid,
+                recfile_instance(t->file->pid_namespace, t->file->start));
             pick_pid(t, walk->files);
         }
         begun = true;

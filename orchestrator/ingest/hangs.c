@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "common/figure.h"
+#include "orchestrator/identity/rankrule.h"
 #include "orchestrator/ingest/logwalk.h"
 
 /* ----------------- one operation of many ranks, and each rank's state */
@@ -406,10 +407,90 @@ int hangs_sum_add(struct hangs_sum *sum, const struct hangs_evidence *evidence)
                        (uint32_t) hangs->n_processes - 1);
 }
 
+/* Whether two rows, sorted by progress_sort, are of one communicator. */
+static bool is_same_comm(const struct progress_row *a,
+                         const struct progress_row *b)
+{
+    return a->hash == b->hash && a->n_ranks == b->n_ranks;
+}
+
+static int by_member(const void *a, const void *b)
+{
+    const struct rankrule_member *x = a, *y = b;
+
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return (x->process > y->process) - (x->process < y->process);
+}
+
+/* Fills the members of the communicator of rows[0 .. n), each rank once. */
+static void fill_comm(const struct progress_row *rows, size_t n,
+                      struct rankrule_member *members,
+                      struct rankrule_comm *comm)
+{
+    size_t found = 0, kept = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].rank >= 0 && rows[i].rank <= UINT32_MAX)
+            members[found++] = (struct rankrule_member){
+                rows[i].process, (uint32_t) rows[i].rank};
+    if (found)
+        qsort(members, found, sizeof(*members), by_member);
+    for (size_t i = 0; i < found; i++)
+        if (!kept || members[i].rank != members[kept - 1].rank)
+            members[kept++] = members[i];
+    *comm = (struct rankrule_comm){
+        .n_ranks = rows->n_ranks > 0 && rows->n_ranks <= UINT32_MAX
+                       ? (uint32_t) rows->n_ranks
+                       : 0,
+        .members = members,
+        .n = kept};
+}
+
+/* Decides which rank of the job each process is. 0, or -1: no memory. */
+static int decide_ranks(struct jp_hangs *hangs, const struct progress *progress)
+{
+    struct rankrule_process *processes =
+        calloc(hangs->n_processes + 1, sizeof(*processes));
+    struct rankrule_member *members = calloc(progress->n + 1, sizeof(*members));
+    struct rankrule_comm *comms = calloc(progress->n + 1, sizeof(*comms));
+    struct rankrule rule = {.processes = processes,
+                            .n_processes = hangs->n_processes,
+                            .comms = comms};
+    int rc = processes && members && comms ? 0 : -1;
+
+    for (size_t i = 0; rc == 0 && i < hangs->n_processes; i++) {
+        const struct hangs_process *p = &hangs->processes[i];
+
+        processes[i] = (struct rankrule_process){
+            .launched = &p->launched,
+            .task = p->pid >= 0 && p->launched.task_pid == p->pid ? p->task
+                                                                  : -1};
+    }
+    for (size_t i = 0, next; rc == 0 && i < progress->n; i = next) {
+        for (next = i + 1;
+             next < progress->n &&
+             is_same_comm(&progress->rows[i], &progress->rows[next]);)
+            next++;
+        fill_comm(&progress->rows[i], next - i, &members[i],
+                  &comms[rule.n_comms++]);
+    }
+    if (rc == 0)
+        rc = rankrule_decide(&rule);
+    for (size_t i = 0; rc == 0 && i < hangs->n_processes; i++)
+        hangs->processes[i].rank = processes[i].rank;
+    free(processes);
+    free(members);
+    free(comms);
+    return rc;
+}
+
 int hangs_sum_finish(struct hangs_sum *sum)
 {
     progress_sort(&sum->progress);
-    return group_ops(sum->hangs, &sum->progress);
+    return decide_ranks(sum->hangs, &sum->progress) < 0
+               ? -1
+               : group_ops(sum->hangs, &sum->progress);
 }
 
 void hangs_sum_fini(struct hangs_sum *sum)
@@ -483,13 +564,7 @@ char *hangs_ranks(const struct hangs_group *group, enum hangs_state state,
 
 int64_t hangs_job_rank(const struct jp_hangs *hangs, uint32_t process)
 {
-    int64_t task = process < hangs->n_processes ? hangs->processes[process].task
-                                                : -1;
-
-    for (size_t i = 0; task >= 0 && i < hangs->n_processes; i++)
-        if (i != process && hangs->processes[i].task == task)
-            return -1;
-    return task;
+    return process < hangs->n_processes ? hangs->processes[process].rank : -1;
 }
 
 char *hangs_name(const struct jp_hangs *hangs, uint32_t process, int64_t rank,

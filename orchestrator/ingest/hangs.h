@@ -41,7 +41,12 @@
 /* A process, which is one file of the recorder. */
 struct hangs_process {
     char host[RECORD_MAX_HOST + 1];
-    int64_t pid, task; /* task: SLURM_PROCID, or -1 if unknown */
+    int64_t pid;
+    int64_t task; /* SLURM_PROCID, which children of a task inherit; -1:
+                     unknown */
+    struct launched launched; /* what its launcher told it */
+    int64_t rank; /* in the job, by rankrule.h; -1: none. hangs_sum_finish sets
+                     it */
     /* from the recording, to find the process while it runs; 0: unknown */
     uint64_t pid_namespace, start;
     bool cut;     /* the file has no final block */
@@ -244,8 +249,8 @@ char *hangs_answer(const struct jp_hangs *hangs, char *buf, size_t size);
 char *hangs_answer_of(const struct jp_hangs *hangs,
                       const struct hangs_group *group, char *buf, size_t size);
 
-/* Returns the rank in the job of a process, by Slurm's task number. -1: it is
- * unknown, or another process has it too (inherited). */
+/* Returns the rank in the job of a process, by rankrule.h. -1: none, or process
+ * is out of range. */
 int64_t hangs_job_rank(const struct jp_hangs *hangs, uint32_t process);
 
 /* Formats a rank of a communicator by its number in the job, as far as that is

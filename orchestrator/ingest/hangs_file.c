@@ -584,7 +584,8 @@ static void fill_process(struct hangs_process *process,
 {
     const struct recfile_tail *tail = &file->tail;
 
-    *process = (struct hangs_process){.pid = -1, .task = -1};
+    *process = (struct hangs_process){
+        .pid = -1, .task = -1, .launched = file->launched, .rank = -1};
     memcpy(process->host, file->host, sizeof(process->host));
     if (file->has_header) {
         process->pid = file->pid;

@@ -10,7 +10,7 @@
 #define JP_INSIGHT_ALLTOALL_H
 
 #include "orchestrator/aggregate/aggregate.h"
-#include "orchestrator/insight/processes.h"
+#include "orchestrator/identity/processes.h"
 
 /* Returns the number of a communicator's AlltoAlls. 0: none, or too many of
  * them have missing messages. */

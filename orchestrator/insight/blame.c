@@ -589,6 +589,7 @@ static int add_rank(struct blame *b, const struct suspect *s)
     f->rank = rank->rank;
     f->world_rank = who->world_rank;
     f->pid = who->pid;
+    f->process = who - b->p->list;
     finding_measure(f, share_of(l), error_of(l));
     f->evidence = n.ops;
     cost = b->n == 1 ? single_cost(b, s->process) : 0;

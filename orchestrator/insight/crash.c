@@ -584,8 +584,11 @@ static void answer(const struct jp_nodes *nodes, const struct jp_crash *crash,
 }
 
 /* Adds the finding of a fault. Returns 0 or -1. */
-static int add(const struct jp_crash *crash, struct jp_findings *findings)
+static int add(const struct jp_crash *crash,
+               const struct jp_processes *processes,
+               struct jp_findings *findings)
 {
+    const struct jp_process *who;
     struct jp_finding *f;
 
     if (!crash_is_fault(crash))
@@ -597,6 +600,8 @@ static int add(const struct jp_crash *crash, struct jp_findings *findings)
     snprintf(f->host, sizeof(f->host), "%s", crash->node->hostname);
     if (crash->task) {
         f->pid = crash->task->pid;
+        who = processes_find(processes, f->host, f->pid, 0);
+        f->process = who ? who - processes->list : -1;
         if (crash->task->end_us)
             f->from_us = f->to_us = (double) crash->task->end_us;
     }
@@ -618,7 +623,7 @@ int crash_findings(const struct jp_nodes *nodes,
 {
     judge(nodes, processes, crash);
     answer(nodes, crash, findings->hypotheses);
-    return add(crash, findings);
+    return add(crash, processes, findings);
 }
 
 void crash_set_in(struct jp_crash *crash, const char *operation,

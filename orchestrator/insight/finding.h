@@ -105,6 +105,8 @@ struct jp_finding {
     char name[60]; /* of that rank: "19", "3 of TP1" (processes_rank_name) */
     char host[256];
     int64_t pid;
+    int64_t process; /* index into struct jp_processes; -1: a node, or it left
+                        no records */
     double from_us, to_us; /* since 1970, as records were written */
     double share;          /* share of the time in communication, 0 to 1 */
     double low, high;      /* of share: the 95 % confidence interval */

@@ -24,7 +24,7 @@
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/processes.h"
+#include "orchestrator/identity/processes.h"
 
 /* --- of the communicators that stopped short, find the first -------------- */
 
@@ -318,6 +318,7 @@ static int add_recorded(const struct jp_result *r, const struct jp_processes *p,
 {
     const struct jp_hang *hang = &r->hang;
     struct jp_finding *f = findings_add(findings, JP_FINDING_HANG);
+    const struct jp_process *who;
     struct jp_sentence text;
 
     if (!f)
@@ -326,9 +327,12 @@ static int add_recorded(const struct jp_result *r, const struct jp_processes *p,
     for (size_t i = 0; i < r->n_coll_names; i++)
         if (!strcmp(r->coll_names[i], hang->coll))
             f->coll = r->coll_names[i];
+    who = processes_find(p, hang->host, hang->pid, hang->instance);
     f->rank = hang->rank;
-    f->world_rank =
-        processes_rank_of_task(p, hang->host, hang->pid, hang->task);
+    f->process = who ? who - p->list : -1;
+    /* the same rule decided both; the nodes' lists of tasks add to it here */
+    f->world_rank = who && who->world_rank >= 0 ? who->world_rank
+                                                : hang->world_rank;
     f->pid = hang->pid;
     snprintf(f->host, sizeof(f->host), "%s", hang->host);
     sentence_init(&text, f->text, sizeof(f->text));
@@ -406,6 +410,7 @@ static const char *name_rank(const struct jp_likes *s, size_t rank,
     f->rank = s->r->ranks[rank].rank;
     f->world_rank = who->world_rank;
     f->pid = who->pid;
+    f->process = who - s->p->list;
     snprintf(f->host, sizeof(f->host), "%s", who->host);
     return processes_describe(s->p, s->r, who, buf);
 }

@@ -43,9 +43,7 @@ static void name_ranks(struct jp_insight *x, const struct jp_result *r)
     for (size_t i = 0; i < x->findings.n; i++) {
         struct jp_finding *f = &x->findings.at[i];
         const struct jp_process *who =
-            *f->host && f->pid >= 0
-                ? processes_find(&x->processes, f->host, f->pid)
-                : NULL;
+            f->process >= 0 ? &x->processes.list[f->process] : NULL;
 
         if (who && f->rank >= 0)
             snprintf(f->name, sizeof(f->name), "%.59s",
@@ -254,7 +252,7 @@ static const char *why_unjudged(const struct jp_insight *x,
     if (q->waits_unknown)
         return "too many records to sum up waits within the memory limit";
     if (!x->processes.known)
-        return "host and pid do not identify the processes";
+        return "the records do not tell the processes apart";
     if (2 * q->unsure_records > q->records)
         return "most operations have no time";
     if (seen->judged && 2 * seen->judged >= x->processes.n)

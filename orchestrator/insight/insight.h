@@ -13,7 +13,7 @@
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/late.h"
 #include "orchestrator/insight/netseries.h"
-#include "orchestrator/insight/processes.h"
+#include "orchestrator/identity/processes.h"
 #include "orchestrator/insight/replay.h"
 #include "orchestrator/insight/stalls.h"
 

@@ -65,7 +65,7 @@
 
 #include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/netseries.h"
-#include "orchestrator/insight/processes.h"
+#include "orchestrator/identity/processes.h"
 
 /* The lateness of one rank of a communicator. Times are in us over a whole run.
  */

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "orchestrator/insight/processes.h"
+#include "orchestrator/identity/processes.h"
 
 struct jp_likes {
     const struct jp_result *r; /* both borrowed */

@@ -91,6 +91,7 @@ static int add_uneven(const struct jp_result *r, const struct jp_processes *p,
     f->rank = rank->rank;
     f->world_rank = p->known ? who->world_rank : -1;
     f->pid = rank->pid;
+    f->process = who - p->list;
     snprintf(f->host, sizeof(f->host), "%s", rank->host);
     snprintf(f->text, sizeof(f->text),
              "%s receives %s by Send and Recv, %.1f times the mean of %.40s",

@@ -14,7 +14,7 @@
 #include "orchestrator/insight/late.h"
 #include "orchestrator/insight/netcells.h"
 #include "orchestrator/insight/netseries.h"
-#include "orchestrator/insight/processes.h"
+#include "orchestrator/identity/processes.h"
 
 /* --- hangs ---------------------------------------------------------------- */
 

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/figure.h"
@@ -387,27 +388,32 @@ static void add_clause(struct text *t, const char *text)
 
 /* --- hangs ---------------------------------------------------------------- */
 
-/* Task ids are used only if all are known: a mixture with ranks of the
- * communicator would name the wrong ranks. */
+static int by_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *) a, y = *(const int64_t *) b;
+
+    return (x > y) - (x < y);
+}
+
+/* Without memory no rank is named. */
 char *plain_hang_ranks(const struct jp_hang_op *op, enum jp_hang_state state,
                        unsigned most, char *buf, size_t size)
 {
-    bool tasks = true;
+    int64_t *ranks = calloc(op->n_ranks + 1, sizeof(*ranks));
+    uint32_t n = 0;
     size_t len = 0;
     unsigned ranges = 0;
 
     buf[0] = '\0';
-    for (uint32_t i = 0; i < op->n_ranks; i++)
-        tasks &= op->tasks[i] >= 0;
-    for (uint32_t i = 0, k; i < op->n_ranks && len < size; i = k) {
-        int64_t from = tasks ? op->tasks[i] : i, to = from;
+    for (uint32_t i = 0; ranks && i < op->n_ranks; i++)
+        if (op->states[i] == (uint8_t) state)
+            ranks[n++] = op->ranks[i];
+    if (n)
+        qsort(ranks, n, sizeof(*ranks), by_number);
+    for (uint32_t i = 0, k; i < n && len < size; i = k) {
+        int64_t from = ranks[i], to = from;
 
-        k = i + 1;
-        if (op->states[i] != (uint8_t) state)
-            continue;
-        for (; k < op->n_ranks && op->states[k] == (uint8_t) state &&
-               (tasks ? op->tasks[k] : (int64_t) k) == to + 1;
-             k++)
+        for (k = i + 1; k < n && ranks[k] == to + 1; k++)
             to++;
         if (ranges++ == most) {
             snprintf(buf + len, size - len, ", ...");
@@ -418,6 +424,7 @@ char *plain_hang_ranks(const struct jp_hang_op *op, enum jp_hang_state state,
                                             : "%s%" PRId64 "-%" PRId64,
                                  ranges > 1 ? ", " : "", from, to);
     }
+    free(ranks);
     return buf;
 }
 

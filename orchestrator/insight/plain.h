@@ -41,14 +41,15 @@ char *plain_share(double share, char buf[JP_PLAIN_FIGURE]);
 char *plain_gpu_time(double us, char buf[JP_PLAIN_FIGURE]);
 /* "315 us", "3.8 ms", "20 ms": the digits that matter; returns buf. */
 char *plain_time(double us, char buf[JP_PLAIN_FIGURE]);
-/* "0, 2, 5-7, ...": the ranks in one state of a hanging operation, as task ids
- * if all are known. At most `most` ranges. Returns buf. */
+/* "0, 2, 5-7, ...": the ranks in one state of a hanging operation. At most
+ * `most` ranges. Returns buf. */
 char *plain_hang_ranks(const struct jp_hang_op *op, enum jp_hang_state state,
                        unsigned most, char *buf, size_t size);
 
-/* Checks for a verdict that no single finding explains, at most JP_PLAIN_CHECKS;
- * NULL ends a shorter list. NULL: the finding has its own advice. copper: the
- * step has only Copper's profiles. Borrowed from the verdict. */
+/* Checks for a verdict that no single finding explains, at most
+ * JP_PLAIN_CHECKS; NULL ends a shorter list. NULL: the finding has its own
+ * advice. copper: the step has only Copper's profiles. Borrowed from the
+ * verdict. */
 const char *const *plain_checks(const struct jp_verdict *verdict, bool copper);
 
 /* The command that shows more: its start, and whether the rank and the job are

@@ -46,7 +46,7 @@
 
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/insight/finding.h"
-#include "orchestrator/insight/processes.h"
+#include "orchestrator/identity/processes.h"
 
 enum { REPLAY_EVENTS = 1 << 21 };
 

@@ -790,6 +790,7 @@ static int tell(const struct jp_result *r, const struct jp_processes *p,
     f->rank = rank->rank;
     f->world_rank = who->world_rank;
     f->pid = who->pid;
+    f->process = who - p->list;
     f->from_us = stall->from_us;
     f->to_us = stall->to_us;
     f->share = fmin(stall->share, 1);
@@ -830,7 +831,7 @@ static void answer(const struct jp_result *r, const struct jp_processes *p,
                           ? "too many records to sum up waits within the "
                             "memory limit"
                       : !p->known
-                          ? "host and pid do not identify the processes"
+                          ? "the records do not tell the processes apart"
                           : "no operation in which ranks wait for each other "
                             "is complete";
     char once[JP_HYPOTHESIS_WHY] = "";

@@ -30,7 +30,7 @@
 #include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/late.h"
 #include "orchestrator/insight/netseries.h"
-#include "orchestrator/insight/processes.h"
+#include "orchestrator/identity/processes.h"
 
 /* The stalls of one process; times in us. */
 struct jp_stall {

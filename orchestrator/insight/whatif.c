@@ -588,13 +588,11 @@ int replay_without(struct replay *x, const struct replay_cause *cause,
 static size_t list_late(const struct jp_processes *p,
                         const struct jp_finding *f, size_t *list)
 {
-    const struct jp_process *one;
     size_t n = 0;
 
     if (f->kind != JP_FINDING_LATE_NODE) {
-        one = processes_find(p, f->host, f->pid);
-        if (one)
-            list[n++] = (size_t) (one - p->list);
+        if (f->process >= 0)
+            list[n++] = (size_t) f->process;
         return n;
     }
     for (size_t i = 0; i < p->n; i++)

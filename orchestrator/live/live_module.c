@@ -65,18 +65,34 @@ static struct livemetrics *livemetrics_create(const struct module_place *place)
     return m;
 }
 
-/* Names a rank by its task number if only one process has it. Otherwise by its
- * rank in its largest communicator: a program may start one process per GPU
- * within one task. Otherwise by its pid. */
+/* Returns the number by which a process of this node is known: that of its
+ * launcher if each of the node's processes has another one, else its task's if
+ * it is the task itself; -1: none. */
+static int64_t number_of(const struct live_snap *snap, uint32_t at)
+{
+    for (int kind = 0; kind < LAUNCHED_KINDS; kind++) {
+        bool differs = snap->ranks[at].numbered;
+
+        for (uint32_t i = 0; i < snap->n_ranks && differs; i++)
+            differs = snap->ranks[i].numbered &&
+                      snap->ranks[i].numbers[kind] >= 0 &&
+                      (i == at || snap->ranks[i].numbers[kind] !=
+                                      snap->ranks[at].numbers[kind]);
+        if (differs)
+            return snap->ranks[at].numbers[kind];
+    }
+    return snap->ranks[at].task;
+}
+
+/* Names a rank by that number, otherwise by its rank in its largest
+ * communicator, otherwise by its pid. */
 static void name_rank(const struct live_snap *snap, uint32_t at,
                       char buf[RANK_BYTES])
 {
-    int64_t task = snap->ranks[at].task, rank = -1, largest = -1;
-    bool shared = task < 0;
+    int64_t rank = number_of(snap, at), largest = -1;
+    bool known = rank >= 0;
 
-    for (uint32_t i = 0; i < snap->n_ranks; i++)
-        shared = shared || (i != at && snap->ranks[i].task == task);
-    for (uint32_t i = 0; shared && i < snap->n_fronts; i++) {
+    for (uint32_t i = 0; !known && i < snap->n_fronts; i++) {
         const struct live_front *f = &snap->fronts[i];
 
         if (f->rank == at && snap->comms[f->comm].n_ranks > largest) {
@@ -84,8 +100,8 @@ static void name_rank(const struct live_snap *snap, uint32_t at,
             rank = f->comm_rank;
         }
     }
-    if (!shared || rank >= 0)
-        snprintf(buf, RANK_BYTES, "%" PRId64, shared ? rank : task);
+    if (rank >= 0)
+        snprintf(buf, RANK_BYTES, "%" PRId64, rank);
     else
         snprintf(buf, RANK_BYTES, "pid%" PRId64, snap->ranks[at].pid);
 }
@@ -95,13 +111,9 @@ static void name_late(const struct livelate *late, uint32_t at,
                       char buf[RANK_BYTES])
 {
     const struct livelate_process *p = &late->processes[at];
-    bool shared = p->task < 0;
 
-    for (size_t i = 0; i < late->n && !shared; i++)
-        shared = i != at && late->processes[i].task == p->task &&
-                 !strcmp(late->processes[i].node, p->node);
-    if (!shared || p->rank >= 0)
-        snprintf(buf, RANK_BYTES, "%" PRId64, shared ? p->rank : p->task);
+    if (p->task >= 0 || p->rank >= 0)
+        snprintf(buf, RANK_BYTES, "%" PRId64, p->task >= 0 ? p->task : p->rank);
     else
         snprintf(buf, RANK_BYTES, "pid%" PRId64, p->pid);
 }

@@ -571,7 +571,8 @@ static void fill_rank(const struct follow *f, const struct hangs_process *p,
     const struct recfile_tail *tail = &f->file.tail;
 
     *r = (struct live_rank){.pid = p->pid,
-                            .task = p->task,
+                            .task = p->launched.task_pid == p->pid ? p->task
+                                                                   : -1,
                             .state = f->state,
                             .final = p->final,
                             .damaged = p->damaged,
@@ -585,6 +586,10 @@ static void fill_rank(const struct follow *f, const struct hangs_process *p,
                             .gpu_permille = -1,
                             .gpu_mhz = -1,
                             .gpu_watts = -1};
+    for (int i = 0; i < LAUNCHED_KINDS; i++) {
+        r->numbers[i] = p->launched.rank[i];
+        r->numbered |= r->numbers[i] >= 0;
+    }
     liverate_rank(&f->rate, now->mono_ns, r);
     /* A process that does not run enters no operation, so its counters are as
      * good as new: use the current time. */

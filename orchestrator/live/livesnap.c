@@ -72,7 +72,8 @@ static void put_rank(struct jpr_out *out, const struct live_rank *r,
     jpr_put_i64(out, r->pid);
     jpr_put_i64(out, r->task);
     jpr_put_u64(out, r->state);
-    jpr_put_u64(out, r->final | r->damaged << 1 | r->busy << 2 | r->logs << 3);
+    jpr_put_u64(out, r->final | r->damaged << 1 | r->busy << 2 | r->logs << 3 |
+                         r->numbered << 4);
     jpr_put_delta(out, (uint64_t) r->counted_ns, real_ns);
     jpr_put_u64(out, r->produced);
     jpr_put_u64(out, r->over);
@@ -89,6 +90,8 @@ static void put_rank(struct jpr_out *out, const struct live_rank *r,
         jpr_put_u64(out, r->longest_ms);
         jpr_put_u64(out, r->batch_ms);
     }
+    for (int i = 0; r->numbered && i < LAUNCHED_KINDS; i++)
+        jpr_put_i64(out, r->numbers[i]);
 }
 
 /* Writes a front; `ended` is stored relative to `begun`, which is near. */
@@ -282,12 +285,13 @@ static void get_rank(struct jpr_in *in, struct live_rank *r, uint64_t real_ns)
     r->pid = jpr_get_i64(in);
     r->task = jpr_get_i64(in);
     r->state = (enum hung_state) jpr_get_bounded(in, HUNG_N_STATES - 1);
-    /* Four bits; a larger value is damage. */
-    flags = jpr_get_bounded(in, 15);
+    /* Five bits; a larger value is damage. */
+    flags = jpr_get_bounded(in, 31);
     r->final = flags & 1;
     r->damaged = flags >> 1 & 1;
     r->busy = flags >> 2 & 1;
     r->logs = flags >> 3 & 1;
+    r->numbered = flags >> 4 & 1;
     r->counted_ns = get_time(in, real_ns);
     r->produced = jpr_get_u64(in);
     r->over = jpr_get_u64(in);
@@ -303,6 +307,8 @@ static void get_rank(struct jpr_in *in, struct live_rank *r, uint64_t real_ns)
         r->longest_ms = jpr_get_u64(in);
         r->batch_ms = jpr_get_u64(in);
     }
+    for (int i = 0; i < LAUNCHED_KINDS; i++)
+        r->numbers[i] = r->numbered ? jpr_get_i64(in) : -1;
 }
 
 /* Reads an index below n; marks the input as bad otherwise. */
@@ -537,6 +543,12 @@ static int fill_evidence(const struct live_snap *snap, uint32_t rank,
                                              .damaged = r->damaged,
                                              .counted_ns = r->counted_ns,
                                              .last_ns = r->counted_ns}};
+    launched_init(&e->process.launched);
+    for (int i = 0; r->numbered && i < LAUNCHED_KINDS; i++)
+        e->process.launched.rank[i] = r->numbers[i];
+    /* the rule knows a task by this */
+    e->process.launched.task_pid = r->task >= 0 ? r->pid : -1;
+    e->process.rank = -1;
     snprintf(e->process.host, sizeof(e->process.host), "%s", snap->node);
     /* Room for all operations of the snapshot, of which this rank has some. */
     e->ops = snap->n_ops ? calloc(snap->n_ops, sizeof(*e->ops)) : NULL;

@@ -47,7 +47,8 @@
 #define LIVE_RECENT_MS 30000
 
 enum {
-    LIVE_SNAP_VERSION = 2, /* version 1 has no logs; it is still read */
+    LIVE_SNAP_VERSION = 3, /* version 1 has no logs, and version 2 no
+                              launchers' numbers; both are still read */
     LIVE_SNAP_BYTES = 4096,
     LIVE_HEAD_BYTES = 64,
     /* most ranks of a node in the table; the rest is only counted */
@@ -65,7 +66,10 @@ enum live_class { LIVE_EMPTY, LIVE_WORKS, LIVE_WAITS, LIVE_TROUBLE };
 /* A process. Sums are since its start. */
 struct live_rank {
     int64_t pid;  /* as in the recording */
-    int64_t task; /* SLURM_PROCID; -1: unknown */
+    int64_t task; /* Slurm's id, if the process is a task itself; -1: unknown */
+    /* the numbers that launchers gave it; -1: none */
+    int64_t numbers[LAUNCHED_KINDS];
+    bool numbered; /* there is one */
     enum hung_state state;
     bool final, damaged, busy;
     /* The process is known from a log of ended operations (livelog.c):

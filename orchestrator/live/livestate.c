@@ -410,6 +410,16 @@ static char *format_blind(const struct livestate *state, char *buf, size_t size)
     return buf;
 }
 
+/* Returns the rank that readers know a late process by. */
+static int64_t rank_of(const struct livestate *state,
+                       const struct livelate_process *p)
+{
+    for (size_t i = 0; i < state->n_ranks; i++)
+        if (same_process(state, &state->ranks[i], p))
+            return state->ranks[i].rank;
+    return p->rank;
+}
+
 /* Reports the latest rank in a sentence, then fills in each rank's own figure.
  * Returns the number of ranks that were judged. */
 static size_t find_late(struct livestate *state, struct livelate *late)
@@ -430,9 +440,8 @@ static size_t find_late(struct livestate *state, struct livelate *late)
         snprintf(state->text, sizeof(state->text),
                  "rank %" PRId64 " (%s pid %" PRId64
                  ") makes the others wait%s, for %.0f %% of the time%s%s",
-                 p->task >= 0 ? p->task : p->rank, p->node, p->pid, where,
-                 100 * p->excess, more,
-                 format_blind(state, blind, sizeof(blind)));
+                 rank_of(state, p), p->node, p->pid, where, 100 * p->excess,
+                 more, format_blind(state, blind, sizeof(blind)));
     }
     /* Sorting destroys the order by excess, so the sentence comes first. */
     if (late->n)
@@ -570,6 +579,15 @@ static void find_heard(struct livestate *state)
     }
 }
 
+/* Names the ranks by the rule for the whole job, which only all snapshots
+ * together allow. */
+static void name_ranks(struct livestate *state, const struct jp_hangs *hangs)
+{
+    for (size_t i = 0; i < state->n_ranks && i < hangs->n_processes; i++)
+        if (hangs->processes[i].rank >= 0)
+            state->ranks[i].rank = hangs->processes[i].rank;
+}
+
 /* The verdict. */
 static int judge(struct livestate *state, struct look *look,
                  const struct livestate_time *now)
@@ -577,6 +595,7 @@ static int judge(struct livestate *state, struct look *look,
     if (hangs_sum_finish(&look->sum) < 0 || livelate_finish(&look->late) < 0)
         return -1;
     state->waited_ms = 0;
+    name_ranks(state, &look->hangs);
     count_silent(state);
     find_heard(state);
     /* The rules need at least one recent snapshot. */

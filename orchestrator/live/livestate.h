@@ -54,7 +54,8 @@ struct livestate_node {
 struct livestate_rank {
     struct live_rank is;
     size_t node;
-    /* task number, otherwise rank in the largest communicator; -1: unknown */
+    /* in the job (orchestrator/identity/rankrule.h), otherwise in the largest
+     * communicator; -1: unknown */
     int64_t rank;
     bool keeps; /* it keeps the others waiting (hung.h) */
     bool late;  /* it makes the others wait (livejoin.h) */

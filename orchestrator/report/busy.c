@@ -76,7 +76,7 @@ static int64_t find_rank(const struct jp_processes *processes,
                          const struct jp_busy *b)
 {
     const struct jp_process *process =
-        processes_find(processes, b->host, b->pid);
+        processes_find(processes, b->host, b->pid, b->instance);
 
     return process ? process->world_rank : -1;
 }

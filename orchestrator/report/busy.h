@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "orchestrator/aggregate/aggregate.h"
-#include "orchestrator/insight/processes.h"
+#include "orchestrator/identity/processes.h"
 
 struct jp_busy_rows {
     int64_t *rank;   /* rank in the job of result->busy[i]; -1: unknown */

@@ -21,7 +21,7 @@
 #include "orchestrator/cause/cause.h"
 #include "orchestrator/copper/copper.h"
 #include "orchestrator/insight/insight.h"
-#include "orchestrator/insight/processes.h"
+#include "orchestrator/identity/processes.h"
 #include "orchestrator/report/table.h"
 
 /* --- input of the charts: operations in equal slices of time --------------

@@ -551,7 +551,7 @@ static void put_name(struct jp_json_stream *json,
     const struct jp_process silent = {
         .host = b->host, .pid = b->pid, .world_rank = -1};
     const struct jp_process *found =
-        processes_find(view->processes, b->host, b->pid);
+        processes_find(view->processes, b->host, b->pid, b->instance);
     char name[JP_PROCESS_NAME_LEN];
 
     json_stream_text(json, NULL,

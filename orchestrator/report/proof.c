@@ -53,10 +53,7 @@ static void put_chips(FILE *out, const struct jp_hang_op *op)
         if (++shown > CHIPS)
             break;
         fprintf(out, "<span class=\"chip %s\"><i>%s</i>%" PRId64 "</span>",
-                states[s].class, states[s].sign,
-                /* the task's number if it is known, else the rank in the
-                 * communicator */
-                op->tasks[i] >= 0 ? op->tasks[i] : i);
+                states[s].class, states[s].sign, op->ranks[i]);
     }
     fputs("</div>\n", out);
 }

@@ -20,7 +20,7 @@
 #include "common/ownplace.h"
 #include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/insight/expected.h"
-#include "orchestrator/insight/processes.h"
+#include "orchestrator/identity/processes.h"
 #include "orchestrator/report/busy.h"
 #include "orchestrator/report/chart.h"
 #include "orchestrator/report/gnuplot.h"

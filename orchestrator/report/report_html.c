@@ -15,7 +15,7 @@
 #include "common/defaults.h"
 #include "common/figure.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/processes.h"
+#include "orchestrator/identity/processes.h"
 #include "orchestrator/report/busy.h"
 #include "orchestrator/report/chart.h"
 #include "orchestrator/report/out.h"

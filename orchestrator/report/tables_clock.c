@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "orchestrator/aggregate/clocks.h"
-#include "orchestrator/insight/processes.h"
+#include "orchestrator/identity/processes.h"
 #include "orchestrator/report/tables.h"
 
 /* Returns the clocks, or NULL if there are fewer than two. */
@@ -105,9 +105,9 @@ static int64_t rank_of(const struct jp_row *row)
 {
     const struct clocks_arrival *a = row->at;
     const struct jp_process *p =
-        row->report->processes
-            ? processes_find(row->report->processes, a->host, a->pid)
-            : NULL;
+        row->report->processes ? processes_find(row->report->processes, a->host,
+                                                a->pid, a->instance)
+                               : NULL;
 
     return p ? p->world_rank : -1;
 }

@@ -258,7 +258,9 @@ static const struct jp_column findings[] = {
     {"rank", JP_COL_RANK, JP_MAYBE, 5, .help = "in that communicator",
      .get = get_finding_rank},
     {"world_rank", JP_COL_RANK, JP_MAYBE, 6,
-     .help = "SLURM_PROCID, else the rank in a communicator of all processes",
+     .help = "the number that the launcher gave the process (RANK and the "
+             "like), else Slurm's task id, else the rank in a communicator of "
+             "all processes",
      .get = get_finding_world_rank},
     {"host", JP_COL_TEXT, JP_MAYBE, 7, .help = "where it ran",
      .get = get_finding_host},

@@ -116,7 +116,8 @@ static int find_sources(struct build *b)
         b->sources[b->n_sources++] = (struct source){
             .timeline = t,
             .clock = clockmap_find(map, t->host, strlen(t->host)),
-            .process = processes_find(b->processes, t->host, t->pid)};
+            .process =
+                processes_find(b->processes, t->host, t->pid, t->instance)};
     }
     if (b->n_sources)
         qsort(b->sources, b->n_sources, sizeof(*b->sources), by_process);

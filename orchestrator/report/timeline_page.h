@@ -20,7 +20,7 @@
 #include <stdio.h>
 
 #include "orchestrator/aggregate/aggregate.h"
-#include "orchestrator/insight/processes.h"
+#include "orchestrator/identity/processes.h"
 
 enum {
     /* limit for the page: beyond it, bins get wider */

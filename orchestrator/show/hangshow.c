@@ -195,6 +195,7 @@ static void json_place(struct jp_json_stream *s, const struct jp_hangs *hangs,
     json_stream_text(s, "host", process->host);
     json_stream_int(s, "pid", process->pid);
     json_stream_int(s, "task", process->task);
+    json_stream_int(s, "world_rank", process->rank);
     json_stream_bool(s, "cut", process->cut);
     if (op->kind == JPR_P2P)
         json_stream_int(s, "peer", op->peer);

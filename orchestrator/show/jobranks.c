@@ -2,7 +2,7 @@
  *
  * A claim of a file becomes a member of a communicator, and a task if it names
  * one. jobranks_decide converts both to the structs of a report (struct
- * jp_result, struct jp_process_tasks) and lets insight/processes.h decide, so
+ * jp_result, struct jp_process_tasks) and lets identity/processes.h decide, so
  * that `show` and a report name the same ranks. */
 #include "orchestrator/show/jobranks.h"
 
@@ -10,12 +10,13 @@
 #include <string.h>
 
 #include "orchestrator/aggregate/keymap.h"
-#include "orchestrator/insight/processes.h"
+#include "orchestrator/identity/processes.h"
 
 /* A claim about a communicator; or, if n_ranks is 0, about a process. */
 struct member {
     char *host;
     int64_t pid;
+    uint64_t instance, device;
     char id[RECORD_MAX_ID + 1];
     uint32_t n_ranks, rank;
 };
@@ -66,6 +67,9 @@ static void step_fini(struct step *step)
     free(step->tasks);
     keymap_fini(&step->seen);
     processes_fini(&step->processes);
+    for (size_t i = 0; i < step->result.n_recorded; i++)
+        free(step->result.recorded[i].host);
+    free(step->result.recorded);
     free(step->result.comms);
     free(step->result.ranks);
 }
@@ -140,6 +144,34 @@ static int is_new(struct step *step, uint64_t process, uint64_t what)
     return keymap_add(&step->seen, process, what, 0) < 0 ? -1 : 1;
 }
 
+static uint64_t instance_of(const struct jobranks_claim *claim)
+{
+    return claim->process ? recfile_instance(claim->process->pid_namespace,
+                                             claim->process->start)
+                          : 0;
+}
+
+/* Keeps who wrote a recording. Returns -1 without memory. */
+static int add_recorded(struct step *step, const struct recfile_process *p)
+{
+    struct jp_result *r = &step->result;
+    struct jp_recorded *row;
+
+    if (grow((void **) &r->recorded, r->n_recorded, sizeof(*row)) < 0)
+        return -1;
+    row = &r->recorded[r->n_recorded];
+    *row = (struct jp_recorded){
+        .host = strdup(p->host),
+        .pid = p->pid,
+        .instance = recfile_instance(p->pid_namespace, p->start),
+        .procid = p->procid,
+        .launched = p->launched};
+    if (!row->host)
+        return -1;
+    r->n_recorded++;
+    return 0;
+}
+
 /* Appends a member. Returns -1 without memory. */
 static int add_member(struct step *step, const struct jobranks_claim *claim)
 {
@@ -149,7 +181,10 @@ static int add_member(struct step *step, const struct jobranks_claim *claim)
     if (grow((void **) &step->members, step->n, sizeof(*step->members)) < 0)
         return -1;
     member = &step->members[step->n];
-    *member = (struct member){.host = strdup(claim->host), .pid = claim->pid};
+    *member = (struct member){.host = strdup(claim->host),
+                              .pid = claim->pid,
+                              .instance = instance_of(claim),
+                              .device = claim->device};
     if (!member->host)
         return -1;
     step->n++;
@@ -183,7 +218,8 @@ int jobranks_add(struct jp_jobranks *ranks, const char *path,
                  const struct jobranks_claim *claim)
 {
     struct step *step = step_of(ranks, path);
-    uint64_t process = mix(mix_text(1, claim->host), (uint64_t) claim->pid);
+    uint64_t process = mix(mix(mix_text(1, claim->host), (uint64_t) claim->pid),
+                           instance_of(claim));
     uint64_t comm = 0;
     int rc;
 
@@ -195,6 +231,9 @@ int jobranks_add(struct jp_jobranks *ranks, const char *path,
     rc = is_new(step, process, comm);
     if (rc > 0)
         rc = add_member(step, claim);
+    if (rc == 0 && claim->process && claim->process->known &&
+        (rc = is_new(step, process, 4)) > 0)
+        rc = add_recorded(step, claim->process);
     if (rc < 0 || claim->task < 0)
         return rc < 0 ? -1 : 0;
     rc = is_new(step, process, mix(3, (uint64_t) claim->task));
@@ -217,7 +256,9 @@ static int by_comm(const void *a, const void *b)
         order = x->rank < y->rank ? -1 : 1;
     if (!order)
         order = strcmp(x->host, y->host);
-    return order ? order : x->pid < y->pid ? -1 : x->pid > y->pid;
+    if (order || x->pid != y->pid)
+        return order ? order : x->pid < y->pid ? -1 : 1;
+    return (x->instance > y->instance) - (x->instance < y->instance);
 }
 
 /* Whether both are of one communicator. Equal ids of different sizes are
@@ -250,7 +291,9 @@ static int make_result(struct step *step)
         r->ranks[r->n_ranks++] = (struct jp_rank){.comm = r->n_comms - 1,
                                                   .rank = m->rank,
                                                   .host = m->host,
-                                                  .pid = m->pid};
+                                                  .pid = m->pid,
+                                                  .instance = m->instance,
+                                                  .device = m->device};
     }
     return 0;
 }
@@ -304,11 +347,11 @@ int jobranks_decide(struct jp_jobranks *ranks)
 }
 
 int64_t jobranks_find(const struct jp_jobranks *ranks, const char *path,
-                      const char *host, int64_t pid)
+                      const char *host, int64_t pid, uint64_t instance)
 {
     const struct step *step = step_of(ranks, path);
     const struct jp_process *process =
-        step ? processes_find(&step->processes, host, pid) : NULL;
+        step ? processes_find(&step->processes, host, pid, instance) : NULL;
 
     return process ? process->world_rank : -1;
 }
@@ -316,21 +359,25 @@ int64_t jobranks_find(const struct jp_jobranks *ranks, const char *path,
 /* -------------------------------------------------------- the recorder's files
  */
 
-/* Adds what the header of the open file says about its process. */
+/* Adds what the first records of the open file say about its process. */
 static int add_header(struct jp_jobranks *ranks, const struct jp_recwalk *walk)
 {
     const struct jp_recfile *file = &walk->file;
+    struct recfile_process process;
 
+    recfile_process_of(file, &process);
     return jobranks_add(ranks, walk->path,
                         &(const struct jobranks_claim){.host = file->host,
                                                        .pid = file->pid,
-                                                       .task = file->procid});
+                                                       .task = -1,
+                                                       .process = &process});
 }
 
 /* Adds the communicators of the file's operations. */
 static int add_comms(struct jp_jobranks *ranks, struct jp_recwalk *walk)
 {
     const struct jp_recfile *file = &walk->file;
+    struct recfile_process process;
     struct jpr_record record;
     int rc = 0;
 
@@ -338,13 +385,18 @@ static int add_comms(struct jp_jobranks *ranks, struct jp_recwalk *walk)
         const struct recfile_comm *comm =
             record.type == JPR_OP ? recfile_comm(file, record.op->comm) : NULL;
 
+        if (record.type == JPR_HEADER || record.type == JPR_PROCESS)
+            recfile_process_of(file, &process);
+
         /* why: the communicator's data is not usable */
         if (comm && !comm->why)
             rc = jobranks_add(
                 ranks, walk->path,
                 &(const struct jobranks_claim){.host = file->host,
                                                .pid = file->pid,
-                                               .task = file->procid,
+                                               .task = -1,
+                                               .process = &process,
+                                               .device = comm->base.device,
                                                .id = comm->id,
                                                .n_ranks = comm->base.n_ranks,
                                                .rank = comm->base.rank});
@@ -352,12 +404,13 @@ static int add_comms(struct jp_jobranks *ranks, struct jp_recwalk *walk)
     return rc;
 }
 
-/* Whether each process has a rank. */
+/* Whether each process is a task; a launcher's numbers have to agree with the
+ * communicators. */
 static bool is_settled(const struct jp_jobranks *ranks)
 {
     for (size_t i = 0; i < ranks->n; i++)
         for (size_t k = 0; k < ranks->steps[i].processes.n; k++)
-            if (ranks->steps[i].processes.list[k].world_rank < 0)
+            if (ranks->steps[i].processes.list[k].evidence != JP_RANK_OF_TASK)
                 return false;
     return true;
 }
@@ -373,8 +426,11 @@ static struct jp_jobranks *read_all(struct jp_recwalk *walk, bool whole)
     while (rc == 0 && recwalk_open(walk)) {
         if (whole)
             rc = add_comms(ranks, walk);
-        else if (recwalk_record(walk, &record))
+        else if (recwalk_record(walk, &record)) {
+            /* the second record of newer files tells who the process is */
+            recwalk_record(walk, &record);
             rc = add_header(ranks, walk);
+        }
     }
     recwalk_rewind(walk);
     if (rc == 0)

@@ -1,7 +1,7 @@
 /* jobranks.h - the job ranks of the processes that wrote a step's files.
  *
  * For commands that read a step's files without a report. This module collects
- * what is known of the processes; insight/processes.h decides their ranks, as
+ * what is known of the processes; identity/processes.h decides their ranks, as
  * for a report. Each input counts as a step of its own, whose tasks are listed
  * in nodes/ beside raw/.
  */
@@ -17,7 +17,10 @@
 struct jobranks_claim {
     const char *host;
     int64_t pid;
-    int64_t task;           /* its SLURM_PROCID; -1: unknown */
+    int64_t task; /* Slurm's id, if it is a task itself; -1: unknown */
+    /* of a recording; NULL: a log, which tells no more of its process */
+    const struct recfile_process *process;
+    uint64_t device;        /* as in struct record */
     const char *id;         /* communicator; NULL: none */
     uint32_t n_ranks, rank; /* in that communicator */
 };
@@ -43,6 +46,6 @@ struct jp_jobranks *jobranks_read(struct jp_recwalk *walk);
 
 /* The rank of a file's process; -1: none, or unknown. */
 int64_t jobranks_find(const struct jp_jobranks *ranks, const char *path,
-                      const char *host, int64_t pid);
+                      const char *host, int64_t pid, uint64_t instance);
 
 #endif

@@ -263,8 +263,10 @@ static bool is_wanted(struct reading *r)
     const struct jp_recfile *file = &r->walk->file;
 
     r->world_rank =
-        r->ranks ? jobranks_find(r->ranks, r->walk->path, file->host, file->pid)
-                 : -1;
+        r->ranks
+            ? jobranks_find(r->ranks, r->walk->path, file->host, file->pid,
+                            recfile_instance(file->pid_namespace, file->start))
+            : -1;
     if (r->world_rank >= 0 && r->world_rank != r->filter->rank)
         return false;
     return !r->filter->node ||
@@ -445,7 +447,7 @@ static int lines_take(struct lines_reading *r, const struct record *rec,
     lines_to_text(&rec->host, host, sizeof(host));
     if (r->ranks &&
         !opsum_is_rank(r->filter,
-                       jobranks_find(r->ranks, r->path, host, rec->pid),
+                       jobranks_find(r->ranks, r->path, host, rec->pid, 0),
                        rec->rank))
         return 0;
     r->is_wanted = true;

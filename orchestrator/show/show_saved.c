@@ -243,7 +243,7 @@ static bool is_wanted(const struct opsum_filter *filter,
 
     return get(v[RANK], &rank) &&
            opsum_is_rank(filter,
-                         jobranks_find(ranks, step, v[HOST], pid_of(v[PID])),
+                         jobranks_find(ranks, step, v[HOST], pid_of(v[PID]), 0),
                          rank);
 }
 

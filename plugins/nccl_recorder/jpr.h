@@ -26,6 +26,7 @@ enum {
     JPR_MAX_COMMS = 1 << 16,     /* communicators of a file */
     JPR_MAX_VARIABLES = 64,      /* environment variables in a header */
     JPR_MAX_NOTES = 16,
+    JPR_MAX_PIDS = 33, /* the kernel's nested pid namespaces, and the first */
 };
 
 /* The three clocks, read one right after the other. */
@@ -63,10 +64,23 @@ struct jpr_header {
     struct jpr_variable variables[JPR_MAX_VARIABLES];
     uint32_t n_notes; /* settings that were ignored, why nothing is recorded */
     const char *notes[JPR_MAX_NOTES];
-    bool kernels; /* kernel events (KernelCh) were requested when the file
-                     began; version 1: true */
+    bool kernels;   /* kernel events (KernelCh) were requested when the file
+                       began; version 1: true */
     uint64_t start; /* of the process: field 22 of /proc/self/stat, in ticks
                        after boot; 0: unknown, as in files of older releases */
+};
+
+/* Who the process is, as only itself knows; one per file, after the header.
+ * Files of older releases have none. */
+struct jpr_process {
+    /* what launchers told it (common/launched.h), of the variables that are
+     * set */
+    uint32_t n_variables;
+    struct jpr_variable variables[JPR_MAX_VARIABLES];
+    /* its id in each pid namespace, from the one that its /proc belongs to down
+     * to its own; none: unknown */
+    uint32_t n_pids;
+    uint64_t pids[JPR_MAX_PIDS];
 };
 
 /* One per communicator, before its first operation. */

@@ -104,6 +104,18 @@ void jpr_put_header(struct jpr_out *out, const struct jpr_header *header)
     jpr_put_u64(out, header->start);   /* files of older releases end before */
 }
 
+void jpr_put_process(struct jpr_out *out, const struct jpr_process *process)
+{
+    uint32_t i;
+
+    jpr_put_u64(out, process->n_variables);
+    for (i = 0; i < process->n_variables; i++)
+        put_fields(&jpr_variable_fields, &process->variables[i], out);
+    jpr_put_u64(out, process->n_pids);
+    for (i = 0; i < process->n_pids; i++)
+        jpr_put_u64(out, process->pids[i]);
+}
+
 void jpr_put_comm(struct jpr_out *out, const struct jpr_comm *comm)
 {
     put_fields(&jpr_comm_fields, comm, out);

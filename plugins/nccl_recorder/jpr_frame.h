@@ -52,6 +52,7 @@ enum jpr_block {
     JPR_BLOCK_OPS = 3,
     JPR_BLOCK_INFLIGHT = 4,
     JPR_BLOCK_COUNTERS = 5,
+    JPR_BLOCK_PROCESS = 6,
 };
 
 enum jpr_codec { JPR_STORED = 0, JPR_ZLIB = 1 };
@@ -210,6 +211,7 @@ const uint8_t *jpr_packer_end(struct jpr_packer *packer, uint64_t omitted,
 /* If out->full is set afterwards, the record did not fit and must not be
  * written. */
 void jpr_put_header(struct jpr_out *out, const struct jpr_header *header);
+void jpr_put_process(struct jpr_out *out, const struct jpr_process *process);
 /* One communicator; the caller begins its block with their number
  * (jpr_put_u64). */
 void jpr_put_comm(struct jpr_out *out, const struct jpr_comm *comm);

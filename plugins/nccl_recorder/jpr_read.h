@@ -40,6 +40,7 @@ enum jpr_type {
     JPR_OP,
     JPR_INFLIGHT,
     JPR_COUNTERS, /* .final: the trailer */
+    JPR_PROCESS,
 };
 
 /* One record. What its pointers point to is borrowed until the next call of
@@ -52,6 +53,7 @@ struct jpr_record {
         const struct jpr_op *op;
         const struct jpr_inflight *inflight;
         const struct jpr_counters *counters;
+        const struct jpr_process *process;
     };
 };
 

@@ -194,6 +194,7 @@ struct jpr_unpacked {
     uint64_t n_templates;
     uint64_t last_start_ns; /* of the last row: base of the next */
     struct jpr_header header;
+    struct jpr_process process;
     struct jpr_counters counters;
     struct jpr_inflight inflight;
 };
@@ -302,6 +303,23 @@ static const char *load_header(struct jpr_unpacked *u)
         h->start = jpr_get_u64(&u->in);
     u->left = 1;
     return u->in.bad ? "damaged header" : NULL;
+}
+
+static const char *load_process(struct jpr_unpacked *u)
+{
+    struct jpr_process *p = &u->process;
+    uint32_t i;
+
+    memset(p, 0, sizeof(*p));
+    p->n_variables = (uint32_t) jpr_get_bounded(&u->in, JPR_MAX_VARIABLES);
+    for (i = 0; i < p->n_variables; i++)
+        get_fields(&jpr_variable_fields, &p->variables[i], &u->in, &u->texts);
+    /* a bad number becomes 0, so both loops are bounded */
+    p->n_pids = (uint32_t) jpr_get_bounded(&u->in, JPR_MAX_PIDS);
+    for (i = 0; i < p->n_pids; i++)
+        p->pids[i] = jpr_get_u64(&u->in);
+    u->left = 1;
+    return u->in.bad ? "damaged record of the process" : NULL;
 }
 
 /* Reads a list of entries that take at least `least` bytes each, so that a
@@ -536,6 +554,9 @@ const char *jpr_unpacked_load(struct jpr_unpacked *u,
     case JPR_BLOCK_HEADER:
         why = load_header(u);
         break;
+    case JPR_BLOCK_PROCESS:
+        why = load_process(u);
+        break;
     case JPR_BLOCK_COMM:
         u->left = jpr_get_bounded(&u->in, JPR_MAX_COMMS);
         break;
@@ -564,6 +585,10 @@ int jpr_unpacked_next(struct jpr_unpacked *u, struct jpr_record *record,
     case JPR_BLOCK_HEADER:
         record->type = JPR_HEADER;
         record->header = &u->header;
+        break;
+    case JPR_BLOCK_PROCESS:
+        record->type = JPR_PROCESS;
+        record->process = &u->process;
         break;
     case JPR_BLOCK_COUNTERS:
         record->type = JPR_COUNTERS;

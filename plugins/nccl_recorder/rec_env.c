@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/launched.h"
 #include "plugins/nccl_recorder/rec_compat.h"
 
 /* --- the communicator's GPU ---------------------------------------------- */
@@ -228,6 +229,16 @@ static const char *const variables[] = {"NCCL_ALGO",
 enum { N_VARIABLES = sizeof(variables) / sizeof(variables[0]) };
 _Static_assert((int) N_VARIABLES <= (int) JPR_MAX_VARIABLES,
                "the header holds them all");
+
+/* What launchers tell their workers. */
+#define LAUNCHED_NAMES(name, rank, size) rank, size,
+static const char *const launched[] = {
+    LAUNCHED_RANKS(LAUNCHED_NAMES) LAUNCHED_LOCAL_RANK, LAUNCHED_RESTARTS,
+    LAUNCHED_RUN, LAUNCHED_TASK_PID};
+
+enum { N_LAUNCHED = sizeof(launched) / sizeof(launched[0]) };
+_Static_assert((int) N_LAUNCHED <= (int) JPR_MAX_VARIABLES,
+               "the record holds them all");
 
 enum { KERNELS_OFF, KERNELS_AUTO, KERNELS_ON };
 
@@ -542,6 +553,49 @@ static void fill_lists(struct jpr_header *header)
         header->notes[header->n_notes++] = notes[i];
     if (chain_note)
         header->notes[header->n_notes++] = chain_note;
+}
+
+/* Reads the numbers of "NSpid:\t4711\t1\n" in /proc/self/status: the process's
+ * id in each namespace that its /proc shows. Kernels before 4.1 have no such
+ * line. */
+static void fill_pids(struct jpr_process *process)
+{
+    int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    char text[4096], *at, *end;
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    at = strstr(text, "\nNSpid:");
+    if (!at)
+        return;
+    at += sizeof("\nNSpid:") - 1;
+    at[strcspn(at, "\n")] = '\0';
+    while (process->n_pids < JPR_MAX_PIDS && *(at += strspn(at, "\t "))) {
+        end = at + strcspn(at, "\t ");
+        if (*end)
+            *end++ = '\0';
+        if (parse(at, 1, INT32_MAX, &process->pids[process->n_pids]) < 0)
+            return;
+        process->n_pids++;
+        at = end;
+    }
+}
+
+void rec_env_process(struct jpr_process *process)
+{
+    unsigned i;
+
+    *process = (struct jpr_process){0};
+    for (i = 0; i < N_LAUNCHED; i++) {
+        const char *value = *launched[i] ? getenv(launched[i]) : NULL;
+
+        if (value)
+            process->variables[process->n_variables++] =
+                (struct jpr_variable){launched[i], value};
+    }
+    fill_pids(process);
 }
 
 /* Called once for each file; the variables are those of that moment. */

@@ -50,6 +50,10 @@ void rec_env_chain(const char *why);
 void rec_env_header(const struct jp_rec_settings *settings, int interface,
                     struct jpr_header *header);
 
+/* Fills who the process is: what launchers told it, and its process ids. Texts
+ * live as long as the process. */
+void rec_env_process(struct jpr_process *process);
+
 /* Reads the three clocks, one right after the other. */
 void rec_env_clocks(struct jpr_clocks *clocks);
 

@@ -60,7 +60,8 @@ static struct {
     uint64_t failed_ns;  /* time of a failed write; 0: the last one succeeded */
 } s;
 
-static struct jpr_header header; /* the file's first block */
+static struct jpr_header header;   /* the file's first block */
+static struct jpr_process process; /* its second one */
 
 const char *rec_sink_open(const char *dir,
                           const struct jp_rec_settings *settings)
@@ -290,6 +291,9 @@ void rec_sink_header(void)
     out = empty_payload();
     jpr_put_header(out, &header);
     rec_sink_add(JPR_BLOCK_HEADER, out->bytes, out->full ? 0 : out->used);
+    out = empty_payload();
+    jpr_put_process(out, &process);
+    rec_sink_add(JPR_BLOCK_PROCESS, out->bytes, out->full ? 0 : out->used);
     told_header = true;
 }
 
@@ -615,6 +619,7 @@ int rec_sink_begin(const struct jp_rec_settings *settings, int interface)
     told_header = false;
     memset(&t, 0, sizeof(t));
     rec_env_header(settings, interface, &header);
+    rec_env_process(&process);
     return 0;
 }
 

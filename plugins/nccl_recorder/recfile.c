@@ -75,6 +75,7 @@ static int begin(struct jp_recfile *file, struct jpr_reader *reader,
                                 .why_bad = JP_BAD_MISSING,
                                 .pid = -1,
                                 .procid = -1};
+    launched_init(&file->launched);
     if (!reader)
         logsource_close(source);
     return reader ? 0 : -1;
@@ -122,6 +123,33 @@ int recfile_open_bytes(struct jp_recfile *file, const void *bytes, size_t n,
     return n >= 2 && logsource_is_packed(bytes)
                ? open_packed(file, bytes, n, name, err)
                : begin(file, jpr_open_bytes(bytes, n, name, err), NULL);
+}
+
+/* Two processes of one host and pid are in different namespaces, or one of them
+ * started after the other had ended. The start alone tells few apart: many
+ * tasks start in one tick. The constant spreads the namespaces' small numbers
+ * over all bits (2^64 by the golden ratio). */
+uint64_t recfile_instance(uint64_t pid_namespace, uint64_t start)
+{
+    uint64_t mixed = pid_namespace * UINT64_C(0x9E3779B97F4A7C15) ^ start;
+
+    return !start ? 0 : mixed ? mixed : 1;
+}
+
+void recfile_process_of(const struct jp_recfile *file,
+                        struct recfile_process *process)
+{
+    *process = (struct recfile_process){0};
+    launched_init(&process->launched);
+    if (!file->has_header || file->why)
+        return;
+    process->known = true;
+    memcpy(process->host, file->host, sizeof(process->host));
+    process->pid = file->pid;
+    process->procid = file->procid;
+    process->pid_namespace = file->pid_namespace;
+    process->start = file->start;
+    process->launched = file->launched;
 }
 
 const char *recfile_damage(const struct jp_recfile *file)
@@ -186,6 +214,14 @@ static void take_notes(struct jp_recfile *file, const struct jpr_header *h)
     }
 }
 
+/* Takes what launchers told the process. */
+static void take_launched(struct jp_recfile *file,
+                          const struct jpr_variable *variables, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        launched_take(&file->launched, variables[i].name, variables[i].value);
+}
+
 /* Takes the first header; `why` stays NULL if its host and pid can be used. */
 static void take_header(struct jp_recfile *file, const struct jpr_header *h)
 {
@@ -202,6 +238,8 @@ static void take_header(struct jp_recfile *file, const struct jpr_header *h)
     file->host_len = strlen(file->host);
     recfile_copy(file->recorder, sizeof(file->recorder), h->recorder);
     take_notes(file, h);
+    /* files of older releases have some of the launchers' variables here */
+    take_launched(file, h->variables, h->n_variables);
     file->why_bad = file->pid < 0 ? JP_BAD_RANGE : JP_BAD_VALUE;
     file->why =
         file->pid < 0 ? "bad pid"
@@ -232,6 +270,20 @@ static const char *judge(const struct jpr_comm *comm)
     return NULL;
 }
 
+/* Returns a number for the GPU of the communicator (FNV-1a of its name); 0:
+ * unknown. Of a MIG device only the UUID is its own. */
+static uint64_t device_of(const struct jpr_comm *comm)
+{
+    const char *text = *comm->gpu_uuid ? comm->gpu_uuid : comm->gpu_pci;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    if (!*text)
+        return 0;
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char) *text) * UINT64_C(0x100000001b3);
+    return hash ? hash : 1;
+}
+
 /* Prepares what all records of the communicator share. NCCL's name "unknown"
  * means that there is none. */
 static void fill_comm(struct recfile_comm *to, const struct jpr_comm *comm)
@@ -247,6 +299,7 @@ static void fill_comm(struct recfile_comm *to, const struct jpr_comm *comm)
         base->name.len = 0;
     if (to->why)
         return;
+    base->device = device_of(comm);
     base->rank = (uint32_t) comm->rank;
     base->n_ranks = (uint32_t) comm->n_ranks;
     base->nnodes = (uint32_t) comm->n_nodes;
@@ -580,6 +633,10 @@ int recfile_next(struct jp_recfile *file, struct jpr_record *record,
     case JPR_HEADER:
         take_header(file, record->header);
         break;
+    case JPR_PROCESS:
+        take_launched(file, record->process->variables,
+                      record->process->n_variables);
+        break;
     case JPR_COMM:
         if (take_comm(file, record->comm) < 0)
             return error_set(err, "no memory for a communicator");
@@ -735,6 +792,7 @@ const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
     *out = comm->base;
     out->host = (struct record_text){file->host, file->host_len};
     out->pid = file->pid;
+    out->instance = recfile_instance(file->pid_namespace, file->start);
     out->func = (struct record_text){file->func->name, file->func->len};
     out->p2p = op->kind == JPR_P2P;
     out->series = series_of(file, comm);

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "common/launched.h"
 #include "common/bandwidth.h"
 #include "common/logsource.h"
 #include "common/record.h"
@@ -105,6 +106,19 @@ struct recfile_tail {
     uint64_t fly_ns, cut_ns; /* oldest_ns is the earlier of the two */
 };
 
+/* Who wrote a recording. */
+struct recfile_process {
+    bool known; /* the header is good; false: the rest is zero */
+    char host[RECORD_MAX_HOST + 1];
+    int64_t pid, procid; /* procid: SLURM_PROCID, which children inherit */
+    uint64_t pid_namespace, start; /* 0: unknown */
+    struct launched launched;
+};
+
+/* Returns a number that tells processes with one host name and pid apart; 0:
+ * unknown. */
+uint64_t recfile_instance(uint64_t pid_namespace, uint64_t start);
+
 struct jp_recfile {
     struct jpr_reader *reader;
     struct jp_logsource *source; /* of a compressed file; else NULL */
@@ -116,8 +130,9 @@ struct jp_recfile {
     char *notes;       /* settings that were ignored; NULL: none */
     int64_t pid, procid;
     uint64_t pid_namespace, start; /* of the process; 0: unknown */
-    const char *why;     /* NULL: the header is good */
-    enum jp_bad why_bad; /* kind of `why` */
+    struct launched launched;      /* what launchers told the process */
+    const char *why;               /* NULL: the header is good */
+    enum jp_bad why_bad;           /* kind of `why` */
     enum jp_bad bad; /* kind of the last reason that recfile_record() gave */
     struct recfile_comm **comms; /* by index; entries may be NULL */
     uint32_t n_comms;
@@ -143,6 +158,10 @@ int recfile_open(struct jp_recfile *file, const char *path,
 int recfile_open_bytes(struct jp_recfile *file, const void *bytes, size_t n,
                        const char *name, struct jp_error *err);
 void recfile_close(struct jp_recfile *file);
+
+/* Who wrote the file, as far as it has been read. */
+void recfile_process_of(const struct jp_recfile *file,
+                        struct recfile_process *process);
 
 /* Why a compressed file ended early, or NULL. */
 const char *recfile_damage(const struct jp_recfile *file);

@@ -128,6 +128,7 @@ static void sum_up(struct jp_recfile *source, struct source_facts *facts)
     facts->damaged = jpr_end(source->reader)->damaged;
     facts->tail = source->tail;
     facts->cut = !source->tail.final || jpr_end(source->reader)->cut;
+    recfile_process_of(source, &facts->process);
     facts->notes = source->notes;
     source->notes = NULL;
 }

@@ -1,8 +1,10 @@
 /* jpr_maker.c - a recorder's file from the codec's writing side. */
 #include "tests/aggregate/jpr_maker.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
+#include "common/launched.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
 
 /* One for all makers; it is kept as long as the process runs. */
@@ -62,11 +64,20 @@ void jpr_maker_header(struct jpr_maker *maker, const char *host, uint64_t pid,
         .nccl_release = 23007,
         .n_notes = note != NULL,
         .notes = {note}};
+    char text[24];
+    const struct jpr_process process = {
+        .n_variables = 1, .variables = {{LAUNCHED_TASK_PID, text}}};
     uint8_t raw[4096];
     struct jpr_out out = {.bytes = raw, .size = sizeof(raw)};
 
     jpr_put_header(&out, &h);
     put_block(maker, JPR_BLOCK_HEADER, raw, out.used);
+    /* the process is the task itself, not a child of it */
+    snprintf(text, sizeof(text), "%" PRIu64, pid);
+    out.used = 0;
+    jpr_put_process(&out, &process);
+    if (task >= 0)
+        put_block(maker, JPR_BLOCK_PROCESS, raw, out.used);
 }
 
 void jpr_maker_comm(struct jpr_maker *maker, const struct jpr_comm *comm)

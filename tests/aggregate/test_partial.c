@@ -245,8 +245,12 @@ static void refuses_every_flip(void **state)
     uint8_t *bytes = make(*state, &n);
 
     for (size_t i = 0; i < 8 * n; i++) {
+        uint32_t version;
+
         bytes[i / 8] ^= (uint8_t) (1u << i % 8);
-        assert_false(takes(bytes, n, NULL));
+        version = jpr_get_le32(bytes + PARTIAL_MAGIC_BYTES);
+        /* version 8 has the same layout where all host names and pids differ */
+        assert_int_equal(takes(bytes, n, NULL), version == PARTIAL_COURSE);
         bytes[i / 8] ^= (uint8_t) (1u << i % 8);
     }
     assert_true(takes(bytes, n, NULL));

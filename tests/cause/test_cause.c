@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "orchestrator/aggregate/ops.h"
-#include "orchestrator/insight/processes.h"
+#include "orchestrator/identity/processes.h"
 #include "tests/common/fewer.h"
 
 #define START_US UINT64_C(1790000000000000)
@@ -126,6 +126,7 @@ struct made {
     struct samples samples;
     struct jp_insight insight;
     struct jp_causes *causes;
+    struct jp_processes processes; /* of make() */
 };
 
 static double draw(const struct usual *u, double level, bool quiet)
@@ -262,6 +263,15 @@ static void make_nodes(const struct job *job, struct jp_nodes *nodes)
     }
 }
 
+/* Each rank is a task. */
+static void make_processes(const struct job *job, struct jp_processes *p)
+{
+    p->n = (size_t) job->nodes * job->per_node;
+    p->list = calloc(p->n, sizeof(*p->list));
+    for (size_t i = 0; i < p->n; i++)
+        p->list[i].task = p->list[i].world_rank = (int64_t) i;
+}
+
 /* result: with operations, and its processes; NULL: none. */
 static void make_of(const struct job *job, const struct jp_result *result,
                     const struct jp_processes *processes, struct made *m)
@@ -271,6 +281,10 @@ static void make_of(const struct job *job, const struct jp_result *result,
     double length = job->samples * (double) SECOND;
 
     *m = (struct made){0};
+    if (!processes) {
+        make_processes(job, &m->processes);
+        processes = &m->processes;
+    }
     make_nodes(job, &m->nodes);
     assert_int_equal(samples_init(&m->samples, &m->nodes, START_US,
                                   START_US + job->samples * SECOND, SECOND,
@@ -283,8 +297,7 @@ static void make_of(const struct job *job, const struct jp_result *result,
     f->against = JP_AGAINST_LIKES;
     if (job->kind == JP_FINDING_LATE_RANK || job->kind == JP_FINDING_STALL) {
         f->world_rank = f->rank = job->subject;
-        if (processes)
-            f->pid = 1000 + job->subject % job->per_node;
+        f->process = job->subject;
         snprintf(f->host, sizeof(f->host), "n%u", job->subject / job->per_node);
     } else if (job->kind != JP_FINDING_DRIFT) {
         snprintf(f->host, sizeof(f->host), "n%u", job->subject);
@@ -310,6 +323,7 @@ static void make(const struct job *job, struct made *m)
 static void unmake(struct made *m)
 {
     causes_destroy(m->causes);
+    free(m->processes.list);
     findings_fini(&m->insight.findings);
     samples_fini(&m->samples);
     for (size_t i = 0; i < m->nodes.n_nodes; i++) {

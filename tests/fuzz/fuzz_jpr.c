@@ -35,6 +35,12 @@ static void look_at(const struct jpr_reader *r, const struct jpr_record *record)
         for (i = 0; i < record->header->n_notes; i++)
             sum += strlen(record->header->notes[i]);
         break;
+    case JPR_PROCESS:
+        for (i = 0; i < record->process->n_variables; i++)
+            sum += strlen(record->process->variables[i].value);
+        for (i = 0; i < record->process->n_pids; i++)
+            sum += record->process->pids[i] != 0;
+        break;
     case JPR_COMM:
         sum += strlen(record->comm->name) + strlen(record->comm->gpu_uuid);
         assert(jpr_comm(r, record->comm->index) == record->comm);

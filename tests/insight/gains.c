@@ -116,7 +116,7 @@ static size_t add_rank(const struct job *j, const struct simjob_shape *s,
     char host[16];
 
     simlog_host(rank / s->per_node, host);
-    p = processes_find(&j->processes, host, simlog_pid(rank));
+    p = processes_find(&j->processes, host, simlog_pid(rank), 0);
     if (!p)
         fail("no such process");
     list[n] = (size_t) (p - j->processes.list);

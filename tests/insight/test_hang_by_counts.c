@@ -324,7 +324,7 @@ static void test_recorded(void **state)
                                            "AllReduce 9 of dp",
                                    .whom = strlen("rank 1 (n1 pid 103)"),
                                    .rank = 1,
-                                   .task = 3,
+                                   .world_rank = -1,
                                    .pid = 103,
                                    .host = "n1"}};
     struct jp_findings list = {0};

@@ -231,11 +231,8 @@ static void for_long_by_operations(void)
 static void test_gates(void **state)
 {
     static void (*const changes[])(void) = {
-        no_slices,      one_pid,
-        a_rank_missing, two_runs,
-        unknown_parts,  once_only,
-        by_little,      never_last,
-        for_long,       for_long_by_operations};
+        no_slices, a_rank_missing, two_runs, unknown_parts,         once_only,
+        by_little, never_last,     for_long, for_long_by_operations};
     enum jp_finding_kind kind;
     struct jp_finding f;
 
@@ -249,6 +246,21 @@ static void test_gates(void **state)
         if (find(&kind, &f))
             fail_msg("gate %zu: %s", i, f.text);
     }
+}
+
+/* Containers that count their processes from 1: each rank of the only
+ * communicator is a process of its own. */
+static void test_one_pid(void **state)
+{
+    enum jp_finding_kind kind;
+    struct jp_finding f;
+
+    (void) state;
+    delay(5, 500);
+    one_pid();
+    assert_int_equal(find(&kind, &f), 1);
+    assert_int_equal(kind, JP_FINDING_LATE_RANK);
+    assert_int_equal(f.rank, 5);
 }
 
 static void test_late(void **state)
@@ -432,6 +444,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_gates, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_one_pid, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_late, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_role, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_network, set_up, tear_down),

@@ -1,5 +1,5 @@
 /* test_processes.c - which process has which rank. */
-#include "orchestrator/insight/processes.h"
+#include "orchestrator/identity/processes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,7 +75,7 @@ static void add_task(int64_t task, unsigned process)
 static const struct jp_process *process(unsigned i)
 {
     const struct jp_process *found =
-        processes_find(&s.processes, host_of(i), 100 + i);
+        processes_find(&s.processes, host_of(i), 100 + i, 0);
 
     assert_non_null(found);
     return found;
@@ -214,16 +214,134 @@ static void test_twins(void **state)
     add_rank(1, 0);
     add_rank(2, 1);
     decide();
-    assert_false(s.processes.known);
-    assert_int_equal(s.processes.n, 2);
-    assert_int_equal(process(0)->world_rank, -1);
-    assert_int_equal(process(1)->world_rank, -1);
+    /* the only communicator, so each rank is one */
+    assert_true(s.processes.known);
+    assert_int_equal(s.processes.n, 3);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(s.processes.list[i].world_rank, i);
+    assert_null(processes_find(&s.processes, "n0", 100, 0)); /* which one? */
     add_task(0, 0); /* two tasks of one host and pid */
     add_task(1, 0);
     add_task(2, 1);
     decide();
-    assert_int_equal(process(0)->world_rank, -1);
     assert_int_equal(process(1)->world_rank, 2);
+    /* with a second communicator, its ranks may be either's */
+    add_comm(dp, 2);
+    add_rank(0, 0);
+    add_rank(1, 0);
+    decide();
+    assert_false(s.processes.known);
+}
+
+/* The same where the recordings show that they are different processes. */
+static void test_instances(void **state)
+{
+    (void) state;
+    for (unsigned c = 0; c < 2; c++) {
+        add_comm(c ? dp : world, 3);
+        for (uint32_t i = 0; i < 3; i++) {
+            add_rank(c ? 2 - i : i, 0);
+            s.ranks[s.result.n_ranks - 1].instance = c ? 7 + (2 - i) : 7 + i;
+        }
+    }
+    decide();
+    assert_true(s.processes.known);
+    assert_int_equal(s.processes.n, 3);
+    assert_null(processes_find(&s.processes, "n0", 100, 0));
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(
+            processes_find(&s.processes, "n0", 100, 7 + i)->world_rank, i);
+}
+
+/* One process with a GPU for each of its ranks, in two communicators. */
+static void test_devices(void **state)
+{
+    (void) state;
+    for (unsigned c = 0; c < 2; c++) {
+        add_comm(c ? dp : world, 3);
+        for (uint32_t i = 0; i < 3; i++) {
+            add_rank(i, 0);
+            s.ranks[s.result.n_ranks - 1].device = c ? 9 - i : 7 + i;
+        }
+    }
+    decide();
+    assert_true(s.processes.known);
+    assert_int_equal(s.processes.n, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(s.processes.list[i].world_rank, i);
+        assert_true(s.processes.list[i].has_peers);
+        assert_int_equal(s.processes.list[i].n, 2);
+        assert_int_equal(s.processes.of_rank[i], i);
+        assert_int_equal(s.processes.of_rank[3 + i], 2 - i);
+    }
+    /* two ranks share a GPU: which communicator's belong together? */
+    s.ranks[1].device = 7;
+    decide();
+    assert_false(s.processes.known);
+}
+
+/* Launchers' numbers, in the order of the processes. */
+static void set_launched(enum launched_kind kind, const int64_t *numbers,
+                         unsigned n, int64_t size)
+{
+    static struct jp_recorded recorded[MAX_RANKS];
+
+    if (!s.result.n_recorded)
+        memset(recorded, 0, sizeof(recorded));
+    for (unsigned i = 0; i < n; i++) {
+        if (!s.result.n_recorded)
+            launched_init(&recorded[i].launched);
+        recorded[i].host = host_of(i);
+        recorded[i].pid = 100 + i;
+        recorded[i].procid = 1;
+        recorded[i].launched.rank[kind] = numbers[i];
+        recorded[i].launched.size[kind] = size;
+    }
+    s.result.recorded = recorded;
+    s.result.n_recorded = n;
+}
+
+static void check_ranks(const int64_t *want, enum jp_rank_evidence evidence)
+{
+    decide();
+    for (unsigned i = 0; i < 8; i++) {
+        assert_int_equal(process(i)->world_rank, want ? want[i] : -1);
+        assert_int_equal(process(i)->evidence, evidence);
+    }
+}
+
+/* Which evidence wins, and that what is inherited names nobody. */
+static void test_launched(void **state)
+{
+    static const int64_t numbers[8] = {0, 1, 4, 5, 2, 3, 6, 7},
+                         others[8] = {7, 6, 5, 4, 3, 2, 1, 0},
+                         inherited[8] = {0, 0, 0, 0, 1, 1, 1, 1},
+                         order[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+
+    (void) state;
+    add_two_groups();
+    set_launched(LAUNCHED_TORCH, inherited, 8, 2); /* of the launchers */
+    check_ranks(NULL, JP_RANK_UNKNOWN);
+    set_launched(LAUNCHED_TORCH, numbers, 8, 8);
+    check_ranks(numbers, JP_RANK_OF_LAUNCHER);
+    set_launched(LAUNCHED_TORCH, numbers, 8, 4); /* 7 of 4 */
+    check_ranks(NULL, JP_RANK_UNKNOWN);
+    set_launched(LAUNCHED_TORCH, numbers, 8, -1);
+    set_launched(LAUNCHED_OMPI, numbers, 8, 8); /* both say the same */
+    check_ranks(numbers, JP_RANK_OF_LAUNCHER);
+    set_launched(LAUNCHED_OMPI, others, 8, 8); /* they contradict */
+    check_ranks(NULL, JP_RANK_UNKNOWN);
+    set_launched(LAUNCHED_OMPI, inherited, 8, 8);
+    check_ranks(numbers, JP_RANK_OF_LAUNCHER);
+    /* a communicator of all has another order: neither variable is its */
+    add_comm(world, 8);
+    for (unsigned i = 0; i < 8; i++)
+        add_rank(i, i);
+    check_ranks(order, JP_RANK_OF_COMM);
+    set_launched(LAUNCHED_TORCH, order, 8, 8);
+    check_ranks(order, JP_RANK_OF_LAUNCHER);
+    /* a launcher is no rank, whatever its own number is */
+    assert_int_equal(processes_rank_of_task(&s.processes, "n1", 999, 9), -1);
 }
 
 /* The task that a recording names, of a process without records. */
@@ -232,12 +350,14 @@ static void test_rank_of_task(void **state)
     (void) state;
     add_two_groups();
     decide();
-    assert_int_equal(processes_rank_of_task(&s.processes, "n1", 106, 6), 6);
-    assert_int_equal(processes_rank_of_task(&s.processes, "n1", 999, 9), 9);
+    /* the processes with records are no tasks, so tasks are launchers */
+    assert_int_equal(processes_rank_of_task(&s.processes, "n1", 106, 6), -1);
+    assert_int_equal(processes_rank_of_task(&s.processes, "n1", 999, 9), -1);
     for (unsigned i = 0; i < 8; i++)
         add_task(i, i);
     decide();
     assert_int_equal(processes_rank_of_task(&s.processes, "n1", 106, 9), 6);
+    assert_int_equal(processes_rank_of_task(&s.processes, "n1", 999, 9), 9);
     assert_int_equal(processes_rank_of_task(&s.processes, "n1", 999, 6), -1);
     s.of.n = 0;
     add_comm(world, 8);
@@ -252,7 +372,7 @@ static void test_nothing(void **state)
     (void) state;
     decide();
     assert_int_equal(s.processes.n, 0);
-    assert_null(processes_find(&s.processes, "n0", 100));
+    assert_null(processes_find(&s.processes, "n0", 100, 0));
     add_task(0, 0);
     decide();
     assert_int_equal(s.processes.n, 0);
@@ -264,10 +384,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_nothing),    TEST(test_two_groups_of_tasks),
-        TEST(test_two_groups), TEST(test_world),
-        TEST(test_launcher),   TEST(test_records_missing),
-        TEST(test_twins),      TEST(test_rank_of_task),
+        TEST(test_nothing),      TEST(test_two_groups_of_tasks),
+        TEST(test_two_groups),   TEST(test_world),
+        TEST(test_launcher),     TEST(test_records_missing),
+        TEST(test_twins),        TEST(test_instances),
+        TEST(test_devices),      TEST(test_launched),
+        TEST(test_rank_of_task),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

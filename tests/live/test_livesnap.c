@@ -32,7 +32,12 @@ static void fill(struct live_snap *snap, uint32_t ranks, uint32_t comms)
             .over = 999999,
             .bytes = UINT64_C(1) << 40,
             .in_flight = 1,
-            .cpu_ms = 123456};
+            .cpu_ms = 123456,
+            /* of every second one, so that both layouts come back */
+            .numbered = i % 2,
+            .numbers = {-1, -1, -1, -1, -1}};
+    for (uint32_t i = 1; i < ranks; i += 2)
+        snap->ranks[i].numbers[LAUNCHED_OMPI] = i;
     for (uint32_t c = 0; c < comms; c++) {
         snap->comms[c] = (struct live_comm){
             .hash = 0x8a07aed05ae9a000 + c, .n_ranks = 512, .name = "dp"};

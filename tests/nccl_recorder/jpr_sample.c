@@ -33,6 +33,15 @@ const struct jpr_header sample_header = {
     .notes = {"JOBPROF_RECORDER_MEM=1x: not a number"},
 };
 
+const struct jpr_process sample_process = {
+    .n_variables = 3,
+    .variables = {{"RANK", "5"},
+                  {"TORCHELASTIC_RUN_ID", "run 7"},
+                  {"SLURM_TASK_PID", "4700"}},
+    .n_pids = 2,
+    .pids = {4711, 1},
+};
+
 const struct jpr_comm sample_comms[2] = {
     {0, true, 0x8a07aed05ae9a0ff, "dp", 3, 8, 2, "0000:4f:00.0",
      "GPU-00112233-4455-6677-8899-aabbccddeeff", 123456789000000},
@@ -195,6 +204,9 @@ void sample_fill(struct sample *file, struct jpr_zip *zip)
     sample_begin(file);
     jpr_put_header(&out, &sample_header);
     sample_block(file, JPR_BLOCK_HEADER, raw, out.used, zip);
+    out.used = 0;
+    jpr_put_process(&out, &sample_process);
+    sample_block(file, JPR_BLOCK_PROCESS, raw, out.used, zip);
     out.used = 0;
     jpr_put_u64(&out, 2);
     jpr_put_comm(&out, &sample_comms[0]);

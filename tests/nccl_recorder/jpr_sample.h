@@ -11,6 +11,7 @@
 enum { SAMPLE_OPS = 7, SAMPLE_INFLIGHT = 3 };
 
 extern const struct jpr_header sample_header;
+extern const struct jpr_process sample_process;
 extern const struct jpr_comm sample_comms[2];
 extern const struct jpr_op sample_ops[SAMPLE_OPS];
 extern const struct jpr_op sample_inflight[SAMPLE_INFLIGHT];
@@ -29,8 +30,8 @@ void sample_block(struct sample *file, enum jpr_block type, const void *raw,
 /* Operations as one block of that type. */
 void sample_ops_block(struct sample *file, enum jpr_block type,
                       const struct jpr_op *ops, int n, struct jpr_zip *zip);
-/* The whole file: header, communicators, operations, snapshot, "nothing in
- * flight", counters; packed where `zip` is not NULL. */
+/* The whole file: header, process, communicators, operations, snapshot,
+ * "nothing in flight", counters; packed where `zip` is not NULL. */
 void sample_fill(struct sample *file, struct jpr_zip *zip);
 
 #endif

@@ -74,6 +74,18 @@ static void put_header(FILE *out, const struct jpr_header *h)
     fputs("}\n", out);
 }
 
+static void put_process(FILE *out, const struct jpr_process *p)
+{
+    uint32_t i;
+
+    fputs("{\"type\":\"process\"", out);
+    for (i = 0; i < p->n_variables; i++)
+        put_string(out, p->variables[i].name, p->variables[i].value);
+    for (i = 0; i < p->n_pids; i++)
+        put_u64(out, "pid", p->pids[i]);
+    fputs("}\n", out);
+}
+
 static void put_comm(FILE *out, const struct jpr_comm *c)
 {
     fprintf(out, "{\"type\":\"comm\",\"index\":%u,\"id\":\"0x%" PRIx64 "\"",
@@ -213,6 +225,9 @@ static void put_record(FILE *out, const struct jpr_reader *r,
     switch (record->type) {
     case JPR_HEADER:
         put_header(out, record->header);
+        break;
+    case JPR_PROCESS:
+        put_process(out, record->process);
         break;
     case JPR_COMM:
         put_comm(out, record->comm);

@@ -155,6 +155,22 @@ static void check_next(struct jpr_reader *r, enum jpr_type type,
     assert_int_equal(record->type, type);
 }
 
+static void same_process(const struct jpr_process *p)
+{
+    uint32_t i;
+
+    assert_int_equal(p->n_variables, sample_process.n_variables);
+    for (i = 0; i < p->n_variables; i++) {
+        assert_string_equal(p->variables[i].name,
+                            sample_process.variables[i].name);
+        assert_string_equal(p->variables[i].value,
+                            sample_process.variables[i].value);
+    }
+    assert_int_equal(p->n_pids, sample_process.n_pids);
+    for (i = 0; i < p->n_pids; i++)
+        assert_int_equal(p->pids[i], sample_process.pids[i]);
+}
+
 static void check_whole(struct jpr_reader *r)
 {
     struct jpr_record record;
@@ -162,6 +178,8 @@ static void check_whole(struct jpr_reader *r)
 
     check_next(r, JPR_HEADER, &record);
     same_header(record.header);
+    check_next(r, JPR_PROCESS, &record);
+    same_process(record.process);
     for (i = 0; i < 2; i++) {
         check_next(r, JPR_COMM, &record);
         same_comm(record.comm, &sample_comms[i]);
@@ -300,7 +318,8 @@ static int read_all(const uint8_t *bytes, size_t n, struct jpr_end *end,
 static void cut_anywhere(void **state)
 {
     struct jpr_zip *zip = shared_zip();
-    static const int per_block[] = {0, 1, 2, SAMPLE_OPS, SAMPLE_INFLIGHT, 1, 1};
+    static const int per_block[] = {0, 1, 1, 2, SAMPLE_OPS, SAMPLE_INFLIGHT,
+                                    1, 1};
     struct jpr_end end;
     int packed, errors, whole, want;
     size_t n;
@@ -352,10 +371,10 @@ static void zeros_at_the_end(void **state)
 
     (void) state;
     sample_fill(&file, NULL);
-    memset(file.bytes + file.ends[3], 0, 5000);
-    assert_int_equal(read_all(file.bytes, file.ends[3] + 5000, &end, &errors),
-                     3 + SAMPLE_OPS);
-    assert_true(errors == 0 && end.cut && end.offset == file.ends[3]);
+    memset(file.bytes + file.ends[4], 0, 5000);
+    assert_int_equal(read_all(file.bytes, file.ends[4] + 5000, &end, &errors),
+                     4 + SAMPLE_OPS);
+    assert_true(errors == 0 && end.cut && end.offset == file.ends[4]);
 }
 
 /* Blocks with a correct frame and a false payload. */
@@ -367,6 +386,9 @@ static void lying_payloads(void **state)
         size_t n;
     } rows[] = {
         {JPR_BLOCK_HEADER, "", 0},
+        {JPR_BLOCK_PROCESS, "", 0},
+        {JPR_BLOCK_PROCESS, "\x41\0", 2},   /* variables */
+        {JPR_BLOCK_PROCESS, "\0\x22\1", 3}, /* process ids */
         {JPR_BLOCK_COMM, "", 0},
         {JPR_BLOCK_COMM, "\x01", 1},
         {JPR_BLOCK_COMM, "\xff\xff\xff\xff\xff\x01", 6},

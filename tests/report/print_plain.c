@@ -115,12 +115,12 @@ static void put_network(struct jp_findings *list)
 }
 
 static void set_hang(size_t i, const char *coll, const char *name, uint64_t sn,
-                     uint8_t *states, int64_t *tasks, uint32_t n)
+                     uint8_t *states, int64_t *ranks, uint32_t n)
 {
     struct jp_hang_op *op = &result.hang.ops[i];
 
     *op = (struct jp_hang_op){
-        .comm = -1, .sn = sn, .n_ranks = n, .states = states, .tasks = tasks};
+        .comm = -1, .sn = sn, .n_ranks = n, .states = states, .ranks = ranks};
     snprintf(op->coll, sizeof(op->coll), "%s", coll);
     snprintf(op->name, sizeof(op->name), "%s", name);
     result.hang.n_ops = i + 1;

@@ -13,7 +13,7 @@
 #include <jansson.h>
 
 #include "orchestrator/aggregate/ops.h"
-#include "orchestrator/insight/processes.h"
+#include "orchestrator/identity/processes.h"
 #include "tests/report/fixture.h"
 
 static struct fixture *f;

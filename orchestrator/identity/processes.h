@@ -1,20 +1,14 @@
 /* processes.h - the processes of a step, and which of them has which rank.
  *
- * A process is (host, pid). It has a rank in each of its communicators. Its
- * rank in the job is decided here, once, for findings, tables, charts, `show`
- * and `export`:
- * - Slurm's task id, if the process is a task of the step;
- * - else its rank in a communicator of all processes. No communicator may be
- *   larger, it must have at least as many ranks as there are processes and
- *   tasks, and either every process with records is in it or it has exactly as
- *   many ranks as the step has tasks. If such a rank and a task id differ
- *   anywhere, the communicator has an order of its own and is not used;
- * - else none. A rank is then named with its communicator.
- * No two processes have the same rank: a task id that several processes have (a
- * launcher's children inherit SLURM_PROCID) is used for none of them.
+ * A process is (host, pid namespace, pid, start time), as far as its records
+ * tell: those of NCCL Inspector have the host and the pid only. It has a rank
+ * in each of its communicators. A process that has several ranks in one
+ * communicator uses several GPUs, and counts as one process for each GPU. Its
+ * rank in the job is decided once (rankrule.h), for findings, tables, charts,
+ * `show` and `export`.
  */
-#ifndef JP_INSIGHT_PROCESSES_H
-#define JP_INSIGHT_PROCESSES_H
+#ifndef JP_IDENTITY_PROCESSES_H
+#define JP_IDENTITY_PROCESSES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,15 +16,17 @@
 
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/collect/nodes.h"
-
-enum jp_rank_evidence { JP_RANK_UNKNOWN, JP_RANK_OF_TASK, JP_RANK_OF_COMM };
+#include "orchestrator/identity/rankrule.h"
 
 struct jp_process {
     const char *host; /* borrowed from the result, never NULL */
     int64_t pid;
-    int64_t task; /* Slurm's task id; -1: unknown, or inherited from another
-                     process */
-    int64_t world_rank;             /* in the job; -1: none */
+    uint64_t instance;  /* as in struct jp_rank */
+    bool has_peers;     /* other entries of the list are the same process with
+                           another GPU */
+    int64_t task;       /* Slurm's id, if it is a task itself; -1: unknown, or a
+                           child of a task */
+    int64_t world_rank; /* in the job; -1: none */
     enum jp_rank_evidence evidence; /* the evidence for world_rank */
     uint32_t host_at;               /* index into hosts */
     size_t first, n;                /* its ranks in by_process */
@@ -47,11 +43,11 @@ struct jp_process_host {
 };
 
 struct jp_processes {
-    /* false: two ranks of one communicator have the same host and pid
-     * (containers that each count from 1 under one host name, or records
-     * without hosts), so processes cannot be told apart */
+    /* false: a process has two ranks in one communicator, and the records do
+     * not show their GPUs, or whether they are two processes of one host and
+     * pid; so processes cannot be told apart */
     bool known;
-    struct jp_process *list; /* by host and pid */
+    struct jp_process *list; /* by host, pid and instance */
     size_t n;
     struct jp_process_host *hosts; /* by name */
     size_t n_hosts;
@@ -85,9 +81,11 @@ int processes_init_nodes(struct jp_processes *processes,
                          const struct jp_nodes *nodes);
 void processes_fini(struct jp_processes *processes);
 
-/* Returns the process; NULL: no such process has records. */
+/* Returns the process; NULL: no such process has records, or several entries
+ * are it (its GPUs; or, where instance is 0, processes of one host and pid). */
 const struct jp_process *processes_find(const struct jp_processes *processes,
-                                        const char *host, int64_t pid);
+                                        const char *host, int64_t pid,
+                                        uint64_t instance);
 /* Returns the world rank of a process that may have no records, but whose
  * recording names a task. Negative: none. */
 int64_t processes_rank_of_task(const struct jp_processes *processes,

@@ -1,11 +1,11 @@
 /* processes.c - group ranks by process, and decide which rank each process has.
  *
- * processes_init groups the result's ranks by (host, pid), then decide()
- * applies the rule at the top of processes.h. The lookups after it are binary
- * searches, as list is sorted by host and pid, and the result's ranks by
- * communicator and rank.
+ * processes_init groups the result's ranks by process and GPU, then decide()
+ * applies rankrule.h. The lookups after it are binary searches, as list is
+ * sorted by host, pid and instance, and the result's ranks by communicator and
+ * rank.
  */
-#include "orchestrator/insight/processes.h"
+#include "orchestrator/identity/processes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,13 +20,21 @@ static const char *host_of(const struct jp_rank *rank)
     return rank->host ? rank->host : "";
 }
 
-/* Orders processes by host, then by pid. */
-static int compare_process(const char *host_x, int64_t pid_x,
-                           const char *host_y, int64_t pid_y)
+/* Orders processes by host, pid and instance. */
+static int compare_process(const char *host_x, int64_t pid_x, uint64_t in_x,
+                           const char *host_y, int64_t pid_y, uint64_t in_y)
 {
     int order = strcmp(host_x, host_y);
 
-    return order ? order : pid_x < pid_y ? -1 : pid_x > pid_y;
+    if (order || pid_x != pid_y)
+        return order ? order : pid_x < pid_y ? -1 : 1;
+    return (in_x > in_y) - (in_x < in_y);
+}
+
+static int compare_ranks(const struct jp_rank *x, const struct jp_rank *y)
+{
+    return compare_process(host_of(x), x->pid, x->instance, host_of(y), y->pid,
+                           y->instance);
 }
 
 /* The index as the last comparison keeps ranks of a process in the result's
@@ -35,10 +43,20 @@ static int by_identity(const void *a, const void *b, void *arg)
 {
     const struct jp_rank *ranks = arg;
     size_t i = *(const size_t *) a, k = *(const size_t *) b;
-    int order = compare_process(host_of(&ranks[i]), ranks[i].pid,
-                                host_of(&ranks[k]), ranks[k].pid);
+    int order = compare_ranks(&ranks[i], &ranks[k]);
 
     return order ? order : i < k ? -1 : i > k;
+}
+
+/* The same for the ranks of one process, by their GPUs. */
+static int by_device(const void *a, const void *b, void *arg)
+{
+    const struct jp_rank *ranks = arg;
+    size_t i = *(const size_t *) a, k = *(const size_t *) b;
+
+    if (ranks[i].device != ranks[k].device)
+        return ranks[i].device < ranks[k].device ? -1 : 1;
+    return i < k ? -1 : i > k;
 }
 
 /* --- grouping ------------------------------------------------------------- */
@@ -72,32 +90,75 @@ static void add_to_host(struct jp_processes *p, struct jp_process *process)
     host->wait_us = num_add(host->wait_us, process->wait_us);
 }
 
-/* Groups the ranks, which by_process has in order of host and pid. */
+/* Whether the n ranks, in order of communicators, include two of one
+ * communicator. */
+static bool has_twins(const struct jp_result *r, const size_t *at, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (r->ranks[at[i]].comm == r->ranks[at[i - 1]].comm)
+            return true;
+    return false;
+}
+
+/* Appends the process that has the n ranks of by_process from `first` on. */
+static void add_process(struct jp_processes *p, const struct jp_result *r,
+                        size_t first, size_t n, bool has_peers)
+{
+    const struct jp_rank *rank = &r->ranks[p->by_process[first]];
+
+    p->list[p->n++] = (struct jp_process){.host = host_of(rank),
+                                          .pid = rank->pid,
+                                          .instance = rank->instance,
+                                          .has_peers = has_peers,
+                                          .task = -1,
+                                          .world_rank = -1,
+                                          .first = first};
+    for (size_t i = first; i < first + n; i++) {
+        add_rank(&p->list[p->n - 1], &r->ranks[p->by_process[i]]);
+        p->of_rank[p->by_process[i]] = p->n - 1;
+    }
+}
+
+/* Adds a process that has several ranks in one communicator: an entry for each
+ * of its GPUs. Where they are unknown, but all its ranks are of one
+ * communicator, each rank is one. */
+static void add_devices(struct jp_processes *p, const struct jp_result *r,
+                        size_t first, size_t n)
+{
+    size_t *at = &p->by_process[first];
+    bool single = r->ranks[at[0]].comm == r->ranks[at[n - 1]].comm;
+
+    qsort_r(at, n, sizeof(*at), by_device, r->ranks);
+    for (size_t i = 0, next; i < n; i = next) {
+        uint64_t device = r->ranks[at[i]].device;
+
+        for (next = i + 1;
+             next < n && device && r->ranks[at[next]].device == device;)
+            next++;
+        /* NCCL allows several ranks on one GPU; so may two processes of which
+         * only host and pid are known */
+        if ((!device && !single) || has_twins(r, &at[i], next - i))
+            p->known = false;
+        add_process(p, r, first + i, next - i, true);
+    }
+}
+
+/* Groups the ranks, which by_process has in order of host, pid and instance. */
 static void group(struct jp_processes *p, const struct jp_result *r)
 {
-    const struct jp_rank *last = NULL;
-
-    /* Known, unless two ranks of a communicator turn out to have one host and
-     * pid. */
+    /* Known, unless ranks of one process turn out to be mixed up. */
     p->known = r->n_ranks > 0;
-    for (size_t i = 0; i < r->n_ranks; i++) {
+    for (size_t i = 0, next; i < r->n_ranks; i = next) {
         const struct jp_rank *rank = &r->ranks[p->by_process[i]];
 
-        if (!last ||
-            compare_process(host_of(rank), rank->pid, host_of(last), last->pid))
-            p->list[p->n++] = (struct jp_process){.host = host_of(rank),
-                                                  .pid = rank->pid,
-                                                  .task = -1,
-                                                  .world_rank = -1,
-                                                  .first = i};
-        else if (rank->comm == last->comm)
-            /* Two ranks of one communicator have the same host and pid, such as
-             * in containers that count pids from 1. Ranks of one process and
-             * communicator are neighbours in this order. */
-            p->known = false;
-        add_rank(&p->list[p->n - 1], rank);
-        p->of_rank[p->by_process[i]] = p->n - 1;
-        last = rank;
+        for (next = i + 1;
+             next < r->n_ranks &&
+             !compare_ranks(rank, &r->ranks[p->by_process[next]]);)
+            next++;
+        if (has_twins(r, &p->by_process[i], next - i))
+            add_devices(p, r, i, next - i);
+        else
+            add_process(p, r, i, next - i, false);
     }
     for (size_t i = 0; i < p->n; i++)
         add_to_host(p, &p->list[i]);
@@ -105,24 +166,36 @@ static void group(struct jp_processes *p, const struct jp_result *r)
 
 /* --- deciding ------------------------------------------------------------- */
 
-const struct jp_process *processes_find(const struct jp_processes *p,
-                                        const char *host, int64_t pid)
+/* Returns the first process that is not before this one; p->n: none. */
+static size_t first_from(const struct jp_processes *p, const char *host,
+                         int64_t pid, uint64_t instance)
 {
     size_t low = 0, high = p->n;
 
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        int order =
-            compare_process(p->list[mid].host, p->list[mid].pid, host, pid);
+        const struct jp_process *at = &p->list[mid];
 
-        if (!order)
-            return &p->list[mid];
-        if (order < 0)
+        if (compare_process(at->host, at->pid, at->instance, host, pid,
+                            instance) < 0)
             low = mid + 1;
         else
             high = mid;
     }
-    return NULL;
+    return low;
+}
+
+const struct jp_process *processes_find(const struct jp_processes *p,
+                                        const char *host, int64_t pid,
+                                        uint64_t instance)
+{
+    size_t at = first_from(p, host, pid, instance), n = 0;
+
+    while (at + n < p->n && !strcmp(p->list[at + n].host, host) &&
+           p->list[at + n].pid == pid &&
+           (!instance || p->list[at + n].instance == instance))
+        n++;
+    return n == 1 ? &p->list[at] : NULL;
 }
 
 #define SEVERAL (-2) /* several tasks have this process's host and pid */
@@ -150,7 +223,8 @@ static int find_tasks(struct jp_processes *p,
         return -1;
     for (size_t i = 0; i < tasks->n; i++) {
         const struct jp_process_task *task = &tasks->list[i];
-        const struct jp_process *at = processes_find(p, task->host, task->pid);
+        const struct jp_process *at =
+            processes_find(p, task->host, task->pid, 0);
         struct jp_process *x = at ? &p->list[at - p->list] : NULL;
 
         if (!x || task->task < 0)
@@ -181,91 +255,56 @@ static int find_tasks(struct jp_processes *p,
     return 0;
 }
 
-/* Returns true if no process has two ranks in the communicator. stamp: room for
- * one value per process. */
-static bool is_distinct(const struct jp_processes *p, size_t comm,
-                        uint32_t *stamp)
+/* Sets what the recordings tell of the processes: what their launchers told
+ * them, and whether Slurm started them itself. A process of several GPUs has
+ * one number for all of them, which is none of a rank. */
+static void take_recorded(struct jp_processes *p, const struct jp_result *r,
+                          struct rankrule_process *rule)
 {
-    memset(stamp, 0, p->n * sizeof(*stamp));
-    for (size_t i = p->comm_start[comm]; i < p->comm_start[comm + 1]; i++)
-        if (stamp[p->of_rank[i]]++)
-            return false;
-    return true;
-}
+    for (size_t i = 0; i < r->n_recorded; i++) {
+        const struct jp_recorded *x = &r->recorded[i];
+        const struct jp_process *at =
+            processes_find(p, x->host, x->pid, x->instance);
 
-/* Returns the first communicator of all processes; SIZE_MAX: none. Either all
- * processes with records are in it, or it has as many ranks as the step has
- * tasks, some of which then left no records. */
-static size_t find_world(const struct jp_processes *p,
-                         const struct jp_result *r, uint64_t step_tasks,
-                         uint32_t *stamp)
-{
-    size_t by_size = SIZE_MAX;
-    uint32_t most = 0;
-
-    for (size_t c = 0; c < r->n_comms; c++)
-        if (r->comms[c].n_ranks > most)
-            most = r->comms[c].n_ranks;
-    /* A communicator smaller than the job cannot rank all of it. */
-    if (most < step_tasks || most < p->n)
-        return SIZE_MAX;
-    for (size_t c = 0; c < r->n_comms; c++) {
-        bool has_all = p->comm_start[c + 1] - p->comm_start[c] == p->n;
-        bool is_large = most == step_tasks && by_size == SIZE_MAX;
-
-        if (r->comms[c].n_ranks != most || (!has_all && !is_large) ||
-            !is_distinct(p, c, stamp))
+        if (!at)
             continue;
-        if (has_all)
-            return c;
-        by_size = c;
+        rule[at - p->list].launched = &x->launched;
+        if (x->launched.task_pid == x->pid && p->list[at - p->list].task < 0)
+            p->list[at - p->list].task = x->procid;
     }
-    return by_size;
 }
 
-/* Returns true if the communicator's ranks equal the task ids wherever both are
- * known. If they differ, the program numbers its ranks in its own way, and
- * mixing both would give one rank to two processes. */
-static bool agrees(const struct jp_processes *p, const struct jp_result *r,
-                   size_t comm)
-{
-    for (size_t i = p->comm_start[comm]; i < p->comm_start[comm + 1]; i++) {
-        int64_t task = p->list[p->of_rank[i]].task;
-
-        if (task >= 0 && task != r->ranks[i].rank)
-            return false;
-    }
-    return true;
-}
-
-/* Sets world_rank and its evidence: a communicator's rank first, then the task
- * id, which overrides it. Returns 0 or -1. */
+/* Sets world_rank and its evidence. Returns 0 or -1. */
 static int decide(struct jp_processes *p, const struct jp_result *r,
                   const struct jp_process_tasks *tasks)
 {
-    uint32_t *stamp = calloc(p->n + 1, sizeof(*stamp));
-    size_t world;
+    struct rankrule_process *processes = calloc(p->n + 1, sizeof(*processes));
+    struct rankrule_member *members = calloc(r->n_ranks + 1, sizeof(*members));
+    struct rankrule_comm *comms = calloc(r->n_comms + 1, sizeof(*comms));
+    struct rankrule rule = {processes, p->n, comms, r->n_comms, tasks->of_step};
+    int rc = processes && members && comms ? find_tasks(p, tasks) : -1;
 
-    if (!stamp || find_tasks(p, tasks) < 0) {
-        free(stamp);
-        return -1;
+    if (rc == 0)
+        take_recorded(p, r, processes);
+    for (size_t i = 0; rc == 0 && i < p->n; i++)
+        processes[i].task = p->list[i].task;
+    for (size_t i = 0; rc == 0 && i < r->n_ranks; i++)
+        members[i] = (struct rankrule_member){(uint32_t) p->of_rank[i],
+                                              r->ranks[i].rank};
+    for (size_t c = 0; rc == 0 && c < r->n_comms; c++)
+        comms[c] = (struct rankrule_comm){
+            r->comms[c].n_ranks, &members[p->comm_start[c]],
+            p->comm_start[c + 1] - p->comm_start[c]};
+    if (rc == 0)
+        rc = rankrule_decide(&rule);
+    for (size_t i = 0; rc == 0 && i < p->n; i++) {
+        p->list[i].world_rank = processes[i].rank;
+        p->list[i].evidence = processes[i].evidence;
     }
-    world = find_world(p, r, tasks->of_step, stamp);
-    free(stamp);
-    if (world != SIZE_MAX && agrees(p, r, world))
-        for (size_t i = p->comm_start[world]; i < p->comm_start[world + 1];
-             i++) {
-            struct jp_process *x = &p->list[p->of_rank[i]];
-
-            x->world_rank = r->ranks[i].rank;
-            x->evidence = JP_RANK_OF_COMM;
-        }
-    for (size_t i = 0; i < p->n; i++)
-        if (p->list[i].task >= 0) {
-            p->list[i].world_rank = p->list[i].task;
-            p->list[i].evidence = JP_RANK_OF_TASK;
-        }
-    return 0;
+    free(processes);
+    free(members);
+    free(comms);
+    return rc;
 }
 
 /* --- making, looking up --------------------------------------------------- */
@@ -348,15 +387,16 @@ void processes_fini(struct jp_processes *p)
 int64_t processes_rank_of_task(const struct jp_processes *p, const char *host,
                                int64_t pid, int64_t task)
 {
-    const struct jp_process *found = processes_find(p, host, pid);
+    const struct jp_process *found = processes_find(p, host, pid, 0);
 
     /* The process has records: its rank was decided with all others. */
     if (found && found->world_rank >= 0)
         return found->world_rank;
-    /* The number cannot be used if another process has this rank, or if ranks
-     * come from a communicator and may be in another order than tasks. */
+    /* The number cannot be used if another process has this rank, or if some
+     * rank is no task: then tasks are launchers, or ranks are in an order of
+     * their own. */
     for (size_t i = 0; i < p->n; i++)
-        if (p->list[i].evidence == JP_RANK_OF_COMM ||
+        if (p->list[i].task < 0 || p->list[i].evidence != JP_RANK_OF_TASK ||
             p->list[i].world_rank == task)
             return -1;
     return task;
