@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/fileio.h"
 #include "common/quote.h"
@@ -31,7 +32,8 @@ struct arguments {
 static const struct cmd_option rows[] = {
     {"output", "PATH",
      "inspector: a folder, created if missing; chrome and openmetrics: a file; "
-     "- is standard output, the default; parquet: a folder, for one step",
+     "- is standard output, the default unless that is a terminal; parquet: a "
+     "folder, for one step",
      OPT_TEXT(output), .letter = 'o'},
     {"no-time", NULL, "openmetrics: leave out the time of samples",
      OPT_FLAG(no_time)},
@@ -93,6 +95,10 @@ static int parse(int argc, char **argv, struct arguments *a)
         return rc;
     a->format = argv[optind];
     a->word = argv[optind + 1];
+    /* an export has many lines, and a terminal would show them all */
+    if (!a->output && strcmp(a->format, "parquet") && isatty(STDOUT_FILENO))
+        return usage("standard output is a terminal: name a file with -o FILE, "
+                     "or -o - to print there");
     /* "-" is standard output, which is also the default */
     if (a->output && (!*a->output || !strcmp(a->output, "-")))
         a->output = NULL;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/child.h"
+#include "common/figure.h"
 #include "common/fileio.h"
 #include "common/num.h"
 #include "common/plan.h"
@@ -43,7 +44,7 @@ struct arguments {
     struct cmd_common common;
     struct jp_sitefile site;
     struct history_sink sink;
-    const char *accounts; /* the site's list, or NULL */
+    const char *accounts;       /* the site's list, or NULL */
     enum metrics_format format; /* format of the metrics */
 };
 
@@ -314,6 +315,31 @@ static int print(const struct work *w, const struct history_seen *seen,
     return history_put(w->sum, &about, stdout, err);
 }
 
+/* Prints why no step was found. path: the first folder or file that was read.
+ */
+static void tell_empty(const struct work *w, const char *path,
+                       const struct history_seen *seen)
+{
+    char why[256];
+
+    if (w->a->common.quiet)
+        return;
+    if (seen->lines)
+        snprintf(why, sizeof(why),
+                 "the options select none of %s line%s of steps",
+                 FIG_COUNT(seen->lines), plural(seen->lines));
+    else if (seen->unreadable || seen->strangers)
+        snprintf(why, sizeof(why),
+                 "no line of a step that can be read; without permission: %s, "
+                 "of another owner or kind: %s",
+                 FIG_COUNT(seen->unreadable), FIG_COUNT(seen->strangers));
+    else
+        snprintf(why, sizeof(why),
+                 "no line of a step; history.dir of the site's settings has "
+                 "them, and \"jobprof show\" reads reports");
+    quote_printf(stderr, "jobprof: history: %s: %s\n", path, why);
+}
+
 /* Shows the tables; writes to the open Parquet file, if requested. */
 static int show(struct work *w, char **paths, int n, FILE *parquet)
 {
@@ -328,7 +354,10 @@ static int show(struct work *w, char **paths, int n, FILE *parquet)
     if ((!parquet || w->a->top >= 0 || w->a->common.json || w->a->metrics) &&
         print(w, &seen, &w->err) < 0)
         return JP_EXIT_IO;
-    return history_sum_totals(w->sum)->steps ? JP_EXIT_OK : JP_EXIT_NODATA;
+    if (history_sum_totals(w->sum)->steps)
+        return JP_EXIT_OK;
+    tell_empty(w, n ? paths[0] : w->a->sink.dir, &seen);
+    return JP_EXIT_NODATA;
 }
 
 /* Creates the sums, reads and prints. Returns an exit status. */
