@@ -105,7 +105,7 @@ static bool has_word(const json_t *root, const char *word)
 static int exit_status(const struct jp_comparison *what,
                        const struct jp_compared *done)
 {
-    if (done->slower || done->n_fresh)
+    if (done->slower || done->slower_answer || done->n_fresh)
         return JP_EXIT_FINDINGS;
     if (has_word(what->a, "NODATA") || has_word(what->b, "NODATA") ||
         done->has_nothing)

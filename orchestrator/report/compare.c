@@ -37,10 +37,28 @@ struct compare_cell {
     uint64_t bytes;
     uint64_t ops[2];   /* 0: the side has no such cell */
     double time_us[2]; /* medians; NAN: unknown */
+    double mean_us[2]; /* likewise */
     double busbw_gbs[2];
     double change;          /* change of time, as a share; NAN: unknown */
     char kind[NETKEY_NAME]; /* kind of a network cell; "" for other cells */
     enum compare_course course;
+};
+
+/* What the answer is about. */
+enum compare_basis {
+    COMPARE_BY_NOTHING,
+    COMPARE_BY_STEP, /* the median of a step of the program's loop */
+    /* the operations that both have, each as often as in A: means */
+    COMPARE_BY_OPERATIONS
+};
+
+struct compare_answer {
+    enum compare_basis basis;
+    double us[2];
+    double change; /* of time, as a share */
+    /* the cell whose change, times its number in A, is the largest in that
+     * direction; NULL: none, or the answer is that both are equal */
+    const struct compare_cell *part;
 };
 
 struct compare {
@@ -54,6 +72,7 @@ struct compare {
     /* findings of B only, and of A only; borrowed */
     const json_t **fresh, **gone;
     size_t n_fresh, n_gone;
+    struct compare_answer answer;
 };
 
 static size_t at_most(size_t n, size_t most)
@@ -67,6 +86,7 @@ static void read_cell(const json_t *row, struct compare_cell *cell)
     *cell = (struct compare_cell){.type = summary_file_text(row, "comm_type"),
                                   .coll = summary_file_text(row, "coll"),
                                   .time_us = {NAN, NAN},
+                                  .mean_us = {NAN, NAN},
                                   .busbw_gbs = {NAN, NAN},
                                   .change = NAN,
                                   .course = COMPARE_ONE_SIDED};
@@ -79,6 +99,8 @@ static void read_side(const json_t *row, struct compare_cell *cell, int side)
     summary_file_count(row, "ops", &cell->ops[side]);
     cell->time_us[side] =
         summary_file_real(json_object_get(row, "exec_us"), "p50");
+    cell->mean_us[side] =
+        summary_file_real(json_object_get(row, "exec_us"), "mean");
     cell->busbw_gbs[side] =
         summary_file_real(json_object_get(row, "busbw_gbs"), "p50");
 }
@@ -237,6 +259,85 @@ static void fini(struct compare *c)
     *c = (struct compare){0};
 }
 
+/* --- the answer ----------------------------------------------------------- */
+
+/* Returns whether a change of time is more than the threshold, whichever of the
+ * two is called A. */
+static bool is_more(const struct compare *c, double change)
+{
+    return change > c->threshold || 1 / (1 + change) - 1 > c->threshold;
+}
+
+/* Reads the durations of a step of the program's loop. Returns false if one is
+ * unknown or comes from samples, or if the loops differ. */
+static bool read_steps(const struct compare *c, double us[2])
+{
+    uint64_t ops[2] = {0, 0};
+
+    for (int side = 0; side < 2; side++) {
+        const json_t *loop = json_object_get(c->roots[side], "iteration");
+
+        us[side] = summary_file_real(loop, "period_us");
+        summary_file_count(loop, "ops", &ops[side]);
+        if (!(us[side] > 0) ||
+            strcmp(summary_file_text(loop, "source"), "collectives") != 0)
+            return false;
+    }
+    return ops[0] && ops[0] == ops[1];
+}
+
+/* Whether a cell's means of both sides can be compared. */
+static bool has_means(const struct compare_cell *cell)
+{
+    return (cell->course == COMPARE_SAME || cell->course == COMPARE_FASTER ||
+            cell->course == COMPARE_SLOWER) &&
+           cell->mean_us[0] > 0 && cell->mean_us[1] > 0;
+}
+
+/* Returns what a cell adds to the difference of B and A, in us: as often as in
+ * A. */
+static double cell_adds(const struct compare_cell *cell)
+{
+    return (double) cell->ops[0] * (cell->mean_us[1] - cell->mean_us[0]);
+}
+
+/* Sums up the operations that both have. Returns false if there are none. */
+static bool sum_operations(const struct compare *c, double us[2])
+{
+    us[0] = us[1] = 0;
+    for (size_t i = 0; i < c->n_cells; i++)
+        for (int side = 0; has_means(&c->cells[i]) && side < 2; side++)
+            us[side] += (double) c->cells[i].ops[0] * c->cells[i].mean_us[side];
+    return us[0] > 0;
+}
+
+/* Finds the answer, if both sides are complete. */
+static void find_answer(struct compare *c)
+{
+    struct compare_answer *a = &c->answer;
+    double most = 0;
+
+    if (c->incomplete[0] || c->incomplete[1])
+        return;
+    if (read_steps(c, a->us))
+        a->basis = COMPARE_BY_STEP;
+    else if (sum_operations(c, a->us))
+        a->basis = COMPARE_BY_OPERATIONS;
+    else
+        return;
+    a->change = a->us[1] / a->us[0] - 1;
+    for (size_t i = 0; is_more(c, a->change) && i < c->n_cells; i++) {
+        const struct compare_cell *cell = &c->cells[i];
+        double adds = has_means(cell) ? cell_adds(cell) : 0;
+
+        if (cell->course == COMPARE_SAME || (adds > 0) != (a->change > 0) ||
+            fabs(adds) <= most)
+            continue;
+        most = fabs(adds);
+        a->part = cell;
+    }
+}
+
 /* Compares two reports. Returns 0, or -1 when out of memory; *c is then empty.
  */
 static int init(struct compare *c, const json_t *a, const json_t *b,
@@ -252,8 +353,10 @@ static int init(struct compare *c, const json_t *a, const json_t *b,
     all = !c->incomplete[0] && !c->incomplete[1];
     if (match_cells(c) == 0 &&
         only_in(all, new, old, &c->fresh, &c->n_fresh) == 0 &&
-        only_in(all, old, new, &c->gone, &c->n_gone) == 0)
+        only_in(all, old, new, &c->gone, &c->n_gone) == 0) {
+        find_answer(c);
         return 0;
+    }
     fini(c);
     return -1;
 }
@@ -433,12 +536,53 @@ static void put_findings(const json_t *const *list, size_t n, const char *sign,
     }
 }
 
-/* Prints the comparison for a terminal: both sides, the cells, the findings,
- * the counts. */
+/* Formats the answer as one sentence, "" if there is none. */
+static void format_answer(const struct compare *c, char *buf, size_t size)
+{
+    const struct compare_answer *a = &c->answer;
+    const struct compare_cell *part = a->part;
+    bool step = a->basis == COMPARE_BY_STEP;
+    char coll[16], type[16];
+    size_t n;
+
+    *buf = '\0';
+    if (a->basis == COMPARE_BY_NOTHING)
+        return;
+    if (is_more(c, a->change))
+        n = (size_t) snprintf(
+            buf, size, "B is %s %s: %s%s -> %s %s", FIG_SHARE(fabs(a->change)),
+            a->change > 0 ? "slower" : "faster",
+            step ? "" : "the operations that both have take ", FIG_US(a->us[0]),
+            FIG_US(a->us[1]), step ? "a step" : "in all");
+    else
+        n = (size_t) snprintf(
+            buf, size, "B takes as long as A, within %s: %s%s -> %s %s",
+            FIG_SHARE(c->threshold),
+            step ? "" : "the operations that both have take ", FIG_US(a->us[0]),
+            FIG_US(a->us[1]), step ? "a step" : "in all");
+    if (part)
+        snprintf(buf + n, size - n,
+                 "; of the collectives, %s of %s in %s communicators changed "
+                 "most, from %s to %s",
+                 clean_text(part->coll, JP_CLEAN_ASCII, coll, sizeof(coll)),
+                 FIG_BYTES(part->bytes),
+                 clean_text(part->type, JP_CLEAN_ASCII, type, sizeof(type)),
+                 FIG_US(part->mean_us[0]), FIG_US(part->mean_us[1]));
+}
+
+/* Prints the comparison for a terminal: the answer, both sides, the cells, the
+ * findings, the counts. */
 static int print_text(const struct compare *c, const char *const names[2],
                       FILE *out, struct jp_error *err)
 {
+    char answer[400];
+
     errno = 0;
+    format_answer(c, answer, sizeof(answer));
+    if (*answer) {
+        text_out_wrap(out, 0, 0, answer);
+        fputc('\n', out);
+    }
     for (int side = 0; side < 2; side++)
         put_side(c, names[side], side, out);
     fputc('\n', out);
@@ -465,14 +609,15 @@ static int print_text(const struct compare *c, const char *const names[2],
             : !c->incomplete[0] ? "B's"
                                 : "both sides'");
     quote_printf(out,
-                 "\n%s of %s cells slower by more than %s, %s faster; %s "
+                 "\nOf %s row%s, %s slower by more than %s, %s faster; %s "
                  "finding%s new, %s gone\n",
-                 FIG_COUNT(c->slower), FIG_COUNT(c->n_cells),
-                 FIG_SHARE(c->threshold), FIG_COUNT(c->faster),
-                 FIG_COUNT(c->n_fresh), plural(c->n_fresh),
-                 FIG_COUNT(c->n_gone));
+                 FIG_COUNT(c->n_cells), plural(c->n_cells),
+                 FIG_COUNT(c->slower), FIG_SHARE(c->threshold),
+                 FIG_COUNT(c->faster), FIG_COUNT(c->n_fresh),
+                 plural(c->n_fresh), FIG_COUNT(c->n_gone));
     if (has_nothing(c))
-        fputs("Nothing could be compared: no cell is in both\n", out);
+        fputs("Nothing could be compared: no function and size is in both\n",
+              out);
     if (fflush(out) || ferror(out))
         return error_set(err, "%s",
                          errno ? strerror(errno) : "cannot be written");
@@ -526,6 +671,30 @@ static void put_copies(struct jp_json *j, json_t *root, const char *key,
     json_out_put(j, root, key, array);
 }
 
+/* Adds the answer; null if there is none. */
+static void put_answer(struct jp_json *j, json_t *root, const struct compare *c)
+{
+    static const char *const words[] = {
+        [COMPARE_BY_STEP] = "step", [COMPARE_BY_OPERATIONS] = "operations"};
+    const struct compare_answer *a = &c->answer;
+    json_t *one = json_out_object(j);
+    char text[400];
+
+    if (a->basis == COMPARE_BY_NOTHING) {
+        json_decref(one);
+        json_out_put(j, root, "answer", json_null());
+        return;
+    }
+    format_answer(c, text, sizeof(text));
+    json_out_text(j, one, "basis", words[a->basis]);
+    json_out_put(j, one, "us", pair(j, a->us));
+    json_out_real(j, one, "change", a->change);
+    json_out_put(j, one, "largest",
+                 a->part ? cell_row(j, a->part) : json_null());
+    json_out_text(j, one, "text", text);
+    json_out_put(j, root, "answer", one);
+}
+
 /* Prints the same as JSON. */
 static int print_json(const struct compare *c, const char *const names[2],
                       FILE *out, struct jp_error *err)
@@ -535,6 +704,7 @@ static int print_json(const struct compare *c, const char *const names[2],
 
     json_out_count(&j, root, "schema_version", 1);
     json_out_real(&j, root, "threshold", c->threshold);
+    put_answer(&j, root, c);
     for (int side = 0; side < 2; side++) {
         json_t *one = json_out_object(&j);
 
@@ -568,13 +738,15 @@ int compare_print(const struct jp_comparison *what, FILE *out,
 
     if (rc < 0)
         return error_set(err, "out of memory");
-    *done =
-        (struct jp_compared){.slower = c.slower,
-                             .faster = c.faster,
-                             .n_fresh = c.n_fresh,
-                             .n_gone = c.n_gone,
-                             .incomplete = c.incomplete[0] || c.incomplete[1],
-                             .has_nothing = has_nothing(&c)};
+    *done = (struct jp_compared){
+        .slower = c.slower,
+        .faster = c.faster,
+        .n_fresh = c.n_fresh,
+        .n_gone = c.n_gone,
+        .incomplete = c.incomplete[0] || c.incomplete[1],
+        .slower_answer = c.answer.basis != COMPARE_BY_NOTHING &&
+                         c.answer.change > c.threshold,
+        .has_nothing = has_nothing(&c)};
     rc = (what->json ? print_json : print_text)(&c, what->names, out, err);
     fini(&c);
     return rc;

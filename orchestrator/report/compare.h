@@ -6,6 +6,12 @@
  * rank, if both sides have COMPARE_MIN_OPS operations. Two findings are the
  * same if their kind, node and rank of the program are equal.
  *
+ * The first line is the answer: by the duration of a step of the program's loop,
+ * if both reports know it from the collectives and a step has as many
+ * operations in both; otherwise by the time of the operations that both have,
+ * each as often as in A. Then it names the cell that changed most in that
+ * direction, weighted in the same way.
+ *
  * If a side is incomplete (its verdict says so, or less than 99 % of the
  * expected records are present), no cell is called slower or faster, because
  * the missing records may be the slow or the fast ones. A finding is new if
@@ -44,6 +50,7 @@ struct jp_comparison {
 struct jp_compared {
     size_t slower, faster;  /* number of cells */
     size_t n_fresh, n_gone; /* number of findings only in B, and only in A */
+    bool slower_answer;     /* B as a whole is slower */
     bool incomplete;        /* records of A or B are missing */
     bool has_nothing;       /* both have cells, but none in common: the programs
                                differ, so no statement is made */
