@@ -236,21 +236,36 @@ static bool is_alive(const struct helper *h)
             (errno != ENOENT && errno != ESRCH));
 }
 
-/* ECHILD is an end as well: SIGCHLD is ignored, or the host waited first. */
+/* Whether the group's leader has ended, with its exit status, -1: a signal. One
+ * that leaves the job's cgroups is not reaped here: its number, which is the
+ * group's, cannot be used again until end_group. ECHILD is an end as well:
+ * SIGCHLD is ignored, or the host waited first. */
+static bool has_ended(const struct helper *h, int *status)
+{
+    siginfo_t info = {0};
+    int keep = h->leave ? WNOWAIT : 0;
+
+    if (waitid(P_PID, (id_t) h->pid, &info, WEXITED | WNOHANG | keep) < 0)
+        return true;
+    if (info.si_pid != 0)
+        *status = info.si_code == CLD_EXITED ? info.si_status : -1;
+    return info.si_pid != 0;
+}
+
 static int watch(struct helper *h, int ms, char **answer)
 {
     clock_t end = times(NULL) + ms / TICK_MS; /* monotonic, in USER_HZ */
     int status = 0;
 
     for (;; usleep(1000)) {
-        bool late = times(NULL) > end, over = waitpid(h->pid, &status, WNOHANG);
+        bool late = times(NULL) > end, over = has_ended(h, &status);
 
         look_at(h);
         over = over && !is_alive(h);
         if (answer && (*answer = read_answer(h->fd[1])) && h->self)
             return 0;
-        if (over && WIFEXITED(status) && (!answer || *answer || status))
-            return WEXITSTATUS(status);
+        if (over && status >= 0 && (!answer || *answer || status))
+            return status;
         if (over || late)
             return over ? FAILED : LATE;
     }
@@ -275,6 +290,21 @@ static bool is_safe(const char **program)
     }
     *program = end ? path : *program;
     return end != NULL;
+}
+
+/* Kills what a helper outside of the job's cgroups has left in its group: the
+ * end of the job would not, and the user may have stopped it and killed the
+ * helper. What the helper lets live has a group of its own. The leader is a
+ * zombie of ours, so nobody else has its number; then it is reaped. */
+static void end_group(const struct helper *h)
+{
+    siginfo_t info = {0};
+
+    if (waitid(P_PID, (id_t) h->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+        info.si_pid != h->pid)
+        return;
+    kill(-h->pid, SIGKILL);
+    waitpid(h->pid, NULL, WNOHANG);
 }
 
 static void forget(struct helper *h)
@@ -305,6 +335,8 @@ int helper_run(struct helper *h, int ms, char **answer)
         kill(h->pid, SIGKILL); /* it may not have called setsid yet */
         watch(h, KILL_MS, NULL);
     }
+    if (h->pid > 0 && h->leave)
+        end_group(h);
     if (!safe)
         snprintf(h->said, sizeof(h->said),
                  "missing, or users other than root can write to it: %s",

@@ -24,7 +24,8 @@ struct helper {
     const struct jobinfo *user; /* in slurmstepd: who to become; else NULL */
     bool orphan; /* unseen by the host's wait3() and by proctrack/linuxproc; may
                     go on after its answer; its exit status is lost */
-    bool leave;  /* leaves the job's cgroups, if the host is root */
+    bool leave;  /* leaves the job's cgroups, if the host is root; what is left
+                    in its group when it has ended is killed */
     int fd[3];   /* the program's 0..2; -1: /dev/null; run closes them */
     pid_t pid, self; /* process group, 0: not started; the orphan's pid */
     int seen;        /* the orphan's folder in /proc; -1: not opened yet */

@@ -100,9 +100,10 @@ struct words {
 };
 
 /* Becomes `jobprof report --watch`. If the keeper ends, the kernel kills the
- * watcher. */
+ * watcher. It tells the keeper by `armed` when that is so, and when it has a
+ * process group of its own. */
 static void __attribute__((noreturn))
-become_watcher(const struct words *w, pid_t keeper)
+become_watcher(const struct words *w, pid_t keeper, int armed)
 {
     const char *argv[12] = {"jobprof", "report", "--watch", w->dir};
     int n = 4;
@@ -110,6 +111,10 @@ become_watcher(const struct words *w, pid_t keeper)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != keeper)
         _exit(1);
+    if (setpgid(0, 0) < 0 || write(armed, "", 1) != 1)
+        _exit(1);
+    /* slurmstepd waits for the end of the pipes */
+    child_let_go();
     if (w->hash && *w->hash) {
         argv[n++] = "--hash";
         argv[n++] = w->hash;
@@ -122,6 +127,30 @@ become_watcher(const struct words *w, pid_t keeper)
         execv(w->path, (char *const *) argv);
     stepdir_log(w->dir, "%s: %s", w->path, strerror(errno));
     _exit(127);
+}
+
+/* Starts the watcher and waits until it is armed. Returns -1 if it ended
+ * before. ready: as for keep_watcher; the watcher has no copy of it. */
+static pid_t fork_watcher(const struct words *w, int ready)
+{
+    pid_t self = getpid(), pid;
+    int armed[2];
+    ssize_t n;
+    char byte;
+
+    if (pipe2(armed, O_CLOEXEC) < 0)
+        return -1;
+    pid = fork();
+    if (pid == 0) {
+        close(ready);
+        become_watcher(w, self, armed[1]);
+    }
+    close(armed[1]);
+    do
+        n = pid > 0 ? read(armed[0], &byte, 1) : 0;
+    while (n < 0 && errno == EINTR);
+    close(armed[0]);
+    return n == 1 ? pid : -1;
 }
 
 /* The watcher's lifetime in ms: the policy of job.conf within the site's
@@ -143,18 +172,42 @@ static uint64_t life_ms(const struct words *w)
     return (uint64_t) confine_life_s(&policy, runmarks_there(w->dir)) * 1000;
 }
 
+/* Kills the watcher's process group when its time is over, or what is left of
+ * it when it has ended. It is not reaped before, so the group's number is its
+ * own. */
+static void await_watcher(pid_t watcher, uint64_t end_ms)
+{
+    siginfo_t info = {0};
+
+    while (waitid(P_PID, (id_t) watcher, &info, WEXITED | WNOHANG | WNOWAIT) ==
+               0 &&
+           info.si_pid == 0) {
+        if (clock_mono_ms() >= end_ms)
+            kill(-watcher, SIGKILL);
+        clock_sleep_ms(KEEP_POLL_MS);
+    }
+    if (info.si_pid == watcher)
+        kill(-watcher, SIGKILL);
+}
+
 /* The keeper: starts the watcher and kills it when its time is over. It has its
  * own timer, because the user may stop the watcher or this process; without a
- * timer it starts no watcher. In the end it kills its process group, which has
- * the watcher's children.
+ * timer it starts no watcher.
  *
- * Until the timer is set, the keeper ends with finish, and stays in finish's
- * process group, which the module kills in time. finish waits for that: it
- * reads the other end of `ready`. */
+ * The user may stop a process between fork and its first lines, and kill its
+ * parent. So this process and the watcher stay in finish's process group, which
+ * the module kills after finish's end, until each of them has what ends it: the
+ * keeper its timer, and the watcher the end of the keeper. finish waits for
+ * that: it reads the other end of `ready`.
+ *
+ * They leave by groups of their own in finish's session. When a parent in
+ * another group of the session ends, the kernel sends SIGHUP and SIGCONT to a
+ * group with stopped processes. So stopped children of the watcher end with
+ * the keeper. */
 static void __attribute__((noreturn))
 keep_watcher(const struct words *w, pid_t finish, int ready)
 {
-    pid_t self = getpid(), watcher;
+    pid_t watcher;
     uint64_t ms, end_ms;
     struct jp_error err;
 
@@ -169,27 +222,20 @@ keep_watcher(const struct words *w, pid_t finish, int ready)
         stepdir_log(w->dir, "no watcher: %s", err.text);
         _exit(1);
     }
-    if (setsid() < 0) /* its group is what it kills in the end */
+    end_ms = clock_mono_ms() + ms;
+    watcher = fork_watcher(w, ready);
+    if (watcher < 0 || setpgid(0, 0) < 0)
         _exit(1);
     prctl(PR_SET_PDEATHSIG, 0);
     close(ready);
     /* slurmstepd waits for the end of the pipes */
     child_let_go();
-    end_ms = clock_mono_ms() + ms;
-    watcher = fork();
-    if (watcher == 0)
-        become_watcher(w, self);
     outside_forbid_programs(NULL);
-    while (watcher > 0 && waitpid(watcher, NULL, WNOHANG) == 0) {
-        if (clock_mono_ms() >= end_ms)
-            kill(watcher, SIGKILL);
-        clock_sleep_ms(KEEP_POLL_MS);
-    }
-    kill(0, SIGKILL); /* itself too */
+    await_watcher(watcher, end_ms);
     _exit(0);
 }
 
-/* Runs `jobprof report --watch <dir>` in a new session with /dev/null as
+/* Runs `jobprof report --watch <dir>` in a group of its own with /dev/null as
  * descriptors 0, 1 and 2. Uses the jobprof beside this executable, otherwise
  * the one in the compiled-in bindir. A failed exec is noted in log.txt. hash:
  * checksum of job.conf; site: path of the site file; NULL or "": unknown.

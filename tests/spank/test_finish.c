@@ -207,15 +207,37 @@ static void test_finish_is_no_descendant(void **state)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-/* A process that finish leaves in a session of its own survives. */
+/* A process survives that has left finish's group before finish ends. */
 static void test_watcher_lives(void **state)
 {
     host_user_init("echo .");
-    host_helper_does("setsid sh -c 'sleep 1; : '${0%/*} >/dev/null 2>&1 &");
+    host_helper_does("setsid sh -c 'sleep 1; : '${0%/*} >/dev/null 2>&1 & "
+                     "sleep 0.3");
     host_call("exit");
     assert_int_equal(host_helpers(1), 1);
     usleep(1200000);
     assert_int_equal(host_helpers(0), 0);
+}
+
+/* What finish leaves in its own group is killed, also if it is stopped, and
+ * however finish ended: the user may have stopped it and killed finish. */
+static void test_nothing_stays(void **state)
+{
+    static const char *const ends[] = {"exit 0", "kill -KILL $$"};
+    char script[256];
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+        host_user_init("echo .");
+        snprintf(script, sizeof(script),
+                 "sh -c 'kill -STOP $$; : '${0%%/*} >/dev/null 2>&1 & "
+                 "sleep 0.3; %s",
+                 ends[i]);
+        host_helper_does(script);
+        host_call("exit");
+        assert_ran(FINISH, "arg finish\n");
+        assert_int_equal(host_helpers(0), 0);
+        assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    }
 }
 
 /* Forks a process with a given pid; -1: the pid is taken, or that is not
@@ -525,6 +547,7 @@ int main(void)
         TEST(test_finish_crashes),
         TEST(test_finish_is_no_descendant),
         TEST(test_watcher_lives),
+        TEST(test_nothing_stays),
         TEST(test_numbers_again),
         TEST(test_twice),
         TEST(test_no_descriptor_left),
