@@ -42,6 +42,7 @@ JP_OLD(dlopen, JP_OLD_GLIBC);
 JP_OLD(dlsym, JP_OLD_GLIBC);
 JP_OLD(dlclose, JP_OLD_GLIBC);
 JP_OLD(dladdr, JP_OLD_GLIBC);
+JP_OLD(dlerror, JP_OLD_GLIBC);
 #endif
 
 #endif

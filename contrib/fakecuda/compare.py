@@ -3,21 +3,26 @@
 
 compare.py --dump JPRDUMP [--rule WORD]... FOLDER
 FOLDER has drive's truth-*.csv and the recordings, raw/*.jpr; inspector/*.log,
-where NVIDIA's Inspector ran, is counted. Prints one line, tab-separated:
-truth, recorded, timed, Inspector's, "same" or what differs. Exit status 1 where
-something differs.
+where NVIDIA's Inspector ran alone; both/ the same of a run with both, Inspector
+behind the recorder. Prints one line, tab-separated: truth, recorded, timed,
+Inspector's alone, Inspector's behind the recorder, "same" or what differs. Exit
+status 1 where something differs.
 
 Same means: for each communicator, rank and function as many records as calls,
 of the same sizes and peers; an operation that never completed is recorded as
 incomplete or as in flight; calls of which NCCL reports no operation are counted
 as unseen; all files are complete; and no operation has a time of the GPU that
-is before its call or after the moment at which its stream was done with it.
+is before its call or after the moment at which its stream was done with it. With
+both, the recorder is held against the calls as well, and Inspector's records
+are those of Inspector alone: communicator, rank, function, number, size, peer.
 Rules, where less is expected:
   timed     half of the operations must have the GPU's time, too: on a busy
             machine NCCL reports some so late that the recorder refuses it
   killed=R  rank R was killed: its last records and counts may be missing
   cut       a file may lack its end
   ends      operations may be incomplete: the program left main at once
+  replays   Inspector alone repeats the numbers of a graph: NCCL numbers replays
+            only where a call or a launch has a handle, as the recorder's has
   lags      one operation in 20 may have another one's time: where NCCL's
             progress thread never catches up, nothing shows whose it is
 """
@@ -25,6 +30,7 @@ import argparse
 import collections
 import glob
 import json
+import os
 import subprocess
 import sys
 
@@ -153,13 +159,55 @@ def compare(key, calls, records, rules):
     return out
 
 
-def count_inspector(folder):
+def read_inspector(folder):
+    """Inspector's records, without their times; None: it has written no file."""
     logs = glob.glob(folder + "/inspector/**/*.log", recursive=True)
-    n = 0
+    records = collections.Counter()
     for path in logs:
         with open(path, encoding="utf-8", errors="replace") as lines:
-            n += sum(1 for line in lines if '"coll_perf"' in line or '"p2p_perf"' in line)
-    return str(n) if logs else "-"
+            for line in lines:
+                row = json.loads(line)
+                for kind in ("coll", "p2p"):
+                    perf = row.get(kind + "_perf")
+                    if perf:
+                        head = row["header"]
+                        records[head.get("comm_name"), head["rank"], perf[kind],
+                                perf[kind + "_sn"], perf[kind + "_msg_size_bytes"],
+                                perf.get("p2p_peer")] += 1
+    return records if logs else None
+
+
+def compare_inspector(alone, behind, rules):
+    """What Inspector behind the recorder wrote differently."""
+    if alone is None or rules & {"cut", "ends"}:
+        return []  # what a run writes that dies is chance
+    if behind is None:
+        return ["Inspector behind the recorder wrote nothing"]
+    if "replays" in rules:
+        alone, behind = (collections.Counter(
+            {k: sum(n for key, n in c.items() if key[:3] + key[4:] == k)
+             for k in {key[:3] + key[4:] for key in c}}) for c in (alone, behind))
+    more, less = behind - alone, alone - behind
+    return [f"Inspector behind the recorder: {sum(less.values())} records less, "
+            f"{sum(more.values())} more"] if more or less else []
+
+
+def judge(folder, dump, rules):
+    """Calls, recordings, and what differs between them."""
+    truth = read_truth(folder)
+    records = Records(folder, dump)
+    differ = records.troubles[:]
+    if records.is_cut and "cut" not in rules:
+        differ.append("a file is not complete")
+    if not truth:
+        differ.append("drive called nothing")
+    for key in sorted(set(truth) | set(records.ops)):
+        differ += compare(key, truth.get(key, []), records, rules)
+    rows = [r for ops in records.ops.values() for r in ops]
+    timed = sum(1 for r in rows if r["gpu_last"])
+    if "timed" in rules and 2 * timed < len(rows):
+        differ.append(f"{len(rows) - timed} without the GPU's time")
+    return sum(map(len, truth.values())), len(rows), timed, differ
 
 
 def main():
@@ -168,20 +216,15 @@ def main():
     parser.add_argument("--rule", action="append", default=[])
     parser.add_argument("folder")
     args = parser.parse_args()
-    truth = read_truth(args.folder)
-    records = Records(args.folder, args.dump)
-    differ = records.troubles[:]
-    if records.is_cut and "cut" not in args.rule:
-        differ.append("a file is not complete")
-    if not truth:
-        differ.append("drive called nothing")
-    for key in sorted(set(truth) | set(records.ops)):
-        differ += compare(key, truth.get(key, []), records, args.rule)
-    rows = [r for ops in records.ops.values() for r in ops]
-    timed = sum(1 for r in rows if r["gpu_last"])
-    if "timed" in args.rule and 2 * timed < len(rows):
-        differ.append(f"{len(rows) - timed} without the GPU's time")
-    print(sum(map(len, truth.values())), len(rows), timed, count_inspector(args.folder),
+    rules = set(args.rule)
+    calls, recorded, timed, differ = judge(args.folder, args.dump, rules)
+    alone = read_inspector(args.folder)
+    behind = read_inspector(args.folder + "/both")
+    if os.path.isdir(args.folder + "/both"):
+        differ += ["both: " + d for d in judge(args.folder + "/both", args.dump, rules)[3]]
+        differ += compare_inspector(alone, behind, rules)
+    print(calls, recorded, timed,
+          *("-" if n is None else sum(n.values()) for n in (alone, behind)),
           "; ".join(differ[:4]) or "same", sep="\t")
     sys.exit(1 if differ else 0)
 

@@ -332,6 +332,15 @@ static int choose(const struct jp_plan *plan, struct known *known,
                     : -1;
 }
 
+/* Whether the recorder loads the user's own library (chain=own), which then is
+ * no choice. */
+static bool is_chained(const struct jp_plan *plan)
+{
+    const char *chain = plan_get(&plan->nccl, "chain");
+
+    return chain && !strcmp(chain, "own");
+}
+
 int choice_make(const struct launch_facts *facts, const struct jp_plan *plan,
                 const char *step_dir, struct launch_choice *out,
                 struct jp_error *err)
@@ -347,7 +356,9 @@ int choice_make(const struct launch_facts *facts, const struct jp_plan *plan,
      * empty. */
     if (plan->nccl.mode) {
         jobshape_get(&facts->size, plan, "", step_dir, &choice.input.shape);
-        choice.own_library = backend_user_value(&choice.input, CHOICE_LIBRARY);
+        if (!is_chained(plan))
+            choice.own_library =
+                backend_user_value(&choice.input, CHOICE_LIBRARY);
         rc = choose(plan, &known, &choice, &why);
         known_fini(&known);
     }

@@ -39,7 +39,7 @@ static int add_bind(char **list, const char *map, const char *path,
 }
 
 /* Lists the mounts that a container needs: the node's folder in raw/, writable,
- * and the library, read-only, unless the dynamic linker searches for it.
+ * and the libraries, read-only, unless the dynamic linker searches for it.
  * Returns like add_bind. */
 static int list_binds(const struct jp_jobconf *conf, const char *dir,
                       const char *node, char **list)
@@ -47,11 +47,17 @@ static int list_binds(const struct jp_jobconf *conf, const char *dir,
     char *raw = text_format("%s/raw/%s", dir, node);
     int rc = raw ? add_bind(list, conf->container_paths, raw, "") : -1;
 
-    for (size_t i = 0; i < conf->n_env && rc == 0; i++)
-        if (!strcmp(conf->env[i].name, "NCCL_PROFILER_PLUGIN") &&
-            conf->env[i].value[0] == '/')
-            rc = add_bind(list, conf->container_paths, conf->env[i].value,
-                          ":ro");
+    for (size_t i = 0; i < conf->n_env && rc == 0; i++) {
+        const char *value = conf->env[i].value;
+
+        /* a container does not start if a mount's source is not there: that of
+         * the profiler was checked, that of a chained library is the user's */
+        if (*value == '/' &&
+            (!strcmp(conf->env[i].name, "NCCL_PROFILER_PLUGIN") ||
+             (!strcmp(conf->env[i].name, "JOBPROF_RECORDER_CHAIN") &&
+              access(value, R_OK) == 0)))
+            rc = add_bind(list, conf->container_paths, value, ":ro");
+    }
     free(raw);
     return rc;
 }

@@ -128,6 +128,7 @@ const char *rec_chain_open(int version)
 
 void *rec_chain_init(const struct jp_rec_chain_comm *comm)
 {
+    static const int known[] = {0, 0x3f, 0x3f, 0xff, 0xff, 0xfff, 0x7fff};
     int *mask = &jp_rec_masks.theirs;
     void *context = NULL;
     char what[80];
@@ -143,6 +144,8 @@ void *rec_chain_init(const struct jp_rec_chain_comm *comm)
         rc = ((init_v5 *) table->init)(&context, comm->hash, mask, comm->name,
                                        comm->n_nodes, comm->n_ranks, comm->rank,
                                        comm->log);
+    /* events that its interface does not have */
+    __atomic_fetch_and(mask, known[interface], __ATOMIC_RELAXED);
     if (rc == 0) /* it may need no context */
         return context ? context : &no_context;
     snprintf(what, sizeof(what), "its init() failed with %d: it gets no events",
@@ -190,6 +193,8 @@ void rec_chain_mask(int *mask)
     (JP_NCCL_PROXY_OP | JP_NCCL_PROXY_STEP | JP_NCCL_KERNEL_CH |               \
      JP_NCCL_NET_PLUGIN)
 
+#define COPY_ENGINES (JP_NCCL_CE_COLL | JP_NCCL_CE_SYNC | JP_NCCL_CE_BATCH)
+
 bool rec_chain_wants(int mask, uint64_t type)
 {
     int children = 0;
@@ -197,10 +202,11 @@ bool rec_chain_wants(int mask, uint64_t type)
     switch (type) { /* NCCL's src/plugin/profiler.cc, from 2.23 to 2.30 */
     case JP_NCCL_GROUP_API:
         children = JP_NCCL_COLL_API | JP_NCCL_P2P_API | JP_NCCL_KERNEL_LAUNCH |
-                   JP_NCCL_GROUP | JP_NCCL_COLL | JP_NCCL_P2P | BELOW;
+                   JP_NCCL_GROUP | JP_NCCL_COLL | JP_NCCL_P2P | BELOW |
+                   COPY_ENGINES;
         break;
     case JP_NCCL_COLL_API:
-        children = JP_NCCL_COLL | BELOW;
+        children = JP_NCCL_COLL | BELOW | COPY_ENGINES;
         break;
     case JP_NCCL_P2P_API:
         children = JP_NCCL_P2P | BELOW;
@@ -208,8 +214,12 @@ bool rec_chain_wants(int mask, uint64_t type)
     case JP_NCCL_GROUP:
         children = JP_NCCL_COLL | JP_NCCL_P2P | BELOW;
         break;
-    case JP_NCCL_COLL:
     case JP_NCCL_P2P:
+        if (interface < 3) /* until 2.25 collectives decide */
+            type = JP_NCCL_COLL;
+        children = BELOW;
+        break;
+    case JP_NCCL_COLL:
         children = BELOW;
         break;
     case JP_NCCL_PROXY_OP:

@@ -185,6 +185,8 @@ static const struct backend_reader recorder_reader = {.probe = probe,
 
 /* The variable of the knob kernels=. */
 #define KERNELS_VARIABLE "JOBPROF_RECORDER_KERNELS"
+/* The variable of the knob chain=. */
+#define CHAIN_VARIABLE "JOBPROF_RECORDER_CHAIN"
 /* Memory of one process, unless mem= is set or the rate needs more. */
 #define MEM_BYTES (16u << 20)
 #define INSTALLED JP_PKGLIBDIR "/libnccl-profiler-jobprof.so"
@@ -284,16 +286,36 @@ static bool has_one_processor(const struct backend_input *in)
            strcmp(plan_get(in->side, "kernels"), "auto") == 0;
 }
 
+/* Adds the recorder's library and the one that it loads besides (chain=). With
+ * chain=own that is the user's NCCL_PROFILER_PLUGIN, which ours then replaces.
+ */
+static int add_libraries(const struct backend_input *in,
+                         struct backend_env *out, struct jp_error *err)
+{
+    const char *library = in->library ? in->library : INSTALLED;
+    const char *chain = plan_get(in->side, "chain");
+    const char *own = backend_user_value(in, "NCCL_PROFILER_PLUGIN");
+    bool soft = out->soft, is_own = chain && !strcmp(chain, "own");
+    int rc;
+
+    if (is_own)
+        chain = own && strcmp(own, library) != 0 ? own : NULL;
+    out->soft = soft && !(is_own && chain);
+    rc = backend_env_add(out, err, "NCCL_PROFILER_PLUGIN", "%s", library);
+    out->soft = soft;
+    return rc == 0 && chain
+               ? backend_env_add(out, err, CHAIN_VARIABLE, "%s", chain)
+               : rc;
+}
+
 /* Adds the variables of the tasks. Whether the library exists is not checked
  * here: srun's host need not have it, so `begin` checks it on the nodes. */
 static int recorder_env(const struct backend_input *in, struct backend_env *out,
                         struct jp_error *err)
 {
-    const char *library = in->library ? in->library : INSTALLED;
     struct recorder_plan p;
 
-    if (size_recorder(in, &p, err) < 0 ||
-        backend_env_add(out, err, "NCCL_PROFILER_PLUGIN", "%s", library) < 0 ||
+    if (size_recorder(in, &p, err) < 0 || add_libraries(in, out, err) < 0 ||
         backend_env_add(out, err, "JOBPROF_RECORDER_DIR", "%s/raw/%%N",
                         in->step_dir) < 0 ||
         backend_env_number(out, err, "JOBPROF_RECORDER_MEM", p.memory_bytes,
@@ -507,6 +529,11 @@ static const struct jp_knob knobs[] = {
     {JP_KNOB("kernels", JP_KNOB_WORD, 0, 0, "auto|1|0", "auto",
              "whether the recorder uses NCCL's kernel events"),
      .variable = KERNELS_VARIABLE},
+    {JP_KNOB("chain", JP_KNOB_TEXT, 0, 0, NULL, NULL,
+             "another profiler library behind the recorder: its path, NAME for "
+             "libnccl-profiler-NAME.so, or own: the user's "
+             "NCCL_PROFILER_PLUGIN"),
+     .variable = CHAIN_VARIABLE},
     {0}};
 
 static const struct jp_knob site_keys[] = {
@@ -516,11 +543,15 @@ static const struct jp_knob site_keys[] = {
     {0}};
 
 /* Variables that the part in the tasks reads (rec_env.h). */
-static const char *const variables[] = {
-    "JOBPROF_RECORDER_DIR",     "JOBPROF_RECORDER_MEM",
-    "JOBPROF_RECORDER_DISK",    "JOBPROF_RECORDER_MIN_FREE",
-    KERNELS_VARIABLE,           "JOBPROF_RECORDER_NET",
-    "JOBPROF_RECORDER_DECLINE", NULL};
+static const char *const variables[] = {"JOBPROF_RECORDER_DIR",
+                                        "JOBPROF_RECORDER_MEM",
+                                        "JOBPROF_RECORDER_DISK",
+                                        "JOBPROF_RECORDER_MIN_FREE",
+                                        KERNELS_VARIABLE,
+                                        "JOBPROF_RECORDER_NET",
+                                        "JOBPROF_RECORDER_DECLINE",
+                                        CHAIN_VARIABLE,
+                                        NULL};
 
 const struct backend backend_nccl_recorder = {
     .abi = BACKEND_ABI,

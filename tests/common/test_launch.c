@@ -574,6 +574,53 @@ static void test_kernels(void **state)
     }
 }
 
+/* chain=: what the recorder loads besides. own is the user's own library, which
+ * the recorder then replaces; otherwise his own library stays. */
+static void test_chain(void **state)
+{
+    static const struct {
+        const char *option, *mine, *chain, *plugin; /* plugin NULL: soft, his */
+    } rows[] = {
+        {"auto,dir=c0", NULL, NULL, "jobprof"},
+        {"recorder,dir=c1,chain=/l/i.so", NULL, "/l/i.so", "jobprof"},
+        {"recorder,dir=c2,chain=inspector", NULL, "inspector", "jobprof"},
+        {"auto,dir=c3,chain=own", "/l/mine.so", "/l/mine.so", "jobprof"},
+        {"auto,dir=c4,chain=own", "inspector", "inspector", "jobprof"},
+        {"auto,dir=c5,chain=own", NULL, NULL, "jobprof"},
+        {"recorder,dir=c6,chain=/l/i.so", "/l/mine.so", "/l/i.so", NULL}};
+
+    for (size_t i = 0; i < N(rows); i++) {
+        struct input in = input_of(*state, rows[i].option);
+        const struct jp_envvar *plugin, *chain;
+        struct answer answer;
+        struct jp_jobconf conf;
+        char *path;
+
+        set_env("JOBPROF_SET", NULL);
+        set_env("NCCL_PROFILER_PLUGIN", rows[i].mine);
+        answer = resolve(&in);
+        set_env("NCCL_PROFILER_PLUGIN", NULL);
+        path = tempdir_path(answer.dir, "job.conf");
+        assert_int_equal(jobconf_read(path, &conf, NULL), 0);
+        assert_string_equal(conf.nccl_mode, "recorder");
+        plugin = variable(&conf, "NCCL_PROFILER_PLUGIN");
+        chain = variable(&conf, "JOBPROF_RECORDER_CHAIN");
+        if (rows[i].chain)
+            assert_string_equal(chain->value, rows[i].chain);
+        else
+            assert_null(chain);
+        if (rows[i].plugin) {
+            assert_non_null(strstr(plugin->value, rows[i].plugin));
+            assert_int_equal(plugin->soft, !rows[i].mine);
+        } else {
+            assert_true(plugin->soft);
+        }
+        jobconf_fini(&conf);
+        free(path);
+        answer_fini(&answer);
+    }
+}
+
 static void test_copper(void **state)
 {
     struct input in = input_of(*state, NULL);
@@ -701,6 +748,7 @@ int main(void)
         cmocka_unit_test(test_hidden),
         cmocka_unit_test(test_user_variables),
         cmocka_unit_test(test_own_library),
+        cmocka_unit_test(test_chain),
         cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_copper),
         cmocka_unit_test(test_copper_alone),

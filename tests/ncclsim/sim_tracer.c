@@ -8,6 +8,7 @@
  * SIM_TRACER_DROP    types that it stops asking for at its 20th event
  * SIM_TRACER_NULL    types of events that get no handle (0); their lines have
  *                    h=0
+ * SIM_TRACER_FAIL    set: init() fails
  * SIM_TRACER_CLOCK   set: each start and record ends with CLOCK_MONOTONIC, t=NS
  * One line a call, each as the thread makes it (u: the first one, h: CUDA's, p:
  * others):
@@ -29,7 +30,12 @@
 
 #include "plugins/nccl_recorder/nccl_profiler.h"
 
+/* SIM_TRACER_ONLY, a macro: the only interface that the library has. */
+#ifndef SIM_TRACER_ONLY
+#define SIM_TRACER_ONLY 0
+#endif
 #define EXPORT __attribute__((visibility("default")))
+#define HIDDEN __attribute__((visibility("hidden")))
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static FILE *out;
@@ -120,6 +126,8 @@ static int init(void **context, int *mask, int version, const char *name,
 {
     uintptr_t comm;
 
+    if (getenv("SIM_TRACER_FAIL"))
+        return JP_NCCL_SYSTEM_ERROR;
     pthread_mutex_lock(&lock);
     open_file(rank);
     comm = ++n_comms;
@@ -393,15 +401,45 @@ extern struct jp_nccl_plugin_v3 ncclProfiler_v3;
 extern struct jp_nccl_plugin_v4 ncclProfiler_v4;
 extern struct jp_nccl_plugin_v5 ncclProfiler_v5;
 extern struct jp_nccl_plugin_v6 ncclProfiler_v6;
-EXPORT struct jp_nccl_plugin_v1 ncclProfiler_v1 = {
-    "tracer", init_v1, start_v1, stop, record_v1, finalize};
-EXPORT struct jp_nccl_plugin_v2 ncclProfiler_v2 = {
-    "tracer", init_v2, start_v2, stop, record_v1, finalize};
-EXPORT struct jp_nccl_plugin_v3 ncclProfiler_v3 = {
-    "tracer", init_v3, start_v3, stop, record_v1, finalize};
-EXPORT struct jp_nccl_plugin_v4 ncclProfiler_v4 = {
-    "tracer", init_v4, start_v4, stop, record_v4, finalize};
-EXPORT struct jp_nccl_plugin_v5 ncclProfiler_v5 = {
-    "tracer", init_v5, start_v5, stop, record_v4, finalize};
-EXPORT struct jp_nccl_plugin_v6 ncclProfiler_v6 = {
-    "tracer", init_v6, start_v6, stop, record_v4, finalize};
+#if SIM_TRACER_ONLY && SIM_TRACER_ONLY != 1
+HIDDEN
+#else
+EXPORT
+#endif
+struct jp_nccl_plugin_v1 ncclProfiler_v1 = {"tracer", init_v1,   start_v1,
+                                            stop,     record_v1, finalize};
+#if SIM_TRACER_ONLY && SIM_TRACER_ONLY != 2
+HIDDEN
+#else
+EXPORT
+#endif
+struct jp_nccl_plugin_v2 ncclProfiler_v2 = {"tracer", init_v2,   start_v2,
+                                            stop,     record_v1, finalize};
+#if SIM_TRACER_ONLY && SIM_TRACER_ONLY != 3
+HIDDEN
+#else
+EXPORT
+#endif
+struct jp_nccl_plugin_v3 ncclProfiler_v3 = {"tracer", init_v3,   start_v3,
+                                            stop,     record_v1, finalize};
+#if SIM_TRACER_ONLY && SIM_TRACER_ONLY != 4
+HIDDEN
+#else
+EXPORT
+#endif
+struct jp_nccl_plugin_v4 ncclProfiler_v4 = {"tracer", init_v4,   start_v4,
+                                            stop,     record_v4, finalize};
+#if SIM_TRACER_ONLY && SIM_TRACER_ONLY != 5
+HIDDEN
+#else
+EXPORT
+#endif
+struct jp_nccl_plugin_v5 ncclProfiler_v5 = {"tracer", init_v5,   start_v5,
+                                            stop,     record_v4, finalize};
+#if SIM_TRACER_ONLY && SIM_TRACER_ONLY != 6
+HIDDEN
+#else
+EXPORT
+#endif
+struct jp_nccl_plugin_v6 ncclProfiler_v6 = {"tracer", init_v6,   start_v6,
+                                            stop,     record_v4, finalize};
