@@ -23,6 +23,9 @@ struct jp_task {
     bool is_worker;
     int64_t pid;       /* of a worker: in its own pid namespace */
     uint64_t instance; /* of a worker, as in common/record.h; 0: unknown */
+    /* Of a worker: how often its launcher had started its workers anew; 0 in
+     * the first attempt, or unknown. */
+    uint32_t restarts;
     int status;        /* wait(2) status; -1: unknown */
     /* time at which slurmstepd noticed its end, within 100 ms: by the node's
      * monotonic clock, and since 1970; 0: unknown (an older module) */

@@ -154,16 +154,35 @@ static bool is_near(struct end a, struct end b)
 
 /* --- all ends ------------------------------------------------------------ */
 
+/* Returns how often the launchers had started their workers anew. */
+static uint32_t last_attempt(const struct jp_nodes *nodes)
+{
+    uint32_t last = 0;
+
+    for (size_t i = 0; i < nodes->n_nodes; i++)
+        for (size_t k = 0; k < nodes->nodes[i].n_workers; k++)
+            if (nodes->nodes[i].workers[k].restarts > last)
+                last = nodes->nodes[i].workers[k].restarts;
+    return last;
+}
+
 /* Calls visit for each task's end until it returns true. Returns whether it
  * did. */
 static bool each(const struct jp_nodes *nodes,
                  bool (*visit)(void *arg, struct end end), void *arg)
 {
+    uint32_t attempt = last_attempt(nodes);
+
     for (size_t i = 0; i < nodes->n_nodes; i++)
-        for (size_t k = 0; k < nodes->nodes[i].n_tasks; k++)
-            if (visit(arg, (struct end){&nodes->nodes[i],
-                                        &nodes->nodes[i].tasks[k]}))
+        for (size_t k = 0; k < nodes->nodes[i].n_tasks; k++) {
+            const struct jp_task *task = &nodes->nodes[i].tasks[k];
+
+            /* what ended an earlier attempt, its launcher has mended */
+            if (task->is_worker && task->restarts != attempt)
+                continue;
+            if (visit(arg, (struct end){&nodes->nodes[i], task}))
                 return true;
+        }
     return false;
 }
 
@@ -386,9 +405,10 @@ static void judge_kill(const struct jp_nodes *nodes, struct end first,
 }
 
 /* Judges the ends of the launchers' workers as if they were the step's tasks.
- * Returns true if one of them ended by itself, or for lack of memory, before
- * anything else: then the end of its launcher is a consequence. Otherwise the
- * tasks show what happened, as in a step that was cancelled. */
+ * Of several attempts, the last one counts, and none if all launchers ended
+ * well. Returns true if one of them ended by itself, or for lack of memory,
+ * before anything else: then the end of its launcher is a consequence.
+ * Otherwise the tasks show what happened, as in a step that was cancelled. */
 static bool judge_workers(const struct jp_nodes *nodes, struct jp_crash *crash)
 {
     struct jp_nodes view = *nodes;
@@ -657,7 +677,8 @@ static void judge(const struct jp_nodes *nodes,
         crash->cause = JP_CRASH_NODE;
         crash->node = lost;
         crash->sure = !tally.n[JP_CRASH_SELF];
-    } else if (judge_workers(nodes, crash)) {
+    } else if (tally.n[JP_CRASH_SELF] + tally.n[JP_CRASH_KILL] &&
+               judge_workers(nodes, crash)) {
         const struct jp_process *who =
             processes_find(processes, crash->node->hostname, crash->task->pid,
                            crash->task->instance);

@@ -199,13 +199,13 @@ static int tell(struct ends *e, struct watched *w, int status,
                 struct jp_error *err)
 {
     char line[320];
-    int n = snprintf(line, sizeof(line),
-                     "{\"pid\":%" PRId64 ",\"pid_ns\":%" PRIu64
-                     ",\"start\":%" PRIu64 ",\"procid\":%" PRId64
-                     ",\"status\":%d,\"mono_us\":%" PRId64
-                     ",\"end_us\":%" PRId64 "}\n",
-                     w->is.pid, w->is.pid_namespace, w->is.start, w->is.procid,
-                     status, w->mono_us, w->real_us);
+    int n = snprintf(
+        line, sizeof(line),
+        "{\"pid\":%" PRId64 ",\"pid_ns\":%" PRIu64 ",\"start\":%" PRIu64
+        ",\"procid\":%" PRId64 ",\"restarts\":%" PRId64
+        ",\"status\":%d,\"mono_us\":%" PRId64 ",\"end_us\":%" PRId64 "}\n",
+        w->is.pid, w->is.pid_namespace, w->is.start, w->is.procid,
+        w->is.launched.restarts, status, w->mono_us, w->real_us);
 
     w->state = TOLD;
     close_watched(w);
@@ -318,16 +318,18 @@ static int watch(struct ends *e, const struct recfile_process *is,
     return 0;
 }
 
-/* Whether the process is one of this step's. *procid: of the task that it is or
- * descends from; -1: unknown. */
-static bool is_of_step(const struct ends *e, int dir, int64_t *procid)
+/* Whether the process is one of this step's. Then *is has the task that it is
+ * or descends from, and its launcher's attempt. */
+static bool is_of_step(const struct ends *e, int dir,
+                       struct recfile_process *is)
 {
     static char env[1 << 16]; /* one thread runs all modules */
     ssize_t len = ownproc_read(dir, "environ", env, sizeof(env));
-    const char *job, *step, *id;
+    const char *job, *step, *id, *restarts;
     uint64_t number;
 
-    *procid = -1;
+    is->procid = -1;
+    launched_init(&is->launched);
     if (len <= 0)
         return false;
     job = ownproc_variable(env, (size_t) len, "SLURM_JOB_ID");
@@ -338,7 +340,10 @@ static bool is_of_step(const struct ends *e, int dir, int64_t *procid)
         number != e->place.job)
         return false;
     if (id && num_parse_u64(id, 0, INT32_MAX, &number, NULL) == 0)
-        *procid = (int64_t) number;
+        is->procid = (int64_t) number;
+    restarts = ownproc_variable(env, (size_t) len, LAUNCHED_RESTARTS);
+    if (restarts)
+        launched_take(&is->launched, LAUNCHED_RESTARTS, restarts);
     return true;
 }
 
@@ -363,7 +368,7 @@ static void watch_early(struct ends *e, struct recording *f)
         return;
     w->guessed = true;
     if (ownproc_open(&name, &w->proc, NULL) == 0 &&
-        is_of_step(e, w->proc.dir, &w->is.procid)) {
+        is_of_step(e, w->proc.dir, &w->is)) {
         w->is.pid = w->proc.pid;
         w->is.start = w->proc.start;
         w->is.pid_namespace = ownproc_namespace(w->proc.dir);
@@ -414,8 +419,10 @@ static int look_at_files(struct ends *e, struct jp_error *err)
             struct watched *w = &e->list[f->early];
 
             w->guessed = false;
-            if (is_same(&w->is, &is))
+            if (is_same(&w->is, &is)) {
+                w->is = is;
                 continue;
+            }
             /* it is another process: it is in another namespace, or its number
              * was used again */
             w->state = TOLD;

@@ -390,6 +390,18 @@ static void test_workers(void **state)
     assert_true(c.launches && !c.sure);
     assert_non_null(strstr(c.text, "which of its processes ended first is not "
                                    "known"));
+    /* the launchers started their workers anew, and all ended well */
+    make_workers(workers, SIGSEGV);
+    tasks[0][0].status = tasks[1][0].status = 0;
+    judge(&step, &c);
+    assert_int_equal(c.cause, JP_CRASH_NONE);
+    /* ... or the second attempt failed, by another one */
+    make_workers(workers, SIGSEGV);
+    workers[1].restarts = 1;
+    workers[1].status = SIGABRT;
+    judge(&step, &c);
+    assert_int_equal(c.cause, JP_CRASH_SIGNAL);
+    assert_ptr_equal(c.task, &workers[1]);
     /* the kernel killed it: memory was short there */
     make_workers(workers, SIGKILL);
     nodes[1].oom_kills = 1;
