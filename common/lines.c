@@ -30,6 +30,8 @@ const struct lines_limit lines_limits[LINES_KINDS] = {
                       LINES_SKIP, "a line for each task of a node, 1 KB"},
     [LINES_TASKS] = {"tasks.jsonl", 16 * MB, 4096, 65536, 60000, LINES_SKIP,
                      "a line for each task of a node, 130 bytes at most"},
+    [LINES_WORKERS] = {"ends.jsonl", 16 * MB, 4096, 65536, 60000, LINES_SKIP,
+                       "a line for each process of a node, 200 bytes at most"},
     [LINES_ENDS] = {"slurmstepd's lines", 16 * MB, 192, 65536, 5000, LINES_SKIP,
                     "six numbers for each task of a node"},
     [LINES_OUTPUT] = {"output of a trial", 1 * MB, 16384, 0, 5000, LINES_CUT,

@@ -26,6 +26,7 @@ enum lines_kind {
     LINES_RANKS,   /* nodes/NODE/ranks.jsonl */
     LINES_STARTS,  /* nodes/NODE/starts.jsonl */
     LINES_TASKS,   /* nodes/NODE/tasks.jsonl */
+    LINES_WORKERS, /* nodes/NODE/ends.jsonl */
     LINES_ENDS,    /* slurmstepd's lines about tasks that have ended */
     LINES_OUTPUT,  /* the output of a trial's step */
     LINES_DEBUG,   /* NCCL's log (NCCL_DEBUG_FILE) */

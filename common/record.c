@@ -7,6 +7,17 @@
 
 #include "common/utf8.h"
 
+/* Two processes of one host and pid are in different namespaces, or one of them
+ * started after the other had ended. The start alone tells few apart: many
+ * tasks start in one tick. The constant spreads the namespaces' small numbers
+ * over all bits (2^64 by the golden ratio). */
+uint64_t process_instance(uint64_t pid_namespace, uint64_t start)
+{
+    uint64_t mixed = pid_namespace * UINT64_C(0x9E3779B97F4A7C15) ^ start;
+
+    return !start ? 0 : mixed ? mixed : 1;
+}
+
 bool record_is_word(const char *text, size_t len, size_t max)
 {
     if (!len || len > max)

@@ -91,6 +91,10 @@ struct record {
                        sn were lost */
 };
 
+/* Returns record.instance from the inode of a process's pid namespace and its
+ * start time, in ticks after boot; 0: the start is unknown. */
+uint64_t process_instance(uint64_t pid_namespace, uint64_t start);
+
 /* Whether a name may be that of a host or a function: 1 to max bytes of
  * printable ASCII without spaces, quotes, commas and slashes, so that it needs
  * no quoting in a CSV cell or a path. */

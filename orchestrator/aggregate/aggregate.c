@@ -82,7 +82,7 @@ static bool name_rank(const struct jp_hangs *hangs,
     process = &hangs->processes[group->processes[i]];
     hang->world_rank = process->rank;
     hang->pid = process->pid;
-    hang->instance = recfile_instance(process->pid_namespace, process->start);
+    hang->instance = process_instance(process->pid_namespace, process->start);
     snprintf(hang->host, sizeof(hang->host), "%s", process->host);
     return true;
 }
@@ -273,7 +273,7 @@ static int take_recorded(struct jp_result *r, const struct source_facts *files,
         *row = (struct jp_recorded){
             .host = strdup(p->host),
             .pid = p->pid,
-            .instance = recfile_instance(p->pid_namespace, p->start),
+            .instance = process_instance(p->pid_namespace, p->start),
             .procid = p->procid,
             .launched = p->launched};
         if (!row->host)

@@ -470,7 +470,7 @@ static bool get_file(struct jpr_in *in, struct partial_file *file)
         return false;
     if (is_busy && f->process.known)
         f->busy->instance =
-            recfile_instance(f->process.pid_namespace, f->process.start);
+            process_instance(f->process.pid_namespace, f->process.start);
     return !in->bad;
 }
 

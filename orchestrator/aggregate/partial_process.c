@@ -448,7 +448,7 @@ static int get_followed(struct partial_in *r)
     r->next_timeline = at + 1; /* a strip may follow */
     t = p->files[at].read.timeline = timeline_create(0, 0);
     if (t && p->files[at].read.process.known)
-        t->instance = recfile_instance(p->files[at].read.process.pid_namespace,
+        t->instance = process_instance(p->files[at].read.process.pid_namespace,
                                        p->files[at].read.process.start);
     return t && get_timeline(&r->in, t, p->timeline_events) ? 0 : -1;
 }

@@ -402,9 +402,12 @@ extern const size_t cause_chains_n;
 /* The subject of a finding, in terms of the samples. */
 struct cause_subject {
     enum jp_finding_kind kind;
-    bool whole_node;  /* a node; otherwise one rank */
-    char rank[60];    /* as readers see it: "19", "3 of TP1"; "": unknown */
-    int64_t task;     /* Slurm's, if the process is a task itself; -1: none */
+    bool whole_node; /* a node; otherwise one rank */
+    char rank[60];   /* as readers see it: "19", "3 of TP1"; "": unknown */
+    int64_t task;    /* Slurm's, if the process is a task itself; -1: none */
+    /* how the samples name its process: "3", a task; "1/5", a worker of one;
+     * "": unknown */
+    char sampled[UTIL_ID_MAX];
     int node;         /* index in the samples; < 0: unknown */
     const char *name; /* name of the node; NULL: unknown */
     char gpu[UTIL_ID_MAX];

@@ -99,6 +99,77 @@ static int64_t task_of(const struct causes_input *in,
     return -1;
 }
 
+/* Whether the node has samples of a task or worker with this name. */
+static bool has_samples(const struct causes_input *in, int node, const char *id)
+{
+    const struct samples *s = in->samples;
+    const struct samples_node *at = &s->nodes[node];
+
+    for (size_t i = 0; i < at->n[JP_UTIL_TASK]; i++)
+        if (!strcmp(s->at[at->first[JP_UTIL_TASK] + i].id, id))
+            return true;
+    return false;
+}
+
+/* Returns what the recording of a process says of its launcher; NULL: there is
+ * no recording, or the process has several GPUs. */
+static const struct jp_recorded *recorded_of(const struct causes_input *in,
+                                             const struct jp_process *who)
+{
+    const struct jp_result *r = in->result;
+
+    for (size_t i = 0; r && who && i < r->n_recorded; i++)
+        if (r->recorded[i].pid == who->pid &&
+            r->recorded[i].instance == who->instance &&
+            !strcmp(r->recorded[i].host, who->host))
+            return &r->recorded[i];
+    return NULL;
+}
+
+/* Whether no other recording is of the same task of Slurm: then the samples of
+ * the task, with all its children, are those of this process. */
+static bool is_only_one(const struct jp_result *r, const struct jp_recorded *of)
+{
+    for (size_t i = 0; i < r->n_recorded; i++)
+        if (&r->recorded[i] != of && r->recorded[i].procid == of->procid)
+            return false;
+    return true;
+}
+
+/* Sets the name if there are samples of it. */
+static bool name_sampled(const struct causes_input *in, struct cause_subject *s,
+                         const char *id)
+{
+    bool there = has_samples(in, s->node, id);
+
+    if (there)
+        snprintf(s->sampled, sizeof(s->sampled), "%s", id);
+    return there;
+}
+
+/* Finds how the samples name the subject's process: a task by its id, a worker
+ * by its launcher's task and number (plugins/util/util_tasks.c), the only
+ * process of a task by the task. */
+static void find_sampled(const struct causes_input *in,
+                         const struct jp_process *who, struct cause_subject *s)
+{
+    const struct jp_recorded *r = recorded_of(in, who);
+    char task[24] = "", worker[UTIL_ID_MAX] = "";
+
+    if (r && r->procid >= 0)
+        snprintf(task, sizeof(task), "%" PRId64, r->procid);
+    for (int kind = 0; *task && kind < LAUNCHED_KINDS && !*worker; kind++)
+        if (r->launched.rank[kind] >= 0)
+            snprintf(worker, sizeof(worker), "%s/%" PRId64, task,
+                     r->launched.rank[kind]);
+    if (*worker && name_sampled(in, s, worker))
+        return;
+    if (s->task >= 0)
+        snprintf(s->sampled, sizeof(s->sampled), "%" PRId64, s->task);
+    else if (*task && is_only_one(in->result, r))
+        name_sampled(in, s, task);
+}
+
 /* The task id finds the node exactly, where host names are not unique. For a
  * node or a network there is no task. */
 void cause_subject_find(const struct causes_input *in,
@@ -124,8 +195,10 @@ void cause_subject_find(const struct causes_input *in,
     if (s->node < 0)
         return;
     s->name = in->samples->nodes[s->node].name;
-    if (!s->whole_node)
-        find_gpu(in, who, s);
+    if (s->whole_node)
+        return;
+    find_sampled(in, who, s);
+    find_gpu(in, who, s);
 }
 
 /* --- sentences ------------------------------------------------------------ */
@@ -337,7 +410,13 @@ static char *say_member(const struct jp_cause *cause, char *buf, size_t size)
                                                       [JP_UTIL_GPU] = "GPU",
                                                       [JP_UTIL_PORT] = "port"};
     const char *word = words[cause->scope];
+    const char *worker = strchr(cause->id, '/');
 
+    if (cause->scope == JP_UTIL_TASK && worker) {
+        snprintf(buf, size, "worker %.20s of task %.*s of %.40s", worker + 1,
+                 (int) (worker - cause->id), cause->id, cause->node);
+        return buf;
+    }
     if (word && *cause->id)
         snprintf(buf, size, "%s %.30s of %.40s", word, cause->id, cause->node);
     else if (word)

@@ -11,7 +11,6 @@
  */
 #include "orchestrator/cause/cause.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +77,6 @@ static bool is_subject(const struct finding_state *x, enum jp_util_scope scope,
                        const struct unit *unit)
 {
     const struct sampled *m = &x->in->samples->at[unit->first];
-    char rank[24];
 
     if ((int) m->node != x->subject.node)
         return false;
@@ -86,8 +84,7 @@ static bool is_subject(const struct finding_state *x, enum jp_util_scope scope,
         return true;
     if (scope == JP_UTIL_GPU)
         return *x->subject.gpu && strcmp(m->id, x->subject.gpu) == 0;
-    snprintf(rank, sizeof(rank), "%" PRId64, x->subject.task);
-    return x->subject.task >= 0 && strcmp(m->id, rank) == 0;
+    return *x->subject.sampled && strcmp(m->id, x->subject.sampled) == 0;
 }
 
 /* Returns false for totals of a node that other jobs may have influenced. */

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@
 #include "common/lines.h"
 #include "common/num.h"
 #include "common/ownplace.h"
+#include "common/record.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/collect/noderec.h"
@@ -148,13 +150,89 @@ static int add_task(struct jp_node *node, const char *line, size_t len)
     return rc;
 }
 
-/* Reads tasks.jsonl of folder; the tasks are sorted by gtid. Returns the number
- * of lines that were dropped (0 if the file does not exist), or -1; err unless
- * it is 0. */
-static int noderead_tasks(const char *folder, struct jp_node *node,
-                          struct jp_error *err)
+/* The task with that process id; NULL: none. */
+static const struct jp_task *find_task(const struct jp_node *node, int64_t pid)
 {
-    char *path = text_format("%s/tasks.jsonl", folder), *line;
+    for (size_t i = 0; i < node->n_tasks; i++)
+        if (node->tasks[i].pid == pid)
+            return &node->tasks[i];
+    return NULL;
+}
+
+/* Adds the process of one line of ends.jsonl, unless it is a task, whose end
+ * Slurm tells. -1: the line is malformed. */
+static int add_worker(struct jp_node *node, const char *line, size_t len)
+{
+    json_t *json = jsonload(JSONLOAD_LINE, "", line, len, 0, NULL);
+    const json_t *status = json_object_get(json, "status");
+    uint64_t pid = get_number(json, "pid", INT32_MAX, 0);
+    int rc = -1;
+
+    if (pid && json_is_integer(status) && node->n_workers < JP_TASKLINES_MAX) {
+        json_int_t n = json_integer_value(status);
+
+        rc = 0;
+        if (!find_task(node, (int64_t) pid))
+            node->workers[node->n_workers++] = (struct jp_task){
+                .gtid = (uint32_t) get_number(json, "procid", UINT32_MAX - 1,
+                                              UINT32_MAX),
+                .is_worker = true,
+                .pid = (int64_t) pid,
+                .instance =
+                    process_instance(get_number(json, "pid_ns", INT64_MAX, 0),
+                                     get_number(json, "start", INT64_MAX, 0)),
+                .restarts =
+                    (uint32_t) get_number(json, "restarts", UINT32_MAX, 0),
+                .status = n >= -1 && n <= INT_MAX ? (int) n : -1,
+                .mono_us = (int64_t) get_number(json, "mono_us", INT64_MAX, 0),
+                .end_us = (int64_t) get_number(json, "end_us", INT64_MAX, 0)};
+    }
+    json_decref(json);
+    return rc;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+    const struct jp_task *x = a;
+    const struct jp_task *y = b;
+
+    if (x->pid != y->pid)
+        return x->pid < y->pid ? -1 : 1;
+    return (x->instance > y->instance) - (x->instance < y->instance);
+}
+
+/* A file with a line for each process of a node that has ended. */
+struct endfile {
+    const char *name;
+    enum lines_kind kind;
+    size_t list, n; /* offsets in struct jp_node */
+    int (*add)(struct jp_node *node, const char *line, size_t len);
+    int (*order)(const void *a, const void *b);
+};
+
+static const struct endfile tasks_file = {"tasks.jsonl",
+                                          LINES_TASKS,
+                                          offsetof(struct jp_node, tasks),
+                                          offsetof(struct jp_node, n_tasks),
+                                          add_task,
+                                          by_gtid};
+/* read after the tasks: a task is no worker */
+static const struct endfile workers_file = {"ends.jsonl",
+                                            LINES_WORKERS,
+                                            offsetof(struct jp_node, workers),
+                                            offsetof(struct jp_node, n_workers),
+                                            add_worker,
+                                            by_pid};
+
+/* Reads such a file of folder; the processes are sorted. Returns the number of
+ * lines that were dropped (0 if the file does not exist), or -1; err unless it
+ * is 0. */
+static int noderead_ends(const char *folder, const struct endfile *file,
+                         struct jp_node *node, struct jp_error *err)
+{
+    struct jp_task **list = (struct jp_task **) ((char *) node + file->list);
+    size_t *n = (size_t *) ((char *) node + file->n);
+    char *path = text_format("%s/%s", folder, file->name), *line;
     const struct lines_left *left;
     struct jp_lines *lines;
     uint64_t bad = 0;
@@ -162,7 +240,7 @@ static int noderead_tasks(const char *folder, struct jp_node *node,
     int rc = 0;
 
     errno = ENOMEM;
-    lines = path ? lines_open(path, LINES_TASKS, err) : NULL;
+    lines = path ? lines_open(path, file->kind, err) : NULL;
     if (!lines) {
         free(path);
         return errno == ENOENT ? 0 : -1;
@@ -171,17 +249,17 @@ static int noderead_tasks(const char *folder, struct jp_node *node,
         if (!len)
             continue;
         /* doubled at powers of two; the lines are limited */
-        if ((node->n_tasks & (node->n_tasks - 1)) == 0) {
+        if ((*n & (*n - 1)) == 0) {
             struct jp_task *more =
-                reallocarray(node->tasks, 2 * node->n_tasks + 1, sizeof(*more));
+                reallocarray(*list, 2 * *n + 1, sizeof(*more));
 
             if (!more)
                 rc = error_set(err, "out of memory");
             else
-                node->tasks = more;
+                *list = more;
         }
         if (rc == 0)
-            bad += add_task(node, line, len) < 0;
+            bad += file->add(node, line, len) < 0;
     }
     left = lines_left(lines);
     bad += left->too_long + left->with_nul + left->early;
@@ -191,8 +269,8 @@ static int noderead_tasks(const char *folder, struct jp_node *node,
                   (unsigned long long) bad);
     lines_close(lines);
     free(path);
-    if (node->n_tasks)
-        qsort(node->tasks, node->n_tasks, sizeof(*node->tasks), by_gtid);
+    if (*n)
+        qsort(*list, *n, sizeof(**list), file->order);
     return rc < 0 ? -1 : (int) bad;
 }
 
@@ -239,6 +317,7 @@ static void fini_node(struct jp_node *node)
     free(node->boot_id);
     free(node->topology_addr);
     free(node->tasks);
+    free(node->workers);
 }
 
 /* Moves the times of one node to the step's clock. node->unc_us becomes the
@@ -248,8 +327,10 @@ static void align_node(struct jp_node *node, const struct clockmap_node *clock)
     node->clock = clock;
     node->unc_us = 0;
     node->finish_us = clockmap_us(clock, node->finish_us);
-    for (size_t i = 0; i < node->n_tasks; i++) {
-        struct jp_task *task = &node->tasks[i];
+    for (size_t i = 0; i < node->n_tasks + node->n_workers; i++) {
+        struct jp_task *task = i < node->n_tasks
+                                   ? &node->tasks[i]
+                                   : &node->workers[i - node->n_tasks];
         double unc_us = clockmap_unc_ns(clock, task->end_us * 1000) / 1000;
 
         if (task->end_us <= 0)
@@ -399,7 +480,10 @@ static int read_node(struct jp_nodes *nodes, const char *folder,
         fini_node(&node);
         return 0;
     }
-    bad = noderead_tasks(folder, &node, &err);
+    bad = noderead_ends(folder, &tasks_file, &node, &err);
+    if (bad != 0)
+        note(nodes, err.text);
+    bad = noderead_ends(folder, &workers_file, &node, &err);
     if (bad != 0)
         note(nodes, err.text);
     if (manifest(folder, &node, &err) < 0)

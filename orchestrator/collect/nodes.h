@@ -15,10 +15,18 @@
 #include "common/error.h"
 #include "orchestrator/collect/slurmask.h"
 
+/* A task of Slurm, or a worker: a process with a recording that Slurm has not
+ * started itself, but a task of it (a launcher). */
 struct jp_task {
-    uint32_t gtid, ltid;
-    int64_t pid;
-    int status; /* wait(2) status; -1: unknown */
+    uint32_t gtid, ltid; /* of a worker: the task that it descends from, by what
+                            it inherited; UINT32_MAX: unknown */
+    bool is_worker;
+    int64_t pid;       /* of a worker: in its own pid namespace */
+    uint64_t instance; /* of a worker, as in common/record.h; 0: unknown */
+    /* Of a worker: how often its launcher had started its workers anew; 0 in
+     * the first attempt, or unknown. */
+    uint32_t restarts;
+    int status;        /* wait(2) status; -1: unknown */
     /* time at which slurmstepd noticed its end, within 100 ms: by the node's
      * monotonic clock, and since 1970; 0: unknown (an older module) */
     int64_t mono_us, end_us;
@@ -35,6 +43,10 @@ struct jp_node {
     bool complete;         /* ... within its limits */
     struct jp_task *tasks; /* sorted by gtid */
     size_t n_tasks;
+    /* Workers that have ended while the node's agent watched them, by pid and
+     * instance; their times are when the agent saw their ends. */
+    struct jp_task *workers;
+    size_t n_workers;
     uint64_t files, bytes; /* sums over the manifest */
     uint64_t finish_us;    /* time of the manifest since 1970; 0: unknown */
     /* processes of any job that the kernel has killed on this node between

@@ -696,7 +696,7 @@ static void write_process(struct trace *t, struct jp_recwalk *walk)
             t->clock = clock_of(t->clocks, t->file->host);
             t->rank = jobranks_find(
                 t->ranks, walk->path, t->file->host, t->file->pid,
-                recfile_instance(t->file->pid_namespace, t->file->start));
+                process_instance(t->file->pid_namespace, t->file->start));
             pick_pid(t, walk->files);
         }
         begun = true;

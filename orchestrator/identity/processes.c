@@ -266,6 +266,7 @@ static void take_recorded(struct jp_processes *p, const struct jp_result *r,
         const struct jp_process *at =
             processes_find(p, x->host, x->pid, x->instance);
 
+        p->has_workers |= x->launched.task_pid != x->pid;
         if (!at)
             continue;
         rule[at - p->list].launched = &x->launched;
@@ -395,6 +396,8 @@ int64_t processes_rank_of_task(const struct jp_processes *p, const char *host,
     /* The number cannot be used if another process has this rank, or if some
      * rank is no task: then tasks are launchers, or ranks are in an order of
      * their own. */
+    if (p->has_workers)
+        return -1;
     for (size_t i = 0; i < p->n; i++)
         if (p->list[i].task < 0 || p->list[i].evidence != JP_RANK_OF_TASK ||
             p->list[i].world_rank == task)

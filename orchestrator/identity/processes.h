@@ -47,6 +47,8 @@ struct jp_processes {
      * not show their GPUs, or whether they are two processes of one host and
      * pid; so processes cannot be told apart */
     bool known;
+    bool has_workers; /* some recording is not of a task itself, but of a
+                         process that one has started */
     struct jp_process *list; /* by host, pid and instance */
     size_t n;
     struct jp_process_host *hosts; /* by name */

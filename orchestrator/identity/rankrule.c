@@ -167,8 +167,9 @@ static void set_rank(struct rankrule_process *process, int64_t rank,
     process->evidence = evidence;
 }
 
-/* The weaker evidence first; the stronger one replaces it. */
-int rankrule_decide(const struct rankrule *rule)
+/* Decides for the processes of one attempt. The weaker evidence comes first;
+ * the stronger one replaces it. */
+static int decide(const struct rankrule *rule)
 {
     struct marks marks = {calloc(rule->n_processes + 1, 1), rule->n_processes};
     int64_t *numbers = calloc(rule->n_processes + 1, sizeof(*numbers));
@@ -198,4 +199,97 @@ int rankrule_decide(const struct rankrule *rule)
     free(marks.at);
     free(numbers);
     return 0;
+}
+
+/* --- attempts ------------------------------------------------------------- */
+
+/* Returns the process's attempt; -1: its launcher told none. */
+static int64_t attempt_of(const struct rankrule_process *process)
+{
+    return process->launched ? process->launched->restarts : -1;
+}
+
+/* Room for the part of a rule that is of one attempt. */
+struct part {
+    struct rankrule_process *processes;
+    uint32_t *places; /* in the part, of the rule's processes */
+    struct rankrule_comm *comms;
+    struct rankrule_member *members;
+};
+
+/* Decides for the processes of an attempt. A communicator belongs to it by its
+ * first member. */
+static int decide_attempt(const struct rankrule *rule, int64_t attempt,
+                          const struct part *room)
+{
+    struct rankrule part = {.processes = room->processes,
+                            .comms = room->comms,
+                            .step_tasks = rule->step_tasks};
+    struct rankrule_member *members = room->members;
+    size_t n = 0;
+
+    for (size_t i = 0; i < rule->n_processes; i++)
+        if (attempt_of(&rule->processes[i]) == attempt) {
+            room->places[i] = (uint32_t) part.n_processes;
+            room->processes[part.n_processes++] = rule->processes[i];
+        }
+    for (size_t c = 0; c < rule->n_comms; c++) {
+        const struct rankrule_comm *comm = &rule->comms[c];
+
+        if (!comm->n ||
+            attempt_of(&rule->processes[comm->members->process]) != attempt)
+            continue;
+        room->comms[part.n_comms++] = (struct rankrule_comm){
+            .n_ranks = comm->n_ranks, .members = members};
+        for (size_t i = 0; i < comm->n; i++)
+            if (attempt_of(&rule->processes[comm->members[i].process]) ==
+                attempt) {
+                *members++ = (struct rankrule_member){
+                    room->places[comm->members[i].process],
+                    comm->members[i].rank};
+                room->comms[part.n_comms - 1].n++;
+            }
+    }
+    if (decide(&part) < 0)
+        return -1;
+    for (size_t i = 0; i < rule->n_processes; i++)
+        if (attempt_of(&rule->processes[i]) == attempt)
+            rule->processes[i] = part.processes[n++];
+    return 0;
+}
+
+int rankrule_decide(const struct rankrule *rule)
+{
+    int64_t *attempts = calloc(rule->n_processes + 1, sizeof(*attempts));
+    size_t n_members = 0, n = 0;
+    struct part room = {0};
+    int rc = attempts ? 0 : -1;
+
+    for (size_t c = 0; c < rule->n_comms; c++)
+        n_members += rule->comms[c].n;
+    for (size_t i = 0; rc == 0 && i < rule->n_processes; i++)
+        attempts[i] = attempt_of(&rule->processes[i]);
+    if (rc == 0 && rule->n_processes)
+        qsort(attempts, rule->n_processes, sizeof(*attempts), by_value);
+    for (size_t i = 0; rc == 0 && i < rule->n_processes; i++)
+        if (!n || attempts[i] != attempts[n - 1])
+            attempts[n++] = attempts[i];
+    if (rc < 0 || n < 2) {
+        free(attempts);
+        return rc < 0 ? rc : decide(rule);
+    }
+    room.processes = calloc(rule->n_processes + 1, sizeof(*room.processes));
+    room.places = calloc(rule->n_processes + 1, sizeof(*room.places));
+    room.comms = calloc(rule->n_comms + 1, sizeof(*room.comms));
+    room.members = calloc(n_members + 1, sizeof(*room.members));
+    if (!room.processes || !room.places || !room.comms || !room.members)
+        rc = -1;
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = decide_attempt(rule, attempts[i], &room);
+    free(room.processes);
+    free(room.places);
+    free(room.comms);
+    free(room.members);
+    free(attempts);
+    return rc;
 }

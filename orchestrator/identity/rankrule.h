@@ -15,8 +15,10 @@
  *   the step has tasks. If such a rank and a task id differ anywhere, the
  *   communicator has an order of its own and is not used.
  * - Else none. A rank is then named with its communicator.
- * No two processes have the same rank. Nothing that children inherit counts for
- * a single process: a launcher's workers all have its SLURM_PROCID.
+ * No two processes have the same rank, unless a launcher started its workers
+ * anew (TORCHELASTIC_RESTART_COUNT): each attempt is decided on its own. Nothing
+ * that children inherit counts for a single process: a launcher's workers all
+ * have its SLURM_PROCID.
  */
 #ifndef JP_IDENTITY_RANKRULE_H
 #define JP_IDENTITY_RANKRULE_H

@@ -863,15 +863,17 @@ char *hangs_answer(const struct jp_hangs *hangs, char *buf, size_t size)
 
 /* --- the operation of one task -------------------------------------------- */
 
-/* Whether it is that task's recording; a launcher's children share its id. */
-static bool is_of_task(const struct jp_recfile *file, int64_t pid, int64_t task)
+/* Whether it is that process's recording. */
+static bool is_of(const struct jp_recfile *file, int64_t pid, uint64_t instance)
 {
-    return file->pid == pid || file->procid == task;
+    return file->pid == pid &&
+           (!instance ||
+            process_instance(file->pid_namespace, file->start) == instance);
 }
 
-/* The latest operation in flight of the open file, if it is the task's. */
+/* The latest operation in flight of the open file, if it is the process's. */
 static void last_op(struct jp_recwalk *walk, const struct jp_recfile *file,
-                    int64_t pid, int64_t task, char *buf, size_t size)
+                    int64_t pid, uint64_t instance, char *buf, size_t size)
 {
     const struct hangs_op *last = NULL;
     struct hangs_file reading = {0};
@@ -880,7 +882,7 @@ static void last_op(struct jp_recwalk *walk, const struct jp_recfile *file,
     int rc = 0;
 
     while (rc == 0 && recwalk_record(walk, &record))
-        rc = is_of_task(file, pid, task)
+        rc = is_of(file, pid, instance)
                  ? hangs_file_add(&reading, file, &record)
                  : 1;
     if (rc == 0 && hangs_file_end(&reading, file, &evidence) == 0) {
@@ -894,8 +896,8 @@ static void last_op(struct jp_recwalk *walk, const struct jp_recfile *file,
     hangs_file_fini(&reading);
 }
 
-void hangs_task_op(const char *folder, int64_t pid, int64_t task, char *buf,
-                   size_t size)
+void hangs_process_op(const char *folder, int64_t pid, uint64_t instance,
+                      char *buf, size_t size)
 {
     const char *inputs[] = {folder};
     const struct jp_recfile *file;
@@ -905,6 +907,6 @@ void hangs_task_op(const char *folder, int64_t pid, int64_t task, char *buf,
     if (recwalk_init(&walk, inputs, 1, NULL) < 0)
         return;
     while (!*buf && (file = recwalk_open(&walk)))
-        last_op(&walk, file, pid, task, buf, size);
+        last_op(&walk, file, pid, instance, buf, size);
     recwalk_fini(&walk);
 }

@@ -276,11 +276,11 @@ char *hangs_format_op(const struct hangs_op *op, char *buf, size_t size);
 char *hangs_format_since(const struct hangs_group *group, char *buf,
                          size_t size);
 
-/* Formats the latest operation in flight of one task, from the recordings in a
- * folder. A recording is the task's if the process id or the task id agrees.
- * "": none. */
-void hangs_task_op(const char *folder, int64_t pid, int64_t task, char *buf,
-                   size_t size);
+/* Formats the latest operation in flight of one process, from the recordings in
+ * a folder. instance 0: unknown, so the process id alone identifies it. "":
+ * none. */
+void hangs_process_op(const char *folder, int64_t pid, uint64_t instance,
+                      char *buf, size_t size);
 
 int progress_op(struct progress *progress, const struct jpr_comm *comm,
                 const struct jpr_op *op, bool ended);

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -153,16 +154,35 @@ static bool is_near(struct end a, struct end b)
 
 /* --- all ends ------------------------------------------------------------ */
 
+/* Returns how often the launchers had started their workers anew. */
+static uint32_t last_attempt(const struct jp_nodes *nodes)
+{
+    uint32_t last = 0;
+
+    for (size_t i = 0; i < nodes->n_nodes; i++)
+        for (size_t k = 0; k < nodes->nodes[i].n_workers; k++)
+            if (nodes->nodes[i].workers[k].restarts > last)
+                last = nodes->nodes[i].workers[k].restarts;
+    return last;
+}
+
 /* Calls visit for each task's end until it returns true. Returns whether it
  * did. */
 static bool each(const struct jp_nodes *nodes,
                  bool (*visit)(void *arg, struct end end), void *arg)
 {
+    uint32_t attempt = last_attempt(nodes);
+
     for (size_t i = 0; i < nodes->n_nodes; i++)
-        for (size_t k = 0; k < nodes->nodes[i].n_tasks; k++)
-            if (visit(arg, (struct end){&nodes->nodes[i],
-                                        &nodes->nodes[i].tasks[k]}))
+        for (size_t k = 0; k < nodes->nodes[i].n_tasks; k++) {
+            const struct jp_task *task = &nodes->nodes[i].tasks[k];
+
+            /* what ended an earlier attempt, its launcher has mended */
+            if (task->is_worker && task->restarts != attempt)
+                continue;
+            if (visit(arg, (struct end){&nodes->nodes[i], task}))
                 return true;
+        }
     return false;
 }
 
@@ -384,6 +404,56 @@ static void judge_kill(const struct jp_nodes *nodes, struct end first,
         crash->cause = by_slurm == JP_CRASH_NONE ? JP_CRASH_ENDED : by_slurm;
 }
 
+/* Judges the ends of the launchers' workers as if they were the step's tasks.
+ * Of several attempts, the last one counts, and none if all launchers ended
+ * well. Returns true if one of them ended by itself, or for lack of memory,
+ * before anything else: then the end of its launcher is a consequence.
+ * Otherwise the tasks show what happened, as in a step that was cancelled. */
+static bool judge_workers(const struct jp_nodes *nodes, struct jp_crash *crash)
+{
+    struct jp_nodes view = *nodes;
+    struct jp_crash before = *crash;
+    struct tally tally = {0};
+    bool found;
+
+    view.nodes = calloc(nodes->n_nodes + 1, sizeof(*view.nodes));
+    if (!view.nodes)
+        return false; /* the tasks are judged */
+    for (size_t i = 0; i < nodes->n_nodes; i++) {
+        view.nodes[i] = nodes->nodes[i];
+        view.nodes[i].tasks = nodes->nodes[i].workers;
+        view.nodes[i].n_tasks = nodes->nodes[i].n_workers;
+    }
+    each(&view, take, &tally);
+    found = judge_self(&view, &tally, crash);
+    if (!found && tally.n[JP_CRASH_KILL]) {
+        judge_kill(&view, tally.first[JP_CRASH_KILL], crash);
+        found = crash->cause == JP_CRASH_MEMORY;
+        if (!found)
+            *crash = before;
+    }
+    if (found) {
+        set_before(&view, crash);
+        crash->node = &nodes->nodes[crash->node - view.nodes];
+        crash->tasks = 0;
+        for (int way = 0; way < 4; way++)
+            crash->tasks += crash->ended[way] = tally.n[way];
+    }
+    free(view.nodes);
+    return found;
+}
+
+/* Returns the task that the worker descends from; NULL: it is not known, or has
+ * not failed. */
+static const struct jp_task *launcher_of(const struct jp_crash *crash)
+{
+    for (size_t i = 0; i < crash->node->n_tasks; i++)
+        if (crash->node->tasks[i].gtid == crash->task->gtid)
+            return crash->node->tasks[i].status > 0 ? &crash->node->tasks[i]
+                                                    : NULL;
+    return NULL;
+}
+
 /* --- sentences ------------------------------------------------------------ */
 
 const char *crash_signal_name(int signal)
@@ -424,6 +494,36 @@ static void say_how(const struct jp_crash *crash, char *buf, size_t size)
     }
 }
 
+/* What ended: a task of Slurm, or a process that one has started. */
+static const char *noun_of(const struct jp_crash *crash)
+{
+    return crash->task && crash->task->is_worker ? "process" : "task";
+}
+
+static const char *nouns_of(const struct jp_crash *crash, uint32_t n)
+{
+    return crash->task && crash->task->is_worker
+               ? n == 1 ? "process" : "processes"
+           : n == 1 ? "task"
+                    : "tasks";
+}
+
+/* Adds how the launcher of a worker ended, which is a consequence. */
+static void say_launcher(const struct jp_crash *crash, struct jp_sentence *s)
+{
+    const struct jp_task *launcher = crash->task->is_worker ? launcher_of(crash)
+                                                            : NULL;
+    int signal = launcher ? signal_of(launcher->status) : 0;
+
+    if (launcher && signal)
+        sentence_add(s, "its launcher, task %" PRIu32 ", then ended by %s",
+                     launcher->gtid, crash_signal_name(signal));
+    else if (launcher)
+        sentence_add(
+            s, "its launcher, task %" PRIu32 ", then ended with exit status %d",
+            launcher->gtid, WEXITSTATUS(launcher->status));
+}
+
 /* Adds how the other tasks ended. */
 static void say_others(const struct jp_crash *crash, struct jp_sentence *s)
 {
@@ -432,14 +532,28 @@ static void say_others(const struct jp_crash *crash, struct jp_sentence *s)
     memcpy(n, crash->ended, sizeof(n));
     n[crash_way_of(crash->task)]--;
     if (n[JP_CRASH_KILL])
-        sentence_add(s, "%s other task%s then ended from outside",
+        sentence_add(s, "%s other %s %s then ended from outside",
                      FIG_COUNT(n[JP_CRASH_KILL]),
-                     n[JP_CRASH_KILL] == 1 ? " was" : "s were");
+                     nouns_of(crash, n[JP_CRASH_KILL]),
+                     n[JP_CRASH_KILL] == 1 ? "was" : "were");
     if (n[JP_CRASH_SELF])
-        sentence_add(s, "%s other task%s failed", FIG_COUNT(n[JP_CRASH_SELF]),
-                     plural(n[JP_CRASH_SELF]));
+        sentence_add(s, "%s other %s failed", FIG_COUNT(n[JP_CRASH_SELF]),
+                     nouns_of(crash, n[JP_CRASH_SELF]));
     if (n[JP_CRASH_WELL])
         sentence_add(s, "%s ended with status 0", FIG_COUNT(n[JP_CRASH_WELL]));
+}
+
+char *crash_whom(const struct jp_crash *crash, char buf[JP_CRASH_WHOM])
+{
+    if (crash->world_rank >= 0)
+        snprintf(buf, JP_CRASH_WHOM, "rank %" PRId64, crash->world_rank);
+    else if (crash->task->is_worker && crash->task->gtid == UINT32_MAX)
+        snprintf(buf, JP_CRASH_WHOM, "a worker");
+    else
+        snprintf(buf, JP_CRASH_WHOM, "%stask %" PRIu32,
+                 crash->task->is_worker ? "a worker of " : "",
+                 crash->task->gtid);
+    return buf;
 }
 
 /* "rank 3 (n1, pid 77) died of SIGSEGV, 4.0 s before any other task ended, last
@@ -447,18 +561,18 @@ static void say_others(const struct jp_crash *crash, struct jp_sentence *s)
  * ms older than its end, so it may have died in a later one. */
 static void say_first(const struct jp_crash *crash, struct jp_sentence *s)
 {
-    char how[80], before[64] = "";
+    char how[80], before[64] = "", whom[JP_CRASH_WHOM];
 
     say_how(crash, how, sizeof(how));
-    if (crash->before_us > 0 && !crash->rivals)
-        snprintf(before, sizeof(before), ", %s before any other task ended",
-                 FIG_US((double) crash->before_us));
-    sentence_add(s, "%s %" PRId64 " (%.60s, pid %" PRId64 ") %s%s%s%s",
-                 crash->world_rank < 0 ? "task" : "rank",
-                 crash->world_rank < 0 ? (int64_t) crash->task->gtid
-                                       : crash->world_rank,
-                 crash->node->name, crash->task->pid, how, before,
-                 *crash->in ? ", last seen in " : "", crash->in);
+    if (crash->before_us > 0 && !crash->rivals && !crash->launches)
+        snprintf(before, sizeof(before), ", %s before any other %s ended",
+                 FIG_US((double) crash->before_us), noun_of(crash));
+    sentence_add(s, "%s (%.60s, pid %" PRId64 ") %s%s%s%s",
+                 crash_whom(crash, whom), crash->node->name, crash->task->pid,
+                 how, before, *crash->in ? ", last seen in " : "", crash->in);
+    if (crash->launches)
+        sentence_add(s, "it launched the ranks, and which of its processes "
+                        "ended first is not known");
     if (crash->rivals)
         sentence_add(s,
                      "%s more failed too close in time to identify the first",
@@ -517,11 +631,27 @@ static void say(struct jp_crash *crash)
     default:
         if (crash_is_fault(crash)) {
             say_first(crash, &s);
+            say_launcher(crash, &s);
             say_others(crash, &s);
         } else {
             say_ended(crash, &s);
         }
     }
+}
+
+/* Whether the task has started the processes with recordings: then they are
+ * what failed, as a rule. */
+static bool is_launcher(const struct jp_nodes *nodes,
+                        const struct jp_processes *processes,
+                        const struct jp_crash *crash)
+{
+    for (size_t i = 0; i < crash->node->n_workers; i++)
+        if (crash->node->workers[i].gtid == crash->task->gtid)
+            return true;
+    /* without ends of workers, as of a node that has no agent */
+    return processes->has_workers && nodes->n_nodes &&
+           !processes_find(processes, crash->node->hostname, crash->task->pid,
+                           0);
 }
 
 /* Fills crash from the ends of all tasks, except for the operation
@@ -547,6 +677,13 @@ static void judge(const struct jp_nodes *nodes,
         crash->cause = JP_CRASH_NODE;
         crash->node = lost;
         crash->sure = !tally.n[JP_CRASH_SELF];
+    } else if (tally.n[JP_CRASH_SELF] + tally.n[JP_CRASH_KILL] &&
+               judge_workers(nodes, crash)) {
+        const struct jp_process *who =
+            processes_find(processes, crash->node->hostname, crash->task->pid,
+                           crash->task->instance);
+
+        crash->world_rank = who ? who->world_rank : -1;
     } else if (!judge_self(nodes, &tally, crash)) {
         if (tally.n[JP_CRASH_KILL])
             judge_kill(nodes, tally.first[JP_CRASH_KILL], crash);
@@ -555,7 +692,9 @@ static void judge(const struct jp_nodes *nodes,
         else if (tally.n[JP_CRASH_UNTOLD])
             crash->cause = JP_CRASH_UNKNOWN;
     }
-    if (crash->task) {
+    if (crash->task && !crash->task->is_worker) {
+        crash->launches = is_launcher(nodes, processes, crash);
+        crash->sure &= !crash->launches;
         set_before(nodes, crash);
         crash->world_rank =
             processes_rank_of_task(processes, crash->node->hostname,
@@ -600,7 +739,7 @@ static int add(const struct jp_crash *crash,
     snprintf(f->host, sizeof(f->host), "%s", crash->node->hostname);
     if (crash->task) {
         f->pid = crash->task->pid;
-        who = processes_find(processes, f->host, f->pid, 0);
+        who = processes_find(processes, f->host, f->pid, crash->task->instance);
         f->process = who ? who - processes->list : -1;
         if (crash->task->end_us)
             f->from_us = f->to_us = (double) crash->task->end_us;

@@ -69,11 +69,15 @@ struct jp_crash {
     const struct jp_node *node;
     const struct jp_task *task;
     int64_t world_rank;
+    /* The first task is a launcher of the ranks, and it is not known how the
+     * first of its processes ended. */
+    bool launches;
     int signal, code;  /* of the first task; 0 and -1: it has none */
     int64_t before_us; /* how long it ended before the next one; -1: unknown */
     uint32_t rivals; /* tasks that ended by themselves at about the same time */
-    uint32_t tasks;  /* of the step */
-    uint32_t ended[4]; /* tasks by enum jp_crash_way */
+    /* Tasks of the step, by enum jp_crash_way; if the first one is a worker,
+     * workers. */
+    uint32_t tasks, ended[4];
     char in[200];      /* the operation that it was last seen in; "": unknown */
     char text[320];    /* a clause; "": NONE */
 };
@@ -88,6 +92,10 @@ enum jp_crash_way {
 
 enum jp_crash_way crash_way_of(const struct jp_task *task);
 const char *crash_signal_name(int signal); /* "SIGSEGV"; "a signal" */
+/* "rank 3", "task 3", "a worker of task 3": the first one; crash->task is
+ * known. Returns buf. */
+enum { JP_CRASH_WHOM = 48 };
+char *crash_whom(const struct jp_crash *crash, char buf[JP_CRASH_WHOM]);
 
 static inline bool crash_is_fault(const struct jp_crash *crash)
 {

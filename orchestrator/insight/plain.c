@@ -519,16 +519,16 @@ static void add_hang(struct text *t, const struct jp_finding *f,
  */
 static void add_crash(struct text *t, const struct jp_crash *crash)
 {
+    char whom[JP_CRASH_WHOM];
+
     if (!crash->task || !crash->node) {
         add_clause(t, crash->text);
         return;
     }
-    if (crash->world_rank >= 0)
-        add(t, "Rank %" PRId64, crash->world_rank);
-    else
-        add(t, "Task %" PRIu32, crash->task->gtid);
-    add(t, " (%.64s, pid %" PRId64 ") ended first", crash->node->name,
-        crash->task->pid);
+    crash_whom(crash, whom);
+    add(t, "%c%s", toupper((unsigned char) *whom), whom + 1);
+    add(t, " (%.64s, pid %" PRId64 ") ended%s", crash->node->name,
+        crash->task->pid, crash->launches ? "" : " first");
     if (crash->cause != JP_CRASH_MEMORY && crash->signal)
         add(t, ", killed by %s", crash_signal_name(crash->signal));
     else if (crash->cause != JP_CRASH_MEMORY && crash->code >= 0)
@@ -538,11 +538,18 @@ static void add_crash(struct text *t, const struct jp_crash *crash)
     if (crash->cause == JP_CRASH_MEMORY)
         add(t, ": its node had no memory left");
     add(t, ".");
+    if (crash->launches) {
+        add(t, " It launched the ranks; which of its processes ended first is "
+               "not known.");
+        return;
+    }
     if (crash->before_us > 0 && !crash->rivals)
-        add(t, " The next task ended %s later.",
+        add(t, " The next %s ended %s later.",
+            crash->task->is_worker ? "process" : "task",
             TIME((double) crash->before_us));
     if (!crash->sure)
-        add(t, " Another task may have been first.");
+        add(t, " Another %s may have been first.",
+            crash->task->is_worker ? "process" : "task");
 }
 
 /* --- by finding, by verdict ----------------------------------------------- */

@@ -12,5 +12,7 @@
 #include "plugins/module.h"
 
 extern const struct node_module live_module;
+/* Sees how the processes with recordings end (ends_module.c). */
+extern const struct node_module ends_module;
 
 #endif

@@ -126,7 +126,12 @@ static const char *name_of(const struct metric *m, size_t i, char out[NAME_LEN])
     const struct sampled *at = &m->s->at[m->members[i]];
     const char *node = m->s->nodes[at->node].name;
 
-    if (m->scope == JP_UTIL_TASK)
+    const char *worker = strchr(at->id, '/');
+
+    if (m->scope == JP_UTIL_TASK && worker)
+        snprintf(out, NAME_LEN, "worker %.20s of task %.*s (%.64s)", worker + 1,
+                 (int) (worker - at->id), at->id, node);
+    else if (m->scope == JP_UTIL_TASK)
         snprintf(out, NAME_LEN, "rank %.20s (%.64s)", at->id, node);
     else if (m->scope == JP_UTIL_GPU)
         snprintf(out, NAME_LEN, "GPU %.20s of %.64s",

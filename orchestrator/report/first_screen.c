@@ -82,7 +82,8 @@ static void tile_lost(const struct jp_report *report,
     } else if (report->verdict->word == JP_VERDICT_FAILED && x) {
         const uint32_t *ended = x->crash.ended;
 
-        t->label = "Tasks lost";
+        t->label = x->crash.task && x->crash.task->is_worker ? "Processes lost"
+                                                             : "Tasks lost";
         SAY(t->value, "%s of %s",
             FIG_COUNT(ended[JP_CRASH_SELF] + ended[JP_CRASH_KILL]),
             FIG_COUNT(x->crash.tasks));

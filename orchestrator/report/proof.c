@@ -238,6 +238,19 @@ static const char *const ways[] = {
     [JP_CRASH_UNTOLD] = "left no status",
 };
 
+/* What is compared with the first one: the node's tasks, or its workers. */
+struct ended {
+    const struct jp_task *at;
+    size_t n;
+};
+
+static struct ended ended_of(const struct jp_node *node,
+                             const struct jp_task *first)
+{
+    return first->is_worker ? (struct ended){node->workers, node->n_workers}
+                            : (struct ended){node->tasks, node->n_tasks};
+}
+
 /* Draws the ends of the tasks that ended in one way, as ticks, without the
  * first task. Returns their number. out NULL: only counts. */
 static uint32_t put_ticks(FILE *out, const struct jp_nodes *nodes,
@@ -247,8 +260,8 @@ static uint32_t put_ticks(FILE *out, const struct jp_nodes *nodes,
     uint32_t n = 0;
 
     for (size_t i = 0; i < nodes->n_nodes; i++)
-        for (size_t k = 0; k < nodes->nodes[i].n_tasks; k++) {
-            const struct jp_task *t = &nodes->nodes[i].tasks[k];
+        for (size_t k = 0; k < ended_of(&nodes->nodes[i], first).n; k++) {
+            const struct jp_task *t = &ended_of(&nodes->nodes[i], first).at[k];
 
             if (t == first || crash_way_of(t) != way)
                 continue;
@@ -270,6 +283,7 @@ static int proof_tasks(const struct jp_report *report,
     const struct jp_crash *crash = report->insight ? &report->insight->crash
                                                    : NULL;
     int64_t from = INT64_MAX, to = 0;
+    char whom[JP_CRASH_WHOM];
     double full;
 
     (void) f;
@@ -277,20 +291,20 @@ static int proof_tasks(const struct jp_report *report,
         return 1;
     /* the range of the axis; an end of 0 is unknown */
     for (size_t i = 0; i < nodes->n_nodes; i++)
-        for (size_t k = 0; k < nodes->nodes[i].n_tasks; k++) {
-            int64_t end = nodes->nodes[i].tasks[k].end_us;
+        for (size_t k = 0; k < ended_of(&nodes->nodes[i], crash->task).n; k++) {
+            int64_t end = ended_of(&nodes->nodes[i], crash->task).at[k].end_us;
 
             from = end && end < from ? end : from;
             to = end > to ? end : to;
         }
     full = to > from ? (double) (to - from) : 1;
-    html_out_proof(out, "tasks", "When the tasks ended");
+    html_out_proof(out, "tasks",
+                   crash->task->is_worker ? "When the processes ended"
+                                          : "When the tasks ended");
     /* the task that ended first has a row of its own */
     fprintf(out,
-            "<div class=\"row hit\"><span class=\"who\"><strong>rank %" PRId64
-            "</strong> ",
-            crash->world_rank >= 0 ? crash->world_rank
-                                   : (int64_t) crash->task->gtid);
+            "<div class=\"row hit\"><span class=\"who\"><strong>%s</strong> ",
+            crash_whom(crash, whom));
     html_out_short(out, crash->node->name, 32);
     fputs(", the first</span><svg class=\"cells\" viewBox=\"0 0 100 1\" "
           "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
@@ -311,10 +325,14 @@ static int proof_tasks(const struct jp_report *report,
             continue;
         fprintf(
             out,
-            "<div class=\"row\"><span class=\"who\"><strong>%s task%s</strong> "
+            "<div class=\"row\"><span class=\"who\"><strong>%s %s%s</strong> "
             "%s</span><svg class=\"cells\" viewBox=\"0 0 100 1\" "
             "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
-            FIG_COUNT(n), plural(n), ways[way]);
+            FIG_COUNT(n), crash->task->is_worker ? "process" : "task",
+            n == 1                   ? ""
+            : crash->task->is_worker ? "es"
+                                     : "s",
+            ways[way]);
         put_ticks(out, nodes, crash->task, (enum jp_crash_way) way, from, full);
         fputs("</svg><span class=\"num\"></span></div>\n", out);
     }

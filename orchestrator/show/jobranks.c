@@ -146,7 +146,7 @@ static int is_new(struct step *step, uint64_t process, uint64_t what)
 
 static uint64_t instance_of(const struct jobranks_claim *claim)
 {
-    return claim->process ? recfile_instance(claim->process->pid_namespace,
+    return claim->process ? process_instance(claim->process->pid_namespace,
                                              claim->process->start)
                           : 0;
 }
@@ -163,7 +163,7 @@ static int add_recorded(struct step *step, const struct recfile_process *p)
     *row = (struct jp_recorded){
         .host = strdup(p->host),
         .pid = p->pid,
-        .instance = recfile_instance(p->pid_namespace, p->start),
+        .instance = process_instance(p->pid_namespace, p->start),
         .procid = p->procid,
         .launched = p->launched};
     if (!row->host)

@@ -265,7 +265,7 @@ static bool is_wanted(struct reading *r)
     r->world_rank =
         r->ranks
             ? jobranks_find(r->ranks, r->walk->path, file->host, file->pid,
-                            recfile_instance(file->pid_namespace, file->start))
+                            process_instance(file->pid_namespace, file->start))
             : -1;
     if (r->world_rank >= 0 && r->world_rank != r->filter->rank)
         return false;

@@ -125,17 +125,6 @@ int recfile_open_bytes(struct jp_recfile *file, const void *bytes, size_t n,
                : begin(file, jpr_open_bytes(bytes, n, name, err), NULL);
 }
 
-/* Two processes of one host and pid are in different namespaces, or one of them
- * started after the other had ended. The start alone tells few apart: many
- * tasks start in one tick. The constant spreads the namespaces' small numbers
- * over all bits (2^64 by the golden ratio). */
-uint64_t recfile_instance(uint64_t pid_namespace, uint64_t start)
-{
-    uint64_t mixed = pid_namespace * UINT64_C(0x9E3779B97F4A7C15) ^ start;
-
-    return !start ? 0 : mixed ? mixed : 1;
-}
-
 void recfile_process_of(const struct jp_recfile *file,
                         struct recfile_process *process)
 {
@@ -792,7 +781,7 @@ const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
     *out = comm->base;
     out->host = (struct record_text){file->host, file->host_len};
     out->pid = file->pid;
-    out->instance = recfile_instance(file->pid_namespace, file->start);
+    out->instance = process_instance(file->pid_namespace, file->start);
     out->func = (struct record_text){file->func->name, file->func->len};
     out->p2p = op->kind == JPR_P2P;
     out->series = series_of(file, comm);

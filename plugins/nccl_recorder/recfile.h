@@ -115,10 +115,6 @@ struct recfile_process {
     struct launched launched;
 };
 
-/* Returns a number that tells processes with one host name and pid apart; 0:
- * unknown. */
-uint64_t recfile_instance(uint64_t pid_namespace, uint64_t start);
-
 struct jp_recfile {
     struct jpr_reader *reader;
     struct jp_logsource *source; /* of a compressed file; else NULL */

@@ -2,10 +2,13 @@
  * does.
  *
  * scan_processes walks /proc and recognises the step's processes by their
- * environment; add_to_task reads a process in each sample. A task's sums
- * include children that have ended, so the end of a child changes nothing. In
- * large steps, the costly files (status, io) are read in turns: the figures of
- * a task's last turn hold until its next one. */
+ * environment; add_to_task reads a process in each sample. Where a task is a
+ * launcher, its workers are told apart by the number that it gave each of them
+ * (common/launched.h), which a worker's own children inherit: each worker then
+ * has a row of its own ("1/5": worker 5 of task 1), in place of its task. A
+ * task's sums include children that have ended, so the end of a child changes
+ * nothing. In large steps, the costly files (status, io) are read in turns: the
+ * figures of a task's last turn hold until its next one. */
 #include "plugins/util/util_probe.h"
 
 #include <ctype.h>
@@ -17,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/launched.h"
 #include "common/num.h"
 #include "common/ownproc.h"
 #include "plugins/util/util_gpu.h"
@@ -45,7 +49,8 @@ enum process_file { FILE_STAT, FILE_WAIT, FILE_STATUS, FILE_IO, PROCESS_FILES };
  * so that none of them is another process's. */
 struct process {
     uint64_t pid, start;
-    uint32_t rank;
+    uint32_t rank;         /* of its task */
+    int64_t number;        /* that the task gave it as a launcher; -1: none */
     bool is_kept;          /* folder and files stay open between samples */
     int dir;               /* /proc/PID; -1: not open */
     int fd[PROCESS_FILES]; /* -1: not open */
@@ -73,8 +78,11 @@ enum {
     SUMS
 };
 
+/* A task, or a worker of one. */
 struct task {
     uint32_t rank;
+    int64_t number;      /* of a worker; -1: the task's other processes */
+    uint32_t n_numbers;  /* different numbers of its task's workers */
     struct util_row row; /* samples 0: it has no process now */
     struct util_counter last[SUMS];
     uint64_t sum[SUMS];
@@ -140,10 +148,24 @@ static bool is_task(const char *env, size_t len, const char *job,
     return true;
 }
 
+/* The number that the process's launcher gave it, by the first variable that it
+ * has: -1: none. */
+static int64_t number_of(const char *env, size_t len)
+{
+    for (int i = 0; i < LAUNCHED_KINDS; i++) {
+        const char *text = ownproc_variable(env, len, launched_rank_names[i]);
+        uint64_t n;
+
+        if (text && num_parse_u64(text, 0, INT32_MAX, &n, NULL) == 0)
+            return (int64_t) n;
+    }
+    return -1;
+}
+
 /* Whether the process belongs to a task of the step. jobprof's own helpers for
  * a task have the task's environment and are excluded by their name. */
 static bool is_ours(struct util_tasks *p, const struct ownproc *proc,
-                    uint32_t *rank)
+                    uint32_t *rank, int64_t *number)
 {
     char *text = p->reader->text, name[64];
     ssize_t len =
@@ -152,13 +174,14 @@ static bool is_ours(struct util_tasks *p, const struct ownproc *proc,
     if (len <= 0 || !is_task(text, (size_t) len, p->job, p->step->step,
                              p->step->node, rank))
         return false;
+    *number = number_of(text, (size_t) len);
     return ownproc_read(proc->dir, "comm", name, sizeof(name)) < 0 ||
            strncmp(name, "jobprof", 7) != 0;
 }
 
 /* Adds a process; its files are opened when they are first read. */
 static int add_process(struct util_tasks *p, const struct ownproc *proc,
-                       uint32_t rank, struct jp_error *err)
+                       uint32_t rank, int64_t number, struct jp_error *err)
 {
     struct process *more =
         realloc(p->processes, (p->n_processes + 1) * sizeof(*more));
@@ -170,6 +193,7 @@ static int add_process(struct util_tasks *p, const struct ownproc *proc,
     *more = (struct process){.pid = (uint64_t) proc->pid,
                              .start = proc->start,
                              .rank = rank,
+                             .number = number,
                              .dir = -1,
                              .is_kept = p->n_kept < p->kept_max};
     for (size_t i = 0; i < PROCESS_FILES; i++)
@@ -263,6 +287,7 @@ static int look_at(struct util_tasks *p, uint64_t pid, size_t sorted,
     struct ownproc proc;
     bool ours = false;
     uint32_t rank = 0;
+    int64_t number = -1;
     int rc = 0;
 
     if (is_known(p, pid))
@@ -276,9 +301,9 @@ static int look_at(struct util_tasks *p, uint64_t pid, size_t sorted,
         other->looks++;
     }
     if (is_users(p, pid) && ownproc_open(&name, &proc, NULL) == 0) {
-        ours = is_ours(p, &proc, &rank);
+        ours = is_ours(p, &proc, &rank, &number);
         if (ours && p->n_processes < PROCESSES_MAX)
-            rc = add_process(p, &proc, rank, err);
+            rc = add_process(p, &proc, rank, number, err);
         ownproc_close(&proc);
     }
     return ours || other ? rc : add_other(p, pid, err);
@@ -309,24 +334,40 @@ static int scan_processes(struct util_tasks *p, struct jp_error *err)
 
 /* --- what they do --------------------------------------------------------- */
 
-/* The task of that rank, made if necessary; NULL without memory. A task that
- * begins between two samples has counted from zero since then, so its rates are
- * known at once. */
-static struct task *find_task(struct util_tasks *p, uint32_t rank)
+/* Counts the workers of a task that have different numbers, in each of its
+ * rows. */
+static void count_workers(struct util_tasks *p, uint32_t rank)
 {
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < p->n_tasks; i++)
+        n += p->tasks[i].rank == rank && p->tasks[i].number >= 0;
+    for (size_t i = 0; i < p->n_tasks; i++)
+        if (p->tasks[i].rank == rank)
+            p->tasks[i].n_numbers = n;
+}
+
+/* The task or worker that the process belongs to, made if necessary; NULL
+ * without memory. One that begins between two samples has counted from zero
+ * since then, so its rates are known at once. */
+static struct task *find_task(struct util_tasks *p,
+                              const struct process *process)
+{
+    uint32_t rank = process->rank;
     struct task *more;
 
     for (size_t i = 0; i < p->n_tasks; i++)
-        if (p->tasks[i].rank == rank)
+        if (p->tasks[i].rank == rank && p->tasks[i].number == process->number)
             return &p->tasks[i];
     more = realloc(p->tasks, (p->n_tasks + 1) * sizeof(*more));
     if (!more)
         return NULL;
     p->tasks = more;
     more = &p->tasks[p->n_tasks++];
-    *more = (struct task){.rank = rank};
+    *more = (struct task){.rank = rank, .number = process->number};
     for (size_t i = 0; i < SUMS; i++)
         more->last[i].last = p->samples ? 0 : UTIL_NONE;
+    count_workers(p, rank);
     return more;
 }
 
@@ -415,7 +456,9 @@ static void begin_task(const struct util_tasks *p, struct task *task)
 {
     util_row_init(&task->row, 0, 0, "");
     task->has_turn = !task->slow_us ||
-                     p->samples % p->turns == task->rank % p->turns;
+                     p->samples % p->turns ==
+                         (task->rank + (uint64_t) (task->number + 1)) %
+                             p->turns;
     for (int i = 0; i < SUMS; i++)
         if (task->has_turn || !is_slow(i))
             task->sum[i] = 0;
@@ -434,7 +477,7 @@ static bool add_to_task(struct util_tasks *p, struct process *process)
         process->dir = ownproc_hold(p->reader->root, (int64_t) process->pid);
     if (process->dir < 0 ||
         !util_read_process(process_text(p, process, FILE_STAT), &now) ||
-        process->start != now.start || !(task = find_task(p, process->rank)))
+        process->start != now.start || !(task = find_task(p, process)))
         return false;
     if (task->row.samples == 0)
         begin_task(p, task);
@@ -584,12 +627,17 @@ int util_tasks_put(const struct util_tasks *p, uint64_t t_us, uint64_t mono_us,
     for (size_t i = 0; i < p->n_tasks && rc == 0; i++) {
         struct util_row row = p->tasks[i].row;
 
-        /* tasks that have no process now get no row */
-        if (!row.samples)
+        /* Tasks that have no process now get no row; neither does a launcher
+         * beside its workers, of which it is no peer. */
+        if (!row.samples || (p->tasks[i].n_numbers && p->tasks[i].number < 0))
             continue;
         row.t_us = t_us;
         row.mono_us = mono_us;
-        snprintf(row.id, sizeof(row.id), "%u", p->tasks[i].rank);
+        if (p->tasks[i].n_numbers > 1)
+            snprintf(row.id, sizeof(row.id), "%u/%lld", p->tasks[i].rank,
+                     (long long) p->tasks[i].number);
+        else
+            snprintf(row.id, sizeof(row.id), "%u", p->tasks[i].rank);
         rc = put(arg, UTIL_TASK, &row, err);
     }
     return rc;

@@ -333,6 +333,83 @@ static void test_finding(void **state)
     }
 }
 
+/* A worker of task 1 dies; its launcher ends the others and exits with 1, and
+ * so does that of node 1. */
+static void make_workers(struct jp_task workers[4], int first)
+{
+    static const struct job job = {"",
+                                   {{1, 1 << 8, 2100}, {2, 1 << 8, 2000}},
+                                   SLURMJOB_FAILED,
+                                   0,
+                                   0,
+                                   0,
+                                   JP_CRASH_NONE,
+                                   0,
+                                   false,
+                                   ""};
+
+    make(&job, true);
+    for (int i = 0; i < 4; i++)
+        workers[i] = (struct jp_task){
+            .gtid = (uint32_t) i / 2,
+            .is_worker = true,
+            .pid = 200 + i,
+            .instance = 7,
+            .status = i == 3 ? first : SIGTERM,
+            .end_us = T0 * INT64_C(1000000) + (i == 3 ? 0 : 300) * 1000,
+            .mono_us = (i / 2 + 1) * INT64_C(7000000) +
+                       (i == 3 ? 0 : 300) * INT64_C(1000)};
+    nodes[0].workers = workers;
+    nodes[1].workers = workers + 2;
+    nodes[0].n_workers = nodes[1].n_workers = 2;
+}
+
+static void test_workers(void **state)
+{
+    struct jp_task workers[4];
+    struct jp_crash c;
+
+    (void) state;
+    make_workers(workers, SIGSEGV);
+    judge(&step, &c);
+    assert_int_equal(c.cause, JP_CRASH_SIGNAL);
+    assert_ptr_equal(c.task, &workers[3]);
+    assert_ptr_equal(c.node, &nodes[1]);
+    assert_int_equal(c.before_us, 300000);
+    assert_true(c.sure && !c.launches);
+    assert_string_equal(
+        c.text, "a worker of task 1 (n2, pid 203) died of SIGSEGV, 300 ms "
+                "before any other process ended; its launcher, task 1, then "
+                "ended with exit status 1; 3 other processes were then ended "
+                "from outside");
+    /* how it ended is not known: then nobody is named the first */
+    make_workers(workers, -1);
+    judge(&step, &c);
+    assert_int_equal(c.cause, JP_CRASH_EXIT);
+    assert_int_equal(c.task->gtid, 1);
+    assert_true(c.launches && !c.sure);
+    assert_non_null(strstr(c.text, "which of its processes ended first is not "
+                                   "known"));
+    /* the launchers started their workers anew, and all ended well */
+    make_workers(workers, SIGSEGV);
+    tasks[0][0].status = tasks[1][0].status = 0;
+    judge(&step, &c);
+    assert_int_equal(c.cause, JP_CRASH_NONE);
+    /* ... or the second attempt failed, by another one */
+    make_workers(workers, SIGSEGV);
+    workers[1].restarts = 1;
+    workers[1].status = SIGABRT;
+    judge(&step, &c);
+    assert_int_equal(c.cause, JP_CRASH_SIGNAL);
+    assert_ptr_equal(c.task, &workers[1]);
+    /* the kernel killed it: memory was short there */
+    make_workers(workers, SIGKILL);
+    nodes[1].oom_kills = 1;
+    judge(&step, &c);
+    assert_int_equal(c.cause, JP_CRASH_MEMORY);
+    assert_ptr_equal(c.task, &workers[3]);
+}
+
 static void test_causes(void **state)
 {
     (void) state;
@@ -351,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_jobs),     cmocka_unit_test(test_compared_clocks),
         cmocka_unit_test(test_no_times), cmocka_unit_test(test_running),
         cmocka_unit_test(test_finding),  cmocka_unit_test(test_causes),
+        cmocka_unit_test(test_workers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -367,6 +367,30 @@ static void test_rank_of_task(void **state)
     assert_int_equal(processes_rank_of_task(&s.processes, "n1", 999, 9), -1);
 }
 
+/* A launcher started its workers anew: the same numbers, twice. */
+static void test_attempts(void **state)
+{
+    static const int64_t numbers[8] = {0, 1, 2, 3, 0, 1, 2, 3};
+
+    (void) state;
+    for (unsigned c = 0; c < 2; c++) {
+        add_comm(world, 4);
+        for (uint32_t i = 0; i < 4; i++)
+            add_rank(i, 4 * c + i);
+    }
+    set_launched(LAUNCHED_TORCH, numbers, 8, 4);
+    check_ranks(NULL, JP_RANK_UNKNOWN);
+    for (unsigned i = 0; i < 8; i++)
+        s.result.recorded[i].launched.restarts = i / 4;
+    check_ranks(numbers, JP_RANK_OF_LAUNCHER);
+    /* of one attempt the numbers are no use, but its communicator is */
+    s.result.recorded[7].launched.rank[LAUNCHED_TORCH] = 2;
+    decide();
+    assert_int_equal(process(2)->evidence, JP_RANK_OF_LAUNCHER);
+    assert_int_equal(process(7)->world_rank, 3);
+    assert_int_equal(process(7)->evidence, JP_RANK_OF_COMM);
+}
+
 static void test_nothing(void **state)
 {
     (void) state;
@@ -389,7 +413,7 @@ int main(void)
         TEST(test_launcher),     TEST(test_records_missing),
         TEST(test_twins),        TEST(test_instances),
         TEST(test_devices),      TEST(test_launched),
-        TEST(test_rank_of_task),
+        TEST(test_rank_of_task), TEST(test_attempts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -260,6 +260,58 @@ static unsigned count_open(void)
     return n;
 }
 
+/* A worker has the environment of its launcher's task, and its own number. */
+static void put_worker(const char *root, unsigned pid, unsigned rank,
+                       unsigned number, unsigned user)
+{
+    char text[256], name[64];
+    int n = snprintf(text, sizeof(text),
+                     "SLURM_JOB_ID=7%cSLURM_STEP_ID=0%cSLURM_PROCID=%u%c"
+                     "RANK=%u%c",
+                     0, 0, rank, 0, number, 0);
+
+    put_process(root, pid, rank, user, 0);
+    snprintf(name, sizeof(name), "proc/%u/environ", pid);
+    put_bytes(root, text, (size_t) n, name);
+}
+
+/* The workers of a launcher are members of their own, with their children; the
+ * launcher is none beside them. One worker alone is its task. */
+static void workers_of_a_launcher(void **state)
+{
+    double hz = (double) sysconf(_SC_CLK_TCK);
+    struct util_probe *probe;
+    struct sample s;
+
+    put_node(*state, 1, 1);
+    put_process(*state, 10, 0, 0, 0); /* the launcher */
+    put_worker(*state, 11, 0, 4, 0);
+    put_worker(*state, 12, 0, 5, 0);
+    put_worker(*state, 13, 0, 5, 0); /* a child of the second one */
+    put_process(*state, 20, 1, 0, 0);
+    put_worker(*state, 21, 1, 6, 0);
+    put_process(*state, 30, 2, 0, 0); /* a task that is no launcher */
+    probe = start(*state);
+    take(probe, 1);
+    put_process(*state, 10, 0, 1, 0);
+    put_worker(*state, 11, 0, 4, 10);
+    put_worker(*state, 12, 0, 5, 20);
+    put_worker(*state, 13, 0, 5, 40);
+    put_worker(*state, 21, 1, 6, 7);
+    put_process(*state, 30, 2, 3, 0);
+    s = take(probe, 2);
+    assert_null(find(&s, UTIL_TASK, "0"));
+    assert_true(fabs(find(&s, UTIL_TASK, "0/4")->v[TASK_USER] - 10 / hz) <
+                1e-9);
+    assert_true(fabs(find(&s, UTIL_TASK, "0/5")->v[TASK_USER] - 60 / hz) <
+                1e-9);
+    assert_true(fabs(find(&s, UTIL_TASK, "1")->v[TASK_USER] - 7 / hz) < 1e-9);
+    assert_true(fabs(find(&s, UTIL_TASK, "2")->v[TASK_USER] - 3 / hz) < 1e-9);
+    assert_true(fabs(find(&s, UTIL_TASK, "step")->v[TASK_USER] - 81 / hz) <
+                1e-9);
+    util_probe_destroy(probe);
+}
+
 /* A large step: costly files are read in turns, and nothing is lost by that. */
 static void by_turns(void **state)
 {
@@ -480,11 +532,17 @@ int main(void)
 {
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, tempdir_make, tempdir_drop)
-    const struct CMUnitTest tests[] = {
-        TEST(node_and_tasks),   TEST(of_others),    TEST(waits_for_processors),
-        TEST(seen_before_exec), TEST(by_turns),     TEST(no_spikes),
-        TEST(cgroup_of_v2),     TEST(cgroup_of_v1), TEST(ports),
-        TEST(nothing_there)};
+    const struct CMUnitTest tests[] = {TEST(node_and_tasks),
+                                       TEST(of_others),
+                                       TEST(waits_for_processors),
+                                       TEST(seen_before_exec),
+                                       TEST(by_turns),
+                                       TEST(no_spikes),
+                                       TEST(workers_of_a_launcher),
+                                       TEST(cgroup_of_v2),
+                                       TEST(cgroup_of_v1),
+                                       TEST(ports),
+                                       TEST(nothing_there)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,629 @@
+/* ends_module.c - the node agent's module that sees how the processes with
+ * recordings end.
+ *
+ * Slurm tells how its tasks end. Where a task is a launcher that forks the
+ * ranks, it tells the launcher's exit status, not which worker died first, of
+ * what. The module opens a pidfd for each process that writes a recording, and
+ * is woken when one ends. How it ended is in /proc/PID/stat until its parent
+ * has waited for it, and then in the pidfd on kernels that keep it
+ * (PIDFD_GET_INFO, Linux 6.15). Otherwise it is not known, which the line says.
+ *
+ * A line is written to nodes/<node>/ends.jsonl for each end, at once.
+ * orchestrator/collect/nodes.h reads it. A recording is noticed when it is
+ * created (inotify), and its process is watched from then on by the number in
+ * the file's name; its header, which comes up to 100 ms later, confirms it. */
+#include "orchestrator/live/live.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "common/num.h"
+#include "common/ownfile.h"
+#include "common/ownplace.h"
+#include "common/ownproc.h"
+#include "plugins/nccl_recorder/recfile.h"
+
+#define PERIOD_MS 250
+/* Recordings of a node that are looked at; more are left alone. */
+#define FILES_MAX 8192
+/* Processes that are watched: each takes two descriptors. */
+#define WATCHED_MAX 4096
+/* A recording without a whole header in so many ticks is given up. */
+#define LOOKS_MAX 240
+/* A process whose parent does not wait for it leaves its status in
+ * /proc/PID/stat; one that has been waited for, in the pidfd, a moment after
+ * its end. */
+#define STATUS_LOOKS 8
+#define STAT_EXIT_CODE 52 /* field of /proc/PID/stat, proc(5) */
+
+/* The first version of the kernel's struct pidfd_info and its request
+ * (include/uapi/linux/pidfd.h), which older headers lack. */
+struct kernel_pidfd_info {
+    uint64_t mask, cgroup;
+    uint32_t pid, tgid, ppid;
+    uint32_t ids[8];
+    int32_t exit_code; /* a wait status */
+};
+#define PIDFD_HAS_EXIT (UINT64_C(1) << 3)
+#define PIDFD_INFO_REQUEST _IOWR(0xFF, 11, struct kernel_pidfd_info)
+_Static_assert(sizeof(struct kernel_pidfd_info) == 64, "as the kernel has it");
+
+/* The folder's descriptor among the events; others are indexes of watched. */
+#define ID_FOLDER UINT32_MAX
+#define NONE SIZE_MAX
+
+/* A file in raw/<node>/. */
+struct recording {
+    char *name;
+    unsigned looks; /* so far, without a whole header */
+    bool done;      /* its process is known, or it was given up */
+    size_t early;   /* watched by the number in the name; NONE: nothing is */
+};
+
+struct watched {
+    struct recfile_process is;
+    struct ownproc proc;
+    int pidfd;                /* -1: closed */
+    int64_t mono_us, real_us; /* of its end; 0: unknown */
+    unsigned looks;           /* at its status, after its end */
+    int status;               /* wait status; -1: not known yet */
+    bool guessed; /* no header has confirmed that it is the writer */
+    enum { ALIVE, ENDED, TOLD } state;
+};
+
+struct ends {
+    struct module_place place;
+    char *raw;
+    int epoll, inotify; /* inotify -1: none, or the folder is not there yet */
+    struct recording *files;
+    size_t n_files;
+    struct timespec changed; /* of the folder, when it was read last */
+    size_t n_open;           /* files whose process is not known yet */
+    struct watched *list;
+    size_t n;
+    struct ownfile file;
+    uint64_t bytes, n_told, n_unknown;
+};
+
+static void close_watched(struct watched *w)
+{
+    if (w->pidfd >= 0)
+        close(w->pidfd); /* epoll forgets it, too */
+    w->pidfd = -1;
+    ownproc_close(&w->proc);
+}
+
+static void destroy(void *state)
+{
+    struct ends *e = state;
+
+    if (!e)
+        return;
+    for (size_t i = 0; i < e->n; i++)
+        close_watched(&e->list[i]);
+    for (size_t i = 0; i < e->n_files; i++)
+        free(e->files[i].name);
+    free(e->files);
+    free(e->list);
+    free(e->raw);
+    ownfile_close(&e->file);
+    if (e->inotify >= 0)
+        close(e->inotify);
+    if (e->epoll >= 0)
+        close(e->epoll);
+    free(e);
+}
+
+static void *start(const struct module_place *place, struct jp_error *err)
+{
+    struct ends *e;
+
+    error_set(err, "%s", "");
+    if (!place->records_live || *place->root)
+        return NULL;
+    e = calloc(1, sizeof(*e));
+    if (!e) {
+        error_set(err, "out of memory");
+        return NULL;
+    }
+    e->place = *place;
+    e->raw = text_format("%s/raw/%s", place->dir, place->node);
+    e->inotify = -1;
+    e->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (e->raw && e->epoll >= 0)
+        return e;
+    error_set(err, "%s", strerror(errno));
+    destroy(e);
+    return NULL;
+}
+
+/* --- one end -------------------------------------------------------------- */
+
+/* Returns field `n` of the text of /proc/PID/stat, which has a name in brackets
+ * as its second one; -1: it has none. */
+static int64_t stat_field(const char *text, int n)
+{
+    const char *at = strrchr(text, ')');
+
+    for (int field = 2; at && field < n; field++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoll(at + 1, NULL, 10) : -1;
+}
+
+/* Returns the wait status of a process that has ended; -1: not known (yet). */
+static int status_of(const struct watched *w)
+{
+    struct kernel_pidfd_info info = {.mask = PIDFD_HAS_EXIT};
+    char text[1024];
+    int64_t code;
+
+    if (ownproc_read(w->proc.dir, "stat", text, sizeof(text)) > 0 &&
+        ownproc_state(text) == 'Z' && ownproc_start(text) == w->proc.start) {
+        code = stat_field(text, STAT_EXIT_CODE);
+        return code >= 0 && code <= 0xffff ? (int) code : -1;
+    }
+    if (ioctl(w->pidfd, PIDFD_INFO_REQUEST, &info) == 0 &&
+        info.mask & PIDFD_HAS_EXIT)
+        return info.exit_code & 0xffff;
+    return -1;
+}
+
+/* Opens the file when there is something to write: a step whose processes have
+ * not ended leaves none. */
+static int open_file(struct ends *e, struct jp_error *err)
+{
+    char *folder = text_format("%s/nodes/%s", e->place.dir, e->place.node);
+    int rc = 0;
+
+    if (!folder || ownfile_open(&e->file, folder, 0) < 0 ||
+        ownfile_create_anew(&e->file, "ends.jsonl") < 0)
+        rc = error_set(err, "ends.jsonl: %s", strerror(errno));
+    free(folder);
+    return rc;
+}
+
+/* Writes the line of an end. */
+static int tell(struct ends *e, struct watched *w, int status,
+                struct jp_error *err)
+{
+    char line[320];
+    int n = snprintf(
+        line, sizeof(line),
+        "{\"pid\":%" PRId64 ",\"pid_ns\":%" PRIu64 ",\"start\":%" PRIu64
+        ",\"procid\":%" PRId64 ",\"restarts\":%" PRId64
+        ",\"status\":%d,\"mono_us\":%" PRId64 ",\"end_us\":%" PRId64 "}\n",
+        w->is.pid, w->is.pid_namespace, w->is.start, w->is.procid,
+        w->is.launched.restarts, status, w->mono_us, w->real_us);
+
+    w->state = TOLD;
+    close_watched(w);
+    e->n_told++;
+    e->n_unknown += status < 0;
+    if (e->bytes + (uint64_t) n > e->place.disk_bytes)
+        return 0;
+    if (!e->file.fd && open_file(e, err) < 0)
+        return -1;
+    if (ownfile_write(&e->file, line, (size_t) n, e->bytes) < 0)
+        return error_set(err, "ends.jsonl: %s", strerror(errno));
+    e->bytes += (uint64_t) n;
+    return 0;
+}
+
+/* Writes the line if the status is known, or will not become known. */
+static int look_at_end(struct ends *e, struct watched *w, bool last,
+                       struct jp_error *err)
+{
+    int status = w->status >= 0 ? w->status : status_of(w);
+
+    /* its status may be gone at the next look, and its header come by then */
+    w->status = status;
+    if ((status < 0 || w->guessed) && !last && ++w->looks < STATUS_LOOKS)
+        return 0;
+    return tell(e, w, status, err);
+}
+
+/* --- new processes -------------------------------------------------------- */
+
+static bool is_same(const struct recfile_process *x,
+                    const struct recfile_process *y)
+{
+    return x->pid == y->pid && x->start == y->start &&
+           x->pid_namespace == y->pid_namespace;
+}
+
+/* Whether the process is watched already, because of another recording of its.
+ */
+static bool is_known(const struct ends *e, const struct recfile_process *is)
+{
+    for (size_t i = 0; i < e->n; i++)
+        if (is_same(&e->list[i].is, is))
+            return true;
+    return false;
+}
+
+/* The same for the last one of the list. */
+static bool is_other(const struct ends *e, const struct watched *last)
+{
+    for (size_t i = 0; i + 1 < e->n; i++)
+        if (is_same(&e->list[i].is, &last->is))
+            return true;
+    return false;
+}
+
+/* Opens a process's pidfd. Its folder is open. Returns 0 or -1. */
+static int add_pidfd(struct ends *e, struct watched *w)
+{
+    struct epoll_event event = {.events = EPOLLIN,
+                                .data.u32 = (uint32_t) (w - e->list)};
+
+    w->pidfd = (int) syscall(SYS_pidfd_open, w->proc.pid, 0);
+    /* the number may have passed to another process in between */
+    return w->pidfd >= 0 && ownproc_check(&w->proc, NULL) == 0 &&
+                   epoll_ctl(e->epoll, EPOLL_CTL_ADD, w->pidfd, &event) == 0
+               ? 0
+               : -1;
+}
+
+/* Appends a process that is not watched yet. NULL: no memory. */
+static struct watched *add_watched(struct ends *e,
+                                   const struct recfile_process *is)
+{
+    struct watched *w = reallocarray(e->list, e->n + 1, sizeof(*w));
+
+    if (!w)
+        return NULL;
+    e->list = w;
+    w += e->n++;
+    *w = (struct watched){
+        .is = *is, .proc = OWNPROC_CLOSED, .pidfd = -1, .status = -1};
+    return w;
+}
+
+/* Watches the writer of a recording by its header. Of one that is gone, only
+ * that it ended is known. 0, or -1: no memory, or the file cannot be written.
+ */
+static int watch(struct ends *e, const struct recfile_process *is,
+                 struct jp_error *err)
+{
+    const struct ownproc_name name = {.root = e->place.root,
+                                      .pid = is->pid,
+                                      .pid_namespace = is->pid_namespace,
+                                      .start = is->start,
+                                      .uid = e->place.uid};
+    struct watched *w = add_watched(e, is);
+
+    if (!w)
+        return error_set(err, "out of memory");
+    if (ownproc_open(&name, &w->proc, NULL) == 0) {
+        if (add_pidfd(e, w) == 0)
+            return 0;
+    } else if (ownproc_is_here(&name) && (errno == ESRCH || errno == ESTALE)) {
+        return tell(e, w, -1, err);
+    }
+    /* not visible from here, or a kernel before 5.3 */
+    w->state = TOLD;
+    close_watched(w);
+    return 0;
+}
+
+/* Whether the process is one of this step's. Then *is has the task that it is
+ * or descends from, and its launcher's attempt. */
+static bool is_of_step(const struct ends *e, int dir,
+                       struct recfile_process *is)
+{
+    static char env[1 << 16]; /* one thread runs all modules */
+    ssize_t len = ownproc_read(dir, "environ", env, sizeof(env));
+    const char *job, *step, *id, *restarts;
+    uint64_t number;
+
+    is->procid = -1;
+    launched_init(&is->launched);
+    if (len <= 0)
+        return false;
+    job = ownproc_variable(env, (size_t) len, "SLURM_JOB_ID");
+    step = ownproc_variable(env, (size_t) len, "SLURM_STEP_ID");
+    id = ownproc_variable(env, (size_t) len, "SLURM_PROCID");
+    if (!job || !step || strcmp(step, e->place.step) != 0 ||
+        num_parse_u64(job, 1, UINT32_MAX, &number, NULL) < 0 ||
+        number != e->place.job)
+        return false;
+    if (id && num_parse_u64(id, 0, INT32_MAX, &number, NULL) == 0)
+        is->procid = (int64_t) number;
+    restarts = ownproc_variable(env, (size_t) len, LAUNCHED_RESTARTS);
+    if (restarts)
+        launched_take(&is->launched, LAUNCHED_RESTARTS, restarts);
+    return true;
+}
+
+/* Watches the process that a new file's name names: "host-pid4711.jpr" or
+ * "host-pid4711-1.jpr". Where it is in a pid namespace of its own, the number
+ * is another process's or nobody's; the header will show it. */
+static void watch_early(struct ends *e, struct recording *f)
+{
+    struct ownproc_name name = {.root = e->place.root, .uid = e->place.uid};
+    const char *at = NULL, *next = f->name;
+    struct recfile_process is = {.known = true, .procid = -1};
+    struct watched *w;
+
+    while ((next = strstr(next, "-pid")))
+        at = next += 4;
+    if (!at || e->n >= WATCHED_MAX)
+        return;
+    for (; *at >= '0' && *at <= '9' && name.pid < INT32_MAX; at++)
+        name.pid = 10 * name.pid + (*at - '0');
+    w = name.pid > 0 && name.pid < INT32_MAX ? add_watched(e, &is) : NULL;
+    if (!w)
+        return;
+    w->guessed = true;
+    if (ownproc_open(&name, &w->proc, NULL) == 0 &&
+        is_of_step(e, w->proc.dir, &w->is)) {
+        w->is.pid = w->proc.pid;
+        w->is.start = w->proc.start;
+        w->is.pid_namespace = ownproc_namespace(w->proc.dir);
+        if (!is_other(e, w) && add_pidfd(e, w) == 0) {
+            f->early = (size_t) (w - e->list);
+            return;
+        }
+    }
+    close_watched(w);
+    e->n--; /* it is the last one */
+}
+
+/* Reads who writes a recording. False: its header is not there yet. */
+static bool read_process(const struct ends *e, const char *name,
+                         struct recfile_process *is)
+{
+    char *path = text_format("%s/%s", e->raw, name);
+    struct jp_recfile file;
+    struct jpr_record record;
+
+    *is = (struct recfile_process){0};
+    if (path && recfile_open(&file, path, NULL) == 0) {
+        /* the header, and what the process tells of itself */
+        for (int i = 0; i < 2 && recfile_next(&file, &record, NULL) > 0; i++)
+            ;
+        recfile_process_of(&file, is);
+        recfile_close(&file);
+    }
+    free(path);
+    return is->known;
+}
+
+static int look_at_files(struct ends *e, struct jp_error *err)
+{
+    struct recfile_process is;
+    int rc = 0;
+
+    for (size_t i = 0; e->n_open && i < e->n_files; i++) {
+        struct recording *f = &e->files[i];
+
+        if (f->done)
+            continue;
+        if (!read_process(e, f->name, &is) && ++f->looks < LOOKS_MAX)
+            continue;
+        f->done = true;
+        e->n_open--;
+        if (f->early != NONE && is.known) {
+            struct watched *w = &e->list[f->early];
+
+            w->guessed = false;
+            if (is_same(&w->is, &is)) {
+                w->is = is;
+                continue;
+            }
+            /* it is another process: it is in another namespace, or its number
+             * was used again */
+            w->state = TOLD;
+            close_watched(w);
+        }
+        if (is.known && is.start && e->n < WATCHED_MAX && !is_known(e, &is) &&
+            watch(e, &is, err) < 0)
+            rc = -1;
+    }
+    return rc;
+}
+
+static bool has_file(const struct ends *e, const char *name)
+{
+    for (size_t i = 0; i < e->n_files; i++)
+        if (!strcmp(e->files[i].name, name))
+            return true;
+    return false;
+}
+
+static int add_file(struct ends *e, const char *name)
+{
+    struct recording *more =
+        reallocarray(e->files, e->n_files + 1, sizeof(*more));
+
+    if (!more)
+        return -1;
+    e->files = more;
+    more += e->n_files;
+    *more = (struct recording){.name = strdup(name), .early = NONE};
+    if (!more->name)
+        return -1;
+    e->n_files++;
+    e->n_open++;
+    watch_early(e, more);
+    return 0;
+}
+
+/* Asks to be told of new files; then those that are there are new. */
+static void watch_folder(struct ends *e)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.u32 = ID_FOLDER};
+
+    if (e->inotify >= 0)
+        return;
+    e->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (e->inotify >= 0 &&
+        inotify_add_watch(e->inotify, e->raw,
+                          IN_CREATE | IN_MOVED_TO | IN_ONLYDIR |
+                              IN_DONT_FOLLOW) >= 0 &&
+        epoll_ctl(e->epoll, EPOLL_CTL_ADD, e->inotify, &event) == 0)
+        return;
+    /* the ticks look for files */
+    if (e->inotify >= 0)
+        close(e->inotify);
+    e->inotify = -1;
+}
+
+/* Reads the folder if it has changed: a recording is made once. */
+static int scan(struct ends *e, struct jp_error *err)
+{
+    struct stat st;
+    struct dirent *entry;
+    DIR *folder;
+    int rc = 0;
+
+    watch_folder(e);
+    if (lstat(e->raw, &st) < 0 || (st.st_mtim.tv_sec == e->changed.tv_sec &&
+                                   st.st_mtim.tv_nsec == e->changed.tv_nsec))
+        return 0;
+    folder = ownplace_opendir(e->raw);
+    while (rc == 0 && folder && (entry = readdir(folder))) {
+        size_t len = strlen(entry->d_name);
+
+        if (len > 4 && !strcmp(entry->d_name + len - 4, ".jpr") &&
+            e->n_files < FILES_MAX && !has_file(e, entry->d_name))
+            rc = add_file(e, entry->d_name);
+    }
+    if (folder)
+        closedir(folder);
+    if (rc < 0)
+        return error_set(err, "out of memory");
+    e->changed = st.st_mtim;
+    return 0;
+}
+
+/* Takes the news of the folder, whose names only say that it has changed. */
+static int take_files(struct ends *e, struct jp_error *err)
+{
+    char news[4096];
+
+    while (read(e->inotify, news, sizeof(news)) > 0)
+        ;
+    return scan(e, err);
+}
+
+/* Takes the ends that have happened, and new files. */
+static int take_ends(struct ends *e, struct jp_error *err)
+{
+    struct epoll_event events[64];
+    struct timespec mono, real;
+    int n = epoll_wait(e->epoll, events, 64, 0), rc = 0;
+
+    clock_gettime(CLOCK_MONOTONIC, &mono);
+    clock_gettime(CLOCK_REALTIME, &real);
+    for (int i = 0; i < n; i++) {
+        struct watched *w = &e->list[events[i].data.u32];
+
+        if (events[i].data.u32 == ID_FOLDER) {
+            if (take_files(e, err) < 0)
+                rc = -1;
+            continue;
+        }
+        if (w->state != ALIVE)
+            continue;
+        w->state = ENDED;
+        w->mono_us = (int64_t) mono.tv_sec * 1000000 + mono.tv_nsec / 1000;
+        w->real_us = (int64_t) real.tv_sec * 1000000 + real.tv_nsec / 1000;
+        /* it stays readable, and would wake the agent for ever */
+        epoll_ctl(e->epoll, EPOLL_CTL_DEL, w->pidfd, NULL);
+        if (look_at_end(e, w, false, err) < 0)
+            rc = -1;
+    }
+    return rc;
+}
+
+/* --- the module ----------------------------------------------------------- */
+
+/* Takes ends, then those of which the status was not known yet, then new
+ * recordings. */
+static int tick(void *state, const struct module_time *now,
+                struct jp_error *err)
+{
+    struct ends *e = state;
+    int rc = take_ends(e, err);
+
+    (void) now;
+    for (size_t i = 0; i < e->n; i++)
+        if (e->list[i].state == ENDED &&
+            look_at_end(e, &e->list[i], false, err) < 0)
+            rc = -1;
+    if (scan(e, err) < 0 || look_at_files(e, err) < 0)
+        rc = -1;
+    return rc;
+}
+
+static int fd(void *state)
+{
+    const struct ends *e = state;
+
+    return e->epoll;
+}
+
+static int readable(void *state, const struct module_time *now,
+                    struct jp_error *err)
+{
+    (void) now;
+    return take_ends(state, err);
+}
+
+static uint64_t bytes(void *state)
+{
+    const struct ends *e = state;
+
+    return e->bytes;
+}
+
+static void record(void *state, struct jp_json_stream *s)
+{
+    const struct ends *e = state;
+
+    json_stream_count(s, "processes", e->n);
+    json_stream_count(s, "ends", e->n_told);
+    json_stream_count(s, "ends_unknown", e->n_unknown);
+}
+
+/* The step's processes have ended, or end now. */
+static void finish(void *state)
+{
+    struct ends *e = state;
+    struct jp_error err;
+
+    scan(e, &err);
+    look_at_files(e, &err);
+    take_ends(e, &err);
+    for (size_t i = 0; i < e->n; i++)
+        if (e->list[i].state == ENDED)
+            look_at_end(e, &e->list[i], true, &err);
+}
+
+const struct node_module ends_module = {
+    .name = "ends",
+    .budget = 0.001,
+    .memory_bytes = 16 << 20,
+    .period_ms = PERIOD_MS,
+    .start = start,
+    .fd = fd,
+    .tick = tick,
+    .readable = readable,
+    .bytes = bytes,
+    .record = record,
+    .finish = finish,
+    .destroy = destroy,
+};
