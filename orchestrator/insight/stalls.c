@@ -631,6 +631,9 @@ static double least_us(const struct search *s)
                 limits_get(JP_LIMIT_STALL_SHARE) * usual / ceil(times));
 }
 
+/* Records of Inspector's logs are written so often. */
+#define JP_STALL_BATCH_US 1e6
+
 /* Returns the index of the largest length that a time reaches. */
 static unsigned length_of(double us)
 {
@@ -646,12 +649,12 @@ static unsigned length_of(double us)
  * by its timeline, else by all that it waited for that long. */
 static bool is_passed_on(const struct search *s, const struct jp_once *x)
 {
-    double most = limits_get(JP_LIMIT_STALL_WAITED) * x->us;
-    unsigned k = length_of(x->us);
+    double most = limits_get(JP_LIMIT_STALL_WAITED) * x->largest_us;
+    unsigned k = length_of(x->largest_us);
 
     if (isfinite(x->own_us))
         return x->own_us < most;
-    return may_be_root(s, x->rank, k, x->us) ||
+    return may_be_root(s, x->rank, k, x->largest_us) ||
            waited_for_messages(s, x->rank) > most ||
            waited_elsewhere_more(s, x->rank, k) > most ||
            is_of_group(s, x->rank, x->func, k);
@@ -672,6 +675,26 @@ static bool is_known(const struct search *s, const struct jp_stalls *stalls,
     return false;
 }
 
+/* Sums what others waited at the same time for about as long: those who waited
+ * for the process come late elsewhere. Times of logs without starts are those
+ * of writing, in batches. */
+static double cost_of(const struct search *s,
+                      const struct stalls_once_list *list,
+                      const struct jp_once *x)
+{
+    double near = x->us + (isfinite(x->own_us) ? 0 : JP_STALL_BATCH_US);
+    double cost = 0, most = x->us * (double) (s->p->n - 1);
+
+    for (size_t i = 0; i < list->n; i++) {
+        const struct jp_once *y = &list->at[i];
+        double others = s->r->comms[s->r->ranks[y->rank].comm].n_ranks - 1;
+
+        if (fabs(y->at_us - x->at_us) <= near)
+            cost += fmin(y->us, x->us) * others;
+    }
+    return fmin(cost, most);
+}
+
 static int by_length(const void *a, const void *b)
 {
     const struct jp_once *x = a, *y = b;
@@ -686,6 +709,7 @@ static int by_length(const void *a, const void *b)
 static int find_once(struct search *s, struct jp_stalls *stalls)
 {
     struct stalls_once_list list;
+    struct jp_once *once = NULL;
     double run_us = late_run_us(s->r);
     bool *seen = calloc(s->p->n + 1, sizeof(*seen));
     int rc = seen ? 0 : -1;
@@ -696,8 +720,12 @@ static int find_once(struct search *s, struct jp_stalls *stalls)
         list = (struct stalls_once_list){0};
     if (list.n)
         qsort(list.at, list.n, sizeof(*list.at), by_length);
+    if (rc == 0)
+        once = calloc(list.n + 1, sizeof(*once));
+    rc = once ? rc : -1;
     for (size_t i = 0; rc == 0 && i < list.n; i++) {
         struct jp_once *x = &list.at[i];
+        bool told;
 
         x->own_us = NAN;
         if (seen[x->process] || is_known(s, stalls, x))
@@ -705,16 +733,21 @@ static int find_once(struct search *s, struct jp_stalls *stalls)
         rc = stalls_once_before(s->r, s->p, x);
         if (rc < 0)
             break;
-        if (is_passed_on(s, x)) {
+        x->cost_us = cost_of(s, &list, x);
+        x->share = fmin(share_of(s, x->rank, x->us), 1);
+        told = !is_passed_on(s, x) &&
+               x->cost_us >
+                   limits_get(JP_LIMIT_LATE_COST) * run_us * (double) s->p->n;
+        if (!told) {
             list.untold_us = fmax(list.untold_us, x->us);
             continue;
         }
         seen[x->process] = true;
-        x->share = fmin(share_of(s, x->rank, x->us), 1);
-        list.at[stalls->n_once++] = *x;
+        once[stalls->n_once++] = *x;
     }
     free(seen);
-    stalls->once = list.at;
+    free(list.at);
+    stalls->once = once;
     if (run_us > 0)
         stalls->once_us =
             fmax(list.untold_us, limits_get(JP_LIMIT_STALL_ONCE) * run_us);

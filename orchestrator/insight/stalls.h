@@ -56,7 +56,9 @@ struct jp_once {
     double us, largest_us; /* in all of them, and in one */
     double net_us;         /* their time without the wait */
     double share;          /* of its peers' time in communication */
-    double at_us;          /* since 1970; 0: unknown */
+    double cost_us;  /* GPU time that others waited, also for those who waited
+                        for  it and then came late elsewhere */
+    double at_us;    /* since 1970; 0: unknown */
     char before[80]; /* the operation of that process which ended last before;
                         "": unknown */
     uint64_t before_sn;
@@ -218,6 +220,10 @@ struct stalls_event {
      * if the same rank was last in it */
     unsigned over, again;
 };
+
+/* Returns the share of the operations that the warm-up takes; 0: there is none.
+ */
+double stalls_warm_share(const struct jp_netserieses *series);
 
 /* "AllReduce"; NULL for STALLS_EXCHANGE, which is made of Send and Recv. */
 const char *stalls_func_name(unsigned func);

@@ -47,7 +47,8 @@ static void keep(struct collecting *w)
             fmax(limits_get(JP_LIMIT_STALL_RARE) * (double) all->ops, 1);
     start = (double) (x->sn - all->first_sn) <
             fmax(limits_get(JP_LIMIT_STALL_START) * (double) all->ops, 1);
-    if (lasts || start)
+    if (lasts || start ||
+        (double) all->ops < limits_get(JP_LIMIT_STALL_ONCE_OPS))
         return;
     if (x->us <= limits_get(JP_LIMIT_STALL_ONCE) * w->list->run_us ||
         x->us <= limits_get(JP_LIMIT_STALL_NET) * x->net_us) {
@@ -185,7 +186,7 @@ int stalls_once_tell(const struct jp_result *r, const struct jp_processes *p,
     f->from_us = x->at_us > 0 ? x->at_us : NAN;
     f->share = x->share;
     f->others = others;
-    finding_cost(findings, f, x->us * others);
+    finding_cost(findings, f, x->cost_us);
     finding_count(f, x->us, x->ops, 0);
     snprintf(f->host, sizeof(f->host), "%s", who->host);
     if (x->ops == 1)
