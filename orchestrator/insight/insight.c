@@ -498,9 +498,10 @@ char *insight_rough(const struct jp_insight *x, char buf[JP_INSIGHT_ROUGH])
     *buf = '\0';
     if (x->run_us > 0 && x->stalls.once_us > most * x->run_us)
         snprintf(buf, JP_INSIGHT_ROUGH,
-                 "ranks waited once for another one for %s, and it is not "
-                 "known why",
-                 FIG_US(x->stalls.once_us));
+                 "a single wait for one rank of less than %s, %s of the run, "
+                 "would not have been named",
+                 FIG_US(x->stalls.once_us),
+                 FIG_SHARE(x->stalls.once_us / x->run_us));
     else if (!(least > 0))
         snprintf(buf, JP_INSIGHT_ROUGH,
                  "how late a rank would have to be to be seen is not known");

@@ -18,6 +18,11 @@
          "... unless it is the first operation of its kind in a communicator, "
          "or among the first ones, a share that is no larger",
          "programs start at different times on each node"},
+    [JP_LIMIT_STALL_START_STEPS] =
+        {"stall_start_steps", 10, JP_LIMIT_IS_NUMBER,
+         "... or among the first steps, which are no more, but at most one in "
+         "warmup_part",
+         "ranks warm up in different times"},
     [JP_LIMIT_STALL_NET] =
         {"stall_net_min", 0.5, JP_LIMIT_IS_NUMBER,
          "... and the wait is more times what the operations take without it",

@@ -683,13 +683,16 @@ static double cost_of(const struct search *s,
                       const struct jp_once *x)
 {
     double near = x->us + (isfinite(x->own_us) ? 0 : JP_STALL_BATCH_US);
-    double cost = 0, most = x->us * (double) (s->p->n - 1);
+    double likely = limits_get(JP_LIMIT_STALL_MOST) * x->us, cost = 0,
+           most = x->us * (double) (s->p->n - 1);
 
     for (size_t i = 0; i < list->n; i++) {
         const struct jp_once *y = &list->at[i];
         double others = s->r->comms[s->r->ranks[y->rank].comm].n_ranks - 1;
 
-        if (fabs(y->at_us - x->at_us) <= near)
+        /* AlltoAlls of Send and Recv have no times */
+        if (y->us > likely && (fabs(y->at_us - x->at_us) <= near ||
+                               !(y->at_us > 0) || !(x->at_us > 0)))
             cost += fmin(y->us, x->us) * others;
     }
     return fmin(cost, most);
@@ -702,6 +705,23 @@ static int by_length(const void *a, const void *b)
     if (x->us != y->us)
         return x->us > y->us ? -1 : 1;
     return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* Keeps the waits for which at most one other process has a wait of half that
+ * length. Where more have, ranks stop by turns, and none of them is named.
+ * once: longest first. Sets from which length on one would be named. */
+static void keep_rare(struct jp_once *once, struct jp_stalls *stalls,
+                      struct stalls_once_list *list)
+{
+    double third = stalls->n_once > 2 ? once[2].us : 0;
+    double second = stalls->n_once > 1 ? once[1].us : 0;
+    double times = 1 / limits_get(JP_LIMIT_STALL_MOST);
+
+    list->named_from_us = times * second;
+    while (stalls->n_once && once[stalls->n_once - 1].us <= times * third) {
+        stalls->n_once--;
+        list->untold_us = fmax(list->untold_us, once[stalls->n_once].us);
+    }
 }
 
 /* Finds single waits. A process that is seen in several communicators counts
@@ -725,7 +745,6 @@ static int find_once(struct search *s, struct jp_stalls *stalls)
     rc = once ? rc : -1;
     for (size_t i = 0; rc == 0 && i < list.n; i++) {
         struct jp_once *x = &list.at[i];
-        bool told;
 
         x->own_us = NAN;
         if (seen[x->process] || is_known(s, stalls, x))
@@ -735,22 +754,21 @@ static int find_once(struct search *s, struct jp_stalls *stalls)
             break;
         x->cost_us = cost_of(s, &list, x);
         x->share = fmin(share_of(s, x->rank, x->us), 1);
-        told = !is_passed_on(s, x) &&
-               x->cost_us >
-                   limits_get(JP_LIMIT_LATE_COST) * run_us * (double) s->p->n;
-        if (!told) {
+        if (is_passed_on(s, x) || x->cost_us <= limits_get(JP_LIMIT_LATE_COST) *
+                                                    run_us * (double) s->p->n) {
             list.untold_us = fmax(list.untold_us, x->us);
             continue;
         }
         seen[x->process] = true;
         once[stalls->n_once++] = *x;
     }
+    keep_rare(once, stalls, &list);
     free(seen);
     free(list.at);
     stalls->once = once;
     if (run_us > 0)
-        stalls->once_us =
-            fmax(list.untold_us, limits_get(JP_LIMIT_STALL_ONCE) * run_us);
+        stalls->once_us = fmax(fmax(list.untold_us, list.named_from_us),
+                               limits_get(JP_LIMIT_STALL_ONCE) * run_us);
     return rc;
 }
 

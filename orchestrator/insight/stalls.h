@@ -239,7 +239,8 @@ struct stalls_once_list {
     struct jp_once *at; /* that may be reported. The caller frees */
     size_t n;
     double untold_us; /* the longest of the others, after the start; 0: none */
-    double run_us;    /* of the run */
+    double named_from_us; /* a longer one would stand out; 0: any */
+    double run_us;        /* of the run */
 };
 
 /* Collects single waits that are longer than `stall_once_min` of the run. 0, or

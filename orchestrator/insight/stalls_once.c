@@ -32,6 +32,27 @@ static const struct stalls_series *series_of(const struct stalls_counts *c,
     return &c->series[c->r->ranks[x->rank].comm * STALLS_FUNCS + x->func];
 }
 
+/* Returns the share of the run in which programs may still start: so many steps
+ * by the process's function with the fewest operations. */
+static double start_share(const struct stalls_counts *c, size_t process)
+{
+    const struct jp_process *who = &c->p->list[process];
+    uint64_t steps = UINT64_MAX;
+
+    for (size_t i = who->first; i < who->first + who->n; i++)
+        for (unsigned f = 0; f < STALLS_FUNCS; f++) {
+            uint64_t ops =
+                c->series[c->r->ranks[c->p->by_process[i]].comm * STALLS_FUNCS +
+                          f]
+                    .ops;
+
+            steps = ops && ops < steps ? ops : steps;
+        }
+    return fmin(fmax(limits_get(JP_LIMIT_STALL_START_STEPS) / (double) steps,
+                     limits_get(JP_LIMIT_STALL_START)),
+                1 / limits_get(JP_LIMIT_WARMUP_PART));
+}
+
 /* Keeps the wait that has ended, if it may be reported or is the longest that
  * is not. One that goes on for much of the run is lateness. */
 static void keep(struct collecting *w)
@@ -46,7 +67,7 @@ static void keep(struct collecting *w)
     lasts = (double) x->ops >
             fmax(limits_get(JP_LIMIT_STALL_RARE) * (double) all->ops, 1);
     start = (double) (x->sn - all->first_sn) <
-            fmax(limits_get(JP_LIMIT_STALL_START) * (double) all->ops, 1);
+            fmax(start_share(w->c, x->process) * (double) all->ops, 1);
     if (lasts || start ||
         (double) all->ops < limits_get(JP_LIMIT_STALL_ONCE_OPS))
         return;

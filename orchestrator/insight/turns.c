@@ -197,18 +197,19 @@ static void mark(struct turns *t, size_t process)
 }
 
 /* Marks the processes that findings name, and their mates in communicators of
- * some of the processes: they come late together. Returns false if the network
- * is slow somewhere, which makes ranks late by turns. */
-static bool find_named(struct turns *t, const struct jp_findings *findings)
+ * some of the processes: they come late together. Returns what makes ranks late
+ * by turns in ways that cannot be followed; NULL: nothing. */
+static const char *find_named(struct turns *t,
+                              const struct jp_findings *findings)
 {
     for (size_t i = 0; i < findings->n; i++) {
         const struct jp_finding *f = &findings->at[i];
 
         if (f->kind == JP_FINDING_SLOW_NETWORK || f->kind == JP_FINDING_DRIFT)
-            return false;
-        if (f->kind != JP_FINDING_LATE_RANK &&
-            f->kind != JP_FINDING_LATE_NODE && f->kind != JP_FINDING_STALL &&
-            f->kind != JP_FINDING_LONG_WAIT)
+            return "a slow network makes ranks late by turns";
+        if (f->kind == JP_FINDING_STALL || f->kind == JP_FINDING_LONG_WAIT)
+            return "the stalls that were found make ranks late by turns";
+        if (f->kind != JP_FINDING_LATE_RANK && f->kind != JP_FINDING_LATE_NODE)
             continue;
         for (size_t k = 0; k < t->p->n; k++) {
             const struct jp_process *who = &t->p->list[k];
@@ -218,7 +219,7 @@ static bool find_named(struct turns *t, const struct jp_findings *findings)
                 mark(t, k);
         }
     }
-    return true;
+    return NULL;
 }
 
 /* Fills joins. */
@@ -324,11 +325,13 @@ static int tell(const struct turns *t, double spent,
 static int judge(struct turns *t, const struct jp_lateness *lateness,
                  double *spent, struct jp_findings *findings)
 {
+    const char *why;
+
     t->run_us = findings->gpus_us / (double) (t->p->n ? t->p->n : 1);
-    if (!find_named(t, findings)) {
+    why = find_named(t, findings);
+    if (why) {
         hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_TURNS,
-                       JP_HYPOTHESIS_NOT_JUDGED, NAN,
-                       "a slow network makes ranks late by turns");
+                       JP_HYPOTHESIS_NOT_JUDGED, NAN, "%s", why);
         return 0;
     }
     find_joins(t, lateness);
