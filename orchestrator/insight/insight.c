@@ -167,6 +167,7 @@ struct seen {
     double least, node; /* of the others the least lateness that would have been
                            named, as a share of the run; node: the same for all
                            ranks of a node. 0: the run's length is unknown */
+    enum jp_late_by by; /* what decides it */
 };
 
 /* A process counts with its most sensitive rank: the smallest excess that one
@@ -179,6 +180,7 @@ static struct seen add_up(const struct jp_insight *x)
 
     for (size_t i = 0; i < x->processes.n; i++) {
         const struct jp_process *who = &x->processes.list[i];
+        enum jp_late_by by = JP_LATE_BY_WORTH;
         double least = NAN, node = NAN;
         bool judged = false;
 
@@ -191,12 +193,18 @@ static struct seen add_up(const struct jp_insight *x)
             if (!l->judged)
                 continue;
             judged = true;
-            least = fmin(least, l->least_us / run_us);
-            node = fmin(node, fmin(node_us, l->least_us) / run_us);
+            if (!(least <= l->stated_us / run_us)) {
+                least = l->stated_us / run_us;
+                by = l->stated_by;
+            }
+            node = fmin(node, fmin(node_us, l->stated_us) / run_us);
         }
         seen.judged += judged;
         seen.blind += least >= 1;
-        seen.least = least < 1 ? fmax(seen.least, least) : seen.least;
+        if (least < 1 && least > seen.least) {
+            seen.least = least;
+            seen.by = by;
+        }
         seen.node = node < 1 ? fmax(seen.node, node) : seen.node;
     }
     return seen;
@@ -267,6 +275,29 @@ static const char *why_unjudged(const struct jp_insight *x,
     return buf;
 }
 
+/* Sets what would make the smallest lateness smaller. */
+static void advise(const struct seen *seen, struct jp_judgement *j)
+{
+    static const char *const by[JP_LATE_REASONS] = {
+        [JP_LATE_BY_ERROR] =
+            "profile a longer run: it varies too much from one "
+            "part to the next",
+        [JP_LATE_BY_SPREAD] = "profile more ranks of a kind: those that are "
+                              "there differ by almost as much anyway",
+        [JP_LATE_BY_HIDDEN] =
+            "waits in Broadcast, Reduce, or on a slower "
+            "network may be as long: a run without them shows "
+            "more",
+        [JP_LATE_BY_PROOF] = "profile a longer run: there are too few "
+                             "operations to prove who comes last",
+    };
+
+    j->todo = seen->least > 0
+                  ? by[seen->by]
+                  : "record start and end of operations (verbose=1): without "
+                    "them the length of the run is not known";
+}
+
 /* Late ranks count as judged if at least half of the processes were: fewer
  * could miss the late one more often than not. The text has the number of
  * judged processes if it is not all. */
@@ -292,6 +323,8 @@ static void answer_ranks(const struct jp_insight *x, const struct jp_result *r,
     else
         hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND,
                        seen->least, "%s", why);
+    if (h->of[JP_HYPOTHESIS_LATE_RANK].state == JP_HYPOTHESIS_NOT_FOUND)
+        advise(seen, &h->of[JP_HYPOTHESIS_LATE_RANK]);
 }
 
 /* A late node is judged under the same conditions as a late rank, and needs a
@@ -370,6 +403,8 @@ static int judge(struct jp_insight *x, const struct jp_result *r,
         late_findings(r, p, x->lateness, &x->findings) == 0 &&
         load_findings(r, p, x->lateness, &x->network, &x->findings) == 0)
         rc = network_findings(r, p, &series, expectation, &x->findings);
+    if (rc == 0)
+        rc = turns_findings(r, p, &series, x->lateness, &x->findings);
 out:
     netseries_fini(&series);
     return rc;
@@ -395,7 +430,7 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
     x->lateness = calloc(r->n_ranks + 1, sizeof(*x->lateness));
     if (!x->lateness || processes_init_nodes(&x->processes, r, nodes) < 0)
         return -1;
-    run_us = late_run_us(r);
+    run_us = x->run_us = late_run_us(r);
     x->findings.gpus_us = run_us * (double) p->n;
     rc = hang_findings(r, p, nodes, whole, &x->findings);
     /* If a step hangs, NCCL Inspector's logs contain its last part for some
@@ -451,6 +486,29 @@ struct jp_insight *insight_run(const struct jp_jobconf *conf,
     findings_sort(&x->findings);
     x->duration_us = (clock_mono_ms() - start_ms) * 1000;
     return x;
+}
+
+char *insight_rough(const struct jp_insight *x, char buf[JP_INSIGHT_ROUGH])
+{
+    double most = limits_get(JP_LIMIT_STATED);
+    double least = x->hypotheses.of[JP_HYPOTHESIS_LATE_RANK].least;
+
+    *buf = '\0';
+    if (x->run_us > 0 && x->stalls.once_us > most * x->run_us)
+        snprintf(buf, JP_INSIGHT_ROUGH,
+                 "a single wait for one rank of less than %s, %s of the run, "
+                 "would not have been named",
+                 FIG_US(x->stalls.once_us),
+                 FIG_SHARE(x->stalls.once_us / x->run_us));
+    else if (!(least > 0))
+        snprintf(buf, JP_INSIGHT_ROUGH,
+                 "how late a rank would have to be to be seen is not known");
+    else if (least > most)
+        snprintf(buf, JP_INSIGHT_ROUGH,
+                 "a rank that costs less than %s of the run's time would not "
+                 "have been seen",
+                 FIG_SHARE(least));
+    return buf;
 }
 
 void insight_destroy(struct jp_insight *x)

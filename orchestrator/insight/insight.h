@@ -129,6 +129,7 @@ struct jp_insight {
     bool judged; /* false: nothing but hangs was looked for, because the records
                   * of several runs are mixed, or NCCL reported too few of the
                   * collectives */
+    double run_us; /* how long the run was; 0: unknown */
     uint64_t duration_us;
 };
 
@@ -138,6 +139,12 @@ struct jp_insight *insight_run(const struct jp_jobconf *conf,
                                const struct jp_nodes *nodes,
                                const struct jp_result *result,
                                const struct jp_expectation *expectation);
+/* Formats why silence is no all-clear: only an effect of more than `stated_max`
+ * of the run would have been seen, or such a single wait is not explained. ""
+ * if smaller ones would have been. Returns buf. */
+#define JP_INSIGHT_ROUGH 160
+char *insight_rough(const struct jp_insight *insight,
+                    char buf[JP_INSIGHT_ROUGH]);
 /* Takes NULL. */
 void insight_destroy(struct jp_insight *insight);
 

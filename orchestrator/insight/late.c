@@ -309,21 +309,32 @@ static bool is_proved(const struct late *l, const struct jp_lateness *x)
                             limits_get(JP_LIMIT_LATE_PROVED);
 }
 
-/* The smallest excess that is named, in us, without regard to its error: the
- * largest of what may be waiting that was not recorded, what is worth a search,
- * the spread of ranks of this class, and the share of communication. */
-static double least_of(const struct late *l, const struct jp_lateness *x,
-                       const struct late_spread *spread)
+/* Raises what decides which excess is named. */
+static void raise(struct jp_lateness *x, double us, enum jp_late_by by)
 {
-    double least = fmax(x->hidden_us, late_much(l, x->peers_us));
+    if (us <= x->least_us)
+        return;
+    x->least_us = us;
+    x->stated_by = by;
+}
+
+/* Sets the smallest excess that is named, in us, without regard to its error:
+ * the largest of what may be waiting that was not recorded, what is worth a
+ * search, the spread of ranks of this class, and the share of communication. */
+static void set_least(const struct late *l, struct jp_lateness *x,
+                      const struct late_spread *spread)
+{
     /* The outlier itself must not widen the spread that it is measured by. */
     double us = (size_t) (x - l->out) == spread->first
                     ? fmin(spread->us, spread->rest_us)
                     : spread->us;
     double times = is_proved(l, x) ? spread->proved : spread->times;
 
-    least = fmax(least, times * us);
-    return fmax(least, limits_get(JP_LIMIT_LATE_SHARE) * x->peers_us);
+    x->least_us = 0;
+    raise(x, late_much(l, x->peers_us), JP_LATE_BY_WORTH);
+    raise(x, limits_get(JP_LIMIT_LATE_SHARE) * x->peers_us, JP_LATE_BY_WORTH);
+    raise(x, x->hidden_us, JP_LATE_BY_HIDDEN);
+    raise(x, times * us, JP_LATE_BY_SPREAD);
 }
 
 /* The excess must also be this many us to differ from its own standard error.
@@ -569,12 +580,17 @@ static int judge_class(struct late *l, size_t class)
         if (l->class_of[l->r->ranks[i].comm] == class) {
             struct jp_lateness *x = &l->out[i];
 
-            x->least_us = least_of(l, x, &spread);
+            set_least(l, x, &spread);
             /* first without the error: "likely" means that it comes last too
              * often for chance, whether or not its excess is known well */
             x->likely = is_later(l, x) && is_proved(l, x);
-            x->least_us = fmax(x->least_us, least_by_error(l, x));
+            raise(x, least_by_error(l, x), JP_LATE_BY_ERROR);
             x->late = is_later(l, x);
+            x->stated_us = x->least_us;
+            if (l->proof_us[l->r->ranks[i].comm] > x->stated_us) {
+                x->stated_us = l->proof_us[l->r->ranks[i].comm];
+                x->stated_by = JP_LATE_BY_PROOF;
+            }
             x->run_us = l->run_us;
         }
     if (judge_nodes(l, class, &spread) < 0)

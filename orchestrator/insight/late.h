@@ -67,6 +67,16 @@
 #include "orchestrator/insight/netseries.h"
 #include "orchestrator/identity/processes.h"
 
+/* What decides how small an excess is named. */
+enum jp_late_by {
+    JP_LATE_BY_WORTH,  /* less is not worth a search */
+    JP_LATE_BY_ERROR,  /* the scatter over the parts of the run */
+    JP_LATE_BY_SPREAD, /* ranks of a kind differ by that anyway */
+    JP_LATE_BY_HIDDEN, /* waits that are not known rank by rank */
+    JP_LATE_BY_PROOF,  /* with few operations a rank must come last in many */
+    JP_LATE_REASONS
+};
+
 /* The lateness of one rank of a communicator. Times are in us over a whole run.
  */
 struct jp_lateness {
@@ -80,9 +90,12 @@ struct jp_lateness {
                          spells, the sum over its late parts */
     double error_us;  /* standard error of excess_us */
     double least_us;  /* an excess up to this is not named */
-    double node_us;   /* nor a node whose ranks' mean is up to this; 0: not
-                         judged */
-    double run_us;    /* the run's length; 0: unknown */
+    double stated_us; /* nor, in a run of few operations, one up to this, which
+                         is no smaller */
+    enum jp_late_by stated_by; /* ... because of this */
+    double node_us; /* nor a node whose ranks' mean is up to this; 0: not
+                       judged */
+    double run_us;  /* the run's length; 0: unknown */
     /* Late in some parts of the run only: number of stretches, their share of
      * the run, start of the first and end of the last, 0 to 1. spells is 0 for
      * a rank that is late all along. */

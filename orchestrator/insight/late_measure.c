@@ -757,6 +757,89 @@ static int count_last(struct late *l)
     return 0;
 }
 
+/* Returns in how many of n operations a rank must come last, to rule out
+ * chance; n + 1: not even all of them are enough. */
+static size_t last_to_prove(const struct late *l, size_t comm, size_t n)
+{
+    double most = limits_get(JP_LIMIT_LATE_CHANCE) / (double) l->r->n_ranks;
+    size_t k = 0;
+
+    while (k <= n && stats_binomial_tail(
+                         k, n, 1 / (double) l->r->comms[comm].n_ranks) >= most)
+        k++;
+    return k;
+}
+
+/* Raises proof_us by one function's operations. wait_us: of each, how long its
+ * other ranks waited for the last one, at the mean. A rank that comes later to
+ * all operations by d is the last one in those with shorter waits. */
+static void prove(struct late *l, size_t comm, double *wait_us, size_t n)
+{
+    size_t least = n ? last_to_prove(l, comm, n) : 0;
+    double us;
+
+    if (!least)
+        return;
+    stats_sort(wait_us, n);
+    us = least > n ? INFINITY : wait_us[least - 1] * (double) n;
+    l->proof_us[comm] = fmax(l->proof_us[comm], us);
+}
+
+/* Returns what an operation's other ranks waited for the last one, at the mean.
+ */
+static double mean_wait_us(const struct jp_op *op)
+{
+    return ((double) op->exec_sum_us -
+            (double) op->n_exec * (double) op->exec_min_us) /
+           (double) (op->n_exec - 1);
+}
+
+/* Fills proof_us of communicators with few operations. Returns 0, or -1 without
+ * memory. */
+static int find_proofs(struct late *l)
+{
+    struct ops_reader *reader = calloc(1, sizeof(*reader));
+    size_t room = (size_t) limits_get(JP_LIMIT_LATE_OPS) + 1, n = 0;
+    double *waits = calloc(room, sizeof(*waits));
+    uint32_t comm = 0, coll = 0;
+    int rc = reader && waits ? 0 : -1;
+
+    if (rc == 0) {
+        reader->ops = l->r->ops;
+        ops_want(reader, OPS_COUNTS | OPS_EXEC);
+    }
+    for (size_t i = 0; rc == 0 && i < l->r->n_ops; i++) {
+        const struct jp_op *op = ops_at(reader, i);
+
+        if (n && (op->comm != comm || op->coll != coll)) {
+            prove(l, comm, waits, n);
+            n = 0;
+        }
+        comm = op->comm;
+        coll = op->coll;
+        /* of a longer function, its first operations */
+        if (l->short_run[comm] && n < room && op->n_exec > 1 &&
+            op->n_exec == l->r->comms[comm].n_ranks &&
+            collective_is_barrier(l->r->coll_names[coll]))
+            waits[n++] = mean_wait_us(op);
+    }
+    if (rc == 0)
+        prove(l, comm, waits, n);
+    for (size_t c = 0; rc == 0 && l->only_kernels && c < l->r->n_comms; c++) {
+        struct jp_op op;
+
+        n = 0;
+        for (size_t k = 0; l->short_run[c] && k < l->kernels[c] && n < room;
+             k++)
+            if (alltoall_get(l->r, l->p, c, k, &op))
+                waits[n++] = mean_wait_us(&op);
+        prove(l, c, waits, n);
+    }
+    free(waits);
+    free(reader);
+    return rc;
+}
+
 double late_last_chance(const struct late *l, size_t rank)
 {
     size_t c = l->r->ranks[rank].comm, from = l->p->comm_start[c];
@@ -822,10 +905,12 @@ int late_measure(struct late *l)
     l->parts = calloc(r->n_ranks * JP_SLICES + 1, sizeof(*l->parts));
     l->short_run = calloc(r->n_comms + 1, sizeof(*l->short_run));
     l->kernels = calloc(r->n_comms + 1, sizeof(*l->kernels));
+    l->proof_us = calloc(r->n_comms + 1, sizeof(*l->proof_us));
     if (!l->total || !l->net || !l->messages || !l->grouped_us ||
         !l->grouped_net || !l->grouped_late || !l->least || !l->most ||
         !l->unseen || !l->scratch || !l->class_of || !l->parts ||
-        !l->short_run || !l->kernels || add_up(l) < 0 || add_hidden(l) < 0 ||
+        !l->short_run || !l->kernels || !l->proof_us || add_up(l) < 0 ||
+        add_hidden(l) < 0 ||
         likes_number(r, likes_by_place, l->class_of, &l->classes) < 0)
         return -1;
     l->run_us = late_run_us(r);
@@ -839,7 +924,7 @@ int late_measure(struct late *l)
         if (measure(l, c) < 0)
             return -1;
     }
-    if (count_last(l) < 0)
+    if (count_last(l) < 0 || find_proofs(l) < 0)
         return -1;
     for (size_t i = 0; i < r->n_ranks; i++)
         l->out[i].grouped_us = l->grouped_us[i];
@@ -863,6 +948,7 @@ void late_measure_fini(struct late *l)
     free(l->parts);
     free(l->short_run);
     free(l->kernels);
+    free(l->proof_us);
     free(l->last);
     free(l->of);
 }

@@ -41,8 +41,7 @@ int hang_findings(const struct jp_result *result,
 
 /* Appends small_messages if messages below SMALL bytes take much of the
  * network's time, imbalance if a rank receives far more by Send and Recv than
- * its communicator's mean, and what stages_findings and
- * turns_findings append.
+ * its communicator's mean, and what stages_findings appends.
  *
  * Call it after late ranks were looked for. 0, or -1: no memory.
  */
@@ -72,9 +71,11 @@ int stages_findings(const struct jp_result *result,
                     struct jp_findings *findings);
 
 /* turns.c: appends waits_by_turns if ranks wait for another one each time, for
- * more than `turns_cost_min` of the run. 0, or -1: no memory. */
+ * more than `turns_cost_min` of the run. Call it last: what other findings
+ * explain does not count. 0, or -1: no memory. */
 int turns_findings(const struct jp_result *result,
                    const struct jp_processes *processes,
+                   const struct jp_netserieses *series,
                    const struct jp_lateness *lateness,
                    struct jp_findings *findings);
 

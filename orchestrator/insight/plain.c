@@ -645,11 +645,18 @@ static void add_nodata(struct text *t, const struct jp_verdict *verdict,
 
 static void add_unjudged(struct text *t, const struct jp_insight *insight)
 {
+    const struct jp_hypotheses *h = insight ? &insight->hypotheses : NULL;
+    char rough[JP_INSIGHT_ROUGH] = "";
+
+    if (hypothesis_judged(h, JP_HYPOTHESIS_LATE_RANK))
+        insight_rough(insight, rough);
+    if (*rough) {
+        add(t, "Nothing wrong was found, but %s.", rough);
+        return;
+    }
     add(t, "Nothing wrong was found, but late ranks could not be judged.");
-    if (insight &&
-        *hypothesis_why(&insight->hypotheses, JP_HYPOTHESIS_LATE_RANK))
-        add(t, " Reason: %.160s.",
-            hypothesis_why(&insight->hypotheses, JP_HYPOTHESIS_LATE_RANK));
+    if (*hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK))
+        add(t, " Reason: %.160s.", hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK));
 }
 
 char *plain_verdict(const struct jp_verdict *verdict, const struct jp_result *r,

@@ -4,10 +4,6 @@
  * has computed longer. Null hypothesis: all stages compute equally long; they
  * then differ by the scatter between pipelines only.
  *
- * What a rank waits for ranks of its own stage (in a data-parallel group) says
- * nothing about the stage, so it does not count as communication here: where
- * the ranks of one stage take turns in being slow, that stage is not faster.
- *
  * A pipeline is a communicator of Send and Recv, or a chain of communicators of
  * two ranks each, as some programs make one for each two neighbours.
  *
@@ -76,7 +72,7 @@ struct slowest {
     size_t pipelines;
     const struct pipeline *first;
     double us, error_us; /* excess over the median of the other stages */
-    double within_us;    /* how much longer the others waited within a stage */
+    bool is_net;         /* ... without waits within a stage */
     /* messages of a stage, as each pass through the pipeline has one */
     double passes;
     double peers_us; /* time in communication of the other stages */
@@ -332,60 +328,89 @@ static int add_within(struct stages *s)
 
 /* --- the slowest stage ---------------------------------------------------- */
 
-/* Returns how much less a stage's process communicates than the median of the
- * other stages, in us, without waits within a stage. *peers_us: the median of
- * all communication; *within_us: how much longer the others waited within. */
-static double longer(const struct stages *s, const struct pipeline *x,
-                     uint32_t stage, double *peers_us, double *within_us)
+/* How much less a stage's process communicates than the median of the other
+ * stages, in us. */
+struct longer {
+    double us;       /* in all communication */
+    double net_us;   /* without waits within a stage */
+    double peers_us; /* the median of the others' time in communication */
+};
+
+static struct longer longer(const struct stages *s, const struct pipeline *x,
+                            uint32_t stage)
 {
-    double others[MAX_STAGES], all[MAX_STAGES], within[MAX_STAGES];
+    double all[MAX_STAGES], net[MAX_STAGES];
     size_t own = x->processes[stage], n = 0;
+    struct longer by;
 
     for (uint32_t i = 0; i < x->n; i++) {
         size_t p = x->processes[i];
 
         if (i == stage)
             continue;
-        others[n] = s->spent_us[p] - s->within_us[p];
-        within[n] = s->within_us[p];
-        all[n++] = s->spent_us[p];
+        all[n] = s->spent_us[p];
+        net[n++] = s->spent_us[p] - s->within_us[p];
     }
-    *peers_us = stats_median(all, n);
-    *within_us = stats_median(within, n) - s->within_us[own];
-    return stats_median(others, n) - (s->spent_us[own] - s->within_us[own]);
+    by.peers_us = stats_median(all, n);
+    by.us = by.peers_us - s->spent_us[own];
+    by.net_us = stats_median(net, n) - (s->spent_us[own] - s->within_us[own]);
+    return by;
+}
+
+/* Sum and squares of an excess over pipelines. */
+struct moments {
+    double sum, squares;
+};
+
+static void add_moment(struct moments *m, double us)
+{
+    m->sum += us;
+    m->squares += us * us;
+}
+
+/* The standard error of the mean of n values. */
+static double error_of(const struct moments *m, double n)
+{
+    double mean = m->sum / n;
+
+    return sqrt(fmax(m->squares / n - mean * mean, 0) / (n - 1));
 }
 
 /* Takes the mean of one stage's excess over all pipelines with this number of
  * stages, and its standard error from the scatter among them. *best becomes the
  * stage with the largest mean. One pipeline has no scatter, so there must be
- * `stage_pipelines_min`. */
+ * `stage_pipelines_min`.
+ *
+ * A stage whose ranks are slow by turns waits within itself, and is not faster
+ * for that; a stage behind it waits for its messages instead. So the smaller
+ * excess counts, of that with waits within a stage and of that without. */
 static void look(const struct stages *s, uint32_t stages, uint32_t stage,
                  struct slowest *best)
 {
     struct slowest own = {.stage = stage, .stages = stages, .passes = INFINITY};
-    double squares = 0, n;
+    struct moments all = {0}, net = {0};
+    double n;
 
     for (size_t k = 0; k < s->n; k++) {
         const struct pipeline *x = &s->at[k];
-        double us, peers_us, within_us;
+        struct longer by;
 
         if (x->n != stages)
             continue;
-        us = longer(s, x, stage, &peers_us, &within_us);
+        by = longer(s, x, stage);
         own.first = own.pipelines++ ? own.first : x;
         own.passes = fmin(own.passes, (double) s->fewest[x->rank]);
-        own.us += us;
-        squares += us * us;
-        own.peers_us += peers_us;
-        own.within_us += within_us;
+        add_moment(&all, by.us);
+        add_moment(&net, by.net_us);
+        own.peers_us += by.peers_us;
     }
     if (own.pipelines < limits_get(JP_LIMIT_STAGE_PIPELINES))
         return;
     n = (double) own.pipelines;
-    own.us /= n;
     own.peers_us /= n;
-    own.within_us /= n;
-    own.error_us = sqrt(fmax(squares / n - own.us * own.us, 0) / (n - 1));
+    own.is_net = net.sum < all.sum;
+    own.us = (own.is_net ? net.sum : all.sum) / n;
+    own.error_us = fmax(error_of(&all, n), error_of(&net, n));
     if (!best->pipelines || own.us > best->us)
         *best = own;
 }
@@ -589,9 +614,7 @@ static int tell(const struct stages *s, const struct slowest *x,
              "stage %u of %u computes longer than the others: its ranks spend "
              "%s less in communication%s, in all %s pipelines; cost %s%s",
              x->stage + 1, x->stages, FIG_US(x->us),
-             fabs(x->within_us) > limits_get(JP_LIMIT_LATE_SHARE) * x->us
-                 ? " (without waits within a stage)"
-                 : "",
+             x->is_net ? " (without waits within a stage)" : "",
              FIG_COUNT(x->pipelines), FINDING_LOSS(f), where);
     snprintf(f->next, sizeof(f->next),
              "give that stage fewer layers, or check its nodes if it has the "

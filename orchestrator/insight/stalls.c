@@ -631,6 +631,9 @@ static double least_us(const struct search *s)
                 limits_get(JP_LIMIT_STALL_SHARE) * usual / ceil(times));
 }
 
+/* Records of Inspector's logs are written so often. */
+#define JP_STALL_BATCH_US 1e6
+
 /* Returns the index of the largest length that a time reaches. */
 static unsigned length_of(double us)
 {
@@ -646,12 +649,12 @@ static unsigned length_of(double us)
  * by its timeline, else by all that it waited for that long. */
 static bool is_passed_on(const struct search *s, const struct jp_once *x)
 {
-    double most = limits_get(JP_LIMIT_STALL_WAITED) * x->us;
-    unsigned k = length_of(x->us);
+    double most = limits_get(JP_LIMIT_STALL_WAITED) * x->largest_us;
+    unsigned k = length_of(x->largest_us);
 
     if (isfinite(x->own_us))
         return x->own_us < most;
-    return may_be_root(s, x->rank, k, x->us) ||
+    return may_be_root(s, x->rank, k, x->largest_us) ||
            waited_for_messages(s, x->rank) > most ||
            waited_elsewhere_more(s, x->rank, k) > most ||
            is_of_group(s, x->rank, x->func, k);
@@ -672,6 +675,29 @@ static bool is_known(const struct search *s, const struct jp_stalls *stalls,
     return false;
 }
 
+/* Sums what others waited at the same time for about as long: those who waited
+ * for the process come late elsewhere. Times of logs without starts are those
+ * of writing, in batches. */
+static double cost_of(const struct search *s,
+                      const struct stalls_once_list *list,
+                      const struct jp_once *x)
+{
+    double near = x->us + (isfinite(x->own_us) ? 0 : JP_STALL_BATCH_US);
+    double likely = limits_get(JP_LIMIT_STALL_MOST) * x->us, cost = 0,
+           most = x->us * (double) (s->p->n - 1);
+
+    for (size_t i = 0; i < list->n; i++) {
+        const struct jp_once *y = &list->at[i];
+        double others = s->r->comms[s->r->ranks[y->rank].comm].n_ranks - 1;
+
+        /* AlltoAlls of Send and Recv have no times */
+        if (y->us > likely && (fabs(y->at_us - x->at_us) <= near ||
+                               !(y->at_us > 0) || !(x->at_us > 0)))
+            cost += fmin(y->us, x->us) * others;
+    }
+    return fmin(cost, most);
+}
+
 static int by_length(const void *a, const void *b)
 {
     const struct jp_once *x = a, *y = b;
@@ -681,11 +707,29 @@ static int by_length(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
+/* Keeps the waits for which at most one other process has a wait of half that
+ * length. Where more have, ranks stop by turns, and none of them is named.
+ * once: longest first. Sets from which length on one would be named. */
+static void keep_rare(struct jp_once *once, struct jp_stalls *stalls,
+                      struct stalls_once_list *list)
+{
+    double third = stalls->n_once > 2 ? once[2].us : 0;
+    double second = stalls->n_once > 1 ? once[1].us : 0;
+    double times = 1 / limits_get(JP_LIMIT_STALL_MOST);
+
+    list->named_from_us = times * second;
+    while (stalls->n_once && once[stalls->n_once - 1].us <= times * third) {
+        stalls->n_once--;
+        list->untold_us = fmax(list->untold_us, once[stalls->n_once].us);
+    }
+}
+
 /* Finds single waits. A process that is seen in several communicators counts
  * with the longest of its waits. Returns 0, or -1: no memory. */
 static int find_once(struct search *s, struct jp_stalls *stalls)
 {
     struct stalls_once_list list;
+    struct jp_once *once = NULL;
     double run_us = late_run_us(s->r);
     bool *seen = calloc(s->p->n + 1, sizeof(*seen));
     int rc = seen ? 0 : -1;
@@ -696,6 +740,9 @@ static int find_once(struct search *s, struct jp_stalls *stalls)
         list = (struct stalls_once_list){0};
     if (list.n)
         qsort(list.at, list.n, sizeof(*list.at), by_length);
+    if (rc == 0)
+        once = calloc(list.n + 1, sizeof(*once));
+    rc = once ? rc : -1;
     for (size_t i = 0; rc == 0 && i < list.n; i++) {
         struct jp_once *x = &list.at[i];
 
@@ -705,19 +752,23 @@ static int find_once(struct search *s, struct jp_stalls *stalls)
         rc = stalls_once_before(s->r, s->p, x);
         if (rc < 0)
             break;
-        if (is_passed_on(s, x)) {
+        x->cost_us = cost_of(s, &list, x);
+        x->share = fmin(share_of(s, x->rank, x->us), 1);
+        if (is_passed_on(s, x) || x->cost_us <= limits_get(JP_LIMIT_LATE_COST) *
+                                                    run_us * (double) s->p->n) {
             list.untold_us = fmax(list.untold_us, x->us);
             continue;
         }
         seen[x->process] = true;
-        x->share = fmin(share_of(s, x->rank, x->us), 1);
-        list.at[stalls->n_once++] = *x;
+        once[stalls->n_once++] = *x;
     }
+    keep_rare(once, stalls, &list);
     free(seen);
-    stalls->once = list.at;
+    free(list.at);
+    stalls->once = once;
     if (run_us > 0)
-        stalls->once_us =
-            fmax(list.untold_us, limits_get(JP_LIMIT_STALL_ONCE) * run_us);
+        stalls->once_us = fmax(fmax(list.untold_us, list.named_from_us),
+                               limits_get(JP_LIMIT_STALL_ONCE) * run_us);
     return rc;
 }
 

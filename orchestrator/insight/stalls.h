@@ -56,7 +56,9 @@ struct jp_once {
     double us, largest_us; /* in all of them, and in one */
     double net_us;         /* their time without the wait */
     double share;          /* of its peers' time in communication */
-    double at_us;          /* since 1970; 0: unknown */
+    double cost_us;  /* GPU time that others waited, also for those who waited
+                        for  it and then came late elsewhere */
+    double at_us;    /* since 1970; 0: unknown */
     char before[80]; /* the operation of that process which ended last before;
                         "": unknown */
     uint64_t before_sn;
@@ -219,6 +221,10 @@ struct stalls_event {
     unsigned over, again;
 };
 
+/* Returns the share of the operations that the warm-up takes; 0: there is none.
+ */
+double stalls_warm_share(const struct jp_netserieses *series);
+
 /* "AllReduce"; NULL for STALLS_EXCHANGE, which is made of Send and Recv. */
 const char *stalls_func_name(unsigned func);
 
@@ -233,7 +239,8 @@ struct stalls_once_list {
     struct jp_once *at; /* that may be reported. The caller frees */
     size_t n;
     double untold_us; /* the longest of the others, after the start; 0: none */
-    double run_us;    /* of the run */
+    double named_from_us; /* a longer one would stand out; 0: any */
+    double run_us;        /* of the run */
 };
 
 /* Collects single waits that are longer than `stall_once_min` of the run. 0, or

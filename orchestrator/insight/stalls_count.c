@@ -171,9 +171,7 @@ static void note(void *arg, const struct jp_op *op, unsigned f)
     c->told++;
 }
 
-/* Returns the share of the operations that the warm-up takes; 0: there is none.
- */
-static double warm_share(const struct jp_netserieses *series)
+double stalls_warm_share(const struct jp_netserieses *series)
 {
     double warm = 0, ops = 0;
     struct jp_warmup w;
@@ -453,7 +451,7 @@ int stalls_counts_init(const struct jp_result *r, const struct jp_processes *p,
     c->places = calloc(c->n_kinds * STALLS_FUNCS + 1, sizeof(*c->places));
     if (!c->places || walk(c, OPS_SN | OPS_COUNTS, note, c) < 0)
         return -1;
-    skip_warmup(c, warm_share(series));
+    skip_warmup(c, stalls_warm_share(series));
     find_periods(c);
     if (make_places(c) < 0 || stalls_events(c, false, crowd, c) < 0)
         return -1;

@@ -32,6 +32,27 @@ static const struct stalls_series *series_of(const struct stalls_counts *c,
     return &c->series[c->r->ranks[x->rank].comm * STALLS_FUNCS + x->func];
 }
 
+/* Returns the share of the run in which programs may still start: so many steps
+ * by the process's function with the fewest operations. */
+static double start_share(const struct stalls_counts *c, size_t process)
+{
+    const struct jp_process *who = &c->p->list[process];
+    uint64_t steps = UINT64_MAX;
+
+    for (size_t i = who->first; i < who->first + who->n; i++)
+        for (unsigned f = 0; f < STALLS_FUNCS; f++) {
+            uint64_t ops =
+                c->series[c->r->ranks[c->p->by_process[i]].comm * STALLS_FUNCS +
+                          f]
+                    .ops;
+
+            steps = ops && ops < steps ? ops : steps;
+        }
+    return fmin(fmax(limits_get(JP_LIMIT_STALL_START_STEPS) / (double) steps,
+                     limits_get(JP_LIMIT_STALL_START)),
+                1 / limits_get(JP_LIMIT_WARMUP_PART));
+}
+
 /* Keeps the wait that has ended, if it may be reported or is the longest that
  * is not. One that goes on for much of the run is lateness. */
 static void keep(struct collecting *w)
@@ -46,8 +67,9 @@ static void keep(struct collecting *w)
     lasts = (double) x->ops >
             fmax(limits_get(JP_LIMIT_STALL_RARE) * (double) all->ops, 1);
     start = (double) (x->sn - all->first_sn) <
-            fmax(limits_get(JP_LIMIT_STALL_START) * (double) all->ops, 1);
-    if (lasts || start)
+            fmax(start_share(w->c, x->process) * (double) all->ops, 1);
+    if (lasts || start ||
+        (double) all->ops < limits_get(JP_LIMIT_STALL_ONCE_OPS))
         return;
     if (x->us <= limits_get(JP_LIMIT_STALL_ONCE) * w->list->run_us ||
         x->us <= limits_get(JP_LIMIT_STALL_NET) * x->net_us) {
@@ -185,7 +207,7 @@ int stalls_once_tell(const struct jp_result *r, const struct jp_processes *p,
     f->from_us = x->at_us > 0 ? x->at_us : NAN;
     f->share = x->share;
     f->others = others;
-    finding_cost(findings, f, x->us * others);
+    finding_cost(findings, f, x->cost_us);
     finding_count(f, x->us, x->ops, 0);
     snprintf(f->host, sizeof(f->host), "%s", who->host);
     if (x->ops == 1)

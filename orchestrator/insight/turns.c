@@ -29,6 +29,7 @@
 #include "orchestrator/insight/alltoall.h"
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/stalls.h"
 
 /* Waits in a communicator's operations, in us of GPU time. */
 struct waits {
@@ -36,7 +37,7 @@ struct waits {
     uint64_t ops;
     /* of the function that is being read */
     double first, rest;
-    size_t first_rank; /* of the result; SIZE_MAX: several were last */
+    size_t first_rank; /* of the result */
     uint64_t read;
 };
 
@@ -46,19 +47,53 @@ struct turns {
     double *caused; /* [rank] waits in operations in which it was the last */
     struct waits at;
     /* of all communicators */
-    double cost_us, most_us;
-    size_t most; /* the communicator of the most */
+    double run_us, cost_us;
+    double most_us; /* the most for one rank */
+    size_t most;    /* the communicator of that */
     uint64_t ops, last;
     bool judged, *counted; /* [comm] */
+    bool *joins; /* [comm] it has ranks that exchange Send and Recv: stages of a
+                    pipeline, some of which wait for others anyway */
+    /* [process] a finding names it, or a mate of it: what others wait for it is
+     * told already */
+    bool *named;
+    uint64_t from_sn; /* of the function that is read, after the warm-up */
+    double warm;      /* share of operations of the warm-up */
 };
+
+/* Leaves out the warm-up of the function that begins with operation i, and half
+ * as much again, as for stalls. */
+static void skip_warmup(struct turns *t, struct ops_reader *reader, size_t i)
+{
+    const struct jp_op *op = ops_at(reader, i);
+    uint32_t comm = op->comm, coll = op->coll;
+    uint64_t first = op->sn, last = first;
+    size_t from = i, to = t->r->n_ops;
+
+    t->from_sn = first;
+    if (!(t->warm > 0))
+        return;
+    while (from < to) { /* its last operation */
+        size_t middle = from + (to - from) / 2;
+
+        op = ops_at(reader, middle);
+        if (op->comm == comm && op->coll == coll) {
+            last = op->sn;
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    t->from_sn = first +
+                 (uint64_t) ceil(1.5 * t->warm * (double) (last - first + 1));
+}
 
 static void add_wait(struct turns *t, double us, size_t rank)
 {
     t->at.sum += us;
     t->at.squares += us * us;
     t->at.ops++;
-    if (rank != SIZE_MAX)
-        t->caused[rank] += us;
+    t->caused[rank] += us;
 }
 
 /* Adds an operation of the function that is being read. Its first operation
@@ -71,6 +106,9 @@ static void take(struct turns *t, const struct jp_op *op)
                       ? t->p->comm_start[op->comm] + op->min_rank
                       : SIZE_MAX;
 
+    /* several came last together, or it is known why */
+    if (rank == SIZE_MAX || t->named[t->p->of_rank[rank]])
+        return;
     if (!t->at.read++) {
         t->at.first = us;
         t->at.first_rank = rank;
@@ -92,6 +130,24 @@ static void end_func(struct turns *t)
     t->at.rest = 0;
 }
 
+/* Counts a communicator whose ranks wait by turns for us in sum, if that is
+ * much of the run. last: so many of its ranks were last. */
+static void add_comm(struct turns *t, size_t comm, double us, uint64_t last)
+{
+    double n = (double) t->r->comms[comm].n_ranks;
+
+    if (us <= limits_get(JP_LIMIT_TURNS_COST) * n * t->run_us)
+        return;
+    t->cost_us += us;
+    t->counted[comm] = true;
+    if (us / n <= t->most_us)
+        return;
+    t->most_us = us / n;
+    t->most = comm;
+    t->ops = t->at.ops;
+    t->last = last;
+}
+
 /* Ends a communicator: adds what its ranks waited by turns. */
 static void end_comm(struct turns *t, size_t comm)
 {
@@ -99,8 +155,9 @@ static void end_comm(struct turns *t, size_t comm)
     double n = (double) (to - from), pairs, same = 0, us;
     uint64_t last = 0;
 
-    for (size_t k = 0, count = alltoall_count(t->r, t->p, comm); k < count;
-         k++) {
+    for (size_t k = 0,
+                count = t->joins[comm] ? 0 : alltoall_count(t->r, t->p, comm);
+         k < count; k++) {
         struct jp_op op;
 
         if (alltoall_get(t->r, t->p, comm, k, &op))
@@ -114,22 +171,77 @@ static void end_comm(struct turns *t, size_t comm)
     pairs = t->at.sum * t->at.sum - t->at.squares;
     if (t->at.ops >= limits_get(JP_LIMIT_TURNS_OPS))
         t->judged = true;
-    /* the sum of ranks alone is below that of all by what several caused */
     if (n > 1 && pairs > 0 &&
         t->at.sum * t->at.sum >=
             limits_get(JP_LIMIT_TURNS_OPS) * t->at.squares) {
         us = t->at.sum *
              fmin((1 - fmax(same - t->at.squares, 0) / pairs) / (1 - 1 / n), 1);
-        t->cost_us += us;
-        t->counted[comm] = true;
-        if (us > t->most_us) {
-            t->most_us = us;
-            t->most = comm;
-            t->ops = t->at.ops;
-            t->last = last;
-        }
+        add_comm(t, comm, us, last);
     }
     t->at = (struct waits){0};
+}
+
+static void mark(struct turns *t, size_t process)
+{
+    const struct jp_process *who = &t->p->list[process];
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t c = t->r->ranks[t->p->by_process[i]].comm;
+
+        for (size_t k = t->p->comm_start[c];
+             t->r->comms[c].n_ranks < t->p->n && k < t->p->comm_start[c + 1];
+             k++)
+            t->named[t->p->of_rank[k]] = true;
+    }
+    t->named[process] = true;
+}
+
+/* Marks the processes that findings name, and their mates in communicators of
+ * some of the processes: they come late together. Returns what makes ranks late
+ * by turns in ways that cannot be followed; NULL: nothing. */
+static const char *find_named(struct turns *t,
+                              const struct jp_findings *findings)
+{
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct jp_finding *f = &findings->at[i];
+
+        if (f->kind == JP_FINDING_SLOW_NETWORK || f->kind == JP_FINDING_DRIFT)
+            return "a slow network makes ranks late by turns";
+        if (f->kind == JP_FINDING_STALL || f->kind == JP_FINDING_LONG_WAIT)
+            return "the stalls that were found make ranks late by turns";
+        if (f->kind != JP_FINDING_LATE_RANK && f->kind != JP_FINDING_LATE_NODE)
+            continue;
+        for (size_t k = 0; k < t->p->n; k++) {
+            const struct jp_process *who = &t->p->list[k];
+
+            if (!strcmp(who->host, f->host) &&
+                (f->kind == JP_FINDING_LATE_NODE || who->pid == f->pid))
+                mark(t, k);
+        }
+    }
+    return NULL;
+}
+
+/* Fills joins. */
+static void find_joins(struct turns *t, const struct jp_lateness *lateness)
+{
+    for (size_t i = 0; i < t->r->n_p2p; i++) {
+        const struct jp_p2p *x = &t->r->p2p[i];
+        size_t from = processes_rank(t->p, t->r, x->comm, x->src);
+        size_t to = processes_rank(t->p, t->r, x->comm, x->dst);
+        const struct jp_process *who;
+
+        if (from == SIZE_MAX || to == SIZE_MAX || from == to ||
+            lateness[from].grouped_us > 0)
+            continue;
+        who = &t->p->list[t->p->of_rank[from]];
+        for (size_t k = who->first; k < who->first + who->n; k++) {
+            size_t c = t->r->ranks[t->p->by_process[k]].comm;
+
+            t->joins[c] |=
+                processes_rank_in(t->p, t->r, t->p->of_rank[to], c) != SIZE_MAX;
+        }
+    }
 }
 
 /* Reads all operations in which ranks wait for each other. Returns 0, or -1
@@ -142,7 +254,7 @@ static int add_up(struct turns *t)
     if (!reader)
         return -1;
     reader->ops = t->r->ops;
-    ops_want(reader, OPS_COUNTS | OPS_RANK | OPS_EXEC);
+    ops_want(reader, OPS_SN | OPS_COUNTS | OPS_RANK | OPS_EXEC);
     for (size_t c = 0; c < t->r->n_comms; c++) {
         size_t ranks = t->p->comm_start[c + 1] - t->p->comm_start[c];
         uint32_t coll = UINT32_MAX;
@@ -152,11 +264,13 @@ static int add_up(struct turns *t)
 
             if (op->comm != c)
                 break;
-            if (op->coll != coll)
+            if (op->coll != coll) {
                 end_func(t);
+                skip_warmup(t, reader, i);
+            }
             coll = op->coll;
-            if (ranks > 1 && ranks == t->r->comms[c].n_ranks &&
-                op->n == ranks && op->n_exec == ranks &&
+            if (!t->joins[c] && ranks > 1 && ranks == t->r->comms[c].n_ranks &&
+                op->n == ranks && op->n_exec == ranks && op->sn >= t->from_sn &&
                 collective_is_barrier(t->r->coll_names[coll]))
                 take(t, op);
         }
@@ -211,6 +325,16 @@ static int tell(const struct turns *t, double spent,
 static int judge(struct turns *t, const struct jp_lateness *lateness,
                  double *spent, struct jp_findings *findings)
 {
+    const char *why;
+
+    t->run_us = findings->gpus_us / (double) (t->p->n ? t->p->n : 1);
+    why = find_named(t, findings);
+    if (why) {
+        hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_TURNS,
+                       JP_HYPOTHESIS_NOT_JUDGED, NAN, "%s", why);
+        return 0;
+    }
+    find_joins(t, lateness);
     if (add_up(t) < 0)
         return -1;
     if (!t->judged || !(findings->gpus_us > 0)) {
@@ -225,16 +349,17 @@ static int judge(struct turns *t, const struct jp_lateness *lateness,
     hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_TURNS,
                    JP_HYPOTHESIS_NOT_FOUND, limits_get(JP_LIMIT_TURNS_COST),
                    NULL);
-    if (t->cost_us <= limits_get(JP_LIMIT_TURNS_COST) * findings->gpus_us)
+    if (!(t->cost_us > 0))
         return 0;
     return tell(t, spent_us(t, lateness, spent), findings);
 }
 
 int turns_findings(const struct jp_result *r, const struct jp_processes *p,
+                   const struct jp_netserieses *series,
                    const struct jp_lateness *lateness,
                    struct jp_findings *findings)
 {
-    struct turns t = {.r = r, .p = p};
+    struct turns t = {.r = r, .p = p, .warm = stalls_warm_share(series)};
     double *spent;
     int rc = -1;
 
@@ -246,11 +371,15 @@ int turns_findings(const struct jp_result *r, const struct jp_processes *p,
     }
     t.caused = calloc(r->n_ranks + 1, sizeof(*t.caused));
     t.counted = calloc(r->n_comms + 1, sizeof(*t.counted));
+    t.named = calloc(p->n + 1, sizeof(*t.named));
+    t.joins = calloc(r->n_comms + 1, sizeof(*t.joins));
     spent = calloc(p->n + 1, sizeof(*spent));
-    if (t.caused && t.counted && spent)
+    if (t.caused && t.counted && t.joins && t.named && spent)
         rc = judge(&t, lateness, spent, findings);
     free(t.caused);
     free(t.counted);
+    free(t.joins);
+    free(t.named);
     free(spent);
     return rc;
 }

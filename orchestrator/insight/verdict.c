@@ -594,6 +594,19 @@ static enum jp_verdict_word say_unjudged(const struct jp_insight *insight,
     return JP_VERDICT_UNJUDGED;
 }
 
+/* Adds that only a large effect would have been seen, and what to do. Returns
+ * UNJUDGED. */
+static enum jp_verdict_word say_rough(const struct jp_insight *insight,
+                                      const char *rough, struct jp_sentence *s)
+{
+    const struct jp_judgement *j =
+        &insight->hypotheses.of[JP_HYPOTHESIS_LATE_RANK];
+
+    sentence_add(s, "%s%s%s", rough, j->todo ? ": " : "",
+                 j->todo ? j->todo : "");
+    return JP_VERDICT_UNJUDGED;
+}
+
 /* Adds that all ranks lost the end of the run, by what the user said about it.
  * Returns true if it did. Findings stay: they rely on the records that exist.
  */
@@ -619,6 +632,7 @@ static enum jp_verdict_word say_data(const struct jp_evidence *e,
 {
     enum jp_verdict_word word = JP_VERDICT_NODATA;
     bool runs = gaps_runs(e), hides;
+    char rough[JP_INSIGHT_ROUGH];
 
     if (runs)
         sentence_add(s, "the step still runs, and is judged so far");
@@ -637,6 +651,8 @@ static enum jp_verdict_word say_data(const struct jp_evidence *e,
         !hypothesis_judged(insight ? &insight->hypotheses : NULL,
                            JP_HYPOTHESIS_LATE_RANK))
         word = say_unjudged(insight, s);
+    else if (word == JP_VERDICT_OK && *insight_rough(insight, rough))
+        word = say_rough(insight, rough, s);
     /* A good or open verdict includes what it is based on. */
     if (word >= JP_VERDICT_UNJUDGED)
         say_ok(e, s);

@@ -201,6 +201,11 @@ static double stall_ns(struct job *j, uint32_t rank, uint32_t number)
     case SIMJOB_STALLS:
         return rank == t->ranks[0] && random_unit(&j->random) < t->rate ? ns
                                                                         : 0;
+    case SIMJOB_ONCE:
+        return rank == t->ranks[0] && !number && !j->batch &&
+                       j->step == t->from_step
+                   ? ns
+                   : 0;
     case SIMJOB_ALL_STALL:
     case SIMJOB_CHECKPOINT:
         if (number || j->batch || !j->step || j->step % t->every ||

@@ -47,6 +47,8 @@ enum simjob_fault {
     SIMJOB_COMES,        /* ... in two to four parts of it */
     SIMJOB_SLOW_STAGE,   /* a stage of a pipeline computes longer */
     SIMJOB_NODE_ONSET,   /* a late node, from 30 to 90 % of the run on */
+    SIMJOB_ONCE,         /* a rank stops once for `effect` ms, from 30 to 70 %
+                            of the run on */
     SIMJOB_N_FAULTS
 };
 const char *simjob_fault_name(enum simjob_fault fault);

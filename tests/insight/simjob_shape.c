@@ -37,6 +37,7 @@ const char *simjob_fault_name(enum simjob_fault fault)
         [SIMJOB_COMES] = "comes-goes",
         [SIMJOB_SLOW_STAGE] = "slow-stage",
         [SIMJOB_NODE_ONSET] = "node-onset",
+        [SIMJOB_ONCE] = "once",
     };
 
     return names[fault];

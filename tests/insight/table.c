@@ -287,6 +287,13 @@ static bool is_by_design(const struct job *j, const struct jp_finding *f)
     if (f->kind == JP_FINDING_SMALL_MESSAGES)
         return j->shape.tp_ops > 1 && j->shape.tp_bytes / j->shape.tp <
                                           limits_get(JP_LIMIT_SMALL_BYTES);
+    /* ranks whose layers differ from one to the next do wait by turns */
+    if (f->kind == JP_FINDING_TURNS)
+        return j->shape.noise != SIMJOB_USUAL ||
+               j->truth.fault == SIMJOB_HICCUPS ||
+               j->truth.fault == SIMJOB_JITTER ||
+               j->truth.fault == SIMJOB_ALL_STALL ||
+               j->truth.fault == SIMJOB_TINY;
     return j->truth.fault != SIMJOB_SLOW_STAGE &&
            (j->shape.short_stage || j->shape.skewed || j->truth.undecidable) &&
            f->kind == JP_FINDING_IMBALANCE;

@@ -1,0 +1,316 @@
+/* calibrate.c - whether an effect that an all-clear rules out would be seen.
+ *
+ * usage: calibrate [-v] [-j JOBS] [SEEDS [FIRST]]
+ *
+ * Runs SEEDS clean jobs of each family of shapes, by each kind of input. From
+ * each it takes the smallest effect that it states ("no rank later than 1.2 %",
+ * "no single stall over 60 ms", "no recurring stall over 5 ms"). Then the same
+ * job runs again with 1.3 times that effect, in a rank that the seed picks. A
+ * row says how often that rank is then named. Exit status 1 if a row of what OK
+ * states is below 9 in 10, or if a clean job names a rank.
+ *
+ * Jobs that state more than `stated_max` are UNJUDGED; they have a column of
+ * their own, and what they state is not tested. Every fourth job has a tenth of
+ * the steps.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/insight/insight.h"
+#include "orchestrator/insight/limits.h"
+#include "tests/insight/pool.h"
+#include "tests/insight/simfeed.h"
+#include "tests/insight/simlog.h"
+#include "tests/insight/simrec.h"
+
+#define TIMES 1.3
+#define FLOOR 0.9
+#define FEWEST 10 /* jobs of a row that is judged */
+
+static const struct input {
+    const char *name;
+    int (*write)(const struct simjob_shape *, enum simjob_fault, double,
+                 uint64_t, const char *, struct simjob_truth *);
+    void (*remove)(const struct simjob_shape *, const char *);
+    bool verbose;
+} inputs[] = {
+    {"plain", simfeed_write, simfeed_remove, false},
+    {"verbose", simlog_write, simlog_remove, true},
+    {"recording", simrec_write, simrec_remove, false},
+};
+
+static const struct family {
+    const char *name;
+    struct simjob_shape (*shape)(uint64_t seed);
+} families[] = {
+    {"first", simjob_random_shape},  {"other", simjob_other_shape},
+    {"third", simjob_third_shape},   {"fourth", simjob_fourth_shape},
+    {"stages", simjob_stages_shape},
+};
+
+/* What is planted. */
+enum effect { LATE, ONCE, STALLS, EFFECTS };
+static const char *const effects[EFFECTS] = {"late rank", "single stall",
+                                             "recurring stalls"};
+
+/* Bits of a job's answer. */
+enum {
+    OK = 1,       /* the clean job */
+    UNJUDGED = 2, /* it states too much, or cannot judge */
+    ACCUSES = 4,  /* it names a rank */
+    PLANTED = 8,  /* << effect: it was tried */
+    FOUND = 64,   /* << effect */
+};
+
+struct task {
+    const struct input *input;
+    const struct family *family;
+};
+
+static bool verbose;
+
+static void *need(void *p)
+{
+    if (!p)
+        abort();
+    return p;
+}
+
+/* One analysed job. */
+struct job {
+    struct simjob_truth truth;
+    struct jp_result *result;
+    struct jp_insight *insight;
+};
+
+static void job_run(struct job *j, const struct task *task,
+                    const struct simjob_shape *shape, enum simjob_fault fault,
+                    double effect, uint64_t seed, const char *dir)
+{
+    const struct jp_aggregate_options options = {.threads = 1};
+    struct jp_error err;
+
+    simlog_clock = (struct simlog_clock){.verbose = task->input->verbose};
+    if (task->input->write(shape, fault, effect, seed, dir, &j->truth) < 0)
+        abort();
+    j->result = need(aggregate_run(&dir, 1, &options, &err));
+    task->input->remove(shape, dir);
+    j->insight = need(insight_run(NULL, NULL, j->result, NULL));
+}
+
+static void job_fini(struct job *j)
+{
+    insight_destroy(j->insight);
+    result_destroy(j->result);
+}
+
+static bool names(const struct jp_finding *f)
+{
+    return f->kind == JP_FINDING_LATE_RANK || f->kind == JP_FINDING_LATE_NODE ||
+           f->kind == JP_FINDING_STALL || f->kind == JP_FINDING_LONG_WAIT;
+}
+
+static bool is_found(const struct job *j, const struct simjob_shape *shape)
+{
+    uint32_t rank = j->truth.ranks[0];
+    char host[16];
+
+    simlog_host(rank / shape->per_node, host);
+    for (size_t i = 0; i < j->insight->findings.n; i++) {
+        const struct jp_finding *f = &j->insight->findings.at[i];
+
+        if (names(f) && f->pid == simlog_pid(rank) && !strcmp(f->host, host))
+            return true;
+    }
+    return false;
+}
+
+/* A clean job may be SLOW by its stages, or by ranks that take turns. */
+static bool is_slow(const struct jp_insight *x)
+{
+    for (size_t i = 0; i < x->findings.n; i++)
+        if (finding_verdict(&x->findings.at[i]) != JP_VERDICT_OK)
+            return true;
+    return false;
+}
+
+static void nowhere(void *arg, const struct simjob_record *record)
+{
+    (void) arg;
+    (void) record;
+}
+
+/* Returns the fault's size, in simjob's unit, that has an effect: a share of
+ * the run, or us of one stall. NAN: there is none. */
+static double size_of(enum effect what, double effect,
+                      const struct simjob_shape *shape, uint64_t seed,
+                      double run_us)
+{
+    struct simjob_truth all;
+
+    if (what != LATE)
+        return effect / 1e3;
+    simjob_run(shape, SIMJOB_LATE_RANK, 1, seed, nowhere, NULL, &all);
+    /* the run becomes longer by that */
+    return effect / (1 - effect) * run_us * 1e3 / all.late_ns[0];
+}
+
+static const enum simjob_fault faults[EFFECTS] = {SIMJOB_LATE_RANK, SIMJOB_ONCE,
+                                                  SIMJOB_STALLS};
+
+/* Plants 1.3 times what the clean job states. Returns bits. */
+static int plant(const struct task *task, const struct simjob_shape *shape,
+                 enum effect what, double stated, double run_us, uint64_t seed,
+                 const char *dir, FILE *out)
+{
+    double size = size_of(what, TIMES * stated, shape, seed, run_us);
+    struct job j;
+    int bits;
+
+    job_run(&j, task, shape, faults[what], size, seed, dir);
+    bits = j.truth.shown ? PLANTED << what : 0;
+    if (bits && is_found(&j, shape))
+        bits |= FOUND << what;
+    if (bits && (verbose || !(bits & FOUND << what)))
+        fprintf(out,
+                "# %s, %s, seed %" PRIu64 ": %s of %g %s (stated %g); tp %u pp "
+                "%u dp %u layers %u steps %u grads %d sharded %d experts %d "
+                "uneven %d noise %d warmup %u; %s\n",
+                task->family->name, task->input->name, seed, effects[what],
+                size, bits & FOUND << what ? "found" : "missed", stated,
+                shape->tp, shape->pp, shape->dp, shape->layers, shape->steps,
+                shape->grads, shape->sharded, shape->experts, shape->uneven,
+                shape->noise, shape->warmup,
+                j.insight->findings.n ? j.insight->findings.at[0].text : "-");
+    job_fini(&j);
+    return bits;
+}
+
+static struct pool_answer run_one(const void *arg, uint64_t seed,
+                                  const char *dir, FILE *out)
+{
+    const struct task *task = arg;
+    struct simjob_shape shape = task->family->shape(seed);
+    char rough[JP_INSIGHT_ROUGH];
+    const struct jp_hypotheses *h;
+    double stated[EFFECTS], run_us;
+    struct job j;
+    int bits = 0;
+
+    if (seed % 4 == 0)
+        shape.steps = shape.steps / 10 > shape.warmup + 4 ? shape.steps / 10
+                                                          : shape.warmup + 4;
+    job_run(&j, task, &shape, SIMJOB_CLEAN, 0, seed, dir);
+    h = &j.insight->hypotheses;
+    for (size_t i = 0; i < j.insight->findings.n; i++)
+        if (names(&j.insight->findings.at[i])) {
+            bits |= ACCUSES;
+            fprintf(out, "# %s, %s, seed %" PRIu64 ": clean, and named: %s\n",
+                    task->family->name, task->input->name, seed,
+                    j.insight->findings.at[i].text);
+        }
+    bits |= !hypothesis_judged(h, JP_HYPOTHESIS_LATE_RANK) ||
+                    *insight_rough(j.insight, rough) || is_slow(j.insight)
+                ? UNJUDGED
+                : OK;
+    if (bits & UNJUDGED && verbose)
+        fprintf(out, "# %s, %s, seed %" PRIu64 ": unjudged: %s, %s\n",
+                task->family->name, task->input->name, seed,
+                hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK), rough);
+    stated[LATE] = h->of[JP_HYPOTHESIS_LATE_RANK].least;
+    stated[ONCE] = j.insight->stalls.once_us;
+    stated[STALLS] = h->of[JP_HYPOTHESIS_STALL].least;
+    run_us = j.insight->run_us;
+    job_fini(&j);
+    for (int k = 0; bits & OK && k < EFFECTS; k++)
+        if (stated[k] > 0)
+            bits |= plant(task, &shape, k, stated[k], run_us, seed, dir, out);
+    return (struct pool_answer){.answer = bits, .cost = NAN};
+}
+
+/* Counts of one kind of input. */
+struct counts {
+    unsigned jobs, ok, accuses, planted[EFFECTS], found[EFFECTS];
+};
+
+static void count(struct counts *n, int bits)
+{
+    n->jobs++;
+    n->ok += !!(bits & OK);
+    n->accuses += !!(bits & ACCUSES);
+    for (int k = 0; k < EFFECTS; k++) {
+        n->planted[k] += !!(bits & PLANTED << k);
+        n->found[k] += !!(bits & FOUND << k);
+    }
+}
+
+/* Prints the rows of one kind of input. False: one is below its floor. */
+static bool tell(const struct input *input, const struct counts *n)
+{
+    bool good = !n->accuses;
+
+    printf("%-10s %-18s %6u of %6u (UNJUDGED %u, ranks named in %u)\n",
+           input->name, "clean is OK", n->ok, n->jobs, n->jobs - n->ok,
+           n->accuses);
+    for (int k = 0; k < EFFECTS; k++) {
+        double share = n->planted[k] ? (double) n->found[k] / n->planted[k] : 1;
+
+        printf("%-10s %-18s %6u of %6u %5.1f %%\n", input->name, effects[k],
+               n->found[k], n->planted[k], 100 * share);
+        good &= n->planted[k] < FEWEST || share >= FLOOR;
+    }
+    fflush(stdout);
+    return good;
+}
+
+#define N(array) (sizeof(array) / sizeof(*(array)))
+
+int main(int argc, char **argv)
+{
+    unsigned seeds = 4, workers = pool_processors();
+    char dir[] = "/dev/shm/jobprof-calibrate.XXXXXX";
+    char other[] = "/tmp/jobprof-calibrate.XXXXXX";
+    const char *at;
+    uint64_t first = 1;
+    bool good = true;
+
+    for (; argc > 1 && *argv[1] == '-'; argc--, argv++)
+        if (!strcmp(argv[1], "-v")) {
+            verbose = true;
+        } else if (!strcmp(argv[1], "-j") && argc > 2) {
+            workers = (unsigned) strtoul(argv[2], NULL, 10);
+            argc--, argv++;
+        }
+    if (argc > 1)
+        seeds = (unsigned) strtoul(argv[1], NULL, 10);
+    if (argc > 2)
+        first = strtoull(argv[2], NULL, 10);
+    at = mkdtemp(dir) ? dir : mkdtemp(other);
+    if (!at) {
+        perror(other);
+        return 1;
+    }
+    for (size_t i = 0; i < N(inputs); i++) {
+        struct counts n = {0};
+
+        for (size_t f = 0; f < N(families); f++) {
+            const struct task task = {&inputs[i], &families[f]};
+            struct pool *pool =
+                pool_start(seeds < workers ? seeds : workers,
+                           first * 1000003 + i * 100000007 + f * 1000000007 + 1,
+                           at, run_one, &task);
+
+            for (unsigned k = 0; k < seeds; k++)
+                count(&n, pool_next(pool).answer);
+            pool_end(pool);
+        }
+        good &= tell(&inputs[i], &n);
+    }
+    rmdir(at);
+    return good ? 0 : 1;
+}
