@@ -315,10 +315,31 @@ static bool is_killed_before(void *arg, struct end end)
            is_before(end, *self);
 }
 
+/* Returns true for an end by another status than that of the task in arg. */
+static bool is_other(void *arg, struct end end)
+{
+    const struct jp_task *task = arg;
+
+    return end.task->status != task->status;
+}
+
+/* Returns true if all tasks of the step ended by themselves, with one status,
+ * and none of them can have been the reason of the others: either none has used
+ * NCCL, so that none waited for another, or all ended too close in time. */
+static bool is_alike(const struct jp_nodes *nodes,
+                     const struct jp_processes *processes,
+                     const struct tally *tally, const struct jp_crash *crash)
+{
+    return crash->tasks > 1 && tally->n[JP_CRASH_SELF] == crash->tasks &&
+           (!processes || !processes->n || crash->rivals + 1 == crash->tasks) &&
+           !each(nodes, is_other, (void *) (uintptr_t) crash->task);
+}
+
 /* Fills crash if a task ended by itself and nothing from outside came before.
  * Returns false otherwise. */
-static bool judge_self(const struct jp_nodes *nodes, const struct tally *tally,
-                       struct jp_crash *crash)
+static bool judge_self(const struct jp_nodes *nodes,
+                       const struct jp_processes *processes,
+                       const struct tally *tally, struct jp_crash *crash)
 {
     struct choice c = {.first = tally->first[JP_CRASH_SELF]};
 
@@ -332,6 +353,12 @@ static bool judge_self(const struct jp_nodes *nodes, const struct tally *tally,
     crash->rivals = c.rivals;
     crash->sure = !c.rivals &&
                   (c.first.task->end_us || tally->n[JP_CRASH_SELF] == 1);
+    if (is_alike(nodes, processes, tally, crash)) {
+        crash->alike = true;
+        crash->sure = false;
+        crash->node = NULL;
+        crash->task = NULL;
+    }
     return true;
 }
 
@@ -515,7 +542,12 @@ static void say(struct jp_crash *crash)
         say_lost(crash, &s);
         break;
     default:
-        if (crash_is_fault(crash)) {
+        if (crash->alike) {
+            char how[80];
+
+            say_how(crash, how, sizeof(how));
+            sentence_add(&s, "all %s tasks %s", FIG_COUNT(crash->tasks), how);
+        } else if (crash_is_fault(crash)) {
             say_first(crash, &s);
             say_others(crash, &s);
         } else {
@@ -547,7 +579,7 @@ static void judge(const struct jp_nodes *nodes,
         crash->cause = JP_CRASH_NODE;
         crash->node = lost;
         crash->sure = !tally.n[JP_CRASH_SELF];
-    } else if (!judge_self(nodes, &tally, crash)) {
+    } else if (!judge_self(nodes, processes, &tally, crash)) {
         if (tally.n[JP_CRASH_KILL])
             judge_kill(nodes, tally.first[JP_CRASH_KILL], crash);
         else if (tally.n[JP_CRASH_SELF])
@@ -594,7 +626,8 @@ static int add(const struct jp_crash *crash, struct jp_findings *findings)
     if (!f)
         return -1;
     f->world_rank = crash->world_rank;
-    snprintf(f->host, sizeof(f->host), "%s", crash->node->hostname);
+    if (crash->node)
+        snprintf(f->host, sizeof(f->host), "%s", crash->node->hostname);
     if (crash->task) {
         f->pid = crash->task->pid;
         if (crash->task->end_us)
@@ -607,6 +640,9 @@ static int add(const struct jp_crash *crash, struct jp_findings *findings)
              : crash->cause == JP_CRASH_MEMORY
                  ? "give the step more memory (--mem), or use fewer processes "
                    "a node"
+             : crash->alike
+                 ? "read what the tasks have printed, and the "
+                   "command line of srun"
                  : "check its error output or core file; jobprof show "
                    "--pending lists its last operation");
     return 0;

@@ -20,12 +20,12 @@
 char *plain_finding(const struct jp_finding *finding,
                     const struct jp_result *result, char buf[JP_PLAIN_TEXT]);
 
-/* The first sentence about a step without a record; the cause follows if it is
- * known. A caller that prints this alone also prints the usual reasons. */
+/* The first sentence about a step without a record; the reason follows if there
+ * is one. A caller that prints this alone also prints the likeliest reasons. */
 #define JP_PLAIN_NOTHING "Nothing was recorded."
 #define JP_PLAIN_REASONS                                                       \
-    " Usual reasons: (1) the program does not use NCCL; (2) it set "           \
-    "NCCL_PROFILER_PLUGIN itself; (3) its container hides the profiler. "      \
+    " Likely reasons: (1) the program does not use NCCL; (2) NCCL did not "    \
+    "load the profiler, because the program or its container hides it. "       \
     "Check with: jobprof doctor."
 
 /* The same for a step: its worst finding, or what its verdict means if there is
@@ -46,17 +46,13 @@ char *plain_time(double us, char buf[JP_PLAIN_FIGURE]);
 char *plain_hang_ranks(const struct jp_hang_op *op, enum jp_hang_state state,
                        unsigned most, char *buf, size_t size);
 
-/* Checks for a verdict that no single finding explains, at most JP_PLAIN_CHECKS;
- * NULL ends a shorter list. NULL: the finding has its own advice. copper: the
- * step has only Copper's profiles. Borrowed from the verdict. */
+/* Checks for a verdict that no single finding explains, at most
+ * JP_PLAIN_CHECKS; NULL ends a shorter list. NULL: the finding has its own
+ * advice. copper: the step has only Copper's profiles. Borrowed from the
+ * verdict. */
 const char *const *plain_checks(const struct jp_verdict *verdict, bool copper);
 
-/* The command that shows more: its start, and whether the rank and the job are
- * appended. kind < 0: there is no finding. */
-struct jp_plain_command {
-    const char *text;
-    bool rank, job;
-};
+/* The command that shows more. kind < 0: there is no finding. */
 struct jp_plain_command plain_command(const struct jp_verdict *verdict,
                                       int kind, bool has_rank);
 
