@@ -33,6 +33,7 @@
 #include "common/plan.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/noderec.h"
+#include "orchestrator/collect/nodes.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/metrics/metrics.h"
 #include "orchestrator/topo/rankread.h"
@@ -338,6 +339,28 @@ static bool all_killed(FILE *tasks)
     return line != text;
 }
 
+/* Notes that the node ran unprofiled if its begin was ended before it had left a
+ * record or a note: the module waits for it only a short time, so as not to delay
+ * the tasks. The report prints the note. */
+static void note_begin(const struct jp_seat *seat, const char *node)
+{
+    static const char why[] = "the profile of its tasks did not start in time "
+                              "(jobprof-node begin was slow, or failed)";
+    char *record = text_format("nodes/%s/node.json", node);
+    char *note = text_format("nodes/%s/" JP_NODES_UNPROFILED, node);
+    char *path = note ? text_format("%s/%s", seat->dir, note) : NULL;
+
+    if (record && path && !stepdir_has(seat->dir, record) &&
+        !stepdir_has(seat->dir, note) &&
+        stepdir_prepare(seat->dir, node, NULL) == 0) {
+        fileio_write(path, why, sizeof(why) - 1, NULL);
+        stepdir_log(seat->dir, "%s ran unprofiled: %s", node, why);
+    }
+    free(record);
+    free(note);
+    free(path);
+}
+
 /* Work of the first child: task lines, files in the user's own folder, the
  * manifest. Each part has a share of the limit: half for copies, three quarters
  * for the walk, so that time is left for writing. */
@@ -352,6 +375,7 @@ static int make_records(const struct leaving *leaving)
         dup(fileno(leaving->tasks)), "slurmstepd's lines", LINES_ENDS, &err);
     int rc = 0;
 
+    note_begin(seat, node);
     if (!path || !tasks || tasklines_convert(tasks, path, &bad, &err) < 0)
         rc = -1;
     lines_close(tasks);

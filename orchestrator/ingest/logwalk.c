@@ -149,7 +149,7 @@ static int take_entry(void *arg, const struct treewalk_entry *entry)
     case TREEWALK_LOST:
         return add_skip(walk, path, "cannot be read");
     case TREEWALK_CLOSED:
-        return add_skip(walk, path, "folder cannot be read");
+        return add_skip(walk, path, LOGWALK_NO_FOLDER);
     case TREEWALK_DEEP:
         return add_skip(walk, path, "folder too deep");
     case TREEWALK_FOLDER:

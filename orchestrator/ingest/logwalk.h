@@ -33,6 +33,9 @@ struct jp_logfile {
     ino_t ino;
 };
 
+/* The reason of a folder that cannot be opened. */
+#define LOGWALK_NO_FOLDER "folder cannot be read"
+
 /* An entry that is not read, and the reason. */
 struct jp_logskip {
     char *path;

@@ -335,10 +335,36 @@ static bool is_killed_before(void *arg, struct end end)
            is_before(end, *self);
 }
 
+/* Returns true for an end by another status than that of the task in arg. */
+static bool is_other(void *arg, struct end end)
+{
+    const struct jp_task *task = arg;
+
+    return end.task->status != task->status;
+}
+
+/* Returns true if all tasks of the step ended by themselves, with one status,
+ * and none of them can have been the reason of the others: either none has used
+ * NCCL, so that none waited for another, or all ended too close in time. The
+ * tasks are not launchers: those end alike, because one of their workers did.
+ */
+static bool is_alike(const struct jp_nodes *nodes,
+                     const struct jp_processes *processes,
+                     const struct tally *tally, const struct jp_crash *crash)
+{
+    for (size_t i = 0; i < nodes->n_nodes; i++)
+        if (nodes->nodes[i].n_workers)
+            return false;
+    return crash->tasks > 1 && tally->n[JP_CRASH_SELF] == crash->tasks &&
+           (!processes || !processes->n || crash->rivals + 1 == crash->tasks) &&
+           !each(nodes, is_other, (void *) (uintptr_t) crash->task);
+}
+
 /* Fills crash if a task ended by itself and nothing from outside came before.
  * Returns false otherwise. */
-static bool judge_self(const struct jp_nodes *nodes, const struct tally *tally,
-                       struct jp_crash *crash)
+static bool judge_self(const struct jp_nodes *nodes,
+                       const struct jp_processes *processes,
+                       const struct tally *tally, struct jp_crash *crash)
 {
     struct choice c = {.first = tally->first[JP_CRASH_SELF]};
 
@@ -352,6 +378,12 @@ static bool judge_self(const struct jp_nodes *nodes, const struct tally *tally,
     crash->rivals = c.rivals;
     crash->sure = !c.rivals &&
                   (c.first.task->end_us || tally->n[JP_CRASH_SELF] == 1);
+    if (is_alike(nodes, processes, tally, crash)) {
+        crash->alike = true;
+        crash->sure = false;
+        crash->node = NULL;
+        crash->task = NULL;
+    }
     return true;
 }
 
@@ -409,7 +441,9 @@ static void judge_kill(const struct jp_nodes *nodes, struct end first,
  * well. Returns true if one of them ended by itself, or for lack of memory,
  * before anything else: then the end of its launcher is a consequence.
  * Otherwise the tasks show what happened, as in a step that was cancelled. */
-static bool judge_workers(const struct jp_nodes *nodes, struct jp_crash *crash)
+static bool judge_workers(const struct jp_nodes *nodes,
+                          const struct jp_processes *processes,
+                          struct jp_crash *crash)
 {
     struct jp_nodes view = *nodes;
     struct jp_crash before = *crash;
@@ -425,7 +459,7 @@ static bool judge_workers(const struct jp_nodes *nodes, struct jp_crash *crash)
         view.nodes[i].n_tasks = nodes->nodes[i].n_workers;
     }
     each(&view, take, &tally);
-    found = judge_self(&view, &tally, crash);
+    found = judge_self(&view, processes, &tally, crash);
     if (!found && tally.n[JP_CRASH_KILL]) {
         judge_kill(&view, tally.first[JP_CRASH_KILL], crash);
         found = crash->cause == JP_CRASH_MEMORY;
@@ -629,7 +663,12 @@ static void say(struct jp_crash *crash)
         say_lost(crash, &s);
         break;
     default:
-        if (crash_is_fault(crash)) {
+        if (crash->alike) {
+            char how[80];
+
+            say_how(crash, how, sizeof(how));
+            sentence_add(&s, "all %s tasks %s", FIG_COUNT(crash->tasks), how);
+        } else if (crash_is_fault(crash)) {
             say_first(crash, &s);
             say_launcher(crash, &s);
             say_others(crash, &s);
@@ -678,13 +717,15 @@ static void judge(const struct jp_nodes *nodes,
         crash->node = lost;
         crash->sure = !tally.n[JP_CRASH_SELF];
     } else if (tally.n[JP_CRASH_SELF] + tally.n[JP_CRASH_KILL] &&
-               judge_workers(nodes, crash)) {
+               judge_workers(nodes, processes, crash)) {
         const struct jp_process *who =
-            processes_find(processes, crash->node->hostname, crash->task->pid,
-                           crash->task->instance);
+            crash->task
+                ? processes_find(processes, crash->node->hostname,
+                                 crash->task->pid, crash->task->instance)
+                : NULL;
 
         crash->world_rank = who ? who->world_rank : -1;
-    } else if (!judge_self(nodes, &tally, crash)) {
+    } else if (!judge_self(nodes, processes, &tally, crash)) {
         if (tally.n[JP_CRASH_KILL])
             judge_kill(nodes, tally.first[JP_CRASH_KILL], crash);
         else if (tally.n[JP_CRASH_SELF])
@@ -736,7 +777,8 @@ static int add(const struct jp_crash *crash,
     if (!f)
         return -1;
     f->world_rank = crash->world_rank;
-    snprintf(f->host, sizeof(f->host), "%s", crash->node->hostname);
+    if (crash->node)
+        snprintf(f->host, sizeof(f->host), "%s", crash->node->hostname);
     if (crash->task) {
         f->pid = crash->task->pid;
         who = processes_find(processes, f->host, f->pid, crash->task->instance);
@@ -751,6 +793,9 @@ static int add(const struct jp_crash *crash,
              : crash->cause == JP_CRASH_MEMORY
                  ? "give the step more memory (--mem), or use fewer processes "
                    "a node"
+             : crash->alike
+                 ? "read what the tasks have printed, and the "
+                   "command line of srun"
                  : "check its error output or core file; jobprof show "
                    "--pending lists its last operation");
     return 0;

@@ -418,8 +418,9 @@ static void bound_coverage(const struct jp_evidence *e, struct jp_sentence *s)
 struct whole {
     uint64_t records;
     uint64_t
-        until_us;    /* since 1970: before this all are complete; 0: unknown */
-    bool from_start; /* ... and that is a tenth of the run or more */
+        until_us;     /* since 1970: before this all are complete; 0: unknown */
+    uint64_t last_us; /* the last record */
+    bool from_start;  /* ... and that is a tenth of the run or more */
 };
 
 /* Finds how far the complete operations reach. Without memory only their number
@@ -449,11 +450,62 @@ static struct whole find_whole(const struct jp_result *r)
             (!w.until_us || us < w.until_us))
             w.until_us = us;
     }
+    w.last_us = last_us;
     w.from_start = w.until_us > first_us &&
                    w.until_us - first_us >= (last_us - first_us) / 10;
 out:
     free(reader);
     return w;
+}
+
+uint64_t gaps_until(const struct jp_evidence *e)
+{
+    struct whole w = find_whole(e->result);
+
+    return w.until_us ? w.until_us : w.last_us;
+}
+
+/* Returns the setting of that name; NULL: none. */
+static const struct jp_setting *find_setting(const struct jp_jobconf *conf,
+                                             const char *key)
+{
+    for (size_t i = 0; conf && i < conf->n_settings; i++)
+        if (!strcmp(conf->settings[i].key, key))
+            return &conf->settings[i];
+    return NULL;
+}
+
+/* The recorder does not write which of its limits was reached. A file that has
+ * grown to half of disk= has reached that one, because it keeps no more than
+ * half for its end. */
+char *gaps_room(const struct jp_evidence *e, char buf[JP_GAPS_ROOM])
+{
+    const struct jp_setting *of[2] = {find_setting(e->conf, "disk"),
+                                      find_setting(e->conf, "min_free")};
+    const char *const what[2] = {"of a recording", "of the file system"};
+    const struct jp_quality *q = &e->result->quality;
+    uint64_t disk = 0, files = q->recordings;
+    int from = 0, to = 2;
+    size_t len = 0;
+
+    *buf = '\0';
+    if (of[0] && num_parse_size(of[0]->value, 0, UINT64_MAX, &disk, NULL) < 0)
+        disk = 0;
+    if (files && disk && q->bytes_read / files >= disk / 2)
+        to = 1;
+    else if (files && q->bytes_read / files < disk / 2)
+        from = 1;
+    for (int i = from; i < to; i++)
+        if (of[i] && len < JP_GAPS_ROOM)
+            len += (size_t) snprintf(
+                buf + len, JP_GAPS_ROOM - len, "%s%s=%.32s %s (%.40s)",
+                len ? " or " : "", of[i]->key, of[i]->value, what[i],
+                of[i]->source ? of[i]->source : "of unknown origin");
+    if (!*buf)
+        snprintf(buf, JP_GAPS_ROOM,
+                 "a limit of the recorder (disk= or "
+                 "min_free=)");
+    return buf;
 }
 
 /* Adds what share of the records is there, if it is too small (`coverage_min`).
@@ -571,24 +623,36 @@ static void ranks(const struct jp_evidence *e, struct jp_sentence *s)
                      FIG_COUNT(of - q->ranks_seen), FIG_COUNT(of), plural(of));
 }
 
-/* Adds how many communicators have missing ranks, besides the one of all
- * ranks, which ranks() has judged. */
-static void comms(const struct jp_evidence *e, struct jp_sentence *s)
+/* Returns how many communicators have missing ranks, besides the one of all
+ * ranks, which ranks() has judged. *others: of how many. *of_all: whether there
+ * is one of all ranks. */
+static size_t missing_comms(const struct jp_evidence *e, size_t *others,
+                            bool *of_all)
 {
-    const struct jp_comm *largest = largest_comm(e->result);
-    bool of_all = largest && largest->n_ranks ==
-                                 expected_ranks(e->conf, e->nodes, e->result);
-    size_t n = 0, others = 0;
+    const struct jp_result *r = e->result;
+    const struct jp_comm *largest = largest_comm(r);
+    size_t n = 0;
 
-    for (size_t i = 0; i < e->result->n_comms; i++) {
-        const struct jp_comm *comm = &e->result->comms[i];
+    *of_all = largest &&
+              largest->n_ranks == expected_ranks(e->conf, e->nodes, r);
+
+    for (size_t i = 0; i < r->n_comms; i++) {
+        const struct jp_comm *comm = &r->comms[i];
 
         /* without operations: no collective has all ranks */
-        if ((of_all && comm == largest) || !comm->ops)
+        if ((*of_all && comm == largest) || !comm->ops)
             continue;
-        others++;
+        ++*others;
         n += comm->ranks_seen < comm->n_ranks;
     }
+    return n;
+}
+
+static void comms(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    bool of_all;
+    size_t others = 0, n = missing_comms(e, &others, &of_all);
+
     if (n)
         sentence_add(s, "%s of %s %scommunicators have missing ranks",
                      FIG_COUNT(n), FIG_COUNT(others), of_all ? "other " : "");
@@ -664,24 +728,34 @@ static void cut(const struct jp_evidence *e, struct jp_sentence *s)
                      plural(e->result->quality.files), n == 1 ? "s" : "");
 }
 
-/* Recordings without their end, of which more than the last moment may be
- * missing. */
+/* Whether more than the last moment may be missing from recordings without
+ * their end. What a recording lacks after its limit was reached is left out by
+ * intent, and said so. */
+static bool has_cut(const struct jp_evidence *e)
+{
+    const struct jp_quality *q = &e->result->quality;
+    bool by_limit = q->capped && q->lost <= q->capped && !q->damaged_blocks;
+
+    return q->unbounded_recordings && !by_limit;
+}
+
 static void unbounded_recordings(const struct jp_evidence *e,
                                  struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
     char since[8 + JP_FIGURE_LEN] = "";
 
+    if (!has_cut(e))
+        return;
     if (q->unbounded_since_us)
         snprintf(since, sizeof(since), " since %s",
                  FIG_UTC(q->unbounded_since_us));
-    if (q->unbounded_recordings)
-        sentence_add(s,
-                     "%s of %s recording%s cut: the further loss of %s of "
-                     "them is unknown%s",
-                     FIG_COUNT(q->cut_recordings), FIG_COUNT(q->recordings),
-                     plural(q->recordings), FIG_COUNT(q->unbounded_recordings),
-                     since);
+    sentence_add(s,
+                 "%s of %s recording%s cut: the further loss of %s of them is "
+                 "unknown%s",
+                 FIG_COUNT(q->cut_recordings), FIG_COUNT(q->recordings),
+                 plural(q->recordings), FIG_COUNT(q->unbounded_recordings),
+                 since);
 }
 
 /* A recording without its end: its process was killed, or the file was cut. The
@@ -698,15 +772,22 @@ static void cut_recordings(const struct jp_evidence *e, struct jp_sentence *s)
                      q->cut_recordings == 1 ? "it is" : "each are");
 }
 
-/* Adds the operations that had not ended when the records end. Returns true if
- * one of them had waited for so much of the run that it may be the fault
- * itself. */
-static bool in_flight(const struct jp_evidence *e, struct jp_sentence *s)
+/* Whether an operation that had not ended when the records end had waited for
+ * so much of the run that it may be the fault itself. */
+static bool is_waiting(const struct jp_evidence *e)
 {
     const struct jp_quality *q = &e->result->quality;
     double run_us = e->result->ops ? (double) ops_run_us(e->result->ops) : 0;
-    double age_us = (double) q->in_flight_us;
-    bool is_long = age_us > (1 - limits_get(JP_LIMIT_WHOLE)) * run_us;
+
+    return q->in_flight &&
+           (double) q->in_flight_us > (1 - limits_get(JP_LIMIT_WHOLE)) * run_us;
+}
+
+/* Adds the operations that had not ended. Returns is_waiting. */
+static bool in_flight(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = &e->result->quality;
+    bool is_long = is_waiting(e);
 
     if (!q->in_flight)
         return false;
@@ -715,7 +796,7 @@ static bool in_flight(const struct jp_evidence *e, struct jp_sentence *s)
                  "lists them)",
                  FIG_COUNT(q->in_flight), plural(q->in_flight),
                  is_long ? ", the oldest after " : "",
-                 is_long ? FIG_US(age_us) : "");
+                 is_long ? FIG_US((double) q->in_flight_us) : "");
     return is_long;
 }
 
@@ -750,15 +831,22 @@ static void shared(const struct jp_evidence *e, struct jp_sentence *s)
                      FIG_COUNT(n), plural(n));
 }
 
-static void bad_lines(const struct jp_evidence *e, struct jp_sentence *s)
+/* Whether so many lines are bad that a fault could be among them. */
+static bool has_bad_lines(const struct jp_evidence *e)
 {
     const struct jp_quality *q = &e->result->quality;
     double lines = (double) q->bad_lines + (double) q->records +
                    (double) q->unknown_lines + (double) q->duplicate_records;
 
-    if ((double) q->bad_lines > lines * limits_get(JP_LIMIT_BAD_LINES))
-        sentence_add(s, "%s line%s could not be read", FIG_COUNT(q->bad_lines),
-                     plural(q->bad_lines));
+    return (double) q->bad_lines > lines * limits_get(JP_LIMIT_BAD_LINES);
+}
+
+static void bad_lines(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    uint64_t n = e->result->quality.bad_lines;
+
+    if (has_bad_lines(e))
+        sentence_add(s, "%s line%s could not be read", FIG_COUNT(n), plural(n));
 }
 
 uint64_t gaps_unseen_waits(const struct jp_result *result)
@@ -843,11 +931,6 @@ static bool has_unseen(const struct jp_evidence *e)
     return gaps_unseen_waits(e->result) > 0;
 }
 
-static bool has_flight(const struct jp_evidence *e)
-{
-    return e->result->quality.in_flight > 0;
-}
-
 static bool has_lost(const struct jp_evidence *e)
 {
     const struct jp_quality *q = &e->result->quality;
@@ -858,11 +941,6 @@ static bool has_lost(const struct jp_evidence *e)
 static bool has_overwritten(const struct jp_evidence *e)
 {
     return e->result->quality.overwritten > 0;
-}
-
-static bool has_capped(const struct jp_evidence *e)
-{
-    return e->result->quality.capped > 0;
 }
 
 static bool has_pools(const struct jp_evidence *e)
@@ -895,69 +973,74 @@ static bool has_damaged(const struct jp_evidence *e)
     return e->result->quality.damaged_blocks > 0;
 }
 
-static bool has_bad_lines(const struct jp_evidence *e)
-{
-    return e->result->quality.bad_lines > 0;
-}
-
 static bool has_left_out(const struct jp_evidence *e)
 {
     return e->result->quality.left_out_records > 0;
 }
 
-static bool has_cut(const struct jp_evidence *e)
+static bool has_comms(const struct jp_evidence *e)
 {
-    return e->result->quality.cut_files || e->result->quality.cut_recordings;
+    return missing_comms(e, &(size_t){0}, &(bool){false}) > 0;
 }
 
-void gaps_advise(const struct jp_evidence *e,
-                 const char *checks[JP_PLAIN_CHECKS])
+static bool has_unfinished(const struct jp_evidence *e)
+{
+    for (size_t i = 0; e->nodes && !is_counted(e) && i < e->nodes->n_nodes; i++)
+        if (!e->nodes->nodes[i].finished)
+            return true;
+    return false;
+}
+
+static bool has_tail(const struct jp_evidence *e)
+{
+    return e->expected.tail &&
+           e->expected.coverage < limits_get(JP_LIMIT_COVERAGE);
+}
+
+static bool is_miscounted(const struct jp_evidence *e)
+{
+    return e->expected.kind != JP_EXPECT_NONE &&
+           e->result->quality.records > e->expected.records;
+}
+
+/* Whether the tasks are known to have ended, and without an error. */
+static bool is_well(const struct jp_evidence *e)
+{
+    return e->nodes && e->nodes->n_nodes && has_ended_well(e->nodes);
+}
+
+void gaps_reasons(const struct jp_evidence *e, bool uneven,
+                  struct jp_reasons *reasons)
 {
     static const struct {
         bool (*is)(const struct jp_evidence *);
-        const char *check;
-    } reasons[] = {
-        {gaps_runs, "The step still runs. Its report is whole once it has "
-                    "ended."},
-        {has_shared, "Did two runs write into this folder? Read each of them "
-                     "with jobprof aggregate."},
-        {has_unseen, "NCCL reports no event of symmetric kernels and copy "
-                     "engines. Ranks can be compared in a run without them."},
-        {has_flight, "Ranks waited when the records end. jobprof show "
-                     "--pending says in what, and for whom."},
-        {has_lost, "The profiler's memory was full. Size the next run with "
-                   "jobprof plan --from."},
-        {has_overwritten, "Inspector's rings were full. A larger ring= or a "
-                          "shorter interval= keeps more."},
-        {has_capped, "The recorder's files reached a limit. disk= and "
-                     "min_free= set it."},
-        {has_pools, "The profiler's pools were full. Size the next run with "
-                    "jobprof plan --from."},
-        {has_missing_nodes, "Did tasks start on the nodes without a record, "
-                            "and can they write to the report's directory?"},
-        {has_own_folder, "Files stayed in the user's own folder. jobprof "
-                         "aggregate reads them there."},
-        {has_missing_ranks, "Why did some ranks leave no records? Look at the "
-                            "output of their processes."},
-        {has_damaged, "Blocks of recordings are damaged. Is the file system "
-                      "well?"},
-        {has_bad_lines, "Lines could not be read. The notes on files name the "
-                        "first ones."},
-        {has_left_out, "The memory limit left records out. jobprof aggregate "
-                       "--memory raises it."},
-        {has_cut, "Were processes killed? Then each rank's last records are "
-                  "missing."},
+        enum jp_reason reason;
+    } rows[] = {
+        {has_shared, JP_REASON_SHARED},
+        {has_unseen, JP_REASON_UNSEEN},
+        {is_waiting, JP_REASON_IN_FLIGHT},
+        {is_miscounted, JP_REASON_MISCOUNTED},
+        {has_lost, JP_REASON_LOST},
+        {has_overwritten, JP_REASON_OVERWRITTEN},
+        {has_pools, JP_REASON_POOLS},
+        {has_tail, JP_REASON_TAIL},
+        {has_missing_nodes, JP_REASON_NODES},
+        {has_own_folder, JP_REASON_FOLDER},
+        {has_missing_ranks, JP_REASON_RANKS},
+        {has_damaged, JP_REASON_DAMAGED},
+        {has_bad_lines, JP_REASON_BAD_LINES},
+        {has_left_out, JP_REASON_MEMORY},
+        {has_cut, JP_REASON_CUT},
+        {has_unfinished, JP_REASON_UNFINISHED},
+        {has_comms, JP_REASON_COMMS},
     };
-    size_t n = 0;
 
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
-        if (n < JP_PLAIN_CHECKS && reasons[i].is(e))
-            checks[n++] = reasons[i].check;
-    if (!n) {
-        checks[n++] = "Was the step cut short? Then each rank's last records "
-                      "are missing.";
-        checks[n++] = "Is the disk or the quota of the step's directory full?";
-    }
-    while (n < JP_PLAIN_CHECKS)
-        checks[n++] = NULL;
+    if (uneven)
+        reasons_add(reasons, JP_REASON_UNEVEN);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (rows[i].is(e))
+            reasons_add(reasons, rows[i].reason);
+    if (!reasons->n)
+        reasons_add(reasons, is_well(e) ? JP_REASON_UNKNOWN_LOSS
+                                        : JP_REASON_UNKNOWN_CUT);
 }

@@ -11,6 +11,7 @@
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/insight/finding.h"
+#include "orchestrator/insight/reasons.h"
 
 /* The step's tasks and nodes, as the nodes reported them, else as planned.
  * Every argument may be NULL; 0: unknown. */
@@ -100,19 +101,26 @@ struct jp_evidence {
  * 100 ms, could not. */
 bool gaps_list(const struct jp_evidence *e, struct jp_sentence *s);
 
-/* Checks that a reader of a verdict can make, at most. */
-enum { JP_PLAIN_CHECKS = 3 };
+/* Adds the reasons of INCOMPLETE, the most certain one first: those that the
+ * data shows, else that of the likeliest ones. uneven: a finding says that the
+ * records of some ranks end before those of others. Needs a result. */
+void gaps_reasons(const struct jp_evidence *e, bool uneven,
+                  struct jp_reasons *reasons);
 
-/* Fills checks with what to look at because of the gaps, the most certain reason
- * first: reasons that the data shows, else the two likeliest ones. NULL ends a
- * list of fewer than JP_PLAIN_CHECKS. Needs a result. */
-void gaps_advise(const struct jp_evidence *e,
-                 const char *checks[JP_PLAIN_CHECKS]);
-
-/* Returns the number of calls without an NCCL event in which ranks wait for each
- * other, if they are more than `coverage_min` allows; else 0. Waits in them are
- * unknown, so a rank that waits there would look late elsewhere. */
+/* Returns the number of calls without an NCCL event in which ranks wait for
+ * each other, if they are more than `coverage_min` allows; else 0. Waits in
+ * them are unknown, so a rank that waits there would look late elsewhere. */
 uint64_t gaps_unseen_waits(const struct jp_result *result);
+
+/* Writes which limit has left operations out, its value and who set it:
+ * "disk=1M of a recording (option)". Both limits, if it is unknown which one.
+ * Returns buf. */
+#define JP_GAPS_ROOM 160
+char *gaps_room(const struct jp_evidence *e, char buf[JP_GAPS_ROOM]);
+
+/* Returns until when operations have the records of all their ranks, in us
+ * since 1970; 0: unknown. Needs a result. */
+uint64_t gaps_until(const struct jp_evidence *e);
 
 /* Adds only the clause on files that stay in the user's own folder. */
 void gaps_own_folder(const struct jp_evidence *e, struct jp_sentence *s);

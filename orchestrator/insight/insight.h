@@ -64,8 +64,12 @@ enum slurmjob_state crash_state_find(const char *name);
 struct jp_crash {
     enum jp_crash_cause cause;
     bool sure; /* no other task can have been first */
+    /* all tasks ended by themselves with one status, and none can be named as
+     * the first, such as after a wrong option of the program */
+    bool alike;
     /* The first task, borrowed from the nodes, and its rank (-1: none). NULL:
-     * unknown; a lost node has no tasks. */
+     * unknown; a lost node has no tasks, and of those that ended alike none is
+     * named. */
     const struct jp_node *node;
     const struct jp_task *task;
     int64_t world_rank;

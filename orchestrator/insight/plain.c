@@ -554,8 +554,9 @@ static void add_crash(struct text *t, const struct jp_crash *crash)
 
 /* --- by finding, by verdict ----------------------------------------------- */
 
-char *plain_finding(const struct jp_finding *f, const struct jp_result *r,
-                    char buf[JP_PLAIN_TEXT])
+/* Adds the sentences on a finding, by its kind. */
+static void add_finding(struct text *t, const struct jp_finding *f,
+                        const struct jp_result *r)
 {
     static void (*const by_kind[])(struct text *, const struct jp_finding *,
                                    const struct jp_result *) = {
@@ -569,17 +570,24 @@ char *plain_finding(const struct jp_finding *f, const struct jp_result *r,
         [JP_FINDING_DRIFT] = add_drift,
         [JP_FINDING_IMBALANCE] = add_imbalance,
     };
-    struct text t = {.buf = buf};
 
-    buf[0] = '\0';
     /* A finding without a share was made from incomplete figures, for which the
      * short sentence would claim too much. */
     if (f->kind < sizeof(by_kind) / sizeof(*by_kind) && by_kind[f->kind] &&
         (!isnan(f->share) || f->kind == JP_FINDING_HANG) &&
         (f->stage || f->kind != JP_FINDING_IMBALANCE))
-        by_kind[f->kind](&t, f, r);
+        by_kind[f->kind](t, f, r);
     else
-        add_clause(&t, f->text);
+        add_clause(t, f->text);
+}
+
+char *plain_finding(const struct jp_finding *f, const struct jp_result *r,
+                    char buf[JP_PLAIN_TEXT])
+{
+    struct text t = {.buf = buf};
+
+    buf[0] = '\0';
+    add_finding(&t, f, r);
     return buf;
 }
 
@@ -619,27 +627,52 @@ static void add_incomplete(struct text *t, const struct jp_verdict *verdict,
                : " Late ranks cannot be judged from what is there.");
 }
 
-/* The verdict's text begins with one of a few fixed clauses (verdict.c); the
- * longer ones are replaced by a short sentence. */
+/* Adds how the tasks ended, if that is known, and why nothing was recorded. */
 static void add_nodata(struct text *t, const struct jp_verdict *verdict,
-                       const struct jp_result *r)
+                       const struct jp_insight *insight)
 {
-    const char *more = strstr(verdict->text, "; ");
+    enum jp_reason why = verdict->why.n ? verdict->why.of[0] : JP_REASONS;
+    const struct jp_crash *crash =
+        insight && insight->crash.cause ? &insight->crash : NULL;
+    const char *text = verdict->text;
 
-    if (!strncmp(verdict->text, "not yet analysed", 16)) {
+    if (crash && crash_is_fault(crash))
+        add_crash(t, crash);
+    else if (crash)
+        add_clause(t, crash->text);
+    /* the text begins with the same */
+    if (crash && !strncmp(text, crash->text, strlen(crash->text)))
+        text += strlen(crash->text);
+    text += strspn(text, "; ");
+    if (crash)
+        add(t, " ");
+    if (why == JP_REASON_NOT_ANALYSED) {
         add(t, "The report is not finished: its time ran out.%s",
-            strstr(verdict->text, "jobprof report ")
-                ? " Finish it with: jobprof report."
-                : "");
-    } else if ((r && r->quality.files) ||
-               strncmp(verdict->text, "no profiler output", 18) != 0) {
-        add_clause(t, verdict->text);
-    } else {
+            strstr(text, "jobprof report ") ? " Finish it with: jobprof report."
+                                            : "");
+        return;
+    }
+    switch (why) {
+    case JP_REASON_TASKS_FAILED:
+    case JP_REASON_TASKS_ENDED:
+    case JP_REASON_NO_OUTPUT:
         add(t, JP_PLAIN_NOTHING);
-        if (more) { /* the cause, if known */
-            add(t, " ");
-            add_clause(t, more + 2);
-        }
+        break;
+    case JP_REASON_OWN_PLUGIN:
+    case JP_REASON_NO_LIBRARY:
+    case JP_REASON_LIBRARY_UNREADABLE:
+    case JP_REASON_OWN_VARIABLE:
+    case JP_REASON_PLANNED:
+    case JP_REASON_OWN_FOLDER:
+    case JP_REASON_CONTAINER:
+        add(t, JP_PLAIN_NOTHING " ");
+        /* the first clause says that there is no file */
+        text = strstr(text, "; ");
+        if (text)
+            add_clause(t, text + 2);
+        break;
+    default:
+        add_clause(t, text);
     }
 }
 
@@ -659,78 +692,71 @@ static void add_unjudged(struct text *t, const struct jp_insight *insight)
         add(t, " Reason: %.160s.", hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK));
 }
 
-char *plain_verdict(const struct jp_verdict *verdict, const struct jp_result *r,
-                    const struct jp_insight *insight, char buf[JP_PLAIN_TEXT])
+/* Adds who ended the step, as a fact beside what was found until then. */
+static void add_end(struct text *t, const struct jp_crash *crash)
+{
+    static const char *const how[JP_CRASH_CAUSES] = {
+        [JP_CRASH_CANCELLED] = "The job was cancelled.",
+        [JP_CRASH_INTERRUPTED] = "The step was interrupted.",
+        [JP_CRASH_TIME_LIMIT] = "The job reached its time limit.",
+        [JP_CRASH_PREEMPTED] = "The job was preempted.",
+        [JP_CRASH_ENDED] = "The step was ended from outside.",
+    };
+
+    if (how[crash->cause])
+        add(t, " %s", how[crash->cause]);
+}
+
+/* Adds the sentences on the verdict's word, without how the step ended. */
+static void add_verdict(struct text *t, const struct jp_verdict *verdict,
+                        const struct jp_result *r,
+                        const struct jp_insight *insight)
 {
     const struct jp_finding *worst =
         insight && insight->findings.n ? &insight->findings.at[0] : NULL;
+
+    /* The first finding with the verdict's word has made the verdict; a finding
+     * that leaves the verdict OK explains nothing. */
+    for (size_t i = 0; worst && i < insight->findings.n; i++) {
+        if (finding_verdict(&insight->findings.at[i]) != verdict->word)
+            continue;
+        if (verdict->word == JP_VERDICT_FAILED)
+            add_crash(t, &insight->crash);
+        else
+            add_finding(t, &insight->findings.at[i], r);
+        return;
+    }
+    if (verdict->word == JP_VERDICT_HANG)
+        add_hang(t, NULL, r);
+    else if (verdict->word == JP_VERDICT_FAILED && insight)
+        add_crash(t, &insight->crash);
+    else if (verdict->word == JP_VERDICT_OK && r && r->n_ops)
+        add_ok(t, r, insight);
+    else if (verdict->word == JP_VERDICT_INCOMPLETE)
+        add_incomplete(t, verdict, insight);
+    else if (verdict->word == JP_VERDICT_NODATA)
+        add_nodata(t, verdict, insight);
+    else if (verdict->word == JP_VERDICT_UNJUDGED && r && r->n_ops)
+        add_unjudged(t, insight);
+    else
+        add_clause(t, verdict->text);
+}
+
+char *plain_verdict(const struct jp_verdict *verdict, const struct jp_result *r,
+                    const struct jp_insight *insight, char buf[JP_PLAIN_TEXT])
+{
     struct text t = {.buf = buf};
 
     buf[0] = '\0';
-    /* The first finding with the verdict's word has made the verdict; a finding
-     * that leaves the verdict OK explains nothing. */
-    for (size_t i = 0; worst && i < insight->findings.n; i++)
-        if (finding_verdict(&insight->findings.at[i]) == verdict->word)
-            return verdict->word == JP_VERDICT_FAILED
-                       ? (add_crash(&t, &insight->crash), buf)
-                       : plain_finding(&insight->findings.at[i], r, buf);
-    if (verdict->word == JP_VERDICT_HANG)
-        add_hang(&t, NULL, r);
-    else if (verdict->word == JP_VERDICT_FAILED && insight)
-        add_crash(&t, &insight->crash);
-    else if (verdict->word == JP_VERDICT_OK && r && r->n_ops)
-        add_ok(&t, r, insight);
-    else if (verdict->word == JP_VERDICT_INCOMPLETE)
-        add_incomplete(&t, verdict, insight);
-    else if (verdict->word == JP_VERDICT_NODATA)
-        add_nodata(&t, verdict, r);
-    else if (verdict->word == JP_VERDICT_UNJUDGED && r && r->n_ops)
-        add_unjudged(&t, insight);
-    else
-        add_clause(&t, verdict->text);
+    add_verdict(&t, verdict, r, insight);
+    /* FAILED and NODATA have said it */
+    if (insight && verdict->word != JP_VERDICT_FAILED &&
+        verdict->word != JP_VERDICT_NODATA)
+        add_end(&t, &insight->crash);
     return buf;
 }
 
 /* --- what to do ----------------------------------------------------------- */
-
-/* Checks and a command for each reason why there is no record. */
-static const struct {
-    const char *checks[JP_PLAIN_CHECKS]; /* NULL: none */
-    struct jp_plain_command command;
-} nodata[JP_NODATA_REASONS] = {
-    [JP_NODATA_ABSENT] =
-        {{"Does the program use NCCL? Otherwise there is nothing to record.",
-          "Does it set NCCL_PROFILER_PLUGIN itself? Then another profiler "
-          "runs.",
-          "Does its container hide the profiler's library or this directory? "
-          "Run jobprof doctor."},
-         {"jobprof doctor", false, false}},
-    [JP_NODATA_OFF] = {{NULL}, {"jobprof doctor", false, false}},
-    [JP_NODATA_GONE] =
-        {{"Did somebody move or remove raw/? Once it is back, jobprof report "
-          "reads it.",
-          "Are its files elsewhere? There, jobprof aggregate reads them.",
-          "Is the directory's file system cleaned automatically? dir= sets "
-          "another directory."},
-         {"jobprof report", false, true}},
-    [JP_NODATA_BROKEN] =
-        {{"Is the disk or the quota of the step's directory full?",
-          "Was the step killed in its first second? Then little was written.",
-          "Do other steps in this place have whole files? Then run it again."},
-         {"jobprof doctor", false, false}},
-    [JP_NODATA_BEGUN] =
-        {{"Do all ranks call the same collectives in the same order?",
-          "Did a rank end, or wait elsewhere? See which ranks never entered.",
-          "Are all nodes alive? Look for GPU errors (Xid) in the kernel's "
-          "log."},
-         {"jobprof show --pending", false, true}},
-    [JP_NODATA_LOST] =
-        {{"Is the disk or the quota of the step's directory full?",
-          "Did the profiler's memory overflow? Size the next run with jobprof "
-          "plan --from.",
-          "Was the step killed before the recorder had written anything?"},
-         {"jobprof plan --from", false, true}},
-};
 
 const char *const *plain_checks(const struct jp_verdict *verdict, bool copper)
 {
@@ -754,8 +780,6 @@ const char *const *plain_checks(const struct jp_verdict *verdict, bool copper)
         return slow_copper;
     switch (verdict->word) {
     case JP_VERDICT_NODATA:
-        return *nodata[verdict->nodata].checks ? nodata[verdict->nodata].checks
-                                               : NULL;
     case JP_VERDICT_INCOMPLETE:
         return verdict->checks[0] ? verdict->checks : NULL;
     case JP_VERDICT_FAILED:
@@ -785,7 +809,9 @@ struct jp_plain_command plain_command(const struct jp_verdict *verdict,
     case JP_VERDICT_FAILED:
         return (struct jp_plain_command){"jobprof show --pending", false, true};
     case JP_VERDICT_NODATA:
-        return nodata[verdict->nodata].command;
+        return verdict->why.n
+                   ? reasons_table[verdict->why.of[0]].command
+                   : (struct jp_plain_command){"jobprof doctor", false, false};
     case JP_VERDICT_INCOMPLETE:
     case JP_VERDICT_UNJUDGED:
         return (struct jp_plain_command){"jobprof plan --from", false, true};

@@ -20,12 +20,12 @@
 char *plain_finding(const struct jp_finding *finding,
                     const struct jp_result *result, char buf[JP_PLAIN_TEXT]);
 
-/* The first sentence about a step without a record; the cause follows if it is
- * known. A caller that prints this alone also prints the usual reasons. */
+/* The first sentence about a step without a record; the reason follows if there
+ * is one. A caller that prints this alone also prints the likeliest reasons. */
 #define JP_PLAIN_NOTHING "Nothing was recorded."
 #define JP_PLAIN_REASONS                                                       \
-    " Usual reasons: (1) the program does not use NCCL; (2) it set "           \
-    "NCCL_PROFILER_PLUGIN itself; (3) its container hides the profiler. "      \
+    " Likely reasons: (1) the program does not use NCCL; (2) NCCL did not "    \
+    "load the profiler, because the program or its container hides it. "       \
     "Check with: jobprof doctor."
 
 /* The same for a step: its worst finding, or what its verdict means if there is
@@ -52,12 +52,7 @@ char *plain_hang_ranks(const struct jp_hang_op *op, enum jp_hang_state state,
  * verdict. */
 const char *const *plain_checks(const struct jp_verdict *verdict, bool copper);
 
-/* The command that shows more: its start, and whether the rank and the job are
- * appended. kind < 0: there is no finding. */
-struct jp_plain_command {
-    const char *text;
-    bool rank, job;
-};
+/* The command that shows more. kind < 0: there is no finding. */
 struct jp_plain_command plain_command(const struct jp_verdict *verdict,
                                       int kind, bool has_rank);
 

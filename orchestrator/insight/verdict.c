@@ -9,6 +9,7 @@
  */
 #include "orchestrator/insight/verdict.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 
 #include "common/figure.h"
 #include "common/profiler.h"
+#include "orchestrator/ingest/logwalk.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/limits.h"
@@ -46,12 +48,14 @@ static unsigned main_doubt(const struct jp_quality *quality)
 
 /* --- why a recording is empty --------------------------------------------- */
 
-/* Each of these functions returns true and adds a clause if its reason holds.
- * nodata_explain lists them, the most certain reason first. */
-static bool not_analysed(const struct jp_evidence *e, struct jp_sentence *s)
+/* Each of these functions adds a clause and the reason, and returns true, if
+ * its reason holds. nodata_explain lists them, the most certain one first. */
+static bool not_analysed(const struct jp_evidence *e, struct jp_reasons *why,
+                         struct jp_sentence *s)
 {
     if (e->analysed)
         return false;
+    reasons_add(why, JP_REASON_NOT_ANALYSED);
     if (e->conf && e->conf->step_id)
         sentence_add(s,
                      "not yet analysed: the report's budget ran out; "
@@ -67,10 +71,12 @@ static bool not_analysed(const struct jp_evidence *e, struct jp_sentence *s)
 }
 
 /* The user or the site has switched the profiler off. */
-static bool mode_off(const struct jp_evidence *e, struct jp_sentence *s)
+static bool mode_off(const struct jp_evidence *e, struct jp_reasons *why,
+                     struct jp_sentence *s)
 {
     if (!e->conf || !e->conf->nccl_mode || strcmp(e->conf->nccl_mode, "off"))
         return false;
+    reasons_add(why, JP_REASON_OFF);
     sentence_add(s, "NCCL was not profiled (mode off)");
     return true;
 }
@@ -83,17 +89,21 @@ static bool has_files(const struct jp_evidence *e)
 
 /* Neither a node's record nor a file: the step's tasks may never have started.
  */
-static bool not_started(const struct jp_evidence *e, struct jp_sentence *s)
+static bool not_started(const struct jp_evidence *e, struct jp_reasons *why,
+                        struct jp_sentence *s)
 {
     if (!e->nodes || e->nodes->n_nodes || has_files(e))
         return false;
-    if (e->nodes->why_unprofiled)
+    if (e->nodes->why_unprofiled) {
+        reasons_add(why, JP_REASON_UNPROFILED);
         sentence_add(s, "no node was profiled: %.300s",
                      e->nodes->why_unprofiled);
-    else
+    } else {
+        reasons_add(why, JP_REASON_NO_NODE);
         sentence_add(s,
                      "no node left a record: the step did not start there, or "
                      "the nodes cannot write to the report's directory");
+    }
     return true;
 }
 
@@ -109,27 +119,33 @@ static const struct jp_envvar *find_env(const struct jp_jobconf *conf,
 
 /* Adds what is known about the profiler's library. It is read from here; on the
  * nodes another file may have this path. */
-static void add_library(const struct jp_evidence *e, struct jp_sentence *s)
+static void add_library(const struct jp_evidence *e, struct jp_reasons *why,
+                        struct jp_sentence *s)
 {
     const struct jp_envvar *library = find_env(e->conf, "NCCL_PROFILER_PLUGIN");
     const char *own = expected_own_plugin(e->conf);
 
     if (!e->conf)
         return;
-    if (own)
+    if (own) {
+        reasons_add(why, JP_REASON_OWN_PLUGIN);
         sentence_add(s,
                      "NCCL_PROFILER_PLUGIN=%.120s was set in the environment "
                      "and stayed in place of jobprof's profiler",
                      own);
-    else if (!library)
+    } else if (!library) {
+        reasons_add(why, JP_REASON_NO_LIBRARY);
         sentence_add(s, "no profiler library was set (NCCL_PROFILER_PLUGIN)");
-    else if (library->value[0] == '/' && access(library->value, R_OK) < 0)
-        sentence_add(s, "the profiler library %s cannot be read from here",
-                     library->value);
+    } else if (library->value[0] == '/' && access(library->value, R_OK) < 0) {
+        reasons_add(why, JP_REASON_LIBRARY_UNREADABLE);
+        sentence_add(s, "the profiler library %s cannot be read from here: %s",
+                     library->value, strerror(errno));
+    }
 }
 
 /* The nodes counted files, but raw/ is no longer there. */
-static bool all_gone(const struct jp_evidence *e, struct jp_sentence *s)
+static bool all_gone(const struct jp_evidence *e, struct jp_reasons *why,
+                     struct jp_sentence *s)
 {
     uint64_t files = 0;
 
@@ -137,6 +153,7 @@ static bool all_gone(const struct jp_evidence *e, struct jp_sentence *s)
         files += e->nodes->nodes[i].files;
     if (e->result || !files)
         return false;
+    reasons_add(why, JP_REASON_GONE);
     sentence_add(s,
                  "the step's raw/ is gone, with %s file%s that its nodes had "
                  "written",
@@ -148,7 +165,8 @@ static bool all_gone(const struct jp_evidence *e, struct jp_sentence *s)
 
 /* Adds what was known before the step ran: variables that the user has set
  * otherwise, and a loss that the plan expected. */
-static void add_plan(const struct jp_evidence *e, struct jp_sentence *s)
+static void add_plan(const struct jp_evidence *e, struct jp_reasons *why,
+                     struct jp_sentence *s)
 {
     const struct jp_jobconf *conf = e->conf;
     const struct jp_setting *own;
@@ -156,22 +174,29 @@ static void add_plan(const struct jp_evidence *e, struct jp_sentence *s)
     for (size_t i = 0, n = 0;
          n < VARIABLES_NAMED && (own = expected_own_variable(conf, i)); i++)
         if (strcmp(own->key, "NCCL_PROFILER_PLUGIN") != 0) {
+            reasons_add(why, JP_REASON_OWN_VARIABLE);
             sentence_add(s, "%s=%.60s remains as set by the user", own->key,
                          own->value);
             n++;
         }
-    if (conf && conf->planned_ops && !conf->kept_ops && conf->lost)
+    if (conf && conf->planned_ops && !conf->kept_ops && conf->lost) {
+        reasons_add(why, JP_REASON_PLANNED);
         sentence_add(s, "as planned, %s %.200s",
                      profiler_title(conf->nccl_mode), conf->lost);
+    }
 }
 
 /* Adds the folder to which the user has directed the profiler's files. */
-static void add_folder(const struct jp_evidence *e, struct jp_sentence *s)
+static void add_folder(const struct jp_evidence *e, struct jp_reasons *why,
+                       struct jp_sentence *s)
 {
     const char *own = e->conf ? profiler_get(e->conf->nccl_mode)->folder : NULL;
     const char *value = own ? jobconf_find(e->conf, own) : NULL;
+    bool missed = e->nodes && e->nodes->own_missed;
 
-    if (value && !(e->nodes && e->nodes->own_missed))
+    if (value || missed)
+        reasons_add(why, JP_REASON_OWN_FOLDER);
+    if (value && !missed)
         sentence_add(s,
                      "%s=%.160s was set in the environment, and no file of "
                      "this step was found there",
@@ -179,41 +204,76 @@ static void add_folder(const struct jp_evidence *e, struct jp_sentence *s)
     gaps_own_folder(e, s);
 }
 
+/* Files or folders could not be read, and no other file has a record. */
+static bool is_denied(const struct jp_evidence *e, struct jp_reasons *why,
+                      struct jp_sentence *s)
+{
+    const struct jp_quality *q = e->result ? &e->result->quality : NULL;
+
+    for (size_t i = 0; q && q->skipped_files && i < q->n_notes; i++) {
+        const struct jp_file_note *note = &q->notes[i];
+
+        if (!strstr(note->what, LOGWALK_NO_FOLDER) &&
+            !strstr(note->what, strerror(EACCES)))
+            continue;
+        reasons_add(why, JP_REASON_DENIED);
+        sentence_add(s,
+                     "%s file%s or folder%s could not be read; first: %s: %s",
+                     FIG_COUNT(q->skipped_files), plural(q->skipped_files),
+                     plural(q->skipped_files), note->path, note->what);
+        return true;
+    }
+    return false;
+}
+
 /* Nodes reported, but the profiler left no file. The clauses list every reason
- * that is known. */
-static bool no_output(const struct jp_evidence *e, struct jp_sentence *s)
+ * that is known. Only without one, the usual ones are named. */
+static bool no_output(const struct jp_evidence *e, struct jp_reasons *why,
+                      struct jp_sentence *s)
 {
     uint32_t tasks = expected_tasks(e->conf, e->nodes);
+    const char *note = e->conf ? e->conf->container_note : NULL;
 
     if (has_files(e))
         return false;
-    if (!e->conf && !e->nodes)
+    if (!e->conf && !e->nodes) {
+        reasons_add(why, JP_REASON_NO_INPUT);
         sentence_add(s, "no profiler output was found in the input");
-    else if (tasks)
-        sentence_add(s,
-                     "no profiler output although %s task%s ran: "
-                     "no NCCL communicator was initialised, NCCL did not "
-                     "load the profiler, or a container does not show its "
-                     "library or this directory",
-                     FIG_COUNT(tasks), plural(tasks));
+        return true;
+    }
+    if (tasks)
+        sentence_add(s, "no profiler output of %s task%s", FIG_COUNT(tasks),
+                     plural(tasks));
     else
-        sentence_add(s, "no profiler output: no NCCL communicator was "
-                        "initialised, or NCCL did not load the profiler");
-    if (e->conf && e->conf->container_note && *e->conf->container_note)
-        sentence_add(s, "%.400s", e->conf->container_note);
-    add_library(e, s);
-    add_plan(e, s);
-    add_folder(e, s);
+        sentence_add(s, "no profiler output");
+    add_library(e, why, s);
+    add_plan(e, why, s);
+    add_folder(e, why, s);
+    if (note && *note) {
+        reasons_add(why, JP_REASON_CONTAINER);
+        sentence_add(s, "%.400s", note);
+    }
+    if (why->n)
+        return true;
+    reasons_add(why, JP_REASON_NO_OUTPUT);
+    sentence_add(s, "no NCCL communicator was initialised, or NCCL did not "
+                    "load the profiler");
     return true;
 }
 
-/* There are files, but no line of them is a record. */
-static bool unreadable(const struct jp_evidence *e, struct jp_sentence *s)
+/* There are files, but no line of them is a record: they are cut or damaged,
+ * or they are no files of a profiler at all. */
+static bool unreadable(const struct jp_evidence *e, struct jp_reasons *why,
+                       struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
+    /* a folder may contain anything; a step's raw/ is written by profilers */
+    bool foreign = !e->conf && !q->recordings && !q->cut_files &&
+                   !q->damaged_blocks;
 
     if (!q->bad_lines && !q->cut_files && !q->damaged_blocks)
         return false;
+    reasons_add(why, foreign ? JP_REASON_NO_LOGS : JP_REASON_UNREADABLE);
     sentence_add(s,
                  "%s file%s hold%s no record that can be read (%s bad "
                  "line%s, %s cut file%s%s%s%s%s)",
@@ -227,27 +287,40 @@ static bool unreadable(const struct jp_evidence *e, struct jp_sentence *s)
 }
 
 /* Operations began, and none ended. */
-static bool none_ended(const struct jp_evidence *e, struct jp_sentence *s)
+static bool none_ended(const struct jp_evidence *e, struct jp_reasons *why,
+                       struct jp_sentence *s)
 {
     uint64_t n = e->result->quality.in_flight;
 
-    if (n)
-        sentence_add(s,
-                     "%s operation%s had begun, none had ended (jobprof show "
-                     "--pending lists them)",
-                     FIG_COUNT(n), plural(n));
-    return n > 0;
+    if (!n)
+        return false;
+    reasons_add(why, JP_REASON_BEGUN);
+    sentence_add(s,
+                 "%s operation%s had begun, none had ended (jobprof show "
+                 "--pending lists them)",
+                 FIG_COUNT(n), plural(n));
+    return true;
 }
 
 /* The recorder counted operations and could keep none of them. */
-static bool all_lost(const struct jp_evidence *e, struct jp_sentence *s)
+static bool all_lost(const struct jp_evidence *e, struct jp_reasons *why,
+                     struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
+    char room[JP_GAPS_ROOM];
 
-    if (q->lost)
+    if (!q->lost && !q->capped)
+        return false;
+    if (q->capped && q->lost <= q->capped) {
+        reasons_add(why, JP_REASON_NO_ROOM);
+        sentence_add(s, "%s operation%s left out: %s", FIG_COUNT(q->capped),
+                     plural(q->capped), gaps_room(e, room));
+    } else {
+        reasons_add(why, JP_REASON_LOST_ALL);
         sentence_add(s, "the recorder lost all of %s operation%s",
                      FIG_COUNT(q->lost), plural(q->lost));
-    return q->lost > 0;
+    }
+    return true;
 }
 
 /* Returns the first note on a recording without its end; NULL: none. */
@@ -259,30 +332,35 @@ static const struct jp_file_note *find_cut(const struct jp_quality *q)
     return NULL;
 }
 
-static bool all_cut(const struct jp_evidence *e, struct jp_sentence *s)
+static bool all_cut(const struct jp_evidence *e, struct jp_reasons *why,
+                    struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
     const struct jp_file_note *note = find_cut(q);
     uint64_t n = q->unbounded_recordings;
 
-    if (n)
-        sentence_add(s,
-                     "%s of %s recording%s %s cut before the first record that "
-                     "can be read (the file was cut, or its process was "
-                     "killed)%s%s",
-                     FIG_COUNT(n), FIG_COUNT(q->recordings),
-                     plural(q->recordings), n == 1 ? "is" : "are",
-                     note ? "; first: " : "", note ? note->path : "");
-    return n > 0;
+    if (!n)
+        return false;
+    reasons_add(why, JP_REASON_CUT_ALL);
+    sentence_add(s,
+                 "%s of %s recording%s %s cut before the first record that "
+                 "can be read (the file was cut, or its process was "
+                 "killed)%s%s",
+                 FIG_COUNT(n), FIG_COUNT(q->recordings), plural(q->recordings),
+                 n == 1 ? "is" : "are", note ? "; first: " : "",
+                 note ? note->path : "");
+    return true;
 }
 
 /* Communicators exist, but no operation: a size filter is the likely reason. */
-static bool idle_comms(const struct jp_evidence *e, struct jp_sentence *s)
+static bool idle_comms(const struct jp_evidence *e, struct jp_reasons *why,
+                       struct jp_sentence *s)
 {
     const struct jp_setting *filter = expected_filter(e->conf);
 
     if (!e->result->n_comms)
         return false;
+    reasons_add(why, filter ? JP_REASON_FILTERED : JP_REASON_IDLE);
     sentence_add(s, "%s communicator%s, but no operation was recorded",
                  FIG_COUNT(e->result->n_comms), plural(e->result->n_comms));
     if (filter)
@@ -291,39 +369,51 @@ static bool idle_comms(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
-static bool empty_files(const struct jp_evidence *e, struct jp_sentence *s)
+static bool empty_files(const struct jp_evidence *e, struct jp_reasons *why,
+                        struct jp_sentence *s)
 {
     uint64_t files = e->result->quality.files;
 
+    reasons_add(why, JP_REASON_EMPTY);
     sentence_add(s, "%s file%s hold%s no record: no operation was recorded",
                  FIG_COUNT(files), plural(files), files == 1 ? "s" : "");
     return true;
 }
 
-/* Returns true, sets *why and adds a clause if there is no record, or none was
- * analysed. The clauses claim only what was seen: a missing file does not
- * distinguish a program without NCCL from a profiler that was not loaded. */
-static bool nodata_explain(const struct jp_evidence *e, struct jp_sentence *s,
-                           enum jp_nodata *why)
+/* Tasks that ended before there was a file explain more than what could keep a
+ * profiler from writing. */
+static void explain_ends(const struct jp_evidence *e,
+                         const struct jp_crash *crash, struct jp_reasons *why)
 {
-    static const struct {
-        bool (*is)(const struct jp_evidence *, struct jp_sentence *);
-        enum jp_nodata why;
-    } reasons[] = {
-        {not_analysed, JP_NODATA_OFF},   {mode_off, JP_NODATA_OFF},
-        {not_started, JP_NODATA_ABSENT}, {all_gone, JP_NODATA_GONE},
-        {no_output, JP_NODATA_ABSENT},   {unreadable, JP_NODATA_BROKEN},
-        {none_ended, JP_NODATA_BEGUN},   {all_lost, JP_NODATA_LOST},
-        {all_cut, JP_NODATA_BROKEN},     {idle_comms, JP_NODATA_ABSENT},
-        {empty_files, JP_NODATA_ABSENT},
+    if (!crash || has_files(e) || !e->analysed ||
+        crash->cause == JP_CRASH_UNKNOWN)
+        return;
+    reasons_add(why, crash_is_fault(crash) ? JP_REASON_TASKS_FAILED
+                                           : JP_REASON_TASKS_ENDED);
+}
+
+/* Returns true, and adds reasons and clauses, if there is no record, or none
+ * was analysed. The clauses claim only what was seen: a missing file does not
+ * distinguish a program without NCCL from a profiler that was not loaded.
+ * crash: how the tasks ended, NULL: well, or unknown. */
+static bool nodata_explain(const struct jp_evidence *e,
+                           const struct jp_crash *crash, struct jp_sentence *s,
+                           struct jp_reasons *why)
+{
+    static bool (*const reasons[])(const struct jp_evidence *,
+                                   struct jp_reasons *,
+                                   struct jp_sentence *) = {
+        not_analysed, mode_off,  is_denied,  not_started,
+        all_gone,     no_output, unreadable, none_ended,
+        all_lost,     all_cut,   idle_comms, empty_files,
     };
     size_t i = 0;
 
     if (e->analysed && e->result && e->result->quality.records > 0)
         return false;
-    while (!reasons[i].is(e, s)) /* the last one always holds */
+    explain_ends(e, crash, why);
+    while (!reasons[i](e, why, s)) /* the last one always holds */
         i++;
-    *why = reasons[i].why;
     return true;
 }
 
@@ -429,17 +519,20 @@ static void say_failed_tasks(const struct jp_evidence *e,
                      plural(e->nodes->tasks_failed));
 }
 
-/* Adds what the recorder left out because of its cap on disk space. */
-static void say_capped(const struct jp_evidence *e, struct jp_sentence *s)
+/* Adds until when there was room for records, which limit ended it, and how
+ * much was left out. */
+static void say_room(const struct jp_evidence *e, struct jp_sentence *s)
 {
-    uint64_t n = e->analysed && e->result ? e->result->quality.capped : 0;
-    const char *disk = e->conf ? jobconf_find(e->conf, "disk") : NULL;
+    char room[JP_GAPS_ROOM];
+    uint64_t n = e->result->quality.capped, until_us = gaps_until(e);
 
-    if (n)
-        sentence_add(s,
-                     "%s operation%s left out on purpose: the recorder's cap "
-                     "(disk=%.32s) was reached",
-                     FIG_COUNT(n), plural(n), disk ? disk : "");
+    if (!n)
+        return;
+    sentence_add(s,
+                 "recorded until %s, then no room: %s; %s operation%s left "
+                 "out",
+                 until_us ? FIG_UTC(until_us) : "an unknown time",
+                 gaps_room(e, room), FIG_COUNT(n), plural(n));
 }
 
 /* Adds "10 Broadcasts and 2 Reduces were called without an NCCL event". */
@@ -584,10 +677,12 @@ static enum jp_verdict_word say_findings(const struct jp_insight *insight,
 /* Adds "late ranks could not be looked for (why): what to do". Returns
  * UNJUDGED: without a search, OK would be a false all-clear. */
 static enum jp_verdict_word say_unjudged(const struct jp_insight *insight,
+                                         struct jp_reasons *why,
                                          struct jp_sentence *s)
 {
     const struct jp_hypotheses *h = insight ? &insight->hypotheses : NULL;
 
+    reasons_add(why, reasons_find(hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK)));
     sentence_add(s, "late ranks could not be judged (%s): %s",
                  hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK),
                  hypotheses_table[JP_HYPOTHESIS_LATE_RANK].todo);
@@ -597,13 +692,15 @@ static enum jp_verdict_word say_unjudged(const struct jp_insight *insight,
 /* Adds that only a large effect would have been seen, and what to do. Returns
  * UNJUDGED. */
 static enum jp_verdict_word say_rough(const struct jp_insight *insight,
-                                      const char *rough, struct jp_sentence *s)
+                                      const char *rough, struct jp_reasons *why,
+                                      struct jp_sentence *s)
 {
     const struct jp_judgement *j =
         &insight->hypotheses.of[JP_HYPOTHESIS_LATE_RANK];
 
     sentence_add(s, "%s%s%s", rough, j->todo ? ": " : "",
                  j->todo ? j->todo : "");
+    reasons_add(why, JP_REASON_ROUGH);
     return JP_VERDICT_UNJUDGED;
 }
 
@@ -624,11 +721,22 @@ static bool say_tail(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
-/* Adds what was found and how complete the data is. Returns the word; *why is
- * set for NODATA. */
+/* Returns true if the word comes from a finding on records that end early. */
+static bool is_uneven(const struct jp_insight *insight)
+{
+    for (size_t i = 0; insight && i < insight->findings.n; i++)
+        if (insight->findings.at[i].kind == JP_FINDING_UNEVEN)
+            return true;
+    return false;
+}
+
+/* Adds what was found and how complete the data is. Returns the word; adds its
+ * reasons. crash may be NULL. */
 static enum jp_verdict_word say_data(const struct jp_evidence *e,
                                      const struct jp_insight *insight,
-                                     enum jp_nodata *why, struct jp_sentence *s)
+                                     const struct jp_crash *crash,
+                                     struct jp_reasons *why,
+                                     struct jp_sentence *s)
 {
     enum jp_verdict_word word = JP_VERDICT_NODATA;
     bool runs = gaps_runs(e), hides;
@@ -636,23 +744,26 @@ static enum jp_verdict_word say_data(const struct jp_evidence *e,
 
     if (runs)
         sentence_add(s, "the step still runs, and is judged so far");
-    if (nodata_explain(e, s, why)) {
+    if (nodata_explain(e, crash, s, why)) {
         if (e->analysed)
             gaps_nodes(e, s);
         return word;
     }
     word = say_findings(insight, s);
+    say_room(e, s);
     hides = gaps_list(e, s);
     hides |= say_tail(e, s);
     /* what a running step lacks is still to come */
     if (word > JP_VERDICT_INCOMPLETE && hides && !runs)
         word = JP_VERDICT_INCOMPLETE;
+    if (word == JP_VERDICT_INCOMPLETE)
+        gaps_reasons(e, is_uneven(insight), why);
     if (word == JP_VERDICT_OK &&
         !hypothesis_judged(insight ? &insight->hypotheses : NULL,
                            JP_HYPOTHESIS_LATE_RANK))
-        word = say_unjudged(insight, s);
+        word = say_unjudged(insight, why, s);
     else if (word == JP_VERDICT_OK && *insight_rough(insight, rough))
-        word = say_rough(insight, rough, s);
+        word = say_rough(insight, rough, why, s);
     /* A good or open verdict includes what it is based on. */
     if (word >= JP_VERDICT_UNJUDGED)
         say_ok(e, s);
@@ -677,7 +788,7 @@ void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
     struct jp_sentence s;
 
     sentence_init(&s, verdict->text, sizeof(verdict->text));
-    verdict->nodata = JP_NODATA_ABSENT;
+    verdict->why = (struct jp_reasons){.n = 0};
     verdict->copper_incomplete = false;
     verdict->coverage = analysed ? e.expected.coverage : -1;
     if (hung_first)
@@ -687,17 +798,18 @@ void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
     if (hung && !hung_first)
         say_hang(&e, insight, &s);
     verdict->word = hung ? JP_VERDICT_HANG
-                         : say_data(&e, insight, &verdict->nodata, &s);
+                         : say_data(&e, insight, crash, &verdict->why, &s);
     if (hung)
         gaps_list(&e, &s);
     if (fault && !hung_first &&
         (verdict->word != JP_VERDICT_NODATA || has_files(&e)))
         verdict->word = JP_VERDICT_FAILED;
-    memset(verdict->checks, 0, sizeof(verdict->checks));
-    if (verdict->word == JP_VERDICT_INCOMPLETE)
-        gaps_advise(&e, verdict->checks);
+    /* the reasons are those of the word */
+    if (verdict->why.n &&
+        reasons_table[verdict->why.of[0]].word != verdict->word)
+        verdict->why.n = 0;
+    reasons_checks(&verdict->why, verdict->checks);
     say_unseen(&e, &s);
     say_unsure(&e, insight, &s);
-    say_capped(&e, &s);
     say_failed_tasks(&e, crash, &s);
 }

@@ -20,29 +20,20 @@
 #include "orchestrator/copper/copper.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/insight.h"
+#include "orchestrator/insight/reasons.h"
 #include "orchestrator/nsys/nsys.h"
 #include "orchestrator/topo/steplabels.h"
 #include "orchestrator/util/util.h"
 
 const char *verdict_word_name(enum jp_verdict_word word);
 
-/* Why a report has no records. */
-enum jp_nodata {
-    JP_NODATA_ABSENT, /* no file, or no operation in it */
-    JP_NODATA_OFF,    /* it was not analysed, or not profiled */
-    JP_NODATA_GONE,   /* there were files, and they are gone */
-    JP_NODATA_BROKEN, /* they cannot be read */
-    JP_NODATA_BEGUN,  /* no operation has ended */
-    JP_NODATA_LOST,   /* the profiler could keep none */
-    JP_NODATA_REASONS
-};
-
 struct jp_verdict {
     enum jp_verdict_word word;
-    enum jp_nodata nodata; /* of JP_VERDICT_NODATA */
-    char text[400];        /* one sentence, no newline */
-    double coverage;       /* records / expected; negative: unknown */
-    /* of JP_VERDICT_INCOMPLETE: what to look at (gaps_advise) */
+    char text[400];  /* one sentence, no newline */
+    double coverage; /* records / expected; negative: unknown */
+    /* of NODATA, INCOMPLETE and UNJUDGED: why, the most certain reason first */
+    struct jp_reasons why;
+    /* what to look at, by these reasons; NULL ends a list of fewer */
     const char *checks[JP_PLAIN_CHECKS];
     /* figures of Copper are missing, which a worse word hides: a rank is
      * incomplete, or a table of paths is damaged */

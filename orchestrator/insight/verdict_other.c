@@ -308,6 +308,15 @@ void gputime_judge(const struct jp_nsys *nsys, struct jp_insight *x)
                                         : "no export of nsys");
 }
 
+/* Replaces the reasons, if the word is theirs. */
+static void set_reason(struct jp_verdict *verdict, enum jp_reason reason)
+{
+    verdict->why = (struct jp_reasons){.n = 0};
+    if (reasons_table[reason].word == verdict->word)
+        reasons_add(&verdict->why, reason);
+    reasons_checks(&verdict->why, verdict->checks);
+}
+
 /* Replaces a verdict about missing records of NCCL, which were not asked for:
  * by UNJUDGED, or by FAILED if a task died by itself. */
 static void gputime_verdict_alone(const struct jp_nsys *nsys,
@@ -325,6 +334,7 @@ static void gputime_verdict_alone(const struct jp_nsys *nsys,
     sentence_add(&s, "timelines of nsys only: %s", nsys_text(nsys, text));
     verdict->word = crash && crash_is_fault(crash) ? JP_VERDICT_FAILED
                                                    : JP_VERDICT_UNJUDGED;
+    set_reason(verdict, JP_REASON_NSYS_ONLY);
 }
 
 /* --- utilisation and clocks alone ----------------------------------------- */
@@ -376,8 +386,14 @@ static void util_verdict_alone(const struct jp_util *util, bool sampled,
                      util && *util->trouble ? ": " : "",
                      util ? util->trouble : "");
     }
-    if (crash && crash_is_fault(crash))
+    set_reason(verdict, verdict->word == JP_VERDICT_NODATA
+                            ? JP_REASON_NO_SAMPLES
+                            : JP_REASON_UTIL_ONLY);
+    if (crash && crash_is_fault(crash)) {
         verdict->word = JP_VERDICT_FAILED;
+        verdict->why.n = 0;
+        reasons_checks(&verdict->why, verdict->checks);
+    }
 }
 
 /* --- topology ------------------------------------------------------------- */
@@ -439,6 +455,8 @@ void topo_verdict_add(const struct jp_step_labels *labels,
     sentence_add(&s, "%s", fault->text);
     sentence_add(&s, "%s", rest);
     verdict->word = JP_VERDICT_DEGRADED;
+    verdict->why = (struct jp_reasons){.n = 0};
+    reasons_checks(&verdict->why, verdict->checks);
 }
 
 /* --- Copper's profiles ---------------------------------------------------- */
@@ -535,8 +553,13 @@ void copper_verdict_add(const struct jp_copper *c, bool alone,
     say(c, false, &s);
     say_paths(c, &s);
     /* Words are sorted, worst first: a worse verdict stays. */
-    if (alone || word < verdict->word)
+    if (alone || word < verdict->word) {
         verdict->word = word;
+        set_reason(verdict, word == JP_VERDICT_NODATA ? JP_REASON_NO_COPPER
+                            : word == JP_VERDICT_INCOMPLETE
+                                ? JP_REASON_COPPER_PART
+                                : JP_REASON_COPPER_FEW);
+    }
 }
 
 /* Adds that Copper's profiles could not be analysed, and why. */
@@ -545,8 +568,10 @@ static void copper_verdict_failed(const char *why, struct jp_verdict *verdict)
     struct jp_sentence s = {verdict->text, sizeof(verdict->text), 1};
 
     sentence_add(&s, "Copper: not yet analysed: %s", why);
-    if (JP_VERDICT_INCOMPLETE < verdict->word)
+    if (JP_VERDICT_INCOMPLETE < verdict->word) {
         verdict->word = JP_VERDICT_INCOMPLETE;
+        set_reason(verdict, JP_REASON_COPPER_LATER);
+    }
 }
 
 /* --- all kinds of data ---------------------------------------------------- */

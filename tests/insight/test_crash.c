@@ -71,8 +71,15 @@ static const struct job jobs[] = {
      "2 other tasks failed"},
     {"all at once: not sure",
      {{1, EXIT(1), 10}, {1, EXIT(1), 10}, {2, EXIT(1), 0}}, SLURMJOB_FAILED,
+     0, 0, 0, JP_CRASH_EXIT, -1, false, "all 3 tasks ended with exit status 1"},
+    {"two at once, one 3 s later: not sure",
+     {{1, EXIT(1), 10}, {2, EXIT(1), 0}, {2, EXIT(1), 3000}}, SLURMJOB_FAILED,
+     3, 0, 0, JP_CRASH_EXIT, 1, false,
+     "ended with exit status 1; 1 more failed too close in time"},
+    {"all at once, one by another status",
+     {{1, EXIT(1), 10}, {1, EXIT(1), 10}, {2, EXIT(3), 0}}, SLURMJOB_FAILED,
      0, 0, 0, JP_CRASH_EXIT, 2, false,
-     "rank 2 (n2, pid 102) ended with exit status 1; 2 more failed too close in "
+     "rank 2 (n2, pid 102) ended with exit status 3; 2 more failed too close in "
      "time"},
     {"of one node, within one look: the one that broke",
      {{1, 0, 0}, {1, EXIT(1), 1000}, {1, SIGSEGV, 1001}}, SLURMJOB_FAILED, 1,
@@ -175,12 +182,19 @@ static void make(const struct job *job, bool timed)
     }
 }
 
+/* A task that has used NCCL, on a host of its own. */
+static struct jp_process one = {.host = "n9",
+                                .pid = 1,
+                                .task = 99,
+                                .world_rank = 99,
+                                .evidence = JP_RANK_OF_TASK};
+static const struct jp_processes some = {.n = 1, .list = &one};
+
 static void judge(const struct jp_nodes *of, struct jp_crash *crash)
 {
-    const struct jp_processes none = {0};
     struct jp_findings findings = {0};
 
-    assert_int_equal(crash_findings(of, &none, crash, &findings), 0);
+    assert_int_equal(crash_findings(of, &some, crash, &findings), 0);
     findings_fini(&findings);
 }
 
@@ -311,16 +325,44 @@ static void test_running(void **state)
     assert_int_equal(c.cause, JP_CRASH_NONE);
 }
 
-static void test_finding(void **state)
+/* If no process has used NCCL, none can have made the others fail, however far
+ * apart they ended: a wrong option of the program, or no program at all. */
+static void test_alike(void **state)
 {
     const struct jp_processes none = {0};
     struct jp_findings findings = {0};
     struct jp_crash c;
 
     (void) state;
+    make(find("peers fail by a status 3 s later"), true);
+    judge(&step, &c);
+    assert_false(c.alike);
+    assert_int_equal(c.task->gtid, 2);
+    assert_int_equal(crash_findings(&step, &none, &c, &findings), 0);
+    assert_true(c.alike);
+    assert_null(c.task);
+    assert_null(c.node);
+    assert_int_equal(c.code, 1);
+    assert_string_equal(c.text, "all 3 tasks ended with exit status 1");
+    assert_int_equal(findings.n, 1);
+    assert_string_equal(findings.at[0].host, "");
+    findings_fini(&findings);
+    /* a task of which the end is unknown may have ended otherwise */
+    step.step_tasks = 4;
+    assert_int_equal(crash_findings(&step, &none, &c, &findings), 0);
+    assert_false(c.alike);
+    findings_fini(&findings);
+}
+
+static void test_finding(void **state)
+{
+    struct jp_findings findings = {0};
+    struct jp_crash c;
+
+    (void) state;
     for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
         make(&jobs[i], true);
-        assert_int_equal(crash_findings(&step, &none, &c, &findings), 0);
+        assert_int_equal(crash_findings(&step, &some, &c, &findings), 0);
         crash_set_in(&c, "AllReduce 9 of dp", &findings);
         assert_int_equal(findings.n, crash_is_fault(&c));
         if (findings.n && c.task)
@@ -427,8 +469,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_jobs),     cmocka_unit_test(test_compared_clocks),
         cmocka_unit_test(test_no_times), cmocka_unit_test(test_running),
-        cmocka_unit_test(test_finding),  cmocka_unit_test(test_causes),
-        cmocka_unit_test(test_workers),
+        cmocka_unit_test(test_alike),    cmocka_unit_test(test_finding),
+        cmocka_unit_test(test_causes),   cmocka_unit_test(test_workers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "orchestrator/aggregate/ops.h"
+#include "orchestrator/insight/reasons.h"
 
 #define RANKS 16
 #define OPS 200
@@ -29,6 +30,7 @@ struct made {
 
 static struct made m;
 static unsigned apart_us; /* its operations' ends */
+static unsigned whole;    /* so many of its operations have all ranks */
 
 /* us: the time of operation i of a communicator. */
 static void make_ops(double (*us)(unsigned i))
@@ -38,7 +40,7 @@ static void make_ops(double (*us)(unsigned i))
     assert_non_null(m.result.ops);
     for (unsigned i = 0; i < OPS * m.result.n_comms; i++) {
         uint64_t net = (uint64_t) us(i % OPS);
-        uint32_t n = m.result.comms[i / OPS].n_ranks;
+        uint32_t n = m.result.comms[i / OPS].n_ranks - (i % OPS >= whole);
         const struct jp_op op = {.comm = i / OPS,
                                  .sn = i % OPS,
                                  .bytes = 1 << 20,
@@ -70,6 +72,7 @@ static int set_up(void **state)
     (void) state;
     memset(&m, 0, sizeof(m));
     apart_us = 1000;
+    whole = OPS;
     m.coll = strdup("AllReduce");
     m.comm = (struct jp_comm){.id = "0x1",
                               .name = m.coll,
@@ -182,6 +185,15 @@ static void one_pid(void)
         m.ranks[r].pid = 1;
 }
 
+/* Two processes on one GPU, of which only the host, one pid and the GPU are
+ * known. */
+static void one_gpu(void)
+{
+    one_pid();
+    for (unsigned r = 0; r < RANKS; r++)
+        m.ranks[r].device = 7;
+}
+
 static void a_rank_missing(void)
 {
     m.result.n_ranks--;
@@ -261,6 +273,131 @@ static void test_one_pid(void **state)
     assert_int_equal(find(&kind, &f), 1);
     assert_int_equal(kind, JP_FINDING_LATE_RANK);
     assert_int_equal(f.rank, 5);
+}
+
+static void no_change(void)
+{
+}
+
+static void one_rank(void)
+{
+    m.comm.n_ranks = 1;
+    m.comm.ranks_seen = 1;
+    m.comm.n_hosts = 1;
+    m.result.n_ranks = 1;
+    m.result.quality.ranks_expected = 1;
+}
+
+static void one_recorded(void)
+{
+    m.result.n_ranks = 1;
+    m.result.quality.ranks_seen = 1;
+}
+
+/* No part of the run has a time of any rank. */
+static void no_parts(void)
+{
+    for (unsigned r = 0; r < RANKS; r++) {
+        m.ranks[r].timed_ops = 0;
+        for (unsigned s = 0; s < JP_SLICES; s++)
+            m.slices[r * JP_SLICES + s] = NAN;
+    }
+}
+
+static void no_times(void)
+{
+    m.result.quality.unsure_records = m.result.quality.records;
+    no_parts();
+}
+
+static void none_complete(void)
+{
+    m.comm.ops_complete = whole = 0;
+    make_ops(even);
+    no_parts();
+}
+
+static void no_barriers(void)
+{
+    strcpy(m.coll, "Broadcast"); /* as long as AllReduce */
+    none_complete();
+}
+
+static void messages(void)
+{
+    m.result.n_coll_names = 0;
+    none_complete();
+    m.result.n_ops = 0;
+}
+
+static void unequal_alltoalls(void)
+{
+    static uint32_t none[1];
+
+    messages();
+    m.result.kernels = none; /* no rank has one that is whole */
+}
+
+static void few(void)
+{
+    m.comm.ops_complete = whole = 3;
+    make_ops(even);
+    no_parts();
+}
+
+/* Each part of the run differs by far more than the run is long. */
+static void noise(void)
+{
+    for (unsigned r = 0; r < RANKS; r++)
+        for (unsigned s = 0; s < JP_SLICES; s++)
+            m.slices[r * JP_SLICES + s] =
+                (float) (1e6 * ((r * 7919 + s * 104729) % 1009));
+}
+
+/* Each reason of UNJUDGED that an analysis gives, by records that produce it.
+ * tests/report/test_verdict.c produces all other reasons. */
+static void test_unjudged(void **state)
+{
+    static const struct {
+        void (*change)(void);
+        enum jp_reason reason; /* JP_REASONS: judged */
+    } rows[] = {
+        {no_change, JP_REASONS},
+        {one_rank, JP_REASON_ONE_RANK},
+        {one_recorded, JP_REASON_ONE_RECORDED},
+        {no_slices, JP_REASON_WAITS_UNKNOWN},
+        {one_gpu, JP_REASON_NO_PROCESSES},
+        {no_times, JP_REASON_NO_TIMES},
+        {noise, JP_REASON_BLIND},
+        {none_complete, JP_REASON_NO_WAITS},
+        {no_barriers, JP_REASON_NO_BARRIERS},
+        {messages, JP_REASON_MESSAGES},
+        {unequal_alltoalls, JP_REASON_UNEQUAL_ALLTOALLS},
+        {few, JP_REASON_FEW},
+    };
+    bool seen[JP_REASONS + 1] = {false};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct jp_insight *x;
+        const char *why;
+
+        tear_down(NULL);
+        set_up(NULL);
+        rows[i].change();
+        x = insight_run(NULL, NULL, &m.result, NULL);
+        assert_non_null(x);
+        why = hypothesis_why(&x->hypotheses, JP_HYPOTHESIS_LATE_RANK);
+        if (reasons_find(why) != rows[i].reason ||
+            hypothesis_judged(&x->hypotheses, JP_HYPOTHESIS_LATE_RANK) !=
+                (rows[i].reason == JP_REASONS))
+            fail_msg("row %zu: \"%s\"", i, why);
+        seen[rows[i].reason] = true;
+        insight_destroy(x);
+    }
+    for (int i = 0; i < JP_REASONS; i++)
+        if (reasons_table[i].says && !seen[i])
+            fail_msg("no records for %s", reasons_table[i].key);
 }
 
 static void test_late(void **state)
@@ -445,6 +582,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_gates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one_pid, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_unjudged, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_late, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_role, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_network, set_up, tear_down),

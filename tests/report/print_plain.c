@@ -165,15 +165,23 @@ static void put_others(struct jp_findings *list)
     put_finding(list);
 }
 
-static void put_verdict(enum jp_verdict_word word, double coverage,
-                        const char *clause, const struct jp_result *r,
-                        const struct jp_insight *x)
+static void put_reason(enum jp_verdict_word word, enum jp_reason why,
+                       double coverage, const char *clause,
+                       const struct jp_result *r, const struct jp_insight *x)
 {
     struct jp_verdict v = {.word = word, .coverage = coverage};
     char text[JP_PLAIN_TEXT];
 
+    reasons_add(&v.why, why);
     snprintf(v.text, sizeof(v.text), "%s", clause);
     put(verdict_word_name(word), plain_verdict(&v, r, x, text));
+}
+
+static void put_verdict(enum jp_verdict_word word, double coverage,
+                        const char *clause, const struct jp_result *r,
+                        const struct jp_insight *x)
+{
+    put_reason(word, JP_REASONS, coverage, clause, r, x);
 }
 
 static void put_crash(struct jp_insight *x, enum jp_crash_cause cause,
@@ -196,10 +204,34 @@ static void put_crash(struct jp_insight *x, enum jp_crash_cause cause,
     put_verdict(JP_VERDICT_FAILED, -1, "", &result, x);
 }
 
+/* Why nothing was recorded, with how the tasks ended if that is known. */
+static void put_nodata(void)
+{
+    static const struct {
+        enum jp_reason why;
+        const char *text;
+    } rows[] = {
+        {JP_REASON_NO_OUTPUT, "no profiler output of 8 tasks; more"},
+        {JP_REASON_OWN_PLUGIN,
+         "no profiler output of 8 tasks; NCCL_PROFILER_PLUGIN=/a.so was set in "
+         "the environment and stayed in place of jobprof's profiler"},
+        {JP_REASON_NOT_ANALYSED, "not yet analysed: more"},
+        {JP_REASON_NOT_ANALYSED,
+         "not yet analysed: the report's budget ran out; finish with: jobprof "
+         "report 42.0"},
+        {JP_REASON_UNREADABLE,
+         "2 files hold no record (1 bad line; first: a.log); more"},
+        {JP_REASON_EMPTY, "2 files hold no record; more"},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        put_reason(JP_VERDICT_NODATA, rows[i].why, -1, rows[i].text, NULL,
+                   NULL);
+}
+
 static void put_verdicts(void)
 {
     static struct jp_insight x;
-    struct jp_result empty = {0};
 
     result.quality.ranks_seen = 8;
     put_verdict(JP_VERDICT_OK, 1, "8 of 8 ranks; more", &result, NULL);
@@ -212,14 +244,7 @@ static void put_verdicts(void)
     put_verdict(JP_VERDICT_INCOMPLETE, 0.652, "", &result, NULL);
     put_verdict(JP_VERDICT_INCOMPLETE, -1, "3 of 8 recordings cut; more",
                 &result, NULL);
-    put_verdict(JP_VERDICT_NODATA, -1, "no profiler output; more", NULL, NULL);
-    put_verdict(JP_VERDICT_NODATA, -1, "not yet analysed: more", NULL, NULL);
-    empty.quality.files = 2;
-    put_verdict(JP_VERDICT_NODATA, -1,
-                "2 files hold no record (1 bad line; first: a.log); more",
-                &empty, NULL);
-    put_verdict(JP_VERDICT_NODATA, -1, "2 files hold no record; more", &empty,
-                NULL);
+    put_nodata();
     put_verdict(JP_VERDICT_DEGRADED, 1, "a GPU of n1 has 11 NVLinks; more",
                 &result, NULL);
     put_verdict(JP_VERDICT_HANG, 1, "", &result, NULL);
@@ -229,6 +254,23 @@ static void put_verdicts(void)
     x.crash = (struct jp_crash){.cause = JP_CRASH_NODE};
     snprintf(x.crash.text, sizeof(x.crash.text), "node n4 is gone; more");
     put_verdict(JP_VERDICT_FAILED, -1, "", &result, &x);
+    x.crash = (struct jp_crash){.cause = JP_CRASH_EXIT, .alike = true};
+    snprintf(x.crash.text, sizeof(x.crash.text),
+             "all 4 tasks ended with exit status 2");
+    put_verdict(JP_VERDICT_FAILED, -1, "", &result, &x);
+    put_reason(JP_VERDICT_NODATA, JP_REASON_TASKS_FAILED, -1,
+               "all 4 tasks ended with exit status 2; no profiler output", NULL,
+               &x);
+    /* who ended the step is a fact beside what was found */
+    for (int cause = JP_CRASH_CANCELLED; cause < JP_CRASH_UNKNOWN; cause++) {
+        x.crash = (struct jp_crash){.cause = (enum jp_crash_cause) cause};
+        put_verdict(JP_VERDICT_OK, 1, "", &result, &x);
+    }
+    snprintf(x.crash.text, sizeof(x.crash.text),
+             "cancelled: 8 of 8 tasks by SIGTERM");
+    put_reason(JP_VERDICT_NODATA, JP_REASON_TASKS_ENDED, -1,
+               "cancelled: 8 of 8 tasks by SIGTERM; no profiler output", NULL,
+               &x);
 }
 
 static void put_checks(void)
@@ -244,13 +286,11 @@ static void put_checks(void)
                                : verdict_word_name((enum jp_verdict_word) word),
                         checks[i]);
         }
-    for (int why = 1; why < JP_NODATA_REASONS; why++) {
-        const struct jp_verdict v = {.word = JP_VERDICT_NODATA,
-                                     .nodata = (enum jp_nodata) why};
-        const char *const *checks = plain_checks(&v, false);
+    for (int i = 0; i < JP_REASONS; i++) {
+        const struct jp_reason_row *row = &reasons_table[i];
 
-        for (int i = 0; checks && i < JP_PLAIN_CHECKS && checks[i]; i++)
-            put("NODATA", checks[i]);
+        for (int k = 0; k < JP_PLAIN_CHECKS && row->checks[k]; k++)
+            put(row->key, row->checks[k]);
     }
 }
 
@@ -268,12 +308,15 @@ static void put_commands(void)
                            : finding_kind_name((enum jp_finding_kind) kind),
                        c.text, c.rank ? " RANK" : "", c.job ? " JOB" : "");
         }
-    for (int why = 1; why < JP_NODATA_REASONS; why++) {
-        const struct jp_verdict v = {.word = JP_VERDICT_NODATA,
-                                     .nodata = (enum jp_nodata) why};
+    for (int i = 0; i < JP_REASONS; i++) {
+        const struct jp_verdict v = {
+            .word = reasons_table[i].word,
+            .why = {.of = {(enum jp_reason) i}, .n = 1}};
         struct jp_plain_command c = plain_command(&v, -1, false);
 
-        printf("%-16s %s%s\n", "NODATA", c.text, c.job ? " JOB" : "");
+        if (v.word == JP_VERDICT_NODATA)
+            printf("%-16s %s%s\n", reasons_table[i].key, c.text,
+                   c.job ? " JOB" : "");
     }
 }
 

@@ -165,13 +165,13 @@ static void test_plain(void **state)
     (void) state;
     put_summary(nothing);
     assert_int_equal(print(JP_SUMMARY_LINE, &text), 0);
-    assert_non_null(strstr(text, "NODATA Nothing was recorded. Usual reasons: "
+    assert_non_null(strstr(text, "NODATA Nothing was recorded. Likely reasons: "
                                  "(1) "));
     free(text);
     assert_int_equal(print(JP_SUMMARY_CARD, &text), 0);
     assert_non_null(strstr(text, "\n  check    One?\n           Two?\n"
                                  "  type     jobprof doctor\n"));
-    assert_null(strstr(text, "Usual reasons"));
+    assert_null(strstr(text, "Likely reasons"));
     free(text);
     put_summary(slow);
     assert_int_equal(print(JP_SUMMARY_LINE, &text), 0);

@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
+#include "common/fileio.h"
 #include "orchestrator/aggregate/ops.h"
+#include "orchestrator/ingest/logwalk.h"
 #include "tests/report/verdict_rows.h"
 
 /* --- what is done to a good report --- */
@@ -302,9 +304,211 @@ static void first_hangs(struct fixture *f)
 
 static void capped(struct fixture *f)
 {
+    static char disk[] = "disk", size[] = "1M", option[] = "option";
+
     much_lost(f);
     f->result.quality.capped = f->result.quality.expected -
                                f->result.quality.records;
+    f->result.quality.recordings = 32;
+    f->conf.settings[1] = (struct jp_setting){disk, size, option, option, size};
+}
+
+/* The files are far below the cap. */
+static void low_space(struct fixture *f)
+{
+    static char key[] = "min_free", size[] = "20G", site[] = "site file";
+
+    capped(f);
+    f->conf.settings[2] = (struct jp_setting){key, size, site, site, size};
+    f->result.quality.bytes_read = 32 * 1000;
+}
+
+/* A recording that ends at its cap has no end of its own. */
+static void capped_and_killed(struct fixture *f)
+{
+    capped(f);
+    f->result.quality.lost = f->result.quality.capped;
+    f->result.quality.cut_recordings = 32;
+    f->result.quality.unbounded_recordings = 32;
+}
+
+static void left_out_all(struct fixture *f)
+{
+    uint64_t n;
+
+    capped(f);
+    n = f->result.quality.capped;
+    empty_files(f);
+    f->result.quality.recordings = 8;
+    f->result.quality.lost = f->result.quality.capped = n;
+}
+
+static void lost_all(struct fixture *f)
+{
+    empty_files(f);
+    f->result.quality.lost = 9;
+}
+
+static void gone(struct fixture *f)
+{
+    f->report.result = NULL;
+}
+
+static void noted(struct fixture *f)
+{
+    static char why[] = "n1: the disk is full";
+
+    no_nodes_no_result(f);
+    f->nodes.why_unprofiled = why;
+}
+
+/* A library that can be read, so that nothing is known to be wrong. */
+static void quiet(struct fixture *f)
+{
+    static char library[] = "/bin/sh";
+
+    no_result(f);
+    f->conf.env[0].value = library;
+}
+
+static void all_failed(struct fixture *f)
+{
+    quiet(f);
+    f->insight.crash = (struct jp_crash){
+        .cause = JP_CRASH_EXIT, .alike = true, .tasks = 32, .world_rank = -1};
+    strcpy(f->insight.crash.text, "all 32 tasks ended with exit status 2");
+}
+
+static void cancelled(struct fixture *f)
+{
+    quiet(f);
+    f->insight.crash = (struct jp_crash){.cause = JP_CRASH_CANCELLED};
+    strcpy(f->insight.crash.text, "cancelled: 32 of 32 tasks by SIGTERM");
+}
+
+static void container(struct fixture *f)
+{
+    static char note[] = "the container of image a.sqsh does not show /scratch";
+
+    quiet(f);
+    f->conf.container_note = note;
+}
+
+static void own_folder(struct fixture *f)
+{
+    static char folder[] = "/home/a/logs";
+
+    quiet(f);
+    f->nodes.own_folder = folder;
+    f->nodes.own_missed = 3;
+}
+
+static void own_variable(struct fixture *f)
+{
+    planned_nothing(f);
+    quiet(f);
+    f->conf.planned_ops = 0;
+}
+
+static void planned_loss(struct fixture *f)
+{
+    planned_nothing(f);
+    quiet(f);
+    f->conf.n_settings = 4; /* without the variable */
+}
+
+static void denied(struct fixture *f)
+{
+    static char path[] = "logs/a", what[] = "not read: " LOGWALK_NO_FOLDER;
+    static struct jp_file_note note = {path, what};
+
+    folder_without_logs(f);
+    ops_destroy(f->result.ops);
+    memset(&f->result, 0, sizeof(f->result));
+    f->report.result = &f->result;
+    f->result.quality.skipped_files = 1;
+    f->result.quality.notes = &note;
+    f->result.quality.n_notes = 1;
+}
+
+static void no_logs(struct fixture *f)
+{
+    bad_files(f);
+    f->report.conf = NULL;
+    f->report.nodes = NULL;
+}
+
+static void filtered(struct fixture *f)
+{
+    static char size[] = "8K", inspector[] = "inspector";
+
+    idle_comms(f);
+    f->conf.settings[4].value = size;
+    f->conf.nccl_mode = inspector;
+}
+
+static void idle(struct fixture *f)
+{
+    static char recorder[] = "recorder";
+
+    idle_comms(f);
+    f->conf.nccl_mode = recorder;
+}
+
+static void unseen(struct fixture *f)
+{
+    static char func[] = "AllReduce";
+
+    f->result.quality.unseen_calls = 50000;
+    f->result.quality.n_unseen = 1;
+    f->result.quality.unseen[0] = (struct jp_unseen){.calls = 50000};
+    snprintf(f->result.quality.unseen[0].func,
+             sizeof(f->result.quality.unseen[0].func), "%s", func);
+}
+
+static void uneven(struct fixture *f)
+{
+    strcpy(findings_add(&f->insight.findings, JP_FINDING_UNEVEN)->text, "x");
+}
+
+static void example_pools(struct fixture *f)
+{
+    bound(f);
+    f->result.quality.overflow_records = 3;
+}
+
+static void lost_tail(struct fixture *f)
+{
+    static char option[] = "option", key[] = "colls", value[] = "100",
+                lost[] = "loses the last operations", inspector[] = "inspector";
+
+    bound(f);
+    f->conf.nccl_mode = inspector;
+    f->conf.lost = lost;
+    f->conf.planned_ops = 1000000;
+    f->conf.kept_ops = 10;
+    f->conf.settings[2] = (struct jp_setting){key, value, option, option, key};
+}
+
+static void in_own_folder(struct fixture *f)
+{
+    static char folder[] = "/home/a/logs";
+
+    f->nodes.own_folder = folder;
+    f->nodes.own_missed = 3;
+}
+
+/* Records are missing, and the tasks are not known to have ended well. */
+static void lost_by_failed(struct fixture *f)
+{
+    much_lost(f);
+    f->nodes.tasks_failed = 1;
+}
+
+static void unjudged(struct fixture *f, const char *why)
+{
+    hypothesis_set(&f->insight.hypotheses, JP_HYPOTHESIS_LATE_RANK,
+                   JP_HYPOTHESIS_NOT_JUDGED, 0, "%s", why);
 }
 
 static void few_bad_lines(struct fixture *f)
@@ -315,6 +519,20 @@ static void few_bad_lines(struct fixture *f)
 static void many_bad_lines(struct fixture *f)
 {
     f->result.quality.bad_lines = 5000;
+}
+
+static void overwritten(struct fixture *f)
+{
+    unknown(f);
+    f->result.quality.overwritten = 7;
+}
+
+/* Nothing was found, and little would have been. */
+static void rough(struct fixture *f)
+{
+    hypothesis_set(&f->insight.hypotheses, JP_HYPOTHESIS_LATE_RANK,
+                   JP_HYPOTHESIS_NOT_FOUND, 1.1 * limits_get(JP_LIMIT_STATED),
+                   NULL);
 }
 
 static void recorder_lost(struct fixture *f)
@@ -339,9 +557,9 @@ static void tasks_failed(struct fixture *f)
 }
 
 static const struct verdict_row rows[] = {
-    {no_result, JP_VERDICT_NODATA, "no profiler output although 32 tasks ran"},
+    {no_result, JP_VERDICT_NODATA, "no profiler output of 32 tasks; "},
     {no_result, JP_VERDICT_NODATA,
-     "libnccl-profiler-jobprof.so cannot be read"},
+     "libnccl-profiler-jobprof.so cannot be read from here: No such file"},
     {no_nodes_no_result, JP_VERDICT_NODATA,
      "did not start there, or the nodes cannot"},
     {folder_without_logs, JP_VERDICT_NODATA, "no profiler output was found"},
@@ -395,7 +613,11 @@ static const struct verdict_row rows[] = {
     {running, JP_VERDICT_OK, "the step still runs, and is judged so far"},
     {damaged, JP_VERDICT_INCOMPLETE, "1 damaged block in the recordings"},
     {capped, JP_VERDICT_OK,
-     "10,890 operations left out on purpose: the recorder's cap (disk="},
+     "recorded until 2026-11-21 09:04:18 UTC, then no room: disk=1M of a "
+     "recording (option); 10,890 operations left out"},
+    {low_space, JP_VERDICT_OK,
+     "no room: min_free=20G of the file system (site file)"},
+    {capped_and_killed, JP_VERDICT_OK, "then no room: disk=1M"},
     {capped, JP_VERDICT_OK, "90.0 % of the records present (counted)"},
     {many_bad_lines, JP_VERDICT_INCOMPLETE, "5,000 lines could not be read"},
     {recorder_lost, JP_VERDICT_INCOMPLETE, "the recorder lost 7 records"},
@@ -503,45 +725,227 @@ static void test_findings(void **state)
     free(f);
 }
 
-/* INCOMPLETE says what to look at by what the data shows. */
-static void test_checks(void **state)
+/* --- each reason of NODATA, INCOMPLETE and UNJUDGED --- */
+
+static void judge_late(struct fixture *f)
 {
-    static const struct {
-        void (*change)(struct fixture *);
-        const char *first, *second; /* NULL: no second one */
-    } cases[] = {
-        {much_lost, "Was the step cut short?", "Is the disk or the quota"},
-        {recorder_lost, "The profiler's memory was full.", NULL},
-        {two_runs, "Did two runs write into this folder?", NULL},
-        {stuck_for_long, "Ranks waited when the records end.", NULL},
-        {damaged, "Blocks of recordings are damaged.", NULL},
-        {rank_missing, "Why did some ranks leave no records?", NULL},
-        {node_missing, "Did tasks start on the nodes without", NULL},
-        {many_bad_lines, "Lines could not be read.", NULL},
-        {memory_limit, "The memory limit left records out.", NULL},
-        {unbounded, "Were processes killed?", NULL},
-        {tp_rank_missing, "Was the step cut short?", "Is the disk"},
-    };
+    fixture_judge(f, false);
+}
+
+static void judge_all(struct fixture *f, const struct verdict_input *extra)
+{
+    struct verdict_input in = *extra;
+
+    in.conf = f->report.conf;
+    in.nodes = f->report.nodes;
+    in.result = f->report.result;
+    in.insight = f->report.insight;
+    in.analysed = true;
+    in.step_dir = "/";
+    verdict_make(&in, &f->verdict);
+}
+
+static void only_util(struct fixture *f)
+{
+    static char off[] = "off";
+
+    f->conf.nccl_mode = off;
+    f->conf.policy.util_period_ms = 1000;
+    f->report.result = NULL;
+}
+
+static void judge_no_samples(struct fixture *f)
+{
+    judge_all(f, &(struct verdict_input){.util = NULL});
+}
+
+static void judge_samples(struct fixture *f)
+{
+    struct jp_util_row row = {.samples = 9};
+    const struct jp_util util = {.rows = &row, .n_rows = 1};
+
+    judge_all(f, &(struct verdict_input){.util = &util});
+}
+
+static void judge_nsys(struct fixture *f)
+{
+    struct jp_nsys_rank rank = {.rank = 0};
+    const struct jp_nsys nsys = {.ranks = &rank, .n_ranks = 1};
+
+    judge_all(f, &(struct verdict_input){.nsys = &nsys});
+}
+
+static void judge_copper(struct fixture *f, unsigned counted, unsigned good)
+{
+    struct jp_copper copper = {.n_ranks = 2,
+                               .n_counted = counted,
+                               .n_ops = counted,
+                               .unjudged = counted};
+
+    copper.n_state[JP_COPPER_GOOD] = good;
+    judge_all(f, &(struct verdict_input){.copper = &copper});
+}
+
+static void judge_no_copper(struct fixture *f)
+{
+    judge_copper(f, 0, 0);
+}
+
+static void judge_copper_part(struct fixture *f)
+{
+    judge_copper(f, 1, 1);
+}
+
+static void judge_copper_few(struct fixture *f)
+{
+    judge_copper(f, 2, 2);
+}
+
+static void judge_copper_later(struct fixture *f)
+{
+    judge_all(f, &(struct verdict_input){.copper_trouble = "no memory"});
+}
+
+/* A situation for each row of the table of reasons. */
+static const struct {
+    enum jp_reason reason;
+    void (*change)(struct fixture *);
+    void (*judge)(struct fixture *); /* NULL: fixture_judge */
+} situations[] = {
+    {JP_REASON_NOT_ANALYSED, nothing, judge_late},
+    {JP_REASON_OFF, mode_off, NULL},
+    {JP_REASON_NO_NODE, no_nodes_no_result, NULL},
+    {JP_REASON_UNPROFILED, noted, NULL},
+    {JP_REASON_GONE, gone, NULL},
+    {JP_REASON_TASKS_FAILED, all_failed, NULL},
+    {JP_REASON_TASKS_ENDED, cancelled, NULL},
+    {JP_REASON_OWN_PLUGIN, own_plugin, NULL},
+    {JP_REASON_NO_LIBRARY, no_library, NULL},
+    {JP_REASON_LIBRARY_UNREADABLE, no_result, NULL},
+    {JP_REASON_OWN_VARIABLE, own_variable, NULL},
+    {JP_REASON_PLANNED, planned_loss, NULL},
+    {JP_REASON_OWN_FOLDER, own_folder, NULL},
+    {JP_REASON_CONTAINER, container, NULL},
+    {JP_REASON_NO_OUTPUT, quiet, NULL},
+    {JP_REASON_NO_INPUT, folder_without_logs, NULL},
+    {JP_REASON_DENIED, denied, NULL},
+    {JP_REASON_NO_LOGS, no_logs, NULL},
+    {JP_REASON_UNREADABLE, bad_files, NULL},
+    {JP_REASON_BEGUN, first_hangs, NULL},
+    {JP_REASON_NO_ROOM, left_out_all, NULL},
+    {JP_REASON_LOST_ALL, lost_all, NULL},
+    {JP_REASON_CUT_ALL, cut_at_once, NULL},
+    {JP_REASON_FILTERED, filtered, NULL},
+    {JP_REASON_IDLE, idle, NULL},
+    {JP_REASON_EMPTY, empty_files, NULL},
+    {JP_REASON_NO_SAMPLES, only_util, judge_no_samples},
+    {JP_REASON_NO_COPPER, mode_off, judge_no_copper},
+    {JP_REASON_SHARED, two_runs, NULL},
+    {JP_REASON_UNSEEN, unseen, NULL},
+    {JP_REASON_IN_FLIGHT, stuck_for_long, NULL},
+    {JP_REASON_UNEVEN, uneven, NULL},
+    {JP_REASON_MISCOUNTED, miscounted, NULL},
+    {JP_REASON_LOST, recorder_lost, NULL},
+    {JP_REASON_OVERWRITTEN, overwritten, NULL},
+    {JP_REASON_POOLS, example_pools, NULL},
+    {JP_REASON_TAIL, lost_tail, NULL},
+    {JP_REASON_NODES, node_missing, NULL},
+    {JP_REASON_UNFINISHED, unfinished_bound, NULL},
+    {JP_REASON_FOLDER, in_own_folder, NULL},
+    {JP_REASON_RANKS, rank_missing, NULL},
+    {JP_REASON_COMMS, tp_rank_missing, NULL},
+    {JP_REASON_DAMAGED, damaged, NULL},
+    {JP_REASON_BAD_LINES, many_bad_lines, NULL},
+    {JP_REASON_MEMORY, memory_limit, NULL},
+    {JP_REASON_CUT, unbounded, NULL},
+    {JP_REASON_COPPER_PART, mode_off, judge_copper_part},
+    {JP_REASON_COPPER_LATER, nothing, judge_copper_later},
+    {JP_REASON_UNKNOWN_CUT, lost_by_failed, NULL},
+    {JP_REASON_UNKNOWN_LOSS, much_lost, NULL},
+    {JP_REASON_ROUGH, rough, NULL},
+    {JP_REASON_UTIL_ONLY, only_util, judge_samples},
+    {JP_REASON_NSYS_ONLY, mode_off, judge_nsys},
+    {JP_REASON_COPPER_FEW, mode_off, judge_copper_few},
+};
+
+/* tests/insight/test_insight.c produces the reasons of UNJUDGED that an
+ * analysis of records gives. Here their texts are recognised. */
+static bool is_of_analysis(enum jp_reason reason)
+{
+    return reasons_table[reason].says != NULL;
+}
+
+/* Each situation has its reason as the first one, and that reason's word; each
+ * reason has a situation. */
+static void test_reasons(void **state)
+{
     struct fixture *f = calloc(1, sizeof(*f));
+    bool seen[JP_REASONS] = {false};
 
     (void) state;
     assert_non_null(f);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+    for (size_t i = 0; i < sizeof(situations) / sizeof(*situations); i++) {
+        enum jp_reason reason = situations[i].reason;
+        const struct jp_reason_row *row = &reasons_table[reason];
+
         fixture_good(f);
-        cases[i].change(f);
-        fixture_judge(f, true);
-        assert_int_equal(f->verdict.word, JP_VERDICT_INCOMPLETE);
-        assert_non_null(f->verdict.checks[0]);
-        assert_ptr_equal(strstr(f->verdict.checks[0], cases[i].first),
-                         f->verdict.checks[0]);
-        if (cases[i].second)
-            assert_ptr_equal(strstr(f->verdict.checks[1], cases[i].second),
-                             f->verdict.checks[1]);
+        situations[i].change(f);
+        if (situations[i].judge)
+            situations[i].judge(f);
         else
-            assert_null(f->verdict.checks[1]);
+            fixture_judge(f, true);
+        if (!f->verdict.why.n || f->verdict.why.of[0] != reason ||
+            f->verdict.word != row->word)
+            fail_msg("%s: %s %s, %s", row->key,
+                     verdict_word_name(f->verdict.word),
+                     f->verdict.why.n ? reasons_table[f->verdict.why.of[0]].key
+                                      : "no reason",
+                     f->verdict.text);
+        assert_ptr_equal(f->verdict.checks[0], row->checks[0]);
+        seen[reason] = true;
         fixture_fini(f);
     }
+    for (int i = 0; i < JP_REASONS; i++) {
+        if (is_of_analysis((enum jp_reason) i)) {
+            fixture_good(f);
+            unjudged(f, reasons_table[i].says);
+            fixture_judge(f, true);
+            assert_int_equal(f->verdict.word, JP_VERDICT_UNJUDGED);
+            assert_int_equal(f->verdict.why.n, 1);
+            assert_int_equal(f->verdict.why.of[0], i);
+            fixture_fini(f);
+        } else if (!seen[i]) {
+            fail_msg("no situation for %s", reasons_table[i].key);
+        }
+    }
     free(f);
+}
+
+/* docs/findings.md has each row: "| situation | what to look at |". */
+static void test_docs(void **state)
+{
+    const char *top = getenv("top_srcdir");
+    char *path = text_format("%s/docs/findings.md", top ? top : "."), *page;
+
+    (void) state;
+    assert_int_equal(fileio_read(path, false, 1 << 20, &page, NULL, NULL), 0);
+    for (int i = 0; i < JP_REASONS; i++) {
+        const struct jp_reason_row *row = &reasons_table[i];
+        char line[800];
+        size_t n = (size_t) snprintf(line, sizeof(line), "\n| %s | %s | ",
+                                     verdict_word_name(row->word),
+                                     row->situation);
+
+        for (int k = 0; k < JP_PLAIN_CHECKS && row->checks[k]; k++)
+            n += (size_t) snprintf(line + n, sizeof(line) - n, "%s%s",
+                                   k ? " " : "", row->checks[k]);
+        snprintf(line + n, sizeof(line) - n, "%s|\n",
+                 row->checks[0] ? " " : "");
+        if (!strstr(page, line))
+            fail_msg("not in docs/findings.md: %s", line + 1);
+    }
+    free(page);
+    free(path);
 }
 
 /* Without findings the verdict is OK only if late ranks were looked for. */
@@ -603,8 +1007,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),         cmocka_unit_test(test_coverage),
         cmocka_unit_test(test_not_analysed), cmocka_unit_test(test_findings),
-        cmocka_unit_test(test_checks),       cmocka_unit_test(test_unjudged),
-        cmocka_unit_test(test_long_names),
+        cmocka_unit_test(test_reasons),      cmocka_unit_test(test_unjudged),
+        cmocka_unit_test(test_long_names),   cmocka_unit_test(test_docs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
