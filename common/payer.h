@@ -13,13 +13,14 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "common/keyed.h"
+
 /* Stands for all uids without a name. */
 #define PAYER_NAMELESS ((uid_t) -1)
 
 /* Zeros: nobody was looked up yet. */
 struct payers {
-    uid_t *nameless; /* sorted */
-    size_t n;
+    struct keyed nameless; /* of the keys alone */
     bool no_memory;
     bool has_last; /* the last uid with a name */
     uid_t last;

@@ -554,8 +554,9 @@ static int remove_metrics(const struct leaving *leaving)
         sitefile_metrics(&file, &site);
         if (site.spool &&
             jobconf_read_pinned(path, leaving->hash, &conf, NULL) == 0) {
-            const struct metricsfile_step step = {seat->component, conf.step_id,
-                                                  seat->nodeid};
+            const struct metricsfile_step step = {.job = seat->component,
+                                                  .step = conf.step_id,
+                                                  .nodeid = seat->nodeid};
 
             metricsfile_remove(site.spool, &step);
             jobconf_fini(&conf);

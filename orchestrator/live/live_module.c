@@ -34,6 +34,7 @@ struct livemetrics {
     struct metricsfile_step step;
     uint64_t written_ms; /* 0: never */
     bool there;          /* the file has been written */
+    bool told;           /* that another user has had its name */
 };
 
 struct livemetrics_look {
@@ -59,8 +60,9 @@ static struct livemetrics *livemetrics_create(const struct module_place *place)
     if (!m)
         return NULL;
     m->place = place;
-    m->step = (struct metricsfile_step){place->component, place->metrics->step,
-                                        place->nodeid};
+    m->step = (struct metricsfile_step){.job = place->component,
+                                        .step = place->metrics->step,
+                                        .nodeid = place->nodeid};
     metricsfile_clean(place->metrics->folder, false, false, NULL, NULL);
     return m;
 }
@@ -282,6 +284,13 @@ static int write_set(struct livemetrics *m, const struct metrics_set *set,
         rc = metricsfile_write(m->place->metrics->folder, &m->step, text, len,
                                err);
     free(text);
+    if (rc == 0 && m->step.refused && !m->told) {
+        m->told = true;
+        stepdir_log(m->place->dir,
+                    "%s: metrics: another user has had %u names of this step's "
+                    "file in %s; it has another name",
+                    m->place->node, m->step.refused, m->place->metrics->folder);
+    }
     return rc;
 }
 

@@ -190,11 +190,12 @@ void metrics_describe(FILE *out);
  * the users. A name stands for one step, node and user:
  *
  *     jobprof-<job>.<step>-n<node's number>-<uid>.prom        mode 0644
+ *     jobprof-<job>.<step>-n<node's number>-<uid>-<number>.prom
  *
- * A file appears complete, by rename. Links are not followed. If the name is
- * taken by another user's file, that file is kept and an error is reported:
- * this step has no metrics then. A folder in which other users could replace
- * files is not used.
+ * A file appears complete, by rename. Links are not followed. Another user may
+ * have made an entry of the first name. It is kept, and the step's file gets the
+ * second name, whose random number (16 hexadecimal digits) nobody can guess. A
+ * folder in which other users could replace files is not used.
  */
 
 /* The agent of a file not written for this many seconds is gone. */
@@ -207,6 +208,10 @@ struct metricsfile_step {
     uint64_t job; /* job id of the component */
     const char *step;
     uint32_t nodeid; /* index within the component */
+    /* Set by metricsfile_write, zeros at first: the number in the name, 0: it
+     * has none; how many names were another user's. */
+    uint64_t number;
+    uint32_t refused;
 };
 
 /* Formats the file's name to buf. Returns buf. */
@@ -222,7 +227,7 @@ char *metricsfile_word(const char *step, char buf[METRICSFILE_STEP_BYTES]);
 int metricsfile_open(const char *folder, struct jp_error *err);
 
 /* Replaces the file's contents by these bytes. */
-int metricsfile_write(const char *folder, const struct metricsfile_step *step,
+int metricsfile_write(const char *folder, struct metricsfile_step *step,
                       const void *bytes, size_t n, struct jp_error *err);
 
 /* Replaces the file of any name in the folder that is open as dir, as above. A
@@ -230,7 +235,7 @@ int metricsfile_write(const char *folder, const struct metricsfile_step *step,
 int metricsfile_replace(int dir, const char *name, const void *bytes, size_t n,
                         const char *folder, struct jp_error *err);
 
-/* Removes the file if it exists and is ours. */
+/* Removes the step's files, with and without a number, that are ours. */
 void metricsfile_remove(const char *folder,
                         const struct metricsfile_step *step);
 
@@ -323,7 +328,8 @@ int metricstext_read(char *text, size_t len, struct metricstext *of,
  * file that node_exporter reads, METRICSCOLLECT_NAME, which only root can
  * change. */
 #define METRICSCOLLECT_NAME "jobprof.prom"
-/* which uid had which job in the last run; for root only */
+/* which uid had which job in the last run, what Slurm did not know, and whose
+ * turn it is to ask; for root only */
 #define METRICSCOLLECT_STATE ".jobprof.jobs"
 
 /* Limits for the files of a user. All uids without a name have no metrics. */
@@ -331,7 +337,7 @@ enum {
     METRICSCOLLECT_FILES = 64,
     METRICSCOLLECT_BYTES = 8 << 20, /* of all files of a user */
     METRICSCOLLECT_ASKS = 4,        /* questions to Slurm in one run */
-    METRICSCOLLECT_ALL_ASKS = 16,
+    METRICSCOLLECT_ALL_ASKS = 16,   /* of all users, who take turns */
     METRICSCOLLECT_USERS = 20 /* users that the output names; the others are
                                * added up as "other" */
 };

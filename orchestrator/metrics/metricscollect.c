@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/keyed.h"
 #include "common/num.h"
 #include "common/openhere.h"
 #include "common/payer.h"
@@ -27,7 +28,9 @@
 #define HEAD_BYTES 4096
 /* A series of a file has at most so many bytes. */
 #define SERIES_BYTES 1024
-#define STATE_BYTES (1 << 20)
+#define STATE_BYTES (8 << 20)
+/* Slurm is asked again after this time whose a job is that it did not know. */
+#define AGAIN_S 300
 
 /* Why something of a user was left out. */
 enum why {
@@ -61,9 +64,11 @@ static const struct {
 };
 
 struct user {
-    uid_t uid; /* PAYER_NAMELESS: all users without a name */
+    uint64_t uid; /* PAYER_NAMELESS: all users without a name */
     char name[64];
     size_t files, asks, series;
+    bool may_ask; /* a file of his may name a job that Slurm can be asked
+                   * about */
     uint64_t bytes;
     uint64_t left[WHYS];
     char bad[METRICSFILE_NAME_BYTES + 176]; /* the first bad line */
@@ -85,19 +90,24 @@ struct job {
     bool is_known; /* Slurm said so */
     bool is_held;  /* from the last run */
     bool is_used;  /* a file of this run names it */
+    /* The last question without an answer: when, and for whose file; 0: none.
+     * Another user's file is a new reason to ask. */
+    uint64_t asked;
+    uid_t asker;
+    bool is_asked;                     /* in this run */
     char account[128], partition[128]; /* "": unknown */
 };
 
 struct work {
     struct metricscollect *c;
     struct payers payers;
-    struct user *users; /* sorted by uid */
-    size_t n_users;
+    struct keyed users; /* struct user */
     struct file *files;
     size_t n_files, room_files;
-    struct job *jobs; /* sorted by number */
-    size_t n_jobs;
-    int dir; /* the spool */
+    struct keyed jobs; /* struct job */
+    uint64_t next;     /* the uid whose turn it is to ask Slurm */
+    uint64_t now;      /* seconds since 1970 */
+    int dir;           /* the spool */
     struct metrics_set set;
 };
 
@@ -107,34 +117,26 @@ struct work {
  * call. */
 static struct user *find_user(struct work *w, uid_t uid)
 {
-    size_t low = 0, high = w->n_users;
+    struct user *u = keyed_find(&w->users, uid);
     const struct passwd *pw;
-    struct user *more;
 
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (w->users[mid].uid < uid)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    if (low < w->n_users && w->users[low].uid == uid)
-        return &w->users[low];
+    if (u)
+        return u;
     /* uids without a name count as one user */
     if (uid != PAYER_NAMELESS && payers_find(&w->payers, uid) == PAYER_NAMELESS)
         return find_user(w, PAYER_NAMELESS);
-    more = reallocarray(w->users, w->n_users + 1, sizeof(*more));
-    if (!more)
+    u = keyed_add(&w->users, uid);
+    if (!u)
         return NULL;
-    w->users = more;
-    memmove(more + low + 1, more + low, (w->n_users - low) * sizeof(*more));
-    w->n_users++;
-    more[low] = (struct user){.uid = uid};
     pw = uid == PAYER_NAMELESS ? NULL : getpwuid(uid);
-    snprintf(more[low].name, sizeof(more[low].name), "%s",
-             pw ? pw->pw_name : "nameless");
-    return &more[low];
+    snprintf(u->name, sizeof(u->name), "%s", pw ? pw->pw_name : "nameless");
+    return u;
+}
+
+/* The user at an index, in ascending order of uids. */
+static struct user *user_at(const struct work *w, size_t i)
+{
+    return (struct user *) w->users.items + i;
 }
 
 /* --- list ----------------------------------------------------------------- */
@@ -246,55 +248,49 @@ static int find_jobs(struct work *w)
 /* Returns the job, added with its first owner if it is new; NULL: no memory. */
 static struct job *find_job(struct work *w, uint64_t number, uid_t uid)
 {
-    size_t low = 0, high = w->n_jobs;
-    struct job *more;
+    struct job *job = keyed_find(&w->jobs, number);
 
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (w->jobs[mid].number < number)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    if (low < w->n_jobs && w->jobs[low].number == number)
-        return &w->jobs[low];
-    more = reallocarray(w->jobs, w->n_jobs + 1, sizeof(*more));
-    if (!more)
-        return NULL;
-    w->jobs = more;
-    memmove(more + low + 1, more + low, (w->n_jobs - low) * sizeof(*more));
-    w->n_jobs++;
-    more[low] = (struct job){.number = number, .uid = uid};
-    return &more[low];
+    if (!job && (job = keyed_add(&w->jobs, number)))
+        job->uid = uid;
+    return job;
 }
 
-/* Takes a line of the state file: number, uid, 1 or 0, account, partition,
- * separated by tabs. Only root can have written it, but a disk may have cut
- * it, so bad lines are passed over. */
+/* Takes a line of the state file: number, uid, 1 or 0, when Slurm did not know
+ * the job, for whom, account, partition, separated by tabs; or "next" and a
+ * uid. Only root can have written it, but a disk may have cut it, so bad lines
+ * are passed over. */
 static int take_state(struct work *w, char *line)
 {
-    char *words[5] = {line};
-    uint64_t number, uid, known;
+    enum { WORDS = 7, NUMBERS = 5 };
+    static const uint64_t most[NUMBERS] = {UINT32_MAX, UINT32_MAX, 1,
+                                           UINT64_MAX, UINT32_MAX};
+    uint64_t numbers[NUMBERS];
+    char *words[WORDS] = {line};
     struct job *job;
     size_t n = 1;
 
     for (char *at = line; *at; at++)
-        if (*at == '\t' && n < 5) {
+        if (*at == '\t' && n < WORDS) {
             *at = '\0';
             words[n++] = at + 1;
         }
-    if (n != 5 || num_parse_u64(words[0], 1, UINT32_MAX, &number, NULL) < 0 ||
-        num_parse_u64(words[1], 0, UINT32_MAX, &uid, NULL) < 0 ||
-        num_parse_u64(words[2], 0, 1, &known, NULL) < 0)
+    if (n == 2 && strcmp(words[0], "next") == 0 &&
+        num_parse_u64(words[1], 0, UINT32_MAX, &numbers[0], NULL) == 0)
+        w->next = numbers[0];
+    if (n != WORDS)
         return 0;
-    job = find_job(w, number, (uid_t) uid);
+    for (size_t i = 0; i < NUMBERS; i++)
+        if (num_parse_u64(words[i], i == 0, most[i], &numbers[i], NULL) < 0)
+            return 0;
+    job = find_job(w, numbers[0], (uid_t) numbers[1]);
     if (!job)
         return -1;
-    job->is_held = true;
-    job->is_known = known != 0;
-    snprintf(job->account, sizeof(job->account), "%s", words[3]);
-    snprintf(job->partition, sizeof(job->partition), "%s", words[4]);
+    job->is_held = job->uid != PAYER_NAMELESS;
+    job->is_known = numbers[2] != 0;
+    job->asked = numbers[3];
+    job->asker = (uid_t) numbers[4];
+    snprintf(job->account, sizeof(job->account), "%s", words[5]);
+    snprintf(job->partition, sizeof(job->partition), "%s", words[6]);
     return 0;
 }
 
@@ -319,25 +315,70 @@ static int read_state(struct work *w, int textfile)
     return rc;
 }
 
-/* Asks Slurm, if this user may still ask. */
-static void ask_about(struct work *w, struct job *job, struct user *u,
-                      size_t *asked)
+/* Asks Slurm about the job, for a file of this user. */
+static void ask_about(struct work *w, struct job *job, uid_t uid)
 {
     struct metricscollect_job answer = {0};
 
-    if (!w->c->ask || job->is_known || u->asks == METRICSCOLLECT_ASKS ||
-        *asked == METRICSCOLLECT_ALL_ASKS)
-        return;
-    u->asks++;
-    ++*asked;
+    job->is_asked = true;
+    job->asked = w->now;
+    job->asker = uid;
     if (!w->c->ask(w->c->arg, job->number, &answer))
         return;
     job->is_known = true;
+    job->asked = 0;
     job->uid = (uid_t) answer.uid;
     clean_text(answer.account, JP_CLEAN_UTF8, job->account,
                sizeof(job->account));
     clean_text(answer.partition, JP_CLEAN_UTF8, job->partition,
                sizeof(job->partition));
+}
+
+/* Whether there is a question about the job that was not asked lately. */
+static bool is_open(const struct work *w, const struct job *job, uid_t uid)
+{
+    return !job->is_known && !job->is_asked &&
+           (!job->asked || job->asker != uid || job->asked > w->now ||
+            w->now - job->asked >= AGAIN_S);
+}
+
+/* Asks one question for the user. Returns false if he has none. */
+static bool ask_for(struct work *w, struct user *u)
+{
+    for (size_t i = 0; i < w->n_files; i++) {
+        const struct file *file = &w->files[i];
+        struct job *job = file->uid == u->uid && file->job
+                              ? keyed_find(&w->jobs, file->job)
+                              : NULL;
+
+        if (job && is_open(w, job, file->uid)) {
+            u->asks++;
+            ask_about(w, job, file->uid);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Asks Slurm whose jobs are, as often as one run may. Users take turns, one
+ * question each, and the next run goes on with the next user: whatever some
+ * users write, each of n users is asked about once in n /
+ * METRICSCOLLECT_ALL_ASKS runs. */
+static void ask_in_turn(struct work *w)
+{
+    size_t first = keyed_place(&w->users, w->next), asked = 0;
+
+    for (size_t round = 0; round < METRICSCOLLECT_ASKS; round++)
+        for (size_t i = 0; i < w->users.n; i++) {
+            struct user *u = user_at(w, (first + i) % w->users.n);
+
+            if (asked == METRICSCOLLECT_ALL_ASKS) {
+                w->next = u->uid;
+                return;
+            }
+            u->may_ask = (round == 0 || u->may_ask) && ask_for(w, u);
+            asked += u->may_ask;
+        }
 }
 
 /* Whether a file of this run is the user's and names the job. */
@@ -354,21 +395,28 @@ static bool is_claimed(const struct work *w, uint64_t number, uid_t uid)
  * users is nobody's. */
 static int settle_jobs(struct work *w)
 {
-    size_t asked = 0;
+    struct job *job;
 
     for (size_t i = 0; i < w->n_files; i++) {
-        struct file *file = &w->files[i];
-        struct user *u = find_user(w, file->uid);
-        struct job *job;
+        const struct file *file = &w->files[i];
 
         if (!file->job)
             continue;
-        job = u ? find_job(w, file->job, file->uid) : NULL;
+        job = find_job(w, file->job, file->uid);
         if (!job)
             return -1;
+        /* nobody's until now: of several users in the last run */
+        if (!job->is_used && !job->is_known && !job->is_held)
+            job->uid = file->uid;
         job->is_used = true;
-        ask_about(w, job, u, &asked);
-        if (job->is_known)
+    }
+    if (w->c->ask)
+        ask_in_turn(w);
+    for (size_t i = 0; i < w->n_files; i++) {
+        const struct file *file = &w->files[i];
+
+        job = keyed_find(&w->jobs, file->job);
+        if (!job || job->is_known)
             continue;
         if (job->is_held && !is_claimed(w, job->number, job->uid)) {
             job->is_held = false;
@@ -387,8 +435,8 @@ static size_t part_of_user(const struct work *w)
 {
     size_t n = 0, part;
 
-    for (size_t i = 0; i < w->n_users; i++)
-        n += w->users[i].files > 0;
+    for (size_t i = 0; i < w->users.n; i++)
+        n += user_at(w, i)->files > 0;
     part = n ? w->c->node_series / n : 0;
     return part < w->c->user_series ? part : w->c->user_series;
 }
@@ -544,10 +592,10 @@ static int tell_left(struct work *w)
 {
     struct metricscollect *c = w->c;
 
-    if (w->n_users)
-        qsort(w->users, w->n_users, sizeof(*w->users), by_left);
-    for (size_t i = 0; i < w->n_users && left_of(&w->users[i]); i++) {
-        const struct user *u = &w->users[i];
+    if (w->users.n)
+        qsort(w->users.items, w->users.n, w->users.size, by_left);
+    for (size_t i = 0; i < w->users.n && left_of(user_at(w, i)); i++) {
+        const struct user *u = user_at(w, i);
         bool named = i < METRICSCOLLECT_USERS;
 
         for (int k = 0; k < WHYS; k++)
@@ -566,19 +614,22 @@ static int tell_left(struct work *w)
 
 /* --- write ---------------------------------------------------------------- */
 
-/* The state for the next run: jobs that a file names and somebody has. NULL: no
- * memory. */
+/* The state for the next run: whose turn it is, and jobs that a file names and
+ * somebody has, or that Slurm was asked about. NULL: no memory. */
 static char *state_text(const struct work *w, size_t *len)
 {
     char *text = NULL;
     FILE *out = open_memstream(&text, len);
 
-    for (size_t i = 0; out && i < w->n_jobs; i++) {
-        const struct job *job = &w->jobs[i];
+    if (out)
+        fprintf(out, "next\t%" PRIu64 "\n", w->next);
+    for (size_t i = 0; out && i < w->jobs.n; i++) {
+        const struct job *job = (const struct job *) w->jobs.items + i;
 
-        if (job->is_used && job->uid != PAYER_NAMELESS)
-            fprintf(out, "%" PRIu64 "\t%lu\t%d\t%s\t%s\n", job->number,
-                    (unsigned long) job->uid, job->is_known, job->account,
+        if (job->is_used && (job->uid != PAYER_NAMELESS || job->asked))
+            fprintf(out, "%" PRIu64 "\t%lu\t%d\t%" PRIu64 "\t%lu\t%s\t%s\n",
+                    job->number, (unsigned long) job->uid, job->is_known,
+                    job->asked, (unsigned long) job->asker, job->account,
                     job->partition);
     }
     if (!out || fclose(out) != 0) {
@@ -656,8 +707,8 @@ static void work_fini(struct work *w)
     for (size_t i = 0; i < w->n_files; i++)
         free(w->files[i].name);
     free(w->files);
-    free(w->users);
-    free(w->jobs);
+    keyed_fini(&w->users);
+    keyed_fini(&w->jobs);
     if (w->dir >= 0)
         close(w->dir);
 }
@@ -678,7 +729,11 @@ static int collect_all(struct work *w, int textfile, struct jp_error *err)
 
 int metricscollect_run(struct metricscollect *c, struct jp_error *err)
 {
-    struct work w = {.c = c, .dir = -1};
+    struct work w = {.c = c,
+                     .users = KEYED(struct user),
+                     .jobs = KEYED(struct job),
+                     .now = (uint64_t) time(NULL),
+                     .dir = -1};
     int textfile = open_textfile(c->textfile, err), rc = -1;
 
     metrics_init(&w.set);
@@ -688,8 +743,8 @@ int metricscollect_run(struct metricscollect *c, struct jp_error *err)
             rc = write_out(&w, textfile, err);
         close(textfile);
     }
-    for (size_t i = 0; i < w.n_users; i++)
-        c->users += w.users[i].files > 0;
+    for (size_t i = 0; i < w.users.n; i++)
+        c->users += user_at(&w, i)->files > 0;
     work_fini(&w);
     /* last, because it may take long after an attack */
     if (rc == 0)

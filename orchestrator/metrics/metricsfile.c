@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,6 +27,10 @@
 #define PREFIX "jobprof-"
 #define SUFFIX ".prom"
 #define TEMP "tmp" /* ends the names of files that are being written */
+/* How many names are tried if others have them. */
+#define TRIES 8
+/* Digits of the random number in a name. */
+#define NUMBER_DIGITS 16
 
 char *metricsfile_word(const char *step, char buf[METRICSFILE_STEP_BYTES])
 {
@@ -41,16 +46,41 @@ char *metricsfile_word(const char *step, char buf[METRICSFILE_STEP_BYTES])
     return buf;
 }
 
-char *metricsfile_name(const struct metricsfile_step *step,
-                       char buf[METRICSFILE_NAME_BYTES])
+/* The name up to the user's id. Returns its length. */
+static int begin_name(const struct metricsfile_step *step,
+                      char buf[METRICSFILE_NAME_BYTES])
 {
     char word[METRICSFILE_STEP_BYTES];
 
-    snprintf(buf, METRICSFILE_NAME_BYTES,
-             PREFIX "%" PRIu64 ".%s-n%" PRIu32 "-%lu" SUFFIX, step->job,
-             metricsfile_word(step->step, word), step->nodeid,
-             (unsigned long) geteuid());
+    return snprintf(buf, METRICSFILE_NAME_BYTES,
+                    PREFIX "%" PRIu64 ".%s-n%" PRIu32 "-%lu", step->job,
+                    metricsfile_word(step->step, word), step->nodeid,
+                    (unsigned long) geteuid());
+}
+
+char *metricsfile_name(const struct metricsfile_step *step,
+                       char buf[METRICSFILE_NAME_BYTES])
+{
+    int n = begin_name(step, buf);
+
+    if (step->number)
+        n += snprintf(buf + n, METRICSFILE_NAME_BYTES - (size_t) n,
+                      "-%0*" PRIx64, NUMBER_DIGITS, step->number);
+    snprintf(buf + n, METRICSFILE_NAME_BYTES - (size_t) n, SUFFIX);
     return buf;
+}
+
+/* A number that nobody can guess, not 0. */
+static uint64_t random_number(void)
+{
+    static uint64_t count;
+    uint64_t number = 0;
+
+    /* soon after the start of the host there is none yet */
+    if (getrandom(&number, sizeof(number), GRND_NONBLOCK) !=
+        (ssize_t) sizeof(number))
+        number = ((uint64_t) getpid() << 32) + (uint64_t) time(NULL) + ++count;
+    return number ? number : 1;
 }
 
 /* Checks the folder. If others may write to it, only the sticky bit protects a
@@ -91,18 +121,6 @@ static bool is_ours(int dir, const char *name, struct stat *st)
            st->st_uid == geteuid() && S_ISREG(st->st_mode);
 }
 
-/* Opens the empty temporary file. Removes what an earlier process of ours with
- * the same pid has left. */
-static int open_twin(int dir, const char *twin)
-{
-    struct stat st;
-
-    if (is_ours(dir, twin, &st))
-        unlinkat(dir, twin, 0);
-    return openat(dir, twin,
-                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-}
-
 /* Writes everything, then sets the mode. */
 static int put(int fd, const char *bytes, size_t n, mode_t mode)
 {
@@ -122,23 +140,50 @@ static int put(int fd, const char *bytes, size_t n, mode_t mode)
     return fchmod(fd, mode);
 }
 
-int metricsfile_replace(int dir, const char *name, const void *bytes, size_t n,
-                        const char *folder, struct jp_error *err)
+/* Makes the temporary file of the name; its own name is returned in twin. A
+ * leading dot hides it from node_exporter, which reads *.prom. Nobody can have
+ * made it before. -1: errno. */
+static int open_twin(int dir, const char *name,
+                     char twin[METRICSFILE_NAME_BYTES + 32])
+{
+    int fd = -1;
+
+    for (int i = 0; i < TRIES && fd < 0 && (i == 0 || errno == EEXIST); i++) {
+        snprintf(twin, METRICSFILE_NAME_BYTES + 32, ".%s.%" PRIu64 "." TEMP,
+                 name, random_number());
+        fd = openat(dir, twin,
+                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    }
+    return fd;
+}
+
+/* Whether an entry of this name is none of our regular files. */
+static bool is_taken(int dir, const char *name)
+{
+    struct stat st;
+
+    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           !is_ours(dir, name, &st);
+}
+
+/* Replaces the file by a temporary one, whose name shows plain, so that nobody
+ * who looks on learns a name that is to come. *taken: another user has the
+ * name. */
+static int replace(int dir, const char *name, const char *plain,
+                   const void *bytes, size_t n, const char *folder, bool *taken,
+                   struct jp_error *err)
 {
     char twin[METRICSFILE_NAME_BYTES + 32];
-    struct stat st;
     int fd, rc;
     /* node_exporter and the collector run as other users */
     mode_t mode = *name == '.' ? 0600 : 0644;
 
     /* Another user's file of this name is left alone. */
-    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        !is_ours(dir, name, &st))
+    *taken = is_taken(dir, name);
+    if (*taken)
         return error_set(err, "%s/%s: another user's, or not a file", folder,
                          name);
-    /* A leading dot hides it from node_exporter, which reads *.prom. */
-    snprintf(twin, sizeof(twin), ".%s.%ld." TEMP, name, (long) getpid());
-    fd = open_twin(dir, twin);
+    fd = open_twin(dir, plain, twin);
     if (fd < 0)
         return error_set(err, "%s/%s: %s", folder, twin, strerror(errno));
     rc = put(fd, bytes, n, mode);
@@ -148,37 +193,82 @@ int metricsfile_replace(int dir, const char *name, const void *bytes, size_t n,
         rc = renameat(dir, twin, dir, name);
     if (rc < 0) {
         error_set(err, "%s/%s: %s", folder, name, strerror(errno));
+        *taken = is_taken(dir, name); /* meanwhile */
         unlinkat(dir, twin, 0);
     }
     return rc;
 }
 
+int metricsfile_replace(int dir, const char *name, const void *bytes, size_t n,
+                        const char *folder, struct jp_error *err)
+{
+    bool taken;
+
+    return replace(dir, name, name, bytes, n, folder, &taken, err);
+}
+
+/* Whether the name is the step's, or that of its temporary file: with and
+ * without a number. */
+static bool is_of_step(const char *name, const char *begins, size_t n)
+{
+    name += *name == '.';
+    return strncmp(name, begins, n) == 0 && (name[n] == '-' || name[n] == '.');
+}
+
+/* Removes all files of the step that are ours. Errors are ignored: a file
+ * becomes stale and is removed later. */
+static void remove_all(int spool, const struct metricsfile_step *step)
+{
+    char begins[METRICSFILE_NAME_BYTES];
+    size_t n = (size_t) begin_name(step, begins);
+    int fd = openat(spool, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    struct dirent *d;
+    struct stat st;
+
+    while (dir && (d = readdir(dir)))
+        if (is_of_step(d->d_name, begins, n) && is_ours(spool, d->d_name, &st))
+            unlinkat(spool, d->d_name, 0);
+    if (dir)
+        closedir(dir);
+    else if (fd >= 0)
+        close(fd);
+}
+
 /* Replaces the file, or reports why not. */
-int metricsfile_write(const char *folder, const struct metricsfile_step *step,
+int metricsfile_write(const char *folder, struct metricsfile_step *step,
                       const void *bytes, size_t n, struct jp_error *err)
 {
-    char name[METRICSFILE_NAME_BYTES];
-    int dir = metricsfile_open(folder, err), rc;
+    const struct metricsfile_step plain = {
+        .job = step->job, .step = step->step, .nodeid = step->nodeid};
+    char name[METRICSFILE_NAME_BYTES], first[METRICSFILE_NAME_BYTES];
+    int dir = metricsfile_open(folder, err), rc = -1;
+    bool taken = true;
 
     if (dir < 0)
         return -1;
-    rc = metricsfile_replace(dir, metricsfile_name(step, name), bytes, n,
-                             folder, err);
+    metricsfile_name(&plain, first);
+    for (int i = 0; rc < 0 && taken && i < TRIES; i++) {
+        rc = replace(dir, metricsfile_name(step, name), first, bytes, n, folder,
+                     &taken, err);
+        if (!taken)
+            break;
+        step->refused++;
+        step->number = random_number();
+        /* of an earlier agent of this step */
+        remove_all(dir, step);
+    }
     close(dir);
     return rc;
 }
 
-/* Errors are ignored: the file becomes stale and is removed later. */
 void metricsfile_remove(const char *folder, const struct metricsfile_step *step)
 {
-    char name[METRICSFILE_NAME_BYTES];
     int dir = metricsfile_open(folder, NULL);
-    struct stat st;
 
     if (dir < 0)
         return;
-    if (is_ours(dir, metricsfile_name(step, name), &st))
-        unlinkat(dir, name, 0);
+    remove_all(dir, step);
     close(dir);
 }
 
@@ -220,6 +310,18 @@ static bool take_word(const char **at, const char *with)
     return true;
 }
 
+/* Skips "-" and a random number, if it is there. Returns false if it is none.
+ */
+static bool skip_number(const char **at)
+{
+    if (!take_word(at, "-"))
+        return true;
+    if (strspn(*at, "0123456789abcdef") != NUMBER_DIGITS)
+        return false;
+    *at += NUMBER_DIGITS;
+    return true;
+}
+
 /* Parses the name of a .prom file, or of its temporary file. Returns false for
  * other names. step may be NULL. */
 static bool parse_name(const char *name, bool *is_temp, uint64_t *uid,
@@ -239,7 +341,7 @@ static bool parse_name(const char *name, bool *is_temp, uint64_t *uid,
     at += n;
     if (n >= METRICSFILE_STEP_BYTES || !take_word(&at, "-n") ||
         !take_number(&at, &number) || !take_word(&at, "-") ||
-        !take_number(&at, uid) || !take_word(&at, SUFFIX))
+        !take_number(&at, uid) || !skip_number(&at) || !take_word(&at, SUFFIX))
         return false;
     if (*is_temp && (!take_word(&at, ".") || !take_number(&at, &number) ||
                      !take_word(&at, "." TEMP)))

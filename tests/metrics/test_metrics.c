@@ -1,6 +1,9 @@
 /* test_metrics.c - the table of metrics, its text, and which files may be
  * replaced. */
+#include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
+#include <pwd.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -235,7 +238,12 @@ static void test_ranges(void **state)
 
 /* --- files ---------------------------------------------------------------- */
 
-static const struct metricsfile_step step = {42, "0+1 x", 3};
+static struct metricsfile_step step;
+
+static void begin_step(void)
+{
+    step = (struct metricsfile_step){.job = 42, .step = "0+1 x", .nodeid = 3};
+}
 
 static int put(const char *folder, struct jp_error *err)
 {
@@ -248,6 +256,7 @@ static void test_file(void **state)
     struct jp_error err;
     struct stat st;
 
+    begin_step();
     snprintf(wanted, sizeof(wanted), "jobprof-42.0_1_x-n3-%lu.prom",
              (unsigned long) geteuid());
     assert_string_equal(metricsfile_name(&step, name), wanted);
@@ -269,37 +278,96 @@ static void test_file(void **state)
     free(path);
 }
 
-/* A link or a folder with the name stays as it is, and so does the link's
- * target. */
-static void test_link(void **state)
+/* Makes what is in the way: a link to the victim, a folder, a FIFO, and for
+ * root another user's file. */
+static bool obstruct(const char *path, const char *victim, int how)
 {
-    char name[METRICSFILE_NAME_BYTES], *path, *victim, *text = NULL;
-    struct jp_error err;
-    struct stat st;
+    unlink(path);
+    rmdir(path);
+    if (how == 0)
+        return symlink(victim, path) == 0;
+    if (how == 1)
+        return mkdir(path, 0700) == 0;
+    if (how == 2)
+        return mkfifo(path, 0600) == 0;
+    if (how > 3 || geteuid() != 0)
+        return false;
+    return close(creat(path, 0600)) == 0 && chown(path, 65534, 65534) == 0;
+}
 
+/* What has the name stays as it is, and so does a link's target. The step's
+ * file gets a name that could not be guessed, keeps it, and is removed by it.
+ */
+static void test_taken(void **state)
+{
+    char name[METRICSFILE_NAME_BYTES], again[METRICSFILE_NAME_BYTES];
+    char *path, *other, *victim, *text = NULL;
+    uint64_t numbers[4] = {0};
+    struct jp_error err;
+    struct stat st, was;
+
+    begin_step();
     path = tempdir_path(*state, metricsfile_name(&step, name));
     victim = tempdir_file(*state, "victim", 0600, "mine");
-    assert_int_equal(symlink(victim, path), 0);
-    assert_int_equal(put(*state, &err), -1);
-    metricsfile_remove(*state, &step);
-    assert_int_equal(lstat(path, &st), 0);
+    for (int how = 0; obstruct(path, victim, how); how++) {
+        begin_step();
+        assert_int_equal(lstat(path, &was), 0);
+        assert_int_equal(put(*state, &err), 0);
+        assert_int_equal(step.refused, 1);
+        for (int i = 0; i < how; i++)
+            assert_true(step.number != numbers[i]);
+        numbers[how] = step.number;
+        other = tempdir_path(*state, metricsfile_name(&step, name));
+        assert_string_not_equal(other, path);
+        assert_int_equal(fileio_read(other, false, 99, &text, NULL, &err), 0);
+        assert_string_equal(text, "a 1\n");
+        free(text);
+        /* the next time it is the same */
+        assert_int_equal(put(*state, &err), 0);
+        assert_string_equal(metricsfile_name(&step, again), name);
+        assert_int_equal(step.refused, 1);
+        /* a later agent of the step leaves one file */
+        begin_step();
+        assert_int_equal(put(*state, &err), 0);
+        assert_int_not_equal(lstat(other, &st), 0);
+        free(other);
+        other = tempdir_path(*state, metricsfile_name(&step, name));
+        assert_int_equal(lstat(other, &st), 0);
+        /* finish does not know the number */
+        begin_step();
+        metricsfile_remove(*state, &step);
+        assert_int_not_equal(lstat(other, &st), 0);
+        free(other);
+        assert_int_equal(lstat(path, &st), 0);
+        assert_int_equal(st.st_ino, was.st_ino);
+        assert_int_equal(st.st_uid, was.st_uid);
+    }
     assert_int_equal(fileio_read(victim, false, 99, &text, NULL, &err), 0);
     assert_string_equal(text, "mine");
     free(text);
     unlink(path);
-    assert_int_equal(mkdir(path, 0700), 0);
-    assert_int_equal(put(*state, &err), -1);
     rmdir(path);
-    if (geteuid() == 0) { /* another user's file, even for root */
-        free(tempdir_file(*state, name, 0600, "his"));
-        assert_int_equal(chown(path, 65534, 65534), 0);
-        assert_int_equal(put(*state, &err), -1);
-        assert_non_null(strstr(err.text, "another user's"));
-        metricsfile_remove(*state, &step);
-        assert_int_equal(lstat(path, &st), 0);
-    }
     free(path);
     free(victim);
+}
+
+/* Whoever looks on makes each name that he sees; the last one is taken all the
+ * same. */
+static void test_taken_again(void **state)
+{
+    char name[METRICSFILE_NAME_BYTES], *path;
+    struct jp_error err;
+
+    begin_step();
+    for (uint32_t i = 1; i < 5; i++) {
+        path = tempdir_path(*state, metricsfile_name(&step, name));
+        unlink(path); /* its owner alone could; then he takes the name */
+        assert_int_equal(mkdir(path, 0700), 0);
+        free(path);
+        assert_int_equal(put(*state, &err), 0);
+        assert_int_equal(step.refused, i);
+    }
+    metricsfile_remove(*state, &step);
 }
 
 static void test_folder(void **state)
@@ -345,6 +413,13 @@ static void test_clean(void **state)
         {"jobprof-2.0-n0-%lu.prom", S_IFREG, false, false, false},
         {".jobprof-3.0-n0-%lu.prom.77.tmp", S_IFREG, true, true, true},
         {".jobprof-3.1-n0-%lu.prom.77.tmp", S_IFREG, false, false, false},
+        {"jobprof-2.1-n0-%lu-0123456789abcdef.prom", S_IFREG, false, false,
+         false},
+        {"jobprof-2.2-n0-%lu-0123456789abcdef.prom", S_IFREG, true, true, true},
+        {"jobprof-2.3-n0-%lu-0123456789abcde.prom", S_IFREG, false, true,
+         false},
+        {"jobprof-2.4-n0-%lu-0123456789abcdef0.prom", S_IFREG, false, true,
+         false},
         {"jobprof-4.0-n0-1%lu.prom", S_IFREG, false, true, false},
         {"jobprof-5.0-n0-%lu.prom", S_IFIFO, false, true, true},
         {"jobprof-6.0-n0-%lu.prom", S_IFDIR, false, true, true},
@@ -545,11 +620,12 @@ static void test_collect_whose(void **state)
         int64_t want;     /* whose is collected; -1: nobody's */
         unsigned asked;
     } rows[] = {
-        {true, true, -1, -1, 2}, /* nobody knows */
-        {true, false, -1, ROOT, 1},
-        {true, true, -1, ROOT, 2}, /* who had it keeps it */
-        {false, true, -1, OTHER, 1},
-        {true, true, -1, OTHER, 2},
+        {true, true, -1, -1, 1}, /* nobody knows */
+        {true, false, -1, ROOT, 0},
+        /* who had it keeps it; the other user is a new reason to ask */
+        {true, true, -1, ROOT, 1},
+        {false, true, -1, OTHER, 0},
+        {true, true, -1, OTHER, 1},
         {true, true, ROOT, ROOT, 1},
         {false, true, -1, -1, 0},  /* known from now on */
         {false, false, -1, -1, 0}, /* the job ends, and is forgotten */
@@ -619,6 +695,108 @@ static void test_collect_whose(void **state)
     free(text);
 }
 
+/* Which jobs Slurm was asked about in a run. */
+struct questions {
+    unsigned n;
+    uint64_t jobs[2 * METRICSCOLLECT_ALL_ASKS];
+};
+
+/* Slurm knows jobs with even numbers; job / 1000 is whose they are. */
+static bool answer_even(void *arg, uint64_t job, struct metricscollect_job *out)
+{
+    struct questions *asked = arg;
+
+    assert_true(asked->n < METRICSCOLLECT_ALL_ASKS);
+    asked->jobs[asked->n++] = job;
+    out->uid = (uint32_t) (job / 1000);
+    snprintf(out->account, sizeof(out->account), "theirs");
+    return job % 2 == 0;
+}
+
+/* How many of the user's jobs Slurm was asked about. */
+static unsigned asked_of(const struct questions *asked, uid_t uid)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < asked->n; i++)
+        n += asked->jobs[i] / 1000 == uid;
+    return n;
+}
+
+static void add_claim(void **state, uid_t uid, uint64_t job)
+{
+    char name[80], text[160], *path;
+
+    snprintf(name, sizeof(name), "spool/jobprof-%" PRIu64 ".0-n0-%u.prom", job,
+             uid);
+    snprintf(text, sizeof(text),
+             "jobprof_step_info{jobid=\"%" PRIu64
+             "\",step=\"0\",node=\"n\"} 1\n",
+             job);
+    path = tempdir_file(*state, name, 0644, text);
+    assert_int_equal(chown(path, uid, 0), 0);
+    free(path);
+}
+
+/* Some users with many files cannot use up the questions: users take turns. */
+static void test_collect_turns(void **state)
+{
+    enum { MOST = 40, FLOODERS = 4, JOBS = 60 };
+    uid_t uids[MOST];
+    char *spool = tempdir_path(*state, "spool"),
+         *text = tempdir_path(*state, "text");
+    unsigned n = 0, total[MOST] = {0};
+    const struct passwd *pw;
+    struct jp_error err;
+
+    if (geteuid() != 0)
+        skip();
+    setpwent();
+    while (n < MOST && (pw = getpwent()))
+        if (pw->pw_uid > 0 && pw->pw_uid < 1000)
+            uids[n++] = pw->pw_uid;
+    endpwent();
+    if (n < FLOODERS + 4)
+        skip();
+    assert_int_equal(mkdir(spool, 0755) | chmod(spool, 01777), 0);
+    assert_int_equal(mkdir(text, 0755), 0);
+    /* the first ones flood, before and after the others come */
+    for (unsigned k = 0; k < 2; k++) {
+        for (unsigned i = 0; i < FLOODERS; i++)
+            for (uint64_t job = k * JOBS / 2; job < (k + 1) * JOBS / 2; job++)
+                add_claim(state, uids[i], uids[i] * 1000ULL + 2 * job + 1);
+        for (unsigned i = FLOODERS; k == 0 && i < n; i++)
+            add_claim(state, uids[i], uids[i] * 1000ULL + 2);
+    }
+    for (unsigned run = 0; run < 4; run++) {
+        struct questions asked = {0};
+        struct metricscollect c = {.spool = spool,
+                                   .textfile = text,
+                                   .series = 50,
+                                   .user_series = 50,
+                                   .node_series = 5000,
+                                   .ask = answer_even,
+                                   .arg = &asked};
+
+        assert_int_equal(metricscollect_run(&c, &err), 0);
+        metricscollect_fini(&c);
+        for (unsigned i = 0; i < n; i++) {
+            total[i] += asked_of(&asked, uids[i]);
+            assert_true(asked_of(&asked, uids[i]) <= METRICSCOLLECT_ASKS);
+        }
+        /* all have had a turn */
+        for (unsigned i = 0; i < n && n <= (run + 1) * METRICSCOLLECT_ALL_ASKS;
+             i++)
+            assert_true(total[i] > 0);
+        assert_int_equal(asked.n, METRICSCOLLECT_ALL_ASKS);
+    }
+    /* an answer is kept, and so is that there was none */
+    for (unsigned i = FLOODERS; i < n; i++)
+        assert_int_equal(total[i], 1);
+    free(spool);
+    free(text);
+}
+
 /* A user's flood takes nothing of another's part. */
 static void test_collect_parts(void **state)
 {
@@ -679,13 +857,17 @@ int main(void)
         cmocka_unit_test(test_long_label),
         cmocka_unit_test(test_ranges),
         cmocka_unit_test_setup_teardown(test_file, tempdir_make, tempdir_drop),
-        cmocka_unit_test_setup_teardown(test_link, tempdir_make, tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_taken, tempdir_make, tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_taken_again, tempdir_make,
+                                        tempdir_drop),
         cmocka_unit_test_setup_teardown(test_folder, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test_setup_teardown(test_clean, tempdir_make, tempdir_drop),
         cmocka_unit_test(test_foreign_text),
         cmocka_unit_test(test_foreign_limits),
         cmocka_unit_test_setup_teardown(test_collect_whose, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_collect_turns, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test_setup_teardown(test_collect_parts, tempdir_make,
                                         tempdir_drop),
