@@ -670,6 +670,7 @@ static inline void fill(struct record *out, const struct cache_head *head,
     out->p2p = mid->p2p;
     out->has_sn = true;
     out->gaps_lost = false;
+    out->launch_us = 0;
 }
 
 /* Takes all parts but the tail, where *next is set. end NULL: NEAR bytes are
