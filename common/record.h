@@ -74,6 +74,8 @@ struct record {
     uint64_t sn;               /* per (communicator, function); p2p: per rank */
     uint64_t bytes;
     uint64_t exec_us;
+    uint64_t launch_us; /* what all operations of its launch took together, of
+                           which exec_us is a share; 0: exec_us is its own */
     uint64_t busbw_micro;           /* 1e-6 GB/s; 0 if busbw_nan */
     uint32_t rank, n_ranks, nnodes; /* the last two 0: unknown */
     uint32_t peer;                  /* p2p only */

@@ -313,7 +313,8 @@ struct jp_quality {
      *   included: see cut_recordings and unbounded_recordings.
      * BOUND: a lower bound, so records <= expected. For each (communicator,
      *   function): the sequence numbers that any rank recorded, times n_ranks;
-     *   then the p2p records. unseen_records are added where records were lost:
+     *   then the p2p records, and for ranks of a communicator without a record
+     *   as many as the others have of Send and Recv at the mean. unseen_records are added where records were lost:
      *   a rank has no record that another rank has (for Send and Recv: the two
      *   sides of a pair differ in number), or counters show more. Where all
      *   ranks agree in every number, gaps are most likely the profiler's size

@@ -230,7 +230,9 @@ static int add_kernel(struct join *join, struct join_member *member,
                       const struct record *r)
 {
     uint32_t n = ranks_of(join, member);
-    uint32_t us = r->exec_us > UINT32_MAX ? UINT32_MAX : (uint32_t) r->exec_us;
+    /* a message has a share of the time, and waited all of it */
+    uint64_t time_us = r->launch_us ? r->launch_us : r->exec_us;
+    uint32_t us = time_us > UINT32_MAX ? UINT32_MAX : (uint32_t) time_us;
 
     if (n < JOIN_KERNEL_MIN_RANKS || n > JOIN_KERNEL_MAX_RANKS || !r->has_sn ||
         !r->sn || r->exec_unknown || is_off(join))

@@ -472,6 +472,24 @@ static int set_ranks(struct jp_result *r, bool *all)
     return q->ranks_seen || !r->n_ranks ? 0 : -1;
 }
 
+/* Returns how many records of Send and Recv there should be at least: in a
+ * communicator without records of some ranks, these have as many as the others
+ * at the mean. */
+static uint64_t expected_messages(const struct jp_result *r)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < r->n_comms; i++) {
+        const struct jp_comm *c = &r->comms[i];
+        uint64_t n = c->p2p_records;
+
+        if (c->ranks_seen && c->ranks_seen < c->n_ranks)
+            n = num_mul(n, c->n_ranks) / c->ranks_seen;
+        sum = num_add(sum, n);
+    }
+    return sum;
+}
+
 /* Decides how many records there should be, and how well that is known.
  * Counters of ranks without a record are in no sum. If ranks are missing, the
  * sum is only another lower bound. */
@@ -486,7 +504,9 @@ static void set_expected(struct build *b, bool complete, bool all,
         q->expected = produced;
     } else if (q->records) {
         q->expected_kind = JP_EXPECT_BOUND; /* a lower bound */
-        q->expected = num_add(b->expected, q->p2p_records);
+        q->expected = num_add(b->expected, expected_messages(b->result));
+        if (q->expected < q->records)
+            q->expected = q->records;
         q->unseen_records = b->unseen;
         /* records were lost, so gaps are likely lost records, too */
         if (b->ragged || produced > q->records)

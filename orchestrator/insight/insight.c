@@ -494,12 +494,12 @@ char *insight_rough(const struct jp_insight *x, char buf[JP_INSIGHT_ROUGH])
     double least = x->hypotheses.of[JP_HYPOTHESIS_LATE_RANK].least;
 
     *buf = '\0';
-    if (x->run_us > 0 && x->stalls.once_us > most * x->run_us)
+    if (x->run_us > 0 && x->stalls.untold_us > most * x->run_us)
         snprintf(buf, JP_INSIGHT_ROUGH,
                  "a single wait for one rank of less than %s, %s of the run, "
                  "would not have been named",
-                 FIG_US(x->stalls.once_us),
-                 FIG_SHARE(x->stalls.once_us / x->run_us));
+                 FIG_US(x->stalls.untold_us),
+                 FIG_SHARE(x->stalls.untold_us / x->run_us));
     else if (!(least > 0))
         snprintf(buf, JP_INSIGHT_ROUGH,
                  "how late a rank would have to be to be seen is not known");

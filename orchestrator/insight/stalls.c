@@ -724,6 +724,28 @@ static void keep_rare(struct jp_once *once, struct jp_stalls *stalls,
     }
 }
 
+/* Returns the shortest single wait that would be named. Who waited in an
+ * AlltoAll of Send and Recv comes late with the others of it, so that what that
+ * costs elsewhere is not counted. */
+static double least_once(const struct search *s, double run_us)
+{
+    double least = limits_get(JP_LIMIT_STALL_ONCE) * run_us;
+
+    for (size_t c = 0; c < s->r->n_comms; c++) {
+        double others = s->r->comms[c].n_ranks - 1;
+
+        if (s->counts.series[c * STALLS_FUNCS + STALLS_EXCHANGE].ops)
+            least = fmax(least, limits_get(JP_LIMIT_LATE_COST) * run_us *
+                                    (double) s->p->n / others);
+    }
+    /* what was waited for messages may have been passed on */
+    for (size_t i = 0; !s->r->n_timelines && i < s->r->n_ranks; i++)
+        if (is_timed(&s->counts, s->r->ranks[i].comm))
+            least = fmax(least, waited_for_messages(s, i) /
+                                    limits_get(JP_LIMIT_STALL_WAITED));
+    return least;
+}
+
 /* Finds single waits. A process that is seen in several communicators counts
  * with the longest of its waits. Returns 0, or -1: no memory. */
 static int find_once(struct search *s, struct jp_stalls *stalls)
@@ -766,9 +788,9 @@ static int find_once(struct search *s, struct jp_stalls *stalls)
     free(seen);
     free(list.at);
     stalls->once = once;
-    if (run_us > 0)
-        stalls->once_us = fmax(fmax(list.untold_us, list.named_from_us),
-                               limits_get(JP_LIMIT_STALL_ONCE) * run_us);
+    stalls->untold_us = fmax(list.untold_us, list.named_from_us);
+    if (run_us > 0 && list.judged)
+        stalls->once_us = fmax(stalls->untold_us, least_once(s, run_us));
     return rc;
 }
 

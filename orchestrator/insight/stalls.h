@@ -56,13 +56,16 @@ struct jp_once {
     double us, largest_us; /* in all of them, and in one */
     double net_us;         /* their time without the wait */
     double share;          /* of its peers' time in communication */
-    double cost_us;  /* GPU time that others waited, also for those who waited
-                        for  it and then came late elsewhere */
-    double at_us;    /* since 1970; 0: unknown */
-    char before[80]; /* the operation of that process which ended last before;
-                        "": unknown */
-    uint64_t before_sn;
-    double own_us; /* from that end to the wait; NAN: unknown */
+    double cost_us; /* GPU time that others waited, also for those who waited
+                       for  it and then came late elsewhere */
+    double at_us;   /* since 1970; 0: unknown */
+    /* By the process's timeline, since the operation before of the same kind:
+     * how much longer it was on its own than usually; NAN: unknown. The
+     * operation after which it was for longest, and for how long; "": unknown.
+     */
+    double own_us;
+    char before[80];
+    double gap_us;
 };
 
 struct jp_stalls {
@@ -70,9 +73,12 @@ struct jp_stalls {
     size_t n;
     struct jp_once *once; /* longest first */
     size_t n_once;
-    double once_us;  /* no other rank made all others wait for longer at once,
-                        after the start of the run; NAN: unknown */
-    bool judged;     /* false: the times of all communicators are unknown */
+    double once_us;   /* no other rank made all others wait for longer at once,
+                         after the start of the run, and a longer wait would have
+                         been named; NAN: unknown */
+    double untold_us; /* such a wait was there, or would not have stood out
+                         among those that were; 0: none */
+    bool judged;      /* false: the times of all communicators are unknown */
     double least_us; /* stalls that are longer and as frequent as the test needs
                         would have been found; NAN: unknown */
 };
@@ -241,6 +247,7 @@ struct stalls_once_list {
     double untold_us; /* the longest of the others, after the start; 0: none */
     double named_from_us; /* a longer one would stand out; 0: any */
     double run_us;        /* of the run */
+    bool judged;          /* each process has operations enough */
 };
 
 /* Collects single waits that are longer than `stall_once_min` of the run. 0, or
@@ -248,8 +255,8 @@ struct stalls_once_list {
 int stalls_once_collect(struct stalls_counts *counts, double run_us,
                         struct stalls_once_list *list);
 
-/* Fills before and own_us from the process's timeline, if there is one. 0, or
- * -1: no memory. */
+/* Fills own_us, before and gap_us, if there is a timeline. 0, or -1: no memory.
+ */
 int stalls_once_before(const struct jp_result *result,
                        const struct jp_processes *processes,
                        struct jp_once *once);

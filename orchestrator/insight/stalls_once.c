@@ -8,6 +8,7 @@
  */
 #include "orchestrator/insight/stalls.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include "common/figure.h"
 #include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/stats.h"
 
 /* --- which waits ---------------------------------------------------------- */
 
@@ -107,6 +109,26 @@ static void collect(void *arg, const struct stalls_event *e)
     x->largest_us = fmax(x->largest_us, e->us);
 }
 
+/* Returns true if each process has a function with enough operations. */
+static bool is_judged(const struct stalls_counts *c)
+{
+    for (size_t p = 0; p < c->p->n; p++) {
+        const struct jp_process *who = &c->p->list[p];
+        uint64_t most = 0;
+
+        for (size_t i = who->first; i < who->first + who->n; i++)
+            for (unsigned f = 0; f < STALLS_FUNCS; f++) {
+                size_t comm = c->r->ranks[c->p->by_process[i]].comm;
+                uint64_t ops = c->series[comm * STALLS_FUNCS + f].ops;
+
+                most = ops > most ? ops : most;
+            }
+        if ((double) most < limits_get(JP_LIMIT_STALL_ONCE_OPS))
+            return false;
+    }
+    return true;
+}
+
 int stalls_once_collect(struct stalls_counts *counts, double run_us,
                         struct stalls_once_list *list)
 {
@@ -115,6 +137,7 @@ int stalls_once_collect(struct stalls_counts *counts, double run_us,
     *list = (struct stalls_once_list){.run_us = run_us};
     if (!(run_us > 0))
         return 0; /* not known what they cost */
+    list->judged = is_judged(counts);
     if (stalls_events(counts, true, collect, &w) < 0)
         return -1;
     keep(&w);
@@ -143,15 +166,42 @@ static bool is_of(const struct jp_result *r, const struct timeline_series *s,
            !strcmp(s->id, r->comms[r->ranks[x->rank].comm].id);
 }
 
-/* Finds the operation in the timeline, and what ended last before. Returns 0,
- * or -1 without memory. */
+enum { WINDOWS = 16 }; /* earlier ones that are compared */
+
+/* Time of a process outside of any operation, since the operation before of the
+ * same communicator and function. */
+struct window {
+    double own_us;
+    double gap_us;   /* the longest without an operation */
+    uint32_t before; /* what ended before that: a series, and its number; */
+    uint64_t before_sn;
+    bool any; /* false: nothing did */
+};
+
+/* Names the operation after which the process was on its own for longest. */
+static void set_before(const struct jp_result *r, const struct timeline *t,
+                       const struct window *w, struct jp_once *x)
+{
+    const struct timeline_series *s = &t->series[w->before];
+    const char *name = s->id;
+
+    for (size_t c = 0; c < r->n_comms; c++)
+        if (!strcmp(r->comms[c].id, s->id))
+            name = processes_comm_name(&r->comms[c]);
+    snprintf(x->before, sizeof(x->before), "%.20s %" PRIu64 " of %.24s",
+             s->func, w->before_sn, name);
+    x->gap_us = w->gap_us;
+}
+
 int stalls_once_before(const struct jp_result *r, const struct jp_processes *p,
                        struct jp_once *x)
 {
     const struct timeline *t = timeline_of(r, &p->list[x->process]);
+    double end_us = 0, earlier[WINDOWS];
+    struct window w = {0}, last = {0};
     struct timeline_reader reader;
     struct timeline_event e;
-    double end_us = 0, from_us = 0;
+    size_t n = 0;
 
     if (!t)
         return 0;
@@ -159,28 +209,35 @@ int stalls_once_before(const struct jp_result *r, const struct jp_processes *p,
         return -1;
     while (timeline_next(&reader, &e)) {
         const struct timeline_series *s = &t->series[e.series];
+        double gap = end_us > 0 ? (double) e.start_us - end_us : 0;
 
-        if (e.sn == x->sn && is_of(r, s, x)) {
-            from_us = (double) e.start_us;
+        if (gap > 0) {
+            w.own_us += gap;
+            if (gap > w.gap_us) {
+                w.gap_us = gap;
+                w.before = last.before;
+                w.before_sn = last.before_sn;
+                w.any = last.any;
+            }
+        }
+        if (is_of(r, s, x) && e.sn == x->sn) {
+            x->own_us = w.own_us -
+                        stats_median(earlier, n < WINDOWS ? n : WINDOWS);
+            if (w.any)
+                set_before(r, t, &w, x);
             break;
         }
-        if ((double) (e.start_us + e.time_us) <= end_us)
-            continue;
-        end_us = (double) (e.start_us + e.time_us);
-        x->before_sn = e.sn;
-        snprintf(x->before, sizeof(x->before), "%.20s %llu of %.24s", s->func,
-                 (unsigned long long) e.sn, s->id);
-        for (size_t c = 0; c < r->n_comms; c++)
-            if (!strcmp(r->comms[c].id, s->id))
-                snprintf(x->before, sizeof(x->before), "%.20s %llu of %.24s",
-                         s->func, (unsigned long long) e.sn,
-                         processes_comm_name(&r->comms[c]));
+        if (is_of(r, s, x)) {
+            earlier[n++ % WINDOWS] = w.own_us;
+            w = (struct window){0};
+        }
+        if ((double) (e.start_us + e.time_us) > end_us) {
+            end_us = (double) (e.start_us + e.time_us);
+            last = (struct window){
+                .before = e.series, .before_sn = e.sn, .any = true};
+        }
     }
     timeline_reader_fini(&reader);
-    if (from_us > 0 && end_us > 0)
-        x->own_us = fmax(from_us - end_us, 0);
-    else
-        *x->before = '\0';
     return 0;
 }
 
@@ -211,18 +268,19 @@ int stalls_once_tell(const struct jp_result *r, const struct jp_processes *p,
     finding_count(f, x->us, x->ops, 0);
     snprintf(f->host, sizeof(f->host), "%s", who->host);
     if (x->ops == 1)
-        snprintf(where, sizeof(where), "%s %llu of %.40s", func,
-                 (unsigned long long) x->sn, processes_comm_name(comm));
+        snprintf(where, sizeof(where), "%s %" PRIu64 " of %.40s", func, x->sn,
+                 processes_comm_name(comm));
     else
-        snprintf(where, sizeof(where), "%s %llu to %llu of %.40s (at most %s)",
-                 func, (unsigned long long) x->sn,
-                 (unsigned long long) x->last_sn, processes_comm_name(comm),
+        snprintf(where, sizeof(where),
+                 "%s %" PRIu64 " to %" PRIu64 " of %.40s (at most %s)", func,
+                 x->sn, x->last_sn, processes_comm_name(comm),
                  FIG_US(x->largest_us));
     if (isfinite(f->from_us))
         snprintf(when, sizeof(when), ", at %s", FIG_UTC((uint64_t) x->at_us));
-    if (*x->before && isfinite(x->own_us))
-        snprintf(before, sizeof(before), "; it had left %.70s %s before",
-                 x->before, FIG_US(x->own_us));
+    if (*x->before)
+        snprintf(before, sizeof(before),
+                 "; it was on its own for %s after %.70s", FIG_US(x->gap_us),
+                 x->before);
     snprintf(f->text, sizeof(f->text),
              "%s kept %s rank%s waiting once, for %s, in %s%s%s; cost %s",
              processes_describe(p, r, who, name), FIG_COUNT(others),

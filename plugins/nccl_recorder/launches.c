@@ -95,6 +95,7 @@ void launches_divide(const struct launches_member *members, size_t n,
         if (members[i].untimed)
             continue;
         r->exec_us = passed - from;
+        r->launch_us = time_us;
         r->exec_unknown = !r->exec_us;
         if (!r->busbw_nan && micro <= RECORD_MAX_BUSBW_MICRO)
             r->busbw_micro = micro;

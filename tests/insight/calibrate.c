@@ -1,6 +1,10 @@
 /* calibrate.c - whether an effect that an all-clear rules out would be seen.
  *
- * usage: calibrate [-v] [-j JOBS] [SEEDS [FIRST]]
+ * usage: calibrate [-v] [-j JOBS] [-s FAMILY INPUT SEED] [SEEDS [FIRST]]
+ *
+ *   -v  prints what was said about each job
+ *   -j  jobs side by side; the answers do not depend on it
+ *   -s  runs that job alone, as a line about a miss prints it
  *
  * Runs SEEDS clean jobs of each family of shapes, by each kind of input. From
  * each it takes the smallest effect that it states ("no rank later than 1.2 %",
@@ -99,6 +103,15 @@ static void job_run(struct job *j, const struct task *task,
     if (task->input->write(shape, fault, effect, seed, dir, &j->truth) < 0)
         abort();
     j->result = need(aggregate_run(&dir, 1, &options, &err));
+    if (getenv("KEEP") && fault == (enum simjob_fault) atoi(getenv("KEEP"))) {
+        char cmd[600];
+        snprintf(
+            cmd, sizeof(cmd),
+            "mkdir -p /dev/shm/keep-insight && cp %s/* /dev/shm/keep-insight/",
+            dir);
+        if (system(cmd))
+            abort();
+    }
     task->input->remove(shape, dir);
     j->insight = need(insight_run(NULL, NULL, j->result, NULL));
 }
@@ -275,8 +288,8 @@ int main(int argc, char **argv)
     unsigned seeds = 4, workers = pool_processors();
     char dir[] = "/dev/shm/jobprof-calibrate.XXXXXX";
     char other[] = "/tmp/jobprof-calibrate.XXXXXX";
-    const char *at;
-    uint64_t first = 1;
+    const char *at, *only_family = NULL, *only_input = NULL;
+    uint64_t first = 1, exact = 0;
     bool good = true;
 
     for (; argc > 1 && *argv[1] == '-'; argc--, argv++)
@@ -285,6 +298,12 @@ int main(int argc, char **argv)
         } else if (!strcmp(argv[1], "-j") && argc > 2) {
             workers = (unsigned) strtoul(argv[2], NULL, 10);
             argc--, argv++;
+        } else if (!strcmp(argv[1], "-s") && argc > 4) {
+            only_family = argv[2];
+            only_input = argv[3];
+            exact = strtoull(argv[4], NULL, 10);
+            seeds = workers = 1;
+            argc -= 3, argv += 3;
         }
     if (argc > 1)
         seeds = (unsigned) strtoul(argv[1], NULL, 10);
@@ -298,13 +317,19 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < N(inputs); i++) {
         struct counts n = {0};
 
+        if (only_input && strcmp(only_input, inputs[i].name) != 0)
+            continue;
         for (size_t f = 0; f < N(families); f++) {
             const struct task task = {&inputs[i], &families[f]};
-            struct pool *pool =
-                pool_start(seeds < workers ? seeds : workers,
-                           first * 1000003 + i * 100000007 + f * 1000000007 + 1,
-                           at, run_one, &task);
+            uint64_t seed = exact ? exact
+                                  : first * 1000003 + i * 100000007 +
+                                        f * 1000000007 + 1;
+            struct pool *pool;
 
+            if (only_family && strcmp(only_family, families[f].name) != 0)
+                continue;
+            pool = pool_start(seeds < workers ? seeds : workers, seed, at,
+                              run_one, &task);
             for (unsigned k = 0; k < seeds; k++)
                 count(&n, pool_next(pool).answer);
             pool_end(pool);
