@@ -23,13 +23,14 @@
 
 /* VERSION is written, OLDEST is the oldest that is read. Version 5 has no
  * timelines, versions before STRIPS have no strips, and those before COURSE
- * have no times of messages over the run. From version 9 on a file may have what
- * its markers count. */
+ * have no times of messages over the run. From version WORDS on a file may have
+ * what its markers count, and there are algorithms, protocols and clocks. */
 enum {
     PARTIAL_VERSION = 9,
     PARTIAL_OLDEST = 5,
     PARTIAL_STRIPS = 7,
-    PARTIAL_COURSE = 8
+    PARTIAL_COURSE = 8,
+    PARTIAL_WORDS = 9
 };
 
 /* A log that a partial was made from; path is relative to raw/<node>/. */

@@ -95,6 +95,8 @@ static void put_member(struct jpr_out *out, const struct join_member *m)
     jpr_put_u64(out, m->shared | (unsigned) m->many_files << 1); /* two flags */
     jpr_put_u64(out, m->p2p_records);
     jpr_put_u64(out, m->p2p_last);
+    jpr_put_u64(out, m->kernel_cpu);
+    jpr_put_u64(out, m->call_cpu);
     put_rates(out, &m->rates);
 }
 
@@ -112,6 +114,17 @@ static void put_comm(struct jpr_out *out, const struct partial_out *w,
     jpr_put_u64(out, c->counted);
     if (c->counted)
         partial_put_counts(out, &c->counts);
+    jpr_put_u64(out, c->n_paths);
+    for (uint32_t i = 0; i < c->n_paths; i++) {
+        const struct join_path *path = &c->paths[i];
+
+        jpr_put_u64(out, path->func);
+        jpr_put_u64(out, path->algo);
+        jpr_put_u64(out, path->proto);
+        jpr_put_u64(out, path->records);
+        jpr_put_u64(out, path->bytes_min);
+        jpr_put_u64(out, path->bytes_max);
+    }
     jpr_put_u64(out, w->first[at + 1] - w->first[at]);
     for (uint32_t i = w->first[at]; i < w->first[at + 1]; i++)
         put_member(out, w->members[i]);
@@ -416,6 +429,9 @@ static int get_member(struct partial_in *r, uint32_t comm, uint32_t n_ranks)
     uint64_t flags = jpr_get_bounded(&r->in, 3);
     uint64_t p2p = jpr_get_bounded(&r->in, MAX_COUNT);
     uint64_t p2p_last = jpr_get_u64(&r->in);
+    bool words = r->partial->version >= PARTIAL_WORDS;
+    uint64_t kernel_cpu = words ? jpr_get_bounded(&r->in, MAX_COUNT) : 0;
+    uint64_t call_cpu = words ? jpr_get_bounded(&r->in, MAX_COUNT) : 0;
     uint32_t known = r->join->n_members;
     struct join_member *member;
 
@@ -432,6 +448,8 @@ static int get_member(struct partial_in *r, uint32_t comm, uint32_t n_ranks)
     member->many_files = flags >> 1 & 1;
     member->p2p_records = p2p;
     member->p2p_last = p2p_last;
+    member->kernel_cpu = kernel_cpu;
+    member->call_cpu = call_cpu;
     r->join->comms[comm]->p2p_records += p2p;
     r->join->p2p_records += p2p;
     return 0;
@@ -457,6 +475,29 @@ static int get_counts(struct partial_in *r, struct join_comm *comm)
     return r->in.bad ? -1 : 0;
 }
 
+/* Reads a communicator's algorithms and protocols. 0, or -1. */
+static int get_paths(struct partial_in *r, struct join_comm *comm)
+{
+    uint64_t n = r->partial->version >= PARTIAL_WORDS
+                     ? jpr_get_bounded(&r->in, JOIN_PATHS)
+                     : 0;
+
+    for (uint64_t i = 0; i < n && !r->in.bad; i++) {
+        struct join_path path = {
+            .func = (uint32_t) jpr_get_bounded(&r->in, UINT32_MAX),
+            .algo = (uint8_t) jpr_get_bounded(&r->in, RECORD_ALGOS - 1),
+            .proto = (uint8_t) jpr_get_bounded(&r->in, RECORD_PROTOS - 1),
+            .records = jpr_get_bounded(&r->in, MAX_COUNT),
+            .bytes_min = jpr_get_bounded(&r->in, RECORD_MAX_BYTES),
+            .bytes_max = jpr_get_bounded(&r->in, RECORD_MAX_BYTES)};
+
+        if (r->in.bad || path.func >= r->join->n_funcs || !path.algo ||
+            path.bytes_min > path.bytes_max || join_path_add(comm, &path) < 0)
+            return -1;
+    }
+    return r->in.bad ? -1 : 0;
+}
+
 /* Reads communicator `at` and its members. 0, or -1: damaged, or no memory. */
 static int get_comm(struct partial_in *r, uint32_t at)
 {
@@ -473,7 +514,8 @@ static int get_comm(struct partial_in *r, uint32_t at)
         join_comm_get(r->join, id, id_len, n_ranks, nnodes) !=
             at || /* each once */
         join_comm_name(r->join->comms[at], name, len) < 0 ||
-        get_counts(r, r->join->comms[at]) < 0)
+        get_counts(r, r->join->comms[at]) < 0 ||
+        get_paths(r, r->join->comms[at]) < 0)
         return -1;
     r->join->comms[at]->gaps_lost = gaps_lost;
     n = jpr_get_bounded(&r->in, left(&r->in));

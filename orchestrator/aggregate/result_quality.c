@@ -466,6 +466,10 @@ int result_quality(struct build *b)
     q->nan_busbw = b->join->nan_busbw;
     q->left_out_records = b->join->left_out;
     q->untimed_records = b->join->untimed;
+    for (size_t i = 0; i < b->result->n_ranks; i++) {
+        q->kernel_cpu_records += b->result->ranks[i].kernel_cpu;
+        q->call_cpu_records += b->result->ranks[i].call_cpu;
+    }
     q->overflow_records = b->overflow; /* of traces only */
     set_ranks(b->result);
     set_expected(b, complete, produced);
