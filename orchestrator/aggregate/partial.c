@@ -277,7 +277,8 @@ static bool in_order(const struct partial *p, const struct partial_in *r,
         return !r->first && r->n_hangs < p->n_recordings;
     /* types that this version does not have */
     if ((type == PARTIAL_STRIP && p->version < PARTIAL_STRIPS) ||
-        (type == PARTIAL_MESSAGES && p->version < PARTIAL_COURSE))
+        (type == PARTIAL_MESSAGES && p->version < PARTIAL_COURSE) ||
+        (type == PARTIAL_WORD && p->version < PARTIAL_WORDS))
         return false;
     if (type == PARTIAL_TABLES || type == PARTIAL_TIMELINE ||
         type == PARTIAL_STRIP)

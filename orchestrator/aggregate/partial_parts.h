@@ -36,6 +36,7 @@ enum partial_block {
     PARTIAL_TIMELINE = 10, /* of one file; between those and the tables */
     PARTIAL_STRIP = 11,    /* of one file, after its timeline */
     PARTIAL_MESSAGES = 12, /* their times over the run, by member */
+    PARTIAL_WORD = 13,     /* algorithms, protocols, CPUs' clocks */
     PARTIAL_N_TYPES
 };
 

@@ -95,8 +95,6 @@ static void put_member(struct jpr_out *out, const struct join_member *m)
     jpr_put_u64(out, m->shared | (unsigned) m->many_files << 1); /* two flags */
     jpr_put_u64(out, m->p2p_records);
     jpr_put_u64(out, m->p2p_last);
-    jpr_put_u64(out, m->kernel_cpu);
-    jpr_put_u64(out, m->call_cpu);
     put_rates(out, &m->rates);
 }
 
@@ -114,17 +112,6 @@ static void put_comm(struct jpr_out *out, const struct partial_out *w,
     jpr_put_u64(out, c->counted);
     if (c->counted)
         partial_put_counts(out, &c->counts);
-    jpr_put_u64(out, c->n_paths);
-    for (uint32_t i = 0; i < c->n_paths; i++) {
-        const struct join_path *path = &c->paths[i];
-
-        jpr_put_u64(out, path->func);
-        jpr_put_u64(out, path->algo);
-        jpr_put_u64(out, path->proto);
-        jpr_put_u64(out, path->records);
-        jpr_put_u64(out, path->bytes_min);
-        jpr_put_u64(out, path->bytes_max);
-    }
     jpr_put_u64(out, w->first[at + 1] - w->first[at]);
     for (uint32_t i = w->first[at]; i < w->first[at + 1]; i++)
         put_member(out, w->members[i]);
@@ -303,11 +290,57 @@ static int put_all_messages(struct partial_out *w)
     return 0;
 }
 
+/* Algorithms and protocols of communicators, and members with times by a CPU's
+ * clock. */
+static void put_words(struct jpr_out *out, const void *arg)
+{
+    const struct partial_out *w = arg;
+    const struct join *join = w->join;
+
+    for (uint32_t i = 0; i < join->n_comms; i++)
+        for (uint32_t k = 0; k < join->comms[i]->n_paths; k++) {
+            const struct join_path *path = &join->comms[i]->paths[k];
+
+            jpr_put_u64(out, i + UINT64_C(1)); /* 0 ends the list */
+            jpr_put_u64(out, path->func);
+            jpr_put_u64(out, path->algo);
+            jpr_put_u64(out, path->proto);
+            jpr_put_u64(out, path->records);
+            jpr_put_u64(out, path->bytes_min);
+            jpr_put_u64(out, path->bytes_max);
+        }
+    jpr_put_u64(out, 0);
+    for (uint32_t i = 0; i < join->n_members; i++) {
+        const struct join_member *m = w->members[i];
+
+        if (!m->kernel_cpu && !m->call_cpu)
+            continue;
+        jpr_put_u64(out, i + UINT64_C(1));
+        jpr_put_u64(out, m->kernel_cpu);
+        jpr_put_u64(out, m->call_cpu);
+    }
+    jpr_put_u64(out, 0);
+}
+
+/* Returns whether there is anything of these. */
+static bool has_words(const struct join *join)
+{
+    for (uint32_t i = 0; i < join->n_comms; i++)
+        if (join->comms[i]->n_paths)
+            return true;
+    for (uint32_t i = 0; i < join->n_members; i++)
+        if (join->members[i]->kernel_cpu || join->members[i]->call_cpu)
+            return true;
+    return false;
+}
+
 int partial_put_tables(struct partial_out *w)
 {
     /* members, then what refers to them */
     if (partial_put_block(w, PARTIAL_TABLES, put_tables, w) < 0 ||
-        put_all_pairs(w) < 0 || put_all_bits(w) < 0 || put_all_kernels(w) < 0)
+        put_all_pairs(w) < 0 || put_all_bits(w) < 0 || put_all_kernels(w) < 0 ||
+        (has_words(w->join) &&
+         partial_put_block(w, PARTIAL_WORD, put_words, w) < 0))
         return -1;
     return put_all_messages(w);
 }
@@ -429,9 +462,6 @@ static int get_member(struct partial_in *r, uint32_t comm, uint32_t n_ranks)
     uint64_t flags = jpr_get_bounded(&r->in, 3);
     uint64_t p2p = jpr_get_bounded(&r->in, MAX_COUNT);
     uint64_t p2p_last = jpr_get_u64(&r->in);
-    bool words = r->partial->version >= PARTIAL_WORDS;
-    uint64_t kernel_cpu = words ? jpr_get_bounded(&r->in, MAX_COUNT) : 0;
-    uint64_t call_cpu = words ? jpr_get_bounded(&r->in, MAX_COUNT) : 0;
     uint32_t known = r->join->n_members;
     struct join_member *member;
 
@@ -448,8 +478,6 @@ static int get_member(struct partial_in *r, uint32_t comm, uint32_t n_ranks)
     member->many_files = flags >> 1 & 1;
     member->p2p_records = p2p;
     member->p2p_last = p2p_last;
-    member->kernel_cpu = kernel_cpu;
-    member->call_cpu = call_cpu;
     r->join->comms[comm]->p2p_records += p2p;
     r->join->p2p_records += p2p;
     return 0;
@@ -475,29 +503,6 @@ static int get_counts(struct partial_in *r, struct join_comm *comm)
     return r->in.bad ? -1 : 0;
 }
 
-/* Reads a communicator's algorithms and protocols. 0, or -1. */
-static int get_paths(struct partial_in *r, struct join_comm *comm)
-{
-    uint64_t n = r->partial->version >= PARTIAL_WORDS
-                     ? jpr_get_bounded(&r->in, JOIN_PATHS)
-                     : 0;
-
-    for (uint64_t i = 0; i < n && !r->in.bad; i++) {
-        struct join_path path = {
-            .func = (uint32_t) jpr_get_bounded(&r->in, UINT32_MAX),
-            .algo = (uint8_t) jpr_get_bounded(&r->in, RECORD_ALGOS - 1),
-            .proto = (uint8_t) jpr_get_bounded(&r->in, RECORD_PROTOS - 1),
-            .records = jpr_get_bounded(&r->in, MAX_COUNT),
-            .bytes_min = jpr_get_bounded(&r->in, RECORD_MAX_BYTES),
-            .bytes_max = jpr_get_bounded(&r->in, RECORD_MAX_BYTES)};
-
-        if (r->in.bad || path.func >= r->join->n_funcs || !path.algo ||
-            path.bytes_min > path.bytes_max || join_path_add(comm, &path) < 0)
-            return -1;
-    }
-    return r->in.bad ? -1 : 0;
-}
-
 /* Reads communicator `at` and its members. 0, or -1: damaged, or no memory. */
 static int get_comm(struct partial_in *r, uint32_t at)
 {
@@ -514,8 +519,7 @@ static int get_comm(struct partial_in *r, uint32_t at)
         join_comm_get(r->join, id, id_len, n_ranks, nnodes) !=
             at || /* each once */
         join_comm_name(r->join->comms[at], name, len) < 0 ||
-        get_counts(r, r->join->comms[at]) < 0 ||
-        get_paths(r, r->join->comms[at]) < 0)
+        get_counts(r, r->join->comms[at]) < 0)
         return -1;
     r->join->comms[at]->gaps_lost = gaps_lost;
     n = jpr_get_bounded(&r->in, left(&r->in));
@@ -753,6 +757,41 @@ static int get_messages(struct partial_in *r)
     return 0;
 }
 
+/* Reads the words: each communicator's path and each member comes once. */
+static int get_words(struct partial_in *r)
+{
+    struct join *join = r->join;
+    uint64_t at;
+
+    while ((at = jpr_get_bounded(&r->in, join->n_comms)) != 0) {
+        struct join_comm *comm = join->comms[at - 1];
+        uint32_t known = comm->n_paths;
+        struct join_path path = {
+            .func = (uint32_t) jpr_get_bounded(&r->in, UINT32_MAX),
+            .algo = (uint8_t) jpr_get_bounded(&r->in, RECORD_ALGOS - 1),
+            .proto = (uint8_t) jpr_get_bounded(&r->in, RECORD_PROTOS - 1),
+            .records = jpr_get_bounded(&r->in, MAX_COUNT),
+            .bytes_min = jpr_get_bounded(&r->in, RECORD_MAX_BYTES),
+            .bytes_max = jpr_get_bounded(&r->in, RECORD_MAX_BYTES)};
+
+        if (r->in.bad || path.func >= join->n_funcs || !path.algo ||
+            !path.records || path.bytes_min > path.bytes_max ||
+            join_path_add(comm, &path) < 0 || comm->n_paths == known)
+            return -1;
+    }
+    while ((at = jpr_get_bounded(&r->in, join->n_members)) != 0) {
+        struct join_member *member = join->members[at - 1];
+
+        if (member->kernel_cpu || member->call_cpu)
+            return -1;
+        member->kernel_cpu = jpr_get_bounded(&r->in, MAX_COUNT);
+        member->call_cpu = jpr_get_bounded(&r->in, MAX_COUNT);
+        if (r->in.bad || (!member->kernel_cpu && !member->call_cpu))
+            return -1;
+    }
+    return r->in.bad ? -1 : 0;
+}
+
 static int get_strays(struct partial_in *r)
 {
     uint64_t n = jpr_get_bounded(&r->in, left(&r->in));
@@ -769,6 +808,7 @@ int partial_get_table(struct partial_in *r, enum partial_block type)
         [PARTIAL_TABLES] = get_tables,     [PARTIAL_PAIRS] = get_pairs,
         [PARTIAL_BITS] = get_bits,         [PARTIAL_KERNELS] = get_kernels,
         [PARTIAL_MESSAGES] = get_messages, [PARTIAL_STRAYS] = get_strays,
+        [PARTIAL_WORD] = get_words,
     };
 
     /* in_order (partial.c) lets no other type come here */

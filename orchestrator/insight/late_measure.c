@@ -388,15 +388,16 @@ static double overlap_of(const struct late *l, size_t rank, double surplus)
     return most;
 }
 
-/* How much of a rank's time may be its clock's alone, if a CPU took it: each by
- * a little, and all of a time that began at the call. */
-static double by_clock(const struct jp_rank *rank)
+/* How much of a rank's excess may be its clock's alone, if a CPU took its
+ * times: a little for each, and up to all of its peers' time, `longest_us`, for
+ * those that began at the call. */
+static double by_clock(const struct jp_rank *rank, double longest_us)
 {
     double share =
         rank->records ? (double) rank->call_cpu / (double) rank->records : 0;
 
     return (double) rank->kernel_cpu * limits_get(JP_LIMIT_HIDDEN_CLOCK) +
-           share * (double) rank->exec_us;
+           share * longest_us;
 }
 
 /* Fills unseen and hidden_us of a communicator's ranks: how much of an excess
@@ -410,8 +411,10 @@ static double by_clock(const struct jp_rank *rank)
 static void hide(struct late *l, size_t c)
 {
     size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
-    double least = INFINITY, grouped = INFINITY, usual;
+    double least = INFINITY, grouped = INFINITY, longest = 0, usual;
 
+    for (size_t i = from; i < to; i++)
+        longest = fmax(longest, (double) l->r->ranks[i].exec_us);
     for (size_t i = from; i < to; i++)
         l->scratch[i - from] = l->net[l->p->of_rank[i]];
     usual = stats_median(l->scratch, to - from);
@@ -427,7 +430,7 @@ static void hide(struct late *l, size_t c)
                                 (l->grouped_net[process] - grouped));
         l->out[i].hidden_us =
             fmax(l->unseen[i], overlap_of(l, i, l->net[process] - usual)) +
-            by_clock(&l->r->ranks[i]);
+            by_clock(&l->r->ranks[i], longest);
     }
 }
 
