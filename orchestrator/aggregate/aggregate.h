@@ -120,7 +120,10 @@ struct jp_rank {
     uint64_t wait_us;     /* sum of (own time - shortest time) */
     uint64_t caused_us;   /* the others' waits in the last_ops */
     uint64_t p2p_records; /* Send and Recv; records does not include them */
-    double p2p_fast_gbs;  /* fast_gbs of jp_p2p, of all its Send and Recv */
+    /* Of its records, those with a time by a CPU's clock: of the kernel's
+     * events, and from the call to the last event. */
+    uint64_t kernel_cpu, call_cpu;
+    double p2p_fast_gbs; /* fast_gbs of jp_p2p, of all its Send and Recv */
     /* By part of the run: its time in timed operations, scaled up to all
      * operations of the part. NAN: the part has operations, but none is
      * complete. NULL: quality.waits_unknown. Points into the result's slices;
@@ -207,6 +210,16 @@ struct jp_p2p {
     double fast_gbs;
 };
 #define JP_P2P_SLOWER 0.85
+
+/* The records of one function in a communicator that ran with one algorithm and
+ * protocol, and the sizes that they had; sorted by (comm, function, algorithm,
+ * protocol). Only of records that name them (Inspector from v4.2 on). */
+struct jp_algo {
+    size_t comm;
+    const char *func;    /* of coll_names */
+    uint8_t algo, proto; /* numbers of words (common/record.h) */
+    uint64_t records, bytes_min, bytes_max;
+};
 
 /* Send and Recv between two hosts, over all communicators and pairs of ranks;
  * sorted by (src_host, dst_host, function). A rank's own records name its host;
@@ -329,7 +342,7 @@ struct jp_quality {
         JP_EXPECT_PLANNED /* only in struct jp_expected, never here */
     } expected_kind;
     uint64_t expected;
-    uint64_t lost;      /* records lost by the recorder's own count */
+    uint64_t lost; /* records lost by the recorder's own count */
     /* records that Inspector overwrote before it could write them, by its own
      * count; what its end lost is not in it */
     uint64_t overwritten;
@@ -367,6 +380,8 @@ struct jp_quality {
     uint64_t partly_timed;     /* records with the times of some channels only:
                                   the other channels never ended (traces of NCCL
                                   2.28 to 2.30) */
+    /* records with a time by a CPU's clock; as in struct jp_rank */
+    uint64_t kernel_cpu_records, call_cpu_records;
     uint64_t untimed_records;  /* records without a time: no exec_us and no wait
                                   includes them */
     /* Of the job. A rank is one of a process in a communicator; its ranks in
@@ -468,6 +483,8 @@ struct jp_result {
     size_t n_cells;
     struct jp_ops *ops; /* packed: read by ops_at (ops.h) */
     size_t n_ops;
+    struct jp_algo *algos;
+    size_t n_algos;
     struct jp_p2p *p2p;
     size_t n_p2p;
     struct jp_p2p_node *p2p_nodes;

@@ -39,6 +39,7 @@ static void comm_destroy(struct join_comm *comm)
     free(comm->series);
     free(comm->members);
     free(comm->name);
+    free(comm->paths);
     free(comm);
 }
 
@@ -355,6 +356,55 @@ static inline void row_next(const struct join_row *row)
     __builtin_prefetch((const void *) (next + sizeof(*row) - 1), 1);
 }
 
+int join_path_add(struct join_comm *comm, const struct join_path *path)
+{
+    struct join_path *at, *more;
+
+    for (uint32_t i = 0; i < comm->n_paths; i++) {
+        at = &comm->paths[i];
+        if (at->func != path->func || at->algo != path->algo ||
+            at->proto != path->proto)
+            continue;
+        at->records = num_add(at->records, path->records);
+        if (path->bytes_min < at->bytes_min)
+            at->bytes_min = path->bytes_min;
+        if (path->bytes_max > at->bytes_max)
+            at->bytes_max = path->bytes_max;
+        comm->last_path = i;
+        return 0;
+    }
+    if (comm->n_paths == JOIN_PATHS)
+        return 0;
+    more = reallocarray(comm->paths, comm->n_paths + 1, sizeof(*more));
+    if (!more)
+        return -1;
+    comm->paths = more;
+    comm->last_path = comm->n_paths;
+    comm->paths[comm->n_paths++] = *path;
+    return 0;
+}
+
+/* Adds a record's algorithm and protocol: mostly those of the one before. */
+static inline int add_path(struct join_comm *comm, uint32_t func,
+                           const struct record *r)
+{
+    const struct join_path path = {.func = func,
+                                   .algo = r->algo,
+                                   .proto = r->proto,
+                                   .records = 1,
+                                   .bytes_min = r->bytes,
+                                   .bytes_max = r->bytes};
+    struct join_path *last = comm->n_paths ? &comm->paths[comm->last_path]
+                                           : NULL;
+
+    if (!last || last->func != func || last->algo != r->algo ||
+        last->proto != r->proto || r->bytes < last->bytes_min ||
+        r->bytes > last->bytes_max)
+        return join_path_add(comm, &path);
+    last->records++;
+    return 0;
+}
+
 /* Adds a record of a collective to the row of its sequence number. lane's
  * blocks are current. What is changed only after all that may fail, so that a
  * record that is left out leaves no trace. */
@@ -385,6 +435,10 @@ static enum join_status add_coll(struct join *join, struct join_member *member,
     }
     if (status == JOIN_OK) {
         member->records++;
+        member->kernel_cpu += r->clock == RECORD_CLOCK_KERNEL_CPU;
+        member->call_cpu += r->clock == RECORD_CLOCK_COLL_CPU;
+        if (r->algo && add_path(join->comms[member->comm], lane->func, r) < 0)
+            return failed(join);
         join->comms[member->comm]->records++;
         join->coll_records++;
         join->nan_busbw += r->busbw_nan;
@@ -570,6 +624,13 @@ static int merge_comms(struct mapping *m)
         to->gaps_lost |= from->gaps_lost;
         if (from->counted)
             join_counts_fold(to, &from->counts);
+        for (uint32_t k = 0; k < from->n_paths; k++) {
+            struct join_path path = from->paths[k];
+
+            path.func = m->funcs[path.func];
+            if (join_path_add(to, &path) < 0)
+                return -1;
+        }
         for (uint32_t k = 0; k < from->n_series; k++) {
             struct join_series *series =
                 join_series_get(m->into, to, m->funcs[from->series[k]->func]);
@@ -661,6 +722,8 @@ static int merge_member(struct mapping *m, struct join_member *from)
     to->many_files |= from->many_files;
     to->records += from->records;
     to->p2p_records += from->p2p_records;
+    to->kernel_cpu += from->kernel_cpu;
+    to->call_cpu += from->call_cpu;
     if (from->p2p_last > to->p2p_last)
         to->p2p_last = from->p2p_last;
     if (join_messages_merge(m->into, to, from) < 0)

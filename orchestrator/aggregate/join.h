@@ -284,6 +284,9 @@ struct join_member {
     uint32_t number; /* its place in join.members */
     uint64_t turn;   /* join.turn when it had a record last */
     uint64_t records, p2p_records;
+    /* Of its collectives, those whose time is by a CPU's clock: of the kernel's
+     * events, of the call. */
+    uint64_t kernel_cpu, call_cpu;
     uint64_t p2p_last;           /* largest p2p_sn, which counts both from 1 */
     uint32_t p2p_rows;           /* its rows in join.p2p */
     struct join_rates rates;     /* of all its messages */
@@ -308,6 +311,17 @@ struct join_sums {
     bool ragged; /* a rank has no record that another rank has */
 };
 
+/* The records of one function in a communicator with one algorithm and
+ * protocol, numbers of words (common/record.h), and their sizes. */
+struct join_path {
+    uint32_t func;
+    uint8_t algo, proto;
+    uint64_t records, bytes_min, bytes_max;
+};
+
+/* The most of a communicator; records with further ones are in none. */
+#define JOIN_PATHS 64
+
 struct join_comm {
     char id[RECORD_MAX_ID + 2];
     char *name;
@@ -318,6 +332,8 @@ struct join_comm {
                        members */
     struct jpr_counts counts;
     uint64_t records, p2p_records;
+    struct join_path *paths;     /* in the order in which they came */
+    uint32_t n_paths, last_path; /* last_path: that of the last record */
     struct join_series **series; /* empty after the communicator is closed */
     uint32_t n_series;
     uint32_t *members; /* numbers in join.members */
@@ -434,6 +450,9 @@ enum join_status join_add(struct join *join, const struct record *record);
  * its records do. It need not have records; without any it has no members. */
 enum join_status join_add_counts(struct join *join, const struct record *base,
                                  const struct jpr_counts *counts);
+
+/* Adds records of one path to a communicator's. 0, or -1: no memory. */
+int join_path_add(struct join_comm *comm, const struct join_path *path);
 
 /* Sorts the strays by (comm, func, sn, size, rank, arrival) and drops a rank's
  * second record of one operation. */

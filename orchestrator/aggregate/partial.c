@@ -278,7 +278,8 @@ static bool in_order(const struct partial *p, const struct partial_in *r,
     /* types that this version does not have */
     if ((type == PARTIAL_STRIP && p->version < PARTIAL_STRIPS) ||
         (type == PARTIAL_MESSAGES && p->version < PARTIAL_COURSE) ||
-        (type == PARTIAL_MEMBERS && p->version < PARTIAL_PROCESSES))
+        (type == PARTIAL_MEMBERS && p->version < PARTIAL_PROCESSES) ||
+        (type == PARTIAL_WORD && p->version < PARTIAL_WORDS))
         return false;
     if (type == PARTIAL_TABLES || type == PARTIAL_TIMELINE ||
         type == PARTIAL_STRIP)

@@ -25,13 +25,15 @@
  * timelines, versions before STRIPS have no strips, those before COURSE have no
  * times of messages over the run, and those before PROCESSES do not tell
  * processes of equal host and pid, or the devices of one process, apart. From
- * version 9 on a file may have what its markers count. */
+ * version WORDS on a file may have what its markers count, and there are
+ * algorithms, protocols and clocks. */
 enum {
     PARTIAL_VERSION = 9,
     PARTIAL_OLDEST = 5,
     PARTIAL_STRIPS = 7,
     PARTIAL_COURSE = 8,
-    PARTIAL_PROCESSES = 9
+    PARTIAL_PROCESSES = 9,
+    PARTIAL_WORDS = 9
 };
 
 /* A log that a partial was made from; path is relative to raw/<node>/. */

@@ -37,6 +37,7 @@ enum partial_block {
     PARTIAL_STRIP = 11,    /* of one file, after its timeline */
     PARTIAL_MESSAGES = 12, /* their times over the run, by member */
     PARTIAL_MEMBERS = 13,  /* what tells the members' processes apart */
+    PARTIAL_WORD = 14,     /* algorithms, protocols, CPUs' clocks */
     PARTIAL_N_TYPES
 };
 

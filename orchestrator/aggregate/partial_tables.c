@@ -311,12 +311,58 @@ static int put_all_members(struct partial_out *w)
     return known ? partial_put_block(w, PARTIAL_MEMBERS, put_members, w) : 0;
 }
 
+/* Algorithms and protocols of communicators, and members with times by a CPU's
+ * clock. */
+static void put_words(struct jpr_out *out, const void *arg)
+{
+    const struct partial_out *w = arg;
+    const struct join *join = w->join;
+
+    for (uint32_t i = 0; i < join->n_comms; i++)
+        for (uint32_t k = 0; k < join->comms[i]->n_paths; k++) {
+            const struct join_path *path = &join->comms[i]->paths[k];
+
+            jpr_put_u64(out, i + UINT64_C(1)); /* 0 ends the list */
+            jpr_put_u64(out, path->func);
+            jpr_put_u64(out, path->algo);
+            jpr_put_u64(out, path->proto);
+            jpr_put_u64(out, path->records);
+            jpr_put_u64(out, path->bytes_min);
+            jpr_put_u64(out, path->bytes_max);
+        }
+    jpr_put_u64(out, 0);
+    for (uint32_t i = 0; i < join->n_members; i++) {
+        const struct join_member *m = w->members[i];
+
+        if (!m->kernel_cpu && !m->call_cpu)
+            continue;
+        jpr_put_u64(out, i + UINT64_C(1));
+        jpr_put_u64(out, m->kernel_cpu);
+        jpr_put_u64(out, m->call_cpu);
+    }
+    jpr_put_u64(out, 0);
+}
+
+/* Returns whether there is anything of these. */
+static bool has_words(const struct join *join)
+{
+    for (uint32_t i = 0; i < join->n_comms; i++)
+        if (join->comms[i]->n_paths)
+            return true;
+    for (uint32_t i = 0; i < join->n_members; i++)
+        if (join->members[i]->kernel_cpu || join->members[i]->call_cpu)
+            return true;
+    return false;
+}
+
 int partial_put_tables(struct partial_out *w)
 {
     /* members, then what refers to them */
     if (partial_put_block(w, PARTIAL_TABLES, put_tables, w) < 0 ||
         put_all_members(w) < 0 || put_all_pairs(w) < 0 || put_all_bits(w) < 0 ||
-        put_all_kernels(w) < 0)
+        put_all_kernels(w) < 0 ||
+        (has_words(w->join) &&
+         partial_put_block(w, PARTIAL_WORD, put_words, w) < 0))
         return -1;
     return put_all_messages(w);
 }
@@ -743,6 +789,41 @@ static int get_members(struct partial_in *r)
     return r->in.bad ? -1 : 0;
 }
 
+/* Reads the words: each communicator's path and each member comes once. */
+static int get_words(struct partial_in *r)
+{
+    struct join *join = r->join;
+    uint64_t at;
+
+    while ((at = jpr_get_bounded(&r->in, join->n_comms)) != 0) {
+        struct join_comm *comm = join->comms[at - 1];
+        uint32_t known = comm->n_paths;
+        struct join_path path = {
+            .func = (uint32_t) jpr_get_bounded(&r->in, UINT32_MAX),
+            .algo = (uint8_t) jpr_get_bounded(&r->in, RECORD_ALGOS - 1),
+            .proto = (uint8_t) jpr_get_bounded(&r->in, RECORD_PROTOS - 1),
+            .records = jpr_get_bounded(&r->in, MAX_COUNT),
+            .bytes_min = jpr_get_bounded(&r->in, RECORD_MAX_BYTES),
+            .bytes_max = jpr_get_bounded(&r->in, RECORD_MAX_BYTES)};
+
+        if (r->in.bad || path.func >= join->n_funcs || !path.algo ||
+            !path.records || path.bytes_min > path.bytes_max ||
+            join_path_add(comm, &path) < 0 || comm->n_paths == known)
+            return -1;
+    }
+    while ((at = jpr_get_bounded(&r->in, join->n_members)) != 0) {
+        struct join_member *member = join->members[at - 1];
+
+        if (member->kernel_cpu || member->call_cpu)
+            return -1;
+        member->kernel_cpu = jpr_get_bounded(&r->in, MAX_COUNT);
+        member->call_cpu = jpr_get_bounded(&r->in, MAX_COUNT);
+        if (r->in.bad || (!member->kernel_cpu && !member->call_cpu))
+            return -1;
+    }
+    return r->in.bad ? -1 : 0;
+}
+
 static int get_strays(struct partial_in *r)
 {
     uint64_t n = jpr_get_bounded(&r->in, left(&r->in));
@@ -759,7 +840,7 @@ int partial_get_table(struct partial_in *r, enum partial_block type)
         [PARTIAL_TABLES] = get_tables,     [PARTIAL_PAIRS] = get_pairs,
         [PARTIAL_BITS] = get_bits,         [PARTIAL_KERNELS] = get_kernels,
         [PARTIAL_MESSAGES] = get_messages, [PARTIAL_STRAYS] = get_strays,
-        [PARTIAL_MEMBERS] = get_members,
+        [PARTIAL_MEMBERS] = get_members,   [PARTIAL_WORD] = get_words,
     };
 
     /* in_order (partial.c) lets no other type come here */

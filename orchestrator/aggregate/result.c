@@ -318,6 +318,8 @@ static int fill_rank(struct build *b, struct jp_rank *rank,
                              .device = member->device,
                              .records = member->records,
                              .p2p_records = member->p2p_records,
+                             .kernel_cpu = member->kernel_cpu,
+                             .call_cpu = member->call_cpu,
                              .p2p_fast_gbs = fast,
                              .timed_ops = sums->timed_ops,
                              .last_ops = member->last_ops,
@@ -527,6 +529,52 @@ static int make_p2p(struct build *b)
     return 0;
 }
 
+/* --- algorithms and protocols --- */
+
+static int by_algo(const void *a, const void *b)
+{
+    const struct jp_algo *x = a, *y = b;
+    int order;
+
+    if (x->comm != y->comm)
+        return x->comm < y->comm ? -1 : 1;
+    order = strcmp(x->func, y->func);
+    if (order)
+        return order;
+    return x->algo != y->algo ? x->algo - y->algo : x->proto - y->proto;
+}
+
+static int make_algos(struct build *b)
+{
+    struct jp_result *r = b->result;
+    const struct join *join = b->join;
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < join->n_comms; i++)
+        n += join->comms[i]->n_paths;
+    r->algos = calloc(n + 1, sizeof(*r->algos));
+    if (!r->algos)
+        return -1;
+    for (uint32_t i = 0; i < join->n_comms; i++)
+        for (uint32_t k = 0; k < join->comms[i]->n_paths; k++) {
+            const struct join_path *path = &join->comms[i]->paths[k];
+
+            if (b->comm_at[i] >= r->n_comms) /* without a record */
+                continue;
+            r->algos[r->n_algos++] =
+                (struct jp_algo){.comm = b->comm_at[i],
+                                 .func = r->coll_names[b->func_at[path->func]],
+                                 .algo = path->algo,
+                                 .proto = path->proto,
+                                 .records = path->records,
+                                 .bytes_min = path->bytes_min,
+                                 .bytes_max = path->bytes_max};
+        }
+    if (r->n_algos)
+        qsort(r->algos, r->n_algos, sizeof(*r->algos), by_algo);
+    return 0;
+}
+
 /* --- Send and Recv between hosts --- */
 
 /* Work space of the pairs of hosts. */
@@ -668,8 +716,9 @@ int result_build(struct build *b)
 {
     /* operations before cells, pairs before quality */
     static int (*const steps[])(struct build *) = {
-        make_comms, make_ranks,     make_ops,       result_cells_and_windows,
-        make_p2p,   make_p2p_nodes, result_quality, busy_result,
+        make_comms,  make_ranks,     make_ops,   result_cells_and_windows,
+        make_p2p,    make_p2p_nodes, make_algos, result_quality,
+        busy_result,
     };
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
@@ -719,6 +768,7 @@ void result_destroy(struct jp_result *r)
     free(r->cells);
     ops_destroy(r->ops);
     free(r->p2p);
+    free(r->algos);
     for (size_t i = 0; i < r->n_hosts; i++)
         free(r->hosts[i]);
     free(r->hosts);

@@ -535,6 +535,10 @@ int result_quality(struct build *b)
     q->nan_busbw = b->join->nan_busbw;
     q->left_out_records = b->join->left_out;
     q->untimed_records = b->join->untimed;
+    for (size_t i = 0; i < b->result->n_ranks; i++) {
+        q->kernel_cpu_records += b->result->ranks[i].kernel_cpu;
+        q->call_cpu_records += b->result->ranks[i].call_cpu;
+    }
     q->overflow_records = b->overflow; /* of traces only */
     if (set_ranks(b->result, &all) < 0)
         return -1;

@@ -388,18 +388,33 @@ static double overlap_of(const struct late *l, size_t rank, double surplus)
     return most;
 }
 
+/* How much of a rank's excess may be its clock's alone, if a CPU took its
+ * times: a little for each, and up to all of its peers' time, `longest_us`, for
+ * those that began at the call. */
+static double by_clock(const struct jp_rank *rank, double longest_us)
+{
+    double share =
+        rank->records ? (double) rank->call_cpu / (double) rank->records : 0;
+
+    return (double) rank->kernel_cpu * limits_get(JP_LIMIT_HIDDEN_CLOCK) +
+           share * longest_us;
+}
+
 /* Fills unseen and hidden_us of a communicator's ranks: how much of an excess
  * may be something else than lateness. It is the largest of
  *  - the most that the rank may have waited in operations that are no barriers,
  *    less the least that any rank waited there;
  *  - for AlltoAll over a slower network, by how much the longest messages may
  *    exceed the mean, which is all that is known of them;
- *  - what overlap makes of a longer network time (overlap_of). */
+ *  - what overlap makes of a longer network time (overlap_of).
+ * What a CPU's clock may add comes on top. */
 static void hide(struct late *l, size_t c)
 {
     size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
-    double least = INFINITY, grouped = INFINITY, usual;
+    double least = INFINITY, grouped = INFINITY, longest = 0, usual;
 
+    for (size_t i = from; i < to; i++)
+        longest = fmax(longest, (double) l->r->ranks[i].exec_us);
     for (size_t i = from; i < to; i++)
         l->scratch[i - from] = l->net[l->p->of_rank[i]];
     usual = stats_median(l->scratch, to - from);
@@ -414,7 +429,8 @@ static void hide(struct late *l, size_t c)
                             limits_get(JP_LIMIT_HIDDEN_UNEVEN) *
                                 (l->grouped_net[process] - grouped));
         l->out[i].hidden_us =
-            fmax(l->unseen[i], overlap_of(l, i, l->net[process] - usual));
+            fmax(l->unseen[i], overlap_of(l, i, l->net[process] - usual)) +
+            by_clock(&l->r->ranks[i], longest);
     }
 }
 

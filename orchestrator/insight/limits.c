@@ -459,6 +459,12 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "The longest message of an AlltoAll is taken as no more times "
          "the mean one",
          "experts are loaded unevenly, rarely by more than a factor of two"},
+    [JP_LIMIT_HIDDEN_CLOCK] =
+        {"hidden_clock_us", 10, JP_LIMIT_IS_US,
+         "An excess by operations that a CPU timed may be no lateness up to so "
+         "much for each; all of it where the time begins at the call",
+         "measured: a CPU sees a kernel 0 to 7 us longer than the GPU in the "
+         "median, and a call also waits in its stream"},
     [JP_LIMIT_GROUPED_ROWS] =
         {"grouped_rows_min", 4, JP_LIMIT_IS_NUMBER,
          "Send and Recv of a rank are one kernel's, as of an AlltoAll, "

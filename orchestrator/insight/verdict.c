@@ -593,6 +593,29 @@ static void say_unsure(const struct jp_evidence *e,
                 : ", so late ranks cannot be identified");
 }
 
+/* Says by how much times may be wrong that a CPU took. */
+static void say_clocks(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = e->analysed && e->result ? &e->result->quality
+                                                          : NULL;
+
+    if (!q)
+        return;
+    if (q->kernel_cpu_records)
+        sentence_add(s,
+                     "times of %s record%s are by a CPU's clock: each about %g "
+                     "us off",
+                     FIG_COUNT(q->kernel_cpu_records),
+                     plural(q->kernel_cpu_records),
+                     limits_get(JP_LIMIT_HIDDEN_CLOCK));
+    if (q->call_cpu_records)
+        sentence_add(
+            s,
+            "times of %s record%s begin at the call, so no lateness is "
+            "judged by them",
+            FIG_COUNT(q->call_cpu_records), plural(q->call_cpu_records));
+}
+
 /* Returns true if the recorder saw operations in flight for long enough. */
 static bool is_recorded(const struct jp_hang *hang)
 {
@@ -811,5 +834,6 @@ void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
     reasons_checks(&verdict->why, verdict->checks);
     say_unseen(&e, &s);
     say_unsure(&e, insight, &s);
+    say_clocks(&e, &s);
     say_failed_tasks(&e, crash, &s);
 }

@@ -137,6 +137,8 @@ COUNTER(traces)
 COUNTER(overflow_records)
 COUNTER(partly_timed)
 COUNTER(untimed_records)
+COUNTER(kernel_cpu_records)
+COUNTER(call_cpu_records)
 COUNTER(files)
 COUNTER(bytes_read)
 COUNTER(cut_files)
@@ -249,6 +251,14 @@ const struct jp_quality_item quality_items[] = {
      get_duplicate_records},
     {"nan_busbw", "Records without a bandwidth",
      "nan in the file; not included in means", false, get_nan_busbw},
+    {"kernel_cpu_records", "Times by a CPU's clock",
+     "of the kernel's events, as a CPU saw them: about 10 us off, 90 us in one "
+     "of ten",
+     false, get_kernel_cpu_records},
+    {"call_cpu_records", "Times from the call on",
+     "by a CPU's clock, with the wait in the stream: no lateness is judged by "
+     "them",
+     false, get_call_cpu_records},
     {"untimed_records", "Records without a time",
      "counted, but not used for waits", false, get_untimed_records},
     {"partly_timed", "Partly timed",

@@ -507,6 +507,9 @@ static const struct jp_html_section html_sections[] = {
      "Bus bandwidth of the operations of one kind: those of most time.",
      JP_HTML_CHARTS, .put = html_spread_put},
     {"sizes", "Message sizes", NULL, JP_HTML_WIDE, .put = html_sizes_put},
+    {"algorithms", "Algorithms",
+     "What NCCL chose for each function and size, by the records that name it.",
+     JP_HTML_WIDE, .table = &table_algorithms},
     {"p2p", "Send and Recv",
      "Most data first. AlltoAll, Gather and Scatter appear here too, as NCCL "
      "makes them of Send and Recv.",

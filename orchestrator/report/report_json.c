@@ -569,9 +569,9 @@ static void put_head(struct jp_json_stream *s, const struct jp_report *report)
 static void put_tables(struct jp_json_stream *s, const struct jp_report *report)
 {
     static const struct jp_table *const list[] = {
-        &table_comms,   &table_cells, &table_ranks,
-        &table_windows, &table_pairs, &table_node_pairs};
-    enum { PAIRS = 4, N = sizeof(list) / sizeof(*list) };
+        &table_comms,      &table_cells, &table_ranks,     &table_windows,
+        &table_algorithms, &table_pairs, &table_node_pairs};
+    enum { PAIRS = 5, N = sizeof(list) / sizeof(*list) };
     const struct jp_result *r = report->result;
     uint64_t count = 0, bytes = 0;
     size_t left_out[N];

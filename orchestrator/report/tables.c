@@ -87,6 +87,7 @@ COMM_GETTERS(rank)
 COMM_GETTERS(op)
 COMM_GETTERS(p2p)
 COMM_GETTERS(window)
+COMM_GETTERS(algo)
 
 /* from the closest to the farthest */
 static const char *const hca_paths[] = {"PIX", "PXB",  "P2C",
@@ -505,6 +506,12 @@ static const struct jp_column ranks[] = {
      .brief = "caused", FIELD(caused_us)},
     {"p2p_records", JP_COL_COUNT, JP_CSV, 10, 0, 0, NULL, "of Send and Recv",
      FIELD(p2p_records)},
+    {"kernel_cpu", JP_COL_COUNT, JP_CSV, 14, 0, 0, NULL,
+     "records with a time by a CPU's clock, of the kernel's events",
+     FIELD(kernel_cpu)},
+    {"call_cpu", JP_COL_COUNT, JP_CSV, 15, 0, 0, NULL,
+     "records with a time by a CPU's clock, from the call to the last event",
+     FIELD(call_cpu)},
     {"comm_index", JP_COL_RANK, 0, 2, 0, 0, NULL,
      "index of the communicator in comms", FIELD(comm)},
 };
@@ -721,6 +728,57 @@ const struct jp_table table_node_pairs = {
     .max_text = 10,
 };
 
+/* --- algorithms ----------------------------------------------------------- */
+
+JP_GETTER(algo_algo, jp_algo, value_text(v, record_algo_word(at->algo)))
+JP_GETTER(algo_proto, jp_algo,
+          value_name(v, *record_proto_word(at->proto)
+                            ? record_proto_word(at->proto)
+                            : NULL))
+
+static double weigh_algo(const struct jp_result *result, size_t row)
+{
+    return (double) result->algos[row].records;
+}
+
+#define FIELD(member) JP_FIELD(struct jp_algo, member)
+static const struct jp_column algorithms[] = {
+    {"comm", JP_COL_ID, JP_CSV, 1, 1, 0, "Communicator", "its id",
+     .get = get_algo_comm},
+    {"comm_name", JP_COL_TEXT, JP_CSV, 0, 2, 0, "Name",
+     "the communicator's, as the program named it", .get = get_algo_name},
+    {"coll", JP_COL_TEXT, JP_CSV, 3, 3, 0, "Function", "NCCL's function",
+     FIELD(func)},
+    {"algorithm", JP_COL_TEXT, JP_CSV | JP_TIP, 4, 4, 0, "Algorithm",
+     "NCCL's word: RING, TREE, NVLS ...; other: one that is not known here",
+     .get = get_algo_algo},
+    {"protocol", JP_COL_TEXT, JP_CSV | JP_MAYBE | JP_TIP, 5, 5, 0, "Protocol",
+     "NCCL's word: LL, LL128, SIMPLE", .get = get_algo_proto},
+    {"records", JP_COL_COUNT, JP_CSV | JP_BAR, 6, 6, 0, "Records", "of them",
+     FIELD(records)},
+    {"bytes_min", JP_COL_BYTES, JP_CSV, 7, 7, 0, "From", "smallest message",
+     FIELD(bytes_min)},
+    {"bytes_max", JP_COL_BYTES, JP_CSV, 8, 8, 0, "To", "largest message",
+     FIELD(bytes_max)},
+    {"comm_index", JP_COL_RANK, 0, 2, 0, 0, NULL,
+     "index of the communicator in comms", FIELD(comm)},
+};
+#undef FIELD
+const struct jp_table table_algorithms = {
+    .name = "algorithms",
+    .json = "algorithms",
+    .help =
+        "one row per communicator, function, algorithm and protocol, of "
+        "records that name them (Inspector from v4.2 on); at most 64 rows a "
+        "communicator",
+    JP_COLUMNS(algorithms),
+    JP_ROWS(algos),
+    .weight = weigh_algo,
+    .by_weight = true,
+    .max_json = 10000,
+    .max_html = 200,
+};
+
 /* --- windows -------------------------------------------------------------- */
 
 static double weigh_window(const struct jp_result *result, size_t row)
@@ -764,10 +822,9 @@ const struct jp_table table_windows = {
 
 /* All tables of csv/ that every report has. Those of optional inputs (util,
  * clock, cuda, nsys, hang, copper) have lists of their own. */
-const struct jp_table *const tables[] = {&table_comms,      &table_cells,
-                                         &table_ranks,      &table_ops,
-                                         &table_pairs,      &table_node_pairs,
-                                         &table_windows,    &table_busy,
-                                         &table_network,    &table_findings,
-                                         &table_hypotheses, &table_busy_windows,
-                                         &table_quality,    NULL};
+const struct jp_table *const tables[] = {
+    &table_comms,    &table_cells,      &table_ranks,
+    &table_ops,      &table_pairs,      &table_node_pairs,
+    &table_windows,  &table_busy,       &table_network,
+    &table_findings, &table_hypotheses, &table_busy_windows,
+    &table_quality,  &table_algorithms, NULL};

@@ -6,7 +6,8 @@
 
 extern const struct jp_table table_cells, table_comms, table_ranks, table_ops,
     table_pairs, table_node_pairs, table_windows, table_busy, table_network,
-    table_findings, table_hypotheses, table_busy_windows, table_quality;
+    table_findings, table_hypotheses, table_busy_windows, table_quality,
+    table_algorithms;
 
 /* Utilisation (busy.c); no rows if report->util is NULL. */
 extern const struct jp_table table_util, table_util_totals;

@@ -28,6 +28,7 @@ static void put_coll(FILE *f, unsigned rank, const char *func, unsigned sn,
             "{\"header\":{\"id\":\"0x1\",\"comm_name\":\"c\",\"rank\":%u,"
             "\"n_ranks\":4,\"nnodes\":2},\"metadata\":{\"dump_timestamp_us\":"
             "%u,\"hostname\":\"h\",\"pid\":%u},\"coll_perf\":{\"coll\":\"%s\","
+            "\"coll_algo\":\"RING\",\"coll_timing_source\":\"kernel_cpu\","
             "\"coll_sn\":%u,\"coll_msg_size_bytes\":%u,\"coll_exec_time_us\":"
             "%u,\"coll_busbw_gbs\":%u.5}}\n",
             rank, 1000 + sn, 7 + rank, func, sn, bytes, 10 + (sn + rank) % 3,
@@ -173,6 +174,14 @@ static void keeps_all(void **state)
     assert_int_equal(join->n_strays, 2);
     assert_int_equal(join->p2p_records, 12);
     assert_int_equal(join->comms[0]->n_series, 2);
+    assert_int_equal(join->comms[0]->n_paths, 2);
+    assert_string_equal(record_algo_word(join->comms[0]->paths[0].algo),
+                        "RING");
+    assert_int_equal(join->comms[0]->paths[0].records +
+                         join->comms[0]->paths[1].records,
+                     26);
+    assert_int_equal(
+        join->members[0]->kernel_cpu + join->members[1]->kernel_cpu, 26);
     assert_int_equal(join->members[1]->pid, 8);
     assert_string_equal(join->members[1]->host, "h");
     join_destroy(join);
@@ -580,6 +589,11 @@ static void reads_the_older_version(void **state)
     n = without_block(bytes, n, PARTIAL_STRIP);
     jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, PARTIAL_STRIPS - 1);
     assert_false(takes(bytes, n, NULL)); /* they had no messages, either */
+    jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, PARTIAL_COURSE);
+    assert_false(takes(bytes, n, NULL)); /* ... no algorithms ... */
+    jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, PARTIAL_WORDS);
+    assert_true(takes(bytes, n, NULL));
+    n = without_block(bytes, n, PARTIAL_WORD);
     jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, PARTIAL_COURSE);
     assert_true(takes(bytes, n, NULL));
     for (int rank = 0; rank < 2; rank++)
