@@ -362,12 +362,8 @@ static void post(struct call *call)
     plan->persistent = call->comm->persistent;
     plan->gpu_base_ns = call->comm->gpu_offset_ns + (uint64_t) call->base_ns;
     /* only then do events have to be raised at their real times */
-    plan->live_base_ns =
-        call->stage->together ||
-                sim_faults_have_causes(&call->stage->options->faults)
-            ? call->base_ns
-            : 0;
-    plan->together = call->stage->together;
+    plan->live_base_ns = call->stage->meet ? call->base_ns : 0;
+    plan->meet = call->stage->in_operations ? call->stage->meet : NULL;
     plan->gpu_offset_ns = call->comm->gpu_offset_ns;
     for (i = 0; i < launch->n; i++) {
         struct jp_sim_work *w = &plan->works[i];

@@ -33,7 +33,8 @@ struct jp_sim_stage {
     const struct jp_sim_options *options;
     struct jp_sim_proxy *proxy;
     struct jp_sim_clock *clock;
-    struct jp_sim_meet *together; /* NULL: ranks do not wait for each other */
+    struct jp_sim_meet *meet; /* NULL: ranks do not wait for each other */
+    int in_operations;        /* they also wait in operations */
 };
 
 /* Issues, captures or replays a launch on its communicator (sim_graph.h), and

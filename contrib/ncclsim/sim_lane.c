@@ -77,9 +77,9 @@ static void set_missing(struct jp_sim_lane *lane,
 static void launch_one(struct jp_sim_lane *lane, struct jp_sim_comm *comm,
                        const struct jp_sim_launch *launch)
 {
+    int meets = lane->options->together || lane->options->meet;
     const struct jp_sim_stage stage = {lane->options, lane->proxy, &lane->clock,
-                                       lane->options->together ? lane->meet
-                                                               : NULL};
+                                       lane->meet, meets};
 
     if (launch->mode != SIM_REPLAY) {
         sim_host_wait(lane->host, comm);
@@ -225,13 +225,13 @@ static int prepare(struct jp_sim_lane *lane)
     lane->proxy = sim_proxy_create(lane->options->is_inline, &lane->err);
     if (!lane->proxy)
         return -1;
-    if (lane->options->together ||
+    if (lane->options->together || lane->options->meet ||
         sim_faults_have_causes(&lane->options->faults)) {
         const struct jp_sim_meet_place place = {
             .faults = &lane->options->faults,
             .world = lane->world,
             .seed = lane->seed,
-            .together = lane->options->together,
+            .in_operations = lane->options->together || lane->options->meet,
             .nvml = lane->options->nvml};
 
         lane->meet = sim_meet_begin(&place, &lane->err);

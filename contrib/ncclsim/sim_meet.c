@@ -2,7 +2,7 @@
  *
  * Two files in the current folder connect the ranks. One has a word per
  * iteration and rank, written once and read by all (sim_meet). The other, with
- * --together, is a hash table in shared memory with a slot per operation, in
+ * operations, is a hash table in shared memory with a slot per operation, in
  * which ranks count their arrivals (sim_meet_arrive, sim_meet_all). */
 #include "contrib/ncclsim/sim_meet.h"
 
@@ -122,7 +122,7 @@ struct jp_sim_meet *sim_meet_begin(const struct jp_sim_meet_place *place,
         error_set(err, "%s: %s", meet->path, strerror(errno));
     meet->began_ns = sim_pace_now_ns();
     if (meet->fd >= 0 && meet->late_ns && open_works(meet, err) == 0 &&
-        (!place->together || map_slots(meet, err) == 0))
+        (!place->in_operations || map_slots(meet, err) == 0))
         return meet;
     sim_meet_end(meet);
     return NULL;

@@ -22,9 +22,9 @@ struct jp_sim_meet;
 struct jp_sim_meet_place {
     const struct jp_sim_faults *faults;
     const struct jp_sim_world *world;
-    uint64_t seed;    /* names the file */
-    int together;     /* ranks also meet in operations */
-    const char *nvml; /* for dlopen() */
+    uint64_t seed;     /* names the file */
+    int in_operations; /* ranks also meet in operations */
+    const char *nvml;  /* for dlopen() */
 };
 
 /* Borrows all members. Returns NULL on failure. Release with sim_meet_end(). */
@@ -45,8 +45,9 @@ struct jp_sim_round {
         *late_ns; /* [n_ranks] how late each reaches each collective */
 };
 
-/* With --together, ranks also wait for each other in operations, by a table in
- * shared memory. Call it when one of the ranks has begun an operation of its
+/* With in_operations, ranks also wait for each other in operations, by a table
+ * in shared memory: no rank sees the end of a collective before all have seen
+ * its start. Call it when one of the ranks has begun an operation of its
  * communicator. Any thread may call it. */
 void sim_meet_arrive(struct jp_sim_meet *meet, uint64_t comm, uint64_t op);
 /* Waits until all `n` ranks have begun it. Returns when the last one did

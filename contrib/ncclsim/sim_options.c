@@ -117,6 +117,9 @@ static const struct row {
     {"--together", NULL, FLAG, AT(together), 0, 1,
      "ranks really wait for each other in collectives, as those of NCCL do:\n"
      "        all run at once, on one host, in one folder"},
+    {"--meet", NULL, FLAG, AT(meet), 0, 1,
+     "as --together, but the GPU's times stay those of the simulated program:\n"
+     "        only the ends of collectives are seen after all have begun them"},
     {"--late-events", NULL, FLAG, AT(late_events), 0, 1,
      "kernels of a communicator's last launch are reported after its "
      "finalize,\n"
@@ -351,8 +354,8 @@ int sim_options_parse(struct jp_sim_options *options, int argc, char **argv,
     /* threads would write into the same files of sim_meet.h */
     if (o.threads > 1 && sim_faults_have_causes(&o.faults))
         return error_set(err, "a fault with by= needs --comm-threads=1");
-    if (o.threads > 1 && o.together)
-        return error_set(err, "--together needs --comm-threads=1");
+    if (o.threads > 1 && (o.together || o.meet))
+        return error_set(err, "--together and --meet need --comm-threads=1");
     *options = o;
     return 0;
 }

@@ -23,6 +23,7 @@ struct jp_sim_options {
     const char *graph_comm; /* borrowed from argv; NULL: the program's choice */
     int symmetric, copy_engine, collnet, pxn;
     int together;
+    int meet;
     int quiet_single;    /* no events for collectives of one rank */
     int zero_bytes;      /* the plain program's operations have no bytes */
     int allgatherv;      /* groups of two Broadcasts with different roots */

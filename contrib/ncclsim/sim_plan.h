@@ -51,9 +51,9 @@ struct jp_sim_plan {
     int64_t live_base_ns; /* CLOCK_MONOTONIC at virtual time 0, if events have
                              to be raised when kernels really start and end; 0:
                              raise them at once */
-    /* With --together: ranks wait for each other, and kernels run at real
-     * instead of virtual times. Otherwise NULL. */
-    struct jp_sim_meet *together;
+    /* The ranks wait for each other in operations here; NULL: they do not. With
+     * --together kernels then run at real instead of virtual times. */
+    struct jp_sim_meet *meet;
     uint64_t gpu_offset_ns; /* GPU clock minus CLOCK_MONOTONIC */
     enum jp_sim_mode mode;
     int persistent; /* the communicator's last group call was captured */

@@ -319,10 +319,9 @@ static int64_t meet(const struct jp_sim_plan *plan, int batch)
     over = plan->live_base_ns + end_ns;
     for (; i < end; i++) {
         const struct jp_sim_op *op = &plan->works[i].op;
-        int64_t last = is_met(op)
-                           ? sim_meet_all(plan->together, op->group->hash,
-                                          op->number, op->group->n)
-                           : 0;
+        int64_t last = is_met(op) ? sim_meet_all(plan->meet, op->group->hash,
+                                                 op->number, op->group->n)
+                                  : 0;
 
         /* the last rank decides */
         if (last + LEAVING_NS > over)
@@ -340,7 +339,7 @@ static void arrive(const struct jp_sim_plan *plan, int batch)
 
     for (; i < end; i++)
         if (is_met(&plan->works[i].op))
-            sim_meet_arrive(plan->together, plan->works[i].op.group->hash,
+            sim_meet_arrive(plan->meet, plan->works[i].op.group->hash,
                             plan->works[i].op.number);
 }
 
@@ -356,15 +355,19 @@ static void run_kernel(const struct jp_sim_plan *plan, int batch,
         sim_pace_sleep_until(plan->live_base_ns +
                              (phase == SIM_STARTED ? start_ns : end_ns));
     }
-    if (plan->together)
+    if (plan->meet)
         real_ns = phase == SIM_STARTED ? sim_pace_now_ns() : meet(plan, batch);
+    /* otherwise the GPU's times are those of the model, whenever the host sees
+     * them */
+    if (!plan->options->together)
+        real_ns = 0;
     if (sim_nccl()->has_kernels) {
         sim_kernels_run(plan, batch, phase, real_ns);
         poll(plan);
     }
     /* after the start is reported, so that the ranks that wait for it end later
      */
-    if (plan->together && phase == SIM_STARTED)
+    if (plan->meet && phase == SIM_STARTED)
         arrive(plan, batch);
 }
 

@@ -3,7 +3,7 @@
  *
  * solve_at solves for all clocks at one moment, choose_times has the moments,
  * add_points makes the map's points from each solution and from the nodes' wall
- * clocks. clockprobes_add, for clocks.c, compares both maps and chooses
+ * clocks. clockprobes_add, for clocks.c, compares both maps and joins them
  * (choose_map). */
 #include "orchestrator/aggregate/clocks.h"
 
@@ -507,52 +507,49 @@ static void doubt_map(struct clockmap *map, const struct clockmap *other)
 
 /* --- both ways together --------------------------------------------------- */
 
-/* Compares two maps that disagree. *wrong: 1 if with the probes many operations
- * do not overlap, and with the collectives nearly all of these do, so that the
- * probes must be wrong; 0 if equally many do not overlap; else -1: time stamps
- * may be wrong, which affects the collectives alone. Returns 0, or -1 without
- * memory. */
+/* Finds whether the probes are in doubt, of two maps that disagree: if equally
+ * many operations do not overlap by both, neither is known to be right; if by
+ * the probes many do not overlap and by the collectives nearly all of these do,
+ * the probes may be wrong. Else time stamps may be wrong, which affects the
+ * collectives alone. Returns 0, or -1 without memory. */
 static int judge(const struct jp_clocks *clocks,
                  struct timeline *const *timelines, size_t n,
-                 const struct clockmap *probes, int *wrong)
+                 const struct clockmap *probes, bool *doubt)
 {
     struct clocks_check a, b;
 
     if (clockwalk_check(timelines, n, probes, &a, NULL) < 0 ||
         clockwalk_check(timelines, n, &clocks->map, &b, NULL) < 0)
         return -1;
-    *wrong =
-        (double) a.violations > CLOCKS_TORN_SHARE * (double) a.operations &&
-                (double) b.violations < CLOCKS_TORN_LEFT * (double) a.violations
-            ? 1
-        : a.violations == b.violations ? 0
-                                       : -1;
+    *doubt =
+        a.violations == b.violations ||
+        ((double) a.violations > CLOCKS_TORN_SHARE * (double) a.operations &&
+         (double) b.violations < CLOCKS_TORN_LEFT * (double) a.violations);
     return 0;
 }
 
 /* Makes one map from the one by collectives and the one by probes, which is
- * empty afterwards. */
+ * empty afterwards. Probes win: they measure clocks, and collectives only bound
+ * them. Where the probes are in doubt, they are as uncertain as both differ, so
+ * that nothing follows from the difference. */
 static int choose_map(struct jp_clocks *clocks,
                       struct timeline *const *timelines, size_t n,
                       struct clockmap *probes)
 {
-    struct clockmap other;
-    int wrong = 0;
-    bool keep;
+    struct clockmap other = {0};
+    bool doubt = true; /* where both agree, it changes nothing */
 
     clockmap_settle(probes);
     clockmap_settle(&clocks->map);
     compare_maps(probes, &clocks->map, &clocks->probes.check);
     if (clocks->probes.check.apart &&
-        judge(clocks, timelines, n, probes, &wrong) < 0)
+        judge(clocks, timelines, n, probes, &doubt) < 0)
         return -1;
-    keep = wrong > 0;
-    other = keep ? *probes : clocks->map;
-    if (!keep)
-        clocks->map = *probes;
+    other = clocks->map;
+    clocks->map = *probes;
     memset(probes, 0, sizeof(*probes));
-    clocks->probes.used = !keep;
-    if (wrong == 0) /* neither is known to be right */
+    clocks->probes.used = true;
+    if (doubt)
         doubt_map(&clocks->map, &other);
     fill_map(&clocks->map, &other);
     clockmap_fini(&other);

@@ -520,13 +520,11 @@ static void say_check(const struct jp_clocks *clocks, char *buf, size_t size)
     else if (p->check.done)
         snprintf(buf, size,
                  " Probes and collectives disagree on %zu of %zu clocks, on "
-                 "that of %.64s by %s where %s is explained: %s.",
+                 "that of %.64s by %s where %s is explained: times are those "
+                 "of the probes.",
                  p->check.apart, p->check.compared,
                  clocks->nodes[p->check.worst].host, FIG_US(p->check.apart_us),
-                 FIG_US(p->check.allowed_us),
-                 p->used ? "times are those of the probes"
-                         : "by the probes many operations do not overlap, so "
-                           "times are those of the collectives");
+                 FIG_US(p->check.allowed_us));
 }
 
 /* Says that the agents probed less often than requested, because probes have a

@@ -138,8 +138,8 @@ struct timeline;
  * operations on, if there are at least so many. */
 #define CLOCKS_DISAGREE_SHARE 0.25
 #define CLOCKS_DISAGREE_LEAST 20
-/* Probes are wrong if by them more than CLOCKS_TORN_SHARE of the operations do
- * not overlap, while by the collectives fewer than CLOCKS_TORN_LEFT times as
+/* Probes are in doubt if by them more than CLOCKS_TORN_SHARE of the operations
+ * do not overlap, while by the collectives fewer than CLOCKS_TORN_LEFT times as
  * many do not. */
 #define CLOCKS_TORN_SHARE 0.1
 #define CLOCKS_TORN_LEFT 0.1
@@ -226,8 +226,9 @@ struct jp_clocks {
 
 /* Compares the clocks by collectives and by probes. nodes: the folder with the
  * agents' <node>/clock.jsonl; NULL: none. Probes make the map. Nodes that they
- * do not reach get the map by collectives. All nodes get that map if many
- * operations do not overlap by the probes and nearly all do by the collectives.
+ * do not reach get the map by collectives. Clocks are as uncertain as both
+ * differ if many operations do not overlap by the probes and nearly all do by
+ * the collectives.
  * NULL: no memory. clocks_destroy takes NULL. */
 struct jp_clocks *clocks_make(struct timeline *const *timelines, size_t n,
                               const char *nodes);

@@ -476,8 +476,8 @@ static const struct jp_setting *find_setting(const struct jp_jobconf *conf,
 }
 
 /* The recorder does not write which of its limits was reached. A file that has
- * grown to half of disk= has reached that one, because it keeps no more than
- * half for its end. */
+ * grown to a quarter of disk= has reached that one: the recorder keeps up to
+ * half of it for the end, and writes in blocks. */
 char *gaps_room(const struct jp_evidence *e, char buf[JP_GAPS_ROOM])
 {
     const struct jp_setting *of[2] = {find_setting(e->conf, "disk"),
@@ -491,9 +491,9 @@ char *gaps_room(const struct jp_evidence *e, char buf[JP_GAPS_ROOM])
     *buf = '\0';
     if (of[0] && num_parse_size(of[0]->value, 0, UINT64_MAX, &disk, NULL) < 0)
         disk = 0;
-    if (files && disk && q->bytes_read / files >= disk / 2)
+    if (files && disk && q->bytes_read / files >= disk / 4)
         to = 1;
-    else if (files && q->bytes_read / files < disk / 2)
+    else if (files && q->bytes_read / files < disk / 4)
         from = 1;
     for (int i = from; i < to; i++)
         if (of[i] && len < JP_GAPS_ROOM)

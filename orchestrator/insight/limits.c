@@ -61,9 +61,9 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "a share of fewer has an error as large as itself"},
     [JP_LIMIT_CLOCK_TORN] =
         {"clock_torn_max", CLOCKS_TORN_SHARE, JP_LIMIT_IS_SHARE,
-         "Probes are not used if by them a larger share of the operations "
-         "does not overlap, while by the collectives at most a tenth of that "
-         "share does not",
+         "Clocks are as uncertain as probes and collectives differ if by the "
+         "probes a larger share of the operations does not overlap, while by "
+         "the collectives at most a tenth of that share does not",
          "a wrong stamp separates single operations, a wrong clock separates "
          "all operations shorter than its error"},
     [JP_LIMIT_CLOCK_TOLD] =
