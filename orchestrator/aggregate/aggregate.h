@@ -372,6 +372,9 @@ struct jp_quality {
     uint64_t unseen_records;
     uint64_t left_out_records; /* good records beyond options.memory_bytes */
     uint32_t shared_ranks; /* ranks with records of two processes (host, pid) */
+    /* recordings of a process with one rank in two communicators of one id:
+     * then records of two processes as one rank are no second run */
+    uint64_t twin_recordings;
     uint64_t rounded_cells; /* cells beyond options.row_limit */
     struct jp_overhead overhead;
     uint64_t partial_nodes; /* nodes whose partial was read instead of logs */

@@ -25,7 +25,10 @@
  * timelines, versions before STRIPS have no strips, and those before COURSE
  * have no times of messages over the run. */
 enum {
-    PARTIAL_VERSION = 8,
+    /* differs in two bits from each older one, so that no flipped bit makes one
+     * of another: the head has no checksum */
+    PARTIAL_VERSION = 16,
+    PARTIAL_BEFORE = 8, /* the version before it */
     PARTIAL_OLDEST = 5,
     PARTIAL_STRIPS = 7,
     PARTIAL_COURSE = 8

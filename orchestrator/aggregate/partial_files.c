@@ -94,7 +94,13 @@ enum {
     IS_RECORDING = 8, /* of the recorder */
     IS_BUSY = 16      /* a busy time follows */
 };
-enum { IS_COUNTED = 1, HAS_NOTES = 2, HAS_COST = 4 }; /* of a recording */
+enum { /* of a recording */
+    IS_COUNTED = 1,
+    HAS_NOTES = 2,
+    HAS_COST = 4,
+    HAS_TWINS = 8,
+    RECORDING_FLAGS = 15
+};
 
 /* What put_list needs of its caller. */
 struct list {
@@ -163,7 +169,8 @@ static void put_recording(struct jpr_out *out, const struct source_facts *f)
 
     jpr_put_u64(out, (t->counted ? IS_COUNTED : 0u) |
                          (f->notes ? HAS_NOTES : 0u) |
-                         (t->cost.told ? HAS_COST : 0u));
+                         (t->cost.told ? HAS_COST : 0u) |
+                         (t->has_twins ? HAS_TWINS : 0u));
     jpr_put_u64(out, f->records);
     jpr_put_u64(out, f->damaged);
     jpr_put_u64(out, t->clocks.real_ns); /* of the last counters */
@@ -325,9 +332,10 @@ static void get_cost(struct jpr_in *in, struct recfile_tail *t)
 static bool get_recording(struct jpr_in *in, struct source_facts *f)
 {
     struct recfile_tail *t = &f->tail;
-    uint64_t flags = jpr_get_bounded(in, IS_COUNTED | HAS_NOTES | HAS_COST);
+    uint64_t flags = jpr_get_bounded(in, RECORDING_FLAGS);
 
     t->counted = flags & IS_COUNTED;
+    t->has_twins = flags & HAS_TWINS;
     f->records = jpr_get_u64(in);
     f->damaged = jpr_get_u64(in);
     t->clocks.real_ns = jpr_get_u64(in);

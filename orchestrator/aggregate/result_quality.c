@@ -365,6 +365,7 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
             continue;
         q->recordings++;
         q->cut_recordings += f->cut; /* without a final block */
+        q->twin_recordings += f->tail.has_twins;
         q->damaged_blocks = num_add(q->damaged_blocks, f->damaged);
         /* records may have come after the last counters */
         *produced =

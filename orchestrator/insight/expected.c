@@ -726,12 +726,19 @@ static void left_out(const struct jp_evidence *e, struct jp_sentence *s)
 }
 
 /* Two processes with one rank in one folder are two runs, and their operations
- * would be joined. */
+ * would be joined; or NCCL gave two communicators one id. */
 static void shared(const struct jp_evidence *e, struct jp_sentence *s)
 {
     uint32_t n = e->result->quality.shared_ranks;
 
-    if (n)
+    if (n && e->result->quality.twin_recordings)
+        sentence_add(s,
+                     "%s rank%s with records of two processes: NCCL gave two "
+                     "communicators the same id (2.23 does so for two splits "
+                     "with one colour), and their operations cannot be told "
+                     "apart",
+                     FIG_COUNT(n), plural(n));
+    else if (n)
         sentence_add(s,
                      "%s rank%s with records of two processes: "
                      "more than one run in this folder?",
@@ -820,9 +827,16 @@ bool gaps_runs(const struct jp_evidence *e)
 }
 
 /* Each returns true if the data shows that reason. */
+static bool has_twins(const struct jp_evidence *e)
+{
+    return e->result->quality.shared_ranks > 0 &&
+           e->result->quality.twin_recordings;
+}
+
 static bool has_shared(const struct jp_evidence *e)
 {
-    return e->result->quality.shared_ranks > 0;
+    return e->result->quality.shared_ranks > 0 &&
+           !e->result->quality.twin_recordings;
 }
 
 static bool has_unseen(const struct jp_evidence *e)
@@ -903,6 +917,8 @@ void gaps_advise(const struct jp_evidence *e,
                     "ended."},
         {has_shared, "Did two runs write into this folder? Read each of them "
                      "with jobprof aggregate."},
+        {has_twins, "NCCL 2.24 and later give each communicator an id of its "
+                    "own."},
         {has_unseen, "NCCL reports no event of symmetric kernels and copy "
                      "engines. Ranks can be compared in a run without them."},
         {has_flight, "Ranks waited when the records end. jobprof show "

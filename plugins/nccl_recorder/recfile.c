@@ -252,6 +252,23 @@ static void fill_comm(struct recfile_comm *to, const struct jpr_comm *comm)
     base->nnodes = (uint32_t) comm->n_nodes;
 }
 
+/* Looks for a communicator with the id and the rank of this one, among a
+ * bounded number of those before it. */
+static bool has_twin(const struct jp_recfile *file, const struct jpr_comm *comm)
+{
+    enum { MOST = 256 };
+    uint32_t from = comm->index > MOST ? comm->index - MOST : 0;
+    char id[RECORD_MAX_ID + 1];
+
+    recfile_id(comm->id, id);
+    for (uint32_t i = from; comm->id && i < comm->index; i++)
+        if (i < file->n_comms && file->comms[i] && !file->comms[i]->why &&
+            file->comms[i]->base.rank == comm->rank &&
+            !strcmp(file->comms[i]->id, id))
+            return true;
+    return false;
+}
+
 /* Adds a communicator. Returns 0, or -1 without memory. */
 static int take_comm(struct jp_recfile *file, const struct jpr_comm *comm)
 {
@@ -291,6 +308,7 @@ static int take_comm(struct jp_recfile *file, const struct jpr_comm *comm)
     }
     file->comms[comm->index] = one;
     fill_comm(one, comm);
+    file->tail.has_twins = file->tail.has_twins || has_twin(file, comm);
     return 0;
 }
 

@@ -87,6 +87,9 @@ struct recfile_tail {
     uint64_t by_ce;     /* produced by the copy engines */
     uint64_t cut_short; /* operations that finalize or exit cut short */
     bool has_replays;   /* there are operations that NCCL does not number */
+    /* two communicators of the process have one id, and it has the same rank in
+     * both: NCCL 2.23 gives one id to two splits of one colour */
+    bool has_twins;
     /* over all communicators: operations without kernel events; of these the
      * ones with each reason (maybe among others); operations with refused times
      */

@@ -333,6 +333,12 @@ static void two_runs(struct fixture *f)
     f->result.quality.shared_ranks = 3;
 }
 
+static void one_id(struct fixture *f)
+{
+    two_runs(f);
+    f->result.quality.twin_recordings = 1;
+}
+
 static void tasks_failed(struct fixture *f)
 {
     f->nodes.tasks_failed = 2;
@@ -400,7 +406,11 @@ static const struct verdict_row rows[] = {
     {many_bad_lines, JP_VERDICT_INCOMPLETE, "5,000 lines could not be read"},
     {recorder_lost, JP_VERDICT_INCOMPLETE, "the recorder lost 7 records"},
     {memory_limit, JP_VERDICT_INCOMPLETE, "1,234 records left out"},
-    {two_runs, JP_VERDICT_INCOMPLETE, "3 ranks with records of two processes"},
+    {two_runs, JP_VERDICT_INCOMPLETE,
+     "3 ranks with records of two processes: more than one run"},
+    {one_id, JP_VERDICT_INCOMPLETE,
+     "3 ranks with records of two processes: NCCL gave two communicators the "
+     "same id"},
     {nothing, JP_VERDICT_OK,
      "32 of 32 ranks, 5,600 operations on 13 "
      "communicators, 51,200 Send/Recv records, all records present (counted)"},
@@ -513,6 +523,7 @@ static void test_checks(void **state)
         {much_lost, "Was the step cut short?", "Is the disk or the quota"},
         {recorder_lost, "The profiler's memory was full.", NULL},
         {two_runs, "Did two runs write into this folder?", NULL},
+        {one_id, "NCCL 2.24 and later give", NULL},
         {stuck_for_long, "Ranks waited when the records end.", NULL},
         {damaged, "Blocks of recordings are damaged.", NULL},
         {rank_missing, "Why did some ranks leave no records?", NULL},
