@@ -20,7 +20,6 @@ Rules, where less is expected:
             machine NCCL reports some so late that the recorder refuses it
   killed=R  rank R was killed: its last records and counts may be missing
   cut       a file may lack its end
-  ends      operations may be incomplete: the program left main at once
   replays   the operations are those of a graph
   lags      one operation in 20 may have another one's time: where NCCL's
             progress thread never catches up, nothing shows whose it is
@@ -149,7 +148,7 @@ def compare(key, calls, records, rules):
         never = sum(1 for c in calls if not c.end)
         # NCCL may end a communicator before it has reported its last operation
         before = [r for r in unfinished if r["enqueue_start"] != records.last[pid, r["comm"], rank]]
-        if "ends" not in rules and not len(before) <= never <= len(unfinished) + unsure:
+        if not len(before) <= never <= len(unfinished) + unsure:
             out.append(f"{who}: {len(unfinished)} incomplete, {never} never ended")
         wrong = compare_times(calls, rows)
         if wrong > (len(calls) / 20 if "lags" in rules else 0):
