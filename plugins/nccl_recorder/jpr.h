@@ -13,9 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Version 2 adds JPR_ROW_UNSURE, struct jpr_doubts and jpr_header.kernels. A
- * reader takes both versions. */
-enum { JPR_VERSION = 2, JPR_OLDEST_VERSION = 1 };
+/* Version 2 adds JPR_ROW_UNSURE, struct jpr_doubts and jpr_header.kernels;
+ * version 3 adds phases and tags of operations, and pauses. A reader takes all
+ * of them. */
+enum { JPR_VERSION = 3, JPR_OLDEST_VERSION = 1 };
 
 /* Bounds that writer and reader share; a reader refuses a file beyond them. */
 enum {
@@ -53,7 +54,7 @@ struct jpr_header {
     int64_t procid; /* -1: unknown; the same below */
     int64_t nodeid;
     int64_t localid;
-    uint64_t interface;      /* 1 to 6: ncclProfiler_vN */
+    uint64_t interface;      /* 1 to 7: ncclProfiler_vN */
     uint64_t nccl_release;   /* 23007 is 2.30.7; 0: unknown */
     uint64_t memory_bytes;   /* limit of the recorder's memory */
     uint64_t disk_bytes;     /* cap of this file; 0: none */
@@ -63,8 +64,8 @@ struct jpr_header {
     struct jpr_variable variables[JPR_MAX_VARIABLES];
     uint32_t n_notes; /* settings that were ignored, why nothing is recorded */
     const char *notes[JPR_MAX_NOTES];
-    bool kernels; /* kernel events (KernelCh) were requested when the file
-                     began; version 1: true */
+    bool kernels;   /* kernel events (KernelCh) were requested when the file
+                       began; version 1: true */
     uint64_t start; /* of the process: field 22 of /proc/self/stat, in ticks
                        after boot; 0: unknown, as in files of older releases */
 };
@@ -152,6 +153,15 @@ struct jpr_op {
     uint64_t wait_ns[JPR_N_WAITS];
     uint64_t net_steps;
     uint64_t net_bytes;
+
+    /* From version 3 on (NCCL's v7). The tag is the program's; 0: none. */
+    uint64_t tag;
+    bool symmetric; /* done by a symmetric kernel */
+    /* The phases of a symmetric kernel, the longest of its channels: the wait
+     * for the other ranks before it begins and before it ends, and what is
+     * between. */
+    bool has_phases;
+    uint64_t sync_ns, compute_ns, close_ns;
 };
 
 /* The last state of an operation in flight. A snapshot is a run of these with

@@ -22,7 +22,7 @@
  * would not compress much better, and little is lost with one. */
 enum {
     ROW_BYTES = 64 * 1024,
-    ROW_ROOM = 200, /* more than the longest row: 20 varints */
+    ROW_ROOM = 240, /* more than the longest row: 24 varints */
     TEXT_BYTES = 16 * 1024,
     TEMPLATE_BYTES = 48 * 1024,
     TEMPLATE_ROOM = 128,
@@ -295,6 +295,12 @@ static unsigned flags_of(const struct jpr_op *op)
         flags |= JPR_ROW_OVERTAKEN;
     if (op->unsure)
         flags |= JPR_ROW_UNSURE;
+    if (op->tag)
+        flags |= JPR_ROW_TAG;
+    if (op->symmetric)
+        flags |= JPR_ROW_SYMMETRIC;
+    if (op->has_phases)
+        flags |= JPR_ROW_PHASES;
     return flags;
 }
 
@@ -361,6 +367,13 @@ bool jpr_packer_add(struct jpr_packer *p, const struct jpr_op *op)
     }
     if (flags & JPR_ROW_NET)
         put_net(&p->row, op);
+    if (flags & JPR_ROW_TAG)
+        jpr_put_u64(&p->row, op->tag);
+    if (flags & JPR_ROW_PHASES) {
+        jpr_put_u64(&p->row, op->sync_ns);
+        jpr_put_u64(&p->row, op->compute_ns);
+        jpr_put_u64(&p->row, op->close_ns);
+    }
     p->n_rows++;
     return true;
 }

@@ -176,7 +176,10 @@ enum {
         1 << 5, /* has channel counts, as operations in flight do */
     JPR_ROW_OVERTAKEN = 1 << 6,
     JPR_ROW_UNSURE = 1 << 7,
-    JPR_ROW_FLAGS = (1 << 8) - 1,
+    JPR_ROW_TAG = 1 << 8, /* this and the next from version 3 on */
+    JPR_ROW_SYMMETRIC = 1 << 9,
+    JPR_ROW_PHASES = 1 << 10,
+    JPR_ROW_FLAGS = (1 << 11) - 1,
 };
 
 /* What writer and reader remember of a template's last row. */

@@ -474,6 +474,14 @@ static const char *get_row(struct jpr_unpacked *u, struct jpr_op *op)
     }
     if (op->has_net)
         get_net(in, op);
+    op->symmetric = flags & JPR_ROW_SYMMETRIC;
+    op->has_phases = flags & JPR_ROW_PHASES;
+    op->tag = flags & JPR_ROW_TAG ? jpr_get_u64(in) : 0;
+    if (op->has_phases) {
+        op->sync_ns = jpr_get_u64(in);
+        op->compute_ns = jpr_get_u64(in);
+        op->close_ns = jpr_get_u64(in);
+    }
     return in->bad ? "damaged operation" : NULL;
 }
 

@@ -1,4 +1,4 @@
-/* rec_abi.c - what NCCL calls: its six profiler interfaces, made from two
+/* rec_abi.c - what NCCL calls: its seven profiler interfaces, made from two
  * templates, and the recorder's life, from the first communicator to a fork or
  * the end of the process.
  *
@@ -27,7 +27,7 @@
 #include "plugins/nccl_recorder/rec_compat.h"
 #include "plugins/nccl_recorder/rec_writer.h"
 
-/* What NCCL's events mean: the common core of all six interfaces.
+/* What NCCL's events mean: the common core of all seven interfaces.
  *
  * The adapters at the end of this file translate; all decisions are made here.
  * No event returns an error to NCCL, waits or allocates. An event reads the
@@ -86,6 +86,9 @@ struct jp_rec_start {
     int peer;
     int n_channels; /* kernel channels that NCCL announces; 0: unknown */
     bool silent;    /* no channel will report: a message to oneself */
+    bool self_copy; /* a message to oneself that the host does not count */
+    bool symmetric; /* by a symmetric kernel (v7) */
+    uint64_t tag;   /* of the program (v7); 0: none */
     void *api;      /* handle of the API event; NULL: none */
 };
 
@@ -178,6 +181,8 @@ static void fill(struct jp_rec_facts *facts, struct jp_rec_thread *thread,
     facts->algo = (uint8_t) rec_names_word(&thread->words, start->algo);
     facts->proto = (uint8_t) rec_names_word(&thread->words, start->proto);
     fill_api(facts, (uint64_t) (uintptr_t) start->api);
+    facts->tag = start->tag;
+    facts->flags |= start->symmetric ? JP_REC_SYMMETRIC : 0;
     number(facts, comm, start);
     if (rec_op_kind((uint64_t) (uintptr_t) start->api) == JP_REC_API &&
         !(facts->flags & JP_REC_GRAPH))
@@ -239,8 +244,10 @@ static void *rec_core_op(struct jp_rec_comm *comm,
     /* decide how its end will be found, then take its time and its place among
      * the communicator's launches */
     state = first_state(comm, start, &facts);
+    if (start->symmetric)
+        rec_trust_ask_phases();
     facts.start_ns = rec_clock_ns();
-    rec_trust_op(&comm->trust, facts.start_ns, start->silent, &place);
+    rec_trust_op(&comm->trust, facts.start_ns, start->self_copy, &place);
     facts.launch = place.launch;
     facts.number = place.number;
     facts.after_ns = place.after_ns;
@@ -412,6 +419,47 @@ static void *rec_core_kernel(void *parent, unsigned channel, uint64_t gpu_ns)
     return rec_op_handle(handle, JP_REC_KERNEL, channel);
 }
 
+/* A phase of a kernel channel (its handle). NCCL reports its end next, from the
+ * same thread, so the thread holds it until then. Returns a handle that means
+ * nothing, or NULL. */
+static void *rec_core_phase(void *parent, unsigned phase, uint64_t gpu_ns)
+{
+    struct jp_rec_thread *thread = rec_thread_get();
+    uint64_t bits = (uint64_t) (uintptr_t) parent;
+
+    if (!thread || phase >= JP_NCCL_N_PHASES ||
+        rec_op_kind(bits) != JP_REC_KERNEL)
+        return NULL;
+    thread->phase_of = bits;
+    thread->phase = phase;
+    thread->phase_ns = gpu_ns;
+    return (void *) (uintptr_t) JP_REC_GROUP;
+}
+
+/* The phase that began last on this thread ends. Only those of symmetric
+ * kernels are kept: the longest one of the channels. */
+static void end_phase(uint64_t gpu_ns)
+{
+    static const enum jp_rec_time of[JP_NCCL_N_PHASES] = {
+        [JP_NCCL_PHASE_SYNC] = JP_REC_SYNC,
+        [JP_NCCL_PHASE_COMPUTE] = JP_REC_COMPUTE,
+        [JP_NCCL_PHASE_CLOSE] = JP_REC_CLOSE,
+    };
+    struct jp_rec_thread *thread = rec_thread_get();
+    uint64_t generation, start, bits = thread ? thread->phase_of : 0;
+    struct jp_rec_op *op = bits ? rec_op_find(bits, &generation) : NULL;
+
+    if (!op || !rec_op_is(rec_op_state(op), generation))
+        return;
+    thread->phase_of = 0;
+    start = atomic_load_explicit(&op->channels[rec_op_channel(bits)],
+                                 memory_order_relaxed);
+    if (!((uint8_t) REC_OP_FACT(op, flags) & JP_REC_SYMMETRIC) || start == 0 ||
+        thread->phase_ns < start || gpu_ns < thread->phase_ns)
+        return;
+    keep_last(op, of[thread->phase], gpu_ns - thread->phase_ns);
+}
+
 /* A proxy (network transfer) of an operation starts. Returns its handle or
  * NULL. */
 static void *rec_core_proxy(void *parent, pid_t pid)
@@ -566,11 +614,14 @@ static int rec_core_record_v4(void *handle, int state,
     else if (state == JP_NCCL_KERNEL_CH_STOP && args &&
              rec_op_kind(bits) == JP_REC_KERNEL)
         record_gpu_stop(bits, args->kernel_ch.gpu_ns);
+    else if (state == JP_NCCL_KERNEL_PHASE_STOP && args)
+        end_phase(args->kernel_ch.gpu_ns);
     rec_cost_end(&timer);
     return JP_NCCL_SUCCESS;
 }
 
-/* --- the six interfaces -------------------------------------------------- */
+/* --- the seven interfaces --------------------------------------------------
+ */
 
 /* Events that are requested in addition to operations and to what shows their
  * end, by interface. NCCL sends Group and GroupApi unrequested. */
@@ -578,6 +629,7 @@ static const int masks[] = {
     [4] = 0,
     [5] = JP_NCCL_COLL_API | JP_NCCL_P2P_API,
     [6] = JP_NCCL_COLL_API | JP_NCCL_P2P_API | JP_NCCL_CE_COLL,
+    [7] = JP_NCCL_COLL_API | JP_NCCL_P2P_API | JP_NCCL_CE_COLL,
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -679,7 +731,7 @@ static int mask_of(int version)
     return settings.net ? mask | JP_NCCL_PROXY_OP | JP_NCCL_PROXY_STEP : mask;
 }
 
-/* A communicator is created. `version` is the interface's (1 to 6); `log` and
+/* A communicator is created. `version` is the interface's (1 to 7); `log` and
  * `mask` may be NULL. When nothing can be recorded, `*context` is NULL and
  * `*mask` 0, and the reason is logged once, at INFO level. Returns
  * JP_NCCL_SUCCESS always. */
@@ -733,10 +785,11 @@ static int end_comm(void *context)
     return JP_NCCL_SUCCESS;
 }
 
-/* --- the six interfaces in terms of the core ----------------------------- */
+/* --- the seven interfaces in terms of the core -----------------------------
+ */
 
-/* The six tables that NCCL looks up by name: the only symbols that the library
- * exports. */
+/* The seven tables that NCCL looks up by name: the only symbols that the
+ * library exports. */
 #define JP_REC_EXPORT __attribute__((visibility("default")))
 extern struct jp_nccl_plugin_v1 ncclProfiler_v1;
 extern struct jp_nccl_plugin_v2 ncclProfiler_v2;
@@ -744,6 +797,7 @@ extern struct jp_nccl_plugin_v3 ncclProfiler_v3;
 extern struct jp_nccl_plugin_v4 ncclProfiler_v4;
 extern struct jp_nccl_plugin_v5 ncclProfiler_v5;
 extern struct jp_nccl_plugin_v6 ncclProfiler_v6;
+extern struct jp_nccl_plugin_v7 ncclProfiler_v7;
 
 #define JP_REC_PASTE(a, b) a##b
 #define JP_REC_NAME(a, b) JP_REC_PASTE(a, b)
@@ -812,4 +866,7 @@ static const char *v1_name(const char *const *names, unsigned n, unsigned i)
 #include "plugins/nccl_recorder/rec_abi_new.h"
 
 #define VERSION 6
+#include "plugins/nccl_recorder/rec_abi_new.h"
+
+#define VERSION 7
 #include "plugins/nccl_recorder/rec_abi_new.h"

@@ -119,8 +119,8 @@ struct jp_recfile {
     char *notes;       /* settings that were ignored; NULL: none */
     int64_t pid, procid;
     uint64_t pid_namespace, start; /* of the process; 0: unknown */
-    const char *why;     /* NULL: the header is good */
-    enum jp_bad why_bad; /* kind of `why` */
+    const char *why;               /* NULL: the header is good */
+    enum jp_bad why_bad;           /* kind of `why` */
     enum jp_bad bad; /* kind of the last reason that recfile_record() gave */
     struct recfile_comm **comms; /* by index; entries may be NULL */
     uint32_t n_comms;

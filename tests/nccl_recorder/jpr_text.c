@@ -145,6 +145,15 @@ static void put_op(FILE *out, const struct jpr_reader *r,
         fputs(",\"overtaken\":true", out);
     if (op->unsure)
         fputs(",\"unsure\":true", out);
+    if (op->tag)
+        put_u64(out, "tag", op->tag);
+    if (op->symmetric)
+        fputs(",\"symmetric\":true", out);
+    if (op->has_phases) {
+        put_u64(out, "sync_ns", op->sync_ns);
+        put_u64(out, "compute_ns", op->compute_ns);
+        put_u64(out, "close_ns", op->close_ns);
+    }
     fputs("}\n", out);
 }
 
