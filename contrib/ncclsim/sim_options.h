@@ -22,6 +22,7 @@ struct jp_sim_options {
     int graph_mix;          /* eager calls between the replays */
     const char *graph_comm; /* borrowed from argv; NULL: the program's choice */
     int symmetric, copy_engine, collnet, pxn;
+    int tags;
     int together;
     int quiet_single;    /* no events for collectives of one rank */
     int zero_bytes;      /* the plain program's operations have no bytes */
