@@ -93,6 +93,10 @@ static const struct row {
      "AllReduce, AllGather and ReduceScatter within a node by symmetric "
      "kernels:\n"
      "        API events at most (2.27 on); from 2.31 on all, with phases"},
+    {"--mute-from", "N", INT, AT(mute_from), 1, INT32_MAX,
+     "from iteration N on NCCL's mask is clear, as RAS can do in 2.31"},
+    {"--mute-to", "N", INT, AT(mute_to), 1, INT32_MAX,
+     "from iteration N on the mask is there again"},
     {"--tags", NULL, FLAG, AT(tags), 0, 1,
      "calls have tags: a number for each function, from 1 (2.31 on)"},
     {"--copy-engine", NULL, FLAG, AT(copy_engine), 0, 1,

@@ -23,6 +23,7 @@ struct jp_sim_options {
     const char *graph_comm; /* borrowed from argv; NULL: the program's choice */
     int symmetric, copy_engine, collnet, pxn;
     int tags;
+    int mute_from, mute_to; /* iterations without events; 0: none */
     int together;
     int quiet_single;    /* no events for collectives of one rank */
     int zero_bytes;      /* the plain program's operations have no bytes */

@@ -166,6 +166,18 @@ static void unload(void)
     state = READY;
 }
 
+void sim_plugin_mute(int muted)
+{
+    static int kept;
+
+    pthread_mutex_lock(&lock);
+    if (muted)
+        kept |= __atomic_exchange_n(&mask, 0, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_or(&mask, kept, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&lock);
+}
+
 int sim_plugin_mask(void)
 {
     return __atomic_load_n(&mask, __ATOMIC_RELAXED);

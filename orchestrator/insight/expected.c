@@ -296,8 +296,7 @@ struct jp_expected expected_records(const struct jp_jobconf *conf,
     excused = !x.excludes_unseen && may_filter(conf) && expected_filter(conf)
                   ? unseen
                   : 0;
-    if (excused <= UINT64_MAX - q->capped)
-        excused += q->capped;
+    excused = num_add(excused, num_add(q->capped, q->paused_records));
     if (x.records > excused && x.records - excused >= q->records)
         x.judged = (double) q->records / (double) (x.records - excused);
     return x;
@@ -707,6 +706,33 @@ static bool in_flight(const struct jp_evidence *e, struct jp_sentence *s)
     return is_long;
 }
 
+/* Somebody switched the recording off for a while. */
+static void pauses(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = &e->result->quality;
+    char when[JP_PAUSES * 60] = "";
+    size_t len = 0;
+
+    for (size_t i = 0; i < q->n_pauses; i++) {
+        const struct jp_pause *p = &q->pauses[i];
+
+        len += (size_t) snprintf(when + len, sizeof(when) - len, "%s%s%s",
+                                 i ? ", " : "from ", FIG_UTC(p->from_us),
+                                 p->to_us ? " to " : " to the end");
+        if (p->to_us)
+            len += (size_t) snprintf(when + len, sizeof(when) - len, "%s",
+                                     FIG_UTC(p->to_us));
+    }
+    if (q->n_pauses && !q->paused_records)
+        sentence_add(s, "not recorded %s: it was switched off", when);
+    else if (q->n_pauses)
+        sentence_add(s,
+                     "not recorded %s: it was switched off, %s%s operation%s%s",
+                     when, q->paused_by_mask ? "at least " : "",
+                     FIG_COUNT(q->paused_records), plural(q->paused_records),
+                     q->paused_by_mask ? " by their numbers" : "");
+}
+
 static void damaged(const struct jp_evidence *e, struct jp_sentence *s)
 {
     uint64_t n = e->result->quality.damaged_blocks;
@@ -799,6 +825,7 @@ bool gaps_list(const struct jp_evidence *e, struct jp_sentence *s)
         {cut, false},
         {unbounded_recordings, true},
         {cut_recordings, false},
+        {pauses, false},
         {damaged, true},
         {left_out, true},
         {shared, true},

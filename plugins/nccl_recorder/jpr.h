@@ -14,9 +14,10 @@
 #include <stdint.h>
 
 /* Version 2 adds JPR_ROW_UNSURE, struct jpr_doubts and jpr_header.kernels;
- * version 3 adds phases and tags of operations, and pauses. A reader takes all
- * of them. */
-enum { JPR_VERSION = 3, JPR_OLDEST_VERSION = 1 };
+ * version 4 adds phases and tags of operations, and pauses. A reader takes all
+ * of them. There is no version 3: a flipped bit of the head, which has no
+ * checksum, must not make one version of another. */
+enum { JPR_VERSION = 4, JPR_OLDEST_VERSION = 1 };
 
 /* Bounds that writer and reader share; a reader refuses a file beyond them. */
 enum {
@@ -154,7 +155,7 @@ struct jpr_op {
     uint64_t net_steps;
     uint64_t net_bytes;
 
-    /* From version 3 on (NCCL's v7). The tag is the program's; 0: none. */
+    /* From version 4 on (NCCL's v7). The tag is the program's; 0: none. */
     uint64_t tag;
     bool symmetric; /* done by a symmetric kernel */
     /* The phases of a symmetric kernel, the longest of its channels: the wait
@@ -225,6 +226,27 @@ struct jpr_doubts {
     uint64_t refused;
 };
 
+/* A stretch of time in which nothing was recorded on purpose, to 100 ms
+ * (rec_pause.c). */
+enum jpr_pause_why {
+    JPR_PAUSE_BY_MASK = 1, /* NCCL raised no events: RAS, PROFILER_MASK */
+    JPR_PAUSE_BY_FILE = 2, /* the folder had a JPR_PAUSE_FILE: jobprof record */
+};
+
+#define JPR_PAUSE_FILE "record.off"
+
+/* Bound of a file. */
+enum { JPR_MAX_PAUSES = 32 };
+
+struct jpr_pause {
+    uint64_t from_ns; /* CLOCK_MONOTONIC */
+    uint64_t to_ns;   /* 0: it had not ended */
+    uint64_t why;     /* enum jpr_pause_why */
+    /* Operations in it: by a mask, collectives by their numbers, as far as
+     * later ones show them; by a file, all. */
+    uint64_t skipped;
+};
+
 /* The recorder's own cost in the process, from the header's clocks to the
  * clocks of these counters. */
 struct jpr_cost {
@@ -255,6 +277,8 @@ struct jpr_counters {
     struct jpr_cost cost;
     uint64_t n_doubts; /* changed rows; from version 2 on */
     const struct jpr_doubts *doubts;
+    uint64_t n_pauses; /* all of the process; from version 4 on */
+    const struct jpr_pause *pauses;
 };
 
 #endif

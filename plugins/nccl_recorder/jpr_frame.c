@@ -110,8 +110,8 @@ void jpr_put_comm(struct jpr_out *out, const struct jpr_comm *comm)
 }
 
 /* Later parts are optional for a reader: a file of release 0.1 ends after the
- * rows, one of version 1 before the doubts. Without cost (told) the record ends
- * before it, as in older files. */
+ * rows, one of version 1 before the doubts, one of version 2 before the pauses.
+ * Without cost (told) the record ends before it, as in older files. */
 void jpr_put_counters(struct jpr_out *out, const struct jpr_counters *counters)
 {
     uint64_t i;
@@ -129,6 +129,9 @@ void jpr_put_counters(struct jpr_out *out, const struct jpr_counters *counters)
     jpr_put_u64(out, counters->n_doubts);
     for (i = 0; i < counters->n_doubts; i++)
         put_fields(&jpr_doubts_fields, &counters->doubts[i], out);
+    jpr_put_u64(out, counters->n_pauses);
+    for (i = 0; i < counters->n_pauses; i++)
+        put_fields(&jpr_pause_fields, &counters->pauses[i], out);
 }
 
 struct jpr_packer *jpr_packer_create(void)
@@ -599,6 +602,9 @@ FIELDS(cost, jpr_cost, S(events), S(timed), S(timed_ns), S(life_ns),
 #define D(member, how) AT(jpr_doubts, member, how)
 FIELDS(doubts, jpr_doubts, D(comm, JPR_U32), D(reasons, JPR_U64),
        D(unsure, JPR_U64), D(refused, JPR_U64));
+
+#define P(member) AT(jpr_pause, member, JPR_U64)
+FIELDS(pause, jpr_pause, P(from_ns), P(to_ns), P(why), P(skipped));
 
 #define O(member, how) AT(jpr_op, member, how)
 FIELDS(template, jpr_op, O(comm, JPR_U32), O(kind, JPR_U32), O(count, JPR_U64),

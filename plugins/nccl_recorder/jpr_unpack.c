@@ -223,6 +223,7 @@ static void free_counters(struct jpr_counters *c)
     free((void *) (uintptr_t) c->rows);
     free((void *) (uintptr_t) c->unseen);
     free((void *) (uintptr_t) c->doubts);
+    free((void *) (uintptr_t) c->pauses);
     *c = (struct jpr_counters){0};
 }
 
@@ -341,6 +342,12 @@ static const char *load_counters(struct jpr_unpacked *u)
         c->doubts = load_list(u, &jpr_doubts_fields, sizeof(*c->doubts), 4,
                               &c->n_doubts);
         if (!c->doubts)
+            return "no memory for its counters";
+    }
+    if (c->doubts && !u->in.bad && u->in.at < u->in.end) {
+        c->pauses = load_list(u, &jpr_pause_fields, sizeof(*c->pauses), 4,
+                              &c->n_pauses);
+        if (!c->pauses)
             return "no memory for its counters";
     }
     u->left = 1;

@@ -134,6 +134,7 @@ static uint64_t number_coll(struct jp_rec_comm *comm,
                             const struct jp_rec_facts *facts)
 {
     _Atomic uint64_t *next = &comm->next_seq[facts->func];
+    uint64_t expected;
     bool again = start->api
                      ? (facts->flags & JP_REC_GRAPH) && !rec_trust_enabled()
                      : start->seq <
@@ -143,8 +144,10 @@ static uint64_t number_coll(struct jp_rec_comm *comm,
         return JPR_REPLAY_SEQ +
                atomic_fetch_add_explicit(&comm->replays[facts->func], 1,
                                          memory_order_relaxed);
-    if (!start->api)
-        atomic_store_explicit(next, start->seq + 1, memory_order_relaxed);
+    expected = atomic_load_explicit(next, memory_order_relaxed);
+    if (start->seq > expected)
+        rec_pause_gap(start->seq - expected);
+    atomic_store_explicit(next, start->seq + 1, memory_order_relaxed);
     return start->seq;
 }
 
@@ -214,6 +217,18 @@ static uint64_t first_state(struct jp_rec_comm *comm,
            (start->n_channels == 0 ? JP_REC_LOOSE : 0);
 }
 
+/* An operation begins in a pause. Its call was counted if it was before that.
+ */
+static void drop_op(struct jp_rec_comm *comm, const struct jp_rec_start *start)
+{
+    uint64_t api = (uint64_t) (uintptr_t) start->api;
+
+    rec_pause_skip(1);
+    if (rec_op_kind(api) == JP_REC_API && !(api >> API_GRAPH & 1))
+        atomic_fetch_sub_explicit(&comm->unseen[api >> API_FUNC & 31], 1,
+                                  memory_order_relaxed);
+}
+
 /* An operation is being enqueued. Returns its handle for NCCL, or NULL when it
  * is not recorded. */
 static void *rec_core_op(struct jp_rec_comm *comm,
@@ -228,6 +243,10 @@ static void *rec_core_op(struct jp_rec_comm *comm,
 
     if (atomic_load_explicit(&comm->closed, memory_order_relaxed))
         return NULL;
+    if (atomic_load_explicit(&rec_paused, memory_order_relaxed)) {
+        drop_op(comm, start);
+        return NULL;
+    }
     if (!thread) {
         count_unseen(comm, start->kind);
         return NULL;
@@ -296,7 +315,8 @@ static void *rec_core_api(struct jp_rec_comm *comm,
     if (comm)
         rec_trust_call(&comm->trust, thread, call->graph_captured,
                        func == JP_REC_FUNC_BROADCAST ? call->root : -1);
-    if (!call->is_p2p && !call->graph_captured && comm)
+    if (!call->is_p2p && !call->graph_captured && comm &&
+        !atomic_load_explicit(&rec_paused, memory_order_relaxed))
         atomic_fetch_add_explicit(&comm->unseen[func], 1, memory_order_relaxed);
     bits |= (uint64_t) func << API_FUNC;
     bits |= (uint64_t) rec_names_word(&thread->words, call->datatype)
@@ -712,6 +732,7 @@ static const char *get_ready(int version, int *mask)
     fork_handled = true;
     declined = rec_env_read(&settings, version);
     rec_trust_init(settings.kernels, version, mask);
+    rec_pause_reset();
     why = rec_writer_start(getenv("JOBPROF_RECORDER_DIR"), &settings);
     if (why)
         return why;

@@ -3,9 +3,9 @@
  *
  * The numbers were printed by programs that include NCCL's headers of 2.23.4
  * (v1), 2.24.3 (v2), 2.26.2 (v3), 2.27.3 (v4), 2.28.3 (v5) and 2.29.2 (v6). The
- * same headers in 2.30.7 give the same numbers. Those of v7 are of a copy of its
- * struct as 2.31.2 declares it. A failure here means that
- * nccl_profiler.h was changed by mistake.
+ * same headers in 2.30.7 give the same numbers. Those of v7 are of a copy of
+ * its struct as 2.31.2 declares it. A failure here means that nccl_profiler.h
+ * was changed by mistake.
  */
 #include "plugins/nccl_recorder/nccl_profiler.h"
 

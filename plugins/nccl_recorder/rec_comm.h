@@ -127,6 +127,9 @@ void rec_trust_mask(void);
  * nine more events a channel, and mean nothing for other kernels. */
 void rec_trust_ask_phases(void);
 
+/* Whether somebody else has cleared NCCL's event mask. */
+bool rec_trust_is_muted(void);
+
 /* Whether kernel events are requested now. */
 bool rec_trust_enabled(void);
 
@@ -191,6 +194,26 @@ bool rec_trust_is_overrun(const struct jp_rec_trust *trust, uint64_t first_ns,
  * that contains it; false where the clocks are not known to run alike. */
 bool rec_trust_is_too_long(const struct jp_rec_trust *trust, uint64_t gpu_ns,
                            uint64_t host_ns);
+
+/* --- rec_pause.c -------------------------------------------------------- */
+
+/* Operations that begin now are dropped, and counted by rec_pause_skip(). */
+extern atomic_bool rec_paused;
+
+/* In a process's first init, also after a fork. */
+void rec_pause_reset(void);
+
+/* n operations are not recorded on purpose. */
+void rec_pause_skip(uint64_t n);
+
+/* n numbers of collectives are missing before the one that begins. */
+void rec_pause_gap(uint64_t n);
+
+/* Looks whether a pause begins or ends. For the writer only. */
+void rec_pause_look(const char *dir, uint64_t now_ns);
+
+/* Returns the number of pauses so far, and the list, which is borrowed. */
+unsigned rec_pause_list(const struct jpr_pause **list);
 
 enum { JP_REC_MAX_COMMS = 512 };
 

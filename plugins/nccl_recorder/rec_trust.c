@@ -66,6 +66,11 @@ void rec_trust_mask(void)
     atomic_fetch_and(nccl_mask, ~JP_NCCL_KERNEL_CH);
 }
 
+bool rec_trust_is_muted(void)
+{
+    return mask_is_there() && !(atomic_load(nccl_mask) & JP_NCCL_COLL);
+}
+
 void rec_trust_ask_phases(void)
 {
     if (!rec_trust_enabled() ||

@@ -703,6 +703,7 @@ static void sleep_a_while(uint64_t *next_ns)
 /* Ends what is over, then writes. */
 static void write_once(bool closing)
 {
+    rec_pause_look(w.dir, rec_clock_ns());
     if (closing) {
         rec_comm_close(NULL);
         rec_op_end_all(NULL);

@@ -195,6 +195,14 @@ static void put_counters(FILE *out, const struct jpr_reader *r,
         put_u64(out, "writer_ns", c->cost.writer_ns);
         fputs("}\n", out);
     }
+    for (i = 0; i < c->n_pauses; i++) {
+        fputs("{\"type\":\"pause\"", out);
+        put_u64(out, "from_ns", c->pauses[i].from_ns);
+        put_u64(out, "to_ns", c->pauses[i].to_ns);
+        put_u64(out, "why", c->pauses[i].why);
+        put_u64(out, "skipped", c->pauses[i].skipped);
+        fputs("}\n", out);
+    }
     for (i = 0; i < c->n_doubts; i++) {
         fputs("{\"type\":\"doubts\"", out);
         put_comm_name(out, r, c->doubts[i].comm);
