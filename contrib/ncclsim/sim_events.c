@@ -14,6 +14,7 @@
 
 #include "contrib/ncclsim/sim_cost.h"
 #include "contrib/ncclsim/sim_plugin.h"
+#include "contrib/ncclsim/sim_shim.h"
 #include "contrib/ncclsim/sim_version.h"
 #include "contrib/ncclsim/sim_ways.h"
 
@@ -260,6 +261,12 @@ static int raises_seq(const struct call *call, const struct part *part)
            (call->group || (nccl->has_apis && part->api));
 }
 
+/* --tags: the program's number for a function. */
+static uint64_t tag_of(const struct call *call, const struct jp_sim_op *op)
+{
+    return call->stage->options->tags ? 1 + (uint64_t) op->func : 0;
+}
+
 /* Raises the Coll event of a collective. */
 static void start_coll(struct call *call, const struct jp_sim_op *op,
                        struct part *part)
@@ -287,6 +294,8 @@ static void start_coll(struct call *call, const struct jp_sim_op *op,
             descr.coll.n_channels = 0;
     }
     descr.coll.proto = op->bytes < 1024 * 1024 ? "LL128" : "SIMPLE";
+    sim_shim_more = (struct jp_sim_more){.tag = tag_of(call, op),
+                                         .symmetric = op->symmetric};
     start_task(call, part, WANT_COLL, &descr);
     if (raises_seq(call, part))
         ++*seq;
@@ -307,6 +316,7 @@ static void start_p2p(struct call *call, const struct jp_sim_op *op,
     descr.p2p.datatype = type;
     descr.p2p.peer = op->peer;
     descr.p2p.n_channels = (uint8_t) op->n_channels;
+    sim_shim_more = (struct jp_sim_more){.tag = tag_of(call, op)};
     start_task(call, part, WANT_P2P, &descr);
 }
 

@@ -12,6 +12,7 @@
 
 #include "contrib/ncclsim/sim_crash.h"
 #include "contrib/ncclsim/sim_plugin.h"
+#include "contrib/ncclsim/sim_shim.h"
 #include "contrib/ncclsim/sim_version.h"
 
 /* ------------------------------------------------------------- the plans -- */
@@ -91,6 +92,9 @@ static int host_counts(const struct jp_sim_plan *plan,
     /* both always agree */
     if (!plan->options->drift)
         return plan->mode != SIM_CAPTURE;
+    if (sim_nccl()->counts_as_gpu)
+        return asked && plan->mode != SIM_CAPTURE &&
+               work->op.way != SIM_ALLGATHERV;
     /* a copy to oneself, or AllGatherV */
     if (sim_plan_is_self(plan, work) || work->op.way == SIM_ALLGATHERV)
         return 0;
@@ -192,7 +196,8 @@ void sim_kernels_append(struct jp_sim_plan *plan)
         int counts = w->opens && host_counts(plan, w);
 
         /* counted, but not watched */
-        if (!(w->mask & JP_NCCL_KERNEL_CH) || sim_plan_is_self(plan, w) ||
+        if (!(w->mask & JP_NCCL_KERNEL_CH) ||
+            (sim_plan_is_self(plan, w) && !sim_nccl()->counts_as_gpu) ||
             w->op.way == SIM_ALLGATHERV || plan->mode == SIM_CAPTURE)
             n_told = 0;
         for (c = 0; c < w->op.n_channels; c++) {
@@ -280,11 +285,31 @@ static void tell_start(struct jp_sim_kernels *ks, struct jp_sim_kernel *k,
         k->handle = *last;
         return;
     }
+    k->start_ns = ns;
     descr.kernel_ch.channel = k->channel;
     descr.kernel_ch.gpu_ns = ns;
     if (plugin)
         plugin->start(k->plan->context, &k->handle, &descr);
     *last = k->handle;
+}
+
+/* Raises the phases of a symmetric kernel, as NCCL does when it is over: the
+ * wait for the last rank, the work, and the meeting at the end. */
+static void tell_phases(const struct jp_sim_kernel *k, uint64_t end_ns)
+{
+    enum { BARRIER_NS = 500 };
+    const struct jp_sim_op *op = &k->work->op;
+    uint64_t took_ns = (uint64_t) (op->end_ns - op->all_ns);
+    uint64_t open_ns = end_ns > took_ns ? end_ns - took_ns : 0;
+
+    if (!op->symmetric || !(k->work->mask & JP_NCCL_KERNEL_PHASE) ||
+        took_ns <= BARRIER_NS || end_ns - BARRIER_NS <= k->start_ns)
+        return;
+    if (open_ns < k->start_ns) /* the last rank does not wait */
+        open_ns = k->start_ns;
+    sim_shim_phases(
+        k->plan->context, k->handle, k->channel,
+        (const uint64_t[]){k->start_ns, open_ns, end_ns - BARRIER_NS, end_ns});
 }
 
 /* Raises the end of a kernel. */
@@ -295,6 +320,7 @@ static void tell_end(struct jp_sim_kernel *k, uint64_t ns)
 
     if (!plugin || !k->handle)
         return;
+    tell_phases(k, ns);
     plugin->record(k->handle, JP_NCCL_KERNEL_CH_STOP, &args);
     plugin->stop(k->handle);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "contrib/ncclsim/sim_crash.h"
+#include "contrib/ncclsim/sim_plugin.h"
 #include "contrib/ncclsim/sim_random.h"
 #include "contrib/ncclsim/sim_ways.h"
 
@@ -292,6 +293,10 @@ static void run(struct jp_sim_lane *lane)
     int i;
 
     for (i = 0; i < lane->options->iterations && !stop->stop; i++) {
+        if (lane->options->mute_from > 0 && i == lane->options->mute_from)
+            sim_plugin_mute(1);
+        if (lane->options->mute_to > 0 && i == lane->options->mute_to)
+            sim_plugin_mute(0);
         if (meet(lane, i) < 0) {
             lane->failed = 1;
             break;

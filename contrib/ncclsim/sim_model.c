@@ -243,6 +243,7 @@ static void collective(struct jp_sim_model *model, const struct step *step,
         if (op.hangs ? catch_in(model, rank, group, op.number)
                      : rank == model->world->rank) {
             op.start_ns = own;
+            op.all_ns = all;
             op.end_ns = model->clock_ns[rank];
             issue(data, &launch);
         }

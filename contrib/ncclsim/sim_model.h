@@ -43,6 +43,8 @@ struct jp_sim_op {
     int hangs;        /* some peer never comes: it starts and never ends */
     uint64_t number;  /* among the communicator's collectives */
     int64_t start_ns; /* our arrival */
+    int64_t all_ns;   /* the last arrival of all; 0: not kept */
+    int symmetric;    /* by a symmetric kernel of which NCCL tells */
     int64_t end_ns;   /* its end for our rank */
 };
 

@@ -43,14 +43,14 @@ static const struct row {
      "ranks of each node (SLURM_STEP_TASKS_PER_NODE)"},
     {"--seed", "N", SEED, AT(seed), 0, INT64_MAX,
      "communicator ids and noise (job, step and restart count)"},
-    {"--interface", "vN", INTERFACE, AT(interface), 1, 6,
+    {"--interface", "vN", INTERFACE, AT(interface), 1, 7,
      "act as the first NCCL release with this profiler interface: 2.23 v1,\n"
-     "        2.24 v2, 2.26 v3, 2.27 v4, 2.28 v5, 2.29 v6 (the newest, with "
-     "all older)"},
+     "        2.24 v2, 2.26 v3, 2.27 v4, 2.28 v5, 2.29 v6 (with all older), "
+     "2.31 v7"},
     {"--nccl-version", "X.Y.Z", TEXT, AT(nccl_version), 0, 0,
      "act as this release in all differences (2.23.4, 2.24.3, 2.26.2,\n"
-     "        2.27.7, 2.28.3 or 2.29.2, by --interface); it sets the "
-     "interface"},
+     "        2.27.7, 2.28.3, 2.29.2 or 2.31.2, by --interface); it sets "
+     "the interface"},
     {"--p2p", "on|off", SWITCH, AT(p2p), 0, 1,
      "pipeline Send and Recv between neighbouring nodes (on)"},
     {"--pp", NULL, FLAG, AT(pp), 0, 1,
@@ -92,7 +92,13 @@ static const struct row {
     {"--symmetric", NULL, FLAG, AT(symmetric), 0, 1,
      "AllReduce, AllGather and ReduceScatter within a node by symmetric "
      "kernels:\n"
-     "        API events at most (2.27 on)"},
+     "        API events at most (2.27 on); from 2.31 on all, with phases"},
+    {"--mute-from", "N", INT, AT(mute_from), 1, INT32_MAX,
+     "from iteration N on NCCL's mask is clear, as RAS can do in 2.31"},
+    {"--mute-to", "N", INT, AT(mute_to), 1, INT32_MAX,
+     "from iteration N on the mask is there again"},
+    {"--tags", NULL, FLAG, AT(tags), 0, 1,
+     "calls have tags: a number for each function, from 1 (2.31 on)"},
     {"--copy-engine", NULL, FLAG, AT(copy_engine), 0, 1,
      "AllGather within a node by the copy engines: API events and, from 2.29 "
      "on,\n"

@@ -22,6 +22,8 @@ struct jp_sim_options {
     int graph_mix;          /* eager calls between the replays */
     const char *graph_comm; /* borrowed from argv; NULL: the program's choice */
     int symmetric, copy_engine, collnet, pxn;
+    int tags;
+    int mute_from, mute_to; /* iterations without events; 0: none */
     int together;
     int meet;
     int quiet_single;    /* no events for collectives of one rank */

@@ -125,7 +125,8 @@ static void set_times(struct jp_sim_plain *plain, struct jp_sim_op *op,
     }
     op->start_ns = plain->clock_ns +
                    arrival(plain, plain->world->rank, is_p2p, key);
-    op->end_ns = plain->clock_ns + all + took_ns;
+    op->all_ns = plain->clock_ns + all;
+    op->end_ns = op->all_ns + took_ns;
     plain->calls += !is_p2p && plain->world->n_ranks > 1;
     plain->clock_ns = op->end_ns;
 }

@@ -35,6 +35,7 @@ struct jp_sim_kernel {
     struct jp_sim_plan *plan;
     const struct jp_sim_work *work;
     uint64_t base;
+    uint64_t start_ns; /* as reported */
     void *handle;
     uint8_t channel;
     uint8_t is_started;

@@ -19,7 +19,7 @@
 
 enum { NAME_BYTES = 256 };
 
-/* The newest table needs no shim. */
+/* The events are made as those of v6, which needs no shim. */
 static struct jp_nccl_plugin_v6 *as_v6(void *table)
 {
     return table;
@@ -31,9 +31,10 @@ static const struct table {
     int version;
     struct jp_nccl_plugin_v6 *(*dress)(void *table);
 } tables[] = {
-    {"ncclProfiler_v6", 6, as_v6},       {"ncclProfiler_v5", 5, sim_shim_v5},
-    {"ncclProfiler_v4", 4, sim_shim_v4}, {"ncclProfiler_v3", 3, sim_shim_v3},
-    {"ncclProfiler_v2", 2, sim_shim_v2}, {"ncclProfiler_v1", 1, sim_shim_v1},
+    {"ncclProfiler_v7", 7, sim_shim_v7}, {"ncclProfiler_v6", 6, as_v6},
+    {"ncclProfiler_v5", 5, sim_shim_v5}, {"ncclProfiler_v4", 4, sim_shim_v4},
+    {"ncclProfiler_v3", 3, sim_shim_v3}, {"ncclProfiler_v2", 2, sim_shim_v2},
+    {"ncclProfiler_v1", 1, sim_shim_v1},
 };
 
 /* Protects the state and the count of users. plugin and mask are read without
@@ -163,6 +164,18 @@ static void unload(void)
     library = NULL;
     __atomic_store_n(&plugin, NULL, __ATOMIC_RELAXED);
     state = READY;
+}
+
+void sim_plugin_mute(int muted)
+{
+    static int kept;
+
+    pthread_mutex_lock(&lock);
+    if (muted)
+        kept |= __atomic_exchange_n(&mask, 0, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_or(&mask, kept, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&lock);
 }
 
 int sim_plugin_mask(void)

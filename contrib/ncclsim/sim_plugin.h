@@ -18,6 +18,10 @@
  * init() gets its address, and the plugin may change it at any time. */
 int sim_plugin_mask(void);
 
+/* Clears the mask, or gives it back: what RAS does from outside of the process
+ * (PROFILER_MASK, 2.31). */
+void sim_plugin_mute(int muted);
+
 /* Initialises the plugin for a communicator, and loads it the first time. After
  * a failure, which is printed, the program runs without it. *context stays NULL
  * without a profiler. interface > 0 forces a table. Thread-safe. */

@@ -1,4 +1,4 @@
-/* sim_shim.h - older profiler tables, wrapped as v6. */
+/* sim_shim.h - other profiler tables, wrapped as v6. */
 #ifndef JP_SIM_SHIM_H
 #define JP_SIM_SHIM_H
 
@@ -24,5 +24,18 @@ struct jp_nccl_plugin_v6 *sim_shim_v2(void *table);
 struct jp_nccl_plugin_v6 *sim_shim_v3(void *table);
 struct jp_nccl_plugin_v6 *sim_shim_v4(void *table);
 struct jp_nccl_plugin_v6 *sim_shim_v5(void *table);
+struct jp_nccl_plugin_v6 *sim_shim_v7(void *table);
+
+/* What v7 says beyond v6 of the next Coll or P2p event of this thread. */
+struct jp_sim_more {
+    uint64_t tag;
+    bool symmetric;
+};
+extern __thread struct jp_sim_more sim_shim_more;
+
+/* Raises the phases of a kernel channel, between four times, one right after
+ * the other; does nothing without a v7 table. */
+void sim_shim_phases(void *context, void *kernel, uint8_t channel,
+                     const uint64_t times[4]);
 
 #endif

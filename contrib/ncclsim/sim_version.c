@@ -97,17 +97,31 @@ static const struct jp_sim_nccl table[] = {
      .has_stamps = 1,
      .counts_unasked = 1,
      .colls_per_batch = 8},
+    {.release = 23102,
+     .interface = 7,
+     .tells_capture = 1,
+     .has_apis = 1,
+     .has_symmetric = 1,
+     .tells_symmetric = 1,
+     .has_copy_engine = 1,
+     .copy_events = 1,
+     .silent_bcast = 1,
+     .has_kernels = 1,
+     .has_stamps = 1,
+     .counts_as_gpu = 1,
+     .colls_per_batch = 8},
 };
 
 enum { N_ROWS = sizeof(table) / sizeof(table[0]) };
 
-/* The release of each interface; index 0: the newest. That of v4 is not the
+/* The release of each interface; index 0: the default. That of v4 is not the
  * first one, 2.27.3, which plugins may refuse. */
-static const int releases[] = {22902, 22304, 22403, 22602, 22707, 22803, 22902};
+static const int releases[] = {22902, 22304, 22403, 22602,
+                               22707, 22803, 22902, 23102};
 
-/* The release, and its row. The default is the newest interface's. */
+/* The release, and its row. */
 static int release = 22902;
-const struct jp_sim_nccl *sim_version_now = &table[N_ROWS - 2];
+const struct jp_sim_nccl *sim_version_now = &table[N_ROWS - 3];
 
 /* Sets the release and finds its row: the last one that is not newer. */
 static void set(int number)

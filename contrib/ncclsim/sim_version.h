@@ -1,6 +1,7 @@
 /* sim_version.h - the simulated release, and what profilers see of it.
  *
- * Source: NVIDIA/nccl 2.23.4, 2.24.3, 2.26.2, 2.27.7, 2.28.9, 2.29.7, 2.30.7.
+ * Source:
+ * NVIDIA/nccl 2.23.4, 2.24.3, 2.26.2, 2.27.7, 2.28.9, 2.29.7, 2.30.7, 2.31.2.
  */
 #ifndef JP_SIM_VERSION_H
 #define JP_SIM_VERSION_H
@@ -11,7 +12,7 @@
  * releases. */
 struct jp_sim_nccl {
     int release;   /* the first one: 23007 is 2.30.7 */
-    int interface; /* the newest table that it looks for: 1 to 6 */
+    int interface; /* the newest table that it looks for: 1 to 7 */
 
     /* User thread */
     int guards_tasks;  /* Coll and P2p only under a Group with a handle */
@@ -22,6 +23,8 @@ struct jp_sim_nccl {
     int tells_capture; /* Coll at the capture if the replays raise no events */
     int has_apis;      /* GroupApi, CollApi, P2pApi, KernelLaunch */
     int has_symmetric;
+    int tells_symmetric; /* Coll and kernel events of symmetric kernels, with
+                            phases and tags */
     int has_copy_engine;
     int copy_events;   /* CeColl */
     int silent_bcast;  /* no events for a Broadcast of a single root */
@@ -36,12 +39,13 @@ struct jp_sim_nccl {
     int has_stamps;    /* times of the GPU's clock, in rings of 64 */
     int shared_batches;  /* a batch's P2P operations share one connection */
     int counts_unasked;  /* the host also counts works without KernelCh */
+    int counts_as_gpu;   /* copies to oneself and all replays, too */
     int adds_at_replay;  /* 2.26.2's way of counting graphs */
     int colls_per_batch; /* works of a batch on a channel */
 };
 
-/* Sets the release: "2.27.3", or NULL for that of the interface (1 to 6; 0: the
- * newest). Returns 0, or -1 without a change. */
+/* Sets the release: "2.27.3", or NULL for that of the interface (1 to 7;
+ * 0: 2.29 with v6). Returns 0, or -1 without a change. */
 int sim_version_set(const char *text, int interface, struct jp_error *err);
 
 /* The row of the release. */

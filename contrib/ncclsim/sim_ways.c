@@ -37,7 +37,7 @@ static enum jp_sim_way way_of(const struct jp_sim_options *options,
         op->func == JP_NCCL_ALL_GATHER)
         return SIM_COPY_ENGINE;
     if (options->symmetric && nccl->has_symmetric && is_symmetric(op))
-        return SIM_SYMMETRIC;
+        return nccl->tells_symmetric ? SIM_KERNEL : SIM_SYMMETRIC;
     return SIM_KERNEL;
 }
 
@@ -52,6 +52,8 @@ void sim_ways_set(const struct jp_sim_options *options,
         /* Send and Recv always use a kernel */
         if (!sim_plan_is_p2p(op))
             op->way = way_of(options, launch, op);
+        op->symmetric = options->symmetric && sim_nccl()->tells_symmetric &&
+                        op->way == SIM_KERNEL && is_symmetric(op);
     }
 }
 

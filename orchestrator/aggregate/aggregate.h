@@ -303,6 +303,30 @@ struct jp_unseen {
     uint64_t calls;
 };
 
+/* Symmetric kernels whose phases NCCL reported (v7): sums over all ranks. sync:
+ * the wait for the other ranks before a kernel begins; close: the same at its
+ * end. */
+struct jp_phases {
+    uint64_t records;
+    double exec_us, sync_us, close_us;
+};
+
+#define JP_TAGS 12 /* of the program, that have sums of their own */
+
+/* Records with a tag of the program (v7), sums over all ranks. */
+struct jp_tag {
+    uint64_t tag, records;
+    double exec_us, sync_us; /* sync: of symmetric kernels */
+};
+
+#define JP_PAUSES 8 /* later ones are added to the last one */
+
+/* Nothing was recorded in this time: it was switched off. Microseconds since
+ * 1970; to_us 0: until the end. */
+struct jp_pause {
+    uint64_t from_us, to_us;
+};
+
 /* How complete the data is. */
 struct jp_quality {
     uint64_t files, cut_files, skipped_files, bytes_read;
@@ -398,8 +422,21 @@ struct jp_quality {
     uint64_t unseen_records;
     uint64_t left_out_records; /* good records beyond options.memory_bytes */
     uint32_t shared_ranks; /* ranks with records of two processes (host, pid) */
+    /* recordings of a process with one rank in two communicators of one id:
+     * then records of two processes as one rank are no second run */
+    uint64_t twin_recordings;
     uint64_t rounded_cells; /* cells beyond options.row_limit */
     struct jp_overhead overhead;
+    struct jp_phases phases;
+    struct jp_tag tags[JP_TAGS]; /* most time first */
+    size_t n_tags;
+    /* In order of time, over all recordings. paused_records: operations that
+     * were not recorded then; expected includes them. Without those of Send and
+     * Recv where NCCL's mask was cleared (paused_by_mask). */
+    struct jp_pause pauses[JP_PAUSES];
+    size_t n_pauses;
+    uint64_t paused_records;
+    bool paused_by_mask;
     uint64_t partial_nodes; /* nodes whose partial was read instead of logs */
     bool waits_unknown; /* there are too many records for options.memory_bytes:
                            exec_us and wait_us of all ranks are 0; last_share

@@ -144,7 +144,8 @@ static int next_block(struct partial *p, struct jpr_in *in,
 
 static bool reads_version(uint32_t version)
 {
-    return version >= PARTIAL_OLDEST && version <= PARTIAL_VERSION;
+    return version == PARTIAL_VERSION ||
+           (version >= PARTIAL_OLDEST && version <= PARTIAL_BEFORE);
 }
 
 /* Opens a partial and reads its first block, the list of files. Owns stream
@@ -173,8 +174,9 @@ static struct partial *open_stream(FILE *stream, struct jp_error *err)
         error_set(err, "its first bytes are not those of a partial");
     else if (p->version = jpr_get_le32(head + PARTIAL_MAGIC_BYTES),
              !reads_version(p->version))
-        error_set(err, "a partial of version %u; this release reads %d to %d",
-                  p->version, PARTIAL_OLDEST, PARTIAL_VERSION);
+        error_set(err,
+                  "a partial of version %u; this release reads %d to %d and %d",
+                  p->version, PARTIAL_OLDEST, PARTIAL_BEFORE, PARTIAL_VERSION);
     else if ((type = next_block(p, &in, err)) >= 0) {
         if (type == PARTIAL_FILES && partial_get_files(p, &in) == 0)
             return p;

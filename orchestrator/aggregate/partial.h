@@ -28,12 +28,15 @@
  * version WORDS on a file may have what its markers count, and there are
  * algorithms, protocols and clocks. */
 enum {
-    PARTIAL_VERSION = 9,
+    /* differs in two bits from each older one, so that no flipped bit makes one
+     * of another: the head has no checksum */
+    PARTIAL_VERSION = 16,
+    PARTIAL_BEFORE = 8, /* the version before it */
     PARTIAL_OLDEST = 5,
     PARTIAL_STRIPS = 7,
     PARTIAL_COURSE = 8,
-    PARTIAL_PROCESSES = 9,
-    PARTIAL_WORDS = 9
+    PARTIAL_PROCESSES = 16,
+    PARTIAL_WORDS = 16
 };
 
 /* A log that a partial was made from; path is relative to raw/<node>/. */

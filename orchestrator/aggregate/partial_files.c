@@ -96,7 +96,16 @@ enum {
     IS_MARKED = 32,   /* what the writer's markers count follows */
     HAS_PROCESS = 64  /* who wrote it follows */
 };
-enum { IS_COUNTED = 1, HAS_NOTES = 2, HAS_COST = 4 }; /* of a recording */
+enum { /* of a recording */
+       IS_COUNTED = 1,
+       HAS_NOTES = 2,
+       HAS_COST = 4,
+       HAS_TWINS = 8,
+       HAS_PHASES = 16,
+       HAS_TAGS = 32,
+       HAS_PAUSES = 64,
+       RECORDING_FLAGS = 127
+};
 
 /* What put_list needs of its caller. */
 struct list {
@@ -158,14 +167,44 @@ static void put_doubts(struct jpr_out *out, const struct recfile_tail *t)
         jpr_put_u64(out, t->unsure_by[i]);
 }
 
+/* What files of version 4 have: each part only where there is something. */
+static void put_v7(struct jpr_out *out, const struct recfile_tail *t)
+{
+    if (t->phases.ops) {
+        jpr_put_u64(out, t->phases.ops);
+        jpr_put_u64(out, t->phases.exec_ns);
+        jpr_put_u64(out, t->phases.sync_ns);
+        jpr_put_u64(out, t->phases.close_ns);
+    }
+    if (t->n_tags)
+        jpr_put_u64(out, t->n_tags);
+    for (uint32_t i = 0; i < t->n_tags; i++) {
+        jpr_put_u64(out, t->tags[i].tag);
+        jpr_put_u64(out, t->tags[i].ops);
+        jpr_put_u64(out, t->tags[i].exec_ns);
+        jpr_put_u64(out, t->tags[i].sync_ns);
+    }
+    if (t->n_pauses)
+        jpr_put_u64(out, t->n_pauses);
+    for (uint32_t i = 0; i < t->n_pauses; i++) {
+        jpr_put_u64(out, t->pauses[i].from_ns);
+        jpr_put_u64(out, t->pauses[i].to_ns);
+        jpr_put_u64(out, t->pauses[i].skipped);
+        jpr_put_u64(out, t->pauses[i].by_mask);
+    }
+}
+
 /* The facts of a recording's tail that result_*.c use. */
 static void put_recording(struct jpr_out *out, const struct source_facts *f)
 {
     const struct recfile_tail *t = &f->tail;
 
-    jpr_put_u64(out, (t->counted ? IS_COUNTED : 0u) |
-                         (f->notes ? HAS_NOTES : 0u) |
-                         (t->cost.told ? HAS_COST : 0u));
+    jpr_put_u64(
+        out, (t->counted ? IS_COUNTED : 0u) | (f->notes ? HAS_NOTES : 0u) |
+                 (t->cost.told ? HAS_COST : 0u) |
+                 (t->has_twins ? HAS_TWINS : 0u) |
+                 (t->phases.ops ? HAS_PHASES : 0u) |
+                 (t->n_tags ? HAS_TAGS : 0u) | (t->n_pauses ? HAS_PAUSES : 0u));
     jpr_put_u64(out, f->records);
     jpr_put_u64(out, f->damaged);
     jpr_put_u64(out, t->clocks.real_ns); /* of the last counters */
@@ -185,6 +224,7 @@ static void put_recording(struct jpr_out *out, const struct source_facts *f)
     put_doubts(out, t);
     if (t->cost.told)
         put_cost(out, t);
+    put_v7(out, t);
     if (f->notes)
         put_long_text(out, f->notes);
 }
@@ -354,12 +394,43 @@ static void get_cost(struct jpr_in *in, struct recfile_tail *t)
     t->wall_ns = jpr_get_u64(in);
 }
 
+/* The reverse of put_v7(). A part that is there is not empty. */
+static bool get_v7(struct jpr_in *in, unsigned flags, struct recfile_tail *t)
+{
+    if (flags & HAS_PHASES) {
+        t->phases.ops = jpr_get_u64(in);
+        t->phases.exec_ns = jpr_get_u64(in);
+        t->phases.sync_ns = jpr_get_u64(in);
+        t->phases.close_ns = jpr_get_u64(in);
+    }
+    if (flags & HAS_TAGS)
+        t->n_tags = (uint32_t) jpr_get_bounded(in, RECFILE_TAGS);
+    for (uint32_t i = 0; i < t->n_tags; i++) {
+        t->tags[i].tag = jpr_get_u64(in);
+        t->tags[i].ops = jpr_get_u64(in);
+        t->tags[i].exec_ns = jpr_get_u64(in);
+        t->tags[i].sync_ns = jpr_get_u64(in);
+    }
+    if (flags & HAS_PAUSES)
+        t->n_pauses = (uint32_t) jpr_get_bounded(in, RECFILE_PAUSES);
+    for (uint32_t i = 0; i < t->n_pauses; i++) {
+        t->pauses[i].from_ns = jpr_get_u64(in);
+        t->pauses[i].to_ns = jpr_get_u64(in);
+        t->pauses[i].skipped = jpr_get_u64(in);
+        t->pauses[i].by_mask = jpr_get_bounded(in, 1);
+    }
+    return !in->bad && (!(flags & HAS_PHASES) || t->phases.ops) &&
+           (!(flags & HAS_TAGS) || t->n_tags) &&
+           (!(flags & HAS_PAUSES) || t->n_pauses);
+}
+
 static bool get_recording(struct jpr_in *in, struct source_facts *f)
 {
     struct recfile_tail *t = &f->tail;
-    uint64_t flags = jpr_get_bounded(in, IS_COUNTED | HAS_NOTES | HAS_COST);
+    uint64_t flags = jpr_get_bounded(in, RECORDING_FLAGS);
 
     t->counted = flags & IS_COUNTED;
+    t->has_twins = flags & HAS_TWINS;
     f->records = jpr_get_u64(in);
     f->damaged = jpr_get_u64(in);
     t->clocks.real_ns = jpr_get_u64(in);
@@ -378,6 +449,8 @@ static bool get_recording(struct jpr_in *in, struct source_facts *f)
         t->unsure_by[i] = jpr_get_u64(in);
     if (flags & HAS_COST)
         get_cost(in, t);
+    if (!get_v7(in, (unsigned) flags, t))
+        return false;
     if (!(flags & HAS_NOTES))
         return !in->bad;
     f->notes = get_long_text(in, MAX_NOTES);

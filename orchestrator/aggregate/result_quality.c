@@ -311,6 +311,90 @@ static void add_doubts(struct jp_quality *q, const struct recfile_tail *tail)
         q->unsure_by[i] = num_add(q->unsure_by[i], tail->unsure_by[i]);
 }
 
+/* Adds the sums of the program's tags. */
+static void add_tags(struct jp_quality *q, const struct recfile_tail *tail)
+{
+    for (uint32_t i = 0; i < tail->n_tags; i++) {
+        const struct recfile_tag *from = &tail->tags[i];
+        size_t k = 0;
+
+        while (k < q->n_tags && q->tags[k].tag != from->tag)
+            k++;
+        if (k == JP_TAGS)
+            continue;
+        q->n_tags += k == q->n_tags;
+        q->tags[k].tag = from->tag;
+        q->tags[k].records = num_add(q->tags[k].records, from->ops);
+        q->tags[k].exec_us += (double) from->exec_ns / 1e3;
+        q->tags[k].sync_us += (double) from->sync_ns / 1e3;
+    }
+}
+
+static int by_time_of_tag(const void *a, const void *b)
+{
+    const struct jp_tag *x = a, *y = b;
+
+    if (x->exec_us != y->exec_us)
+        return x->exec_us < y->exec_us ? 1 : -1;
+    return x->tag < y->tag ? -1 : x->tag > y->tag;
+}
+
+static void add_phases(struct jp_phases *sum, const struct recfile_phases *from)
+{
+    sum->records = num_add(sum->records, from->ops);
+    sum->exec_us += (double) from->exec_ns / 1e3;
+    sum->sync_us += (double) from->sync_ns / 1e3;
+    sum->close_us += (double) from->close_ns / 1e3;
+}
+
+static bool meet(const struct jp_pause *a, const struct jp_pause *b)
+{
+    return (!b->to_us || a->from_us <= b->to_us) &&
+           (!a->to_us || b->from_us <= a->to_us);
+}
+
+/* Makes one pause of two. */
+static void join_pauses(struct jp_pause *into, const struct jp_pause *other)
+{
+    if (other->from_us < into->from_us)
+        into->from_us = other->from_us;
+    if (into->to_us && (!other->to_us || other->to_us > into->to_us))
+        into->to_us = other->to_us;
+}
+
+/* Adds a pause of one process: those of all processes that meet are one. */
+static void add_pause(struct jp_quality *q, struct jp_pause one)
+{
+    size_t kept = 0, at;
+
+    for (size_t i = 0; i < q->n_pauses; i++)
+        if (meet(&one, &q->pauses[i]))
+            join_pauses(&one, &q->pauses[i]);
+        else
+            q->pauses[kept++] = q->pauses[i];
+    q->n_pauses = kept;
+    if (kept == JP_PAUSES) {
+        join_pauses(&q->pauses[kept - 1], &one);
+        return;
+    }
+    for (at = kept; at > 0 && q->pauses[at - 1].from_us > one.from_us; at--)
+        q->pauses[at] = q->pauses[at - 1];
+    q->pauses[at] = one;
+    q->n_pauses++;
+}
+
+static void add_pauses(struct jp_quality *q, const struct recfile_tail *tail)
+{
+    for (uint32_t i = 0; i < tail->n_pauses; i++) {
+        const struct recfile_pause *p = &tail->pauses[i];
+
+        add_pause(q, (struct jp_pause){p->from_ns / 1000,
+                                       p->to_ns ? (p->to_ns + 999) / 1000 : 0});
+        q->paused_records = num_add(q->paused_records, p->skipped);
+        q->paused_by_mask = q->paused_by_mask || p->by_mask;
+    }
+}
+
 /* Counts a recording of which an unknown part is missing. 0 as the time is the
  * earliest: then the time is unknown. */
 static void add_unbounded(struct jp_quality *q, const struct source_facts *f)
@@ -386,6 +470,7 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
             continue;
         q->recordings++;
         q->cut_recordings += f->cut; /* without a final block */
+        q->twin_recordings += f->tail.has_twins;
         q->damaged_blocks = num_add(q->damaged_blocks, f->damaged);
         /* records may have come after the last counters */
         *produced =
@@ -403,6 +488,9 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
         add_unseen(q, &f->tail);
         add_doubts(q, &f->tail);
         add_overhead(&q->overhead, f);
+        add_tags(q, &f->tail);
+        add_phases(&q->phases, &f->tail.phases);
+        add_pauses(q, &f->tail);
         q->lost_steps = num_add(q->lost_steps, f->tail.lost_steps);
     }
 }
@@ -499,9 +587,9 @@ static void set_expected(struct build *b, bool complete, bool all,
     struct jp_quality *q = &b->result->quality;
 
     /* the sum of all ranks */
-    if (complete && all) {
+    if (complete && all && !q->paused_by_mask) {
         q->expected_kind = JP_EXPECT_COUNTED;
-        q->expected = produced;
+        q->expected = num_add(produced, q->paused_records);
     } else if (q->records) {
         q->expected_kind = JP_EXPECT_BOUND; /* a lower bound */
         q->expected = num_add(b->expected, expected_messages(b->result));
@@ -511,6 +599,7 @@ static void set_expected(struct build *b, bool complete, bool all,
         /* records were lost, so gaps are likely lost records, too */
         if (b->ragged || produced > q->records)
             q->expected = num_add(q->expected, b->unseen);
+        produced = num_add(produced, q->paused_records);
         if (q->expected < produced)
             q->expected = produced;
     }
@@ -527,6 +616,7 @@ int result_quality(struct build *b)
     /* counters first: they decide how many records there should be */
     sum_counters(b, &produced, &complete);
     sort_unseen(q);
+    qsort(q->tags, q->n_tags, sizeof(*q->tags), by_time_of_tag);
     cut_notes(q);
     q->coll_records = b->join->coll_records;
     q->p2p_records = b->join->p2p_records;

@@ -35,6 +35,7 @@ int cmd_nsys(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_evidence(int argc, char **argv); /* of jobprof-node as well */
 int cmd_gc(int argc, char **argv);
+int cmd_record(int argc, char **argv);
 int cmd_upload(int argc, char **argv);
 int cmd_history(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);

@@ -12,6 +12,7 @@ static const struct command commands[] = {
     {"plan", cmd_plan, "forecast settings, cost and losses of a profile"},
     {"show", cmd_show, "show a step's operations, or those that did not end"},
     {"top", cmd_top, "show what a running step does, and whether it hangs"},
+    {"record", cmd_record, "switch the recording of a running step off or on"},
     {"compare", cmd_compare, "show whether a step is slower than another one"},
     {"trial", cmd_trial, "find the fastest placement and settings by trial"},
     {"baseline", cmd_baseline,

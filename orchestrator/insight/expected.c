@@ -296,8 +296,7 @@ struct jp_expected expected_records(const struct jp_jobconf *conf,
     excused = !x.excludes_unseen && may_filter(conf) && expected_filter(conf)
                   ? unseen
                   : 0;
-    if (excused <= UINT64_MAX - q->capped)
-        excused += q->capped;
+    excused = num_add(excused, num_add(q->capped, q->paused_records));
     if (x.records > excused && x.records - excused >= q->records)
         x.judged = (double) q->records / (double) (x.records - excused);
     return x;
@@ -800,6 +799,33 @@ static bool in_flight(const struct jp_evidence *e, struct jp_sentence *s)
     return is_long;
 }
 
+/* Somebody switched the recording off for a while. */
+static void pauses(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = &e->result->quality;
+    char when[JP_PAUSES * 60] = "";
+    size_t len = 0;
+
+    for (size_t i = 0; i < q->n_pauses; i++) {
+        const struct jp_pause *p = &q->pauses[i];
+
+        len += (size_t) snprintf(when + len, sizeof(when) - len, "%s%s%s",
+                                 i ? ", " : "from ", FIG_UTC(p->from_us),
+                                 p->to_us ? " to " : " to the end");
+        if (p->to_us)
+            len += (size_t) snprintf(when + len, sizeof(when) - len, "%s",
+                                     FIG_UTC(p->to_us));
+    }
+    if (q->n_pauses && !q->paused_records)
+        sentence_add(s, "not recorded %s: it was switched off", when);
+    else if (q->n_pauses)
+        sentence_add(s,
+                     "not recorded %s: it was switched off, %s%s operation%s%s",
+                     when, q->paused_by_mask ? "at least " : "",
+                     FIG_COUNT(q->paused_records), plural(q->paused_records),
+                     q->paused_by_mask ? " by their numbers" : "");
+}
+
 static void damaged(const struct jp_evidence *e, struct jp_sentence *s)
 {
     uint64_t n = e->result->quality.damaged_blocks;
@@ -819,12 +845,19 @@ static void left_out(const struct jp_evidence *e, struct jp_sentence *s)
 }
 
 /* Two processes with one rank in one folder are two runs, and their operations
- * would be joined. */
+ * would be joined; or NCCL gave two communicators one id. */
 static void shared(const struct jp_evidence *e, struct jp_sentence *s)
 {
     uint32_t n = e->result->quality.shared_ranks;
 
-    if (n)
+    if (n && e->result->quality.twin_recordings)
+        sentence_add(s,
+                     "%s rank%s with records of two processes: NCCL gave two "
+                     "communicators the same id (2.23 does so for two splits "
+                     "with one colour), and their operations cannot be told "
+                     "apart",
+                     FIG_COUNT(n), plural(n));
+    else if (n)
         sentence_add(s,
                      "%s rank%s with records of two processes: "
                      "more than one run in this folder?",
@@ -892,6 +925,7 @@ bool gaps_list(const struct jp_evidence *e, struct jp_sentence *s)
         {cut, false},
         {unbounded_recordings, true},
         {cut_recordings, false},
+        {pauses, false},
         {damaged, true},
         {left_out, true},
         {shared, true},
@@ -921,9 +955,16 @@ bool gaps_runs(const struct jp_evidence *e)
 }
 
 /* Each returns true if the data shows that reason. */
+static bool has_twins(const struct jp_evidence *e)
+{
+    return e->result->quality.shared_ranks > 0 &&
+           e->result->quality.twin_recordings;
+}
+
 static bool has_shared(const struct jp_evidence *e)
 {
-    return e->result->quality.shared_ranks > 0;
+    return e->result->quality.shared_ranks > 0 &&
+           !e->result->quality.twin_recordings;
 }
 
 static bool has_unseen(const struct jp_evidence *e)
@@ -1017,6 +1058,7 @@ void gaps_reasons(const struct jp_evidence *e, bool uneven,
         enum jp_reason reason;
     } rows[] = {
         {has_shared, JP_REASON_SHARED},
+        {has_twins, JP_REASON_TWINS},
         {has_unseen, JP_REASON_UNSEEN},
         {is_waiting, JP_REASON_IN_FLIGHT},
         {is_miscounted, JP_REASON_MISCOUNTED},

@@ -442,8 +442,11 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
     for (int i = 0; !r->quality.records && i < JP_HYPOTHESIS_CRASH; i++)
         hypothesis_set(h, (enum jp_hypothesis_id) i, JP_HYPOTHESIS_NOT_JUDGED,
                        NAN, "no record");
-    answer_rest(h, r->quality.shared_ranks ? "the records of several runs are "
-                                             "mixed"
+    answer_rest(h, r->quality.shared_ranks && r->quality.twin_recordings
+                       ? "two communicators have one id"
+                   : r->quality.shared_ranks
+                       ? "the records of several runs are "
+                         "mixed"
                    : !x->judged ? "NCCL reported too few of the collectives"
                    : has_hang(&x->findings) ? "the last step is incomplete"
                                             : "not examined");

@@ -206,6 +206,12 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
          .situation = "ranks have records of two processes",
          .checks = {"Did two runs write into this folder? Read each of them "
                     "with jobprof aggregate."}},
+    [JP_REASON_TWINS] =
+        {INCOMPLETE("twins"),
+         .situation = "two communicators of one process have one id, as NCCL "
+                      "2.23 gives them to splits of one colour",
+         .checks = {"NCCL 2.24 and later give each communicator an id of its "
+                    "own."}},
     [JP_REASON_UNSEEN] =
         {INCOMPLETE("unseen"),
          .situation = "NCCL reported no event of collectives",

@@ -105,6 +105,42 @@ void quality_overhead_text(const struct jp_quality *q,
                      FIG_COUNT(q->files));
 }
 
+bool quality_phases_text(const struct jp_quality *q,
+                         char text[JP_OVERHEAD_TEXT])
+{
+    const struct jp_phases *p = &q->phases;
+
+    if (!p->records || !(p->exec_us > 0))
+        return false;
+    snprintf(text, JP_OVERHEAD_TEXT,
+             "of %s in %s kernels %s is the wait for the other ranks before "
+             "they begin and %s that before they end, as measured by the "
+             "kernels' phases (NCCL 2.31)",
+             FIG_US(p->exec_us), FIG_COUNT(p->records),
+             FIG_SHARE(p->sync_us / p->exec_us),
+             FIG_SHARE(p->close_us / p->exec_us));
+    return true;
+}
+
+bool quality_tags_text(const struct jp_quality *q, char text[JP_TAGS_TEXT])
+{
+    struct jp_sentence s;
+
+    sentence_init(&s, text, JP_TAGS_TEXT);
+    for (size_t i = 0; i < q->n_tags; i++) {
+        const struct jp_tag *t = &q->tags[i];
+
+        sentence_add(&s, "tag %llu: %s operation%s, %s%s%s",
+                     (unsigned long long) t->tag, FIG_COUNT(t->records),
+                     plural(t->records), FIG_US(t->exec_us),
+                     t->sync_us > 0 && t->exec_us > 0 ? ", waiting " : "",
+                     t->sync_us > 0 && t->exec_us > 0
+                         ? FIG_SHARE(t->sync_us / t->exec_us)
+                         : "");
+    }
+    return q->n_tags > 0;
+}
+
 /* --- the table of data-quality figures */
 
 /* Defines a getter for each plain counter of struct jp_quality. */
@@ -126,6 +162,7 @@ COUNTER(capped)
 COUNTER(in_flight)
 COUNTER(in_flight_us)
 COUNTER(unseen_calls)
+COUNTER(paused_records)
 COUNTER(unsure_records)
 COUNTER(refused_times)
 COUNTER(lost_steps)
@@ -296,6 +333,9 @@ const struct jp_quality_item quality_items[] = {
      "calls of the program that NCCL did not report; included in the expected "
      "records",
      false, get_unseen_calls},
+    {"paused_records", "Not recorded on purpose",
+     "while the recording was switched off; included in the expected records",
+     false, get_paused_records},
     {"damaged_blocks", "Damaged blocks", "in the recorder's files, skipped",
      false, get_damaged_blocks},
     {"own_taken", "Files from the user's own folder",
@@ -456,6 +496,14 @@ int quality_html(const struct jp_report *report, FILE *out)
 
         quality_overhead_text(&report->result->quality, text);
         html_out_fact(out, "Recorder&#39;s own cost", text);
+        if (quality_phases_text(&report->result->quality, text))
+            html_out_fact(out, "Symmetric kernels", text);
+    }
+    if (report->result) {
+        char text[JP_TAGS_TEXT];
+
+        if (quality_tags_text(&report->result->quality, text))
+            html_out_fact(out, "The program&#39;s tags", text);
     }
     if (quality_warmup(report, warmup))
         html_out_fact(out, "Warm-up", warmup);

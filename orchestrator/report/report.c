@@ -159,7 +159,7 @@ static void put_quality(FILE *out, const struct jp_report *report)
     const char *kind = quality_expected_kind(report);
     const struct jp_quality *q = report->result ? &report->result->quality
                                                 : NULL;
-    char text[JP_OVERHEAD_TEXT], warmup[JP_WARMUP_TEXT];
+    char text[JP_OVERHEAD_TEXT], warmup[JP_WARMUP_TEXT], tags[JP_TAGS_TEXT];
 
     fprintf(out, "\nData\n");
     text_out_line(
@@ -183,6 +183,14 @@ static void put_quality(FILE *out, const struct jp_report *report)
         quality_overhead_text(q, text);
         fprintf(out, "  %-26s ", "Recorder's own cost");
         text_out_wrap(out, 29, 29, text);
+        if (quality_phases_text(q, text)) {
+            fprintf(out, "  %-26s ", "Symmetric kernels");
+            text_out_wrap(out, 29, 29, text);
+        }
+        if (quality_tags_text(q, tags)) {
+            fprintf(out, "  %-26s ", "The program's tags");
+            text_out_wrap(out, 29, 29, tags);
+        }
     }
     if (quality_warmup(report, warmup)) {
         fprintf(out, "  %-26s ", "Warm-up");

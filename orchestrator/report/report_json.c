@@ -199,6 +199,53 @@ static void put_doubts(struct jp_json_stream *s, const struct jp_result *result)
     json_stream_end_array(s);
 }
 
+/* Writes the sums of kernels' phases; null without any. */
+static void put_phases(struct jp_json_stream *s, const struct jp_phases *p)
+{
+    if (!p || !p->records) {
+        json_stream_null(s, "phases");
+        return;
+    }
+    json_stream_object(s, "phases");
+    json_stream_count(s, "records", p->records);
+    json_stream_real(s, "exec_us", p->exec_us);
+    json_stream_real(s, "sync_us", p->sync_us);
+    json_stream_real(s, "close_us", p->close_us);
+    json_stream_end_object(s);
+}
+
+/* Writes the program's tags, those with most time first. */
+static void put_tags(struct jp_json_stream *s, const struct jp_result *result)
+{
+    json_stream_array(s, "tags");
+    for (size_t i = 0; result && i < result->quality.n_tags; i++) {
+        const struct jp_tag *tag = &result->quality.tags[i];
+
+        json_stream_object(s, NULL);
+        json_stream_count(s, "tag", tag->tag);
+        json_stream_count(s, "records", tag->records);
+        json_stream_real(s, "exec_us", tag->exec_us);
+        json_stream_real(s, "sync_us", tag->sync_us);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
+}
+
+/* Writes when the recording was switched off. */
+static void put_pauses(struct jp_json_stream *s, const struct jp_result *result)
+{
+    json_stream_array(s, "pauses");
+    for (size_t i = 0; result && i < result->quality.n_pauses; i++) {
+        const struct jp_pause *pause = &result->quality.pauses[i];
+
+        json_stream_object(s, NULL);
+        json_stream_count(s, "from_us", pause->from_us);
+        json_stream_known(s, "to_us", pause->to_us > 0, pause->to_us);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
+}
+
 /* Writes the settings that left out records by intent. Then fewer records than
  * usual are no loss. */
 static void put_filters(struct jp_json_stream *s, const struct jp_jobconf *conf)
@@ -296,6 +343,9 @@ static void put_quality(struct jp_json_stream *s,
     put_doubts(s, result);
     put_filters(s, report->conf);
     put_overhead(s, result ? &result->quality.overhead : NULL);
+    put_phases(s, result ? &result->quality.phases : NULL);
+    put_tags(s, result);
+    put_pauses(s, result);
     json_stream_text(s, "own_folder", nodes ? nodes->own_folder : NULL);
     /* lists of names are bounded; nodes_expected has the number */
     json_stream_texts(s, "nodes_missing", nodes ? nodes->missing : NULL,

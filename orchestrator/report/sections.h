@@ -118,6 +118,17 @@ double quality_overhead_share(const struct jp_overhead *overhead);
 void quality_overhead_text(const struct jp_quality *quality,
                            char text[JP_OVERHEAD_TEXT]);
 
+/* Formats how much of the time in symmetric kernels is waiting, by their phases.
+ * Returns false if there are none. */
+bool quality_phases_text(const struct jp_quality *quality,
+                         char text[JP_OVERHEAD_TEXT]);
+
+/* Formats the operations and the time of each of the program's tags. Returns
+ * false if there are none. */
+#define JP_TAGS_TEXT 1200
+bool quality_tags_text(const struct jp_quality *quality,
+                       char text[JP_TAGS_TEXT]);
+
 /* Formats "0.071 %", "69 %", "130 %": two digits, or all digits before the
  * point. Returns buf. */
 char *quality_overhead_percent(double share, char buf[JP_FIGURE_LEN]);

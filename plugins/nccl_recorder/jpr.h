@@ -13,9 +13,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Version 2 adds JPR_ROW_UNSURE, struct jpr_doubts and jpr_header.kernels. A
- * reader takes both versions. */
-enum { JPR_VERSION = 2, JPR_OLDEST_VERSION = 1 };
+/* Version 2 adds JPR_ROW_UNSURE, struct jpr_doubts and jpr_header.kernels;
+ * version 4 adds phases and tags of operations, and pauses. A reader takes all
+ * of them. There is no version 3: a flipped bit of the head, which has no
+ * checksum, must not make one version of another. */
+enum { JPR_VERSION = 4, JPR_OLDEST_VERSION = 1 };
 
 /* Bounds that writer and reader share; a reader refuses a file beyond them. */
 enum {
@@ -54,7 +56,7 @@ struct jpr_header {
     int64_t procid; /* -1: unknown; the same below */
     int64_t nodeid;
     int64_t localid;
-    uint64_t interface;      /* 1 to 6: ncclProfiler_vN */
+    uint64_t interface;      /* 1 to 7: ncclProfiler_vN */
     uint64_t nccl_release;   /* 23007 is 2.30.7; 0: unknown */
     uint64_t memory_bytes;   /* limit of the recorder's memory */
     uint64_t disk_bytes;     /* cap of this file; 0: none */
@@ -166,6 +168,15 @@ struct jpr_op {
     uint64_t wait_ns[JPR_N_WAITS];
     uint64_t net_steps;
     uint64_t net_bytes;
+
+    /* From version 4 on (NCCL's v7). The tag is the program's; 0: none. */
+    uint64_t tag;
+    bool symmetric; /* done by a symmetric kernel */
+    /* The phases of a symmetric kernel, the longest of its channels: the wait
+     * for the other ranks before it begins and before it ends, and what is
+     * between. */
+    bool has_phases;
+    uint64_t sync_ns, compute_ns, close_ns;
 };
 
 /* The last state of an operation in flight. A snapshot is a run of these with
@@ -229,6 +240,27 @@ struct jpr_doubts {
     uint64_t refused;
 };
 
+/* A stretch of time in which nothing was recorded on purpose, to 100 ms
+ * (rec_pause.c). */
+enum jpr_pause_why {
+    JPR_PAUSE_BY_MASK = 1, /* NCCL raised no events: RAS, PROFILER_MASK */
+    JPR_PAUSE_BY_FILE = 2, /* the folder had a JPR_PAUSE_FILE: jobprof record */
+};
+
+#define JPR_PAUSE_FILE "record.off"
+
+/* Bound of a file. */
+enum { JPR_MAX_PAUSES = 32 };
+
+struct jpr_pause {
+    uint64_t from_ns; /* CLOCK_MONOTONIC */
+    uint64_t to_ns;   /* 0: it had not ended */
+    uint64_t why;     /* enum jpr_pause_why */
+    /* Operations in it: by a mask, collectives by their numbers, as far as
+     * later ones show them; by a file, all. */
+    uint64_t skipped;
+};
+
 /* The recorder's own cost in the process, from the header's clocks to the
  * clocks of these counters. */
 struct jpr_cost {
@@ -259,6 +291,8 @@ struct jpr_counters {
     struct jpr_cost cost;
     uint64_t n_doubts; /* changed rows; from version 2 on */
     const struct jpr_doubts *doubts;
+    uint64_t n_pauses; /* all of the process; from version 4 on */
+    const struct jpr_pause *pauses;
 };
 
 #endif

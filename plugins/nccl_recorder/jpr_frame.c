@@ -22,7 +22,7 @@
  * would not compress much better, and little is lost with one. */
 enum {
     ROW_BYTES = 64 * 1024,
-    ROW_ROOM = 200, /* more than the longest row: 20 varints */
+    ROW_ROOM = 240, /* more than the longest row: 24 varints */
     TEXT_BYTES = 16 * 1024,
     TEMPLATE_BYTES = 48 * 1024,
     TEMPLATE_ROOM = 128,
@@ -122,8 +122,8 @@ void jpr_put_comm(struct jpr_out *out, const struct jpr_comm *comm)
 }
 
 /* Later parts are optional for a reader: a file of release 0.1 ends after the
- * rows, one of version 1 before the doubts. Without cost (told) the record ends
- * before it, as in older files. */
+ * rows, one of version 1 before the doubts, one of version 2 before the pauses.
+ * Without cost (told) the record ends before it, as in older files. */
 void jpr_put_counters(struct jpr_out *out, const struct jpr_counters *counters)
 {
     uint64_t i;
@@ -141,6 +141,9 @@ void jpr_put_counters(struct jpr_out *out, const struct jpr_counters *counters)
     jpr_put_u64(out, counters->n_doubts);
     for (i = 0; i < counters->n_doubts; i++)
         put_fields(&jpr_doubts_fields, &counters->doubts[i], out);
+    jpr_put_u64(out, counters->n_pauses);
+    for (i = 0; i < counters->n_pauses; i++)
+        put_fields(&jpr_pause_fields, &counters->pauses[i], out);
 }
 
 struct jpr_packer *jpr_packer_create(void)
@@ -307,6 +310,12 @@ static unsigned flags_of(const struct jpr_op *op)
         flags |= JPR_ROW_OVERTAKEN;
     if (op->unsure)
         flags |= JPR_ROW_UNSURE;
+    if (op->tag)
+        flags |= JPR_ROW_TAG;
+    if (op->symmetric)
+        flags |= JPR_ROW_SYMMETRIC;
+    if (op->has_phases)
+        flags |= JPR_ROW_PHASES;
     return flags;
 }
 
@@ -373,6 +382,13 @@ bool jpr_packer_add(struct jpr_packer *p, const struct jpr_op *op)
     }
     if (flags & JPR_ROW_NET)
         put_net(&p->row, op);
+    if (flags & JPR_ROW_TAG)
+        jpr_put_u64(&p->row, op->tag);
+    if (flags & JPR_ROW_PHASES) {
+        jpr_put_u64(&p->row, op->sync_ns);
+        jpr_put_u64(&p->row, op->compute_ns);
+        jpr_put_u64(&p->row, op->close_ns);
+    }
     p->n_rows++;
     return true;
 }
@@ -598,6 +614,9 @@ FIELDS(cost, jpr_cost, S(events), S(timed), S(timed_ns), S(life_ns),
 #define D(member, how) AT(jpr_doubts, member, how)
 FIELDS(doubts, jpr_doubts, D(comm, JPR_U32), D(reasons, JPR_U64),
        D(unsure, JPR_U64), D(refused, JPR_U64));
+
+#define P(member) AT(jpr_pause, member, JPR_U64)
+FIELDS(pause, jpr_pause, P(from_ns), P(to_ns), P(why), P(skipped));
 
 #define O(member, how) AT(jpr_op, member, how)
 FIELDS(template, jpr_op, O(comm, JPR_U32), O(kind, JPR_U32), O(count, JPR_U64),

@@ -155,6 +155,7 @@ extern const struct jpr_fields jpr_row_fields;      /* struct jpr_comm_counts */
 extern const struct jpr_fields jpr_unseen_fields;   /* struct jpr_unseen */
 extern const struct jpr_fields jpr_cost_fields;     /* struct jpr_cost */
 extern const struct jpr_fields jpr_doubts_fields;   /* struct jpr_doubts */
+extern const struct jpr_fields jpr_pause_fields;    /* struct jpr_pause */
 /* The part of struct jpr_op that operations of a block share. */
 extern const struct jpr_fields jpr_template_fields;
 
@@ -177,7 +178,10 @@ enum {
         1 << 5, /* has channel counts, as operations in flight do */
     JPR_ROW_OVERTAKEN = 1 << 6,
     JPR_ROW_UNSURE = 1 << 7,
-    JPR_ROW_FLAGS = (1 << 8) - 1,
+    JPR_ROW_TAG = 1 << 8, /* this and the next from version 4 on */
+    JPR_ROW_SYMMETRIC = 1 << 9,
+    JPR_ROW_PHASES = 1 << 10,
+    JPR_ROW_FLAGS = (1 << 11) - 1,
 };
 
 /* What writer and reader remember of a template's last row. */

@@ -224,6 +224,7 @@ static void free_counters(struct jpr_counters *c)
     free((void *) (uintptr_t) c->rows);
     free((void *) (uintptr_t) c->unseen);
     free((void *) (uintptr_t) c->doubts);
+    free((void *) (uintptr_t) c->pauses);
     *c = (struct jpr_counters){0};
 }
 
@@ -361,6 +362,12 @@ static const char *load_counters(struct jpr_unpacked *u)
         if (!c->doubts)
             return "no memory for its counters";
     }
+    if (c->doubts && !u->in.bad && u->in.at < u->in.end) {
+        c->pauses = load_list(u, &jpr_pause_fields, sizeof(*c->pauses), 4,
+                              &c->n_pauses);
+        if (!c->pauses)
+            return "no memory for its counters";
+    }
     u->left = 1;
     return u->in.bad ? "damaged counters" : NULL;
 }
@@ -492,6 +499,14 @@ static const char *get_row(struct jpr_unpacked *u, struct jpr_op *op)
     }
     if (op->has_net)
         get_net(in, op);
+    op->symmetric = flags & JPR_ROW_SYMMETRIC;
+    op->has_phases = flags & JPR_ROW_PHASES;
+    op->tag = flags & JPR_ROW_TAG ? jpr_get_u64(in) : 0;
+    if (op->has_phases) {
+        op->sync_ns = jpr_get_u64(in);
+        op->compute_ns = jpr_get_u64(in);
+        op->close_ns = jpr_get_u64(in);
+    }
     return in->bad ? "damaged operation" : NULL;
 }
 

@@ -1,9 +1,9 @@
-/* NCCL's public profiler interface, releases v1 to v6, in our own words.
+/* NCCL's public profiler interface, releases v1 to v7, in our own words.
  *
  * NCCL loads one profiler library per process and looks up a table named
  * ncclProfiler_vN, newest first. The layouts of the table and of the events are
  * one ABI for each N. The first part of this header is what all releases share;
- * v1 to v3 and v4 to v6 follow.
+ * v1 to v3 and v4 to v7 follow.
  *
  *   interface  first NCCL   what it adds
  *   v1         2.23         functions and datatypes as numbers
@@ -12,6 +12,7 @@
  *   v4         2.27         communicator facts in init(), GPU time stamps
  *   v5         2.28         API and kernel launch events, a 64-bit type
  *   v6         2.29         copy engine events
+ *   v7         2.31.2       phases of a kernel, a tag of the program
  *
  * Source of every layout: NVIDIA/nccl, src/include/plugin/profiler/ at the
  * releases named (v1, v2: src/include/nccl_profiler.h). Sizes and offsets
@@ -49,6 +50,7 @@ enum jp_nccl_event_type {
     JP_NCCL_CE_COLL = 1 << 12,       /* v6: a copy engine collective */
     JP_NCCL_CE_SYNC = 1 << 13,       /* v6 */
     JP_NCCL_CE_BATCH = 1 << 14,      /* v6 */
+    JP_NCCL_KERNEL_PHASE = 1 << 15,  /* v7: a part of a KernelCh */
 };
 
 /* What recordEventState() reports; 0 to 7 were retired with v4. */
@@ -70,6 +72,7 @@ enum jp_nccl_state {
     JP_NCCL_KERNEL_CH_STOP = 22,       /* v4: carries the GPU's stop time */
     JP_NCCL_GROUP_START_API_STOP = 23, /* v5 */
     JP_NCCL_GROUP_END_API_START = 24,  /* v5 */
+    JP_NCCL_KERNEL_PHASE_STOP = 31,    /* v7: carries the phase's end */
 };
 
 /* Numbers of functions and datatypes; only v1 passes numbers. */
@@ -299,10 +302,10 @@ struct jp_nccl_plugin_v3 {
     int (*record)(void *handle, int state, union jp_nccl_args_v1 *args);
     int (*finalize)(void *context);
 };
-/* NCCL's profiler interface v4 to v6: init() gets the communicator.
+/* NCCL's profiler interface v4 to v7: init() gets the communicator.
  *
  * Note the order of init()'s arguments: v4 has the hash after the name, v5 and
- * v6 have it second.
+ * later have it second.
  */
 
 struct jp_nccl_kernel_ch_v4 {
@@ -515,6 +518,130 @@ struct jp_nccl_plugin_v6 {
                 const char *comm_name, int n_nodes, int n_ranks, int rank,
                 jp_nccl_log_fn *log);
     int (*start)(void *context, void **handle, struct jp_nccl_descr_v6 *descr);
+    int (*stop)(void *handle);
+    int (*record)(void *handle, int state, union jp_nccl_args_v4 *args);
+    int (*finalize)(void *context);
+};
+
+/* ------------------------------------------------------------------ v7 -- */
+
+/* The program's tag of a call (ncclCollConfig_t.userProfilerTag); 0: none. NCCL
+ * keeps numbers with the highest bit for itself. */
+
+struct jp_nccl_coll_api_v7 {
+    const char *func;
+    size_t count;
+    const char *datatype;
+    int root;
+    void *stream;
+    bool graph_captured;
+    uint64_t tag;
+};
+
+struct jp_nccl_p2p_api_v7 {
+    const char *func;
+    size_t count;
+    const char *datatype;
+    void *stream;
+    bool graph_captured;
+    uint64_t tag;
+};
+
+struct jp_nccl_coll_v7 {
+    uint64_t seq;
+    const char *func;
+    const void *send_buf;
+    void *recv_buf;
+    size_t count;
+    int root;
+    const char *datatype;
+    uint8_t n_channels; /* of a symmetric launch: 0 but for its first one */
+    uint8_t n_warps;
+    const char *algo;
+    const char *proto;
+    void *parent_group;
+    const char *variant; /* of a symmetric kernel; else NULL */
+    bool symmetric;      /* done by a symmetric kernel */
+    uint64_t tag;
+};
+
+struct jp_nccl_p2p_v7 {
+    const char *func;
+    void *buf;
+    const char *datatype;
+    size_t count;
+    int peer;
+    uint8_t n_channels;
+    void *parent_group;
+    uint64_t tag;
+};
+
+struct jp_nccl_ce_coll_v7 {
+    uint64_t seq;
+    const char *func;
+    const void *send_buf;
+    void *recv_buf;
+    size_t count;
+    int root;
+    const char *datatype;
+    const char *sync_strategy;
+    bool intra_batch_sync;
+    uint32_t batch_bytes;
+    uint32_t n_batches;
+    uint32_t ce_seq;
+    void *stream;
+    uint64_t tag;
+};
+
+/* Phases of a kernel. NCCL reports those of a channel once it is over, each
+ * with its start, its end (JP_NCCL_KERNEL_PHASE_STOP) and its stop one right
+ * after the other, before the channel's own stop; one without duration is left
+ * out. Only symmetric kernels meet the other ranks at their begin and at their
+ * end: there the initial one is the wait for them. In the others it is the time
+ * in which a block loads its work, and the waits are in the second one
+ * (src/device/common.h, src/device/symmetric). */
+enum jp_nccl_phase {
+    JP_NCCL_PHASE_SYNC,
+    JP_NCCL_PHASE_COMPUTE,
+    JP_NCCL_PHASE_CLOSE,
+    JP_NCCL_N_PHASES,
+};
+
+struct jp_nccl_kernel_phase {
+    uint8_t channel;
+    uint8_t phase; /* enum jp_nccl_phase */
+    const char *name;
+    uint64_t gpu_ns; /* its start */
+};
+
+struct jp_nccl_descr_v7 {
+    uint64_t type;
+    void *parent;
+    int rank;
+    union {
+        struct jp_nccl_group_api group_api;
+        struct jp_nccl_coll_api_v7 coll_api;
+        struct jp_nccl_p2p_api_v7 p2p_api;
+        struct jp_nccl_kernel_launch kernel_launch;
+        struct jp_nccl_coll_v7 coll;
+        struct jp_nccl_p2p_v7 p2p;
+        struct jp_nccl_proxy_op proxy_op;
+        struct jp_nccl_proxy_step proxy_step;
+        struct jp_nccl_kernel_ch_v4 kernel_ch;
+        struct jp_nccl_net_plugin net_plugin;
+        struct jp_nccl_ce_coll_v7 ce_coll;
+        struct jp_nccl_ce_sync ce_sync;
+        struct jp_nccl_ce_batch ce_batch;
+        struct jp_nccl_kernel_phase kernel_phase;
+    };
+};
+
+struct jp_nccl_plugin_v7 {
+    const char *name;
+    int (*init)(void **context, uint64_t comm_hash, int *mask,
+                const char *comm_name, int n_nodes, int n_ranks, int rank,
+                jp_nccl_log_fn *log);
+    int (*start)(void *context, void **handle, struct jp_nccl_descr_v7 *descr);
     int (*stop)(void *handle);
     int (*record)(void *handle, int state, union jp_nccl_args_v4 *args);
     int (*finalize)(void *context);

@@ -1,4 +1,4 @@
-/* rec_abi.c - what NCCL calls: its six profiler interfaces, made from two
+/* rec_abi.c - what NCCL calls: its seven profiler interfaces, made from two
  * templates, and the recorder's life, from the first communicator to a fork or
  * the end of the process.
  *
@@ -29,7 +29,7 @@
 #include "plugins/nccl_recorder/rec_env.h"
 #include "plugins/nccl_recorder/rec_writer.h"
 
-/* What NCCL's events mean: the common core of all six interfaces.
+/* What NCCL's events mean: the common core of all seven interfaces.
  *
  * The adapters at the end of this file translate; all decisions are made here.
  * No event returns an error to NCCL, waits or allocates. An event reads the
@@ -88,6 +88,9 @@ struct jp_rec_start {
     int peer;
     int n_channels; /* kernel channels that NCCL announces; 0: unknown */
     bool silent;    /* no channel will report: a message to oneself */
+    bool self_copy; /* a message to oneself that the host does not count */
+    bool symmetric; /* by a symmetric kernel (v7) */
+    uint64_t tag;   /* of the program (v7); 0: none */
     void *api;      /* handle of the API event; NULL: none */
 };
 
@@ -133,6 +136,7 @@ static uint64_t number_coll(struct jp_rec_comm *comm,
                             const struct jp_rec_facts *facts)
 {
     _Atomic uint64_t *next = &comm->next_seq[facts->func];
+    uint64_t expected;
     bool again = start->api
                      ? (facts->flags & JP_REC_GRAPH) && !rec_trust_enabled()
                      : start->seq <
@@ -142,8 +146,10 @@ static uint64_t number_coll(struct jp_rec_comm *comm,
         return JPR_REPLAY_SEQ +
                atomic_fetch_add_explicit(&comm->replays[facts->func], 1,
                                          memory_order_relaxed);
-    if (!start->api)
-        atomic_store_explicit(next, start->seq + 1, memory_order_relaxed);
+    expected = atomic_load_explicit(next, memory_order_relaxed);
+    if (start->seq > expected)
+        rec_pause_gap(start->seq - expected);
+    atomic_store_explicit(next, start->seq + 1, memory_order_relaxed);
     return start->seq;
 }
 
@@ -180,6 +186,8 @@ static void fill(struct jp_rec_facts *facts, struct jp_rec_thread *thread,
     facts->algo = (uint8_t) rec_names_word(&thread->words, start->algo);
     facts->proto = (uint8_t) rec_names_word(&thread->words, start->proto);
     fill_api(facts, (uint64_t) (uintptr_t) start->api);
+    facts->tag = start->tag;
+    facts->flags |= start->symmetric ? JP_REC_SYMMETRIC : 0;
     number(facts, comm, start);
     if (rec_op_kind((uint64_t) (uintptr_t) start->api) == JP_REC_API &&
         !(facts->flags & JP_REC_GRAPH))
@@ -211,6 +219,18 @@ static uint64_t first_state(struct jp_rec_comm *comm,
            (start->n_channels == 0 ? JP_REC_LOOSE : 0);
 }
 
+/* An operation begins in a pause. Its call was counted if it was before that.
+ */
+static void drop_op(struct jp_rec_comm *comm, const struct jp_rec_start *start)
+{
+    uint64_t api = (uint64_t) (uintptr_t) start->api;
+
+    rec_pause_skip(1);
+    if (rec_op_kind(api) == JP_REC_API && !(api >> API_GRAPH & 1))
+        atomic_fetch_sub_explicit(&comm->unseen[api >> API_FUNC & 31], 1,
+                                  memory_order_relaxed);
+}
+
 /* An operation is being enqueued. Returns its handle for NCCL, or NULL when it
  * is not recorded. */
 static void *rec_core_op(struct jp_rec_comm *comm,
@@ -225,6 +245,10 @@ static void *rec_core_op(struct jp_rec_comm *comm,
 
     if (atomic_load_explicit(&comm->closed, memory_order_relaxed))
         return NULL;
+    if (atomic_load_explicit(&rec_paused, memory_order_relaxed)) {
+        drop_op(comm, start);
+        return NULL;
+    }
     if (!thread) {
         count_unseen(comm, start->kind);
         return NULL;
@@ -241,8 +265,10 @@ static void *rec_core_op(struct jp_rec_comm *comm,
     /* decide how its end will be found, then take its time and its place among
      * the communicator's launches */
     state = first_state(comm, start, &facts);
+    if (start->symmetric)
+        rec_trust_ask_phases();
     facts.start_ns = rec_clock_ns();
-    rec_trust_op(&comm->trust, facts.start_ns, start->silent, &place);
+    rec_trust_op(&comm->trust, facts.start_ns, start->self_copy, &place);
     facts.launch = place.launch;
     facts.number = place.number;
     facts.after_ns = place.after_ns;
@@ -291,7 +317,8 @@ static void *rec_core_api(struct jp_rec_comm *comm,
     if (comm)
         rec_trust_call(&comm->trust, thread, call->graph_captured,
                        func == JP_REC_FUNC_BROADCAST ? call->root : -1);
-    if (!call->is_p2p && !call->graph_captured && comm)
+    if (!call->is_p2p && !call->graph_captured && comm &&
+        !atomic_load_explicit(&rec_paused, memory_order_relaxed))
         atomic_fetch_add_explicit(&comm->unseen[func], 1, memory_order_relaxed);
     bits |= (uint64_t) func << API_FUNC;
     bits |= (uint64_t) rec_names_word(&thread->words, call->datatype)
@@ -412,6 +439,47 @@ static void *rec_core_kernel(void *parent, unsigned channel, uint64_t gpu_ns)
     keep_first(op, JP_REC_GPU_FIRST, gpu_ns);
     atomic_store_explicit(&op->channels[channel], gpu_ns, memory_order_relaxed);
     return rec_op_handle(handle, JP_REC_KERNEL, channel);
+}
+
+/* A phase of a kernel channel (its handle). NCCL reports its end next, from the
+ * same thread, so the thread holds it until then. Returns a handle that means
+ * nothing, or NULL. */
+static void *rec_core_phase(void *parent, unsigned phase, uint64_t gpu_ns)
+{
+    struct jp_rec_thread *thread = rec_thread_get();
+    uint64_t bits = (uint64_t) (uintptr_t) parent;
+
+    if (!thread || phase >= JP_NCCL_N_PHASES ||
+        rec_op_kind(bits) != JP_REC_KERNEL)
+        return NULL;
+    thread->phase_of = bits;
+    thread->phase = phase;
+    thread->phase_ns = gpu_ns;
+    return (void *) (uintptr_t) JP_REC_GROUP;
+}
+
+/* The phase that began last on this thread ends. Only those of symmetric
+ * kernels are kept: the longest one of the channels. */
+static void end_phase(uint64_t gpu_ns)
+{
+    static const enum jp_rec_time of[JP_NCCL_N_PHASES] = {
+        [JP_NCCL_PHASE_SYNC] = JP_REC_SYNC,
+        [JP_NCCL_PHASE_COMPUTE] = JP_REC_COMPUTE,
+        [JP_NCCL_PHASE_CLOSE] = JP_REC_CLOSE,
+    };
+    struct jp_rec_thread *thread = rec_thread_get();
+    uint64_t generation, start, bits = thread ? thread->phase_of : 0;
+    struct jp_rec_op *op = bits ? rec_op_find(bits, &generation) : NULL;
+
+    if (!op || !rec_op_is(rec_op_state(op), generation))
+        return;
+    thread->phase_of = 0;
+    start = atomic_load_explicit(&op->channels[rec_op_channel(bits)],
+                                 memory_order_relaxed);
+    if (!((uint8_t) REC_OP_FACT(op, flags) & JP_REC_SYMMETRIC) || start == 0 ||
+        thread->phase_ns < start || gpu_ns < thread->phase_ns)
+        return;
+    keep_last(op, of[thread->phase], gpu_ns - thread->phase_ns);
 }
 
 /* A proxy (network transfer) of an operation starts. Returns its handle or
@@ -568,11 +636,14 @@ static int rec_core_record_v4(void *handle, int state,
     else if (state == JP_NCCL_KERNEL_CH_STOP && args &&
              rec_op_kind(bits) == JP_REC_KERNEL)
         record_gpu_stop(bits, args->kernel_ch.gpu_ns);
+    else if (state == JP_NCCL_KERNEL_PHASE_STOP && args)
+        end_phase(args->kernel_ch.gpu_ns);
     rec_cost_end(&timer);
     return JP_NCCL_SUCCESS;
 }
 
-/* --- the six interfaces -------------------------------------------------- */
+/* --- the seven interfaces --------------------------------------------------
+ */
 
 /* Events that are requested in addition to operations and to what shows their
  * end, by interface. NCCL sends Group and GroupApi unrequested. */
@@ -580,6 +651,7 @@ static const int masks[] = {
     [4] = 0,
     [5] = JP_NCCL_COLL_API | JP_NCCL_P2P_API,
     [6] = JP_NCCL_COLL_API | JP_NCCL_P2P_API | JP_NCCL_CE_COLL,
+    [7] = JP_NCCL_COLL_API | JP_NCCL_P2P_API | JP_NCCL_CE_COLL,
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -662,6 +734,7 @@ static const char *get_ready(int version, int *mask)
     fork_handled = true;
     declined = rec_env_read(&settings, version);
     rec_trust_init(settings.kernels, version, mask);
+    rec_pause_reset();
     why = rec_writer_start(getenv("JOBPROF_RECORDER_DIR"), &settings);
     if (why)
         return why;
@@ -681,7 +754,7 @@ static int mask_of(int version)
     return settings.net ? mask | JP_NCCL_PROXY_OP | JP_NCCL_PROXY_STEP : mask;
 }
 
-/* A communicator is created. `version` is the interface's (1 to 6); `log` and
+/* A communicator is created. `version` is the interface's (1 to 7); `log` and
  * `mask` may be NULL. When nothing can be recorded, `*context` is NULL and
  * `*mask` 0, and the reason is logged once, at INFO level. Returns
  * JP_NCCL_SUCCESS always. */
@@ -844,10 +917,11 @@ static int record_both_v4(void *handle, int state, union jp_nccl_args_v4 *args)
     return JP_NCCL_SUCCESS;
 }
 
-/* --- the six interfaces in terms of the core ----------------------------- */
+/* --- the seven interfaces in terms of the core -----------------------------
+ */
 
-/* The six tables that NCCL looks up by name: the only symbols that the library
- * exports. */
+/* The seven tables that NCCL looks up by name: the only symbols that the
+ * library exports. */
 #define JP_REC_EXPORT __attribute__((visibility("default")))
 extern struct jp_nccl_plugin_v1 ncclProfiler_v1;
 extern struct jp_nccl_plugin_v2 ncclProfiler_v2;
@@ -855,6 +929,7 @@ extern struct jp_nccl_plugin_v3 ncclProfiler_v3;
 extern struct jp_nccl_plugin_v4 ncclProfiler_v4;
 extern struct jp_nccl_plugin_v5 ncclProfiler_v5;
 extern struct jp_nccl_plugin_v6 ncclProfiler_v6;
+extern struct jp_nccl_plugin_v7 ncclProfiler_v7;
 
 #define JP_REC_PASTE(a, b) a##b
 #define JP_REC_NAME(a, b) JP_REC_PASTE(a, b)
@@ -923,4 +998,7 @@ static const char *v1_name(const char *const *names, unsigned n, unsigned i)
 #include "plugins/nccl_recorder/rec_abi_new.h"
 
 #define VERSION 6
+#include "plugins/nccl_recorder/rec_abi_new.h"
+
+#define VERSION 7
 #include "plugins/nccl_recorder/rec_abi_new.h"

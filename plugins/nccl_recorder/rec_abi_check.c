@@ -3,8 +3,9 @@
  *
  * The numbers were printed by programs that include NCCL's headers of 2.23.4
  * (v1), 2.24.3 (v2), 2.26.2 (v3), 2.27.3 (v4), 2.28.3 (v5) and 2.29.2 (v6). The
- * same headers in 2.30.7 give the same numbers. A failure here means that
- * nccl_profiler.h was changed by mistake.
+ * same headers in 2.30.7 give the same numbers. Those of v7 are of a copy of
+ * its struct as 2.31.2 declares it. A failure here means that nccl_profiler.h
+ * was changed by mistake.
  */
 #include "plugins/nccl_recorder/nccl_profiler.h"
 
@@ -16,8 +17,9 @@
 #if defined(__LP64__)
 SIZE(jp_nccl_plugin_v1, 48);
 SIZE(jp_nccl_plugin_v6, 48);
+SIZE(jp_nccl_plugin_v7, 48);
 static_assert(sizeof(union jp_nccl_args_v1) == 16, "arguments of v1 to v3");
-static_assert(sizeof(union jp_nccl_args_v4) == 8, "arguments of v4 to v6");
+static_assert(sizeof(union jp_nccl_args_v4) == 8, "arguments of v4 to v7");
 
 SIZE(jp_nccl_descr_v1, 120);
 AT(jp_nccl_descr_v1, parent, 8);
@@ -104,4 +106,22 @@ AT(jp_nccl_descr_v6, ce_coll.sync_strategy, 80);
 AT(jp_nccl_descr_v6, ce_coll.ce_seq, 100);
 AT(jp_nccl_descr_v6, ce_coll.stream, 104);
 AT(jp_nccl_descr_v6, ce_batch.total_bytes, 32);
+
+SIZE(jp_nccl_descr_v7, 136);
+AT(jp_nccl_descr_v7, coll_api.tag, 72);
+AT(jp_nccl_descr_v7, p2p_api.tag, 64);
+AT(jp_nccl_descr_v7, coll.n_channels, 80);
+AT(jp_nccl_descr_v7, coll.parent_group, 104);
+AT(jp_nccl_descr_v7, coll.variant, 112);
+AT(jp_nccl_descr_v7, coll.symmetric, 120);
+AT(jp_nccl_descr_v7, coll.tag, 128);
+AT(jp_nccl_descr_v7, p2p.n_channels, 60);
+AT(jp_nccl_descr_v7, p2p.parent_group, 64);
+AT(jp_nccl_descr_v7, p2p.tag, 72);
+AT(jp_nccl_descr_v7, kernel_ch.gpu_ns, 32);
+AT(jp_nccl_descr_v7, ce_coll.stream, 104);
+AT(jp_nccl_descr_v7, ce_coll.tag, 112);
+AT(jp_nccl_descr_v7, kernel_phase.phase, 25);
+AT(jp_nccl_descr_v7, kernel_phase.name, 32);
+AT(jp_nccl_descr_v7, kernel_phase.gpu_ns, 40);
 #endif

@@ -1,6 +1,6 @@
-/* rec_abi_new.h - the adapter for v4, v5 and v6, whose events differ little.
+/* rec_abi_new.h - the adapter for v4 to v7, whose events differ little.
  *
- * rec_abi.c includes this file once for each, with VERSION (4, 5, 6) defined.
+ * rec_abi.c includes this file once for each, with VERSION (4 to 7) defined.
  * In v4 the arguments of init() have another order, and there are no API
  * events: the parent of an operation is its launch.
  */
@@ -47,11 +47,19 @@ static void *NAME(start_coll)(struct jp_rec_comm *comm, const struct DESCR *d)
         .api = API_OF(d),
     };
 
+#if VERSION >= 7
+    /* of a symmetric launch only the first operation has channels */
+    start.tag = d->coll.tag;
+    start.symmetric = d->coll.symmetric;
+    start.silent = d->coll.symmetric && d->coll.n_channels == 0 &&
+                   rec_trust_enabled();
+#endif
     return rec_core_op(comm, &start);
 }
 
 static void *NAME(start_p2p)(struct jp_rec_comm *comm, const struct DESCR *d)
 {
+    bool self = d->p2p.peer == comm->about.rank;
     struct jp_rec_start start = {
         .kind = JPR_P2P,
         .func = d->p2p.func,
@@ -60,10 +68,16 @@ static void *NAME(start_p2p)(struct jp_rec_comm *comm, const struct DESCR *d)
         .root = -1,
         .peer = d->p2p.peer,
         .n_channels = d->p2p.n_channels,
-        .silent = d->p2p.peer == comm->about.rank,
+        .silent = self,
+        .self_copy = self,
         .api = API_OF(d),
     };
 
+#if VERSION >= 7
+    /* a copy to oneself is counted, and reported, like any message */
+    start.tag = d->p2p.tag;
+    start.silent = start.self_copy = false;
+#endif
     return rec_core_op(comm, &start);
 }
 
@@ -112,6 +126,9 @@ static void *NAME(start_ce)(struct jp_rec_comm *comm, const struct DESCR *d)
         .api = API_OF(d),
     };
 
+#if VERSION >= 7
+    start.tag = d->ce_coll.tag;
+#endif
     return rec_core_op(comm, &start);
 }
 #endif
@@ -156,6 +173,12 @@ static void NAME(start_event)(void *context, void **handle,
         break;
     case JP_NCCL_P2P_API:
         *handle = NAME(start_p2p_api)(comm, d);
+        break;
+#endif
+#if VERSION >= 7
+    case JP_NCCL_KERNEL_PHASE:
+        *handle = rec_core_phase(d->parent, d->kernel_phase.phase,
+                                 d->kernel_phase.gpu_ns);
         break;
 #endif
 #if VERSION >= 6

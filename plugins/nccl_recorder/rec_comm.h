@@ -72,7 +72,7 @@ struct jp_rec_channel {
     _Atomic uint64_t start_ns, stop_ns;
     _Atomic uint64_t late_ns; /* the first of the late starts; 0: the last start
                                  was not late */
-    _Atomic uint32_t launch; /* the launch that start_ns is of */
+    _Atomic uint32_t launch;  /* the launch that start_ns is of */
 };
 
 /* A span that stamps ran back over: from the first late one, or from the one
@@ -116,12 +116,19 @@ struct jp_rec_trust {
 
 /* In a process's first init, also after a fork: whether kernel events are
  * requested, and where NCCL keeps its mask (NULL: it cannot be changed).
- * `interface` is 1 to 6. */
+ * `interface` is 1 to 7. */
 void rec_trust_init(bool asks, int interface, int *mask);
 
 /* To be called after the mask was written: meanwhile a call of another thread
  * may have ended the requests. */
 void rec_trust_mask(void);
+
+/* Requests the phases of kernels, from the first symmetric kernel on: they are
+ * nine more events a channel, and mean nothing for other kernels. */
+void rec_trust_ask_phases(void);
+
+/* Whether somebody else has cleared NCCL's event mask. */
+bool rec_trust_is_muted(void);
 
 /* Whether kernel events are requested now. */
 bool rec_trust_enabled(void);
@@ -188,9 +195,29 @@ bool rec_trust_is_overrun(const struct jp_rec_trust *trust, uint64_t first_ns,
 bool rec_trust_is_too_long(const struct jp_rec_trust *trust, uint64_t gpu_ns,
                            uint64_t host_ns);
 
+/* --- rec_pause.c -------------------------------------------------------- */
+
+/* Operations that begin now are dropped, and counted by rec_pause_skip(). */
+extern atomic_bool rec_paused;
+
+/* In a process's first init, also after a fork. */
+void rec_pause_reset(void);
+
+/* n operations are not recorded on purpose. */
+void rec_pause_skip(uint64_t n);
+
+/* n numbers of collectives are missing before the one that begins. */
+void rec_pause_gap(uint64_t n);
+
+/* Looks whether a pause begins or ends. For the writer only. */
+void rec_pause_look(const char *dir, uint64_t now_ns);
+
+/* Returns the number of pauses so far, and the list, which is borrowed. */
+unsigned rec_pause_list(const struct jpr_pause **list);
+
 enum { JP_REC_MAX_COMMS = 512 };
 
-/* What init() passes (v4 to v6). `known` is false for v1 to v3, where name,
+/* What init() passes (v4 to v7). `known` is false for v1 to v3, where name,
  * hash and rank come with the first operation and the sizes never. */
 struct jp_rec_comm_facts {
     bool known;
@@ -394,6 +421,10 @@ struct jp_rec_thread {
     struct jp_rec_name_cache words;
     uint32_t group;  /* number of the program's current group of calls */
     int group_depth; /* how deep ncclGroupStart() calls are nested there */
+    /* the phase of a kernel that began last: its channel's handle (0: none),
+     * its kind, its start by the GPU's clock */
+    uint64_t phase_of, phase_ns;
+    unsigned phase;
     /* the recorder's own cost; the thread writes, the writer reads */
     _Atomic uint64_t events, timed, timed_ns;
 };

@@ -337,7 +337,8 @@ static void read_settings(struct jp_rec_settings *settings, int interface)
         note("JOBPROF_RECORDER_NET", net, 0, 1);
     settings->net = value == 1;
     kernels = read_kernels();
-    if (kernels == KERNELS_AUTO && interface >= 5 && has_one_processor()) {
+    if (kernels == KERNELS_AUTO && interface >= 5 && interface < 7 &&
+        has_one_processor()) {
         kernels = KERNELS_OFF;
         snprintf(notes[n_notes++], NOTE_BYTES,
                  "this process has one processor, so kernels=auto is 0: the "

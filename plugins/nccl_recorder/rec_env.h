@@ -36,7 +36,7 @@ struct jp_rec_settings {
                      (docs/recorder-format.md, "Kernel events") */
 };
 
-/* Reads the environment, once per process; `interface` is 1 to 6. Returns why
+/* Reads the environment, once per process; `interface` is 1 to 7. Returns why
  * NCCL's release is not recorded ("declined: NCCL 2.27.3 (known-bad)"), which
  * is also a note in the header, or NULL if it is recorded. */
 const char *rec_env_read(struct jp_rec_settings *settings, int interface);
@@ -46,7 +46,7 @@ const char *rec_env_read(struct jp_rec_settings *settings, int interface);
 void rec_env_chain(const char *why);
 
 /* Fills the header with the settings and what the process is. Texts live as
- * long as the process. `interface` is 1 to 6. */
+ * long as the process. `interface` is 1 to 7. */
 void rec_env_header(const struct jp_rec_settings *settings, int interface,
                     struct jpr_header *header);
 

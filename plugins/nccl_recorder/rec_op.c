@@ -561,6 +561,22 @@ static bool is_waiting(struct jp_rec_op *op, uint64_t state,
             (int64_t) (now - rec_op_time(op, JP_REC_LAST)) > SILENT_NS);
 }
 
+/* How an operation ends that has not had its last event. Where the program
+ * leaves main() without ncclCommDestroy() (all), NCCL's progress thread does
+ * not report what it has not reported yet: of operations with a recent event it
+ * is unknown whether they ended. */
+static uint64_t how_it_ends(struct jp_rec_op *op, uint64_t state,
+                            const struct jp_rec_facts *facts, bool all,
+                            const struct waiting *waiting, uint64_t now)
+{
+    if (!is_waiting(op, state, facts, waiting, now))
+        return 0;
+    if (all && (state & JP_REC_ENQUEUED) && !(state & JP_REC_OPEN_MASK) &&
+        (int64_t) (now - rec_op_time(op, JP_REC_LAST)) < SILENT_NS)
+        return JP_REC_UNSURE;
+    return JP_REC_CUT_SHORT;
+}
+
 /* Ends an operation of the communicator (NULL: of any). NCCL's other threads
  * may bring events meanwhile, so the state is read until it could be changed.
  */
@@ -576,9 +592,7 @@ static void end_now(struct jp_rec_op *op, const struct jp_rec_comm *comm,
         if (comm && facts.comm != rec_comm_place(comm))
             return;
         if (cut_short(op, state,
-                      is_waiting(op, state, &facts, waiting, now)
-                          ? JP_REC_CUT_SHORT
-                          : 0))
+                      how_it_ends(op, state, &facts, !comm, waiting, now)))
             return;
     }
 }

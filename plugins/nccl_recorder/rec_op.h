@@ -45,6 +45,7 @@ struct jp_rec_facts {
     uint8_t flags;
     uint32_t launch; /* struct jp_rec_place */
     uint64_t number; /* the same */
+    uint64_t tag;    /* of the program (v7); 0: none */
 };
 
 enum {
@@ -52,6 +53,7 @@ enum {
     JP_REC_INCOMPLETE = 2, /* ended before its last event */
     JP_REC_OVER = 4,       /* ... because later ones had ended */
     JP_REC_UNTIMED = 8,    /* kernel events were not used */
+    JP_REC_SYMMETRIC = 16, /* done by a symmetric kernel (v7) */
     JP_REC_FACT_WORDS = sizeof(struct jp_rec_facts) / sizeof(uint64_t),
 };
 
@@ -65,6 +67,10 @@ enum jp_rec_time {
     JP_REC_GPU_LAST,
     JP_REC_GPU_MAX, /* longest channel by the GPU */
     JP_REC_LAST,    /* the last event of any kind */
+    /* the longest phases of a symmetric kernel's channels (v7) */
+    JP_REC_SYNC,
+    JP_REC_COMPUTE,
+    JP_REC_CLOSE,
     JP_REC_N_TIMES,
 };
 

@@ -328,6 +328,7 @@ static struct {
     struct jpr_doubts doubts[MAX_DOUBTS];
     uint64_t looked_ns; /* the last look at calls without operation */
     uint64_t told_sum;  /* of all numbers in the last block, to find changes */
+    uint64_t told_pauses; /* the same of the pauses */
     bool told_final;
 } t;
 
@@ -540,6 +541,8 @@ enum jp_rec_tally rec_sink_counters(uint64_t in_flight, bool final, bool anyway)
         .doubts = t.doubts,
     };
     bool changed;
+    uint64_t pauses = 0;
+    uint64_t i;
 
     rec_env_clocks(&counters.clocks);
     rec_comm_totals(&counters);
@@ -547,12 +550,17 @@ enum jp_rec_tally rec_sink_counters(uint64_t in_flight, bool final, bool anyway)
     sum_kinds(&counters);
     if (final)
         counters.in_flight = missing(&counters);
+    counters.n_pauses = rec_pause_list(&counters.pauses);
+    for (i = 0; i < counters.n_pauses; i++)
+        pauses += 1 + (counters.pauses[i].to_ns != 0) +
+                  3 * counters.pauses[i].skipped;
     changed = counters.n_rows > 0 || counters.n_unseen > 0 ||
-              counters.n_doubts > 0 || sum_of_all(&counters) != t.told_sum ||
-              final != t.told_final;
+              counters.n_doubts > 0 || pauses != t.told_pauses ||
+              sum_of_all(&counters) != t.told_sum || final != t.told_final;
     if (!changed && !anyway)
         return JP_REC_TALLY_NONE;
     t.told_sum = sum_of_all(&counters);
+    t.told_pauses = pauses;
     t.told_final = final;
     emit(&counters, final);
     return changed ? JP_REC_TALLY_CHANGED : JP_REC_TALLY_BEAT;

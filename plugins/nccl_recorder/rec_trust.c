@@ -37,8 +37,12 @@ static struct jp_rec_gpu_clock clocks[GPUS]; /* entries are never freed */
 static _Atomic uint32_t not_asked; /* enum jpr_doubt: why kernel events are not
                                       requested; 0: they are */
 static bool has_allgatherv;        /* NCCL may merge Broadcasts */
-static _Atomic int *nccl_mask;     /* NCCL's event mask; NULL: out of reach */
-static const void *nccl_base;      /* address of the mask's library */
+/* v7: a thread of its own reports the kernels. It counts the replays of graphs
+ * as the GPU does, and reports operations in no fixed order. */
+static bool has_thread;
+static atomic_bool wants_phases; /* KernelPhase was requested */
+static _Atomic int *nccl_mask;   /* NCCL's event mask; NULL: out of reach */
+static const void *nccl_base;    /* address of the mask's library */
 
 /* Returns whether the mask is still mapped: a program may unload NCCL and load
  * it again elsewhere. */
@@ -60,6 +64,21 @@ void rec_trust_mask(void)
         return;
     atomic_fetch_or(nccl_mask, JP_NCCL_PROXY_OP);
     atomic_fetch_and(nccl_mask, ~JP_NCCL_KERNEL_CH);
+}
+
+bool rec_trust_is_muted(void)
+{
+    return mask_is_there() && !(atomic_load(nccl_mask) & JP_NCCL_COLL);
+}
+
+void rec_trust_ask_phases(void)
+{
+    if (!rec_trust_enabled() ||
+        atomic_load_explicit(&wants_phases, memory_order_relaxed) ||
+        atomic_exchange(&wants_phases, true) || !mask_is_there() ||
+        !(atomic_load(nccl_mask) & JP_NCCL_KERNEL_CH))
+        return;
+    atomic_fetch_or(nccl_mask, JP_NCCL_KERNEL_PHASE);
 }
 
 /* Adds a reason. The load first keeps the cache line shared in the common case,
@@ -88,6 +107,8 @@ void rec_trust_init(bool asking, int interface, int *mask)
     memset(clocks, 0, sizeof(clocks));
     atomic_store(&not_asked, asking ? 0 : JPR_DOUBT_NOT_ASKED);
     has_allgatherv = interface >= 6 && !(merges && !strcmp(merges, "0"));
+    has_thread = interface >= 7;
+    atomic_store(&wants_phases, false);
     nccl_mask = mask && dladdr(mask, &object) ? (_Atomic int *) mask : NULL;
     nccl_base = nccl_mask ? object.dli_fbase : NULL;
 }
@@ -101,7 +122,7 @@ bool rec_trust_usable(struct jp_rec_trust *trust, bool replayed)
 {
     uint32_t why = atomic_load_explicit(&not_asked, memory_order_relaxed);
 
-    if (replayed &&
+    if (replayed && !has_thread &&
         !atomic_load_explicit(&trust->replays_count, memory_order_relaxed))
         doubt(trust, JPR_DOUBT_GRAPH_MIX);
     if ((atomic_load_explicit(&trust->reasons, memory_order_relaxed) | why) ==
@@ -345,10 +366,16 @@ static enum jp_rec_stamp take_start(struct jp_rec_trust *trust,
 {
     enum jp_rec_stamp stamp = JP_REC_FRESH;
     bool late = is_late(trust, place->number);
+    uint32_t last = atomic_load_explicit(&c->launch, memory_order_relaxed);
 
+    /* one that is reported after a later one began before it */
+    if (has_thread && (int32_t) (place->launch - last) < 0) {
+        if (gpu_ns > atomic_load_explicit(&c->start_ns, memory_order_relaxed))
+            return JP_REC_DOUBTFUL;
+        return late ? JP_REC_LATE : JP_REC_FRESH;
+    }
     /* operations of one launch share their stamps: compare only the first */
-    if (atomic_load_explicit(&c->launch, memory_order_relaxed) !=
-        place->launch) {
+    if (last != place->launch) {
         stamp = compare(trust, c, place, late, gpu_ns);
         if (stamp == JP_REC_STALE)
             return stamp;

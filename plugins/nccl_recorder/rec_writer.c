@@ -158,6 +158,21 @@ static void set_net(const struct jp_rec_record *r, struct jpr_op *op)
     op->net_bytes = r->net[JPR_N_WAITS + 1];
 }
 
+/* Phases are used only where the kernel's own time is, of which they are parts.
+ */
+static void set_phases(const struct jp_rec_record *r, struct jpr_op *op)
+{
+    uint64_t longest = op->source == JPR_KERNEL_GPU ? op->exec_ns : 0;
+
+    if (r->times[JP_REC_COMPUTE] == 0 || r->times[JP_REC_SYNC] > longest ||
+        r->times[JP_REC_COMPUTE] > longest || r->times[JP_REC_CLOSE] > longest)
+        return;
+    op->has_phases = true;
+    op->sync_ns = r->times[JP_REC_SYNC];
+    op->compute_ns = r->times[JP_REC_COMPUTE];
+    op->close_ns = r->times[JP_REC_CLOSE];
+}
+
 /* `comm` is the communicator's number in the file. */
 static void convert(const struct jp_rec_record *r, uint32_t comm,
                     struct jpr_op *op)
@@ -192,8 +207,11 @@ static void convert(const struct jp_rec_record *r, uint32_t comm,
         .unsure = facts->flags & JP_REC_UNTIMED,
         .channels_started = r->started,
         .channels_stopped = r->stopped,
+        .tag = facts->tag,
+        .symmetric = facts->flags & JP_REC_SYMMETRIC,
     };
     set_exec(r, op);
+    set_phases(r, op);
     if (f.net && (r->net[JPR_N_WAITS] > 0 || r->net[JPR_WAIT_SEND_GPU] > 0 ||
                   r->net[JPR_WAIT_RECV] > 0))
         set_net(r, op);
@@ -685,6 +703,7 @@ static void sleep_a_while(uint64_t *next_ns)
 /* Ends what is over, then writes. */
 static void write_once(bool closing)
 {
+    rec_pause_look(w.dir, rec_clock_ns());
     if (closing) {
         rec_comm_close(NULL);
         rec_op_end_all(NULL);

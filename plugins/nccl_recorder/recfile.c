@@ -294,6 +294,23 @@ static void fill_comm(struct recfile_comm *to, const struct jpr_comm *comm)
     base->nnodes = (uint32_t) comm->n_nodes;
 }
 
+/* Looks for a communicator with the id and the rank of this one, among a
+ * bounded number of those before it. */
+static bool has_twin(const struct jp_recfile *file, const struct jpr_comm *comm)
+{
+    enum { MOST = 256 };
+    uint32_t from = comm->index > MOST ? comm->index - MOST : 0;
+    char id[RECORD_MAX_ID + 1];
+
+    recfile_id(comm->id, id);
+    for (uint32_t i = from; comm->id && i < comm->index; i++)
+        if (i < file->n_comms && file->comms[i] && !file->comms[i]->why &&
+            file->comms[i]->base.rank == comm->rank &&
+            !strcmp(file->comms[i]->id, id))
+            return true;
+    return false;
+}
+
 /* Adds a communicator. Returns 0, or -1 without memory. */
 static int take_comm(struct jp_recfile *file, const struct jpr_comm *comm)
 {
@@ -333,6 +350,7 @@ static int take_comm(struct jp_recfile *file, const struct jpr_comm *comm)
     }
     file->comms[comm->index] = one;
     fill_comm(one, comm);
+    file->tail.has_twins = file->tail.has_twins || has_twin(file, comm);
     return 0;
 }
 
@@ -488,10 +506,41 @@ static void tail_inflight(struct jp_recfile *file,
     set_oldest(tail);
 }
 
+/* Adds an operation to the sums of its tag, if there is room. */
+static void add_tag(struct recfile_tail *tail, const struct jpr_op *op)
+{
+    uint64_t exec_ns =
+        op->source == JPR_KERNEL_GPU && !op->incomplete ? op->exec_ns : 0;
+    uint32_t i = 0;
+
+    while (i < tail->n_tags && tail->tags[i].tag != op->tag)
+        i++;
+    if (i == RECFILE_TAGS)
+        return;
+    if (i == tail->n_tags)
+        tail->tags[tail->n_tags++] = (struct recfile_tag){.tag = op->tag};
+    tail->tags[i].ops = num_add(tail->tags[i].ops, 1);
+    tail->tags[i].exec_ns = num_add(tail->tags[i].exec_ns, exec_ns);
+    tail->tags[i].sync_ns = num_add(tail->tags[i].sync_ns, op->sync_ns);
+}
+
+static void add_phases(struct recfile_phases *sum, const struct jpr_op *op)
+{
+    sum->ops = num_add(sum->ops, 1);
+    sum->exec_ns = num_add(sum->exec_ns, op->exec_ns);
+    sum->sync_ns = num_add(sum->sync_ns, op->sync_ns);
+    sum->close_ns = num_add(sum->close_ns, op->close_ns);
+}
+
 /* Takes an operation for what the tail has of it. */
 static void tail_op(struct jp_recfile *file, const struct jpr_op *op)
 {
     file->tail.has_replays |= recfile_seq(op) != op->seq;
+    if (op->tag)
+        add_tag(&file->tail, op);
+    if (op->has_phases && !op->incomplete && op->exec_ns >= op->sync_ns &&
+        op->exec_ns - op->sync_ns >= op->close_ns)
+        add_phases(&file->tail.phases, op);
     if (!op->incomplete || op->overtaken)
         return;
     file->tail.cut_short += !op->unsure; /* an unsure one may have ended */
@@ -577,11 +626,33 @@ static void take_cost(struct jp_recfile *file, const struct jpr_counters *c)
                              : 0;
 }
 
+/* Takes all pauses of the process anew. */
+static void take_pauses(struct jp_recfile *file, const struct jpr_counters *c)
+{
+    struct recfile_tail *tail = &file->tail;
+
+    tail->n_pauses = 0;
+    for (uint64_t i = 0; i < c->n_pauses; i++) {
+        const struct jpr_pause *from = &c->pauses[i];
+        bool more = tail->n_pauses == RECFILE_PAUSES;
+        struct recfile_pause *to = &tail->pauses[tail->n_pauses - more];
+
+        if (!more)
+            *to = (struct recfile_pause){
+                .from_ns = recfile_wall_ns(file, from->from_ns)};
+        to->to_ns = from->to_ns ? recfile_wall_ns(file, from->to_ns) : 0;
+        to->skipped = num_add(to->skipped, from->skipped);
+        to->by_mask = to->by_mask || from->why == JPR_PAUSE_BY_MASK;
+        tail->n_pauses += !more;
+    }
+}
+
 int recfile_tail_counters(struct jp_recfile *file,
                           const struct jpr_counters *counters)
 {
     take_counters(&file->tail, counters);
     take_doubts(file, counters);
+    take_pauses(file, counters);
     if (counters->cost.told)
         take_cost(file, counters);
     /* all operations of the last snapshot have ended */

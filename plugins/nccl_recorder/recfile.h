@@ -77,6 +77,27 @@ struct recfile_func {
 /* distinct functions; further ones are only in the sum */
 #define RECFILE_UNSEEN 8
 
+/* tags with sums of their own; further ones are in no sum */
+#define RECFILE_TAGS 12
+#define RECFILE_PAUSES 8
+
+/* Complete operations of symmetric kernels whose phases are known. */
+struct recfile_phases {
+    uint64_t ops, exec_ns, sync_ns, close_ns; /* sums */
+};
+
+/* Operations with a tag of the program. Times are of those that have one. */
+struct recfile_tag {
+    uint64_t tag, ops, exec_ns, sync_ns;
+};
+
+/* Nothing was recorded then; wall clock, ns since 1970. to_ns 0: it had not
+ * ended. Where there are more, the last one is of all of them. */
+struct recfile_pause {
+    uint64_t from_ns, to_ns, skipped;
+    bool by_mask; /* only collectives are in skipped */
+};
+
 /* The last counters of a file, and how it ends. */
 struct recfile_tail {
     bool counted; /* there were counters */
@@ -88,6 +109,9 @@ struct recfile_tail {
     uint64_t by_ce;     /* produced by the copy engines */
     uint64_t cut_short; /* operations that finalize or exit cut short */
     bool has_replays;   /* there are operations that NCCL does not number */
+    /* two communicators of the process have one id, and it has the same rank in
+     * both: NCCL 2.23 gives one id to two splits of one colour */
+    bool has_twins;
     /* over all communicators: operations without kernel events; of these the
      * ones with each reason (maybe among others); operations with refused times
      */
@@ -102,6 +126,11 @@ struct recfile_tail {
      * the earliest start of an operation that had not ended in the last
      * snapshot or that was cut short. */
     uint64_t last_ns, oldest_ns;
+    struct recfile_phases phases;
+    struct recfile_tag tags[RECFILE_TAGS];
+    uint32_t n_tags;
+    struct recfile_pause pauses[RECFILE_PAUSES];
+    uint32_t n_pauses;
     uint64_t at_mono_ns;     /* of the last snapshot */
     uint64_t fly_ns, cut_ns; /* oldest_ns is the earlier of the two */
 };

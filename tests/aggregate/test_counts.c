@@ -158,6 +158,44 @@ static void counts_what_the_recorder_counted(void **state)
     result_destroy(r);
 }
 
+/* A process that has the same rank twice under one id shows that NCCL gave two
+ * communicators that id. One with two ranks of a communicator does not. */
+static void sees_one_id_of_two_communicators(void **state)
+{
+    for (unsigned second = 0; second < 2; second++) {
+        char *path = tempdir_path(*state, "twins.jpr");
+        FILE *f = fopen(path, "w");
+        struct jpr_maker *maker = jpr_maker_create(f);
+        struct jpr_op op = {
+            .func = "AllReduce", JPR_MAKER_NO_TEXTS, .bytes = 64};
+        struct jp_result *r;
+
+        jpr_maker_header(maker, "h", 1, 0, NULL);
+        for (unsigned i = 0; i < 2; i++) {
+            const struct jpr_comm comm = {.index = i,
+                                          .known = true,
+                                          .id = 9,
+                                          .name = "",
+                                          .rank = i * second,
+                                          .n_ranks = 2,
+                                          .n_nodes = 1,
+                                          .gpu_pci = "",
+                                          .gpu_uuid = ""};
+
+            jpr_maker_comm(maker, &comm);
+        }
+        jpr_maker_times(&op, JPR_MAKER_MONO_NS, 10);
+        jpr_maker_op(maker, &op);
+        jpr_maker_counters(maker, JPR_MAKER_MONO_NS, true, 0, 0);
+        jpr_maker_destroy(maker);
+        fclose(f);
+        r = run(*state, 1);
+        assert_int_equal(r->quality.twin_recordings, second ? 0 : 1);
+        result_destroy(r);
+        free(path);
+    }
+}
+
 /* A recorder's file with counters of a communicator of two ranks, and one
  * record of it, or none. */
 static void put_counted(const char *dir, const char *name, unsigned rank,
@@ -277,6 +315,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_DIR(counts_what_the_recorder_counted),
         IN_DIR(counts_ranks_by_processes),
+        IN_DIR(sees_one_id_of_two_communicators),
         IN_DIR(counts_in_any_order),
         IN_DIR(needs_records),
         IN_DIR(guesses_sizes),

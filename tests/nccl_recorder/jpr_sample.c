@@ -94,6 +94,8 @@ const struct jpr_op sample_ops[SAMPLE_OPS] = {
      .channels_started = 2, .channels_stopped = 1,
      .kernel_first_mono_ns = 6000000, .gpu_first_ns = 999000200000},
     {SHARED, .seq = JPR_REPLAY_SEQ + 4, .graph_captured = true, .unsure = true,
+     .tag = UINT64_MAX, .symmetric = true, .has_phases = true, .sync_ns = 5,
+     .compute_ns = UINT64_MAX, .close_ns = 0,
      .enqueue_start_mono_ns = 6100000, .enqueue_stop_mono_ns = 6100100,
      .source = JPR_COLLECTIVE_CPU},
     {.kind = JPR_CE,
@@ -141,6 +143,11 @@ static const struct jpr_doubts doubts[] = {
     {1, JPR_DOUBTS, UINT64_MAX, 0},
 };
 
+static const struct jpr_pause pauses[] = {
+    {1000, 2000, JPR_PAUSE_BY_MASK, 12},
+    {5000, 0, JPR_PAUSE_BY_FILE, UINT64_MAX},
+};
+
 const struct jpr_counters sample_counters = {
     .clocks = {223456789012345, 1700000100123456789, 223456000000000},
     .final = true,
@@ -156,6 +163,8 @@ const struct jpr_counters sample_counters = {
     .cost = {true, UINT64_MAX, 7, 300, 4000, 50000},
     .n_doubts = 2,
     .doubts = doubts,
+    .n_pauses = 2,
+    .pauses = pauses,
 };
 
 void sample_begin(struct sample *file)

@@ -157,6 +157,15 @@ static void put_op(FILE *out, const struct jpr_reader *r,
         fputs(",\"overtaken\":true", out);
     if (op->unsure)
         fputs(",\"unsure\":true", out);
+    if (op->tag)
+        put_u64(out, "tag", op->tag);
+    if (op->symmetric)
+        fputs(",\"symmetric\":true", out);
+    if (op->has_phases) {
+        put_u64(out, "sync_ns", op->sync_ns);
+        put_u64(out, "compute_ns", op->compute_ns);
+        put_u64(out, "close_ns", op->close_ns);
+    }
     fputs("}\n", out);
 }
 
@@ -196,6 +205,14 @@ static void put_counters(FILE *out, const struct jpr_reader *r,
         put_u64(out, "timed_ns", c->cost.timed_ns);
         put_u64(out, "life_ns", c->cost.life_ns);
         put_u64(out, "writer_ns", c->cost.writer_ns);
+        fputs("}\n", out);
+    }
+    for (i = 0; i < c->n_pauses; i++) {
+        fputs("{\"type\":\"pause\"", out);
+        put_u64(out, "from_ns", c->pauses[i].from_ns);
+        put_u64(out, "to_ns", c->pauses[i].to_ns);
+        put_u64(out, "why", c->pauses[i].why);
+        put_u64(out, "skipped", c->pauses[i].skipped);
         fputs("}\n", out);
     }
     for (i = 0; i < c->n_doubts; i++) {

@@ -38,7 +38,8 @@ const char *rec_harness_library(void)
 static struct jp_nccl_plugin_v6 *dress(void *lib, int version)
 {
     static struct jp_nccl_plugin_v6 *(*const shims[])(void *table) = {
-        NULL, sim_shim_v1, sim_shim_v2, sim_shim_v3, sim_shim_v4, sim_shim_v5};
+        NULL,        sim_shim_v1, sim_shim_v2, sim_shim_v3,
+        sim_shim_v4, sim_shim_v5, NULL,        sim_shim_v7};
     char symbol[32];
     void *table;
 

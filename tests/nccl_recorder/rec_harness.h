@@ -17,7 +17,7 @@
 struct rec_scene {
     void *lib;
     const char *dir;               /* NULL: JOBPROF_RECORDER_DIR is unset */
-    struct jp_nccl_plugin_v6 *api; /* v6, or an older table behind v6's calls */
+    struct jp_nccl_plugin_v6 *api; /* v6, or another table behind v6's calls */
     int version;
 };
 

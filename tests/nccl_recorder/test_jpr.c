@@ -142,7 +142,12 @@ static void same_counters(const struct jpr_counters *c)
                             sizeof(struct jpr_doubts));
     x.rows = y.rows = NULL;
     x.unseen = y.unseen = NULL;
+    assert_int_equal(c->n_pauses, sample_counters.n_pauses);
+    for (i = 0; i < c->n_pauses; i++)
+        assert_memory_equal(&c->pauses[i], &sample_counters.pauses[i],
+                            sizeof(struct jpr_pause));
     x.doubts = y.doubts = NULL;
+    x.pauses = y.pauses = NULL;
     assert_memory_equal(&x, &y, sizeof(x));
 }
 
@@ -448,9 +453,9 @@ static void later_releases(void **state)
     file.bytes[8] = 1;
     assert_int_equal(read_all(file.bytes, file.n, &end, &errors), 2);
     assert_int_equal(errors, 0);
-    file.bytes[8] = 3;
+    file.bytes[8] = 5;
     assert_null(jpr_open_bytes(file.bytes, file.n, "new", &err));
-    assert_string_equal(err.text, "new: version 3; this release reads 1 to 2");
+    assert_string_equal(err.text, "new: version 5; this release reads 1 to 4");
     assert_null(jpr_open_bytes("{\"header\":", 10, "x.log", &err));
     assert_string_equal(err.text, "x.log: not a recorder file");
     assert_null(jpr_open("/nonexistent.jpr", &err));
@@ -476,10 +481,11 @@ static void older_counters(void **state)
     sample_block(&file, JPR_BLOCK_COUNTERS, raw, out.used, NULL);
     out.used = 0;
     counters.cost.told = true;
-    counters.n_doubts = 0;
+    counters.n_doubts = counters.n_pauses = 0; /* one byte each */
     jpr_put_counters(&out, &counters);
+    sample_block(&file, JPR_BLOCK_COUNTERS, raw, out.used - 2, NULL);
     sample_block(&file, JPR_BLOCK_COUNTERS, raw, out.used - 1, NULL);
-    assert_int_equal(read_all(file.bytes, file.n, &end, &errors), 3);
+    assert_int_equal(read_all(file.bytes, file.n, &end, &errors), 4);
     assert_int_equal(errors, 0);
 }
 

@@ -551,6 +551,12 @@ static void two_runs(struct fixture *f)
     f->result.quality.shared_ranks = 3;
 }
 
+static void one_id(struct fixture *f)
+{
+    two_runs(f);
+    f->result.quality.twin_recordings = 1;
+}
+
 static void tasks_failed(struct fixture *f)
 {
     f->nodes.tasks_failed = 2;
@@ -622,7 +628,11 @@ static const struct verdict_row rows[] = {
     {many_bad_lines, JP_VERDICT_INCOMPLETE, "5,000 lines could not be read"},
     {recorder_lost, JP_VERDICT_INCOMPLETE, "the recorder lost 7 records"},
     {memory_limit, JP_VERDICT_INCOMPLETE, "1,234 records left out"},
-    {two_runs, JP_VERDICT_INCOMPLETE, "3 ranks with records of two processes"},
+    {two_runs, JP_VERDICT_INCOMPLETE,
+     "3 ranks with records of two processes: more than one run"},
+    {one_id, JP_VERDICT_INCOMPLETE,
+     "3 ranks with records of two processes: NCCL gave two communicators the "
+     "same id"},
     {nothing, JP_VERDICT_OK,
      "32 of 32 ranks, 5,600 operations on 13 "
      "communicators, 51,200 Send/Recv records, all records present (counted)"},
@@ -841,6 +851,7 @@ static const struct {
     {JP_REASON_NO_SAMPLES, only_util, judge_no_samples},
     {JP_REASON_NO_COPPER, mode_off, judge_no_copper},
     {JP_REASON_SHARED, two_runs, NULL},
+    {JP_REASON_TWINS, one_id, NULL},
     {JP_REASON_UNSEEN, unseen, NULL},
     {JP_REASON_IN_FLIGHT, stuck_for_long, NULL},
     {JP_REASON_UNEVEN, uneven, NULL},
