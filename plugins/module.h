@@ -84,6 +84,8 @@ struct module_place {
     bool leads;               /* node 0 of the leading component */
     /* hangs: orchestrator/live/live.h */
     bool records_live;    /* the step's profiler writes while operations run */
+    const char *plugin;   /* NCCL_PROFILER_PLUGIN as it was set for the tasks;
+                             NULL: it was not */
     const char *profiler; /* name of the profiler that shows which operations
                              have ended; NULL: none does */
     uint64_t batch_us;    /* its period; 0: unknown */

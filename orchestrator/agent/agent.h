@@ -99,6 +99,7 @@ int nodeagent_run(const struct nodeagent *agent, struct jp_error *err);
 
 /* The modules of this jobprof, terminated by NULL. */
 extern const struct node_module *const nodeagent_modules[];
+extern const struct node_module env_module;
 
 /* --- a node leaves a profiled step --------------------------------------- */
 

@@ -357,7 +357,7 @@ void begin_background(const char *dir, const char *node, const char *config)
 static const char *const variables[] = {
     "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES",
     "SLURM_STEP_GPUS",      "SLURM_JOB_GPUS",    "SLURM_GPUS_ON_NODE",
-    "NCCL_DEBUG",           "NCCL_DEBUG_FILE",
+    "NCCL_DEBUG",           "NCCL_DEBUG_FILE",   "NCCL_PROFILER_PLUGIN",
 };
 
 /* A number in decimal digits; null if it is none. NULL: null. */

@@ -42,7 +42,7 @@
 #define BUDGET_MS 10000
 
 const struct node_module *const nodeagent_modules[] = {
-    &util_module, &clock_module, &live_module, &ends_module, NULL};
+    &util_module, &clock_module, &live_module, &ends_module, &env_module, NULL};
 
 /* Identifiers of epoll events. Smaller numbers are indices of modules. */
 enum { ID_SIGNAL = MODULES_MAX, ID_TIMER };

@@ -250,8 +250,8 @@ static void stay(const struct node_args *args, const struct begin_told *told)
     pid_t pid = agent ? fork() : 0;
 
     /* The process that stays is not the agent's child. The agent waits for its
-     * own children, whose cost and numbers count, so it must neither have others
-     * nor ignore SIGCHLD. */
+     * own children, whose cost and numbers count, so it must neither have
+     * others nor ignore SIGCHLD. */
     if (pid > 0) {
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
             ;
@@ -371,6 +371,20 @@ static void find_profiler(const struct jp_jobconf *conf,
         place->batch_us = 0;
 }
 
+/* Returns the profiler's library that the tasks are given, borrowed; NULL:
+ * none, or the user's own one stays in its place. */
+static const char *find_plugin(const struct jp_jobconf *conf)
+{
+    const char *own = jobconf_find(conf, "NCCL_PROFILER_PLUGIN");
+
+    for (size_t i = 0; i < conf->n_env; i++)
+        if (!strcmp(conf->env[i].name, "NCCL_PROFILER_PLUGIN"))
+            return own && strcmp(own, conf->env[i].value) != 0
+                       ? NULL
+                       : conf->env[i].value;
+    return NULL;
+}
+
 /* Reads the settings of hang detection. Without job.conf it is off. */
 static void read_conf(const struct node_args *args,
                       const struct jp_sitefile *site,
@@ -386,6 +400,7 @@ static void read_conf(const struct node_args *args,
         ceiling_apply(&conf.policy, NULL); /* the user can write to job.conf */
         what = jobconf_find(&conf, "on_hang");
         find_profiler(&conf, place);
+        place->plugin = find_plugin(&conf);
         /* only one node of the step, and only of the first component of a
          * heterogeneous job */
         place->leads = conf.job_id == args->seat.component &&

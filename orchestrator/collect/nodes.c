@@ -302,6 +302,35 @@ static int manifest(const char *folder, struct jp_node *node,
     return 0;
 }
 
+/* Reads plugin.json of folder; 0 if it does not exist. */
+static int read_plugin(const char *folder, struct jp_node *node,
+                       struct jp_error *err)
+{
+    static const char *const words[JP_OTHERS] = {
+        [JP_OTHER_SLURM] = "slurm",
+        [JP_OTHER_MODULE] = "module",
+        [JP_OTHER_PROLOG] = "prolog",
+        [JP_OTHER_PROGRAM] = "program"};
+    json_t *json = load(folder, "plugin.json", JSONLOAD_LINE, err);
+    const char *by, *program;
+    int rc = 0;
+
+    if (!json)
+        return errno == ENOENT ? 0 : -1;
+    by = json_string_value(json_object_get(json, "by"));
+    program = json_string_value(json_object_get(json, "program"));
+    node->other_plugin = get_text(json, "found");
+    for (int i = 0; by && i < JP_OTHERS; i++)
+        if (!strcmp(by, words[i]))
+            node->other_by = (enum jp_other_by) i;
+    snprintf(node->other_program, sizeof(node->other_program), "%s",
+             program ? program : "");
+    if (!node->other_plugin)
+        rc = error_set(err, "out of memory");
+    json_decref(json);
+    return rc;
+}
+
 /* --- join the records of a step's nodes --- */
 
 /* Limits for foreign input: nodes of a step, notes, bytes of a node's
@@ -318,6 +347,7 @@ static void fini_node(struct jp_node *node)
     free(node->topology_addr);
     free(node->tasks);
     free(node->workers);
+    free(node->other_plugin);
 }
 
 /* Moves the times of one node to the step's clock. node->unc_us becomes the
@@ -487,6 +517,8 @@ static int read_node(struct jp_nodes *nodes, const char *folder,
     if (bad != 0)
         note(nodes, err.text);
     if (manifest(folder, &node, &err) < 0)
+        note(nodes, err.text);
+    if (read_plugin(folder, &node, &err) < 0)
         note(nodes, err.text);
     if (own_folder(folder, nodes, &err) < 0)
         note(nodes, err.text);

@@ -26,10 +26,20 @@ struct jp_task {
     /* Of a worker: how often its launcher had started its workers anew; 0 in
      * the first attempt, or unknown. */
     uint32_t restarts;
-    int status;        /* wait(2) status; -1: unknown */
+    int status; /* wait(2) status; -1: unknown */
     /* time at which slurmstepd noticed its end, within 100 ms: by the node's
      * monotonic clock, and since 1970; 0: unknown (an older module) */
     int64_t mono_us, end_us;
+};
+
+/* Who set a variable of a process anew, after jobprof's SPANK module. */
+enum jp_other_by {
+    JP_OTHER_SLURM,   /* Slurm, a SPANK module or the TaskProlog */
+    JP_OTHER_MODULE,  /* another SPANK module */
+    JP_OTHER_PROLOG,  /* the TaskProlog, a SPANK module as the task began, or a
+                         script that then became the program */
+    JP_OTHER_PROGRAM, /* the program that Slurm started */
+    JP_OTHERS
 };
 
 struct jp_node {
@@ -47,8 +57,13 @@ struct jp_node {
      * instance; their times are when the agent saw their ends. */
     struct jp_task *workers;
     size_t n_workers;
-    uint64_t files, bytes; /* sums over the manifest */
-    uint64_t finish_us;    /* time of the manifest since 1970; 0: unknown */
+    /* Another value of NCCL_PROFILER_PLUGIN than the one that was set, which a
+     * process of the step had ("": not set); NULL: none was seen. */
+    char *other_plugin;
+    enum jp_other_by other_by;
+    char other_program[64]; /* the process's name */
+    uint64_t files, bytes;  /* sums over the manifest */
+    uint64_t finish_us;     /* time of the manifest since 1970; 0: unknown */
     /* processes of any job that the kernel has killed on this node between
      * begin and finish because memory was short; 0: none, or unknown */
     uint64_t oom_kills;

@@ -257,6 +257,7 @@ static bool answer_conf(const void *arg, void *to)
     copy(conf->slurm_conf, out->path, sizeof(out->path));
     copy(conf->plugstack, out->plugstack, sizeof(out->plugstack));
     copy(conf->plugindir, out->plugin_dirs, sizeof(out->plugin_dirs));
+    copy(conf->task_prolog, out->task_prolog, sizeof(out->task_prolog));
     return true;
 }
 

@@ -78,6 +78,7 @@ struct slurmconf {
     char path[PATH_MAX];        /* slurm.conf */
     char plugstack[PATH_MAX];   /* plugstack.conf */
     char plugin_dirs[PATH_MAX]; /* separated by colons */
+    char task_prolog[PATH_MAX]; /* "": none */
 };
 
 /* Asks the controller for at most wait_ms. False: no Slurm, or no answer. Must

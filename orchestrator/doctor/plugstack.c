@@ -218,6 +218,7 @@ const char *plugstack_arg(const struct plugstack_line *line, const char *key)
 #define CONTROLLER_MS 5000
 #define MODULE "spank_jobprof.so"
 #define CHECK "plugstack"
+#define VARIABLE "NCCL_PROFILER_PLUGIN"
 
 static const char line_advice[] = "add the line: optional " MODULE
                                   " (spank_jobprof(8))";
@@ -487,6 +488,29 @@ static void check_again(struct doctor *d, const struct plugstack_line *first,
     free(other);
 }
 
+/* Reports another module that knows the variable: after ours, it may set
+ * another profiler for the tasks. */
+static void check_other(struct doctor *d, const struct plugstack_line *line,
+                        bool after)
+{
+    char *path = find_module(d, line->plugin);
+    struct elfview view;
+    bool knows = false;
+
+    if (after && path && elfview_open(path, &view, NULL) == 0) {
+        knows = elfview_after(&view, VARIABLE) != NULL;
+        elfview_close(&view);
+    }
+    if (knows)
+        doctor_add(
+            d, DOCTOR_WARN, "override",
+            "if steps record nothing, move jobprof's line behind its "
+            "line",
+            "%s loads %s after jobprof's module, and it may set " VARIABLE,
+            line->where, path);
+    free(path);
+}
+
 /* Looks for the module's lines and that of pyxis. pyxis moves the tasks into
  * their container, so a module after it would be too late for the mounts. */
 static void take_lines(struct doctor *d, const struct plugstack *stack)
@@ -506,6 +530,8 @@ static void take_lines(struct doctor *d, const struct plugstack *stack)
             first = line;
             behind = d->pyxis;
             take_line(d, line);
+        } else {
+            check_other(d, line, first != NULL);
         }
     }
     if (behind)
@@ -558,12 +584,12 @@ static char *beside_conf(const char *installed)
                : NULL;
 }
 
-/* PluginDir of slurm.conf, if the controller does not answer. Caller frees;
- * NULL: it is not set. */
-static char *plugin_dirs_of_conf(void)
+/* The value of a key ("PluginDir=") of slurm.conf, if the controller does not
+ * answer. Caller frees; NULL: it is not set. */
+static char *value_of_conf(const char *key)
 {
     const char *conf = getenv("SLURM_CONF");
-    static const char key[] = "PluginDir=";
+    size_t n = strlen(key);
     char *text, *rest, *line, *found = NULL;
 
     if (!conf || fileio_read(conf, true, FILE_MAX_BYTES, &text, NULL, NULL) < 0)
@@ -572,9 +598,8 @@ static char *plugin_dirs_of_conf(void)
     while (!found && (line = strsep(&rest, "\n"))) {
         /* Keys of slurm.conf ignore case. */
         line += strspn(line, blanks);
-        if (!strncasecmp(line, key, sizeof(key) - 1))
-            found = strndup(line + sizeof(key) - 1,
-                            strcspn(line + sizeof(key) - 1, " \t\r#"));
+        if (!strncasecmp(line, key, n))
+            found = strndup(line + n, strcspn(line + n, " \t\r#"));
     }
     free(text);
     return found;
@@ -592,6 +617,47 @@ static bool ask_controller(struct doctor *d, struct slurmconf *conf)
                strerror(errno));
     memset(conf, 0, sizeof(*conf));
     return false;
+}
+
+#define PROLOG_MAX_BYTES (1 << 20)
+
+/* Looks at Slurm's TaskProlog: it runs after all modules, and what it prints
+ * replaces what they have set. A file that cannot be read from here, or that
+ * calls another one, shows nothing. */
+static void check_task_prolog(struct doctor *d, const char *path)
+{
+    char *text = NULL, *rest, *line;
+    struct jp_error err;
+    unsigned number = 0;
+    bool found = false;
+
+    if (!*path)
+        return;
+    if (fileio_read(path, true, PROLOG_MAX_BYTES, &text, NULL, &err) < 0) {
+        doctor_add(d, DOCTOR_SKIP, "override",
+                   "look for NCCL_PROFILER_PLUGIN in it: it runs after all "
+                   "SPANK modules",
+                   "TaskProlog %s", err.text);
+        return;
+    }
+    for (rest = text; (line = strsep(&rest, "\n"));) {
+        number++;
+        line += strspn(line, blanks);
+        if (found || *line == '#' || !strstr(line, VARIABLE) ||
+            strstr(line, "[ -n") || strstr(line, "[ -z"))
+            continue;
+        found = true;
+        doctor_add(d, DOCTOR_WARN, "override", "",
+                   "TaskProlog %s:%u sets " VARIABLE
+                   " after jobprof, whose steps then record nothing: %.120s",
+                   path, number, line);
+        doctor_advise(d, "write in %s:%u: [ -n \"$" VARIABLE "\" ] || %.120s",
+                      path, number, line);
+    }
+    if (!found)
+        doctor_add(d, DOCTOR_OK, "override", "",
+                   "TaskProlog %s leaves " VARIABLE " as it is", path);
+    free(text);
 }
 
 /* Steps: ask the controller, find the plugin folders, find plugstack.conf,
@@ -612,7 +678,8 @@ void doctor_plugstack(struct doctor *d)
                    "plugstack.conf is looked up beside slurm.conf",
                    "the controller does not answer");
     /* The controller knows best, then slurm.conf, then the build. */
-    d->plugin_dirs = known ? strdup(conf.plugin_dirs) : plugin_dirs_of_conf();
+    d->plugin_dirs = known ? strdup(conf.plugin_dirs)
+                           : value_of_conf("PluginDir=");
     if (!d->plugin_dirs || !*d->plugin_dirs) {
         free(d->plugin_dirs);
         d->plugin_dirs = strdup(JP_SLURM_PLUGINDIR);
@@ -629,5 +696,9 @@ void doctor_plugstack(struct doctor *d)
     else
         doctor_add(d, DOCTOR_SKIP, CHECK, "name it with --plugstack FILE",
                    "no plugstack.conf found on this host");
+    free(path);
+    path = known ? strdup(conf.task_prolog) : value_of_conf("TaskProlog=");
+    if (path)
+        check_task_prolog(d, path);
     free(path);
 }

@@ -67,6 +67,13 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
                       "and stayed in place",
          .checks = {"Unset NCCL_PROFILER_PLUGIN, or let force=1 replace it."},
          .command = DOCTOR},
+    [JP_REASON_OTHER_PLUGIN] =
+        {NODATA("other_plugin"),
+         .situation = "a process of the step had another NCCL_PROFILER_PLUGIN "
+                      "than the one that was set for it",
+         .checks = {"Remove what sets NCCL_PROFILER_PLUGIN. jobprof doctor "
+                    "looks for it."},
+         .command = DOCTOR},
     [JP_REASON_NO_LIBRARY] =
         {NODATA("no_library"),
          .situation = "the settings name no library of a profiler",

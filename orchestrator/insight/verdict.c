@@ -143,6 +143,47 @@ static void add_library(const struct jp_evidence *e, struct jp_reasons *why,
     }
 }
 
+/* Returns the first node on which a process had another profiler than the one
+ * that was set; NULL: none was seen. *more: there are others. */
+static const struct jp_node *find_override(const struct jp_evidence *e,
+                                           bool *more)
+{
+    const struct jp_node *first = NULL;
+
+    *more = false;
+    for (size_t i = 0; e->nodes && i < e->nodes->n_nodes; i++)
+        if (e->nodes->nodes[i].other_plugin) {
+            *more |= first != NULL;
+            first = first ? first : &e->nodes->nodes[i];
+        }
+    return first;
+}
+
+/* Adds which one it was, and who has set it. */
+static void add_override(const struct jp_node *node, bool more,
+                         struct jp_sentence *s)
+{
+    static const char *const by[JP_OTHERS] = {
+        [JP_OTHER_SLURM] = "Slurm's TaskProlog, another SPANK module, or "
+                           "the program's own script",
+        [JP_OTHER_MODULE] = "another SPANK module, which comes after "
+                            "jobprof's in plugstack.conf",
+        [JP_OTHER_PROLOG] = "Slurm's TaskProlog, a SPANK module as the tasks "
+                            "began, or the program's own script",
+        [JP_OTHER_PROGRAM] = "the program or its launcher",
+    };
+
+    if (*node->other_plugin)
+        sentence_add(s, "%s set NCCL_PROFILER_PLUGIN=%.120s",
+                     by[node->other_by], node->other_plugin);
+    else
+        sentence_add(s, "%s unset NCCL_PROFILER_PLUGIN", by[node->other_by]);
+    sentence_add(s, "seen in the environment of %.40s on %.60s%s",
+                 node->other_program, node->name,
+                 more ? ", and on other nodes" : "");
+    sentence_add(s, "jobprof doctor looks for who sets it");
+}
+
 /* The nodes counted files, but raw/ is no longer there. */
 static bool all_gone(const struct jp_evidence *e, struct jp_reasons *why,
                      struct jp_sentence *s)
@@ -233,12 +274,21 @@ static bool no_output(const struct jp_evidence *e, struct jp_reasons *why,
 {
     uint32_t tasks = expected_tasks(e->conf, e->nodes);
     const char *note = e->conf ? e->conf->container_note : NULL;
+    bool more;
+    const struct jp_node *other = find_override(e, &more);
 
     if (has_files(e))
         return false;
     if (!e->conf && !e->nodes) {
         reasons_add(why, JP_REASON_NO_INPUT);
         sentence_add(s, "no profiler output was found in the input");
+        return true;
+    }
+    if (other) {
+        reasons_add(why, JP_REASON_OTHER_PLUGIN);
+        sentence_add(s, "no profiler output: the program had another profiler "
+                        "than the one that was set for it");
+        add_override(other, more, s);
         return true;
     }
     if (tasks)

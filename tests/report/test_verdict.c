@@ -203,6 +203,17 @@ static void own_plugin(struct fixture *f)
     no_result(f);
 }
 
+/* A TaskProlog has replaced it. */
+static void other_plugin(struct fixture *f)
+{
+    static char path[] = "/site/libnccl-net.so";
+
+    no_result(f);
+    f->nodes.nodes[0].other_plugin = path;
+    f->nodes.nodes[0].other_by = JP_OTHER_PROLOG;
+    strcpy(f->nodes.nodes[0].other_program, "train");
+}
+
 static void one_bad_file(struct fixture *f)
 {
     bad_files(f);
@@ -830,6 +841,7 @@ static const struct {
     {JP_REASON_TASKS_FAILED, all_failed, NULL},
     {JP_REASON_TASKS_ENDED, cancelled, NULL},
     {JP_REASON_OWN_PLUGIN, own_plugin, NULL},
+    {JP_REASON_OTHER_PLUGIN, other_plugin, NULL},
     {JP_REASON_NO_LIBRARY, no_library, NULL},
     {JP_REASON_LIBRARY_UNREADABLE, no_result, NULL},
     {JP_REASON_OWN_VARIABLE, own_variable, NULL},
