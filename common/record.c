@@ -74,11 +74,6 @@ uint8_t record_proto_find(const char *text, size_t len)
                                RECORD_PROTOS - 1);
 }
 
-const char *record_clock_word(enum record_clock clock)
-{
-    return clocks[clock < RECORD_CLOCKS ? clock : RECORD_CLOCK_UNKNOWN];
-}
-
 const char *record_algo_word(unsigned algo)
 {
     return algos[algo < RECORD_ALGOS ? algo : 0];

@@ -48,7 +48,6 @@ enum record_clock {
 enum record_clock record_clock_find(const char *text, size_t len);
 uint8_t record_algo_find(const char *text, size_t len);
 uint8_t record_proto_find(const char *text, size_t len);
-const char *record_clock_word(enum record_clock clock);
 const char *record_algo_word(unsigned algo);
 const char *record_proto_word(unsigned proto);
 

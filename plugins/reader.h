@@ -32,9 +32,9 @@ struct source_facts {
      * many it overwrote before it could write them (dropped). What is lost at
      * the end is in none. */
     uint64_t markers, marked, dropped;
-    uint64_t bad_line;  /* number of the first bad line (with counters: of the
-                           first bad operation); 0: none */
-    char why[64];       /* its reason */
+    uint64_t bad_line; /* number of the first bad line (with counters: of the
+                          first bad operation); 0: none */
+    char why[64];      /* its reason */
     /* bad lines by kind: how many, and the number of the first */
     struct source_bad {
         uint64_t n, line;
@@ -93,14 +93,21 @@ struct reader_sink {
     void *arg;
 };
 
+/* What a reader keeps of a file that is read as it grows, from call to call.
+ * Zeros before the first one, and where a part of the file was passed over. */
+struct reader_resume {
+    uint64_t words[96];
+};
+
 struct reader_input {
     const char *path;
     const void *data; /* not NULL: read these len bytes in place of the file */
     size_t len;
     uint64_t from, to; /* for a reader that splits: read the lines that begin in
                           these bytes; to the end: UINT64_MAX */
-    const atomic_bool *stop; /* when it is set, stop soon */
-    _Atomic uint64_t *done;  /* a reader that splits adds to it */
+    const atomic_bool *stop;      /* when it is set, stop soon */
+    _Atomic uint64_t *done;       /* a reader that splits adds to it */
+    struct reader_resume *resume; /* NULL: nothing was read before */
     bool only_times; /* exec_us and busbw_micro are not needed and may be wrong
                       */
 };

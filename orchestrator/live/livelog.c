@@ -61,8 +61,9 @@ struct log_series {
 struct log_file {
     char *path;
     uint64_t inode, size, offset;
-    uint64_t read_size; /* its size when it was read last */
-    bool midst;         /* offset is inside a line that is passed over */
+    uint64_t read_size;          /* its size when it was read last */
+    struct reader_resume resume; /* the reader's, at offset */
+    bool midst; /* offset is inside a line that is passed over */
     bool failed;
     double scale; /* bytes that arrived in this turn, divided by bytes that were
                      read */
@@ -343,7 +344,8 @@ static int read_lines(struct livelog *log, struct log_file *f, const char *text,
                                     .len = len,
                                     .to = UINT64_MAX,
                                     .stop = &stop,
-                                    .done = &done};
+                                    .done = &done,
+                                    .resume = &f->resume};
     struct source_facts facts = {0};
     int rc;
 
@@ -376,6 +378,7 @@ static int read_bytes(struct livelog *log, struct log_file *f, int fd)
         f->scale = (double) came / LIVELOG_READ;
         f->offset = f->size - LIVELOG_READ;
         f->midst = true;
+        f->resume = (struct reader_resume){{0}};
         for (size_t i = 0; i < f->n_series; i++)
             f->series[i].known = false;
     }
@@ -470,6 +473,7 @@ static void look_at_size(struct livelog *log, struct log_file *f,
     if (st.st_ino != f->inode || (uint64_t) st.st_size < f->offset) {
         f->inode = st.st_ino;
         f->offset = f->size = f->read_size = 0;
+        f->resume = (struct reader_resume){{0}};
         f->midst = false;
     }
     if ((uint64_t) st.st_size == f->size)

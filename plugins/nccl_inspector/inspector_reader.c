@@ -541,6 +541,21 @@ static int read_lines(struct way *w, const struct reader_input *in,
     return rc;
 }
 
+_Static_assert(sizeof(struct inspector_batch) <= sizeof(struct reader_resume),
+               "a batch can be resumed");
+
+/* Goes on with the batch in which a growing file was left. Other files were
+ * read meanwhile, so the cache has no series for it. */
+static void resume(struct inspector_reader *reader,
+                   const struct reader_resume *from)
+{
+    uint32_t place = reader->batch.place;
+
+    memcpy(&reader->batch, from, sizeof(reader->batch));
+    reader->batch.place = place;
+    reader->batch.head = 0;
+}
+
 /* Reads an open source from its first whole line on. */
 static int read_source(struct state *state, const struct reader_input *in,
                        const struct reader_sink *sink,
@@ -555,12 +570,16 @@ static int read_source(struct state *state, const struct reader_input *in,
     /* checked for each block, as a line may be of any length */
     lines->stop = in->stop;
     inspector_begin_file(&state->reader);
+    if (in->resume)
+        resume(&state->reader, in->resume);
     if (skip_first(lines, &err)) {
         from = loglines_at(lines);
         rc = read_lines(&w, in, lines, &end, &err);
     } else {
         from = end = loglines_at(lines);
     }
+    if (in->resume)
+        memcpy(in->resume, &state->reader.batch, sizeof(state->reader.batch));
     neighbours_destroy(w.neighbours);
     facts->bytes = end - from;
     /* the reader counts over all files of the thread */

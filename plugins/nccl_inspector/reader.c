@@ -1,10 +1,9 @@
 /* reader.c - the generic parser of Inspector records, and the way of a line:
  * first by speculation, then by this parser, which alone defines the meaning.
  *
- * Tables of keys describe the objects of a line: which member of struct record
- * a value goes to, and its limit. take_section() reads an object by its table,
- * take_value() a value by its key. check() decides whether a record is
- * complete.
+ * The tables of keys (reader_keys.c) describe the objects of a line.
+ * take_section() reads an object by its table, take_value() a value by its key.
+ * check() decides whether a record is complete.
  */
 #include "plugins/nccl_inspector/reader.h"
 
@@ -14,137 +13,6 @@
 
 #include "common/num.h"
 #include "plugins/nccl_inspector/reader_parts.h"
-
-/* How the value of a key is read. */
-enum kind {
-    SKIP,
-    SECTION,
-    U32,
-    U64,
-    I64,
-    TEXT,
-    DECIMAL,
-    STAMPS,
-    COUNT, /* of a marker: `offset` is its place in struct parse */
-    CLOCK, /* words that become numbers; what is no string is unknown */
-    ALGO,
-    PROTO
-};
-
-enum {
-    /* bits of what a line had */
-    HAS_ID = 1 << 0,
-    HAS_RANK = 1 << 1,
-    HAS_N_RANKS = 1 << 2,
-    HAS_NNODES = 1 << 3,
-    HAS_FUNC = 1 << 4,
-    HAS_SN = 1 << 5,
-    HAS_BYTES = 1 << 6,
-    HAS_EXEC = 1 << 7,
-    HAS_BUSBW = 1 << 8,
-    HAS_PEER = 1 << 9,
-    HAS_COLL = 1 << 10,
-    HAS_P2P = 1 << 11,
-    HAS_MARKER = 1 << 12,
-    HAS_HEADER = 1 << 13,
-    HAS_METADATA = 1 << 14
-};
-
-/* Numbers of a marker: records that follow, and those that were dropped since
- * the communicator's last marker. */
-enum { COLLS, P2PS, COLLS_DROPPED, P2PS_DROPPED, N_COUNTS };
-
-/* A key of an object. `quoted` is `"key":`, as a compact writer has it. */
-struct key {
-    const char *quoted;
-    size_t len;
-    enum kind kind;
-    unsigned has;  /* bit to set, or 0 */
-    size_t offset; /* into struct record */
-    uint64_t max;  /* of the number, or of the text's length */
-    const struct section *section;
-};
-
-/* The keys of one object. */
-struct section {
-    const struct key *keys;
-    size_t n;
-};
-
-#define AT(field) offsetof(struct record, field)
-#define K(name) "\"" name "\":", sizeof(name) + 2
-#define N(table) (sizeof(table) / sizeof(*(table)))
-
-/* In the order in which the plugin writes them, as the next row is guessed
- * first. */
-static const struct key header_keys[] = {
-    {K("id"), TEXT, HAS_ID, AT(id), RECORD_MAX_ID, NULL},
-    {K("comm_name"), TEXT, 0, AT(name), 0, NULL},
-    {K("rank"), U32, HAS_RANK, AT(rank), RECORD_MAX_RANKS - 1, NULL},
-    {K("n_ranks"), U32, HAS_N_RANKS, AT(n_ranks), RECORD_MAX_RANKS, NULL},
-    {K("nnodes"), U32, HAS_NNODES, AT(nnodes), RECORD_MAX_RANKS, NULL},
-};
-static const struct key metadata_keys[] = {
-    {K("inspector_output_format_version"), SKIP, 0, 0, 0, NULL},
-    {K("git_rev"), SKIP, 0, 0, 0, NULL},
-    {K("rec_mechanism"), SKIP, 0, 0, 0, NULL},
-    {K("dump_timestamp_us"), U64, 0, AT(dump_us), INT64_MAX, NULL},
-    {K("hostname"), TEXT, 0, AT(host), RECORD_MAX_HOST, NULL},
-    {K("pid"), I64, 0, AT(pid), INT64_MAX, NULL},
-};
-static const struct key coll_keys[] = {
-    {K("coll"), TEXT, HAS_FUNC, AT(func), RECORD_MAX_FUNC, NULL},
-    {K("coll_algo"), ALGO, 0, AT(algo), RECORD_MAX_FUNC, NULL},
-    {K("coll_proto"), PROTO, 0, AT(proto), RECORD_MAX_FUNC, NULL},
-    {K("coll_sn"), U64, HAS_SN, AT(sn), UINT64_MAX - 1, NULL},
-    {K("coll_msg_size_bytes"), U64, HAS_BYTES, AT(bytes), RECORD_MAX_BYTES,
-     NULL},
-    {K("coll_exec_time_us"), U64, HAS_EXEC, AT(exec_us), RECORD_MAX_TIME_US,
-     NULL},
-    {K("coll_timing_source"), CLOCK, 0, AT(clock), RECORD_MAX_FUNC, NULL},
-    {K("coll_algobw_gbs"), SKIP, 0, 0, 0, NULL},
-    {K("coll_busbw_gbs"), DECIMAL, HAS_BUSBW, AT(busbw_micro),
-     RECORD_MAX_BUSBW_MICRO, NULL},
-    {K("event_trace_sn"), SKIP, 0, 0, 0, NULL},
-    {K("event_trace_ts"), STAMPS, 0, 0, 0, NULL},
-};
-static const struct key p2p_keys[] = {
-    {K("p2p"), TEXT, HAS_FUNC, AT(func), RECORD_MAX_FUNC, NULL},
-    {K("p2p_sn"), U64, HAS_SN, AT(sn), UINT64_MAX - 1, NULL},
-    {K("p2p_peer"), U32, HAS_PEER, AT(peer), RECORD_MAX_RANKS - 1, NULL},
-    {K("p2p_msg_size_bytes"), U64, HAS_BYTES, AT(bytes), RECORD_MAX_BYTES,
-     NULL},
-    {K("p2p_exec_time_us"), U64, HAS_EXEC, AT(exec_us), RECORD_MAX_TIME_US,
-     NULL},
-    {K("p2p_timing_source"), CLOCK, 0, AT(clock), RECORD_MAX_FUNC, NULL},
-    {K("p2p_algobw_gbs"), SKIP, 0, 0, 0, NULL},
-    {K("p2p_busbw_gbs"), DECIMAL, HAS_BUSBW, AT(busbw_micro),
-     RECORD_MAX_BUSBW_MICRO, NULL},
-    {K("event_trace_sn"), SKIP, 0, 0, 0, NULL},
-    {K("event_trace_ts"), STAMPS, 0, 0, 0, NULL},
-};
-static const struct key stats_keys[] = {
-    {K("coll_records"), COUNT, 0, COLLS, UINT32_MAX, NULL},
-    {K("coll_dropped_total"), SKIP, 0, 0, 0, NULL},
-    {K("coll_dropped_since_last_dump"), COUNT, 0, COLLS_DROPPED, INT64_MAX,
-     NULL},
-    {K("p2p_records"), COUNT, 0, P2PS, UINT32_MAX, NULL},
-    {K("p2p_dropped_total"), SKIP, 0, 0, 0, NULL},
-    {K("p2p_dropped_since_last_dump"), COUNT, 0, P2PS_DROPPED, INT64_MAX, NULL},
-};
-static const struct section header = {header_keys, N(header_keys)};
-static const struct section metadata = {metadata_keys, N(metadata_keys)};
-static const struct section coll_perf = {coll_keys, N(coll_keys)};
-static const struct section p2p_perf = {p2p_keys, N(p2p_keys)};
-static const struct section dump_stats = {stats_keys, N(stats_keys)};
-static const struct key line_keys[] = {
-    {K("header"), SECTION, HAS_HEADER, 0, 0, &header},
-    {K("metadata"), SECTION, HAS_METADATA, 0, 0, &metadata},
-    {K("coll_perf"), SECTION, HAS_COLL, 0, 0, &coll_perf},
-    {K("p2p_perf"), SECTION, HAS_P2P, 0, 0, &p2p_perf},
-    {K("dump_stats"), SECTION, HAS_MARKER, 0, 0, &dump_stats},
-};
-static const struct section whole_line = {line_keys, N(line_keys)};
 
 /* One line being read. */
 struct parse {
@@ -182,8 +50,8 @@ static bool refuse(struct inspector_reader *reader, enum jp_bad kind,
 }
 
 /* Returns what kind of mistake a refused value is. */
-static enum jp_bad kind_of_value(const struct key *key, const char *value,
-                                 const char *end)
+static enum jp_bad kind_of_value(const struct reader_key *key,
+                                 const char *value, const char *end)
 {
     struct reader_json_cursor c = {value, end};
     struct reader_json_raw ignored;
@@ -234,7 +102,7 @@ static bool take_name(struct parse *p, const struct reader_json_raw *raw)
 }
 
 /* Takes a text into the record: the line's own bytes, or a decoded copy. */
-static bool take_text(struct parse *p, const struct key *key)
+static bool take_text(struct parse *p, const struct reader_key *key)
 {
     struct record *r = p->record;
     struct record_text *out = (void *) ((char *) r + key->offset);
@@ -259,7 +127,7 @@ static bool take_text(struct parse *p, const struct key *key)
 
 /* Takes a word as its number. It explains a record and decides nothing, so what
  * is no known word is not refused. */
-static bool take_word(struct parse *p, const struct key *key)
+static bool take_word(struct parse *p, const struct reader_key *key)
 {
     uint8_t *out = (uint8_t *) p->record + key->offset;
     struct reader_json_raw raw;
@@ -286,7 +154,7 @@ static bool take_word(struct parse *p, const struct key *key)
 }
 
 /* Takes a whole number of at most key->max. */
-static bool take_number(struct parse *p, const struct key *key)
+static bool take_number(struct parse *p, const struct reader_key *key)
 {
     char *out = (char *) p->record + key->offset;
     uint64_t v;
@@ -320,9 +188,9 @@ static bool take_stamps(struct parse *p)
     return true;
 }
 
-static bool take_section(struct parse *p, const struct section *section);
+static bool take_section(struct parse *p, const struct reader_section *section);
 
-static bool take_value(struct parse *p, const struct key *key)
+static bool take_value(struct parse *p, const struct reader_key *key)
 {
     const char *value;
     bool ok;
@@ -359,40 +227,12 @@ static bool take_value(struct parse *p, const struct key *key)
            bad_key(p, kind_of_value(key, value, p->c.end), "bad", key->quoted);
 }
 
-/* Returns the row of a key that was not guessed, or NULL for an unknown key. */
-static const struct key *find_key(const struct section *section,
-                                  const struct reader_json_raw *raw)
-{
-    for (size_t i = 0; i < section->n; i++) {
-        const struct key *key = &section->keys[i];
-
-        if (key->len == raw->len + 3 &&
-            !memcmp(key->quoted + 1, raw->text, raw->len))
-            return key;
-    }
-    return NULL;
-}
-
-bool reader_knows(enum reader_object object, const struct reader_json_raw *key)
-{
-    switch (object) {
-    case READER_LINE:
-        return find_key(&whole_line, key);
-    case READER_HEADER:
-        return find_key(&header, key);
-    case READER_METADATA:
-        return find_key(&metadata, key);
-    default:
-        return find_key(&coll_perf, key) || find_key(&p2p_perf, key);
-    }
-}
-
 /* Takes one "key": value. *next is the row to guess first; further guesses
  * allow for two missing keys. */
-static bool take_member(struct parse *p, const struct section *section,
+static bool take_member(struct parse *p, const struct reader_section *section,
                         size_t *next)
 {
-    const struct key *key;
+    const struct reader_key *key;
     struct reader_json_raw raw;
 
     for (size_t i = *next; i < section->n && i < *next + 3; i++) {
@@ -404,7 +244,7 @@ static bool take_member(struct parse *p, const struct section *section,
     }
     if (!reader_json_string(&p->c, &raw) || !reader_json_take(&p->c, ':'))
         return refuse(p->reader, JP_BAD_SYNTAX, "broken JSON");
-    key = find_key(section, &raw);
+    key = reader_find_key(section, &raw);
     if (!key)
         return reader_json_skip(&p->c) ||
                refuse(p->reader, JP_BAD_SYNTAX, "broken JSON");
@@ -412,14 +252,14 @@ static bool take_member(struct parse *p, const struct section *section,
     return take_value(p, key);
 }
 
-static bool take_section(struct parse *p, const struct section *section)
+static bool take_section(struct parse *p, const struct reader_section *section)
 {
     size_t next = 0;
 
     /* an object where the line must begin, or as the value of a key */
     if (!reader_json_take(&p->c, '{'))
         return refuse(p->reader,
-                      section == &whole_line || p->c.p == p->c.end
+                      section == &reader_line || p->c.p == p->c.end
                           ? JP_BAD_SYNTAX
                           : JP_BAD_TYPE,
                       "not a JSON object");
@@ -470,7 +310,7 @@ static bool check(struct parse *p)
         {HAS_PEER, NULL, "\"p2p_peer\":"},
     };
     struct record *r = p->record;
-    size_t n = p->has & HAS_MARKER ? OF_HEADER : N(rows);
+    size_t n = p->has & HAS_MARKER ? OF_HEADER : sizeof(rows) / sizeof(*rows);
 
     r->exec_unknown = !r->exec_us;
     for (size_t i = 0; i < n; i++) {
@@ -489,25 +329,6 @@ static bool check(struct parse *p)
     if (!r->nnodes || r->nnodes > r->n_ranks)
         return bad_key(p, JP_BAD_VALUE, "bad", "\"nnodes\":");
     return check_p2p(p, r->n_ranks);
-}
-
-/* Returns a text of a batch. */
-static struct record_text text_of(const char *text, size_t len)
-{
-    return (struct record_text){len ? text : NULL, len};
-}
-
-void inspector_batch_base(const struct inspector_batch *batch,
-                          struct record *out)
-{
-    out->id = text_of(batch->id, batch->id_len);
-    out->name = text_of(batch->name, batch->name_len);
-    out->host = text_of(batch->host, batch->host_len);
-    out->rank = batch->rank;
-    out->n_ranks = batch->n_ranks;
-    out->nnodes = batch->nnodes;
-    out->pid = batch->pid;
-    out->dump_us = batch->dump_us;
 }
 
 void inspector_begin_file(struct inspector_reader *reader)
@@ -570,7 +391,7 @@ static enum inspector_line parse(struct parse *p)
     reader_json_blank(&p->c);
     if (p->c.p == p->c.end)
         return INSPECTOR_BLANK;
-    if (!take_section(p, &whole_line))
+    if (!take_section(p, &reader_line))
         return INSPECTOR_BAD;
     reader_json_blank(&p->c);
     if (p->c.p != p->c.end) {

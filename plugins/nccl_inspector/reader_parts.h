@@ -315,12 +315,75 @@ bool reader_learn(struct inspector_reader *reader, const char *line, size_t len,
 void reader_learn_marker(struct inspector_reader *reader, const char *line,
                          size_t len, const struct record *record);
 
-/* --- what the generic parser knows ------------------------------------------
+/* --- the keys that the generic parser reads (reader_keys.c) ------------------
  */
+
+/* How the value of a key is read. */
+enum reader_kind {
+    SKIP,
+    SECTION,
+    U32,
+    U64,
+    I64,
+    TEXT,
+    DECIMAL,
+    STAMPS,
+    COUNT, /* of a marker: `offset` is its place in struct parse */
+    CLOCK, /* words that become numbers; what is no string is unknown */
+    ALGO,
+    PROTO
+};
+
+enum {
+    /* bits of what a line had */
+    HAS_ID = 1 << 0,
+    HAS_RANK = 1 << 1,
+    HAS_N_RANKS = 1 << 2,
+    HAS_NNODES = 1 << 3,
+    HAS_FUNC = 1 << 4,
+    HAS_SN = 1 << 5,
+    HAS_BYTES = 1 << 6,
+    HAS_EXEC = 1 << 7,
+    HAS_BUSBW = 1 << 8,
+    HAS_PEER = 1 << 9,
+    HAS_COLL = 1 << 10,
+    HAS_P2P = 1 << 11,
+    HAS_MARKER = 1 << 12,
+    HAS_HEADER = 1 << 13,
+    HAS_METADATA = 1 << 14
+};
+
+/* Numbers of a marker: records that follow, and those that were dropped since
+ * the communicator's last marker. */
+enum { COLLS, P2PS, COLLS_DROPPED, P2PS_DROPPED, N_COUNTS };
+
+/* A key of an object. `quoted` is `"key":`, as a compact writer has it. */
+struct reader_key {
+    const char *quoted;
+    size_t len;
+    enum reader_kind kind;
+    unsigned has;  /* bit to set, or 0 */
+    size_t offset; /* into struct record */
+    uint64_t max;  /* of the number, or of the text's length */
+    const struct reader_section *section;
+};
+
+/* The keys of one object. */
+struct reader_section {
+    const struct reader_key *keys;
+    size_t n;
+};
+
+extern const struct reader_section reader_line; /* a whole line */
+
+/* Returns the row of a key in an object, or NULL: it is not read. */
+const struct reader_key *reader_find_key(const struct reader_section *section,
+                                         const struct reader_json_raw *raw);
 
 enum reader_object { READER_LINE, READER_HEADER, READER_METADATA, READER_PERF };
 
-/* Whether it reads this key in an object: PERF is either kind of record. */
+/* Whether the parser reads this key in an object: PERF is either kind of
+ * record. */
 bool reader_knows(enum reader_object object, const struct reader_json_raw *key);
 
 /* Eight characters at a time in one 64-bit word.

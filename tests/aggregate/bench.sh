@@ -208,6 +208,56 @@ timelines() {
     rm -rf "$dir"
 }
 
+# The same records as later versions of Inspector write them, against v4.0: the
+# words of v4.2, keys that no reader knows at six places (constant ones, and
+# numbers that differ in each line), and the batches of v4.3.
+newer() {
+    local kind t dir=$work/newer
+    mkdir -p "$dir"
+    "$gen" -o "$dir/v4.0" -n 8 -r 8 -i "$(echo "$scale" | awk '{
+        n = int(600 * $1); print n ? n : 1 }')"
+    cp -r "$dir/v4.0" "$dir/v4.2"
+    sed -i 's/"coll":"[A-Za-z]*",/&"coll_algo":"RING","coll_proto":"LL",/' "$dir"/v4.2/*
+    cp -r "$dir/v4.2" "$dir/unknown"
+    sed -i -E 's/,"coll_sn":([0-9]+)/,"a":"x"&,"b":\1/; s/,"coll_algobw/,"c":[1,2]&/
+        s/,"pid"/,"d":1&/; s/,"nnodes"/,"e":null&/; s/\}\}$/,"f":"x"}}/' "$dir"/unknown/*
+    mkdir "$dir/v4.3"
+    for kind in "$dir"/v4.2/*; do
+        # a dump in 2,000 lines, a batch of each communicator
+        awk -v size=2000 '
+            function dump(  i) {
+                for (i = 1; i <= n; i++) {
+                    printf("%s\"dump_stats\":{\"coll_records\":%d,\"coll_dropped_total\":0," \
+                        "\"coll_dropped_since_last_dump\":0,\"p2p_records\":0,\"p2p_dropped_total\"" \
+                        ":0,\"p2p_dropped_since_last_dump\":0}}\n%s", head[i], count[i], rest[i])
+                    count[i] = 0
+                    rest[i] = ""
+                }
+                n = 0
+                split("", at)
+            }
+            { cut = index($0, "\"coll_perf\"")
+                id = substr($0, 1, 40)
+                if (!(id in at)) {
+                    at[id] = ++n
+                    head[n] = substr($0, 1, cut - 1)
+                }
+                count[at[id]]++
+                rest[at[id]] = rest[at[id]] "{" substr($0, cut) "\n"
+            }
+            NR % size == 0 { dump() }
+            END { dump() }' "$kind" > "$dir/v4.3/${kind##*/}"
+    done
+    t=$(medians "$dump -t 1 stat $dir/v4.0" "$dump -t 1 stat $dir/v4.2" \
+        "$dump -t 1 stat $dir/unknown" "$dump -t 1 stat $dir/v4.3")
+    # shellcheck disable=SC2086 # a list
+    set -- $t
+    floor "algorithm and protocol (v4.2): a record" "$(ratio "$2" "$1")" "x v4.0" 1.3 at-most
+    floor "unknown keys: a record" "$(ratio "$3" "$1")" "x v4.0" 1.8 at-most
+    floor "batches (v4.3): a record" "$(ratio "$4" "$1")" "x v4.0" 1.3 at-most
+    rm -rf "$dir"
+}
+
 script=$(cd "$top_srcdir" && pwd)/tests/aggregate/duckdb.mjs
 for tool in gen gen_jpr dump bare jobprof; do
     declare "$tool=$(realpath "${!tool}")"
@@ -246,6 +296,7 @@ t=$(medians "$dump -t 1 stat $work/odd")
 speed "unexpected order of keys, 1 thread" "$t" "$mb"
 against_duckdb "unexpected order" "$work/odd" .log 1
 rm -rf "$work/odd"
+newer
 mkdir "$work/small"
 "$gen" -o "$work/small" -n 2 -r 4 -i 10
 t=$(medians "$dump stat $work/small" |

@@ -467,6 +467,30 @@ static int add_marker(void *arg, const struct record *base,
     return 0;
 }
 
+/* The same of lines in memory, which a growing file got. */
+static void read_more(void *state, const char *text, size_t len,
+                      struct reader_resume *resume, struct sums *sums)
+{
+    const struct reader_sink sink = {
+        .take = add_records, .counts = add_marker, .arg = sums};
+    atomic_bool stop = false;
+    _Atomic uint64_t done = 0;
+    struct source_facts facts = {0};
+    const struct reader_input in = {.path = "log",
+                                    .data = text,
+                                    .len = len,
+                                    .to = UINT64_MAX,
+                                    .stop = &stop,
+                                    .done = &done,
+                                    .resume = resume};
+
+    assert_int_equal(inspector_reader.read(state, &in, &sink, &facts), 0);
+    sums->bad += facts.bad_lines;
+    sums->other += facts.other_lines;
+    sums->lines += facts.lines;
+    sums->bytes += facts.bytes;
+}
+
 static void read_piece(const char *path, uint64_t from, uint64_t to,
                        struct sums *sums)
 {
@@ -549,6 +573,37 @@ static void splits_batches(void **state)
     free(text);
 }
 
+/* A file that is read line by line as it grows, between other files. */
+static void resumes_batches(void **state)
+{
+    static const char *const lines[] = {
+        "{\"header\":{\"id\":\"0x1f\",\"rank\":1,\"n_ranks\":4,\"nnodes\":2},"
+        "\"metadata\":{\"hostname\":\"n1\",\"pid\":9},\"dump_stats\":{"
+        "\"coll_records\":2,\"p2p_records\":0}}\n",
+        "{\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_sn\":3,"
+        "\"coll_msg_size_bytes\":8,\"coll_exec_time_us\":5}}\n",
+        "{\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_sn\":4,"
+        "\"coll_msg_size_bytes\":8,\"coll_exec_time_us\":5}}\n",
+        "{\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_sn\":5,"
+        "\"coll_msg_size_bytes\":8,\"coll_exec_time_us\":5}}\n"};
+    struct reader_resume resume = {{0}}, other = {{0}};
+    struct sums sums = {0}, others = {0};
+    void *reader = inspector_reader.create();
+
+    (void) state;
+    assert_non_null(reader);
+    for (size_t i = 0; i < 4; i++) {
+        read_more(reader, lines[i], strlen(lines[i]), &resume, &sums);
+        read_more(reader, lines[3], strlen(lines[3]), &other, &others);
+    }
+    assert_int_equal(sums.records, 2);
+    assert_int_equal(sums.numbers, 2 * (3 + 4));
+    assert_int_equal(sums.bad, 1); /* one more than the marker counts */
+    assert_int_equal(others.records, 0);
+    assert_int_equal(others.bad, 4);
+    inspector_reader.destroy(reader);
+}
+
 static void refuses_missing_inputs(void **state)
 {
     const char *inputs[] = {*state, at(*state, "none")};
@@ -578,6 +633,7 @@ int main(void)
         IN_DIR(ignores_growth),
         IN_DIR(survives_truncation),
         IN_DIR(splits_batches),
+        cmocka_unit_test(resumes_batches),
         IN_DIR(walks_folders),
         IN_DIR(refuses_missing_inputs),
     };
