@@ -410,6 +410,16 @@ static char *format_blind(const struct livestate *state, char *buf, size_t size)
     return buf;
 }
 
+/* Returns the rank by which rows and sentences name a process; -1: unknown. */
+static int64_t rank_of(const struct livestate *state,
+                       const struct livelate_process *p)
+{
+    for (size_t i = 0; i < state->n_ranks; i++)
+        if (same_process(state, &state->ranks[i], p))
+            return state->ranks[i].rank;
+    return -1;
+}
+
 /* Reports the latest rank in a sentence, then fills in each rank's own figure.
  * Returns the number of ranks that were judged. */
 static size_t find_late(struct livestate *state, struct livelate *late)
@@ -430,9 +440,8 @@ static size_t find_late(struct livestate *state, struct livelate *late)
         snprintf(state->text, sizeof(state->text),
                  "rank %" PRId64 " (%s pid %" PRId64
                  ") makes the others wait%s, for %.0f %% of the time%s%s",
-                 p->task >= 0 ? p->task : p->rank, p->node, p->pid, where,
-                 100 * p->excess, more,
-                 format_blind(state, blind, sizeof(blind)));
+                 rank_of(state, p), p->node, p->pid, where, 100 * p->excess,
+                 more, format_blind(state, blind, sizeof(blind)));
     }
     /* Sorting destroys the order by excess, so the sentence comes first. */
     if (late->n)
