@@ -53,7 +53,8 @@ TABLE
 }
 
 # --- building blocks -----------------------------------------------------------
-sim() { echo "$SIM --iterations $1 --seconds $2"; }
+# Rank 1 is late in each of them: whatever else happens, it is named (kill_named).
+sim() { echo "$SIM --iterations $1 --seconds $2 --no-catch-up --fault late-rank=1:2000"; }
 where=(-N4 -w 'n[1-4]' --ntasks-per-node=2)
 
 allocate() { # allocate [OPTION...]: sets job
