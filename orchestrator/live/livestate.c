@@ -509,6 +509,12 @@ static void find_clear(struct livestate *state, size_t judged, uint64_t members)
                  "nothing was found in %" PRIu64 " of %" PRIu64
                  " ranks; waiting for data of the others",
                  ranks, members);
+    } else if (ranks == 1) {
+        state->waits = false;
+        snprintf(text, size,
+                 "no %s; late ranks cannot be judged: only one rank, so no "
+                 "other waits for it",
+                 state->n_logs ? "silence" : "hang");
     } else if (2 * judged < state->n_ranks) {
         state->waits = false;
         snprintf(text, size,

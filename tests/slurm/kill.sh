@@ -369,7 +369,7 @@ exclusive_case() {
 # The program is on the nodes only since sbcast has put it there.
 broadcast_case() {
     hand=
-    submit "sbcast -f $SIM $PWD/copied && srun $opt $PWD/copied --iterations 20" "${where[@]}" || return
+    submit "sbcast -f $SIM $PWD/copied && srun $opt $PWD/copied --iterations 20 --fault late-rank=1:2000" "${where[@]}" || return
     wait_for 120 job_gone "$job" || fail "job $job does not end" || return
     code=$(job_state "$job")
     [ "$code" = "COMPLETED 0:0" ] || fail "sbcast: $code $(cat batch.out)"
