@@ -19,6 +19,7 @@
 #include "common/error.h"
 #include "common/launched.h"
 #include "common/record.h"
+#include "orchestrator/ingest/logwalk.h"
 
 /* NVIDIA's four names. NVIDIA's formula, in this order: n_ranks = 1;
  * nnodes = 1; nnodes = n_ranks; anything else. nnodes counts NVLink domains. */
@@ -282,6 +283,8 @@ struct jp_overhead {
 /* The note on a recording that is cut, or whose process was killed, begins so.
  */
 #define JP_NOTE_UNENDED "ends without its final block"
+/* The note on a folder of the input that cannot be opened ends so. */
+#define JP_NOTE_FOLDER LOGWALK_NO_FOLDER
 
 /* The example plugin has a pool for each of these kinds of event. */
 enum jp_trace_pool {

@@ -17,7 +17,6 @@
 
 #include "common/figure.h"
 #include "common/profiler.h"
-#include "orchestrator/ingest/logwalk.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/limits.h"
@@ -254,7 +253,7 @@ static bool is_denied(const struct jp_evidence *e, struct jp_reasons *why,
     for (size_t i = 0; q && q->skipped_files && i < q->n_notes; i++) {
         const struct jp_file_note *note = &q->notes[i];
 
-        if (!strstr(note->what, LOGWALK_NO_FOLDER) &&
+        if (!strstr(note->what, JP_NOTE_FOLDER) &&
             !strstr(note->what, strerror(EACCES)))
             continue;
         reasons_add(why, JP_REASON_DENIED);

@@ -410,14 +410,14 @@ static char *format_blind(const struct livestate *state, char *buf, size_t size)
     return buf;
 }
 
-/* Returns the rank that readers know a late process by. */
+/* Returns the rank by which rows and sentences name a process; -1: unknown. */
 static int64_t rank_of(const struct livestate *state,
                        const struct livelate_process *p)
 {
     for (size_t i = 0; i < state->n_ranks; i++)
         if (same_process(state, &state->ranks[i], p))
             return state->ranks[i].rank;
-    return p->rank;
+    return -1;
 }
 
 /* Reports the latest rank in a sentence, then fills in each rank's own figure.
@@ -509,6 +509,12 @@ static void find_clear(struct livestate *state, size_t judged, uint64_t members)
                  "nothing was found in %" PRIu64 " of %" PRIu64
                  " ranks; waiting for data of the others",
                  ranks, members);
+    } else if (ranks == 1) {
+        state->waits = false;
+        snprintf(text, size,
+                 "no %s; late ranks cannot be judged: only one rank, so no "
+                 "other waits for it",
+                 state->n_logs ? "silence" : "hang");
     } else if (2 * judged < state->n_ranks) {
         state->waits = false;
         snprintf(text, size,

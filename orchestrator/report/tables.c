@@ -465,6 +465,42 @@ JP_GETTER(rank_exec, jp_rank,
 JP_GETTER(rank_wait, jp_rank,
           value_known(v, !row->result->quality.waits_unknown, at->wait_us))
 
+/* Formats a rank of a communicator by the one name that ranks have everywhere:
+ * "19 (3)" is rank 19 of the job, which is rank 3 there; "3": both are the
+ * same;
+ * "(3)": its rank in the job is unknown. Sorted by the first. */
+static void put_rank(const struct jp_row *row, size_t comm, uint32_t rank,
+                     struct jp_value *v)
+{
+    const struct jp_processes *p = row->report ? row->report->processes : NULL;
+    const struct jp_result *r = row->result;
+    const struct jp_process *who = NULL;
+    int64_t world = -1;
+    size_t at;
+
+    /* the index of a damaged report may be out of range */
+    if (p && p->comm_start && comm < r->n_comms) {
+        at = processes_rank(p, r, comm, rank);
+        if (at < r->n_ranks && r->ranks[at].host)
+            who = processes_find(p, r->ranks[at].host, r->ranks[at].pid);
+    }
+    if (who)
+        world = who->world_rank;
+    if (world < 0)
+        snprintf(v->buf, sizeof(v->buf), "(%" PRIu32 ")", rank);
+    else if (world == rank)
+        snprintf(v->buf, sizeof(v->buf), "%" PRId64, world);
+    else
+        snprintf(v->buf, sizeof(v->buf), "%" PRId64 " (%" PRIu32 ")", world,
+                 rank);
+    value_text(v, v->buf);
+    v->real = world < 0 ? (double) rank : (double) world;
+}
+
+JP_GETTER(rank_name_of, jp_rank, put_rank(row, at->comm, at->rank, v))
+JP_GETTER(src_name_of, jp_p2p, put_rank(row, at->comm, at->src, v))
+JP_GETTER(dst_name_of, jp_p2p, put_rank(row, at->comm, at->dst, v))
+
 /* Folds ranks for which no other rank waited. */
 static double weigh_rank(const struct jp_result *result, size_t row)
 {
@@ -479,10 +515,13 @@ static const struct jp_column ranks[] = {
     {"comm", JP_COL_ID, JP_CSV, 1, 4, 3, "Communicator", "its id",
      .get = get_rank_comm},
     {"comm_name", JP_COL_TEXT, JP_CSV, 0, 5, 4, "Name",
-     "the communicator's, as the program named it", .width = 12,
+     "the communicator's, as the program named it", .width = 10,
      .get = get_rank_name},
-    {"rank", JP_COL_RANK, JP_CSV | JP_TIP, 3, 1, 1, "Rank",
-     "in its communicator", FIELD(rank)},
+    {"rank", JP_COL_RANK, JP_CSV, 3, 0, 0, NULL, "in its communicator",
+     FIELD(rank)},
+    {"rank", JP_COL_FIGURE, JP_TIP, 0, 1, 1, "Rank",
+     "in the job; in brackets, if it differs, in the communicator", .width = 8,
+     .get = get_rank_name_of},
     {"host", JP_COL_TEXT, JP_CSV | JP_MAYBE, 4, 2, 2, "Host", "on which it ran",
      FIELD(host)},
     {"pid", JP_COL_PID, JP_CSV | JP_TIP, 5, 3, 0, "Process", "pid on its host",
@@ -649,10 +688,15 @@ static const struct jp_column pairs[] = {
      .get = get_p2p_comm},
     {"comm_name", JP_COL_TEXT, JP_CSV, 0, 2, 0, "Name",
      "the communicator's, as the program named it", .get = get_p2p_name},
-    {"src", JP_COL_RANK, JP_CSV, 3, 3, 0, "From rank", "rank that sends",
-     FIELD(src)},
-    {"dst", JP_COL_RANK, JP_CSV, 4, 4, 0, "To rank", "rank that receives",
+    {"src", JP_COL_RANK, JP_CSV, 3, 0, 0, NULL, "rank that sends", FIELD(src)},
+    {"src", JP_COL_FIGURE, 0, 0, 3, 0, "From rank",
+     "rank in the job that sends; in brackets, if it differs, in the "
+     "communicator",
+     .get = get_src_name_of},
+    {"dst", JP_COL_RANK, JP_CSV, 4, 0, 0, NULL, "rank that receives",
      FIELD(dst)},
+    {"dst", JP_COL_FIGURE, 0, 0, 4, 0, "To rank", "likewise, that receives",
+     .get = get_dst_name_of},
     {"func", JP_COL_TEXT, JP_CSV | JP_TIP, 5, 5, 0, "Recorded by",
      "Send: by the sender, Recv: by the receiver", FIELD(func)},
     {"count", JP_COL_COUNT, JP_CSV, 6, 6, 0, "Count", "messages", FIELD(count)},

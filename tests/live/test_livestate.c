@@ -264,6 +264,17 @@ static void too_early(void **state)
     assert_non_null(strstr(s.text, "late ranks cannot be judged yet"));
     assert_false(s.waits);
     livestate_fini(&s);
+    /* one rank: nothing can be judged */
+    step.nodes = step.ranks = 1;
+    free(second);
+    second = tempdir_path(*state, "one");
+    assert_int_equal(mkdir(second, 0700), 0);
+    assert_int_equal(makestep_write(&step, second), 0);
+    watch(&s, second, 1);
+    assert_int_equal(look(&s, 1), 1);
+    assert_string_equal(livestate_words[s.word], "UNJUDGED");
+    assert_non_null(strstr(s.text, "only one rank"));
+    livestate_fini(&s);
     free(second);
     free(snap);
 }

@@ -11,7 +11,6 @@
 
 #include "common/fileio.h"
 #include "orchestrator/aggregate/ops.h"
-#include "orchestrator/ingest/logwalk.h"
 #include "tests/report/verdict_rows.h"
 
 /* --- what is done to a good report --- */
@@ -430,7 +429,7 @@ static void planned_loss(struct fixture *f)
 
 static void denied(struct fixture *f)
 {
-    static char path[] = "logs/a", what[] = "not read: " LOGWALK_NO_FOLDER;
+    static char path[] = "logs/a", what[] = "not read: " JP_NOTE_FOLDER;
     static struct jp_file_note note = {path, what};
 
     folder_without_logs(f);

@@ -53,7 +53,8 @@ TABLE
 }
 
 # --- building blocks -----------------------------------------------------------
-sim() { echo "$SIM --iterations $1 --seconds $2"; }
+# Rank 1 is late in each of them: whatever else happens, it is named (kill_named).
+sim() { echo "$SIM --iterations $1 --seconds $2 --no-catch-up --fault late-rank=1:2000"; }
 where=(-N4 -w 'n[1-4]' --ntasks-per-node=2)
 
 allocate() { # allocate [OPTION...]: sets job
@@ -368,7 +369,7 @@ exclusive_case() {
 # The program is on the nodes only since sbcast has put it there.
 broadcast_case() {
     hand=
-    submit "sbcast -f $SIM $PWD/copied && srun $opt $PWD/copied --iterations 20" "${where[@]}" || return
+    submit "sbcast -f $SIM $PWD/copied && srun $opt $PWD/copied --iterations 20 --fault late-rank=1:2000" "${where[@]}" || return
     wait_for 120 job_gone "$job" || fail "job $job does not end" || return
     code=$(job_state "$job")
     [ "$code" = "COMPLETED 0:0" ] || fail "sbcast: $code $(cat batch.out)"

@@ -39,7 +39,7 @@ kill_reports() {
             case $? in 0 | 3 | 4) ;; *) fail "by hand: $(cat hand.out)" || return ;; esac
             by_hand=$((by_hand + 1))
         fi
-        kill_written "$dir" || return
+        kill_written "$dir" && kill_named "$dir" || return
     done
     echo "${#dirs[@]} $auto $by_hand"
 }
@@ -76,6 +76,29 @@ kill_written() { # kill_written STEPDIR
         fail "$1: $n reports instead of one: $(cat "$1/log.txt")" || return
     wait_for 60 kill_clean "$1" || fail "$1: left: $(kill_left "$1" | xargs)" || return
     same_figures "$1"
+}
+
+# However the step ended: if 30 operations of a communicator with the late rank are
+# complete, that rank is named, and no other one.
+kill_named() { # kill_named STEPDIR
+    "$PYTHON" - "$1" <<'PY' >&2
+import csv, json, sys
+step = sys.argv[1]
+d = json.load(open(step + "/summary.json"))
+comms = {c["id"]: c for c in csv.DictReader(open(step + "/csv/comms.csv"))}
+ranks = list(csv.DictReader(open(step + "/csv/ranks.csv")))
+# the simulator's world has the job's ranks
+who = [(r["host"], r["pid"]) for r in ranks if r["comm_name"] == "world" and r["rank"] == "1"]
+mine = [r["comm"] for r in ranks if (r["host"], r["pid"]) in who]
+most = max([int(comms[c]["ops_complete"]) for c in mine if int(comms[c]["n_ranks"]) > 1], default=0)
+late = [f for f in d["findings"] if f["kind"] in ("late_rank", "stall", "late_node", "long_wait")]
+named = [f for f in late if f.get("world_rank") == 1]
+other = [f["text"] for f in late if f.get("world_rank") not in (1, None)]
+if other:
+    sys.exit(f"{step}: somebody else is named: {other}")
+if most >= 30 and not named:
+    sys.exit(f"{step}: {most} operations, and rank 1 is not named: {d['verdict']['word']} {d['verdict']['text']}")
+PY
 }
 kill_left() {
     for left in owner pending 'done' alldone run report.claim; do
