@@ -279,6 +279,7 @@ int stalls_once_tell(const struct jp_result *r, const struct jp_processes *p,
     f->world_rank = who->world_rank;
     f->pid = who->pid;
     f->from_us = x->at_us > 0 ? x->at_us : NAN;
+    f->to_us = f->from_us + x->us;
     f->share = x->share;
     f->others = others;
     finding_cost(findings, f, x->cost_us);
