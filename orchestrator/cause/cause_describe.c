@@ -258,6 +258,10 @@ static char *say_who(const struct cause_subject *subject, char *buf,
         snprintf(buf, size, "%s%s (%.64s) stalls",
                  *subject->rank ? "rank " : "a rank", subject->rank, node);
         break;
+    case JP_FINDING_LONG_WAIT:
+        snprintf(buf, size, "rank %" PRId64 " (%.64s) stopped once",
+                 subject->rank, node);
+        break;
     case JP_FINDING_LATE_NODE:
         snprintf(buf, size, "node %.64s is late", node);
         break;

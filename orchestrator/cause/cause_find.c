@@ -37,7 +37,7 @@ struct finding_state {
 static bool is_compute(enum jp_finding_kind kind)
 {
     return kind == JP_FINDING_LATE_RANK || kind == JP_FINDING_LATE_NODE ||
-           kind == JP_FINDING_STALL;
+           finding_is_stall(kind);
 }
 
 /* Returns true if the network is slow: metrics of links may explain it. */

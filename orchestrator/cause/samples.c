@@ -33,7 +33,7 @@ struct making {
 static bool is_late(const struct jp_finding *f)
 {
     return f->kind == JP_FINDING_LATE_RANK || f->kind == JP_FINDING_LATE_NODE ||
-           f->kind == JP_FINDING_STALL;
+           finding_is_stall(f->kind);
 }
 
 /* --- waits ---------------------------------------------------------------- */
@@ -214,7 +214,7 @@ static void divide(const struct making *m, const struct jp_finding *f,
         inside[k] = is_inside(s, f, k);
     usual = typical(c, inside);
     for (unsigned k = c->first; k < c->end; k++) {
-        double least = f->kind == JP_FINDING_STALL ? 0.1 : 0.25;
+        double least = finding_is_stall(f->kind) ? 0.1 : 0.25;
 
         c->late[k] = inside[k] &&
                      (usual <= 0 || c->waits_us[k] > least * usual);
@@ -236,7 +236,7 @@ static void divide(const struct making *m, const struct jp_finding *f,
         }
     /* Stalls are moments, which slices are too long for: no contrast with the
      * time before. */
-    c->parts = f->kind != JP_FINDING_STALL && c->n_outside > 0 &&
+    c->parts = !finding_is_stall(f->kind) && c->n_outside > 0 &&
                (isfinite(f->from_us) || isfinite(f->to_us));
 }
 

@@ -77,6 +77,12 @@ extern const unsigned findings_kinds; /* JP_N_FINDINGS, for tables of them */
 
 const char *finding_kind_name(enum jp_finding_kind kind); /* "late_rank" */
 
+/* Whether it is of a rank that stopped, once or several times. */
+static inline bool finding_is_stall(enum jp_finding_kind kind)
+{
+    return kind == JP_FINDING_STALL || kind == JP_FINDING_LONG_WAIT;
+}
+
 struct jp_finding;
 /* The word that the finding gives to the verdict; OK: it does not change it.
  * This is the word of its kind, except that a finding of a kind without one is

@@ -9,7 +9,6 @@
  * answer per question. A question without an answer stays "not looked at", so
  * an analysis that did not run never looks like a good result.
  */
-#include "common/bandwidth.h"
 #include "common/figure.h"
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/limits.h"
@@ -17,6 +16,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/insight/expected.h"
@@ -170,9 +170,25 @@ struct seen {
     enum jp_late_by by; /* what decides it */
 };
 
+/* Returns true if a finding names the process, or its node. */
+static bool is_named(const struct jp_insight *x, const struct jp_process *who)
+{
+    for (size_t i = 0; i < x->findings.n; i++) {
+        const struct jp_finding *f = &x->findings.at[i];
+
+        if (!strcmp(f->host, who->host) &&
+            (f->kind == JP_FINDING_LATE_NODE ||
+             (f->kind == JP_FINDING_LATE_RANK && f->pid == who->pid)))
+            return true;
+    }
+    return false;
+}
+
 /* A process counts with its most sensitive rank: the smallest excess that one
- * of its ranks would have been named for. The job then counts with its least
- * sensitive process, because "no rank later than X" must hold for all of them.
+ * of its ranks would have been named for. If all of its ranks have an excess
+ * that is larger, and it is not named for whatever reason, it counts with the
+ * smallest of these. The job then counts with its least sensitive process,
+ * because "no rank later than X" must hold for all of them.
  */
 static struct seen add_up(const struct jp_insight *x)
 {
@@ -181,8 +197,8 @@ static struct seen add_up(const struct jp_insight *x)
     for (size_t i = 0; i < x->processes.n; i++) {
         const struct jp_process *who = &x->processes.list[i];
         enum jp_late_by by = JP_LATE_BY_WORTH;
-        double least = NAN, node = NAN;
-        bool judged = false;
+        double least = NAN, node = NAN, excess = NAN;
+        bool judged = false, role = false;
 
         for (size_t k = who->first; k < who->first + who->n; k++) {
             const struct jp_lateness *l =
@@ -193,6 +209,8 @@ static struct seen add_up(const struct jp_insight *x)
             if (!l->judged)
                 continue;
             judged = true;
+            role |= l->with_likes;
+            excess = fmin(excess, l->excess_us / run_us);
             if (!(least <= l->stated_us / run_us)) {
                 least = l->stated_us / run_us;
                 by = l->stated_by;
@@ -201,6 +219,8 @@ static struct seen add_up(const struct jp_insight *x)
         }
         seen.judged += judged;
         seen.blind += least >= 1;
+        if (excess > least && !role && !is_named(x, who))
+            least = excess;
         if (least < 1 && least > seen.least) {
             seen.least = least;
             seen.by = by;
@@ -230,23 +250,6 @@ static const struct jp_comm *find_thin(const struct jp_insight *x,
     return thin;
 }
 
-/* Returns why there is no operation to judge lateness by. */
-static const char *why_none(const struct jp_result *r)
-{
-    for (size_t i = 0; i < r->n_coll_names; i++)
-        if (collective_is_barrier(r->coll_names[i]))
-            return "no operation in which ranks wait for each other is "
-                   "complete";
-    if (r->n_ops)
-        return "the job has no operation in which all ranks wait for each "
-               "other";
-    return r->kernels
-               ? "the AlltoAlls are of Send and Recv of different sizes, "
-                 "by which ranks differ anyway"
-               : "the job has only Send and Recv that are no AlltoAll, "
-                 "which do not show who comes last";
-}
-
 /* Returns the reason why most processes are not judged, the most general one
  * first. May use buf. */
 static const char *why_unjudged(const struct jp_insight *x,
@@ -267,7 +270,7 @@ static const char *why_unjudged(const struct jp_insight *x,
         return HYPOTHESIS_BLIND;
     thin = find_thin(x, r, &ops);
     if (!thin)
-        return why_none(r);
+        return late_why_none(r);
     snprintf(buf, size,
              "%.24s has only %s complete operation%s of one of its functions, "
              "too few to compare ranks",
@@ -325,6 +328,10 @@ static void answer_ranks(const struct jp_insight *x, const struct jp_result *r,
                        seen->least, "%s", why);
     if (h->of[JP_HYPOTHESIS_LATE_RANK].state == JP_HYPOTHESIS_NOT_FOUND)
         advise(seen, &h->of[JP_HYPOTHESIS_LATE_RANK]);
+    /* no longer run would show more */
+    else if (!late_has_barriers(r))
+        h->of[JP_HYPOTHESIS_LATE_RANK].todo =
+            "jobprof show lists who waited for whose messages";
 }
 
 /* A late node is judged under the same conditions as a late rank, and needs a
@@ -398,10 +405,14 @@ static int judge(struct jp_insight *x, const struct jp_result *r,
         late_judge(r, p, &series, x->lateness) < 0 ||
         stalls_find(r, p, &series, x->lateness, &x->stalls) < 0)
         goto out;
+    rc = stalls_findings(r, p, &x->stalls, &x->findings) < 0 ||
+                 late_findings(r, p, x->lateness, &x->findings) < 0
+             ? -1
+             : 0;
     answer_lateness(x, r);
-    if (stalls_findings(r, p, &x->stalls, &x->findings) == 0 &&
-        late_findings(r, p, x->lateness, &x->findings) == 0 &&
-        load_findings(r, p, x->lateness, &x->network, &x->findings) == 0)
+    if (rc == 0)
+        rc = load_findings(r, p, x->lateness, &x->network, &x->findings);
+    if (rc == 0)
         rc = network_findings(r, p, &series, expectation, &x->findings);
     if (rc == 0)
         rc = turns_findings(r, p, &series, x->lateness, &x->findings);

@@ -681,3 +681,25 @@ int late_judge(const struct jp_result *r, const struct jp_processes *p,
     free(even.out);
     return rc;
 }
+
+bool late_has_barriers(const struct jp_result *r)
+{
+    for (size_t i = 0; i < r->n_coll_names; i++)
+        if (collective_is_barrier(r->coll_names[i]))
+            return true;
+    return false;
+}
+
+const char *late_why_none(const struct jp_result *r)
+{
+    if (late_has_barriers(r))
+        return "no operation in which ranks wait for each other is complete";
+    if (r->n_ops)
+        return "the job has no operation in which all ranks wait for each "
+               "other";
+    return r->kernels
+               ? "the AlltoAlls are of Send and Recv of different sizes, "
+                 "by which ranks differ anyway"
+               : "the job has only Send and Recv that are no AlltoAll, "
+                 "which do not show who comes last";
+}

@@ -129,6 +129,13 @@ static inline double late_peers(const struct jp_lateness *l)
  * is clearly slower in computation. */
 double late_worth(double run_us, double peers_us);
 
+/* Returns true if the job has a collective in which all ranks wait for each
+ * other, complete or not. */
+bool late_has_barriers(const struct jp_result *result);
+
+/* Returns why there is no operation by which lateness can be judged. */
+const char *late_why_none(const struct jp_result *result);
+
 /* Returns the run's length in us; 0 if it is unknown. Operations of one
  * communicator follow each other, so the run is at least as long as their sum,
  * which may exceed the span of their time stamps (in simulated records). */

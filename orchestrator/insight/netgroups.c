@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bandwidth.h"
 #include "common/figure.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/finding.h"
@@ -567,10 +568,18 @@ static int add_sizes(struct groups *g, size_t comm, const char *coll,
     return 0;
 }
 
+/* Returns true for AlltoAlls of uneven sizes. Others are compared as all
+ * collectives are (netseries.c). */
+static bool is_uneven(const char *name)
+{
+    return !strncmp(name, COLLECTIVE, strlen(COLLECTIVE)) &&
+           !collective_is_barrier(name);
+}
+
 static bool has_collectives(const struct jp_result *r)
 {
     for (size_t i = 0; i < r->n_coll_names; i++)
-        if (!strncmp(r->coll_names[i], COLLECTIVE, strlen(COLLECTIVE)))
+        if (is_uneven(r->coll_names[i]))
             return true;
     return false;
 }
@@ -580,7 +589,7 @@ static bool is_wanted(const struct jp_result *r, const struct jp_op *op)
     uint32_t n_ranks = r->comms[op->comm].n_ranks;
 
     return n_ranks > 1 && op->n == n_ranks && op->n_exec == n_ranks &&
-           !strncmp(r->coll_names[op->coll], COLLECTIVE, strlen(COLLECTIVE));
+           is_uneven(r->coll_names[op->coll]);
 }
 
 /* Walks over all operations, which are sorted by communicator and function, and

@@ -667,7 +667,7 @@ static bool is_known(const struct search *s, const struct jp_stalls *stalls,
     const struct jp_process *who = &s->p->list[x->process];
 
     for (size_t i = 0; i < stalls->n; i++)
-        if (stalls->at[i].process == x->process)
+        if (stalls->at[i].process == x->process && stalls->at[i].times > 1)
             return true;
     for (size_t i = who->first; i < who->first + who->n; i++)
         if (s->lateness[s->p->by_process[i]].late)
@@ -722,6 +722,23 @@ static void keep_rare(struct jp_once *once, struct jp_stalls *stalls,
         stalls->n_once--;
         list->untold_us = fmax(list->untold_us, once[stalls->n_once].us);
     }
+}
+
+/* Drops stalls that came once, of processes whose single wait is told with
+ * more about it. */
+static void drop_single(struct jp_stalls *stalls, const struct jp_once *once)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < stalls->n; i++) {
+        bool told = false;
+
+        for (size_t k = 0; k < stalls->n_once; k++)
+            told |= once[k].process == stalls->at[i].process;
+        if (!told)
+            stalls->at[kept++] = stalls->at[i];
+    }
+    stalls->n = kept;
 }
 
 /* Returns the shortest single wait that would be named. Who waited in an
@@ -785,6 +802,7 @@ static int find_once(struct search *s, struct jp_stalls *stalls)
         once[stalls->n_once++] = *x;
     }
     keep_rare(once, stalls, &list);
+    drop_single(stalls, once);
     free(seen);
     free(list.at);
     stalls->once = once;
@@ -905,8 +923,7 @@ static void answer(const struct jp_result *r, const struct jp_processes *p,
                             "memory limit"
                       : !p->known
                           ? "the records do not tell the processes apart"
-                          : "no operation in which ranks wait for each other "
-                            "is complete";
+                          : late_why_none(r);
     char once[JP_HYPOTHESIS_WHY] = "";
 
     /* the smallest effect of the question is that of stalls that come again */

@@ -166,6 +166,23 @@ static bool is_of(const struct jp_result *r, const struct timeline_series *s,
            !strcmp(s->id, r->comms[r->ranks[x->rank].comm].id);
 }
 
+/* Returns true if the process has records of Send and Recv, and the timeline
+ * has none, because these have no start and end: then it does not show what the
+ * process waited for. */
+static bool lacks_messages(const struct jp_result *r,
+                           const struct jp_processes *p,
+                           const struct timeline *t, const struct jp_once *x)
+{
+    const struct jp_process *who = &p->list[x->process];
+    bool sends = false;
+
+    for (size_t i = who->first; i < who->first + who->n; i++)
+        sends |= r->ranks[p->by_process[i]].p2p_records > 0;
+    for (uint32_t i = 0; sends && i < t->n_series; i++)
+        sends = !t->series[i].p2p;
+    return sends;
+}
+
 enum { WINDOWS = 16 }; /* earlier ones that are compared */
 
 /* Time of a process outside of any operation, since the operation before of the
@@ -203,7 +220,7 @@ int stalls_once_before(const struct jp_result *r, const struct jp_processes *p,
     struct timeline_event e;
     size_t n = 0;
 
-    if (!t)
+    if (!t || lacks_messages(r, p, t, x))
         return 0;
     if (timeline_reader_init(&reader, t) < 0)
         return -1;
@@ -262,6 +279,7 @@ int stalls_once_tell(const struct jp_result *r, const struct jp_processes *p,
     f->world_rank = who->world_rank;
     f->pid = who->pid;
     f->from_us = x->at_us > 0 ? x->at_us : NAN;
+    f->to_us = f->from_us + x->us;
     f->share = x->share;
     f->others = others;
     finding_cost(findings, f, x->cost_us);

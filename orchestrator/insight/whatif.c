@@ -608,6 +608,7 @@ static bool has_cause(const struct jp_finding *f)
     case JP_FINDING_LATE_RANK:
     case JP_FINDING_LATE_NODE:
     case JP_FINDING_STALL:
+    case JP_FINDING_LONG_WAIT:
     case JP_FINDING_SLOW_NETWORK:
     case JP_FINDING_DRIFT:
     case JP_FINDING_IMBALANCE:
@@ -666,6 +667,7 @@ static bool make_cause(const struct jp_result *r, const struct jp_processes *p,
     case JP_FINDING_LATE_RANK:
     case JP_FINDING_LATE_NODE:
     case JP_FINDING_STALL:
+    case JP_FINDING_LONG_WAIT:
         cause->kind = REPLAY_LATE;
         cause->n = list_late(p, f, list);
         return cause->n > 0;

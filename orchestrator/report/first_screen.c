@@ -142,6 +142,9 @@ static void tile_sure(const struct jp_report *report,
         digits = f->share < 0.1 || f->high - f->low < 0.02;
         SAY(t->note, "%.*f to %.*f %%, from %s operations", digits,
             100 * f->low, digits, 100 * f->high, FIG_COUNT(f->evidence));
+    } else if (f && f->kind == JP_FINDING_LONG_WAIT) {
+        SAY(t->value, "high");
+        SAY(t->note, "one wait, which all its ranks recorded");
     } else if (f && f->kind == JP_FINDING_STALL) {
         SAY(t->value, "high");
         SAY(t->note, "%s stall%s in %s operations", FIG_COUNT(f->times),

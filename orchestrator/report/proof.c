@@ -607,6 +607,7 @@ static proof_picture *const by_kind[] = {
     [JP_FINDING_LATE_RANK] = proof_strips,
     [JP_FINDING_LATE_NODE] = proof_strips,
     [JP_FINDING_STALL] = proof_strips,
+    [JP_FINDING_LONG_WAIT] = proof_strips,
     [JP_FINDING_SLOW_NETWORK] = proof_network,
     [JP_FINDING_DRIFT] = proof_network,
     [JP_FINDING_UNEVEN] = proof_records,

@@ -434,7 +434,7 @@ static int strips_write(const struct jp_report *report,
 int proof_strips(const struct jp_report *report, const struct jp_finding *f,
                  FILE *out)
 {
-    if (f && f->kind == JP_FINDING_STALL)
+    if (f && finding_is_stall(f->kind))
         return strips_write(report, f, stalled, "stalls",
                             "of stalls in a twentieth of the run", out);
     return strips_write(report, f, arrival, "arrivals",
@@ -462,9 +462,9 @@ static bool excess_of(const struct jp_report *report, size_t process,
             &report->insight->lateness[p->by_process[i]];
 
         if (!l->judged || !(l->run_us > 0) || !isfinite(l->excess_us) ||
-            !(l->least_us / l->run_us < *least))
+            !(l->stated_us / l->run_us < *least))
             continue;
-        *least = l->least_us / l->run_us;
+        *least = l->stated_us / l->run_us;
         *share = l->excess_us / l->run_us;
     }
     return isfinite(*least);

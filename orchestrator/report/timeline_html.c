@@ -41,6 +41,7 @@ bool timeline_html_proves(const struct jp_report *report)
         case JP_FINDING_LATE_RANK:
         case JP_FINDING_LATE_NODE:
         case JP_FINDING_STALL:
+        case JP_FINDING_LONG_WAIT:
         case JP_FINDING_DRIFT:
             return true;
         default:

@@ -1,7 +1,8 @@
 /* calibrate.c - whether an effect that an all-clear rules out would be seen.
  *
- * usage: calibrate [-v] [-j JOBS] [-s FAMILY INPUT SEED] [SEEDS [FIRST]]
+ * usage: calibrate [-c] [-v] [-j JOBS] [-s FAMILY INPUT SEED] [SEEDS [FIRST]]
  *
+ *   -c  clean jobs alone, all of full length
  *   -v  prints what was said about each job
  *   -j  jobs side by side; the answers do not depend on it
  *   -s  runs that job alone, as a line about a miss prints it
@@ -76,7 +77,7 @@ struct task {
     const struct family *family;
 };
 
-static bool verbose;
+static bool verbose, clean_only;
 
 static void *need(void *p)
 {
@@ -103,15 +104,6 @@ static void job_run(struct job *j, const struct task *task,
     if (task->input->write(shape, fault, effect, seed, dir, &j->truth) < 0)
         abort();
     j->result = need(aggregate_run(&dir, 1, &options, &err));
-    if (getenv("KEEP") && fault == (enum simjob_fault) atoi(getenv("KEEP"))) {
-        char cmd[600];
-        snprintf(
-            cmd, sizeof(cmd),
-            "mkdir -p /dev/shm/keep-insight && cp %s/* /dev/shm/keep-insight/",
-            dir);
-        if (system(cmd))
-            abort();
-    }
     task->input->remove(shape, dir);
     j->insight = need(insight_run(NULL, NULL, j->result, NULL));
 }
@@ -209,13 +201,13 @@ static struct pool_answer run_one(const void *arg, uint64_t seed,
 {
     const struct task *task = arg;
     struct simjob_shape shape = task->family->shape(seed);
-    char rough[JP_INSIGHT_ROUGH];
+    char rough[JP_INSIGHT_ROUGH] = "";
     const struct jp_hypotheses *h;
     double stated[EFFECTS], run_us;
     struct job j;
     int bits = 0;
 
-    if (seed % 4 == 0)
+    if (seed % 4 == 0 && !clean_only)
         shape.steps = shape.steps / 10 > shape.warmup + 4 ? shape.steps / 10
                                                           : shape.warmup + 4;
     job_run(&j, task, &shape, SIMJOB_CLEAN, 0, seed, dir);
@@ -232,15 +224,16 @@ static struct pool_answer run_one(const void *arg, uint64_t seed,
                 ? UNJUDGED
                 : OK;
     if (bits & UNJUDGED && verbose)
-        fprintf(out, "# %s, %s, seed %" PRIu64 ": unjudged: %s, %s\n",
+        fprintf(out, "# %s, %s, seed %" PRIu64 ": unjudged: %s%s%s\n",
                 task->family->name, task->input->name, seed,
-                hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK), rough);
+                hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK), rough,
+                j.insight->findings.n ? j.insight->findings.at[0].text : "");
     stated[LATE] = h->of[JP_HYPOTHESIS_LATE_RANK].least;
     stated[ONCE] = j.insight->stalls.once_us;
     stated[STALLS] = h->of[JP_HYPOTHESIS_STALL].least;
     run_us = j.insight->run_us;
     job_fini(&j);
-    for (int k = 0; bits & OK && k < EFFECTS; k++)
+    for (int k = 0; bits & OK && !clean_only && k < EFFECTS; k++)
         if (stated[k] > 0)
             bits |= plant(task, &shape, k, stated[k], run_us, seed, dir, out);
     return (struct pool_answer){.answer = bits, .cost = NAN};
@@ -295,6 +288,8 @@ int main(int argc, char **argv)
     for (; argc > 1 && *argv[1] == '-'; argc--, argv++)
         if (!strcmp(argv[1], "-v")) {
             verbose = true;
+        } else if (!strcmp(argv[1], "-c")) {
+            clean_only = true;
         } else if (!strcmp(argv[1], "-j") && argc > 2) {
             workers = (unsigned) strtoul(argv[2], NULL, 10);
             argc--, argv++;

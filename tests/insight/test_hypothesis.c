@@ -73,10 +73,10 @@ static void test_line(void **state)
     (void) state;
     for (int i = 0; i < JP_N_HYPOTHESES; i++)
         hypothesis_set(&h, (enum jp_hypothesis_id) i, clear, NAN, NULL);
-    assert_string_equal(
-        hypotheses_line(&h, line),
-        "no late rank, no stalls, network as fast as expected, no link slower "
-        "than its peers, no drift");
+    assert_string_equal(hypotheses_line(&h, line),
+                        "no late rank, no recurring stalls, network as fast as "
+                        "expected, no link "
+                        "slower than its peers, no drift");
     hypothesis_set(&h, JP_HYPOTHESIS_LATE_RANK, clear, 0.012, NULL);
     hypothesis_set(&h, JP_HYPOTHESIS_STALL, clear, 3000, NULL);
     hypothesis_set(&h, JP_HYPOTHESIS_SLOW_NETWORK, clear, 0.1,
@@ -86,7 +86,7 @@ static void test_line(void **state)
     hypothesis_set(&h, JP_HYPOTHESIS_DRIFT, open, NAN, "run of 40 s");
     assert_string_equal(
         hypotheses_line(&h, line),
-        "no rank later than 1.2 %, no stall over 3.00 ms, network "
+        "no rank later than 1.2 %, no recurring stall over 3.00 ms, network "
         "92 % of its peaks; not judged: drift (run of 40 s)");
     assert_string_equal(hypothesis_why(&h, JP_HYPOTHESIS_DRIFT), "run of 40 s");
     assert_string_equal(hypothesis_why(&h, JP_HYPOTHESIS_STALL), "");
@@ -126,9 +126,10 @@ static void test_blind(void **state)
                    NULL);
     hypothesis_set(&h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_FOUND, 3000,
                    NULL);
-    assert_non_null(strstr(hypotheses_line(&h, line),
-                           "no stall over 3.00 ms; not judged: late ranks "
-                           "(times vary too much to see any), "));
+    assert_non_null(
+        strstr(hypotheses_line(&h, line),
+               "no recurring stall over 3.00 ms; not judged: late ranks "
+               "(times vary too much to see any), "));
     assert_null(strstr(line, "127"));
 }
 

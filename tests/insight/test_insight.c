@@ -466,7 +466,7 @@ static void test_role(void **state)
 /* Adds AlltoAll of 100 us to 100 + spread us. */
 static void add_hidden(uint64_t spread)
 {
-    static char alltoall[] = "AlltoAll", *names[] = {NULL, alltoall};
+    static char broadcast[] = "Broadcast", *names[] = {NULL, broadcast};
 
     names[0] = m.coll;
     make_ops(even);
@@ -489,7 +489,7 @@ static void add_hidden(uint64_t spread)
     m.result.n_coll_names = 2;
 }
 
-/* It may be a wait in an AlltoAll that makes it late. */
+/* It may be a wait in a Broadcast that makes it late. */
 static void test_hidden(void **state)
 {
     enum jp_finding_kind kind;

@@ -184,7 +184,7 @@ static void compares_like_fabrics(void **state)
 
 static void finds_alltoall(void **state)
 {
-    static char alltoall[] = "AlltoAll";
+    static char alltoall[] = "AlltoAllV";
     char text[400];
 
     (void) state;

@@ -21,10 +21,10 @@
 /* PIPELINES communicators of STAGES ranks that exchange Send and Recv. */
 static struct made {
     struct jp_result result;
-    struct jp_comm comms[PIPELINES + 1];
-    struct jp_rank ranks[2 * RANKS];
+    struct jp_comm comms[PIPELINES + 1 + STAGES];
+    struct jp_rank ranks[3 * RANKS];
     struct jp_p2p p2p[4 * RANKS];
-    struct jp_lateness lateness[2 * RANKS];
+    struct jp_lateness lateness[3 * RANKS];
     char hosts[RANKS][8];
     double computes_us[RANKS];
     struct jp_hypotheses hypotheses;
@@ -33,6 +33,8 @@ static struct made {
     uint64_t passes;
     double fast_gbs;   /* of messages; 0: not known */
     uint64_t meetings; /* of all ranks, in a communicator of theirs; 0: none */
+    double within_us; /* waits in a communicator of each stage but the second */
+    bool per_stage;   /* a stage's ranks are on a node of their own */
 } m;
 
 static int set_up(void **state)
@@ -89,6 +91,26 @@ static void add_world(void)
     }
 }
 
+/* A communicator of each stage, in which its ranks wait. */
+static void add_stages(void)
+{
+    for (unsigned k = 0; k < STAGES; k++) {
+        m.comms[m.result.n_comms] = (struct jp_comm){
+            .id = "0x3", .name = m.hosts[0], .n_ranks = PIPELINES};
+        for (unsigned c = 0; c < PIPELINES; c++) {
+            unsigned r = c * STAGES + k;
+
+            m.ranks[m.result.n_ranks++] = (struct jp_rank){
+                .comm = m.result.n_comms,
+                .rank = c,
+                .host = m.hosts[r],
+                .pid = 100 + r,
+                .wait_us = k == 1 ? 0 : (uint64_t) m.within_us};
+        }
+        m.result.n_comms++;
+    }
+}
+
 /* Two operations from which the length of the run is known. */
 static void set_run(void)
 {
@@ -104,10 +126,24 @@ static void set_run(void)
     assert_int_equal(ops_end(m.result.ops), 0);
 }
 
-static void judge(void)
+static void run(void)
 {
     struct jp_processes p;
 
+    set_run();
+    assert_int_equal(processes_init_nodes(&p, &m.result, NULL), 0);
+    assert_true(p.known);
+    m.findings.gpus_us = (double) RUN_US * RANKS;
+    assert_int_equal(load_findings(&m.result, &p, m.lateness,
+                                   &(struct jp_netcells){0}, &m.findings),
+                     0);
+    processes_fini(&p);
+    ops_destroy(m.result.ops);
+    m.result.ops = NULL;
+}
+
+static void judge(void)
+{
     m.result = (struct jp_result){.comms = m.comms,
                                   .n_comms = m.n_pipelines,
                                   .ranks = m.ranks,
@@ -121,7 +157,8 @@ static void judge(void)
         for (unsigned k = 0; k < STAGES; k++) {
             unsigned r = c * STAGES + k;
 
-            snprintf(m.hosts[r], sizeof(m.hosts[r]), "n%02u", r);
+            snprintf(m.hosts[r], sizeof(m.hosts[r]), "n%02u",
+                     m.per_stage ? k : r);
             m.ranks[r] = (struct jp_rank){.comm = c,
                                           .rank = k,
                                           .host = m.hosts[r],
@@ -132,15 +169,61 @@ static void judge(void)
     }
     if (m.meetings)
         add_world();
-    set_run();
-    assert_int_equal(processes_init_nodes(&p, &m.result, NULL), 0);
-    assert_true(p.known);
-    assert_int_equal(load_findings(&m.result, &p, m.lateness,
-                                   &(struct jp_netcells){0}, &m.findings),
-                     0);
-    processes_fini(&p);
-    ops_destroy(m.result.ops);
-    m.result.ops = NULL;
+    if (m.within_us > 0)
+        add_stages();
+    run();
+}
+
+/* The same pipelines, with a communicator for each two neighbours; ring: also
+ * for the last and the first stage. */
+static void judge_pairs(bool ring)
+{
+    static struct jp_comm comms[PIPELINES * STAGES];
+    static struct jp_rank ranks[2 * PIPELINES * STAGES];
+    static struct jp_p2p p2p[4 * PIPELINES * STAGES];
+    size_t n_comms = 0, n_ranks = 0, n_p2p = 0;
+
+    for (unsigned c = 0; c < PIPELINES; c++)
+        for (unsigned k = 0; k + !ring < STAGES; k++) {
+            /* ranks are in the order of the job's */
+            unsigned pair[2] = {k + 1 < STAGES ? k : 0,
+                                k + 1 < STAGES ? k + 1 : k};
+
+            comms[n_comms] = (struct jp_comm){
+                .id = "0x1", .name = m.hosts[0], .n_ranks = 2, .nnodes = 2};
+            for (unsigned i = 0; i < 2; i++) {
+                unsigned r = c * STAGES + pair[i];
+                bool inner = ring || (pair[i] > 0 && pair[i] + 1 < STAGES);
+                double us = (RUN_US - m.computes_us[r]) / (inner ? 4 : 2);
+                struct jp_p2p row = {.comm = n_comms,
+                                     .src = i,
+                                     .dst = !i,
+                                     .func = "Send",
+                                     .count = m.passes,
+                                     .bytes = 100 << 20,
+                                     .exec_us = (uint64_t) us};
+
+                snprintf(m.hosts[r], sizeof(m.hosts[r]), "n%02u", r);
+                ranks[n_ranks++] = (struct jp_rank){.comm = n_comms,
+                                                    .rank = i,
+                                                    .host = m.hosts[r],
+                                                    .pid = 100 + r,
+                                                    .p2p_records = 200};
+                p2p[n_p2p++] = row;
+                row.src = !i;
+                row.dst = i;
+                row.func = "Recv";
+                p2p[n_p2p++] = row;
+            }
+            n_comms++;
+        }
+    m.result = (struct jp_result){.comms = comms,
+                                  .n_comms = n_comms,
+                                  .ranks = ranks,
+                                  .n_ranks = n_ranks,
+                                  .p2p = p2p,
+                                  .n_p2p = n_p2p};
+    run();
 }
 
 static enum jp_hypothesis_state state_of(void)
@@ -305,6 +388,76 @@ static void who_computes_little_is_named(void **state)
     assert_non_null(strstr(m.findings.at[0].text, "stage 3 of 3"));
 }
 
+/* Pairs of neighbours are pipelines of all their stages. */
+static void pairs_are_chained(void **state)
+{
+    (void) state;
+    slow(2, PIPELINES);
+    judge_pairs(false);
+    assert_int_equal(m.findings.n, 1);
+    assert_non_null(strstr(m.findings.at[0].text, "stage 3 of 3"));
+    assert_non_null(strstr(m.findings.at[0].text, "all 4 pipelines"));
+    assert_int_equal(m.findings.at[0].stage, 3);
+    findings_fini(&m.findings);
+    m.findings.hypotheses = &m.hypotheses;
+    judge_pairs(true);
+    assert_int_equal(m.findings.n, 1);
+    assert_non_null(strstr(m.findings.at[0].text, "stage 3 of 3"));
+}
+
+/* What it costs is said of the run, too. */
+static void the_cost_is_of_the_run(void **state)
+{
+    const struct jp_finding *f;
+
+    (void) state;
+    slow(1, PIPELINES);
+    judge();
+    assert_int_equal(m.findings.n, 1);
+    f = &m.findings.at[0];
+    assert_true(fabs(f->of_run - 8 * 60000.0 / RUN_US / RANKS) < 0.002);
+    assert_non_null(strstr(f->text, " of GPU time, 4.0 % of the run, "));
+    assert_int_equal(finding_verdict(f), JP_VERDICT_SLOW);
+}
+
+/* The other stages wait longer, but for each other: no stage is slower. */
+static void waits_within_a_stage_do_not_count(void **state)
+{
+    (void) state;
+    for (unsigned r = 0; r < RANKS; r++)
+        if (r % STAGES != 1)
+            m.computes_us[r] -= 60000;
+    m.within_us = 60000;
+    judge();
+    assert_int_equal(m.findings.n, 0);
+    m.within_us = 0;
+    judge();
+    assert_int_equal(m.findings.n, 1);
+}
+
+/* A node that is one stage: both are said. */
+static void a_node_may_be_a_stage(void **state)
+{
+    struct jp_finding *f;
+
+    (void) state;
+    m.per_stage = true;
+    slow(1, PIPELINES);
+    judge();
+    assert_int_equal(m.findings.n, 1);
+    assert_string_equal(m.findings.at[0].host, "n01");
+    assert_non_null(strstr(m.findings.at[0].text, "it is node n01"));
+    findings_fini(&m.findings);
+    m.findings.hypotheses = &m.hypotheses;
+    f = findings_add(&m.findings, JP_FINDING_LATE_NODE);
+    assert_non_null(f);
+    snprintf(f->host, sizeof(f->host), "n01");
+    judge();
+    assert_int_equal(m.findings.n, 1);
+    assert_int_equal(m.findings.at[0].stage, 2);
+    assert_non_null(strstr(m.findings.at[0].text, "it is stage 2 of 3"));
+}
+
 static void a_single_pipeline_is_not_judged(void **state)
 {
     (void) state;
@@ -367,6 +520,10 @@ int main(void)
         TEST(passes_one_by_one_tell),
         TEST(a_short_run_is_judged_by_its_pace),
         TEST(who_computes_little_is_named),
+        TEST(pairs_are_chained),
+        TEST(the_cost_is_of_the_run),
+        TEST(waits_within_a_stage_do_not_count),
+        TEST(a_node_may_be_a_stage),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

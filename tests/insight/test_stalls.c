@@ -259,7 +259,7 @@ static void test_each_step(void **state)
     assert_true(!find(&f) || f.kind != JP_FINDING_STALL);
 }
 
-/* All ranks stop as often, in turn or together: none is named. */
+/* All ranks stop as often, by turns or together: none is named. */
 static void test_nobody(void **state)
 {
     struct simjob_random random = {78};
@@ -268,7 +268,9 @@ static void test_nobody(void **state)
     (void) state;
     for (unsigned i = 10; i < OPS; i += 9)
         m.late_us[i][random_below(&random, RANKS)] += 20000;
-    assert_int_equal(find(&f), 0);
+    assert_int_equal(find(&f), 1);
+    assert_int_equal(f.kind, JP_FINDING_TURNS);
+    assert_int_equal(f.rank, -1);
 }
 
 static void test_together(void **state)

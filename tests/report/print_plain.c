@@ -81,6 +81,39 @@ static void put_late(struct jp_findings *list)
     put_finding(list);
 }
 
+/* One wait; waits by turns; a stage, which may be a node, and a node, which may
+ * be a stage. */
+static void put_waits(struct jp_findings *list)
+{
+    struct jp_finding *f = add(list, JP_FINDING_LONG_WAIT, "n2");
+
+    f->world_rank = 6;
+    f->pid = 77;
+    f->by_us = 8e6;
+    f->others = 7;
+    f->from_us = 1.795251741e15;
+    f->of_run = 0.12;
+    put_finding(list);
+    f = add(list, JP_FINDING_TURNS, "");
+    f->times = 31;
+    f->of = 1200;
+    f->of_run = 0.085;
+    put_finding(list);
+    f = add(list, JP_FINDING_IMBALANCE, "");
+    f->stage = 4;
+    f->stages = 4;
+    f->by_us = 10.3e6;
+    f->of_run = 0.099;
+    put_finding(list);
+    snprintf(f->host, sizeof(f->host), "n5");
+    put_finding(list);
+    f = add(list, JP_FINDING_LATE_NODE, "n5");
+    f->stage = 4;
+    f->stages = 4;
+    f->of_run = 0.099;
+    put_finding(list);
+}
+
 static void put_network(struct jp_findings *list)
 {
     struct jp_finding *f = add(list, JP_FINDING_SLOW_NETWORK, "");
@@ -241,6 +274,12 @@ static void put_verdicts(void)
     hypothesis_set(&x.hypotheses, JP_HYPOTHESIS_LATE_RANK,
                    JP_HYPOTHESIS_NOT_JUDGED, NAN, "too few operations");
     put_verdict(JP_VERDICT_UNJUDGED, 1, "", &result, &x);
+    hypothesis_set(&x.hypotheses, JP_HYPOTHESIS_LATE_RANK,
+                   JP_HYPOTHESIS_NOT_FOUND, 0.154, NULL);
+    put_verdict(JP_VERDICT_UNJUDGED, 1, "", &result, &x);
+    hypothesis_set(&x.hypotheses, JP_HYPOTHESIS_LATE_RANK,
+                   JP_HYPOTHESIS_NOT_FOUND, NAN, NULL);
+    put_verdict(JP_VERDICT_UNJUDGED, 1, "", &result, &x);
     put_verdict(JP_VERDICT_INCOMPLETE, 0.652, "", &result, NULL);
     put_verdict(JP_VERDICT_INCOMPLETE, -1, "3 of 8 recordings cut; more",
                 &result, NULL);
@@ -326,6 +365,7 @@ int main(void)
 
     puts("# findings");
     put_late(&list);
+    put_waits(&list);
     put_network(&list);
     put_hangs(&list);
     put_others(&list);
