@@ -383,6 +383,7 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
         add_doubts(q, &f->tail);
         add_overhead(&q->overhead, f);
         q->lost_steps = num_add(q->lost_steps, f->tail.lost_steps);
+        q->lost_comms = num_add(q->lost_comms, f->tail.lost_comms);
     }
 }
 

@@ -541,7 +541,13 @@ static void ranks(const struct jp_evidence *e, struct jp_sentence *s)
     uint32_t of = expected_ranks(e->conf, e->nodes, e->result);
     char names[160];
 
-    if (!of || q->ranks_seen >= of)
+    if (q->lost_comms)
+        sentence_add(s,
+                     "the recorder keeps 4,096 communicators of a process at a "
+                     "time, and had no room for %s more",
+                     FIG_COUNT(q->lost_comms));
+    /* a rank without records of one communicator may have those of another */
+    if (!of || q->ranks_seen >= of || q->lost_comms)
         return;
     if (comm && comm->n_ranks == of &&
         missing_ranks(e->result, comm, names, sizeof(names)) ==
@@ -827,11 +833,16 @@ static bool has_flight(const struct jp_evidence *e)
     return e->result->quality.in_flight > 0;
 }
 
+static bool has_lost_comms(const struct jp_evidence *e)
+{
+    return e->result->quality.lost_comms > 0;
+}
+
 static bool has_lost(const struct jp_evidence *e)
 {
     const struct jp_quality *q = &e->result->quality;
 
-    return q->lost > q->capped;
+    return q->lost > q->capped && !q->lost_comms;
 }
 
 static bool has_capped(const struct jp_evidence *e)
@@ -860,8 +871,9 @@ static bool has_own_folder(const struct jp_evidence *e)
 
 static bool has_missing_ranks(const struct jp_evidence *e)
 {
-    return e->result->quality.ranks_seen <
-           expected_ranks(e->conf, e->nodes, e->result);
+    return !e->result->quality.lost_comms &&
+           e->result->quality.ranks_seen <
+               expected_ranks(e->conf, e->nodes, e->result);
 }
 
 static bool has_damaged(const struct jp_evidence *e)
@@ -899,6 +911,8 @@ void gaps_advise(const struct jp_evidence *e,
                      "engines. Ranks can be compared in a run without them."},
         {has_flight, "Ranks waited when the records end. jobprof show "
                      "--pending says in what, and for whom."},
+        {has_lost_comms, "The recorder keeps 4,096 communicators of a process "
+                         "at a time. Are communicators destroyed?"},
         {has_lost, "The profiler's memory was full. Size the next run with "
                    "jobprof plan --from."},
         {has_capped, "The recorder's files reached a limit. disk= and "

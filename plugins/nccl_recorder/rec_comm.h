@@ -188,7 +188,10 @@ bool rec_trust_is_overrun(const struct jp_rec_trust *trust, uint64_t first_ns,
 bool rec_trust_is_too_long(const struct jp_rec_trust *trust, uint64_t gpu_ns,
                            uint64_t host_ns);
 
-enum { JP_REC_MAX_COMMS = 512 };
+/* Communicators at a time. The table is address space first: the kernel gives
+ * its pages as places are used, the lowest ones first. The memory that was set
+ * for the recorder includes JP_REC_PLANNED_COMMS of them. */
+enum { JP_REC_MAX_COMMS = 4096, JP_REC_PLANNED_COMMS = 512 };
 
 /* What init() passes (v4 to v6). `known` is false for v1 to v3, where name,
  * hash and rank come with the first operation and the sizes never. */
