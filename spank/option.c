@@ -16,6 +16,7 @@ static const struct {
                    {ROW("nsys", "NSYS", JP_HELP_NSYS)}};
 static char *value[OPTIONS]; /* the last value, owned; NULL: not given */
 static const char *config, *mode, *node;
+static bool told;               /* option_tell has */
 static char help[OPTIONS][512]; /* the help texts with the default */
 
 static bool is_off(const char *s)
@@ -88,6 +89,7 @@ static int option_callback(int val, const char *arg, int remote)
 void option_init(spank_t sp, int ac, char **av)
 {
     config = mode = NULL;
+    told = false;
     node = JP_LIBEXECDIR "/jobprof-node";
     for (int i = 0; i < ac; i++)
         if (strncmp(av[i], "config=/", 8) == 0)
@@ -108,6 +110,21 @@ void option_init(spank_t sp, int ac, char **av)
                                        (char *) "MODE[,KEY=VALUE...]", help[i],
                                        1, i, option_callback});
     }
+}
+
+/* Slurm runs a batch script, and salloc's program, in no step that this module
+ * sees as one: what they start without srun is not profiled. */
+void option_tell(spank_context_t at)
+{
+    bool given = false;
+
+    for (int i = 0; i < OPTIONS; i++)
+        given |= value[i] && !is_off(value[i]);
+    if (at != S_CTX_ALLOCATOR || !given || told)
+        return;
+    told = true; /* a heterogeneous job has a call for each component */
+    slurm_spank_log("jobprof: the steps that srun starts in this job are "
+                    "profiled; what runs in it without srun is not");
 }
 
 int option_asked(void)

@@ -12,15 +12,17 @@ __attribute__((used)) static const char release[] = /* for jobprof doctor */
     int slurm_spank_##name(spank_t sp, int ac, char *argv[])                   \
     {                                                                          \
         spank_context_t at = spank_context();                                  \
-        if (at == S_CTX_LOCAL || at == S_CTX_ALLOCATOR || at == S_CTX_REMOTE)  \
+        if (at == S_CTX_LOCAL || at == S_CTX_ALLOCATOR ||                      \
+            at == S_CTX_REMOTE) {                                              \
             action;                                                            \
+        }                                                                      \
         return 0;                                                              \
     }
 
 /* everywhere; then in srun, sbatch and salloc the options: resolve --check */
 CALLBACK(init, option_init(sp, ac, argv))
-/* srun: read the request, then run resolve */
-CALLBACK(init_post_opt, if (at == S_CTX_LOCAL) apply_request())
+/* srun: read the request, then run resolve; sbatch, salloc: what is profiled */
+CALLBACK(init_post_opt, option_tell(at); if (at == S_CTX_LOCAL) apply_request())
 CALLBACK(local_user_init, apply_resolve(sp))
 /* slurmstepd: begin, nsys, task records, task lines, finish; srun: report */
 CALLBACK(user_init, apply_begin(sp))

@@ -388,6 +388,9 @@ struct jp_quality {
      * (bits of enum jpr_doubt; it may have several). refused_times: operations
      * without a time because their time stamps contradict each other. */
     uint64_t unsure_records, unsure_by[JP_DOUBTS], refused_times;
+    uint64_t lost_comms;     /* communicators for which the recorder had no
+                                room: it keeps so many of a process at a time;
+                                their operations count as lost */
     uint64_t lost_steps;     /* network steps that no wait includes */
     uint64_t recordings;     /* files of the recorder */
     uint64_t cut_recordings; /* recordings without their final block; cut_files

@@ -492,6 +492,7 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
         add_phases(&q->phases, &f->tail.phases);
         add_pauses(q, &f->tail);
         q->lost_steps = num_add(q->lost_steps, f->tail.lost_steps);
+        q->lost_comms = num_add(q->lost_comms, f->tail.lost_comms);
     }
 }
 

@@ -531,7 +531,9 @@ static void find_in_flight(const struct report_session *session,
     char operation[sizeof(crash->in)] = "";
 
     if (raw && crash_is_fault(crash) && stepdir_is_folder(raw))
-        hangs_process_op(raw, crash->task->pid, crash->task->instance,
+        hangs_process_op(raw, crash->only ? crash->only->pid : crash->task->pid,
+                         crash->only ? crash->only->instance
+                                     : crash->task->instance,
                          operation, sizeof(operation));
     free(raw);
     crash_set_in(&insight->crash, operation, &insight->findings);

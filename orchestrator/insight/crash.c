@@ -693,12 +693,33 @@ static bool is_launcher(const struct jp_nodes *nodes,
                            0);
 }
 
+/* Returns the only worker of the first task in the last attempt; NULL: none, or
+ * several. */
+static const struct jp_task *only_worker(const struct jp_nodes *nodes,
+                                         const struct jp_crash *crash)
+{
+    const struct jp_task *only = NULL;
+    uint32_t attempt = last_attempt(nodes);
+
+    for (size_t i = 0; i < crash->node->n_workers; i++) {
+        const struct jp_task *worker = &crash->node->workers[i];
+
+        if (worker->gtid != crash->task->gtid || worker->restarts != attempt)
+            continue;
+        if (only)
+            return NULL;
+        only = worker;
+    }
+    return only;
+}
+
 /* Fills crash from the ends of all tasks, except for the operation
  * (crash_set_in). */
 static void judge(const struct jp_nodes *nodes,
                   const struct jp_processes *processes, struct jp_crash *crash)
 {
     const struct jp_node *lost = nodes ? find_lost(nodes) : NULL;
+    const struct jp_process *who;
     struct tally tally = {0};
 
     *crash = (struct jp_crash){.code = -1, .world_rank = -1, .before_us = -1};
@@ -718,12 +739,10 @@ static void judge(const struct jp_nodes *nodes,
         crash->sure = !tally.n[JP_CRASH_SELF];
     } else if (tally.n[JP_CRASH_SELF] + tally.n[JP_CRASH_KILL] &&
                judge_workers(nodes, processes, crash)) {
-        const struct jp_process *who =
-            crash->task
-                ? processes_find(processes, crash->node->hostname,
-                                 crash->task->pid, crash->task->instance)
-                : NULL;
-
+        who = crash->task
+                  ? processes_find(processes, crash->node->hostname,
+                                   crash->task->pid, crash->task->instance)
+                  : NULL;
         crash->world_rank = who ? who->world_rank : -1;
     } else if (!judge_self(nodes, processes, &tally, crash)) {
         if (tally.n[JP_CRASH_KILL])
@@ -734,12 +753,19 @@ static void judge(const struct jp_nodes *nodes,
             crash->cause = JP_CRASH_UNKNOWN;
     }
     if (crash->task && !crash->task->is_worker) {
-        crash->launches = is_launcher(nodes, processes, crash);
+        crash->only = only_worker(nodes, crash);
+        crash->launches = !crash->only && is_launcher(nodes, processes, crash);
         crash->sure &= !crash->launches;
         set_before(nodes, crash);
+        who = crash->only
+                  ? processes_find(processes, crash->node->hostname,
+                                   crash->only->pid, crash->only->instance)
+                  : NULL;
         crash->world_rank =
-            processes_rank_of_task(processes, crash->node->hostname,
-                                   crash->task->pid, crash->task->gtid);
+            crash->only
+                ? (who ? who->world_rank : -1)
+                : processes_rank_of_task(processes, crash->node->hostname,
+                                         crash->task->pid, crash->task->gtid);
     }
     say(crash);
 }

@@ -609,7 +609,13 @@ static void ranks(const struct jp_evidence *e, struct jp_sentence *s)
     uint32_t of = expected_ranks(e->conf, e->nodes, e->result);
     char names[160];
 
-    if (!of || q->ranks_seen >= of)
+    if (q->lost_comms)
+        sentence_add(s,
+                     "the recorder keeps 4,096 communicators of a process at a "
+                     "time, and had no room for %s more",
+                     FIG_COUNT(q->lost_comms));
+    /* a rank without records of one communicator may have those of another */
+    if (!of || q->ranks_seen >= of || q->lost_comms)
         return;
     if (comm && comm->n_ranks == of &&
         missing_ranks(e->result, comm, names, sizeof(names)) ==
@@ -972,11 +978,16 @@ static bool has_unseen(const struct jp_evidence *e)
     return gaps_unseen_waits(e->result) > 0;
 }
 
+static bool has_lost_comms(const struct jp_evidence *e)
+{
+    return e->result->quality.lost_comms > 0;
+}
+
 static bool has_lost(const struct jp_evidence *e)
 {
     const struct jp_quality *q = &e->result->quality;
 
-    return q->lost > q->capped;
+    return q->lost > q->capped && !q->lost_comms;
 }
 
 static bool has_overwritten(const struct jp_evidence *e)
@@ -1005,8 +1016,9 @@ static bool has_own_folder(const struct jp_evidence *e)
 
 static bool has_missing_ranks(const struct jp_evidence *e)
 {
-    return e->result->quality.ranks_seen <
-           expected_ranks(e->conf, e->nodes, e->result);
+    return !e->result->quality.lost_comms &&
+           e->result->quality.ranks_seen <
+               expected_ranks(e->conf, e->nodes, e->result);
 }
 
 static bool has_damaged(const struct jp_evidence *e)
@@ -1062,6 +1074,7 @@ void gaps_reasons(const struct jp_evidence *e, bool uneven,
         {has_unseen, JP_REASON_UNSEEN},
         {is_waiting, JP_REASON_IN_FLIGHT},
         {is_miscounted, JP_REASON_MISCOUNTED},
+        {has_lost_comms, JP_REASON_LOST_COMMS},
         {has_lost, JP_REASON_LOST},
         {has_overwritten, JP_REASON_OVERWRITTEN},
         {has_pools, JP_REASON_POOLS},

@@ -73,6 +73,9 @@ struct jp_crash {
     const struct jp_node *node;
     const struct jp_task *task;
     int64_t world_rank;
+    /* The only worker of the first task, which is then a wrapper of one rank;
+     * NULL: it has none, or several. Borrowed from the nodes. */
+    const struct jp_task *only;
     /* The first task is a launcher of the ranks, and it is not known how the
      * first of its processes ended. */
     bool launches;

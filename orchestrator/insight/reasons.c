@@ -240,6 +240,12 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
          .situation = "there are more records than the recorder has counted",
          .checks = {"Do all files belong to one run? Its counts say fewer "
                     "records."}},
+    [JP_REASON_LOST_COMMS] =
+        {INCOMPLETE("lost_comms"),
+         .situation = "a process had more communicators than the recorder "
+                      "keeps",
+         .checks = {"The recorder keeps 4,096 communicators of a process at a "
+                    "time. Are communicators destroyed?"}},
     [JP_REASON_LOST] =
         {INCOMPLETE("lost"),
          .situation = "the recorder counted operations that it could not keep",

@@ -430,7 +430,11 @@ static size_t find_late(struct livestate *state, struct livelate *late)
     if (late->n_late && state->word == LIVESTATE_OK) {
         const struct livelate_process *p = &late->processes[0];
         char more[48] = "", where[LIVE_COMM_NAME_LEN + 16] = "", blind[160];
+        char who[32] = "a rank";
+        int64_t rank = rank_of(state, p);
 
+        if (rank >= 0)
+            snprintf(who, sizeof(who), "rank %" PRId64, rank);
         state->word = LIVESTATE_SLOW;
         if (late->n_late > 1)
             snprintf(more, sizeof(more), ", and %" PRIu32 " more",
@@ -438,10 +442,10 @@ static size_t find_late(struct livestate *state, struct livelate *late)
         if (*p->name)
             snprintf(where, sizeof(where), " in %s", p->name);
         snprintf(state->text, sizeof(state->text),
-                 "rank %" PRId64 " (%s pid %" PRId64
+                 "%s (%s pid %" PRId64
                  ") makes the others wait%s, for %.0f %% of the time%s%s",
-                 rank_of(state, p), p->node, p->pid, where, 100 * p->excess,
-                 more, format_blind(state, blind, sizeof(blind)));
+                 who, p->node, p->pid, where, 100 * p->excess, more,
+                 format_blind(state, blind, sizeof(blind)));
     }
     /* Sorting destroys the order by excess, so the sentence comes first. */
     if (late->n)

@@ -673,7 +673,9 @@ static int divide_memory(void)
     size_t used;
     void *memory;
 
-    arena_bytes = settings.memory_bytes - JP_REC_WRITER_BYTES;
+    arena_bytes = settings.memory_bytes - JP_REC_WRITER_BYTES +
+                  (JP_REC_MAX_COMMS - JP_REC_PLANNED_COMMS) *
+                      sizeof(struct jp_rec_comm);
     memory = mmap(NULL, arena_bytes, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)

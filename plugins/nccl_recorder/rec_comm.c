@@ -365,14 +365,13 @@ static uint32_t n_created;         /* under the lock */
 static _Atomic uint64_t n_lost;    /* communicators without a place */
 static _Atomic uint64_t n_foreign; /* operations of those */
 
-/* A forked child begins at a higher generation: contexts of its parent, which
- * NCCL still holds there, must not match. */
+/* The generation at which places begin. A forked child begins at a higher one:
+ * contexts of its parent, which NCCL still holds there, must not match. */
+static uint32_t first_generation; /* under the lock */
+
 static void init_table(struct jp_rec_comm *memory, unsigned epoch)
 {
-    int i;
-
-    for (i = 0; epoch > 0 && i < JP_REC_MAX_COMMS; i++)
-        atomic_init(&memory[i].generation, epoch << 24);
+    first_generation = epoch << 24;
     atomic_store(&n_places, 0);
     atomic_store(&n_live, 0);
     all_closed = false;
@@ -469,7 +468,8 @@ void *rec_comm_create(const struct jp_rec_comm_facts *facts)
     atomic_store(&comm->known, facts->known);
     rec_trust_comm(&comm->trust, pci);
     /* odd from here on: other threads may see it */
-    generation = atomic_load(&comm->generation) + 1;
+    generation = atomic_load(&comm->generation);
+    generation = (generation ? generation : first_generation) + 1;
     atomic_store_explicit(&comm->generation, generation, memory_order_release);
     place = rec_comm_place(comm);
     if (place == atomic_load(&n_places))

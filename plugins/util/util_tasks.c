@@ -7,8 +7,8 @@
  * (common/launched.h), which a worker's own children inherit: each worker then
  * has a row of its own ("1/5": worker 5 of task 1), in place of its task. A
  * task's sums include children that have ended, so the end of a child changes
- * nothing. In large steps, the costly files (status, io) are read in turns: the
- * figures of a task's last turn hold until its next one. */
+ * nothing. In large steps, the costly files (status, io, schedstat) are read in
+ * turns: the figures of a task's last turn hold until its next one. */
 #include "plugins/util/util_probe.h"
 
 #include <ctype.h>
@@ -35,8 +35,8 @@
 #define SCAN_EVERY 2
 #define LOOKS 5
 #define AGAIN_EVERY 60
-/* Up to this many processes, status and io of all are read in each sample. With
- * more, tasks take turns, at most TURNS_MAX. */
+/* Up to this many processes, status, io and schedstat of all are read in each
+ * sample. With more, tasks take turns, at most TURNS_MAX. */
 #define TURN_PROCESSES 64
 #define TURNS_MAX 16
 /* Files of processes stay open for up to this fraction of the descriptors that
@@ -447,7 +447,7 @@ static void add_wait(struct task *task, const char *text)
 static bool is_slow(int sum)
 {
     return sum == READ || sum == WRITE || sum == READ_CALLS ||
-           sum == WRITE_CALLS || sum == SWITCHES;
+           sum == WRITE_CALLS || sum == SWITCHES || sum == WAIT_NS;
 }
 
 /* Starts a task's sums in this sample. Sums of files that it does not read now
@@ -487,8 +487,8 @@ static bool add_to_task(struct util_tasks *p, struct process *process)
     add_sum(task, SYSTEM, now.system);
     add_sum(task, MINOR, now.minor_faults);
     add_sum(task, MAJOR, now.major_faults);
-    add_wait(task, process_text(p, process, FILE_WAIT));
     if (task->has_turn) {
+        add_wait(task, process_text(p, process, FILE_WAIT));
         add_status(p, task, process_text(p, process, FILE_STATUS));
         add_io(task, process_text(p, process, FILE_IO));
     }
@@ -520,13 +520,13 @@ static void finish_task(const struct util_tasks *p, struct task *task)
             task->slow.v[columns[i]] =
                 util_rate(&task->last[i], task->sum[i], unit, dt);
     }
-    /* several processes can wait at the same time */
-    if (task->row.v[TASK_CPU_WAIT] > 1)
-        task->row.v[TASK_CPU_WAIT] = 1;
     /* figures of the last turn */
     for (size_t c = 0; c < TASK_COLUMNS; c++)
         if (isnan(task->row.v[c]))
             task->row.v[c] = task->slow.v[c];
+    /* several processes can wait at the same time */
+    if (task->row.v[TASK_CPU_WAIT] > 1)
+        task->row.v[TASK_CPU_WAIT] = 1;
     if (task->has_turn)
         task->slow_us = p->mono_us;
 }

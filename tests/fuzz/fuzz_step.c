@@ -1,7 +1,8 @@
 /* fuzz_step.c - any bytes as a file that a node or a report left in a step.
  *
- * The first byte chooses: n node.json, t tasks.jsonl, m manifest, s
- * summary.json, l task lines; the rest is the file. */
+ * The first byte chooses: n node.json, t tasks.jsonl, e ends.jsonl, p
+ * plugin.json, m manifest, s summary.json, l task lines; the rest is the
+ * file. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,10 +46,14 @@ static void read_nodes(void)
     struct jp_nodes *nodes = nodes_read(folder, NULL);
 
     assert(nodes && nodes->n_nodes <= 1);
-    for (size_t i = 0; i < nodes->n_nodes; i++)
+    for (size_t i = 0; i < nodes->n_nodes; i++) {
         for (size_t k = 1; k < nodes->nodes[i].n_tasks; k++)
             assert(nodes->nodes[i].tasks[k - 1].gtid <=
                    nodes->nodes[i].tasks[k].gtid);
+        for (size_t k = 1; k < nodes->nodes[i].n_workers; k++)
+            assert(nodes->nodes[i].workers[k - 1].pid <=
+                   nodes->nodes[i].workers[k].pid);
+    }
     nodes_destroy(nodes);
 }
 
@@ -97,18 +102,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const struct {
         char letter;
         const char *name;
-    } kinds[] = {{'n', "nodes/n1/node.json"},
-                 {'t', "nodes/n1/tasks.jsonl"},
-                 {'m', "nodes/n1/manifest"},
-                 {'s', "summary.json"},
-                 {'l', "nodes/n1/tasks.jsonl"}};
+    } kinds[] = {{'n', "nodes/n1/node.json"},   {'t', "nodes/n1/tasks.jsonl"},
+                 {'m', "nodes/n1/manifest"},    {'s', "summary.json"},
+                 {'l', "nodes/n1/tasks.jsonl"}, {'e', "nodes/n1/ends.jsonl"},
+                 {'p', "nodes/n1/plugin.json"}};
+    enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
     size_t kind = 0;
     char *path;
 
     prepare();
-    while (size > 0 && kind < 5 && kinds[kind].letter != (char) data[0])
+    while (size > 0 && kind < KINDS && kinds[kind].letter != (char) data[0])
         kind++;
-    if (size == 0 || kind == 5)
+    if (size == 0 || kind == KINDS)
         return 0;
     path = text_format("%s/%s", folder, kinds[kind].name);
     if (!path)

@@ -21,7 +21,7 @@
 
 #include "contrib/ncclsim/sim_shim.h"
 
-enum { MAX_THREADS = 64, MAX_DEPTH = 256, MAX_COMMS = 64 };
+enum { MAX_THREADS = 64, MAX_DEPTH = 256, MAX_COMMS = 5000 };
 
 static struct jp_nccl_plugin_v6 *api;
 static uint64_t n_ops = 100000, rate;

@@ -16,8 +16,8 @@ static uint8_t dp[] = {JP_HANG_ABSENT, JP_HANG_IN};
 static uint8_t held[] = {JP_HANG_IN, JP_HANG_ELSEWHERE};
 static uint8_t all[] = {JP_HANG_IN, JP_HANG_IN};
 static uint8_t unknown[] = {JP_HANG_IN, JP_HANG_UNKNOWN};
-static int64_t world_tasks[] = {0, 1, 2, 3}, dp_tasks[] = {1, 3},
-               no_tasks[] = {-1, -1};
+static int64_t world_ranks[] = {0, 1, 2, 3}, dp_ranks[] = {1, 3},
+               in_comm[] = {0, 1};
 static struct jp_result result = {.comms = comms, .n_comms = 1, .n_ops = 1200};
 
 static void put(const char *what, const char *text)
@@ -167,15 +167,15 @@ static void put_hangs(struct jp_findings *list)
     result.hang.age_us = 10600000;
     result.hang.since_us = INT64_C(1795251741000000);
     snprintf(result.hang.host, sizeof(result.hang.host), "n3");
-    set_hang(0, "AllReduce", "world", 48, world, world_tasks, 4);
-    set_hang(1, "AllReduce", "dp", 51, dp, dp_tasks, 2);
+    set_hang(0, "AllReduce", "world", 48, world, world_ranks, 4);
+    set_hang(1, "AllReduce", "dp", 51, dp, dp_ranks, 2);
     put_finding(list);
     result.hang.since_us = 0;
-    set_hang(0, "AllGather", "0xab", 7, held, no_tasks, 2);
+    set_hang(0, "AllGather", "0xab", 7, held, in_comm, 2);
     put_finding(list);
-    set_hang(0, "AllGather", "0xab", 7, all, no_tasks, 2);
+    set_hang(0, "AllGather", "0xab", 7, all, in_comm, 2);
     put_finding(list);
-    set_hang(0, "AllGather", "0xab", 7, unknown, no_tasks, 2);
+    set_hang(0, "AllGather", "0xab", 7, unknown, in_comm, 2);
     put_finding(list);
     result.hang = (struct jp_hang){0};
 }

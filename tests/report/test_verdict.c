@@ -545,6 +545,13 @@ static void rough(struct fixture *f)
                    NULL);
 }
 
+static void lost_comms(struct fixture *f)
+{
+    unknown(f);
+    f->result.quality.lost = 7;
+    f->result.quality.lost_comms = 3;
+}
+
 static void recorder_lost(struct fixture *f)
 {
     unknown(f);
@@ -867,6 +874,7 @@ static const struct {
     {JP_REASON_IN_FLIGHT, stuck_for_long, NULL},
     {JP_REASON_UNEVEN, uneven, NULL},
     {JP_REASON_MISCOUNTED, miscounted, NULL},
+    {JP_REASON_LOST_COMMS, lost_comms, NULL},
     {JP_REASON_LOST, recorder_lost, NULL},
     {JP_REASON_OVERWRITTEN, overwritten, NULL},
     {JP_REASON_POOLS, example_pools, NULL},

@@ -272,10 +272,28 @@ static void test_allocator(void **state)
     assert_int_equal(host_option("nccl-profile", "auto", 0), 0);
     host_helper_does("exit 64");
     assert_int_equal(host_option("nccl-profile", "auto,x=1", 0), -1);
+    host.log[0] = '\0';
     host_call("init_post_opt");
+    host_call("init_post_opt"); /* of another component */
     host_call("exit");
     assert_env("SLURM_JOBPROF_REQ", NULL);
     assert_int_equal(host.forks, 2);
+    assert_string_equal(host.log,
+                        "spank: jobprof: the steps that srun starts in this "
+                        "job are profiled; what runs in it without srun is "
+                        "not\n");
+}
+
+/* Without the option, or with =off, nothing is said. */
+static void test_allocator_without(void **state)
+{
+    host.context = S_CTX_ALLOCATOR;
+    host_call("init");
+    host_call("init_post_opt");
+    assert_int_equal(host_option("nccl-profile", "off", 0), 0);
+    host_call("init_post_opt");
+    host_call("exit");
+    assert_string_equal(host.log, "");
 }
 
 static void test_idle(void **state)
@@ -336,13 +354,21 @@ static void test_unset_ours_only(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_registers),       TEST(test_other_contexts),
-        TEST(test_plugstack),       TEST(test_outer_form),
-        TEST(test_check),           TEST(test_check_args),
-        TEST(test_check_hangs),     TEST(test_check_missing),
-        TEST(test_last_value),      TEST(test_request),
-        TEST(test_allocator),       TEST(test_idle),
-        TEST(test_unset_inherited), TEST(test_unset_ours_only),
+        TEST(test_registers),
+        TEST(test_other_contexts),
+        TEST(test_plugstack),
+        TEST(test_outer_form),
+        TEST(test_check),
+        TEST(test_check_args),
+        TEST(test_check_hangs),
+        TEST(test_check_missing),
+        TEST(test_last_value),
+        TEST(test_request),
+        TEST(test_allocator),
+        TEST(test_idle),
+        TEST(test_allocator_without),
+        TEST(test_unset_inherited),
+        TEST(test_unset_ours_only),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
