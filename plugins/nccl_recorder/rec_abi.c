@@ -231,10 +231,9 @@ static void drop_op(struct jp_rec_comm *comm, const struct jp_rec_start *start)
 
 /* An operation is being enqueued. Returns its handle for NCCL, or NULL when it
  * is not recorded. */
-static void *rec_core_op(struct jp_rec_comm *comm,
+static void *rec_core_op(struct jp_rec_thread *thread, struct jp_rec_comm *comm,
                          const struct jp_rec_start *start)
 {
-    struct jp_rec_thread *thread = rec_thread_get();
     struct jp_rec_facts facts = {0};
     struct jp_rec_place place;
     struct jp_rec_count *count;
@@ -286,10 +285,8 @@ static void *rec_core_launch(struct jp_rec_comm *comm)
  * group for each nested one, although all of them are launched together; after
  * a nested one it is open whether the outer group continues, so its number
  * stays. */
-static void rec_core_calls(int depth)
+static void rec_core_calls(struct jp_rec_thread *thread, int depth)
 {
-    struct jp_rec_thread *thread = rec_thread_get();
-
     if (!thread)
         return;
     if (depth <= 2 && thread->group_depth <= 2)
@@ -299,10 +296,10 @@ static void rec_core_calls(int depth)
 
 /* The program called NCCL. Returns the handle that the operation will name as
  * its parent; NULL without a thread entry. */
-static void *rec_core_api(struct jp_rec_comm *comm,
+static void *rec_core_api(struct jp_rec_thread *thread,
+                          struct jp_rec_comm *comm,
                           const struct jp_rec_call *call)
 {
-    struct jp_rec_thread *thread = rec_thread_get();
     uint64_t bits = call->is_p2p ? JP_REC_API_P2P : JP_REC_API;
     uint64_t count = call->count;
     unsigned func;
@@ -442,9 +439,9 @@ static void *rec_core_kernel(void *parent, unsigned channel, uint64_t gpu_ns)
 /* A phase of a kernel channel (its handle). NCCL reports its end next, from the
  * same thread, so the thread holds it until then. Returns a handle that means
  * nothing, or NULL. */
-static void *rec_core_phase(void *parent, unsigned phase, uint64_t gpu_ns)
+static void *rec_core_phase(struct jp_rec_thread *thread, void *parent,
+                            unsigned phase, uint64_t gpu_ns)
 {
-    struct jp_rec_thread *thread = rec_thread_get();
     uint64_t bits = (uint64_t) (uintptr_t) parent;
 
     if (!thread || phase >= JP_NCCL_N_PHASES ||
@@ -458,14 +455,13 @@ static void *rec_core_phase(void *parent, unsigned phase, uint64_t gpu_ns)
 
 /* The phase that began last on this thread ends. Only those of symmetric
  * kernels are kept: the longest one of the channels. */
-static void end_phase(uint64_t gpu_ns)
+static void end_phase(struct jp_rec_thread *thread, uint64_t gpu_ns)
 {
     static const enum jp_rec_time of[JP_NCCL_N_PHASES] = {
         [JP_NCCL_PHASE_SYNC] = JP_REC_SYNC,
         [JP_NCCL_PHASE_COMPUTE] = JP_REC_COMPUTE,
         [JP_NCCL_PHASE_CLOSE] = JP_REC_CLOSE,
     };
-    struct jp_rec_thread *thread = rec_thread_get();
     uint64_t generation, start, bits = thread ? thread->phase_of : 0;
     struct jp_rec_op *op = bits ? rec_op_find(bits, &generation) : NULL;
 
@@ -635,7 +631,7 @@ static int rec_core_record_v4(void *handle, int state,
              rec_op_kind(bits) == JP_REC_KERNEL)
         record_gpu_stop(bits, args->kernel_ch.gpu_ns);
     else if (state == JP_NCCL_KERNEL_PHASE_STOP && args)
-        end_phase(args->kernel_ch.gpu_ns);
+        end_phase(timer.thread, args->kernel_ch.gpu_ns);
     rec_cost_end(&timer);
     return JP_NCCL_SUCCESS;
 }

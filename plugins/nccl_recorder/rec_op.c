@@ -29,6 +29,8 @@ struct jp_rec_op *jp_rec_ops;
 struct jp_rec_pool jp_rec_op_pool;
 uint64_t jp_rec_handle_salt;
 
+static bool has_net; /* operations and records hold network waits */
+
 /* live operations whose last event cannot be recognised */
 static atomic_int n_loose;
 
@@ -82,7 +84,7 @@ void *rec_op_begin(uint32_t index, const struct jp_rec_facts *facts,
         atomic_store_explicit(&op->facts[i], words[i], memory_order_release);
     for (i = 0; i < JP_REC_N_TIMES; i++)
         rec_op_set_time(op, (enum jp_rec_time) i, 0);
-    for (i = 0; i < JP_REC_N_NET; i++)
+    for (i = 0; has_net && i < JP_REC_N_NET; i++)
         atomic_store_explicit(&op->net[i], 0, memory_order_release);
     atomic_store_explicit(&op->started, 0, memory_order_release);
     atomic_store_explicit(&op->stopped, 0, memory_order_release);
@@ -145,8 +147,7 @@ struct chunk {
 
 static struct jp_rec_pool pool; /* of chunks */
 static char *chunks;
-static size_t record_bytes; /* of one record, shorter without waits */
-static bool has_net;
+static size_t record_bytes;     /* of one record, shorter without waits */
 static _Atomic uint32_t full;   /* top of the stack of full chunks, index + 1 */
 static _Atomic uint32_t n_full; /* roughly how many it holds */
 
