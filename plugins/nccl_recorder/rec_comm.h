@@ -101,6 +101,7 @@ struct jp_rec_trust {
     /* its first operation's start, CLOCK_MONOTONIC */
     _Atomic uint64_t launch_ns;
     _Atomic uint64_t before_ns; /* the same of the launch before */
+    atomic_bool has_events;     /* NCCL has reported a kernel */
     atomic_bool replays_count;  /* NCCL's planner.persistent: the last call was
                                    captured, so replays are counted */
     /* the group of calls that had the last Broadcast */

@@ -546,18 +546,27 @@ static bool is_waiting(struct jp_rec_op *op, uint64_t state,
             (int64_t) (now - rec_op_time(op, JP_REC_LAST)) > SILENT_NS);
 }
 
-/* How an operation ends that has not had its last event. Where the program
- * leaves main() without ncclCommDestroy() (all), NCCL's progress thread does
- * not report what it has not reported yet: of operations with a recent event it
- * is unknown whether they ended. */
+/* How an operation ends that has not had its last event. It is unknown whether
+ * it ended
+ * - if NCCL has reported no kernel of the communicator at all. Its progress
+ *   thread may have been busy for seconds with the connections for that, and a
+ *   kernel that hangs has begun, which NCCL would have reported;
+ * - where the program leaves main() without ncclCommDestroy() (all): then NCCL
+ *   does not report what it has not reported yet. An operation without a recent
+ *   event is pending. */
 static uint64_t how_it_ends(struct jp_rec_op *op, uint64_t state,
                             const struct jp_rec_facts *facts, bool all,
                             const struct waiting *waiting, uint64_t now)
 {
+    const struct jp_rec_trust *trust = &rec_comm_at(facts->comm)->trust;
+    bool recent = (int64_t) (now - rec_op_time(op, JP_REC_LAST)) < SILENT_NS;
+
     if (!is_waiting(op, state, facts, waiting, now))
         return 0;
-    if (all && (state & JP_REC_ENQUEUED) && !(state & JP_REC_OPEN_MASK) &&
-        (int64_t) (now - rec_op_time(op, JP_REC_LAST)) < SILENT_NS)
+    if ((state & JP_REC_ENQUEUED) && !(state & JP_REC_OPEN_MASK) &&
+        ((all && recent) ||
+         (!(state & JP_REC_UNSURE) &&
+          !atomic_load_explicit(&trust->has_events, memory_order_relaxed))))
         return JP_REC_UNSURE;
     return JP_REC_CUT_SHORT;
 }
