@@ -184,7 +184,6 @@ static void fill(struct jp_rec_facts *facts, struct jp_rec_thread *thread,
     facts->algo = (uint8_t) rec_names_word(&thread->words, start->algo);
     facts->proto = (uint8_t) rec_names_word(&thread->words, start->proto);
     fill_api(facts, (uint64_t) (uintptr_t) start->api);
-    facts->tag = start->tag;
     facts->flags |= start->symmetric ? JP_REC_SYMMETRIC : 0;
     number(facts, comm, start);
     if (rec_op_kind((uint64_t) (uintptr_t) start->api) == JP_REC_API &&
@@ -269,7 +268,7 @@ static void *rec_core_op(struct jp_rec_thread *thread, struct jp_rec_comm *comm,
     facts.launch = place.launch;
     facts.number = place.number;
     facts.after_ns = place.after_ns;
-    return rec_op_begin(index, &facts, state);
+    return rec_op_begin(index, &facts, state, start->tag);
 }
 
 /* NCCL launches a plan. The handle means nothing, but before 2.28 NCCL reports
@@ -457,12 +456,13 @@ static void *rec_core_phase(struct jp_rec_thread *thread, void *parent,
  * kernels are kept: the longest one of the channels. */
 static void end_phase(struct jp_rec_thread *thread, uint64_t gpu_ns)
 {
-    static const enum jp_rec_time of[JP_NCCL_N_PHASES] = {
+    static const enum jp_rec_more of[JP_NCCL_N_PHASES] = {
         [JP_NCCL_PHASE_SYNC] = JP_REC_SYNC,
         [JP_NCCL_PHASE_COMPUTE] = JP_REC_COMPUTE,
         [JP_NCCL_PHASE_CLOSE] = JP_REC_CLOSE,
     };
     uint64_t generation, start, bits = thread ? thread->phase_of : 0;
+    _Atomic uint64_t *length;
     struct jp_rec_op *op = bits ? rec_op_find(bits, &generation) : NULL;
 
     if (!op || !rec_op_is(rec_op_state(op), generation))
@@ -473,7 +473,11 @@ static void end_phase(struct jp_rec_thread *thread, uint64_t gpu_ns)
     if (!((uint8_t) REC_OP_FACT(op, flags) & JP_REC_SYMMETRIC) || start == 0 ||
         thread->phase_ns < start || gpu_ns < thread->phase_ns)
         return;
-    keep_last(op, of[thread->phase], gpu_ns - thread->phase_ns);
+    length = &op->more[of[thread->phase]];
+    if (gpu_ns - thread->phase_ns >
+        atomic_load_explicit(length, memory_order_relaxed))
+        atomic_store_explicit(length, gpu_ns - thread->phase_ns,
+                              memory_order_release);
 }
 
 /* A proxy (network transfer) of an operation starts. Returns its handle or
@@ -662,7 +666,7 @@ static size_t arena_bytes;
 
 /* Divides the memory: tables first, the rest for operations. The kernel
  * provides pages as they are touched. Returns 0, or -1 without memory. */
-static int divide_memory(void)
+static int divide_memory(int version)
 {
     size_t used;
     void *memory;
@@ -677,14 +681,15 @@ static int divide_memory(void)
     if (used == 0)
         return -1;
     used += rec_net_init(settings.net ? arena + used : NULL);
-    rec_op_init(arena + used, arena_bytes - used, settings.net, epoch);
+    rec_op_init(arena + used, arena_bytes - used, settings.net, version >= 7,
+                epoch);
     return 0;
 }
 
 /* Forgets the table before the memory goes, so that late handles find none. */
 static void free_memory(void)
 {
-    rec_op_init(NULL, 0, false, 0);
+    rec_op_init(NULL, 0, false, false, 0);
     if (arena)
         munmap(arena, arena_bytes);
     arena = NULL;
@@ -732,7 +737,7 @@ static const char *get_ready(int version, int *mask)
     why = rec_writer_start(getenv("JOBPROF_RECORDER_DIR"), &settings);
     if (why)
         return why;
-    if ((!declined && divide_memory() < 0) ||
+    if ((!declined && divide_memory(version) < 0) ||
         rec_writer_init(&settings, version, declined != NULL) < 0)
         return "no memory";
     return declined;
