@@ -15,9 +15,9 @@ as unseen; all files are complete; and no operation has a time of the GPU that
 is before its call or after the moment at which its stream was done with it. With
 both, the recorder is held against the calls as well, and Inspector's records
 are those of Inspector alone: communicator, rank, function, number, size, peer.
-Where the recorder did not ask for kernel events (kernels=0, or a release
-where it asks for none), no operation has the GPU's time, one that never
-completed may be "unsure", and replays of a graph are not reported.
+An operation that never completed may also be "unsure". Where the recorder did
+not ask for kernel events (kernels=0, or a release where it asks for none), no
+operation has the GPU's time, and replays of a graph are not reported.
 Rules, where less is expected:
   timed     half of the operations must have the GPU's time, too: on a busy
             machine NCCL reports some so late that the recorder refuses it
@@ -149,8 +149,8 @@ def compare(key, calls, records, rules):
         ):
             if collections.Counter(map(of_call, calls)) != collections.Counter(map(of_row, rows)):
                 out.append(f"{who}: {what} differ")
-        unfinished = [r for r in rows if r["incomplete"]]
-        unsure = 0 if records.kernels else sum(1 for r in rows if r.get("unsure"))
+        unfinished = [r for r in rows if r["incomplete"] and not r.get("unsure")]
+        unsure = sum(1 for r in rows if r.get("unsure"))
         never = sum(1 for c in calls if not c.end)
         # NCCL may end a communicator before it has reported its last operation
         before = [r for r in unfinished if r["enqueue_start"] != records.last[pid, r["comm"], rank]]

@@ -259,8 +259,8 @@ static char *say_who(const struct cause_subject *subject, char *buf,
                  *subject->rank ? "rank " : "a rank", subject->rank, node);
         break;
     case JP_FINDING_LONG_WAIT:
-        snprintf(buf, size, "rank %" PRId64 " (%.64s) stopped once",
-                 subject->rank, node);
+        snprintf(buf, size, "%s%s (%.64s) stopped once",
+                 *subject->rank ? "rank " : "a rank", subject->rank, node);
         break;
     case JP_FINDING_LATE_NODE:
         snprintf(buf, size, "node %.64s is late", node);

@@ -481,8 +481,8 @@ static void put_rank(const struct jp_row *row, size_t comm, uint32_t rank,
     /* the index of a damaged report may be out of range */
     if (p && p->comm_start && comm < r->n_comms) {
         at = processes_rank(p, r, comm, rank);
-        if (at < r->n_ranks && r->ranks[at].host)
-            who = processes_find(p, r->ranks[at].host, r->ranks[at].pid);
+        if (at < r->n_ranks)
+            who = &p->list[p->of_rank[at]];
     }
     if (who)
         world = who->world_rank;

@@ -122,7 +122,7 @@ typedef void jp_nccl_log_fn(int level, unsigned long subsys, const char *file,
  * Coll and P2p event, its size never.
  */
 
-/* A ProxyOp event, the same in all six interfaces. `pid` is the process that
+/* A ProxyOp event, the same in all seven interfaces. `pid` is the process that
  * issued the operation. With PXN it may be another one, and its handles mean
  * nothing here. */
 struct jp_nccl_proxy_op {

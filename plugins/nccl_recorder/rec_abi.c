@@ -186,7 +186,6 @@ static void fill(struct jp_rec_facts *facts, struct jp_rec_thread *thread,
     facts->algo = (uint8_t) rec_names_word(&thread->words, start->algo);
     facts->proto = (uint8_t) rec_names_word(&thread->words, start->proto);
     fill_api(facts, (uint64_t) (uintptr_t) start->api);
-    facts->tag = start->tag;
     facts->flags |= start->symmetric ? JP_REC_SYMMETRIC : 0;
     number(facts, comm, start);
     if (rec_op_kind((uint64_t) (uintptr_t) start->api) == JP_REC_API &&
@@ -233,10 +232,9 @@ static void drop_op(struct jp_rec_comm *comm, const struct jp_rec_start *start)
 
 /* An operation is being enqueued. Returns its handle for NCCL, or NULL when it
  * is not recorded. */
-static void *rec_core_op(struct jp_rec_comm *comm,
+static void *rec_core_op(struct jp_rec_thread *thread, struct jp_rec_comm *comm,
                          const struct jp_rec_start *start)
 {
-    struct jp_rec_thread *thread = rec_thread_get();
     struct jp_rec_facts facts = {0};
     struct jp_rec_place place;
     struct jp_rec_count *count;
@@ -272,7 +270,7 @@ static void *rec_core_op(struct jp_rec_comm *comm,
     facts.launch = place.launch;
     facts.number = place.number;
     facts.after_ns = place.after_ns;
-    return rec_op_begin(index, &facts, state);
+    return rec_op_begin(index, &facts, state, start->tag);
 }
 
 /* NCCL launches a plan. The handle means nothing, but before 2.28 NCCL reports
@@ -288,10 +286,8 @@ static void *rec_core_launch(struct jp_rec_comm *comm)
  * group for each nested one, although all of them are launched together; after
  * a nested one it is open whether the outer group continues, so its number
  * stays. */
-static void rec_core_calls(int depth)
+static void rec_core_calls(struct jp_rec_thread *thread, int depth)
 {
-    struct jp_rec_thread *thread = rec_thread_get();
-
     if (!thread)
         return;
     if (depth <= 2 && thread->group_depth <= 2)
@@ -301,10 +297,10 @@ static void rec_core_calls(int depth)
 
 /* The program called NCCL. Returns the handle that the operation will name as
  * its parent; NULL without a thread entry. */
-static void *rec_core_api(struct jp_rec_comm *comm,
+static void *rec_core_api(struct jp_rec_thread *thread,
+                          struct jp_rec_comm *comm,
                           const struct jp_rec_call *call)
 {
-    struct jp_rec_thread *thread = rec_thread_get();
     uint64_t bits = call->is_p2p ? JP_REC_API_P2P : JP_REC_API;
     uint64_t count = call->count;
     unsigned func;
@@ -444,9 +440,9 @@ static void *rec_core_kernel(void *parent, unsigned channel, uint64_t gpu_ns)
 /* A phase of a kernel channel (its handle). NCCL reports its end next, from the
  * same thread, so the thread holds it until then. Returns a handle that means
  * nothing, or NULL. */
-static void *rec_core_phase(void *parent, unsigned phase, uint64_t gpu_ns)
+static void *rec_core_phase(struct jp_rec_thread *thread, void *parent,
+                            unsigned phase, uint64_t gpu_ns)
 {
-    struct jp_rec_thread *thread = rec_thread_get();
     uint64_t bits = (uint64_t) (uintptr_t) parent;
 
     if (!thread || phase >= JP_NCCL_N_PHASES ||
@@ -460,15 +456,15 @@ static void *rec_core_phase(void *parent, unsigned phase, uint64_t gpu_ns)
 
 /* The phase that began last on this thread ends. Only those of symmetric
  * kernels are kept: the longest one of the channels. */
-static void end_phase(uint64_t gpu_ns)
+static void end_phase(struct jp_rec_thread *thread, uint64_t gpu_ns)
 {
-    static const enum jp_rec_time of[JP_NCCL_N_PHASES] = {
+    static const enum jp_rec_more of[JP_NCCL_N_PHASES] = {
         [JP_NCCL_PHASE_SYNC] = JP_REC_SYNC,
         [JP_NCCL_PHASE_COMPUTE] = JP_REC_COMPUTE,
         [JP_NCCL_PHASE_CLOSE] = JP_REC_CLOSE,
     };
-    struct jp_rec_thread *thread = rec_thread_get();
     uint64_t generation, start, bits = thread ? thread->phase_of : 0;
+    _Atomic uint64_t *length;
     struct jp_rec_op *op = bits ? rec_op_find(bits, &generation) : NULL;
 
     if (!op || !rec_op_is(rec_op_state(op), generation))
@@ -479,7 +475,11 @@ static void end_phase(uint64_t gpu_ns)
     if (!((uint8_t) REC_OP_FACT(op, flags) & JP_REC_SYMMETRIC) || start == 0 ||
         thread->phase_ns < start || gpu_ns < thread->phase_ns)
         return;
-    keep_last(op, of[thread->phase], gpu_ns - thread->phase_ns);
+    length = &op->more[of[thread->phase]];
+    if (gpu_ns - thread->phase_ns >
+        atomic_load_explicit(length, memory_order_relaxed))
+        atomic_store_explicit(length, gpu_ns - thread->phase_ns,
+                              memory_order_release);
 }
 
 /* A proxy (network transfer) of an operation starts. Returns its handle or
@@ -637,7 +637,7 @@ static int rec_core_record_v4(void *handle, int state,
              rec_op_kind(bits) == JP_REC_KERNEL)
         record_gpu_stop(bits, args->kernel_ch.gpu_ns);
     else if (state == JP_NCCL_KERNEL_PHASE_STOP && args)
-        end_phase(args->kernel_ch.gpu_ns);
+        end_phase(timer.thread, args->kernel_ch.gpu_ns);
     rec_cost_end(&timer);
     return JP_NCCL_SUCCESS;
 }
@@ -668,7 +668,7 @@ static size_t arena_bytes;
 
 /* Divides the memory: tables first, the rest for operations. The kernel
  * provides pages as they are touched. Returns 0, or -1 without memory. */
-static int divide_memory(void)
+static int divide_memory(int version)
 {
     size_t used;
     void *memory;
@@ -685,14 +685,15 @@ static int divide_memory(void)
     if (used == 0)
         return -1;
     used += rec_net_init(settings.net ? arena + used : NULL);
-    rec_op_init(arena + used, arena_bytes - used, settings.net, epoch);
+    rec_op_init(arena + used, arena_bytes - used, settings.net, version >= 7,
+                epoch);
     return 0;
 }
 
 /* Forgets the table before the memory goes, so that late handles find none. */
 static void free_memory(void)
 {
-    rec_op_init(NULL, 0, false, 0);
+    rec_op_init(NULL, 0, false, false, 0);
     if (arena)
         munmap(arena, arena_bytes);
     arena = NULL;
@@ -740,7 +741,7 @@ static const char *get_ready(int version, int *mask)
     why = rec_writer_start(getenv("JOBPROF_RECORDER_DIR"), &settings);
     if (why)
         return why;
-    if ((!declined && divide_memory() < 0) ||
+    if ((!declined && divide_memory(version) < 0) ||
         rec_writer_init(&settings, version, declined != NULL) < 0)
         return "no memory";
     return declined;
@@ -816,9 +817,10 @@ static int end_comm(void *context)
 /* How long NCCL uses the handle of an event. */
 static enum jp_rec_life life_of(uint64_t type, bool graph_captured)
 {
-    if (type & (JP_NCCL_KERNEL_CH | JP_NCCL_PROXY_OP | JP_NCCL_PROXY_STEP |
-                JP_NCCL_PROXY_CTRL | JP_NCCL_NET_PLUGIN |
-                JP_NCCL_KERNEL_LAUNCH | JP_NCCL_CE_SYNC | JP_NCCL_CE_BATCH))
+    if (type &
+        (JP_NCCL_KERNEL_CH | JP_NCCL_PROXY_OP | JP_NCCL_PROXY_STEP |
+         JP_NCCL_PROXY_CTRL | JP_NCCL_NET_PLUGIN | JP_NCCL_KERNEL_LAUNCH |
+         JP_NCCL_CE_SYNC | JP_NCCL_CE_BATCH | JP_NCCL_KERNEL_PHASE))
         return JP_REC_LEAF;
     return graph_captured ? JP_REC_CAPTURED : JP_REC_PARENT;
 }

@@ -27,12 +27,15 @@ static void NAME(start_both)(void *context, void **handle,
 
     rec_chain_follow();
     if (rec_chain_wants(jp_rec_masks.ours, d->type)) {
+        struct jp_rec_timer timer = rec_cost_begin();
+
         copy.parent = parent.ours;
 #if VERSION >= 5
         if (of_group)
             *of_group = group.ours;
 #endif
-        NAME(start_event)(comm.ours, &ours, &copy);
+        NAME(start_event)(timer.thread, comm.ours, &ours, &copy);
+        rec_cost_end(&timer);
     }
     /* before 2.28 NCCL reports neither an operation nor a network transfer
      * whose parent has no handle */
@@ -61,7 +64,7 @@ static int NAME(start)(void *context, void **handle, struct DESCR *d)
         return JP_NCCL_SUCCESS;
     }
     timer = rec_cost_begin();
-    NAME(start_event)(context, handle, d);
+    NAME(start_event)(timer.thread, context, handle, d);
     rec_cost_end(&timer);
     return JP_NCCL_SUCCESS;
 }

@@ -31,7 +31,8 @@ static int NAME(init)(void **context, uint64_t comm_hash, int *mask,
     return begin_both(VERSION, &facts, log, context, mask);
 }
 
-static void *NAME(start_coll)(struct jp_rec_comm *comm, const struct DESCR *d)
+static void *NAME(start_coll)(struct jp_rec_thread *thread,
+                              struct jp_rec_comm *comm, const struct DESCR *d)
 {
     struct jp_rec_start start = {
         .kind = JPR_COLL,
@@ -54,10 +55,11 @@ static void *NAME(start_coll)(struct jp_rec_comm *comm, const struct DESCR *d)
     start.silent = d->coll.symmetric && d->coll.n_channels == 0 &&
                    rec_trust_enabled();
 #endif
-    return rec_core_op(comm, &start);
+    return rec_core_op(thread, comm, &start);
 }
 
-static void *NAME(start_p2p)(struct jp_rec_comm *comm, const struct DESCR *d)
+static void *NAME(start_p2p)(struct jp_rec_thread *thread,
+                             struct jp_rec_comm *comm, const struct DESCR *d)
 {
     bool self = d->p2p.peer == comm->about.rank;
     struct jp_rec_start start = {
@@ -78,11 +80,12 @@ static void *NAME(start_p2p)(struct jp_rec_comm *comm, const struct DESCR *d)
     start.tag = d->p2p.tag;
     start.silent = start.self_copy = false;
 #endif
-    return rec_core_op(comm, &start);
+    return rec_core_op(thread, comm, &start);
 }
 
 #if VERSION >= 5
-static void *NAME(start_coll_api)(struct jp_rec_comm *comm,
+static void *NAME(start_coll_api)(struct jp_rec_thread *thread,
+                                  struct jp_rec_comm *comm,
                                   const struct DESCR *d)
 {
     struct jp_rec_call call = {
@@ -93,10 +96,11 @@ static void *NAME(start_coll_api)(struct jp_rec_comm *comm,
         .graph_captured = d->coll_api.graph_captured,
     };
 
-    return rec_core_api(comm, &call);
+    return rec_core_api(thread, comm, &call);
 }
 
-static void *NAME(start_p2p_api)(struct jp_rec_comm *comm,
+static void *NAME(start_p2p_api)(struct jp_rec_thread *thread,
+                                 struct jp_rec_comm *comm,
                                  const struct DESCR *d)
 {
     struct jp_rec_call call = {
@@ -107,12 +111,13 @@ static void *NAME(start_p2p_api)(struct jp_rec_comm *comm,
         .is_p2p = true,
     };
 
-    return rec_core_api(comm, &call);
+    return rec_core_api(thread, comm, &call);
 }
 #endif
 
 #if VERSION >= 6
-static void *NAME(start_ce)(struct jp_rec_comm *comm, const struct DESCR *d)
+static void *NAME(start_ce)(struct jp_rec_thread *thread,
+                            struct jp_rec_comm *comm, const struct DESCR *d)
 {
     struct jp_rec_start start = {
         .kind = JPR_CE,
@@ -129,12 +134,12 @@ static void *NAME(start_ce)(struct jp_rec_comm *comm, const struct DESCR *d)
 #if VERSION >= 7
     start.tag = d->ce_coll.tag;
 #endif
-    return rec_core_op(comm, &start);
+    return rec_core_op(thread, comm, &start);
 }
 #endif
 
-static void NAME(start_event)(void *context, void **handle,
-                              const struct DESCR *d)
+static void NAME(start_event)(struct jp_rec_thread *thread, void *context,
+                              void **handle, const struct DESCR *d)
 {
     struct jp_rec_comm *comm;
 
@@ -153,10 +158,12 @@ static void NAME(start_event)(void *context, void **handle,
             *handle = NULL;
         break;
     case JP_NCCL_COLL:
-        *handle = comm ? NAME(start_coll)(comm, d) : rec_comm_foreign(context);
+        *handle = comm ? NAME(start_coll)(thread, comm, d)
+                       : rec_comm_foreign(context);
         break;
     case JP_NCCL_P2P:
-        *handle = comm ? NAME(start_p2p)(comm, d) : rec_comm_foreign(context);
+        *handle = comm ? NAME(start_p2p)(thread, comm, d)
+                       : rec_comm_foreign(context);
         break;
     case JP_NCCL_PROXY_OP:
         *handle = rec_core_proxy(d->parent, d->proxy_op.pid);
@@ -166,24 +173,25 @@ static void NAME(start_event)(void *context, void **handle,
         break;
 #if VERSION >= 5
     case JP_NCCL_GROUP_API:
-        rec_core_calls(d->group_api.depth);
+        rec_core_calls(thread, d->group_api.depth);
         break;
     case JP_NCCL_COLL_API:
-        *handle = NAME(start_coll_api)(comm, d);
+        *handle = NAME(start_coll_api)(thread, comm, d);
         break;
     case JP_NCCL_P2P_API:
-        *handle = NAME(start_p2p_api)(comm, d);
+        *handle = NAME(start_p2p_api)(thread, comm, d);
         break;
 #endif
 #if VERSION >= 7
     case JP_NCCL_KERNEL_PHASE:
-        *handle = rec_core_phase(d->parent, d->kernel_phase.phase,
+        *handle = rec_core_phase(thread, d->parent, d->kernel_phase.phase,
                                  d->kernel_phase.gpu_ns);
         break;
 #endif
 #if VERSION >= 6
     case JP_NCCL_CE_COLL:
-        *handle = comm ? NAME(start_ce)(comm, d) : rec_comm_foreign(context);
+        *handle = comm ? NAME(start_ce)(thread, comm, d)
+                       : rec_comm_foreign(context);
         break;
 #endif
     default:

@@ -15,7 +15,8 @@ static int NAME(init)(void **context, int *mask)
     return begin_both(VERSION, &unknown, NULL, context, mask);
 }
 
-static void *NAME(start_coll)(struct jp_rec_comm *comm, const struct DESCR *d)
+static void *NAME(start_coll)(struct jp_rec_thread *thread,
+                              struct jp_rec_comm *comm, const struct DESCR *d)
 {
     struct jp_rec_start start = {
         .kind = JPR_COLL,
@@ -30,10 +31,11 @@ static void *NAME(start_coll)(struct jp_rec_comm *comm, const struct DESCR *d)
     };
 
     rec_comm_identify(comm, d->coll.comm_hash, d->coll.comm_name, d->rank);
-    return rec_core_op(comm, &start);
+    return rec_core_op(thread, comm, &start);
 }
 
-static void *NAME(start_p2p)(struct jp_rec_comm *comm, const struct DESCR *d)
+static void *NAME(start_p2p)(struct jp_rec_thread *thread,
+                             struct jp_rec_comm *comm, const struct DESCR *d)
 {
     struct jp_rec_start start = {
         .kind = JPR_P2P,
@@ -45,11 +47,11 @@ static void *NAME(start_p2p)(struct jp_rec_comm *comm, const struct DESCR *d)
     };
 
     rec_comm_identify(comm, d->p2p.comm_hash, d->p2p.comm_name, d->rank);
-    return rec_core_op(comm, &start);
+    return rec_core_op(thread, comm, &start);
 }
 
-static void NAME(start_event)(void *context, void **handle,
-                              const struct DESCR *d)
+static void NAME(start_event)(struct jp_rec_thread *thread, void *context,
+                              void **handle, const struct DESCR *d)
 {
     struct jp_rec_comm *comm = rec_comm_get(context);
 
@@ -59,10 +61,12 @@ static void NAME(start_event)(void *context, void **handle,
         *handle = rec_core_launch(comm);
         break;
     case JP_NCCL_COLL:
-        *handle = comm ? NAME(start_coll)(comm, d) : rec_comm_foreign(context);
+        *handle = comm ? NAME(start_coll)(thread, comm, d)
+                       : rec_comm_foreign(context);
         break;
     case JP_NCCL_P2P:
-        *handle = comm ? NAME(start_p2p)(comm, d) : rec_comm_foreign(context);
+        *handle = comm ? NAME(start_p2p)(thread, comm, d)
+                       : rec_comm_foreign(context);
         break;
     case JP_NCCL_PROXY_OP:
         *handle = rec_core_proxy(d->parent, d->proxy_op.pid);

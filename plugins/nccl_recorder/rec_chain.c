@@ -65,8 +65,8 @@ static void *load(const char *name)
 /* Finds the newest table that NCCL's interface can be passed on to. */
 static const struct table *find_table(void *library, int version, int *found)
 {
-    /* v4 to v6 are made of each other; the older ones are not */
-    int oldest = version >= 4 ? 4 : version;
+    /* v4 to v6 are made of each other; the older ones and v7 are not */
+    int oldest = version >= 4 && version <= 6 ? 4 : version;
 
     for (int v = version; v >= oldest; v--) {
         char symbol[32];
@@ -109,7 +109,7 @@ const char *rec_chain_open(int version)
     t = find_table(library, version, &interface);
     if (!t) {
         snprintf(what, sizeof(what),
-                 version > 4
+                 version > 4 && version <= 6
                      ? "has no profiler interface from v4 to v%d of this NCCL"
                      : "has no profiler interface v%d, which this NCCL uses",
                  version);
@@ -128,7 +128,8 @@ const char *rec_chain_open(int version)
 
 void *rec_chain_init(const struct jp_rec_chain_comm *comm)
 {
-    static const int known[] = {0, 0x3f, 0x3f, 0xff, 0xff, 0xfff, 0x7fff};
+    static const int known[] = {0,    0x3f,  0x3f,   0xff,
+                                0xff, 0xfff, 0x7fff, 0xffff};
     int *mask = &jp_rec_masks.theirs;
     void *context = NULL;
     char what[80];
@@ -191,7 +192,7 @@ void rec_chain_mask(int *mask)
 /* What below an operation is asked for. */
 #define BELOW                                                                  \
     (JP_NCCL_PROXY_OP | JP_NCCL_PROXY_STEP | JP_NCCL_KERNEL_CH |               \
-     JP_NCCL_NET_PLUGIN)
+     JP_NCCL_KERNEL_PHASE | JP_NCCL_NET_PLUGIN)
 
 #define COPY_ENGINES (JP_NCCL_CE_COLL | JP_NCCL_CE_SYNC | JP_NCCL_CE_BATCH)
 
@@ -227,6 +228,9 @@ bool rec_chain_wants(int mask, uint64_t type)
         break;
     case JP_NCCL_PROXY_STEP:
         children = JP_NCCL_NET_PLUGIN;
+        break;
+    case JP_NCCL_KERNEL_CH:
+        children = JP_NCCL_KERNEL_PHASE;
         break;
     case JP_NCCL_CE_COLL:
         children = JP_NCCL_CE_SYNC | JP_NCCL_CE_BATCH;

@@ -101,6 +101,7 @@ struct jp_rec_trust {
     /* its first operation's start, CLOCK_MONOTONIC */
     _Atomic uint64_t launch_ns;
     _Atomic uint64_t before_ns; /* the same of the launch before */
+    atomic_bool has_events;     /* NCCL has reported a kernel */
     atomic_bool replays_count;  /* NCCL's planner.persistent: the last call was
                                    captured, so replays are counted */
     /* the group of calls that had the last Broadcast */
@@ -450,8 +451,8 @@ struct jp_rec_thread *rec_thread_table(void);
 enum { JP_REC_COST_EVERY = 64, JP_REC_COST_MOST_NS = 50000 };
 
 struct jp_rec_timer {
-    struct jp_rec_thread *thread; /* NULL: this call is not timed */
-    uint64_t since_ns;
+    struct jp_rec_thread *thread; /* the calling one; NULL: it has no entry */
+    uint64_t since_ns;            /* 0: this call is not timed */
 };
 
 /* Adds to a counter that only this thread writes, without a lock prefix.
@@ -466,13 +467,11 @@ static inline uint64_t rec_cost_add(_Atomic uint64_t *counter, uint64_t n)
 /* A callback begins. */
 static inline struct jp_rec_timer rec_cost_begin(void)
 {
-    struct jp_rec_thread *thread = rec_thread_get();
-    struct jp_rec_timer timer = {0};
+    struct jp_rec_timer timer = {.thread = rec_thread_get()};
 
-    if (thread && rec_cost_add(&thread->events, 1) % JP_REC_COST_EVERY == 0) {
-        timer.thread = thread;
+    if (timer.thread &&
+        rec_cost_add(&timer.thread->events, 1) % JP_REC_COST_EVERY == 0)
         timer.since_ns = rec_clock_ns();
-    }
     return timer;
 }
 
@@ -483,7 +482,7 @@ void rec_cost_take(struct jp_rec_thread *thread, uint64_t since_ns);
 /* A callback ends. */
 static inline void rec_cost_end(const struct jp_rec_timer *timer)
 {
-    if (timer->thread)
+    if (timer->since_ns)
         rec_cost_take(timer->thread, timer->since_ns);
 }
 

@@ -29,6 +29,9 @@ struct jp_rec_op *jp_rec_ops;
 struct jp_rec_pool jp_rec_op_pool;
 uint64_t jp_rec_handle_salt;
 
+static bool has_net;  /* operations and records hold network waits */
+static bool has_more; /* ... and what v7 adds */
+
 /* live operations whose last event cannot be recognised */
 static atomic_int n_loose;
 
@@ -67,7 +70,7 @@ static void table_init(void *memory, uint32_t n, unsigned epoch)
 }
 
 void *rec_op_begin(uint32_t index, const struct jp_rec_facts *facts,
-                   uint64_t state)
+                   uint64_t state, uint64_t tag)
 {
     struct jp_rec_op *op = &jp_rec_ops[index];
     uint64_t generation = rec_op_state(op) >> JP_REC_GENERATION_SHIFT;
@@ -82,7 +85,10 @@ void *rec_op_begin(uint32_t index, const struct jp_rec_facts *facts,
         atomic_store_explicit(&op->facts[i], words[i], memory_order_release);
     for (i = 0; i < JP_REC_N_TIMES; i++)
         rec_op_set_time(op, (enum jp_rec_time) i, 0);
-    for (i = 0; i < JP_REC_N_NET; i++)
+    for (i = 0; has_more && i < JP_REC_N_MORE; i++)
+        atomic_store_explicit(&op->more[i], i == JP_REC_TAG ? tag : 0,
+                              memory_order_release);
+    for (i = 0; has_net && i < JP_REC_N_NET; i++)
         atomic_store_explicit(&op->net[i], 0, memory_order_release);
     atomic_store_explicit(&op->started, 0, memory_order_release);
     atomic_store_explicit(&op->stopped, 0, memory_order_release);
@@ -145,15 +151,15 @@ struct chunk {
 
 static struct jp_rec_pool pool; /* of chunks */
 static char *chunks;
-static size_t record_bytes; /* of one record, shorter without waits */
-static bool has_net;
+static size_t record_bytes;     /* of one record, shorter without waits */
 static _Atomic uint32_t full;   /* top of the stack of full chunks, index + 1 */
 static _Atomic uint32_t n_full; /* roughly how many it holds */
 
 static size_t bytes_of(bool net)
 {
-    return net ? sizeof(struct jp_rec_record)
-               : offsetof(struct jp_rec_record, net);
+    return net        ? sizeof(struct jp_rec_record)
+           : has_more ? offsetof(struct jp_rec_record, net)
+                      : offsetof(struct jp_rec_record, more);
 }
 
 static size_t chunk_bytes(size_t record)
@@ -366,6 +372,9 @@ static void copy(struct jp_rec_op *op, struct jp_rec_record *record)
     record->stopped = atomic_load_explicit(&op->stopped, memory_order_acquire);
     record->refused = atomic_load_explicit(&op->refused, memory_order_acquire);
     record->late = atomic_load_explicit(&op->late, memory_order_acquire);
+    for (i = 0; has_more && i < JP_REC_N_MORE; i++)
+        record->more[i] =
+            atomic_load_explicit(&op->more[i], memory_order_acquire);
     for (i = 0; has_net && i < JP_REC_N_NET; i++)
         record->net[i] =
             atomic_load_explicit(&op->net[i], memory_order_acquire);
@@ -561,18 +570,27 @@ static bool is_waiting(struct jp_rec_op *op, uint64_t state,
             (int64_t) (now - rec_op_time(op, JP_REC_LAST)) > SILENT_NS);
 }
 
-/* How an operation ends that has not had its last event. Where the program
- * leaves main() without ncclCommDestroy() (all), NCCL's progress thread does
- * not report what it has not reported yet: of operations with a recent event it
- * is unknown whether they ended. */
+/* How an operation ends that has not had its last event. It is unknown whether
+ * it ended
+ * - if NCCL has reported no kernel of the communicator at all. Its progress
+ *   thread may have been busy for seconds with the connections for that, and a
+ *   kernel that hangs has begun, which NCCL would have reported;
+ * - where the program leaves main() without ncclCommDestroy() (all): then NCCL
+ *   does not report what it has not reported yet. An operation without a recent
+ *   event is pending. */
 static uint64_t how_it_ends(struct jp_rec_op *op, uint64_t state,
                             const struct jp_rec_facts *facts, bool all,
                             const struct waiting *waiting, uint64_t now)
 {
+    const struct jp_rec_trust *trust = &rec_comm_at(facts->comm)->trust;
+    bool recent = (int64_t) (now - rec_op_time(op, JP_REC_LAST)) < SILENT_NS;
+
     if (!is_waiting(op, state, facts, waiting, now))
         return 0;
-    if (all && (state & JP_REC_ENQUEUED) && !(state & JP_REC_OPEN_MASK) &&
-        (int64_t) (now - rec_op_time(op, JP_REC_LAST)) < SILENT_NS)
+    if ((state & JP_REC_ENQUEUED) && !(state & JP_REC_OPEN_MASK) &&
+        ((all && recent) ||
+         (!(state & JP_REC_UNSURE) &&
+          !atomic_load_explicit(&trust->has_events, memory_order_relaxed))))
         return JP_REC_UNSURE;
     return JP_REC_CUT_SHORT;
 }
@@ -681,7 +699,8 @@ bool rec_op_look(uint32_t index, struct jp_rec_record *record)
 
 /* --- memory --------------------------------------------------------------- */
 
-void rec_op_init(char *memory, size_t bytes, bool net, unsigned epoch)
+void rec_op_init(char *memory, size_t bytes, bool net, bool more,
+                 unsigned epoch)
 {
     uint32_t n_ops, n_records;
     size_t rest;
@@ -690,6 +709,7 @@ void rec_op_init(char *memory, size_t bytes, bool net, unsigned epoch)
         jp_rec_ops = NULL;
         return;
     }
+    has_more = more;
     /* A record's bytes, with its share of chunk and pool, are an average over
      * many records, so that rounding costs little. */
     rest = bytes - SPARE_BYTES;

@@ -45,7 +45,6 @@ struct jp_rec_facts {
     uint8_t flags;
     uint32_t launch; /* struct jp_rec_place */
     uint64_t number; /* the same */
-    uint64_t tag;    /* of the program (v7); 0: none */
 };
 
 enum {
@@ -67,14 +66,20 @@ enum jp_rec_time {
     JP_REC_GPU_LAST,
     JP_REC_GPU_MAX, /* longest channel by the GPU */
     JP_REC_LAST,    /* the last event of any kind */
-    /* the longest phases of a symmetric kernel's channels (v7) */
-    JP_REC_SYNC,
-    JP_REC_COMPUTE,
-    JP_REC_CLOSE,
     JP_REC_N_TIMES,
 };
 
 enum { JP_REC_N_NET = JPR_N_WAITS + 2 }; /* waits, steps, bytes */
+
+/* What v7 adds: the program's tag, and the longest phases of a symmetric
+ * kernel's channels. */
+enum jp_rec_more {
+    JP_REC_TAG,
+    JP_REC_SYNC,
+    JP_REC_COMPUTE,
+    JP_REC_CLOSE,
+    JP_REC_N_MORE,
+};
 
 struct jp_rec_op {
     _Alignas(64) _Atomic uint64_t state;
@@ -85,6 +90,7 @@ struct jp_rec_op {
     /* channels with times of different operations */
     _Atomic uint32_t refused;
     _Atomic uint32_t late; /* late stamps; rec_comm.h */
+    _Atomic uint64_t more[JP_REC_N_MORE];
     _Atomic uint64_t net[JP_REC_N_NET];
     /* start of each open channel by the GPU's clock; 0: not open */
     _Atomic uint64_t channels[JP_NCCL_MAX_CHANNELS];
@@ -124,19 +130,21 @@ enum { JP_REC_INDEX_SHIFT = 9, JP_REC_INDEX_BITS = 20 };
 
 /* Takes zeroed memory into use: three quarters of it for operations in flight,
  * a quarter for finished records, which the writer soon takes. `net`: records
- * hold network waits. Generations begin at `epoch` << 24, so that a forked
- * child's differ from its parent's. In handles they are mixed with a number of
- * this process: with PXN and pid namespaces a handle of another process can
- * come here. NULL: there are no operations, and every handle is too old. */
-void rec_op_init(char *memory, size_t bytes, bool net, unsigned epoch);
+ * hold network waits; `more`: and what v7 adds. Generations begin at `epoch` <<
+ * 24, so that a forked child's differ from its parent's. In handles they are
+ * mixed with a number of this process: with PXN and pid namespaces a handle of
+ * another process can come here. NULL: there are no operations, and every
+ * handle is too old. */
+void rec_op_init(char *memory, size_t bytes, bool net, bool more,
+                 unsigned epoch);
 
 /* Returns a number that another process is unlikely to have. */
 uint32_t rec_op_salt(void);
 
 /* Makes the free place `index` a live operation and returns its handle. `state`
- * has the first bits of the state. */
+ * has the first bits of the state. `tag`: with `more` only. */
 void *rec_op_begin(uint32_t index, const struct jp_rec_facts *facts,
-                   uint64_t state);
+                   uint64_t state, uint64_t tag);
 
 /* One member of the facts, without the others. */
 #define REC_OP_WORD(op, member)                                                \
@@ -219,6 +227,7 @@ struct jp_rec_record {
     uint32_t stopped;
     uint32_t refused;
     uint32_t late;
+    uint64_t more[JP_REC_N_MORE]; /* present only with v7 or network waits */
     uint64_t net[JP_REC_N_NET]; /* present only if network waits are recorded */
 };
 

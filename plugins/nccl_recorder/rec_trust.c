@@ -400,6 +400,8 @@ enum jp_rec_stamp rec_trust_start(struct jp_rec_trust *trust, unsigned channel,
     uint64_t launch = 1 + (uint64_t) place->launch;
     enum jp_rec_stamp stamp;
 
+    if (!atomic_load_explicit(&trust->has_events, memory_order_relaxed))
+        atomic_store_explicit(&trust->has_events, true, memory_order_relaxed);
     if (gpu_ns == 0)
         return take_stale(trust);
     if (trust->clock && now_ns)

@@ -68,6 +68,7 @@ static struct {
     uint64_t changed_ns; /* ... that had changed */
     bool only_header;
     bool net;                /* records hold network waits */
+    bool more;               /* records hold what v7 adds */
     uint64_t n_seen;         /* operations since the sink is full */
     uint64_t n_kept;         /* of these written */
     uint64_t k;              /* each k-th is kept */
@@ -164,13 +165,13 @@ static void set_phases(const struct jp_rec_record *r, struct jpr_op *op)
 {
     uint64_t longest = op->source == JPR_KERNEL_GPU ? op->exec_ns : 0;
 
-    if (r->times[JP_REC_COMPUTE] == 0 || r->times[JP_REC_SYNC] > longest ||
-        r->times[JP_REC_COMPUTE] > longest || r->times[JP_REC_CLOSE] > longest)
+    if (r->more[JP_REC_COMPUTE] == 0 || r->more[JP_REC_SYNC] > longest ||
+        r->more[JP_REC_COMPUTE] > longest || r->more[JP_REC_CLOSE] > longest)
         return;
     op->has_phases = true;
-    op->sync_ns = r->times[JP_REC_SYNC];
-    op->compute_ns = r->times[JP_REC_COMPUTE];
-    op->close_ns = r->times[JP_REC_CLOSE];
+    op->sync_ns = r->more[JP_REC_SYNC];
+    op->compute_ns = r->more[JP_REC_COMPUTE];
+    op->close_ns = r->more[JP_REC_CLOSE];
 }
 
 /* `comm` is the communicator's number in the file. */
@@ -207,11 +208,13 @@ static void convert(const struct jp_rec_record *r, uint32_t comm,
         .unsure = facts->flags & JP_REC_UNTIMED,
         .channels_started = r->started,
         .channels_stopped = r->stopped,
-        .tag = facts->tag,
         .symmetric = facts->flags & JP_REC_SYMMETRIC,
     };
     set_exec(r, op);
-    set_phases(r, op);
+    if (f.more) {
+        op->tag = r->more[JP_REC_TAG];
+        set_phases(r, op);
+    }
     if (f.net && (r->net[JPR_N_WAITS] > 0 || r->net[JPR_WAIT_SEND_GPU] > 0 ||
                   r->net[JPR_WAIT_RECV] > 0))
         set_net(r, op);
@@ -242,6 +245,7 @@ static int begin(const struct jp_rec_settings *settings, int interface,
     f.k = FIRST_KEPT;
     f.only_header = only_header;
     f.net = settings->net;
+    f.more = interface >= 7;
     f.changed_ns = rec_clock_ns();
     jpr_packer_begin(f.ops, false, rec_clock_ns());
     return 0;

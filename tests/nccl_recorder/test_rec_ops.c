@@ -149,6 +149,31 @@ static void pending_long_exit(struct rec_scene *s)
     usleep(1200000);
 }
 
+/* NCCL ends the communicator before it has reported a kernel of it. */
+static void unreported(struct rec_scene *s)
+{
+    void *comm = scene_comm(s, NULL, 1, 0, 2);
+
+    CHECK(s->api->stop(scene_coll(s, comm, "AllReduce", 0, 4096, 2)) == 0);
+    CHECK(s->api->stop(scene_coll(s, comm, "AllReduce", 1, 4096, 2)) == 0);
+    usleep(1200000);
+    CHECK(s->api->finalize(comm) == 0);
+}
+
+/* Then it is unknown whether the operations ended: nobody hung. */
+static void unreported_is_unsure(void **state)
+{
+    struct rec_result r;
+
+    (void) state;
+    rec_harness_run(unreported, 6, &r);
+    assert_ok(r);
+    assert_int_equal(r.n_ops, 2);
+    assert_int_equal(has(&r, "\"unsure\":true"), 2);
+    assert_int_equal(has(&r, "\"incomplete\":true"), 0);
+    rec_harness_fini(&r);
+}
+
 /* What is pending at finalize is incomplete. Where the program just ends, NCCL
  * does not report what it has not reported yet, so an operation that had an
  * event in the last second may have ended: it is unsure. One that is not even
@@ -345,6 +370,7 @@ int main(void)
         cmocka_unit_test(each_interface),
         cmocka_unit_test(children_may_come_late),
         cmocka_unit_test(pending_is_written),
+        cmocka_unit_test(unreported_is_unsure),
         cmocka_unit_test(strange_calls_do_no_harm),
         cmocka_unit_test(quiet_operations_end),
         cmocka_unit_test(many_threads),
