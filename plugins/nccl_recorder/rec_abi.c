@@ -859,7 +859,7 @@ static int begin_both(int version, const struct jp_rec_comm_facts *facts,
         return begin_comm(version, facts, log, context, mask);
     }
     theirs = rec_chain_init(&comm);
-    say_chain(log, rec_chain_open(version));
+    say_chain(log, rec_chain_open(version)); /* it may have failed */
     begin_comm(version, facts, log, &ours, mask ? &jp_rec_masks.ours : NULL);
     *context = rec_chain_pair_comm(ours, theirs);
     if (mask)

@@ -39,14 +39,24 @@ typedef int init_v5(void **context, uint64_t hash, int *mask, const char *name,
 static const struct table *table; /* of the library; NULL: none */
 static int interface;             /* of that table */
 static bool opened;
-static char why[400];   /* the library is not used, or "" */
-static char no_context; /* stands for NULL: init() succeeded without one */
+static atomic_flag claimed = ATOMIC_FLAG_INIT;
+static atomic_bool refused; /* why is written */
+static char why[400];       /* the library is not used, or "" */
+static char no_context;     /* stands for NULL: init() succeeded without one */
 
-/* Keeps the first reason. */
+/* Keeps the first reason; threads may fail at once. */
 static void refuse(const char *name, const char *what)
 {
-    if (!*why)
-        snprintf(why, sizeof(why), "chain: %.200s: %.150s", name, what);
+    if (atomic_flag_test_and_set(&claimed))
+        return;
+    snprintf(why, sizeof(why), "chain: %.200s: %.150s", name, what);
+    atomic_store_explicit(&refused, true, memory_order_release);
+}
+
+/* Returns it, or NULL: there is none. */
+static const char *reason(void)
+{
+    return atomic_load_explicit(&refused, memory_order_acquire) ? why : NULL;
 }
 
 /* Loads a library as NCCL does: by its path, else by its short name. */
@@ -93,18 +103,18 @@ const char *rec_chain_open(int version)
     void *library;
 
     if (opened || !name || !*name)
-        return *why ? why : NULL;
+        return reason();
     opened = true;
     if (getauxval(AT_SECURE)) { /* a less privileged user names the library */
         refuse(name, "not loaded: the program has more rights than its user");
-        return why;
+        return reason();
     }
     library = load(name);
     if (!library) {
-        const char *reason = dlerror();
+        const char *fault = dlerror();
 
-        refuse(name, reason ? reason : "cannot be loaded");
-        return why;
+        refuse(name, fault ? fault : "cannot be loaded");
+        return reason();
     }
     t = find_table(library, version, &interface);
     if (!t) {
@@ -123,7 +133,7 @@ const char *rec_chain_open(int version)
         table = t;
         atomic_store_explicit(&jp_rec_chained, true, memory_order_release);
     }
-    return *why ? why : NULL;
+    return reason();
 }
 
 void *rec_chain_init(const struct jp_rec_chain_comm *comm)
