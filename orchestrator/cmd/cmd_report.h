@@ -59,8 +59,9 @@ struct report_session {
     struct jp_result *result;
     bool told; /* no node was profiled, and the user has read this at the step's
                   start */
-    bool job_ended; /* according to Slurm; only known for a user's report of an
-                       open step */
+    /* according to Slurm; both are false unless it is a user's report of an
+     * open step */
+    bool job_ended, job_runs;
 };
 
 /* --- cmd_report_session.c ------------------------------------------------ */

@@ -508,6 +508,8 @@ static void ask_end(const struct report_session *session,
     nodes->over = session->over || session->options->kind != REPORT_USER;
     for (size_t i = 0; i < nodes->n_nodes; i++)
         unfinished |= !nodes->nodes[i].finished;
+    if (!nodes->over && session->job_runs)
+        nodes->job_state = SLURMJOB_RUNNING;
     if (!nodes->over || !session->has_conf || !unfinished)
         return;
     cmd_report_recall_end(session->dir, nodes);

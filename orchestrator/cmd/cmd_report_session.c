@@ -133,18 +133,19 @@ static int read_conf(struct report_session *session, struct jp_error *err)
     return 1;
 }
 
-/* Whether Slurm says that the job is over, for a user's report. A node that
- * died never leaves its step. Slurm is asked before the claim is taken, because
- * the claim's thread forbids calls of libslurm. */
-static bool is_job_ended(const struct report_session *session)
+/* Sets whether Slurm says that the job is over or still runs, for a user's
+ * report. A node that died never leaves its step. Slurm is asked before the
+ * claim is taken, because the claim's thread forbids calls of libslurm. */
+static void ask_job(struct report_session *session)
 {
     struct slurmjob job;
+    bool known = session->options->kind == REPORT_USER && session->has_conf &&
+                 stepdir_has(session->dir, "done") &&
+                 slurmjob_get((uint32_t) session->conf.job_id,
+                              JP_SLURMJOB_LAUNCH_MS, &job);
 
-    return session->options->kind == REPORT_USER && session->has_conf &&
-           stepdir_has(session->dir, "done") &&
-           slurmjob_get((uint32_t) session->conf.job_id, JP_SLURMJOB_LAUNCH_MS,
-                        &job) &&
-           job.ended;
+    session->job_ended = known && job.ended;
+    session->job_runs = known && !job.ended && job.uid == session->conf.uid;
 }
 
 int report_session_init(struct report_session *session, const char *dir,
@@ -172,7 +173,7 @@ int report_session_init(struct report_session *session, const char *dir,
                          "plain folders of logs)",
                          session->dir);
     rc = read_conf(session, err);
-    session->job_ended = is_job_ended(session);
+    ask_job(session);
     return rc;
 }
 

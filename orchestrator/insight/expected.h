@@ -125,7 +125,7 @@ uint64_t gaps_until(const struct jp_evidence *e);
 /* Adds only the clause on files that stay in the user's own folder. */
 void gaps_own_folder(const struct jp_evidence *e, struct jp_sentence *s);
 
-/* Whether the step still runs, so that its records go on. */
+/* Whether the step has not ended, so that its records go on. */
 bool gaps_runs(const struct jp_evidence *e);
 
 /* Adds only the clause on nodes without a record. */

@@ -749,6 +749,8 @@ char *plain_verdict(const struct jp_verdict *verdict, const struct jp_result *r,
 
     buf[0] = '\0';
     add_verdict(&t, verdict, r, insight);
+    if (verdict->runs)
+        add(&t, " The step has not ended yet.");
     /* FAILED and NODATA have said it */
     if (insight && verdict->word != JP_VERDICT_FAILED &&
         verdict->word != JP_VERDICT_NODATA)

@@ -817,7 +817,7 @@ static enum jp_verdict_word say_data(const struct jp_evidence *e,
     char rough[JP_INSIGHT_ROUGH];
 
     if (runs)
-        sentence_add(s, "the step still runs, and is judged so far");
+        sentence_add(s, "the step has not ended, and is judged so far");
     if (nodata_explain(e, crash, s, why)) {
         if (e->analysed)
             gaps_nodes(e, s);
@@ -863,6 +863,7 @@ void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
 
     sentence_init(&s, verdict->text, sizeof(verdict->text));
     verdict->why = (struct jp_reasons){.n = 0};
+    verdict->runs = gaps_runs(&e);
     verdict->copper_incomplete = false;
     verdict->coverage = analysed ? e.expected.coverage : -1;
     if (hung_first)

@@ -31,6 +31,7 @@ struct jp_verdict {
     enum jp_verdict_word word;
     char text[400];  /* one sentence, no newline */
     double coverage; /* records / expected; negative: unknown */
+    bool runs;       /* the step has not ended: it is judged so far */
     /* of NODATA, INCOMPLETE and UNJUDGED: why, the most certain reason first */
     struct jp_reasons why;
     /* what to look at, by these reasons; NULL ends a list of fewer */

@@ -210,6 +210,15 @@ static void put_reason(enum jp_verdict_word word, enum jp_reason why,
     put(verdict_word_name(word), plain_verdict(&v, r, x, text));
 }
 
+/* A report by hand while the step runs. */
+static void put_running(void)
+{
+    const struct jp_verdict v = {.word = JP_VERDICT_OK, .runs = true};
+    char text[JP_PLAIN_TEXT];
+
+    put("OK", plain_verdict(&v, &result, NULL, text));
+}
+
 static void put_verdict(enum jp_verdict_word word, double coverage,
                         const char *clause, const struct jp_result *r,
                         const struct jp_insight *x)
@@ -300,6 +309,7 @@ static void put_verdicts(void)
     put_reason(JP_VERDICT_NODATA, JP_REASON_TASKS_FAILED, -1,
                "all 4 tasks ended with exit status 2; no profiler output", NULL,
                &x);
+    put_running();
     /* who ended the step is a fact beside what was found */
     for (int cause = JP_CRASH_CANCELLED; cause < JP_CRASH_UNKNOWN; cause++) {
         x.crash = (struct jp_crash){.cause = (enum jp_crash_cause) cause};

@@ -633,7 +633,7 @@ static const struct verdict_row rows[] = {
     {unbounded, JP_VERDICT_INCOMPLETE,
      "2 of 32 recordings cut: the further loss of 1 of them is unknown since "
      "2023-11-14 22:13:20 UTC"},
-    {running, JP_VERDICT_OK, "the step still runs, and is judged so far"},
+    {running, JP_VERDICT_OK, "the step has not ended, and is judged so far"},
     {damaged, JP_VERDICT_INCOMPLETE, "1 damaged block in the recordings"},
     {capped, JP_VERDICT_OK,
      "recorded until 2026-11-21 09:04:18 UTC, then no room: disk=1M of a "
