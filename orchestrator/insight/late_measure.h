@@ -33,8 +33,8 @@ struct late {
     bool only_kernels; /* the job has no other operation in which all ranks wait
                           for each other, so these are judged like such */
     double *proof_us;  /* [comm] a rank that is later to all operations by this
-                          in  sum, or less, is not the last one often enough to be
-                          named; 0: there are enough operations */
+                          in  sum, or less, is not the last one often enough to
+                          be  named; 0: there are enough operations */
     bool *short_run;   /* [comm] few operations: how often a rank comes last
                           decides, too */
     uint32_t *last, *of; /* [rank][function] operations in which it came last;
