@@ -533,6 +533,12 @@ static void full_pools(const struct jp_evidence *e, struct jp_sentence *s)
         sentence_add(s, "by the plan it %s", e->conf->lost);
 }
 
+/* Whether ranks that are missing here are in other steps of the job. */
+static bool is_elsewhere(const struct jp_evidence *e)
+{
+    return e->nodes && *e->nodes->elsewhere;
+}
+
 /* Adds which ranks of the job left no record. */
 static void ranks(const struct jp_evidence *e, struct jp_sentence *s)
 {
@@ -549,6 +555,17 @@ static void ranks(const struct jp_evidence *e, struct jp_sentence *s)
     /* a rank without records of one communicator may have those of another */
     if (!of || q->ranks_seen >= of || q->lost_comms)
         return;
+    if (is_elsewhere(e)) {
+        sentence_add(s,
+                     "%s of %s rank%s not of this step: step%s %s of the job "
+                     "has ranks of the same communicators, and jobprof "
+                     "aggregate joins them",
+                     FIG_COUNT(of - q->ranks_seen), FIG_COUNT(of),
+                     of == 1 ? " is" : "s are",
+                     strchr(e->nodes->elsewhere, ',') ? "s" : "",
+                     e->nodes->elsewhere);
+        return;
+    }
     if (comm && comm->n_ranks == of &&
         missing_ranks(e->result, comm, names, sizeof(names)) ==
             of - q->ranks_seen)
@@ -871,7 +888,7 @@ static bool has_own_folder(const struct jp_evidence *e)
 
 static bool has_missing_ranks(const struct jp_evidence *e)
 {
-    return !e->result->quality.lost_comms &&
+    return !e->result->quality.lost_comms && !is_elsewhere(e) &&
            e->result->quality.ranks_seen <
                expected_ranks(e->conf, e->nodes, e->result);
 }
@@ -911,6 +928,8 @@ void gaps_advise(const struct jp_evidence *e,
                      "engines. Ranks can be compared in a run without them."},
         {has_flight, "Ranks waited when the records end. jobprof show "
                      "--pending says in what, and for whom."},
+        {is_elsewhere, "Its communicators have ranks in other steps: jobprof "
+                       "aggregate --output DIR jobprof-JOBID."},
         {has_lost_comms, "The recorder keeps 4,096 communicators of a process "
                          "at a time. Are communicators destroyed?"},
         {has_lost, "The profiler's memory was full. Size the next run with "
