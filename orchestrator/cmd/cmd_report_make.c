@@ -24,6 +24,7 @@
 #include "common/plan.h"
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/step_kin.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
@@ -744,8 +745,11 @@ static int make(struct report_session *session, struct material *m)
         nodes_destroy(m->nodes);
         m->nodes = NULL;
     }
-    if (m->nodes)
+    if (m->nodes) {
         ask_end(session, m->nodes);
+        step_kin_find(session->dir, m->result, m->nodes->elsewhere,
+                      sizeof(m->nodes->elsewhere));
+    }
     session->told = is_told(session, m);
     read_evidence(session, m);
     label(session, m);

@@ -103,6 +103,9 @@ struct jp_nodes {
     bool over;
     enum slurmjob_state job_state;
     uint64_t job_end_us;
+    /* set by the same caller: the job's other steps that have ranks of this
+     * step's communicators ("1, 2"); "": none are known */
+    char elsewhere[128];
 };
 
 /* Reads <step_dir>/nodes. A missing folder gives zero nodes. NULL: no

@@ -601,6 +601,12 @@ static void full_pools(const struct jp_evidence *e, struct jp_sentence *s)
         sentence_add(s, "by the plan it %s", e->conf->lost);
 }
 
+/* Whether ranks that are missing here are in other steps of the job. */
+static bool is_elsewhere(const struct jp_evidence *e)
+{
+    return e->nodes && *e->nodes->elsewhere;
+}
+
 /* Adds which ranks of the job left no record. */
 static void ranks(const struct jp_evidence *e, struct jp_sentence *s)
 {
@@ -617,6 +623,17 @@ static void ranks(const struct jp_evidence *e, struct jp_sentence *s)
     /* a rank without records of one communicator may have those of another */
     if (!of || q->ranks_seen >= of || q->lost_comms)
         return;
+    if (is_elsewhere(e)) {
+        sentence_add(s,
+                     "%s of %s rank%s not of this step: step%s %s of the job "
+                     "has ranks of the same communicators, and jobprof "
+                     "aggregate joins them",
+                     FIG_COUNT(of - q->ranks_seen), FIG_COUNT(of),
+                     of == 1 ? " is" : "s are",
+                     strchr(e->nodes->elsewhere, ',') ? "s" : "",
+                     e->nodes->elsewhere);
+        return;
+    }
     if (comm && comm->n_ranks == of &&
         missing_ranks(e->result, comm, names, sizeof(names)) ==
             of - q->ranks_seen)
@@ -1016,7 +1033,7 @@ static bool has_own_folder(const struct jp_evidence *e)
 
 static bool has_missing_ranks(const struct jp_evidence *e)
 {
-    return !e->result->quality.lost_comms &&
+    return !e->result->quality.lost_comms && !is_elsewhere(e) &&
            e->result->quality.ranks_seen <
                expected_ranks(e->conf, e->nodes, e->result);
 }
@@ -1074,6 +1091,7 @@ void gaps_reasons(const struct jp_evidence *e, bool uneven,
         {has_unseen, JP_REASON_UNSEEN},
         {is_waiting, JP_REASON_IN_FLIGHT},
         {is_miscounted, JP_REASON_MISCOUNTED},
+        {is_elsewhere, JP_REASON_ELSEWHERE},
         {has_lost_comms, JP_REASON_LOST_COMMS},
         {has_lost, JP_REASON_LOST},
         {has_overwritten, JP_REASON_OVERWRITTEN},

@@ -240,6 +240,11 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
          .situation = "there are more records than the recorder has counted",
          .checks = {"Do all files belong to one run? Its counts say fewer "
                     "records."}},
+    [JP_REASON_ELSEWHERE] =
+        {INCOMPLETE("elsewhere"),
+         .situation = "the missing ranks are in other steps of the job",
+         .checks = {"Its communicators have ranks in other steps: jobprof "
+                    "aggregate --output DIR jobprof-JOBID."}},
     [JP_REASON_LOST_COMMS] =
         {INCOMPLETE("lost_comms"),
          .situation = "a process had more communicators than the recorder "

@@ -545,6 +545,12 @@ static void rough(struct fixture *f)
                    NULL);
 }
 
+static void in_other_steps(struct fixture *f)
+{
+    rank_missing(f);
+    strcpy(f->nodes.elsewhere, "1");
+}
+
 static void lost_comms(struct fixture *f)
 {
     unknown(f);
@@ -874,6 +880,7 @@ static const struct {
     {JP_REASON_IN_FLIGHT, stuck_for_long, NULL},
     {JP_REASON_UNEVEN, uneven, NULL},
     {JP_REASON_MISCOUNTED, miscounted, NULL},
+    {JP_REASON_ELSEWHERE, in_other_steps, NULL},
     {JP_REASON_LOST_COMMS, lost_comms, NULL},
     {JP_REASON_LOST, recorder_lost, NULL},
     {JP_REASON_OVERWRITTEN, overwritten, NULL},
