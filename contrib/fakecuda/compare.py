@@ -21,6 +21,8 @@ Rules, where less is expected:
   killed=R  rank R was killed: its last records and counts may be missing
   cut       a file may lack its end
   replays   the operations are those of a graph
+  ranks=N   the report must have seen N ranks, of as many
+  whole     the report must not be INCOMPLETE
   lags      one operation in 20 may have another one's time: where NCCL's
             progress thread never catches up, nothing shows whose it is
 """
@@ -159,6 +161,24 @@ def compare(key, calls, records, rules):
     return out
 
 
+def read_report(folder, rules):
+    """What is wrong with the report (jobprof aggregate)."""
+    try:
+        with open(folder + "/report/summary.json", encoding="utf-8") as file:
+            report = json.load(file)
+    except OSError as error:
+        return [f"no report: {error}"]
+    out = []
+    seen = [report["quality"][key] for key in ("ranks_seen", "ranks_expected")]
+    for rule in rules:
+        if rule.startswith("ranks=") and seen != [int(rule[6:])] * 2:
+            out.append("the report has {} of {} ranks".format(*seen))
+    word, text = report["verdict"]["word"], report["verdict"]["text"]
+    if "more than one run" in text or ("whole" in rules and word == "INCOMPLETE"):
+        out.append(f"the report says {word}: {text}")
+    return out
+
+
 def count_inspector(folder):
     logs = glob.glob(folder + "/inspector/**/*.log", recursive=True)
     n = 0
@@ -188,6 +208,7 @@ def main():
         truth = unnamed
     for key in sorted(set(truth) | set(records.ops)):
         differ += compare(key, truth.get(key, []), records, args.rule)
+    differ += read_report(args.folder, args.rule)
     rows = [r for ops in records.ops.values() for r in ops]
     timed = sum(1 for r in rows if r["gpu_last"])
     if "timed" in args.rule and records.kernels and 2 * timed < len(rows):
