@@ -26,6 +26,8 @@ Rules, where less is expected:
   ends      operations may be incomplete: the program left main at once
   replays   Inspector alone repeats the numbers of a graph: NCCL numbers replays
             only where a call or a launch has a handle, as the recorder's has
+  ranks=N   the report must have seen N ranks, of as many
+  whole     the report must not be INCOMPLETE
   lags      one operation in 20 may have another one's time: where NCCL's
             progress thread never catches up, nothing shows whose it is
 """
@@ -165,6 +167,24 @@ def compare(key, calls, records, rules):
     return out
 
 
+def read_report(folder, rules):
+    """What is wrong with the report (jobprof aggregate)."""
+    try:
+        with open(folder + "/report/summary.json", encoding="utf-8") as file:
+            report = json.load(file)
+    except OSError as error:
+        return [f"no report: {error}"]
+    out = []
+    seen = [report["quality"][key] for key in ("ranks_seen", "ranks_expected")]
+    for rule in rules:
+        if rule.startswith("ranks=") and seen != [int(rule[6:])] * 2:
+            out.append("the report has {} of {} ranks".format(*seen))
+    word, text = report["verdict"]["word"], report["verdict"]["text"]
+    if "more than one run" in text or ("whole" in rules and word == "INCOMPLETE"):
+        out.append(f"the report says {word}: {text}")
+    return out
+
+
 def read_inspector(folder):
     """Inspector's records, without their times; None: it has written no file."""
     logs = glob.glob(folder + "/inspector/**/*.log", recursive=True)
@@ -229,6 +249,7 @@ def main():
     args = parser.parse_args()
     rules = set(args.rule)
     calls, recorded, timed, differ = judge(args.folder, args.dump, rules)
+    differ += read_report(args.folder, rules)
     alone = read_inspector(args.folder)
     behind = read_inspector(args.folder + "/both")
     if os.path.isdir(args.folder + "/both"):

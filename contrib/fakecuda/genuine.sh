@@ -127,6 +127,7 @@ run_case() {
     elif [ $rc = 124 ] || { [ $rc != 0 ] && [[ " $3 " != *" cut "* ]]; }; then
         row=$'-\t-\t-\t-\t-\t'"drive ended with $rc: $(tail -n 1 "$dir/out")"
     else
+        "$build/orchestrator/jobprof" aggregate -q --output "$dir/report" "$dir/raw" >>"$dir/out" 2>&1
         while [ $tries -gt 0 ]; do
             tries=$((tries - 1))
             [ -z "$inspector" ] || run_inspector

@@ -541,12 +541,19 @@ static uint32_t count_ranks(const struct jp_result *r)
 /* Counts the job's ranks: those with records, of as many as the largest
  * communicator has at least. *all: every rank of the largest communicators has
  * records. */
-static int set_ranks(struct jp_result *r, bool *all)
+static int set_ranks(const struct build *b, bool *all)
 {
+    struct jp_result *r = b->result;
     struct jp_quality *q = &r->quality;
-    uint32_t largest = 0;
+    uint32_t largest = 0, files = 0;
 
     q->ranks_seen = count_ranks(r);
+    /* two communicators with one id look like one, and two of its processes
+     * like one rank; each recording is of one process */
+    for (size_t i = 0; q->twin_recordings && i < b->walk->n_logs; i++)
+        files += b->files[i].has_counters && b->files[i].records > 0;
+    if (files > q->ranks_seen)
+        q->ranks_seen = files;
     for (size_t i = 0; i < r->n_comms; i++) {
         q->short_comms += r->comms[i].ranks_seen < r->comms[i].n_ranks;
         if (r->comms[i].n_ranks > largest)
@@ -631,7 +638,7 @@ int result_quality(struct build *b)
         q->call_cpu_records += b->result->ranks[i].call_cpu;
     }
     q->overflow_records = b->overflow; /* of traces only */
-    if (set_ranks(b->result, &all) < 0)
+    if (set_ranks(b, &all) < 0)
         return -1;
     set_expected(b, complete, all, produced);
     return 0;
