@@ -21,7 +21,7 @@
     [JP_LIMIT_STALL_START_STEPS] =
         {"stall_start_steps", 10, JP_LIMIT_IS_NUMBER,
          "... or among the first steps, which are no more, but at most one in "
-         "warmup_part",
+         "warmup_part; and no wait is named in a run of fewer steps",
          "ranks warm up in different times"},
     [JP_LIMIT_STALL_NET] =
         {"stall_net_min", 0.5, JP_LIMIT_IS_NUMBER,
@@ -41,7 +41,8 @@
     [JP_LIMIT_TURNS_FIRST] =
         {"turns_first_max", 3, JP_LIMIT_IS_NUMBER,
          "... without the first operation of a kind, if ranks waited there for "
-         "more times the mean of the others",
+         "more times the mean of the others, and by no more than the last third "
+         "of them shows, if ranks waited for more times that in all",
          "programs start at different times on each node"},
     /* --- what an all-clear may state (verdict.c) */
     [JP_LIMIT_STATED] =

@@ -34,22 +34,26 @@ static const struct stalls_series *series_of(const struct stalls_counts *c,
     return &c->series[c->r->ranks[x->rank].comm * STALLS_FUNCS + x->func];
 }
 
-/* Returns the share of the run in which programs may still start: so many steps
- * by the process's function with the fewest operations. */
-static double start_share(const struct stalls_counts *c, size_t process)
+/* Returns the number of the program's steps, by the process's function with the
+ * fewest operations. */
+static uint64_t steps_of(const struct stalls_counts *c, size_t process)
 {
     const struct jp_process *who = &c->p->list[process];
     uint64_t steps = UINT64_MAX;
 
     for (size_t i = who->first; i < who->first + who->n; i++)
         for (unsigned f = 0; f < STALLS_FUNCS; f++) {
-            uint64_t ops =
-                c->series[c->r->ranks[c->p->by_process[i]].comm * STALLS_FUNCS +
-                          f]
-                    .ops;
+            size_t comm = c->r->ranks[c->p->by_process[i]].comm;
+            uint64_t ops = c->series[comm * STALLS_FUNCS + f].ops;
 
             steps = ops && ops < steps ? ops : steps;
         }
+    return steps;
+}
+
+/* Returns the share of the run in which programs may still start. */
+static double start_share(uint64_t steps)
+{
     return fmin(fmax(limits_get(JP_LIMIT_STALL_START_STEPS) / (double) steps,
                      limits_get(JP_LIMIT_STALL_START)),
                 1 / limits_get(JP_LIMIT_WARMUP_PART));
@@ -62,15 +66,18 @@ static void keep(struct collecting *w)
     struct jp_once *x = &w->at, *more;
     const struct stalls_series *all;
     bool lasts, start;
+    uint64_t steps;
 
     if (!x->ops)
         return;
     all = series_of(w->c, x);
+    steps = steps_of(w->c, x->process);
     lasts = (double) x->ops >
             fmax(limits_get(JP_LIMIT_STALL_RARE) * (double) all->ops, 1);
     start = (double) (x->sn - all->first_sn) <
-            fmax(start_share(w->c, x->process) * (double) all->ops, 1);
+            fmax(start_share(steps) * (double) all->ops, 1);
     if (lasts || start ||
+        (double) steps < limits_get(JP_LIMIT_STALL_START_STEPS) ||
         (double) all->ops < limits_get(JP_LIMIT_STALL_ONCE_OPS))
         return;
     if (x->us <= limits_get(JP_LIMIT_STALL_ONCE) * w->list->run_us ||
@@ -109,7 +116,8 @@ static void collect(void *arg, const struct stalls_event *e)
     x->largest_us = fmax(x->largest_us, e->us);
 }
 
-/* Returns true if each process has a function with enough operations. */
+/* Returns true if each process has enough steps, and operations of a function.
+ */
 static bool is_judged(const struct stalls_counts *c)
 {
     for (size_t p = 0; p < c->p->n; p++) {
@@ -123,7 +131,8 @@ static bool is_judged(const struct stalls_counts *c)
 
                 most = ops > most ? ops : most;
             }
-        if ((double) most < limits_get(JP_LIMIT_STALL_ONCE_OPS))
+        if ((double) most < limits_get(JP_LIMIT_STALL_ONCE_OPS) ||
+            (double) steps_of(c, p) < limits_get(JP_LIMIT_STALL_START_STEPS))
             return false;
     }
     return true;

@@ -34,6 +34,7 @@
 /* Waits in a communicator's operations, in us of GPU time. */
 struct waits {
     double sum, squares;
+    double third; /* of the last third of the operations */
     uint64_t ops;
     /* of the function that is being read */
     double first, rest;
@@ -57,22 +58,21 @@ struct turns {
     /* [process] a finding names it, or a mate of it: what others wait for it is
      * told already */
     bool *named;
-    uint64_t from_sn; /* of the function that is read, after the warm-up */
-    double warm;      /* share of operations of the warm-up */
+    /* of the function that is read: after the warm-up, and its last third */
+    uint64_t from_sn, third_sn;
+    double warm; /* share of operations of the warm-up */
 };
 
-/* Leaves out the warm-up of the function that begins with operation i, and half
- * as much again, as for stalls. */
-static void skip_warmup(struct turns *t, struct ops_reader *reader, size_t i)
+/* Finds the sequence numbers of the function that begins with operation i:
+ * where its warm-up ends, and half as much again, as for stalls; where its last
+ * third begins. */
+static void set_range(struct turns *t, struct ops_reader *reader, size_t i)
 {
     const struct jp_op *op = ops_at(reader, i);
     uint32_t comm = op->comm, coll = op->coll;
     uint64_t first = op->sn, last = first;
     size_t from = i, to = t->r->n_ops;
 
-    t->from_sn = first;
-    if (!(t->warm > 0))
-        return;
     while (from < to) { /* its last operation */
         size_t middle = from + (to - from) / 2;
 
@@ -86,6 +86,7 @@ static void skip_warmup(struct turns *t, struct ops_reader *reader, size_t i)
     }
     t->from_sn = first +
                  (uint64_t) ceil(1.5 * t->warm * (double) (last - first + 1));
+    t->third_sn = first + 2 * (last - first + 1) / 3;
 }
 
 static void add_wait(struct turns *t, double us, size_t rank)
@@ -115,6 +116,7 @@ static void take(struct turns *t, const struct jp_op *op)
         return;
     }
     t->at.rest += us;
+    t->at.third += op->sn >= t->third_sn ? us : 0;
     add_wait(t, us, rank);
 }
 
@@ -160,6 +162,7 @@ static void end_comm(struct turns *t, size_t comm)
          k < count; k++) {
         struct jp_op op;
 
+        t->third_sn = 2 * count / 3;
         if (alltoall_get(t->r, t->p, comm, k, &op))
             take(t, &op);
     }
@@ -176,6 +179,9 @@ static void end_comm(struct turns *t, size_t comm)
             limits_get(JP_LIMIT_TURNS_OPS) * t->at.squares) {
         us = t->at.sum *
              fmin((1 - fmax(same - t->at.squares, 0) / pairs) / (1 - 1 / n), 1);
+        /* the start of a short run says nothing about the rest */
+        if (3 * t->at.third * limits_get(JP_LIMIT_TURNS_FIRST) < t->at.sum)
+            us *= 3 * t->at.third / t->at.sum;
         add_comm(t, comm, us, last);
     }
     t->at = (struct waits){0};
@@ -266,7 +272,7 @@ static int add_up(struct turns *t)
                 break;
             if (op->coll != coll) {
                 end_func(t);
-                skip_warmup(t, reader, i);
+                set_range(t, reader, i);
             }
             coll = op->coll;
             if (!t->joins[c] && ranks > 1 && ranks == t->r->comms[c].n_ranks &&
