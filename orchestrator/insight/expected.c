@@ -476,7 +476,8 @@ static const struct jp_setting *find_setting(const struct jp_jobconf *conf,
 
 /* The recorder does not write which of its limits was reached. A file that has
  * grown to a quarter of disk= has reached that one: the recorder keeps up to
- * half of it for the end, and writes in blocks. */
+ * half of it for the end, and writes in blocks. A smaller file may have reached
+ * either, if a block was large. */
 char *gaps_room(const struct jp_evidence *e, char buf[JP_GAPS_ROOM])
 {
     const struct jp_setting *of[2] = {find_setting(e->conf, "disk"),
@@ -484,7 +485,7 @@ char *gaps_room(const struct jp_evidence *e, char buf[JP_GAPS_ROOM])
     const char *const what[2] = {"of a recording", "of the file system"};
     const struct jp_quality *q = &e->result->quality;
     uint64_t disk = 0, files = q->recordings;
-    int from = 0, to = 2;
+    int to = 2;
     size_t len = 0;
 
     *buf = '\0';
@@ -492,9 +493,7 @@ char *gaps_room(const struct jp_evidence *e, char buf[JP_GAPS_ROOM])
         disk = 0;
     if (files && disk && q->bytes_read / files >= disk / 4)
         to = 1;
-    else if (files && q->bytes_read / files < disk / 4)
-        from = 1;
-    for (int i = from; i < to; i++)
+    for (int i = 0; i < to; i++)
         if (of[i] && len < JP_GAPS_ROOM)
             len += (size_t) snprintf(
                 buf + len, JP_GAPS_ROOM - len, "%s%s=%.32s %s (%.40s)",

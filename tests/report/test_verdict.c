@@ -323,7 +323,7 @@ static void capped(struct fixture *f)
     f->conf.settings[1] = (struct jp_setting){disk, size, option, option, size};
 }
 
-/* The files are far below the cap. */
+/* The files are far below the cap: it may have been either limit. */
 static void low_space(struct fixture *f)
 {
     static char key[] = "min_free", size[] = "20G", site[] = "site file";
@@ -645,7 +645,8 @@ static const struct verdict_row rows[] = {
      "recorded until 2026-11-21 09:04:18 UTC, then no room: disk=1M of a "
      "recording (option); 10,890 operations left out"},
     {low_space, JP_VERDICT_OK,
-     "no room: min_free=20G of the file system (site file)"},
+     "no room: disk=1M of a recording (option) or min_free=20G of the file "
+     "system (site file)"},
     {capped_and_killed, JP_VERDICT_OK, "then no room: disk=1M"},
     {capped, JP_VERDICT_OK, "90.0 % of the records present (counted)"},
     {many_bad_lines, JP_VERDICT_INCOMPLETE, "5,000 lines could not be read"},
