@@ -12,9 +12,9 @@ of the same sizes and peers; an operation that never completed is recorded as
 incomplete or as in flight; calls of which NCCL reports no operation are counted
 as unseen; all files are complete; and no operation has a time of the GPU that
 is before its call or after the moment at which its stream was done with it.
-An operation that never completed may also be "unsure". Where the recorder did
-not ask for kernel events (kernels=0, or a release where it asks for none), no
-operation has the GPU's time, and replays of a graph are not reported.
+One that never completed may also be unsure. Without kernel events (kernels=0,
+or a release in which the recorder does not ask for them) no operation has the
+GPU's time, and replays of a graph are not reported.
 Rules, where less is expected:
   timed     half of the operations must have the GPU's time, too: on a busy
             machine NCCL reports some so late that the recorder refuses it
