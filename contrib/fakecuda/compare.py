@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """compare.py - what drive called against what the recorder kept.
 
-compare.py --dump JPRDUMP [--rule WORD]... FOLDER
+compare.py --dump JPRDUMP [--rule WORD]... [--report SUMMARY.JSON] FOLDER
 FOLDER has drive's truth-*.csv and the recordings, raw/*.jpr; inspector/*.log,
 where NVIDIA's Inspector ran, is counted. Prints one line, tab-separated:
 truth, recorded, timed, Inspector's, "same" or what differs. Exit status 1 where
@@ -161,10 +161,12 @@ def compare(key, calls, records, rules):
     return out
 
 
-def read_report(folder, rules):
-    """What is wrong with the report (jobprof aggregate)."""
+def read_report(path, rules):
+    """What is wrong with a summary.json of the recordings."""
+    if not path:
+        return []
     try:
-        with open(folder + "/report/summary.json", encoding="utf-8") as file:
+        with open(path, encoding="utf-8") as file:
             report = json.load(file)
     except OSError as error:
         return [f"no report: {error}"]
@@ -192,6 +194,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--dump", required=True)
     parser.add_argument("--rule", action="append", default=[])
+    parser.add_argument("--report", help="their summary.json")
     parser.add_argument("folder")
     args = parser.parse_args()
     truth = read_truth(args.folder)
@@ -208,7 +211,7 @@ def main():
         truth = unnamed
     for key in sorted(set(truth) | set(records.ops)):
         differ += compare(key, truth.get(key, []), records, args.rule)
-    differ += read_report(args.folder, args.rule)
+    differ += read_report(args.report, args.rule)
     rows = [r for ops in records.ops.values() for r in ops]
     timed = sum(1 for r in rows if r["gpu_last"])
     if "timed" in args.rule and records.kernels and 2 * timed < len(rows):

@@ -117,7 +117,7 @@ run_case() {
     else
         "$build/orchestrator/jobprof" aggregate -q --output "$dir/report" "$dir/raw" >>"$dir/out" 2>&1
         row=$(python3 "$here/compare.py" --dump "$build/tests/nccl_recorder/jprdump" \
-            "${rules[@]}" "$dir")
+            "${rules[@]}" --report "$dir/report/summary.json" "$dir")
     fi
     printf '%s\t%s\n' "$name" "$row" >"$work/rows/$name"
 }
