@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """compare.py - what drive called against what the recorder kept.
 
-compare.py --dump JPRDUMP [--rule WORD]... FOLDER
+compare.py --dump JPRDUMP [--rule WORD]... [--report SUMMARY.JSON] FOLDER
 FOLDER has drive's truth-*.csv and the recordings, raw/*.jpr; inspector/*.log,
 where NVIDIA's Inspector ran alone; both/ the same of a run with both, Inspector
 behind the recorder. Prints one line, tab-separated: truth, recorded, timed,
@@ -15,9 +15,9 @@ as unseen; all files are complete; and no operation has a time of the GPU that
 is before its call or after the moment at which its stream was done with it. With
 both, the recorder is held against the calls as well, and Inspector's records
 are those of Inspector alone: communicator, rank, function, number, size, peer.
-An operation that never completed may also be "unsure". Where the recorder did
-not ask for kernel events (kernels=0, or a release where it asks for none), no
-operation has the GPU's time, and replays of a graph are not reported.
+One that never completed may also be unsure. Without kernel events (kernels=0,
+or a release in which the recorder does not ask for them) no operation has the
+GPU's time, and replays of a graph are not reported.
 Rules, where less is expected:
   timed     half of the operations must have the GPU's time, too: on a busy
             machine NCCL reports some so late that the recorder refuses it
@@ -167,10 +167,12 @@ def compare(key, calls, records, rules):
     return out
 
 
-def read_report(folder, rules):
-    """What is wrong with the report (jobprof aggregate)."""
+def read_report(path, rules):
+    """What is wrong with a summary.json of the recordings."""
+    if not path:
+        return []
     try:
-        with open(folder + "/report/summary.json", encoding="utf-8") as file:
+        with open(path, encoding="utf-8") as file:
             report = json.load(file)
     except OSError as error:
         return [f"no report: {error}"]
@@ -245,11 +247,12 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--dump", required=True)
     parser.add_argument("--rule", action="append", default=[])
+    parser.add_argument("--report", help="their summary.json")
     parser.add_argument("folder")
     args = parser.parse_args()
     rules = set(args.rule)
     calls, recorded, timed, differ = judge(args.folder, args.dump, rules)
-    differ += read_report(args.folder, rules)
+    differ += read_report(args.report, rules)
     alone = read_inspector(args.folder)
     behind = read_inspector(args.folder + "/both")
     if os.path.isdir(args.folder + "/both"):

@@ -132,7 +132,8 @@ run_case() {
             tries=$((tries - 1))
             [ -z "$inspector" ] || run_inspector
             row=$(python3 "$here/compare.py" \
-                --dump "$build/tests/nccl_recorder/jprdump" "${rules[@]}" "$dir") &&
+                --dump "$build/tests/nccl_recorder/jprdump" "${rules[@]}" \
+                --report "$dir/report/summary.json" "$dir") &&
                 break
         done
     fi
