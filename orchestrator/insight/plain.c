@@ -253,12 +253,12 @@ static void add_long_wait(struct text *t, const struct jp_finding *f,
 {
     add_rank(t, f, r);
     if (f->others)
-        add(t, " kept %s rank%s waiting once", FIG_COUNT(f->others),
+        add(t, " kept %s rank%s waiting", FIG_COUNT(f->others),
             plural(f->others));
     else
-        add(t, " kept the others waiting once");
+        add(t, " kept the others waiting");
     if (isfinite(f->by_us))
-        add(t, ", for %s", TIME(f->by_us));
+        add(t, " for %s", TIME(f->by_us));
     if (isfinite(f->from_us))
         add(t, ", at %s", TIME_OF_DAY(f->from_us));
     add(t, ".");

@@ -309,7 +309,7 @@ int stalls_once_tell(const struct jp_result *r, const struct jp_processes *p,
                  "; it was on its own for %s after %.70s", FIG_US(x->gap_us),
                  x->before);
     snprintf(f->text, sizeof(f->text),
-             "%s kept %s rank%s waiting once, for %s, in %s%s%s; cost %s",
+             "%s kept %s rank%s waiting for %s, in %s%s%s; cost %s",
              processes_describe(p, r, who, name), FIG_COUNT(others),
              plural(others), FIG_US(x->us), where, when, before,
              FINDING_LOSS(f));

@@ -11,8 +11,8 @@
  * each it takes the smallest effect that it states ("no rank later than 1.2 %",
  * "no single stall over 60 ms", "no recurring stall over 5 ms"). Then the same
  * job runs again with 1.3 times that effect, in a rank that the seed picks. A
- * row says how often that rank is then named. Exit status 1 if a row of what OK
- * states is below 9 in 10, or if a clean job names a rank.
+ * row says how often that rank is then named. Exit status 1 if so few in a row
+ * are unlikely where 9 in 10 are named, or if a clean job names a rank.
  *
  * Jobs that state more than `stated_max` are UNJUDGED; they have a column of
  * their own, and what they state is not tested. Every fourth job has a tenth of
@@ -27,7 +27,7 @@
 
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/insight/insight.h"
-#include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/stats.h"
 #include "tests/insight/pool.h"
 #include "tests/insight/simfeed.h"
 #include "tests/insight/simlog.h"
@@ -35,7 +35,7 @@
 
 #define TIMES 1.3
 #define FLOOR 0.9
-#define FEWEST 10 /* jobs of a row that is judged */
+#define LUCK 0.01 /* a row is below its floor unless that is likelier */
 
 static const struct input {
     const char *name;
@@ -268,7 +268,8 @@ static bool tell(const struct input *input, const struct counts *n)
 
         printf("%-10s %-18s %6u of %6u %5.1f %%\n", input->name, effects[k],
                n->found[k], n->planted[k], 100 * share);
-        good &= n->planted[k] < FEWEST || share >= FLOOR;
+        good &= stats_binomial_tail(n->planted[k] - n->found[k], n->planted[k],
+                                    1 - FLOOR) > LUCK;
     }
     fflush(stdout);
     return good;

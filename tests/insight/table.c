@@ -143,7 +143,7 @@ static bool names_rank(const struct job *j, const struct jp_finding *f,
     char host[16];
 
     simlog_host(rank / j->shape.per_node, host);
-    return (f->kind == JP_FINDING_LATE_RANK || f->kind == JP_FINDING_STALL) &&
+    return (f->kind == JP_FINDING_LATE_RANK || finding_is_stall(f->kind)) &&
            f->pid == simlog_pid(rank) && !strcmp(f->host, host);
 }
 
