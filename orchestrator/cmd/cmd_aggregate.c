@@ -578,10 +578,16 @@ static void read_step(const struct inputs *inputs, struct step *step)
     path = dir ? text_format("%s/" JP_JOBCONF_NAME, dir) : NULL;
     /* a step that still runs is judged as a folder of logs */
     if (path && stepdir_has(dir, JP_SUMMARY_NAME) &&
-        jobconf_read(path, &step->conf, NULL) == 0) {
+        jobconf_read(path, &step->conf, NULL) == 0)
         step->has_conf = &step->conf;
-        step->nodes = nodes_read(dir, NULL);
+    /* what else was recorded, such as samples, is not in raw/ */
+    if (step->has_conf && step->conf.nccl_mode &&
+        strcmp(step->conf.nccl_mode, "off") == 0) {
+        jobconf_fini(&step->conf);
+        step->has_conf = NULL;
     }
+    if (step->has_conf)
+        step->nodes = nodes_read(dir, NULL);
     if (step->nodes) {
         step->nodes->over = true;
         cmd_report_recall_end(dir, step->nodes);

@@ -436,6 +436,30 @@ static void judge_kill(const struct jp_nodes *nodes, struct end first,
         crash->cause = by_slurm == JP_CRASH_NONE ? JP_CRASH_ENDED : by_slurm;
 }
 
+/* Returns the task that the worker descends from; NULL: it is not known, or has
+ * not failed. */
+static const struct jp_task *launcher_of(const struct jp_crash *crash)
+{
+    for (size_t i = 0; i < crash->node->n_tasks; i++)
+        if (crash->node->tasks[i].gtid == crash->task->gtid)
+            return crash->node->tasks[i].status > 0 ? &crash->node->tasks[i]
+                                                    : NULL;
+    return NULL;
+}
+
+/* Whether the launcher of the worker that ended first only passes on how a
+ * worker ended: by 1, as torchrun does, or by 128 and the signal, as a shell
+ * does. Another status is its own decision. */
+static bool is_passed_on(const struct jp_crash *crash)
+{
+    const struct jp_task *launcher = launcher_of(crash);
+    int code = launcher && WIFEXITED(launcher->status)
+                   ? WEXITSTATUS(launcher->status)
+                   : 1;
+
+    return code == 1 || code == 128 + SIGKILL;
+}
+
 /* Judges the ends of the launchers' workers as if they were the step's tasks.
  * Of several attempts, the last one counts, and none if all launchers ended
  * well. Returns true if one of them ended by itself, or for lack of memory,
@@ -463,29 +487,22 @@ static bool judge_workers(const struct jp_nodes *nodes,
     if (!found && tally.n[JP_CRASH_KILL]) {
         judge_kill(&view, tally.first[JP_CRASH_KILL], crash);
         found = crash->cause == JP_CRASH_MEMORY;
-        if (!found)
-            *crash = before;
     }
     if (found) {
         set_before(&view, crash);
         crash->node = &nodes->nodes[crash->node - view.nodes];
+    }
+    /* memory that was short on the node may be another step's */
+    found = found && (crash->cause != JP_CRASH_MEMORY || is_passed_on(crash));
+    if (!found)
+        *crash = before;
+    if (found) {
         crash->tasks = 0;
         for (int way = 0; way < 4; way++)
             crash->tasks += crash->ended[way] = tally.n[way];
     }
     free(view.nodes);
     return found;
-}
-
-/* Returns the task that the worker descends from; NULL: it is not known, or has
- * not failed. */
-static const struct jp_task *launcher_of(const struct jp_crash *crash)
-{
-    for (size_t i = 0; i < crash->node->n_tasks; i++)
-        if (crash->node->tasks[i].gtid == crash->task->gtid)
-            return crash->node->tasks[i].status > 0 ? &crash->node->tasks[i]
-                                                    : NULL;
-    return NULL;
 }
 
 /* --- sentences ------------------------------------------------------------ */

@@ -450,6 +450,11 @@ static void test_workers(void **state)
     judge(&step, &c);
     assert_int_equal(c.cause, JP_CRASH_MEMORY);
     assert_ptr_equal(c.task, &workers[3]);
+    /* ... or that of another step, where the launcher decides by itself */
+    tasks[0][0].status = tasks[1][0].status = EXIT(7);
+    judge(&step, &c);
+    assert_int_equal(c.cause, JP_CRASH_EXIT);
+    assert_int_equal(c.code, 7);
 }
 
 static void test_causes(void **state)
