@@ -495,19 +495,22 @@ bool join_p2p_has_rates(const struct join *join, const struct join_p2p *p2p)
 
 void join_row_fill(struct join_row *row, const struct record *r)
 {
+    /* what a row does not count is not among its sums */
+    bool has_rate = !r->busbw_nan && !r->exec_unknown;
+
     *row =
         (struct join_row){.bytes = r->bytes,
                           .exec_sum = r->exec_us,
                           .exec_min = r->exec_us,
                           .exec_max = r->exec_us,
                           .exec_second = JOIN_NO_TIME,
-                          .busbw_sum = r->busbw_micro,
-                          .busbw_min = r->busbw_micro,
-                          .busbw_max = r->busbw_micro,
+                          .busbw_sum = has_rate ? r->busbw_micro : 0,
+                          .busbw_min = has_rate ? r->busbw_micro : 0,
+                          .busbw_max = has_rate ? r->busbw_micro : 0,
                           .dump_min = r->dump_us,
                           .dump_max = r->dump_us,
                           .n = 1,
-                          .n_busbw = !r->busbw_nan && !r->exec_unknown,
+                          .n_busbw = has_rate,
                           .n_exec = !r->exec_unknown,
                           .min_rank = r->exec_unknown ? JOIN_NO_RANK : r->rank};
 }

@@ -224,7 +224,7 @@ static void test_incomplete(void **state)
     char *step = step_make(*state, "cut"), *text = NULL, *path;
 
     sample_fill(&file, NULL);
-    file.bytes[file.ends[1] + 30] ^= 1; /* the communicators' block */
+    file.bytes[file.ends[2] + 30] ^= 1; /* the communicators' block */
     put(step, "raw/n1/a-pid1.jpr", file.bytes, file.n);
     assert_int_equal(rankscan_write(step, "n1", UINT64_MAX, NULL), 0);
     assert_int_equal(rankread_node(&r, step, "n1", 0, NULL), 0);

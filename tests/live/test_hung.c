@@ -514,9 +514,8 @@ static void waits_for_all_nodes(void **state)
     free(s);
 }
 
-/* Where Slurm's task numbers are the job's ranks, sentences name these, and the
- * communicator's in brackets. Tasks are used only if no two processes have the
- * same one. */
+/* Sentences name the job's ranks (rankrule.h), and the communicator's in
+ * brackets. */
 static void names_the_ranks_of_the_job(void **state)
 {
     struct hangs_process processes[4] = {0};
@@ -544,7 +543,7 @@ static void names_the_ranks_of_the_job(void **state)
     for (int i = 0; i < 4; i++) {
         snprintf(processes[i].host, sizeof(processes[i].host), "n%d", i);
         processes[i].pid = 100 + i;
-        processes[i].task = 4 + 2 * i; /* 4, 6, 8, 10 */
+        processes[i].rank = 4 + 2 * i; /* 4, 6, 8, 10 */
     }
     assert_string_equal(hangs_name(&all, 1, 1, name),
                         "rank 6 (n1 pid 101, rank 1 of the communicator)");
@@ -556,12 +555,11 @@ static void names_the_ranks_of_the_job(void **state)
     assert_non_null(strstr(hangs_answer(&all, buf, sizeof(buf)),
                            "rank 6 (n1 pid 101, rank 1 of the communicator) "
                            "never entered"));
-    processes[1].task = 1; /* both numbers are equal */
+    processes[1].rank = 1; /* both numbers are equal */
     assert_string_equal(hangs_name(&all, 1, 1, name), "rank 1 (n1 pid 101)");
-    processes[1].task = processes[2].task; /* inherited */
+    processes[1].rank = -1; /* unknown */
     assert_string_equal(hangs_name(&all, 1, 1, name), "rank 1 (n1 pid 101)");
     assert_int_equal(hangs_job_rank(&all, 1), -1);
-    processes[1].task = -1;
     assert_string_equal(hangs_name(&all, 1, 3, name), "rank 3 (n1 pid 101)");
     assert_string_equal(hangs_name(&all, 1, -1, name), "n1 pid 101");
     assert_string_equal(hangs_name(&all, UINT32_MAX, 2, name), "rank 2");

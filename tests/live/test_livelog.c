@@ -571,7 +571,7 @@ static void who_is_behind_is_named(void **state)
     assert_int_equal(s.phase, HUNG_QUIET);
     assert_told(
         &s, 0,
-        "\"suspect\" \"silence\" 2 null \"n1\" 4244 -1 \"ends no operation\" "
+        "\"suspect\" \"silence\" 2 2 \"n1\" 4244 -1 \"ends no operation\" "
         "\"0xabc1\" null \"AllReduce\" null null 4");
     assert_told(
         &s, 1,
@@ -616,7 +616,7 @@ static void a_stopped_process_is_named(void **state)
     assert_non_null(strstr(s.text, "; rank 1 (n1 pid 4243) is stopped"));
     assert_told(
         &s, 0,
-        "\"suspect\" \"silence\" 1 null \"n1\" 4243 -1 \"stopped by a signal\" "
+        "\"suspect\" \"silence\" 1 1 \"n1\" 4243 -1 \"stopped by a signal\" "
         "null null null null null null");
     livelog_destroy(s.log);
 }
