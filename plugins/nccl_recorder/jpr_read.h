@@ -41,6 +41,7 @@ enum jpr_type {
     JPR_INFLIGHT,
     JPR_COUNTERS, /* .final: the trailer */
     JPR_PROCESS,
+    JPR_TYPES, /* their number: of arrays with one entry a type */
 };
 
 /* One record. What its pointers point to is borrowed until the next call of

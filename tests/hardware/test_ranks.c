@@ -27,7 +27,7 @@ static void test_passed_over(void **state)
 {
     struct jpr_record record;
     struct jpr_reader *r;
-    unsigned seen[JPR_COUNTERS + 1] = {0};
+    unsigned seen[JPR_TYPES] = {0};
     int rc;
 
     (void) state;
