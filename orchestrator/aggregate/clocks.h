@@ -21,7 +21,7 @@
 
 #include "common/clockline.h"
 #include "common/clockmap.h"
-#include "orchestrator/aggregate/keymap.h"
+#include "common/keymap.h"
 #include "orchestrator/aggregate/timeline.h"
 #include "plugins/clock/clock_read.h"
 

@@ -34,7 +34,7 @@
 
 #include "common/record.h"
 #include "orchestrator/aggregate/aggregate.h"
-#include "orchestrator/aggregate/keymap.h"
+#include "common/keymap.h"
 #include "orchestrator/aggregate/ops.h"
 #include "plugins/nccl_recorder/jpr.h"
 

@@ -14,7 +14,7 @@
 
 #include "common/bandwidth.h"
 #include "common/figure.h"
-#include "orchestrator/aggregate/keymap.h"
+#include "common/keymap.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/limits.h"

@@ -17,7 +17,7 @@
 
 #include "common/json_stream.h"
 #include "orchestrator/aggregate/aggregate.h"
-#include "orchestrator/aggregate/keymap.h"
+#include "common/keymap.h"
 #include "orchestrator/cause/cause.h"
 #include "orchestrator/copper/copper.h"
 #include "orchestrator/insight/insight.h"

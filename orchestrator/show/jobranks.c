@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/aggregate/keymap.h"
+#include "common/keymap.h"
 #include "orchestrator/identity/processes.h"
 
 /* A claim about a communicator; or, if n_ranks is 0, about a process. */

@@ -1,6 +1,6 @@
 /* test_keymap.c - added keys are found quickly, even keys that an attacker has
  * chosen. */
-#include "orchestrator/aggregate/keymap.h"
+#include "common/keymap.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,100 @@
+/* hash.c - hashes of keys, and a table with open addressing and linear probing.
+ */
+#include "common/hash.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* The first slots are 1 << FIRST_BITS, the last 1 << MOST_BITS. */
+enum { FIRST_BITS = 4, MOST_BITS = 31 };
+
+uint64_t hash_salt;
+
+static void set_salt(void)
+{
+    uint64_t salt;
+
+    /* early at boot there may be no random bytes */
+    if (getrandom(&salt, sizeof(salt), GRND_NONBLOCK) != sizeof(salt))
+        salt = (uintptr_t) &salt; /* a random address */
+    __atomic_store_n(&hash_salt, salt ? salt : 1, __ATOMIC_RELAXED);
+}
+
+uint64_t hash_make_salt(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, set_salt);
+    return __atomic_load_n(&hash_salt, __ATOMIC_RELAXED);
+}
+
+uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
+{
+    const unsigned char *at = bytes;
+    uint64_t word;
+
+    hash = hash_word(hash, n);
+    for (; n >= sizeof(word); at += sizeof(word), n -= sizeof(word)) {
+        memcpy(&word, at, sizeof(word));
+        hash = hash_word(hash, word);
+    }
+    if (!n)
+        return hash;
+    /* the last bytes, followed by zeros */
+    word = 0;
+    memcpy(&word, at, n);
+    return hash_word(hash, word);
+}
+
+uint64_t hash_text(uint64_t hash, const char *text)
+{
+    return hash_bytes(hash, text, strlen(text));
+}
+
+/* Puts an element into a table that has a free slot. */
+static void put(struct hash_table *table, struct hash_slot slot)
+{
+    size_t mask = ((size_t) 1 << table->bits) - 1;
+    size_t at = slot.tag >> (32 - table->bits);
+
+    while (table->slots[at].place)
+        at = (at + 1) & mask;
+    table->slots[at] = slot;
+    table->n++;
+}
+
+/* Doubles the slots. Returns 0, or -1 without memory. */
+static int double_slots(struct hash_table *table)
+{
+    size_t n = table->bits ? (size_t) 1 << table->bits : 0;
+    struct hash_table more = {.bits = n ? table->bits + 1 : FIRST_BITS};
+
+    if (more.bits > MOST_BITS)
+        return -1;
+    more.slots = calloc((size_t) 1 << more.bits, sizeof(*more.slots));
+    if (!more.slots)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        if (table->slots[i].place)
+            put(&more, table->slots[i]);
+    free(table->slots);
+    *table = more;
+    return 0;
+}
+
+int hash_add(struct hash_table *table, uint64_t hash, uint32_t index)
+{
+    if (!table->bits || 2 * (uint64_t) table->n >= (uint64_t) 1 << table->bits)
+        if (double_slots(table) < 0)
+            return -1;
+    put(table, (struct hash_slot){(uint32_t) (hash >> 32), index + 1});
+    return 0;
+}
+
+void hash_fini(struct hash_table *table)
+{
+    free(table->slots);
+    *table = (struct hash_table){0};
+}
