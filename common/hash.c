@@ -93,6 +93,13 @@ int hash_add(struct hash_table *table, uint64_t hash, uint32_t index)
     return 0;
 }
 
+void hash_clear(struct hash_table *table)
+{
+    if (table->n)
+        memset(table->slots, 0, sizeof(*table->slots) << table->bits);
+    table->n = 0;
+}
+
 void hash_fini(struct hash_table *table)
 {
     free(table->slots);

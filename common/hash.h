@@ -92,6 +92,9 @@ static inline uint32_t hash_next(const struct hash_table *table, uint64_t hash,
  * without memory or beyond a billion elements; nothing is changed then. */
 int hash_add(struct hash_table *table, uint64_t hash, uint32_t index);
 
+/* Empties the table, and keeps its memory for the next elements. */
+void hash_clear(struct hash_table *table);
+
 /* Frees the table, which is empty then. */
 void hash_fini(struct hash_table *table);
 

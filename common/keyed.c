@@ -1,5 +1,6 @@
 /* keyed.c - a growing table of structs that are found by a number. */
 #include "common/keyed.h"
+#include "common/vector.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,22 +43,6 @@ void *keyed_find(const struct keyed *table, uint64_t key)
                                                      : NULL;
 }
 
-/* Makes room for one more. -1: no memory. */
-static int grow_table(struct keyed *table)
-{
-    size_t room = table->room ? 2 * table->room : 16;
-    void *more;
-
-    if (table->n < table->room)
-        return 0;
-    more = reallocarray(table->items, room, table->size);
-    if (!more)
-        return -1;
-    table->items = more;
-    table->room = room;
-    return 0;
-}
-
 void *keyed_add(struct keyed *table, uint64_t key)
 {
     size_t at = keyed_place(table, key);
@@ -65,7 +50,7 @@ void *keyed_add(struct keyed *table, uint64_t key)
 
     if (at < table->n && key_at(table, at) == key)
         return item_at(table, at);
-    if (grow_table(table) < 0)
+    if (vector_room(&table->items, table->n + 1, &table->room, table->size) < 0)
         return NULL;
     item = item_at(table, at);
     memmove(item + table->size, item, (table->n - at) * table->size);

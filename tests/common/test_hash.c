@@ -47,8 +47,20 @@ static void test_many(void **state)
     }
     /* another key has the same tag about once in 2^32 comparisons */
     assert_true(candidates <= MANY + 10);
+    hash_clear(&table);
+    assert_int_equal(table.n, 0);
+    for (uint32_t k = 0; k < MANY; k++) {
+        size_t i = 0;
+
+        assert_int_equal(
+            hash_next(&table, hash_word(hash_start(), k * 4096ull), &i),
+            HASH_NONE);
+    }
+    assert_int_equal(hash_add(&table, 7, 0), 0);
+    assert_int_equal(table.n, 1);
     hash_fini(&table);
     assert_int_equal(table.n, 0);
+    hash_clear(&table);
 }
 
 /* Elements whose hashes are equal are all candidates, also at the end of the
