@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/clockmap.h"
+#include "common/vector.h"
 #include "orchestrator/aggregate/result_build.h"
 
 struct busy *busy_create(bool piece)
@@ -176,16 +177,8 @@ static int push(struct busy_spans *spans, uint64_t from, uint64_t to)
             spans->at[spans->n - 1].to = to;
         return 0;
     }
-    if (spans->n == spans->room) {
-        size_t room = spans->room ? 2 * spans->room : 256;
-        struct busy_span *more =
-            reallocarray(spans->at, room, sizeof(*spans->at));
-
-        if (!more)
-            return -1;
-        spans->at = more;
-        spans->room = room;
-    }
+    if (VECTOR_ROOM(spans->at, spans->n + 1, spans->room) < 0)
+        return -1;
     spans->at[spans->n++] = (struct busy_span){from, to};
     return 0;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "common/sorted.h"
+#include "common/vector.h"
 
 /* Ranks leave an operation within this part of its own time: a ring passes its
  * last chunk on, and NCCL cuts a channel's buffer into 8 steps. */
@@ -368,16 +369,8 @@ static int close_window(struct clockpair *pair)
     struct clockpair_window w = {.first_ns = pair->begin_ns,
                                  .last_ns = pair->begin_ns};
 
-    if (pair->n_windows == pair->room) {
-        size_t room = pair->room ? 2 * pair->room : 4;
-        struct clockpair_window *more =
-            realloc(pair->windows, room * sizeof(*more));
-
-        if (!more)
-            return -1;
-        pair->windows = more;
-        pair->room = room;
-    }
+    if (VECTOR_ROOM(pair->windows, pair->n_windows + 1, pair->room) < 0)
+        return -1;
     if (settle(pair, &w))
         pair->windows[pair->n_windows++] = w;
     clockline_fini(&pair->bounds);
@@ -390,15 +383,8 @@ static int close_window(struct clockpair *pair)
 /* Keeps an operation of the open window. 0, or -1 without memory. */
 static int keep_op(struct clockpair *pair, const struct clockpair_op *op)
 {
-    if (pair->n_ops == pair->room_ops) {
-        size_t room = pair->room_ops ? 2 * pair->room_ops : 64;
-        struct clockpair_op *more = realloc(pair->ops, room * sizeof(*more));
-
-        if (!more)
-            return -1;
-        pair->ops = more;
-        pair->room_ops = room;
-    }
+    if (VECTOR_ROOM(pair->ops, pair->n_ops + 1, pair->room_ops) < 0)
+        return -1;
     pair->ops[pair->n_ops++] = *op;
     return 0;
 }

@@ -16,6 +16,7 @@
 
 #include "common/fileio.h"
 #include "common/num.h"
+#include "common/vector.h"
 #include "plugins/clock/clock_packet.h"
 #include "plugins/clock/clock_read.h"
 
@@ -146,15 +147,10 @@ static void settle_file(struct clockprobes *p, struct clock_file *f,
  * 0, or -1: no memory. */
 static int add_file(struct clockprobes *p, const char *path, size_t points)
 {
-    struct clock_file *grown;
     struct jp_error err;
 
-    if ((p->n_files & (p->n_files - 1)) == 0) {
-        grown = realloc(p->files, 2 * (p->n_files + 1) * sizeof(*grown));
-        if (!grown)
-            return -1;
-        p->files = grown;
-    }
+    if (VECTOR_DOUBLE(p->files, p->n_files) < 0)
+        return -1;
     errno = 0;
     if (clock_file_read(path, &p->files[p->n_files], &err) == 0)
         settle_file(p, &p->files[p->n_files++], points);
@@ -218,7 +214,6 @@ static int add_edges(struct clockprobes *p, uint32_t from)
 
     for (size_t i = 0; i < f->n_windows; i += n) {
         struct clockprobes_edge e = {.from = from, .windows = &f->windows[i]};
-        struct clockprobes_edge *grown;
 
         for (n = 1;
              i + n < f->n_windows && f->windows[i + n].to == f->windows[i].to;)
@@ -226,12 +221,8 @@ static int add_edges(struct clockprobes *p, uint32_t from)
         e.n = n;
         if (!find_file(p, f, f->windows[i].to, &e.to)) /* it left no file */
             continue;
-        if ((p->n_edges & (p->n_edges - 1)) == 0) {
-            grown = realloc(p->edges, 2 * (p->n_edges + 1) * sizeof(*grown));
-            if (!grown)
-                return -1;
-            p->edges = grown;
-        }
+        if (VECTOR_DOUBLE(p->edges, p->n_edges) < 0)
+            return -1;
         p->edges[p->n_edges++] = e;
     }
     return 0;
@@ -311,16 +302,11 @@ struct processes {
  * memory. */
 static int add_process(struct processes *ps, const char *path, uint32_t index)
 {
-    struct process *grown;
     struct jp_error err;
     int rc;
 
-    if ((ps->n & (ps->n - 1)) == 0) {
-        grown = realloc(ps->list, 2 * (ps->n + 1) * sizeof(*grown));
-        if (!grown)
-            return -1;
-        ps->list = grown;
-    }
+    if (VECTOR_DOUBLE(ps->list, ps->n) < 0)
+        return -1;
     ps->list[ps->n] =
         (struct process){.index = index, .host = (uint32_t) ps->n_hosts - 1};
     rc = clock_xla_read(path, index, &ps->list[ps->n].file, &err);

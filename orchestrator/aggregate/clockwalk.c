@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "common/bandwidth.h"
+#include "common/hash.h"
+#include "common/vector.h"
 
 /* Operations that are not complete: their bytes at most, and the hash's
  * buckets. */
@@ -70,15 +72,6 @@ static uint32_t host_of(const struct clockwalk *w, const struct timeline *t)
     return (uint32_t) (at - w->hosts);
 }
 
-/* A hash (FNV-1a), used in place of the text. If two series collide, their
- * bounds contradict each other and are left out. */
-static uint64_t hash(const char *text, uint64_t h)
-{
-    for (; *text; text++)
-        h = (h ^ (uint8_t) *text) * 0x100000001b3ull;
-    return h;
-}
-
 /* Whether a series shows something about clocks: no rank leaves an operation
  * before all have entered. */
 static bool tells(const struct timeline_series *s)
@@ -86,24 +79,19 @@ static bool tells(const struct timeline_series *s)
     return !s->p2p && s->n_ranks != 1 && collective_is_barrier(s->func);
 }
 
-/* The number of a series' communicator, which is made if it is new.
- * KEYMAP_NONE: no memory. */
+/* The number of a series' communicator, which is made if it is new. The hash is
+ * used in place of the id: if two ids collide, their bounds contradict each
+ * other and are left out. KEYMAP_NONE: no memory. */
 static uint32_t comm_get(struct clockwalk *w, const struct timeline_series *s)
 {
-    uint64_t a = hash(s->id, 0xcbf29ce484222325ull),
+    uint64_t a = hash_text(hash_start(), s->id),
              b = (uint64_t) s->n_ranks << 32 | s->nnodes;
     uint32_t at = keymap_find(&w->comm_map, a, b);
 
     if (at != KEYMAP_NONE)
         return at;
-    if ((w->n_comms & (w->n_comms - 1)) == 0) {
-        struct clockwalk_comm *more = realloc(
-            w->comms, (w->n_comms ? 2 * w->n_comms : 1) * sizeof(*more));
-
-        if (!more)
-            return KEYMAP_NONE;
-        w->comms = more;
-    }
+    if (VECTOR_DOUBLE(w->comms, w->n_comms) < 0)
+        return KEYMAP_NONE;
     if (keymap_add(&w->comm_map, a, b, w->n_comms) < 0)
         return KEYMAP_NONE;
     memset(&w->comms[w->n_comms], 0, sizeof(*w->comms));
@@ -113,19 +101,13 @@ static uint32_t comm_get(struct clockwalk *w, const struct timeline_series *s)
 /* The number of a function in a communicator. As above. */
 static uint32_t series_get(struct clockwalk *w, uint32_t comm, const char *func)
 {
-    uint64_t a = hash(func, 0xcbf29ce484222325ull);
+    uint64_t a = hash_text(hash_start(), func);
     uint32_t at = keymap_find(&w->series_map, a, comm);
 
     if (at != KEYMAP_NONE)
         return at;
-    if ((w->n_series & (w->n_series - 1)) == 0) {
-        struct clockwalk_series *more = realloc(
-            w->series, (w->n_series ? 2 * w->n_series : 1) * sizeof(*more));
-
-        if (!more)
-            return KEYMAP_NONE;
-        w->series = more;
-    }
+    if (VECTOR_DOUBLE(w->series, w->n_series) < 0)
+        return KEYMAP_NONE;
     if (keymap_add(&w->series_map, a, comm, w->n_series) < 0)
         return KEYMAP_NONE;
     w->series[w->n_series] = (struct clockwalk_series){.comm = comm};
@@ -138,14 +120,8 @@ static int note_host(struct clockwalk_comm *c, uint32_t host)
 {
     if (c->n_hosts && c->hosts[c->n_hosts - 1] == host)
         return 0;
-    if ((c->n_hosts & (c->n_hosts - 1)) == 0) {
-        uint32_t *more = realloc(c->hosts, (c->n_hosts ? 2 * c->n_hosts : 1) *
-                                               sizeof(*more));
-
-        if (!more)
-            return -1;
-        c->hosts = more;
-    }
+    if (VECTOR_DOUBLE(c->hosts, c->n_hosts) < 0)
+        return -1;
     c->hosts[c->n_hosts++] = host;
     return 0;
 }

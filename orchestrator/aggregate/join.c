@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "common/clockmap.h"
+#include "common/vector.h"
 #include "orchestrator/aggregate/join_parts.h"
 
 struct join *join_create(struct join_budget *budget, bool ordered)
@@ -149,15 +150,8 @@ static int touch(struct join *join, struct join_member *member)
     /* its number is in the list already */
     if (member->turn == join->turn)
         return 0;
-    if (join->n_touched == join->room_touched) {
-        uint32_t room = join->room_touched ? 2 * join->room_touched : 16;
-        uint32_t *more = reallocarray(join->touched, room, sizeof(*more));
-
-        if (!more)
-            return -1;
-        join->touched = more;
-        join->room_touched = room;
-    }
+    if (VECTOR_ROOM(join->touched, join->n_touched + 1, join->room_touched) < 0)
+        return -1;
     join->touched[join->n_touched++] = member->number;
     member->turn = join->turn;
     return 0;

@@ -415,7 +415,8 @@ struct join {
     struct jp_ops *ops; /* of closed communicators, with this join's numbers */
     uint64_t turn;      /* number of files begun */
     uint32_t *touched;  /* members with records in the current file */
-    uint32_t n_touched, room_touched;
+    uint32_t n_touched;
+    size_t room_touched;
     uint32_t file; /* index of the current file */
     bool over;     /* the last failure was the memory limit */
     bool conflict; /* see the top of this file */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/vector.h"
 #include "orchestrator/aggregate/aggregate.h"
 
 /* --- bandwidths in buckets --- */
@@ -69,20 +70,15 @@ static uint32_t place_of(const struct join_rates *rates, uint32_t bucket)
 
 /* Makes room for one more entry; the array doubles at powers of two from
  * FIRST_ROOM on. 0, or -1: the memory limit, or no memory. */
-static int grow(struct join *join, struct join_rates *rates)
+static int reserve_rate(struct join *join, struct join_rates *rates)
 {
     uint32_t n = rates->n, room = n ? 2 * n : FIRST_ROOM;
-    struct join_rate *more;
 
     if (n && (n < FIRST_ROOM || (n & (n - 1))))
         return 0;
-    if (!join_charge(join, (room - n) * sizeof(*more)))
+    if (!join_charge(join, (room - n) * sizeof(*rates->at)))
         return -1;
-    more = reallocarray(rates->at, room, sizeof(*more));
-    if (!more)
-        return -1;
-    rates->at = more;
-    return 0;
+    return vector_resize(&rates->at, room, sizeof(*rates->at));
 }
 
 int join_rates_add(struct join *join, struct join_rates *rates, uint32_t bucket,
@@ -97,7 +93,7 @@ int join_rates_add(struct join *join, struct join_rates *rates, uint32_t bucket,
             rate->count = UINT32_MAX;
         return 0;
     }
-    if (grow(join, rates) < 0)
+    if (reserve_rate(join, rates) < 0)
         return -1;
     /* insert: most messages of a rank fall into few buckets, so this is rare */
     rate = rates->at + at;

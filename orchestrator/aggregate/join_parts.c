@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/bandwidth.h"
+#include "common/vector.h"
 
 /* What a slot in a hash and a pointer in an array cost, twice, because both
  * double when they grow. In bytes. */
@@ -66,20 +67,6 @@ static void *alloc(struct join *join, size_t bytes)
     return join_charge(join, bytes) ? calloc(1, bytes) : NULL;
 }
 
-/* Room for one more pointer; the array doubles at powers of two. */
-static int grow(void *array_of_pointers, uint32_t n)
-{
-    void **array = array_of_pointers, *more;
-
-    if (n & (n - 1))
-        return 0;
-    more = reallocarray(*array, n ? 2 * (size_t) n : 1, sizeof(void *));
-    if (!more)
-        return -1;
-    *array = more;
-    return 0;
-}
-
 uint32_t join_func_get(struct join *join, const char *name, size_t len)
 {
     for (uint32_t i = 0; i < join->n_funcs; i++)
@@ -90,7 +77,7 @@ uint32_t join_func_get(struct join *join, const char *name, size_t len)
         join->over = true; /* the record is left out */
         return KEYMAP_NONE;
     }
-    if (grow(&join->funcs, join->n_funcs) < 0 ||
+    if (VECTOR_DOUBLE(join->funcs, join->n_funcs) < 0 ||
         !(join->funcs[join->n_funcs] = strndup(name, len)))
         return KEYMAP_NONE;
     return join->n_funcs++;
@@ -138,7 +125,8 @@ uint32_t join_comm_get(struct join *join, const char *id, size_t id_len,
     if (i != KEYMAP_NONE)
         return i;
     /* all that may fail comes before the first change */
-    if (!join_charge(join, SLOT_BYTES) || grow(&join->comms, join->n_comms))
+    if (!join_charge(join, SLOT_BYTES) ||
+        VECTOR_DOUBLE(join->comms, join->n_comms) < 0)
         return KEYMAP_NONE;
     comm = alloc(join, sizeof(*comm));
     if (!comm || keymap_add(&join->comm_map, a, b, join->n_comms) < 0) {
@@ -171,7 +159,7 @@ struct join_series *join_series_get(struct join *join, struct join_comm *comm,
     for (uint32_t i = 0; i < comm->n_series; i++)
         if (comm->series[i]->func == func)
             return comm->series[i];
-    if (grow(&comm->series, comm->n_series) < 0 ||
+    if (VECTOR_DOUBLE(comm->series, comm->n_series) < 0 ||
         !(series = alloc(join, sizeof(*series))))
         return NULL;
     series->func = func;
@@ -375,7 +363,8 @@ struct join_member *join_member_get(struct join *join, uint32_t comm,
 
     if (i != KEYMAP_NONE)
         return join->members[i];
-    if (!join_charge(join, SLOT_BYTES) || grow(&join->members, join->n_members))
+    if (!join_charge(join, SLOT_BYTES) ||
+        VECTOR_DOUBLE(join->members, join->n_members) < 0)
         return NULL;
     member = alloc(join, sizeof(*member));
     if (!member || add_member(join->comms[comm], join->n_members) < 0 ||
@@ -402,7 +391,7 @@ struct join_lane *join_lane_get(struct join *join, struct join_member *member,
         if (member->lanes[i]->func == func &&
             member->lanes[i]->series == series)
             return member->lanes[i];
-    if (grow(&member->lanes, member->n_lanes) < 0 ||
+    if (VECTOR_DOUBLE(member->lanes, member->n_lanes) < 0 ||
         !(lane = alloc(join, sizeof(*lane))))
         return NULL;
     lane->series = series;
@@ -467,7 +456,8 @@ struct join_p2p *join_p2p_get(struct join *join, uint32_t comm, uint32_t src,
 
     if (i != KEYMAP_NONE)
         return join->p2p[i];
-    if (!join_charge(join, SLOT_BYTES) || grow(&join->p2p, join->n_p2p))
+    if (!join_charge(join, SLOT_BYTES) ||
+        VECTOR_DOUBLE(join->p2p, join->n_p2p) < 0)
         return NULL;
     p2p = alloc(join, sizeof(*p2p));
     if (!p2p || keymap_add(&join->p2p_map, a, b, join->n_p2p) < 0) {
@@ -652,14 +642,8 @@ int join_stray_add(struct join *join, const struct join_stray *stray)
     /* twice, because the array doubles */
     if (!join_charge(join, 2 * sizeof(*stray)))
         return -1;
-    if (!(n & (n - 1))) {
-        struct join_stray *more =
-            reallocarray(join->strays, n ? 2 * n : 1, sizeof(*more));
-
-        if (!more)
-            return -1;
-        join->strays = more;
-    }
+    if (VECTOR_DOUBLE(join->strays, n) < 0)
+        return -1;
     join->strays[join->n_strays++] = *stray;
     join->comms[stray->comm]->strays = true;
     return 0;

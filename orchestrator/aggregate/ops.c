@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/vector.h"
+
 enum {
     OPS_COLUMNS = 19,
     /* a column's head: widths, shift, least value; reading and writing touch 8
@@ -296,40 +298,13 @@ void ops_destroy(struct jp_ops *ops)
     free(ops);
 }
 
-/* Makes room for one more chunk in the bytes of the last run. 0, or -1: no
- * memory. */
-static int grow(struct jp_ops *ops)
-{
-    size_t need = ops->used + ops_pack_bound(OPS_CHUNK) + OPS_SLACK;
-    size_t n = ops->n_starts;
-
-    if (need > ops->room) {
-        size_t room = ops->room + ops->room / 2;
-        uint8_t *more;
-
-        if (room < need)
-            room = need;
-        more = realloc(ops->bytes, room);
-        if (!more)
-            return -1;
-        ops->bytes = more;
-        ops->room = room;
-    }
-    if (!(n & (n - 1))) {
-        uint64_t *more =
-            reallocarray(ops->starts, n ? 2 * n : 1, sizeof(*more));
-
-        if (!more)
-            return -1;
-        ops->starts = more;
-    }
-    return 0;
-}
-
 /* Packs the operations that were added last. 0, or -1: no memory. */
 static int pack_pending(struct jp_ops *ops)
 {
-    if (grow(ops) < 0)
+    size_t need = ops->used + ops_pack_bound(OPS_CHUNK) + OPS_SLACK;
+
+    if (VECTOR_ROOM(ops->bytes, need, ops->room) < 0 ||
+        VECTOR_DOUBLE(ops->starts, ops->n_starts) < 0)
         return -1;
     ops->starts[ops->n_starts++] = ops->used;
     ops->used += pack(ops->pending, ops->n_pending, ops->bytes + ops->used);
@@ -342,14 +317,8 @@ static int begin_run(struct jp_ops *ops, const struct jp_op *op)
 {
     size_t n = ops->n_runs;
 
-    if (!(n & (n - 1))) {
-        struct ops_run *more =
-            reallocarray(ops->runs, n ? 2 * n : 1, sizeof(*more));
-
-        if (!more)
-            return -1;
-        ops->runs = more;
-    }
+    if (VECTOR_DOUBLE(ops->runs, n) < 0)
+        return -1;
     ops->runs[ops->n_runs++] =
         (struct ops_run){.comm = op->comm, .coll = op->coll, .first = ops->n};
     return 0;

@@ -25,7 +25,7 @@ uint32_t partial_check(const uint8_t frame[PARTIAL_FRAME_BYTES],
 
 /* Doubles the buffer of a payload. False: it would be too large, or no memory.
  */
-static bool grow(struct jpr_out *out)
+static bool double_payload(struct jpr_out *out)
 {
     size_t size = out->size ? 2 * out->size : 64 << 10;
     uint8_t *bytes = size <= PARTIAL_MAX_BLOCK ? realloc(out->bytes, size)
@@ -46,7 +46,7 @@ int partial_put_block(struct partial_out *w, enum partial_block type,
     /* how long a payload is shows only when it is written: try with twice the
      * room until it fits */
     do {
-        if ((w->out.full || !w->out.bytes) && !grow(&w->out))
+        if ((w->out.full || !w->out.bytes) && !double_payload(&w->out))
             return error_set(w->err, "a block is too large");
         w->out.used = 0;
         w->out.full = false;

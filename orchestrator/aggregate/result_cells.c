@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "common/bandwidth.h"
+#include "common/vector.h"
 #include "orchestrator/aggregate/dist.h"
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/ops.h"
@@ -40,14 +41,8 @@ static int find_cell(struct cells *c, const struct jp_op *op, uint32_t *cell)
     *cell = keymap_find(&c->map, key, op->bytes);
     if (*cell != KEYMAP_NONE)
         return 0;
-    if (!(r->n_cells & (r->n_cells - 1))) {
-        struct jp_cell *more = reallocarray(
-            r->cells, r->n_cells ? 2 * r->n_cells : 1, sizeof(*more));
-
-        if (!more)
-            return -1;
-        r->cells = more;
-    }
+    if (VECTOR_DOUBLE(r->cells, r->n_cells) < 0)
+        return -1;
     *cell = (uint32_t) r->n_cells;
     r->cells[r->n_cells++] = (struct jp_cell){
         .type = type, .coll = r->coll_names[op->coll], .bytes = op->bytes};

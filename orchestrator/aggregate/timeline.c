@@ -15,6 +15,7 @@
 
 #include "plugins/nccl_recorder/jpr_frame.h"
 #include "common/record.h"
+#include "common/vector.h"
 
 enum {
     FIRST_SHIFT = 6,  /* finer than a picture of any run shows */
@@ -358,19 +359,6 @@ static bool is_series(const struct timeline_series *s, const struct record *r)
            is_text(s->id, &r->id) && is_text(s->func, &r->func);
 }
 
-/* Makes room for more series. 0, or -1: no memory. */
-static int grow_series(struct timeline *t)
-{
-    uint32_t room = t->room_series ? 2 * t->room_series : 16;
-    struct timeline_series *more = reallocarray(t->series, room, sizeof(*more));
-
-    if (!more)
-        return -1;
-    t->series = more;
-    t->room_series = room;
-    return 0;
-}
-
 /* The record's series. NULL: there are too many (*full), or no memory. */
 static struct timeline_series *series_get(struct timeline *t,
                                           const struct record *r, bool *full)
@@ -385,7 +373,8 @@ static struct timeline_series *series_get(struct timeline *t,
             return &t->series[t->slots[at] - 1];
     *full = t->n_series == TIMELINE_SERIES || r->id.len > RECORD_MAX_ID ||
             r->func.len > RECORD_MAX_FUNC;
-    if (*full || (t->n_series == t->room_series && grow_series(t) < 0))
+    if (*full ||
+        VECTOR_ROOM(t->series, (size_t) t->n_series + 1, t->room_series) < 0)
         return NULL;
     s = &t->series[t->n_series++];
     t->slots[at] = (uint16_t) t->n_series;
@@ -402,25 +391,8 @@ static struct timeline_series *series_get(struct timeline *t,
 
 /* ----------------------------------------------------------------- events */
 
-/* Makes room for one more operation, whatever its numbers. 0, or -1: no memory.
- */
-static int grow(struct timeline *t)
-{
-    size_t room = t->room ? 2 * t->room : FIRST_ROOM;
-    uint8_t *more;
-
-    if (t->room - t->used >= TIMELINE_EVENT_BYTES)
-        return 0;
-    more = realloc(t->bytes, room);
-    if (!more)
-        return -1;
-    t->bytes = more;
-    t->room = room;
-    return 0;
-}
-
-/* As jpr_put_u64 and jpr_put_delta, without a check, because grow() has made
- * room. A timeline takes every record of a run, and this is most of its cost.
+/* As jpr_put_u64 and jpr_put_delta, without a check, because there is room. A
+ * timeline takes every record of a run, and this is most of its cost.
  */
 static inline uint8_t *put_u64(uint8_t *at, uint64_t value)
 {
@@ -506,7 +478,9 @@ int timeline_add(struct timeline *t, const struct record *r)
         t->left++;
         return 0;
     }
-    if (!s || grow(t) < 0)
+    /* room for one more operation, whatever its numbers */
+    if (!s ||
+        VECTOR_ROOM(t->bytes, t->used + TIMELINE_EVENT_BYTES, t->room) < 0)
         return -1;
     if (r->series && !is_known)
         *known = (struct timeline_known){r->series, (uint32_t) (s - t->series)};

@@ -91,7 +91,8 @@ struct timeline {
     uint64_t left;     /* operations beyond the limit, which are left out */
     bool mixed;        /* holds several processes, so it is not used */
     struct timeline_series *series;
-    uint32_t n_series, room_series;
+    uint32_t n_series;
+    size_t room_series;
     uint16_t slots[2 * TIMELINE_SERIES]; /* hash table: index into series + 1;
                                             0: free */
     uint8_t *bytes;
