@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "common/figure.h"
+#include "common/vector.h"
 #include "orchestrator/identity/rankrule.h"
 #include "orchestrator/ingest/logwalk.h"
 
@@ -324,24 +325,13 @@ static int group_ops(struct jp_hangs *hangs, const struct progress *progress)
 /* Limit of progress rows over all files, about 350 MB. */
 #define MAX_ROWS (1u << 22)
 
-/* Makes room for one more element in an array that doubles. */
-static void *grow(void *array, size_t n, size_t size)
-{
-    /* only powers of two need more room */
-    return n & (n - 1) ? array : reallocarray(array, n ? 2 * n : 1, size);
-}
-
 /* Appends a process. 0, or -1: no memory. */
 static int add_process(struct jp_hangs *hangs,
                        const struct hangs_process *process)
 {
-    struct hangs_process *more =
-        grow(hangs->processes, hangs->n_processes, sizeof(*more));
-
-    if (!more)
+    if (VECTOR_DOUBLE(hangs->processes, hangs->n_processes) < 0)
         return -1;
-    hangs->processes = more;
-    more[hangs->n_processes++] = *process;
+    hangs->processes[hangs->n_processes++] = *process;
     return 0;
 }
 
@@ -349,18 +339,15 @@ static int add_process(struct jp_hangs *hangs,
  * or -1: no memory. */
 static int add_op(struct jp_hangs *hangs, const struct hangs_op *op)
 {
-    struct hangs_op *more;
 
     if (hangs->n_ops == MAX_OPS) {
         hangs->left_out++;
         return 0;
     }
-    more = grow(hangs->ops, hangs->n_ops, sizeof(*more));
-    if (!more)
+    if (VECTOR_DOUBLE(hangs->ops, hangs->n_ops) < 0)
         return -1;
-    hangs->ops = more;
-    more[hangs->n_ops] = *op;
-    more[hangs->n_ops++].process = (uint32_t) hangs->n_processes - 1;
+    hangs->ops[hangs->n_ops] = *op;
+    hangs->ops[hangs->n_ops++].process = (uint32_t) hangs->n_processes - 1;
     return 0;
 }
 

@@ -26,6 +26,7 @@
 
 #include "common/clockmap.h"
 #include "common/error.h"
+#include "common/hash.h"
 #include "plugins/nccl_recorder/recfile.h"
 #include "plugins/nccl_recorder/jpr_read.h"
 
@@ -142,10 +143,7 @@ struct progress_row {
 struct progress {
     struct progress_row *rows;
     size_t n;
-    /* hash table of one file's rows by series, with open addressing; values are
-     * 1 + the row's index, 0: free; at most half of the slots are used */
-    uint32_t *slots;
-    size_t n_slots, used;
+    struct hash_table series; /* one file's rows by their series */
 };
 
 /* ---- the evidence of one file

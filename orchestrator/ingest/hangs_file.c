@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/vector.h"
 #include "plugins/nccl_recorder/recfile.h"
 #include "plugins/nccl_recorder/jpr_read.h"
 
@@ -34,19 +35,14 @@ static const char *lasting(struct jp_pending *pending, const char *text)
 static int keep(struct jp_pending *pending, struct pending_op **ops, size_t *n,
                 const struct jpr_op *op)
 {
-    struct pending_op *more;
     struct jpr_op *copy;
 
     if (*n == PENDING_MAX) {
         pending->left_out++;
         return 0;
     }
-    if (!(*n & (*n - 1))) {
-        more = reallocarray(*ops, *n ? 2 * *n : 1, sizeof(*more));
-        if (!more)
-            return -1;
-        *ops = more;
-    }
+    if (VECTOR_DOUBLE(*ops, *n) < 0)
+        return -1;
     (*ops)[*n] = (struct pending_op){.op = *op};
     /* the reader's strings are gone with its next record */
     copy = &(*ops)[*n].op;
@@ -230,15 +226,8 @@ void pending_fini(struct jp_pending *pending)
 
 int progress_add(struct progress *progress, const struct progress_row *row)
 {
-    size_t n = progress->n;
-    struct progress_row *more;
-
-    if (!(n & (n - 1))) {
-        more = reallocarray(progress->rows, n ? 2 * n : 1, sizeof(*more));
-        if (!more)
-            return -1;
-        progress->rows = more;
-    }
+    if (VECTOR_DOUBLE(progress->rows, progress->n) < 0)
+        return -1;
     progress->rows[progress->n++] = *row;
     return 0;
 }
@@ -269,27 +258,16 @@ static int progress_comm(struct progress *progress, const struct jpr_comm *comm)
     return progress_add(progress, &row);
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    hash = (hash ^ hash >> 32) * UINT64_C(0xd6e8feb86659fd93);
-    return hash ^ hash >> 32;
-}
-
-/* Hashes the key of a series. Each part is mixed separately, because a crafted
- * file could choose ids and ranks so that their hashes cancel out. */
+/* Hashes the key of a series. */
 static uint64_t hash_of(const struct jpr_comm *comm, unsigned kind,
                         const char *func)
 {
-    static char salt;
-    uint64_t hash = (uintptr_t) &salt ^ kind;
+    uint64_t hash = hash_word(hash_start(), kind);
 
-    hash = mix(hash, comm->id);
-    hash = mix(hash, (uint64_t) comm->rank);
-    hash = mix(hash, (uint64_t) comm->n_ranks);
-    for (size_t i = 0; i < RECORD_MAX_FUNC && func[i]; i++)
-        hash = (hash ^ (unsigned char) func[i]) * UINT64_C(0x100000001b3);
-    return mix(hash, 0);
+    hash = hash_word(hash, comm->id);
+    hash = hash_word(hash, (uint64_t) comm->rank);
+    hash = hash_word(hash, (uint64_t) comm->n_ranks);
+    return hash_bytes(hash, func, strnlen(func, RECORD_MAX_FUNC));
 }
 
 /* Whether a row is of this rank, communicator, kind and function. */
@@ -299,50 +277,6 @@ static bool is_series(const struct progress_row *r, const struct jpr_comm *comm,
     return r->kind == kind && r->hash == comm->id && r->rank == comm->rank &&
            r->n_ranks == comm->n_ranks &&
            !strncmp(r->func, func, sizeof(r->func) - 1);
-}
-
-/* The slot of a series, or the free slot where it belongs. */
-static uint32_t *slot_of(const struct progress *progress,
-                         const struct jpr_comm *comm, unsigned kind,
-                         const char *func)
-{
-    size_t mask = progress->n_slots - 1;
-    size_t i = hash_of(comm, kind, func) & mask;
-
-    /* linear probing; a slot is free before the table is half full */
-    while (
-        progress->slots[i] &&
-        !is_series(&progress->rows[progress->slots[i] - 1], comm, kind, func))
-        i = (i + 1) & mask;
-    return &progress->slots[i];
-}
-
-/* Doubles the slots and puts all rows into the new ones. Returns 0, or -1
- * without memory. */
-static int grow(struct progress *progress)
-{
-    uint32_t *old = progress->slots;
-    size_t n = progress->n_slots;
-
-    progress->slots = calloc(n ? 2 * n : 64, sizeof(*old));
-    if (!progress->slots) {
-        progress->slots = old;
-        return -1;
-    }
-    progress->n_slots = n ? 2 * n : 64;
-    for (size_t i = 0; i < n; i++) {
-        const struct progress_row *row;
-        struct jpr_comm comm;
-
-        if (!old[i])
-            continue;
-        row = &progress->rows[old[i] - 1];
-        comm = (struct jpr_comm){
-            .id = row->hash, .rank = row->rank, .n_ranks = row->n_ranks};
-        *slot_of(progress, &comm, row->kind, row->func) = old[i];
-    }
-    free(old);
-    return 0;
 }
 
 /* The file's row of a series. Beyond the limit it is a dummy row that is never
@@ -356,33 +290,29 @@ static struct progress_row *row_of(struct progress *progress,
                                .rank = comm->rank,
                                .kind = kind};
     static _Thread_local struct progress_row rest;
-    uint32_t *slot;
+    uint64_t hash = hash_of(comm, kind, func);
+    uint32_t at;
 
-    if (2 * progress->used >= progress->n_slots && grow(progress) < 0)
-        return NULL;
-    slot = slot_of(progress, comm, kind, func);
-    if (*slot)
-        return &progress->rows[*slot - 1];
+    for (size_t i = 0;
+         (at = hash_next(&progress->series, hash, &i)) != HASH_NONE;)
+        if (is_series(&progress->rows[at], comm, kind, func))
+            return &progress->rows[at];
     /* writing to a dummy saves a check in each caller */
-    if (progress->used == MAX_SERIES) {
+    if (progress->series.n == MAX_SERIES) {
         rest = row;
         return &rest;
     }
     snprintf(row.func, sizeof(row.func), "%s", func);
-    if (progress_add(progress, &row) < 0)
+    if (progress_add(progress, &row) < 0 ||
+        hash_add(&progress->series, hash, (uint32_t) progress->n - 1) < 0)
         return NULL;
-    *slot = (uint32_t) progress->n;
-    progress->used++;
     return &progress->rows[progress->n - 1];
 }
 
-/* Frees the hash table of a file that has been read. */
+/* Frees the hash table of a file that has been read. The rows stay. */
 static void progress_freeze(struct progress *progress)
 {
-    /* the rows stay */
-    free(progress->slots);
-    progress->slots = NULL;
-    progress->n_slots = progress->used = 0;
+    hash_fini(&progress->series);
 }
 
 int progress_op(struct progress *progress, const struct jpr_comm *comm,

@@ -15,6 +15,7 @@
 
 #include "common/defaults.h"
 #include "common/fileio.h"
+#include "common/vector.h"
 #include "plugins/copper/copper_counts.h"
 
 /* Endings of logs. */
@@ -79,26 +80,14 @@ static bool is_copper_log(int dir, const char *name)
     return n == 0 || (n > 0 && copper_log_probe(head, (size_t) n));
 }
 
-/* Makes room for one more element; arrays double at powers of two. NULL: no
- * memory. */
-static void *grow(void *array, size_t n, size_t size)
-{
-    if (n & (n - 1))
-        return array;
-    return reallocarray(array, n ? 2 * n : 1, size);
-}
-
 /* Appends a log. maybe: only its first bytes show whether it is one. 0, or -1:
  * no memory. */
 static int add_file(struct jp_logwalk *walk, const char *path,
                     const struct stat *st, bool maybe)
 {
-    struct jp_logfile *more = grow(walk->logs, walk->n_logs, sizeof(*more));
-
-    if (!more)
+    if (VECTOR_DOUBLE(walk->logs, walk->n_logs) < 0)
         return -1;
-    walk->logs = more;
-    more[walk->n_logs] = (struct jp_logfile){
+    walk->logs[walk->n_logs] = (struct jp_logfile){
         .path = strdup(path),
         .size = st->st_size > 0 ? (uint64_t) st->st_size : 0,
         .mtime_us = (int64_t) st->st_mtim.tv_sec * 1000000 +
@@ -106,20 +95,16 @@ static int add_file(struct jp_logwalk *walk, const char *path,
         .maybe = maybe,
         .dev = st->st_dev,
         .ino = st->st_ino};
-    return more[walk->n_logs++].path ? 0 : -1;
+    return walk->logs[walk->n_logs++].path ? 0 : -1;
 }
 
 /* Appends an entry that is not read. why: a constant. 0, or -1: no memory. */
 static int add_skip(struct jp_logwalk *walk, const char *path, const char *why)
 {
-    struct jp_logskip *more =
-        grow(walk->skips, walk->n_skips, sizeof(*walk->skips));
-
-    if (!more)
+    if (VECTOR_DOUBLE(walk->skips, walk->n_skips) < 0)
         return -1;
-    walk->skips = more;
-    more[walk->n_skips] = (struct jp_logskip){strdup(path), why};
-    return more[walk->n_skips++].path ? 0 : -1;
+    walk->skips[walk->n_skips] = (struct jp_logskip){strdup(path), why};
+    return walk->skips[walk->n_skips++].path ? 0 : -1;
 }
 
 /* What a file that is not regular is, in a word. */

@@ -430,7 +430,7 @@ static void chosen_series_cost_little(void **state)
     }
     assert_int_equal(progress.n, MOST);
     free(progress.rows);
-    free(progress.slots);
+    hash_fini(&progress.series);
 }
 
 /* As many counters as a file has bytes, of as many communicators. */
