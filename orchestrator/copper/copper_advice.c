@@ -13,6 +13,7 @@
 
 #include "common/figure.h"
 #include "common/num.h"
+#include "common/vector.h"
 #include "orchestrator/copper/copper_build.h"
 
 /* --- findings --- */
@@ -48,29 +49,22 @@ static char *words_end(struct copper_words *words)
 static int add_finding(struct jp_copper *c, const char *kind, size_t rank,
                        double from, double to, double cost_us, char *text)
 {
-    struct jp_copper_finding *more = c->findings;
-
     /* beyond the limit, the finding is dropped without an error */
     if (!text || c->n_findings == MAX_FINDINGS) {
         free(text);
         return text ? 0 : -1;
     }
-    /* room for a power of two: grow when the number has reached one */
-    if (!(c->n_findings & (c->n_findings - 1))) {
-        more = reallocarray(more, c->n_findings ? 2 * c->n_findings : 1,
-                            sizeof(*more));
-        if (!more) {
-            free(text);
-            return -1;
-        }
-        c->findings = more;
+    if (VECTOR_DOUBLE(c->findings, c->n_findings) < 0) {
+        free(text);
+        return -1;
     }
-    more[c->n_findings++] = (struct jp_copper_finding){.kind = kind,
-                                                       .rank = rank,
-                                                       .from = from,
-                                                       .to = to,
-                                                       .cost_us = cost_us,
-                                                       .text = text};
+    c->findings[c->n_findings++] =
+        (struct jp_copper_finding){.kind = kind,
+                                   .rank = rank,
+                                   .from = from,
+                                   .to = to,
+                                   .cost_us = cost_us,
+                                   .text = text};
     return 0;
 }
 

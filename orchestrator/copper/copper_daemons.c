@@ -24,6 +24,7 @@
 
 #include "common/error.h"
 #include "common/fileio.h"
+#include "common/vector.h"
 #include "plugins/copper/copper_counts.h"
 
 /* --- shared by the parts --- */
@@ -32,7 +33,7 @@ int copper_note(struct copper_build *b, const char *path, bool bad,
                 const char *fmt, ...)
 {
     struct jp_copper *c = b->copper;
-    struct jp_file_note *more = c->notes;
+    struct jp_file_note *note;
     char what[600];
     va_list ap;
 
@@ -42,20 +43,14 @@ int copper_note(struct copper_build *b, const char *path, bool bad,
         c->notes_left_out++;
         return 0;
     }
-    /* room for a power of two: grow when the number has reached one */
-    if (!(c->n_notes & (c->n_notes - 1))) {
-        more =
-            reallocarray(more, c->n_notes ? 2 * c->n_notes : 1, sizeof(*more));
-        if (!more)
-            return -1;
-        c->notes = more;
-    }
+    if (VECTOR_DOUBLE(c->notes, c->n_notes) < 0)
+        return -1;
     va_start(ap, fmt);
     vsnprintf(what, sizeof(what), fmt, ap);
     va_end(ap);
-    more[c->n_notes] = (struct jp_file_note){strdup(path), strdup(what)};
-    c->n_notes++;
-    return more[c->n_notes - 1].path && more[c->n_notes - 1].what ? 0 : -1;
+    note = &c->notes[c->n_notes++];
+    *note = (struct jp_file_note){strdup(path), strdup(what)};
+    return note->path && note->what ? 0 : -1;
 }
 
 int copper_read_done(struct copper_build *b, const struct copper_stream *s)
@@ -111,16 +106,9 @@ static size_t root_length(const char *path)
 static int add(struct copper_found *found, const char *path,
                const struct copper_name *name, const struct stat *st)
 {
-    struct copper_file *more = found->files;
-
-    /* room for a power of two: grow when the number has reached one */
-    if (!(found->n & (found->n - 1))) {
-        more = reallocarray(more, found->n ? 2 * found->n : 1, sizeof(*more));
-        if (!more)
-            return -1;
-        found->files = more;
-    }
-    more[found->n] = (struct copper_file){
+    if (VECTOR_DOUBLE(found->files, found->n) < 0)
+        return -1;
+    found->files[found->n] = (struct copper_file){
         .path = strdup(path),
         .root_len = root_length(path),
         .name = *name,
@@ -131,7 +119,7 @@ static int add(struct copper_found *found, const char *path,
     /* kinds are ordered: profiles, then logs, then others, then lists */
     found->lists += name->kind > COPPER_FILE_OTHER;
     found->profiles += name->kind < COPPER_FILE_LOG;
-    return more[found->n++].path ? 0 : -1;
+    return found->files[found->n++].path ? 0 : -1;
 }
 
 /* Whether a file named like a log is one of Copper's: other programs use such
@@ -580,13 +568,8 @@ static int find_launches(struct copper_build *b)
 /* Appends a name. Returns -1 without memory. */
 static int add_host(char ***hosts, size_t *n, const char *host, size_t len)
 {
-    if (!(*n & (*n - 1))) {
-        char **more = reallocarray(*hosts, *n ? 2 * *n : 1, sizeof(*more));
-
-        if (!more)
-            return -1;
-        *hosts = more;
-    }
+    if (VECTOR_DOUBLE(*hosts, *n) < 0)
+        return -1;
     (*hosts)[*n] = strndup(host, len);
     return (*hosts)[(*n)++] ? 0 : -1;
 }

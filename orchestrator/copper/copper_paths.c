@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/hash.h"
 #include "common/num.h"
+#include "common/vector.h"
 #include "orchestrator/copper/copper.h"
 
 #define DEFAULT_LIMIT (UINT64_C(1) << 30) /* bytes of a set */
 #define CHUNK_BYTES (1024 * 1024)         /* of texts, allocated at once */
-#define FIRST_SLOTS 4096
 
 /* Memory for texts, newest chunk first. */
 struct chunk {
@@ -27,8 +28,7 @@ struct chunk {
 struct copper_pathset {
     struct jp_copper_path *entries;
     size_t n, room;
-    uint32_t *slots; /* hash table: 1 + index of the entry; 0: free */
-    size_t n_slots;  /* a power of two, at most half full */
+    struct hash_table table; /* of the entries, by path and category */
     struct chunk *chunks;
     uint64_t used, limit; /* bytes; used is estimated from the paths */
 };
@@ -40,12 +40,7 @@ struct copper_pathset *copper_pathset_create(uint64_t limit)
     if (!set)
         return NULL;
     set->limit = limit ? limit : DEFAULT_LIMIT;
-    set->n_slots = FIRST_SLOTS;
-    set->slots = calloc(set->n_slots, sizeof(*set->slots));
-    if (set->slots)
-        return set;
-    free(set);
-    return NULL;
+    return set;
 }
 
 void copper_pathset_free(void *memory)
@@ -62,7 +57,7 @@ void copper_pathset_destroy(struct copper_pathset *set)
         return;
     copper_pathset_free(set->chunks);
     free(set->entries);
-    free(set->slots);
+    hash_fini(&set->table);
     free(set);
 }
 
@@ -90,25 +85,6 @@ const char *copper_memory_keep(void **memory, const char *text, size_t len)
     return at;
 }
 
-/* Hashes eight bytes at a time: the tables of a thousand ranks have a million
- * paths. */
-static uint64_t hash(const char *text, size_t len, unsigned seed)
-{
-    uint64_t h = UINT64_C(0x9e3779b97f4a7c15) * (seed + 1), word;
-
-    for (; len >= 8; text += 8, len -= 8) {
-        memcpy(&word, text, 8);
-        h = (h ^ word) * UINT64_C(0xff51afd7ed558ccd);
-        h ^= h >> 32;
-    }
-    /* the last bytes, and the length, so that "a" and "a\0" differ */
-    word = 0;
-    if (len)
-        memcpy(&word, text, len);
-    h = (h ^ word ^ ((uint64_t) len << 56)) * UINT64_C(0xc4ceb9fe1a85ec53);
-    return h ^ h >> 29;
-}
-
 /* A path is counted separately for each category. */
 static bool is_row(const struct jp_copper_path *path,
                    const struct copper_row *row)
@@ -117,74 +93,25 @@ static bool is_row(const struct jp_copper_path *path,
            !memcmp(path->path, row->path, row->len);
 }
 
-/* The slot of the row's path, or the free slot where it belongs. */
-static size_t find(const struct copper_pathset *set,
-                   const struct copper_row *row)
-{
-    /* n_slots is a power of two */
-    size_t mask = set->n_slots - 1;
-    size_t at = hash(row->path, row->len, row->category) & mask;
-
-    while (set->slots[at] && !is_row(&set->entries[set->slots[at] - 1], row))
-        at = (at + 1) & mask;
-    return at;
-}
-
-/* Doubles the slots. Returns -1 without memory. */
-static int more_slots(struct copper_pathset *set)
-{
-    size_t n = 2 * set->n_slots;
-    uint32_t *slots = calloc(n, sizeof(*slots));
-
-    if (!slots)
-        return -1;
-    free(set->slots);
-    set->slots = slots;
-    set->n_slots = n;
-    for (size_t i = 0; i < set->n; i++) {
-        const struct jp_copper_path *p = &set->entries[i];
-        size_t at = hash(p->path, p->len, p->category) & (n - 1);
-
-        while (slots[at]) /* all entries are distinct: no comparison */
-            at = (at + 1) & (n - 1);
-        slots[at] = (uint32_t) (i + 1);
-    }
-    return 0;
-}
-
-/* Doubles the entries. Returns -1 without memory. */
-static int more_entries(struct copper_pathset *set)
-{
-    size_t room = set->room ? 2 * set->room : FIRST_SLOTS;
-    struct jp_copper_path *more =
-        reallocarray(set->entries, room, sizeof(*more));
-
-    if (!more)
-        return -1;
-    set->entries = more;
-    set->room = room;
-    return 0;
-}
-
 /* Returns 0 if *entry is new, 1 if the limit leaves no room, -1 without
  * memory. */
 static int insert(struct copper_pathset *set, const struct copper_row *row,
-                  size_t slot, struct jp_copper_path **entry)
+                  uint64_t hash, struct jp_copper_path **entry)
 {
-    /* entries and slots double, so they may be twice as large as needed */
+    /* entries and slots grow, so they may be twice as large as needed */
     uint64_t bytes = row->len + 1 + 2 * sizeof(**entry) +
-                     4 * sizeof(*set->slots);
+                     4 * sizeof(struct hash_slot);
     void *memory = set->chunks;
     const char *text;
 
-    /* slots hold the index plus 1 in 32 bits */
+    /* the table holds indices of 32 bits */
     if (set->used + bytes > set->limit || set->n >= UINT32_MAX - 1)
         return 1;
-    if (set->n == set->room && more_entries(set) < 0)
+    if (VECTOR_ROOM(set->entries, set->n + 1, set->room) < 0)
         return -1;
     text = copper_memory_keep(&memory, row->path, row->len);
     set->chunks = memory;
-    if (!text)
+    if (!text || hash_add(&set->table, hash, (uint32_t) set->n) < 0)
         return -1;
     *entry = &set->entries[set->n++];
     **entry =
@@ -193,21 +120,24 @@ static int insert(struct copper_pathset *set, const struct copper_row *row,
                                 .category = row->category,
                                 .class = copper_class_of(row->category, text),
                                 .last_rank = SIZE_MAX};
-    set->slots[slot] = (uint32_t) set->n;
     set->used += bytes;
-    return 2 * set->n > set->n_slots ? more_slots(set) : 0;
+    return 0;
 }
 
 int copper_pathset_add(struct copper_pathset *set, const struct copper_row *row,
                        size_t rank, bool full)
 {
-    size_t slot = find(set, row);
-    struct jp_copper_path *e;
+    uint64_t hash =
+        hash_bytes(hash_word(hash_start(), row->category), row->path, row->len);
+    struct jp_copper_path *e = NULL;
+    uint32_t at;
 
-    if (set->slots[slot]) {
-        e = &set->entries[set->slots[slot] - 1];
-    } else {
-        int rc = insert(set, row, slot, &e);
+    for (size_t i = 0;
+         !e && (at = hash_next(&set->table, hash, &i)) != HASH_NONE;)
+        if (is_row(&set->entries[at], row))
+            e = &set->entries[at];
+    if (!e) {
+        int rc = insert(set, row, hash, &e);
 
         if (rc)
             return rc;
@@ -247,7 +177,7 @@ void copper_pathset_take(struct copper_pathset *set,
     set->entries = NULL;
     set->chunks = NULL;
     set->n = set->room = 0;
-    memset(set->slots, 0, set->n_slots * sizeof(*set->slots));
+    hash_clear(&set->table);
 }
 
 /* --- the class of a path, by Copper's own rules --- */

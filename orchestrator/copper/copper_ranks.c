@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/num.h"
+#include "common/vector.h"
 
 /* How far a set can be trusted, best first. HALF: only one of the two files is
  * good. CONTRADICTORY: they disagree. */
@@ -26,7 +27,7 @@ enum copper_grade {
 struct copper_set {
     enum copper_tag tag;
     uint64_t copy;
-    int64_t mtime_us; /* of the file read last */
+    int64_t mtime_us;                /* of the file read last */
     bool has_totals, has_ops, dumps; /* which files are good; dumps: by an
                                         ioctl */
     bool since; /* for dumps: values before the step are subtracted */
@@ -251,30 +252,25 @@ static int keep_point(struct copper_build *b, const struct copper_set *set,
                       size_t rank)
 {
     struct jp_copper *c = b->copper;
-    struct jp_copper_point *more = c->points;
+    struct jp_copper_point *point;
 
     if (set->grade > COPPER_SET_HALF || set->totals.overflow ||
         set->ops.overflow)
         return 0;
-    if (!(c->n_points & (c->n_points - 1))) {
-        more = reallocarray(more, c->n_points ? 2 * c->n_points : 1,
-                            sizeof(*more));
-        if (!more)
-            return -1;
-        c->points = more;
-    }
-    more[c->n_points] = (struct jp_copper_point){.rank = rank,
-                                                 .tag = set_source(set),
-                                                 .copy = set->copy,
-                                                 .time_us = set->mtime_us};
-    memcpy(more[c->n_points].value, set->totals.value,
-           sizeof(set->totals.value));
+    if (VECTOR_DOUBLE(c->points, c->n_points) < 0)
+        return -1;
+    point = &c->points[c->n_points];
+    *point = (struct jp_copper_point){.rank = rank,
+                                      .tag = set_source(set),
+                                      .copy = set->copy,
+                                      .time_us = set->mtime_us};
+    memcpy(point->value, set->totals.value, sizeof(set->totals.value));
     /* without the aggregate, from the operations */
     if (!set->has_totals) {
         struct copper_totals sum;
 
         copper_ops_sum(&set->ops, &sum);
-        memcpy(more[c->n_points].value, sum.value, sizeof(sum.value));
+        memcpy(point->value, sum.value, sizeof(sum.value));
     }
     c->n_points++;
     return 0;

@@ -15,6 +15,7 @@
 
 #include "common/num.h"
 #include "common/sorted.h"
+#include "common/vector.h"
 
 /* --- sums and outliers --- */
 
@@ -290,16 +291,9 @@ static double weight_of(const struct jp_copper_rank *rank, enum metric m)
 /* Appends an outlier. Returns -1 without memory. */
 static int keep(struct jp_copper *c, const struct jp_copper_outlier *outlier)
 {
-    struct jp_copper_outlier *more = c->outliers;
-
-    if (!(c->n_outliers & (c->n_outliers - 1))) {
-        more = reallocarray(more, c->n_outliers ? 2 * c->n_outliers : 1,
-                            sizeof(*more));
-        if (!more)
-            return -1;
-        c->outliers = more;
-    }
-    more[c->n_outliers++] = *outlier;
+    if (VECTOR_DOUBLE(c->outliers, c->n_outliers) < 0)
+        return -1;
+    c->outliers[c->n_outliers++] = *outlier;
     return 0;
 }
 

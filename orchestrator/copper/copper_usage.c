@@ -17,6 +17,7 @@
 
 #include "common/fileio.h"
 #include "common/num.h"
+#include "common/vector.h"
 
 #define COPPER_MAX_ROOTS 64 /* further ones are ignored */
 
@@ -163,15 +164,10 @@ static int add_used(struct copper_build *b, const char *path, size_t root,
                     bool exists, bool is_dir)
 {
     struct jp_copper *c = b->copper;
-    struct jp_copper_used *more = c->used;
 
-    if (!(c->n_used & (c->n_used - 1))) {
-        more = reallocarray(more, c->n_used ? 2 * c->n_used : 1, sizeof(*more));
-        if (!more)
-            return -1;
-        c->used = more;
-    }
-    more[c->n_used++] = (struct jp_copper_used){
+    if (VECTOR_DOUBLE(c->used, c->n_used) < 0)
+        return -1;
+    c->used[c->n_used++] = (struct jp_copper_used){
         .path = path, .root = root, .exists = exists, .is_dir = is_dir};
     return 0;
 }
