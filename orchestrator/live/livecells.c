@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/bandwidth.h"
+#include "common/vector.h"
 
 void livecells_fini(struct livecells *cells)
 {
@@ -22,17 +23,11 @@ void livecells_fini(struct livecells *cells)
  * Returns NULL if there is none. */
 static struct livecell *place_for(struct livecells *cells)
 {
-    struct livecell *more, *oldest = NULL;
+    struct livecell *oldest = NULL;
 
     if (cells->n < LIVECELLS_MAX) {
-        /* The array has room for the next power of two. */
-        if (!(cells->n & (cells->n - 1))) {
-            more = reallocarray(cells->cells, cells->n ? 2 * cells->n : 1,
-                                sizeof(*more));
-            if (!more)
-                return NULL;
-            cells->cells = more;
-        }
+        if (VECTOR_DOUBLE(cells->cells, cells->n) < 0)
+            return NULL;
         return &cells->cells[cells->n++];
     }
     for (size_t i = 0; i < cells->n; i++) {

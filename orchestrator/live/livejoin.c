@@ -20,6 +20,7 @@
 #include "common/fileio.h"
 #include "common/num.h"
 #include "common/owncost.h"
+#include "common/vector.h"
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/live/livewant.h"
@@ -129,14 +130,8 @@ static struct heard *heard_of(struct livejoin *join, const char *name)
 
     if (more || join->n == NODES_MAX)
         return more;
-    if (join->n == join->room) {
-        more = reallocarray(join->nodes, join->room ? 2 * join->room : 16,
-                            sizeof(*more));
-        if (!more)
-            return NULL;
-        join->nodes = more;
-        join->room = join->room ? 2 * join->room : 16;
-    }
+    if (VECTOR_ROOM(join->nodes, join->n + 1, join->room) < 0)
+        return NULL;
     more = &join->nodes[join->n++];
     *more = (struct heard){.class = LIVE_EMPTY};
     snprintf(more->name, sizeof(more->name), "%.*s", NAME_LEN - 1, name);

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/vector.h"
+
 const struct livelate_row livelate_rows[LIVELATE_N_LIMITS] = {
     [LIVELATE_SHARE] = {"share", 0.05,
                         "less cannot be distinguished from chance in half a "
@@ -30,21 +32,6 @@ const struct livelate_row livelate_rows[LIVELATE_N_LIMITS] = {
 #define MANY 4
 
 /* --- snapshots ------------------------------------------------------------ */
-
-/* Makes room for one more row. Returns 0, or -1 without memory. */
-static int grow(void **rows, size_t n, size_t *room, size_t size)
-{
-    void *more;
-
-    if (n < *room)
-        return 0;
-    more = reallocarray(*rows, *room ? 2 * *room : 64, size);
-    if (!more)
-        return -1;
-    *rows = more;
-    *room = *room ? 2 * *room : 64;
-    return 0;
-}
 
 /* Adds the front's share of time to the membership of its process. first: index
  * of the snapshot's first process. */
@@ -72,8 +59,7 @@ static int add_member(struct livelate *late, const struct live_snap *snap,
         m->share += share;
         return 0;
     }
-    if (grow((void **) &late->members, late->n_members, &late->members_room,
-             sizeof(*late->members)) < 0)
+    if (VECTOR_ROOM(late->members, late->n_members + 1, late->members_room) < 0)
         return -1;
     late->members[late->n_members++] =
         (struct livelate_member){.hash = comm->hash,
@@ -94,8 +80,7 @@ int livelate_add(struct livelate *late, const struct live_snap *snap)
         const struct live_rank *r = &snap->ranks[i];
         struct livelate_process *p;
 
-        if (grow((void **) &late->processes, late->n, &late->room,
-                 sizeof(*late->processes)) < 0)
+        if (VECTOR_ROOM(late->processes, late->n + 1, late->room) < 0)
             return -1;
         p = &late->processes[late->n++];
         *p = (struct livelate_process){

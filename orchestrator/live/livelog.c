@@ -21,6 +21,7 @@
 #include "common/logsource.h"
 #include "common/num.h"
 #include "common/ownproc.h"
+#include "common/vector.h"
 
 #define MS_NS UINT64_C(1000000)
 /* As in livenode.c. */
@@ -211,13 +212,6 @@ struct way {
     bool full; /* no memory, or too many */
 };
 
-/* Makes room for one more row; the capacity is the next power of two. Returns
- * NULL without memory. */
-static void *grow(void *rows, size_t n, size_t size)
-{
-    return n & (n - 1) ? rows : reallocarray(rows, n ? 2 * n : 1, size);
-}
-
 /* Finds or adds the record's communicator. Returns its index; UINT32_MAX if
  * there is no room. */
 static uint32_t comm_of(struct log_file *f, const struct record *r)
@@ -233,10 +227,8 @@ static uint32_t comm_of(struct log_file *f, const struct record *r)
         if (f->comms[i].hash == hash && f->comms[i].rank == r->rank &&
             f->comms[i].n_ranks == r->n_ranks)
             return i;
-    if (f->n_comms == COMMS_MAX ||
-        !(more = grow(f->comms, f->n_comms, sizeof(*more))))
+    if (f->n_comms == COMMS_MAX || VECTOR_DOUBLE(f->comms, f->n_comms) < 0)
         return UINT32_MAX;
-    f->comms = more;
     more = &f->comms[f->n_comms];
     *more = (struct log_comm){.hash = hash,
                               .n_ranks = r->n_ranks,
@@ -257,10 +249,8 @@ static struct log_series *series_of(struct log_file *f,
         if (f->series[i].comm == key->comm && f->series[i].kind == key->kind &&
             !strcmp(f->series[i].func, key->func))
             return &f->series[i];
-    if (f->n_series == SERIES_MAX ||
-        !(more = grow(f->series, f->n_series, sizeof(*more))))
+    if (f->n_series == SERIES_MAX || VECTOR_DOUBLE(f->series, f->n_series) < 0)
         return NULL;
-    f->series = more;
     more = &f->series[f->n_series++];
     *more = (struct log_series){.comm = key->comm, .kind = key->kind};
     memcpy(more->func, key->func, sizeof(more->func));

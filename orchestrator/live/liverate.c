@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/num.h"
+#include "common/vector.h"
 
 #define SECOND_NS 1e9
 #define SAMPLE_S (LIVERATE_SAMPLE_MS / 1000)
@@ -50,13 +51,8 @@ static struct liverate_series *series_of(struct liverate *rate, uint32_t comm,
     }
     if (rate->n == LIVERATE_SERIES_MAX)
         return NULL;
-    /* The array has room for the next power of two. */
-    if (!(rate->n & (rate->n - 1))) {
-        s = reallocarray(rate->series, rate->n ? 2 * rate->n : 1, sizeof(*s));
-        if (!s)
-            return NULL;
-        rate->series = s;
-    }
+    if (VECTOR_DOUBLE(rate->series, rate->n) < 0)
+        return NULL;
     s = &rate->series[rate->n++];
     *s = (struct liverate_series){.comm = comm, .kind = kind};
     snprintf(s->func, sizeof(s->func), "%.*s", RECORD_MAX_FUNC, func);
@@ -220,14 +216,8 @@ static struct liveusual_series *usual_of(struct liveusual *usual,
             return &usual->series[i];
     if (usual->n == LIVEUSUAL_SERIES_MAX)
         return NULL;
-    if (!(usual->n & (usual->n - 1))) {
-        /* The array has room for the next power of two. */
-        u = reallocarray(usual->series, usual->n ? 2 * usual->n : 1,
-                         sizeof(*u));
-        if (!u)
-            return NULL;
-        usual->series = u;
-    }
+    if (VECTOR_DOUBLE(usual->series, usual->n) < 0)
+        return NULL;
     u = &usual->series[usual->n++];
     *u = (struct liveusual_series){.comm = l->comm, .kind = l->kind};
     memcpy(u->func, l->func, sizeof(u->func));

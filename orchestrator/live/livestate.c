@@ -19,6 +19,7 @@
 
 #include "common/bandwidth.h"
 #include "common/fileio.h"
+#include "common/vector.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/live/livejoin.h"
 
@@ -62,24 +63,6 @@ void livestate_fini(struct livestate *state)
 }
 
 /* --- snapshots to rows ---------------------------------------------------- */
-
-/* Makes room for `needed` rows. Returns 0, or -1 without memory. */
-static int grow(void **rows, size_t needed, size_t *room, size_t size)
-{
-    size_t more = *room ? 2 * *room : 64;
-    void *grown;
-
-    if (needed <= *room)
-        return 0;
-    if (more < needed)
-        more = needed;
-    grown = reallocarray(*rows, more, size);
-    if (!grown)
-        return -1;
-    *rows = grown;
-    *room = more;
-    return 0;
-}
 
 /* Takes what a rank spent most of its recent time on: its bandwidth, and its
  * name if nothing is in flight. */
@@ -184,10 +167,9 @@ static int take_snap(struct livestate *state, uint64_t now_ns)
 {
     const struct live_snap *snap = state->snap;
 
-    if (grow((void **) &state->nodes, state->n_nodes + 1, &state->nodes_room,
-             sizeof(*state->nodes)) < 0 ||
-        grow((void **) &state->ranks, state->n_ranks + LIVE_RANKS_MAX,
-             &state->ranks_room, sizeof(*state->ranks)) < 0)
+    if (VECTOR_ROOM(state->nodes, state->n_nodes + 1, state->nodes_room) < 0 ||
+        VECTOR_ROOM(state->ranks, state->n_ranks + LIVE_RANKS_MAX,
+                    state->ranks_room) < 0)
         return -1;
     /* take_node needs the number of ranks before they are added. */
     take_node(state, &state->nodes[state->n_nodes], now_ns);
@@ -231,8 +213,8 @@ static int take(struct livestate *state, struct look *look, uint64_t now_ns)
 {
     const struct live_snap *snap = state->snap;
 
-    if (grow((void **) &look->tasks, look->hangs.n_processes + LIVE_RANKS_MAX,
-             &look->tasks_room, sizeof(*look->tasks)) < 0 ||
+    if (VECTOR_ROOM(look->tasks, look->hangs.n_processes + LIVE_RANKS_MAX,
+                    look->tasks_room) < 0 ||
         livesnap_join(snap, &look->sum, look->tasks) < 0 ||
         livelate_add(&look->late, snap) < 0)
         return -1;
