@@ -8,13 +8,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
+#include "common/hash.h"
 #include "common/utf8.h"
+#include "common/vector.h"
 
 #define STEP "jobid", "step", "node" /* labels of every metric of ours */
 /* Inspector's labels in its order, then our labels step and rank. */
@@ -188,7 +188,7 @@ void metrics_fini(struct metrics_set *set)
     for (size_t i = 0; i < set->n; i++)
         free(set->objects[i]);
     free(set->objects);
-    free(set->slots);
+    hash_fini(&set->table);
     metrics_init(set);
 }
 
@@ -218,33 +218,13 @@ static void take_text(char out[METRICS_LABEL_BYTES], const char *text)
     out[used] = '\0';
 }
 
-/* Users choose labels, so they must not know which of them meet. */
-static uint64_t salt;
-static pthread_once_t salted = PTHREAD_ONCE_INIT;
-
-static void make_salt(void)
+static uint64_t hash_of(const struct metrics_object *o)
 {
-    if (getrandom(&salt, sizeof(salt), GRND_NONBLOCK) != sizeof(salt))
-        salt = (uintptr_t) &salt; /* a random address */
-}
-
-/* FNV-1a, with a salt at both ends. A label's end is hashed as well, so that
- * "ab","c" and "a","bc" differ. */
-static size_t hash_of(const struct metrics_object *o)
-{
-    uint64_t hash;
-
-    pthread_once(&salted, make_salt);
-    hash = (14695981039346656037u ^ o->scope ^ salt) * 1099511628211u;
+    uint64_t hash = hash_word(hash_start(), o->scope);
 
     for (size_t i = 0; i < METRICS_LABELS; i++)
-        for (const char *c = o->labels[i];; c++) {
-            hash = (hash ^ (unsigned char) *c) * 1099511628211u;
-            if (!*c)
-                break;
-        }
-    hash = (hash ^ salt >> 32) * 0x9e3779b97f4a7c15u;
-    return (size_t) (hash >> 32);
+        hash = hash_text(hash, o->labels[i]);
+    return hash;
 }
 
 /* All labels are compared; unused ones are "". */
@@ -259,42 +239,6 @@ static bool is_same(const struct metrics_object *a,
     return true;
 }
 
-/* The slot of an object with these labels, or the free slot for it. */
-static size_t *slot_of(const struct metrics_set *set,
-                       const struct metrics_object *o)
-{
-    /* Linear probing; the table is at most half full. */
-    size_t at = hash_of(o) & (set->n_slots - 1);
-
-    while (set->slots[at] && !is_same(set->objects[set->slots[at] - 1], o))
-        at = (at + 1) & (set->n_slots - 1);
-    return &set->slots[at];
-}
-
-/* Doubles the room, and enters all objects into a new hash table. */
-static int grow(struct metrics_set *set)
-{
-    size_t room = set->room ? 2 * set->room : 64;
-    struct metrics_object **more =
-        reallocarray(set->objects, room, sizeof(struct metrics_object *));
-    size_t *slots;
-
-    if (!more)
-        return -1;
-    set->objects = more;
-    /* On failure the old table stays valid. */
-    slots = calloc(2 * room, sizeof(*slots));
-    if (!slots)
-        return -1;
-    free(set->slots);
-    set->slots = slots;
-    set->n_slots = 2 * room;
-    set->room = room;
-    for (size_t i = 0; i < set->n; i++)
-        *slot_of(set, set->objects[i]) = i + 1;
-    return 0;
-}
-
 /* Values are found by the labels, so that several callers may fill one object.
  */
 double *metrics_add_texts(struct metrics_set *set, enum metrics_scope scope,
@@ -303,12 +247,11 @@ double *metrics_add_texts(struct metrics_set *set, enum metrics_scope scope,
     /* Objects are allocated one by one, so that the returned pointers stay
      * valid. */
     struct metrics_object *o = calloc(1, sizeof(*o));
-    size_t *slot;
+    uint64_t hash;
+    uint32_t at;
 
-    if (!o || (set->n == set->room && grow(set) < 0)) {
-        free(o);
-        return NULL;
-    }
+    if (!o || VECTOR_ROOM(set->objects, set->n + 1, set->room) < 0)
+        goto fail;
     /* The object is made first, because it is its own key. */
     o->scope = scope;
     o->time_s = set->time_s;
@@ -316,17 +259,22 @@ double *metrics_add_texts(struct metrics_set *set, enum metrics_scope scope,
          i++)
         take_text(o->labels[i], texts[i]);
     /* An object with these labels exists: drop the new one. */
-    slot = slot_of(set, o);
-    if (*slot) {
-        free(o);
-        return set->objects[*slot - 1]->values;
-    }
+    hash = hash_of(o);
+    for (size_t i = 0; (at = hash_next(&set->table, hash, &i)) != HASH_NONE;)
+        if (is_same(set->objects[at], o)) {
+            free(o);
+            return set->objects[at]->values;
+        }
+    if (hash_add(&set->table, hash, (uint32_t) set->n) < 0)
+        goto fail;
     for (size_t i = 0; i < METRICS_N; i++)
         /* A value that is never set is not written. */
         o->values[i] = NAN;
     set->objects[set->n++] = o;
-    *slot = set->n;
     return o->values;
+fail:
+    free(o);
+    return NULL;
 }
 
 /* --- sizes ---------------------------------------------------------------- */

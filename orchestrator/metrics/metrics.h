@@ -29,6 +29,7 @@
 #include <sys/stat.h>
 
 #include "common/error.h"
+#include "common/hash.h"
 
 /* METRICS_UNTYPED: a name that NCCL Inspector uses. Its own files give neither
  * type nor help, and a file that gave them would contradict Inspector's on the
@@ -134,8 +135,7 @@ struct metrics_set {
     double time_s; /* time of objects that are added from now on */
     struct metrics_object **objects;
     size_t n, room;
-    size_t *slots; /* hash table by labels; 0: free, otherwise 1 + index */
-    size_t n_slots;
+    struct hash_table table; /* of the objects, by their labels */
 };
 
 void metrics_init(struct metrics_set *set);
@@ -193,9 +193,9 @@ void metrics_describe(FILE *out);
  *     jobprof-<job>.<step>-n<node's number>-<uid>-<number>.prom
  *
  * A file appears complete, by rename. Links are not followed. Another user may
- * have made an entry of the first name. It is kept, and the step's file gets the
- * second name, whose random number (16 hexadecimal digits) nobody can guess. A
- * folder in which other users could replace files is not used.
+ * have made an entry of the first name. It is kept, and the step's file gets
+ * the second name, whose random number (16 hexadecimal digits) nobody can
+ * guess. A folder in which other users could replace files is not used.
  */
 
 /* The agent of a file not written for this many seconds is gone. */

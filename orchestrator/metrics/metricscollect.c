@@ -23,6 +23,7 @@
 #include "common/openhere.h"
 #include "common/payer.h"
 #include "common/quote.h"
+#include "common/vector.h"
 
 /* Bytes of a file in which its job must be named. */
 #define HEAD_BYTES 4096
@@ -146,15 +147,8 @@ static int add_file(struct work *w, const struct metricsfile_entry *entry)
 {
     struct file *file;
 
-    if (w->n_files == w->room_files) {
-        size_t room = w->room_files ? 2 * w->room_files : 64;
-        struct file *more = reallocarray(w->files, room, sizeof(*more));
-
-        if (!more)
-            return -1;
-        w->files = more;
-        w->room_files = room;
-    }
+    if (VECTOR_ROOM(w->files, w->n_files + 1, w->room_files) < 0)
+        return -1;
     file = &w->files[w->n_files];
     *file = (struct file){.name = strdup(entry->name),
                           .uid = entry->st.st_uid,
