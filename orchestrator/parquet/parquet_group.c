@@ -9,50 +9,8 @@
 
 #include <math.h>
 
+#include "common/vector.h"
 #include "orchestrator/parquet/parquet_parts.h"
-
-/* Makes room for at least one more element after n. array: address of the
- * pointer; *size: its room. False: no memory. */
-static bool grow(void *array, size_t *size, size_t n, size_t each)
-{
-    size_t more;
-    void *at;
-
-    if (n < *size)
-        return true;
-    more = *size ? 2 * *size : 256;
-    at = realloc(*(void **) array, more * each);
-    if (!at)
-        return false;
-    *(void **) array = at;
-    *size = more;
-    return true;
-}
-
-/* Mixes the bits of a value, so that its low bits can be a slot. */
-static uint64_t mix(uint64_t h)
-{
-    h ^= h >> 32;
-    h *= UINT64_C(0xd6e8feb86659fd93);
-    h ^= h >> 32;
-    h *= UINT64_C(0xd6e8feb86659fd93);
-    return h ^ h >> 32;
-}
-
-static uint64_t hash_text(const char *text, size_t len)
-{
-    uint64_t h = len * UINT64_C(0x9e3779b97f4a7c15), part;
-
-    for (; len >= 8; text += 8, len -= 8) {
-        memcpy(&part, text, 8);
-        h = mix(h ^ part);
-    }
-    part = 0;
-    /* the last bytes, followed by zeros */
-    if (len)
-        memcpy(&part, text, len);
-    return mix(h ^ part ^ len << 56);
-}
 
 /* The length of the text at this offset of c->texts: it stands before the
  * text. */
@@ -69,92 +27,29 @@ static bool is_text(const struct column *c)
     return c->is.type == PARQUET_TEXT;
 }
 
-/* Doubles the slots and inserts all entries again. False: no memory. */
-static bool rehash(struct column *c)
-{
-    size_t n = c->n_slots ? 2 * c->n_slots : 1024;
-    uint32_t *slots = calloc(n, sizeof(*slots));
-
-    if (!slots)
-        return false;
-    /* entries are distinct, so only free slots are looked for */
-    for (size_t i = 0; i < c->n_entries; i++) {
-        uint64_t h = is_text(c) ? c->hashes[i] : mix(c->entries[i]);
-        size_t at = (size_t) h & (n - 1);
-
-        while (slots[at])
-            at = (at + 1) & (n - 1);
-        slots[at] = (uint32_t) i + 1;
-    }
-    free(c->slots);
-    c->slots = slots;
-    c->n_slots = n;
-    return true;
-}
-
 /* Converts the values to plain, because the dictionary does not save space.
  * False: no memory. */
 static bool leave_dictionary(struct column *c)
 {
-    size_t size = 256;
-    uint64_t *plain;
-
-    while (size <= c->n)
-        size *= 2;
-    plain = c->plain_size < size ? realloc(c->plain, size * sizeof(*plain))
-                                 : c->plain;
-    if (!plain)
+    if (VECTOR_ROOM(c->plain, c->n + 1, c->plain_size) < 0)
         return false;
-    c->plain = plain;
-    if (c->plain_size < size)
-        c->plain_size = size;
     /* from indexes to what the entries hold */
     for (size_t i = 0; i < c->n; i++)
-        plain[i] = c->entries[c->index[i]];
+        c->plain[i] = c->entries[c->index[i]];
     c->dictionary = false;
     return true;
 }
 
-/* Adds an entry with these bits and returns its index. hash: for a text.
- * Returns -1 without memory. */
-static long add_entry(struct column *c, uint64_t bits, uint64_t hash)
+/* Whether the entry has this value. text NULL: the number `bits`. */
+static bool is_entry(const struct column *c, uint32_t entry, uint64_t bits,
+                     const char *text, size_t len)
 {
-    size_t size = c->entries_size;
+    uint64_t at = c->entries[entry];
 
-    if (!grow(&c->entries, &size, c->n_entries, sizeof(*c->entries)))
-        return -1;
-    /* entries and hashes have the same room */
-    if (is_text(c)) {
-        size = c->entries_size;
-        if (!grow(&c->hashes, &size, c->n_entries, sizeof(*c->hashes)))
-            return -1;
-        c->hashes[c->n_entries] = hash;
-    }
-    c->entries_size = size;
-    c->entries[c->n_entries] = bits;
-    return (long) c->n_entries++;
-}
-
-/* The slot of an entry, or the free slot where it belongs. */
-static uint32_t *find_slot(struct column *c, uint64_t hash, uint64_t bits,
-                           const char *text, size_t len)
-{
-    /* linear probing; it ends because there is always a free slot */
-    for (size_t at = (size_t) hash & (c->n_slots - 1);;
-         at = (at + 1) & (c->n_slots - 1)) {
-        uint32_t entry = c->slots[at];
-
-        if (!entry)
-            return &c->slots[at];
-        entry--;
-        if (!text && c->entries[entry] == bits)
-            return &c->slots[at];
-        /* hashes first: most texts that differ need no comparison */
-        if (text && c->hashes[entry] == hash &&
-            text_length(c, c->entries[entry]) == len &&
-            (!len || !memcmp(c->texts.at + c->entries[entry] + 4, text, len)))
-            return &c->slots[at];
-    }
+    if (!text)
+        return at == bits;
+    return text_length(c, at) == len &&
+           (!len || !memcmp(c->texts.at + at + 4, text, len));
 }
 
 /* Stores a text and returns its offset. */
@@ -183,31 +78,30 @@ static bool pays(const struct column *c)
 static bool put_indexed(struct column *c, uint64_t bits, const char *text,
                         size_t len)
 {
-    uint64_t hash = text ? hash_text(text, len) : mix(bits);
-    uint32_t *slot;
-    long entry;
+    uint64_t hash = text ? hash_bytes(hash_start(), text, len)
+                         : hash_word(hash_start(), bits);
+    uint32_t entry;
 
-    /* a quarter of the slots stays free */
-    if (4 * (c->n_entries + 1) > 3 * c->n_slots && !rehash(c))
+    if (VECTOR_ROOM(c->index, c->n + 1, c->index_size) < 0)
         return false;
-    slot = find_slot(c, hash, bits, text, len);
-    if (!*slot) {
-        entry = add_entry(c, text ? keep_text(c, text, len) : bits, hash);
-        if (entry < 0)
+    for (size_t i = 0; (entry = hash_next(&c->table, hash, &i)) != HASH_NONE;)
+        if (is_entry(c, entry, bits, text, len))
+            break;
+    if (entry == HASH_NONE) {
+        entry = (uint32_t) c->n_entries;
+        if (VECTOR_ROOM(c->entries, c->n_entries + 1, c->entries_size) < 0 ||
+            hash_add(&c->table, hash, entry) < 0)
             return false;
-        *slot = (uint32_t) entry + 1;
+        c->entries[c->n_entries++] = text ? keep_text(c, text, len) : bits;
     }
-    if (!grow(&c->index, &c->index_size, c->n, sizeof(*c->index)))
-        return false;
-    /* slots have 1 added, as 0 is free */
-    c->index[c->n++] = *slot - 1;
+    c->index[c->n++] = entry;
     return pays(c) || leave_dictionary(c);
 }
 
 /* Adds a value without a dictionary. False: no memory. */
 static bool put_plain(struct column *c, uint64_t bits)
 {
-    if (!grow(&c->plain, &c->plain_size, c->n, sizeof(*c->plain)))
+    if (VECTOR_ROOM(c->plain, c->n + 1, c->plain_size) < 0)
         return false;
     c->plain[c->n++] = bits;
     return true;
@@ -220,7 +114,7 @@ static void put_value(struct parquet_group *g, size_t column, uint64_t bits,
 {
     struct column *c = &g->columns[column];
 
-    if (!grow(&c->known, &c->n_known, g->n_rows, 1))
+    if (VECTOR_ROOM(c->known, g->n_rows + 1, c->n_known) < 0)
         g->failed = true;
     if (g->failed)
         return;
@@ -236,7 +130,7 @@ void parquet_put_null(struct parquet_group *g, size_t column)
 {
     struct column *c = &g->columns[column];
 
-    if (!grow(&c->known, &c->n_known, g->n_rows, 1))
+    if (VECTOR_ROOM(c->known, g->n_rows + 1, c->n_known) < 0)
         g->failed = true;
     if (g->failed)
         return;
@@ -286,8 +180,7 @@ static void column_clear(struct column *c)
     c->dictionary = c->is.type != PARQUET_BOOL;
     c->texts.n = c->pages.n = c->dictionary_bytes = c->uncompressed = 0;
     c->judged = false;
-    if (c->n_slots)
-        memset(c->slots, 0, c->n_slots * sizeof(*c->slots));
+    hash_clear(&c->table);
 }
 
 void parquet_group_clear(struct parquet_group *g)
@@ -303,9 +196,8 @@ static void column_fini(struct column *c)
     free(c->known);
     free(c->index);
     free(c->plain);
-    free(c->slots);
     free(c->entries);
-    free(c->hashes);
+    hash_fini(&c->table);
     bytes_free(&c->texts);
     bytes_free(&c->pages);
 }

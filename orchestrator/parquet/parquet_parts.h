@@ -15,6 +15,7 @@
 #include <zstd.h>
 #endif
 
+#include "common/hash.h"
 #include "orchestrator/parquet/parquet.h"
 
 /* Values from parquet.thrift. */
@@ -207,12 +208,10 @@ struct column {
     size_t index_size;
     uint64_t *plain; /* bits of the n values; for text, offsets in texts */
     size_t plain_size;
-    uint32_t *slots; /* hash table; 1 + entry, 0: free */
-    size_t n_slots;
     uint64_t *entries; /* in the format of plain */
-    uint64_t *hashes;  /* hashes of text entries */
     size_t n_entries, entries_size;
-    struct bytes texts; /* PLAIN: length in 4 bytes, then the text */
+    struct hash_table table; /* of the entries */
+    struct bytes texts;      /* PLAIN: length in 4 bytes, then the text */
     /* set by encoding: */
     int encoding;            /* of the data pages: ENC_... */
     struct bytes pages;      /* including their headers */
