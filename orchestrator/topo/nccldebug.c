@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/hash.h"
 #include "common/lines.h"
+#include "common/vector.h"
 
 /* --- what the lines contain ----------------------------------------------- */
 
@@ -44,7 +46,7 @@ struct nccldebug {
     size_t n_ranks, room_ranks;
     struct jp_nccl_path *paths;
     size_t n_paths, room_paths;
-    uint32_t *slots; /* hash table of paths: index + 1 */
+    struct hash_table by_path;
     struct device *devices;
     size_t n_devices, room_devices;
     /* threads inside an initialisation */
@@ -55,18 +57,9 @@ struct nccldebug {
     bool full;             /* something was left out */
 };
 
-#define SLOTS (4u * NCCLDEBUG_MAX_PATHS)
-
 struct nccldebug *nccldebug_create(void)
 {
-    struct nccldebug *log = calloc(1, sizeof(*log));
-
-    if (log)
-        log->slots = calloc(SLOTS, sizeof(*log->slots));
-    if (log && log->slots)
-        return log;
-    free(log);
-    return NULL;
+    return calloc(1, sizeof(struct nccldebug));
 }
 
 void nccldebug_destroy(struct nccldebug *log)
@@ -78,22 +71,9 @@ void nccldebug_destroy(struct nccldebug *log)
     free(log->processes);
     free(log->ranks);
     free(log->paths);
-    free(log->slots);
+    hash_fini(&log->by_path);
     free(log->devices);
     free(log);
-}
-
-/* Makes room for one more. Returns NULL without memory. */
-static void *grow(void *array, size_t n, size_t *room, size_t size)
-{
-    void *more;
-
-    if (n < *room)
-        return array;
-    more = realloc(array, (*room * 2 + 64) * size);
-    if (more)
-        *room = *room * 2 + 64;
-    return more;
 }
 
 /* Finds or adds the line's process. Returns its index; NONE if there is no room
@@ -101,8 +81,6 @@ static void *grow(void *array, size_t n, size_t *room, size_t size)
 static uint32_t get_process(struct nccldebug *log,
                             const struct nccltext_line *line, int *rc)
 {
-    struct jp_nccl_process *more;
-
     for (size_t k = 0; k < log->n_processes; k++) {
         /* usually that of the previous line */
         size_t i = (log->last_process + k) % log->n_processes;
@@ -117,16 +95,14 @@ static uint32_t get_process(struct nccldebug *log,
         log->full = true;
         return NONE;
     }
-    more = grow(log->processes, log->n_processes, &log->room_processes,
-                sizeof(*more));
-    if (more)
-        log->processes = more;
-    if (!more ||
-        !(more[log->n_processes].host = strndup(line->host.at, line->host.n))) {
+    if (VECTOR_ROOM(log->processes, log->n_processes + 1, log->room_processes) <
+            0 ||
+        !(log->processes[log->n_processes].host =
+              strndup(line->host.at, line->host.n))) {
         *rc = -1;
         return NONE;
     }
-    more[log->n_processes].pid = line->pid;
+    log->processes[log->n_processes].pid = line->pid;
     return log->last_process = (uint32_t) log->n_processes++;
 }
 
@@ -185,11 +161,9 @@ static int take_init(struct nccldebug *log, uint32_t process, int64_t tid,
         return 0;
     }
     if (!rank) {
-        rank = grow(log->ranks, log->n_ranks, &log->room_ranks, sizeof(*rank));
-        if (!rank)
+        if (VECTOR_ROOM(log->ranks, log->n_ranks + 1, log->room_ranks) < 0)
             return -1;
-        log->ranks = rank;
-        rank += log->n_ranks++;
+        rank = &log->ranks[log->n_ranks++];
         *rank = (struct jp_nccl_rank){.process = process,
                                       .address = init->address,
                                       .rank = init->rank,
@@ -253,12 +227,10 @@ static int take_devices(struct nccldebug *log, uint32_t process,
             return 0;
         }
         if (!device) {
-            device = grow(log->devices, log->n_devices, &log->room_devices,
-                          sizeof(*device));
-            if (!device)
+            if (VECTOR_ROOM(log->devices, log->n_devices + 1,
+                            log->room_devices) < 0)
                 return -1;
-            log->devices = device;
-            device += log->n_devices++;
+            device = &log->devices[log->n_devices++];
         }
         *device = one;
     }
@@ -267,20 +239,14 @@ static int take_devices(struct nccldebug *log, uint32_t process,
 
 /* Lines of a channel repeat for each of its connections, so paths are looked up
  * often. */
-static uint32_t hash_path(const struct jp_nccl_path *p)
+static uint64_t hash_path(const struct jp_nccl_path *p)
 {
-    uint64_t h = p->process;
+    uint64_t h = hash_word(hash_start(), p->process);
 
-    h = h * 0x9e3779b97f4a7c15u + p->comm;
-    h = h * 0x9e3779b97f4a7c15u + p->rank;
-    h = h * 0x9e3779b97f4a7c15u + p->peer;
-    h = h * 0x9e3779b97f4a7c15u +
-        ((unsigned) p->via << 2 | (unsigned) p->pxn << 1 | p->gdr);
-    for (const char *c = p->detail; *c; c++)
-        h = (h ^ (unsigned char) *c) * 0x100000001b3u;
-    for (const char *c = p->device; *c; c++)
-        h = (h ^ (unsigned char) *c) * 0x100000001b3u;
-    return (uint32_t) (h >> 32 ^ h);
+    h = hash_word(h, (uint64_t) p->comm << 32 | p->rank);
+    h = hash_word(h, p->peer);
+    h = hash_word(h, (unsigned) p->via << 2 | (unsigned) p->pxn << 1 | p->gdr);
+    return hash_text(hash_text(h, p->detail), p->device);
 }
 
 /* All that a path is keyed by; only the number of lines is not compared. */
@@ -295,30 +261,25 @@ static bool same_path(const struct jp_nccl_path *a,
            strcmp(a->device, b->device) == 0;
 }
 
-/* Adds a path, or counts one more line of it. Linear probing; the table has
- * four times as many slots as paths are kept. */
+/* Adds a path, or counts one more line of it. */
 static int add_path(struct nccldebug *log, const struct jp_nccl_path *path)
 {
-    uint32_t slot = hash_path(path) % SLOTS;
-    struct jp_nccl_path *more;
+    uint64_t hash = hash_path(path);
+    uint32_t at;
 
-    for (; log->slots[slot]; slot = (slot + 1) % SLOTS) {
-        more = &log->paths[log->slots[slot] - 1];
-        if (same_path(more, path)) {
-            more->lines++;
+    for (size_t i = 0; (at = hash_next(&log->by_path, hash, &i)) != HASH_NONE;)
+        if (same_path(&log->paths[at], path)) {
+            log->paths[at].lines++;
             return 0;
         }
-    }
     if (log->n_paths == NCCLDEBUG_MAX_PATHS) {
         log->full = true;
         return 0;
     }
-    more = grow(log->paths, log->n_paths, &log->room_paths, sizeof(*more));
-    if (!more)
+    if (VECTOR_ROOM(log->paths, log->n_paths + 1, log->room_paths) < 0 ||
+        hash_add(&log->by_path, hash, (uint32_t) log->n_paths) < 0)
         return -1;
-    log->paths = more;
-    more[log->n_paths] = *path;
-    log->slots[slot] = (uint32_t) ++log->n_paths;
+    log->paths[log->n_paths++] = *path;
     return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "common/fileio.h"
 #include "common/jsonload.h"
 #include "common/lines.h"
+#include "common/vector.h"
 #include "orchestrator/collect/clock.h"
 
 /* Limit of the rows of each kind that are kept from all files. */
@@ -94,21 +95,6 @@ static int64_t number_of(const json_t *object, const char *key,
     return json_is_integer(value) && n >= 0 ? n : otherwise;
 }
 
-/* Makes room for one more row. Returns false without memory. */
-static bool grow(void **array, size_t n, size_t *room, size_t size)
-{
-    void *more;
-
-    if (n < *room)
-        return true;
-    more = realloc(*array, (*room * 2 + 64) * size);
-    if (!more)
-        return false;
-    *array = more;
-    *room = *room * 2 + 64;
-    return true;
-}
-
 /* Unknown words count as the weakest source. */
 static enum jp_rank_source source_of(const json_t *object)
 {
@@ -152,8 +138,7 @@ static int add_fact(struct jp_rank_records *r, const json_t *object,
     /* Further facts are ignored; the memory stays bounded. */
     if (r->n_facts == RANKLINES_MAX_ROWS)
         return 0;
-    if (!grow((void **) &r->facts, r->n_facts, &r->fact_room,
-              sizeof(*r->facts)))
+    if (VECTOR_ROOM(r->facts, r->n_facts + 1, r->fact_room) < 0)
         return -1;
     r->facts[r->n_facts++] = fact;
     return 0;
@@ -165,8 +150,7 @@ static int read_variable(struct jp_rank_records *r, struct jp_rank_variable v)
     if (r->n_variables == RANKLINES_MAX_ROWS)
         return 0;
     if (!v.host || !v.name || !v.value ||
-        !grow((void **) &r->variables, r->n_variables, &r->variable_room,
-              sizeof(*r->variables)))
+        VECTOR_ROOM(r->variables, r->n_variables + 1, r->variable_room) < 0)
         return -1;
     r->variables[r->n_variables++] = v;
     return 0;
@@ -219,8 +203,7 @@ static int add_path(struct jp_rank_records *r, const json_t *object)
     /* Further paths are ignored. */
     if (r->n_paths == RANKLINES_MAX_ROWS)
         return 0;
-    if (!grow((void **) &r->paths, r->n_paths, &r->path_room,
-              sizeof(*r->paths)))
+    if (VECTOR_ROOM(r->paths, r->n_paths + 1, r->path_room) < 0)
         return -1;
     r->paths[r->n_paths++] = path;
     return 0;
@@ -240,8 +223,7 @@ static int add_carriers(struct jp_rank_records *r, const json_t *object)
         return -1;
     if (r->n_carriers == RANKLINES_MAX_ROWS)
         return 0;
-    if (!grow((void **) &r->carriers, r->n_carriers, &r->carrier_room,
-              sizeof(*r->carriers)))
+    if (VECTOR_ROOM(r->carriers, r->n_carriers + 1, r->carrier_room) < 0)
         return -1;
     r->carriers[r->n_carriers++] = c;
     return 0;
@@ -323,8 +305,7 @@ int rankread_start_line(struct jp_rank_records *r, const char *node,
     if (number_of(root, "schema", 0) != 1)
         r->bad_lines++;
     else if (rc == 0 && r->n_tasks < RANKLINES_MAX_ROWS) {
-        if (grow((void **) &r->tasks, r->n_tasks, &r->task_room,
-                 sizeof(*r->tasks)))
+        if (VECTOR_ROOM(r->tasks, r->n_tasks + 1, r->task_room) == 0)
             r->tasks[r->n_tasks++] = task;
         else
             rc = -1;

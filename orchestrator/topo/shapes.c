@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "common/fileio.h"
+#include "common/hash.h"
+#include "common/vector.h"
 
 /* A name, split into its text and the number at its end. */
 struct part {
@@ -201,31 +203,6 @@ static char *make_key(const struct topo *t, size_t *len)
     return text;
 }
 
-/* FNV-1a */
-static uint64_t hash_of(const char *key, size_t len)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ (unsigned char) key[i]) * 0x100000001b3u;
-    return hash;
-}
-
-/* Makes room for one more. Returns 0, or -1 without memory. */
-static int grow(void **array, size_t n, size_t *room, size_t size)
-{
-    void *more;
-
-    if (n < *room)
-        return 0;
-    more = realloc(*array, (*room * 2 + 16) * size);
-    if (!more)
-        return -1;
-    *array = more;
-    *room = *room * 2 + 16;
-    return 0;
-}
-
 /* Finds or adds the shape of topo, which is taken over. Returns its index, or
  * -1 without memory. */
 static int find_or_add(struct jp_shapes *s, struct topo *topo)
@@ -236,7 +213,7 @@ static int find_or_add(struct jp_shapes *s, struct topo *topo)
     shape.key = make_key(topo, &shape.key_len);
     if (!shape.key)
         goto fail;
-    shape.hash = hash_of(shape.key, shape.key_len);
+    shape.hash = hash_bytes(hash_start(), shape.key, shape.key_len);
     for (size_t i = 0; i < s->n_shapes; i++) {
         struct jp_shape *other = &s->shapes[i];
 
@@ -248,8 +225,7 @@ static int find_or_add(struct jp_shapes *s, struct topo *topo)
             return (int) i;
         }
     }
-    if (grow((void **) &s->shapes, s->n_shapes, &s->shape_room,
-             sizeof(*s->shapes)) < 0)
+    if (VECTOR_ROOM(s->shapes, s->n_shapes + 1, s->shape_room) < 0)
         goto fail;
     shape.n_nodes = 1;
     s->shapes[s->n_shapes] = shape;
@@ -331,8 +307,7 @@ static int add(struct jp_shapes *s, const char *name, struct texts *in,
 {
     struct jp_shape_node node = {.name = strdup(name), .shape = -1};
 
-    if (!node.name || grow((void **) &s->nodes, s->n_nodes, &s->node_room,
-                           sizeof(*s->nodes)) < 0) {
+    if (!node.name || VECTOR_ROOM(s->nodes, s->n_nodes + 1, s->node_room) < 0) {
         free(in->xml);
         free(in->nccl);
         free(node.name);
