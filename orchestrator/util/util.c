@@ -21,6 +21,7 @@
 #include "common/num.h"
 #include "common/quote.h"
 #include "common/sorted.h"
+#include "common/vector.h"
 
 /* Percentiles use at most this many values of a series, evenly spaced. */
 #define KEPT_VALUES 2048
@@ -100,15 +101,8 @@ static int keep_value(struct series *s, double v, struct jp_error *err)
         if ((s->skipped - 1) % s->stride)
             return 0;
     }
-    if (s->n == s->room) {
-        size_t room = s->room ? s->room * 2 : 64;
-        double *more = realloc(s->values, room * sizeof(*more));
-
-        if (!more)
-            return error_set(err, "out of memory");
-        s->values = more;
-        s->room = room;
-    }
+    if (VECTOR_ROOM(s->values, s->n + 1, s->room) < 0)
+        return error_set(err, "out of memory");
     s->values[s->n++] = v;
     return 0;
 }
@@ -204,15 +198,8 @@ static int add_row(struct loading *l, const struct jp_util_row *row,
     struct jp_util *util = l->util;
 
     /* double the room */
-    if (util->n_rows == l->rows_room) {
-        size_t room = l->rows_room ? l->rows_room * 2 : 256;
-        struct jp_util_row *more = realloc(util->rows, room * sizeof(*more));
-
-        if (!more)
-            return error_set(err, "out of memory");
-        util->rows = more;
-        l->rows_room = room;
-    }
+    if (VECTOR_ROOM(util->rows, util->n_rows + 1, l->rows_room) < 0)
+        return error_set(err, "out of memory");
     util->rows[util->n_rows++] = *row;
     return 0;
 }

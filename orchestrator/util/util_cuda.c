@@ -15,6 +15,7 @@
 #include "common/fileio.h"
 #include "common/num.h"
 #include "common/quote.h"
+#include "common/vector.h"
 #include "plugins/cuda/cuda_file.h"
 
 /* DEPTH: deep enough for raw/<node>/cuda/. PARTS_MIN: least number of rows for
@@ -43,16 +44,9 @@ static int see(void *arg, const struct treewalk_entry *entry)
         f->skipped++;
         return 0;
     }
-    if (f->n == f->room) {
-        size_t room = f->room ? 2 * f->room : 16;
-        char **more = reallocarray(f->at, room, sizeof(*more));
-
-        if (!more) {
-            f->failed = true;
-            return -1;
-        }
-        f->at = more;
-        f->room = room;
+    if (VECTOR_ROOM(f->at, f->n + 1, f->room) < 0) {
+        f->failed = true;
+        return -1;
     }
     /* a path without memory ends the walk */
     f->at[f->n] = strdup(entry->path);
