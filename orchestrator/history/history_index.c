@@ -8,61 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
+
+#include "common/hash.h"
+#include "common/vector.h"
 
 /* --- strings -------------------------------------------------------------- */
-
-/* Strings with the same hash are treated as one. The hash has a random seed for
- * each run, so that no user can construct collisions. */
-static uint64_t hash_of(struct history_text text)
-{
-    static uint64_t seed;
-    uint64_t h;
-    size_t i = 0;
-
-    /* without random bytes (early at boot) a fixed seed has to do */
-    if (!seed && (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0 || !seed))
-        seed = UINT64_C(0xcbf29ce484222325);
-    h = seed ^ text.len;
-
-    /* eight bytes at a time, then the rest */
-    for (uint64_t v; i + sizeof(v) <= text.len; i += sizeof(v)) {
-        memcpy(&v, text.at + i, sizeof(v));
-        h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
-        h ^= h >> 32;
-    }
-    for (; i < text.len; i++)
-        h = (h ^ (unsigned char) text.at[i]) * UINT64_C(0x9e3779b97f4a7c15);
-    h = (h ^ h >> 32 ^ seed) * UINT64_C(0xbf58476d1ce4e5b9);
-    return h ^ h >> 29;
-}
 
 const char *history_names_at(const struct history_names *names, uint32_t id)
 {
     return id < names->n ? names->bytes + names->names[id].at : "";
-}
-
-/* Doubles the hash table and inserts all names again. Returns -1 without
- * memory. */
-static int grow_slots(struct history_names *s)
-{
-    size_t n = s->n_slots ? 2 * s->n_slots : 256;
-    uint32_t *slots = malloc(n * sizeof(*slots));
-
-    if (!slots)
-        return -1;
-    memset(slots, 0xff, n * sizeof(*slots));
-    for (uint32_t id = 0; id < s->n; id++) {
-        size_t i = s->names[id].hash & (n - 1);
-
-        while (slots[i] != HISTORY_NO_NAME)
-            i = (i + 1) & (n - 1);
-        slots[i] = id;
-    }
-    free(s->slots);
-    s->slots = slots;
-    s->n_slots = n;
-    return 0;
 }
 
 /* Appends a name, made harmless. Returns -1 without memory. */
@@ -72,23 +26,10 @@ static int add(struct history_names *s, uint64_t hash, struct history_text text)
     size_t most = s->no_texts ? 1 : 3 * (size_t) text.len + 8;
     size_t wanted = s->n_bytes + most;
 
-    if (wanted > s->room_bytes) {
-        char *more = realloc(s->bytes, wanted + wanted / 2);
-
-        if (!more)
-            return -1;
-        s->bytes = more;
-        s->room_bytes = wanted + wanted / 2;
-    }
-    if (s->n == s->room) {
-        size_t room = s->room ? s->room + s->room / 2 : 256;
-        struct history_name *more = reallocarray(s->names, room, sizeof(*more));
-
-        if (!more)
-            return -1;
-        s->names = more;
-        s->room = room;
-    }
+    if (VECTOR_ROOM(s->bytes, wanted, s->room_bytes) < 0)
+        return -1;
+    if (VECTOR_ROOM(s->names, s->n + 1, s->room) < 0)
+        return -1;
     if (s->no_texts)
         s->bytes[s->n_bytes] = '\0';
     else
@@ -101,38 +42,32 @@ static int add(struct history_names *s, uint64_t hash, struct history_text text)
 uint32_t history_names_put(struct history_names *s, struct history_text text,
                            uint64_t *may, bool *failed)
 {
-    uint64_t hash = hash_of(text);
-    size_t i;
+    uint64_t hash = hash_bytes(hash_start(), text.at, text.len);
+    uint32_t id;
 
     if (!text.len)
         return HISTORY_NO_NAME;
-    /* at most half full, so that probing is short */
-    if (2 * s->n >= s->n_slots && (s->n >= INT32_MAX || grow_slots(s) < 0)) {
-        *failed = true;
-        return HISTORY_NO_NAME;
-    }
-    for (i = hash & (s->n_slots - 1); s->slots[i] != HISTORY_NO_NAME;
-         i = (i + 1) & (s->n_slots - 1))
-        /* see hash_of: equal hashes mean equal texts */
-        if (s->names[s->slots[i]].hash == hash)
-            return s->slots[i];
+    /* Strings with the same hash are treated as one: it has 64 bits and a seed
+     * of this run, so that no user can construct collisions. */
+    for (size_t i = 0; (id = hash_next(&s->table, hash, &i)) != HASH_NONE;)
+        if (s->names[id].hash == hash)
+            return id;
     if (!may || !*may)
         return HISTORY_NO_NAME;
-    if (add(s, hash, text) < 0) {
+    if (add(s, hash, text) < 0 ||
+        hash_add(&s->table, hash, (uint32_t) s->n - 1) < 0) {
         *failed = true;
         return HISTORY_NO_NAME;
     }
     --*may;
-    /* the free slot at which the search ended */
-    s->slots[i] = (uint32_t) (s->n - 1);
-    return s->slots[i];
+    return (uint32_t) (s->n - 1);
 }
 
 void history_names_fini(struct history_names *s)
 {
     free(s->bytes);
     free(s->names);
-    free(s->slots);
+    hash_fini(&s->table);
     *s = (struct history_names){0};
 }
 

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/hash.h"
 #include "orchestrator/history/history.h"
 #include "orchestrator/history/history_sum.h"
 #include "orchestrator/insight/finding.h"
@@ -26,8 +27,8 @@ struct history_names {
         uint64_t hash; /* of the original text */
         size_t at;
     } * names;
-    uint32_t *slots;
-    size_t n, room, n_slots;
+    struct hash_table table;
+    size_t n, room;
     bool no_texts; /* texts are only compared, not kept */
 };
 
@@ -127,13 +128,6 @@ struct user {
         type *at;                                                              \
         size_t n, room;                                                        \
     }
-/* Finds rows of an array by a hash. */
-struct slots {
-    struct slot {
-        uint32_t tag, place; /* of the hash; index + 1, 0: empty */
-    } * at;
-    size_t n, room;
-};
 
 struct history_sum {
     const struct history_want *want;
@@ -150,7 +144,7 @@ struct history_sum {
     ARRAY(struct rank) ranks;
     ARRAY(struct pair) pairs;
     ARRAY(struct user) limits; /* indexed by user */
-    struct slots job_slots, rank_slots, pair_slots;
+    struct hash_table job_table, rank_table, pair_table;
     struct history_totals totals;
     struct history_row *rows[HISTORY_TOPS];
     size_t n_rows[HISTORY_TOPS];

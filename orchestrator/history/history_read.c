@@ -21,15 +21,16 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/hash.h"
 #include "common/num.h"
 #include "common/openhere.h"
 #include "common/payer.h"
+#include "common/vector.h"
 
 /* Names of files; sizes in bytes; limits of foreign input. */
 #define SUFFIX ".jsonl"
@@ -56,9 +57,10 @@ struct reading {
     const struct history_reader *reader;
     struct history_seen *seen;
     struct history_step *step;
-    char *buffer;         /* CHUNK + LINE_MOST + 1 bytes */
-    uint64_t *keys, seed; /* hashes of the steps seen; 0: free */
+    char *buffer;   /* CHUNK + LINE_MOST + 1 bytes */
+    uint64_t *keys; /* hashes of the steps seen */
     size_t n_keys, room;
+    struct hash_table table;
     int64_t uid;
     /* who is charged, and what he may still have */
     int64_t payer;
@@ -73,69 +75,32 @@ struct reading {
     struct payers payers;
     size_t names;    /* of all listings */
     size_t nameless; /* ... of folders whose uid has no name, and the folders */
-    bool again; /* list this user's files again */
-    bool told;  /* a bad line of this file was reported */
-    int rc;     /* result of see that ends the reading */
+    bool again;      /* list this user's files again */
+    bool told;       /* a bad line of this file was reported */
+    int rc;          /* result of see that ends the reading */
     struct jp_error err;
 };
 
 /* --- steps already seen --------------------------------------------------- */
 
-/* Mixes a value into a hash (multiplication by the golden ratio). */
-static uint64_t mix(uint64_t h, uint64_t v)
+/* Adds a step. Returns 1 if it is new, 0 if not, -1 without memory. Steps with
+ * the same hash are treated as one: it has 64 bits and a seed of this run, so
+ * that nobody can construct lines that hide other users' lines. */
+static int add_step(struct reading *r, const struct history_step *s)
 {
-    h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
-    return h ^ h >> 29;
-}
+    uint64_t hash = hash_word(hash_word(hash_start(), s->job), s->time_us);
+    uint32_t at;
 
-/* Hashes a step's key with a seed of this run, so that nobody can construct
- * lines that hide other users' lines. */
-static uint64_t key_of(const struct reading *r, const struct history_step *s)
-{
-    uint64_t h = mix(mix(r->seed, s->job), s->time_us);
-
-    h = mix(mix(h, s->restart), (uint64_t) r->uid);
-    for (size_t i = 0; i < s->step.len; i++)
-        h = mix(h, (unsigned char) s->step.at[i]);
-    /* 0 marks a free place */
-    return (h ^ r->seed >> 7) | 1;
-}
-
-/* Inserts a key that is not there. The table has a free place. */
-static void put_key(struct reading *r, uint64_t key)
-{
-    size_t i = (key >> 20) & (r->room - 1);
-
-    while (r->keys[i])
-        i = (i + 1) & (r->room - 1);
-    r->keys[i] = key;
-}
-
-/* Returns 1 if the key is new, 0 if not, -1 without memory. */
-static int add_key(struct reading *r, uint64_t key)
-{
-    if (2 * r->n_keys >= r->room) {
-        uint64_t *old = r->keys;
-        size_t room = r->room, wanted = room ? 2 * room : 4096;
-
-        r->keys = calloc(wanted, sizeof(*r->keys));
-        if (!r->keys) {
-            /* the old table stays valid */
-            r->keys = old;
-            return error_set(&r->err, "out of memory");
-        }
-        r->room = wanted;
-        for (size_t i = 0; i < room; i++)
-            if (old[i])
-                put_key(r, old[i]);
-        free(old);
-    }
-    for (size_t i = (key >> 20) & (r->room - 1); r->keys[i];
-         i = (i + 1) & (r->room - 1))
-        if (r->keys[i] == key)
+    hash = hash_word(hash_word(hash, s->restart), (uint64_t) r->uid);
+    hash = hash_bytes(hash, s->step.at, s->step.len);
+    for (size_t i = 0; (at = hash_next(&r->table, hash, &i)) != HASH_NONE;)
+        if (r->keys[at] == hash)
             return 0;
-    put_key(r, key);
-    r->n_keys++;
+    if (VECTOR_ROOM(r->keys, r->n_keys + 1, r->room) < 0 ||
+        r->n_keys >= HASH_NONE - 1 ||
+        hash_add(&r->table, hash, (uint32_t) r->n_keys) < 0)
+        return error_set(&r->err, "out of memory");
+    r->keys[r->n_keys++] = hash;
     return 1;
 }
 
@@ -270,7 +235,7 @@ static void take_line(struct reading *r, int fd, const char *path, off_t offset,
         return;
     }
     r->seen->lines++;
-    is_new = add_key(r, key_of(r, r->step));
+    is_new = add_step(r, r->step);
     if (is_new < 0)
         r->rc = -1;
     else if (is_new)
@@ -759,9 +724,6 @@ int history_read(const char *path, const struct history_reader *reader,
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat st;
 
-    /* see key_of; a weak seed is better than none */
-    if (getrandom(&r.seed, sizeof(r.seed), GRND_NONBLOCK) < 0)
-        r.seed = (uint64_t) getpid();
     if (fd < 0 || fstat(fd, &st) < 0)
         r.rc = error_set(&r.err, "%s: %m", path);
     else if (!r.step || !r.buffer)
@@ -782,6 +744,7 @@ int history_read(const char *path, const struct history_reader *reader,
     payers_fini(&r.payers);
     free(r.files);
     free(r.keys);
+    hash_fini(&r.table);
     free(r.buffer);
     free(r.step);
     return r.rc;

@@ -3,7 +3,7 @@
  * history_sum_add takes one step: it finds the numbers of its names (text_id,
  * node_id, user_id, list_id), checks the selection, finds the job, and adds the
  * step to job, nodes, ranks, pairs and groups. Everything is kept in growing
- * arrays; hash tables (struct slots) find an element by its key.
+ * arrays; hash tables find an element by its key.
  * history_tables.c computes the results at the end.
  *
  * A failed allocation sets s->failed, and all further calls return -1; so the
@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/vector.h"
 
 #define DAY_S 86400.0
 /* The name of what is not counted by its own name. */
@@ -83,86 +84,28 @@ const char *const history_words[WORDS] = {"HANG",     "FAILED",     "SLOW",
 static const char *const kinds[] = {JP_FINDING_KINDS(KIND)};
 #undef KIND
 
-/* Makes room for one more element. array: address of the pointer to the
- * elements; n: their number. Returns false without memory. */
-static bool grow(void *array, size_t n, size_t *room, size_t size)
+/* Returns an element that has been added, or NULL: no memory, which is kept in
+ * s->failed. */
+static void *append(struct history_sum *s, void *element)
 {
-    size_t wanted = *room ? *room + *room / 2 : 64;
-    void *at, *more;
-
-    if (n < *room)
-        return true;
-    memcpy(&at, array, sizeof(at)); /* the pointer may have any type */
-    more = reallocarray(at, wanted, size);
-    if (!more)
-        return false;
-    memcpy(array, &more, sizeof(more));
-    *room = wanted;
-    return true;
+    s->failed |= !element;
+    return element;
 }
 
 /* Appends a zeroed element; NULL without memory. */
 #define APPEND(s, array)                                                       \
-    (grow((void *) &(s)->array.at, (s)->array.n, &(s)->array.room,             \
-          sizeof(*(s)->array.at))                                              \
-         ? memset(&(s)->array.at[(s)->array.n++], 0, sizeof(*(s)->array.at))   \
-         : ((s)->failed = true, NULL))
+    append(s, VECTOR_ADD((s)->array.at, (s)->array.n, (s)->array.room))
 
-/* Mixes a value into a hash. */
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-    a = (a ^ b) * UINT64_C(0x9e3779b97f4a7c15);
-    return a ^ a >> 29;
-}
-
-/* The middle of a hash, as mix() makes it. */
-static uint32_t tag_of(uint64_t hash)
-{
-    return (uint32_t) (hash >> 16);
-}
-
-/* Inserts a row into the table, which has a free slot. */
-static void put_slot(struct slots *slots, uint32_t tag, uint32_t place)
-{
-    size_t i = tag & (slots->room - 1);
-
-    while (slots->at[i].place)
-        i = (i + 1) & (slots->room - 1);
-    slots->at[i] = (struct slot){tag, place};
-    slots->n++;
-}
-
-/* Makes room for one more row: the table is at most half full. Returns false
+/* Enters the last element of an array of n into its table. Returns false
  * without memory. */
-static bool reserve_slot(struct history_sum *s, struct slots *slots)
+static bool enter(struct history_sum *s, struct hash_table *table,
+                  uint64_t hash, size_t n)
 {
-    struct slots more = {.room = slots->room ? 2 * slots->room : 256};
+    bool entered = n < HASH_NONE &&
+                   hash_add(table, hash, (uint32_t) (n - 1)) == 0;
 
-    if (2 * slots->n < slots->room)
-        return true;
-    more.at = calloc(more.room, sizeof(*more.at));
-    if (!more.at) {
-        s->failed = true;
-        return false;
-    }
-    for (size_t i = 0; i < slots->room; i++)
-        if (slots->at[i].place)
-            put_slot(&more, slots->at[i].tag, slots->at[i].place);
-    free(slots->at);
-    *slots = more;
-    return true;
-}
-
-/* One plus the index of the next row with that tag, *i from 0 on: candidates
- * for the caller to compare. 0: no more. */
-static uint32_t next_slot(const struct slots *slots, uint32_t tag, size_t *i)
-{
-    const struct slot *slot;
-
-    do
-        slot = &slots->at[(tag + (*i)++) & (slots->room - 1)];
-    while (slot->place && slot->tag != tag);
-    return slot->place;
+    s->failed |= !entered;
+    return entered;
 }
 
 /* --- limits --------------------------------------------------------------- */
@@ -384,27 +327,23 @@ static bool is_wanted(struct history_sum *s, const struct history_step *step,
 static struct job *find_job(struct history_sum *s, uint32_t user,
                             uint64_t number)
 {
-    uint32_t tag = tag_of(mix(mix(7, user), number)), at;
-    struct slots *slots = &s->job_slots;
+    uint64_t hash = hash_word(hash_word(hash_start(), user), number);
     struct job *job;
-    size_t i = 0;
+    uint32_t at;
 
-    if (!reserve_slot(s, slots))
-        return NULL;
-    /* equal tags are only candidates */
-    while ((at = next_slot(slots, tag, &i))) {
-        job = &s->jobs.at[at - 1];
+    for (size_t i = 0;
+         (at = hash_next(&s->job_table, hash, &i)) != HASH_NONE;) {
+        job = &s->jobs.at[at];
         if (job->user == user && job->number == number)
             return job;
     }
     job = APPEND(s, jobs);
-    if (!job)
+    if (!job || !enter(s, &s->job_table, hash, s->jobs.n))
         return NULL;
     *job = (struct job){.number = number,
                         .user = user,
                         .list = HISTORY_NO_NAME,
                         .word = WORDS - 1};
-    put_slot(slots, tag, (uint32_t) s->jobs.n);
     return job;
 }
 
@@ -449,16 +388,14 @@ static bool is_late(struct history_text kind)
 static void add_rank(struct history_sum *s, const struct history_step *step,
                      const struct history_finding *f, const struct rank *key)
 {
-    uint32_t tag = tag_of(mix(mix(mix(9, key->user), key->name), key->rank));
-    struct slots *slots = &s->rank_slots;
+    uint64_t hash = hash_word(
+        hash_word(hash_word(hash_start(), key->user), key->name), key->rank);
     struct rank *r = NULL;
     uint32_t at;
-    size_t i = 0;
 
-    if (!reserve_slot(s, slots))
-        return;
-    while ((at = next_slot(slots, tag, &i))) {
-        r = &s->ranks.at[at - 1];
+    for (size_t i = 0;
+         (at = hash_next(&s->rank_table, hash, &i)) != HASH_NONE;) {
+        r = &s->ranks.at[at];
         if (r->user == key->user && r->name == key->name &&
             r->rank == key->rank)
             break;
@@ -466,10 +403,9 @@ static void add_rank(struct history_sum *s, const struct history_step *step,
     }
     if (!r) {
         r = take_part(s, HISTORY_LEFT_RANKS, 1) ? APPEND(s, ranks) : NULL;
-        if (!r)
+        if (!r || !enter(s, &s->rank_table, hash, s->ranks.n))
             return;
         *r = *key;
-        put_slot(slots, tag, (uint32_t) s->ranks.n);
     }
     r->steps++;
     r->wait_s += isfinite(f->wait_s) ? f->wait_s : 0;
@@ -547,29 +483,26 @@ static void add_finding(struct history_sum *s, const struct history_step *step,
 static void add_pair(struct history_sum *s, const struct history_step *step,
                      const struct history_pair *p)
 {
-    struct slots *slots = &s->pair_slots;
     uint32_t from = node_id(s, p->from), to = node_id(s, p->to);
     double t = (double) (step->time_us / 1000000) / DAY_S - 20000;
-    uint32_t tag = tag_of(mix(mix(11, from), to)), at;
+    uint64_t hash = hash_word(hash_word(hash_start(), from), to);
     struct pair *pair = NULL;
-    size_t i = 0;
+    uint32_t at;
 
     if (from == HISTORY_NO_NAME || to == HISTORY_NO_NAME || !(p->busbw_gbs > 0))
         return;
-    if (!reserve_slot(s, slots))
-        return;
-    while ((at = next_slot(slots, tag, &i))) {
-        pair = &s->pairs.at[at - 1];
+    for (size_t i = 0;
+         (at = hash_next(&s->pair_table, hash, &i)) != HASH_NONE;) {
+        pair = &s->pairs.at[at];
         if (pair->from == from && pair->to == to)
             break;
         pair = NULL;
     }
     if (!pair) {
         pair = take_part(s, HISTORY_LEFT_PAIRS, 1) ? APPEND(s, pairs) : NULL;
-        if (!pair)
+        if (!pair || !enter(s, &s->pair_table, hash, s->pairs.n))
             return;
         *pair = (struct pair){.from = from, .to = to, .first = t, .last = t};
-        put_slot(slots, tag, (uint32_t) s->pairs.n);
     }
     pair->n++;
     pair->t += t;
@@ -854,9 +787,9 @@ void history_sum_destroy(struct history_sum *s)
     free(s->ranks.at);
     free(s->pairs.at);
     free(s->limits.at);
-    free(s->job_slots.at);
-    free(s->rank_slots.at);
-    free(s->pair_slots.at);
+    hash_fini(&s->job_table);
+    hash_fini(&s->rank_table);
+    hash_fini(&s->pair_table);
     for (int i = 0; i < HISTORY_TOPS; i++)
         free(s->rows[i]);
     free(s);
