@@ -39,6 +39,12 @@
  * 0, or -1 without memory. */
 #define VECTOR_DOUBLE(array, n) vector_double(&(array), (n), sizeof(*(array)))
 
+/* The same as VECTOR_ADD, where the room is not kept. */
+#define VECTOR_DOUBLE_ADD(array, n)                                            \
+    (VECTOR_DOUBLE(array, n) < 0                                               \
+         ? NULL                                                                \
+         : memset(&(array)[(n)++], 0, sizeof(*(array))))
+
 /* Gives the array at *array, a pointer of any type, room for exactly that many
  * elements of size bytes. Returns 0, or -1 without memory. */
 int vector_resize(void *array, size_t room, size_t size);

@@ -60,9 +60,21 @@ static void test_room(void **state)
 /* An array without a room has that of the next power of two. */
 static void test_double(void **state)
 {
-    uint64_t *numbers = NULL;
+    uint64_t *numbers = NULL, *more = NULL;
+    unsigned n_more = 0;
 
     (void) state;
+    for (unsigned i = 0; i < 100; i++) {
+        uint64_t *one = VECTOR_DOUBLE_ADD(more, n_more);
+
+        assert_ptr_equal(one, &more[i]);
+        assert_int_equal(*one, 0);
+        *one = i;
+    }
+    assert_int_equal(n_more, 100);
+    for (unsigned i = 0; i < 100; i++)
+        assert_int_equal(more[i], i);
+    free(more);
     for (uint32_t n = 0; n < 3000; n++) {
         assert_int_equal(VECTOR_DOUBLE(numbers, n), 0);
         numbers[n] = ~(uint64_t) n;
