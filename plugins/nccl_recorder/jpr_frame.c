@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/hash.h"
 #include "plugins/nccl_recorder/jpr.h"
 
 /* --- operations into the payload of one block --- */
@@ -200,25 +201,20 @@ uint64_t jpr_packer_count(const struct jpr_packer *packer)
     return packer->n_rows;
 }
 
-/* One round of a multiplicative hash; the shift brings high bits down. */
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
-    return hash ^ hash >> 29;
-}
-
 /* The texts are the recorder's own names, each at one address, so the addresses
  * are hashed and compared. */
 static uint64_t hash_of(const struct jpr_op *op)
 {
-    uint64_t hash = mix(op->comm, (uint64_t) op->kind << 32 | op->n_channels);
+    uint64_t hash =
+        hash_word(op->comm, (uint64_t) op->kind << 32 | op->n_channels);
 
-    hash = mix(hash, op->bytes);
-    hash = mix(hash, op->count ^ op->api_count << 1);
-    hash = mix(hash, (uint64_t) op->root << 32 ^ (uint64_t) op->peer);
-    hash = mix(hash, (uintptr_t) op->func ^ (uintptr_t) op->api_func << 1);
-    hash = mix(hash, (uintptr_t) op->algo ^ (uintptr_t) op->proto << 1);
-    return mix(hash, (uintptr_t) op->datatype ^ op->graph_captured);
+    hash = hash_word(hash, op->bytes);
+    hash = hash_word(hash, op->count ^ op->api_count << 1);
+    hash = hash_word(hash, (uint64_t) op->root << 32 ^ (uint64_t) op->peer);
+    hash =
+        hash_word(hash, (uintptr_t) op->func ^ (uintptr_t) op->api_func << 1);
+    hash = hash_word(hash, (uintptr_t) op->algo ^ (uintptr_t) op->proto << 1);
+    return hash_word(hash, (uintptr_t) op->datatype ^ op->graph_captured);
 }
 
 /* Returns whether two operations have the same template. */

@@ -53,7 +53,7 @@ static void window_destroy(struct jpr_window *window)
 
 /* Reads another block; less than max bytes are kept before it. Returns 0, or -1
  * with errno. */
-static int grow(struct jpr_window *w)
+static int read_block(struct jpr_window *w)
 {
     ssize_t n;
 
@@ -84,7 +84,7 @@ static int advance(struct jpr_window *w, uint64_t offset)
         w->offset += n;
         if (w->offset == offset || w->eof)
             break;
-        if (grow(w) < 0)
+        if (read_block(w) < 0)
             return -1;
     }
     return 0;
@@ -103,7 +103,7 @@ static ssize_t window_read(struct jpr_window *w, uint64_t offset, void *out,
     if (advance(w, offset) < 0)
         return -1;
     while (w->end - w->start < n && !w->eof)
-        if (grow(w) < 0)
+        if (read_block(w) < 0)
             return -1;
     if (w->offset < offset)
         return 0;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/vector.h"
 #include "plugins/nccl_recorder/jpr.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
 
@@ -108,21 +109,14 @@ static struct jpr_comm *copy_of(const struct jpr_comm *comm, size_t *bytes)
 }
 
 /* Makes room for an index. Returns 0 or -1. */
-static int grow(struct jpr_comms *comms, uint32_t index)
+static int reserve_comm(struct jpr_comms *comms, uint32_t index)
 {
-    uint32_t n = comms->n ? comms->n : 16;
-    struct jpr_comm **list;
+    size_t room = comms->n;
 
-    if (index < comms->n)
-        return 0;
-    while (n <= index)
-        n *= 2;
-    list = realloc(comms->list, n * sizeof(*list));
-    if (!list)
+    if (VECTOR_ROOM(comms->list, (size_t) index + 1, room) < 0)
         return -1;
-    memset(list + comms->n, 0, (n - comms->n) * sizeof(*list));
-    comms->list = list;
-    comms->n = n;
+    memset(comms->list + comms->n, 0, (room - comms->n) * sizeof(*comms->list));
+    comms->n = (uint32_t) room;
     return 0;
 }
 
@@ -148,7 +142,7 @@ static const char *comms_add(struct jpr_comms *comms,
         return "a communicator's index is too large";
     if (comms_find(comms, comm->index))
         return "a communicator appears more than once";
-    if (grow(comms, comm->index) < 0)
+    if (reserve_comm(comms, comm->index) < 0)
         return "no memory for a communicator";
     own = copy_of(comm, &bytes);
     if (!own || bytes > MAX_BYTES - comms->bytes) {

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/vector.h"
+
 /* How long a record waits for others of its launch, by the times of the file.
  */
 #define HOLD_NS UINT64_C(1000000000)
@@ -288,22 +290,14 @@ static int settle(struct launches *l, uint64_t limit_ns)
     return hand_over(l);
 }
 
-/* Doubles the room. Returns 0, or -1 without memory. */
-static int grow(struct launches *l)
+/* Makes room for one more. Returns 0, or -1 without memory. */
+static int reserve_held(struct launches *l)
 {
-    size_t room = l->room ? 2 * l->room : FIRST_HELD;
-    struct held *held = reallocarray(l->held, room, sizeof(*held));
-    struct held **order;
+    size_t room = l->room;
 
-    if (!held)
+    if (VECTOR_ROOM(l->held, l->n + 1, room) < 0)
         return -1;
-    l->held = held;
-    order = reallocarray(l->order, room, sizeof(*order));
-    if (!order)
-        return -1;
-    l->order = order;
-    l->room = room;
-    return 0;
+    return VECTOR_ROOM(l->order, room, l->room);
 }
 
 /* Hands over what is old. If little is old, more is held from now on, up to the
@@ -327,7 +321,7 @@ int launches_add(struct launches *l, const struct jpr_op *op,
     bool timed = !record->exec_unknown && op->enqueue_stop_mono_ns &&
                  op->gpu_first_ns && op->gpu_last_ns > op->gpu_first_ns;
 
-    if (l->n == l->room && grow(l) < 0)
+    if (l->n == l->room && reserve_held(l) < 0)
         return -1;
     l->held[l->n++] = (struct held){
         .record = *record,

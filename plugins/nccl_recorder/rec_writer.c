@@ -20,6 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/hash.h"
 #include "common/ownfile.h"
 #include "plugins/nccl_recorder/jpr.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
@@ -422,12 +423,6 @@ static bool any_ended(void)
 
 /* -------------------------------------------------- snapshot and counters */
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
-    return hash ^ hash >> 32;
-}
-
 /* Keeps the starts of the oldest operations in flight, sorted by insertion. */
 static void note_start(uint64_t ns)
 {
@@ -481,8 +476,9 @@ static uint64_t take_snapshot(uint64_t now, uint64_t *omitted)
         if (!rec_op_look(i, &record))
             continue;
         count++;
-        hash = mix(hash, record.facts.start_ns + record.started);
-        hash = mix(hash, record.times[JP_REC_ENQUEUE_STOP] + record.stopped);
+        hash = hash_word(hash, record.facts.start_ns + record.started);
+        hash =
+            hash_word(hash, record.times[JP_REC_ENQUEUE_STOP] + record.stopped);
         if (!is_told(record.facts.start_ns))
             continue;
         rec_sink_comm(rec_comm_at(record.facts.comm));
