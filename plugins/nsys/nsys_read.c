@@ -157,18 +157,16 @@ static struct nsys_meaning *mean_string(struct reading *r,
     struct nsys_meaning *m;
     int64_t line;
 
-    m = nsys_meaning_find(&r->meanings, id);
+    m = nsys_meaning_get(&r->meanings, id);
     if (!m || m->line)
         return m;
     /* the first time that this id occurs */
     line = line_of(r, table, id == INT64_MIN ? NULL : nsys_sql_text(r->db, id));
     if (line < 0)
         return NULL;
-    m->id = id;
     m->line = (uint32_t) line + 1;
     m->class = table == NSYS_API ? class_of(r->out->of[table].names.at[line])
                                  : CALL_OTHER;
-    r->meanings.n++;
     return m;
 }
 
@@ -729,8 +727,7 @@ static int read_all(struct reading *r, struct jp_error *err)
               take_kernel) < 0)
         return -1;
     /* ids of StringIds mean other lines in another table */
-    free(r->meanings.at);
-    r->meanings = (struct nsys_meanings){0};
+    nsys_meanings_fini(&r->meanings);
     if (TABLE("CUPTI_ACTIVITY_KIND_MEMCPY", copy_columns, C_COLUMNS,
               take_copy) < 0 ||
         TABLE("CUPTI_ACTIVITY_KIND_MEMSET", copy_columns, C_BYTES + 1,
@@ -778,9 +775,9 @@ int nsys_read(const char *path, const struct nsys_options *options,
             error_wrap(err, "%s", QUOTE(path));
     }
     nsys_sql_close(r.db);
-    free(r.meanings.at);
+    nsys_meanings_fini(&r.meanings);
     free(r.busy.at);
-    free(r.launches.at);
+    nsys_launches_fini(&r.launches);
     if (rc == 0)
         *out = profile;
     else

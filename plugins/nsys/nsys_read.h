@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "common/hash.h"
 
 /* --- nsys_sql.c --------------------------------------------------------- */
 
@@ -102,8 +103,7 @@ struct nsys_names {
     char **at;
     size_t n;
     size_t room;
-    uint32_t *slots; /* hash table: number + 1; 0: free */
-    size_t n_slots;  /* a power of two */
+    struct hash_table table;
 };
 
 /* The name's number, or -1. */
@@ -160,13 +160,15 @@ struct nsys_meaning {
 
 /* Zeros are empty. */
 struct nsys_meanings {
-    struct nsys_meaning *at; /* the caller frees it */
-    size_t n, n_slots;       /* a power of two */
+    struct nsys_meaning *at;
+    size_t n, room;
+    struct hash_table table;
 };
 
-/* The place of an id. If it has no line it is new: the caller sets id and line
- * and increments n. Valid until the next call. NULL: no memory. */
-struct nsys_meaning *nsys_meaning_find(struct nsys_meanings *m, int64_t id);
+/* The meaning of an id, which is added if needed. If it has no line it is new,
+ * and the caller sets the line. Valid until the next call. NULL: no memory. */
+struct nsys_meaning *nsys_meaning_get(struct nsys_meanings *m, int64_t id);
+void nsys_meanings_fini(struct nsys_meanings *m);
 
 /* The start of a kernel, by process and number of its launch. */
 struct nsys_launch {
@@ -176,8 +178,9 @@ struct nsys_launch {
 
 /* Zeros are empty. */
 struct nsys_launches {
-    struct nsys_launch *at; /* the caller frees it */
-    size_t n, n_slots;
+    struct nsys_launch *at;
+    size_t n, room;
+    struct hash_table table;
 };
 
 /* The first kernel of a launch counts. Returns 0, 1 if there are too many, or
@@ -186,6 +189,7 @@ int nsys_launch_keep(struct nsys_launches *l, uint64_t key, int64_t start);
 /* NULL: unknown. */
 const struct nsys_launch *nsys_launch_find(const struct nsys_launches *l,
                                            uint64_t key);
+void nsys_launches_fini(struct nsys_launches *l);
 
 enum nsys_table {
     NSYS_API,      /* calls of CUDA's runtime and driver */

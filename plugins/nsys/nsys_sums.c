@@ -1,10 +1,8 @@
 /* nsys_sums.c - the containers of an export's reader: sums, names, busy spans,
- * and two hash tables.
+ * meanings and launches.
  *
  * In this order: meanings (numbers of the export to lines), launches (when a
- * kernel began), busy (spans of GPUs), sums, and names. The hash tables have
- * open addressing with linear probing, a power of two of slots, and are never
- * full. */
+ * kernel began), busy (spans of GPUs), sums, and names. */
 #include "plugins/nsys/nsys_read.h"
 
 #include <math.h>
@@ -14,105 +12,79 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/hash.h"
 #include "common/num.h"
+#include "common/vector.h"
 
-/* 32 MiB; at most three quarters are used. */
-#define NSYS_LAUNCH_SLOTS ((size_t) 1 << 21)
+/* Most launches that are kept: with their table some 60 MiB. */
+#define NSYS_LAUNCHES ((size_t) 3 << 19)
 
-/* Spreads the bits of a key: ids of an export are often consecutive. */
-static size_t mix(uint64_t x)
+struct nsys_meaning *nsys_meaning_get(struct nsys_meanings *m, int64_t id)
 {
-    x ^= x >> 31;
-    x *= UINT64_C(0x9e3779b97f4a7c15);
-    return (size_t) (x ^ x >> 29);
-}
+    uint64_t hash = hash_word(hash_start(), (uint64_t) id);
+    uint32_t at;
 
-/* The slot of the id, or the free slot where it belongs. */
-static struct nsys_meaning *meaning_slot(const struct nsys_meanings *m,
-                                         int64_t id)
-{
-    size_t mask = m->n_slots - 1, i = mix((uint64_t) id) & mask;
-
-    /* a slot without a line is free */
-    while (m->at[i].line && m->at[i].id != id)
-        i = (i + 1) & mask;
-    return &m->at[i];
-}
-
-/* A table that is half full is doubled before the search, so the result stays
- * valid until the caller has filled it. */
-struct nsys_meaning *nsys_meaning_find(struct nsys_meanings *m, int64_t id)
-{
-    struct nsys_meanings bigger = {
-        .n = m->n, .n_slots = m->n_slots ? 2 * m->n_slots : 256};
-
-    /* at most half full, also after the caller has added one */
-    if (2 * m->n < m->n_slots)
-        return meaning_slot(m, id);
-    bigger.at = calloc(bigger.n_slots, sizeof(*bigger.at));
-    if (!bigger.at)
+    for (size_t i = 0; (at = hash_next(&m->table, hash, &i)) != HASH_NONE;)
+        if (m->at[at].id == id)
+            return &m->at[at];
+    if (m->n >= HASH_NONE - 1 || VECTOR_ROOM(m->at, m->n + 1, m->room) < 0 ||
+        hash_add(&m->table, hash, (uint32_t) m->n) < 0)
         return NULL;
-    for (size_t i = 0; i < m->n_slots; i++)
-        if (m->at[i].line)
-            *meaning_slot(&bigger, m->at[i].id) = m->at[i];
+    m->at[m->n] = (struct nsys_meaning){.id = id};
+    return &m->at[m->n++];
+}
+
+void nsys_meanings_fini(struct nsys_meanings *m)
+{
     free(m->at);
-    *m = bigger;
-    return meaning_slot(m, id);
+    hash_fini(&m->table);
+    *m = (struct nsys_meanings){0};
 }
 
-/* The slot of the key, or the free slot where it belongs. */
-static struct nsys_launch *launch_slot(const struct nsys_launches *l,
-                                       uint64_t key)
+/* The launch with the key, or NULL. */
+static struct nsys_launch *find_launch(const struct nsys_launches *l,
+                                       uint64_t hash, uint64_t key)
 {
-    size_t mask = l->n_slots - 1, i = mix(key) & mask;
+    uint32_t at;
 
-    while (l->at[i].key && l->at[i].key != key)
-        i = (i + 1) & mask;
-    return &l->at[i];
-}
-
-/* Doubles the slots. Returns 1 if there are too many, -1 without memory. */
-static int grow_launches(struct nsys_launches *l)
-{
-    struct nsys_launches bigger = {
-        .n = l->n, .n_slots = l->n_slots ? 2 * l->n_slots : 4096};
-
-    /* further launches are not kept, and counted by the caller */
-    if (bigger.n_slots > NSYS_LAUNCH_SLOTS)
-        return 1;
-    bigger.at = calloc(bigger.n_slots, sizeof(*bigger.at));
-    if (!bigger.at)
-        return -1;
-    for (size_t i = 0; i < l->n_slots; i++)
-        if (l->at[i].key)
-            *launch_slot(&bigger, l->at[i].key) = l->at[i];
-    free(l->at);
-    *l = bigger;
-    return 0;
+    for (size_t i = 0; (at = hash_next(&l->table, hash, &i)) != HASH_NONE;)
+        if (l->at[at].key == key)
+            return &l->at[at];
+    return NULL;
 }
 
 int nsys_launch_keep(struct nsys_launches *l, uint64_t key, int64_t start)
 {
-    int rc = 4 * l->n >= 3 * l->n_slots ? grow_launches(l) : 0;
-    struct nsys_launch *at;
+    uint64_t hash = hash_word(hash_start(), key);
+    struct nsys_launch *at = find_launch(l, hash, key);
 
-    if (rc != 0)
-        return rc;
-    at = launch_slot(l, key);
-    /* a launch with several kernels began with the first */
-    if (at->key && at->start <= start)
+    if (at) {
+        /* a launch with several kernels began with the first */
+        if (start < at->start)
+            at->start = start;
         return 0;
-    l->n += !at->key;
-    *at = (struct nsys_launch){key, start};
+    }
+    /* further launches are not kept, and counted by the caller */
+    if (l->n == NSYS_LAUNCHES)
+        return 1;
+    if (VECTOR_ROOM(l->at, l->n + 1, l->room) < 0 ||
+        hash_add(&l->table, hash, (uint32_t) l->n) < 0)
+        return -1;
+    l->at[l->n++] = (struct nsys_launch){key, start};
     return 0;
 }
 
 const struct nsys_launch *nsys_launch_find(const struct nsys_launches *l,
                                            uint64_t key)
 {
-    const struct nsys_launch *at = l->n ? launch_slot(l, key) : NULL;
+    return find_launch(l, hash_word(hash_start(), key), key);
+}
 
-    return at && at->key ? at : NULL;
+void nsys_launches_fini(struct nsys_launches *l)
+{
+    free(l->at);
+    hash_fini(&l->table);
+    *l = (struct nsys_launches){0};
 }
 
 #define NSYS_SPANS ((size_t) 1 << 20) /* most spans that are kept */
@@ -223,15 +195,8 @@ int nsys_busy_add(struct nsys_busy *busy, uint32_t device, int64_t start,
     /* make room for at least half of the spans */
     if (busy->n >= most)
         shrink(busy, most);
-    if (busy->n == busy->room) {
-        size_t room = busy->room ? 2 * busy->room : 1024;
-        struct nsys_span *more = reallocarray(busy->at, room, sizeof(*more));
-
-        if (!more)
-            return -1;
-        busy->at = more;
-        busy->room = room;
-    }
+    if (VECTOR_ROOM(busy->at, busy->n + 1, busy->room) < 0)
+        return -1;
     busy->at[busy->n++] = span;
     return 0;
 }
@@ -279,74 +244,44 @@ double nsys_sum_deviation(const struct nsys_sum *sum)
                : 0;
 }
 
-/* FNV-1a, with the upper bits mixed into the lower ones. */
-static uint64_t hash_of(const char *name)
+/* The number of the name, or HASH_NONE. */
+static uint32_t find_name(const struct nsys_names *names, uint64_t hash,
+                          const char *name)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint32_t at;
 
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char) *name) * UINT64_C(0x100000001b3);
-    return hash ^ hash >> 29;
-}
-
-/* The slot of the name, or the free slot where it belongs. */
-static size_t find_slot(const struct nsys_names *names, const char *name)
-{
-    size_t mask = names->n_slots - 1, i = hash_of(name) & mask;
-
-    while (names->slots[i] && strcmp(names->at[names->slots[i] - 1], name) != 0)
-        i = (i + 1) & mask;
-    return i;
-}
-
-/* Doubles the slots. Returns -1 without memory. */
-static int grow(struct nsys_names *names)
-{
-    struct nsys_names bigger = *names;
-
-    bigger.n_slots = names->n_slots ? 2 * names->n_slots : 64;
-    bigger.slots = calloc(bigger.n_slots, sizeof(*bigger.slots));
-    if (!bigger.slots)
-        return -1;
-    for (size_t i = 0; i < names->n; i++)
-        bigger.slots[find_slot(&bigger, names->at[i])] = (uint32_t) i + 1;
-    free(names->slots);
-    *names = bigger;
-    return 0;
+    for (size_t i = 0; (at = hash_next(&names->table, hash, &i)) != HASH_NONE;)
+        if (strcmp(names->at[at], name) == 0)
+            break;
+    return at;
 }
 
 int64_t nsys_names_find(const struct nsys_names *names, const char *name)
 {
-    return names->n ? (int64_t) names->slots[find_slot(names, name)] - 1 : -1;
+    uint32_t at = find_name(names, hash_text(hash_start(), name), name);
+
+    return at == HASH_NONE ? -1 : (int64_t) at;
 }
 
 int64_t nsys_names_put(struct nsys_names *names, const char *name)
 {
-    size_t slot;
+    uint64_t hash = hash_text(hash_start(), name);
+    uint32_t at = find_name(names, hash, name);
+    char *copy;
 
-    /* at most half full */
-    if (2 * names->n >= names->n_slots && grow(names) < 0)
+    if (at != HASH_NONE)
+        return (int64_t) at;
+    /* the table holds indices of 32 bits */
+    if (names->n >= UINT32_MAX - 1 ||
+        VECTOR_ROOM(names->at, names->n + 1, names->room) < 0)
         return -1;
-    slot = find_slot(names, name);
-    if (names->slots[slot])
-        return names->slots[slot] - 1;
-    /* slots hold number + 1 in 32 bits */
-    if (names->n == UINT32_MAX - 1)
+    copy = strdup(name);
+    if (!copy || hash_add(&names->table, hash, (uint32_t) names->n) < 0) {
+        free(copy);
         return -1;
-    if (names->n == names->room) {
-        size_t room = names->room ? 2 * names->room : 64;
-        char **more = reallocarray(names->at, room, sizeof(*more));
-
-        if (!more)
-            return -1;
-        names->at = more;
-        names->room = room;
     }
-    names->at[names->n] = strdup(name);
-    if (!names->at[names->n])
-        return -1;
-    names->slots[slot] = (uint32_t) ++names->n;
-    return (int64_t) names->n - 1;
+    names->at[names->n] = copy;
+    return (int64_t) names->n++;
 }
 
 void nsys_names_fini(struct nsys_names *names)
@@ -354,6 +289,6 @@ void nsys_names_fini(struct nsys_names *names)
     for (size_t i = 0; i < names->n; i++)
         free(names->at[i]);
     free(names->at);
-    free(names->slots);
+    hash_fini(&names->table);
     *names = (struct nsys_names){0};
 }
