@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/bandwidth.h"
+#include "common/vector.h"
 #include "orchestrator/aggregate/ops.h"
 
 /* Returns the number of slices for a run of span us. Inspector writes its logs
@@ -266,18 +267,6 @@ void chart_cells_fini(struct jp_chart_cells *cells)
 
 /* --- rows of figures ------------------------------------------------------ */
 
-/* Makes room for one more element; the capacity doubles at powers of two, so it
- * need not be stored. On failure, sets f->failed and returns the old list. */
-static void *grow(struct jp_chart_figures *f, void *list, size_t n, size_t size)
-{
-    void *bigger = list;
-
-    if (!f->failed && !(n & (n - 1)))
-        bigger = reallocarray(list, n ? 2 * n : 1, size);
-    f->failed |= !bigger;
-    return bigger ? bigger : list;
-}
-
 /* Returns a copy that the figures own; NULL for NULL. */
 static char *copy(struct jp_chart_figures *f, const char *text)
 {
@@ -290,7 +279,7 @@ static char *copy(struct jp_chart_figures *f, const char *text)
 void chart_line(struct jp_chart_figures *f, const char *label,
                 const char *second)
 {
-    f->lines = grow(f, f->lines, f->n_lines, sizeof(*f->lines));
+    f->failed |= VECTOR_DOUBLE(f->lines, f->n_lines) < 0;
     if (f->failed)
         return;
     /* the line's rows are those that follow */
@@ -303,7 +292,7 @@ void chart_row(struct jp_chart_figures *f, unsigned faces,
 {
     struct jp_chart_row *row;
 
-    f->rows = grow(f, f->rows, f->n_rows, sizeof(*f->rows));
+    f->failed |= VECTOR_DOUBLE(f->rows, f->n_rows) < 0;
     if (f->failed)
         return;
     row = &f->rows[f->n_rows++];

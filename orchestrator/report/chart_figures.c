@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/sorted.h"
+#include "common/vector.h"
 #include "orchestrator/aggregate/dist.h"
 
 /* functions shown separately; all further ones become "other" */
@@ -149,22 +150,14 @@ static void *make(const struct jp_chart_view *view)
 /* Appends a value. Returns 0, or -1 when out of memory. */
 static int append(struct values *v, double gbs)
 {
-    if (v->n == v->room) {
-        /* doubled, so most operations need no allocation */
-        size_t room = v->room ? 2 * v->room : 1024;
-        double *more = reallocarray(v->list, room, sizeof(*more));
-
-        if (!more)
-            return -1;
-        v->list = more;
-        v->room = room;
-    }
+    if (VECTOR_ROOM(v->list, v->n + 1, v->room) < 0)
+        return -1;
     v->list[v->n++] = gbs;
     return 0;
 }
 
 /* A fixed generator (splitmix64), so equal input gives an equal sample. */
-static uint64_t mix(uint64_t x)
+static uint64_t random_of(uint64_t x)
 {
     x += UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -194,7 +187,7 @@ static int add(void *state, const struct jp_chart_op *o)
     v->seen++;
     if (v->n < SAMPLE)
         return append(v, o->busbw_gbs);
-    place = mix(v->seen) % v->seen;
+    place = random_of(v->seen) % v->seen;
     if (place < SAMPLE)
         v->list[place] = o->busbw_gbs;
     return 0;
@@ -353,7 +346,7 @@ static void *numbers_make(const struct jp_chart_view *view)
 static void thin(struct number_line *l)
 {
     for (size_t i = 0; i < MAX_POINTS / 2; i++)
-        l->points[i] = l->points[2 * i + mix(l->seen + i) % 2];
+        l->points[i] = l->points[2 * i + random_of(l->seen + i) % 2];
     l->n = MAX_POINTS / 2;
     /* each remaining point now stands for twice as many operations */
     l->stride *= 2;
@@ -373,7 +366,7 @@ static void draw(struct number_line *l, struct number_point p)
     at = l->seen++;
     /* the group's number decides the place, so equal input gives equal points
      */
-    if (mix(at / l->stride) % l->stride == at % l->stride)
+    if (random_of(at / l->stride) % l->stride == at % l->stride)
         l->points[l->n++] = p;
 }
 
