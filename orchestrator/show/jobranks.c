@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/hash.h"
 #include "common/keymap.h"
+#include "common/vector.h"
 #include "orchestrator/identity/processes.h"
 
 /* A claim about a communicator; or, if n_ranks is 0, about a process. */
@@ -108,32 +110,6 @@ static struct step *step_of(const struct jp_jobranks *ranks, const char *path)
 
 /* ----------------------------------------------------------------- collect */
 
-/* Makes room for one more element of a list of n; the list doubles at each
- * power of two. Returns -1 without memory. */
-static int grow(void **list, size_t n, size_t size)
-{
-    void *more = *list;
-
-    if (!(n & (n - 1)))
-        more = reallocarray(*list, n ? 2 * n : 1, size);
-    if (!more)
-        return -1;
-    *list = more;
-    return 0;
-}
-
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-    return (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15) ^ hash >> 29;
-}
-
-static uint64_t mix_text(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char) *text) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 /* Adds a pair of hashes. Returns 1 if it is new, 0 if it was there, -1 without
  * memory. Two processes with equal hashes would be taken for one; with 128 bits
  * this does not happen by chance. */
@@ -157,7 +133,7 @@ static int add_recorded(struct step *step, const struct recfile_process *p)
     struct jp_result *r = &step->result;
     struct jp_recorded *row;
 
-    if (grow((void **) &r->recorded, r->n_recorded, sizeof(*row)) < 0)
+    if (VECTOR_DOUBLE(r->recorded, r->n_recorded) < 0)
         return -1;
     row = &r->recorded[r->n_recorded];
     *row = (struct jp_recorded){
@@ -178,7 +154,7 @@ static int add_member(struct step *step, const struct jobranks_claim *claim)
     struct member *member;
     size_t n;
 
-    if (grow((void **) &step->members, step->n, sizeof(*step->members)) < 0)
+    if (VECTOR_DOUBLE(step->members, step->n) < 0)
         return -1;
     member = &step->members[step->n];
     *member = (struct member){.host = strdup(claim->host),
@@ -204,7 +180,7 @@ static int add_task(struct step *step, const char *host, int64_t pid,
 {
     struct jp_process_task *to;
 
-    if (grow((void **) &step->tasks, step->n_tasks, sizeof(*to)) < 0)
+    if (VECTOR_DOUBLE(step->tasks, step->n_tasks) < 0)
         return -1;
     to = &step->tasks[step->n_tasks];
     *to = (struct jp_process_task){strdup(host), pid, task};
@@ -218,15 +194,18 @@ int jobranks_add(struct jp_jobranks *ranks, const char *path,
                  const struct jobranks_claim *claim)
 {
     struct step *step = step_of(ranks, path);
-    uint64_t process = mix(mix(mix_text(1, claim->host), (uint64_t) claim->pid),
-                           instance_of(claim));
+    uint64_t process = hash_word(
+        hash_word(hash_text(hash_start(), claim->host), (uint64_t) claim->pid),
+        instance_of(claim));
     uint64_t comm = 0;
     int rc;
 
     if (!step)
         return 0;
     if (claim->id)
-        comm = mix(mix(mix_text(2, claim->id), claim->n_ranks), claim->rank);
+        comm = hash_word(
+            hash_word(hash_text(hash_start(), claim->id), claim->n_ranks),
+            claim->rank);
     /* a file may repeat its claim for every operation */
     rc = is_new(step, process, comm);
     if (rc > 0)
@@ -236,7 +215,7 @@ int jobranks_add(struct jp_jobranks *ranks, const char *path,
         rc = add_recorded(step, claim->process);
     if (rc < 0 || claim->task < 0)
         return rc < 0 ? -1 : 0;
-    rc = is_new(step, process, mix(3, (uint64_t) claim->task));
+    rc = is_new(step, process, hash_word(hash_start(), (uint64_t) claim->task));
     return rc > 0 ? add_task(step, claim->host, claim->pid, claim->task) : rc;
 }
 

@@ -12,18 +12,18 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "common/hash.h"
 #include "common/num.h"
 #include "common/quote.h"
+#include "common/vector.h"
 #include "orchestrator/show/csvtable.h"
 #include "orchestrator/show/jobranks.h"
 #include "orchestrator/show/show_table.h"
 #include "plugins/nccl_inspector/reader.h"
 #include "plugins/nccl_recorder/launches.h"
 
-/* Limit of rows, so that foreign files cannot exhaust the memory. Twice as many
- * slots keep probing short. */
+/* Limit of rows, so that foreign files cannot exhaust the memory. */
 #define MAX_ROWS 65536
-#define SLOTS (2 * MAX_ROWS)
 
 struct opsum_row {
     char id[RECORD_MAX_ID + 1];
@@ -60,7 +60,7 @@ struct opsum_some {
 /* Totals under construction. */
 struct opsum_builder {
     struct jp_opsum *sum;
-    uint32_t *slots; /* hash table: 1 + a row's index; 0: free */
+    struct hash_table table; /* of the rows, by their keys */
 };
 
 /* Reading of the recorder's files. */
@@ -72,14 +72,6 @@ struct reading {
     struct jp_jobranks *ranks; /* NULL: the filter has no rank */
     int64_t world_rank;        /* of the open file's process; < 0: none */
 };
-
-/* Adds a text to a hash (FNV-1a). */
-static uint64_t mix(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char) *text) * UINT64_C(0x100000001b3);
-    return hash;
-}
 
 /* Whether the row has this key. */
 static bool same(const struct opsum_row *row, const struct opsum_key *key)
@@ -102,43 +94,34 @@ static struct opsum_row *find_row(struct opsum_builder *b,
                                   const struct opsum_key *key, bool *failed)
 {
     struct jp_opsum *sum = b->sum;
-    uint64_t at = mix(
-        mix(mix(key->bytes * UINT64_C(0x9e3779b97f4a7c15), key->id), key->name),
-        key->func);
+    uint64_t hash = hash_word(hash_start(), key->bytes);
     struct opsum_row *more;
+    uint32_t at;
 
-    /* linear probing; no row is ever removed */
-    for (at %= SLOTS; b->slots[at]; at = (at + 1) % SLOTS)
-        if (same(&sum->rows[b->slots[at] - 1], key))
-            return &sum->rows[b->slots[at] - 1];
+    hash = hash_text(hash_text(hash_text(hash, key->id), key->name), key->func);
+    for (size_t i = 0; (at = hash_next(&b->table, hash, &i)) != HASH_NONE;)
+        if (same(&sum->rows[at], key))
+            return &sum->rows[at];
     if (sum->n == MAX_ROWS)
         return NULL;
-    /* the array doubles at each power of two */
-    if (!(sum->n & (sum->n - 1))) {
-        more = reallocarray(sum->rows, sum->n ? 2 * sum->n : 1, sizeof(*more));
-        *failed = !more;
-        if (!more)
-            return NULL;
-        sum->rows = more;
+    if (VECTOR_DOUBLE(sum->rows, sum->n) < 0 ||
+        hash_add(&b->table, hash, (uint32_t) sum->n) < 0) {
+        *failed = true;
+        return NULL;
     }
     more = &sum->rows[sum->n++];
     *more = (struct opsum_row){.bytes = key->bytes, .exec_min_us = UINT64_MAX};
     copy(more->id, sizeof(more->id), key->id);
     copy(more->name, sizeof(more->name), key->name);
     copy(more->func, sizeof(more->func), key->func);
-    b->slots[at] = (uint32_t) sum->n;
     return more;
 }
 
-/* Begins empty totals. Returns -1 and err without memory; nothing needs to be
- * freed then. */
-static int begin(struct opsum_builder *b, struct jp_opsum *sum,
-                 struct jp_error *err)
+/* Begins empty totals. */
+static void begin(struct opsum_builder *b, struct jp_opsum *sum)
 {
     *sum = (struct jp_opsum){0};
-    *b = (struct opsum_builder){.sum = sum,
-                                .slots = calloc(SLOTS, sizeof(*b->slots))};
-    return b->slots ? 0 : error_set(err, "out of memory");
+    *b = (struct opsum_builder){.sum = sum};
 }
 
 /* Adds a contribution to its row. Beyond the limit of rows it is only counted.
@@ -331,7 +314,7 @@ static void fini(struct jp_opsum *sum)
  */
 static int end(struct opsum_builder *b, int rc, struct jp_error *err)
 {
-    free(b->slots);
+    hash_fini(&b->table);
     if (rc < 0) {
         fini(b->sum);
         return error_set(err, "out of memory");
@@ -350,8 +333,7 @@ static int read_recordings(struct jp_recwalk *walk,
     struct reading r = {.walk = walk, .filter = filter};
     int rc = 0;
 
-    if (begin(&r.to, sum, err) < 0)
-        return -1;
+    begin(&r.to, sum);
     sum->source = "recorder";
     if (filter->rank >= 0) {
         r.ranks = jobranks_read(walk);
@@ -518,8 +500,7 @@ static int read_logs(const struct jp_recwalk *walk,
     int rc = 0;
 
     *bad = 0;
-    if (begin(&r.to, sum, err) < 0)
-        return -1;
+    begin(&r.to, sum);
     if (loglines_init(&r.lines, NULL) < 0)
         rc = -1;
     if (rc == 0 && filter->rank >= 0)
@@ -643,8 +624,7 @@ static int read_tables(const struct opsum_input *input,
     struct opsum_builder builder;
     int rc = 0;
 
-    if (begin(&builder, sum, err) < 0)
-        return -1;
+    begin(&builder, sum);
     sum->source = "csv";
     for (size_t i = 0; rc == 0 && i < input->n_csv; i++)
         rc = add_csv(&builder, input->csv[i], filter, err);

@@ -16,6 +16,7 @@
 #include "common/json_stream.h"
 #include "common/num.h"
 #include "common/quote.h"
+#include "common/vector.h"
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/show/csvtable.h"
 #include "orchestrator/show/jobranks.h"
@@ -90,20 +91,6 @@ static void copy(char *to, size_t size, const char *text)
     to[n] = '\0';
 }
 
-/* Makes room for one more element of a list of n; the list doubles at each
- * power of two. Returns -1 without memory. */
-static int grow(void **list, size_t n, size_t size)
-{
-    void *more = *list;
-
-    if (!(n & (n - 1)))
-        more = reallocarray(*list, n ? 2 * n : 1, size);
-    if (!more)
-        return -1;
-    *list = more;
-    return 0;
-}
-
 /* --- job ranks ----------------------------------------------------------- */
 
 static int by_id(const void *a, const void *b)
@@ -130,7 +117,7 @@ static int read_sizes(const char *path, struct comm_sizes *sizes,
         /* a bad row is skipped, because only its communicator is lost */
         if (!get(v[1], &n) || n > UINT32_MAX)
             continue;
-        if (grow((void **) &sizes->list, sizes->n, sizeof(*sizes->list)) < 0) {
+        if (VECTOR_DOUBLE(sizes->list, sizes->n) < 0) {
             rc = error_set(err, "out of memory");
             break;
         }
@@ -228,7 +215,7 @@ static int take_row(struct rankrows *rows, const char *const v[])
         rows->left_out++;
         return 0;
     }
-    if (grow((void **) &rows->at, rows->n, sizeof(*rows->at)) < 0)
+    if (VECTOR_DOUBLE(rows->at, rows->n) < 0)
         return -1;
     rows->at[rows->n++] = row;
     return 0;
