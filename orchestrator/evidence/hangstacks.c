@@ -13,6 +13,7 @@
 #include "common/fileio.h"
 #include "common/jsonload.h"
 #include "common/quote.h"
+#include "common/vector.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/evidence/evidence.h"
 
@@ -65,37 +66,22 @@ static uint64_t count(const json_t *object, const char *key)
     return n > 0 ? (uint64_t) n : 0;
 }
 
-/* Appends a zeroed element to an array that grows by doubling. Returns NULL
- * without memory. */
-static void *grow(void *array, size_t n, size_t size)
-{
-    char *more = array;
-
-    if ((n & (n - 1)) == 0)
-        more = realloc(array, (n ? n * 2 : 1) * size);
-    if (more)
-        memset(more + n * size, 0, size);
-    return more;
-}
-
 /* --- evidence.json -------------------------------------------------------- */
 
 /* Adds a thread's name. Without room the thread has no name. */
 static void add_name(struct hangstacks_tree *tree, size_t process, int64_t tid,
                      const json_t *thread)
 {
-    struct name *more;
+    struct name *name;
 
     if (tree->n_names >= LAST_THREADS)
         return;
-    more = grow(tree->names, tree->n_names, sizeof(*more));
-    if (!more)
+    name = VECTOR_DOUBLE_ADD(tree->names, tree->n_names);
+    if (!name)
         return;
-    tree->names = more;
-    more += tree->n_names++;
-    more->process = process;
-    more->tid = tid;
-    copy_member(more->text, sizeof(more->text), thread, "name");
+    name->process = process;
+    name->tid = tid;
+    copy_member(name->text, sizeof(name->text), thread, "name");
 }
 
 /* Sums up the threads; the main thread gives the process's state. */
@@ -153,11 +139,9 @@ static int add_process(struct hangstacks *view, const char *node,
         view->left_out++;
         return 0;
     }
-    p = grow(view->processes, view->n_processes, sizeof(*p));
+    p = VECTOR_DOUBLE_ADD(view->processes, view->n_processes);
     if (!p)
         return -1;
-    view->processes = p;
-    p += view->n_processes++;
     stacktree_copy(p->node, sizeof(p->node), node, strlen(node));
     /* Names of a process are adjacent, starting here. */
     view->tree->first[view->n_processes - 1] = view->tree->n_names;
@@ -181,11 +165,9 @@ static int add_part(struct hangstacks *view, const char *node,
         view->left_out++;
         return 0;
     }
-    p = grow(view->parts, view->n_parts, sizeof(*p));
+    p = VECTOR_DOUBLE_ADD(view->parts, view->n_parts);
     if (!p)
         return -1;
-    view->parts = p;
-    p += view->n_parts++;
     stacktree_copy(p->node, sizeof(p->node), node, strlen(node));
     copy_member(p->part, sizeof(p->part), one, "part");
     copy_member(p->file, sizeof(p->file), one, "file");
@@ -217,7 +199,6 @@ static int add_ras(struct hangstacks *view, const char *node, const json_t *one)
                                  .pid = number(one, "pid", -1),
                                  .launched = count(one, "launched"),
                                  .most = count(one, "most")};
-    struct hangstacks_ras *more;
 
     stacktree_copy(row.node, sizeof(row.node), node, strlen(node));
     copy_member(row.kind, sizeof(row.kind), one, "kind");
@@ -229,10 +210,8 @@ static int add_ras(struct hangstacks *view, const char *node, const json_t *one)
         view->left_out += view->n_ras >= HANGSTACKS_ROWS;
         return 0;
     }
-    more = grow(view->ras, view->n_ras, sizeof(*more));
-    if (!more)
+    if (VECTOR_DOUBLE(view->ras, view->n_ras) < 0)
         return -1;
-    view->ras = more;
     view->ras[view->n_ras++] = row;
     return 0;
 }
@@ -430,14 +409,12 @@ static int add_branch(struct hangstacks *view, uint32_t i, const char *thread,
 {
     const struct stacktree *tree = &view->tree->tree;
     struct hangstacks_branch *b =
-        grow(view->branches, view->n_branches, sizeof(*b));
+        VECTOR_DOUBLE_ADD(view->branches, view->n_branches);
     uint64_t out[STACKTREE_WORDS];
     size_t n = 1;
 
     if (!b)
         return -1;
-    view->branches = b;
-    b += view->n_branches++;
     /* Successive frames with the same processes become one branch. */
     for (*last = i; runs_on(tree, *last); *last = tree->frames[*last].child)
         n++;

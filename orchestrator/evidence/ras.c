@@ -22,6 +22,7 @@
 
 #include "common/jsonload.h"
 #include "common/knob.h"
+#include "common/vector.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/evidence/hangstacks.h"
 
@@ -67,14 +68,8 @@ static int add_row(struct ras_answer *out, const struct ras_row *row)
         return 0;
     }
     /* n is a power of two, or 0: the array is full. */
-    if ((n & (n - 1)) == 0) {
-        struct ras_row *more =
-            realloc(out->rows, (n ? n * 2 : 1) * sizeof(*more));
-
-        if (!more)
-            return -1;
-        out->rows = more;
-    }
+    if (VECTOR_DOUBLE(out->rows, n) < 0)
+        return -1;
     out->rows[out->n_rows++] = *row;
     return 0;
 }
