@@ -17,6 +17,7 @@
 
 #include "common/figure.h"
 #include "common/fileio.h"
+#include "common/hash.h"
 #include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
@@ -439,22 +440,15 @@ void iteration_of_series(double *v, size_t n, double step_us,
 
 /* --- a whole step --------------------------------------------------------- */
 
-/* Mixes v into the hash h. */
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-    h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
-    return h ^ (h >> 29);
-}
-
 /* Returns the kind of an operation: its series and, if sizes is set, its size;
  * of a message also the peer. */
 static uint64_t kind_of(const struct timeline *t,
                         const struct timeline_event *e, bool sizes)
 {
     const struct timeline_series *s = &t->series[e->series];
-    uint64_t h = mix(e->series + 1, sizes ? e->bytes : 0);
+    uint64_t h = hash_word(e->series + 1, sizes ? e->bytes : 0);
 
-    return s->p2p ? mix(h, e->peer + 1) : h;
+    return s->p2p ? hash_word(h, e->peer + 1) : h;
 }
 
 /* Finds the iteration of one timeline. ops: room for OPS_MAX. Returns 0 or -1.

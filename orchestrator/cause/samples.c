@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/vector.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 #include "orchestrator/aggregate/ops.h"
@@ -448,15 +449,8 @@ static struct open_member *find_member(struct open_file *file, const char *id)
     }
     if (file->n == MEMBERS_OF_FILE)
         return NULL;
-    if (file->n == file->room) {
-        size_t room = file->room ? file->room * 2 : 16;
-        struct open_member *more = realloc(file->at, room * sizeof(*more));
-
-        if (!more)
-            return NULL;
-        file->at = more;
-        file->room = room;
-    }
+    if (VECTOR_ROOM(file->at, file->n + 1, file->room) < 0)
+        return NULL;
     m = &file->at[file->n++];
     *m = (struct open_member){{0}, {0}};
     memcpy(m->id, id, sizeof(m->id));

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/vector.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 
@@ -54,7 +55,8 @@ struct habit {
 
 struct habits {
     struct habit *at;
-    size_t n, room; /* n entries in use; room is a power of two */
+    size_t n, room;
+    struct hash_table table; /* of the habits, by their kinds */
 };
 
 /* The times of one event after the end and after the start of the one before.
@@ -74,30 +76,31 @@ static uint64_t kind_of(const struct replay *x, uint32_t event)
            (op->loose ? 0 : op->bytes << 1) ^ 1;
 }
 
-/* Returns the slot of a kind: its own, or the unused one where it belongs. Open
- * addressing; the table is at most half full. */
+/* Returns the habit of a kind, or NULL. */
 static struct habit *habit_find(const struct habits *h, uint64_t kind)
 {
-    size_t i = (size_t) (kind >> 7) & (h->room - 1);
+    uint64_t hash = hash_word(hash_start(), kind);
+    uint32_t at;
 
-    while (h->at[i].kind && h->at[i].kind != kind)
-        i = (i + 1) & (h->room - 1);
-    return &h->at[i];
+    for (size_t i = 0; (at = hash_next(&h->table, hash, &i)) != HASH_NONE;)
+        if (h->at[at].kind == kind)
+            return &h->at[at];
+    return NULL;
 }
 
-static int habit_grow(struct habits *h)
+/* Returns the habit of a kind, which is added if needed. NULL: no memory. */
+static struct habit *habit_get(struct habits *h, uint64_t kind)
 {
-    struct habits more = {.room = h->room ? 2 * h->room : 256, .n = h->n};
+    struct habit *habit = habit_find(h, kind);
 
-    more.at = calloc(more.room, sizeof(*more.at));
-    if (!more.at)
-        return -1;
-    for (size_t i = 0; i < h->room; i++)
-        if (h->at[i].kind)
-            *habit_find(&more, h->at[i].kind) = h->at[i];
-    free(h->at);
-    *h = more;
-    return 0;
+    if (habit)
+        return habit;
+    habit = VECTOR_ADD(h->at, h->n, h->room);
+    if (!habit || hash_add(&h->table, hash_word(hash_start(), kind),
+                           (uint32_t) h->n - 1) < 0)
+        return NULL;
+    habit->kind = kind;
+    return habit;
 }
 
 /* Returns the end of a launch, given its last event. A launch ends with its
@@ -152,7 +155,6 @@ static void add_habit(struct habit *to, const struct lag *lags, size_t n,
 {
     double weight = (double) n, median;
 
-    to->kind = lags->kind;
     to->n += weight;
     for (unsigned of = 0; of < N_OF; of++) {
         double off;
@@ -186,6 +188,7 @@ static int add_process(const struct replay *x, uint32_t process,
     struct lag *lags = calloc((size_t) (to - from) + 1, sizeof(*lags));
     double *scratch = calloc((size_t) (to - from) + 1, sizeof(*scratch));
     size_t n = 0, end;
+    struct habit *habit;
     int rc = lags && scratch ? 0 : -1;
 
     for (uint32_t i = from; rc == 0 && i < to && n < most; i++)
@@ -199,12 +202,11 @@ static int add_process(const struct replay *x, uint32_t process,
             ;
         if (end - i < LEAST)
             continue;
-        if (2 * (h->n + 1) > h->room && habit_grow(h) < 0) {
+        habit = habit_get(h, lags[i].kind);
+        if (habit)
+            add_habit(habit, lags + i, end - i, scratch);
+        else
             rc = -1;
-            break;
-        }
-        h->n += !habit_find(h, lags[i].kind)->kind;
-        add_habit(habit_find(h, lags[i].kind), lags + i, end - i, scratch);
     }
     free(lags);
     free(scratch);
@@ -247,7 +249,7 @@ static void decide(struct replay *x, uint32_t i, const double *starts,
     const struct habit *h = habit_find(habits, lag.kind);
     unsigned of;
 
-    if (!h->kind)
+    if (!h)
         return;
     /* Messages always follow the end: sender and receiver have unlike times. */
     of = x->ops[e->op].pair ? OF_END : followed(h);
@@ -296,7 +298,7 @@ static void copy_launch(struct replay_event *e)
 static int find_followed(struct replay *x, const double *starts)
 {
     struct habits habits = {0};
-    int rc = habit_grow(&habits);
+    int rc = 0;
 
     for (uint32_t p = 0; rc == 0 && p < x->p->n; p++)
         rc = add_process(x, p, starts, &habits);
@@ -309,6 +311,7 @@ static int find_followed(struct replay *x, const double *starts)
         if (x->events[i].place)
             copy_launch(&x->events[i]);
     free(habits.at);
+    hash_fini(&habits.table);
     return rc;
 }
 
@@ -597,7 +600,7 @@ void replay_destroy(struct replay *x)
     for (uint32_t i = 0; i < x->n_keys; i++)
         free(x->keys[i].ops);
     free(x->keys);
-    free(x->slots);
+    hash_fini(&x->key_table);
     free(x->comms_by_id);
     free(x->streams);
     free(x->starts);

@@ -44,6 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/hash.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/insight/finding.h"
 #include "orchestrator/identity/processes.h"
@@ -171,11 +172,13 @@ struct replay {
     const char *funcs[REPLAY_FUNCS]; /* borrowed from the timelines */
     uint32_t n_funcs;
     struct replay_key *keys;
-    uint32_t n_keys, room_keys;
-    uint32_t *slots, n_slots;      /* hash of keys */
+    uint32_t n_keys;
+    size_t room_keys;
+    struct hash_table key_table;
     struct replay_stream *streams; /* by communicator */
     struct replay_op *ops;
-    uint32_t n_ops, room_ops;
+    uint32_t n_ops;
+    size_t room_ops;
     struct replay_event *events;
     uint32_t n_events, room_events;
     double *starts; /* start of events after their process' first one, us; only

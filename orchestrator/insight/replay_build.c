@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "common/bandwidth.h"
+#include "common/hash.h"
+#include "common/vector.h"
 #include "orchestrator/aggregate/timeline.h"
 
 #define NEAR_US 5    /* time stamps of one host differ by up to this */
@@ -20,74 +22,21 @@
 
 /* --- keys of operations --------------------------------------------------- */
 
-/* A hash with good low bits, for the table of keys. */
-static uint64_t mix(uint64_t x)
-{
-    x ^= x >> 31;
-    x *= UINT64_C(0x7FB5D329728EA185);
-    x ^= x >> 27;
-    x *= UINT64_C(0x81DADEF4BC2DD44D);
-    return x ^ x >> 33;
-}
-
-/* Doubles the hash table of keys. Slots hold the index of a key plus 1; 0 is
- * free. Returns 0 or -1. */
-static int grow_slots(struct replay *x)
-{
-    uint32_t room = x->n_slots ? 2 * x->n_slots : 256;
-    uint32_t *slots = calloc(room, sizeof(*slots));
-
-    if (!slots)
-        return -1;
-    for (uint32_t i = 0; i < x->n_keys; i++) {
-        uint32_t at = (uint32_t) mix(x->keys[i].key) & (room - 1);
-
-        while (slots[at])
-            at = (at + 1) & (room - 1);
-        slots[at] = i + 1;
-    }
-    free(x->slots);
-    x->slots = slots;
-    x->n_slots = room;
-    return 0;
-}
-
 /* Returns the index of the key with that value, added if needed; NONE: out of
- * memory. Linear probing in a table that is at most half full. */
+ * memory. */
 static uint32_t key_get(struct replay *x, uint64_t key)
 {
+    uint64_t hash = hash_word(hash_start(), key);
     uint32_t at;
 
-    if (2 * (x->n_keys + 1) > x->n_slots && grow_slots(x) < 0)
+    for (size_t i = 0; (at = hash_next(&x->key_table, hash, &i)) != HASH_NONE;)
+        if (x->keys[at].key == key)
+            return at;
+    if (VECTOR_ROOM(x->keys, (size_t) x->n_keys + 1, x->room_keys) < 0 ||
+        hash_add(&x->key_table, hash, x->n_keys) < 0)
         return REPLAY_NONE;
-    at = (uint32_t) mix(key) & (x->n_slots - 1);
-    for (; x->slots[at]; at = (at + 1) & (x->n_slots - 1))
-        if (x->keys[x->slots[at] - 1].key == key)
-            return x->slots[at] - 1;
-    if (x->n_keys == x->room_keys) {
-        uint32_t room = x->room_keys ? 2 * x->room_keys : 64;
-        struct replay_key *more = reallocarray(x->keys, room, sizeof(*x->keys));
-
-        if (!more)
-            return REPLAY_NONE;
-        x->keys = more;
-        x->room_keys = room;
-    }
     x->keys[x->n_keys] = (struct replay_key){.key = key};
-    x->slots[at] = ++x->n_keys;
-    return x->n_keys - 1;
-}
-
-static int grow_ops(struct replay *x)
-{
-    uint32_t room = x->room_ops ? 2 * x->room_ops : 1024;
-    struct replay_op *more = reallocarray(x->ops, room, sizeof(*more));
-
-    if (!more)
-        return -1;
-    x->ops = more;
-    x->room_ops = room;
-    return 0;
+    return x->n_keys++;
 }
 
 /* Returns the operation of a key with that number, made like `as` if it is new.
@@ -111,7 +60,7 @@ static uint32_t op_get(struct replay *x, uint32_t k, uint64_t number,
         key->n = n;
     }
     if (key->ops[number] == REPLAY_NONE) {
-        if (x->n_ops == x->room_ops && grow_ops(x) < 0)
+        if (VECTOR_ROOM(x->ops, (size_t) x->n_ops + 1, x->room_ops) < 0)
             return REPLAY_NONE;
         x->ops[x->n_ops] = *as;
         key->ops[number] = x->n_ops++;
