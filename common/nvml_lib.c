@@ -1,20 +1,15 @@
 /* nvml_lib.c - find NVML's functions by their names. NVML adds a suffix if the
  * arguments change, so a name identifies one signature. */
+#include "common/loadlib.h"
 #include "common/nvml_lib.h"
 
-#include <dlfcn.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
 /* The functions: names, the newest first, then an older one with the same
  * signature; the member of struct nvml_lib; whether NVML is useless without
  * it. */
-static const struct {
-    const char *names[2];
-    size_t where;
-    bool needed;
-} functions[] = {
+static const struct loadlib_function functions[] = {
 #define AT(member) offsetof(struct nvml_lib, member)
     {{"nvmlInit_v2", "nvmlInit"}, AT(init), true},
     {{"nvmlDeviceGetCount_v2", NULL}, AT(count), true},
@@ -64,35 +59,20 @@ static const struct {
     {{"nvmlDeviceRegisterEvents", NULL}, AT(events_add), false},
     /* the older function fills less of the same structure */
     {{"nvmlEventSetWait_v2", "nvmlEventSetWait"}, AT(events_wait), false},
+    {{NULL, NULL}, 0, false},
 #undef AT
 };
 
-/* RTLD_NOW: a library with missing symbols fails here, not later in a call. */
 const char *nvml_lib_open(struct nvml_lib *lib, const char *library)
 {
-    memset(lib, 0, sizeof(*lib));
-    lib->handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    if (!lib->handle)
-        return "";
-    for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
-        void *found = dlsym(lib->handle, functions[i].names[0]);
+    const char *const names[] = {library, NULL};
 
-        /* An older driver. */
-        if (!found && functions[i].names[1])
-            found = dlsym(lib->handle, functions[i].names[1]);
-        /* The caller reports the name. */
-        if (!found && functions[i].needed)
-            return functions[i].names[0];
-        /* A function pointer must not be converted from void * in ISO C; copy
-         * it. */
-        memcpy((char *) lib + functions[i].where, &found, sizeof(found));
-    }
-    return NULL;
+    memset(lib, 0, sizeof(*lib));
+    return loadlib_open(lib, names, functions);
 }
 
 void nvml_lib_close(struct nvml_lib *lib)
 {
-    if (lib->handle)
-        dlclose(lib->handle);
+    loadlib_close(lib);
     memset(lib, 0, sizeof(*lib));
 }

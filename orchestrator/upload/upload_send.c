@@ -226,10 +226,11 @@ int upload_to_check(struct upload_to *to, const char *credentials,
 #include <zlib.h>
 
 #include "common/jsonload.h"
+#include "common/loadlib.h"
 
 /* libcurl, loaded on demand: linking its thirty libraries would add 50 ms to
  * each start of jobprof. */
-static struct {
+static struct curl_lib {
     void *handle;
     __typeof__(curl_easy_init) *init;
     __typeof__(curl_easy_setopt) *setopt;
@@ -241,35 +242,28 @@ static struct {
     __typeof__(curl_slist_free_all) *free_all;
 } lib;
 
+static const struct loadlib_function functions[] = {
+#define AT(member) offsetof(struct curl_lib, member)
+    {{"curl_easy_init", NULL}, AT(init), true},
+    {{"curl_easy_setopt", NULL}, AT(setopt), true},
+    {{"curl_easy_perform", NULL}, AT(perform), true},
+    {{"curl_easy_getinfo", NULL}, AT(getinfo), true},
+    {{"curl_easy_strerror", NULL}, AT(strerror), true},
+    {{"curl_easy_cleanup", NULL}, AT(cleanup), true},
+    {{"curl_slist_append", NULL}, AT(append), true},
+    {{"curl_slist_free_all", NULL}, AT(free_all), true},
+    {{NULL, NULL}, 0, false},
+#undef AT
+};
+
 /* Loads libcurl and its functions. False: dlerror() has the reason. */
 static bool load_lib(void)
 {
-    static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
-    const struct {
-        const char *name;
-        void *to;
-    } functions[] = {{"curl_easy_init", &lib.init},
-                     {"curl_easy_setopt", &lib.setopt},
-                     {"curl_easy_perform", &lib.perform},
-                     {"curl_easy_getinfo", &lib.getinfo},
-                     {"curl_easy_strerror", &lib.strerror},
-                     {"curl_easy_cleanup", &lib.cleanup},
-                     {"curl_slist_append", &lib.append},
-                     {"curl_slist_free_all", &lib.free_all}};
-
     /* distributions differ in the library's name */
-    for (size_t i = 0; !lib.handle && i < sizeof(names) / sizeof(*names); i++)
-        lib.handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; lib.handle && i < sizeof(functions) / sizeof(*functions);
-         i++) {
-        void *f = dlsym(lib.handle, functions[i].name);
+    static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4",
+                                        NULL};
 
-        if (!f)
-            return false;
-        /* C has no conversion from an object's to a function's pointer */
-        memcpy(functions[i].to, &f, sizeof(f));
-    }
-    return lib.handle != NULL;
+    return !loadlib_open(&lib, names, functions);
 }
 
 bool upload_can_send(void)

@@ -6,13 +6,13 @@
  * unknown. */
 #include "plugins/util/util_gpu.h"
 
-#include <dlfcn.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/loadlib.h"
 #include "common/num.h"
 
 /* Samples between two readings of processes and of what they copy. */
@@ -110,34 +110,29 @@ struct rsmi_lib {
     int (*process)(uint32_t pid, uint32_t gpu, struct rsmi_process *out);
 };
 
-/* Which symbol goes to which member. Without a needed one the library is not
- * used. */
-static const struct {
-    const char *name;
-    size_t where;
-    bool needed;
-} functions[] = {
+static const struct loadlib_function functions[] = {
 #define AT(member) offsetof(struct rsmi_lib, member)
-    {"rsmi_init", AT(init), true},
-    {"rsmi_num_monitor_devices", AT(count), true},
-    {"rsmi_dev_pci_id_get", AT(pci), true},
-    {"rsmi_shut_down", AT(shutdown), false},
-    {"rsmi_version_get", AT(version), false},
-    {"rsmi_dev_busy_percent_get", AT(busy), false},
-    {"rsmi_dev_memory_busy_percent_get", AT(memory_busy), false},
-    {"rsmi_dev_memory_usage_get", AT(memory_used), false},
-    {"rsmi_dev_memory_total_get", AT(memory_total), false},
-    {"rsmi_dev_power_get", AT(power), false},
-    {"rsmi_dev_power_ave_get", AT(power_mean), false},
-    {"rsmi_dev_power_cap_get", AT(power_limit), false},
-    {"rsmi_dev_energy_count_get", AT(energy), false},
-    {"rsmi_dev_temp_metric_get", AT(temperature), false},
-    {"rsmi_dev_gpu_clk_freq_get", AT(frequencies), false},
-    {"rsmi_dev_gpu_metrics_info_get", AT(metrics), false},
-    {"rsmi_dev_pci_replay_counter_get", AT(replays), false},
-    {"rsmi_dev_ecc_count_get", AT(errors), false},
-    {"rsmi_compute_process_info_get", AT(processes), false},
-    {"rsmi_compute_process_info_by_device_get", AT(process), false},
+    {{"rsmi_init", NULL}, AT(init), true},
+    {{"rsmi_num_monitor_devices", NULL}, AT(count), true},
+    {{"rsmi_dev_pci_id_get", NULL}, AT(pci), true},
+    {{"rsmi_shut_down", NULL}, AT(shutdown), false},
+    {{"rsmi_version_get", NULL}, AT(version), false},
+    {{"rsmi_dev_busy_percent_get", NULL}, AT(busy), false},
+    {{"rsmi_dev_memory_busy_percent_get", NULL}, AT(memory_busy), false},
+    {{"rsmi_dev_memory_usage_get", NULL}, AT(memory_used), false},
+    {{"rsmi_dev_memory_total_get", NULL}, AT(memory_total), false},
+    {{"rsmi_dev_power_get", NULL}, AT(power), false},
+    {{"rsmi_dev_power_ave_get", NULL}, AT(power_mean), false},
+    {{"rsmi_dev_power_cap_get", NULL}, AT(power_limit), false},
+    {{"rsmi_dev_energy_count_get", NULL}, AT(energy), false},
+    {{"rsmi_dev_temp_metric_get", NULL}, AT(temperature), false},
+    {{"rsmi_dev_gpu_clk_freq_get", NULL}, AT(frequencies), false},
+    {{"rsmi_dev_gpu_metrics_info_get", NULL}, AT(metrics), false},
+    {{"rsmi_dev_pci_replay_counter_get", NULL}, AT(replays), false},
+    {{"rsmi_dev_ecc_count_get", NULL}, AT(errors), false},
+    {{"rsmi_compute_process_info_get", NULL}, AT(processes), false},
+    {{"rsmi_compute_process_info_by_device_get", NULL}, AT(process), false},
+    {{NULL, NULL}, 0, false},
 #undef AT
 };
 
@@ -165,37 +160,20 @@ struct util_rsmi {
 
 /* --- the library, and which GPUs ------------------------------------------ */
 
-/* ROCm's libraries carry their release in their names. The bare name belongs to
- * the development files. */
-static void *load(const char *library)
-{
-    static const char *const names[] = {
-        "librocm_smi64.so.7", "librocm_smi64.so.6", "librocm_smi64.so.5",
-        "librocm_smi64.so", "/opt/rocm/lib/librocm_smi64.so"};
-    void *handle = NULL;
-
-    if (library && *library)
-        return dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !handle; i++)
-        handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    return handle;
-}
-
-/* Returns "" if the library is loaded, the name of a needed function that is
- * missing, or NULL if there is no library. */
+/* See loadlib_open. */
 static const char *open_library(struct rsmi_lib *lib, const char *library)
 {
-    lib->handle = load(library);
-    if (!lib->handle)
-        return NULL;
-    for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
-        void *found = dlsym(lib->handle, functions[i].name);
+    /* ROCm's libraries carry their release in their names. The bare name
+     * belongs to the development files. */
+    static const char *const usual[] = {"librocm_smi64.so.7",
+                                        "librocm_smi64.so.6",
+                                        "librocm_smi64.so.5",
+                                        "librocm_smi64.so",
+                                        "/opt/rocm/lib/librocm_smi64.so",
+                                        NULL};
+    const char *const given[] = {library, NULL};
 
-        if (!found && functions[i].needed)
-            return functions[i].name;
-        memcpy((char *) lib + functions[i].where, &found, sizeof(found));
-    }
-    return "";
+    return loadlib_open(lib, library && *library ? given : usual, functions);
 }
 
 /* The highest clock that the GPU can take, in MHz; NAN: unknown. The layout of
@@ -262,9 +240,9 @@ struct util_rsmi *util_rsmi_open(const char *library, const char *numbers,
         return NULL;
     }
     missing = open_library(&rsmi->lib, library);
-    if (!missing || *missing) {
-        error_set(err, "%s%s", missing ? "rocm_smi has no " : "",
-                  missing ? missing : "");
+    if (missing) {
+        /* no library: no GPU of this kind, nothing to say */
+        error_set(err, "%s%s", *missing ? "rocm_smi has no " : "", missing);
         goto fail;
     }
     rc = rsmi->lib.init(0);
@@ -288,7 +266,7 @@ void util_rsmi_close(struct util_rsmi *rsmi)
     if (rsmi && rsmi->lib.handle) {
         if (rsmi->lib.shutdown)
             rsmi->lib.shutdown();
-        dlclose(rsmi->lib.handle);
+        loadlib_close(&rsmi->lib);
     }
     free(rsmi);
 }
