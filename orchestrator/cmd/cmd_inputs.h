@@ -19,8 +19,12 @@ int cmd_inputs_steps(const char *word, const char *config, char ***dirs,
 struct cmd_inputs {
     struct jp_recwalk walk;
     char **folders; /* raw/ of each step; or the given folder or file */
+    char **dirs;    /* the step's directory of each, or the same folder */
+    char **names;   /* of each: "53.0", else the folder's path */
     size_t n;
     bool quiet;
+    bool jobs; /* set by the caller: a folder of jobs' directories means all
+                * their steps */
     const char *command; /* name for messages on stderr */
 };
 
