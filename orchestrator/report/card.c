@@ -238,6 +238,31 @@ static unsigned put_notes(const json_t *root, unsigned columns, FILE *out)
     return *left || *took;
 }
 
+/* Prints which profiler ran in place of the requested one, and why. Returns the
+ * number of lines. */
+static unsigned put_stand_in(const json_t *root, unsigned columns, FILE *out)
+{
+    const json_t *job = json_object_get(root, "job");
+    const char *mode = summary_file_text(job, "nccl_mode");
+    const char *request = summary_file_text(job, "nccl_request");
+    char why[NEXT_BYTES], *where;
+
+    clean_text(
+        summary_file_text(json_array_get(json_object_get(job, "settings"), 0),
+                          "reason"),
+        JP_CLEAN_ASCII, why, sizeof(why));
+    /* auto is no profiler, and its choice needs no excuse */
+    if (strcmp(mode, "recorder") != 0 || !strcmp(request, mode) ||
+        !strcmp(request, "auto") || !*why)
+        return 0;
+    /* where it is set is in the report */
+    where = strstr(why, " (the site file");
+    if (where)
+        *where = '\0';
+    text_out_fit(out, columns, "  note     jobprof's recorder ran, as %s", why);
+    return 1;
+}
+
 /* Returns the total time of a cell, us; 0 if it is unknown. */
 static double cell_time(const json_t *cell)
 {
@@ -554,6 +579,7 @@ static void put_card(const json_t *root, const char *dir, bool colour,
     if (form < CARD_NOT_JUDGED)
         put_judged(root, columns, out);
     notes = put_notes(root, columns, out);
+    notes += put_stand_in(root, columns, out);
     put_util(root, columns, out);
     put_pace(root, columns, out);
     put_clocks(root, columns, out);

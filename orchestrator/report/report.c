@@ -121,6 +121,10 @@ static void put_job(FILE *out, const struct jp_report *report)
         text_out_line(out, "  command    %s", or_dash(c->command));
         text_out_line(out, "  profiler   %s, requested as %s",
                       or_dash(c->nccl_mode), or_dash(c->nccl_request));
+        /* why another one ran; auto is none, and has chosen */
+        if (strcmp(c->nccl_mode, c->nccl_request) != 0 &&
+            strcmp(c->nccl_request, "auto") != 0 && c->n_settings)
+            text_out_line(out, "             %s", c->settings[0].reason);
         put_labels(out, c);
         put_frameworks(out, report->agents);
     } else {
