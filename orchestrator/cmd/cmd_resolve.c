@@ -155,22 +155,21 @@ static int print_plan(const struct launch_facts *facts,
 static void print_clocks(const struct launch_facts *facts,
                          const struct jp_jobconf *conf)
 {
-    const char *asked = facts->env->clock; /* the option */
+    const char *option = facts->env->clock;
     char *block = NULL;
 
-    if (conf->clock_cadence_us) {
-        if (clockpart_is_asked(conf))
-            clockpart_block(conf, &block, NULL);
-    } else if (asked && strcmp(asked, "off") != 0) {
+    bool alone = conf->nnodes == 1, asked = clockpart_is_asked(conf);
+
+    if (conf->clock_cadence_us && !alone && asked)
+        clockpart_block(conf, &block, NULL);
+    else if ((alone && asked) || (option && strcmp(option, "off") != 0))
         /* the option has no effect; a note may say more */
         block = text_format(
             "=== Distributed Profiling Configuration ===\n"
             "  enabled: NO (%s)\n"
             "===========================================",
-            conf->nnodes == 1 ? "the step has one node, so there are no other "
-                                "clocks"
-                              : "by the settings: jobprof config show");
-    }
+            alone ? "the step has one node, so there are no other clocks"
+                  : "by the settings: jobprof config show");
     for (char *rest = block, *line; (line = strsep(&rest, "\n"));)
         quote_printf(stderr, "%s\n", line);
     free(block);
