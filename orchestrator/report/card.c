@@ -565,6 +565,47 @@ static void put_clocks(const json_t *root, unsigned columns, FILE *out)
     text_out_wrap_fit(out, columns, 11, 11, text);
 }
 
+/* The value of a setting in a list of job{}; "": none. */
+static const char *setting_of(const json_t *job, const char *list,
+                              const char *key)
+{
+    const json_t *rows = json_object_get(job, list);
+
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        if (!strcmp(summary_file_text(json_array_get(rows, i), "key"), key))
+            return summary_file_text(json_array_get(rows, i), "value");
+    return "";
+}
+
+/* What was asked for and left nothing; "" if everything is there. The reason is
+ * in log.txt, as a node has it. */
+static const char *missing_of(const json_t *root)
+{
+    const json_t *job = json_object_get(root, "job");
+    const json_t *clock = json_object_get(root, "clock");
+    const char *request = summary_file_text(job, "clock_request");
+    uint64_t windows = 0, nodes = 0;
+
+    summary_file_count(json_object_get(clock, "probes"), "windows", &windows);
+    summary_file_count(job, "nodes", &nodes);
+    if (*request && strcmp(request, "off") != 0 && nodes > 1 && !windows)
+        return "--clock-profile left no probes: log.txt of the step says why";
+    if (!strcmp(setting_of(job, "util_settings", "cuda"), "1") &&
+        !json_object_size(json_object_get(root, "cuda")))
+        return "cuda=1 counted no calls: log.txt of the step says why";
+    return "";
+}
+
+/* Prints what is missing. Returns the number of lines. */
+static unsigned put_missing(const json_t *root, unsigned columns, FILE *out)
+{
+    const char *missing = missing_of(root);
+
+    if (*missing)
+        text_out_fit(out, columns, "  missing  %s", missing);
+    return *missing != 0;
+}
+
 /* What a card leaves out if it is too long, in this order. */
 enum form { CARD_WHOLE, CARD_SHORT_NEXT, CARD_NO_CELLS, CARD_NOT_JUDGED };
 
@@ -580,6 +621,7 @@ static void put_card(const json_t *root, const char *dir, bool colour,
         put_judged(root, columns, out);
     notes = put_notes(root, columns, out);
     notes += put_stand_in(root, columns, out);
+    notes += put_missing(root, columns, out);
     put_util(root, columns, out);
     put_pace(root, columns, out);
     put_clocks(root, columns, out);
@@ -673,6 +715,7 @@ static void print_line(const json_t *root, const char *step_dir, FILE *out)
     enum jp_clean how = clean_locale_is_utf8() ? JP_CLEAN_UTF8 : JP_CLEAN_ASCII;
     bool colour = wants_colour(out);
     const char *said = summary_file_sentence(verdict);
+    const char *missing = missing_of(root);
     bool alone = !strcmp(said, JP_PLAIN_NOTHING);
     char text[1024], used[JP_UTIL_TEXT], dir[JP_CLEAN_MAX];
 
@@ -688,9 +731,11 @@ static void print_line(const json_t *root, const char *step_dir, FILE *out)
     fputs(card_colour_end(colour), out);
     /* a verdict without a reason points to the findings */
     /* without a verdict, what was sampled is the answer */
-    quote_printf(out, "%s%s%s%s%s%s | report: %s/report.html\n",
+    quote_printf(out, "%s%s%s%s%s%s%s%s%s | report: %s/report.html\n",
                  *word ? " " : "", text, alone ? JP_PLAIN_REASONS : "",
-                 *used ? " " : "", used, *used ? "." : "", dir);
+                 *used ? " " : "", used, *used ? "." : "",
+                 *missing ? " Missing: " : "", missing, *missing ? "." : "",
+                 dir);
 }
 
 int report_print_line(const char *step_dir, enum jp_summary how, FILE *out,
