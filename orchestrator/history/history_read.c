@@ -73,9 +73,9 @@ struct reading {
     struct payers payers;
     size_t names;    /* of all listings */
     size_t nameless; /* ... of folders whose uid has no name, and the folders */
-    bool again; /* list this user's files again */
-    bool told;  /* a bad line of this file was reported */
-    int rc;     /* result of see that ends the reading */
+    bool again;      /* list this user's files again */
+    bool told;       /* a bad line of this file was reported */
+    int rc;          /* result of see that ends the reading */
     struct jp_error err;
 };
 
