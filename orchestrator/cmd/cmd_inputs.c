@@ -354,9 +354,7 @@ static int add_job_steps(const char *job, char ***dirs, size_t *n)
     return rc;
 }
 
-/* Lists the steps of all jobs' directories in a folder. *n is 0 if there is
- * none. Returns -1 without memory. */
-static int list_jobs(const char *folder, char ***dirs, size_t *n)
+int cmd_inputs_jobs(const char *folder, char ***dirs, size_t *n)
 {
     struct dirent **entries = NULL;
     int count = scandir(folder, &entries, is_visible, by_step);
@@ -375,6 +373,11 @@ static int list_jobs(const char *folder, char ***dirs, size_t *n)
         free(entries[i]);
     }
     free(entries);
+    if (rc < 0) {
+        nodelist_free(*dirs, *n);
+        *dirs = NULL;
+        *n = 0;
+    }
     return rc;
 }
 
@@ -456,7 +459,7 @@ static int take_jobs(struct cmd_inputs *inputs)
         !stepdir_is_folder(inputs->dirs[0]) ||
         stepdir_has(inputs->dirs[0], JP_JOBCONF_NAME))
         return 0;
-    rc = list_jobs(inputs->dirs[0], &steps, &n);
+    rc = cmd_inputs_jobs(inputs->dirs[0], &steps, &n);
     if (rc < 0 || !n) {
         free_list(&steps, n);
         return rc;

@@ -16,6 +16,11 @@
 int cmd_inputs_steps(const char *word, const char *config, char ***dirs,
                      size_t *n, struct jp_error *err);
 
+/* Lists the steps of all jobs' directories in a folder, as far as they have a
+ * job.conf. *n is 0 if there is none. Returns 0, or -1 without memory; nothing
+ * is listed then. Free with nodelist_free. */
+int cmd_inputs_jobs(const char *folder, char ***dirs, size_t *n);
+
 struct cmd_inputs {
     struct jp_recwalk walk;
     char **folders; /* raw/ of each step; or the given folder or file */
