@@ -73,10 +73,21 @@ static void unset(spank_t sp, const char *names)
     free(copy);
 }
 
+/* Whether a variable is set to nothing, which counts as not set. */
+static bool is_empty(spank_t sp, const char *name)
+{
+    char value[2];
+
+    if (sp)
+        return spank_getenv(sp, name, value, sizeof(value)) == ESPANK_SUCCESS &&
+               !*value;
+    return getenv(name) && !*getenv(name);
+}
+
 /* Applies all lines up to the dot, or none: NAME=VALUE, ?NAME=VALUE (unless it
- * is set), -NAME, +NAME=VALUE (on a node: appended after a comma). On a node
- * JOBPROF_SET lists what was set; it is built in place, over the lines read.
- * full: the name of a list without room, else untouched. */
+ * has a value), -NAME, +NAME=VALUE (on a node: appended after a comma). On a
+ * node JOBPROF_SET lists what was set; it is built in place, over the lines
+ * read. full: the name of a list without room, else untouched. */
 static bool apply(spank_t sp, char *answer, char full[static FULL])
 {
     char *list = answer, *end = answer, *line, *name[LINES], *value[LINES];
@@ -96,7 +107,8 @@ static bool apply(spank_t sp, char *answer, char full[static FULL])
     for (i = 0; i < n; i++) {
         if (!(mark[i] == '+' && sp
                   ? append(sp, name[i], value[i], full)
-                  : set(sp, name[i], value[i], mark[i] != '?')) ||
+                  : set(sp, name[i], value[i],
+                        mark[i] != '?' || is_empty(sp, name[i]))) ||
             !value[i] ||
             strncmp(name[i], "SLURM_", 6) == 0) /* for the nodes only */
             continue;

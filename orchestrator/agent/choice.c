@@ -326,8 +326,10 @@ static int choose(const struct jp_plan *plan, struct known *known,
         return own > 0 ? 0 : -1;
     if (try_backend(plan, wanted(&plan->nccl), false, known, choice, why) == 0)
         return 0;
-    if (choice->backend)
+    if (choice->backend) {
         fallback = choice->backend->planner->fallback;
+        choice->absent = !choice->input.library;
+    }
     return fallback ? try_backend(plan, fallback, false, known, choice, NULL)
                     : -1;
 }

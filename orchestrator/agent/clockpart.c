@@ -388,6 +388,18 @@ static int put_row(char **block, const struct jp_setting *s,
                      s->where, *s->reason ? "; " : "", s->reason);
 }
 
+bool clockpart_is_asked(const struct jp_jobconf *conf)
+{
+    for (size_t i = 0; i < conf->n_clock_settings; i++) {
+        const struct jp_setting *s = &conf->clock_settings[i];
+
+        if (!strcmp(s->key, "mode"))
+            return strcmp(s->source, plan_source_words[PLAN_DEFAULT]) != 0 &&
+                   strcmp(s->source, plan_source_words[PLAN_SITE]) != 0;
+    }
+    return false;
+}
+
 int clockpart_block(const struct jp_jobconf *conf, char **block,
                     struct jp_error *err)
 {

@@ -304,7 +304,7 @@ static int fill_note(const struct launch_choice *choice, bool own, char **note,
 {
     const char *title = choice->backend->about.title;
 
-    if (*choice->reason &&
+    if (*choice->reason && !choice->absent &&
         lines_add(note, err, "%s; %s runs", choice->reason, title) < 0)
         return -1;
     if (*choice->forecast.lost && !own &&

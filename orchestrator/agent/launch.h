@@ -94,6 +94,9 @@ int clockpart_note_trouble(const struct jp_plan *plan, uint32_t nodes,
 int clockpart_write(const struct jp_jobconf *conf, const char *step_dir,
                     struct jp_error *err);
 
+/* Whether somebody asked for probes of the clocks: an option, a variable or the
+ * user's file. They also run by the site's settings and by default. */
+bool clockpart_is_asked(const struct jp_jobconf *conf);
 /* The settings in effect, in the format of XLA's guide, each with its source.
  * *block is NULL if clocks are not probed. Caller frees. */
 int clockpart_block(const struct jp_jobconf *conf, char **block,
@@ -185,6 +188,8 @@ void place_unmake(const struct launch_place *place);
 struct launch_choice {
     const struct backend *backend; /* NULL: the mode is off */
     char *reason; /* why the requested profiler is not used, or "" */
+    bool absent;  /* it is not installed, which the report says; the others
+                   * are faults, which are said at once */
     struct backend_input input; /* borrows from the plan, the facts and the
                                  * directory */
     const char *own_library;    /* library that the user has set; NULL: none;

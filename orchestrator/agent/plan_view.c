@@ -202,7 +202,9 @@ static int fill_lines(const struct launch *launch, struct plan_view *view,
         return -1;
     view->warnings = store->warnings ? store->warnings : "";
     view->notes = store->notes ? store->notes : "";
-    if (clockpart_block(&launch->conf, &store->clocks, err) < 0)
+    /* probes by default are a note */
+    if (clockpart_is_asked(&launch->conf) &&
+        clockpart_block(&launch->conf, &store->clocks, err) < 0)
         return -1;
     view->clocks = store->clocks ? store->clocks : "";
     return 0;
@@ -603,16 +605,110 @@ static int print_facts(FILE *out, const struct plan_view *view,
     return plan_table_print(&facts, 0, out, err);
 }
 
+/* --- the answer alone ------------------------------------------------------
+ */
+
+/* What runs, and for which NCCL. */
+static void add_runs(struct plan_table *t, const struct plan_view *view,
+                     const char *head)
+{
+    const char *title = profiler_title(view->runs);
+    char release[96] = "";
+
+    if (*view->release)
+        snprintf(release, sizeof(release), ", for NCCL %.32s%s", view->release,
+                 view->assumed ? " (assumed)" : "");
+    if (view->plugin)
+        plan_table_add(
+            t, "%s: your NCCL_PROFILER_PLUGIN=%s would run instead of %s%s",
+            head, view->plugin, title, release);
+    else if (*view->reason && strcmp(view->asked, "auto") != 0)
+        plan_table_add(t, "%s: %s is requested, but %s would run%s: %s", head,
+                       view->asked, title, release, view->reason);
+    else
+        plan_table_add(t, "%s: %s would run%s", head, title, release);
+}
+
+/* What is set, and where the report comes to. */
+static void add_set(struct plan_table *t, const struct plan_view *view)
+{
+    const char *first = NULL, *kept = NULL;
+    size_t n = 0, n_kept = 0;
+
+    for (size_t i = 0; i < view->n_variables; i++) {
+        const struct plan_variable *v = &view->variables[i];
+
+        if (v->yours) {
+            kept = kept ? kept : v->name;
+            n_kept++;
+        } else {
+            first = first ? first : v->name;
+            n++;
+        }
+    }
+    plan_table_add(t, "set");
+    plan_table_add(t, "%s%s%s%s%s%s%s%s; report in %s",
+                   n ? first : "no variable", n > 1 ? " and " : "",
+                   n > 1 ? FIG_COUNT(n - 1) : "", n > 1 ? " more" : "",
+                   kept ? "; yours stay: " : "", kept ? kept : "",
+                   n_kept > 1 ? " and " : "",
+                   n_kept > 1 ? FIG_COUNT(n_kept - 1) : "", view->dir);
+}
+
+/* What it costs in memory and on disk. */
+static void add_costs(struct plan_table *t, const struct plan_view *view)
+{
+    const struct backend_forecast *f = &view->forecast;
+    uint64_t step = plan_view_step(view, f->disk_bytes);
+    uint64_t node = plan_view_node(view, f->memory_bytes);
+    char memory[JP_FIGURE_LEN + 32] = "unknown memory", share[64] = "";
+
+    if (f->memory_bytes)
+        snprintf(memory, sizeof(memory), "%s of memory a rank",
+                 FIG_BYTES(f->memory_bytes));
+    if (f->memory_bytes && view->shape.step_memory_bytes)
+        snprintf(
+            share, sizeof(share), " (%s of the step's on a node)",
+            FIG_SHARE((double) node / (double) view->shape.step_memory_bytes));
+    plan_table_add(t, "costs");
+    plan_table_add(t, "%s%s%s, %s of disk%s", without(view), memory, share,
+                   f->disk_bytes ? FIG_BYTES(step ? step : f->disk_bytes)
+                                 : "unknown",
+                   f->disk_bytes && !step ? " a rank" : "");
+}
+
+/* Prints what runs, what is set, what it costs, what is kept, and what may be
+ * lost: five lines, more for each further warning. */
+static int print_answer(FILE *out, const struct plan_view *view,
+                        const char *head, struct jp_error *err)
+{
+    struct plan_table first = {.n_columns = 1}, rows = {.n_columns = 2};
+
+    add_runs(&first, view, head);
+    if (plan_table_print(&first, 0, out, err) < 0)
+        return -1;
+    add_set(&rows, view);
+    add_costs(&rows, view);
+    add_records(&rows, view);
+    if (*view->warnings) {
+        add_lines(&rows, "WARNING", view->warnings);
+    } else {
+        plan_table_add(&rows, "warnings");
+        plan_table_add(&rows, "none");
+    }
+    return plan_table_print(&rows, 2, out, err);
+}
+
 int plan_view_print(FILE *out, const struct plan_view *view, const char *head,
                     bool brief, struct jp_error *err)
 {
+    if (brief)
+        return print_answer(out, view, head, err);
     if (print_head(out, view, head, err) < 0)
         return -1;
     fputc('\n', out);
     if (print_facts(out, view, err) < 0)
         return -1;
-    if (brief)
-        return 0;
     fputc('\n', out);
     settings_print(out, view->settings, view->n_settings);
     fputc('\n', out);

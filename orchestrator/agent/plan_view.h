@@ -75,8 +75,9 @@ const char *plan_view_known(char buf[16]);
  * warnings), the job's shape, the cost in memory and disk beside what is
  * available, the directory, the settings and the tasks' variables. Lines have
  * at most 100 columns, except for longer values. head: start of the first line.
- * brief: omits the two tables. Returns -1 without memory. The caller checks out
- * for write errors. */
+ * brief: only the answer, in five
+ * lines: what runs, what is set, costs, what is kept, warnings. Returns -1
+ * without memory. The caller checks out for write errors. */
 int plan_view_print(FILE *out, const struct plan_view *view, const char *head,
                     bool brief, struct jp_error *err);
 

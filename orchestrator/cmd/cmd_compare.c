@@ -4,12 +4,16 @@
  * report/compare.c compares and prints; this file loads the two reports and
  * turns the result into an exit status. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/figure.h"
 #include "common/num.h"
+#include "common/plan.h"
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_compare.h"
 #include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/collect/nodelist.h"
@@ -22,10 +26,11 @@
 #define MAX_THRESHOLD 10000
 
 struct arguments {
-    char *const *words; /* A and B */
+    const char *words[2]; /* A and B */
     const char *config;
     uint64_t threshold; /* in percent */
-    bool json;
+    bool json, week, best;
+    struct earlier_found found; /* of B alone: what A is */
 };
 
 static int fail(int status, const char *what, const char *why)
@@ -50,27 +55,39 @@ static int take_threshold(void *arguments, const struct cmd_option *row,
 static const struct cmd_option rows[] = {
     {"threshold", "PCT", "a larger difference counts as slower or faster (10)",
      OPT_TAKE(take_threshold), .min = 1, .max = MAX_THRESHOLD},
+    {"last-week", NULL,
+     "compare B with the report of the same job name, ranks and nodes of a "
+     "week "
+     "before (4 to 10 days)",
+     OPT_FLAG(week)},
+    {"best", NULL,
+     "compare B with the fastest earlier report of the same job name, ranks "
+     "and "
+     "nodes (by the time of a step of the program's loop); also without A",
+     OPT_FLAG(best)},
     {"json", NULL, "print JSON", OPT_FLAG(json)},
     {"config", "FILE", "the site's settings", OPT_TEXT(config)},
 };
 
 static const struct cmd_options command_line = {
     .command = "compare",
-    .about = "usage: jobprof compare [options] A B\n\n"
+    .about = "usage: jobprof compare [options] [A] B\n\n"
              "Compare the report of step B with that of A: the median time of "
              "each type of communicator, function and size, and the findings. "
              "A and B are step directories, or JOBID.STEP; both have a report. "
              "A may be a file of jobprof baseline: then the network's "
-             "bandwidth is compared.\n",
+             "bandwidth is compared. Without A, an earlier report is looked "
+             "for beside B's job and in the user's lines of the site's "
+             "history.\n",
     CMD_ROWS(rows),
     .end =
         "Exit status: 0 not slower, 1 something is slower or a finding is new, "
         "2 usage, 3 a report's data is incomplete: nothing counts as slower, "
         "and only a new hang gives status 1, 4 a report has no data, or the "
         "reports have nothing in common, 5 input or output failed.\n",
-    .least = 2,
+    .least = 1,
     .most = 2,
-    .need = "takes two reports, A and B",
+    .need = "takes two reports, A and B, or B alone",
 };
 
 /* Loads the summary of the step that word means, which must be a single one.
@@ -155,6 +172,55 @@ static int load_baseline(const char *word, struct jp_baseline *baseline)
                : JP_EXIT_OK;
 }
 
+/* Prints on stderr which report A is. */
+static void tell_earlier(const struct arguments *a)
+{
+    const struct earlier_found *f = &a->found;
+
+    if (a->week)
+        quote_printf(stderr, "jobprof: compared with %s, of %s\n", f->dir,
+                     f->when);
+    else
+        quote_printf(stderr,
+                     "jobprof: compared with %s, of %s: the fastest of %s "
+                     "earlier report%s of \"%s\" with %s ranks (%s a step)\n",
+                     f->dir, f->when, FIG_COUNT(f->of), plural(f->of), f->name,
+                     FIG_COUNT(f->n_ranks), FIG_US(f->period_us));
+}
+
+/* Finds A for B alone. Returns an exit status. */
+static int find_earlier(struct arguments *a)
+{
+    const struct sitefile_value *history;
+    struct jp_sitefile site = {0};
+    struct jp_error err = {""};
+    char **dirs = NULL;
+    size_t n = 0;
+    int rc;
+
+    if (cmd_inputs_steps(a->words[1], a->config, &dirs, &n, &err) < 0)
+        return fail(JP_EXIT_USAGE, "", err.text);
+    if (n != 1) {
+        nodelist_free(dirs, n);
+        return fail(JP_EXIT_USAGE, a->words[1],
+                    "the job has several steps; name one");
+    }
+    /* without a site file there is no history */
+    if (plan_load_site(a->config, &site, NULL) < 0)
+        site = (struct jp_sitefile){0};
+    history = sitefile_find(&site, "history.dir");
+    rc = earlier_find(dirs[0], a->config, history ? history->value : NULL,
+                      a->week ? EARLIER_WEEK : EARLIER_BEST, &a->found, &err);
+    nodelist_free(dirs, n);
+    sitefile_fini(&site);
+    if (rc <= 0)
+        return fail(rc < 0 ? JP_EXIT_IO : JP_EXIT_NODATA, a->words[1],
+                    err.text);
+    a->words[0] = a->found.dir;
+    tell_earlier(a);
+    return JP_EXIT_OK;
+}
+
 int cmd_compare(int argc, char **argv)
 {
     struct arguments a = {.threshold = THRESHOLD};
@@ -165,7 +231,19 @@ int cmd_compare(int argc, char **argv)
 
     if (rc >= 0)
         return rc;
-    a.words = argv + optind;
+    if (a.week && a.best)
+        return cmd_options_usage(&command_line,
+                                 "give either --last-week or --best");
+    if (argc - optind == 2 && (a.week || a.best))
+        return cmd_options_usage(&command_line,
+                                 "--last-week and --best take B alone");
+    a.words[1] = argv[argc - 1];
+    a.words[0] = argv[optind];
+    if (argc - optind == 1) {
+        rc = find_earlier(&a);
+        if (rc != JP_EXIT_OK)
+            return rc;
+    }
     /* only A may be a baseline: B is the step in question */
     based = is_file(a.words[0]);
     rc = based ? load_baseline(a.words[0], &baseline)
@@ -178,5 +256,6 @@ int cmd_compare(int argc, char **argv)
     baseline_fini(&baseline);
     json_decref(roots[0]);
     json_decref(roots[1]);
+    free(a.found.dir);
     return rc;
 }

@@ -40,7 +40,7 @@ struct arguments {
     int top;
     uint64_t rows;
     const char *parquet;
-    bool metrics, schema, add;
+    bool metrics, schema, add, exclude, drain;
     struct cmd_common common;
     struct jp_sitefile site;
     struct history_sink sink;
@@ -124,6 +124,15 @@ static const struct cmd_option rows[] = {
      OPT_TAKE(take_top)},
     {"rows", "N", "rows of each table (10; with --json all)",
      OPT_COUNT(rows, 1, UINT32_MAX)},
+    {"exclude", NULL,
+     "print srun's option that leaves out the nodes called slow: srun "
+     "$(jobprof "
+     "history --exclude) ...; why, on stderr",
+     OPT_FLAG(exclude)},
+    {"drain", NULL,
+     "print a command for root for each node called slow, with the reason: "
+     "scontrol update NodeName=... State=DRAIN",
+     OPT_FLAG(drain)},
     {"json", NULL, "print all tables as JSON", OPT_FLAG(common.json)},
     {"parquet", "FILE", "write a table of the steps, a row for each",
      OPT_TEXT(parquet)},
@@ -190,9 +199,11 @@ static int parse(int argc, char **argv, struct arguments *a)
 
     if (rc >= 0)
         return rc;
-    if (a->common.json + a->metrics + a->schema + a->add > 1)
+    if (a->common.json + a->metrics + a->schema + a->add + a->exclude +
+            a->drain >
+        1)
         return usage("give only one of --json, --openmetrics, --textfile, "
-                     "--schema and --add");
+                     "--exclude, --drain, --schema and --add");
     /* needs no site file */
     if (a->schema)
         return -1;
@@ -302,14 +313,16 @@ static int print(const struct work *w, const struct history_seen *seen,
     const struct arguments *a = w->a;
     const struct history_about about = {
         .form = a->metrics       ? HISTORY_AS_METRICS
+                : a->exclude     ? HISTORY_AS_EXCLUDE
+                : a->drain       ? HISTORY_AS_DRAIN
                 : a->common.json ? HISTORY_AS_JSON
                                  : HISTORY_FOR_PEOPLE,
         .format = a->format,
         .seen = seen,
         .top = a->top,
-        .rows = a->rows          ? a->rows
-                : a->common.json ? SIZE_MAX
-                                 : 10,
+        .rows = a->rows                                    ? a->rows
+                : a->common.json || a->exclude || a->drain ? SIZE_MAX
+                                                           : 10,
         .notes = a->common.quiet ? NULL : stderr};
 
     return history_put(w->sum, &about, stdout, err);
@@ -351,7 +364,8 @@ static int show(struct work *w, char **paths, int n, FILE *parquet)
         (parquet && history_parquet_finish(w->parquet, &w->err) < 0))
         return JP_EXIT_IO;
     /* --parquet alone prints no tables */
-    if ((!parquet || w->a->top >= 0 || w->a->common.json || w->a->metrics) &&
+    if ((!parquet || w->a->top >= 0 || w->a->common.json || w->a->metrics ||
+         w->a->exclude || w->a->drain) &&
         print(w, &seen, &w->err) < 0)
         return JP_EXIT_IO;
     if (history_sum_totals(w->sum)->steps)

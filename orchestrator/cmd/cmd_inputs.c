@@ -322,6 +322,65 @@ int cmd_inputs_steps(const char *word, const char *config, char ***dirs,
     return rc;
 }
 
+/* A filter for scandir: folders that are not hidden. */
+static int is_visible(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+/* Appends the steps of a job's directory that have a job.conf. Returns -1
+ * without memory. */
+static int add_job_steps(const char *job, char ***dirs, size_t *n)
+{
+    char **steps = NULL, **more;
+    size_t count = 0;
+    int rc = 0;
+
+    if (list_steps(job, &steps, &count, NULL) < 0)
+        return 0;
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        if (!stepdir_has(steps[i], JP_JOBCONF_NAME))
+            continue;
+        more = reallocarray(*dirs, *n + 1, sizeof(*more));
+        if (!more) {
+            rc = -1;
+            break;
+        }
+        *dirs = more;
+        more[(*n)++] = steps[i];
+        steps[i] = NULL; /* taken over */
+    }
+    nodelist_free(steps, count);
+    return rc;
+}
+
+int cmd_inputs_jobs(const char *folder, char ***dirs, size_t *n)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(folder, &entries, is_visible, by_step);
+    int rc = 0;
+
+    *dirs = NULL;
+    *n = 0;
+    for (int i = 0; i < count; i++) {
+        char *job = text_format("%s/%s", folder, entries[i]->d_name);
+
+        if (!job)
+            rc = -1;
+        else if (rc == 0 && stepdir_is_folder(job))
+            rc = add_job_steps(job, dirs, n);
+        free(job);
+        free(entries[i]);
+    }
+    free(entries);
+    if (rc < 0) {
+        nodelist_free(*dirs, *n);
+        *dirs = NULL;
+        *n = 0;
+    }
+    return rc;
+}
+
 /* --- the recorder's files --- */
 
 /* Number of errors printed one by one; further ones are only counted. */
@@ -372,20 +431,92 @@ char *cmd_inputs_nodes(const char *folder)
     return NULL;
 }
 
+/* Frees a list that may be NULL, or have NULL in it. */
+static void free_list(char ***list, size_t n)
+{
+    if (*list)
+        nodelist_free(*list, n);
+    *list = NULL;
+}
+
+/* Frees the lists of folders. */
+static void free_folders(struct cmd_inputs *inputs)
+{
+    free_list(&inputs->folders, inputs->n);
+    free_list(&inputs->dirs, inputs->n);
+    free_list(&inputs->names, inputs->n);
+}
+
+/* The steps of all jobs in the folder, in place of the folder itself, if it is
+ * one of jobs' directories. Returns -1 without memory. */
+static int take_jobs(struct cmd_inputs *inputs)
+{
+    char **steps = NULL;
+    size_t n = 0;
+    int rc = 0;
+
+    if (!inputs->jobs || inputs->n != 1 ||
+        !stepdir_is_folder(inputs->dirs[0]) ||
+        stepdir_has(inputs->dirs[0], JP_JOBCONF_NAME))
+        return 0;
+    rc = cmd_inputs_jobs(inputs->dirs[0], &steps, &n);
+    if (rc < 0 || !n) {
+        free_list(&steps, n);
+        return rc;
+    }
+    free_list(&inputs->dirs, inputs->n);
+    inputs->dirs = steps;
+    inputs->n = n;
+    return 0;
+}
+
+/* "53.0" of a step's directory; without a job.conf its path. Caller frees; NULL
+ * without memory. */
+static char *name_of(const char *dir)
+{
+    char *path = text_format("%s/" JP_JOBCONF_NAME, dir);
+    struct jp_jobconf conf;
+    char *name;
+
+    if (path && stepdir_has(dir, JP_JOBCONF_NAME) &&
+        jobconf_read(path, &conf, NULL) == 0) {
+        name = text_format("%" PRIu64 ".%s", conf.job_id, conf.step_id);
+        jobconf_fini(&conf);
+    } else {
+        name = strdup(dir);
+    }
+    free(path);
+    return name;
+}
+
+/* Lists raw/ and the name of each step. Returns -1 without memory. */
+static int list_folders(struct cmd_inputs *inputs)
+{
+    inputs->folders = calloc(inputs->n, sizeof(*inputs->folders));
+    inputs->names = calloc(inputs->n, sizeof(*inputs->names));
+    if (!inputs->folders || !inputs->names)
+        return -1;
+    for (size_t i = 0; i < inputs->n; i++) {
+        /* only the raw/ of a step has recordings */
+        inputs->folders[i] = raw_of(strdup(inputs->dirs[i]));
+        inputs->names[i] = name_of(inputs->dirs[i]);
+        if (!inputs->folders[i] || !inputs->names[i])
+            return -1;
+    }
+    return 0;
+}
+
 int cmd_inputs_init(struct cmd_inputs *inputs, const char *word,
                     const char *config)
 {
-    struct jp_error err;
+    struct jp_error err = {"out of memory"};
 
-    if (cmd_inputs_steps(word, config, &inputs->folders, &inputs->n, &err) < 0)
+    if (cmd_inputs_steps(word, config, &inputs->dirs, &inputs->n, &err) < 0)
         return failed(inputs, &err, JP_EXIT_USAGE);
-    /* only the raw/ of a step has recordings */
-    for (size_t i = 0; i < inputs->n; i++)
-        inputs->folders[i] = raw_of(inputs->folders[i]);
-    if (recwalk_init(&inputs->walk, (const char *const *) inputs->folders,
+    if (take_jobs(inputs) < 0 || list_folders(inputs) < 0 ||
+        recwalk_init(&inputs->walk, (const char *const *) inputs->folders,
                      inputs->n, &err) < 0) {
-        nodelist_free(inputs->folders, inputs->n);
-        inputs->folders = NULL;
+        free_folders(inputs);
         return failed(inputs, &err, JP_EXIT_IO);
     }
     inputs->walk.say = say;
@@ -396,7 +527,7 @@ int cmd_inputs_init(struct cmd_inputs *inputs, const char *word,
 void cmd_inputs_fini(struct cmd_inputs *inputs)
 {
     recwalk_fini(&inputs->walk);
-    nodelist_free(inputs->folders, inputs->n);
+    free_folders(inputs);
 }
 
 int cmd_inputs_judge(const struct cmd_inputs *inputs)

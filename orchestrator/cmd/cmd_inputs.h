@@ -16,11 +16,20 @@
 int cmd_inputs_steps(const char *word, const char *config, char ***dirs,
                      size_t *n, struct jp_error *err);
 
+/* Lists the steps of all jobs' directories in a folder, as far as they have a
+ * job.conf. *n is 0 if there is none. Returns 0, or -1 without memory; nothing
+ * is listed then. Free with nodelist_free. */
+int cmd_inputs_jobs(const char *folder, char ***dirs, size_t *n);
+
 struct cmd_inputs {
     struct jp_recwalk walk;
     char **folders; /* raw/ of each step; or the given folder or file */
+    char **dirs;    /* the step's directory of each, or the same folder */
+    char **names;   /* of each: "53.0", else the folder's path */
     size_t n;
     bool quiet;
+    bool jobs; /* set by the caller: a folder of jobs' directories means all
+                * their steps */
     const char *command; /* name for messages on stderr */
 };
 

@@ -308,9 +308,11 @@ static const struct cmd_option rows[] = {
      OPT_TEXT(from)},
     {"json", NULL, "print the plan as JSON", OPT_FLAG(common.json)},
     {"config", "FILE", "the site's settings", OPT_TEXT(common.config)},
-    {"quiet", NULL, "do not print the tables of settings and variables",
-     OPT_QUIET},
-    {"verbose", NULL, "print what is being read", OPT_VERBOSE},
+    {"quiet", NULL, "print only the answer, without a hint to -v", OPT_QUIET},
+    {"verbose", NULL,
+     "print also the figures behind the answer, notes, and each setting and "
+     "variable with its source",
+     OPT_VERBOSE},
 };
 
 static const struct cmd_options command_line = {
@@ -318,8 +320,9 @@ static const struct cmd_options command_line = {
     .about =
         "usage: jobprof plan [options] [MODE[,key=value...]]\n\n"
         "Print what --nccl-profile=MODE[,key=value...] would do to a step: "
-        "each setting and variable with its source, memory, disk, and what is "
-        "lost. Nothing is started and no directory is created. MODE is auto, "
+        "what is set, memory, disk, what is kept, and warnings; with -v also "
+        "each setting and variable with its source. Nothing is started and no "
+        "directory is created. MODE is auto, "
         "inspector, example, recorder, or plan,mode=...; by default it is the "
         "mode in the settings, else auto.\n",
     CMD_ROWS(rows),
@@ -378,8 +381,6 @@ static enum jp_exit take_report(struct session *s, struct jp_error *err)
 
     if (!dir)
         return JP_EXIT_USAGE;
-    if (a->common.verbose)
-        quote_printf(stderr, "jobprof: reading %s/summary.json\n", dir);
     rc = plan_from_make(dir, a->word, &s->from, err);
     free(dir);
     if (rc != JP_EXIT_OK)
@@ -406,9 +407,13 @@ static int print(const struct session *s, struct plan_view *view,
     if (a->common.json)
         return print_json(view, from, err);
     /* above the plan, because the plan follows from it */
-    if (from && plan_from_print(from, stdout, err) < 0)
+    if (from && plan_from_print(from, !a->common.verbose, stdout, err) < 0)
         return -1;
-    return plan_view_print(stdout, view, "plan", a->common.quiet, err);
+    if (plan_view_print(stdout, view, "plan", !a->common.verbose, err) < 0)
+        return -1;
+    if (!a->common.verbose && !a->common.quiet)
+        puts("  (jobprof plan -v prints each setting and variable)");
+    return 0;
 }
 
 /* Prints what srun would do after this error: refuse the option, or start the
@@ -509,9 +514,6 @@ static int run(struct session *s)
 
     if (check_word(a, &err) < 0)
         return cmd_args_fail("plan", JP_EXIT_USAGE, &err);
-    if (a->common.verbose)
-        quote_printf(stderr, "jobprof: reading %s\n",
-                     a->common.config ? a->common.config : JP_DEF_SITE_FILE);
     s->facts.nnodes = (uint32_t) a->nodes;
     s->facts.ntasks = (uint32_t) a->tasks;
     s->in = (struct plan_input){

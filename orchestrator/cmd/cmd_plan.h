@@ -82,8 +82,9 @@ void plan_from_fini(struct plan_from *from);
 /* Names the report as the source of the settings taken from it. */
 void plan_from_attribute(const struct plan_from *from, struct plan_view *view);
 
-/* Prints the table of figures and the command line to copy. */
-int plan_from_print(const struct plan_from *from, FILE *out,
+/* Prints the table of figures and the command line to copy. brief: the command
+ * line alone. */
+int plan_from_print(const struct plan_from *from, bool brief, FILE *out,
                     struct jp_error *err);
 
 #endif

@@ -392,13 +392,19 @@ static void add_losses(struct plan_table *t, const struct plan_measured *m)
     }
 }
 
-int plan_from_print(const struct plan_from *from, FILE *out,
+int plan_from_print(const struct plan_from *from, bool brief, FILE *out,
                     struct jp_error *err)
 {
     const struct plan_measured *measured = &from->measured;
     struct plan_table head = {.n_columns = 1};
     struct plan_table table = {.n_columns = 3};
 
+    /* both tables are still empty */
+    if (brief) {
+        quote_printf(out, "the next run, by %s:\n  %s\n", measured->path,
+                     from->command);
+        return 0;
+    }
     plan_table_add(&head, "measured: %s", measured->path);
     if (plan_table_print(&head, 0, out, err) < 0)
         return -1;

@@ -613,6 +613,7 @@ static int write_all(const struct report_session *session,
     size_t n_undone = list_undone(session, m, undone);
     const struct jp_report report = {
         .conf = session->has_conf ? &session->conf : NULL,
+        .step_dir = session->has_conf ? session->dir : NULL,
         .nodes = m->nodes,
         .result = m->result,
         .copper = m->copper,

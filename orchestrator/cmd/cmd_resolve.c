@@ -8,8 +8,10 @@
 #include "orchestrator/cmd/cmd.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/fileio.h"
 #include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/agent/agent.h"
@@ -133,8 +135,11 @@ static int print_plan(const struct launch_facts *facts,
     rc = plan_view_make(&launch, &view, err);
     if (rc == 0) {
         rc = plan_view_print(stderr, &view,
-                             "jobprof: plan (this step runs unprofiled)", false,
+                             "jobprof: plan (this step runs unprofiled)", true,
                              err);
+        if (rc == 0)
+            fputs("  (jobprof plan -v prints each setting and variable)\n",
+                  stderr);
         plan_view_fini(&view);
     }
     launch_fini(&launch);
@@ -143,6 +148,31 @@ static int print_plan(const struct launch_facts *facts,
     /* the answer has no variables, so the step runs unprofiled */
     puts(".");
     return fflush(stdout) == 0 ? JP_EXIT_OK : JP_EXIT_IO;
+}
+
+/* Prints the settings of clock probes, if they were asked for, in the format of
+ * XLA's guide: its grep finds them in srun's stderr. facts: of the step. */
+static void print_clocks(const struct launch_facts *facts,
+                         const struct jp_jobconf *conf)
+{
+    const char *option = facts->env->clock;
+    char *block = NULL;
+
+    bool alone = conf->nnodes == 1, asked = clockpart_is_asked(conf);
+
+    if (conf->clock_cadence_us && !alone && asked)
+        clockpart_block(conf, &block, NULL);
+    else if ((alone && asked) || (option && strcmp(option, "off") != 0))
+        /* the option has no effect; a note may say more */
+        block = text_format(
+            "=== Distributed Profiling Configuration ===\n"
+            "  enabled: NO (%s)\n"
+            "===========================================",
+            alone ? "the step has one node, so there are no other clocks"
+                  : "by the settings: jobprof config show");
+    for (char *rest = block, *line; (line = strsep(&rest, "\n"));)
+        quote_printf(stderr, "%s\n", line);
+    free(block);
 }
 
 /* Creates the step's directory and prints the answer. Returns an exit status.
@@ -155,6 +185,8 @@ static int start(struct launch_facts *facts, const struct jp_plan *plan,
     if (sidestep_launch(facts, plan, say, &launch, err) < 0)
         return unprofiled(facts->env, err);
     /* without a directory nothing is profiled */
+    if (launch.place.step_dir)
+        print_clocks(facts, &launch.conf);
     if (launch.place.step_dir)
         printf("SLURM_JOBPROF_DIR=%s\nSLURM_JOBPROF_HASH=%s\n" /* raw: pairs */
                "SLURM_JOBPROF_LIMIT=%u\n",

@@ -5,12 +5,14 @@
  * The first two use the best source that exists: recordings, Inspector's logs,
  * or a report (show_saved_source). show/ reads and prints; this file chooses,
  * and turns results into exit statuses. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/defaults.h"
+#include "common/fileio.h"
 #include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
@@ -19,10 +21,17 @@
 #include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/cmd/cmd_top.h"
 #include "orchestrator/collect/nodelist.h"
+#include "orchestrator/collect/stepdir.h"
 #include "orchestrator/evidence/hangstacks.h"
 #include "orchestrator/report/out.h"
+#include "orchestrator/report/report.h"
 #include "orchestrator/report/tables.h"
 #include "orchestrator/show/show.h"
+
+/* Answers above the table. */
+#define ANSWERS_SHOWN 20
+/* Longest summary.txt that is read. */
+#define REST_BYTES (1 << 20)
 
 /* filter.rank is -1 if --rank was not given. */
 struct arguments {
@@ -30,6 +39,7 @@ struct arguments {
     struct cmd_common common;
     const char *word;
     bool pending, hang, clock, raw;
+    int answers; /* reports whose answers were printed above the table */
 };
 
 /* The form of the output. --json takes precedence over --raw. */
@@ -78,12 +88,15 @@ static const struct cmd_options command_line = {
     .command = "show",
     .about =
         "usage: jobprof show [options] DIR|JOBID[.STEP]\n\n"
-        "Show the recorded operations of each communicator, function and size: "
-        "their number, times and bus bandwidths. They come from the recorder's "
+        "Show a step's card, and the recorded operations of each communicator, "
+        "function and size: their number, times and bus bandwidths. They come "
+        "from the recorder's "
         "files (.jpr), else from NCCL Inspector's logs, else from a report's "
         "csv/ and summary.json, where --rank and --node print one line for "
         "each communicator. DIR is a step's or a job's directory, a report's, "
-        "or any folder. The step may still be running.\n",
+        "a folder of jobs' directories, or any folder. Several steps have a "
+        "line each, and a column in the table. The step may still be "
+        "running.\n",
     CMD_ROWS(rows),
     .end = "Exit status: 0 ok, 1 a check of --clock failed, 2 usage, 3 a file "
            "is damaged or cannot be read (the rest is shown), 4 nothing to "
@@ -139,13 +152,55 @@ static bool asks_for_some(const struct opsum_filter *filter)
     return filter->rank >= 0 || filter->node || filter->comm || filter->func;
 }
 
+/* Prints the sections of summary.txt after the verdict and the job, which the
+ * card has: utilisation, clocks, Copper. */
+static void print_rest(const char *dir)
+{
+    char *path = text_format("%s/summary.txt", dir), *text = NULL;
+    const char *line;
+
+    /* a report of an older version may have none */
+    if (path && fileio_read(path, false, REST_BYTES, &text, NULL, NULL) == 0)
+        line = strstr(text, "\nData\n");
+    else
+        line = NULL;
+    while (line && *++line) {
+        int n = (int) strcspn(line, "\n");
+
+        quote_printf(stdout, "%.*s\n", n, line);
+        line += n;
+        if (!*line)
+            break;
+    }
+    free(text);
+    free(path);
+}
+
+/* Prints what a report has besides operations. Returns an exit status. */
+static int show_rest(const struct cmd_inputs *inputs)
+{
+    struct jp_error err = {""};
+
+    /* of several steps, the lines above say enough */
+    if (inputs->n == 1)
+        print_rest(inputs->dirs[0]);
+    return show_table_end(NULL, stdout, &err) < 0
+               ? cmd_args_fail("show", JP_EXIT_IO, &err)
+               : JP_EXIT_OK;
+}
+
 /* Returns rc; but JP_EXIT_NODATA after a message if there were no rows (none)
  * and no error. */
 static int judge_rows(int rc, bool none, const struct cmd_inputs *inputs,
-                      const struct opsum_filter *filter)
+                      const struct arguments *a)
 {
+    const struct opsum_filter *filter = &a->filter;
+
     if (rc != JP_EXIT_OK || !none)
         return rc;
+    /* what else the report has */
+    if (a->answers)
+        return show_rest(inputs);
     if (!inputs->quiet)
         quote_printf(stderr, "jobprof: no operation %s\n",
                      asks_for_some(filter) ? "matches the options"
@@ -156,19 +211,23 @@ static int judge_rows(int rc, bool none, const struct cmd_inputs *inputs,
 /* Prints totals of the recorder's files. Returns an exit status. */
 static int show_recordings(struct cmd_inputs *inputs, const struct arguments *a)
 {
-    const struct opsum_input input = {.walk = &inputs->walk};
+    const struct opsum_input input = {
+        .walk = &inputs->walk, .steps = inputs->names, .n_steps = inputs->n};
     struct jp_error err = {""};
     struct opsum_done done;
 
     if (opsum_show(&input, &a->filter, form_of(a), stdout, &done, &err) < 0)
         return cmd_args_fail("show", JP_EXIT_IO, &err);
-    return judge_rows(cmd_inputs_judge(inputs), !done.rows, inputs, &a->filter);
+    return judge_rows(cmd_inputs_judge(inputs), !done.rows, inputs, a);
 }
 
 /* Prints totals of Inspector's logs. Returns an exit status. */
 static int show_logs(struct cmd_inputs *inputs, const struct arguments *a)
 {
-    const struct opsum_input input = {.walk = &inputs->walk, .logs = true};
+    const struct opsum_input input = {.walk = &inputs->walk,
+                                      .logs = true,
+                                      .steps = inputs->names,
+                                      .n_steps = inputs->n};
     struct jp_error err = {""};
     struct opsum_done done;
 
@@ -185,7 +244,7 @@ static int show_logs(struct cmd_inputs *inputs, const struct arguments *a)
         quote_printf(stderr, "jobprof: %" PRIu64 " bad line%s skipped\n",
                      done.bad, done.bad == 1 ? " is" : "s are");
     return judge_rows(done.bad ? JP_EXIT_INCOMPLETE : JP_EXIT_OK, !done.rows,
-                      inputs, &a->filter);
+                      inputs, a);
 }
 
 /* Prints what a report has kept. Returns an exit status. */
@@ -194,20 +253,53 @@ static int show_report(struct cmd_inputs *inputs, const struct arguments *a)
     struct jp_error err = {""};
     int rc;
 
-    if (!inputs->quiet)
-        quote_printf(stderr,
-                     "jobprof: no logs are there; the figures are from the "
-                     "report's %s\n",
-                     a->pending ? JP_SUMMARY_NAME : "csv/");
     /* csv/ranks.csv has no functions */
     if (!inputs->quiet && a->filter.func &&
         (a->filter.rank >= 0 || a->filter.node))
         fprintf(stderr, "jobprof: a report has a rank's functions only "
                         "together, so --op is ignored\n");
-    rc = show_saved_print(inputs->folders, inputs->n,
+    rc = show_saved_print(inputs->folders, inputs->names, inputs->n,
                           a->pending ? NULL : &a->filter, form_of(a), &err);
-    return rc < 0 ? cmd_args_fail("show", JP_EXIT_IO, &err)
-                  : judge_rows(JP_EXIT_OK, rc > 0, inputs, &a->filter);
+    if (rc < 0)
+        return cmd_args_fail("show", JP_EXIT_IO, &err);
+    if (!inputs->quiet && (rc == 0 || !a->answers))
+        quote_printf(stderr,
+                     "jobprof: no logs are there; the figures are from the "
+                     "report's %s\n",
+                     a->pending ? JP_SUMMARY_NAME : "csv/");
+    return judge_rows(JP_EXIT_OK, rc > 0, inputs, a);
+}
+
+/* Prints what reports say before their tables: the card of one step, a line for
+ * each of several. Only for people who ask for a whole step. Returns the number
+ * of reports, or -1 and err if the output failed. */
+static int show_answers(const struct cmd_inputs *inputs,
+                        const struct arguments *a, struct jp_error *err)
+{
+    enum jp_summary how = inputs->n == 1 ? JP_SUMMARY_CARD : JP_SUMMARY_LINE;
+    int n = 0;
+
+    if (form_of(a) != SHOW_HUMAN || a->pending || asks_for_some(&a->filter))
+        return 0;
+    for (size_t i = 0; i < inputs->n; i++) {
+        if (!stepdir_has(inputs->dirs[i], JP_SUMMARY_NAME))
+            continue;
+        if (n == ANSWERS_SHOWN) {
+            printf("... and more steps: jobprof show of one of them\n");
+            break;
+        }
+        if (inputs->n > 1)
+            text_out_line(stdout, "%s", inputs->names[i]);
+        if (report_print_line(inputs->dirs[i], how, stdout, err) == 0)
+            n++;
+        else if (ferror(stdout))
+            return errno == EPIPE ? n : -1;
+        else if (!inputs->quiet) /* a damaged report; its data is still shown */
+            quote_printf(stderr, "jobprof: show: %s\n", err->text);
+    }
+    if (n)
+        putchar('\n');
+    return n;
 }
 
 /* There is no data. Returns an exit status. */
@@ -387,6 +479,7 @@ int cmd_show(int argc, char **argv)
 {
     struct cmd_inputs inputs = {.command = "show"};
     struct arguments a = {.filter = {.rank = -1}};
+    struct jp_error err;
     int rc = parse(argc, argv, &a);
 
     if (rc >= 0)
@@ -400,9 +493,15 @@ int cmd_show(int argc, char **argv)
     if (rc >= 0)
         return rc;
     inputs.quiet = a.common.quiet;
+    inputs.jobs = true;
     rc = cmd_inputs_init(&inputs, a.word, a.common.config);
     if (rc != JP_EXIT_OK)
         return rc;
+    a.answers = show_answers(&inputs, &a, &err);
+    if (a.answers < 0) {
+        cmd_inputs_fini(&inputs);
+        return cmd_args_fail("show", JP_EXIT_IO, &err);
+    }
     switch (show_saved_source(inputs.folders, inputs.n, &inputs.walk.walk)) {
     case SHOW_LOGS:
         rc = show_logs(&inputs, &a);
@@ -411,7 +510,8 @@ int cmd_show(int argc, char **argv)
         rc = show_report(&inputs, &a);
         break;
     case SHOW_NOTHING:
-        rc = show_nothing(&inputs, &a);
+        /* the card is what there is of a step without operations */
+        rc = a.answers ? show_rest(&inputs) : show_nothing(&inputs, &a);
         break;
     case SHOW_RECORDER:
         rc = a.pending ? show_pending(&inputs, a.common.json)

@@ -19,7 +19,9 @@
 #include "orchestrator/agent/nodehw.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
+#include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/cmd/cmd_options.h"
+#include "orchestrator/collect/nodelist.h"
 #include "orchestrator/topo/shapes.h"
 #include "orchestrator/topo/sysfile.h"
 
@@ -36,23 +38,25 @@ static const struct cmd_option rows[] = {
     {"svg", "DIR",
      "also write a picture of each type: DIR/shape-A.svg and so on",
      OPT_WORD(pictures)},
+    {"config", "FILE", "the site's settings", OPT_TEXT(common.config)},
     {"quiet", NULL, "do not report nodes without a topology", OPT_QUIET},
 };
 
 static const struct cmd_options command_line = {
     .command = "topo",
-    .about = "usage: jobprof topo [options] [XML|DIR]\n\n"
-             "Show each distinct type of node: its GPUs, HCAs and the "
-             "connections between them as in nvidia-smi topo -m, each GPU's "
-             "nearest HCA, and anomalies. XML is an hwloc file (lstopo "
-             "--whole-io FILE.xml), or NCCL's or RCCL's topology file. DIR is a "
-             "job's or a step's directory, or a folder of such files. Without "
-             "either, this machine is shown.\n",
+    .about =
+        "usage: jobprof topo [options] [XML|DIR|JOBID[.STEP]]\n\n"
+        "Show each distinct type of node: its GPUs, HCAs and the "
+        "connections between them as in nvidia-smi topo -m, each GPU's "
+        "nearest HCA, and anomalies. XML is an hwloc file (lstopo "
+        "--whole-io FILE.xml), or NCCL's or RCCL's topology file. DIR is a "
+        "job's or a step's directory, or a folder of such files. Without "
+        "either, this machine is shown.\n",
     CMD_ROWS(rows),
     .end = "Exit status: 0 ok, 2 usage, 3 a record is bad or missing (the rest "
            "is shown), 4 no topology, 5 input or output failed.\n",
     .most = 1,
-    .need = "needs one XML or DIR, or none",
+    .need = "needs one XML, DIR or JOBID[.STEP], or none",
 };
 
 /* Adds this machine: writes its topology to a temporary folder, as a job's node
@@ -290,18 +294,42 @@ static int show(struct jp_shapes *shapes, const struct arguments *a,
                           : topo_print(shapes, stdout, err);
 }
 
+/* Returns the path that a word means: itself, or the directory of the job's
+ * first step, whose nodes are those of the job. Caller frees. NULL and err: no
+ * such path and no such job. */
+static char *path_of(const char *word, const struct arguments *a,
+                     struct jp_error *err)
+{
+    char **steps = NULL, *path;
+    struct stat st;
+    size_t n = 0;
+
+    if (stat(word, &st) == 0) {
+        path = strdup(word);
+    } else {
+        if (cmd_inputs_steps(word, a->common.config, &steps, &n, err) < 0)
+            return NULL;
+        path = strdup(steps[0]);
+        nodelist_free(steps, n);
+    }
+    if (!path)
+        error_set(err, "out of memory");
+    return path;
+}
+
 int cmd_topo(int argc, char **argv)
 {
     struct arguments a = {0};
     struct jp_error err = {""};
     struct jp_shapes shapes = {0};
     int rc = cmd_options_parse(&command_line, argc, argv, &a);
-    const char *path;
+    char *path = NULL;
     long found;
 
     if (rc >= 0)
         return rc;
-    path = argv[optind];
+    if (argv[optind] && !(path = path_of(argv[optind], &a, &err)))
+        return cmd_args_fail("topo", JP_EXIT_IO, &err);
     /* a path to look in, or this machine; found: number of nodes, 0: none, -1:
      * an error */
     found = path ? find(path, &shapes, &err) : add_this_machine(&shapes, &err);
@@ -321,5 +349,6 @@ int cmd_topo(int argc, char **argv)
             rc = JP_EXIT_NODATA;
     }
     shapes_fini(&shapes);
+    free(path);
     return rc;
 }

@@ -29,6 +29,7 @@
 #include "common/plan.h"
 #include "common/sitefile.h"
 #include "orchestrator/agent/plan_view.h"
+#include "plugins/cuda/cuda_file.h"
 #include "plugins/copper/copper_mount.h"
 #include "plugins/nsys/nsys_env.h"
 
@@ -644,6 +645,25 @@ static void check_warnings(struct doctor *d, const struct plan_view *view)
                    (int) strcspn(view->warnings, "\n"), view->warnings);
 }
 
+/* Checks the library of cuda=1, which the nodes leave out if it is not there.
+ */
+static void check_cuda(struct doctor *d, const struct launch *launch)
+{
+    for (size_t i = 0; i < launch->conf.n_env; i++) {
+        const struct jp_envvar *var = &launch->conf.env[i];
+
+        if (strcmp(var->name, CUDA_ENV_LIBRARY) != 0)
+            continue;
+        if (access(var->value, R_OK) < 0)
+            doctor_add(d, DOCTOR_WARN, "cuda",
+                       "install it, or leave cuda=1 out: no calls are counted",
+                       "%s: %s", var->value, strerror(errno));
+        else
+            doctor_add(d, DOCTOR_OK, "cuda", "", "%s counts CUDA's calls",
+                       var->value);
+    }
+}
+
 /* Checks the cost of a launch by the same view that jobprof plan prints. */
 static void check_launch(struct doctor *d, const struct launch *launch)
 {
@@ -657,6 +677,7 @@ static void check_launch(struct doctor *d, const struct launch *launch)
     check_memory(d, &view);
     check_disk(d, &view);
     check_warnings(d, &view);
+    check_cuda(d, launch);
     plan_view_fini(&view);
 }
 

@@ -477,15 +477,106 @@ static int put_metrics(const struct history_sum *sum,
     return rc;
 }
 
+/* --- what to do about slow nodes ------------------------------------------ */
+
+/* Whether the name is one of a node, which a shell and Slurm read as it is. */
+static bool is_node_name(const char *name)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "abcdefghijklmnopqrstuvwxyz0123456789._-";
+
+    return *name && *name != '-' && *name != '.' && !name[strspn(name, plain)];
+}
+
+/* Writes "others waited longest for it in 7 of 9 jobs (0.4 expected), chance
+ * 1e-06". */
+static void put_evidence(FILE *out, const struct history_row *row)
+{
+    char text[CELL];
+
+    format_chance(row->chance, text);
+    quote_printf(out,
+                 "others waited longest for it in %s of %s jobs (%s expected), "
+                 "chance %s",
+                 FIG_COUNT(row->late), FIG_COUNT(row->jobs),
+                 FIG_REAL(row->expected), text);
+}
+
+/* Prints why a node is left out of the next job. */
+static void put_reason(FILE *notes, const struct history_row *row, bool one)
+{
+    quote_printf(notes, "jobprof: %s: ", row->name);
+    put_evidence(notes, row);
+    fputs(one ? "; these are the jobs of one user, whose program may be the "
+                "cause\n"
+              : "\n",
+          notes);
+}
+
+/* Prints srun's option, or scontrol's commands. Without a slow node, only a
+ * note. Always returns 0. */
+static int put_orders(const struct history_sum *sum,
+                      const struct history_about *about, FILE *out)
+{
+    const struct history_totals *all = history_sum_totals(sum);
+    bool drain = about->form == HISTORY_AS_DRAIN, one = all->users == 1;
+    const struct history_row *rows;
+    size_t n, found = 0, odd = 0;
+
+    rows = history_sum_rows(sum, HISTORY_TOP_NODES, &n);
+    /* a program can make its own jobs slow: no node is drained for one user */
+    for (size_t i = 0; i < n && !(drain && one); i++) {
+        const struct history_row *row = &rows[i];
+
+        if (!row->slow)
+            continue;
+        /* a line is foreign text, and this becomes a command */
+        if (!is_node_name(row->name)) {
+            odd++;
+            if (about->notes)
+                quote_printf(about->notes,
+                             "jobprof: %s is no name of a node and is left "
+                             "out\n",
+                             row->name);
+            continue;
+        }
+        if (drain) {
+            quote_printf(out,
+                         "scontrol update NodeName=%s State=DRAIN "
+                         "Reason=\"jobprof: ",
+                         row->name);
+            put_evidence(out, row);
+            fputs("\"\n", out);
+        } else {
+            quote_printf(out, "%s%s", found ? "," : "--exclude=", row->name);
+            if (about->notes)
+                put_reason(about->notes, row, one);
+        }
+        found++;
+    }
+    if (found && !drain)
+        fputc('\n', out);
+    if (!found && !odd && about->notes)
+        quote_printf(about->notes, "jobprof: %s, in %s job%s of %s user%s\n",
+                     drain && one ? "the jobs of one user drain no node"
+                                  : "no node makes others wait more often than "
+                                    "chance explains",
+                     FIG_COUNT(all->jobs), plural(all->jobs),
+                     FIG_COUNT(all->users), plural(all->users));
+    return 0;
+}
+
 int history_put(const struct history_sum *sum,
                 const struct history_about *about, FILE *out,
                 struct jp_error *err)
 {
-    int rc = about->form == HISTORY_AS_METRICS
-                 ? put_metrics(sum, about->format, out, err)
-             : about->form == HISTORY_AS_JSON
-                 ? put_json(sum, about, out, err)
-                 : put_text_tables(sum, about, out);
+    int rc =
+        about->form == HISTORY_AS_METRICS
+            ? put_metrics(sum, about->format, out, err)
+        : about->form == HISTORY_AS_EXCLUDE || about->form == HISTORY_AS_DRAIN
+            ? put_orders(sum, about, out)
+        : about->form == HISTORY_AS_JSON ? put_json(sum, about, out, err)
+                                         : put_text_tables(sum, about, out);
 
     if (rc < 0 || fflush(out) != 0)
         return error_set(err, "standard output failed");

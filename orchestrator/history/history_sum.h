@@ -163,8 +163,10 @@ double history_chance(uint64_t k, uint64_t n, double p);
 enum history_form {
     HISTORY_FOR_PEOPLE, /* what was read, and the tables as text */
     HISTORY_AS_JSON,    /* one object: totals{}, seen{}, an array per table */
-    HISTORY_AS_METRICS  /* the metrics of metrics.h's table, as OpenMetrics or
+    HISTORY_AS_METRICS, /* the metrics of metrics.h's table, as OpenMetrics or
                          * for node_exporter's textfile collector */
+    HISTORY_AS_EXCLUDE, /* srun's option without the slow nodes: --exclude=... */
+    HISTORY_AS_DRAIN    /* a scontrol command for each slow node, with reason */
 };
 
 /* What is printed, and how. */
@@ -174,8 +176,8 @@ struct history_about {
     const struct history_seen *seen;
     int top;     /* index of one table; -1: the most important ones */
     size_t rows; /* maximum number of rows per table */
-    FILE *notes; /* for JSON and metrics: gets sentences about what was not
-                  * read. NULL: they are omitted */
+    FILE *notes; /* but for people: gets sentences about what was not read, and
+                  * about the nodes. NULL: they are omitted */
 };
 
 /* Returns -1 and err if the output failed. */

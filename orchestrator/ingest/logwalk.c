@@ -260,6 +260,25 @@ void logwalk_fini(struct jp_logwalk *walk)
     *walk = (struct jp_logwalk){0};
 }
 
+size_t logwalk_input_of(const char *const *inputs, size_t n, const char *path)
+{
+    size_t best = n, longest = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strlen(inputs[i]);
+
+        /* "raw/" and "raw" are the same */
+        while (len && inputs[i][len - 1] == '/')
+            len--;
+        if (!strncmp(path, inputs[i], len) &&
+            (path[len] == '/' || !path[len]) && (best == n || len > longest)) {
+            best = i;
+            longest = len;
+        }
+    }
+    return best;
+}
+
 /* --- open the recorder's files in order of path --- */
 
 int recwalk_init(struct jp_recwalk *walk, const char *const *inputs, size_t n,

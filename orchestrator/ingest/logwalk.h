@@ -55,6 +55,10 @@ int logwalk_init(struct jp_logwalk *walk, const char *const *inputs,
                  size_t n_inputs, struct jp_error *err);
 void logwalk_fini(struct jp_logwalk *walk);
 
+/* The index of the input that contains the path, the longest one if inputs are
+ * nested; n: none. */
+size_t logwalk_input_of(const char *const *inputs, size_t n, const char *path);
+
 /* --- the recorder's files among them, one after the other
  * ---------------------
  *

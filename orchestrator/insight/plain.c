@@ -760,12 +760,18 @@ char *plain_verdict(const struct jp_verdict *verdict, const struct jp_result *r,
 
 /* --- what to do ----------------------------------------------------------- */
 
-const char *const *plain_checks(const struct jp_verdict *verdict, bool copper)
+const char *const *plain_checks(const struct jp_verdict *verdict, bool copper,
+                                const struct jp_plain_has *has)
 {
     static const char *const failed[JP_PLAIN_CHECKS] = {
         "Read the output or the core file of the rank that ended first.",
         "Check its node: memory, GPU errors (Xid) in the kernel's log.",
         "See which operation it was in: jobprof show --pending.",
+    };
+    /* without a recording nothing shows in which operation it was */
+    static const char *const failed_unseen[JP_PLAIN_CHECKS] = {
+        "Read the output or the core file of the rank that ended first.",
+        "Check its node: memory, GPU errors (Xid) in the kernel's log.",
     };
     static const char *const hang[JP_PLAIN_CHECKS] = {
         "Examine the rank that stopped: py-spy dump --pid, or gdb -p.",
@@ -785,7 +791,7 @@ const char *const *plain_checks(const struct jp_verdict *verdict, bool copper)
     case JP_VERDICT_INCOMPLETE:
         return verdict->checks[0] ? verdict->checks : NULL;
     case JP_VERDICT_FAILED:
-        return failed;
+        return has->recordings ? failed : failed_unseen;
     case JP_VERDICT_HANG:
         return hang;
     default:
@@ -794,34 +800,43 @@ const char *const *plain_checks(const struct jp_verdict *verdict, bool copper)
 }
 
 /* A command about a rank comes first; then what fits the verdict's word; then
- * what fits the kind of finding. */
+ * what fits the kind of finding. "jobprof show" always works: it prints at
+ * least the card. */
 struct jp_plain_command plain_command(const struct jp_verdict *verdict,
-                                      int kind, bool has_rank)
+                                      int kind, const struct jp_plain_has *has)
 {
+    static const struct jp_plain_command show = {"jobprof show", false, true};
     enum jp_verdict_word word = verdict->word;
     bool of_rank = kind == JP_FINDING_LATE_RANK || kind == JP_FINDING_STALL ||
                    kind == JP_FINDING_LONG_WAIT || kind == JP_FINDING_UNEVEN;
 
-    if (of_rank && has_rank)
+    if (of_rank && has->rank)
         return (struct jp_plain_command){"jobprof show --rank", true, true};
     if (kind == JP_FINDING_UNEVEN)
-        return (struct jp_plain_command){"jobprof show", false, true};
+        return show;
     switch (word) {
     case JP_VERDICT_HANG:
     case JP_VERDICT_FAILED:
-        return (struct jp_plain_command){"jobprof show --pending", false, true};
+        /* logs contain only operations that ended */
+        return has->recordings
+                   ? (struct jp_plain_command){"jobprof show --pending", false,
+                                               true}
+                   : show;
     case JP_VERDICT_NODATA:
         return verdict->why.n
                    ? reasons_table[verdict->why.of[0]].command
                    : (struct jp_plain_command){"jobprof doctor", false, false};
     case JP_VERDICT_INCOMPLETE:
     case JP_VERDICT_UNJUDGED:
-        return (struct jp_plain_command){"jobprof plan --from", false, true};
+        return has->records ? (struct jp_plain_command){"jobprof plan --from",
+                                                        false, true}
+                            : show;
     default:
         break;
     }
-    if (kind == JP_FINDING_SLOW_NETWORK || kind == JP_FINDING_DRIFT ||
-        word == JP_VERDICT_DEGRADED)
+    if ((kind == JP_FINDING_SLOW_NETWORK || kind == JP_FINDING_DRIFT ||
+         word == JP_VERDICT_DEGRADED) &&
+        has->topology)
         return (struct jp_plain_command){"jobprof topo", false, true};
-    return (struct jp_plain_command){"jobprof show", false, true};
+    return show;
 }

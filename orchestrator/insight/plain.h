@@ -46,14 +46,24 @@ char *plain_time(double us, char buf[JP_PLAIN_FIGURE]);
 char *plain_hang_ranks(const struct jp_hang_op *op, enum jp_hang_state state,
                        unsigned most, char *buf, size_t size);
 
+/* What the report has, on which checks and commands depend. */
+struct jp_plain_has {
+    bool rank;       /* the finding names a rank of the job */
+    bool records;    /* of operations */
+    bool recordings; /* of the recorder, which have operations in flight */
+    bool topology;   /* of the job's nodes */
+};
+
 /* Checks for a verdict that no single finding explains, at most
  * JP_PLAIN_CHECKS; NULL ends a shorter list. NULL: the finding has its own
- * advice. copper: the step has only Copper's profiles. Borrowed from the
- * verdict. */
-const char *const *plain_checks(const struct jp_verdict *verdict, bool copper);
+ * advice. copper: the step has only Copper's profiles. Borrowed from
+ * the verdict. */
+const char *const *plain_checks(const struct jp_verdict *verdict, bool copper,
+                                const struct jp_plain_has *has);
 
-/* The command that shows more. kind < 0: there is no finding. */
+/* The command that shows more, which works with what the report has. kind < 0:
+ * there is no finding. */
 struct jp_plain_command plain_command(const struct jp_verdict *verdict,
-                                      int kind, bool has_rank);
+                                      int kind, const struct jp_plain_has *has);
 
 #endif

@@ -45,7 +45,7 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
               "them.",
               "Is the directory's file system cleaned automatically? "
               "dir= sets another directory."},
-         .command = {"jobprof report", false, true}},
+         .command = {"jobprof show", false, true}},
     [JP_REASON_TASKS_FAILED] =
         {NODATA("tasks_failed"),
          .situation =
@@ -165,15 +165,15 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
                       "or min_free=",
          .checks = {"Free space on the file system of the step's directory, or "
                     "set the limit that is named above."},
-         .command = {"jobprof plan --from", false, true}},
+         .command = {"jobprof plan", false, false}},
     [JP_REASON_LOST_ALL] =
         {NODATA("lost_all"),
          .situation = "the recorder counted operations and lost all of them",
          .checks =
              {"Is the disk or the quota of the step's directory full?",
               "Did the profiler's memory overflow? Size the next run with "
-              "jobprof plan --from."},
-         .command = {"jobprof plan --from", false, true}},
+              "jobprof plan."},
+         .command = {"jobprof plan", false, false}},
     [JP_REASON_CUT_ALL] =
         {NODATA("cut_all"),
          .situation = "recordings are cut before their first record",

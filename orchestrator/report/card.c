@@ -8,11 +8,13 @@
 #include "orchestrator/report/report.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/figure.h"
@@ -72,13 +74,42 @@ static const char *card_colour_end(bool colour)
     return colour ? "\033[0m" : "";
 }
 
+/* Whether NCCL was not to be profiled, and nothing of it is there: the step was
+ * profiled for something else. */
+static bool is_without_nccl(const json_t *root)
+{
+    const json_t *quality = json_object_get(root, "quality");
+    uint64_t files = 0;
+
+    summary_file_count(quality, "files", &files);
+    return !files &&
+           !strcmp(summary_file_text(json_object_get(root, "job"), "nccl_mode"),
+                   "off");
+}
+
+/* The verdict's word. "" if there is no verdict to give, as nobody asked for
+ * one: UNJUDGED of a step that was only sampled. */
+static const char *word_of(const json_t *root)
+{
+    const char *word =
+        summary_file_text(json_object_get(root, "verdict"), "word");
+
+    const json_t *copper =
+        json_object_get(json_object_get(root, "copper"), "totals");
+
+    return !strcmp(word, "UNJUDGED") && is_without_nccl(root) &&
+                   !json_is_object(copper)
+               ? ""
+               : word;
+}
+
 /* Writes the word, in colour, and the verdict in plain words on at most three
  * lines. */
 static void put_verdict(const json_t *root, bool colour, unsigned columns,
                         FILE *out)
 {
     const json_t *verdict = json_object_get(root, "verdict");
-    const char *word = summary_file_text(verdict, "word");
+    const char *word = word_of(root);
     char text[VERDICT_BYTES];
 
     clean_text(summary_file_sentence(verdict), JP_CLEAN_ASCII, text,
@@ -87,8 +118,10 @@ static void put_verdict(const json_t *root, bool colour, unsigned columns,
     fputs(card_colour(word, colour), out);
     quote_print(out, word);
     fputs(card_colour_end(colour), out);
-    fputc(' ', out);
-    text_out_wrap_fit(out, columns, (unsigned) strlen(word) + 10, 9, text);
+    if (*word)
+        fputc(' ', out);
+    text_out_wrap_fit(out, columns, (unsigned) strlen(word) + 9 + (*word != 0),
+                      9, text);
 }
 
 /* Prints a line with as many whole clauses as fit. A clause ends in ", ", "; "
@@ -153,7 +186,7 @@ static void put_data(const json_t *root, unsigned columns, FILE *out)
     uint64_t n;
     bool known;
 
-    if (!summary_file_count(quality, "records", &n))
+    if (!summary_file_count(quality, "records", &n) || is_without_nccl(root))
         return;
     of(quality, "nodes_seen", "nodes_expected", nodes, sizeof(nodes));
     known = strcmp(nodes, "-/-") != 0; /* a folder of logs has no nodes */
@@ -203,6 +236,31 @@ static unsigned put_notes(const json_t *root, unsigned columns, FILE *out)
     if (*left || *took)
         text_out_fit(out, columns, "  note     %s%s", took, left);
     return *left || *took;
+}
+
+/* Prints which profiler ran in place of the requested one, and why. Returns the
+ * number of lines. */
+static unsigned put_stand_in(const json_t *root, unsigned columns, FILE *out)
+{
+    const json_t *job = json_object_get(root, "job");
+    const char *mode = summary_file_text(job, "nccl_mode");
+    const char *request = summary_file_text(job, "nccl_request");
+    char why[NEXT_BYTES], *where;
+
+    clean_text(
+        summary_file_text(json_array_get(json_object_get(job, "settings"), 0),
+                          "reason"),
+        JP_CLEAN_ASCII, why, sizeof(why));
+    /* auto is no profiler, and its choice needs no excuse */
+    if (strcmp(mode, "recorder") != 0 || !strcmp(request, mode) ||
+        !strcmp(request, "auto") || !*why)
+        return 0;
+    /* where it is set is in the report */
+    where = strstr(why, " (the site file");
+    if (where)
+        *where = '\0';
+    text_out_fit(out, columns, "  note     jobprof's recorder ran, as %s", why);
+    return 1;
 }
 
 /* Returns the total time of a cell, us; 0 if it is unknown. */
@@ -405,16 +463,48 @@ static void put_checks(const json_t *root, unsigned columns, FILE *out)
     }
 }
 
-/* Prints the command to type next, unless the verdict is OK. */
-static void put_command(const json_t *root, unsigned columns, FILE *out)
+/* Whether JOBID leads from the current folder to this directory, which is one
+ * of the first run of a job that has no later one. */
+static bool is_found_here(uint64_t job, const char *step, const char *step_dir)
+{
+    char path[128];
+    struct stat found, real;
+
+    snprintf(path, sizeof(path), "jobprof-%" PRIu64 "_r1", job);
+    if (lstat(path, &found) == 0)
+        return false;
+    snprintf(path, sizeof(path), "jobprof-%" PRIu64 "/step-%.60s", job, step);
+    return stat(path, &found) == 0 && stat(step_dir, &real) == 0 &&
+           found.st_dev == real.st_dev && found.st_ino == real.st_ino;
+}
+
+/* Prints the command to type next, unless the verdict is OK. It names the
+ * report so that the command works where the reader stands now. dir: the
+ * report's, cleaned. */
+static void put_command(const json_t *root, const char *dir, unsigned columns,
+                        FILE *out)
 {
     const json_t *verdict = json_object_get(root, "verdict");
-    char text[NEXT_BYTES];
+    const json_t *job = json_object_get(root, "job");
+    const char *step_id = summary_file_text(job, "step");
+    char command[FIRST_SCREEN_COMMAND], text[FIRST_SCREEN_TYPED], step[96];
+    uint64_t id;
 
-    clean_text(summary_file_text(verdict, "command"), JP_CLEAN_ASCII, text,
-               sizeof(text));
-    if (*text && strcmp(summary_file_text(verdict, "word"), "OK") != 0)
-        text_out_fit(out, columns, "  type     %s", text);
+    clean_text(summary_file_text(verdict, "command"), JP_CLEAN_ASCII, command,
+               sizeof(command));
+    if (!*command || !strcmp(summary_file_text(verdict, "word"), "OK"))
+        return;
+    if (!summary_file_count(job, "id", &id))
+        first_screen_typed(command, "", dir, text);
+    else if (is_found_here(id, step_id, dir))
+        snprintf(text, sizeof(text), "%s", command);
+    else {
+        snprintf(step, sizeof(step), "%" PRIu64 ".%.60s", id, step_id);
+        first_screen_typed(command, step, dir, text);
+    }
+    /* a command that is cut does not work, so a long one has its own lines */
+    fputs("  type     ", out);
+    text_out_wrap_fit(out, columns, 11, 11, text);
 }
 
 /* Prints one line on Copper's profiles. */
@@ -451,6 +541,71 @@ static void put_util(const json_t *root, unsigned columns, FILE *out)
         put_clauses(out, columns, "used", text);
 }
 
+/* Prints how far the nodes' clocks are apart, of a step that asked for this
+ * alone. */
+static void put_clocks(const json_t *root, unsigned columns, FILE *out)
+{
+    const json_t *clock = json_object_get(root, "clock");
+    char text[PACE_BYTES], *end;
+
+    if (!is_without_nccl(root) ||
+        !strcmp(
+            summary_file_text(json_object_get(root, "job"), "clock_request"),
+            "off"))
+        return;
+    clean_text(summary_file_text(clock, "text"), JP_CLEAN_ASCII, text,
+               sizeof(text));
+    if (!*text)
+        return;
+    /* the first sentence is the answer */
+    end = strstr(text, ". ");
+    if (end)
+        end[1] = '\0';
+    fputs("  clocks   ", out);
+    text_out_wrap_fit(out, columns, 11, 11, text);
+}
+
+/* The value of a setting in a list of job{}; "": none. */
+static const char *setting_of(const json_t *job, const char *list,
+                              const char *key)
+{
+    const json_t *rows = json_object_get(job, list);
+
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        if (!strcmp(summary_file_text(json_array_get(rows, i), "key"), key))
+            return summary_file_text(json_array_get(rows, i), "value");
+    return "";
+}
+
+/* What was asked for and left nothing; "" if everything is there. The reason is
+ * in log.txt, as a node has it. */
+static const char *missing_of(const json_t *root)
+{
+    const json_t *job = json_object_get(root, "job");
+    const json_t *clock = json_object_get(root, "clock");
+    const char *request = summary_file_text(job, "clock_request");
+    uint64_t windows = 0, nodes = 0;
+
+    summary_file_count(json_object_get(clock, "probes"), "windows", &windows);
+    summary_file_count(job, "nodes", &nodes);
+    if (*request && strcmp(request, "off") != 0 && nodes > 1 && !windows)
+        return "--clock-profile left no probes: log.txt of the step says why";
+    if (!strcmp(setting_of(job, "util_settings", "cuda"), "1") &&
+        !json_object_size(json_object_get(root, "cuda")))
+        return "cuda=1 counted no calls: log.txt of the step says why";
+    return "";
+}
+
+/* Prints what is missing. Returns the number of lines. */
+static unsigned put_missing(const json_t *root, unsigned columns, FILE *out)
+{
+    const char *missing = missing_of(root);
+
+    if (*missing)
+        text_out_fit(out, columns, "  missing  %s", missing);
+    return *missing != 0;
+}
+
 /* What a card leaves out if it is too long, in this order. */
 enum form { CARD_WHOLE, CARD_SHORT_NEXT, CARD_NO_CELLS, CARD_NOT_JUDGED };
 
@@ -465,12 +620,15 @@ static void put_card(const json_t *root, const char *dir, bool colour,
     if (form < CARD_NOT_JUDGED)
         put_judged(root, columns, out);
     notes = put_notes(root, columns, out);
+    notes += put_stand_in(root, columns, out);
+    notes += put_missing(root, columns, out);
     put_util(root, columns, out);
     put_pace(root, columns, out);
+    put_clocks(root, columns, out);
     put_why(root, columns, out);
     put_findings(root, columns, form == CARD_WHOLE, out);
     put_checks(root, columns, out);
-    put_command(root, columns, out);
+    put_command(root, dir, columns, out);
     if (form < CARD_NO_CELLS)
         put_cells(root, columns, notes, out);
     put_copper(root, columns, out);
@@ -553,23 +711,31 @@ static unsigned columns_of(FILE *out)
 static void print_line(const json_t *root, const char *step_dir, FILE *out)
 {
     const json_t *verdict = json_object_get(root, "verdict");
-    const char *word = summary_file_text(verdict, "word");
+    const char *word = word_of(root);
     enum jp_clean how = clean_locale_is_utf8() ? JP_CLEAN_UTF8 : JP_CLEAN_ASCII;
     bool colour = wants_colour(out);
     const char *said = summary_file_sentence(verdict);
+    const char *missing = missing_of(root);
     bool alone = !strcmp(said, JP_PLAIN_NOTHING);
-    char text[1024], dir[JP_CLEAN_MAX];
+    char text[1024], used[JP_UTIL_TEXT], dir[JP_CLEAN_MAX];
 
     /* a log may be read by any program, so nothing raw goes into it */
     clean_text(said, how, text, sizeof(text));
     clean_text(step_dir, how, dir, sizeof(dir));
+    clean_text(*word ? ""
+                     : summary_file_text(json_object_get(root, "util"), "text"),
+               how, used, sizeof(used));
     fputs("jobprof: ", out);
     fputs(card_colour(word, colour), out);
     quote_print(out, word);
     fputs(card_colour_end(colour), out);
     /* a verdict without a reason points to the findings */
-    quote_printf(out, " %s%s | report: %s/report.html\n", text,
-                 alone ? JP_PLAIN_REASONS : "", dir);
+    /* without a verdict, what was sampled is the answer */
+    quote_printf(out, "%s%s%s%s%s%s%s%s%s | report: %s/report.html\n",
+                 *word ? " " : "", text, alone ? JP_PLAIN_REASONS : "",
+                 *used ? " " : "", used, *used ? "." : "",
+                 *missing ? " Missing: " : "", missing, *missing ? "." : "",
+                 dir);
 }
 
 int report_print_line(const char *step_dir, enum jp_summary how, FILE *out,

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "common/plan.h"
 #include "orchestrator/copper/copper.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/limits.h"
@@ -402,15 +403,32 @@ static bool is_unread(const struct jp_report *report)
            !strncmp(report->verdict->text, "not yet analysed", 16);
 }
 
+/* What the commands and checks depend on. */
+static struct jp_plain_has what_it_has(const struct jp_report *report)
+{
+    const struct jp_quality *q = report->result ? &report->result->quality
+                                                : NULL;
+    const struct jp_finding *f = worst_of(report);
+
+    return (struct jp_plain_has){.rank = f && f->world_rank >= 0,
+                                 .records = q && q->records,
+                                 .recordings = q && q->recordings,
+                                 .topology = report->labels &&
+                                             report->labels->shapes.n_shapes};
+}
+
 const char *const *first_screen_checks(const struct jp_report *report)
 {
     const struct jp_finding *f = worst_of(report);
+    struct jp_plain_has has;
 
     if (is_unread(report) || (f && f->kind == JP_FINDING_UNEVEN))
         return NULL; /* the finding has advice */
+    has = what_it_has(report);
     return plain_checks(report->verdict,
                         is_copper_alone(report) &&
-                            report->verdict->word != JP_VERDICT_OK);
+                            report->verdict->word != JP_VERDICT_OK,
+                        &has);
 }
 
 /* Writes what to check, or the advice of the finding. */
@@ -440,22 +458,18 @@ char *first_screen_command(const struct jp_report *report,
 {
     const struct jp_finding *f = worst_of(report);
     const struct jp_jobconf *conf = report->conf;
-    struct jp_plain_command c = plain_command(
-        report->verdict, f ? (int) f->kind : -1, f && f->world_rank >= 0);
+    const struct jp_plain_has has = what_it_has(report);
+    struct jp_plain_command c =
+        plain_command(report->verdict, f ? (int) f->kind : -1, &has);
     bool known = conf && conf->step_id;
     size_t n = 0;
 
     /* nothing can be shown before the analysis */
     if (is_unread(report))
         c = (struct jp_plain_command){"jobprof report", false, true};
-    if (is_copper_alone(report)) { /* other commands do not handle this case */
-        snprintf(buf, FIRST_SCREEN_COMMAND,
-                 "column -s, -t csv/copper_ranks.csv");
-        return buf;
-    }
     if (report->verdict->word == JP_VERDICT_HANG &&
         !(report->result && report->result->hang.operations))
-        c.text = "jobprof show"; /* logs contain only operations that ended */
+        c.text = "jobprof show"; /* nothing is in flight */
     n += (size_t) snprintf(buf, FIRST_SCREEN_COMMAND, "%.40s", c.text);
     if (c.rank)
         n += (size_t) snprintf(buf + n, FIRST_SCREEN_COMMAND - n, " %" PRId64,
@@ -469,17 +483,95 @@ char *first_screen_command(const struct jp_report *report,
     return buf;
 }
 
-/* Writes the command to type next. */
+/* Writes a word as a shell reads it. Returns false if it does not fit. */
+static bool put_shell_word(const char *word, char *buf, size_t size)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "abcdefghijklmnopqrstuvwxyz0123456789"
+                                "_./%,=:+@-";
+    size_t n = 0;
+
+    if (!word[strspn(word, plain)])
+        return snprintf(buf, size, "%s", word) < (int) size;
+    if (size < 3)
+        return false;
+    buf[n++] = '\'';
+    for (const char *c = word; *c; c++) {
+        /* a quote ends the text, is escaped, and the text begins again */
+        const char *part = *c == '\'' ? "'\\''" : (const char[]){*c, '\0'};
+
+        if (n + strlen(part) + 2 > size)
+            return false;
+        n += (size_t) snprintf(buf + n, size - n, "%s", part);
+    }
+    buf[n++] = '\'';
+    buf[n] = '\0';
+    return true;
+}
+
+char *first_screen_typed(const char *command, const char *step,
+                         const char *folder, char buf[FIRST_SCREEN_TYPED])
+{
+    const char *last = strrchr(command, ' ');
+    size_t n = last ? (size_t) (last - command) + 1 : 0;
+
+    if (last && (!strcmp(last + 1, ".") || !strcmp(last + 1, step)) &&
+        n < FIRST_SCREEN_COMMAND) {
+        memcpy(buf, command, n);
+        if (put_shell_word(folder, buf + n, FIRST_SCREEN_TYPED - n))
+            return buf;
+    }
+    snprintf(buf, FIRST_SCREEN_TYPED, "%s", command);
+    return buf;
+}
+
+/* Whether the settings that any later command reads lead from JOBID to the
+ * step's directory: the option of srun is not among them. */
+static bool is_found_by_id(const struct jp_jobconf *conf)
+{
+    for (size_t i = 0; i < conf->n_settings; i++)
+        if (!strcmp(conf->settings[i].key, "dir"))
+            return strcmp(conf->settings[i].source,
+                          plan_source_words[PLAN_OPTION]) != 0;
+    return true;
+}
+
+char *first_screen_type(const struct jp_report *report,
+                        char buf[FIRST_SCREEN_TYPED])
+{
+    const struct jp_jobconf *conf = report->conf;
+    char command[FIRST_SCREEN_COMMAND], step[96];
+
+    first_screen_command(report, command);
+    if (!report->step_dir || !conf || !conf->step_id || is_found_by_id(conf)) {
+        snprintf(buf, FIRST_SCREEN_TYPED, "%s", command);
+        return buf;
+    }
+    snprintf(step, sizeof(step), "%" PRIu64 ".%.60s", conf->job_id,
+             conf->step_id);
+    return first_screen_typed(command, step, report->step_dir, buf);
+}
+
+/* Writes the command to type next, and the folder in which it works. */
 static void put_command(const struct jp_report *report, FILE *out)
 {
-    char text[FIRST_SCREEN_COMMAND];
+    const struct jp_jobconf *conf = report->conf;
+    char text[FIRST_SCREEN_TYPED];
+    const char *last;
 
     fputs("<p class=\"command\"><strong>Next</strong><code>", out);
-    html_out_text(out, first_screen_command(report, text));
+    html_out_text(out, first_screen_type(report, text));
     fputs("</code>", out);
-    /* the command refers to files of this folder */
-    if (!strcmp(text + strlen(text) - 2, " .") || is_copper_alone(report))
+    last = strrchr(text, ' ');
+    /* the command refers to files of this folder, or to a job's id */
+    if (last && !strcmp(last, " ."))
         fputs("<span class=\"note\">in this report&#39;s folder</span>", out);
+    else if (last && isdigit((unsigned char) last[1]) && conf &&
+             *conf->submit_dir) {
+        fputs("<span class=\"note\">in ", out);
+        html_out_text(out, conf->submit_dir);
+        fputs("</span>", out);
+    }
     fputs("</p>\n", out);
 }
 

@@ -389,8 +389,12 @@ const char *quality_coverage_of(const struct jp_report *report)
 
 bool quality_has_nccl(const struct jp_report *report)
 {
-    /* without Copper, the report is about NCCL even if there is no data */
-    return !report->copper || (report->result && report->result->quality.files);
+    /* without Copper, the report of a step that was to be profiled is about
+     * NCCL even if there is no data */
+    bool asked = !report->conf || strcmp(report->conf->nccl_mode, "off") != 0;
+
+    return (asked && !report->copper) ||
+           (report->result && report->result->quality.files);
 }
 
 const char *quality_judged(const struct jp_report *report,

@@ -46,7 +46,7 @@ static void put_verdict(FILE *out, const struct jp_report *report)
 {
     const char *word = verdict_word_name(report->verdict->word);
     const char *const *checks = first_screen_checks(report);
-    char text[JP_PLAIN_TEXT], command[FIRST_SCREEN_COMMAND];
+    char text[JP_PLAIN_TEXT], command[FIRST_SCREEN_TYPED];
 
     fprintf(out, "%s ", word);
     text_out_wrap(
@@ -55,7 +55,7 @@ static void put_verdict(FILE *out, const struct jp_report *report)
     /* the label stands once, before the first of several checks */
     for (int i = 0; checks && i < JP_PLAIN_CHECKS && checks[i]; i++)
         text_out_line(out, "  %s  %s", i ? "      " : "check:", checks[i]);
-    text_out_line(out, "  type:   %s", first_screen_command(report, command));
+    text_out_line(out, "  type:   %s", first_screen_type(report, command));
     fputs("  in full: ", out);
     text_out_wrap(out, 11, 10, report->verdict->text);
 }
@@ -121,6 +121,10 @@ static void put_job(FILE *out, const struct jp_report *report)
         text_out_line(out, "  command    %s", or_dash(c->command));
         text_out_line(out, "  profiler   %s, requested as %s",
                       or_dash(c->nccl_mode), or_dash(c->nccl_request));
+        /* why another one ran; auto is none, and has chosen */
+        if (strcmp(c->nccl_mode, c->nccl_request) != 0 &&
+            strcmp(c->nccl_request, "auto") != 0 && c->n_settings)
+            text_out_line(out, "             %s", c->settings[0].reason);
         put_labels(out, c);
         put_frameworks(out, report->agents);
     } else {
@@ -161,7 +165,6 @@ static void put_quality(FILE *out, const struct jp_report *report)
                                                 : NULL;
     char text[JP_OVERHEAD_TEXT], warmup[JP_WARMUP_TEXT], tags[JP_TAGS_TEXT];
 
-    fprintf(out, "\nData\n");
     text_out_line(
         out, "  %-26s %s%s%s%s%s", "Coverage",
         report->verdict->coverage < 0 ? "unknown"
@@ -357,6 +360,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
     put_judged(out, report);
     put_findings(out, report->insight, report->causes);
     put_job(out, report);
+    fputs("\nData\n", out);
     if (quality_has_nccl(report))
         put_quality(out, report);
     put_pace(out, report);

@@ -14,6 +14,7 @@
 
 #include "common/error.h"
 #include "common/jobconf.h"
+#include "common/quote.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/cause/cause.h"
 #include "orchestrator/collect/nodes.h"
@@ -38,6 +39,7 @@ struct report_undone {
 struct jp_report {
     /* NULL: the input is plain folders of logs */
     const struct jp_jobconf *conf;
+    const char *step_dir;           /* absolute; NULL: as for conf */
     const struct jp_nodes *nodes;   /* NULL: as for conf */
     const struct jp_result *result; /* NULL: no records to join */
     const struct jp_copper *copper; /* NULL: no profiles of Copper */
@@ -59,7 +61,7 @@ struct jp_report {
     const struct jp_bottlenecks *bottlenecks;
     const struct jp_expectation *expectation; /* NULL: no expectation */
     const struct jp_verdict *verdict;
-    const char *reporter; /* "srun", "watcher", "user" */
+    const char *reporter;               /* "srun", "watcher", "user" */
     const struct report_undone *undone; /* borrowed */
     size_t n_undone;
     uint64_t duration_us; /* duration of the analysis */
@@ -144,11 +146,23 @@ int report_jobs(const char *folder, struct report_jobs_done *done,
 /* What a reader sees before scrolling: the verdict in plain words, its figures,
  * the picture that proves it, causes, the next command. */
 
-/* Formats the command to type next, for the page, the card and summary.txt.
- * Uses "." for the report's folder if no step is known. Returns buf. */
+/* Formats the command to type next, as summary.json has it. Uses "." for the
+ * report's folder if no step is known. Returns buf. */
 #define FIRST_SCREEN_COMMAND 160
 char *first_screen_command(const struct jp_report *report,
                            char buf[FIRST_SCREEN_COMMAND]);
+
+/* Writes a command with another name of the report: the last word is replaced
+ * by the folder, quoted for a shell, if it is "." or step ("1.0"). For the
+ * page, the card and summary.txt, whose reader may stand anywhere. Returns buf.
+ */
+#define FIRST_SCREEN_TYPED (FIRST_SCREEN_COMMAND + 2 * JP_CLEAN_MAX)
+char *first_screen_typed(const char *command, const char *step,
+                         const char *folder, char buf[FIRST_SCREEN_TYPED]);
+/* The same of a report, where its directory is known and JOBID does not lead to
+ * it; otherwise the command as it is. */
+char *first_screen_type(const struct jp_report *report,
+                        char buf[FIRST_SCREEN_TYPED]);
 
 /* Returns what to check, as JP_PLAIN_CHECKS sentences; NULL if the findings
  * already have advice. */

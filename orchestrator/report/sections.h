@@ -91,7 +91,7 @@ extern const struct jp_quality_item quality_items[];
 extern const size_t quality_n_items;
 
 /* Returns true if the report has anything about NCCL. A report of only Copper's
- * profiles has not. */
+ * profiles, or of only utilisation, clocks or nsys, has not. */
 bool quality_has_nccl(const struct jp_report *report);
 
 /* Formats how small an effect would have been detected, and what was not
@@ -118,8 +118,8 @@ double quality_overhead_share(const struct jp_overhead *overhead);
 void quality_overhead_text(const struct jp_quality *quality,
                            char text[JP_OVERHEAD_TEXT]);
 
-/* Formats how much of the time in symmetric kernels is waiting, by their phases.
- * Returns false if there are none. */
+/* Formats how much of the time in symmetric kernels is waiting, by their
+ * phases. Returns false if there are none. */
 bool quality_phases_text(const struct jp_quality *quality,
                          char text[JP_OVERHEAD_TEXT]);
 

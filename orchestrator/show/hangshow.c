@@ -15,6 +15,7 @@
 #include "common/figure.h"
 #include "common/quote.h"
 #include "orchestrator/ingest/hangs.h"
+#include "orchestrator/show/commnames.h"
 #include "orchestrator/show/show_table.h"
 
 /* Limits for a terminal; --json has all. */
@@ -46,7 +47,7 @@ static void print_groups(const struct jp_hangs *hangs, FILE *out)
         "no recording of",   "unknown for", "never entered by",
         "held up elsewhere", "entered by",  "in flight in",
         "ended in"};
-    char text[256], since[96];
+    char text[512], since[96];
 
     for (size_t i = 0; i < hangs->n_groups && i < GROUPS_SHOWN; i++) {
         const struct hangs_group *group = &hangs->groups[i];
@@ -65,8 +66,8 @@ static void print_groups(const struct jp_hangs *hangs, FILE *out)
                 show_table_line(out, 20, "  %-17s %s of %s: %s", words[s],
                                 FIG_COUNT(group->count[s]),
                                 FIG_COUNT(group->n_ranks),
-                                hangs_ranks(group, (enum hangs_state) s, text,
-                                            sizeof(text)));
+                                hangs_whom(hangs, group, (enum hangs_state) s,
+                                           text, sizeof(text)));
     }
     /* oldest first, so the interesting ones are above */
     if (hangs->n_groups > GROUPS_SHOWN)
@@ -76,11 +77,12 @@ static void print_groups(const struct jp_hangs *hangs, FILE *out)
 
 /* An operation in flight on a rank. */
 struct place {
-    char id[RECORD_MAX_ID + 1], name[RECORD_MAX_NAME + 1];
+    char title[COMMNAMES_LEN]; /* the communicator in words */
+    char id[RECORD_MAX_ID + 1];
     char func[RECORD_MAX_FUNC + 8];
     uint64_t seq, bytes;
     char age[32], channels[40], peer[24];
-    int64_t rank;
+    char rank[SHOW_RANK_LEN]; /* of the job, and of the communicator */
     char host[RECORD_MAX_HOST + 1];
     char pid[64]; /* and how it ended */
 };
@@ -89,32 +91,61 @@ struct place {
 /* The table of operations in flight; only for people, so columns have no JSON
  * key. */
 static const struct show_column places[] = {
-    {.head = "communicator", .width = -18, AT(id), .dropped = 3},
-    {.head = "name", .width = -12, AT(name), .cut = 12, .dropped = 6},
+    {.head = "communicator", .width = -28, AT(title), .cut = 40, .dropped = 6},
     {.head = "function", .width = -16, AT(func)},
     {.head = "seq", .width = 10, SHOW_COUNT, AT(seq), .dropped = 5},
     {.head = "bytes", .width = 12, SHOW_COUNT, AT(bytes), .dropped = 4},
     {.head = "for", .width = 12, AT(age)},
     {.head = "channels*", .width = 12, AT(channels), .dropped = 1},
-    {.head = "rank", .width = 6, SHOW_PID, AT(rank)},
+    {.head = "rank", .width = -8, AT(rank)},
     {.head = "peer", .width = 6, AT(peer), .dropped = 2},
     {.head = "host", .width = -20, AT(host)},
-    {.head = "pid", .width = -1, AT(pid)},
+    {.head = "pid", .width = -8, AT(pid)},
+    {.head = "id", .width = -1, AT(id), .dropped = 3},
 };
 
 static const struct show_table table = {
     places, sizeof(places) / sizeof(*places), sizeof(struct place)};
 
-/* Fills a row of the table. */
+/* Names a group's communicator in words. Without memory it has no words. */
+static void name_comm(const struct jp_hangs *hangs,
+                      const struct hangs_group *group,
+                      char title[COMMNAMES_LEN])
+{
+    const struct hangs_op *op = &hangs->ops[group->first];
+    const struct commnames_key key = {0, op->id, op->name};
+    struct commnames *names = commnames_create();
+    uint32_t n = op->n_ranks > 0 && op->n_ranks <= UINT32_MAX
+                     ? (uint32_t) op->n_ranks
+                     : 0;
+    bool failed = !names;
+
+    /* the ranks in it, and the others as far as their processes are known */
+    for (size_t i = 0; !failed && i < group->n_ops; i++)
+        failed = commnames_add(names, &key, n, (uint32_t) op[i].rank,
+                               hangs->processes[op[i].process].host) < 0;
+    for (uint32_t i = 0; !failed && i < group->n_ranks; i++)
+        if (group->processes[i] < hangs->n_processes)
+            failed = commnames_add(names, &key, n, i,
+                                   hangs->processes[group->processes[i]].host) <
+                     0;
+    if (failed)
+        snprintf(title, COMMNAMES_LEN, "%.*s", COMMNAMES_LEN - 1, op->name);
+    else
+        commnames_text(names, &key, title);
+    commnames_destroy(names);
+}
+
+/* Fills a row of the table. title: the communicator in words. */
 static void describe(const struct jp_hangs *hangs, const struct hangs_op *op,
-                     struct place *p)
+                     const char *title, struct place *p)
 {
     const struct hangs_process *process = &hangs->processes[op->process];
 
-    *p = (struct place){
-        .seq = op->seq, .bytes = op->bytes, .rank = op->rank, .peer = "-"};
+    *p = (struct place){.seq = op->seq, .bytes = op->bytes, .peer = "-"};
+    snprintf(p->title, sizeof(p->title), "%s", title);
+    show_rank(process->rank, op->rank, p->rank);
     snprintf(p->id, sizeof(p->id), "%s", op->id);
-    snprintf(p->name, sizeof(p->name), "%s", op->name);
     snprintf(p->func, sizeof(p->func), "%s%s", op->func,
              op->kind == JPR_CE ? RECORD_CE : "");
     format_age(op, p->age, sizeof(p->age));
@@ -139,10 +170,13 @@ static void print_ops(const struct jp_hangs *hangs, FILE *out)
     fputc('\n', out);
     for (size_t i = 0; rows && i < hangs->n_groups; i++) {
         const struct hangs_group *group = &hangs->groups[i];
+        char title[COMMNAMES_LEN];
 
+        if (n < OPS_SHOWN)
+            name_comm(hangs, group, title);
         /* groups are sorted, the most important first */
         for (size_t k = 0; k < group->n_ops && n < OPS_SHOWN; k++)
-            describe(hangs, &hangs->ops[group->first + k], &rows[n++]);
+            describe(hangs, &hangs->ops[group->first + k], title, &rows[n++]);
     }
     if (rows)
         whole = show_table_print(&table, rows, n, SHOW_HUMAN, out);

@@ -37,7 +37,8 @@ struct step {
 };
 
 struct jp_jobranks {
-    struct step *steps;
+    const char *const *inputs; /* borrowed */
+    struct step *steps;        /* one of each */
     size_t n;
 };
 
@@ -53,6 +54,7 @@ struct jp_jobranks *jobranks_create(const char *const *inputs, size_t n)
         return NULL;
     }
     ranks->n = n;
+    ranks->inputs = inputs;
     for (size_t i = 0; i < n; i++)
         ranks->steps[i].input = inputs[i];
     return ranks;
@@ -86,26 +88,12 @@ void jobranks_destroy(struct jp_jobranks *ranks)
     free(ranks);
 }
 
-/* Returns the input that contains a file, the longest one if inputs are nested;
- * NULL if there is none. */
+/* Returns the input that contains a file; NULL if there is none. */
 static struct step *step_of(const struct jp_jobranks *ranks, const char *path)
 {
-    struct step *best = NULL;
-    size_t longest = 0;
+    size_t at = logwalk_input_of(ranks->inputs, ranks->n, path);
 
-    for (size_t i = 0; i < ranks->n; i++) {
-        size_t n = strlen(ranks->steps[i].input);
-
-        /* "raw/" and "raw" are the same */
-        while (n && ranks->steps[i].input[n - 1] == '/')
-            n--;
-        if (!strncmp(path, ranks->steps[i].input, n) &&
-            (path[n] == '/' || !path[n]) && (!best || n > longest)) {
-            best = &ranks->steps[i];
-            longest = n;
-        }
-    }
-    return best;
+    return at < ranks->n ? &ranks->steps[at] : NULL;
 }
 
 /* ----------------------------------------------------------------- collect */

@@ -16,6 +16,7 @@
 #include "common/num.h"
 #include "common/quote.h"
 #include "common/vector.h"
+#include "orchestrator/show/commnames.h"
 #include "orchestrator/show/csvtable.h"
 #include "orchestrator/show/jobranks.h"
 #include "orchestrator/show/show_table.h"
@@ -26,6 +27,9 @@
 #define MAX_ROWS 65536
 
 struct opsum_row {
+    uint32_t step_at;          /* number of the step */
+    char step[OPSUM_STEP_LEN]; /* "53.0"; "": there is one step */
+    char title[COMMNAMES_LEN]; /* the communicator in words */
     char id[RECORD_MAX_ID + 1];
     char name[RECORD_MAX_NAME + 1];
     char func[RECORD_MAX_FUNC + 1];
@@ -39,6 +43,7 @@ struct opsum_row {
 struct jp_opsum {
     struct opsum_row *rows; /* sorted by (id, name, func, bytes) */
     size_t n;
+    struct commnames *names;
     const char *source; /* "recorder", "inspector" or "csv" */
     uint64_t processes; /* processes that passed the filter; csv: reports */
     uint64_t left_out;  /* bad records, or beyond 65,536 rows */
@@ -46,6 +51,7 @@ struct jp_opsum {
 
 /* The key of a row. */
 struct opsum_key {
+    uint32_t step;
     const char *id, *name, *func;
     uint64_t bytes;
 };
@@ -71,13 +77,15 @@ struct reading {
     struct launches *launches; /* of the open file */
     struct jp_jobranks *ranks; /* NULL: the filter has no rank */
     int64_t world_rank;        /* of the open file's process; < 0: none */
+    uint32_t step;             /* of the open file */
 };
 
 /* Whether the row has this key. */
 static bool same(const struct opsum_row *row, const struct opsum_key *key)
 {
-    return row->bytes == key->bytes && !strcmp(row->func, key->func) &&
-           !strcmp(row->id, key->id) && !strcmp(row->name, key->name);
+    return row->bytes == key->bytes && row->step_at == key->step &&
+           !strcmp(row->func, key->func) && !strcmp(row->id, key->id) &&
+           !strcmp(row->name, key->name);
 }
 
 /* Copies a text, truncated to size. */
@@ -94,7 +102,7 @@ static struct opsum_row *find_row(struct opsum_builder *b,
                                   const struct opsum_key *key, bool *failed)
 {
     struct jp_opsum *sum = b->sum;
-    uint64_t hash = hash_word(hash_start(), key->bytes);
+    uint64_t hash = hash_word(hash_word(hash_start(), key->bytes), key->step);
     struct opsum_row *more;
     uint32_t at;
 
@@ -110,18 +118,23 @@ static struct opsum_row *find_row(struct opsum_builder *b,
         return NULL;
     }
     more = &sum->rows[sum->n++];
-    *more = (struct opsum_row){.bytes = key->bytes, .exec_min_us = UINT64_MAX};
+    *more = (struct opsum_row){
+        .step_at = key->step, .bytes = key->bytes, .exec_min_us = UINT64_MAX};
     copy(more->id, sizeof(more->id), key->id);
     copy(more->name, sizeof(more->name), key->name);
     copy(more->func, sizeof(more->func), key->func);
     return more;
 }
 
-/* Begins empty totals. */
-static void begin(struct opsum_builder *b, struct jp_opsum *sum)
+/* Begins empty totals. Returns -1 and err without memory; nothing needs to be
+ * freed then. */
+static int begin(struct opsum_builder *b, struct jp_opsum *sum,
+                 struct jp_error *err)
 {
     *sum = (struct jp_opsum){0};
     *b = (struct opsum_builder){.sum = sum};
+    sum->names = commnames_create();
+    return sum->names ? 0 : error_set(err, "out of memory");
 }
 
 /* Adds a contribution to its row. Beyond the limit of rows it is only counted.
@@ -151,10 +164,15 @@ static int put(struct opsum_builder *b, const struct opsum_key *key,
     return 0;
 }
 
-/* Adds one operation. */
+/* Adds one operation of a rank on a host. */
 static int put_record(struct opsum_builder *b, const struct opsum_key *key,
-                      const struct record *record)
+                      const struct record *record, const char *host)
 {
+    const struct commnames_key comm = {key->step, key->id, key->name};
+
+    if (commnames_add(b->sum->names, &comm, record->n_ranks, record->rank,
+                      host) < 0)
+        return -1;
     return put(b, key,
                &(const struct opsum_some){
                    .ops = 1,
@@ -194,9 +212,10 @@ static int take(void *arg, const struct record *record)
         !opsum_is_rank(r->filter, r->world_rank, record->rank) ||
         (r->filter->func && strcmp(func, r->filter->func)))
         return 0;
-    return put_record(&r->to,
-                      &(const struct opsum_key){id, name, func, record->bytes},
-                      record);
+    return put_record(
+        &r->to,
+        &(const struct opsum_key){r->step, id, name, func, record->bytes},
+        record, r->walk->file.host);
 }
 
 /* Handles an operation of the open file. Returns -1 without memory. */
@@ -277,11 +296,19 @@ static int read_records(struct reading *r)
     return launches_flush(r->launches);
 }
 
+/* The number of the step that a file of the walk belongs to. */
+static uint32_t step_of(const struct jp_recwalk *walk, const char *path)
+{
+    return (uint32_t) logwalk_input_of(walk->inputs, walk->n_inputs, path);
+}
+
 /* Adds the operations of the open file, whose launches are independent of other
  * files. */
 static int read_file(struct reading *r)
 {
     int rc = -1;
+
+    r->step = step_of(r->walk, r->walk->path);
 
     r->launches = launches_create(take, r);
     if (r->launches)
@@ -290,12 +317,15 @@ static int read_file(struct reading *r)
     return rc;
 }
 
-/* Orders rows as they are printed raw: by communicator, name, function, size.
- */
+/* Orders rows as they are printed raw: by step, communicator, name, function,
+ * size. */
 static int by_name(const void *a, const void *b)
 {
     const struct opsum_row *x = a, *y = b;
     int order = strcmp(x->id, y->id);
+
+    if (x->step_at != y->step_at)
+        return x->step_at < y->step_at ? -1 : 1;
 
     if (!order)
         order = strcmp(x->name, y->name);
@@ -307,6 +337,7 @@ static int by_name(const void *a, const void *b)
 static void fini(struct jp_opsum *sum)
 {
     free(sum->rows);
+    commnames_destroy(sum->names);
     *sum = (struct jp_opsum){0};
 }
 
@@ -333,7 +364,8 @@ static int read_recordings(struct jp_recwalk *walk,
     struct reading r = {.walk = walk, .filter = filter};
     int rc = 0;
 
-    begin(&r.to, sum);
+    if (begin(&r.to, sum, err) < 0)
+        return -1;
     sum->source = "recorder";
     if (filter->rank >= 0) {
         r.ranks = jobranks_read(walk);
@@ -354,6 +386,7 @@ struct lines_reading {
     struct inspector_reader reader;
     struct jp_loglines lines;
     const char *path;
+    uint32_t step;  /* of the open file */
     bool counted;   /* the open file is counted in processes */
     bool is_wanted; /* it has a record of the requested rank */
     uint64_t *bad;
@@ -440,7 +473,8 @@ static int lines_take(struct lines_reading *r, const struct record *rec,
     r->to.sum->processes += !r->counted;
     r->counted = true;
     return put_record(
-        &r->to, &(const struct opsum_key){id, name, func, rec->bytes}, rec);
+        &r->to, &(const struct opsum_key){r->step, id, name, func, rec->bytes},
+        rec, host);
 }
 
 /* Collects what a record says about its process, for the job ranks (arg). A
@@ -472,6 +506,7 @@ static int walk_all(struct lines_reading *r, const struct jp_recwalk *walk,
         if (walk->walk.logs[i].maybe) /* at most a trace */
             continue;
         r->path = walk->walk.logs[i].path;
+        r->step = step_of(walk, r->path);
         r->counted = r->is_wanted = false;
         rc = walk_file(r, visit, arg);
         if (r->filter->rank >= 0 && !r->is_wanted)
@@ -500,7 +535,8 @@ static int read_logs(const struct jp_recwalk *walk,
     int rc = 0;
 
     *bad = 0;
-    begin(&r.to, sum);
+    if (begin(&r.to, sum, err) < 0)
+        return -1;
     if (loglines_init(&r.lines, NULL) < 0)
         rc = -1;
     if (rc == 0 && filter->rank >= 0)
@@ -582,9 +618,45 @@ static bool get_some(const char *const v[], uint64_t *bytes,
     return true;
 }
 
+/* Adds the sizes and hosts of a report's communicators, from csv/comms.csv
+ * beside its csv/ops.csv. A report without this file, or a damaged one, has
+ * names and ids only. Returns -1 and err without memory. */
+static int add_comms(struct jp_opsum *sum, const char *ops_csv, uint32_t step,
+                     struct jp_error *err)
+{
+    static const char *const asked[] = {"id", "name", "n_ranks", "ranks_seen",
+                                        "hosts"};
+    const char *slash = strrchr(ops_csv, '/');
+    char *path = text_format("%.*scomms.csv",
+                             slash ? (int) (slash - ops_csv) + 1 : 0, ops_csv);
+    struct jp_csvtable table;
+    const char *v[5];
+    int rc = 0;
+
+    if (!path)
+        return error_set(err, "out of memory");
+    if (csvtable_open(&table, path, asked, 5, NULL) < 0) {
+        free(path);
+        return 0;
+    }
+    while (rc == 0 && csvtable_next(&table, v, NULL) > 0) {
+        uint64_t n_ranks, seen;
+
+        if (!get_count(v[2], &n_ranks) || !get_count(v[3], &seen) ||
+            n_ranks > UINT32_MAX || seen > n_ranks)
+            continue;
+        rc = commnames_set(sum->names,
+                           &(const struct commnames_key){step, v[0], v[1]},
+                           (uint32_t) n_ranks, (uint32_t) seen, v[4]);
+    }
+    csvtable_close(&table);
+    free(path);
+    return rc < 0 ? error_set(err, "out of memory") : 0;
+}
+
 /* Adds a report's csv/ops.csv. Bad rows are only counted. Returns -1 and err if
  * the file is damaged or without memory. */
-static int add_csv(struct opsum_builder *b, const char *path,
+static int add_csv(struct opsum_builder *b, const char *path, uint32_t step,
                    const struct opsum_filter *filter, struct jp_error *err)
 {
     const char *v[N_COLUMNS];
@@ -594,6 +666,10 @@ static int add_csv(struct opsum_builder *b, const char *path,
     if (csvtable_open(&table, path, columns, N_COLUMNS, err) < 0)
         return -1;
     b->sum->processes++;
+    if (add_comms(b->sum, path, step, err) < 0) {
+        csvtable_close(&table);
+        return -1;
+    }
     while ((rc = csvtable_next(&table, v, err)) > 0) {
         struct opsum_some some = {0};
         uint64_t bytes;
@@ -605,8 +681,10 @@ static int add_csv(struct opsum_builder *b, const char *path,
             b->sum->left_out++;
             continue;
         }
-        rc = put(b, &(const struct opsum_key){v[COMM], v[NAME], v[COLL], bytes},
-                 &some);
+        rc = put(
+            b,
+            &(const struct opsum_key){step, v[COMM], v[NAME], v[COLL], bytes},
+            &some);
         if (rc < 0) {
             error_set(err, "out of memory");
             break;
@@ -624,10 +702,11 @@ static int read_tables(const struct opsum_input *input,
     struct opsum_builder builder;
     int rc = 0;
 
-    begin(&builder, sum);
+    if (begin(&builder, sum, err) < 0)
+        return -1;
     sum->source = "csv";
     for (size_t i = 0; rc == 0 && i < input->n_csv; i++)
-        rc = add_csv(&builder, input->csv[i], filter, err);
+        rc = add_csv(&builder, input->csv[i], (uint32_t) i, filter, err);
     if (rc < 0) {
         end(&builder, -1, NULL); /* err has the reason */
         return -1;
@@ -652,6 +731,11 @@ static double mean_busbw(const void *row)
     return r->busbw_sum / (double) r->ops;
 }
 
+static bool has_step(const void *row)
+{
+    return *((const struct opsum_row *) row)->step;
+}
+
 static bool has_clock(const void *row)
 {
     return ((const struct opsum_row *) row)->first_us;
@@ -659,8 +743,14 @@ static bool has_clock(const void *row)
 
 #define AT(member) .offset = offsetof(struct opsum_row, member)
 static const struct show_column row_columns[] = {
-    {"comm", "communicator", -18, SHOW_TEXT, AT(id)},
-    {"name", "name", -12, SHOW_TEXT, AT(name), .cut = 12, .dropped = 3},
+    {NULL, "step", -8, SHOW_TEXT, AT(step), .where = SHOW_FOR_PEOPLE,
+     .known = has_step, .optional = true},
+    {NULL, "communicator", -28, SHOW_TEXT, AT(title), .cut = 40,
+     .where = SHOW_FOR_PEOPLE},
+    {"comm", "communicator", -18, SHOW_TEXT, AT(id),
+     .where = SHOW_FOR_PROGRAMS},
+    {"name", "name", -12, SHOW_TEXT, AT(name), .cut = 12,
+     .where = SHOW_FOR_PROGRAMS},
     {"func", "function", -16, SHOW_TEXT, AT(func)},
     {"bytes", "bytes", 14, SHOW_COUNT, AT(bytes), .unit = SHOW_BYTES,
      .human = "size"},
@@ -674,6 +764,9 @@ static const struct show_column row_columns[] = {
      .human = "max", .dropped = 2},
     {"busbw_mean_gbs", "busbw GB/s", 10, SHOW_REAL, .real = mean_busbw,
      .decimals = 3, .json_decimals = 6, .unit = SHOW_GBS},
+    {NULL, "id", -1, SHOW_TEXT, AT(id), .where = SHOW_FOR_PEOPLE, .dropped = 3},
+    {"step", "step", -8, SHOW_TEXT, AT(step), .where = SHOW_FOR_PROGRAMS,
+     .known = has_step, .optional = true},
     {"first_end_us", NULL, 0, SHOW_COUNT, AT(first_us), .known = has_clock},
     {"last_end_us", NULL, 0, SHOW_COUNT, AT(last_us), .known = has_clock},
 };
@@ -698,6 +791,19 @@ static int by_time(const void *a, const void *b)
     if (x->exec_sum_us != y->exec_sum_us)
         return x->exec_sum_us > y->exec_sum_us ? -1 : 1;
     return x < y ? -1 : x > y;
+}
+
+/* Names the steps and communicators of the rows. */
+static void name_rows(struct jp_opsum *sum, const struct opsum_input *input)
+{
+    for (size_t i = 0; i < sum->n; i++) {
+        struct opsum_row *row = &sum->rows[i];
+        const struct commnames_key key = {row->step_at, row->id, row->name};
+
+        commnames_text(sum->names, &key, row->title);
+        if (input->n_steps > 1 && row->step_at < input->n_steps)
+            copy(row->step, sizeof(row->step), input->steps[row->step_at]);
+    }
 }
 
 /* Prints the totals as text. Sorts the rows for people. */
@@ -753,10 +859,12 @@ int opsum_show(const struct opsum_input *input,
     if (rc < 0)
         return -1;
     done->rows = sum.n;
+    name_rows(&sum, input);
     if (form == SHOW_JSON)
         rc = print_json(&sum, out, err);
-    /* an empty table would hide that there was no recording */
-    else if (!input->walk || input->logs || input->walk->files)
+    /* an empty table would hide that there was nothing; columns for programs
+     * stay */
+    else if (sum.n || form == SHOW_RAW)
         rc = print(&sum, form, out, err);
     fini(&sum);
     return rc;

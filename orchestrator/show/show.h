@@ -23,8 +23,15 @@ struct opsum_filter {
     const char *func; /* "AllReduce"; NULL: all */
 };
 
+/* Longest name of a step. */
+#define OPSUM_STEP_LEN 64
+
 /* Where the operations come from: one of the two. */
 struct opsum_input {
+    /* the names of the walk's inputs, or of the reports in csv: "53.0". With
+     * more than one, rows are of a step each */
+    char *const *steps;
+    size_t n_steps;
     struct jp_recwalk *walk; /* the recorder's files */
     bool logs;               /* NCCL Inspector's logs among the walk's files
                               * instead */
@@ -47,7 +54,7 @@ bool opsum_is_comm(const struct opsum_filter *filter, const char *id,
 bool opsum_is_rank(const struct opsum_filter *filter, int64_t world_rank,
                    uint64_t rank);
 
-/* Adds up the operations that pass the filter: one row per (communicator,
+/* Adds up the operations that pass the filter: one row per (step, communicator,
  * function, size). Prints them; people get them with the most time first. From
  * a walk without recordings only JSON is printed. Returns 0, or -1: no memory,
  * a csv/ops.csv that cannot be read, or the output failed. */
@@ -67,11 +74,12 @@ enum show_source { SHOW_RECORDER, SHOW_LOGS, SHOW_REPORT, SHOW_NOTHING };
 enum show_source show_saved_source(char *const *folders, size_t n,
                                    const struct jp_logwalk *walk);
 
-/* Prints the figures of finished reports on standard output. A filter for ranks
+/* Prints the figures of finished reports on standard output. steps: the names
+ * of the folders. A filter for ranks
  * or nodes selects rows of csv/ranks.csv, another one totals of csv/ops.csv.
  * filter NULL: prints from summary.json whether the report found a hang.
  * Returns 0; 1 if nothing passes the filter; -1 and err. */
-int show_saved_print(char *const *folders, size_t n,
+int show_saved_print(char *const *folders, char *const *steps, size_t n,
                      const struct opsum_filter *filter, enum show_form form,
                      struct jp_error *err);
 

@@ -18,6 +18,7 @@
 #include "common/quote.h"
 #include "common/vector.h"
 #include "orchestrator/report/summary_file.h"
+#include "orchestrator/show/commnames.h"
 #include "orchestrator/show/csvtable.h"
 #include "orchestrator/show/jobranks.h"
 #include "orchestrator/show/show_table.h"
@@ -30,7 +31,10 @@ struct rankrow {
     char id[RECORD_MAX_ID + 1];
     char name[RECORD_MAX_NAME + 1];
     char host[RECORD_MAX_HOST + 1];
-    int64_t pid; /* -1: unknown */
+    char step[OPSUM_STEP_LEN];    /* "": there is one step */
+    char title[COMMNAMES_LEN];    /* the communicator in words */
+    char job_rank[SHOW_RANK_LEN]; /* and the communicator's */
+    int64_t pid;                  /* -1: unknown */
     uint64_t rank, records, timed_ops, last_ops, p2p_records;
     uint64_t exec_us, wait_us, caused_us; /* sums over timed_ops */
     bool waits;                           /* exec_us and wait_us are known */
@@ -43,9 +47,10 @@ struct rankrows {
     uint64_t left_out; /* bad rows, or beyond MAX_ROWS */
 };
 
-/* Sizes of communicators by id, in the order of the table. */
+/* A communicator by its id, in the order of the table. */
 struct comm_size {
     char id[RECORD_MAX_ID + 1];
+    char title[COMMNAMES_LEN];
     uint32_t n_ranks;
 };
 
@@ -100,29 +105,52 @@ static int by_id(const void *a, const void *b)
     return strcmp(x->id, y->id);
 }
 
+/* Names a communicator in words. Returns -1 without memory. */
+static int name_comm(struct comm_size *comm, const char *name,
+                     uint32_t ranks_seen, const char *hosts)
+{
+    const struct commnames_key key = {0, comm->id, name};
+    struct commnames *names = commnames_create();
+    int rc = names
+                 ? commnames_set(names, &key, comm->n_ranks, ranks_seen, hosts)
+                 : -1;
+
+    if (rc == 0)
+        commnames_text(names, &key, comm->title);
+    commnames_destroy(names);
+    return rc;
+}
+
 /* Reads the sizes of communicators from csv/comms.csv, sorted by id. Returns -1
  * and err if it cannot be read. */
 static int read_sizes(const char *path, struct comm_sizes *sizes,
                       struct jp_error *err)
 {
-    static const char *const asked[] = {"id", "n_ranks"};
+    static const char *const asked[] = {"id", "n_ranks", "name", "ranks_seen",
+                                        "hosts"};
     struct jp_csvtable table;
-    const char *v[2];
-    uint64_t n;
+    const char *v[5];
+    uint64_t n, seen;
     int rc;
 
-    if (csvtable_open(&table, path, asked, 2, err) < 0)
+    if (csvtable_open(&table, path, asked, 5, err) < 0)
         return -1;
     while ((rc = csvtable_next(&table, v, err)) > 0) {
         /* a bad row is skipped, because only its communicator is lost */
-        if (!get(v[1], &n) || n > UINT32_MAX)
+        if (!get(v[1], &n) || n > UINT32_MAX || !get(v[3], &seen) || seen > n)
             continue;
         if (VECTOR_DOUBLE(sizes->list, sizes->n) < 0) {
             rc = error_set(err, "out of memory");
             break;
         }
         copy(sizes->list[sizes->n].id, sizeof(sizes->list->id), v[0]);
-        sizes->list[sizes->n++].n_ranks = (uint32_t) n;
+        sizes->list[sizes->n].n_ranks = (uint32_t) n;
+        if (name_comm(&sizes->list[sizes->n], v[2], (uint32_t) seen, v[4]) <
+            0) {
+            rc = error_set(err, "out of memory");
+            break;
+        }
+        sizes->n++;
     }
     csvtable_close(&table);
     if (rc == 0 && sizes->n)
@@ -139,18 +167,25 @@ static int64_t pid_of(const char *text)
                                                                       : pid;
 }
 
+/* The communicator of an id, or NULL. */
+static const struct comm_size *find_comm(const struct comm_sizes *sizes,
+                                         const char *id)
+{
+    struct comm_size key = {.id = ""};
+
+    copy(key.id, sizeof(key.id), id);
+    return sizes->n ? bsearch(&key, sizes->list, sizes->n, sizeof(key), by_id)
+                    : NULL;
+}
+
 /* Adds a row of csv/ranks.csv to the job ranks. v: comm, rank, host, pid. Rows
  * of unknown communicators are skipped. Returns -1 without memory. */
 static int add_process(struct jp_jobranks *ranks, const char *step,
                        const struct comm_sizes *sizes, const char *const v[])
 {
-    struct comm_size key = {"", 0};
-    const struct comm_size *found;
+    const struct comm_size *found = find_comm(sizes, v[0]);
     uint64_t rank;
 
-    copy(key.id, sizeof(key.id), v[0]);
-    found = sizes->n ? bsearch(&key, sizes->list, sizes->n, sizeof(key), by_id)
-                     : NULL;
     if (!found || !get(v[1], &rank) || rank > UINT32_MAX)
         return 0;
     return jobranks_add(
@@ -158,7 +193,7 @@ static int add_process(struct jp_jobranks *ranks, const char *step,
         &(const struct jobranks_claim){.host = v[2],
                                        .pid = pid_of(v[3]),
                                        .task = -1,
-                                       .id = key.id,
+                                       .id = found->id,
                                        .n_ranks = found->n_ranks,
                                        .rank = (uint32_t) rank});
 }
@@ -205,9 +240,19 @@ static bool get_row(const char *const v[], struct rankrow *row)
            get(v[CAUSED], &row->caused_us) && get(v[P2P], &row->p2p_records);
 }
 
+/* What the rows of a step have in common. */
+struct rank_context {
+    const char *step;       /* its directory */
+    const char *step_title; /* "53.0"; "": there is one step */
+    const struct jp_jobranks *ranks;
+    const struct comm_sizes *sizes;
+};
+
 /* Adds a row, or counts a bad one. Returns -1 without memory. */
-static int take_row(struct rankrows *rows, const char *const v[])
+static int take_row(struct rankrows *rows, const struct rank_context *of,
+                    const char *const v[])
 {
+    const struct comm_size *comm = find_comm(of->sizes, v[COMM]);
     struct rankrow row = {.id = ""};
 
     /* counted for the line below the table */
@@ -217,27 +262,31 @@ static int take_row(struct rankrows *rows, const char *const v[])
     }
     if (VECTOR_DOUBLE(rows->at, rows->n) < 0)
         return -1;
+    copy(row.step, sizeof(row.step), of->step_title);
+    copy(row.title, sizeof(row.title), comm ? comm->title : row.name);
+    show_rank(jobranks_find(of->ranks, of->step, row.host, row.pid, 0),
+              (int64_t) row.rank, row.job_rank);
     rows->at[rows->n++] = row;
     return 0;
 }
 
 /* Whether the row's process passes the filter for a rank. */
 static bool is_wanted(const struct opsum_filter *filter,
-                      const struct jp_jobranks *ranks, const char *step,
-                      const char *const v[])
+                      const struct rank_context *of, const char *const v[])
 {
     uint64_t rank;
 
     return get(v[RANK], &rank) &&
-           opsum_is_rank(filter,
-                         jobranks_find(ranks, step, v[HOST], pid_of(v[PID]), 0),
-                         rank);
+           opsum_is_rank(
+               filter,
+               jobranks_find(of->ranks, of->step, v[HOST], pid_of(v[PID]), 0),
+               rank);
 }
 
 /* Reads the rows that pass the filter. */
-static int read_rows(struct rankrows *rows, const char *path, const char *step,
+static int read_rows(struct rankrows *rows, const char *path,
                      const struct opsum_filter *filter,
-                     const struct jp_jobranks *ranks, struct jp_error *err)
+                     const struct rank_context *of, struct jp_error *err)
 {
     const char *v[N_COLUMNS];
     struct jp_csvtable table;
@@ -249,9 +298,9 @@ static int read_rows(struct rankrows *rows, const char *path, const char *step,
         /* cheap tests first: most rows fail one of them */
         if (!opsum_is_comm(filter, v[COMM], v[NAME]) ||
             (filter->node && strcmp(filter->node, v[HOST])) ||
-            (filter->rank >= 0 && !is_wanted(filter, ranks, step, v)))
+            (filter->rank >= 0 && !is_wanted(filter, of, v)))
             continue;
-        if (take_row(rows, v) < 0) {
+        if (take_row(rows, of, v) < 0) {
             rc = error_set(err, "out of memory");
             break;
         }
@@ -264,25 +313,25 @@ static int read_rows(struct rankrows *rows, const char *path, const char *step,
  * csv/comms.csv in the step's directory. Ignores filter->func. Returns 0, or -1
  * if they cannot be read or without memory. */
 static int add_ranks(struct rankrows *rows, const char *step,
-                     const struct opsum_filter *filter, struct jp_error *err)
+                     const char *step_title, const struct opsum_filter *filter,
+                     struct jp_error *err)
 {
     char *ranks_csv = text_format("%s/csv/ranks.csv", step);
     char *comms_csv = text_format("%s/csv/comms.csv", step);
-    struct jp_jobranks *ranks = NULL;
+    struct jp_jobranks *ranks = jobranks_create(&step, 1);
     struct comm_sizes sizes = {0};
+    const struct rank_context of = {step, step_title, ranks, &sizes};
     int rc = 0;
 
-    if (filter->rank >= 0)
-        ranks = jobranks_create(&step, 1);
-    if (!ranks_csv || !comms_csv || (filter->rank >= 0 && !ranks))
+    if (!ranks_csv || !comms_csv || !ranks)
         rc = error_set(err, "out of memory");
-    /* a first pass, only for --rank: which process has which job rank */
-    if (rc == 0 && ranks)
+    /* a first pass: which process has which job rank */
+    if (rc == 0)
         rc = read_sizes(comms_csv, &sizes, err);
-    if (rc == 0 && ranks)
+    if (rc == 0)
         rc = read_processes(ranks_csv, step, &sizes, ranks, err);
     if (rc == 0)
-        rc = read_rows(rows, ranks_csv, step, filter, ranks, err);
+        rc = read_rows(rows, ranks_csv, filter, &of, err);
     jobranks_destroy(ranks);
     free(sizes.list);
     free(ranks_csv);
@@ -297,11 +346,23 @@ static bool has_waits(const void *row)
     return ((const struct rankrow *) row)->waits;
 }
 
+static bool has_step(const void *row)
+{
+    return *((const struct rankrow *) row)->step;
+}
+
 #define AT(member) .offset = offsetof(struct rankrow, member)
 static const struct show_column shown[] = {
-    {"comm", "communicator", -18, SHOW_TEXT, AT(id)},
-    {"name", "name", -12, SHOW_TEXT, AT(name), .cut = 12, .dropped = 6},
-    {"rank", "rank", 6, SHOW_COUNT, AT(rank)},
+    {NULL, "step", -8, SHOW_TEXT, AT(step), .where = SHOW_FOR_PEOPLE,
+     .known = has_step, .optional = true},
+    {NULL, "communicator", -28, SHOW_TEXT, AT(title), .cut = 40,
+     .where = SHOW_FOR_PEOPLE},
+    {NULL, "rank", -8, SHOW_TEXT, AT(job_rank), .where = SHOW_FOR_PEOPLE},
+    {"comm", "communicator", -18, SHOW_TEXT, AT(id),
+     .where = SHOW_FOR_PROGRAMS},
+    {"name", "name", -12, SHOW_TEXT, AT(name), .cut = 12,
+     .where = SHOW_FOR_PROGRAMS},
+    {"rank", "rank", 6, SHOW_COUNT, AT(rank), .where = SHOW_FOR_PROGRAMS},
     {"host", "host", -20, SHOW_TEXT, AT(host)},
     {"pid", "pid", 8, SHOW_PID, AT(pid), .dropped = 5},
     {"records", "records", 9, SHOW_COUNT, AT(records), .unit = SHOW_GROUPED,
@@ -317,6 +378,9 @@ static const struct show_column shown[] = {
      .human = "caused"},
     {"p2p_records", "Send/Recv", 9, SHOW_COUNT, AT(p2p_records),
      .unit = SHOW_GROUPED, .dropped = 1},
+    {NULL, "id", -1, SHOW_TEXT, AT(id), .where = SHOW_FOR_PEOPLE, .dropped = 6},
+    {"step", "step", -8, SHOW_TEXT, AT(step), .where = SHOW_FOR_PROGRAMS,
+     .known = has_step, .optional = true},
 };
 #undef AT
 static const struct show_table table = {shown, sizeof(shown) / sizeof(*shown),
@@ -425,7 +489,7 @@ enum show_source show_saved_source(char *const *folders, size_t n,
 
 /* Prints csv/ranks.csv of all steps. Returns 0; 1 if no row passes the filter;
  * -1 and err. */
-static int show_ranks(char *const *folders, size_t n,
+static int show_ranks(char *const *folders, char *const *steps, size_t n,
                       const struct opsum_filter *filter, enum show_form form,
                       struct jp_error *err)
 {
@@ -438,7 +502,7 @@ static int show_ranks(char *const *folders, size_t n,
         char *step = csv ? step_of(folders[i]) : NULL;
 
         if (step)
-            rc = add_ranks(&rows, step, filter, err);
+            rc = add_ranks(&rows, step, n > 1 ? steps[i] : "", filter, err);
         free(step);
         free(csv);
     }
@@ -452,27 +516,35 @@ static int show_ranks(char *const *folders, size_t n,
 }
 
 /* Prints the totals of csv/ops.csv of all steps. Returns as show_ranks does. */
-static int show_ops(char *const *folders, size_t n,
+static int show_ops(char *const *folders, char *const *steps, size_t n,
                     const struct opsum_filter *filter, enum show_form form,
                     struct jp_error *err)
 {
     char **paths = calloc(n ? n : 1, sizeof(*paths));
-    struct opsum_input input = {.csv = paths};
+    char **names = calloc(n ? n : 1, sizeof(*names)); /* borrowed */
+    struct opsum_input input = {.csv = paths, .steps = names};
     struct opsum_done done;
     int rc;
 
-    if (!paths)
+    if (!paths || !names) {
+        free(paths);
+        free(names);
         return error_set(err, "out of memory");
+    }
     for (size_t i = 0; i < n; i++) {
         char *path = find(folders[i], "csv/ops.csv");
 
-        if (path)
+        if (path) {
+            names[input.n_csv] = steps[i];
             paths[input.n_csv++] = path;
+        }
     }
+    input.n_steps = input.n_csv;
     rc = opsum_show(&input, filter, form, stdout, &done, err);
     for (size_t i = 0; i < input.n_csv; i++)
         free(paths[i]);
     free(paths);
+    free(names);
     return rc < 0 ? -1 : done.rows == 0;
 }
 
@@ -522,13 +594,13 @@ static int show_pending(char *const *folders, size_t n, bool json,
                : rc;
 }
 
-int show_saved_print(char *const *folders, size_t n,
+int show_saved_print(char *const *folders, char *const *steps, size_t n,
                      const struct opsum_filter *filter, enum show_form form,
                      struct jp_error *err)
 {
     if (!filter)
         return show_pending(folders, n, form == SHOW_JSON, err);
     return filter->rank >= 0 || filter->node
-               ? show_ranks(folders, n, filter, form, err)
-               : show_ops(folders, n, filter, form, err);
+               ? show_ranks(folders, steps, n, filter, form, err)
+               : show_ops(folders, steps, n, filter, form, err);
 }

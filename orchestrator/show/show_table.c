@@ -78,7 +78,7 @@ static const char *text_of(const struct show_column *c, const void *row,
 /* --- a table on a terminal ------------------------------------------------ */
 
 /* Limits. */
-#define COLUMNS 16 /* of a table, at most */
+#define COLUMNS 20 /* of a table, at most */
 #define TEXT 400   /* bytes of a figure */
 #define LINE 8192  /* of a line of text */
 
@@ -102,6 +102,21 @@ static const char *cell(const struct print *p, size_t row, size_t column,
         return p->form == SHOW_HUMAN && c->human ? c->human : c->head;
     return text_of(c, (const char *) p->rows + (row - 1) * p->table->row_size,
                    p->form, buf, TEXT);
+}
+
+/* Whether the output has the column at all. */
+static bool is_shown(const struct print *p, size_t column)
+{
+    const struct show_column *c = &p->table->columns[column];
+    bool people = p->form == SHOW_HUMAN;
+
+    /* columns without a heading are only in JSON */
+    if (!c->head || c->where == (people ? SHOW_FOR_PROGRAMS : SHOW_FOR_PEOPLE))
+        return false;
+    for (size_t i = 0; c->optional && i < p->n; i++)
+        if (c->known((const char *) p->rows + i * p->table->row_size))
+            return true;
+    return !c->optional;
 }
 
 /* Returns the width of the table, with a blank between columns. */
@@ -203,13 +218,12 @@ bool show_table_print(const struct show_table *table, const void *rows,
     bool whole = true;
     size_t last = table->n_columns; /* that is left-aligned */
 
-    /* columns without a heading are only in JSON */
     for (size_t k = 0; k < table->n_columns; k++)
-        p.widths[k] = table->columns[k].head ? table->columns[k].width : 0;
+        p.widths[k] = is_shown(&p, k) ? table->columns[k].width : 0;
     if (columns)
         last = fit(&p, columns);
     for (size_t k = 0; k < table->n_columns; k++)
-        whole &= p.widths[k] || !table->columns[k].head;
+        whole &= p.widths[k] || !is_shown(&p, k);
     for (size_t i = 0; i <= n; i++) {
         const char *blank = "";
 
@@ -231,13 +245,27 @@ bool show_table_print(const struct show_table *table, const void *rows,
     return whole;
 }
 
+char *show_rank(int64_t job_rank, int64_t comm_rank, char buf[SHOW_RANK_LEN])
+{
+    if (job_rank < 0 && comm_rank < 0)
+        snprintf(buf, SHOW_RANK_LEN, "-");
+    else if (job_rank < 0)
+        snprintf(buf, SHOW_RANK_LEN, "- (%" PRId64 ")", comm_rank);
+    else if (comm_rank < 0 || comm_rank == job_rank)
+        snprintf(buf, SHOW_RANK_LEN, "%" PRId64, job_rank);
+    else
+        snprintf(buf, SHOW_RANK_LEN, "%" PRId64 " (%" PRId64 ")", job_rank,
+                 comm_rank);
+    return buf;
+}
+
 /* --- JSON ----------------------------------------------------------------- */
 
 /* Writes one cell; an unknown value has no member. */
 static void put_json(struct jp_json_stream *s, const struct show_column *c,
                      const void *row)
 {
-    if (c->known && !c->known(row))
+    if (!c->key || (c->known && !c->known(row)))
         return;
     switch (c->kind) {
     case SHOW_TEXT:

@@ -27,12 +27,19 @@ enum show_unit { SHOW_PLAIN, SHOW_GROUPED, SHOW_BYTES, SHOW_US, SHOW_GBS };
  * reads columns (2097152, 28.1), or JSON. */
 enum show_form { SHOW_HUMAN, SHOW_RAW, SHOW_JSON };
 
+/* The outputs that have a column. JSON has every column with a key. */
+enum show_where {
+    SHOW_EVERYWHERE,
+    SHOW_FOR_PEOPLE,   /* not in SHOW_RAW */
+    SHOW_FOR_PROGRAMS, /* not in SHOW_HUMAN */
+};
+
 /* A number in a line below a table. */
 #define SHOW_NUMBER(n, form)                                                   \
     ((form) == SHOW_HUMAN ? FIG_COUNT(n) : FIG_EXACT((double) (n)))
 
 struct show_column {
-    const char *key;  /* name in JSON */
+    const char *key;  /* name in JSON; NULL: not in JSON */
     const char *head; /* NULL: only in JSON */
     int width;        /* negative: left-aligned */
     enum show_kind kind;
@@ -43,7 +50,9 @@ struct show_column {
                                   * limit */
     /* False: prints "-", and JSON omits the member. NULL: always known. */
     bool (*known)(const void *row);
-    bool last; /* placed after the others in JSON */
+    bool last;     /* placed after the others in JSON */
+    bool optional; /* left out if no row has a known value */
+    enum show_where where;
     enum show_unit unit;
     const char *human; /* heading in SHOW_HUMAN; NULL: head */
     unsigned dropped;  /* left out as the first, second, ... for people whose
@@ -68,6 +77,12 @@ show_table_line(FILE *out, int indent, const char *fmt, ...);
 void show_table_json(struct jp_json_stream *s, const char *key,
                      const struct show_table *table, const void *rows,
                      size_t n);
+
+/* Formats a rank for people: the job's, and the communicator's in brackets if
+ * it is another: "5", "5 (1)", "- (1)" if the job's is unknown. Negative:
+ * unknown. Returns buf. */
+#define SHOW_RANK_LEN 48
+char *show_rank(int64_t job_rank, int64_t comm_rank, char buf[SHOW_RANK_LEN]);
 
 /* Ends the stream (NULL: none). Returns 0, or -1 if the output failed. A reader
  * that closes the pipe early (head) is not an error. */

@@ -463,8 +463,8 @@ static int inspector_usable(const struct backend_input *in,
                             struct jp_error *err)
 {
     if (!in->library)
-        return error_set(err, "no Inspector library is configured "
-                              "(nccl.inspector in the site file)");
+        return error_set(err, "NVIDIA's Inspector is not installed here "
+                              "(the site file has no nccl.inspector)");
     if (!in->library_exists)
         return error_set(err,
                          "%s (nccl.inspector in the site file) cannot be "

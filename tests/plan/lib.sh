@@ -31,12 +31,15 @@ SITE
 }
 
 # run COMMAND ARGUMENT...: in a small environment, with extra in it; out, err
-# and rc
+# and rc. A plan is printed whole, unless it is asked for otherwise (brief=1).
+brief=
 extra=
 rc=0
 run() {
+    local whole=-v
+    [ "$1" = plan ] && [ -z "$brief" ] || whole=
     (cd "$work/cwd" && exec env -i PATH="$PATH" HOME="$work/home" \
-        ${extra:+"$extra"} "$jobprof" "$1" --config "$work/site" "${@:2}" \
+        ${extra:+"$extra"} "$jobprof" "$1" $whole --config "$work/site" "${@:2}" \
         >"$work/out" 2>"$work/err" </dev/null)
     rc=$?
 }

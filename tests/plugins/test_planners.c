@@ -101,7 +101,7 @@ static const struct {
     bool exists;
     const char *error; /* NULL: usable */
 } usable_rows[] = {
-    {"inspector", "inspector", NULL, false, "no Inspector library"},
+    {"inspector", "inspector", NULL, false, "Inspector is not installed"},
     {"inspector", "inspector", "/i.so", false, "/i.so (nccl.inspector"},
     {"inspector", "inspector,nccl=2.27", "/i.so", true,
      "2.27 does not support Insp"},

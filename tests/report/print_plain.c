@@ -322,12 +322,15 @@ static void put_verdicts(void)
                &x);
 }
 
+/* What a report can have: everything, or nothing. */
+static const struct jp_plain_has whole = {true, true, true, true}, nothing;
+
 static void put_checks(void)
 {
     for (int word = 0; word <= JP_VERDICT_OK; word++)
         for (int copper = 0; copper < 2; copper++) {
             const struct jp_verdict v = {.word = (enum jp_verdict_word) word};
-            const char *const *checks = plain_checks(&v, copper);
+            const char *const *checks = plain_checks(&v, copper, &whole);
 
             for (int i = 0; checks && i < JP_PLAIN_CHECKS && checks[i]; i++)
                 if (!copper || word == JP_VERDICT_OK)
@@ -348,7 +351,7 @@ static void put_commands(void)
     for (int word = 0; word <= JP_VERDICT_OK; word++)
         for (int kind = -1; kind < JP_N_FINDINGS; kind++) {
             const struct jp_verdict v = {.word = (enum jp_verdict_word) word};
-            struct jp_plain_command c = plain_command(&v, kind, true);
+            struct jp_plain_command c = plain_command(&v, kind, &whole);
 
             if (kind < 0 || (int) findings_about[kind].verdict == word)
                 printf("%-16s %s%s%s\n",
@@ -357,11 +360,21 @@ static void put_commands(void)
                            : finding_kind_name((enum jp_finding_kind) kind),
                        c.text, c.rank ? " RANK" : "", c.job ? " JOB" : "");
         }
+    /* a report without records: only what always works */
+    for (int word = 0; word <= JP_VERDICT_OK; word++)
+        for (int kind = -1; kind < JP_N_FINDINGS; kind++) {
+            const struct jp_verdict v = {.word = (enum jp_verdict_word) word};
+            struct jp_plain_command c = plain_command(&v, kind, &nothing);
+
+            if (strcmp(c.text, "jobprof show") && word != JP_VERDICT_NODATA)
+                printf("%-16s without records: %s\n",
+                       verdict_word_name((enum jp_verdict_word) word), c.text);
+        }
     for (int i = 0; i < JP_REASONS; i++) {
         const struct jp_verdict v = {
             .word = reasons_table[i].word,
             .why = {.of = {(enum jp_reason) i}, .n = 1}};
-        struct jp_plain_command c = plain_command(&v, -1, false);
+        struct jp_plain_command c = plain_command(&v, -1, &nothing);
 
         if (v.word == JP_VERDICT_NODATA)
             printf("%-16s %s%s\n", reasons_table[i].key, c.text,

@@ -1,0 +1,237 @@
+/* cmd_compare_earlier.c - find an earlier report of the same program.
+ *
+ * Candidates are the steps of the jobs' directories that lie beside the step's
+ * own, and jobs of the same name in the user's part of the site's history. A
+ * candidate counts if its summary.json has the same job name, number of ranks
+ * and nodes, and if it is older. */
+#include "orchestrator/cmd/cmd_compare.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/figure.h"
+#include "common/fileio.h"
+#include "orchestrator/cmd/cmd_inputs.h"
+#include "orchestrator/collect/nodelist.h"
+#include "orchestrator/history/history.h"
+#include "orchestrator/report/summary_file.h"
+
+#define DAY_US INT64_C(86400000000)
+/* Reports that are read; more would take too long. */
+#define REPORTS_READ 2000
+/* Jobs of the history that are looked for. */
+#define JOBS_LOOKED 50
+#define HISTORY_BYTES (UINT64_C(64) << 20)
+
+/* What decides whether two steps are comparable. */
+struct facts {
+    char name[128];
+    uint64_t job, restart, n_ranks, nodes, created_us;
+    char step[64];
+    double period_us; /* NAN: unknown */
+    bool whole;       /* its data is complete enough for a comparison */
+};
+
+struct search {
+    struct facts own;
+    enum earlier which;
+    const char *config;
+    struct earlier_found best;
+    int64_t best_off_us; /* from a week before */
+    size_t read;
+    /* jobs of the same name in the history */
+    char *jobs[JOBS_LOOKED];
+    size_t n_jobs;
+};
+
+/* Reads the facts of a report. Returns -1 and err if it cannot be read. */
+static int read_facts(const char *dir, struct facts *f, struct jp_error *err)
+{
+    json_t *root = summary_file_read(dir, SUMMARY_WITHOUT_TABLES, err);
+    const json_t *job = json_object_get(root, "job");
+    const json_t *iteration = json_object_get(root, "iteration");
+    const char *word =
+        summary_file_text(json_object_get(root, "verdict"), "word");
+
+    if (!root)
+        return -1;
+    *f = (struct facts){.period_us = summary_file_real(iteration, "period_us"),
+                        .whole = strcmp(word, "INCOMPLETE") &&
+                                 strcmp(word, "NODATA")};
+    snprintf(f->name, sizeof(f->name), "%.*s", (int) sizeof(f->name) - 1,
+             summary_file_text(job, "name"));
+    snprintf(f->step, sizeof(f->step), "%.*s", (int) sizeof(f->step) - 1,
+             summary_file_text(job, "step"));
+    summary_file_count(job, "id", &f->job);
+    summary_file_count(job, "restart", &f->restart);
+    summary_file_count(job, "ntasks", &f->n_ranks);
+    summary_file_count(job, "nodes", &f->nodes);
+    summary_file_count(job, "created_us", &f->created_us);
+    json_decref(root);
+    return 0;
+}
+
+/* Whether the report is an older one of the same program and size. */
+static bool is_comparable(const struct facts *own, const struct facts *f)
+{
+    bool same = f->job == own->job && f->restart == own->restart &&
+                !strcmp(f->step, own->step);
+
+    return !same && f->whole && !strcmp(f->name, own->name) &&
+           f->n_ranks == own->n_ranks && f->nodes == own->nodes &&
+           f->created_us && f->created_us < own->created_us;
+}
+
+/* Whether it is better than the one that was found so far. */
+static bool is_better(const struct search *s, const struct facts *f,
+                      int64_t off_us)
+{
+    if (s->which == EARLIER_WEEK)
+        return off_us <= 3 * DAY_US &&
+               (!s->best.dir || off_us < s->best_off_us);
+    return isfinite(f->period_us) && f->period_us > 0 &&
+           (!s->best.dir || f->period_us < s->best.period_us);
+}
+
+/* Looks at a step's report. Without one it is skipped. Returns -1 without
+ * memory. */
+static int look(struct search *s, const char *dir)
+{
+    int64_t off_us;
+    struct facts f;
+    char *copy;
+
+    if (s->read == REPORTS_READ || read_facts(dir, &f, NULL) < 0)
+        return 0;
+    s->read++;
+    if (!is_comparable(&s->own, &f))
+        return 0;
+    s->best.of++;
+    off_us = (int64_t) (s->own.created_us - f.created_us) - 7 * DAY_US;
+    off_us = off_us < 0 ? -off_us : off_us;
+    if (!is_better(s, &f, off_us))
+        return 0;
+    copy = strdup(dir);
+    if (!copy)
+        return -1;
+    free(s->best.dir);
+    s->best.dir = copy;
+    s->best.period_us = f.period_us;
+    snprintf(s->best.when, sizeof(s->best.when), "%s", FIG_UTC(f.created_us));
+    s->best_off_us = off_us;
+    return 0;
+}
+
+/* Looks at the steps of the jobs beside that of step_dir. */
+static int look_beside(struct search *s, const char *step_dir)
+{
+    char *path = realpath(step_dir, NULL), **dirs = NULL;
+    size_t n = 0;
+    int rc = 0;
+
+    /* the job's directory, then its folder */
+    for (int i = 0; path && i < 2; i++) {
+        char *slash = strrchr(path, '/');
+
+        if (slash && slash > path)
+            *slash = '\0';
+    }
+    if (path)
+        rc = cmd_inputs_jobs(path, &dirs, &n);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = look(s, dirs[i]);
+    nodelist_free(dirs, n);
+    free(path);
+    return rc;
+}
+
+/* Keeps a job of the same name, the last ones. A callback of history_read. */
+static int see(void *arg, const struct history_step *step, int64_t uid)
+{
+    struct search *s = arg;
+    char name[3 * HISTORY_TEXT], id[3 * HISTORY_TEXT], *word;
+
+    history_text_copy(step->name, name, sizeof(name));
+    history_text_copy(step->step, id, sizeof(id));
+    (void) uid;
+    if (strcmp(name, s->own.name) != 0 || step->job == s->own.job)
+        return 0;
+    word = text_format("%" PRIu64 ".%s", step->job, id);
+    if (!word)
+        return -1;
+    free(s->jobs[s->n_jobs % JOBS_LOOKED]);
+    s->jobs[s->n_jobs++ % JOBS_LOOKED] = word;
+    return 0;
+}
+
+/* Looks at the jobs of the user's history. What cannot be found any more is
+ * skipped. */
+static int look_in_history(struct search *s, const char *folder)
+{
+    struct history_reader reader = {
+        .see = see, .arg = s, .max_bytes = HISTORY_BYTES};
+    char *own = text_format("%s/%u", folder, (unsigned) geteuid());
+    struct history_seen seen = {0};
+    int rc = own ? 0 : -1;
+
+    if (own && access(own, R_OK) == 0)
+        history_read(own, &reader, &seen, NULL);
+    for (size_t i = 0; rc == 0 && i < JOBS_LOOKED; i++) {
+        char **dirs = NULL;
+        size_t n = 0;
+
+        if (s->jobs[i] &&
+            cmd_inputs_steps(s->jobs[i], s->config, &dirs, &n, NULL) == 0)
+            for (size_t k = 0; rc == 0 && k < n; k++)
+                rc = look(s, dirs[k]);
+        nodelist_free(dirs, n);
+    }
+    for (size_t i = 0; i < JOBS_LOOKED; i++)
+        free(s->jobs[i]);
+    free(own);
+    return rc;
+}
+
+int earlier_find(const char *step_dir, const char *config,
+                 const char *history_dir, enum earlier which,
+                 struct earlier_found *found, struct jp_error *why)
+{
+    struct search s = {.which = which, .config = config};
+    int rc;
+
+    if (read_facts(step_dir, &s.own, why) < 0)
+        return -1;
+    if (!*s.own.name)
+        return error_set(why, "%s: its report names no job", step_dir);
+    s.best.period_us = NAN;
+    rc = look_beside(&s, step_dir);
+    if (rc == 0 && history_dir)
+        rc = look_in_history(&s, history_dir);
+    if (rc < 0) {
+        free(s.best.dir);
+        return error_set(why, "out of memory");
+    }
+    s.best.own_us = s.own.period_us;
+    s.best.n_ranks = s.own.n_ranks;
+    snprintf(s.best.name, sizeof(s.best.name), "%s", s.own.name);
+    *found = s.best;
+    if (s.best.dir)
+        return 1;
+    if (!s.best.of)
+        error_set(
+            why,
+            "no earlier report of \"%s\" with %s ranks is beside it or in "
+            "the history",
+            s.own.name, FIG_COUNT(s.own.n_ranks));
+    else
+        error_set(why, "%s earlier report%s of \"%s\" with %s ranks, none %s",
+                  FIG_COUNT(s.best.of), plural(s.best.of), s.own.name,
+                  FIG_COUNT(s.own.n_ranks),
+                  which == EARLIER_WEEK ? "of 4 to 10 days before"
+                                        : "with a known time of a step");
+    return 0;
+}
