@@ -282,6 +282,12 @@ static int meet(struct jp_sim_lane *lane, int iteration)
     __atomic_store_n(&lane->clock.base_ns, round.base_ns, __ATOMIC_RELAXED);
     lane->plain.late_ns = round.late_ns;
     lane->model.late_ns = round.late_ns;
+    if (lane->options->verbose) {
+        printf("ncclsim: iteration %d: late by", iteration);
+        for (int r = 0; r < lane->world->n_ranks; r++)
+            printf(" %" PRId64, round.late_ns[r] / 1000);
+        puts(" us");
+    }
     return 0;
 }
 

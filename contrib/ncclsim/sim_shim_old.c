@@ -31,6 +31,18 @@ static uint8_t datatype_number(const char *name)
     return strcmp(name, "ncclInt8") == 0 ? JP_NCCL_INT8 : JP_NCCL_BFLOAT16;
 }
 
+/* Returns the numbers of the algorithms and protocols that the simulator uses,
+ * in NCCL 2.23. */
+static uint8_t algo_number(const char *name)
+{
+    return strcmp(name, "RING") == 0 ? 1 : strcmp(name, "NVLS") == 0 ? 4 : 2;
+}
+
+static uint8_t proto_number(const char *name)
+{
+    return strcmp(name, "LL128") == 0 ? 1 : 2;
+}
+
 /* What a context of v1 to v3 carries. NCCL 2.23 to 2.26 pass the communicator's
  * name and hash with each event; v6's events do not have them. */
 struct old_context {
@@ -96,6 +108,8 @@ static int start_v1(void *context, void **handle, struct jp_nccl_descr_v6 *d)
         old.coll.datatype = datatype_number(d->coll.datatype);
         old.coll.max_channels = d->coll.n_channels;
         old.coll.n_warps = d->coll.n_warps;
+        old.coll.algo = algo_number(d->coll.algo);
+        old.coll.proto = proto_number(d->coll.proto);
         break;
     case JP_NCCL_P2P:
         old.parent = d->p2p.parent_group;

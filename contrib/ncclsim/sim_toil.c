@@ -16,9 +16,10 @@
 
 #include "contrib/ncclsim/sim_pace.h"
 
-/* Niceness of the rival, if it may be set. Of two processes with equal
- * niceness, the one that sleeps most of the time hardly waits. The rival begins
- * when the rank first computes. */
+/* How much less nice the rival is than the rank, if that may be set: the rank
+ * has about a tenth of the processor. Of two processes with equal niceness, the
+ * one that sleeps most of the time hardly waits. The rival begins when the rank
+ * first computes. */
 enum { RIVAL_NICE = -10 };
 enum { FILE_BYTES = 64 << 20, CHUNK = 1 << 20, PAGE = 4096 };
 
@@ -64,7 +65,7 @@ static int start_rival(struct jp_sim_toil *toil, struct jp_error *err)
         dup2(work[0], STDIN_FILENO);
         /* no session of its own, because kernels with autogroup give each
          * session an equal share */
-        setpriority(PRIO_PROCESS, 0, RIVAL_NICE);
+        setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + RIVAL_NICE);
         execve("/bin/sh", (char **) argv, env);
         _exit(127);
     }

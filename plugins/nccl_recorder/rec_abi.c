@@ -27,6 +27,7 @@
 #include "plugins/nccl_recorder/rec_comm.h"
 #include "plugins/nccl_recorder/rec_compat.h"
 #include "plugins/nccl_recorder/rec_env.h"
+#include "plugins/nccl_recorder/rec_v1_names.h"
 #include "plugins/nccl_recorder/rec_writer.h"
 
 /* What NCCL's events mean: the common core of all seven interfaces.
@@ -940,33 +941,6 @@ extern struct jp_nccl_plugin_v7 ncclProfiler_v7;
 /* The name of a static function for the interface that is being made. */
 #define NAME(name) JP_REC_NAME(name##_v, VERSION)
 
-/* Interface v1 hands over numbers in place of names. */
-static const char *const v1_funcs[JP_NCCL_N_FUNCS] = {
-    [JP_NCCL_BROADCAST] = "Broadcast",
-    [JP_NCCL_REDUCE] = "Reduce",
-    [JP_NCCL_ALL_GATHER] = "AllGather",
-    [JP_NCCL_REDUCE_SCATTER] = "ReduceScatter",
-    [JP_NCCL_ALL_REDUCE] = "AllReduce",
-    [JP_NCCL_SEND_RECV] = "SendRecv",
-    [JP_NCCL_SEND] = "Send",
-    [JP_NCCL_RECV] = "Recv",
-};
-
-static const char *const v1_datatypes[JP_NCCL_N_DATATYPES] = {
-    [JP_NCCL_INT8] = "ncclInt8",
-    [JP_NCCL_UINT8] = "ncclUint8",
-    [JP_NCCL_INT32] = "ncclInt32",
-    [JP_NCCL_UINT32] = "ncclUint32",
-    [JP_NCCL_INT64] = "ncclInt64",
-    [JP_NCCL_UINT64] = "ncclUint64",
-    [JP_NCCL_FLOAT16] = "ncclFloat16",
-    [JP_NCCL_FLOAT32] = "ncclFloat32",
-    [JP_NCCL_FLOAT64] = "ncclFloat64",
-    [JP_NCCL_BFLOAT16] = "ncclBfloat16",
-    [JP_NCCL_FLOAT8E4M3] = "ncclFloat8e4m3",
-    [JP_NCCL_FLOAT8E5M2] = "ncclFloat8e5m2",
-};
-
 /* Returns NULL for a number that is not known. */
 static const char *v1_name(const char *const *names, unsigned n, unsigned i)
 {
@@ -974,9 +948,9 @@ static const char *v1_name(const char *const *names, unsigned n, unsigned i)
 }
 
 #define VERSION 1
-#define FUNC(event) v1_name(v1_funcs, JP_NCCL_N_FUNCS, (event).func)
+#define FUNC(event) v1_name(rec_v1_funcs, JP_NCCL_N_FUNCS, (event).func)
 #define DATATYPE(event)                                                        \
-    v1_name(v1_datatypes, JP_NCCL_N_DATATYPES, (event).datatype)
+    v1_name(rec_v1_datatypes, JP_NCCL_N_DATATYPES, (event).datatype)
 #define ALGO(event) NULL
 #define PROTO(event) NULL
 #include "plugins/nccl_recorder/rec_abi_old.h"

@@ -4,6 +4,7 @@
 #include "plugins/nccl_recorder/rec_chain.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 #include "plugins/nccl_recorder/rec_compat.h"
 #include "plugins/nccl_recorder/rec_op.h"
+#include "plugins/nccl_recorder/rec_v1_names.h"
 
 atomic_bool jp_rec_chained;
 struct jp_rec_masks jp_rec_masks;
@@ -38,6 +40,7 @@ typedef int init_v5(void **context, uint64_t hash, int *mask, const char *name,
 
 static const struct table *table; /* of the library; NULL: none */
 static int interface;             /* of that table */
+static int nccl_interface;        /* that NCCL uses: the same or a newer one */
 static bool opened;
 static atomic_flag claimed = ATOMIC_FLAG_INIT;
 static atomic_bool refused; /* why is written */
@@ -72,13 +75,10 @@ static void *load(const char *name)
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* Finds the newest table that NCCL's interface can be passed on to. */
+/* Finds the newest table that is not newer than NCCL's interface. */
 static const struct table *find_table(void *library, int version, int *found)
 {
-    /* v4 to v6 are made of each other; the older ones and v7 are not */
-    int oldest = version >= 4 && version <= 6 ? 4 : version;
-
-    for (int v = version; v >= oldest; v--) {
+    for (int v = version; v >= 1; v--) {
         char symbol[32];
         const struct table *t;
 
@@ -116,11 +116,12 @@ const char *rec_chain_open(int version)
         refuse(name, fault ? fault : "cannot be loaded");
         return reason();
     }
+    nccl_interface = version;
     t = find_table(library, version, &interface);
     if (!t) {
         snprintf(what, sizeof(what),
-                 version > 4 && version <= 6
-                     ? "has no profiler interface from v4 to v%d of this NCCL"
+                 version > 1
+                     ? "has no profiler interface from v1 to v%d of this NCCL"
                      : "has no profiler interface v%d, which this NCCL uses",
                  version);
         refuse(name, what);
@@ -136,10 +137,63 @@ const char *rec_chain_open(int version)
     return reason();
 }
 
+/* The types of events that an interface has. */
+static const int known_types[] = {0,    0x3f,  0x3f,   0xff,
+                                  0xff, 0xfff, 0x7fff, 0xffff};
+
+/* The context of a library with v1, v2 or v3 where NCCL is newer: the events
+ * of these interfaces carry the communicator's name and hash. NCCL may report
+ * the end of a kernel after finalize(), so the memory is kept for a later
+ * communicator. */
+struct named {
+    void *_Atomic context;
+    uint64_t hash;
+    char name[128];
+    bool has_name;
+    struct named *next; /* of the free ones */
+};
+
+static pthread_mutex_t named_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct named *named_free;
+
+static bool is_named(void)
+{
+    return interface < 4 && nccl_interface >= 4;
+}
+
+/* Returns NULL without memory. */
+static struct named *make_named(const struct jp_rec_chain_comm *comm,
+                                void *context)
+{
+    struct named *named;
+
+    pthread_mutex_lock(&named_lock);
+    named = named_free;
+    if (named)
+        named_free = named->next;
+    pthread_mutex_unlock(&named_lock);
+    if (!named)
+        named = calloc(1, sizeof(*named));
+    if (!named)
+        return NULL;
+    named->hash = comm->hash;
+    named->has_name = comm->name != NULL;
+    snprintf(named->name, sizeof(named->name), "%s",
+             comm->name ? comm->name : "");
+    atomic_store(&named->context, context);
+    return named;
+}
+
+/* What the library itself gave as a context. */
+static void *context_of(void *theirs)
+{
+    if (is_named())
+        theirs = atomic_load(&((struct named *) theirs)->context);
+    return theirs == &no_context ? NULL : theirs;
+}
+
 void *rec_chain_init(const struct jp_rec_chain_comm *comm)
 {
-    static const int known[] = {0,    0x3f,  0x3f,   0xff,
-                                0xff, 0xfff, 0x7fff, 0xffff};
     int *mask = &jp_rec_masks.theirs;
     void *context = NULL;
     char what[80];
@@ -155,20 +209,32 @@ void *rec_chain_init(const struct jp_rec_chain_comm *comm)
         rc = ((init_v5 *) table->init)(&context, comm->hash, mask, comm->name,
                                        comm->n_nodes, comm->n_ranks, comm->rank,
                                        comm->log);
-    /* events that its interface does not have */
-    __atomic_fetch_and(mask, known[interface], __ATOMIC_RELAXED);
-    if (rc == 0) /* it may need no context */
-        return context ? context : &no_context;
+    __atomic_fetch_and(mask, known_types[interface], __ATOMIC_RELAXED);
+    if (rc == 0) {
+        if (!context) /* it may need none */
+            context = &no_context;
+        return is_named() ? make_named(comm, context) : context;
+    }
     snprintf(what, sizeof(what), "its init() failed with %d: it gets no events",
              rc);
     refuse(table->name ? table->name : "?", what);
     return NULL;
 }
 
-void rec_chain_finalize(void *context)
+void rec_chain_finalize(void *theirs)
 {
-    if (context != &no_context && table->finalize) /* as NCCL does */
+    void *context = context_of(theirs);
+
+    if (context && table->finalize) /* as NCCL does */
         table->finalize(context);
+    if (is_named()) {
+        struct named *named = theirs;
+
+        pthread_mutex_lock(&named_lock);
+        named->next = named_free;
+        named_free = named;
+        pthread_mutex_unlock(&named_lock);
+    }
 }
 
 /* --- masks ------------------------------------------------------------------
@@ -226,7 +292,7 @@ bool rec_chain_wants(int mask, uint64_t type)
         children = JP_NCCL_COLL | JP_NCCL_P2P | BELOW;
         break;
     case JP_NCCL_P2P:
-        if (interface < 3) /* until 2.25 collectives decide */
+        if (nccl_interface < 3) /* until 2.25 collectives decide */
             type = JP_NCCL_COLL;
         children = BELOW;
         break;
@@ -486,41 +552,32 @@ void rec_chain_end(const void *handle)
 /* --- calls in terms of its interface ----------------------------------------
  */
 
-/* Makes a description of v4 from one of v5 or v6. False: v4 has no such event.
- */
-static bool to_v4(const struct jp_nccl_descr_v6 *d,
-                  struct jp_nccl_descr_v4 *out)
-{
-    *out = (struct jp_nccl_descr_v4){
-        .type = (uint8_t) d->type, .parent = d->parent, .rank = d->rank};
-    switch (d->type) {
-    case JP_NCCL_GROUP:
-    case JP_NCCL_PROXY_CTRL:
-        return true;
-    case JP_NCCL_COLL:
-        memcpy(&out->coll, &d->coll, sizeof(out->coll));
-        out->parent = d->coll.parent_group;
-        return true;
-    case JP_NCCL_P2P:
-        memcpy(&out->p2p, &d->p2p, sizeof(out->p2p));
-        out->parent = d->p2p.parent_group;
-        return true;
-    case JP_NCCL_PROXY_OP:
-        out->proxy_op = d->proxy_op;
-        return true;
-    case JP_NCCL_PROXY_STEP:
-        out->proxy_step = d->proxy_step;
-        return true;
-    case JP_NCCL_KERNEL_CH:
-        out->kernel_ch = d->kernel_ch;
-        return true;
-    case JP_NCCL_NET_PLUGIN:
-        out->net_plugin = d->net_plugin;
-        return true;
-    default:
-        return false;
-    }
-}
+/* An event as all interfaces have it. */
+struct event {
+    uint64_t type;
+    void *parent;
+    int rank;
+    const char *comm_name; /* NULL: not known */
+    uint64_t comm_hash;
+    size_t traffic_bytes; /* v2 has it; else 0 */
+    union {
+        struct jp_nccl_coll_v4 coll;
+        struct jp_nccl_p2p_v4 p2p;
+        struct jp_nccl_proxy_op proxy_op;
+        struct jp_nccl_proxy_step proxy_step;
+        struct jp_nccl_kernel_ch_v4 kernel_ch;
+        struct jp_nccl_net_plugin net_plugin;
+    };
+};
+
+/* Copies the events that do not differ between interfaces. */
+#define COPY_REST(to, from)                                                    \
+    do {                                                                       \
+        if ((from)->type == JP_NCCL_PROXY_OP)                                  \
+            (to)->proxy_op = (from)->proxy_op;                                 \
+        else if ((from)->type == JP_NCCL_PROXY_STEP)                           \
+            (to)->proxy_step = (from)->proxy_step;                             \
+    } while (0)
 
 static_assert(offsetof(struct jp_nccl_coll_v5, proto) ==
                   offsetof(struct jp_nccl_coll_v4, proto),
@@ -528,25 +585,300 @@ static_assert(offsetof(struct jp_nccl_coll_v5, proto) ==
 static_assert(offsetof(struct jp_nccl_p2p_v5, n_channels) ==
                   offsetof(struct jp_nccl_p2p_v4, n_channels),
               "v4's Send begins v5's");
-static_assert(offsetof(struct jp_nccl_descr_v5, kernel_ch) ==
-                      offsetof(struct jp_nccl_descr_v6, kernel_ch) &&
-                  sizeof(struct jp_nccl_descr_v5) ==
-                      sizeof(struct jp_nccl_descr_v6),
-              "v5's events are v6's");
+/* The members of v7's events begin with those of v6, and v6's with those of
+ * v5: a library reads an event of a newer interface as one of its own. */
+#define SAME(newer, older, member)                                             \
+    static_assert(offsetof(struct jp_nccl_descr_##newer, member) ==            \
+                      offsetof(struct jp_nccl_descr_##older, member),          \
+                  #newer " begins as " #older)
+SAME(v6, v5, kernel_ch);
+SAME(v6, v5, coll.parent_group);
+SAME(v6, v5, p2p.parent_group);
+SAME(v6, v5, coll_api.graph_captured);
+SAME(v6, v5, p2p_api.graph_captured);
+SAME(v7, v6, rank);
+SAME(v7, v6, group_api.depth);
+SAME(v7, v6, kernel_launch);
+SAME(v7, v6, coll.proto);
+SAME(v7, v6, coll.parent_group);
+SAME(v7, v6, p2p.parent_group);
+SAME(v7, v6, coll_api.graph_captured);
+SAME(v7, v6, p2p_api.graph_captured);
+SAME(v7, v6, proxy_op);
+SAME(v7, v6, proxy_step);
+SAME(v7, v6, kernel_ch);
+SAME(v7, v6, net_plugin);
+SAME(v7, v6, ce_coll.stream);
+SAME(v7, v6, ce_sync);
+SAME(v7, v6, ce_batch);
+#undef SAME
 
-void *rec_chain_start(int version, void *context, void *descr, uint64_t type)
+/* Reads an event of v5, v6 or v7. */
+static void read_v5(struct event *out, const struct jp_nccl_descr_v5 *d)
 {
-    struct jp_nccl_descr_v4 old;
+    *out =
+        (struct event){.type = d->type, .parent = d->parent, .rank = d->rank};
+    if (d->type == JP_NCCL_COLL) {
+        memcpy(&out->coll, &d->coll, sizeof(out->coll));
+        out->parent = d->coll.parent_group;
+    } else if (d->type == JP_NCCL_P2P) {
+        memcpy(&out->p2p, &d->p2p, sizeof(out->p2p));
+        out->parent = d->p2p.parent_group;
+    } else if (d->type == JP_NCCL_KERNEL_CH) {
+        out->kernel_ch = d->kernel_ch;
+    } else if (d->type == JP_NCCL_NET_PLUGIN) {
+        out->net_plugin = d->net_plugin;
+    } else {
+        COPY_REST(out, d);
+    }
+}
+
+static void read_v4(struct event *out, const struct jp_nccl_descr_v4 *d)
+{
+    *out =
+        (struct event){.type = d->type, .parent = d->parent, .rank = d->rank};
+    if (d->type == JP_NCCL_COLL)
+        out->coll = d->coll;
+    else if (d->type == JP_NCCL_P2P)
+        out->p2p = d->p2p;
+    else if (d->type == JP_NCCL_KERNEL_CH)
+        out->kernel_ch = d->kernel_ch;
+    else if (d->type == JP_NCCL_NET_PLUGIN)
+        out->net_plugin = d->net_plugin;
+    else
+        COPY_REST(out, d);
+}
+
+/* The two interfaces whose events name the communicator in text. */
+#define READ_OLD(d)                                                            \
+    do {                                                                       \
+        *out = (struct event){                                                 \
+            .type = (d)->type, .parent = (d)->parent, .rank = (d)->rank};      \
+        if ((d)->type == JP_NCCL_COLL) {                                       \
+            out->comm_name = (d)->coll.comm_name;                              \
+            out->comm_hash = (d)->coll.comm_hash;                              \
+            out->coll =                                                        \
+                (struct jp_nccl_coll_v4){.seq = (d)->coll.seq,                 \
+                                         .func = (d)->coll.func,               \
+                                         .send_buf = (d)->coll.send_buf,       \
+                                         .recv_buf = (d)->coll.recv_buf,       \
+                                         .count = (d)->coll.count,             \
+                                         .root = (d)->coll.root,               \
+                                         .datatype = (d)->coll.datatype,       \
+                                         .n_channels = (d)->coll.max_channels, \
+                                         .n_warps = (d)->coll.n_warps,         \
+                                         .algo = (d)->coll.algo,               \
+                                         .proto = (d)->coll.proto};            \
+        } else if ((d)->type == JP_NCCL_P2P) {                                 \
+            out->comm_name = (d)->p2p.comm_name;                               \
+            out->comm_hash = (d)->p2p.comm_hash;                               \
+            out->p2p = (struct jp_nccl_p2p_v4){.func = (d)->p2p.func,          \
+                                               .buf = (d)->p2p.buf,            \
+                                               .datatype = (d)->p2p.datatype,  \
+                                               .count = (d)->p2p.count,        \
+                                               .peer = (d)->p2p.peer};         \
+        } else {                                                               \
+            COPY_REST(out, d);                                                 \
+        }                                                                      \
+    } while (0)
+
+static void read_v3(struct event *out, const struct jp_nccl_descr_v3 *d)
+{
+    READ_OLD(d);
+}
+
+static void read_v2(struct event *out, const struct jp_nccl_descr_v2 *d)
+{
+    READ_OLD(d);
+    if (d->type == JP_NCCL_COLL)
+        out->traffic_bytes = d->coll.traffic_bytes;
+}
+
+static void read_event(struct event *out, int version, const void *descr)
+{
+    if (version >= 5)
+        read_v5(out, descr);
+    else if (version == 4)
+        read_v4(out, descr);
+    else if (version == 3)
+        read_v3(out, descr);
+    else
+        read_v2(out, descr);
+}
+
+/* A description of any interface before v5. */
+union old_descr {
+    struct jp_nccl_descr_v1 v1;
+    struct jp_nccl_descr_v2 v2;
+    struct jp_nccl_descr_v3 v3;
+    struct jp_nccl_descr_v4 v4;
+};
+
+static void write_v4(struct jp_nccl_descr_v4 *out, const struct event *e)
+{
+    *out = (struct jp_nccl_descr_v4){
+        .type = (uint8_t) e->type, .parent = e->parent, .rank = e->rank};
+    if (e->type == JP_NCCL_COLL)
+        out->coll = e->coll;
+    else if (e->type == JP_NCCL_P2P)
+        out->p2p = e->p2p;
+    else if (e->type == JP_NCCL_KERNEL_CH)
+        out->kernel_ch = e->kernel_ch;
+    else if (e->type == JP_NCCL_NET_PLUGIN)
+        out->net_plugin = e->net_plugin;
+    else
+        COPY_REST(out, e);
+}
+
+static void write_p2p(struct jp_nccl_p2p_v2 *out, const struct event *e)
+{
+    *out = (struct jp_nccl_p2p_v2){.comm_name = e->comm_name,
+                                   .comm_hash = e->comm_hash,
+                                   .func = e->p2p.func,
+                                   .buf = e->p2p.buf,
+                                   .datatype = e->p2p.datatype,
+                                   .count = e->p2p.count,
+                                   .peer = e->p2p.peer};
+}
+
+static void write_v3(struct jp_nccl_descr_v3 *out, const struct event *e)
+{
+    *out = (struct jp_nccl_descr_v3){
+        .type = (uint8_t) e->type, .parent = e->parent, .rank = e->rank};
+    if (e->type == JP_NCCL_COLL)
+        out->coll = (struct jp_nccl_coll_v3){.comm_name = e->comm_name,
+                                             .comm_hash = e->comm_hash,
+                                             .seq = e->coll.seq,
+                                             .func = e->coll.func,
+                                             .send_buf = e->coll.send_buf,
+                                             .recv_buf = e->coll.recv_buf,
+                                             .count = e->coll.count,
+                                             .root = e->coll.root,
+                                             .datatype = e->coll.datatype,
+                                             .max_channels = e->coll.n_channels,
+                                             .n_warps = e->coll.n_warps,
+                                             .algo = e->coll.algo,
+                                             .proto = e->coll.proto};
+    else if (e->type == JP_NCCL_P2P)
+        write_p2p(&out->p2p, e);
+    else if (e->type == JP_NCCL_KERNEL_CH)
+        out->kernel_ch.channel = e->kernel_ch.channel;
+    else if (e->type == JP_NCCL_NET_PLUGIN)
+        out->net_plugin = e->net_plugin;
+    else
+        COPY_REST(out, e);
+}
+
+static void write_v2(struct jp_nccl_descr_v2 *out, const struct event *e)
+{
+    *out = (struct jp_nccl_descr_v2){
+        .type = (uint8_t) e->type, .parent = e->parent, .rank = e->rank};
+    if (e->type == JP_NCCL_COLL)
+        out->coll = (struct jp_nccl_coll_v2){.comm_name = e->comm_name,
+                                             .comm_hash = e->comm_hash,
+                                             .seq = e->coll.seq,
+                                             .func = e->coll.func,
+                                             .send_buf = e->coll.send_buf,
+                                             .recv_buf = e->coll.recv_buf,
+                                             .count = e->coll.count,
+                                             .root = e->coll.root,
+                                             .datatype = e->coll.datatype,
+                                             .traffic_bytes = e->traffic_bytes,
+                                             .max_channels = e->coll.n_channels,
+                                             .n_warps = e->coll.n_warps,
+                                             .algo = e->coll.algo,
+                                             .proto = e->coll.proto};
+    else if (e->type == JP_NCCL_P2P)
+        write_p2p(&out->p2p, e);
+    else
+        COPY_REST(out, e);
+}
+
+/* The place of a name in a table of n, or `other`. */
+static uint8_t number_of(const char *const *names, int n, const char *name,
+                         int other)
+{
+    for (int i = 0; name && i < n; i++)
+        if (names[i] && strcmp(names[i], name) == 0)
+            return (uint8_t) i;
+    return (uint8_t) other;
+}
+
+/* v1 has numbers; for a word that NCCL 2.23 did not have it gets the number
+ * that NCCL itself hands to such a library. */
+static void write_v1(struct jp_nccl_descr_v1 *out, const struct event *e)
+{
+    static const char *const algos[] = {
+        "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE"};
+    static const char *const protos[] = {"LL", "LL128"};
+
+    *out = (struct jp_nccl_descr_v1){
+        .type = (uint8_t) e->type, .parent = e->parent, .rank = e->rank};
+    if (e->type == JP_NCCL_COLL)
+        out->coll = (struct jp_nccl_coll_v1){
+            .comm_name = e->comm_name,
+            .comm_hash = e->comm_hash,
+            .seq = e->coll.seq,
+            .func = number_of(rec_v1_funcs, JP_NCCL_N_FUNCS, e->coll.func,
+                              JP_NCCL_SEND),
+            .send_buf = e->coll.send_buf,
+            .recv_buf = e->coll.recv_buf,
+            .count = e->coll.count,
+            .root = e->coll.root,
+            .datatype = number_of(rec_v1_datatypes, JP_NCCL_N_DATATYPES,
+                                  e->coll.datatype, JP_NCCL_UINT8),
+            .traffic_bytes = e->traffic_bytes,
+            .max_channels = e->coll.n_channels,
+            .n_warps = e->coll.n_warps,
+            .algo = number_of(algos, 6, e->coll.algo, 6),     /* PAT */
+            .proto = number_of(protos, 2, e->coll.proto, 2)}; /* simple */
+    else if (e->type == JP_NCCL_P2P)
+        out->p2p = (struct jp_nccl_p2p_v1){
+            .comm_name = e->comm_name,
+            .comm_hash = e->comm_hash,
+            .func = number_of(rec_v1_funcs, JP_NCCL_N_FUNCS, e->p2p.func,
+                              JP_NCCL_SEND),
+            .buf = e->p2p.buf,
+            .datatype = number_of(rec_v1_datatypes, JP_NCCL_N_DATATYPES,
+                                  e->p2p.datatype, JP_NCCL_UINT8),
+            .count = e->p2p.count,
+            .peer = e->p2p.peer};
+    else
+        COPY_REST(out, e);
+}
+
+static void write_event(union old_descr *out, const struct event *e)
+{
+    if (interface == 4)
+        write_v4(&out->v4, e);
+    else if (interface == 3)
+        write_v3(&out->v3, e);
+    else if (interface == 2)
+        write_v2(&out->v2, e);
+    else
+        write_v1(&out->v1, e);
+}
+
+void *rec_chain_start(int version, void *theirs, void *descr, uint64_t type)
+{
+    union old_descr old;
+    struct event event;
     void *handle = NULL;
 
-    if (version > 4 && interface == 4) {
-        if (!to_v4(descr, &old))
-            return NULL;
-        descr = &old;
-    } else if (interface == 5 && type >= JP_NCCL_CE_COLL) {
+    if (!(type & (unsigned) known_types[interface]))
         return NULL;
+    if (version != interface && interface <= 4) {
+        read_event(&event, version, descr);
+        if (is_named()) {
+            const struct named *named = theirs;
+
+            event.comm_name = named->has_name ? named->name : NULL;
+            event.comm_hash = named->hash;
+        }
+        write_event(&old, &event);
+        descr = &old;
     }
-    table->start(context == &no_context ? NULL : context, &handle, descr);
+    table->start(context_of(theirs), &handle, descr);
     return handle;
 }
 
@@ -556,10 +888,26 @@ void rec_chain_stop(void *theirs)
         table->stop(theirs);
 }
 
+/* A state of v4 and later for a library with v1, v2 or v3. */
+static void record_old(void *theirs, int state,
+                       const union jp_nccl_args_v4 *args)
+{
+    union jp_nccl_args_v1 old = {0};
+
+    if (state > JP_NCCL_CTRL_APPEND_END)
+        return;
+    if (state >= JP_NCCL_CTRL_IDLE && args)
+        old.proxy_ctrl.appended = args->proxy_ctrl.appended;
+    table->record(theirs, state, &old);
+}
+
 void rec_chain_record(void *theirs, int state, void *args)
 {
-    /* states that its interface does not have */
-    if (!theirs || (interface == 4 && state > JP_NCCL_KERNEL_CH_STOP))
+    if (!theirs)
         return;
-    table->record(theirs, state, args);
+    if (is_named())
+        record_old(theirs, state, args);
+    /* v4 does not have the newer states */
+    else if (interface != 4 || state <= JP_NCCL_KERNEL_CH_STOP)
+        table->record(theirs, state, args);
 }

@@ -7,9 +7,12 @@
  * Nothing is loaded in a process with more rights than its user.
  *
  * The library must have NCCL's interface or an older one, as NCCL itself wants
- * it: v6 and v5 calls are also made in terms of v5 and v4. A library that has
- * none, cannot be loaded or fails its init() is left out. Why is logged at INFO
- * level and in the header's notes. Its return values mean nothing, as for NCCL.
+ * it. Calls are made in terms of the newest that it has, and lose only what
+ * that one cannot say: before v7 phases and tags, before v6 copy engines,
+ * before v5 the program's calls, before v4 times of the GPU, before v3 kernels.
+ * A library that has none, cannot be loaded or fails its init() is left out.
+ * Why is logged at INFO level and in the header's notes. Its return values mean
+ * nothing, as for NCCL.
  *
  * NCCL gets a handle for a pair of handles: the place of the pair in a table
  * and the place's generation, mixed with a number of this process. Its lowest
@@ -35,7 +38,8 @@ struct jp_rec_pair {
     void *ours, *theirs;
 };
 
-/* What init() gets; name may be NULL. Before v4 only the mask. */
+/* What init() gets; name may be NULL. Before v4 only the mask: there name and
+ * hash come with each operation. */
 struct jp_rec_chain_comm {
     const char *name;
     uint64_t hash;
@@ -51,7 +55,7 @@ static inline bool rec_chain_is_on(void)
 }
 
 /* Loads the library, once in a process, for the interface that NCCL uses (1 to
- * 6). Returns why it is not used, or NULL: it is, or none is named. The text
+ * 7). Returns why it is not used, or NULL: it is, or none is named. The text
  * lives as long as the process. Not for two threads at once. */
 const char *rec_chain_open(int version);
 

@@ -2,7 +2,7 @@
  *
  * SIM_TRACER_FILE    where to; "%r" is the rank of the first communicator, 0
  *                    where the interface does not tell
- * SIM_TRACER_MASK    the mask it asks for (0x7fff)
+ * SIM_TRACER_MASK    the mask it asks for (0x7fff; v7: 0xffff)
  * SIM_TRACER_MASK2   the mask from the second communicator on
  * SIM_TRACER_MASK3   the mask from the third one on
  * SIM_TRACER_DROP    types that it stops asking for at its 20th event
@@ -45,9 +45,10 @@ static int n_starts;
 static int *nccl_mask; /* NCCL's own, which stays where init() saw it */
 
 static const char *const type_names[] = {
-    "Group",     "Coll",         "P2p",       "ProxyOp",  "ProxyStep",
-    "ProxyCtrl", "KernelCh",     "NetPlugin", "GroupApi", "CollApi",
-    "P2pApi",    "KernelLaunch", "CeColl",    "CeSync",   "CeBatch"};
+    "Group",     "Coll",      "P2p",      "ProxyOp",
+    "ProxyStep", "ProxyCtrl", "KernelCh", "NetPlugin",
+    "GroupApi",  "CollApi",   "P2pApi",   "KernelLaunch",
+    "CeColl",    "CeSync",    "CeBatch",  "KernelPhase"};
 
 static const char *const state_names[] = {"OpSendPosted",
                                           "OpSendRemFifoWait",
@@ -106,7 +107,7 @@ static void open_file(int rank)
         setvbuf(out, NULL, _IOLBF, 1 << 16);
 }
 
-static int mask_of(uintptr_t comm)
+static int mask_of(uintptr_t comm, int version)
 {
     static const char *const names[] = {"SIM_TRACER_MASK", "SIM_TRACER_MASK2",
                                         "SIM_TRACER_MASK3"};
@@ -118,7 +119,7 @@ static int mask_of(uintptr_t comm)
 
         text = value ? value : text;
     }
-    return text ? (int) strtol(text, NULL, 0) : 0x7fff;
+    return text ? (int) strtol(text, NULL, 0) : version < 7 ? 0x7fff : 0xffff;
 }
 
 static int init(void **context, int *mask, int version, const char *name,
@@ -132,7 +133,7 @@ static int init(void **context, int *mask, int version, const char *name,
     open_file(rank);
     comm = ++n_comms;
     *context = (void *) comm;
-    *mask = mask_of(comm);
+    *mask = mask_of(comm, version);
     nccl_mask = mask;
     if (out)
         fprintf(out,
@@ -207,7 +208,7 @@ static int start(void *context, void **handle, uint64_t type,
         fprintf(out,
                 "%c start %s h=%" PRIuPTR " p=%" PRIuPTR " c=%" PRIuPTR
                 "%s%s\n",
-                who(), bit < 15 ? type_names[bit] : "?", (uintptr_t) *handle,
+                who(), bit < 16 ? type_names[bit] : "?", (uintptr_t) *handle,
                 (uintptr_t) parent, (uintptr_t) context, detail, when(t));
     pthread_mutex_unlock(&lock);
     return 0;
@@ -220,7 +221,9 @@ static int record(void *handle, int state, const char *detail)
     pthread_mutex_lock(&lock);
     if (out)
         fprintf(out, "%c record %s h=%" PRIuPTR "%s%s\n", who(),
-                state >= 0 && state < 25 ? state_names[state] : "?",
+                state == JP_NCCL_KERNEL_PHASE_STOP ? "KernelPhaseStop"
+                : state >= 0 && state < 25         ? state_names[state]
+                                                   : "?",
                 (uintptr_t) handle, detail, when(t));
     pthread_mutex_unlock(&lock);
     return 0;
@@ -237,6 +240,16 @@ static void put_coll(char *s, size_t n, const char *func, uint64_t seq,
 static void put_p2p(char *s, size_t n, const char *func, size_t count, int peer)
 {
     snprintf(s, n, " %s peer=%d count=%zu", func, peer, count);
+}
+
+/* v1 to v3: whose operation it is. */
+static void put_comm(char *s, size_t n, const char *name, uint64_t hash,
+                     const char *datatype)
+{
+    size_t used = strlen(s);
+
+    snprintf(s + used, n - used, " of=%s hash=%" PRIx64 " %s",
+             name ? name : "-", hash, datatype ? datatype : "-");
 }
 
 static void put_proxy(char *s, size_t n, const struct jp_nccl_proxy_op *op)
@@ -264,43 +277,57 @@ static int init_v3(void **context, int *mask)
 
 static int start_v1(void *context, void **handle, struct jp_nccl_descr_v1 *d)
 {
-    char s[128] = "";
+    char s[256] = "", type[64];
 
-    if (d->type == JP_NCCL_COLL)
+    if (d->type == JP_NCCL_COLL) {
         put_coll(s, sizeof(s), func_names[d->coll.func % 8], d->coll.seq,
                  d->coll.count, d->coll.max_channels);
-    else if (d->type == JP_NCCL_P2P)
+        snprintf(type, sizeof(type), "type=%d algo=%d proto=%d",
+                 d->coll.datatype, d->coll.algo, d->coll.proto);
+        put_comm(s, sizeof(s), d->coll.comm_name, d->coll.comm_hash, type);
+    } else if (d->type == JP_NCCL_P2P) {
         put_p2p(s, sizeof(s), func_names[d->p2p.func % 8], d->p2p.count,
                 d->p2p.peer);
-    else if (d->type == JP_NCCL_PROXY_OP)
+        snprintf(type, sizeof(type), "type=%d", d->p2p.datatype);
+        put_comm(s, sizeof(s), d->p2p.comm_name, d->p2p.comm_hash, type);
+    } else if (d->type == JP_NCCL_PROXY_OP) {
         put_proxy(s, sizeof(s), &d->proxy_op);
+    }
     return start(context, handle, d->type, d->parent, s);
 }
 
 static int start_v2(void *context, void **handle, struct jp_nccl_descr_v2 *d)
 {
-    char s[128] = "";
+    char s[256] = "";
 
-    if (d->type == JP_NCCL_COLL)
+    if (d->type == JP_NCCL_COLL) {
         put_coll(s, sizeof(s), d->coll.func, d->coll.seq, d->coll.count,
                  d->coll.max_channels);
-    else if (d->type == JP_NCCL_P2P)
+        put_comm(s, sizeof(s), d->coll.comm_name, d->coll.comm_hash,
+                 d->coll.datatype);
+    } else if (d->type == JP_NCCL_P2P) {
         put_p2p(s, sizeof(s), d->p2p.func, d->p2p.count, d->p2p.peer);
-    else if (d->type == JP_NCCL_PROXY_OP)
+        put_comm(s, sizeof(s), d->p2p.comm_name, d->p2p.comm_hash,
+                 d->p2p.datatype);
+    } else if (d->type == JP_NCCL_PROXY_OP)
         put_proxy(s, sizeof(s), &d->proxy_op);
     return start(context, handle, d->type, d->parent, s);
 }
 
 static int start_v3(void *context, void **handle, struct jp_nccl_descr_v3 *d)
 {
-    char s[128] = "";
+    char s[256] = "";
 
-    if (d->type == JP_NCCL_COLL)
+    if (d->type == JP_NCCL_COLL) {
         put_coll(s, sizeof(s), d->coll.func, d->coll.seq, d->coll.count,
                  d->coll.max_channels);
-    else if (d->type == JP_NCCL_P2P)
+        put_comm(s, sizeof(s), d->coll.comm_name, d->coll.comm_hash,
+                 d->coll.datatype);
+    } else if (d->type == JP_NCCL_P2P) {
         put_p2p(s, sizeof(s), d->p2p.func, d->p2p.count, d->p2p.peer);
-    else if (d->type == JP_NCCL_PROXY_OP)
+        put_comm(s, sizeof(s), d->p2p.comm_name, d->p2p.comm_hash,
+                 d->p2p.datatype);
+    } else if (d->type == JP_NCCL_PROXY_OP)
         put_proxy(s, sizeof(s), &d->proxy_op);
     else if (d->type == JP_NCCL_KERNEL_CH)
         snprintf(s, sizeof(s), " ch=%d", d->kernel_ch.channel);
@@ -316,7 +343,7 @@ static int record_v1(void *handle, int state, union jp_nccl_args_v1 *args)
     return record(handle, state, s);
 }
 
-/* ------------------------------------------------------------ v4 to v6 -- */
+/* ------------------------------------------------------------ v4 to v7 -- */
 
 static int init_v4(void **context, int *mask, const char *name, uint64_t hash,
                    int n_nodes, int n_ranks, int rank, jp_nccl_log_fn *log)
@@ -381,6 +408,35 @@ static int start_v6(void *context, void **handle, struct jp_nccl_descr_v6 *d)
     return start(context, handle, d->type, d->parent, s);
 }
 
+static int init_v7(void **context, uint64_t hash, int *mask, const char *name,
+                   int n_nodes, int n_ranks, int rank, jp_nccl_log_fn *log)
+{
+    (void) log;
+    return init(context, mask, 7, name, hash, rank, n_ranks, n_nodes);
+}
+
+static int start_v7(void *context, void **handle, struct jp_nccl_descr_v7 *d)
+{
+    char s[256] = "";
+
+    if (d->type == JP_NCCL_COLL) {
+        put_coll(s, sizeof(s), d->coll.func, d->coll.seq, d->coll.count,
+                 d->coll.n_channels);
+        snprintf(s + strlen(s), 64, " tag=%" PRIu64 "%s", d->coll.tag,
+                 d->coll.symmetric ? " symmetric" : "");
+    } else if (d->type == JP_NCCL_P2P) {
+        put_p2p(s, sizeof(s), d->p2p.func, d->p2p.count, d->p2p.peer);
+        snprintf(s + strlen(s), 64, " tag=%" PRIu64, d->p2p.tag);
+    } else if (d->type == JP_NCCL_KERNEL_PHASE) {
+        snprintf(s, sizeof(s), " ch=%d %s gpu=%" PRIu64,
+                 d->kernel_phase.channel, d->kernel_phase.name,
+                 d->kernel_phase.gpu_ns);
+    } else {
+        return start_v6(context, handle, (struct jp_nccl_descr_v6 *) d);
+    }
+    return start(context, handle, d->type, d->parent, s);
+}
+
 static int start_v5(void *context, void **handle, struct jp_nccl_descr_v5 *d)
 {
     return start_v6(context, handle, (struct jp_nccl_descr_v6 *) d);
@@ -390,7 +446,7 @@ static int record_v4(void *handle, int state, union jp_nccl_args_v4 *args)
 {
     char s[64] = "";
 
-    if (state == JP_NCCL_KERNEL_CH_STOP)
+    if (state == JP_NCCL_KERNEL_CH_STOP || state == JP_NCCL_KERNEL_PHASE_STOP)
         snprintf(s, sizeof(s), " gpu=%" PRIu64, args->kernel_ch.gpu_ns);
     return record(handle, state, s);
 }
@@ -401,6 +457,7 @@ extern struct jp_nccl_plugin_v3 ncclProfiler_v3;
 extern struct jp_nccl_plugin_v4 ncclProfiler_v4;
 extern struct jp_nccl_plugin_v5 ncclProfiler_v5;
 extern struct jp_nccl_plugin_v6 ncclProfiler_v6;
+extern struct jp_nccl_plugin_v7 ncclProfiler_v7;
 #if SIM_TRACER_ONLY && SIM_TRACER_ONLY != 1
 HIDDEN
 #else
@@ -442,4 +499,11 @@ HIDDEN
 EXPORT
 #endif
 struct jp_nccl_plugin_v6 ncclProfiler_v6 = {"tracer", init_v6,   start_v6,
+                                            stop,     record_v4, finalize};
+#if SIM_TRACER_ONLY && SIM_TRACER_ONLY != 7
+HIDDEN
+#else
+EXPORT
+#endif
+struct jp_nccl_plugin_v7 ncclProfiler_v7 = {"tracer", init_v7,   start_v7,
                                             stop,     record_v4, finalize};

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/times.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -53,6 +54,15 @@ int socket(int domain, int type, int protocol)
 {
     host.sockets++;
     return (int) syscall(SYS_socket, domain, type, protocol);
+}
+
+/* The module's clock, in USER_HZ: see host.keeps_time. */
+clock_t times(struct tms *buffer)
+{
+    clock_t (*real)(struct tms *) =
+        (clock_t(*)(struct tms *)) dlsym(RTLD_NEXT, "times");
+
+    return host.keeps_time ? real(buffer) : real(buffer) / HOST_SLOWER;
 }
 
 /* A forked process that has not become a helper: a busy machine may delay its

@@ -14,7 +14,7 @@
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
 
-enum { HOST_ENV = 256, HOST_OPTIONS = 5 };
+enum { HOST_ENV = 256, HOST_OPTIONS = 5, HOST_SLOWER = 20 };
 
 struct host {
     /* result of spank_context(); REMOTE also makes spank_remote() true */
@@ -33,6 +33,10 @@ struct host {
     uint32_t task_global;
     pid_t task_pid;
     bool task_exited;
+    /* The limits of the module's helpers are real time. Otherwise they are
+     * HOST_SLOWER times as long, so that no helper is late because other
+     * programs have the processors. */
+    bool keeps_time;
     int exit_ms; /* how long a process that the module forked takes to end */
     /* what the module has done */
     struct spank_option options[HOST_OPTIONS];

@@ -287,6 +287,7 @@ static void test_begin_hangs(void **state)
 {
     long long start;
 
+    host.keeps_time = true;
     host_remote_init();
     host_helper_does("sleep 60 & sleep 60");
     start = host_now_ms();
@@ -329,6 +330,7 @@ static void test_background(void **state)
 {
     long long start = host_now_ms();
 
+    host.keeps_time = true;
     host_user_init("trap 'echo ended >${0%/*}/ended; exit' TERM; echo .;"
                    "while :; do sleep 0.05; done");
     assert_in_range(host_now_ms() - start, 0, 1900);
@@ -346,6 +348,7 @@ static void test_stubborn(void **state)
 {
     long long start;
 
+    host.keeps_time = true;
     host_user_init("trap '' TERM; echo .; while :; do sleep 0.05; done");
     assert_int_equal(host_helpers(1), 1);
     host_helper_does("exit 0");

@@ -90,6 +90,7 @@ static void test_start(void **state)
 {
     long long start;
 
+    host.keeps_time = true;
     host_user_init("echo .");
     host.forks = 0;
     host_call("task_init"); /* it has all GPUs */
@@ -161,6 +162,7 @@ static void test_finish_hangs(void **state)
 {
     long long start;
 
+    host.keeps_time = true;
     host_remote_init();
     host_setenv("SLURM_JOBPROF_DIR", "/x/\033[1m\302\233\n"); /* a user's */
     host_helper_does("echo .");
