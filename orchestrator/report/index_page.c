@@ -602,11 +602,13 @@ static void put_counts(FILE *out, const json_t *steps, size_t n)
     html_out_verdicts(out, "step", n, count);
 }
 
-/* The job's verdict is that of its worst step. */
-static void put_answer(FILE *out, const json_t *steps, const size_t *order,
-                       size_t n)
+/* The job's verdict is that of the report of its steps together, if some have
+ * ranks of the same communicators; else that of its worst step. */
+static void put_answer(FILE *out, const json_t *joined, const json_t *steps,
+                       const size_t *order, size_t n)
 {
-    const json_t *worst = json_array_get(steps, order[0]);
+    const json_t *worst =
+        joined ? joined : json_array_get(steps, order[0]);
     const char *word = verdict_word_name((enum jp_verdict_word) badness(worst));
 
     fprintf(out,
@@ -614,9 +616,9 @@ static void put_answer(FILE *out, const json_t *steps, const size_t *order,
             "<strong>%s</strong><p><a href=\"",
             word, word);
     html_out_text(out, summary_file_text(worst, "report"));
-    fputs("\">Step ", out);
-    html_out_text(out, summary_file_text(worst, "id"));
-    fputs("</a>: ", out);
+    fputs(joined ? "\">Steps " : "\">Step ", out);
+    html_out_text(out, summary_file_text(worst, joined ? "steps" : "id"));
+    fputs(joined ? "</a>, whose ranks are one NCCL job: " : "</a>: ", out);
     html_out_text(out, summary_file_sentence(worst));
     fputs("</p></div>\n", out);
     put_counts(out, steps, n);
@@ -678,7 +680,12 @@ static void put_heading(FILE *out, const json_t *facts)
 
     fputs("<h1>jobprof", out);
     if (summary_file_count(facts, "id", &id)) {
-        fprintf(out, " &middot; job %" PRIu64 " &middot; ", id);
+        fputs(" &middot; job ", out);
+        if (*summary_file_text(facts, "array"))
+            html_out_short(out, summary_file_text(facts, "array"), 60);
+        else
+            fprintf(out, "%" PRIu64, id);
+        fputs(" &middot; ", out);
         html_out_short(out, summary_file_text(facts, "name"), 200);
         fputs(" &middot; ", out);
         html_out_short(out, summary_file_text(facts, "user"), 200);
@@ -713,7 +720,7 @@ void index_page_write(const json_t *job, FILE *out)
     put_heading(out, json_object_get(job, "job"));
     /* without memory for the order, the page has no rows but is valid */
     if (order && n)
-        put_answer(out, steps, order, n);
+        put_answer(out, json_object_get(job, "joined"), steps, order, n);
     fputs("<section id=\"steps\"><h2>Steps, worst first</h2>\n", out);
     html_out_table(out, columns, n_columns, true);
     for (size_t i = 0; order && i < shown; i++)

@@ -359,7 +359,7 @@ static json_t *read_old(const char *path)
 static json_t *job_facts(struct jp_json *j, const char *job_dir,
                          const struct steps *steps, const json_t *old)
 {
-    static const char *const keys[] = {"id",   "restart", "name",
+    static const char *const keys[] = {"id",   "array",   "restart",  "name",
                                        "user", "account", "partition"};
     json_t *known = json_object_get(old, "job");
     json_t *job;
@@ -390,6 +390,32 @@ static json_t *job_facts(struct jp_json *j, const char *job_dir,
     return job;
 }
 
+/* Adds the report of the job's steps that share communicators, if there is one
+ * (cmd_report_job.c). */
+static void put_joined(struct jp_json *j, json_t *root, const char *job_dir)
+{
+    char *dir = text_format("%s/" REPORT_JOB_FOLDER, job_dir);
+    json_t *summary =
+        dir ? summary_file_read(dir, SUMMARY_WITHOUT_TABLES, NULL) : NULL;
+    const json_t *verdict = json_object_get(summary, "verdict");
+    json_t *joined;
+
+    if (summary) {
+        joined = json_out_object(j);
+        copy(j, joined, "steps", json_object_get(summary, "job"), "step");
+        json_out_text(j, joined, "report", REPORT_JOB_FOLDER "/report.html");
+        json_out_text(j, joined, "summary",
+                      REPORT_JOB_FOLDER "/" JP_SUMMARY_NAME);
+        copy(j, joined, "verdict", verdict, "word");
+        copy(j, joined, "text", verdict, "text");
+        copy(j, joined, "plain", verdict, "plain");
+        copy(j, joined, "written_us", summary, "written_us");
+        json_out_put(j, root, "joined", joined);
+    }
+    json_decref(summary);
+    free(dir);
+}
+
 /* Makes the content of job.json. A failure is remembered in *j. */
 static json_t *make_job(struct jp_json *j, const char *job_dir,
                         const struct steps *steps, const json_t *old)
@@ -404,6 +430,7 @@ static json_t *make_job(struct jp_json *j, const char *job_dir,
     json_out_text(j, generator, "version", JP_VERSION);
     json_out_put(j, root, "generator", generator);
     json_out_put(j, root, "job", job_facts(j, job_dir, steps, old));
+    put_joined(j, root, job_dir);
     for (size_t i = 0; i < steps->n; i++)
         json_out_append(j, list,
                         steps_entry(job_dir, &steps->list[i], old, &hint));
