@@ -463,6 +463,8 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
     /* files and nodes */
     if (logwalk_init(&walk, inputs, n_inputs, err) < 0)
         return NULL;
+    if (options->takes)
+        logwalk_filter(&walk, options->takes, options->takes_arg);
     if ((options->partials && raw &&
          partial_set_init(&partials, &walk, raw, options->partials,
                           options->gone != NULL) < 0) ||

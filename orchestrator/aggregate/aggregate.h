@@ -570,6 +570,10 @@ struct jp_aggregate_options {
      * Non-zero stops with the error "stopped". May be NULL. */
     int (*progress)(void *arg, uint64_t done, uint64_t total);
     void *progress_arg;
+    /* Whether a file that was found is read; others belong to other readers
+     * (filekinds.h). NULL: all are. */
+    bool (*takes)(const void *arg, const char *path);
+    const void *takes_arg;
     bool evidence;    /* keep each recording's evidence of hangs, as partials
                          need it */
     bool as_recorded; /* leave times on each node's own clock (clocks.h) */

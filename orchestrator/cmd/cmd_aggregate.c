@@ -31,6 +31,7 @@
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/copper/copper.h"
 #include "orchestrator/export/export.h"
+#include "orchestrator/ingest/filekinds.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
@@ -224,7 +225,8 @@ struct arguments {
     struct jp_aggregate_options options;
     uint64_t limit_us; /* 0: none */
     struct jp_copper_options copper;
-    struct jp_nsys *nsys; /* owned; NULL: no exports */
+    struct jp_nsys *nsys;   /* owned; NULL: no exports */
+    struct filekinds found; /* owned: what the inputs hold */
     const char *usage_roots[MAX_USAGE_ROOTS];
     bool png, exporter, parquet, no_usage;
     struct cmd_common common;
@@ -603,6 +605,15 @@ static void free_step(struct step *step)
         jobconf_fini(&step->conf);
 }
 
+/* Says which kinds of files were found, and how many of each. */
+static void print_found(const struct arguments *a)
+{
+    char text[FILEKINDS_TEXT];
+
+    if (!a->common.quiet && *filekinds_text(&a->found, text))
+        quote_printf(stderr, "jobprof: found %s\n", text);
+}
+
 /* Reads all kinds of data from the inputs. Returns -1 and err; *result and
  * *copper are then unset, or belong to the caller. */
 static int read_inputs(struct arguments *a, const char **inputs, size_t n,
@@ -611,6 +622,11 @@ static int read_inputs(struct arguments *a, const char **inputs, size_t n,
 {
     char *nodes;
 
+    if (filekinds_find(&a->found, inputs, n, err) < 0)
+        return -1;
+    print_found(a);
+    a->options.takes = filekinds_joined;
+    a->options.takes_arg = &a->found;
     if (read_nsys(a, inputs, &n, err) < 0)
         return -1;
     a->copper.usage_roots = a->usage_roots;
@@ -712,6 +728,7 @@ int cmd_aggregate(int argc, char **argv)
     free_step(&step);
     copper_destroy(copper);
     nsys_destroy(a.nsys);
+    filekinds_fini(&a.found);
     result_destroy(result);
     cmd_expect_fini(&a.expect);
     free_inputs(&a.inputs);

@@ -264,6 +264,23 @@ int logwalk_init(struct jp_logwalk *walk, const char *const *inputs,
     return 0;
 }
 
+void logwalk_filter(struct jp_logwalk *walk,
+                    bool (*keep)(const void *arg, const char *path),
+                    const void *arg)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < walk->n_logs; i++) {
+        if (keep(arg, walk->logs[i].path)) {
+            walk->logs[kept++] = walk->logs[i];
+            continue;
+        }
+        walk->bytes -= walk->logs[i].size;
+        free(walk->logs[i].path);
+    }
+    walk->n_logs = kept;
+}
+
 void logwalk_fini(struct jp_logwalk *walk)
 {
     for (size_t i = 0; i < walk->n_logs; i++)

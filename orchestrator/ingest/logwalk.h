@@ -54,6 +54,10 @@ struct jp_logwalk {
 int logwalk_init(struct jp_logwalk *walk, const char *const *inputs,
                  size_t n_inputs, struct jp_error *err);
 void logwalk_fini(struct jp_logwalk *walk);
+/* Removes the logs that keep does not want. */
+void logwalk_filter(struct jp_logwalk *walk,
+                    bool (*keep)(const void *arg, const char *path),
+                    const void *arg);
 
 /* --- the recorder's files among them, one after the other
  * ---------------------
