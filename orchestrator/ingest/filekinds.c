@@ -13,7 +13,6 @@
 #include "common/fileio.h"
 #include "common/logsource.h"
 #include "common/quote.h"
-#include "orchestrator/ingest/logwalk.h"
 #include "plugins/copper/copper_counts.h"
 #include "plugins/nccl_example/example.h"
 
@@ -169,15 +168,24 @@ static bool has_object_line(const struct filekind_look *look)
     return false;
 }
 
+/* "n1-pid17.log", as Inspector names its logs. */
+static bool is_inspectors_name(const char *name)
+{
+    const char *pid = strstr(name, "-pid");
+
+    return pid && pid[4] >= '0' && pid[4] <= '9';
+}
+
 /* In a folder only names of logs are read as such: other JSON lines are some
- * other program's. */
+ * other program's. A log of Inspector's own name without a good line is damaged
+ * and no stranger. */
 static bool is_log(const struct filekind_look *look)
 {
     static const char *const endings[] = {".log", ".log.gz", ".jsonl",
                                           ".jsonl.gz", NULL};
 
     return (look->given || ends_in(look->name, endings)) &&
-           has_object_line(look);
+           (has_object_line(look) || is_inspectors_name(look->name));
 }
 
 /* An object or an array whose first member is on another line. */
@@ -392,14 +400,16 @@ void filekinds_fini(struct filekinds *found)
     *found = (struct filekinds){0};
 }
 
-bool filekinds_joined(const void *arg, const char *path)
+enum logwalk_use filekinds_use(const void *arg, const char *path)
 {
     const struct filekinds *found = arg;
     struct filekinds_file key = {.path = (char *) path}, *at = NULL;
 
     if (found->n_files)
         at = bsearch(&key, found->files, found->n_files, sizeof(key), by_path);
-    return !at || filekinds_rows[at->kind].joined;
+    if (!at || filekinds_rows[at->kind].joined)
+        return LOGWALK_KEEP;
+    return at->kind < FILEKIND_PRETTY ? LOGWALK_DROP : LOGWALK_SKIP;
 }
 
 /* The path of the first file of a kind, without its folder. */

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "orchestrator/ingest/logwalk.h"
 
 enum filekind {
     FILEKIND_OWN,       /* jobprof's own files beside the data */
@@ -77,9 +78,9 @@ int filekinds_find(struct filekinds *found, const char *const *inputs, size_t n,
                    struct jp_error *err);
 void filekinds_fini(struct filekinds *found);
 
-/* Whether aggregate_run may read the file at path. A path that was not found is
- * unknown here, so it may. found: a struct filekinds. */
-bool filekinds_joined(const void *found, const char *path);
+/* What aggregate_run does with the file at path (logwalk_filter). A path that
+ * was not found is unknown here, so it is kept. found: a struct filekinds. */
+enum logwalk_use filekinds_use(const void *found, const char *path);
 
 /* Formats "16 Flight Recorder dumps, 2 Kineto traces, 3 files of no known kind
  * (first: notes.txt)"; "" if there is no file. Returns buf. */

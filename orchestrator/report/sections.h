@@ -60,6 +60,7 @@ html_put topology_html;
 html_put report_copper_html;
 html_put tables_nsys_html;
 html_put tables_hang_html;
+html_put tables_flight_html;
 html_put timeline_html;
 /* Returns true if the report has a timeline. */
 bool timeline_html_present(const struct jp_report *report);
@@ -118,8 +119,8 @@ double quality_overhead_share(const struct jp_overhead *overhead);
 void quality_overhead_text(const struct jp_quality *quality,
                            char text[JP_OVERHEAD_TEXT]);
 
-/* Formats how much of the time in symmetric kernels is waiting, by their phases.
- * Returns false if there are none. */
+/* Formats how much of the time in symmetric kernels is waiting, by their
+ * phases. Returns false if there are none. */
 bool quality_phases_text(const struct jp_quality *quality,
                          char text[JP_OVERHEAD_TEXT]);
 
