@@ -460,15 +460,14 @@ static int deliver(const struct arguments *a, const struct step *step,
                    const struct jp_insight *insight, uint64_t duration_us)
 {
     char found[FILEKINDS_TEXT] = "";
-    const struct verdict_input in = {.conf = step->has_conf,
-                                     .nodes = step->nodes,
-                                     .result = result,
-                                     .insight = insight,
-                                     .copper = copper,
-                                     .nsys = a->nsys,
-                                     .flight = a->flight,
-                                     .found = *found ? found : NULL,
-                                     .analysed = true};
+    struct verdict_input in = {.conf = step->has_conf,
+                               .nodes = step->nodes,
+                               .result = result,
+                               .insight = insight,
+                               .copper = copper,
+                               .nsys = a->nsys,
+                               .flight = a->flight,
+                               .analysed = true};
     struct jp_verdict verdict;
     struct jp_report report = {.result = result,
                                .copper = copper,
@@ -485,7 +484,7 @@ static int deliver(const struct arguments *a, const struct step *step,
     struct jp_error err;
 
     if (filekinds_none(&a->found))
-        filekinds_text(&a->found, found);
+        in.found = filekinds_text(&a->found, found);
     verdict_make(&in, &verdict);
     /* the report comes first: an error of an extra format must not prevent it
      */

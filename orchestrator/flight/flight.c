@@ -1,6 +1,7 @@
 /* flight.c - read the dumps of a folder, and say in words what they show. */
 #include "orchestrator/flight/flight.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <search.h>
 #include <stdarg.h>
@@ -461,6 +462,99 @@ char *flight_text(const struct jp_flight *flight, char buf[FLIGHT_TEXT])
             "; %" PRIu64 " of %zu ranks with a dump %s in operations that "
             "have not ended",
             flight->waiting, good, flight->waiting == 1 ? "is" : "are");
+    return buf;
+}
+
+/* The verb of a cause, before the name of the collective. */
+static const char *const verbs[FLIGHT_N_CAUSES][2] = {
+    [FLIGHT_BY_MISMATCH] = {"does not match in", "do not match in"},
+    [FLIGHT_BY_ABSENCE] = {"never entered", "never entered"},
+    [FLIGHT_BY_STUCK] = {"is stuck inside", "are stuck inside"},
+    [FLIGHT_BY_ORDER] = {"is in another operation than",
+                         "are in other operations than"},
+};
+
+/* "Rank 10 never entered ..., and rank 15 never entered ...". */
+static void add_subjects(struct words *w, const struct jp_flight *flight)
+{
+    const char *const *verb = verbs[flight->cause];
+    char name[FLIGHT_NAME];
+
+    if (is_one(flight)) {
+        add_culprits(w, flight);
+        w->buf[0] = 'R'; /* it begins a sentence */
+        add(w, " %s %s", verb[flight->n_culprits > 1],
+            flight_name(flight, &flight->seen[flight->culprits->seen], name));
+        return;
+    }
+    for (size_t i = 0; i < flight->n_culprits && i < CULPRITS_NAMED; i++)
+        add(w, "%s %" PRId64 " %s %s", i ? ", and rank" : "Rank",
+            flight->culprits[i].rank, verb[0],
+            flight_name(flight, &flight->seen[flight->culprits[i].seen], name));
+    if (flight->n_culprits > CULPRITS_NAMED)
+        add(w, ", and %zu more", flight->n_culprits - CULPRITS_NAMED);
+}
+
+/* Who waits in the collective, or has left it; from where and since when. */
+static void add_waiters(struct words *w, const struct jp_flight *flight,
+                        const struct flight_seen *op)
+{
+    bool stuck = flight->cause == FLIGHT_BY_STUCK, several;
+    char ranks[100];
+
+    flight_ranks(op, stuck ? FLIGHT_DONE : FLIGHT_INSIDE, ranks, sizeof(ranks));
+    if (!*ranks)
+        return;
+    several = strpbrk(ranks, ",-") != NULL;
+    add(w, " Rank%s %s %s %s", several ? "s" : "", ranks,
+        stuck     ? several ? "have left" : "has left"
+        : several ? "wait in"
+                  : "waits in",
+        is_one(flight) ? "it" : "the first");
+    add_where(w, op);
+    if (op->since_us > 0)
+        add(w, ", since %s", FIG_UTC((uint64_t) op->since_us) + 11);
+    add(w, ".");
+}
+
+/* Appends a clause as a sentence. */
+static void add_sentence(struct words *w, const char *clause)
+{
+    if (*clause)
+        add(w, "%s%c%s.", w->len ? " " : "", toupper((unsigned char) *clause),
+            clause + 1);
+}
+
+char *flight_plain(const struct jp_flight *flight, char buf[FLIGHT_TEXT])
+{
+    struct words w = {buf, FLIGHT_TEXT, 0};
+    const struct flight_seen *op = flight->n_seen ? flight->seen : NULL;
+    char text[FLIGHT_TEXT];
+
+    *buf = '\0';
+    if (!flight_hangs(flight))
+        return buf;
+    if (flight->n_culprits && flight->culprits->seen < flight->n_seen)
+        op = &flight->seen[flight->culprits->seen];
+    if (op && flight->n_culprits && verbs[flight->cause][0]) {
+        add_subjects(&w, flight);
+        if (flight->cause == FLIGHT_BY_MISMATCH)
+            add(&w, ": %s", op->differs);
+        add(&w, ".");
+        if (flight->cause != FLIGHT_BY_MISMATCH)
+            add_waiters(&w, flight, op);
+    } else if (op && flight->cause != FLIGHT_BY_MESSAGE) {
+        add(&w, "%s: it does not end.", flight_name(flight, op, text));
+        buf[0] = (char) toupper((unsigned char) buf[0]);
+        add_waiters(&w, flight, op);
+    } else {
+        struct words message = {text, sizeof(text), 0};
+
+        *text = '\0';
+        add_message(&message, flight);
+        add_sentence(&w, text);
+    }
+    add_sentence(&w, flight_gaps(flight, text));
     return buf;
 }
 

@@ -204,6 +204,9 @@ char *flight_ranks(const struct flight_seen *op, enum flight_state state,
 /* One sentence about all. Returns buf. */
 #define FLIGHT_TEXT 700
 char *flight_text(const struct jp_flight *flight, char buf[FLIGHT_TEXT]);
+/* The same in a few short sentences, for the card, with what is missing; "" if
+ * it is no hang. Returns buf. */
+char *flight_plain(const struct jp_flight *flight, char buf[FLIGHT_TEXT]);
 /* What the dumps do not show: ranks without one, unreadable ones. "" if they
  * show everything. Returns buf. */
 char *flight_gaps(const struct jp_flight *flight, char buf[FLIGHT_TEXT]);

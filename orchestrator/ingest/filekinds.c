@@ -263,6 +263,8 @@ static ssize_t read_head(const char *path, char *head)
                              NULL);
         n += got > 0 ? got : 0;
     }
+    if (!n && logsource_damage(source))
+        got = -1;
     logsource_close(source);
     return got < 0 && !n ? -1 : n;
 }

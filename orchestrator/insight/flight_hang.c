@@ -95,7 +95,7 @@ static void set_hang(const struct jp_flight *flight, struct jp_hang *hang)
 
     hang->dumps = true;
     hang->operations = 1;
-    snprintf(hang->text, sizeof(hang->text), "%s", flight_text(flight, text));
+    snprintf(hang->text, sizeof(hang->text), "%s", flight_plain(flight, text));
     hang->comm = hang->rank = hang->world_rank = hang->pid = -1;
     if (flight->n_culprits)
         hang->world_rank = flight->culprits->rank;
