@@ -354,14 +354,14 @@ struct jp_quality {
      * BOUND: a lower bound, so records <= expected. For each (communicator,
      *   function): the sequence numbers that any rank recorded, times n_ranks;
      *   then the p2p records, and for ranks of a communicator without a record
-     *   as many as the others have of Send and Recv at the mean. unseen_records are added where records were lost:
-     *   a rank has no record that another rank has (for Send and Recv: the two
-     *   sides of a pair differ in number), or counters show more. Where all
-     *   ranks agree in every number, gaps are most likely the profiler's size
-     *   filter (8 KiB by default) and count in unseen_records only. Traces have
-     *   no such filter: their gaps are overflow_records, and lost. The sum of
-     *   what was produced by counters is the least.
-     * NONE: unknown. */
+     *   as many as the others have of Send and Recv at the mean. unseen_records
+     * are added where records were lost: a rank has no record that another rank
+     * has (for Send and Recv: the two sides of a pair differ in number), or
+     * counters show more. Where all ranks agree in every number, gaps are most
+     * likely the profiler's size filter (8 KiB by default) and count in
+     * unseen_records only. Traces have no such filter: their gaps are
+     * overflow_records, and lost. The sum of what was produced by counters is
+     * the least. NONE: unknown. */
     enum {
         JP_EXPECT_NONE,
         JP_EXPECT_COUNTED,
@@ -417,8 +417,8 @@ struct jp_quality {
                                   2.28 to 2.30) */
     /* records with a time by a CPU's clock; as in struct jp_rank */
     uint64_t kernel_cpu_records, call_cpu_records;
-    uint64_t untimed_records;  /* records without a time: no exec_us and no wait
-                                  includes them */
+    uint64_t untimed_records; /* records without a time: no exec_us and no wait
+                                 includes them */
     /* Of the job. A rank is one of a process in a communicator; its ranks in
      * other communicators are the same one. ranks_expected: what is known to
      * exist, the larger of ranks_seen and the largest n_ranks; 0: unknown.
@@ -505,6 +505,9 @@ struct jp_hang {
     char host[256];
     struct jp_hang_op ops[JP_HANG_OPS];
     size_t n_ops;
+    /* it is known by dumps of PyTorch's Flight Recorder (orchestrator/flight):
+     * text has whole sentences, or is "", and ages may be 0, unknown */
+    bool dumps;
 };
 
 /* A process that wrote a recording, also one without operations. Sorted by
@@ -575,6 +578,10 @@ struct jp_aggregate_options {
      * Non-zero stops with the error "stopped". May be NULL. */
     int (*progress)(void *arg, uint64_t done, uint64_t total);
     void *progress_arg;
+    /* Which of the files that were found are read: others belong to other
+     * readers (filekinds.h). NULL: all are. */
+    enum logwalk_use (*use)(const void *arg, const char *path);
+    const void *use_arg;
     bool evidence;    /* keep each recording's evidence of hangs, as partials
                          need it */
     bool as_recorded; /* leave times on each node's own clock (clocks.h) */

@@ -63,8 +63,11 @@ static void tile_lost(const struct jp_report *report,
             SAY(t->value, "not known");
         /* the value begins with 'n' only for "not known" */
         SAY(t->note, "%s",
-            *t->value == 'n' ? "logs list completed operations only"
-                             : "at least, by the recordings");
+            report->result && report->result->hang.dumps
+                ? *t->value == 'n' ? "dumps do not say when they were written"
+                                   : "at least, by the dumps"
+            : *t->value == 'n' ? "logs list completed operations only"
+                               : "at least, by the recordings");
     } else if (f && isfinite(f->share)) {
         bool run = isfinite(f->of_run);
 
@@ -154,8 +157,11 @@ static void tile_sure(const struct jp_report *report,
         bool seen = report->result && report->result->hang.operations;
 
         SAY(t->value, seen ? "high" : "medium");
-        SAY(t->note, seen ? "operations in flight were recorded"
-                          : "by the progress of each communicator");
+        SAY(t->note, "%s",
+            !seen ? "by the progress of each communicator"
+            : report->result->hang.dumps
+                ? "by dumps of PyTorch's Flight Recorder"
+                : "operations in flight were recorded");
     } else if (report->verdict->word == JP_VERDICT_FAILED && x) {
         SAY(t->value, x->crash.sure ? "high" : "medium");
         if (x->crash.sure)

@@ -40,6 +40,16 @@ extern const struct jp_table *const tables_nsys[];
 void tables_nsys_json(struct jp_json_stream *s, const struct jp_report *report);
 int tables_nsys_text(const struct jp_report *report, FILE *out);
 
+/* Dumps of PyTorch's Flight Recorder (tables_flight.c); no rows if
+ * report->flight is NULL. */
+extern const struct jp_table table_flight_ops, table_flight_dumps;
+extern const struct jp_table *const tables_flight[]; /* ends with NULL */
+/* Write flight{} of summary.json, and the tables in summary.txt. -1: out of
+ * memory. */
+void tables_flight_json(struct jp_json_stream *s,
+                        const struct jp_report *report);
+int tables_flight_text(const struct jp_report *report, FILE *out);
+
 /* Evidence of a hang (tables_hang.c); no rows if report->hang is NULL. */
 extern const struct jp_table *const tables_hang[]; /* ends with NULL */
 /* Write hang{} of summary.json, and the tables in summary.txt. -1: out of
