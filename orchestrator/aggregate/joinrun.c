@@ -376,6 +376,7 @@ static enum join_status read_source(const struct join_reading *r,
     const struct reader_input in = {.path = log->path,
                                     .from = turn->from,
                                     .to = turn->to,
+                                    .only_facts = r->apart,
                                     .stop = r->stop,
                                     .done = r->done};
     enum join_status status = JOIN_OK;
@@ -403,6 +404,7 @@ struct run {
     const struct jp_logwalk *walk; /* the files, in order of path */
     struct source_facts *files;    /* what each of them shows; the caller's */
     bool evidence;                 /* of hangs is wanted */
+    bool apart;                    /* as in struct join_reading */
     uint64_t timeline_events;      /* of each file's, at most */
     struct joinsplit split;
     size_t next;      /* turn; under the lock */
@@ -483,7 +485,8 @@ static void read_file(struct worker *w, const struct join_turn *turn,
                                          run->evidence,
                                          true,
                                          room_of(run, turn),
-                                         strip_bins(run->timeline_events)};
+                                         strip_bins(run->timeline_events),
+                                         run->apart};
     enum join_status status;
 
     join_begin_file(w->join, (uint32_t) number);
@@ -700,6 +703,7 @@ static void clear_file(struct source_facts *file)
         hangs_evidence_fini(file->evidence);
     free(file->evidence);
     free(file->notes);
+    traced_list_fini(&file->traced);
     busy_destroy(file->busy);
     timeline_destroy(file->timeline);
     *file = (struct source_facts){0};
@@ -761,6 +765,30 @@ static struct join *start(struct run *run, unsigned n,
     return join;
 }
 
+/* Whether the files are of an NCCL profiler and of one whose operations are the
+ * same (reader.h, is_second). Reads the first bytes of some files. */
+static bool is_mixed(const struct jp_logwalk *walk)
+{
+    struct jp_error err;
+    bool second = false;
+    size_t i;
+
+    for (i = 0; i < walk->n_logs && !second; i++) {
+        const struct backend *b =
+            walk->logs[i].maybe ? reader_find(walk->logs[i].path, false, &err)
+                                : NULL;
+
+        second = b && b->reader->is_second;
+    }
+    for (i = 0; i < walk->n_logs && second; i++) {
+        const struct backend *b = reader_find(walk->logs[i].path, false, &err);
+
+        if (b && !b->reader->is_second)
+            return true;
+    }
+    return false;
+}
+
 struct join *joinrun(const struct jp_logwalk *walk,
                      const struct jp_aggregate_options *options,
                      struct join_budget *budget, struct partial_set *partials,
@@ -769,6 +797,7 @@ struct join *joinrun(const struct jp_logwalk *walk,
     struct run run = {.walk = walk,
                       .files = files,
                       .evidence = options->evidence,
+                      .apart = is_mixed(walk),
                       .timeline_events = budget->timeline_events};
     struct join *join;
 
