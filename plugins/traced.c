@@ -10,26 +10,31 @@
 /* A kernel that was seen. */
 struct seen {
     int64_t start_ns, end_ns;
-    uint32_t name; /* index into names; COMM: communication */
+    uint32_t name; /* index into names.at; COMM: communication */
 };
 #define COMM UINT32_MAX
 
 struct named {
     uint64_t hash; /* the key */
-    uint32_t at;   /* index into names */
+    uint32_t at;   /* index into sums.at */
 };
 
 struct step {
     int64_t number, start_ns, end_ns;
 };
 
+/* Names and their sums. */
+struct sums {
+    struct keyed by_name; /* of struct named */
+    struct traced_name *at;
+    size_t n, room;
+};
+
 struct tracing {
     struct seen *seen;
     size_t n, room;
     uint64_t kernels, comm_kernels, left;
-    struct keyed by_name; /* of struct named */
-    struct traced_name *names;
-    size_t n_names, names_room;
+    struct sums names, calls;
     struct step steps[TRACED_STEPS];
     size_t n_steps;
     uint64_t left_steps;
@@ -95,30 +100,30 @@ const char *tracing_func(const char *name, size_t len)
 }
 
 /* The index of a name, which is added if it is new. COMM: no memory. */
-static uint32_t find_name(struct tracing *t, const char *name, size_t len)
+static uint32_t find_name(struct sums *sums, const char *name, size_t len)
 {
     uint64_t hash = hash_name(name, len);
-    struct named *named = keyed_find(&t->by_name, hash);
-    struct traced_name *more = t->names;
+    struct named *named = keyed_find(&sums->by_name, hash);
+    struct traced_name *more = sums->at;
 
     if (named)
         return named->at;
     /* the last name stands for all further ones */
-    if (t->n_names == TRACING_NAMES)
+    if (sums->n == TRACING_NAMES)
         return TRACING_NAMES - 1;
-    if (t->n_names == t->names_room) {
-        size_t room = t->names_room ? 2 * t->names_room : 64;
+    if (sums->n == sums->room) {
+        size_t room = sums->room ? 2 * sums->room : 64;
 
-        more = reallocarray(t->names, room, sizeof(*more));
+        more = reallocarray(sums->at, room, sizeof(*more));
         if (!more)
             return COMM;
-        t->names = more;
-        t->names_room = room;
+        sums->at = more;
+        sums->room = room;
     }
-    named = keyed_add(&t->by_name, hash);
+    named = keyed_add(&sums->by_name, hash);
     if (!named)
         return COMM;
-    named->at = (uint32_t) t->n_names++;
+    named->at = (uint32_t) sums->n++;
     more[named->at] = (struct traced_name){.n = 0};
     if (named->at == TRACING_NAMES - 1) {
         name = "<others>";
@@ -139,7 +144,8 @@ struct tracing *tracing_create(void)
     struct tracing *t = calloc(1, sizeof(*t));
 
     if (t)
-        t->by_name = (struct keyed) KEYED(struct named);
+        t->names.by_name = t->calls.by_name =
+            (struct keyed) KEYED(struct named);
     return t;
 }
 
@@ -147,8 +153,10 @@ void tracing_destroy(struct tracing *t)
 {
     if (!t)
         return;
-    keyed_fini(&t->by_name);
-    free(t->names);
+    keyed_fini(&t->names.by_name);
+    keyed_fini(&t->calls.by_name);
+    free(t->names.at);
+    free(t->calls.at);
     free(t->seen);
     free(t);
 }
@@ -175,9 +183,20 @@ int tracing_kernel(struct tracing *t, const struct tracing_kernel *kernel)
         t->room = room;
     }
     if (!kernel->is_comm &&
-        (name = find_name(t, kernel->name, kernel->len)) == COMM)
+        (name = find_name(&t->names, kernel->name, kernel->len)) == COMM)
         return -1;
     t->seen[t->n++] = (struct seen){kernel->start_ns, kernel->end_ns, name};
+    return 0;
+}
+
+int tracing_call(struct tracing *t, const char *name, size_t len, uint64_t ns)
+{
+    uint32_t at = find_name(&t->calls, name, len);
+
+    if (at == COMM)
+        return -1;
+    t->calls.at[at].n++;
+    t->calls.at[at].ns += ns;
     return 0;
 }
 
@@ -291,12 +310,10 @@ static void sum_names(struct tracing *t, int64_t from, int64_t to)
 
         if (seen->name == COMM || seen->start_ns < from || seen->start_ns >= to)
             continue;
-        t->names[seen->name].n++;
-        t->names[seen->name].ns +=
+        t->names.at[seen->name].n++;
+        t->names.at[seen->name].ns +=
             (uint64_t) seen->end_ns - (uint64_t) seen->start_ns;
     }
-    if (t->n_names)
-        qsort(t->names, t->n_names, sizeof(*t->names), by_time);
 }
 
 /* The time since 1970 of a time of the file; 0 if that is before it. */
@@ -309,13 +326,34 @@ static uint64_t real_ns(int64_t base_ns, int64_t ns)
                : (uint64_t) sum;
 }
 
+/* The longest of the names, as an array of its own. others may be NULL. NULL: no
+ * memory. */
+static struct traced_name *make_names(struct sums *sums, size_t *n,
+                                      struct traced_name *others)
+{
+    size_t most = sums->n < TRACED_NAMES ? sums->n : TRACED_NAMES;
+    struct traced_name *names = calloc(most + 1, sizeof(*names));
+
+    if (!names)
+        return NULL;
+    if (sums->n)
+        qsort(sums->at, sums->n, sizeof(*sums->at), by_time);
+    for (*n = 0; *n < most && sums->at[*n].n; ++*n)
+        names[*n] = sums->at[*n];
+    for (size_t i = *n; others && i < sums->n; i++) {
+        others->n += sums->at[i].n;
+        others->ns += sums->at[i].ns;
+    }
+    return names;
+}
+
 /* Makes the steps and the names of *out. 0, or -1: no memory. */
 static int make_lists(struct tracing *t, int64_t base_ns, struct traced *out)
 {
-    out->n_names = t->n_names < TRACED_NAMES ? t->n_names : TRACED_NAMES;
     out->steps = calloc(t->n_steps + 1, sizeof(*out->steps));
-    out->names = calloc(out->n_names + 1, sizeof(*out->names));
-    if (!out->steps || !out->names)
+    out->names = make_names(&t->names, &out->n_names, &out->others);
+    out->calls = make_names(&t->calls, &out->n_calls, NULL);
+    if (!out->steps || !out->names || !out->calls)
         return -1;
     for (size_t i = 0; i < t->n_steps; i++) {
         const struct step *step = &t->steps[i];
@@ -324,14 +362,6 @@ static int make_lists(struct tracing *t, int64_t base_ns, struct traced *out)
             step->number, real_ns(base_ns, step->start_ns),
             sum_time(t, step->start_ns, step->end_ns)};
     }
-    for (size_t i = 0; i < out->n_names; i++)
-        out->names[i] = t->names[i];
-    for (size_t i = out->n_names; i < t->n_names; i++) {
-        out->others.n += t->names[i].n;
-        out->others.ns += t->names[i].ns;
-    }
-    while (out->n_names && !out->names[out->n_names - 1].n)
-        out->n_names--;
     return 0;
 }
 
@@ -375,6 +405,7 @@ void traced_fini(struct traced *traced)
 {
     free(traced->steps);
     free(traced->names);
+    free(traced->calls);
     *traced = (struct traced){.pid = -1};
 }
 

@@ -40,7 +40,7 @@ struct traced_step {
     struct traced_time time;
 };
 
-/* All own kernels of one name. */
+/* All own kernels of one name, or all calls on the host. */
 struct traced_name {
     char name[TRACED_NAME];
     uint64_t n, ns;
@@ -68,6 +68,11 @@ struct traced {
     struct traced_name *names;
     size_t n_names;
     struct traced_name others;
+    /* Operators, calls of the GPU's runtime and annotations on the host, the
+     * longest first, with what they called in turn. A process that waits for
+     * others waits in some of them. */
+    struct traced_name *calls;
+    size_t n_calls;
 };
 
 void traced_fini(struct traced *traced);
@@ -100,6 +105,9 @@ struct tracing_kernel {
 
 /* 0, or -1: no memory. */
 int tracing_kernel(struct tracing *tracing, const struct tracing_kernel *kernel);
+/* Adds a call on the host. 0, or -1: no memory. */
+int tracing_call(struct tracing *tracing, const char *name, size_t len,
+                 uint64_t ns);
 int tracing_step(struct tracing *tracing, int64_t number, int64_t start_ns,
                  int64_t end_ns);
 

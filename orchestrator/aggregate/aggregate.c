@@ -383,7 +383,6 @@ static struct jp_result *build_result(struct build b, struct jp_error *err)
     b.result = calloc(1, sizeof(*b.result));
     if (!b.result || result_build(&b) < 0 ||
         take_recorded(b.result, b.files, b.walk->n_logs) < 0 ||
-        take_traced(b.result, b.files, b.walk->n_logs) < 0 ||
         result_hang(&b) < 0) {
         error_set(err, b.stopped ? "stopped" : "out of memory");
         result_destroy(b.result);
@@ -511,6 +510,11 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
                                              .clocks = budget.clocks,
                                              .options = options},
                               err);
+    if (result && take_traced(result, files, walk.n_logs) < 0) {
+        error_set(err, "out of memory");
+        result_destroy(result);
+        result = NULL;
+    }
     if (result) {
         take_timelines(result, files, walk.n_logs);
         result->clocks = clocks;

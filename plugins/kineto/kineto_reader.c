@@ -84,7 +84,8 @@ struct reading {
     uint64_t unnamed, groupless, outside, assumed, sizeless;
     int64_t first_step;
     bool has_steps;
-    bool one_clock; /* times of this rank may be compared with others' */
+    bool one_machine; /* all ranks of the job run on one */
+    bool one_clock;   /* times of this rank may be compared with others' */
 };
 
 /* FNV-1a over the text, continued. */
@@ -354,10 +355,23 @@ static int take_annotation(struct reading *r, const struct kineto_event *e)
     return 0;
 }
 
+/* Adds a call on the host. A step is no call, and what waits for communication
+ * on the host is told by the kernels. */
+static int take_call(struct reading *r, const struct kineto_event *e)
+{
+    int64_t ns;
+
+    if (begins(e->name, "ProfilerStep#") || begins(e->name, "nccl:") ||
+        !kineto_ns(e->dur, &ns) || ns < 0)
+        return 0;
+    return tracing_call(r->tracing, e->name.at, e->name.len, (uint64_t) ns);
+}
+
 /* Takes an event. 0; 1: it is bad; -1: no memory. */
 static int take_event(struct reading *r, const struct kineto_event *e)
 {
     int64_t pid;
+    int rc = 0;
 
     if (r->pid < 0 && (e->cat == KINETO_RUNTIME || e->cat == KINETO_CPU) &&
         kineto_number(e->pid, &pid) && pid > 0 && pid <= INT32_MAX)
@@ -366,14 +380,16 @@ static int take_event(struct reading *r, const struct kineto_event *e)
     case KINETO_KERNEL:
         return take_kernel(r, e);
     case KINETO_RUNTIME:
-        return take_runtime(r, e);
+        rc = take_runtime(r, e);
+        break;
     case KINETO_ANNOTATION:
     case KINETO_CPU:
-        return take_annotation(r, e);
-    case KINETO_OTHER:
+        rc = take_annotation(r, e);
         break;
+    case KINETO_OTHER:
+        return 0;
     }
-    return 0;
+    return rc == 0 ? take_call(r, e) : rc;
 }
 
 /* --- whose file it is ----------------------------------------------------- */
@@ -709,12 +725,12 @@ static void number_all(struct reading *r)
 
 /* Whether the times of two ranks can be compared: of a known host, or where the
  * machine has a GPU for each rank of the job and this rank uses its own. */
-static bool find_clock(const struct reading *r)
+static void find_clock(struct reading *r)
 {
-    if (r->host[0])
-        return true;
-    return r->world && r->has_rank && r->lex.head.devices >= r->world &&
-           r->n_colls && r->colls[0].device == (int32_t) r->rank;
+    r->one_machine = r->world && r->has_rank &&
+                     r->lex.head.devices >= r->world && r->n_colls &&
+                     r->colls[0].device == (int32_t) r->rank;
+    r->one_clock = r->host[0] || r->one_machine;
 }
 
 static uint64_t wall_us(const struct reading *r, int64_t ns)
@@ -749,6 +765,7 @@ static void make_record(struct reading *r, const struct coll *coll,
         .exec_us = exec_us <= RECORD_MAX_TIME_US ? exec_us : 0,
         .rank = group->place,
         .n_ranks = group->n_ranks,
+        .nnodes = r->one_machine ? 1 : 0,
         .clock = RECORD_CLOCK_GPU};
     out->exec_unknown = !out->exec_us;
     out->busbw_nan =
@@ -800,6 +817,15 @@ static void say(FILE *out, bool *any, uint64_t n, const char *text)
     *any = true;
 }
 
+/* The same without a number. */
+static void say_that(FILE *out, bool *any, bool is, const char *text)
+{
+    if (!is)
+        return;
+    fprintf(out, "%s%s", *any ? "; " : "", text);
+    *any = true;
+}
+
 /* Tells what the file does not say, and what was done without it. Without
  * memory there are no notes. */
 static void make_notes(const struct reading *r, const struct reader_input *in,
@@ -839,13 +865,14 @@ static void make_notes(const struct reading *r, const struct reader_input *in,
         "ProfilerStep of the trace");
     say(out, &any, r->sizeless,
         "collectives have no size in the trace (0 B stands for it)");
-    say(out, &any, r->n_colls && !r->one_clock ? 1 : 0,
-        "file without a host: its times are not compared with other ranks'");
+    say_that(out, &any, r->n_colls && !r->one_clock,
+             "the trace names no host: its times are not compared with those "
+             "of other ranks");
 rest:
     say(out, &any, traced->left,
         "kernels are beyond the limit of a file: no times of the GPU");
-    say(out, &any, traced->several ? 1 : 0,
-        "process used several GPUs: no times of the GPU");
+    say_that(out, &any, traced->several,
+             "the process used several GPUs: no times of the GPU");
     say(out, &any,
         r->left_colls + r->left_launches + r->left_calls + r->left_groups,
         "events are beyond the limits of a file and were not used");
@@ -867,7 +894,7 @@ static int settle(struct reading *r, const struct reader_input *in,
     r->has_steps =
         tracing_first_step(r->tracing, &r->first_step, &from_ns, &to_ns);
     place_launches(r);
-    r->one_clock = find_clock(r);
+    find_clock(r);
     if (place_groups(r) < 0)
         return -1;
     choose(r, from_ns, to_ns);
