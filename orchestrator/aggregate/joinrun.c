@@ -775,8 +775,9 @@ static bool is_mixed(const struct jp_logwalk *walk)
 
     for (i = 0; i < walk->n_logs && !second; i++) {
         const struct backend *b =
-            walk->logs[i].maybe ? reader_find(walk->logs[i].path, false, &err)
-                                : NULL;
+            logwalk_is_log(walk->logs[i].path)
+                ? NULL
+                : reader_find(walk->logs[i].path, false, &err);
 
         second = b && b->reader->is_second;
     }
