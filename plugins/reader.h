@@ -59,7 +59,13 @@ struct source_facts {
     uint64_t pools[TRACE_POOLS];    /* events */
     bool no_clock;                  /* its times have an origin of their own */
     struct recfile_process process; /* that wrote a recording */
+    bool several; /* of several processes of one host, told apart by pid */
     /* --- of the caller, not the reader --- */
+    /* Where several is set: busy, unstamped and timeline of the second process
+     * and further ones. Owned */
+    struct source_facts *also;
+    size_t n_also;
+    int64_t pid; /* with several: whose busy and timeline these are */
     struct hangs_evidence *evidence; /* NULL: not requested */
     struct busy *busy;  /* of records with start and end; NULL: not wanted */
     uint64_t unstamped; /* good records without start or end */

@@ -394,16 +394,28 @@ static struct jp_result *build_result(struct build b, struct jp_error *err)
     return b.result;
 }
 
+static void take_timeline(struct jp_result *r, struct source_facts *file)
+{
+    if (!file->timeline)
+        return;
+    r->timelines[r->n_timelines++] = file->timeline;
+    file->timeline = NULL;
+}
+
 /* Moves the timelines to the result. Without memory the result has none. */
 static void take_timelines(struct jp_result *r, struct source_facts *files,
                            size_t n)
 {
-    r->timelines = calloc(n + 1, sizeof(*r->timelines));
-    for (size_t i = 0; r->timelines && i < n; i++)
-        if (files[i].timeline) {
-            r->timelines[r->n_timelines++] = files[i].timeline;
-            files[i].timeline = NULL;
-        }
+    size_t room = n + 1;
+
+    for (size_t i = 0; i < n; i++)
+        room += files[i].n_also;
+    r->timelines = calloc(room, sizeof(*r->timelines));
+    for (size_t i = 0; r->timelines && i < n; i++) {
+        take_timeline(r, &files[i]);
+        for (size_t k = 0; k < files[i].n_also; k++)
+            take_timeline(r, &files[i].also[k]);
+    }
 }
 
 /* Compares the clocks after the files were read with unmapped times, or where

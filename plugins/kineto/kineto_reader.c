@@ -778,6 +778,7 @@ static void make_record(struct reading *r, const struct coll *coll,
         out->busbw_micro = 0;
         out->busbw_nan = true;
     }
+    out->dump_us = wall_us(r, coll->end_ns);
     if (r->one_clock) {
         out->start_us = wall_us(r, coll->start_ns);
         out->end_us = wall_us(r, coll->end_ns);

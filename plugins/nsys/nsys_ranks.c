@@ -399,6 +399,7 @@ static int pass(struct reading *r, size_t n, const struct reader_sink *sink,
             .device = (uint64_t) p->device + 1,
             .start_us = wall_us(r, c->start_ns),
             .end_us = wall_us(r, c->end_ns),
+            .dump_us = wall_us(r, c->end_ns),
             .sn = c->sn,
             .has_sn = true,
             .exec_us = (uint64_t) (c->end_ns - c->start_ns) / 1000,
@@ -518,6 +519,7 @@ int nsys_ranks_read(const struct reader_input *in,
     r->meanings = calloc(NAMES, sizeof(*r->meanings));
     r->db = r->meanings ? nsys_sql_open(in->path, NULL, NULL, &err) : NULL;
     facts->unit = "row";
+    facts->several = true;
     if (r->db && read_tables(r, &err) == 0) {
         rc = settle(r, in, sink, facts);
     } else if (r->meanings && *err.text) {
