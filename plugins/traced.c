@@ -38,9 +38,20 @@ struct tracing {
     struct step steps[TRACED_STEPS];
     size_t n_steps;
     uint64_t left_steps;
+    struct step whole; /* of all steps; the number is that of the first one */
     int64_t device;
     bool several;
 };
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
 /* --- names --------------------------------------------------------------- */
 
@@ -203,6 +214,13 @@ int tracing_call(struct tracing *t, const char *name, size_t len, uint64_t ns)
 int tracing_step(struct tracing *t, int64_t number, int64_t start_ns,
                  int64_t end_ns)
 {
+    if (!t->n_steps)
+        t->whole = (struct step){number, start_ns, end_ns};
+    if (start_ns < t->whole.start_ns) {
+        t->whole.start_ns = start_ns;
+        t->whole.number = number;
+    }
+    t->whole.end_ns = larger(t->whole.end_ns, end_ns);
     if (t->n_steps == TRACED_STEPS)
         t->left_steps++;
     else
@@ -217,15 +235,14 @@ static int by_step(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-bool tracing_first_step(struct tracing *t, int64_t *number, int64_t *start_ns,
-                        int64_t *end_ns)
+bool tracing_first_step(const struct tracing *t, int64_t *number,
+                        int64_t *start_ns, int64_t *end_ns)
 {
     if (!t->n_steps)
         return false;
-    qsort(t->steps, t->n_steps, sizeof(*t->steps), by_step);
-    *number = t->steps[0].number;
-    *start_ns = t->steps[0].start_ns;
-    *end_ns = t->steps[t->n_steps - 1].end_ns;
+    *number = t->whole.number;
+    *start_ns = t->whole.start_ns;
+    *end_ns = t->whole.end_ns;
     return true;
 }
 
@@ -251,16 +268,6 @@ static void add_stretch(struct traced_time *time, int64_t from, int64_t to,
     time->comm_ns += comm ? ns : 0;
     time->exposed_ns += comm && !own ? ns : 0;
     time->idle_ns += !comm && !own ? ns : 0;
-}
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
 }
 
 /* Sums up the time from `from` to `to`. Kernels are sorted by their start. The
@@ -355,6 +362,8 @@ static int make_lists(struct tracing *t, int64_t base_ns, struct traced *out)
     out->calls = make_names(&t->calls, &out->n_calls, NULL);
     if (!out->steps || !out->names || !out->calls)
         return -1;
+    if (t->n_steps)
+        qsort(t->steps, t->n_steps, sizeof(*t->steps), by_step);
     for (size_t i = 0; i < t->n_steps; i++) {
         const struct step *step = &t->steps[i];
 

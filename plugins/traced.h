@@ -111,8 +111,9 @@ int tracing_call(struct tracing *tracing, const char *name, size_t len,
 int tracing_step(struct tracing *tracing, int64_t number, int64_t start_ns,
                  int64_t end_ns);
 
-/* The first step's start and number, once all are added; false: no steps. */
-bool tracing_first_step(struct tracing *tracing, int64_t *number,
+/* The number of the first step, its start, and the end of the last one, once all
+ * are added; false: no steps. */
+bool tracing_first_step(const struct tracing *tracing, int64_t *number,
                         int64_t *start_ns, int64_t *end_ns);
 
 /* Fills what kernels and steps show; the caller sets host, pid, rank, source.

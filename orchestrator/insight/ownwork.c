@@ -59,6 +59,18 @@ static const struct traced_name *find_name(const struct traced_name **sorted,
     return NULL;
 }
 
+/* The steps of a trace; 1 without steps. */
+static double steps_of(const struct traced *t)
+{
+    return t->n_steps ? (double) t->n_steps + (double) t->left_steps : 1;
+}
+
+/* Nanoseconds of a trace as microseconds per step. */
+static double each_us(const struct traced *t, double ns)
+{
+    return ns / 1000 / steps_of(t);
+}
+
 /* Whether two processes did mostly the same: the kernels that both have, by
  * name, are most of those of each. */
 static bool is_alike(const struct traced *a, const struct traced *b,
@@ -67,7 +79,7 @@ static bool is_alike(const struct traced *a, const struct traced *b,
     uint64_t both = 0, most = x->kernels > y->kernels ? x->kernels : y->kernels;
     size_t i = 0, k = 0;
 
-    if (!b->has_times || a->n_steps != b->n_steps || a->source != b->source)
+    if (!b->has_times || steps_of(a) != steps_of(b) || a->source != b->source)
         return false;
     while (i < a->n_names && k < b->n_names) {
         int order = strcmp(x->names[i]->name, y->names[k]->name);
@@ -79,12 +91,6 @@ static bool is_alike(const struct traced *a, const struct traced *b,
         k += order >= 0;
     }
     return most && (double) both >= JP_OWNWORK_ALIKE * (double) most;
-}
-
-/* Nanoseconds of a trace as microseconds per step. */
-static double each_us(const struct traced *t, double ns)
-{
-    return ns / 1000 / (double) (t->n_steps ? t->n_steps : 1);
 }
 
 static double own_time(const struct traced *t)
@@ -170,9 +176,7 @@ static size_t list_names(const struct peers *p, size_t subject,
                 calls ? peer->n_calls : peer->n_names, own->name);
 
             us[k] = its ? each_us(peer, (double) its->ns) : 0;
-            count[k] = its ? (double) its->n /
-                                 (double) (peer->n_steps ? peer->n_steps : 1)
-                           : 0;
+            count[k] = its ? (double) its->n / steps_of(peer) : 0;
         }
         qsort(us, p->n, sizeof(*us), sorted_ascending);
         qsort(count, p->n, sizeof(*count), sorted_ascending);
@@ -180,7 +184,7 @@ static size_t list_names(const struct peers *p, size_t subject,
             .process = subject,
             .kind = kind,
             .name = own->name,
-            .n = (double) own->n / (double) (t->n_steps ? t->n_steps : 1),
+            .n = (double) own->n / steps_of(t),
             .us = each_us(t, (double) own->ns),
             .peers_n = sorted_median(count, p->n),
             .peers_us = sorted_median(us, p->n)};
@@ -386,7 +390,8 @@ char *ownwork_summary(const struct jp_ownwork *own,
     char text[JP_OWNWORK_TEXT];
     struct jp_sentence s;
     int64_t at = -1;
-    size_t known = 0, steps = 0;
+    size_t known = 0;
+    uint64_t steps = 0;
 
     sentence_init(&s, buf, 2 * JP_OWNWORK_TEXT);
     for (size_t i = 0; i < own->n; i++) {
@@ -396,7 +401,8 @@ char *ownwork_summary(const struct jp_ownwork *own,
         if (!t->has_times || !t->all.length_ns)
             continue;
         known++;
-        steps = t->n_steps > steps ? t->n_steps : steps;
+        if (t->n_steps + t->left_steps > steps)
+            steps = t->n_steps + t->left_steps;
         share = (double) t->all.exposed_ns / (double) t->all.length_ns;
         least = fmin(least, share);
         most = fmax(most, share);

@@ -52,6 +52,7 @@ TIME(exposed, exposed_ns)
 TIME(idle, idle_ns)
 #undef TIME
 
+JP_GETTER(gtime_steps, traced, value_count(v, at->n_steps + at->left_steps))
 JP_GETTER(gtime_rank, traced, value_signed(v, at->rank))
 JP_GETTER(gtime_host, traced, value_name(v, at->host))
 JP_GETTER(gtime_pid, traced, value_signed(v, at->pid))
@@ -94,7 +95,7 @@ static const struct jp_column process_columns[] = {
      "\"Kineto\" (PyTorch's profiler) or \"nsys\"", .get = get_gtime_source},
     {"steps", JP_COL_COUNT, JP_CSV, 5, 4, 3, "Steps",
      "of the program, by its annotations; 0: the trace has none",
-     FIELD(n_steps)},
+     .get = get_gtime_steps},
     {"kernels", JP_COL_COUNT, JP_CSV, 6, 5, 4, "Kernels", "that ran",
      FIELD(kernels)},
     {"comm_kernels", JP_COL_COUNT, JP_CSV, 7, 6, 0, "of NCCL",

@@ -84,8 +84,7 @@ struct reading {
     uint64_t unnamed, groupless, outside, assumed, sizeless;
     int64_t first_step;
     bool has_steps;
-    bool one_machine; /* all ranks of the job run on one */
-    bool one_clock;   /* times of this rank may be compared with others' */
+    bool one_clock; /* times of this rank may be compared with others' */
 };
 
 /* FNV-1a over the text, continued. */
@@ -727,10 +726,10 @@ static void number_all(struct reading *r)
  * machine has a GPU for each rank of the job and this rank uses its own. */
 static void find_clock(struct reading *r)
 {
-    r->one_machine = r->world && r->has_rank &&
-                     r->lex.head.devices >= r->world && r->n_colls &&
-                     r->colls[0].device == (int32_t) r->rank;
-    r->one_clock = r->host[0] || r->one_machine;
+    r->one_clock = r->host[0] ||
+                   (r->world && r->has_rank &&
+                    r->lex.head.devices >= r->world && r->n_colls &&
+                    r->colls[0].device == (int32_t) r->rank);
 }
 
 static uint64_t wall_us(const struct reading *r, int64_t ns)
@@ -765,7 +764,6 @@ static void make_record(struct reading *r, const struct coll *coll,
         .exec_us = exec_us <= RECORD_MAX_TIME_US ? exec_us : 0,
         .rank = group->place,
         .n_ranks = group->n_ranks,
-        .nnodes = r->one_machine ? 1 : 0,
         .clock = RECORD_CLOCK_GPU};
     out->exec_unknown = !out->exec_us;
     out->busbw_nan =

@@ -507,17 +507,26 @@ static int settle(struct reading *r, const struct reader_input *in,
     return add_traced(r, facts);
 }
 
+/* Whether the caller wants the reading to end. */
+static bool is_stopped(void *arg)
+{
+    const struct reader_input *in = arg;
+
+    return atomic_load_explicit(in->stop, memory_order_relaxed);
+}
+
 int nsys_ranks_read(const struct reader_input *in,
                     const struct reader_sink *sink, struct source_facts *facts)
 {
     struct reading *r = calloc(1, sizeof(*r));
+    struct reader_input copy = *in;
     struct jp_error err = {""};
     int rc = -1;
 
     if (!r)
         return -1;
     r->meanings = calloc(NAMES, sizeof(*r->meanings));
-    r->db = r->meanings ? nsys_sql_open(in->path, NULL, NULL, &err) : NULL;
+    r->db = r->meanings ? nsys_sql_open(in->path, is_stopped, &copy, &err) : NULL;
     facts->unit = "row";
     facts->several = true;
     if (r->db && read_tables(r, &err) == 0) {
