@@ -17,6 +17,7 @@
 #include "common/record.h"
 #include "plugins/nccl_example/example_reader.h"
 #include "plugins/nccl_recorder/recfile.h"
+#include "plugins/traced.h"
 
 #define READER_HEAD                                                            \
     4096 /* first bytes of a file that a probe gets, unpacked                  \
@@ -46,7 +47,10 @@ struct source_facts {
     bool has_counters;
     struct recfile_tail tail;
     uint64_t records, damaged;
-    char *notes; /* settings that were ignored; NULL: none. Owned */
+    char *notes; /* of a recording, settings that were ignored; else what the
+                    file does not say; NULL: none. Owned */
+    const char *unit; /* what bad_line counts, a constant; NULL: lines */
+    struct traced_list traced; /* kernels of its processes. Owned */
     /* The writer keeps the last events of pools. `records` are good ones; of
      * these without a time, and with the time of some channels only; and
      * operations that are missing, by the sequence numbers. */
@@ -55,7 +59,13 @@ struct source_facts {
     uint64_t pools[TRACE_POOLS];    /* events */
     bool no_clock;                  /* its times have an origin of their own */
     struct recfile_process process; /* that wrote a recording */
+    bool several; /* of several processes of one host, told apart by pid */
     /* --- of the caller, not the reader --- */
+    /* Where several is set: busy, unstamped and timeline of the second process
+     * and further ones. Owned */
+    struct source_facts *also;
+    size_t n_also;
+    int64_t pid; /* with several: whose busy and timeline these are */
     struct hangs_evidence *evidence; /* NULL: not requested */
     struct busy *busy;  /* of records with start and end; NULL: not wanted */
     uint64_t unstamped; /* good records without start or end */
@@ -110,6 +120,7 @@ struct reader_input {
     struct reader_resume *resume; /* NULL: nothing was read before */
     bool only_times; /* exec_us and busbw_micro are not needed and may be wrong
                       */
+    bool only_facts; /* for a reader that is_second: pass no records on */
 };
 
 struct backend_reader {
@@ -121,6 +132,10 @@ struct backend_reader {
     bool takes_rest;
     bool splits; /* `from` and `to` are supported, in files that are not
                     compressed */
+    /* Its operations are also in the files of an NCCL profiler. Where there are
+     * such files, only the facts of its files are used, so that nothing is
+     * counted twice. */
+    bool is_second;
     /* What a thread keeps from file to file; NULL: nothing. Destroy accepts
      * NULL. */
     void *(*create)(void);

@@ -343,6 +343,36 @@ static uint64_t events_of(const struct jp_aggregate_options *options,
     return n_files ? all / n_files : 0;
 }
 
+static int by_process(const void *a, const void *b)
+{
+    const struct traced *x = a, *y = b;
+    int order = strcmp(x->host, y->host);
+
+    /* an unknown rank, -1, comes last */
+    if (x->rank != y->rank)
+        return (uint64_t) x->rank < (uint64_t) y->rank ? -1 : 1;
+    if (order)
+        return order;
+    if (x->pid != y->pid)
+        return x->pid < y->pid ? -1 : 1;
+    return (x->first_ns > y->first_ns) - (x->first_ns < y->first_ns);
+}
+
+/* Moves what is known of kernels to the result. 0, or -1: no memory. */
+static int take_traced(struct jp_result *r, struct source_facts *files,
+                       size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        r->quality.kernel_traces += files[i].traced.n > 0;
+        for (size_t k = 0; k < files[i].traced.n; k++)
+            if (traced_list_add(&r->traced, &files[i].traced.at[k]) < 0)
+                return -1;
+    }
+    if (r->traced.n)
+        qsort(r->traced.at, r->traced.n, sizeof(*r->traced.at), by_process);
+    return 0;
+}
+
 /* Makes the result from a finished join. NULL and err: no memory, or stopped.
  */
 static struct jp_result *build_result(struct build b, struct jp_error *err)
@@ -364,16 +394,28 @@ static struct jp_result *build_result(struct build b, struct jp_error *err)
     return b.result;
 }
 
+static void take_timeline(struct jp_result *r, struct source_facts *file)
+{
+    if (!file->timeline)
+        return;
+    r->timelines[r->n_timelines++] = file->timeline;
+    file->timeline = NULL;
+}
+
 /* Moves the timelines to the result. Without memory the result has none. */
 static void take_timelines(struct jp_result *r, struct source_facts *files,
                            size_t n)
 {
-    r->timelines = calloc(n + 1, sizeof(*r->timelines));
-    for (size_t i = 0; r->timelines && i < n; i++)
-        if (files[i].timeline) {
-            r->timelines[r->n_timelines++] = files[i].timeline;
-            files[i].timeline = NULL;
-        }
+    size_t room = n + 1;
+
+    for (size_t i = 0; i < n; i++)
+        room += files[i].n_also;
+    r->timelines = calloc(room, sizeof(*r->timelines));
+    for (size_t i = 0; r->timelines && i < n; i++) {
+        take_timeline(r, &files[i]);
+        for (size_t k = 0; k < files[i].n_also; k++)
+            take_timeline(r, &files[i].also[k]);
+    }
 }
 
 /* Compares the clocks after the files were read with unmapped times, or where
@@ -485,6 +527,11 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
                                              .clocks = budget.clocks,
                                              .options = options},
                               err);
+    if (result && take_traced(result, files, walk.n_logs) < 0) {
+        error_set(err, "out of memory");
+        result_destroy(result);
+        result = NULL;
+    }
     if (result) {
         take_timelines(result, files, walk.n_logs);
         result->clocks = clocks;
@@ -554,6 +601,16 @@ static int check_join(const struct join *join, struct jp_error *err)
     return 0;
 }
 
+/* What is known of kernels is not in a partial. */
+static int check_files(const struct source_facts *files, size_t n,
+                       struct jp_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (files[i].traced.n)
+            return error_set(err, "a trace of kernels is read by the report");
+    return 0;
+}
+
 /* Writes the partial by a temporary file, so that a partial is whole or
  * missing. */
 static int write_file(const char *path, struct join *join,
@@ -599,7 +656,8 @@ int partial_make(const char *raw, const char *path,
     }
     budget.timeline_events = events_of(&one, &budget, walk.n_logs);
     join = joinrun(&walk, &one, &budget, NULL, files, err);
-    if (join && check_join(join, err) == 0)
+    if (join && check_join(join, err) == 0 &&
+        check_files(files, walk.n_logs, err) == 0)
         rc = write_file(path, join, &walk, strlen(raw) + 1, files, err);
 out:
     join_destroy(join);

@@ -20,6 +20,7 @@
 #include "common/launched.h"
 #include "common/record.h"
 #include "orchestrator/ingest/logwalk.h"
+#include "plugins/traced.h"
 
 /* NVIDIA's four names. NVIDIA's formula, in this order: n_ranks = 1;
  * nnodes = 1; nnodes = n_ranks; anything else. nnodes counts NVLink domains. */
@@ -409,6 +410,8 @@ struct jp_quality {
                                       since 1970; 0: one of them has none */
     uint64_t damaged_blocks;       /* of recordings, not used */
     uint64_t traces;               /* files of NVIDIA's example plugin */
+    uint64_t kernel_traces; /* files of PyTorch's profiler and of nsys that show
+                               kernels (traced) */
     uint64_t trace_most[JP_TRACE_POOLS]; /* the most events in one trace */
     uint64_t overflow_records; /* part of expected: records in gaps of the
                                   sequence numbers that no rank recorded */
@@ -557,6 +560,9 @@ struct jp_result {
     size_t n_timelines;
     struct jp_recorded *recorded;
     size_t n_recorded;
+    /* Processes whose kernels were recorded, by rank, then by host, pid and
+     * first kernel. */
+    struct traced_list traced;
     struct jp_clocks *clocks; /* of the nodes; NULL: they were not compared */
     struct jp_quality quality;
     struct jp_hang hang;

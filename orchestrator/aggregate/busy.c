@@ -404,8 +404,12 @@ static int by_process(const void *a, const void *b)
  * the list. NULL: no memory. */
 static struct source *list_sources(struct build *b, size_t *n)
 {
-    struct source *list = calloc(b->walk->n_logs + 1, sizeof(*list));
+    size_t room = b->walk->n_logs + 1;
+    struct source *list;
 
+    for (size_t i = 0; i < b->walk->n_logs; i++)
+        room += b->files[i].n_also;
+    list = calloc(room, sizeof(*list));
     for (size_t i = 0; list && i < b->walk->n_logs; i++) {
         const struct source_facts *f = &b->files[i];
 
@@ -413,6 +417,10 @@ static struct source *list_sources(struct build *b, size_t *n)
             list[(*n)++] = (struct source){f->busy, f->unstamped};
         else
             b->result->busy_silent += f->unstamped > 0;
+        for (size_t k = 0; k < f->n_also; k++)
+            if (f->also[k].busy && f->also[k].busy->timed)
+                list[(*n)++] =
+                    (struct source){f->also[k].busy, f->also[k].unstamped};
     }
     if (list && *n)
         qsort(list, *n, sizeof(*list), by_process);

@@ -288,16 +288,38 @@ static enum join_status stamp(struct source_facts *facts,
 
 /* Adds a record to the timeline, which the replay and the page use. 0, or -1:
  * no memory. */
-static int follow(const struct way *w, const struct record *record)
+static int follow(const struct way *w, struct source_facts *facts,
+                  const struct record *record)
 {
-    struct source_facts *facts = w->facts;
-
     if (!w->timelines || facts->no_clock)
         return 0;
     if (!facts->timeline &&
         !(facts->timeline = timeline_create(w->timeline_events, w->strip_bins)))
         return -1;
     return timeline_add(facts->timeline, record);
+}
+
+/* The facts that get the times of a record's process. NULL: no memory. */
+static struct source_facts *facts_of(struct source_facts *facts,
+                                     const struct record *record)
+{
+    struct source_facts *more;
+
+    if (!facts->several)
+        return facts;
+    if (!facts->busy && !facts->n_also)
+        facts->pid = record->pid;
+    if (facts->pid == record->pid)
+        return facts;
+    for (size_t i = 0; i < facts->n_also; i++)
+        if (facts->also[i].pid == record->pid)
+            return &facts->also[i];
+    more = reallocarray(facts->also, facts->n_also + 1, sizeof(*more));
+    if (!more)
+        return NULL;
+    facts->also = more;
+    more[facts->n_also] = (struct source_facts){.pid = record->pid};
+    return &more[facts->n_also++];
 }
 
 /* The sink's callback for records. 0, 1 to stop because of a conflict, -1: no
@@ -307,12 +329,16 @@ static int take(void *arg, const struct record *records, size_t n)
     const struct way *w = arg;
 
     for (size_t i = 0; i < n; i++) {
+        struct source_facts *facts = facts_of(w->facts, &records[i]);
+
+        if (!facts)
+            return -1;
         if (records[i].start_us && records[i].end_us) {
-            if (stamp(w->facts, &records[i]) != JOIN_OK ||
-                follow(w, &records[i]) < 0)
+            if (stamp(facts, &records[i]) != JOIN_OK ||
+                follow(w, facts, &records[i]) < 0)
                 return -1;
         } else {
-            w->facts->unstamped += !w->facts->no_clock;
+            facts->unstamped += !w->facts->no_clock;
         }
         if (join_add(w->join, &records[i]) == JOIN_NO_MEMORY)
             return -1;
@@ -376,6 +402,7 @@ static enum join_status read_source(const struct join_reading *r,
     const struct reader_input in = {.path = log->path,
                                     .from = turn->from,
                                     .to = turn->to,
+                                    .only_facts = r->apart,
                                     .stop = r->stop,
                                     .done = r->done};
     enum join_status status = JOIN_OK;
@@ -389,6 +416,9 @@ static enum join_status read_source(const struct join_reading *r,
         turn->file->foreign = true;
     if (turn->file->busy && !turn->file->piece)
         busy_end(turn->file->busy);
+    for (size_t i = 0; i < turn->file->n_also; i++)
+        if (turn->file->also[i].busy)
+            busy_end(turn->file->also[i].busy);
     if (!backend || !backend->reader->splits) /* else the reader counts */
         atomic_fetch_add(r->done, log->size);
     return status;
@@ -403,6 +433,7 @@ struct run {
     const struct jp_logwalk *walk; /* the files, in order of path */
     struct source_facts *files;    /* what each of them shows; the caller's */
     bool evidence;                 /* of hangs is wanted */
+    bool apart;                    /* as in struct join_reading */
     uint64_t timeline_events;      /* of each file's, at most */
     struct joinsplit split;
     size_t next;      /* turn; under the lock */
@@ -483,7 +514,8 @@ static void read_file(struct worker *w, const struct join_turn *turn,
                                          run->evidence,
                                          true,
                                          room_of(run, turn),
-                                         strip_bins(run->timeline_events)};
+                                         strip_bins(run->timeline_events),
+                                         run->apart};
     enum join_status status;
 
     join_begin_file(w->join, (uint32_t) number);
@@ -700,8 +732,14 @@ static void clear_file(struct source_facts *file)
         hangs_evidence_fini(file->evidence);
     free(file->evidence);
     free(file->notes);
+    traced_list_fini(&file->traced);
     busy_destroy(file->busy);
     timeline_destroy(file->timeline);
+    for (size_t i = 0; i < file->n_also; i++) {
+        busy_destroy(file->also[i].busy);
+        timeline_destroy(file->also[i].timeline);
+    }
+    free(file->also);
     *file = (struct source_facts){0};
 }
 
@@ -761,6 +799,31 @@ static struct join *start(struct run *run, unsigned n,
     return join;
 }
 
+/* Whether the files are of an NCCL profiler and of one whose operations are the
+ * same (reader.h, is_second). Reads the first bytes of some files. */
+static bool is_mixed(const struct jp_logwalk *walk)
+{
+    struct jp_error err;
+    bool second = false;
+    size_t i;
+
+    for (i = 0; i < walk->n_logs && !second; i++) {
+        const struct backend *b =
+            logwalk_is_log(walk->logs[i].path)
+                ? NULL
+                : reader_find(walk->logs[i].path, false, &err);
+
+        second = b && b->reader->is_second;
+    }
+    for (i = 0; i < walk->n_logs && second; i++) {
+        const struct backend *b = reader_find(walk->logs[i].path, false, &err);
+
+        if (b && !b->reader->is_second)
+            return true;
+    }
+    return false;
+}
+
 struct join *joinrun(const struct jp_logwalk *walk,
                      const struct jp_aggregate_options *options,
                      struct join_budget *budget, struct partial_set *partials,
@@ -769,6 +832,7 @@ struct join *joinrun(const struct jp_logwalk *walk,
     struct run run = {.walk = walk,
                       .files = files,
                       .evidence = options->evidence,
+                      .apart = is_mixed(walk),
                       .timeline_events = budget->timeline_events};
     struct join *join;
 

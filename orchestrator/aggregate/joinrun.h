@@ -123,6 +123,7 @@ struct join_reading {
     bool timelines;           /* are wanted */
     uint64_t timeline_events; /* of each, at most */
     uint64_t strip_bins;      /* of the strip of each; of a piece's, too */
+    bool apart; /* of a backend that is_second, only facts are wanted */
 };
 
 /* Reads a source by its backend into reading->join. What is wrong with the

@@ -778,6 +778,7 @@ void result_destroy(struct jp_result *r)
         free(r->busy[i].host);
     free(r->busy);
     free(r->busy_slices);
+    traced_list_fini(&r->traced);
     for (size_t i = 0; i < r->n_timelines; i++)
         timeline_destroy(r->timelines[i]);
     free(r->timelines);

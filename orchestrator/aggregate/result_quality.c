@@ -162,7 +162,9 @@ static int note_file(struct jp_quality *q, const char *path,
                      const struct source_facts *f)
 {
     /* bad_line is the number of this */
-    const char *unit = f->has_counters ? "operation" : "line";
+    const char *unit = f->has_counters ? "operation"
+                       : f->unit       ? f->unit
+                                       : "line";
     int rc = 0;
 
     /* nothing else is known then */
@@ -189,6 +191,8 @@ static int note_file(struct jp_quality *q, const char *path,
         rc = note_markers(q, path, f);
     if (rc == 0 && f->has_counters)
         return note_recorder(q, path, f);
+    if (rc == 0 && f->notes)
+        rc = add_note(q, path, text_format("%s", f->notes));
     return rc == 0 && f->has_pools ? note_trace(q, path, f) : rc;
 }
 
@@ -202,7 +206,8 @@ static int note_foreign(struct jp_quality *q, const char *path)
         return 0;
     q->skipped_files++;
     return add_note(q, path,
-                    text_format("not read: not a trace of the example plugin"));
+                    text_format("not read: neither a trace of PyTorch's profiler "
+                                "nor of NCCL's example plugin"));
 }
 
 /* Counts bad lines of each kind. Files come in order of path, so the first of a

@@ -106,6 +106,7 @@ static struct timeline *read_log(struct scout *s, struct reader_states *states,
         w.timeline = NULL;
     }
     free(facts.notes);
+    traced_list_fini(&facts.traced);
     return w.timeline;
 }
 

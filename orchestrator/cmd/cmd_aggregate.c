@@ -35,6 +35,7 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
+#include "plugins/nsys/nsys_ranks.h"
 
 /* The meaning of the arguments. Strings are owned. */
 struct inputs {
@@ -554,11 +555,11 @@ static int read_nsys(struct arguments *a, const char **inputs, size_t *n,
         if (!export)
             inputs[left++] = inputs[i];
     }
-    *n = left;
     options.stop = is_over;
     options.arg = a->options.progress_arg;
     rc = nsys_load(some, n_some, &options, &a->nsys, err);
     free(some);
+    *n = left;
     return rc == 0 && is_over(options.arg)
                ? error_set(err, "the time limit ran out")
                : rc;
@@ -594,6 +595,25 @@ static void print_flight_notes(const struct jp_flight *flight)
         if (*flight->dumps[i].why)
             quote_printf(stderr, "jobprof: %s: %s\n", flight->dumps[i].path,
                          flight->dumps[i].why);
+}
+
+/* The inputs, and the exports that hold several ranks, which are read as logs,
+ * too. Caller frees. NULL: no memory. */
+static const char **add_exports(const struct jp_nsys *nsys,
+                                const char *const *inputs, size_t n,
+                                size_t *n_all)
+{
+    size_t exports = nsys ? nsys->n_ranks : 0;
+    const char **all = calloc(n + exports + 1, sizeof(*all));
+
+    *n_all = n;
+    for (size_t i = 0; all && i < n; i++)
+        all[i] = inputs[i];
+    for (size_t i = 0; all && i < exports; i++)
+        if (nsys->ranks[i].p.processes > 1)
+            all[(*n_all)++] = nsys->ranks[i].path;
+    nsys_ranks_reader = nsys_ranks_read;
+    return all;
 }
 
 /* Whether the path is the raw/ of a step. */
@@ -658,6 +678,8 @@ static int read_inputs(struct arguments *a, const char **inputs, size_t n,
                        struct jp_result **result, struct jp_copper **copper,
                        struct jp_error *err)
 {
+    const char **all;
+    size_t n_all;
     char *nodes;
 
     if (filekinds_find(&a->found, inputs, n, err) < 0)
@@ -667,6 +689,9 @@ static int read_inputs(struct arguments *a, const char **inputs, size_t n,
     a->options.use_arg = &a->found;
     if (read_nsys(a, inputs, &n, err) < 0 || read_flight(a, err) < 0)
         return -1;
+    all = add_exports(a->nsys, inputs, n, &n_all);
+    if (!all)
+        return error_set(err, "out of memory");
     a->copper.usage_roots = a->usage_roots;
     a->copper.memory_bytes = a->options.memory_bytes;
     a->copper.progress = a->options.progress;
@@ -676,7 +701,8 @@ static int read_inputs(struct arguments *a, const char **inputs, size_t n,
     /* for the raw/ of a step, the agents' data is beside it */
     nodes = n == 1 && is_raw(inputs[0]) ? cmd_inputs_nodes(inputs[0]) : NULL;
     a->options.nodes = nodes;
-    *result = aggregate_run(inputs, n, &a->options, err);
+    *result = aggregate_run(all, n_all, &a->options, err);
+    free(all);
     a->options.nodes = NULL;
     free(nodes);
     a->copper.slow_share = limits_get(JP_LIMIT_COPPER_SLOW);

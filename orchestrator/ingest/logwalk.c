@@ -43,7 +43,7 @@ static bool ends_as(const char *name, const char *const *list, size_t n_list)
     return false;
 }
 
-static bool is_log(const char *name)
+bool logwalk_is_log(const char *name)
 {
     return ends_as(name, endings, sizeof(endings) / sizeof(*endings));
 }
@@ -125,9 +125,9 @@ static int take_entry(void *arg, const struct treewalk_entry *entry)
 
     switch (entry->what) {
     case TREEWALK_FILE:
-        return (is_log(name) || is_maybe(name)) &&
+        return (logwalk_is_log(name) || is_maybe(name)) &&
                        !is_copper_log(entry->dir, name)
-                   ? add_file(walk, path, entry->st, !is_log(name))
+                   ? add_file(walk, path, entry->st, !logwalk_is_log(name))
                    : 0;
     case TREEWALK_ODD:
         return add_skip(walk, path, odd_type(entry->st->st_mode));

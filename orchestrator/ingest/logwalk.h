@@ -50,6 +50,9 @@ struct jp_logwalk {
     uint64_t bytes; /* sum over the logs */
 };
 
+/* Whether a name is one of a log, whatever the file holds. */
+bool logwalk_is_log(const char *name);
+
 /* Returns 0, or -1: no memory, or an input does not exist or cannot be read. */
 int logwalk_init(struct jp_logwalk *walk, const char *const *inputs,
                  size_t n_inputs, struct jp_error *err);

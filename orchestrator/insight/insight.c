@@ -51,6 +51,28 @@ static void name_ranks(struct jp_insight *x, const struct jp_result *r)
     }
 }
 
+/* Adds to each finding of a rank that others wait for what it did longer than
+ * its peers, if traces of kernels show it. */
+static void explain_ranks(struct jp_insight *x)
+{
+    char text[JP_OWNWORK_TEXT];
+
+    for (size_t i = 0; i < x->findings.n; i++) {
+        struct jp_finding *f = &x->findings.at[i];
+        bool waited = f->kind == JP_FINDING_LATE_RANK ||
+                      f->kind == JP_FINDING_IMBALANCE ||
+                      finding_is_stall(f->kind);
+        int64_t at = waited && f->rank >= 0
+                         ? ownwork_find(&x->ownwork, f->world_rank, f->host,
+                                        f->pid)
+                         : -1;
+        size_t used = strlen(f->text);
+
+        if (at >= 0 && *ownwork_text(&x->ownwork, (size_t) at, text))
+            snprintf(f->text + used, sizeof(f->text) - used, "; %s", text);
+    }
+}
+
 /* Returns the question that a finding answers. It depends on more than the kind
  * where one kind answers several questions: a slow network is compared with
  * peaks, with likes or with itself; an imbalance is of a rank or of a stage. */
@@ -489,6 +511,10 @@ struct jp_insight *insight_run(const struct jp_jobconf *conf,
         x->judged = !result->quality.shared_ranks && !gaps_unseen_waits(result);
         rc = run(x, nodes, result,
                  !find_gaps(conf, nodes, result, &x->hypotheses), expectation);
+        if (rc == 0)
+            rc = ownwork_make(&result->traced, &x->ownwork);
+        if (rc == 0)
+            explain_ranks(x);
     } else {
         answer_rest(&x->hypotheses, "no record");
     }
@@ -537,6 +563,7 @@ void insight_destroy(struct jp_insight *x)
     attempts_fini(&x->attempts);
     processes_fini(&x->processes);
     stalls_fini(&x->stalls);
+    ownwork_fini(&x->ownwork);
     free(x->lateness);
     netcells_fini(&x->network);
     free(x->expected);

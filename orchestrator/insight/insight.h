@@ -15,6 +15,7 @@
 #include "orchestrator/insight/netseries.h"
 #include "orchestrator/identity/processes.h"
 #include "orchestrator/insight/replay.h"
+#include "orchestrator/insight/ownwork.h"
 #include "orchestrator/insight/stalls.h"
 
 /* --- crash.c ------------------------------------------------------------ */
@@ -176,6 +177,7 @@ struct jp_insight {
     struct jp_lateness *lateness;    /* by the result's ranks */
     struct jp_stalls stalls;         /* if it was judged */
     struct jp_warmup warmup;         /* if it was judged */
+    struct jp_ownwork ownwork;       /* of the result's traced processes */
     struct jp_netcells network;      /* empty if it was not judged */
     struct jp_expected_bw *expected; /* by the result's cells */
     struct replay_state replay;      /* all zeros if nothing was replayed */

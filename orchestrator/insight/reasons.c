@@ -419,6 +419,10 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
          .says = "Flight Recorder dumps show hangs only"},
     [JP_REASON_NSYS_ONLY] = {UNJUDGED("nsys_only"),
                              .situation = "only timelines of nsys were made"},
+    [JP_REASON_TRACES_ONLY] = {UNJUDGED("traces_only"),
+                               .situation = "there are only traces of "
+                                            "kernels, and their collectives "
+                                            "cannot be joined"},
     [JP_REASON_COPPER_FEW] = {UNJUDGED("copper_few"),
                               .situation = "too few ranks of a level of "
                                            "Copper's tree"},

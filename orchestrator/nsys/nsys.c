@@ -728,7 +728,7 @@ double nsys_short_gap_share(const struct nsys_profile *p)
  * any. */
 char *nsys_text(const struct jp_nsys *nsys, char buf[JP_NSYS_TEXT])
 {
-    size_t good = nsys->n_ranks - nsys->n_bad, n = 0;
+    size_t good = 0, n = 0;
     uint64_t kernels = 0, kernel_ns = 0, nccl_ns = 0;
     double least = INFINITY, most = -INFINITY;
     int len;
@@ -737,6 +737,9 @@ char *nsys_text(const struct jp_nsys *nsys, char buf[JP_NSYS_TEXT])
         const struct nsys_profile *p = &nsys->ranks[i].p;
         double share = nsys_busy_share(p);
 
+        /* one nsys may have seen all processes of a node */
+        if (!nsys->ranks[i].bad)
+            good += p->processes > 1 ? p->processes : 1;
         kernels += p->kernels.n;
         kernel_ns = num_add(kernel_ns, p->kernels.ns);
         nccl_ns = num_add(nccl_ns, p->nccl_kernels.ns);

@@ -281,6 +281,18 @@ static void put_nsys(FILE *out, const struct jp_report *report)
     text_out_wrap(out, 29, 29, nsys_text(report->nsys, text));
 }
 
+/* Writes what traces of kernels show. */
+static void put_gputime(FILE *out, const struct jp_report *report)
+{
+    char text[2 * JP_OWNWORK_TEXT];
+
+    if (!tables_gputime_any(report))
+        return;
+    fprintf(out, "  %-26s ", "GPUs by traces");
+    text_out_wrap(out, 29, 29,
+                  ownwork_summary(&report->insight->ownwork, text));
+}
+
 /* Writes what the processes called in CUDA's library. */
 static void put_cuda(FILE *out, const struct jp_report *report)
 {
@@ -398,6 +410,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
     put_pace(out, report);
     put_clocks(out, report);
     put_nsys(out, report);
+    put_gputime(out, report);
     put_cuda(out, report);
     put_hang(out, report);
     put_flight(out, report);
@@ -414,6 +427,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
         (table_count(&table_clock, report) &&
          table_text(&table_clock, report, out) < 0) ||
         tables_nsys_text(report, out) < 0 ||
+        tables_gputime_text(report, out) < 0 ||
         (table_count(&table_cuda, report) &&
          table_text(&table_cuda, report, out) < 0) ||
         report_copper_text(report, out) < 0)

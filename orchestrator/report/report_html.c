@@ -489,6 +489,12 @@ static const struct jp_html_section html_sections[] = {
      "ranks add up to; csv/nsys_sums.csv, nsys_ranks.csv and nsys_gaps.csv "
      "have all rows.",
      JP_HTML_WIDE, .put = tables_nsys_html},
+    {"gpu-time", "GPUs by traces of kernels",
+     "How long own kernels and those of NCCL ran on each rank, how much "
+     "communication no kernel hid, and what a rank did longer than its peers: "
+     "ranks with mostly the same kernels. csv/gpu_time.csv, gpu_steps.csv and "
+     "gpu_own.csv have all rows.",
+     JP_HTML_WIDE, .put = tables_gputime_html},
     {"cuda", "Calls into CUDA",
      "What processes called, counted by --util-profile=cuda=1; "
      "csv/cuda_time.csv has each second.",

@@ -722,6 +722,7 @@ int report_write_json(const struct jp_report *report, FILE *out,
     tables_pace_json(&stream, report);
     tables_clock_json(&stream, report);
     tables_nsys_json(&stream, report);
+    tables_gputime_json(&stream, report);
     tables_cuda_json(&stream, report);
     tables_hang_json(&stream, report);
     tables_flight_json(&stream, report);

@@ -58,7 +58,7 @@ html_put job_html_env;
 html_put job_html_command;
 html_put topology_html;
 html_put report_copper_html;
-html_put tables_nsys_html;
+html_put tables_nsys_html, tables_gputime_html;
 html_put tables_hang_html;
 html_put tables_flight_html;
 html_put timeline_html;

@@ -50,6 +50,17 @@ void tables_flight_json(struct jp_json_stream *s,
                         const struct jp_report *report);
 int tables_flight_text(const struct jp_report *report, FILE *out);
 
+/* What traces of kernels show (tables_gputime.c); no rows without them. */
+extern const struct jp_table table_gpu_time, table_gpu_steps, table_gpu_own;
+extern const struct jp_table *const tables_gputime[]; /* ends with NULL */
+/* Whether there are such traces. */
+bool tables_gputime_any(const struct jp_report *report);
+/* Write gpu_time{} of summary.json, and the part in summary.txt. -1: out of
+ * memory. */
+void tables_gputime_json(struct jp_json_stream *s,
+                         const struct jp_report *report);
+int tables_gputime_text(const struct jp_report *report, FILE *out);
+
 /* Evidence of a hang (tables_hang.c); no rows if report->hang is NULL. */
 extern const struct jp_table *const tables_hang[]; /* ends with NULL */
 /* Write hang{} of summary.json, and the tables in summary.txt. -1: out of

@@ -48,6 +48,7 @@ struct reading {
         char name[64];
     } domains[64]; /* NVTX domains that have a name */
     size_t n_domains;
+    int64_t processes[NSYS_PROCESSES]; /* those of nsys_profile.processes */
 };
 
 /* --- lines --------------------------------------------------------------- */
@@ -239,6 +240,19 @@ static int remember_launch(struct reading *r, const struct nsys_cell *cells,
     return rc < 0 ? no_memory(err) : 0;
 }
 
+/* Counts the processes with kernels of NCCL. */
+static void note_process(struct reading *r, const struct nsys_cell *pid)
+{
+    uint32_t i = 0;
+
+    if (pid->type != NSYS_CELL_NUMBER)
+        return;
+    while (i < r->out->processes && r->processes[i] != pid->number)
+        i++;
+    if (i == r->out->processes && i < NSYS_PROCESSES)
+        r->processes[r->out->processes++] = pid->number;
+}
+
 static int take_kernel(void *arg, const struct nsys_cell *cells,
                        struct jp_error *err)
 {
@@ -271,8 +285,10 @@ static int take_kernel(void *arg, const struct nsys_cell *cells,
     if (ns < r->options->small_kernel_ns)
         count(&out->small_kernels, ns, 0);
     /* NCCL's kernels are ncclDevKernel_... or ncclKernel_... */
-    if (begins(out->of[NSYS_KERNELS].names.at[m->line - 1], "nccl"))
+    if (begins(out->of[NSYS_KERNELS].names.at[m->line - 1], "nccl")) {
         count(&out->nccl_kernels, ns, 0);
+        note_process(r, &cells[K_PID]);
+    }
     return remember_launch(r, cells, err);
 }
 

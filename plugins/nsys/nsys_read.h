@@ -227,6 +227,8 @@ struct nsys_count {
     uint64_t n, ns, bytes;
 };
 
+enum { NSYS_PROCESSES = 64 };
+
 struct nsys_profile {
     char schema[32];       /* "3.16.1"; "": unknown */
     char host[256];        /* "": unknown */
@@ -235,6 +237,8 @@ struct nsys_profile {
 
     /* GPUs: from the first to the last activity of each, added up */
     uint32_t devices;
+    /* processes with kernels of NCCL; at most NSYS_PROCESSES */
+    uint32_t processes;
     uint64_t span_ns, busy_ns;
     struct nsys_count gaps, short_gaps; /* short: below options' short_gap_ns */
     uint64_t closed_ns;                 /* gaps up to this length are unknown */

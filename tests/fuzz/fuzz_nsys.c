@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "plugins/nsys/nsys_ranks.h"
 #include "plugins/nsys/nsys_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -13,6 +14,35 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static bool is_over(void *arg)
 {
     return ++*(int *) arg > 20;
+}
+
+static int take(void *arg, const struct record *records, size_t n)
+{
+    (void) arg;
+    for (size_t i = 0; i < n; i++) {
+        assert(records[i].rank < NSYS_RANKS && records[i].has_sn);
+        assert(records[i].exec_us <= RECORD_MAX_TIME_US);
+        assert(record_is_word(records[i].func.text, records[i].func.len,
+                              RECORD_MAX_FUNC));
+    }
+    return 0;
+}
+
+/* The same file as ranks. */
+static void read_ranks(const char *path)
+{
+    static const atomic_bool never;
+    const struct reader_input in = {.path = path, .stop = &never};
+    const struct reader_sink sink = {.take = take};
+    struct source_facts facts = {0};
+
+    if (nsys_ranks_read(&in, &sink, &facts) < 0)
+        abort();
+    for (size_t i = 0; i < facts.traced.n; i++)
+        assert(facts.traced.at[i].all.exposed_ns <=
+               facts.traced.at[i].all.comm_ns);
+    traced_list_fini(&facts.traced);
+    free(facts.notes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -28,6 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (nsys_read(path, &options, &p, &err) == 0) {
         assert(p.busy_ns <= p.span_ns || p.closed_ns);
         nsys_profile_fini(&p);
+        /* what took no long time before takes none now */
+        read_ranks(path);
     } else {
         assert(err.text[0]);
     }

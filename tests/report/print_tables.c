@@ -73,6 +73,8 @@ int main(void)
     json_array_append_new(list, describe(&table_arrivals));
     for (size_t i = 0; tables_nsys[i]; i++)
         json_array_append_new(list, describe(tables_nsys[i]));
+    for (size_t i = 0; tables_gputime[i]; i++)
+        json_array_append_new(list, describe(tables_gputime[i]));
     for (size_t i = 0; tables_cuda[i]; i++)
         json_array_append_new(list, describe(tables_cuda[i]));
     for (size_t i = 0; tables_flight[i]; i++)

@@ -779,6 +779,20 @@ static void judge_all(struct fixture *f, const struct verdict_input *extra)
     verdict_make(&in, &f->verdict);
 }
 
+/* Two traces with kernels of NCCL, of which none could be joined. */
+static void only_traces(struct fixture *f)
+{
+    static struct traced traced = {.rank = 0, .kernels = 9, .comm_kernels = 3};
+
+    f->result.quality = (struct jp_quality){.files = 2, .kernel_traces = 2};
+    f->result.traced = (struct traced_list){&traced, 1};
+}
+
+static void judge_traces(struct fixture *f)
+{
+    judge_all(f, &(struct verdict_input){.util = NULL});
+}
+
 static void only_util(struct fixture *f)
 {
     static char off[] = "off";
@@ -903,6 +917,7 @@ static const struct {
     {JP_REASON_ROUGH, rough, NULL},
     {JP_REASON_UTIL_ONLY, only_util, judge_samples},
     {JP_REASON_NSYS_ONLY, mode_off, judge_nsys},
+    {JP_REASON_TRACES_ONLY, only_traces, judge_traces},
     {JP_REASON_COPPER_FEW, mode_off, judge_copper_few},
 };
 
