@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "common/hash.h"
+#include "common/keymap.h"
 #include "common/record.h"
-#include "orchestrator/aggregate/keymap.h"
+#include "common/vector.h"
 
 #define HOSTS_NAMED 2
 #define HOST_SHOWN 20 /* bytes */
@@ -31,20 +33,15 @@ struct commnames {
     bool has_last;
 };
 
-static uint64_t mix_text(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char) *text) * UINT64_C(0x100000001b3);
-    return (hash ^ hash >> 29) * UINT64_C(0x9e3779b97f4a7c15);
-}
-
 /* Two hashes, of which equal pairs mean equal keys: 128 bits do not collide by
  * chance. */
 static void hash_key(const struct commnames_key *key, uint64_t *hash,
                      uint64_t *check)
 {
-    *hash = mix_text(mix_text(key->step + 1, key->id), key->name);
-    *check = mix_text(mix_text(~(uint64_t) key->step, key->name), key->id);
+    uint64_t start = hash_word(hash_start(), key->step);
+
+    *hash = hash_text(hash_text(start, key->id), key->name);
+    *check = hash_text(hash_text(~start, key->name), key->id);
 }
 
 struct commnames *commnames_create(void)
@@ -77,15 +74,8 @@ static uint32_t find_or_add(struct commnames *names,
     at = keymap_find(&names->by_key, hash, check);
     if (at != KEYMAP_NONE)
         return at;
-    /* the list doubles at each power of two */
-    if (!(names->n & (names->n - 1))) {
-        struct comm *more = reallocarray(
-            names->list, names->n ? 2 * names->n : 1, sizeof(*more));
-
-        if (!more)
-            return KEYMAP_NONE;
-        names->list = more;
-    }
+    if (VECTOR_DOUBLE(names->list, names->n) < 0)
+        return KEYMAP_NONE;
     at = (uint32_t) names->n;
     if (keymap_add(&names->by_key, hash, check, at) < 0)
         return KEYMAP_NONE;
@@ -112,7 +102,7 @@ static int add_host(struct commnames *names, uint32_t at, const char *host,
 
     snprintf(text, sizeof(text), "%.*s", (int) len, host);
     /* the lowest bit keeps hosts and ranks apart */
-    rc = is_new(names, at, mix_text(1, text) | 1);
+    rc = is_new(names, at, hash_text(hash_start(), text) | 1);
     if (rc <= 0)
         return rc;
     if (c->n_hosts < HOSTS_NAMED)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "common/fileio.h"
 #include "common/hash.h"
 #include "common/num.h"
 #include "common/quote.h"

@@ -41,8 +41,9 @@ enum jpr_type {
     JPR_INFLIGHT,
     JPR_COUNTERS, /* .final: the trailer */
     JPR_PROCESS,
-    JPR_TYPES, /* their number: of arrays with one entry a type */
 };
+
+enum { JPR_TYPES = JPR_PROCESS + 1 }; /* their number */
 
 /* One record. What its pointers point to is borrowed until the next call of
  * jpr_next(); a communicator until jpr_close(). */
