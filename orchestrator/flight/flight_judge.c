@@ -29,6 +29,9 @@ const char *const flight_cause_words[FLIGHT_N_CAUSES] = {
     [FLIGHT_BY_UNKNOWN] = "unknown",
     [FLIGHT_INSIDE_ALL] = "all_inside"};
 
+/* A rank is at most so far behind what others wait in: they cannot go on
+ * without it. A larger distance shows that the order of groups was no guide. */
+#define BEHIND_MAX 64
 #define PER_GROUP 64 /* collectives looked at in a group, the first ones */
 
 /* An entry with the dump that it is in. */
@@ -47,6 +50,10 @@ struct judge {
     bool *busy;    /* by rank: something is in flight */
     bool *culprit; /* by rank */
     size_t room;   /* of flight->seen */
+    /* the collective for which the others wait, if no rank can be blamed */
+    bool has_root;
+    size_t root_group;
+    int64_t root_seq;
 };
 
 static int by_ref(const void *a, const void *b)
@@ -138,6 +145,8 @@ static enum flight_state state_of(const struct judge *j, int64_t rank,
         return FLIGHT_NO_DUMP;
     if (place && place->called >= 0 &&
         !j->flight->groups[seen->group].has_messages) {
+        if (place->ordered && seq > place->called + BEHIND_MAX)
+            return FLIGHT_UNSURE;
         if (seq > place->called && seq > place->high)
             return absent(j, d, seen->since_us);
         if (seq <= place->ended)
@@ -283,6 +292,33 @@ static void compare_entries(struct judge *j, struct flight_seen *seen,
         }
 }
 
+/* Functions that no rank leaves before all have entered. */
+static bool is_barrier(const char *func)
+{
+    static const char *const begins[] = {
+        "all_reduce",      "all_gather", "_all_gather", "reduce_scatter",
+        "_reduce_scatter", "all_to_all", "barrier"};
+
+    for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+        if (!strncmp(func, begins[i], strlen(begins[i])))
+            return true;
+    return false;
+}
+
+/* If a rank has left such a function, all have entered it: a dump that shows
+ * otherwise was written before. */
+static void correct_early(struct flight_seen *seen)
+{
+    if (!seen->count[FLIGHT_DONE] || !is_barrier(seen->func))
+        return;
+    for (size_t i = 0; i < seen->n; i++)
+        if (seen->states[i] == FLIGHT_NEVER || seen->states[i] == FLIGHT_HELD) {
+            seen->count[seen->states[i]]--;
+            seen->states[i] = FLIGHT_UNSURE;
+            seen->count[FLIGHT_UNSURE]++;
+        }
+}
+
 /* --- the collectives ------------------------------------------------------ */
 
 /* Makes one of its entries. Returns 0, or -1 without memory. */
@@ -307,6 +343,7 @@ static int make_seen(struct judge *j, const struct ref *refs, size_t n,
                                          : state_of(j, seen->ranks[i], seen));
         seen->count[seen->states[i]]++;
     }
+    correct_early(seen);
     compare_entries(j, seen, refs, n, false);
     return 0;
 }
@@ -436,8 +473,9 @@ static bool find_stuck(struct judge *j)
         const struct flight_seen *seen = &j->flight->seen[i];
 
         if (!seen->count[FLIGHT_DONE] || seen->count[FLIGHT_HELD] ||
-            seen->count[FLIGHT_NEVER] || seen->count[FLIGHT_NO_DUMP] ||
-            seen->count[FLIGHT_UNSURE])
+            seen->count[FLIGHT_NEVER] ||
+            (!is_barrier(seen->func) &&
+             seen->count[FLIGHT_NO_DUMP] + seen->count[FLIGHT_UNSURE]))
             continue;
         for (size_t k = 0; k < seen->n; k++) {
             const struct flight_op *head = seen->states[k] == FLIGHT_INSIDE
@@ -511,26 +549,91 @@ static int find_messages(struct judge *j)
     return flight->n_culprits != 0;
 }
 
+/* The collective of this number, or the one before it that shows the same.
+ * NULL: it is not among those that are kept. */
+static const struct flight_seen *find_seen(const struct jp_flight *flight,
+                                           size_t group, int64_t seq)
+{
+    const struct flight_seen *found = NULL;
+
+    for (size_t i = 0; i < flight->n_seen; i++)
+        if (flight->seen[i].group == group && flight->seen[i].seq <= seq &&
+            (!found || flight->seen[i].seq > found->seq))
+            found = &flight->seen[i];
+    return found;
+}
+
+/* The collective in which a member is that has not entered this one. NULL: none
+ * is, or it waits for a message. */
+static const struct flight_seen *next_of(const struct judge *j,
+                                         const struct flight_seen *seen)
+{
+    for (size_t i = 0; i < seen->n; i++) {
+        const struct flight_op *head =
+            seen->states[i] == FLIGHT_HELD ? head_of(j, seen->ranks[i]) : NULL;
+
+        if (head)
+            return find_seen(j->flight, head->group, head->seq);
+    }
+    return NULL;
+}
+
+/* Follows who waits for whom, from the oldest collective that a rank has not
+ * entered because it is in another one. Such a chain ends in a collective that
+ * all have entered or of which a rank is not known, in a message, or where it
+ * began: then ranks wait for each other. */
+static enum flight_cause follow(struct judge *j, const struct flight_seen *seen)
+{
+    size_t steps = 0;
+
+    while (seen->count[FLIGHT_HELD] && steps++ <= j->flight->n_seen) {
+        const struct flight_seen *next = next_of(j, seen);
+
+        if (!next)
+            return FLIGHT_BY_MESSAGE;
+        seen = next;
+    }
+    j->has_root = true;
+    j->root_group = seen->group;
+    j->root_seq = seen->seq;
+    if (!seen->count[FLIGHT_HELD])
+        return seen->count[FLIGHT_NO_DUMP] + seen->count[FLIGHT_UNSURE]
+                   ? FLIGHT_BY_UNKNOWN
+                   : FLIGHT_INSIDE_ALL;
+    /* a circle: all its members are in another one than others expect */
+    for (const struct flight_seen *at = seen; at;) {
+        mark(j, at, FLIGHT_HELD);
+        at = next_of(j, at);
+        if (at == seen)
+            break;
+    }
+    return FLIGHT_BY_ORDER;
+}
+
 /* Nobody can be blamed for sure: what is known of the rest. */
 static enum flight_cause find_rest(struct judge *j)
 {
-    uint64_t unknown = 0, held = 0;
+    const struct flight_seen *held = NULL, *unknown = NULL;
 
+    if (!j->flight->n_seen)
+        return FLIGHT_BY_MESSAGE;
+    /* the oldest of each kind */
     for (size_t i = 0; i < j->flight->n_seen; i++) {
         const struct flight_seen *seen = &j->flight->seen[i];
 
-        unknown += seen->count[FLIGHT_NO_DUMP] + seen->count[FLIGHT_UNSURE];
-        held += seen->count[FLIGHT_HELD];
+        if (seen->count[FLIGHT_NO_DUMP] + seen->count[FLIGHT_UNSURE] &&
+            (!unknown || seen->since_us < unknown->since_us))
+            unknown = seen;
+        if (seen->count[FLIGHT_HELD] &&
+            (!held || seen->since_us < held->since_us))
+            held = seen;
     }
-    if (unknown)
-        return FLIGHT_BY_UNKNOWN;
-    if (!j->flight->n_seen)
-        return FLIGHT_BY_MESSAGE;
-    if (!held)
-        return FLIGHT_INSIDE_ALL;
-    for (size_t i = 0; i < j->flight->n_seen; i++)
-        mark(j, &j->flight->seen[i], FLIGHT_HELD);
-    return FLIGHT_BY_ORDER;
+    if (!unknown)
+        return held ? follow(j, held) : FLIGHT_INSIDE_ALL;
+    j->has_root = true;
+    j->root_group = unknown->group;
+    j->root_seq = unknown->seq;
+    return FLIGHT_BY_UNKNOWN;
 }
 
 /* Whether everything in flight was called shortly before the files were
@@ -579,9 +682,12 @@ static bool shows(const struct jp_flight *flight,
     return cause != FLIGHT_BY_STUCK || seen->count[FLIGHT_DONE];
 }
 
-/* Whether it has a culprit in the state of the cause. */
+/* Whether it shows the cause: it has a culprit in the cause's state, or the
+ * others wait for it. */
 static bool is_cause(const struct judge *j, const struct flight_seen *seen)
 {
+    if (j->has_root)
+        return seen->group == j->root_group && seen->seq == j->root_seq;
     for (size_t i = 0; i < seen->n; i++)
         if (j->culprit[seen->ranks[i]] && shows(j->flight, seen, i))
             return true;
