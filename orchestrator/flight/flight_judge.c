@@ -49,6 +49,7 @@ struct judge {
     size_t n_refs;
     bool *busy;    /* by rank: something is in flight */
     bool *culprit; /* by rank */
+    bool *early;   /* by rank: its dump was written before others' */
     size_t room;   /* of flight->seen */
     /* the collective for which the others wait, if no rank can be blamed */
     bool has_root;
@@ -306,17 +307,38 @@ static bool is_barrier(const char *func)
 }
 
 /* If a rank has left such a function, all have entered it: a dump that shows
- * otherwise was written before. */
-static void correct_early(struct flight_seen *seen)
+ * otherwise was written before, and shows of nothing what came later. */
+static void find_early(struct judge *j)
 {
-    if (!seen->count[FLIGHT_DONE] || !is_barrier(seen->func))
-        return;
-    for (size_t i = 0; i < seen->n; i++)
-        if (seen->states[i] == FLIGHT_NEVER || seen->states[i] == FLIGHT_HELD) {
-            seen->count[seen->states[i]]--;
-            seen->states[i] = FLIGHT_UNSURE;
+    for (size_t i = 0; i < j->flight->n_seen; i++) {
+        const struct flight_seen *seen = &j->flight->seen[i];
+
+        if (!seen->count[FLIGHT_DONE] || !is_barrier(seen->func))
+            continue;
+        for (size_t k = 0; k < seen->n; k++)
+            j->early[seen->ranks[k]] |= seen->states[k] == FLIGHT_NEVER ||
+                                        seen->states[k] == FLIGHT_HELD;
+    }
+}
+
+/* Takes back what early dumps seem to show. */
+static void correct_early(struct judge *j)
+{
+    find_early(j);
+    for (size_t i = 0; i < j->flight->n_seen; i++) {
+        struct flight_seen *seen = &j->flight->seen[i];
+
+        for (size_t k = 0; k < seen->n; k++) {
+            uint8_t *state = &seen->states[k];
+
+            if (!j->early[seen->ranks[k]] ||
+                (*state != FLIGHT_NEVER && *state != FLIGHT_HELD))
+                continue;
+            seen->count[*state]--;
+            *state = FLIGHT_UNSURE;
             seen->count[FLIGHT_UNSURE]++;
         }
+    }
 }
 
 /* --- the collectives ------------------------------------------------------ */
@@ -343,7 +365,6 @@ static int make_seen(struct judge *j, const struct ref *refs, size_t n,
                                          : state_of(j, seen->ranks[i], seen));
         seen->count[seen->states[i]]++;
     }
-    correct_early(seen);
     compare_entries(j, seen, refs, n, false);
     return 0;
 }
@@ -758,6 +779,7 @@ static int decide(struct judge *j, int64_t hang_us)
     struct jp_flight *flight = j->flight;
     int messages;
 
+    correct_early(j);
     for (int64_t rank = 0; rank < FLIGHT_RANKS_MAX; rank++)
         flight->waiting += j->busy[rank];
     if (!flight->waiting)
@@ -783,10 +805,11 @@ int flight_judge(struct jp_flight *flight, int64_t hang_us)
     struct judge j = {.flight = flight,
                       .of_rank = calloc(FLIGHT_RANKS_MAX, sizeof(*j.of_rank)),
                       .busy = calloc(FLIGHT_RANKS_MAX, sizeof(*j.busy)),
-                      .culprit = calloc(FLIGHT_RANKS_MAX, sizeof(*j.culprit))};
+                      .culprit = calloc(FLIGHT_RANKS_MAX, sizeof(*j.culprit)),
+                      .early = calloc(FLIGHT_RANKS_MAX, sizeof(*j.early))};
     int rc = -1;
 
-    if (j.of_rank && j.busy && j.culprit && list_refs(&j) == 0 &&
+    if (j.of_rank && j.busy && j.culprit && j.early && list_refs(&j) == 0 &&
         list_seen(&j) == 0 && decide(&j, hang_us) == 0) {
         if (flight->n_seen)
             qsort_r(flight->seen, flight->n_seen, sizeof(*flight->seen),
@@ -800,6 +823,7 @@ int flight_judge(struct jp_flight *flight, int64_t hang_us)
     free(j.of_rank);
     free(j.busy);
     free(j.culprit);
+    free(j.early);
     free(j.refs);
     return rc;
 }
