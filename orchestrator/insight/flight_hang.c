@@ -200,6 +200,13 @@ static void join_hang(const struct jp_flight *flight, struct jp_finding *f)
     sentence_add(&text, "PyTorch's dumps: %s", flight_text(flight, all));
 }
 
+void flight_hang_join(const struct jp_flight *flight, struct jp_insight *x)
+{
+    if (flight_hangs(flight) && x->findings.n &&
+        x->findings.at[0].kind == JP_FINDING_HANG)
+        join_hang(flight, x->findings.at);
+}
+
 void flight_hang_judge(const struct jp_flight *flight, struct jp_result *result,
                        struct jp_insight *x)
 {
@@ -216,7 +223,7 @@ void flight_hang_judge(const struct jp_flight *flight, struct jp_result *result,
         return;
     }
     if (first && first->kind == JP_FINDING_HANG) {
-        join_hang(flight, first);
+        flight_hang_join(flight, x);
         return;
     }
     if (result && !result->hang.operations)

@@ -161,6 +161,14 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
                     "Was the step killed in its first second? Then little was "
                     "written."},
          .command = DOCTOR},
+    [JP_REASON_DAMAGED_INPUT] =
+        {NODATA("damaged_input"),
+         .situation = "the files of jobprof aggregate's input are cut or "
+                      "damaged before their first record",
+         .checks = {"Are the files whole? Compare them with the originals, if "
+                    "they were copied.",
+                    "The notes on files name what is wrong with each."},
+         .command = {"jobprof aggregate --help", false, false}},
     [JP_REASON_BEGUN] =
         {NODATA("begun"), .situation = "operations had begun, and none ended",
          .checks = {"Do all ranks call the same collectives in the same order?",
@@ -415,8 +423,7 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
     [JP_REASON_DUMPS_ONLY] =
         {UNJUDGED("dumps_only"),
          .situation = "only dumps of PyTorch's Flight Recorder were read, and "
-                      "they show no hang",
-         .says = "Flight Recorder dumps show hangs only"},
+                      "they show no hang"},
     [JP_REASON_NSYS_ONLY] = {UNJUDGED("nsys_only"),
                              .situation = "only timelines of nsys were made"},
     [JP_REASON_TRACES_ONLY] = {UNJUDGED("traces_only"),

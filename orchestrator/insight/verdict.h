@@ -127,5 +127,9 @@ int64_t flight_hang_limit_us(void);
  * the result if its recordings show none. flight and result may be NULL. */
 void flight_hang_judge(const struct jp_flight *flight, struct jp_result *result,
                        struct jp_insight *insight);
+/* Adds to a hang that was found otherwise what dumps know that were taken while
+ * the step hung. Without such a hang nothing changes: the step went on. */
+void flight_hang_join(const struct jp_flight *flight,
+                      struct jp_insight *insight);
 
 #endif
