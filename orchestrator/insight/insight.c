@@ -62,10 +62,10 @@ static void explain_ranks(struct jp_insight *x)
         bool waited = f->kind == JP_FINDING_LATE_RANK ||
                       f->kind == JP_FINDING_IMBALANCE ||
                       finding_is_stall(f->kind);
-        int64_t at = waited && f->rank >= 0
-                         ? ownwork_find(&x->ownwork, f->world_rank, f->host,
-                                        f->pid)
-                         : -1;
+        int64_t at =
+            waited && f->rank >= 0
+                ? ownwork_find(&x->ownwork, f->world_rank, f->host, f->pid)
+                : -1;
         size_t used = strlen(f->text);
 
         if (at >= 0 && *ownwork_text(&x->ownwork, (size_t) at, text))

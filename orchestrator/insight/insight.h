@@ -86,8 +86,8 @@ struct jp_crash {
     /* Tasks of the step, by enum jp_crash_way; if the first one is a worker,
      * workers. */
     uint32_t tasks, ended[4];
-    char in[200];      /* the operation that it was last seen in; "": unknown */
-    char text[320];    /* a clause; "": NONE */
+    char in[200];   /* the operation that it was last seen in; "": unknown */
+    char text[320]; /* a clause; "": NONE */
 };
 
 /* The ways in which a task ends. */

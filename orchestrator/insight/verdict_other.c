@@ -348,17 +348,24 @@ static bool has_only_traces(const struct verdict_input *in)
            r->quality.files == r->quality.kernel_traces;
 }
 
-/* Replaces a verdict about missing records: the traces have kernels of NCCL, but
- * do not say which belong together. */
-static void traces_verdict_alone(const struct jp_insight *insight,
+/* Replaces a verdict about missing records: the traces have kernels of NCCL,
+ * but do not say which belong together. */
+static void traces_verdict_alone(const struct traced_list *list,
+                                 const struct jp_insight *insight,
                                  struct jp_verdict *verdict)
 {
+    uint64_t kernels = 0;
     char text[2 * JP_OWNWORK_TEXT];
     struct jp_sentence s;
 
+    for (size_t i = 0; i < list->n; i++)
+        kernels += list->at[i].comm_kernels;
     sentence_init(&s, verdict->text, sizeof(verdict->text));
-    sentence_add(&s, "no collective of the traces could be joined with those "
-                     "of other ranks");
+    if (kernels)
+        sentence_add(&s, "no collective of the traces could be joined with "
+                         "those of other ranks");
+    else
+        sentence_add(&s, "the traces hold no kernel of NCCL or RCCL");
     sentence_add(&s, "%s", ownwork_summary(&insight->ownwork, text));
     verdict->word = JP_VERDICT_UNJUDGED;
     set_reason(verdict, JP_REASON_TRACES_ONLY);
@@ -660,7 +667,7 @@ void verdict_make(const struct verdict_input *in, struct jp_verdict *verdict)
     if (has_export(in->nsys) && is_unprofiled(in))
         gputime_verdict_alone(in->nsys, in->insight, verdict);
     if (has_only_traces(in) && verdict->word == JP_VERDICT_NODATA)
-        traces_verdict_alone(in->insight, verdict);
+        traces_verdict_alone(&in->result->traced, in->insight, verdict);
     if (in->copper_trouble && *in->copper_trouble)
         copper_verdict_failed(in->copper_trouble, verdict);
 }

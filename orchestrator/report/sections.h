@@ -118,8 +118,8 @@ double quality_overhead_share(const struct jp_overhead *overhead);
 void quality_overhead_text(const struct jp_quality *quality,
                            char text[JP_OVERHEAD_TEXT]);
 
-/* Formats how much of the time in symmetric kernels is waiting, by their phases.
- * Returns false if there are none. */
+/* Formats how much of the time in symmetric kernels is waiting, by their
+ * phases. Returns false if there are none. */
 bool quality_phases_text(const struct jp_quality *quality,
                          char text[JP_OVERHEAD_TEXT]);
 
