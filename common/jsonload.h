@@ -51,6 +51,7 @@ enum jsonload_kind {
     JSONLOAD_EVIDENCE, /* of a hang, on a node */
     JSONLOAD_RAS,      /* NCCL's answer */
     JSONLOAD_TRIAL,    /* trial.json */
+    JSONLOAD_FLIGHT,   /* a dump of PyTorch's Flight Recorder */
     JSONLOAD_BULK,     /* a server's answer to an upload */
     JSONLOAD_LINE      /* of ranks.jsonl, starts.jsonl, tasks.jsonl */
 };
@@ -86,6 +87,9 @@ static const struct jsonload_limit {
     [JSONLOAD_RAS] = {8 * JSONLOAD_MB, 96 * JSONLOAD_MB},
     /* 1 KB a run, 1,280 runs at most, and the command */
     [JSONLOAD_TRIAL] = {4 * JSONLOAD_MB, 64 * JSONLOAD_MB},
+    /* 700 bytes an operation, 3 KB of tree: 2,000 by PyTorch's default, 20,000
+     * at most; the copy that is read takes as much as the text */
+    [JSONLOAD_FLIGHT] = {24 * JSONLOAD_MB, 80 * JSONLOAD_MB},
     /* 200 bytes for each of 5,000 documents; more if it reports errors */
     [JSONLOAD_BULK] = {16 * JSONLOAD_MB, 96 * JSONLOAD_MB},
     /* a few hundred bytes; variables make it longer */

@@ -21,7 +21,7 @@
 
 /* First bytes of a file that a probe gets, unpacked. Tools put settings of
  * their own before the members of a trace. */
-#define READER_HEAD (32 * 1024)
+#define READER_HEAD (64 * 1024)
 
 /* What reading one file showed. The caller provides zeros, the reader fills it.
  */

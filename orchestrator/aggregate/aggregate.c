@@ -505,6 +505,11 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
     /* files and nodes */
     if (logwalk_init(&walk, inputs, n_inputs, err) < 0)
         return NULL;
+    if (options->use &&
+        logwalk_filter(&walk, options->use, options->use_arg) < 0) {
+        error_set(err, "out of memory");
+        goto out;
+    }
     if ((options->partials && raw &&
          partial_set_init(&partials, &walk, raw, options->partials,
                           options->gone != NULL) < 0) ||

@@ -503,6 +503,9 @@ struct jp_hang {
     char host[256];
     struct jp_hang_op ops[JP_HANG_OPS];
     size_t n_ops;
+    /* it is known by dumps of PyTorch's Flight Recorder (orchestrator/flight):
+     * text has whole sentences, or is "", and ages may be 0, unknown */
+    bool dumps;
 };
 
 /* A process that wrote a recording, also one without operations. Sorted by
@@ -576,6 +579,10 @@ struct jp_aggregate_options {
      * Non-zero stops with the error "stopped". May be NULL. */
     int (*progress)(void *arg, uint64_t done, uint64_t total);
     void *progress_arg;
+    /* Which of the files that were found are read: others belong to other
+     * readers (filekinds.h). NULL: all are. */
+    enum logwalk_use (*use)(const void *arg, const char *path);
+    const void *use_arg;
     bool evidence;    /* keep each recording's evidence of hangs, as partials
                          need it */
     bool as_recorded; /* leave times on each node's own clock (clocks.h) */

@@ -31,6 +31,7 @@
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/copper/copper.h"
 #include "orchestrator/export/export.h"
+#include "orchestrator/ingest/filekinds.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
@@ -225,7 +226,9 @@ struct arguments {
     struct jp_aggregate_options options;
     uint64_t limit_us; /* 0: none */
     struct jp_copper_options copper;
-    struct jp_nsys *nsys; /* owned; NULL: no exports */
+    struct jp_nsys *nsys;     /* owned; NULL: no exports */
+    struct filekinds found;   /* owned: what the inputs hold */
+    struct jp_flight *flight; /* owned; NULL: no dumps */
     const char *usage_roots[MAX_USAGE_ROOTS];
     bool png, exporter, parquet, no_usage;
     struct cmd_common common;
@@ -457,17 +460,20 @@ static int deliver(const struct arguments *a, const struct step *step,
                    const struct jp_copper *copper,
                    const struct jp_insight *insight, uint64_t duration_us)
 {
-    const struct verdict_input in = {.conf = step->has_conf,
-                                     .nodes = step->nodes,
-                                     .result = result,
-                                     .insight = insight,
-                                     .copper = copper,
-                                     .nsys = a->nsys,
-                                     .analysed = true};
+    char found[FILEKINDS_TEXT] = "";
+    struct verdict_input in = {.conf = step->has_conf,
+                               .nodes = step->nodes,
+                               .result = result,
+                               .insight = insight,
+                               .copper = copper,
+                               .nsys = a->nsys,
+                               .flight = a->flight,
+                               .analysed = true};
     struct jp_verdict verdict;
     struct jp_report report = {.result = result,
                                .copper = copper,
                                .nsys = a->nsys,
+                               .flight = a->flight,
                                .processes = insight ? &insight->processes
                                                     : NULL,
                                .insight = insight,
@@ -478,6 +484,8 @@ static int deliver(const struct arguments *a, const struct step *step,
                                .threads = a->options.threads};
     struct jp_error err;
 
+    if (filekinds_none(&a->found))
+        in.found = filekinds_text(&a->found, found);
     verdict_make(&in, &verdict);
     /* the report comes first: an error of an extra format must not prevent it
      */
@@ -557,6 +565,38 @@ static int read_nsys(struct arguments *a, const char **inputs, size_t *n,
                : rc;
 }
 
+static int is_over_now(void *arg)
+{
+    return is_over(arg);
+}
+
+/* Reads the dumps of Flight Recorders among the files. */
+static int read_flight(struct arguments *a, struct jp_error *err)
+{
+    size_t n = a->found.n[FILEKIND_FLIGHT], k = 0;
+    struct flight_file *files = calloc(n + 1, sizeof(*files));
+    int rc;
+
+    if (!files)
+        return error_set(err, "out of memory");
+    for (size_t i = 0; i < a->found.n_files; i++)
+        if (a->found.files[i].kind == FILEKIND_FLIGHT)
+            files[k++] = (struct flight_file){a->found.files[i].path,
+                                              a->found.files[i].mtime_us, -1};
+    rc = flight_load(files, k, flight_hang_limit_us(), is_over_now,
+                     a->options.progress_arg, &a->flight, err);
+    free(files);
+    return rc;
+}
+
+static void print_flight_notes(const struct jp_flight *flight)
+{
+    for (size_t i = 0; flight && i < flight->n_dumps; i++)
+        if (*flight->dumps[i].why)
+            quote_printf(stderr, "jobprof: %s: %s\n", flight->dumps[i].path,
+                         flight->dumps[i].why);
+}
+
 /* The inputs, and the exports that hold several ranks, which are read as logs,
  * too. Caller frees. NULL: no memory. */
 static const char **add_exports(const struct jp_nsys *nsys,
@@ -574,6 +614,19 @@ static const char **add_exports(const struct jp_nsys *nsys,
             all[(*n_all)++] = nsys->ranks[i].path;
     nsys_ranks_reader = nsys_ranks_read;
     return all;
+}
+
+/* What aggregate_run does with a file: exports of several ranks were added for
+ * it. A callback of jp_aggregate_options.use. */
+static enum logwalk_use use_file(const void *arg, const char *path)
+{
+    const struct arguments *a = arg;
+
+    for (size_t i = 0; a->nsys && i < a->nsys->n_ranks; i++)
+        if (a->nsys->ranks[i].p.processes > 1 &&
+            !strcmp(a->nsys->ranks[i].path, path))
+            return LOGWALK_KEEP;
+    return filekinds_use(&a->found, path);
 }
 
 /* Whether the path is the raw/ of a step. */
@@ -623,6 +676,15 @@ static void free_step(struct step *step)
         jobconf_fini(&step->conf);
 }
 
+/* Says which kinds of files were found, and how many of each. */
+static void print_found(const struct arguments *a)
+{
+    char text[FILEKINDS_TEXT];
+
+    if (!a->common.quiet && *filekinds_text(&a->found, text))
+        quote_printf(stderr, "jobprof: found %s\n", text);
+}
+
 /* Reads all kinds of data from the inputs. Returns -1 and err; *result and
  * *copper are then unset, or belong to the caller. */
 static int read_inputs(struct arguments *a, const char **inputs, size_t n,
@@ -633,7 +695,12 @@ static int read_inputs(struct arguments *a, const char **inputs, size_t n,
     size_t n_all;
     char *nodes;
 
-    if (read_nsys(a, inputs, &n, err) < 0)
+    if (filekinds_find(&a->found, inputs, n, err) < 0)
+        return -1;
+    print_found(a);
+    a->options.use = use_file;
+    a->options.use_arg = a;
+    if (read_nsys(a, inputs, &n, err) < 0 || read_flight(a, err) < 0)
         return -1;
     all = add_exports(a->nsys, inputs, n, &n_all);
     if (!all)
@@ -722,6 +789,7 @@ int cmd_aggregate(int argc, char **argv)
         print_notes(&result->quality);
         print_copper_notes(copper);
         print_nsys_notes(a.nsys);
+        print_flight_notes(a.flight);
     }
     if (!failed) {
         read_step(&a.inputs, &step);
@@ -729,8 +797,10 @@ int cmd_aggregate(int argc, char **argv)
             nodes_align(step.nodes, clocks_map(result->clocks));
         insight = insight_run(step.has_conf, step.nodes, result, &a.expect.is);
     }
-    if (insight)
+    if (insight) {
         gputime_judge(a.nsys, insight);
+        flight_hang_judge(a.flight, result, insight);
+    }
     rc = failed ? progress.over ? JP_EXIT_INCOMPLETE : JP_EXIT_IO
                 : deliver(&a, &step, result, copper, insight,
                           (clock_mono_ms() - progress.start_ms) * 1000);
@@ -738,6 +808,8 @@ int cmd_aggregate(int argc, char **argv)
     free_step(&step);
     copper_destroy(copper);
     nsys_destroy(a.nsys);
+    filekinds_fini(&a.found);
+    flight_destroy(a.flight);
     result_destroy(result);
     cmd_expect_fini(&a.expect);
     free_inputs(&a.inputs);

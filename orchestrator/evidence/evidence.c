@@ -249,6 +249,9 @@ static void wake_recorder(const struct ownproc *proc,
         close(fd);
 }
 
+/* 20,000 calls with their stacks. */
+#define FLIGHT_DUMP_BYTES (16UL << 20)
+
 /* A recorder that was woken, and its part. */
 struct dump {
     const struct ownproc *proc;
@@ -257,18 +260,24 @@ struct dump {
 };
 
 /* Opens the dump if it was written since then: an older one belongs to an
- * earlier request. */
-static int open_dump(const struct dump *dump, time_t since)
+ * earlier request. *path is where it is. */
+static int open_dump(const struct dump *dump, time_t since, const char **path)
 {
-    int fd = open_named(dump->proc, dump->look->dump, O_RDONLY, S_IFREG);
-    struct stat st;
+    for (size_t i = 0; i < PROCLOOK_DUMPS; i++) {
+        struct stat st;
+        int fd;
 
-    if (fd >= 0 &&
-        (fstat(fd, &st) < 0 || st.st_size == 0 || st.st_mtime < since)) {
-        close(fd);
-        fd = -1;
+        *path = dump->look->dumps[i];
+        if (!**path)
+            continue;
+        fd = open_named(dump->proc, *path, O_RDONLY, S_IFREG);
+        if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0 &&
+            st.st_mtime >= since)
+            return fd;
+        if (fd >= 0)
+            close(fd);
     }
-    return fd;
+    return -1;
 }
 
 /* Copies a small dump, because the process may be gone soon. The original stays
@@ -276,17 +285,18 @@ static int open_dump(const struct dump *dump, time_t since)
 static int fetch_dump(struct taking *taking, struct dump *dump, time_t since)
 {
     const struct proclook *look = dump->look;
-    int fd = open_dump(dump, since);
     struct jp_error err = {""};
     char name[64], *text = NULL;
+    const char *path;
+    int fd = open_dump(dump, since, &path);
     size_t len = 0;
 
     if (fd < 0)
         return -1;
     usleep(100000); /* lets PyTorch complete it: it writes without a pause */
-    snprintf(name, sizeof(name), "flight-%" PRId64 ".pickle", look->pid);
-    if (fileio_read_fd(fd, look->dump, 4 * EVIDENCE_STACK_BYTES, &text, &len,
-                       &err) < 0)
+    snprintf(name, sizeof(name), "flight-%" PRId64 "-rank%s.pickle", look->pid,
+             look->rank);
+    if (fileio_read_fd(fd, path, FLIGHT_DUMP_BYTES, &text, &len, &err) < 0)
         say_no(dump->part, err.text);
     else
         write_part(taking, dump->part, name, text, len);
@@ -294,6 +304,15 @@ static int fetch_dump(struct taking *taking, struct dump *dump, time_t since)
     free(text);
     end_part(dump->part);
     return 0;
+}
+
+/* Whether a place of the dump is known. */
+static bool has_dump(const struct proclook *look)
+{
+    for (size_t i = 0; i < PROCLOOK_DUMPS; i++)
+        if (*look->dumps[i])
+            return true;
+    return false;
 }
 
 /* Wakes all recorders first, so that they write at the same time. */
@@ -310,7 +329,7 @@ static size_t wake_recorders(struct taking *taking, struct dump *dumps)
             continue;
         part = begin_part(taking, "flight recorder", look->pid);
         wake_recorder(proc, look, part);
-        if (!*part->why && !*look->dump)
+        if (!*part->why && !has_dump(look))
             say_no(part, "requested; where it writes is unknown");
         if (*part->why)
             end_part(part);

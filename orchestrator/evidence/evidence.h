@@ -17,7 +17,8 @@
  *
  *   <step directory>/hang/<node>/evidence.json   what was taken, and what not
  *                                 stack-<pid>.txt, python-<pid>.txt, gpus.txt,
- *                                 ras.txt or ras.json, flight-<pid>.pickle
+ *                                 ras.txt or ras.json,
+ *                                 flight-<pid>-rank<rank>.pickle
  */
 #ifndef JP_EVIDENCE_EVIDENCE_H
 #define JP_EVIDENCE_EVIDENCE_H
@@ -221,6 +222,7 @@ int evidence_take(const struct evidence_order *order, struct jp_error *err);
  */
 
 #define PROCLOOK_THREADS 512
+#define PROCLOOK_DUMPS 4
 
 struct proclook_thread {
     int64_t tid;
@@ -240,10 +242,12 @@ struct proclook {
     struct proclook_thread threads[PROCLOOK_THREADS];
     uint64_t tracer;
     uint64_t read_bytes, written_bytes;
-    /* of PyTorch's flight recorder, absolute, as the process sees them; "" */
-    char pipe[512], dump[512];
-    char ras[80];              /* value of NCCL_RAS_ADDR, or "" */
-    bool no_ras;               /* NCCL_RAS_ENABLE=0 is set */
+    /* of PyTorch's flight recorder, absolute, as the process sees them; "".
+     * Releases write the dump to different places; each is looked at. */
+    char pipe[512], dumps[PROCLOOK_DUMPS][512];
+    char rank[12]; /* RANK, which ends these names */
+    char ras[80];  /* value of NCCL_RAS_ADDR, or "" */
+    bool no_ras;   /* NCCL_RAS_ENABLE=0 is set */
     bool has_task;
     int64_t task;    /* SLURM_PROCID */
     char path[2048]; /* the user's PATH; "" if it is too long */

@@ -129,26 +129,60 @@ static void set_path(char *to, size_t size, const char *prefix,
         *to = '\0';
 }
 
-/* Finds the pipe and the dump of PyTorch's flight recorder, which is named by
- * the rank. */
+/* Finds where PyTorch's flight recorder writes its dump: to the place that a
+ * variable names, else to where its releases write by default. */
+static void read_dumps(struct proclook *look, const char *env, size_t len)
+{
+    static const struct {
+        const char *variable, *behind;
+    } places[] = {{"XDG_CACHE_HOME", "/torch/comm_lib_trace_rank_"},
+                  {"HOME", "/.cache/torch/comm_lib_trace_rank_"},
+                  {"HOME", "/.cache/torch/nccl_trace_rank_"},
+                  {NULL, "/tmp/nccl_trace_rank_"}};
+    const char *named = value_of(env, len, "TORCH_FR_DUMP_TEMP_FILE");
+    char prefix[480];
+
+    _Static_assert(sizeof(places) / sizeof(*places) == PROCLOOK_DUMPS,
+                   "a place each");
+    if (!*named)
+        named = value_of(env, len, "TORCH_NCCL_DEBUG_INFO_TEMP_FILE");
+    if (*named) {
+        set_path(look->dumps[0], sizeof(look->dumps[0]), named, look->rank, "");
+        return;
+    }
+    for (size_t i = 0; i < PROCLOOK_DUMPS; i++) {
+        const char *base =
+            places[i].variable ? value_of(env, len, places[i].variable) : "";
+
+        if ((places[i].variable && !*base) ||
+            (size_t) snprintf(prefix, sizeof(prefix), "%s%s", base,
+                              places[i].behind) >= sizeof(prefix))
+            continue;
+        set_path(look->dumps[i], sizeof(look->dumps[i]), prefix, look->rank,
+                 "");
+    }
+}
+
+/* Finds the pipe and the dump of PyTorch's flight recorder, which are named by
+ * the rank. The variables have two names, as PyTorch has renamed them. */
 static void read_recorder(struct proclook *look, const char *env, size_t len)
 {
     const char *rank = value_of(env, len, "RANK");
-    const char *dump = value_of(env, len, "TORCH_FR_DUMP_TEMP_FILE");
+    const char *pipe = value_of(env, len, "TORCH_NCCL_DEBUG_INFO_PIPE_FILE");
 
     /* torchrun sets RANK; programs that srun starts directly have SLURM_PROCID.
      */
     if (!*rank)
         rank = value_of(env, len, "SLURM_PROCID");
-    if (!*dump)
-        dump = value_of(env, len, "TORCH_NCCL_DEBUG_INFO_TEMP_FILE");
+    if (!*pipe)
+        pipe = value_of(env, len, "TORCH_FR_DEBUG_INFO_PIPE_FILE");
     /* The rank becomes part of a path. */
-    if (strspn(rank, "0123456789") != strlen(rank))
+    if (strspn(rank, "0123456789") != strlen(rank) ||
+        strlen(rank) >= sizeof(look->rank))
         return;
-    set_path(look->pipe, sizeof(look->pipe),
-             value_of(env, len, "TORCH_NCCL_DEBUG_INFO_PIPE_FILE"), rank,
-             ".pipe");
-    set_path(look->dump, sizeof(look->dump), dump, rank, "");
+    snprintf(look->rank, sizeof(look->rank), "%s", rank);
+    set_path(look->pipe, sizeof(look->pipe), pipe, look->rank, ".pipe");
+    read_dumps(look, env, len);
 }
 
 /* Takes the settings that matter from the process's environment. */
@@ -226,7 +260,12 @@ static void check(struct proclook *look, int64_t pid)
     if (look->n_threads > PROCLOOK_THREADS)
         look->n_threads = PROCLOOK_THREADS;
     look->pipe[sizeof(look->pipe) - 1] = '\0';
-    look->dump[sizeof(look->dump) - 1] = '\0';
+    for (size_t i = 0; i < PROCLOOK_DUMPS; i++)
+        look->dumps[i][sizeof(look->dumps[i]) - 1] = '\0';
+    look->rank[sizeof(look->rank) - 1] = '\0';
+    /* it becomes a part of a name here, too */
+    if (strspn(look->rank, "0123456789") != strlen(look->rank))
+        look->rank[0] = '\0';
     look->ras[sizeof(look->ras) - 1] = '\0';
     look->path[sizeof(look->path) - 1] = '\0';
     for (uint32_t i = 0; i < look->n_threads; i++) {

@@ -80,6 +80,7 @@ static const struct jp_table *find_table(const char *name)
     table = table ? table : find_in(tables_nsys, name);
     table = table ? table : find_in(tables_gputime, name);
     table = table ? table : find_in(tables_cuda, name);
+    table = table ? table : find_in(tables_flight, name);
     return table ? table : find_in(tables_copper, name);
 }
 
@@ -684,7 +685,8 @@ int export_parquet(const char *csv_dir, const char *out_dir,
         write_list(csv_dir, out_dir, others, codec, done, err) < 0 ||
         write_list(csv_dir, out_dir, tables_nsys, codec, done, err) < 0 ||
         write_list(csv_dir, out_dir, tables_gputime, codec, done, err) < 0 ||
-        write_list(csv_dir, out_dir, tables_cuda, codec, done, err) < 0)
+        write_list(csv_dir, out_dir, tables_cuda, codec, done, err) < 0 ||
+        write_list(csv_dir, out_dir, tables_flight, codec, done, err) < 0)
         return -1;
     return write_list(csv_dir, out_dir, tables_copper, codec, done, err);
 }

@@ -264,6 +264,33 @@ int logwalk_init(struct jp_logwalk *walk, const char *const *inputs,
     return 0;
 }
 
+int logwalk_filter(struct jp_logwalk *walk,
+                   enum logwalk_use (*use)(const void *arg, const char *path),
+                   const void *arg)
+{
+    static const char *const text[] = {".txt"};
+    size_t kept = 0;
+    int rc = 0;
+
+    for (size_t i = 0; i < walk->n_logs; i++) {
+        struct jp_logfile *log = &walk->logs[i];
+        enum logwalk_use what = use(arg, log->path);
+
+        if (what == LOGWALK_KEEP) {
+            walk->logs[kept++] = *log;
+            continue;
+        }
+        if (what == LOGWALK_SKIP && !ends_as(log->path, text, 1) &&
+            add_skip(walk, log->path, "of no known kind") < 0)
+            rc = -1;
+        walk->bytes -= log->size;
+        free(log->path);
+    }
+    walk->n_logs = kept;
+    sort_unique_skips(walk);
+    return rc;
+}
+
 void logwalk_fini(struct jp_logwalk *walk)
 {
     for (size_t i = 0; i < walk->n_logs; i++)

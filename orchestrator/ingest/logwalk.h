@@ -58,6 +58,17 @@ int logwalk_init(struct jp_logwalk *walk, const char *const *inputs,
                  size_t n_inputs, struct jp_error *err);
 void logwalk_fini(struct jp_logwalk *walk);
 
+enum logwalk_use {
+    LOGWALK_KEEP,
+    LOGWALK_DROP, /* another reader takes it */
+    LOGWALK_SKIP  /* no reader takes it: it becomes a skipped entry, unless it
+                     is a .txt file, of which other programs leave many */
+};
+/* Decides on each log. Returns 0, or -1 without memory. */
+int logwalk_filter(struct jp_logwalk *walk,
+                   enum logwalk_use (*use)(const void *arg, const char *path),
+                   const void *arg);
+
 /* --- the recorder's files among them, one after the other
  * ---------------------
  *

@@ -499,7 +499,11 @@ static void add_hang(struct text *t, const struct jp_finding *f,
 {
     const struct jp_hang *hang = r ? &r->hang : NULL;
 
-    if (!hang || !hang->n_ops || !hang->ops[0].n_ranks) {
+    if (hang && hang->dumps && *hang->text) {
+        add(t, "%s", hang->text);
+        return;
+    }
+    if (!hang || hang->dumps || !hang->n_ops || !hang->ops[0].n_ranks) {
         add_clause(t, f                     ? f->text
                       : hang && *hang->text ? hang->text
                                             : "the step hangs");

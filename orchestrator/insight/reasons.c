@@ -124,11 +124,21 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
          .command = DOCTOR},
     [JP_REASON_NO_INPUT] =
         {NODATA("no_input"),
-         .situation = "the input of jobprof aggregate has no file with a name "
-                      "of a profiler's",
+         .situation = "the input of jobprof aggregate has no file of a kind "
+                      "that is read",
          .checks =
-             {"Are there recordings (.jpr), logs (.log, .jsonl) or traces "
-              "(.json, .txt) in the input?"},
+             {"Does the input have recordings (.jpr), logs of NCCL Inspector "
+              "(.log, .jsonl) or traces of its example plugin (.json, .txt)?",
+              "Or dumps of PyTorch's Flight Recorder (nccl_trace_rank_0), "
+              "Kineto traces (.json), exports of nsys (.sqlite)?"},
+         .command = {"jobprof aggregate --help", false, false}},
+    [JP_REASON_BAD_DUMPS] =
+        {NODATA("bad_dumps"),
+         .situation = "there are dumps of PyTorch's Flight Recorder, and none "
+                      "can be used",
+         .checks = {"Are the dumps whole? Their processes may have been killed "
+                    "while they wrote.",
+                    "Do their names end in the rank, as PyTorch writes them?"},
          .command = {"jobprof aggregate --help", false, false}},
     [JP_REASON_DENIED] =
         {NODATA("denied"),
@@ -151,6 +161,14 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
                     "Was the step killed in its first second? Then little was "
                     "written."},
          .command = DOCTOR},
+    [JP_REASON_DAMAGED_INPUT] =
+        {NODATA("damaged_input"),
+         .situation = "the files of jobprof aggregate's input are cut or "
+                      "damaged before their first record",
+         .checks = {"Are the files whole? Compare them with the originals, if "
+                    "they were copied.",
+                    "The notes on files name what is wrong with each."},
+         .command = {"jobprof aggregate --help", false, false}},
     [JP_REASON_BEGUN] =
         {NODATA("begun"), .situation = "operations had begun, and none ended",
          .checks = {"Do all ranks call the same collectives in the same order?",
@@ -400,6 +418,10 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
     [JP_REASON_UTIL_ONLY] = {UNJUDGED("util_only"),
                              .situation = "only utilisation or clocks were "
                                           "profiled"},
+    [JP_REASON_DUMPS_ONLY] =
+        {UNJUDGED("dumps_only"),
+         .situation = "only dumps of PyTorch's Flight Recorder were read, and "
+                      "they show no hang"},
     [JP_REASON_NSYS_ONLY] = {UNJUDGED("nsys_only"),
                              .situation = "only timelines of nsys were made"},
     [JP_REASON_TRACES_ONLY] = {UNJUDGED("traces_only"),

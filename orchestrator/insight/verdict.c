@@ -322,7 +322,10 @@ static bool unreadable(const struct jp_evidence *e, struct jp_reasons *why,
 
     if (!q->bad_lines && !q->cut_files && !q->damaged_blocks)
         return false;
-    reasons_add(why, foreign ? JP_REASON_NO_LOGS : JP_REASON_UNREADABLE);
+    /* the disk of a step may have been full, that of an input says nothing */
+    reasons_add(why, foreign                 ? JP_REASON_NO_LOGS
+                     : !e->conf && !e->nodes ? JP_REASON_DAMAGED_INPUT
+                                             : JP_REASON_UNREADABLE);
     sentence_add(s,
                  "%s file%s hold%s no record that can be read (%s bad "
                  "line%s, %s cut file%s%s%s%s%s)",

@@ -371,6 +371,59 @@ static void traces_verdict_alone(const struct traced_list *list,
     set_reason(verdict, JP_REASON_TRACES_ONLY);
 }
 
+/* --- dumps of PyTorch's Flight Recorder alone ---------------------------- */
+
+/* Replaces a verdict about missing records: a hang stays, otherwise nothing is
+ * known but that no hang was found. */
+static void flight_verdict_alone(const struct jp_flight *flight,
+                                 struct jp_verdict *verdict)
+{
+    char text[FLIGHT_TEXT];
+    struct jp_sentence s;
+
+    if (verdict->word != JP_VERDICT_NODATA)
+        return;
+    sentence_init(&s, verdict->text, sizeof(verdict->text));
+    if (flight->n_bad == flight->n_dumps) {
+        sentence_add(&s, "none of %s Flight Recorder dump%s can be used",
+                     FIG_COUNT(flight->n_dumps), plural(flight->n_dumps));
+        sentence_add(&s, "%.200s", flight_gaps(flight, text));
+        set_reason(verdict, JP_REASON_BAD_DUMPS);
+        return;
+    }
+    sentence_add(&s, "Flight Recorder dumps only: %s",
+                 flight_text(flight, text));
+    if (*flight_gaps(flight, text))
+        sentence_add(&s, "%s", text);
+    verdict->word = JP_VERDICT_UNJUDGED;
+    set_reason(verdict, JP_REASON_DUMPS_ONLY);
+}
+
+/* A hang by dumps: what they do not show is said as well. */
+static void flight_verdict_add(const struct jp_flight *flight,
+                               struct jp_verdict *verdict)
+{
+    struct jp_sentence s = {verdict->text, sizeof(verdict->text), 1};
+    char text[FLIGHT_TEXT];
+
+    if (verdict->word == JP_VERDICT_HANG && flight_hangs(flight) &&
+        *flight_gaps(flight, text))
+        sentence_add(&s, "%s", text);
+}
+
+/* Says what the input holds in place of data. */
+static void say_found(const char *found, struct jp_verdict *verdict)
+{
+    struct jp_sentence s;
+
+    if (verdict->word != JP_VERDICT_NODATA || !verdict->why.n ||
+        verdict->why.of[0] != JP_REASON_NO_INPUT)
+        return;
+    sentence_init(&s, verdict->text, sizeof(verdict->text));
+    sentence_add(&s, "the input holds nothing that can be read: %.200s",
+                 *found ? found : "no file");
+}
+
 /* --- utilisation and clocks alone ----------------------------------------- */
 
 /* Returns the largest number of samples of any series. */
@@ -668,6 +721,13 @@ void verdict_make(const struct verdict_input *in, struct jp_verdict *verdict)
         gputime_verdict_alone(in->nsys, in->insight, verdict);
     if (has_only_traces(in) && verdict->word == JP_VERDICT_NODATA)
         traces_verdict_alone(&in->result->traced, in->insight, verdict);
+    if (in->flight) {
+        flight_verdict_add(in->flight, verdict);
+        if (is_without_nccl(in))
+            flight_verdict_alone(in->flight, verdict);
+    }
+    if (in->found)
+        say_found(in->found, verdict);
     if (in->copper_trouble && *in->copper_trouble)
         copper_verdict_failed(in->copper_trouble, verdict);
 }

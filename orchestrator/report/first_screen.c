@@ -62,8 +62,11 @@ static void tile_lost(const struct jp_report *report,
             SAY(t->value, "not known");
         /* the value begins with 'n' only for "not known" */
         SAY(t->note, "%s",
-            *t->value == 'n' ? "logs list completed operations only"
-                             : "at least, by the recordings");
+            report->result && report->result->hang.dumps
+                ? *t->value == 'n' ? "dumps do not say when they were written"
+                                   : "at least, by the dumps"
+            : *t->value == 'n' ? "logs list completed operations only"
+                               : "at least, by the recordings");
     } else if (f && isfinite(f->share)) {
         bool run = isfinite(f->of_run);
 
@@ -153,8 +156,11 @@ static void tile_sure(const struct jp_report *report,
         bool seen = report->result && report->result->hang.operations;
 
         SAY(t->value, seen ? "high" : "medium");
-        SAY(t->note, seen ? "operations in flight were recorded"
-                          : "by the progress of each communicator");
+        SAY(t->note, "%s",
+            !seen ? "by the progress of each communicator"
+            : report->result->hang.dumps
+                ? "by dumps of PyTorch's Flight Recorder"
+                : "operations in flight were recorded");
     } else if (report->verdict->word == JP_VERDICT_FAILED && x) {
         SAY(t->value, x->crash.sure ? "high" : "medium");
         if (x->crash.sure)
@@ -451,6 +457,12 @@ char *first_screen_command(const struct jp_report *report,
     if (is_copper_alone(report)) { /* other commands do not handle this case */
         snprintf(buf, FIRST_SCREEN_COMMAND,
                  "column -s, -t csv/copper_ranks.csv");
+        return buf;
+    }
+    /* recordings have nothing to show */
+    if (report->verdict->word == JP_VERDICT_HANG && report->result &&
+        report->result->hang.dumps) {
+        snprintf(buf, FIRST_SCREEN_COMMAND, "column -s, -t csv/flight_ops.csv");
         return buf;
     }
     if (report->verdict->word == JP_VERDICT_HANG &&

@@ -108,8 +108,12 @@ static void put_op(FILE *out, const struct jp_hang_op *op)
     fputs("</h3><span class=\"soft\">", out);
     if (op->since_us > 0)
         /* + 11: without the date */
-        fprintf(out, "since %s, ", FIG_UTC((uint64_t) op->since_us) + 11);
-    fprintf(out, "for at least %s</span>\n", FIG_US((double) op->age_us));
+        fprintf(out, "since %s%s", FIG_UTC((uint64_t) op->since_us) + 11,
+                op->age_us ? ", " : "");
+    /* dumps of PyTorch may not show for how long */
+    if (op->age_us)
+        fprintf(out, "for at least %s", FIG_US((double) op->age_us));
+    fputs("</span>\n", out);
     if (op->n_ranks <= CHIPS_FEW || is_cause(op))
         put_chips(out, op);
     put_arrow(out, op);
@@ -221,7 +225,10 @@ static int proof_hang(const struct jp_report *report,
     for (size_t i = 0; i < hang->n_ops && i < OPS_DRAWN; i++)
         put_op(out, &hang->ops[i]);
     put_states(out, hang);
-    if (hang->operations > OPS_DRAWN)
+    if (hang->dumps && hang->n_ops > OPS_DRAWN)
+        snprintf(note, sizeof(note), "%s more: csv/flight_ops.csv.",
+                 FIG_COUNT(hang->n_ops - OPS_DRAWN));
+    else if (hang->operations > OPS_DRAWN)
         snprintf(note, sizeof(note),
                  "%s more operations hang: jobprof show --pending.",
                  FIG_COUNT(hang->operations - OPS_DRAWN));

@@ -295,6 +295,21 @@ static void put_hang(FILE *out, const struct jp_report *report)
     text_out_wrap(out, 29, 29, hangstacks_text(report->hang, text));
 }
 
+/* Writes in one line what dumps of PyTorch's Flight Recorder show. */
+static void put_flight(FILE *out, const struct jp_report *report)
+{
+    char text[FLIGHT_TEXT];
+
+    if (!report->flight)
+        return;
+    fprintf(out, "  %-26s ", "Flight Recorder dumps");
+    text_out_wrap(out, 29, 29, flight_text(report->flight, text));
+    if (!*flight_gaps(report->flight, text))
+        return;
+    fprintf(out, "  %-26s ", "What they do not show");
+    text_out_wrap(out, 29, 29, text);
+}
+
 /* Writes what the nodes' agents sampled. */
 static int put_util(FILE *out, const struct jp_report *report)
 {
@@ -377,7 +392,9 @@ int report_write_text(const struct jp_report *report, FILE *out,
     put_gputime(out, report);
     put_cuda(out, report);
     put_hang(out, report);
-    if (tables_hang_text(report, out) < 0 || put_busy(out, report) < 0 ||
+    put_flight(out, report);
+    if (tables_flight_text(report, out) < 0 ||
+        tables_hang_text(report, out) < 0 || put_busy(out, report) < 0 ||
         put_util(out, report) < 0 ||
         (r && r->n_comms && table_text(&table_comms, report, out) < 0) ||
         topology_text(report->labels, out) < 0 ||

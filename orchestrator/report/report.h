@@ -19,6 +19,7 @@
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/copper/copper.h"
 #include "orchestrator/evidence/hangstacks.h"
+#include "orchestrator/flight/flight.h"
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/nsys/nsys.h"
@@ -46,6 +47,7 @@ struct jp_report {
     const struct jp_agents *agents; /* NULL: utilisation was not sampled */
     const struct jp_cuda *cuda;     /* NULL: no counters of CUDA's calls */
     const struct jp_nsys *nsys;     /* NULL: no exports of Nsight Systems */
+    const struct jp_flight *flight; /* NULL: no dumps of Flight Recorders */
     const struct hangstacks *hang;  /* NULL: no evidence of a hang */
     const struct jp_step_labels *labels; /* NULL: the nodes left no records */
     /* processes of result; NULL without result */
@@ -59,7 +61,7 @@ struct jp_report {
     const struct jp_bottlenecks *bottlenecks;
     const struct jp_expectation *expectation; /* NULL: no expectation */
     const struct jp_verdict *verdict;
-    const char *reporter; /* "srun", "watcher", "user" */
+    const char *reporter;               /* "srun", "watcher", "user" */
     const struct report_undone *undone; /* borrowed */
     size_t n_undone;
     uint64_t duration_us; /* duration of the analysis */

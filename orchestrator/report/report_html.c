@@ -456,6 +456,11 @@ static const struct jp_html_section html_sections[] = {
      JP_HTML_WIDE, .put = html_nodes_put},
     {"hang", "While the step hung", NULL, JP_HTML_WIDE,
      .put = tables_hang_html},
+    {"flight", "PyTorch&#39;s Flight Recorder",
+     "Which rank was in which collective when its dump was written. A dump "
+     "has the newest calls only, and ranks write theirs at different times; "
+     "csv/flight_ops.csv and flight_dumps.csv have all rows.",
+     JP_HTML_WIDE, .put = tables_flight_html},
     {"busy", "Communication-busy share",
      "The share of its wall time, from its first operation&#39;s start to its "
      "last one&#39;s end, in which a process had at least one collective, "

@@ -723,6 +723,7 @@ int report_write_json(const struct jp_report *report, FILE *out,
     tables_gputime_json(&stream, report);
     tables_cuda_json(&stream, report);
     tables_hang_json(&stream, report);
+    tables_flight_json(&stream, report);
     put_undone(&stream, report);
     return json_stream_close(&stream, err);
 }

@@ -60,6 +60,7 @@ html_put topology_html;
 html_put report_copper_html;
 html_put tables_nsys_html, tables_gputime_html;
 html_put tables_hang_html;
+html_put tables_flight_html;
 html_put timeline_html;
 /* Returns true if the report has a timeline. */
 bool timeline_html_present(const struct jp_report *report);

@@ -492,7 +492,17 @@ static void *record(void *arg)
     return NULL;
 }
 
-static void flight_recorder(void **state)
+static bool ends_in(const char *text, const char *end)
+{
+    size_t len = strlen(text), n = strlen(end);
+
+    return len >= n && !strcmp(text + len - n, end);
+}
+
+/* The variables of older and of newer releases, and where the dump goes
+ * without one. */
+static void record_by(struct step *s, const char *pipe_name,
+                      const char *dump_name, const char *dump_file)
 {
     static const struct {
         bool fifo, reader, writes;
@@ -503,17 +513,16 @@ static void flight_recorder(void **state)
         {true, false, false, "no process reads its pipe"},
         {false, false, false, "its pipe is not a pipe of the user"},
     };
-    struct step *s = *state;
     struct recorder r = {.pipe = tempdir_path(s->dir, "fr3.pipe"),
-                         .dump = tempdir_path(s->dir, "dump3")};
+                         .dump = tempdir_path(s->dir, dump_file)};
     char pipe[300], dump[300];
     const char *const variables[] = {"RANK=3", pipe, dump, NULL};
     struct evidence_order order;
 
     put_tool(s, "eu-stack", "#!/bin/sh\nexit 0\n");
-    snprintf(pipe, sizeof(pipe), "TORCH_NCCL_DEBUG_INFO_PIPE_FILE=%s/fr",
-             s->dir);
-    snprintf(dump, sizeof(dump), "TORCH_FR_DUMP_TEMP_FILE=%s/dump", s->dir);
+    snprintf(pipe, sizeof(pipe), "%s=%s/fr", pipe_name, s->dir);
+    snprintf(dump, sizeof(dump), "%s=%s%s", dump_name, s->dir,
+             strcmp(dump_file, "dump3") ? "" : "/dump");
     start(s, variables);
     order = order_of(s);
     order.limit_ms = 13000;
@@ -541,12 +550,38 @@ static void flight_recorder(void **state)
         assert_string_equal(part(s, "flight recorder", "why"), cases[i].why);
         assert_int_equal(
             !*cases[i].why,
-            !strncmp(part(s, "flight recorder", "file"), "flight-", 7));
+            ends_in(part(s, "flight recorder", "file"), "-rank3.pickle"));
         unlink(r.pipe);
         unlink(r.dump);
     }
     free(r.pipe);
     free(r.dump);
+}
+
+static void flight_recorder(void **state)
+{
+    record_by(*state, "TORCH_NCCL_DEBUG_INFO_PIPE_FILE",
+              "TORCH_FR_DUMP_TEMP_FILE", "dump3");
+}
+
+static void flight_recorder_new_pipe(void **state)
+{
+    record_by(*state, "TORCH_FR_DEBUG_INFO_PIPE_FILE",
+              "TORCH_NCCL_DEBUG_INFO_TEMP_FILE", "dump3");
+}
+
+static void flight_recorder_default(void **state)
+{
+    struct step *s = *state;
+    char *cache = tempdir_path(s->dir, ".cache");
+    char *torch = tempdir_path(s->dir, ".cache/torch");
+
+    assert_int_equal(mkdir(cache, 0700), 0);
+    assert_int_equal(mkdir(torch, 0700), 0);
+    free(torch);
+    free(cache);
+    record_by(s, "TORCH_NCCL_DEBUG_INFO_PIPE_FILE", "HOME",
+              ".cache/torch/comm_lib_trace_rank_3");
 }
 
 /* --- RAS ------------------------------------------------------------------ */
@@ -929,6 +964,8 @@ int main(int argc, char **argv)
         TEST(bad_tools),
         TEST(gpus_hang),
         TEST(flight_recorder),
+        TEST(flight_recorder_new_pipe),
+        TEST(flight_recorder_default),
         TEST(ras_is_gated),
         TEST(ras_address),
         TEST(tasks_are_found),

@@ -448,6 +448,13 @@ static void no_logs(struct fixture *f)
     f->report.nodes = NULL;
 }
 
+/* A log of aggregate's input that was cut. */
+static void cut_input(struct fixture *f)
+{
+    no_logs(f);
+    f->result.quality.cut_files = 1;
+}
+
 static void filtered(struct fixture *f)
 {
     static char size[] = "8K", inspector[] = "inspector";
@@ -854,6 +861,24 @@ static void judge_copper_later(struct fixture *f)
     judge_all(f, &(struct verdict_input){.copper_trouble = "no memory"});
 }
 
+/* Dumps of Flight Recorders that show no hang, and one that cannot be used. */
+static void judge_dumps(struct fixture *f)
+{
+    struct flight_dump dump = {.rank = 0};
+    const struct jp_flight flight = {.dumps = &dump, .n_dumps = 1};
+
+    judge_all(f, &(struct verdict_input){.flight = &flight});
+}
+
+static void judge_bad_dumps(struct fixture *f)
+{
+    static char path[] = "trace_0";
+    struct flight_dump dump = {.path = path, .bad = true, .why = "it is cut"};
+    const struct jp_flight flight = {.dumps = &dump, .n_dumps = 1, .n_bad = 1};
+
+    judge_all(f, &(struct verdict_input){.flight = &flight});
+}
+
 /* A situation for each row of the table of reasons. */
 static const struct {
     enum jp_reason reason;
@@ -877,9 +902,11 @@ static const struct {
     {JP_REASON_CONTAINER, container, NULL},
     {JP_REASON_NO_OUTPUT, quiet, NULL},
     {JP_REASON_NO_INPUT, folder_without_logs, NULL},
+    {JP_REASON_BAD_DUMPS, folder_without_logs, judge_bad_dumps},
     {JP_REASON_DENIED, denied, NULL},
     {JP_REASON_NO_LOGS, no_logs, NULL},
     {JP_REASON_UNREADABLE, bad_files, NULL},
+    {JP_REASON_DAMAGED_INPUT, cut_input, NULL},
     {JP_REASON_BEGUN, first_hangs, NULL},
     {JP_REASON_NO_ROOM, left_out_all, NULL},
     {JP_REASON_LOST_ALL, lost_all, NULL},
@@ -916,6 +943,7 @@ static const struct {
     {JP_REASON_UNKNOWN_LOSS, much_lost, NULL},
     {JP_REASON_ROUGH, rough, NULL},
     {JP_REASON_UTIL_ONLY, only_util, judge_samples},
+    {JP_REASON_DUMPS_ONLY, folder_without_logs, judge_dumps},
     {JP_REASON_NSYS_ONLY, mode_off, judge_nsys},
     {JP_REASON_TRACES_ONLY, only_traces, judge_traces},
     {JP_REASON_COPPER_FEW, mode_off, judge_copper_few},

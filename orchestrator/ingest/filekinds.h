@@ -1,0 +1,93 @@
+/* filekinds.h - what kind of data each file of an input is: one row a kind.
+ *
+ * `jobprof aggregate` gets any folder. Before a reader opens a file, this walk
+ * asks for its kind, by its name and its first bytes. Each reader then takes
+ * the files of its own kinds, so a file of another kind never disturbs it. The
+ * table says which kinds there are, how a file is recognised, and how many of
+ * them are called (filekinds_text).
+ *
+ * To add a kind: a constant of enum filekind and a row of filekinds_rows. Rows
+ * are asked in the order of the enum, and the first one that accepts wins.
+ */
+#ifndef JP_INGEST_FILEKINDS_H
+#define JP_INGEST_FILEKINDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "orchestrator/ingest/logwalk.h"
+
+enum filekind {
+    FILEKIND_OWN,       /* jobprof's own files beside the data */
+    FILEKIND_RECORDING, /* .jpr of jobprof's recorder */
+    FILEKIND_NSYS,      /* an export of Nsight Systems */
+    FILEKIND_REPORT,    /* a report of Nsight Systems without an export */
+    FILEKIND_COPPER,    /* of the Copper cache */
+    FILEKIND_FLIGHT,    /* a dump of PyTorch's Flight Recorder */
+    FILEKIND_KINETO,    /* a trace of PyTorch's profiler */
+    FILEKIND_TRACE,     /* of NVIDIA's example plugin */
+    FILEKIND_LOG,       /* of NCCL Inspector: a JSON object a line */
+    FILEKIND_PRETTY,    /* JSON over several lines that no reader knows */
+    FILEKIND_EMPTY,
+    FILEKIND_UNREADABLE,
+    FILEKIND_UNKNOWN,
+    FILEKIND_N
+};
+
+/* What a row may look at. */
+struct filekind_look {
+    const char *name;   /* without its folder */
+    const char *folder; /* name of the folder, or "" */
+    const char *head;   /* the first bytes, unpacked */
+    size_t len;
+    bool given; /* the user has named this file itself */
+};
+
+/* Bytes of a file that a row gets. Properties of eight GPUs, which come first
+ * in a Kineto trace, take about 4 KB. */
+#define FILEKIND_HEAD 65536
+
+struct filekind_row {
+    const char *one, *many; /* "Kineto trace", "Kineto traces" */
+    bool (*probe)(const struct filekind_look *look); /* NULL: by the walk */
+    bool joined; /* aggregate_run may read it; otherwise another reader does, or
+                    none */
+};
+extern const struct filekind_row filekinds_rows[FILEKIND_N];
+
+struct filekinds_file {
+    char *path;
+    enum filekind kind;
+    int64_t mtime_us; /* since 1970 */
+};
+
+struct filekinds {
+    struct filekinds_file *files; /* sorted by path */
+    size_t n_files;
+    size_t n[FILEKIND_N];
+};
+
+/* The kind by name and content. Never EMPTY or UNREADABLE. */
+enum filekind filekinds_of(const struct filekind_look *look);
+
+/* Looks at the inputs and everything below them; follows no link. Returns -1:
+ * no memory, or an input does not exist. */
+int filekinds_find(struct filekinds *found, const char *const *inputs, size_t n,
+                   struct jp_error *err);
+void filekinds_fini(struct filekinds *found);
+
+/* What aggregate_run does with the file at path (logwalk_filter). A path that
+ * was not found is unknown here, so it is kept. found: a struct filekinds. */
+enum logwalk_use filekinds_use(const void *found, const char *path);
+
+/* Formats "16 Flight Recorder dumps, 2 Kineto traces, 3 files of no known kind
+ * (first: notes.txt)"; "" if there is no file. Returns buf. */
+#define FILEKINDS_TEXT 600
+char *filekinds_text(const struct filekinds *found, char buf[FILEKINDS_TEXT]);
+
+/* Whether nothing but files that no reader takes were found. */
+bool filekinds_none(const struct filekinds *found);
+
+#endif
