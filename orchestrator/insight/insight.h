@@ -138,6 +138,7 @@ struct jp_insight {
     bool judged; /* false: nothing but hangs was looked for, because the records
                   * of several runs are mixed, or NCCL reported too few of the
                   * collectives */
+    bool torn;     /* operations of traces are joined wrongly */
     double run_us; /* how long the run was; 0: unknown */
     uint64_t duration_us;
 };
