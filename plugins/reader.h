@@ -19,9 +19,9 @@
 #include "plugins/nccl_recorder/recfile.h"
 #include "plugins/traced.h"
 
-#define READER_HEAD                                                            \
-    4096 /* first bytes of a file that a probe gets, unpacked                  \
-          */
+/* First bytes of a file that a probe gets, unpacked. Tools put settings of
+ * their own before the members of a trace. */
+#define READER_HEAD (64 * 1024)
 
 /* What reading one file showed. The caller provides zeros, the reader fills it.
  */

@@ -83,9 +83,13 @@ bool tracing_is_comm(const char *name, size_t len)
     static const char *const begins[] = {
         "ncclKernel",    /* NCCL to 2.18, RCCL */
         "ncclDevKernel", /* NCCL from 2.19 on, RCCL */
-        "ncclSymDevKernel", "ncclSymkDevKernel", /* symmetric memory */
-        "rccl", "mscclKernel", "mscclppKernel", /* AMD */
-        "nccl:", "ncclMain",
+        "ncclSymDevKernel",
+        "ncclSymkDevKernel", /* symmetric memory */
+        "rccl",
+        "mscclKernel",
+        "mscclppKernel", /* AMD */
+        "nccl:",
+        "ncclMain",
     };
 
     for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
@@ -318,8 +322,8 @@ static void sum_names(struct tracing *t, int64_t from, int64_t to)
         if (seen->name == COMM || seen->start_ns < from || seen->start_ns >= to)
             continue;
         t->names.at[seen->name].n++;
-        t->names.at[seen->name].ns +=
-            (uint64_t) seen->end_ns - (uint64_t) seen->start_ns;
+        t->names.at[seen->name].ns += (uint64_t) seen->end_ns -
+                                      (uint64_t) seen->start_ns;
     }
 }
 
@@ -333,8 +337,8 @@ static uint64_t real_ns(int64_t base_ns, int64_t ns)
                : (uint64_t) sum;
 }
 
-/* The longest of the names, as an array of its own. others may be NULL. NULL: no
- * memory. */
+/* The longest of the names, as an array of its own. others may be NULL. NULL:
+ * no memory. */
 static struct traced_name *make_names(struct sums *sums, size_t *n,
                                       struct traced_name *others)
 {
@@ -367,9 +371,9 @@ static int make_lists(struct tracing *t, int64_t base_ns, struct traced *out)
     for (size_t i = 0; i < t->n_steps; i++) {
         const struct step *step = &t->steps[i];
 
-        out->steps[out->n_steps++] = (struct traced_step){
-            step->number, real_ns(base_ns, step->start_ns),
-            sum_time(t, step->start_ns, step->end_ns)};
+        out->steps[out->n_steps++] =
+            (struct traced_step){step->number, real_ns(base_ns, step->start_ns),
+                                 sum_time(t, step->start_ns, step->end_ns)};
     }
     return 0;
 }

@@ -92,7 +92,7 @@ void traced_list_fini(struct traced_list *list);
 
 struct tracing;
 
-struct tracing *tracing_create(void); /* NULL: no memory */
+struct tracing *tracing_create(void);          /* NULL: no memory */
 void tracing_destroy(struct tracing *tracing); /* takes NULL */
 
 struct tracing_kernel {
@@ -104,15 +104,16 @@ struct tracing_kernel {
 };
 
 /* 0, or -1: no memory. */
-int tracing_kernel(struct tracing *tracing, const struct tracing_kernel *kernel);
+int tracing_kernel(struct tracing *tracing,
+                   const struct tracing_kernel *kernel);
 /* Adds a call on the host. 0, or -1: no memory. */
 int tracing_call(struct tracing *tracing, const char *name, size_t len,
                  uint64_t ns);
 int tracing_step(struct tracing *tracing, int64_t number, int64_t start_ns,
                  int64_t end_ns);
 
-/* The number of the first step, its start, and the end of the last one, once all
- * are added; false: no steps. */
+/* The number of the first step, its start, and the end of the last one, once
+ * all are added; false: no steps. */
 bool tracing_first_step(const struct tracing *tracing, int64_t *number,
                         int64_t *start_ns, int64_t *end_ns);
 

@@ -816,7 +816,11 @@ static bool is_mixed(const struct jp_logwalk *walk)
         second = b && b->reader->is_second;
     }
     for (i = 0; i < walk->n_logs && second; i++) {
-        const struct backend *b = reader_find(walk->logs[i].path, false, &err);
+        const struct jp_logfile *log = &walk->logs[i];
+        /* a name of a log is enough: strangers were removed from the walk */
+        const struct backend *b =
+            log->size ? reader_find(log->path, logwalk_is_log(log->path), &err)
+                      : NULL;
 
         if (b && !b->reader->is_second)
             return true;

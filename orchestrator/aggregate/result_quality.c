@@ -205,9 +205,10 @@ static int note_foreign(struct jp_quality *q, const char *path)
     if (len > 4 && !strcmp(path + len - 4, ".txt"))
         return 0;
     q->skipped_files++;
-    return add_note(q, path,
-                    text_format("not read: neither a trace of PyTorch's profiler "
-                                "nor of NCCL's example plugin"));
+    return add_note(
+        q, path,
+        text_format("not read: neither a trace of PyTorch's profiler "
+                    "nor of NCCL's example plugin"));
 }
 
 /* Counts bad lines of each kind. Files come in order of path, so the first of a

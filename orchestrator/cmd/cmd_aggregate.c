@@ -618,6 +618,19 @@ static const char **add_exports(const struct jp_nsys *nsys,
     return all;
 }
 
+/* What aggregate_run does with a file: exports of several ranks were added for
+ * it. A callback of jp_aggregate_options.use. */
+static enum logwalk_use use_file(const void *arg, const char *path)
+{
+    const struct arguments *a = arg;
+
+    for (size_t i = 0; a->nsys && i < a->nsys->n_ranks; i++)
+        if (a->nsys->ranks[i].p.processes > 1 &&
+            !strcmp(a->nsys->ranks[i].path, path))
+            return LOGWALK_KEEP;
+    return filekinds_use(&a->found, path);
+}
+
 /* Whether the path is the raw/ of a step. */
 static bool is_raw(const char *path)
 {
@@ -687,8 +700,8 @@ static int read_inputs(struct arguments *a, const char **inputs, size_t n,
     if (filekinds_find(&a->found, inputs, n, err) < 0)
         return -1;
     print_found(a);
-    a->options.use = filekinds_use;
-    a->options.use_arg = &a->found;
+    a->options.use = use_file;
+    a->options.use_arg = a;
     if (read_nsys(a, inputs, &n, err) < 0 || read_flight(a, err) < 0)
         return -1;
     all = add_exports(a->nsys, inputs, n, &n_all);

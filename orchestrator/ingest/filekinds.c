@@ -14,6 +14,7 @@
 #include "common/logsource.h"
 #include "common/quote.h"
 #include "plugins/copper/copper_counts.h"
+#include "plugins/kineto/kineto.h"
 #include "plugins/nccl_example/example.h"
 
 /* --- one test for each kind ---------------------------------------------- */
@@ -109,6 +110,11 @@ static bool is_copper(const struct filekind_look *look)
     return copper_name_parse(look->folder, look->name, &name);
 }
 
+static bool is_kineto(const struct filekind_look *look)
+{
+    return look->len && kineto_begins(look->head, look->len);
+}
+
 /* A pickle of a dict, or a JSON object, with members that only these dumps
  * have. Version 2.0 writes the entries first, later ones their groups. */
 static bool is_flight(const struct filekind_look *look)
@@ -119,7 +125,8 @@ static bool is_flight(const struct filekind_look *look)
     bool pickle = look->len > 2 && look->head[0] == '\x80' &&
                   look->head[1] >= 2 && look->head[1] <= 5;
 
-    if (!pickle && first_of(look, &at) != '{')
+    /* a Kineto trace has "pg_config", too, of its rank's process groups */
+    if (!pickle && (first_of(look, &at) != '{' || is_kineto(look)))
         return false;
     for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
         if (holds(look, members[i]))
@@ -128,17 +135,6 @@ static bool is_flight(const struct filekind_look *look)
                    (holds(look, "\"profiling_name\"") &&
                     holds(look, "\"pg_id\""));
     return false;
-}
-
-static bool is_kineto(const struct filekind_look *look)
-{
-    size_t at;
-
-    return first_of(look, &at) == '{' &&
-           (holds(look, "\"traceEvents\"") ||
-            holds(look, "\"distributedInfo\"") ||
-            (holds(look, "\"schemaVersion\"") &&
-             holds(look, "\"deviceProperties\"")));
 }
 
 static bool is_trace(const struct filekind_look *look)
@@ -215,7 +211,7 @@ const struct filekind_row filekinds_rows[FILEKIND_N] = {
                          is_copper, true},
     [FILEKIND_FLIGHT] = {"Flight Recorder dump", "Flight Recorder dumps",
                          is_flight, false},
-    [FILEKIND_KINETO] = {"Kineto trace", "Kineto traces", is_kineto, false},
+    [FILEKIND_KINETO] = {"Kineto trace", "Kineto traces", is_kineto, true},
     [FILEKIND_TRACE] = {"trace of NVIDIA's example plugin",
                         "traces of NVIDIA's example plugin", is_trace, true},
     [FILEKIND_LOG] = {"log of JSON lines (NCCL Inspector)",

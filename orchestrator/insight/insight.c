@@ -18,6 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bandwidth.h"
+#include "orchestrator/aggregate/clocks.h"
+#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/looks.h"
@@ -51,6 +54,35 @@ static void name_ranks(struct jp_insight *x, const struct jp_result *r)
     }
 }
 
+/* From this share of operations on, of at least TORN_LEAST, the order by which
+ * traces are joined is taken to be wrong. */
+#define TORN_SHARE 0.05
+enum { TORN_LEAST = 3 };
+
+/* Whether operations that traces of kernels gave by their order cannot be the
+ * same ones: a rank began after the longest of the others could have ended.
+ * Only times of one clock are in such records. */
+static bool is_torn(const struct jp_result *r)
+{
+    struct ops_reader reader = {.ops = r->ops};
+    size_t all = 0, torn = 0;
+
+    if (!r->quality.kernel_traces ||
+        r->quality.kernel_traces != r->quality.files || clocks_map(r->clocks))
+        return false;
+    for (size_t i = 0; i < r->n_ops; i++) {
+        const struct jp_op *op = ops_at(&reader, i);
+
+        if (op->n < 2 || op->n_start != op->n || op->n_exec != op->n ||
+            !collective_is_barrier(r->coll_names[op->coll]))
+            continue;
+        all++;
+        /* a microsecond each is lost by rounding */
+        torn += op->start_max_us - op->start_min_us > op->exec_max_us + 2;
+    }
+    return torn >= TORN_LEAST && (double) torn > TORN_SHARE * (double) all;
+}
+
 /* Adds to each finding of a rank that others wait for what it did longer than
  * its peers, if traces of kernels show it. */
 static void explain_ranks(struct jp_insight *x)
@@ -62,10 +94,10 @@ static void explain_ranks(struct jp_insight *x)
         bool waited = f->kind == JP_FINDING_LATE_RANK ||
                       f->kind == JP_FINDING_IMBALANCE ||
                       finding_is_stall(f->kind);
-        int64_t at = waited && f->rank >= 0
-                         ? ownwork_find(&x->ownwork, f->world_rank, f->host,
-                                        f->pid)
-                         : -1;
+        int64_t at =
+            waited && f->rank >= 0
+                ? ownwork_find(&x->ownwork, f->world_rank, f->host, f->pid)
+                : -1;
         size_t used = strlen(f->text);
 
         if (at >= 0 && *ownwork_text(&x->ownwork, (size_t) at, text))
@@ -480,6 +512,8 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
                    : r->quality.shared_ranks
                        ? "the records of several runs are "
                          "mixed"
+                   : x->torn ? "operations that the order of the traces joins "
+                               "do not overlap in time"
                    : !x->judged ? "NCCL reported too few of the collectives"
                    : has_hang(&x->findings) ? "the last step is incomplete"
                                             : "not examined");
@@ -508,7 +542,9 @@ struct jp_insight *insight_run(const struct jp_jobconf *conf,
         return NULL;
     x->findings.hypotheses = &x->hypotheses;
     if (result) {
-        x->judged = !result->quality.shared_ranks && !gaps_unseen_waits(result);
+        x->torn = is_torn(result);
+        x->judged = !result->quality.shared_ranks &&
+                    !gaps_unseen_waits(result) && !x->torn;
         rc = run(x, nodes, result,
                  !find_gaps(conf, nodes, result, &x->hypotheses), expectation);
         if (rc == 0)

@@ -87,8 +87,8 @@ struct jp_crash {
     /* Tasks of the step, by enum jp_crash_way; if the first one is a worker,
      * workers. */
     uint32_t tasks, ended[4];
-    char in[200];      /* the operation that it was last seen in; "": unknown */
-    char text[320];    /* a clause; "": NONE */
+    char in[200];   /* the operation that it was last seen in; "": unknown */
+    char text[320]; /* a clause; "": NONE */
 };
 
 /* The ways in which a task ends. */
@@ -184,6 +184,7 @@ struct jp_insight {
     bool judged; /* false: nothing but hangs was looked for, because the records
                   * of several runs are mixed, or NCCL reported too few of the
                   * collectives */
+    bool torn;     /* operations of traces are joined wrongly */
     double run_us; /* how long the run was; 0: unknown */
     uint64_t duration_us;
 };

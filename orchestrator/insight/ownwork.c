@@ -171,23 +171,22 @@ static size_t list_names(const struct peers *p, size_t subject,
         for (uint32_t k = 0; k < p->n; k++) {
             const struct traced *peer = &p->list[p->at[k]];
             const struct view *view = &p->views[p->at[k]];
-            const struct traced_name *its = find_name(
-                calls ? view->calls : view->names,
-                calls ? peer->n_calls : peer->n_names, own->name);
+            const struct traced_name *its =
+                find_name(calls ? view->calls : view->names,
+                          calls ? peer->n_calls : peer->n_names, own->name);
 
             us[k] = its ? each_us(peer, (double) its->ns) : 0;
             count[k] = its ? (double) its->n / steps_of(peer) : 0;
         }
         qsort(us, p->n, sizeof(*us), sorted_ascending);
         qsort(count, p->n, sizeof(*count), sorted_ascending);
-        *row = (struct jp_ownwork_row){
-            .process = subject,
-            .kind = kind,
-            .name = own->name,
-            .n = (double) own->n / steps_of(t),
-            .us = each_us(t, (double) own->ns),
-            .peers_n = sorted_median(count, p->n),
-            .peers_us = sorted_median(us, p->n)};
+        *row = (struct jp_ownwork_row){.process = subject,
+                                       .kind = kind,
+                                       .name = own->name,
+                                       .n = (double) own->n / steps_of(t),
+                                       .us = each_us(t, (double) own->ns),
+                                       .peers_n = sorted_median(count, p->n),
+                                       .peers_us = sorted_median(us, p->n)};
         kept += row->us > row->peers_us;
     }
     qsort(rows, kept, sizeof(*rows), by_more);
@@ -292,7 +291,11 @@ int64_t ownwork_find(const struct jp_ownwork *own, int64_t world_rank,
 
 /* --- words ---------------------------------------------------------------- */
 
-char *ownwork_short(const char *name, char buf[JP_OWNWORK_NAME])
+enum { SHORT_NAME = 64 };
+
+/* The name of a kernel without types and parameters, cut to a word that fits a
+ * sentence. Returns buf. */
+static char *shorten(const char *name, char buf[SHORT_NAME])
 {
     size_t n;
 
@@ -300,7 +303,7 @@ char *ownwork_short(const char *name, char buf[JP_OWNWORK_NAME])
         name += 5;
     n = strcspn(name, "<(");
     /* a template's own name is at its end: at::native::reduce_kernel */
-    for (size_t i = n; i > 2 && n > JP_OWNWORK_NAME - 1; i--)
+    for (size_t i = n; i > 2 && n > SHORT_NAME - 1; i--)
         if (name[i - 1] == ':' && name[i - 2] == ':') {
             name += i;
             n -= i;
@@ -309,15 +312,15 @@ char *ownwork_short(const char *name, char buf[JP_OWNWORK_NAME])
     if (!n) {
         n = strlen(name);
     }
-    snprintf(buf, JP_OWNWORK_NAME, "%.*s",
-             (int) (n < JP_OWNWORK_NAME - 1 ? n : JP_OWNWORK_NAME - 1), name);
+    snprintf(buf, SHORT_NAME, "%.*s",
+             (int) (n < SHORT_NAME - 1 ? n : SHORT_NAME - 1), name);
     return buf;
 }
 
 /* "flash_bwd +1.1 ms (30 % slower at the same count)" */
 static void say_row(const struct jp_ownwork_row *row, struct jp_sentence *s)
 {
-    char name[JP_OWNWORK_NAME], how[96] = "";
+    char name[SHORT_NAME], how[96] = "";
     double more = row->us - row->peers_us;
 
     if (row->peers_us <= 0)
@@ -331,14 +334,12 @@ static void say_row(const struct jp_ownwork_row *row, struct jp_sentence *s)
     else
         snprintf(how, sizeof(how), "%s times instead of %s", FIG_REAL(row->n),
                  FIG_REAL(row->peers_n));
-    sentence_add(s, "%s +%s (%s)", ownwork_short(row->name, name),
-                 FIG_US(more), how);
+    sentence_add(s, "%s +%s (%s)", shorten(row->name, name), FIG_US(more), how);
 }
 
 /* The row of a kind with the largest difference; NULL: none. */
-static const struct jp_ownwork_row *largest(const struct jp_ownwork *own,
-                                            size_t process,
-                                            enum jp_ownwork_kind kind)
+static const struct jp_ownwork_row *
+largest(const struct jp_ownwork *own, size_t process, enum jp_ownwork_kind kind)
 {
     const struct jp_ownwork_process *of = &own->of[process];
 
@@ -391,7 +392,7 @@ char *ownwork_summary(const struct jp_ownwork *own,
     struct jp_sentence s;
     int64_t at = -1;
     size_t known = 0;
-    uint64_t steps = 0;
+    uint64_t steps = 0, comm = 0;
 
     sentence_init(&s, buf, 2 * JP_OWNWORK_TEXT);
     for (size_t i = 0; i < own->n; i++) {
@@ -401,6 +402,7 @@ char *ownwork_summary(const struct jp_ownwork *own,
         if (!t->has_times || !t->all.length_ns)
             continue;
         known++;
+        comm += t->comm_kernels;
         if (t->n_steps + t->left_steps > steps)
             steps = t->n_steps + t->left_steps;
         share = (double) t->all.exposed_ns / (double) t->all.length_ns;
@@ -412,14 +414,18 @@ char *ownwork_summary(const struct jp_ownwork *own,
         }
     }
     if (!known) {
-        sentence_add(&s, "%s process%s, no times of kernels",
-                     FIG_COUNT(own->n), own->n == 1 ? "" : "es");
+        sentence_add(&s, "%s process%s, no times of kernels", FIG_COUNT(own->n),
+                     own->n == 1 ? "" : "es");
         return buf;
     }
     sentence_add(&s, "%s rank%s%s%s%s", FIG_COUNT(known), plural(known),
                  steps ? ", " : "", steps ? FIG_COUNT(steps) : "",
-                 steps == 1 ? " step" : steps ? " steps" : "");
-    if (known > 1)
+                 steps == 1 ? " step"
+                 : steps    ? " steps"
+                            : "");
+    if (!comm)
+        sentence_add(&s, "no kernel of NCCL or RCCL");
+    else if (known > 1)
         sentence_add(&s,
                      "communication that no kernel hides takes %s to %s of "
                      "the time",

@@ -1,9 +1,9 @@
 /* ownwork.h - what a rank did longer than its peers, by traces of kernels.
  *
  * A rank's own time is the time of its trace without exposed communication
- * (plugins/traced.h): its own kernels run, or its GPU idles because the host has
- * launched nothing. A rank that has more of it than its peers arrives late at
- * the next collective, and the others wait.
+ * (plugins/traced.h): its own kernels run, or its GPU idles because the host
+ * has launched nothing. A rank that has more of it than its peers arrives late
+ * at the next collective, and the others wait.
  *
  * Peers of a process are other processes of the same source, with as many steps
  * and mostly the same kernels: JP_OWNWORK_ALIKE of both, by name and count. A
@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "plugins/traced.h"
+#include "orchestrator/aggregate/aggregate.h"
 
 #define JP_OWNWORK_ALIKE 0.9
 enum {
@@ -73,10 +73,5 @@ char *ownwork_text(const struct jp_ownwork *own, size_t process,
  * with the longest own time. Returns buf. */
 char *ownwork_summary(const struct jp_ownwork *own,
                       char buf[2 * JP_OWNWORK_TEXT]);
-
-/* The name of a kernel without types and parameters, cut to a word that fits a
- * sentence. Returns buf. */
-enum { JP_OWNWORK_NAME = 64 };
-char *ownwork_short(const char *name, char buf[JP_OWNWORK_NAME]);
 
 #endif

@@ -337,6 +337,40 @@ static void gputime_verdict_alone(const struct jp_nsys *nsys,
     set_reason(verdict, JP_REASON_NSYS_ONLY);
 }
 
+/* Whether traces of kernels are all that there is, and none of their
+ * collectives could be joined. */
+static bool has_only_traces(const struct verdict_input *in)
+{
+    const struct jp_result *r = in->result;
+
+    return in->analysed && in->insight && r && r->traced.n &&
+           !r->quality.records && !r->quality.recordings &&
+           r->quality.files == r->quality.kernel_traces;
+}
+
+/* Replaces a verdict about missing records: the traces have kernels of NCCL,
+ * but do not say which belong together. */
+static void traces_verdict_alone(const struct traced_list *list,
+                                 const struct jp_insight *insight,
+                                 struct jp_verdict *verdict)
+{
+    uint64_t kernels = 0;
+    char text[2 * JP_OWNWORK_TEXT];
+    struct jp_sentence s;
+
+    for (size_t i = 0; i < list->n; i++)
+        kernels += list->at[i].comm_kernels;
+    sentence_init(&s, verdict->text, sizeof(verdict->text));
+    if (kernels)
+        sentence_add(&s, "no collective of the traces could be joined with "
+                         "those of other ranks");
+    else
+        sentence_add(&s, "the traces hold no kernel of NCCL or RCCL");
+    sentence_add(&s, "%s", ownwork_summary(&insight->ownwork, text));
+    verdict->word = JP_VERDICT_UNJUDGED;
+    set_reason(verdict, JP_REASON_TRACES_ONLY);
+}
+
 /* --- dumps of PyTorch's Flight Recorder alone ---------------------------- */
 
 /* Replaces a verdict about missing records: a hang stays, otherwise nothing is
@@ -388,33 +422,6 @@ static void say_found(const char *found, struct jp_verdict *verdict)
     sentence_init(&s, verdict->text, sizeof(verdict->text));
     sentence_add(&s, "the input holds nothing that can be read: %.200s",
                  *found ? found : "no file");
-}
-
-/* Whether traces of kernels are all that there is, and none of their
- * collectives could be joined. */
-static bool has_only_traces(const struct verdict_input *in)
-{
-    const struct jp_result *r = in->result;
-
-    return in->analysed && in->insight && r && r->traced.n &&
-           !r->quality.records && !r->quality.recordings &&
-           r->quality.files == r->quality.kernel_traces;
-}
-
-/* Replaces a verdict about missing records: the traces have kernels of NCCL, but
- * do not say which belong together. */
-static void traces_verdict_alone(const struct jp_insight *insight,
-                                 struct jp_verdict *verdict)
-{
-    char text[2 * JP_OWNWORK_TEXT];
-    struct jp_sentence s;
-
-    sentence_init(&s, verdict->text, sizeof(verdict->text));
-    sentence_add(&s, "no collective of the traces could be joined with those "
-                     "of other ranks");
-    sentence_add(&s, "%s", ownwork_summary(&insight->ownwork, text));
-    verdict->word = JP_VERDICT_UNJUDGED;
-    set_reason(verdict, JP_REASON_TRACES_ONLY);
 }
 
 /* --- utilisation and clocks alone ----------------------------------------- */
@@ -713,7 +720,7 @@ void verdict_make(const struct verdict_input *in, struct jp_verdict *verdict)
     if (has_export(in->nsys) && is_unprofiled(in))
         gputime_verdict_alone(in->nsys, in->insight, verdict);
     if (has_only_traces(in) && verdict->word == JP_VERDICT_NODATA)
-        traces_verdict_alone(in->insight, verdict);
+        traces_verdict_alone(&in->result->traced, in->insight, verdict);
     if (in->flight) {
         flight_verdict_add(in->flight, verdict);
         if (is_without_nccl(in))

@@ -16,7 +16,8 @@
 #include "common/error.h"
 #include "plugins/nsys/nsys_read.h"
 
-/* One export; if one nsys has seen several processes, of all of them. Counts and times are as in struct nsys_profile. */
+/* One export; if one nsys has seen several processes, of all of them. Counts
+ * and times are as in struct nsys_profile. */
 struct jp_nsys_rank {
     char *path;
     int64_t rank;   /* from the name "<job>.<step>.rank<N>.<host>"; -1:

@@ -58,10 +58,9 @@ static const char *who_does_not(const struct jp_quality *q)
 {
     return q->recordings ? "unknown: the recordings are from an older release"
            : q->traces   ? "unknown: the example plugin does not measure it"
-           : q->kernel_traces
-               ? "unknown: traces of kernels do not contain it"
-           : q->files    ? "unknown: NCCL Inspector's logs do not contain it"
-                         : "unknown: no data";
+           : q->kernel_traces ? "unknown: traces of kernels do not contain it"
+           : q->files ? "unknown: NCCL Inspector's logs do not contain it"
+                      : "unknown: no data";
 }
 
 void quality_overhead_text(const struct jp_quality *q,

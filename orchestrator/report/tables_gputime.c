@@ -2,8 +2,8 @@
  * each process and step, and what a process did longer than its peers. See
  * tables.c.
  *
- * The tables have rows if the input has traces of PyTorch's profiler, or exports
- * of nsys with several processes. */
+ * The tables have rows if the input has traces of PyTorch's profiler, or
+ * exports of nsys with several processes. */
 #include <math.h>
 
 #include "orchestrator/insight/insight.h"
@@ -292,8 +292,8 @@ static const struct jp_column own_columns[] = {
      "the median over the peers", .get = get_gown_peers_n},
     {"peers_us", JP_COL_US, JP_CSV | JP_REAL, 8, 7, 5, "Peers",
      "the median over the peers", .get = get_gown_peers_us},
-    {"more_us", JP_COL_US, JP_CSV | JP_REAL, 9, 8, 6, "Longer",
-     "us - peers_us", .get = get_gown_more},
+    {"more_us", JP_COL_US, JP_CSV | JP_REAL, 9, 8, 6, "Longer", "us - peers_us",
+     .get = get_gown_more},
 };
 
 /* The longest differences come first. */

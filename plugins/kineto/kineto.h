@@ -61,7 +61,8 @@ enum {
     KINETO_STREAMS = 64,
 };
 
-/* --- kineto_json.c: events, one after the other ---------------------------- */
+/* --- kineto_json.c: events, one after the other ----------------------------
+ */
 
 /* A piece of the file, borrowed until the next call. len 0: absent. Escapes are
  * as in the file. */
@@ -139,7 +140,8 @@ bool kineto_ns(struct kineto_text text, int64_t *ns);
 /* An integer of at most 18 digits; false: it is none. */
 bool kineto_number(struct kineto_text text, int64_t *number);
 
-/* --- kineto_names.c: PyTorch's words ---------------------------------------- */
+/* --- kineto_names.c: PyTorch's words ----------------------------------------
+ */
 
 /* The function of a "Collective name" or of an annotation without its "nccl:"
  * ("_allgather_base": "AllGather"), a constant. NULL: unknown. */
@@ -149,9 +151,10 @@ unsigned kineto_type_bytes(struct kineto_text type);
 /* The numbers of an annotation's "Input Dims" ([[4, 2], []]): the product of
  * the first tensor's, and whether all tensors are that one. False: none. */
 bool kineto_elements(struct kineto_text dims, uint64_t *elements);
-/* The place of a rank in "[0, 4, 8]"; *n: how many there are. False: it is not
- * there, or the list is abbreviated ("..."). */
-bool kineto_place(struct kineto_text ranks, uint64_t rank, uint32_t *place,
-                  uint32_t *n);
+/* The place of a rank in "[0, 4, 8]"; *n: how many there are. A long list is
+ * abbreviated ("[0, 8, ..., 504]"); the place is then known if its ranks are at
+ * equal distances, by its size (0: unknown). False: it is not known. */
+bool kineto_place(struct kineto_text ranks, uint64_t rank, uint32_t size,
+                  uint32_t *place, uint32_t *n);
 
 #endif

@@ -3,8 +3,8 @@
  *
  * An event is parsed where it lies in the buffer. If the buffer ends within it,
  * more is read and the event is parsed again from its begin; that happens once
- * in a buffer. Members of the file that are not events are skipped byte by byte,
- * whatever their size. */
+ * in a buffer. Members of the file that are not events are skipped byte by
+ * byte, whatever their size. */
 #include "plugins/kineto/kineto.h"
 
 #include <stdlib.h>
@@ -142,10 +142,10 @@ struct member {
 };
 
 static const struct member event_members[] = {
-    MEMBER("ph", ph),          MEMBER("cat", cat),
+    MEMBER("ph", ph),           MEMBER("cat", cat),
     MEMBER("name", event.name), MEMBER("pid", event.pid),
-    MEMBER("tid", event.tid),  MEMBER("ts", event.ts),
-    MEMBER("dur", event.dur),  {NULL, 0, 0},
+    MEMBER("tid", event.tid),   MEMBER("ts", event.ts),
+    MEMBER("dur", event.dur),   {NULL, 0, 0},
 };
 static const struct member args_members[] = {
     MEMBER("device", event.device),
@@ -615,8 +615,8 @@ bool kineto_number(struct kineto_text text, int64_t *number)
 bool kineto_ns(struct kineto_text text, int64_t *ns)
 {
     const char *point = text.len ? memchr(text.at, '.', text.len) : NULL;
-    struct kineto_text whole = {
-        text.at, point ? (size_t) (point - text.at) : text.len};
+    struct kineto_text whole = {text.at,
+                                point ? (size_t) (point - text.at) : text.len};
     int64_t value, part = 0, scale = 100;
     bool negative = text.len && *text.at == '-';
 

@@ -131,18 +131,42 @@ bool kineto_elements(struct kineto_text dims, uint64_t *elements)
     return true;
 }
 
-bool kineto_place(struct kineto_text ranks, uint64_t rank, uint32_t *place,
-                  uint32_t *n)
+/* Numbers of a list, in order. */
+struct listed {
+    uint64_t first, last, stride;
+    uint32_t n;
+    bool even; /* all differences are equal, and not 0 */
+};
+
+static void add_listed(struct listed *list, uint64_t number)
 {
-    bool in_number = false, found = false;
+    if (!list->n)
+        list->first = number;
+    else if (list->n == 1)
+        list->stride = number - list->first;
+    else
+        list->even &= number - list->last == list->stride;
+    list->even &= !list->n || number > list->last;
+    list->last = number;
+    list->n++;
+}
+
+bool kineto_place(struct kineto_text ranks, uint64_t rank, uint32_t size,
+                  uint32_t *place, uint32_t *n)
+{
+    bool in_number = false, found = false, cut = false;
+    struct listed list = {.even = true};
     uint64_t number = 0;
 
     *n = 0;
     for (size_t i = 0; i < ranks.len; i++) {
         char c = ranks.at[i];
 
-        if (c == '.') /* an abbreviated list */
-            return false;
+        /* PyTorch writes the first 29 of many ranks, and the last one */
+        if (c == '.' && !cut) {
+            cut = true;
+            *n = list.n;
+        }
         if (c >= '0' && c <= '9') {
             number = in_number ? number * 10 + (uint64_t) (c - '0')
                                : (uint64_t) (c - '0');
@@ -152,15 +176,28 @@ bool kineto_place(struct kineto_text ranks, uint64_t rank, uint32_t *place,
             if (i + 1 < ranks.len)
                 continue;
         }
+        if (in_number && cut) {
+            /* the last one shows whether those between are as even */
+            *n = size;
+            if (list.n < 2 || !list.even || rank < list.first ||
+                number != list.first + (size - UINT64_C(1)) * list.stride ||
+                (rank - list.first) % list.stride || rank > number)
+                return false;
+            *place = (uint32_t) ((rank - list.first) / list.stride);
+            return true;
+        }
         if (in_number) {
             if (number == rank) {
                 found = true;
-                *place = *n;
+                *place = list.n;
             }
-            if (++*n > RECORD_MAX_RANKS)
+            if (list.n == RECORD_MAX_RANKS)
                 return false;
+            add_listed(&list, number);
         }
         in_number = false;
     }
-    return found;
+    if (!cut)
+        *n = list.n;
+    return found && !cut;
 }

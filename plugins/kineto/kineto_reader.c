@@ -190,20 +190,19 @@ static uint32_t find_group(struct reading *r, const struct kineto_event *e,
         return NO_GROUP;
     }
     group->at = (uint32_t) r->groups.n - 1;
-    group->n_ranks =
-        size > 0 && size <= RECORD_MAX_RANKS ? (uint32_t) size : 0;
-    group->placed = r->has_rank && kineto_place(e->group_ranks, r->rank,
-                                                &group->place, &listed);
+    group->n_ranks = size > 0 && size <= RECORD_MAX_RANKS ? (uint32_t) size : 0;
+    group->placed = r->has_rank &&
+                    kineto_place(e->group_ranks, r->rank, group->n_ranks,
+                                 &group->place, &listed);
     /* a list of other ranks than its size says is not to be trusted */
     if (group->placed && group->n_ranks && listed != group->n_ranks)
         group->placed = false;
     else if (group->placed && !group->n_ranks)
         group->n_ranks = listed;
     copy_text(group->name, sizeof(group->name),
-              e->group_desc.len && memcmp(e->group_desc.at, "undefined",
-                                          e->group_desc.len < 9
-                                              ? e->group_desc.len
-                                              : 9) != 0
+              e->group_desc.len &&
+                      memcmp(e->group_desc.at, "undefined",
+                             e->group_desc.len < 9 ? e->group_desc.len : 9) != 0
                   ? e->group_desc
                   : e->group_name);
     return group->at;
@@ -222,8 +221,8 @@ static int keep_coll(struct reading *r, const struct kineto_event *e,
         r->left_colls++;
         return 0;
     }
-    more = grow(r->colls, r->n_colls, &r->colls_room, sizeof(*more),
-                KINETO_COLLS);
+    more =
+        grow(r->colls, r->n_colls, &r->colls_room, sizeof(*more), KINETO_COLLS);
     if (!more)
         return -1;
     r->colls = more;
@@ -253,9 +252,8 @@ static int keep_coll(struct reading *r, const struct kineto_event *e,
 
 static int take_kernel(struct reading *r, const struct kineto_event *e)
 {
-    struct tracing_kernel kernel = {.name = e->name.at,
-                                    .len = e->name.len,
-                                    .device = number_of(e->device)};
+    struct tracing_kernel kernel = {
+        .name = e->name.at, .len = e->name.len, .device = number_of(e->device)};
 
     if (!times_of(e, &kernel.start_ns, &kernel.end_ns))
         return 1;
@@ -299,8 +297,7 @@ static struct kineto_text first_type(struct kineto_text types)
 {
     const char *from = types.len ? memchr(types.at, '"', types.len) : NULL;
     const char *to =
-        from ? memchr(from + 1, '"',
-                      types.len - (size_t) (from + 1 - types.at))
+        from ? memchr(from + 1, '"', types.len - (size_t) (from + 1 - types.at))
              : NULL;
 
     return to ? (struct kineto_text){from + 1, (size_t) (to - from - 1)}
@@ -330,8 +327,8 @@ static int take_annotation(struct reading *r, const struct kineto_event *e)
         r->left_calls++;
         return 0;
     }
-    more = grow(r->calls, r->n_calls, &r->calls_room, sizeof(*more),
-                KINETO_CALLS);
+    more =
+        grow(r->calls, r->n_calls, &r->calls_room, sizeof(*more), KINETO_CALLS);
     if (!more)
         return -1;
     r->calls = more;
@@ -339,8 +336,8 @@ static int take_annotation(struct reading *r, const struct kineto_event *e)
                                 e->name.len - strlen(call)};
     /* "all_reduce, op_id = 3" */
     if (rest.len && memchr(rest.at, ',', rest.len))
-        rest.len = (size_t) ((const char *) memchr(rest.at, ',', rest.len) -
-                             rest.at);
+        rest.len =
+            (size_t) ((const char *) memchr(rest.at, ',', rest.len) - rest.at);
     more[r->n_calls] = (struct call){
         .thread = hash_thread(e),
         .start_ns = start_ns,
@@ -666,7 +663,7 @@ static uint64_t message_bytes(const struct coll *coll, uint32_t n_ranks)
     uint64_t elements = coll->elements, bytes;
 
     if (!strcmp(coll->func, "ReduceScatter"))
-        elements = coll->out_elements             ? coll->out_elements
+        elements = coll->out_elements                   ? coll->out_elements
                    : n_ranks && elements % n_ranks == 0 ? elements / n_ranks
                                                         : 0;
     else if (!strcmp(coll->func, "AlltoAll"))
@@ -766,8 +763,7 @@ static void make_record(struct reading *r, const struct coll *coll,
         .n_ranks = group->n_ranks,
         .clock = RECORD_CLOCK_GPU};
     out->exec_unknown = !out->exec_us;
-    out->busbw_nan =
-        out->exec_unknown || !out->bytes || rule == BANDWIDTH_NONE;
+    out->busbw_nan = out->exec_unknown || !out->bytes || rule == BANDWIDTH_NONE;
     if (!out->busbw_nan)
         out->busbw_micro = bandwidth_micro(
             bandwidth_of(rule, group->n_ranks, out->bytes, out->exec_us)
@@ -994,10 +990,11 @@ static int read_file(void *state, const struct reader_input *in,
     facts->bytes = r->lex.bytes;
     facts->lines = r->lex.events;
     facts->cut = r->lex.cut || damage || token == KINETO_FAILED;
-    reader_note_damage(facts, damage                   ? damage
-                              : token == KINETO_FAILED ? "cannot be read to its end"
-                              : r->lex.cut             ? r->lex.why
-                                                       : NULL);
+    reader_note_damage(facts, damage ? damage
+                              : token == KINETO_FAILED
+                                  ? "cannot be read to its end"
+                              : r->lex.cut ? r->lex.why
+                                           : NULL);
     reading_fini(r);
     logsource_close(source);
     return rc;

@@ -163,14 +163,14 @@ static int take_kernel(void *arg, const struct nsys_cell *cells,
     if (p->device < 0)
         p->device = cells[K_DEVICE].number;
     p->several_devices |= p->device != cells[K_DEVICE].number;
-    if (tracing_kernel(p->tracing,
-                       &(struct tracing_kernel){.start_ns = cells[0].number,
-                                                .end_ns = cells[1].number,
-                                                .device =
-                                                    cells[K_DEVICE].number,
-                                                .name = m->name,
-                                                .len = strlen(m->name),
-                                                .is_comm = m->is_comm}) < 0 ||
+    if (tracing_kernel(
+            p->tracing,
+            &(struct tracing_kernel){.start_ns = cells[0].number,
+                                     .end_ns = cells[1].number,
+                                     .device = cells[K_DEVICE].number,
+                                     .name = m->name,
+                                     .len = strlen(m->name),
+                                     .is_comm = m->is_comm}) < 0 ||
         (m->is_comm && keep_coll(r, p, cells, m->func) < 0))
         return error_set(err, "out of memory");
     return 0;
@@ -224,7 +224,7 @@ static int take_system(void *arg, const struct nsys_cell *cells,
 static int read_tables(struct reading *r, struct jp_error *err)
 {
     static const char *const range[] = {"text"}, *const utc[] = {"utcEpochNs"},
-                                   *const system[] = {"name", "value"};
+                             *const system[] = {"name", "value"};
 
     return nsys_sql_scan(r->db, "CUPTI_ACTIVITY_KIND_KERNEL", kernel_columns,
                          K_N, take_kernel, r, err) < 0 ||
@@ -265,9 +265,8 @@ static uint32_t number_ranks(struct reading *r, bool *by_gpu)
     for (size_t i = 0; i < r->n && !*by_gpu; i++) {
         r->processes[i].rank = 0;
         for (size_t k = 0; k < r->n; k++)
-            r->processes[i].rank +=
-                r->processes[k].comms &&
-                r->processes[k].id < r->processes[i].id;
+            r->processes[i].rank += r->processes[k].comms &&
+                                    r->processes[k].id < r->processes[i].id;
     }
     return n;
 }
@@ -344,17 +343,15 @@ static size_t number_colls(struct reading *r, size_t n, uint32_t ranks,
         size_t each = 0;
         bool even = true;
 
-        for (to = from; to < n && !strcmp(r->colls[to].func,
-                                          r->colls[from].func);
-             to++) {
+        for (to = from;
+             to < n && !strcmp(r->colls[to].func, r->colls[from].func); to++) {
             struct coll *c = &r->colls[to];
 
             c->sn = to > from && c[-1].process == c->process ? c[-1].sn + 1 : 0;
             each = c->sn + 1 > each ? (size_t) c->sn + 1 : each;
         }
         even = each * ranks == to - from;
-        if (!even ||
-            torn_share(r->colls + from, each, ranks) > TORN_SHARE) {
+        if (!even || torn_share(r->colls + from, each, ranks) > TORN_SHARE) {
             *unsure += to - from;
             continue;
         }
@@ -456,9 +453,8 @@ static void make_notes(const struct reading *r, uint32_t ranks, bool by_gpu,
             "numbered by %s",
             ranks, by_gpu ? "their GPUs" : "their process ids");
     if (records)
-        fprintf(out,
-                "; operations are joined by order and have no sizes (0 B "
-                "stands for it)");
+        fprintf(out, "; operations are joined by order and have no sizes (0 B "
+                     "stands for it)");
     if (unnamed)
         fprintf(out,
                 "; %" PRIu64 " kernels of Send and Recv or of several "
@@ -526,7 +522,8 @@ int nsys_ranks_read(const struct reader_input *in,
     if (!r)
         return -1;
     r->meanings = calloc(NAMES, sizeof(*r->meanings));
-    r->db = r->meanings ? nsys_sql_open(in->path, is_stopped, &copy, &err) : NULL;
+    r->db = r->meanings ? nsys_sql_open(in->path, is_stopped, &copy, &err)
+                        : NULL;
     facts->unit = "row";
     facts->several = true;
     if (r->db && read_tables(r, &err) == 0) {

@@ -21,7 +21,7 @@
 #include "plugins/reader.h"
 
 enum {
-    NSYS_RANKS = 64,           /* processes of an export; further ones are left out */
+    NSYS_RANKS = 64, /* processes of an export; further ones are left out */
     NSYS_RANKS_COLLS = 1 << 18 /* kernels of NCCL of all of them */
 };
 

@@ -1,5 +1,5 @@
-/* bench_kineto.c - how fast traces of PyTorch's profiler are read, compared with
- * a bare pass of the JSON scanner over the same bytes.
+/* bench_kineto.c - how fast traces of PyTorch's profiler are read, compared
+ * with a bare pass of the JSON scanner over the same bytes.
  *
  * bench_kineto FILE: medians of five alternating rounds, in processor time. */
 #include <stdio.h>
@@ -38,8 +38,11 @@ static double read_once(const char *path, const char *bytes, size_t len,
     const struct backend *kineto = backend_find("kineto");
     struct reader_states *states = reader_states_create();
     const struct reader_sink sink = {.take = ignore, .arg = records};
-    const struct reader_input in = {
-        .path = path, .data = bytes, .len = len, .to = UINT64_MAX, .stop = &never};
+    const struct reader_input in = {.path = path,
+                                    .data = bytes,
+                                    .len = len,
+                                    .to = UINT64_MAX,
+                                    .stop = &never};
     struct source_facts facts = {0};
     double start = cpu_s();
 

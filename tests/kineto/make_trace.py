@@ -101,7 +101,7 @@ class Trace:
         head["traceEvents"] = self.events
         if layout == "2026":
             head["distributedInfo"] = self.info()
-        head["traceName"] = "/tmp/trace.json"
+        head["traceName"] = "/data/trace.json"
         name = os.path.join(folder, "trace_%d.json" % self.rank)
         text = json.dumps(head, indent=2 if layout == "2.1" else None)
         if layout == "2.2":

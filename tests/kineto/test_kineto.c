@@ -149,7 +149,8 @@ static void test_head(void **state)
 /* An event of more than 1 MiB, and one with too many levels, are left out. */
 static void test_limits(void **state)
 {
-    static const char before[] = "{\"traceEvents\": [{\"ph\": \"X\", \"name\": ",
+    static const char before[] =
+        "{\"traceEvents\": [{\"ph\": \"X\", \"name\": ",
                       after[] = "}, " X("b") "]}";
     size_t len = (size_t) KINETO_EVENT + 4096, n = 0;
     char *text = malloc(len + 256);
@@ -234,23 +235,40 @@ static void test_words(void **state)
         bool good;
         uint64_t elements;
     } dims[] = {
-        {"[[4, 2], []]", true, 8}, {"[[19618307]]", true, 19618307},
-        {"[[]]", false, 0},        {"[]", false, 0},
-        {"", false, 0},            {"[[[4]]]", false, 0},
-        {"[[4", false, 0},         {"[[99999999999, 99999999999]]", false, 0},
-        {"[[0]]", true, 0},        {"]", false, 0},
+        {"[[4, 2], []]", true, 8},
+        {"[[19618307]]", true, 19618307},
+        {"[[]]", false, 0},
+        {"[]", false, 0},
+        {"", false, 0},
+        {"[[[4]]]", false, 0},
+        {"[[4", false, 0},
+        {"[[99999999999, 99999999999]]", false, 0},
+        {"[[0]]", true, 0},
+        {"]", false, 0},
     };
     static const struct {
         const char *list;
         uint64_t rank;
         bool good;
-        uint32_t place, n;
+        uint32_t place, n, size;
     } lists[] = {
-        {"[0, 1, 2]", 1, true, 1, 3},      {"[0, 4, 8]", 8, true, 2, 3},
-        {"[0, 4, 8]", 1, false, 0, 3},     {"[0, 1, ..., 7]", 7, false, 0, 2},
-        {"", 0, false, 0, 0},              {"[]", 0, false, 0, 0},
-        {"3", 3, true, 0, 1},              {"[99999999]", 1, false, 0, 0},
-        {"[10, 1]", 1, true, 1, 2},
+        {"[0, 1, 2]", 1, true, 1, 3, 0},
+        {"[0, 4, 8]", 8, true, 2, 3, 0},
+        {"[0, 4, 8]", 1, false, 0, 3, 0},
+        {"[0, 1, ..., 7]", 7, false, 0, 0, 0},
+        {"", 0, false, 0, 0, 0},
+        {"[]", 0, false, 0, 0, 0},
+        {"3", 3, true, 0, 1, 0},
+        {"[99999999]", 1, false, 0, 0, 0},
+        {"[10, 1]", 1, true, 1, 2, 0},
+        /* abbreviated, at equal distances by its size or not */
+        {"[0, 8, 16, ..., 504]", 496, true, 62, 64, 64},
+        {"[3, 4, 5, ..., 42]", 42, true, 39, 40, 40},
+        {"[0, 8, 16, ..., 504]", 496, false, 0, 65, 65},
+        {"[0, 8, 16, ..., 504]", 497, false, 0, 64, 64},
+        {"[0, 8, 17, ..., 504]", 496, false, 0, 64, 64},
+        {"[0, 8, ..., 504]", 512, false, 0, 64, 64},
+        {"[0, 0, ..., 0]", 0, false, 0, 9, 9},
     };
 
     (void) state;
@@ -264,8 +282,8 @@ static void test_words(void **state)
     for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
         uint32_t place = 0, n = 0;
 
-        if (kineto_place(text_of(lists[i].list), lists[i].rank, &place, &n) !=
-                lists[i].good ||
+        if (kineto_place(text_of(lists[i].list), lists[i].rank, lists[i].size,
+                         &place, &n) != lists[i].good ||
             n != lists[i].n || (lists[i].good && place != lists[i].place))
             fail_msg("%s: %u of %u", lists[i].list, place, n);
     }
@@ -374,12 +392,11 @@ static void test_sums(void **state)
     t = tracing_create();
     assert_non_null(t);
     add(t, "a", 0, 100);
-    assert_int_equal(
-        tracing_kernel(t, &(struct tracing_kernel){.end_ns = 5,
-                                                   .device = 1,
-                                                   .name = "a",
-                                                   .len = 1}),
-        0);
+    assert_int_equal(tracing_kernel(t, &(struct tracing_kernel){.end_ns = 5,
+                                                                .device = 1,
+                                                                .name = "a",
+                                                                .len = 1}),
+                     0);
     assert_int_equal(tracing_end(t, 0, &traced), 0);
     assert_true(traced.several && !traced.has_times);
     assert_int_equal(traced.kernels, 2);
@@ -412,10 +429,10 @@ static void test_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_events),  cmocka_unit_test(test_head),
-        cmocka_unit_test(test_limits),  cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_words),   cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_sums),    cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_events), cmocka_unit_test(test_head),
+        cmocka_unit_test(test_limits), cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_words),  cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_sums),   cmocka_unit_test(test_bounds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
