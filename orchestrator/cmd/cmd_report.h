@@ -33,7 +33,7 @@ struct report_options {
     const char *hash, *site;
     const struct cmd_expect *expect;
     bool json, quiet, verbose, png, exporter, parquet;
-    bool paths;  /* the report contains the user's absolute paths */
+    bool paths; /* the report contains the user's absolute paths */
     /* only steps without a report, from outside of the job: value of --missing
      */
     bool missing;
@@ -55,6 +55,9 @@ struct report_session {
     /* the step was over or reported when the claim was taken */
     bool over;
     bool written; /* this session wrote the report */
+    /* only for the history: a site's default samples a step that turned out to
+     * be without NCCL. The hidden directory is removed then, with its report */
+    bool passing;
     /* owned; kept for the formats of other tools, or NULL */
     struct jp_result *result;
     bool told; /* no node was profiled, and the user has read this at the step's

@@ -613,7 +613,6 @@ static int write_all(const struct report_session *session,
     size_t n_undone = list_undone(session, m, undone);
     const struct jp_report report = {
         .conf = session->has_conf ? &session->conf : NULL,
-        .step_dir = session->has_conf ? session->dir : NULL,
         .nodes = m->nodes,
         .result = m->result,
         .copper = m->copper,
@@ -663,6 +662,16 @@ static bool is_unwanted(const struct report_session *session,
 {
     return session->has_conf && session->conf.hidden &&
            session->options->kind != REPORT_USER && !has_data(m);
+}
+
+/* Whether the site samples all steps (util.default), and so wants to know of
+ * this one. */
+static bool is_sampled(const struct report_session *session)
+{
+    const char *request = session->conf.util_request;
+
+    return session->has_conf && request && *request &&
+           strcmp(request, "off") != 0;
 }
 
 /* Whether this report would lose data: the records or Copper's profiles are
@@ -731,7 +740,8 @@ static int make(struct report_session *session, struct material *m)
         return REPORT_LOST;
     if (is_worse(session, m))
         return keep_old(session, m);
-    if (is_unwanted(session, m)) {
+    session->passing = is_unwanted(session, m) && is_sampled(session);
+    if (is_unwanted(session, m) && !session->passing) {
         if (report_settle_remove(session, &err) < 0)
             stepdir_log(session->dir, "cannot be removed: %s", err.text);
         return JP_EXIT_NODATA;
@@ -755,6 +765,12 @@ static int make(struct report_session *session, struct material *m)
     read_evidence(session, m);
     label(session, m);
     read_util(session, m);
+    /* without a sample there is nothing to remember */
+    if (session->passing && !m->util) {
+        if (report_settle_remove(session, &err) < 0)
+            stepdir_log(session->dir, "cannot be removed: %s", err.text);
+        return JP_EXIT_NODATA;
+    }
     expect(session, m);
     /* stage 3: findings, causes and the verdict */
     m->insight = insight_run(session->has_conf ? &session->conf : NULL,
@@ -771,7 +787,9 @@ static int make(struct report_session *session, struct material *m)
     if (write_all(session, m, &verdict) < 0)
         return JP_EXIT_IO;
     session->written = true;
-    report_settle_finish(session);
+    /* what is removed needs no index */
+    if (!session->passing)
+        report_settle_finish(session);
     return exit_status(session->options, &verdict, m->analysed);
 }
 

@@ -39,7 +39,6 @@ struct report_undone {
 struct jp_report {
     /* NULL: the input is plain folders of logs */
     const struct jp_jobconf *conf;
-    const char *step_dir;           /* absolute; NULL: as for conf */
     const struct jp_nodes *nodes;   /* NULL: as for conf */
     const struct jp_result *result; /* NULL: no records to join */
     const struct jp_copper *copper; /* NULL: no profiles of Copper */
@@ -154,15 +153,19 @@ char *first_screen_command(const struct jp_report *report,
 
 /* Writes a command with another name of the report: the last word is replaced
  * by the folder, quoted for a shell, if it is "." or step ("1.0"). For the
- * page, the card and summary.txt, whose reader may stand anywhere. Returns buf.
- */
+ * card, whose reader may stand anywhere. Returns buf. */
 #define FIRST_SCREEN_TYPED (FIRST_SCREEN_COMMAND + 2 * JP_CLEAN_MAX)
 char *first_screen_typed(const char *command, const char *step,
                          const char *folder, char buf[FIRST_SCREEN_TYPED]);
-/* The same of a report, where its directory is known and JOBID does not lead to
- * it; otherwise the command as it is. */
+/* The command of the page and summary.txt: with "." where JOBID does not lead
+ * to the report, because srun's option has set the directory. */
 char *first_screen_type(const struct jp_report *report,
                         char buf[FIRST_SCREEN_TYPED]);
+
+/* Writes the figure of the network's tile, "98 %" (64 bytes), and what it is of
+ * (200 bytes). */
+void first_screen_network(const struct jp_report *report, char *value,
+                          char *note);
 
 /* Returns what to check, as JP_PLAIN_CHECKS sentences; NULL if the findings
  * already have advice. */
