@@ -1,7 +1,8 @@
 /* module.h - what the files of the SPANK module share.
  * In srun and slurmstepd the module does no work itself: it runs helper
  * programs as the user, bounded in time, and copies their answers into the
- * environment. Contract: docs/contracts.md. No function here fails a step. */
+ * environment. Contract: docs/dev/contracts.md. No function here fails a step.
+ */
 #ifndef JP_SPANK_MODULE_H
 #define JP_SPANK_MODULE_H
 
@@ -52,7 +53,7 @@ const char *jobinfo_getenv(char **env, const char *name);
 void jobinfo_node_args(const struct jobinfo *j, struct helper *h);
 /* option.c: the plugstack line and the options */
 void option_init(spank_t sp, int ac, char **av); /* av is borrowed for good */
-void option_tell(spank_context_t at); /* sbatch, salloc: one line */
+void option_tell(spank_context_t at);            /* sbatch, salloc: one line */
 int option_asked(void); /* 0: no profiling; 2: with Copper; else 1 */
 bool option_named(const char *nccl); /* not only by a default */
 void option_helper(struct helper *h, const char *verb); /* initialises h */

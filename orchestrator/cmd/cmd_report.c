@@ -221,7 +221,8 @@ static int draw(const struct report_session *session)
 /* --- after a report: the formats of other tools, if requested ------------ */
 
 /* Upper bound of the bytes of Inspector's lines per byte of the recorder's
- * compressed files: 447 bytes for 9 were measured (docs/measurements.md). */
+ * compressed files: 447 bytes for 9 were measured (docs/dev/measurements.md).
+ */
 #define GROWTH 64
 
 /* Logs that a format is missing, and prints it if a user waits for it. */

@@ -5,7 +5,7 @@
  * directory. cmd_report_make.c makes figures and files while it holds the
  * claim. cmd_report.c has the command line, and finally writes the formats
  * of other tools. Nodes, srun, the watcher and users coordinate through the
- * directory by the protocol of docs/contracts.md, section 2.
+ * directory by the protocol of docs/dev/contracts.md, section 2.
  */
 #ifndef JP_CMD_CMD_REPORT_H
 #define JP_CMD_CMD_REPORT_H
