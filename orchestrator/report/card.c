@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/figure.h"
+#include "common/profiler.h"
 #include "common/quote.h"
 #include "orchestrator/cause/cause.h"
 #include "orchestrator/insight/plain.h"
@@ -246,20 +247,24 @@ static unsigned put_stand_in(const json_t *root, unsigned columns, FILE *out)
     const char *mode = summary_file_text(job, "nccl_mode");
     const char *request = summary_file_text(job, "nccl_request");
     char why[NEXT_BYTES], *where;
+    const char *title;
 
     clean_text(
         summary_file_text(json_array_get(json_object_get(job, "settings"), 0),
                           "reason"),
         JP_CLEAN_ASCII, why, sizeof(why));
     /* auto is no profiler, and its choice needs no excuse */
-    if (strcmp(mode, "recorder") != 0 || !strcmp(request, mode) ||
+    if (!*mode || !strcmp(mode, "off") || !strcmp(request, mode) ||
         !strcmp(request, "auto") || !*why)
         return 0;
+    title = profiler_title(mode);
     /* where it is set is in the report */
     where = strstr(why, " (the site file");
     if (where)
         *where = '\0';
-    text_out_fit(out, columns, "  note     jobprof's recorder ran, as %s", why);
+    text_out_fit(out, columns, "  note     %s%s ran, as %s",
+                 strncmp(title, "the ", 4) ? "" : "jobprof's ",
+                 strncmp(title, "the ", 4) ? title : title + 4, why);
     return 1;
 }
 

@@ -221,14 +221,61 @@ bool drawer_operations(const struct jp_report *report, char *buf)
                 : false;
 }
 
+/* The network's bandwidth relative to what is expected, averaged over time;
+ * without an expectation, that of the heaviest operations in GB/s. */
+void drawer_network_tile(const struct jp_report *report, char *value,
+                         char *note)
+{
+    const struct jp_insight *x = report->insight;
+    double us = 0, sum = 0, most = 0, told = 0, gbs = NAN;
+    enum jp_against against = JP_AGAINST_NOTHING;
+    char share[JP_PLAIN_FIGURE];
+
+    for (size_t i = 0; x && i < x->network.n; i++) {
+        const struct jp_netcell *c = &x->network.at[i];
+        double p50 = bwhist_quantile(&c->gbs, 0.5);
+
+        if (!isfinite(p50))
+            continue;
+        if (c->time_us > most) {
+            most = c->time_us;
+            gbs = p50;
+        }
+        /* weighted by time, so rare sizes hardly count */
+        if (x->expected && x->expected[i].gbs > 0) {
+            us += c->time_us;
+            sum += c->time_us * p50 / x->expected[i].gbs;
+            if (c->time_us > told) { /* what counts most gives the name */
+                told = c->time_us;
+                against = x->expected[i].against;
+            }
+        }
+    }
+    if (us > 0) {
+        snprintf(value, DRAWER_VALUE, "%s", plain_share(sum / us, share));
+        snprintf(note, DRAWER_NOTE, "%s",
+                 against == JP_AGAINST_PEAKS ? "of its peak"
+                 : against == JP_AGAINST_BASELINE
+                     ? "of what earlier steps had"
+                     : "of its own best; no peak is known");
+    } else if (isfinite(gbs)) {
+        snprintf(value, DRAWER_VALUE, "%s GB/s", FIG_GBS(gbs));
+        snprintf(note, DRAWER_NOTE,
+                 "of most operations; its peak is not known");
+    } else {
+        snprintf(value, DRAWER_VALUE, "not known");
+        snprintf(note, DRAWER_NOTE, "no bandwidth was measured");
+    }
+}
+
 /* "98 % of its own best", as on the first screen. */
 bool drawer_network(const struct jp_report *report, char *buf)
 {
-    char value[64], note[200];
+    char value[DRAWER_VALUE], note[DRAWER_NOTE];
 
     if (!report->insight || !report->insight->network.n)
         return false;
-    first_screen_network(report, value, note);
+    drawer_network_tile(report, value, note);
     note[strcspn(note, ";")] = '\0';
     return SAY("%s %.50s", value, note);
 }

@@ -25,8 +25,8 @@
 /* --- tiles: a figure each ------------------------------------------------- */
 
 struct tile {
-    const char *label;         /* HTML */
-    char value[64], note[200]; /* plain text */
+    const char *label;                           /* HTML */
+    char value[DRAWER_VALUE], note[DRAWER_NOTE]; /* plain text */
 };
 
 #define SAY(text, ...) snprintf((text), sizeof(text), __VA_ARGS__)
@@ -197,60 +197,11 @@ static void tile_data(const struct jp_report *report, struct tile *t)
         SAY(t->note, "%s of %s ranks", what, FIG_COUNT(r->quality.ranks_seen));
 }
 
-/* The network's bandwidth relative to what is expected, averaged over time;
- * without an expectation, that of the heaviest operations in GB/s. */
+/* The network's bandwidth relative to what is expected. */
 static void tile_network(const struct jp_report *report, struct tile *t)
 {
-    const struct jp_insight *x = report->insight;
-    double us = 0, sum = 0, most = 0, told = 0, gbs = NAN;
-    enum jp_against against = JP_AGAINST_NOTHING;
-    char share[JP_PLAIN_FIGURE];
-
     t->label = "Network";
-    for (size_t i = 0; x && i < x->network.n; i++) {
-        const struct jp_netcell *c = &x->network.at[i];
-        double p50 = bwhist_quantile(&c->gbs, 0.5);
-
-        if (!isfinite(p50))
-            continue;
-        if (c->time_us > most) {
-            most = c->time_us;
-            gbs = p50;
-        }
-        /* weighted by time, so rare sizes hardly count */
-        if (x->expected && x->expected[i].gbs > 0) {
-            us += c->time_us;
-            sum += c->time_us * p50 / x->expected[i].gbs;
-            if (c->time_us > told) { /* what counts most gives the name */
-                told = c->time_us;
-                against = x->expected[i].against;
-            }
-        }
-    }
-    if (us > 0) {
-        SAY(t->value, "%s", plain_share(sum / us, share));
-        SAY(t->note, "%s",
-            against == JP_AGAINST_PEAKS      ? "of its peak"
-            : against == JP_AGAINST_BASELINE ? "of what earlier steps had"
-                                             : "of its own best; no peak is "
-                                               "known");
-    } else if (isfinite(gbs)) {
-        SAY(t->value, "%s GB/s", FIG_GBS(gbs));
-        SAY(t->note, "of most operations; its peak is not known");
-    } else {
-        SAY(t->value, "not known");
-        SAY(t->note, "no bandwidth was measured");
-    }
-}
-
-void first_screen_network(const struct jp_report *report, char *value,
-                          char *note)
-{
-    struct tile tile = {0};
-
-    tile_network(report, &tile);
-    snprintf(value, sizeof(tile.value), "%s", tile.value);
-    snprintf(note, sizeof(tile.note), "%s", tile.note);
+    drawer_network_tile(report, t->value, t->note);
 }
 
 /* What limits the job, by the samples of utilisation. */

@@ -162,11 +162,6 @@ char *first_screen_typed(const char *command, const char *step,
 char *first_screen_type(const struct jp_report *report,
                         char buf[FIRST_SCREEN_TYPED]);
 
-/* Writes the figure of the network's tile, "98 %" (64 bytes), and what it is of
- * (200 bytes). */
-void first_screen_network(const struct jp_report *report, char *value,
-                          char *note);
-
 /* Returns what to check, as JP_PLAIN_CHECKS sentences; NULL if the findings
  * already have advice. */
 const char *const *first_screen_checks(const struct jp_report *report);

@@ -56,6 +56,11 @@ drawer_figure drawer_findings, drawer_causes, drawer_timeline,
     drawer_cuda, drawer_clocks, drawer_operations, drawer_network, drawer_p2p,
     drawer_copper, drawer_quality, drawer_settings, drawer_env;
 
+/* The figure of the first screen on the network, "98 %", and what it is of. */
+enum { DRAWER_VALUE = 64, DRAWER_NOTE = 200 };
+void drawer_network_tile(const struct jp_report *report, char *value,
+                         char *note);
+
 typedef int html_put(const struct jp_report *report, FILE *out);
 
 /* Sections with a file of their own; the others are in report_html.c. */
