@@ -177,6 +177,9 @@ static void tell_known_issues(const struct report_session *session)
 static int show(const struct report_session *session)
 {
     const struct report_options *options = session->options;
+    /* srun's reader stands in the folder of the job, this process does not */
+    bool by_id = options->kind == REPORT_SRUN && session->has_conf &&
+                 first_screen_by_id(&session->conf);
     enum jp_summary how = JP_SUMMARY_AUTO;
     struct jp_error err;
 
@@ -194,7 +197,7 @@ static int show(const struct report_session *session)
     /* a watcher has no terminal */
     if (options->kind != REPORT_WATCHER && !options->quiet &&
         stepdir_has(session->dir, JP_SUMMARY_NAME)) {
-        if (report_print_line(session->dir, how, stderr, &err) < 0)
+        if (report_print_line(session->dir, how, by_id, stderr, &err) < 0)
             quote_printf(stderr, "jobprof: %s\n", err.text);
         else if (options->kind == REPORT_SRUN && how != JP_SUMMARY_OFF)
             tell_known_issues(session);

@@ -655,10 +655,9 @@ char *first_screen_typed(const char *command, const char *step,
     return buf;
 }
 
-/* Whether the settings that any later command reads lead from JOBID to the
- * step's directory: the option of srun is not among them. */
-static bool is_found_by_id(const struct jp_jobconf *conf)
+bool first_screen_by_id(const struct jp_jobconf *conf)
 {
+    /* the option of srun is not among them */
     for (size_t i = 0; i < conf->n_settings; i++)
         if (!strcmp(conf->settings[i].key, "dir"))
             return strcmp(conf->settings[i].source,
@@ -673,7 +672,7 @@ char *first_screen_type(const struct jp_report *report,
     char command[FIRST_SCREEN_COMMAND], step[96];
 
     first_screen_command(report, command);
-    if (!conf || !conf->step_id || is_found_by_id(conf)) {
+    if (!conf || !conf->step_id || first_screen_by_id(conf)) {
         snprintf(buf, FIRST_SCREEN_TYPED, "%s", command);
         return buf;
     }
