@@ -4,7 +4,7 @@
  * every node and the report read it. libconfig syntax, mode 0600, replaced by
  * rename. Unknown keys are ignored, because the writer may be newer; missing
  * optional keys have the defaults of common/defaults.h; a wrong type is an
- * error with file and line. Format: docs/contracts.md, section 3.
+ * error with file and line. Format: docs/dev/contracts.md, section 3.
  */
 #ifndef JP_COMMON_JOBCONF_H
 #define JP_COMMON_JOBCONF_H

@@ -30,7 +30,7 @@ const char *plan_env(const struct plan_input *in, const char *name)
 }
 
 /* A variable, or its copy that the module has made before --export could drop
- * it (docs/contracts.md, section 1). NULL: neither is set. */
+ * it (docs/dev/contracts.md, section 1). NULL: neither is set. */
 static const char *env_or_copy(const struct plan_input *in, const char *name,
                                const char *copy)
 {

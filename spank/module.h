@@ -1,7 +1,8 @@
 /* module.h - what the files of the SPANK module share.
  * In srun and slurmstepd the module does no work itself: it runs helper
  * programs as the user, bounded in time, and copies their answers into the
- * environment. Contract: docs/contracts.md. No function here fails a step. */
+ * environment. Contract: docs/dev/contracts.md. No function here fails a step.
+ */
 #ifndef JP_SPANK_MODULE_H
 #define JP_SPANK_MODULE_H
 

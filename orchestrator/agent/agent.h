@@ -68,7 +68,7 @@ void begin_background(const char *dir, const char *node, const char *config);
  * A child of the process that becomes the task writes the line; it inherits the
  * task's cgroups, namespaces and affinity. It checks whether a device may be
  * opened without opening it, because opening initialises the GPU, which takes
- * seconds. Format: docs/hardware-format.md.
+ * seconds. Format: docs/dev/hardware-format.md.
  *
  * Appends the line of the task. task: its process id. dev: the folder of device
  * files, "/dev".
@@ -81,7 +81,7 @@ int begin_task(const struct jp_seat *seat, const char *node, pid_t task,
 /* Runs its modules (plugins/module.h) from begin on until the tasks of the step
  * have ended, SIGTERM arrives, or the step's report exists. Then it writes its
  * remaining data within 150 ms. It never delays the end of a step. It records
- * its own cost in nodes/<node>/agent.json (docs/contracts.md). */
+ * its own cost in nodes/<node>/agent.json (docs/dev/contracts.md). */
 
 struct nodeagent {
     struct module_place place;
@@ -194,8 +194,8 @@ int sidestep_launch(struct launch_facts *facts, const struct jp_plan *plan,
  *
  * Lines "NAME=VALUE" (set), "?NAME=VALUE" (set unless the user has set it) and
  * "+NAME=VALUE" (append the value after a comma). A single dot ends the list;
- * the module ignores a list without it. Grammar and limits: docs/contracts.md,
- * section 1.
+ * the module ignores a list without it. Grammar and limits:
+ * docs/dev/contracts.md, section 1.
  */
 
 #define JP_PAIRS_MAX 256

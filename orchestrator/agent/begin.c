@@ -463,7 +463,7 @@ static json_t *devices(const char *dev)
     return json_null();
 }
 
-/* Composes the task's line (docs/hardware-format.md). */
+/* Composes the task's line (docs/dev/hardware-format.md). */
 static json_t *make(const struct jp_seat *seat, pid_t task, const char *dev)
 {
     json_t *env = json_object(), *start, *pid_namespace;

@@ -267,7 +267,7 @@ static void put_module(struct jp_json_stream *s, const struct running *r)
     json_stream_end_object(s);
 }
 
-/* Writes the record as JSON (docs/contracts.md). */
+/* Writes the record as JSON (docs/dev/contracts.md). */
 static int put_record(FILE *out, const struct loop *loop, struct jp_error *err)
 {
     struct jp_json_stream *s = calloc(1, sizeof(*s));

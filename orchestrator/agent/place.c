@@ -278,7 +278,7 @@ static int make_step(int at, const char *path, struct jp_error *err)
     return 0;
 }
 
-/* Makes the folders of the protocol (docs/contracts.md, section 2). */
+/* Makes the folders of the protocol (docs/dev/contracts.md, section 2). */
 static int make_folders(const char *step_dir, struct jp_error *err)
 {
     static const char *const names[] = {"pending", "done", "raw", "nodes"};

@@ -4,8 +4,8 @@
  * A partial is a head (magic, version) and blocks. A block is a frame (type,
  * length, CRC) and a payload. next_block reads frames; the payloads are read
  * and written by partial_files.c, partial_process.c, partial_tables.c and
- * partial_rows*.c. in_order has the order of the blocks. docs/partial-format.md
- * describes all of it. */
+ * partial_rows*.c. in_order has the order of the blocks.
+ * docs/dev/partial-format.md describes all of it. */
 #include "orchestrator/aggregate/partial.h"
 
 #include <dirent.h>

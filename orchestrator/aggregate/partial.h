@@ -3,7 +3,7 @@
  * A partial is a packed struct join of one node's logs: the node's sums of each
  * operation, and the times of each rank, from which the waits are computed once
  * it is known which operations are complete. Merged partials give the same
- * result as the logs, byte for byte. docs/partial-format.md has the layout.
+ * result as the logs, byte for byte. docs/dev/partial-format.md has the layout.
  *
  * A partial names the files it was made from. It is used only while each of
  * them has the same size and modification time, and no other log lies beside

@@ -1,7 +1,7 @@
 /* partial_parts.h - what the writer and the reader of partials share: for
  * partial*.c only.
  *
- * The functions are named after the sections of docs/partial-format.md. */
+ * The functions are named after the sections of docs/dev/partial-format.md. */
 #ifndef JP_AGGREGATE_PARTIAL_PARTS_H
 #define JP_AGGREGATE_PARTIAL_PARTS_H
 

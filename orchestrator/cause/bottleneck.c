@@ -294,6 +294,6 @@ void bottlenecks_find(const struct jp_util *util, const struct samples *samples,
     try_unused(&f, out);
     sentence_init(&s, out->text, sizeof(out->text));
     for (size_t i = 0; i < out->n; i++)
-        sentence_add(&s, "%s (%s)", bottleneck_words[out->at[i].kind],
+        sentence_add(&s, "%s (%s)", bottleneck_titles[out->at[i].kind],
                      out->at[i].text);
 }

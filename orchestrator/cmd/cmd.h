@@ -8,7 +8,7 @@
 #define JP_CMD_CMD_H
 
 /* The exit statuses of jobprof (jobprof(1)). jobprof-node uses only OK,
- * NOT_PROFILED and REFUSED (docs/contracts.md, section 1). */
+ * NOT_PROFILED and REFUSED (docs/dev/contracts.md, section 1). */
 enum jp_exit {
     JP_EXIT_OK = 0,
     JP_EXIT_FINDINGS = 1,   /* the verdict is at or over --fail-on */

@@ -494,7 +494,7 @@ static int deliver(const struct arguments *a, const struct step *step,
     if (fileio_mkdirs_held(a->output, &err) < 0 ||
         report_write(&report, a->output, &err) < 0 ||
         (!a->common.quiet &&
-         report_print_line(a->output, JP_SUMMARY_AUTO, stderr, &err) < 0)) {
+         report_print_line(a->output, JP_SUMMARY_AUTO, false, stderr, &err) < 0)) {
         quote_printf(stderr, "jobprof: %s\n", err.text);
         return JP_EXIT_IO;
     }

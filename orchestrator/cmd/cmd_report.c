@@ -177,9 +177,16 @@ static void tell_known_issues(const struct report_session *session)
 static int show(const struct report_session *session)
 {
     const struct report_options *options = session->options;
+    /* srun's reader stands in the folder of the job, this process does not */
+    bool by_id = options->kind == REPORT_SRUN && session->has_conf &&
+                 first_screen_by_id(&session->conf);
     enum jp_summary how = JP_SUMMARY_AUTO;
     struct jp_error err;
 
+    /* another process is about to remove it (remember) */
+    if (options->kind != REPORT_USER && session->has_conf &&
+        session->conf.hidden && *session->conf.final_dir)
+        return JP_EXIT_OK;
     if (session->has_conf)
         how = session->conf.summary;
     if (options->kind == REPORT_USER && how == JP_SUMMARY_OFF)
@@ -190,7 +197,7 @@ static int show(const struct report_session *session)
     /* a watcher has no terminal */
     if (options->kind != REPORT_WATCHER && !options->quiet &&
         stepdir_has(session->dir, JP_SUMMARY_NAME)) {
-        if (report_print_line(session->dir, how, stderr, &err) < 0)
+        if (report_print_line(session->dir, how, by_id, stderr, &err) < 0)
             quote_printf(stderr, "jobprof: %s\n", err.text);
         else if (options->kind == REPORT_SRUN && how != JP_SUMMARY_OFF)
             tell_known_issues(session);
@@ -217,7 +224,8 @@ static int draw(const struct report_session *session)
 /* --- after a report: the formats of other tools, if requested ------------ */
 
 /* Upper bound of the bytes of Inspector's lines per byte of the recorder's
- * compressed files: 447 bytes for 9 were measured (docs/measurements.md). */
+ * compressed files: 447 bytes for 9 were measured (docs/dev/measurements.md).
+ */
 #define GROWTH 64
 
 /* Logs that a format is missing, and prints it if a user waits for it. */
@@ -360,6 +368,18 @@ static int write_more(struct report_session *session)
 
 /* --- report one step, or all that the argument means --------------------- */
 
+/* Adds the line of a step that leaves nothing else, then removes its directory.
+ * Nothing is printed. Returns an exit status. */
+static int remember(struct report_session *session, const char *site)
+{
+    struct jp_error err;
+
+    cmd_history_start(session->dir, site, session->options->outside);
+    if (report_settle_remove(session, &err) < 0)
+        stepdir_log(session->dir, "cannot be removed: %s", err.text);
+    return JP_EXIT_NODATA;
+}
+
 /* Makes the report while holding the claim, then everything that needs no
  * claim. Returns an exit status, or REPORT_LOST. */
 static int make_and_show(struct report_session *session)
@@ -371,6 +391,8 @@ static int make_and_show(struct report_session *session)
     if (options->verbose)
         quote_printf(stderr, "jobprof: reading %s/raw\n", session->dir);
     rc = report_make(session);
+    if (session->passing && session->written)
+        return remember(session, site);
     /* the reader of our output may be slow or gone */
     claim_release(session->claim);
     session->claim = NULL;
@@ -517,10 +539,10 @@ static bool is_job_running(const char *dir)
     bool runs = false;
 
     if (path && jobconf_read(path, &conf, NULL) == 0) {
-        runs = conf.job_id <= UINT32_MAX &&
-               slurmjob_get((uint32_t) conf.job_id, JP_SLURMJOB_LAUNCH_MS,
-                            &job) &&
-               job.uid == conf.uid && job.state == SLURMJOB_RUNNING;
+        runs =
+            conf.job_id <= UINT32_MAX &&
+            slurmjob_get((uint32_t) conf.job_id, JP_SLURMJOB_LAUNCH_MS, &job) &&
+            job.uid == conf.uid && job.state == SLURMJOB_RUNNING;
         jobconf_fini(&conf);
     }
     free(path);

@@ -5,7 +5,7 @@
  * directory. cmd_report_make.c makes figures and files while it holds the
  * claim. cmd_report.c has the command line, and finally writes the formats
  * of other tools. Nodes, srun, the watcher and users coordinate through the
- * directory by the protocol of docs/contracts.md, section 2.
+ * directory by the protocol of docs/dev/contracts.md, section 2.
  */
 #ifndef JP_CMD_CMD_REPORT_H
 #define JP_CMD_CMD_REPORT_H
@@ -33,7 +33,7 @@ struct report_options {
     const char *hash, *site;
     const struct cmd_expect *expect;
     bool json, quiet, verbose, png, exporter, parquet;
-    bool paths;  /* the report contains the user's absolute paths */
+    bool paths; /* the report contains the user's absolute paths */
     /* only steps without a report, from outside of the job: value of --missing
      */
     bool missing;
@@ -55,6 +55,9 @@ struct report_session {
     /* the step was over or reported when the claim was taken */
     bool over;
     bool written; /* this session wrote the report */
+    /* only for the history: a site's default samples a step that turned out to
+     * be without NCCL. The hidden directory is removed then, with its report */
+    bool passing;
     /* owned; kept for the formats of other tools, or NULL */
     struct jp_result *result;
     /* of a job's report: the directories of its steps, whose files it joins; 0:

@@ -722,7 +722,6 @@ static int write_all(const struct report_session *session,
     size_t n_undone = list_undone(session, m, undone);
     const struct jp_report report = {
         .conf = session->has_conf ? &session->conf : NULL,
-        .step_dir = session->has_conf ? session->dir : NULL,
         .nodes = m->nodes,
         .result = m->result,
         .copper = m->copper,
@@ -776,6 +775,16 @@ static bool is_unwanted(const struct report_session *session,
            session->options->kind != REPORT_USER && !has_data(m) &&
            (!session->conf.explicit_request ||
             report_settle_has_others(session));
+}
+
+/* Whether the site samples all steps (util.default), and so wants to know of
+ * this one. */
+static bool is_sampled(const struct report_session *session)
+{
+    const char *request = session->conf.util_request;
+
+    return session->has_conf && request && *request &&
+           strcmp(request, "off") != 0;
 }
 
 /* Whether this report would lose data: the records or Copper's profiles are
@@ -843,7 +852,8 @@ static int settle_before(struct report_session *session,
 
     if (is_worse(session, m))
         return keep_old(session, m);
-    if (is_unwanted(session, m)) {
+    session->passing = is_unwanted(session, m) && is_sampled(session);
+    if (is_unwanted(session, m) && !session->passing) {
         if (report_settle_remove(session, &err) < 0)
             stepdir_log(session->dir, "cannot be removed: %s", err.text);
         return JP_EXIT_NODATA;
@@ -877,6 +887,7 @@ static void read_nodes(struct report_session *session, struct material *m)
 static int make(struct report_session *session, struct material *m)
 {
     struct jp_verdict verdict;
+    struct jp_error err;
     int rc;
 
     /* stage 1: the figures, or a reason to keep things as they are */
@@ -894,6 +905,12 @@ static int make(struct report_session *session, struct material *m)
     read_flight(session, m);
     label(session, m);
     read_util(session, m);
+    /* without a sample there is nothing to remember */
+    if (session->passing && !m->util) {
+        if (report_settle_remove(session, &err) < 0)
+            stepdir_log(session->dir, "cannot be removed: %s", err.text);
+        return JP_EXIT_NODATA;
+    }
     expect(session, m);
     /* stage 3: findings, causes and the verdict */
     m->insight = insight_run(session->has_conf ? &session->conf : NULL,
@@ -911,7 +928,8 @@ static int make(struct report_session *session, struct material *m)
     if (write_all(session, m, &verdict) < 0)
         return JP_EXIT_IO;
     session->written = true;
-    if (!session->n_steps)
+    /* what is removed needs no index */
+    if (!session->n_steps && !session->passing)
         report_settle_finish(session);
     return exit_status(session->options, &verdict, m->analysed);
 }

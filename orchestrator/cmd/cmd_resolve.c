@@ -3,8 +3,8 @@
  * The SPANK module runs it twice: with --check when the options are parsed, to
  * refuse a wrong one, and without when the step starts. It then prints the
  * step's variables, one NAME=VALUE a line, and "." at the end
- * (docs/contracts.md, section 1). Apart from a refused option nothing here may
- * prevent the step: errors end with "the step runs unprofiled". */
+ * (docs/dev/contracts.md, section 1). Apart from a refused option nothing here
+ * may prevent the step: errors end with "the step runs unprofiled". */
 #include "orchestrator/cmd/cmd.h"
 
 #include <stdio.h>

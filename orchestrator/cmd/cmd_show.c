@@ -290,7 +290,7 @@ static int show_answers(const struct cmd_inputs *inputs,
         }
         if (inputs->n > 1)
             text_out_line(stdout, "%s", inputs->names[i]);
-        if (report_print_line(inputs->dirs[i], how, stdout, err) == 0)
+        if (report_print_line(inputs->dirs[i], how, false, stdout, err) == 0)
             n++;
         else if (ferror(stdout))
             return errno == EPIPE ? n : -1;

@@ -5,9 +5,9 @@
  * variables of the tasks, then goes on in the background. agent: begin becomes
  * it; it samples the node beside the tasks. task: a task records what it can
  * see. finish: the node leaves the step. run: Copper's daemon, or another
- * runner, beside the tasks. docs/contracts.md, section 1, has their arguments
- * and answers. All run as the job's user, and none may fail the job: errors go
- * to the step's log, or to stderr if the user asked for a profile. */
+ * runner, beside the tasks. docs/dev/contracts.md, section 1, has their
+ * arguments and answers. All run as the job's user, and none may fail the job:
+ * errors go to the step's log, or to stderr if the user asked for a profile. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -83,7 +83,7 @@ static const struct cmd_option rows[] = {
 static const struct cmd_options command_line = {CMD_ROWS(rows),
                                                 .need = "takes no words"};
 
-/* Parses argv (docs/contracts.md, section 1). Strings are borrowed from it.
+/* Parses argv (docs/dev/contracts.md, section 1). Strings are borrowed from it.
  * Checks the node's name, because it becomes part of paths. */
 static int node_args_parse(int argc, char **argv, struct node_args *args,
                            struct jp_error *err)

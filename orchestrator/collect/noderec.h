@@ -1,10 +1,10 @@
 /* noderec.h - the records that a node writes: node.json, tasks.jsonl, manifest.
  *
  * nodes/<node>/node.json identifies the node in its step. Fields and schema:
- * docs/contracts.md, section 2. The description of the step comes from Slurm's
- * variables (SLURM_STEP_NODELIST, SLURM_STEP_NUM_NODES, SLURM_STEP_NUM_TASKS,
- * SLURM_STEP_TASKS_PER_NODE, SLURM_TOPOLOGY_ADDR), which cover all components
- * of a heterogeneous step.
+ * docs/dev/contracts.md, section 2. The description of the step comes from
+ * Slurm's variables (SLURM_STEP_NODELIST, SLURM_STEP_NUM_NODES,
+ * SLURM_STEP_NUM_TASKS, SLURM_STEP_TASKS_PER_NODE, SLURM_TOPOLOGY_ADDR), which
+ * cover all components of a heterogeneous step.
  */
 #ifndef JP_COLLECT_NODEREC_H
 #define JP_COLLECT_NODEREC_H

@@ -3,7 +3,7 @@
  *
  * The directory belongs to the user of the job, so everything here runs as that
  * user. Its content is still foreign input: folders that are symbolic links are
- * refused. Layout: docs/contracts.md, section 2.
+ * refused. Layout: docs/dev/contracts.md, section 2.
  */
 #ifndef JP_COLLECT_STEPDIR_H
 #define JP_COLLECT_STEPDIR_H
@@ -65,8 +65,8 @@ void stepdir_log(const char *dir, const char *fmt, ...)
  * makes done/C.K, removes the token, tries rmdir(pending), and on success or
  * ENOENT counts done/. A node that counts all nodes makes alldone/, and the
  * only one whose mkdir succeeds is the last node. (With tokens and rmdir alone,
- * 22 of 300 short steps had two last nodes.) Source: docs/contracts.md, section
- * 2. */
+ * 22 of 300 short steps had two last nodes.) Source: docs/dev/contracts.md,
+ * section 2. */
 
 struct jp_seat {
     const char *dir;    /* the step directory */

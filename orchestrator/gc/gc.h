@@ -2,11 +2,11 @@
  *
  * A job is a folder with step directories (step-ID with a job.conf). It is
  * changed only if each of its steps has a finished report (summary.json and no
- * file of the protocol, docs/contracts.md section 2) with at least one record.
- * Everything is done with the rights of the job's owner: for jobs of others,
- * root starts a process that becomes the owner for good. Nothing follows a
- * symbolic link, crosses a file system, or removes what another user owns.
- * Folders are held open, so that the folder that is claimed, examined and
+ * file of the protocol, docs/dev/contracts.md section 2) with at least one
+ * record. Everything is done with the rights of the job's owner: for jobs of
+ * others, root starts a process that becomes the owner for good. Nothing
+ * follows a symbolic link, crosses a file system, or removes what another user
+ * owns. Folders are held open, so that the folder that is claimed, examined and
  * removed is always the same, whatever is renamed above it.
  *
  * No owner can delay the others: each owner's process has a time limit, after

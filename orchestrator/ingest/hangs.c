@@ -536,8 +536,9 @@ static void add_number(struct ranges *r, int64_t number)
     r->from = r->to = number;
 }
 
-char *hangs_ranks(const struct hangs_group *group, enum hangs_state state,
-                  char *buf, size_t size)
+/* Formats the ranks of a state as "3, 5-7, ..." to buf. Returns buf. */
+static char *format_ranks(const struct hangs_group *group,
+                          enum hangs_state state, char *buf, size_t size)
 {
     struct ranges r = {.buf = buf, .size = size, .from = -1};
 
@@ -678,7 +679,7 @@ char *hangs_whom(const struct jp_hangs *hangs, const struct hangs_group *group,
     /* one rank is named with its process, several by their numbers */
     while (first < group->n_ranks && group->states[first] != state)
         first++;
-    hangs_ranks(group, state, ranks, sizeof(ranks));
+    format_ranks(group, state, ranks, sizeof(ranks));
     if (group->count[state] == 1 && process_of(hangs, group, first))
         snprintf(buf, size, "%s",
                  hangs_name(hangs, group->processes[first], first, name));
@@ -824,7 +825,7 @@ char *hangs_answer_of(const struct jp_hangs *hangs,
                  "no recording of rank%s %s; all others have entered %s, the "
                  "oldest in flight%s%s",
                  plural(group->count[HANGS_NO_FILE]),
-                 hangs_ranks(group, HANGS_NO_FILE, ranks, sizeof(ranks)), what,
+                 format_ranks(group, HANGS_NO_FILE, ranks, sizeof(ranks)), what,
                  since, format_end(hangs, group));
     else if (group->n_ranks)
         snprintf(buf, size,

@@ -236,10 +236,6 @@ void hangs_fini(struct jp_hangs *hangs);
 /* Minimum time that an operation was in flight; -1: unknown. */
 int64_t hangs_age_ns(const struct hangs_op *op);
 
-/* Formats the ranks of a state as "3, 5-7, ..." to buf. Returns buf. */
-char *hangs_ranks(const struct hangs_group *group, enum hangs_state state,
-                  char *buf, size_t size);
-
 /* Formats the result as a sentence: which ranks are missing where. Returns
  * buf. */
 char *hangs_answer(const struct jp_hangs *hangs, char *buf, size_t size);

@@ -1,8 +1,8 @@
 /* baseline_file.c - read and write baselines and the network cells in them.
  *
  * A baseline adds up the network cells of many reports
- * (docs/baseline-format.md). Both a baseline and a summary are foreign input:
- * whatever is read is checked, and an error names the member.
+ * (docs/dev/baseline-format.md). Both a baseline and a summary are foreign
+ * input: whatever is read is checked, and an error names the member.
  * baseline_file_add adds either kind to a baseline; baseline_file_read
  * reads the site's file. */
 #include "orchestrator/report/baseline_file.h"

@@ -38,8 +38,9 @@ enum netkey_form {
 char *netkey_name(const struct jp_netkey *key, enum netkey_form form,
                   char *buf);
 
-/* --- baselines (docs/baseline-format.md), and the reports that they are made
- * of. All of it is foreign input. ------------------------------------------ */
+/* --- baselines (docs/dev/baseline-format.md), and the reports that they are
+ * made of. All of it is foreign input.
+ * ------------------------------------------ */
 
 #define BASELINE_FORMAT "jobprof-baseline"
 #define BASELINE_VERSION 1

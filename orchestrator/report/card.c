@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/figure.h"
+#include "common/profiler.h"
 #include "common/quote.h"
 #include "orchestrator/cause/cause.h"
 #include "orchestrator/insight/plain.h"
@@ -246,20 +247,24 @@ static unsigned put_stand_in(const json_t *root, unsigned columns, FILE *out)
     const char *mode = summary_file_text(job, "nccl_mode");
     const char *request = summary_file_text(job, "nccl_request");
     char why[NEXT_BYTES], *where;
+    const char *title;
 
     clean_text(
         summary_file_text(json_array_get(json_object_get(job, "settings"), 0),
                           "reason"),
         JP_CLEAN_ASCII, why, sizeof(why));
     /* auto is no profiler, and its choice needs no excuse */
-    if (strcmp(mode, "recorder") != 0 || !strcmp(request, mode) ||
+    if (!*mode || !strcmp(mode, "off") || !strcmp(request, mode) ||
         !strcmp(request, "auto") || !*why)
         return 0;
+    title = profiler_title(mode);
     /* where it is set is in the report */
     where = strstr(why, " (the site file");
     if (where)
         *where = '\0';
-    text_out_fit(out, columns, "  note     jobprof's recorder ran, as %s", why);
+    text_out_fit(out, columns, "  note     %s%s ran, as %s",
+                 strncmp(title, "the ", 4) ? "" : "jobprof's ",
+                 strncmp(title, "the ", 4) ? title : title + 4, why);
     return 1;
 }
 
@@ -480,9 +485,9 @@ static bool is_found_here(uint64_t job, const char *step, const char *step_dir)
 
 /* Prints the command to type next, unless the verdict is OK. It names the
  * report so that the command works where the reader stands now. dir: the
- * report's, cleaned. */
-static void put_command(const json_t *root, const char *dir, unsigned columns,
-                        FILE *out)
+ * report's, cleaned. by_id: JOBID leads to it. */
+static void put_command(const json_t *root, const char *dir, bool by_id,
+                        unsigned columns, FILE *out)
 {
     const json_t *verdict = json_object_get(root, "verdict");
     const json_t *job = json_object_get(root, "job");
@@ -496,7 +501,7 @@ static void put_command(const json_t *root, const char *dir, unsigned columns,
         return;
     if (!summary_file_count(job, "id", &id))
         first_screen_typed(command, "", dir, text);
-    else if (is_found_here(id, step_id, dir))
+    else if (by_id || is_found_here(id, step_id, dir))
         snprintf(text, sizeof(text), "%s", command);
     else {
         snprintf(step, sizeof(step), "%" PRIu64 ".%.60s", id, step_id);
@@ -610,8 +615,8 @@ static unsigned put_missing(const json_t *root, unsigned columns, FILE *out)
 enum form { CARD_WHOLE, CARD_SHORT_NEXT, CARD_NO_CELLS, CARD_NOT_JUDGED };
 
 /* Writes all lines in the given form. `dir` is cleaned already. */
-static void put_card(const json_t *root, const char *dir, bool colour,
-                     unsigned columns, enum form form, FILE *out)
+static void put_card(const json_t *root, const char *dir, bool by_id,
+                     bool colour, unsigned columns, enum form form, FILE *out)
 {
     unsigned notes;
 
@@ -628,7 +633,7 @@ static void put_card(const json_t *root, const char *dir, bool colour,
     put_why(root, columns, out);
     put_findings(root, columns, form == CARD_WHOLE, out);
     put_checks(root, columns, out);
-    put_command(root, dir, columns, out);
+    put_command(root, dir, by_id, columns, out);
     if (form < CARD_NO_CELLS)
         put_cells(root, columns, notes, out);
     put_copper(root, columns, out);
@@ -644,8 +649,8 @@ static unsigned count_lines(const char *text)
     return n;
 }
 
-void card_print(const json_t *root, const char *step_dir, bool colour,
-                unsigned columns, FILE *out)
+void card_print(const json_t *root, const char *step_dir, bool by_id,
+                bool colour, unsigned columns, FILE *out)
 {
     char dir[JP_CLEAN_MAX], *text = NULL;
     bool fits = false;
@@ -664,7 +669,7 @@ void card_print(const json_t *root, const char *step_dir, bool colour,
 
         if (!memory)
             break;
-        put_card(root, dir, colour, columns, (enum form) form, memory);
+        put_card(root, dir, by_id, colour, columns, (enum form) form, memory);
         fits = fclose(memory) == 0 && count_lines(text) <= JP_CARD_MAX_LINES;
         if (fits)
             fputs(text, out); /* raw: its parts are cleaned */
@@ -674,7 +679,7 @@ void card_print(const json_t *root, const char *step_dir, bool colour,
     }
     /* out of memory, or too long even so */
     if (!fits)
-        put_card(root, dir, colour, columns, CARD_NOT_JUDGED, out);
+        put_card(root, dir, by_id, colour, columns, CARD_NOT_JUDGED, out);
 }
 
 /* --- the line or card that srun prints */
@@ -738,8 +743,8 @@ static void print_line(const json_t *root, const char *step_dir, FILE *out)
                  dir);
 }
 
-int report_print_line(const char *step_dir, enum jp_summary how, FILE *out,
-                      struct jp_error *err)
+int report_print_line(const char *step_dir, enum jp_summary how, bool by_id,
+                      FILE *out, struct jp_error *err)
 {
     json_t *root;
     int rc = 0;
@@ -753,7 +758,8 @@ int report_print_line(const char *step_dir, enum jp_summary how, FILE *out,
     errno = 0;
     /* automatic: the card for people, the line for files and pipes */
     if (how == JP_SUMMARY_CARD || (how == JP_SUMMARY_AUTO && is_terminal(out)))
-        card_print(root, step_dir, wants_colour(out), columns_of(out), out);
+        card_print(root, step_dir, by_id, wants_colour(out), columns_of(out),
+                   out);
     else
         print_line(root, step_dir, out);
     json_decref(root);

@@ -25,11 +25,13 @@
 /* --- tiles: a figure each ------------------------------------------------- */
 
 struct tile {
-    const char *label;         /* HTML */
-    char value[64], note[200]; /* plain text */
+    const char *label;                           /* HTML */
+    char value[DRAWER_VALUE], note[DRAWER_NOTE]; /* plain text */
 };
 
 #define SAY(text, ...) snprintf((text), sizeof(text), __VA_ARGS__)
+/* In a row, at most. */
+enum { TILES = 5 };
 
 /* Returns the finding that made the verdict: the first one of its kind, as
  * findings are sorted worst first. NULL: the verdict has no finding. */
@@ -201,50 +203,11 @@ static void tile_data(const struct jp_report *report, struct tile *t)
         SAY(t->note, "%s of %s ranks", what, FIG_COUNT(r->quality.ranks_seen));
 }
 
-/* The network's bandwidth relative to what is expected, averaged over time;
- * without an expectation, that of the heaviest operations in GB/s. */
+/* The network's bandwidth relative to what is expected. */
 static void tile_network(const struct jp_report *report, struct tile *t)
 {
-    const struct jp_insight *x = report->insight;
-    double us = 0, sum = 0, most = 0, told = 0, gbs = NAN;
-    enum jp_against against = JP_AGAINST_NOTHING;
-    char share[JP_PLAIN_FIGURE];
-
     t->label = "Network";
-    for (size_t i = 0; x && i < x->network.n; i++) {
-        const struct jp_netcell *c = &x->network.at[i];
-        double p50 = bwhist_quantile(&c->gbs, 0.5);
-
-        if (!isfinite(p50))
-            continue;
-        if (c->time_us > most) {
-            most = c->time_us;
-            gbs = p50;
-        }
-        /* weighted by time, so rare sizes hardly count */
-        if (x->expected && x->expected[i].gbs > 0) {
-            us += c->time_us;
-            sum += c->time_us * p50 / x->expected[i].gbs;
-            if (c->time_us > told) { /* what counts most gives the name */
-                told = c->time_us;
-                against = x->expected[i].against;
-            }
-        }
-    }
-    if (us > 0) {
-        SAY(t->value, "%s", plain_share(sum / us, share));
-        SAY(t->note, "%s",
-            against == JP_AGAINST_PEAKS      ? "of its peak"
-            : against == JP_AGAINST_BASELINE ? "of what earlier steps had"
-                                             : "of its own best; no peak is "
-                                               "known");
-    } else if (isfinite(gbs)) {
-        SAY(t->value, "%s GB/s", FIG_GBS(gbs));
-        SAY(t->note, "of most operations; its peak is not known");
-    } else {
-        SAY(t->value, "not known");
-        SAY(t->note, "no bandwidth was measured");
-    }
+    drawer_network_tile(report, t->value, t->note);
 }
 
 /* What limits the job, by the samples of utilisation. */
@@ -263,6 +226,18 @@ static void tile_busiest(const struct jp_report *report, struct tile *t)
         SAY(t->value, "not sampled");
         SAY(t->note, "--util-profile samples CPU, GPU and network");
     }
+}
+
+/* When the last task ended, us since 1970; 0: unknown. */
+static uint64_t end_of(const struct jp_nodes *nodes)
+{
+    int64_t last = 0;
+
+    for (size_t i = 0; nodes && i < nodes->n_nodes; i++)
+        for (size_t k = 0; k < nodes->nodes[i].n_tasks; k++)
+            if (nodes->nodes[i].tasks[k].end_us > last)
+                last = nodes->nodes[i].tasks[k].end_us;
+    return (uint64_t) last;
 }
 
 /* Returns true if the report has only Copper's profiles. */
@@ -289,8 +264,13 @@ static void tiles_copper(const struct jp_copper *c, struct tile tiles[4])
     if (slow && isfinite(slow->cost_us)) {
         SAY(tiles[0].value, "%s", plain_time(slow->cost_us, text));
         SAY(tiles[0].note, "more than daemons of its level take");
+    } else if (slow) {
+        SAY(tiles[0].value, "not known");
     } else {
-        SAY(tiles[0].value, slow ? "not known" : "none found");
+        tiles[0].label = "In operations";
+        SAY(tiles[0].value, "%s",
+            plain_time((double) c->without_init_us, text));
+        SAY(tiles[0].note, "of all ranks, without start-up");
     }
     /* from: the median of the daemons of its level; to: its own */
     if (slow && slow->from > 0) {
@@ -314,24 +294,174 @@ static void tiles_copper(const struct jp_copper *c, struct tile tiles[4])
         FIG_COUNT(c->total[COPPER_OPERATIONS]));
 }
 
-/* Writes the tiles. The labels are HTML, the other texts are cleaned. */
-static void put_tiles(const struct jp_report *report, FILE *out)
+/* How long the tasks ran, and how they ended. */
+static void tile_ran(const struct jp_report *report, struct tile *t)
+{
+    const struct jp_jobconf *c = report->conf;
+    uint64_t end = end_of(report->nodes);
+    uint32_t tasks = expected_tasks(c, report->nodes);
+    uint32_t failed = report->nodes ? report->nodes->tasks_failed : 0;
+
+    t->label = "Ran";
+    if (c && end > c->created_us && c->created_us)
+        SAY(t->value, "%s", FIG_US((double) (end - c->created_us)));
+    else
+        SAY(t->value, "not known");
+    if (failed)
+        SAY(t->note, "%s of %s tasks failed", FIG_COUNT(failed),
+            FIG_COUNT(tasks));
+    else if (tasks)
+        SAY(t->note, "%s task%s on %s node%s", FIG_COUNT(tasks), plural(tasks),
+            FIG_COUNT(expected_nodes(c, report->nodes)),
+            plural(expected_nodes(c, report->nodes)));
+}
+
+/* One clause of the sentence on utilisation, by its first word: "CPU 0.3 of 8
+ * cores" becomes "0.3", "of 8 cores". */
+static bool tile_clause(const struct jp_report *report, const char *first,
+                        const char *label, struct tile *t)
+{
+    char text[JP_UTIL_TEXT];
+    const char *at;
+    size_t n, word;
+
+    if (!report->util || !*util_text(report->util, text, sizeof(text)))
+        return false;
+    at = strstr(text, first);
+    /* at the beginning of a clause */
+    if (!at || (at != text && at[-1] != ' '))
+        return false;
+    n = strcspn(at, ";");
+    at += strlen(first);
+    n -= strlen(first);
+    word = strcspn(at, " ");
+    /* a number and its unit */
+    if (at[word] == ' ' && strncmp(at + word, " of ", 4) != 0)
+        word += 1 + strcspn(at + word + 1, " ;");
+    if (word > n)
+        word = n;
+    t->label = label;
+    SAY(t->value, "%.*s", (int) (word < 60 ? word : 60), at);
+    if (n > word)
+        SAY(t->note, "%.*s", (int) (n - word - 1), at + word + 1);
+    return true;
+}
+
+/* What was sampled: processors, GPUs, memory, and the clocks. Returns the
+ * number of tiles, at most `room`. */
+static size_t tiles_sampled(const struct jp_report *report, struct tile *tiles,
+                            size_t room)
+{
+    static const struct {
+        const char *first, *label;
+    } clauses[] = {{"CPU ", "Processors"},
+                   {"GPUs ", "GPUs"},
+                   {"GPU memory ", "GPU memory"},
+                   {"memory ", "Memory"}};
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof(clauses) / sizeof(*clauses) && n < room; i++)
+        n += tile_clause(report, clauses[i].first, clauses[i].label, &tiles[n]);
+    return n;
+}
+
+/* How long a step of the program's loop takes. */
+static bool tile_pace(const struct jp_report *report, struct tile *t)
+{
+    const struct jp_iteration *i = report->iteration;
+
+    if (!i || !i->source || !(i->period_us > 0))
+        return false;
+    t->label = "Pace";
+    SAY(t->value, "%s", FIG_US(i->period_us));
+    if (i->ops)
+        SAY(t->note, "a step of %s operation%s", FIG_COUNT(i->ops),
+            plural(i->ops));
+    else
+        SAY(t->note, "a step, by samples of utilisation");
+    return true;
+}
+
+/* The share of time in which processes communicate. */
+static bool tile_communicating(const struct jp_report *report, struct tile *t)
+{
+    char figure[DRAWER_FIGURE];
+
+    if (!drawer_busy(report, figure))
+        return false;
+    t->label = "Communicating";
+    /* "median 71 %" */
+    SAY(t->value, "%.60s", figure + strcspn(figure, " ") + 1);
+    SAY(t->note, "of the time, the median process");
+    return true;
+}
+
+/* What is known of a step in which nothing wrong was found. */
+static size_t tiles_fine(const struct jp_report *report, struct tile *tiles)
+{
+    size_t n = 0;
+
+    tile_lost(report, NULL, &tiles[n++]);
+    n += tile_pace(report, &tiles[n]);
+    n += tile_communicating(report, &tiles[n]);
+    tile_network(report, &tiles[n++]);
+    tile_data(report, &tiles[n++]);
+    if (n < TILES)
+        tile_busiest(report, &tiles[n++]);
+    return n;
+}
+
+/* What is known of a step without records of NCCL. */
+static size_t tiles_without_nccl(const struct jp_report *report,
+                                 struct tile *tiles)
+{
+    char figure[DRAWER_FIGURE];
+    size_t n = 0;
+
+    tile_ran(report, &tiles[n++]);
+    n += tiles_sampled(report, &tiles[n], TILES - n - 1);
+    if (report->bottlenecks && report->bottlenecks->n)
+        tile_busiest(report, &tiles[n++]);
+    if (n < TILES && drawer_clocks(report, figure)) {
+        tiles[n].label = "Clocks compared";
+        SAY(tiles[n++].value, "%.60s", figure);
+    }
+    return n;
+}
+
+/* Fills the tiles of the report: what its verdict is about. */
+static size_t make_tiles(const struct jp_report *report, struct tile *tiles)
 {
     const struct jp_finding *f = worst_of(report);
-    struct tile tiles[5] = {{0}};
+    enum jp_verdict_word word = report->verdict->word;
 
     if (is_copper_alone(report)) {
         tiles_copper(report->copper, tiles);
-    } else {
-        tile_lost(report, f, &tiles[0]);
-        tile_sure(report, f, &tiles[1]);
-        tile_data(report, &tiles[2]);
-        tile_network(report, &tiles[3]);
+        tile_busiest(report, &tiles[4]);
+        return TILES;
     }
+    if (word == JP_VERDICT_OK)
+        return tiles_fine(report, tiles);
+    /* unless the step itself failed, there is nothing else to tell */
+    if (word == JP_VERDICT_NODATA ||
+        (word == JP_VERDICT_UNJUDGED && !quality_has_nccl(report)))
+        return tiles_without_nccl(report, tiles);
+    tile_lost(report, f, &tiles[0]);
+    tile_sure(report, f, &tiles[1]);
+    tile_data(report, &tiles[2]);
+    tile_network(report, &tiles[3]);
     tile_busiest(report, &tiles[4]);
+    return TILES;
+}
+
+/* Writes the tiles. The labels are HTML, the other texts are cleaned. */
+static void put_tiles(const struct jp_report *report, FILE *out)
+{
+    struct tile tiles[TILES] = {{0}};
+    size_t n = make_tiles(report, tiles);
+
     fputs("<dl class=\"tiles\">\n", out);
-    /* always five, so the layout does not depend on the data */
-    for (size_t i = 0; i < sizeof(tiles) / sizeof(*tiles); i++) {
+    for (size_t i = 0; i < n; i++) {
         fprintf(out, "<div><dt>%s</dt><dd><strong>", tiles[i].label);
         html_out_text(out, tiles[i].value);
         fputs("</strong><span>", out);
@@ -532,10 +662,9 @@ char *first_screen_typed(const char *command, const char *step,
     return buf;
 }
 
-/* Whether the settings that any later command reads lead from JOBID to the
- * step's directory: the option of srun is not among them. */
-static bool is_found_by_id(const struct jp_jobconf *conf)
+bool first_screen_by_id(const struct jp_jobconf *conf)
 {
+    /* the option of srun is not among them */
     for (size_t i = 0; i < conf->n_settings; i++)
         if (!strcmp(conf->settings[i].key, "dir"))
             return strcmp(conf->settings[i].source,
@@ -550,13 +679,14 @@ char *first_screen_type(const struct jp_report *report,
     char command[FIRST_SCREEN_COMMAND], step[96];
 
     first_screen_command(report, command);
-    if (!report->step_dir || !conf || !conf->step_id || is_found_by_id(conf)) {
+    if (!conf || !conf->step_id || first_screen_by_id(conf)) {
         snprintf(buf, FIRST_SCREEN_TYPED, "%s", command);
         return buf;
     }
+    /* no path: a report that is passed on has none of its owner's */
     snprintf(step, sizeof(step), "%" PRIu64 ".%.60s", conf->job_id,
              conf->step_id);
-    return first_screen_typed(command, step, report->step_dir, buf);
+    return first_screen_typed(command, step, ".", buf);
 }
 
 /* Writes the command to type next, and the folder in which it works. */
@@ -610,25 +740,81 @@ static void put_full(const struct jp_report *report, FILE *out)
 
 /* --- the whole ------------------------------------------------------------ */
 
-/* Writes the step and the job's name. A folder of logs has neither. */
+/* Writes a fact of the heading after a dot. */
+static void put_fact(FILE *out, bool *first, const char *text)
+{
+    fputs(*first ? "" : " &middot; ", out);
+    html_out_text(out, text);
+    *first = false;
+}
+
+/* Writes who ran what, when, for how long and on what: what a reader who was
+ * sent the page asks first. Facts that are not known are left out. */
+static void put_facts(const struct jp_report *report, FILE *out)
+{
+    const struct jp_jobconf *c = report->conf;
+    const struct jp_insight *x = report->insight;
+    uint32_t nodes = expected_nodes(c, report->nodes);
+    uint32_t ranks = expected_ranks(c, report->nodes, report->result);
+    uint64_t end = end_of(report->nodes);
+    bool first = true;
+    char text[160];
+
+    fputs("<p class=\"facts\">", out);
+    if (c && *c->user)
+        put_fact(out, &first, c->user);
+    if (c && c->created_us)
+        put_fact(out, &first, FIG_UTC(c->created_us));
+    if (c && c->created_us && end > c->created_us) {
+        snprintf(text, sizeof(text), "ran %s",
+                 FIG_US((double) (end - c->created_us)));
+        put_fact(out, &first, text);
+    } else if (x && x->run_us > 0) {
+        snprintf(text, sizeof(text), "records of %s", FIG_US(x->run_us));
+        put_fact(out, &first, text);
+    }
+    if (nodes) {
+        snprintf(text, sizeof(text), "%s node%s", FIG_COUNT(nodes),
+                 plural(nodes));
+        put_fact(out, &first, text);
+    }
+    if (ranks) {
+        snprintf(text, sizeof(text), "%s rank%s", FIG_COUNT(ranks),
+                 plural(ranks));
+        put_fact(out, &first, text);
+    }
+    fputs("</p>\n", out);
+}
+
+/* Writes the job's name, the step, and its facts. A folder of logs has no
+ * name. */
 static void put_heading(const struct jp_report *report, FILE *out)
 {
+    const struct jp_jobconf *c = report->conf;
     char name[JP_JOBCONF_NAME_LEN];
 
-    fputs("<h1>jobprof", out);
-    if (report->conf) {
-        fputs(" &middot; step ", out);
-        html_out_text(out, jobconf_step_name(report->conf, name));
-        fputs(" &middot; ", out);
-        html_out_text(out, report->conf->job_name);
+    fputs("<div class=\"heading\"><h1>", out);
+    if (c && *c->job_name)
+        html_out_text(out, c->job_name);
+    else
+        fputs("jobprof", out);
+    if (c) {
+        fputs(" <span>step ", out);
+        html_out_text(out, jobconf_step_name(c, name));
+        fputs("</span>", out);
     }
     fputs("</h1>\n", out);
+    put_facts(report, out);
+    fputs("</div>\n", out);
 }
 
 int first_screen_write(const struct jp_report *report, FILE *out)
 {
     const char *word = verdict_word_name(report->verdict->word);
     const struct jp_finding *f = worst_of(report);
+    /* nobody asked for a verdict on a step that was only sampled */
+    bool asked = report->verdict->word != JP_VERDICT_UNJUDGED ||
+                 quality_has_nccl(report) || report->copper;
     char text[JP_PLAIN_TEXT];
 
     put_heading(report, out);
@@ -636,7 +822,7 @@ int first_screen_write(const struct jp_report *report, FILE *out)
     fprintf(out,
             "<div id=\"answer\" class=\"%s\">\n<div class=\"verdict\"><strong>"
             "%s</strong><p>",
-            word, word);
+            word, asked ? word : "");
     html_out_text(out, plain_verdict(report->verdict, report->result,
                                      report->insight, text));
     fputs("</p></div>\n", out);

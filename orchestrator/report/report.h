@@ -40,7 +40,6 @@ struct report_undone {
 struct jp_report {
     /* NULL: the input is plain folders of logs */
     const struct jp_jobconf *conf;
-    const char *step_dir;           /* absolute; NULL: as for conf */
     const struct jp_nodes *nodes;   /* NULL: as for conf */
     const struct jp_result *result; /* NULL: no records to join */
     const struct jp_copper *copper; /* NULL: no profiles of Copper */
@@ -104,9 +103,10 @@ int report_draw(const char *dir, struct jp_error *err);
 /* Prints the line for srun's stderr, or the card of at most 12 lines and 100
  * columns. how: line, card, nothing, or the card only on a terminal. Reads the
  * figures from <step_dir>/summary.json, so the text is the same in a process
- * that did not write the report. */
-int report_print_line(const char *step_dir, enum jp_summary how, FILE *out,
-                      struct jp_error *err);
+ * that did not write the report. by_id: the reader's JOBID leads to the step,
+ * as in srun's own folder; otherwise this is looked at from the current one. */
+int report_print_line(const char *step_dir, enum jp_summary how, bool by_id,
+                      FILE *out, struct jp_error *err);
 
 #define JP_CARD_MIN_COLUMNS 80
 #define JP_CARD_MAX_COLUMNS 100
@@ -115,8 +115,8 @@ int report_print_line(const char *step_dir, enum jp_summary how, FILE *out,
 /* Prints the card of a checked summary (summary_file_read). columns is clamped
  * to these limits. Only the report's path may make a line longer. colour:
  * colours the verdict's word. */
-void card_print(const json_t *root, const char *step_dir, bool colour,
-                unsigned columns, FILE *out);
+void card_print(const json_t *root, const char *step_dir, bool by_id,
+                bool colour, unsigned columns, FILE *out);
 
 /* Rewrites <job_dir>/job.json and index.html from the summary.json of each
  * step's directory (temp + rename; safe while other steps do the same). */
@@ -159,13 +159,16 @@ char *first_screen_command(const struct jp_report *report,
 
 /* Writes a command with another name of the report: the last word is replaced
  * by the folder, quoted for a shell, if it is "." or step ("1.0"). For the
- * page, the card and summary.txt, whose reader may stand anywhere. Returns buf.
- */
+ * card, whose reader may stand anywhere. Returns buf. */
 #define FIRST_SCREEN_TYPED (FIRST_SCREEN_COMMAND + 2 * JP_CLEAN_MAX)
 char *first_screen_typed(const char *command, const char *step,
                          const char *folder, char buf[FIRST_SCREEN_TYPED]);
-/* The same of a report, where its directory is known and JOBID does not lead to
- * it; otherwise the command as it is. */
+/* Whether the settings that any later command reads lead from JOBID to the
+ * step's directory. */
+bool first_screen_by_id(const struct jp_jobconf *conf);
+
+/* The command of the page and summary.txt: with "." where JOBID does not lead
+ * to the report, because srun's option has set the directory. */
 char *first_screen_type(const struct jp_report *report,
                         char buf[FIRST_SCREEN_TYPED]);
 

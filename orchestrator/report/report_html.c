@@ -420,25 +420,25 @@ static const struct jp_html_section html_sections[] = {
     {"findings", "Findings",
      "Worst first. Findings on the nodes' topologies and on Copper have their "
      "own sections.",
-     JP_HTML_OPEN, .table = &table_findings},
+     JP_HTML_OPEN, .table = &table_findings, .figure = drawer_findings},
     {"causes", "Why",
      "Samples during a finding that differ from the peers or from earlier "
      "samples, strongest first. They coincide with the finding, which does "
      "not prove that they are its cause.",
-     JP_HTML_WIDE, .table = &table_causes},
+     JP_HTML_WIDE, .table = &table_causes, .figure = drawer_causes},
     {"timeline", "Timeline", NULL, JP_HTML_CHARTS, .put = timeline_html,
-     .open = timeline_html_proves},
+     .open = timeline_html_proves, .figure = drawer_timeline},
     {"hypotheses", "What was looked for",
      "Each question has one of three answers: found; not found, with the "
      "smallest effect that would have been seen; not judged, with the reason.",
      JP_HTML_WIDE, .present = html_hypotheses_present,
-     .table = &table_hypotheses},
+     .table = &table_hypotheses, .figure = drawer_hypotheses},
     {"topology", "Topology",
      "The nodes' hardware, by their own records. The row of a communicator "
      "below shows how its label was derived.",
-     JP_HTML_WIDE, .put = topology_html},
+     JP_HTML_WIDE, .put = topology_html, .figure = drawer_topology},
     {"communicators", "Communicators", "Most time first.", JP_HTML_WIDE,
-     .table = &table_comms},
+     .table = &table_comms, .figure = drawer_comms},
     {"time", "Over the run",
      "By the time at which records were written. csv/windows.csv has the "
      "figures by communicator.",
@@ -451,9 +451,10 @@ static const struct jp_html_section html_sections[] = {
      "show. A rank that waited for a late rank is late at its next operation, "
      "so waits spread. The findings name the ranks that were late on their "
      "own.",
-     JP_HTML_WIDE, .table = &table_ranks, .charts = {"waits", "waits-time"}},
+     JP_HTML_WIDE, .table = &table_ranks, .charts = {"waits", "waits-time"},
+     .figure = drawer_waits},
     {"nodes", "Nodes", "Sums over a node&#39;s processes and communicators.",
-     JP_HTML_WIDE, .put = html_nodes_put},
+     JP_HTML_WIDE, .put = html_nodes_put, .figure = drawer_nodes},
     {"hang", "While the step hung", NULL, JP_HTML_WIDE,
      .put = tables_hang_html},
     {"flight", "PyTorch&#39;s Flight Recorder",
@@ -466,7 +467,7 @@ static const struct jp_html_section html_sections[] = {
      "last one&#39;s end, in which a process had at least one collective, "
      "Send or Recv in flight. Computing may continue at the same time: the "
      "share is neither lost time nor a measure of overlap.",
-     JP_HTML_WIDE, .put = html_busy_put},
+     JP_HTML_WIDE, .put = html_busy_put, .figure = drawer_busy},
     {"attempts", "Attempts",
      "The ranks were started anew. Each attempt has processes and "
      "communicators of its own, which are judged on their own.",
@@ -474,16 +475,16 @@ static const struct jp_html_section html_sections[] = {
     {"pace", "Pace",
      "How long a step of the program&#39;s loop takes: by operations that "
      "repeat themselves in the same order, else by samples of utilisation.",
-     JP_HTML_WIDE, .table = &table_iteration},
+     JP_HTML_WIDE, .table = &table_iteration, .figure = drawer_pace},
     {"bottlenecks", "What the job is bound by",
      "Of all nodes together, over the whole run; several may hold.",
-     JP_HTML_WIDE, .table = &table_bottlenecks},
+     JP_HTML_WIDE, .table = &table_bottlenecks, .figure = drawer_bound},
     {"util", "Utilisation",
      "Samples of nodes, of the step&#39;s tasks, GPUs and ports while it ran; "
      "csv/util.csv has each node, task, GPU and port. Figures of nodes and "
      "ports include other jobs.",
-     JP_HTML_WIDE, .table = &table_util_totals,
-     .charts = {"util", "util-time"}},
+     JP_HTML_WIDE, .table = &table_util_totals, .charts = {"util", "util-time"},
+     .figure = drawer_util},
     {"nsys", "GPUs by Nsight Systems",
      "What calls of CUDA, kernels, copies and NVTX ranges of the profiled "
      "ranks add up to; csv/nsys_sums.csv, nsys_ranks.csv and nsys_gaps.csv "
@@ -498,26 +499,27 @@ static const struct jp_html_section html_sections[] = {
     {"cuda", "Calls into CUDA",
      "What processes called, counted by --util-profile=cuda=1; "
      "csv/cuda_time.csv has each second.",
-     JP_HTML_WIDE, .table = &table_cuda},
+     JP_HTML_WIDE, .table = &table_cuda, .figure = drawer_cuda},
     {"clocks", "Clocks",
      "How far the nodes&#39; clocks are apart: by probes between the nodes, "
      "or else by the collectives: no rank leaves an AllReduce before all "
      "ranks have entered it. Times in the tables and charts above are on the "
      "clock of the reference.",
-     JP_HTML_WIDE, .table = &table_clock},
+     JP_HTML_WIDE, .table = &table_clock, .figure = drawer_clocks},
     {"operations", "Operations",
      "By type of communicator, function and message size, most time first. Bus "
      "bandwidth in "
      "GB/s (1e9 bytes a second) is the mean over an operation's ranks; "
      "percentiles are over operations.",
-     JP_HTML_WIDE, .table = &table_cells, .charts = {"busbw-size"}},
+     JP_HTML_WIDE, .table = &table_cells, .charts = {"busbw-size"},
+     .figure = drawer_operations},
     {"network", "Network",
      "The network&#39;s own bandwidth in GB/s, from the time of the rank that "
      "came last, by kind of communicator, function and size, most time first. "
      "The expected bandwidth comes from the site&#39;s peaks, or else from "
      "earlier steps (jobprof baseline), or else from the best twentieth of "
      "the same operations. Warm-up is left out.",
-     JP_HTML_WIDE, .put = html_network_put},
+     JP_HTML_WIDE, .put = html_network_put, .figure = drawer_network},
     {"spread", "Spread",
      "Bus bandwidth of the operations of one kind: those of most time.",
      JP_HTML_CHARTS, .put = html_spread_put},
@@ -528,19 +530,23 @@ static const struct jp_html_section html_sections[] = {
     {"p2p", "Send and Recv",
      "Most data first. AlltoAll, Gather and Scatter appear here too, as NCCL "
      "makes them of Send and Recv.",
-     JP_HTML_WIDE, .table = &table_pairs, .charts = {"p2p"}},
+     JP_HTML_WIDE, .table = &table_pairs, .charts = {"p2p"},
+     .figure = drawer_p2p},
     {"p2p-hosts", "Send and Recv between hosts",
      "Most data first. Each message may appear in two rows, one recorded by "
      "its sender and one by its receiver. A row with the same host on both "
      "sides counts messages within that host.",
      JP_HTML_WIDE, .table = &table_node_pairs},
-    {"copper", "Copper cache", NULL, JP_HTML_WIDE, .put = report_copper_html},
+    {"copper", "Copper cache", NULL, JP_HTML_WIDE, .put = report_copper_html,
+     .figure = drawer_copper},
     /* the first section of the bookkeeping, below a line */
-    {"quality", "Data quality", NULL, JP_HTML_BOOKS, .put = quality_html},
+    {"quality", "Data quality", NULL, JP_HTML_BOOKS, .put = quality_html,
+     .figure = drawer_quality},
     {"job", "Job", NULL, JP_HTML_BOOKS, .put = job_html_facts},
-    {"settings", "Settings", NULL, JP_HTML_BOOKS, .put = job_html_settings},
+    {"settings", "Settings", NULL, JP_HTML_BOOKS, .put = job_html_settings,
+     .figure = drawer_settings},
     {"environment", "Environment", "Set for the tasks.", JP_HTML_BOOKS,
-     .put = job_html_env},
+     .put = job_html_env, .figure = drawer_env},
     {"command", "Commands", NULL, JP_HTML_BOOKS, .put = job_html_command},
     {"files", "Files", NULL, JP_HTML_BOOKS, .put = html_files_put},
 };
@@ -615,20 +621,54 @@ static void put_top(const struct body *bodies, FILE *out)
               out);
 }
 
+/* The sections that are open where no finding is the answer: what is known of a
+ * step that went well, that left nothing, or that was profiled for something
+ * else. */
+static bool is_answer(const struct jp_html_section *section,
+                      const struct jp_report *report)
+{
+    static const char *const fine[] = {"operations", "network", "busy"};
+    static const char *const nothing[] = {"util", "quality", "job"};
+    static const char *const copper[] = {"copper", "util", "job"};
+    static const char *const sampled[] = {"util", "clocks", "bottlenecks"};
+    const char *const *ids = NULL;
+
+    if (report->copper && !quality_has_nccl(report))
+        ids = copper;
+    else if (!quality_has_nccl(report))
+        ids = sampled;
+    else if (report->verdict->word == JP_VERDICT_OK)
+        ids = fine;
+    else if (report->verdict->word == JP_VERDICT_NODATA)
+        ids = nothing;
+    for (int i = 0; ids && i < 3; i++)
+        if (!strcmp(section->id, ids[i]))
+            return true;
+    return false;
+}
+
 /* Writes a section with its heading. It is folded unless its kind or this
  * report opens it. */
 static void put_section(const struct jp_html_section *section,
                         const struct jp_report *report, const struct body *body,
                         FILE *out)
 {
-    fprintf(out,
-            "<section id=\"%s\"%s><details%s><summary><h2>%s</h2></summary>\n",
+    char figure[DRAWER_FIGURE];
+
+    fprintf(out, "<section id=\"%s\"%s><details%s><summary><h2>%s</h2>",
             section->id, class_of(section),
             section->kind == JP_HTML_OPEN ||
-                    (section->open && section->open(report))
+                    (section->open && section->open(report)) ||
+                    is_answer(section, report)
                 ? " open"
                 : "",
             section->title);
+    if (section->figure && section->figure(report, figure)) {
+        fputs("<span class=\"figure\">", out);
+        html_out_text(out, figure);
+        fputs("</span>", out);
+    }
+    fputs("</summary>\n", out);
     if (section->note)
         fprintf(out, "<p class=\"note\">%s</p>\n", section->note);
     /* not fputs: the length is known */

@@ -35,6 +35,9 @@ struct jp_html_section {
     bool (*present)(const struct jp_report *report);
     /* Whether the section is open in this report. NULL: its kind decides. */
     bool (*open)(const struct jp_report *report);
+    /* Writes what the section shows while it is closed, as plain text
+     * (DRAWER_FIGURE bytes). False: nothing. NULL: never anything. */
+    bool (*figure)(const struct jp_report *report, char *buf);
     /* Writes the part below the heading; nothing if there is nothing to show,
      * and then the section is left out. Returns 0, or -1 when out of memory.
      * NULL: the section is only its charts and its table. */
@@ -43,6 +46,20 @@ struct jp_html_section {
     /* names of charts (chart.h), shown above the table */
     const char *charts[2];
 };
+
+/* drawers.c */
+enum { DRAWER_FIGURE = 120 };
+typedef bool drawer_figure(const struct jp_report *report, char *buf);
+drawer_figure drawer_findings, drawer_causes, drawer_timeline,
+    drawer_hypotheses, drawer_topology, drawer_comms, drawer_waits,
+    drawer_nodes, drawer_busy, drawer_pace, drawer_bound, drawer_util,
+    drawer_cuda, drawer_clocks, drawer_operations, drawer_network, drawer_p2p,
+    drawer_copper, drawer_quality, drawer_settings, drawer_env;
+
+/* The figure of the first screen on the network, "98 %", and what it is of. */
+enum { DRAWER_VALUE = 64, DRAWER_NOTE = 200 };
+void drawer_network_tile(const struct jp_report *report, char *value,
+                         char *note);
 
 typedef int html_put(const struct jp_report *report, FILE *out);
 

@@ -374,6 +374,23 @@ static void find_bottleneck(struct jp_row *row)
 
 JP_GETTER(bottleneck_kind, jp_bottleneck,
           value_text(v, bottleneck_words[at->kind]))
+JP_GETTER(bottleneck_title, jp_bottleneck,
+          value_text(v, bottleneck_titles[at->kind]))
+
+/* A share as a percentage, another figure with its unit. */
+static void put_limit(const struct jp_bottleneck *b, struct jp_value *v)
+{
+    const char *unit = util_unit_name(b->unit);
+
+    if (!strcmp(unit, "share"))
+        snprintf(v->buf, sizeof(v->buf), "%s", FIG_SHARE(b->limit));
+    else
+        snprintf(v->buf, sizeof(v->buf), "%s %s", FIG_REAL(b->limit), unit);
+    value_text(v, v->buf);
+    v->real = b->limit;
+}
+
+JP_GETTER(bottleneck_limit, jp_bottleneck, put_limit(at, v))
 JP_GETTER(bottleneck_unit, jp_bottleneck,
           value_text(v, util_unit_name(at->unit)))
 JP_GETTER(bottleneck_text, jp_bottleneck, value_text(v, at->text))
@@ -381,17 +398,22 @@ JP_GETTER(bottleneck_text, jp_bottleneck, value_text(v, at->text))
 #define FIELD(member) JP_FIELD(struct jp_bottleneck, member)
 /* a row per resource that the job is bound by */
 static const struct jp_column bottlenecks[] = {
-    {"kind", JP_COL_WORD, 0, 1, 1, .title = "Bound by",
-     .help = "several may hold", .words = bottleneck_words,
-     .n_words = JP_BOTTLENECKS, .get = get_bottleneck_kind},
+    {"kind", JP_COL_WORD, 0, 1, .help = "several may hold",
+     .words = bottleneck_words, .n_words = JP_BOTTLENECKS,
+     .get = get_bottleneck_kind},
+    {"kind", JP_COL_TEXT, 0, 0, 1, .title = "Bound by",
+     .help = "several may hold", .get = get_bottleneck_title},
     {"metric", JP_COL_TEXT, 0, 2, .help = "the metric that shows it",
      FIELD(metric)},
     {"unit", JP_COL_TEXT, 0, 3, .help = "of value and limit",
      .get = get_bottleneck_unit},
     {"value", JP_COL_NUMBER, 0, 4, .help = "over the run, of all members",
      FIELD(value)},
-    {"limit", JP_COL_NUMBER, 0, 5, 3, .title = "Limit",
+    {"limit", JP_COL_NUMBER, 0, 5,
      .help = "the job counts as bound from this value on", FIELD(limit)},
+    {"limit", JP_COL_FIGURE, 0, 0, 3, .title = "Limit",
+     .help = "the job counts as bound from this value on",
+     .get = get_bottleneck_limit},
     {"text", JP_COL_PROSE, 0, 6, 2, .title = "Evidence",
      .help = "the evidence, in one clause", .get = get_bottleneck_text},
 };

@@ -185,7 +185,7 @@ static const struct jp_column network[] = {
      .help = "number of reports in the baseline", .path = "expected.reports",
      .get = get_expected_reports},
     {"histogram", JP_COL_HIST, 0, 21,
-     .help = "[bucket, operations], docs/baseline-format.md",
+     .help = "[bucket, operations], docs/dev/baseline-format.md",
      .max = BWHIST_BUCKETS, .get = get_net_hist},
     {"link", JP_COL_TEXT, JP_TIP, 0, 1, 0, "Runs over",
      "by the label, else NCCL's type", .get = get_net_link},

@@ -259,10 +259,24 @@ static uint64_t edge_of(const struct source *s, uint64_t bin)
     return clockmap_us(s->clock, bin << s->timeline->strip->shift);
 }
 
+/* The time until which a hanging operation certainly lasted, us since 1970; 0:
+ * unknown. */
+static uint64_t hang_end(const struct jp_hang_op *op)
+{
+    uint64_t end;
+
+    return op->since_us > 0 && op->comm >= 0 &&
+                   !__builtin_add_overflow((uint64_t) op->since_us, op->age_us,
+                                           &end)
+               ? end
+               : 0;
+}
+
 /* Chooses the page's bins: no finer than those of any strip, and as many as the
- * page holds. */
+ * page holds. A hang is drawn to its end. */
 static void make_bins(struct build *b)
 {
+    const struct jp_hang *hang = &b->result->hang;
     struct timeline_page *p = b->page;
     uint64_t from = UINT64_MAX, to = 0;
 
@@ -278,6 +292,10 @@ static void make_bins(struct build *b)
     }
     if (!b->n_sources || to <= from)
         return;
+    for (size_t i = 0; i < hang->n_ops && i < JP_HANG_OPS; i++)
+        if (hang->ops[i].since_us >= (int64_t) from &&
+            hang_end(&hang->ops[i]) > to)
+            to = hang_end(&hang->ops[i]);
     /* double the width until the page's limits hold */
     while (((to - 1) >> b->shift) - (from >> b->shift) >= STRIP_MAX_BINS ||
            (((to - 1) >> b->shift) - (from >> b->shift) + 1) * p->n_rows >
@@ -500,6 +518,72 @@ static int make_cells(struct build *b)
     return 0;
 }
 
+/* --- operations that hang --------------------------------------------------
+ */
+
+/* The kind of a hanging operation: the one of its communicator and function, of
+ * any size, as the hang's has no class. Returns n_kinds if none of them ever
+ * ended. */
+static size_t hang_kind(const struct build *b, const struct jp_hang_op *op)
+{
+    const struct timeline_page *p = b->page;
+
+    for (size_t i = 0; i < p->n_kinds; i++)
+        if (p->kinds[i].comm == (size_t) op->comm &&
+            !strcmp(p->kinds[i].func, op->coll))
+            return i;
+    return p->n_kinds;
+}
+
+/* Fills a row from the start of an operation to its end: the rank waits in
+ * it. */
+static void hold_row(struct build *b, const struct jp_hang_op *op, size_t kind,
+                     struct timeline_cell *cells)
+{
+    const struct timeline_page *p = b->page;
+    uint64_t start = (uint64_t) op->since_us, end = hang_end(op);
+
+    for (size_t bin = 0; bin < p->n_bins; bin++) {
+        uint64_t edge = p->from_us + bin * p->width_us;
+
+        /* what the rank did before stays, also in the bin of the start */
+        if (edge + p->width_us <= start || edge >= end || cells[bin].busy)
+            continue;
+        cells[bin] = (struct timeline_cell){
+            kind < TIMELINE_KINDS ? (uint16_t) (kind + 1) : 0, 15,
+            p->waits ? 15 : 0};
+    }
+}
+
+/* Draws an operation that hangs in the rows of the ranks that are in it. */
+static void hold_op(struct build *b, const struct jp_hang_op *op)
+{
+    const struct jp_result *r = b->result;
+    const struct jp_processes *processes = b->processes;
+    struct timeline_page *p = b->page;
+    size_t kind = hang_kind(b, op);
+
+    if (!hang_end(op) || (size_t) op->comm >= r->n_comms || !op->states ||
+        !processes || !processes->comm_start || kind == p->n_kinds)
+        return;
+    for (uint32_t rank = 0; rank < op->n_ranks && rank < JP_HANG_RANKS;
+         rank++) {
+        const struct jp_process *process;
+        size_t at;
+
+        if (op->states[rank] != JP_HANG_IN)
+            continue;
+        at = processes_rank(processes, r, (size_t) op->comm, rank);
+        /* a rank without a record has no row */
+        if (at >= r->n_ranks)
+            continue;
+        process = &processes->list[processes->of_rank[at]];
+        for (size_t row = 0; row < p->n_rows; row++)
+            if (p->rows[row].process == process)
+                hold_row(b, op, kind, p->cells + row * p->n_bins);
+    }
+}
+
 int timeline_page_make(const struct jp_result *result,
                        const struct jp_processes *processes,
                        struct timeline_page *page)
@@ -519,6 +603,10 @@ int timeline_page_make(const struct jp_result *result,
         made.n_rows = 0;
     if (rc == 0 && made.n_bins)
         rc = find_work(&b) < 0 || make_cells(&b) < 0 ? -1 : 0;
+    for (size_t i = 0;
+         rc == 0 && made.n_bins && i < result->hang.n_ops && i < JP_HANG_OPS;
+         i++)
+        hold_op(&b, &result->hang.ops[i]);
     build_fini(&b);
     if (rc < 0)
         timeline_page_fini(&made);

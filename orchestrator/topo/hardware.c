@@ -423,7 +423,7 @@ static void set(json_t *object, const char *key, json_t *value)
     (void) json_object_set_new(object, key, value);
 }
 
-/* The functions below mirror docs/hardware-format.md, member by member. */
+/* The functions below mirror docs/dev/hardware-format.md, member by member. */
 static json_t *make_link(const struct jp_nvml_link *link)
 {
     json_t *json = json_object();
@@ -620,7 +620,7 @@ static json_t *boot_id(void)
     return json;
 }
 
-/* The members' order is that of docs/hardware-format.md. */
+/* The members' order is that of docs/dev/hardware-format.md. */
 char *hardware_format(const struct jp_hardware *hw, size_t *len,
                       struct jp_error *err)
 {

@@ -1,6 +1,6 @@
 /* hardware.h - hardware.json: a node's GPUs and adapters.
  *
- * Members and words: docs/hardware-format.md. */
+ * Members and words: docs/dev/hardware-format.md. */
 #ifndef JP_TOPO_HARDWARE_H
 #define JP_TOPO_HARDWARE_H
 
@@ -111,7 +111,7 @@ void nvml_read_proc(const char *root, struct jp_nvml *out);
  *
  * From sysfs alone: /sys/class/infiniband (InfiniBand, RoCE, EFA, Omni-Path)
  * and, for Slingshot, whose adapters have no RDMA device, /sys/class/net. What
- * the words mean: docs/hardware-format.md.
+ * the words mean: docs/dev/hardware-format.md.
  */
 
 #define JP_HCA_MAX 256 /* ports of a node, including virtual functions */

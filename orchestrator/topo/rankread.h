@@ -18,7 +18,7 @@
 /* Which node and GPU each rank has, and how certain that is.
  *
  * A pure function of what the records of a step contain
- * (docs/hardware-format.md). Rules, best first:
+ * (docs/dev/hardware-format.md). Rules, best first:
  *
  *   exact    the process reported its GPU's bus id or UUID (recorder), or
  *            NCCL's log did; or the GPU was the only one that the process could
@@ -201,7 +201,7 @@ void rankread_fini(struct jp_rank_records *records);
 /* Reads raw/<node>/ (recordings, logs named <host>-pid<pid>.*, NCCL's own log),
  * and the files that NCCL_DEBUG_FILE names in a recorded process or a task's
  * start record. Operations in a recording are skipped, so each block costs one
- * look. Format: docs/hardware-format.md. */
+ * look. Format: docs/dev/hardware-format.md. */
 
 #define JP_RANKSCAN_FILES_MAX 20000
 #define JP_RANKSCAN_LINES_MAX 200000

@@ -1,9 +1,9 @@
 /* topo.h - a node's GPUs and HCAs, and what is between them.
  *
  * Made from the node's topology.xml and, if it exists, hardware.json
- * (docs/hardware-format.md). GPUs and HCAs are in PCI order, which is the order
- * of every table and picture. Nothing is guessed: a level, a link or a port
- * state that no record shows is "unsure" or "unknown".
+ * (docs/dev/hardware-format.md). GPUs and HCAs are in PCI order, which is the
+ * order of every table and picture. Nothing is guessed: a level, a link or a
+ * port state that no record shows is "unsure" or "unknown".
  *
  * Levels are those of nvidia-smi (and, except for NODE, of NCCL): PIX one PCIe
  * switch, PXB several, PHB the host bridge, NODE another host bridge of the
@@ -76,7 +76,7 @@ struct topo_self {
 };
 
 struct topo_gpu {
-    char busid[24]; /* "0000:1b:00.0"; "": unknown */
+    char busid[24];  /* "0000:1b:00.0"; "": unknown */
     uint16_t device; /* PCI device id; 0: unknown */
     enum topo_vendor vendor;
     char model[64];      /* "": unknown */

@@ -298,8 +298,8 @@ static uint64_t touched(const struct example_demand *d, uint64_t slot_bytes)
 }
 
 /* Returns whether the plugin may request kernel events: not with 2.26 and 2.27,
- * where they can crash the program (docs/recorder-format.md, "Kernel events").
- * This depends on the program's release, not the library's. */
+ * where they can crash the program (docs/dev/recorder-format.md, "Kernel
+ * events"). This depends on the program's release, not the library's. */
 static bool example_wants_kernels(const struct backend_input *in)
 {
     uint64_t release = plan_number(in->side, "nccl");

@@ -2,7 +2,7 @@
  * format.
  *
  * Shared by the plugin, which writes, and jpr_read.h, which reads. The layout
- * on disk is in docs/recorder-format.md. Times are ns. `_mono_ns` is
+ * on disk is in docs/dev/recorder-format.md. Times are ns. `_mono_ns` is
  * CLOCK_MONOTONIC of the writing process; the clock triples of the header and
  * the counters tie it to wall time. `gpu_ns` is the GPU's globaltimer, an
  * unrelated clock. A time of 0 is unknown.
@@ -218,7 +218,7 @@ struct jpr_unseen {
 /* Why the kernel events of a communicator are not used. From then on its
  * operations have no time (`unsure`). They count as over when their network
  * transfers have ended or the communicator had a later launch. Sources and
- * releases: docs/recorder-format.md, "Kernel events". Bits. */
+ * releases: docs/dev/recorder-format.md, "Kernel events". Bits. */
 enum jpr_doubt {
     JPR_DOUBT_NOT_ASKED =
         1, /* kernels=0, or a release where they are not safe */

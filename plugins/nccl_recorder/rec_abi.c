@@ -66,10 +66,11 @@
  * Each operation is recorded exactly once; later events are ignored. After
  * finalize, and when the process ends, the communicator takes no operation.
  *
- * Calls whose operation NCCL does not report (docs/recorder-format.md, "What
- * NCCL does not tell") are counted: CollApi events, less those that a Coll or
- * CeColl event names as its parent. P2pApi events are not counted, nor are
- * calls that are captured in a graph: their operations come with each replay.
+ * Calls whose operation NCCL does not report (docs/dev/recorder-format.md,
+ * "What NCCL does not tell") are counted: CollApi events, less those that a
+ * Coll or CeColl event names as its parent. P2pApi events are not counted, nor
+ * are calls that are captured in a graph: their operations come with each
+ * replay.
  *
  * Execution time: the longest channel by the GPU's clock. Without kernel events
  * it is the time from being enqueued until the last child stopped, or 0 (not

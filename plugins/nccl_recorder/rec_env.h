@@ -33,7 +33,7 @@ struct jp_rec_settings {
     bool net;     /* network waits are recorded */
     bool kernels; /* kernel events are requested. NCCL 2.26 and 2.27 (v3, v4)
                      can fail on them, and 2.26 has no GPU times
-                     (docs/recorder-format.md, "Kernel events") */
+                     (docs/dev/recorder-format.md, "Kernel events") */
 };
 
 /* Reads the environment, once per process; `interface` is 1 to 7. Returns why

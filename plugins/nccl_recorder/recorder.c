@@ -380,7 +380,7 @@ enum when {
 /* What users should know about a release. Releases are minor ones, 27 is 2.27;
  * `until` is inclusive, 0 means no end. In a text of WINDOWS, %s is the
  * variable that made it apply. The facts and their places in NCCL's source are
- * in docs/recorder-format.md. */
+ * in docs/dev/recorder-format.md. */
 static const struct {
     unsigned from, until, kernels;
     enum when when;
@@ -525,7 +525,7 @@ static const struct jp_mode words[] = {
 static const struct jp_knob knobs[] = {
     NCCL_KNOB_RATE,
     /* Kernel events are the only source of GPU times. They are off where they
-     * can crash the program (docs/recorder-format.md, "Kernel events"). */
+     * can crash the program (docs/dev/recorder-format.md, "Kernel events"). */
     {JP_KNOB("kernels", JP_KNOB_WORD, 0, 0, "auto|1|0", "auto",
              "whether the recorder uses NCCL's kernel events"),
      .variable = KERNELS_VARIABLE},

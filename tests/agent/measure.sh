@@ -1,7 +1,7 @@
 #!/bin/bash
 # measure.sh - the cost of a node's agent with each preset of the clocks, in a
 # real step: two nodes, 8 tasks and 8 GPUs (stand-ins) each, the recorder, hangs
-# looked for. By hand: make measure-agent; docs/measurements.md has the figures.
+# looked for. By hand: make measure-agent; docs/dev/measurements.md has the figures.
 # SECONDS_EACH: seconds of each row (60). PRESETS: words of --clock-profile.
 # RATE: NCCL operations a second of each task (5).
 #

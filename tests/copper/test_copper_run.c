@@ -302,7 +302,7 @@ static void test_card(void **state)
     root = summary_file_read(out, SUMMARY_WHOLE, &err);
     assert_non_null(root);
     f = open_memstream(&text, &len);
-    card_print(root, out, false, 100, f);
+    card_print(root, out, false, false, 100, f);
     fclose(f);
     assert_non_null(strstr(text, "  copper   ranks 1/1, 9 operations, 4 hits, "
                                  "3 lookups saved, 500 ms\n"));

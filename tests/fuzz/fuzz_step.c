@@ -81,8 +81,8 @@ static void read_summary(void)
 
     assert(null);
     compare_summary(null);
-    report_print_line(folder, JP_SUMMARY_CARD, null, NULL);
-    report_print_line(folder, JP_SUMMARY_LINE, null, NULL);
+    report_print_line(folder, JP_SUMMARY_CARD, false, null, NULL);
+    report_print_line(folder, JP_SUMMARY_LINE, true, null, NULL);
     fclose(null);
 }
 

@@ -207,7 +207,7 @@ void simjob_run(const struct simjob_shape *shape, enum simjob_fault fault,
 /* Shapes of another family: ranks, groups and nodes that are no powers of two,
  * stages of unlike length, layers of 0.3 to 3 ms, AlltoAll of unlike sizes. The
  * engine was changed after failures of its first seeds were looked at; figures
- * in docs/measurements.md are of seeds not seen before. */
+ * in docs/dev/measurements.md are of seeds not seen before. */
 struct simjob_shape simjob_other_shape(uint64_t seed);
 
 /* Shapes of a third family, of which one failure was looked at: computation

@@ -2,7 +2,7 @@
  * which it uses.
  *
  * NCCL's behaviour in each case was read in its source and seen by driving its
- * own functions: docs/recorder-format.md, "Kernel events".
+ * own functions: docs/dev/recorder-format.md, "Kernel events".
  */
 #include <sched.h>
 #include <stdlib.h>

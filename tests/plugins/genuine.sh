@@ -6,7 +6,7 @@
 # example 2.30.7/; needed libraries are found by LD_LIBRARY_PATH. Each plan of
 # the table runs with the newest plugin of its minor release: does it start,
 # how many operations does it keep of those that the plan promised, how much
-# memory is resident beside the forecast. Figures: docs/measurements.md.
+# memory is resident beside the forecast. Figures: docs/dev/measurements.md.
 set -eu
 build=$1 plugins=$2
 dir=$(mktemp -d) || exit 1

@@ -44,7 +44,7 @@ static int print(enum jp_summary how, char **text)
     int rc;
 
     assert_non_null(out);
-    rc = report_print_line(dir, how, out, &err);
+    rc = report_print_line(dir, how, false, out, &err);
     fclose(out);
     assert_true(rc == 0 || strstr(err.text, "summary.json"));
     return rc;
@@ -219,7 +219,7 @@ static char *narrow_card(const char *json)
 
     assert_non_null(root);
     assert_non_null(out);
-    card_print(root, "d", false, 80, out);
+    card_print(root, "d", false, false, 80, out);
     assert_int_equal(fclose(out), 0);
     json_decref(root);
     return text;

@@ -137,7 +137,7 @@ kill_cgroups() {
 kill_residue() { kill_processes; kill_mounts; kill_cgroups; }
 kill_no_residue() { [ -z "$(kill_residue)" ]; }
 kill_drained() { sinfo -h -N -t drain,draining,drained -o '%N %E'; }
-# slurmd 22.05.8's own: double free in munge_decode (docs/measurements.md)
+# slurmd 22.05.8's own: double free in munge_decode (docs/dev/measurements.md)
 kill_aborts() {
     grep -alE 'double free|corruption|free\(\): invalid|munmap_chunk' \
         "$(dirname "$SLURM_CONF")"/../log/n*.out 2>/dev/null | wc -l

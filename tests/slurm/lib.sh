@@ -69,7 +69,7 @@ case_start() {
         echo $? >"$WORK/$name.rc"
     ) &
     # slurmd 22.05 may abort when many steps start on a node at the same moment
-    # (docs/measurements.md)
+    # (docs/dev/measurements.md)
     sleep 0.7
 }
 

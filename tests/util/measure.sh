@@ -1,6 +1,6 @@
 #!/bin/bash
 # measure.sh - the cost of the node agent: processor, memory, bytes, wake-ups.
-# By hand: make measure-util; docs/measurements.md has the figures.
+# By hand: make measure-util; docs/dev/measurements.md has the figures.
 # SECONDS_EACH: seconds of each row (60). DAY: seconds that are simulated
 # (86400).
 set -u

@@ -22,7 +22,7 @@ export function readCells() {
   }));
   const kinds = data.kinds.map(([id, name, func, size, us]) =>
     ({id, name, func, size, us}));
-  // functions by time, so that colours go to what matters
+  // functions by time, so that the legend begins with what matters
   const time = new Map();
   for (const k of kinds) time.set(k.func, (time.get(k.func) ?? 0) + k.us);
   const funcs = [...time].sort((a, b) => b[1] - a[1]).map(([func]) => func);

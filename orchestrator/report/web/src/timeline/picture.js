@@ -14,8 +14,17 @@ const mix = (a, b, share) => a.map((v, i) => Math.round(v + (b[i] - v) * share))
 // small messages are pale, large ones full
 const PALE = [0.55, 0.3, 0];
 
+// One colour a function in every report, so that pages can be compared. What is
+// not listed takes the colours after these, in order of its time.
+const FIXED = ['AllReduce', 'AllGather', 'ReduceScatter', 'Send', 'Recv',
+  'Broadcast', 'Reduce', 'AlltoAll'];
+
 export function colourOf(theme, funcs, func, size) {
-  const at = Math.max(0, funcs.indexOf(func)) % theme.series.length;
+  // AllReduce-Graph and AllGather-CE are variants of one function
+  const fixed = FIXED.indexOf(func.split('-')[0]);
+  const others = funcs.filter(f => !FIXED.includes(f.split('-')[0]));
+  const at = (fixed >= 0 ? fixed : FIXED.length + others.indexOf(func)) %
+    theme.series.length;
   return mix(rgb(theme.series[at]), rgb(theme.card), PALE[size]);
 }
 

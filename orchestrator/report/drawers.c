@@ -1,0 +1,339 @@
+/* drawers.c - the figure that a section of the page shows while it is closed.
+ *
+ * Each function writes the figure for which a reader would open the section, as
+ * plain text of a few words, and returns false if the report has none. The
+ * section's table or charts have the same figure. */
+#include "orchestrator/report/sections.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/figure.h"
+#include "orchestrator/aggregate/clocks.h"
+#include "orchestrator/copper/copper.h"
+#include "orchestrator/identity/processes.h"
+#include "orchestrator/insight/plain.h"
+#include "orchestrator/report/busy.h"
+#include "orchestrator/report/tables.h"
+
+#define SAY(...) (snprintf(buf, DRAWER_FIGURE, __VA_ARGS__), true)
+
+/* "3 findings" */
+bool drawer_findings(const struct jp_report *report, char *buf)
+{
+    size_t n = report->insight ? report->insight->findings.n : 0;
+
+    return n ? SAY("%s", FIG_COUNT(n)) : false;
+}
+
+/* "3 things coincide" */
+bool drawer_causes(const struct jp_report *report, char *buf)
+{
+    size_t n = report->causes ? report->causes->n : 0;
+
+    return n ? SAY("%s thing%s coincide%s", FIG_COUNT(n), plural(n),
+                   n == 1 ? "s" : "")
+             : false;
+}
+
+/* "4 ranks over 4.9 s" */
+bool drawer_timeline(const struct jp_report *report, char *buf)
+{
+    const struct jp_insight *x = report->insight;
+    const struct jp_processes *p = report->processes;
+
+    return x && p && p->n && x->run_us > 0
+               ? SAY("%s process%s over %s", FIG_COUNT(p->n),
+                     p->n == 1 ? "" : "es", FIG_US(x->run_us))
+               : false;
+}
+
+/* "9 of 13 questions answered" */
+bool drawer_hypotheses(const struct jp_report *report, char *buf)
+{
+    const struct jp_insight *x = report->insight;
+    unsigned judged = 0;
+
+    for (int i = 0; x && i < JP_N_HYPOTHESES; i++)
+        judged += hypothesis_judged(&x->hypotheses, (enum jp_hypothesis_id) i);
+    return x ? SAY("%u of %d questions answered", judged, JP_N_HYPOTHESES)
+             : false;
+}
+
+/* "1 type of node" */
+bool drawer_topology(const struct jp_report *report, char *buf)
+{
+    size_t n = report->labels ? report->labels->shapes.n_shapes : 0;
+
+    return n ? SAY("%s type%s of node", FIG_COUNT(n), plural(n)) : false;
+}
+
+/* "15; most time in dp: 1.2 s" */
+bool drawer_comms(const struct jp_report *report, char *buf)
+{
+    const struct jp_result *r = report->result;
+    const struct jp_comm *most = NULL;
+
+    for (size_t i = 0; r && i < r->n_comms; i++)
+        if (!most || r->comms[i].time_us > most->time_us)
+            most = &r->comms[i];
+    if (!most)
+        return false;
+    return most->time_us
+               ? SAY("%s; most time in %.40s: %s", FIG_COUNT(r->n_comms),
+                     *most->name ? most->name : most->id,
+                     FIG_US((double) most->time_us))
+               : SAY("%s", FIG_COUNT(r->n_comms));
+}
+
+/* "rank 3, 3.1 s": whom the others waited for longest, over all
+ * communicators. */
+bool drawer_waits(const struct jp_report *report, char *buf)
+{
+    const struct jp_processes *p = report->processes;
+    const struct jp_process *most = NULL;
+
+    for (size_t i = 0; p && i < p->n; i++)
+        if (p->list[i].caused_us &&
+            (!most || p->list[i].caused_us > most->caused_us))
+            most = &p->list[i];
+    if (!most)
+        return false;
+    return most->world_rank >= 0
+               ? SAY("for rank %lld, %s", (long long) most->world_rank,
+                     FIG_US((double) most->caused_us))
+               : SAY("for pid %lld on %.40s, %s", (long long) most->pid,
+                     most->host, FIG_US((double) most->caused_us));
+}
+
+/* "n2, 3.1 s" */
+bool drawer_nodes(const struct jp_report *report, char *buf)
+{
+    const struct jp_processes *p = report->processes;
+    const struct jp_process_host *most = NULL;
+
+    for (size_t i = 0; p && i < p->n_hosts; i++)
+        if (p->hosts[i].caused_us &&
+            (!most || p->hosts[i].caused_us > most->caused_us))
+            most = &p->hosts[i];
+    return most ? SAY("others waited for %.40s, %s", most->host,
+                      FIG_US((double) most->caused_us))
+                : false;
+}
+
+/* "median 71 %" */
+bool drawer_busy(const struct jp_report *report, char *buf)
+{
+    const struct jp_result *r = report->result;
+    struct jp_busy_rows rows;
+    struct jp_busy_spread spread;
+    double *values;
+    char share[JP_PLAIN_FIGURE];
+    bool known;
+
+    if (!r || !r->n_busy || busy_rows_make(r, report->processes, &rows) < 0)
+        return false;
+    values = calloc(rows.n_told + 1, sizeof(*values));
+    spread = values ? busy_spread(r, &rows, SIZE_MAX, values)
+                    : (struct jp_busy_spread){.median = NAN};
+    known = isfinite(spread.median) &&
+            SAY("median %s", plain_share(spread.median, share));
+    free(values);
+    busy_rows_fini(&rows);
+    return known;
+}
+
+/* "25.2 ms a step" */
+bool drawer_pace(const struct jp_report *report, char *buf)
+{
+    const struct jp_iteration *i = report->iteration;
+
+    return i && i->source && i->period_us > 0
+               ? SAY("%s a step", FIG_US(i->period_us))
+               : false;
+}
+
+/* "GPU, communication" */
+bool drawer_bound(const struct jp_report *report, char *buf)
+{
+    const struct jp_bottlenecks *b = report->bottlenecks;
+    size_t n = 0;
+
+    for (size_t i = 0; b && i < b->n; i++) {
+        int len = snprintf(buf + n, DRAWER_FIGURE - n, "%s%s", i ? ", " : "",
+                           bottleneck_titles[b->at[i].kind]);
+
+        if (len < 0 || n + (size_t) len >= DRAWER_FIGURE)
+            break;
+        n += (size_t) len;
+    }
+    return n > 0;
+}
+
+/* The first clause of the sentence on utilisation: "GPUs 90 % busy". */
+bool drawer_util(const struct jp_report *report, char *buf)
+{
+    char text[JP_UTIL_TEXT];
+
+    if (!report->util || !*util_text(report->util, text, sizeof(text)))
+        return false;
+    return SAY("%.*s", (int) strcspn(text, ";"), text);
+}
+
+/* "4,711 launches" */
+bool drawer_cuda(const struct jp_report *report, char *buf)
+{
+    char text[JP_CUDA_TEXT];
+
+    if (!report->cuda || !*util_cuda_text(report->cuda, text))
+        return false;
+    return SAY("%.*s", (int) strcspn(text, ";,."), text);
+}
+
+/* "3 nodes" */
+bool drawer_clocks(const struct jp_report *report, char *buf)
+{
+    size_t n = table_count(&table_clock, report);
+
+    return n ? SAY("%s node%s", FIG_COUNT(n), plural(n)) : false;
+}
+
+/* "most time: AllReduce of 128 MiB" */
+bool drawer_operations(const struct jp_report *report, char *buf)
+{
+    const struct jp_result *r = report->result;
+    const struct jp_cell *most = NULL;
+    double time, longest = 0;
+
+    for (size_t i = 0; r && i < r->n_cells; i++) {
+        const struct jp_dist *exec = &r->cells[i].exec;
+
+        time = exec->n ? exec->mean * (double) exec->n : 0;
+        if (time > longest) {
+            longest = time;
+            most = &r->cells[i];
+        }
+    }
+    return most ? SAY("most time: %.40s of %s", most->coll,
+                      FIG_BYTES(most->bytes))
+                : false;
+}
+
+/* The network's bandwidth relative to what is expected, averaged over time;
+ * without an expectation, that of the heaviest operations in GB/s. */
+void drawer_network_tile(const struct jp_report *report, char *value,
+                         char *note)
+{
+    const struct jp_insight *x = report->insight;
+    double us = 0, sum = 0, most = 0, told = 0, gbs = NAN;
+    enum jp_against against = JP_AGAINST_NOTHING;
+    char share[JP_PLAIN_FIGURE];
+
+    for (size_t i = 0; x && i < x->network.n; i++) {
+        const struct jp_netcell *c = &x->network.at[i];
+        double p50 = bwhist_quantile(&c->gbs, 0.5);
+
+        if (!isfinite(p50))
+            continue;
+        if (c->time_us > most) {
+            most = c->time_us;
+            gbs = p50;
+        }
+        /* weighted by time, so rare sizes hardly count */
+        if (x->expected && x->expected[i].gbs > 0) {
+            us += c->time_us;
+            sum += c->time_us * p50 / x->expected[i].gbs;
+            if (c->time_us > told) { /* what counts most gives the name */
+                told = c->time_us;
+                against = x->expected[i].against;
+            }
+        }
+    }
+    if (us > 0) {
+        snprintf(value, DRAWER_VALUE, "%s", plain_share(sum / us, share));
+        snprintf(note, DRAWER_NOTE, "%s",
+                 against == JP_AGAINST_PEAKS ? "of its peak"
+                 : against == JP_AGAINST_BASELINE
+                     ? "of what earlier steps had"
+                     : "of its own best; no peak is known");
+    } else if (isfinite(gbs)) {
+        snprintf(value, DRAWER_VALUE, "%s GB/s", FIG_GBS(gbs));
+        snprintf(note, DRAWER_NOTE,
+                 "of most operations; its peak is not known");
+    } else {
+        snprintf(value, DRAWER_VALUE, "not known");
+        snprintf(note, DRAWER_NOTE, "no bandwidth was measured");
+    }
+}
+
+/* "98 % of its own best", as on the first screen. */
+bool drawer_network(const struct jp_report *report, char *buf)
+{
+    char value[DRAWER_VALUE], note[DRAWER_NOTE];
+
+    if (!report->insight || !report->insight->network.n)
+        return false;
+    drawer_network_tile(report, value, note);
+    note[strcspn(note, ";")] = '\0';
+    return SAY("%s %.50s", value, note);
+}
+
+/* "18.8 GiB" */
+bool drawer_p2p(const struct jp_report *report, char *buf)
+{
+    const struct jp_result *r = report->result;
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; r && i < r->n_p2p; i++)
+        if (!strcmp(r->p2p[i].func, "Send"))
+            bytes += r->p2p[i].bytes;
+    return bytes ? SAY("%s sent", FIG_BYTES(bytes)) : false;
+}
+
+/* "36 operations, 56 % hits" */
+bool drawer_copper(const struct jp_report *report, char *buf)
+{
+    const struct jp_copper *c = report->copper;
+    char share[JP_PLAIN_FIGURE];
+    double ops;
+
+    if (!c || !c->total[COPPER_OPERATIONS])
+        return false;
+    ops = (double) c->total[COPPER_OPERATIONS];
+    return SAY("%s operations, %s hits", FIG_COUNT(c->total[COPPER_OPERATIONS]),
+               plain_share((double) c->total[COPPER_HITS] / ops, share));
+}
+
+/* "100 % of the records" */
+bool drawer_quality(const struct jp_report *report, char *buf)
+{
+    double coverage = report->verdict->coverage;
+    char share[JP_PLAIN_FIGURE];
+
+    if (!quality_has_nccl(report))
+        return false;
+    return coverage >= 0
+               ? SAY("%s of the records", plain_share(coverage, share))
+               : SAY("share of the records unknown");
+}
+
+/* "7 others than the defaults" */
+bool drawer_settings(const struct jp_report *report, char *buf)
+{
+    const struct jp_jobconf *c = report->conf;
+    size_t n = 0;
+
+    for (size_t i = 0; c && i < c->n_settings; i++)
+        n += strcmp(c->settings[i].source, "default") != 0;
+    return n ? SAY("%s not by default", FIG_COUNT(n)) : false;
+}
+
+/* "12 variables" */
+bool drawer_env(const struct jp_report *report, char *buf)
+{
+    size_t n = report->conf ? report->conf->n_env : 0;
+
+    return n ? SAY("%s variable%s", FIG_COUNT(n), plural(n)) : false;
+}

@@ -1,0 +1,88 @@
+# check_drawers.py FOLDER LEAST - compares the figures of the page's closed sections with
+# summary.json and csv/ of the same report.
+import csv
+import html
+import json
+import os
+import re
+import sys
+
+folder, least = sys.argv[1], int(sys.argv[2])
+page = open(os.path.join(folder, "report.html"), errors="replace").read()
+d = json.load(open(os.path.join(folder, "summary.json")))
+figures = {}
+for m in re.finditer(r'<section id="([a-z0-9-]+)"[^>]*><details[^>]*><summary><h2>[^<]*</h2>'
+                     r'<span class="figure">([^<]*)</span>', page):
+    figures[m[1]] = html.unescape(m[2])
+
+
+def rows(name):
+    path = os.path.join(folder, "csv", name)
+    return list(csv.DictReader(open(path, errors="replace"))) if os.path.exists(path) else []
+
+
+def us(text):
+    """A time of the page in us."""
+    m = re.fullmatch(r"([\d.,]+) (us|ms|s|min|h|d)", text)
+    return float(m[1].replace(",", "")) * {"us": 1, "ms": 1e3, "s": 1e6, "min": 6e7, "h": 3.6e9, "d": 8.64e10}[m[2]]
+
+
+def near(a, b):
+    return abs(a - b) <= 0.006 * max(abs(a), abs(b), 1)
+
+
+def percent(text):
+    return float(re.search(r"<?([\d.]+) %", text)[1]) / 100
+
+
+bad = []
+
+
+def need(key, right, should):
+    if key in figures and not right(figures[key]):
+        bad.append(f"{key}: {figures[key]!r}, should be {should}")
+
+
+need("findings", lambda t: int(t.replace(",", "")) == len([f for f in d["findings"]
+     if not f["kind"].startswith(("topology", "copper"))]), len(d["findings"]))
+h = [x for x in d["hypotheses"]]
+answered = [x for x in h if x.get("state", x.get("answer")) != "not_judged"]
+need("hypotheses", lambda t: t == f"{len(answered)} of {len(h)} questions answered", (len(answered), len(h)))
+comms = rows("comms.csv")
+if comms:
+    top = max(comms, key=lambda r: int(r["time_us"] or 0))
+    need("communicators", lambda t: t.split(";")[0].replace(",", "") == str(len(comms)) and
+         (not int(top["time_us"] or 0) or near(us(t.rsplit(": ", 1)[1]), int(top["time_us"]))),
+         (len(comms), top["time_us"]))
+sums, hosts = {}, {}
+for r in rows("ranks.csv"):
+    sums[r["host"], r["pid"]] = sums.get((r["host"], r["pid"]), 0) + int(r["caused_us"] or 0)
+    hosts[r["host"]] = hosts.get(r["host"], 0) + int(r["caused_us"] or 0)
+if sums:
+    need("ranks", lambda t: near(us(t.rsplit(", ", 1)[1]), max(sums.values())), max(sums.values()))
+    need("nodes", lambda t: near(us(t.rsplit(", ", 1)[1]), max(hosts.values())) and
+         hosts[t.split("for ")[1].rsplit(", ", 1)[0]] == max(hosts.values()), hosts)
+if isinstance(d.get("busy"), dict) and d["busy"].get("median") is not None:
+    need("busy", lambda t: abs(percent(t) - d["busy"]["median"]) < 0.006, d["busy"]["median"])
+if d.get("iteration"):
+    need("pace", lambda t: near(us(t.removesuffix(" a step")), d["iteration"]["period_us"]), d["iteration"]["period_us"])
+need("bottlenecks", lambda t: len(t.split(", ")) == len(d["bottlenecks"]), d["bottlenecks"])
+cells = rows("cells.csv")
+if cells:
+    time = lambda r: float(r["exec_mean_us"] or 0) * int(r["ops"])
+    top = max(cells, key=time)
+    need("operations", lambda t: re.match(r"most time: (.*) of ", t)[1] == top["coll"], top)
+p2p = sum(int(r["bytes"]) for r in rows("p2p.csv") if r["func"] == "Send")
+size = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50, "EiB": 2**60}
+need("p2p", lambda t: near(float(t.split()[0].replace(",", "")) * size[t.split()[1]], p2p) or p2p > 2**60, p2p)
+coverage = d["quality"]["coverage"]
+need("quality", lambda t: t == "share of the records unknown" if coverage is None
+     else abs(percent(t) - coverage) < 0.006, coverage)
+# the first screen says the same of the network
+tile = re.search(r"<dt>Network</dt><dd><strong>([^<]*)", page)
+if tile:
+    need("network", lambda t: t.startswith(html.unescape(tile[1])), tile and tile[1])
+if len(figures) < least:
+    bad.append(f"only {len(figures)} figures: {figures}")
+print("; ".join(bad) if bad else f"{len(figures)} figures")
+sys.exit(bool(bad))
