@@ -364,15 +364,21 @@ static struct jp_result *build_result(struct build b, struct jp_error *err)
     return b.result;
 }
 
-/* Moves the timelines to the result. Without memory the result has none. */
+/* Moves timelines and sequences to the result. Without memory the result has none. */
 static void take_timelines(struct jp_result *r, struct source_facts *files,
                            size_t n)
 {
     r->timelines = calloc(n + 1, sizeof(*r->timelines));
+    r->sequences = calloc(n + 1, sizeof(*r->sequences));
     for (size_t i = 0; r->timelines && i < n; i++)
         if (files[i].timeline) {
             r->timelines[r->n_timelines++] = files[i].timeline;
             files[i].timeline = NULL;
+        }
+    for (size_t i = 0; r->sequences && i < n; i++)
+        if (files[i].sequence) {
+            r->sequences[r->n_sequences++] = files[i].sequence;
+            files[i].sequence = NULL;
         }
 }
 

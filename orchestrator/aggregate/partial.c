@@ -391,6 +391,7 @@ void partial_close(struct partial *partial)
         free(partial->files[i].read.notes);
         busy_destroy(partial->files[i].read.busy);
         timeline_destroy(partial->files[i].read.timeline);
+        timeline_destroy(partial->files[i].read.sequence);
     }
     free(partial->files);
     free(partial->bytes);
@@ -665,6 +666,7 @@ enum join_status partial_set_read(struct partial_node *node,
                 NULL; /* now owned by the other one */
             partial->files[i].read.busy = NULL;
             partial->files[i].read.timeline = NULL;
+            partial->files[i].read.sequence = NULL;
         }
         if (status == JOIN_LEFT_OUT) /* memory limit; conflict is set */
             status = JOIN_OK;

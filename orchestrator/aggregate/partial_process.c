@@ -263,9 +263,10 @@ static int take_hang(struct partial_in *r)
 
 /* --- what its process did --- */
 
-/* A timeline and the number of its file. */
+/* A timeline, or a sequence, and the number of its file. */
 struct followed {
     size_t file;
+    bool sequence;
     const struct timeline *timeline;
 };
 
@@ -288,7 +289,7 @@ static void put_timeline(struct jpr_out *out, const void *arg)
     jpr_put_u64(out, item->file);
     jpr_put_text(out, t->host);
     jpr_put_i64(out, t->pid);
-    jpr_put_u64(out, t->mixed);
+    jpr_put_u64(out, t->mixed | item->sequence << 1);
     jpr_put_u64(out, t->left); /* beyond its limit */
     jpr_put_u64(out, t->n_series);
     for (uint32_t i = 0; i < t->n_series; i++)
@@ -299,10 +300,10 @@ static void put_timeline(struct jpr_out *out, const void *arg)
         jpr_put_bytes(out, t->bytes, t->used);
 }
 
-static int put_followed(struct partial_out *w, size_t file,
+static int put_followed(struct partial_out *w, size_t file, bool sequence,
                         const struct timeline *timeline)
 {
-    const struct followed item = {file, timeline};
+    const struct followed item = {file, sequence, timeline};
 
     return partial_put_block(w, PARTIAL_TIMELINE, put_timeline, &item);
 }
@@ -425,32 +426,52 @@ static bool get_events(struct jpr_in *in, struct timeline *t, uint64_t limit)
 }
 
 /* False: damaged, or no memory; the file keeps what was read, and frees it. */
-static bool get_timeline(struct jpr_in *in, struct timeline *t, uint64_t limit)
+static bool get_timeline(struct jpr_in *in, struct timeline *t, uint64_t limit,
+                         bool *sequence)
 {
+    uint64_t flags;
+
     if (!partial_get_short(in, t->host, sizeof(t->host)))
         return false;
     t->pid = jpr_get_i64(in);
-    t->mixed = jpr_get_bounded(in, 1);
+    flags = jpr_get_bounded(in, 3);
+    t->mixed = flags & 1;
+    *sequence = flags & 2;
     t->left = jpr_get_bounded(in, INT64_MAX);
     return get_all_series(in, t) && get_events(in, t, limit);
 }
 
-/* Reads a timeline for its file. Files are ascending, so each has one at most.
- * 0, or -1: damaged, or no memory. */
+/* Reads a timeline or a sequence for its file. Files are ascending. Of each
+ * there is a sequence at most, and then a timeline at most. 0, or -1: damaged,
+ * or no memory. */
 static int get_followed(struct partial_in *r)
 {
     struct partial *p = r->partial;
     size_t at = (size_t) jpr_get_bounded(&r->in, UINT32_MAX);
+    bool sequence = false, good;
+    struct source_facts *file;
     struct timeline *t;
 
-    if (r->in.bad || at >= p->n_files || at < r->next_timeline)
+    if (r->in.bad || at >= p->n_files || at + 1 < r->next_timeline)
         return -1;
+    file = &p->files[at].read;
     r->next_timeline = at + 1; /* a strip may follow */
-    t = p->files[at].read.timeline = timeline_create(0, 0);
-    if (t && p->files[at].read.process.known)
-        t->instance = process_instance(p->files[at].read.process.pid_namespace,
-                                       p->files[at].read.process.start);
-    return t && get_timeline(&r->in, t, p->timeline_events) ? 0 : -1;
+    t = timeline_create(0, 0);
+    if (t && file->process.known)
+        t->instance = process_instance(file->process.pid_namespace,
+                                       file->process.start);
+    good = t && get_timeline(&r->in, t, p->timeline_events, &sequence) &&
+           !file->timeline && !(sequence && file->sequence) &&
+           !(sequence && t->last_us);
+    if (!good) {
+        timeline_destroy(t);
+        return -1;
+    }
+    if (sequence)
+        file->sequence = t;
+    else
+        file->timeline = t;
+    return 0;
 }
 
 /* --- strips: what a process did over the run --- */
@@ -580,9 +601,11 @@ int partial_put_processes(struct partial_out *w, const struct jp_logwalk *walk,
         if (files[i].has_counters && put_hang(w, files[i].evidence) < 0)
             return -1;
     for (size_t i = 0; i < walk->n_logs; i++)
-        if (files[i].timeline &&
-            (put_followed(w, i, files[i].timeline) < 0 ||
-             put_strip_of(w, i, files[i].timeline->strip) < 0))
+        if ((files[i].sequence &&
+             put_followed(w, i, true, files[i].sequence) < 0) ||
+            (files[i].timeline &&
+             (put_followed(w, i, false, files[i].timeline) < 0 ||
+              put_strip_of(w, i, files[i].timeline->strip) < 0)))
             return -1;
     return 0;
 }

@@ -19,7 +19,7 @@
 #include "common/fileio.h"
 #include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 #include "plugins/util/util_rows.h"
 
 enum {

@@ -15,7 +15,7 @@
 
 #include "common/fileio.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 #include "orchestrator/aggregate/ops.h"
 
 #define NONE UINT32_MAX

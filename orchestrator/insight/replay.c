@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 
 /* --- what an operation follows, where several may overlap ----------------- */
 

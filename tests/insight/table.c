@@ -1,6 +1,6 @@
 /* table.c - how often the right cause is named, over simulated jobs.
  *
- * usage: table [-c] [-e | -a N] [-l] [-v] [-r] [-o | -t | -f | -g] [-j JOBS]
+ * usage: table [-c] [-e | -a N] [-J] [-l] [-v] [-r] [-o | -t | -f | -g] [-j JOBS]
  *              [-n STEPS] [-s SEED] [SEEDS [FIRST [FAULT]]]
  *
  * Runs SEEDS jobs for each fault and size of effect, and eight to ten times as
@@ -16,6 +16,7 @@
  *   -o -t -f -g  shapes of the other families
  *   -e           only shapes with AlltoAll
  *   -a N         only such, of N ranks
+ *   -J           by the judge's answers alone (orchestrator/judge)
  *   -r           with a Reduce to rank 0 after each step
  *   -n STEPS     late ranks and clean jobs only, of that many steps
  *   -c           every other node's clock is an hour back
@@ -38,7 +39,8 @@
 #include "orchestrator/insight/late.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/looks.h"
-#include "orchestrator/insight/stats.h"
+#include "orchestrator/judge/judge.h"
+#include "common/stats.h"
 #include "tests/common/fewer.h"
 #include "tests/insight/pool.h"
 #include "tests/insight/simfeed.h"
@@ -82,7 +84,7 @@ static const struct row short_rows[] = {
     {SIMJOB_CLEAN, 0, 10, 0.995},
     {SIMJOB_JITTER, 0, 3, 0.995},
 };
-static bool only_experts, verbose, as_text, reduced;
+static bool only_experts, verbose, as_text, reduced, by_judge;
 static uint32_t short_steps;  /* 0: as the shape has */
 static uint32_t expert_ranks; /* of each AlltoAll; 0: as the shape has */
 
@@ -478,6 +480,44 @@ static struct simjob_shape sized(struct simjob_shape shape)
     return shape;
 }
 
+/* Replaces all findings by the judge's answers. */
+static void ask_judge(const struct jp_result *r, struct jp_insight *insight,
+                      FILE *out)
+{
+    static const enum jp_finding_kind kinds[JUDGE_KINDS] = {
+        [JUDGE_LATE] = JP_FINDING_LATE_RANK,
+        [JUDGE_ONSET] = JP_FINDING_LATE_RANK,
+        [JUDGE_NODE] = JP_FINDING_LATE_NODE,
+        [JUDGE_STALL] = JP_FINDING_STALL};
+    const struct jp_processes *p = &insight->processes;
+    struct judge *j = judge_run(r, p, late_run_us(r));
+    char line[JUDGE_LINE];
+
+    if (!j)
+        abort();
+    findings_fini(&insight->findings);
+    insight->findings = (struct jp_findings){.gpus_us = j->run_us * (double) p->n};
+    for (size_t i = 0; i < j->n; i++) {
+        const struct judge_answer *a = &j->answers[i];
+        struct jp_finding *f =
+            findings_add(&insight->findings, kinds[a->kind]);
+
+        if (!f)
+            abort();
+        snprintf(f->host, sizeof(f->host), "%s", p->hosts[a->host].host);
+        f->pid = p->list[a->process].pid;
+        f->from_us = (double) SIMLOG_EPOCH_US + a->from * j->run_us;
+        finding_cost(&insight->findings, f, a->cost_us * (double) p->n);
+        judge_line(j, r, p, line);
+        snprintf(f->text, sizeof(f->text), "%s", line);
+    }
+    if (verbose)
+        fprintf(out, "# judge: %s; clock %.3f run %.3f lacking %llu\n",
+                judge_line(j, r, p, line), j->clock_us / 1e6, j->run_us / 1e6,
+                (unsigned long long) j->lacking);
+    judge_destroy(j);
+}
+
 /* What a row's jobs have in common. */
 struct task {
     const struct row *row;
@@ -533,6 +573,8 @@ static int run(const struct task *task, uint64_t seed, const char *dir,
         fprintf(stderr, "%s\n", result ? "out of memory" : err.text);
         exit(1);
     }
+    if (by_judge)
+        ask_judge(result, insight, out);
     j.result = result;
     j.insight = insight;
     if (row->fault != SIMJOB_SLOW_NET || table_expect_applies(insight, against))
@@ -688,6 +730,8 @@ int main(int argc, char **argv)
             simlog_apart_us = UINT64_C(3600000000);
         else if (!strcmp(argv[1], "-e"))
             only_experts = true;
+        else if (!strcmp(argv[1], "-J"))
+            by_judge = true;
         else if (!strcmp(argv[1], "-v"))
             verbose = true;
         else if (!strcmp(argv[1], "-r"))
