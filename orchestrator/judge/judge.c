@@ -17,7 +17,12 @@
 #define QUESTIONS 4        /* late, since when, node, stall */
 #define BLOCKS_MIN 8       /* of the run with operations, to know the scatter */
 #define START 0.05         /* of the run: ranks start at different times */
-#define STALL_OTHERS 4.0   /* times the stalls of any other process */
+#define STALL_OTHERS 4.0   /* times the longest interval of any other process;
+                              twice as many where there are few stalls */
+#define STALL_FEW 3
+#define ROLE_KNOWN 16      /* processes of a role that show how they differ */
+#define HOSTS_KNOWN 6      /* hosts that show how they differ */
+#define NET_SHARE 0.1      /* of an excess, by which its network may be slower */
 #define BEFORE 0.25        /* an onset: of the excess since then, before it */
 #define MOST_NAMED 8
 
@@ -36,6 +41,7 @@ struct work {
     uint32_t *members;   /* processes sorted by role */
     uint32_t *role_from; /* [role] its first in members; n_roles + 1 */
     double *scratch;     /* [3 x processes + JUDGE_BLOCKS] */
+    double *stall_us;    /* [process] from which excess on an interval is one */
     double worth_us;
 };
 
@@ -149,6 +155,40 @@ static int set_excess(struct work *w)
     return rc;
 }
 
+/* --- stalls --------------------------------------------------------------- */
+
+/* Sets for each process from which excess on an interval is a stall: it is far
+ * longer than any of the other processes, without their starts. Without memory
+ * returns -1. */
+static int find_stalls(struct work *w)
+{
+    const struct judge_run *run = w->run;
+    double first = 0, second = 0;
+    size_t of = SIZE_MAX;
+
+    w->stall_us = calloc(w->p->n + 1, sizeof(*w->stall_us));
+    if (!w->stall_us)
+        return -1;
+    for (size_t p = 0; p < w->p->n; p++) {
+        double most = 0;
+
+        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++)
+            if (isfinite(w->excess[i]) && run->items[i].at > (float) START)
+                most = fmax(most, (double) w->excess[i]);
+        if (most > first) {
+            second = first;
+            first = most;
+            of = p;
+        } else {
+            second = fmax(second, most);
+        }
+    }
+    for (size_t p = 0; p < w->p->n; p++)
+        w->stall_us[p] = fmax(JUDGE_STALL_US,
+                              STALL_OTHERS * (p == of ? second : first));
+    return 0;
+}
+
 /* --- blocks --------------------------------------------------------------- */
 
 static size_t block_of(float at)
@@ -170,7 +210,7 @@ static unsigned add_blocks(struct work *w, uint32_t p)
         if (!isfinite(us))
             continue;
         any[block_of(at)] = true;
-        if (us > JUDGE_STALL_US && us > w->worth_us / 4) {
+        if (us > w->stall_us[p]) {
             x->stalls_us += at > (float) START ? us : 0;
             x->stalls += at > (float) START;
         } else {
@@ -180,6 +220,25 @@ static unsigned add_blocks(struct work *w, uint32_t p)
     for (unsigned k = 0; k < JUDGE_BLOCKS; k++)
         n += any[k];
     return n;
+}
+
+/* Takes from each block what is common to the role: a mean lies above the
+ * median where times have a tail, for all processes alike. */
+static void center_blocks(struct work *w)
+{
+    double *v = w->scratch;
+
+    for (uint32_t k = 0; k < w->run->n_roles; k++)
+        for (unsigned b = 0; b < JUDGE_BLOCKS; b++) {
+            uint32_t from = w->role_from[k], to = w->role_from[k + 1];
+            double middle;
+
+            for (uint32_t i = from; i < to; i++)
+                v[i - from] = w->j->processes[w->members[i]].blocks_us[b];
+            middle = to - from > 2 ? stats_median(v, to - from) : 0;
+            for (uint32_t i = from; i < to; i++)
+                w->j->processes[w->members[i]].blocks_us[b] -= middle;
+        }
 }
 
 /* Returns the trimmed mean of the blocks, times their number, and its error:
@@ -227,69 +286,178 @@ static unsigned freedom_of_blocks(void)
     return (unsigned) (0.6 * JUDGE_BLOCKS / 2) - 1; /* kept pairs, less one */
 }
 
-/* Returns the spread of the excess of n processes: the median distance from
- * the median, as a standard deviation. */
+/* Returns the spread of the excess of n processes, as a standard deviation.
+ * Late ones are in the upper quarter, which is left out; that of the rest is
+ * 0.73 of the whole of a normal distribution. The mates of late ones may lie as
+ * far below, and are pulled in to three times the median distance. */
 static double spread_of(struct work *w, const uint32_t *list, size_t n)
 {
-    double *v = w->scratch + w->p->n, middle;
-    size_t k = 0;
+    double *v = w->scratch + w->p->n, *far = v + w->p->n, middle, least;
+    size_t k = 0, kept;
 
     for (size_t i = 0; i < n; i++)
         if (w->j->processes[list[i]].judged)
             v[k++] = w->j->processes[list[i]].excess_us;
-    if (k < 2)
+    kept = k - k / 4;
+    if (kept < 2)
         return NAN;
     middle = stats_median(v, k);
     for (size_t i = 0; i < k; i++)
-        v[i] = fabs(v[i] - middle);
-    return 1.4826 * stats_median(v, k);
+        far[i] = fabs(v[i] - middle);
+    least = middle - 3 * 1.4826 * stats_median(far, k);
+    stats_sort(v, k);
+    for (size_t i = 0; i < kept; i++)
+        v[i] = fmax(v[i], least);
+    return sqrt(stats_squares(v, 0, kept) / (double) (kept - 1)) /
+           (k >= 4 ? 0.73 : 1);
 }
 
-/* Sets the excess of each process, and the least that is named: above its own
- * error, the spread of its role (of all, if the role is small), and what is
- * worth it. */
+/* Takes from the blocks of each process those of its mates: the median of the
+ * others of its role in the communicator that it uses most. Where operations
+ * overlap computation, durations count the lateness of a group several times,
+ * for all of its members alike. */
+static void leave_mates(struct work *w)
+{
+    const struct jp_processes *p = w->p;
+    double *v = w->scratch;
+
+    for (size_t i = 0; i < p->n; i++) {
+        struct judge_process *x = &w->j->processes[i];
+        uint32_t comm = w->run->closest[i];
+        size_t from = comm == UINT32_MAX ? 0 : p->comm_start[comm];
+        size_t to = comm == UINT32_MAX ? 0 : p->comm_start[comm + 1];
+        double out = 0;
+        size_t outside = 0;
+
+        for (unsigned b = 0; b < JUDGE_BLOCKS; b++) {
+            size_t n = 0;
+
+            for (size_t k = from; k < to; k++)
+                if (p->of_rank[k] != i &&
+                    w->run->role[p->of_rank[k]] == w->run->role[i])
+                    v[n++] = w->j->processes[p->of_rank[k]].blocks_us[b];
+            x->own_us[b] = x->blocks_us[b] - (n ? stats_median(v, n) : 0);
+        }
+        for (size_t k = from; k < to; k++) {
+            size_t mate = p->of_rank[k];
+
+            if (w->run->role[mate] == w->run->role[i] &&
+                p->list[mate].host_at != p->list[i].host_at) {
+                out += resample(w->j->processes[mate].blocks_us).mean;
+                outside++;
+            }
+        }
+        x->out_us = outside ? out / (double) outside : NAN;
+    }
+}
+
+/* Sets what is apart: more than the spread of its role (of all, if the role is
+ * small) and worth it; and the least excess that is named, which is also above
+ * the process's own error. */
+static void set_least(struct work *w)
+{
+    struct judge *j = w->j;
+    double chance = chance_of(j->n_judged);
+    double by_error = errors_of(chance, freedom_of_blocks());
+    double all = spread_of(w, w->members, w->p->n);
+
+    for (uint32_t k = 0; k < w->run->n_roles; k++) {
+        uint32_t from = w->role_from[k];
+        size_t of = w->role_from[k + 1] - from;
+        double spread = spread_of(w, w->members + from, of), apart;
+        bool many = of >= ROLE_KNOWN;
+        size_t known = many ? of - 1
+                       : j->n_judged > j->roles ? j->n_judged - j->roles
+                                                : 1;
+        /* without the upper quarter, and with ends that are pulled in */
+        size_t freedom = known / 2;
+
+        if (!many)
+            spread = fmax(spread, all);
+        apart = fmax(w->worth_us,
+                     errors_of(chance, freedom ? (unsigned) freedom : 1) *
+                         spread);
+        for (size_t i = from; i < from + of; i++) {
+            struct judge_process *x = &j->processes[w->members[i]];
+
+            x->apart_us = apart;
+            x->least_us = fmax(apart, by_error * x->error_us);
+            if (x->judged)
+                j->least_us = fmax(j->least_us, x->least_us);
+        }
+    }
+}
+
+/* Takes from each excess the median of the role: means of times with a tail lie
+ * above the median, for all processes alike. */
+static void center_excess(struct work *w)
+{
+    double *v = w->scratch;
+
+    for (uint32_t k = 0; k < w->run->n_roles; k++) {
+        uint32_t from = w->role_from[k], to = w->role_from[k + 1];
+        double middle;
+
+        for (uint32_t i = from; i < to; i++)
+            v[i - from] = w->j->processes[w->members[i]].excess_us;
+        middle = to - from > 2 ? stats_median(v, to - from) : 0;
+        for (uint32_t i = from; i < to; i++)
+            w->j->processes[w->members[i]].excess_us -= middle;
+    }
+}
+
+/* Sets excess and error of each process. */
 static void measure(struct work *w)
 {
     struct judge *j = w->j;
-    size_t n = w->p->n, judged = 0;
-    double all, chance, by_error;
 
-    for (uint32_t p = 0; p < n; p++) {
+    for (uint32_t p = 0; p < w->p->n; p++) {
         struct judge_process *x = &j->processes[p];
-        struct stats_trimmed t;
-        uint32_t role = w->run->role[p];
 
-        x->role = role;
+        x->role = w->run->role[p];
         x->judged = add_blocks(w, p) >= BLOCKS_MIN &&
-                    w->role_from[role + 1] - w->role_from[role] > 1;
-        t = resample(x->blocks_us);
-        x->excess_us = t.mean;
-        x->error_us = t.error;
-        judged += x->judged;
+                    w->role_from[x->role + 1] - w->role_from[x->role] > 1;
+        j->n_judged += x->judged;
     }
-    j->n_judged = judged;
-    chance = chance_of(judged);
-    by_error = errors_of(chance, freedom_of_blocks());
-    all = spread_of(w, w->members, n);
-    for (uint32_t p = 0; p < n; p++) {
+    center_blocks(w);
+    leave_mates(w);
+    for (uint32_t p = 0; p < w->p->n; p++) {
         struct judge_process *x = &j->processes[p];
-        uint32_t from = w->role_from[x->role];
-        size_t of = w->role_from[x->role + 1] - from;
-        double spread = spread_of(w, w->members + from, of);
-        size_t free = of < 8 ? judged - j->roles : of - 1;
+        struct stats_trimmed own = resample(x->own_us);
 
-        if (!x->judged)
-            continue;
-        if (of < 8)
-            spread = fmax(spread, all);
-        if (of < 8 && judged < j->roles + 2)
-            free = 1;
-        x->least_us =
-            fmax(w->worth_us,
-                 fmax(by_error * x->error_us,
-                      errors_of(chance, free > 1 ? (unsigned) free - 1 : 1) *
-                          spread));
-        j->least_us = fmax(j->least_us, x->least_us);
+        x->excess_us = own.mean;
+        x->error_us = own.error;
+        x->total_us = resample(x->blocks_us).mean;
+    }
+    center_excess(w);
+    set_least(w);
+}
+
+/* Sets how much more time its operations take without waiting than those of the
+ * others of its role. */
+static void measure_net(struct work *w)
+{
+    const struct judge_run *run = w->run;
+    double *net = w->scratch, *sorted = w->scratch + w->p->n;
+
+    for (size_t p = 0; p < w->p->n; p++) {
+        net[p] = 0;
+        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++)
+            net[p] += (double) run->net_us[run->items[i].op];
+    }
+    for (uint32_t k = 0; k < run->n_roles; k++) {
+        uint32_t from = w->role_from[k], to = w->role_from[k + 1];
+
+        for (uint32_t i = from; i < to; i++)
+            sorted[i - from] = net[w->members[i]];
+        for (uint32_t i = from; i < to; i++)
+            w->j->processes[w->members[i]].net_us = net[w->members[i]];
+        if (from < to) {
+            double middle = stats_median(sorted, to - from);
+
+            for (uint32_t i = from; i < to; i++)
+                w->j->processes[w->members[i]].net_us -= middle;
+        }
     }
 }
 
@@ -308,62 +476,133 @@ static struct judge_answer *add_answer(struct judge *j, enum judge_kind kind,
     *more = (struct judge_answer){.kind = kind,
                                   .process = process,
                                   .host = w->p->list[process].host_at,
+                                  .part = 1,
                                   .cost_us = NAN};
     return more;
+}
+
+/* Returns true if a slower network may look like that excess: where operations
+ * overlap computation, durations count its time several times. */
+static bool is_by_net(const struct judge *j, double net_us, double excess_us)
+{
+    return !j->timed && net_us > NET_SHARE * excess_us;
+}
+
+/* What the processes of a host have in common. */
+struct host {
+    size_t n, all;             /* judged processes; all */
+    size_t worst;              /* the process of the largest total */
+    double apart, net, out;    /* the most of apart_us; sum of net_us; the most
+                                  of out_us */
+    double most, fewest;       /* excess of its processes */
+    double least_total;        /* the smallest total */
+    double blocks[JUDGE_BLOCKS]; /* mean of its processes */
+    struct stats_trimmed t;
+};
+
+static void add_to_host(const struct work *w, size_t p, struct host *h)
+{
+    const struct judge_process *x = &w->j->processes[p];
+
+    h->all++;
+    if (!x->judged)
+        return;
+    if (!h->n) {
+        h->fewest = h->least_total = INFINITY;
+        h->most = -INFINITY;
+    }
+    if (!h->n || x->total_us > w->j->processes[h->worst].total_us)
+        h->worst = p;
+    h->n++;
+    h->apart = fmax(h->apart, x->apart_us);
+    h->net += x->net_us;
+    if (isfinite(x->out_us))
+        h->out = fmax(h->out, x->out_us);
+    h->most = fmax(h->most, x->excess_us);
+    h->fewest = fmin(h->fewest, x->excess_us);
+    h->least_total = fmin(h->least_total, x->total_us);
+    for (unsigned k = 0; k < JUDGE_BLOCKS; k++)
+        h->blocks[k] += x->blocks_us[k];
+}
+
+/* Returns the median of the hosts' means, and sets *spread to their standard
+ * deviation by the median distance from it; NAN: they are too few. */
+static double compare_hosts(struct host *hosts, size_t n, double *scratch,
+                            double *spread)
+{
+    double middle;
+    size_t k = 0;
+
+    for (size_t h = 0; h < n; h++)
+        if (hosts[h].n)
+            scratch[k++] = hosts[h].t.mean;
+    *spread = NAN;
+    if (k < 3)
+        return 0;
+    middle = stats_median(scratch, k);
+    for (size_t i = 0; i < k; i++)
+        scratch[i] = fabs(scratch[i] - middle);
+    if (k >= HOSTS_KNOWN)
+        *spread = 1.4826 * stats_median(scratch, k);
+    return middle;
+}
+
+/* Returns true if a host is late: all of its processes are by about as much,
+ * more than the means of hosts, or of processes where hosts are few, differ. */
+static bool is_host_late(const struct work *w, const struct host *h,
+                         double middle, double spread)
+{
+    size_t n_hosts = w->p->n_hosts;
+    double mean = h->t.mean - middle, chance = chance_of(n_hosts);
+    double least = h->apart / sqrt(fmin((double) h->n, 4));
+
+    if (h->n < 2 || h->n < h->all)
+        return false;
+    if (isfinite(spread))
+        least = fmax(least, errors_of(chance, (unsigned) n_hosts / 3) * spread);
+    return mean - h->out > fmax(least, w->worth_us) &&
+           mean > errors_of(chance, freedom_of_blocks()) * h->t.error &&
+           h->least_total > h->t.mean / 2 &&
+           /* else one of them is late, and the others with it */
+           !(h->most > mean / 2 && h->fewest < h->most / 2) &&
+           !is_by_net(w->j, h->net / (double) h->n, mean);
 }
 
 /* Names hosts of which all processes are late by about as much. named: set for
  * their processes. 0 or -1. */
 static int name_nodes(struct work *w, bool *named)
 {
-    struct judge *j = w->j;
+    size_t n = w->p->n_hosts;
+    struct host *hosts = calloc(n + 1, sizeof(*hosts));
+    double middle, spread;
+    int rc = hosts ? 0 : -1;
 
-    for (size_t h = 0; h < w->p->n_hosts; h++) {
-        double blocks[JUDGE_BLOCKS] = {0}, sum = 0, squares = 0, least = 0;
-        size_t n = 0, later = 0, all = 0, worst = 0;
+    for (size_t p = 0; rc == 0 && p < w->p->n; p++)
+        add_to_host(w, p, &hosts[w->p->list[p].host_at]);
+    for (size_t h = 0; rc == 0 && h < n; h++) {
+        for (unsigned k = 0; k < JUDGE_BLOCKS && hosts[h].n; k++)
+            hosts[h].blocks[k] /= (double) hosts[h].n;
+        hosts[h].t = resample(hosts[h].blocks);
+    }
+    middle = rc == 0 ? compare_hosts(hosts, n, w->scratch, &spread) : 0;
+    for (size_t h = 0; rc == 0 && h < n; h++) {
         struct judge_answer *a;
-        struct stats_trimmed t;
 
-        for (size_t p = 0; p < w->p->n; p++) {
-            const struct judge_process *x = &j->processes[p];
-
-            if (w->p->list[p].host_at != h)
-                continue;
-            all++;
-            if (!x->judged)
-                continue;
-            if (!n || x->excess_us > j->processes[worst].excess_us)
-                worst = p;
-            n++;
-            sum += x->excess_us;
-            squares += x->excess_us * x->excess_us;
-            least = fmax(least, x->least_us);
-            for (unsigned k = 0; k < JUDGE_BLOCKS; k++)
-                blocks[k] += x->blocks_us[k];
+        if (!is_host_late(w, &hosts[h], middle, spread))
+            continue;
+        a = add_answer(w->j, JUDGE_NODE, hosts[h].worst, w);
+        if (!a) {
+            rc = -1;
+            break;
         }
-        if (n < 2 || n < all)
-            continue;
-        for (size_t p = 0; p < w->p->n; p++)
-            later += w->p->list[p].host_at == h &&
-                     j->processes[p].excess_us > sum / (double) n / 2;
-        for (unsigned k = 0; k < JUDGE_BLOCKS; k++)
-            blocks[k] /= (double) n;
-        t = resample(blocks);
-        if (later < n || !(t.mean > least) ||
-            !(t.mean > errors_of(chance_of(w->p->n_hosts),
-                                 freedom_of_blocks()) *
-                           t.error))
-            continue;
-        a = add_answer(j, JUDGE_NODE, worst, w);
-        if (!a)
-            return -1;
-        a->excess_us = t.mean;
-        a->error_us = t.error;
-        a->times = n;
+        a->excess_us = hosts[h].t.mean - middle;
+        a->error_us = hosts[h].t.error;
+        a->times = hosts[h].n;
         for (size_t p = 0; p < w->p->n; p++)
             named[p] |= w->p->list[p].host_at == h;
     }
-    return 0;
+    free(hosts);
+    return rc;
 }
 
 /* Finds the block from which on a process is late: mean of the excess since
@@ -377,10 +616,10 @@ static unsigned find_onset(const struct judge_process *x, double *late_us,
     *chance = 1;
     for (unsigned k = 4; k <= JUDGE_BLOCKS - 4; k++) {
         unsigned after = JUDGE_BLOCKS - k;
-        double a = stats_mean(x->blocks_us, 0, k);
-        double b = stats_mean(x->blocks_us, k, JUDGE_BLOCKS);
-        double s = (stats_squares(x->blocks_us, 0, k) +
-                    stats_squares(x->blocks_us, k, JUDGE_BLOCKS)) /
+        double a = stats_mean(x->own_us, 0, k);
+        double b = stats_mean(x->own_us, k, JUDGE_BLOCKS);
+        double s = (stats_squares(x->own_us, 0, k) +
+                    stats_squares(x->own_us, k, JUDGE_BLOCKS)) /
                    (JUDGE_BLOCKS - 2);
         double e = sqrt(s * (1.0 / k + 1.0 / after));
         /* pairs of blocks, as noise may last */
@@ -405,11 +644,13 @@ static int name_process(struct work *w, size_t p, bool *named)
     const struct judge_process *x = &j->processes[p];
     double late_us = 0, error_us = 0, chance;
     unsigned from = find_onset(x, &late_us, &error_us, &chance);
-    double spread = x->least_us; /* includes the spread of its peers */
-    bool onset = from && chance < chance_of(j->n_judged) && late_us > spread;
+    bool onset =
+        from && chance < chance_of(j->n_judged) && late_us > x->apart_us;
     struct judge_answer *a;
 
-    if (!onset && !(x->excess_us > x->least_us))
+    if ((!onset && !(x->excess_us > x->least_us)) ||
+        !(x->total_us > x->apart_us / 2) ||
+        is_by_net(j, x->net_us, onset ? late_us : x->excess_us))
         return 0;
     a = add_answer(j, onset ? JUDGE_ONSET : JUDGE_LATE, p, w);
     if (!a)
@@ -418,72 +659,77 @@ static int name_process(struct work *w, size_t p, bool *named)
     a->error_us = onset ? error_us : x->error_us;
     a->from = onset ? (double) from / JUDGE_BLOCKS : 0;
     a->times = w->run->first[p + 1] - w->run->first[p];
+    a->part = x->total_us > x->excess_us ? x->excess_us / x->total_us : 1;
     named[p] = true;
     return 0;
 }
 
-/* Names the process whose stalls are far more than those of any other one. 0 or
- * -1. */
-static int name_stalls(struct work *w, bool *named)
+/* Names the process that stalls: only one has intervals that are so much longer
+ * than those of all others. 0 or -1. */
+static int name_stalls(struct work *w, const bool *named)
 {
     struct judge *j = w->j;
-    size_t first = 0;
-    double second_us = 0;
-    struct judge_answer *a;
 
-    for (size_t p = 1; p < w->p->n; p++)
-        if (j->processes[p].stalls_us > j->processes[first].stalls_us)
-            first = p;
-    for (size_t p = 0; p < w->p->n; p++)
-        if (p != first)
-            second_us = fmax(second_us, j->processes[p].stalls_us);
-    if (!w->p->n || named[first] || !j->processes[first].judged ||
-        !(j->processes[first].stalls_us > w->worth_us) ||
-        !(j->processes[first].stalls_us > STALL_OTHERS * second_us))
-        return 0;
-    a = add_answer(j, JUDGE_STALL, first, w);
-    if (!a)
-        return -1;
-    a->excess_us = j->processes[first].stalls_us;
-    a->times = j->processes[first].stalls;
-    for (uint32_t i = w->run->first[first]; i < w->run->first[first + 1]; i++)
-        if (w->run->items[i].at > (float) START &&
-            isfinite(w->excess[i]))
-            a->longest_us = fmax(a->longest_us, (double) w->excess[i]);
+    for (size_t p = 0; p < w->p->n; p++) {
+        const struct judge_process *x = &j->processes[p];
+        double longest = 0;
+        struct judge_answer *a;
+
+        for (uint32_t i = w->run->first[p]; i < w->run->first[p + 1]; i++)
+            if (w->run->items[i].at > (float) START && isfinite(w->excess[i]))
+                longest = fmax(longest, (double) w->excess[i]);
+        if (named[p] || !x->judged || !(x->stalls_us > w->worth_us) ||
+            (x->stalls < STALL_FEW && longest < 2 * w->stall_us[p]))
+            continue;
+        a = add_answer(j, JUDGE_STALL, p, w);
+        if (!a)
+            return -1;
+        a->excess_us = x->stalls_us;
+        a->times = x->stalls;
+        a->longest_us = longest;
+    }
     return 0;
 }
 
 /* --- cost ----------------------------------------------------------------- */
 
-/* Sets the cost of an answer: the run without the excess of its processes. 0 or
- * -1. */
-static int price(struct work *w, struct judge_answer *a, float *own,
-                 double base_us)
+/* Returns true if an answer is about that process. */
+static bool is_about(const struct work *w, const struct judge_answer *a,
+                     size_t p)
+{
+    return a->kind == JUDGE_NODE ? w->p->list[p].host_at == a->host
+                                 : p == a->process;
+}
+
+/* Returns true if an answer takes the excess of an item away. */
+static bool takes(const struct work *w, const struct judge_answer *a, size_t p,
+                  uint32_t item)
+{
+    return is_about(w, a, p) && isfinite(w->excess[item]) &&
+           (double) w->run->items[item].at >= a->from &&
+           (a->kind != JUDGE_STALL ||
+            (double) w->excess[item] > w->stall_us[p]);
+}
+
+/* Sets *us to the length of the run without the excess of n answers. 0 or -1.
+ */
+static int run_without(struct work *w, const struct judge_answer *answers,
+                       size_t n, float *own, double *us)
 {
     const struct judge_run *run = w->run;
-    double us;
 
-    for (uint32_t p = 0; p < w->p->n; p++) {
-        bool its = a->kind == JUDGE_NODE ? w->p->list[p].host_at == a->host
-                                         : p == a->process;
-
+    for (uint32_t p = 0; p < w->p->n; p++)
         for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++) {
-            double x = (double) w->excess[i];
-            bool taken = its && isfinite(x) &&
-                         (double) run->items[i].at >= a->from &&
-                         (a->kind != JUDGE_STALL ||
-                          (x > JUDGE_STALL_US && x > w->worth_us / 4));
+            float x = isfinite(run->items[i].own_us) ? run->items[i].own_us : 0;
 
-            own[i] = isfinite(run->items[i].own_us)
-                         ? run->items[i].own_us - (taken ? (float) x : 0)
-                         : 0;
-            own[i] = fmaxf(own[i], 0);
+            for (size_t k = 0; k < n; k++)
+                if (takes(w, &answers[k], p, i)) {
+                    x = fmaxf(x - w->excess[i] * (float) answers[k].part, 0);
+                    break;
+                }
+            own[i] = x;
         }
-    }
-    if (judge_walk(w->run, own, &us) < 0)
-        return -1;
-    a->cost_us = fmax(base_us - us, 0);
-    return 0;
+    return judge_walk(w->run, own, us);
 }
 
 static int by_cost(const void *a, const void *b)
@@ -495,23 +741,30 @@ static int by_cost(const void *a, const void *b)
     return x->process < y->process ? -1 : x->process > y->process;
 }
 
-/* Prices all answers, and drops those that are not worth it. 0 or -1. */
+/* Prices all answers, and drops those that are not worth it. If there are
+ * several, one may hide another one: what all of them cost together is then
+ * shared out by their excess, where that is more. 0 or -1. */
 static int price_all(struct work *w)
 {
     struct judge *j = w->j;
     float *own = malloc(((size_t) w->run->first[w->p->n] + 1) * sizeof(*own));
-    struct judge_answer nobody = {.process = SIZE_MAX};
-    double base_us;
+    double base_us = 0, all_us = 0, us, sum = 0;
     size_t kept = 0;
     int rc = own ? 0 : -1;
 
-    if (rc == 0 && j->n) {
-        rc = price(w, &nobody, own, 0) < 0 ||
-                     judge_walk(w->run, own, &base_us) < 0
+    if (rc == 0 && j->n)
+        rc = run_without(w, NULL, 0, own, &base_us) < 0 ||
+                     run_without(w, j->answers, j->n, own, &all_us) < 0
                  ? -1
                  : 0;
-        for (size_t i = 0; rc == 0 && i < j->n; i++)
-            rc = price(w, &j->answers[i], own, base_us);
+    for (size_t i = 0; i < j->n; i++)
+        sum += j->answers[i].excess_us;
+    for (size_t i = 0; rc == 0 && i < j->n; i++) {
+        struct judge_answer *a = &j->answers[i];
+
+        rc = run_without(w, a, 1, own, &us);
+        a->cost_us =
+            fmax(base_us - us, (base_us - all_us) * a->excess_us / sum);
     }
     for (size_t i = 0; rc == 0 && i < j->n; i++)
         if (j->answers[i].cost_us > w->worth_us)
@@ -623,16 +876,21 @@ struct judge *judge_run(const struct jp_result *r, const struct jp_processes *p,
         goto out;
     scale(&w);
     rc = set_excess(&w);
+    if (rc == 0)
+        rc = find_stalls(&w);
     if (rc == 0) {
         measure(&w);
+        measure_net(&w);
         rc = judge_all(&w);
     }
+if(getenv("JDBG"))for(size_t p=0;p<w.p->n;p++){struct judge_process*x=&j->processes[p];double a=0,b=0,c=1;unsigned k=find_onset(x,&a,&b,&c);double r=j->run_us;fprintf(stderr,"p%zu role %u ex %.4f tot %.4f err %.4f least %.4f net %.4f stall %.4f onset %u %.4f %.2g |",p,x->role,x->excess_us/r,x->total_us/r,x->error_us/r,x->least_us/r,x->net_us/r,x->stalls_us/r,k,a/r,c);for(int q=0;q<32;q+=2)fprintf(stderr," %.2f",100*x->blocks_us[q]/r);fputs("\n",stderr);}
     j->usable = rc == 0;
 out:
     free(w.excess);
     free(w.members);
     free(w.role_from);
     free(w.scratch);
+    free(w.stall_us);
     judge_build_fini(&run);
     if (rc < 0) {
         judge_destroy(j);

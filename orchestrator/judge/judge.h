@@ -83,6 +83,7 @@ struct judge_answer {
     double excess_us; /* over the run; NODE: mean of its processes */
     double error_us;  /* its standard error; STALL: 0 */
     double cost_us;   /* how much shorter the run would be */
+    double part;      /* of its intervals' excess that is its own */
     double from;      /* ONSET: where it begins, 0 to 1 of the run; else 0 */
     uint64_t times;   /* intervals; STALL: those that are stalls */
     double longest_us; /* STALL: the longest of these */
@@ -91,13 +92,21 @@ struct judge_answer {
 struct judge_process {
     uint32_t role;    /* processes of one number have one role */
     bool judged;      /* it has others of its role, and enough intervals */
-    double excess_us; /* robust: the mean of its blocks without the lowest and
-                         the highest fifth, times the blocks */
-    double error_us, least_us; /* standard error; the smallest excess that
-                                  would have been named */
-    double stalls_us;          /* sum of its stalls */
+    double total_us; /* robust: the mean of the blocks without the lowest and
+                        the highest fifth, times the blocks */
+    double excess_us;  /* the same less that of its mates: with whom it shares
+                          the communicator that it uses most. What mates have in
+                          common is their group's */
+    double error_us;   /* standard error of that */
+    double apart_us;   /* as ranks differ anyway, and as is worth it */
+    double least_us;   /* the smallest excess that would have been named */
+    double out_us;     /* total_us of its mates on other hosts; NAN: none */
+    double net_us; /* how much longer its operations take without waiting than
+                      the median of the role */
+    double stalls_us; /* sum of its stalls */
     uint64_t stalls;
     double blocks_us[JUDGE_BLOCKS]; /* excess of each block, without stalls */
+    double own_us[JUDGE_BLOCKS];    /* less that of its mates */
 };
 
 struct judge {
@@ -151,6 +160,8 @@ struct judge_run {
     uint32_t *first;
     bool *cut;      /* [process] its records end before its run does */
     uint32_t *role; /* [process] */
+    uint32_t *closest; /* [process] the communicator that it uses most, without
+                          single messages; UINT32_MAX: none */
     uint32_t n_roles;
     uint32_t *cols; /* [role] columns of its matrix */
     uint32_t *expected; /* [op] members with records */

@@ -76,7 +76,7 @@ struct stream {
     uint32_t *seen;  /* [2 x rank] the launch that has this message; NULL */
     uint32_t launch; /* number of the open one + 1, in all */
     uint32_t item;   /* of the open launch */
-    uint32_t held;   /* messages of the open launch */
+    uint32_t uses;   /* operations in which all wait for each other */
 };
 
 /* Items while keys and kinds have no place yet. */
@@ -490,6 +490,7 @@ static int put_item(struct build *b, uint32_t process, const struct raw *raw,
     b->drafts[b->n_items++] = (struct draft){k, key->kind};
     key->count++;
     kind->count++;
+    b->streams[raw->comm].uses += func != FUNC_MESSAGE;
     if (item->op >= key->n)
         key->n = item->op + 1;
     if (item->col >= kind->n)
@@ -573,6 +574,12 @@ static int put_process(struct build *b, uint32_t process,
         if (b->n_items > before)
             starts[before - b->run->first[process]] = raw[i].start_us;
     }
+    b->run->closest[process] = UINT32_MAX;
+    for (uint32_t i = 0, most = 0; i < b->n_used; i++)
+        if (b->streams[b->used[i]].uses > most) {
+            most = b->streams[b->used[i]].uses;
+            b->run->closest[process] = b->used[i];
+        }
     for (uint32_t i = 0; i < b->n_used; i++) {
         free(b->streams[b->used[i]].seen);
         b->streams[b->used[i]].seen = NULL;
@@ -776,8 +783,10 @@ int judge_build(struct judge_run *run)
     run->cut = calloc(n + 1, sizeof(*run->cut));
     run->role = calloc(n + 1, sizeof(*run->role));
     run->clock = calloc(n + 1, sizeof(*run->clock));
+    run->closest = calloc(n + 1, sizeof(*run->closest));
     b.kind_at = calloc(n + 2, sizeof(*b.kind_at));
-    if (run->first && run->cut && run->role && run->clock && b.kind_at &&
+    if (run->first && run->cut && run->role && run->clock &&
+        run->closest && b.kind_at &&
         sort_comms(&b) == 0 && put_all(&b) == 0 && place_ops(&b) == 0)
         rc = run->why ? 0 : find_roles(&b);
     if (rc == 0 && !run->why)
@@ -801,6 +810,7 @@ void judge_build_fini(struct judge_run *run)
     free(run->first);
     free(run->cut);
     free(run->role);
+    free(run->closest);
     free(run->cols);
     free(run->expected);
     free(run->net_us);

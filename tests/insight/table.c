@@ -1,6 +1,6 @@
 /* table.c - how often the right cause is named, over simulated jobs.
  *
- * usage: table [-c] [-e | -a N] [-J] [-l] [-v] [-r] [-o | -t | -f | -g] [-j JOBS]
+ * usage: table [-c] [-e | -a N] [-J] [-l] [-v] [-r] [-o | -t | -f | -g | -m] [-j JOBS]
  *              [-n STEPS] [-s SEED] [SEEDS [FIRST [FAULT]]]
  *
  * Runs SEEDS jobs for each fault and size of effect, and eight to ten times as
@@ -13,7 +13,7 @@
  * less than the limits let be named.
  *
  * Each job has another shape.
- *   -o -t -f -g  shapes of the other families
+ *   -o -t -f -g -m  shapes of the other families
  *   -e           only shapes with AlltoAll
  *   -a N         only such, of N ranks
  *   -J           by the judge's answers alone (orchestrator/judge)
@@ -473,7 +473,8 @@ static struct simjob_shape sized(struct simjob_shape shape)
 {
     if (short_steps)
         shape.steps = short_steps;
-    shape.expert_ranks = expert_ranks;
+    if (expert_ranks)
+        shape.expert_ranks = expert_ranks;
     shape.reduced = reduced;
     while (shape.experts && expert_ranks && shape.dp % expert_ranks)
         shape.dp++;
@@ -744,6 +745,8 @@ int main(int argc, char **argv)
             shape_of = simjob_third_shape;
         else if (!strcmp(argv[1], "-f"))
             shape_of = simjob_fourth_shape;
+        else if (!strcmp(argv[1], "-m"))
+            shape_of = simjob_experts_shape;
         else if (!strcmp(argv[1], "-g"))
             shape_of = simjob_stages_shape;
         else if (argc > 2) {
