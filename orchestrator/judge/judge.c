@@ -16,7 +16,7 @@
 
 #define QUESTIONS 4        /* late, since when, node, stall */
 #define BLOCKS_MIN 8       /* of the run with operations, to know the scatter */
-#define START 0.05         /* of the run: ranks start at different times */
+#define START 0.1          /* of the run: ranks warm up in different times */
 #define STALL_OTHERS 4.0   /* times the longest interval of any other process;
                               twice as many where there are few stalls */
 #define STALL_FEW 3
@@ -203,13 +203,17 @@ static unsigned add_blocks(struct work *w, uint32_t p)
     bool any[JUDGE_BLOCKS] = {false};
     unsigned n = 0;
 
+    x->closest = w->run->closest[p];
     for (uint32_t i = w->run->first[p]; i < w->run->first[p + 1]; i++) {
         double us = (double) w->excess[i];
         float at = w->run->items[i].at;
 
+        x->comm_us += (double) w->run->items[i].time_us;
         if (!isfinite(us))
             continue;
         any[block_of(at)] = true;
+        x->intervals++;
+        x->later += us > 0;
         if (us > w->stall_us[p]) {
             x->stalls_us += at > (float) START ? us : 0;
             x->stalls += at > (float) START;
@@ -425,9 +429,11 @@ static void measure(struct work *w)
         struct judge_process *x = &j->processes[p];
         struct stats_trimmed own = resample(x->own_us);
 
-        x->excess_us = own.mean;
-        x->error_us = own.error;
         x->total_us = resample(x->blocks_us).mean;
+        /* nobody is early because its mates are late */
+        x->excess_us =
+            own.mean < 0 ? fmax(own.mean, fmin(x->total_us, 0)) : own.mean;
+        x->error_us = own.error;
     }
     center_excess(w);
     set_least(w);
@@ -792,16 +798,22 @@ static const char *why_unusable(const struct work *w)
     return NULL;
 }
 
-/* Normalises arrivals to the run. */
+/* Normalises arrivals to the run. Clocks by durations lack what all ranks
+ * compute, so lateness fills more of them than of the run; there the number of
+ * the operation shows the part of the run. */
 static void scale(struct work *w)
 {
     struct judge_run *run = w->run;
 
-    for (size_t p = 0; p < w->p->n; p++)
-        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++)
-            run->items[i].at = w->j->clock_us > 0
-                                   ? run->items[i].at / (float) w->j->clock_us
-                                   : 0;
+    for (size_t p = 0; p < w->p->n; p++) {
+        uint32_t from = run->first[p], to = run->first[p + 1];
+        float n = (float) (to - from), us = (float) w->j->clock_us;
+
+        for (uint32_t i = from; i < to; i++)
+            run->items[i].at = !run->timed ? (float) (i - from) / n
+                               : us > 0    ? run->items[i].at / us
+                                           : 0;
+    }
 }
 
 static int judge_all(struct work *w)
@@ -883,7 +895,6 @@ struct judge *judge_run(const struct jp_result *r, const struct jp_processes *p,
         measure_net(&w);
         rc = judge_all(&w);
     }
-if(getenv("JDBG"))for(size_t p=0;p<w.p->n;p++){struct judge_process*x=&j->processes[p];double a=0,b=0,c=1;unsigned k=find_onset(x,&a,&b,&c);double r=j->run_us;fprintf(stderr,"p%zu role %u ex %.4f tot %.4f err %.4f least %.4f net %.4f stall %.4f onset %u %.4f %.2g |",p,x->role,x->excess_us/r,x->total_us/r,x->error_us/r,x->least_us/r,x->net_us/r,x->stalls_us/r,k,a/r,c);for(int q=0;q<32;q+=2)fprintf(stderr," %.2f",100*x->blocks_us[q]/r);fputs("\n",stderr);}
     j->usable = rc == 0;
 out:
     free(w.excess);
@@ -897,6 +908,12 @@ out:
         return NULL;
     }
     return j;
+}
+
+bool judge_speaks(const struct judge *j)
+{
+    return j->usable && !j->part &&
+           j->clock_us <= JUDGE_OVERLAP * j->run_us;
 }
 
 void judge_destroy(struct judge *j)

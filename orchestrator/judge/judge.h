@@ -101,6 +101,10 @@ struct judge_process {
     double apart_us;   /* as ranks differ anyway, and as is worth it */
     double least_us;   /* the smallest excess that would have been named */
     double out_us;     /* total_us of its mates on other hosts; NAN: none */
+    double comm_us;     /* in operations */
+    uint64_t intervals; /* that were compared */
+    uint64_t later;     /* ... in which its own time was longer */
+    uint32_t closest;   /* the communicator that it uses most; UINT32_MAX */
     double net_us; /* how much longer its operations take without waiting than
                       the median of the role */
     double stalls_us; /* sum of its stalls */
@@ -133,6 +137,10 @@ struct judge {
 struct judge *judge_run(const struct jp_result *result,
                         const struct jp_processes *processes, double run_us);
 void judge_destroy(struct judge *judge);
+
+/* Returns true if names may be given: the whole run was followed, and clocks are
+ * no longer than the run, as they are where operations overlap computation. */
+bool judge_speaks(const struct judge *judge);
 
 /* Formats one line for people who compare judges: what is named, with figures.
  * Returns buf. */

@@ -1,6 +1,6 @@
 /* table.c - how often the right cause is named, over simulated jobs.
  *
- * usage: table [-c] [-e | -a N] [-J] [-l] [-v] [-r] [-o | -t | -f | -g | -m] [-j JOBS]
+ * usage: table [-c] [-e | -a N] [-J] [-l] [-R] [-v] [-r] [-o | -t | -f | -g | -m] [-j JOBS]
  *              [-n STEPS] [-s SEED] [SEEDS [FIRST [FAULT]]]
  *
  * Runs SEEDS jobs for each fault and size of effect, and eight to ten times as
@@ -17,6 +17,7 @@
  *   -e           only shapes with AlltoAll
  *   -a N         only such, of N ranks
  *   -J           by the judge's answers alone (orchestrator/judge)
+ *   -R           by the recorder's files
  *   -r           with a Reduce to rank 0 after each step
  *   -n STEPS     late ranks and clean jobs only, of that many steps
  *   -c           every other node's clock is an hour back
@@ -84,7 +85,7 @@ static const struct row short_rows[] = {
     {SIMJOB_CLEAN, 0, 10, 0.995},
     {SIMJOB_JITTER, 0, 3, 0.995},
 };
-static bool only_experts, verbose, as_text, reduced, by_judge;
+static bool only_experts, verbose, as_text, reduced, by_judge, as_recorded;
 static uint32_t short_steps;  /* 0: as the shape has */
 static uint32_t expert_ranks; /* of each AlltoAll; 0: as the shape has */
 
@@ -491,11 +492,11 @@ static void ask_judge(const struct jp_result *r, struct jp_insight *insight,
         [JUDGE_NODE] = JP_FINDING_LATE_NODE,
         [JUDGE_STALL] = JP_FINDING_STALL};
     const struct jp_processes *p = &insight->processes;
-    struct judge *j = judge_run(r, p, late_run_us(r));
+    const struct judge *j = insight->judge;
     char line[JUDGE_LINE];
 
     if (!j)
-        abort();
+        return;
     findings_fini(&insight->findings);
     insight->findings = (struct jp_findings){.gpus_us = j->run_us * (double) p->n};
     for (size_t i = 0; i < j->n; i++) {
@@ -516,7 +517,6 @@ static void ask_judge(const struct jp_result *r, struct jp_insight *insight,
         fprintf(out, "# judge: %s; clock %.3f run %.3f lacking %llu\n",
                 judge_line(j, r, p, line), j->clock_us / 1e6, j->run_us / 1e6,
                 (unsigned long long) j->lacking);
-    judge_destroy(j);
 }
 
 /* What a row's jobs have in common. */
@@ -537,7 +537,9 @@ static int run(const struct task *task, uint64_t seed, const char *dir,
     const struct row *row = task->row;
     enum jp_against against = task->against;
     const struct jp_aggregate_options options = {.threads = 1};
-    const struct table_way *files = row->fault == SIMJOB_RECORDED ? &simrec_way
+    const struct table_way *files = row->fault == SIMJOB_RECORDED ||
+                                            as_recorded
+                                        ? &simrec_way
                                     : as_text                     ? &simlog_way
                                               : &simfeed_way;
     struct job j = {.shape = sized(shape_of(seed)), .against = against};
@@ -731,6 +733,8 @@ int main(int argc, char **argv)
             simlog_apart_us = UINT64_C(3600000000);
         else if (!strcmp(argv[1], "-e"))
             only_experts = true;
+        else if (!strcmp(argv[1], "-R"))
+            as_recorded = true;
         else if (!strcmp(argv[1], "-J"))
             by_judge = true;
         else if (!strcmp(argv[1], "-v"))
