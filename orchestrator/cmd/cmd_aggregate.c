@@ -226,7 +226,7 @@ struct arguments {
     struct jp_copper_options copper;
     struct jp_nsys *nsys; /* owned; NULL: no exports */
     const char *usage_roots[MAX_USAGE_ROOTS];
-    bool png, exporter, parquet, no_usage;
+    bool png, exporter, parquet, no_usage, own_times;
     struct cmd_common common;
 };
 
@@ -305,6 +305,10 @@ static const struct cmd_option rows[] = {
      "keep times on each node's own clock. Without this, all times are moved "
      "to the clock of one node, if operations across nodes show the offsets",
      OPT_FLAG(options.as_recorded)},
+    {"own-times", NULL,
+     "also print what own times alone show of late ranks, to compare it with "
+     "the verdict; nothing else changes",
+     OPT_FLAG(own_times)},
     {"json", NULL, "print summary.json on standard output",
      OPT_FLAG(common.json)},
     {"baseline", "FILE",
@@ -648,6 +652,18 @@ static int load_expectation(struct arguments *a)
     return -1;
 }
 
+/* What the judge says, beside the verdict. */
+static void print_own_times(const struct jp_result *result,
+                            const struct jp_insight *insight)
+{
+    char line[JUDGE_LINE];
+
+    fprintf(stderr, "jobprof: by own times: %s\n",
+            insight->judge ? judge_line(insight->judge, result,
+                                        &insight->processes, line)
+                           : "not judged");
+}
+
 int cmd_aggregate(int argc, char **argv)
 {
     struct progress progress = {.start_ms = clock_mono_ms()};
@@ -705,6 +721,8 @@ int cmd_aggregate(int argc, char **argv)
     }
     if (insight)
         gputime_judge(a.nsys, insight);
+    if (insight && a.own_times)
+        print_own_times(result, insight);
     rc = failed ? progress.over ? JP_EXIT_INCOMPLETE : JP_EXIT_IO
                 : deliver(&a, &step, result, copper, insight,
                           (clock_mono_ms() - progress.start_ms) * 1000);

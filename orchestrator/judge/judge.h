@@ -173,6 +173,8 @@ struct judge_run {
     uint32_t n_roles;
     uint32_t *cols; /* [role] columns of its matrix */
     uint32_t *expected; /* [op] members with records */
+    uint32_t *key; /* [op] operations of one key follow each other by number */
+    uint32_t n_keys;
     uint32_t n_ops;
     float *net_us; /* [op] */
     double *clock; /* [process] at the end */

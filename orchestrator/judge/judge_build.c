@@ -685,11 +685,15 @@ static int place_ops(struct build *b)
     run->n_ops = (uint32_t) n;
     run->expected = calloc(n + 1, sizeof(*run->expected));
     run->net_us = calloc(n + 1, sizeof(*run->net_us));
-    if (!run->expected || !run->net_us)
+    run->key = calloc(n + 1, sizeof(*run->key));
+    run->n_keys = b->n_keys;
+    if (!run->expected || !run->net_us || !run->key)
         return -1;
     for (uint32_t k = 0; k < b->n_keys; k++)
-        for (uint32_t i = 0; i < b->keys[k].n; i++)
+        for (uint32_t i = 0; i < b->keys[k].n; i++) {
             run->expected[b->keys[k].base + i] = b->keys[k].members;
+            run->key[b->keys[k].base + i] = k;
+        }
     for (uint32_t i = 0; i < b->n_items; i++)
         run->items[i].op += b->keys[b->drafts[i].key].base;
     return 0;
@@ -813,6 +817,7 @@ void judge_build_fini(struct judge_run *run)
     free(run->closest);
     free(run->cols);
     free(run->expected);
+    free(run->key);
     free(run->net_us);
     free(run->clock);
 }

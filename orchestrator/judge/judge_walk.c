@@ -4,9 +4,10 @@
  * operation are at it, it ends, and they go on. The result does not depend on
  * the order in which that is done.
  *
- * Where nothing can go on, records are missing, or are not in the order of the
- * operations. Then the operation is taken that needs the least looking ahead,
- * else the one of which the most members are there.
+ * Where nothing can go on, records are missing: then an operation ends without
+ * the members that have gone past it. Or they are not in the order of the
+ * operations: then the one is taken that needs the least looking ahead, else
+ * the one of which the most members are there.
  */
 #include "orchestrator/judge/judge.h"
 
@@ -16,6 +17,12 @@
 enum { AHEAD = 32 }; /* records of a process that are looked at */
 
 #define NOBODY UINT32_MAX
+
+/* A key while nothing can go on: the lowest operation that somebody is at, and
+ * how many have only later ones ahead. seen: the last process looked at. */
+struct waited {
+    uint32_t op, past, seen;
+};
 
 struct walk {
     struct judge_run *run;
@@ -30,6 +37,7 @@ struct walk {
     uint32_t *ready; /* processes that can go on: a stack */
     uint32_t n_ready;
     uint32_t *tally; /* [op] members that have it ahead, at a halt */
+    struct waited *keys;
     uint32_t *early; /* [process] the item that it takes before its turn */
     uint64_t halts;
 };
@@ -134,12 +142,92 @@ static void take_early(struct walk *w, uint32_t op)
             leave(w, p, w->early[p], w->end[op]);
 }
 
-/* Finds how to go on where no operation has all members. Returns false at the
- * end, or at the end of a part. */
+/* Finds an operation that lacks records: somebody is at it, and the members
+ * that are not have a later one of its key ahead in its place. Returns NOBODY:
+ * there is none. */
+static uint32_t find_lost(struct walk *w)
+{
+    const struct judge_run *run = w->run;
+    uint32_t n = run->n_keys, lost = NOBODY;
+
+    for (uint32_t k = 0; k < n; k++)
+        w->keys[k] = (struct waited){.op = NOBODY, .seen = NOBODY};
+    for (uint32_t p = 0; p < run->p->n; p++)
+        if (w->at[p] < run->first[p + 1]) {
+            uint32_t op = run->items[w->at[p]].op;
+
+            if (op < w->keys[run->key[op]].op)
+                w->keys[run->key[op]].op = op;
+        }
+    for (uint32_t p = 0; p < run->p->n; p++) {
+        uint32_t looked = 0;
+
+        for (uint32_t i = w->at[p]; i < run->first[p + 1] && looked < AHEAD;
+             i++) {
+            uint32_t op = run->items[i].op;
+            struct waited *k = &w->keys[run->key[op]];
+
+            if (w->done[i])
+                continue;
+            looked++;
+            if (k->seen == p)
+                continue;
+            k->seen = p; /* the next one of this key */
+            k->past += k->op < op;
+        }
+    }
+    for (uint32_t k = 0; k < n && lost == NOBODY; k++)
+        if (w->keys[k].op != NOBODY && w->keys[k].past &&
+            w->arrived[w->keys[k].op] + w->keys[k].past ==
+                run->expected[w->keys[k].op])
+            lost = w->keys[k].op;
+    return lost;
+}
+
+/* Returns the operation that all members have ahead, by the least looking
+ * ahead. NOBODY: there is none. *fullest: of those that somebody is at, the one
+ * of which most members are. */
+static uint32_t find_early(struct walk *w, uint32_t *fullest)
+{
+    const struct judge_run *run = w->run;
+    uint32_t best = NOBODY, depth = AHEAD + 1;
+
+    *fullest = NOBODY;
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t p = 0; p < run->p->n; p++) {
+            uint32_t looked = 0;
+
+            for (uint32_t i = w->at[p]; i < run->first[p + 1] && looked < AHEAD;
+                 i++) {
+                uint32_t op = run->items[i].op;
+
+                if (w->done[i])
+                    continue;
+                looked++;
+                if (pass) { /* clean up for the next halt */
+                    w->tally[op] = 0;
+                    continue;
+                }
+                if (++w->tally[op] == run->expected[op] && looked < depth) {
+                    best = op;
+                    depth = looked;
+                }
+                if (i == w->at[p] &&
+                    (*fullest == NOBODY ||
+                     (double) w->arrived[op] * run->expected[*fullest] >
+                         (double) w->arrived[*fullest] * run->expected[op]))
+                    *fullest = op;
+            }
+        }
+    return best;
+}
+
+/* Goes on where no operation has all members. Returns false at the end, or at
+ * the end of a part. */
 static bool unlock(struct walk *w)
 {
     struct judge_run *run = w->run;
-    uint32_t best = NOBODY, fullest = NOBODY, depth = AHEAD + 1;
+    uint32_t early, fullest, lost;
     bool ended = false, waits = false;
 
     for (uint32_t p = 0; p < run->p->n; p++) {
@@ -149,39 +237,15 @@ static bool unlock(struct walk *w)
     if (!waits || ended)
         return false;
     w->halts++;
-    for (int pass = 0; pass < 2; pass++)
-        for (uint32_t p = 0; p < run->p->n; p++) {
-            uint32_t seen = 0;
-
-            for (uint32_t i = w->at[p]; i < run->first[p + 1] && seen < AHEAD;
-                 i++) {
-                uint32_t op = run->items[i].op;
-
-                if (w->done[i])
-                    continue;
-                seen++;
-                if (pass) { /* clean up for the next halt */
-                    w->tally[op] = 0;
-                    continue;
-                }
-                w->tally[op]++;
-                if (w->tally[op] == run->expected[op] && seen < depth) {
-                    best = op;
-                    depth = seen;
-                }
-                if (i == w->at[p] &&
-                    (fullest == NOBODY ||
-                     (double) w->arrived[op] * run->expected[fullest] >
-                         (double) w->arrived[fullest] * run->expected[op]))
-                    fullest = op;
-            }
-        }
-    if (best != NOBODY) {
-        take_early(w, best);
-    } else {
-        run->lacking += run->expected[fullest] - w->arrived[fullest];
-        end_op(w, fullest);
+    lost = find_lost(w);
+    early = lost == NOBODY ? find_early(w, &fullest) : NOBODY;
+    if (early != NOBODY) {
+        take_early(w, early);
+        return true;
     }
+    lost = lost == NOBODY ? fullest : lost;
+    run->lacking += run->expected[lost] - w->arrived[lost];
+    end_op(w, lost);
     return true;
 }
 
@@ -202,8 +266,10 @@ int judge_walk(struct judge_run *run, const float *own, double *end_us)
     w.last = calloc(ops, sizeof(*w.last));
     w.tally = calloc(ops, sizeof(*w.tally));
     w.early = calloc(n + 1, sizeof(*w.early));
+    w.keys = calloc((size_t) run->n_keys + 1, sizeof(*w.keys));
     if (!w.at || !w.prior || !w.ready || !w.done || !w.end || !w.arrived ||
-        !w.over || !w.last || !w.tally || !w.early)
+        !w.over || !w.last || !w.tally || !w.early ||
+        !w.keys)
         goto out;
     rc = 0;
     run->lacking = 0;
@@ -239,5 +305,6 @@ out:
     free(w.last);
     free(w.tally);
     free(w.early);
+    free(w.keys);
     return rc;
 }
