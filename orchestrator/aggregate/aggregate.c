@@ -364,7 +364,8 @@ static struct jp_result *build_result(struct build b, struct jp_error *err)
     return b.result;
 }
 
-/* Moves timelines and sequences to the result. Without memory the result has none. */
+/* Moves timelines and sequences to the result. Without memory the result has
+ * none. */
 static void take_timelines(struct jp_result *r, struct source_facts *files,
                            size_t n)
 {

@@ -266,7 +266,6 @@ static int take_hang(struct partial_in *r)
 /* A timeline, or a sequence, and the number of its file. */
 struct followed {
     size_t file;
-    bool sequence;
     const struct timeline *timeline;
 };
 
@@ -289,7 +288,7 @@ static void put_timeline(struct jpr_out *out, const void *arg)
     jpr_put_u64(out, item->file);
     jpr_put_text(out, t->host);
     jpr_put_i64(out, t->pid);
-    jpr_put_u64(out, t->mixed | item->sequence << 1);
+    jpr_put_u64(out, t->mixed);
     jpr_put_u64(out, t->left); /* beyond its limit */
     jpr_put_u64(out, t->n_series);
     for (uint32_t i = 0; i < t->n_series; i++)
@@ -303,9 +302,10 @@ static void put_timeline(struct jpr_out *out, const void *arg)
 static int put_followed(struct partial_out *w, size_t file, bool sequence,
                         const struct timeline *timeline)
 {
-    const struct followed item = {file, sequence, timeline};
+    const struct followed item = {file, timeline};
 
-    return partial_put_block(w, PARTIAL_TIMELINE, put_timeline, &item);
+    return partial_put_block(w, sequence ? PARTIAL_SEQUENCE : PARTIAL_TIMELINE,
+                             put_timeline, &item);
 }
 
 enum { SERIES_BYTES = 6 }; /* at least */
@@ -426,29 +426,22 @@ static bool get_events(struct jpr_in *in, struct timeline *t, uint64_t limit)
 }
 
 /* False: damaged, or no memory; the file keeps what was read, and frees it. */
-static bool get_timeline(struct jpr_in *in, struct timeline *t, uint64_t limit,
-                         bool *sequence)
+static bool get_timeline(struct jpr_in *in, struct timeline *t, uint64_t limit)
 {
-    uint64_t flags;
-
     if (!partial_get_short(in, t->host, sizeof(t->host)))
         return false;
     t->pid = jpr_get_i64(in);
-    flags = jpr_get_bounded(in, 3);
-    t->mixed = flags & 1;
-    *sequence = flags & 2;
+    t->mixed = jpr_get_bounded(in, 1);
     t->left = jpr_get_bounded(in, INT64_MAX);
     return get_all_series(in, t) && get_events(in, t, limit);
 }
 
-/* Reads a timeline or a sequence for its file. Files are ascending. Of each
- * there is a sequence at most, and then a timeline at most. 0, or -1: damaged,
- * or no memory. */
-static int get_followed(struct partial_in *r)
+/* Reads a sequence or a timeline for its file. Files are ascending; a file has
+ * one of each at most, the sequence first. 0, or -1: damaged, or no memory. */
+static int get_followed(struct partial_in *r, bool sequence)
 {
     struct partial *p = r->partial;
     size_t at = (size_t) jpr_get_bounded(&r->in, UINT32_MAX);
-    bool sequence = false, good;
     struct source_facts *file;
     struct timeline *t;
 
@@ -456,22 +449,23 @@ static int get_followed(struct partial_in *r)
         return -1;
     file = &p->files[at].read;
     r->next_timeline = at + 1; /* a strip may follow */
-    t = timeline_create(0, 0);
-    if (t && file->process.known)
-        t->instance = process_instance(file->process.pid_namespace,
-                                       file->process.start);
-    good = t && get_timeline(&r->in, t, p->timeline_events, &sequence) &&
-           !file->timeline && !(sequence && file->sequence) &&
-           !(sequence && t->last_us);
-    if (!good) {
-        timeline_destroy(t);
+    if (file->timeline || (sequence && file->sequence))
         return -1;
-    }
+    t = timeline_create(0, 0);
+    if (!t)
+        return -1;
     if (sequence)
         file->sequence = t;
     else
         file->timeline = t;
-    return 0;
+    if (file->process.known)
+        t->instance =
+            process_instance(file->process.pid_namespace, file->process.start);
+    /* the operations of a sequence have no start */
+    return get_timeline(&r->in, t, p->timeline_events) &&
+                   !(sequence && (t->first_us || t->last_us))
+               ? 0
+               : -1;
 }
 
 /* --- strips: what a process did over the run --- */
@@ -613,6 +607,7 @@ int partial_put_processes(struct partial_out *w, const struct jp_logwalk *walk,
 int partial_get_process(struct partial_in *r, enum partial_block type)
 {
     return type == PARTIAL_HANG       ? take_hang(r)
-           : type == PARTIAL_TIMELINE ? get_followed(r)
+           : type == PARTIAL_SEQUENCE ? get_followed(r, true)
+           : type == PARTIAL_TIMELINE ? get_followed(r, false)
                                       : get_strip_of(r);
 }

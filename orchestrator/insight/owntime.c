@@ -78,8 +78,7 @@ static int add_late(const struct jp_result *r, const struct jp_processes *p,
     if (!f)
         return -1;
     fill(r, p, j, a, findings, f);
-    finding_count(f,
-                  a->excess_us / ((1 - a->from) * (double) x->intervals),
+    finding_count(f, a->excess_us / ((1 - a->from) * (double) x->intervals),
                   x->later, x->intervals);
     if (a->from > 0 && r->ops && r->ops->dump_first)
         f->from_us = (double) r->ops->dump_first + a->from * j->run_us;
@@ -130,8 +129,7 @@ static int add_stall(const struct jp_result *r, const struct jp_processes *p,
     finding_count(f, a->excess_us / (double) a->times, a->times, x->intervals);
     if (a->times > 1)
         snprintf(how, sizeof(how), "%s times, for about %s (at most %s)",
-                 FIG_COUNT(a->times), FIG_US(f->by_us),
-                 FIG_US(a->longest_us));
+                 FIG_COUNT(a->times), FIG_US(f->by_us), FIG_US(a->longest_us));
     else
         snprintf(how, sizeof(how), "once, for %s", FIG_US(f->by_us));
     snprintf(f->text, sizeof(f->text),

@@ -14,16 +14,17 @@
 #include "common/figure.h"
 #include "common/stats.h"
 
-#define QUESTIONS 4        /* late, since when, node, stall */
-#define BLOCKS_MIN 8       /* of the run with operations, to know the scatter */
-#define START 0.1          /* of the run: ranks warm up in different times */
-#define STALL_OTHERS 4.0   /* times the longest interval of any other process;
-                              twice as many where there are few stalls */
+#define QUESTIONS 4  /* late, since when, node, stall */
+#define BLOCKS_MIN 8 /* of the run with operations, to know the scatter */
+#define START 0.1    /* of the run: ranks warm up in different times */
+#define STALL_OTHERS                                                           \
+    4.0 /* times the longest interval of any other process;                    \
+           twice as many where there are few stalls */
 #define STALL_FEW 3
-#define ROLE_KNOWN 16      /* processes of a role that show how they differ */
-#define HOSTS_KNOWN 6      /* hosts that show how they differ */
-#define NET_SHARE 0.1      /* of an excess, by which its network may be slower */
-#define BEFORE 0.25        /* an onset: of the excess since then, before it */
+#define ROLE_KNOWN 16 /* processes of a role that show how they differ */
+#define HOSTS_KNOWN 6 /* hosts that show how they differ */
+#define NET_SHARE 0.1 /* of an excess, by which its network may be slower */
+#define BEFORE 0.25   /* an onset: of the excess since then, before it */
 #define MOST_NAMED 8
 
 const char *const judge_kinds[JUDGE_KINDS] = {
@@ -184,8 +185,8 @@ static int find_stalls(struct work *w)
         }
     }
     for (size_t p = 0; p < w->p->n; p++)
-        w->stall_us[p] = fmax(JUDGE_STALL_US,
-                              STALL_OTHERS * (p == of ? second : first));
+        w->stall_us[p] =
+            fmax(JUDGE_STALL_US, STALL_OTHERS * (p == of ? second : first));
     return 0;
 }
 
@@ -196,7 +197,8 @@ static size_t block_of(float at)
     return at >= 1 ? JUDGE_BLOCKS - 1 : (size_t) (at * JUDGE_BLOCKS);
 }
 
-/* Sums up stalls and blocks of a process. Returns the blocks with operations. */
+/* Sums up stalls and blocks of a process. Returns the blocks with operations.
+ */
 static unsigned add_blocks(struct work *w, uint32_t p)
 {
     struct judge_process *x = &w->j->processes[p];
@@ -370,7 +372,7 @@ static void set_least(struct work *w)
         size_t of = w->role_from[k + 1] - from;
         double spread = spread_of(w, w->members + from, of), apart;
         bool many = of >= ROLE_KNOWN;
-        size_t known = many ? of - 1
+        size_t known = many                     ? of - 1
                        : j->n_judged > j->roles ? j->n_judged - j->roles
                                                 : 1;
         /* without the upper quarter, and with ends that are pulled in */
@@ -378,9 +380,9 @@ static void set_least(struct work *w)
 
         if (!many)
             spread = fmax(spread, all);
-        apart = fmax(w->worth_us,
-                     errors_of(chance, freedom ? (unsigned) freedom : 1) *
-                         spread);
+        apart =
+            fmax(w->worth_us,
+                 errors_of(chance, freedom ? (unsigned) freedom : 1) * spread);
         for (size_t i = from; i < from + of; i++) {
             struct judge_process *x = &j->processes[w->members[i]];
 
@@ -431,8 +433,8 @@ static void measure(struct work *w)
 
         x->total_us = resample(x->blocks_us).mean;
         /* nobody is early because its mates are late */
-        x->excess_us =
-            own.mean < 0 ? fmax(own.mean, fmin(x->total_us, 0)) : own.mean;
+        x->excess_us = own.mean < 0 ? fmax(own.mean, fmin(x->total_us, 0))
+                                    : own.mean;
         x->error_us = own.error;
     }
     center_excess(w);
@@ -496,12 +498,12 @@ static bool is_by_net(const struct judge *j, double net_us, double excess_us)
 
 /* What the processes of a host have in common. */
 struct host {
-    size_t n, all;             /* judged processes; all */
-    size_t worst;              /* the process of the largest total */
-    double apart, net, out;    /* the most of apart_us; sum of net_us; the most
-                                  of out_us */
-    double most, fewest;       /* excess of its processes */
-    double least_total;        /* the smallest total */
+    size_t n, all;          /* judged processes; all */
+    size_t worst;           /* the process of the largest total */
+    double apart, net, out; /* the most of apart_us; sum of net_us; the most
+                               of out_us */
+    double most, fewest;    /* excess of its processes */
+    double least_total;     /* the smallest total */
     double blocks[JUDGE_BLOCKS]; /* mean of its processes */
     struct stats_trimmed t;
 };
@@ -650,8 +652,8 @@ static int name_process(struct work *w, size_t p, bool *named)
     const struct judge_process *x = &j->processes[p];
     double late_us = 0, error_us = 0, chance;
     unsigned from = find_onset(x, &late_us, &error_us, &chance);
-    bool onset =
-        from && chance < chance_of(j->n_judged) && late_us > x->apart_us;
+    bool onset = from && chance < chance_of(j->n_judged) &&
+                 late_us > x->apart_us;
     struct judge_answer *a;
 
     if ((!onset && !(x->excess_us > x->least_us)) ||
@@ -912,8 +914,7 @@ out:
 
 bool judge_speaks(const struct judge *j)
 {
-    return j->usable && !j->part &&
-           j->clock_us <= JUDGE_OVERLAP * j->run_us;
+    return j->usable && !j->part && j->clock_us <= JUDGE_OVERLAP * j->run_us;
 }
 
 void judge_destroy(struct judge *j)

@@ -56,7 +56,8 @@ enum { JUDGE_BLOCKS = 32 };
 
 /* What noise is, and what is worth a user's minute. */
 #define JUDGE_FALSE_ALARM 0.002 /* of clean jobs in which somebody is named */
-#define JUDGE_WORTH 0.0125 /* of the run: GPUs of one kind differ by as much */
+#define JUDGE_WORTH 0.0125 /* of the run: GPUs of one kind differ by as much   \
+                            */
 /* A single interval is a stall from this on (us): collections of garbage, page
  * faults and interrupts take less. */
 #define JUDGE_STALL_US 5000.0
@@ -78,29 +79,29 @@ extern const char *const judge_kinds[JUDGE_KINDS]; /* "late" */
 
 struct judge_answer {
     enum judge_kind kind;
-    size_t process;   /* index into processes->list; NODE: the worst one */
-    size_t host;      /* index into processes->hosts */
-    double excess_us; /* over the run; NODE: mean of its processes */
-    double error_us;  /* its standard error; STALL: 0 */
-    double cost_us;   /* how much shorter the run would be */
-    double part;      /* of its intervals' excess that is its own */
-    double from;      /* ONSET: where it begins, 0 to 1 of the run; else 0 */
-    uint64_t times;   /* intervals; STALL: those that are stalls */
+    size_t process;    /* index into processes->list; NODE: the worst one */
+    size_t host;       /* index into processes->hosts */
+    double excess_us;  /* over the run; NODE: mean of its processes */
+    double error_us;   /* its standard error; STALL: 0 */
+    double cost_us;    /* how much shorter the run would be */
+    double part;       /* of its intervals' excess that is its own */
+    double from;       /* ONSET: where it begins, 0 to 1 of the run; else 0 */
+    uint64_t times;    /* intervals; STALL: those that are stalls */
     double longest_us; /* STALL: the longest of these */
 };
 
 struct judge_process {
-    uint32_t role;    /* processes of one number have one role */
-    bool judged;      /* it has others of its role, and enough intervals */
-    double total_us; /* robust: the mean of the blocks without the lowest and
-                        the highest fifth, times the blocks */
-    double excess_us;  /* the same less that of its mates: with whom it shares
-                          the communicator that it uses most. What mates have in
-                          common is their group's */
-    double error_us;   /* standard error of that */
-    double apart_us;   /* as ranks differ anyway, and as is worth it */
-    double least_us;   /* the smallest excess that would have been named */
-    double out_us;     /* total_us of its mates on other hosts; NAN: none */
+    uint32_t role;      /* processes of one number have one role */
+    bool judged;        /* it has others of its role, and enough intervals */
+    double total_us;    /* robust: the mean of the blocks without the lowest and
+                           the highest fifth, times the blocks */
+    double excess_us;   /* the same less that of its mates: with whom it shares
+                           the communicator that it uses most. What mates have in
+                           common is their group's */
+    double error_us;    /* standard error of that */
+    double apart_us;    /* as ranks differ anyway, and as is worth it */
+    double least_us;    /* the smallest excess that would have been named */
+    double out_us;      /* total_us of its mates on other hosts; NAN: none */
     double comm_us;     /* in operations */
     uint64_t intervals; /* that were compared */
     uint64_t later;     /* ... in which its own time was longer */
@@ -138,8 +139,9 @@ struct judge *judge_run(const struct jp_result *result,
                         const struct jp_processes *processes, double run_us);
 void judge_destroy(struct judge *judge);
 
-/* Returns true if names may be given: the whole run was followed, and clocks are
- * no longer than the run, as they are where operations overlap computation. */
+/* Returns true if names may be given: the whole run was followed, and clocks
+ * are no longer than the run, as they are where operations overlap computation.
+ */
 bool judge_speaks(const struct judge *judge);
 
 /* Formats one line for people who compare judges: what is named, with figures.
@@ -166,12 +168,12 @@ struct judge_run {
     bool timed, part;
     struct judge_item *items; /* of process i: first[i] to first[i + 1] */
     uint32_t *first;
-    bool *cut;      /* [process] its records end before its run does */
-    uint32_t *role; /* [process] */
+    bool *cut;         /* [process] its records end before its run does */
+    uint32_t *role;    /* [process] */
     uint32_t *closest; /* [process] the communicator that it uses most, without
                           single messages; UINT32_MAX: none */
     uint32_t n_roles;
-    uint32_t *cols; /* [role] columns of its matrix */
+    uint32_t *cols;     /* [role] columns of its matrix */
     uint32_t *expected; /* [op] members with records */
     uint32_t *key; /* [op] operations of one key follow each other by number */
     uint32_t n_keys;

@@ -14,11 +14,11 @@
 #include "orchestrator/aggregate/keymap.h"
 #include "orchestrator/aggregate/timeline.h"
 
-#define LAUNCH_US 20      /* starts of one launch differ by up to this */
-#define MOST (1u << 23)   /* operations, and columns times members / 4 */
-#define ROUNDS 64         /* of refining roles */
-#define STEP 1.05         /* counts of a kind that differ by less are equal */
-#define EXCHANGE_PEERS 3  /* with so many peers messages are an AlltoAll */
+#define LAUNCH_US 20       /* starts of one launch differ by up to this */
+#define MOST (1u << 23)    /* operations, and columns times members / 4 */
+#define ROUNDS 64          /* of refining roles */
+#define STEP 1.05          /* counts of a kind that differ by less are equal */
+#define EXCHANGE_PEERS 3   /* with so many peers messages are an AlltoAll */
 #define EXCHANGE_MOST 4096 /* ranks */
 #define FUNC_EXCHANGE 0xFFFFu
 #define FUNC_MESSAGE 0xFFFEu
@@ -68,15 +68,15 @@ struct raw {
 
 /* A communicator as the current process uses it. */
 struct stream {
-    uint32_t stamp;  /* number of the process + 1 */
-    uint32_t index;  /* among its communicators of as many ranks */
+    uint32_t stamp;    /* number of the process + 1 */
+    uint32_t index;    /* among its communicators of as many ranks */
     uint32_t peers[2]; /* from and to how many others it has messages */
-    bool itself;     /* and to itself */
-    bool exchange;   /* its messages are AlltoAlls */
-    uint32_t *seen;  /* [2 x rank] the launch that has this message; NULL */
-    uint32_t launch; /* number of the open one + 1, in all */
-    uint32_t item;   /* of the open launch */
-    uint32_t uses;   /* operations in which all wait for each other */
+    bool itself;       /* and to itself */
+    bool exchange;     /* its messages are AlltoAlls */
+    uint32_t *seen;    /* [2 x rank] the launch that has this message; NULL */
+    uint32_t launch;   /* number of the open one + 1, in all */
+    uint32_t item;     /* of the open launch */
+    uint32_t uses;     /* operations in which all wait for each other */
 };
 
 /* Items while keys and kinds have no place yet. */
@@ -293,10 +293,9 @@ static struct source *find_sources(struct build *b, size_t *n)
 
     *n = all;
     for (size_t i = 0; sources && i < all; i++) {
-        const struct timeline *t =
-            i < b->r->n_sequences
-                ? b->r->sequences[i]
-                : b->r->timelines[i - b->r->n_sequences];
+        const struct timeline *t = i < b->r->n_sequences
+                                       ? b->r->sequences[i]
+                                       : b->r->timelines[i - b->r->n_sequences];
 
         sources[i].order = i;
         if (note_source(b, t, &sources[i]) < 0) {
@@ -306,8 +305,8 @@ static struct source *find_sources(struct build *b, size_t *n)
     }
     /* functions share numbers, or a damaged file has wild ones */
     for (uint32_t k = 0; sources && k < b->n_keys; k++)
-        b->keys[k].counted =
-            b->keys[k].high - b->keys[k].low > 2 * b->longest + 1024;
+        b->keys[k].counted = b->keys[k].high - b->keys[k].low >
+                             2 * b->longest + 1024;
     if (sources && all)
         qsort(sources, all, sizeof(*sources), by_process);
     return sources;
@@ -363,7 +362,8 @@ static struct stream *stream_get(struct build *b, uint32_t comm,
         return s;
     *s = (struct stream){.stamp = process + 1};
     for (uint32_t i = 0; i < b->n_used; i++)
-        s->index += b->r->comms[b->used[i]].n_ranks == b->r->comms[comm].n_ranks;
+        s->index += b->r->comms[b->used[i]].n_ranks ==
+                    b->r->comms[comm].n_ranks;
     b->used[b->n_used++] = comm;
     return s;
 }
@@ -609,8 +609,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Sorts values into *sorted and returns how many differ. */
-static uint32_t count_values(const uint64_t *values, size_t n,
-                             uint64_t *sorted)
+static uint32_t count_values(const uint64_t *values, size_t n, uint64_t *sorted)
 {
     uint32_t differ = 0;
 
@@ -789,9 +788,9 @@ int judge_build(struct judge_run *run)
     run->clock = calloc(n + 1, sizeof(*run->clock));
     run->closest = calloc(n + 1, sizeof(*run->closest));
     b.kind_at = calloc(n + 2, sizeof(*b.kind_at));
-    if (run->first && run->cut && run->role && run->clock &&
-        run->closest && b.kind_at &&
-        sort_comms(&b) == 0 && put_all(&b) == 0 && place_ops(&b) == 0)
+    if (run->first && run->cut && run->role && run->clock && run->closest &&
+        b.kind_at && sort_comms(&b) == 0 && put_all(&b) == 0 &&
+        place_ops(&b) == 0)
         rc = run->why ? 0 : find_roles(&b);
     if (rc == 0 && !run->why)
         rc = place_items(&b);

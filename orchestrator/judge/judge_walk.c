@@ -123,7 +123,8 @@ static void take_early(struct walk *w, uint32_t op)
         uint32_t seen = 0;
 
         w->early[p] = NOBODY;
-        for (uint32_t i = w->at[p]; i < run->first[p + 1] && seen < AHEAD; i++) {
+        for (uint32_t i = w->at[p]; i < run->first[p + 1] && seen < AHEAD;
+             i++) {
             if (w->done[i])
                 continue;
             seen++;
@@ -268,8 +269,7 @@ int judge_walk(struct judge_run *run, const float *own, double *end_us)
     w.early = calloc(n + 1, sizeof(*w.early));
     w.keys = calloc((size_t) run->n_keys + 1, sizeof(*w.keys));
     if (!w.at || !w.prior || !w.ready || !w.done || !w.end || !w.arrived ||
-        !w.over || !w.last || !w.tally || !w.early ||
-        !w.keys)
+        !w.over || !w.last || !w.tally || !w.early || !w.keys)
         goto out;
     rc = 0;
     run->lacking = 0;

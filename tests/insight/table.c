@@ -1,6 +1,7 @@
 /* table.c - how often the right cause is named, over simulated jobs.
  *
- * usage: table [-c] [-e | -a N] [-J] [-l] [-R] [-v] [-r] [-o | -t | -f | -g | -m] [-j JOBS]
+ * usage: table [-c] [-e | -a N] [-J] [-l] [-R] [-v] [-r] [-o | -t | -f | -g |
+ * -m] [-j JOBS]
  *              [-n STEPS] [-s SEED] [SEEDS [FIRST [FAULT]]]
  *
  * Runs SEEDS jobs for each fault and size of effect, and eight to ten times as
@@ -498,11 +499,11 @@ static void ask_judge(const struct jp_result *r, struct jp_insight *insight,
     if (!j)
         return;
     findings_fini(&insight->findings);
-    insight->findings = (struct jp_findings){.gpus_us = j->run_us * (double) p->n};
+    insight->findings =
+        (struct jp_findings){.gpus_us = j->run_us * (double) p->n};
     for (size_t i = 0; i < j->n; i++) {
         const struct judge_answer *a = &j->answers[i];
-        struct jp_finding *f =
-            findings_add(&insight->findings, kinds[a->kind]);
+        struct jp_finding *f = findings_add(&insight->findings, kinds[a->kind]);
 
         if (!f)
             abort();
@@ -537,10 +538,9 @@ static int run(const struct task *task, uint64_t seed, const char *dir,
     const struct row *row = task->row;
     enum jp_against against = task->against;
     const struct jp_aggregate_options options = {.threads = 1};
-    const struct table_way *files = row->fault == SIMJOB_RECORDED ||
-                                            as_recorded
+    const struct table_way *files = row->fault == SIMJOB_RECORDED || as_recorded
                                         ? &simrec_way
-                                    : as_text                     ? &simlog_way
+                                    : as_text ? &simlog_way
                                               : &simfeed_way;
     struct job j = {.shape = sized(shape_of(seed)), .against = against};
     struct table_expect expect;
