@@ -658,10 +658,10 @@ static void print_own_times(const struct jp_result *result,
 {
     char line[JUDGE_LINE];
 
-    fprintf(stderr, "jobprof: by own times: %s\n",
-            insight->judge
-                ? judge_line(insight->judge, result, &insight->processes, line)
-                : "not judged");
+    quote_printf(stderr, "jobprof: by own times: %s\n",
+                 insight->judge ? judge_line(insight->judge, result,
+                                             &insight->processes, line)
+                                : "not judged");
 }
 
 int cmd_aggregate(int argc, char **argv)
