@@ -71,6 +71,10 @@ struct source_facts {
     uint64_t unstamped; /* good records without start or end */
     /* of records with them; NULL: none, or not wanted */
     struct timeline *timeline;
+    /* The same of a file whose records have no start and end: their order and
+     * how long each took. Every start is 0. It ends at the first record that
+     * has a start. NULL: the file began with such a record. */
+    struct timeline *sequence;
     bool piece;   /* only a part of the file was read */
     bool foreign; /* no reader accepts it though it is named like a log: not
                      read */

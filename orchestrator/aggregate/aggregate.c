@@ -394,15 +394,21 @@ static struct jp_result *build_result(struct build b, struct jp_error *err)
     return b.result;
 }
 
+/* Moves a file's timeline and sequence to the result, which has room. */
 static void take_timeline(struct jp_result *r, struct source_facts *file)
 {
-    if (!file->timeline)
-        return;
-    r->timelines[r->n_timelines++] = file->timeline;
-    file->timeline = NULL;
+    if (file->timeline && r->timelines) {
+        r->timelines[r->n_timelines++] = file->timeline;
+        file->timeline = NULL;
+    }
+    if (file->sequence && r->sequences) {
+        r->sequences[r->n_sequences++] = file->sequence;
+        file->sequence = NULL;
+    }
 }
 
-/* Moves the timelines to the result. Without memory the result has none. */
+/* Moves timelines and sequences to the result. Without memory the result has
+ * none. */
 static void take_timelines(struct jp_result *r, struct source_facts *files,
                            size_t n)
 {
@@ -411,7 +417,8 @@ static void take_timelines(struct jp_result *r, struct source_facts *files,
     for (size_t i = 0; i < n; i++)
         room += files[i].n_also;
     r->timelines = calloc(room, sizeof(*r->timelines));
-    for (size_t i = 0; r->timelines && i < n; i++) {
+    r->sequences = calloc(room, sizeof(*r->sequences));
+    for (size_t i = 0; i < n; i++) {
         take_timeline(r, &files[i]);
         for (size_t k = 0; k < files[i].n_also; k++)
             take_timeline(r, &files[i].also[k]);

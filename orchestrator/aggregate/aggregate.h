@@ -558,6 +558,10 @@ struct jp_result {
      * below 1 GiB. */
     struct timeline **timelines;
     size_t n_timelines;
+    /* The same of each file whose records have neither: only their order and
+     * how long each took is known; every start is 0. They share that limit. */
+    struct timeline **sequences;
+    size_t n_sequences;
     struct jp_recorded *recorded;
     size_t n_recorded;
     /* Processes whose kernels were recorded, by rank, then by host, pid and

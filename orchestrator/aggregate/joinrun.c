@@ -142,6 +142,7 @@ static void split_fini(struct joinsplit *split)
     for (size_t i = 0; split->own && i < split->n; i++) {
         busy_destroy(split->own[i].busy);
         timeline_destroy(split->own[i].timeline);
+        timeline_destroy(split->own[i].sequence);
     }
     free(split->turns);
     free(split->own);
@@ -207,17 +208,16 @@ static void add_busy(struct source_facts *into, struct source_facts *piece)
 }
 
 /* Joins a piece's timeline. Without memory the timeline ends there. */
-static void add_timeline(struct source_facts *into, struct source_facts *piece)
+static void add_timeline(struct timeline **into, struct timeline **piece)
 {
-    if (!into->timeline) {
-        into->timeline = piece->timeline;
-        piece->timeline = NULL;
-    } else if (piece->timeline &&
-               timeline_join(into->timeline, piece->timeline) < 0) {
-        into->timeline->left++;
+    if (!*into) {
+        *into = *piece;
+        *piece = NULL;
+    } else if (*piece && timeline_join(*into, *piece) < 0) {
+        (*into)->left++;
     }
-    timeline_destroy(piece->timeline);
-    piece->timeline = NULL;
+    timeline_destroy(*piece);
+    *piece = NULL;
 }
 
 /* Adds the facts of a piece to `into`, which has those of the pieces before it.
@@ -225,7 +225,15 @@ static void add_timeline(struct source_facts *into, struct source_facts *piece)
 static void add_piece(struct source_facts *into, struct source_facts *piece)
 {
     add_busy(into, piece);
-    add_timeline(into, piece);
+    /* as in one piece: a sequence ends at the first record with a start, and
+     * there is none if the file began with such */
+    if (into->sequence && piece->timeline && !piece->sequence)
+        into->sequence->left++;
+    if (into->sequence || !into->timeline)
+        add_timeline(&into->sequence, &piece->sequence);
+    timeline_destroy(piece->sequence);
+    piece->sequence = NULL;
+    add_timeline(&into->timeline, &piece->timeline);
     if (piece->bad_lines && !into->bad_lines) {
         into->bad_line = into->lines + piece->bad_line;
         memcpy(into->why, piece->why, sizeof(into->why));
@@ -322,6 +330,20 @@ static struct source_facts *facts_of(struct source_facts *facts,
     return &more[facts->n_also++];
 }
 
+/* Adds a record without start and end to the sequence, unless the file began
+ * with others. 0, or -1: no memory. */
+static int put_in_order(const struct way *w, struct source_facts *facts,
+                        const struct record *record)
+{
+    if (!w->timelines || w->facts->no_clock || record->exec_unknown ||
+        record->start_us || (!facts->sequence && facts->timeline))
+        return 0;
+    if (!facts->sequence &&
+        !(facts->sequence = timeline_create(w->timeline_events, 0)))
+        return -1;
+    return timeline_add(facts->sequence, record);
+}
+
 /* The sink's callback for records. 0, 1 to stop because of a conflict, -1: no
  * memory. */
 static int take(void *arg, const struct record *records, size_t n)
@@ -337,8 +359,12 @@ static int take(void *arg, const struct record *records, size_t n)
             if (stamp(facts, &records[i]) != JOIN_OK ||
                 follow(w, facts, &records[i]) < 0)
                 return -1;
+            if (facts->sequence)
+                facts->sequence->left++; /* it ends here */
         } else {
             facts->unstamped += !w->facts->no_clock;
+            if (put_in_order(w, facts, &records[i]) < 0)
+                return -1;
         }
         if (join_add(w->join, &records[i]) == JOIN_NO_MEMORY)
             return -1;
@@ -495,10 +521,14 @@ static uint64_t room_of(struct run *run, const struct join_turn *turn)
 /* Notes how many operations a piece has put into its timeline, for room_of. */
 static void note_followed(struct run *run, const struct join_turn *turn)
 {
-    if (turn->file == turn->whole || !turn->file->timeline)
+    const struct timeline *timeline = turn->file->timeline;
+
+    if (!timeline)
+        timeline = turn->file->sequence;
+    if (turn->file == turn->whole || !timeline)
         return;
     pthread_mutex_lock(&run->lock);
-    run->split.followed[turn->file - run->split.own] = turn->file->timeline->n;
+    run->split.followed[turn->file - run->split.own] = timeline->n;
     pthread_mutex_unlock(&run->lock);
 }
 
@@ -735,9 +765,11 @@ static void clear_file(struct source_facts *file)
     traced_list_fini(&file->traced);
     busy_destroy(file->busy);
     timeline_destroy(file->timeline);
+    timeline_destroy(file->sequence);
     for (size_t i = 0; i < file->n_also; i++) {
         busy_destroy(file->also[i].busy);
         timeline_destroy(file->also[i].timeline);
+        timeline_destroy(file->also[i].sequence);
     }
     free(file->also);
     *file = (struct source_facts){0};

@@ -251,8 +251,8 @@ static int load_timelines(struct partial *partial)
     int type;
 
     while ((type = next_block(partial, &r.in, NULL)) == PARTIAL_HANG ||
-           type == PARTIAL_TIMELINE ||
-           type == PARTIAL_STRIP) /* strips are skipped */
+           type == PARTIAL_SEQUENCE || type == PARTIAL_TIMELINE ||
+           type == PARTIAL_STRIP) /* other than timelines are skipped */
         if (type == PARTIAL_TIMELINE &&
             (partial_get_process(&r, PARTIAL_TIMELINE) < 0 || r.in.bad ||
              r.in.at != r.in.end))
@@ -281,10 +281,11 @@ static bool in_order(const struct partial *p, const struct partial_in *r,
     if ((type == PARTIAL_STRIP && p->version < PARTIAL_STRIPS) ||
         (type == PARTIAL_MESSAGES && p->version < PARTIAL_COURSE) ||
         (type == PARTIAL_MEMBERS && p->version < PARTIAL_PROCESSES) ||
+        (type == PARTIAL_SEQUENCE && p->version < PARTIAL_SEQUENCES) ||
         (type == PARTIAL_WORD && p->version < PARTIAL_WORDS))
         return false;
-    if (type == PARTIAL_TABLES || type == PARTIAL_TIMELINE ||
-        type == PARTIAL_STRIP)
+    if (type == PARTIAL_TABLES || type == PARTIAL_SEQUENCE ||
+        type == PARTIAL_TIMELINE || type == PARTIAL_STRIP)
         return !r->first && r->n_hangs == p->n_recordings;
     return r->first;
 }
@@ -313,6 +314,7 @@ static int take_payload(struct partial_in *r, enum partial_block type)
 {
     switch (type) {
     case PARTIAL_HANG:
+    case PARTIAL_SEQUENCE:
     case PARTIAL_TIMELINE:
     case PARTIAL_STRIP:
         return partial_get_process(r, type);
@@ -391,6 +393,7 @@ void partial_close(struct partial *partial)
         free(partial->files[i].read.notes);
         busy_destroy(partial->files[i].read.busy);
         timeline_destroy(partial->files[i].read.timeline);
+        timeline_destroy(partial->files[i].read.sequence);
     }
     free(partial->files);
     free(partial->bytes);
@@ -665,6 +668,7 @@ enum join_status partial_set_read(struct partial_node *node,
                 NULL; /* now owned by the other one */
             partial->files[i].read.busy = NULL;
             partial->files[i].read.timeline = NULL;
+            partial->files[i].read.sequence = NULL;
         }
         if (status == JOIN_LEFT_OUT) /* memory limit; conflict is set */
             status = JOIN_OK;

@@ -26,7 +26,7 @@
  * times of messages over the run, and those before PROCESSES do not tell
  * processes of equal host and pid, or the devices of one process, apart. From
  * version WORDS on a file may have what its markers count, and there are
- * algorithms, protocols and clocks. */
+ * algorithms, protocols and clocks. From SEQUENCES on there are those. */
 enum {
     /* differs in two bits from each older one, so that no flipped bit makes one
      * of another: the head has no checksum */
@@ -36,7 +36,8 @@ enum {
     PARTIAL_STRIPS = 7,
     PARTIAL_COURSE = 8,
     PARTIAL_PROCESSES = 16,
-    PARTIAL_WORDS = 16
+    PARTIAL_WORDS = 16,
+    PARTIAL_SEQUENCES = 16
 };
 
 /* A log that a partial was made from; path is relative to raw/<node>/. */

@@ -38,6 +38,7 @@ enum partial_block {
     PARTIAL_MESSAGES = 12, /* their times over the run, by member */
     PARTIAL_MEMBERS = 13,  /* what tells the members' processes apart */
     PARTIAL_WORD = 14,     /* algorithms, protocols, CPUs' clocks */
+    PARTIAL_SEQUENCE = 15, /* of one file, before its timeline */
     PARTIAL_N_TYPES
 };
 
@@ -109,8 +110,8 @@ struct partial_in {
 
 /* Each reads one block's payload. 0, or -1: damaged, or no memory. */
 int partial_get_files(struct partial *partial, struct jpr_in *in);
-/* PARTIAL_HANG goes to r->evidence, PARTIAL_TIMELINE and PARTIAL_STRIP go to
- * their file. */
+/* PARTIAL_HANG goes to r->evidence; PARTIAL_SEQUENCE, PARTIAL_TIMELINE and
+ * PARTIAL_STRIP go to their file. */
 int partial_get_process(struct partial_in *r, enum partial_block type);
 /* TABLES, PAIRS, BITS, KERNELS, MESSAGES or STRAYS, into the join. */
 int partial_get_table(struct partial_in *r, enum partial_block type);

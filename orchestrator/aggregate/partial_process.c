@@ -263,7 +263,7 @@ static int take_hang(struct partial_in *r)
 
 /* --- what its process did --- */
 
-/* A timeline and the number of its file. */
+/* A timeline, or a sequence, and the number of its file. */
 struct followed {
     size_t file;
     const struct timeline *timeline;
@@ -299,12 +299,13 @@ static void put_timeline(struct jpr_out *out, const void *arg)
         jpr_put_bytes(out, t->bytes, t->used);
 }
 
-static int put_followed(struct partial_out *w, size_t file,
+static int put_followed(struct partial_out *w, size_t file, bool sequence,
                         const struct timeline *timeline)
 {
     const struct followed item = {file, timeline};
 
-    return partial_put_block(w, PARTIAL_TIMELINE, put_timeline, &item);
+    return partial_put_block(w, sequence ? PARTIAL_SEQUENCE : PARTIAL_TIMELINE,
+                             put_timeline, &item);
 }
 
 enum { SERIES_BYTES = 6 }; /* at least */
@@ -435,22 +436,36 @@ static bool get_timeline(struct jpr_in *in, struct timeline *t, uint64_t limit)
     return get_all_series(in, t) && get_events(in, t, limit);
 }
 
-/* Reads a timeline for its file. Files are ascending, so each has one at most.
- * 0, or -1: damaged, or no memory. */
-static int get_followed(struct partial_in *r)
+/* Reads a sequence or a timeline for its file. Files are ascending; a file has
+ * one of each at most, the sequence first. 0, or -1: damaged, or no memory. */
+static int get_followed(struct partial_in *r, bool sequence)
 {
     struct partial *p = r->partial;
     size_t at = (size_t) jpr_get_bounded(&r->in, UINT32_MAX);
+    struct source_facts *file;
     struct timeline *t;
 
-    if (r->in.bad || at >= p->n_files || at < r->next_timeline)
+    if (r->in.bad || at >= p->n_files || at + 1 < r->next_timeline)
         return -1;
+    file = &p->files[at].read;
     r->next_timeline = at + 1; /* a strip may follow */
-    t = p->files[at].read.timeline = timeline_create(0, 0);
-    if (t && p->files[at].read.process.known)
-        t->instance = process_instance(p->files[at].read.process.pid_namespace,
-                                       p->files[at].read.process.start);
-    return t && get_timeline(&r->in, t, p->timeline_events) ? 0 : -1;
+    if (file->timeline || (sequence && file->sequence))
+        return -1;
+    t = timeline_create(0, 0);
+    if (!t)
+        return -1;
+    if (sequence)
+        file->sequence = t;
+    else
+        file->timeline = t;
+    if (file->process.known)
+        t->instance =
+            process_instance(file->process.pid_namespace, file->process.start);
+    /* the operations of a sequence have no start */
+    return get_timeline(&r->in, t, p->timeline_events) &&
+                   !(sequence && (t->first_us || t->last_us))
+               ? 0
+               : -1;
 }
 
 /* --- strips: what a process did over the run --- */
@@ -580,9 +595,11 @@ int partial_put_processes(struct partial_out *w, const struct jp_logwalk *walk,
         if (files[i].has_counters && put_hang(w, files[i].evidence) < 0)
             return -1;
     for (size_t i = 0; i < walk->n_logs; i++)
-        if (files[i].timeline &&
-            (put_followed(w, i, files[i].timeline) < 0 ||
-             put_strip_of(w, i, files[i].timeline->strip) < 0))
+        if ((files[i].sequence &&
+             put_followed(w, i, true, files[i].sequence) < 0) ||
+            (files[i].timeline &&
+             (put_followed(w, i, false, files[i].timeline) < 0 ||
+              put_strip_of(w, i, files[i].timeline->strip) < 0)))
             return -1;
     return 0;
 }
@@ -590,6 +607,7 @@ int partial_put_processes(struct partial_out *w, const struct jp_logwalk *walk,
 int partial_get_process(struct partial_in *r, enum partial_block type)
 {
     return type == PARTIAL_HANG       ? take_hang(r)
-           : type == PARTIAL_TIMELINE ? get_followed(r)
+           : type == PARTIAL_SEQUENCE ? get_followed(r, true)
+           : type == PARTIAL_TIMELINE ? get_followed(r, false)
                                       : get_strip_of(r);
 }

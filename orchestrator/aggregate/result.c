@@ -782,6 +782,9 @@ void result_destroy(struct jp_result *r)
     for (size_t i = 0; i < r->n_timelines; i++)
         timeline_destroy(r->timelines[i]);
     free(r->timelines);
+    for (size_t i = 0; i < r->n_sequences; i++)
+        timeline_destroy(r->sequences[i]);
+    free(r->sequences);
     for (size_t i = 0; i < r->n_recorded; i++)
         free(r->recorded[i].host);
     free(r->recorded);

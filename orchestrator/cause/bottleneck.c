@@ -14,7 +14,7 @@
 #include "common/figure.h"
 #include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 
 const char *const bottleneck_words[JP_BOTTLENECKS] = {
     [JP_BOTTLENECK_GPU] = "gpu_bound",

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 
 #define KEPT 5 /* limit of causes per finding */
 

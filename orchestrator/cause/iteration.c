@@ -20,7 +20,7 @@
 #include "common/hash.h"
 #include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 #include "plugins/util/util_rows.h"
 
 enum {

@@ -16,7 +16,7 @@
 #include "common/fileio.h"
 #include "common/vector.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 #include "orchestrator/aggregate/ops.h"
 
 #define NONE UINT32_MAX

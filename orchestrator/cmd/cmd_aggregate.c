@@ -230,7 +230,7 @@ struct arguments {
     struct filekinds found;   /* owned: what the inputs hold */
     struct jp_flight *flight; /* owned; NULL: no dumps */
     const char *usage_roots[MAX_USAGE_ROOTS];
-    bool png, exporter, parquet, no_usage;
+    bool png, exporter, parquet, no_usage, own_times;
     struct cmd_common common;
 };
 
@@ -309,6 +309,10 @@ static const struct cmd_option rows[] = {
      "keep times on each node's own clock. Without this, all times are moved "
      "to the clock of one node, if operations across nodes show the offsets",
      OPT_FLAG(options.as_recorded)},
+    {"own-times", NULL,
+     "also print what own times alone show of late ranks, to compare it with "
+     "the verdict; nothing else changes",
+     OPT_FLAG(own_times)},
     {"json", NULL, "print summary.json on standard output",
      OPT_FLAG(common.json)},
     {"baseline", "FILE",
@@ -743,6 +747,18 @@ static int load_expectation(struct arguments *a)
     return -1;
 }
 
+/* What the judge says, beside the verdict. */
+static void print_own_times(const struct jp_result *result,
+                            const struct jp_insight *insight)
+{
+    char line[JUDGE_LINE];
+
+    quote_printf(stderr, "jobprof: by own times: %s\n",
+                 insight->judge ? judge_line(insight->judge, result,
+                                             &insight->processes, line)
+                                : "not judged");
+}
+
 int cmd_aggregate(int argc, char **argv)
 {
     struct progress progress = {.start_ms = clock_mono_ms()};
@@ -802,6 +818,8 @@ int cmd_aggregate(int argc, char **argv)
     if (insight) {
         gputime_judge(a.nsys, insight);
         flight_hang_judge(a.flight, result, insight);
+        if (a.own_times)
+            print_own_times(result, insight);
     }
     rc = failed ? progress.over ? JP_EXIT_INCOMPLETE : JP_EXIT_IO
                 : deliver(&a, &step, result, copper, insight,

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 
 /* Returns how many kernels of a rank have all their messages. */
 static size_t count_whole(const struct jp_rank *rank)

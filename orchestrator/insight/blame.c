@@ -22,7 +22,7 @@
 #include "orchestrator/insight/alltoall.h"
 #include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 
 /* A late process, and the rank of it that shows the lateness best. */
 struct suspect {

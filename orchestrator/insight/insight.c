@@ -470,6 +470,9 @@ static int judge(struct jp_insight *x, const struct jp_result *r,
         rc = network_findings(r, p, &series, expectation, &x->findings);
     if (rc == 0)
         rc = turns_findings(r, p, &series, x->lateness, &x->findings);
+    /* last: it speaks where nothing else was found */
+    if (rc == 0)
+        rc = owntime_findings(r, p, x->run_us, &x->findings, &x->judge);
 out:
     netseries_fini(&series);
     return rc;
@@ -601,6 +604,7 @@ void insight_destroy(struct jp_insight *x)
     stalls_fini(&x->stalls);
     ownwork_fini(&x->ownwork);
     free(x->lateness);
+    judge_destroy(x->judge);
     netcells_fini(&x->network);
     free(x->expected);
     free(x);

@@ -17,6 +17,7 @@
 #include "orchestrator/insight/replay.h"
 #include "orchestrator/insight/ownwork.h"
 #include "orchestrator/insight/stalls.h"
+#include "orchestrator/judge/judge.h"
 
 /* --- crash.c ------------------------------------------------------------ */
 
@@ -180,6 +181,7 @@ struct jp_insight {
     struct jp_ownwork ownwork;       /* of the result's traced processes */
     struct jp_netcells network;      /* empty if it was not judged */
     struct jp_expected_bw *expected; /* by the result's cells */
+    struct judge *judge;       /* own times (judge.h); NULL: not judged */
     struct replay_state replay;      /* all zeros if nothing was replayed */
     bool judged; /* false: nothing but hangs was looked for, because the records
                   * of several runs are mixed, or NCCL reported too few of the

@@ -15,7 +15,7 @@
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/late_measure.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 
 /* --- what excuses a rank ------------------------------------------------- */
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 
 /* A rank's parts of the run, split into late and other ones. Times are excess
  * in us per part. */

@@ -11,7 +11,7 @@
 
 #include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 
 double late_times_of(size_t n)
 {

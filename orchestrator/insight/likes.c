@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 
 /* --- which communicators are alike ---------------------------------------- */
 

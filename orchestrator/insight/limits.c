@@ -13,6 +13,7 @@
 
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/aggregate/clocks.h"
+#include "orchestrator/judge/judge.h"
 
 /* A row is name, value, unit, text, reason. */
 /* clang-format off */

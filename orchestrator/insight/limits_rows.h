@@ -44,6 +44,35 @@
          "more times the mean of the others, and by no more than the last third "
          "of them shows, if ranks waited for more times that in all",
          "programs start at different times on each node"},
+    /* --- own times (orchestrator/judge/judge.h has the values) */
+    [JP_LIMIT_OWN_ALARM] =
+        {"own_alarm_max", JUDGE_FALSE_ALARM, JP_LIMIT_IS_SHARE,
+         "By own times nobody is named if chance would name somebody in a "
+         "share of healthy jobs that is larger",
+         "shared out over all processes and questions; a wrong name costs more "
+         "trust than a missed one"},
+    [JP_LIMIT_OWN_WORTH] =
+        {"own_cost_min", JUDGE_WORTH, JP_LIMIT_IS_SHARE,
+         "... nor unless the run would be shorter without it by a share that "
+         "is larger",
+         "GPUs of one kind at one clock limit differ by about a percent "
+         "anyway"},
+    [JP_LIMIT_OWN_STALL] =
+        {"own_stall_min", JUDGE_STALL_US, JP_LIMIT_IS_US,
+         "... nor for single intervals, unless these are longer",
+         "interrupts, page faults and short collections of garbage take less "
+         "on every rank"},
+    [JP_LIMIT_OWN_WHOLE] =
+        {"own_whole_min", JUDGE_WHOLE, JP_LIMIT_IS_SHARE,
+         "... nor unless the operations with all their members, in an order "
+         "that all of them share, are a larger share",
+         "without them it is not known who waited for whom"},
+    [JP_LIMIT_OWN_OVERLAP] =
+        {"own_clock_max", JUDGE_OVERLAP, JP_LIMIT_IS_NUMBER,
+         "... nor if the clocks of own times run for more times the length of "
+         "the run",
+         "operations that overlap computation are counted several times; the "
+         "length of a run is only known to some percent"},
     /* --- what an all-clear may state (verdict.c) */
     [JP_LIMIT_STATED] =
         {"stated_max", 0.03, JP_LIMIT_IS_SHARE,

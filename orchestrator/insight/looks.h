@@ -15,6 +15,7 @@
 #include "orchestrator/insight/netcells.h"
 #include "orchestrator/insight/netseries.h"
 #include "orchestrator/identity/processes.h"
+#include "orchestrator/judge/judge.h"
 
 /* --- hangs ---------------------------------------------------------------- */
 
@@ -78,6 +79,17 @@ int turns_findings(const struct jp_result *result,
                    const struct jp_netserieses *series,
                    const struct jp_lateness *lateness,
                    struct jp_findings *findings);
+
+/* --- own times ------------------------------------------------------------ */
+
+/* owntime.c: appends late ranks and nodes, and ranks that stall, by their own
+ * times (orchestrator/judge/judge.h), if nothing was found that decides the
+ * verdict; so call it last. Where nobody is named it may state a smaller effect
+ * that would have been seen. *judge: all that was measured; the caller destroys
+ * it. 0, or -1: no memory. */
+int owntime_findings(const struct jp_result *result,
+                     const struct jp_processes *processes, double run_us,
+                     struct jp_findings *findings, struct judge **judge);
 
 /* --- silence: from the last operation to the end of the tasks ------------ */
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 
 /* --- a histogram of bandwidths -------------------------------------------- */
 

@@ -22,7 +22,7 @@
 #include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/netcells.h"
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 
 /* --- which nodes the slow communicators share ----------------------------- */
 

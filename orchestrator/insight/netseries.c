@@ -18,7 +18,7 @@
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 
 /* --- warm-up -------------------------------------------------------------- */
 

@@ -19,7 +19,7 @@
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 
 /* Sums over the series of a kind, such as those with a step. */
 struct sum {

@@ -13,7 +13,7 @@
 
 #include "common/vector.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 
 /* --- what an operation follows, where several may overlap ----------------- */
 

@@ -20,7 +20,7 @@
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 
 enum {
     /* The most rows of Send and Recv of a pipeline's rank: to and from each of

@@ -10,7 +10,7 @@
 #include "common/figure.h"
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 
 /* An operation in which a candidate was last. */
 struct event {

@@ -9,7 +9,7 @@
 #include "orchestrator/insight/alltoall.h"
 #include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 
 enum { PLACES = 4096 }; /* of a step, at most */
 

@@ -17,7 +17,7 @@
 #include "common/figure.h"
 #include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 
 /* --- which waits ---------------------------------------------------------- */
 

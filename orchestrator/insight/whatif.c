@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "common/figure.h"
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 
 enum {
     PEERS = 16, /* peers to compare with, at most */

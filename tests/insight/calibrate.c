@@ -27,7 +27,7 @@
 
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/insight/insight.h"
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 #include "tests/insight/pool.h"
 #include "tests/insight/simfeed.h"
 #include "tests/insight/simlog.h"

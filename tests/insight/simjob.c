@@ -224,6 +224,8 @@ static void compute(struct job *j, uint32_t rank, uint32_t number)
     double mean_ns = s->layer_us > 0 ? 1000 * s->layer_us : LAYER_NS;
     double ns = mean_ns * (1 + noise(j)) * j->pace[rank], stall;
 
+    if (s->load > 0)
+        ns *= exp(s->load * (random_normal(&j->random) - s->load / 2));
     if (is_late(j, rank)) {
         if (j->step >= s->warmup)
             j->truth->late_ns[rank == j->truth->ranks[1]] += ns *
@@ -428,6 +430,25 @@ static double slow_experts(struct job *j, const struct simjob_comm *c)
     return 1 + j->truth->effect;
 }
 
+/* A rank's record of a whole AlltoAll. */
+static void whole_exchange(struct job *j, const struct simjob_comm *c,
+                           uint32_t me, uint64_t number, double start,
+                           double end)
+{
+    double bytes = 0;
+
+    struct simjob_record record = {.comm = c,
+                                   .rank = c->members[me],
+                                   .comm_rank = me,
+                                   .func = "AlltoAll",
+                                   .sn = number};
+
+    for (uint32_t k = 0; k < c->n; k++) /* no two ranks send as much */
+        bytes += message_bytes(j, number, me, k);
+    record.bytes = (uint64_t) bytes;
+    emit(j, &record, start, end);
+}
+
 /* Sends and receives of one kernel: each of equal ones lasts as long as it. */
 static void exchange(struct job *j, struct simjob_comm *c)
 {
@@ -462,10 +483,13 @@ static void exchange(struct job *j, struct simjob_comm *c)
             double end = all + net * (uneven ? size : 1);
 
             j->clock[c->members[i]] = start[i];
-            message_side(j, c, k % 2, i, peer, end,
-                         (uint64_t) message_bytes(j, number, from, to));
+            if (!j->shape->native)
+                message_side(j, c, k % 2, i, peer, end,
+                             (uint64_t) message_bytes(j, number, from, to));
             last = fmax(last, end);
         }
+        if (j->shape->native)
+            whole_exchange(j, c, i, number, start[i], last);
         j->spent_ns += last - start[i];
         j->clock[c->members[i]] = last;
     }

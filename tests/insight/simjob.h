@@ -91,6 +91,9 @@ struct simjob_shape {
     uint32_t expert_ranks; /* ... of so many, at most 8; 0: 4 */
     bool uneven_sizes;     /* and no two of its messages are alike */
     bool step_sizes;       /* nor are steps: by a factor of 0.4 to 2.5 */
+    bool native; /* an AlltoAll is one record, of no message */
+    double load; /* standard deviation of the logarithm of what a layer's experts
+                    have to do, each time anew; 0: all the same */
     uint32_t short_stage;  /* layers that the last stage has fewer */
     double layer_us;       /* of compute, mean; 0: 900 */
     uint32_t buckets;      /* of gradients */
@@ -222,6 +225,10 @@ struct simjob_shape simjob_fourth_shape(uint64_t seed);
 /* 64 ranks in eight stages, 60 steps: a rank comes last in each of its group's
  * 480 to 1,080 operations, but those of all ranks are only 60. */
 struct simjob_shape simjob_stages_shape(uint64_t seed);
+
+/* Shapes of a fifth family: 16 ranks, AlltoAll of sizes that change from step
+ * to step, experts whose load changes each time; 150 steps. */
+struct simjob_shape simjob_experts_shape(uint64_t seed);
 
 uint32_t simjob_ranks(const struct simjob_shape *shape);
 

@@ -277,3 +277,32 @@ struct simjob_shape simjob_stages_shape(uint64_t seed)
     s.dp_bytes = 10000000 + random_below(&r, 50000000);
     return s;
 }
+
+struct simjob_shape simjob_experts_shape(uint64_t seed)
+{
+    struct simjob_random r = {seed ^ 0xe4be};
+    struct simjob_shape s = {.per_node = 4,
+                             .tp = 1,
+                             .pp = 1,
+                             .dp = 16,
+                             .microbatches = 1,
+                             .tp_ops = 1,
+                             .experts = true,
+                             .uneven_sizes = true,
+                             .step_sizes = true,
+                             .steps = 150};
+
+    s.expert_ranks = random_below(&r, 2) ? 4 : 8;
+    s.native = random_below(&r, 2);
+    s.load = 0.02 * pow(15, random_unit(&r));
+    s.layers = 3 + random_below(&r, 6);
+    s.layer_us = 400 + 1200 * random_unit(&r);
+    s.grads = random_below(&r, 3);
+    s.buckets = s.grads == SIMJOB_ONE ? 1 : 2 + random_below(&r, 3);
+    s.warmup = random_below(&r, 3);
+    s.world = random_below(&r, 2);
+    s.noise = random_below(&r, 2) ? SIMJOB_TAILS : SIMJOB_ONE_SIDED;
+    s.tp_bytes = 4000000 + random_below(&r, 16000000);
+    s.dp_bytes = 10000000 + random_below(&r, 50000000);
+    return s;
+}

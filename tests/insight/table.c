@@ -1,6 +1,7 @@
 /* table.c - how often the right cause is named, over simulated jobs.
  *
- * usage: table [-c] [-e | -a N] [-l] [-v] [-r] [-o | -t | -f | -g] [-j JOBS]
+ * usage: table [-c] [-e | -a N] [-J] [-l] [-R] [-v] [-r] [-o | -t | -f | -g |
+ * -m] [-j JOBS]
  *              [-n STEPS] [-s SEED] [SEEDS [FIRST [FAULT]]]
  *
  * Runs SEEDS jobs for each fault and size of effect, and eight to ten times as
@@ -13,9 +14,11 @@
  * less than the limits let be named.
  *
  * Each job has another shape.
- *   -o -t -f -g  shapes of the other families
+ *   -o -t -f -g -m  shapes of the other families
  *   -e           only shapes with AlltoAll
  *   -a N         only such, of N ranks
+ *   -J           by the judge's answers alone (orchestrator/judge)
+ *   -R           by the recorder's files
  *   -r           with a Reduce to rank 0 after each step
  *   -n STEPS     late ranks and clean jobs only, of that many steps
  *   -c           every other node's clock is an hour back
@@ -38,7 +41,8 @@
 #include "orchestrator/insight/late.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/looks.h"
-#include "orchestrator/insight/stats.h"
+#include "orchestrator/judge/judge.h"
+#include "common/stats.h"
 #include "tests/common/fewer.h"
 #include "tests/insight/pool.h"
 #include "tests/insight/simfeed.h"
@@ -82,7 +86,7 @@ static const struct row short_rows[] = {
     {SIMJOB_CLEAN, 0, 10, 0.995},
     {SIMJOB_JITTER, 0, 3, 0.995},
 };
-static bool only_experts, verbose, as_text, reduced;
+static bool only_experts, verbose, as_text, reduced, by_judge, as_recorded;
 static uint32_t short_steps;  /* 0: as the shape has */
 static uint32_t expert_ranks; /* of each AlltoAll; 0: as the shape has */
 
@@ -471,11 +475,49 @@ static struct simjob_shape sized(struct simjob_shape shape)
 {
     if (short_steps)
         shape.steps = short_steps;
-    shape.expert_ranks = expert_ranks;
+    if (expert_ranks)
+        shape.expert_ranks = expert_ranks;
     shape.reduced = reduced;
     while (shape.experts && expert_ranks && shape.dp % expert_ranks)
         shape.dp++;
     return shape;
+}
+
+/* Replaces all findings by the judge's answers. */
+static void ask_judge(const struct jp_result *r, struct jp_insight *insight,
+                      FILE *out)
+{
+    static const enum jp_finding_kind kinds[JUDGE_KINDS] = {
+        [JUDGE_LATE] = JP_FINDING_LATE_RANK,
+        [JUDGE_ONSET] = JP_FINDING_LATE_RANK,
+        [JUDGE_NODE] = JP_FINDING_LATE_NODE,
+        [JUDGE_STALL] = JP_FINDING_STALL};
+    const struct jp_processes *p = &insight->processes;
+    const struct judge *j = insight->judge;
+    char line[JUDGE_LINE];
+
+    if (!j)
+        return;
+    findings_fini(&insight->findings);
+    insight->findings =
+        (struct jp_findings){.gpus_us = j->run_us * (double) p->n};
+    for (size_t i = 0; i < j->n; i++) {
+        const struct judge_answer *a = &j->answers[i];
+        struct jp_finding *f = findings_add(&insight->findings, kinds[a->kind]);
+
+        if (!f)
+            abort();
+        snprintf(f->host, sizeof(f->host), "%s", p->hosts[a->host].host);
+        f->pid = p->list[a->process].pid;
+        f->from_us = (double) SIMLOG_EPOCH_US + a->from * j->run_us;
+        finding_cost(&insight->findings, f, a->cost_us * (double) p->n);
+        judge_line(j, r, p, line);
+        snprintf(f->text, sizeof(f->text), "%s", line);
+    }
+    if (verbose)
+        fprintf(out, "# judge: %s; clock %.3f run %.3f lacking %llu\n",
+                judge_line(j, r, p, line), j->clock_us / 1e6, j->run_us / 1e6,
+                (unsigned long long) j->lacking);
 }
 
 /* What a row's jobs have in common. */
@@ -496,8 +538,9 @@ static int run(const struct task *task, uint64_t seed, const char *dir,
     const struct row *row = task->row;
     enum jp_against against = task->against;
     const struct jp_aggregate_options options = {.threads = 1};
-    const struct table_way *files = row->fault == SIMJOB_RECORDED ? &simrec_way
-                                    : as_text                     ? &simlog_way
+    const struct table_way *files = row->fault == SIMJOB_RECORDED || as_recorded
+                                        ? &simrec_way
+                                    : as_text ? &simlog_way
                                               : &simfeed_way;
     struct job j = {.shape = sized(shape_of(seed)), .against = against};
     struct table_expect expect;
@@ -533,6 +576,8 @@ static int run(const struct task *task, uint64_t seed, const char *dir,
         fprintf(stderr, "%s\n", result ? "out of memory" : err.text);
         exit(1);
     }
+    if (by_judge)
+        ask_judge(result, insight, out);
     j.result = result;
     j.insight = insight;
     if (row->fault != SIMJOB_SLOW_NET || table_expect_applies(insight, against))
@@ -688,6 +733,10 @@ int main(int argc, char **argv)
             simlog_apart_us = UINT64_C(3600000000);
         else if (!strcmp(argv[1], "-e"))
             only_experts = true;
+        else if (!strcmp(argv[1], "-R"))
+            as_recorded = true;
+        else if (!strcmp(argv[1], "-J"))
+            by_judge = true;
         else if (!strcmp(argv[1], "-v"))
             verbose = true;
         else if (!strcmp(argv[1], "-r"))
@@ -700,6 +749,8 @@ int main(int argc, char **argv)
             shape_of = simjob_third_shape;
         else if (!strcmp(argv[1], "-f"))
             shape_of = simjob_fourth_shape;
+        else if (!strcmp(argv[1], "-m"))
+            shape_of = simjob_experts_shape;
         else if (!strcmp(argv[1], "-g"))
             shape_of = simjob_stages_shape;
         else if (argc > 2) {

@@ -1,5 +1,5 @@
 /* test_stats.c - medians, sorting, fits, and where a warm-up ends. */
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* stats.c - medians, spreads, trimmed means, and two tests. */
-#include "orchestrator/insight/stats.h"
+#include "common/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

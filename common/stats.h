@@ -1,6 +1,6 @@
 /* stats.h - robust statistics of a few numbers. */
-#ifndef JP_INSIGHT_STATS_H
-#define JP_INSIGHT_STATS_H
+#ifndef JP_COMMON_STATS_H
+#define JP_COMMON_STATS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,0 +1,191 @@
+/* owntime.c - findings by own time, where sums of waits show nothing.
+ *
+ * The judge (orchestrator/judge) sees who computes longer also where the waits
+ * of single ranks are not known: AlltoAll of sizes that differ between ranks,
+ * in particular. It names somebody only where nothing else was found; then the
+ * smallest effect that would have been seen is the smaller of both.
+ */
+#include "orchestrator/insight/looks.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/figure.h"
+#include "orchestrator/aggregate/ops.h"
+#include "orchestrator/insight/hypothesis.h"
+#include "orchestrator/insight/limits.h"
+#include "orchestrator/judge/judge.h"
+
+/* Returns the rank of the result by which the process is named: in the
+ * communicator that it uses most. SIZE_MAX: none. */
+static size_t rank_of(const struct jp_result *r, const struct jp_processes *p,
+                      const struct judge *j, size_t process)
+{
+    uint32_t comm = j->processes[process].closest;
+
+    if (comm == UINT32_MAX)
+        return p->list[process].n ? p->by_process[p->list[process].first]
+                                  : SIZE_MAX;
+    return processes_rank_in(p, r, process, comm);
+}
+
+/* Fills what all findings by own time have. */
+static void fill(const struct jp_result *r, const struct jp_processes *p,
+                 const struct judge *j, const struct judge_answer *a,
+                 struct jp_findings *findings, struct jp_finding *f)
+{
+    const struct jp_process *who = &p->list[a->process];
+    const struct judge_process *x = &j->processes[a->process];
+    size_t rank = rank_of(r, p, j, a->process);
+
+    if (rank != SIZE_MAX)
+        f->comm = (int64_t) r->ranks[rank].comm;
+    if (rank != SIZE_MAX && a->kind != JUDGE_NODE)
+        f->rank = r->ranks[rank].rank;
+    if (a->kind != JUDGE_NODE) {
+        f->world_rank = who->world_rank;
+        f->pid = who->pid;
+        f->process = (int64_t) a->process;
+    }
+    snprintf(f->host, sizeof(f->host), "%s", p->hosts[a->host].host);
+    if (x->comm_us > 0)
+        finding_measure(f, fmin(a->excess_us / x->comm_us, 1),
+                        a->error_us / x->comm_us);
+    f->evidence = x->intervals;
+    /* all processes lose the time by which the run is longer */
+    finding_cost(findings, f, a->cost_us * (double) p->n);
+}
+
+/* Formats since when, if that is not the start of the run. */
+static const char *since(const struct judge_answer *a, char *buf, size_t size)
+{
+    *buf = '\0';
+    if (a->from > 0)
+        snprintf(buf, size, " from %s of the run on", FIG_SHARE(a->from));
+    return buf;
+}
+
+static int add_late(const struct jp_result *r, const struct jp_processes *p,
+                    const struct judge *j, const struct judge_answer *a,
+                    struct jp_findings *findings)
+{
+    const struct judge_process *x = &j->processes[a->process];
+    struct jp_finding *f = findings_add(findings, JP_FINDING_LATE_RANK);
+    char name[JP_PROCESS_NAME_LEN], when[60];
+
+    if (!f)
+        return -1;
+    fill(r, p, j, a, findings, f);
+    finding_count(f, a->excess_us / ((1 - a->from) * (double) x->intervals),
+                  x->later, x->intervals);
+    if (a->from > 0 && r->ops && r->ops->dump_first)
+        f->from_us = (double) r->ops->dump_first + a->from * j->run_us;
+    snprintf(f->text, sizeof(f->text),
+             "%s computes longer than its peers%s: by %s before an operation, "
+             "in %s of %s; cost %s",
+             processes_describe(p, r, &p->list[a->process], name),
+             since(a, when, sizeof(when)), FIG_US(f->by_us),
+             FIG_COUNT(f->times), FIG_COUNT(f->of), FINDING_LOSS(f));
+    snprintf(f->next, sizeof(f->next),
+             "check that process: clocks and temperature of its GPU, data "
+             "loading, garbage collection, other work on its cores");
+    return 0;
+}
+
+static int add_node(const struct jp_result *r, const struct jp_processes *p,
+                    const struct judge *j, const struct judge_answer *a,
+                    struct jp_findings *findings)
+{
+    const struct judge_process *x = &j->processes[a->process];
+    struct jp_finding *f = findings_add(findings, JP_FINDING_LATE_NODE);
+
+    if (!f)
+        return -1;
+    fill(r, p, j, a, findings, f);
+    finding_count(f, a->excess_us / (double) x->intervals, a->times, a->times);
+    snprintf(f->text, sizeof(f->text),
+             "the %s ranks of node %.64s compute longer than their peers, by "
+             "%s before an operation; cost %s",
+             FIG_COUNT(a->times), f->host, FIG_US(f->by_us), FINDING_LOSS(f));
+    snprintf(f->next, sizeof(f->next),
+             "check that node: power and clock limits, cooling, file system "
+             "mounts, other jobs' processes");
+    return 0;
+}
+
+static int add_stall(const struct jp_result *r, const struct jp_processes *p,
+                     const struct judge *j, const struct judge_answer *a,
+                     struct jp_findings *findings)
+{
+    const struct judge_process *x = &j->processes[a->process];
+    struct jp_finding *f = findings_add(findings, JP_FINDING_STALL);
+    char name[JP_PROCESS_NAME_LEN], how[80];
+
+    if (!f)
+        return -1;
+    fill(r, p, j, a, findings, f);
+    finding_count(f, a->excess_us / (double) a->times, a->times, x->intervals);
+    if (a->times > 1)
+        snprintf(how, sizeof(how), "%s times, for about %s (at most %s)",
+                 FIG_COUNT(a->times), FIG_US(f->by_us), FIG_US(a->longest_us));
+    else
+        snprintf(how, sizeof(how), "once, for %s", FIG_US(f->by_us));
+    snprintf(f->text, sizeof(f->text),
+             "%s stalled %s, before operations that its peers reached; cost %s",
+             processes_describe(p, r, &p->list[a->process], name), how,
+             FINDING_LOSS(f));
+    snprintf(f->next, sizeof(f->next),
+             "check that process: checkpoints, garbage collection, data "
+             "loading, other work on its cores, a file system that stalls");
+    return 0;
+}
+
+/* Returns true if something was found that decides the verdict: it may also
+ * explain what own times show. That ranks wait by turns does not. */
+static bool is_decided(const struct jp_findings *findings)
+{
+    for (size_t i = 0; i < findings->n; i++)
+        if (findings->at[i].kind != JP_FINDING_TURNS &&
+            finding_verdict(&findings->at[i]) != JP_VERDICT_OK)
+            return true;
+    return false;
+}
+
+/* States the smaller effect of a question that found nothing. */
+static void state_least(const struct judge *j, struct jp_hypotheses *h)
+{
+    struct jp_judgement *late = &h->of[JP_HYPOTHESIS_LATE_RANK];
+    double least = j->least_us / j->run_us;
+
+    if (!(least < 1))
+        return;
+    if (late->state != JP_HYPOTHESIS_NOT_FOUND || !(late->least > least))
+        return;
+    hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND, least,
+                   NULL);
+}
+
+int owntime_findings(const struct jp_result *r, const struct jp_processes *p,
+                     double run_us, struct jp_findings *findings,
+                     struct judge **judge)
+{
+    struct judge *j = *judge = judge_run(r, p, run_us);
+    int rc = 0;
+
+    if (!j)
+        return -1;
+    if (!judge_speaks(j) || is_decided(findings))
+        return 0;
+    for (size_t i = 0; rc == 0 && i < j->n; i++) {
+        const struct judge_answer *a = &j->answers[i];
+
+        rc = a->kind == JUDGE_NODE    ? add_node(r, p, j, a, findings)
+             : a->kind == JUDGE_STALL ? add_stall(r, p, j, a, findings)
+                                      : add_late(r, p, j, a, findings);
+    }
+    if (rc == 0 && !j->n && j->n_judged == p->n)
+        state_least(j, findings->hypotheses);
+    return rc;
+}

@@ -1,0 +1,956 @@
+/* judge.c - from own times to names: excess, errors by resampling, cost.
+ *
+ * Way through: judge_run, set_excess (each own time less that of the peers),
+ * find_stalls, add_blocks, measure (excess and error of each process),
+ * set_least (the smallest excess that is named), name_*, price.
+ */
+#include "orchestrator/judge/judge.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/figure.h"
+#include "common/stats.h"
+
+#define QUESTIONS 4  /* late, since when, node, stall */
+#define BLOCKS_MIN 8 /* of the run with operations, to know the scatter */
+#define START 0.1    /* of the run: ranks warm up in different times */
+#define STALL_OTHERS                                                           \
+    4.0 /* times the longest interval of any other process;                    \
+           twice as many where there are few stalls */
+#define STALL_FEW 3
+#define ROLE_KNOWN 16 /* processes of a role that show how they differ */
+#define HOSTS_KNOWN 6 /* hosts that show how they differ */
+#define NET_SHARE 0.1 /* of an excess, by which its network may be slower */
+#define BEFORE 0.25   /* an onset: of the excess since then, before it */
+#define MOST_NAMED 8
+
+const char *const judge_kinds[JUDGE_KINDS] = {
+    [JUDGE_LATE] = "late",
+    [JUDGE_ONSET] = "onset",
+    [JUDGE_NODE] = "node",
+    [JUDGE_STALL] = "stall",
+};
+
+struct work {
+    struct judge *j;
+    struct judge_run *run;
+    const struct jp_processes *p;
+    float *excess;       /* [item] NAN: nothing to compare with */
+    uint32_t *members;   /* processes sorted by role */
+    uint32_t *role_from; /* [role] its first in members; n_roles + 1 */
+    double *scratch;     /* [3 x processes + JUDGE_BLOCKS] */
+    double *stall_us;    /* [process] from which excess on an interval is one */
+    double worth_us;
+};
+
+/* --- excess --------------------------------------------------------------- */
+
+static int sort_members(struct work *w)
+{
+    size_t n = w->p->n;
+    uint32_t *from = calloc(w->run->n_roles + 2, sizeof(*from));
+
+    w->role_from = from;
+    w->members = calloc(n + 1, sizeof(*w->members));
+    if (!from || !w->members)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        from[w->run->role[i] + 1]++;
+    for (uint32_t k = 0; k < w->run->n_roles; k++)
+        from[k + 1] += from[k];
+    for (uint32_t i = 0; i < n; i++)
+        w->members[from[w->run->role[i]]++] = i;
+    for (uint32_t k = w->run->n_roles; k > 0; k--)
+        from[k] = from[k - 1];
+    from[0] = 0;
+    return 0;
+}
+
+/* Returns the median of n sorted values without the one at k. */
+static double median_without(const double *v, size_t n, size_t k)
+{
+    size_t low = (n - 2) / 2, high = (n - 1) / 2;
+
+    return (v[low + (low >= k)] + v[high + (high >= k)]) / 2;
+}
+
+/* Replaces own times of one operation of the role by excesses. column: those of
+ * its members, NAN: none. */
+static void compare_column(struct work *w, float *column, size_t members,
+                           size_t stride)
+{
+    double *sorted = w->scratch, most = 0;
+    size_t n = 0;
+
+    for (size_t m = 0; m < members; m++)
+        if (isfinite(column[m * stride]))
+            sorted[n++] = (double) column[m * stride];
+    stats_sort(sorted, n);
+    for (size_t m = 0; m < members; m++) {
+        float *at = &column[m * stride];
+        size_t low = 0, high = n;
+
+        if (!isfinite(*at))
+            continue;
+        while (low < high) { /* its place among the sorted */
+            size_t mid = (low + high) / 2;
+
+            if (sorted[mid] < (double) *at)
+                low = mid + 1;
+            else
+                high = mid;
+        }
+        *at = n > 1 ? (float) ((double) *at - median_without(sorted, n, low))
+                    : NAN;
+        if (n > 1)
+            most = fmax(most, (double) *at);
+    }
+    w->j->turns_us += most;
+}
+
+/* Compares all members of a role, interval by interval. 0 or -1. */
+static int compare_role(struct work *w, uint32_t role)
+{
+    struct judge_run *run = w->run;
+    size_t cols = run->cols[role];
+    size_t from = w->role_from[role], n = w->role_from[role + 1] - from;
+    float *matrix;
+
+    if (n < 2)
+        return 0;
+    matrix = malloc((cols * n + 1) * sizeof(*matrix));
+    if (!matrix)
+        return -1;
+    for (size_t i = 0; i < cols * n; i++)
+        matrix[i] = NAN;
+    for (size_t m = 0; m < n; m++) {
+        uint32_t p = w->members[from + m];
+
+        /* before its first operation a process starts */
+        for (uint32_t i = run->first[p] + 1; i < run->first[p + 1]; i++)
+            matrix[m * cols + run->items[i].col] = run->items[i].own_us;
+    }
+    for (size_t c = 0; c < cols; c++)
+        compare_column(w, matrix + c, n, cols);
+    for (size_t m = 0; m < n; m++) {
+        uint32_t p = w->members[from + m];
+
+        for (uint32_t i = run->first[p] + 1; i < run->first[p + 1]; i++)
+            w->excess[i] = matrix[m * cols + run->items[i].col];
+    }
+    free(matrix);
+    return 0;
+}
+
+static int set_excess(struct work *w)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; i < w->run->first[w->p->n]; i++)
+        w->excess[i] = NAN;
+    for (uint32_t k = 0; rc == 0 && k < w->run->n_roles; k++)
+        rc = compare_role(w, k);
+    return rc;
+}
+
+/* --- stalls --------------------------------------------------------------- */
+
+/* Sets for each process from which excess on an interval is a stall: it is far
+ * longer than any of the other processes, without their starts. Without memory
+ * returns -1. */
+static int find_stalls(struct work *w)
+{
+    const struct judge_run *run = w->run;
+    double first = 0, second = 0;
+    size_t of = SIZE_MAX;
+
+    w->stall_us = calloc(w->p->n + 1, sizeof(*w->stall_us));
+    if (!w->stall_us)
+        return -1;
+    for (size_t p = 0; p < w->p->n; p++) {
+        double most = 0;
+
+        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++)
+            if (isfinite(w->excess[i]) && run->items[i].at > (float) START)
+                most = fmax(most, (double) w->excess[i]);
+        if (most > first) {
+            second = first;
+            first = most;
+            of = p;
+        } else {
+            second = fmax(second, most);
+        }
+    }
+    for (size_t p = 0; p < w->p->n; p++)
+        w->stall_us[p] =
+            fmax(JUDGE_STALL_US, STALL_OTHERS * (p == of ? second : first));
+    return 0;
+}
+
+/* --- blocks --------------------------------------------------------------- */
+
+static size_t block_of(float at)
+{
+    return at >= 1 ? JUDGE_BLOCKS - 1 : (size_t) (at * JUDGE_BLOCKS);
+}
+
+/* Sums up stalls and blocks of a process. Returns the blocks with operations.
+ */
+static unsigned add_blocks(struct work *w, uint32_t p)
+{
+    struct judge_process *x = &w->j->processes[p];
+    bool any[JUDGE_BLOCKS] = {false};
+    unsigned n = 0;
+
+    x->closest = w->run->closest[p];
+    for (uint32_t i = w->run->first[p]; i < w->run->first[p + 1]; i++) {
+        double us = (double) w->excess[i];
+        float at = w->run->items[i].at;
+
+        x->comm_us += (double) w->run->items[i].time_us;
+        if (!isfinite(us))
+            continue;
+        any[block_of(at)] = true;
+        x->intervals++;
+        x->later += us > 0;
+        if (us > w->stall_us[p]) {
+            x->stalls_us += at > (float) START ? us : 0;
+            x->stalls += at > (float) START;
+        } else {
+            x->blocks_us[block_of(at)] += us;
+        }
+    }
+    for (unsigned k = 0; k < JUDGE_BLOCKS; k++)
+        n += any[k];
+    return n;
+}
+
+/* Takes from each block what is common to the role: a mean lies above the
+ * median where times have a tail, for all processes alike. */
+static void center_blocks(struct work *w)
+{
+    double *v = w->scratch;
+
+    for (uint32_t k = 0; k < w->run->n_roles; k++)
+        for (unsigned b = 0; b < JUDGE_BLOCKS; b++) {
+            uint32_t from = w->role_from[k], to = w->role_from[k + 1];
+            double middle;
+
+            for (uint32_t i = from; i < to; i++)
+                v[i - from] = w->j->processes[w->members[i]].blocks_us[b];
+            middle = to - from > 2 ? stats_median(v, to - from) : 0;
+            for (uint32_t i = from; i < to; i++)
+                w->j->processes[w->members[i]].blocks_us[b] -= middle;
+        }
+}
+
+/* Returns the trimmed mean of the blocks, times their number, and its error:
+ * the larger one of single blocks and of pairs, as noise may last. */
+static struct stats_trimmed resample(const double *blocks)
+{
+    double one[JUDGE_BLOCKS], two[JUDGE_BLOCKS / 2];
+    struct stats_trimmed a, b;
+
+    memcpy(one, blocks, sizeof(one));
+    for (unsigned k = 0; k < JUDGE_BLOCKS / 2; k++)
+        two[k] = blocks[2 * k] + blocks[2 * k + 1];
+    a = stats_trim(one, JUDGE_BLOCKS);
+    b = stats_trim(two, JUDGE_BLOCKS / 2);
+    a.mean *= JUDGE_BLOCKS;
+    a.error = fmax(a.error * JUDGE_BLOCKS, b.error * (JUDGE_BLOCKS / 2));
+    return a;
+}
+
+/* Returns how many errors an effect must exceed so that its chance is `chance`.
+ */
+static double errors_of(double chance, unsigned freedom)
+{
+    double low = 0, high = 1e4;
+
+    for (int i = 0; i < 60; i++) {
+        double mid = (low + high) / 2;
+
+        if (stats_student_tail(mid, freedom) > chance)
+            low = mid;
+        else
+            high = mid;
+    }
+    return high;
+}
+
+/* The share of the budget for each of n that are asked one question. */
+static double chance_of(size_t n)
+{
+    return JUDGE_FALSE_ALARM / QUESTIONS / (double) (n ? n : 1);
+}
+
+static unsigned freedom_of_blocks(void)
+{
+    return (unsigned) (0.6 * JUDGE_BLOCKS / 2) - 1; /* kept pairs, less one */
+}
+
+/* Returns the spread of the excess of n processes, as a standard deviation.
+ * Late ones are in the upper quarter, which is left out; that of the rest is
+ * 0.73 of the whole of a normal distribution. The mates of late ones may lie as
+ * far below, and are pulled in to three times the median distance. */
+static double spread_of(struct work *w, const uint32_t *list, size_t n)
+{
+    double *v = w->scratch + w->p->n, *far = v + w->p->n, middle, least;
+    size_t k = 0, kept;
+
+    for (size_t i = 0; i < n; i++)
+        if (w->j->processes[list[i]].judged)
+            v[k++] = w->j->processes[list[i]].excess_us;
+    kept = k - k / 4;
+    if (kept < 2)
+        return NAN;
+    middle = stats_median(v, k);
+    for (size_t i = 0; i < k; i++)
+        far[i] = fabs(v[i] - middle);
+    least = middle - 3 * 1.4826 * stats_median(far, k);
+    stats_sort(v, k);
+    for (size_t i = 0; i < kept; i++)
+        v[i] = fmax(v[i], least);
+    return sqrt(stats_squares(v, 0, kept) / (double) (kept - 1)) /
+           (k >= 4 ? 0.73 : 1);
+}
+
+/* Takes from the blocks of each process those of its mates: the median of the
+ * others of its role in the communicator that it uses most. Where operations
+ * overlap computation, durations count the lateness of a group several times,
+ * for all of its members alike. */
+static void leave_mates(struct work *w)
+{
+    const struct jp_processes *p = w->p;
+    double *v = w->scratch;
+
+    for (size_t i = 0; i < p->n; i++) {
+        struct judge_process *x = &w->j->processes[i];
+        uint32_t comm = w->run->closest[i];
+        size_t from = comm == UINT32_MAX ? 0 : p->comm_start[comm];
+        size_t to = comm == UINT32_MAX ? 0 : p->comm_start[comm + 1];
+        double out = 0;
+        size_t outside = 0;
+
+        for (unsigned b = 0; b < JUDGE_BLOCKS; b++) {
+            size_t n = 0;
+
+            for (size_t k = from; k < to; k++)
+                if (p->of_rank[k] != i &&
+                    w->run->role[p->of_rank[k]] == w->run->role[i])
+                    v[n++] = w->j->processes[p->of_rank[k]].blocks_us[b];
+            x->own_us[b] = x->blocks_us[b] - (n ? stats_median(v, n) : 0);
+        }
+        for (size_t k = from; k < to; k++) {
+            size_t mate = p->of_rank[k];
+
+            if (w->run->role[mate] == w->run->role[i] &&
+                p->list[mate].host_at != p->list[i].host_at) {
+                out += resample(w->j->processes[mate].blocks_us).mean;
+                outside++;
+            }
+        }
+        x->out_us = outside ? out / (double) outside : NAN;
+    }
+}
+
+/* Sets what is apart: more than the spread of its role (of all, if the role is
+ * small) and worth it; and the least excess that is named, which is also above
+ * the process's own error. */
+static void set_least(struct work *w)
+{
+    struct judge *j = w->j;
+    double chance = chance_of(j->n_judged);
+    double by_error = errors_of(chance, freedom_of_blocks());
+    double all = spread_of(w, w->members, w->p->n);
+
+    for (uint32_t k = 0; k < w->run->n_roles; k++) {
+        uint32_t from = w->role_from[k];
+        size_t of = w->role_from[k + 1] - from;
+        double spread = spread_of(w, w->members + from, of), apart;
+        bool many = of >= ROLE_KNOWN;
+        size_t known = many                     ? of - 1
+                       : j->n_judged > j->roles ? j->n_judged - j->roles
+                                                : 1;
+        /* without the upper quarter, and with ends that are pulled in */
+        size_t freedom = known / 2;
+
+        if (!many)
+            spread = fmax(spread, all);
+        apart =
+            fmax(w->worth_us,
+                 errors_of(chance, freedom ? (unsigned) freedom : 1) * spread);
+        for (size_t i = from; i < from + of; i++) {
+            struct judge_process *x = &j->processes[w->members[i]];
+
+            x->apart_us = apart;
+            x->least_us = fmax(apart, by_error * x->error_us);
+            if (x->judged)
+                j->least_us = fmax(j->least_us, x->least_us);
+        }
+    }
+}
+
+/* Takes from each excess the median of the role: means of times with a tail lie
+ * above the median, for all processes alike. */
+static void center_excess(struct work *w)
+{
+    double *v = w->scratch;
+
+    for (uint32_t k = 0; k < w->run->n_roles; k++) {
+        uint32_t from = w->role_from[k], to = w->role_from[k + 1];
+        double middle;
+
+        for (uint32_t i = from; i < to; i++)
+            v[i - from] = w->j->processes[w->members[i]].excess_us;
+        middle = to - from > 2 ? stats_median(v, to - from) : 0;
+        for (uint32_t i = from; i < to; i++)
+            w->j->processes[w->members[i]].excess_us -= middle;
+    }
+}
+
+/* Sets excess and error of each process. */
+static void measure(struct work *w)
+{
+    struct judge *j = w->j;
+
+    for (uint32_t p = 0; p < w->p->n; p++) {
+        struct judge_process *x = &j->processes[p];
+
+        x->role = w->run->role[p];
+        x->judged = add_blocks(w, p) >= BLOCKS_MIN &&
+                    w->role_from[x->role + 1] - w->role_from[x->role] > 1;
+        j->n_judged += x->judged;
+    }
+    center_blocks(w);
+    leave_mates(w);
+    for (uint32_t p = 0; p < w->p->n; p++) {
+        struct judge_process *x = &j->processes[p];
+        struct stats_trimmed own = resample(x->own_us);
+
+        x->total_us = resample(x->blocks_us).mean;
+        /* nobody is early because its mates are late */
+        x->excess_us = own.mean < 0 ? fmax(own.mean, fmin(x->total_us, 0))
+                                    : own.mean;
+        x->error_us = own.error;
+    }
+    center_excess(w);
+    set_least(w);
+}
+
+/* Sets how much more time its operations take without waiting than those of the
+ * others of its role. */
+static void measure_net(struct work *w)
+{
+    const struct judge_run *run = w->run;
+    double *net = w->scratch, *sorted = w->scratch + w->p->n;
+
+    for (size_t p = 0; p < w->p->n; p++) {
+        net[p] = 0;
+        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++)
+            net[p] += (double) run->net_us[run->items[i].op];
+    }
+    for (uint32_t k = 0; k < run->n_roles; k++) {
+        uint32_t from = w->role_from[k], to = w->role_from[k + 1];
+
+        for (uint32_t i = from; i < to; i++)
+            sorted[i - from] = net[w->members[i]];
+        for (uint32_t i = from; i < to; i++)
+            w->j->processes[w->members[i]].net_us = net[w->members[i]];
+        if (from < to) {
+            double middle = stats_median(sorted, to - from);
+
+            for (uint32_t i = from; i < to; i++)
+                w->j->processes[w->members[i]].net_us -= middle;
+        }
+    }
+}
+
+/* --- names ---------------------------------------------------------------- */
+
+static struct judge_answer *add_answer(struct judge *j, enum judge_kind kind,
+                                       size_t process, const struct work *w)
+{
+    struct judge_answer *more =
+        reallocarray(j->answers, j->n + 1, sizeof(*more));
+
+    if (!more)
+        return NULL;
+    j->answers = more;
+    more += j->n++;
+    *more = (struct judge_answer){.kind = kind,
+                                  .process = process,
+                                  .host = w->p->list[process].host_at,
+                                  .part = 1,
+                                  .cost_us = NAN};
+    return more;
+}
+
+/* Returns true if a slower network may look like that excess: where operations
+ * overlap computation, durations count its time several times. */
+static bool is_by_net(const struct judge *j, double net_us, double excess_us)
+{
+    return !j->timed && net_us > NET_SHARE * excess_us;
+}
+
+/* What the processes of a host have in common. */
+struct host {
+    size_t n, all;          /* judged processes; all */
+    size_t worst;           /* the process of the largest total */
+    double apart, net, out; /* the most of apart_us; sum of net_us; the most
+                               of out_us */
+    double most, fewest;    /* excess of its processes */
+    double least_total;     /* the smallest total */
+    double blocks[JUDGE_BLOCKS]; /* mean of its processes */
+    struct stats_trimmed t;
+};
+
+static void add_to_host(const struct work *w, size_t p, struct host *h)
+{
+    const struct judge_process *x = &w->j->processes[p];
+
+    h->all++;
+    if (!x->judged)
+        return;
+    if (!h->n) {
+        h->fewest = h->least_total = INFINITY;
+        h->most = -INFINITY;
+    }
+    if (!h->n || x->total_us > w->j->processes[h->worst].total_us)
+        h->worst = p;
+    h->n++;
+    h->apart = fmax(h->apart, x->apart_us);
+    h->net += x->net_us;
+    if (isfinite(x->out_us))
+        h->out = fmax(h->out, x->out_us);
+    h->most = fmax(h->most, x->excess_us);
+    h->fewest = fmin(h->fewest, x->excess_us);
+    h->least_total = fmin(h->least_total, x->total_us);
+    for (unsigned k = 0; k < JUDGE_BLOCKS; k++)
+        h->blocks[k] += x->blocks_us[k];
+}
+
+/* Returns the median of the hosts' means, and sets *spread to their standard
+ * deviation by the median distance from it; NAN: they are too few. */
+static double compare_hosts(struct host *hosts, size_t n, double *scratch,
+                            double *spread)
+{
+    double middle;
+    size_t k = 0;
+
+    for (size_t h = 0; h < n; h++)
+        if (hosts[h].n)
+            scratch[k++] = hosts[h].t.mean;
+    *spread = NAN;
+    if (k < 3)
+        return 0;
+    middle = stats_median(scratch, k);
+    for (size_t i = 0; i < k; i++)
+        scratch[i] = fabs(scratch[i] - middle);
+    if (k >= HOSTS_KNOWN)
+        *spread = 1.4826 * stats_median(scratch, k);
+    return middle;
+}
+
+/* Returns true if a host is late: all of its processes are by about as much,
+ * more than the means of hosts, or of processes where hosts are few, differ. */
+static bool is_host_late(const struct work *w, const struct host *h,
+                         double middle, double spread)
+{
+    size_t n_hosts = w->p->n_hosts;
+    double mean = h->t.mean - middle, chance = chance_of(n_hosts);
+    double least = h->apart / sqrt(fmin((double) h->n, 4));
+
+    if (h->n < 2 || h->n < h->all)
+        return false;
+    if (isfinite(spread))
+        least = fmax(least, errors_of(chance, (unsigned) n_hosts / 3) * spread);
+    return mean - h->out > fmax(least, w->worth_us) &&
+           mean > errors_of(chance, freedom_of_blocks()) * h->t.error &&
+           h->least_total > h->t.mean / 2 &&
+           /* else one of them is late, and the others with it */
+           !(h->most > mean / 2 && h->fewest < h->most / 2) &&
+           !is_by_net(w->j, h->net / (double) h->n, mean);
+}
+
+/* Names hosts of which all processes are late by about as much. named: set for
+ * their processes. 0 or -1. */
+static int name_nodes(struct work *w, bool *named)
+{
+    size_t n = w->p->n_hosts;
+    struct host *hosts = calloc(n + 1, sizeof(*hosts));
+    double middle, spread;
+    int rc = hosts ? 0 : -1;
+
+    for (size_t p = 0; rc == 0 && p < w->p->n; p++)
+        add_to_host(w, p, &hosts[w->p->list[p].host_at]);
+    for (size_t h = 0; rc == 0 && h < n; h++) {
+        for (unsigned k = 0; k < JUDGE_BLOCKS && hosts[h].n; k++)
+            hosts[h].blocks[k] /= (double) hosts[h].n;
+        hosts[h].t = resample(hosts[h].blocks);
+    }
+    middle = rc == 0 ? compare_hosts(hosts, n, w->scratch, &spread) : 0;
+    for (size_t h = 0; rc == 0 && h < n; h++) {
+        struct judge_answer *a;
+
+        if (!is_host_late(w, &hosts[h], middle, spread))
+            continue;
+        a = add_answer(w->j, JUDGE_NODE, hosts[h].worst, w);
+        if (!a) {
+            rc = -1;
+            break;
+        }
+        a->excess_us = hosts[h].t.mean - middle;
+        a->error_us = hosts[h].t.error;
+        a->times = hosts[h].n;
+        for (size_t p = 0; p < w->p->n; p++)
+            named[p] |= w->p->list[p].host_at == h;
+    }
+    free(hosts);
+    return rc;
+}
+
+/* Finds the block from which on a process is late: mean of the excess since
+ * then, of the blocks before, and its chance over all cuts. Returns 0: there is
+ * none. */
+static unsigned find_onset(const struct judge_process *x, double *late_us,
+                           double *error_us, double *chance)
+{
+    unsigned best = 0;
+
+    *chance = 1;
+    for (unsigned k = 4; k <= JUDGE_BLOCKS - 4; k++) {
+        unsigned after = JUDGE_BLOCKS - k;
+        double a = stats_mean(x->own_us, 0, k);
+        double b = stats_mean(x->own_us, k, JUDGE_BLOCKS);
+        double s = (stats_squares(x->own_us, 0, k) +
+                    stats_squares(x->own_us, k, JUDGE_BLOCKS)) /
+                   (JUDGE_BLOCKS - 2);
+        double e = sqrt(s * (1.0 / k + 1.0 / after));
+        /* pairs of blocks, as noise may last */
+        double p =
+            stats_student_tail((b - a) / (e * sqrt(2)), JUDGE_BLOCKS / 2 - 2);
+
+        if (!(p < *chance) || !(fabs(a) < BEFORE * b))
+            continue;
+        *chance = p;
+        *late_us = b * after;
+        *error_us = e * after;
+        best = k;
+    }
+    *chance *= JUDGE_BLOCKS - 7;
+    return best;
+}
+
+/* Names a process that is late from some time on, or all along. 0 or -1. */
+static int name_process(struct work *w, size_t p, bool *named)
+{
+    struct judge *j = w->j;
+    const struct judge_process *x = &j->processes[p];
+    double late_us = 0, error_us = 0, chance;
+    unsigned from = find_onset(x, &late_us, &error_us, &chance);
+    bool onset = from && chance < chance_of(j->n_judged) &&
+                 late_us > x->apart_us;
+    struct judge_answer *a;
+
+    if ((!onset && !(x->excess_us > x->least_us)) ||
+        !(x->total_us > x->apart_us / 2) ||
+        is_by_net(j, x->net_us, onset ? late_us : x->excess_us))
+        return 0;
+    a = add_answer(j, onset ? JUDGE_ONSET : JUDGE_LATE, p, w);
+    if (!a)
+        return -1;
+    a->excess_us = onset ? late_us : x->excess_us;
+    a->error_us = onset ? error_us : x->error_us;
+    a->from = onset ? (double) from / JUDGE_BLOCKS : 0;
+    a->times = w->run->first[p + 1] - w->run->first[p];
+    a->part = x->total_us > x->excess_us ? x->excess_us / x->total_us : 1;
+    named[p] = true;
+    return 0;
+}
+
+/* Names the process that stalls: only one has intervals that are so much longer
+ * than those of all others. 0 or -1. */
+static int name_stalls(struct work *w, const bool *named)
+{
+    struct judge *j = w->j;
+
+    for (size_t p = 0; p < w->p->n; p++) {
+        const struct judge_process *x = &j->processes[p];
+        double longest = 0;
+        struct judge_answer *a;
+
+        for (uint32_t i = w->run->first[p]; i < w->run->first[p + 1]; i++)
+            if (w->run->items[i].at > (float) START && isfinite(w->excess[i]))
+                longest = fmax(longest, (double) w->excess[i]);
+        if (named[p] || !x->judged || !(x->stalls_us > w->worth_us) ||
+            (x->stalls < STALL_FEW && longest < 2 * w->stall_us[p]))
+            continue;
+        a = add_answer(j, JUDGE_STALL, p, w);
+        if (!a)
+            return -1;
+        a->excess_us = x->stalls_us;
+        a->times = x->stalls;
+        a->longest_us = longest;
+    }
+    return 0;
+}
+
+/* --- cost ----------------------------------------------------------------- */
+
+/* Returns true if an answer is about that process. */
+static bool is_about(const struct work *w, const struct judge_answer *a,
+                     size_t p)
+{
+    return a->kind == JUDGE_NODE ? w->p->list[p].host_at == a->host
+                                 : p == a->process;
+}
+
+/* Returns true if an answer takes the excess of an item away. */
+static bool takes(const struct work *w, const struct judge_answer *a, size_t p,
+                  uint32_t item)
+{
+    return is_about(w, a, p) && isfinite(w->excess[item]) &&
+           (double) w->run->items[item].at >= a->from &&
+           (a->kind != JUDGE_STALL ||
+            (double) w->excess[item] > w->stall_us[p]);
+}
+
+/* Sets *us to the length of the run without the excess of n answers. 0 or -1.
+ */
+static int run_without(struct work *w, const struct judge_answer *answers,
+                       size_t n, float *own, double *us)
+{
+    const struct judge_run *run = w->run;
+
+    for (uint32_t p = 0; p < w->p->n; p++)
+        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++) {
+            float x = isfinite(run->items[i].own_us) ? run->items[i].own_us : 0;
+
+            for (size_t k = 0; k < n; k++)
+                if (takes(w, &answers[k], p, i)) {
+                    x = fmaxf(x - w->excess[i] * (float) answers[k].part, 0);
+                    break;
+                }
+            own[i] = x;
+        }
+    return judge_walk(w->run, own, us);
+}
+
+static int by_cost(const void *a, const void *b)
+{
+    const struct judge_answer *x = a, *y = b;
+
+    if (x->cost_us != y->cost_us)
+        return x->cost_us > y->cost_us ? -1 : 1;
+    return x->process < y->process ? -1 : x->process > y->process;
+}
+
+/* Prices all answers, and drops those that are not worth it. If there are
+ * several, one may hide another one: what all of them cost together is then
+ * shared out by their excess, where that is more. 0 or -1. */
+static int price_all(struct work *w)
+{
+    struct judge *j = w->j;
+    float *own = malloc(((size_t) w->run->first[w->p->n] + 1) * sizeof(*own));
+    double base_us = 0, all_us = 0, us, sum = 0;
+    size_t kept = 0;
+    int rc = own ? 0 : -1;
+
+    if (rc == 0 && j->n)
+        rc = run_without(w, NULL, 0, own, &base_us) < 0 ||
+                     run_without(w, j->answers, j->n, own, &all_us) < 0
+                 ? -1
+                 : 0;
+    for (size_t i = 0; i < j->n; i++)
+        sum += j->answers[i].excess_us;
+    for (size_t i = 0; rc == 0 && i < j->n; i++) {
+        struct judge_answer *a = &j->answers[i];
+
+        rc = run_without(w, a, 1, own, &us);
+        a->cost_us =
+            fmax(base_us - us, (base_us - all_us) * a->excess_us / sum);
+    }
+    for (size_t i = 0; rc == 0 && i < j->n; i++)
+        if (j->answers[i].cost_us > w->worth_us)
+            j->answers[kept++] = j->answers[i];
+    j->n = rc == 0 ? kept : j->n;
+    if (rc == 0 && j->n)
+        qsort(j->answers, j->n, sizeof(*j->answers), by_cost);
+    free(own);
+    return rc;
+}
+
+/* --- all ------------------------------------------------------------------ */
+
+/* Returns why the matrix says nothing; NULL: it does. */
+static const char *why_unusable(const struct work *w)
+{
+    const struct judge *j = w->j;
+
+    if (w->run->why)
+        return w->run->why;
+    if (!j->events)
+        return "no operation has a place in the order of its process";
+    if ((double) j->lacking > (1 - JUDGE_WHOLE) * (double) j->events)
+        return "too many operations lack members, or are out of order";
+    return NULL;
+}
+
+/* Normalises arrivals to the run. Clocks by durations lack what all ranks
+ * compute, so lateness fills more of them than of the run; there the number of
+ * the operation shows the part of the run. */
+static void scale(struct work *w)
+{
+    struct judge_run *run = w->run;
+
+    for (size_t p = 0; p < w->p->n; p++) {
+        uint32_t from = run->first[p], to = run->first[p + 1];
+        float n = (float) (to - from), us = (float) w->j->clock_us;
+
+        for (uint32_t i = from; i < to; i++)
+            run->items[i].at = !run->timed ? (float) (i - from) / n
+                               : us > 0    ? run->items[i].at / us
+                                           : 0;
+    }
+}
+
+static int judge_all(struct work *w)
+{
+    struct judge *j = w->j;
+    bool *named = calloc(w->p->n + 1, sizeof(*named));
+    int rc = named ? name_nodes(w, named) : -1;
+
+    for (size_t p = 0; rc == 0 && p < w->p->n; p++)
+        if (j->processes[p].judged && !named[p])
+            rc = name_process(w, p, named);
+    if (rc == 0)
+        rc = name_stalls(w, named);
+    if (rc == 0 && j->n > MOST_NAMED)
+        j->n = 0; /* so many are no culprits: the work differs */
+    free(named);
+    return rc < 0 ? -1 : price_all(w);
+}
+
+/* Follows the clocks, or takes those of the records. 0 or -1. */
+static int follow(struct work *w)
+{
+    struct judge *j = w->j;
+    struct judge_run *run = w->run;
+    int rc = 0;
+
+    if (!run->timed)
+        rc = judge_walk(run, NULL, &j->clock_us);
+    for (size_t p = 0; run->timed && p < w->p->n; p++)
+        j->clock_us = fmax(j->clock_us, run->clock[p]);
+    for (uint32_t i = 0; run->timed && i < run->n_ops; i++)
+        run->net_us[i] = INFINITY;
+    for (uint32_t i = 0; run->timed && i < run->first[w->p->n]; i++) {
+        float *net = &run->net_us[run->items[i].op];
+
+        *net = fminf(*net, run->items[i].time_us);
+    }
+    j->lacking = run->lacking;
+    return rc;
+}
+
+struct judge *judge_run(const struct jp_result *r, const struct jp_processes *p,
+                        double run_us)
+{
+    struct judge *j = calloc(1, sizeof(*j));
+    struct judge_run run = {.r = r, .p = p};
+    struct work w = {.j = j, .run = &run, .p = p};
+    int rc = -1;
+
+    if (!j)
+        return NULL;
+    j->why = "the records do not tell the processes apart";
+    if (!p->known || !p->n)
+        return j;
+    if (judge_build(&run) < 0 || (!run.why && follow(&w) < 0))
+        goto out;
+    j->timed = run.timed;
+    j->part = run.part;
+    j->events = run.first[p->n];
+    j->roles = run.n_roles;
+    j->why = why_unusable(&w);
+    if (j->why) {
+        rc = 0;
+        goto out;
+    }
+    j->run_us = run_us > 0 ? run_us : j->clock_us;
+    w.worth_us = JUDGE_WORTH * (j->part ? j->clock_us : j->run_us);
+    j->processes = calloc(p->n + 1, sizeof(*j->processes));
+    w.excess = calloc((size_t) j->events + 1, sizeof(*w.excess));
+    w.scratch = calloc(3 * p->n + JUDGE_BLOCKS, sizeof(*w.scratch));
+    if (!j->processes || !w.excess || !w.scratch || sort_members(&w) < 0)
+        goto out;
+    scale(&w);
+    rc = set_excess(&w);
+    if (rc == 0)
+        rc = find_stalls(&w);
+    if (rc == 0) {
+        measure(&w);
+        measure_net(&w);
+        rc = judge_all(&w);
+    }
+    j->usable = rc == 0;
+out:
+    free(w.excess);
+    free(w.members);
+    free(w.role_from);
+    free(w.scratch);
+    free(w.stall_us);
+    judge_build_fini(&run);
+    if (rc < 0) {
+        judge_destroy(j);
+        return NULL;
+    }
+    return j;
+}
+
+bool judge_speaks(const struct judge *j)
+{
+    return j->usable && !j->part && j->clock_us <= JUDGE_OVERLAP * j->run_us;
+}
+
+void judge_destroy(struct judge *j)
+{
+    if (!j)
+        return;
+    free(j->processes);
+    free(j->answers);
+    free(j);
+}
+
+char *judge_line(const struct judge *j, const struct jp_result *r,
+                 const struct jp_processes *p, char buf[JUDGE_LINE])
+{
+    char name[JP_PROCESS_NAME_LEN];
+    size_t n = 0;
+
+    if (!j->usable) {
+        snprintf(buf, JUDGE_LINE, "unusable: %s", j->why);
+        return buf;
+    }
+    for (size_t i = 0; i < j->n && n + 1 < JUDGE_LINE; i++) {
+        const struct judge_answer *a = &j->answers[i];
+
+        n += (size_t) snprintf(
+            buf + n, JUDGE_LINE - n, "%s%s %s excess %s cost %s", i ? "; " : "",
+            judge_kinds[a->kind],
+            a->kind == JUDGE_NODE
+                ? p->hosts[a->host].host
+                : processes_describe(p, r, &p->list[a->process], name),
+            FIG_SHARE(a->excess_us / j->run_us),
+            FIG_SHARE(a->cost_us / j->run_us));
+    }
+    if (n + 1 < JUDGE_LINE)
+        snprintf(buf + n, JUDGE_LINE - n, "%sleast %s, %zu of %zu judged, %s",
+                 j->n ? "; " : "nobody; ", FIG_SHARE(j->least_us / j->run_us),
+                 j->n_judged, p->n, j->timed ? "by times" : "by durations");
+    return buf;
+}

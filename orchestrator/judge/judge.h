@@ -1,0 +1,198 @@
+/* judge.h - who makes the others wait: own time, measured once.
+ *
+ * Definitions. Everything in this room is made of these, and each is computed
+ * in one place.
+ *
+ * - Arrival: when a process reaches an operation.
+ *     with start and end:  start of the record
+ *     durations alone:     end of the operation - duration of the process
+ * - End of an operation, with durations alone: the least moment for which no
+ *   member arrives before it has ended what it did before (its clock):
+ *     end = max over members (clock + duration)
+ *   All members leave at that moment. What all members computed alike is not in
+ *   it: such clocks run slower than the job's by the same amount for each.
+ * - Own time: from the end of what a process did last to its arrival.
+ *     own = arrival - clock;  then clock = end
+ *   With start and end the clock is the latest end so far, and own is 0 while
+ *   an operation is still in flight.
+ * - Net: an operation's time without waiting: the shortest duration of its
+ *   members, which is that of the last arrival.
+ * - Wait: duration - net.
+ * - Role: processes that do the same work: the same kinds of operations (their
+ *   function, the number of ranks, the side of a message), as often; refined by
+ *   the roles of those with whom they exchange messages, until nothing changes
+ *   (Weisfeiler and Leman 1968).
+ * - Excess: own time before an operation, less the median of the other
+ *   processes of the role before the same operation of theirs (the same kind
+ *   and number).
+ * - Cost: how much shorter the run would be without an excess. Each process
+ *   spends its own times, one without the excess; an operation ends when its
+ *   last member arrives, plus net. With nothing changed that gives the run.
+ *
+ * Each interval between two operations is counted once, whatever communicators
+ * overlap, so nothing has to be excused. docs/internals.md has an example.
+ *
+ * Chance. The run is cut into JUDGE_BLOCKS blocks of equal time, and the blocks
+ * are resampled: from the scatter of a process's excess over the blocks (of one
+ * and of two blocks, as noise may last) comes its error. A process must exceed
+ * that error, and the spread that processes have anyway, by so much that one of
+ * JUDGE_FALSE_ALARM clean jobs names anybody, shared out over all processes and
+ * questions. The smallest effect is the same threshold.
+ *
+ * Bounds. 4 Mi operations of processes (aggregate/timeline.h), 40 bytes each at
+ * most while they are judged. Time is O(n log n) of them.
+ */
+#ifndef JP_JUDGE_JUDGE_H
+#define JP_JUDGE_JUDGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/identity/processes.h"
+
+enum { JUDGE_BLOCKS = 32 };
+
+/* What noise is, and what is worth a user's minute. */
+#define JUDGE_FALSE_ALARM 0.002 /* of clean jobs in which somebody is named */
+#define JUDGE_WORTH 0.0125 /* of the run: GPUs of one kind differ by as much   \
+                            */
+/* A single interval is a stall from this on (us): collections of garbage, page
+ * faults and interrupts take less. */
+#define JUDGE_STALL_US 5000.0
+/* Names are given only where so many operations have all their members, and so
+ * many come in an order that all of them share. */
+#define JUDGE_WHOLE 0.98
+/* Clocks that run longer than the job by more count time twice: operations
+ * overlap computation. */
+#define JUDGE_OVERLAP 1.05
+
+enum judge_kind {
+    JUDGE_LATE,  /* a process, all along */
+    JUDGE_ONSET, /* a process, from some time on */
+    JUDGE_NODE,  /* all processes of a host */
+    JUDGE_STALL, /* a process, by single intervals */
+    JUDGE_KINDS
+};
+extern const char *const judge_kinds[JUDGE_KINDS]; /* "late" */
+
+struct judge_answer {
+    enum judge_kind kind;
+    size_t process;    /* index into processes->list; NODE: the worst one */
+    size_t host;       /* index into processes->hosts */
+    double excess_us;  /* over the run; NODE: mean of its processes */
+    double error_us;   /* its standard error; STALL: 0 */
+    double cost_us;    /* how much shorter the run would be */
+    double part;       /* of its intervals' excess that is its own */
+    double from;       /* ONSET: where it begins, 0 to 1 of the run; else 0 */
+    uint64_t times;    /* intervals; STALL: those that are stalls */
+    double longest_us; /* STALL: the longest of these */
+};
+
+struct judge_process {
+    uint32_t role;      /* processes of one number have one role */
+    bool judged;        /* it has others of its role, and enough intervals */
+    double total_us;    /* robust: the mean of the blocks without the lowest and
+                           the highest fifth, times the blocks */
+    double excess_us;   /* the same less that of its mates: with whom it shares
+                           the communicator that it uses most. What mates have in
+                           common is their group's */
+    double error_us;    /* standard error of that */
+    double apart_us;    /* as ranks differ anyway, and as is worth it */
+    double least_us;    /* the smallest excess that would have been named */
+    double out_us;      /* total_us of its mates on other hosts; NAN: none */
+    double comm_us;     /* in operations */
+    uint64_t intervals; /* that were compared */
+    uint64_t later;     /* ... in which its own time was longer */
+    uint32_t closest;   /* the communicator that it uses most; UINT32_MAX */
+    double net_us; /* how much longer its operations take without waiting than
+                      the median of the role */
+    double stalls_us; /* sum of its stalls */
+    uint64_t stalls;
+    double blocks_us[JUDGE_BLOCKS]; /* excess of each block, without stalls */
+    double own_us[JUDGE_BLOCKS];    /* less that of its mates */
+};
+
+struct judge {
+    bool usable; /* otherwise `why`, and nothing else, is set */
+    const char *why;
+    bool timed;       /* by start and end, not by durations alone */
+    bool part;        /* of the start of the run only */
+    uint64_t events;  /* operations of processes */
+    uint64_t lacking; /* ... which a member lacked, or that were out of order */
+    double clock_us;  /* the longest clock at the end */
+    double run_us;    /* the run: as given, or clock_us */
+    uint32_t roles;
+    double turns_us; /* sum of the largest excess of each operation */
+    double least_us; /* of all judged processes the smallest excess that would
+                        have been named */
+    size_t n_judged;
+    struct judge_process *processes; /* by processes->list */
+    struct judge_answer *answers;    /* the costliest first */
+    size_t n;
+};
+
+/* Judges a result. run_us: how long the run was; 0: unknown. Borrows nothing
+ * afterwards. NULL: no memory. judge_destroy takes NULL. */
+struct judge *judge_run(const struct jp_result *result,
+                        const struct jp_processes *processes, double run_us);
+void judge_destroy(struct judge *judge);
+
+/* Returns true if names may be given: the whole run was followed, and clocks
+ * are no longer than the run, as they are where operations overlap computation.
+ */
+bool judge_speaks(const struct judge *judge);
+
+/* Formats one line for people who compare judges: what is named, with figures.
+ * Returns buf. */
+#define JUDGE_LINE 400
+char *judge_line(const struct judge *judge, const struct jp_result *result,
+                 const struct jp_processes *processes, char buf[JUDGE_LINE]);
+
+/* --- judge_build.c, judge_walk.c: the matrix. For this room only. --------- */
+
+/* A process in one operation. An AlltoAll of messages is one. */
+struct judge_item {
+    uint32_t op;  /* number of the operation, of all */
+    uint32_t col; /* column of the role's matrix: kind and number */
+    float time_us;
+    float own_us;
+    float at; /* when it arrived, since the process began; then 0 to 1 of the
+                 run */
+};
+
+struct judge_run {
+    const struct jp_result *r;
+    const struct jp_processes *p;
+    bool timed, part;
+    struct judge_item *items; /* of process i: first[i] to first[i + 1] */
+    uint32_t *first;
+    bool *cut;         /* [process] its records end before its run does */
+    uint32_t *role;    /* [process] */
+    uint32_t *closest; /* [process] the communicator that it uses most, without
+                          single messages; UINT32_MAX: none */
+    uint32_t n_roles;
+    uint32_t *cols;     /* [role] columns of its matrix */
+    uint32_t *expected; /* [op] members with records */
+    uint32_t *key; /* [op] operations of one key follow each other by number */
+    uint32_t n_keys;
+    uint32_t n_ops;
+    float *net_us; /* [op] */
+    double *clock; /* [process] at the end */
+    uint64_t lacking;
+    const char *why; /* NULL: fine */
+};
+
+/* Fills items (own times of timed records, too), roles and columns; own times
+ * by durations come from judge_walk. 0, or -1: no memory. */
+int judge_build(struct judge_run *run);
+void judge_build_fini(struct judge_run *run);
+
+/* Follows the clocks of all processes. own NULL: by durations; sets own_us, at
+ * and net_us. Else the processes spend these own times (by item), and the
+ * operations net_us. *end_us: the longest clock at the end. 0, or -1: no
+ * memory. */
+int judge_walk(struct judge_run *run, const float *own, double *end_us);
+
+#endif

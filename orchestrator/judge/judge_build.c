@@ -1,0 +1,822 @@
+/* judge_build.c - operations, roles and columns from timelines.
+ *
+ * Way through: judge_build, note_keys (numbers of operations begin at the
+ * lowest one that any process has), put_process (a process's records become
+ * items, with a key, a number and a kind), find_roles, place_items (keys become
+ * operations, kinds become columns of the role).
+ */
+#include "orchestrator/judge/judge.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/aggregate/keymap.h"
+#include "orchestrator/aggregate/timeline.h"
+
+#define LAUNCH_US 20       /* starts of one launch differ by up to this */
+#define MOST (1u << 23)    /* operations, and columns times members / 4 */
+#define ROUNDS 64          /* of refining roles */
+#define STEP 1.05          /* counts of a kind that differ by less are equal */
+#define EXCHANGE_PEERS 3   /* with so many peers messages are an AlltoAll */
+#define EXCHANGE_MOST 4096 /* ranks */
+#define FUNC_EXCHANGE 0xFFFFu
+#define FUNC_MESSAGE 0xFFFEu
+
+static uint64_t mix(uint64_t x)
+{
+    x ^= x >> 31;
+    x *= UINT64_C(0x7FB5D329728EA185);
+    x ^= x >> 27;
+    x *= UINT64_C(0x81DADEF4BC2DD44D);
+    return x ^ x >> 33;
+}
+
+/* What operations are numbered by: (communicator, function), the AlltoAlls of a
+ * communicator, or the messages from one rank to another one. */
+struct key {
+    uint64_t low, high; /* sequence numbers of all processes */
+    bool based;         /* low and high are set */
+    bool counted;       /* numbers are counted, as sequence numbers have gaps */
+    uint32_t members;   /* processes with records */
+    uint32_t n;         /* numbers in use: 0 to n - 1 */
+    uint32_t base;      /* number of its first operation, of all */
+    /* of the current process: */
+    uint32_t stamp; /* its number + 1 */
+    uint32_t count; /* so far */
+    uint16_t kind;  /* index into its kinds */
+};
+
+/* A kind of operation of one process. */
+struct kind {
+    uint64_t name;
+    uint32_t count, n; /* operations; numbers in use */
+    uint16_t was;      /* its index before sorting by name */
+};
+
+/* A process exchanges messages with another one. */
+struct edge {
+    uint32_t process, peer;
+    uint64_t side;
+};
+
+struct raw {
+    uint64_t start_us, time_us, sn;
+    uint32_t comm, func, rank, peer;
+    bool p2p, sends;
+};
+
+/* A communicator as the current process uses it. */
+struct stream {
+    uint32_t stamp;    /* number of the process + 1 */
+    uint32_t index;    /* among its communicators of as many ranks */
+    uint32_t peers[2]; /* from and to how many others it has messages */
+    bool itself;       /* and to itself */
+    bool exchange;     /* its messages are AlltoAlls */
+    uint32_t *seen;    /* [2 x rank] the launch that has this message; NULL */
+    uint32_t launch;   /* number of the open one + 1, in all */
+    uint32_t item;     /* of the open launch */
+    uint32_t uses;     /* operations in which all wait for each other */
+};
+
+/* Items while keys and kinds have no place yet. */
+struct draft {
+    uint32_t key;
+    uint16_t kind;
+};
+
+struct build {
+    struct judge_run *run;
+    const struct jp_result *r;
+    const struct jp_processes *p;
+    uint32_t *by_id; /* communicators sorted by id */
+    struct keymap map;
+    struct key *keys;
+    uint32_t n_keys, room_keys;
+    struct draft *drafts; /* [item] */
+    struct kind *kinds;   /* of process i: kind_at[i] to kind_at[i + 1] */
+    uint32_t *kind_at;
+    size_t n_kinds, room_kinds;
+    struct edge *edges;
+    size_t n_edges, room_edges;
+    struct stream *streams; /* [communicator] */
+    uint32_t *used;         /* communicators of the current process */
+    uint32_t n_used, launches, n_items;
+    char (*funcs)[RECORD_MAX_FUNC + 1];
+    uint32_t n_funcs, room_funcs;
+    uint64_t longest; /* operations of the longest timeline */
+};
+
+/* A timeline and its process. */
+struct source {
+    const struct timeline *timeline;
+    struct place {
+        uint32_t comm, func;
+        bool good;
+    } * places; /* [series] */
+    size_t process;
+    size_t order;
+};
+
+static void *grow(void *at, size_t *room, size_t n, size_t size)
+{
+    size_t more = *room ? 2 * *room : 64;
+
+    if (n < *room)
+        return at;
+    at = reallocarray(at, more, size);
+    if (at)
+        *room = more;
+    return at;
+}
+
+/* Returns the key's index, added if needed; KEYMAP_NONE: no memory. */
+static uint32_t key_get(struct build *b, uint64_t what, uint64_t pair)
+{
+    uint32_t at = keymap_find(&b->map, what, pair);
+    size_t room = b->room_keys;
+    struct key *more;
+
+    if (at != KEYMAP_NONE)
+        return at;
+    more = grow(b->keys, &room, b->n_keys, sizeof(*b->keys));
+    if (!more)
+        return KEYMAP_NONE;
+    b->keys = more;
+    b->room_keys = (uint32_t) room;
+    if (keymap_add(&b->map, what, pair, b->n_keys) < 0)
+        return KEYMAP_NONE;
+    b->keys[b->n_keys] = (struct key){.low = UINT64_MAX};
+    return b->n_keys++;
+}
+
+static uint64_t coll_name(uint32_t comm, uint32_t func)
+{
+    return (uint64_t) comm << 16 | func;
+}
+
+/* --- sources -------------------------------------------------------------- */
+
+static int by_id(const void *a, const void *b, void *arg)
+{
+    const struct jp_comm *comms = arg;
+
+    return strcmp(comms[*(const uint32_t *) a].id,
+                  comms[*(const uint32_t *) b].id);
+}
+
+static int sort_comms(struct build *b)
+{
+    b->by_id = calloc(b->r->n_comms + 1, sizeof(*b->by_id));
+    b->streams = calloc(b->r->n_comms + 1, sizeof(*b->streams));
+    b->used = calloc(b->r->n_comms + 1, sizeof(*b->used));
+    if (!b->by_id || !b->streams || !b->used)
+        return -1;
+    for (uint32_t i = 0; i < b->r->n_comms; i++)
+        b->by_id[i] = i;
+    if (b->r->n_comms)
+        qsort_r(b->by_id, b->r->n_comms, sizeof(*b->by_id), by_id, b->r->comms);
+    return 0;
+}
+
+/* Returns the communicator of a series; UINT32_MAX: unknown. Several may have
+ * one id; then the numbers of ranks and nodes decide, or, for a series without
+ * them, that the result has guessed them. */
+static uint32_t comm_of(const struct build *b, const struct timeline_series *s)
+{
+    size_t low = 0, high = b->r->n_comms;
+
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+
+        if (strcmp(b->r->comms[b->by_id[mid]].id, s->id) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (; low < b->r->n_comms; low++) {
+        const struct jp_comm *c = &b->r->comms[b->by_id[low]];
+
+        if (strcmp(c->id, s->id) != 0)
+            break;
+        if (s->n_ranks ? c->n_ranks == s->n_ranks && c->nnodes == s->nnodes
+                       : c->guessed)
+            return b->by_id[low];
+    }
+    return UINT32_MAX;
+}
+
+/* Returns the number of a function's name; FUNC_MESSAGE: no memory, or too
+ * many. */
+static uint32_t func_get(struct build *b, const char *name)
+{
+    size_t room = b->room_funcs;
+    void *more;
+
+    for (uint32_t i = 0; i < b->n_funcs; i++)
+        if (!strcmp(b->funcs[i], name))
+            return i;
+    more = b->n_funcs < FUNC_MESSAGE - 1
+               ? grow(b->funcs, &room, b->n_funcs, sizeof(*b->funcs))
+               : NULL;
+    if (!more)
+        return FUNC_MESSAGE;
+    b->funcs = more;
+    b->room_funcs = (uint32_t) room;
+    memcpy(b->funcs[b->n_funcs], name, strlen(name) + 1);
+    return b->n_funcs++;
+}
+
+/* Fills a source: places of its series, and its process by the first series
+ * with a known rank. Numbers of a key begin with the lowest of all processes.
+ * 0 or -1. */
+static int note_source(struct build *b, const struct timeline *t,
+                       struct source *s)
+{
+    s->timeline = t;
+    s->process = SIZE_MAX;
+    s->places = calloc(t->n_series + 1, sizeof(*s->places));
+    if (!s->places)
+        return -1;
+    for (uint32_t i = 0; i < t->n_series && !t->mixed; i++) {
+        const struct timeline_series *series = &t->series[i];
+        struct place *at = &s->places[i];
+        uint32_t k;
+        size_t rank;
+
+        at->comm = comm_of(b, series);
+        at->func = func_get(b, series->func);
+        at->good = at->comm != UINT32_MAX && at->func != FUNC_MESSAGE &&
+                   b->r->comms[at->comm].n_ranks > 1;
+        if (!at->good)
+            continue;
+        rank = processes_rank(b->p, b->r, at->comm, series->rank);
+        if (s->process == SIZE_MAX && rank != SIZE_MAX)
+            s->process = b->p->of_rank[rank];
+        if (series->p2p)
+            continue;
+        k = key_get(b, coll_name(at->comm, at->func), 0);
+        if (k == KEYMAP_NONE)
+            return -1;
+        if (series->low < b->keys[k].low)
+            b->keys[k].low = series->low;
+        if (series->high > b->keys[k].high)
+            b->keys[k].high = series->high;
+        b->keys[k].based = true;
+    }
+    if (t->n > b->longest)
+        b->longest = t->n;
+    return 0;
+}
+
+static int by_process(const void *a, const void *b)
+{
+    const struct source *x = a, *y = b;
+
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static void free_sources(struct source *sources, size_t n)
+{
+    for (size_t i = 0; sources && i < n; i++)
+        free(sources[i].places);
+    free(sources);
+}
+
+/* Returns all sources, sorted by process. NULL: no memory. */
+static struct source *find_sources(struct build *b, size_t *n)
+{
+    size_t all = b->r->n_timelines + b->r->n_sequences;
+    struct source *sources = calloc(all + 1, sizeof(*sources));
+
+    *n = all;
+    for (size_t i = 0; sources && i < all; i++) {
+        const struct timeline *t = i < b->r->n_sequences
+                                       ? b->r->sequences[i]
+                                       : b->r->timelines[i - b->r->n_sequences];
+
+        sources[i].order = i;
+        if (note_source(b, t, &sources[i]) < 0) {
+            free_sources(sources, all);
+            return NULL;
+        }
+    }
+    /* functions share numbers, or a damaged file has wild ones */
+    for (uint32_t k = 0; sources && k < b->n_keys; k++)
+        b->keys[k].counted = b->keys[k].high - b->keys[k].low >
+                             2 * b->longest + 1024;
+    if (sources && all)
+        qsort(sources, all, sizeof(*sources), by_process);
+    return sources;
+}
+
+/* --- one process ---------------------------------------------------------- */
+
+static int by_start(const void *a, const void *b)
+{
+    const struct raw *x = a, *y = b;
+
+    if (x->start_us != y->start_us)
+        return x->start_us < y->start_us ? -1 : 1;
+    return x->comm < y->comm ? -1 : x->comm > y->comm;
+}
+
+/* Appends the records of a source. Returns 0 or -1. */
+static int unpack(const struct source *s, struct raw *raw, size_t *n)
+{
+    struct timeline_reader reader;
+    struct timeline_event e;
+
+    if (timeline_reader_init(&reader, s->timeline) < 0)
+        return -1;
+    while (timeline_next(&reader, &e)) {
+        const struct timeline_series *series = &s->timeline->series[e.series];
+        const struct place *at = &s->places[e.series];
+
+        if (!at->good || e.time_us > RECORD_MAX_TIME_US ||
+            series->rank >= EXCHANGE_MOST * 256u)
+            continue;
+        raw[(*n)++] = (struct raw){.start_us = e.start_us,
+                                   .time_us = e.time_us,
+                                   .sn = e.sn,
+                                   .comm = at->comm,
+                                   .func = at->func,
+                                   .rank = series->rank,
+                                   .peer = e.peer,
+                                   .p2p = series->p2p,
+                                   .sends = *series->func == 'S'};
+    }
+    timeline_reader_fini(&reader);
+    return 0;
+}
+
+/* Returns the stream; it starts anew with each process. */
+static struct stream *stream_get(struct build *b, uint32_t comm,
+                                 uint32_t process)
+{
+    struct stream *s = &b->streams[comm];
+
+    if (s->stamp == process + 1)
+        return s;
+    *s = (struct stream){.stamp = process + 1};
+    for (uint32_t i = 0; i < b->n_used; i++)
+        s->index += b->r->comms[b->used[i]].n_ranks ==
+                    b->r->comms[comm].n_ranks;
+    b->used[b->n_used++] = comm;
+    return s;
+}
+
+/* Notes with how many peers the process exchanges messages, and which
+ * communicators have AlltoAlls made of them. Returns 0 or -1. */
+static int find_exchanges(struct build *b, uint32_t process,
+                          const struct raw *raw, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct stream *s = stream_get(b, raw[i].comm, process);
+        uint32_t ranks = b->r->comms[raw[i].comm].n_ranks, at;
+
+        if (!raw[i].p2p || ranks > EXCHANGE_MOST || raw[i].peer >= ranks)
+            continue;
+        if (!s->seen && !(s->seen = calloc(2 * (size_t) ranks, sizeof(at))))
+            return -1;
+        at = 2 * raw[i].peer + raw[i].sends;
+        if (s->seen[at])
+            continue;
+        s->seen[at] = UINT32_MAX;
+        if (raw[i].peer == raw[i].rank)
+            s->itself = true;
+        else
+            s->peers[raw[i].sends]++;
+    }
+    for (uint32_t i = 0; i < b->n_used; i++) {
+        struct stream *s = &b->streams[b->used[i]];
+
+        s->exchange = s->seen && s->peers[0] && s->peers[1] &&
+                      (s->itself || (s->peers[0] >= EXCHANGE_PEERS &&
+                                     s->peers[1] >= EXCHANGE_PEERS));
+    }
+    return 0;
+}
+
+/* Returns the kind's index of the current process, added if needed; -1: no
+ * memory, or too many. */
+static int kind_get(struct build *b, uint32_t process, uint64_t name)
+{
+    size_t from = b->kind_at[process];
+    struct kind *more;
+
+    for (size_t i = from; i < b->n_kinds; i++)
+        if (b->kinds[i].name == name)
+            return (int) (i - from);
+    if (b->n_kinds - from >= UINT16_MAX)
+        return -1;
+    more = grow(b->kinds, &b->room_kinds, b->n_kinds, sizeof(*b->kinds));
+    if (!more)
+        return -1;
+    b->kinds = more;
+    b->kinds[b->n_kinds] =
+        (struct kind){.name = name, .was = (uint16_t) (b->n_kinds - from)};
+    return (int) (b->n_kinds++ - from);
+}
+
+/* Notes that a process exchanges messages with a peer. 0 or -1. */
+static int add_edge(struct build *b, uint32_t process, const struct raw *raw,
+                    uint64_t side)
+{
+    size_t rank = processes_rank(b->p, b->r, raw->comm, raw->peer);
+    struct edge *more;
+
+    if (rank == SIZE_MAX)
+        return 0;
+    more = grow(b->edges, &b->room_edges, b->n_edges, sizeof(*b->edges));
+    if (!more)
+        return -1;
+    b->edges = more;
+    b->edges[b->n_edges++] =
+        (struct edge){process, (uint32_t) b->p->of_rank[rank], side};
+    return 0;
+}
+
+/* Starts a key for the process: its kind. 0 or -1. */
+static int begin_key(struct build *b, uint32_t k, uint32_t process,
+                     const struct raw *raw, uint32_t func)
+{
+    const struct stream *s = &b->streams[raw->comm];
+    uint64_t side = func == FUNC_MESSAGE
+                        ? 1u + raw->sends + 2u * (raw->peer > raw->rank)
+                        : 0;
+    int kind = kind_get(b, process,
+                        mix(mix(mix((uint64_t) func << 8 | side) ^
+                                b->r->comms[raw->comm].n_ranks) ^
+                            s->index));
+
+    if (kind < 0)
+        return -1;
+    b->keys[k].stamp = process + 1;
+    b->keys[k].count = 0;
+    b->keys[k].kind = (uint16_t) kind;
+    b->keys[k].members++;
+    return func == FUNC_MESSAGE ? add_edge(b, process, raw, side) : 0;
+}
+
+/* Adds an item. 0 or -1. */
+static int put_item(struct build *b, uint32_t process, const struct raw *raw,
+                    bool exchange)
+{
+    uint32_t func = exchange   ? FUNC_EXCHANGE
+                    : raw->p2p ? FUNC_MESSAGE
+                               : raw->func;
+    uint64_t src = raw->sends ? raw->rank : raw->peer;
+    uint64_t dst = raw->sends ? raw->peer : raw->rank;
+    uint32_t k = key_get(b, coll_name(raw->comm, func),
+                         func == FUNC_MESSAGE ? src << 32 | dst : 0);
+    struct judge_item *item = &b->run->items[b->n_items];
+    struct kind *kind;
+    struct key *key;
+    bool by_sn;
+
+    if (k == KEYMAP_NONE || (b->keys[k].stamp != process + 1 &&
+                             begin_key(b, k, process, raw, func) < 0))
+        return -1;
+    key = &b->keys[k];
+    kind = &b->kinds[b->kind_at[process] + key->kind];
+    by_sn = !raw->p2p && !key->counted;
+    *item = (struct judge_item){
+        .op = by_sn ? (uint32_t) (raw->sn - key->low) : key->count,
+        .col = by_sn ? (uint32_t) (raw->sn - key->low) : kind->count,
+        .time_us = (float) raw->time_us};
+    b->drafts[b->n_items++] = (struct draft){k, key->kind};
+    key->count++;
+    kind->count++;
+    b->streams[raw->comm].uses += func != FUNC_MESSAGE;
+    if (item->op >= key->n)
+        key->n = item->op + 1;
+    if (item->col >= kind->n)
+        kind->n = item->col + 1;
+    return 0;
+}
+
+/* Adds a message of an AlltoAll: to the launch that is open, or to a new one,
+ * if that has such a message already, or another start. Returns 0 or -1. */
+static int put_exchange(struct build *b, uint32_t process,
+                        const struct raw *raw, struct stream *s,
+                        uint64_t *started_us)
+{
+    uint32_t at = 2 * raw->peer + raw->sends;
+    bool apart = b->run->timed && raw->start_us > *started_us + LAUNCH_US;
+
+    if (!s->launch || s->seen[at] == s->launch || apart) {
+        s->launch = ++b->launches;
+        s->item = b->n_items;
+        *started_us = raw->start_us;
+        if (put_item(b, process, raw, true) < 0)
+            return -1;
+    } else if ((float) raw->time_us > b->run->items[s->item].time_us) {
+        b->run->items[s->item].time_us = (float) raw->time_us;
+    }
+    s->seen[at] = s->launch;
+    return 0;
+}
+
+/* Sets own times of a process whose records have start and end. starts: of its
+ * items. */
+static void set_own(struct judge_run *run, uint32_t process,
+                    const uint64_t *starts)
+{
+    uint32_t from = run->first[process], to = run->first[process + 1];
+    double clock = 0;
+
+    for (uint32_t i = from; i < to; i++) {
+        struct judge_item *item = &run->items[i];
+        double start = (double) (starts[i - from] - starts[0]);
+
+        item->own_us = (float) fmax(start - clock, 0);
+        item->at = (float) start;
+        clock = fmax(clock, start + (double) item->time_us);
+    }
+    run->clock[process] = clock;
+}
+
+/* Makes the items of a process from its sources. 0 or -1. */
+static int put_process(struct build *b, uint32_t process,
+                       const struct source *sources, size_t n)
+{
+    size_t room = 0, count = 0;
+    struct raw *raw;
+    uint64_t *starts, started_us = 0;
+    int rc = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        room += sources[i].timeline->n;
+        b->run->cut[process] |= sources[i].timeline->left > 0;
+    }
+    b->kind_at[process] = (uint32_t) b->n_kinds;
+    b->n_used = 0;
+    raw = calloc(room + 1, sizeof(*raw));
+    starts = calloc(room + 1, sizeof(*starts));
+    rc = raw && starts ? 0 : -1;
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = unpack(&sources[i], raw, &count);
+    if (rc == 0 && count && b->run->timed)
+        qsort(raw, count, sizeof(*raw), by_start);
+    if (rc == 0)
+        rc = find_exchanges(b, process, raw, count);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        struct stream *s = &b->streams[raw[i].comm];
+        uint32_t before = b->n_items;
+
+        if (raw[i].p2p && s->exchange)
+            rc = put_exchange(b, process, &raw[i], s, &started_us);
+        else if (!raw[i].p2p || raw[i].peer != raw[i].rank)
+            rc = put_item(b, process, &raw[i], false);
+        if (b->n_items > before)
+            starts[before - b->run->first[process]] = raw[i].start_us;
+    }
+    b->run->closest[process] = UINT32_MAX;
+    for (uint32_t i = 0, most = 0; i < b->n_used; i++)
+        if (b->streams[b->used[i]].uses > most) {
+            most = b->streams[b->used[i]].uses;
+            b->run->closest[process] = b->used[i];
+        }
+    for (uint32_t i = 0; i < b->n_used; i++) {
+        free(b->streams[b->used[i]].seen);
+        b->streams[b->used[i]].seen = NULL;
+    }
+    b->run->first[process + 1] = b->n_items;
+    if (rc == 0 && b->run->timed)
+        set_own(b->run, process, starts);
+    free(raw);
+    free(starts);
+    return rc;
+}
+
+/* --- roles ---------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+    const struct kind *x = a, *y = b;
+
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Sorts values into *sorted and returns how many differ. */
+static uint32_t count_values(const uint64_t *values, size_t n, uint64_t *sorted)
+{
+    uint32_t differ = 0;
+
+    memcpy(sorted, values, n * sizeof(*values));
+    if (n)
+        qsort(sorted, n, sizeof(*sorted), by_value);
+    for (size_t i = 0; i < n; i++)
+        if (!i || sorted[i] != sorted[i - 1])
+            sorted[differ++] = sorted[i];
+    return differ;
+}
+
+/* Sets the role of each process. 0 or -1. */
+static int find_roles(struct build *b)
+{
+    size_t n = b->p->n;
+    uint64_t *work = calloc(n + 1, sizeof(*work));
+    uint64_t *next = calloc(n + 1, sizeof(*next));
+    uint64_t *sorted = calloc(n + 1, sizeof(*sorted));
+    uint32_t roles, more;
+    int rc = work && next && sorted ? 0 : -1;
+
+    if (rc < 0)
+        goto out;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = b->kind_at[i]; k < b->kind_at[i + 1]; k++)
+            work[i] +=
+                mix(b->kinds[k].name +
+                    (uint64_t) lround(log(b->kinds[k].count) / log(STEP)));
+    roles = count_values(work, n, sorted);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (size_t i = 0; i < n; i++)
+            next[i] = mix(work[i]);
+        for (size_t e = 0; e < b->n_edges; e++)
+            next[b->edges[e].process] +=
+                mix(mix(work[b->edges[e].peer]) + b->edges[e].side);
+        more = count_values(next, n, sorted);
+        memcpy(work, next, n * sizeof(*work));
+        if (more == roles)
+            break;
+        roles = more;
+    }
+    for (size_t i = 0; i < n; i++)
+        b->run->role[i] =
+            (uint32_t) ((uint64_t *) bsearch(&work[i], sorted, more,
+                                             sizeof(*sorted), by_value) -
+                        sorted);
+    b->run->n_roles = more;
+out:
+    free(work);
+    free(next);
+    free(sorted);
+    return rc;
+}
+
+/* --- places --------------------------------------------------------------- */
+
+/* Numbers the operations of all keys. 0 or -1. */
+static int place_ops(struct build *b)
+{
+    struct judge_run *run = b->run;
+    uint64_t n = 0;
+
+    for (uint32_t k = 0; k < b->n_keys; k++) {
+        b->keys[k].base = (uint32_t) n;
+        n += b->keys[k].n;
+        if (n > MOST) {
+            run->why = "sequence numbers have large gaps";
+            return 0;
+        }
+    }
+    run->n_ops = (uint32_t) n;
+    run->expected = calloc(n + 1, sizeof(*run->expected));
+    run->net_us = calloc(n + 1, sizeof(*run->net_us));
+    run->key = calloc(n + 1, sizeof(*run->key));
+    run->n_keys = b->n_keys;
+    if (!run->expected || !run->net_us || !run->key)
+        return -1;
+    for (uint32_t k = 0; k < b->n_keys; k++)
+        for (uint32_t i = 0; i < b->keys[k].n; i++) {
+            run->expected[b->keys[k].base + i] = b->keys[k].members;
+            run->key[b->keys[k].base + i] = k;
+        }
+    for (uint32_t i = 0; i < b->n_items; i++)
+        run->items[i].op += b->keys[b->drafts[i].key].base;
+    return 0;
+}
+
+/* Gives each kind of a role its columns: as many as its longest member has.
+ * Kinds of members are sorted by name, so they are in one order. 0 or -1. */
+static int place_items(struct build *b)
+{
+    struct judge_run *run = b->run;
+    size_t n = b->p->n, most = 0;
+    uint32_t *longest; /* [role][kind] */
+    uint32_t *at;      /* [kind of a process before sorting] its column */
+    uint64_t cells = 0;
+    int rc = -1;
+
+    run->cols = calloc(run->n_roles + 1, sizeof(*run->cols));
+    for (size_t i = 0; i < n; i++) {
+        size_t kinds = b->kind_at[i + 1] - b->kind_at[i];
+
+        if (kinds)
+            qsort(b->kinds + b->kind_at[i], kinds, sizeof(*b->kinds), by_name);
+        most = kinds > most ? kinds : most;
+    }
+    longest = calloc(run->n_roles * most + 1, sizeof(*longest));
+    at = calloc(most + 1, sizeof(*at));
+    if (!run->cols || !longest || !at)
+        goto out;
+    rc = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = b->kind_at[i]; k < b->kind_at[i + 1]; k++) {
+            uint32_t *have = &longest[run->role[i] * most + k - b->kind_at[i]];
+
+            *have = b->kinds[k].n > *have ? b->kinds[k].n : *have;
+        }
+    for (size_t i = 0; i < n; i++) {
+        uint32_t col = 0;
+
+        for (size_t k = b->kind_at[i]; k < b->kind_at[i + 1]; k++) {
+            at[b->kinds[k].was] = col;
+            col += longest[run->role[i] * most + k - b->kind_at[i]];
+        }
+        run->cols[run->role[i]] = col;
+        cells += col;
+        for (uint32_t k = run->first[i]; k < run->first[i + 1]; k++)
+            run->items[k].col += at[b->drafts[k].kind];
+    }
+    if (cells > 2 * (uint64_t) MOST)
+        run->why = "sequence numbers have large gaps";
+out:
+    free(longest);
+    free(at);
+    return rc;
+}
+
+/* Makes the items of all processes. 0 or -1. */
+static int put_all(struct build *b)
+{
+    struct judge_run *run = b->run;
+    size_t n = 0, at = 0, n_sources;
+    struct source *sources = find_sources(b, &n_sources);
+    int rc = sources ? 0 : -1;
+
+    for (size_t i = 0; sources && i < n_sources; i++)
+        n += sources[i].timeline->n;
+    run->items = calloc(n + 1, sizeof(*run->items));
+    b->drafts = calloc(n + 1, sizeof(*b->drafts));
+    if (!run->items || !b->drafts)
+        rc = -1;
+    for (uint32_t i = 0; rc == 0 && i < b->p->n; i++) {
+        size_t from = at;
+
+        while (at < n_sources && sources[at].process == i)
+            at++;
+        rc = put_process(b, i, sources + from, at - from);
+        run->part |= run->cut[i];
+    }
+    b->kind_at[b->p->n] = (uint32_t) b->n_kinds;
+    free_sources(sources, n_sources);
+    return rc;
+}
+
+int judge_build(struct judge_run *run)
+{
+    struct build b = {.run = run, .r = run->r, .p = run->p};
+    size_t n = b.p->n;
+    int rc = -1;
+
+    run->timed = !b.r->n_sequences;
+    run->first = calloc(n + 2, sizeof(*run->first));
+    run->cut = calloc(n + 1, sizeof(*run->cut));
+    run->role = calloc(n + 1, sizeof(*run->role));
+    run->clock = calloc(n + 1, sizeof(*run->clock));
+    run->closest = calloc(n + 1, sizeof(*run->closest));
+    b.kind_at = calloc(n + 2, sizeof(*b.kind_at));
+    if (run->first && run->cut && run->role && run->clock && run->closest &&
+        b.kind_at && sort_comms(&b) == 0 && put_all(&b) == 0 &&
+        place_ops(&b) == 0)
+        rc = run->why ? 0 : find_roles(&b);
+    if (rc == 0 && !run->why)
+        rc = place_items(&b);
+    keymap_fini(&b.map);
+    free(b.keys);
+    free(b.by_id);
+    free(b.drafts);
+    free(b.kinds);
+    free(b.kind_at);
+    free(b.edges);
+    free(b.streams);
+    free(b.used);
+    free(b.funcs);
+    return rc;
+}
+
+void judge_build_fini(struct judge_run *run)
+{
+    free(run->items);
+    free(run->first);
+    free(run->cut);
+    free(run->role);
+    free(run->closest);
+    free(run->cols);
+    free(run->expected);
+    free(run->key);
+    free(run->net_us);
+    free(run->clock);
+}

@@ -1,0 +1,490 @@
+/* test_judge.c - own times, roles, excess, cost and names of small runs whose
+ * figures are known. The first one is the example of docs/internals.md. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "orchestrator/aggregate/timeline.h"
+#include "orchestrator/judge/judge.h"
+#include "tests/insight/simjob_random.h"
+
+#define MOST 16
+#define EPOCH UINT64_C(1700000000000000)
+
+/* A run of up to MOST processes, four on a host, known by durations alone, or
+ * by start and end. */
+static struct {
+    struct jp_result result;
+    struct jp_comm comms[MOST];
+    struct jp_rank ranks[4 * MOST];
+    struct timeline *lines[MOST];
+    struct jp_processes processes;
+    double clock[MOST]; /* of each process, us */
+    uint64_t sn[MOST], p2p[MOST];
+    uint64_t start_us[MOST]; /* when a process began, by its own clock */
+    bool timed;
+} run;
+
+static char hosts[MOST][8];
+
+static void begin(uint32_t processes, bool timed)
+{
+    memset(&run, 0, sizeof(run));
+    run.timed = timed;
+    run.result.comms = run.comms;
+    run.result.ranks = run.ranks;
+    if (timed) {
+        run.result.timelines = run.lines;
+        run.result.n_timelines = processes;
+    } else {
+        run.result.sequences = run.lines;
+        run.result.n_sequences = processes;
+    }
+    for (uint32_t p = 0; p < processes; p++) {
+        snprintf(hosts[p], sizeof(hosts[p]), "n%02u", p / 4);
+        run.start_us[p] = EPOCH + p * UINT64_C(3600000000);
+        run.lines[p] = timeline_create(1 << 20, 0);
+        assert_non_null(run.lines[p]);
+    }
+}
+
+/* A communicator of n processes: first, first + 1, ... */
+static uint32_t add_comm(uint32_t first, uint32_t n)
+{
+    uint32_t c = (uint32_t) run.result.n_comms++;
+    struct jp_comm *comm = &run.comms[c];
+
+    *comm = (struct jp_comm){.n_ranks = n, .nnodes = 1};
+    snprintf(comm->id, sizeof(comm->id), "0x%x", 256 + c);
+    for (uint32_t i = 0; i < n; i++)
+        run.ranks[run.result.n_ranks++] =
+            (struct jp_rank){.comm = c,
+                             .rank = i,
+                             .host = hosts[first + i],
+                             .pid = 100 + first + i};
+    return c;
+}
+
+static struct record_text text(const char *at)
+{
+    return (struct record_text){at, strlen(at)};
+}
+
+/* Process p is in an operation, as rank r of communicator c. */
+static void put(uint32_t p, uint32_t c, uint32_t r, const char *func,
+                uint32_t peer, uint64_t sn, uint64_t bytes, double from,
+                double to)
+{
+    struct record record = {.id = text(run.comms[c].id),
+                            .host = text(hosts[p]),
+                            .pid = 100 + p,
+                            .func = text(func),
+                            .p2p = !strcmp(func, "Send") ||
+                                   !strcmp(func, "Recv"),
+                            .peer = peer,
+                            .sn = sn,
+                            .bytes = bytes,
+                            .exec_us = (uint64_t) (to - from),
+                            .rank = r,
+                            .n_ranks = run.comms[c].n_ranks,
+                            .nnodes = 1};
+
+    if (run.timed) {
+        record.start_us = run.start_us[p] + (uint64_t) from;
+        record.end_us = run.start_us[p] + (uint64_t) to;
+    }
+    assert_int_equal(timeline_add(run.lines[p], &record), 0);
+}
+
+/* All members of c, from process `first` on, meet; `without` has no record of
+ * it. */
+static void meet_without(uint32_t c, uint32_t first, double net,
+                         uint32_t without)
+{
+    double last = 0;
+    uint32_t n = run.comms[c].n_ranks;
+
+    for (uint32_t i = 0; i < n; i++)
+        last = fmax(last, run.clock[first + i]);
+    for (uint32_t i = 0; i < n; i++) {
+        if (first + i != without)
+            put(first + i, c, i, "AllReduce", 0, run.sn[c], 1000,
+                run.clock[first + i], last + net);
+        run.clock[first + i] = last + net;
+    }
+    run.sn[c]++;
+}
+
+static void meet(uint32_t c, uint32_t first, double net)
+{
+    meet_without(c, first, net, UINT32_MAX);
+}
+
+static struct judge *judge(void)
+{
+    struct judge *j;
+
+    assert_int_equal(processes_init_nodes(&run.processes, &run.result, NULL),
+                     0);
+    j = judge_run(&run.result, &run.processes, 0);
+    assert_non_null(j);
+    return j;
+}
+
+static void end(struct judge *j)
+{
+    judge_destroy(j);
+    processes_fini(&run.processes);
+    for (uint32_t p = 0; p < MOST; p++)
+        timeline_destroy(run.lines[p]);
+}
+
+static void assert_near(double value, double wanted)
+{
+    if (!(fabs(value - wanted) < 1e-3))
+        fail_msg("%g, not %g", value, wanted);
+}
+
+static double sum_blocks(const struct judge_process *x)
+{
+    double sum = 0;
+
+    for (unsigned k = 0; k < JUDGE_BLOCKS; k++)
+        sum += x->blocks_us[k];
+    return sum;
+}
+
+/* --- the example of docs/internals.md ------------------------------------- */
+
+/* What each rank computes before each operation, us. */
+static const double computed[6][3] = {{500, 500, 500}, {500, 500, 560},
+                                      {500, 520, 560}, {500, 500, 560},
+                                      {510, 500, 500}, {500, 500, 560}};
+
+static void make_example(bool timed)
+{
+    uint32_t c;
+
+    begin(3, timed);
+    c = add_comm(0, 3);
+    for (unsigned i = 0; i < 6; i++) {
+        for (uint32_t p = 0; p < 3; p++)
+            run.clock[p] += computed[i][p];
+        meet(c, 0, 100);
+    }
+}
+
+static void example(void **state)
+{
+    static const double own[6][3] = {{0, 0, 0},  {0, 0, 60}, {0, 20, 60},
+                                     {0, 0, 60}, {10, 0, 0}, {0, 0, 60}};
+    static const double excess[6][3] = {{0, 0, 0},      {-30, -30, 60},
+                                        {-40, -10, 50}, {-30, -30, 60},
+                                        {10, -5, -5},   {-30, -30, 60}};
+    struct judge_run matrix = {.r = &run.result, .p = &run.processes};
+    double us;
+    float without[18];
+
+    (void) state;
+    make_example(false);
+    assert_near(run.clock[0], 3850); /* the run */
+    assert_int_equal(processes_init_nodes(&run.processes, &run.result, NULL),
+                     0);
+    assert_int_equal(judge_build(&matrix), 0);
+    assert_null(matrix.why);
+    assert_int_equal(matrix.n_roles, 1);
+    assert_int_equal(matrix.n_ops, 6);
+    assert_int_equal(judge_walk(&matrix, NULL, &us), 0);
+    assert_near(us, 850); /* without the 500 that all compute, six times */
+    for (uint32_t p = 0; p < 3; p++)
+        for (unsigned i = 0; i < 6; i++) {
+            uint32_t item = matrix.first[p] + i;
+
+            assert_near((double) matrix.items[item].own_us, own[i][p]);
+            assert_near((double) matrix.net_us[i], 100);
+            /* of rank 2 the excess is taken away */
+            without[item] =
+                (float) fmax(own[i][p] - (p == 2 ? excess[i][p] : 0), 0);
+        }
+    assert_int_equal(judge_walk(&matrix, without, &us), 0);
+    assert_near(us, 630);
+    judge_build_fini(&matrix);
+    end(NULL);
+}
+
+/* Only the excess is read from the judge: six operations name nobody. */
+static void example_excess(void **state)
+{
+    (void) state;
+    for (int timed = 0; timed < 2; timed++) {
+        struct judge *j;
+
+        make_example(timed);
+        j = judge();
+        assert_true(j->usable);
+        assert_int_equal(j->timed, timed);
+        assert_int_equal(j->n, 0);
+        assert_int_equal(j->processes[2].intervals, 5);
+        assert_int_equal(j->processes[2].later, 4);
+        /* -120, -105 and 225, less the median of each block's, which is that
+         * of one operation: -30, -10, -30, -5, -30 */
+        assert_near(sum_blocks(&j->processes[2]), 225 + 105);
+        end(j);
+    }
+}
+
+/* --- what is missing ------------------------------------------------------ */
+
+/* A record is lost: the others' intervals are as they were. */
+static void lost_record(void **state)
+{
+    struct judge_run matrix = {.r = &run.result, .p = &run.processes};
+    double us;
+    uint32_t c;
+
+    (void) state;
+    begin(4, false);
+    c = add_comm(0, 4);
+    for (unsigned i = 0; i < 10; i++) {
+        for (uint32_t p = 0; p < 4; p++)
+            run.clock[p] += p == 3 ? 700 : 600;
+        meet_without(c, 0, 50, i == 5 ? 1 : UINT32_MAX);
+    }
+    assert_int_equal(processes_init_nodes(&run.processes, &run.result, NULL),
+                     0);
+    assert_int_equal(judge_build(&matrix), 0);
+    assert_int_equal(judge_walk(&matrix, NULL, &us), 0);
+    assert_int_equal(matrix.lacking, 1);
+    for (unsigned i = 1; i < 10; i++)
+        assert_near((double) matrix.items[matrix.first[3] + i].own_us, 100);
+    judge_build_fini(&matrix);
+    end(NULL);
+}
+
+/* A process without any record is not waited for. */
+static void lost_process(void **state)
+{
+    struct judge *j;
+    uint32_t c;
+
+    (void) state;
+    begin(4, false);
+    c = add_comm(0, 4);
+    for (unsigned i = 0; i < 100; i++) {
+        for (uint32_t p = 0; p < 4; p++)
+            run.clock[p] += 600;
+        meet_without(c, 0, 50, 2);
+    }
+    j = judge();
+    assert_true(j->usable);
+    assert_int_equal(j->lacking, 0);
+    assert_int_equal(j->n, 0);
+    end(j);
+}
+
+/* Two communicators whose records are written one after the other: out of
+ * order, so that nothing is claimed. */
+static void other_order(void **state)
+{
+    struct judge *j;
+    uint32_t a, b;
+
+    (void) state;
+    begin(2, false);
+    a = add_comm(0, 2);
+    b = add_comm(0, 2);
+    for (unsigned i = 0; i < 200; i++) {
+        put(0, a, 0, "AllReduce", 0, i, 1000, 0, 100);
+        put(0, b, 0, "AllReduce", 0, i, 1000, 0, 100);
+    }
+    for (unsigned i = 0; i < 200; i++)
+        put(1, b, 1, "AllReduce", 0, i, 1000, 0, 100);
+    for (unsigned i = 0; i < 200; i++)
+        put(1, a, 1, "AllReduce", 0, i, 1000, 0, 100);
+    j = judge();
+    assert_false(j->usable);
+    assert_non_null(strstr(j->why, "order"));
+    end(j);
+}
+
+/* --- roles ---------------------------------------------------------------- */
+
+/* Four stages of one rank each, two pipelines: only ranks of a stage are
+ * compared. The third stage computes longer than the others, and that is no
+ * excess; in the second pipeline it computes longer still. */
+static void stages(void **state)
+{
+    struct judge *j;
+    uint32_t c[2];
+
+    (void) state;
+    begin(8, false);
+    c[0] = add_comm(0, 4);
+    c[1] = add_comm(4, 4);
+    for (unsigned i = 0; i < 100; i++)
+        for (uint32_t g = 0; g < 2; g++)
+            for (uint32_t s = 0; s < 4; s++) {
+                uint32_t p = 4 * g + s;
+
+                run.clock[p] += s == 2 ? 900 + 200 * g : 500;
+                if (s < 3) {
+                    double to = fmax(run.clock[p], run.clock[p + 1]) + 20;
+
+                    put(p, c[g], s, "Send", s + 1, ++run.p2p[p], 1000,
+                        run.clock[p], to);
+                    put(p + 1, c[g], s + 1, "Recv", s, ++run.p2p[p + 1], 1000,
+                        run.clock[p + 1], to);
+                    run.clock[p] = run.clock[p + 1] = to;
+                }
+            }
+    j = judge();
+    assert_true(j->usable);
+    assert_int_equal(j->roles, 4);
+    for (uint32_t s = 0; s < 4; s++)
+        assert_int_equal(j->processes[s].role, j->processes[s + 4].role);
+    assert_true(j->processes[6].comm_us > 0);
+    end(j);
+}
+
+/* --- names ---------------------------------------------------------------- */
+
+enum { CLEAN, LATE, ONSET, NODE, STALL };
+static bool even; /* AllReduces only */
+
+/* 16 ranks of four hosts, 400 AlltoAlls of which no two ranks send as much,
+ * with an AllReduce each ten. */
+static struct judge *make_job(int fault, uint64_t seed, bool timed)
+{
+    struct simjob_random r = {seed};
+    uint32_t c;
+
+    begin(16, timed);
+    c = add_comm(0, 16);
+    for (unsigned i = 0; i < 400; i++) {
+        double last = 0;
+
+        for (uint32_t p = 0; p < 16; p++) {
+            double us = 1000 * (1 + 0.03 * random_normal(&r));
+
+            if ((fault == LATE && p == 5) || (fault == NODE && p / 4 == 1) ||
+                (fault == ONSET && p == 5 && i >= 240))
+                us *= 1.12;
+            if (fault == STALL && p == 5 && (i == 120 || i == 300))
+                us += 40000;
+            run.clock[p] += us;
+            last = fmax(last, run.clock[p]);
+        }
+        if (i % 10 == 9 || even) {
+            meet(c, 0, 200);
+            continue;
+        }
+        for (uint32_t p = 0; p < 16; p++) {
+            double to = last + 300 * (0.7 + 0.6 * random_unit(&r));
+
+            put(p, c, p, "AlltoAll", 0, i, 1000 + random_below(&r, 1000),
+                run.clock[p], to);
+            run.clock[p] = to;
+        }
+    }
+    return judge();
+}
+
+static void names(void **state)
+{
+    static const enum judge_kind kinds[] = {[LATE] = JUDGE_LATE,
+                                            [ONSET] = JUDGE_ONSET,
+                                            [NODE] = JUDGE_NODE,
+                                            [STALL] = JUDGE_STALL};
+
+    (void) state;
+    for (int timed = 0; timed < 2; timed++)
+        for (int fault = LATE; fault <= STALL; fault++) {
+            struct judge *j = make_job(fault, 7 + (uint64_t) fault, timed);
+
+            assert_true(judge_speaks(j));
+            assert_int_equal(j->n, 1);
+            assert_int_equal(j->answers[0].kind, kinds[fault]);
+            assert_int_equal(j->answers[0].host, 1);
+            if (fault != NODE)
+                assert_int_equal(j->answers[0].process, 5);
+            if (fault == STALL)
+                assert_int_equal(j->answers[0].times, 2);
+            if (fault == ONSET)
+                assert_true(fabs(j->answers[0].from - 0.6) < 0.05);
+            end(j);
+        }
+}
+
+static double longest_clock(void)
+{
+    double us = 0;
+
+    for (uint32_t p = 0; p < 16; p++)
+        us = fmax(us, run.clock[p]);
+    return us;
+}
+
+/* The cost is what the same job takes longer than without its fault. Where
+ * ranks leave an AlltoAll at different times, it is so to within a third by
+ * durations, and with start and end no more than the excess. */
+static void cost(void **state)
+{
+    static const int faults[] = {LATE, NODE, STALL, ONSET};
+
+    (void) state;
+    for (size_t i = 0; i < 4 * sizeof(faults) / sizeof(*faults); i++) {
+        bool timed = i & 1;
+        double without, true_us, most;
+        struct judge *j;
+
+        even = i & 2;
+        end(make_job(CLEAN, 21, timed));
+        run.processes = (struct jp_processes){0};
+        without = longest_clock();
+        j = make_job(faults[i / 4], 21, timed);
+        true_us = longest_clock() - without;
+        assert_int_equal(j->n, 1);
+        most = even ? 0.1 : timed ? 2 : 0.34;
+        if (!(fabs(j->answers[0].cost_us / true_us - 1) < most))
+            fail_msg("fault %d, timed %d, even %d: %g, not %g", faults[i / 4],
+                     timed, even, j->answers[0].cost_us, true_us);
+        assert_true(j->answers[0].cost_us <
+                    1.001 * j->answers[0].excess_us *
+                        (faults[i / 4] == NODE ? 1.1 : 1));
+        end(j);
+    }
+    even = false;
+}
+
+static void clean(void **state)
+{
+    (void) state;
+    for (uint64_t seed = 100; seed < 140; seed++) {
+        struct judge *j = make_job(CLEAN, seed, seed % 2);
+
+        assert_true(judge_speaks(j));
+        assert_int_equal(j->n, 0);
+        if (!(j->least_us < 0.02 * longest_clock()))
+            fail_msg("only %g of %g", j->least_us, longest_clock());
+        end(j);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(example),     cmocka_unit_test(example_excess),
+        cmocka_unit_test(lost_record), cmocka_unit_test(lost_process),
+        cmocka_unit_test(other_order), cmocka_unit_test(stages),
+        cmocka_unit_test(names),       cmocka_unit_test(cost),
+        cmocka_unit_test(clean),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
