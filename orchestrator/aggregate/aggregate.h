@@ -330,6 +330,14 @@ struct jp_pause {
     uint64_t from_us, to_us;
 };
 
+/* Limits of recorders that left no room for records, by their own word. */
+struct jp_room {
+    unsigned limits;     /* enum jpr_limit; 0: none, or older recordings */
+    uint64_t recordings; /* that reached one */
+    uint64_t since_us;   /* the first moment, since 1970; 0: not known */
+    uint64_t error;      /* errno of a failed write; 0: none */
+};
+
 /* How complete the data is. */
 struct jp_quality {
     uint64_t files, cut_files, skipped_files, bytes_read;
@@ -354,14 +362,14 @@ struct jp_quality {
      * BOUND: a lower bound, so records <= expected. For each (communicator,
      *   function): the sequence numbers that any rank recorded, times n_ranks;
      *   then the p2p records, and for ranks of a communicator without a record
-     *   as many as the others have of Send and Recv at the mean. unseen_records are added where records were lost:
-     *   a rank has no record that another rank has (for Send and Recv: the two
-     *   sides of a pair differ in number), or counters show more. Where all
-     *   ranks agree in every number, gaps are most likely the profiler's size
-     *   filter (8 KiB by default) and count in unseen_records only. Traces have
-     *   no such filter: their gaps are overflow_records, and lost. The sum of
-     *   what was produced by counters is the least.
-     * NONE: unknown. */
+     *   as many as the others have of Send and Recv at the mean. unseen_records
+     * are added where records were lost: a rank has no record that another rank
+     * has (for Send and Recv: the two sides of a pair differ in number), or
+     * counters show more. Where all ranks agree in every number, gaps are most
+     * likely the profiler's size filter (8 KiB by default) and count in
+     * unseen_records only. Traces have no such filter: their gaps are
+     * overflow_records, and lost. The sum of what was produced by counters is
+     * the least. NONE: unknown. */
     enum {
         JP_EXPECT_NONE,
         JP_EXPECT_COUNTED,
@@ -373,7 +381,9 @@ struct jp_quality {
     /* records that Inspector overwrote before it could write them, by its own
      * count; what its end lost is not in it */
     uint64_t overwritten;
-    uint64_t capped;    /* of lost, left out on purpose at its cap (disk=) */
+    uint64_t capped; /* of lost, left out on purpose at a limit: disk=,
+                        min_free= */
+    struct jp_room room;
     uint64_t in_flight; /* operations that had not ended at the recorder's last
                            count, or that finalize or exit ended; the latter
                            have records */
@@ -412,8 +422,8 @@ struct jp_quality {
                                   2.28 to 2.30) */
     /* records with a time by a CPU's clock; as in struct jp_rank */
     uint64_t kernel_cpu_records, call_cpu_records;
-    uint64_t untimed_records;  /* records without a time: no exec_us and no wait
-                                  includes them */
+    uint64_t untimed_records; /* records without a time: no exec_us and no wait
+                                 includes them */
     /* Of the job. A rank is one of a process in a communicator; its ranks in
      * other communicators are the same one. ranks_expected: what is known to
      * exist, the larger of ranks_seen and the largest n_ranks; 0: unknown.

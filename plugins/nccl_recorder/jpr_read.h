@@ -41,6 +41,7 @@ enum jpr_type {
     JPR_INFLIGHT,
     JPR_COUNTERS, /* .final: the trailer */
     JPR_PROCESS,
+    JPR_ROOM,
     JPR_TYPES, /* their number: of arrays with one entry a type */
 };
 
@@ -55,6 +56,7 @@ struct jpr_record {
         const struct jpr_inflight *inflight;
         const struct jpr_counters *counters;
         const struct jpr_process *process;
+        const struct jpr_room *room;
     };
 };
 
