@@ -331,6 +331,14 @@ struct jp_pause {
     uint64_t from_us, to_us;
 };
 
+/* Limits of recorders that left no room for records, by their own word. */
+struct jp_room {
+    unsigned limits;     /* enum jpr_limit; 0: none, or older recordings */
+    uint64_t recordings; /* that reached one */
+    uint64_t since_us;   /* the first moment, since 1970; 0: not known */
+    uint64_t error;      /* errno of a failed write; 0: none */
+};
+
 /* How complete the data is. */
 struct jp_quality {
     uint64_t files, cut_files, skipped_files, bytes_read;
@@ -374,7 +382,9 @@ struct jp_quality {
     /* records that Inspector overwrote before it could write them, by its own
      * count; what its end lost is not in it */
     uint64_t overwritten;
-    uint64_t capped;    /* of lost, left out on purpose at its cap (disk=) */
+    uint64_t capped; /* of lost, left out on purpose at a limit: disk=,
+                        min_free= */
+    struct jp_room room;
     uint64_t in_flight; /* operations that had not ended at the recorder's last
                            count, or that finalize or exit ended; the latter
                            have records */

@@ -104,7 +104,8 @@ enum { /* of a recording */
        HAS_PHASES = 16,
        HAS_TAGS = 32,
        HAS_PAUSES = 64,
-       RECORDING_FLAGS = 127
+       HAS_ROOM = 128,
+       RECORDING_FLAGS = 255
 };
 
 /* What put_list needs of its caller. */
@@ -192,6 +193,11 @@ static void put_v7(struct jpr_out *out, const struct recfile_tail *t)
         jpr_put_u64(out, t->pauses[i].skipped);
         jpr_put_u64(out, t->pauses[i].by_mask);
     }
+    if (t->room.limits) {
+        jpr_put_u64(out, t->room.limits);
+        jpr_put_u64(out, t->room.since_ns);
+        jpr_put_u64(out, t->room.error);
+    }
 }
 
 /* The facts of a recording's tail that result_*.c use. */
@@ -200,11 +206,11 @@ static void put_recording(struct jpr_out *out, const struct source_facts *f)
     const struct recfile_tail *t = &f->tail;
 
     jpr_put_u64(
-        out, (t->counted ? IS_COUNTED : 0u) | (f->notes ? HAS_NOTES : 0u) |
-                 (t->cost.told ? HAS_COST : 0u) |
-                 (t->has_twins ? HAS_TWINS : 0u) |
-                 (t->phases.ops ? HAS_PHASES : 0u) |
-                 (t->n_tags ? HAS_TAGS : 0u) | (t->n_pauses ? HAS_PAUSES : 0u));
+        out,
+        (t->counted ? IS_COUNTED : 0u) | (f->notes ? HAS_NOTES : 0u) |
+            (t->cost.told ? HAS_COST : 0u) | (t->has_twins ? HAS_TWINS : 0u) |
+            (t->phases.ops ? HAS_PHASES : 0u) | (t->n_tags ? HAS_TAGS : 0u) |
+            (t->n_pauses ? HAS_PAUSES : 0u) | (t->room.limits ? HAS_ROOM : 0u));
     jpr_put_u64(out, f->records);
     jpr_put_u64(out, f->damaged);
     jpr_put_u64(out, t->clocks.real_ns); /* of the last counters */
@@ -419,9 +425,15 @@ static bool get_v7(struct jpr_in *in, unsigned flags, struct recfile_tail *t)
         t->pauses[i].skipped = jpr_get_u64(in);
         t->pauses[i].by_mask = jpr_get_bounded(in, 1);
     }
+    if (flags & HAS_ROOM) {
+        t->room.limits = (unsigned) jpr_get_bounded(in, JPR_LIMITS);
+        t->room.since_ns = jpr_get_u64(in);
+        t->room.error = jpr_get_u64(in);
+    }
     return !in->bad && (!(flags & HAS_PHASES) || t->phases.ops) &&
            (!(flags & HAS_TAGS) || t->n_tags) &&
-           (!(flags & HAS_PAUSES) || t->n_pauses);
+           (!(flags & HAS_PAUSES) || t->n_pauses) &&
+           (!(flags & HAS_ROOM) || t->room.limits);
 }
 
 static bool get_recording(struct jpr_in *in, struct source_facts *f)

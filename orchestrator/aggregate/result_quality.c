@@ -401,6 +401,18 @@ static void add_pauses(struct jp_quality *q, const struct recfile_tail *tail)
     }
 }
 
+static void add_room(struct jp_room *into, const struct recfile_room *one)
+{
+    uint64_t us = one->since_ns / 1000;
+
+    if (!one->limits)
+        return;
+    into->limits |= one->limits;
+    into->error = into->error ? into->error : one->error;
+    if (!into->recordings++ || us < into->since_us)
+        into->since_us = us;
+}
+
 /* Counts a recording of which an unknown part is missing. 0 as the time is the
  * earliest: then the time is unknown. */
 static void add_unbounded(struct jp_quality *q, const struct source_facts *f)
@@ -521,6 +533,7 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
         add_tags(q, &f->tail);
         add_phases(&q->phases, &f->tail.phases);
         add_pauses(q, &f->tail);
+        add_room(&q->room, &f->tail.room);
         q->lost_steps = num_add(q->lost_steps, f->tail.lost_steps);
         q->lost_comms = num_add(q->lost_comms, f->tail.lost_comms);
     }

@@ -10,6 +10,7 @@
 #include "orchestrator/insight/expected.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -475,31 +476,59 @@ static const struct jp_setting *find_setting(const struct jp_jobconf *conf,
     return NULL;
 }
 
-/* The recorder does not write which of its limits was reached. A file that has
- * grown to a quarter of disk= has reached that one: the recorder keeps up to
- * half of it for the end, and writes in blocks. A smaller file may have reached
- * either, if a block was large. */
+/* The limits that older recordings may have reached; they do not say it. A file
+ * that has grown to a quarter of disk= has reached that one: the recorder keeps
+ * up to half of it for the end, and writes in blocks. A smaller file may have
+ * reached either, if a block was large. */
+static unsigned guess_limits(const struct jp_quality *q,
+                             const struct jp_setting *disk_setting)
+{
+    uint64_t disk = 0, files = q->recordings;
+
+    if (disk_setting &&
+        num_parse_size(disk_setting->value, 0, UINT64_MAX, &disk, NULL) < 0)
+        disk = 0;
+    return files && disk && q->bytes_read / files >= disk / 4
+               ? JPR_LIMIT_DISK
+               : JPR_LIMIT_DISK | JPR_LIMIT_MIN_FREE;
+}
+
 char *gaps_room(const struct jp_evidence *e, char buf[JP_GAPS_ROOM])
 {
-    const struct jp_setting *of[2] = {find_setting(e->conf, "disk"),
-                                      find_setting(e->conf, "min_free")};
-    const char *const what[2] = {"of a recording", "of the file system"};
+    static const struct {
+        enum jpr_limit limit;
+        const char *key, *what;
+    } of[] = {{JPR_LIMIT_DISK, "disk", "of a recording"},
+              {JPR_LIMIT_MIN_FREE, "min_free", "of the file system"}};
     const struct jp_quality *q = &e->result->quality;
-    uint64_t disk = 0, files = q->recordings;
-    int to = 2;
+    bool told = q->room.limits != 0;
+    unsigned limits = told ? q->room.limits
+                           : guess_limits(q, find_setting(e->conf, "disk"));
     size_t len = 0;
 
     *buf = '\0';
-    if (of[0] && num_parse_size(of[0]->value, 0, UINT64_MAX, &disk, NULL) < 0)
-        disk = 0;
-    if (files && disk && q->bytes_read / files >= disk / 4)
-        to = 1;
-    for (int i = 0; i < to; i++)
-        if (of[i] && len < JP_GAPS_ROOM)
-            len += (size_t) snprintf(
-                buf + len, JP_GAPS_ROOM - len, "%s%s=%.32s %s (%.40s)",
-                len ? " or " : "", of[i]->key, of[i]->value, what[i],
-                of[i]->source ? of[i]->source : "of unknown origin");
+    for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+        const struct jp_setting *s = find_setting(e->conf, of[i].key);
+
+        if (!(limits & of[i].limit) || (!s && !told) || len >= JP_GAPS_ROOM)
+            continue;
+        len += (size_t) snprintf(buf + len, JP_GAPS_ROOM - len, "%s%s",
+                                 len ? (told ? " and " : " or ") : "",
+                                 of[i].key);
+        if (len < JP_GAPS_ROOM)
+            len += (size_t) snprintf(buf + len, JP_GAPS_ROOM - len,
+                                     "=%.32s %s%s%.40s%s", s ? s->value : "",
+                                     of[i].what, s ? " (" : "",
+                                     !s          ? ""
+                                     : s->source ? s->source
+                                                 : "of unknown origin",
+                                     s ? ")" : "");
+    }
+    if (limits & JPR_LIMIT_WRITE && len < JP_GAPS_ROOM)
+        snprintf(buf + len, JP_GAPS_ROOM - len, "%sa write failed: %s",
+                 len ? " and " : "",
+                 q->room.error <= INT_MAX ? strerror((int) q->room.error)
+                                          : "unknown");
     if (!*buf)
         snprintf(buf, JP_GAPS_ROOM,
                  "a limit of the recorder (disk= or "
@@ -546,6 +575,17 @@ static void lost(const struct jp_evidence *e, struct jp_sentence *s)
     if (q->lost && !is_counted(e)) /* if counted, the coverage includes them */
         sentence_add(s, "the recorder lost %s record%s", FIG_COUNT(q->lost),
                      plural(q->lost));
+}
+
+/* By the recorder's own word. */
+static void failed_writes(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    const struct jp_quality *q = &e->result->quality;
+
+    if (q->room.limits & JPR_LIMIT_WRITE && q->lost > q->capped)
+        sentence_add(s, "a write of a recording failed: %s",
+                     q->room.error <= INT_MAX ? strerror((int) q->room.error)
+                                              : "unknown");
 }
 
 static void overwritten(const struct jp_evidence *e, struct jp_sentence *s)
@@ -953,6 +993,7 @@ bool gaps_list(const struct jp_evidence *e, struct jp_sentence *s)
         {left_out, true},
         {shared, true},
         {lost, true},
+        {failed_writes, true},
         {overwritten, true},
         {bad_lines, true},
         {gaps_own_folder, true},

@@ -113,9 +113,10 @@ void gaps_reasons(const struct jp_evidence *e, bool uneven,
 uint64_t gaps_unseen_waits(const struct jp_result *result);
 
 /* Writes which limit has left operations out, its value and who set it:
- * "disk=1M of a recording (option)". Both limits, if it is unknown which one.
+ * "disk=1M of a recording (option)", by the recorder's own word. Of older
+ * recordings it may be unknown: then both.
  * Returns buf. */
-#define JP_GAPS_ROOM 160
+#define JP_GAPS_ROOM 224
 char *gaps_room(const struct jp_evidence *e, char buf[JP_GAPS_ROOM]);
 
 /* Returns until when operations have the records of all their ranks, in us

@@ -247,6 +247,24 @@ static void put_pauses(struct jp_json_stream *s, const struct jp_result *result)
     json_stream_end_array(s);
 }
 
+/* Writes the limits of recorders that left no room. */
+static void put_room(struct jp_json_stream *s, const struct jp_result *result)
+{
+    static const char *const words[] = {"disk", "min_free", "write"};
+    const struct jp_room *room = result ? &result->quality.room : NULL;
+
+    json_stream_object(s, "no_room");
+    json_stream_array(s, "limits");
+    for (unsigned i = 0; room && i < sizeof(words) / sizeof(*words); i++)
+        if (room->limits >> i & 1)
+            json_stream_text(s, NULL, words[i]);
+    json_stream_end_array(s);
+    json_stream_count(s, "recordings", room ? room->recordings : 0);
+    json_stream_known(s, "since_us", room && room->since_us,
+                      room ? room->since_us : 0);
+    json_stream_end_object(s);
+}
+
 /* Writes the settings that left out records by intent. Then fewer records than
  * usual are no loss. */
 static void put_filters(struct jp_json_stream *s, const struct jp_jobconf *conf)
@@ -347,6 +365,7 @@ static void put_quality(struct jp_json_stream *s,
     put_phases(s, result ? &result->quality.phases : NULL);
     put_tags(s, result);
     put_pauses(s, result);
+    put_room(s, result);
     json_stream_text(s, "own_folder", nodes ? nodes->own_folder : NULL);
     /* lists of names are bounded; nodes_expected has the number */
     json_stream_texts(s, "nodes_missing", nodes ? nodes->missing : NULL,

@@ -261,6 +261,23 @@ struct jpr_pause {
     uint64_t skipped;
 };
 
+/* Why there was no room for records. Bits. */
+enum jpr_limit {
+    JPR_LIMIT_DISK = 1,     /* the cap of the file: disk= */
+    JPR_LIMIT_MIN_FREE = 2, /* little of the file system was free: min_free= */
+    JPR_LIMIT_WRITE = 4,    /* a write failed: `error` says why */
+    JPR_LIMITS = 7,
+};
+
+/* Whether there is room, from here on in the file. Once it is full, only some
+ * operations follow. */
+struct jpr_room {
+    bool full;
+    uint64_t limits;   /* enum jpr_limit: those that were reached so far */
+    uint64_t since_ns; /* the first of them, CLOCK_MONOTONIC; 0: none */
+    uint64_t error;    /* errno of the first failed write; 0: none */
+};
+
 /* The recorder's own cost in the process, from the header's clocks to the
  * clocks of these counters. */
 struct jpr_cost {

@@ -147,6 +147,11 @@ void jpr_put_counters(struct jpr_out *out, const struct jpr_counters *counters)
         put_fields(&jpr_pause_fields, &counters->pauses[i], out);
 }
 
+void jpr_put_room(struct jpr_out *out, const struct jpr_room *room)
+{
+    put_fields(&jpr_room_fields, room, out);
+}
+
 struct jpr_packer *jpr_packer_create(void)
 {
     struct jpr_packer *p = malloc(sizeof(*p));
@@ -613,6 +618,10 @@ FIELDS(doubts, jpr_doubts, D(comm, JPR_U32), D(reasons, JPR_U64),
 
 #define P(member) AT(jpr_pause, member, JPR_U64)
 FIELDS(pause, jpr_pause, P(from_ns), P(to_ns), P(why), P(skipped));
+
+#define L(member, how) AT(jpr_room, member, how)
+FIELDS(room, jpr_room, L(full, JPR_BOOL), L(limits, JPR_U64),
+       L(since_ns, JPR_U64), L(error, JPR_U64));
 
 #define O(member, how) AT(jpr_op, member, how)
 FIELDS(template, jpr_op, O(comm, JPR_U32), O(kind, JPR_U32), O(count, JPR_U64),

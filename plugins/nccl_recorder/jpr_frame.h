@@ -53,6 +53,7 @@ enum jpr_block {
     JPR_BLOCK_INFLIGHT = 4,
     JPR_BLOCK_COUNTERS = 5,
     JPR_BLOCK_PROCESS = 6,
+    JPR_BLOCK_ROOM = 7,
 };
 
 enum jpr_codec { JPR_STORED = 0, JPR_ZLIB = 1 };
@@ -156,6 +157,7 @@ extern const struct jpr_fields jpr_unseen_fields;   /* struct jpr_unseen */
 extern const struct jpr_fields jpr_cost_fields;     /* struct jpr_cost */
 extern const struct jpr_fields jpr_doubts_fields;   /* struct jpr_doubts */
 extern const struct jpr_fields jpr_pause_fields;    /* struct jpr_pause */
+extern const struct jpr_fields jpr_room_fields;     /* struct jpr_room */
 /* The part of struct jpr_op that operations of a block share. */
 extern const struct jpr_fields jpr_template_fields;
 
@@ -220,5 +222,6 @@ void jpr_put_process(struct jpr_out *out, const struct jpr_process *process);
  * (jpr_put_u64). */
 void jpr_put_comm(struct jpr_out *out, const struct jpr_comm *comm);
 void jpr_put_counters(struct jpr_out *out, const struct jpr_counters *counters);
+void jpr_put_room(struct jpr_out *out, const struct jpr_room *room);
 
 #endif

@@ -41,9 +41,10 @@ enum jpr_type {
     JPR_INFLIGHT,
     JPR_COUNTERS, /* .final: the trailer */
     JPR_PROCESS,
+    JPR_ROOM,
 };
 
-enum { JPR_TYPES = JPR_PROCESS + 1 }; /* their number */
+enum { JPR_TYPES = JPR_ROOM + 1 }; /* their number */
 
 /* One record. What its pointers point to is borrowed until the next call of
  * jpr_next(); a communicator until jpr_close(). */
@@ -56,6 +57,7 @@ struct jpr_record {
         const struct jpr_inflight *inflight;
         const struct jpr_counters *counters;
         const struct jpr_process *process;
+        const struct jpr_room *room;
     };
 };
 

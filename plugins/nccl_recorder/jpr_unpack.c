@@ -189,6 +189,7 @@ struct jpr_unpacked {
     uint64_t last_start_ns; /* of the last row: base of the next */
     struct jpr_header header;
     struct jpr_process process;
+    struct jpr_room room;
     struct jpr_counters counters;
     struct jpr_inflight inflight;
 };
@@ -566,6 +567,10 @@ const char *jpr_unpacked_load(struct jpr_unpacked *u,
     case JPR_BLOCK_PROCESS:
         why = load_process(u);
         break;
+    case JPR_BLOCK_ROOM:
+        get_fields(&jpr_room_fields, &u->room, &u->in, &u->texts);
+        u->left = 1;
+        break;
     case JPR_BLOCK_COMM:
         u->left = jpr_get_bounded(&u->in, JPR_MAX_COMMS);
         break;
@@ -598,6 +603,10 @@ int jpr_unpacked_next(struct jpr_unpacked *u, struct jpr_record *record,
     case JPR_BLOCK_PROCESS:
         record->type = JPR_PROCESS;
         record->process = &u->process;
+        break;
+    case JPR_BLOCK_ROOM:
+        record->type = JPR_ROOM;
+        record->room = &u->room;
         break;
     case JPR_BLOCK_COUNTERS:
         record->type = JPR_COUNTERS;

@@ -58,6 +58,9 @@ static struct {
     uint64_t looked_end; /* ... and `end` then */
     bool capped;         /* a write was too long for what is left */
     uint64_t failed_ns;  /* time of a failed write; 0: the last one succeeded */
+    struct jpr_room room; /* full: as the last look found it */
+    struct jpr_room told; /* the last one in the file or the buffer */
+    struct jpr_room in_file;
 } s;
 
 static struct jpr_header header;   /* the file's first block */
@@ -119,6 +122,16 @@ static uint64_t cap_allowance(void)
     return part < ALLOWANCE_MAX ? part : ALLOWANCE_MAX;
 }
 
+/* Notes a limit that leaves no room. */
+static void reach(enum jpr_limit limit, int error)
+{
+    if (!s.room.limits)
+        s.room.since_ns = rec_clock_ns();
+    if (limit == JPR_LIMIT_WRITE && !(s.room.limits & JPR_LIMIT_WRITE))
+        s.room.error = (uint64_t) error;
+    s.room.limits |= limit;
+}
+
 /* Looks at the free space of the file system if the last look is too old. */
 static void look_at_space(void)
 {
@@ -152,8 +165,13 @@ static bool is_full(void)
         look_at_space();
     if (s.file.lost) /* records count as lost, not as left out */
         return false;
-    return s.low_space || s.capped ||
-           (s.disk_bytes && s.end >= s.disk_bytes - cap_allowance());
+    if (s.capped || (s.disk_bytes && s.end >= s.disk_bytes - cap_allowance())) {
+        reach(JPR_LIMIT_DISK, 0);
+        return true;
+    }
+    if (s.low_space)
+        reach(JPR_LIMIT_MIN_FREE, 0);
+    return s.low_space;
 }
 
 uint64_t rec_sink_room(void)
@@ -234,6 +252,7 @@ static int append(const void *blocks, size_t n, bool last)
     s.failed_ns = 0;
     if (begin_file() == 0 && write_all(blocks, n) == 0)
         return 0;
+    reach(JPR_LIMIT_WRITE, errno);
     /* remove what was written of a block; if that fails as well, the next write
      * goes over it */
     (void) ownfile_truncate(&s.file, s.end);
@@ -295,6 +314,20 @@ void rec_sink_header(void)
     jpr_put_process(out, &process);
     rec_sink_add(JPR_BLOCK_PROCESS, out->bytes, out->full ? 0 : out->used);
     told_header = true;
+}
+
+void rec_sink_tell_room(bool full)
+{
+    struct jpr_out *out;
+
+    s.room.full = full;
+    if (s.room.limits == s.told.limits && full == s.told.full)
+        return;
+    rec_sink_header();
+    s.told = s.room;
+    out = empty_payload();
+    jpr_put_room(out, &s.room);
+    rec_sink_add(JPR_BLOCK_ROOM, out->bytes, out->used);
 }
 
 void rec_sink_comm(struct jp_rec_comm *comm)
@@ -675,8 +708,12 @@ int rec_sink_write(bool last)
         rc = -1;
     else
         ever = ever || used > 0;
-    if (rc < 0)
+    if (rc < 0) {
         told_header = told_header && ever;
+        s.told = s.in_file;
+    } else {
+        s.in_file = s.told;
+    }
     counters_told(rc == 0);
     used = 0;
     overflow = false;

@@ -333,7 +333,10 @@ static void set_full(uint64_t now)
         f.n_seen = f.n_kept = 0;
         f.k = FIRST_KEPT;
     }
+    if (full != f.full)
+        end_ops(); /* those before it are whole */
     f.full = full;
+    rec_sink_tell_room(full);
 }
 
 /* Returns how many operations go into one write. Near the cap these are fewer

@@ -85,6 +85,11 @@ int rec_sink_begin(const struct jp_rec_settings *settings, int interface);
 /* Adds the header's block, unless it is in the file or in the buffer. */
 void rec_sink_header(void);
 
+/* Adds a block that says whether the sink is full, and the limits that were
+ * reached so far, if one of these has changed. Operations that are added later
+ * are those of that time. */
+void rec_sink_tell_room(bool full);
+
 /* Adds the communicator's block, unless it is there already. To be called
  * before the first block that names the communicator. */
 void rec_sink_comm(struct jp_rec_comm *comm);

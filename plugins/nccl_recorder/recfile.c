@@ -647,6 +647,32 @@ static void take_pauses(struct jp_recfile *file, const struct jpr_counters *c)
     }
 }
 
+/* Takes what the file says of its room. */
+static void take_room(struct jp_recfile *file, const struct jpr_room *room)
+{
+    struct recfile_room *to = &file->tail.room;
+
+    to->limits = (unsigned) (room->limits & JPR_LIMITS);
+    to->since_ns = to->limits ? recfile_wall_ns(file, room->since_ns) : 0;
+    to->error = room->error;
+    file->is_sample = room->full && file->has_ops;
+}
+
+/* Counts an operation of a full file. */
+static void take_op(struct jp_recfile *file, const struct jpr_op *op)
+{
+    struct recfile_comm *comm = op->comm < file->n_comms ? file->comms[op->comm]
+                                                         : NULL;
+
+    if (!file->is_sample) {
+        file->has_ops = true;
+        return;
+    }
+    file->tail.room.sampled++;
+    if (comm)
+        comm->sampled++;
+}
+
 int recfile_tail_counters(struct jp_recfile *file,
                           const struct jpr_counters *counters)
 {
@@ -706,10 +732,16 @@ int recfile_next(struct jp_recfile *file, struct jpr_record *record,
             return error_set(err, "no memory for counters");
         break;
     case JPR_OP:
+        take_op(file, record->op);
         tail_op(file, record->op);
         break;
     case JPR_INFLIGHT:
         tail_inflight(file, record->inflight);
+        break;
+    case JPR_ROOM:
+        take_room(file, record->room);
+        break;
+    case JPR_TYPES:
         break;
     }
     return 1;

@@ -59,6 +59,7 @@ struct recfile_comm {
     struct recfile_unseen *unseen;
     size_t n_unseen;
     struct jpr_doubts doubts; /* the last row */
+    uint64_t sampled;         /* its part of tail.room.sampled */
 };
 
 /* A function that operations of the file have named. */
@@ -98,6 +99,14 @@ struct recfile_pause {
     bool by_mask; /* only collectives are in skipped */
 };
 
+/* The limits that left no room. */
+struct recfile_room {
+    unsigned limits;   /* enum jpr_limit; 0: none, or an older file */
+    uint64_t sampled;  /* operations that were kept while it was full */
+    uint64_t since_ns; /* wall clock, since 1970; 0: not known */
+    uint64_t error;    /* errno of the first failed write; 0: none */
+};
+
 /* The last counters of a file, and how it ends. */
 struct recfile_tail {
     bool counted; /* there were counters */
@@ -131,6 +140,7 @@ struct recfile_tail {
     uint32_t n_tags;
     struct recfile_pause pauses[RECFILE_PAUSES];
     uint32_t n_pauses;
+    struct recfile_room room;
     uint64_t at_mono_ns;     /* of the last snapshot */
     uint64_t fly_ns, cut_ns; /* oldest_ns is the earlier of the two */
 };
@@ -163,6 +173,11 @@ struct jp_recfile {
     uint32_t n_comms;
     uint32_t n_counts, n_unseen; /* rows of all communicators */
     struct recfile_tail tail;
+    /* The file is full from here on, and was not before: the operations that
+     * follow are a few of many. Each rank keeps others, so that hardly one of
+     * them has the records of all its ranks. */
+    bool is_sample;
+    bool has_ops; /* there were operations before it was full */
     struct recfile_func funcs[RECFILE_FUNCS];
     unsigned n_funcs, next_func;
     bool only_times;   /* the caller does not need bandwidths */

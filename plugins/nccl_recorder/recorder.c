@@ -50,8 +50,12 @@ static int take(void *arg, const struct record *record)
 static int take_op(struct way *w, const struct jpr_op *op)
 {
     struct record record;
-    const char *why = recfile_record(w->source, op, &record);
+    const char *why;
 
+    /* counted as left out by sum_up() */
+    if (w->source->is_sample)
+        return 0;
+    why = recfile_record(w->source, op, &record);
     w->facts->records++;
     if (!why)
         return w->launches ? launches_add(w->launches, op, &record,
@@ -93,6 +97,13 @@ static void sum_functions(const struct recfile_comm *comm,
     }
 }
 
+/* Makes written operations left out ones. */
+static void leave_out(struct jpr_counts *counts, uint64_t n)
+{
+    counts->written -= n < counts->written ? n : counts->written;
+    counts->left_out = num_add(counts->left_out, n);
+}
+
 /* Passes on what each communicator produced, lost and left out. */
 static int add_counts(struct way *w)
 {
@@ -105,6 +116,7 @@ static int add_counts(struct way *w)
         if (!comm || comm->why || !comm->n_counts)
             continue;
         sum_functions(comm, &counts);
+        leave_out(&counts, comm->sampled);
         rc = w->sink->counts(w->sink->arg, &comm->base, &counts);
     }
     return rc;
@@ -127,6 +139,7 @@ static void sum_up(struct jp_recfile *source, struct source_facts *facts)
     facts->bytes = jpr_end(source->reader)->offset;
     facts->damaged = jpr_end(source->reader)->damaged;
     facts->tail = source->tail;
+    leave_out(&facts->tail.counts, source->tail.room.sampled);
     facts->cut = !source->tail.final || jpr_end(source->reader)->cut;
     recfile_process_of(source, &facts->process);
     facts->notes = source->notes;

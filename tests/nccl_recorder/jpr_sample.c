@@ -95,9 +95,8 @@ const struct jpr_op sample_ops[SAMPLE_OPS] = {
      .kernel_first_mono_ns = 6000000, .gpu_first_ns = 999000200000},
     {SHARED, .seq = JPR_REPLAY_SEQ + 4, .graph_captured = true, .unsure = true,
      .tag = UINT64_MAX, .symmetric = true, .has_phases = true, .sync_ns = 5,
-     .compute_ns = UINT64_MAX, .close_ns = 0,
-     .enqueue_start_mono_ns = 6100000, .enqueue_stop_mono_ns = 6100100,
-     .source = JPR_COLLECTIVE_CPU},
+     .compute_ns = UINT64_MAX, .close_ns = 0, .enqueue_start_mono_ns = 6100000,
+     .enqueue_stop_mono_ns = 6100100, .source = JPR_COLLECTIVE_CPU},
     {.kind = JPR_CE,
      .seq = 3,
      .func = "AllGather",
@@ -167,6 +166,9 @@ const struct jpr_counters sample_counters = {
     .pauses = pauses,
 };
 
+const struct jpr_room sample_room = {true, JPR_LIMIT_DISK | JPR_LIMIT_WRITE,
+                                     UINT64_MAX, 28};
+
 void sample_begin(struct sample *file)
 {
     file->n = JPR_HEAD_BYTES;
@@ -225,6 +227,9 @@ void sample_fill(struct sample *file, struct jpr_zip *zip)
     sample_ops_block(file, JPR_BLOCK_INFLIGHT, sample_inflight, SAMPLE_INFLIGHT,
                      zip);
     sample_ops_block(file, JPR_BLOCK_INFLIGHT, NULL, 0, zip);
+    out.used = 0;
+    jpr_put_room(&out, &sample_room);
+    sample_block(file, JPR_BLOCK_ROOM, raw, out.used, zip);
     out.used = 0;
     jpr_put_counters(&out, &sample_counters);
     sample_block(file, JPR_BLOCK_COUNTERS, raw, out.used, zip);

@@ -16,6 +16,7 @@ extern const struct jpr_comm sample_comms[2];
 extern const struct jpr_op sample_ops[SAMPLE_OPS];
 extern const struct jpr_op sample_inflight[SAMPLE_INFLIGHT];
 extern const struct jpr_counters sample_counters; /* final */
+extern const struct jpr_room sample_room;
 
 struct sample {
     uint8_t bytes[256 * 1024];

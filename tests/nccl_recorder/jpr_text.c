@@ -246,6 +246,15 @@ static void put_record(FILE *out, const struct jpr_reader *r,
     case JPR_PROCESS:
         put_process(out, record->process);
         break;
+    case JPR_ROOM:
+        fprintf(out, "{\"type\":\"room\",\"full\":%s", yes(record->room->full));
+        put_u64(out, "limits", record->room->limits);
+        put_u64(out, "since_ns", record->room->since_ns);
+        put_u64(out, "error", record->room->error);
+        fputs("}\n", out);
+        break;
+    case JPR_TYPES:
+        break;
     case JPR_COMM:
         put_comm(out, record->comm);
         break;

@@ -206,6 +206,8 @@ static void check_whole(struct jpr_reader *r)
     }
     check_next(r, JPR_INFLIGHT, &record);
     assert_true(record.inflight->none && record.inflight->left == 0);
+    check_next(r, JPR_ROOM, &record);
+    assert_memory_equal(record.room, &sample_room, sizeof(sample_room));
     check_next(r, JPR_COUNTERS, &record);
     same_counters(record.counters);
     assert_int_equal(jpr_next(r, &record, NULL), 0);
@@ -324,7 +326,7 @@ static void cut_anywhere(void **state)
 {
     struct jpr_zip *zip = shared_zip();
     static const int per_block[] = {0, 1, 1, 2, SAMPLE_OPS, SAMPLE_INFLIGHT,
-                                    1, 1};
+                                    1, 1, 1};
     struct jpr_end end;
     int packed, errors, whole, want;
     size_t n;
@@ -394,6 +396,8 @@ static void lying_payloads(void **state)
         {JPR_BLOCK_PROCESS, "", 0},
         {JPR_BLOCK_PROCESS, "\x41\0", 2},   /* variables */
         {JPR_BLOCK_PROCESS, "\0\x22\1", 3}, /* process ids */
+        {JPR_BLOCK_ROOM, "", 0},
+        {JPR_BLOCK_ROOM, "\1\1\xff", 3},
         {JPR_BLOCK_COMM, "", 0},
         {JPR_BLOCK_COMM, "\x01", 1},
         {JPR_BLOCK_COMM, "\xff\xff\xff\xff\xff\x01", 6},

@@ -143,6 +143,14 @@ static void capped_file(void **state)
     assert_true(c.left_out > 10000 && c.lost == 0);
     assert_int_equal(c.written, r.n_ops);
     assert_non_null(strstr(r.text, "\"disk_bytes\":100000,"));
+    /* its own word: whole operations before it, a sample after it */
+    assert_int_equal(rec_harness_count(r.text, "\"type\":\"room\""), 1);
+    assert_non_null(strstr(r.text, "{\"type\":\"room\",\"full\":true,"
+                                   "\"limits\":1,"));
+    assert_non_null(
+        strstr(strstr(r.text, "\"type\":\"room\""), "\"type\":\"op\""));
+    assert_true(strstr(r.text, "\"type\":\"op\"") <
+                strstr(r.text, "\"type\":\"room\""));
     assert_non_null(strstr(r.text, "\"complete\":true"));
     rec_harness_fini(&r);
 }
@@ -168,6 +176,8 @@ static void low_space(void **state)
     assert_int_equal(c.produced, MANY);
     assert_int_equal(c.written + c.left_out, MANY);
     assert_in_range(c.written, 100, MANY / 10);
+    assert_non_null(strstr(r.text, "{\"type\":\"room\",\"full\":true,"
+                                   "\"limits\":2,"));
     assert_non_null(strstr(r.text, "\"note\":\"JOBPROF_RECORDER_MEM: "
                                    "\\\"16M\\\" is not a number from 6291456 "
                                    "to 1073741824, so it is ignored\""));

@@ -1,6 +1,7 @@
 /* test_verdict.c - the verdict's word and sentence, by kind of evidence. */
 #include "orchestrator/insight/verdict.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -333,6 +334,20 @@ static void low_space(struct fixture *f)
     f->result.quality.bytes_read = 32 * 1000;
 }
 
+/* The recorder says that it was the file system's free space. */
+static void low_space_told(struct fixture *f)
+{
+    low_space(f);
+    f->result.quality.room = (struct jp_room){
+        .limits = JPR_LIMIT_MIN_FREE, .recordings = 32, .since_us = 1};
+}
+
+static void both_limits(struct fixture *f)
+{
+    low_space_told(f);
+    f->result.quality.room.limits |= JPR_LIMIT_DISK;
+}
+
 /* A recording that ends at its cap has no end of its own. */
 static void capped_and_killed(struct fixture *f)
 {
@@ -571,6 +586,15 @@ static void recorder_lost(struct fixture *f)
     f->result.quality.lost = 7;
 }
 
+static void full_disk(struct fixture *f)
+{
+    recorder_lost(f);
+    f->result.quality.room = (struct jp_room){.limits = JPR_LIMIT_WRITE,
+                                              .recordings = 1,
+                                              .since_us = 1,
+                                              .error = ENOSPC};
+}
+
 static void memory_limit(struct fixture *f)
 {
     f->result.quality.left_out_records = 1234;
@@ -654,6 +678,14 @@ static const struct verdict_row rows[] = {
     {low_space, JP_VERDICT_OK,
      "no room: disk=1M of a recording (option) or min_free=20G of the file "
      "system (site file)"},
+    {low_space_told, JP_VERDICT_OK,
+     "no room: min_free=20G of the file system (site file); 10,890"},
+    {both_limits, JP_VERDICT_OK,
+     "no room: disk=1M of a recording (option) and min_free=20G of the file "
+     "system (site file); 10,890"},
+    {full_disk, JP_VERDICT_INCOMPLETE,
+     "the recorder lost 7 records; a write of a recording failed: No space "
+     "left on device"},
     {capped_and_killed, JP_VERDICT_OK, "then no room: disk=1M"},
     {capped, JP_VERDICT_OK, "90.0 % of the records present (counted)"},
     {many_bad_lines, JP_VERDICT_INCOMPLETE, "5,000 lines could not be read"},
