@@ -758,21 +758,16 @@ static bool is_public(const struct jp_jobconf *conf,
            !(own && !strcmp(own, var->value));
 }
 
-char *jobconf_job_name(const struct jp_jobconf *conf,
-                       char buf[JP_JOBCONF_NAME_LEN])
+char *jobconf_step_name(const struct jp_jobconf *conf,
+                        char buf[JP_JOBCONF_NAME_LEN])
 {
+    size_t n;
+
     if (conf->array && *conf->array)
         snprintf(buf, JP_JOBCONF_NAME_LEN, "%.40s", conf->array);
     else
         snprintf(buf, JP_JOBCONF_NAME_LEN, "%" PRIu64, conf->job_id);
-    return buf;
-}
-
-char *jobconf_step_name(const struct jp_jobconf *conf,
-                        char buf[JP_JOBCONF_NAME_LEN])
-{
-    size_t n = strlen(jobconf_job_name(conf, buf));
-
+    n = strlen(buf);
     if (conf->step_id)
         snprintf(buf + n, JP_JOBCONF_NAME_LEN - n, ".%.60s", conf->step_id);
     return buf;

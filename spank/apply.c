@@ -181,12 +181,14 @@ void apply_resolve(spank_t sp)
     helper_arg(&h, "--tasks", j.tasks);
     helper_arg(&h, "--command", j.command);
     helper_arg(&h, "--script", j.script);
-    rc = helper_run(&h, option_asked(NULL) > 1 ? MOUNT_MS : RESOLVE_MS, &answer);
+    rc =
+        helper_run(&h, option_asked(NULL) > 1 ? MOUNT_MS : RESOLVE_MS, &answer);
     if (*h.said)
         slurm_spank_log("jobprof: %s", h.said);
     else if (rc != 3 && (rc != 0 || !apply(NULL, answer, full)))
         slurm_spank_log("jobprof: %s resolve failed or took over %d s",
-                        h.argv[0], option_asked(NULL) > 1 ? MOUNT_MS / 1000 : 3);
+                        h.argv[0],
+                        option_asked(NULL) > 1 ? MOUNT_MS / 1000 : 3);
     finish_expect(getenv("SLURM_JOBPROF_DIR"), getenv("SLURM_JOBPROF_HASH"),
                   NULL);
     set(NULL, "SLURM_JOBPROF_DIR", "-", false);
@@ -249,8 +251,7 @@ static bool is_asked(spank_t sp, struct jobinfo *j)
         return option_asked(j->env);
     }
     dir = jobinfo_getenv(j->env, "SLURM_JOBPROF_DIR");
-    return jobinfo_getenv(j->env, "SLURM_JOBPROF_REQ") &&
-           (!dir || *dir == '/');
+    return jobinfo_getenv(j->env, "SLURM_JOBPROF_REQ") && (!dir || *dir == '/');
 }
 
 void apply_begin(spank_t sp)

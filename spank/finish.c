@@ -49,7 +49,6 @@ void finish_start(spank_t sp)
 
     if (!*dir || !begun || jobinfo_get(sp, &j) < 0)
         return;
-    apply_again(sp);
     wrap(sp, &j);
     if (!jobinfo_getenv(j.env, "CUDA_VISIBLE_DEVICES")) /* it has all GPUs */
         return;

@@ -142,8 +142,8 @@ int option_asked(char **env)
     int asked = 0;
 
     for (int i = 0; i < OPTIONS; i++) {
-        const char *text = value[i] ?: jobinfo_getenv(env ?: environ,
-                                                      rows[i].env);
+        const char *text = value[i]
+                               ?: jobinfo_getenv(env ?: environ, rows[i].env);
 
         if (!is_off(i == NCCL && !(text && *text) ? mode : text))
             asked = i == COPPER || asked == 2 ? 2 : 1;

@@ -27,6 +27,6 @@ CALLBACK(local_user_init, apply_resolve(sp))
 /* slurmstepd, of batch scripts too: begin, nsys, task records, task lines,
  * finish; srun: report */
 CALLBACK(user_init, apply_begin(sp))
-CALLBACK(task_init, finish_start(sp))
+CALLBACK(task_init, apply_again(sp); finish_start(sp))
 CALLBACK(task_exit, finish_task(sp))
 CALLBACK(exit, finish_exit(sp))

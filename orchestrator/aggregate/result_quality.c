@@ -521,8 +521,7 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
         if (is_over(f, last))
             q->in_flight_ended = num_add(q->in_flight_ended, f->tail.in_flight);
         else if (f->tail.oldest_ns && f->tail.last_ns > f->tail.oldest_ns &&
-                 (f->tail.last_ns - f->tail.oldest_ns) / 1000 >
-                     q->in_flight_us)
+                 (f->tail.last_ns - f->tail.oldest_ns) / 1000 > q->in_flight_us)
             q->in_flight_us = (f->tail.last_ns - f->tail.oldest_ns) / 1000;
         /* what else is missing has no bound */
         if (is_unbounded(f))

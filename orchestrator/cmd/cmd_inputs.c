@@ -63,8 +63,8 @@ static void print_glob(FILE *out, const char *pattern,
 
 /* Returns root/pattern as a glob, followed by tail, which is a glob already.
  * Caller frees; NULL without memory. */
-static char *make_glob(const char *root, const char *pattern, const struct job_name *job,
-                       const char *tail)
+static char *make_glob(const char *root, const char *pattern,
+                       const struct job_name *job, const char *tail)
 {
     char *text = NULL;
     size_t len = 0;
@@ -128,8 +128,8 @@ static bool is_of_job(const char *dir, const struct job_name *job)
 }
 
 /* The last folder that matches. glob sorts, so _r2 comes after _r1. */
-static char *match(const char *root, const char *pattern, const struct job_name *job,
-                   const char *tail)
+static char *match(const char *root, const char *pattern,
+                   const struct job_name *job, const char *tail)
 {
     char *text = make_glob(root, pattern, job, tail);
     glob_t found = {0};
@@ -199,8 +199,7 @@ static char *find_job(const struct job_name *job, const char *config)
      * old jobs. */
     for (int slurm = 0; slurm < 2 && !dir; slurm++) {
         if (slurm &&
-            (job->id > UINT32_MAX ||
-             !(root = work_dir((uint32_t) job->id))))
+            (job->id > UINT32_MAX || !(root = work_dir((uint32_t) job->id))))
             break;
         if (pattern)
             dir = match_pattern(root, pattern, job);

@@ -107,12 +107,13 @@ enum report_turn report_turn_wait(struct report_session *session,
 
 /* --- cmd_report_job.c ----------------------------------------------------- */
 
-/* Makes <job>/job/ (REPORT_JOB_FOLDER), the report of the steps that have ranks of the same communicators, if
- * the job has such steps with reports of their own; of several such groups, of
- * the one with most ranks. last: the session of the step that has just got its
- * report, whose time limit holds, or NULL. srun and the watcher leave it to a
- * later step while one of the job's visible steps has no report yet. Prints the
- * card, as for a step. Returns an enum jp_exit. */
+/* Makes <job>/job/ (REPORT_JOB_FOLDER), the report of the steps that have ranks
+ * of the same communicators, if the job has such steps with reports of their
+ * own; of several such groups, of the one with most ranks. last: the session of
+ * the step that has just got its report, whose time limit holds, or NULL. srun
+ * and the watcher leave it to a later step while one of the job's visible steps
+ * has no report yet. Prints the card, as for a step. Returns an enum jp_exit.
+ */
 int report_job(const char *job_dir, const struct report_session *last,
                const struct report_options *options);
 

@@ -28,7 +28,7 @@
 #define COMMS_MAX 65536
 
 struct step {
-    char *name; /* of the folder: "step-0" */
+    char *name;   /* of the folder: "step-0" */
     size_t group; /* smallest index of a step that it is joined with */
     uint64_t ranks;
 };
@@ -125,9 +125,9 @@ static int take_step(struct job *job, const char *job_dir, const char *name)
                                 &step->ranks))
             step->ranks = 0;
         job->n += step->name != NULL;
-        rc = step->name ? take_comms(job, job->n - 1,
-                                     json_object_get(root, "comms"))
-                        : -1;
+        rc = step->name
+                 ? take_comms(job, job->n - 1, json_object_get(root, "comms"))
+                 : -1;
     }
     json_decref(root);
     free(dir);
@@ -253,8 +253,7 @@ static void take_conf(struct report_session *s, struct jp_jobconf *conf)
 
 /* Opens the session of the group's report. -1: err. */
 static int session_open(struct report_session *s, const struct job *job,
-                        size_t group, const char *job_dir,
-                        struct jp_error *err)
+                        size_t group, const char *job_dir, struct jp_error *err)
 {
     char *name = name_steps(job, group);
     struct jp_policy site;
@@ -360,7 +359,7 @@ int report_job(const char *job_dir, const struct report_session *last,
     if (rc == JP_EXIT_IO && options->kind != REPORT_WATCHER)
         quote_printf(stderr, "jobprof: no report of the job: %s\n", err.text);
     else if (s.written && options->kind != REPORT_WATCHER && !options->quiet)
-        (void) report_print_line(s.dir, how, stderr, NULL);
+        (void) report_print_line(s.dir, how, false, stderr, NULL);
     session_close(&s);
     job_fini(&job);
     return rc;

@@ -513,7 +513,8 @@ static bool has_steps(const char *job_dir, const char *except)
  * this moment keeps it: rmdir removes empty folders only. */
 static void tidy_job(const char *job_dir)
 {
-    static const char *const names[] = {"nodes", "job.json", "index.html"};
+    static const char *const names[] = {"nodes", REPORT_JOB_FOLDER, "job.json",
+                                        "index.html"};
 
     if (has_steps(job_dir, NULL))
         return;

@@ -23,7 +23,7 @@
 struct arguments {
     struct plan_input in;
     struct launch_facts given; /* facts of the step from srun */
-    const char *script; /* a step that is not srun's; NULL: it is */
+    const char *script;        /* a step that is not srun's; NULL: it is */
     bool check;
 };
 

@@ -113,8 +113,7 @@ char *step_kin_find(const char *step_dir, const struct jp_result *r, char *buf,
     /* a batch script, and the steps of a site's default, are hidden while they
      * run */
     twin = text_format("%.*s%s%s", (int) (base + 1 - job), job,
-                       base[1] == '.' ? "" : ".",
-                       base + 1 + (base[1] == '.'));
+                       base[1] == '.' ? "" : ".", base + 1 + (base[1] == '.'));
     if (twin)
         find_in(twin, self + 1, r, buf, size, &looks);
     free(twin);

@@ -743,10 +743,10 @@ static int move_step(struct jp_nodes *all, struct jp_nodes *step,
 {
     size_t n = all->n_nodes + step->n_nodes;
     struct jp_node *more = realloc(all->nodes, (n + 1) * sizeof(*more));
-    char *list = text_format("%s%s%s", all->step_nodelist,
-                             *all->step_nodelist && *step->step_nodelist ? ","
-                                                                         : "",
-                             step->step_nodelist);
+    char *list =
+        text_format("%s%s%s", all->step_nodelist,
+                    *all->step_nodelist && *step->step_nodelist ? "," : "",
+                    step->step_nodelist);
 
     if (more)
         all->nodes = more;

@@ -115,9 +115,9 @@ struct jp_nodes {
 /* Reads <step_dir>/nodes. A missing folder gives zero nodes. NULL: no
  * memory. */
 struct jp_nodes *nodes_read(const char *step_dir, struct jp_error *err);
-/* Reads the nodes of several steps of one job. Their tasks are numbered through:
- * those of the second step follow those of the first, so such a number is none
- * that Slurm knows. A node has a record for each of its steps. */
+/* Reads the nodes of several steps of one job. Their tasks are numbered
+ * through: those of the second step follow those of the first, so such a number
+ * is none that Slurm knows. A node has a record for each of its steps. */
 struct jp_nodes *nodes_read_steps(char *const *step_dirs, size_t n,
                                   struct jp_error *err);
 /* The step directory of a node's record. step_dir: that of the only step. */

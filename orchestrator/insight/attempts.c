@@ -30,8 +30,8 @@ static void take_counts(struct search *s, const struct jp_result *r)
         s->restarts[i] = -1;
     for (size_t i = 0; i < r->n_recorded; i++) {
         const struct jp_recorded *of = &r->recorded[i];
-        const struct jp_process *at = processes_find(
-            &s->x->processes, of->host, of->pid, of->instance);
+        const struct jp_process *at =
+            processes_find(&s->x->processes, of->host, of->pid, of->instance);
 
         if (at && of->launched.restarts >= 0 &&
             of->launched.restarts <= UINT32_MAX)
@@ -52,8 +52,8 @@ static struct jp_attempt *attempt_of(struct jp_attempts *out, int64_t restarts)
     if (!more)
         return NULL;
     out->list = more;
-    more[out->n] = (struct jp_attempt){.restarts = (uint32_t) restarts,
-                                       .rank = -1};
+    more[out->n] =
+        (struct jp_attempt){.restarts = (uint32_t) restarts, .rank = -1};
     return &more[out->n++];
 }
 
@@ -92,8 +92,8 @@ static void take_times(const struct search *s, const struct jp_result *r,
 
     for (size_t i = 0; timed && i < r->n_busy; i++) {
         const struct jp_busy *b = &r->busy[i];
-        const struct jp_process *at = processes_find(
-            &s->x->processes, b->host, b->pid, b->instance);
+        const struct jp_process *at =
+            processes_find(&s->x->processes, b->host, b->pid, b->instance);
         struct jp_attempt *a =
             at ? attempt_at(s, out, at - s->x->processes.list) : NULL;
 
@@ -109,10 +109,9 @@ static void take_times(const struct search *s, const struct jp_result *r,
         if (!timed || timed[i] < out->list[i].processes)
             out->list[i].from_us = out->list[i].to_us = 0;
     for (size_t i = 0; i + 1 < out->n; i++)
-        if (out->list[i].to_us &&
-            out->list[i + 1].from_us > out->list[i].to_us)
-            out->list[i].lost_us =
-                out->list[i + 1].from_us - out->list[i].to_us;
+        if (out->list[i].to_us && out->list[i + 1].from_us > out->list[i].to_us)
+            out->list[i].lost_us = out->list[i + 1].from_us -
+                                   out->list[i].to_us;
     free(timed);
 }
 
@@ -143,10 +142,9 @@ static void take_findings(const struct search *s, struct jp_attempts *out)
     const struct jp_findings *all = &s->x->findings;
 
     for (size_t i = 0; i < all->n; i++) {
-        struct jp_attempt *a =
-            all->at[i].kind != JP_FINDING_CRASH
-                ? attempt_at(s, out, all->at[i].process)
-                : NULL;
+        struct jp_attempt *a = all->at[i].kind != JP_FINDING_CRASH
+                                   ? attempt_at(s, out, all->at[i].process)
+                                   : NULL;
 
         if (a && !*a->found)
             snprintf(a->found, sizeof(a->found), "%s", all->at[i].text);

@@ -654,19 +654,18 @@ static void say_ended(const struct jp_crash *crash, struct jp_sentence *s)
     uint32_t n = crash->ended[JP_CRASH_KILL] + crash->ended[JP_CRASH_SELF];
 
     /* what ends the workers of one attempt is their launcher, as a rule */
-    sentence_add(s, "%s: %s of %s %s by %s%s",
-                 crash->mended && crash->cause == JP_CRASH_ENDED
-                     ? "ended from outside"
-                     : how[crash->cause],
-                 FIG_COUNT(n), FIG_COUNT(crash->tasks),
-                 crash->mended ? nouns_of(crash, crash->tasks)
-                 : crash->tasks == 1 ? "task"
-                                     : "tasks",
-                 crash->signal ? crash_signal_name(crash->signal)
-                               : "exiting on request",
-                 crash->ended[JP_CRASH_SELF] && crash->ended[JP_CRASH_KILL]
-                     ? " or exiting on request"
-                     : "");
+    sentence_add(
+        s, "%s: %s of %s %s by %s%s",
+        crash->mended && crash->cause == JP_CRASH_ENDED ? "ended from outside"
+                                                        : how[crash->cause],
+        FIG_COUNT(n), FIG_COUNT(crash->tasks),
+        crash->mended       ? nouns_of(crash, crash->tasks)
+        : crash->tasks == 1 ? "task"
+                            : "tasks",
+        crash->signal ? crash_signal_name(crash->signal) : "exiting on request",
+        crash->ended[JP_CRASH_SELF] && crash->ended[JP_CRASH_KILL]
+            ? " or exiting on request"
+            : "");
 }
 
 /* Writes crash->text anew. */
@@ -682,8 +681,9 @@ static void say(struct jp_crash *crash)
         if (crash->task) {
             char whom[JP_CRASH_WHOM];
 
-            sentence_add(&s, "%s (%.60s, pid %" PRId64 ") ended first, and how "
-                             "is not known",
+            sentence_add(&s,
+                         "%s (%.60s, pid %" PRId64 ") ended first, and how "
+                         "is not known",
                          crash_whom(crash, whom), crash->node->name,
                          crash->task->pid);
             say_others(crash, &s);
@@ -954,10 +954,9 @@ int crash_of_attempt(const struct jp_nodes *nodes,
     if (crash->task)
         set_before(&view, crash);
     leave_view(nodes, &view, crash);
-    who = crash->task
-              ? processes_find(processes, crash->node->hostname,
-                               crash->task->pid, crash->task->instance)
-              : NULL;
+    who = crash->task ? processes_find(processes, crash->node->hostname,
+                                       crash->task->pid, crash->task->instance)
+                      : NULL;
     crash->world_rank = who ? who->world_rank : -1;
     say(crash);
     view_fini(&view);

@@ -140,17 +140,17 @@ struct jp_attempt {
     uint32_t number;    /* 1 is the first */
     uint32_t restarts;  /* by the launcher's count */
     uint32_t processes; /* with records */
-    uint64_t from_us;   /* start of the first operation, since 1970; 0: unknown */
-    uint64_t to_us;     /* end of the last one */
-    uint64_t lost_us;   /* from there to the next attempt's first operation; 0:
-                           unknown, or the last attempt */
-    bool is_fault;      /* a process of it died by itself */
-    char host[64];      /* node of the process that died first, or ended first
-                           in a way that is not known; "": unknown */
-    int64_t rank;       /* its rank; -1: unknown */
-    char ended[320];    /* how it ended: a clause; "": unknown, or well */
-    char found[400];    /* the worst finding about one of its processes, besides
-                           its end; "": none */
+    uint64_t from_us; /* start of the first operation, since 1970; 0: unknown */
+    uint64_t to_us;   /* end of the last one */
+    uint64_t lost_us; /* from there to the next attempt's first operation; 0:
+                         unknown, or the last attempt */
+    bool is_fault;    /* a process of it died by itself */
+    char host[64];    /* node of the process that died first, or ended first
+                         in a way that is not known; "": unknown */
+    int64_t rank;     /* its rank; -1: unknown */
+    char ended[320];  /* how it ended: a clause; "": unknown, or well */
+    char found[400];  /* the worst finding about one of its processes, besides
+                         its end; "": none */
 };
 
 struct jp_attempts {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/aggregate/keymap.h"
+#include "common/keymap.h"
 #include "orchestrator/aggregate/timeline.h"
 
 #define LAUNCH_US 20       /* starts of one launch differ by up to this */

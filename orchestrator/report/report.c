@@ -111,7 +111,8 @@ static int put_attempts(const struct jp_report *report, FILE *out)
 
     if (!a || !a->n)
         return 0;
-    text_out_line(out, "\nAttempts: %s", a->text);
+    fputc('\n', out);
+    text_out_line(out, "Attempts: %s", a->text);
     for (size_t i = 0; i < a->n; i++)
         if (*a->list[i].found)
             text_out_line(out, "  %" PRIu32 " found    %s", a->list[i].number,

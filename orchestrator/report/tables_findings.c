@@ -518,9 +518,11 @@ static void find_attempt(struct jp_row *row)
 }
 
 /* 0 stands for unknown. */
-JP_GETTER(attempt_from, jp_attempt, value_known(v, at->from_us != 0, at->from_us))
+JP_GETTER(attempt_from, jp_attempt,
+          value_known(v, at->from_us != 0, at->from_us))
 JP_GETTER(attempt_to, jp_attempt, value_known(v, at->to_us != 0, at->to_us))
-JP_GETTER(attempt_lost, jp_attempt, value_known(v, at->lost_us != 0, at->lost_us))
+JP_GETTER(attempt_lost, jp_attempt,
+          value_known(v, at->lost_us != 0, at->lost_us))
 JP_GETTER(attempt_rank, jp_attempt, value_signed(v, at->rank))
 JP_GETTER(attempt_host, jp_attempt, value_name(v, *at->host ? at->host : NULL))
 JP_GETTER(attempt_ended, jp_attempt, value_text(v, at->ended))

@@ -741,8 +741,6 @@ int recfile_next(struct jp_recfile *file, struct jpr_record *record,
     case JPR_ROOM:
         take_room(file, record->room);
         break;
-    case JPR_TYPES:
-        break;
     }
     return 1;
 }

@@ -44,8 +44,6 @@ static void look_at(const struct jpr_reader *r, const struct jpr_record *record)
     case JPR_ROOM:
         sum += record->room->limits + record->room->error;
         break;
-    case JPR_TYPES:
-        break;
     case JPR_COMM:
         sum += strlen(record->comm->name) + strlen(record->comm->gpu_uuid);
         assert(jpr_comm(r, record->comm->index) == record->comm);

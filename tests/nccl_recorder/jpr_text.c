@@ -253,8 +253,6 @@ static void put_record(FILE *out, const struct jpr_reader *r,
         put_u64(out, "error", record->room->error);
         fputs("}\n", out);
         break;
-    case JPR_TYPES:
-        break;
     case JPR_COMM:
         put_comm(out, record->comm);
         break;
