@@ -48,9 +48,8 @@ char *plain_hang_ranks(const struct jp_hang_op *op, enum jp_hang_state state,
 
 /* Checks for a verdict that no single finding explains, at most
  * JP_PLAIN_CHECKS; NULL ends a shorter list. NULL: the finding has its own
- * advice. copper: the step has only Copper's profiles. Borrowed from the
- * verdict. */
-const char *const *plain_checks(const struct jp_verdict *verdict, bool copper);
+ * advice. Borrowed from the verdict. */
+const char *const *plain_checks(const struct jp_verdict *verdict);
 
 /* The command that shows more. kind < 0: there is no finding. */
 struct jp_plain_command plain_command(const struct jp_verdict *verdict,

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "common/figure.h"
-#include "orchestrator/copper/copper.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/plain.h"
@@ -22,13 +21,6 @@
 #include "orchestrator/report/sections.h"
 
 /* --- tiles: a figure each ------------------------------------------------- */
-
-struct tile {
-    const char *label;         /* HTML */
-    char value[64], note[200]; /* plain text */
-};
-
-#define SAY(text, ...) snprintf((text), sizeof(text), __VA_ARGS__)
 
 /* Returns the finding that made the verdict: the first one of its kind, as
  * findings are sorted worst first. NULL: the verdict has no finding. */
@@ -46,7 +38,7 @@ static const struct jp_finding *worst_of(const struct jp_report *report)
  * communication where the run's length is unknown), the tasks that a crash
  * ended, or that nothing was found. */
 static void tile_lost(const struct jp_report *report,
-                      const struct jp_finding *f, struct tile *t)
+                      const struct jp_finding *f, struct first_screen_tile *t)
 {
     const struct jp_insight *x = report->insight;
     char share[JP_PLAIN_FIGURE], gain[JP_PLAIN_FIGURE],
@@ -111,7 +103,7 @@ static void tile_lost(const struct jp_report *report,
 }
 
 /* In place of a confidence: how many questions could be answered. */
-static void tile_judged(const struct jp_insight *x, struct tile *t)
+static void tile_judged(const struct jp_insight *x, struct first_screen_tile *t)
 {
     unsigned judged = 0;
 
@@ -124,7 +116,7 @@ static void tile_judged(const struct jp_insight *x, struct tile *t)
 /* Confidence, from the width of the confidence interval relative to the share;
  * for a hang or a crash, from the kind of evidence. */
 static void tile_sure(const struct jp_report *report,
-                      const struct jp_finding *f, struct tile *t)
+                      const struct jp_finding *f, struct first_screen_tile *t)
 {
     const struct jp_insight *x = report->insight;
     int digits;
@@ -169,7 +161,8 @@ static void tile_sure(const struct jp_report *report,
 
 /* How complete the data is: coverage, or the number of records if it is
  * unknown. */
-static void tile_data(const struct jp_report *report, struct tile *t)
+static void tile_data(const struct jp_report *report,
+                      struct first_screen_tile *t)
 {
     const struct jp_result *r = report->result;
     uint32_t of = expected_ranks(report->conf, report->nodes, r);
@@ -196,7 +189,8 @@ static void tile_data(const struct jp_report *report, struct tile *t)
 
 /* The network's bandwidth relative to what is expected, averaged over time;
  * without an expectation, that of the heaviest operations in GB/s. */
-static void tile_network(const struct jp_report *report, struct tile *t)
+static void tile_network(const struct jp_report *report,
+                         struct first_screen_tile *t)
 {
     const struct jp_insight *x = report->insight;
     double us = 0, sum = 0, most = 0, told = 0, gbs = NAN;
@@ -241,7 +235,8 @@ static void tile_network(const struct jp_report *report, struct tile *t)
 }
 
 /* What limits the job, by the samples of utilisation. */
-static void tile_busiest(const struct jp_report *report, struct tile *t)
+static void tile_busiest(const struct jp_report *report,
+                         struct first_screen_tile *t)
 {
     const struct jp_bottlenecks *b = report->bottlenecks;
 
@@ -258,63 +253,22 @@ static void tile_busiest(const struct jp_report *report, struct tile *t)
     }
 }
 
-/* Returns true if the report has only Copper's profiles. */
-static bool is_copper_alone(const struct jp_report *report)
+/* Returns the feature that the report has only data of; NULL: there is data of
+ * NCCL, or of none. */
+static const struct feature *alone_of(const struct jp_report *report)
 {
-    return report->copper && !quality_has_nccl(report);
-}
-
-/* The first four tiles of a report that has only Copper's profiles. */
-static void tiles_copper(const struct jp_copper *c, struct tile tiles[4])
-{
-    const struct jp_copper_finding *slow = NULL;
-    double ops = (double) c->total[COPPER_OPERATIONS];
-    char text[JP_PLAIN_FIGURE];
-
-    /* the first finding about a slow daemon */
-    for (size_t i = 0; !slow && i < c->n_findings; i++)
-        if (!strcmp(c->findings[i].kind, "copper_slow_rank"))
-            slow = &c->findings[i];
-    tiles[0].label = "Time lost";
-    tiles[1].label = "Confidence";
-    tiles[2].label = "Data";
-    tiles[3].label = "Cache hits";
-    if (slow && isfinite(slow->cost_us)) {
-        SAY(tiles[0].value, "%s", plain_time(slow->cost_us, text));
-        SAY(tiles[0].note, "more than daemons of its level take");
-    } else {
-        SAY(tiles[0].value, slow ? "not known" : "none found");
-    }
-    /* from: the median of the daemons of its level; to: its own */
-    if (slow && slow->from > 0) {
-        tiles[1].label = "Slowest daemon";
-        SAY(tiles[1].value, "%.1f x", slow->to / slow->from);
-        SAY(tiles[1].note, "the median of its level of the tree");
-    } else {
-        SAY(tiles[1].value, "%s of %s",
-            FIG_COUNT(c->n_counted > c->unjudged ? c->n_counted - c->unjudged
-                                                 : 0),
-            FIG_COUNT(c->n_ranks));
-        SAY(tiles[1].note, "ranks could be compared");
-    }
-    SAY(tiles[2].value, "%s of %s", FIG_COUNT(c->n_counted),
-        FIG_COUNT(c->n_ranks));
-    SAY(tiles[2].note, "ranks left a whole profile");
-    SAY(tiles[3].value, "%s",
-        plain_share(ops > 0 ? (double) c->total[COPPER_HITS] / ops : NAN,
-                    text));
-    SAY(tiles[3].note, "of %s operations",
-        FIG_COUNT(c->total[COPPER_OPERATIONS]));
+    return quality_has_nccl(report) ? NULL : feature_first(report->features);
 }
 
 /* Writes the tiles. The labels are HTML, the other texts are cleaned. */
 static void put_tiles(const struct jp_report *report, FILE *out)
 {
     const struct jp_finding *f = worst_of(report);
-    struct tile tiles[5] = {{0}};
+    const struct feature *alone = alone_of(report);
+    struct first_screen_tile tiles[5] = {{0}};
 
-    if (is_copper_alone(report)) {
-        tiles_copper(report->copper, tiles);
+    if (alone && alone->tiles) {
+        alone->tiles(report, tiles);
     } else {
         tile_lost(report, f, &tiles[0]);
         tile_sure(report, f, &tiles[1]);
@@ -405,12 +359,13 @@ static bool is_unread(const struct jp_report *report)
 const char *const *first_screen_checks(const struct jp_report *report)
 {
     const struct jp_finding *f = worst_of(report);
+    const struct feature *alone = alone_of(report);
 
     if (is_unread(report) || (f && f->kind == JP_FINDING_UNEVEN))
         return NULL; /* the finding has advice */
-    return plain_checks(report->verdict,
-                        is_copper_alone(report) &&
-                            report->verdict->word != JP_VERDICT_OK);
+    if (alone && alone->checks && report->verdict->word != JP_VERDICT_OK)
+        return alone->checks;
+    return plain_checks(report->verdict);
 }
 
 /* Writes what to check, or the advice of the finding. */
@@ -440,6 +395,7 @@ char *first_screen_command(const struct jp_report *report,
 {
     const struct jp_finding *f = worst_of(report);
     const struct jp_jobconf *conf = report->conf;
+    const struct feature *alone = alone_of(report);
     struct jp_plain_command c = plain_command(
         report->verdict, f ? (int) f->kind : -1, f && f->world_rank >= 0);
     bool known = conf && conf->step_id;
@@ -448,9 +404,8 @@ char *first_screen_command(const struct jp_report *report,
     /* nothing can be shown before the analysis */
     if (is_unread(report))
         c = (struct jp_plain_command){"jobprof report", false, true};
-    if (is_copper_alone(report)) { /* other commands do not handle this case */
-        snprintf(buf, FIRST_SCREEN_COMMAND,
-                 "column -s, -t csv/copper_ranks.csv");
+    if (alone && alone->command) { /* other commands do not handle this case */
+        snprintf(buf, FIRST_SCREEN_COMMAND, "%s", alone->command);
         return buf;
     }
     if (report->verdict->word == JP_VERDICT_HANG &&
@@ -478,7 +433,7 @@ static void put_command(const struct jp_report *report, FILE *out)
     html_out_text(out, first_screen_command(report, text));
     fputs("</code>", out);
     /* the command refers to files of this folder */
-    if (!strcmp(text + strlen(text) - 2, " .") || is_copper_alone(report))
+    if (!strcmp(text + strlen(text) - 2, " .") || alone_of(report))
         fputs("<span class=\"note\">in this report&#39;s folder</span>", out);
     fputs("</p>\n", out);
 }

@@ -389,8 +389,10 @@ const char *quality_coverage_of(const struct jp_report *report)
 
 bool quality_has_nccl(const struct jp_report *report)
 {
-    /* without Copper, the report is about NCCL even if there is no data */
-    return !report->copper || (report->result && report->result->quality.files);
+    /* without a feature's data, the report is about NCCL even if there is no
+     * data */
+    return !feature_known(report->features) ||
+           (report->result && report->result->quality.files);
 }
 
 const char *quality_judged(const struct jp_report *report,

@@ -519,7 +519,7 @@ static const struct jp_html_section html_sections[] = {
      "its sender and one by its receiver. A row with the same host on both "
      "sides counts messages within that host.",
      JP_HTML_WIDE, .table = &table_node_pairs},
-    {"copper", "Copper cache", NULL, JP_HTML_WIDE, .put = report_copper_html},
+    {.of_features = true},
     /* the first section of the bookkeeping, below a line */
     {"quality", "Data quality", NULL, JP_HTML_BOOKS, .put = quality_html},
     {"job", "Job", NULL, JP_HTML_BOOKS, .put = job_html_facts},
@@ -529,15 +529,40 @@ static const struct jp_html_section html_sections[] = {
     {"command", "Commands", NULL, JP_HTML_BOOKS, .put = job_html_command},
     {"files", "Files", NULL, JP_HTML_BOOKS, .put = html_files_put},
 };
-enum { HTML_SECTIONS = sizeof(html_sections) / sizeof(*html_sections) };
+enum {
+    HTML_ROWS = sizeof(html_sections) / sizeof(*html_sections),
+    HTML_SECTIONS = HTML_ROWS + FEATURES_MAX
+};
 
 /* --- report.html: one page that needs nothing but itself */
 
 /* The part of a section below its heading, as HTML. */
 struct body {
+    struct jp_html_section section;
     char *text; /* "": the section is left out */
     size_t len;
 };
+
+/* Lists the sections of this report. Returns their number. */
+static size_t list_sections(const struct jp_report *report, struct body *bodies)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < HTML_ROWS; i++) {
+        if (!html_sections[i].of_features)
+            bodies[n++].section = html_sections[i];
+        for (size_t k = 0; html_sections[i].of_features && feature_registry[k];
+             k++)
+            if (feature_data(report->features, feature_registry[k]) &&
+                feature_registry[k]->html)
+                bodies[n++].section = (struct jp_html_section){
+                    .id = feature_registry[k]->name,
+                    .title = feature_registry[k]->section,
+                    .kind = JP_HTML_WIDE,
+                    .put = feature_registry[k]->html};
+    }
+    return n;
+}
 
 /* Writes a section that is a described table, with its charts above; nothing if
  * the table has no rows. */
@@ -555,9 +580,9 @@ static int html_put_table(const struct jp_html_section *section,
 }
 
 /* Writes a section into memory. Returns 0, or -1 when out of memory. */
-static int make_body(const struct jp_html_section *section,
-                     const struct jp_report *report, struct body *body)
+static int make_body(const struct jp_report *report, struct body *body)
 {
+    const struct jp_html_section *section = &body->section;
     FILE *out = open_memstream(&body->text, &body->len);
     int rc = 0;
 
@@ -590,8 +615,8 @@ static void put_top(const struct body *bodies, FILE *out)
         /* a section without a body has no entry */
         if (bodies[i].len)
             fprintf(out, "<li%s><a href=\"#%s\">%s</a></li>\n",
-                    class_of(&html_sections[i]), html_sections[i].id,
-                    html_sections[i].title);
+                    class_of(&bodies[i].section), bodies[i].section.id,
+                    bodies[i].section.title);
     fputs("</ul></nav></details></header>\n", out);
     /* without JavaScript, sections that have only charts are hidden */
     if (html_out_has_charts())
@@ -642,7 +667,7 @@ static void put_sections(const struct jp_report *report,
     bool in_books = false;
 
     for (size_t i = 0; i < HTML_SECTIONS; i++) {
-        const struct jp_html_section *section = &html_sections[i];
+        const struct jp_html_section *section = &bodies[i].section;
 
         if (!bodies[i].len)
             continue;
@@ -659,8 +684,10 @@ static void put_sections(const struct jp_report *report,
 static int put_page(const struct jp_report *report, struct body *bodies,
                     FILE *out)
 {
-    for (size_t i = 0; i < HTML_SECTIONS; i++)
-        if (make_body(&html_sections[i], report, &bodies[i]) < 0)
+    size_t n = list_sections(report, bodies);
+
+    for (size_t i = 0; i < n; i++)
+        if (make_body(report, &bodies[i]) < 0)
             return -1;
     put_top(bodies, out);
     fputs("<main id=\"main\">\n", out);
@@ -675,7 +702,7 @@ static int put_page(const struct jp_report *report, struct body *bodies,
 int report_write_html(const struct jp_report *report, FILE *out,
                       struct jp_error *err)
 {
-    struct body bodies[HTML_SECTIONS] = {{NULL, 0}};
+    struct body bodies[HTML_SECTIONS] = {{.text = NULL}};
     char title[128] = "jobprof report";
     int rc;
 

@@ -1,5 +1,5 @@
 /* sections.h - parts of a report, each in the file of its subject: the quality
- * of the data, the nodes' topology, Copper, the job, the timeline. The page,
+ * of the data, the nodes' topology, the job, the timeline. The page,
  * the text and the JSON of a subject are together there. */
 #ifndef JP_REPORT_SECTIONS_H
 #define JP_REPORT_SECTIONS_H
@@ -13,7 +13,7 @@
 #include "common/figure.h"
 #include "common/json_stream.h"
 #include "orchestrator/aggregate/aggregate.h"
-#include "orchestrator/copper/copper.h"
+#include "orchestrator/feature/feature.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/table.h"
@@ -42,6 +42,8 @@ struct jp_html_section {
     const struct jp_table *table;
     /* names of charts (chart.h), shown above the table */
     const char *charts[2];
+    bool of_features; /* here are the sections of features; nothing else is
+                         set */
 };
 
 typedef int html_put(const struct jp_report *report, FILE *out);
@@ -57,7 +59,6 @@ html_put job_html_settings;
 html_put job_html_env;
 html_put job_html_command;
 html_put topology_html;
-html_put report_copper_html;
 html_put tables_nsys_html;
 html_put tables_hang_html;
 html_put timeline_html;
@@ -90,8 +91,8 @@ struct jp_quality_item {
 extern const struct jp_quality_item quality_items[];
 extern const size_t quality_n_items;
 
-/* Returns true if the report has anything about NCCL. A report of only Copper's
- * profiles has not. */
+/* Returns true if the report has anything about NCCL. A report of only a
+ * feature of the registry has not. */
 bool quality_has_nccl(const struct jp_report *report);
 
 /* Formats how small an effect would have been detected, and what was not
@@ -118,8 +119,8 @@ double quality_overhead_share(const struct jp_overhead *overhead);
 void quality_overhead_text(const struct jp_quality *quality,
                            char text[JP_OVERHEAD_TEXT]);
 
-/* Formats how much of the time in symmetric kernels is waiting, by their phases.
- * Returns false if there are none. */
+/* Formats how much of the time in symmetric kernels is waiting, by their
+ * phases. Returns false if there are none. */
 bool quality_phases_text(const struct jp_quality *quality,
                          char text[JP_OVERHEAD_TEXT]);
 
@@ -146,29 +147,20 @@ void topology_findings(struct jp_json_stream *s,
                        const struct jp_step_labels *labels,
                        const struct jp_result *result);
 
-/* --- Copper's part of each file of a report ------------------------------
- *
- * copper may be NULL: then nothing is written, and summary.json's copper is an
- * empty object. Failed writes show in the streams. */
+/* --- the page's first screen, and the card -------------------------------- */
 
-/* The object copper{} of summary.json, and its findings as members of an open
- * array. */
-void report_copper_json(struct jp_json_stream *s, const char *key,
-                        const struct jp_report *report);
-void report_copper_findings(struct jp_json_stream *s,
-                            const struct jp_copper *copper);
+/* A tile: a figure and what it means. */
+struct first_screen_tile {
+    const char *label;         /* HTML */
+    char value[64], note[200]; /* plain text */
+};
 
-/* Returns 0, or -1 when out of memory. */
-int report_copper_text(const struct jp_report *report, FILE *out);
+/* Formats the value or the note of a tile. */
+#define SAY(text, ...) snprintf((text), sizeof(text), __VA_ARGS__)
 
-/* Writes the rows of csv/copper_totals.csv. Returns 0. */
-int report_copper_totals(struct jp_csv *csv, const struct jp_report *report,
-                         const struct jp_table *table);
-
-/* Writes <dir>/copper_paths/: the lists of Copper's path usage tool under the
- * same names, one path per line. Only if observed paths were compared with the
- * file system. */
-int report_copper_lists(const struct jp_copper *copper, const char *dir,
-                        struct jp_error *err);
+/* Writes "24/32" to buf from two counts of an object, with "-" for an unknown
+ * number. Returns buf. */
+char *card_of(const json_t *object, const char *some, const char *all,
+              char *buf, size_t size);
 
 #endif
