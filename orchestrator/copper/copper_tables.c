@@ -77,13 +77,13 @@ static void value_figure(struct jp_value *v, const char *text, double real)
      JP_FIELD(row, value[COPPER_LATENCY_US]), known}
 /* clang-format on */
 
-/* --- totals: rows that report_copper.c writes ----------------------------- */
+/* --- totals: rows that copper_report.c writes ----------------------------- */
 
 static const struct jp_column totals[] = {
     {"metric", JP_COL_TEXT, JP_CSV,
      .help = "one of the eleven, init_latency_seconds, "
              "latency_without_init_seconds"},
-    {"value", JP_COL_COUNT, JP_CSV | JP_MAYBE,
+    {"value", JP_COL_NUMBER, JP_CSV | JP_MAYBE,
      .help = "over ranks; of latencies seconds"},
     {"ranks", JP_COL_COUNT, JP_CSV, .help = "that it covers"},
 };
