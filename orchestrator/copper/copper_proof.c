@@ -146,7 +146,7 @@ static int put_slow(const struct jp_copper *c,
     }
     fprintf(out, "<div class=\"scale\"><span>0</span><span>%s</span></div>\n",
             FIG_US(most));
-    html_out_proof_end(out, "A tick is a daemon. Levels differ by design; a "
+    html_out_proof_end(out, "Each tick is a daemon. Levels differ by design; a "
                             "daemon is compared with daemons of its own "
                             "level.");
     return 0;

@@ -350,6 +350,26 @@ static int html_pictures_put(const struct jp_report *report, FILE *out)
 
 /* --- the page's foot: limits with their reasons, the writer */
 
+/* Writes a limit: what it decides, with its value, and why it has that value.
+ */
+static void put_limit(const struct jp_limit *limit, FILE *out)
+{
+    const char *value = limit->unit == JP_LIMIT_IS_US ? FIG_US(limit->value)
+                        : limit->unit == JP_LIMIT_IS_SHARE
+                            ? FIG_SHARE(limit->value)
+                        : limit->unit == JP_LIMIT_IS_BYTES
+                            ? FIG_BYTES((uint64_t) limit->value)
+                            : FIG_EXACT(limit->value);
+    const char *place = strstr(limit->text, "{}");
+
+    if (place)
+        fprintf(out, "<li>%.*s%s%s", (int) (place - limit->text), limit->text,
+                value, place + 2);
+    else
+        fprintf(out, "<li>%s than %s", limit->text, value);
+    fprintf(out, ": %s.</li>\n", limit->reason);
+}
+
 /* Writes how the verdict is decided and which program wrote the page. The list
  * is the table of limits itself, so it cannot differ from what is applied. */
 static void html_footer_put(const struct jp_report *report, FILE *out)
@@ -357,15 +377,7 @@ static void html_footer_put(const struct jp_report *report, FILE *out)
     fputs("<footer><details><summary>How the verdict is decided</summary><ul>",
           out);
     for (size_t i = 0; i < JP_N_STEP_LIMITS; i++)
-        fprintf(out, "<li>%s than %s: %s.</li>\n", limits_table[i].text,
-                limits_table[i].unit == JP_LIMIT_IS_US
-                    ? FIG_US(limits_table[i].value)
-                : limits_table[i].unit == JP_LIMIT_IS_SHARE
-                    ? FIG_SHARE(limits_table[i].value)
-                : limits_table[i].unit == JP_LIMIT_IS_BYTES
-                    ? FIG_BYTES((uint64_t) limits_table[i].value)
-                    : FIG_EXACT(limits_table[i].value),
-                limits_table[i].reason);
+        put_limit(&limits_table[i], out);
     fputs("</ul></details>\n<p>Written by jobprof " JP_VERSION " (", out);
     html_out_text(out, report->reporter);
     fprintf(out, ") in %s.</p>\n", FIG_US((double) report->duration_us));
