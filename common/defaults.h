@@ -84,7 +84,7 @@
 /* Slurm's default KillWait, used if the controller does not answer. */
 #define JP_DEF_KILL_WAIT_S 30
 
-/* Nodes that have not mounted Copper within this time run without it. */
+/* Nodes whose runner is not ready within this time run without it. */
 #define JP_DEF_RUNNER_READY_MS 60000
 
 /* --- files ---------------------------------------------------------------- */

@@ -26,7 +26,7 @@
 enum sitefile_kind { SITEFILE_SITE, SITEFILE_USER };
 
 struct sitefile_value {
-    char *name;  /* "nccl.mem", "copper.default", "dir", "policy.report_nice" */
+    char *name;  /* "nccl.mem", "util.default", "dir", "policy.report_nice" */
     char *value; /* checked text */
     char *where; /* "/etc/jobprof/jobprof.conf:12" */
 };

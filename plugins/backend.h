@@ -152,6 +152,10 @@ struct backend {
      * NULL: for an NCCL profiler the configured library is checked. */
     int (*look)(const struct jp_plan *plan, backend_note *say, void *arg,
                 struct jp_error *err);
+    /* Whether a file that is named like a log of a profiler is something else
+     * of this backend's, which no reader takes. dir, name: as for openat().
+     * NULL: there is no such file. */
+    bool (*other_log)(int dir, const char *name);
 };
 
 /* Generated from the folders; ends with NULL. */

@@ -371,9 +371,10 @@ struct confine_row {
 extern const struct confine_row confine_rows[];
 extern const size_t n_confine_rows;
 
-/* The longest time in seconds that a watcher with this policy may run. copper:
- * true adds KillWait, in which Copper's daemons may write their files. */
-uint32_t confine_life_s(const struct jp_policy *policy, bool copper);
+/* The longest time in seconds that a watcher with this policy may run.
+ * has_runner: true adds KillWait, in which a runner's daemons may write their
+ * files. */
+uint32_t confine_life_s(const struct jp_policy *policy, bool has_runner);
 
 /* Limits this process by the row of its role. policy: for roles that make
  * reports, already clamped to the ceilings; otherwise NULL. Returns -1 if a

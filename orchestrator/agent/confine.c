@@ -124,11 +124,11 @@ static uint32_t seconds(uint64_t ms)
     return (uint32_t) ((ms + 999) / 1000);
 }
 
-uint32_t confine_life_s(const struct jp_policy *policy, bool copper)
+uint32_t confine_life_s(const struct jp_policy *policy, bool has_runner)
 {
     return seconds((uint64_t) policy->watcher_life_ms +
                    policy->alldone_wait_ms + policy->report_limit_ms) +
-           (copper ? CEILING_KILL_WAIT_S : 0) +
+           (has_runner ? CEILING_KILL_WAIT_S : 0) +
            confine_rows[CONFINE_WATCHER].life_s;
 }
 

@@ -29,7 +29,7 @@
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
-#include "orchestrator/copper/copper.h"
+#include "orchestrator/copper/copper_feature.h"
 #include "orchestrator/export/export.h"
 #include "orchestrator/ingest/filekinds.h"
 #include "orchestrator/insight/limits.h"
@@ -463,7 +463,7 @@ static int deliver_parquet(const struct arguments *a, struct jp_error *err)
 /* Writes and shows the report. Returns an exit status. */
 static int deliver(const struct arguments *a, const struct step *step,
                    const struct jp_result *result,
-                   const struct jp_copper *copper,
+                   const struct feature_set *features,
                    const struct jp_insight *insight, uint64_t duration_us)
 {
     char found[FILEKINDS_TEXT] = "";
@@ -471,13 +471,13 @@ static int deliver(const struct arguments *a, const struct step *step,
                                .nodes = step->nodes,
                                .result = result,
                                .insight = insight,
-                               .copper = copper,
+                               .features = features,
                                .nsys = a->nsys,
                                .flight = a->flight,
                                .analysed = true};
     struct jp_verdict verdict;
     struct jp_report report = {.result = result,
-                               .copper = copper,
+                               .features = features,
                                .nsys = a->nsys,
                                .flight = a->flight,
                                .processes = insight ? &insight->processes
@@ -765,6 +765,7 @@ int cmd_aggregate(int argc, char **argv)
     struct arguments a = {0};
     struct jp_result *result = NULL;
     struct jp_copper *copper = NULL;
+    struct feature_set features = {.data = {NULL}};
     struct jp_insight *insight = NULL;
     struct jp_error err = {""};
     struct step step = {.nodes = NULL};
@@ -821,8 +822,9 @@ int cmd_aggregate(int argc, char **argv)
         if (a.own_times)
             print_own_times(result, insight);
     }
+    feature_lend(&features, &feature_copper, copper);
     rc = failed ? progress.over ? JP_EXIT_INCOMPLETE : JP_EXIT_IO
-                : deliver(&a, &step, result, copper, insight,
+                : deliver(&a, &step, result, &features, insight,
                           (clock_mono_ms() - progress.start_ms) * 1000);
     insight_destroy(insight);
     free_step(&step);

@@ -251,7 +251,7 @@ int cmd_args_exporter_logs(const char *const *inputs, size_t n, const char *dir,
 enum jp_exit cmd_args_judge(const struct jp_verdict *verdict)
 {
     /* the words are in order, the worst first */
-    if (verdict->copper_incomplete || verdict->word == JP_VERDICT_INCOMPLETE ||
+    if (verdict->part_incomplete || verdict->word == JP_VERDICT_INCOMPLETE ||
         verdict->word <= JP_VERDICT_FAILED)
         return JP_EXIT_INCOMPLETE;
     return verdict->word == JP_VERDICT_NODATA ? JP_EXIT_NODATA : JP_EXIT_OK;

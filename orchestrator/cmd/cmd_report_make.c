@@ -28,7 +28,6 @@
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
-#include "orchestrator/copper/copper.h"
 #include "orchestrator/evidence/evidence.h"
 #include "orchestrator/evidence/hangstacks.h"
 #include "orchestrator/ingest/hangs.h"
@@ -55,7 +54,7 @@ struct watch {
 struct material {
     struct jp_nodes *nodes;
     struct jp_result *result;
-    struct jp_copper *copper;
+    struct feature_set features;
     struct jp_nsys *nsys;
     struct jp_cuda *cuda;
     struct hangstacks *hang;
@@ -66,7 +65,6 @@ struct material {
     struct jp_agents agents;
     struct jp_iteration iteration;
     struct jp_bottlenecks bottlenecks;
-    struct jp_error copper_trouble; /* "": none */
     struct jp_step_labels *labels;
     struct cmd_expect expect; /* from the step's own site file */
     struct jp_expectation expectation;
@@ -125,26 +123,28 @@ static void make_notes_relative(struct jp_quality *quality, const char *dir)
         make_relative(quality->bad[i].path, dir);
 }
 
-/* Reads Copper's profiles, if the step has any. An error is logged and does not
- * affect the rest of the report. */
-static void read_copper(const struct report_session *session, const char *raw,
-                        struct watch *watch, struct material *m)
+/* Reads the data of features, if the step has any. An error is logged and does
+ * not affect the rest of the report. */
+static void read_features(const struct report_session *session, const char *raw,
+                          struct watch *watch, struct material *m)
 {
-    const struct jp_copper_options options = {
-        .expected =
-            copper_verdict_asked(session->has_conf ? &session->conf : NULL),
-        .slow_share = limits_get(JP_LIMIT_COPPER_SLOW),
-        .slow_cost_us = limits_get(JP_LIMIT_COPPER_COST),
-        .progress = on_progress,
-        .progress_arg = watch};
+    const struct feature_input in = {.inputs = &raw,
+                                     .n = 1,
+                                     .conf = session->has_conf ? &session->conf
+                                                               : NULL,
+                                     .progress = on_progress,
+                                     .progress_arg = watch};
 
-    if (copper_run(&raw, 1, &options, &m->copper, &m->copper_trouble) < 0) {
-        stepdir_log(session->dir, "no Copper figures: %s",
-                    m->copper_trouble.text);
-        return;
+    feature_read(&in, &m->features);
+    for (size_t i = 0; feature_registry[i]; i++) {
+        const struct feature *f = feature_registry[i];
+
+        if (*m->features.trouble[i].text)
+            stepdir_log(session->dir, "no %s figures: %s", f->title,
+                        m->features.trouble[i].text);
+        if (m->features.data[i] && f->relative)
+            f->relative(m->features.data[i], make_relative, session->dir);
     }
-    for (size_t i = 0; m->copper && i < m->copper->n_notes; i++)
-        make_relative(m->copper->notes[i].path, session->dir);
 }
 
 /* Whether time is up, or another process writes the report. Like on_progress,
@@ -317,7 +317,7 @@ static void on_note(void *arg, const char *node, const char *why)
 /* Counts of an earlier report; zeros if there is none. */
 struct older {
     uint64_t records;
-    bool copper;
+    uint32_t features; /* feature_reported */
 };
 
 /* Reads the counts of an earlier report. */
@@ -325,8 +325,7 @@ static struct older older_report(const struct report_session *session)
 {
     json_t *root =
         summary_file_read(session->dir, SUMMARY_WITHOUT_TABLES, NULL);
-    struct older older = {
-        .copper = json_object_size(json_object_get(root, "copper")) > 0};
+    struct older older = {.features = feature_reported(root)};
 
     if (!summary_file_count(json_object_get(root, "quality"), "records",
                             &older.records))
@@ -341,7 +340,7 @@ static bool recalls(const struct report_session *session)
 {
     struct older older = older_report(session);
 
-    return !older.records && !older.copper;
+    return !older.records && !older.features;
 }
 
 /* Each of a job's steps has a task 0, so that no process's rank is that of a
@@ -419,7 +418,7 @@ static int analyse(const struct report_session *session, struct material *m)
     else if (raw && on_progress(&watch, 0, 0) == 0)
         m->result = aggregate_run(inputs, there, &options, &m->trouble);
     if (m->result && there)
-        read_copper(session, raw, &watch, m);
+        read_features(session, raw, &watch, m);
     if (m->result && there)
         read_nsys(session, raw, &watch, m);
     if (there)
@@ -573,8 +572,10 @@ static bool has_data(const struct material *m)
 {
     const struct jp_quality *q = m->result ? &m->result->quality : NULL;
 
-    return !m->analysed || m->copper || *m->copper_trouble.text || m->nsys ||
-           m->cuda ||
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (m->features.data[i] || *m->features.trouble[i].text)
+            return true;
+    return !m->analysed || m->nsys || m->cuda ||
            (q && (q->records || q->bad_lines || q->in_flight || q->lost ||
                   q->damaged_blocks || q->unseen_calls));
 }
@@ -724,7 +725,7 @@ static int write_all(const struct report_session *session,
         .conf = session->has_conf ? &session->conf : NULL,
         .nodes = m->nodes,
         .result = m->result,
-        .copper = m->copper,
+        .features = &m->features,
         .nsys = m->nsys,
         .cuda = m->cuda,
         .hang = m->hang,
@@ -787,7 +788,7 @@ static bool is_sampled(const struct report_session *session)
            strcmp(request, "off") != 0;
 }
 
-/* Whether this report would lose data: the records or Copper's profiles are
+/* Whether this report would lose data: the records or a feature's data are
  * missing or unreadable, but the existing report has some. */
 static bool is_worse(const struct report_session *session,
                      const struct material *m)
@@ -799,7 +800,8 @@ static bool is_worse(const struct report_session *session,
         return false;
     /* only read if it matters: the file may be large */
     older = older_report(session);
-    return older.records > 0 || (older.copper && !m->copper);
+    return older.records > 0 ||
+           (older.features & ~feature_known(&m->features)) != 0;
 }
 
 static int keep_old(const struct report_session *session,
@@ -833,11 +835,10 @@ static void judge(const struct report_session *session,
         .insight = m->insight,
         .hypotheses = m->insight ? &m->insight->hypotheses : NULL,
         .labels = m->labels,
-        .copper = m->copper,
+        .features = &m->features,
         .nsys = m->nsys,
         .util = m->util,
         .step_dir = session->dir,
-        .copper_trouble = m->copper_trouble.text,
         .analysed = m->analysed};
 
     verdict_make(&in, verdict);
@@ -959,7 +960,7 @@ int report_make(struct report_session *session)
         m.result = NULL;
     }
     result_destroy(m.result);
-    copper_destroy(m.copper);
+    feature_fini(&m.features);
     nsys_destroy(m.nsys);
     util_cuda_destroy(m.cuda);
     hangstacks_destroy(m.hang);

@@ -17,6 +17,7 @@
 #include "common/lines.h"
 #include "common/utf8.h"
 #include "orchestrator/export/export.h"
+#include "orchestrator/feature/feature.h"
 #include "orchestrator/parquet/parquet.h"
 #include "orchestrator/report/tables.h"
 
@@ -81,7 +82,9 @@ static const struct jp_table *find_table(const char *name)
     table = table ? table : find_in(tables_gputime, name);
     table = table ? table : find_in(tables_cuda, name);
     table = table ? table : find_in(tables_flight, name);
-    return table ? table : find_in(tables_copper, name);
+    for (size_t i = 0; !table && feature_registry[i]; i++)
+        table = find_in(feature_registry[i]->tables, name);
+    return table;
 }
 
 /* --- reading a CSV file in turns ------------------------------------------ */
@@ -688,5 +691,9 @@ int export_parquet(const char *csv_dir, const char *out_dir,
         write_list(csv_dir, out_dir, tables_cuda, codec, done, err) < 0 ||
         write_list(csv_dir, out_dir, tables_flight, codec, done, err) < 0)
         return -1;
-    return write_list(csv_dir, out_dir, tables_copper, codec, done, err);
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (write_list(csv_dir, out_dir, feature_registry[i]->tables, codec,
+                       done, err) < 0)
+            return -1;
+    return 0;
 }

@@ -26,6 +26,7 @@
 #include "common/openhere.h"
 #include "orchestrator/collect/claim.h"
 #include "orchestrator/collect/stepdir.h"
+#include "orchestrator/feature/feature.h"
 #include "orchestrator/report/summary_file.h"
 
 /* --- measure and remove our own trees, without following links --- */
@@ -267,7 +268,7 @@ static bool says_nodata(const json_t *verdict)
 }
 
 /* Whether the step has a report of jobprof. *analysed: it contains records or
- * Copper's data, or there was nothing to read; only then may raw data be
+ * a feature's data, or there was nothing to read; only then may raw data be
  * removed. */
 static bool is_report(int step, bool *analysed)
 {
@@ -275,7 +276,7 @@ static bool is_report(int step, bool *analysed)
                                         SUMMARY_WITHOUT_TABLES, NULL);
     uint64_t records = 0;
 
-    *analysed = json_object_size(json_object_get(summary, "copper")) > 0 ||
+    *analysed = feature_reported(summary) ||
                 (summary_file_count(json_object_get(summary, "quality"),
                                     "records", &records) &&
                  records > 0) ||

@@ -53,8 +53,8 @@ const char *const hung_phase_words[4] = {"quiet", "seen", "suspect",
 
 const struct hung_time_row hung_time_rows[HUNG_N_TIMES] = {
     [HUNG_LEAST] = {"suspect", SUSPECT_MS,
-                    "checkpoints and evaluations of a few seconds are "
-                    "everyday; half a minute of all GPUs is not"},
+                    "checkpoints and evaluations of a few seconds are common; "
+                    "all GPUs seldom wait for half a minute"},
     [HUNG_LOOKS] = {"looks", 5000,
                     "an operation that ends late ends between them"},
     [HUNG_SAY] = {"say", 30000,

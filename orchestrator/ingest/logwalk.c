@@ -16,7 +16,7 @@
 #include "common/defaults.h"
 #include "common/fileio.h"
 #include "common/vector.h"
-#include "plugins/copper/copper_counts.h"
+#include "plugins/backend.h"
 
 /* Endings of logs. */
 static const char *const endings[] = {".jpr",    ".jpr.gz", ".log",
@@ -59,25 +59,14 @@ static bool is_maybe(const char *name)
                    sizeof(maybe_endings) / sizeof(*maybe_endings));
 }
 
-/* Recognises the logs <host>-<pid>-output.log of Copper's daemons, which this
- * walk skips. They contain text, or nothing at the usual log level. */
-static bool is_copper_log(int dir, const char *name)
+/* Whether a file that is named like a log is something else of a backend's. */
+static bool is_other_log(int dir, const char *name)
 {
-    static const char *const ending[] = {"-output.log"};
-    char head[512];
-    ssize_t n = -1;
-    int fd;
-
-    if (!ends_as(name, ending, 1))
-        return false;
-    /* a FIFO of that name must not block the walk */
-    fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0) {
-        n = read(fd, head, sizeof(head));
-        close(fd);
-    }
-    /* -1: it cannot be read, which its reader will report */
-    return n == 0 || (n > 0 && copper_log_probe(head, (size_t) n));
+    for (size_t i = 0; backend_registry[i]; i++)
+        if (backend_registry[i]->other_log &&
+            backend_registry[i]->other_log(dir, name))
+            return true;
+    return false;
 }
 
 /* Appends a log. maybe: only its first bytes show whether it is one. 0, or -1:
@@ -126,7 +115,7 @@ static int take_entry(void *arg, const struct treewalk_entry *entry)
     switch (entry->what) {
     case TREEWALK_FILE:
         return (logwalk_is_log(name) || is_maybe(name)) &&
-                       !is_copper_log(entry->dir, name)
+                       !is_other_log(entry->dir, name)
                    ? add_file(walk, path, entry->st, !logwalk_is_log(name))
                    : 0;
     case TREEWALK_ODD:

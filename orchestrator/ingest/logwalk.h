@@ -4,9 +4,8 @@
  * is followed only if it is itself an input and leads to a folder. Inside
  * folders, the name decides. .jpr .jpr.gz .log .log.gz .jsonl .jsonl.gz are
  * logs. .json .json.gz .txt may be traces of the example plugin (2.23 to 2.26
- * write .txt), except for names that jobprof's own files use. Logs of Copper's
- * daemons (*-output.log) are recognised by their first line, or because they
- * are empty, and are skipped. All other files are ignored. A file that is given
+ * write .txt), except for names that jobprof's own files use. What a backend
+ * knows to be something else (its other_log) is skipped. All other files are ignored. A file that is given
  * by name is taken whatever its name is; its first bytes determine the reader
  * (plugins/reader.h). A file found twice (overlapping inputs, hard links) is
  * taken once.

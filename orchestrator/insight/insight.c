@@ -170,7 +170,7 @@ static void answer_hidden(struct jp_hypotheses *h,
             !(h->of[i].least > most))
             continue;
         hypothesis_set(h, (enum jp_hypothesis_id) i, JP_HYPOTHESIS_NOT_JUDGED,
-                       NAN, "the findings hide effects below %s",
+                       NAN, "effects below %s cannot be seen beside the findings",
                        hypothesis_least(h, (enum jp_hypothesis_id) i, least));
         h->of[i].todo = "fix what was found, then profile again";
     }

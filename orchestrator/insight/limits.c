@@ -21,14 +21,15 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     /* --- hangs and crashes ------------------------------------------------ */
     [JP_LIMIT_HANG] =
         {"hang_min", JP_HANG_US, JP_LIMIT_IS_US,
-         "HANG if an operation was in flight at the end, for no less",
+         "HANG if an operation was in flight at the end for at least "
+         "{}",
          "operations take milliseconds, or seconds if a rank loads data or "
          "writes a checkpoint. Watchdogs end a hang after minutes, so no hang "
          "is missed"},
     [JP_LIMIT_CRASH_NODE] =
         {"crash_node_min", 95000, JP_LIMIT_IS_US,
-         "FAILED names a task as the first of its node to fail where the "
-         "next one failed later by more",
+         "FAILED names a task as the first of its node to fail where "
+         "the next one failed more than {} later",
          "slurmstepd sees the first end at once, and looks for the next "
          "ones after 100 ms"},
     [JP_LIMIT_CRASH_CLOCKS] =
@@ -40,25 +41,27 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "second; Slurm's times are in whole seconds"},
     [JP_LIMIT_CRASH_ALONE] =
         {"crash_alone_min", 5000000, JP_LIMIT_IS_US,
-         "FAILED where SIGKILL ended a task and the next one, also killed, "
-         "ended later by more",
+         "FAILED where SIGKILL ended a task and the next one, also "
+         "killed, ended more than {} later",
          "whatever ends a step reaches all its nodes within a few seconds"},
     /* --- clocks: values are shared with aggregate/clocks.h ---------------- */
     [JP_LIMIT_CLOCK_SURE] =
         {"clock_sure", CLOCKMAP_SURE, JP_LIMIT_IS_NUMBER,
-         "Times of two nodes count as different, and a rank as last by its "
-         "start, if they differ by more times the uncertainty of the clocks",
+         "Times of two nodes count as different, and a rank as last by "
+         "its start, if they differ by more than {} times the "
+         "uncertainty of the clocks",
          "the uncertainty is that of one window's line; none of 120 simulated "
          "runs exceeded three times that"},
     [JP_LIMIT_CLOCK_DISAGREE] =
         {"clock_disagree_max", CLOCKS_DISAGREE_SHARE, JP_LIMIT_IS_SHARE,
-         "Starts and times contradict each other if they show different ranks "
-         "as the last in a larger share of the operations",
+         "Starts and times contradict each other if they show "
+         "different ranks as the last in more than {} of the "
+         "operations",
          "waits that overlap computation cause a tenth of that in healthy "
          "runs"},
     [JP_LIMIT_CLOCK_COMPARED] =
         {"clock_compared_min", CLOCKS_DISAGREE_LEAST, JP_LIMIT_IS_NUMBER,
-         "... unless fewer operations have both",
+         "... unless fewer than {} operations have both",
          "a share of fewer has an error as large as itself"},
     [JP_LIMIT_CLOCK_TORN] =
         {"clock_torn_max", CLOCKS_TORN_SHARE, JP_LIMIT_IS_SHARE,
@@ -69,8 +72,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "all operations shorter than its error"},
     [JP_LIMIT_CLOCK_TOLD] =
         {"clock_torn_told", CLOCKS_TORN_TOLD, JP_LIMIT_IS_SHARE,
-         "Operations that do not overlap on one clock are reported if they "
-         "are a larger share",
+         "Operations that do not overlap on one clock are reported if "
+         "they are more than {} of all",
          "a few stamps are late on any busy host"},
     [JP_LIMIT_CLOCK_DOUBT] =
         {"clock_doubt_min", CLOCKS_TORN_DOUBT, JP_LIMIT_IS_SHARE,
@@ -82,20 +85,20 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     /* --- missing records -------------------------------------------------- */
     [JP_LIMIT_COVERAGE] =
         {"coverage_min", 0.99, JP_LIMIT_IS_SHARE,
-         "Missing records are mentioned where fewer of the expected ones are "
-         "present",
+         "Missing records are mentioned where fewer than {} of those "
+         "expected are present",
          "one record in a hundred moves neither a median nor a rank's "
          "share of late arrivals by more than a hundredth"},
     [JP_LIMIT_WHOLE] =
         {"whole_min", 0.9, JP_LIMIT_IS_SHARE,
-         "... and lead to INCOMPLETE, if nothing else was found, where the "
-         "records of all its ranks are present for a share of the operations "
-         "that is smaller",
+         "... and lead to INCOMPLETE, if nothing else was found, where "
+         "fewer than {} of the operations have the records of all "
+         "their ranks",
          "lateness is judged by these operations; what is found in nine tenths "
          "of them holds for the run"},
     [JP_LIMIT_BAD_LINES] =
         {"bad_lines_max", 0.01, JP_LIMIT_IS_SHARE,
-         "INCOMPLETE where more of the lines could not be read",
+         "INCOMPLETE where more than {} of the lines could not be read",
          "a line that cannot be read is a record of unknown rank and "
          "size, so it is judged as strictly as a lost one"},
     /* --- late ranks: short runs ------------------------------------------- */
@@ -113,27 +116,27 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "gives the error"},
     [JP_LIMIT_LATE_CHANCE] =
         {"late_chance_max", 1e-3, JP_LIMIT_IS_NUMBER,
-         "... which it is not where the chance of so many, if each rank were "
-         "as likely the last one, is larger",
+         "... which is not proved where the chance of so many, if each "
+         "rank were as likely the last one, is larger than {}",
          "by the exact binomial test for all ranks together: one job in a "
          "thousand; with so few operations that even the last one of all of "
          "them has a larger chance lateness is not judged"},
     [JP_LIMIT_LATE_PROVED] =
         {"late_proved_max", 1e-6, JP_LIMIT_IS_NUMBER,
-         "A rank is proved to come last more often than others unless that "
-         "chance is larger",
+         "A rank is proved to come last more often than others if that "
+         "chance is at most {}",
          "GPUs that are slightly slower also come last more often, so this "
          "proof is used only together with an excess"},
     [JP_LIMIT_LATE_PROVED_LUCK] =
         {"late_proved_luck", 0.5, JP_LIMIT_IS_SHARE,
-         "... and then its excess needs to be a share of what chance may make "
-         "of it (late_errors_min, late_spread_min) that is larger",
+         "... and then its excess needs to be more than {} of what "
+         "chance may make of it (late_errors_min, late_spread_min)",
          "3.5 errors are exceeded by chance by one rank in 400, which with "
          "that proof is one in 400 million"},
     [JP_LIMIT_LATE_PROVED_ABOVE] =
         {"late_proved_above", 1.5, JP_LIMIT_IS_NUMBER,
-         "... and above the largest of n normal values, which is at the root "
-         "of 2 ln n deviations, by more deviations",
+         "... and more than {} deviations above the largest of n "
+         "normal values, which is at the root of 2 ln n deviations",
          "the last rank may be the slowest of ranks that differ anyway"},
     /* --- late ranks: in parts of the run only ----------------------------- */
     /* Parts are picked after looking at the data, so each of these limits is
@@ -141,28 +144,30 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
      */
     [JP_LIMIT_PART_RANKS] =
         {"late_part_ranks_min", 3, JP_LIMIT_IS_NUMBER,
-         "A rank is late in parts of the run if they are outliers among its "
-         "peers, unless the peers are fewer",
+         "A rank is late in parts of the run if they are outliers "
+         "among its peers, unless there are fewer than {} peers",
          "two do not show how much they differ"},
     [JP_LIMIT_PART_CLEAR] =
         {"late_part_clear_min", 4, JP_LIMIT_IS_NUMBER,
-         "... and its late parts are above the others by more times the "
-         "deviation within both (of n late parts 1 + 1/n times as many)",
+         "... and its late parts are above the others by more than {} "
+         "times the deviation within both (of n late parts 1 + 1/n "
+         "times as many)",
          "of random numbers the upper and lower half are 2.7 apart, and a "
          "few outliers of hiccups up to 5"},
     [JP_LIMIT_PART_REST] =
         {"late_part_rest_max", 0.3, JP_LIMIT_IS_SHARE,
-         "... and the others have a share of their excess that is no larger",
+         "... and its excess in the others is at most {} of that in "
+         "these",
          "a rank that is late throughout is only later at times"},
     [JP_LIMIT_PART_LENGTH] =
         {"late_part_length_min", 4, JP_LIMIT_IS_NUMBER,
-         "... and its late parts are twentieths of the run no fewer, or two "
-         "at its end",
+         "... and it is late in at least {} of the twenty parts of the "
+         "run, or in the last two",
          "hiccups fall into two or three of them by chance"},
     [JP_LIMIT_PART_OWN] =
         {"late_part_own_min", 0.6, JP_LIMIT_IS_SHARE,
-         "... and in the run as a whole its excess is a share of what it is "
-         "in these parts that is larger",
+         "... and in the run as a whole its excess is more than {} of "
+         "what it is in these parts",
          "a rank that waits for messages of a late one is late in some "
          "parts and as early in the others"},
     [JP_LIMIT_PART_WAITED] =
@@ -182,54 +187,54 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
      * noise of one rank may be many times a spread. */
     [JP_LIMIT_LATE_SLICES] =
         {"late_slices_min", 10, JP_LIMIT_IS_NUMBER,
-         "No late rank is named in a communicator with fewer parts of the "
-         "run that all of its ranks have",
+         "No late rank is named in a communicator with fewer than {} "
+         "parts of the run that all of its ranks have",
          "the mean of the middle three fifths and its error need that many"},
     [JP_LIMIT_LATE_WEIGHT] =
         {"late_weight_min", 0.01, JP_LIMIT_IS_SHARE,
          "A communicator with too few operations leaves a process "
-         "unjudged where it takes a share of its time without waits that "
-         "is larger",
+         "unjudged where it takes more than {} of its time without "
+         "waits",
          "less of its time cannot move its excess by what is named"},
     [JP_LIMIT_LATE_SHARE] =
         {"late_share_min", 0.01, JP_LIMIT_IS_SHARE,
-         "SLOW where a rank's own excess over its peers is a larger share "
-         "of their time in communication, and for no less",
+         "SLOW where a rank's own excess over its peers is more than "
+         "{} of their time in communication",
          "less than a hundredth of the communication time is not worth a "
          "search"},
     [JP_LIMIT_LATE_COST] =
         {"late_cost_min", 0.0125, JP_LIMIT_IS_SHARE,
-         "... and a larger share of the run's time, which all ranks "
+         "... and more than {} of the run's time, which all ranks "
          "together lose",
          "GPUs of one kind at one clock limit differ by about a percent "
          "anyway; finding and replacing a rank that is later than that "
          "gains more of the job's GPU time"},
     [JP_LIMIT_LATE_SLOWER] =
         {"late_slower_min", 0.04, JP_LIMIT_IS_SHARE,
-         "... or a larger share of the part of the run in which its peers "
-         "do not communicate",
+         "... or more than {} of the part of the run in which its "
+         "peers do not communicate",
          "GPUs of one kind do not differ by that much. If ranks compute "
          "for a part of the run only, the rank is much slower than its "
          "cost shows"},
     [JP_LIMIT_LATE_LEAST] =
         {"late_least_min", 0.004, JP_LIMIT_IS_SHARE,
-         "... and then still a larger share of the run's time",
+         "... and then still more than {} of the run's time",
          "a smaller part of a job's GPU time is not worth a search"},
     [JP_LIMIT_LATE_ERRORS] =
         {"late_errors_min", 7, JP_LIMIT_IS_NUMBER,
-         "... and is more of its standard errors",
+         "... and more than {} of its standard errors",
          "by Student's t of the dozen parts of the run that count, by "
          "chance once in 100,000 ranks"},
     [JP_LIMIT_LATE_SPREAD] =
         {"late_spread_min", 5, JP_LIMIT_IS_NUMBER,
-         "... and is more times what ranks of a kind differ by anyway "
-         "(standard deviation, by the closest half; for n ranks 1 + 6/n "
-         "times as many)",
+         "... and more than {} times what ranks of a kind differ by "
+         "anyway (standard deviation, by the closest half; for n ranks "
+         "1 + 6/n times as many)",
          "GPUs of one kind differ by a percent in clock; by chance once in 3 "
          "million ranks, and few ranks may be close by chance"},
     [JP_LIMIT_LATE_NODE] =
         {"late_node_min", 2.5, JP_LIMIT_IS_NUMBER,
-         "... which for all ranks of a node together is",
+         "... which is {} for all ranks of a node together",
          "the mean of four ranks exceeds 2.5 of their standard deviations "
          "by chance once in 3 million nodes"},
     [JP_LIMIT_LATE_STALL] =
@@ -243,15 +248,15 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "lateness below"},
     [JP_LIMIT_LATE_STALL_PART] =
         {"late_stall_part_max", 0.25, JP_LIMIT_IS_SHARE,
-         "... and, in a part of the run, no larger share of its operations, but "
-         "two of them anyway",
+         "... and, in a part of the run, at most {} of its operations, "
+         "but two of them anyway",
          "a rank that comes late to many operations of a part is late for a "
          "time; so is one that stops in all parts from one on, by the exact "
          "binomial test too few for as many stops at any time (late_chance_max, "
          "for all processes)"},
     [JP_LIMIT_LATE_STALL_STEPS] =
         {"late_stall_steps_max", 0.5, JP_LIMIT_IS_SHARE,
-         "... and not in a larger share of its steps, by the communicator of "
+         "... and in at most {} of its steps, by the communicator of "
          "fewest operations",
          "of several operations of a step only the first shows that the rank "
          "came late to all of them; of stops that come to one step in 20 a part "
@@ -265,18 +270,18 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "are"},
     [JP_LIMIT_LATE_OWN] =
         {"late_own_min", 0.1, JP_LIMIT_IS_SHARE,
-         "... and is a larger part of its lateness",
+         "... and more than {} of its lateness",
          "each stage of a late node's pipeline makes a part of what all of"
          " them are late. A rank that only passes a wait on has almost "
          "none of its own"},
     [JP_LIMIT_LATE_COMPUTES] =
         {"late_computes_min", 0.05, JP_LIMIT_IS_SHARE,
          "How much slower a rank computes is judged where its peers "
-         "compute for a share of the run that is larger",
+         "compute for more than {} of the run",
          "below that, noise in the times of operations is a large part"},
     [JP_LIMIT_LATE_REST] =
         {"late_rest_min", 0.7, JP_LIMIT_IS_NUMBER,
-         "What ranks of a kind differ by is taken as no smaller part of "
+         "What ranks of a kind differ by is taken as at least {} of "
          "the deviation of all but the outliers",
          "the closest half may be close by chance"},
     [JP_LIMIT_LATE_NODE_ERRORS] =
@@ -299,34 +304,35 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "single late rank next to nothing"},
     [JP_LIMIT_LATE_LED] =
         {"late_led_min", 0.4, JP_LIMIT_IS_SHARE,
-         "A late rank is explained by one that leads it if the excess of that "
-         "one is a larger share of its own",
+         "A late rank is explained by one that leads it if the excess "
+         "of that one is more than {} of its own",
          "a leading rank has its excess in several communicators, a part "
          "in each"},
     [JP_LIMIT_LATE_ELSEWHERE] =
         {"late_elsewhere_min", 0.2, JP_LIMIT_IS_SHARE,
-         "... or by what its process is late by in a communicator of more "
-         "operations, where that is a larger share of its excess",
+         "... or by what its process is late by in a communicator of "
+         "more operations, where that is more than {} of its excess",
          "ranks are late by smaller amounts anyway"},
     [JP_LIMIT_LATE_FAR] =
         {"late_far_min", 1.5, JP_LIMIT_IS_NUMBER,
-         "... or by a rank of an AlltoAll that is later by more times",
+         "... or by a rank of an AlltoAll that is more than {} times "
+         "as late",
          "if two are about equally late, neither is the cause of the other"},
     [JP_LIMIT_LATE_AS] =
         {"late_as_min", 0.5, JP_LIMIT_IS_SHARE,
-         "A rank has as much work as a late one if its own excess is a larger "
-         "share of that",
+         "A rank has as much work as a late one if its own excess is "
+         "more than {} of the late one's",
          "half of its work is not an accident"},
     [JP_LIMIT_LATE_SAME] =
         {"late_same_min", 0.7, JP_LIMIT_IS_SHARE,
-         "A late rank is explained by one that it waits for, unless the "
-         "excess of that one is a smaller share of its own",
+         "A late rank is explained by one that it waits for, unless "
+         "the excess of that one is less than {} of its own",
          "a rank that only passes a wait on has about the excess of the "
          "rank it waits for; a third is left for noise"},
     [JP_LIMIT_LATE_MANY] =
         {"late_ranks_max", 4, JP_LIMIT_IS_NUMBER,
          "One finding names the first of the late ranks, and their "
-         "number, where there are more",
+         "number, where there are more than {}",
          "more late ranks have no single cause"},
     /* --- stages and stalls ------------------------------------------------ */
     /* Stalls are counted, not summed up: the null hypothesis is that all ranks
@@ -334,33 +340,35 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
      * and rows divide a rank that stalls from one that is late all along. */
     [JP_LIMIT_STAGE_PIPELINES] =
         {"stage_pipelines_min", 2, JP_LIMIT_IS_NUMBER,
-         "imbalance where a stage communicates less than the others by the "
-         "limits of a late rank in all pipelines of a length, unless these "
-         "are fewer",
+         "imbalance where a stage communicates less than the others by "
+         "the limits of a late rank in all pipelines of a length, if "
+         "there are at least {} of them",
          "one pipeline does not show how much its stages differ anyway"},
     [JP_LIMIT_STALL_US] =
         {"stall_min", JP_STALL_US, JP_LIMIT_IS_US,
-         "A stall is a wait for one rank that is longer",
+         "A stall is a wait of more than {} for one rank",
          "computation differs by shorter times from one operation to the "
          "next"},
     [JP_LIMIT_STALL_TIMES] =
         {"stall_times_min", 3, JP_LIMIT_IS_NUMBER,
-         "SLOW where a rank stalls now and then; where it does so fewer times, "
-         "by stall_few_share_min",
+         "SLOW where a rank stalls now and then, at least {} times; a "
+         "rank that stalls fewer times is judged by "
+         "stall_few_share_min",
          "two may be chance"},
     [JP_LIMIT_STALL_SHARE] =
         {"stall_share_min", 0.01, JP_LIMIT_IS_SHARE,
-         "... and the others wait for it by a share of their time in "
-         "communication that is larger",
+         "... and the others wait for it for more than {} of their "
+         "time in communication",
          "as for a late rank: less is not worth a search"},
     [JP_LIMIT_STALL_FEW_SHARE] =
         {"stall_few_share_min", 0.02, JP_LIMIT_IS_SHARE,
-         "... which, of fewer stalls than stall_times_min, is larger",
+         "... or for more than {}, if the stalls are fewer than "
+         "stall_times_min",
          "what came once or twice may not come again, unless it is large"},
     [JP_LIMIT_STALL_CHANCE] =
         {"stall_chance_max", 1e-3, JP_LIMIT_IS_NUMBER,
-         "... unless the chance of so many in a job where no rank stalls "
-         "more than others is larger",
+         "... unless the chance of so many in a job where no rank "
+         "stalls more than others is larger than {}",
          "by the exact binomial test, for all ranks and lengths that were "
          "tried: one job in a thousand"},
     [JP_LIMIT_STALL_TAIL] =
@@ -373,33 +381,33 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "tail than 2 would have no variance"},
     [JP_LIMIT_STALL_CROWD] =
         {"stall_crowd_min", 1, JP_LIMIT_IS_NUMBER,
-         "Stalls are also counted without those places of a step that have "
-         "more times the mean of all places",
+         "Stalls are also counted without those places of a step that "
+         "have more than {} times the mean of all places",
          "all ranks wait for samples there, which hides what one does "
          "elsewhere"},
     [JP_LIMIT_STALL_STEPS] =
         {"stall_steps_min", 20, JP_LIMIT_IS_NUMBER,
-         "... for which the operations of all kinds must have a common divisor "
-         "that is no smaller",
+         "... for which the operations of all kinds must have a common "
+         "divisor of at least {}",
          "numbers of operations are multiples of the number of steps"},
     [JP_LIMIT_STALL_DOUBT] =
         {"stall_doubt_max", 0.5, JP_LIMIT_IS_NUMBER,
-         "Whether stalls come at equal distances is looked at unless that "
-         "chance alone is larger",
+         "Whether stalls come at equal distances is looked at if that "
+         "chance alone is at most {}",
          "equal distances of a few make it a thousandth at most"},
     [JP_LIMIT_STALL_ALONE] =
         {"stall_alone_min", 0.5, JP_LIMIT_IS_SHARE,
-         "A rank stalls where what the others wait for it alone is a "
-         "larger share of all waits of the operation",
+         "A rank stalls where what the others wait for it alone is "
+         "more than {} of all waits of the operation",
          "of ranks that stop together the last one makes a small part"},
     [JP_LIMIT_STALL_RARE] =
         {"stall_rare_max", 0.15, JP_LIMIT_IS_SHARE,
-         "A late rank is said to stall instead where it does so in a share "
-         "of its operations that is no larger, and is late by little else",
+         "A late rank is said to stall instead where it does so in at "
+         "most {} of its operations, and is late by little else",
          "a rank that stalls more often is late all along"},
     [JP_LIMIT_STALL_ROW] =
         {"stall_row_max", 3, JP_LIMIT_IS_NUMBER,
-         "... and, at the mean, in a row of no more of them",
+         "... and at most {} of them in a row on average",
          "a rank that comes late several times in a row is late for a time"},
     [JP_LIMIT_STALL_MORE] =
         {"stall_more_min", 3, JP_LIMIT_IS_NUMBER,
@@ -439,53 +447,58 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_HIDDEN_OPS] =
         {"hidden_ops_min", 5, JP_LIMIT_IS_NUMBER,
          "Waits in a Broadcast or Reduce are not estimated from fewer "
-         "operations",
+         "than {} operations",
          "the first operations of a program wait for long"},
     [JP_LIMIT_HIDDEN_OVERLAP] =
         {"hidden_overlap_max", 8, JP_LIMIT_IS_NUMBER,
-         "A delay that overlap hides counts for no more times the surplus "
-         "of its network's time",
+         "A delay that overlap hides counts for at most {} times the "
+         "surplus of its network's time",
          "a longer delay would not be hidden"},
     [JP_LIMIT_HIDDEN_LIKE] =
         {"hidden_like_min", 0.8, JP_LIMIT_IS_SHARE,
-         "A process is a peer of one with a surplus of network time if its "
-         "own surplus is a share of it that is larger",
+         "A process is a peer of one with a surplus of network time if "
+         "its own surplus is more than {} of it",
          "messages of one size differ by a fifth"},
     [JP_LIMIT_HIDDEN_DOUBT] =
         {"hidden_doubt_max", 2, JP_LIMIT_IS_NUMBER,
-         "... and then for no more times what the peer shows of it",
+         "... and then the surplus counts for at most {} times what "
+         "the peer shows of it",
          "the peer has as much to hide"},
     [JP_LIMIT_HIDDEN_UNEVEN] =
         {"hidden_uneven_max", 2, JP_LIMIT_IS_NUMBER,
-         "The longest message of an AlltoAll is taken as no more times "
-         "the mean one",
+         "The longest message of an AlltoAll is taken as at most {} "
+         "times the mean one",
          "experts are loaded unevenly, rarely by more than a factor of two"},
     [JP_LIMIT_HIDDEN_CLOCK] =
         {"hidden_clock_us", 10, JP_LIMIT_IS_US,
-         "An excess by operations that a CPU timed may be no lateness up to so "
-         "much for each; all of it where the time begins at the call",
+         "An excess by operations that a CPU timed may be no lateness "
+         "for up to {} of each; all of it where the time begins at the "
+         "call",
          "measured: a CPU sees a kernel 0 to 7 us longer than the GPU in the "
          "median, and a call also waits in its stream"},
     [JP_LIMIT_GROUPED_ROWS] =
         {"grouped_rows_min", 4, JP_LIMIT_IS_NUMBER,
-         "Send and Recv of a rank are one kernel's, as of an AlltoAll, "
-         "where there are no fewer rows, and more if it does not send to itself",
+         "Send and Recv of a rank belong to one kernel, as in an "
+         "AlltoAll, where there are at least {} rows, and more if it "
+         "does not send to itself",
          "a rank of a pipeline has one or two neighbours, in both "
          "directions"},
     [JP_LIMIT_GROUPED_BY] =
         {"grouped_by_max", 1.02, JP_LIMIT_IS_NUMBER,
-         "... and the longest takes no more times as long as the shortest",
+         "... and the longest takes at most {} times as long as the "
+         "shortest",
          "all messages of one kernel end together"},
     [JP_LIMIT_GROUPED_RANKS] =
         {"grouped_ranks_min", 4, JP_LIMIT_IS_NUMBER,
          "... or every other rank is a peer, which proves nothing in a "
-         "communicator with fewer ranks that do not send to themselves",
+         "communicator with fewer than {} ranks that do not send to "
+         "themselves",
          "no stage of a longer pipeline exchanges messages with all others, and "
          "no stage sends to itself"},
     [JP_LIMIT_GROUPED_ALIKE] =
         {"grouped_alike_min", 0.8, JP_LIMIT_IS_SHARE,
-         "... and the peer of fewest messages has no smaller share of "
-         "those of most",
+         "... and the peer of fewest messages has at least {} of those "
+         "of most",
          "a peer may get no message now and then"},
     [JP_LIMIT_GROUPED_WHOLE] =
         {"grouped_whole_min", 0.8, JP_LIMIT_IS_SHARE,
@@ -497,34 +510,36 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     /* --- confidence, as the page prints it -------------------------------- */
     [JP_LIMIT_SURE_HIGH] =
         {"sure_high_max", 0.25, JP_LIMIT_IS_NUMBER,
-         "The page's confidence in a finding is high where the 95 % interval "
-         "of its share is narrower than this many times the share",
+         "The page's confidence in a finding is high where the 95 % "
+         "interval of its share is narrower than {} times the share",
          "an eighth to each side: the finding is the same at both ends"},
     [JP_LIMIT_SURE_MEDIUM] =
         {"sure_medium_max", 0.75, JP_LIMIT_IS_NUMBER,
-         "... medium where it is narrower than that, and low elsewhere",
+         "... medium where it is narrower than {} times the share, and "
+         "low elsewhere",
          "at the lower end more than half of the share is left: the place is "
          "known, its cost is not"},
     /* --- hangs by numbers of ended operations ----------------------------- */
     [JP_LIMIT_HANG_STEPS] =
         {"hang_steps_min", 10, JP_LIMIT_IS_NUMBER,
-         "From completed operations only, HANG if one communicator stopped "
-         "within a step of its peers, and after no fewer steps",
+         "From completed operations only, HANG if one communicator "
+         "stopped within a step of its peers, after at least {} steps",
          "programs begin with operations that not all communicators of a "
          "shape share"},
     [JP_LIMIT_HANG_LIKES] =
         {"hang_likes_min", 3, JP_LIMIT_IS_NUMBER,
-         "From completed operations only, no communicator counts as stopped "
-         "if it and its peers are fewer",
+         "From completed operations only, no communicator counts as "
+         "stopped if it and its peers are fewer than {}",
          "if two communicators differ, it is unknown which of them is short"},
     [JP_LIMIT_HANG_BUCKETS] =
         {"hang_buckets_max", 8, JP_LIMIT_IS_NUMBER,
-         "Gradients of a step are taken to be cut into no more buckets",
+         "Gradients of a step are taken to be cut into at most {} "
+         "buckets",
          "buckets of gradients are tens of megabytes"},
     [JP_LIMIT_HANG_STOPPED] =
         {"hang_stopped_max", 0.25, JP_LIMIT_IS_SHARE,
-         "A communicator stopped if its missing operations were visible in "
-         "the second half of the run by no larger share",
+         "A communicator stopped if at most {} of its missing "
+         "operations were visible in the second half of the run",
          "a communicator that stops has almost no missing operations before"},
     [JP_LIMIT_HANG_LESS] =
         {"hang_less_min", 0.4, JP_LIMIT_IS_SHARE,
@@ -533,8 +548,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "second half"},
     [JP_LIMIT_HANG_SILENCE] =
         {"hang_silence_min", 2, JP_LIMIT_IS_NUMBER,
-         "HANG of unknown cause if the silence at the end is more times the "
-         "longest one before",
+         "HANG of unknown cause if the silence at the end is more than "
+         "{} times the longest one before",
          "pauses of one kind, such as checkpoints, last about as long each "
          "time"},
     [JP_LIMIT_CLOCK_APART] =
@@ -551,8 +566,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
      * test, but a factor above what healthy links differ by. */
     [JP_LIMIT_NET_OPS] =
         {"net_ops_min", 60, JP_LIMIT_IS_NUMBER,
-         "The network's trend is not judged from fewer complete operations of "
-         "a communicator, function and size",
+         "The network's trend is not judged from fewer than {} "
+         "complete operations of a communicator, function and size",
          "twenty medians of three operations each"},
     [JP_LIMIT_NET_WEIGHT] =
         {"net_weight_min", 0.02, JP_LIMIT_IS_SHARE,
@@ -561,18 +576,18 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "a smaller share cannot change what is judged"},
     [JP_LIMIT_NET_US] =
         {"net_us_min", 8, JP_LIMIT_IS_US,
-         "The network's trend is not judged if operations take, at the "
-         "median, less",
+         "The network's trend is not judged if the median operation "
+         "takes less than {}",
          "below, times in whole microseconds are too coarse"},
     [JP_LIMIT_WARMUP_SKIP] =
         {"warmup_skip", 20, JP_LIMIT_IS_NUMBER,
-         "The findings on the network leave out the first operations of a "
-         "series, one out of no fewer",
+         "The findings on the network leave out the first operations "
+         "of a series, at most one in {}",
          "connections are made and algorithms tuned in it"},
     [JP_LIMIT_NET_FIT] =
         {"net_fit_min", 40, JP_LIMIT_IS_NUMBER,
-         "DEGRADED where a step or a line explains more times the "
-         "variance that it leaves",
+         "DEGRADED where a step or a line explains more than {} times "
+         "the variance that it leaves",
          "an F of 40 on 18 degrees of freedom comes by chance once in "
          "100,000 series"},
     [JP_LIMIT_NET_CHANGE] =
@@ -593,19 +608,20 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "congestion makes"},
     [JP_LIMIT_NET_RATE] =
         {"net_rate_min", 0.5, JP_LIMIT_IS_SHARE,
-         "Where the site names no peaks, large messages between nodes are "
-         "expected to reach no smaller share of their adapters' rate",
+         "Where the site names no peaks, large messages between nodes "
+         "are expected to reach at least {} of their adapters' rate",
          "NCCL's developers expect 96 % of a healthy adapter beside its GPU "
          "(24 GB/s of 200 Gb/s: NVIDIA/nccl-tests issue 119) and call 64 % of "
          "one behind the CPU normal (16 GB/s: NVIDIA/nccl issue 412); what "
          "halves the first, as ACS does, leaves 48 % (nccl-tests issue 112)"},
     [JP_LIMIT_NET_RATE_BYTES] =
         {"net_rate_bytes", 67108864, JP_LIMIT_IS_BYTES,
-         "... large being no fewer bytes",
+         "... and a message is large if it has at least {}",
          "of smaller ones latency is a part that the rate does not tell"},
     [JP_LIMIT_NET_RATE_RANKS] =
         {"net_rate_ranks_max", 64, JP_LIMIT_IS_NUMBER,
-         "... and nothing is expected in communicators with more ranks",
+         "... and nothing is expected in communicators with more than "
+         "{} ranks",
          "each rank's part of a message is too small then"},
     [JP_LIMIT_NET_BASELINE] =
         {"net_baseline_min", 0.15, JP_LIMIT_IS_SHARE,
@@ -617,7 +633,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "that earlier steps also had is not reported"},
     [JP_LIMIT_NET_REPORTS] =
         {"net_reports_min", 5, JP_LIMIT_IS_NUMBER,
-         "A baseline is not used with fewer reports",
+         "A baseline is not used with fewer than {} reports",
          "fewer steps do not show how much they differ"},
     [JP_LIMIT_NET_JUDGED] =
         {"net_judged_min", 0.5, JP_LIMIT_IS_SHARE,
@@ -627,12 +643,12 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "otherwise the larger half could be slow without notice"},
     [JP_LIMIT_NET_SHARE] =
         {"net_share_min", 0.002, JP_LIMIT_IS_SHARE,
-         "... and that is a larger share of the time in communication",
+         "... and that is more than {} of the time in communication",
          "a change this clear is worth one line, even if it costs little"},
     [JP_LIMIT_NET_FLOOR] =
         {"net_floor", 4e-6, JP_LIMIT_IS_NUMBER,
-         "A variance of the logarithms of times needs no explanation "
-         "unless it is larger",
+         "A variance of the logarithms of times needs an explanation "
+         "if it is larger than {}",
          "two parts in a thousand, the clock's own steps and noise"},
     [JP_LIMIT_NET_HUMP] =
         {"net_hump_max", 0.5, JP_LIMIT_IS_SHARE,
@@ -646,12 +662,13 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "the smaller one is often the other kind, misread"},
     [JP_LIMIT_NET_COMMS] =
         {"net_comms_min", 3, JP_LIMIT_IS_NUMBER,
-         "Communicators are compared with their peers unless these are fewer",
+         "Communicators are compared with their peers if there are at "
+         "least {} of them",
          "if two differ, it is unknown which of them is correct"},
     [JP_LIMIT_NET_GROUPS] =
         {"net_groups_min", 3, JP_LIMIT_IS_NUMBER,
-         "Groups of an AlltoAll are compared with their peers unless these "
-         "are fewer",
+         "Groups of an AlltoAll are compared with their peers if there "
+         "are at least {} of them",
          "if two differ, it is unknown which of them is correct"},
     [JP_LIMIT_NET_CLEAR] =
         {"net_clear_min", 5e-5, JP_LIMIT_IS_NUMBER,
@@ -666,8 +683,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "one step in 20 is that far below anyway"},
     [JP_LIMIT_NET_BW_US] =
         {"net_bw_us_min", 20, JP_LIMIT_IS_US,
-         "A bandwidth is compared where operations take, at the median, "
-         "no less",
+         "A bandwidth is compared where the median operation takes at "
+         "least {}",
          "below, whole microseconds are too coarse for a bandwidth"},
     [JP_LIMIT_NET_BEST] =
         {"net_best", 0.95, JP_LIMIT_IS_NUMBER,
@@ -682,13 +699,13 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "no waits; a lane or link that is down takes more"},
     [JP_LIMIT_PAIRS_LIKES] =
         {"pairs_likes_min", 5, JP_LIMIT_IS_NUMBER,
-         "Send and Recv of two ranks are compared with their peers unless "
-         "these are fewer",
+         "Send and Recv of two ranks are compared with their peers if "
+         "there are at least {} of them",
          "fewer do not show their spread"},
     [JP_LIMIT_PAIRS_MIN] =
         {"pairs_min", 4, JP_LIMIT_IS_NUMBER,
-         "... and reported unless the slow pairs of one node, or two, are "
-         "fewer",
+         "... and reported if one node, or two, have at least {} slow "
+         "pairs",
          "those of two pipelines, both ways"},
     [JP_LIMIT_PAIRS_ECHO] =
         {"pairs_echo_min", 0.5, JP_LIMIT_IS_SHARE,
@@ -704,77 +721,81 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     /* --- sizes: findings that leave the verdict OK ------------------------ */
     [JP_LIMIT_SMALL_SHARE] =
         {"small_share_min", 0.2, JP_LIMIT_IS_SHARE,
-         "small_messages where messages below 64 KiB take a larger share "
+         "small_messages where messages below 64 KiB take more than {} "
          "of the network's time",
          "below it a link's latency is most of the time, and larger "
          "buckets would save it"},
     [JP_LIMIT_SMALL_BYTES] =
         {"small_bytes", 65536, JP_LIMIT_IS_BYTES,
-         "A message is small unless it is larger",
+         "A message is small if it has at most {}",
          "below it a link's latency is most of the time"},
     [JP_LIMIT_SMALL_OPS] =
         {"small_ops_min", 1000, JP_LIMIT_IS_NUMBER,
-         "... and they are not reported if they are fewer",
+         "... and they are not reported if there are fewer than {} of "
+         "them",
          "fewer may be chance"},
     [JP_LIMIT_IMBALANCE] =
         {"imbalance_min", 2, JP_LIMIT_IS_NUMBER,
-         "imbalance where a rank receives more times the mean of its "
-         "communicator by Send and Recv",
+         "imbalance where a rank receives more than {} times the mean "
+         "of its communicator by Send and Recv",
          "the inner stages of a pipeline receive up to twice what the "
          "outer ones do; the mean lies between"},
     [JP_LIMIT_IMBALANCE_RANKS] =
         {"imbalance_ranks_min", 4, JP_LIMIT_IS_NUMBER,
-         "No imbalance is reported in a communicator with fewer ranks",
+         "No imbalance is reported in a communicator with fewer than "
+         "{} ranks",
          "the mean of fewer ranks depends mostly on the judged one"},
     [JP_LIMIT_IMBALANCE_BYTES] =
         {"imbalance_bytes_min", 1048576, JP_LIMIT_IS_BYTES,
-         "... nor where a rank receives, at the mean, no more",
+         "... nor where a rank receives at most {} on average",
          "less takes no time that matters"},
     /* --- intervals, warm-up, replays, Copper ------------------------------ */
     [JP_LIMIT_INTERVAL] =
         {"interval_errors", 2.2, JP_LIMIT_IS_NUMBER,
-         "A finding is reported if its share is more of its standard errors "
-         "(its interval goes as far to either side)",
+         "A finding is reported if its share is more than {} of its "
+         "standard errors (its interval goes as far to either side)",
          "by Student's t of the dozen parts of a run that count, 95 of 100 "
          "such intervals hold the share; one that holds 0 may be nothing"},
     [JP_LIMIT_WARMUP_PART] =
         {"warmup_part", 5, JP_LIMIT_IS_NUMBER,
-         "Warm-up is sought in one operation of a kind out of no fewer",
+         "Warm-up is looked for in at most one in {} operations of a "
+         "kind",
          "a run that warms up for longer has done little else"},
     [JP_LIMIT_WARMUP_TIMES] =
         {"warmup_times_min", 1.5, JP_LIMIT_IS_NUMBER,
-         "... in which operations take more times the median of later ones",
+         "... in which operations take more than {} times the median "
+         "of later ones",
          "jitter is smaller; connecting and tuning take far longer"},
     [JP_LIMIT_WARMUP_KINDS] =
         {"warmup_kinds_min", 0.5, JP_LIMIT_IS_SHARE,
-         "... and is reported if the kinds that have one take a share of the "
-         "time that is larger",
+         "... and is reported if the kinds that have one take more "
+         "than {} of the time",
          "warm-up is of the program, not of one communicator"},
     [JP_LIMIT_REPLAY_OFF] =
         {"replay_off_max", 0.01, JP_LIMIT_IS_SHARE,
-         "A gain is reported only if the replay of the unchanged run misses "
-         "its length by no more",
+         "A gain is reported only if the replay of the unchanged run "
+         "misses its length by at most {}",
          "gains worth telling are a few hundredths of the run"},
     [JP_LIMIT_OVERHEAD] =
         {"overhead_share_from", 10e6, JP_LIMIT_IS_US,
-         "The recorder's cost is given as a share of the processes' time if "
-         "their runs are, at the mean, no less",
+         "The recorder's cost is given as a share of the processes' "
+         "time if their runs take at least {} on average",
          "most of the cost is paid once, at the start and the end; its share "
          "of a shorter run says nothing about a longer one"},
     [JP_LIMIT_COPPER_SLOW] =
         {"copper_slow_min", 1.5, JP_LIMIT_IS_NUMBER,
-         "copper_slow_rank where a rank of Copper answers in no fewer times "
-         "the median of its level in the tree, and is an outlier by the "
-         "modified z of Iglewicz and Hoaglin (3.5)",
+         "copper_slow_rank where a rank of Copper takes at least {} "
+         "times the median of its level in the tree, and is an outlier "
+         "by the modified z of Iglewicz and Hoaglin (3.5)",
          "ranks of a level differ by a tenth or two anyway; a half is "
          "noticeable for programs that wait for files"},
     [JP_LIMIT_COPPER_COST] =
         {"copper_cost_min", 100000, JP_LIMIT_IS_US,
-         "... and that took, over all its calls, no less",
+         "... and that cost at least {} over all its calls",
          "a tenth of a second is not worth a line"},
     [JP_LIMIT_REPLAY_LACKING] =
         {"replay_lacking_max", 0.02, JP_LIMIT_IS_SHARE,
-         "... and no larger share of its operations has missing ranks",
+         "... and at most {} of its operations have missing ranks",
          "an unrecorded arrival causes no wait in the replay"},
 #include "orchestrator/insight/limits_rows.h"
 };

@@ -5,18 +5,19 @@
     /* --- single waits, and waits by turns (stalls_once.c, turns.c) */
     [JP_LIMIT_STALL_ONCE] =
         {"stall_once_min", 0.02, JP_LIMIT_IS_SHARE,
-         "SLOW where all others waited for one rank once, for a share of the "
-         "run that is larger",
+         "SLOW where all others waited for one rank once, for more "
+         "than {} of the run",
          "a longer wait for one rank is worth a look, though it may not come "
          "again"},
     [JP_LIMIT_STALL_ONCE_OPS] =
         {"stall_once_ops_min", 20, JP_LIMIT_IS_NUMBER,
-         "... in a communicator with operations of that function no fewer",
+         "... in a communicator with at least {} operations of that "
+         "function",
          "a shorter run may be a start only"},
     [JP_LIMIT_STALL_START] =
         {"stall_start", 0.05, JP_LIMIT_IS_SHARE,
-         "... unless it is the first operation of its kind in a communicator, "
-         "or among the first ones, a share that is no larger",
+         "... unless it is the first operation of its kind in a "
+         "communicator, or among the first {} of them",
          "programs start at different times on each node"},
     [JP_LIMIT_STALL_START_STEPS] =
         {"stall_start_steps", 10, JP_LIMIT_IS_NUMBER,
@@ -25,18 +26,19 @@
          "ranks warm up in different times"},
     [JP_LIMIT_STALL_NET] =
         {"stall_net_min", 0.5, JP_LIMIT_IS_NUMBER,
-         "... and the wait is more times what the operations take without it",
+         "... and the wait is more than {} times what the operations "
+         "take without it",
          "of operations of seconds, ranks may leave at different times"},
     [JP_LIMIT_TURNS_COST] =
         {"turns_cost_min", 0.12, JP_LIMIT_IS_SHARE,
-         "SLOW where ranks of a communicator wait by turns, each time for "
-         "another one, for a share of the run that is larger",
+         "SLOW where ranks of a communicator wait by turns, each time "
+         "for another one, for more than {} of the run",
          "the last of many ranks is always some percent later than the mean: "
          "in 1,000 simulated jobs whose ranks vary by 2 % it was 11 % at most"},
     [JP_LIMIT_TURNS_OPS] =
         {"turns_ops_min", 4, JP_LIMIT_IS_NUMBER,
-         "... in a communicator with operations, each counted by its waits, no "
-         "fewer",
+         "... in a communicator with at least {} operations, each "
+         "counted by its waits",
          "a few of them may be single waits"},
     [JP_LIMIT_TURNS_FIRST] =
         {"turns_first_max", 3, JP_LIMIT_IS_NUMBER,
@@ -76,14 +78,15 @@
     /* --- what an all-clear may state (verdict.c) */
     [JP_LIMIT_STATED] =
         {"stated_max", 0.03, JP_LIMIT_IS_SHARE,
-         "UNJUDGED in place of OK where the smallest lateness that would have "
-         "been seen is a larger share of the run",
+         "UNJUDGED in place of OK where the smallest lateness that "
+         "would have been seen is more than {} of the run",
          "a rank that costs less is hardly worth a search; an all-clear that "
          "misses more is none"},
     /* --- what coincides with a finding (orchestrator/cause) */
     [JP_LIMIT_CAUSE_CHANCE] =
         {"cause_chance_max", 1e-3, JP_LIMIT_IS_NUMBER,
-         "A difference from the peers is not a cause if its chance is larger",
+         "A difference from the peers is not a cause if its chance is "
+         "larger than {}",
          "some fifty metrics are examined for a finding: in one of 200 "
          "findings a wrong one is named by chance"},
     [JP_LIMIT_CAUSE_CONTRAST] =
@@ -93,7 +96,8 @@
          "a difference that existed before did not change anything"},
     [JP_LIMIT_CAUSE_SAMPLES] =
         {"cause_samples_min", 3, JP_LIMIT_IS_NUMBER,
-         "... nor if there are fewer samples of it in that time",
+         "... nor if there are fewer than {} samples of it in that "
+         "time",
          "a single sample may be accidental"},
     [JP_LIMIT_CAUSE_USUAL] =
         {"cause_usual", 0.2, JP_LIMIT_IS_SHARE,
@@ -111,8 +115,8 @@
          "the number of ranks of a small job; dozens of peers outweigh it"},
     [JP_LIMIT_CAUSE_FULL] =
         {"cause_full_min", 0.8, JP_LIMIT_IS_SHARE,
-         "Other processes take processors of a node if the busy share of them "
-         "is larger",
+         "Other processes take processors of a node if more than {} of "
+         "them are busy",
          "otherwise some processors are idle"},
     [JP_LIMIT_CAUSE_THROTTLE] =
         {"cause_throttle_min", 0.05, JP_LIMIT_IS_SHARE,
@@ -126,8 +130,8 @@
          "GPUs of one kind differ by a percent or so in clock"},
     [JP_LIMIT_CAUSE_PCIE] =
         {"cause_link_min", 0.2, JP_LIMIT_IS_SHARE,
-         "gpu_pcie and port_rate where lanes, generation or rate are less by a "
-         "larger share",
+         "gpu_pcie and port_rate where lanes, generation or rate are "
+         "more than {} less",
          "the next lower generation is a quarter less at most, a narrower "
          "link a half"},
     [JP_LIMIT_CAUSE_XID] =
@@ -137,15 +141,17 @@
          "one a day is already a fault"},
     [JP_LIMIT_CAUSE_ECC] =
         {"cause_ecc_min", 1e-5, JP_LIMIT_IS_NUMBER,
-         "gpu_ecc where more errors that cannot be corrected a second",
+         "gpu_ecc where there are more than {} errors a second that "
+         "cannot be corrected",
          "likewise"},
     [JP_LIMIT_CAUSE_REPLAYS] =
         {"cause_replays_min", 1, JP_LIMIT_IS_NUMBER,
-         "gpu_pcie where more transfers are repeated a second",
+         "gpu_pcie where more than {} transfers a second are repeated",
          "a healthy link repeats a few a day"},
     [JP_LIMIT_CAUSE_OTHERS] =
         {"cause_others_min", 0.5, JP_LIMIT_IS_NUMBER,
-         "gpu_shared where more processes of other jobs are on its GPU",
+         "gpu_shared where more than {} processes of other jobs are on "
+         "its GPU",
          "a job's GPU is its own; a mean over the time"},
     [JP_LIMIT_CAUSE_MEMORY_BUSY] =
         {"cause_memory_busy_min", 0.15, JP_LIMIT_IS_SHARE,
@@ -160,16 +166,18 @@
          "late ranks are reported from a hundredth of the run on"},
     [JP_LIMIT_CAUSE_SWITCHES] =
         {"cause_switches_min", 100, JP_LIMIT_IS_NUMBER,
-         "cpu_shared where a task is preempted more times a second",
+         "cpu_shared where a task is preempted more than {} times a "
+         "second",
          "each time it waits for some milliseconds: the kernel's slice"},
     [JP_LIMIT_CAUSE_PRESSURE] =
         {"cause_pressure_min", 0.1, JP_LIMIT_IS_SHARE,
-         "cpu_shared where some thread waited for a processor for a larger "
-         "share of the time",
+         "cpu_shared where some thread waited for a processor for more "
+         "than {} of the time",
          "helper threads may wait without harm"},
     [JP_LIMIT_CAUSE_CORES] =
         {"cause_cores_min", 0.5, JP_LIMIT_IS_NUMBER,
-         "cpu_shared where other processes use more processors of a full node",
+         "cpu_shared where other processes use more than {} processors "
+         "of a full node",
          "system services take a tenth of one"},
     [JP_LIMIT_CAUSE_OWN] =
         {"cause_own_min", 0.15, JP_LIMIT_IS_NUMBER,
@@ -206,23 +214,24 @@
     /* --- how long a step takes (cause/iteration.c) */
     [JP_LIMIT_STEP_COUNT] =
         {"step_count_min", 4, JP_LIMIT_IS_NUMBER,
-         "The duration of a step of the program's loop is reported if its "
-         "repetitions are no fewer",
+         "The duration of a step of the program's loop is reported if "
+         "the step repeats at least {} times",
          "two or three may be equal by chance"},
     [JP_LIMIT_STEP_LIKE] =
         {"step_like_min", 0.8, JP_LIMIT_IS_SHARE,
-         "... and a share of the operations are of kinds that come a whole "
-         "number of times a step that is no smaller",
+         "... and at least {} of the operations are of kinds that come "
+         "a whole number of times a step",
          "evaluation and checkpoints now and then take a tenth of a run"},
     [JP_LIMIT_STEP_UNEVEN] =
         {"step_uneven_min", 0.2, JP_LIMIT_IS_SHARE,
-         "Several repetitions may be one step where their times differ by a "
-         "larger share (standard deviation)",
+         "Several repetitions may be one step where their times differ "
+         "by more than {} (standard deviation)",
          "equal layers take the same time, and the last one of a step takes "
          "longer"},
     [JP_LIMIT_STEP_CORRELATION] =
         {"step_correlation_min", 0.5, JP_LIMIT_IS_NUMBER,
-         "... and repeat themselves with an autocorrelation that is larger",
+         "... and repeat themselves with an autocorrelation of more "
+         "than {}",
          "noise has none, a step's pause nearly one"},
     [JP_LIMIT_STEP_PEAK] =
         {"step_peak_min", 0.3, JP_LIMIT_IS_NUMBER,
@@ -233,32 +242,33 @@
     [JP_LIMIT_STEP_DRIFT] =
         {"step_drift_min", 0.02, JP_LIMIT_IS_SHARE,
          "Steps became longer or shorter where the last third's median "
-         "differs from the first one's by a larger share",
+         "differs from the first one's by more than {}",
          "medians of a hundred steps are that exact"},
     /* --- what the job as a whole is bound by (cause/bottleneck.c) */
     [JP_LIMIT_BOUND_GPU] =
         {"bound_gpu_min", 0.8, JP_LIMIT_IS_SHARE,
-         "gpu_bound where GPUs run kernels for a share of the time that is "
-         "larger",
+         "gpu_bound where GPUs run kernels for more than {} of the "
+         "time",
          "a kernel that waits for others also counts: together with "
          "communication_bound it shows little"},
     [JP_LIMIT_BOUND_IDLE] =
         {"bound_idle_max", 0.5, JP_LIMIT_IS_SHARE,
-         "input_bound, cpu_bound and io_bound only where that share is no "
-         "larger",
+         "input_bound, cpu_bound and io_bound only where that share is "
+         "at most {}",
          "a GPU that works most of the time is not kept waiting"},
     [JP_LIMIT_BOUND_CPU] =
         {"bound_cpu_min", 0.9, JP_LIMIT_IS_SHARE,
-         "cpu_bound where a larger share of the allocated processors is busy",
+         "cpu_bound where more than {} of the allocated processors are "
+         "busy",
          "the rest are moments between threads"},
     [JP_LIMIT_BOUND_THROTTLED] =
         {"bound_throttled_min", 0.05, JP_LIMIT_IS_SHARE,
-         "... or a limit holds them back for a larger share of the time",
+         "... or a limit holds them back for more than {} of the time",
          "less is lost in noise"},
     [JP_LIMIT_BOUND_IO] =
         {"bound_io_min", 0.2, JP_LIMIT_IS_SHARE,
-         "io_bound where threads wait for storage, or processors of nodes of "
-         "its own idle for it, for a larger share of the time",
+         "io_bound where threads wait for storage, or processors of "
+         "nodes of its own idle for it, for more than {} of the time",
          "writing a checkpoint now and then is less"},
     [JP_LIMIT_BOUND_READS] =
         {"bound_reads_min", 20e6, JP_LIMIT_IS_BYTES,
@@ -267,7 +277,8 @@
          "data sets stream at that rate and more; programs and logs do not"},
     [JP_LIMIT_BOUND_MEMORY] =
         {"bound_memory_min", 0.95, JP_LIMIT_IS_SHARE,
-         "memory_pressure where a larger share of what is allowed is in use",
+         "memory_pressure where more than {} of what is allowed is in "
+         "use",
          "the kernel takes pages back from there on"},
     [JP_LIMIT_BOUND_FAULTS] =
         {"bound_faults_min", 100, JP_LIMIT_IS_NUMBER,
@@ -275,96 +286,98 @@
          "at 0.1 ms each a hundredth of the time"},
     [JP_LIMIT_BOUND_COMM] =
         {"bound_communication_min", 0.3, JP_LIMIT_IS_SHARE,
-         "communication_bound where the median process has operations in "
-         "flight for a larger share of the time",
+         "communication_bound where the median process has operations "
+         "in flight for more than {} of the time",
          "training that scales well stays below it"},
     [JP_LIMIT_BOUND_PORT] =
         {"bound_port_min", 0.7, JP_LIMIT_IS_SHARE,
-         "... or ports of nodes of its own carry a larger share of their rate",
+         "... or ports of nodes of its own carry more than {} of their "
+         "rate",
          "beyond it queues grow"},
     [JP_LIMIT_BOUND_GPU_MEMORY] =
         {"bound_gpu_memory_min", 0.7, JP_LIMIT_IS_SHARE,
-         "gpu_memory_bandwidth where GPUs' memory is read or written for a "
-         "larger share of the time",
+         "gpu_memory_bandwidth where GPUs' memory is read or written "
+         "for more than {} of the time",
          "kernels that wait for memory reach it, others stay below a half"},
     [JP_LIMIT_BOUND_IMBALANCE] =
         {"bound_imbalance_min", 1.3, JP_LIMIT_IS_NUMBER,
-         "imbalance where one GPU, or task without GPUs, is busy for more "
-         "times the mean",
+         "imbalance where one GPU, or task without GPUs, is busy for "
+         "more than {} times the mean",
          "a third more work is the pace of all"},
     [JP_LIMIT_BOUND_LIMITED] =
         {"bound_limited_min", 0.05, JP_LIMIT_IS_SHARE,
-         "throttled where GPUs are slowed down in a larger share of the "
+         "throttled where GPUs are slowed down in more than {} of the "
          "samples",
          "a moment at a limit is harmless"},
     [JP_LIMIT_BOUND_UNUSED] =
         {"bound_unused_max", 0.25, JP_LIMIT_IS_SHARE,
-         "under_used where processors and GPUs, as far as there are any, are "
-         "both busy for a share of the time that is no larger",
+         "under_used where processors and GPUs, as far as there are "
+         "any, are both busy for at most {} of the time",
          "a smaller allocation would do"},
     /* --- what a step's GPUs do (verdict_other.c) */
     [JP_LIMIT_GPU_EVENTS] =
         {"gpu_events_min", 1000, JP_LIMIT_IS_NUMBER,
-         "gpu_idle and small_kernels where gaps, or kernels, of that kind are "
-         "no fewer",
+         "gpu_idle and small_kernels where there are at least {} gaps, "
+         "or kernels, of that kind",
          "a test of some kernels does not represent a run"},
     [JP_LIMIT_GPU_SHORT_GAP] =
         {"gpu_short_gap_max", 100, JP_LIMIT_IS_US,
-         "A gap between a GPU's activities is one of launching where it is no "
-         "longer",
+         "A gap between a GPU's activities is one of launching where "
+         "it is at most {} long",
          "a launch takes 5 to 20 us of its thread; longer gaps are input, "
          "other ranks, or Python"},
     [JP_LIMIT_GPU_IDLE] =
         {"gpu_idle_min", 0.2, JP_LIMIT_IS_SHARE,
-         "gpu_idle where these gaps take no smaller share of the GPUs' time",
+         "gpu_idle where these gaps take at least {} of the GPUs' time",
          "CUDA graphs and fusion win about that back; less is not worth the "
          "work"},
     [JP_LIMIT_GPU_SMALL_KERNEL] =
         {"gpu_small_kernel_max", 10, JP_LIMIT_IS_US,
-         "A kernel is small where it takes less",
+         "A kernel is small where it takes less than {}",
          "to launch one takes about as long"},
     [JP_LIMIT_GPU_SMALL_SHARE] =
         {"gpu_small_kernels_min", 0.2, JP_LIMIT_IS_SHARE,
-         "small_kernels where these take no smaller share of the kernels' time",
+         "small_kernels where these take at least {} of the kernels' "
+         "time",
          "models of large matrices have some per cent of it"},
     [JP_LIMIT_GPU_COPIES] =
         {"gpu_copies_min", 0.05, JP_LIMIT_IS_SHARE,
-         "pageable_copies and sync_copies where they take no smaller share of "
-         "the GPUs' time",
+         "pageable_copies and sync_copies where they take at least {} "
+         "of the GPUs' time",
          "input that is prefetched hides less than that"},
     [JP_LIMIT_GPU_COPY_EVENTS] =
         {"gpu_copies", 20, JP_LIMIT_IS_NUMBER,
-         "... and are no fewer",
+         "... and there are at least {} of them",
          "a model is loaded once by some copies"},
     [JP_LIMIT_GPU_ALLOCATION] =
         {"gpu_allocation_min", 0.01, JP_LIMIT_IS_SHARE,
-         "late_allocations where calls for memory in the second half of the "
-         "kernels' time take no smaller share of it",
+         "late_allocations where calls for memory in the second half "
+         "of the kernels' time take at least {} of it",
          "cudaMalloc and cudaFree wait for the GPU, so that their time is "
          "lost, and a caching allocator has none by then"},
     [JP_LIMIT_GPU_ALLOCATIONS] =
         {"gpu_allocations", 20, JP_LIMIT_IS_NUMBER,
-         "... and are no fewer",
+         "... and there are at least {} of them",
          "some buffers are made late for good reasons"},
     [JP_LIMIT_GPU_IMBALANCE] =
         {"gpu_imbalance_min", 1.3, JP_LIMIT_IS_NUMBER,
-         "gpu_imbalance where a rank's kernels, without NCCL's, take no fewer "
-         "times the mean of all ranks",
+         "gpu_imbalance where a rank's kernels, without NCCL's, take "
+         "at least {} times the mean of all ranks",
          "a third more work is the pace of all"},
     /* --- many steps (orchestrator/history) */
     [JP_LIMIT_HISTORY_CHANCE] =
         {"history_chance_max", 0.01, JP_LIMIT_IS_SHARE,
-         "A node is slow if its lateness has a chance that is no larger, the "
-         "number of nodes taken into account",
+         "A node is slow if its lateness has a chance of at most {}, "
+         "the number of nodes taken into account",
          "a site that looks each day then drains a sound node once in three "
          "months; the bad one is far below it after a few dozen jobs"},
     [JP_LIMIT_HISTORY_VOTES] =
         {"history_votes_min", 3, JP_LIMIT_IS_NUMBER,
-         "... and it was the latest in no fewer jobs",
+         "... and it was the latest in at least {} jobs",
          "in jobs of hundreds of nodes the chance alone would accept two"},
     [JP_LIMIT_HISTORY_CHANGED] =
         {"history_changed_max", 0.01, JP_LIMIT_IS_SHARE,
-         "The bandwidth between two nodes changed if such a line has a chance "
-         "that is no larger, the number of pairs taken into account",
+         "The bandwidth between two nodes changed if such a line has a "
+         "chance of at most {}, the number of pairs taken into account",
          "there are as many pairs as nodes squared"},
     /* clang-format on */

@@ -764,7 +764,7 @@ char *plain_verdict(const struct jp_verdict *verdict, const struct jp_result *r,
 
 /* --- what to do ----------------------------------------------------------- */
 
-const char *const *plain_checks(const struct jp_verdict *verdict, bool copper,
+const char *const *plain_checks(const struct jp_verdict *verdict,
                                 const struct jp_plain_has *has)
 {
     static const char *const failed[JP_PLAIN_CHECKS] = {
@@ -782,14 +782,6 @@ const char *const *plain_checks(const struct jp_verdict *verdict, bool copper,
         "Do all ranks call the same collectives in the same order?",
         "Is its node alive? Look for GPU errors (Xid) in the kernel's log.",
     };
-    static const char *const slow_copper[JP_PLAIN_CHECKS] = {
-        "Is the node of the slow rank busy with something else?",
-        "Did every rank leave its profile?",
-        "Does the program read files below the path that Copper caches?",
-    };
-
-    if (copper)
-        return slow_copper;
     switch (verdict->word) {
     case JP_VERDICT_NODATA:
     case JP_VERDICT_INCOMPLETE:

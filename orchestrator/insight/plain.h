@@ -56,9 +56,8 @@ struct jp_plain_has {
 
 /* Checks for a verdict that no single finding explains, at most
  * JP_PLAIN_CHECKS; NULL ends a shorter list. NULL: the finding has its own
- * advice. copper: the step has only Copper's profiles. Borrowed from
- * the verdict. */
-const char *const *plain_checks(const struct jp_verdict *verdict, bool copper,
+ * advice. Borrowed from the verdict. */
+const char *const *plain_checks(const struct jp_verdict *verdict,
                                 const struct jp_plain_has *has);
 
 /* The command that shows more, which works with what the report has. kind < 0:

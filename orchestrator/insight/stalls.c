@@ -385,8 +385,9 @@ static int add_candidate(struct search *s, size_t rank, unsigned class,
     return more->events ? 0 : -1;
 }
 
-/* Certain stalls first, of these the least probable ones, then by length: where
- * a rank stands alone fewer others come as late. */
+/* Certain stalls come first, and of these the least probable ones. Others are
+ * ordered by length: the longer a stall, the fewer ranks are as late by chance.
+ */
 static bool is_better(double chance, double us, double than, double than_us)
 {
     bool sure = chance < limits_get(JP_LIMIT_STALL_CHANCE);

@@ -867,7 +867,7 @@ void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
     sentence_init(&s, verdict->text, sizeof(verdict->text));
     verdict->why = (struct jp_reasons){.n = 0};
     verdict->runs = gaps_runs(&e);
-    verdict->copper_incomplete = false;
+    verdict->part_incomplete = false;
     verdict->coverage = analysed ? e.expected.coverage : -1;
     if (hung_first)
         say_hang(&e, insight, &s);

@@ -17,7 +17,7 @@
 #include "common/jobconf.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/collect/nodes.h"
-#include "orchestrator/copper/copper.h"
+#include "orchestrator/feature/feature.h"
 #include "orchestrator/flight/flight.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/insight.h"
@@ -37,9 +37,9 @@ struct jp_verdict {
     struct jp_reasons why;
     /* what to look at, by these reasons; NULL ends a list of fewer */
     const char *checks[JP_PLAIN_CHECKS];
-    /* figures of Copper are missing, which a worse word hides: a rank is
-     * incomplete, or a table of paths is damaged */
-    bool copper_incomplete;
+    /* figures of a feature (orchestrator/feature/) are missing, which a worse
+     * word hides */
+    bool part_incomplete;
 };
 
 /* Decides word and sentence. conf and nodes may be NULL (a plain folder of
@@ -71,26 +71,19 @@ struct verdict_input {
     const struct jp_insight *insight;
     struct jp_hypotheses *hypotheses; /* gets the answer about the topology */
     const struct jp_step_labels *labels;
-    const struct jp_copper *copper;
+    const struct feature_set *features;
     const struct jp_nsys *nsys;
     const struct jp_flight *flight;
     const char *found; /* which kinds of files a folder holds; NULL: unknown */
     const struct jp_util *util;
-    const char *step_dir;       /* has the nodes' probes of clocks */
-    const char *copper_trouble; /* why Copper's profiles could not be analysed;
-                                   "": no error */
-    bool analysed;              /* as in verdict_decide */
+    const char *step_dir; /* has the nodes' probes of clocks */
+    bool analysed;        /* as in verdict_decide */
 };
 
 /* Decides the verdict on all data: by the records of NCCL (verdict_decide),
  * then by the others. If only one other kind of data was asked for, the verdict
  * is that of this kind. */
 void verdict_make(const struct verdict_input *in, struct jp_verdict *verdict);
-
-/* Returns true if Copper was asked for, so that missing profiles are an error.
- * A hidden step is profiled by the site's default only, where missing data is
- * none. conf may be NULL. */
-bool copper_verdict_asked(const struct jp_jobconf *conf);
 
 /* Makes an OK or UNJUDGED step DEGRADED if a record proves a fault: a GPU with
  * fewer NVLinks than its likes, or the nearest HCA's port down while the step's
@@ -101,11 +94,8 @@ void topo_verdict_add(const struct jp_step_labels *labels,
                       struct jp_hypotheses *hypotheses,
                       struct jp_verdict *verdict);
 
-/* Adds Copper's findings to a verdict. alone: nothing else was profiled, so the
- * verdict is Copper's. A slow rank makes it DEGRADED, missing figures
- * INCOMPLETE; a worse verdict stays. copper NULL: nothing changes. */
-void copper_verdict_add(const struct jp_copper *copper, bool alone,
-                        struct jp_verdict *verdict);
+/* Replaces the reasons of a verdict by one, if the word is that reason's. */
+void verdict_set_reason(struct jp_verdict *verdict, enum jp_reason reason);
 
 /* What exports of Nsight Systems show of a step's GPUs: gaps between kernels,
  * small kernels, copies that block, allocations, ranks that have more to

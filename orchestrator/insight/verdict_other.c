@@ -1,5 +1,5 @@
 /* verdict_other.c - verdicts from data other than records of NCCL: timelines of
- * GPUs, utilisation, topology, Copper.
+ * GPUs, utilisation, topology, and the features of the registry.
  *
  * verdict_make calls verdict_decide and then the functions of this file. Those
  * named *_alone replace the verdict of a step in which nothing else was asked
@@ -308,8 +308,7 @@ void gputime_judge(const struct jp_nsys *nsys, struct jp_insight *x)
                                         : "no export of nsys");
 }
 
-/* Replaces the reasons, if the word is theirs. */
-static void set_reason(struct jp_verdict *verdict, enum jp_reason reason)
+void verdict_set_reason(struct jp_verdict *verdict, enum jp_reason reason)
 {
     verdict->why = (struct jp_reasons){.n = 0};
     if (reasons_table[reason].word == verdict->word)
@@ -334,7 +333,7 @@ static void gputime_verdict_alone(const struct jp_nsys *nsys,
     sentence_add(&s, "timelines of nsys only: %s", nsys_text(nsys, text));
     verdict->word = crash && crash_is_fault(crash) ? JP_VERDICT_FAILED
                                                    : JP_VERDICT_UNJUDGED;
-    set_reason(verdict, JP_REASON_NSYS_ONLY);
+    verdict_set_reason(verdict, JP_REASON_NSYS_ONLY);
 }
 
 /* Whether traces of kernels are all that there is, and none of their
@@ -368,7 +367,7 @@ static void traces_verdict_alone(const struct traced_list *list,
         sentence_add(&s, "the traces hold no kernel of NCCL or RCCL");
     sentence_add(&s, "%s", ownwork_summary(&insight->ownwork, text));
     verdict->word = JP_VERDICT_UNJUDGED;
-    set_reason(verdict, JP_REASON_TRACES_ONLY);
+    verdict_set_reason(verdict, JP_REASON_TRACES_ONLY);
 }
 
 /* --- dumps of PyTorch's Flight Recorder alone ---------------------------- */
@@ -388,7 +387,7 @@ static void flight_verdict_alone(const struct jp_flight *flight,
         sentence_add(&s, "none of %s Flight Recorder dump%s can be used",
                      FIG_COUNT(flight->n_dumps), plural(flight->n_dumps));
         sentence_add(&s, "%.200s", flight_gaps(flight, text));
-        set_reason(verdict, JP_REASON_BAD_DUMPS);
+        verdict_set_reason(verdict, JP_REASON_BAD_DUMPS);
         return;
     }
     sentence_add(&s, "Flight Recorder dumps only: %s",
@@ -396,7 +395,7 @@ static void flight_verdict_alone(const struct jp_flight *flight,
     if (*flight_gaps(flight, text))
         sentence_add(&s, "%s", text);
     verdict->word = JP_VERDICT_UNJUDGED;
-    set_reason(verdict, JP_REASON_DUMPS_ONLY);
+    verdict_set_reason(verdict, JP_REASON_DUMPS_ONLY);
 }
 
 /* A hang by dumps: what they do not show is said as well. */
@@ -473,9 +472,9 @@ static void util_verdict_alone(const struct jp_util *util, bool sampled,
                      util && *util->trouble ? ": " : "",
                      util ? util->trouble : "");
     }
-    set_reason(verdict, verdict->word == JP_VERDICT_NODATA
-                            ? JP_REASON_NO_SAMPLES
-                            : JP_REASON_UTIL_ONLY);
+    verdict_set_reason(verdict, verdict->word == JP_VERDICT_NODATA
+                                    ? JP_REASON_NO_SAMPLES
+                                    : JP_REASON_UTIL_ONLY);
     if (crash && crash_is_fault(crash)) {
         verdict->word = JP_VERDICT_FAILED;
         verdict->why.n = 0;
@@ -546,129 +545,7 @@ void topo_verdict_add(const struct jp_step_labels *labels,
     reasons_checks(&verdict->why, verdict->checks);
 }
 
-/* --- Copper's profiles ---------------------------------------------------- */
-
-#define NAMED 2 /* findings of a kind named in the sentence */
-
-/* Returns true if figures are missing: a rank is incomplete, or a table of
- * paths is damaged. */
-static bool is_incomplete(const struct jp_copper *c)
-{
-    /* a rank counts as good if its profile is complete */
-    return c->n_state[JP_COPPER_GOOD] < c->n_ranks || c->notes_bad ||
-           c->left_out_rows;
-}
-
-/* Returns true for a finding on a slow rank. */
-static bool is_slow(const struct jp_copper_finding *f)
-{
-    return !strcmp(f->kind, "copper_slow_rank");
-}
-
-/* Adds Copper's findings on slow ranks, or the others. Returns their number. */
-static size_t say(const struct jp_copper *c, bool slow, struct jp_sentence *s)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < c->n_findings; i++)
-        if (is_slow(&c->findings[i]) == slow && n++ < NAMED)
-            sentence_add(s, "Copper: %s", c->findings[i].text);
-    if (n > NAMED)
-        sentence_add(s, "and %s more", FIG_COUNT(n - NAMED));
-    return n;
-}
-
-/* Adds how much the counted ranks have done. `of` is there if not all of them
- * have counts of operations. */
-static void say_totals(const struct jp_copper *c, struct jp_sentence *s)
-{
-    char of[48] = "";
-
-    if (!c->n_counted) {
-        sentence_add(s, "Copper: none of %s rank%s can be counted",
-                     FIG_COUNT(c->n_ranks), plural(c->n_ranks));
-        return;
-    }
-    if (c->n_ops < c->n_counted)
-        snprintf(of, sizeof(of), " (of %s rank%s)", FIG_COUNT(c->n_ops),
-                 plural(c->n_ops));
-    sentence_add(s,
-                 "Copper: %s of %s rank%s, %s operations, %s hits, "
-                 "%s without start-up%s",
-                 FIG_COUNT(c->n_counted), FIG_COUNT(c->n_ranks),
-                 plural(c->n_ranks), FIG_COUNT(c->total[COPPER_OPERATIONS]),
-                 FIG_COUNT(c->total[COPPER_HITS]),
-                 FIG_US((double) c->without_init_us), of);
-}
-
-/* Adds what is missing of the tables of paths. */
-static void say_paths(const struct jp_copper *c, struct jp_sentence *s)
-{
-    if (c->notes_bad)
-        sentence_add(s, "Copper: %s damaged file%s of paths (first: %s)",
-                     FIG_COUNT(c->notes_bad), plural(c->notes_bad),
-                     c->n_notes ? c->notes[0].what : "");
-    if (c->left_out_rows)
-        sentence_add(s, "Copper: paths of %s rows left out for memory",
-                     FIG_COUNT(c->left_out_rows));
-}
-
-void copper_verdict_add(const struct jp_copper *c, bool alone,
-                        struct jp_verdict *verdict)
-{
-    /* The text may already have clauses, so a clause begins with "; ". */
-    struct jp_sentence s = {verdict->text, sizeof(verdict->text), 1};
-    enum jp_verdict_word word = JP_VERDICT_OK;
-
-    if (!c)
-        return;
-    if (alone)
-        sentence_init(&s, verdict->text, sizeof(verdict->text));
-    verdict->copper_incomplete = is_incomplete(c);
-    if (say(c, true, &s))
-        word = JP_VERDICT_DEGRADED;
-    else if (!c->n_counted)
-        word = JP_VERDICT_NODATA;
-    else if (verdict->copper_incomplete)
-        word = JP_VERDICT_INCOMPLETE;
-    else if (alone && c->unjudged >= c->n_counted)
-        word = JP_VERDICT_UNJUDGED;
-    if (word == JP_VERDICT_UNJUDGED)
-        sentence_add(&s, "slow ranks could not be judged: too few ranks of "
-                         "one level of Copper's tree to compare");
-    say_totals(c, &s);
-    say(c, false, &s);
-    say_paths(c, &s);
-    /* Words are sorted, worst first: a worse verdict stays. */
-    if (alone || word < verdict->word) {
-        verdict->word = word;
-        set_reason(verdict, word == JP_VERDICT_NODATA ? JP_REASON_NO_COPPER
-                            : word == JP_VERDICT_INCOMPLETE
-                                ? JP_REASON_COPPER_PART
-                                : JP_REASON_COPPER_FEW);
-    }
-}
-
-/* Adds that Copper's profiles could not be analysed, and why. */
-static void copper_verdict_failed(const char *why, struct jp_verdict *verdict)
-{
-    struct jp_sentence s = {verdict->text, sizeof(verdict->text), 1};
-
-    sentence_add(&s, "Copper: not yet analysed: %s", why);
-    if (JP_VERDICT_INCOMPLETE < verdict->word) {
-        verdict->word = JP_VERDICT_INCOMPLETE;
-        set_reason(verdict, JP_REASON_COPPER_LATER);
-    }
-}
-
 /* --- all kinds of data ---------------------------------------------------- */
-
-bool copper_verdict_asked(const struct jp_jobconf *conf)
-{
-    const char *mode = conf ? jobconf_copper(conf, "mode") : NULL;
-
-    return mode && strcmp(mode, "off") != 0 && !conf->hidden;
-}
 
 /* Whether there is no NCCL log, and none was asked for. */
 static bool is_without_nccl(const struct verdict_input *in)
@@ -679,12 +556,12 @@ static bool is_without_nccl(const struct verdict_input *in)
            (!mode || !*mode || !strcmp(mode, "off"));
 }
 
-/* Whether neither NCCL nor Copper was profiled. False if the time limit has
- * ended before this was known. */
+/* Whether neither NCCL nor a feature of the registry was profiled. False if the
+ * time limit has ended before this was known. */
 static bool is_unprofiled(const struct verdict_input *in)
 {
-    return is_without_nccl(in) && !in->copper &&
-           !copper_verdict_asked(in->conf) && in->analysed;
+    return is_without_nccl(in) && !feature_known(in->features) &&
+           !feature_asked(in->conf) && in->analysed;
 }
 
 /* Returns the number of nodes with probes of clocks; -1: the step has none. */
@@ -711,7 +588,10 @@ void verdict_make(const struct verdict_input *in, struct jp_verdict *verdict)
     verdict_decide(conf, in->nodes, in->result, in->insight, in->analysed,
                    verdict);
     topo_verdict_add(in->labels, in->hypotheses, verdict);
-    copper_verdict_add(in->copper, is_without_nccl(in), verdict);
+    for (size_t i = 0; in->features && feature_registry[i]; i++)
+        if (in->features->data[i] && feature_registry[i]->judge)
+            feature_registry[i]->judge(in->features->data[i],
+                                       is_without_nccl(in), verdict);
     /* only the agents' modules ran */
     if (conf && (conf->policy.util_period_ms || conf->clock_cadence_us) &&
         is_unprofiled(in))
@@ -728,6 +608,7 @@ void verdict_make(const struct verdict_input *in, struct jp_verdict *verdict)
     }
     if (in->found)
         say_found(in->found, verdict);
-    if (in->copper_trouble && *in->copper_trouble)
-        copper_verdict_failed(in->copper_trouble, verdict);
+    for (size_t i = 0; in->features && feature_registry[i]; i++)
+        if (*in->features->trouble[i].text && feature_registry[i]->failed)
+            feature_registry[i]->failed(in->features->trouble[i].text, verdict);
 }

@@ -95,11 +95,8 @@ static const char *word_of(const json_t *root)
     const char *word =
         summary_file_text(json_object_get(root, "verdict"), "word");
 
-    const json_t *copper =
-        json_object_get(json_object_get(root, "copper"), "totals");
-
     return !strcmp(word, "UNJUDGED") && is_without_nccl(root) &&
-                   !json_is_object(copper)
+                   !feature_reported(root)
                ? ""
                : word;
 }
@@ -144,9 +141,8 @@ static void put_clauses(FILE *out, unsigned columns, const char *label,
     text_out_fit(out, columns, "  %-8s %.*s", label, (int) fits, text);
 }
 
-/* Writes "24/32" to buf, with "-" for an unknown number. */
-static char *of(const json_t *object, const char *some, const char *all,
-                char *buf, size_t size)
+char *card_of(const json_t *object, const char *some, const char *all,
+              char *buf, size_t size)
 {
     char parts[2][JP_FIGURE_LEN] = {"-", "-"};
     uint64_t n;
@@ -189,11 +185,11 @@ static void put_data(const json_t *root, unsigned columns, FILE *out)
 
     if (!summary_file_count(quality, "records", &n) || is_without_nccl(root))
         return;
-    of(quality, "nodes_seen", "nodes_expected", nodes, sizeof(nodes));
+    card_of(quality, "nodes_seen", "nodes_expected", nodes, sizeof(nodes));
     known = strcmp(nodes, "-/-") != 0; /* a folder of logs has no nodes */
     text_out_fit(
         out, columns, "  data     ranks %s%s%s   %s record%s, %s %s%s%.20s%s",
-        of(quality, "ranks_seen", "ranks_expected", ranks, sizeof(ranks)),
+        card_of(quality, "ranks_seen", "ranks_expected", ranks, sizeof(ranks)),
         known ? "   nodes " : "", known ? nodes : "", FIG_COUNT(n), plural(n),
         isfinite(coverage) ? figure_share(coverage, share) : "unknown share",
         share_of(quality, whole, sizeof(whole)), *kind ? " (" : "", kind,
@@ -512,29 +508,6 @@ static void put_command(const json_t *root, const char *dir, bool by_id,
     text_out_wrap_fit(out, columns, 11, 11, text);
 }
 
-/* Prints one line on Copper's profiles. */
-static void put_copper(const json_t *root, unsigned columns, FILE *out)
-{
-    const json_t *copper = json_object_get(root, "copper");
-    const json_t *totals = json_object_get(copper, "totals");
-    uint64_t ops, hits = 0, saved = 0, us = 0;
-    char ranks[64];
-
-    /* no profiles of Copper */
-    if (!summary_file_count(totals, "total_counted_fuse_operations", &ops))
-        return;
-    summary_file_count(totals, "total_cache_hits", &hits);
-    summary_file_count(totals, "metadata_enoent_ttl_serves", &saved);
-    summary_file_count(totals, "latency_without_init_us", &us);
-    text_out_fit(out, columns,
-                 "  copper   ranks %s, %s operations, %s hits, %s lookups "
-                 "saved, %s",
-                 of(json_object_get(copper, "coverage"), "counted", "ranks",
-                    ranks, sizeof(ranks)),
-                 FIG_COUNT(ops), FIG_COUNT(hits), FIG_COUNT(saved),
-                 FIG_US((double) us));
-}
-
 /* Prints how busy nodes and GPUs were. */
 static void put_util(const json_t *root, unsigned columns, FILE *out)
 {
@@ -636,7 +609,10 @@ static void put_card(const json_t *root, const char *dir, bool by_id,
     put_command(root, dir, by_id, columns, out);
     if (form < CARD_NO_CELLS)
         put_cells(root, columns, notes, out);
-    put_copper(root, columns, out);
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->card)
+            feature_registry[i]->card(
+                json_object_get(root, feature_registry[i]->name), columns, out);
     quote_printf(out, "  report   %s/report.html\n", dir);
 }
 

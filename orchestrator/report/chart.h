@@ -19,7 +19,7 @@
 #include "orchestrator/aggregate/aggregate.h"
 #include "common/keymap.h"
 #include "orchestrator/cause/cause.h"
-#include "orchestrator/copper/copper.h"
+#include "orchestrator/feature/feature.h"
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/identity/processes.h"
 #include "orchestrator/report/table.h"
@@ -35,8 +35,8 @@ struct jp_chart_view {
     const struct jp_result *result;
     const struct jp_insight *insight; /* NULL until the caller sets it */
     const struct jp_processes *processes;
-    const struct jp_copper *copper; /* NULL: no profiles of Copper */
-    const struct samples *samples;  /* NULL: utilisation was not sampled */
+    const struct feature_set *features; /* may be NULL */
+    const struct samples *samples;      /* NULL: utilisation was not sampled */
     bool *barrier; /* by function: true if all ranks wait for the last one */
     /* Slices of dump_min_us over the span of the result's windows. slices is 0
      * if no operation has a time. */
@@ -187,7 +187,6 @@ struct jp_chart_plot {
         JP_PLOT_SNAPSHOTS /* lines: column 2 over column 1, coloured by column 4
                            */
     } style;
-    bool copper;         /* only if there are profiles of Copper */
     const char *bars[2]; /* legend of the bars */
     const char *using;   /* of lines: gnuplot's columns and its "with" clause */
     unsigned from, to;  /* of lines: columns that set the range of the y axis */
@@ -235,6 +234,9 @@ enum { JP_CHART_MAX_LINES = 12 };
 /* All charts, in the page's order. Those that only plots/ shows come last. Ends
  * with NULL. */
 extern const struct jp_chart *const charts[];
+/* The chart number i of these and then of the features, which have charts in
+ * plots/ only; *of: its feature, or NULL. Returns NULL after the last. */
+const struct jp_chart *charts_at(size_t i, const struct feature **of);
 /* Finds a chart by its name, which must exist. */
 const struct jp_chart *chart_find(const char *name);
 
@@ -298,9 +300,5 @@ extern const struct jp_chart chart_util;
 /* {from, width, slices, maps: [{scope, name, unit, help, of, rows: in all,
  * names, cells: [row, slice, value, ...]}]} */
 extern const struct jp_chart chart_util_time;
-
-/* report_copper.c; only in plots/ */
-extern const struct jp_chart chart_copper_ops, chart_copper_ranks,
-    chart_copper_classes, chart_copper_series;
 
 #endif

@@ -26,9 +26,23 @@ const struct jp_chart *const charts[] = {
     &chart_time, &chart_drift, &chart_waits, &chart_late, &chart_nodes,
     &chart_busy, &chart_busbw, &chart_network, &chart_spread, &chart_numbers,
     &chart_sizes, &chart_p2p, &chart_util, &chart_util_time, &chart_windows,
-    &chart_copper_ops, &chart_copper_ranks, &chart_copper_classes,
-    &chart_copper_series, NULL};
+    NULL};
 /* clang-format on */
+
+const struct jp_chart *charts_at(size_t i, const struct feature **of)
+{
+    size_t n = sizeof(charts) / sizeof(*charts) - 1;
+
+    *of = NULL;
+    if (i < n)
+        return charts[i];
+    i -= n;
+    for (size_t k = 0; (*of = feature_registry[k]); k++)
+        for (size_t m = 0; (*of)->charts && (*of)->charts[m]; m++)
+            if (!i--)
+                return (*of)->charts[m];
+    return NULL;
+}
 
 /* Indices of the lines that are shown; `of` counts all. */
 struct picked {
@@ -683,21 +697,21 @@ int report_write_plots(const struct jp_report *report, const char *plots_dir,
         .result = report->result ? report->result : &nothing,
         .processes = report->result ? report->processes : &nobody,
         .insight = report->insight,
-        .copper = report->copper};
+        .features = report->features};
+    const struct jp_chart *chart;
+    const struct feature *of;
 
     if (fileio_mkdir(plots_dir, err) < 0)
         return -1;
     /* all scripts go first, also those that this report does not write again */
-    for (size_t i = 0; charts[i]; i++)
-        if (charts[i]->plot)
-            gnuplot_remove(plots_dir, charts[i]->plot->name, "gp");
-    for (size_t i = 0; charts[i]; i++) {
-        const struct jp_chart_plot *plot = charts[i]->plot;
-
-        if (!plot || (plot->copper && !report->copper))
+    for (size_t i = 0; (chart = charts_at(i, &of)); i++)
+        if (chart->plot)
+            gnuplot_remove(plots_dir, chart->plot->name, "gp");
+    for (size_t i = 0; (chart = charts_at(i, &of)); i++) {
+        if (!chart->plot || (of && !feature_data(report->features, of)))
             continue;
-        gnuplot_remove(plots_dir, plot->name, "png");
-        if (write_plot(charts[i], &view, plots_dir, err) < 0)
+        gnuplot_remove(plots_dir, chart->plot->name, "png");
+        if (write_plot(chart, &view, plots_dir, err) < 0)
             return -1;
     }
     return 0;

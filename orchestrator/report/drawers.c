@@ -12,20 +12,19 @@
 
 #include "common/figure.h"
 #include "orchestrator/aggregate/clocks.h"
-#include "orchestrator/copper/copper.h"
 #include "orchestrator/identity/processes.h"
 #include "orchestrator/insight/plain.h"
 #include "orchestrator/report/busy.h"
 #include "orchestrator/report/tables.h"
 
-#define SAY(...) (snprintf(buf, DRAWER_FIGURE, __VA_ARGS__), true)
+#define TELL(...) (snprintf(buf, DRAWER_FIGURE, __VA_ARGS__), true)
 
 /* "3 findings" */
 bool drawer_findings(const struct jp_report *report, char *buf)
 {
     size_t n = report->insight ? report->insight->findings.n : 0;
 
-    return n ? SAY("%s", FIG_COUNT(n)) : false;
+    return n ? TELL("%s", FIG_COUNT(n)) : false;
 }
 
 /* "3 things coincide" */
@@ -33,7 +32,7 @@ bool drawer_causes(const struct jp_report *report, char *buf)
 {
     size_t n = report->causes ? report->causes->n : 0;
 
-    return n ? SAY("%s thing%s coincide%s", FIG_COUNT(n), plural(n),
+    return n ? TELL("%s thing%s coincide%s", FIG_COUNT(n), plural(n),
                    n == 1 ? "s" : "")
              : false;
 }
@@ -45,7 +44,7 @@ bool drawer_timeline(const struct jp_report *report, char *buf)
     const struct jp_processes *p = report->processes;
 
     return x && p && p->n && x->run_us > 0
-               ? SAY("%s process%s over %s", FIG_COUNT(p->n),
+               ? TELL("%s process%s over %s", FIG_COUNT(p->n),
                      p->n == 1 ? "" : "es", FIG_US(x->run_us))
                : false;
 }
@@ -58,7 +57,7 @@ bool drawer_hypotheses(const struct jp_report *report, char *buf)
 
     for (int i = 0; x && i < JP_N_HYPOTHESES; i++)
         judged += hypothesis_judged(&x->hypotheses, (enum jp_hypothesis_id) i);
-    return x ? SAY("%u of %d questions answered", judged, JP_N_HYPOTHESES)
+    return x ? TELL("%u of %d questions answered", judged, JP_N_HYPOTHESES)
              : false;
 }
 
@@ -67,7 +66,7 @@ bool drawer_topology(const struct jp_report *report, char *buf)
 {
     size_t n = report->labels ? report->labels->shapes.n_shapes : 0;
 
-    return n ? SAY("%s type%s of node", FIG_COUNT(n), plural(n)) : false;
+    return n ? TELL("%s type%s of node", FIG_COUNT(n), plural(n)) : false;
 }
 
 /* "15; most time in dp: 1.2 s" */
@@ -82,10 +81,10 @@ bool drawer_comms(const struct jp_report *report, char *buf)
     if (!most)
         return false;
     return most->time_us
-               ? SAY("%s; most time in %.40s: %s", FIG_COUNT(r->n_comms),
+               ? TELL("%s; most time in %.40s: %s", FIG_COUNT(r->n_comms),
                      *most->name ? most->name : most->id,
                      FIG_US((double) most->time_us))
-               : SAY("%s", FIG_COUNT(r->n_comms));
+               : TELL("%s", FIG_COUNT(r->n_comms));
 }
 
 /* "rank 3, 3.1 s": whom the others waited for longest, over all
@@ -102,9 +101,9 @@ bool drawer_waits(const struct jp_report *report, char *buf)
     if (!most)
         return false;
     return most->world_rank >= 0
-               ? SAY("for rank %lld, %s", (long long) most->world_rank,
+               ? TELL("for rank %lld, %s", (long long) most->world_rank,
                      FIG_US((double) most->caused_us))
-               : SAY("for pid %lld on %.40s, %s", (long long) most->pid,
+               : TELL("for pid %lld on %.40s, %s", (long long) most->pid,
                      most->host, FIG_US((double) most->caused_us));
 }
 
@@ -118,7 +117,7 @@ bool drawer_nodes(const struct jp_report *report, char *buf)
         if (p->hosts[i].caused_us &&
             (!most || p->hosts[i].caused_us > most->caused_us))
             most = &p->hosts[i];
-    return most ? SAY("others waited for %.40s, %s", most->host,
+    return most ? TELL("others waited for %.40s, %s", most->host,
                       FIG_US((double) most->caused_us))
                 : false;
 }
@@ -139,7 +138,7 @@ bool drawer_busy(const struct jp_report *report, char *buf)
     spread = values ? busy_spread(r, &rows, SIZE_MAX, values)
                     : (struct jp_busy_spread){.median = NAN};
     known = isfinite(spread.median) &&
-            SAY("median %s", plain_share(spread.median, share));
+            TELL("median %s", plain_share(spread.median, share));
     free(values);
     busy_rows_fini(&rows);
     return known;
@@ -151,7 +150,7 @@ bool drawer_pace(const struct jp_report *report, char *buf)
     const struct jp_iteration *i = report->iteration;
 
     return i && i->source && i->period_us > 0
-               ? SAY("%s a step", FIG_US(i->period_us))
+               ? TELL("%s a step", FIG_US(i->period_us))
                : false;
 }
 
@@ -179,7 +178,7 @@ bool drawer_util(const struct jp_report *report, char *buf)
 
     if (!report->util || !*util_text(report->util, text, sizeof(text)))
         return false;
-    return SAY("%.*s", (int) strcspn(text, ";"), text);
+    return TELL("%.*s", (int) strcspn(text, ";"), text);
 }
 
 /* "4,711 launches" */
@@ -189,7 +188,7 @@ bool drawer_cuda(const struct jp_report *report, char *buf)
 
     if (!report->cuda || !*util_cuda_text(report->cuda, text))
         return false;
-    return SAY("%.*s", (int) strcspn(text, ";,."), text);
+    return TELL("%.*s", (int) strcspn(text, ";,."), text);
 }
 
 /* "3 nodes" */
@@ -197,7 +196,7 @@ bool drawer_clocks(const struct jp_report *report, char *buf)
 {
     size_t n = table_count(&table_clock, report);
 
-    return n ? SAY("%s node%s", FIG_COUNT(n), plural(n)) : false;
+    return n ? TELL("%s node%s", FIG_COUNT(n), plural(n)) : false;
 }
 
 /* "most time: AllReduce of 128 MiB" */
@@ -216,7 +215,7 @@ bool drawer_operations(const struct jp_report *report, char *buf)
             most = &r->cells[i];
         }
     }
-    return most ? SAY("most time: %.40s of %s", most->coll,
+    return most ? TELL("most time: %.40s of %s", most->coll,
                       FIG_BYTES(most->bytes))
                 : false;
 }
@@ -277,7 +276,7 @@ bool drawer_network(const struct jp_report *report, char *buf)
         return false;
     drawer_network_tile(report, value, note);
     note[strcspn(note, ";")] = '\0';
-    return SAY("%s %.50s", value, note);
+    return TELL("%s %.50s", value, note);
 }
 
 /* "18.8 GiB" */
@@ -289,21 +288,7 @@ bool drawer_p2p(const struct jp_report *report, char *buf)
     for (size_t i = 0; r && i < r->n_p2p; i++)
         if (!strcmp(r->p2p[i].func, "Send"))
             bytes += r->p2p[i].bytes;
-    return bytes ? SAY("%s sent", FIG_BYTES(bytes)) : false;
-}
-
-/* "36 operations, 56 % hits" */
-bool drawer_copper(const struct jp_report *report, char *buf)
-{
-    const struct jp_copper *c = report->copper;
-    char share[JP_PLAIN_FIGURE];
-    double ops;
-
-    if (!c || !c->total[COPPER_OPERATIONS])
-        return false;
-    ops = (double) c->total[COPPER_OPERATIONS];
-    return SAY("%s operations, %s hits", FIG_COUNT(c->total[COPPER_OPERATIONS]),
-               plain_share((double) c->total[COPPER_HITS] / ops, share));
+    return bytes ? TELL("%s sent", FIG_BYTES(bytes)) : false;
 }
 
 /* "100 % of the records" */
@@ -315,8 +300,8 @@ bool drawer_quality(const struct jp_report *report, char *buf)
     if (!quality_has_nccl(report))
         return false;
     return coverage >= 0
-               ? SAY("%s of the records", plain_share(coverage, share))
-               : SAY("share of the records unknown");
+               ? TELL("%s of the records", plain_share(coverage, share))
+               : TELL("share of the records unknown");
 }
 
 /* "7 others than the defaults" */
@@ -327,7 +312,7 @@ bool drawer_settings(const struct jp_report *report, char *buf)
 
     for (size_t i = 0; c && i < c->n_settings; i++)
         n += strcmp(c->settings[i].source, "default") != 0;
-    return n ? SAY("%s not by default", FIG_COUNT(n)) : false;
+    return n ? TELL("%s not by default", FIG_COUNT(n)) : false;
 }
 
 /* "12 variables" */
@@ -335,5 +320,5 @@ bool drawer_env(const struct jp_report *report, char *buf)
 {
     size_t n = report->conf ? report->conf->n_env : 0;
 
-    return n ? SAY("%s variable%s", FIG_COUNT(n), plural(n)) : false;
+    return n ? TELL("%s variable%s", FIG_COUNT(n), plural(n)) : false;
 }

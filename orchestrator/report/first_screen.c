@@ -14,7 +14,6 @@
 
 #include "common/figure.h"
 #include "common/plan.h"
-#include "orchestrator/copper/copper.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/plain.h"
@@ -24,12 +23,6 @@
 
 /* --- tiles: a figure each ------------------------------------------------- */
 
-struct tile {
-    const char *label;                           /* HTML */
-    char value[DRAWER_VALUE], note[DRAWER_NOTE]; /* plain text */
-};
-
-#define SAY(text, ...) snprintf((text), sizeof(text), __VA_ARGS__)
 /* In a row, at most. */
 enum { TILES = 5 };
 
@@ -49,7 +42,7 @@ static const struct jp_finding *worst_of(const struct jp_report *report)
  * communication where the run's length is unknown), the tasks that a crash
  * ended, or that nothing was found. */
 static void tile_lost(const struct jp_report *report,
-                      const struct jp_finding *f, struct tile *t)
+                      const struct jp_finding *f, struct first_screen_tile *t)
 {
     const struct jp_insight *x = report->insight;
     char share[JP_PLAIN_FIGURE], gain[JP_PLAIN_FIGURE],
@@ -117,7 +110,7 @@ static void tile_lost(const struct jp_report *report,
 }
 
 /* In place of a confidence: how many questions could be answered. */
-static void tile_judged(const struct jp_insight *x, struct tile *t)
+static void tile_judged(const struct jp_insight *x, struct first_screen_tile *t)
 {
     unsigned judged = 0;
 
@@ -130,7 +123,7 @@ static void tile_judged(const struct jp_insight *x, struct tile *t)
 /* Confidence, from the width of the confidence interval relative to the share;
  * for a hang or a crash, from the kind of evidence. */
 static void tile_sure(const struct jp_report *report,
-                      const struct jp_finding *f, struct tile *t)
+                      const struct jp_finding *f, struct first_screen_tile *t)
 {
     const struct jp_insight *x = report->insight;
     int digits;
@@ -178,7 +171,8 @@ static void tile_sure(const struct jp_report *report,
 
 /* How complete the data is: coverage, or the number of records if it is
  * unknown. */
-static void tile_data(const struct jp_report *report, struct tile *t)
+static void tile_data(const struct jp_report *report,
+                      struct first_screen_tile *t)
 {
     const struct jp_result *r = report->result;
     uint32_t of = expected_ranks(report->conf, report->nodes, r);
@@ -204,14 +198,15 @@ static void tile_data(const struct jp_report *report, struct tile *t)
 }
 
 /* The network's bandwidth relative to what is expected. */
-static void tile_network(const struct jp_report *report, struct tile *t)
+static void tile_network(const struct jp_report *report, struct first_screen_tile *t)
 {
     t->label = "Network";
     drawer_network_tile(report, t->value, t->note);
 }
 
 /* What limits the job, by the samples of utilisation. */
-static void tile_busiest(const struct jp_report *report, struct tile *t)
+static void tile_busiest(const struct jp_report *report,
+                         struct first_screen_tile *t)
 {
     const struct jp_bottlenecks *b = report->bottlenecks;
 
@@ -240,62 +235,15 @@ static uint64_t end_of(const struct jp_nodes *nodes)
     return (uint64_t) last;
 }
 
-/* Returns true if the report has only Copper's profiles. */
-static bool is_copper_alone(const struct jp_report *report)
+/* Returns the feature that the report has only data of; NULL: there is data of
+ * NCCL, or of none. */
+static const struct feature *alone_of(const struct jp_report *report)
 {
-    return report->copper && !quality_has_nccl(report);
-}
-
-/* The first four tiles of a report that has only Copper's profiles. */
-static void tiles_copper(const struct jp_copper *c, struct tile tiles[4])
-{
-    const struct jp_copper_finding *slow = NULL;
-    double ops = (double) c->total[COPPER_OPERATIONS];
-    char text[JP_PLAIN_FIGURE];
-
-    /* the first finding about a slow daemon */
-    for (size_t i = 0; !slow && i < c->n_findings; i++)
-        if (!strcmp(c->findings[i].kind, "copper_slow_rank"))
-            slow = &c->findings[i];
-    tiles[0].label = "Time lost";
-    tiles[1].label = "Confidence";
-    tiles[2].label = "Data";
-    tiles[3].label = "Cache hits";
-    if (slow && isfinite(slow->cost_us)) {
-        SAY(tiles[0].value, "%s", plain_time(slow->cost_us, text));
-        SAY(tiles[0].note, "more than daemons of its level take");
-    } else if (slow) {
-        SAY(tiles[0].value, "not known");
-    } else {
-        tiles[0].label = "In operations";
-        SAY(tiles[0].value, "%s",
-            plain_time((double) c->without_init_us, text));
-        SAY(tiles[0].note, "of all ranks, without start-up");
-    }
-    /* from: the median of the daemons of its level; to: its own */
-    if (slow && slow->from > 0) {
-        tiles[1].label = "Slowest daemon";
-        SAY(tiles[1].value, "%.1f x", slow->to / slow->from);
-        SAY(tiles[1].note, "the median of its level of the tree");
-    } else {
-        SAY(tiles[1].value, "%s of %s",
-            FIG_COUNT(c->n_counted > c->unjudged ? c->n_counted - c->unjudged
-                                                 : 0),
-            FIG_COUNT(c->n_ranks));
-        SAY(tiles[1].note, "ranks could be compared");
-    }
-    SAY(tiles[2].value, "%s of %s", FIG_COUNT(c->n_counted),
-        FIG_COUNT(c->n_ranks));
-    SAY(tiles[2].note, "ranks left a whole profile");
-    SAY(tiles[3].value, "%s",
-        plain_share(ops > 0 ? (double) c->total[COPPER_HITS] / ops : NAN,
-                    text));
-    SAY(tiles[3].note, "of %s operations",
-        FIG_COUNT(c->total[COPPER_OPERATIONS]));
+    return quality_has_nccl(report) ? NULL : feature_first(report->features);
 }
 
 /* How long the tasks ran, and how they ended. */
-static void tile_ran(const struct jp_report *report, struct tile *t)
+static void tile_ran(const struct jp_report *report, struct first_screen_tile *t)
 {
     const struct jp_jobconf *c = report->conf;
     uint64_t end = end_of(report->nodes);
@@ -319,7 +267,7 @@ static void tile_ran(const struct jp_report *report, struct tile *t)
 /* One clause of the sentence on utilisation, by its first word: "CPU 0.3 of 8
  * cores" becomes "0.3", "of 8 cores". */
 static bool tile_clause(const struct jp_report *report, const char *first,
-                        const char *label, struct tile *t)
+                        const char *label, struct first_screen_tile *t)
 {
     char text[JP_UTIL_TEXT];
     const char *at;
@@ -349,7 +297,7 @@ static bool tile_clause(const struct jp_report *report, const char *first,
 
 /* What was sampled: processors, GPUs, memory, and the clocks. Returns the
  * number of tiles, at most `room`. */
-static size_t tiles_sampled(const struct jp_report *report, struct tile *tiles,
+static size_t tiles_sampled(const struct jp_report *report, struct first_screen_tile *tiles,
                             size_t room)
 {
     static const struct {
@@ -366,7 +314,7 @@ static size_t tiles_sampled(const struct jp_report *report, struct tile *tiles,
 }
 
 /* How long a step of the program's loop takes. */
-static bool tile_pace(const struct jp_report *report, struct tile *t)
+static bool tile_pace(const struct jp_report *report, struct first_screen_tile *t)
 {
     const struct jp_iteration *i = report->iteration;
 
@@ -383,7 +331,7 @@ static bool tile_pace(const struct jp_report *report, struct tile *t)
 }
 
 /* The share of time in which processes communicate. */
-static bool tile_communicating(const struct jp_report *report, struct tile *t)
+static bool tile_communicating(const struct jp_report *report, struct first_screen_tile *t)
 {
     char figure[DRAWER_FIGURE];
 
@@ -397,7 +345,7 @@ static bool tile_communicating(const struct jp_report *report, struct tile *t)
 }
 
 /* What is known of a step in which nothing wrong was found. */
-static size_t tiles_fine(const struct jp_report *report, struct tile *tiles)
+static size_t tiles_fine(const struct jp_report *report, struct first_screen_tile *tiles)
 {
     size_t n = 0;
 
@@ -413,7 +361,7 @@ static size_t tiles_fine(const struct jp_report *report, struct tile *tiles)
 
 /* What is known of a step without records of NCCL. */
 static size_t tiles_without_nccl(const struct jp_report *report,
-                                 struct tile *tiles)
+                                 struct first_screen_tile *tiles)
 {
     char figure[DRAWER_FIGURE];
     size_t n = 0;
@@ -430,13 +378,14 @@ static size_t tiles_without_nccl(const struct jp_report *report,
 }
 
 /* Fills the tiles of the report: what its verdict is about. */
-static size_t make_tiles(const struct jp_report *report, struct tile *tiles)
+static size_t make_tiles(const struct jp_report *report, struct first_screen_tile *tiles)
 {
     const struct jp_finding *f = worst_of(report);
+    const struct feature *alone = alone_of(report);
     enum jp_verdict_word word = report->verdict->word;
 
-    if (is_copper_alone(report)) {
-        tiles_copper(report->copper, tiles);
+    if (alone && alone->tiles) {
+        alone->tiles(report, tiles);
         tile_busiest(report, &tiles[4]);
         return TILES;
     }
@@ -457,7 +406,7 @@ static size_t make_tiles(const struct jp_report *report, struct tile *tiles)
 /* Writes the tiles. The labels are HTML, the other texts are cleaned. */
 static void put_tiles(const struct jp_report *report, FILE *out)
 {
-    struct tile tiles[TILES] = {{0}};
+    struct first_screen_tile tiles[TILES] = {{0}};
     size_t n = make_tiles(report, tiles);
 
     fputs("<dl class=\"tiles\">\n", out);
@@ -556,15 +505,15 @@ static struct jp_plain_has what_it_has(const struct jp_report *report)
 const char *const *first_screen_checks(const struct jp_report *report)
 {
     const struct jp_finding *f = worst_of(report);
+    const struct feature *alone = alone_of(report);
     struct jp_plain_has has;
 
     if (is_unread(report) || (f && f->kind == JP_FINDING_UNEVEN))
         return NULL; /* the finding has advice */
+    if (alone && alone->checks && report->verdict->word != JP_VERDICT_OK)
+        return alone->checks;
     has = what_it_has(report);
-    return plain_checks(report->verdict,
-                        is_copper_alone(report) &&
-                            report->verdict->word != JP_VERDICT_OK,
-                        &has);
+    return plain_checks(report->verdict, &has);
 }
 
 /* Writes what to check, or the advice of the finding. */
@@ -814,7 +763,7 @@ int first_screen_write(const struct jp_report *report, FILE *out)
     const struct jp_finding *f = worst_of(report);
     /* nobody asked for a verdict on a step that was only sampled */
     bool asked = report->verdict->word != JP_VERDICT_UNJUDGED ||
-                 quality_has_nccl(report) || report->copper;
+                 quality_has_nccl(report) || feature_first(report->features);
     char text[JP_PLAIN_TEXT];
 
     put_heading(report, out);

@@ -390,11 +390,11 @@ const char *quality_coverage_of(const struct jp_report *report)
 
 bool quality_has_nccl(const struct jp_report *report)
 {
-    /* without Copper, the report of a step that was to be profiled is about
-     * NCCL even if there is no data */
+    /* without a feature's data, the report of a step that was to be profiled
+     * is about NCCL even if there is no data */
     bool asked = !report->conf || strcmp(report->conf->nccl_mode, "off") != 0;
 
-    return (asked && !report->copper) ||
+    return (asked && !feature_known(report->features)) ||
            (report->result && report->result->quality.files);
 }
 

@@ -394,6 +394,17 @@ static void put_findings(FILE *out, const struct jp_insight *insight,
                  JP_SUMMARY_NAME);
 }
 
+/* Writes the parts of features. Returns -1 without memory. */
+static int features_text(const struct jp_report *report, FILE *out)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_data(report->features, feature_registry[i]) &&
+            feature_registry[i]->text &&
+            feature_registry[i]->text(report, out) < 0)
+            return -1;
+    return 0;
+}
+
 int report_write_text(const struct jp_report *report, FILE *out,
                       struct jp_error *err)
 {
@@ -431,7 +442,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
         tables_gputime_text(report, out) < 0 ||
         (table_count(&table_cuda, report) &&
          table_text(&table_cuda, report, out) < 0) ||
-        report_copper_text(report, out) < 0)
+        features_text(report, out) < 0)
         return error_set(err, "out of memory");
     /* errno was cleared above, so it belongs to a failed write */
     if (fflush(out) || ferror(out))
@@ -507,6 +518,18 @@ static int write_timeline(const struct jp_report *report, const char *dir,
     return 0;
 }
 
+/* Writes the files that features have of their own. */
+static int write_features(const struct jp_report *report, const char *dir,
+                          struct jp_error *err)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_data(report->features, feature_registry[i]) &&
+            feature_registry[i]->files &&
+            feature_registry[i]->files(report, dir, err) < 0)
+            return -1;
+    return 0;
+}
+
 /* The order matters: report.html links to csv/ and plots/, and summary.json
  * comes last because it says that the report is complete. */
 int report_write(const struct jp_report *report, const char *dir,
@@ -514,7 +537,7 @@ int report_write(const struct jp_report *report, const char *dir,
 {
     if (write_below(report, dir, "csv", report_write_csvs, err) < 0 ||
         write_below(report, dir, "plots", report_write_plots, err) < 0 ||
-        report_copper_lists(report->copper, dir, err) < 0 ||
+        write_features(report, dir, err) < 0 ||
         write_file(report, dir, "summary.txt", report_write_text, err) < 0 ||
         write_timeline(report, dir, err) < 0 ||
         write_file(report, dir, "report.html", report_write_html, err) < 0)
@@ -553,13 +576,15 @@ static int plots_render(const char *dir, struct jp_error *err)
 {
     struct jp_error why = {""};
     char *note = text_format("%s/NOTE", dir);
+    const struct jp_chart *chart;
+    const struct feature *of;
     int rc = 0;
 
     if (!note)
         return error_set(err, "out of memory");
-    for (size_t i = 0; charts[i] && rc == 0; i++)
-        if (charts[i]->plot)
-            rc = render_one(dir, charts[i]->plot->name, &why);
+    for (size_t i = 0; rc == 0 && (chart = charts_at(i, &of)); i++)
+        if (chart->plot)
+            rc = render_one(dir, chart->plot->name, &why);
     if (rc != 0) {
         error_wrap(&why, "no pictures (render them by: gnuplot -d *.gp)");
         rc = fileio_write(note, why.text, strlen(why.text), err);
@@ -596,6 +621,8 @@ static void put_picture(FILE *out, const char *dir, const char *name,
 static int embed(const char *dir, struct jp_error *err)
 {
     char *path = text_format("%s/report.html", dir), *page = NULL, *at;
+    const struct jp_chart *chart;
+    const struct feature *of;
     struct jp_tempfile file;
     size_t len = 0;
     int rc = -1;
@@ -615,10 +642,10 @@ static int embed(const char *dir, struct jp_error *err)
         goto out;
     /* copy the page up to the mark, then the pictures, then the rest */
     fwrite(page, 1, (size_t) (at - page), file.stream);
-    for (size_t i = 0; charts[i]; i++)
-        if (charts[i]->plot && charts[i]->plot->caption)
-            put_picture(file.stream, dir, charts[i]->plot->name,
-                        charts[i]->plot->caption);
+    for (size_t i = 0; (chart = charts_at(i, &of)); i++)
+        if (chart->plot && chart->plot->caption)
+            put_picture(file.stream, dir, chart->plot->name,
+                        chart->plot->caption);
     at += strlen(HTML_PICTURES);
     fwrite(at, 1, len - (size_t) (at - page), file.stream);
     rc = fileio_temp_commit(&file, err);

@@ -18,7 +18,7 @@
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/cause/cause.h"
 #include "orchestrator/collect/nodes.h"
-#include "orchestrator/copper/copper.h"
+#include "orchestrator/feature/feature.h"
 #include "orchestrator/evidence/hangstacks.h"
 #include "orchestrator/flight/flight.h"
 #include "orchestrator/insight/insight.h"
@@ -40,16 +40,16 @@ struct report_undone {
 struct jp_report {
     /* NULL: the input is plain folders of logs */
     const struct jp_jobconf *conf;
-    const struct jp_nodes *nodes;   /* NULL: as for conf */
-    const struct jp_result *result; /* NULL: no records to join */
-    const struct jp_copper *copper; /* NULL: no profiles of Copper */
-    const struct jp_util *util;     /* NULL: utilisation was not sampled */
-    const struct samples *samples;  /* samples over time; may be NULL */
-    const struct jp_agents *agents; /* NULL: utilisation was not sampled */
-    const struct jp_cuda *cuda;     /* NULL: no counters of CUDA's calls */
-    const struct jp_nsys *nsys;     /* NULL: no exports of Nsight Systems */
-    const struct jp_flight *flight; /* NULL: no dumps of Flight Recorders */
-    const struct hangstacks *hang;  /* NULL: no evidence of a hang */
+    const struct jp_nodes *nodes;       /* NULL: as for conf */
+    const struct jp_result *result;     /* NULL: no records to join */
+    const struct feature_set *features; /* may be NULL */
+    const struct jp_util *util;         /* NULL: utilisation was not sampled */
+    const struct samples *samples;      /* samples over time; may be NULL */
+    const struct jp_agents *agents;     /* NULL: utilisation was not sampled */
+    const struct jp_cuda *cuda;         /* NULL: no counters of CUDA's calls */
+    const struct jp_nsys *nsys;         /* NULL: no exports of Nsight Systems */
+    const struct jp_flight *flight;     /* NULL: no dumps of Flight Recorders */
+    const struct hangstacks *hang;      /* NULL: no evidence of a hang */
     const struct jp_step_labels *labels; /* NULL: the nodes left no records */
     /* processes of result; NULL without result */
     const struct jp_processes *processes;

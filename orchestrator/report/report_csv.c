@@ -362,7 +362,6 @@ static const struct {
     {&table_busy, put_busy_rows},
     {&table_busy_windows, put_busy_rows},
     {&table_quality, put_quality_rows},
-    {&table_copper_totals, report_copper_totals},
 };
 
 /* Writes all rows of a table. Returns 0, or -1 when out of memory. */
@@ -372,6 +371,11 @@ static int put_table(struct jp_csv *csv, const struct jp_report *report,
     for (size_t i = 0; i < sizeof(special) / sizeof(*special); i++)
         if (special[i].table == table)
             return special[i].put(csv, report, table);
+    for (size_t k = 0; feature_registry[k]; k++)
+        for (const struct feature_rows *rows = feature_registry[k]->rows;
+             rows && rows->table; rows++)
+            if (rows->table == table)
+                return rows->put(csv, report, table);
     table_csv(csv, table, report, NULL);
     return 0;
 }
@@ -438,8 +442,13 @@ int report_write_csvs(const struct jp_report *report, const char *csv_dir,
     for (size_t i = 0; report->hang && tables_hang[i]; i++)
         if (write_table(report, csv_dir, tables_hang[i], err) < 0)
             return -1;
-    for (size_t i = 0; report->copper && tables_copper[i]; i++)
-        if (write_table(report, csv_dir, tables_copper[i], err) < 0)
-            return -1;
+    for (size_t k = 0; feature_registry[k]; k++)
+        for (size_t i = 0;
+             feature_data(report->features, feature_registry[k]) &&
+             feature_registry[k]->tables[i];
+             i++)
+            if (write_table(report, csv_dir, feature_registry[k]->tables[i],
+                            err) < 0)
+                return -1;
     return 0;
 }

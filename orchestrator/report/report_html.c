@@ -350,6 +350,26 @@ static int html_pictures_put(const struct jp_report *report, FILE *out)
 
 /* --- the page's foot: limits with their reasons, the writer */
 
+/* Writes a limit: what it decides, with its value, and why it has that value.
+ */
+static void put_limit(const struct jp_limit *limit, FILE *out)
+{
+    const char *value = limit->unit == JP_LIMIT_IS_US ? FIG_US(limit->value)
+                        : limit->unit == JP_LIMIT_IS_SHARE
+                            ? FIG_SHARE(limit->value)
+                        : limit->unit == JP_LIMIT_IS_BYTES
+                            ? FIG_BYTES((uint64_t) limit->value)
+                            : FIG_EXACT(limit->value);
+    const char *place = strstr(limit->text, "{}");
+
+    if (place)
+        fprintf(out, "<li>%.*s%s%s", (int) (place - limit->text), limit->text,
+                value, place + 2);
+    else
+        fprintf(out, "<li>%s than %s", limit->text, value);
+    fprintf(out, ": %s.</li>\n", limit->reason);
+}
+
 /* Writes how the verdict is decided and which program wrote the page. The list
  * is the table of limits itself, so it cannot differ from what is applied. */
 static void html_footer_put(const struct jp_report *report, FILE *out)
@@ -357,15 +377,7 @@ static void html_footer_put(const struct jp_report *report, FILE *out)
     fputs("<footer><details><summary>How the verdict is decided</summary><ul>",
           out);
     for (size_t i = 0; i < JP_N_STEP_LIMITS; i++)
-        fprintf(out, "<li>%s than %s: %s.</li>\n", limits_table[i].text,
-                limits_table[i].unit == JP_LIMIT_IS_US
-                    ? FIG_US(limits_table[i].value)
-                : limits_table[i].unit == JP_LIMIT_IS_SHARE
-                    ? FIG_SHARE(limits_table[i].value)
-                : limits_table[i].unit == JP_LIMIT_IS_BYTES
-                    ? FIG_BYTES((uint64_t) limits_table[i].value)
-                    : FIG_EXACT(limits_table[i].value),
-                limits_table[i].reason);
+        put_limit(&limits_table[i], out);
     fputs("</ul></details>\n<p>Written by jobprof " JP_VERSION " (", out);
     html_out_text(out, report->reporter);
     fprintf(out, ") in %s.</p>\n", FIG_US((double) report->duration_us));
@@ -537,8 +549,7 @@ static const struct jp_html_section html_sections[] = {
      "its sender and one by its receiver. A row with the same host on both "
      "sides counts messages within that host.",
      JP_HTML_WIDE, .table = &table_node_pairs},
-    {"copper", "Copper cache", NULL, JP_HTML_WIDE, .put = report_copper_html,
-     .figure = drawer_copper},
+    {.of_features = true},
     /* the first section of the bookkeeping, below a line */
     {"quality", "Data quality", NULL, JP_HTML_BOOKS, .put = quality_html,
      .figure = drawer_quality},
@@ -550,15 +561,41 @@ static const struct jp_html_section html_sections[] = {
     {"command", "Commands", NULL, JP_HTML_BOOKS, .put = job_html_command},
     {"files", "Files", NULL, JP_HTML_BOOKS, .put = html_files_put},
 };
-enum { HTML_SECTIONS = sizeof(html_sections) / sizeof(*html_sections) };
+enum {
+    HTML_ROWS = sizeof(html_sections) / sizeof(*html_sections),
+    HTML_SECTIONS = HTML_ROWS + FEATURES_MAX
+};
 
 /* --- report.html: one page that needs nothing but itself */
 
 /* The part of a section below its heading, as HTML. */
 struct body {
+    struct jp_html_section section;
     char *text; /* "": the section is left out */
     size_t len;
 };
+
+/* Lists the sections of this report. Returns their number. */
+static size_t list_sections(const struct jp_report *report, struct body *bodies)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < HTML_ROWS; i++) {
+        if (!html_sections[i].of_features)
+            bodies[n++].section = html_sections[i];
+        for (size_t k = 0; html_sections[i].of_features && feature_registry[k];
+             k++)
+            if (feature_data(report->features, feature_registry[k]) &&
+                feature_registry[k]->html)
+                bodies[n++].section = (struct jp_html_section){
+                    .id = feature_registry[k]->name,
+                    .title = feature_registry[k]->section,
+                    .kind = JP_HTML_WIDE,
+                    .put = feature_registry[k]->html,
+                    .figure = feature_registry[k]->figure};
+    }
+    return n;
+}
 
 /* Writes a section that is a described table, with its charts above; nothing if
  * the table has no rows. */
@@ -576,9 +613,9 @@ static int html_put_table(const struct jp_html_section *section,
 }
 
 /* Writes a section into memory. Returns 0, or -1 when out of memory. */
-static int make_body(const struct jp_html_section *section,
-                     const struct jp_report *report, struct body *body)
+static int make_body(const struct jp_report *report, struct body *body)
 {
+    const struct jp_html_section *section = &body->section;
     FILE *out = open_memstream(&body->text, &body->len);
     int rc = 0;
 
@@ -611,8 +648,8 @@ static void put_top(const struct body *bodies, FILE *out)
         /* a section without a body has no entry */
         if (bodies[i].len)
             fprintf(out, "<li%s><a href=\"#%s\">%s</a></li>\n",
-                    class_of(&html_sections[i]), html_sections[i].id,
-                    html_sections[i].title);
+                    class_of(&bodies[i].section), bodies[i].section.id,
+                    bodies[i].section.title);
     fputs("</ul></nav></details></header>\n", out);
     /* without JavaScript, sections that have only charts are hidden */
     if (html_out_has_charts())
@@ -629,14 +666,13 @@ static bool is_answer(const struct jp_html_section *section,
 {
     static const char *const fine[] = {"operations", "network", "busy"};
     static const char *const nothing[] = {"util", "quality", "job"};
-    static const char *const copper[] = {"copper", "util", "job"};
     static const char *const sampled[] = {"util", "clocks", "bottlenecks"};
+    const struct feature *feature = feature_first(report->features);
+    const char *const alone[] = {feature ? feature->name : "", "util", "job"};
     const char *const *ids = NULL;
 
-    if (report->copper && !quality_has_nccl(report))
-        ids = copper;
-    else if (!quality_has_nccl(report))
-        ids = sampled;
+    if (!quality_has_nccl(report))
+        ids = feature ? alone : sampled;
     else if (report->verdict->word == JP_VERDICT_OK)
         ids = fine;
     else if (report->verdict->word == JP_VERDICT_NODATA)
@@ -697,7 +733,7 @@ static void put_sections(const struct jp_report *report,
     bool in_books = false;
 
     for (size_t i = 0; i < HTML_SECTIONS; i++) {
-        const struct jp_html_section *section = &html_sections[i];
+        const struct jp_html_section *section = &bodies[i].section;
 
         if (!bodies[i].len)
             continue;
@@ -714,8 +750,10 @@ static void put_sections(const struct jp_report *report,
 static int put_page(const struct jp_report *report, struct body *bodies,
                     FILE *out)
 {
-    for (size_t i = 0; i < HTML_SECTIONS; i++)
-        if (make_body(&html_sections[i], report, &bodies[i]) < 0)
+    size_t n = list_sections(report, bodies);
+
+    for (size_t i = 0; i < n; i++)
+        if (make_body(report, &bodies[i]) < 0)
             return -1;
     put_top(bodies, out);
     fputs("<main id=\"main\">\n", out);
@@ -731,7 +769,7 @@ int report_write_html(const struct jp_report *report, FILE *out,
                       struct jp_error *err)
 {
     char name[JP_JOBCONF_NAME_LEN];
-    struct body bodies[HTML_SECTIONS] = {{NULL, 0}};
+    struct body bodies[HTML_SECTIONS] = {{.text = NULL}};
     char title[128] = "jobprof report";
     int rc;
 

@@ -582,7 +582,10 @@ static void put_findings(struct jp_json_stream *s,
 {
     table_json_rows(s, &table_findings, report, NULL);
     topology_findings(s, report->labels, report->result);
-    report_copper_findings(s, report->copper);
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_data(report->features, feature_registry[i]) &&
+            feature_registry[i]->findings)
+            feature_registry[i]->findings(s, report);
 }
 
 /* Writes the keys before the tables. */
@@ -736,7 +739,8 @@ int report_write_json(const struct jp_report *report, FILE *out,
     put_head(&stream, report);
     put_tables(&stream, report);
     put_busy(&stream, report);
-    report_copper_json(&stream, "copper", report);
+    for (size_t i = 0; feature_registry[i]; i++)
+        feature_registry[i]->json(&stream, feature_registry[i]->name, report);
     put_util(&stream, report);
     tables_pace_json(&stream, report);
     tables_clock_json(&stream, report);

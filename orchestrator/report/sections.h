@@ -1,5 +1,5 @@
 /* sections.h - parts of a report, each in the file of its subject: the quality
- * of the data, the nodes' topology, Copper, the job, the timeline. The page,
+ * of the data, the nodes' topology, the job, the timeline. The page,
  * the text and the JSON of a subject are together there. */
 #ifndef JP_REPORT_SECTIONS_H
 #define JP_REPORT_SECTIONS_H
@@ -13,7 +13,7 @@
 #include "common/figure.h"
 #include "common/json_stream.h"
 #include "orchestrator/aggregate/aggregate.h"
-#include "orchestrator/copper/copper.h"
+#include "orchestrator/feature/feature.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/table.h"
@@ -45,6 +45,8 @@ struct jp_html_section {
     const struct jp_table *table;
     /* names of charts (chart.h), shown above the table */
     const char *charts[2];
+    bool of_features; /* here are the sections of features; nothing else is
+                         set */
 };
 
 /* drawers.c */
@@ -54,7 +56,7 @@ drawer_figure drawer_findings, drawer_causes, drawer_timeline,
     drawer_hypotheses, drawer_topology, drawer_comms, drawer_waits,
     drawer_nodes, drawer_busy, drawer_pace, drawer_bound, drawer_util,
     drawer_cuda, drawer_clocks, drawer_operations, drawer_network, drawer_p2p,
-    drawer_copper, drawer_quality, drawer_settings, drawer_env;
+    drawer_quality, drawer_settings, drawer_env;
 
 /* The figure of the first screen on the network, "98 %", and what it is of. */
 enum { DRAWER_VALUE = 64, DRAWER_NOTE = 200 };
@@ -74,7 +76,6 @@ html_put job_html_settings;
 html_put job_html_env;
 html_put job_html_command;
 html_put topology_html;
-html_put report_copper_html;
 html_put tables_nsys_html, tables_gputime_html;
 html_put tables_hang_html;
 html_put tables_flight_html;
@@ -108,8 +109,8 @@ struct jp_quality_item {
 extern const struct jp_quality_item quality_items[];
 extern const size_t quality_n_items;
 
-/* Returns true if the report has anything about NCCL. A report of only Copper's
- * profiles, or of only utilisation, clocks or nsys, has not. */
+/* Returns true if the report has anything about NCCL. A report of only a
+ * feature of the registry, or of only utilisation, clocks or nsys, has not. */
 bool quality_has_nccl(const struct jp_report *report);
 
 /* Formats how small an effect would have been detected, and what was not
@@ -164,29 +165,20 @@ void topology_findings(struct jp_json_stream *s,
                        const struct jp_step_labels *labels,
                        const struct jp_result *result);
 
-/* --- Copper's part of each file of a report ------------------------------
- *
- * copper may be NULL: then nothing is written, and summary.json's copper is an
- * empty object. Failed writes show in the streams. */
+/* --- the page's first screen, and the card -------------------------------- */
 
-/* The object copper{} of summary.json, and its findings as members of an open
- * array. */
-void report_copper_json(struct jp_json_stream *s, const char *key,
-                        const struct jp_report *report);
-void report_copper_findings(struct jp_json_stream *s,
-                            const struct jp_copper *copper);
+/* A tile: a figure and what it means. */
+struct first_screen_tile {
+    const char *label;         /* HTML */
+    char value[64], note[200]; /* plain text */
+};
 
-/* Returns 0, or -1 when out of memory. */
-int report_copper_text(const struct jp_report *report, FILE *out);
+/* Formats the value or the note of a tile. */
+#define SAY(text, ...) snprintf((text), sizeof(text), __VA_ARGS__)
 
-/* Writes the rows of csv/copper_totals.csv. Returns 0. */
-int report_copper_totals(struct jp_csv *csv, const struct jp_report *report,
-                         const struct jp_table *table);
-
-/* Writes <dir>/copper_paths/: the lists of Copper's path usage tool under the
- * same names, one path per line. Only if observed paths were compared with the
- * file system. */
-int report_copper_lists(const struct jp_copper *copper, const char *dir,
-                        struct jp_error *err);
+/* Writes "24/32" to buf from two counts of an object, with "-" for an unknown
+ * number. Returns buf. */
+char *card_of(const json_t *object, const char *some, const char *all,
+              char *buf, size_t size);
 
 #endif

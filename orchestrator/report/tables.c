@@ -865,7 +865,7 @@ const struct jp_table table_windows = {
 };
 
 /* All tables of csv/ that every report has. Those of optional inputs (util,
- * clock, cuda, nsys, hang, copper) have lists of their own. */
+ * clock, cuda, nsys, hang, those of features) have lists of their own. */
 const struct jp_table *const tables[] = {
     &table_comms,    &table_cells,      &table_ranks,
     &table_ops,      &table_pairs,      &table_node_pairs,

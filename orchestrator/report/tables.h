@@ -72,55 +72,8 @@ int tables_hang_text(const struct jp_report *report, FILE *out);
  * The docs are also made from them. */
 extern const struct jp_table *const tables[];
 
-/* Tables of a Copper cache (tables_copper.c); no rows if report->copper is
- * NULL. */
-extern const struct jp_table table_copper_totals, table_copper_operations,
-    table_copper_ranks, table_copper_ranges, table_copper_outliers,
-    table_copper_classes, table_copper_paths, table_copper_roots,
-    table_copper_cache, table_copper_series, table_copper_launches,
-    table_copper_searches, table_copper_notes;
-/* The rows of table_copper_ranges that at least one rank reports. */
-extern const struct jp_table table_copper_known_ranges;
-/* The busiest paths of each category. */
-extern const struct jp_table *const tables_copper_hot[COPPER_N_CATEGORIES];
-/* All but the hot ones, whose rows are in table_copper_paths; ends with NULL.
- */
-extern const struct jp_table *const tables_copper[];
-
-/* For the files tables_copper*.c.
- *
- * Defines count_NAME and find_NAME over an array of struct jp_copper. */
-#define JP_COPPER_ARRAY(name, member, n)                                       \
-    static size_t count_##name(const struct jp_report *report)                 \
-    {                                                                          \
-        return report->copper ? report->copper->n : 0;                         \
-    }                                                                          \
-    static void find_##name(struct jp_row *row)                                \
-    {                                                                          \
-        row->at = &row->report->copper->member[row->index];                    \
-    }
-
-/* The same for those of n elements i that satisfy is_there. */
-#define JP_COPPER_SOME(name, member, n, is_there)                              \
-    static size_t count_##name(const struct jp_report *report)                 \
-    {                                                                          \
-        const struct jp_copper *c = report->copper;                            \
-        size_t found = 0;                                                      \
-                                                                               \
-        for (size_t i = 0; c && i < (n); i++)                                  \
-            found += is_there;                                                 \
-        return found;                                                          \
-    }                                                                          \
-    static void find_##name(struct jp_row *row)                                \
-    {                                                                          \
-        const struct jp_copper *c = row->report->copper;                       \
-        size_t left = row->index + 1, i = 0;                                   \
-                                                                               \
-        for (; left; i++)                                                      \
-            left -= is_there;                                                  \
-        row->at = &c->member[i - 1];                                           \
-    }
-
+/* For files of tables: how rows are counted and found, by functions of these
+ * names. */
 #define JP_FOUND_BY(name) .count = count_##name, .find = find_##name
 
 /* The first columns of a row of ops.csv are communicator and function;

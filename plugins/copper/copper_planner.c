@@ -1,6 +1,12 @@
 /* copper_planner.c - Copper's place among the backends: words, knobs, keys of
  * the site file. */
 #include "plugins/backend.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plugins/copper/copper_counts.h"
 #include "plugins/copper/copper_flags.h"
 
 /* Copper's daemons make the profile, not variables of the tasks. So it runs
@@ -55,6 +61,28 @@ static const struct jp_knob site_keys[] = {
 
 /* the registry is generated and has no header */
 extern const struct backend backend_copper;
+/* Recognises the logs <host>-<pid>-output.log of the daemons. They contain
+ * text, or nothing at the usual log level. */
+static bool is_daemon_log(int dir, const char *name)
+{
+    static const char ending[] = "-output.log";
+    size_t len = strlen(name), n_ending = sizeof(ending) - 1;
+    char head[512];
+    ssize_t n = -1;
+    int fd;
+
+    if (len <= n_ending || strcmp(name + len - n_ending, ending) != 0)
+        return false;
+    /* a FIFO of that name must not block the walk */
+    fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0) {
+        n = read(fd, head, sizeof(head));
+        close(fd);
+    }
+    /* -1: it cannot be read, which its reader will report */
+    return n == 0 || (n > 0 && copper_log_probe(head, (size_t) n));
+}
+
 const struct backend backend_copper = {
     .abi = BACKEND_ABI,
     .about = {.name = "copper",
@@ -65,4 +93,5 @@ const struct backend backend_copper = {
               .site_keys = site_keys},
     .planner = &planner,
     .runner = &copper_runner,
+    .other_log = is_daemon_log,
 };

@@ -683,9 +683,9 @@ void rec_writer_wake(void)
 
 /* ------------------------------------------------------------- the thread */
 
-/* Sleeps until *next_ns, without a limit while no communicator is live, or
- * until the bell rings. The bell is read before the conditions: a change after
- * that makes the futex return at once. */
+/* Sleeps until *next_ns, or without a limit while no communicator is live.
+ * ring() ends the sleep. The counter of rings is read before the conditions, so
+ * that the futex returns at once if it has changed since. */
 static void sleep_a_while(uint64_t *next_ns)
 {
     uint32_t bell = atomic_load(&jp_rec_bell.rung);

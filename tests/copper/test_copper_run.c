@@ -12,6 +12,7 @@
 
 #include "common/fileio.h"
 #include "orchestrator/copper/copper_build.h"
+#include "orchestrator/copper/copper_feature.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/summary_file.h"
@@ -258,7 +259,7 @@ static void test_verdict(void **state)
     copper_verdict_add(copper, false, &v);
     assert_int_equal(v.word, JP_VERDICT_NODATA);
     assert_non_null(strstr(v.text, "none; Copper: 1 of 1 rank, 9 operations"));
-    assert_false(v.copper_incomplete);
+    assert_false(v.part_incomplete);
     copper_verdict_add(copper, true, &v); /* a single rank has no likes */
     assert_int_equal(v.word, JP_VERDICT_UNJUDGED);
     assert_non_null(strstr(v.text, "slow ranks could not be judged"));
@@ -274,7 +275,7 @@ static void test_verdict(void **state)
     v.word = JP_VERDICT_OK;
     copper_verdict_add(copper, false, &v);
     assert_int_equal(v.word, JP_VERDICT_INCOMPLETE);
-    assert_true(v.copper_incomplete);
+    assert_true(v.part_incomplete);
     v.word = JP_VERDICT_HANG;
     copper_verdict_add(copper, false, &v);
     assert_int_equal(v.word, JP_VERDICT_HANG);
@@ -287,6 +288,7 @@ static void test_card(void **state)
     struct jp_report report = {.verdict = &verdict, .reporter = "user"};
     const char *dir = *state;
     char *out = text_format("%s/report", dir), *text = NULL;
+    struct feature_set features = {.data = {NULL}};
     struct jp_copper *copper;
     struct jp_error err;
     size_t len;
@@ -295,7 +297,8 @@ static void test_card(void **state)
 
     put_rank(dir, "n1");
     copper = run(dir, 0);
-    report.copper = copper;
+    feature_lend(&features, &feature_copper, copper);
+    report.features = &features;
     copper_verdict_add(copper, true, &verdict);
     assert_int_equal(fileio_mkdirs(out, &err), 0);
     assert_int_equal(report_write(&report, out, &err), 0);

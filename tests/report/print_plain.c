@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "orchestrator/copper/copper_feature.h"
 #include "orchestrator/insight/plain.h"
 
 static char comm_name[] = "tp";
@@ -330,7 +331,8 @@ static void put_checks(void)
     for (int word = 0; word <= JP_VERDICT_OK; word++)
         for (int copper = 0; copper < 2; copper++) {
             const struct jp_verdict v = {.word = (enum jp_verdict_word) word};
-            const char *const *checks = plain_checks(&v, copper, &whole);
+            const char *const *checks = copper ? feature_copper.checks
+                                               : plain_checks(&v, &whole);
 
             for (int i = 0; checks && i < JP_PLAIN_CHECKS && checks[i]; i++)
                 if (!copper || word == JP_VERDICT_OK)

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "orchestrator/insight/verdict.h"
+#include "orchestrator/copper/copper_feature.h"
 #include "orchestrator/report/tables.h"
 
 static json_t *words_of(const struct jp_column *c)
@@ -81,8 +82,10 @@ int main(void)
         json_array_append_new(list, describe(tables_flight[i]));
     for (size_t i = 0; tables_hang[i]; i++)
         json_array_append_new(list, describe(tables_hang[i]));
-    for (size_t i = 0; tables_copper[i]; i++)
-        json_array_append_new(list, describe(tables_copper[i]));
+    for (size_t k = 0; feature_registry[k]; k++)
+        for (size_t i = 0; feature_registry[k]->tables[i]; i++)
+            json_array_append_new(list,
+                                  describe(feature_registry[k]->tables[i]));
     for (size_t i = 0; i < COPPER_N_CATEGORIES; i++)
         json_array_append_new(list, describe(tables_copper_hot[i]));
     json_array_append_new(list, describe_kinds());

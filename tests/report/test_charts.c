@@ -536,11 +536,12 @@ static void covers_the_run(void **state)
 /* Every chart has what the writers rely on. */
 static void describes_all(void **state)
 {
+    const struct feature *of;
+    const struct jp_chart *c;
     size_t n = 0;
 
     (void) state;
-    for (; charts[n]; n++) {
-        const struct jp_chart *c = charts[n];
+    for (; (c = charts_at(n, &of)); n++) {
         const struct jp_chart_plot *p = c->plot;
 
         assert_true(c->name || p);
@@ -556,6 +557,8 @@ static void describes_all(void **state)
         if (c->name)
             /* each name occurs once */
             assert_ptr_equal(chart_find(c->name), c);
+        /* those of features are in plots/ only */
+        assert_true(!of || (!c->name && p));
         if (!p)
             continue;
         assert_true(p->name && p->title && p->nothing && (p->x || p->y));

@@ -12,6 +12,7 @@
 
 #include "common/fileio.h"
 #include "orchestrator/aggregate/ops.h"
+#include "orchestrator/copper/copper_feature.h"
 #include "tests/report/verdict_rows.h"
 
 /* --- what is done to a good report --- */
@@ -868,9 +869,11 @@ static void judge_copper(struct fixture *f, unsigned counted, unsigned good)
                                .n_counted = counted,
                                .n_ops = counted,
                                .unjudged = counted};
+    struct feature_set features = {.data = {NULL}};
 
     copper.n_state[JP_COPPER_GOOD] = good;
-    judge_all(f, &(struct verdict_input){.copper = &copper});
+    feature_lend(&features, &feature_copper, &copper);
+    judge_all(f, &(struct verdict_input){.features = &features});
 }
 
 static void judge_no_copper(struct fixture *f)
@@ -890,7 +893,12 @@ static void judge_copper_few(struct fixture *f)
 
 static void judge_copper_later(struct fixture *f)
 {
-    judge_all(f, &(struct verdict_input){.copper_trouble = "no memory"});
+    struct feature_set features = {.data = {NULL}};
+
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i] == &feature_copper)
+            error_set(&features.trouble[i], "no memory");
+    judge_all(f, &(struct verdict_input){.features = &features});
 }
 
 /* Dumps of Flight Recorders that show no hang, and one that cannot be used. */

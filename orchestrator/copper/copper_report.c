@@ -1,9 +1,9 @@
-/* report_copper.c - Copper's part of csv/, summary.json, summary.txt and
+/* copper_report.c - Copper's part of csv/, summary.json, summary.txt and
  * plots/.
  *
- * Tables with rows are described in tables_copper*.c; this file has the rest,
+ * Tables with rows are described in copper_tables*.c; this file has the rest,
  * one section per file of the report. */
-#include "orchestrator/report/sections.h"
+#include "orchestrator/copper/copper_feature.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,6 @@
 #include "common/fileio.h"
 #include "orchestrator/report/chart.h"
 #include "orchestrator/report/gnuplot.h"
-#include "orchestrator/report/tables.h"
 #include "orchestrator/report/out.h"
 
 /* Returns true for the counters of remembered ENOENTs, which older daemons
@@ -38,10 +37,10 @@ static void put_seconds(struct jp_csv *csv, const char *name, uint64_t us,
     csv_out_end(csv);
 }
 
-int report_copper_totals(struct jp_csv *csv, const struct jp_report *report,
+int copper_report_totals(struct jp_csv *csv, const struct jp_report *report,
                          const struct jp_table *table)
 {
-    const struct jp_copper *c = report->copper;
+    const struct jp_copper *c = copper_of(report);
 
     (void) table;
     for (size_t i = 0; i < COPPER_N_METRICS; i++) {
@@ -123,9 +122,10 @@ static int write_list(const struct jp_copper *c, const char *dir,
     return fileio_temp_commit(&file, err);
 }
 
-int report_copper_lists(const struct jp_copper *c, const char *dir,
+int copper_report_lists(const struct jp_report *report, const char *dir,
                         struct jp_error *err)
 {
+    const struct jp_copper *c = copper_of(report);
     static const char *const names[] = {
         [ALL] = "all_possible_existing_paths.txt",
         [USED] = "used_paths_existing.txt",
@@ -240,7 +240,7 @@ put_object(struct jp_json_stream *s, const char *key, const struct jp_copper *c,
 static void put_members(struct jp_json_stream *s,
                         const struct jp_report *report)
 {
-    const struct jp_copper *c = report->copper;
+    const struct jp_copper *c = copper_of(report);
     size_t launches, ranks, outliers, series, searches;
 
     json_stream_texts(s, "log_dirs", c->roots, c->n_roots, 100);
@@ -277,17 +277,19 @@ static void put_members(struct jp_json_stream *s,
     json_stream_end_object(s);
 }
 
-void report_copper_json(struct jp_json_stream *s, const char *key,
+void copper_report_json(struct jp_json_stream *s, const char *key,
                         const struct jp_report *report)
 {
     json_stream_object(s, key);
-    if (report->copper)
+    if (copper_of(report))
         put_members(s, report);
     json_stream_end_object(s);
 }
 
-void report_copper_findings(struct jp_json_stream *s, const struct jp_copper *c)
+void copper_report_findings(struct jp_json_stream *s,
+                            const struct jp_report *report)
 {
+    const struct jp_copper *c = copper_of(report);
     static const char *const none[] = {"comm", "comm_index", "coll",
                                        "rank", "world_rank", "share"};
 
@@ -425,9 +427,9 @@ static void put_notes(const struct jp_copper *c, FILE *out)
 }
 
 /* Order: figures, findings, tables, answers, advice, notes. */
-int report_copper_text(const struct jp_report *report, FILE *out)
+int copper_report_text(const struct jp_report *report, FILE *out)
 {
-    const struct jp_copper *c = report->copper;
+    const struct jp_copper *c = copper_of(report);
 
     if (!c)
         return 0;
@@ -461,7 +463,7 @@ static struct jp_chart_value percent(uint64_t part, uint64_t all)
 static int ops_build(const struct jp_chart_view *view,
                      struct jp_chart_figures *f)
 {
-    const struct jp_copper *c = view->copper;
+    const struct jp_copper *c = feature_data_of(view->features, COPPER_FEATURE);
     size_t init = copper_op_find("init", 4);
     uint64_t calls = 0, us = 0;
 
@@ -484,7 +486,7 @@ static const struct jp_chart_column ops_columns[] = {
     JP_CHART_COL(PLOT, "operation"), JP_CHART_COL(PLOT, "requests_percent"),
     JP_CHART_COL(PLOT, "time_percent")};
 
-const struct jp_chart chart_copper_ops = {
+static const struct jp_chart chart_copper_ops = {
     .build = ops_build,
     JP_CHART_ROWS(ops_columns),
     .plot = &(const struct jp_chart_plot){
@@ -493,14 +495,13 @@ const struct jp_chart chart_copper_ops = {
         .x = "percent",
         .nothing = "no table of operations",
         .style = JP_PLOT_PERCENTS,
-        .bars = {"requests", "time"},
-        .copper = true}};
+        .bars = {"requests", "time"}}};
 
 /* One point per rank: its level, and the time of a getattr. */
 static int ranks_build(const struct jp_chart_view *view,
                        struct jp_chart_figures *f)
 {
-    const struct jp_copper *c = view->copper;
+    const struct jp_copper *c = feature_data_of(view->features, COPPER_FEATURE);
     size_t getattr = copper_op_find("getattr", 7);
     size_t start = copper_op_find("init", 4);
 
@@ -529,7 +530,7 @@ static const struct jp_chart_column ranks_columns[] = {
     JP_CHART_COL_IN(PLOT, "latency_without_init_s", 1e6),
     JP_CHART_COL(PLOT, "host")};
 
-const struct jp_chart chart_copper_ranks = {
+static const struct jp_chart chart_copper_ranks = {
     .build = ranks_build,
     JP_CHART_ROWS(ranks_columns),
     .plot = &(const struct jp_chart_plot){
@@ -538,14 +539,13 @@ const struct jp_chart chart_copper_ranks = {
         .x = "level in the tree (root 0; -1 unknown)",
         .y = "us",
         .nothing = "no rank with a getattr",
-        .style = JP_PLOT_LEVELS,
-        .copper = true}};
+        .style = JP_PLOT_LEVELS}};
 
 /* A bar per class of paths, by the busiest paths and by all paths. */
 static int classes_build(const struct jp_chart_view *view,
                          struct jp_chart_figures *f)
 {
-    const struct jp_copper *c = view->copper;
+    const struct jp_copper *c = feature_data_of(view->features, COPPER_FEATURE);
     uint64_t top = 0, all = 0;
 
     for (size_t i = 0; c && i < JP_COPPER_N_CLASSES; i++) {
@@ -569,7 +569,7 @@ static const struct jp_chart_column classes_columns[] = {
     JP_CHART_COL(PLOT, "class"), JP_CHART_COL(PLOT, "top_percent"),
     JP_CHART_COL(PLOT, "full_percent")};
 
-const struct jp_chart chart_copper_classes = {
+static const struct jp_chart chart_copper_classes = {
     .build = classes_build,
     JP_CHART_ROWS(classes_columns),
     .plot = &(const struct jp_chart_plot){
@@ -578,14 +578,13 @@ const struct jp_chart chart_copper_classes = {
         .x = "percent",
         .nothing = "no paths were recorded",
         .style = JP_PLOT_PERCENTS,
-        .bars = {"busiest paths of each rank", "all paths"},
-        .copper = true}};
+        .bars = {"busiest paths of each rank", "all paths"}}};
 
 /* One line per rank: its counter at each snapshot. */
 static int series_build(const struct jp_chart_view *view,
                         struct jp_chart_figures *f)
 {
-    const struct jp_copper *c = view->copper;
+    const struct jp_copper *c = feature_data_of(view->features, COPPER_FEATURE);
     int64_t first;
 
     if (!c || c->n_points < 2 || c->times_lost) {
@@ -619,7 +618,7 @@ static const struct jp_chart_column series_columns[] = {
     JP_CHART_COL_IN(PLOT, "seconds", 1e6), JP_CHART_COL(PLOT, "operations"),
     JP_CHART_COL_IN(PLOT, "latency_s", 1e6), JP_CHART_COL(PLOT, "rank")};
 
-const struct jp_chart chart_copper_series = {
+static const struct jp_chart chart_copper_series = {
     .build = series_build,
     JP_CHART_ROWS(series_columns),
     .plot = &(const struct jp_chart_plot){
@@ -628,5 +627,8 @@ const struct jp_chart chart_copper_series = {
         .x = "seconds since the first snapshot",
         .y = "operations of a rank so far",
         .nothing = "fewer than two snapshots",
-        .style = JP_PLOT_SNAPSHOTS,
-        .copper = true}};
+        .style = JP_PLOT_SNAPSHOTS}};
+
+const struct jp_chart *const copper_charts[] = {
+    &chart_copper_ops, &chart_copper_ranks, &chart_copper_classes,
+    &chart_copper_series, NULL};

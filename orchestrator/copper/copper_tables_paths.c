@@ -1,12 +1,13 @@
-/* tables_copper_paths.c - the columns of a Copper cache's tables on paths,
- * folders and caches. See tables_copper.c.
+/* copper_tables_paths.c - the columns of a Copper cache's tables on paths,
+ * folders and caches. See copper_tables.c.
  *
  * Figures on paths have two sources: the busiest paths of each daemon, whose
  * sums are lower bounds, and full tables, whose sums are exact. */
+#include "orchestrator/copper/copper_feature.h"
+
 #include <math.h>
 
 #include "common/figure.h"
-#include "orchestrator/report/tables.h"
 
 #define ALL SIZE_MAX
 #define MAX_HTML 200 /* rows in the page */
@@ -21,13 +22,13 @@ JP_COPPER_SOME(class, classes, JP_COPPER_N_CLASSES,
 static void value_of_top(const struct jp_row *row, struct jp_value *v,
                          uint64_t n)
 {
-    value_known(v, row->report->copper->n_top, n);
+    value_known(v, copper_of(row->report)->n_top, n);
 }
 
 static void value_of_tables(const struct jp_row *row, struct jp_value *v,
                             uint64_t n)
 {
-    value_known(v, row->report->copper->n_tables, n);
+    value_known(v, copper_of(row->report)->n_tables, n);
 }
 
 #define SUM_GETTER(name, ...) JP_GETTER(name, jp_copper_class_sum, __VA_ARGS__)
@@ -80,7 +81,7 @@ static const char *const path_sources[] = {"top", "full"};
 /* The full bar is the busiest path of the category, which comes first. */
 static void get_path_events(const struct jp_row *row, struct jp_value *v)
 {
-    const struct jp_copper *c = row->report->copper;
+    const struct jp_copper *c = copper_of(row->report);
     const struct jp_copper_path *p = row->at;
 
     value_count(v, p->events);
@@ -152,13 +153,13 @@ const struct jp_table table_copper_paths = {
 #define HOT(name_, category, list, key)                                        \
     static size_t count_##name_(const struct jp_report *report)                \
     {                                                                          \
-        const struct jp_copper *c = report->copper;                            \
+        const struct jp_copper *c = copper_of(report);                         \
                                                                                \
         return c ? c->path_from[(category) + 1] - c->path_from[category] : 0;  \
     }                                                                          \
     static void find_##name_(struct jp_row *row)                               \
     {                                                                          \
-        const struct jp_copper *c = row->report->copper;                       \
+        const struct jp_copper *c = copper_of(row->report);                    \
                                                                                \
         row->at = &c->paths[c->path_from[category] + row->index];              \
     }                                                                          \
@@ -194,7 +195,7 @@ static void get_search_never_read(const struct jp_row *row, struct jp_value *v)
     const struct jp_copper_failed *at = row->at;
 
     value_bool(v, at->wholly);
-    if (!row->report->copper->vain_known)
+    if (!copper_of(row->report)->vain_known)
         v->type = JP_VALUE_UNKNOWN;
 }
 

@@ -1,12 +1,13 @@
-/* tables_copper.c - the columns of a Copper cache's tables. See tables.c.
+/* copper_tables.c - the columns of a Copper cache's tables. See tables.c.
  *
- * A row's `at` points into report->copper, which is not NULL. "Rank" means a
+ * A row's `at` points into the profiles, which is not NULL. "Rank" means a
  * daemon of Copper here, usually one per node. METRICS are the columns of the
  * eleven counters that several tables share. */
+#include "orchestrator/copper/copper_feature.h"
+
 #include <math.h>
 
 #include "common/figure.h"
-#include "orchestrator/report/tables.h"
 
 #define MAX_HTML 200 /* rows in the page */
 
@@ -14,7 +15,7 @@
 static const struct jp_copper_rank *rank_at(const struct jp_row *row,
                                             size_t rank)
 {
-    return &row->report->copper->ranks[rank];
+    return &copper_of(row->report)->ranks[rank];
 }
 
 /* A number that may be negative. */
@@ -76,13 +77,13 @@ static void value_figure(struct jp_value *v, const char *text, double real)
      JP_FIELD(row, value[COPPER_LATENCY_US]), known}
 /* clang-format on */
 
-/* --- totals: rows that report_copper.c writes ----------------------------- */
+/* --- totals: rows that copper_report.c writes ----------------------------- */
 
 static const struct jp_column totals[] = {
     {"metric", JP_COL_TEXT, JP_CSV,
      .help = "one of the eleven, init_latency_seconds, "
              "latency_without_init_seconds"},
-    {"value", JP_COL_COUNT, JP_CSV | JP_MAYBE,
+    {"value", JP_COL_NUMBER, JP_CSV | JP_MAYBE,
      .help = "over ranks; of latencies seconds"},
     {"ranks", JP_COL_COUNT, JP_CSV, .help = "that it covers"},
 };
@@ -100,7 +101,7 @@ JP_COPPER_SOME(operation, op, COPPER_N_OPS + 1, c->op[i].calls > 0)
 static size_t op_index(const struct jp_row *row)
 {
     return (size_t) ((const struct copper_op *) row->at -
-                     row->report->copper->op);
+                     copper_of(row->report)->op);
 }
 
 static void get_operation(const struct jp_row *row, struct jp_value *v)
@@ -119,7 +120,7 @@ JP_GETTER(operation_mean, copper_op, value_finite(v, mean_us(at)))
 /* The full bar is all calls. */
 static void get_operation_calls(const struct jp_row *row, struct jp_value *v)
 {
-    const struct jp_copper *c = row->report->copper;
+    const struct jp_copper *c = copper_of(row->report);
     double calls = 0;
 
     for (size_t i = 0; i <= COPPER_N_OPS; i++)
@@ -132,7 +133,7 @@ static void get_operation_calls(const struct jp_row *row, struct jp_value *v)
  * the others. */
 static void get_operation_time(const struct jp_row *row, struct jp_value *v)
 {
-    const struct jp_copper *c = row->report->copper;
+    const struct jp_copper *c = copper_of(row->report);
     uint64_t us = 0;
 
     for (size_t i = 0; i <= COPPER_N_OPS; i++)
@@ -326,7 +327,7 @@ static void csv_rank_init(struct jp_csv *csv, const struct jp_row *row)
 static void get_rank_latency(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_copper_range *all =
-        &row->report->copper->range[JP_COPPER_SPREAD_NO_INIT];
+        &copper_of(row->report)->range[JP_COPPER_SPREAD_NO_INIT];
     const struct jp_copper_rank *r = row->at;
 
     value_finite(v, r->has_ops ? (double) r->value[COPPER_LATENCY_US] -
@@ -517,7 +518,7 @@ JP_GETTER(point_host, jp_copper_point,
 JP_GETTER(point_pid, jp_copper_point, value_int(v, rank_at(row, at->rank)->pid))
 /* unknown if the files are a copy that did not keep their times */
 JP_GETTER(point_time, jp_copper_point, value_int(v, at->time_us);
-          if (row->report->copper->times_lost) v->type = JP_VALUE_UNKNOWN)
+          if (copper_of(row->report)->times_lost) v->type = JP_VALUE_UNKNOWN)
 
 /* counters since the daemon's start, not since the last snapshot */
 static const struct jp_column points[] = {

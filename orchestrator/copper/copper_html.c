@@ -1,8 +1,10 @@
-/* report_copper_html.c - Copper's section of report.html.
+/* copper_html.c - Copper's section of report.html.
  *
- * report_copper_html at the end is the order of the parts: findings, totals,
+ * copper_html at the end is the order of the parts: findings, totals,
  * two pictures as SVG, an explanation of the counters, notes, links, answers,
  * tables. A "rank" is a daemon of Copper. */
+#include "orchestrator/copper/copper_feature.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,8 +12,6 @@
 
 #include "common/figure.h"
 #include "orchestrator/report/out.h"
-#include "orchestrator/report/sections.h"
-#include "orchestrator/report/tables.h"
 
 /* --- what Copper's counters count, for their readers */
 
@@ -280,7 +280,7 @@ static int put_hot(const struct jp_report *report, FILE *out)
     static const char *const titles[COPPER_N_CATEGORIES] = {
         "Hot metadata paths", "Hot data paths", "Hot directories",
         "Hot absent paths"};
-    const struct jp_copper *c = report->copper;
+    const struct jp_copper *c = copper_of(report);
 
     for (unsigned k = 0; k < COPPER_N_CATEGORIES; k++)
         if (table_count(tables_copper_hot[k], report) &&
@@ -297,7 +297,7 @@ static int put_hot(const struct jp_report *report, FILE *out)
  * memory. */
 static int put_tables(const struct jp_report *report, FILE *out)
 {
-    const struct jp_copper *c = report->copper;
+    const struct jp_copper *c = copper_of(report);
     const struct {
         bool present;
         const struct jp_table *table; /* NULL: the table of hot paths */
@@ -492,9 +492,9 @@ static void put_files(const struct jp_copper *c, FILE *out)
     fputs("</ul></details>\n", out);
 }
 
-int report_copper_html(const struct jp_report *report, FILE *out)
+int copper_html(const struct jp_report *report, FILE *out)
 {
-    const struct jp_copper *c = report->copper;
+    const struct jp_copper *c = copper_of(report);
 
     if (!c)
         return 0;

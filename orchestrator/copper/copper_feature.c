@@ -1,0 +1,180 @@
+/* copper_feature.c - Copper as a feature of reports: reads its profiles, and
+ * names its part of each file. */
+#include "orchestrator/copper/copper_feature.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "common/figure.h"
+#include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/plain.h"
+#include "orchestrator/report/out.h"
+#include "orchestrator/report/summary_file.h"
+
+/* --- data ----------------------------------------------------------------- */
+
+/* A hidden step is profiled by the site's default only, where missing data is
+ * none. */
+static bool is_asked(const struct jp_jobconf *conf)
+{
+    const char *mode = conf ? jobconf_copper(conf, "mode") : NULL;
+
+    return mode && strcmp(mode, "off") != 0 && !conf->hidden;
+}
+
+static int read_profiles(const struct feature_input *in, void **data,
+                         struct jp_error *err)
+{
+    const struct jp_copper_options options = {
+        .expected = is_asked(in->conf),
+        .slow_share = limits_get(JP_LIMIT_COPPER_SLOW),
+        .slow_cost_us = limits_get(JP_LIMIT_COPPER_COST),
+        .progress = in->progress,
+        .progress_arg = in->progress_arg};
+    struct jp_copper *copper = NULL;
+    int rc = copper_run(in->inputs, in->n, &options, &copper, err);
+
+    *data = copper;
+    return rc;
+}
+
+static void destroy(void *data)
+{
+    copper_destroy(data);
+}
+
+static void make_relative(void *data, void (*one)(char *path, const char *dir),
+                          const char *dir)
+{
+    struct jp_copper *c = data;
+
+    for (size_t i = 0; i < c->n_notes; i++)
+        one(c->notes[i].path, dir);
+}
+
+/* --- verdict -------------------------------------------------------------- */
+
+static void judge(const void *data, bool alone, struct jp_verdict *verdict)
+{
+    copper_verdict_add(data, alone, verdict);
+}
+
+/* "36 operations, 56 % hits" */
+static bool put_figure(const struct jp_report *report, char *buf)
+{
+    const struct jp_copper *c = copper_of(report);
+    char share[JP_PLAIN_FIGURE];
+    double ops = (double) c->total[COPPER_OPERATIONS];
+
+    if (!c->total[COPPER_OPERATIONS])
+        return false;
+    snprintf(buf, DRAWER_FIGURE, "%s operations, %s hits",
+             FIG_COUNT(c->total[COPPER_OPERATIONS]),
+             plain_share((double) c->total[COPPER_HITS] / ops, share));
+    return true;
+}
+
+static const char *const checks[JP_PLAIN_CHECKS] = {
+    "Is the node of the slow rank busy with something else?",
+    "Did every rank leave its profile?",
+    "Does the program read files below the path that Copper caches?",
+};
+
+/* --- the first screen, and the card --------------------------------------- */
+
+/* The first four tiles of a report that has only Copper's profiles. */
+static void put_tiles(const struct jp_report *report,
+                      struct first_screen_tile *tiles)
+{
+    const struct jp_copper *c = copper_of(report);
+    const struct jp_copper_finding *slow = NULL;
+    double ops = (double) c->total[COPPER_OPERATIONS];
+    char text[JP_PLAIN_FIGURE];
+
+    /* the first finding about a slow daemon */
+    for (size_t i = 0; !slow && i < c->n_findings; i++)
+        if (!strcmp(c->findings[i].kind, "copper_slow_rank"))
+            slow = &c->findings[i];
+    tiles[0].label = "Time lost";
+    tiles[1].label = "Confidence";
+    tiles[2].label = "Data";
+    tiles[3].label = "Cache hits";
+    if (slow && isfinite(slow->cost_us)) {
+        SAY(tiles[0].value, "%s", plain_time(slow->cost_us, text));
+        SAY(tiles[0].note, "more than daemons of its level take");
+    } else {
+        SAY(tiles[0].value, slow ? "not known" : "none found");
+    }
+    /* from: the median of the daemons of its level; to: its own */
+    if (slow && slow->from > 0) {
+        tiles[1].label = "Slowest daemon";
+        SAY(tiles[1].value, "%.1f x", slow->to / slow->from);
+        SAY(tiles[1].note, "the median of its level of the tree");
+    } else {
+        SAY(tiles[1].value, "%s of %s",
+            FIG_COUNT(c->n_counted > c->unjudged ? c->n_counted - c->unjudged
+                                                 : 0),
+            FIG_COUNT(c->n_ranks));
+        SAY(tiles[1].note, "ranks could be compared");
+    }
+    SAY(tiles[2].value, "%s of %s", FIG_COUNT(c->n_counted),
+        FIG_COUNT(c->n_ranks));
+    SAY(tiles[2].note, "ranks left a whole profile");
+    SAY(tiles[3].value, "%s",
+        plain_share(ops > 0 ? (double) c->total[COPPER_HITS] / ops : NAN,
+                    text));
+    SAY(tiles[3].note, "of %s operations",
+        FIG_COUNT(c->total[COPPER_OPERATIONS]));
+}
+
+/* Prints one line on Copper's profiles. */
+static void put_card(const json_t *copper, unsigned columns, FILE *out)
+{
+    const json_t *totals = json_object_get(copper, "totals");
+    uint64_t ops, hits = 0, saved = 0, us = 0;
+    char ranks[64];
+
+    /* no profiles of Copper */
+    if (!summary_file_count(totals, "total_counted_fuse_operations", &ops))
+        return;
+    summary_file_count(totals, "total_cache_hits", &hits);
+    summary_file_count(totals, "metadata_enoent_ttl_serves", &saved);
+    summary_file_count(totals, "latency_without_init_us", &us);
+    text_out_fit(out, columns,
+                 "  copper   ranks %s, %s operations, %s hits, %s lookups "
+                 "saved, %s",
+                 card_of(json_object_get(copper, "coverage"), "counted",
+                         "ranks", ranks, sizeof(ranks)),
+                 FIG_COUNT(ops), FIG_COUNT(hits), FIG_COUNT(saved),
+                 FIG_US((double) us));
+}
+
+/* --- the feature ---------------------------------------------------------- */
+
+static const struct feature_rows rows[] = {
+    {&table_copper_totals, copper_report_totals}, {NULL, NULL}};
+
+const struct feature feature_copper = {
+    .name = COPPER_FEATURE,
+    .title = "Copper",
+    .section = "Copper cache",
+    .asked = is_asked,
+    .read = read_profiles,
+    .destroy = destroy,
+    .relative = make_relative,
+    .judge = judge,
+    .failed = copper_verdict_failed,
+    .checks = checks,
+    .tables = tables_copper,
+    .rows = rows,
+    .charts = copper_charts,
+    .json = copper_report_json,
+    .findings = copper_report_findings,
+    .text = copper_report_text,
+    .html = copper_html,
+    .figure = put_figure,
+    .files = copper_report_lists,
+    .tiles = put_tiles,
+    .proof = copper_proof,
+    .card = put_card,
+};

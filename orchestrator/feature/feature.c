@@ -1,0 +1,84 @@
+/* feature.c - walks over the features of the registry. */
+#include "orchestrator/feature/feature.h"
+
+#include <string.h>
+
+#include <jansson.h>
+
+void feature_read(const struct feature_input *in, struct feature_set *set)
+{
+    *set = (struct feature_set){.data = {NULL}};
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->read &&
+            feature_registry[i]->read(in, &set->data[i], &set->trouble[i]) == 0)
+            set->trouble[i] = (struct jp_error){""};
+}
+
+void feature_fini(struct feature_set *set)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->destroy)
+            feature_registry[i]->destroy(set->data[i]);
+    *set = (struct feature_set){.data = {NULL}};
+}
+
+const void *feature_data(const struct feature_set *set,
+                         const struct feature *feature)
+{
+    for (size_t i = 0; set && feature_registry[i]; i++)
+        if (feature_registry[i] == feature)
+            return set->data[i];
+    return NULL;
+}
+
+const void *feature_data_of(const struct feature_set *set, const char *name)
+{
+    for (size_t i = 0; set && feature_registry[i]; i++)
+        if (!strcmp(feature_registry[i]->name, name))
+            return set->data[i];
+    return NULL;
+}
+
+void feature_lend(struct feature_set *set, const struct feature *feature,
+                  void *data)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i] == feature)
+            set->data[i] = data;
+}
+
+uint32_t feature_known(const struct feature_set *set)
+{
+    uint32_t known = 0;
+
+    for (size_t i = 0; set && feature_registry[i]; i++)
+        known |= set->data[i] ? UINT32_C(1) << i : 0;
+    return known;
+}
+
+uint32_t feature_reported(const json_t *summary)
+{
+    uint32_t known = 0;
+
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (json_object_size(
+                json_object_get(summary, feature_registry[i]->name)))
+            known |= UINT32_C(1) << i;
+    return known;
+}
+
+bool feature_asked(const struct jp_jobconf *conf)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->asked && feature_registry[i]->asked(conf))
+            return true;
+    return false;
+}
+
+const struct feature *feature_first(const struct feature_set *set)
+{
+    for (size_t i = 0; set && feature_registry[i]; i++)
+        if (set->data[i])
+            return feature_registry[i];
+    return NULL;
+}

@@ -1,0 +1,13 @@
+/* registry.c - the features, a line each, in the order of a report. */
+#include "orchestrator/feature/feature.h"
+
+extern const struct feature feature_copper;
+
+const struct feature *const feature_registry[] = {
+    &feature_copper,
+    NULL,
+};
+
+_Static_assert(sizeof(feature_registry) / sizeof(*feature_registry) <=
+                   FEATURES_MAX,
+               "struct feature_set has room for all features");
