@@ -58,6 +58,7 @@ static const struct jobconf_field jobconf_fields[] = {
     STRING("", "version", version, ""),
     FIELD("", "created_us", JOBCONF_U64, created_us, 0, NULL),
     FIELD("job", "id", JOBCONF_U64, job_id, 0, NULL),
+    STRING("job", "array", array, ""),
     STRING("job", "step", step_id, ""),
     FIELD("job", "restart", JOBCONF_U32, restart, 0, NULL),
     STRING("job", "user", user, ""),
@@ -755,6 +756,21 @@ static bool is_public(const struct jp_jobconf *conf,
 
     return !strcmp(var->name, "NCCL_PROFILER_PLUGIN") &&
            !(own && !strcmp(own, var->value));
+}
+
+char *jobconf_step_name(const struct jp_jobconf *conf,
+                        char buf[JP_JOBCONF_NAME_LEN])
+{
+    size_t n;
+
+    if (conf->array && *conf->array)
+        snprintf(buf, JP_JOBCONF_NAME_LEN, "%.40s", conf->array);
+    else
+        snprintf(buf, JP_JOBCONF_NAME_LEN, "%" PRIu64, conf->job_id);
+    n = strlen(buf);
+    if (conf->step_id)
+        snprintf(buf + n, JP_JOBCONF_NAME_LEN - n, ".%.60s", conf->step_id);
+    return buf;
 }
 
 int jobconf_hide_paths(struct jp_jobconf *conf)

@@ -73,6 +73,7 @@ struct jp_jobconf {
     uint64_t created_us; /* CLOCK_REALTIME */
     /* the job; step ids as Slurm prints them ("0", "interactive") */
     uint64_t job_id; /* leader's id in a heterogeneous job */
+    char *array; /* the name of a task of an array, "12_1"; "": it is none */
     char *step_id;
     uint32_t restart;
     char *user;
@@ -155,6 +156,11 @@ int jobconf_write(const char *path, const struct jp_jobconf *conf,
 /* Lower-case hex SHA-256 of a file's bytes: SLURM_JOBPROF_HASH. */
 int jobconf_hash(const char *path, char out[SHA256_HEX], struct jp_error *err);
 void jobconf_fini(struct jp_jobconf *conf);
+/* How users know the step, and commands take it: "12.0", or "12_1.0" where the
+ * job is a task of an array. Returns buf. */
+#define JP_JOBCONF_NAME_LEN 120
+char *jobconf_step_name(const struct jp_jobconf *conf,
+                        char buf[JP_JOBCONF_NAME_LEN]);
 /* Reduces absolute paths of the user (command, settings, variables) to their
  * last part, or to the part after the step's directory, and empties submit_dir,
  * because reports are shared. The library's path is kept unless the user has

@@ -101,6 +101,13 @@ const char *ownproc_variable(const char *env, size_t len, const char *name)
     return NULL;
 }
 
+const char *ownproc_step(const char *env, size_t len)
+{
+    const char *step = ownproc_variable(env, len, JP_STEP_VARIABLE);
+
+    return step ? step : ownproc_variable(env, len, "SLURM_STEP_ID");
+}
+
 /* The numbers of a line of status, at most max. Returns how many there are. */
 static size_t read_numbers(const char *status, const char *key, uint64_t *out,
                            size_t max)

@@ -93,6 +93,15 @@ char ownproc_state(const char *stat);
  * NUL, len bytes in all), or NULL. It is borrowed, and ends with NUL. */
 const char *ownproc_variable(const char *env, size_t len, const char *name);
 
+/* The step of srun that the process belongs to, by the same text; "batch" or
+ * "interactive" in a step that srun has not started (JP_STEP_VARIABLE). NULL:
+ * unknown. Borrowed. */
+const char *ownproc_step(const char *env, size_t len);
+
+/* Slurm gives the processes of a batch script no SLURM_STEP_ID, or leaves them
+ * that of the step in which sbatch ran. In a profiled one, begin sets this. */
+#define JP_STEP_VARIABLE "JOBPROF_STEP"
+
 /* The inode of the process's PID namespace; 0: unknown. The process's folder is
  * dir. */
 uint64_t ownproc_namespace(int dir);

@@ -637,6 +637,11 @@ bool plan_is_profiled(const struct jp_plan *plan)
     return plan->nccl.mode && !plan_is_printed(plan);
 }
 
+void plan_drop_srun(struct jp_plan *plan)
+{
+    plan->copper.mode = plan->nsys.mode = plan->clock.mode = 0;
+}
+
 bool plan_is_explicit(const struct jp_plan *plan)
 {
     return (plan_is_profiled(plan) && plan->nccl.mode_source >= PLAN_ENV) ||

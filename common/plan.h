@@ -146,6 +146,10 @@ bool plan_probes_clocks(const struct jp_plan *plan, uint32_t nodes,
                         bool trouble);
 /* Whether the user has requested anything, by option or variable, instead of a
  * default. */
+/* Turns off what only a step of srun can have: Copper's daemons, nsys, and
+ * clocks of several nodes. */
+void plan_drop_srun(struct jp_plan *plan);
+
 bool plan_is_explicit(const struct jp_plan *plan);
 /* Whether the user or the plugstack line requests anything. Then a problem is
  * reported even if the settings could not be merged. */

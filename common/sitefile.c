@@ -143,6 +143,13 @@ static const struct jp_knob site_metrics[] = {
                              "ask Slurm whose job a user's metrics name")},
     {0}};
 
+/* Words among the policy. */
+static const struct jp_knob site_policy[] = {
+    {JP_KNOB("task_env", JP_KNOB_WORD, 0, 0, "first|last", "first",
+             "last: the tasks' variables are set again after other SPANK "
+             "modules")},
+    {0}};
+
 /* The policy: each key with its member of struct jp_policy. Times become
  * milliseconds there. */
 static const struct {
@@ -257,6 +264,7 @@ size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX])
     add_site("upload", site_upload, keys, &n);
     add_site("history", site_history, keys, &n);
     add_site("metrics", site_metrics, keys, &n);
+    add_site("policy", site_policy, keys, &n);
     for (size_t i = 0; i < N(policies) && n < SITEKEYS_MAX; i++) {
         add_key(keys, &n, "policy", &policies[i].knob, true);
         keys[n - 1].policy_offset = policies[i].offset;

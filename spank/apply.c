@@ -109,13 +109,45 @@ static bool apply(spank_t sp, char *answer, char full[static FULL])
     return true;
 }
 
+static char *kept; /* a copy of begin's answer, for apply_again */
+
+/* Whether the list of names, "A,B", has this one. */
+static bool lists(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (const char *at = list; at && (at = strstr(at, name)); at += n)
+        if ((at == list || at[-1] == ',') && (!at[n] || at[n] == ','))
+            return true;
+    return false;
+}
+
+/* Sets the variables again that user_init has set, in the process that becomes
+ * a task: other modules may have replaced them. Lists are left as they are. */
+void apply_again(spank_t sp)
+{
+    static char list[ROOM];
+    char *line, *value;
+
+    if (!kept || spank_getenv(sp, "JOBPROF_SET", list, ROOM) != ESPANK_SUCCESS)
+        return;
+    while (kept && (line = strsep(&kept, "\n")) && strcmp(line, ".") != 0) {
+        if (*line == '+' || *line == '-')
+            continue;
+        value = line += *line == '?';
+        strsep(&value, "=");
+        if (value && lists(list, line))
+            set(sp, line, value, true);
+    }
+}
+
 /* Variables of an outer profiled step (JOBPROF_SET) are not valid here. */
 void apply_request(void)
 {
     unset(NULL, getenv("JOBPROF_SET"));
     unset(NULL, "JOBPROF_SET");
     unset(NULL, carried);
-    if (!option_asked())
+    if (!option_asked(NULL))
         return;
     set(NULL, "SLURM_JOBPROF_REQ", "1", true);
     set(NULL, "SLURM_JOBPROF_NCCL", getenv("JOBPROF_NCCL"), true);
@@ -129,19 +161,22 @@ void apply_resolve(spank_t sp)
     struct helper h;
     int rc;
 
-    if (!option_asked() || jobinfo_get(sp, &j) < 0)
+    if (!option_asked(NULL) || jobinfo_get(sp, &j) < 0)
         return;
     option_helper(&h, "resolve");
     option_args(&h);
     helper_arg(&h, "--nodes", j.nodes);
     helper_arg(&h, "--tasks", j.tasks);
     helper_arg(&h, "--command", j.command);
-    rc = helper_run(&h, option_asked() > 1 ? MOUNT_MS : RESOLVE_MS, &answer);
+    helper_arg(&h, "--script", j.script);
+    rc =
+        helper_run(&h, option_asked(NULL) > 1 ? MOUNT_MS : RESOLVE_MS, &answer);
     if (*h.said)
         slurm_spank_log("jobprof: %s", h.said);
     else if (rc != 3 && (rc != 0 || !apply(NULL, answer, full)))
         slurm_spank_log("jobprof: %s resolve failed or took over %d s",
-                        h.argv[0], option_asked() > 1 ? MOUNT_MS / 1000 : 3);
+                        h.argv[0],
+                        option_asked(NULL) > 1 ? MOUNT_MS / 1000 : 3);
     finish_expect(getenv("SLURM_JOBPROF_DIR"), getenv("SLURM_JOBPROF_HASH"),
                   NULL);
     set(NULL, "SLURM_JOBPROF_DIR", "-", false);
@@ -171,7 +206,10 @@ static void begin(spank_t sp, struct jobinfo *j)
     jobinfo_node_args(j, &h);
     h.orphan = true;
     h.fd[2] = memfd_create("said", MFD_CLOEXEC);
-    ok = helper_run(&h, BEGIN_MS, &answer) == 0 && apply(sp, answer, full);
+    ok = helper_run(&h, BEGIN_MS, &answer) == 0;
+    if (ok && strstr(answer, "JOBPROF_TASK_ENV=last\n"))
+        kept = strdup(answer); /* apply writes to it */
+    ok = ok && apply(sp, answer, full);
     if (!ok)
         helper_end(&h);
     if (*h.said || !ok) /* only one node speaks, and for a default none */
@@ -188,17 +226,32 @@ static void begin(spank_t sp, struct jobinfo *j)
                   jobinfo_getenv(j->env, "SLURM_JOBPROF_HASH"), &h);
 }
 
+/* srun asks for its step's profile. No srun starts a batch script, so its own
+ * options and variables do; carried ones are those of the job that sbatch ran
+ * in. */
+static bool is_asked(spank_t sp, struct jobinfo *j)
+{
+    const char *dir;
+
+    if (j->script && strcmp(j->script, "batch") == 0) {
+        unset(sp, carried);
+        spank_get_item(sp, S_JOB_ENV, &j->env);
+        return option_asked(j->env);
+    }
+    dir = jobinfo_getenv(j->env, "SLURM_JOBPROF_DIR");
+    return jobinfo_getenv(j->env, "SLURM_JOBPROF_REQ") && (!dir || *dir == '/');
+}
+
 void apply_begin(spank_t sp)
 {
     struct jobinfo j;
-    const char *dir;
 
     if (jobinfo_get(sp, &j) < 0)
         return;
     unset(sp, jobinfo_getenv(j.env, "JOBPROF_SET"));
     unset(sp, "JOBPROF_SET");
-    dir = jobinfo_getenv(j.env, "SLURM_JOBPROF_DIR");
-    if (jobinfo_getenv(j.env, "SLURM_JOBPROF_REQ") && (!dir || *dir == '/'))
+    spank_get_item(sp, S_JOB_ENV, &j.env);
+    if (is_asked(sp, &j))
         begin(sp, &j);
     unset(sp, carried);
 }

@@ -21,6 +21,16 @@ static void item(spank_t sp, spank_item_t which, char text[12])
     snprintf(text, 12, "%u", n);
 }
 
+/* The steps that srun does not start have numbers above those of all others. */
+static int script(uint32_t step, struct jobinfo *j)
+{
+    if (step == SLURM_BATCH_SCRIPT)
+        j->script = "batch";
+    if (step == SLURM_INTERACTIVE_STEP)
+        j->script = "interactive";
+    return step < SLURM_MAX_NORMAL_STEP_ID || j->script ? 0 : -1;
+}
+
 int jobinfo_get(spank_t sp, struct jobinfo *j)
 {
     uint32_t step = 0;
@@ -32,7 +42,7 @@ int jobinfo_get(spank_t sp, struct jobinfo *j)
     if (spank_get_item(sp, S_JOB_UID, &j->uid) != ESPANK_SUCCESS ||
         spank_get_item(sp, S_JOB_GID, &j->gid) != ESPANK_SUCCESS ||
         spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS ||
-        step >= SLURM_MAX_NORMAL_STEP_ID)
+        script(step, j) < 0)
         return -1;
     spank_get_item(sp, S_JOB_SUPPLEMENTARY_GIDS, &j->gids, &j->ngids);
     spank_get_item(sp, S_JOB_ENV, &j->env);
@@ -41,8 +51,12 @@ int jobinfo_get(spank_t sp, struct jobinfo *j)
     item(sp, S_JOB_NNODES, j->nodes);
     item(sp, S_JOB_TOTAL_TASK_COUNT, j->tasks);
     nodes = jobinfo_getenv(j->env, "SLURM_STEP_NUM_NODES");
-    if (nodes) /* all het components; the item has only one */
+    if (j->script) { /* the item is 0, and variables are of another job */
+        snprintf(j->nodes, sizeof(j->nodes), "1");
+        snprintf(j->tasks, sizeof(j->tasks), "1");
+    } else if (nodes) { /* all het components; the item has only one */
         snprintf(j->nodes, sizeof(j->nodes), "%s", nodes);
+    }
     spank_get_item(sp, S_JOB_ARGV, &argc, &argv);
     j->command = argc > 0 && argv ? argv[0] : NULL;
     return 0;
@@ -54,6 +68,7 @@ void jobinfo_node_args(const struct jobinfo *j, struct helper *h)
     helper_arg(h, "--nodeid", j->nodeid);
     helper_arg(h, "--component", j->job);
     helper_arg(h, "--nodes", j->nodes);
+    helper_arg(h, "--script", j->script);
     h->user = j;
     h->env = j->env;
 }

@@ -6,6 +6,7 @@
 #define JP_SPANK_MODULE_H
 
 #include "config.h"
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,17 +44,19 @@ struct jobinfo {
     gid_t gid, *gids;
     int ngids;
     char job[12], nodeid[12], nodes[12], tasks[12]; /* job: the component's */
+    const char *script; /* "batch", "interactive"; NULL: a step of srun */
     const char *command;                            /* argv[0] or NULL */
     char **env; /* the job's environment, in slurmstepd */
 };
-/* -1, silently: a batch, extern or interactive step, or an item is missing. */
+/* -1, silently: an extern step, or an item is missing. */
 int jobinfo_get(spank_t sp, struct jobinfo *j);
 const char *jobinfo_getenv(char **env, const char *name);
 void jobinfo_node_args(const struct jobinfo *j, struct helper *h);
 /* option.c: the plugstack line and the options */
 void option_init(spank_t sp, int ac, char **av); /* av is borrowed for good */
 void option_tell(spank_context_t at); /* sbatch, salloc: one line */
-int option_asked(void); /* 0: no profiling; 2: with Copper; else 1 */
+/* 0: no profiling; 2: with Copper; else 1. env: NULL for the host's own. */
+int option_asked(char **env);
 bool option_named(const char *nccl); /* not only by a default */
 void option_helper(struct helper *h, const char *verb); /* initialises h */
 void option_args(struct helper *h); /* adds --config ... --clock */
@@ -62,6 +65,7 @@ const char *option_config(void);    /* of the plugstack line */
 void apply_request(void);
 void apply_resolve(spank_t sp);
 void apply_begin(spank_t sp);
+void apply_again(spank_t sp); /* in a task: after other modules, if asked */
 /* finish.c: starts and ends of tasks; each of dir, hash, begin may be NULL */
 void finish_expect(const char *dir, const char *hash, struct helper *begin);
 void finish_start(spank_t sp);

@@ -112,27 +112,38 @@ void option_init(spank_t sp, int ac, char **av)
     }
 }
 
-/* Slurm runs a batch script, and salloc's program, in no step that this module
- * sees as one: what they start without srun is not profiled. */
+/* What sbatch or salloc was asked for and this job cannot have: one line at
+ * submission. A batch script is profiled like a step. salloc's own program
+ * starts on this host, where no slurmstepd is. */
 void option_tell(spank_context_t at)
 {
-    bool given = false;
+    bool given = false, only_srun = false;
 
-    for (int i = 0; i < OPTIONS; i++)
+    for (int i = 0; i < OPTIONS; i++) {
         given |= value[i] && !is_off(value[i]);
+        only_srun |= value[i] && !is_off(value[i]) &&
+                     (i == COPPER || i == CLOCK || i == NSYS);
+    }
     if (at != S_CTX_ALLOCATOR || !given || told)
         return;
     told = true; /* a heterogeneous job has a call for each component */
-    slurm_spank_log("jobprof: the steps that srun starts in this job are "
-                    "profiled; what runs in it without srun is not");
+    if (strcmp(program_invocation_short_name, "salloc") == 0)
+        slurm_spank_log("jobprof: the steps that srun starts in this job are "
+                        "profiled; a program that salloc runs on this host is "
+                        "not");
+    else if (only_srun)
+        slurm_spank_log("jobprof: Copper, clocks and nsys are for the steps "
+                        "that srun starts in this job; the script itself runs "
+                        "without them");
 }
 
-int option_asked(void)
+int option_asked(char **env)
 {
     int asked = 0;
 
     for (int i = 0; i < OPTIONS; i++) {
-        const char *text = value[i] ?: getenv(rows[i].env);
+        const char *text = value[i]
+                               ?: jobinfo_getenv(env ?: environ, rows[i].env);
 
         if (!is_off(i == NCCL && !(text && *text) ? mode : text))
             asked = i == COPPER || asked == 2 ? 2 : 1;

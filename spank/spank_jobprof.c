@@ -21,11 +21,12 @@ __attribute__((used)) static const char release[] = /* for jobprof doctor */
 
 /* everywhere; then in srun, sbatch and salloc the options: resolve --check */
 CALLBACK(init, option_init(sp, ac, argv))
-/* srun: read the request, then run resolve; sbatch, salloc: what is profiled */
+/* srun: read the request, then run resolve; sbatch, salloc: what is not */
 CALLBACK(init_post_opt, option_tell(at); if (at == S_CTX_LOCAL) apply_request())
 CALLBACK(local_user_init, apply_resolve(sp))
-/* slurmstepd: begin, nsys, task records, task lines, finish; srun: report */
+/* slurmstepd, of batch scripts too: begin, nsys, task records, task lines,
+ * finish; srun: report */
 CALLBACK(user_init, apply_begin(sp))
-CALLBACK(task_init, finish_start(sp))
+CALLBACK(task_init, apply_again(sp); finish_start(sp))
 CALLBACK(task_exit, finish_task(sp))
 CALLBACK(exit, finish_exit(sp))

@@ -172,6 +172,8 @@ int begin_locate(const struct begin_settings *settings, char **dir,
     num_parse_u64(getenv("SLURM_STEP_NUM_TASKS"), 0, UINT32_MAX, &tasks, NULL);
     facts.ntasks = (uint32_t) tasks;
     facts_get(&in, &facts);
+    if (facts_is_script(facts.names.step_id))
+        plan_drop_srun(&plan);
     *dir = NULL;
     if (plan_is_profiled(&plan) || plan_is_sampled(&plan) ||
         plan_is_clocked(&plan) || plan_is_traced(&plan))

@@ -85,7 +85,7 @@ static bool has_files(const struct env *e)
 static bool is_of_step(const struct env *e, size_t len)
 {
     const char *job = ownproc_variable(e->text, len, "SLURM_JOB_ID"),
-               *step = ownproc_variable(e->text, len, "SLURM_STEP_ID"),
+               *step = ownproc_step(e->text, len),
                *node = ownproc_variable(e->text, len, "SLURMD_NODENAME");
     uint64_t number;
 

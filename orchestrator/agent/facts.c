@@ -68,14 +68,37 @@ static bool is_contained(const struct plan_input *in)
     return found;
 }
 
-/* The step's id as text, or NULL. "batch" and the like are not steps of
- * srun. */
+bool facts_is_script(const char *step)
+{
+    return step && (!strcmp(step, "batch") || !strcmp(step, "interactive"));
+}
+
+int facts_enter_script(const char *step, const char *node, struct jp_error *err)
+{
+    static const char *const ones[] = {"SLURM_STEP_NUM_NODES",
+                                       "SLURM_STEP_NUM_TASKS",
+                                       "SLURM_STEP_TASKS_PER_NODE"};
+
+    if (!facts_is_script(step))
+        return error_set(err, "%s is not a step without srun", step);
+    if (setenv("SLURM_STEP_ID", step, 1) < 0 ||
+        (node ? setenv("SLURM_STEP_NODELIST", node, 1)
+              : unsetenv("SLURM_STEP_NODELIST")) < 0)
+        return error_set(err, "out of memory");
+    for (size_t i = 0; i < sizeof(ones) / sizeof(*ones); i++)
+        if (setenv(ones[i], "1", 1) < 0)
+            return error_set(err, "out of memory");
+    return 0;
+}
+
+/* The step's id as text, or NULL. */
 static const char *step_id(const struct plan_input *in)
 {
     const char *step = env_of(in, "SLURM_STEP_ID", "SLURM_STEPID");
     uint64_t ignored;
 
-    return step && num_parse_u64(step, 0, UINT32_MAX, &ignored, NULL) == 0
+    return step && (facts_is_script(step) ||
+                    num_parse_u64(step, 0, UINT32_MAX, &ignored, NULL) == 0)
                ? step
                : NULL;
 }

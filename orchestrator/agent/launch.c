@@ -19,6 +19,7 @@
 #include "common/figure.h"
 #include "common/fileio.h"
 #include "common/num.h"
+#include "common/ownproc.h"
 #include "orchestrator/agent/settings.h"
 #include "orchestrator/collect/clock.h"
 #include "plugins/nsys/nsys_env.h"
@@ -200,7 +201,7 @@ static char *slurm_release(void)
 static int fill_job(const struct launch_facts *facts, struct jp_jobconf *conf,
                     struct jp_error *err)
 {
-    char host[65] = "";
+    char host[65] = "", array[48] = "";
     bool ok = true;
 
     /* If Slurm does not name the submit host, it is this one, because srun runs
@@ -214,6 +215,11 @@ static int fill_job(const struct launch_facts *facts, struct jp_jobconf *conf,
     conf->uid = (uint32_t) getuid();
     conf->nnodes = facts->nnodes;
     conf->ntasks = facts->ntasks;
+    if (plan_env(facts->env, "SLURM_ARRAY_TASK_ID"))
+        snprintf(array, sizeof(array), "%llu_%llu",
+                 (unsigned long long) facts->names.array_job_id,
+                 (unsigned long long) facts->names.array_task_id);
+    copy_to(&conf->array, array, &ok);
     copy_to(&conf->version, PACKAGE_VERSION, &ok);
     copy_to(&conf->step_id, facts->names.step_id, &ok);
     copy_to(&conf->user, facts->user, &ok);
@@ -492,6 +498,7 @@ static int fill_container(struct launch *l, struct jp_error *err)
 static int fill(struct launch *l, struct jp_error *err)
 {
     struct jp_jobconf *conf = &l->conf;
+    const char *again;
     bool ok = true;
 
     conf->policy = l->plan->policy;
@@ -510,6 +517,15 @@ static int fill(struct launch *l, struct jp_error *err)
                       err) < 0 ||
         utilpart_fill(l->facts, l->plan, l->place.step_dir, conf, &l->note,
                       err) < 0)
+        return -1;
+    again = plan_site(l->plan, "policy.task_env");
+    if (again && !strcmp(again, "last") &&
+        jobconf_add_env(conf, JP_TASK_ENV, strdup("last"), "policy.task_env",
+                        false, err) < 0)
+        return -1;
+    if (facts_is_script(conf->step_id) &&
+        jobconf_add_env(conf, JP_STEP_VARIABLE, strdup(conf->step_id),
+                        "Slurm names no step in a script", false, err) < 0)
         return -1;
     l->runs_copper = copperpart_refusal(l->facts, l->plan) == NULL;
     return 0;

@@ -22,6 +22,10 @@
 #include "plugins/backend.h"
 #include "plugins/clock/clock_conf.h"
 
+/* A variable of the tasks by which the SPANK module knows that it has to set
+ * theirs again when a task starts (policy.task_env = "last"). */
+#define JP_TASK_ENV "JOBPROF_TASK_ENV"
+
 /* --- facts.c ------------------------------------------------------------ */
 
 /* What is known of a step before its tasks start.
@@ -54,6 +58,17 @@ struct launch_facts {
 /* Completes the given facts from the environment (SLURM_JOB_ID ...), which must
  * live as long as the facts. Facts missing there stay unknown. */
 void facts_get(const struct plan_input *env, struct launch_facts *facts);
+
+/* Whether it is a step that srun has not started: "batch" is sbatch's script,
+ * "interactive" is the shell that salloc starts on a node. It has one task, and
+ * its directory is hidden until there is a record: most scripts only start
+ * steps. Copper, nsys and clocks are for steps of srun. */
+bool facts_is_script(const char *step);
+
+/* Sets the variables of such a step, which Slurm does not set, in the
+ * environment of this process. node NULL: unknown. */
+int facts_enter_script(const char *step, const char *node,
+                       struct jp_error *err);
 
 /* What each option besides --nccl-profile adds to a launch: its
  * settings in job.conf, its variables, a line that describes it. */

@@ -141,7 +141,9 @@ static int check_facts(const struct launch_facts *facts, struct jp_error *err)
 int place_find(const struct launch_facts *facts, const struct jp_plan *plan,
                struct launch_place *out, struct jp_error *err)
 {
-    struct launch_place place = {.hidden = !plan_is_explicit(plan)};
+    struct launch_place place = {
+        .hidden = !plan_is_explicit(plan) ||
+                  facts_is_script(facts->names.step_id)};
     char *shown = NULL;
     int rc = -1;
 

@@ -21,6 +21,7 @@
 struct arguments {
     struct plan_input in;
     struct launch_facts given; /* facts of the step from srun */
+    const char *script;        /* a step that is not srun's; NULL: it is */
     bool check;
 };
 
@@ -50,6 +51,7 @@ static const struct cmd_option rows[] = {
     {"tasks", "N", NULL, OPT_COUNT(given.ntasks, 0, UINT32_MAX),
      OPT_TAKE(take_count)},
     {"command", "TEXT", NULL, OPT_TEXT(given.command)},
+    {"script", "STEP", NULL, OPT_TEXT(script)},
 };
 
 static const struct cmd_options command_line = {CMD_ROWS(rows),
@@ -187,6 +189,8 @@ static int resolve(const struct plan_input *in, struct launch_facts *facts)
     if (plan_make(in, &plan, &err) < 0)
         return unprofiled(in, &err);
     facts_get(in, facts);
+    if (facts_is_script(facts->names.step_id))
+        plan_drop_srun(&plan);
     /* without a profile the controller need not be asked */
     if (plan.nccl.mode || plan.copper.mode || plan.util.mode ||
         plan.clock.mode || plan.nsys.mode)
@@ -208,5 +212,7 @@ int cmd_resolve(int argc, char **argv)
         quote_printf(stderr, "jobprof-node resolve: %s\n", err.text);
         return JP_EXIT_USAGE;
     }
+    if (a.script && facts_enter_script(a.script, NULL, &err) < 0)
+        return unprofiled(&a.in, &err);
     return a.check ? check(&a.in) : resolve(&a.in, &a.given);
 }

@@ -30,6 +30,7 @@
 #include "common/profiler.h"
 #include "common/quote.h"
 #include "orchestrator/agent/agent.h"
+#include "orchestrator/agent/launch.h"
 #include "orchestrator/agent/nodehw.h"
 #include "orchestrator/aggregate/partial.h"
 #include "orchestrator/cmd/cmd.h"
@@ -50,6 +51,7 @@ struct node_args {
     const char *config, *default_mode, *nccl, *copper, *util, *clock, *nsys;
     const char *hash; /* checksum of job.conf */
     const char *node;
+    const char *script; /* a step that is not srun's; NULL: it is */
     /* from begin to the agent; clocks 1: the agent reads a struct clock_conf */
     uint32_t util_period_ms, util_disk_mib, clocks;
     struct jp_seat seat; /* dir NULL: not given */
@@ -69,6 +71,7 @@ static const struct cmd_option rows[] = {
     {"dir", "DIR", NULL, OPT_TEXT(seat.dir)},
     {"hash", "SUM", NULL, OPT_TEXT(hash)},
     {"node", "NAME", NULL, OPT_TEXT(node)},
+    {"script", "STEP", NULL, OPT_TEXT(script)},
     {"nodeid", "N", NULL, OPT_COUNT(seat.nodeid, 0, UINT32_MAX)},
     {"component", "N", NULL, OPT_COUNT(seat.component, 1, INT64_MAX)},
     {"nodes", "N", NULL, OPT_COUNT(seat.nodes, 1, UINT32_MAX)},
@@ -96,6 +99,8 @@ static int node_args_parse(int argc, char **argv, struct node_args *args,
                          out.node ? out.node : "");
     if (out.seat.dir && out.seat.dir[0] != '/')
         return error_set(err, "%s: not an absolute path", out.seat.dir);
+    if (out.script && facts_enter_script(out.script, out.node, err) < 0)
+        return -1;
     *args = out;
     return 0;
 }

@@ -323,7 +323,7 @@ static bool is_of_step(const char *env, size_t len,
         return false;
     return (!step->job || is_of_job(env, len, step->job)) &&
            (!step->step ||
-            strcmp(value_of(env, len, "SLURM_STEP_ID"), step->step) == 0);
+            strcmp(ownproc_step(env, len) ?: "", step->step) == 0);
 }
 
 bool proclook_is_of_step(const struct ownproc *proc,

@@ -333,7 +333,7 @@ static bool is_of_step(const struct ends *e, int dir,
     if (len <= 0)
         return false;
     job = ownproc_variable(env, (size_t) len, "SLURM_JOB_ID");
-    step = ownproc_variable(env, (size_t) len, "SLURM_STEP_ID");
+    step = ownproc_step(env, (size_t) len);
     id = ownproc_variable(env, (size_t) len, "SLURM_PROCID");
     if (!job || !step || strcmp(step, e->place.step) != 0 ||
         num_parse_u64(job, 1, UINT32_MAX, &number, NULL) < 0 ||

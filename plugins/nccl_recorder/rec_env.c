@@ -610,7 +610,9 @@ void rec_env_header(const struct jp_rec_settings *settings, int interface,
         .pid = (uint64_t) getpid(),
         .pid_namespace = pid_namespace(),
         .job = env_text("SLURM_JOB_ID"),
-        .step = env_text("SLURM_STEP_ID"),
+        /* the first is set in a batch script, which is no step of srun */
+        .step = env_text(*env_text("JOBPROF_STEP") ? "JOBPROF_STEP"
+                                                   : "SLURM_STEP_ID"),
         .procid = env_number("SLURM_PROCID"),
         .nodeid = env_number("SLURM_NODEID"),
         .localid = env_number("SLURM_LOCALID"),

@@ -134,7 +134,7 @@ static bool is_task(const char *env, size_t len, const char *job,
                     const char *step, const char *node, uint32_t *rank)
 {
     const char *its_job = ownproc_variable(env, len, "SLURM_JOB_ID"),
-               *its_step = ownproc_variable(env, len, "SLURM_STEP_ID"),
+               *its_step = ownproc_step(env, len),
                *its_node = ownproc_variable(env, len, "SLURMD_NODENAME"),
                *id = ownproc_variable(env, len, "SLURM_PROCID");
     uint64_t n;

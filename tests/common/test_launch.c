@@ -165,7 +165,7 @@ static void test_bad_environment(void **state)
         {"SLURM_JOB_ID", "0", "SLURM_JOB_ID is missing or not a number"},
         {"SLURM_JOB_ID", "../x", "SLURM_JOB_ID is missing or not a number"},
         {"SLURM_STEP_ID", "", "SLURM_STEP_ID is missing"},
-        {"SLURM_STEP_ID", "batch", "SLURM_STEP_ID is missing or not a number"},
+        {"SLURM_STEP_ID", "extern", "SLURM_STEP_ID is missing or not a number"},
         {"SLURM_SUBMIT_DIR", NULL, "SLURM_SUBMIT_DIR is missing"},
         {"SLURM_SUBMIT_DIR", "here", "not absolute"},
         {"SLURM_SUBMIT_DIR", "/tmp/a\nb", "control character"},

@@ -168,12 +168,11 @@ static void test_lists_nested(void **state)
 
 static void test_special_steps(void **state)
 {
-    static const uint32_t ids[] = {SLURM_BATCH_SCRIPT, SLURM_EXTERN_CONT,
-                                   SLURM_INTERACTIVE_STEP, SLURM_PENDING_STEP};
+    static const uint32_t ids[] = {SLURM_EXTERN_CONT, SLURM_PENDING_STEP};
 
     host_setenv("JOBPROF_SET", "NCCL_PROFILE_A");
     host_setenv("NCCL_PROFILE_A", "x");
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 2; i++) {
         host.step = ids[i];
         host_user_init("echo A=1; echo .");
         host_task_ends(0, 0, 100, 0);
@@ -182,6 +181,75 @@ static void test_special_steps(void **state)
     assert_int_equal(host.forks, 0);
     assert_job("A", NULL);
     assert_job("NCCL_PROFILE_A", "x");
+}
+
+/* A later module has replaced a variable. With policy.task_env = "last" the
+ * task gets ours; what the user has set stays. */
+static void test_task_env(void **state)
+{
+    static const struct {
+        const char *again, *want;
+    } rows[] = {{"", "theirs"},
+                {"echo JOBPROF_TASK_ENV=first;", "theirs"},
+                {"echo JOBPROF_TASK_ENV=last;", "ours"}};
+    char does[256];
+
+    for (int i = 0; i < 3; i++) {
+        host_teardown(state);
+        host_setup(state);
+        host_setenv("NCCL_MINE", "user");
+        host_setenv("APPTAINER_BIND", "/site:/site");
+        snprintf(does, sizeof(does),
+                 "echo '?NCCL_A=ours'; echo NCCL_AB=ours; echo '?NCCL_MINE=x';"
+                 "echo +APPTAINER_BIND=/a:/a; %s echo .",
+                 rows[i].again);
+        host_user_init(does);
+        host_setenv("NCCL_A", "theirs");
+        host_setenv("NCCL_AB", "theirs");
+        host_call("task_init");
+        assert_job("NCCL_A", rows[i].want);
+        assert_job("NCCL_AB", rows[i].want);
+        assert_job("NCCL_MINE", "user");
+        assert_job("APPTAINER_BIND", "/site:/site,/a:/a");
+        host_call("exit");
+    }
+}
+
+/* A batch script with the option: nothing is believed of the step in which
+ * sbatch ran. */
+static void test_batch(void **state)
+{
+    host.step = SLURM_BATCH_SCRIPT;
+    host_setenv("JOBPROF_SET", "NCCL_PROFILE_A");
+    host_setenv("NCCL_PROFILE_A", "outer");
+    host_setenv("SLURM_STEP_NUM_NODES", "7");
+    host_user_init("echo SLURM_JOBPROF_DIR=/y/step-batch; echo A=1; echo .");
+    assert_ran_without(BEGIN, "arg --dir");
+    assert_ran_without(BEGIN, "outer");
+    assert_ran(BEGIN, "arg --nodes\narg 1\narg --script\narg batch\nenv ");
+    assert_job("A", "1");
+    assert_job("NCCL_PROFILE_A", NULL);
+    assert_carried_gone();
+    host_task_ends(0, 0, 100, 0);
+    host_call("exit");
+    assert_ran(FINISH, "arg --dir\narg /y/step-batch\n");
+    assert_ran(FINISH, "arg --script\narg batch\n");
+}
+
+/* Without an option or a variable that asks for it, a batch script is left
+ * alone, whatever the step around sbatch had. */
+static void test_batch_not_asked(void **state)
+{
+    host.step = SLURM_BATCH_SCRIPT;
+    host.context = S_CTX_REMOTE;
+    host_setenv("SLURM_JOBPROF_REQ", "1");
+    host_setenv("SLURM_JOBPROF_DIR", "/x/step-0");
+    host_call("init");
+    host_call("init_post_opt");
+    host_call("user_init");
+    host_call("exit");
+    assert_int_equal(host.forks, 0);
+    assert_carried_gone();
 }
 
 static void test_missing_items(void **state)
@@ -421,16 +489,29 @@ static void test_begin_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_begin),         TEST(test_not_asked),
-        TEST(test_not_profiled),  TEST(test_nested),
-        TEST(test_lists),         TEST(test_lists_full),
-        TEST(test_lists_nested),  TEST(test_special_steps),
-        TEST(test_missing_items), TEST(test_begin_void),
-        TEST(test_begin_says),    TEST(test_het_says_once),
-        TEST(test_begin_hangs),   TEST(test_begin_names_dir),
-        TEST(test_no_dir),        TEST(test_background),
-        TEST(test_stubborn),      TEST(test_default_is_quiet),
-        TEST(test_foreign_group), TEST(test_hidepid),
+        TEST(test_begin),
+        TEST(test_not_asked),
+        TEST(test_not_profiled),
+        TEST(test_nested),
+        TEST(test_lists),
+        TEST(test_lists_full),
+        TEST(test_lists_nested),
+        TEST(test_special_steps),
+        TEST(test_task_env),
+        TEST(test_batch),
+        TEST(test_batch_not_asked),
+        TEST(test_missing_items),
+        TEST(test_begin_void),
+        TEST(test_begin_says),
+        TEST(test_het_says_once),
+        TEST(test_begin_hangs),
+        TEST(test_begin_names_dir),
+        TEST(test_no_dir),
+        TEST(test_background),
+        TEST(test_stubborn),
+        TEST(test_default_is_quiet),
+        TEST(test_foreign_group),
+        TEST(test_hidepid),
         TEST(test_begin_ends),
     };
 

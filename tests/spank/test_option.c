@@ -278,10 +278,38 @@ static void test_allocator(void **state)
     host_call("exit");
     assert_env("SLURM_JOBPROF_REQ", NULL);
     assert_int_equal(host.forks, 2);
-    assert_string_equal(host.log,
-                        "spank: jobprof: the steps that srun starts in this "
-                        "job are profiled; what runs in it without srun is "
-                        "not\n");
+    assert_string_equal(host.log, ""); /* the script is profiled, too */
+}
+
+/* What a job cannot have is said once, at its submission. */
+static void test_allocator_tells(void **state)
+{
+    static const struct {
+        const char *program, *option, *said;
+    } rows[] = {
+        {"sbatch", "util-profile", ""},
+        {"sbatch", "copper-profile",
+         "spank: jobprof: Copper, clocks and nsys are for the steps that srun "
+         "starts in this job; the script itself runs without them\n"},
+        {"salloc", "nccl-profile",
+         "spank: jobprof: the steps that srun starts in this job are "
+         "profiled; a program that salloc runs on this host is not\n"},
+    };
+    char *name = program_invocation_short_name;
+
+    for (int i = 0; i < 3; i++) {
+        host_teardown(state);
+        host_setup(state);
+        host.context = S_CTX_ALLOCATOR;
+        program_invocation_short_name = (char *) rows[i].program;
+        host_call("init");
+        assert_int_equal(host_option(rows[i].option, "auto", 0), 0);
+        host_call("init_post_opt");
+        host_call("init_post_opt"); /* of another component */
+        program_invocation_short_name = name;
+        assert_string_equal(host.log, rows[i].said);
+        host_call("exit");
+    }
 }
 
 /* Without the option, or with =off, nothing is said. */
@@ -365,6 +393,7 @@ int main(void)
         TEST(test_last_value),
         TEST(test_request),
         TEST(test_allocator),
+        TEST(test_allocator_tells),
         TEST(test_idle),
         TEST(test_allocator_without),
         TEST(test_unset_inherited),

@@ -120,16 +120,20 @@ static void test_resolve_dribbles(void **state)
 
 static void test_special_steps(void **state)
 {
-    static const uint32_t ids[] = {SLURM_BATCH_SCRIPT, SLURM_EXTERN_CONT,
-                                   SLURM_INTERACTIVE_STEP,
-                                   SLURM_MAX_NORMAL_STEP_ID};
+    static const uint32_t ids[] = {SLURM_EXTERN_CONT, SLURM_MAX_NORMAL_STEP_ID};
 
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 2; i++) {
         host.noptions = 0;
         host.step = ids[i];
         resolve("echo .");
         assert_env("SLURM_JOBPROF_DIR", NULL);
     }
+    host.noptions = 0; /* salloc's shell on a node is started by an srun */
+    host.step = SLURM_INTERACTIVE_STEP;
+    resolve("case \"$*\" in *'--nodes 1 --tasks 1 '*'--script interactive') "
+            "echo SLURM_JOBPROF_DIR=/x;; esac; echo .");
+    assert_env("SLURM_JOBPROF_DIR", "/x");
+    unsetenv("SLURM_JOBPROF_DIR");
     host.step = 0;
     host.absent = true;
     host.noptions = 0;
