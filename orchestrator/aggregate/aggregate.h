@@ -378,7 +378,12 @@ struct jp_quality {
                            count, or that finalize or exit ended; the latter
                            have records */
     uint64_t in_flight_us; /* the longest of these had begun so long before its
-                              recording ends; a lower bound; 0: none */
+                              recording ends; a lower bound; 0: none. Without
+                              in_flight_ended */
+    uint64_t in_flight_ended; /* of in_flight, those of an attempt after which
+                                 the launcher has started its workers anew:
+                                 they ended with their processes, and have no
+                                 records */
     uint64_t unseen_calls; /* calls of the program for which NCCL reported no
                               operation; no loss, and not expected */
     struct jp_unseen unseen[JP_UNSEEN_FUNCS];

@@ -447,10 +447,31 @@ static void add_overhead(struct jp_overhead *o, const struct source_facts *f)
         o->worst_share = share;
 }
 
+/* Returns how often the launchers had started their workers anew in the last
+ * attempt; -1: no process knows. */
+static int64_t last_restart(const struct build *b)
+{
+    int64_t last = -1;
+
+    for (size_t i = 0; i < b->walk->n_logs; i++)
+        if (b->files[i].process.known &&
+            b->files[i].process.launched.restarts > last)
+            last = b->files[i].process.launched.restarts;
+    return last;
+}
+
+/* Whether the file's process was of an attempt before the last one. */
+static bool is_over(const struct source_facts *f, int64_t last)
+{
+    return f->process.known && f->process.launched.restarts >= 0 &&
+           f->process.launched.restarts < last;
+}
+
 /* Adds up the recorders' counters. *complete: every file has them. */
 static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
 {
     struct jp_quality *q = &b->result->quality;
+    int64_t last = last_restart(b);
 
     *complete = b->walk->n_logs > 0;
     for (size_t i = 0; i < b->walk->n_logs; i++) {
@@ -479,8 +500,10 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
         q->capped = num_add(q->capped, c->left_out);
         q->in_flight = num_add(q->in_flight,
                                num_add(f->tail.in_flight, f->tail.cut_short));
-        if (f->tail.oldest_ns && f->tail.last_ns > f->tail.oldest_ns &&
-            (f->tail.last_ns - f->tail.oldest_ns) / 1000 > q->in_flight_us)
+        if (is_over(f, last))
+            q->in_flight_ended = num_add(q->in_flight_ended, f->tail.in_flight);
+        else if (f->tail.oldest_ns && f->tail.last_ns > f->tail.oldest_ns &&
+                 (f->tail.last_ns - f->tail.oldest_ns) / 1000 > q->in_flight_us)
             q->in_flight_us = (f->tail.last_ns - f->tail.oldest_ns) / 1000;
         /* what else is missing has no bound */
         if (is_unbounded(f))

@@ -89,14 +89,15 @@ static int read_conf(struct top_step *step, struct jp_jobconf *conf,
 static int open_step(struct top_step *step, struct jp_error *err)
 {
     struct livestate_place place = {.dir = step->dir};
+    char name[JP_JOBCONF_NAME_LEN];
     struct jp_jobconf conf;
     char hash[SHA256_HEX] = "";
 
     if (read_conf(step, &conf, hash, err) < 0)
         return -1;
     place.conf = livesnap_conf(hash);
-    snprintf(step->name, sizeof(step->name), "%" PRIu64 ".%.40s", conf.job_id,
-             conf.step_id ? conf.step_id : "?");
+    snprintf(step->name, sizeof(step->name), "%.63s",
+             jobconf_step_name(&conf, name));
     place.nodes = conf.nnodes;
     /* with hang detection off, the default still classifies ages */
     hung_times_set(&place.times, conf.policy.hang_suspect_ms

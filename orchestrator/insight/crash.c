@@ -562,8 +562,8 @@ static const char *nouns_of(const struct jp_crash *crash, uint32_t n)
 /* Adds how the launcher of a worker ended, which is a consequence. */
 static void say_launcher(const struct jp_crash *crash, struct jp_sentence *s)
 {
-    const struct jp_task *launcher = crash->task->is_worker ? launcher_of(crash)
-                                                            : NULL;
+    const struct jp_task *launcher =
+        crash->task->is_worker && !crash->mended ? launcher_of(crash) : NULL;
     int signal = launcher ? signal_of(launcher->status) : 0;
 
     if (launcher && signal)
@@ -653,13 +653,22 @@ static void say_ended(const struct jp_crash *crash, struct jp_sentence *s)
     };
     uint32_t n = crash->ended[JP_CRASH_KILL] + crash->ended[JP_CRASH_SELF];
 
-    sentence_add(s, "%s: %s of %s task%s by %s%s", how[crash->cause],
-                 FIG_COUNT(n), FIG_COUNT(crash->tasks), plural(crash->tasks),
-                 crash->signal ? crash_signal_name(crash->signal)
-                               : "exiting on request",
-                 crash->ended[JP_CRASH_SELF] && crash->ended[JP_CRASH_KILL]
-                     ? " or exiting on request"
-                     : "");
+    /* what ends the workers of one attempt is their launcher, as a rule */
+    sentence_add(
+        s, "%s: %s of %s %s by %s%s",
+        crash->mended && crash->cause == JP_CRASH_ENDED ? "ended from outside"
+                                                        : how[crash->cause],
+        FIG_COUNT(n), FIG_COUNT(crash->tasks),
+        crash->mended       ? nouns_of(crash, crash->tasks)
+        : crash->tasks == 1 ? "task"
+                            : "tasks",
+        crash->signal ? crash_signal_name(crash->signal) : "exiting on request",
+        crash->ended[JP_CRASH_SELF] && crash->ended[JP_CRASH_KILL]
+            ? " or exiting on request"
+            : "");
+    if (crash->mended && crash->ended[JP_CRASH_UNTOLD])
+        sentence_add(s, "how %s ended is not known",
+                     FIG_COUNT(crash->ended[JP_CRASH_UNTOLD]));
 }
 
 /* Writes crash->text anew. */
@@ -672,6 +681,17 @@ static void say(struct jp_crash *crash)
     case JP_CRASH_NONE:
         break;
     case JP_CRASH_UNKNOWN:
+        if (crash->task) {
+            char whom[JP_CRASH_WHOM];
+
+            sentence_add(&s,
+                         "%s (%.60s, pid %" PRId64 ") ended first, and how "
+                         "is not known",
+                         crash_whom(crash, whom), crash->node->name,
+                         crash->task->pid);
+            say_others(crash, &s);
+            break;
+        }
         sentence_add(&s, "it is unknown how %s task%s ended",
                      FIG_COUNT(crash->ended[JP_CRASH_UNTOLD]),
                      plural(crash->ended[JP_CRASH_UNTOLD]));
@@ -851,6 +871,99 @@ int crash_findings(const struct jp_nodes *nodes,
     judge(nodes, processes, crash);
     answer(nodes, crash, findings->hypotheses);
     return add(crash, processes, findings);
+}
+
+/* Makes a view of the nodes whose tasks are the workers of one attempt. -1: no
+ * memory. Free with view_fini. */
+static int view_of_attempt(const struct jp_nodes *nodes, uint32_t restarts,
+                           struct jp_nodes *view)
+{
+    *view = *nodes;
+    view->step_tasks = 0;
+    view->nodes = calloc(nodes->n_nodes + 1, sizeof(*view->nodes));
+    for (size_t i = 0; view->nodes && i < nodes->n_nodes; i++) {
+        const struct jp_node *from = &nodes->nodes[i];
+        struct jp_node *to = &view->nodes[i];
+
+        *to = *from;
+        to->n_tasks = to->n_workers = 0;
+        to->tasks = calloc(from->n_workers + 1, sizeof(*to->tasks));
+        if (!to->tasks)
+            return -1;
+        for (size_t k = 0; k < from->n_workers; k++)
+            if (from->workers[k].restarts == restarts)
+                to->tasks[to->n_tasks++] = from->workers[k];
+        to->workers = to->tasks;
+        to->n_workers = to->n_tasks;
+    }
+    return view->nodes ? 0 : -1;
+}
+
+static void view_fini(struct jp_nodes *view)
+{
+    for (size_t i = 0; view->nodes && i < view->n_nodes; i++)
+        if (view->nodes[i].tasks == view->nodes[i].workers)
+            free(view->nodes[i].tasks);
+    free(view->nodes);
+}
+
+/* Lets the crash point to the nodes themselves instead of their view. */
+static void leave_view(const struct jp_nodes *nodes,
+                       const struct jp_nodes *view, struct jp_crash *crash)
+{
+    const struct jp_node *node =
+        crash->node ? &nodes->nodes[crash->node - view->nodes] : NULL;
+    const struct jp_task *task = NULL;
+
+    for (size_t k = 0; node && crash->task && k < node->n_workers; k++)
+        if (node->workers[k].pid == crash->task->pid &&
+            node->workers[k].instance == crash->task->instance)
+            task = &node->workers[k];
+    crash->node = node;
+    crash->task = task;
+}
+
+int crash_of_attempt(const struct jp_nodes *nodes,
+                     const struct jp_processes *processes, uint32_t restarts,
+                     bool mended, struct jp_crash *crash)
+{
+    const struct jp_process *who;
+    struct jp_nodes view;
+    struct tally tally = {0};
+
+    *crash = (struct jp_crash){
+        .code = -1, .world_rank = -1, .before_us = -1, .mended = mended};
+    if (view_of_attempt(nodes, restarts, &view) < 0) {
+        view_fini(&view);
+        return -1;
+    }
+    each(&view, take, &tally);
+    memcpy(crash->ended, tally.n, sizeof(tally.n));
+    for (int way = 0; way < 4; way++)
+        crash->tasks += tally.n[way];
+    if (tally.n[JP_CRASH_SELF] + tally.n[JP_CRASH_KILL] &&
+        !judge_self(&view, processes, &tally, crash))
+        judge_kill(&view,
+                   tally.n[JP_CRASH_KILL] ? tally.first[JP_CRASH_KILL]
+                                          : tally.first[JP_CRASH_SELF],
+                   crash);
+    /* one that ended before all kills may be their reason */
+    if (!crash_is_fault(crash) && tally.n[JP_CRASH_UNTOLD] &&
+        tally.n[JP_CRASH_KILL] &&
+        is_before(tally.first[JP_CRASH_UNTOLD], tally.first[JP_CRASH_KILL])) {
+        set_first(crash, tally.first[JP_CRASH_UNTOLD]);
+        crash->cause = JP_CRASH_UNKNOWN;
+    }
+    if (crash->task)
+        set_before(&view, crash);
+    leave_view(nodes, &view, crash);
+    who = crash->task ? processes_find(processes, crash->node->hostname,
+                                       crash->task->pid, crash->task->instance)
+                      : NULL;
+    crash->world_rank = who ? who->world_rank : -1;
+    say(crash);
+    view_fini(&view);
+    return 0;
 }
 
 void crash_set_in(struct jp_crash *crash, const char *operation,

@@ -297,6 +297,7 @@ struct jp_expected expected_records(const struct jp_jobconf *conf,
                   ? unseen
                   : 0;
     excused = num_add(excused, num_add(q->capped, q->paused_records));
+    excused = num_add(excused, q->in_flight_ended);
     if (x.records > excused && x.records - excused >= q->records)
         x.judged = (double) q->records / (double) (x.records - excused);
     return x;
@@ -625,8 +626,8 @@ static void ranks(const struct jp_evidence *e, struct jp_sentence *s)
     if (is_elsewhere(e)) {
         sentence_add(s,
                      "%s of %s rank%s not of this step: step%s %s of the job "
-                     "has ranks of the same communicators, and jobprof "
-                     "aggregate joins them",
+                     "has ranks of the same communicators, and the report of "
+                     "the job, ../job/report.html, joins them",
                      FIG_COUNT(of - q->ranks_seen), FIG_COUNT(of),
                      of == 1 ? " is" : "s are",
                      strchr(e->nodes->elsewhere, ',') ? "s" : "",
@@ -800,7 +801,7 @@ static bool is_waiting(const struct jp_evidence *e)
     const struct jp_quality *q = &e->result->quality;
     double run_us = e->result->ops ? (double) ops_run_us(e->result->ops) : 0;
 
-    return q->in_flight &&
+    return q->in_flight > q->in_flight_ended &&
            (double) q->in_flight_us > (1 - limits_get(JP_LIMIT_WHOLE)) * run_us;
 }
 
@@ -808,15 +809,15 @@ static bool is_waiting(const struct jp_evidence *e)
 static bool in_flight(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
+    uint64_t n = q->in_flight - q->in_flight_ended;
     bool is_long = is_waiting(e);
 
-    if (!q->in_flight)
+    if (!n)
         return false;
     sentence_add(s,
                  "%s operation%s had not ended%s%s (jobprof show --pending "
                  "lists them)",
-                 FIG_COUNT(q->in_flight), plural(q->in_flight),
-                 is_long ? ", the oldest after " : "",
+                 FIG_COUNT(n), plural(n), is_long ? ", the oldest after " : "",
                  is_long ? FIG_US((double) q->in_flight_us) : "");
     return is_long;
 }

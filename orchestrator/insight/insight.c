@@ -498,6 +498,10 @@ struct jp_insight *insight_run(const struct jp_jobconf *conf,
         return NULL;
     }
     findings_sort(&x->findings);
+    if (attempts_find(x, nodes, result, &x->attempts) < 0) {
+        insight_destroy(x);
+        return NULL;
+    }
     x->duration_us = (clock_mono_ms() - start_ms) * 1000;
     return x;
 }
@@ -530,6 +534,7 @@ void insight_destroy(struct jp_insight *x)
     if (!x)
         return;
     findings_fini(&x->findings);
+    attempts_fini(&x->attempts);
     processes_fini(&x->processes);
     stalls_fini(&x->stalls);
     free(x->lateness);

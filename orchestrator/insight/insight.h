@@ -79,6 +79,7 @@ struct jp_crash {
     /* The first task is a launcher of the ranks, and it is not known how the
      * first of its processes ended. */
     bool launches;
+    bool mended; /* the end of an attempt after which there was another one */
     int signal, code;  /* of the first task; 0 and -1: it has none */
     int64_t before_us; /* how long it ended before the next one; -1: unknown */
     uint32_t rivals; /* tasks that ended by themselves at about the same time */
@@ -115,10 +116,54 @@ int crash_findings(const struct jp_nodes *nodes,
                    const struct jp_processes *processes, struct jp_crash *crash,
                    struct jp_findings *findings);
 
+/* Fills crash from the ends of the workers of one attempt: those whose launcher
+ * had started its workers anew so many times. mended: it did so again. NONE:
+ * no end of them was seen, or all ended well. -1: no memory. */
+int crash_of_attempt(const struct jp_nodes *nodes,
+                     const struct jp_processes *processes, uint32_t restarts,
+                     bool mended, struct jp_crash *crash);
+
 /* Sets the operation that the first task was last seen in, from its recording,
  * also in the finding. operation "" or NULL: unknown. */
 void crash_set_in(struct jp_crash *crash, const char *operation,
                   struct jp_findings *findings);
+
+/* --- attempts.c --------------------------------------------------------- */
+
+/* The attempts of a job whose ranks were started anew. An elastic launcher
+ * (torchrun --max-restarts) starts all its workers anew after one of them has
+ * died. The new ones make new communicators, so each process, and each finding
+ * about one, is of one attempt. */
+struct jp_attempt {
+    uint32_t number;    /* 1 is the first */
+    uint32_t restarts;  /* by the launcher's count */
+    uint32_t processes; /* with records */
+    uint64_t from_us; /* start of the first operation, since 1970; 0: unknown */
+    uint64_t to_us;   /* end of the last one */
+    uint64_t lost_us; /* from there to the next attempt's first operation; 0:
+                         unknown, or the last attempt */
+    bool is_fault;    /* a process of it died by itself */
+    char host[64];    /* node of the process that died first, or ended first
+                         in a way that is not known; "": unknown */
+    int64_t rank;     /* its rank; -1: unknown */
+    char ended[320];  /* how it ended: a clause; "": unknown, or well */
+    char found[400];  /* the worst finding about one of its processes, besides
+                         its end; "": none */
+};
+
+struct jp_attempts {
+    struct jp_attempt *list; /* in order; NULL: there is one attempt, or none */
+    size_t n;
+    char text[400]; /* one sentence about all; "" without a list */
+};
+
+struct jp_insight;
+/* Fills out from the insight's processes and its sorted findings. nodes and
+ * result may be NULL. 0, or -1: no memory. Free with attempts_fini. */
+int attempts_find(const struct jp_insight *insight,
+                  const struct jp_nodes *nodes, const struct jp_result *result,
+                  struct jp_attempts *out);
+void attempts_fini(struct jp_attempts *attempts);
 
 /* --- insight.c ---------------------------------------------------------- */
 
@@ -126,6 +171,7 @@ struct jp_insight {
     struct jp_findings findings;     /* sorted, worst first */
     struct jp_hypotheses hypotheses; /* each question's answer */
     struct jp_crash crash;           /* how the tasks ended; borrows nodes */
+    struct jp_attempts attempts;     /* if the ranks were started anew */
     struct jp_processes processes;   /* of the result */
     struct jp_lateness *lateness;    /* by the result's ranks */
     struct jp_stalls stalls;         /* if it was judged */

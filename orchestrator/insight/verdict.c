@@ -52,17 +52,17 @@ static unsigned main_doubt(const struct jp_quality *quality)
 static bool not_analysed(const struct jp_evidence *e, struct jp_reasons *why,
                          struct jp_sentence *s)
 {
+    char name[JP_JOBCONF_NAME_LEN];
+
     if (e->analysed)
         return false;
     reasons_add(why, JP_REASON_NOT_ANALYSED);
     if (e->conf && e->conf->step_id)
         sentence_add(s,
                      "not yet analysed: the report's budget ran out; "
-                     "finish with: jobprof report %" PRIu64 ".%s (where it is "
-                     "not found: with its directory in place of %" PRIu64
-                     ".%s)",
-                     e->conf->job_id, e->conf->step_id, e->conf->job_id,
-                     e->conf->step_id);
+                     "finish with: jobprof report %s (where it is not found: "
+                     "with its directory in place of %s)",
+                     jobconf_step_name(e->conf, name), name);
     else
         sentence_add(s, "not yet analysed: the budget ran out; run the same "
                         "command again without a limit");

@@ -443,6 +443,7 @@ char *first_screen_command(const struct jp_report *report,
     struct jp_plain_command c = plain_command(
         report->verdict, f ? (int) f->kind : -1, f && f->world_rank >= 0);
     bool known = conf && conf->step_id;
+    char name[JP_JOBCONF_NAME_LEN];
     size_t n = 0;
 
     /* nothing can be shown before the analysis */
@@ -462,8 +463,8 @@ char *first_screen_command(const struct jp_report *report,
                                f->world_rank);
     /* "." works in the report's folder */
     if (c.job && known)
-        snprintf(buf + n, FIRST_SCREEN_COMMAND - n, " %" PRIu64 ".%.60s",
-                 conf->job_id, conf->step_id);
+        snprintf(buf + n, FIRST_SCREEN_COMMAND - n, " %s",
+                 jobconf_step_name(conf, name));
     else if (c.job)
         snprintf(buf + n, FIRST_SCREEN_COMMAND - n, " .");
     return buf;
@@ -514,10 +515,12 @@ static void put_full(const struct jp_report *report, FILE *out)
 /* Writes the step and the job's name. A folder of logs has neither. */
 static void put_heading(const struct jp_report *report, FILE *out)
 {
+    char name[JP_JOBCONF_NAME_LEN];
+
     fputs("<h1>jobprof", out);
     if (report->conf) {
-        fprintf(out, " &middot; step %" PRIu64 ".", report->conf->job_id);
-        html_out_text(out, report->conf->step_id);
+        fputs(" &middot; step ", out);
+        html_out_text(out, jobconf_step_name(report->conf, name));
         fputs(" &middot; ", out);
         html_out_text(out, report->conf->job_name);
     }

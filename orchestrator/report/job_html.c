@@ -76,6 +76,7 @@ static void put_option(FILE *out, const struct jp_jobconf *conf)
 int job_html_command(const struct jp_report *report, FILE *out)
 {
     const struct jp_jobconf *conf = report->conf;
+    char name[JP_JOBCONF_NAME_LEN];
 
     if (!conf || !conf->nccl_request || !conf->command || !conf->step_id)
         return 0;
@@ -92,13 +93,11 @@ int job_html_command(const struct jp_report *report, FILE *out)
           "one</dt><dd><code>jobprof plan "
           "--from ",
           out);
-    fprintf(out, "%" PRIu64 ".", conf->job_id);
-    put_word(out, conf->step_id);
+    put_word(out, jobconf_step_name(conf, name));
     fputs("</code></dd>\n<dt>Write this report again</dt><dd><code>jobprof "
           "report ",
           out);
-    fprintf(out, "%" PRIu64 ".", conf->job_id);
-    put_word(out, conf->step_id);
+    put_word(out, jobconf_step_name(conf, name));
     fputs("</code></dd></dl>\n<p class=\"note\">The program&#39;s arguments "
           "are not recorded: replace the dots by them.</p>\n",
           out);

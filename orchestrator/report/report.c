@@ -103,17 +103,35 @@ static void put_undone(FILE *out, const struct jp_report *report)
                       report->undone[i].command);
 }
 
+/* Writes the attempts of a job whose ranks were started anew. -1: no memory. */
+static int put_attempts(const struct jp_report *report, FILE *out)
+{
+    const struct jp_attempts *a = report->insight ? &report->insight->attempts
+                                                  : NULL;
+
+    if (!a || !a->n)
+        return 0;
+    fputc('\n', out);
+    text_out_line(out, "Attempts: %s", a->text);
+    for (size_t i = 0; i < a->n; i++)
+        if (*a->list[i].found)
+            text_out_line(out, "  %" PRIu32 " found    %s", a->list[i].number,
+                          a->list[i].found);
+    return table_text(&table_attempts, report, out);
+}
+
 /* Writes the facts about the job. A folder of logs has no job.conf, so most
  * facts are unknown then. */
 static void put_job(FILE *out, const struct jp_report *report)
 {
     const struct jp_jobconf *c = report->conf;
     const struct jp_nodes *nodes = report->nodes;
+    char name[JP_JOBCONF_NAME_LEN];
 
     fprintf(out, "\nJob\n");
     if (c) {
-        text_out_line(out, "  step       %" PRIu64 ".%s  %s", c->job_id,
-                      or_dash(c->step_id), COLUMN(c->job_name, 60));
+        text_out_line(out, "  step       %s  %s", jobconf_step_name(c, name),
+                      COLUMN(c->job_name, 60));
         text_out_line(out, "  submitted  by %s (account %s) to %s, from %s",
                       or_dash(c->user), or_dash(c->account),
                       or_dash(c->partition), or_dash(c->submit_host));
@@ -364,8 +382,8 @@ int report_write_text(const struct jp_report *report, FILE *out,
     put_nsys(out, report);
     put_cuda(out, report);
     put_hang(out, report);
-    if (tables_hang_text(report, out) < 0 || put_busy(out, report) < 0 ||
-        put_util(out, report) < 0 ||
+    if (put_attempts(report, out) < 0 || tables_hang_text(report, out) < 0 ||
+        put_busy(out, report) < 0 || put_util(out, report) < 0 ||
         (r && r->n_comms && table_text(&table_comms, report, out) < 0) ||
         topology_text(report->labels, out) < 0 ||
         (r && r->n_cells && table_text(&table_cells, report, out) < 0) ||

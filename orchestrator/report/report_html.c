@@ -462,6 +462,10 @@ static const struct jp_html_section html_sections[] = {
      "Send or Recv in flight. Computing may continue at the same time: the "
      "share is neither lost time nor a measure of overlap.",
      JP_HTML_WIDE, .put = html_busy_put},
+    {"attempts", "Attempts",
+     "The ranks were started anew. Each attempt has processes and "
+     "communicators of its own, which are judged on their own.",
+     JP_HTML_WIDE, .table = &table_attempts},
     {"pace", "Pace",
      "How long a step of the program&#39;s loop takes: by operations that "
      "repeat themselves in the same order, else by samples of utilisation.",
@@ -675,6 +679,7 @@ static int put_page(const struct jp_report *report, struct body *bodies,
 int report_write_html(const struct jp_report *report, FILE *out,
                       struct jp_error *err)
 {
+    char name[JP_JOBCONF_NAME_LEN];
     struct body bodies[HTML_SECTIONS] = {{NULL, 0}};
     char title[128] = "jobprof report";
     int rc;
@@ -682,9 +687,9 @@ int report_write_html(const struct jp_report *report, FILE *out,
     /* a write that fails later sets it */
     errno = 0;
     if (report->conf)
-        snprintf(title, sizeof(title), "%s %" PRIu64 ".%s - jobprof",
-                 verdict_word_name(report->verdict->word), report->conf->job_id,
-                 report->conf->step_id ? report->conf->step_id : "");
+        snprintf(title, sizeof(title), "%s %s - jobprof",
+                 verdict_word_name(report->verdict->word),
+                 jobconf_step_name(report->conf, name));
     html_out_begin(out, title);
     rc = put_page(report, bodies, out);
     for (size_t i = 0; i < HTML_SECTIONS; i++)

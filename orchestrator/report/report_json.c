@@ -82,6 +82,7 @@ static void put_conf(struct jp_json_stream *s, const struct jp_jobconf *conf)
         const char *text;
     } texts[] = {
         {"step", conf->step_id},
+        {"array", conf->array && *conf->array ? conf->array : NULL},
         {"name", conf->job_name},
         {"user", conf->user},
         {"account", conf->account},
@@ -608,6 +609,7 @@ static void put_head(struct jp_json_stream *s, const struct jp_report *report)
     put_findings(s, report);
     json_stream_end_array(s);
     table_json(s, &table_hypotheses, report, NULL);
+    table_json(s, &table_attempts, report, NULL);
     put_lateness(s, report);
     put_warmup(s, report);
     put_expectation(s, report->expectation);

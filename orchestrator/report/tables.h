@@ -14,7 +14,8 @@ extern const struct jp_table table_util, table_util_totals;
 
 /* Causes that coincide with findings (tables_findings.c); no rows if
  * report->causes is NULL. */
-extern const struct jp_table table_causes, table_bottlenecks, table_iteration;
+extern const struct jp_table table_causes, table_bottlenecks, table_iteration,
+    table_attempts;
 /* Writes iteration{} and bottlenecks[] of summary.json. */
 void tables_pace_json(struct jp_json_stream *s, const struct jp_report *report);
 

@@ -483,6 +483,74 @@ const struct jp_table table_iteration = {
     .unsorted = true,
 };
 
+/* --- attempts ------------------------------------------------------------- */
+
+static size_t count_attempts(const struct jp_report *report)
+{
+    return report->insight ? report->insight->attempts.n : 0;
+}
+
+static void find_attempt(struct jp_row *row)
+{
+    row->at = &row->report->insight->attempts.list[row->index];
+}
+
+/* 0 stands for unknown. */
+JP_GETTER(attempt_from, jp_attempt,
+          value_known(v, at->from_us != 0, at->from_us))
+JP_GETTER(attempt_to, jp_attempt, value_known(v, at->to_us != 0, at->to_us))
+JP_GETTER(attempt_lost, jp_attempt,
+          value_known(v, at->lost_us != 0, at->lost_us))
+JP_GETTER(attempt_rank, jp_attempt, value_signed(v, at->rank))
+JP_GETTER(attempt_host, jp_attempt, value_name(v, *at->host ? at->host : NULL))
+JP_GETTER(attempt_ended, jp_attempt, value_text(v, at->ended))
+JP_GETTER(attempt_found, jp_attempt, value_text(v, at->found))
+
+#define FIELD(member) JP_FIELD(struct jp_attempt, member)
+static const struct jp_column attempts[] = {
+    {"number", JP_COL_RANK, 0, 1, 1, 1, "Attempt", "1 is the first",
+     FIELD(number), .width = 8},
+    {"restarts", JP_COL_RANK, 0, 2,
+     .help = "how often the launcher had started its workers anew",
+     FIELD(restarts)},
+    {"processes", JP_COL_COUNT, 0, 3, 2, 2, "Processes", "with records",
+     FIELD(processes), .width = 9},
+    {"from_us", JP_COL_CLOCK, JP_MAYBE, 4, 3, 0, "From",
+     "start of its first operation; null: unknown", .get = get_attempt_from},
+    {"to_us", JP_COL_CLOCK, JP_MAYBE, 5, 4, 0, "To", "end of its last one",
+     .get = get_attempt_to},
+    {"lost_us", JP_COL_US, JP_MAYBE, 6, 5, 3, "Lost",
+     "from there to the first operation of the next attempt; null: unknown, "
+     "or the last",
+     .get = get_attempt_lost, .width = 9},
+    {"rank", JP_COL_RANK, JP_MAYBE, 7,
+     .help = "rank of the process that died first by itself; null: none, or "
+             "unknown",
+     .get = get_attempt_rank},
+    {"host", JP_COL_TEXT, JP_MAYBE, 8, .help = "its node",
+     .get = get_attempt_host},
+    {"ended", JP_COL_PROSE, 0, 9, 6, 4, "Ended",
+     "how it ended; empty: well, or unknown", .get = get_attempt_ended,
+     .width = 60},
+    {"found", JP_COL_PROSE, 0, 10, 7, 0, "Found",
+     "the worst finding about one of its processes, besides its end",
+     .get = get_attempt_found},
+};
+#undef FIELD
+const struct jp_table table_attempts = {
+    .name = "attempts",
+    .json = "attempts",
+    .help = "one row per attempt of a job whose ranks were started anew; none "
+            "if they were not",
+    JP_COLUMNS(attempts),
+    .count = count_attempts,
+    .find = find_attempt,
+    .max_json = 1000,
+    .max_html = 100,
+    .max_text = 20,
+    .unsorted = true,
+};
+
 void tables_pace_json(struct jp_json_stream *s, const struct jp_report *report)
 {
     /* iteration is one object, not an array: null if no period was recognised

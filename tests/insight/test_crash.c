@@ -457,6 +457,166 @@ static void test_workers(void **state)
     assert_int_equal(c.code, 7);
 }
 
+/* The end of one attempt's workers, after which there was another one. */
+static void test_attempt(void **state)
+{
+    static const struct jp_processes none;
+    struct jp_task workers[4];
+    struct jp_crash c;
+
+    (void) state;
+    make_workers(workers, SIGSEGV);
+    assert_int_equal(crash_of_attempt(&step, &none, 0, true, &c), 0);
+    assert_int_equal(c.cause, JP_CRASH_SIGNAL);
+    assert_ptr_equal(c.task, &workers[3]);
+    assert_ptr_equal(c.node, &nodes[1]);
+    assert_string_equal(
+        c.text, "a worker of task 1 (n2, pid 203) died of SIGSEGV, 300 ms "
+                "before any other process ended; 3 other processes were then "
+                "ended from outside");
+    /* no end of another attempt was seen */
+    assert_int_equal(crash_of_attempt(&step, &none, 1, true, &c), 0);
+    assert_int_equal(c.cause, JP_CRASH_NONE);
+    assert_string_equal(c.text, "");
+    /* that of a worker of a later attempt does not count */
+    workers[0].restarts = 1;
+    workers[0].end_us -= 10000000;
+    assert_int_equal(crash_of_attempt(&step, &none, 0, true, &c), 0);
+    assert_ptr_equal(c.task, &workers[3]);
+    /* the first end is not known, the others are kills: by clocks that were
+     * never compared, they may have come first ... */
+    make_workers(workers, -1);
+    assert_int_equal(crash_of_attempt(&step, &none, 0, true, &c), 0);
+    assert_int_equal(c.cause, JP_CRASH_ENDED);
+    assert_string_equal(c.text, "ended from outside: 3 of 4 processes by "
+                                "SIGTERM; how 1 ended is not known");
+    /* ... but not two seconds before */
+    workers[3].end_us -= 2000000;
+    workers[3].mono_us -= 2000000;
+    assert_int_equal(crash_of_attempt(&step, &none, 0, true, &c), 0);
+    assert_int_equal(c.cause, JP_CRASH_UNKNOWN);
+    assert_ptr_equal(c.task, &workers[3]);
+    assert_string_equal(
+        c.text, "a worker of task 1 (n2, pid 203) ended first, and how is not "
+                "known; 3 other processes were then ended from outside");
+    /* all were killed at once */
+    make_workers(workers, SIGKILL);
+    for (int i = 0; i < 4; i++) {
+        workers[i].status = SIGKILL;
+        workers[i].end_us = workers[0].end_us;
+    }
+    workers[1].mono_us = workers[0].mono_us;
+    workers[3].mono_us = workers[2].mono_us;
+    assert_int_equal(crash_of_attempt(&step, &none, 0, true, &c), 0);
+    assert_string_equal(c.text,
+                        "ended from outside: 4 of 4 processes by SIGKILL");
+}
+
+/* Two ranks on two nodes, started three times; in two of the attempts that of
+ * node 2 dies. */
+static void test_attempts(void **state)
+{
+    struct jp_insight x = {.judged = true};
+    struct jp_result r = {0};
+    struct jp_comm comms[3];
+    struct jp_rank ranks[6];
+    struct jp_recorded recorded[6];
+    struct jp_busy busy[6];
+    struct jp_task workers[2][4];
+    struct jp_finding found = {.kind = JP_FINDING_LATE_RANK,
+                               .text = "rank 0 is late"};
+    struct jp_attempts a;
+
+    (void) state;
+    make_workers(workers[0], SIGSEGV); /* nodes and tasks */
+    for (int i = 0; i < 6; i++) {
+        int attempt = i / 2, node = i % 2;
+
+        comms[attempt] = (struct jp_comm){
+            .name = (char *) "world", .n_ranks = 2, .ranks_seen = 2};
+        snprintf(comms[attempt].id, sizeof(comms->id), "0x%d", attempt);
+        ranks[i] = (struct jp_rank){.comm = (size_t) attempt,
+                                    .rank = (uint32_t) node,
+                                    .host = nodes[node].hostname,
+                                    .pid = 300 + i,
+                                    .instance = 7,
+                                    .records = 1};
+        recorded[i] = (struct jp_recorded){
+            .host = nodes[node].hostname, .pid = 300 + i, .instance = 7};
+        launched_init(&recorded[i].launched);
+        recorded[i].launched.restarts = attempt;
+        busy[i] = (struct jp_busy){
+            .host = nodes[node].hostname,
+            .pid = 300 + i,
+            .instance = 7,
+            .from_us = (uint64_t) (T0 + 10 * attempt) * 1000000,
+            .to_us = (uint64_t) (T0 + 10 * attempt + 7) * 1000000};
+        workers[node][attempt] = (struct jp_task){
+            .gtid = (uint32_t) node,
+            .is_worker = true,
+            .pid = 300 + i,
+            .instance = 7,
+            .restarts = (uint32_t) attempt,
+            .status = attempt == 2 ? 0
+                      : node       ? SIGSEGV
+                                   : SIGTERM,
+            .end_us = (T0 + 10 * attempt + 7) * INT64_C(1000000) +
+                      (node ? 0 : 900000)};
+    }
+    for (int node = 0; node < 2; node++) {
+        nodes[node].workers = workers[node];
+        nodes[node].n_workers = 3;
+    }
+    r.comms = comms;
+    r.n_comms = 3;
+    r.ranks = ranks;
+    r.n_ranks = 6;
+    r.recorded = recorded;
+    r.n_recorded = 6;
+    r.busy = busy;
+    r.n_busy = 6;
+    assert_int_equal(processes_init_nodes(&x.processes, &r, &step), 0);
+    found.process = processes_find(&x.processes, nodes[0].hostname, 302, 7) -
+                    x.processes.list;
+    x.findings.at = &found;
+    x.findings.n = 1;
+    assert_int_equal(attempts_find(&x, &step, &r, &a), 0);
+    assert_int_equal(a.n, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(a.list[i].number, i + 1);
+        assert_int_equal(a.list[i].processes, 2);
+        assert_int_equal(a.list[i].lost_us, i < 2 ? 3000000 : 0);
+        assert_string_equal(a.list[i].host, i < 2 ? "n2" : "");
+        assert_string_equal(a.list[i].found, i == 1 ? "rank 0 is late" : "");
+    }
+    assert_non_null(strstr(a.list[0].ended, "(n2, pid 301) died of SIGSEGV"));
+    assert_string_equal(a.list[2].ended, "");
+    assert_string_equal(a.text, "3 attempts, 6.00 s without an operation "
+                                "between them; each of the 2 failures began "
+                                "on n2");
+    attempts_fini(&a);
+    /* a process without a time: what was lost is not known */
+    busy[2].state = JP_BUSY_UNTIMED;
+    assert_int_equal(attempts_find(&x, &step, &r, &a), 0);
+    assert_int_equal(a.list[0].lost_us + a.list[1].lost_us, 0);
+    assert_int_equal(a.list[1].from_us, 0);
+    attempts_fini(&a);
+    /* the failures begin on two nodes */
+    workers[0][1].end_us -= 2000000;
+    workers[0][1].status = SIGSEGV;
+    assert_int_equal(attempts_find(&x, &step, &r, &a), 0);
+    assert_string_equal(a.text,
+                        "3 attempts; 2 failures, not all on one known node");
+    attempts_fini(&a);
+    /* no launcher's count: nothing is said of attempts */
+    for (int i = 0; i < 6; i++)
+        recorded[i].launched.restarts = -1;
+    assert_int_equal(attempts_find(&x, &step, &r, &a), 0);
+    assert_int_equal(a.n, 0);
+    assert_int_equal(attempts_find(&x, NULL, NULL, &a), 0);
+    processes_fini(&x.processes);
+}
+
 static void test_causes(void **state)
 {
     (void) state;
@@ -476,6 +636,7 @@ int main(void)
         cmocka_unit_test(test_no_times), cmocka_unit_test(test_running),
         cmocka_unit_test(test_alike),    cmocka_unit_test(test_finding),
         cmocka_unit_test(test_causes),   cmocka_unit_test(test_workers),
+        cmocka_unit_test(test_attempt),  cmocka_unit_test(test_attempts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

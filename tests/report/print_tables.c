@@ -66,6 +66,7 @@ int main(void)
         json_array_append_new(list, describe(tables[i]));
     json_array_append_new(list, describe(&table_causes));
     json_array_append_new(list, describe(&table_iteration));
+    json_array_append_new(list, describe(&table_attempts));
     json_array_append_new(list, describe(&table_bottlenecks));
     json_array_append_new(list, describe(&table_util));
     json_array_append_new(list, describe(&table_clock));
