@@ -131,7 +131,9 @@ static const struct jp_recorded *recorded_of(const struct causes_input *in,
 static bool is_only_one(const struct jp_result *r, const struct jp_recorded *of)
 {
     for (size_t i = 0; i < r->n_recorded; i++)
-        if (&r->recorded[i] != of && r->recorded[i].procid == of->procid)
+        if (&r->recorded[i] != of && r->recorded[i].procid == of->procid &&
+            /* several steps of a job have a task of that number */
+            !strcmp(r->recorded[i].host, of->host))
             return false;
     return true;
 }

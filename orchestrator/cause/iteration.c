@@ -582,12 +582,14 @@ int iteration_find(const struct jp_result *result, const char *step_dir,
     if (result && of_result(result, out) < 0)
         return error_set(err, "out of memory");
     if (!out->source && nodes && nodes->n_nodes) {
+        const char *dir = nodes_step_dir(&nodes->nodes[0], step_dir);
+
         s = calloc(1, sizeof(*s));
         if (!s)
             return error_set(err, "out of memory");
-        of_samples(s, step_dir, nodes->nodes[0].name, UTIL_GPU, out);
+        of_samples(s, dir, nodes->nodes[0].name, UTIL_GPU, out);
         if (!out->source)
-            of_samples(s, step_dir, nodes->nodes[0].name, UTIL_TASK, out);
+            of_samples(s, dir, nodes->nodes[0].name, UTIL_TASK, out);
     }
     free(s);
     if (out->source && out->period_us > 0)

@@ -724,7 +724,8 @@ int samples_load(struct samples *s, const char *step_dir,
         return -1;
     for (uint32_t i = 0; i < nodes->n_nodes && rc == 0; i++)
         for (int kind = 0; kind < UTIL_KINDS && rc == 0; kind++) {
-            char *path = text_format("%s/nodes/%s/util-%s.csv.gz", step_dir,
+            char *path = text_format("%s/nodes/%s/util-%s.csv.gz",
+                                     nodes_step_dir(&nodes->nodes[i], step_dir),
                                      nodes->nodes[i].name,
                                      util_tables[kind].name);
 

@@ -29,9 +29,16 @@
 
 /* --- find step directories --- */
 
+/* The job that a word names. */
+struct job_name {
+    uint64_t id;    /* of an array's task: the array's */
+    char array[48]; /* "12_1": the task of an array; "": it is none */
+};
+
 /* Writes pattern as a glob. Codes that follow from the id are filled in, other
  * codes match anything, and the glob's special characters are quoted. */
-static void print_glob(FILE *out, const char *pattern, uint64_t job_id)
+static void print_glob(FILE *out, const char *pattern,
+                       const struct job_name *job)
 {
     const struct passwd *me = getpwuid(getuid());
 
@@ -40,8 +47,8 @@ static void print_glob(FILE *out, const char *pattern, uint64_t job_id)
             c++;
             /* the id and the user are known; node names, dates and so on are
              * not */
-            if (*c == 'j')
-                fprintf(out, "%llu", (unsigned long long) job_id);
+            if (*c == 'j' && !*job->array)
+                fprintf(out, "%llu", (unsigned long long) job->id);
             else if (*c == 'u' && me)
                 fputs(me->pw_name, out); /* raw: a glob */
             else
@@ -56,8 +63,8 @@ static void print_glob(FILE *out, const char *pattern, uint64_t job_id)
 
 /* Returns root/pattern as a glob, followed by tail, which is a glob already.
  * Caller frees; NULL without memory. */
-static char *make_glob(const char *root, const char *pattern, uint64_t job_id,
-                       const char *tail)
+static char *make_glob(const char *root, const char *pattern,
+                       const struct job_name *job, const char *tail)
 {
     char *text = NULL;
     size_t len = 0;
@@ -68,7 +75,7 @@ static char *make_glob(const char *root, const char *pattern, uint64_t job_id,
     /* a relative pattern without root is searched in the current folder */
     if (pattern[0] != '/' && root)
         fprintf(out, "%s/", root); /* raw: a glob */
-    print_glob(out, pattern, job_id);
+    print_glob(out, pattern, job);
     fputs(tail, out); /* raw: a glob */
     if (fclose(out) == 0)
         return text;
@@ -85,7 +92,7 @@ static int is_step(const struct dirent *entry)
 }
 
 /* Whether the directory's job.conf belongs to the job. */
-static bool is_step_of(const char *step_dir, uint64_t job_id)
+static bool is_step_of(const char *step_dir, const struct job_name *job)
 {
     char *path = text_format("%s/" JP_JOBCONF_NAME, step_dir);
     struct jp_jobconf conf;
@@ -93,7 +100,8 @@ static bool is_step_of(const char *step_dir, uint64_t job_id)
 
     if (path && stepdir_is_folder(step_dir) &&
         jobconf_read(path, &conf, NULL) == 0) {
-        same = conf.job_id == job_id;
+        same = *job->array ? !strcmp(conf.array, job->array)
+                           : conf.job_id == job->id;
         jobconf_fini(&conf);
     }
     free(path);
@@ -102,7 +110,7 @@ static bool is_step_of(const char *step_dir, uint64_t job_id)
 
 /* Checks the directory: a code that became a wildcard also matches other
  * jobs. */
-static bool is_of_job(const char *dir, uint64_t job_id)
+static bool is_of_job(const char *dir, const struct job_name *job)
 {
     struct dirent **entries = NULL;
     int n = stepdir_is_folder(dir) ? scandir(dir, &entries, is_step, NULL) : 0;
@@ -111,7 +119,7 @@ static bool is_of_job(const char *dir, uint64_t job_id)
     for (int i = 0; i < n; i++) {
         char *step = text_format("%s/%s", dir, entries[i]->d_name);
 
-        found = found || (step && is_step_of(step, job_id));
+        found = found || (step && is_step_of(step, job));
         free(step);
         free(entries[i]);
     }
@@ -120,16 +128,16 @@ static bool is_of_job(const char *dir, uint64_t job_id)
 }
 
 /* The last folder that matches. glob sorts, so _r2 comes after _r1. */
-static char *match(const char *root, const char *pattern, uint64_t job_id,
-                   const char *tail)
+static char *match(const char *root, const char *pattern,
+                   const struct job_name *job, const char *tail)
 {
-    char *text = make_glob(root, pattern, job_id, tail);
+    char *text = make_glob(root, pattern, job, tail);
     glob_t found = {0};
     char *dir = NULL;
 
     if (text && glob(text, 0, NULL, &found) == 0) {
         for (size_t i = found.gl_pathc; i-- > 0 && !dir;)
-            if (is_of_job(found.gl_pathv[i], job_id))
+            if (is_of_job(found.gl_pathv[i], job))
                 dir = strdup(found.gl_pathv[i]);
         globfree(&found);
     }
@@ -140,13 +148,13 @@ static char *match(const char *root, const char *pattern, uint64_t job_id,
 /* Returns the directory of the job's last run, or NULL. A job that was requeued
  * has the suffix _r<count>. Larger counts are tried first. */
 static char *match_pattern(const char *root, const char *pattern,
-                           uint64_t job_id)
+                           const struct job_name *job)
 {
     static const char *const tails[] = {"_r[0-9][0-9]", "_r[0-9]", ""};
     char *dir = NULL;
 
     for (size_t i = 0; !dir && i < sizeof(tails) / sizeof(tails[0]); i++)
-        dir = match(root, pattern, job_id, tails[i]);
+        dir = match(root, pattern, job, tails[i]);
     return dir;
 }
 
@@ -181,7 +189,7 @@ static char *work_dir(uint32_t job_id)
 }
 
 /* Returns the job's directory, or NULL. Caller frees. */
-static char *find_job(uint64_t job_id, const char *config)
+static char *find_job(const struct job_name *job, const char *config)
 {
     char *pattern = settings_pattern(config);
     char *root = NULL;
@@ -191,16 +199,16 @@ static char *find_job(uint64_t job_id, const char *config)
      * old jobs. */
     for (int slurm = 0; slurm < 2 && !dir; slurm++) {
         if (slurm &&
-            (job_id > UINT32_MAX || !(root = work_dir((uint32_t) job_id))))
+            (job->id > UINT32_MAX || !(root = work_dir((uint32_t) job->id))))
             break;
         if (pattern)
-            dir = match_pattern(root, pattern, job_id);
+            dir = match_pattern(root, pattern, job);
         if (!dir)
-            dir = match_pattern(root, JP_DEF_DIR, job_id);
+            dir = match_pattern(root, JP_DEF_DIR, job);
         if (!dir)
             /* a step that only a site default profiles is hidden until it has
              * records */
-            dir = match_pattern(root, "." JP_DEF_DIR, job_id);
+            dir = match_pattern(root, "." JP_DEF_DIR, job);
     }
     free(root);
     free(pattern);
@@ -273,27 +281,93 @@ static bool has_steps(const char *dir)
     return true;
 }
 
-/* Parses JOBID or JOBID.STEP. *step points into word, or is NULL. */
-static bool parse_job(const char *word, uint64_t *job_id, const char **step)
+/* The most steps of a range. */
+#define STEPS_MAX 4096
+
+/* Parses JOBID or JOBID.STEP, where a task of an array is JOBID_TASK. *step
+ * points into word, or is NULL. */
+static bool parse_job(const char *word, struct job_name *job, const char **step)
 {
     char digits[24];
-    size_t n = strspn(word, "0123456789");
+    size_t n = strspn(word, "0123456789"), all = n;
 
-    if (n == 0 || n >= sizeof(digits) || (word[n] && word[n] != '.'))
+    if (n && word[n] == '_')
+        all = n + 1 + strspn(word + n + 1, "0123456789");
+    if (n == 0 || n >= sizeof(digits) || all >= sizeof(job->array) ||
+        word[all - 1] == '_' || (word[all] && word[all] != '.'))
         return false;
     memcpy(digits, word, n);
     digits[n] = '\0';
-    *step = word[n] ? word + n + 1 : NULL;
-    /* the word becomes part of a path */
-    if (*step && !stepdir_name_ok(*step))
-        return false;
-    return num_parse_u64(digits, 1, INT64_MAX, job_id, NULL) == 0;
+    memcpy(job->array, word, all);
+    job->array[all > n ? all : 0] = '\0';
+    *step = word[all] ? word + all + 1 : NULL;
+    return num_parse_u64(digits, 1, INT64_MAX, &job->id, NULL) == 0;
+}
+
+/* Appends a step's directory. Takes ownership of dir. */
+static int add_step(char *dir, char ***dirs, size_t *n, struct jp_error *err)
+{
+    char **more = dir ? reallocarray(*dirs, *n + 1, sizeof(*more)) : NULL;
+
+    if (!more) {
+        free(dir);
+        return error_set(err, "out of memory");
+    }
+    *dirs = more;
+    more[(*n)++] = dir;
+    return 0;
+}
+
+/* Adds the steps of a word: "0", or "0-3" where no step has that name. */
+static int add_steps(const char *job, const char *word, char ***dirs, size_t *n,
+                     struct jp_error *err)
+{
+    const char *dash = strchr(word, '-');
+    char *first = dash ? strndup(word, (size_t) (dash - word)) : NULL;
+    uint64_t from = 0, to = 0;
+    int rc = 0;
+
+    if (!first || num_parse_u64(first, 0, UINT32_MAX, &from, NULL) < 0 ||
+        num_parse_u64(dash + 1, from, from + STEPS_MAX, &to, NULL) < 0) {
+        /* the word becomes part of a path */
+        rc = stepdir_name_ok(word)
+                 ? add_step(text_format("%s/step-%s", job, word), dirs, n, err)
+                 : error_set(err, "\"%s\" is no step", word);
+        free(first);
+        return rc;
+    }
+    free(first);
+    for (; rc == 0 && from <= to; from++)
+        rc = add_step(text_format("%s/step-%" PRIu64, job, from), dirs, n, err);
+    return rc;
+}
+
+/* Lists the steps that a text names: "0", "batch", or those of a job's report,
+ * "0-3+batch". */
+static int list_named(const char *job, const char *text, char ***dirs,
+                      size_t *n, struct jp_error *err)
+{
+    char *copy = strdup(text), *rest = copy, *word;
+    char **out = NULL;
+    size_t count = 0;
+    int rc = copy ? 0 : error_set(err, "out of memory");
+
+    while (rc == 0 && (word = strsep(&rest, "+")))
+        rc = add_steps(job, word, &out, &count, err);
+    free(copy);
+    if (rc < 0) {
+        nodelist_free(out, count);
+        return -1;
+    }
+    *dirs = out;
+    *n = count;
+    return 0;
 }
 
 int cmd_inputs_steps(const char *word, const char *config, char ***dirs,
                      size_t *n, struct jp_error *err)
 {
-    uint64_t job_id = 0;
+    struct job_name name;
     const char *step = NULL;
     char *job;
     int rc;
@@ -307,16 +381,16 @@ int cmd_inputs_steps(const char *word, const char *config, char ***dirs,
     /* ENOENT and ENOTDIR mean that the word may be a job id */
     if (errno != ENOENT && errno != ENOTDIR)
         return error_set(err, "%s: %s", word, strerror(errno));
-    if (!parse_job(word, &job_id, &step))
+    if (!parse_job(word, &name, &step))
         return error_set(err, "%s: not a folder and not JOBID[.STEP]", word);
-    job = find_job(job_id, config);
+    job = find_job(&name, config);
     if (!job)
         return error_set(
             err,
             "job %s: no directory found by the settings, in this folder or in "
             "the job's working directory; name the directory",
             word);
-    rc = step ? list_one(text_format("%s/step-%s", job, step), dirs, n, err)
+    rc = step ? list_named(job, step, dirs, n, err)
               : list_steps(job, dirs, n, err);
     free(job);
     return rc;

@@ -469,6 +469,14 @@ static int report_dir(const char *dir, const struct report_options *options)
                      &session.policy, &err) < 0)
         stepdir_log(session.dir, "%s", err.text);
     rc = run_session(&session);
+    /* a user's report of several steps does this once, in the end */
+    if (options->kind != REPORT_USER && session.written && session.has_kin) {
+        char *job = stepdir_job_dir(session.dir);
+
+        if (job)
+            (void) report_job(job, &session, options);
+        free(job);
+    }
     report_session_fini(&session);
     return rc;
 }
@@ -541,7 +549,7 @@ static int report_missing(const char *dir, const struct report_options *options)
 static int report_word(const char *word, const struct report_options *options)
 {
     struct jp_error err;
-    char **dirs = NULL;
+    char **dirs = NULL, *job = NULL;
     size_t n = 0;
     int rc = JP_EXIT_OK;
 
@@ -553,6 +561,8 @@ static int report_word(const char *word, const struct report_options *options)
         quote_printf(stderr, "jobprof: %s\n", err.text);
         return JP_EXIT_USAGE;
     }
+    if (n)
+        job = stepdir_job_dir(dirs[0]);
     for (size_t i = 0; i < n; i++) {
         int one = options->missing ? report_missing(dirs[i], options)
                                    : report_dir(dirs[i], options);
@@ -560,6 +570,9 @@ static int report_word(const char *word, const struct report_options *options)
         if (rc != JP_EXIT_FINDINGS && (one == JP_EXIT_FINDINGS || one > rc))
             rc = one;
     }
+    if (job && !options->missing && stepdir_has(job, "job.json"))
+        (void) report_job(job, NULL, options);
+    free(job);
     nodelist_free(dirs, n);
     return rc;
 }

@@ -57,6 +57,11 @@ struct report_session {
     bool written; /* this session wrote the report */
     /* owned; kept for the formats of other tools, or NULL */
     struct jp_result *result;
+    /* of a job's report: the directories of its steps, whose files it joins; 0:
+     * the report of the step in dir */
+    char **steps;
+    size_t n_steps;
+    bool has_kin; /* other steps have ranks of this one's communicators */
     bool told; /* no node was profiled, and the user has read this at the step's
                   start */
     /* according to Slurm; both are false unless it is a user's report of an
@@ -97,6 +102,18 @@ enum report_turn {
 enum report_turn report_turn_wait(struct report_session *session,
                                   struct jp_error *err);
 
+/* --- cmd_report_job.c ----------------------------------------------------- */
+
+/* Makes <job>/job/ (REPORT_JOB_FOLDER), the report of the steps that have ranks
+ * of the same communicators, if the job has such steps with reports of their
+ * own; of several such groups, of the one with most ranks. last: the session of
+ * the step that has just got its report, whose time limit holds, or NULL. srun
+ * and the watcher leave it to a later step while one of the job's visible steps
+ * has no report yet. Prints the card, as for a step. Returns an enum jp_exit.
+ */
+int report_job(const char *job_dir, const struct report_session *last,
+               const struct report_options *options);
+
 /* --- cmd_report_make.c --------------------------------------------------- */
 
 /* Makes the report while holding the claim, and settles the step. Returns an
@@ -109,6 +126,9 @@ int report_make(struct report_session *session);
 void cmd_report_recall_end(const char *dir, struct jp_nodes *nodes);
 
 /* --- cmd_report_session.c, in the end ------------------------------------ */
+
+/* Whether the job has other steps, hidden or not. */
+bool report_settle_has_others(const struct report_session *session);
 
 /* Moves a hidden step into the visible job directory, including the claim and
  * the topologies. Does nothing for visible steps, nor for a user's report of a

@@ -240,6 +240,11 @@ static void read_evidence(const struct report_session *session,
 {
     struct jp_error err;
 
+    /* that of the first step that has some */
+    for (size_t i = 0; i < session->n_steps && !m->hang; i++)
+        (void) hangstacks_load(session->steps[i], &m->hang, NULL);
+    if (session->n_steps)
+        return;
     if (hangstacks_load(session->dir, &m->hang, &err) < 0)
         stepdir_log(session->dir, "no evidence for the hang: %s", err.text);
     else if (m->hang && m->hang->bad)
@@ -286,6 +291,52 @@ static bool recalls(const struct report_session *session)
     struct older older = older_report(session);
 
     return !older.records && !older.copper;
+}
+
+/* Each of a job's steps has a task 0, so that no process's rank is that of a
+ * task. */
+static void forget_tasks(struct jp_result *result)
+{
+    for (size_t i = 0; i < result->n_recorded; i++)
+        result->recorded[i].launched.task_pid = -1;
+}
+
+/* Makes the figures of a job's report from the logs of all its steps. Returns
+ * like analyse. */
+static int analyse_steps(const struct report_session *session,
+                         struct material *m)
+{
+    struct watch watch = {.session = session, .start_ms = clock_mono_ms()};
+    const struct jp_aggregate_options options = {
+        .threads = session->policy.report_threads,
+        .progress = on_progress,
+        .progress_arg = &watch,
+        .processes = session->has_conf ? session->conf.ntasks : 0};
+    const char **raw = calloc(session->n_steps, sizeof(*raw));
+    char *job_dir = stepdir_job_dir(session->dir);
+    size_t n = 0;
+
+    watch.looked_ms = watch.start_ms;
+    for (size_t i = 0; raw && i < session->n_steps; i++)
+        n += (raw[n] = text_format("%s/raw", session->steps[i])) != NULL;
+    if (raw && n == session->n_steps && on_progress(&watch, 0, 0) == 0)
+        m->result = aggregate_run(raw, n, &options, &m->trouble);
+    if (watch.saying)
+        fputs("\r\033[K", stderr);
+    if (m->result) {
+        forget_tasks(m->result);
+        if (job_dir)
+            make_notes_relative(&m->result->quality, job_dir);
+    } else if (watch.out_of_time) {
+        error_set(&m->trouble, "the time limit ran out");
+    }
+    for (size_t i = 0; i < n; i++)
+        free((char *) raw[i]);
+    free(raw);
+    free(job_dir);
+    m->analysed = m->result != NULL;
+    m->duration_us = (clock_mono_ms() - watch.start_ms) * 1000;
+    return watch.lost ? REPORT_LOST : !m->analysed;
 }
 
 /* Makes the figures from raw/, or from the nodes' partials. Returns 0 if they
@@ -397,6 +448,10 @@ static void read_util(struct report_session *session, struct material *m)
     if (m->nodes)
         /* before the samples are read, because they use the nodes' offsets */
         nodes_align(m->nodes, m->result ? clocks_map(m->result->clocks) : NULL);
+    /* where several steps have sampled one node, its samples are in their own
+     * reports */
+    if (m->nodes && session->n_steps && !nodes_are_distinct(m->nodes))
+        return;
     if (m->nodes && util_load(session->dir, m->nodes, &m->util, &err) < 0)
         stepdir_log(session->dir, "no utilisation: %s", err.text);
     else if (m->util && *m->util->trouble)
@@ -529,7 +584,9 @@ static void find_in_flight(const struct report_session *session,
 {
     const struct jp_crash *crash = &insight->crash;
     char *raw = crash->task
-                    ? text_format("%s/raw/%s", session->dir, crash->node->name)
+                    ? text_format("%s/raw/%s",
+                                  nodes_step_dir(crash->node, session->dir),
+                                  crash->node->name)
                     : NULL;
     char operation[sizeof(crash->in)] = "";
 
@@ -574,13 +631,14 @@ static size_t list_undone(const struct report_session *session,
     bool outside = session->options->outside;
     struct site_work work = {false, false};
     char again[sizeof(undone->command)] = "jobprof report .";
+    char name[JP_JOBCONF_NAME_LEN];
     size_t n = 0;
 
     if (outside)
         work = find_site_work(session->options);
     if (conf && conf->step_id)
-        snprintf(again, sizeof(again), "jobprof report %" PRIu64 ".%.40s",
-                 conf->job_id, conf->step_id);
+        snprintf(again, sizeof(again), "jobprof report %s",
+                 jobconf_step_name(conf, name));
     if (m->nsys && m->nsys->unexported) {
         undone[n] = (struct report_undone){.kind = "nsys"};
         snprintf(undone[n].text, sizeof(undone[n].text),
@@ -656,12 +714,15 @@ static int write_all(const struct report_session *session,
     return 0;
 }
 
-/* Whether to stay silent: a site default never bothers a step without NCCL. */
+/* Whether to stay silent: a site default never bothers a step without NCCL, and
+ * most batch scripts only start steps, which have reports of their own. */
 static bool is_unwanted(const struct report_session *session,
                         const struct material *m)
 {
     return session->has_conf && session->conf.hidden &&
-           session->options->kind != REPORT_USER && !has_data(m);
+           session->options->kind != REPORT_USER && !has_data(m) &&
+           (!session->conf.explicit_request ||
+            report_settle_has_others(session));
 }
 
 /* Whether this report would lose data: the records or Copper's profiles are
@@ -720,14 +781,13 @@ static void judge(const struct report_session *session,
     verdict_make(&in, verdict);
 }
 
-static int make(struct report_session *session, struct material *m)
+/* Decides whether the step gets a report, and gives it its final place. Returns
+ * -1 to continue, otherwise an exit status. */
+static int settle_before(struct report_session *session,
+                         const struct material *m)
 {
-    struct jp_verdict verdict;
     struct jp_error err;
 
-    /* stage 1: the figures, or a reason to keep things as they are */
-    if (analyse(session, m) == REPORT_LOST)
-        return REPORT_LOST;
     if (is_worse(session, m))
         return keep_old(session, m);
     if (is_unwanted(session, m)) {
@@ -736,20 +796,46 @@ static int make(struct report_session *session, struct material *m)
         return JP_EXIT_NODATA;
     }
     /* a step with data gets its final place before anything is written */
-    if (has_data(m))
+    if (has_data(m) || (session->has_conf && session->conf.explicit_request))
         report_settle_promote(session);
-    /* stage 2: nodes, processes, networks, samples, expectations */
-    m->nodes = nodes_read(session->dir, NULL);
+    return -1;
+}
+
+/* Reads the nodes of the step, or of all steps of a job's report. */
+static void read_nodes(struct report_session *session, struct material *m)
+{
+    m->nodes = session->n_steps
+                   ? nodes_read_steps(session->steps, session->n_steps, NULL)
+                   : nodes_read(session->dir, NULL);
     if (m->nodes && !session->options->paths &&
         nodes_hide_paths(m->nodes) < 0) {
         nodes_destroy(m->nodes);
         m->nodes = NULL;
     }
-    if (m->nodes) {
-        ask_end(session, m->nodes);
+    if (!m->nodes)
+        return;
+    ask_end(session, m->nodes);
+    if (!session->n_steps)
         step_kin_find(session->dir, m->result, m->nodes->elsewhere,
                       sizeof(m->nodes->elsewhere));
-    }
+    session->has_kin = *m->nodes->elsewhere != '\0';
+}
+
+static int make(struct report_session *session, struct material *m)
+{
+    struct jp_verdict verdict;
+    int rc;
+
+    /* stage 1: the figures, or a reason to keep things as they are */
+    rc = session->n_steps ? analyse_steps(session, m) : analyse(session, m);
+    if (rc == REPORT_LOST)
+        return REPORT_LOST;
+    if (session->n_steps && !m->analysed)
+        return JP_EXIT_INCOMPLETE; /* an older report of the job stays */
+    if (!session->n_steps && (rc = settle_before(session, m)) >= 0)
+        return rc;
+    /* stage 2: nodes, processes, networks, samples, expectations */
+    read_nodes(session, m);
     session->told = is_told(session, m);
     read_evidence(session, m);
     label(session, m);
@@ -770,7 +856,8 @@ static int make(struct report_session *session, struct material *m)
     if (write_all(session, m, &verdict) < 0)
         return JP_EXIT_IO;
     session->written = true;
-    report_settle_finish(session);
+    if (!session->n_steps)
+        report_settle_finish(session);
     return exit_status(session->options, &verdict, m->analysed);
 }
 

@@ -493,15 +493,17 @@ static void move_topologies(const char *from, const char *to)
         closedir(nodes);
 }
 
-/* Whether any step of the job is still in its (hidden) directory. */
-static bool has_steps(const char *job_dir)
+/* Whether any step of the job is in that directory, except for one (NULL:
+ * none). */
+static bool has_steps(const char *job_dir, const char *except)
 {
     DIR *dir = ownplace_opendir(job_dir);
     struct dirent *entry;
     bool found = false;
 
     while (dir && !found && (entry = readdir(dir)))
-        found = strncmp(entry->d_name, "step-", 5) == 0;
+        found = strncmp(entry->d_name, "step-", 5) == 0 &&
+                (!except || strcmp(entry->d_name, except) != 0);
     if (dir)
         closedir(dir);
     return found;
@@ -511,9 +513,10 @@ static bool has_steps(const char *job_dir)
  * this moment keeps it: rmdir removes empty folders only. */
 static void tidy_job(const char *job_dir)
 {
-    static const char *const names[] = {"nodes", "job.json", "index.html"};
+    static const char *const names[] = {"nodes", REPORT_JOB_FOLDER, "job.json",
+                                        "index.html"};
 
-    if (has_steps(job_dir))
+    if (has_steps(job_dir, NULL))
         return;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char *path = text_format("%s/%s", job_dir, names[i]);
@@ -523,6 +526,19 @@ static void tidy_job(const char *job_dir)
         free(path);
     }
     rmdir(job_dir);
+}
+
+bool report_settle_has_others(const struct report_session *session)
+{
+    char *here = stepdir_job_dir(session->dir);
+    char *there = stepdir_job_dir(session->conf.final_dir);
+    const char *name = strrchr(session->dir, '/');
+    bool found = name && ((here && has_steps(here, name + 1)) ||
+                          (there && *there && has_steps(there, name + 1)));
+
+    free(here);
+    free(there);
+    return found;
 }
 
 /* Whether the step's directory may be moved and cleaned. A user may report a

@@ -68,24 +68,22 @@ static bool is_partial(const struct jp_result *r)
     return false;
 }
 
-char *step_kin_find(const char *step_dir, const struct jp_result *r, char *buf,
-                    size_t size)
+/* Appends the ids of the steps in a job's directory that have such
+ * communicators, except for the step itself. *looks counts the steps. */
+static size_t find_in(const char *job, const char *self,
+                      const struct jp_result *r, char *buf, size_t size,
+                      size_t *looks)
 {
-    const char *slash = strrchr(step_dir, '/');
-    char *job = slash ? strndup(step_dir, (size_t) (slash - step_dir)) : NULL;
     struct dirent **list = NULL;
-    int n = job && is_partial(r) && stepdir_is_folder(job)
-                ? scandir(job, &list, NULL, versionsort)
-                : 0;
-    size_t len = 0, looks = 0;
+    int n = stepdir_is_folder(job) ? scandir(job, &list, NULL, versionsort) : 0;
+    size_t len = strlen(buf);
 
-    buf[0] = '\0';
     for (int i = 0; i < n; i++) {
         const char *name = list[i]->d_name;
         char *dir;
 
-        if (!strncmp(name, "step-", 5) && strcmp(name, slash + 1) != 0 &&
-            looks++ < STEPS_MAX && (dir = text_format("%s/%s", job, name))) {
+        if (!strncmp(name, "step-", 5) && strcmp(name, self) != 0 &&
+            (*looks)++ < STEPS_MAX && (dir = text_format("%s/%s", job, name))) {
             if (len + 32 < size && has_ranks(dir, r))
                 len += (size_t) snprintf(buf + len, size - len, "%s%.20s",
                                          len ? ", " : "", name + 5);
@@ -94,6 +92,31 @@ char *step_kin_find(const char *step_dir, const struct jp_result *r, char *buf,
         free(list[i]);
     }
     free(list);
+    return len;
+}
+
+char *step_kin_find(const char *step_dir, const struct jp_result *r, char *buf,
+                    size_t size)
+{
+    char *job = is_partial(r) ? stepdir_job_dir(step_dir) : NULL;
+    const char *base = job ? strrchr(job, '/') : NULL;
+    const char *self = strrchr(step_dir, '/');
+    size_t looks = 0;
+    char *twin;
+
+    buf[0] = '\0';
+    if (!base || !self) {
+        free(job);
+        return buf;
+    }
+    find_in(job, self + 1, r, buf, size, &looks);
+    /* a batch script, and the steps of a site's default, are hidden while they
+     * run */
+    twin = text_format("%.*s%s%s", (int) (base + 1 - job), job,
+                       base[1] == '.' ? "" : ".", base + 1 + (base[1] == '.'));
+    if (twin)
+        find_in(twin, self + 1, r, buf, size, &looks);
+    free(twin);
     free(job);
     return buf;
 }

@@ -341,6 +341,7 @@ static int read_plugin(const char *folder, struct jp_node *node,
 
 static void fini_node(struct jp_node *node)
 {
+    free(node->step_dir);
     free(node->name);
     free(node->hostname);
     free(node->boot_id);
@@ -677,6 +678,7 @@ struct jp_nodes *nodes_read(const char *step_dir, struct jp_error *err)
             qsort(nodes->nodes, nodes->n_nodes, sizeof(*nodes->nodes), by_seat);
         count_failed(nodes);
         rc = find_missing(nodes);
+        nodes->n_steps = 1;
         if (rc == 0 && !nodes->step_nodelist)
             rc = (nodes->step_nodelist = strdup("")) ? 0 : -1;
     }
@@ -685,5 +687,124 @@ struct jp_nodes *nodes_read(const char *step_dir, struct jp_error *err)
         return nodes;
     error_set(err, "%s: out of memory", step_dir);
     nodes_destroy(nodes);
+    return NULL;
+}
+
+/* --- nodes of several steps --------------------------------------------- */
+
+const char *nodes_step_dir(const struct jp_node *node, const char *step_dir)
+{
+    return node->step_dir ? node->step_dir : step_dir;
+}
+
+bool nodes_are_distinct(const struct jp_nodes *nodes)
+{
+    const char **names = calloc(nodes->n_nodes + 1, sizeof(*names));
+    bool distinct = names != NULL;
+
+    for (size_t i = 0; names && i < nodes->n_nodes; i++)
+        names[i] = nodes->nodes[i].name;
+    if (names && nodes->n_nodes)
+        qsort(names, nodes->n_nodes, sizeof(*names), by_name);
+    for (size_t i = 1; names && i < nodes->n_nodes; i++)
+        distinct = distinct && strcmp(names[i - 1], names[i]) != 0;
+    free(names);
+    return distinct;
+}
+
+/* Moves all strings of one list behind those of another. */
+static int move_texts(char ***to, size_t *n, char ***from, size_t *more)
+{
+    char **both = *more ? realloc(*to, (*n + *more) * sizeof(*both)) : *to;
+
+    if (*more && !both)
+        return -1;
+    if (*more)
+        memcpy(both + *n, *from, *more * sizeof(*both));
+    *to = both;
+    *n += *more;
+    *more = 0;
+    return 0;
+}
+
+/* Numbers the tasks of a node's record after those of earlier steps. */
+static void number_tasks(struct jp_node *node, uint32_t before)
+{
+    for (size_t i = 0; i < node->n_tasks; i++)
+        node->tasks[i].gtid += before;
+    for (size_t i = 0; i < node->n_workers; i++)
+        if (node->workers[i].gtid != UINT32_MAX)
+            node->workers[i].gtid += before;
+}
+
+/* Moves the nodes of a step into those of the job. -1: no memory. */
+static int move_step(struct jp_nodes *all, struct jp_nodes *step,
+                     const char *step_dir)
+{
+    size_t n = all->n_nodes + step->n_nodes;
+    struct jp_node *more = realloc(all->nodes, (n + 1) * sizeof(*more));
+    char *list =
+        text_format("%s%s%s", all->step_nodelist,
+                    *all->step_nodelist && *step->step_nodelist ? "," : "",
+                    step->step_nodelist);
+
+    if (more)
+        all->nodes = more;
+    if (!more || !list) {
+        free(list);
+        return -1;
+    }
+    free(all->step_nodelist);
+    all->step_nodelist = list;
+    for (size_t i = 0; i < step->n_nodes; i++) {
+        struct jp_node *node = &all->nodes[all->n_nodes];
+
+        *node = step->nodes[i];
+        node->step_dir = strdup(step_dir);
+        number_tasks(node, all->step_tasks);
+        all->n_nodes++;
+        step->nodes[i] = (struct jp_node){0};
+        if (!node->step_dir)
+            return -1;
+    }
+    all->n_steps++;
+    all->step_nodes += step->step_nodes;
+    all->step_tasks += step->step_tasks;
+    all->tasks_failed += step->tasks_failed;
+    all->n_unprofiled += step->n_unprofiled;
+    all->own_taken += step->own_taken;
+    all->own_missed += step->own_missed;
+    if (!all->why_unprofiled) {
+        all->why_unprofiled = step->why_unprofiled;
+        step->why_unprofiled = NULL;
+    }
+    if (!all->own_folder) {
+        all->own_folder = step->own_folder;
+        step->own_folder = NULL;
+    }
+    return move_texts(&all->missing, &all->n_missing, &step->missing,
+                      &step->n_missing) < 0 ||
+                   move_texts(&all->notes, &all->n_notes, &step->notes,
+                              &step->n_notes) < 0
+               ? -1
+               : 0;
+}
+
+struct jp_nodes *nodes_read_steps(char *const *step_dirs, size_t n,
+                                  struct jp_error *err)
+{
+    struct jp_nodes *all = calloc(1, sizeof(*all));
+    int rc = all && (all->step_nodelist = strdup("")) ? 0 : -1;
+
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        struct jp_nodes *step = nodes_read(step_dirs[i], err);
+
+        rc = step ? move_step(all, step, step_dirs[i]) : -1;
+        nodes_destroy(step);
+    }
+    if (rc == 0)
+        return all;
+    error_set(err, "the nodes of a job: out of memory");
+    nodes_destroy(all);
     return NULL;
 }

@@ -43,6 +43,7 @@ enum jp_other_by {
 };
 
 struct jp_node {
+    char *step_dir; /* the step whose record it is; NULL: the only one */
     char *name;     /* Slurm's node name */
     char *hostname; /* gethostname() there; "" unknown */
     char *boot_id;
@@ -82,8 +83,11 @@ struct jp_node {
 #define JP_NODES_UNPROFILED "unprofiled"
 
 struct jp_nodes {
-    struct jp_node *nodes; /* sorted by (component, nodeid) */
+    struct jp_node *nodes; /* sorted by (component, nodeid); those of several
+                              steps, by step first */
     size_t n_nodes;
+    size_t n_steps; /* how many steps these are the nodes of; 1, unless read by
+                       nodes_read_steps */
     uint32_t step_nodes, step_tasks; /* of the whole step; 0: unknown */
     char *step_nodelist;             /* "n[1-4]" or "" */
     char **missing;                  /* expected nodes without a record */
@@ -111,6 +115,15 @@ struct jp_nodes {
 /* Reads <step_dir>/nodes. A missing folder gives zero nodes. NULL: no
  * memory. */
 struct jp_nodes *nodes_read(const char *step_dir, struct jp_error *err);
+/* Reads the nodes of several steps of one job. Their tasks are numbered
+ * through: those of the second step follow those of the first, so such a number
+ * is none that Slurm knows. A node has a record for each of its steps. */
+struct jp_nodes *nodes_read_steps(char *const *step_dirs, size_t n,
+                                  struct jp_error *err);
+/* The step directory of a node's record. step_dir: that of the only step. */
+const char *nodes_step_dir(const struct jp_node *node, const char *step_dir);
+/* Whether no node has two records. */
+bool nodes_are_distinct(const struct jp_nodes *nodes);
 /* Converts the ends of tasks and of finish to the reference clock of map (NULL:
  * none), which must outlive the nodes. Call it once. */
 void nodes_align(struct jp_nodes *nodes, const struct clockmap *map);

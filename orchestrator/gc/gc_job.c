@@ -205,7 +205,8 @@ static const char *const step_files[] = {
     "run",        "summary.txt", "report.html",   "timeline.js",  "summary",
     "output.log", "log.txt",     JP_SUMMARY_NAME, JP_JOBCONF_NAME};
 /* The same for the job's directory. */
-static const char *const job_files[] = {"nodes", "index.html", "job.json"};
+static const char *const job_files[] = {"nodes", "job", "index.html",
+                                        "job.json"};
 /* Files of a step that runs, or is still to be reported. The claim comes last,
  * because it is left out if it is ours. */
 static const char *const protocol[] = {"owner", "pending", "done", "alldone",

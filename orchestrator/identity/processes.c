@@ -352,10 +352,15 @@ int processes_init(struct jp_processes *p, const struct jp_result *r,
 int processes_init_nodes(struct jp_processes *p, const struct jp_result *r,
                          const struct jp_nodes *nodes)
 {
-    struct jp_process_tasks tasks = {.of_step = nodes ? nodes->step_tasks : 0};
+    struct jp_process_tasks tasks = {0};
     struct jp_process_task *list;
     size_t n = 0;
     int rc;
+
+    /* each of a job's steps has a task 0, so tasks are no ranks of the job */
+    if (nodes && nodes->n_steps > 1)
+        return processes_init(p, r, &tasks);
+    tasks.of_step = nodes ? nodes->step_tasks : 0;
 
     for (size_t i = 0; nodes && i < nodes->n_nodes; i++)
         n += nodes->nodes[i].n_tasks;

@@ -243,8 +243,10 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
     [JP_REASON_ELSEWHERE] =
         {INCOMPLETE("elsewhere"),
          .situation = "the missing ranks are in other steps of the job",
-         .checks = {"Its communicators have ranks in other steps: jobprof "
-                    "aggregate --output DIR jobprof-JOBID."}},
+         .checks = {"Its communicators have ranks in other steps: read the "
+                    "report of the job, ../job/report.html.",
+                    "It is made when the last of these steps ends, and by "
+                    "jobprof report JOBID."}},
     [JP_REASON_LOST_COMMS] =
         {INCOMPLETE("lost_comms"),
          .situation = "a process had more communicators than the recorder "

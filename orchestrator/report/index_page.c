@@ -602,11 +602,12 @@ static void put_counts(FILE *out, const json_t *steps, size_t n)
     html_out_verdicts(out, "step", n, count);
 }
 
-/* The job's verdict is that of its worst step. */
-static void put_answer(FILE *out, const json_t *steps, const size_t *order,
-                       size_t n)
+/* The job's verdict is that of the report of its steps together, if some have
+ * ranks of the same communicators; else that of its worst step. */
+static void put_answer(FILE *out, const json_t *joined, const json_t *steps,
+                       const size_t *order, size_t n)
 {
-    const json_t *worst = json_array_get(steps, order[0]);
+    const json_t *worst = joined ? joined : json_array_get(steps, order[0]);
     const char *word = verdict_word_name((enum jp_verdict_word) badness(worst));
 
     fprintf(out,
@@ -614,9 +615,9 @@ static void put_answer(FILE *out, const json_t *steps, const size_t *order,
             "<strong>%s</strong><p><a href=\"",
             word, word);
     html_out_text(out, summary_file_text(worst, "report"));
-    fputs("\">Step ", out);
-    html_out_text(out, summary_file_text(worst, "id"));
-    fputs("</a>: ", out);
+    fputs(joined ? "\">Steps " : "\">Step ", out);
+    html_out_text(out, summary_file_text(worst, joined ? "steps" : "id"));
+    fputs(joined ? "</a>, whose ranks are one NCCL job: " : "</a>: ", out);
     html_out_text(out, summary_file_sentence(worst));
     fputs("</p></div>\n", out);
     put_counts(out, steps, n);
@@ -671,6 +672,94 @@ static void put_step(FILE *out, const json_t *step)
     html_out_row_end(out);
 }
 
+const json_t *index_page_worst(const json_t *steps)
+{
+    size_t n = json_array_size(steps);
+    size_t *order = n ? sort_steps(steps, n) : NULL;
+    const json_t *worst = order ? json_array_get(steps, order[0]) : NULL;
+
+    free(order);
+    return worst;
+}
+
+/* Writes the sentence about the nodes on which runs failed. That the same one
+ * began each failure is worth a look; that it is the cause is not said. */
+static void put_failures(FILE *out, const json_t *runs)
+{
+    size_t failures = 0, same = 0;
+    const char *node = "";
+
+    for (size_t i = 0; i < json_array_size(runs); i++) {
+        const char *on =
+            summary_file_text(json_array_get(runs, i), "failed_on");
+
+        if (!*on)
+            continue;
+        if (!failures++)
+            node = on;
+        same += !strcmp(on, node);
+    }
+    if (failures < 2)
+        return;
+    fputs("<p class=\"note\">", out);
+    if (same == failures) {
+        fprintf(out, "Each of the %s failures began on ", FIG_COUNT(failures));
+        html_out_text(out, node);
+        fputs(".</p>\n", out);
+    } else {
+        fprintf(out, "%s runs failed, not all on one node.</p>\n",
+                FIG_COUNT(failures));
+    }
+}
+
+/* Writes the runs of a job that was requeued. */
+static void write_runs(const json_t *runs, FILE *out)
+{
+    static const struct jp_html_column columns[] = {
+        {"Run", "0: before the first requeue", true},
+        {"Verdict", NULL, false},
+        {"Summary", "of its worst step", false},
+        {"Failed on", "the node where a task died first, by itself", false},
+        {"Started", NULL, false},
+        {"Until the next", "from its last report to the next run's first step",
+         true},
+    };
+    const size_t n_columns = sizeof(columns) / sizeof(*columns);
+    size_t n = json_array_size(runs);
+
+    if (n < 2)
+        return;
+    fputs("<section id=\"runs\"><h2>Runs</h2>\n", out);
+    put_failures(out, runs);
+    html_out_table(out, columns, n_columns, true);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *run = json_array_get(runs, i);
+        const json_t *next = i + 1 < n ? json_array_get(runs, i + 1) : NULL;
+        uint64_t restart = 0, began = 0, written = 0, after = 0;
+
+        summary_file_count(run, "restart", &restart);
+        summary_file_count(run, "created_us", &began);
+        summary_file_count(run, "written_us", &written);
+        summary_file_count(next, "created_us", &after);
+        html_out_row(out);
+        fputs("<td><a href=\"../", out);
+        html_out_text(out, summary_file_text(run, "dir"));
+        fprintf(out, "/index.html\">%" PRIu64 "</a></td>", restart);
+        put_word(out, summary_file_text(run, "verdict"));
+        html_out_prose(out, summary_file_sentence(run));
+        html_out_cell(out, summary_file_text(run, "failed_on"));
+        html_out_cell(out, FIG_UTC(began));
+        if (written && after > written)
+            html_out_figure(out, FIG_US((double) (after - written)),
+                            (double) (after - written));
+        else
+            html_out_figure(out, "-", NAN);
+        html_out_row_end(out);
+    }
+    html_out_table_end(out, n_columns, 0, NULL);
+    fputs("</section>\n", out);
+}
+
 /* Writes the job's id, name and user; foreign text. */
 static void put_heading(FILE *out, const json_t *facts)
 {
@@ -678,7 +767,12 @@ static void put_heading(FILE *out, const json_t *facts)
 
     fputs("<h1>jobprof", out);
     if (summary_file_count(facts, "id", &id)) {
-        fprintf(out, " &middot; job %" PRIu64 " &middot; ", id);
+        fputs(" &middot; job ", out);
+        if (*summary_file_text(facts, "array"))
+            html_out_short(out, summary_file_text(facts, "array"), 60);
+        else
+            fprintf(out, "%" PRIu64, id);
+        fputs(" &middot; ", out);
         html_out_short(out, summary_file_text(facts, "name"), 200);
         fputs(" &middot; ", out);
         html_out_short(out, summary_file_text(facts, "user"), 200);
@@ -713,7 +807,8 @@ void index_page_write(const json_t *job, FILE *out)
     put_heading(out, json_object_get(job, "job"));
     /* without memory for the order, the page has no rows but is valid */
     if (order && n)
-        put_answer(out, steps, order, n);
+        put_answer(out, json_object_get(job, "joined"), steps, order, n);
+    write_runs(json_object_get(job, "runs"), out);
     fputs("<section id=\"steps\"><h2>Steps, worst first</h2>\n", out);
     html_out_table(out, columns, n_columns, true);
     for (size_t i = 0; order && i < shown; i++)

@@ -25,4 +25,8 @@ void index_page_job(struct jp_json *j, json_t *root, const json_t *steps);
  * stream. */
 void index_page_write(const json_t *job, FILE *out);
 
+/* The worst of the steps of job.json; of equally bad ones the latest. NULL:
+ * none, or no memory. */
+const json_t *index_page_worst(const json_t *steps);
+
 #endif

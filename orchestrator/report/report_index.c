@@ -21,6 +21,7 @@
 
 #include "common/fileio.h"
 #include "common/jsonload.h"
+#include "common/num.h"
 #include "orchestrator/report/index_page.h"
 #include "orchestrator/report/summary_file.h"
 
@@ -53,6 +54,7 @@ static bool is_same(const json_t *entry, const struct step *step)
            (int64_t) bytes == step->bytes &&
            (int64_t) mtime == step->mtime_ns &&
            json_is_string(json_object_get(entry, "verdict")) &&
+           json_object_get(entry, "failed_on") &&
            json_is_object(json_object_get(entry, "util")) &&
            json_is_array(json_object_get(entry, "cells"));
 }
@@ -150,7 +152,10 @@ static void put_summary(struct jp_json *j, json_t *entry, const json_t *root)
     const json_t *job = json_object_get(root, "job");
     const json_t *verdict = json_object_get(root, "verdict");
     const json_t *quality = json_object_get(root, "quality");
+    const json_t *end = json_object_get(root, "end");
 
+    copy(j, entry, "failed_on",
+         json_is_true(json_object_get(end, "fault")) ? end : NULL, "node");
     copy(j, entry, "verdict", verdict, "word");
     copy(j, entry, "text", verdict, "text");
     copy(j, entry, "plain", verdict, "plain");
@@ -333,6 +338,7 @@ static bool steps_equal(const struct steps *a, const struct steps *b)
 /* --- job.json and index.html --------------------------------------------- */
 
 #define JOB_SCHEMA 1 /* a file of another version is made again */
+#define RUNS_MAX 99  /* of a requeued job */
 #define ROUNDS 50    /* give up if a step ends during each of so many rounds */
 
 /* Reads an earlier job.json, which only saves work; NULL: none. */
@@ -359,7 +365,7 @@ static json_t *read_old(const char *path)
 static json_t *job_facts(struct jp_json *j, const char *job_dir,
                          const struct steps *steps, const json_t *old)
 {
-    static const char *const keys[] = {"id",   "restart", "name",
+    static const char *const keys[] = {"id",   "array",   "restart",  "name",
                                        "user", "account", "partition"};
     json_t *known = json_object_get(old, "job");
     json_t *job;
@@ -390,6 +396,109 @@ static json_t *job_facts(struct jp_json *j, const char *job_dir,
     return job;
 }
 
+/* Adds the report of the job's steps that share communicators, if there is one
+ * (cmd_report_job.c). */
+static void put_joined(struct jp_json *j, json_t *root, const char *job_dir)
+{
+    char *dir = text_format("%s/" REPORT_JOB_FOLDER, job_dir);
+    json_t *summary = dir ? summary_file_read(dir, SUMMARY_WITHOUT_TABLES, NULL)
+                          : NULL;
+    const json_t *verdict = json_object_get(summary, "verdict");
+    json_t *joined;
+
+    if (summary) {
+        joined = json_out_object(j);
+        copy(j, joined, "steps", json_object_get(summary, "job"), "step");
+        json_out_text(j, joined, "report", REPORT_JOB_FOLDER "/report.html");
+        json_out_text(j, joined, "summary",
+                      REPORT_JOB_FOLDER "/" JP_SUMMARY_NAME);
+        copy(j, joined, "verdict", verdict, "word");
+        copy(j, joined, "text", verdict, "text");
+        copy(j, joined, "plain", verdict, "plain");
+        copy(j, joined, "written_us", summary, "written_us");
+        json_out_put(j, root, "joined", joined);
+    }
+    json_decref(summary);
+    free(dir);
+}
+
+/* --- the runs of a job that was requeued ---------------------------------- */
+
+/* Returns the run's number by its directory's name, ".../jobprof-12_r3": 3; 0:
+ * the first one. *base: the length of the path without it. */
+static unsigned run_of(const char *job_dir, size_t *base)
+{
+    const char *tail = strrchr(job_dir, '_');
+    uint64_t n = 0;
+
+    *base = strlen(job_dir);
+    if (!tail || tail[1] != 'r' || strchr(tail, '/') ||
+        num_parse_u64(tail + 2, 1, RUNS_MAX, &n, NULL) < 0)
+        return 0;
+    *base = (size_t) (tail - job_dir);
+    return (unsigned) n;
+}
+
+/* Adds a run: its worst step, where a step of it failed first, when it began,
+ * and when its last report was written. */
+static void put_run(struct jp_json *j, json_t *runs, unsigned number,
+                    const char *name, const json_t *steps)
+{
+    json_t *run = json_out_object(j);
+    const json_t *worst = index_page_worst(steps), *failed = NULL;
+    uint64_t began = 0, written = 0, us;
+
+    for (size_t i = 0; i < json_array_size(steps); i++) {
+        const json_t *step = json_array_get(steps, i);
+
+        if (summary_file_count(step, "created_us", &us) && us &&
+            (!began || us < began))
+            began = us;
+        if (summary_file_count(step, "written_us", &us) && us > written)
+            written = us;
+        if (!failed && *summary_file_text(step, "failed_on"))
+            failed = step;
+    }
+    json_out_count(j, run, "restart", number);
+    json_out_text(j, run, "dir", name);
+    copy(j, run, "verdict", worst, "verdict");
+    copy(j, run, "plain", worst, "plain");
+    copy(j, run, "failed_on", failed, "failed_on");
+    json_out_count(j, run, "created_us", began);
+    json_out_count(j, run, "written_us", written);
+    json_out_append(j, runs, run);
+}
+
+/* Adds this run, and the earlier ones of a job that was requeued, to which each
+ * run's directory is a neighbour. Nothing for the first run. */
+static void put_runs(struct jp_json *j, json_t *root, const char *job_dir,
+                     const json_t *steps)
+{
+    size_t base;
+    unsigned self = run_of(job_dir, &base);
+    json_t *runs = self ? json_out_array(j) : NULL;
+
+    for (unsigned n = 0; runs && n < self; n++) {
+        char *dir = n ? text_format("%.*s_r%u", (int) base, job_dir, n)
+                      : text_format("%.*s", (int) base, job_dir);
+        char *path = dir ? text_format("%s/job.json", dir) : NULL;
+        json_t *old = path ? read_old(path) : NULL;
+
+        if (old && strrchr(dir, '/'))
+            put_run(j, runs, n, strrchr(dir, '/') + 1,
+                    json_object_get(old, "steps"));
+        json_decref(old);
+        free(path);
+        free(dir);
+    }
+    if (runs && strrchr(job_dir, '/'))
+        put_run(j, runs, self, strrchr(job_dir, '/') + 1, steps);
+    if (runs)
+        json_out_put(j, root, "runs", runs);
+}
+
+/* --- all ------------------------------------------------------------------ */
+
 /* Makes the content of job.json. A failure is remembered in *j. */
 static json_t *make_job(struct jp_json *j, const char *job_dir,
                         const struct steps *steps, const json_t *old)
@@ -404,9 +513,11 @@ static json_t *make_job(struct jp_json *j, const char *job_dir,
     json_out_text(j, generator, "version", JP_VERSION);
     json_out_put(j, root, "generator", generator);
     json_out_put(j, root, "job", job_facts(j, job_dir, steps, old));
+    put_joined(j, root, job_dir);
     for (size_t i = 0; i < steps->n; i++)
         json_out_append(j, list,
                         steps_entry(job_dir, &steps->list[i], old, &hint));
+    put_runs(j, root, job_dir, list);
     index_page_job(j, root, list);
     json_out_put(j, root, "steps", list);
     json_out_count(j, root, "left_out", steps->left_out);

@@ -131,8 +131,12 @@ static bool take(const json_t *root, const char *name, struct job *job)
             (!job->created_us || n < job->created_us))
             job->created_us = n;
     }
-    job->id = summary_file_count(facts, "id", &id) ? text_format("%" PRIu64, id)
-                                                   : strdup(name);
+    if (*summary_file_text(facts, "array"))
+        job->id = strdup(summary_file_text(facts, "array"));
+    else
+        job->id = summary_file_count(facts, "id", &id)
+                      ? text_format("%" PRIu64, id)
+                      : strdup(name);
     job->dir = strdup(name);
     job->name = strdup(summary_file_text(facts, "name"));
     job->user = strdup(summary_file_text(facts, "user"));

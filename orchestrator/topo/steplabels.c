@@ -509,9 +509,9 @@ static int read_nodes(struct jp_step_labels *s, const struct jp_nodes *nodes,
 
     for (size_t i = 0; rc == 0 && i < nodes->n_nodes; i++) {
         const char *name = nodes->nodes[i].name;
-        char *folder = text_format("%s/../nodes/%s", step_dir, name);
-
-        char *own = text_format("%s/nodes/%s", step_dir, name);
+        const char *dir = nodes_step_dir(&nodes->nodes[i], step_dir);
+        char *folder = text_format("%s/../nodes/%s", dir, name);
+        char *own = text_format("%s/nodes/%s", dir, name);
 
         rc = folder && own
                  ? shapes_add_folder(&s->shapes, name, folder, own, err)

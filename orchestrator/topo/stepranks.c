@@ -374,8 +374,8 @@ static int read_records(const struct jp_nodes *nodes, const char *step_dir,
     uint64_t deadline_ms = clock_mono_ms() + MAKE_UP_MS;
 
     for (size_t i = 0; i < nodes->n_nodes; i++)
-        if (rankread_node(records, step_dir, nodes->nodes[i].name, deadline_ms,
-                          err) < 0)
+        if (rankread_node(records, nodes_step_dir(&nodes->nodes[i], step_dir),
+                          nodes->nodes[i].name, deadline_ms, err) < 0)
             return -1;
     return 0;
 }

@@ -429,7 +429,8 @@ int util_load(const char *step_dir, const struct jp_nodes *nodes,
     }
     for (size_t i = 0; i < nodes->n_nodes && rc == 0; i++) {
         l->clock = nodes->nodes[i].clock;
-        rc = load_node(l, step_dir, nodes->nodes[i].name, err);
+        rc = load_node(l, nodes_step_dir(&nodes->nodes[i], step_dir),
+                       nodes->nodes[i].name, err);
     }
     /* also after an error, because it frees the totals */
     if (add_totals(l, rc ? NULL : err) < 0)
@@ -654,7 +655,8 @@ void util_agents_load(const char *step_dir, const struct jp_nodes *nodes,
 {
     *out = (struct jp_agents){0};
     for (size_t i = 0; nodes && i < nodes->n_nodes; i++) {
-        json_t *root = load(step_dir, nodes->nodes[i].name);
+        json_t *root = load(nodes_step_dir(&nodes->nodes[i], step_dir),
+                            nodes->nodes[i].name);
 
         if (json_is_object(root))
             take_record(out, nodes->nodes[i].name, root, period_ms);

@@ -161,6 +161,55 @@ static void test_round_trip(void **state)
 }
 
 /* The node's kernel has killed processes between begin and finish. */
+/* The nodes of several steps: each has its record, and tasks are numbered
+ * through. */
+static void test_steps(void **state)
+{
+    char *dirs[2] = {text_format("%s/step-0", (char *) *state),
+                     text_format("%s/step-1", (char *) *state)};
+    struct jp_nodes *nodes;
+
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++) {
+            char name[8], text[400];
+
+            assert_int_equal(fileio_mkdirs(dirs[i], NULL), 0);
+            snprintf(name, sizeof(name), "n%d", i + k);
+            snprintf(text, sizeof(text),
+                     "{\"schema\":1,\"node\":\"%s\",\"hostname\":\"%s\","
+                     "\"nodeid\":%d,\"component\":7,\"step_nodes\":2,"
+                     "\"step_tasks\":2,\"step_nodelist\":\"n[%d-%d]\"}",
+                     name, name, k, i, i + 1);
+            put(dirs[i], name, "node.json", text);
+            snprintf(text, sizeof(text),
+                     "{\"gtid\":%d,\"ltid\":0,\"pid\":%d,\"status\":%d}\n", k,
+                     100 * i + k, i && k ? 256 : 0);
+            put(dirs[i], name, "tasks.jsonl", text);
+        }
+    nodes = nodes_read_steps(dirs, 2, NULL);
+    assert_non_null(nodes);
+    assert_int_equal(nodes->n_steps, 2);
+    assert_int_equal(nodes->n_nodes, 4);
+    assert_int_equal(nodes->step_tasks, 4);
+    assert_int_equal(nodes->tasks_failed, 1);
+    assert_string_equal(nodes->step_nodelist, "n[0-1],n[1-2]");
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(nodes->nodes[i].n_tasks, 1);
+        assert_int_equal(nodes->nodes[i].tasks->gtid, i);
+        assert_string_equal(nodes_step_dir(&nodes->nodes[i], "x"), dirs[i / 2]);
+    }
+    assert_false(nodes_are_distinct(nodes)); /* n1 is in both */
+    nodes_destroy(nodes);
+    nodes = nodes_read_steps(dirs, 1, NULL);
+    assert_true(nodes_are_distinct(nodes));
+    nodes_destroy(nodes);
+    nodes = nodes_read(dirs[0], NULL);
+    assert_string_equal(nodes_step_dir(&nodes->nodes[0], "x"), "x");
+    nodes_destroy(nodes);
+    free(dirs[0]);
+    free(dirs[1]);
+}
+
 static void test_out_of_memory(void **state)
 {
     static const struct {
@@ -305,6 +354,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_empty, tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(test_round_trip, tempdir_make,
                                         tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_steps, tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(test_bad_records, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test_setup_teardown(test_out_of_memory, tempdir_make,

@@ -1,0 +1,366 @@
+/* cmd_report_job.c - one report of a job whose ranks are in several steps.
+ *
+ * Launchers such as Ray start one srun a node, and Open MPI's mpirun keeps the
+ * first node's ranks in the batch script. Each step has its report, of its own
+ * ranks. report_job finds the steps that have ranks of the same communicators,
+ * and makes one report of all their files in <job>/job/. It is made when the
+ * last of them has its report, and again when another one comes. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "common/num.h"
+#include "common/ownplace.h"
+#include "common/quote.h"
+#include "orchestrator/agent/agent.h"
+#include "orchestrator/agent/launch.h"
+#include "orchestrator/cmd/cmd_report.h"
+#include "orchestrator/collect/clock.h"
+#include "orchestrator/collect/stepdir.h"
+#include "orchestrator/report/report.h"
+#include "orchestrator/report/summary_file.h"
+
+/* The most steps that are looked at, and communicators of one step. */
+#define STEPS_MAX 256
+#define COMMS_MAX 65536
+
+struct step {
+    char *name;   /* of the folder: "step-0" */
+    size_t group; /* smallest index of a step that it is joined with */
+    uint64_t ranks;
+};
+
+/* A communicator of which a step lacks ranks. */
+struct partial {
+    char *id;
+    uint64_t n_ranks;
+    size_t step;
+};
+
+struct job {
+    struct step *steps; /* by name: step-2 before step-10 */
+    size_t n;
+    struct partial *partials;
+    size_t n_partials;
+    size_t unreported; /* steps that are not over, as far as their files tell */
+};
+
+static void job_fini(struct job *job)
+{
+    for (size_t i = 0; i < job->n; i++)
+        free(job->steps[i].name);
+    for (size_t i = 0; i < job->n_partials; i++)
+        free(job->partials[i].id);
+    free(job->steps);
+    free(job->partials);
+}
+
+/* --- which steps belong together ------------------------------------------ */
+
+static int is_step(const struct dirent *entry)
+{
+    return !strncmp(entry->d_name, "step-", 5) &&
+           stepdir_name_ok(entry->d_name);
+}
+
+static int by_comm(const void *a, const void *b)
+{
+    const struct partial *x = a, *y = b;
+    int order = strcmp(x->id, y->id);
+
+    if (order || x->n_ranks == y->n_ranks)
+        return order;
+    return x->n_ranks < y->n_ranks ? -1 : 1;
+}
+
+/* Keeps the communicators of which the step's report has some ranks. */
+static int take_comms(struct job *job, size_t step, const json_t *comms)
+{
+    size_t n = json_array_size(comms);
+    struct partial *more;
+
+    n = n < COMMS_MAX ? n : COMMS_MAX;
+    more = realloc(job->partials, (job->n_partials + n + 1) * sizeof(*more));
+    if (!more)
+        return -1;
+    job->partials = more;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *comm = json_array_get(comms, i);
+        struct partial *p = &more[job->n_partials];
+        uint64_t seen = 0;
+
+        *p = (struct partial){.step = step};
+        if (!summary_file_count(comm, "n_ranks", &p->n_ranks) ||
+            !summary_file_count(comm, "ranks_seen", &seen) || !seen ||
+            seen >= p->n_ranks)
+            continue;
+        p->id = strdup(summary_file_text(comm, "id"));
+        if (!p->id)
+            return -1;
+        job->n_partials++;
+    }
+    return 0;
+}
+
+/* Reads what the step's report has of communicators. A step without a report
+ * is left out. */
+static int take_step(struct job *job, const char *job_dir, const char *name)
+{
+    char *dir = text_format("%s/%s", job_dir, name);
+    struct step *step = &job->steps[job->n];
+    json_t *root;
+    int rc = 0;
+
+    if (!dir)
+        return -1;
+    if (stepdir_is_folder(dir) && !stepdir_has(dir, JP_SUMMARY_NAME))
+        job->unreported++;
+    root = summary_file_read(dir, SUMMARY_WHOLE, NULL);
+    if (root && stepdir_has(dir, "raw")) {
+        *step = (struct step){.name = strdup(name), .group = job->n};
+        if (!summary_file_count(json_object_get(root, "quality"), "ranks_seen",
+                                &step->ranks))
+            step->ranks = 0;
+        job->n += step->name != NULL;
+        rc = step->name
+                 ? take_comms(job, job->n - 1, json_object_get(root, "comms"))
+                 : -1;
+    }
+    json_decref(root);
+    free(dir);
+    return rc;
+}
+
+/* Makes two steps, and all that either is joined with, one group. */
+static void join(struct job *job, size_t a, size_t b)
+{
+    size_t x = job->steps[a].group, y = job->steps[b].group;
+    size_t from = x > y ? x : y, to = x > y ? y : x;
+
+    for (size_t i = 0; i < job->n; i++)
+        if (job->steps[i].group == from)
+            job->steps[i].group = to;
+}
+
+/* Reads the reports of the job's steps and groups the steps. -1: no memory. */
+static int job_read(struct job *job, const char *job_dir)
+{
+    struct dirent **list = NULL;
+    int n = scandir(job_dir, &list, is_step, versionsort), rc = 0;
+
+    job->steps = calloc(STEPS_MAX, sizeof(*job->steps));
+    for (int i = 0; i < n; i++) {
+        if (job->steps && rc == 0 && job->n < STEPS_MAX)
+            rc = take_step(job, job_dir, list[i]->d_name);
+        free(list[i]);
+    }
+    free(list);
+    if (!job->steps || rc < 0)
+        return -1;
+    if (job->n_partials)
+        qsort(job->partials, job->n_partials, sizeof(*job->partials), by_comm);
+    for (size_t i = 1; i < job->n_partials; i++)
+        if (by_comm(&job->partials[i - 1], &job->partials[i]) == 0)
+            join(job, job->partials[i - 1].step, job->partials[i].step);
+    return 0;
+}
+
+/* Returns the group of several steps that has most ranks; SIZE_MAX: none. */
+static size_t largest(const struct job *job)
+{
+    size_t found = SIZE_MAX;
+    uint64_t most = 0;
+
+    for (size_t g = 0; g < job->n; g++) {
+        uint64_t ranks = 0;
+        size_t n = 0;
+
+        for (size_t i = 0; i < job->n; i++)
+            if (job->steps[i].group == g) {
+                ranks += job->steps[i].ranks;
+                n++;
+            }
+        if (n > 1 && (found == SIZE_MAX || ranks > most)) {
+            found = g;
+            most = ranks;
+        }
+    }
+    return found;
+}
+
+/* --- the session ---------------------------------------------------------- */
+
+/* "0-3+batch" of step-0 to step-3 and step-batch, as cmd_inputs_steps takes
+ * it. */
+static char *name_steps(const struct job *job, size_t group)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+    uint64_t first = 0, last = 0, number;
+    bool open = false;
+
+    for (size_t i = 0; out && i <= job->n; i++) {
+        const char *id = i < job->n ? job->steps[i].name + 5 : "";
+        bool counts = i < job->n && job->steps[i].group == group;
+        bool digits = counts &&
+                      num_parse_u64(id, 0, UINT32_MAX, &number, NULL) == 0;
+
+        if (i < job->n && !counts)
+            continue;
+        if (digits && open && number == last + 1) {
+            last = number;
+            continue;
+        }
+        if (open && last > first)
+            fprintf(out, "-%llu", (unsigned long long) last);
+        if (i < job->n)
+            fprintf(out, "%s%s", ftell(out) > 0 ? "+" : "", id); /* raw: id */
+        open = digits;
+        first = last = digits ? number : 0;
+    }
+    if (out && fclose(out) != 0) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+/* Fills the settings of the job's report: those of its first step that srun
+ * has started, with the size of all. */
+static void take_conf(struct report_session *s, struct jp_jobconf *conf)
+{
+    bool better = !s->has_conf || facts_is_script(s->conf.step_id);
+    uint32_t tasks = conf->ntasks + (s->has_conf ? s->conf.ntasks : 0);
+    uint64_t created = conf->created_us;
+
+    if (s->has_conf && s->conf.created_us < created)
+        created = s->conf.created_us;
+    if (better) {
+        if (s->has_conf)
+            jobconf_fini(&s->conf);
+        s->conf = *conf;
+        s->has_conf = true;
+    } else {
+        jobconf_fini(conf);
+    }
+    s->conf.ntasks = tasks;
+    s->conf.created_us = created;
+}
+
+/* Opens the session of the group's report. -1: err. */
+static int session_open(struct report_session *s, const struct job *job,
+                        size_t group, const char *job_dir, struct jp_error *err)
+{
+    char *name = name_steps(job, group);
+    struct jp_policy site;
+
+    s->dir = text_format("%s/" REPORT_JOB_FOLDER, job_dir);
+    s->steps = calloc(job->n + 1, sizeof(*s->steps));
+    if (!name || !s->dir || !s->steps) {
+        free(name);
+        return error_set(err, "out of memory");
+    }
+    ceiling_site(s->options->site, &site);
+    s->policy = site;
+    s->over = true;
+    for (size_t i = 0; i < job->n; i++) {
+        char *dir, *path;
+        struct jp_jobconf conf;
+
+        if (job->steps[i].group != group)
+            continue;
+        dir = text_format("%s/%s", job_dir, job->steps[i].name);
+        path = dir ? text_format("%s/" JP_JOBCONF_NAME, dir) : NULL;
+        s->steps[s->n_steps] = dir;
+        s->n_steps += dir != NULL;
+        if (path && jobconf_read(path, &conf, NULL) == 0)
+            take_conf(s, &conf);
+        free(path);
+    }
+    if (s->has_conf) {
+        s->policy = s->conf.policy;
+        ceiling_apply(&s->policy, &site);
+        /* unknown: a node may be in several steps */
+        s->conf.nnodes = 0;
+        s->conf.hidden = false;
+        free(s->conf.step_id);
+        s->conf.step_id = name;
+        name = NULL;
+        if (!s->options->paths && jobconf_hide_paths(&s->conf) < 0)
+            return error_set(err, "out of memory");
+    }
+    free(name);
+    return fileio_mkdir(s->dir, err) < 0 || stepdir_hold(s->dir, err) < 0 ? -1
+                                                                          : 0;
+}
+
+static void session_close(struct report_session *s)
+{
+    claim_release(s->claim);
+    s->claim = NULL;
+    for (size_t i = 0; i < s->n_steps; i++)
+        free(s->steps[i]);
+    free(s->steps);
+    s->steps = NULL;
+    s->n_steps = 0;
+    report_session_fini(s);
+}
+
+/* Makes the report, unless another process makes it. */
+static int make(struct report_session *s, const char *job_dir,
+                struct jp_error *err)
+{
+    int rc = claim_take(s->dir, report_kind_name(s->options->kind),
+                        s->policy.claim_stale_ms, &s->claim, err);
+
+    if (rc < 0)
+        return JP_EXIT_IO;
+    if (rc == 0)
+        return JP_EXIT_OK;
+    rc = report_make(s);
+    claim_release(s->claim);
+    s->claim = NULL;
+    if (rc == REPORT_LOST)
+        return JP_EXIT_OK;
+    if (s->written && report_index(job_dir, err) < 0)
+        stepdir_log(s->dir, "no index: %s", err->text);
+    return rc;
+}
+
+int report_job(const char *job_dir, const struct report_session *last,
+               const struct report_options *options)
+{
+    struct report_session s = {.options = options,
+                               .start_ms = clock_mono_ms(),
+                               .deadline_ms = last ? last->deadline_ms : 0};
+    struct jp_error err = {"out of memory"};
+    enum jp_summary how = JP_SUMMARY_AUTO;
+    struct job job = {0};
+    size_t group;
+    int rc = JP_EXIT_OK;
+
+    if (job_read(&job, job_dir) < 0 || (group = largest(&job)) == SIZE_MAX ||
+        (options->kind != REPORT_USER && job.unreported)) {
+        job_fini(&job);
+        return JP_EXIT_OK;
+    }
+    if (session_open(&s, &job, group, job_dir, &err) < 0)
+        rc = JP_EXIT_IO;
+    else
+        rc = make(&s, job_dir, &err);
+    if (s.has_conf)
+        how = s.conf.summary;
+    if (options->kind == REPORT_USER && how == JP_SUMMARY_OFF)
+        how = JP_SUMMARY_AUTO;
+    if (rc == JP_EXIT_IO && options->kind != REPORT_WATCHER)
+        quote_printf(stderr, "jobprof: no report of the job: %s\n", err.text);
+    else if (s.written && options->kind != REPORT_WATCHER && !options->quiet)
+        (void) report_print_line(s.dir, how, stderr, NULL);
+    session_close(&s);
+    job_fini(&job);
+    return rc;
+}
