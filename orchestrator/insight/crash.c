@@ -666,6 +666,9 @@ static void say_ended(const struct jp_crash *crash, struct jp_sentence *s)
         crash->ended[JP_CRASH_SELF] && crash->ended[JP_CRASH_KILL]
             ? " or exiting on request"
             : "");
+    if (crash->mended && crash->ended[JP_CRASH_UNTOLD])
+        sentence_add(s, "how %s ended is not known",
+                     FIG_COUNT(crash->ended[JP_CRASH_UNTOLD]));
 }
 
 /* Writes crash->text anew. */

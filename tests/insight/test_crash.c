@@ -488,6 +488,8 @@ static void test_attempt(void **state)
     make_workers(workers, -1);
     assert_int_equal(crash_of_attempt(&step, &none, 0, true, &c), 0);
     assert_int_equal(c.cause, JP_CRASH_ENDED);
+    assert_string_equal(c.text, "ended from outside: 3 of 4 processes by "
+                                "SIGTERM; how 1 ended is not known");
     /* ... but not two seconds before */
     workers[3].end_us -= 2000000;
     workers[3].mono_us -= 2000000;
