@@ -308,7 +308,8 @@ int strip_join(struct strip *into, const struct strip *from)
 }
 
 /* --- timelines ----------------------------------------------------------- */
-enum { FIRST_ROOM = 4096 };
+/* a run of many processes has a short timeline of each */
+enum { FIRST_ROOM = 512, FIRST_SERIES = 4 };
 
 struct timeline *timeline_create(uint64_t limit, uint64_t bins)
 {
@@ -331,21 +332,30 @@ void timeline_destroy(struct timeline *timeline)
         return;
     strip_destroy(timeline->strip);
     free(timeline->series);
+    free(timeline->slots);
     free(timeline->bytes);
     free(timeline);
 }
 
 /* ----------------------------------------------------------------- series */
 
+static struct record_text text_of(const char *text)
+{
+    return (struct record_text){text, strlen(text)};
+}
+
 /* A hash of what makes a series. Ids differ in their last characters. */
-static uint32_t hash_of(const struct record *r)
+static uint32_t hash_of(struct record_text name, struct record_text f,
+                        uint32_t rank)
 {
     uint64_t id = 0, func = 0;
-    size_t n = r->id.len < 8 ? r->id.len : 8;
+    size_t n = name.len < 8 ? name.len : 8;
 
-    memcpy(&id, r->id.text + r->id.len - n, n);
-    memcpy(&func, r->func.text, r->func.len < 8 ? r->func.len : 8);
-    id ^= (func ^ (func >> 29) ^ r->rank) * UINT64_C(0x9E3779B97F4A7C15);
+    if (n) /* otherwise the text may be NULL */
+        memcpy(&id, name.text + name.len - n, n);
+    if (f.len)
+        memcpy(&func, f.text, f.len < 8 ? f.len : 8);
+    id ^= (func ^ (func >> 29) ^ rank) * UINT64_C(0x9E3779B97F4A7C15);
     id *= UINT64_C(0xBF58476D1CE4E5B9);
     return (uint32_t) (id >> 40);
 }
@@ -358,16 +368,40 @@ static bool is_series(const struct timeline_series *s, const struct record *r)
            is_text(s->id, &r->id) && is_text(s->func, &r->func);
 }
 
+/* The first free slot from that of a hash on. At most half of the slots are
+ * used. */
+static uint32_t free_slot(const uint16_t *slots, uint32_t n, uint32_t hash)
+{
+    uint32_t at = hash % n;
+
+    while (slots[at])
+        at = (at + 1) % n;
+    return at;
+}
+
 /* Makes room for more series. 0, or -1: no memory. */
 static int grow_series(struct timeline *t)
 {
-    uint32_t room = t->room_series ? 2 * t->room_series : 16;
-    struct timeline_series *more = reallocarray(t->series, room, sizeof(*more));
+    uint32_t room = t->room_series ? 2 * t->room_series : FIRST_SERIES;
+    uint16_t *slots = calloc(2 * (size_t) room, sizeof(*slots));
+    struct timeline_series *more =
+        slots ? reallocarray(t->series, room, sizeof(*more)) : NULL;
 
-    if (!more)
+    if (!more) {
+        free(slots);
         return -1;
+    }
     t->series = more;
     t->room_series = room;
+    for (uint32_t i = 0; i < t->n_series; i++) {
+        const struct timeline_series *s = &t->series[i];
+
+        slots[free_slot(slots, 2 * room,
+                        hash_of(text_of(s->id), text_of(s->func), s->rank))] =
+            (uint16_t) (i + 1);
+    }
+    free(t->slots);
+    t->slots = slots;
     return 0;
 }
 
@@ -375,12 +409,12 @@ static int grow_series(struct timeline *t)
 static struct timeline_series *series_get(struct timeline *t,
                                           const struct record *r, bool *full)
 {
-    uint32_t at = hash_of(r) % (2 * TIMELINE_SERIES);
+    uint32_t hash = hash_of(r->id, r->func, r->rank), n = 2 * t->room_series;
     struct timeline_series *s;
 
     *full = false;
-    /* open addressing; at most half of the slots are used */
-    for (; t->slots[at]; at = (at + 1) % (2 * TIMELINE_SERIES))
+    /* open addressing */
+    for (uint32_t at = n ? hash % n : 0; n && t->slots[at]; at = (at + 1) % n)
         if (is_series(&t->series[t->slots[at] - 1], r))
             return &t->series[t->slots[at] - 1];
     *full = t->n_series == TIMELINE_SERIES || r->id.len > RECORD_MAX_ID ||
@@ -388,7 +422,8 @@ static struct timeline_series *series_get(struct timeline *t,
     if (*full || (t->n_series == t->room_series && grow_series(t) < 0))
         return NULL;
     s = &t->series[t->n_series++];
-    t->slots[at] = (uint16_t) t->n_series;
+    t->slots[free_slot(t->slots, 2 * t->room_series, hash)] =
+        (uint16_t) t->n_series;
     *s = (struct timeline_series){.n_ranks = r->n_ranks,
                                   .nnodes = r->nnodes,
                                   .rank = r->rank,
@@ -513,11 +548,6 @@ int timeline_add(struct timeline *t, const struct record *r)
     put(t, s, r);
     t->n++;
     return 0;
-}
-
-static struct record_text text_of(const char *text)
-{
-    return (struct record_text){text, strlen(text)};
 }
 
 int timeline_join(struct timeline *into, const struct timeline *next)

@@ -92,8 +92,8 @@ struct timeline {
     bool mixed;        /* holds several processes, so it is not used */
     struct timeline_series *series;
     uint32_t n_series, room_series;
-    uint16_t slots[2 * TIMELINE_SERIES]; /* hash table: index into series + 1;
-                                            0: free */
+    uint16_t *slots; /* hash table of twice room_series: index into series + 1;
+                        0: free */
     uint8_t *bytes;
     size_t used, room;
     uint64_t limit;             /* the most that n may be */
