@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugins/nccl_recorder/jpr_frame.h"
 #include "common/record.h"
 #include "common/vector.h"
+#include "plugins/nccl_recorder/jpr_frame.h"
 
 enum {
     FIRST_SHIFT = 6,  /* finer than a picture of any run shows */
@@ -309,7 +309,8 @@ int strip_join(struct strip *into, const struct strip *from)
 }
 
 /* --- timelines ----------------------------------------------------------- */
-enum { FIRST_ROOM = 4096 };
+/* a run of many processes has a short timeline of each */
+enum { FIRST_ROOM = 512 };
 
 struct timeline *timeline_create(uint64_t limit, uint64_t bins)
 {
@@ -332,23 +333,30 @@ void timeline_destroy(struct timeline *timeline)
         return;
     strip_destroy(timeline->strip);
     free(timeline->series);
+    hash_fini(&timeline->table);
     free(timeline->bytes);
     free(timeline);
 }
 
 /* ----------------------------------------------------------------- series */
 
+static struct record_text text_of(const char *text)
+{
+    return (struct record_text){text, strlen(text)};
+}
+
 /* A hash of what makes a series. Ids differ in their last characters. */
-static uint32_t hash_of(const struct record *r)
+static uint64_t hash_of(struct record_text name, struct record_text f,
+                        uint32_t rank)
 {
     uint64_t id = 0, func = 0;
-    size_t n = r->id.len < 8 ? r->id.len : 8;
+    size_t n = name.len < 8 ? name.len : 8;
 
-    memcpy(&id, r->id.text + r->id.len - n, n);
-    memcpy(&func, r->func.text, r->func.len < 8 ? r->func.len : 8);
-    id ^= (func ^ (func >> 29) ^ r->rank) * UINT64_C(0x9E3779B97F4A7C15);
-    id *= UINT64_C(0xBF58476D1CE4E5B9);
-    return (uint32_t) (id >> 40);
+    if (n) /* otherwise the text may be NULL */
+        memcpy(&id, name.text + name.len - n, n);
+    if (f.len)
+        memcpy(&func, f.text, f.len < 8 ? f.len : 8);
+    return hash_word(hash_word(hash_word(hash_start(), id), func), rank);
 }
 
 /* Whether a record is of a series. */
@@ -363,21 +371,21 @@ static bool is_series(const struct timeline_series *s, const struct record *r)
 static struct timeline_series *series_get(struct timeline *t,
                                           const struct record *r, bool *full)
 {
-    uint32_t at = hash_of(r) % (2 * TIMELINE_SERIES);
+    uint64_t hash = hash_of(r->id, r->func, r->rank);
     struct timeline_series *s;
+    uint32_t at;
 
     *full = false;
-    /* open addressing; at most half of the slots are used */
-    for (; t->slots[at]; at = (at + 1) % (2 * TIMELINE_SERIES))
-        if (is_series(&t->series[t->slots[at] - 1], r))
-            return &t->series[t->slots[at] - 1];
+    for (size_t i = 0; (at = hash_next(&t->table, hash, &i)) != HASH_NONE;)
+        if (is_series(&t->series[at], r))
+            return &t->series[at];
     *full = t->n_series == TIMELINE_SERIES || r->id.len > RECORD_MAX_ID ||
             r->func.len > RECORD_MAX_FUNC;
     if (*full ||
-        VECTOR_ROOM(t->series, (size_t) t->n_series + 1, t->room_series) < 0)
+        VECTOR_ROOM(t->series, (size_t) t->n_series + 1, t->room_series) < 0 ||
+        hash_add(&t->table, hash, t->n_series) < 0)
         return NULL;
     s = &t->series[t->n_series++];
-    t->slots[at] = (uint16_t) t->n_series;
     *s = (struct timeline_series){.n_ranks = r->n_ranks,
                                   .nnodes = r->nnodes,
                                   .rank = r->rank,
@@ -487,11 +495,6 @@ int timeline_add(struct timeline *t, const struct record *r)
     put(t, s, r);
     t->n++;
     return 0;
-}
-
-static struct record_text text_of(const char *text)
-{
-    return (struct record_text){text, strlen(text)};
 }
 
 int timeline_join(struct timeline *into, const struct timeline *next)

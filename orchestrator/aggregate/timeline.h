@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/hash.h"
 #include "common/record.h"
 
 enum {
@@ -93,8 +94,7 @@ struct timeline {
     struct timeline_series *series;
     uint32_t n_series;
     size_t room_series;
-    uint16_t slots[2 * TIMELINE_SERIES]; /* hash table: index into series + 1;
-                                            0: free */
+    struct hash_table table; /* of the series */
     uint8_t *bytes;
     size_t used, room;
     uint64_t limit;             /* the most that n may be */

@@ -77,6 +77,22 @@ static double median_without(const double *v, size_t n, size_t k)
     return (v[low + (low >= k)] + v[high + (high >= k)]) / 2;
 }
 
+/* Returns how many of n sorted values are less. */
+static size_t place_of(const double *sorted, size_t n, double value)
+{
+    size_t low = 0, high = n;
+
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+
+        if (sorted[mid] < value)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
 /* Replaces own times of one operation of the role by excesses. column: those of
  * its members, NAN: none. */
 static void compare_column(struct work *w, float *column, size_t members,
@@ -91,20 +107,14 @@ static void compare_column(struct work *w, float *column, size_t members,
     stats_sort(sorted, n);
     for (size_t m = 0; m < members; m++) {
         float *at = &column[m * stride];
-        size_t low = 0, high = n;
 
         if (!isfinite(*at))
             continue;
-        while (low < high) { /* its place among the sorted */
-            size_t mid = (low + high) / 2;
-
-            if (sorted[mid] < (double) *at)
-                low = mid + 1;
-            else
-                high = mid;
-        }
-        *at = n > 1 ? (float) ((double) *at - median_without(sorted, n, low))
-                    : NAN;
+        *at = n > 1
+                  ? (float) ((double) *at -
+                             median_without(sorted, n,
+                                            place_of(sorted, n, (double) *at)))
+                  : NAN;
         if (n > 1)
             most = fmax(most, (double) *at);
     }
@@ -318,43 +328,79 @@ static double spread_of(struct work *w, const uint32_t *list, size_t n)
            (k >= 4 ? 0.73 : 1);
 }
 
-/* Takes from the blocks of each process those of its mates: the median of the
- * others of its role in the communicator that it uses most. Where operations
- * overlap computation, durations count the lateness of a group several times,
- * for all of its members alike. */
-static void leave_mates(struct work *w)
+static int by_mates(const void *a, const void *b, void *arg)
 {
-    const struct jp_processes *p = w->p;
-    double *v = w->scratch;
+    const struct work *w = arg;
+    uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
+    const uint32_t *closest = w->run->closest, *role = w->run->role;
+    uint32_t host_x = w->p->list[x].host_at, host_y = w->p->list[y].host_at;
 
-    for (size_t i = 0; i < p->n; i++) {
-        struct judge_process *x = &w->j->processes[i];
-        uint32_t comm = w->run->closest[i];
-        size_t from = comm == UINT32_MAX ? 0 : p->comm_start[comm];
-        size_t to = comm == UINT32_MAX ? 0 : p->comm_start[comm + 1];
-        double out = 0;
-        size_t outside = 0;
+    return closest[x] != closest[y] ? (closest[x] < closest[y] ? -1 : 1)
+           : role[x] != role[y]     ? (role[x] < role[y] ? -1 : 1)
+           : host_x != host_y       ? (host_x < host_y ? -1 : 1)
+           : x != y                 ? (x < y ? -1 : 1)
+                                    : 0;
+}
 
-        for (unsigned b = 0; b < JUDGE_BLOCKS; b++) {
-            size_t n = 0;
+/* Does that for n mates, sorted by host. */
+static void leave_group(struct work *w, const uint32_t *mates, size_t n)
+{
+    double *v = w->scratch, sum = 0;
+    struct judge_process *all = w->j->processes;
+    size_t end;
 
-            for (size_t k = from; k < to; k++)
-                if (p->of_rank[k] != i &&
-                    w->run->role[p->of_rank[k]] == w->run->role[i])
-                    v[n++] = w->j->processes[p->of_rank[k]].blocks_us[b];
-            x->own_us[b] = x->blocks_us[b] - (n ? stats_median(v, n) : 0);
+    for (unsigned b = 0; b < JUDGE_BLOCKS; b++) {
+        for (size_t i = 0; i < n; i++)
+            v[i] = all[mates[i]].blocks_us[b];
+        stats_sort(v, n);
+        for (size_t i = 0; i < n; i++) {
+            double own = all[mates[i]].blocks_us[b];
+
+            all[mates[i]].own_us[b] =
+                own - (n > 1 ? median_without(v, n, place_of(v, n, own)) : 0);
         }
-        for (size_t k = from; k < to; k++) {
-            size_t mate = p->of_rank[k];
-
-            if (w->run->role[mate] == w->run->role[i] &&
-                p->list[mate].host_at != p->list[i].host_at) {
-                out += resample(w->j->processes[mate].blocks_us).mean;
-                outside++;
-            }
-        }
-        x->out_us = outside ? out / (double) outside : NAN;
     }
+    for (size_t i = 0; i < n; i++)
+        sum += all[mates[i]].total_us;
+    for (size_t i = 0; i < n; i = end) {
+        uint32_t host = w->p->list[mates[i]].host_at;
+        double here = 0;
+
+        for (end = i; end < n && w->p->list[mates[end]].host_at == host; end++)
+            here += all[mates[end]].total_us;
+        for (size_t k = i; k < end; k++)
+            all[mates[k]].out_us =
+                end - i < n ? (sum - here) / (double) (n - (end - i)) : NAN;
+    }
+}
+
+/* Takes from the blocks of each process those of its mates: the median of the
+ * others of its role with the same communicator that they use most. Where
+ * operations overlap computation, durations count the lateness of a group
+ * several times, for all of its members alike. 0 or -1. */
+static int leave_mates(struct work *w)
+{
+    size_t n = w->p->n, end;
+    uint32_t *mates = calloc(n + 1, sizeof(*mates));
+
+    if (!mates)
+        return -1;
+    for (uint32_t i = 0; i < n; i++)
+        mates[i] = i;
+    qsort_r(mates, n, sizeof(*mates), by_mates, w);
+    for (size_t i = 0; i < n; i = end) {
+        uint32_t closest = w->run->closest[mates[i]];
+        uint32_t role = w->run->role[mates[i]];
+
+        for (end = i + 1; end < n && closest != UINT32_MAX &&
+                          w->run->closest[mates[end]] == closest &&
+                          w->run->role[mates[end]] == role;
+             end++)
+            ;
+        leave_group(w, mates + i, end - i);
+    }
+    free(mates);
+    return 0;
 }
 
 /* Sets what is apart: more than the spread of its role (of all, if the role is
@@ -412,8 +458,8 @@ static void center_excess(struct work *w)
     }
 }
 
-/* Sets excess and error of each process. */
-static void measure(struct work *w)
+/* Sets excess and error of each process. 0 or -1. */
+static int measure(struct work *w)
 {
     struct judge *j = w->j;
 
@@ -426,12 +472,14 @@ static void measure(struct work *w)
         j->n_judged += x->judged;
     }
     center_blocks(w);
-    leave_mates(w);
+    for (uint32_t p = 0; p < w->p->n; p++)
+        j->processes[p].total_us = resample(j->processes[p].blocks_us).mean;
+    if (leave_mates(w) < 0)
+        return -1;
     for (uint32_t p = 0; p < w->p->n; p++) {
         struct judge_process *x = &j->processes[p];
         struct stats_trimmed own = resample(x->own_us);
 
-        x->total_us = resample(x->blocks_us).mean;
         /* nobody is early because its mates are late */
         x->excess_us = own.mean < 0 ? fmax(own.mean, fmin(x->total_us, 0))
                                     : own.mean;
@@ -439,6 +487,7 @@ static void measure(struct work *w)
     }
     center_excess(w);
     set_least(w);
+    return 0;
 }
 
 /* Sets how much more time its operations take without waiting than those of the
@@ -892,8 +941,9 @@ struct judge *judge_run(const struct jp_result *r, const struct jp_processes *p,
     rc = set_excess(&w);
     if (rc == 0)
         rc = find_stalls(&w);
+    if (rc == 0)
+        rc = measure(&w);
     if (rc == 0) {
-        measure(&w);
         measure_net(&w);
         rc = judge_all(&w);
     }

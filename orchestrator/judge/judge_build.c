@@ -20,6 +20,7 @@
 #define STEP 1.05          /* counts of a kind that differ by less are equal */
 #define EXCHANGE_PEERS 3   /* with so many peers messages are an AlltoAll */
 #define EXCHANGE_MOST 4096 /* ranks */
+#define FUNCS 256          /* names */
 #define FUNC_EXCHANGE 0xFFFFu
 #define FUNC_MESSAGE 0xFFFEu
 
@@ -216,7 +217,7 @@ static uint32_t func_get(struct build *b, const char *name)
     for (uint32_t i = 0; i < b->n_funcs; i++)
         if (!strcmp(b->funcs[i], name))
             return i;
-    more = b->n_funcs < FUNC_MESSAGE - 1
+    more = b->n_funcs < FUNCS
                ? grow(b->funcs, &room, b->n_funcs, sizeof(*b->funcs))
                : NULL;
     if (!more)
@@ -716,6 +717,10 @@ static int place_items(struct build *b)
         if (kinds)
             qsort(b->kinds + b->kind_at[i], kinds, sizeof(*b->kinds), by_name);
         most = kinds > most ? kinds : most;
+    }
+    if (run->n_roles * most > MOST) {
+        run->why = "processes have too many kinds of operations";
+        return 0;
     }
     longest = calloc(run->n_roles * most + 1, sizeof(*longest));
     at = calloc(most + 1, sizeof(*at));

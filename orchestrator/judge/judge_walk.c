@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 enum { AHEAD = 32 }; /* records of a process that are looked at */
+#define HALTS_WORK UINT64_C(500000000) /* records looked at, in all halts */
 
 #define NOBODY UINT32_MAX
 
@@ -254,7 +255,9 @@ int judge_walk(struct judge_run *run, const float *own, double *end_us)
 {
     struct walk w = {.run = run, .own = own};
     size_t n = run->p->n, ops = (size_t) run->n_ops + 1;
-    uint64_t most = run->first[n] / 50 + 100;
+    /* each halt looks at the next records of all processes */
+    uint64_t most = HALTS_WORK / (AHEAD * (uint64_t) (n + 1) + run->n_keys) +
+                    20;
     int rc = -1;
 
     w.at = calloc(n + 1, sizeof(*w.at));
@@ -280,6 +283,8 @@ int judge_walk(struct judge_run *run, const float *own, double *end_us)
         w.at[p] = run->first[p];
         w.ready[w.n_ready++] = p;
     }
+    if (run->first[n] / 50 + 100 < most)
+        most = run->first[n] / 50 + 100;
     do {
         while (w.n_ready)
             go_on(&w, w.ready[--w.n_ready]);
