@@ -333,7 +333,9 @@ static const struct cmd_options command_line = {
         "also .gz, in any mixture, and write the report into DIR. INPUTs are "
         "files, or folders with all folders below. Log directories of the "
         "Copper cache become a part of the same report, and so do exports of "
-        "Nsight Systems (.sqlite; jobprof nsys). Slurm is not needed. Symbolic "
+        "Nsight Systems (.sqlite; jobprof nsys). Dumps of PyTorch's Flight "
+        "Recorder, one of each rank, show who holds up a hang. Slurm is not "
+        "needed. Symbolic "
         "links are not followed. JOBID[.STEP] in place of an INPUT is the "
         "folder that the site's inspector_folder names for the job, and the "
         "raw files of its steps that jobprof has profiled.\n",

@@ -79,6 +79,7 @@ struct flight_place {
     int64_t low, high;     /* the first and last that the dump has */
     int64_t called, ended; /* last called and completed, by pg_status */
     bool messages;
+    bool ordered; /* pg_id is known by the order of creation only */
 };
 
 struct flight_dump {
@@ -212,10 +213,6 @@ char *flight_plain(const struct jp_flight *flight, char buf[FLIGHT_TEXT]);
 char *flight_gaps(const struct jp_flight *flight, char buf[FLIGHT_TEXT]);
 
 /* --- flight_dump.c -------------------------------------------------------- */
-
-/* Returns the text as a permanent copy, the same for equal texts. NULL: no
- * memory. */
-const char *flight_intern(struct jp_flight *flight, const char *text);
 
 /* Reads one dump from memory and adds its groups. Returns 0, 1 if the file is
  * no good dump (dump->bad and ->why are set), or -1 without memory. */

@@ -26,7 +26,9 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-const char *flight_intern(struct jp_flight *flight, const char *text)
+/* Returns the text as a permanent copy, the same for equal texts. NULL: no
+ * memory. */
+static const char *intern(struct jp_flight *flight, const char *text)
 {
     char **node = tfind(text, &flight->texts, compare_texts), *copy;
 
@@ -51,7 +53,7 @@ struct reading {
 
 static const char *keep(struct reading *r, const char *text)
 {
-    const char *kept = flight_intern(r->flight, text);
+    const char *kept = intern(r->flight, text);
 
     r->failed |= !kept;
     return kept ? kept : "";
@@ -327,18 +329,18 @@ static void read_frames(struct reading *r, const struct flight_value *list,
     }
 }
 
-/* Takes "recv 0<-3" apart: both are ranks in the group. */
+/* Takes the peer of "send 0->3" or "recv 0<-3": a rank in the group. */
 static void read_peer(struct reading *r, const char *func, struct flight_op *op)
 {
     const struct flight_group *g = &r->flight->groups[op->group];
-    long long self, peer;
+    const char *arrow;
+    int64_t peer;
 
     op->peer = -1;
-    op->sends = !strncmp(func, "send", 4);
-    if (sscanf(func, "send %lld->%lld", &self, &peer) != 2 &&
-        sscanf(func, "recv %lld<-%lld", &self, &peer) != 2)
-        return;
-    if (peer >= 0 && (unsigned long long) peer < g->n_ranks)
+    op->sends = !strncmp(func, "send ", 5);
+    arrow = strstr(func, op->sends ? "->" : "<-");
+    if (arrow && g->n_ranks &&
+        num_parse_i64(arrow + 2, 0, (int64_t) g->n_ranks - 1, &peer, NULL) == 0)
         op->peer = g->ranks[peer];
 }
 
@@ -579,8 +581,12 @@ static void number_groups(struct reading *r, const int64_t *ids, size_t n)
             fits &= id < 0 || id == ids[i];
             fits &= !i || names[i][0] != names[i - 1][0];
         }
-        for (size_t i = 0; fits && i < n; i++)
-            d->places[names[i][1]].pg_id = ids[i];
+        for (size_t i = 0; fits && i < n; i++) {
+            struct flight_place *place = &d->places[names[i][1]];
+
+            place->ordered = place->pg_id < 0;
+            place->pg_id = ids[i];
+        }
     }
     free(names);
 }

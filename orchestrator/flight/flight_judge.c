@@ -29,6 +29,9 @@ const char *const flight_cause_words[FLIGHT_N_CAUSES] = {
     [FLIGHT_BY_UNKNOWN] = "unknown",
     [FLIGHT_INSIDE_ALL] = "all_inside"};
 
+/* A rank is at most so far behind what others wait in: they cannot go on
+ * without it. A larger distance shows that the order of groups was no guide. */
+#define BEHIND_MAX 64
 #define PER_GROUP 64 /* collectives looked at in a group, the first ones */
 
 /* An entry with the dump that it is in. */
@@ -46,7 +49,12 @@ struct judge {
     size_t n_refs;
     bool *busy;    /* by rank: something is in flight */
     bool *culprit; /* by rank */
+    bool *early;   /* by rank: its dump was written before others' */
     size_t room;   /* of flight->seen */
+    /* the collective for which the others wait, if no rank can be blamed */
+    bool has_root;
+    size_t root_group;
+    int64_t root_seq;
 };
 
 static int by_ref(const void *a, const void *b)
@@ -138,6 +146,8 @@ static enum flight_state state_of(const struct judge *j, int64_t rank,
         return FLIGHT_NO_DUMP;
     if (place && place->called >= 0 &&
         !j->flight->groups[seen->group].has_messages) {
+        if (place->ordered && seq > place->called + BEHIND_MAX)
+            return FLIGHT_UNSURE;
         if (seq > place->called && seq > place->high)
             return absent(j, d, seen->since_us);
         if (seq <= place->ended)
@@ -281,6 +291,54 @@ static void compare_entries(struct judge *j, struct flight_seen *seen,
                          refs[i].op->func, refs[i].op->in, refs[i].op->dtype);
             return;
         }
+}
+
+/* Functions that no rank leaves before all have entered. */
+static bool is_barrier(const char *func)
+{
+    static const char *const begins[] = {
+        "all_reduce",      "all_gather", "_all_gather", "reduce_scatter",
+        "_reduce_scatter", "all_to_all", "barrier"};
+
+    for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+        if (!strncmp(func, begins[i], strlen(begins[i])))
+            return true;
+    return false;
+}
+
+/* If a rank has left such a function, all have entered it: a dump that shows
+ * otherwise was written before, and shows of nothing what came later. */
+static void find_early(struct judge *j)
+{
+    for (size_t i = 0; i < j->flight->n_seen; i++) {
+        const struct flight_seen *seen = &j->flight->seen[i];
+
+        if (!seen->count[FLIGHT_DONE] || !is_barrier(seen->func))
+            continue;
+        for (size_t k = 0; k < seen->n; k++)
+            j->early[seen->ranks[k]] |= seen->states[k] == FLIGHT_NEVER ||
+                                        seen->states[k] == FLIGHT_HELD;
+    }
+}
+
+/* Takes back what early dumps seem to show. */
+static void correct_early(struct judge *j)
+{
+    find_early(j);
+    for (size_t i = 0; i < j->flight->n_seen; i++) {
+        struct flight_seen *seen = &j->flight->seen[i];
+
+        for (size_t k = 0; k < seen->n; k++) {
+            uint8_t *state = &seen->states[k];
+
+            if (!j->early[seen->ranks[k]] ||
+                (*state != FLIGHT_NEVER && *state != FLIGHT_HELD))
+                continue;
+            seen->count[*state]--;
+            *state = FLIGHT_UNSURE;
+            seen->count[FLIGHT_UNSURE]++;
+        }
+    }
 }
 
 /* --- the collectives ------------------------------------------------------ */
@@ -436,8 +494,9 @@ static bool find_stuck(struct judge *j)
         const struct flight_seen *seen = &j->flight->seen[i];
 
         if (!seen->count[FLIGHT_DONE] || seen->count[FLIGHT_HELD] ||
-            seen->count[FLIGHT_NEVER] || seen->count[FLIGHT_NO_DUMP] ||
-            seen->count[FLIGHT_UNSURE])
+            seen->count[FLIGHT_NEVER] ||
+            (!is_barrier(seen->func) &&
+             seen->count[FLIGHT_NO_DUMP] + seen->count[FLIGHT_UNSURE]))
             continue;
         for (size_t k = 0; k < seen->n; k++) {
             const struct flight_op *head = seen->states[k] == FLIGHT_INSIDE
@@ -511,26 +570,91 @@ static int find_messages(struct judge *j)
     return flight->n_culprits != 0;
 }
 
+/* The collective of this number, or the one before it that shows the same.
+ * NULL: it is not among those that are kept. */
+static const struct flight_seen *find_seen(const struct jp_flight *flight,
+                                           size_t group, int64_t seq)
+{
+    const struct flight_seen *found = NULL;
+
+    for (size_t i = 0; i < flight->n_seen; i++)
+        if (flight->seen[i].group == group && flight->seen[i].seq <= seq &&
+            (!found || flight->seen[i].seq > found->seq))
+            found = &flight->seen[i];
+    return found;
+}
+
+/* The collective in which a member is that has not entered this one. NULL: none
+ * is, or it waits for a message. */
+static const struct flight_seen *next_of(const struct judge *j,
+                                         const struct flight_seen *seen)
+{
+    for (size_t i = 0; i < seen->n; i++) {
+        const struct flight_op *head =
+            seen->states[i] == FLIGHT_HELD ? head_of(j, seen->ranks[i]) : NULL;
+
+        if (head)
+            return find_seen(j->flight, head->group, head->seq);
+    }
+    return NULL;
+}
+
+/* Follows who waits for whom, from the oldest collective that a rank has not
+ * entered because it is in another one. Such a chain ends in a collective that
+ * all have entered or of which a rank is not known, in a message, or where it
+ * began: then ranks wait for each other. */
+static enum flight_cause follow(struct judge *j, const struct flight_seen *seen)
+{
+    size_t steps = 0;
+
+    while (seen->count[FLIGHT_HELD] && steps++ <= j->flight->n_seen) {
+        const struct flight_seen *next = next_of(j, seen);
+
+        if (!next)
+            return FLIGHT_BY_MESSAGE;
+        seen = next;
+    }
+    j->has_root = true;
+    j->root_group = seen->group;
+    j->root_seq = seen->seq;
+    if (!seen->count[FLIGHT_HELD])
+        return seen->count[FLIGHT_NO_DUMP] + seen->count[FLIGHT_UNSURE]
+                   ? FLIGHT_BY_UNKNOWN
+                   : FLIGHT_INSIDE_ALL;
+    /* a circle: all its members are in another one than others expect */
+    for (const struct flight_seen *at = seen; at;) {
+        mark(j, at, FLIGHT_HELD);
+        at = next_of(j, at);
+        if (at == seen)
+            break;
+    }
+    return FLIGHT_BY_ORDER;
+}
+
 /* Nobody can be blamed for sure: what is known of the rest. */
 static enum flight_cause find_rest(struct judge *j)
 {
-    uint64_t unknown = 0, held = 0;
+    const struct flight_seen *held = NULL, *unknown = NULL;
 
+    if (!j->flight->n_seen)
+        return FLIGHT_BY_MESSAGE;
+    /* the oldest of each kind */
     for (size_t i = 0; i < j->flight->n_seen; i++) {
         const struct flight_seen *seen = &j->flight->seen[i];
 
-        unknown += seen->count[FLIGHT_NO_DUMP] + seen->count[FLIGHT_UNSURE];
-        held += seen->count[FLIGHT_HELD];
+        if (seen->count[FLIGHT_NO_DUMP] + seen->count[FLIGHT_UNSURE] &&
+            (!unknown || seen->since_us < unknown->since_us))
+            unknown = seen;
+        if (seen->count[FLIGHT_HELD] &&
+            (!held || seen->since_us < held->since_us))
+            held = seen;
     }
-    if (unknown)
-        return FLIGHT_BY_UNKNOWN;
-    if (!j->flight->n_seen)
-        return FLIGHT_BY_MESSAGE;
-    if (!held)
-        return FLIGHT_INSIDE_ALL;
-    for (size_t i = 0; i < j->flight->n_seen; i++)
-        mark(j, &j->flight->seen[i], FLIGHT_HELD);
-    return FLIGHT_BY_ORDER;
+    if (!unknown)
+        return held ? follow(j, held) : FLIGHT_INSIDE_ALL;
+    j->has_root = true;
+    j->root_group = unknown->group;
+    j->root_seq = unknown->seq;
+    return FLIGHT_BY_UNKNOWN;
 }
 
 /* Whether everything in flight was called shortly before the files were
@@ -579,9 +703,12 @@ static bool shows(const struct jp_flight *flight,
     return cause != FLIGHT_BY_STUCK || seen->count[FLIGHT_DONE];
 }
 
-/* Whether it has a culprit in the state of the cause. */
+/* Whether it shows the cause: it has a culprit in the cause's state, or the
+ * others wait for it. */
 static bool is_cause(const struct judge *j, const struct flight_seen *seen)
 {
+    if (j->has_root)
+        return seen->group == j->root_group && seen->seq == j->root_seq;
     for (size_t i = 0; i < seen->n; i++)
         if (j->culprit[seen->ranks[i]] && shows(j->flight, seen, i))
             return true;
@@ -652,6 +779,7 @@ static int decide(struct judge *j, int64_t hang_us)
     struct jp_flight *flight = j->flight;
     int messages;
 
+    correct_early(j);
     for (int64_t rank = 0; rank < FLIGHT_RANKS_MAX; rank++)
         flight->waiting += j->busy[rank];
     if (!flight->waiting)
@@ -677,10 +805,11 @@ int flight_judge(struct jp_flight *flight, int64_t hang_us)
     struct judge j = {.flight = flight,
                       .of_rank = calloc(FLIGHT_RANKS_MAX, sizeof(*j.of_rank)),
                       .busy = calloc(FLIGHT_RANKS_MAX, sizeof(*j.busy)),
-                      .culprit = calloc(FLIGHT_RANKS_MAX, sizeof(*j.culprit))};
+                      .culprit = calloc(FLIGHT_RANKS_MAX, sizeof(*j.culprit)),
+                      .early = calloc(FLIGHT_RANKS_MAX, sizeof(*j.early))};
     int rc = -1;
 
-    if (j.of_rank && j.busy && j.culprit && list_refs(&j) == 0 &&
+    if (j.of_rank && j.busy && j.culprit && j.early && list_refs(&j) == 0 &&
         list_seen(&j) == 0 && decide(&j, hang_us) == 0) {
         if (flight->n_seen)
             qsort_r(flight->seen, flight->n_seen, sizeof(*flight->seen),
@@ -694,6 +823,7 @@ int flight_judge(struct jp_flight *flight, int64_t hang_us)
     free(j.of_rank);
     free(j.busy);
     free(j.culprit);
+    free(j.early);
     free(j.refs);
     return rc;
 }

@@ -7,8 +7,8 @@
 #include <string.h>
 
 const char *const make_words[MAKE_N_SCENARIOS] = {
-    "healthy", "absent", "idle",    "stuck",  "function",
-    "size",    "order",  "message", "inside", "parts"};
+    "healthy", "absent",  "idle",   "stuck", "function", "size",
+    "order",   "message", "inside", "chain", "parts"};
 
 void make_put(struct make_bytes *b, const void *bytes, size_t n)
 {
@@ -485,6 +485,10 @@ static void add_scenario(enum make_scenario scenario, int rank,
         break;
     case MAKE_INSIDE:
         add(d, "nccl:all_reduce", "1", 11, false);
+        break;
+    case MAKE_CHAIN:
+        add(d, "nccl:all_reduce", rank < 2 ? "2" : "1", rank < 2 ? 2 : 11,
+            false);
         break;
     case MAKE_PARTS:
         if (rank == 0)

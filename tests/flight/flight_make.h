@@ -78,6 +78,7 @@ enum make_scenario {
     MAKE_ORDER,    /* 0 and 1 are in group 1, 2 and 3 in group 0 */
     MAKE_MESSAGE,  /* rank 1 waits for a message of rank 0, who is in nothing */
     MAKE_INSIDE,   /* all are inside */
+    MAKE_CHAIN,    /* 0 and 1 are inside one of TENSOR, the others in group 1 */
     MAKE_PARTS,    /* parts of coalesced messages that have completed */
     MAKE_N_SCENARIOS
 };
