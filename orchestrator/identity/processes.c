@@ -589,7 +589,9 @@ char *processes_describe(const struct jp_processes *p,
     char rank[JP_PROCESS_NAME_LEN];
 
     processes_rank_name(p, r, process, rank);
-    snprintf(buf, JP_PROCESS_NAME_LEN, "%s%.60s (%.80s, pid %" PRId64 ")",
-             *rank ? "rank " : "a rank", rank, process->host, process->pid);
+    /* traces may not name the host */
+    snprintf(buf, JP_PROCESS_NAME_LEN, "%s%.60s (%.80s%spid %" PRId64 ")",
+             *rank ? "rank " : "a rank", rank, process->host,
+             *process->host ? ", " : "", process->pid);
     return buf;
 }

@@ -707,7 +707,8 @@ static int tell_nodes(struct blame *b, const size_t *all, const size_t *late)
     int rc = is ? 0 : -1;
 
     for (size_t h = 0; rc == 0 && h < b->p->n_hosts; h++) {
-        is[h] = is_node(b, late[h], all[h]);
+        /* without a name, ranks of several hosts are under one */
+        is[h] = *b->p->hosts[h].host && is_node(b, late[h], all[h]);
         rc = is[h] ? add_node(b, h, late[h], all[h]) : 0;
     }
     for (size_t i = 0; rc == 0 && i < b->n; i++) {

@@ -64,8 +64,8 @@ enum {
 /* --- kineto_json.c: events, one after the other ----------------------------
  */
 
-/* A piece of the file, borrowed until the next call. len 0: absent. Escapes are
- * as in the file. */
+/* A piece of the file, borrowed until the next call. len 0: absent, and at is
+ * "". Escapes are as in the file. */
 struct kineto_text {
     const char *at;
     size_t len;

@@ -359,6 +359,16 @@ static enum kineto_token broken(struct kineto_lex *lex, enum jp_bad bad,
     return KINETO_BROKEN;
 }
 
+/* Gives absent members an empty text in place of none. */
+static void fill_absent(struct kineto_event *event)
+{
+    struct kineto_text *text = &event->name, *last = &event->types;
+
+    for (; text <= last; text++)
+        if (!text->at)
+            text->at = "";
+}
+
 /* Parses the event at lex->at, with as much reading as it takes. */
 static enum kineto_token take_event(struct kineto_lex *lex,
                                     struct kineto_event *event)
@@ -374,6 +384,7 @@ static enum kineto_token take_event(struct kineto_lex *lex,
             if (!is_text(raw.ph, "X"))
                 return KINETO_SKIPPED;
             raw.event.cat = find_cat(raw.cat);
+            fill_absent(&raw.event);
             *event = raw.event;
             return KINETO_EVENT_X;
         }
