@@ -187,6 +187,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "ncclsim: --nccl-version: %s\n", err.text);
         return 2;
     }
+    sim_options_follow(&options);
     if (options.help) {
         sim_options_help(stdout);
         return 0;

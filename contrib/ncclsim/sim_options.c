@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/num.h"
+#include "contrib/ncclsim/sim_version.h"
 #include "plugins/nccl_recorder/nccl_profiler.h"
 
 /* The type of a row's value. */
@@ -79,8 +80,10 @@ static const struct row {
      "N operations a second, evenly, over all threads of the process"},
     {"--max-rate", NULL, FLAG, AT(is_inline), 0, 1,
      "the proxy thread's work in the user thread, at its least cost"},
-    {"--silent-broadcast", NULL, FLAG, AT(silent_broadcast), 0, 1,
-     "a Broadcast has API events only, as with NCCL 2.29 and 2.30 (v6)"},
+    {"--silent-broadcast", "on|off", SWITCH, AT(silent_broadcast), 0, 1,
+     "a Broadcast has API events only, as with NCCL 2.29 and 2.30 (then on, "
+     "if\n"
+     "        --nccl-version names one of them)"},
     {"--graph", "N", INT, AT(graph), 0, 1000000,
      "capture an iteration's collectives into CUDA graphs and replay them N\n"
      "        times an iteration, by a thread of CUDA's (0)"},
@@ -103,9 +106,9 @@ static const struct row {
      "AllGather within a node by the copy engines: API events and, from 2.29 "
      "on,\n"
      "        their own; of a graph at its capture only (2.28 on)"},
-    {"--quiet-single", NULL, FLAG, AT(quiet_single), 0, 1,
-     "collectives of a communicator of one rank are not reported, as with "
-     "NCCL"},
+    {"--quiet-single", "on|off", SWITCH, AT(quiet_single), 0, 1,
+     "collectives of a communicator of one rank are not reported, as with\n"
+     "        NCCL (on with --nccl-version, else off)"},
     {"--zero-bytes", NULL, FLAG, AT(zero_bytes), 0, 1,
      "the plain program's operations have no bytes: only Send and Recv are "
      "reported"},
@@ -144,11 +147,15 @@ static const struct row {
      "64\n"
      "        on they are those of other operations (0)"},
     {"--first-op", "TIME", TIME, AT(first_op_us), 0, 60LL * 1000000,
-     "a communicator's first operation takes this time more on the host where\n"
-     "        KernelCh is asked for: NCCL connects (40 ms, 6 s with one "
-     "processor)"},
-    {"--one-id", NULL, FLAG, AT(one_id), 0, 1,
-     "tp and dp of one color have one id, as splits of NCCL 2.23 have"},
+     "a communicator's first operation takes this time more on the host "
+     "where\n"
+     "        KernelCh is asked for: NCCL connects (40 ms, if --nccl-version "
+     "names\n"
+     "        2.26 to 2.30; with one processor it would be 6 s)"},
+    {"--one-id", "on|off", SWITCH, AT(one_id), 0, 1,
+     "tp and dp of one color have one id, as splits of NCCL 2.23 have (then "
+     "on,\n"
+     "        if --nccl-version names it)"},
     {"--comm-threads", "N", INT, AT(threads), 1, 64,
      "user threads, each with communicators of its own (1)"},
     {"--fault", "KIND=ARGS", FAULT, 0, 0, 0,
@@ -320,6 +327,26 @@ static int set(struct jp_sim_options *options, const struct row *row,
     }
 }
 
+/* What 128 connections take where processors are idle. */
+#define CONNECT_US 40000
+
+void sim_options_follow(struct jp_sim_options *o)
+{
+    const struct jp_sim_nccl *nccl = sim_nccl();
+    int named = o->nccl_version != NULL;
+
+    /* seen in 2.29 and 2.30; v7 was never run */
+    if (o->silent_broadcast < 0)
+        o->silent_broadcast = named && nccl->silent_bcast &&
+                              nccl->interface < 7;
+    if (o->quiet_single < 0)
+        o->quiet_single = named;
+    if (o->first_op_us < 0)
+        o->first_op_us = named && nccl->connects ? CONNECT_US : 0;
+    if (o->one_id < 0)
+        o->one_id = named && nccl->shares_ids;
+}
+
 int sim_options_parse(struct jp_sim_options *options, int argc, char **argv,
                       struct jp_error *err)
 {
@@ -335,6 +362,10 @@ int sim_options_parse(struct jp_sim_options *options, int argc, char **argv,
                                .bytes = 1024 * 1024,
                                .p2p = 1,
                                .drift = 1,
+                               .silent_broadcast = -1,
+                               .quiet_single = -1,
+                               .first_op_us = -1,
+                               .one_id = -1,
                                .nvml = "libnvidia-ml.so.1",
                                .threads = 1,
                                .finalize = 1};

@@ -17,7 +17,11 @@ struct jp_sim_options {
         *nccl_version; /* borrowed from argv; NULL: that of the interface */
     int tp_ranks;      /* 0: the ranks of a node */
     int p2p, pp, alltoall;
-    int silent_broadcast;
+    /* These four: -1: as the release, if the command line names one; else 0 */
+    int silent_broadcast;   /* no events for a Broadcast */
+    int quiet_single;       /* no events for collectives of one rank */
+    int64_t first_op_us;    /* a communicator's first operation, on the host */
+    int one_id;             /* two splits of one color have one id */
     int graph;              /* replays per iteration; 0: no graphs */
     int graph_mix;          /* eager calls between the replays */
     const char *graph_comm; /* borrowed from argv; NULL: the program's choice */
@@ -26,15 +30,12 @@ struct jp_sim_options {
     int mute_from, mute_to; /* iterations without events; 0: none */
     int together;
     int meet;
-    int quiet_single;    /* no events for collectives of one rank */
     int zero_bytes;      /* the plain program's operations have no bytes */
     int allgatherv;      /* groups of two Broadcasts with different roots */
     int mixed_protocols; /* messages of protocol LL beside SIMPLE */
     int late_events;     /* kernels are reported after finalize */
     int drift;           /* NCCL's work counters drift as in NCCL; 0: never */
     int lost_starts;     /* each N-th start is lost; 0: none */
-    int64_t first_op_us; /* a communicator's first operation, on the host */
-    int one_id;          /* two splits of one color have one id */
     int lag; /* number of plans by which the progress thread is late */
     int n_comms, colls,
         p2p_ops;    /* -1: not given; otherwise the plain program runs */
@@ -55,6 +56,9 @@ struct jp_sim_options {
     int help;
     struct jp_sim_faults faults;
 };
+
+/* Sets what the command line leaves to the release. After sim_version_set(). */
+void sim_options_follow(struct jp_sim_options *options);
 
 /* Sets the defaults, then reads argv. Returns 0 or -1. */
 int sim_options_parse(struct jp_sim_options *options, int argc, char **argv,

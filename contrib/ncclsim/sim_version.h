@@ -28,6 +28,7 @@ struct jp_sim_nccl {
     int has_copy_engine;
     int copy_events;   /* CeColl */
     int silent_bcast;  /* no events for a Broadcast of a single root */
+    int shares_ids;    /* two splits of one color have one id */
     int coll_channels; /* CollNet operations have their number of channels */
 
     /* Progress thread */
@@ -36,6 +37,7 @@ struct jp_sim_nccl {
                           is raised */
     int step_needs_op; /* no ProxyStep if its ProxyOp has no handle */
     int has_kernels;   /* KernelCh */
+    int connects;      /* 128 connections before a communicator's first one */
     int has_stamps;    /* times of the GPU's clock, in rings of 64 */
     int shared_batches;  /* a batch's P2P operations share one connection */
     int counts_unasked;  /* the host also counts works without KernelCh */

@@ -167,7 +167,7 @@ why_none() {
 # one_report STEPDIR [SECONDS SINCE_MS]: a report, written once, in time, with no
 # protocol file left and the figures of `jobprof aggregate` over raw/.
 one_report() {
-    local dir=$1 limit=${2:-15} since=${3:-$(now_ms)} left n
+    local dir=$1 limit=${2:-60} since=${3:-$(now_ms)} left n
     left=$((limit - ($(now_ms) - since) / 1000))
     [ "$left" -gt 0 ] || left=0
     wait_for "$left" test -s "$dir/summary.json" ||
