@@ -273,6 +273,12 @@ static int html_sizes_put(const struct jp_report *report, FILE *out)
     return 0;
 }
 
+/* Whether there is a finding that the first screen does not have. */
+static bool has_more_findings(const struct jp_report *report)
+{
+    return report->insight && report->insight->findings.n > 1;
+}
+
 /* --- sections that are charts only, and the charts' half of the page */
 
 /* Only operations with a time make windows; traces have none. */
@@ -432,7 +438,8 @@ static const struct jp_html_section html_sections[] = {
     {"findings", "Findings",
      "Worst first. Findings on the nodes' topologies and on Copper have their "
      "own sections.",
-     JP_HTML_OPEN, .table = &table_findings, .figure = drawer_findings},
+     JP_HTML_WIDE, .open = has_more_findings, .table = &table_findings,
+     .figure = drawer_findings},
     {"causes", "Why",
      "Samples during a finding that differ from the peers or from earlier "
      "samples, strongest first. They coincide with the finding, which does "
@@ -693,8 +700,7 @@ static void put_section(const struct jp_html_section *section,
 
     fprintf(out, "<section id=\"%s\"%s><details%s><summary><h2>%s</h2>",
             section->id, class_of(section),
-            section->kind == JP_HTML_OPEN ||
-                    (section->open && section->open(report)) ||
+            (section->open && section->open(report)) ||
                     is_answer(section, report)
                 ? " open"
                 : "",

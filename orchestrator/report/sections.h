@@ -27,13 +27,14 @@ struct jp_html_section {
     const char *id;    /* anchor of the heading: [a-z0-9-] */
     const char *title; /* HTML */
     const char *note;  /* a line below the title, as HTML; NULL: none */
-    /* Sections are folded, except JP_HTML_OPEN. JP_HTML_CHARTS: only charts;
-     * left out by a program without charts and hidden without JavaScript.
-     * JP_HTML_BOOKS: bookkeeping, after all other sections */
-    enum { JP_HTML_WIDE, JP_HTML_OPEN, JP_HTML_CHARTS, JP_HTML_BOOKS } kind;
+    /* JP_HTML_CHARTS: only charts; left out by a program without charts and
+     * hidden without JavaScript. JP_HTML_BOOKS: bookkeeping, after all other
+     * sections */
+    enum { JP_HTML_WIDE, JP_HTML_CHARTS, JP_HTML_BOOKS } kind;
     /* of a section with a table: whether to show it; NULL: if it has rows */
     bool (*present)(const struct jp_report *report);
-    /* Whether the section is open in this report. NULL: its kind decides. */
+    /* Whether the section is open in this report. NULL: it is folded, unless
+     * it is the answer of a report without findings. */
     bool (*open)(const struct jp_report *report);
     /* Writes what the section shows while it is closed, as plain text
      * (DRAWER_FIGURE bytes). False: nothing. NULL: never anything. */
