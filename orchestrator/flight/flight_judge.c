@@ -44,7 +44,8 @@ struct ref {
 
 struct judge {
     struct jp_flight *flight;
-    const struct flight_dump **of_rank; /* FLIGHT_RANKS_MAX; NULL: none */
+    size_t n_ranks;                     /* of the arrays by rank */
+    const struct flight_dump **of_rank; /* by rank; NULL: none */
     struct ref *refs;
     size_t n_refs;
     bool *busy;    /* by rank: something is in flight */
@@ -737,7 +738,7 @@ static int list_culprits(struct judge *j)
 {
     struct jp_flight *flight = j->flight;
 
-    for (int64_t rank = 0; rank < FLIGHT_RANKS_MAX; rank++) {
+    for (int64_t rank = 0; rank < (int64_t) j->n_ranks; rank++) {
         size_t at = SIZE_MAX;
 
         for (size_t i = 0; j->culprit[rank] && i < flight->n_seen; i++) {
@@ -780,7 +781,7 @@ static int decide(struct judge *j, int64_t hang_us)
     int messages;
 
     correct_early(j);
-    for (int64_t rank = 0; rank < FLIGHT_RANKS_MAX; rank++)
+    for (int64_t rank = 0; rank < (int64_t) j->n_ranks; rank++)
         flight->waiting += j->busy[rank];
     if (!flight->waiting)
         flight->cause = FLIGHT_NOTHING;
@@ -800,14 +801,30 @@ static int decide(struct judge *j, int64_t hang_us)
     return 0;
 }
 
+/* 1 + the largest rank of any dump or group. */
+static size_t count_ranks(const struct jp_flight *flight)
+{
+    int64_t most = 0;
+
+    for (size_t i = 0; i < flight->n_dumps; i++)
+        if (!flight->dumps[i].bad && flight->dumps[i].rank > most)
+            most = flight->dumps[i].rank;
+    for (size_t i = 0; i < flight->n_groups; i++)
+        for (size_t k = 0; k < flight->groups[i].n_ranks; k++)
+            if (flight->groups[i].ranks[k] > most)
+                most = flight->groups[i].ranks[k];
+    return (size_t) most + 1;
+}
+
 int flight_judge(struct jp_flight *flight, int64_t hang_us)
 {
-    struct judge j = {.flight = flight,
-                      .of_rank = calloc(FLIGHT_RANKS_MAX, sizeof(*j.of_rank)),
-                      .busy = calloc(FLIGHT_RANKS_MAX, sizeof(*j.busy)),
-                      .culprit = calloc(FLIGHT_RANKS_MAX, sizeof(*j.culprit)),
-                      .early = calloc(FLIGHT_RANKS_MAX, sizeof(*j.early))};
+    struct judge j = {.flight = flight, .n_ranks = count_ranks(flight)};
     int rc = -1;
+
+    j.of_rank = calloc(j.n_ranks, sizeof(*j.of_rank));
+    j.busy = calloc(j.n_ranks, sizeof(*j.busy));
+    j.culprit = calloc(j.n_ranks, sizeof(*j.culprit));
+    j.early = calloc(j.n_ranks, sizeof(*j.early));
 
     if (j.of_rank && j.busy && j.culprit && j.early && list_refs(&j) == 0 &&
         list_seen(&j) == 0 && decide(&j, hang_us) == 0) {

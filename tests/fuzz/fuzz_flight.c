@@ -1,5 +1,6 @@
 /* fuzz_flight.c - any bytes as dumps of PyTorch's Flight Recorder: one dump,
- * and the same bytes as those of two ranks, judged. */
+ * and the same bytes as those of two ranks, judged. The same bytes as the
+ * beginning of a file of any kind. */
 #include <assert.h>
 #include <search.h>
 #include <stdint.h>
@@ -7,17 +8,26 @@
 #include <string.h>
 
 #include "orchestrator/flight/flight.h"
+#include "orchestrator/ingest/filekinds.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct jp_flight *flight = calloc(1, sizeof(*flight));
-    char *bytes = malloc(size + 1), text[FLIGHT_TEXT], name[FLIGHT_NAME];
+    /* without room behind, so that a sanitizer sees the end */
+    char *bytes = malloc(size ? size : 1), text[FLIGHT_TEXT], name[FLIGHT_NAME];
+    struct filekind_look look = {.name = "a.log", .folder = ""};
 
     assert(flight && bytes);
     if (size)
         memcpy(bytes, data, size);
+    look.head = bytes;
+    look.len = size;
+    assert(filekinds_of(&look) < FILEKIND_N);
+    look.name = "a.json";
+    look.given = true;
+    assert(filekinds_of(&look) < FILEKIND_N);
     flight->dumps = calloc(2, sizeof(*flight->dumps));
     assert(flight->dumps);
     for (size_t i = 0; i < 2; i++) {
