@@ -153,16 +153,23 @@ static bool is_decided(const struct jp_findings *findings)
     return false;
 }
 
-/* States the smaller effect of a question that found nothing. */
-static void state_least(const struct judge *j, struct jp_hypotheses *h)
+enum { STATED_INTERVALS = 4 * JUDGE_BLOCKS };
+
+/* States the smaller effect of a question that found nothing: by durations,
+ * where each process has enough intervals to know how its blocks differ. With
+ * start and end the other answer stays. */
+static void state_least(const struct judge *j, size_t n,
+                        struct jp_hypotheses *h)
 {
     struct jp_judgement *late = &h->of[JP_HYPOTHESIS_LATE_RANK];
     double least = j->least_us / j->run_us;
 
-    if (!(least < 1))
+    if (j->timed || late->state != JP_HYPOTHESIS_NOT_FOUND ||
+        !(late->least > least))
         return;
-    if (late->state != JP_HYPOTHESIS_NOT_FOUND || !(late->least > least))
-        return;
+    for (size_t i = 0; i < n; i++)
+        if (j->processes[i].intervals < STATED_INTERVALS)
+            return;
     hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND, least,
                    NULL);
 }
@@ -186,6 +193,6 @@ int owntime_findings(const struct jp_result *r, const struct jp_processes *p,
                                       : add_late(r, p, j, a, findings);
     }
     if (rc == 0 && !j->n && j->n_judged == p->n)
-        state_least(j, findings->hypotheses);
+        state_least(j, p->n, findings->hypotheses);
     return rc;
 }
