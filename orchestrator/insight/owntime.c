@@ -155,6 +155,15 @@ static bool is_decided(const struct jp_findings *findings)
 
 enum { STATED_INTERVALS = 4 * JUDGE_BLOCKS };
 
+/* Returns true if times were taken by a CPU's clock. It also counts until a
+ * thread of NCCL noticed the end, which differs between ranks by more than
+ * what is looked for here. */
+static bool is_by_cpu(const struct jp_quality *q)
+{
+    return (double) (q->kernel_cpu_records + q->call_cpu_records) >
+           (1 - JUDGE_WHOLE) * (double) q->records;
+}
+
 /* States the smaller effect of a question that found nothing: by durations,
  * where each process has enough intervals to know how its blocks differ. With
  * start and end the other answer stays. */
@@ -183,7 +192,7 @@ int owntime_findings(const struct jp_result *r, const struct jp_processes *p,
 
     if (!j)
         return -1;
-    if (!judge_speaks(j) || is_decided(findings))
+    if (!judge_speaks(j) || is_by_cpu(&r->quality) || is_decided(findings))
         return 0;
     for (size_t i = 0; rc == 0 && i < j->n; i++) {
         const struct judge_answer *a = &j->answers[i];
