@@ -153,16 +153,32 @@ static bool is_decided(const struct jp_findings *findings)
     return false;
 }
 
-/* States the smaller effect of a question that found nothing. */
-static void state_least(const struct judge *j, struct jp_hypotheses *h)
+enum { STATED_INTERVALS = 4 * JUDGE_BLOCKS };
+
+/* Returns true if times were taken by a CPU's clock. It also counts until a
+ * thread of NCCL noticed the end, which differs between ranks by more than
+ * what is looked for here. */
+static bool is_by_cpu(const struct jp_quality *q)
+{
+    return (double) (q->kernel_cpu_records + q->call_cpu_records) >
+           (1 - JUDGE_WHOLE) * (double) q->records;
+}
+
+/* States the smaller effect of a question that found nothing: by durations,
+ * where each process has enough intervals to know how its blocks differ. With
+ * start and end the other answer stays. */
+static void state_least(const struct judge *j, size_t n,
+                        struct jp_hypotheses *h)
 {
     struct jp_judgement *late = &h->of[JP_HYPOTHESIS_LATE_RANK];
     double least = j->least_us / j->run_us;
 
-    if (!(least < 1))
+    if (j->timed || late->state != JP_HYPOTHESIS_NOT_FOUND ||
+        !(late->least > least))
         return;
-    if (late->state != JP_HYPOTHESIS_NOT_FOUND || !(late->least > least))
-        return;
+    for (size_t i = 0; i < n; i++)
+        if (j->processes[i].intervals < STATED_INTERVALS)
+            return;
     hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND, least,
                    NULL);
 }
@@ -176,7 +192,7 @@ int owntime_findings(const struct jp_result *r, const struct jp_processes *p,
 
     if (!j)
         return -1;
-    if (!judge_speaks(j) || is_decided(findings))
+    if (!judge_speaks(j) || is_by_cpu(&r->quality) || is_decided(findings))
         return 0;
     for (size_t i = 0; rc == 0 && i < j->n; i++) {
         const struct judge_answer *a = &j->answers[i];
@@ -186,6 +202,6 @@ int owntime_findings(const struct jp_result *r, const struct jp_processes *p,
                                       : add_late(r, p, j, a, findings);
     }
     if (rc == 0 && !j->n && j->n_judged == p->n)
-        state_least(j, findings->hypotheses);
+        state_least(j, p->n, findings->hypotheses);
     return rc;
 }
