@@ -734,6 +734,30 @@ static void test_coverage(void **state)
     free(f);
 }
 
+/* Operations that ended with the processes of an earlier attempt have no
+ * records, and are none that the last attempt lacks. */
+static void test_ended_attempt(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+
+    (void) state;
+    assert_non_null(f);
+    for (int ended = 0; ended < 2; ended++) {
+        struct jp_quality *q = &f->result.quality;
+
+        fixture_good(f);
+        q->in_flight = q->records / 4;
+        q->expected = q->records + q->in_flight;
+        q->in_flight_ended = ended ? q->in_flight : 0;
+        fixture_judge(f, true);
+        assert_int_equal(f->verdict.word,
+                         ended ? JP_VERDICT_OK : JP_VERDICT_INCOMPLETE);
+        assert_int_equal(!strstr(f->verdict.text, "had not ended"), ended);
+        fixture_fini(f);
+    }
+    free(f);
+}
+
 static void test_not_analysed(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
@@ -1126,10 +1150,15 @@ static void test_long_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),         cmocka_unit_test(test_coverage),
-        cmocka_unit_test(test_not_analysed), cmocka_unit_test(test_findings),
-        cmocka_unit_test(test_reasons),      cmocka_unit_test(test_unjudged),
-        cmocka_unit_test(test_long_names),   cmocka_unit_test(test_docs),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_ended_attempt),
+        cmocka_unit_test(test_not_analysed),
+        cmocka_unit_test(test_findings),
+        cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_unjudged),
+        cmocka_unit_test(test_long_names),
+        cmocka_unit_test(test_docs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
