@@ -460,6 +460,17 @@ int jobconf_read_pinned(const char *path, const char *pin,
     return rc;
 }
 
+int jobconf_read_step(const char *step_dir, const char *pin,
+                      struct jp_jobconf *out, struct jp_error *err)
+{
+    char *path = text_format("%s/" JP_JOBCONF_NAME, step_dir);
+    int rc = path ? jobconf_read_pinned(path, pin, out, err)
+                  : error_set(err, "out of memory");
+
+    free(path);
+    return rc;
+}
+
 /* --- writing, hash, search --- */
 
 /* Writes a quoted string between two texts. -1: no memory. */

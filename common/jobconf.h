@@ -141,6 +141,9 @@ int jobconf_read(const char *path, struct jp_jobconf *out,
  * another one: then it is not the file that srun has written. */
 int jobconf_read_pinned(const char *path, const char *pin,
                         struct jp_jobconf *out, struct jp_error *err);
+/* The same of the job.conf in a step's directory; pin may be NULL. */
+int jobconf_read_step(const char *step_dir, const char *pin,
+                      struct jp_jobconf *out, struct jp_error *err);
 /* The same from memory. Errors use name instead of a path. Never exits the
  * process, whatever text contains (no @include). */
 int jobconf_parse(const char *text, size_t len, const char *name,

@@ -647,17 +647,16 @@ static bool is_raw(const char *path)
  * cannot be read stays unknown. */
 static void read_step(const struct inputs *inputs, struct step *step)
 {
-    char *dir, *path;
+    char *dir;
 
     *step = (struct step){.nodes = NULL};
     if (inputs->n != 1 || !is_raw(inputs->paths[0]))
         return;
     dir = text_format("%.*s", (int) (strlen(inputs->paths[0]) - strlen("/raw")),
                       inputs->paths[0]);
-    path = dir ? text_format("%s/" JP_JOBCONF_NAME, dir) : NULL;
     /* a step that still runs is judged as a folder of logs */
-    if (path && stepdir_has(dir, JP_SUMMARY_NAME) &&
-        jobconf_read(path, &step->conf, NULL) == 0)
+    if (dir && stepdir_has(dir, JP_SUMMARY_NAME) &&
+        jobconf_read_step(dir, NULL, &step->conf, NULL) == 0)
         step->has_conf = &step->conf;
     /* what else was recorded, such as samples, is not in raw/ */
     if (step->has_conf && step->conf.nccl_mode &&
@@ -671,7 +670,6 @@ static void read_step(const struct inputs *inputs, struct step *step)
         step->nodes->over = true;
         cmd_report_recall_end(dir, step->nodes);
     }
-    free(path);
     free(dir);
 }
 

@@ -669,16 +669,14 @@ int cmd_evidence(int argc, char **argv)
     int rc = parse(argc, argv, &a);
     struct jp_error err = {""};
     struct jp_jobconf conf;
-    char *path;
 
     if (rc >= 0)
         return rc;
     /* a caller may ignore it, and the exit of children would go unnoticed */
     signal(SIGCHLD, SIG_DFL);
-    path = text_format("%s/" JP_JOBCONF_NAME, a.order.dir);
     /* the files of another user's step must not be trusted */
-    if (!path || stepdir_hold(a.order.dir, &err) < 0 ||
-        jobconf_read(path, &conf, &err) < 0) {
+    if (stepdir_hold(a.order.dir, &err) < 0 ||
+        jobconf_read_step(a.order.dir, NULL, &conf, &err) < 0) {
         rc = failed(&err);
     } else {
         confine_timer(
@@ -688,6 +686,5 @@ int cmd_evidence(int argc, char **argv)
         rc = run(&a, &conf);
         jobconf_fini(&conf);
     }
-    free(path);
     return rc;
 }

@@ -94,17 +94,15 @@ static int is_step(const struct dirent *entry)
 /* Whether the directory's job.conf belongs to the job. */
 static bool is_step_of(const char *step_dir, const struct job_name *job)
 {
-    char *path = text_format("%s/" JP_JOBCONF_NAME, step_dir);
     struct jp_jobconf conf;
     bool same = false;
 
-    if (path && stepdir_is_folder(step_dir) &&
-        jobconf_read(path, &conf, NULL) == 0) {
+    if (stepdir_is_folder(step_dir) &&
+        jobconf_read_step(step_dir, NULL, &conf, NULL) == 0) {
         same = *job->array ? !strcmp(conf.array, job->array)
                            : conf.job_id == job->id;
         jobconf_fini(&conf);
     }
-    free(path);
     return same;
 }
 

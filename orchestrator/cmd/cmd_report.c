@@ -533,19 +533,17 @@ static bool is_folder_of_jobs(const char *word)
  * does not: an epilog belongs to its end. */
 static bool is_job_running(const char *dir)
 {
-    char *path = text_format("%s/" JP_JOBCONF_NAME, dir);
     struct jp_jobconf conf;
     struct slurmjob job;
     bool runs = false;
 
-    if (path && jobconf_read(path, &conf, NULL) == 0) {
+    if (jobconf_read_step(dir, NULL, &conf, NULL) == 0) {
         runs =
             conf.job_id <= UINT32_MAX &&
             slurmjob_get((uint32_t) conf.job_id, JP_SLURMJOB_LAUNCH_MS, &job) &&
             job.uid == conf.uid && job.state == SLURMJOB_RUNNING;
         jobconf_fini(&conf);
     }
-    free(path);
     return runs;
 }
 

@@ -111,14 +111,11 @@ static int set_final_dir(struct report_session *session)
 static int read_conf(struct report_session *session, struct jp_error *err)
 {
     struct jp_policy site;
-    char *path = text_format("%s/" JP_JOBCONF_NAME, session->dir);
-    int rc = path ? jobconf_read_pinned(path, session->options->hash,
-                                        &session->conf, err)
-                  : error_set(err, "out of memory");
+    int rc = jobconf_read_step(session->dir, session->options->hash,
+                               &session->conf, err);
 
     ceiling_site(session->options->site, &site);
     session->policy = site;
-    free(path);
     if (rc == 0) {
         session->has_conf = true;
         session->policy = session->conf.policy;

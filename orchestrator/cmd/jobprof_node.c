@@ -397,11 +397,10 @@ static void read_conf(const struct node_args *args,
                       struct metrics *metrics)
 {
     const char *hash = getenv("SLURM_JOBPROF_HASH"), *what;
-    char *path = text_format("%s/" JP_JOBCONF_NAME, args->seat.dir);
     struct jp_jobconf conf;
 
     place->conf_hash = hash ? hash : "";
-    if (path && jobconf_read_pinned(path, hash, &conf, NULL) == 0) {
+    if (jobconf_read_step(args->seat.dir, hash, &conf, NULL) == 0) {
         ceiling_apply(&conf.policy, NULL); /* the user can write to job.conf */
         what = jobconf_find(&conf, "on_hang");
         find_profiler(&conf, place);
@@ -419,7 +418,6 @@ static void read_conf(const struct node_args *args,
         metrics->conf = conf;
         take_metrics(site, metrics, place);
     }
-    free(path);
 }
 
 /* Lists the step's nodes for modules that talk to other nodes. If Slurm does
@@ -584,13 +582,12 @@ static int make_partial(const struct finish_node *of, struct jp_error *err)
 static void sweep(const char *dir, const char *node, const char *hash)
 {
     const struct backend *copper = backend_find("copper");
-    char *path = text_format("%s/" JP_JOBCONF_NAME, dir);
     const struct backend_runner *runner;
     struct jp_jobconf conf = {0};
 
-    if (path && copper && runmark_is_set(dir, node, RUNMARK_READY) &&
+    if (copper && runmark_is_set(dir, node, RUNMARK_READY) &&
         !runmark_is_set(dir, node, RUNMARK_DONE) &&
-        jobconf_read_pinned(path, hash, &conf, NULL) == 0) {
+        jobconf_read_step(dir, hash, &conf, NULL) == 0) {
         runner = backend_runner_of(copper->runner, &conf);
         if (runner->sweep && runner->sweep(&conf, dir, node)) {
             stepdir_log(dir, "%s: Copper was killed with its supervisor", node);
@@ -599,7 +596,6 @@ static void sweep(const char *dir, const char *node, const char *hash)
         }
         jobconf_fini(&conf);
     }
-    free(path);
 }
 
 static int cmd_finish(int argc, char **argv)
