@@ -185,7 +185,8 @@ static int show(const struct report_session *session)
 
     /* another process is about to remove it (remember) */
     if (options->kind != REPORT_USER && session->has_conf &&
-        session->conf.hidden && *session->conf.final_dir)
+        session->conf.hidden && *session->conf.final_dir &&
+        strcmp(session->dir, session->conf.final_dir) != 0)
         return JP_EXIT_OK;
     if (session->has_conf)
         how = session->conf.summary;
