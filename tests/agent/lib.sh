@@ -62,7 +62,7 @@ job = { id = ${id}L; step = "0"; restart = 0; user = "alice"; uid = 1001;
   name = "train"; account = ""; partition = "debug"; submit_dir = "/tmp";
   submit_host = "login1"; slurm = "22.05.8"; nodes = 4; tasks = 8;
   command = "./train"; };
-nccl = { request = "recorder"; mode = "recorder"; explicit = true;
+nccl = { request = "recorder"; mode = "recorder"; explicit = ${explicit:-true};
   hidden = $hidden; final_dir = "$final"; summary = "$summary";
   known_issues = "$known"; settings = ( );
   env = ( { name = "NCCL_PROFILER_PLUGIN";
