@@ -240,6 +240,7 @@ try {
   await b.goto(small);
   await ready();
   ok(await open(), 'open where a rank is late');
+  await b.eval(`document.querySelector('#findings > details').open = true`);
   const lines = await b.eval(`[...document.querySelectorAll('#findings td')]
     .map(c => [c.checkVisibility(), c.textContent.trim()])`);
   ok(lines.some(([seen]) => !seen) && lines.every(([seen, text]) =>
