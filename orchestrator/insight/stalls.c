@@ -709,16 +709,19 @@ static int by_length(const void *a, const void *b)
 }
 
 /* Returns true if the wait may be the same delay as that of one of n others:
- * some of it, passed on. */
+ * some of it, passed on at that time. In a run of a few batches of records,
+ * times of writing do not tell. */
 static bool is_same(struct search *s, struct jp_once *x,
-                    const struct jp_once *once, size_t n)
+                    const struct jp_once *once, size_t n, double run_us)
 {
     for (size_t i = 0; i < n; i++) {
-        double near = once[i].us +
-                      (isfinite(once[i].own_us) ? 0 : JP_STALL_BATCH_US);
+        bool timed = isfinite(once[i].own_us);
+        double near = once[i].us + (timed ? 0 : JP_STALL_BATCH_US);
 
         if (x->process == once[i].process)
             return true;
+        if (!timed && near > limits_get(JP_LIMIT_STALL_MOST) * run_us)
+            continue;
         if (fabs(x->at_us - once[i].at_us) <= near || !(x->at_us > 0) ||
             !(once[i].at_us > 0)) {
             x->own_us = NAN;
@@ -755,7 +758,7 @@ static double stands_out_from(struct search *s, struct jp_once *once,
 
         if (!(x->us > 0))
             break;
-        if (is_same(s, x, once, named))
+        if (is_same(s, x, once, named, list->run_us))
             continue;
         us[n++] = x->us;
         taken++;
