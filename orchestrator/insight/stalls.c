@@ -742,12 +742,15 @@ static int by_time(const void *a, const void *b)
 enum { COMPARED = STALLS_OTHERS + 1 };
 
 /* Returns from which length on a wait stands out among those of all processes
- * but once[0] to once[named - 1]; once: longest first. */
+ * but once[0] to once[named - 1]; once: longest first. Where start and end show
+ * that the process was on its own for so long, chance is not asked: it must be
+ * twice as long as any other. */
 static double stands_out_from(struct search *s, struct jp_once *once,
                               size_t n_once, struct stalls_once_list *list,
                               size_t named)
 {
     double us[2 * COMPARED];
+    bool timed;
     size_t n = 0;
 
     for (size_t i = named; i < n_once && n < COMPARED; i++)
@@ -764,6 +767,9 @@ static double stands_out_from(struct search *s, struct jp_once *once,
         taken++;
     }
     qsort(us, n, sizeof(*us), by_time);
+    timed = named ? isfinite(once[named - 1].own_us) : s->r->n_timelines > 0;
+    if (timed)
+        return (n ? us[0] : 0) / limits_get(JP_LIMIT_STALL_MOST);
     return stalls_once_from(us, n);
 }
 
