@@ -43,8 +43,9 @@
     [JP_LIMIT_TURNS_FIRST] =
         {"turns_first_max", 3, JP_LIMIT_IS_NUMBER,
          "... without the first operation of a kind, if ranks waited there for "
-         "more times the mean of the others, and by no more than the last third "
-         "of them shows, if ranks waited for more times that in all",
+         "more times the mean of the others, and by no more than the last of "
+         "them show, one in warmup_part, if ranks waited for more times that in "
+         "all",
          "programs start at different times on each node"},
     /* --- own times (orchestrator/judge/judge.h has the values) */
     [JP_LIMIT_OWN_ALARM] =

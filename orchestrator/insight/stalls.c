@@ -708,21 +708,90 @@ static int by_length(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Keeps the waits for which at most one other process has a wait of half that
- * length. Where more have, ranks stop by turns, and none of them is named.
- * once: longest first. Sets from which length on one would be named. */
-static void keep_rare(struct jp_once *once, struct jp_stalls *stalls,
-                      struct stalls_once_list *list)
+/* Returns true if the wait may be the same delay as that of one of n others:
+ * some of it, passed on at that time. In a run of a few batches of records,
+ * times of writing do not tell. */
+static bool is_same(struct search *s, struct jp_once *x,
+                    const struct jp_once *once, size_t n, double run_us)
 {
-    double third = stalls->n_once > 2 ? once[2].us : 0;
-    double second = stalls->n_once > 1 ? once[1].us : 0;
-    double times = 1 / limits_get(JP_LIMIT_STALL_MOST);
+    for (size_t i = 0; i < n; i++) {
+        bool timed = isfinite(once[i].own_us);
+        double near = once[i].us + (timed ? 0 : JP_STALL_BATCH_US);
 
-    list->named_from_us = times * second;
-    while (stalls->n_once && once[stalls->n_once - 1].us <= times * third) {
-        stalls->n_once--;
-        list->untold_us = fmax(list->untold_us, once[stalls->n_once].us);
+        if (x->process == once[i].process)
+            return true;
+        if (!timed && near > limits_get(JP_LIMIT_STALL_MOST) * run_us)
+            continue;
+        if (fabs(x->at_us - once[i].at_us) <= near || !(x->at_us > 0) ||
+            !(once[i].at_us > 0)) {
+            x->own_us = NAN;
+            if (stalls_once_before(s->r, s->p, x) < 0 || is_passed_on(s, x))
+                return true;
+        }
     }
+    return false;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    double x = *(const double *) a, y = *(const double *) b;
+
+    return (x < y) - (x > y);
+}
+
+enum { COMPARED = STALLS_OTHERS + 1 };
+
+/* Returns from which length on a wait stands out among those of all processes
+ * but once[0] to once[named - 1]; once: longest first. Where start and end show
+ * that the process was on its own for so long, chance is not asked: it must be
+ * twice as long as any other. */
+static double stands_out_from(struct search *s, struct jp_once *once,
+                              size_t n_once, struct stalls_once_list *list,
+                              size_t named)
+{
+    double us[2 * COMPARED];
+    bool timed;
+    size_t n = 0;
+
+    for (size_t i = named; i < n_once && n < COMPARED; i++)
+        us[n++] = once[i].us;
+    for (size_t i = 0, taken = 0; i < s->p->n * list->each && taken < COMPARED;
+         i++) {
+        struct jp_once *x = &list->others[i];
+
+        if (!(x->us > 0))
+            break;
+        if (is_same(s, x, once, named, list->run_us))
+            continue;
+        us[n++] = x->us;
+        taken++;
+    }
+    qsort(us, n, sizeof(*us), by_time);
+    timed = named ? isfinite(once[named - 1].own_us) : s->r->n_timelines > 0;
+    if (timed)
+        return (n ? us[0] : 0) / limits_get(JP_LIMIT_STALL_MOST);
+    return stalls_once_from(us, n);
+}
+
+/* Keeps the longest wait, or the two longest ones, if they stand out among all
+ * that processes make others wait. Where ranks stop by turns, none of them is
+ * named. once: longest first. Sets from which length on one would be named. */
+static void keep_rare(struct search *s, struct jp_once *once,
+                      struct jp_stalls *stalls, struct stalls_once_list *list)
+{
+    size_t all = s->p->n * list->each;
+    size_t found = stalls->n_once, k = found < 2 ? found : 2;
+
+    if (all)
+        qsort(list->others, all, sizeof(*list->others), by_length);
+    for (; k; k--)
+        if (once[k - 1].us > stands_out_from(s, once, found, list, k))
+            break;
+    if (list->judged)
+        list->named_from_us = stands_out_from(s, once, found, list, k);
+    if (found > k)
+        list->untold_us = fmax(list->untold_us, once[k].us);
+    stalls->n_once = k;
 }
 
 /* Drops stalls that came once, of processes whose single wait is told with
@@ -768,7 +837,7 @@ static double least_once(const struct search *s, double run_us)
  * with the longest of its waits. Returns 0, or -1: no memory. */
 static int find_once(struct search *s, struct jp_stalls *stalls)
 {
-    struct stalls_once_list list;
+    struct stalls_once_list list = {0};
     struct jp_once *once = NULL;
     double run_us = late_run_us(s->r);
     bool *seen = calloc(s->p->n + 1, sizeof(*seen));
@@ -776,8 +845,6 @@ static int find_once(struct search *s, struct jp_stalls *stalls)
 
     if (rc == 0)
         rc = stalls_once_collect(&s->counts, run_us, &list);
-    else
-        list = (struct stalls_once_list){0};
     if (list.n)
         qsort(list.at, list.n, sizeof(*list.at), by_length);
     if (rc == 0)
@@ -802,14 +869,16 @@ static int find_once(struct search *s, struct jp_stalls *stalls)
         seen[x->process] = true;
         once[stalls->n_once++] = *x;
     }
-    keep_rare(once, stalls, &list);
-    drop_single(stalls, once);
-    free(seen);
-    free(list.at);
     stalls->once = once;
-    stalls->untold_us = fmax(list.untold_us, list.named_from_us);
-    if (run_us > 0 && list.judged)
-        stalls->once_us = fmax(stalls->untold_us, least_once(s, run_us));
+    if (rc == 0) {
+        keep_rare(s, once, stalls, &list);
+        drop_single(stalls, once);
+        stalls->untold_us = fmax(list.untold_us, list.named_from_us);
+        if (run_us > 0 && list.judged)
+            stalls->once_us = fmax(stalls->untold_us, least_once(s, run_us));
+    }
+    stalls_once_list_fini(&list);
+    free(seen);
     return rc;
 }
 

@@ -244,16 +244,36 @@ int stalls_events(struct stalls_counts *counts, bool timed, stalls_each *each,
 struct stalls_once_list {
     struct jp_once *at; /* that may be reported. The caller frees */
     size_t n;
-    double untold_us; /* the longest of the others, after the start; 0: none */
+    /* [process][each] longest of the others, after the start; us 0: none */
+    struct jp_once *others;
+    size_t each;
+    double untold_us;     /* the longest of these; 0: none */
     double named_from_us; /* a longer one would stand out; 0: any */
     double run_us;        /* of the run */
     bool judged;          /* each process has operations enough */
 };
 
-/* Collects single waits that are longer than `stall_once_min` of the run. 0, or
- * -1: no memory; free list->at in both cases. */
+/* Collects single waits that are longer than `stall_once_min` of the run, and
+ * the longest of the others. 0, or -1: no memory. Free with
+ * stalls_once_list_fini in both cases. */
 int stalls_once_collect(struct stalls_counts *counts, double run_us,
                         struct stalls_once_list *list);
+
+void stalls_once_list_fini(struct stalls_once_list *list);
+
+/* Other waits that a wait is compared with. */
+enum { STALLS_OTHERS = 16 };
+
+/* Returns from which length on a wait stands out among n others, longest first:
+ * one that is as long comes with a probability of at most stall_chance_max, if
+ * all ranks come late alike.
+ *
+ * Of independent values from a tail that falls with the power A, longest first,
+ * the numbers i log(us[i] / us[i + 1]), i from 1, are independent and
+ * exponential with the mean 1/A (Renyi 1953). So the one of the wait and the
+ * longest other is compared with the mean of the next ones. Where these are
+ * few, A is stall_tail at least. */
+double stalls_once_from(const double *us, size_t n);
 
 /* Fills own_us, before and gap_us, if there is a timeline. 0, or -1: no memory.
  */

@@ -59,16 +59,34 @@ static double start_share(uint64_t steps)
                 1 / limits_get(JP_LIMIT_WARMUP_PART));
 }
 
-/* Keeps the wait that has ended, if it may be reported or is the longest that
- * is not. One that goes on for much of the run is lateness. */
-static void keep(struct collecting *w)
+/* Returns true if the wait is shorter than those that its process has. */
+static bool is_short(const struct stalls_once_list *list,
+                     const struct jp_once *x)
+{
+    return x->us <= list->others[(x->process + 1) * list->each - 1].us;
+}
+
+/* Keeps a wait that is not reported among the longest ones of its process. */
+static void keep_other(struct stalls_once_list *list, const struct jp_once *x)
+{
+    struct jp_once *of = &list->others[x->process * list->each];
+    size_t i = list->each;
+
+    for (; i > 1 && of[i - 2].us < x->us; i--)
+        of[i - 1] = of[i - 2];
+    of[i - 1] = *x;
+}
+
+/* Keeps the wait that has ended, among those that may be reported or among the
+ * others. One that goes on for much of the run is lateness. */
+static void keep(struct collecting *w, bool stalls)
 {
     struct jp_once *x = &w->at, *more;
     const struct stalls_series *all;
     bool lasts, start;
     uint64_t steps;
 
-    if (!x->ops)
+    if (!x->ops || is_short(w->list, x))
         return;
     all = series_of(w->c, x);
     steps = steps_of(w->c, x->process);
@@ -80,9 +98,11 @@ static void keep(struct collecting *w)
         (double) steps < limits_get(JP_LIMIT_STALL_START_STEPS) ||
         (double) all->ops < limits_get(JP_LIMIT_STALL_ONCE_OPS))
         return;
-    if (x->us <= limits_get(JP_LIMIT_STALL_ONCE) * w->list->run_us ||
+    if (!stalls || x->us <= limits_get(JP_LIMIT_STALL_ONCE) * w->list->run_us ||
         x->us <= limits_get(JP_LIMIT_STALL_NET) * x->net_us) {
-        w->list->untold_us = fmax(w->list->untold_us, x->us);
+        if (stalls)
+            w->list->untold_us = fmax(w->list->untold_us, x->us);
+        keep_other(w->list, x);
         return;
     }
     more = reallocarray(w->list->at, w->list->n + 1, sizeof(*more));
@@ -93,16 +113,38 @@ static void keep(struct collecting *w)
     more[w->list->n++] = *x;
 }
 
+/* Keeps what is no stall by its length, or because other ranks were late, too,
+ * to compare stalls with it. */
+static void collect_short(struct collecting *w, const struct stalls_event *e)
+{
+    const struct jp_once stall = w->at;
+
+    w->at = (struct jp_once){.rank = e->rank,
+                             .process = w->c->p->of_rank[e->rank],
+                             .func = e->func,
+                             .sn = e->sn,
+                             .last_sn = e->sn,
+                             .at_us = e->at_us,
+                             .ops = 1,
+                             .us = e->gap_us,
+                             .net_us = e->net_us,
+                             .largest_us = e->gap_us};
+    keep(w, false);
+    w->at = stall;
+}
+
 static void collect(void *arg, const struct stalls_event *e)
 {
     struct collecting *w = arg;
     struct jp_once *x = &w->at;
 
-    if (!e->over)
+    if (!e->over) {
+        collect_short(w, e);
         return;
+    }
     if (!(x->ops && x->rank == e->rank && x->func == e->func &&
           e->sn == x->last_sn + 1)) {
-        keep(w);
+        keep(w, true);
         *x = (struct jp_once){.rank = e->rank,
                               .process = w->c->p->of_rank[e->rank],
                               .func = e->func,
@@ -147,10 +189,37 @@ int stalls_once_collect(struct stalls_counts *counts, double run_us,
     if (!(run_us > 0))
         return 0; /* not known what they cost */
     list->judged = is_judged(counts);
+    list->each = 1 + 2 * STALLS_OTHERS / (counts->p->n + 1);
+    list->others = calloc(counts->p->n * list->each + 1, sizeof(*list->others));
+    if (!list->others)
+        return -1;
     if (stalls_events(counts, true, collect, &w) < 0)
         return -1;
-    keep(&w);
+    keep(&w, true);
     return w.failed ? -1 : 0;
+}
+
+/* --- whether a wait stands out -------------------------------------------- */
+
+void stalls_once_list_fini(struct stalls_once_list *list)
+{
+    free(list->at);
+    free(list->others);
+    *list = (struct stalls_once_list){0};
+}
+
+double stalls_once_from(const double *us, size_t n)
+{
+    double chance = limits_get(JP_LIMIT_STALL_CHANCE), sum = 0;
+    double factor = pow(chance, -1 / limits_get(JP_LIMIT_STALL_TAIL));
+    size_t k = 0;
+
+    for (; k + 1 < n && k < STALLS_OTHERS; k++)
+        sum += (double) (k + 2) * log(us[k] / us[k + 1]);
+    if (k) /* the quotient with sum / k has an F distribution with 2, 2k */
+        factor = fmin(factor, exp(sum * (pow(chance, -1 / (double) k) - 1)));
+    return (n ? us[0] : limits_get(JP_LIMIT_STALL_US)) *
+           fmax(factor, 1 / limits_get(JP_LIMIT_STALL_MOST));
 }
 
 /* --- what the process did before ------------------------------------------ */

@@ -34,7 +34,8 @@
 /* Waits in a communicator's operations, in us of GPU time. */
 struct waits {
     double sum, squares;
-    double third; /* of the last third of the operations */
+    double end; /* of the run's end: of the operations that one in warmup_part
+                   is, as the others may all be warm-up in a short run */
     uint64_t ops;
     /* of the function that is being read */
     double first, rest;
@@ -58,14 +59,21 @@ struct turns {
     /* [process] a finding names it, or a mate of it: what others wait for it is
      * told already */
     bool *named;
-    /* of the function that is read: after the warm-up, and its last third */
-    uint64_t from_sn, third_sn;
+    /* of the function that is read: after the warm-up, and the run's end */
+    uint64_t from_sn, end_sn;
     double warm; /* share of operations of the warm-up */
 };
 
+/* Returns at which of so many operations the run's end begins. */
+static uint64_t end_from(uint64_t ops)
+{
+    return ops -
+           (uint64_t) ceil((double) ops / limits_get(JP_LIMIT_WARMUP_PART));
+}
+
 /* Finds the sequence numbers of the function that begins with operation i:
- * where its warm-up ends, and half as much again, as for stalls; where its last
- * third begins. */
+ * where its warm-up ends, and half as much again, as for stalls; where the
+ * run's end begins. */
 static void set_range(struct turns *t, struct ops_reader *reader, size_t i)
 {
     const struct jp_op *op = ops_at(reader, i);
@@ -86,7 +94,7 @@ static void set_range(struct turns *t, struct ops_reader *reader, size_t i)
     }
     t->from_sn = first +
                  (uint64_t) ceil(1.5 * t->warm * (double) (last - first + 1));
-    t->third_sn = first + 2 * (last - first + 1) / 3;
+    t->end_sn = first + end_from(last - first + 1);
 }
 
 static void add_wait(struct turns *t, double us, size_t rank)
@@ -116,7 +124,7 @@ static void take(struct turns *t, const struct jp_op *op)
         return;
     }
     t->at.rest += us;
-    t->at.third += op->sn >= t->third_sn ? us : 0;
+    t->at.end += op->sn >= t->end_sn ? us : 0;
     add_wait(t, us, rank);
 }
 
@@ -154,7 +162,7 @@ static void add_comm(struct turns *t, size_t comm, double us, uint64_t last)
 static void end_comm(struct turns *t, size_t comm)
 {
     size_t from = t->p->comm_start[comm], to = t->p->comm_start[comm + 1];
-    double n = (double) (to - from), pairs, same = 0, us;
+    double n = (double) (to - from), pairs, same = 0, us, end;
     uint64_t last = 0;
 
     for (size_t k = 0,
@@ -162,7 +170,7 @@ static void end_comm(struct turns *t, size_t comm)
          k < count; k++) {
         struct jp_op op;
 
-        t->third_sn = 2 * count / 3;
+        t->end_sn = end_from(count);
         if (alltoall_get(t->r, t->p, comm, k, &op))
             take(t, &op);
     }
@@ -180,8 +188,9 @@ static void end_comm(struct turns *t, size_t comm)
         us = t->at.sum *
              fmin((1 - fmax(same - t->at.squares, 0) / pairs) / (1 - 1 / n), 1);
         /* the start of a short run says nothing about the rest */
-        if (3 * t->at.third * limits_get(JP_LIMIT_TURNS_FIRST) < t->at.sum)
-            us *= 3 * t->at.third / t->at.sum;
+        end = limits_get(JP_LIMIT_WARMUP_PART) * t->at.end;
+        if (end * limits_get(JP_LIMIT_TURNS_FIRST) < t->at.sum)
+            us *= end / t->at.sum;
         add_comm(t, comm, us, last);
     }
     t->at = (struct waits){0};
