@@ -1,7 +1,8 @@
 /* registry.c - the features, a line each, in the order of a report. */
 #include "orchestrator/feature/feature.h"
 
-extern const struct feature feature_copper, feature_flight;
+extern const struct feature feature_copper;
+extern const struct feature feature_flight;
 
 const struct feature *const feature_registry[] = {
     &feature_copper,
