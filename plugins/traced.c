@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/fnv.h"
 #include "common/keyed.h"
+#include "common/vector.h"
 
 /* A kernel that was seen. */
 struct seen {
@@ -54,16 +56,6 @@ static int64_t larger(int64_t a, int64_t b)
 }
 
 /* --- names --------------------------------------------------------------- */
-
-/* The hash of a name (FNV-1a). Two names of one hash would be added up. */
-static uint64_t hash_name(const char *name, size_t len)
-{
-    uint64_t hash = UINT64_C(14695981039346656037);
-
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ (unsigned char) name[i]) * UINT64_C(1099511628211);
-    return hash;
-}
 
 /* Whether the text is at the start of a name, after "void " where the compiler
  * put that. */
@@ -117,29 +109,22 @@ const char *tracing_func(const char *name, size_t len)
 /* The index of a name, which is added if it is new. COMM: no memory. */
 static uint32_t find_name(struct sums *sums, const char *name, size_t len)
 {
-    uint64_t hash = hash_name(name, len);
+    /* two names of one hash would be added up */
+    uint64_t hash = fnv_bytes(FNV_START, name, len);
     struct named *named = keyed_find(&sums->by_name, hash);
-    struct traced_name *more = sums->at;
 
     if (named)
         return named->at;
     /* the last name stands for all further ones */
     if (sums->n == TRACING_NAMES)
         return TRACING_NAMES - 1;
-    if (sums->n == sums->room) {
-        size_t room = sums->room ? 2 * sums->room : 64;
-
-        more = reallocarray(sums->at, room, sizeof(*more));
-        if (!more)
-            return COMM;
-        sums->at = more;
-        sums->room = room;
-    }
+    if (VECTOR_ROOM(sums->at, sums->n + 1, sums->room) < 0)
+        return COMM;
     named = keyed_add(&sums->by_name, hash);
     if (!named)
         return COMM;
     named->at = (uint32_t) sums->n++;
-    more[named->at] = (struct traced_name){.n = 0};
+    sums->at[named->at] = (struct traced_name){.n = 0};
     if (named->at == TRACING_NAMES - 1) {
         name = "<others>";
         len = strlen(name);
@@ -147,8 +132,8 @@ static uint32_t find_name(struct sums *sums, const char *name, size_t len)
     /* A name may come from a hostile file; it is shown as text. */
     len = len < TRACED_NAME - 1 ? len : TRACED_NAME - 1;
     for (size_t i = 0; i < len; i++)
-        more[named->at].name[i] = name[i] >= 0x20 && name[i] < 0x7f ? name[i]
-                                                                    : '?';
+        sums->at[named->at].name[i] =
+            name[i] >= 0x20 && name[i] < 0x7f ? name[i] : '?';
     return named->at;
 }
 
@@ -188,15 +173,8 @@ int tracing_kernel(struct tracing *t, const struct tracing_kernel *kernel)
         t->left++;
         return 0;
     }
-    if (t->n == t->room) {
-        size_t room = t->room ? 2 * t->room : 1024;
-        struct seen *more = reallocarray(t->seen, room, sizeof(*more));
-
-        if (!more)
-            return -1;
-        t->seen = more;
-        t->room = room;
-    }
+    if (VECTOR_ROOM(t->seen, t->n + 1, t->room) < 0)
+        return -1;
     if (!kernel->is_comm &&
         (name = find_name(&t->names, kernel->name, kernel->len)) == COMM)
         return -1;

@@ -518,9 +518,10 @@ struct jp_hang {
     char host[256];
     struct jp_hang_op ops[JP_HANG_OPS];
     size_t n_ops;
-    /* it is known by dumps of PyTorch's Flight Recorder (orchestrator/flight):
-     * text has whole sentences, or is "", and ages may be 0, unknown */
+    /* it is known by dumps of PyTorch's Flight Recorder: text has whole
+     * sentences, or is "", and ages may be 0, unknown */
     bool dumps;
+    const char *table; /* of csv/, with all operations; NULL: none */
 };
 
 /* A process that wrote a recording, also one without operations. Sorted by

@@ -226,9 +226,8 @@ struct arguments {
     struct jp_aggregate_options options;
     uint64_t limit_us; /* 0: none */
     struct jp_copper_options copper;
-    struct jp_nsys *nsys;     /* owned; NULL: no exports */
-    struct filekinds found;   /* owned: what the inputs hold */
-    struct jp_flight *flight; /* owned; NULL: no dumps */
+    struct jp_nsys *nsys;   /* owned; NULL: no exports */
+    struct filekinds found; /* owned: what the inputs hold */
     const char *usage_roots[MAX_USAGE_ROOTS];
     bool png, exporter, parquet, no_usage, own_times;
     struct cmd_common common;
@@ -473,13 +472,11 @@ static int deliver(const struct arguments *a, const struct step *step,
                                .insight = insight,
                                .features = features,
                                .nsys = a->nsys,
-                               .flight = a->flight,
                                .analysed = true};
     struct jp_verdict verdict;
     struct jp_report report = {.result = result,
                                .features = features,
                                .nsys = a->nsys,
-                               .flight = a->flight,
                                .processes = insight ? &insight->processes
                                                     : NULL,
                                .insight = insight,
@@ -497,8 +494,8 @@ static int deliver(const struct arguments *a, const struct step *step,
      */
     if (fileio_mkdirs_held(a->output, &err) < 0 ||
         report_write(&report, a->output, &err) < 0 ||
-        (!a->common.quiet &&
-         report_print_line(a->output, JP_SUMMARY_AUTO, false, stderr, &err) < 0)) {
+        (!a->common.quiet && report_print_line(a->output, JP_SUMMARY_AUTO,
+                                               false, stderr, &err) < 0)) {
         quote_printf(stderr, "jobprof: %s\n", err.text);
         return JP_EXIT_IO;
     }
@@ -571,36 +568,18 @@ static int read_nsys(struct arguments *a, const char **inputs, size_t *n,
                : rc;
 }
 
-static int is_over_now(void *arg)
+/* Like on_progress, without printing. */
+static int look_at_clock(void *arg, uint64_t done, uint64_t total)
 {
+    (void) done;
+    (void) total;
     return is_over(arg);
 }
 
-/* Reads the dumps of Flight Recorders among the files. */
-static int read_flight(struct arguments *a, struct jp_error *err)
+static void print_note(void *arg, const char *path, const char *why)
 {
-    size_t n = a->found.n[FILEKIND_FLIGHT], k = 0;
-    struct flight_file *files = calloc(n + 1, sizeof(*files));
-    int rc;
-
-    if (!files)
-        return error_set(err, "out of memory");
-    for (size_t i = 0; i < a->found.n_files; i++)
-        if (a->found.files[i].kind == FILEKIND_FLIGHT)
-            files[k++] = (struct flight_file){a->found.files[i].path,
-                                              a->found.files[i].mtime_us, -1};
-    rc = flight_load(files, k, flight_hang_limit_us(), is_over_now,
-                     a->options.progress_arg, &a->flight, err);
-    free(files);
-    return rc;
-}
-
-static void print_flight_notes(const struct jp_flight *flight)
-{
-    for (size_t i = 0; flight && i < flight->n_dumps; i++)
-        if (*flight->dumps[i].why)
-            quote_printf(stderr, "jobprof: %s: %s\n", flight->dumps[i].path,
-                         flight->dumps[i].why);
+    (void) arg;
+    quote_printf(stderr, "jobprof: %s: %s\n", path, why);
 }
 
 /* The inputs, and the exports that hold several ranks, which are read as logs,
@@ -689,22 +668,27 @@ static void print_found(const struct arguments *a)
         quote_printf(stderr, "jobprof: found %s\n", text);
 }
 
-/* Reads all kinds of data from the inputs. Returns -1 and err; *result and
- * *copper are then unset, or belong to the caller. */
+/* Reads all kinds of data from the inputs. Returns -1 and err; *result is then
+ * unset, or belongs to the caller, as does what features has. */
 static int read_inputs(struct arguments *a, const char **inputs, size_t n,
-                       struct jp_result **result, struct jp_copper **copper,
+                       struct jp_result **result, struct feature_set *features,
                        struct jp_error *err)
 {
+    const struct feature_input in = {.progress = look_at_clock,
+                                     .progress_arg = a->options.progress_arg};
+    struct jp_copper *copper = NULL;
     const char **all;
     size_t n_all;
     char *nodes;
+    int rc = -1;
 
     if (filekinds_find(&a->found, inputs, n, err) < 0)
         return -1;
     print_found(a);
     a->options.use = use_file;
     a->options.use_arg = a;
-    if (read_nsys(a, inputs, &n, err) < 0 || read_flight(a, err) < 0)
+    if (read_nsys(a, inputs, &n, err) < 0 ||
+        feature_read_found(&a->found, &in, features, err) < 0)
         return -1;
     all = add_exports(a->nsys, inputs, n, &n_all);
     if (!all)
@@ -724,7 +708,10 @@ static int read_inputs(struct arguments *a, const char **inputs, size_t n,
     free(nodes);
     a->copper.slow_share = limits_get(JP_LIMIT_COPPER_SLOW);
     a->copper.slow_cost_us = limits_get(JP_LIMIT_COPPER_COST);
-    return *result ? copper_run(inputs, n, &a->copper, copper, err) : -1;
+    if (*result)
+        rc = copper_run(inputs, n, &a->copper, &copper, err);
+    feature_lend(features, &feature_copper, copper);
+    return rc;
 }
 
 /* Loads the expected network performance. Returns -1 to continue, otherwise an
@@ -762,7 +749,6 @@ int cmd_aggregate(int argc, char **argv)
     struct progress progress = {.start_ms = clock_mono_ms()};
     struct arguments a = {0};
     struct jp_result *result = NULL;
-    struct jp_copper *copper = NULL;
     struct feature_set features = {.data = {NULL}};
     struct jp_insight *insight = NULL;
     struct jp_error err = {""};
@@ -791,7 +777,7 @@ int cmd_aggregate(int argc, char **argv)
     for (size_t i = 0; inputs && i < a.inputs.n; i++)
         inputs[i] = a.inputs.paths[i];
     failed = inputs
-                 ? read_inputs(&a, inputs, a.inputs.n, &result, &copper, &err)
+                 ? read_inputs(&a, inputs, a.inputs.n, &result, &features, &err)
                  : error_set(&err, "out of memory");
     free(inputs);
     if (progress.said)
@@ -804,9 +790,9 @@ int cmd_aggregate(int argc, char **argv)
         quote_printf(stderr, "jobprof: %s\n", err.text);
     if (!failed && a.common.verbose) {
         print_notes(&result->quality);
-        print_copper_notes(copper);
+        print_copper_notes(feature_data(&features, &feature_copper));
         print_nsys_notes(a.nsys);
-        print_flight_notes(a.flight);
+        feature_notes(&features, print_note, NULL);
     }
     if (!failed) {
         read_step(&a.inputs, &step);
@@ -816,20 +802,18 @@ int cmd_aggregate(int argc, char **argv)
     }
     if (insight) {
         gputime_judge(a.nsys, insight);
-        flight_hang_judge(a.flight, result, insight);
+        feature_judge_operations(&features, result, insight);
         if (a.own_times)
             print_own_times(result, insight);
     }
-    feature_lend(&features, &feature_copper, copper);
     rc = failed ? progress.over ? JP_EXIT_INCOMPLETE : JP_EXIT_IO
                 : deliver(&a, &step, result, &features, insight,
                           (clock_mono_ms() - progress.start_ms) * 1000);
     insight_destroy(insight);
     free_step(&step);
-    copper_destroy(copper);
+    feature_fini(&features);
     nsys_destroy(a.nsys);
     filekinds_fini(&a.found);
-    flight_destroy(a.flight);
     result_destroy(result);
     cmd_expect_fini(&a.expect);
     free_inputs(&a.inputs);

@@ -58,7 +58,6 @@ struct material {
     struct jp_nsys *nsys;
     struct jp_cuda *cuda;
     struct hangstacks *hang;
-    struct jp_flight *flight; /* dumps that belong to hang */
     struct jp_util *util;
     struct samples samples; /* util over time; zeros: none */
     struct jp_causes *causes;
@@ -256,53 +255,27 @@ static void read_evidence(const struct report_session *session,
                     m->hang->bad);
 }
 
-/* Whether a part of the evidence is a dump of PyTorch's. Its name comes from a
- * file of the user's. */
-static bool is_dump(const struct hangstacks_part *part)
+/* Logs that a feature cannot use a file. */
+static void log_note(void *arg, const char *path, const char *why)
 {
-    return !strcmp(part->part, "flight recorder") &&
-           !strncmp(part->file, "flight-", 7) && !strchr(part->file, '/') &&
-           !strchr(part->node, '/') && *part->node && *part->node != '.';
+    const struct report_session *session = arg;
+
+    stepdir_log(session->dir, "%s: %s", path, why);
 }
 
-/* Reads the dumps of PyTorch's Flight Recorder in the evidence, which were
- * taken of some ranks while the step hung. */
-static void read_flight(const struct report_session *session,
-                        struct material *m)
+/* Reads what the evidence has for features. */
+static void read_feature_evidence(const struct report_session *session,
+                                  struct material *m)
 {
-    size_t room = m->hang ? m->hang->n_parts : 0, n = 0;
-    struct flight_file *files = calloc(room + 1, sizeof(*files));
-    char **paths = calloc(room + 1, sizeof(*paths));
-    struct jp_error err = {"out of memory"};
-    struct stat st;
+    struct feature_set before = m->features;
 
-    for (size_t i = 0; files && paths && i < room; i++) {
-        const struct hangstacks_part *part = &m->hang->parts[i];
-
-        if (!is_dump(part))
-            continue;
-        paths[n] = text_format("%s/" EVIDENCE_FOLDER "/%s/%s", session->dir,
-                               part->node, part->file);
-        if (paths[n] && lstat(paths[n], &st) == 0) {
-            files[n] = (struct flight_file){
-                paths[n], (int64_t) st.st_mtim.tv_sec * 1000000, -1};
-            n++;
-        } else {
-            free(paths[n]);
-        }
-    }
-    if (!files || !paths ||
-        flight_load(files, n, flight_hang_limit_us(), NULL, NULL, &m->flight,
-                    &err) < 0)
-        stepdir_log(session->dir, "no dumps of Flight Recorders: %s", err.text);
-    for (size_t i = 0; m->flight && i < m->flight->n_dumps; i++)
-        if (*m->flight->dumps[i].why)
-            stepdir_log(session->dir, "%s: %s", m->flight->dumps[i].path,
-                        m->flight->dumps[i].why);
-    for (size_t i = 0; paths && i < n; i++)
-        free(paths[i]);
-    free(paths);
-    free(files);
+    feature_read_evidence(m->hang, session->dir, &m->features);
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (*m->features.trouble[i].text && !*before.trouble[i].text)
+            stepdir_log(session->dir, "no %s figures: %s",
+                        feature_registry[i]->title,
+                        m->features.trouble[i].text);
+    feature_notes(&m->features, log_note, (void *) (uintptr_t) session);
 }
 
 /* Logs that a node's partial is not used. */
@@ -729,7 +702,6 @@ static int write_all(const struct report_session *session,
         .nsys = m->nsys,
         .cuda = m->cuda,
         .hang = m->hang,
-        .flight = m->flight,
         .util = m->util,
         .causes = m->causes,
         .samples = m->samples.n_slices ? &m->samples : NULL,
@@ -903,7 +875,7 @@ static int make(struct report_session *session, struct material *m)
     read_nodes(session, m);
     session->told = is_told(session, m);
     read_evidence(session, m);
-    read_flight(session, m);
+    read_feature_evidence(session, m);
     label(session, m);
     read_util(session, m);
     /* without a sample there is nothing to remember */
@@ -919,7 +891,7 @@ static int make(struct report_session *session, struct material *m)
     if (m->insight) {
         find_in_flight(session, m->insight);
         gputime_judge(m->nsys, m->insight);
-        flight_hang_join(m->flight, m->insight);
+        feature_judge_operations(&m->features, m->result, m->insight);
         find_causes(session, m);
     }
     judge(session, m, &verdict);
@@ -964,7 +936,6 @@ int report_make(struct report_session *session)
     nsys_destroy(m.nsys);
     util_cuda_destroy(m.cuda);
     hangstacks_destroy(m.hang);
-    flight_destroy(m.flight);
     util_destroy(m.util);
     causes_destroy(m.causes);
     samples_fini(&m.samples);

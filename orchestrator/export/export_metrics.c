@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/hash.h"
 #include "common/num.h"
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/show/csvtable.h"
@@ -270,13 +271,11 @@ static double *new_cell(const struct report *r, const char *const *v,
 /* The place in the cache of a row's cell. */
 static size_t slot_of(const char *const *v, uint64_t size)
 {
-    uint64_t hash = 14695981039346656037u ^ size; /* FNV-1a */
+    uint64_t hash = hash_word(hash_start(), size);
 
-    for (const char *c = v[OP_COMM]; *c; c++)
-        hash = (hash ^ (unsigned char) *c) * 1099511628211u;
-    for (const char *c = v[OP_COLL]; *c; c++)
-        hash = (hash ^ (unsigned char) *c) * 1099511628211u;
-    return (hash ^ hash >> 32) % CACHE;
+    hash = hash_text(hash, v[OP_COMM]);
+    hash = hash_text(hash, v[OP_COLL]);
+    return hash % CACHE;
 }
 
 /* Until settle_cells, the cells hold sums: logarithms of bandwidths, and times.

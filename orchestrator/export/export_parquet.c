@@ -81,7 +81,6 @@ static const struct jp_table *find_table(const char *name)
     table = table ? table : find_in(tables_nsys, name);
     table = table ? table : find_in(tables_gputime, name);
     table = table ? table : find_in(tables_cuda, name);
-    table = table ? table : find_in(tables_flight, name);
     for (size_t i = 0; !table && feature_registry[i]; i++)
         table = find_in(feature_registry[i]->tables, name);
     return table;
@@ -688,8 +687,7 @@ int export_parquet(const char *csv_dir, const char *out_dir,
         write_list(csv_dir, out_dir, others, codec, done, err) < 0 ||
         write_list(csv_dir, out_dir, tables_nsys, codec, done, err) < 0 ||
         write_list(csv_dir, out_dir, tables_gputime, codec, done, err) < 0 ||
-        write_list(csv_dir, out_dir, tables_cuda, codec, done, err) < 0 ||
-        write_list(csv_dir, out_dir, tables_flight, codec, done, err) < 0)
+        write_list(csv_dir, out_dir, tables_cuda, codec, done, err) < 0)
         return -1;
     for (size_t i = 0; feature_registry[i]; i++)
         if (write_list(csv_dir, out_dir, feature_registry[i]->tables, codec,

@@ -52,7 +52,8 @@ uint32_t feature_known(const struct feature_set *set)
     uint32_t known = 0;
 
     for (size_t i = 0; set && feature_registry[i]; i++)
-        known |= set->data[i] ? UINT32_C(1) << i : 0;
+        if (set->data[i] && !feature_registry[i]->beside)
+            known |= UINT32_C(1) << i;
     return known;
 }
 
@@ -61,7 +62,8 @@ uint32_t feature_reported(const json_t *summary)
     uint32_t known = 0;
 
     for (size_t i = 0; feature_registry[i]; i++)
-        if (json_object_size(
+        if (!feature_registry[i]->beside &&
+            json_object_size(
                 json_object_get(summary, feature_registry[i]->name)))
             known |= UINT32_C(1) << i;
     return known;
@@ -78,7 +80,47 @@ bool feature_asked(const struct jp_jobconf *conf)
 const struct feature *feature_first(const struct feature_set *set)
 {
     for (size_t i = 0; set && feature_registry[i]; i++)
-        if (set->data[i])
+        if (set->data[i] && !feature_registry[i]->beside)
             return feature_registry[i];
     return NULL;
+}
+
+int feature_read_found(const struct filekinds *found,
+                       const struct feature_input *in, struct feature_set *set,
+                       struct jp_error *err)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->read_found &&
+            feature_registry[i]->read_found(found, in, &set->data[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+void feature_read_evidence(const struct hangstacks *hang, const char *dir,
+                           struct feature_set *set)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->read_evidence &&
+            feature_registry[i]->read_evidence(hang, dir, &set->data[i],
+                                               &set->trouble[i]) == 0)
+            set->trouble[i] = (struct jp_error){""};
+}
+
+void feature_notes(const struct feature_set *set,
+                   void (*note)(void *arg, const char *path, const char *why),
+                   void *arg)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (set->data[i] && feature_registry[i]->notes)
+            feature_registry[i]->notes(set->data[i], note, arg);
+}
+
+void feature_judge_operations(const struct feature_set *set,
+                              struct jp_result *result,
+                              struct jp_insight *insight)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (set->data[i] && feature_registry[i]->judge_operations)
+            feature_registry[i]->judge_operations(set->data[i], result,
+                                                  insight);
 }

@@ -2,9 +2,11 @@
 #include "orchestrator/feature/feature.h"
 
 extern const struct feature feature_copper;
+extern const struct feature feature_flight;
 
 const struct feature *const feature_registry[] = {
     &feature_copper,
+    &feature_flight,
     NULL,
 };
 

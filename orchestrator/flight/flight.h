@@ -168,6 +168,7 @@ struct jp_flight {
     struct flight_culprit *culprits; /* by rank */
     size_t n_culprits;
     uint64_t waiting; /* ranks with something in flight */
+    bool evidence; /* taken of some ranks while the step hung */
     /* dumps that were left out, because several have one rank: they are of
      * another incident */
     uint64_t of_others;

@@ -601,7 +601,6 @@ void replay_destroy(struct replay *x)
         free(x->keys[i].ops);
     free(x->keys);
     hash_fini(&x->key_table);
-    free(x->comms_by_id);
     free(x->streams);
     free(x->starts);
     free(x->ops);

@@ -51,6 +51,7 @@
 
 enum { REPLAY_EVENTS = 1 << 21 };
 
+struct operations; /* orchestrator/identity/operations.h */
 struct replay;
 
 struct replay_state {
@@ -114,7 +115,6 @@ int whatif_findings(const struct jp_result *result,
 /* The run in memory. For replay*.c and whatif.c only. */
 
 #define REPLAY_NONE UINT32_MAX
-#define REPLAY_FUNCS 64 /* different names, at most */
 
 /* One process in one operation. What it follows is an event of the same
  * process. */
@@ -168,9 +168,7 @@ struct replay_stream {
 struct replay {
     const struct jp_result *r;
     const struct jp_processes *p;
-    uint32_t *comms_by_id;
-    const char *funcs[REPLAY_FUNCS]; /* borrowed from the timelines */
-    uint32_t n_funcs;
+    const struct operations *from; /* while events are collected */
     struct replay_key *keys;
     uint32_t n_keys;
     size_t room_keys;

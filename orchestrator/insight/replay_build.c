@@ -1,8 +1,8 @@
 /* replay_build.c - make operations and their members from timelines.
  *
  * Timelines have the operations of a process with start, duration and sequence
- * number. find_sources sorts the timelines by process; put_sources turns those
- * of a process into events; op_get joins events of different processes to one
+ * number (orchestrator/identity/operations.h). put_sources turns those of a
+ * process into events; op_get joins events of different processes to one
  * operation, by key and number. Clocks of different processes are never
  * compared.
  */
@@ -14,11 +14,10 @@
 #include "common/bandwidth.h"
 #include "common/hash.h"
 #include "common/vector.h"
-#include "orchestrator/aggregate/timeline.h"
+#include "orchestrator/identity/operations.h"
 
-#define NEAR_US 5    /* time stamps of one host differ by up to this */
-#define LAUNCH_US 20 /* starts of one launch differ by up to this */
-#define MAX_OPEN 32  /* operations of one process in flight at a time */
+#define NEAR_US 5   /* time stamps of one host differ by up to this */
+#define MAX_OPEN 32 /* operations of one process in flight at a time */
 
 /* --- keys of operations --------------------------------------------------- */
 
@@ -70,81 +69,6 @@ static uint32_t op_get(struct replay *x, uint32_t k, uint64_t number,
 
 /* --- timelines of one process --------------------------------------------- */
 
-/* An operation as recorded in a timeline. */
-struct raw {
-    uint64_t start_us, time_us, sn, bytes;
-    uint32_t comm, func, rank, peer;
-    bool p2p, sends;
-};
-
-/* By start, then by communicator, so that messages of one launch are
- * neighbours. */
-static int by_start(const void *a, const void *b)
-{
-    const struct raw *x = a, *y = b;
-
-    if (x->start_us != y->start_us)
-        return x->start_us < y->start_us ? -1 : 1;
-    return x->comm < y->comm ? -1 : x->comm > y->comm;
-}
-
-static int by_id(const void *a, const void *b, void *arg)
-{
-    const struct jp_comm *comms = arg;
-
-    return strcmp(comms[*(const uint32_t *) a].id,
-                  comms[*(const uint32_t *) b].id);
-}
-
-/* Returns the result's communicator of a series; NONE: unknown. Several may
- * have the same id; then the numbers of ranks and nodes decide, or, for a
- * series without them, that the result has guessed them. */
-static uint32_t comm_of(const struct replay *x, const struct timeline_series *s)
-{
-    size_t low = 0, high = x->r->n_comms;
-
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-
-        if (strcmp(x->r->comms[x->comms_by_id[mid]].id, s->id) < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    for (; low < x->r->n_comms; low++) {
-        const struct jp_comm *c = &x->r->comms[x->comms_by_id[low]];
-
-        if (strcmp(c->id, s->id) != 0)
-            break;
-        if (s->n_ranks ? c->n_ranks == s->n_ranks && c->nnodes == s->nnodes
-                       : c->guessed)
-            return x->comms_by_id[low];
-    }
-    return REPLAY_NONE;
-}
-
-/* Returns the number of a function's name. Names beyond the limit share the
- * last number, and their series are not replayed. */
-static uint32_t func_get(struct replay *x, const char *name)
-{
-    uint32_t i = 0;
-
-    while (i < x->n_funcs && strcmp(x->funcs[i], name) != 0)
-        i++;
-    if (i == x->n_funcs && i < REPLAY_FUNCS - 1) {
-        x->funcs[i] = name;
-        x->n_funcs++;
-    }
-    return i;
-}
-
-/* The communicator, function and key of a timeline's series. good: it can be
- * replayed. */
-struct series {
-    uint32_t comm, func, key;
-    bool good;
-};
-
 static uint64_t coll_key(uint32_t comm, uint32_t func)
 {
     return (uint64_t) comm << 32 | func;
@@ -159,81 +83,49 @@ static uint64_t pair_key(uint32_t comm, uint32_t src, uint32_t dst)
 }
 
 /* stands for the function of an AlltoAll made of messages */
-#define EXCHANGE_FUNC (REPLAY_FUNCS + 1)
+#define EXCHANGE_FUNC (OPERATIONS_FUNCS + 1)
 
-/* Fills `to` for each series of a timeline. Numbers of a key count from the
+/* Finds the key of each collective's series. Numbers of a key count from the
  * lowest one that any process has, since recordings may begin in the middle.
  * Returns 0 or -1. */
-static int note_series(struct replay *x, const struct timeline *t,
-                       struct series *to)
+static int find_keys(struct replay *x, const struct operations_source *source)
 {
-    for (uint32_t i = 0; i < t->n_series; i++) {
-        const struct timeline_series *s = &t->series[i];
+    for (uint32_t i = 0; i < source->timeline->n_series; i++) {
+        const struct timeline_series *s = &source->timeline->series[i];
+        struct operations_series *to = &source->series[i];
+        struct replay_key *key;
 
-        to[i].comm = comm_of(x, s);
-        to[i].func = func_get(x, s->func);
-        to[i].good = to[i].comm != REPLAY_NONE &&
-                     to[i].func < REPLAY_FUNCS - 1 &&
-                     x->r->comms[to[i].comm].n_ranks > 1;
-        if (!to[i].good || s->p2p)
+        if (!to->good || s->p2p)
             continue;
-        to[i].key = key_get(x, coll_key(to[i].comm, to[i].func));
-        if (to[i].key == REPLAY_NONE)
+        to->key = key_get(x, coll_key(to->comm, to->func));
+        if (to->key == REPLAY_NONE)
             return -1;
-        if (!x->keys[to[i].key].based || s->low < x->keys[to[i].key].low)
-            x->keys[to[i].key].low = s->low;
-        x->keys[to[i].key].based = true;
+        key = &x->keys[to->key];
+        if (!key->based || s->low < key->low)
+            key->low = s->low;
+        key->based = true;
     }
     return 0;
 }
 
-/* Returns the process of a timeline, by the first series with a known rank;
- * SIZE_MAX: unknown. A mixed timeline has several processes. */
-static size_t process_of(const struct replay *x, const struct timeline *t,
-                         const struct series *series)
-{
-    for (uint32_t i = 0; !t->mixed && i < t->n_series; i++) {
-        size_t rank =
-            series[i].good
-                ? processes_rank(x->p, x->r, series[i].comm, t->series[i].rank)
-                : SIZE_MAX;
-
-        if (rank != SIZE_MAX)
-            return x->p->of_rank[rank];
-    }
-    return SIZE_MAX;
-}
-
 /* Appends a timeline's operations that begin within horizon_us of its first
  * one, at most `most` in all. Leaves out messages to oneself, for which no rank
- * waits, and impossible times. Returns -1 without memory. */
-static int unpack(const struct timeline *t, const struct series *series,
-                  uint64_t horizon_us, struct raw *raw, size_t *n, size_t most)
+ * waits. Returns -1 without memory. */
+static int unpack(const struct operations_source *source, uint64_t horizon_us,
+                  struct operation *raw, size_t *n, size_t most)
 {
-    struct timeline_reader reader;
-    struct timeline_event e;
-    int rc = timeline_reader_init(&reader, t);
+    uint64_t first_us = source->timeline->first_us;
+    struct operations_reader reader;
+    struct operation next;
+    int rc = operations_open(&reader, source);
 
-    while (rc == 0 && *n < most && timeline_next(&reader, &e)) {
-        const struct timeline_series *s = &t->series[e.series];
-
-        if (e.start_us > t->first_us && e.start_us - t->first_us > horizon_us)
+    while (rc == 0 && *n < most && operations_next(&reader, &next)) {
+        if (next.start_us > first_us && next.start_us - first_us > horizon_us)
             continue;
-        if (!series[e.series].good || (s->p2p && e.peer == s->rank) ||
-            e.time_us > RECORD_MAX_TIME_US)
-            continue;
-        raw[(*n)++] = (struct raw){.start_us = e.start_us,
-                                   .time_us = e.time_us,
-                                   .sn = e.sn,
-                                   .bytes = e.bytes,
-                                   .comm = series[e.series].comm,
-                                   .func = series[e.series].func,
-                                   .rank = s->rank,
-                                   .peer = e.peer,
-                                   .p2p = s->p2p,
-                                   .sends = *s->func == 'S'};
+        if (!next.p2p || next.peer != next.rank)
+            raw[(*n)++] = next;
     }
-    timeline_reader_fini(&reader);
+    operations_close(&reader);
     return rc;
 }
 
@@ -241,12 +133,12 @@ static int unpack(const struct timeline *t, const struct series *series,
 
 /* Returns how many operations from here on belong to one launch: same
  * communicator, begun together, and overlapping. */
-static size_t launch_length(const struct raw *raw, size_t n)
+static size_t launch_length(const struct operation *raw, size_t n)
 {
     size_t k = 1;
 
     while (k < n && raw[k].comm == raw->comm && raw[k].p2p == raw->p2p &&
-           raw[k].start_us - raw->start_us <= LAUNCH_US &&
+           raw[k].start_us - raw->start_us <= OPERATIONS_LAUNCH_US &&
            raw[k].start_us < raw->start_us + raw->time_us)
         k++;
     return k;
@@ -254,7 +146,7 @@ static size_t launch_length(const struct raw *raw, size_t n)
 
 /* Returns true if a launch sends to several peers and receives from several:
  * the messages of an AlltoAll. */
-static bool is_exchange(const struct raw *raw, size_t n)
+static bool is_exchange(const struct operation *raw, size_t n)
 {
     size_t sends = 0;
 
@@ -292,7 +184,7 @@ static struct replay_stream *stream_get(struct replay *x, uint32_t comm,
 /* Returns the operation that a record belongs to; NONE: it cannot be numbered.
  * Collectives have sequence numbers; messages and AlltoAlls are counted. */
 static uint32_t find_op(struct replay *x, uint32_t process,
-                        const struct raw *raw, bool exchange)
+                        const struct operation *raw, bool exchange)
 {
     struct replay_op op = {.comm = raw->comm, .bytes = raw->bytes, .scale = 1};
     bool sends = raw->sends && !exchange;
@@ -309,7 +201,7 @@ static uint32_t find_op(struct replay *x, uint32_t process,
     op.pair = raw->p2p && !exchange;
     op.expected = op.pair ? 2 : x->r->comms[raw->comm].n_ranks;
     op.loose = exchange ||
-               (!raw->p2p && !collective_is_barrier(x->funcs[raw->func]));
+               (!raw->p2p && !collective_is_barrier(x->from->funcs[raw->func]));
     if (!raw->p2p)
         return raw->sn < x->keys[key].low
                    ? REPLAY_NONE
@@ -370,7 +262,7 @@ static void follow(struct replay *x, uint32_t i, uint32_t first,
 
 /* Returns the process's role in a pair. Direction and the peer's side
  * distinguish the stages of a pipeline. */
-static uint8_t role_of(const struct raw *raw, bool exchange)
+static uint8_t role_of(const struct operation *raw, bool exchange)
 {
     if (!raw->p2p || exchange)
         return 0;
@@ -381,8 +273,8 @@ static uint8_t role_of(const struct raw *raw, bool exchange)
  * Returns their number. first: first event of the process; from_us: its time.
  */
 static uint32_t put_launch(struct replay *x, uint32_t process, uint32_t first,
-                           const struct raw *raw, size_t n, struct flight *f,
-                           uint64_t from_us)
+                           const struct operation *raw, size_t n,
+                           struct flight *f, uint64_t from_us)
 {
     struct replay_stream *s = stream_get(x, raw->comm, process);
     bool exchange = is_exchange(raw, n);
@@ -433,7 +325,7 @@ static uint32_t put_launch(struct replay *x, uint32_t process, uint32_t first,
 
 /* Adds the events of a process from its records, which are sorted by start. */
 static void put_process(struct replay *x, uint32_t process,
-                        const struct raw *raw, size_t n)
+                        const struct operation *raw, size_t n)
 {
     struct flight flight = {.ended = REPLAY_NONE};
     uint32_t first = x->n_events;
@@ -454,70 +346,13 @@ static void put_process(struct replay *x, uint32_t process,
 
 /* --- making --------------------------------------------------------------- */
 
-/* Sorts the communicators by id, for comm_of. Returns 0 or -1. */
-static int sort_comms(struct replay *x)
-{
-    x->comms_by_id = calloc(x->r->n_comms + 1, sizeof(*x->comms_by_id));
-    if (!x->comms_by_id)
-        return -1;
-    for (uint32_t i = 0; i < x->r->n_comms; i++)
-        x->comms_by_id[i] = i;
-    if (x->r->n_comms)
-        qsort_r(x->comms_by_id, x->r->n_comms, sizeof(*x->comms_by_id), by_id,
-                x->r->comms);
-    return 0;
-}
-
-/* A timeline, its process (SIZE_MAX: unknown) and its series. */
-struct source {
-    const struct timeline *timeline;
-    struct series *series;
-    size_t process;
-};
-
-static int by_process(const void *a, const void *b)
-{
-    const struct source *x = a, *y = b;
-
-    return x->process < y->process ? -1 : x->process > y->process;
-}
-
-static void free_sources(struct source *sources, size_t n)
-{
-    for (size_t i = 0; sources && i < n; i++)
-        free(sources[i].series);
-    free(sources);
-}
-
-/* Returns all sources, sorted by process; NULL: out of memory. */
-static struct source *find_sources(struct replay *x)
-{
-    size_t n = x->r->n_timelines;
-    struct source *sources = calloc(n + 1, sizeof(*sources));
-
-    for (size_t i = 0; sources && i < n; i++) {
-        const struct timeline *t = x->r->timelines[i];
-        struct series *series = calloc(t->n_series + 1, sizeof(*series));
-
-        sources[i] = (struct source){.timeline = t, .series = series};
-        if (!series || note_series(x, t, series) < 0) {
-            free_sources(sources, n);
-            return NULL;
-        }
-        sources[i].process = process_of(x, t, series);
-    }
-    if (sources && n)
-        qsort(sources, n, sizeof(*sources), by_process);
-    return sources;
-}
-
 /* Adds the events of a process from its timelines. Returns 0 or -1. */
 static int put_sources(struct replay *x, uint32_t process,
-                       const struct source *sources, size_t n,
+                       const struct operations_source *sources, size_t n,
                        uint64_t horizon_us)
 {
     size_t room = 0, count = 0;
-    struct raw *raw;
+    struct operation *raw;
     int rc = -1;
 
     for (size_t i = 0; i < n; i++)
@@ -528,11 +363,10 @@ static int put_sources(struct replay *x, uint32_t process,
     if (!raw)
         goto out;
     for (size_t i = 0; i < n; i++)
-        if (unpack(sources[i].timeline, sources[i].series, horizon_us, raw,
-                   &count, room) < 0)
+        if (unpack(&sources[i], horizon_us, raw, &count, room) < 0)
             goto out;
     if (count)
-        qsort(raw, count, sizeof(*raw), by_start);
+        qsort(raw, count, sizeof(*raw), operations_by_start);
     put_process(x, process, raw, count);
     x->from_us[process] = count ? raw->start_us : 0;
     rc = 0;
@@ -545,7 +379,7 @@ out:
  * truncated timeline is complete until its last operation, and all events
  * together must fit into REPLAY_EVENTS. All processes get the same length,
  * because operations beyond it would have missing members. */
-static uint64_t find_horizon(const struct source *sources, size_t n,
+static uint64_t find_horizon(const struct operations_source *sources, size_t n,
                              uint64_t known)
 {
     uint64_t horizon = UINT64_MAX;
@@ -568,11 +402,18 @@ static uint64_t find_horizon(const struct source *sources, size_t n,
  * or -1. */
 static int put_all(struct replay *x, struct replay_state *state)
 {
-    struct source *sources = find_sources(x);
     size_t n = x->r->n_timelines, at = 0;
     uint64_t known = 0, all = 0, horizon_us;
-    int rc = sources ? 0 : -1;
+    const struct operations_source *sources;
+    struct operations whole;
+    int rc = operations_init(&whole, x->r, x->p, false);
 
+    x->from = &whole;
+    /* the order of keys is that of the result */
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = find_keys(x, &whole.sources[i]);
+    operations_sort(&whole);
+    sources = whole.sources;
     for (size_t i = 0; rc == 0 && i < n; i++) {
         known += sources[i].timeline->n;
         all += sources[i].timeline->n + sources[i].timeline->left;
@@ -592,7 +433,8 @@ static int put_all(struct replay *x, struct replay_state *state)
     x->first[x->p->n] = x->n_events;
     state->share = all ? (double) x->n_events / (double) all : 0;
     state->part = all > known || known > REPLAY_EVENTS;
-    free_sources(sources, n);
+    operations_fini(&whole);
+    x->from = NULL;
     return rc;
 }
 
@@ -620,7 +462,5 @@ static int find_members(struct replay *x)
 
 int replay_build(struct replay *x, struct replay_state *state)
 {
-    return sort_comms(x) < 0 || put_all(x, state) < 0 || find_members(x) < 0
-               ? -1
-               : 0;
+    return put_all(x, state) < 0 || find_members(x) < 0 ? -1 : 0;
 }

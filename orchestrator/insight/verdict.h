@@ -18,7 +18,6 @@
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/feature/feature.h"
-#include "orchestrator/flight/flight.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/reasons.h"
@@ -73,7 +72,6 @@ struct verdict_input {
     const struct jp_step_labels *labels;
     const struct feature_set *features;
     const struct jp_nsys *nsys;
-    const struct jp_flight *flight;
     const char *found; /* which kinds of files a folder holds; NULL: unknown */
     const struct jp_util *util;
     const char *step_dir; /* has the nodes' probes of clocks */
@@ -107,19 +105,5 @@ struct jp_nsys_options gputime_options(void);
 /* Adds findings and sorts all again. Adds fewer without memory. nsys may be
  * NULL: then the question is not judged. */
 void gputime_judge(const struct jp_nsys *nsys, struct jp_insight *insight);
-
-/* --- flight_hang.c ------------------------------------------------------ */
-
-/* An operation that was in flight for less is no hang. */
-int64_t flight_hang_limit_us(void);
-
-/* Adds what dumps of PyTorch's Flight Recorder show: findings, and the hang of
- * the result if its recordings show none. flight and result may be NULL. */
-void flight_hang_judge(const struct jp_flight *flight, struct jp_result *result,
-                       struct jp_insight *insight);
-/* Adds to a hang that was found otherwise what dumps know that were taken while
- * the step hung. Without such a hang nothing changes: the step went on. */
-void flight_hang_join(const struct jp_flight *flight,
-                      struct jp_insight *insight);
 
 #endif

@@ -370,45 +370,7 @@ static void traces_verdict_alone(const struct traced_list *list,
     verdict_set_reason(verdict, JP_REASON_TRACES_ONLY);
 }
 
-/* --- dumps of PyTorch's Flight Recorder alone ---------------------------- */
-
-/* Replaces a verdict about missing records: a hang stays, otherwise nothing is
- * known but that no hang was found. */
-static void flight_verdict_alone(const struct jp_flight *flight,
-                                 struct jp_verdict *verdict)
-{
-    char text[FLIGHT_TEXT];
-    struct jp_sentence s;
-
-    if (verdict->word != JP_VERDICT_NODATA)
-        return;
-    sentence_init(&s, verdict->text, sizeof(verdict->text));
-    if (flight->n_bad == flight->n_dumps) {
-        sentence_add(&s, "none of %s Flight Recorder dump%s can be used",
-                     FIG_COUNT(flight->n_dumps), plural(flight->n_dumps));
-        sentence_add(&s, "%.200s", flight_gaps(flight, text));
-        verdict_set_reason(verdict, JP_REASON_BAD_DUMPS);
-        return;
-    }
-    sentence_add(&s, "Flight Recorder dumps only: %s",
-                 flight_text(flight, text));
-    if (*flight_gaps(flight, text))
-        sentence_add(&s, "%s", text);
-    verdict->word = JP_VERDICT_UNJUDGED;
-    verdict_set_reason(verdict, JP_REASON_DUMPS_ONLY);
-}
-
-/* A hang by dumps: what they do not show is said as well. */
-static void flight_verdict_add(const struct jp_flight *flight,
-                               struct jp_verdict *verdict)
-{
-    struct jp_sentence s = {verdict->text, sizeof(verdict->text), 1};
-    char text[FLIGHT_TEXT];
-
-    if (verdict->word == JP_VERDICT_HANG && flight_hangs(flight) &&
-        *flight_gaps(flight, text))
-        sentence_add(&s, "%s", text);
-}
+/* --- nothing that a reader takes ----------------------------------------- */
 
 /* Says what the input holds in place of data. */
 static void say_found(const char *found, struct jp_verdict *verdict)
@@ -581,6 +543,17 @@ static int count_probed(const struct verdict_input *in)
     return n;
 }
 
+/* Adds the data of features. beside: of those about the operations. */
+static void judge_features(const struct verdict_input *in, bool beside,
+                           struct jp_verdict *verdict)
+{
+    for (size_t i = 0; in->features && feature_registry[i]; i++)
+        if (in->features->data[i] && feature_registry[i]->judge &&
+            (feature_registry[i]->beside != NULL) == beside)
+            feature_registry[i]->judge(in->features->data[i],
+                                       is_without_nccl(in), verdict);
+}
+
 void verdict_make(const struct verdict_input *in, struct jp_verdict *verdict)
 {
     const struct jp_jobconf *conf = in->conf;
@@ -588,10 +561,7 @@ void verdict_make(const struct verdict_input *in, struct jp_verdict *verdict)
     verdict_decide(conf, in->nodes, in->result, in->insight, in->analysed,
                    verdict);
     topo_verdict_add(in->labels, in->hypotheses, verdict);
-    for (size_t i = 0; in->features && feature_registry[i]; i++)
-        if (in->features->data[i] && feature_registry[i]->judge)
-            feature_registry[i]->judge(in->features->data[i],
-                                       is_without_nccl(in), verdict);
+    judge_features(in, false, verdict);
     /* only the agents' modules ran */
     if (conf && (conf->policy.util_period_ms || conf->clock_cadence_us) &&
         is_unprofiled(in))
@@ -601,11 +571,7 @@ void verdict_make(const struct verdict_input *in, struct jp_verdict *verdict)
         gputime_verdict_alone(in->nsys, in->insight, verdict);
     if (has_only_traces(in) && verdict->word == JP_VERDICT_NODATA)
         traces_verdict_alone(&in->result->traced, in->insight, verdict);
-    if (in->flight) {
-        flight_verdict_add(in->flight, verdict);
-        if (is_without_nccl(in))
-            flight_verdict_alone(in->flight, verdict);
-    }
+    judge_features(in, true, verdict);
     if (in->found)
         say_found(in->found, verdict);
     for (size_t i = 0; in->features && feature_registry[i]; i++)

@@ -11,27 +11,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/hash.h"
 #include "common/keymap.h"
-#include "orchestrator/aggregate/timeline.h"
+#include "common/vector.h"
+#include "orchestrator/identity/operations.h"
 
-#define LAUNCH_US 20       /* starts of one launch differ by up to this */
 #define MOST (1u << 23)    /* operations, and columns times members / 4 */
 #define ROUNDS 64          /* of refining roles */
 #define STEP 1.05          /* counts of a kind that differ by less are equal */
 #define EXCHANGE_PEERS 3   /* with so many peers messages are an AlltoAll */
 #define EXCHANGE_MOST 4096 /* ranks */
-#define FUNCS 256          /* names */
 #define FUNC_EXCHANGE 0xFFFFu
 #define FUNC_MESSAGE 0xFFFEu
 
-static uint64_t mix(uint64_t x)
-{
-    x ^= x >> 31;
-    x *= UINT64_C(0x7FB5D329728EA185);
-    x ^= x >> 27;
-    x *= UINT64_C(0x81DADEF4BC2DD44D);
-    return x ^ x >> 33;
-}
+/* Where hashes of kinds and roles start. Unlike hash_start(), it is the same in
+ * each process, as the order of roles and columns is that of these hashes. */
+#define ROLE_START UINT64_C(0x7FB5D329728EA185)
 
 /* What operations are numbered by: (communicator, function), the AlltoAlls of a
  * communicator, or the messages from one rank to another one. */
@@ -61,12 +56,6 @@ struct edge {
     uint64_t side;
 };
 
-struct raw {
-    uint64_t start_us, time_us, sn;
-    uint32_t comm, func, rank, peer;
-    bool p2p, sends;
-};
-
 /* A communicator as the current process uses it. */
 struct stream {
     uint32_t stamp;    /* number of the process + 1 */
@@ -90,10 +79,11 @@ struct build {
     struct judge_run *run;
     const struct jp_result *r;
     const struct jp_processes *p;
-    uint32_t *by_id; /* communicators sorted by id */
+    struct operations from;
     struct keymap map;
     struct key *keys;
-    uint32_t n_keys, room_keys;
+    uint32_t n_keys;
+    size_t room_keys;
     struct draft *drafts; /* [item] */
     struct kind *kinds;   /* of process i: kind_at[i] to kind_at[i + 1] */
     uint32_t *kind_at;
@@ -103,49 +93,18 @@ struct build {
     struct stream *streams; /* [communicator] */
     uint32_t *used;         /* communicators of the current process */
     uint32_t n_used, launches, n_items;
-    char (*funcs)[RECORD_MAX_FUNC + 1];
-    uint32_t n_funcs, room_funcs;
     uint64_t longest; /* operations of the longest timeline */
 };
-
-/* A timeline and its process. */
-struct source {
-    const struct timeline *timeline;
-    struct place {
-        uint32_t comm, func;
-        bool good;
-    } * places; /* [series] */
-    size_t process;
-    size_t order;
-};
-
-static void *grow(void *at, size_t *room, size_t n, size_t size)
-{
-    size_t more = *room ? 2 * *room : 64;
-
-    if (n < *room)
-        return at;
-    at = reallocarray(at, more, size);
-    if (at)
-        *room = more;
-    return at;
-}
 
 /* Returns the key's index, added if needed; KEYMAP_NONE: no memory. */
 static uint32_t key_get(struct build *b, uint64_t what, uint64_t pair)
 {
     uint32_t at = keymap_find(&b->map, what, pair);
-    size_t room = b->room_keys;
-    struct key *more;
 
     if (at != KEYMAP_NONE)
         return at;
-    more = grow(b->keys, &room, b->n_keys, sizeof(*b->keys));
-    if (!more)
-        return KEYMAP_NONE;
-    b->keys = more;
-    b->room_keys = (uint32_t) room;
-    if (keymap_add(&b->map, what, pair, b->n_keys) < 0)
+    if (VECTOR_ROOM(b->keys, (size_t) b->n_keys + 1, b->room_keys) < 0 ||
+        keymap_add(&b->map, what, pair, b->n_keys) < 0)
         return KEYMAP_NONE;
     b->keys[b->n_keys] = (struct key){.low = UINT64_MAX};
     return b->n_keys++;
@@ -158,103 +117,17 @@ static uint64_t coll_name(uint32_t comm, uint32_t func)
 
 /* --- sources -------------------------------------------------------------- */
 
-static int by_id(const void *a, const void *b, void *arg)
+/* Numbers of a key begin with the lowest of all processes. 0 or -1. */
+static int note_keys(struct build *b, const struct operations_source *source)
 {
-    const struct jp_comm *comms = arg;
+    const struct timeline *t = source->timeline;
 
-    return strcmp(comms[*(const uint32_t *) a].id,
-                  comms[*(const uint32_t *) b].id);
-}
-
-static int sort_comms(struct build *b)
-{
-    b->by_id = calloc(b->r->n_comms + 1, sizeof(*b->by_id));
-    b->streams = calloc(b->r->n_comms + 1, sizeof(*b->streams));
-    b->used = calloc(b->r->n_comms + 1, sizeof(*b->used));
-    if (!b->by_id || !b->streams || !b->used)
-        return -1;
-    for (uint32_t i = 0; i < b->r->n_comms; i++)
-        b->by_id[i] = i;
-    if (b->r->n_comms)
-        qsort_r(b->by_id, b->r->n_comms, sizeof(*b->by_id), by_id, b->r->comms);
-    return 0;
-}
-
-/* Returns the communicator of a series; UINT32_MAX: unknown. Several may have
- * one id; then the numbers of ranks and nodes decide, or, for a series without
- * them, that the result has guessed them. */
-static uint32_t comm_of(const struct build *b, const struct timeline_series *s)
-{
-    size_t low = 0, high = b->r->n_comms;
-
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-
-        if (strcmp(b->r->comms[b->by_id[mid]].id, s->id) < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    for (; low < b->r->n_comms; low++) {
-        const struct jp_comm *c = &b->r->comms[b->by_id[low]];
-
-        if (strcmp(c->id, s->id) != 0)
-            break;
-        if (s->n_ranks ? c->n_ranks == s->n_ranks && c->nnodes == s->nnodes
-                       : c->guessed)
-            return b->by_id[low];
-    }
-    return UINT32_MAX;
-}
-
-/* Returns the number of a function's name; FUNC_MESSAGE: no memory, or too
- * many. */
-static uint32_t func_get(struct build *b, const char *name)
-{
-    size_t room = b->room_funcs;
-    void *more;
-
-    for (uint32_t i = 0; i < b->n_funcs; i++)
-        if (!strcmp(b->funcs[i], name))
-            return i;
-    more = b->n_funcs < FUNCS
-               ? grow(b->funcs, &room, b->n_funcs, sizeof(*b->funcs))
-               : NULL;
-    if (!more)
-        return FUNC_MESSAGE;
-    b->funcs = more;
-    b->room_funcs = (uint32_t) room;
-    memcpy(b->funcs[b->n_funcs], name, strlen(name) + 1);
-    return b->n_funcs++;
-}
-
-/* Fills a source: places of its series, and its process by the first series
- * with a known rank. Numbers of a key begin with the lowest of all processes.
- * 0 or -1. */
-static int note_source(struct build *b, const struct timeline *t,
-                       struct source *s)
-{
-    s->timeline = t;
-    s->process = SIZE_MAX;
-    s->places = calloc(t->n_series + 1, sizeof(*s->places));
-    if (!s->places)
-        return -1;
     for (uint32_t i = 0; i < t->n_series && !t->mixed; i++) {
         const struct timeline_series *series = &t->series[i];
-        struct place *at = &s->places[i];
+        const struct operations_series *at = &source->series[i];
         uint32_t k;
-        size_t rank;
 
-        at->comm = comm_of(b, series);
-        at->func = func_get(b, series->func);
-        at->good = at->comm != UINT32_MAX && at->func != FUNC_MESSAGE &&
-                   b->r->comms[at->comm].n_ranks > 1;
-        if (!at->good)
-            continue;
-        rank = processes_rank(b->p, b->r, at->comm, series->rank);
-        if (s->process == SIZE_MAX && rank != SIZE_MAX)
-            s->process = b->p->of_rank[rank];
-        if (series->p2p)
+        if (!at->good || series->p2p)
             continue;
         k = key_get(b, coll_name(at->comm, at->func), 0);
         if (k == KEYMAP_NONE)
@@ -270,86 +143,40 @@ static int note_source(struct build *b, const struct timeline *t,
     return 0;
 }
 
-static int by_process(const void *a, const void *b)
+/* Makes the sources, sorted by process. 0 or -1. */
+static int find_sources(struct build *b)
 {
-    const struct source *x = a, *y = b;
-
-    if (x->process != y->process)
-        return x->process < y->process ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
-}
-
-static void free_sources(struct source *sources, size_t n)
-{
-    for (size_t i = 0; sources && i < n; i++)
-        free(sources[i].places);
-    free(sources);
-}
-
-/* Returns all sources, sorted by process. NULL: no memory. */
-static struct source *find_sources(struct build *b, size_t *n)
-{
-    size_t all = b->r->n_timelines + b->r->n_sequences;
-    struct source *sources = calloc(all + 1, sizeof(*sources));
-
-    *n = all;
-    for (size_t i = 0; sources && i < all; i++) {
-        const struct timeline *t = i < b->r->n_sequences
-                                       ? b->r->sequences[i]
-                                       : b->r->timelines[i - b->r->n_sequences];
-
-        sources[i].order = i;
-        if (note_source(b, t, &sources[i]) < 0) {
-            free_sources(sources, all);
-            return NULL;
-        }
-    }
+    b->streams = calloc(b->r->n_comms + 1, sizeof(*b->streams));
+    b->used = calloc(b->r->n_comms + 1, sizeof(*b->used));
+    if (!b->streams || !b->used ||
+        operations_init(&b->from, b->r, b->p, true) < 0)
+        return -1;
+    for (size_t i = 0; i < b->from.n_sources; i++)
+        if (note_keys(b, &b->from.sources[i]) < 0)
+            return -1;
     /* functions share numbers, or a damaged file has wild ones */
-    for (uint32_t k = 0; sources && k < b->n_keys; k++)
+    for (uint32_t k = 0; k < b->n_keys; k++)
         b->keys[k].counted = b->keys[k].high - b->keys[k].low >
                              2 * b->longest + 1024;
-    if (sources && all)
-        qsort(sources, all, sizeof(*sources), by_process);
-    return sources;
+    operations_sort(&b->from);
+    return 0;
 }
 
 /* --- one process ---------------------------------------------------------- */
 
-static int by_start(const void *a, const void *b)
-{
-    const struct raw *x = a, *y = b;
-
-    if (x->start_us != y->start_us)
-        return x->start_us < y->start_us ? -1 : 1;
-    return x->comm < y->comm ? -1 : x->comm > y->comm;
-}
-
 /* Appends the records of a source. Returns 0 or -1. */
-static int unpack(const struct source *s, struct raw *raw, size_t *n)
+static int unpack(const struct operations_source *source, struct operation *raw,
+                  size_t *n)
 {
-    struct timeline_reader reader;
-    struct timeline_event e;
+    struct operations_reader reader;
+    struct operation next;
 
-    if (timeline_reader_init(&reader, s->timeline) < 0)
+    if (operations_open(&reader, source) < 0)
         return -1;
-    while (timeline_next(&reader, &e)) {
-        const struct timeline_series *series = &s->timeline->series[e.series];
-        const struct place *at = &s->places[e.series];
-
-        if (!at->good || e.time_us > RECORD_MAX_TIME_US ||
-            series->rank >= EXCHANGE_MOST * 256u)
-            continue;
-        raw[(*n)++] = (struct raw){.start_us = e.start_us,
-                                   .time_us = e.time_us,
-                                   .sn = e.sn,
-                                   .comm = at->comm,
-                                   .func = at->func,
-                                   .rank = series->rank,
-                                   .peer = e.peer,
-                                   .p2p = series->p2p,
-                                   .sends = *series->func == 'S'};
-    }
-    timeline_reader_fini(&reader);
+    while (operations_next(&reader, &next))
+        if (next.rank < EXCHANGE_MOST * 256u)
+            raw[(*n)++] = next;
+    operations_close(&reader);
     return 0;
 }
 
@@ -372,7 +199,7 @@ static struct stream *stream_get(struct build *b, uint32_t comm,
 /* Notes with how many peers the process exchanges messages, and which
  * communicators have AlltoAlls made of them. Returns 0 or -1. */
 static int find_exchanges(struct build *b, uint32_t process,
-                          const struct raw *raw, size_t n)
+                          const struct operation *raw, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         struct stream *s = stream_get(b, raw[i].comm, process);
@@ -406,52 +233,50 @@ static int find_exchanges(struct build *b, uint32_t process,
 static int kind_get(struct build *b, uint32_t process, uint64_t name)
 {
     size_t from = b->kind_at[process];
-    struct kind *more;
+    struct kind *added;
 
     for (size_t i = from; i < b->n_kinds; i++)
         if (b->kinds[i].name == name)
             return (int) (i - from);
     if (b->n_kinds - from >= UINT16_MAX)
         return -1;
-    more = grow(b->kinds, &b->room_kinds, b->n_kinds, sizeof(*b->kinds));
-    if (!more)
+    added = VECTOR_ADD(b->kinds, b->n_kinds, b->room_kinds);
+    if (!added)
         return -1;
-    b->kinds = more;
-    b->kinds[b->n_kinds] =
-        (struct kind){.name = name, .was = (uint16_t) (b->n_kinds - from)};
-    return (int) (b->n_kinds++ - from);
+    added->name = name;
+    added->was = (uint16_t) (b->n_kinds - 1 - from);
+    return added->was;
 }
 
 /* Notes that a process exchanges messages with a peer. 0 or -1. */
-static int add_edge(struct build *b, uint32_t process, const struct raw *raw,
-                    uint64_t side)
+static int add_edge(struct build *b, uint32_t process,
+                    const struct operation *raw, uint64_t side)
 {
     size_t rank = processes_rank(b->p, b->r, raw->comm, raw->peer);
-    struct edge *more;
+    struct edge *added;
 
     if (rank == SIZE_MAX)
         return 0;
-    more = grow(b->edges, &b->room_edges, b->n_edges, sizeof(*b->edges));
-    if (!more)
+    added = VECTOR_ADD(b->edges, b->n_edges, b->room_edges);
+    if (!added)
         return -1;
-    b->edges = more;
-    b->edges[b->n_edges++] =
-        (struct edge){process, (uint32_t) b->p->of_rank[rank], side};
+    *added = (struct edge){process, (uint32_t) b->p->of_rank[rank], side};
     return 0;
 }
 
 /* Starts a key for the process: its kind. 0 or -1. */
 static int begin_key(struct build *b, uint32_t k, uint32_t process,
-                     const struct raw *raw, uint32_t func)
+                     const struct operation *raw, uint32_t func)
 {
     const struct stream *s = &b->streams[raw->comm];
     uint64_t side = func == FUNC_MESSAGE
                         ? 1u + raw->sends + 2u * (raw->peer > raw->rank)
                         : 0;
-    int kind = kind_get(b, process,
-                        mix(mix(mix((uint64_t) func << 8 | side) ^
-                                b->r->comms[raw->comm].n_ranks) ^
-                            s->index));
+    uint64_t name = hash_word(ROLE_START, (uint64_t) func << 8 | side);
+    int kind;
+
+    name = hash_word(name, b->r->comms[raw->comm].n_ranks);
+    kind = kind_get(b, process, hash_word(name, s->index));
 
     if (kind < 0)
         return -1;
@@ -463,8 +288,8 @@ static int begin_key(struct build *b, uint32_t k, uint32_t process,
 }
 
 /* Adds an item. 0 or -1. */
-static int put_item(struct build *b, uint32_t process, const struct raw *raw,
-                    bool exchange)
+static int put_item(struct build *b, uint32_t process,
+                    const struct operation *raw, bool exchange)
 {
     uint32_t func = exchange   ? FUNC_EXCHANGE
                     : raw->p2p ? FUNC_MESSAGE
@@ -502,11 +327,12 @@ static int put_item(struct build *b, uint32_t process, const struct raw *raw,
 /* Adds a message of an AlltoAll: to the launch that is open, or to a new one,
  * if that has such a message already, or another start. Returns 0 or -1. */
 static int put_exchange(struct build *b, uint32_t process,
-                        const struct raw *raw, struct stream *s,
+                        const struct operation *raw, struct stream *s,
                         uint64_t *started_us)
 {
     uint32_t at = 2 * raw->peer + raw->sends;
-    bool apart = b->run->timed && raw->start_us > *started_us + LAUNCH_US;
+    bool apart = b->run->timed &&
+                 raw->start_us > *started_us + OPERATIONS_LAUNCH_US;
 
     if (!s->launch || s->seen[at] == s->launch || apart) {
         s->launch = ++b->launches;
@@ -542,10 +368,10 @@ static void set_own(struct judge_run *run, uint32_t process,
 
 /* Makes the items of a process from its sources. 0 or -1. */
 static int put_process(struct build *b, uint32_t process,
-                       const struct source *sources, size_t n)
+                       const struct operations_source *sources, size_t n)
 {
     size_t room = 0, count = 0;
-    struct raw *raw;
+    struct operation *raw;
     uint64_t *starts, started_us = 0;
     int rc = 0;
 
@@ -561,7 +387,7 @@ static int put_process(struct build *b, uint32_t process,
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = unpack(&sources[i], raw, &count);
     if (rc == 0 && count && b->run->timed)
-        qsort(raw, count, sizeof(*raw), by_start);
+        qsort(raw, count, sizeof(*raw), operations_by_start);
     if (rc == 0)
         rc = find_exchanges(b, process, raw, count);
     for (size_t i = 0; rc == 0 && i < count; i++) {
@@ -637,16 +463,17 @@ static int find_roles(struct build *b)
         goto out;
     for (size_t i = 0; i < n; i++)
         for (size_t k = b->kind_at[i]; k < b->kind_at[i + 1]; k++)
-            work[i] +=
-                mix(b->kinds[k].name +
-                    (uint64_t) lround(log(b->kinds[k].count) / log(STEP)));
+            work[i] += hash_word(
+                b->kinds[k].name,
+                (uint64_t) lround(log(b->kinds[k].count) / log(STEP)));
     roles = count_values(work, n, sorted);
     for (int round = 0; round < ROUNDS; round++) {
         for (size_t i = 0; i < n; i++)
-            next[i] = mix(work[i]);
+            next[i] = hash_word(ROLE_START, work[i]);
         for (size_t e = 0; e < b->n_edges; e++)
             next[b->edges[e].process] +=
-                mix(mix(work[b->edges[e].peer]) + b->edges[e].side);
+                hash_word(hash_word(ROLE_START, work[b->edges[e].peer]),
+                          b->edges[e].side);
         more = count_values(next, n, sorted);
         memcpy(work, next, n * sizeof(*work));
         if (more == roles)
@@ -757,11 +584,12 @@ out:
 static int put_all(struct build *b)
 {
     struct judge_run *run = b->run;
-    size_t n = 0, at = 0, n_sources;
-    struct source *sources = find_sources(b, &n_sources);
-    int rc = sources ? 0 : -1;
+    size_t n = 0, at = 0;
+    int rc = find_sources(b);
+    const struct operations_source *sources = b->from.sources;
+    size_t n_sources = b->from.n_sources;
 
-    for (size_t i = 0; sources && i < n_sources; i++)
+    for (size_t i = 0; i < n_sources; i++)
         n += sources[i].timeline->n;
     run->items = calloc(n + 1, sizeof(*run->items));
     b->drafts = calloc(n + 1, sizeof(*b->drafts));
@@ -776,7 +604,6 @@ static int put_all(struct build *b)
         run->part |= run->cut[i];
     }
     b->kind_at[b->p->n] = (uint32_t) b->n_kinds;
-    free_sources(sources, n_sources);
     return rc;
 }
 
@@ -794,21 +621,19 @@ int judge_build(struct judge_run *run)
     run->closest = calloc(n + 1, sizeof(*run->closest));
     b.kind_at = calloc(n + 2, sizeof(*b.kind_at));
     if (run->first && run->cut && run->role && run->clock && run->closest &&
-        b.kind_at && sort_comms(&b) == 0 && put_all(&b) == 0 &&
-        place_ops(&b) == 0)
+        b.kind_at && put_all(&b) == 0 && place_ops(&b) == 0)
         rc = run->why ? 0 : find_roles(&b);
     if (rc == 0 && !run->why)
         rc = place_items(&b);
     keymap_fini(&b.map);
     free(b.keys);
-    free(b.by_id);
+    operations_fini(&b.from);
     free(b.drafts);
     free(b.kinds);
     free(b.kind_at);
     free(b.edges);
     free(b.streams);
     free(b.used);
-    free(b.funcs);
     return rc;
 }
 

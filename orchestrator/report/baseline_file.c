@@ -15,6 +15,7 @@
 
 #include "common/figure.h"
 #include "common/fileio.h"
+#include "common/fnv.h"
 #include "common/jsonload.h"
 #include "common/ownplace.h"
 #include "common/quote.h"
@@ -472,16 +473,12 @@ int baseline_file_write(const struct jp_baseline *b, FILE *out,
 
 /* --- what one report gives to a baseline */
 
-#define FNV_START UINT64_C(0xcbf29ce484222325)
-#define FNV_PRIME UINT64_C(0x100000001b3)
-
-/* Adds bytes to an FNV-1a hash. */
+/* Adds bytes to a hash. A callback of json_dump_callback. */
 static int take_bytes(const char *text, size_t n, void *arg)
 {
     uint64_t *hash = arg;
 
-    for (size_t i = 0; i < n; i++)
-        *hash = (*hash ^ (unsigned char) text[i]) * FNV_PRIME;
+    *hash = fnv_bytes(*hash, text, n);
     return 0;
 }
 

@@ -223,9 +223,9 @@ static int proof_hang(const struct jp_report *report,
     for (size_t i = 0; i < hang->n_ops && i < OPS_DRAWN; i++)
         put_op(out, &hang->ops[i]);
     put_states(out, hang);
-    if (hang->dumps && hang->n_ops > OPS_DRAWN)
-        snprintf(note, sizeof(note), "%s more: csv/flight_ops.csv.",
-                 FIG_COUNT(hang->n_ops - OPS_DRAWN));
+    if (hang->table && hang->n_ops > OPS_DRAWN)
+        snprintf(note, sizeof(note), "%s more: csv/%s.csv.",
+                 FIG_COUNT(hang->n_ops - OPS_DRAWN), hang->table);
     else if (hang->operations > OPS_DRAWN)
         snprintf(note, sizeof(note),
                  "%s more operations hang: jobprof show --pending.",

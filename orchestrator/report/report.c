@@ -316,21 +316,6 @@ static void put_hang(FILE *out, const struct jp_report *report)
     text_out_wrap(out, 29, 29, hangstacks_text(report->hang, text));
 }
 
-/* Writes in one line what dumps of PyTorch's Flight Recorder show. */
-static void put_flight(FILE *out, const struct jp_report *report)
-{
-    char text[FLIGHT_TEXT];
-
-    if (!report->flight)
-        return;
-    fprintf(out, "  %-26s ", "Flight Recorder dumps");
-    text_out_wrap(out, 29, 29, flight_text(report->flight, text));
-    if (!*flight_gaps(report->flight, text))
-        return;
-    fprintf(out, "  %-26s ", "What they do not show");
-    text_out_wrap(out, 29, 29, text);
-}
-
 /* Writes what the nodes' agents sampled. */
 static int put_util(FILE *out, const struct jp_report *report)
 {
@@ -394,6 +379,30 @@ static void put_findings(FILE *out, const struct jp_insight *insight,
                  JP_SUMMARY_NAME);
 }
 
+/* Writes the lines of features in the block of data. */
+static void put_feature_lines(FILE *out, const struct jp_report *report)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_data(report->features, feature_registry[i]) &&
+            feature_registry[i]->lines)
+            feature_registry[i]->lines(report, out);
+}
+
+/* Writes the tables of features without a part of their own. Returns -1 without
+ * memory. */
+static int put_feature_tables(const struct jp_report *report, FILE *out)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        for (size_t k = 0;
+             feature_data(report->features, feature_registry[i]) &&
+             !feature_registry[i]->text && feature_registry[i]->tables[k];
+             k++)
+            if (table_count(feature_registry[i]->tables[k], report) &&
+                table_text(feature_registry[i]->tables[k], report, out) < 0)
+                return -1;
+    return 0;
+}
+
 /* Writes the parts of features. Returns -1 without memory. */
 static int features_text(const struct jp_report *report, FILE *out)
 {
@@ -425,8 +434,8 @@ int report_write_text(const struct jp_report *report, FILE *out,
     put_gputime(out, report);
     put_cuda(out, report);
     put_hang(out, report);
-    put_flight(out, report);
-    if (put_attempts(report, out) < 0 || tables_flight_text(report, out) < 0 ||
+    put_feature_lines(out, report);
+    if (put_attempts(report, out) < 0 || put_feature_tables(report, out) < 0 ||
         tables_hang_text(report, out) < 0 || put_busy(out, report) < 0 ||
         put_util(out, report) < 0 ||
         (r && r->n_comms && table_text(&table_comms, report, out) < 0) ||

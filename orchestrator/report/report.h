@@ -20,7 +20,6 @@
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/feature/feature.h"
 #include "orchestrator/evidence/hangstacks.h"
-#include "orchestrator/flight/flight.h"
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/nsys/nsys.h"
@@ -48,7 +47,6 @@ struct jp_report {
     const struct jp_agents *agents;     /* NULL: utilisation was not sampled */
     const struct jp_cuda *cuda;         /* NULL: no counters of CUDA's calls */
     const struct jp_nsys *nsys;         /* NULL: no exports of Nsight Systems */
-    const struct jp_flight *flight;     /* NULL: no dumps of Flight Recorders */
     const struct hangstacks *hang;      /* NULL: no evidence of a hang */
     const struct jp_step_labels *labels; /* NULL: the nodes left no records */
     /* processes of result; NULL without result */

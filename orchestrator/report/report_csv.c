@@ -433,9 +433,6 @@ int report_write_csvs(const struct jp_report *report, const char *csv_dir,
     for (size_t i = 0; report->nsys && tables_nsys[i]; i++)
         if (write_table(report, csv_dir, tables_nsys[i], err) < 0)
             return -1;
-    for (size_t i = 0; report->flight && tables_flight[i]; i++)
-        if (write_table(report, csv_dir, tables_flight[i], err) < 0)
-            return -1;
     for (size_t i = 0; tables_gputime_any(report) && tables_gputime[i]; i++)
         if (write_table(report, csv_dir, tables_gputime[i], err) < 0)
             return -1;

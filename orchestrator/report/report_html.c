@@ -476,11 +476,6 @@ static const struct jp_html_section html_sections[] = {
      JP_HTML_WIDE, .put = html_nodes_put, .figure = drawer_nodes},
     {"hang", "While the step hung", NULL, JP_HTML_WIDE,
      .put = tables_hang_html},
-    {"flight", "PyTorch&#39;s Flight Recorder",
-     "Which rank was in which collective when its dump was written. A dump "
-     "has the newest calls only, and ranks write theirs at different times; "
-     "csv/flight_ops.csv and flight_dumps.csv have all rows.",
-     JP_HTML_WIDE, .put = tables_flight_html},
     {"busy", "Communication-busy share",
      "The share of its wall time, from its first operation&#39;s start to its "
      "last one&#39;s end, in which a process had at least one collective, "
@@ -582,6 +577,15 @@ struct body {
     size_t len;
 };
 
+/* Whether the section of a feature comes after this one, or in its place. */
+static bool is_place(const struct jp_html_section *section,
+                     const struct feature *feature)
+{
+    return feature->beside
+               ? section->id && !strcmp(section->id, feature->beside)
+               : section->of_features;
+}
+
 /* Lists the sections of this report. Returns their number. */
 static size_t list_sections(const struct jp_report *report, struct body *bodies)
 {
@@ -590,16 +594,19 @@ static size_t list_sections(const struct jp_report *report, struct body *bodies)
     for (size_t i = 0; i < HTML_ROWS; i++) {
         if (!html_sections[i].of_features)
             bodies[n++].section = html_sections[i];
-        for (size_t k = 0; html_sections[i].of_features && feature_registry[k];
-             k++)
-            if (feature_data(report->features, feature_registry[k]) &&
-                feature_registry[k]->html)
-                bodies[n++].section = (struct jp_html_section){
-                    .id = feature_registry[k]->name,
-                    .title = feature_registry[k]->section,
-                    .kind = JP_HTML_WIDE,
-                    .put = feature_registry[k]->html,
-                    .figure = feature_registry[k]->figure};
+        for (size_t k = 0; feature_registry[k]; k++) {
+            const struct feature *f = feature_registry[k];
+
+            if (feature_data(report->features, f) && f->html &&
+                is_place(&html_sections[i], f))
+                bodies[n++].section =
+                    (struct jp_html_section){.id = f->name,
+                                             .title = f->section,
+                                             .note = f->note,
+                                             .kind = JP_HTML_WIDE,
+                                             .put = f->html,
+                                             .figure = f->figure};
+        }
     }
     return n;
 }

@@ -730,6 +730,15 @@ static void put_undone(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_end_array(s);
 }
 
+/* Writes the objects of features. beside: of those about the operations. */
+static void put_features(struct jp_json_stream *s,
+                         const struct jp_report *report, bool beside)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if ((feature_registry[i]->beside != NULL) == beside)
+            feature_registry[i]->json(s, feature_registry[i]->name, report);
+}
+
 int report_write_json(const struct jp_report *report, FILE *out,
                       struct jp_error *err)
 {
@@ -739,8 +748,7 @@ int report_write_json(const struct jp_report *report, FILE *out,
     put_head(&stream, report);
     put_tables(&stream, report);
     put_busy(&stream, report);
-    for (size_t i = 0; feature_registry[i]; i++)
-        feature_registry[i]->json(&stream, feature_registry[i]->name, report);
+    put_features(&stream, report, false);
     put_util(&stream, report);
     tables_pace_json(&stream, report);
     tables_clock_json(&stream, report);
@@ -748,7 +756,7 @@ int report_write_json(const struct jp_report *report, FILE *out,
     tables_gputime_json(&stream, report);
     tables_cuda_json(&stream, report);
     tables_hang_json(&stream, report);
-    tables_flight_json(&stream, report);
+    put_features(&stream, report, true);
     put_undone(&stream, report);
     return json_stream_close(&stream, err);
 }

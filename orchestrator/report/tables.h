@@ -40,16 +40,6 @@ extern const struct jp_table *const tables_nsys[];
 void tables_nsys_json(struct jp_json_stream *s, const struct jp_report *report);
 int tables_nsys_text(const struct jp_report *report, FILE *out);
 
-/* Dumps of PyTorch's Flight Recorder (tables_flight.c); no rows if
- * report->flight is NULL. */
-extern const struct jp_table table_flight_ops, table_flight_dumps;
-extern const struct jp_table *const tables_flight[]; /* ends with NULL */
-/* Write flight{} of summary.json, and the tables in summary.txt. -1: out of
- * memory. */
-void tables_flight_json(struct jp_json_stream *s,
-                        const struct jp_report *report);
-int tables_flight_text(const struct jp_report *report, FILE *out);
-
 /* What traces of kernels show (tables_gputime.c); no rows without them. */
 extern const struct jp_table table_gpu_time, table_gpu_steps, table_gpu_own;
 extern const struct jp_table *const tables_gputime[]; /* ends with NULL */

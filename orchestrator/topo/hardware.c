@@ -20,6 +20,7 @@
 
 #include "common/child.h"
 #include "common/fileio.h"
+#include "common/fnv.h"
 #include "common/num.h"
 #include "orchestrator/topo/sysfile.h"
 
@@ -763,7 +764,7 @@ static const char *skip_attribute(const char *p, const char *end)
     return p;
 }
 
-/* Adds a line to the hash (FNV-1a, 64 bits). */
+/* Adds a line to the hash. */
 static uint64_t add_line(uint64_t hash, const char *p, const char *end)
 {
     while (p < end && (*p == ' ' || *p == '\t'))
@@ -777,15 +778,15 @@ static uint64_t add_line(uint64_t hash, const char *p, const char *end)
             p = behind - 1;
             continue;
         }
-        hash = (hash ^ (unsigned char) *p) * 0x100000001b3u;
+        hash = fnv_byte(hash, (unsigned char) *p);
     }
-    return (hash ^ '\n') * 0x100000001b3u;
+    return fnv_byte(hash, '\n');
 }
 
 /* One pass over the text, without memory of its own. */
 void hardware_shape(const char *xml, size_t len, char out[JP_SHAPE_LEN])
 {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = FNV_START;
     const char *end = xml + len;
 
     while (xml < end) {

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/fnv.h"
+
 /* The last digit is the format's version. */
 #define CUDA_FILE_MAGIC "JPCUDA1\n"
 
@@ -80,15 +82,10 @@ _Static_assert(sizeof(struct cuda_file_record) ==
                "no holes");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "little-endian");
 
-/* FNV-1a of 64 bits. */
+/* The check of a head or record. */
 static inline uint64_t cuda_file_check(const void *data, size_t len)
 {
-    const unsigned char *at = data;
-    uint64_t h = 0xcbf29ce484222325u;
-
-    for (size_t i = 0; i < len; i++)
-        h = (h ^ at[i]) * 0x100000001b3u;
-    return h;
+    return fnv_bytes(FNV_START, data, len);
 }
 
 /* Which records stay: one a second for an hour, then one in 10 s, then one a

@@ -14,10 +14,12 @@
 
 #include "common/bandwidth.h"
 #include "common/fileio.h"
+#include "common/fnv.h"
 #include "common/keyed.h"
 #include "common/logsource.h"
 #include "common/num.h"
 #include "common/quote.h"
+#include "common/vector.h"
 #include "plugins/backend.h"
 #include "plugins/kineto/kineto.h"
 
@@ -87,36 +89,16 @@ struct reading {
     bool one_clock; /* times of this rank may be compared with others' */
 };
 
-/* FNV-1a over the text, continued. */
-static uint64_t hash_text(uint64_t hash, const char *text, size_t len)
+/* Adds a text and its end to a hash. */
+static uint64_t add_text(uint64_t hash, const char *text, size_t len)
 {
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ (unsigned char) text[i]) * UINT64_C(1099511628211);
-    /* the end of a text counts, too */
-    return (hash ^ 0xff) * UINT64_C(1099511628211);
+    return fnv_byte(fnv_bytes(hash, text, len), 0xff);
 }
-#define HASH_START UINT64_C(14695981039346656037)
 
 static uint64_t hash_thread(const struct kineto_event *e)
 {
-    return hash_text(hash_text(HASH_START, e->pid.at, e->pid.len), e->tid.at,
-                     e->tid.len);
-}
-
-/* Makes room for one more element, up to a limit. NULL: no memory, or *left was
- * counted because of the limit. */
-static void *grow(void *array, size_t n, size_t *room, size_t size,
-                  size_t limit)
-{
-    void *more;
-
-    if (n < *room)
-        return array;
-    *room = *room ? 2 * *room : 256;
-    if (*room > limit)
-        *room = limit;
-    more = reallocarray(array, *room, size);
-    return more;
+    return add_text(add_text(FNV_START, e->pid.at, e->pid.len), e->tid.at,
+                    e->tid.len);
 }
 
 /* --- events --------------------------------------------------------------- */
@@ -167,16 +149,16 @@ static size_t copy_text(char *into, size_t size, struct kineto_text text)
 static uint32_t find_group(struct reading *r, const struct kineto_event *e,
                            int *rc)
 {
-    uint64_t key = HASH_START;
+    uint64_t key = FNV_START;
     struct group *group;
     uint32_t listed = 0;
     int64_t size = number_of(e->group_size);
 
     if (!e->group_name.len && !e->group_ranks.len)
         return NO_GROUP;
-    key = hash_text(key, e->group_name.at, e->group_name.len);
-    key = hash_text(key, e->group_ranks.at, e->group_ranks.len);
-    key = hash_text(key, e->group_size.at, e->group_size.len);
+    key = add_text(key, e->group_name.at, e->group_name.len);
+    key = add_text(key, e->group_ranks.at, e->group_ranks.len);
+    key = add_text(key, e->group_size.at, e->group_size.len);
     group = keyed_find(&r->groups, key);
     if (group)
         return group->at;
@@ -213,7 +195,6 @@ static int keep_coll(struct reading *r, const struct kineto_event *e,
                      int64_t start_ns, int64_t end_ns)
 {
     const char *func = kineto_func(e->coll);
-    struct coll *more;
     int64_t stream = number_of(e->stream), device = number_of(e->device);
     int rc = 0;
 
@@ -221,17 +202,14 @@ static int keep_coll(struct reading *r, const struct kineto_event *e,
         r->left_colls++;
         return 0;
     }
-    more =
-        grow(r->colls, r->n_colls, &r->colls_room, sizeof(*more), KINETO_COLLS);
-    if (!more)
+    if (VECTOR_ROOM(r->colls, r->n_colls + 1, r->colls_room) < 0)
         return -1;
-    r->colls = more;
     if (!func && !e->coll.len)
         func = tracing_func(e->name.at, e->name.len);
     /* no collective, unless an annotation says more */
     if (func && !strcmp(func, "SendRecv"))
         func = NULL;
-    more[r->n_colls++] = (struct coll){
+    r->colls[r->n_colls++] = (struct coll){
         .start_ns = start_ns,
         .end_ns = end_ns,
         .launch_ns = UNKNOWN,
@@ -267,7 +245,6 @@ static int take_kernel(struct reading *r, const struct kineto_event *e)
 static int take_runtime(struct reading *r, const struct kineto_event *e)
 {
     int64_t start_ns, correlation = number_of(e->correlation);
-    struct launch *more;
 
     if (correlation == UNKNOWN || !memmem(e->name.at, e->name.len, "Launch", 6))
         return 0;
@@ -277,12 +254,9 @@ static int take_runtime(struct reading *r, const struct kineto_event *e)
         r->left_launches++;
         return 0;
     }
-    more = grow(r->launches, r->n_launches, &r->launches_room, sizeof(*more),
-                KINETO_LAUNCHES);
-    if (!more)
+    if (VECTOR_ROOM(r->launches, r->n_launches + 1, r->launches_room) < 0)
         return -1;
-    r->launches = more;
-    more[r->n_launches++] =
+    r->launches[r->n_launches++] =
         (struct launch){correlation, start_ns, hash_thread(e)};
     return 0;
 }
@@ -310,7 +284,6 @@ static int take_annotation(struct reading *r, const struct kineto_event *e)
     static const char step[] = "ProfilerStep#", call[] = "nccl:";
     struct kineto_text rest;
     int64_t start_ns, end_ns, number;
-    struct call *more;
 
     if (begins(e->name, step)) {
         rest = (struct kineto_text){e->name.at + strlen(step),
@@ -327,26 +300,23 @@ static int take_annotation(struct reading *r, const struct kineto_event *e)
         r->left_calls++;
         return 0;
     }
-    more =
-        grow(r->calls, r->n_calls, &r->calls_room, sizeof(*more), KINETO_CALLS);
-    if (!more)
+    if (VECTOR_ROOM(r->calls, r->n_calls + 1, r->calls_room) < 0)
         return -1;
-    r->calls = more;
     rest = (struct kineto_text){e->name.at + strlen(call),
                                 e->name.len - strlen(call)};
     /* "all_reduce, op_id = 3" */
     if (rest.len && memchr(rest.at, ',', rest.len))
         rest.len =
             (size_t) ((const char *) memchr(rest.at, ',', rest.len) - rest.at);
-    more[r->n_calls] = (struct call){
+    r->calls[r->n_calls] = (struct call){
         .thread = hash_thread(e),
         .start_ns = start_ns,
         .end_ns = end_ns,
         .func = kineto_func(rest),
         .type_bytes = kineto_type_bytes(first_type(e->types)),
     };
-    if (!kineto_elements(e->dims, &more[r->n_calls].elements))
-        more[r->n_calls].elements = 0;
+    if (!kineto_elements(e->dims, &r->calls[r->n_calls].elements))
+        r->calls[r->n_calls].elements = 0;
     r->n_calls++;
     return 0;
 }
@@ -574,7 +544,7 @@ static void name_groups(struct reading *r)
 
         if (r->has_steps)
             snprintf(step, sizeof(step), "%" PRId64, r->first_step);
-        groups[i].id = hash_text(groups[i].key, step, strlen(step));
+        groups[i].id = add_text(groups[i].key, step, strlen(step));
         /* the ranks are in another order than the list, or it is abbreviated:
          * all ranks are in the order of the job */
         if (!groups[i].placed && r->has_rank && r->world &&
@@ -598,7 +568,7 @@ static int place_groups(struct reading *r)
     if (streams && (streams == 1 || r->world == 2) && r->has_rank &&
         r->world > 1) {
         /* no text has this hash */
-        all = keyed_add(&r->groups, HASH_START);
+        all = keyed_add(&r->groups, FNV_START);
         if (!all)
             return -1;
         all->at = (uint32_t) r->groups.n - 1;

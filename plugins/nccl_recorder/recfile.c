@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/fnv.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
 #include "common/num.h"
 
@@ -259,17 +260,15 @@ static const char *judge(const struct jpr_comm *comm)
     return NULL;
 }
 
-/* Returns a number for the GPU of the communicator (FNV-1a of its name); 0:
+/* Returns a number for the GPU of the communicator (a hash of its name); 0:
  * unknown. Of a MIG device only the UUID is its own. */
 static uint64_t device_of(const struct jpr_comm *comm)
 {
     const char *text = *comm->gpu_uuid ? comm->gpu_uuid : comm->gpu_pci;
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = fnv_bytes(FNV_START, text, strlen(text));
 
     if (!*text)
         return 0;
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char) *text) * UINT64_C(0x100000001b3);
     return hash ? hash : 1;
 }
 

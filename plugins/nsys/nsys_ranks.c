@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/quote.h"
+#include "common/vector.h"
 #include "plugins/nsys/nsys_read.h"
 #include "plugins/traced.h"
 
@@ -116,15 +117,8 @@ static int keep_coll(struct reading *r, struct process *p,
         r->left++;
         return 0;
     }
-    if (r->n_colls == r->room) {
-        size_t room = r->room ? 2 * r->room : 256;
-        struct coll *more = reallocarray(r->colls, room, sizeof(*more));
-
-        if (!more)
-            return -1;
-        r->colls = more;
-        r->room = room;
-    }
+    if (VECTOR_ROOM(r->colls, r->n_colls + 1, r->room) < 0)
+        return -1;
     r->colls[r->n_colls++] =
         (struct coll){.start_ns = cells[0].number,
                       .end_ns = cells[1].number,

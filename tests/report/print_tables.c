@@ -78,8 +78,6 @@ int main(void)
         json_array_append_new(list, describe(tables_gputime[i]));
     for (size_t i = 0; tables_cuda[i]; i++)
         json_array_append_new(list, describe(tables_cuda[i]));
-    for (size_t i = 0; tables_flight[i]; i++)
-        json_array_append_new(list, describe(tables_flight[i]));
     for (size_t i = 0; tables_hang[i]; i++)
         json_array_append_new(list, describe(tables_hang[i]));
     for (size_t k = 0; feature_registry[k]; k++)

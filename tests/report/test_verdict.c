@@ -13,6 +13,7 @@
 #include "common/fileio.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/copper/copper_feature.h"
+#include "orchestrator/flight/flight_feature.h"
 #include "tests/report/verdict_rows.h"
 
 /* --- what is done to a good report --- */
@@ -929,18 +930,22 @@ static void judge_copper_later(struct fixture *f)
 static void judge_dumps(struct fixture *f)
 {
     struct flight_dump dump = {.rank = 0};
-    const struct jp_flight flight = {.dumps = &dump, .n_dumps = 1};
+    struct jp_flight flight = {.dumps = &dump, .n_dumps = 1};
+    struct feature_set features = {.data = {NULL}};
 
-    judge_all(f, &(struct verdict_input){.flight = &flight});
+    feature_lend(&features, &feature_flight, &flight);
+    judge_all(f, &(struct verdict_input){.features = &features});
 }
 
 static void judge_bad_dumps(struct fixture *f)
 {
     static char path[] = "trace_0";
     struct flight_dump dump = {.path = path, .bad = true, .why = "it is cut"};
-    const struct jp_flight flight = {.dumps = &dump, .n_dumps = 1, .n_bad = 1};
+    struct jp_flight flight = {.dumps = &dump, .n_dumps = 1, .n_bad = 1};
+    struct feature_set features = {.data = {NULL}};
 
-    judge_all(f, &(struct verdict_input){.flight = &flight});
+    feature_lend(&features, &feature_flight, &flight);
+    judge_all(f, &(struct verdict_input){.features = &features});
 }
 
 /* A situation for each row of the table of reasons. */

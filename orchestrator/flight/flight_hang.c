@@ -6,6 +6,8 @@
  * recordings that show a hang, they add what only PyTorch knows: the line of
  * the program.
  */
+#include "orchestrator/flight/flight_feature.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,15 +16,9 @@
 #include "common/figure.h"
 #include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/hypothesis.h"
-#include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/verdict.h"
+#include "orchestrator/report/table.h"
 
 #define CULPRITS_MAX 8 /* findings; the tables have all */
-
-int64_t flight_hang_limit_us(void)
-{
-    return (int64_t) limits_get(JP_LIMIT_HANG);
-}
 
 /* Dumps are often written at one moment: a time between two entries says
  * nothing about how long the job hung. */
@@ -94,6 +90,7 @@ static void set_hang(const struct jp_flight *flight, struct jp_hang *hang)
     char text[FLIGHT_TEXT];
 
     hang->dumps = true;
+    hang->table = table_flight_ops.name;
     hang->operations = 1;
     snprintf(hang->text, sizeof(hang->text), "%s", flight_plain(flight, text));
     hang->comm = hang->rank = hang->world_rank = hang->pid = -1;
@@ -200,32 +197,27 @@ static void join_hang(const struct jp_flight *flight, struct jp_finding *f)
     sentence_add(&text, "PyTorch's dumps: %s", flight_text(flight, all));
 }
 
-void flight_hang_join(const struct jp_flight *flight, struct jp_insight *x)
-{
-    if (flight_hangs(flight) && x->findings.n &&
-        x->findings.at[0].kind == JP_FINDING_HANG)
-        join_hang(flight, x->findings.at);
-}
-
-void flight_hang_judge(const struct jp_flight *flight, struct jp_result *result,
+void flight_hang_judge(const void *data, struct jp_result *result,
                        struct jp_insight *x)
 {
+    const struct jp_flight *flight = data;
     struct jp_finding *first = x->findings.n ? x->findings.at : NULL;
+    bool found = first && first->kind == JP_FINDING_HANG;
     char text[FLIGHT_TEXT];
 
-    if (!flight || flight->n_bad == flight->n_dumps)
+    if (flight->n_bad == flight->n_dumps)
         return;
     if (!flight_hangs(flight)) {
-        if (!first || first->kind != JP_FINDING_HANG)
+        if (!found && !flight->evidence)
             hypothesis_set(&x->hypotheses, JP_HYPOTHESIS_HANG,
                            JP_HYPOTHESIS_NOT_FOUND, NAN, "%s",
                            flight_text(flight, text));
         return;
     }
-    if (first && first->kind == JP_FINDING_HANG) {
-        flight_hang_join(flight, x);
+    if (found)
+        join_hang(flight, first);
+    if (found || flight->evidence)
         return;
-    }
     if (result && !result->hang.operations)
         set_hang(flight, &result->hang);
     if (add_findings(flight, &x->findings) < 0)

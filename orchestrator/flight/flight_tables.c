@@ -1,29 +1,30 @@
-/* tables_flight.c - the columns of what dumps of PyTorch's Flight Recorder
- * show, and summary.json's object. See tables.c. */
+/* flight_tables.c - the columns of what dumps of PyTorch's Flight Recorder
+ * show. See orchestrator/report/tables.c. */
+#include "orchestrator/flight/flight_feature.h"
+
 #include <string.h>
 
-#include "orchestrator/flight/flight.h"
-#include "orchestrator/report/out.h"
-#include "orchestrator/report/sections.h"
 #include "orchestrator/report/tables.h"
 
 /* --- operations that have not completed ----------------------------------- */
 
 static size_t count_ops(const struct jp_report *report)
 {
-    return report->flight ? report->flight->n_seen : 0;
+    const struct jp_flight *flight = flight_of(report);
+
+    return flight ? flight->n_seen : 0;
 }
 
 static void find_op(struct jp_row *row)
 {
-    row->at = &row->report->flight->seen[row->index];
+    row->at = &flight_of(row->report)->seen[row->index];
 }
 
 static const struct flight_group *group_of(const struct jp_row *row)
 {
     const struct flight_seen *seen = row->at;
 
-    return &row->report->flight->groups[seen->group];
+    return &flight_of(row->report)->groups[seen->group];
 }
 
 /* Formats the members of a state. */
@@ -133,12 +134,14 @@ const struct jp_table table_flight_ops = {
 
 static size_t count_dumps(const struct jp_report *report)
 {
-    return report->flight ? report->flight->n_dumps : 0;
+    const struct jp_flight *flight = flight_of(report);
+
+    return flight ? flight->n_dumps : 0;
 }
 
 static void find_dump(struct jp_row *row)
 {
-    row->at = &row->report->flight->dumps[row->index];
+    row->at = &flight_of(row->report)->dumps[row->index];
 }
 
 /* The oldest entry that has not completed; NULL: none. */
@@ -168,8 +171,9 @@ JP_GETTER(fdump_since, flight_dump,
 JP_GETTER(fdump_where, flight_dump,
           value_name(v, oldest_of(at) ? oldest_of(at)->where : ""))
 JP_GETTER(fdump_culprit, flight_dump, bool found = false;
-          for (size_t i = 0; i < row->report->flight->n_culprits; i++) found |=
-          !at->bad && row->report->flight->culprits[i].rank == at->rank;
+          for (size_t i = 0; i < flight_of(row->report)->n_culprits; i++)
+              found |= !at->bad &&
+                       flight_of(row->report)->culprits[i].rank == at->rank;
           v->type = JP_VALUE_BOOL; v->count = found)
 JP_GETTER(fdump_why, flight_dump, value_name(v, at->why))
 
@@ -222,71 +226,5 @@ const struct jp_table table_flight_dumps = {
     .title = "Flight Recorder dumps",
 };
 
-/* --- all of it ------------------------------------------------------------ */
-
 const struct jp_table *const tables_flight[] = {&table_flight_ops,
                                                 &table_flight_dumps, NULL};
-
-void tables_flight_json(struct jp_json_stream *s,
-                        const struct jp_report *report)
-{
-    const struct jp_flight *flight = report->flight;
-    char text[FLIGHT_TEXT];
-    size_t left_out = 0;
-
-    json_stream_object(s, "flight");
-    /* {} without dumps */
-    if (flight) {
-        json_stream_text(s, "text", flight_text(flight, text));
-        json_stream_text(s, "gaps", flight_gaps(flight, text));
-        json_stream_text(s, "cause", flight_cause_words[flight->cause]);
-        json_stream_count(s, "files", flight->n_dumps);
-        json_stream_count(s, "bad_files", flight->n_bad);
-        json_stream_known(s, "ranks_expected", flight->world > 0,
-                          (uint64_t) flight->world);
-        json_stream_count(s, "waiting", flight->waiting);
-        json_stream_array(s, "culprits");
-        for (size_t i = 0; i < flight->n_culprits; i++)
-            json_stream_int(s, NULL, flight->culprits[i].rank);
-        json_stream_end_array(s);
-        for (size_t i = 0; tables_flight[i]; i++)
-            left_out += table_json(s, tables_flight[i], report, NULL);
-        json_stream_count(s, "left_out", left_out + flight->seen_left_out);
-    }
-    json_stream_end_object(s);
-}
-
-int tables_flight_text(const struct jp_report *report, FILE *out)
-{
-    int rc = 0;
-
-    for (size_t i = 0; tables_flight[i] && rc == 0; i++)
-        if (table_count(tables_flight[i], report))
-            rc = table_text(tables_flight[i], report, out);
-    return rc;
-}
-
-int tables_flight_html(const struct jp_report *report, FILE *out)
-{
-    char text[FLIGHT_TEXT];
-    int rc = 0;
-
-    if (!report->flight)
-        return 0;
-    fputs("<p>", out);
-    html_out_text(out, flight_text(report->flight, text));
-    fputs(".</p>\n", out);
-    if (*flight_gaps(report->flight, text)) {
-        fputs("<p>", out);
-        html_out_text(out, text);
-        fputs(".</p>\n", out);
-    }
-    for (size_t i = 0; tables_flight[i] && rc == 0; i++)
-        if (table_count(tables_flight[i], report)) {
-            fputs("<h3>", out);
-            html_out_text(out, tables_flight[i]->title);
-            fputs("</h3>\n", out);
-            rc = table_html(tables_flight[i], report, NULL, out);
-        }
-    return rc;
-}

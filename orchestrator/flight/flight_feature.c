@@ -1,0 +1,261 @@
+/* flight_feature.c - dumps of PyTorch's Flight Recorder as a feature of
+ * reports: reads them, and names their part of each file. */
+#include "orchestrator/flight/flight_feature.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/figure.h"
+#include "common/fileio.h"
+#include "orchestrator/evidence/evidence.h"
+#include "orchestrator/evidence/hangstacks.h"
+#include "orchestrator/ingest/filekinds.h"
+#include "orchestrator/insight/limits.h"
+#include "orchestrator/report/out.h"
+#include "orchestrator/report/tables.h"
+
+/* --- data ----------------------------------------------------------------- */
+
+/* An operation that was in flight for less is no hang. */
+static int64_t hang_limit_us(void)
+{
+    return (int64_t) limits_get(JP_LIMIT_HANG);
+}
+
+static int is_over(void *arg)
+{
+    const struct feature_input *in = arg;
+
+    return in->progress ? in->progress(in->progress_arg, 0, 0) : 0;
+}
+
+static int read_found(const struct filekinds *found,
+                      const struct feature_input *in, void **data,
+                      struct jp_error *err)
+{
+    struct flight_file *files =
+        calloc(found->n[FILEKIND_FLIGHT] + 1, sizeof(*files));
+    struct jp_flight *flight = NULL;
+    size_t n = 0;
+    int rc;
+
+    if (!files)
+        return error_set(err, "out of memory");
+    for (size_t i = 0; i < found->n_files; i++)
+        if (found->files[i].kind == FILEKIND_FLIGHT)
+            files[n++] = (struct flight_file){found->files[i].path,
+                                              found->files[i].mtime_us, -1};
+    rc = flight_load(files, n, hang_limit_us(), is_over,
+                     (void *) (uintptr_t) in, &flight, err);
+    free(files);
+    *data = flight;
+    return rc;
+}
+
+/* Whether a part of the evidence is a dump of PyTorch's. Its name comes from a
+ * file of the user's. */
+static bool is_dump(const struct hangstacks_part *part)
+{
+    return !strcmp(part->part, "flight recorder") &&
+           !strncmp(part->file, "flight-", 7) && !strchr(part->file, '/') &&
+           !strchr(part->node, '/') && *part->node && *part->node != '.';
+}
+
+static int read_evidence(const struct hangstacks *hang, const char *dir,
+                         void **data, struct jp_error *err)
+{
+    size_t room = hang ? hang->n_parts : 0, n = 0;
+    struct flight_file *files = calloc(room + 1, sizeof(*files));
+    char **paths = calloc(room + 1, sizeof(*paths));
+    struct jp_flight *flight = NULL;
+    struct stat st;
+    int rc;
+
+    for (size_t i = 0; files && paths && i < room; i++) {
+        const struct hangstacks_part *part = &hang->parts[i];
+
+        if (!is_dump(part))
+            continue;
+        paths[n] = text_format("%s/" EVIDENCE_FOLDER "/%s/%s", dir, part->node,
+                               part->file);
+        if (paths[n] && lstat(paths[n], &st) == 0) {
+            files[n] = (struct flight_file){
+                paths[n], (int64_t) st.st_mtim.tv_sec * 1000000, -1};
+            n++;
+        } else {
+            free(paths[n]);
+        }
+    }
+    rc = files && paths
+             ? flight_load(files, n, hang_limit_us(), NULL, NULL, &flight, err)
+             : error_set(err, "out of memory");
+    if (flight)
+        flight->evidence = true;
+    *data = flight;
+    for (size_t i = 0; paths && i < n; i++)
+        free(paths[i]);
+    free(paths);
+    free(files);
+    return rc;
+}
+
+static void
+put_notes(const void *data,
+          void (*note)(void *arg, const char *path, const char *why), void *arg)
+{
+    const struct jp_flight *flight = data;
+
+    for (size_t i = 0; i < flight->n_dumps; i++)
+        if (*flight->dumps[i].why)
+            note(arg, flight->dumps[i].path, flight->dumps[i].why);
+}
+
+static void destroy(void *data)
+{
+    flight_destroy(data);
+}
+
+/* --- verdict -------------------------------------------------------------- */
+
+/* Replaces a verdict about missing records: a hang stays, otherwise nothing is
+ * known but that no hang was found. */
+static void judge_alone(const struct jp_flight *flight,
+                        struct jp_verdict *verdict)
+{
+    char text[FLIGHT_TEXT];
+    struct jp_sentence s;
+
+    if (verdict->word != JP_VERDICT_NODATA)
+        return;
+    sentence_init(&s, verdict->text, sizeof(verdict->text));
+    if (flight->n_bad == flight->n_dumps) {
+        sentence_add(&s, "none of %s Flight Recorder dump%s can be used",
+                     FIG_COUNT(flight->n_dumps), plural(flight->n_dumps));
+        sentence_add(&s, "%.200s", flight_gaps(flight, text));
+        verdict_set_reason(verdict, JP_REASON_BAD_DUMPS);
+        return;
+    }
+    sentence_add(&s, "Flight Recorder dumps only: %s",
+                 flight_text(flight, text));
+    if (*flight_gaps(flight, text))
+        sentence_add(&s, "%s", text);
+    verdict->word = JP_VERDICT_UNJUDGED;
+    verdict_set_reason(verdict, JP_REASON_DUMPS_ONLY);
+}
+
+/* A hang by dumps: what they do not show is said as well. */
+static void add_gaps(const struct jp_flight *flight, struct jp_verdict *verdict)
+{
+    struct jp_sentence s = {verdict->text, sizeof(verdict->text), 1};
+    char text[FLIGHT_TEXT];
+
+    if (verdict->word == JP_VERDICT_HANG && flight_hangs(flight) &&
+        *flight_gaps(flight, text))
+        sentence_add(&s, "%s", text);
+}
+
+/* Dumps of some ranks, taken while the step hung, leave the verdict to its
+ * recordings. */
+static void judge(const void *data, bool alone, struct jp_verdict *verdict)
+{
+    const struct jp_flight *flight = data;
+
+    if (flight->evidence)
+        return;
+    add_gaps(flight, verdict);
+    if (alone)
+        judge_alone(flight, verdict);
+}
+
+/* --- files of a report ---------------------------------------------------- */
+
+static void put_json(struct jp_json_stream *s, const char *key,
+                     const struct jp_report *report)
+{
+    const struct jp_flight *flight = flight_of(report);
+    char text[FLIGHT_TEXT];
+    size_t left_out = 0;
+
+    json_stream_object(s, key);
+    /* {} without dumps */
+    if (flight) {
+        json_stream_text(s, "text", flight_text(flight, text));
+        json_stream_text(s, "gaps", flight_gaps(flight, text));
+        json_stream_text(s, "cause", flight_cause_words[flight->cause]);
+        json_stream_count(s, "files", flight->n_dumps);
+        json_stream_count(s, "bad_files", flight->n_bad);
+        json_stream_known(s, "ranks_expected", flight->world > 0,
+                          (uint64_t) flight->world);
+        json_stream_count(s, "waiting", flight->waiting);
+        json_stream_array(s, "culprits");
+        for (size_t i = 0; i < flight->n_culprits; i++)
+            json_stream_int(s, NULL, flight->culprits[i].rank);
+        json_stream_end_array(s);
+        for (size_t i = 0; tables_flight[i]; i++)
+            left_out += table_json(s, tables_flight[i], report, NULL);
+        json_stream_count(s, "left_out", left_out + flight->seen_left_out);
+    }
+    json_stream_end_object(s);
+}
+
+static void put_lines(const struct jp_report *report, FILE *out)
+{
+    const struct jp_flight *flight = flight_of(report);
+    char text[FLIGHT_TEXT];
+
+    fprintf(out, "  %-26s ", "Flight Recorder dumps");
+    text_out_wrap(out, 29, 29, flight_text(flight, text));
+    if (!*flight_gaps(flight, text))
+        return;
+    fprintf(out, "  %-26s ", "What they do not show");
+    text_out_wrap(out, 29, 29, text);
+}
+
+static int put_html(const struct jp_report *report, FILE *out)
+{
+    const struct jp_flight *flight = flight_of(report);
+    char text[FLIGHT_TEXT];
+    int rc = 0;
+
+    fputs("<p>", out);
+    html_out_text(out, flight_text(flight, text));
+    fputs(".</p>\n", out);
+    if (*flight_gaps(flight, text)) {
+        fputs("<p>", out);
+        html_out_text(out, text);
+        fputs(".</p>\n", out);
+    }
+    for (size_t i = 0; tables_flight[i] && rc == 0; i++)
+        if (table_count(tables_flight[i], report)) {
+            fputs("<h3>", out);
+            html_out_text(out, tables_flight[i]->title);
+            fputs("</h3>\n", out);
+            rc = table_html(tables_flight[i], report, NULL, out);
+        }
+    return rc;
+}
+
+/* --- the feature ---------------------------------------------------------- */
+
+const struct feature feature_flight = {
+    .name = FLIGHT_FEATURE,
+    .title = "Flight Recorder",
+    .section = "PyTorch&#39;s Flight Recorder",
+    .note = "Which rank was in which collective when its dump was written. A "
+            "dump has the newest calls only, and ranks write theirs at "
+            "different times; csv/flight_ops.csv and flight_dumps.csv have all "
+            "rows.",
+    .beside = "hang",
+    .read_found = read_found,
+    .read_evidence = read_evidence,
+    .notes = put_notes,
+    .destroy = destroy,
+    .judge_operations = flight_hang_judge,
+    .judge = judge,
+    .tables = tables_flight,
+    .json = put_json,
+    .lines = put_lines,
+    .html = put_html,
+};
