@@ -613,13 +613,16 @@ static uint64_t file_period_ms(const struct live *l)
 static int write_file(struct live *l, struct jp_error *err)
 {
     uint8_t bytes[LIVE_SNAP_BYTES];
+    size_t n;
     int rc;
 
     if (!l->file.fd && open_file(l, err) < 0)
         return -1;
-    livesnap_pack(l->snap, bytes);
-    rc = ownfile_write(&l->file, bytes, sizeof(bytes), 0);
-    l->bytes = sizeof(bytes);
+    n = livesnap_pack(l->snap, bytes);
+    n += (LIVE_BLOCK_BYTES - n % LIVE_BLOCK_BYTES) % LIVE_BLOCK_BYTES;
+    rc = ownfile_write(&l->file, bytes, n, 0);
+    if (n > l->bytes)
+        l->bytes = n;
     l->file_sequence = l->snap->sequence;
     l->files++;
     return rc < 0 ? error_set(err, "%s: %s", l->name, strerror(errno)) : 0;

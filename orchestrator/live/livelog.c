@@ -26,7 +26,7 @@
 #define MS_NS UINT64_C(1000000)
 /* As in livenode.c. */
 #define SCAN_NS (5000 * MS_NS)
-#define FILES_MAX 256
+#define FILES_MAX LIVE_RANKS_MAX
 /* Limits per file, because a file may contain anything. What exceeds them is
  * only counted. */
 #define COMMS_MAX 256

@@ -23,9 +23,9 @@
 #define MS_NS UINT64_C(1000000)
 /* Interval of the search for new files; tasks create them when NCCL starts. */
 #define SCAN_NS (5000 * MS_NS)
-#define FILES_MAX 256
-/* Limit of records of a file per look. After an interruption the agent catches
- * up in several looks. */
+#define FILES_MAX LIVE_RANKS_MAX
+/* Limit of records of a file per look, and the rest of a block. After an
+ * interruption the agent catches up in several looks. */
 #define RECORDS_MAX 100000
 /* Operations in flight per process in a snapshot; the oldest are kept. */
 #define OPS_MAX 16
@@ -59,7 +59,8 @@ struct follow {
 
 struct livenode {
     struct livenode_place place;
-    struct livelog *log; /* NULL: recordings are followed */
+    struct livelog *log;         /* NULL: recordings are followed */
+    struct jpr_scratch *scratch; /* of all readers, which are used in turn */
     struct follow *files[FILES_MAX];
     size_t n;
     uint64_t scanned_ns, left_out;
@@ -89,19 +90,24 @@ struct livenode *livenode_create(const struct livenode_place *place)
     if (!node)
         return NULL;
     node->place = *place;
-    if (place->reader && !(node->log = livelog_create(place))) {
-        free(node);
-        return NULL;
-    }
-    return node;
+    if (place->reader)
+        node->log = livelog_create(place);
+    else
+        node->scratch = jpr_scratch_create();
+    if (node->log || node->scratch)
+        return node;
+    free(node);
+    return NULL;
 }
 
 void livenode_destroy(struct livenode *node)
 {
     for (size_t i = 0; node && i < node->n; i++)
         drop_file(node->files[i]);
-    if (node)
+    if (node) {
         livelog_destroy(node->log);
+        jpr_scratch_destroy(node->scratch);
+    }
     free(node);
 }
 
@@ -169,14 +175,15 @@ static void look_at_fronts(struct follow *f)
     f->apart = apart;
 }
 
-static int open_file(struct follow *f, struct jp_error *err)
+static int open_file(struct follow *f, struct jpr_scratch *scratch,
+                     struct jp_error *err)
 {
     if (recfile_open(&f->file, f->path, err) < 0) {
         f->failed = true;
         return -1;
     }
     f->is_open = f->apart = true;
-    jpr_follow(f->file.reader);
+    jpr_follow(f->file.reader, scratch);
     return 0;
 }
 
@@ -239,7 +246,7 @@ static void take_record(struct follow *f, const struct jpr_record *record,
 
 /* Reads everything that has arrived. turn: also reads some ended operations.
  * The reader skips damaged blocks. */
-static int read_on(struct follow *f, bool turn, bool cells,
+static int read_on(struct livenode *node, struct follow *f, bool turn,
                    struct jp_error *err)
 {
     struct jpr_record record;
@@ -249,16 +256,18 @@ static int read_on(struct follow *f, bool turn, bool cells,
     /* A file that cannot be opened is reported once, then ignored. */
     if (f->failed)
         return 0;
-    if (!f->is_open && open_file(f, err) < 0)
+    if (!f->is_open && open_file(f, node->scratch, err) < 0)
         return -1;
     jpr_pass(f->file.reader,
              f->apart && !turn ? JPR_PASS_ENDED : JPR_PASS_NONE);
-    for (size_t n = 0; rc == 0 && n < RECORDS_MAX &&
-                       (got = recfile_next(&f->file, &record, err)) != 0;
+    /* The next file uses the same buffers, so a block is read to its end. */
+    for (size_t n = 0;
+         rc == 0 && (n < RECORDS_MAX || !jpr_is_between(f->file.reader)) &&
+         (got = recfile_next(&f->file, &record, err)) != 0;
          n++) {
         if (got < 0)
             return -1;
-        take_record(f, &record, cells, &n_ops);
+        take_record(f, &record, node->place.cells, &n_ops);
         rc = hangs_file_add(&f->reading, &f->file, &record);
     }
     return rc < 0 ? error_set(err, "%s: no memory", f->path) : 0;
@@ -388,7 +397,7 @@ static int look_at_file(struct livenode *node, struct follow *f,
 {
     uint64_t before = f->is_open ? jpr_taken(f->file.reader) : 0;
     const struct liverate_source source = rate_source(&f->file);
-    int rc = read_on(f, turn, node->place.cells, err);
+    int rc = read_on(node, f, turn, err);
 
     if (!f->is_open)
         return rc;
