@@ -63,7 +63,8 @@ struct livenode {
     struct jpr_scratch *scratch; /* of all readers, which are used in turn */
     struct follow *files[FILES_MAX];
     size_t n;
-    uint64_t scanned_ns, left_out;
+    uint64_t scanned_ns;
+    struct livenode_left left;
     uint64_t turn; /* as in liverate_turn, at the last look */
     uint64_t wanted[LIVE_WANTED_MAX];
     size_t n_wanted;
@@ -118,6 +119,25 @@ static bool is_recording(const char *name)
     return len > 4 && name[0] != '.' && !strcmp(name + len - 4, ".jpr");
 }
 
+void livenode_leave(struct livenode_left *left, const char *name)
+{
+    const char *at = NULL, *next = name;
+    int64_t pid = 0;
+
+    left->n++;
+    while ((next = strstr(next, "-pid"))) /* a host's name may contain it */
+        at = next += 4;
+    for (; at && *at >= '0' && *at <= '9' && pid < INT32_MAX; at++)
+        pid = 10 * pid + (*at - '0');
+    if (pid > 0 && pid < INT32_MAX && left->n_pids < LIVENODE_LEFT_MAX)
+        left->pids[left->n_pids++] = pid;
+}
+
+const struct livenode_left *livenode_left(const struct livenode *node)
+{
+    return node->log ? livelog_left(node->log) : &node->left;
+}
+
 /* Adds a file that is not followed yet. Files are told apart by their inode. */
 static void add_file(struct livenode *node, const char *name,
                      const struct stat *st, uint64_t now_ns)
@@ -128,7 +148,7 @@ static void add_file(struct livenode *node, const char *name,
         if (node->files[i]->inode == st->st_ino)
             return;
     if (node->n == FILES_MAX) {
-        node->left_out++;
+        livenode_leave(&node->left, name);
         return;
     }
     f = calloc(1, sizeof(*f));
@@ -149,7 +169,7 @@ static void scan(struct livenode *node, uint64_t now_ns)
     struct dirent *entry;
     struct stat st;
 
-    node->left_out = 0;
+    node->left = (struct livenode_left){0};
     while (dir && (entry = readdir(dir)))
         if (is_recording(entry->d_name) &&
             fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -749,7 +769,7 @@ int livenode_fill(struct livenode *node, const struct livenode_time *now,
     if (!e)
         return -1;
     snap->n_ranks = snap->n_comms = snap->n_fronts = snap->n_ops = 0;
-    snap->left_ranks = node->left_out;
+    snap->left_ranks = node->left.n;
     snap->left_comms = 0;
     snap->class = class_of(node);
     snprintf(snap->node, sizeof(snap->node), "%s", node->place.node);

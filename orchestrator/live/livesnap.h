@@ -38,6 +38,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/defaults.h"
 #include "common/error.h"
 #include "orchestrator/ingest/hangs.h"
 #include "orchestrator/ingest/hung.h"
@@ -54,7 +55,7 @@ enum {
     LIVE_SNAP_BYTES = 64 * LIVE_BLOCK_BYTES,
     LIVE_HEAD_BYTES = 64,
     /* most ranks of a node in the table; the rest is only counted */
-    LIVE_RANKS_MAX = 512,
+    LIVE_RANKS_MAX = JP_WATCHED_PROCESSES,
     LIVE_COMMS_MAX = 1024,
     LIVE_FRONTS_MAX = 8192,
     LIVE_OPS_MAX = 1024,

@@ -654,7 +654,7 @@ static void grow_all(const char *dir, struct jpr_maker **makers, char **texts,
 }
 
 /* A node of 512 processes in six communicators each: all are in the snapshot,
- * in little memory and time. */
+ * in little memory and time. Another one is not watched, which is known. */
 static void follows_many(void **state)
 {
     struct jpr_maker **makers = calloc(MANY, sizeof(*makers));
@@ -665,7 +665,9 @@ static void follows_many(void **state)
     static uint8_t bytes[LIVE_SNAP_BYTES];
     static struct live_snap back;
     struct livenode *node = make_node(*state);
+    struct livenode_time late = at(20);
     uint64_t took = 0, most = 0, n = 0;
+    struct task other;
     int64_t more;
 
     for (unsigned second = 0; second < 12; second++) {
@@ -692,6 +694,16 @@ static void follows_many(void **state)
     assert_int_equal(back.n_fronts, snap.n_fronts);
     assert_int_equal(back.left_ranks + back.left_comms, 0);
     assert_true(most < (UINT64_C(64) << 20));
+    assert_int_equal(livenode_left(node)->n, 0);
+    task_begin(&other, *state, 77, 3);
+    task_show(&other, 0);
+    assert_int_equal(livenode_look(node, &late, &class, NULL), 0);
+    assert_int_equal(livenode_left(node)->n, 1);
+    assert_int_equal(livenode_left(node)->n_pids, 1);
+    assert_int_equal(livenode_left(node)->pids[0], 77);
+    assert_int_equal(livenode_fill(node, &late, &snap), 0);
+    assert_int_equal(snap.left_ranks, 1);
+    task_end(&other);
     livenode_destroy(node);
     for (unsigned i = 0; i < MANY; i++) {
         jpr_maker_destroy(makers[i]);
