@@ -171,7 +171,7 @@ static void add_file(struct livelog *log, const char *name,
     path = text_format("%s/%s", log->place.raw, name);
     if (!path || !is_log(log, path) || log->n == FILES_MAX) {
         if (path && is_log(log, path))
-            livenode_leave(&log->left, name);
+            livetask_leave(&log->left, name);
         free(path);
         return;
     }

@@ -119,20 +119,6 @@ static bool is_recording(const char *name)
     return len > 4 && name[0] != '.' && !strcmp(name + len - 4, ".jpr");
 }
 
-void livenode_leave(struct livenode_left *left, const char *name)
-{
-    const char *at = NULL, *next = name;
-    int64_t pid = 0;
-
-    left->n++;
-    while ((next = strstr(next, "-pid"))) /* a host's name may contain it */
-        at = next += 4;
-    for (; at && *at >= '0' && *at <= '9' && pid < INT32_MAX; at++)
-        pid = 10 * pid + (*at - '0');
-    if (pid > 0 && pid < INT32_MAX && left->n_pids < LIVENODE_LEFT_MAX)
-        left->pids[left->n_pids++] = pid;
-}
-
 const struct livenode_left *livenode_left(const struct livenode *node)
 {
     return node->log ? livelog_left(node->log) : &node->left;
@@ -148,7 +134,7 @@ static void add_file(struct livenode *node, const char *name,
         if (node->files[i]->inode == st->st_ino)
             return;
     if (node->n == FILES_MAX) {
-        livenode_leave(&node->left, name);
+        livetask_leave(&node->left, name);
         return;
     }
     f = calloc(1, sizeof(*f));

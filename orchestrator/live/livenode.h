@@ -134,8 +134,6 @@ struct livenode_left {
     size_t n_pids;
 };
 const struct livenode_left *livenode_left(const struct livenode *node);
-/* Adds a file to them. */
-void livenode_leave(struct livenode_left *left, const char *name);
 
 /* Sends a signal to each task with a handler for it. Returns the number of
  * these tasks. */
@@ -211,6 +209,9 @@ int livetask_read(const char *root, struct livetask *task);
 /* Sends the signal (1 to 64) if the task is still this one and has a handler
  * for it. Returns 0, or -1 if it was not sent. */
 int livetask_signal(const char *root, struct livetask *task, int signal);
+
+/* Adds the process of a file to those that are not watched. */
+void livetask_leave(struct livenode_left *left, const char *name);
 
 /* A process as its recording or log names it. */
 struct livewatch_process {
