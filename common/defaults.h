@@ -149,4 +149,8 @@
  * Files of a GiB have taken more than a minute; the job cannot end before. */
 #define JP_DEF_NSYS_WAIT_S 120
 
+/* Processes of a node that are watched for hangs; 16 tasks of 32 workers. A node
+ * agent takes 15 MiB for so many. */
+#define JP_WATCHED_PROCESSES 512
+
 #endif

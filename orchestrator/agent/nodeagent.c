@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -38,6 +39,8 @@
 #define RECORD_MS 300000
 /* Period of modules if the site file sets none. */
 #define PERIOD_MS 1000
+/* Most distributions allow 1,024 unless more are asked for. */
+#define DESCRIPTORS 16384
 /* Window over which a module's cost is compared with its budget. */
 #define BUDGET_MS 10000
 
@@ -62,6 +65,7 @@ struct running {
     uint64_t window_ms, window_cpu_ns; /* start of the budget's window */
     bool was_over;                     /* over its budget in the previous
                                         * window */
+    uint64_t all_cpu_ns; /* at the start of the window of all modules */
     bool has_failed;
     bool has_overrun; /* it paces itself and was over its budget */
     char why[200];    /* the first error, or why it is off */
@@ -78,6 +82,8 @@ struct loop {
     uint64_t at_ns, at_bytes;
     /* CPU time before the loop (begin's), and of the loop itself. */
     uint64_t begin_ns, own_ns;
+    uint64_t all_ms;    /* start of the window of all modules */
+    bool all_were_over; /* in the previous window */
     /* When the step was last checked, and the record last written. */
     uint64_t looked_ms, recorded_ms;
     uint64_t timer_ms; /* current setting of the timer */
@@ -179,13 +185,14 @@ static double allowed_of(const struct running *r)
 }
 
 /* Doubles the period of a module, or notes that one that paces itself has taken
- * too much. share: what it took. */
-static void slow_down(const struct loop *loop, struct running *r, double share)
+ * too much. share: what took more than allowed: the module, or all of them. */
+static void slow_down(const struct loop *loop, struct running *r,
+                      const char *what, double share, double allowed)
 {
     char line[200];
     int len = snprintf(line, sizeof(line),
-                       "%s took %.2f %% of a processor (%.2f %% allowed)",
-                       r->module->name, share * 100, allowed_of(r) * 100);
+                       "%s took %.2f %% of a processor (%.2f %% allowed)", what,
+                       share * 100, allowed * 100);
 
     if (r->module->paces_itself) {
         if (!r->has_overrun)
@@ -197,7 +204,8 @@ static void slow_down(const struct loop *loop, struct running *r, double share)
         return;
     r->period_ms *= 2;
     snprintf(line + len, sizeof(line) - (size_t) len,
-             ": it samples every %u ms from now on", r->period_ms);
+             ": %s samples every %u ms from now on",
+             what == r->module->name ? "it" : r->module->name, r->period_ms);
     say(loop, line);
 }
 
@@ -219,7 +227,46 @@ static void keep_budget(const struct loop *loop, struct running *r,
     r->window_cpu_ns = r->cpu_ns;
     r->was_over = share > allowed_of(r);
     if (r->was_over && was_over)
-        slow_down(loop, r, share);
+        slow_down(loop, r, r->module->name, share, allowed_of(r));
+}
+
+/* The same for all modules together, which may take as much as the one with the
+ * largest budget: slows down the one that took most. With hundreds of processes
+ * on a node each may be within its own budget. Modules that pace themselves or
+ * are allowed more by the settings do not count. */
+static void keep_budget_of_all(struct loop *loop, uint64_t now_ms)
+{
+    uint64_t passed_ms = now_ms - loop->all_ms, sum_ns = 0, most_ns = 0,
+             window_ms = loop->agent->budget_ms ? loop->agent->budget_ms
+                                                : BUDGET_MS;
+    struct running *most = NULL;
+    bool were_over = loop->all_were_over;
+    double share, budget = 0;
+
+    if (passed_ms < window_ms)
+        return;
+    for (size_t i = 0; i < loop->n; i++) {
+        struct running *r = &loop->running[i];
+        uint64_t ns = r->cpu_ns - r->all_cpu_ns;
+
+        r->all_cpu_ns = r->cpu_ns;
+        if (!r->state || r->module->paces_itself || r->module->allowed)
+            continue;
+        if (r->module->budget > budget)
+            budget = r->module->budget;
+        sum_ns += ns;
+        if (r->period_ms < NODEAGENT_PERIOD_MAX_MS && ns > most_ns) {
+            most = r;
+            most_ns = ns;
+        }
+    }
+    share = (double) sum_ns / 1e6 / (double) passed_ms;
+    loop->all_ms = now_ms;
+    loop->all_were_over = share > budget;
+    if (!loop->all_were_over || !were_over || !most)
+        return;
+    slow_down(loop, most, "the agent", share, budget);
+    loop->all_were_over = false; /* the change needs a whole window */
 }
 
 /* Ends a module that has allocated more memory than it may: it cannot give any
@@ -446,6 +493,7 @@ static void run_due(struct loop *loop, uint64_t now_ms)
         if (r->state && r->module->is_over && r->module->is_over(r->state))
             loop->over = true;
     }
+    keep_budget_of_all(loop, now_ms);
 }
 
 /* Checks whether the step is over: its directory is gone, or its report
@@ -498,6 +546,18 @@ static int watch(const struct loop *loop, int fd, uint64_t id)
     return fd < 0 ? -1 : epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
+/* Modules keep two or three descriptors for each process of the step. */
+static void allow_descriptors(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= DESCRIPTORS)
+        return;
+    limit.rlim_cur = limit.rlim_max < DESCRIPTORS ? limit.rlim_max
+                                                  : DESCRIPTORS;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 /* Creates the descriptors of the loop. Signals are blocked and read from a
  * signalfd, so that no handler runs between two instructions of a module. */
 static int open_loop(struct loop *loop, struct jp_error *err)
@@ -528,9 +588,11 @@ int nodeagent_run(const struct nodeagent *agent, struct jp_error *err)
     loop->agent = agent;
     loop->epoll = loop->timer = loop->signals = -1;
     loop->start_us = clock_real_us();
-    loop->start_ms = loop->recorded_ms = loop->looked_ms = clock_mono_ms();
+    loop->start_ms = loop->recorded_ms = loop->looked_ms = loop->all_ms =
+        clock_mono_ms();
     loop->begin_ns = loop->at_ns = owncost_thread_ns();
     loop->at_bytes = owncost_heap_bytes();
+    allow_descriptors();
     if (open_loop(loop, err) < 0)
         goto out;
     charge_loop(loop);

@@ -614,6 +614,19 @@ static void check_memory(struct doctor *d, const struct plan_view *view)
                    room ? FIG_BYTES(room) : "");
 }
 
+/* The agent looks for hangs of so many processes of a node. */
+static void check_watched(struct doctor *d, const struct plan_view *view)
+{
+    uint32_t ranks = jobshape_ranks(&view->shape);
+
+    if (ranks > JP_WATCHED_PROCESSES)
+        doctor_add(d, DOCTOR_WARN, "hangs",
+                   "the report names the ranks that were not watched",
+                   "%u of the %u ranks of a node would not be watched for "
+                   "hangs while the step runs",
+                   ranks - JP_WATCHED_PROCESSES, ranks);
+}
+
 /* Compares the files of the step with the free space. */
 static void check_disk(struct doctor *d, const struct plan_view *view)
 {
@@ -675,6 +688,7 @@ static void check_launch(struct doctor *d, const struct launch *launch)
         return;
     }
     check_memory(d, &view);
+    check_watched(d, &view);
     check_disk(d, &view);
     check_warnings(d, &view);
     check_cuda(d, launch);

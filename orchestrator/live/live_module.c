@@ -461,7 +461,7 @@ static void *start(const struct module_place *place, struct jp_error *err)
         l->name = text_format("%llu.%u" LIVE_SNAP_SUFFIX,
                               (unsigned long long) place->component,
                               place->nodeid);
-        l->snap = malloc(sizeof(*l->snap));
+        l->snap = calloc(1, sizeof(*l->snap));
         where.raw = l->raw;
         where.times = &l->times;
         where.shared = place->shared;
@@ -613,13 +613,16 @@ static uint64_t file_period_ms(const struct live *l)
 static int write_file(struct live *l, struct jp_error *err)
 {
     uint8_t bytes[LIVE_SNAP_BYTES];
+    size_t n;
     int rc;
 
     if (!l->file.fd && open_file(l, err) < 0)
         return -1;
-    livesnap_pack(l->snap, bytes);
-    rc = ownfile_write(&l->file, bytes, sizeof(bytes), 0);
-    l->bytes = sizeof(bytes);
+    n = livesnap_pack(l->snap, bytes);
+    n += (LIVE_BLOCK_BYTES - n % LIVE_BLOCK_BYTES) % LIVE_BLOCK_BYTES;
+    rc = ownfile_write(&l->file, bytes, n, 0);
+    if (n > l->bytes)
+        l->bytes = n;
     l->file_sequence = l->snap->sequence;
     l->files++;
     return rc < 0 ? error_set(err, "%s: %s", l->name, strerror(errno)) : 0;
@@ -797,6 +800,19 @@ static void record_exchange(const struct live *l, struct jp_json_stream *s)
     }
 }
 
+/* What is not watched, because there is more than a limit allows. */
+static void record_left(const struct live *l, struct jp_json_stream *s)
+{
+    const struct livenode_left *left = livenode_left(l->node);
+
+    json_stream_count(s, "left_out", left->n);
+    json_stream_count(s, "left_comms", l->snap->left_comms);
+    json_stream_array(s, "left_pids");
+    for (size_t i = 0; i < left->n_pids; i++)
+        json_stream_int(s, NULL, left->pids[i]);
+    json_stream_end_array(s);
+}
+
 static void record(void *state, struct jp_json_stream *s)
 {
     const struct live *l = state;
@@ -807,6 +823,7 @@ static void record(void *state, struct jp_json_stream *s)
     json_stream_count(s, "hangs", stuck ? stuck->n_hangs : 0);
     if (l->join)
         record_late(l, s);
+    record_left(l, s);
     record_exchange(l, s);
 }
 

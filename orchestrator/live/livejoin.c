@@ -46,7 +46,7 @@ struct heard {
     enum live_class class;
     bool last;
     uint8_t *kept; /* snapshot received by UDP; NULL: the file is newer */
-    uint16_t n_kept;
+    uint32_t n_kept;
 };
 
 struct livejoin {
@@ -255,7 +255,7 @@ int livejoin_keep(struct livejoin *join, uint64_t component, uint32_t nodeid,
     memcpy(kept, bytes, n);
     forget_kept(join, h);
     h->kept = kept;
-    h->n_kept = (uint16_t) n;
+    h->n_kept = (uint32_t) n;
     join->kept_bytes += n;
     take_word(h, &head, now_ms);
     return 0;

@@ -148,7 +148,7 @@ static void use_address(struct livesend *s)
     if (!s->known)
         return;
     mtu = find_mtu(s) - WAY_HEADS - LIVEPACKET_HEAD;
-    s->chunk = mtu >= LIVE_SNAP_BYTES    ? LIVE_SNAP_BYTES
+    s->chunk = mtu >= LIVEPACKET_MOST    ? LIVEPACKET_MOST
                : mtu <= LIVEPACKET_LEAST ? LIVEPACKET_LEAST
                                          : (uint16_t) mtu;
 }
@@ -208,11 +208,10 @@ static bool send_snapshot(struct livesend *s, const uint8_t *bytes, size_t n,
     uint8_t packet[LIVEPACKET_BYTES];
     size_t len;
 
-    /* Too early, or an answer is still due after losses, or the size is not
-     * that of a snapshot. */
+    /* Too early, or an answer is still due after losses, or it is too long. */
     if (now_ms < s->next_ms ||
         (s->open && s->lost_in_row >= LIVESEND_PATIENCE) ||
-        n < LIVE_HEAD_BYTES || n > LIVE_SNAP_BYTES)
+        n < LIVE_HEAD_BYTES || n > LIVEPACKET_MOST)
         return false;
     if (!s->known || s->lost_in_row)
         find_peer(s);

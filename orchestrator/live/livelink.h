@@ -1,10 +1,11 @@
 /* livelink.h - sends snapshots from the nodes to node 0's agent by UDP.
  *
  * Sockets are bound to the node's announced addresses only. The agent's are in
- * live/nodes/join.peer. Packets wait in its sockets until it looks, once a second or more often. It takes a snapshot when all
- * parts have arrived, the seal is right, and it is newer than the node's
- * previous one; then it sends an answer. A snapshot without an answer is lost.
- * It is not sent again: the caller writes its file instead.
+ * live/nodes/join.peer. Packets wait in its sockets until it looks, once a
+ * second or more often. It takes a snapshot when all parts have arrived, the
+ * seal is right, and it is newer than the node's previous one; then it sends an
+ * answer. A snapshot without an answer is lost. It is not sent again: the
+ * caller writes its file instead.
  *
  * No call blocks.
  */
@@ -119,8 +120,10 @@ bool livelink_look(struct livelink *link, uint64_t now_ms);
 enum {
     LIVEPACKET_HEAD = 48,
     LIVEPACKET_LEAST = 512, /* of a part, unless it is the last one */
-    LIVEPACKET_PARTS = LIVE_SNAP_BYTES / LIVEPACKET_LEAST,
-    LIVEPACKET_BYTES = LIVEPACKET_HEAD + LIVE_SNAP_BYTES
+    /* the longest snapshot that is sent; a longer one goes by its file */
+    LIVEPACKET_MOST = LIVE_BLOCK_BYTES,
+    LIVEPACKET_PARTS = LIVEPACKET_MOST / LIVEPACKET_LEAST,
+    LIVEPACKET_BYTES = LIVEPACKET_HEAD + LIVEPACKET_MOST
 };
 
 /* The file with the address of node 0's agent, next to the snapshots. Its

@@ -26,7 +26,7 @@
 #define MS_NS UINT64_C(1000000)
 /* As in livenode.c. */
 #define SCAN_NS (5000 * MS_NS)
-#define FILES_MAX 256
+#define FILES_MAX LIVE_RANKS_MAX
 /* Limits per file, because a file may contain anything. What exceeds them is
  * only counted. */
 #define COMMS_MAX 256
@@ -92,11 +92,16 @@ struct livelog {
     struct reader_states *states;
     struct log_file *files[FILES_MAX];
     size_t n; /* number of entries in files */
-    /* left_out: files over FILES_MAX; turn: as in liverate_turn */
-    uint64_t scanned_ns, left_out, turn;
+    struct livenode_left left;
+    uint64_t scanned_ns, turn; /* turn: as in liverate_turn */
     struct livelog_cost cost;
     char *buf; /* LIVELOG_READ bytes */
 };
+
+const struct livenode_left *livelog_left(const struct livelog *log)
+{
+    return &log->left;
+}
 
 struct livelog_cost livelog_cost(const struct livelog *log)
 {
@@ -165,7 +170,8 @@ static void add_file(struct livelog *log, const char *name,
             return;
     path = text_format("%s/%s", log->place.raw, name);
     if (!path || !is_log(log, path) || log->n == FILES_MAX) {
-        log->left_out += log->n == FILES_MAX;
+        if (path && is_log(log, path))
+            livetask_leave(&log->left, name);
         free(path);
         return;
     }
@@ -192,7 +198,7 @@ static void scan(struct livelog *log, const struct livenode_time *now)
     struct dirent *entry;
     struct stat st;
 
-    log->left_out = 0;
+    log->left = (struct livenode_left){0};
     while (dir && (entry = readdir(dir)))
         if (entry->d_name[0] != '.' &&
             fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -754,7 +760,7 @@ int livelog_fill(struct livelog *log, const struct livenode_time *now,
 {
     snap->n_ranks = snap->n_comms = snap->n_fronts = snap->n_ops = 0;
     /* Files over the limit are ranks that are missing. */
-    snap->left_ranks = log->left_out;
+    snap->left_ranks = log->left.n;
     snap->left_comms = 0;
     snap->class = class_of(log);
     snprintf(snap->node, sizeof(snap->node), "%s", log->place.node);

@@ -23,9 +23,9 @@
 #define MS_NS UINT64_C(1000000)
 /* Interval of the search for new files; tasks create them when NCCL starts. */
 #define SCAN_NS (5000 * MS_NS)
-#define FILES_MAX 256
-/* Limit of records of a file per look. After an interruption the agent catches
- * up in several looks. */
+#define FILES_MAX LIVE_RANKS_MAX
+/* Limit of records of a file per look, and the rest of a block. After an
+ * interruption the agent catches up in several looks. */
 #define RECORDS_MAX 100000
 /* Operations in flight per process in a snapshot; the oldest are kept. */
 #define OPS_MAX 16
@@ -59,10 +59,12 @@ struct follow {
 
 struct livenode {
     struct livenode_place place;
-    struct livelog *log; /* NULL: recordings are followed */
+    struct livelog *log;         /* NULL: recordings are followed */
+    struct jpr_scratch *scratch; /* of all readers, which are used in turn */
     struct follow *files[FILES_MAX];
     size_t n;
-    uint64_t scanned_ns, left_out;
+    uint64_t scanned_ns;
+    struct livenode_left left;
     uint64_t turn; /* as in liverate_turn, at the last look */
     uint64_t wanted[LIVE_WANTED_MAX];
     size_t n_wanted;
@@ -89,19 +91,24 @@ struct livenode *livenode_create(const struct livenode_place *place)
     if (!node)
         return NULL;
     node->place = *place;
-    if (place->reader && !(node->log = livelog_create(place))) {
-        free(node);
-        return NULL;
-    }
-    return node;
+    if (place->reader)
+        node->log = livelog_create(place);
+    else
+        node->scratch = jpr_scratch_create();
+    if (node->log || node->scratch)
+        return node;
+    free(node);
+    return NULL;
 }
 
 void livenode_destroy(struct livenode *node)
 {
     for (size_t i = 0; node && i < node->n; i++)
         drop_file(node->files[i]);
-    if (node)
+    if (node) {
         livelog_destroy(node->log);
+        jpr_scratch_destroy(node->scratch);
+    }
     free(node);
 }
 
@@ -110,6 +117,11 @@ static bool is_recording(const char *name)
     size_t len = strlen(name);
 
     return len > 4 && name[0] != '.' && !strcmp(name + len - 4, ".jpr");
+}
+
+const struct livenode_left *livenode_left(const struct livenode *node)
+{
+    return node->log ? livelog_left(node->log) : &node->left;
 }
 
 /* Adds a file that is not followed yet. Files are told apart by their inode. */
@@ -122,7 +134,7 @@ static void add_file(struct livenode *node, const char *name,
         if (node->files[i]->inode == st->st_ino)
             return;
     if (node->n == FILES_MAX) {
-        node->left_out++;
+        livetask_leave(&node->left, name);
         return;
     }
     f = calloc(1, sizeof(*f));
@@ -143,7 +155,7 @@ static void scan(struct livenode *node, uint64_t now_ns)
     struct dirent *entry;
     struct stat st;
 
-    node->left_out = 0;
+    node->left = (struct livenode_left){0};
     while (dir && (entry = readdir(dir)))
         if (is_recording(entry->d_name) &&
             fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -169,14 +181,15 @@ static void look_at_fronts(struct follow *f)
     f->apart = apart;
 }
 
-static int open_file(struct follow *f, struct jp_error *err)
+static int open_file(struct follow *f, struct jpr_scratch *scratch,
+                     struct jp_error *err)
 {
     if (recfile_open(&f->file, f->path, err) < 0) {
         f->failed = true;
         return -1;
     }
     f->is_open = f->apart = true;
-    jpr_follow(f->file.reader);
+    jpr_follow(f->file.reader, scratch);
     return 0;
 }
 
@@ -239,7 +252,7 @@ static void take_record(struct follow *f, const struct jpr_record *record,
 
 /* Reads everything that has arrived. turn: also reads some ended operations.
  * The reader skips damaged blocks. */
-static int read_on(struct follow *f, bool turn, bool cells,
+static int read_on(struct livenode *node, struct follow *f, bool turn,
                    struct jp_error *err)
 {
     struct jpr_record record;
@@ -249,16 +262,18 @@ static int read_on(struct follow *f, bool turn, bool cells,
     /* A file that cannot be opened is reported once, then ignored. */
     if (f->failed)
         return 0;
-    if (!f->is_open && open_file(f, err) < 0)
+    if (!f->is_open && open_file(f, node->scratch, err) < 0)
         return -1;
     jpr_pass(f->file.reader,
              f->apart && !turn ? JPR_PASS_ENDED : JPR_PASS_NONE);
-    for (size_t n = 0; rc == 0 && n < RECORDS_MAX &&
-                       (got = recfile_next(&f->file, &record, err)) != 0;
+    /* The next file uses the same buffers, so a block is read to its end. */
+    for (size_t n = 0;
+         rc == 0 && (n < RECORDS_MAX || !jpr_is_between(f->file.reader)) &&
+         (got = recfile_next(&f->file, &record, err)) != 0;
          n++) {
         if (got < 0)
             return -1;
-        take_record(f, &record, cells, &n_ops);
+        take_record(f, &record, node->place.cells, &n_ops);
         rc = hangs_file_add(&f->reading, &f->file, &record);
     }
     return rc < 0 ? error_set(err, "%s: no memory", f->path) : 0;
@@ -388,7 +403,7 @@ static int look_at_file(struct livenode *node, struct follow *f,
 {
     uint64_t before = f->is_open ? jpr_taken(f->file.reader) : 0;
     const struct liverate_source source = rate_source(&f->file);
-    int rc = read_on(f, turn, node->place.cells, err);
+    int rc = read_on(node, f, turn, err);
 
     if (!f->is_open)
         return rc;
@@ -740,7 +755,7 @@ int livenode_fill(struct livenode *node, const struct livenode_time *now,
     if (!e)
         return -1;
     snap->n_ranks = snap->n_comms = snap->n_fronts = snap->n_ops = 0;
-    snap->left_ranks = node->left_out;
+    snap->left_ranks = node->left.n;
     snap->left_comms = 0;
     snap->class = class_of(node);
     snprintf(snap->node, sizeof(snap->node), "%s", node->place.node);

@@ -125,6 +125,16 @@ struct livetask;
 bool livenode_find(const struct livenode *node, int64_t pid,
                    struct livetask *out);
 
+/* Recordings beyond LIVE_RANKS_MAX at the last search: their processes are not
+ * watched. pids: of the first ones, by the files' names. */
+#define LIVENODE_LEFT_MAX 16
+struct livenode_left {
+    uint64_t n;
+    int64_t pids[LIVENODE_LEFT_MAX];
+    size_t n_pids;
+};
+const struct livenode_left *livenode_left(const struct livenode *node);
+
 /* Sends a signal to each task with a handler for it. Returns the number of
  * these tasks. */
 unsigned livenode_signal(struct livenode *node, int signal);
@@ -155,6 +165,7 @@ struct livelog *livelog_create(const struct livenode_place *place);
 void livelog_destroy(struct livelog *log); /* takes NULL */
 
 /* As the functions of the same name above. */
+const struct livenode_left *livelog_left(const struct livelog *log);
 int livelog_look(struct livelog *log, const struct livenode_time *now,
                  enum live_class *class, struct jp_error *err);
 int livelog_fill(struct livelog *log, const struct livenode_time *now,
@@ -198,6 +209,9 @@ int livetask_read(const char *root, struct livetask *task);
 /* Sends the signal (1 to 64) if the task is still this one and has a handler
  * for it. Returns 0, or -1 if it was not sent. */
 int livetask_signal(const char *root, struct livetask *task, int signal);
+
+/* Adds the process of a file to those that are not watched. */
+void livetask_leave(struct livenode_left *left, const char *name);
 
 /* A process as its recording or log names it. */
 struct livewatch_process {

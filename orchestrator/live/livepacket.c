@@ -67,7 +67,7 @@ static bool is_sound(const struct livepacket *p)
     if (p->type == LIVEPACKET_TAKEN)
         return !p->part && !p->total && !p->chunk && !p->n;
     if (p->type != LIVEPACKET_PART || p->total < LIVE_HEAD_BYTES ||
-        p->total > LIVE_SNAP_BYTES || p->chunk > p->total ||
+        p->total > LIVEPACKET_MOST || p->chunk > p->total ||
         /* Only a snapshot of one part may be shorter than LIVEPACKET_LEAST. */
         (p->chunk < LIVEPACKET_LEAST && p->chunk != p->total) ||
         begins >= p->total)

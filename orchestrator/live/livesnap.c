@@ -212,7 +212,7 @@ size_t livesnap_pack(const struct live_snap *snap,
     uint64_t left = snap->left_comms;
     uint32_t n;
 
-    /* The whole block is written, so the rest must be defined. */
+    /* Whole blocks are written, so the rest must be defined. */
     memset(bytes, 0, LIVE_SNAP_BYTES);
     jpr_put_text(&out, snap->node);
     n = put_ranks(snap, &out);
@@ -477,7 +477,7 @@ int livesnap_unpack(const uint8_t *bytes, size_t n, struct live_snap *out,
     return 0;
 }
 
-/* A file that is shorter than 4 KiB is accepted if its body is complete. */
+/* A file that ends within a block is accepted if its body is complete. */
 int livesnap_read(int folder, const char *name, struct live_snap *out,
                   struct jp_error *err)
 {

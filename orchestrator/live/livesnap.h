@@ -1,13 +1,14 @@
-/* livesnap.h - a node's state while its step runs, in 4 KiB: written by the
- * node's agent, read by node 0's agent, `jobprof top` and metrics.
+/* livesnap.h - a node's state while its step runs, mostly in 4 KiB: written by
+ * the node's agent, read by node 0's agent, `jobprof top` and metrics.
  *
  * live/nodes/<component>.<node's number>.snap of the step directory is
- * overwritten in place by one pwrite() of the whole block. A reader may
- * therefore meet a torn block; the sum shows it, and the reader tries again or
- * keeps its previous state. A snapshot's age is judged by the times inside,
- * never by those of the file: on NFS the file's attributes are up to a minute
- * old. If the clock module runs, the same bytes go to node 0's agent by UDP
- * (livelink.h), and the file is written less often.
+ * overwritten in place by one pwrite() of as many blocks of 4 KiB as it needs.
+ * A reader may therefore meet a torn snapshot; the sum shows it, and the reader
+ * tries again or keeps its previous state. A snapshot's age is judged by the
+ * times inside, never by those of the file: on NFS the file's attributes are up
+ * to a minute old. If the clock module runs, the same bytes go to node 0's
+ * agent by UDP (livelink.h), and the file is written less often. A snapshot of
+ * more than 4 KiB goes by its file only.
  *
  *   offset  bytes
  *   0       8      "JPLIVE\r\n"
@@ -37,6 +38,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/defaults.h"
 #include "common/error.h"
 #include "orchestrator/ingest/hangs.h"
 #include "orchestrator/ingest/hung.h"
@@ -49,13 +51,14 @@
 enum {
     LIVE_SNAP_VERSION = 3, /* version 1 has no logs, and version 2 no
                               launchers' numbers; both are still read */
-    LIVE_SNAP_BYTES = 4096,
+    LIVE_BLOCK_BYTES = 4096,
+    LIVE_SNAP_BYTES = 64 * LIVE_BLOCK_BYTES,
     LIVE_HEAD_BYTES = 64,
     /* most ranks of a node in the table; the rest is only counted */
-    LIVE_RANKS_MAX = 64,
-    LIVE_COMMS_MAX = 256,
-    LIVE_FRONTS_MAX = 512,
-    LIVE_OPS_MAX = 128,
+    LIVE_RANKS_MAX = JP_WATCHED_PROCESSES,
+    LIVE_COMMS_MAX = 1024,
+    LIVE_FRONTS_MAX = 8192,
+    LIVE_OPS_MAX = 1024,
     LIVE_NODE_LEN = 64,
     LIVE_COMM_NAME_LEN = 24
 };
@@ -144,7 +147,8 @@ struct live_snap {
 };
 
 /* Packs a snapshot into at most LIVE_SNAP_BYTES. Ranks and communicators
- * without room are left out from the end, and counted. Returns the length. */
+ * without room are left out from the end, and counted. Returns the length; the
+ * rest of its last block is 0. */
 size_t livesnap_pack(const struct live_snap *snap,
                      uint8_t bytes[LIVE_SNAP_BYTES]);
 

@@ -114,6 +114,22 @@ int livetask_signal(const char *root, struct livetask *task, int signal)
     return rc;
 }
 
+/* --- what is not watched --- */
+
+void livetask_leave(struct livenode_left *left, const char *name)
+{
+    const char *at = NULL, *next = name;
+    int64_t pid = 0;
+
+    left->n++;
+    while ((next = strstr(next, "-pid"))) /* a host's name may contain it */
+        at = next += 4;
+    for (; at && *at >= '0' && *at <= '9' && pid < INT32_MAX; at++)
+        pid = 10 * pid + (*at - '0');
+    if (pid > 0 && pid < INT32_MAX && left->n_pids < LIVENODE_LEFT_MAX)
+        left->pids[left->n_pids++] = pid;
+}
+
 /* --- over the looks ------------------------------------------------------- */
 
 void livewatch_name(struct livewatch *watch, const struct livewatch_process *is)

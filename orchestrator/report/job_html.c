@@ -111,7 +111,7 @@ int job_html_facts(const struct jp_report *report, FILE *out)
 {
     const struct jp_jobconf *c = report->conf;
     const struct jp_nodes *nodes = report->nodes;
-    char loaded[JP_AGENTS_TEXT];
+    char loaded[JP_AGENTS_TEXT], unwatched[UNWATCHED_TEXT];
 
     fputs("<dl>\n", out);
     /* an unknown fact is shown as "-" */
@@ -135,6 +135,8 @@ int job_html_facts(const struct jp_report *report, FILE *out)
     if (report->agents &&
         *util_agents_loaded(report->agents, loaded, sizeof(loaded)))
         html_out_fact(out, "Loaded by tasks", loaded);
+    if (*unwatched_text(report, unwatched, sizeof(unwatched)))
+        html_out_fact(out, "Not watched for hangs", unwatched);
     put_fact_count(out, "Nodes", expected_nodes(c, nodes));
     put_fact_count(out, "Tasks", expected_tasks(c, nodes));
     if (nodes) {

@@ -320,12 +320,16 @@ static void put_hang(FILE *out, const struct jp_report *report)
 static int put_util(FILE *out, const struct jp_report *report)
 {
     const struct jp_util *util = report->util;
-    char text[JP_UTIL_TEXT];
+    char text[JP_UTIL_TEXT], unwatched[UNWATCHED_TEXT];
 
     if (report->agents &&
         *util_agents_text(report->agents, text, sizeof(text))) {
         fprintf(out, "  %-26s ", "Sampling");
         text_out_wrap(out, 29, 29, text);
+    }
+    if (*unwatched_text(report, unwatched, sizeof(unwatched))) {
+        fprintf(out, "  %-26s ", "Not watched for hangs");
+        text_out_wrap(out, 29, 29, unwatched);
     }
     if (!util)
         return 0;

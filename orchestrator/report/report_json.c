@@ -671,9 +671,10 @@ static void put_tables(struct jp_json_stream *s, const struct jp_report *report)
 }
 
 /* Writes the cost of sampling. */
-static void put_agents(struct jp_json_stream *s, const struct jp_agents *a)
+static void put_agents(struct jp_json_stream *s, const struct jp_report *report)
 {
-    char text[JP_AGENTS_TEXT];
+    const struct jp_agents *a = report->agents;
+    char text[JP_AGENTS_TEXT], unwatched[UNWATCHED_TEXT];
 
     if (!a || !a->nodes)
         return;
@@ -689,6 +690,10 @@ static void put_agents(struct jp_json_stream *s, const struct jp_agents *a)
     json_stream_count(s, "slowest_period_ms", a->slowest_ms);
     json_stream_count(s, "troubled_nodes", a->troubled);
     json_stream_text(s, "trouble", *a->trouble ? a->trouble : NULL);
+    json_stream_text(s, "unwatched",
+                     *unwatched_text(report, unwatched, sizeof(unwatched))
+                         ? unwatched
+                         : NULL);
     json_stream_end_object(s);
 }
 
@@ -711,7 +716,7 @@ static void put_util(struct jp_json_stream *s, const struct jp_report *report)
         left_out = table_json(s, &table_util, report, NULL);
         /* rows beyond the limit of JSON, and rows that were never made */
         json_stream_count(s, "left_out", left_out + util->left_out);
-        put_agents(s, report->agents);
+        put_agents(s, report);
     }
     json_stream_end_object(s);
 }

@@ -165,6 +165,12 @@ void topology_findings(struct jp_json_stream *s,
                        const struct jp_step_labels *labels,
                        const struct jp_result *result);
 
+/* Formats which ranks the nodes' agents did not watch for hangs, and why:
+ * "on n1 rank 512, rank 513 and 86 more processes, ..."; "": the agents left
+ * out none. Returns buf. (unwatched.c) */
+#define UNWATCHED_TEXT 2000
+char *unwatched_text(const struct jp_report *report, char *buf, size_t size);
+
 /* --- the page's first screen, and the card -------------------------------- */
 
 /* A tile: a figure and what it means. */

@@ -242,11 +242,15 @@ static int by_place(const void *a, const void *b)
     return rc ? rc : (int) y->source - (int) x->source;
 }
 
-/* Returns the node's task that is the process, or its parent; NULL: unknown. */
+/* Returns the node's task that is the process, or its parent; NULL: unknown. A
+ * task itself is known by its pid. SLURM_PROCID, which children and launchers'
+ * workers inherit and users can set, counts only for processes that are none.
+ */
 static const struct jp_rankmap_task *find_task(const struct rankmap *map,
                                                const struct rankmap_process *p)
 {
     const struct jp_rankmap_node *node = &map->in->nodes[p->node];
+    const struct jp_rankmap_task *inherited = NULL;
     bool at_home = strcmp(p->host, node->hostname) == 0;
     size_t n;
     const struct rankmap_name *first = find_tasks_of(map, node->name, &n);
@@ -254,14 +258,14 @@ static const struct jp_rankmap_task *find_task(const struct rankmap *map,
     for (size_t i = 0; i < n; i++) {
         const struct jp_rankmap_task *task = &map->in->tasks[first[i].at];
 
-        if (p->procid >= 0 && task->procid == p->procid)
-            return task;
         /* A container may have its own pids, so the namespace must match. */
-        if (p->procid < 0 && task->pid == p->pid &&
+        if (task->pid == p->pid &&
             (p->pid_ns ? p->pid_ns == task->pid_ns : at_home))
             return task;
+        if (p->procid >= 0 && task->procid == p->procid)
+            inherited = task;
     }
-    return NULL;
+    return inherited;
 }
 
 /* Collects what the facts say about their process. The first known value

@@ -585,6 +585,28 @@ static void add_loaded(struct jp_agents *a, const char *name,
         }
 }
 
+/* Takes what the module `live` did not watch. */
+static void take_unwatched(struct jp_agents *a, const char *node,
+                           const json_t *module)
+{
+    const json_t *pids = json_object_get(module, "left_pids");
+    bool ended = json_is_false(json_object_get(module, "running"));
+    struct jp_unwatched u = {.left = count_of(module, "left_out"),
+                             .left_comms = count_of(module, "left_comms")};
+    const char *why = text_of(module, "why");
+
+    if (!(ended && *why) && !u.left && !u.left_comms)
+        return;
+    if (a->n_unwatched++ >= JP_UNWATCHED_MAX)
+        return;
+    snprintf(u.node, sizeof(u.node), "%s", node);
+    if (ended)
+        clean_text(*why ? why : "ended", JP_CLEAN_ASCII, u.why, sizeof(u.why));
+    for (size_t i = 0; i < json_array_size(pids) && u.n_pids < 8; i++)
+        u.pids[u.n_pids++] = json_integer_value(json_array_get(pids, i));
+    a->unwatched[a->n_unwatched - 1] = u;
+}
+
 /* Takes the part of one module. period_ms: as requested. */
 static void take_module(struct jp_agents *a, const char *node,
                         const json_t *module, uint32_t period_ms)
@@ -595,6 +617,8 @@ static void take_module(struct jp_agents *a, const char *node,
     char clean[160];
 
     a->bytes = num_add(a->bytes, count_of(module, "bytes"));
+    if (!strcmp(text_of(module, "name"), "live"))
+        take_unwatched(a, node, module);
     /* the module has lengthened its period to keep its budget */
     if (period_ms && period > period_ms && period <= UINT32_MAX) {
         a->slowed++;

@@ -80,6 +80,16 @@ char *util_text(const struct jp_util *util, char *buf, size_t size);
 
 #define JP_AGENTS_TEXT 300 /* buffer size for util_agents_text */
 
+/* What a node's agent did not watch for hangs. */
+struct jp_unwatched {
+    char node[64];
+    char why[120];             /* the whole node: its module ended; else "" */
+    uint64_t left, left_comms; /* processes, communicators beyond a limit */
+    int64_t pids[8];           /* of the first of these processes */
+    uint32_t n_pids;
+};
+#define JP_UNWATCHED_MAX 8
+
 struct jp_agents {
     uint32_t nodes; /* nodes with a record; 0: no agent ran */
     uint64_t cpu_us, lived_us, wakeups, bytes; /* sums over all agents */
@@ -88,6 +98,8 @@ struct jp_agents {
     uint32_t slowest_ms; /* the longest period among them */
     uint32_t troubled;   /* nodes with an error */
     char trouble[200];   /* the error of the first of them; "": none */
+    struct jp_unwatched unwatched[JP_UNWATCHED_MAX];
+    uint32_t n_unwatched; /* nodes; only the first ones are in the list */
     struct util_loaded loaded;
     uint32_t on[UTIL_LOADED_MAX]; /* number of nodes that have it */
 };

@@ -126,16 +126,16 @@ struct jpr_reader {
     uint64_t offset; /* where the next block begins */
     uint64_t block;  /* where the block of the current records begins */
     struct jpr_end end;
-    bool over;     /* no further block is read */
-    uint8_t *disk; /* the last payload as it is in the file */
+    bool over; /* no further block is read */
+    struct jpr_scratch *scratch;
+    bool is_shared; /* scratch is borrowed */
     struct jpr_unpacked *block_records;
     enum jpr_pass pass;
     bool follow; /* the file is still being written */
-    /* For a file that grows: bytes of the last read, which mostly has many
-     * small blocks. NULL: not used. */
+    /* For a file that grows: how much of it is in scratch->ahead, and where it
+     * was read. A read mostly has many small blocks. */
     uint64_t ahead_at;
     size_t n_ahead;
-    uint8_t *ahead;
 };
 
 /* Reads up to n bytes of the file, all that are there. */
@@ -171,7 +171,7 @@ static ssize_t read_ahead(struct jpr_reader *r, uint64_t offset, void *out,
     if (offset < r->ahead_at || skip > r->n_ahead || n > r->n_ahead - skip) {
         r->n_ahead = 0;
         /* one call is enough: a second one would only find the end */
-        got = pread(r->fd, r->ahead, AHEAD_BYTES, (off_t) offset);
+        got = pread(r->fd, r->scratch->ahead, AHEAD_BYTES, (off_t) offset);
         if (got < 0)
             return errno == EINTR ? read_file(r, offset, out, n) : -1;
         r->ahead_at = offset;
@@ -181,7 +181,7 @@ static ssize_t read_ahead(struct jpr_reader *r, uint64_t offset, void *out,
     if (n > r->n_ahead - skip)
         n = r->n_ahead - (size_t) skip;
     if (n)
-        memcpy(out, r->ahead + skip, n);
+        memcpy(out, r->scratch->ahead + skip, n);
     return (ssize_t) n;
 }
 
@@ -200,8 +200,8 @@ static ssize_t read_at(struct jpr_reader *r, uint64_t offset, void *out,
         memcpy(out, r->bytes + offset, n);
         return (ssize_t) n;
     }
-    return r->ahead ? read_ahead(r, offset, out, n)
-                    : read_file(r, offset, out, n);
+    return r->follow && r->scratch->ahead ? read_ahead(r, offset, out, n)
+                                          : read_file(r, offset, out, n);
 }
 
 /* Counts a damaged block. Returns -1 with err. */
@@ -259,10 +259,10 @@ static struct jpr_reader *create(const char *name, struct jp_error *err)
     if (r) {
         r->fd = -1;
         r->name = strdup(name);
-        r->disk = malloc(JPR_MAX_RAW_BYTES);
+        r->scratch = jpr_scratch_create();
         r->block_records = jpr_unpacked_create();
     }
-    if (r && r->name && r->disk && r->block_records)
+    if (r && r->name && r->scratch && r->block_records)
         return r;
     error_set(err, "%s: no memory", name);
     jpr_close(r);
@@ -338,7 +338,7 @@ struct jpr_reader *jpr_open_stream(jpr_fill *fill, void *arg, const char *name,
  */
 static uint64_t find_frame(struct jpr_reader *r, uint64_t from, bool *zeros)
 {
-    uint8_t *buf = r->disk; /* no payload is in it now */
+    uint8_t *buf = r->scratch->disk; /* no payload is in it now */
     struct jpr_frame frame;
     ssize_t n;
 
@@ -377,16 +377,16 @@ static int skip_damage(struct jpr_reader *r, struct jp_error *err)
     return damage(r, at, "damaged block", err);
 }
 
-/* Checks and unpacks the payload in r->disk. Returns 1, or -1 with err. */
+/* Checks and unpacks the payload in the scratch. Returns 1, or -1 with err. */
 static int unpack_payload(struct jpr_reader *r, const struct jpr_frame *frame,
                           struct jp_error *err)
 {
     const char *why;
 
-    if (jpr_crc32(0, r->disk, frame->disk_bytes) != frame->crc)
+    if (jpr_crc32(0, r->scratch->disk, frame->disk_bytes) != frame->crc)
         return damage(r, r->block, "checksum differs", err);
     r->end.raw += frame->raw_bytes;
-    why = jpr_unpacked_load(r->block_records, frame, r->disk);
+    why = jpr_unpacked_load(r->block_records, frame, r->scratch);
     if (why)
         return damage(r, r->block, why, err);
     return 1;
@@ -419,7 +419,8 @@ static int next_block(struct jpr_reader *r, struct jp_error *err)
             r->offset += sizeof(bytes) + frame.disk_bytes;
             return 1; /* 1, without records */
         }
-        n = read_at(r, r->offset + sizeof(bytes), r->disk, frame.disk_bytes);
+        n = read_at(r, r->offset + sizeof(bytes), r->scratch->disk,
+                    frame.disk_bytes);
         if (n == (ssize_t) frame.disk_bytes) {
             r->block = r->offset;
             r->offset += sizeof(bytes) + frame.disk_bytes;
@@ -432,12 +433,23 @@ static int next_block(struct jpr_reader *r, struct jp_error *err)
     return error_set(err, "%s: %s", r->name, strerror(errno));
 }
 
+/* Another reader may have used the buffers since. */
+static void take_scratch(struct jpr_reader *r)
+{
+    if (r->scratch->user == r)
+        return;
+    r->scratch->user = r;
+    r->n_ahead = 0;
+    jpr_unpacked_drop(r->block_records);
+}
+
 int jpr_next(struct jpr_reader *r, struct jpr_record *record,
              struct jp_error *err)
 {
     const char *why = NULL;
     int rc;
 
+    take_scratch(r);
     for (;;) {
         rc = jpr_unpacked_next(r->block_records, record, &why);
         if (rc > 0) {
@@ -465,12 +477,23 @@ void jpr_pass(struct jpr_reader *reader, enum jpr_pass pass)
     reader->pass = pass;
 }
 
-void jpr_follow(struct jpr_reader *reader)
+void jpr_follow(struct jpr_reader *reader, struct jpr_scratch *shared)
 {
     reader->follow = true;
+    if (shared && !reader->is_shared) {
+        jpr_unpacked_drop(reader->block_records);
+        jpr_scratch_destroy(reader->scratch);
+        reader->scratch = shared;
+        reader->is_shared = true;
+    }
     /* without this memory there are more reads */
-    if (reader->fd >= 0 && !reader->ahead)
-        reader->ahead = malloc(AHEAD_BYTES);
+    if (reader->fd >= 0 && !reader->scratch->ahead)
+        reader->scratch->ahead = malloc(AHEAD_BYTES);
+}
+
+bool jpr_is_between(const struct jpr_reader *reader)
+{
+    return jpr_unpacked_is_empty(reader->block_records);
 }
 
 uint64_t jpr_taken(const struct jpr_reader *reader)
@@ -504,8 +527,10 @@ void jpr_close(struct jpr_reader *reader)
         close(reader->fd);
     window_destroy(reader->stream);
     jpr_unpacked_destroy(reader->block_records);
-    free(reader->ahead);
-    free(reader->disk);
+    if (reader->scratch && reader->scratch->user == reader)
+        reader->scratch->user = NULL; /* its address may be used again */
+    if (!reader->is_shared)
+        jpr_scratch_destroy(reader->scratch);
     free(reader->name);
     free(reader);
 }

@@ -108,10 +108,23 @@ enum jpr_pass {
 /* Holds from the next block on. */
 void jpr_pass(struct jpr_reader *reader, enum jpr_pass pass);
 
+/* The buffers for a block, 3 MiB. Each reader has its own, except those that
+ * share one because they follow files that are read in turn. NULL without
+ * memory. */
+struct jpr_scratch *jpr_scratch_create(void);
+/* Only after all readers that share it were closed. NULL is fine. */
+void jpr_scratch_destroy(struct jpr_scratch *scratch);
+
 /* For a file that is still being written. From now on a 0 of jpr_next() means
  * "nothing more yet". The next call continues where it stopped, at the begin of
- * the last block if that was not complete. */
-void jpr_follow(struct jpr_reader *reader);
+ * the last block if that was not complete. shared: buffers that are used
+ * instead of the reader's own; NULL: none. While jpr_is_between() is false, no
+ * other reader with these buffers may read: the rest of the block would be
+ * lost. */
+void jpr_follow(struct jpr_reader *reader, struct jpr_scratch *shared);
+
+/* Whether all records of the last block were read. */
+bool jpr_is_between(const struct jpr_reader *reader);
 
 /* Returns how many bytes of the file have been read. */
 uint64_t jpr_taken(const struct jpr_reader *reader);
@@ -144,16 +157,27 @@ const char *jpr_texts_get(struct jpr_texts *texts, struct jpr_in *in);
 
 struct jpr_unpacked;
 
+/* What the largest block needs, so that a block needs no allocation except for
+ * templates, counters and communicators. */
+struct jpr_scratch {
+    uint8_t *disk;           /* the payload as it is in the file */
+    uint8_t *raw;            /* the payload, if it was compressed */
+    char *texts;             /* of the block */
+    const char **dictionary; /* texts of a block of operations */
+    uint8_t *ahead;          /* the last read of a file that grows; or NULL */
+    const struct jpr_reader *user; /* whose bytes these are; NULL: nobody's */
+};
+
 /* NULL without memory. */
 struct jpr_unpacked *jpr_unpacked_create(void);
 void jpr_unpacked_destroy(struct jpr_unpacked *u);
 
-/* Takes the payload of a block, which must stay in place until all its records
- * are read. Returns NULL, or what is wrong (static text); then there are no
- * records. */
+/* Takes the payload of a block, scratch->disk. The buffers must stay as they
+ * are until all its records are read. Returns NULL, or what is wrong (static
+ * text); then there are no records. */
 const char *jpr_unpacked_load(struct jpr_unpacked *u,
                               const struct jpr_frame *frame,
-                              const uint8_t *disk);
+                              const struct jpr_scratch *scratch);
 
 /* Reads the next record of the block: 1; 0 when none is left; -1 with *why when
  * the rest is damaged. */
@@ -162,6 +186,9 @@ int jpr_unpacked_next(struct jpr_unpacked *u, struct jpr_record *record,
 
 /* Drops the block's remaining records. */
 void jpr_unpacked_drop(struct jpr_unpacked *u);
+
+/* Whether no record is left. */
+bool jpr_unpacked_is_empty(const struct jpr_unpacked *u);
 
 /* Returns a communicator of all blocks so far, or NULL. */
 const struct jpr_comm *jpr_unpacked_comm(const struct jpr_unpacked *u,

@@ -179,10 +179,9 @@ struct jpr_unpacked {
     enum jpr_block type;
     uint64_t left; /* records of the block that are not read yet */
     struct jpr_in in;
-    uint8_t *raw;           /* the payload, if it was compressed */
-    struct jpr_texts texts; /* of this block */
+    struct jpr_texts texts;  /* of this block */
+    const char **dictionary; /* as it is in the scratch */
     struct jpr_comms comms;
-    const char **dictionary;
     uint64_t n_texts;
     struct template *templates;
     uint64_t n_templates;
@@ -194,23 +193,38 @@ struct jpr_unpacked {
     struct jpr_inflight inflight;
 };
 
-/* The buffers have the size of the largest block, so that a block needs no
- * allocation except for templates, counters and communicators. */
+struct jpr_scratch *jpr_scratch_create(void)
+{
+    struct jpr_scratch *scratch = calloc(1, sizeof(*scratch));
+
+    if (!scratch)
+        return NULL;
+    scratch->disk = malloc(JPR_MAX_RAW_BYTES);
+    scratch->raw = malloc(JPR_MAX_RAW_BYTES);
+    scratch->texts = malloc(JPR_MAX_RAW_BYTES);
+    scratch->dictionary =
+        malloc(JPR_MAX_STRINGS * sizeof(*scratch->dictionary));
+    if (scratch->disk && scratch->raw && scratch->texts && scratch->dictionary)
+        return scratch;
+    jpr_scratch_destroy(scratch);
+    return NULL;
+}
+
+void jpr_scratch_destroy(struct jpr_scratch *scratch)
+{
+    if (!scratch)
+        return;
+    free(scratch->ahead);
+    free(scratch->dictionary);
+    free(scratch->texts);
+    free(scratch->raw);
+    free(scratch->disk);
+    free(scratch);
+}
+
 struct jpr_unpacked *jpr_unpacked_create(void)
 {
-    struct jpr_unpacked *u = calloc(1, sizeof(*u));
-
-    if (!u)
-        return NULL;
-    u->raw = malloc(JPR_MAX_RAW_BYTES);
-    u->texts.size = JPR_MAX_RAW_BYTES;
-    u->texts.bytes = malloc(u->texts.size);
-    u->dictionary = malloc(JPR_MAX_STRINGS * sizeof(*u->dictionary));
-    if (!u->raw || !u->texts.bytes || !u->dictionary) {
-        jpr_unpacked_destroy(u);
-        return NULL;
-    }
-    return u;
+    return calloc(1, sizeof(struct jpr_unpacked));
 }
 
 /* The lists are const for readers, but owned here. */
@@ -230,15 +244,17 @@ void jpr_unpacked_destroy(struct jpr_unpacked *u)
     comms_fini(&u->comms);
     free(u->templates);
     free_counters(&u->counters);
-    free(u->dictionary);
-    free(u->texts.bytes);
-    free(u->raw);
     free(u);
 }
 
 void jpr_unpacked_drop(struct jpr_unpacked *u)
 {
     u->left = 0;
+}
+
+bool jpr_unpacked_is_empty(const struct jpr_unpacked *u)
+{
+    return u->left == 0;
 }
 
 const struct jpr_comm *jpr_unpacked_comm(const struct jpr_unpacked *u,
@@ -547,17 +563,20 @@ static const char *next_comm(struct jpr_unpacked *u, struct jpr_record *record)
 /* A stored payload is read where it is; only a compressed one is copied. */
 const char *jpr_unpacked_load(struct jpr_unpacked *u,
                               const struct jpr_frame *frame,
-                              const uint8_t *disk)
+                              const struct jpr_scratch *scratch)
 {
+    const uint8_t *disk = scratch->disk;
     const char *why = NULL;
 
     u->left = 0;
-    u->texts.used = 0;
+    u->texts = (struct jpr_texts){scratch->texts, 0, JPR_MAX_RAW_BYTES};
+    u->dictionary = scratch->dictionary;
     u->type = (enum jpr_block) frame->type;
     if (frame->codec == JPR_ZLIB) {
-        if (jpr_unzip(disk, frame->disk_bytes, u->raw, frame->raw_bytes) < 0)
+        if (jpr_unzip(disk, frame->disk_bytes, scratch->raw, frame->raw_bytes) <
+            0)
             return "cannot be unpacked";
-        disk = u->raw;
+        disk = scratch->raw;
     }
     u->in = (struct jpr_in){.at = disk, .end = disk + frame->raw_bytes};
     switch (u->type) {

@@ -132,6 +132,11 @@ static double half(void *state)
 
 static const struct node_module busy = {
     .name = "busy", .budget = 0.002, .start = start_busy, CALLS};
+/* two that are within their budgets, but not within what both may take */
+static const struct node_module large = {
+    .name = "large", .budget = 0.25, .start = start_third, CALLS};
+static const struct node_module small = {
+    .name = "small", .budget = 0.25, .start = start_busy, CALLS};
 /* its settings allow it more than the others */
 static const struct node_module generous = {.name = "generous",
                                             .budget = 0.005,
@@ -302,6 +307,26 @@ static void is_slowed(void **state)
     json_decref(r.record);
 }
 
+/* 4.25 ms and 2 ms of 20 are 31 %, and all may take 25 % together: the one that
+ * takes most is slowed, and 21 % remain. */
+static void all_are_slowed(void **state)
+{
+    static const struct node_module *const modules[] = {&calm, &small, &large,
+                                                        NULL};
+    struct result r;
+
+    habits[0] = (struct habit){.burn_us = 2000};
+    habits[1] = (struct habit){.last = 80};
+    habits[2] = (struct habit){.burn_us = 4250};
+    r = run(*state, modules);
+    assert_int_equal(count(module_of(&r, 1), "period_ms"), PERIOD_MS);
+    assert_true(count(module_of(&r, 2), "period_ms") >= 2 * PERIOD_MS);
+    assert_true(lines_with(r.log, "the agent took ") >= 1);
+    assert_true(lines_with(r.log, "(25.00 % allowed): large samples every ") >=
+                1);
+    json_decref(r.record);
+}
+
 /* A module that paces itself keeps its period, and one line says that it takes
  * too much. */
 static void paces_itself(void **state)
@@ -375,6 +400,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(is_slowed, tempdir_make, tempdir_drop),
+        cmocka_unit_test_setup_teardown(all_are_slowed, tempdir_make,
+                                        tempdir_drop),
         cmocka_unit_test_setup_teardown(paces_itself, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test_setup_teardown(cost_adds_up, tempdir_make,

@@ -34,7 +34,7 @@ static void check_part(const struct livepacket *p)
             abort();
         return;
     }
-    if (p->total > LIVE_SNAP_BYTES || !parts || parts > LIVEPACKET_PARTS ||
+    if (p->total > LIVEPACKET_MOST || !parts || parts > LIVEPACKET_PARTS ||
         p->part >= parts || begins + p->n > p->total || !p->n ||
         (last ? begins + p->n != p->total : p->n != p->chunk))
         abort();
@@ -59,7 +59,7 @@ static void read_sealed(const uint8_t *data, size_t size,
         .epoch = data[7],
         .nodeid = data[8],
         .component = data[9],
-        .n = (size_t) (data[10] << 8 | data[11]) % (LIVE_SNAP_BYTES + 1),
+        .n = (size_t) (data[10] << 8 | data[11]) % (LIVEPACKET_MOST + 1),
     };
     if (data[12] & 1 && p.chunk) { /* of the right length */
         size_t begins = (size_t) p.part * p.chunk;
@@ -67,7 +67,7 @@ static void read_sealed(const uint8_t *data, size_t size,
         p.n = begins >= p.total            ? 0
               : p.total - begins < p.chunk ? p.total - begins
                                            : p.chunk;
-        p.n = p.n > LIVE_SNAP_BYTES ? LIVE_SNAP_BYTES : p.n;
+        p.n = p.n > LIVEPACKET_MOST ? LIVEPACKET_MOST : p.n;
     }
     p.data = malloc(p.n + 1);
     if (!p.data)

@@ -36,6 +36,7 @@ static const int dev23[] = {3, 2};
 static const struct jp_rankmap_task tasks[] = {
     {"n1", "boot-1", 100, 7, 0, 0, dev2, 1, 0},
     {"n1", "boot-1", 101, 7, 1, 1, dev23, 2, 0},
+    {"n1", "boot-1", 102, 7, 3, 2, dev0, 1, 0},
     {"n2", "boot-2", 200, 7, 2, 0, NULL, -1, 0},
 };
 
@@ -72,6 +73,8 @@ static const struct jp_rankmap_fact facts[] = {
     {REC, "n1", "c1", "boot-1", 5, 3, 0, 0, "0xa", 12, "", ""},
     {NAME, "n1", "host1", "", 100, 0, -1, -1, "", -1, "", ""},
     {NAME, "n1", "c2", "", 100, 0, -1, -1, "", -1, "", ""},
+    /* a task with another one's SLURM_PROCID */
+    {REC, "n1", "host1", "boot-1", 102, 7, 0, -1, "0xa", 16, "", ""},
     {REC, "v2", "vm", "boot-v", 90, 0, -1, -1, "0xa", 15, "", ""},
 };
 
@@ -123,6 +126,13 @@ static const struct {
      EXACT,
      JP_RANK_FROM_ONLY_GPU,
      "0000:3a:00.0",
+     ""},
+    {{"0xa", 16, 64, "host1", 102},
+     0,
+     1,
+     EXACT,
+     JP_RANK_FROM_ONLY_GPU,
+     "0000:1a:00.0",
      ""},
     {{"0xa", 13, 64, "host1", 100},
      0,

@@ -297,10 +297,10 @@ static void files_are_rarer(void **state)
     assert_int_equal(file_of(&s, 1)->sequence, number_of(&s, 1, "snapshots"));
     must_find_the_hang(&s, 650);
     assert_int_equal(live_module.bytes(s.nodes[0]),
-                     LIVE_SNAP_BYTES + size_of(&s, LIVE_ALERTS) +
+                     LIVE_BLOCK_BYTES + size_of(&s, LIVE_ALERTS) +
                          size_of(&s, LIVE_WANT));
     assert_true(size_of(&s, LIVE_ALERTS) > 0);
-    assert_int_equal(live_module.bytes(s.nodes[1]), LIVE_SNAP_BYTES);
+    assert_int_equal(live_module.bytes(s.nodes[1]), LIVE_BLOCK_BYTES);
     live_module.finish(s.nodes[1]);
     assert_int_equal(file_of(&s, 1)->last, true);
     end(&s);

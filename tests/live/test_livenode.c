@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "common/owncost.h"
 #include "orchestrator/live/livenode.h"
 #include "tests/common/tempdir.h"
 #include "tests/live/growtask.h"
@@ -584,6 +585,138 @@ static void costs_little(void **state)
     assert_true(fast < 2.5 * slow);
 }
 
+/* Writes a process with a few communicators and the last second of its
+ * operations. */
+#define MANY 512
+#define MANY_COMMS 6
+static void put_second(struct jpr_maker *maker, unsigned second)
+{
+    static const char *const funcs[] = {"AllReduce", "AllGather",
+                                        "ReduceScatter"};
+    struct jpr_op op = {.kind = JPR_COLL,
+                        .datatype = "ncclFloat32",
+                        .algo = "RING",
+                        .proto = "LL",
+                        .bytes = 4096,
+                        .peer = -1,
+                        .n_channels = 2,
+                        .api_func = "",
+                        .api_datatype = ""};
+
+    for (unsigned i = 0; i < 10 * MANY_COMMS; i++) {
+        op.comm = i % MANY_COMMS;
+        op.func = funcs[i / MANY_COMMS % 3];
+        op.seq = 4 * second + i / MANY_COMMS / 3;
+        jpr_maker_times(&op, at(second + i / (10.0 * MANY_COMMS)).mono_ns, 500);
+        jpr_maker_op(maker, &op);
+        if (i % 6 == 5)
+            jpr_maker_flush(maker);
+    }
+    jpr_maker_counters(maker, at(second + 1).mono_ns, false, 0, 0);
+}
+
+/* Bytes of a recording, begun or continued, as one process writes them. */
+static void grow_all(const char *dir, struct jpr_maker **makers, char **texts,
+                     size_t *lens, FILE **outs, size_t *shown, unsigned second)
+{
+    for (unsigned i = 0; i < MANY; i++) {
+        char name[64], *path;
+        FILE *f;
+
+        snprintf(name, sizeof(name), "n1-pid%u.jpr", 1000 + i);
+        if (second == 0) {
+            outs[i] = open_memstream(&texts[i], &lens[i]);
+            makers[i] = jpr_maker_create(outs[i]);
+            jpr_maker_header(makers[i], "n1", 1000 + i, i, NULL);
+            for (uint32_t c = 0; c < MANY_COMMS; c++)
+                jpr_maker_comm(makers[i],
+                               &(struct jpr_comm){.index = c,
+                                                  .known = true,
+                                                  .id = 100 * (i / 8) + c,
+                                                  .name = "dp",
+                                                  .rank = i % 8,
+                                                  .n_ranks = 8,
+                                                  .gpu_pci = "",
+                                                  .gpu_uuid = ""});
+        }
+        put_second(makers[i], second);
+        jpr_maker_flush(makers[i]);
+        fflush(outs[i]);
+        path = tempdir_path(dir, name);
+        f = fopen(path, "ae");
+        assert_non_null(f);
+        assert_int_equal(fwrite(texts[i] + shown[i], 1, lens[i] - shown[i], f),
+                         lens[i] - shown[i]);
+        fclose(f);
+        free(path);
+        shown[i] = lens[i];
+    }
+}
+
+/* A node of 512 processes in six communicators each: all are in the snapshot,
+ * in little memory and time. Another one is not watched, which is known. */
+static void follows_many(void **state)
+{
+    struct jpr_maker **makers = calloc(MANY, sizeof(*makers));
+    char **texts = calloc(MANY, sizeof(*texts));
+    size_t *lens = calloc(MANY, sizeof(*lens));
+    size_t *shown = calloc(MANY, sizeof(*shown)), heap;
+    FILE **outs = calloc(MANY, sizeof(FILE *));
+    static uint8_t bytes[LIVE_SNAP_BYTES];
+    static struct live_snap back;
+    struct livenode *node = make_node(*state);
+    struct livenode_time late = at(20);
+    uint64_t took = 0, most = 0, n = 0;
+    struct task other;
+    int64_t more;
+
+    for (unsigned second = 0; second < 12; second++) {
+        uint64_t before;
+        struct livenode_time t = at(second + 1);
+
+        grow_all(*state, makers, texts, lens, outs, shown, second);
+        before = owncost_thread_ns();
+        heap = owncost_heap_bytes();
+        assert_int_equal(livenode_look(node, &t, &class, NULL), 0);
+        more = (int64_t) (owncost_heap_bytes() - heap);
+        most += more > 0 ? (uint64_t) more : 0;
+        if (second > 1) /* files were opened before */
+            took += owncost_thread_ns() - before, n++;
+    }
+    assert_int_equal(livenode_fill(node, &(struct livenode_time){0}, &snap), 0);
+    print_message("# %d processes: %.1f MiB, %.2f ms a look\n", MANY,
+                  (double) most / (1 << 20), (double) took / 1e6 / (double) n);
+    assert_int_equal(snap.n_ranks, MANY);
+    assert_int_equal(snap.left_ranks + snap.left_comms, 0);
+    print_message("# snapshot of %zu bytes\n", livesnap_pack(&snap, bytes));
+    assert_int_equal(livesnap_unpack(bytes, sizeof(bytes), &back, NULL), 0);
+    assert_int_equal(back.n_ranks, MANY);
+    assert_int_equal(back.n_fronts, snap.n_fronts);
+    assert_int_equal(back.left_ranks + back.left_comms, 0);
+    assert_true(most < (UINT64_C(64) << 20));
+    assert_int_equal(livenode_left(node)->n, 0);
+    task_begin(&other, *state, 77, 3);
+    task_show(&other, 0);
+    assert_int_equal(livenode_look(node, &late, &class, NULL), 0);
+    assert_int_equal(livenode_left(node)->n, 1);
+    assert_int_equal(livenode_left(node)->n_pids, 1);
+    assert_int_equal(livenode_left(node)->pids[0], 77);
+    assert_int_equal(livenode_fill(node, &late, &snap), 0);
+    assert_int_equal(snap.left_ranks, 1);
+    task_end(&other);
+    livenode_destroy(node);
+    for (unsigned i = 0; i < MANY; i++) {
+        jpr_maker_destroy(makers[i]);
+        fclose(outs[i]);
+        free(texts[i]);
+    }
+    free(makers);
+    free(texts);
+    free(lens);
+    free(shown);
+    free(outs);
+}
+
 /* A file that replaces another one is read from its beginning. */
 static void sees_a_file_replaced(void **state)
 {
@@ -718,6 +851,7 @@ int main(void)
         TEST(tells_what_it_does_of_late),
         TEST(tells_of_the_gpu),
         TEST(costs_little),
+        TEST(follows_many),
         TEST(whose_task),
         TEST(signals_who_catches_it),
         TEST(tells_at_the_end_who_is_gone),

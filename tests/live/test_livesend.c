@@ -47,12 +47,12 @@ static struct clock_seal seal_of(const struct clock_conf *conf,
 static void reads_what_was_written(void **state)
 {
     struct clock_seal seal = seal_of(&lo, HASH);
-    uint8_t data[LIVE_SNAP_BYTES], bytes[LIVEPACKET_BYTES];
+    uint8_t data[LIVEPACKET_MOST], bytes[LIVEPACKET_BYTES];
 
     (void) state;
     for (size_t i = 0; i < sizeof(data); i++)
         data[i] = (uint8_t) (i * 7);
-    for (uint16_t total = LIVE_HEAD_BYTES; total <= LIVE_SNAP_BYTES; total++) {
+    for (uint16_t total = LIVE_HEAD_BYTES; total <= LIVEPACKET_MOST; total++) {
         struct livepacket p = {.type = LIVEPACKET_PART,
                                .total = total,
                                .chunk = total,
@@ -138,7 +138,7 @@ static void refuses_shapes(void **state)
         {{.type = LIVEPACKET_TAKEN, .seq = 1, .total = 64}, -1},
     };
     struct clock_seal seal = seal_of(&lo, HASH);
-    uint8_t data[LIVE_SNAP_BYTES] = {0}, bytes[LIVEPACKET_BYTES];
+    uint8_t data[LIVEPACKET_MOST] = {0}, bytes[LIVEPACKET_BYTES];
 
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -160,7 +160,7 @@ struct ends {
     struct livelink *send;
     int fd; /* a socket that sends without livelink */
     struct sockaddr_in to;
-    uint8_t taken[LIVE_SNAP_BYTES];
+    uint8_t taken[LIVEPACKET_MOST];
     size_t n_taken, slot;
     unsigned times;
     int rc; /* of take */
@@ -280,7 +280,7 @@ static void put_part(const struct ends *e, const uint8_t *data, uint32_t epoch,
 static void delivers(void **state)
 {
     static const size_t sizes[] = {64, 65, 511, 512, 513, 1400, 2900, 4096};
-    uint8_t data[LIVE_SNAP_BYTES];
+    uint8_t data[LIVEPACKET_MOST];
     struct ends e;
     uint64_t now = 1000;
 
@@ -312,7 +312,7 @@ static void delivers(void **state)
 /* Answers that arrive a period after their snapshots are valid. */
 static void takes_late_answers(void **state)
 {
-    uint8_t data[LIVE_SNAP_BYTES] = {0};
+    uint8_t data[LIVEPACKET_MOST] = {0};
     struct ends e;
 
     begin_ends(&e, state);
@@ -329,7 +329,7 @@ static void takes_late_answers(void **state)
 /* In any order, each once, and only parts that belong together. */
 static void gathers_parts(void **state)
 {
-    uint8_t data[LIVE_SNAP_BYTES], other[LIVE_SNAP_BYTES];
+    uint8_t data[LIVEPACKET_MOST], other[LIVEPACKET_MOST];
     struct ends e;
 
     for (size_t i = 0; i < sizeof(data); i++) {
@@ -368,7 +368,7 @@ static void gathers_parts(void **state)
 
 static void refuses_replays(void **state)
 {
-    uint8_t data[LIVE_SNAP_BYTES] = {0};
+    uint8_t data[LIVEPACKET_MOST] = {0};
     struct ends e;
     char text[8];
 
@@ -396,7 +396,7 @@ static void refuses_replays(void **state)
 static void knows_as_many_as_there_are(void **state)
 {
     struct clock_seal seal = seal_of(&lo, HASH);
-    uint8_t data[LIVE_SNAP_BYTES] = {0}, bytes[LIVEPACKET_BYTES];
+    uint8_t data[LIVEPACKET_MOST] = {0}, bytes[LIVEPACKET_BYTES];
     struct ends e;
 
     begin_ends(&e, state);
@@ -425,7 +425,7 @@ static void knows_as_many_as_there_are(void **state)
 static void passes_over_what_is_foreign(void **state)
 {
     static uint8_t junk[UDP_MOST];
-    uint8_t data[LIVE_SNAP_BYTES] = {0};
+    uint8_t data[LIVEPACKET_MOST] = {0};
     unsigned sent = 0;
     struct ends e;
 
@@ -454,7 +454,7 @@ static void passes_over_what_is_foreign(void **state)
 /* Without answers there are few attempts, and ever fewer. */
 static void tries_ever_less(void **state)
 {
-    uint8_t data[LIVE_SNAP_BYTES] = {0};
+    uint8_t data[LIVEPACKET_MOST] = {0};
     uint64_t now = 1000;
     uint32_t seq = 0;
     struct ends e;
@@ -494,7 +494,7 @@ static void tries_ever_less(void **state)
 static void needs_the_key(void **state)
 {
     struct clock_conf foreign = lo;
-    uint8_t data[LIVE_SNAP_BYTES] = {0};
+    uint8_t data[LIVEPACKET_MOST] = {0};
     struct ends e;
 
     begin_ends(&e, state);
@@ -519,7 +519,7 @@ static int packets_at(const char *dir, int mtu)
     struct ifreq lo_is = {.ifr_name = "lo"};
     struct ends e = {.dir = (char *) dir};
     struct clock_peer peer = {.port = 9, .n_addresses = 1};
-    uint8_t data[LIVE_SNAP_BYTES] = {0}, bytes[LIVEPACKET_BYTES + 1];
+    uint8_t data[LIVEPACKET_MOST] = {0}, bytes[LIVEPACKET_BYTES + 1];
     struct sockaddr_in own = {.sin_family = AF_INET,
                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof(own);

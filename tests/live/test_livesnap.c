@@ -106,8 +106,8 @@ static void is_never_too_long(void **state)
     uint8_t bytes[LIVE_SNAP_BYTES];
 
     (void) state;
-    for (uint32_t ranks = 1; ranks <= LIVE_RANKS_MAX; ranks += 9)
-        for (uint32_t comms = 1; comms <= LIVE_COMMS_MAX; comms += 51) {
+    for (uint32_t ranks = 1; ranks <= LIVE_RANKS_MAX; ranks += 73)
+        for (uint32_t comms = 1; comms <= LIVE_COMMS_MAX; comms += 93) {
             size_t n;
 
             fill(&snap, ranks, comms);
