@@ -152,6 +152,11 @@ struct backend_reader {
 
 struct backend;
 
+/* Returns the backend whose reader's probe accepts a file of this name, without
+ * its folder, that begins with the n bytes at head. NULL: none does. */
+const struct backend *reader_probe(const char *name, const void *head,
+                                   size_t n);
+
 /* Returns the backend with the reader that accepts the file. NULL: none does
  * (*err is empty), or the file cannot be read (*err says why; required). rest:
  * a file that no probe accepts goes to the reader with takes_rest. */

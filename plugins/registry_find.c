@@ -187,25 +187,42 @@ static ssize_t read_head(const char *path, char head[READER_HEAD],
     return got < 0 ? -1 : n;
 }
 
+const struct backend *reader_probe(const char *name, const void *head, size_t n)
+{
+    for (size_t i = 0; backend_registry[i]; i++) {
+        const struct backend_reader *reader = backend_registry[i]->reader;
+
+        if (reader && reader->probe && reader->probe(name, head, n))
+            return backend_registry[i];
+    }
+    return NULL;
+}
+
+/* The backend whose reader takes what no probe accepts, or NULL. */
+static const struct backend *reader_of_rest(void)
+{
+    const struct backend *last = NULL;
+
+    for (size_t i = 0; backend_registry[i]; i++)
+        if (backend_registry[i]->reader &&
+            backend_registry[i]->reader->takes_rest)
+            last = backend_registry[i];
+    return last;
+}
+
 const struct backend *reader_find(const char *path, bool rest,
                                   struct jp_error *err)
 {
     const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    const struct backend *last = NULL;
+    const struct backend *found = NULL;
     char head[READER_HEAD];
     ssize_t n;
 
     err->text[0] = '\0'; /* so that the caller sees which of the two it was */
     n = read_head(path, head, err);
-    for (size_t i = 0; n >= 0 && backend_registry[i]; i++) {
-        const struct backend_reader *reader = backend_registry[i]->reader;
-
-        if (reader && reader->probe && reader->probe(name, head, (size_t) n))
-            return backend_registry[i];
-        if (reader && reader->takes_rest) /* if no probe accepts the file */
-            last = backend_registry[i];
-    }
-    return rest ? last : NULL;
+    if (n >= 0)
+        found = reader_probe(name, head, (size_t) n);
+    return found || !rest ? found : reader_of_rest();
 }
 
 struct reader_states *reader_states_create(void)

@@ -288,12 +288,11 @@ static const struct cmd_option rows[] = {
      OPT_TIME_US(limit_us, MIN_LIMIT_US, MAX_LIMIT_US)},
     {"png", NULL, "also render the plots (needs gnuplot)", OPT_FLAG(png)},
     {"exporter-layout", NULL,
-     "also write output.log and summary/ like the exporter of NCCL Inspector; "
-     "pictures need gnuplot",
+     "also write output.log, parquet_files/ (a file for each log) and summary/ "
+     "like the exporter of NCCL Inspector; pictures need gnuplot",
      OPT_FLAG(exporter)},
     {"parquet", NULL,
-     "also write parquet/, the tables of csv/ as Apache Parquet; with "
-     "--exporter-layout also parquet_files/, a file for each log",
+     "also write parquet/, the tables of csv/ as Apache Parquet",
      OPT_FLAG(parquet)},
     {"usage-root", "DIR",
      "also compare Copper's paths with the files below DIR; may be given "
@@ -447,11 +446,11 @@ static void print_notes(const struct jp_quality *q)
                 q->notes_left_out);
 }
 
-/* Writes the report's tables as Parquet; with the exporter's tree, also each
+/* Writes the tables as Parquet where asked for, and of the exporter's tree each
  * log. */
 static int deliver_parquet(const struct arguments *a, struct jp_error *err)
 {
-    int rc = cmd_args_parquet(a->output, err);
+    int rc = a->parquet ? cmd_args_parquet(a->output, err) : 0;
 
     if (rc == 0 && a->exporter)
         rc = cmd_args_exporter_logs((const char *const *) a->inputs.paths,
@@ -506,7 +505,7 @@ static int deliver(const struct arguments *a, const struct step *step,
             result, a->output,
             &(struct cmd_exporter){duration_us, a->common.quiet, NULL}) < 0)
         return JP_EXIT_IO;
-    if (a->parquet && deliver_parquet(a, &err) < 0) {
+    if (deliver_parquet(a, &err) < 0) {
         quote_printf(stderr, "jobprof: %s\n", err.text);
         return JP_EXIT_IO;
     }

@@ -79,8 +79,7 @@ static const struct cmd_option rows[] = {
      "need gnuplot)",
      OPT_FLAG(report.exporter)},
     {"parquet", NULL,
-     "also write parquet/, the tables of csv/ as Apache Parquet; with "
-     "--exporter-layout also its parquet_files/",
+     "also write parquet/, the tables of csv/ as Apache Parquet",
      OPT_FLAG(report.parquet)},
     {"paths", NULL,
      "print your absolute paths: command, working directory, settings (by "
@@ -266,8 +265,12 @@ static int write_exporter(const struct report_session *session)
                  ? cmd_args_exporter(session->result, dir, &how)
                  : -1;
 
-    /* these files are made from the logs, which gc may have removed */
-    if (rc == 0 && wants_parquet(session) && stepdir_has(session->dir, "raw"))
+    /* these files are made from the logs, which gc may have removed; reading
+     * them once more is too long for a report that somebody waits for, unless
+     * Parquet was asked for */
+    if (rc == 0 &&
+        (session->options->kind == REPORT_USER || wants_parquet(session)) &&
+        stepdir_has(session->dir, "raw"))
         rc = cmd_args_exporter_logs(inputs, 1, dir, &err);
 
     if (rc < 0)

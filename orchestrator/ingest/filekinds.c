@@ -16,6 +16,7 @@
 #include "plugins/copper/copper_counts.h"
 #include "plugins/kineto/kineto.h"
 #include "plugins/nccl_example/example.h"
+#include "plugins/reader.h"
 
 /* --- one test for each kind ---------------------------------------------- */
 
@@ -184,6 +185,13 @@ static bool is_log(const struct filekind_look *look)
            (has_object_line(look) || is_inspectors_name(look->name));
 }
 
+/* A file that the reader of a profiler recognises which has no row of its own:
+ * a new folder in plugins/ needs none. */
+static bool is_other(const struct filekind_look *look)
+{
+    return look->len && reader_probe(look->name, look->head, look->len);
+}
+
 /* An object or an array whose first member is on another line. */
 static bool is_pretty(const struct filekind_look *look)
 {
@@ -216,6 +224,8 @@ const struct filekind_row filekinds_rows[FILEKIND_N] = {
                         "traces of NVIDIA's example plugin", is_trace, true},
     [FILEKIND_LOG] = {"log of JSON lines (NCCL Inspector)",
                       "logs of JSON lines (NCCL Inspector)", is_log, true},
+    [FILEKIND_OTHER] = {"file of another profiler", "files of other profilers",
+                        is_other, true},
     [FILEKIND_PRETTY] = {"pretty-printed JSON file that no reader knows",
                          "pretty-printed JSON files that no reader knows",
                          is_pretty, false},

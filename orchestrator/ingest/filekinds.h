@@ -29,6 +29,7 @@ enum filekind {
     FILEKIND_KINETO,    /* a trace of PyTorch's profiler */
     FILEKIND_TRACE,     /* of NVIDIA's example plugin */
     FILEKIND_LOG,       /* of NCCL Inspector: a JSON object a line */
+    FILEKIND_OTHER,     /* of another profiler that has a reader in plugins/ */
     FILEKIND_PRETTY,    /* JSON over several lines that no reader knows */
     FILEKIND_EMPTY,
     FILEKIND_UNREADABLE,

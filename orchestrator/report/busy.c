@@ -415,12 +415,17 @@ JP_GETTER(util_metric, jp_util_row, value_text(v, at->column->name))
 JP_GETTER(util_unit, jp_util_row,
           value_text(v, util_unit_name(at->column->unit)))
 JP_GETTER(util_help, jp_util_row, value_text(v, at->column->help))
+JP_GETTER(util_mean, jp_util_row, value_measure(v, at->column->unit, at->mean))
+JP_GETTER(util_p50, jp_util_row, value_measure(v, at->column->unit, at->p50))
+JP_GETTER(util_p95, jp_util_row, value_measure(v, at->column->unit, at->p95))
+JP_GETTER(util_min, jp_util_row, value_measure(v, at->column->unit, at->min))
+JP_GETTER(util_max, jp_util_row, value_measure(v, at->column->unit, at->max))
 JP_GETTER(util_imbalance, jp_util_row, value_finite(v, at->imbalance))
 
 static const char *const scopes[] = {"step", "node", "task", "gpu", "port"};
 
 #define FIELD(member) JP_FIELD(struct jp_util_row, member)
-/* mean to max are in the unit of the row */
+/* mean to max are in the unit of the row; the page has it with each figure */
 static const struct jp_column util[] = {
     {"scope", JP_COL_WORD, JP_CSV, 1, 1, 1, "Of", "what was sampled",
      JP_WORDS(scopes), .get = get_util_scope},
@@ -430,20 +435,28 @@ static const struct jp_column util[] = {
      .help = "a task's rank, a GPU's bus id, a port", .get = get_util_id},
     {"metric", JP_COL_TEXT, JP_CSV, 4, 2, 2, "Metric",
      "a column of the samples", .width = 18, .get = get_util_metric},
-    {"unit", JP_COL_TEXT, JP_CSV, 5, 3, 3, "Unit", "of the figures behind it",
+    {"unit", JP_COL_TEXT, JP_CSV, 5, 0, 3, "Unit", "of the figures behind it",
      .width = 6, .get = get_util_unit},
     {"members", JP_COL_COUNT, JP_CSV, 6, 4, 0, "Members",
      "nodes, tasks, GPUs or ports", FIELD(members)},
     {"samples", JP_COL_COUNT, JP_CSV, 7, 5, 0, "Samples", "of all members",
      FIELD(samples)},
-    {"mean", JP_COL_NUMBER, JP_CSV, 8, 6, 4, "Mean", "of all samples",
+    {"mean", JP_COL_NUMBER, JP_CSV, 8, 0, 4, "Mean", "of all samples",
      FIELD(mean)},
-    {"p50", JP_COL_NUMBER, JP_CSV, 9, 7, 5, "Median",
+    {"p50", JP_COL_NUMBER, JP_CSV, 9, 0, 5, "Median",
      "of samples; of all members: of their means", FIELD(p50)},
-    {"p95", JP_COL_NUMBER, JP_CSV, 10, 8, 6, "95 %",
+    {"p95", JP_COL_NUMBER, JP_CSV, 10, 0, 6, "95 %",
      "95th percentile, likewise", FIELD(p95)},
-    {"min", JP_COL_NUMBER, JP_CSV, 11, 9, 7, "Least", "sample", FIELD(min)},
-    {"max", JP_COL_NUMBER, JP_CSV, 12, 10, 8, "Most", "sample", FIELD(max)},
+    {"min", JP_COL_NUMBER, JP_CSV, 11, 0, 7, "Least", "sample", FIELD(min)},
+    {"max", JP_COL_NUMBER, JP_CSV, 12, 0, 8, "Most", "sample", FIELD(max)},
+    {"mean", JP_COL_FIGURE, 0, 0, 6, 0, "Mean", "of all samples",
+     .get = get_util_mean},
+    {"p50", JP_COL_FIGURE, 0, 0, 7, 0, "Median",
+     "of samples; of all members: of their means", .get = get_util_p50},
+    {"p95", JP_COL_FIGURE, 0, 0, 8, 0, "95 %", "95th percentile, likewise",
+     .get = get_util_p95},
+    {"min", JP_COL_FIGURE, 0, 0, 9, 0, "Least", "sample", .get = get_util_min},
+    {"max", JP_COL_FIGURE, 0, 0, 10, 0, "Most", "sample", .get = get_util_max},
     {"imbalance", JP_COL_NUMBER, JP_CSV | JP_MAYBE | JP_TIP, 13, 11, 9,
      "Imbalance", "the largest mean of a member over the mean of all",
      .get = get_util_imbalance},

@@ -192,22 +192,6 @@ static const json_t *step_of(const json_t *steps, const char *id)
     return NULL;
 }
 
-/* Formats a figure in the unit that readers expect. Returns buf. */
-static const char *say_figure(enum util_unit unit, double v,
-                              char buf[JP_FIGURE_LEN])
-{
-    if (unit == UTIL_SHARE)
-        return figure_share(v, buf);
-    if (unit == UTIL_BYTES && v >= 0 && v < 0x1p63)
-        return figure_bytes((uint64_t) v, buf);
-    if (unit == UTIL_BYTES_S)
-        snprintf(buf, JP_FIGURE_LEN, "%s MB/s", FIG_REAL(v / 1e6));
-    else
-        snprintf(buf, JP_FIGURE_LEN, "%s %s", FIG_REAL(v),
-                 util_unit_name(unit));
-    return buf;
-}
-
 /* Writes one metric's maximum, with a link to the step's report. */
 static void put_maximum(const json_t *job, size_t i, const json_t *row,
                         FILE *out)
@@ -220,7 +204,7 @@ static void put_maximum(const json_t *job, size_t i, const json_t *row,
     html_out_row(out);
     html_out_cell(out, util_scope_name(kept[i].scope));
     html_out_cell(out, column_of(i)->name);
-    html_out_figure(out, say_figure(column_of(i)->unit, max, buf), max);
+    html_out_figure(out, util_figure(column_of(i)->unit, max, buf), max);
     fputs("<td><a href=\"", out);
     html_out_text(out, summary_file_text(step, "report"));
     fputs("\">", out);

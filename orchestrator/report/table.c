@@ -553,7 +553,8 @@ static void put_html(FILE *out, const struct jp_column *c,
     else if (c->kind == JP_COL_MORE)
         html_out_more(out, v->text, v->more);
     else if (c->kind == JP_COL_FIGURE)
-        html_out_figure(out, v->text, v->real);
+        html_out_figure(out, text_of(c, v),
+                        v->type == JP_VALUE_UNKNOWN ? real : v->real);
     else if (c->kind == JP_COL_PROSE)
         html_out_prose(out, text_of(c, v));
     else if (is_text(c))

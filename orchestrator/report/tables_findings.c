@@ -33,6 +33,9 @@ JP_GETTER(cause_peers, jp_cause, value_finite(v, at->peers))
 JP_GETTER(cause_before, jp_cause, value_finite(v, at->before))
 JP_GETTER(cause_deviations, jp_cause, value_finite(v, at->deviations))
 JP_GETTER(cause_follows, jp_cause, value_finite(v, at->follows))
+JP_GETTER(cause_value_unit, jp_cause, value_measure(v, at->unit, at->value))
+JP_GETTER(cause_peers_unit, jp_cause, value_measure(v, at->unit, at->peers))
+JP_GETTER(cause_before_unit, jp_cause, value_measure(v, at->unit, at->before))
 JP_GETTER(cause_text, jp_cause, value_text(v, at->text))
 JP_GETTER(cause_finding, jp_cause,
           value_text(v,
@@ -59,19 +62,25 @@ static const struct jp_column causes[] = {
      .help = "a column of the samples, or cpu (user and system), cpu_steal "
              "(of all processors), other_cores, port_use",
      .path = "evidence.metric", FIELD(metric)},
-    {"unit", JP_COL_TEXT, 0, 6, 5, .title = "Unit", .help = "of the figures",
+    {"unit", JP_COL_TEXT, 0, 6, .help = "of the figures",
      .path = "evidence.unit", .get = get_cause_unit},
-    {"value", JP_COL_NUMBER, 0, 7, 6, .title = "Value",
-     .help = "its mean during the finding", .path = "evidence.value",
-     FIELD(value)},
-    {"peers", JP_COL_NUMBER, JP_MAYBE | JP_TIP, 8, 7, .title = "Peers",
+    {"value", JP_COL_NUMBER, 0, 7, .help = "its mean during the finding",
+     .path = "evidence.value", FIELD(value)},
+    {"value", JP_COL_FIGURE, 0, 0, 6, .title = "Value",
+     .help = "its mean during the finding", .get = get_cause_value_unit},
+    {"peers", JP_COL_NUMBER, JP_MAYBE, 8,
      .help = "median of the peers at the same time", .path = "evidence.peers",
      .get = get_cause_peers},
+    {"peers", JP_COL_FIGURE, JP_MAYBE | JP_TIP, 0, 7, .title = "Peers",
+     .help = "median of the peers at the same time",
+     .get = get_cause_peers_unit},
     {"n_peers", JP_COL_COUNT, 0, 9, .help = "number of peers",
      .path = "evidence.n_peers", .get = NULL, FIELD(n_peers)},
-    {"otherwise", JP_COL_NUMBER, JP_MAYBE | JP_TIP, 10, 8, .title = "Otherwise",
+    {"otherwise", JP_COL_NUMBER, JP_MAYBE, 10,
      .help = "its mean in the rest of the run", .path = "evidence.otherwise",
      .get = get_cause_before},
+    {"otherwise", JP_COL_FIGURE, JP_MAYBE | JP_TIP, 0, 8, .title = "Otherwise",
+     .help = "its mean in the rest of the run", .get = get_cause_before_unit},
     {"deviations", JP_COL_NUMBER, JP_MAYBE, 11,
      .help =
          "distance from the median of the peers, in their standard deviations",
@@ -377,20 +386,8 @@ JP_GETTER(bottleneck_kind, jp_bottleneck,
 JP_GETTER(bottleneck_title, jp_bottleneck,
           value_text(v, bottleneck_titles[at->kind]))
 
-/* A share as a percentage, another figure with its unit. */
-static void put_limit(const struct jp_bottleneck *b, struct jp_value *v)
-{
-    const char *unit = util_unit_name(b->unit);
-
-    if (!strcmp(unit, "share"))
-        snprintf(v->buf, sizeof(v->buf), "%s", FIG_SHARE(b->limit));
-    else
-        snprintf(v->buf, sizeof(v->buf), "%s %s", FIG_REAL(b->limit), unit);
-    value_text(v, v->buf);
-    v->real = b->limit;
-}
-
-JP_GETTER(bottleneck_limit, jp_bottleneck, put_limit(at, v))
+JP_GETTER(bottleneck_limit, jp_bottleneck,
+          value_measure(v, at->unit, at->limit))
 JP_GETTER(bottleneck_unit, jp_bottleneck,
           value_text(v, util_unit_name(at->unit)))
 JP_GETTER(bottleneck_text, jp_bottleneck, value_text(v, at->text))

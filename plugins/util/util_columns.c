@@ -4,6 +4,10 @@
  * goes to the end of its kind, so that old readers still find theirs. */
 #include "plugins/util/util_rows.h"
 
+#include <stdio.h>
+
+#include "common/figure.h"
+
 /* From /proc of the node. Pressure needs a kernel with PSI (4.20) that has it
  * switched on. */
 static const struct util_column node_columns[] = {
@@ -154,4 +158,27 @@ const char *util_unit_name(enum util_unit unit)
     };
 
     return names[unit];
+}
+
+char *util_figure(enum util_unit unit, double value, char *buf)
+{
+    bool bytes = (unit == UTIL_BYTES || unit == UTIL_BYTES_S) && value >= 0 &&
+                 value < 0x1p63;
+    const char *word = util_unit_name(unit);
+
+    if (unit == UTIL_SHARE)
+        return figure_share(value, buf);
+    if (unit == UTIL_COUNT)
+        return figure_real(value, buf);
+    if (bytes)
+        snprintf(buf, JP_FIGURE_LEN, "%s%s", FIG_BYTES((uint64_t) value),
+                 unit == UTIL_BYTES_S ? "/s" : "");
+    else if (unit == UTIL_PER_S)
+        snprintf(buf, JP_FIGURE_LEN, "%s/s", FIG_REAL(value));
+    else
+        snprintf(buf, JP_FIGURE_LEN, "%s %s", FIG_REAL(value),
+                 unit == UTIL_CELSIUS ? "\xc2\xb0"
+                                        "C"
+                                      : word);
+    return buf;
 }

@@ -150,6 +150,10 @@ struct util_table {
 extern const struct util_table util_tables[UTIL_KINDS];
 
 const char *util_unit_name(enum util_unit unit);
+/* A figure with its unit as people read it: "71.3 %", "7.46 MiB", "1.2 KiB/s",
+ * "2.1 cores"; a plain number for a count. Writes into buf of JP_FIGURE_LEN
+ * bytes (common/figure.h) and returns it. */
+char *util_figure(enum util_unit unit, double value, char *buf);
 
 /* A figure that is NAN is unknown. */
 struct util_row {

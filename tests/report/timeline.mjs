@@ -109,6 +109,47 @@ try {
   await settled();
   ok(await label() !== whole, 'two fingers zoom');
 
+  // --- a place stays: in the narrowest window, and where a filter comes
+  const kept = await b.eval(`(async () => {
+    const t = jobprof.timeline, frames = () => new Promise(done =>
+      requestAnimationFrame(() => requestAnimationFrame(done)));
+    t.fit();
+    for (let i = 0; i < 20; i++) t.zoom(0.5, 0.9);
+    const narrow = String(t.x);
+    t.zoom(0.5, 0.9);
+    const still = narrow === String(t.x);
+    jobprof.setFilter({func: 'AllReduce'});
+    await frames();
+    const filtered = narrow === String(t.x);
+    jobprof.setFilter({func: null, time: '0.2-0.3'});
+    await frames();
+    const timed = String(t.x);
+    jobprof.setFilter({time: null});
+    await frames();
+    return {still, filtered, timed: timed !== narrow, all: t.x[0] === 0};
+  })()`);
+  ok(Object.values(kept).every(Boolean), 'a zoom keeps its place, also with ' +
+    'a filter; only another time moves it', JSON.stringify(kept));
+  const axis = await b.eval(`(async () => {
+    const plot = document.querySelector('[data-chart=busbw-time] .plot');
+    const press = key => plot.dispatchEvent(new KeyboardEvent('keydown', {key}));
+    plot.closest('details').open = true;
+    await new Promise(done => setTimeout(done, 300));
+    for (let i = 0; i < 12; i++) press('+');
+    const seen = () => [...plot.querySelectorAll('text')].map(e => e.textContent)
+      .filter(t => /^[0-9.]+ (\u00b5s|ms|s)$/.test(t));
+    const labels = seen();
+    press('+');
+    const still = seen();
+    press('0');
+    return {labels, still};
+  })()`);
+  ok(axis.labels.length > 2 &&
+    new Set(axis.labels).size === axis.labels.length &&
+    String(axis.labels) === String(axis.still),
+  'a zoomed axis has the digits that tell its labels apart',
+  JSON.stringify(axis));
+
   // --- a click on a name sets the filter; the address keeps it
   await b.key('0');
   await settled();
@@ -204,7 +245,9 @@ try {
   ok(!await open() && !await b.eval(`document.querySelector('#answer ' +
     'a[href="#timeline"]')`), 'folded where nothing is to be seen in it');
   await b.eval(`location.hash = 'timeline&rank=3'`);
-  ok(await shows() && await open() && /of 1 ranks/.test(await label()),
+  // the filter is drawn some frames after the section has opened
+  ok(await shows() && await open() && await b.until(`/of 1 ranks/.test(
+    document.querySelector('figure.timeline canvas').ariaLabel)`),
     'the address opens it, whatever filter it has', await label());
   await b.goto(good, '#timeline');
   ok(await shows() && await open(), 'so does a page that begins there');
@@ -240,7 +283,9 @@ try {
   await b.goto(small);
   await ready();
   ok(await open(), 'open where a rank is late');
-  await b.eval(`document.querySelector('#findings > details').open = true`);
+  // a single finding is folded, as the first screen has it
+  await b.eval(`document.querySelectorAll('#findings details').forEach(
+    fold => { fold.open = true; })`);
   const lines = await b.eval(`[...document.querySelectorAll('#findings td')]
     .map(c => [c.checkVisibility(), c.textContent.trim()])`);
   ok(lines.some(([seen]) => !seen) && lines.every(([seen, text]) =>
@@ -252,6 +297,25 @@ try {
 
   // --- 1,024 ranks: frames a second of panning, first paint
   await b.goto(large);
+  const paged = await b.eval(`(() => {
+    const box = document.querySelector('.pages');
+    box.closest('details').open = true;
+    const scroll = box.parentElement.nextElementSibling;
+    const [back, next, all] = box.querySelectorAll('button');
+    const rows = [...scroll.querySelector('tbody').rows];
+    const shown = () => rows.filter(row => row.checkVisibility()).length;
+    const word = () => box.querySelector('.note').textContent;
+    const seen = [shown(), word(), back.disabled];
+    next.click();
+    seen.push(shown(), word());
+    all.click();
+    return {seen, all: shown(), n: rows.length};
+  })()`);
+  ok(paged.n > 30 && paged.all === paged.n && String(paged.seen) ===
+    String([20, `Rows 1 to 20 of ${paged.n}`, true,
+      Math.min(20, paged.n - 20),
+      `Rows 21 to ${Math.min(40, paged.n)} of ${paged.n}`]),
+  'a long table has pages', JSON.stringify(paged));
   ok(await ready(), '1,024 ranks are drawn');
   await toTimeline();
   await settled();

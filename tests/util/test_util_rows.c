@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "common/figure.h"
 #include "common/fileio.h"
 #include "tests/common/tempdir.h"
 
@@ -354,14 +355,46 @@ static void name_taken(void **state)
     free(path);
 }
 
+/* A figure as people read it. */
+static void figures(void **state)
+{
+    static const struct {
+        enum util_unit unit;
+        double value;
+        const char *text;
+    } rows[] = {
+        {UTIL_COUNT, 2, "2"},
+        {UTIL_COUNT, 5.967, "5.97"},
+        {UTIL_CORES, 1.585, "1.58 cores"},
+        {UTIL_SHARE, 0.713, "71.3 %"},
+        {UTIL_BYTES, 7340032, "7 MiB"},
+        {UTIL_BYTES, -1, "-1 bytes"},
+        {UTIL_BYTES_S, 2048, "2 KiB/s"},
+        {UTIL_PER_S, 30.21, "30.2/s"},
+        {UTIL_WATTS, 412, "412 W"},
+        {UTIL_CELSIUS, 61,
+         "61 \xc2\xb0"
+         "C"},
+        {UTIL_MHZ, 1980, "1,980 MHz"},
+    };
+    char buf[JP_FIGURE_LEN];
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        assert_string_equal(util_figure(rows[i].unit, rows[i].value, buf),
+                            rows[i].text);
+}
+
 int main(void)
 {
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, tempdir_make, tempdir_drop)
     const struct CMUnitTest tests[] = {
-        TEST(there_and_back),    TEST(digits),         TEST(beyond_the_cap),
-        TEST(cut_anywhere),      TEST(hostile_lines),  TEST(foreign_files),
-        TEST(links_are_refused), TEST(folder_renamed), TEST(name_taken)};
+        TEST(there_and_back),    TEST(digits),
+        TEST(beyond_the_cap),    TEST(cut_anywhere),
+        TEST(hostile_lines),     TEST(foreign_files),
+        TEST(links_are_refused), TEST(folder_renamed),
+        TEST(name_taken),        TEST(figures)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,6 +59,7 @@
         for (const h of heads) h.removeAttribute('aria-sort');
         head.setAttribute('aria-sort', up ? 'ascending' : 'descending');
         body.append(...rows);
+        table.dispatchEvent(new Event('sorted'));
       });
     });
   }

@@ -119,7 +119,58 @@
 
   const tables = [];
 
-  function applyTable({table, columns, note}) {
+  // Long tables in pages, of the rows that match; paper has all of them.
+  const PAGE = 20, LONG = 30;
+
+  function turnPage(entry, page = 0) {
+    const {table, pages} = entry;
+    if (!pages) return;
+    const rows = [...table.tBodies[0].rows].filter(row => !row.hidden);
+    const last = Math.max(0, Math.ceil(rows.length / PAGE) - 1);
+    entry.page = Math.min(Math.max(page, 0), last);
+    const from = entry.all ? 0 : entry.page * PAGE;
+    const to = entry.all ? rows.length : from + PAGE;
+    rows.forEach((row, i) =>
+      row.classList.toggle('off', i < from || i >= to));
+    pages.where.textContent = rows.length ? `Rows ${from + 1} to ${
+      Math.min(to, rows.length)} of ${rows.length}` : '';
+    pages.back.disabled = entry.all || entry.page === 0;
+    pages.next.disabled = entry.all || entry.page === last;
+    pages.all.textContent = entry.all ? 'Pages' : 'All rows';
+    table.parentElement.classList.toggle('paged', !entry.all);
+  }
+
+  function addPages(entry, tools) {
+    if (entry.table.tBodies[0].rows.length <= LONG) return;
+    const add = (label, click) => {
+      const button = document.createElement('button');
+      button.type = 'button';
+      button.className = 'page';
+      button.textContent = label;
+      button.addEventListener('click', click);
+      return button;
+    };
+    const where = document.createElement('span');
+    where.className = 'note';
+    where.setAttribute('role', 'status');
+    const box = document.createElement('span');
+    entry.pages = {where,
+      back: add('Previous', () => turnPage(entry, entry.page - 1)),
+      next: add('Next', () => turnPage(entry, entry.page + 1)),
+      all: add('All rows', () => {
+        entry.all = !entry.all;
+        turnPage(entry);
+      })};
+    const {back, next, all} = entry.pages;
+    box.className = 'pages';
+    box.append(where, back, next, all);
+    tools.prepend(box);
+    entry.table.addEventListener('sorted', () => turnPage(entry));
+    turnPage(entry);
+  }
+
+  function applyTable(entry) {
+    const {table, columns, note} = entry;
     const body = table.tBodies[0];
     let hidden = 0;
     for (const row of body.rows) {
@@ -134,6 +185,7 @@
     note.hidden = !hidden;
     note.textContent = `${body.rows.length - hidden} of ${body.rows.length} ` +
       'rows: the others do not match the filter.';
+    turnPage(entry);
   }
 
   // --- copies
@@ -167,7 +219,7 @@
     return button;
   }
 
-  // Tab-separated, for spreadsheets; figures as numbers, only rows that show.
+  // Tab-separated, for spreadsheets; figures as numbers, rows of all pages.
   function tsv(table) {
     const line = cells => cells.map(c => c.replace(/\s+/g, ' ').trim())
       .join('\t');
@@ -201,7 +253,7 @@
     note.className = 'note';
     note.setAttribute('role', 'status');
     tools.append(note, copyButton('Copy table', () => tsv(table),
-      'Copies the rows that show, tab-separated'));
+      'Copies all rows that match the filter, tab-separated'));
     scroll.before(tools);
     for (const row of table.tBodies[0].rows) {
       for (const cell of row.cells) shorten(cell);
@@ -226,7 +278,9 @@
         : valueOf(cell.parentElement, key, cell.cellIndex);
       jobprof.setFilter({[key]: filter[key] === value ? null : value});
     });
-    tables.push({table, columns, note});
+    const entry = {table, columns, note};
+    tables.push(entry);
+    addPages(entry, tools);
   }
 
   // --- the bar at the page's foot

@@ -69,10 +69,12 @@ export function sizeAxis(theme, sizes, width) {
 export const sliceStart = (d, slice) => slice * d.width / 1e6;
 
 export function timeAxis(theme, d) {
+  // labels of the narrowest window are not closer than this
+  const step = d.slices * d.width * LEAST / 100 / 10;
   return {
     type: 'value', min: 0, max: d.slices * d.width / 1e6,
     name: 'time since the first record', nameLocation: 'middle', nameGap: 24,
-    ...withLabel(look(theme), seconds => tick(seconds * 1e6)),
+    ...withLabel(look(theme), seconds => tick(seconds * 1e6, step)),
   };
 }
 
@@ -82,7 +84,7 @@ export function sliceAxis(theme, d) {
     type: 'category',
     data: Array.from({length: d.slices}, (_, i) => sliceStart(d, i)),
     name: 'time since the first record', nameLocation: 'middle', nameGap: 24,
-    ...withLabel(look(theme), seconds => tick(seconds * 1e6)),
+    ...withLabel(look(theme), seconds => tick(seconds * 1e6, d.width)),
     splitLine: {show: false},
   };
 }
@@ -99,12 +101,15 @@ export function namesAxis(theme, names, formatter, more = {}) {
   };
 }
 
+// The narrowest window, in percent of the axis.
+export const LEAST = 2;
+
 // Zoom along x by wheel with Ctrl, drag on the bar, or keys (chart.js).
 export function zoom(theme, window) {
   return [
     {type: 'inside', zoomOnMouseWheel: 'ctrl', moveOnMouseWheel: false,
-      filterMode: 'none', ...window},
-    {type: 'slider', height: 18, bottom: 4, filterMode: 'none',
+      filterMode: 'none', minSpan: LEAST, ...window},
+    {type: 'slider', height: 18, bottom: 4, filterMode: 'none', minSpan: LEAST,
       showDetail: false, brushSelect: false, borderColor: theme.line,
       fillerColor: `${theme.soft}33`, backgroundColor: 'transparent',
       dataBackground: {lineStyle: {opacity: 0}, areaStyle: {opacity: 0}},

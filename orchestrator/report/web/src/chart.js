@@ -5,6 +5,7 @@
 // paper, which may have no colours)}. look is {theme, width, narrow, most}: `most`
 // is the height there is, on paper. state holds the controls' values and the
 // window that is zoomed to, in percent.
+import {LEAST} from './axes.js';
 import {init} from './echarts.js';
 import {narrow, picked} from './narrow.js';
 import {readTheme} from './theme.js';
@@ -96,9 +97,10 @@ export class Chart {
     });
   }
 
+  // Around the same middle where the window would become too narrow or too wide.
   zoomTo(start, end) {
-    const span = Math.min(Math.max(end - start, 2), 100);
-    const from = Math.min(Math.max(start, 0), 100 - span);
+    const span = Math.min(Math.max(end - start, LEAST), 100);
+    const from = Math.min(Math.max((start + end - span) / 2, 0), 100 - span);
     this.state.zoom = {start: from, end: from + span};
     this.draw();
   }
@@ -109,10 +111,13 @@ export class Chart {
     this.data = window.jobprof.isOn() ? narrow(this.whole, filter) : this.whole;
     const span = this.whole.width * this.whole.slices / 1e6;
     const time = window.jobprof.time();
-    if (this.kind.zoom && span > 0)
+    const asked = filter.time ?? '';
+    // only another time moves the window: a filter by rank keeps it
+    if (this.kind.zoom && span > 0 && asked !== (this.asked ?? ''))
       this.state.zoom = time && time[0] < span
         ? {start: 100 * time[0] / span, end: Math.min(100, 100 * time[1] / span)}
         : {start: 0, end: 100};
+    this.asked = asked;
     this.empty = !this.kind.has(this.data);
     if (!this.empty) this.renewControls();
     this.plot.hidden = this.empty;

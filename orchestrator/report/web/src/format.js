@@ -38,8 +38,17 @@ export function us(value) {
     : `${threeDigits(minutes / 60)} h`;
 }
 
-// Nothing needs no unit.
-export const tick = value => (value === 0 ? '0' : scaled(value, 1000, ['\u00b5s', 'ms', 's'], short));
+// A time on an axis whose labels are at least `step` us apart: with the digits
+// that tell neighbours apart, "1.2345 s". Nothing needs no unit.
+export function tick(value, step) {
+  if (value === 0) return '0';
+  const size = Math.abs(value);
+  const [unit, name] = size < 1e3 ? [1, '\u00b5s']
+    : size < 1e6 ? [1e3, 'ms'] : [1e6, 's'];
+  const digits = Math.ceil(Math.log10(unit / step) - 1e-9);
+  return `${Number((value / unit).toFixed(Math.min(Math.max(digits, 0), 9)))} ${
+    name}`;
+}
 
 // "AllReduce 256 MiB, hca-only", each name once: with all digits where sizes are
 // so close that they read alike.

@@ -82,10 +82,15 @@ export class Timeline {
     this.picture = new Picture(this.cells, {rows, kinds});
     const time = window.jobprof.time();
     const seconds = this.cells.width / 1e6;
-    this.x = time && time[0] < this.cells.bins * seconds
-      ? [time[0] / seconds, Math.min(time[1] / seconds, this.cells.bins)]
-      : [0, this.cells.bins];
-    this.y = [0, Math.max(rows.length, 1)];
+    const askedTime = filter.time ?? '';
+    // only another time moves the window, only another number of rows the ranks
+    if (!this.x || askedTime !== this.askedTime)
+      this.x = time && time[0] < this.cells.bins * seconds
+        ? [time[0] / seconds, Math.min(time[1] / seconds, this.cells.bins)]
+        : [0, this.cells.bins];
+    this.askedTime = askedTime;
+    if (this.lines !== rows.length) this.y = [0, Math.max(rows.length, 1)];
+    this.lines = rows.length;
     this.tellLegend();
     this.later();
   }
@@ -125,7 +130,9 @@ export class Timeline {
   // by: of the span; at: what stays where it is, 0 to 1.
   zoom(by, at = 0.5, axis = 'x') {
     const [from, to] = this[axis];
-    const middle = from + (to - from) * at, span = (to - from) * by;
+    const [least, most] = this.limits(axis);
+    const middle = from + (to - from) * at;
+    const span = Math.min(Math.max((to - from) * by, least), most);
     this.show(axis, [middle - span * at, middle + span * (1 - at)]);
   }
 
@@ -134,12 +141,16 @@ export class Timeline {
     this.show(axis, this[axis].map(v => v + span * by));
   }
 
+  // The least and the most that shows, in bins or rows: a few thousandths of a
+  // bin show single operations, where they are known.
+  limits(axis) {
+    const rows = Math.max(this.rows.length, 1);
+    return axis === 'x' ? [Math.min(this.leastBins ?? 4, this.cells.bins),
+      this.cells.bins] : [Math.min(4, rows), rows];
+  }
+
   show(axis, range) {
-    // a few thousandths of a bin show single operations, where they are known
-    this[axis] = axis === 'x'
-      ? Timeline.within(range, this.leastBins ?? 4, this.cells.bins)
-      : Timeline.within(range, Math.min(4, Math.max(this.rows.length, 1)),
-        Math.max(this.rows.length, 1));
+    this[axis] = Timeline.within(range, ...this.limits(axis));
     this.later();
   }
 
@@ -294,7 +305,7 @@ export class Timeline {
       c.fillRect(x, plot.top - 5, 1, 5);
       c.fillStyle = theme.soft;
       if (x < this.width - 16 && x > plot.left + 8)
-        c.fillText(tick(Math.round(t * 1000) / 1000), x, plot.top - 13);
+        c.fillText(tick(Math.round(t * 1000) / 1000, step), x, plot.top - 13);
     }
   }
 
