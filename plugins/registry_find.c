@@ -214,14 +214,15 @@ const struct backend *reader_find(const char *path, bool rest,
                                   struct jp_error *err)
 {
     const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    const struct backend *found = NULL;
+    const struct backend *found;
     char head[READER_HEAD];
     ssize_t n;
 
     err->text[0] = '\0'; /* so that the caller sees which of the two it was */
     n = read_head(path, head, err);
-    if (n >= 0)
-        found = reader_probe(name, head, (size_t) n);
+    if (n < 0)
+        return NULL;
+    found = reader_probe(name, head, (size_t) n);
     return found || !rest ? found : reader_of_rest();
 }
 

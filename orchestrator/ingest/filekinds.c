@@ -13,10 +13,10 @@
 #include "common/fileio.h"
 #include "common/logsource.h"
 #include "common/quote.h"
+#include "plugins/backend.h"
 #include "plugins/copper/copper_counts.h"
 #include "plugins/kineto/kineto.h"
 #include "plugins/nccl_example/example.h"
-#include "plugins/reader.h"
 
 /* --- one test for each kind ---------------------------------------------- */
 
@@ -186,10 +186,15 @@ static bool is_log(const struct filekind_look *look)
 }
 
 /* A file that the reader of a profiler recognises which has no row of its own:
- * a new folder in plugins/ needs none. */
+ * a new folder in plugins/ needs none. NVIDIA's example plugin has a row, which
+ * has looked at the name, too. */
 static bool is_other(const struct filekind_look *look)
 {
-    return look->len && reader_probe(look->name, look->head, look->len);
+    const struct backend *backend = NULL;
+
+    if (look->len)
+        backend = reader_probe(look->name, look->head, look->len);
+    return backend && backend->reader != &example_reader;
 }
 
 /* An object or an array whose first member is on another line. */
