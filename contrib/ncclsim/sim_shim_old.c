@@ -32,14 +32,18 @@ static uint8_t datatype_number(const char *name)
 }
 
 /* Returns the numbers of the algorithms and protocols that the simulator uses,
- * in NCCL 2.23. */
+ * in NCCL 2.23. Events of tests name none. */
 static uint8_t algo_number(const char *name)
 {
+    if (!name)
+        return 0;
     return strcmp(name, "RING") == 0 ? 1 : strcmp(name, "NVLS") == 0 ? 4 : 2;
 }
 
 static uint8_t proto_number(const char *name)
 {
+    if (!name)
+        return 0;
     return strcmp(name, "LL128") == 0 ? 1 : 2;
 }
 
