@@ -756,7 +756,7 @@ out:
     return join;
 }
 
-static void clear_file(struct source_facts *file)
+void joinrun_clear_file(struct source_facts *file)
 {
     if (file->evidence)
         hangs_evidence_fini(file->evidence);
@@ -778,7 +778,7 @@ static void clear_file(struct source_facts *file)
 void joinrun_free_files(struct source_facts *files, size_t n)
 {
     for (size_t i = 0; files && i < n; i++)
-        clear_file(&files[i]);
+        joinrun_clear_file(&files[i]);
     free(files);
 }
 
@@ -805,7 +805,7 @@ static struct join *start(struct run *run, unsigned n,
     struct join *join;
 
     for (size_t i = 0; i < n_files; i++)
-        clear_file(&run->files[i]);
+        joinrun_clear_file(&run->files[i]);
     split_fini(&run->split);
     if (split_init(&run->split, run->walk, partials, piece_bytes(options, n),
                    run->files) < 0) {

@@ -138,6 +138,8 @@ unsigned joinrun_threads(const struct jp_aggregate_options *options);
 
 /* Frees what n files hold, and the array. Takes NULL. */
 void joinrun_free_files(struct source_facts *files, size_t n);
+/* Frees what one of them refers to; it is all zeros then. */
+void joinrun_clear_file(struct source_facts *file);
 
 /* Reads all logs of the walk, or in place of a node's logs its partial if
  * partials (NULL: none) has a good one. files has walk->n_logs elements.

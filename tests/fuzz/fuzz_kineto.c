@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/aggregate/ops.h"
-#include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/insight/ownwork.h"
 #include "plugins/kineto/kineto.h"
 #include "tests/fuzz/fuzz_result.h"
@@ -64,9 +64,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     compare(&file.traced);
     fuzz_result(join, &walk, &file, check);
     join_destroy(join);
-    busy_destroy(file.busy);
-    timeline_destroy(file.timeline);
-    traced_list_fini(&file.traced);
-    free(file.notes);
+    joinrun_clear_file(&file);
     return 0;
 }

@@ -6,11 +6,10 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/aggregate/join.h"
+#include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/export/export.h"
-#include "orchestrator/ingest/hangs.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
 #include "tests/aggregate/both_ways.h"
 #include "tests/fuzz/fuzz_result.h"
@@ -84,16 +83,6 @@ static void read_bytes(struct join *join, const void *data, size_t size,
         abort();
 }
 
-static void forget(struct source_facts *file)
-{
-    if (file->evidence)
-        hangs_evidence_fini(file->evidence);
-    free(file->evidence);
-    free(file->notes);
-    busy_destroy(file->busy);
-    timeline_destroy(file->timeline);
-}
-
 static void check(const struct jp_result *r)
 {
     uint64_t of_cells = 0;
@@ -160,7 +149,7 @@ static bool try_recording(const uint8_t *data, size_t size,
         finish(join, &file);
     }
     join_destroy(join);
-    forget(&file);
+    joinrun_clear_file(&file);
     return good;
 }
 
@@ -202,7 +191,7 @@ static void compare_gzip(const uint8_t *data, size_t size,
     assert(join->duplicates == plain->duplicates);
     assert(again.bad_lines == file->bad_lines && again.cut == file->cut);
     join_destroy(join);
-    forget(&again);
+    joinrun_clear_file(&again);
     free(packed);
 }
 
@@ -227,7 +216,7 @@ static void merge_halves(const uint8_t *data, size_t size,
     }
     join_destroy(a);
     join_destroy(b);
-    forget(&file);
+    joinrun_clear_file(&file);
 }
 
 /* Speculation and the generic parser agree on every line, when it is new, and
@@ -273,7 +262,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     finish(join, &file);
     join_destroy(join);
-    forget(&file);
+    joinrun_clear_file(&file);
     budget.used = 0;
     merge_halves(data, size, &budget);
     return 0;

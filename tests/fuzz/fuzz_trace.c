@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/aggregate/timeline.h"
+#include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/aggregate/ops.h"
 #include "plugins/nccl_example/example_reader.h"
 #include "tests/fuzz/fuzz_result.h"
@@ -95,9 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     join_destroy(whole);
     join_destroy(a);
     join_destroy(b);
-    busy_destroy(file.busy);
-    timeline_destroy(file.timeline);
-    busy_destroy(half.busy);
-    timeline_destroy(half.timeline);
+    joinrun_clear_file(&file);
+    joinrun_clear_file(&half);
     return 0;
 }
