@@ -10,7 +10,7 @@
 
 /* Asked for more than there is, the allocator of AddressSanitizer ends the
  * program unless it is told to return NULL. */
-const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
     return "allocator_may_return_null=1";
