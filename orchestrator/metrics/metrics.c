@@ -375,6 +375,26 @@ static void put_label(const char *text, FILE *out)
     }
 }
 
+/* Whether a double of this value is an integer that it holds exactly. */
+static bool is_exact(double value)
+{
+    return fabs(value) < 0x1p53 && value == floor(value);
+}
+
+/* Writes exact integers with all of their digits and other numbers with nine.
+ * What nine digits make an exact integer is written as one, so that a number
+ * that is read and written again stays the same. */
+static void put_number(double value, FILE *out)
+{
+    char text[32];
+
+    if (!is_exact(value)) {
+        snprintf(text, sizeof(text), "%.9g", value);
+        value = strtod(text, NULL);
+    }
+    fprintf(out, is_exact(value) ? "%.0f" : "%.9g", value);
+}
+
 /* Writes one line. */
 static void put_sample(const struct metrics_object *o, enum metric metric,
                        const struct metrics_how *how, FILE *out)
@@ -394,10 +414,7 @@ static void put_sample(const struct metrics_object *o, enum metric metric,
         before = ",";
     }
     fputs(*before == ',' ? "} " : " ", out);
-    /* Integers are written exactly, up to the precision of a double. */
-    fprintf(out,
-            fabs(value) < 0x1p53 && value == floor(value) ? "%.0f" : "%.9g",
-            value);
+    put_number(value, out);
     if (how->format == METRICS_OPENMETRICS && isfinite(o->time_s))
         fprintf(out, " %.3f", o->time_s);
     putc('\n', out);
