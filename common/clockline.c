@@ -71,8 +71,8 @@ static void reduce(struct clockline_side *side, int sign)
 
 /* Adds a point. Reduces only if that is likely to free enough room, so that the
  * cost per point stays constant on average. -1: no memory. */
-static int add(struct clockline_side *side, int sign, int64_t t_ns,
-               int64_t theta_ns)
+static int add_point(struct clockline_side *side, int sign, int64_t t_ns,
+                     int64_t theta_ns)
 {
     if (side->n == side->room && side->n - side->hull >= WAIT_POINTS / 2)
         reduce(side, sign);
@@ -95,13 +95,13 @@ static int add(struct clockline_side *side, int sign, int64_t t_ns,
 int clockline_add_upper(struct clockline_bounds *bounds, int64_t t_ns,
                         int64_t theta_ns)
 {
-    return add(&bounds->upper, 1, t_ns, theta_ns);
+    return add_point(&bounds->upper, 1, t_ns, theta_ns);
 }
 
 int clockline_add_lower(struct clockline_bounds *bounds, int64_t t_ns,
                         int64_t theta_ns)
 {
-    return add(&bounds->lower, -1, t_ns, theta_ns);
+    return add_point(&bounds->lower, -1, t_ns, theta_ns);
 }
 
 /* --- the line --------------------------------------------------------------

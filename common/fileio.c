@@ -517,8 +517,8 @@ static int enter(const struct treewalk_state *walk,
 }
 
 /* Reports one entry, and enters it if it is a folder. */
-static int take(const struct treewalk_state *walk, int dir, const char *name,
-                const char *path, unsigned depth)
+static int report_entry(const struct treewalk_state *walk, int dir,
+                        const char *name, const char *path, unsigned depth)
 {
     struct stat st;
     struct treewalk_entry entry = {.dir = dir, .name = name, .path = path};
@@ -554,7 +554,8 @@ static int walk_folder(const struct treewalk_state *walk, int fd,
         if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
             continue;
         below = text_format("%s/%s", path, entry->d_name);
-        rc = below ? take(walk, dirfd(dir), entry->d_name, below, depth) : -1;
+        rc = below ? report_entry(walk, dirfd(dir), entry->d_name, below, depth)
+                   : -1;
         free(below);
     }
     closedir(dir);

@@ -54,7 +54,7 @@ uint64_t hash_text(uint64_t hash, const char *text)
 }
 
 /* Puts an element into a table that has a free slot. */
-static void put(struct hash_table *table, struct hash_slot slot)
+static void put_slot(struct hash_table *table, struct hash_slot slot)
 {
     size_t mask = ((size_t) 1 << table->bits) - 1;
     size_t at = slot.tag >> (32 - table->bits);
@@ -78,7 +78,7 @@ static int double_slots(struct hash_table *table)
         return -1;
     for (size_t i = 0; i < n; i++)
         if (table->slots[i].place)
-            put(&more, table->slots[i]);
+            put_slot(&more, table->slots[i]);
     free(table->slots);
     *table = more;
     return 0;
@@ -89,7 +89,7 @@ int hash_add(struct hash_table *table, uint64_t hash, uint32_t index)
     if (!table->bits || 2 * (uint64_t) table->n >= (uint64_t) 1 << table->bits)
         if (double_slots(table) < 0)
             return -1;
-    put(table, (struct hash_slot){(uint32_t) (hash >> 32), index + 1});
+    put_slot(table, (struct hash_slot){(uint32_t) (hash >> 32), index + 1});
     return 0;
 }
 

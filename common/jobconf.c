@@ -685,8 +685,8 @@ void jobconf_fini(struct jp_jobconf *conf)
 }
 
 /* The value of a setting in a list; NULL: not there. */
-static const char *find(const struct jp_setting *list, size_t n,
-                        const char *key)
+static const char *find_setting(const struct jp_setting *list, size_t n,
+                                const char *key)
 {
     for (size_t i = 0; i < n; i++)
         if (!strcmp(list[i].key, key))
@@ -696,27 +696,27 @@ static const char *find(const struct jp_setting *list, size_t n,
 
 const char *jobconf_find(const struct jp_jobconf *conf, const char *key)
 {
-    return find(conf->settings, conf->n_settings, key);
+    return find_setting(conf->settings, conf->n_settings, key);
 }
 
 const char *jobconf_copper(const struct jp_jobconf *conf, const char *key)
 {
-    return find(conf->copper_settings, conf->n_copper_settings, key);
+    return find_setting(conf->copper_settings, conf->n_copper_settings, key);
 }
 
 const char *jobconf_util(const struct jp_jobconf *conf, const char *key)
 {
-    return find(conf->util_settings, conf->n_util_settings, key);
+    return find_setting(conf->util_settings, conf->n_util_settings, key);
 }
 
 const char *jobconf_clock(const struct jp_jobconf *conf, const char *key)
 {
-    return find(conf->clock_settings, conf->n_clock_settings, key);
+    return find_setting(conf->clock_settings, conf->n_clock_settings, key);
 }
 
 const char *jobconf_nsys(const struct jp_jobconf *conf, const char *key)
 {
-    return find(conf->nsys_settings, conf->n_nsys_settings, key);
+    return find_setting(conf->nsys_settings, conf->n_nsys_settings, key);
 }
 
 /* --- without a user's paths -------------------------------------------------

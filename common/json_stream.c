@@ -35,7 +35,7 @@ static char *room(struct jp_json_stream *s, size_t n)
 }
 
 /* Appends n bytes; a longer text bypasses the buffer. */
-static void put(struct jp_json_stream *s, const char *text, size_t n)
+static void put_bytes(struct jp_json_stream *s, const char *text, size_t n)
 {
     /* Larger than the whole buffer. */
     if (n > JSON_STREAM_ROOM) {
@@ -78,8 +78,8 @@ static void begin(struct jp_json_stream *s, const char *key)
     if (!key)
         return;
     put_char(s, '"');
-    put(s, key, strlen(key));
-    put(s, "\": ", s->style == JSON_FILE ? 3 : 2);
+    put_bytes(s, key, strlen(key));
+    put_bytes(s, "\": ", s->style == JSON_FILE ? 3 : 2);
 }
 
 /* Opens an object or array. */
@@ -199,7 +199,7 @@ static void put_escaped(struct jp_json_stream *s, const char *text)
     for (size_t n; *text; text += n) {
         char unit[QUOTE_JSON_UNIT];
 
-        put(s, unit, quote_json_unit(text, false, &n, unit));
+        put_bytes(s, unit, quote_json_unit(text, false, &n, unit));
     }
 }
 
@@ -218,7 +218,7 @@ void json_stream_text(struct jp_json_stream *s, const char *key,
     /* Scripts need more escapes, so they always take the slow way. */
     n = s->style == JSON_SCRIPT ? 0 : plain_length(text);
     if (n)
-        put(s, text, n);
+        put_bytes(s, text, n);
     else if (s->style == JSON_LINES || s->style == JSON_PART)
         put_escaped(s, text);
     else
@@ -344,7 +344,7 @@ void json_stream_fixed(struct jp_json_stream *s, const char *key, double value,
     begin(s, key);
     snprintf(text, sizeof(text), "%.*f", decimals, value);
     use_point(text);
-    put(s, text, strlen(text));
+    put_bytes(s, text, strlen(text));
 }
 
 void json_stream_milli(struct jp_json_stream *s, const char *key,
@@ -369,18 +369,18 @@ void json_stream_members(struct jp_json_stream *s, const char *object)
         return;
     if (s->any)
         put_char(s, ',');
-    put(s, object + 1, n - 2);
+    put_bytes(s, object + 1, n - 2);
     s->any = true;
 }
 
 void json_stream_null(struct jp_json_stream *s, const char *key)
 {
     begin(s, key);
-    put(s, "null", 4);
+    put_bytes(s, "null", 4);
 }
 
 void json_stream_bool(struct jp_json_stream *s, const char *key, bool value)
 {
     begin(s, key);
-    put(s, value ? "true" : "false", value ? 4 : 5);
+    put_bytes(s, value ? "true" : "false", value ? 4 : 5);
 }

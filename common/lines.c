@@ -1,8 +1,8 @@
 /* lines.c - the bounded line reader.
  *
- * fill() moves the unread bytes to the front of the buffer and reads a block
- * behind them; it is also the place of all limits but those of a line. A line
- * is returned in place. */
+ * read_block() moves the unread bytes to the front of the buffer and reads a
+ * block behind them; it is also the place of all limits but those of a line. A
+ * line is returned in place. */
 #include "common/lines.h"
 
 #include <errno.h>
@@ -168,8 +168,8 @@ void lines_end_at(struct jp_lines *lines, uint64_t deadline_ms)
 }
 
 /* Notes why something of line `number` is left out, if it is the first. */
-static void note(struct jp_lines *l, uint64_t number, const char *text,
-                 size_t len, const char *why)
+static void note_first(struct jp_lines *l, uint64_t number, const char *text,
+                       size_t len, const char *why)
 {
     char shown[JP_QUOTE_SHOWN + 2];
 
@@ -199,7 +199,7 @@ static void stop_early(struct jp_lines *l, const char *format, uint64_t n)
     char why[WHY];
 
     snprintf(why, sizeof(why), format, n);
-    note(l, l->number + 1, NULL, 0, why);
+    note_first(l, l->number + 1, NULL, 0, why);
     l->left.early = true;
     l->eof = true;
 }
@@ -227,7 +227,7 @@ static bool wait_for_bytes(const struct jp_lines *l)
 
 /* Reads a block behind the unread bytes. Sets eof at the end of the file and
  * where a limit ends the reading. Returns 0, or -1 with err. */
-static int fill(struct jp_lines *l, struct jp_error *err)
+static int read_block(struct jp_lines *l, struct jp_error *err)
 {
     uint64_t most = l->limit->bytes;
     size_t cap;
@@ -254,7 +254,7 @@ static int fill(struct jp_lines *l, struct jp_error *err)
     if (n == 0) {
         l->eof = true;
         if (logsource_damage(l->source)) {
-            note(l, l->number + 1, NULL, 0, logsource_damage(l->source));
+            note_first(l, l->number + 1, NULL, 0, logsource_damage(l->source));
             l->left.early = true;
         }
         return 0;
@@ -307,7 +307,7 @@ static int find_end(struct jp_lines *l, size_t *n, size_t *next,
             l->end = l->begin + l->limit->line + 2;
             looked = l->end - l->begin;
         }
-        if (fill(l, err) < 0)
+        if (read_block(l, err) < 0)
             return -1;
     }
 }
@@ -335,7 +335,7 @@ static bool keep_line(struct jp_lines *l, const char *text, size_t *n)
     if (*n > l->limit->line) {
         l->left.too_long++;
         snprintf(why, sizeof(why), "a line of over %u bytes", l->limit->line);
-        note(l, l->number, text, *n, why);
+        note_first(l, l->number, text, *n, why);
         if (l->limit->odd != LINES_CUT)
             return false;
         *n = l->limit->line;
@@ -343,7 +343,7 @@ static bool keep_line(struct jp_lines *l, const char *text, size_t *n)
     nul = l->has_nul ? memchr(text, '\0', *n) : NULL;
     if (nul) {
         l->left.with_nul++;
-        note(l, l->number, text, (size_t) (nul - text), "a NUL byte");
+        note_first(l, l->number, text, (size_t) (nul - text), "a NUL byte");
         if (l->limit->odd != LINES_CUT)
             return false;
         *n = (size_t) (nul - text);

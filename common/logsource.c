@@ -1,9 +1,9 @@
 /* logsource.c - plain and gzip bytes of a log, bounded.
  *
- * take() gets raw bytes from the file or from memory. read_plain passes them
- * on; read_gzip decompresses them with the fastest engine, and starts again
- * with zlib if that engine finds damage, so that the result does not depend on
- * the engine.
+ * read_raw() gets raw bytes from the file or from memory. read_plain passes
+ * them on; read_gzip decompresses them with the fastest engine, and starts
+ * again with zlib if that engine finds damage, so that the result does not
+ * depend on the engine.
  */
 #include "common/logsource.h"
 
@@ -38,7 +38,7 @@ struct jp_logsource {
 };
 
 /* All zeros but for in. NULL without memory. */
-static struct jp_logsource *make(void)
+static struct jp_logsource *make_source(void)
 {
     struct jp_logsource *s = malloc(sizeof(*s) + IN_BYTES);
 
@@ -79,7 +79,7 @@ static void end_at_hole(struct jp_logsource *s)
 
 /* Reads raw bytes, never more than the size at open. Returns the number, 0 at
  * the end, -1 with errno. */
-static ssize_t take(struct jp_logsource *s, void *buf, size_t cap)
+static ssize_t read_raw(struct jp_logsource *s, void *buf, size_t cap)
 {
     uint64_t left;
     ssize_t n;
@@ -110,7 +110,7 @@ static ssize_t take(struct jp_logsource *s, void *buf, size_t cap)
 /* Fills the input buffer again. -1: errno. */
 static int refill(struct jp_logsource *s)
 {
-    ssize_t n = take(s, s->in, IN_BYTES);
+    ssize_t n = read_raw(s, s->in, IN_BYTES);
 
     s->in_start = 0;
     s->in_end = n > 0 ? (size_t) n : 0;
@@ -151,7 +151,7 @@ static int begin(struct jp_logsource *s, struct jp_error *err)
 static struct jp_logsource *open_fd(int fd, const char *path,
                                     struct jp_error *err)
 {
-    struct jp_logsource *s = make();
+    struct jp_logsource *s = make_source();
     struct stat st;
 
     if (!s) {
@@ -233,7 +233,7 @@ struct jp_logsource *logsource_open_at(const char *path, uint64_t offset,
 struct jp_logsource *logsource_open_memory(const void *data, size_t len,
                                            struct jp_error *err)
 {
-    struct jp_logsource *s = make();
+    struct jp_logsource *s = make_source();
 
     if (!s) {
         error_set(err, "out of memory");
@@ -254,7 +254,7 @@ static ssize_t read_plain(struct jp_logsource *s, char *buf, size_t cap)
     size_t n = s->in_end - s->in_start;
 
     if (!n)
-        return take(s, buf, cap);
+        return read_raw(s, buf, cap);
     if (n > cap)
         n = cap;
     memcpy(buf, s->in + s->in_start, n);

@@ -64,7 +64,7 @@ static pid_t call_getpid(void)
 /* Reads what an entry of a folder is, or with an empty name the descriptor
  * itself; without the mark. statx() answers from the cache where the older
  * calls would ask a file server. */
-static bool look(int at, const char *name, struct ownfile_id *id)
+static bool look_at(int at, const char *name, struct ownfile_id *id)
 {
     struct stat st;
     long rc = -1;
@@ -96,7 +96,7 @@ static bool look(int at, const char *name, struct ownfile_id *id)
 /* The same for a descriptor, with its mark. */
 static bool identify(int fd, struct ownfile_id *id)
 {
-    if (!look(fd, "", id))
+    if (!look_at(fd, "", id))
         return false;
     id->mark = (int) syscall(SYS_fcntl, fd, F_GETSIG, 0);
     return true;
@@ -271,7 +271,7 @@ static bool has_name(struct ownfile *file)
 
     if (!has_folder(file) || !has_file(file))
         return false;
-    if (look(file->folder, file->name, &entry) &&
+    if (look_at(file->folder, file->name, &entry) &&
         is_same_inode(&entry, &file->id))
         return true;
     errno = ENOENT;

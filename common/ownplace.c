@@ -502,7 +502,7 @@ static void fini(struct walk *w)
 }
 
 /* Returns w->at, which the caller closes, or -1 if rc is not 0. */
-static int take(struct walk *w, int rc)
+static int take_folder(struct walk *w, int rc)
 {
     int fd = rc == 0 ? w->at : -1;
 
@@ -565,7 +565,7 @@ static int open_folder(const char *path, enum ownplace_kind kind, bool make,
 
     if (rc == 0)
         rc = check_kind(&w, kind, err);
-    return take(&w, rc);
+    return take_folder(&w, rc);
 }
 
 int ownplace_open(const char *path, enum ownplace_kind kind,

@@ -163,7 +163,8 @@ int ownproc_hold(const char *root, int64_t pid)
 
 /* Reads uids and start time of the process behind proc->dir. start: the
  * expected one, or 0. Sets proc->start. */
-static int check(struct ownproc *proc, uint64_t start, struct jp_error *err)
+static int check_owner(struct ownproc *proc, uint64_t start,
+                       struct jp_error *err)
 {
     char stat[STAT_BYTES], *status = malloc(STATUS_BYTES);
     bool own;
@@ -220,7 +221,7 @@ static int open_number(const struct ownproc_name *name, struct ownproc *out,
         return error_set(err, "process %" PRId64 ": %s", name->pid,
                          errno == ESRCH ? "it has ended" : strerror(errno));
     }
-    if (check(&proc, name->start, err) < 0) {
+    if (check_owner(&proc, name->start, err) < 0) {
         error = errno;
         close(proc.dir);
         errno = error;
@@ -295,7 +296,7 @@ int ownproc_check(const struct ownproc *proc, struct jp_error *err)
 {
     struct ownproc now = *proc;
 
-    return check(&now, proc->start, err);
+    return check_owner(&now, proc->start, err);
 }
 
 void ownproc_close(struct ownproc *proc)

@@ -40,8 +40,9 @@ static const char *env_or_copy(const struct plan_input *in, const char *name,
 }
 
 /* Sets a value, its place and its source. Unchanged without memory. */
-static int set(struct plan_value *slot, const char *value, const char *where,
-               enum plan_source source, struct jp_error *err)
+static int set_value(struct plan_value *slot, const char *value,
+                     const char *where, enum plan_source source,
+                     struct jp_error *err)
 {
     char *new_value = strdup(value), *new_where = strdup(where);
 
@@ -116,7 +117,7 @@ static bool applies(const struct plan_input *in, const struct jp_sitefile *site,
 }
 
 /* Replaces the text in *slot. */
-static int say(char **slot, const char *text, struct jp_error *err)
+static int set_text(char **slot, const char *text, struct jp_error *err)
 {
     free(*slot);
     *slot = strdup(text);
@@ -157,16 +158,16 @@ static int settle_mode(const struct plan_input *in,
         return by_site ? set_mode(side, 0, "", PLAN_DEFAULT, err) : 0;
     /* The default applies: note why. */
     if (!differs)
-        return say(&side->mode_reason, reason, err);
+        return set_text(&side->mode_reason, reason, err);
     refuse_mode(side, site_mode, lock->where, &refusal);
     /* A check before the launch refuses; the launch itself overrules the
      * user. */
     if (in->strict)
         return error_set(err, "%s", refusal.text);
     if (set_mode(side, site_mode, lock->where, PLAN_SITE, err) < 0 ||
-        say(&side->mode_reason, reason, err) < 0)
+        set_text(&side->mode_reason, reason, err) < 0)
         return -1;
-    return say(&side->overruled, refusal.text, err);
+    return set_text(&side->overruled, refusal.text, err);
 }
 
 /* --- locks ---------------------------------------------------------------- */
@@ -233,7 +234,7 @@ static int merge_defaults(struct plan_side *side, struct jp_error *err)
     for (size_t i = 0; i < side->grammar->n_knobs; i++) {
         const char *def = side->grammar->knobs[i].def;
 
-        if (def && set(&side->values[i], def, "", PLAN_DEFAULT, err) < 0)
+        if (def && set_value(&side->values[i], def, "", PLAN_DEFAULT, err) < 0)
             return -1;
     }
     return 0;
@@ -249,7 +250,7 @@ static int merge_values(struct plan_side *side, char *const *values,
         /* The same source may set a knob twice: its mode's settings first, then
          * its own key. */
         if (values[i] && side->values[i].source <= source &&
-            set(&side->values[i], values[i], where, source, err) < 0)
+            set_value(&side->values[i], values[i], where, source, err) < 0)
             return -1;
     return 0;
 }
@@ -292,8 +293,8 @@ static int merge_file(struct plan_side *side, const struct jp_sitefile *file,
         from =
             sitefile_find(file, sitefile_knob_name(grammar, &grammar->knobs[i],
                                                    name, sizeof(name)));
-        if (from &&
-            set(&side->values[i], from->value, from->where, source, err) < 0)
+        if (from && set_value(&side->values[i], from->value, from->where,
+                              source, err) < 0)
             return -1;
     }
     return 0;
@@ -365,7 +366,7 @@ static int merge_variables(const struct plan_input *in, struct plan_side *side,
             continue;
         if (knob_check(knob, value, err) < 0)
             return error_wrap(err, "%s", name);
-        if (set(&side->values[i], value, name, PLAN_ENV, err) < 0)
+        if (set_value(&side->values[i], value, name, PLAN_ENV, err) < 0)
             return -1;
     }
     return 0;
@@ -444,7 +445,7 @@ static int bear(const struct plan_input *in, struct plan_side *side,
 {
     if (!side->grammar->on || in->strict)
         return error_set(err, "%s", why->text);
-    return side->trouble ? 0 : say(&side->trouble, why->text, err);
+    return side->trouble ? 0 : set_text(&side->trouble, why->text, err);
 }
 
 /* Merges the plugstack line's default, then the site file. */

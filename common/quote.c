@@ -420,7 +420,7 @@ static size_t plain_length(const char *text, size_t len)
 }
 
 /* Write function of the stream (fopencookie). */
-static ssize_t take(void *cookie, const char *text, size_t len)
+static ssize_t quote_write(void *cookie, const char *text, size_t len)
 {
     struct filter *f = cookie;
 
@@ -456,7 +456,7 @@ static int end(void *cookie)
  * know that their text is filtered. */
 FILE *quote_json_open(FILE *out)
 {
-    const cookie_io_functions_t io = {.write = take, .close = end};
+    const cookie_io_functions_t io = {.write = quote_write, .close = end};
     struct filter *f = calloc(1, sizeof(*f));
     FILE *stream;
 

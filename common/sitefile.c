@@ -313,7 +313,7 @@ static unsigned line_of_setting(const struct loader *ld,
 
 /* Reports the error in `one` with file and line, and counts it. Reading
  * continues. */
-static void note(struct loader *ld, unsigned line, struct jp_error *one)
+static void note_error(struct loader *ld, unsigned line, struct jp_error *one)
 {
     char where[WHERE_LEN];
 
@@ -367,7 +367,7 @@ static void unknown_key(struct loader *ld, const char *group,
     error_set(&one, "unknown key \"%s%s%s\"%s%s%s", group, *group ? "." : "",
               QUOTE(key), near ? "; did you mean \"" : "", near ? near : "",
               near ? "\"?" : "");
-    note(ld, line_of_setting(ld, s), &one);
+    note_error(ld, line_of_setting(ld, s), &one);
 }
 
 /* Formats a number as a user would write it: 0.25, not 0.250000. */
@@ -437,8 +437,8 @@ static void free_value(struct sitefile_value *value)
 }
 
 /* Appends a value or lock (copied). value NULL: a lock. -1: no memory. */
-static int add(struct sitefile_value **list, size_t *n, const char *name,
-               const char *value, const char *where)
+static int add_value(struct sitefile_value **list, size_t *n, const char *name,
+                     const char *value, const char *where)
 {
     struct sitefile_value *bigger, *one;
 
@@ -474,7 +474,7 @@ static int keep_value(struct loader *ld, const char *name, const char *value,
         memmove(old, old + 1, (file->n_values - i) * sizeof(*old));
         break;
     }
-    if (add(&file->values, &file->n_values, name, value, where) < 0)
+    if (add_value(&file->values, &file->n_values, name, value, where) < 0)
         return error_set(err, "out of memory");
     return 0;
 }
@@ -518,7 +518,7 @@ static void read_value(struct loader *ld, const char *group,
                         siteflat_where(&ld->flat, line, where, sizeof(where)),
                         &one) == 0)
         return;
-    note(ld, line, &one);
+    note_error(ld, line, &one);
 }
 
 /* Checks that a lock names a key that users can set. */
@@ -562,12 +562,12 @@ static void read_locks(struct loader *ld, const config_setting_t *s)
     /* Locks bind users, so users cannot set them. */
     if (ld->kind == SITEFILE_USER) {
         error_set(&one, "\"lock\" is allowed only in the site file");
-        note(ld, line, &one);
+        note_error(ld, line, &one);
         return;
     }
     if (type != CONFIG_TYPE_LIST && type != CONFIG_TYPE_ARRAY) {
         error_set(&one, "\"lock\" is not a list of names");
-        note(ld, line, &one);
+        note_error(ld, line, &one);
         return;
     }
     for (int i = 0; i < config_setting_length(s); i++) {
@@ -577,11 +577,11 @@ static void read_locks(struct loader *ld, const config_setting_t *s)
         if (!name)
             error_set(&one, "\"lock\" is not a list of names");
         else if (check_lock(ld, name, &one) == 0 &&
-                 add(&ld->file->locks, &ld->file->n_locks, name, NULL,
-                     siteflat_where(&ld->flat, line, where, sizeof(where))) ==
-                     0)
+                 add_value(&ld->file->locks, &ld->file->n_locks, name, NULL,
+                           siteflat_where(&ld->flat, line, where,
+                                          sizeof(where))) == 0)
             continue;
-        note(ld, line, &one);
+        note_error(ld, line, &one);
     }
 }
 
@@ -602,7 +602,7 @@ static void read_group(struct loader *ld, const char *group,
 
     if (!config_setting_is_group(parent)) {
         error_set(&one, "\"%s\" is not a group { ... }", group);
-        note(ld, line_of_setting(ld, parent), &one);
+        note_error(ld, line_of_setting(ld, parent), &one);
         return;
     }
     /* At the top level, a member is a group, the list of locks, or a value. */
@@ -677,10 +677,10 @@ static void read_statement(struct loader *ld)
     config_init(&cfg);
     if (!text) {
         error_set(&one, "out of memory");
-        note(ld, ld->now.line, &one);
+        note_error(ld, ld->now.line, &one);
     } else if (config_read_string(&cfg, text) != CONFIG_TRUE) {
         error_set(&one, "%s", config_error_text(&cfg));
-        note(ld, line_of(ld, (unsigned) config_error_line(&cfg)), &one);
+        note_error(ld, line_of(ld, (unsigned) config_error_line(&cfg)), &one);
     } else {
         read_group(ld, "", config_root_setting(&cfg));
     }
@@ -760,8 +760,8 @@ int sitefile_load(const char *path, enum sitefile_kind kind, bool must_exist,
  */
 
 /* The first value of that name in a list, or NULL. */
-static const struct sitefile_value *find(const struct sitefile_value *list,
-                                         size_t n, const char *name)
+static const struct sitefile_value *
+find_value(const struct sitefile_value *list, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++)
         if (!strcmp(list[i].name, name))
@@ -772,13 +772,13 @@ static const struct sitefile_value *find(const struct sitefile_value *list,
 const struct sitefile_value *sitefile_find(const struct jp_sitefile *file,
                                            const char *name)
 {
-    return find(file->values, file->n_values, name);
+    return find_value(file->values, file->n_values, name);
 }
 
 const struct sitefile_value *sitefile_lock(const struct jp_sitefile *file,
                                            const char *name)
 {
-    return find(file->locks, file->n_locks, name);
+    return find_value(file->locks, file->n_locks, name);
 }
 
 char *sitefile_knob_name(const struct jp_grammar *grammar,

@@ -122,7 +122,7 @@ static int reserve(void **array, size_t *room, size_t need, size_t size)
 }
 
 /* Appends one byte to the text, which always ends with a NUL. */
-static int put(struct reader *r, char c)
+static int put_byte(struct reader *r, char c)
 {
     struct siteflat *flat = r->flat;
 
@@ -157,7 +157,7 @@ static int copy(struct reader *r, struct scan *s, bool blank)
 {
     char c = *s->p++;
 
-    if (put(r, blank && c != '\n' ? ' ' : c) < 0)
+    if (put_byte(r, blank && c != '\n' ? ' ' : c) < 0)
         return -1;
     if (c != '\n')
         return 0;
@@ -251,7 +251,7 @@ static int include(struct reader *r, struct scan *s)
         fail_at(r, s, "@include is nested too deeply (a loop?)");
         goto out;
     }
-    if (put(r, '\n') < 0)
+    if (put_byte(r, '\n') < 0)
         goto out;
     /* Each level adds its own place to the error. */
     if (read_file(r, path, s->depth + 1) < 0) {
@@ -259,7 +259,7 @@ static int include(struct reader *r, struct scan *s)
         errno = EINVAL; /* ENOENT is reserved for the outermost file */
         goto out;
     }
-    rc = put(r, '\n') < 0 ? -1 : begin_line(r, s);
+    rc = put_byte(r, '\n') < 0 ? -1 : begin_line(r, s);
 out:
     free(path);
     return rc;
@@ -379,7 +379,7 @@ static int read_fragment(struct reader *r, const char *folder, const char *name)
     r->part++;
     if (!path)
         error_set(r->err, "out of memory");
-    else if (!r->flat->len || put(r, '\n') == 0)
+    else if (!r->flat->len || put_byte(r, '\n') == 0)
         rc = read_file(r, path, 0);
     free(path);
     return rc;
@@ -535,7 +535,8 @@ static char *where_of(const struct loader *ld, unsigned line, char *buf)
 }
 
 /* Reports one error with file and line. */
-static void note(const struct loader *ld, unsigned line, struct jp_error *one)
+static void note_error(const struct loader *ld, unsigned line,
+                       struct jp_error *one)
 {
     char where[WHERE_LEN];
 
@@ -655,7 +656,7 @@ static void read_row(struct loader *ld, const config_setting_t *s)
                      where_of(ld, config_setting_source_line(s), where),
                      &err) == 0)
         return;
-    note(ld, config_setting_source_line(bad), &err);
+    note_error(ld, config_setting_source_line(bad), &err);
     if (format->drop)
         format->drop(ld->arg, row);
 }
@@ -668,14 +669,14 @@ static void read_list(struct loader *ld, const config_setting_t *s)
 
     if (!config_setting_is_list(s)) {
         error_set(&one, "\"%s\" is not a list ( ... )", ld->format->name);
-        note(ld, config_setting_source_line(s), &one);
+        note_error(ld, config_setting_source_line(s), &one);
         return;
     }
     for (int i = 0; i < n && i < max; i++)
         read_row(ld, config_setting_get_elem(s, (unsigned) i));
     if (n > max) {
         error_set(&one, "%d rows are too many (at most %d)", n, max);
-        note(ld, config_setting_source_line(s), &one);
+        note_error(ld, config_setting_source_line(s), &one);
     }
 }
 
@@ -692,7 +693,7 @@ static void read_root(struct loader *ld, const config_setting_t *root)
             read_list(ld, s);
         } else {
             unknown_key(config_setting_name(s), names, 1, &one);
-            note(ld, config_setting_source_line(s), &one);
+            note_error(ld, config_setting_source_line(s), &one);
         }
     }
 }

@@ -39,7 +39,7 @@ static void swap(double *a, double *b)
 
 /* Moves the k-th smallest value to index k, smaller ones before it and larger
  * ones after it (Hoare's FIND: quickselect, O(n) on average). */
-static void find(double *v, ptrdiff_t n, ptrdiff_t k)
+static void place_smallest(double *v, ptrdiff_t n, ptrdiff_t k)
 {
     for (ptrdiff_t lo = 0, hi = n - 1; lo < hi;) {
         double pivot = v[k];
@@ -66,11 +66,11 @@ double stats_median(double *v, size_t n)
 
     if (!n)
         return NAN;
-    find(v, (ptrdiff_t) n, (ptrdiff_t) (n / 2));
+    place_smallest(v, (ptrdiff_t) n, (ptrdiff_t) (n / 2));
     if (n % 2)
         return v[n / 2];
-    /* find() left the lower half before n / 2; the median of an even number of
-     * values also needs the largest of these. */
+    /* place_smallest() left the lower half before n / 2; the median of an even
+     * number of values also needs the largest of these. */
     for (size_t i = 0; i < n / 2; i++)
         below = v[i] > below ? v[i] : below;
     return (below + v[n / 2]) / 2;

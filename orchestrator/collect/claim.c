@@ -104,8 +104,8 @@ static int64_t age_ms(const struct timespec *now, const struct timespec *then)
 }
 
 /* Whether a claim with this status looks stale. */
-static enum claim_state judge(int folder, const struct stat *st,
-                              uint32_t stale_ms)
+static enum claim_state state_of_claim(int folder, const struct stat *st,
+                                       uint32_t stale_ms)
 {
     struct timespec now;
 
@@ -116,7 +116,7 @@ static enum claim_state judge(int folder, const struct stat *st,
 }
 
 /* lstat of the claim. */
-static int look(int folder, struct stat *st)
+static int stat_claim(int folder, struct stat *st)
 {
     return fstatat(folder, JP_CLAIM_NAME, st, AT_SYMLINK_NOFOLLOW);
 }
@@ -129,8 +129,8 @@ enum claim_state claim_look(const char *dir, uint32_t stale_ms)
 
     if (folder < 0)
         return CLAIM_BAD;
-    if (look(folder, &st) == 0)
-        state = judge(folder, &st, stale_ms);
+    if (stat_claim(folder, &st) == 0)
+        state = state_of_claim(folder, &st, stale_ms);
     else if (errno == ENOENT)
         state = CLAIM_FREE;
     close(folder);
@@ -144,7 +144,7 @@ static bool stays_untouched(int folder, const struct stat *opened,
 {
     struct stat now;
 
-    return look(folder, &now) == 0 && is_same_file(opened, &now) &&
+    return stat_claim(folder, &now) == 0 && is_same_file(opened, &now) &&
            now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
            now.st_mtim.tv_nsec == before->st_mtim.tv_nsec;
 }
@@ -193,9 +193,9 @@ static bool oust(int folder, uint32_t stale_ms, int *lock_fd)
     /* Other errors mean that the file system has no locks: continue without. */
     if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
         return false;
-    if (fstat(fd, &opened) < 0 || look(folder, &now) < 0 ||
+    if (fstat(fd, &opened) < 0 || stat_claim(folder, &now) < 0 ||
         !is_same_file(&opened, &now) ||
-        judge(folder, &now, stale_ms) != CLAIM_STALE)
+        state_of_claim(folder, &now, stale_ms) != CLAIM_STALE)
         return false;
     /* A clock that was set forward makes a live claim look old, until its owner
      * touches it again, or permanently if that is the clock of another host. So
@@ -219,7 +219,8 @@ static bool is_ours(const struct jp_claim *claim)
 {
     struct stat st;
 
-    return look(claim->folder, &st) == 0 && is_same_file(&st, &claim->file);
+    return stat_claim(claim->folder, &st) == 0 &&
+           is_same_file(&st, &claim->file);
 }
 
 /* The signal handler: fstatat, unlinkat, signal and raise are

@@ -420,7 +420,7 @@ int nodes_hide_paths(struct jp_nodes *nodes)
 }
 
 /* Adds a note; dropped if there are too many or without memory. */
-static void note(struct jp_nodes *nodes, const char *text)
+static void add_note(struct jp_nodes *nodes, const char *text)
 {
     char *copy = nodes->n_notes < NOTES_MAX ? strdup(text) : NULL;
 
@@ -506,23 +506,23 @@ static int read_node(struct jp_nodes *nodes, const char *folder,
     /* Without node.json there is no node, but perhaps a reason. */
     if (record(folder, &node, &step, &err) < 0) {
         if (!is_unprofiled(nodes, folder, name))
-            note(nodes, err.text);
+            add_note(nodes, err.text);
         free(step.nodelist);
         fini_node(&node);
         return 0;
     }
     bad = noderead_ends(folder, &tasks_file, &node, &err);
     if (bad != 0)
-        note(nodes, err.text);
+        add_note(nodes, err.text);
     bad = noderead_ends(folder, &workers_file, &node, &err);
     if (bad != 0)
-        note(nodes, err.text);
+        add_note(nodes, err.text);
     if (manifest(folder, &node, &err) < 0)
-        note(nodes, err.text);
+        add_note(nodes, err.text);
     if (read_plugin(folder, &node, &err) < 0)
-        note(nodes, err.text);
+        add_note(nodes, err.text);
     if (own_folder(folder, nodes, &err) < 0)
-        note(nodes, err.text);
+        add_note(nodes, err.text);
     merge_step(nodes, &step);
     nodes->nodes[nodes->n_nodes++] = node;
     return 0;

@@ -173,7 +173,7 @@ static enum slurmjob_state state_of(uint32_t state)
 }
 
 /* Copies what we need of a job. */
-static void fill(const slurm_job_info_t *job, struct slurmjob *out)
+static void copy_job(const slurm_job_info_t *job, struct slurmjob *out)
 {
     const char *const tres[] = {job->tres_per_job, job->tres_per_node,
                                 job->tres_per_socket, job->tres_per_task,
@@ -205,7 +205,7 @@ static bool answer_job(const void *arg, void *out)
 
     if (load_job(&jobs, *job_id) != 0 || jobs->record_count == 0)
         return false;
-    fill(&jobs->job_array[0], out);
+    copy_job(&jobs->job_array[0], out);
     return true;
 }
 
@@ -389,7 +389,7 @@ bool slurmconf_get(unsigned wait_ms, struct slurmconf *out)
 
 /* Asks for the job of SLURM_JOB_ID. Values that are known already are kept,
  * except for resources: the environment knows only of GPUs. */
-static void ask(struct jp_jobfacts *facts)
+static void ask_facts(struct jp_jobfacts *facts)
 {
     struct slurmjob job;
     uint64_t id;
@@ -412,7 +412,7 @@ void slurmjob_ask(void *arg, struct jp_jobfacts *facts)
 
     if (!memo->done) {
         memo->facts = *facts;
-        ask(&memo->facts);
+        ask_facts(&memo->facts);
         memo->done = true;
     }
     *facts = memo->facts;

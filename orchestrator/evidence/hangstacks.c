@@ -59,7 +59,7 @@ static int64_t number(const json_t *object, const char *key, int64_t none)
 }
 
 /* Negative numbers count as 0. */
-static uint64_t count(const json_t *object, const char *key)
+static uint64_t count_of(const json_t *object, const char *key)
 {
     int64_t n = number(object, key, 0);
 
@@ -149,8 +149,8 @@ static int add_process(struct hangstacks *view, const char *node,
     p->task = number(one, "task", -1);
     p->role = role_word(one);
     p->there = json_is_true(json_object_get(one, "there"));
-    p->read_bytes = count(one, "read_bytes");
-    p->written_bytes = count(one, "written_bytes");
+    p->read_bytes = count_of(one, "read_bytes");
+    p->written_bytes = count_of(one, "written_bytes");
     read_threads(view, view->n_processes - 1, json_object_get(one, "threads"));
     return 0;
 }
@@ -173,7 +173,7 @@ static int add_part(struct hangstacks *view, const char *node,
     copy_member(p->file, sizeof(p->file), one, "file");
     copy_member(p->why, sizeof(p->why), one, "why");
     p->pid = number(one, "pid", 0);
-    p->ms = count(one, "ms");
+    p->ms = count_of(one, "ms");
     return 0;
 }
 
@@ -197,8 +197,8 @@ static int add_ras(struct hangstacks *view, const char *node, const json_t *one)
 {
     struct hangstacks_ras row = {.rank = number(one, "rank", -1),
                                  .pid = number(one, "pid", -1),
-                                 .launched = count(one, "launched"),
-                                 .most = count(one, "most")};
+                                 .launched = count_of(one, "launched"),
+                                 .most = count_of(one, "most")};
 
     stacktree_copy(row.node, sizeof(row.node), node, strlen(node));
     copy_member(row.kind, sizeof(row.kind), one, "kind");
@@ -243,7 +243,7 @@ int hangstacks_add_summary(struct hangstacks *view, const char *text,
     /* All nodes have the same sentence. */
     if (!*view->hang)
         copy_member(view->hang, sizeof(view->hang), root, "hang");
-    taken_us = count(root, "taken_us");
+    taken_us = count_of(root, "taken_us");
     /* The earliest evidence counts. */
     if (taken_us && (!view->taken_us || taken_us < view->taken_us))
         view->taken_us = taken_us;

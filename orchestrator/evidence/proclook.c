@@ -254,7 +254,7 @@ static int do_look(void *arg, int out)
 }
 
 /* Validates what a child has written to shared memory. */
-static void check(struct proclook *look, int64_t pid)
+static void check_look(struct proclook *look, int64_t pid)
 {
     look->pid = pid;
     if (look->n_threads > PROCLOOK_THREADS)
@@ -290,7 +290,7 @@ void proclook_take(const struct proclook_ask *ask, struct proclook *look)
     /* The child may be killed before it writes anything. */
     look->pid = ask->proc->pid;
     end = child_run(&child, &r);
-    check(look, ask->proc->pid);
+    check_look(look, ask->proc->pid);
     look->late = end == CHILD_LATE;
     if (!child_succeeded(end, &r) && !look->late)
         look->there = false;

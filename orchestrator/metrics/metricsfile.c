@@ -85,7 +85,7 @@ static uint64_t random_number(void)
 
 /* Checks the folder. If others may write to it, only the sticky bit protects a
  * file from being replaced. */
-static int check(int fd, const char *folder, struct jp_error *err)
+static int check_folder(int fd, const char *folder, struct jp_error *err)
 {
     struct stat st;
 
@@ -108,7 +108,8 @@ int metricsfile_open(const char *folder, struct jp_error *err)
         return error_set(err, "%s: %s", folder,
                          errno == ELOOP || errno == ENOTDIR ? "no folder"
                                                             : strerror(errno));
-    if (check(fd, folder, err) == 0 && ownplace_check_folders(folder, err) == 0)
+    if (check_folder(fd, folder, err) == 0 &&
+        ownplace_check_folders(folder, err) == 0)
         return fd;
     close(fd);
     return -1;
@@ -122,7 +123,7 @@ static bool is_ours(int dir, const char *name, struct stat *st)
 }
 
 /* Writes everything, then sets the mode. */
-static int put(int fd, const char *bytes, size_t n, mode_t mode)
+static int write_bytes(int fd, const char *bytes, size_t n, mode_t mode)
 {
     while (n) {
         ssize_t got = write(fd, bytes, n);
@@ -186,7 +187,7 @@ static int replace(int dir, const char *name, const char *plain,
     fd = open_twin(dir, plain, twin);
     if (fd < 0)
         return error_set(err, "%s/%s: %s", folder, twin, strerror(errno));
-    rc = put(fd, bytes, n, mode);
+    rc = write_bytes(fd, bytes, n, mode);
     if (close(fd) < 0)
         rc = -1;
     if (rc == 0)

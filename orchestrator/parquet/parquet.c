@@ -26,8 +26,8 @@ struct parquet_file {
 
 /* Writes bytes and counts them, as the footer has file offsets. 0, or -1 and
  * err. */
-static int put(struct parquet_file *file, const void *data, size_t n,
-               struct jp_error *err)
+static int put_bytes(struct parquet_file *file, const void *data, size_t n,
+                     struct jp_error *err)
 {
     if (n && fwrite(data, 1, n, file->out) != n)
         return error_set(err, "%m");
@@ -50,7 +50,7 @@ struct parquet_file *parquet_create(FILE *out, const char *table,
     file->n_columns = n;
     memcpy(file->columns, columns, n * sizeof(*columns));
     /* the magic */
-    if (put(file, "PAR1", 4, err) < 0) {
+    if (put_bytes(file, "PAR1", 4, err) < 0) {
         free(file);
         return NULL;
     }
@@ -126,7 +126,7 @@ int parquet_append(struct parquet_file *file, struct parquet_group *g,
 
             describe_chunk(&file->groups, g, c, file->at);
             size += c->uncompressed;
-            if (put(file, c->pages.at, c->pages.n, err) < 0)
+            if (put_bytes(file, c->pages.at, c->pages.n, err) < 0)
                 return -1;
         }
         field_i64(&t, 2, size);
@@ -229,7 +229,7 @@ int parquet_finish(struct parquet_file *file, struct jp_error *err)
     bytes_put(&footer, "PAR1", 4);
     rc = footer.failed || footer.n > INT32_MAX
              ? error_set(err, "out of memory")
-             : put(file, footer.at, footer.n, err);
+             : put_bytes(file, footer.at, footer.n, err);
     bytes_free(&footer);
     if (rc == 0 && fflush(file->out) != 0)
         rc = error_set(err, "%m");

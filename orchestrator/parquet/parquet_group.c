@@ -428,7 +428,7 @@ static void judge_numbers(struct column *c, const uint64_t *at, size_t n)
 
 /* Makes the statistics of a column. With a dictionary its entries are enough.
  */
-static void judge(struct column *c)
+static void make_statistics(struct column *c)
 {
     const uint64_t *at = c->dictionary ? c->entries : c->plain;
     size_t n = c->dictionary ? c->n_entries : c->n;
@@ -623,7 +623,7 @@ static bool encode(struct parquet_group *g, struct column *c, uint64_t *room)
             return false;
         first += n;
     }
-    judge(c);
+    make_statistics(c);
     return true;
 }
 

@@ -29,7 +29,7 @@ static int take_hex(const char **text, int n, unsigned *out)
 }
 
 /* Takes one character off *text. Returns -1 if it is another. */
-static int take(const char **text, char c)
+static int take_char(const char **text, char c)
 {
     if (**text != c)
         return -1;
@@ -55,9 +55,9 @@ int busid_tidy(const char *text, char out[JP_BUSID])
     out[0] = '\0';
     /* Every separator and digit must be there, and nothing after the function.
      */
-    if (take_hex(&text, 8, &domain) < 0 || take(&text, ':') < 0 ||
-        take_hex(&text, 2, &bus) < 0 || take(&text, ':') < 0 ||
-        take_hex(&text, 2, &device) < 0 || take(&text, '.') < 0 ||
+    if (take_hex(&text, 8, &domain) < 0 || take_char(&text, ':') < 0 ||
+        take_hex(&text, 2, &bus) < 0 || take_char(&text, ':') < 0 ||
+        take_hex(&text, 2, &device) < 0 || take_char(&text, '.') < 0 ||
         take_hex(&text, 1, &function) < 0 || *text)
         return -1;
     return format(domain, bus, device, function, out);

@@ -98,7 +98,7 @@ struct scan {
 
 /* Appends a port. Returns NULL if there are too many; the list is then
  * incomplete. */
-static struct jp_hca *add(struct jp_hcas *out, const struct jp_hca *base)
+static struct jp_hca *add_port(struct jp_hcas *out, const struct jp_hca *base)
 {
     if (out->n == JP_HCA_MAX) {
         snprintf(out->trouble, sizeof(out->trouble), "more than %d ports",
@@ -213,7 +213,7 @@ static int read_port(void *arg, int ports, const char *name)
     if (folder < 0)
         return 0;
     /* Each port begins as a copy of what the device's ports have in common. */
-    port = add(scan->out, &scan->base);
+    port = add_port(scan->out, &scan->base);
     if (port) {
         port->port = (uint32_t) number;
         read_text(folder, "link_layer", port->link_layer,
@@ -281,7 +281,7 @@ static int read_net(void *arg, int class, const char *name)
         return 0; /* a file such as bonding_masters */
     read_function(folder, &base);
     if (strcmp(base.vendor, VENDOR_CRAY) == 0 && !has_rdma(out, base.busid) &&
-        strlen(name) < sizeof(base.name) && (port = add(out, &base))) {
+        strlen(name) < sizeof(base.name) && (port = add_port(out, &base))) {
         memcpy(port->name, name, strlen(name) + 1);
         read_text(folder, "operstate", text, sizeof(text));
         snprintf(port->state, sizeof(port->state), "%s",
@@ -331,7 +331,7 @@ struct question {
     struct jp_hcas *answer; /* shared with the child */
 };
 
-static int ask(void *arg, int out)
+static int ask_adapters(void *arg, int out)
 {
     const struct question *q = arg;
 
@@ -347,8 +347,10 @@ struct jp_hcas *hca_ask(const char *root, uint32_t limit_ms)
 
     if (copy && shared) {
         struct question q = {root, shared};
-        const struct child child = {
-            .work = ask, .arg = &q, .limit_ms = limit_ms, .dies_with_us = true};
+        const struct child child = {.work = ask_adapters,
+                                    .arg = &q,
+                                    .limit_ms = limit_ms,
+                                    .dies_with_us = true};
         struct child_result r;
         enum child_end end = child_run(&child, &r);
 
@@ -419,7 +421,7 @@ static json_t *truth(int value)
 }
 
 /* Without memory a member is missing, which the format allows. */
-static void set(json_t *object, const char *key, json_t *value)
+static void set_member(json_t *object, const char *key, json_t *value)
 {
     (void) json_object_set_new(object, key, value);
 }
@@ -429,13 +431,13 @@ static json_t *make_link(const struct jp_nvml_link *link)
 {
     json_t *json = json_object();
 
-    set(json, "link", json_integer(link->link));
-    set(json, "state", json_string(state_word[link->state]));
-    set(json, "p2p", truth(link->p2p));
-    set(json, "version", number(link->version));
-    set(json, "speed_mbs", number(link->speed_mbs));
-    set(json, "remote", json_string(remote_word[link->remote]));
-    set(json, "remote_busid", text(link->remote_busid));
+    set_member(json, "link", json_integer(link->link));
+    set_member(json, "state", json_string(state_word[link->state]));
+    set_member(json, "p2p", truth(link->p2p));
+    set_member(json, "version", number(link->version));
+    set_member(json, "speed_mbs", number(link->speed_mbs));
+    set_member(json, "remote", json_string(remote_word[link->remote]));
+    set_member(json, "remote_busid", text(link->remote_busid));
     return json;
 }
 
@@ -474,18 +476,18 @@ static json_t *make_fabric(const struct jp_nvml_fabric *fabric)
 
     if (!fabric->asked)
         return json;
-    set(json, "state",
-        /* A newer driver may have more states. */
-        json_string(fabric->state <= 3 ? fabric_word[fabric->state]
-                                       : "unknown"));
-    set(json, "status", json_integer(fabric->status));
-    set(json, "cluster_uuid", cluster(fabric->cluster));
-    set(json, "clique", json_integer(fabric->clique));
-    set(json, "health",
-        fabric->health >= 1 && fabric->health <= 3
-            ? json_string(health_word[fabric->health])
-            : json_null());
-    set(json, "health_mask", number(fabric->health_mask));
+    set_member(json, "state",
+               /* A newer driver may have more states. */
+               json_string(fabric->state <= 3 ? fabric_word[fabric->state]
+                                              : "unknown"));
+    set_member(json, "status", json_integer(fabric->status));
+    set_member(json, "cluster_uuid", cluster(fabric->cluster));
+    set_member(json, "clique", json_integer(fabric->clique));
+    set_member(json, "health",
+               fabric->health >= 1 && fabric->health <= 3
+                   ? json_string(health_word[fabric->health])
+                   : json_null());
+    set_member(json, "health_mask", number(fabric->health_mask));
     return json;
 }
 
@@ -500,8 +502,8 @@ static json_t *make_mig(const struct jp_nvml_gpu *gpu)
     devices = json_array();
     for (uint32_t i = 0; i < gpu->n_migs; i++)
         json_array_append_new(devices, text(gpu->migs[i]));
-    set(json, "mode", json_boolean(gpu->mig));
-    set(json, "devices", devices);
+    set_member(json, "mode", json_boolean(gpu->mig));
+    set_member(json, "devices", devices);
     return json;
 }
 
@@ -512,8 +514,8 @@ static json_t *make_c2c(const struct jp_nvml_gpu *gpu)
 
     if (gpu->c2c_links < 0)
         return json;
-    set(json, "links", json_integer(gpu->c2c_links));
-    set(json, "speed_mbs", number(gpu->c2c_speed_mbs));
+    set_member(json, "links", json_integer(gpu->c2c_links));
+    set_member(json, "speed_mbs", number(gpu->c2c_speed_mbs));
     return json;
 }
 
@@ -526,14 +528,14 @@ static json_t *make_gpus(const struct jp_nvml *nvml)
         const struct jp_nvml_gpu *gpu = &nvml->gpus[i];
         json_t *one = json_object();
 
-        set(one, "busid", text(gpu->busid));
-        set(one, "uuid", text(gpu->uuid));
-        set(one, "minor", number(gpu->minor));
-        set(one, "model", text(gpu->model));
-        set(one, "links", make_links(gpu));
-        set(one, "c2c", make_c2c(gpu));
-        set(one, "fabric", make_fabric(&gpu->fabric));
-        set(one, "mig", make_mig(gpu));
+        set_member(one, "busid", text(gpu->busid));
+        set_member(one, "uuid", text(gpu->uuid));
+        set_member(one, "minor", number(gpu->minor));
+        set_member(one, "model", text(gpu->model));
+        set_member(one, "links", make_links(gpu));
+        set_member(one, "c2c", make_c2c(gpu));
+        set_member(one, "fabric", make_fabric(&gpu->fabric));
+        set_member(one, "mig", make_mig(gpu));
         json_array_append_new(json, one);
     }
     return json;
@@ -547,22 +549,23 @@ static json_t *make_hca(const struct jp_hca *port)
 
     for (uint32_t i = 0; i < port->n_netdevs; i++)
         json_array_append_new(netdevs, text(port->netdevs[i]));
-    set(json, "name", text(port->name));
-    set(json, "port", json_integer(port->port));
-    set(json, "busid", text(port->busid));
-    set(json, "vendor", text(port->vendor));
-    set(json, "device", text(port->device));
-    set(json, "kind", json_string(hca_kind_word[port->kind]));
-    set(json, "link_layer", text(port->link_layer));
-    set(json, "state", text(port->state));
-    set(json, "phys_state", text(port->phys_state));
-    set(json, "rate_gbits",
-        port->rate_gbits > 0 ? json_real(port->rate_gbits) : json_null());
-    set(json, "node_guid", text(port->node_guid));
-    set(json, "sys_image_guid", text(port->sys_image_guid));
-    set(json, "gid", text(port->gid));
-    set(json, "netdevs", netdevs);
-    set(json, "vf", json_boolean(port->vf));
+    set_member(json, "name", text(port->name));
+    set_member(json, "port", json_integer(port->port));
+    set_member(json, "busid", text(port->busid));
+    set_member(json, "vendor", text(port->vendor));
+    set_member(json, "device", text(port->device));
+    set_member(json, "kind", json_string(hca_kind_word[port->kind]));
+    set_member(json, "link_layer", text(port->link_layer));
+    set_member(json, "state", text(port->state));
+    set_member(json, "phys_state", text(port->phys_state));
+    set_member(json, "rate_gbits",
+               port->rate_gbits > 0 ? json_real(port->rate_gbits)
+                                    : json_null());
+    set_member(json, "node_guid", text(port->node_guid));
+    set_member(json, "sys_image_guid", text(port->sys_image_guid));
+    set_member(json, "gid", text(port->gid));
+    set_member(json, "netdevs", netdevs);
+    set_member(json, "vf", json_boolean(port->vf));
     return json;
 }
 
@@ -583,12 +586,12 @@ static json_t *make_topology(const struct jp_hardware *hw)
     bool there = hw->source != JP_TOPO_NONE;
     json_t *json = json_object();
 
-    set(json, "file", text(there ? "topology.xml" : ""));
-    set(json, "source", json_string(source_word[hw->source]));
-    set(json, "hwloc", text(hw->hwloc));
-    set(json, "shape", text(there ? hw->shape : ""));
-    set(json, "bytes", json_integer((json_int_t) hw->xml_bytes));
-    set(json, "why", json_string(there ? "" : hw->why));
+    set_member(json, "file", text(there ? "topology.xml" : ""));
+    set_member(json, "source", json_string(source_word[hw->source]));
+    set_member(json, "hwloc", text(hw->hwloc));
+    set_member(json, "shape", text(there ? hw->shape : ""));
+    set_member(json, "bytes", json_integer((json_int_t) hw->xml_bytes));
+    set_member(json, "why", json_string(there ? "" : hw->why));
     return json;
 }
 
@@ -596,12 +599,13 @@ static json_t *make_nvml(const struct jp_nvml *nvml)
 {
     json_t *json = json_object();
 
-    set(json, "probe", json_string(probe_word[nvml->probe]));
+    set_member(json, "probe", json_string(probe_word[nvml->probe]));
     /* tidy_text has made it printable. */
-    set(json, "text", json_string(nvml->text));
-    set(json, "driver", text(nvml->driver));
-    set(json, "gpus",
-        nvml->probe == JP_NVML_OK ? json_integer(nvml->n_told) : json_null());
+    set_member(json, "text", json_string(nvml->text));
+    set_member(json, "driver", text(nvml->driver));
+    set_member(json, "gpus",
+               nvml->probe == JP_NVML_OK ? json_integer(nvml->n_told)
+                                         : json_null());
     return json;
 }
 
@@ -633,21 +637,21 @@ char *hardware_format(const struct jp_hardware *hw, size_t *len,
     /* Host name and boot id come from the kernel, not from Slurm. */
     uname(&uts);
     gettimeofday(&now, NULL);
-    set(json, "schema", json_integer(1));
-    set(json, "node", text(hw->node));
-    set(json, "hostname", text(uts.nodename));
-    set(json, "boot_id", boot_id());
-    set(json, "topology_addr", text(hw->topology_addr));
+    set_member(json, "schema", json_integer(1));
+    set_member(json, "node", text(hw->node));
+    set_member(json, "hostname", text(uts.nodename));
+    set_member(json, "boot_id", boot_id());
+    set_member(json, "topology_addr", text(hw->topology_addr));
     /* Readers need the version of the writer, not their own. */
-    set(json, "jobprof", json_string(PACKAGE_VERSION));
-    set(json, "made_us",
-        json_integer((json_int_t) now.tv_sec * 1000000 + now.tv_usec));
-    set(json, "topology", make_topology(hw));
-    set(json, "nvml", make_nvml(hw->nvml));
-    set(json, "gpus", make_gpus(hw->nvml));
-    set(json, "hcas_probe",
-        json_string(hw->hcas->trouble[0] ? hw->hcas->trouble : "ok"));
-    set(json, "hcas", make_hcas(hw->hcas));
+    set_member(json, "jobprof", json_string(PACKAGE_VERSION));
+    set_member(json, "made_us",
+               json_integer((json_int_t) now.tv_sec * 1000000 + now.tv_usec));
+    set_member(json, "topology", make_topology(hw));
+    set_member(json, "nvml", make_nvml(hw->nvml));
+    set_member(json, "gpus", make_gpus(hw->nvml));
+    set_member(json, "hcas_probe",
+               json_string(hw->hcas->trouble[0] ? hw->hcas->trouble : "ok"));
+    set_member(json, "hcas", make_hcas(hw->hcas));
     if (json)
         out = json_dumps(json, JSON_INDENT(1));
     json_decref(json);

@@ -126,7 +126,7 @@ static int read_lists(struct matrix_reader *m, struct xmlscan *scan,
 }
 
 /* Checks the counts and stores the matrix. */
-static int keep(struct matrix_reader *m, struct jp_error *err)
+static int keep_matrix(struct matrix_reader *m, struct jp_error *err)
 {
     struct hwxml_matrix *matrix = &m->xml->matrix;
 
@@ -200,7 +200,7 @@ static int read_matrix(struct hwxml *xml, struct xmlscan *scan,
     else
         rc = read_lists(&m, scan, err);
     if (rc == 0 && m.n)
-        rc = keep(&m, err);
+        rc = keep_matrix(&m, err);
     free(m.index);
     free(m.values);
     return rc;

@@ -107,8 +107,8 @@ static void add_pair(const struct topo *topo, uint64_t gpus, size_t a, size_t b,
 }
 
 /* Looks at all pairs of the set. */
-static struct pairs look(const struct topo *topo, uint64_t gpus,
-                         const struct label_reach *reach)
+static struct pairs look_at_pairs(const struct topo *topo, uint64_t gpus,
+                                  const struct label_reach *reach)
 {
     struct pairs pairs = {.worst_a = -1, .worst_b = -1, .reach = *reach};
 
@@ -137,7 +137,8 @@ static enum jp_fabric by_level(enum topo_level level)
 }
 
 /* The fabric of a set of GPUs, from its pairs. */
-static enum jp_fabric judge(const struct pairs *pairs, enum topo_vendor vendor)
+static enum jp_fabric fabric_of(const struct pairs *pairs,
+                                enum topo_vendor vendor)
 {
     if (!pairs->n)
         return JP_FABRIC_SAME_GPU;
@@ -210,9 +211,9 @@ static void judge_gpus(const struct groups *g, const struct topo *topo,
 {
     struct label_reach reach = label_reach(g->comm);
 
-    answer->pairs = look(topo, gpus, &reach);
+    answer->pairs = look_at_pairs(topo, gpus, &reach);
     answer->vendor = vendor_of(topo, gpus);
-    answer->fabric = judge(&answer->pairs, answer->vendor);
+    answer->fabric = fabric_of(&answer->pairs, answer->vendor);
     answer->evidence = evidence_of(topo, gpus);
     answer->inferred = answer->evidence == JP_EVIDENCE_INFERRED;
     /* If a variable or the log decides for all pairs, it is the evidence. */

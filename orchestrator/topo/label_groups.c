@@ -42,8 +42,8 @@ enum jp_label_evidence label_evidence_from(enum topo_source source)
 }
 
 /* The variable of that name; NULL: not set. */
-static const struct jp_label_variable *find(const struct jp_label_comm *comm,
-                                            const char *name)
+static const struct jp_label_variable *
+find_variable(const struct jp_label_comm *comm, const char *name)
 {
     for (size_t i = 0; i < comm->n_variables; i++)
         if (strcmp(comm->variables[i].name, name) == 0)
@@ -53,7 +53,7 @@ static const struct jp_label_variable *find(const struct jp_label_comm *comm,
 
 const char *label_variable(const struct jp_label_comm *comm, const char *name)
 {
-    const struct jp_label_variable *v = find(comm, name);
+    const struct jp_label_variable *v = find_variable(comm, name);
 
     return v ? v->value : NULL;
 }
@@ -61,7 +61,7 @@ const char *label_variable(const struct jp_label_comm *comm, const char *name)
 /* Whether the ranks have different values. */
 bool label_differs(const struct jp_label_comm *comm, const char *name)
 {
-    const struct jp_label_variable *v = find(comm, name);
+    const struct jp_label_variable *v = find_variable(comm, name);
 
     return v && v->differs;
 }
@@ -360,7 +360,7 @@ static void add_rank(struct domain *domain, const struct jp_label_rank *rank)
 }
 
 /* Makes the domains of the chosen grouping. */
-static int fill(struct groups *g, const struct member *members)
+static int make_domains(struct groups *g, const struct member *members)
 {
     g->domains = calloc(g->n_domains + 1, sizeof(*g->domains));
     g->domain_of = calloc(g->comm->n + 1, sizeof(*g->domain_of));
@@ -618,7 +618,7 @@ int groups_make(struct groups *g, const struct jp_label_comm *comm,
     count_hosts(g, members);
     g->cliques = count_cliques(g, members);
     choose(g);
-    rc = fill(g, members);
+    rc = make_domains(g, members);
     free(members);
     return rc;
 }

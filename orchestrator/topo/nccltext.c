@@ -28,7 +28,7 @@ static struct nccltext behind(struct nccltext text, size_t n)
 }
 
 /* Removes a word from the front. Returns false if it is not there. */
-static bool take(struct nccltext *text, const char *word)
+static bool take_word(struct nccltext *text, const char *word)
 {
     size_t n = strlen(word);
 
@@ -39,7 +39,8 @@ static bool take(struct nccltext *text, const char *word)
 }
 
 /* *out: what follows the word. Returns false if the word does not occur. */
-static bool find(struct nccltext text, const char *word, struct nccltext *out)
+static bool find_word(struct nccltext text, const char *word,
+                      struct nccltext *out)
 {
     const char *hit = memmem(text.at, text.n, word, strlen(word));
 
@@ -95,7 +96,8 @@ static bool find_number(struct nccltext said, const char *word, uint32_t *out)
     struct nccltext at;
     uint64_t value;
 
-    if (!find(said, word, &at) || !take_number(&at, UINT32_MAX - 1, &value))
+    if (!find_word(said, word, &at) ||
+        !take_number(&at, UINT32_MAX - 1, &value))
         return false;
     *out = (uint32_t) value;
     return true;
@@ -105,7 +107,7 @@ static bool find_hex(struct nccltext said, const char *word, uint64_t *out)
 {
     struct nccltext at;
 
-    return find(said, word, &at) && take_hex(&at, out);
+    return find_word(said, word, &at) && take_hex(&at, out);
 }
 
 /* Removes the last ":N". */
@@ -136,7 +138,7 @@ static bool split(const char *line, size_t len, struct nccltext_line *out)
     struct nccltext head;
     size_t n;
 
-    if (!find(all, INFO, &out->said))
+    if (!find_word(all, INFO, &out->said))
         return false;
     head = (struct nccltext){line, len - out->said.n - strlen(INFO)};
     if (head.n == 0 || head.at[head.n - 1] != ']')
@@ -174,8 +176,8 @@ static bool read_init(struct nccltext said, struct nccltext_init *out)
     struct nccltext rest;
 
     *out = (struct nccltext_init){.address = 0};
-    out->complete = find(said, "Init COMPLETE", &rest);
-    if (!out->complete && !find(said, "Init START", &rest))
+    out->complete = find_word(said, "Init COMPLETE", &rest);
+    if (!out->complete && !find_word(said, "Init START", &rest))
         return false;
     if (!find_number(said, " rank ", &out->rank) ||
         !find_number(said, " nranks ", &out->n_ranks) ||
@@ -208,8 +210,8 @@ static bool take_rank(struct nccltext *text, uint32_t *out)
     if (!take_number(text, UINT32_MAX - 1, &value))
         return false;
     *out = (uint32_t) value;
-    if (take(text, "[")) {
-        if (!find(*text, "]", &rest))
+    if (take_word(text, "[")) {
+        if (!find_word(*text, "]", &rest))
             return false;
         *text = rest;
     }
@@ -221,7 +223,7 @@ static void cut_tail(struct nccltext *text, uint64_t *address)
 {
     struct nccltext rccl;
 
-    if (find(*text, " comm 0x", &rccl)) {
+    if (find_word(*text, " comm 0x", &rccl)) {
         text->n = (size_t) (rccl.at - text->at) - strlen(" comm 0x");
         take_hex(&rccl, address);
     }
@@ -254,8 +256,8 @@ static bool take_transport(struct nccltext text, struct nccltext_channel *out)
         number = take_part(&text);
         out->has_device = take_number(&number, 65535, &value);
         out->device = out->has_device ? (uint32_t) value : 0;
-        out->pxn = out->has_device && take(&number, "(");
-        out->gdr = find(text, "GDRDMA", &rest);
+        out->pxn = out->has_device && take_word(&number, "(");
+        out->gdr = find_word(text, "GDRDMA", &rest);
     }
     return kind.n > 0;
 }
@@ -267,16 +269,16 @@ static bool read_channel(struct nccltext said, struct nccltext_channel *out)
     bool coll = false;
 
     *out = (struct nccltext_channel){.to = UINT32_MAX, .via = JP_N_VIAS};
-    if (!take(&said, "Channel ") && !(coll = take(&said, "CollNet ")))
+    if (!take_word(&said, "Channel ") && !(coll = take_word(&said, "CollNet ")))
         return false;
     /* "02/0 : 3[3] -> 8[0] [send] via NET/IB/0" */
-    if (!find(said, " : ", &rest) || !find(rest, " via ", &via) ||
+    if (!find_word(said, " : ", &rest) || !find_word(rest, " via ", &via) ||
         !take_rank(&rest, &out->from))
         return false;
-    if (!coll && (!take(&rest, " -> ") || !take_rank(&rest, &out->to)))
+    if (!coll && (!take_word(&rest, " -> ") || !take_rank(&rest, &out->to)))
         return false;
     /* P2P and SHM lines have neither [send] nor [receive]. */
-    out->receive = take(&rest, " [receive]");
+    out->receive = take_word(&rest, " [receive]");
     return take_transport(via, out);
 }
 
@@ -285,14 +287,15 @@ static bool read_devices(struct nccltext said, struct nccltext_devices *out)
 {
     const char *blank;
 
-    if (!take(&said, "NET/"))
+    if (!take_word(&said, "NET/"))
         return false;
     blank = memchr(said.at, ' ', said.n);
     if (!blank)
         return false;
     out->net = (struct nccltext){said.at, (size_t) (blank - said.at)};
     said = behind(said, out->net.n);
-    if (!take(&said, " : Using") && !take(&said, " : Made virtual device"))
+    if (!take_word(&said, " : Using") &&
+        !take_word(&said, " : Made virtual device"))
         return false;
     out->rest = said;
     return true;
@@ -322,11 +325,11 @@ bool nccltext_next_device(struct nccltext *rest, struct nccltext_device *out)
     uint64_t value;
     size_t n = 0;
 
-    while (find(*rest, "[", rest)) {
-        if (!take_number(rest, 65535, &value) || !take(rest, "]"))
+    while (find_word(*rest, "[", rest)) {
+        if (!take_number(rest, 65535, &value) || !take_word(rest, "]"))
             continue; /* "[RO]", which is no device */
         /* Only virtual devices have it. */
-        take(rest, " name=");
+        take_word(rest, " name=");
         while (n < rest->n && rest->at[n] > ' ' && rest->at[n] <= '~' &&
                !strchr(":/;,\"\\", rest->at[n]))
             n++;
@@ -345,13 +348,13 @@ static bool read_channels(struct nccltext said, struct nccltext_fact *out)
     struct nccltext digits, rest;
     uint64_t value;
 
-    if (!find(said, " coll channels, ", &rest))
+    if (!find_word(said, " coll channels, ", &rest))
         return false;
     out->has_nvls_channels = true; /* 2.16 and earlier do not mention NVLS */
     /* Try every number in the line. */
     for (digits = rest; digits.n; digits = behind(digits, 1))
         if (take_number(&digits, UINT32_MAX - 1, &value) &&
-            take(&digits, " nvls channels")) {
+            take_word(&digits, " nvls channels")) {
             out->nvls_channels = (uint32_t) value;
             return true;
         } else if (!digits.n)
@@ -366,13 +369,13 @@ static bool read_fact(struct nccltext said, struct nccltext_fact *out)
     struct nccltext rest;
 
     *out = (struct nccltext_fact){.address = 0};
-    if (take(&said, "NVLS comm 0x")) {
+    if (take_word(&said, "NVLS comm 0x")) {
         out->nvls = take_hex(&said, &out->address) &&
-                    find(said, " headRank ", &rest);
+                    find_word(said, " headRank ", &rest);
         return out->nvls;
     }
-    out->collnet = find(said, "Connected CollNet", &rest) ||
-                   find(said, "Connected Collnet Chains", &rest);
+    out->collnet = find_word(said, "Connected CollNet", &rest) ||
+                   find_word(said, "Connected Collnet Chains", &rest);
     return out->collnet || read_channels(said, out);
 }
 

@@ -463,7 +463,7 @@ struct question {
 };
 
 /* Runs in the child. */
-static int ask(void *arg, int out)
+static int ask_driver(void *arg, int out)
 {
     const struct question *q = arg;
 
@@ -476,8 +476,10 @@ static int ask(void *arg, int out)
 static void run(const char *library, struct jp_nvml *shared, uint32_t limit_ms)
 {
     struct question q = {library, shared};
-    const struct child child = {
-        .work = ask, .arg = &q, .limit_ms = limit_ms, .dies_with_us = true};
+    const struct child child = {.work = ask_driver,
+                                .arg = &q,
+                                .limit_ms = limit_ms,
+                                .dies_with_us = true};
     struct child_result r;
     enum child_end end = child_run(&child, &r);
 

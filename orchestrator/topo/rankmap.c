@@ -60,9 +60,9 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Returns the first entry of that name; *n: their number, may be 0. */
-static const struct rankmap_name *find(const struct rankmap_name *names,
-                                       size_t n_names, const char *name,
-                                       size_t *n)
+static const struct rankmap_name *find_name(const struct rankmap_name *names,
+                                            size_t n_names, const char *name,
+                                            size_t *n)
 {
     size_t low = 0, high = n_names;
 
@@ -86,7 +86,7 @@ static int32_t find_only(const struct rankmap_name *names, size_t n_names,
                          const char *name)
 {
     size_t n = 0;
-    const struct rankmap_name *hit = *name ? find(names, n_names, name, &n)
+    const struct rankmap_name *hit = *name ? find_name(names, n_names, name, &n)
                                            : NULL;
 
     return n == 1 ? (int32_t) hit->at : -1;
@@ -136,7 +136,7 @@ static void index_free(struct rankmap *map)
 static const struct rankmap_name *find_tasks_of(const struct rankmap *map,
                                                 const char *node, size_t *n)
 {
-    return find(map->tasks, map->in->n_tasks, node, n);
+    return find_name(map->tasks, map->in->n_tasks, node, n);
 }
 
 static int by_process(const void *a, const void *b, void *arg)

@@ -39,7 +39,7 @@ struct ranklines_block {
 
 /* Returns size bytes of block memory, aligned to 8. size is at most
  * BLOCK_BYTES. NULL without memory. */
-static void *take(struct jp_rank_records *r, size_t size)
+static void *take_bytes(struct jp_rank_records *r, size_t size)
 {
     struct ranklines_block *block = r->blocks;
 
@@ -60,7 +60,7 @@ static void *take(struct jp_rank_records *r, size_t size)
 
 /* Copies a text, truncated to TEXT_MAX. "" needs no memory. Returns NULL
  * without memory. */
-static const char *keep(struct jp_rank_records *r, const char *text)
+static const char *keep_text(struct jp_rank_records *r, const char *text)
 {
     size_t len = text ? strlen(text) : 0;
     char *copy;
@@ -70,7 +70,7 @@ static const char *keep(struct jp_rank_records *r, const char *text)
         return "";
     if (len > TEXT_MAX)
         len = TEXT_MAX;
-    copy = take(r, len + 1);
+    copy = take_bytes(r, len + 1);
     if (copy) {
         memcpy(copy, text, len);
         copy[len] = '\0';
@@ -82,7 +82,7 @@ static const char *keep(struct jp_rank_records *r, const char *text)
 static const char *keep_member(struct jp_rank_records *r, const json_t *object,
                                const char *key)
 {
-    return keep(r, json_string_value(json_object_get(object, key)));
+    return keep_text(r, json_string_value(json_object_get(object, key)));
 }
 
 /* Returns a number of an object that is not negative, or `otherwise`. */
@@ -177,8 +177,8 @@ static int read_variables(struct jp_rank_records *r, const json_t *process)
         /* The empty name is reserved for the row above. */
         if (!*name || !json_is_string(value) || n++ >= MAX_READ)
             continue;
-        v.name = keep(r, name);
-        v.value = keep(r, json_string_value(value));
+        v.name = keep_text(r, name);
+        v.value = keep_text(r, json_string_value(value));
         if (read_variable(r, v) < 0)
             return -1;
     }
@@ -268,7 +268,7 @@ static int read_devices(struct jp_rank_records *r, const json_t *object,
     task->n_devices = -1;
     if (!json_is_array(devices) || n > MAX_DEVICES)
         return 0;
-    copy = take(r, n * sizeof(*copy) + 1);
+    copy = take_bytes(r, n * sizeof(*copy) + 1);
     if (!copy)
         return -1;
     for (size_t i = 0; i < n; i++) {
@@ -384,7 +384,7 @@ int rankread_starts(struct jp_rank_records *r, const char *step_dir,
                     const char *node, struct jp_error *err)
 {
     char *folder = text_format("%s/nodes/%s", step_dir, node);
-    const char *name = folder ? keep(r, node) : NULL;
+    const char *name = folder ? keep_text(r, node) : NULL;
     int rc = name ? read_file(folder, "starts.jsonl", name, LINES_STARTS,
                               rankread_start_line, r, err)
                   : error_set(err, "out of memory");
@@ -398,7 +398,7 @@ int rankread_node(struct jp_rank_records *r, const char *step_dir,
                   const char *node, uint64_t deadline_ms, struct jp_error *err)
 {
     char *folder = text_format("%s/nodes/%s", step_dir, node);
-    const char *name = folder ? keep(r, node) : NULL;
+    const char *name = folder ? keep_text(r, node) : NULL;
     int rc = -1;
 
     if (!name) {

@@ -258,8 +258,8 @@ struct texts {
 
 /* Makes the node's topology, or the reason why there is none. Returns -1
  * without memory. */
-static int fill(struct jp_shapes *s, struct jp_shape_node *node,
-                struct texts *in)
+static int fill_node(struct jp_shapes *s, struct jp_shape_node *node,
+                     struct texts *in)
 {
     struct jp_error note = {""}, err = {""}, left = {""};
     bool xml = in->xml;
@@ -302,8 +302,8 @@ static int fill(struct jp_shapes *s, struct jp_shape_node *node,
 }
 
 /* Adds a node; its texts are taken over, also on failure. */
-static int add(struct jp_shapes *s, const char *name, struct texts *in,
-               struct jp_error *err)
+static int add_node(struct jp_shapes *s, const char *name, struct texts *in,
+                    struct jp_error *err)
 {
     struct jp_shape_node node = {.name = strdup(name), .shape = -1};
 
@@ -314,7 +314,7 @@ static int add(struct jp_shapes *s, const char *name, struct texts *in,
         return error_set(err, "out of memory");
     }
     /* Undo what fill has counted. */
-    if (fill(s, &node, in) < 0) {
+    if (fill_node(s, &node, in) < 0) {
         if (node.shape >= 0)
             s->shapes[node.shape].n_nodes--;
         fini_node(&node);
@@ -331,7 +331,7 @@ int shapes_add(struct jp_shapes *s, const char *name, char *xml, size_t len,
     struct texts in = {
         .xml = xml, .len = len, .hardware = hardware, .why = why};
 
-    return add(s, name, &in, err);
+    return add_node(s, name, &in, err);
 }
 
 /* Reads <folder>/<name>; errno is that of the read. */
@@ -387,7 +387,7 @@ int shapes_add_folder(struct jp_shapes *s, const char *name, const char *folder,
                            &in.nccl_len, NULL) < 0)
         (void) read_text(folder, SHAPES_NCCL_FILE, SHAPES_MAX_NCCL, &in.nccl,
                          &in.nccl_len, NULL);
-    rc = add(s, name, &in, err);
+    rc = add_node(s, name, &in, err);
     free(hardware);
     if (rc == 0 && *unread.text &&
         note_unread(&s->nodes[s->n_nodes - 1], folder, &unread) < 0)

@@ -92,8 +92,8 @@ static int join(struct joiner *j, size_t comm, const struct jp_warning *w)
 }
 
 /* Takes text over; NULL means that its allocation failed. */
-static int add(struct jp_step_labels *s, enum jp_warning_kind kind, char *text,
-               size_t comm, size_t n_comms)
+static int add_warning(struct jp_step_labels *s, enum jp_warning_kind kind,
+                       char *text, size_t comm, size_t n_comms)
 {
     if (!text)
         return -1;
@@ -111,8 +111,8 @@ static int finish(struct joiner *j, const struct joined *at)
     size_t n = 0;
 
     if (!at->nodes)
-        return add(j->labels, at->kind, strdup(at->text), at->comm,
-                   at->n_comms);
+        return add_warning(j->labels, at->kind, strdup(at->text), at->comm,
+                           at->n_comms);
     nodes = calloc(shapes->n_nodes, sizeof(*nodes));
     for (size_t i = 0; nodes && i < shapes->n_nodes; i++)
         if (at->nodes[i])
@@ -122,7 +122,7 @@ static int finish(struct joiner *j, const struct joined *at)
     text = names ? text_format("%s: %s", names, at->text) : NULL;
     free(names);
     free(nodes);
-    return add(j->labels, at->kind, text, at->comm, at->n_comms);
+    return add_warning(j->labels, at->kind, text, at->comm, at->n_comms);
 }
 
 /* Joins the warnings of all communicators, then formats each once. */
@@ -259,7 +259,7 @@ static int add_odd_nodes(struct jp_step_labels *s)
                                  FIG_COUNT(all), what)
                    : NULL;
         free(names);
-        if (add(s, JP_WARN_ODD_NODE, text, 0, 0) < 0)
+        if (add_warning(s, JP_WARN_ODD_NODE, text, 0, 0) < 0)
             return -1;
     }
     return 0;
@@ -735,9 +735,9 @@ static int keep_left(struct jp_step_labels *s,
 }
 
 /* The stages, in the order in which they depend on each other. */
-static int make(struct jp_step_labels *s, const struct jp_result *result,
-                const struct jp_nodes *nodes, const char *step_dir,
-                struct jp_labels *described, struct jp_error *err)
+static int make_labels(struct jp_step_labels *s, const struct jp_result *result,
+                       const struct jp_nodes *nodes, const char *step_dir,
+                       struct jp_labels *described, struct jp_error *err)
 {
     struct jp_step_ranks ranks = {0};
     int rc = -1;
@@ -771,7 +771,7 @@ int steplabels_make(struct jp_result *result, const struct jp_nodes *nodes,
     *labels = calloc(1, sizeof(**labels));
     if (!*labels)
         return error_set(err, "out of memory");
-    rc = make(*labels, result, nodes, step_dir, &described, err);
+    rc = make_labels(*labels, result, nodes, step_dir, &described, err);
     /* The result changes last, and only if all else succeeded. */
     if (rc == 0)
         rc = result_label(result, &described, err);

@@ -15,7 +15,7 @@
 
 /* jansson's setters accept NULL and then fail, so an allocation that failed
  * anywhere is noticed at the end, in *bad. */
-static void put(json_t *object, const char *key, json_t *value, int *bad)
+static void put_member(json_t *object, const char *key, json_t *value, int *bad)
 {
     *bad |= json_object_set_new(object, key, value) < 0;
 }
@@ -50,41 +50,42 @@ static json_t *gpu_json(const struct topo *t, size_t i, int *bad)
     /* A GPU may have no HCA with an active port. */
     bool used = near->hca >= 0;
 
-    put(row, "index", json_integer((json_int_t) i), bad);
-    put(row, "busid", text_or_null(g->busid), bad);
-    put(row, "vendor", text_or_null(vendors[g->vendor]), bad);
-    put(row, "model", text_or_null(g->model), bad);
-    put(row, "package", number_or_null(g->package), bad);
-    put(row, "nvml", number_or_null(g->nvml), bad);
+    put_member(row, "index", json_integer((json_int_t) i), bad);
+    put_member(row, "busid", text_or_null(g->busid), bad);
+    put_member(row, "vendor", text_or_null(vendors[g->vendor]), bad);
+    put_member(row, "model", text_or_null(g->model), bad);
+    put_member(row, "package", number_or_null(g->package), bad);
+    put_member(row, "nvml", number_or_null(g->nvml), bad);
     /* null: unknown. */
-    put(row, "nvlink",
-        g->links == TOPO_LINKS_UNKNOWN
-            ? json_null()
-            : json_boolean(g->links == TOPO_LINKS_SOME),
-        bad);
+    put_member(row, "nvlink",
+               g->links == TOPO_LINKS_UNKNOWN
+                   ? json_null()
+                   : json_boolean(g->links == TOPO_LINKS_SOME),
+               bad);
     /* Below 1 GB/s the speed stands for "joined, at an unknown speed". */
-    put(row, "nvswitch_gbs",
-        g->switch_mbs >= 1000 ? json_real((double) g->switch_mbs / 1000)
-                              : json_null(),
-        bad);
-    put(row, "nvswitch", json_boolean(g->switch_mbs > 0), bad);
-    put(row, "mig", json_boolean(g->mig), bad);
-    put(row, "partitions",
-        g->partitions ? json_integer(g->partitions) : json_null(), bad);
-    put(row, "hca", used ? json_string(t->hcas[near->hca].name) : json_null(),
-        bad);
+    put_member(row, "nvswitch_gbs",
+               g->switch_mbs >= 1000 ? json_real((double) g->switch_mbs / 1000)
+                                     : json_null(),
+               bad);
+    put_member(row, "nvswitch", json_boolean(g->switch_mbs > 0), bad);
+    put_member(row, "mig", json_boolean(g->mig), bad);
+    put_member(row, "partitions",
+               g->partitions ? json_integer(g->partitions) : json_null(), bad);
+    put_member(row, "hca",
+               used ? json_string(t->hcas[near->hca].name) : json_null(), bad);
     /* The level's word, as in the matrix. */
-    put(row, "hca_path",
-        used ? json_string(topo_level_word[near->level]) : json_null(), bad);
-    put(row, "rail", number_or_null(near->rail), bad);
+    put_member(row, "hca_path",
+               used ? json_string(topo_level_word[near->level]) : json_null(),
+               bad);
+    put_member(row, "rail", number_or_null(near->rail), bad);
     for (unsigned k = 0; k < near->nics.n; k++)
         append(hcas, json_string(t->hcas[near->nics.hca[k]].name), bad);
-    put(row, "hcas", hcas, bad);
+    put_member(row, "hcas", hcas, bad);
     /* `rails` is a set of bits. */
     for (int k = 0; k < 64; k++)
         if (near->rails >> k & 1)
             append(rails, json_integer(k), bad);
-    put(row, "rails", rails, bad);
+    put_member(row, "rails", rails, bad);
     return row;
 }
 
@@ -95,17 +96,18 @@ static json_t *hca_json(const struct topo_hca *h, int *bad)
     static const char *const ports[] = {"unknown", "down", "active"};
     json_t *row = json_object();
 
-    put(row, "name", json_string(h->name), bad);
-    put(row, "busid", text_or_null(h->busid), bad);
-    put(row, "kind", json_string(topo_net_word[h->net]), bad);
-    put(row, "port", json_string(ports[h->port]), bad);
-    put(row, "rate_gbits",
-        h->rate_gbits > 0 ? json_real(h->rate_gbits) : json_null(), bad);
-    put(row, "package", number_or_null(h->package), bad);
-    put(row, "pci_gbs",
-        h->pci_mbs ? json_real((double) h->pci_mbs / 1000) : json_null(), bad);
+    put_member(row, "name", json_string(h->name), bad);
+    put_member(row, "busid", text_or_null(h->busid), bad);
+    put_member(row, "kind", json_string(topo_net_word[h->net]), bad);
+    put_member(row, "port", json_string(ports[h->port]), bad);
+    put_member(row, "rate_gbits",
+               h->rate_gbits > 0 ? json_real(h->rate_gbits) : json_null(), bad);
+    put_member(row, "package", number_or_null(h->package), bad);
+    put_member(row, "pci_gbs",
+               h->pci_mbs ? json_real((double) h->pci_mbs / 1000) : json_null(),
+               bad);
     /* A management port, which NCCL ignores. */
-    put(row, "managing", json_boolean(h->narrow), bad);
+    put_member(row, "managing", json_boolean(h->narrow), bad);
     return row;
 }
 
@@ -208,8 +210,8 @@ static void add_odd(void *arg, const char *kind, const char *text)
     struct oddities *o = arg;
     json_t *row = json_object();
 
-    put(row, "kind", json_string(kind), o->bad);
-    put(row, "text", json_string(text), o->bad);
+    put_member(row, "kind", json_string(kind), o->bad);
+    put_member(row, "text", json_string(text), o->bad);
     append(o->array, row, o->bad);
 }
 
@@ -222,29 +224,31 @@ static json_t *shape_json(const struct jp_shapes *s, size_t at, int *bad)
     json_t *row = json_object(), *gpus = json_array(), *hcas = json_array();
     char text[24];
 
-    put(row, "shape", json_string(shapes_letter(at, text)), bad);
+    put_member(row, "shape", json_string(shapes_letter(at, text)), bad);
     /* 64 bits do not fit into a number of JSON. */
     snprintf(text, sizeof(text), "%016" PRIx64, s->shapes[at].hash);
-    put(row, "hash", json_string(text), bad);
-    put(row, "product", text_or_null(t->product), bad);
-    put(row, "nodes", nodes_json(s, (int) at, bad), bad);
-    put(row, "hwloc", text_or_null(t->hwloc), bad);
-    put(row, "virtual_machine", json_boolean(t->virtual_machine), bad);
-    put(row, "places_from", json_string(topo_source_word[t->places_from]), bad);
-    put(row, "packages", json_integer(t->n_packages), bad);
-    put(row, "numa_nodes", json_integer(t->n_numa), bad);
-    put(row, "nvswitches_on_pci", json_integer(t->n_switches), bad);
-    put(row, "nvlink_from", json_string(topo_source_word[t->links_from]), bad);
+    put_member(row, "hash", json_string(text), bad);
+    put_member(row, "product", text_or_null(t->product), bad);
+    put_member(row, "nodes", nodes_json(s, (int) at, bad), bad);
+    put_member(row, "hwloc", text_or_null(t->hwloc), bad);
+    put_member(row, "virtual_machine", json_boolean(t->virtual_machine), bad);
+    put_member(row, "places_from",
+               json_string(topo_source_word[t->places_from]), bad);
+    put_member(row, "packages", json_integer(t->n_packages), bad);
+    put_member(row, "numa_nodes", json_integer(t->n_numa), bad);
+    put_member(row, "nvswitches_on_pci", json_integer(t->n_switches), bad);
+    put_member(row, "nvlink_from", json_string(topo_source_word[t->links_from]),
+               bad);
     for (size_t i = 0; i < t->n_gpus; i++)
         append(gpus, gpu_json(t, i, bad), bad);
-    put(row, "gpus", gpus, bad);
+    put_member(row, "gpus", gpus, bad);
     for (size_t i = 0; i < t->n_hcas; i++)
         append(hcas, hca_json(&t->hcas[i], bad), bad);
-    put(row, "hcas", hcas, bad);
-    put(row, "levels", levels_json(t, bad), bad);
-    put(row, "nvlink_gbs", links_json(t, bad), bad);
+    put_member(row, "hcas", hcas, bad);
+    put_member(row, "levels", levels_json(t, bad), bad);
+    put_member(row, "nvlink_gbs", links_json(t, bad), bad);
     find_oddities(t, add_odd, &odd);
-    put(row, "warnings", odd.array, bad);
+    put_member(row, "warnings", odd.array, bad);
     return row;
 }
 
@@ -256,10 +260,10 @@ json_t *topo_json(const struct jp_shapes *s)
     int bad = 0;
 
     /* Increased when a member changes its meaning. */
-    put(root, "schema_version", json_integer(1), &bad);
+    put_member(root, "schema_version", json_integer(1), &bad);
     for (size_t i = 0; i < s->n_shapes; i++)
         append(shapes, shape_json(s, i, &bad), &bad);
-    put(root, "shapes", shapes, &bad);
+    put_member(root, "shapes", shapes, &bad);
     for (size_t i = 0; i < s->n_nodes; i++) {
         json_t *row;
 
@@ -267,13 +271,14 @@ json_t *topo_json(const struct jp_shapes *s)
         if (!s->nodes[i].why && !s->nodes[i].note)
             continue;
         row = json_object();
-        put(row, "node", json_string(s->nodes[i].name), &bad);
-        put(row, "why",
+        put_member(row, "node", json_string(s->nodes[i].name), &bad);
+        put_member(
+            row, "why",
             json_string(s->nodes[i].why ? s->nodes[i].why : s->nodes[i].note),
             &bad);
         append(missing, row, &bad);
     }
-    put(root, "notes", missing, &bad);
+    put_member(root, "notes", missing, &bad);
     if (!bad)
         return root;
     json_decref(root);

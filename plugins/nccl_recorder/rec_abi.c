@@ -174,8 +174,9 @@ static void number(struct jp_rec_facts *facts, struct jp_rec_comm *comm,
 
 /* Fills in all facts but the times. The operation of a counted call has come,
  * so the call is not unseen any more. */
-static void fill(struct jp_rec_facts *facts, struct jp_rec_thread *thread,
-                 struct jp_rec_comm *comm, const struct jp_rec_start *start)
+static void fill_facts(struct jp_rec_facts *facts, struct jp_rec_thread *thread,
+                       struct jp_rec_comm *comm,
+                       const struct jp_rec_start *start)
 {
     facts->count = start->count;
     facts->root = start->root;
@@ -254,7 +255,7 @@ static void *rec_core_op(struct jp_rec_thread *thread, struct jp_rec_comm *comm,
         return NULL;
     }
     /* describe and count it; without a place it is lost */
-    fill(&facts, thread, comm, start);
+    fill_facts(&facts, thread, comm, start);
     count = &comm->counts[facts.kind][facts.func];
     atomic_fetch_add_explicit(&count->produced, 1, memory_order_relaxed);
     index = rec_purse_take(&thread->ops, &jp_rec_op_pool);

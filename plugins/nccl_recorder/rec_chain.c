@@ -393,7 +393,7 @@ uint32_t rec_chain_take(void)
     return 0;
 }
 
-static void give(uint32_t number)
+static void give_place(uint32_t number)
 {
     struct place *place = &places[number - 1];
     uint64_t head = atomic_load_explicit(&free_head, memory_order_relaxed);
@@ -416,7 +416,7 @@ static void retire(uint32_t number)
     if ((now & 1) && atomic_compare_exchange_strong_explicit(
                          generation, &now, now + 1, memory_order_release,
                          memory_order_relaxed))
-        give(number);
+        give_place(number);
 }
 
 /* A place has ended: it is freed when the queue is full. */
@@ -440,7 +440,7 @@ void *rec_chain_join(uint32_t number, void *ours, void *theirs,
     if (!number)
         return ours;
     if (!theirs) {
-        give(number);
+        give_place(number);
         return ours;
     }
     place = &places[number - 1];

@@ -237,7 +237,7 @@ void rec_cost_take(struct jp_rec_thread *thread, uint64_t since_ns)
 }
 
 /* Another thread may be adding: a sum that is a moment old is fine. */
-static uint64_t get(const _Atomic uint64_t *counter)
+static uint64_t get_counter(const _Atomic uint64_t *counter)
 {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
@@ -247,13 +247,13 @@ static void sum_cost(struct jpr_cost *cost)
 {
     *cost = (struct jpr_cost){
         .told = true,
-        .life_ns = get(&life_ns),
+        .life_ns = get_counter(&life_ns),
         .writer_ns = rec_clock_of(CLOCK_THREAD_CPUTIME_ID),
     };
     for (unsigned i = 0; threads && i < JP_REC_MAX_THREADS; i++) {
-        cost->events += get(&threads[i].events);
-        cost->timed += get(&threads[i].timed);
-        cost->timed_ns += get(&threads[i].timed_ns);
+        cost->events += get_counter(&threads[i].events);
+        cost->timed += get_counter(&threads[i].timed);
+        cost->timed_ns += get_counter(&threads[i].timed_ns);
     }
 }
 
@@ -286,7 +286,7 @@ static struct name words[JP_REC_WORDS] = {
 
 /* Returns the number of a word, which takes the first free entry if it is new.
  */
-static unsigned find(struct name *names, unsigned n, const char *text)
+static unsigned find_word(struct name *names, unsigned n, const char *text)
 {
     unsigned i = text && text[0] ? 1 : 0;
 
@@ -317,7 +317,7 @@ static unsigned find_cached(struct jp_rec_name_cache *cache, struct name *names,
     if (cache->entries[at].text == text &&
         strcmp(names[number].text, text) == 0)
         return number;
-    number = find(names, n, text);
+    number = find_word(names, n, text);
     cache->entries[at].text = text;
     cache->entries[at].number = number;
     return number;

@@ -278,8 +278,8 @@ static int parse(const char *text, uint64_t min, uint64_t max, uint64_t *out)
 }
 
 /* Notes a value that is ignored. */
-static void note(const char *name, const char *value, uint64_t min,
-                 uint64_t max)
+static void note_ignored(const char *name, const char *value, uint64_t min,
+                         uint64_t max)
 {
     snprintf(
         notes[n_notes++], NOTE_BYTES,
@@ -331,10 +331,10 @@ static void read_settings(struct jp_rec_settings *settings, int interface)
 
         *out = knob->fallback; /* stays after a bad value */
         if (text && parse(text, knob->min, knob->max, out) < 0)
-            note(knob->name, text, knob->min, knob->max);
+            note_ignored(knob->name, text, knob->min, knob->max);
     }
     if (net && parse(net, 0, 1, &value) < 0)
-        note("JOBPROF_RECORDER_NET", net, 0, 1);
+        note_ignored("JOBPROF_RECORDER_NET", net, 0, 1);
     settings->net = value == 1;
     kernels = read_kernels();
     if (kernels == KERNELS_AUTO && interface >= 5 && interface < 7 &&

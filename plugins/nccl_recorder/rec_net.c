@@ -88,7 +88,7 @@ void *rec_net_start(void *parent)
 }
 
 /* Returns the step of a handle, or NULL if it has stopped. */
-static struct step *find(uint64_t handle)
+static struct step *find_step(uint64_t handle)
 {
     uint32_t index = (uint32_t) (handle >> 9) & 0x7FFFFF;
 
@@ -99,7 +99,7 @@ static struct step *find(uint64_t handle)
 }
 
 /* Adds to one of the sums of the operation, unless that is over. */
-static void add(uint64_t handle, int which, uint64_t value)
+static void add_sum(uint64_t handle, int which, uint64_t value)
 {
     uint64_t generation;
     struct jp_rec_op *op = rec_op_find(handle, &generation);
@@ -112,13 +112,13 @@ static void add(uint64_t handle, int which, uint64_t value)
 static void end_wait(struct step *step, uint64_t now)
 {
     if (step->wait != NO_WAIT)
-        add(step->op, step->wait, now - step->since_ns);
+        add_sum(step->op, step->wait, now - step->since_ns);
     step->wait = NO_WAIT;
 }
 
 void rec_net_record(uint64_t handle, int state, uint64_t bytes)
 {
-    struct step *step = find(handle);
+    struct step *step = find_step(handle);
     int wait = wait_of(state);
     uint64_t now;
 
@@ -131,18 +131,18 @@ void rec_net_record(uint64_t handle, int state, uint64_t bytes)
     /* Every state repeats the bytes. They count once: where a send goes to the
      * network, and where a receive waits for the GPU. */
     if (wait == JPR_WAIT_SEND || wait == JPR_WAIT_RECV_GPU)
-        add(step->op, JPR_N_WAITS + 1, bytes);
+        add_sum(step->op, JPR_N_WAITS + 1, bytes);
 }
 
 void rec_net_stop(uint64_t handle)
 {
     struct jp_rec_thread *thread = rec_thread_get();
-    struct step *step = find(handle);
+    struct step *step = find_step(handle);
 
     if (!step || !thread)
         return;
     end_wait(step, rec_clock_ns());
-    add(step->op, JPR_N_WAITS, 1);
+    add_sum(step->op, JPR_N_WAITS, 1);
     /* late handles of this step no longer match */
     atomic_fetch_add(&step->generation, 1);
     rec_purse_give(&thread->steps, &pool, (uint32_t) (step - steps));

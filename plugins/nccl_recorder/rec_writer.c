@@ -352,7 +352,7 @@ static uint32_t batch_limit(void)
 
 /* Takes a finished record. When the block is full, it is written and the record
  * begins the next one. */
-static void take(const struct jp_rec_record *record)
+static void take_record(const struct jp_rec_record *record)
 {
     struct who who = {record->facts.comm, record->facts.kind,
                       record->facts.func};
@@ -384,7 +384,7 @@ static void release_held(uint64_t now, bool all)
 {
     while (held.n > 0 &&
            (all || now - held.entries[held.first].since_ns >= HELD_NS)) {
-        take(&held.entries[held.first].record);
+        take_record(&held.entries[held.first].record);
         held.first = (held.first + 1) % HELD;
         held.n--;
     }
@@ -396,11 +396,11 @@ static void take_or_hold(const struct jp_rec_record *record)
     uint32_t i = (held.first + held.n) % HELD;
 
     if (record->late == 0) {
-        take(record);
+        take_record(record);
         return;
     }
     if (held.n == HELD) {
-        take(&held.entries[i].record);
+        take_record(&held.entries[i].record);
         held.first = (held.first + 1) % HELD;
         held.n--;
     }

@@ -83,7 +83,7 @@ static int begin(struct jp_recfile *file, struct jpr_reader *reader,
 }
 
 /* Gives the recorder's reader the bytes of a compressed file. */
-static ssize_t fill(void *arg, void *buf, size_t cap)
+static ssize_t read_compressed(void *arg, void *buf, size_t cap)
 {
     return logsource_read(arg, buf, cap, NULL);
 }
@@ -102,9 +102,10 @@ int recfile_open(struct jp_recfile *file, const char *path,
     if (n < 2 || !logsource_is_packed(head))
         return begin(file, jpr_open(path, err), NULL);
     source = logsource_open(path, err);
-    return source
-               ? begin(file, jpr_open_stream(fill, source, path, err), source)
-               : -1;
+    return source ? begin(file,
+                          jpr_open_stream(read_compressed, source, path, err),
+                          source)
+                  : -1;
 }
 
 /* The same as recfile_open_bytes() for compressed bytes. */
@@ -113,9 +114,10 @@ static int open_packed(struct jp_recfile *file, const void *bytes, size_t n,
 {
     struct jp_logsource *source = logsource_open_memory(bytes, n, err);
 
-    return source
-               ? begin(file, jpr_open_stream(fill, source, name, err), source)
-               : -1;
+    return source ? begin(file,
+                          jpr_open_stream(read_compressed, source, name, err),
+                          source)
+                  : -1;
 }
 
 int recfile_open_bytes(struct jp_recfile *file, const void *bytes, size_t n,
@@ -247,7 +249,7 @@ void recfile_id(uint64_t hash, char id[RECORD_MAX_ID + 1])
 }
 
 /* Returns NULL, or why records of the communicator would be out of bounds. */
-static const char *judge(const struct jpr_comm *comm)
+static const char *why_refused(const struct jpr_comm *comm)
 {
     if (!comm->n_ranks && !comm->n_nodes && comm->rank >= 0 &&
         comm->rank < RECORD_MAX_RANKS)
@@ -278,7 +280,7 @@ static void fill_comm(struct recfile_comm *to, const struct jpr_comm *comm)
 {
     struct record *base = &to->base;
 
-    to->why = judge(comm);
+    to->why = why_refused(comm);
     recfile_id(comm->id, to->id);
     recfile_copy(to->name, sizeof(to->name), comm->name);
     *base = (struct record){

@@ -39,7 +39,7 @@ static bool probe(const char *name, const void *head, size_t len)
 }
 
 /* Receives records from launches.h. */
-static int take(void *arg, const struct record *record)
+static int push_record(void *arg, const struct record *record)
 {
     struct way *w = arg;
 
@@ -60,7 +60,7 @@ static int take_op(struct way *w, const struct jpr_op *op)
     if (!why)
         return w->launches ? launches_add(w->launches, op, &record,
                                           w->source->func->rule)
-                           : take(w, &record);
+                           : push_record(w, &record);
     reader_note_bad(w->facts, w->facts->records, w->source->bad, why);
     return 0;
 }
@@ -157,7 +157,7 @@ static int read_all(struct jp_recfile *source, const struct reader_input *in,
     int rc = 0, got;
 
     facts->has_counters = true;
-    if (!in->only_times && !(w.launches = launches_create(take, &w)))
+    if (!in->only_times && !(w.launches = launches_create(push_record, &w)))
         return -1;
     while (rc == 0 && (got = recfile_next(source, &record, &err)) != 0) {
         if (got < 0)
