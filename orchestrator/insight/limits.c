@@ -35,8 +35,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_CRASH_CLOCKS] =
         {"crash_clocks_min", 1000000, JP_LIMIT_IS_US,
          "... and as the first of all nodes if the first failure of another "
-         "node was later by more; if clocks were compared, by more than on "
-         "one node plus their uncertainty",
+         "node was more than {} later; if clocks were compared, a lead of "
+         "crash_node_min plus clock_sure times their uncertainty is enough",
          "clocks kept by NTP differ by milliseconds, other clocks by a "
          "second; Slurm's times are in whole seconds"},
     [JP_LIMIT_CRASH_ALONE] =
@@ -65,9 +65,9 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "a share of fewer has an error as large as itself"},
     [JP_LIMIT_CLOCK_TORN] =
         {"clock_torn_max", CLOCKS_TORN_SHARE, JP_LIMIT_IS_SHARE,
-         "Clocks are as uncertain as probes and collectives differ if by the "
-         "probes a larger share of the operations does not overlap, while by "
-         "the collectives at most a tenth of that share does not",
+         "Clocks are as uncertain as probes and collectives differ if more "
+         "than {} of the operations do not overlap by the probes, and fewer "
+         "than a tenth as many by the collectives",
          "a wrong stamp separates single operations, a wrong clock separates "
          "all operations shorter than its error"},
     [JP_LIMIT_CLOCK_TOLD] =
@@ -77,8 +77,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "a few stamps are late on any busy host"},
     [JP_LIMIT_CLOCK_DOUBT] =
         {"clock_doubt_min", CLOCKS_TORN_DOUBT, JP_LIMIT_IS_SHARE,
-         "By collectives a clock's uncertainty is half of their time if a "
-         "larger share of a node's collectives do not overlap, and the "
+         "By collectives a clock's uncertainty is half of their time if "
+         "more than {} of a node's collectives do not overlap, and the "
          "distance between them if clock_torn_told is also exceeded",
          "where some wrong stamps contradict others, more of them contradict "
          "none and move the line"},
@@ -109,9 +109,10 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
      * against missing it. */
     [JP_LIMIT_LATE_OPS] =
         {"late_ops_min", 80, JP_LIMIT_IS_NUMBER,
-         "In a communicator with fewer complete operations of a function, or "
-         "where another one that takes a hundredth of the time has fewer, a "
-         "late rank must also be proved by how often it comes last",
+         "In a communicator with fewer than {} complete operations of a "
+         "function, or where one of its processes has another communicator "
+         "with fewer that takes a hundredth of the time, a late rank must "
+         "also be proved by how often it comes last",
          "then each twentieth of the run has four of them, and their scatter "
          "gives the error"},
     [JP_LIMIT_LATE_CHANCE] =
@@ -172,9 +173,9 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "parts and as early in the others"},
     [JP_LIMIT_PART_WAITED] =
         {"late_part_waited_max", 0.5, JP_LIMIT_IS_SHARE,
-         "... unless it waited for messages, more than its peers, by a larger "
-         "share of that, as far as it was earlier than they in the other "
-         "parts",
+         "... unless it waited longer for messages than its peers, by more "
+         "than {} of its excess in these parts; what it waited longer in "
+         "the other parts as well does not count",
          "waits travel on through a pipeline; messages that cross nodes take "
          "longer throughout"},
     /* --- late ranks: all along -------------------------------------------- */
@@ -239,10 +240,11 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "by chance once in 3 million nodes"},
     [JP_LIMIT_LATE_STALL] =
         {"late_stall_min", 3, JP_LIMIT_IS_NUMBER,
-         "The lateness of a rank at the few operations (stall_rare_max, at "
-         "the mean of its peers half of that) to which it comes late by a "
-         "stall (stall_min) is left out where that is, at the mean, more "
-         "times what it comes late by to the others",
+         "A rank's lateness at its stalls (operations to which it comes "
+         "late by more than stall_min: at most stall_rare_max of all, and "
+         "half of that in the mean of its peers) is left out where it is "
+         "more than {} times as late there, in the mean, as at the other "
+         "operations",
          "ranks that sometimes wait for samples are late by chance, different "
          "ones in different parts of the run; sums over parts do not show a "
          "lateness below"},
@@ -263,8 +265,9 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "has as many once in 100,000"},
     [JP_LIMIT_LATE_STALL_OTHERS] =
         {"late_stall_others_min", 1.5, JP_LIMIT_IS_NUMBER,
-         "... and ranks do so more times as often in each of its communicators "
-         "of another shape, but in one of all ranks",
+         "... and where the ranks of one of its communicators stall more "
+         "rarely than those of each other one, which stall at least {} "
+         "times as often; the communicator of all ranks is not one of these",
          "a rank makes its mates late in those, who then come late together; "
          "where all are about as often late it is not clear whose stops these "
          "are"},
@@ -286,18 +289,21 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "the closest half may be close by chance"},
     [JP_LIMIT_LATE_NODE_ERRORS] =
         {"late_node_errors_min", 5, JP_LIMIT_IS_NUMBER,
-         "A node is late where the mean of its ranks is also more of that "
-         "mean's errors (for n ranks 1 + 4/(n - 1) times as many)",
+         "A node is late where the mean of its ranks is also more than {} "
+         "times that mean's standard error (for n ranks 1 + 4/(n - 1) times "
+         "as many)",
          "by chance once in 3 million nodes"},
     [JP_LIMIT_LATE_NODE_ALIKE] =
         {"late_node_alike_min", 0.5, JP_LIMIT_IS_SHARE,
-         "... or where by the ranks of other nodes alone, which are compared "
-         "with each other, each of its ranks is later by late_node_min of what "
-         "those differ by (for n that are free to differ 1 + 6/n times as many) "
-         "and of its errors and by a larger share of their mean, and that "
-         "mean's chance by Student's t, for all nodes, is no larger than "
-         "late_chance_max, both by what those differ by and, unless it is more "
-         "than late_errors_min of its errors, by the parts of the run",
+         "... or where it is late against the ranks of other nodes alone, "
+         "which are also compared with each other. Each of its ranks must "
+         "be later by more than late_node_min times what those differ by "
+         "(for n that are free to differ 1 + 6/n times as many), by more "
+         "than late_node_min times its error, and by more than {} of the "
+         "mean of the node's ranks. The chance of that mean by Student's t, "
+         "for all nodes, must be below late_chance_max: by what the others "
+         "differ by and, unless the mean is more than late_errors_min times "
+         "its error, by the parts of the run",
          "a late node that is half of its groups makes the others there "
          "early, so they do not show how much ranks differ anyway. The stages "
          "of a node have a half to all of what it is late by, and mates of a "
@@ -373,9 +379,9 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "tried: one job in a thousand"},
     [JP_LIMIT_STALL_TAIL] =
         {"stall_tail", 2, JP_LIMIT_IS_NUMBER,
-         "... which is less where no other rank was waited for that long: by "
-         "the factor of the lengths to the power of the number of stalls, "
-         "times",
+         "... which is less where no other rank was waited for that long: "
+         "it is divided by the factor between the two lengths, to the power "
+         "of {} times the number of stalls",
          "the lengths of n independent waits exceed the next one by a factor "
          "with its power of -n times that of the tail; waits with a heavier "
          "tail than 2 would have no variance"},
@@ -411,35 +417,38 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "a rank that comes late several times in a row is late for a time"},
     [JP_LIMIT_STALL_MORE] =
         {"stall_more_min", 3, JP_LIMIT_IS_NUMBER,
-         "... and does so more times as often as its peers stall for half "
-         "as long and more",
+         "... and does so more than {} times as often as its peers stall "
+         "for half as long or longer",
          "lengths differ a little among ranks; what all ranks do cannot be"
          " blamed on one"},
     [JP_LIMIT_STALL_MOST] =
         {"stall_most_min", 0.5, JP_LIMIT_IS_SHARE,
-         "... and its stalls are a share of all that it makes others wait "
-         "that is larger; and it is in communication, all communicators "
-         "together, for less time than its peers by a larger share, and what "
-         "ranks of a kind differ by",
+         "... and its stalls are more than {} of all that it makes others "
+         "wait; and it communicates less than its peers, in all "
+         "communicators together, by more than that share of its stalls, "
+         "where what ranks of a kind differ by is added",
          "the rest is what late ranks do; a rank that stalls communicates less "
          "than the ranks that wait for it"},
     [JP_LIMIT_STALL_WAITED] =
         {"stall_waited_max", 0.5, JP_LIMIT_IS_SHARE,
-         "... unless it has itself waited elsewhere, or for messages if not "
-         "all of the time is its own, longer than the others of its "
-         "communicator, by a larger share of them",
+         "... unless it has itself waited longer than the others of its "
+         "communicator, elsewhere or for messages, by more than {} of its "
+         "stalls; messages do not count if it communicates less than its "
+         "peers by as much as it stalls",
          "waits travel on from one communicator to the next; a wait that all "
          "of them have elsewhere makes none of them late"},
     [JP_LIMIT_STALL_ALIKE] =
         {"stall_alike_min", 0.8, JP_LIMIT_IS_SHARE,
-         "A late rank that waited for one that stalls is not named where that "
-         "one is as late beside it, by a larger share",
+         "A late rank that waited for one that stalls is not named where "
+         "that one's own excess, in its communicator of the same shape, is "
+         "at least {} of the late rank's",
          "it passes the wait on; by sums the same wait counts twice where "
          "operations overlap"},
     [JP_LIMIT_STALL_EVEN] =
         {"stall_even_max", 0.05, JP_LIMIT_IS_SHARE,
-         "Stalls come at equal distances where 9 of 10 of these differ "
-         "from one, two or three of the median by no larger a share",
+         "Stalls come at equal distances where 9 of 10 distances are one, "
+         "two or three times their median, and differ from that by less "
+         "than {} of the median",
          "steps have the same operations, with few exceptions"},
     /* --- waits that are not recorded rank by rank ------------------------- */
     /* Upper bounds: an excess must exceed them, so that a rank which waited
@@ -502,9 +511,10 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "a peer may get no message now and then"},
     [JP_LIMIT_GROUPED_WHOLE] =
         {"grouped_whole_min", 0.8, JP_LIMIT_IS_SHARE,
-         "The time of each AlltoAll is used where no smaller share of them "
-         "has all messages of a rank, and in which part of the run messages took "
-         "how long where no smaller share of their numbers is there",
+         "The time of each AlltoAll is used where each rank has all "
+         "messages of at least {} of them. When messages took how long is "
+         "used where at least that share of a rank's numbered messages have "
+         "records",
          "otherwise the messages are numbered in another way, or a part of"
          " the run is missing"},
     /* --- confidence, as the page prints it -------------------------------- */
@@ -543,7 +553,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "a communicator that stops has almost no missing operations before"},
     [JP_LIMIT_HANG_LESS] =
         {"hang_less_min", 0.4, JP_LIMIT_IS_SHARE,
-         "... and had less to do in each step if by a larger share",
+         "... and had less to do in each step if more than {} of them were",
          "if it does less in each step, half of the difference is in the "
          "second half"},
     [JP_LIMIT_HANG_SILENCE] =
@@ -556,7 +566,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"clock_apart_min", 10e6, JP_LIMIT_IS_US,
          "Nodes' clocks are taken to differ, and the silence at the end is "
          "measured by one of them, where the ranks of most operations wrote "
-         "records further apart",
+         "records more than {} apart",
          "Inspector writes each operation within a second or so of its end, "
          "also of a busy process"},
     /* --- the network: changes during the run, expectations, links --------- */
@@ -571,8 +581,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "twenty medians of three operations each"},
     [JP_LIMIT_NET_WEIGHT] =
         {"net_weight_min", 0.02, JP_LIMIT_IS_SHARE,
-         "A function counts among those of which a communicator has too "
-         "few operations where it takes a larger share of its time",
+         "A function counts among those of which a communicator has too few "
+         "operations where it takes more than {} of its time",
          "a smaller share cannot change what is judged"},
     [JP_LIMIT_NET_US] =
         {"net_us_min", 8, JP_LIMIT_IS_US,
@@ -592,18 +602,18 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "100,000 series"},
     [JP_LIMIT_NET_CHANGE] =
         {"net_change_min", 0.1, JP_LIMIT_IS_SHARE,
-         "... and the network's time grew by more",
+         "... and the network's time grew by more than {}",
          "congestion by other jobs makes a tenth"},
     [JP_LIMIT_NET_LIKES] =
         {"net_likes_min", 0.25, JP_LIMIT_IS_SHARE,
-         "DEGRADED where the network's time in a communicator is longer than "
-         "the median of its peers (shape, function and size) by more",
+         "DEGRADED where the network's time in a communicator is more than "
+         "{} longer than the median of its peers (shape, function and size)",
          "rings of one shape differ in their paths by some tenths at "
          "most; a lane or link that is down takes more"},
     [JP_LIMIT_NET_PEAKS] =
         {"net_peaks_min", 0.1, JP_LIMIT_IS_SHARE,
-         "DEGRADED where the network's time in a communicator is longer "
-         "than the site's peaks expect by more",
+         "DEGRADED where the network's time in a communicator is more than "
+         "{} longer than the site's peaks expect",
          "the site says what is healthy; a tenth is what other jobs' "
          "congestion makes"},
     [JP_LIMIT_NET_RATE] =
@@ -625,10 +635,9 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "each rank's part of a message is too small then"},
     [JP_LIMIT_NET_BASELINE] =
         {"net_baseline_min", 0.15, JP_LIMIT_IS_SHARE,
-         "DEGRADED where the network's time in a communicator is longer "
-         "than the median of the baseline's reports by more, and its "
-         "bandwidth is twice as far below theirs as that of 19 of 20 "
-         "reports",
+         "DEGRADED where the network's time in a communicator is more than "
+         "{} longer than the median of the baseline's reports, and its "
+         "bandwidth is twice as far below theirs as that of 19 of 20 reports",
          "steps differ by a tenth in their place on the fabric; a difference "
          "that earlier steps also had is not reported"},
     [JP_LIMIT_NET_REPORTS] =
@@ -638,7 +647,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_NET_JUDGED] =
         {"net_judged_min", 0.5, JP_LIMIT_IS_SHARE,
          "Absolute speed, drift and single links count as judged if "
-         "operations with a larger share of the network's time could be "
+         "operations with more than {} of the network's time could be "
          "compared",
          "otherwise the larger half could be slow without notice"},
     [JP_LIMIT_NET_SHARE] =
@@ -652,13 +661,13 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "two parts in a thousand, the clock's own steps and noise"},
     [JP_LIMIT_NET_HUMP] =
         {"net_hump_max", 0.5, JP_LIMIT_IS_SHARE,
-         "A slow stretch with an end is found where it leaves less of the "
-         "variance that a step or a line leaves, and not more",
+         "A slow stretch with an end is found where it leaves less than {} "
+         "of the variance that a step or a line leaves",
          "it has one more edge to fit with"},
     [JP_LIMIT_NET_MINOR] =
         {"net_minor_min", 0.3, JP_LIMIT_IS_SHARE,
-         "Of steps and drifts in one run, a kind is reported if its share of "
-         "all excess is larger",
+         "Of steps and drifts in one run, a kind is reported if its share "
+         "of all excess is more than {}",
          "the smaller one is often the other kind, misread"},
     [JP_LIMIT_NET_COMMS] =
         {"net_comms_min", 3, JP_LIMIT_IS_NUMBER,
@@ -672,14 +681,14 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "if two differ, it is unknown which of them is correct"},
     [JP_LIMIT_NET_CLEAR] =
         {"net_clear_min", 5e-5, JP_LIMIT_IS_NUMBER,
-         "Slow groups and slow links are reported if their cost is a larger "
-         "part of the time in communication",
+         "Slow groups and slow links are reported if their cost, as a part "
+         "of the time in communication, is more than {}",
          "a link that differs so clearly from its peers throughout is faulty, "
          "even if it is used little"},
     [JP_LIMIT_NET_SPREAD] =
         {"net_baseline_spread_min", 2, JP_LIMIT_IS_NUMBER,
          "A bandwidth is below a baseline's where its distance from the "
-         "median is more times that of 19 of 20 reports",
+         "median is more than {} times that of 19 of 20 reports",
          "one step in 20 is that far below anyway"},
     [JP_LIMIT_NET_BW_US] =
         {"net_bw_us_min", 20, JP_LIMIT_IS_US,
@@ -688,13 +697,13 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "below, whole microseconds are too coarse for a bandwidth"},
     [JP_LIMIT_NET_BEST] =
         {"net_best", 0.95, JP_LIMIT_IS_NUMBER,
-         "Without an expected bandwidth, the cell's own is used, at a "
-         "quantile no higher",
+         "Without an expected bandwidth, the cell's own is used, at the "
+         "quantile {}",
          "single operations are timed too short"},
     [JP_LIMIT_NET_PAIRS] =
         {"net_pairs_min", 0.2, JP_LIMIT_IS_SHARE,
          "DEGRADED where Send and Recv with one node, or between two, take "
-         "longer than their peers by more",
+         "more than {} longer than their peers",
          "the fastest messages of the side that waits least hold next to "
          "no waits; a lane or link that is down takes more"},
     [JP_LIMIT_PAIRS_LIKES] =
@@ -709,14 +718,14 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "those of two pipelines, both ways"},
     [JP_LIMIT_PAIRS_ECHO] =
         {"pairs_echo_min", 0.5, JP_LIMIT_IS_SHARE,
-         "... not counting pairs whose excess is not a larger share of "
-         "the slowest pair's",
+         "... not counting pairs whose excess is at most {} of the slowest "
+         "pair's",
          "a pipeline that waits for a slow link makes its other messages "
          "wait a little on both sides"},
     [JP_LIMIT_PAIRS_MOST] =
         {"pairs_most_min", 0.6, JP_LIMIT_IS_SHARE,
          "... and of two nodes the second is named where its share of the "
-         "slow pairs is larger",
+         "slow pairs is more than {}",
          "a third node would have half of them"},
     /* --- sizes: findings that leave the verdict OK ------------------------ */
     [JP_LIMIT_SMALL_SHARE] =

@@ -228,8 +228,8 @@ struct jp_limit {
     const char *name; /* its name in documents and reports */
     double value;     /* a share is 0 to 1 */
     enum jp_limit_unit unit;
-    const char *text; /* what the limit decides: a clause with {} in the place of
-                         the value, or one that goes on with "than <value>" */
+    const char *text; /* what the limit decides: a clause that has {} once, in
+                         the place of the value */
     const char *reason;
 };
 

@@ -21,8 +21,8 @@
          "programs start at different times on each node"},
     [JP_LIMIT_STALL_START_STEPS] =
         {"stall_start_steps", 10, JP_LIMIT_IS_NUMBER,
-         "... or among the first steps, which are no more, but at most one in "
-         "warmup_part; and no wait is named in a run of fewer steps",
+         "... or among the first {} steps, but at most one in warmup_part "
+         "of all; and no wait is named in a run of fewer steps",
          "ranks warm up in different times"},
     [JP_LIMIT_STALL_NET] =
         {"stall_net_min", 0.5, JP_LIMIT_IS_NUMBER,
@@ -42,38 +42,37 @@
          "a few of them may be single waits"},
     [JP_LIMIT_TURNS_FIRST] =
         {"turns_first_max", 3, JP_LIMIT_IS_NUMBER,
-         "... without the first operation of a kind, if ranks waited there for "
-         "more times the mean of the others, and by no more than the last of "
-         "them show, one in warmup_part, if ranks waited for more times that in "
-         "all",
+         "... without the first operation of a kind, if ranks waited there "
+         "for more than {} times the mean of the others. If all waits are "
+         "more than as many times what the last operations show (one in "
+         "warmup_part, taken for the whole run), only the latter counts",
          "programs start at different times on each node"},
     /* --- own times (orchestrator/judge/judge.h has the values) */
     [JP_LIMIT_OWN_ALARM] =
         {"own_alarm_max", JUDGE_FALSE_ALARM, JP_LIMIT_IS_SHARE,
-         "By own times nobody is named if chance would name somebody in a "
-         "share of healthy jobs that is larger",
+         "By own times nobody is named if chance would name somebody in "
+         "more than {} of healthy jobs",
          "shared out over all processes and questions; a wrong name costs more "
          "trust than a missed one"},
     [JP_LIMIT_OWN_WORTH] =
         {"own_cost_min", JUDGE_WORTH, JP_LIMIT_IS_SHARE,
-         "... nor unless the run would be shorter without it by a share that "
-         "is larger",
+         "... nor unless the run would be shorter without it by more than {}",
          "GPUs of one kind at one clock limit differ by about a percent "
          "anyway"},
     [JP_LIMIT_OWN_STALL] =
         {"own_stall_min", JUDGE_STALL_US, JP_LIMIT_IS_US,
-         "... nor for single intervals, unless these are longer",
+         "... nor for single intervals, unless these are longer than {}",
          "interrupts, page faults and short collections of garbage take less "
          "on every rank"},
     [JP_LIMIT_OWN_WHOLE] =
         {"own_whole_min", JUDGE_WHOLE, JP_LIMIT_IS_SHARE,
-         "... nor unless the operations with all their members, in an order "
-         "that all of them share, are a larger share",
+         "... nor unless more than {} of the operations have all their "
+         "members, in an order that all of them share",
          "without them it is not known who waited for whom"},
     [JP_LIMIT_OWN_OVERLAP] =
         {"own_clock_max", JUDGE_OVERLAP, JP_LIMIT_IS_NUMBER,
-         "... nor if the clocks of own times run for more times the length of "
-         "the run",
+         "... nor if the clocks of own times run for more than {} times the "
+         "length of the run",
          "operations that overlap computation are counted several times; the "
          "length of a run is only known to some percent"},
     /* --- what an all-clear may state (verdict.c) */
@@ -92,8 +91,8 @@
          "findings a wrong one is named by chance"},
     [JP_LIMIT_CAUSE_CONTRAST] =
         {"cause_contrast_min", 0.5, JP_LIMIT_IS_SHARE,
-         "... nor, for a finding in a part of the run, if the share of it "
-         "that disappears in the rest of the run is no larger",
+         "... nor, for a finding in a part of the run, if less than {} of "
+         "it disappears in the rest of the run",
          "a difference that existed before did not change anything"},
     [JP_LIMIT_CAUSE_SAMPLES] =
         {"cause_samples_min", 3, JP_LIMIT_IS_NUMBER,
@@ -103,16 +102,16 @@
     [JP_LIMIT_CAUSE_USUAL] =
         {"cause_usual", 0.2, JP_LIMIT_IS_SHARE,
          "The usual difference between members is taken from their own "
-         "deviation and, with the weight of some peers, from a share of the "
-         "metric's limit (cause_..._min) that is no larger",
+         "deviation and, with the weight of a few peers, from {} of the "
+         "metric's limit (cause_..._min)",
          "two or three peers may be close by chance"},
     [JP_LIMIT_CAUSE_EXACT] =
         {"cause_exact", 0.02, JP_LIMIT_IS_SHARE,
-         "... and of settings (lanes, rates, power limits) that is no larger",
+         "... which is {} for settings (lanes, rates, power limits)",
          "members of a kind have the same settings"},
     [JP_LIMIT_CAUSE_PRIOR] =
         {"cause_prior", 4, JP_LIMIT_IS_NUMBER,
-         "... where those are no more",
+         "... with the weight of {} peers",
          "the number of ranks of a small job; dozens of peers outweigh it"},
     [JP_LIMIT_CAUSE_FULL] =
         {"cause_full_min", 0.8, JP_LIMIT_IS_SHARE,
@@ -122,12 +121,12 @@
     [JP_LIMIT_CAUSE_THROTTLE] =
         {"cause_throttle_min", 0.05, JP_LIMIT_IS_SHARE,
          "gpu_thermal, gpu_power and gpu_shared where the share of samples, "
-         "against its peers, is larger",
+         "against its peers, is more than {}",
          "one sample in twenty may be a moment at a limit"},
     [JP_LIMIT_CAUSE_CLOCK] =
         {"cause_clock_min", 0.03, JP_LIMIT_IS_SHARE,
-         "gpu_clock, and gpu_power for a lower limit, where less than its "
-         "peers by a larger share",
+         "gpu_clock, and gpu_power for a lower limit, where it is more than "
+         "{} below its peers'",
          "GPUs of one kind differ by a percent or so in clock"},
     [JP_LIMIT_CAUSE_PCIE] =
         {"cause_link_min", 0.2, JP_LIMIT_IS_SHARE,
@@ -137,8 +136,8 @@
          "link a half"},
     [JP_LIMIT_CAUSE_XID] =
         {"cause_fault_min", 1e-5, JP_LIMIT_IS_NUMBER,
-         "gpu_xid for a share of the time after a fault that is larger, and "
-         "port_errors for a link that goes down more times a second",
+         "gpu_xid where more than {} of the time is after a fault, and "
+         "port_errors where a link goes down more times a second than that",
          "one a day is already a fault"},
     [JP_LIMIT_CAUSE_ECC] =
         {"cause_ecc_min", 1e-5, JP_LIMIT_IS_NUMBER,
@@ -156,14 +155,14 @@
          "a job's GPU is its own; a mean over the time"},
     [JP_LIMIT_CAUSE_MEMORY_BUSY] =
         {"cause_memory_busy_min", 0.15, JP_LIMIT_IS_SHARE,
-         "gpu_memory_bandwidth where its GPU's memory is busy for a share of "
-         "the time that is larger than its peers' by more",
+         "gpu_memory_bandwidth where its GPU's memory is busy for a share "
+         "of the time that is larger than its peers' by more than {}",
          "ranks with the same work are within some hundredths"},
     [JP_LIMIT_CAUSE_HELD] =
         {"cause_held_min", 0.03, JP_LIMIT_IS_SHARE,
          "cpu_throttled, cpu_steal, memory_pressure and cpu_shared by waits "
          "for a processor where the share of time is larger than its peers' "
-         "by more",
+         "by more than {}",
          "late ranks are reported from a hundredth of the run on"},
     [JP_LIMIT_CAUSE_SWITCHES] =
         {"cause_switches_min", 100, JP_LIMIT_IS_NUMBER,
@@ -182,35 +181,37 @@
          "system services take a tenth of one"},
     [JP_LIMIT_CAUSE_OWN] =
         {"cause_own_min", 0.15, JP_LIMIT_IS_NUMBER,
-         "cpu_own where a task uses more processors than its peers",
+         "cpu_own where a task uses more processors than its peers, by more "
+         "than {}",
          "ranks that wait spin or sleep alike: a tenth is noise"},
     [JP_LIMIT_CAUSE_FAULTS] =
         {"cause_major_faults_min", 20, JP_LIMIT_IS_NUMBER,
-         "memory_pressure where more pages a second had to be read",
+         "memory_pressure where more than {} pages a second had to be read",
          "at a fifth of a millisecond each, some thousandths of the time"},
     [JP_LIMIT_CAUSE_MINOR] =
         {"cause_minor_faults_min", 20000, JP_LIMIT_IS_NUMBER,
-         "memory_pressure where more new pages a second are touched",
+         "memory_pressure where more than {} new pages a second are touched",
          "at a microsecond each with the page cleared, some hundredths of the "
          "time"},
     [JP_LIMIT_CAUSE_BYTES] =
         {"cause_files_min", 2e6, JP_LIMIT_IS_BYTES,
-         "file_reads and file_writes where more a second than its peers",
+         "file_reads and file_writes where more bytes a second are read or "
+         "written than by its peers, by more than {}",
          "logs are less"},
     [JP_LIMIT_CAUSE_PORT_ERRORS] =
         {"cause_port_errors_min", 0.1, JP_LIMIT_IS_NUMBER,
-         "port_errors where more a second",
+         "port_errors where there are more than {} a second",
          "healthy links have none for hours"},
     [JP_LIMIT_CAUSE_PORT_WAITS] =
         {"cause_port_waits_min", 1e6, JP_LIMIT_IS_NUMBER,
          "port_waits where a port waits for more ticks a second than its "
-         "peers",
+         "peers, by more than {}",
          "ticks are of some nanoseconds: a port that waits for a hundredth of "
          "the time has millions"},
     [JP_LIMIT_CAUSE_PORT_USE] =
         {"cause_port_use_min", 0.2, JP_LIMIT_IS_SHARE,
          "port_shared where traffic takes more of a link's rate than of its "
-         "peers'",
+         "peers', by more than {}",
          "ranks of a job send about as much each"},
     /* --- how long a step takes (cause/iteration.c) */
     [JP_LIMIT_STEP_COUNT] =
@@ -237,8 +238,8 @@
     [JP_LIMIT_STEP_PEAK] =
         {"step_peak_min", 0.3, JP_LIMIT_IS_NUMBER,
          "By samples of utilisation a step is reported if their "
-         "autocorrelation is larger, and above the largest of as many of "
-         "noise",
+         "autocorrelation is more than {}, and above the largest of as many "
+         "values of noise",
          "a step that changes what is used explains a third of it at least"},
     [JP_LIMIT_STEP_DRIFT] =
         {"step_drift_min", 0.02, JP_LIMIT_IS_SHARE,
@@ -273,8 +274,8 @@
          "writing a checkpoint now and then is less"},
     [JP_LIMIT_BOUND_READS] =
         {"bound_reads_min", 20e6, JP_LIMIT_IS_BYTES,
-         "input_bound where idle GPUs go with tasks that read more a second "
-         "each",
+         "input_bound where GPUs are idle and tasks read more than {} a "
+         "second each",
          "data sets stream at that rate and more; programs and logs do not"},
     [JP_LIMIT_BOUND_MEMORY] =
         {"bound_memory_min", 0.95, JP_LIMIT_IS_SHARE,
@@ -283,7 +284,7 @@
          "the kernel takes pages back from there on"},
     [JP_LIMIT_BOUND_FAULTS] =
         {"bound_faults_min", 100, JP_LIMIT_IS_NUMBER,
-         "... or more pages a second have to be read",
+         "... or more than {} pages a second have to be read",
          "at 0.1 ms each a hundredth of the time"},
     [JP_LIMIT_BOUND_COMM] =
         {"bound_communication_min", 0.3, JP_LIMIT_IS_SHARE,

@@ -368,12 +368,8 @@ static void put_limit(const struct jp_limit *limit, FILE *out)
                             : FIG_EXACT(limit->value);
     const char *place = strstr(limit->text, "{}");
 
-    if (place)
-        fprintf(out, "<li>%.*s%s%s", (int) (place - limit->text), limit->text,
-                value, place + 2);
-    else
-        fprintf(out, "<li>%s than %s", limit->text, value);
-    fprintf(out, ": %s.</li>\n", limit->reason);
+    fprintf(out, "<li>%.*s%s%s: %s.</li>\n", (int) (place - limit->text),
+            limit->text, value, place + 2, limit->reason);
 }
 
 /* Writes how the verdict is decided and which program wrote the page. The list

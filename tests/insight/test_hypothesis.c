@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "orchestrator/insight/expectation.h"
+#include "orchestrator/insight/limits.h"
 #include "orchestrator/topo/steplabels.h"
 
 static void test_table(void **state)
@@ -230,13 +231,30 @@ static void test_rates(void **state)
     assert_int_equal(peaks.n, 0);
 }
 
+/* The page puts the value of each limit in the place of {}. */
+static void test_limits(void **state)
+{
+    (void) state;
+    for (size_t i = 0; i < JP_N_LIMITS; i++) {
+        const char *place = strstr(limits_table[i].text, "{}");
+
+        if (!place)
+            print_error("%s: no {}\n", limits_table[i].name);
+        assert_non_null(place);
+        assert_null(strchr(place + 2, '{'));
+        assert_non_null(limits_table[i].reason);
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(limits_table[i].name, limits_table[k].name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table), cmocka_unit_test(test_silence),
         cmocka_unit_test(test_line),  cmocka_unit_test(test_blind),
         cmocka_unit_test(test_long),  cmocka_unit_test(test_interval),
-        cmocka_unit_test(test_rates),
+        cmocka_unit_test(test_rates), cmocka_unit_test(test_limits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
