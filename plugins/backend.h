@@ -7,12 +7,16 @@
  * plugins/null/ is the commented template and the test double: it is built, but
  * not in the registry, so no option offers it.
  *
- *   planner  in srun, before the launch: which variables make the processes of
- *            the tasks profiled, and what that costs. Pure: it uses no files,
- * no clock and no environment, only backend_input. reader   after the step: its
- * raw files become records (reader.h). runner   where something must run beside
- * the tasks: one supervisor in jobprof-node starts, awaits and collects it, in
- * bounded time.
+ * - planner: in srun, before the launch. Which variables make the processes of
+ *   the tasks profiled, and what that costs. Pure: it uses no files, no clock
+ *   and no environment, only backend_input.
+ * - reader: after the step. Its raw files become records (reader.h).
+ * - runner: where something must run beside the tasks. One supervisor in
+ *   jobprof-node starts, awaits and collects it, in bounded time.
+ *
+ * What a source of data adds to a report is no face of a backend, but a feature
+ * (orchestrator/feature/feature.h). What the node agent runs by itself is a
+ * module (plugins/module.h).
  *
  * A change in the meaning of a face raises BACKEND_ABI; backend_find() refuses
  * backends of another number.

@@ -32,7 +32,7 @@ int export_inspector(struct jp_recwalk *walk, const char *dir, FILE *out,
  * ui.perfetto.dev). It is valid JSON whatever the files contain:
  *
  *   process   a process of the program. pid is its rank in the job
- *             (insight/processes.h) if it has one that is still free;
+ *             (identity/processes.h) if it has one that is still free;
  *             otherwise a number from 1,000,000 up
  *   thread    a communicator. Overlapping operations get further lanes;
  *             those in flight at the end get a lane of their own

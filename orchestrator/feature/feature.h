@@ -2,8 +2,10 @@
  *
  * A feature is a source of data beside the recordings of NCCL: a folder
  * orchestrator/NAME/ with a const struct feature_NAME, and a line of
- * registry.c. The report, the verdict and the commands walk feature_registry
- * and know no feature by name.
+ * registry.c. The report, the verdict and the commands walk feature_registry;
+ * what they still know by name is counted in contrib/checks/features.known.
+ * What runs in or beside the tasks is no feature, but a backend
+ * (plugins/backend.h).
  *
  * Hooks are only called if there is data, unless said otherwise; a hook that is
  * NULL has nothing to do. Those that return int return 0, or -1 without memory

@@ -1,5 +1,8 @@
 /* verdict.h - one word and one sentence about a step.
  *
+ * Reports call verdict_make (verdict_other.c), which looks at all data. It
+ * begins with verdict_decide (verdict.c), which looks at NCCL's records.
+ *
  * Words, worst first: HANG FAILED SLOW DEGRADED INCOMPLETE NODATA UNJUDGED OK.
  * HANG needs the last operations only, and FAILED (a task died by itself,
  * insight.h) needs only how the tasks ended, so both hold whatever else is

@@ -30,7 +30,7 @@
  *   last member arrives, plus net. With nothing changed that gives the run.
  *
  * Each interval between two operations is counted once, whatever communicators
- * overlap, so nothing has to be excused. docs/internals.md has an example.
+ * overlap, so nothing has to be excused. docs/dev/internals.md has an example.
  *
  * Chance. The run is cut into JUDGE_BLOCKS blocks of equal time, and the blocks
  * are resampled: from the scatter of a process's excess over the blocks (of one
@@ -56,8 +56,9 @@ enum { JUDGE_BLOCKS = 32 };
 
 /* What noise is, and what is worth a user's minute. */
 #define JUDGE_FALSE_ALARM 0.002 /* of clean jobs in which somebody is named */
-#define JUDGE_WORTH 0.0125 /* of the run: GPUs of one kind differ by as much   \
-                            */
+#define JUDGE_WORTH                                                            \
+    0.0125 /* of the run: GPUs of one kind differ by as much                   \
+            */
 /* A single interval is a stall from this on (us): collections of garbage, page
  * faults and interrupts take less. */
 #define JUDGE_STALL_US 5000.0

@@ -116,11 +116,11 @@ int report_print_line(const char *step_dir, enum jp_summary how, bool by_id,
 void card_print(const json_t *root, const char *step_dir, bool by_id,
                 bool colour, unsigned columns, FILE *out);
 
-/* Rewrites <job_dir>/job.json and index.html from the summary.json of each
- * step's directory (temp + rename; safe while other steps do the same). */
 /* The folder in a job's directory that has the report of several steps. */
 #define REPORT_JOB_FOLDER "job"
 
+/* Rewrites <job_dir>/job.json and index.html from the summary.json of each
+ * step's directory (temp + rename; safe while other steps do the same). */
 int report_index(const char *job_dir, struct jp_error *err);
 
 /* --- report_jobs.c ------------------------------------------------------ */

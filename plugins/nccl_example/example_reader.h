@@ -1,8 +1,8 @@
 /* example_reader.h - the example plugin's trace as the records that the join
  * takes.
  *
- * A thin layer over plugins/nccl_example/trace_read.h, as recfile.h is over the
- * recorder's files; bounds are those of common/record.h.
+ * A thin layer over trace_read.c, whose functions are below, as recfile.h is
+ * over the recorder's files; bounds are those of common/record.h.
  *
  * - id: NCCL's hash as Inspector prints it (recfile_id). If an event does not
  *   have it, hash and rank are taken from the file's name,

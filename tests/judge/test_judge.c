@@ -1,5 +1,5 @@
 /* test_judge.c - own times, roles, excess, cost and names of small runs whose
- * figures are known. The first one is the example of docs/internals.md. */
+ * figures are known. The first one is the example of docs/dev/internals.md. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -160,7 +160,8 @@ static double sum_blocks(const struct judge_process *x)
     return sum;
 }
 
-/* --- the example of docs/internals.md ------------------------------------- */
+/* --- the example of docs/dev/internals.md
+ * ------------------------------------- */
 
 /* What each rank computes before each operation, us. */
 static const double computed[6][3] = {{500, 500, 500}, {500, 500, 560},
