@@ -39,8 +39,8 @@ void *keyed_find(const struct keyed *table, uint64_t key);
  * and the table is unchanged. */
 void *keyed_add(struct keyed *table, uint64_t key);
 
-/* Frees the table, which is empty then. What structs point to is the
- * caller's. */
+/* Frees the table, which is empty then. The caller owns what the structs point
+ * to. */
 void keyed_fini(struct keyed *table);
 
 #endif

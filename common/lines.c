@@ -272,9 +272,9 @@ static int read_block(struct jp_lines *l, struct jp_error *err)
     return 0;
 }
 
-/* Finds the end of the next line in the buffer, reading as much as it takes. Of
- * a line that is too long only the beginning stays. Returns 1 and *n, the bytes
- * of the line; 0 at the end; -1. */
+/* Finds the end of the next line in the buffer, reading as much as it takes.
+ * Only the beginning of a line that is too long stays. Returns 1 and *n, the
+ * bytes of the line; 0 at the end; -1. */
 static int find_end(struct jp_lines *l, size_t *n, size_t *next,
                     struct jp_error *err)
 {

@@ -87,7 +87,7 @@ static ssize_t read_raw(struct jp_logsource *s, void *buf, size_t cap)
     if (s->fd >= 0 && !s->stream && s->taken >= s->solid && s->taken < s->size)
         end_at_hole(s);
     left = s->stream ? cap : s->size - s->taken;
-    /* Not beyond the part that is known to be free of large holes. */
+    /* Read no further than the part that is known to have no large hole. */
     if (s->fd >= 0 && !s->stream && s->solid > s->taken && s->solid < s->size)
         left = s->solid - s->taken;
     if (cap > left)

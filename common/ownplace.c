@@ -287,8 +287,8 @@ static int refuse_stranger(const struct walk *w, struct jp_error *err)
 {
     errno = EPERM;
     return error_set(err,
-                     "%s: uid %ld's link on the way leads to what is not his; "
-                     "name the file or folder itself",
+                     "%s: uid %ld's link on the way leads to what belongs "
+                     "to somebody else; name the file or folder itself",
                      w->path, (long) w->stranger);
 }
 

@@ -250,30 +250,31 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "lateness below"},
     [JP_LIMIT_LATE_STALL_PART] =
         {"late_stall_part_max", 0.25, JP_LIMIT_IS_SHARE,
-         "... and, in a part of the run, at most {} of its operations, "
-         "but two of them anyway",
+         "... In each part of the run, no more is left out than what stalls "
+         "in {} of its operations make, but two stalls in any case",
          "a rank that comes late to many operations of a part is late for a "
          "time; so is one that stops in all parts from one on, by the exact "
          "binomial test too few for as many stops at any time (late_chance_max, "
          "for all processes)"},
     [JP_LIMIT_LATE_STALL_STEPS] =
         {"late_stall_steps_max", 0.5, JP_LIMIT_IS_SHARE,
-         "... and in at most {} of its steps, by the communicator of "
-         "fewest operations",
+         "... nor more than what stalls in {} of its steps make, by the "
+         "communicator of fewest operations",
          "of several operations of a step only the first shows that the rank "
          "came late to all of them; of stops that come to one step in 20 a part "
          "has as many once in 100,000"},
     [JP_LIMIT_LATE_STALL_OTHERS] =
         {"late_stall_others_min", 1.5, JP_LIMIT_IS_NUMBER,
-         "... and where the ranks of one of its communicators stall more "
-         "rarely than those of each other one, which stall at least {} "
-         "times as often; the communicator of all ranks is not one of these",
+         "... Nothing is left out unless the ranks of one of its communicators "
+         "stall more rarely than those of each other one, which stall at "
+         "least {} times as often; the communicator of all ranks is not one "
+         "of these",
          "a rank makes its mates late in those, who then come late together; "
          "where all are about as often late it is not clear whose stops these "
          "are"},
     [JP_LIMIT_LATE_OWN] =
         {"late_own_min", 0.1, JP_LIMIT_IS_SHARE,
-         "... and more than {} of its lateness",
+         "A late rank's own excess must also be more than {} of its lateness",
          "each stage of a late node's pipeline makes a part of what all of"
          " them are late. A rank that only passes a wait on has almost "
          "none of its own"},
@@ -326,8 +327,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "if two are about equally late, neither is the cause of the other"},
     [JP_LIMIT_LATE_AS] =
         {"late_as_min", 0.5, JP_LIMIT_IS_SHARE,
-         "A rank has as much work as a late one if its own excess is "
-         "more than {} of the late one's",
+         "A rank counts as one with as much work as a late one if its own "
+         "excess is more than {} of the late one's",
          "half of its work is not an accident"},
     [JP_LIMIT_LATE_SAME] =
         {"late_same_min", 0.7, JP_LIMIT_IS_SHARE,

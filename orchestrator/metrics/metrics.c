@@ -382,8 +382,8 @@ static bool is_exact(double value)
 }
 
 /* Writes exact integers with all of their digits and other numbers with nine.
- * What nine digits make an exact integer is written as one, so that a number
- * that is read and written again stays the same. */
+ * If the nine digits are those of an exact integer, they are written as one: so
+ * a number that is read and written again stays the same. */
 static void put_number(double value, FILE *out)
 {
     char text[32];

@@ -3,9 +3,9 @@
  *
  * metricscollect_run is the way: see_entry lists what is in the spool (nothing
  * is opened), find_jobs reads the beginning of each good file, settle_jobs
- * decides whose each job is, take_files reads the files into one set, and
- * write_out replaces the output. Each user has a part of everything, and what
- * goes beyond it is left out and counted under his name. */
+ * decides which user owns each job, take_files reads the files into one set,
+ * and write_out replaces the output. Each user has a part of every limit; what
+ * exceeds it is left out, and counted for that user. */
 #include "orchestrator/metrics/metrics.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@
 /* A series of a file has at most so many bytes. */
 #define SERIES_BYTES 1024
 #define STATE_BYTES (8 << 20)
-/* Slurm is asked again after this time whose a job is that it did not know. */
+/* After this time Slurm is asked again about a job that it did not know. */
 #define AGAIN_S 300
 
 /* Why something of a user was left out. */
@@ -384,9 +384,9 @@ static bool is_claimed(const struct work *w, uint64_t number, uid_t uid)
     return false;
 }
 
-/* Decides whose each job is: as Slurm says; else whose it was in the last run,
- * while he has a file; else the user whose files name it. A new job of several
- * users is nobody's. */
+/* Decides which user owns each job: the one that Slurm names; else the owner of
+ * the last run, while that user has a file; else the user whose files name the
+ * job. A new job that files of several users name has no owner. */
 static int settle_jobs(struct work *w)
 {
     struct job *job;
