@@ -645,7 +645,8 @@ static void put_tables(struct jp_json_stream *s, const struct jp_report *report)
     static const struct jp_table *const list[] = {
         &table_comms,      &table_cells, &table_ranks,     &table_windows,
         &table_algorithms, &table_pairs, &table_node_pairs};
-    enum { PAIRS = 5, N = sizeof(list) / sizeof(*list) };
+    /* the last two are those of p2p{} */
+    enum { N = sizeof(list) / sizeof(*list), PAIRS = N - 2 };
     const struct jp_result *r = report->result;
     uint64_t count = 0, bytes = 0;
     size_t left_out[N];

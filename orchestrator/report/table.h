@@ -143,7 +143,8 @@ struct jp_column {
     unsigned flags;
     unsigned char json, html, text; /* position there, from 1; 0: absent */
     const char *title;              /* heading in the page */
-    const char *help;               /* one phrase; NULL: the title is enough */
+    const char *help;  /* one phrase; NULL: the title is enough, in a
+                          table without a place in docs/ */
     const char *path;  /* path in JSON, "object.key"; the object is null if all
                           its members but "n" are unknown */
     const char *brief; /* heading in text; NULL: title in lower case */
@@ -162,12 +163,14 @@ struct jp_column {
                 const struct jp_row *row); /* writes the value; CSV only */
 };
 
+/* The type of a member, by its address: an array of char has no type here, so a
+ * column of it does not compile and needs a getter. */
 /* clang-format off */
 #define JP_FIELD_TYPE(row, member)                                             \
-    _Generic(((row *) 0)->member, bool: JP_FIELD_BOOL, uint32_t: JP_FIELD_U32, \
-             uint64_t: JP_FIELD_U64, int64_t: JP_FIELD_I64,                    \
-             double: JP_FIELD_F64, char *: JP_FIELD_TEXT,                      \
-             const char *: JP_FIELD_TEXT)
+    _Generic(&((row *) 0)->member, bool *: JP_FIELD_BOOL,                      \
+             uint32_t *: JP_FIELD_U32, uint64_t *: JP_FIELD_U64,               \
+             int64_t *: JP_FIELD_I64, double *: JP_FIELD_F64,                  \
+             char **: JP_FIELD_TEXT, const char **: JP_FIELD_TEXT)
 /* clang-format on */
 
 /* The member of a row's struct that the column shows unchanged. */
