@@ -159,8 +159,8 @@ static void keep_op(const struct jp_result *r, const struct jp_hangs *hangs,
 
 /* Takes the groups in flight for long, worst first, as hangs_sum_finish has
  * sorted them. */
-static void judge(const struct jp_result *r, const struct jp_hangs *hangs,
-                  struct jp_hang *hang)
+static void judge_hang(const struct jp_result *r, const struct jp_hangs *hangs,
+                       struct jp_hang *hang)
 {
     for (size_t i = 0; i < hangs->n_groups; i++) {
         const struct hangs_group *group = &hangs->groups[i];
@@ -308,7 +308,7 @@ static int result_hang(struct build *b)
     if (rc == 0)
         rc = hangs_sum_finish(&sum);
     if (rc == 0)
-        judge(b->result, &hangs, &b->result->hang);
+        judge_hang(b->result, &hangs, &b->result->hang);
     hangs_sum_fini(&sum);
     hangs_fini(&hangs);
     return rc;

@@ -797,8 +797,8 @@ static bool is_told(const struct report_session *session,
 }
 
 /* Decides the verdict. */
-static void judge(const struct report_session *session,
-                  const struct material *m, struct jp_verdict *verdict)
+static void decide_verdict(const struct report_session *session,
+                           const struct material *m, struct jp_verdict *verdict)
 {
     const struct verdict_input in = {
         .conf = session->has_conf ? &session->conf : NULL,
@@ -894,7 +894,7 @@ static int make(struct report_session *session, struct material *m)
         feature_judge_operations(&m->features, m->result, m->insight);
         find_causes(session, m);
     }
-    judge(session, m, &verdict);
+    decide_verdict(session, m, &verdict);
     /* the last check before files are replaced */
     if (!claim_held(session->claim))
         return REPORT_LOST;

@@ -42,7 +42,10 @@ int main(int argc, char **argv)
     while (fault < SIMJOB_N_FAULTS && strcmp(argv[2], simjob_fault_name(fault)))
         fault++;
     if (fault == SIMJOB_N_FAULTS) {
-        fprintf(stderr, "no such fault: %s\n", argv[2]);
+        fprintf(stderr, "no such fault: %s; one of:", argv[2]);
+        for (fault = 0; fault < SIMJOB_N_FAULTS; fault++)
+            fprintf(stderr, " %s", simjob_fault_name(fault));
+        fputc('\n', stderr);
         return 2;
     }
     shape = simjob_random_shape(strtoull(argv[4], NULL, 10));
