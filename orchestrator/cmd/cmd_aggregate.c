@@ -2,8 +2,8 @@
  * logs.
  *
  * The inputs are found first (find_inputs): a JOBID becomes the folders of the
- * job. Then all kinds of data are read (read_inputs): nsys exports, logs of
- * NCCL profilers, Copper's logs. Finally the report and the formats of other
+ * job. Then all kinds of data are read (read_inputs): those of features, and
+ * logs of NCCL profilers. Finally the report and the formats of other
  * tools are written (deliver). `jobprof report` does the same for a step's
  * directory, where more is known. */
 #include <inttypes.h>
@@ -35,7 +35,6 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
-#include "plugins/nsys/nsys_ranks.h"
 
 /* The meaning of the arguments. Strings are owned. */
 struct inputs {
@@ -226,7 +225,7 @@ struct arguments {
     struct jp_aggregate_options options;
     uint64_t limit_us; /* 0: none */
     struct jp_copper_options copper;
-    struct jp_nsys *nsys;   /* owned; NULL: no exports */
+    struct feature_set features; /* owned */
     struct filekinds found; /* owned: what the inputs hold */
     const char *usage_roots[MAX_USAGE_ROOTS];
     bool png, exporter, parquet, no_usage, own_times;
@@ -429,13 +428,6 @@ static void print_copper_notes(const struct jp_copper *copper)
                 copper->notes_left_out);
 }
 
-static void print_nsys_notes(const struct jp_nsys *nsys)
-{
-    for (size_t i = 0; nsys && i < nsys->n_ranks; i++)
-        if (*nsys->ranks[i].why)
-            quote_printf(stderr, "jobprof: nsys: %s\n", nsys->ranks[i].why);
-}
-
 static void print_notes(const struct jp_quality *q)
 {
     for (size_t i = 0; i < q->n_notes; i++)
@@ -451,17 +443,25 @@ static void print_notes(const struct jp_quality *q)
 static int deliver_parquet(const struct arguments *a, struct jp_error *err)
 {
     int rc = a->parquet ? cmd_args_parquet(a->output, err) : 0;
+    const char **logs;
+    size_t n = 0;
 
-    if (rc == 0 && a->exporter)
-        rc = cmd_args_exporter_logs((const char *const *) a->inputs.paths,
-                                    a->inputs.n, a->output, err);
+    if (rc < 0 || !a->exporter)
+        return rc;
+    logs = calloc(a->inputs.n + 1, sizeof(*logs));
+    if (!logs)
+        return error_set(err, "out of memory");
+    for (size_t i = 0; i < a->inputs.n; i++)
+        if (!feature_claims(a->inputs.paths[i]))
+            logs[n++] = a->inputs.paths[i];
+    rc = cmd_args_exporter_logs(logs, n, a->output, err);
+    free(logs);
     return rc;
 }
 
 /* Writes and shows the report. Returns an exit status. */
 static int deliver(const struct arguments *a, const struct step *step,
                    const struct jp_result *result,
-                   const struct feature_set *features,
                    const struct jp_insight *insight, uint64_t duration_us)
 {
     char found[FILEKINDS_TEXT] = "";
@@ -469,13 +469,11 @@ static int deliver(const struct arguments *a, const struct step *step,
                                .nodes = step->nodes,
                                .result = result,
                                .insight = insight,
-                               .features = features,
-                               .nsys = a->nsys,
+                               .features = &a->features,
                                .analysed = true};
     struct jp_verdict verdict;
     struct jp_report report = {.result = result,
-                               .features = features,
-                               .nsys = a->nsys,
+                               .features = &a->features,
                                .processes = insight ? &insight->processes
                                                     : NULL,
                                .insight = insight,
@@ -516,16 +514,6 @@ static int deliver(const struct arguments *a, const struct step *step,
     return cmd_args_judge(&verdict);
 }
 
-/* Whether an input is an nsys export. Readers of NCCL data must skip these. */
-static bool is_export(const char *input)
-{
-    size_t n = strlen(input);
-    struct stat st;
-
-    return n > 7 && strcmp(input + n - 7, ".sqlite") == 0 &&
-           stat(input, &st) == 0 && S_ISREG(st.st_mode);
-}
-
 /* Whether --time-limit has run out. */
 static bool is_over(void *arg)
 {
@@ -536,80 +524,47 @@ static bool is_over(void *arg)
     return p->over;
 }
 
-/* Reads the nsys exports and removes them from the inputs. *n: the number of
- * inputs that remain. */
-static int read_nsys(struct arguments *a, const char **inputs, size_t *n,
-                     struct jp_error *err)
-{
-    struct jp_nsys_options options = gputime_options();
-    const char **some = calloc(*n + 1, sizeof(*some));
-    size_t n_some = 0, left = 0;
-    int rc;
-
-    if (!some)
-        return error_set(err, "out of memory");
-    for (size_t i = 0; i < *n; i++) {
-        bool export = is_export(inputs[i]);
-
-        /* a folder may contain exports as well as logs */
-        if (export || stepdir_is_folder(inputs[i]))
-            some[n_some++] = inputs[i];
-        if (!export)
-            inputs[left++] = inputs[i];
-    }
-    options.stop = is_over;
-    options.arg = a->options.progress_arg;
-    rc = nsys_load(some, n_some, &options, &a->nsys, err);
-    free(some);
-    *n = left;
-    return rc == 0 && is_over(options.arg)
-               ? error_set(err, "the time limit ran out")
-               : rc;
-}
-
-/* Like on_progress, without printing. */
-static int look_at_clock(void *arg, uint64_t done, uint64_t total)
-{
-    (void) done;
-    (void) total;
-    return is_over(arg);
-}
-
 static void print_note(void *arg, const char *path, const char *why)
 {
     (void) arg;
     quote_printf(stderr, "jobprof: %s: %s\n", path, why);
 }
 
-/* The inputs, and the exports that hold several ranks, which are read as logs,
- * too. Caller frees. NULL: no memory. */
-static const char **add_exports(const struct jp_nsys *nsys,
-                                const char *const *inputs, size_t n,
-                                size_t *n_all)
+/* The inputs that no feature claims, and the files of features that hold
+ * operations. Caller frees. NULL: no memory. */
+static const char **list_inputs(const struct arguments *a, size_t *n)
 {
-    size_t exports = nsys ? nsys->n_ranks : 0;
-    const char **all = calloc(n + exports + 1, sizeof(*all));
+    const struct inputs *in = &a->inputs;
+    size_t room = in->n + 1;
+    const char **list, *path;
 
-    *n_all = n;
-    for (size_t i = 0; all && i < n; i++)
-        all[i] = inputs[i];
-    for (size_t i = 0; all && i < exports; i++)
-        if (nsys->ranks[i].p.processes > 1)
-            all[(*n_all)++] = nsys->ranks[i].path;
-    nsys_ranks_reader = nsys_ranks_read;
-    return all;
+    for (size_t i = 0; feature_registry[i]; i++)
+        for (size_t k = 0; feature_operations_file(&a->features, i, k); k++)
+            room++;
+    list = calloc(room, sizeof(*list));
+    *n = 0;
+    for (size_t i = 0; list && i < in->n; i++)
+        if (!feature_claims(in->paths[i]))
+            list[(*n)++] = in->paths[i];
+    for (size_t i = 0; list && feature_registry[i]; i++)
+        for (size_t k = 0; (path = feature_operations_file(&a->features, i, k));
+             k++)
+            list[(*n)++] = path;
+    return list;
 }
 
-/* What aggregate_run does with a file: exports of several ranks were added for
- * it. A callback of jp_aggregate_options.use. */
+/* What aggregate_run does with a file: those of features that hold operations
+ * were added for it. A callback of jp_aggregate_options.use. */
 static enum logwalk_use use_file(const void *arg, const char *path)
 {
     const struct arguments *a = arg;
+    const char *one;
 
-    for (size_t i = 0; a->nsys && i < a->nsys->n_ranks; i++)
-        if (a->nsys->ranks[i].p.processes > 1 &&
-            !strcmp(a->nsys->ranks[i].path, path))
-            return LOGWALK_KEEP;
+    for (size_t i = 0; feature_registry[i]; i++)
+        for (size_t k = 0; (one = feature_operations_file(&a->features, i, k));
+             k++)
+            if (!strcmp(one, path))
+                return LOGWALK_KEEP;
     return filekinds_use(&a->found, path);
 }
 
@@ -668,30 +623,34 @@ static void print_found(const struct arguments *a)
 }
 
 /* Reads all kinds of data from the inputs. Returns -1 and err; *result is then
- * unset, or belongs to the caller, as does what features has. */
-static int read_inputs(struct arguments *a, const char **inputs, size_t n,
-                       struct jp_result **result, struct feature_set *features,
+ * unset, or belongs to the caller. */
+static int read_inputs(struct arguments *a, struct jp_result **result,
                        struct jp_error *err)
 {
-    const struct feature_input in = {.progress = look_at_clock,
-                                     .progress_arg = a->options.progress_arg};
+    const struct feature_input in = {
+        .inputs = (const char *const *) a->inputs.paths,
+        .n = a->inputs.n,
+        .stop = is_over,
+        .stop_arg = a->options.progress_arg};
+    const struct backend *readers[FEATURES_MAX + 1];
     struct jp_copper *copper = NULL;
-    const char **all;
-    size_t n_all;
+    const char **inputs;
     char *nodes;
+    size_t n;
     int rc = -1;
 
-    if (filekinds_find(&a->found, inputs, n, err) < 0)
+    if (filekinds_find(&a->found, in.inputs, in.n, err) < 0)
         return -1;
     print_found(a);
+    if (feature_read_found(&a->found, &in, &a->features, err) < 0)
+        return -1;
+    inputs = list_inputs(a, &n);
+    if (!inputs)
+        return error_set(err, "out of memory");
+    feature_readers(readers);
+    a->options.readers = readers;
     a->options.use = use_file;
     a->options.use_arg = a;
-    if (read_nsys(a, inputs, &n, err) < 0 ||
-        feature_read_found(&a->found, &in, features, err) < 0)
-        return -1;
-    all = add_exports(a->nsys, inputs, n, &n_all);
-    if (!all)
-        return error_set(err, "out of memory");
     a->copper.usage_roots = a->usage_roots;
     a->copper.memory_bytes = a->options.memory_bytes;
     a->copper.progress = a->options.progress;
@@ -701,15 +660,16 @@ static int read_inputs(struct arguments *a, const char **inputs, size_t n,
     /* for the raw/ of a step, the agents' data is beside it */
     nodes = n == 1 && is_raw(inputs[0]) ? cmd_inputs_nodes(inputs[0]) : NULL;
     a->options.nodes = nodes;
-    *result = aggregate_run(all, n_all, &a->options, err);
-    free(all);
+    *result = aggregate_run(inputs, n, &a->options, err);
+    free(inputs);
     a->options.nodes = NULL;
+    a->options.readers = NULL;
     free(nodes);
     a->copper.slow_share = limits_get(JP_LIMIT_COPPER_SLOW);
     a->copper.slow_cost_us = limits_get(JP_LIMIT_COPPER_COST);
     if (*result)
-        rc = copper_run(inputs, n, &a->copper, &copper, err);
-    feature_lend(features, &feature_copper, copper);
+        rc = copper_run(in.inputs, in.n, &a->copper, &copper, err);
+    feature_lend(&a->features, &feature_copper, copper);
     return rc;
 }
 
@@ -748,11 +708,9 @@ int cmd_aggregate(int argc, char **argv)
     struct progress progress = {.start_ms = clock_mono_ms()};
     struct arguments a = {0};
     struct jp_result *result = NULL;
-    struct feature_set features = {.data = {NULL}};
     struct jp_insight *insight = NULL;
     struct jp_error err = {""};
     struct step step = {.nodes = NULL};
-    const char **inputs;
     int rc = parse(argc, argv, &a), failed;
 
     if (rc < 0)
@@ -771,14 +729,7 @@ int cmd_aggregate(int argc, char **argv)
     if (a.common.verbose)
         quote_printf(stderr, "jobprof: reading %zu input%s\n", a.inputs.n,
                      plural(a.inputs.n));
-    /* a list of its own, because read_nsys removes some */
-    inputs = calloc(a.inputs.n + 1, sizeof(*inputs));
-    for (size_t i = 0; inputs && i < a.inputs.n; i++)
-        inputs[i] = a.inputs.paths[i];
-    failed = inputs
-                 ? read_inputs(&a, inputs, a.inputs.n, &result, &features, &err)
-                 : error_set(&err, "out of memory");
-    free(inputs);
+    failed = read_inputs(&a, &result, &err);
     if (progress.said)
         fputs("\r\033[K", stderr);
     if (failed && progress.over)
@@ -789,9 +740,8 @@ int cmd_aggregate(int argc, char **argv)
         quote_printf(stderr, "jobprof: %s\n", err.text);
     if (!failed && a.common.verbose) {
         print_notes(&result->quality);
-        print_copper_notes(feature_data(&features, &feature_copper));
-        print_nsys_notes(a.nsys);
-        feature_notes(&features, print_note, NULL);
+        print_copper_notes(feature_data(&a.features, &feature_copper));
+        feature_notes(&a.features, print_note, NULL);
     }
     if (!failed) {
         read_step(&a.inputs, &step);
@@ -800,18 +750,16 @@ int cmd_aggregate(int argc, char **argv)
         insight = insight_run(step.has_conf, step.nodes, result, &a.expect.is);
     }
     if (insight) {
-        gputime_judge(a.nsys, insight);
-        feature_judge_operations(&features, result, insight);
+        feature_judge_operations(&a.features, result, insight);
         if (a.own_times)
             print_own_times(result, insight);
     }
     rc = failed ? progress.over ? JP_EXIT_INCOMPLETE : JP_EXIT_IO
-                : deliver(&a, &step, result, &features, insight,
+                : deliver(&a, &step, result, insight,
                           (clock_mono_ms() - progress.start_ms) * 1000);
     insight_destroy(insight);
     free_step(&step);
-    feature_fini(&features);
-    nsys_destroy(a.nsys);
+    feature_fini(&a.features);
     filekinds_fini(&a.found);
     result_destroy(result);
     cmd_expect_fini(&a.expect);

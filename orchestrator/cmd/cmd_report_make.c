@@ -34,7 +34,6 @@
 #include "orchestrator/ingest/logwalk.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/verdict.h"
-#include "orchestrator/nsys/nsys.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/upload/upload.h"
@@ -55,7 +54,6 @@ struct material {
     struct jp_nodes *nodes;
     struct jp_result *result;
     struct feature_set features;
-    struct jp_nsys *nsys;
     struct jp_cuda *cuda;
     struct hangstacks *hang;
     struct jp_util *util;
@@ -122,30 +120,6 @@ static void make_notes_relative(struct jp_quality *quality, const char *dir)
         make_relative(quality->bad[i].path, dir);
 }
 
-/* Reads the data of features, if the step has any. An error is logged and does
- * not affect the rest of the report. */
-static void read_features(const struct report_session *session, const char *raw,
-                          struct watch *watch, struct material *m)
-{
-    const struct feature_input in = {.inputs = &raw,
-                                     .n = 1,
-                                     .conf = session->has_conf ? &session->conf
-                                                               : NULL,
-                                     .progress = on_progress,
-                                     .progress_arg = watch};
-
-    feature_read(&in, &m->features);
-    for (size_t i = 0; feature_registry[i]; i++) {
-        const struct feature *f = feature_registry[i];
-
-        if (*m->features.trouble[i].text)
-            stepdir_log(session->dir, "no %s figures: %s", f->title,
-                        m->features.trouble[i].text);
-        if (m->features.data[i] && f->relative)
-            f->relative(m->features.data[i], make_relative, session->dir);
-    }
-}
-
 /* Whether time is up, or another process writes the report. Like on_progress,
  * without printing. */
 static bool is_over(void *arg)
@@ -162,59 +136,56 @@ static bool is_over(void *arg)
     return watch->out_of_time || watch->lost;
 }
 
-/* Time limit for exports in a report that a user runs by hand. */
-#define EXPORT_MS (600 * 1000)
+/* How long programs may run that make data readable, in a report that a user
+ * runs by hand. */
+#define RUN_MS (600 * 1000)
 
-/* Converts nsys reports to exports, in half of the time that is left. */
-static void export_nsys(const struct report_session *session, const char *raw,
-                        struct watch *watch)
+/* The same otherwise: half of the time that is left. */
+static uint32_t run_limit_ms(const struct report_session *session)
 {
     uint64_t now = clock_mono_ms(), deadline = session->deadline_ms;
-    unsigned threads = session->policy.report_threads;
-    const struct nsys_export_options options = {
-        .at_once = threads ? threads : 4,
-        .limit_ms = !deadline        ? EXPORT_MS
-                    : now < deadline ? (uint32_t) (deadline - now) / 2
-                                     : 0,
-        .stop = is_over,
-        .arg = watch};
-    struct nsys_export_done done;
-    struct jp_error err;
 
-    /* list_undone names what is left */
-    if (session->options->outside)
-        return;
-    if (nsys_export(raw, &options, &done, &err) < 0)
-        stepdir_log(session->dir, "no nsys exports: %s", err.text);
-    else if (done.wanted)
-        stepdir_log(session->dir, "nsys: %zu of %zu reports exported%s%s",
-                    done.made, done.wanted, *done.why ? "; " : "", done.why);
+    return !deadline        ? RUN_MS
+           : now < deadline ? (uint32_t) (deadline - now) / 2
+                            : 0;
 }
 
-/* Reads nsys exports, if the step has any. An error does not affect the rest of
- * the report. */
-static void read_nsys(const struct report_session *session, const char *raw,
-                      struct watch *watch, struct material *m)
+static void log_line(void *arg, const char *line)
 {
-    struct jp_nsys_options options = gputime_options();
-    struct jp_error err;
+    const struct report_session *session = arg;
 
-    export_nsys(session, raw, watch);
-    options.stop = is_over;
-    options.arg = watch;
-    if (nsys_load(&raw, 1, &options, &m->nsys, &err) < 0)
-        stepdir_log(session->dir, "no nsys figures: %s", err.text);
-    else if (watch->out_of_time) {
-        stepdir_log(session->dir, "no nsys figures: the time limit ran out");
-        nsys_destroy(m->nsys);
-        m->nsys = NULL;
-        /* the report itself is still made */
-        watch->out_of_time = false;
-    }
-    for (size_t i = 0; m->nsys && i < m->nsys->n_ranks; i++) {
-        if (m->nsys->ranks[i].bad)
-            stepdir_log(session->dir, "nsys: %s", m->nsys->ranks[i].why);
-        make_relative(m->nsys->ranks[i].path, session->dir);
+    stepdir_log(session->dir, "%s", line);
+}
+
+/* Reads the data of features, if the step has any. An error is logged and does
+ * not affect the rest of the report. */
+static void read_features(const struct report_session *session, const char *raw,
+                          struct watch *watch, struct material *m)
+{
+    const struct feature_input in = {.inputs = &raw,
+                                     .n = 1,
+                                     .conf = session->has_conf ? &session->conf
+                                                               : NULL,
+                                     .threads = session->policy.report_threads,
+                                     .progress = on_progress,
+                                     .progress_arg = watch,
+                                     .stop = is_over,
+                                     .stop_arg = watch,
+                                     /* list_undone names what is left */
+                                     .may_run = !session->options->outside,
+                                     .run_limit_ms = run_limit_ms(session),
+                                     .log = log_line,
+                                     .log_arg = (void *) (uintptr_t) session};
+
+    feature_read(&in, &m->features);
+    for (size_t i = 0; feature_registry[i]; i++) {
+        const struct feature *f = feature_registry[i];
+
+        if (*m->features.trouble[i].text)
+            stepdir_log(session->dir, "no %s figures: %s", f->title,
+                        m->features.trouble[i].text);
+        if (m->features.data[i] && f->relative)
+            f->relative(m->features.data[i], make_relative, session->dir);
     }
 }
 
@@ -392,8 +363,6 @@ static int analyse(const struct report_session *session, struct material *m)
         m->result = aggregate_run(inputs, there, &options, &m->trouble);
     if (m->result && there)
         read_features(session, raw, &watch, m);
-    if (m->result && there)
-        read_nsys(session, raw, &watch, m);
     if (there)
         read_cuda(session, raw, m);
     /* the partials were empty as well */
@@ -546,9 +515,11 @@ static bool has_data(const struct material *m)
     const struct jp_quality *q = m->result ? &m->result->quality : NULL;
 
     for (size_t i = 0; feature_registry[i]; i++)
-        if (m->features.data[i] || *m->features.trouble[i].text)
+        if (m->features.data[i] ||
+            (feature_registry[i]->role == FEATURE_PROFILE &&
+             *m->features.trouble[i].text))
             return true;
-    return !m->analysed || m->nsys || m->cuda ||
+    return !m->analysed || m->cuda ||
            (q && (q->records || q->bad_lines || q->in_flight || q->lost ||
                   q->damaged_blocks || q->unseen_calls));
 }
@@ -664,11 +635,14 @@ static size_t list_undone(const struct report_session *session,
     if (conf && conf->step_id)
         snprintf(again, sizeof(again), "jobprof report %s",
                  jobconf_step_name(conf, name));
-    if (m->nsys && m->nsys->unexported) {
-        undone[n] = (struct report_undone){.kind = "nsys"};
-        snprintf(undone[n].text, sizeof(undone[n].text),
-                 "%s of nsys not exported",
-                 m->nsys->unexported == 1 ? "a report" : "reports");
+    for (size_t i = 0; feature_registry[i]; i++) {
+        const struct feature *f = feature_registry[i];
+
+        if (!m->features.data[i] || !f->undone ||
+            !f->undone(m->features.data[i], undone[n].text,
+                       sizeof(undone->text)))
+            continue;
+        undone[n].kind = f->name;
         snprintf(undone[n++].command, sizeof(undone->command), "%s", again);
     }
     if (outside && report_session_enabled(session, "exporter_layout")) {
@@ -699,7 +673,6 @@ static int write_all(const struct report_session *session,
         .nodes = m->nodes,
         .result = m->result,
         .features = &m->features,
-        .nsys = m->nsys,
         .cuda = m->cuda,
         .hang = m->hang,
         .util = m->util,
@@ -808,7 +781,6 @@ static void judge(const struct report_session *session,
         .hypotheses = m->insight ? &m->insight->hypotheses : NULL,
         .labels = m->labels,
         .features = &m->features,
-        .nsys = m->nsys,
         .util = m->util,
         .step_dir = session->dir,
         .analysed = m->analysed};
@@ -890,7 +862,6 @@ static int make(struct report_session *session, struct material *m)
                              m->nodes, m->result, &m->expectation);
     if (m->insight) {
         find_in_flight(session, m->insight);
-        gputime_judge(m->nsys, m->insight);
         feature_judge_operations(&m->features, m->result, m->insight);
         find_causes(session, m);
     }
@@ -933,7 +904,6 @@ int report_make(struct report_session *session)
     }
     result_destroy(m.result);
     feature_fini(&m.features);
-    nsys_destroy(m.nsys);
     util_cuda_destroy(m.cuda);
     hangstacks_destroy(m.hang);
     util_destroy(m.util);

@@ -54,8 +54,10 @@ static void make_relative(void *data, void (*one)(char *path, const char *dir),
 
 /* --- verdict -------------------------------------------------------------- */
 
-static void judge(const void *data, bool alone, struct jp_verdict *verdict)
+static void judge(const void *data, const struct verdict_input *in, bool alone,
+                  struct jp_verdict *verdict)
 {
+    (void) in;
     copper_verdict_add(data, alone, verdict);
 }
 
@@ -154,10 +156,19 @@ static void put_card(const json_t *copper, unsigned columns, FILE *out)
 static const struct feature_rows rows[] = {
     {&table_copper_totals, copper_report_totals}, {NULL, NULL}};
 
+static const struct jp_html_section sections[] = {
+    {.id = COPPER_FEATURE,
+     .title = "Copper cache",
+     .kind = JP_HTML_WIDE,
+     .put = copper_html,
+     .figure = put_figure},
+    {.id = NULL},
+};
+
 const struct feature feature_copper = {
     .name = COPPER_FEATURE,
     .title = "Copper",
-    .section = "Copper cache",
+    .role = FEATURE_PROFILE,
     .asked = is_asked,
     .read = read_profiles,
     .destroy = destroy,
@@ -171,8 +182,7 @@ const struct feature feature_copper = {
     .json = copper_report_json,
     .findings = copper_report_findings,
     .text = copper_report_text,
-    .html = copper_html,
-    .figure = put_figure,
+    .sections = sections,
     .files = copper_report_lists,
     .tiles = put_tiles,
     .proof = copper_proof,

@@ -78,8 +78,6 @@ static const struct jp_table *find_table(const char *name)
     const struct jp_table *table = find_in(tables, name);
 
     table = table ? table : find_in(others, name);
-    table = table ? table : find_in(tables_nsys, name);
-    table = table ? table : find_in(tables_gputime, name);
     table = table ? table : find_in(tables_cuda, name);
     for (size_t i = 0; !table && feature_registry[i]; i++)
         table = find_in(feature_registry[i]->tables, name);
@@ -685,8 +683,6 @@ int export_parquet(const char *csv_dir, const char *out_dir,
 
     if (write_list(csv_dir, out_dir, tables, codec, done, err) < 0 ||
         write_list(csv_dir, out_dir, others, codec, done, err) < 0 ||
-        write_list(csv_dir, out_dir, tables_nsys, codec, done, err) < 0 ||
-        write_list(csv_dir, out_dir, tables_gputime, codec, done, err) < 0 ||
         write_list(csv_dir, out_dir, tables_cuda, codec, done, err) < 0)
         return -1;
     for (size_t i = 0; feature_registry[i]; i++)

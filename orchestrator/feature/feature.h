@@ -5,9 +5,10 @@
  * registry.c. The report, the verdict and the commands walk feature_registry
  * and know no feature by name.
  *
- * Hooks are only called if there is data, unless said otherwise; a hook that is
- * NULL has nothing to do. Those that return int return 0, or -1 without memory
- * (or with err, where they have one).
+ * Hooks are only called if the report has the feature's data
+ * (report_has in report.h), unless said otherwise; a hook that is NULL has
+ * nothing to do. Those that return int return 0, or -1 without memory (or with
+ * err, where they have one).
  */
 #ifndef JP_FEATURE_FEATURE_H
 #define JP_FEATURE_FEATURE_H
@@ -20,27 +21,43 @@
 #include "common/error.h"
 #include "common/jobconf.h"
 
+struct backend;   /* plugins/backend.h */
 struct filekinds; /* orchestrator/ingest/filekinds.h */
 struct first_screen_tile;
 struct hangstacks; /* orchestrator/evidence/hangstacks.h */
 struct jp_chart;
 struct jp_csv;
+struct jp_html_section; /* orchestrator/report/sections.h */
 struct jp_insight;
 struct jp_json_stream;
 struct jp_report;
 struct jp_result;
 struct jp_table;
 struct jp_verdict;
-struct json_t; /* jansson.h */
+struct json_t;        /* jansson.h */
+struct verdict_input; /* orchestrator/insight/verdict.h */
 
 /* What a feature reads its data from. */
 struct feature_input {
     const char *const *inputs; /* n files and folders, as for aggregate_run */
     size_t n;
     const struct jp_jobconf *conf; /* NULL: a folder of logs */
-    /* Called between parts; true ends the reading. NULL: never. */
+    unsigned threads;              /* 0: the feature decides */
+    /* Called between parts with bytes read and all bytes, which are shown to
+     * the user; true ends the reading. NULL: never. */
     int (*progress)(void *arg, uint64_t done, uint64_t total);
     void *progress_arg;
+    /* The same where no progress is known. NULL: never. */
+    bool (*stop)(void *arg);
+    void *stop_arg;
+    /* Whether other programs may be started to make data readable, and how long
+     * they may run together. */
+    bool may_run;
+    uint32_t run_limit_ms;
+    /* Takes a line about the reading for the step's log. NULL: nobody reads
+     * it. */
+    void (*log)(void *arg, const char *line);
+    void *log_arg;
 };
 
 /* Rows of a table that its columns do not describe. */
@@ -50,19 +67,24 @@ struct feature_rows {
                const struct jp_table *table);
 };
 
-struct feature {
-    const char *name;    /* of the folder; the key in summary.json; the anchor
-                            of the section */
-    const char *title;   /* a noun for sentences */
-    const char *section; /* heading in the page, HTML */
-    const char *note;    /* a line below the heading, HTML; NULL: none */
+/* What the data of a feature is to a report. */
+enum feature_role {
+    /* A profile of something else than NCCL, which may be all that was asked
+     * for. Such a report is about this feature: feature_known, feature_reported
+     * and feature_first count it. */
+    FEATURE_PROFILE,
+    /* Figures of the same step that explain it, such as samples. They decide
+     * the verdict only where nothing was profiled. */
+    FEATURE_FIGURES,
+    /* About the operations of NCCL: its object comes last in summary.json, and
+     * its verdict after those of other data. */
+    FEATURE_OPERATIONS
+};
 
-    /* Where its data is about the operations of NCCL: the id of the page's
-     * section after which its own comes. The report is one of NCCL then, so
-     * feature_known, feature_reported and feature_first leave the feature out,
-     * its object comes last in summary.json, and its verdict after those of
-     * other data. NULL: its data stands for itself. */
-    const char *beside;
+struct feature {
+    const char *name;  /* the key in summary.json */
+    const char *title; /* a noun for sentences */
+    enum feature_role role;
 
     /* --- data: whatever read() makes */
 
@@ -73,8 +95,12 @@ struct feature {
      * not be read. */
     int (*read)(const struct feature_input *in, void **data,
                 struct jp_error *err);
+    /* Whether the report has its data, where that is a part of what the report
+     * has anyway: figures of the joined result. NULL: it has if read() made
+     * some. */
+    bool (*present)(const struct jp_report *report);
     /* Reads the files of its kind that `jobprof aggregate` has found. Otherwise
-     * as read(). in->inputs is not set. */
+     * as read(). */
     int (*read_found)(const struct filekinds *found,
                       const struct feature_input *in, void **data,
                       struct jp_error *err);
@@ -82,6 +108,13 @@ struct feature {
      * read(), which the same feature does not have. hang may be NULL. */
     int (*read_evidence)(const struct hangstacks *hang, const char *dir,
                          void **data, struct jp_error *err);
+    /* Whether a file that the user has named is only for this feature, so that
+     * no other reader gets it. Called without data. */
+    bool (*claims)(const char *path);
+    /* The i-th of its files that hold operations of NCCL, too, borrowed; NULL:
+     * no more. `jobprof aggregate` gives them to reader. */
+    const char *(*operations_file)(const void *data, size_t i);
+    const struct backend *reader;
     /* Calls note(arg, path, why) for each file that cannot be used. */
     void (*notes)(const void *data,
                   void (*note)(void *arg, const char *path, const char *why),
@@ -93,13 +126,16 @@ struct feature {
 
     /* --- findings and verdict */
 
-    /* Adds findings to those of the operations, and sets the result's hang.
-     * Adds fewer without memory. result may be NULL. */
+    /* Adds findings to those of the operations, answers its questions, and sets
+     * the result's hang. Adds fewer without memory. Called without data, too
+     * (data is NULL). result may be NULL. */
     void (*judge_operations)(const void *data, struct jp_result *result,
                              struct jp_insight *insight);
     /* Adds sentences to the verdict, and makes it worse if the data shows so.
-     * alone: nothing else was profiled, so the verdict is that of this data. */
-    void (*judge)(const void *data, bool alone, struct jp_verdict *verdict);
+     * alone: nothing else was profiled, so the verdict is that of this data.
+     * Called without data, too (data is NULL). */
+    void (*judge)(const void *data, const struct verdict_input *in, bool alone,
+                  struct jp_verdict *verdict);
     /* Adds that the data could not be read, and why. Called without data. */
     void (*failed)(const char *why, struct jp_verdict *verdict);
     /* What to look at if the feature is alone and not OK; NULL ends a list of
@@ -122,10 +158,11 @@ struct feature {
     void (*lines)(const struct jp_report *report, FILE *out);
     /* Its part of summary.txt. NULL: its tables follow the block of data. */
     int (*text)(const struct jp_report *report, FILE *out);
-    int (*html)(const struct jp_report *report, FILE *out);
-    /* The figure of the closed section. Returns whether there is one. buf:
-     * DRAWER_FIGURE bytes. */
-    bool (*figure)(const struct jp_report *report, char *buf);
+    /* Its sections of the page; ends with an id that is NULL. */
+    const struct jp_html_section *sections;
+    /* Writes in a clause what `jobprof report` has to do again to complete the
+     * data; returns false if there is nothing. */
+    bool (*undone)(const void *data, char *buf, size_t size);
     /* Further files below dir. */
     int (*files)(const struct jp_report *report, const char *dir,
                  struct jp_error *err);
@@ -147,7 +184,7 @@ struct feature {
 extern const struct feature *const feature_registry[];
 
 /* Most features; the registry has fewer. */
-enum { FEATURES_MAX = 8 };
+enum { FEATURES_MAX = 16 };
 
 /* The data of all features, in the order of the registry. */
 struct feature_set {
@@ -182,19 +219,26 @@ void feature_read_evidence(const struct hangstacks *hang, const char *dir,
 void feature_notes(const struct feature_set *set,
                    void (*note)(void *arg, const char *path, const char *why),
                    void *arg);
+/* Whether a feature claims a file that the user has named. */
+bool feature_claims(const char *path);
+/* The k-th file of feature_registry[i] that holds operations; NULL: no more. */
+const char *feature_operations_file(const struct feature_set *set, size_t i,
+                                    size_t k);
+/* Lists the features' readers of such files; ends with NULL. */
+void feature_readers(const struct backend *readers[FEATURES_MAX + 1]);
 /* Calls all judge_operations. */
 void feature_judge_operations(const struct feature_set *set,
                               struct jp_result *result,
                               struct jp_insight *insight);
 
-/* The features with data of their own: bit i is that of feature_registry[i].
- * set may be NULL. */
+/* The profiles (FEATURE_PROFILE) that have data: bit i is that of
+ * feature_registry[i]. set may be NULL. */
 uint32_t feature_known(const struct feature_set *set);
 /* The same of a summary.json: the features whose object is not empty. */
 uint32_t feature_reported(const struct json_t *summary);
 /* Whether a feature was asked for. conf may be NULL. */
 bool feature_asked(const struct jp_jobconf *conf);
-/* The first feature with data of its own, or NULL. set may be NULL. */
+/* The first profile that has data, or NULL. set may be NULL. */
 const struct feature *feature_first(const struct feature_set *set);
 
 #endif

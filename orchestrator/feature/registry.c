@@ -3,12 +3,18 @@
 
 extern const struct feature feature_copper;
 extern const struct feature feature_flight;
+extern const struct feature feature_gputime;
+extern const struct feature feature_nsys;
 
+/* clang-format off */
 const struct feature *const feature_registry[] = {
     &feature_copper,
+    &feature_nsys,
+    &feature_gputime,
     &feature_flight,
     NULL,
 };
+/* clang-format on */
 
 _Static_assert(sizeof(feature_registry) / sizeof(*feature_registry) <=
                    FEATURES_MAX,

@@ -708,7 +708,7 @@ int report_write_plots(const struct jp_report *report, const char *plots_dir,
         if (chart->plot)
             gnuplot_remove(plots_dir, chart->plot->name, "gp");
     for (size_t i = 0; (chart = charts_at(i, &of)); i++) {
-        if (!chart->plot || (of && !feature_data(report->features, of)))
+        if (!chart->plot || (of && !report_has(report, of)))
             continue;
         gnuplot_remove(plots_dir, chart->plot->name, "png");
         if (write_plot(chart, &view, plots_dir, err) < 0)

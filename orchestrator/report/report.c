@@ -271,29 +271,6 @@ static void put_pace(FILE *out, const struct jp_report *report)
     }
 }
 
-/* Writes what exports of Nsight Systems show. */
-static void put_nsys(FILE *out, const struct jp_report *report)
-{
-    char text[JP_NSYS_TEXT];
-
-    if (!report->nsys)
-        return;
-    fprintf(out, "  %-26s ", "GPUs by nsys");
-    text_out_wrap(out, 29, 29, nsys_text(report->nsys, text));
-}
-
-/* Writes what traces of kernels show. */
-static void put_gputime(FILE *out, const struct jp_report *report)
-{
-    char text[2 * JP_OWNWORK_TEXT];
-
-    if (!tables_gputime_any(report))
-        return;
-    fprintf(out, "  %-26s ", "GPUs by traces");
-    text_out_wrap(out, 29, 29,
-                  ownwork_summary(&report->insight->ownwork, text));
-}
-
 /* Writes what the processes called in CUDA's library. */
 static void put_cuda(FILE *out, const struct jp_report *report)
 {
@@ -384,10 +361,12 @@ static void put_findings(FILE *out, const struct jp_insight *insight,
 }
 
 /* Writes the lines of features in the block of data. */
-static void put_feature_lines(FILE *out, const struct jp_report *report)
+static void put_feature_lines(FILE *out, const struct jp_report *report,
+                              enum feature_role role)
 {
     for (size_t i = 0; feature_registry[i]; i++)
-        if (feature_data(report->features, feature_registry[i]) &&
+        if (feature_registry[i]->role == role &&
+            report_has(report, feature_registry[i]) &&
             feature_registry[i]->lines)
             feature_registry[i]->lines(report, out);
 }
@@ -398,7 +377,7 @@ static int put_feature_tables(const struct jp_report *report, FILE *out)
 {
     for (size_t i = 0; feature_registry[i]; i++)
         for (size_t k = 0;
-             feature_data(report->features, feature_registry[i]) &&
+             report_has(report, feature_registry[i]) &&
              !feature_registry[i]->text && feature_registry[i]->tables[k];
              k++)
             if (table_count(feature_registry[i]->tables[k], report) &&
@@ -407,11 +386,13 @@ static int put_feature_tables(const struct jp_report *report, FILE *out)
     return 0;
 }
 
-/* Writes the parts of features. Returns -1 without memory. */
-static int features_text(const struct jp_report *report, FILE *out)
+/* Writes the parts of features with this role. Returns -1 without memory. */
+static int features_text(const struct jp_report *report, FILE *out,
+                         enum feature_role role)
 {
     for (size_t i = 0; feature_registry[i]; i++)
-        if (feature_data(report->features, feature_registry[i]) &&
+        if (feature_registry[i]->role == role &&
+            report_has(report, feature_registry[i]) &&
             feature_registry[i]->text &&
             feature_registry[i]->text(report, out) < 0)
             return -1;
@@ -434,11 +415,10 @@ int report_write_text(const struct jp_report *report, FILE *out,
         put_quality(out, report);
     put_pace(out, report);
     put_clocks(out, report);
-    put_nsys(out, report);
-    put_gputime(out, report);
+    put_feature_lines(out, report, FEATURE_FIGURES);
     put_cuda(out, report);
     put_hang(out, report);
-    put_feature_lines(out, report);
+    put_feature_lines(out, report, FEATURE_OPERATIONS);
     if (put_attempts(report, out) < 0 || put_feature_tables(report, out) < 0 ||
         tables_hang_text(report, out) < 0 || put_busy(out, report) < 0 ||
         put_util(out, report) < 0 ||
@@ -451,11 +431,10 @@ int report_write_text(const struct jp_report *report, FILE *out,
         (report->util && table_text(&table_util_totals, report, out) < 0) ||
         (table_count(&table_clock, report) &&
          table_text(&table_clock, report, out) < 0) ||
-        tables_nsys_text(report, out) < 0 ||
-        tables_gputime_text(report, out) < 0 ||
+        features_text(report, out, FEATURE_FIGURES) < 0 ||
         (table_count(&table_cuda, report) &&
          table_text(&table_cuda, report, out) < 0) ||
-        features_text(report, out) < 0)
+        features_text(report, out, FEATURE_PROFILE) < 0)
         return error_set(err, "out of memory");
     /* errno was cleared above, so it belongs to a failed write */
     if (fflush(out) || ferror(out))
@@ -536,7 +515,7 @@ static int write_features(const struct jp_report *report, const char *dir,
                           struct jp_error *err)
 {
     for (size_t i = 0; feature_registry[i]; i++)
-        if (feature_data(report->features, feature_registry[i]) &&
+        if (report_has(report, feature_registry[i]) &&
             feature_registry[i]->files &&
             feature_registry[i]->files(report, dir, err) < 0)
             return -1;

@@ -22,7 +22,6 @@
 #include "orchestrator/evidence/hangstacks.h"
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/verdict.h"
-#include "orchestrator/nsys/nsys.h"
 #include "orchestrator/topo/steplabels.h"
 #include "orchestrator/util/util.h"
 
@@ -30,11 +29,11 @@ struct samples;
 
 /* Work that a report leaves to its user, and the command that does it. */
 struct report_undone {
-    const char *kind; /* "nsys", "pictures", "history", "upload" */
+    const char *kind; /* "pictures", "history", "upload", a feature's name */
     char text[80];    /* a clause */
     char command[80];
 };
-#define REPORT_UNDONE_MAX 4 /* one of each kind */
+#define REPORT_UNDONE_MAX (3 + FEATURES_MAX) /* one of each kind */
 
 struct jp_report {
     /* NULL: the input is plain folders of logs */
@@ -46,7 +45,6 @@ struct jp_report {
     const struct samples *samples;      /* samples over time; may be NULL */
     const struct jp_agents *agents;     /* NULL: utilisation was not sampled */
     const struct jp_cuda *cuda;         /* NULL: no counters of CUDA's calls */
-    const struct jp_nsys *nsys;         /* NULL: no exports of Nsight Systems */
     const struct hangstacks *hang;      /* NULL: no evidence of a hang */
     const struct jp_step_labels *labels; /* NULL: the nodes left no records */
     /* processes of result; NULL without result */
@@ -66,6 +64,14 @@ struct jp_report {
     uint64_t duration_us; /* duration of the analysis */
     unsigned threads;     /* 0: one per CPU, at most 8 */
 };
+
+/* Whether the report has the data of a feature. */
+static inline bool report_has(const struct jp_report *report,
+                              const struct feature *feature)
+{
+    return feature->present ? feature->present(report)
+                            : feature_data(report->features, feature) != NULL;
+}
 
 /* Writes all files of the report into dir, which must exist. Returns 0, or -1
  * and an error that names the file; files written before stay. */

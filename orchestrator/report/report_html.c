@@ -499,17 +499,6 @@ static const struct jp_html_section html_sections[] = {
      "ports include other jobs.",
      JP_HTML_WIDE, .table = &table_util_totals, .charts = {"util", "util-time"},
      .figure = drawer_util},
-    {"nsys", "GPUs by Nsight Systems",
-     "What calls of CUDA, kernels, copies and NVTX ranges of the profiled "
-     "ranks add up to; csv/nsys_sums.csv, nsys_ranks.csv and nsys_gaps.csv "
-     "have all rows.",
-     JP_HTML_WIDE, .put = tables_nsys_html},
-    {"gpu-time", "GPUs by traces of kernels",
-     "How long own kernels and those of NCCL ran on each rank, how much "
-     "communication no kernel hid, and what a rank did longer than its peers: "
-     "ranks with mostly the same kernels. csv/gpu_time.csv, gpu_steps.csv and "
-     "gpu_own.csv have all rows.",
-     JP_HTML_WIDE, .put = tables_gputime_html},
     {"cuda", "Calls into CUDA",
      "What processes called, counted by --util-profile=cuda=1; "
      "csv/cuda_time.csv has each second.",
@@ -565,7 +554,7 @@ static const struct jp_html_section html_sections[] = {
 };
 enum {
     HTML_ROWS = sizeof(html_sections) / sizeof(*html_sections),
-    HTML_SECTIONS = HTML_ROWS + FEATURES_MAX
+    HTML_SECTIONS = HTML_ROWS + 2 * FEATURES_MAX
 };
 
 /* --- report.html: one page that needs nothing but itself */
@@ -577,13 +566,20 @@ struct body {
     size_t len;
 };
 
-/* Whether the section of a feature comes after this one, or in its place. */
-static bool is_place(const struct jp_html_section *section,
-                     const struct feature *feature)
+/* Adds the sections of features that come after the one called id; id NULL:
+ * those that name none. */
+static void list_features(const struct jp_report *report, const char *id,
+                          struct body *bodies, size_t *n)
 {
-    return feature->beside
-               ? section->id && !strcmp(section->id, feature->beside)
-               : section->of_features;
+    for (size_t k = 0; feature_registry[k]; k++) {
+        const struct jp_html_section *section = feature_registry[k]->sections;
+
+        if (!section || !report_has(report, feature_registry[k]))
+            continue;
+        for (; section->id && *n < HTML_SECTIONS; section++)
+            if (section->after ? id && !strcmp(section->after, id) : !id)
+                bodies[(*n)++].section = *section;
+    }
 }
 
 /* Lists the sections of this report. Returns their number. */
@@ -594,19 +590,7 @@ static size_t list_sections(const struct jp_report *report, struct body *bodies)
     for (size_t i = 0; i < HTML_ROWS; i++) {
         if (!html_sections[i].of_features)
             bodies[n++].section = html_sections[i];
-        for (size_t k = 0; feature_registry[k]; k++) {
-            const struct feature *f = feature_registry[k];
-
-            if (feature_data(report->features, f) && f->html &&
-                is_place(&html_sections[i], f))
-                bodies[n++].section =
-                    (struct jp_html_section){.id = f->name,
-                                             .title = f->section,
-                                             .note = f->note,
-                                             .kind = JP_HTML_WIDE,
-                                             .put = f->html,
-                                             .figure = f->figure};
-        }
+        list_features(report, html_sections[i].id, bodies, &n);
     }
     return n;
 }
@@ -682,7 +666,9 @@ static bool is_answer(const struct jp_html_section *section,
     static const char *const nothing[] = {"util", "quality", "job"};
     static const char *const sampled[] = {"util", "clocks", "bottlenecks"};
     const struct feature *feature = feature_first(report->features);
-    const char *const alone[] = {feature ? feature->name : "", "util", "job"};
+    const char *const alone[] = {
+        feature && feature->sections ? feature->sections->id : "", "util",
+        "job"};
     const char *const *ids = NULL;
 
     if (!quality_has_nccl(report))

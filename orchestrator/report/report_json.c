@@ -583,7 +583,7 @@ static void put_findings(struct jp_json_stream *s,
     table_json_rows(s, &table_findings, report, NULL);
     topology_findings(s, report->labels, report->result);
     for (size_t i = 0; feature_registry[i]; i++)
-        if (feature_data(report->features, feature_registry[i]) &&
+        if (report_has(report, feature_registry[i]) &&
             feature_registry[i]->findings)
             feature_registry[i]->findings(s, report);
 }
@@ -735,12 +735,12 @@ static void put_undone(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_end_array(s);
 }
 
-/* Writes the objects of features. beside: of those about the operations. */
+/* Writes the objects of features with this role. */
 static void put_features(struct jp_json_stream *s,
-                         const struct jp_report *report, bool beside)
+                         const struct jp_report *report, enum feature_role role)
 {
     for (size_t i = 0; feature_registry[i]; i++)
-        if ((feature_registry[i]->beside != NULL) == beside)
+        if (feature_registry[i]->role == role)
             feature_registry[i]->json(s, feature_registry[i]->name, report);
 }
 
@@ -753,15 +753,14 @@ int report_write_json(const struct jp_report *report, FILE *out,
     put_head(&stream, report);
     put_tables(&stream, report);
     put_busy(&stream, report);
-    put_features(&stream, report, false);
+    put_features(&stream, report, FEATURE_PROFILE);
     put_util(&stream, report);
     tables_pace_json(&stream, report);
     tables_clock_json(&stream, report);
-    tables_nsys_json(&stream, report);
-    tables_gputime_json(&stream, report);
+    put_features(&stream, report, FEATURE_FIGURES);
     tables_cuda_json(&stream, report);
     tables_hang_json(&stream, report);
-    put_features(&stream, report, true);
+    put_features(&stream, report, FEATURE_OPERATIONS);
     put_undone(&stream, report);
     return json_stream_close(&stream, err);
 }

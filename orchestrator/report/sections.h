@@ -46,6 +46,9 @@ struct jp_html_section {
     const struct jp_table *table;
     /* names of charts (chart.h), shown above the table */
     const char *charts[2];
+    /* of a feature: the id of the section after which this one comes; NULL: it
+     * comes with those of other features, before the bookkeeping */
+    const char *after;
     bool of_features; /* here are the sections of features; nothing else is
                          set */
 };
@@ -77,7 +80,6 @@ html_put job_html_settings;
 html_put job_html_env;
 html_put job_html_command;
 html_put topology_html;
-html_put tables_nsys_html, tables_gputime_html;
 html_put tables_hang_html;
 html_put timeline_html;
 /* Returns true if the report has a timeline. */
@@ -110,7 +112,7 @@ extern const struct jp_quality_item quality_items[];
 extern const size_t quality_n_items;
 
 /* Returns true if the report has anything about NCCL. A report of only a
- * feature of the registry, or of only utilisation, clocks or nsys, has not. */
+ * profile of the registry, or of only figures such as utilisation, has not. */
 bool quality_has_nccl(const struct jp_report *report);
 
 /* Formats how small an effect would have been detected, and what was not

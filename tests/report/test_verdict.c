@@ -14,6 +14,7 @@
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/copper/copper_feature.h"
 #include "orchestrator/flight/flight_feature.h"
+#include "orchestrator/nsys/nsys_feature.h"
 #include "tests/report/verdict_rows.h"
 
 /* --- what is done to a good report --- */
@@ -883,9 +884,11 @@ static void judge_samples(struct fixture *f)
 static void judge_nsys(struct fixture *f)
 {
     struct jp_nsys_rank rank = {.rank = 0};
-    const struct jp_nsys nsys = {.ranks = &rank, .n_ranks = 1};
+    struct jp_nsys nsys = {.ranks = &rank, .n_ranks = 1};
+    struct feature_set features = {.data = {NULL}};
 
-    judge_all(f, &(struct verdict_input){.nsys = &nsys});
+    feature_lend(&features, &feature_nsys, &nsys);
+    judge_all(f, &(struct verdict_input){.features = &features});
 }
 
 static void judge_copper(struct fixture *f, unsigned counted, unsigned good)
