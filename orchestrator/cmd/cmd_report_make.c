@@ -54,7 +54,6 @@ struct material {
     struct jp_nodes *nodes;
     struct jp_result *result;
     struct feature_set features;
-    struct jp_cuda *cuda;
     struct hangstacks *hang;
     struct jp_util *util;
     struct samples samples; /* util over time; zeros: none */
@@ -166,6 +165,7 @@ static void read_features(const struct report_session *session, const char *raw,
                                      .n = 1,
                                      .conf = session->has_conf ? &session->conf
                                                                : NULL,
+                                     .over = !m->result,
                                      .threads = session->policy.report_threads,
                                      .progress = on_progress,
                                      .progress_arg = watch,
@@ -186,23 +186,6 @@ static void read_features(const struct report_session *session, const char *raw,
                         m->features.trouble[i].text);
         if (m->features.data[i] && f->relative)
             f->relative(m->features.data[i], make_relative, session->dir);
-    }
-}
-
-/* Reads the counters of CUDA calls, if the step has any. */
-static void read_cuda(const struct report_session *session, const char *raw,
-                      struct material *m)
-{
-    struct jp_error err;
-
-    if (util_cuda_load(raw, &m->cuda, &err) < 0)
-        stepdir_log(session->dir, "no CUDA counters: %s", err.text);
-    for (size_t i = 0; m->cuda && i < m->cuda->n_processes; i++) {
-        const struct jp_cuda_process *p = &m->cuda->processes[i];
-
-        if (*p->why)
-            stepdir_log(session->dir, "CUDA, process %" PRIu32 " of %s: %s",
-                        p->pid, p->host, p->why);
     }
 }
 
@@ -361,10 +344,8 @@ static int analyse(const struct report_session *session, struct material *m)
         rc = 0;
     else if (raw && on_progress(&watch, 0, 0) == 0)
         m->result = aggregate_run(inputs, there, &options, &m->trouble);
-    if (m->result && there)
-        read_features(session, raw, &watch, m);
     if (there)
-        read_cuda(session, raw, m);
+        read_features(session, raw, &watch, m);
     /* the partials were empty as well */
     if (m->result && !there && !m->result->quality.files) {
         result_destroy(m->result);
@@ -519,7 +500,7 @@ static bool has_data(const struct material *m)
             (feature_registry[i]->role == FEATURE_PROFILE &&
              *m->features.trouble[i].text))
             return true;
-    return !m->analysed || m->cuda ||
+    return !m->analysed ||
            (q && (q->records || q->bad_lines || q->in_flight || q->lost ||
                   q->damaged_blocks || q->unseen_calls));
 }
@@ -673,7 +654,6 @@ static int write_all(const struct report_session *session,
         .nodes = m->nodes,
         .result = m->result,
         .features = &m->features,
-        .cuda = m->cuda,
         .hang = m->hang,
         .util = m->util,
         .causes = m->causes,
@@ -904,7 +884,6 @@ int report_make(struct report_session *session)
     }
     result_destroy(m.result);
     feature_fini(&m.features);
-    util_cuda_destroy(m.cuda);
     hangstacks_destroy(m.hang);
     util_destroy(m.util);
     causes_destroy(m.causes);

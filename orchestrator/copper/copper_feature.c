@@ -32,7 +32,8 @@ static int read_profiles(const struct feature_input *in, void **data,
         .progress = in->progress,
         .progress_arg = in->progress_arg};
     struct jp_copper *copper = NULL;
-    int rc = copper_run(in->inputs, in->n, &options, &copper, err);
+    int rc = in->over ? 0
+                      : copper_run(in->inputs, in->n, &options, &copper, err);
 
     *data = copper;
     return rc;
@@ -130,8 +131,9 @@ static void put_tiles(const struct jp_report *report,
 }
 
 /* Prints one line on Copper's profiles. */
-static void put_card(const json_t *copper, unsigned columns, FILE *out)
+static void put_card(const json_t *summary, unsigned columns, FILE *out)
 {
+    const json_t *copper = json_object_get(summary, COPPER_FEATURE);
     const json_t *totals = json_object_get(copper, "totals");
     uint64_t ops, hits = 0, saved = 0, us = 0;
     char ranks[64];

@@ -43,6 +43,7 @@ struct feature_input {
     size_t n;
     const struct jp_jobconf *conf; /* NULL: a folder of logs */
     unsigned threads;              /* 0: the feature decides */
+    bool over; /* time is up: only what takes next to no time is read */
     /* Called between parts with bytes read and all bytes, which are shown to
      * the user; true ends the reading. NULL: never. */
     int (*progress)(void *arg, uint64_t done, uint64_t total);
@@ -172,12 +173,20 @@ struct feature {
     /* The first four tiles. */
     void (*tiles)(const struct jp_report *report,
                   struct first_screen_tile *tiles);
+    /* Further tiles of a report without any profile, at most room. Returns
+     * their number. */
+    size_t (*further_tiles)(const struct jp_report *report,
+                            struct first_screen_tile *tiles, size_t room);
     /* The picture that proves the verdict. 1: nothing to draw. */
     int (*proof)(const struct jp_report *report, FILE *out);
 
-    /* --- the card: a line from the object of summary.json, which may be of
-     * another version, or NULL. */
-    void (*card)(const struct json_t *object, unsigned columns, FILE *out);
+    /* --- the card. Both get the whole summary.json, which may be of another
+     * version, and are called without data. */
+
+    /* Prints the feature's lines. */
+    void (*card)(const struct json_t *summary, unsigned columns, FILE *out);
+    /* Returns a sentence if the feature was asked for and left nothing. */
+    const char *(*missing)(const struct json_t *summary);
 };
 
 /* registry.c; ends with NULL. */

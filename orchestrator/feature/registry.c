@@ -1,7 +1,9 @@
 /* registry.c - the features, a line each, in the order of a report. */
 #include "orchestrator/feature/feature.h"
 
+extern const struct feature feature_clock;
 extern const struct feature feature_copper;
+extern const struct feature feature_cuda;
 extern const struct feature feature_flight;
 extern const struct feature feature_gputime;
 extern const struct feature feature_nsys;
@@ -9,8 +11,10 @@ extern const struct feature feature_nsys;
 /* clang-format off */
 const struct feature *const feature_registry[] = {
     &feature_copper,
+    &feature_clock,
     &feature_nsys,
     &feature_gputime,
+    &feature_cuda,
     &feature_flight,
     NULL,
 };

@@ -72,6 +72,8 @@ static int load(const struct feature_input *in, const char *const *inputs,
 static int read_exports(const struct feature_input *in, void **data,
                         struct jp_error *err)
 {
+    if (in->over)
+        return 0;
     export_reports(in);
     return load(in, in->inputs, in->n, data, err);
 }

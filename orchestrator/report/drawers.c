@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "common/figure.h"
-#include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/identity/processes.h"
 #include "orchestrator/insight/plain.h"
 #include "orchestrator/report/busy.h"
@@ -179,24 +178,6 @@ bool drawer_util(const struct jp_report *report, char *buf)
     if (!report->util || !*util_text(report->util, text, sizeof(text)))
         return false;
     return TELL("%.*s", (int) strcspn(text, ";"), text);
-}
-
-/* "4,711 launches" */
-bool drawer_cuda(const struct jp_report *report, char *buf)
-{
-    char text[JP_CUDA_TEXT];
-
-    if (!report->cuda || !*util_cuda_text(report->cuda, text))
-        return false;
-    return TELL("%.*s", (int) strcspn(text, ";,."), text);
-}
-
-/* "3 nodes" */
-bool drawer_clocks(const struct jp_report *report, char *buf)
-{
-    size_t n = table_count(&table_clock, report);
-
-    return n ? TELL("%s node%s", FIG_COUNT(n), plural(n)) : false;
 }
 
 /* "most time: AllReduce of 128 MiB" */

@@ -363,17 +363,17 @@ static size_t tiles_fine(const struct jp_report *report, struct first_screen_til
 static size_t tiles_without_nccl(const struct jp_report *report,
                                  struct first_screen_tile *tiles)
 {
-    char figure[DRAWER_FIGURE];
     size_t n = 0;
 
     tile_ran(report, &tiles[n++]);
     n += tiles_sampled(report, &tiles[n], TILES - n - 1);
     if (report->bottlenecks && report->bottlenecks->n)
         tile_busiest(report, &tiles[n++]);
-    if (n < TILES && drawer_clocks(report, figure)) {
-        tiles[n].label = "Clocks compared";
-        SAY(tiles[n++].value, "%.60s", figure);
-    }
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->further_tiles &&
+            report_has(report, feature_registry[i]))
+            n += feature_registry[i]->further_tiles(report, &tiles[n],
+                                                    TILES - n);
     return n;
 }
 

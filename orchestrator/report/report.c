@@ -18,7 +18,6 @@
 #include "common/figure.h"
 #include "common/fileio.h"
 #include "common/ownplace.h"
-#include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/identity/processes.h"
 #include "orchestrator/report/busy.h"
@@ -247,17 +246,6 @@ static int put_busy(FILE *out, const struct jp_report *report)
     return 0;
 }
 
-/* Writes whether times of different nodes are comparable. */
-static void put_clocks(FILE *out, const struct jp_report *report)
-{
-    char text[CLOCKS_TEXT];
-
-    if (!table_count(&table_clock, report))
-        return;
-    fprintf(out, "  %-26s ", "Clocks");
-    text_out_wrap(out, 29, 29, clocks_text(report->result->clocks, text));
-}
-
 /* Writes how long a step takes, and what limits the job. */
 static void put_pace(FILE *out, const struct jp_report *report)
 {
@@ -269,17 +257,6 @@ static void put_pace(FILE *out, const struct jp_report *report)
         fprintf(out, "  %-26s ", "Bound by");
         text_out_wrap(out, 29, 29, report->bottlenecks->text);
     }
-}
-
-/* Writes what the processes called in CUDA's library. */
-static void put_cuda(FILE *out, const struct jp_report *report)
-{
-    char text[JP_CUDA_TEXT];
-
-    if (!report->cuda)
-        return;
-    fprintf(out, "  %-26s ", "CUDA calls");
-    text_out_wrap(out, 29, 29, util_cuda_text(report->cuda, text));
 }
 
 /* Writes in one line what was collected while the step hung. */
@@ -414,9 +391,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
     if (quality_has_nccl(report))
         put_quality(out, report);
     put_pace(out, report);
-    put_clocks(out, report);
     put_feature_lines(out, report, FEATURE_FIGURES);
-    put_cuda(out, report);
     put_hang(out, report);
     put_feature_lines(out, report, FEATURE_OPERATIONS);
     if (put_attempts(report, out) < 0 || put_feature_tables(report, out) < 0 ||
@@ -429,11 +404,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
         (r && r->n_p2p_nodes &&
          table_text(&table_node_pairs, report, out) < 0) ||
         (report->util && table_text(&table_util_totals, report, out) < 0) ||
-        (table_count(&table_clock, report) &&
-         table_text(&table_clock, report, out) < 0) ||
         features_text(report, out, FEATURE_FIGURES) < 0 ||
-        (table_count(&table_cuda, report) &&
-         table_text(&table_cuda, report, out) < 0) ||
         features_text(report, out, FEATURE_PROFILE) < 0)
         return error_set(err, "out of memory");
     /* errno was cleared above, so it belongs to a failed write */

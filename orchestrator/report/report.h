@@ -44,7 +44,6 @@ struct jp_report {
     const struct jp_util *util;         /* NULL: utilisation was not sampled */
     const struct samples *samples;      /* samples over time; may be NULL */
     const struct jp_agents *agents;     /* NULL: utilisation was not sampled */
-    const struct jp_cuda *cuda;         /* NULL: no counters of CUDA's calls */
     const struct hangstacks *hang;      /* NULL: no evidence of a hang */
     const struct jp_step_labels *labels; /* NULL: the nodes left no records */
     /* processes of result; NULL without result */

@@ -423,13 +423,6 @@ int report_write_csvs(const struct jp_report *report, const char *csv_dir,
             return -1;
     if (report->util && write_table(report, csv_dir, &table_util, err) < 0)
         return -1;
-    if (table_count(&table_clock, report) &&
-        (write_table(report, csv_dir, &table_clock, err) < 0 ||
-         write_table(report, csv_dir, &table_arrivals, err) < 0))
-        return -1;
-    for (size_t i = 0; report->cuda && tables_cuda[i]; i++)
-        if (write_table(report, csv_dir, tables_cuda[i], err) < 0)
-            return -1;
     for (size_t i = 0; report->hang && tables_hang[i]; i++)
         if (write_table(report, csv_dir, tables_hang[i], err) < 0)
             return -1;

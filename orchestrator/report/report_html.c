@@ -499,16 +499,6 @@ static const struct jp_html_section html_sections[] = {
      "ports include other jobs.",
      JP_HTML_WIDE, .table = &table_util_totals, .charts = {"util", "util-time"},
      .figure = drawer_util},
-    {"cuda", "Calls into CUDA",
-     "What processes called, counted by --util-profile=cuda=1; "
-     "csv/cuda_time.csv has each second.",
-     JP_HTML_WIDE, .table = &table_cuda, .figure = drawer_cuda},
-    {"clocks", "Clocks",
-     "How far the nodes&#39; clocks are apart: by probes between the nodes, "
-     "or else by the collectives: no rank leaves an AllReduce before all "
-     "ranks have entered it. Times in the tables and charts above are on the "
-     "clock of the reference.",
-     JP_HTML_WIDE, .table = &table_clock, .figure = drawer_clocks},
     {"operations", "Operations",
      "By type of communicator, function and message size, most time first. Bus "
      "bandwidth in "
@@ -566,10 +556,21 @@ struct body {
     size_t len;
 };
 
-/* Adds the sections of features that come after the one called id; id NULL:
- * those that name none. */
+/* Whether a section of a feature stands before (or after) the one called id;
+ * id NULL: with those of other features. */
+static bool is_place(const struct jp_html_section *section, const char *id,
+                     bool before)
+{
+    const char *place = before ? section->before : section->after;
+
+    if (id)
+        return place && !strcmp(place, id);
+    return !before && !section->before && !section->after;
+}
+
+/* Adds the sections of features that have this place. */
 static void list_features(const struct jp_report *report, const char *id,
-                          struct body *bodies, size_t *n)
+                          bool before, struct body *bodies, size_t *n)
 {
     for (size_t k = 0; feature_registry[k]; k++) {
         const struct jp_html_section *section = feature_registry[k]->sections;
@@ -577,7 +578,7 @@ static void list_features(const struct jp_report *report, const char *id,
         if (!section || !report_has(report, feature_registry[k]))
             continue;
         for (; section->id && *n < HTML_SECTIONS; section++)
-            if (section->after ? id && !strcmp(section->after, id) : !id)
+            if (is_place(section, id, before))
                 bodies[(*n)++].section = *section;
     }
 }
@@ -588,9 +589,10 @@ static size_t list_sections(const struct jp_report *report, struct body *bodies)
     size_t n = 0;
 
     for (size_t i = 0; i < HTML_ROWS; i++) {
+        list_features(report, html_sections[i].id, true, bodies, &n);
         if (!html_sections[i].of_features)
             bodies[n++].section = html_sections[i];
-        list_features(report, html_sections[i].id, bodies, &n);
+        list_features(report, html_sections[i].id, false, bodies, &n);
     }
     return n;
 }
@@ -664,7 +666,7 @@ static bool is_answer(const struct jp_html_section *section,
 {
     static const char *const fine[] = {"operations", "network", "busy"};
     static const char *const nothing[] = {"util", "quality", "job"};
-    static const char *const sampled[] = {"util", "clocks", "bottlenecks"};
+    static const char *const sampled[] = {"util", "bottlenecks", "util"};
     const struct feature *feature = feature_first(report->features);
     const char *const alone[] = {
         feature && feature->sections ? feature->sections->id : "", "util",

@@ -756,9 +756,7 @@ int report_write_json(const struct jp_report *report, FILE *out,
     put_features(&stream, report, FEATURE_PROFILE);
     put_util(&stream, report);
     tables_pace_json(&stream, report);
-    tables_clock_json(&stream, report);
     put_features(&stream, report, FEATURE_FIGURES);
-    tables_cuda_json(&stream, report);
     tables_hang_json(&stream, report);
     put_features(&stream, report, FEATURE_OPERATIONS);
     put_undone(&stream, report);

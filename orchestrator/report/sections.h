@@ -46,9 +46,10 @@ struct jp_html_section {
     const struct jp_table *table;
     /* names of charts (chart.h), shown above the table */
     const char *charts[2];
-    /* of a feature: the id of the section after which this one comes; NULL: it
-     * comes with those of other features, before the bookkeeping */
-    const char *after;
+    /* of a feature: the id of the section after or before which this one
+     * stands; both NULL: with those of other features, before the
+     * bookkeeping */
+    const char *after, *before;
     bool of_features; /* here are the sections of features; nothing else is
                          set */
 };
@@ -59,8 +60,8 @@ typedef bool drawer_figure(const struct jp_report *report, char *buf);
 drawer_figure drawer_findings, drawer_causes, drawer_timeline,
     drawer_hypotheses, drawer_topology, drawer_comms, drawer_waits,
     drawer_nodes, drawer_busy, drawer_pace, drawer_bound, drawer_util,
-    drawer_cuda, drawer_clocks, drawer_operations, drawer_network, drawer_p2p,
-    drawer_quality, drawer_settings, drawer_env;
+    drawer_operations, drawer_network, drawer_p2p, drawer_quality,
+    drawer_settings, drawer_env;
 
 /* The figure of the first screen on the network, "98 %", and what it is of. */
 enum { DRAWER_VALUE = 64, DRAWER_NOTE = 200 };

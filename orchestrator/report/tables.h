@@ -29,19 +29,6 @@ extern const struct jp_table table_causes, table_bottlenecks, table_iteration,
 /* Writes iteration{} and bottlenecks[] of summary.json. */
 void tables_pace_json(struct jp_json_stream *s, const struct jp_report *report);
 
-/* The nodes' clocks (tables_clock.c); no rows if there is only one node. */
-extern const struct jp_table table_clock, table_arrivals;
-/* Writes clock{} of summary.json. */
-void tables_clock_json(struct jp_json_stream *s,
-                       const struct jp_report *report);
-
-/* Counters of CUDA's calls (tables_cuda.c). No rows if report->cuda is NULL. */
-extern const struct jp_table table_cuda;
-/* table_cuda and its companions; ends with NULL */
-extern const struct jp_table *const tables_cuda[];
-/* Writes cuda{} of summary.json. */
-void tables_cuda_json(struct jp_json_stream *s, const struct jp_report *report);
-
 /* Evidence of a hang (tables_hang.c); no rows if report->hang is NULL. */
 extern const struct jp_table *const tables_hang[]; /* ends with NULL */
 /* Write hang{} of summary.json, and the tables in summary.txt. -1: out of

@@ -81,11 +81,7 @@ int main(void)
     json_array_append_new(list, describe(&table_attempts));
     json_array_append_new(list, describe(&table_bottlenecks));
     json_array_append_new(list, describe(&table_util));
-    json_array_append_new(list, describe(&table_clock));
-    json_array_append_new(list, describe(&table_arrivals));
     describe_features(list, FEATURE_FIGURES);
-    for (size_t i = 0; tables_cuda[i]; i++)
-        json_array_append_new(list, describe(tables_cuda[i]));
     for (size_t i = 0; tables_hang[i]; i++)
         json_array_append_new(list, describe(tables_hang[i]));
     describe_features(list, FEATURE_PROFILE);
