@@ -8,11 +8,15 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/figure.h"
+#include "common/fileio.h"
 #include "orchestrator/aggregate/clocks.h"
+#include "orchestrator/collect/stepdir.h"
 #include "orchestrator/identity/processes.h"
+#include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/sections.h"
@@ -305,9 +309,37 @@ static const struct jp_html_section sections[] = {
      .open = is_answer,
      .table = &table_clock,
      .figure = put_figure,
-     .before = "operations"},
+     .before = "operations",
+     .order = 4},
     {.id = NULL},
 };
+
+/* --- verdict -------------------------------------------------------------- */
+
+/* Whether a node has left probes of clocks. */
+static bool has_probes(const struct verdict_input *in)
+{
+    bool found = false;
+
+    for (size_t i = 0; in->nodes && !found && i < in->nodes->n_nodes; i++) {
+        char *path =
+            text_format("nodes/%s/clock.jsonl", in->nodes->nodes[i].name);
+
+        found = path && stepdir_has(in->step_dir, path);
+        free(path);
+    }
+    return found;
+}
+
+static void put_figures(const void *data, const struct verdict_input *in,
+                        struct feature_figures *figures)
+{
+    (void) data;
+    figures->noun = "clocks";
+    figures->of = "probes of clocks";
+    figures->asked = in->conf && in->conf->clock_cadence_us;
+    figures->there = figures->asked && has_probes(in);
+}
 
 /* --- the card ------------------------------------------------------------- */
 
@@ -358,6 +390,7 @@ const struct feature feature_clock = {
     .title = "clocks",
     .role = FEATURE_FIGURES,
     .present = is_present,
+    .figures = put_figures,
     .tables = clock_tables,
     .json = put_json,
     .lines = put_lines,

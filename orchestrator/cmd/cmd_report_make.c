@@ -55,12 +55,7 @@ struct material {
     struct jp_result *result;
     struct feature_set features;
     struct hangstacks *hang;
-    struct jp_util *util;
-    struct samples samples; /* util over time; zeros: none */
-    struct jp_causes *causes;
     struct jp_agents agents;
-    struct jp_iteration iteration;
-    struct jp_bottlenecks bottlenecks;
     struct jp_step_labels *labels;
     struct cmd_expect expect; /* from the step's own site file */
     struct jp_expectation expectation;
@@ -215,21 +210,6 @@ static void log_note(void *arg, const char *path, const char *why)
     const struct report_session *session = arg;
 
     stepdir_log(session->dir, "%s: %s", path, why);
-}
-
-/* Reads what the evidence has for features. */
-static void read_feature_evidence(const struct report_session *session,
-                                  struct material *m)
-{
-    struct feature_set before = m->features;
-
-    feature_read_evidence(m->hang, session->dir, &m->features);
-    for (size_t i = 0; feature_registry[i]; i++)
-        if (*m->features.trouble[i].text && !*before.trouble[i].text)
-            stepdir_log(session->dir, "no %s figures: %s",
-                        feature_registry[i]->title,
-                        m->features.trouble[i].text);
-    feature_notes(&m->features, log_note, (void *) (uintptr_t) session);
 }
 
 /* Logs that a node's partial is not used. */
@@ -406,10 +386,33 @@ static void correct_release(struct jp_jobconf *conf,
     }
 }
 
-/* Reads the agents' samples. An error does not affect the report. */
-static void read_util(struct report_session *session, struct material *m)
+/* Logs what the features could not read since before, of which it is the
+ * set. */
+static void log_troubles(const struct report_session *session,
+                         const struct feature_set *before,
+                         const struct feature_set *now)
 {
-    struct jp_error err;
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (*now->trouble[i].text && !*before->trouble[i].text)
+            stepdir_log(session->dir, "no %s figures: %s",
+                        feature_registry[i]->title, now->trouble[i].text);
+}
+
+/* Reads what the evidence has for features. */
+static void read_feature_evidence(const struct report_session *session,
+                                  struct material *m)
+{
+    struct feature_set before = m->features;
+
+    feature_read_evidence(m->hang, session->dir, &m->features);
+    log_troubles(session, &before, &m->features);
+}
+
+/* Reads what the nodes' agents have left. An error does not affect the
+ * report. */
+static void read_agents(struct report_session *session, struct material *m)
+{
+    struct feature_set before = m->features;
 
     util_agents_load(session->dir, m->nodes,
                      session->has_conf ? session->conf.policy.util_period_ms
@@ -423,38 +426,25 @@ static void read_util(struct report_session *session, struct material *m)
         nodes_align(m->nodes, m->result ? clocks_map(m->result->clocks) : NULL);
     /* where several steps have sampled one node, its samples are in their own
      * reports */
-    if (m->nodes && session->n_steps && !nodes_are_distinct(m->nodes))
-        return;
-    if (m->nodes && util_load(session->dir, m->nodes, &m->util, &err) < 0)
-        stepdir_log(session->dir, "no utilisation: %s", err.text);
-    else if (m->util && *m->util->trouble)
-        stepdir_log(session->dir, "utilisation: %s", m->util->trouble);
-    if (m->nodes && m->util &&
-        samples_load(&m->samples, session->dir, m->nodes, m->util, &err) < 0)
-        stepdir_log(session->dir, "no utilisation over time: %s", err.text);
+    if (m->nodes && (!session->n_steps || nodes_are_distinct(m->nodes)))
+        feature_read_nodes(session->dir, m->nodes, &m->features);
+    log_troubles(session, &before, &m->features);
+    feature_notes(&m->features, log_note, (void *) (uintptr_t) session);
 }
 
-/* Finds causes of delays, the duration of an iteration and bottlenecks. An
- * error does not affect the report. */
-static void find_causes(const struct report_session *session,
-                        struct material *m)
+/* Finds what explains the findings. An error does not affect the report. */
+static void explain(const struct report_session *session, struct material *m)
 {
-    const struct causes_input in = {.samples = &m->samples,
-                                    .nodes = m->nodes,
-                                    .result = m->result,
-                                    .processes = &m->insight->processes,
-                                    .insight = m->insight,
-                                    .places = m->labels ? m->labels->places
-                                                        : NULL};
-    struct jp_error err;
+    const struct feature_explain in = {.features = &m->features,
+                                       .dir = session->dir,
+                                       .nodes = m->nodes,
+                                       .result = m->result,
+                                       .insight = m->insight,
+                                       .labels = m->labels,
+                                       .failed = log_note,
+                                       .arg = (void *) (uintptr_t) session};
 
-    if (m->samples.n_slices && causes_find(&in, &m->causes, &err) < 0)
-        stepdir_log(session->dir, "no causes: %s", err.text);
-    causes_apply(m->causes, m->insight);
-    if (iteration_find(m->result, session->dir, m->nodes, &m->iteration, &err) <
-        0)
-        stepdir_log(session->dir, "no times of program steps: %s", err.text);
-    bottlenecks_find(m->util, &m->samples, m->result, &m->bottlenecks);
+    feature_explain_all(&in, &m->features);
 }
 
 /* The site file of the step's SPANK module, unless the command line names one.
@@ -655,12 +645,7 @@ static int write_all(const struct report_session *session,
         .result = m->result,
         .features = &m->features,
         .hang = m->hang,
-        .util = m->util,
-        .causes = m->causes,
-        .samples = m->samples.n_slices ? &m->samples : NULL,
         .agents = &m->agents,
-        .iteration = &m->iteration,
-        .bottlenecks = &m->bottlenecks,
         .labels = m->labels,
         .processes = m->insight ? &m->insight->processes : NULL,
         .insight = m->insight,
@@ -703,14 +688,17 @@ static bool is_unwanted(const struct report_session *session,
             report_settle_has_others(session));
 }
 
-/* Whether the site samples all steps (util.default), and so wants to know of
- * this one. */
-static bool is_sampled(const struct report_session *session)
+/* Whether the site has data taken of all steps, and so wants to know of this
+ * one. there: whether such data is there. */
+static bool is_wanted_of_all(const struct report_session *session,
+                             const struct feature_set *features, bool there)
 {
-    const char *request = session->conf.util_request;
-
-    return session->has_conf && request && *request &&
-           strcmp(request, "off") != 0;
+    for (size_t i = 0; session->has_conf && feature_registry[i]; i++)
+        if (feature_registry[i]->wanted_of_all &&
+            feature_registry[i]->wanted_of_all(&session->conf) &&
+            (!there || features->data[i]))
+            return true;
+    return false;
 }
 
 /* Whether this report would lose data: the records or a feature's data are
@@ -761,7 +749,6 @@ static void judge(const struct report_session *session,
         .hypotheses = m->insight ? &m->insight->hypotheses : NULL,
         .labels = m->labels,
         .features = &m->features,
-        .util = m->util,
         .step_dir = session->dir,
         .analysed = m->analysed};
 
@@ -777,7 +764,8 @@ static int settle_before(struct report_session *session,
 
     if (is_worse(session, m))
         return keep_old(session, m);
-    session->passing = is_unwanted(session, m) && is_sampled(session);
+    session->passing = is_unwanted(session, m) &&
+                       is_wanted_of_all(session, &m->features, false);
     if (is_unwanted(session, m) && !session->passing) {
         if (report_settle_remove(session, &err) < 0)
             stepdir_log(session->dir, "cannot be removed: %s", err.text);
@@ -829,9 +817,9 @@ static int make(struct report_session *session, struct material *m)
     read_evidence(session, m);
     read_feature_evidence(session, m);
     label(session, m);
-    read_util(session, m);
+    read_agents(session, m);
     /* without a sample there is nothing to remember */
-    if (session->passing && !m->util) {
+    if (session->passing && !is_wanted_of_all(session, &m->features, true)) {
         if (report_settle_remove(session, &err) < 0)
             stepdir_log(session->dir, "cannot be removed: %s", err.text);
         return JP_EXIT_NODATA;
@@ -843,7 +831,7 @@ static int make(struct report_session *session, struct material *m)
     if (m->insight) {
         find_in_flight(session, m->insight);
         feature_judge_operations(&m->features, m->result, m->insight);
-        find_causes(session, m);
+        explain(session, m);
     }
     judge(session, m, &verdict);
     /* the last check before files are replaced */
@@ -885,9 +873,6 @@ int report_make(struct report_session *session)
     result_destroy(m.result);
     feature_fini(&m.features);
     hangstacks_destroy(m.hang);
-    util_destroy(m.util);
-    causes_destroy(m.causes);
-    samples_fini(&m.samples);
     cmd_expect_fini(&m.expect);
     peaks_fini(&m.rates);
     return rc;

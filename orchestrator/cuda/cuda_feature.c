@@ -109,7 +109,8 @@ static const struct jp_html_section sections[] = {
      .kind = JP_HTML_WIDE,
      .table = &table_cuda,
      .figure = put_figure,
-     .after = "util"},
+     .before = "operations",
+     .order = 3},
     {.id = NULL},
 };
 

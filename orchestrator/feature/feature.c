@@ -106,6 +106,27 @@ void feature_read_evidence(const struct hangstacks *hang, const char *dir,
             set->trouble[i] = (struct jp_error){""};
 }
 
+void feature_read_nodes(const char *dir, const struct jp_nodes *nodes,
+                        struct feature_set *set)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->read_nodes &&
+            feature_registry[i]->read_nodes(dir, nodes, &set->data[i],
+                                            &set->trouble[i]) == 0)
+            set->trouble[i] = (struct jp_error){""};
+}
+
+void feature_explain_all(const struct feature_explain *in,
+                         struct feature_set *set)
+{
+    struct jp_error err;
+
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->explain &&
+            feature_registry[i]->explain(in, &set->data[i], &err) < 0)
+            in->failed(in->arg, feature_registry[i]->title, err.text);
+}
+
 void feature_notes(const struct feature_set *set,
                    void (*note)(void *arg, const char *path, const char *why),
                    void *arg)

@@ -30,8 +30,10 @@ struct jp_csv;
 struct jp_html_section; /* orchestrator/report/sections.h */
 struct jp_insight;
 struct jp_json_stream;
+struct jp_nodes;
 struct jp_report;
 struct jp_result;
+struct jp_step_labels;
 struct jp_table;
 struct jp_verdict;
 struct json_t;        /* jansson.h */
@@ -61,6 +63,30 @@ struct feature_input {
     void *log_arg;
 };
 
+/* What explain() gets. All pointers are borrowed, and may be NULL but for
+ * features and insight. */
+struct feature_explain {
+    const struct feature_set *features; /* what the others have read */
+    const char *dir;                    /* of the step */
+    const struct jp_nodes *nodes;
+    struct jp_result *result;
+    struct jp_insight *insight;
+    const struct jp_step_labels *labels;
+    /* Takes what could not be found, and why. */
+    void (*failed)(void *arg, const char *what, const char *why);
+    void *arg;
+};
+
+/* What a verdict on a step needs to know of figures that agents take by
+ * themselves, where nothing was profiled. */
+enum { FEATURE_GAPS = 120 };
+struct feature_figures {
+    bool asked, there;
+    const char *noun, *of;   /* "utilisation", "samples of utilisation" */
+    const char *trouble;     /* why there are none; NULL: unknown */
+    char gaps[FEATURE_GAPS]; /* what is missing of them, a clause; "" */
+};
+
 /* Rows of a table that its columns do not describe. */
 struct feature_rows {
     const struct jp_table *table; /* NULL: end of the list */
@@ -86,6 +112,10 @@ struct feature {
     const char *name;  /* the key in summary.json */
     const char *title; /* a noun for sentences */
     enum feature_role role;
+    /* The data has samples of what happened while the step ran, by which
+     * findings are explained. Where nothing was profiled, their sentence
+     * ("text" in summary.json) is the answer that srun prints. */
+    bool samples;
 
     /* --- data: whatever read() makes */
 
@@ -116,6 +146,17 @@ struct feature {
      * no more. `jobprof aggregate` gives them to reader. */
     const char *(*operations_file)(const void *data, size_t i);
     const struct backend *reader;
+    /* Reads what the nodes' agents have left in the step's directory. Otherwise
+     * as read(), which the same feature does not have. */
+    int (*read_nodes)(const char *dir, const struct jp_nodes *nodes,
+                      void **data, struct jp_error *err);
+    /* Derives data from that of others, when all findings are known. Otherwise
+     * as read(), which the same feature does not have. */
+    int (*explain)(const struct feature_explain *in, void **data,
+                   struct jp_error *err);
+    /* Whether the site has this data taken of every step, profiled or not, for
+     * its history. Called without data. */
+    bool (*wanted_of_all)(const struct jp_jobconf *conf);
     /* Calls note(arg, path, why) for each file that cannot be used. */
     void (*notes)(const void *data,
                   void (*note)(void *arg, const char *path, const char *why),
@@ -137,6 +178,10 @@ struct feature {
      * Called without data, too (data is NULL). */
     void (*judge)(const void *data, const struct verdict_input *in, bool alone,
                   struct jp_verdict *verdict);
+    /* Says whether there are such figures. *figures holds zeros. Called without
+     * data, too. NULL: the feature has none of this kind. */
+    void (*figures)(const void *data, const struct verdict_input *in,
+                    struct feature_figures *figures);
     /* Adds that the data could not be read, and why. Called without data. */
     void (*failed)(const char *why, struct jp_verdict *verdict);
     /* What to look at if the feature is alone and not OK; NULL ends a list of
@@ -145,10 +190,12 @@ struct feature {
 
     /* --- files of a report */
 
-    const struct jp_table *const *tables; /* with a file in csv/; ends with
-                                             NULL */
+    /* With a file in csv/. Ends with NULL; may be NULL. */
+    const struct jp_table *const *tables;
     const struct feature_rows *rows;      /* of some of these tables */
-    const struct jp_chart *const *charts; /* in plots/; ends with NULL */
+    /* In plots/, and if they have a name, in the data of the page, also without
+     * data. Ends with NULL. */
+    const struct jp_chart *const *charts;
     /* The object of summary.json. Called without data, too: it is empty
      * then. */
     void (*json)(struct jp_json_stream *s, const char *key,
@@ -224,6 +271,12 @@ int feature_read_found(const struct filekinds *found,
  * set->trouble. */
 void feature_read_evidence(const struct hangstacks *hang, const char *dir,
                            struct feature_set *set);
+/* Calls all read_nodes; what cannot be read is in set->trouble. */
+void feature_read_nodes(const char *dir, const struct jp_nodes *nodes,
+                        struct feature_set *set);
+/* Calls all explain; what failed altogether goes to in->failed. */
+void feature_explain_all(const struct feature_explain *in,
+                         struct feature_set *set);
 /* Calls note for each file of any feature that cannot be used. */
 void feature_notes(const struct feature_set *set,
                    void (*note)(void *arg, const char *path, const char *why),

@@ -386,7 +386,8 @@ static const struct jp_html_section sections[] = {
              "csv/gpu_time.csv, gpu_steps.csv and gpu_own.csv have all rows.",
      .kind = JP_HTML_WIDE,
      .put = put_html,
-     .after = "util"},
+     .before = "operations",
+     .order = 3},
     {.id = NULL},
 };
 

@@ -22,7 +22,6 @@
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/reasons.h"
 #include "orchestrator/topo/steplabels.h"
-#include "orchestrator/util/util.h"
 
 const char *verdict_word_name(enum jp_verdict_word word);
 
@@ -71,7 +70,6 @@ struct verdict_input {
     const struct jp_step_labels *labels;
     const struct feature_set *features;
     const char *found; /* which kinds of files a folder holds; NULL: unknown */
-    const struct jp_util *util;
     const char *step_dir; /* has the nodes' probes of clocks */
     bool analysed;        /* as in verdict_decide */
 };

@@ -1,5 +1,5 @@
-/* verdict_other.c - verdicts from data other than records of NCCL: utilisation,
- * topology, and the features of the registry.
+/* verdict_other.c - verdicts from data other than records of NCCL: topology,
+ * and the features of the registry.
  *
  * verdict_make calls verdict_decide and then the functions of this file. Those
  * named *_alone replace the verdict of a step in which nothing else was asked
@@ -13,8 +13,6 @@
 #include <string.h>
 
 #include "common/figure.h"
-#include "common/fileio.h"
-#include "orchestrator/collect/stepdir.h"
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
 
@@ -41,54 +39,68 @@ static void say_found(const char *found, struct jp_verdict *verdict)
                  *found ? found : "no file");
 }
 
-/* --- utilisation and clocks alone ----------------------------------------- */
+/* --- figures alone, such as utilisation and clocks ------------------------ */
 
-/* Returns the largest number of samples of any series. */
-static uint64_t samples_of(const struct jp_util *util)
+/* Lists what of some data there is, or was asked for: "utilisation and
+ * clocks". */
+struct figures_list {
+    char text[200];
+    size_t n;
+};
+
+static void add_figures(struct figures_list *list, const char *noun,
+                        const char *between)
 {
-    uint64_t most = 0;
+    size_t len = strlen(list->text);
 
-    for (size_t i = 0; util && i < util->n_rows; i++)
-        if (util->rows[i].samples > most)
-            most = util->rows[i].samples;
-    return most;
+    snprintf(list->text + len, sizeof(list->text) - len, "%s%s",
+             list->n++ ? between : "", noun);
 }
 
-/* Replaces the verdict of a step with only what the node agent does by itself,
- * samples of utilisation and probes of clocks: UNJUDGED with samples or probes,
- * NODATA without, FAILED if a task died by itself. util NULL: no samples were
- * asked for. probed: nodes with probes of clocks; -1: none were asked for.
- * insight may be NULL. */
-static void util_verdict_alone(const struct jp_util *util, bool sampled,
-                               int probed, const struct jp_insight *insight,
-                               struct jp_verdict *verdict)
+/* Replaces the verdict of a step with only figures that the nodes' agents take
+ * by themselves, such as samples of utilisation: UNJUDGED with some, NODATA
+ * without, FAILED if a task died by itself. */
+static void judge_figures_alone(const struct verdict_input *in,
+                                struct jp_verdict *verdict)
 {
     const struct jp_crash *crash =
-        insight && insight->crash.cause ? &insight->crash : NULL;
+        in->insight && in->insight->crash.cause ? &in->insight->crash : NULL;
+    struct figures_list there = {.n = 0}, asked = {.n = 0};
+    const char *trouble = "";
+    char gaps[FEATURE_GAPS] = "";
     struct jp_sentence s;
 
+    for (size_t i = 0; feature_registry[i]; i++) {
+        struct feature_figures figures = {.asked = false};
+
+        if (!feature_registry[i]->figures)
+            continue;
+        feature_registry[i]->figures(
+            feature_data(in->features, feature_registry[i]), in, &figures);
+        if (figures.there)
+            add_figures(&there, figures.noun, " and ");
+        if (figures.asked)
+            add_figures(&asked, figures.of, " or ");
+        if (figures.trouble && !*trouble)
+            trouble = figures.trouble;
+        if (figures.there && !*gaps)
+            snprintf(gaps, sizeof(gaps), "%s", figures.gaps);
+    }
+    if (!asked.n)
+        return;
     sentence_init(&s, verdict->text, sizeof(verdict->text));
     if (crash)
         sentence_add(&s, "%s", crash->text);
-    if (samples_of(util) || probed > 0) {
+    if (there.n) {
         /* Never OK: without records of NCCL no late ranks were looked for. */
         verdict->word = JP_VERDICT_UNJUDGED;
-        sentence_add(&s, "%s%s%s only: NCCL was not profiled",
-                     samples_of(util) ? "utilisation" : "",
-                     samples_of(util) && probed > 0 ? " and " : "",
-                     probed > 0 ? "clocks" : "");
-        if (samples_of(util) && (util->bad_files || util->cut_files))
-            sentence_add(&s, "%s of %s files of samples are not whole",
-                         FIG_COUNT(util->bad_files + util->cut_files),
-                         FIG_COUNT(util->files));
+        sentence_add(&s, "%s only: NCCL was not profiled", there.text);
+        if (*gaps)
+            sentence_add(&s, "%s", gaps);
     } else {
         verdict->word = JP_VERDICT_NODATA;
-        sentence_add(&s, "no node left %s%s%s%s%s",
-                     sampled ? "samples of utilisation" : "",
-                     sampled && probed == 0 ? " or " : "",
-                     probed == 0 ? "probes of clocks" : "",
-                     util && *util->trouble ? ": " : "",
-                     util ? util->trouble : "");
+        sentence_add(&s, "no node left %s%s%s", asked.text,
+                     *trouble ? ": " : "", trouble);
     }
     verdict_set_reason(verdict, verdict->word == JP_VERDICT_NODATA
                                     ? JP_REASON_NO_SAMPLES
@@ -182,23 +194,6 @@ static bool is_unprofiled(const struct verdict_input *in)
            !feature_asked(in->conf) && in->analysed;
 }
 
-/* Returns the number of nodes with probes of clocks; -1: the step has none. */
-static int count_probed(const struct verdict_input *in)
-{
-    int n = 0;
-
-    if (!in->conf->clock_cadence_us)
-        return -1;
-    for (size_t i = 0; in->nodes && i < in->nodes->n_nodes; i++) {
-        char *path =
-            text_format("nodes/%s/clock.jsonl", in->nodes->nodes[i].name);
-
-        n += path && stepdir_has(in->step_dir, path);
-        free(path);
-    }
-    return n;
-}
-
 /* Adds the data of features with this role. */
 static void judge_features(const struct verdict_input *in,
                            enum feature_role role, struct jp_verdict *verdict)
@@ -215,17 +210,13 @@ static void judge_features(const struct verdict_input *in,
 
 void verdict_make(const struct verdict_input *in, struct jp_verdict *verdict)
 {
-    const struct jp_jobconf *conf = in->conf;
-
-    verdict_decide(conf, in->nodes, in->result, in->insight, in->analysed,
+    verdict_decide(in->conf, in->nodes, in->result, in->insight, in->analysed,
                    verdict);
     topo_verdict_add(in->labels, in->hypotheses, verdict);
     judge_features(in, FEATURE_PROFILE, verdict);
     /* only the agents' modules ran */
-    if (conf && (conf->policy.util_period_ms || conf->clock_cadence_us) &&
-        is_unprofiled(in))
-        util_verdict_alone(in->util, conf->policy.util_period_ms > 0,
-                           count_probed(in), in->insight, verdict);
+    if (is_unprofiled(in))
+        judge_figures_alone(in, verdict);
     judge_features(in, FEATURE_FIGURES, verdict);
     judge_features(in, FEATURE_OPERATIONS, verdict);
     if (in->found)

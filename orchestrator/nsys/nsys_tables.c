@@ -405,6 +405,7 @@ const struct jp_html_section nsys_sections[] = {
              "nsys_gaps.csv have all rows.",
      .kind = JP_HTML_WIDE,
      .put = put_html,
-     .after = "util"},
+     .before = "operations",
+     .order = 3},
     {.id = NULL},
 };

@@ -109,25 +109,6 @@ static void put_verdict(const json_t *root, bool colour, unsigned columns,
                       9, text);
 }
 
-/* Prints a line with as many whole clauses as fit. A clause ends in ", ", "; "
- * or ". " outside of brackets. A text whose first clause is too long is cut. */
-static void put_clauses(FILE *out, unsigned columns, const char *label,
-                        const char *text)
-{
-    size_t fits = 0, room = columns - 11;
-    unsigned depth = 0;
-
-    for (size_t i = 0; text[i] && i < room; i++) {
-        depth += text[i] == '(';
-        depth -= text[i] == ')' && depth;
-        if (strchr(",;.", text[i]) && text[i + 1] == ' ' && !depth)
-            fits = i + (text[i] == '.');
-    }
-    if (strlen(text) <= room || !fits)
-        fits = strlen(text);
-    text_out_fit(out, columns, "  %-8s %.*s", label, (int) fits, text);
-}
-
 char *card_of(const json_t *object, const char *some, const char *all,
               char *buf, size_t size)
 {
@@ -353,40 +334,6 @@ static bool is_said(const json_t *root, const char *text)
     return strstr(summary_file_sentence(json_object_get(root, "verdict")),
                   begin);
 }
-
-/* "GPU" of "gpu_bound". */
-static const char *bound_title(const char *word)
-{
-    for (int i = 0; i < JP_BOTTLENECKS; i++)
-        if (!strcmp(word, bottleneck_words[i]))
-            return bottleneck_titles[i];
-    return word; /* of another version */
-}
-
-/* "bound by GPU; a step takes 412 ms, 3 % longer at the end" */
-static void put_pace(const json_t *root, unsigned columns, FILE *out)
-{
-    const json_t *bound = json_object_get(root, "bottlenecks");
-    char pace[120], text[PACE_BYTES] = "";
-
-    clean_text(summary_file_text(json_object_get(root, "iteration"), "text"),
-               JP_CLEAN_ASCII, pace, sizeof(pace));
-    for (size_t i = 0; i < json_array_size(bound); i++) {
-        const json_t *row = json_array_get(bound, i);
-        size_t len = strlen(text);
-
-        snprintf(text + len, sizeof(text) - len, "%s%.40s",
-                 i ? " and " : "bound by ",
-                 bound_title(summary_file_text(row, "kind")));
-    }
-    /* either part may be missing */
-    if (*pace)
-        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
-                 *text ? "; " : "", pace);
-    if (*text)
-        put_clauses(out, columns, "pace", text);
-}
-
 /* Prints what coincides with the worst finding that has a known cause. */
 static void put_why(const json_t *root, unsigned columns, FILE *out)
 {
@@ -423,7 +370,7 @@ static void put_findings(const json_t *root, unsigned columns, bool whole,
         if (is_said(root, found))
             continue;
         clean_text(found, JP_CLEAN_ASCII, text, sizeof(text));
-        put_clauses(out, columns, "also", text);
+        text_out_clauses(out, columns, "also", text);
         n++;
     }
     clean_text(summary_file_text(first, "next"), JP_CLEAN_ASCII, text,
@@ -434,7 +381,7 @@ static void put_findings(const json_t *root, unsigned columns, bool whole,
         fputs("  next     ", out);
         text_out_wrap_fit(out, columns, 11, 11, text);
     } else {
-        put_clauses(out, columns, "next", text);
+        text_out_clauses(out, columns, "next", text);
     }
 }
 
@@ -496,17 +443,6 @@ static void put_command(const json_t *root, const char *dir, bool by_id,
     text_out_wrap_fit(out, columns, 11, 11, text);
 }
 
-/* Prints how busy nodes and GPUs were. */
-static void put_util(const json_t *root, unsigned columns, FILE *out)
-{
-    char text[JP_UTIL_TEXT];
-
-    clean_text(summary_file_text(json_object_get(root, "util"), "text"),
-               JP_CLEAN_ASCII, text, sizeof(text));
-    if (*text)
-        put_clauses(out, columns, "used", text);
-}
-
 /* What was asked for and left nothing; "" if everything is there. The reason is
  * in log.txt, as a node has it. */
 static const char *missing_of(const json_t *root)
@@ -559,8 +495,6 @@ static void put_card(const json_t *root, const char *dir, bool by_id,
     notes = put_notes(root, columns, out);
     notes += put_stand_in(root, columns, out);
     notes += put_missing(root, columns, out);
-    put_util(root, columns, out);
-    put_pace(root, columns, out);
     put_features(root, columns, true, out);
     put_why(root, columns, out);
     put_findings(root, columns, form == CARD_WHOLE, out);
@@ -644,6 +578,16 @@ static unsigned columns_of(FILE *out)
                : JP_CARD_MAX_COLUMNS;
 }
 
+/* The sentence on what was sampled; "": nothing. */
+static const char *sampled_of(const json_t *root)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->samples)
+            return summary_file_text(
+                json_object_get(root, feature_registry[i]->name), "text");
+    return "";
+}
+
 /* Prints one line for logs: the verdict and where the report is. */
 static void print_line(const json_t *root, const char *step_dir, FILE *out)
 {
@@ -659,9 +603,7 @@ static void print_line(const json_t *root, const char *step_dir, FILE *out)
     /* a log may be read by any program, so nothing raw goes into it */
     clean_text(said, how, text, sizeof(text));
     clean_text(step_dir, how, dir, sizeof(dir));
-    clean_text(*word ? ""
-                     : summary_file_text(json_object_get(root, "util"), "text"),
-               how, used, sizeof(used));
+    clean_text(*word ? "" : sampled_of(root), how, used, sizeof(used));
     fputs("jobprof: ", out);
     fputs(card_colour(word, colour), out);
     quote_print(out, word);

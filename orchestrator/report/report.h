@@ -16,7 +16,6 @@
 #include "common/jobconf.h"
 #include "common/quote.h"
 #include "orchestrator/aggregate/aggregate.h"
-#include "orchestrator/cause/cause.h"
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/feature/feature.h"
 #include "orchestrator/evidence/hangstacks.h"
@@ -24,8 +23,6 @@
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/topo/steplabels.h"
 #include "orchestrator/util/util.h"
-
-struct samples;
 
 /* Work that a report leaves to its user, and the command that does it. */
 struct report_undone {
@@ -41,20 +38,12 @@ struct jp_report {
     const struct jp_nodes *nodes;       /* NULL: as for conf */
     const struct jp_result *result;     /* NULL: no records to join */
     const struct feature_set *features; /* may be NULL */
-    const struct jp_util *util;         /* NULL: utilisation was not sampled */
-    const struct samples *samples;      /* samples over time; may be NULL */
-    const struct jp_agents *agents;     /* NULL: utilisation was not sampled */
+    const struct jp_agents *agents;     /* NULL: no agents ran */
     const struct hangstacks *hang;      /* NULL: no evidence of a hang */
     const struct jp_step_labels *labels; /* NULL: the nodes left no records */
     /* processes of result; NULL without result */
     const struct jp_processes *processes;
-    const struct jp_insight *insight; /* NULL: no findings */
-    /* causes of the findings; NULL: no samples */
-    const struct jp_causes *causes;
-    /* NULL: iterations were not looked for */
-    const struct jp_iteration *iteration;
-    /* NULL: bottlenecks were not looked for */
-    const struct jp_bottlenecks *bottlenecks;
+    const struct jp_insight *insight;         /* NULL: no findings */
     const struct jp_expectation *expectation; /* NULL: no expectation */
     const struct jp_verdict *verdict;
     const char *reporter;               /* "srun", "watcher", "user" */

@@ -314,7 +314,7 @@ static int put_chart_data(const struct jp_report *report, FILE *out)
         return -1;
     /* into memory first: the text is deflated as one block */
     rc = chart_data_write(report->result, report->processes, report->insight,
-                          report->samples, text);
+                          report->features, text);
     /* the buffer is valid only after the stream is closed */
     if (fclose(text) != 0)
         rc = -1;
@@ -486,19 +486,6 @@ static const struct jp_html_section html_sections[] = {
      "The ranks were started anew. Each attempt has processes and "
      "communicators of its own, which are judged on their own.",
      JP_HTML_WIDE, .table = &table_attempts},
-    {"pace", "Pace",
-     "How long a step of the program&#39;s loop takes: by operations that "
-     "repeat themselves in the same order, else by samples of utilisation.",
-     JP_HTML_WIDE, .table = &table_iteration, .figure = drawer_pace},
-    {"bottlenecks", "What the job is bound by",
-     "Of all nodes together, over the whole run; several may hold.",
-     JP_HTML_WIDE, .table = &table_bottlenecks, .figure = drawer_bound},
-    {"util", "Utilisation",
-     "Samples of nodes, of the step&#39;s tasks, GPUs and ports while it ran; "
-     "csv/util.csv has each node, task, GPU and port. Figures of nodes and "
-     "ports include other jobs.",
-     JP_HTML_WIDE, .table = &table_util_totals, .charts = {"util", "util-time"},
-     .figure = drawer_util},
     {"operations", "Operations",
      "By type of communicator, function and message size, most time first. Bus "
      "bandwidth in "
@@ -568,9 +555,10 @@ static bool is_place(const struct jp_html_section *section, const char *id,
     return !before && !section->before && !section->after;
 }
 
-/* Adds the sections of features that have this place. */
+/* Adds the sections of features that have this place and order. */
 static void list_features(const struct jp_report *report, const char *id,
-                          bool before, struct body *bodies, size_t *n)
+                          bool before, unsigned order, struct body *bodies,
+                          size_t *n)
 {
     for (size_t k = 0; feature_registry[k]; k++) {
         const struct jp_html_section *section = feature_registry[k]->sections;
@@ -578,7 +566,7 @@ static void list_features(const struct jp_report *report, const char *id,
         if (!section || !report_has(report, feature_registry[k]))
             continue;
         for (; section->id && *n < HTML_SECTIONS; section++)
-            if (is_place(section, id, before))
+            if (section->order == order && is_place(section, id, before))
                 bodies[(*n)++].section = *section;
     }
 }
@@ -589,10 +577,13 @@ static size_t list_sections(const struct jp_report *report, struct body *bodies)
     size_t n = 0;
 
     for (size_t i = 0; i < HTML_ROWS; i++) {
-        list_features(report, html_sections[i].id, true, bodies, &n);
+        for (unsigned order = 0; order <= HTML_LAST; order++)
+            list_features(report, html_sections[i].id, true, order, bodies, &n);
         if (!html_sections[i].of_features)
             bodies[n++].section = html_sections[i];
-        list_features(report, html_sections[i].id, false, bodies, &n);
+        for (unsigned order = 0; order <= HTML_LAST; order++)
+            list_features(report, html_sections[i].id, false, order, bodies,
+                          &n);
     }
     return n;
 }
@@ -664,22 +655,21 @@ static void put_top(const struct body *bodies, FILE *out)
 static bool is_answer(const struct jp_html_section *section,
                       const struct jp_report *report)
 {
-    static const char *const fine[] = {"operations", "network", "busy"};
-    static const char *const nothing[] = {"util", "quality", "job"};
-    static const char *const sampled[] = {"util", "bottlenecks", "util"};
+    static const char *const fine[] = {"operations", "network", "busy", NULL};
+    static const char *const nothing[] = {"quality", "job", NULL};
     const struct feature *feature = feature_first(report->features);
     const char *const alone[] = {
-        feature && feature->sections ? feature->sections->id : "", "util",
-        "job"};
+        feature && feature->sections ? feature->sections->id : "job", "job",
+        NULL};
     const char *const *ids = NULL;
 
     if (!quality_has_nccl(report))
-        ids = feature ? alone : sampled;
+        ids = feature ? alone : NULL;
     else if (report->verdict->word == JP_VERDICT_OK)
         ids = fine;
     else if (report->verdict->word == JP_VERDICT_NODATA)
         ids = nothing;
-    for (int i = 0; ids && i < 3; i++)
+    for (int i = 0; ids && ids[i]; i++)
         if (!strcmp(section->id, ids[i]))
             return true;
     return false;

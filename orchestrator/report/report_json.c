@@ -670,57 +670,6 @@ static void put_tables(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_end_object(s);
 }
 
-/* Writes the cost of sampling. */
-static void put_agents(struct jp_json_stream *s, const struct jp_report *report)
-{
-    const struct jp_agents *a = report->agents;
-    char text[JP_AGENTS_TEXT], unwatched[UNWATCHED_TEXT];
-
-    if (!a || !a->nodes)
-        return;
-    json_stream_object(s, "agents");
-    json_stream_text(s, "text", util_agents_text(a, text, sizeof(text)));
-    json_stream_count(s, "nodes", a->nodes);
-    json_stream_count(s, "cpu_us", a->cpu_us);
-    json_stream_count(s, "lived_us", a->lived_us);
-    json_stream_count(s, "max_rss_bytes", a->max_rss);
-    json_stream_count(s, "bytes", a->bytes);
-    json_stream_count(s, "wakeups", a->wakeups);
-    json_stream_count(s, "slowed_nodes", a->slowed);
-    json_stream_count(s, "slowest_period_ms", a->slowest_ms);
-    json_stream_count(s, "troubled_nodes", a->troubled);
-    json_stream_text(s, "trouble", *a->trouble ? a->trouble : NULL);
-    json_stream_text(s, "unwatched",
-                     *unwatched_text(report, unwatched, sizeof(unwatched))
-                         ? unwatched
-                         : NULL);
-    json_stream_end_object(s);
-}
-
-/* Writes what the nodes' agents sampled; {} without samples. */
-static void put_util(struct jp_json_stream *s, const struct jp_report *report)
-{
-    const struct jp_util *util = report->util;
-    char text[JP_UTIL_TEXT];
-    size_t left_out;
-
-    json_stream_object(s, "util");
-    if (util) {
-        json_stream_text(s, "text", util_text(util, text, sizeof(text)));
-        json_stream_count(s, "nodes", util->n_nodes);
-        json_stream_count(s, "files", util->files);
-        json_stream_count(s, "cut_files", util->cut_files);
-        json_stream_count(s, "bad_files", util->bad_files);
-        json_stream_count(s, "bad_lines", util->bad_lines);
-        json_stream_text(s, "trouble", *util->trouble ? util->trouble : NULL);
-        left_out = table_json(s, &table_util, report, NULL);
-        /* rows beyond the limit of JSON, and rows that were never made */
-        json_stream_count(s, "left_out", left_out + util->left_out);
-        put_agents(s, report);
-    }
-    json_stream_end_object(s);
-}
-
 /* Writes the work that is left to the user. */
 static void put_undone(struct jp_json_stream *s, const struct jp_report *report)
 {
@@ -754,8 +703,6 @@ int report_write_json(const struct jp_report *report, FILE *out,
     put_tables(&stream, report);
     put_busy(&stream, report);
     put_features(&stream, report, FEATURE_PROFILE);
-    put_util(&stream, report);
-    tables_pace_json(&stream, report);
     put_features(&stream, report, FEATURE_FIGURES);
     tables_hang_json(&stream, report);
     put_features(&stream, report, FEATURE_OPERATIONS);

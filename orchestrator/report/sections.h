@@ -50,18 +50,21 @@ struct jp_html_section {
      * stands; both NULL: with those of other features, before the
      * bookkeeping */
     const char *after, *before;
+    unsigned order;   /* among those of one place, to HTML_LAST; the same order:
+                         by the registry */
     bool of_features; /* here are the sections of features; nothing else is
                          set */
 };
+
+enum { HTML_LAST = 9 };
 
 /* drawers.c */
 enum { DRAWER_FIGURE = 120 };
 typedef bool drawer_figure(const struct jp_report *report, char *buf);
 drawer_figure drawer_findings, drawer_causes, drawer_timeline,
     drawer_hypotheses, drawer_topology, drawer_comms, drawer_waits,
-    drawer_nodes, drawer_busy, drawer_pace, drawer_bound, drawer_util,
-    drawer_operations, drawer_network, drawer_p2p, drawer_quality,
-    drawer_settings, drawer_env;
+    drawer_nodes, drawer_busy, drawer_operations, drawer_network, drawer_p2p,
+    drawer_quality, drawer_settings, drawer_env;
 
 /* The figure of the first screen on the network, "98 %", and what it is of. */
 enum { DRAWER_VALUE = 64, DRAWER_NOTE = 200 };
@@ -184,6 +187,10 @@ struct first_screen_tile {
 
 /* Formats the value or the note of a tile. */
 #define SAY(text, ...) snprintf((text), sizeof(text), __VA_ARGS__)
+
+/* Fills a tile with what limits the job (first_screen.c). */
+void first_screen_bound(const struct jp_report *report,
+                        struct first_screen_tile *t);
 
 /* Writes "24/32" to buf from two counts of an object, with "-" for an unknown
  * number. Returns buf. */

@@ -19,15 +19,8 @@ extern const struct jp_table table_cells, table_comms, table_ranks, table_ops,
     table_findings, table_hypotheses, table_busy_windows, table_quality,
     table_algorithms;
 
-/* Utilisation (busy.c); no rows if report->util is NULL. */
-extern const struct jp_table table_util, table_util_totals;
-
-/* Causes that coincide with findings (tables_findings.c); no rows if
- * report->causes is NULL. */
-extern const struct jp_table table_causes, table_bottlenecks, table_iteration,
-    table_attempts;
-/* Writes iteration{} and bottlenecks[] of summary.json. */
-void tables_pace_json(struct jp_json_stream *s, const struct jp_report *report);
+/* Causes that coincide with findings, and attempts (tables_findings.c). */
+extern const struct jp_table table_causes, table_attempts;
 
 /* Evidence of a hang (tables_hang.c); no rows if report->hang is NULL. */
 extern const struct jp_table *const tables_hang[]; /* ends with NULL */

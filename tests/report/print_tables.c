@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "orchestrator/cause/cause_feature.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/copper/copper_feature.h"
 #include "orchestrator/report/tables.h"
@@ -62,8 +63,9 @@ static json_t *describe_kinds(void)
 static void describe_features(json_t *list, enum feature_role role)
 {
     for (size_t k = 0; feature_registry[k]; k++)
-        for (size_t i = 0; feature_registry[k]->role == role &&
-                           feature_registry[k]->tables[i];
+        for (size_t i = 0;
+             feature_registry[k]->role == role && feature_registry[k]->tables &&
+             feature_registry[k]->tables[i];
              i++)
             json_array_append_new(list,
                                   describe(feature_registry[k]->tables[i]));
@@ -80,7 +82,6 @@ int main(void)
     json_array_append_new(list, describe(&table_iteration));
     json_array_append_new(list, describe(&table_attempts));
     json_array_append_new(list, describe(&table_bottlenecks));
-    json_array_append_new(list, describe(&table_util));
     describe_features(list, FEATURE_FIGURES);
     for (size_t i = 0; tables_hang[i]; i++)
         json_array_append_new(list, describe(tables_hang[i]));
