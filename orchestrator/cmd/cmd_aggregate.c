@@ -19,6 +19,7 @@
 #include "common/num.h"
 #include "common/plan.h"
 #include "common/quote.h"
+#include "common/vector.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/cmd/cmd.h"
@@ -29,10 +30,8 @@
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
-#include "orchestrator/copper/copper_feature.h"
 #include "orchestrator/export/export.h"
 #include "orchestrator/ingest/filekinds.h"
-#include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
 
@@ -206,12 +205,7 @@ static int find_inputs(const char *config, char *const *words, size_t n,
 
 /* --- the command --- */
 
-enum {
-    MAX_THREADS = 64,
-    SAY_AFTER_MS = 1000,
-    SAY_EVERY_MS = 200,
-    MAX_USAGE_ROOTS = 32
-};
+enum { MAX_THREADS = 64, SAY_AFTER_MS = 1000, SAY_EVERY_MS = 200 };
 #define MIN_MEMORY (UINT64_C(1) << 20)
 #define MAX_MEMORY (UINT64_C(1) << 50)
 #define MAX_ROWS (UINT64_C(1) << 40)
@@ -223,12 +217,12 @@ struct arguments {
     struct inputs inputs;
     struct cmd_expect expect;
     struct jp_aggregate_options options;
-    uint64_t limit_us; /* 0: none */
-    struct jp_copper_options copper;
+    uint64_t limit_us;           /* 0: none */
     struct feature_set features; /* owned */
     struct filekinds found; /* owned: what the inputs hold */
-    const char *usage_roots[MAX_USAGE_ROOTS];
-    bool png, exporter, parquet, no_usage, own_times;
+    struct feature_given *given; /* owned: options of features */
+    size_t n_given;
+    bool png, exporter, parquet, own_times;
     struct cmd_common common;
 };
 
@@ -248,25 +242,32 @@ struct progress {
     bool said, telling, over;
 };
 
-/* For --usage-root and --sysroot, which row->max distinguishes. */
-static int take_folder(void *arguments, const struct cmd_option *row,
-                       char *value, struct jp_error *err)
-{
-    struct arguments *a = arguments;
+/* The options of features, in the order of their rows. */
+enum { FEATURE_OPTIONS = 32 };
+static const struct feature_option *feature_options[FEATURE_OPTIONS];
 
-    if (*value != '/')
-        return error_set(err, "\"%s\" is not an absolute path", QUOTE(value));
-    /* --sysroot */
-    if (row->max == 1)
-        a->copper.sysroot = value;
-    else if (a->copper.n_usage_roots == row->max)
-        return error_set(err, "more than 32");
-    else
-        a->usage_roots[a->copper.n_usage_roots++] = value;
+/* For an option of a feature; row->max is its number. */
+static int take_feature(void *arguments, const struct cmd_option *row,
+                        char *value, struct jp_error *err)
+{
+    const struct feature_option *option = feature_options[row->max];
+    struct arguments *a = arguments;
+    unsigned before = 0;
+
+    if (option->check && option->check(value, err) < 0)
+        return -1;
+    for (size_t i = 0; i < a->n_given; i++)
+        before += a->given[i].option == option;
+    if (before >= option->most)
+        return error_set(err, "more than %u", option->most);
+    if (VECTOR_DOUBLE(a->given, a->n_given) < 0)
+        return error_set(err, "out of memory");
+    a->given[a->n_given++] = (struct feature_given){option, value};
     return 0;
 }
 
-static const struct cmd_option rows[] = {
+/* The rows before and after those of features. */
+static const struct cmd_option first_rows[] = {
     {"output", "DIR",
      "folder for summary.*, report.html, csv/ and plots/; created if missing. "
      "For a JOBID alone the default is JOBID-insp, with --exporter-layout",
@@ -293,15 +294,8 @@ static const struct cmd_option rows[] = {
     {"parquet", NULL,
      "also write parquet/, the tables of csv/ as Apache Parquet",
      OPT_FLAG(parquet)},
-    {"usage-root", "DIR",
-     "also compare Copper's paths with the files below DIR; may be given "
-     "several times. For root, and for another user's data, nothing else is "
-     "compared",
-     OPT_TAKE(take_folder), .max = MAX_USAGE_ROOTS},
-    {"no-usage", NULL, "do not compare Copper's paths with files",
-     OPT_FLAG(no_usage)},
-    {"sysroot", "DIR", "look Copper's paths up below DIR instead of /",
-     OPT_TAKE(take_folder), .max = 1},
+};
+static const struct cmd_option last_rows[] = {
     {"as-recorded", NULL,
      "keep times on each node's own clock. Without this, all times are moved "
      "to the clock of one node, if operations across nodes show the offsets",
@@ -325,7 +319,14 @@ static const struct cmd_option rows[] = {
      OPT_VERBOSE},
 };
 
-static const struct cmd_options command_line = {
+enum {
+    FIRST_ROWS = sizeof(first_rows) / sizeof(*first_rows),
+    LAST_ROWS = sizeof(last_rows) / sizeof(*last_rows)
+};
+static struct cmd_option rows[FIRST_ROWS + FEATURE_OPTIONS + LAST_ROWS];
+
+/* Its rows are complete after list_rows. */
+static struct cmd_options command_line = {
     .command = "aggregate",
     .about =
         "usage: jobprof aggregate [--output DIR] [options] INPUT...\n\n"
@@ -340,13 +341,34 @@ static const struct cmd_options command_line = {
         "links are not followed. JOBID[.STEP] in place of an INPUT is the "
         "folder that the site's inspector_folder names for the job, and the "
         "raw files of its steps that jobprof has profiled.\n",
-    CMD_ROWS(rows),
+    .rows = rows,
     .end = "Exit status: 0 ok, 2 usage, 3 incomplete data, 4 no data, 5 input "
            "or output failed.\n",
     .least = 1,
     .most = CMD_ANY,
     .need = "an INPUT is missing",
 };
+
+/* Lists the options of the command and of features. */
+static void list_rows(void)
+{
+    size_t n = FIRST_ROWS;
+    unsigned of_features = 0;
+
+    memcpy(rows, first_rows, sizeof(first_rows));
+    for (size_t i = 0; feature_registry[i]; i++)
+        for (const struct feature_option *o = feature_registry[i]->options;
+             o && o->name && of_features < FEATURE_OPTIONS; o++) {
+            rows[n++] = (struct cmd_option){.name = o->name,
+                                            .value = o->value,
+                                            .help = o->help,
+                                            .take = take_feature,
+                                            .max = of_features};
+            feature_options[of_features++] = o;
+        }
+    memcpy(&rows[n], last_rows, sizeof(last_rows));
+    command_line.n_rows = n + LAST_ROWS;
+}
 
 /* Takes the first number of "8" or "8,2", as the libraries of the exporter
  * do. */
@@ -368,11 +390,12 @@ static void take_environment(struct arguments *a)
 static int parse(int argc, char **argv, struct arguments *a)
 {
     struct jp_error err;
-    int rc = cmd_options_parse(&command_line, argc, argv, a);
+    int rc;
 
+    list_rows();
+    rc = cmd_options_parse(&command_line, argc, argv, a);
     if (rc >= 0)
         return rc;
-    a->copper.usage = !a->no_usage;
     if (find_inputs(a->common.config, argv + optind, (size_t) (argc - optind),
                     &a->inputs, &err) < 0) {
         error_wrap(&err, "INPUT");
@@ -415,17 +438,6 @@ static int on_progress(void *arg, uint64_t done, uint64_t total)
                  BAR - filled, "", 100 * share,
                  num_format_size(total, size, sizeof(size)));
     return 0;
-}
-
-/* Prints problems with single files of Copper's logs (--verbose). */
-static void print_copper_notes(const struct jp_copper *copper)
-{
-    for (size_t i = 0; copper && i < copper->n_notes; i++)
-        quote_printf(stderr, "jobprof: %s: %s\n", copper->notes[i].path,
-                     copper->notes[i].what);
-    if (copper && copper->notes_left_out)
-        fprintf(stderr, "jobprof: and %" PRIu64 " more notes\n",
-                copper->notes_left_out);
 }
 
 static void print_notes(const struct jp_quality *q)
@@ -527,7 +539,8 @@ static bool is_over(void *arg)
 static void print_note(void *arg, const char *path, const char *why)
 {
     (void) arg;
-    quote_printf(stderr, "jobprof: %s: %s\n", path, why);
+    quote_printf(stderr, "jobprof: %s%s%s\n", path, why ? ": " : "",
+                 why ? why : "");
 }
 
 /* The inputs that no feature claims, and the files of features that hold
@@ -630,14 +643,17 @@ static int read_inputs(struct arguments *a, struct jp_result **result,
     const struct feature_input in = {
         .inputs = (const char *const *) a->inputs.paths,
         .n = a->inputs.n,
+        .given = a->given,
+        .n_given = a->n_given,
+        .memory_bytes = a->options.memory_bytes,
+        .progress = a->options.progress,
+        .progress_arg = a->options.progress_arg,
         .stop = is_over,
         .stop_arg = a->options.progress_arg};
     const struct backend *readers[FEATURES_MAX + 1];
-    struct jp_copper *copper = NULL;
     const char **inputs;
     char *nodes;
     size_t n;
-    int rc = -1;
 
     if (filekinds_find(&a->found, in.inputs, in.n, err) < 0)
         return -1;
@@ -651,12 +667,6 @@ static int read_inputs(struct arguments *a, struct jp_result **result,
     a->options.readers = readers;
     a->options.use = use_file;
     a->options.use_arg = a;
-    a->copper.usage_roots = a->usage_roots;
-    a->copper.memory_bytes = a->options.memory_bytes;
-    a->copper.progress = a->options.progress;
-    a->copper.progress_arg = a->options.progress_arg;
-    /* for the comparison of Copper's paths with files */
-    a->copper.home = getenv("HOME");
     /* for the raw/ of a step, the agents' data is beside it */
     nodes = n == 1 && is_raw(inputs[0]) ? cmd_inputs_nodes(inputs[0]) : NULL;
     a->options.nodes = nodes;
@@ -665,12 +675,7 @@ static int read_inputs(struct arguments *a, struct jp_result **result,
     a->options.nodes = NULL;
     a->options.readers = NULL;
     free(nodes);
-    a->copper.slow_share = limits_get(JP_LIMIT_COPPER_SLOW);
-    a->copper.slow_cost_us = limits_get(JP_LIMIT_COPPER_COST);
-    if (*result)
-        rc = copper_run(in.inputs, in.n, &a->copper, &copper, err);
-    feature_lend(&a->features, &feature_copper, copper);
-    return rc;
+    return *result ? 0 : -1;
 }
 
 /* Loads the expected network performance. Returns -1 to continue, otherwise an
@@ -718,6 +723,7 @@ int cmd_aggregate(int argc, char **argv)
     if (rc >= 0) {
         cmd_expect_fini(&a.expect);
         free_inputs(&a.inputs);
+        free(a.given);
         return rc;
     }
     progress.limit_ms = a.limit_us / 1000;
@@ -740,7 +746,6 @@ int cmd_aggregate(int argc, char **argv)
         quote_printf(stderr, "jobprof: %s\n", err.text);
     if (!failed && a.common.verbose) {
         print_notes(&result->quality);
-        print_copper_notes(feature_data(&a.features, &feature_copper));
         feature_notes(&a.features, print_note, NULL);
     }
     if (!failed) {
@@ -764,5 +769,6 @@ int cmd_aggregate(int argc, char **argv)
     result_destroy(result);
     cmd_expect_fini(&a.expect);
     free_inputs(&a.inputs);
+    free(a.given);
     return rc;
 }

@@ -209,7 +209,7 @@ static void log_note(void *arg, const char *path, const char *why)
 {
     const struct report_session *session = arg;
 
-    stepdir_log(session->dir, "%s: %s", path, why);
+    stepdir_log(session->dir, "%s%s%s", path, why ? ": " : "", why ? why : "");
 }
 
 /* Logs that a node's partial is not used. */

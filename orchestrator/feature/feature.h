@@ -39,12 +39,31 @@ struct jp_verdict;
 struct json_t;        /* jansson.h */
 struct verdict_input; /* orchestrator/insight/verdict.h */
 
+/* An option of `jobprof aggregate` that is for one feature. */
+struct feature_option {
+    const char *name;  /* without dashes; NULL: end of the list */
+    const char *value; /* its name in --help; NULL: none */
+    const char *help;
+    unsigned most; /* how often it may be given */
+    /* Checks a value. NULL: any is good. */
+    int (*check)(const char *value, struct jp_error *err);
+};
+
+/* Such an option as the user gave it, in the order of the command line. */
+struct feature_given {
+    const struct feature_option *option;
+    const char *value; /* NULL: it has none */
+};
+
 /* What a feature reads its data from. */
 struct feature_input {
     const char *const *inputs; /* n files and folders, as for aggregate_run */
     size_t n;
     const struct jp_jobconf *conf; /* NULL: a folder of logs */
-    unsigned threads;              /* 0: the feature decides */
+    const struct feature_given *given; /* of all features */
+    size_t n_given;
+    uint64_t memory_bytes; /* limit; 0: the feature decides */
+    unsigned threads;      /* the same */
     bool over; /* time is up: only what takes next to no time is read */
     /* Called between parts with bytes read and all bytes, which are shown to
      * the user; true ends the reading. NULL: never. */
@@ -157,7 +176,9 @@ struct feature {
     /* Whether the site has this data taken of every step, profiled or not, for
      * its history. Called without data. */
     bool (*wanted_of_all)(const struct jp_jobconf *conf);
-    /* Calls note(arg, path, why) for each file that cannot be used. */
+    const struct feature_option *options;
+    /* Calls note(arg, path, why) for each file that cannot be used. why is NULL
+     * for a line that is not about one file, in place of path. */
     void (*notes)(const void *data,
                   void (*note)(void *arg, const char *path, const char *why),
                   void *arg);
