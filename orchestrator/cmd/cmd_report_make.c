@@ -24,6 +24,7 @@
 #include "common/plan.h"
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/cmd/step_kin.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/slurmask.h"
@@ -36,7 +37,6 @@
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/summary_file.h"
-#include "orchestrator/upload/upload.h"
 
 /* Interval of looks at the claim; shorter work prints no progress. */
 #define LOOK_EVERY_MS 500
@@ -569,23 +569,28 @@ static void find_in_flight(const struct report_session *session,
 /* --- what this report leaves to others -------------------------------------
  */
 
-/* The site's settings of work that follows a report. */
-struct site_work {
-    bool history_command, upload;
-};
-
-static struct site_work find_site_work(const struct report_options *options)
+/* Adds what follows a report at this time, but not outside of the job. again:
+ * the command that makes another report. Returns the number of rows. */
+static size_t list_following(const struct jp_sitefile *site,
+                             enum command_when when, const char *again,
+                             struct report_undone *undone)
 {
-    struct jp_sitefile site = {0};
-    struct site_work work = {false, false};
+    size_t n = 0;
 
-    if (plan_load_site(options->site ? options->site : options->config, &site,
-                       NULL) == 0) {
-        work.history_command = sitefile_find(&site, "history.command") != NULL;
-        work.upload = upload_can_send() && sitefile_find(&site, "upload.to");
+    for (size_t i = 0; command_registry[i] && n < REPORT_FOLLOWING; i++) {
+        const struct command *c = command_registry[i];
+        const char *command = NULL, *text = NULL;
+
+        if (c->left && c->when == when)
+            text = c->left(site, &command);
+        if (!text)
+            continue;
+        undone[n].kind = c->name;
+        snprintf(undone[n].text, sizeof(undone->text), "%s", text);
+        snprintf(undone[n++].command, sizeof(undone->command), "%s",
+                 command ? command : again);
     }
-    sitefile_fini(&site);
-    return work;
+    return n;
 }
 
 /* Lists the work that is not done. Outside of the job, programs are not started
@@ -596,13 +601,11 @@ static size_t list_undone(const struct report_session *session,
 {
     const struct jp_jobconf *conf = session->has_conf ? &session->conf : NULL;
     bool outside = session->options->outside;
-    struct site_work work = {false, false};
     char again[sizeof(undone->command)] = "jobprof report .";
+    struct jp_sitefile site = {0};
     char name[JP_JOBCONF_NAME_LEN];
     size_t n = 0;
 
-    if (outside)
-        work = find_site_work(session->options);
     if (conf && conf->step_id)
         snprintf(again, sizeof(again), "jobprof report %s",
                  jobconf_step_name(conf, name));
@@ -621,14 +624,14 @@ static size_t list_undone(const struct report_session *session,
             "pictures", "the exporter's pictures not drawn", ""};
         snprintf(undone[n++].command, sizeof(undone->command), "%s", again);
     }
-    if (work.history_command) {
-        undone[n] = (struct report_undone){
-            "history", "no line for the site's history command", ""};
-        snprintf(undone[n++].command, sizeof(undone->command), "%s", again);
+    if (outside &&
+        plan_load_site(session->options->site ? session->options->site
+                                              : session->options->config,
+                       &site, NULL) == 0) {
+        n += list_following(&site, COMMAND_AT_ONCE, again, &undone[n]);
+        n += list_following(&site, COMMAND_AT_END, again, &undone[n]);
     }
-    if (work.upload)
-        undone[n++] = (struct report_undone){"upload", "the upload waits",
-                                             "jobprof upload --outbox"};
+    sitefile_fini(&site);
     return n;
 }
 

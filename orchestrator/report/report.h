@@ -26,11 +26,14 @@
 
 /* Work that a report leaves to its user, and the command that does it. */
 struct report_undone {
-    const char *kind; /* "pictures", "history", "upload", a feature's name */
+    const char *kind; /* "pictures", or the name of a feature or command */
     char text[80];    /* a clause */
     char command[80];
 };
-#define REPORT_UNDONE_MAX (3 + FEATURES_MAX) /* one of each kind */
+/* At most so many commands follow a report at one of the two times. */
+#define REPORT_FOLLOWING 4
+/* one of each kind */
+#define REPORT_UNDONE_MAX (1 + 2 * REPORT_FOLLOWING + FEATURES_MAX)
 
 struct jp_report {
     /* NULL: the input is plain folders of logs */

@@ -1,4 +1,4 @@
-/* cmd_nsys.c - `jobprof nsys`: print Nsight Systems exports as tables.
+/* nsys_command.c - `jobprof nsys`: print Nsight Systems exports as tables.
  *
  * nsys/ reads and merges the exports; the tables are those of a report. */
 #include <errno.h>
@@ -224,7 +224,7 @@ static int show_each(const struct arguments *a, const char *const *inputs,
     return worst;
 }
 
-int cmd_nsys(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     struct arguments a = {0};
     int rc = parse(argc, argv, &a);
@@ -237,3 +237,10 @@ int cmd_nsys(int argc, char **argv)
     return a.per_rank ? show_each(&a, inputs, (size_t) (argc - optind))
                       : show(&a, inputs, (size_t) (argc - optind), false);
 }
+
+extern const struct command command_nsys;
+const struct command command_nsys = {
+    .name = "nsys",
+    .run = run_command,
+    .summary = "print exports of Nsight Systems as tables",
+};
