@@ -93,27 +93,26 @@ static void put_conf(struct jp_json_stream *s, const struct jp_jobconf *conf)
         {"slurm_version", conf->slurm_version},
         {"nccl_request", conf->nccl_request},
         {"nccl_mode", conf->nccl_mode},
-        {"copper_request", conf->copper_request},
-        {"util_request", conf->util_request},
-        {"clock_request", conf->clock_request},
-        {"nsys_request", conf->nsys_request},
-        {"launched_by", conf->version},
     };
+    struct jobconf_side sides[JOBCONF_SIDES];
+    char key[40];
 
     json_stream_count(s, "id", conf->job_id);
     json_stream_count(s, "restart", conf->restart);
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         json_stream_text(s, texts[i].key, texts[i].text);
+    jobconf_sides(conf, sides);
+    for (size_t i = 0; i < JOBCONF_SIDES; i++) {
+        snprintf(key, sizeof(key), "%s_request", sides[i].name);
+        json_stream_text(s, key, sides[i].request);
+    }
+    json_stream_text(s, "launched_by", conf->version);
     json_stream_count(s, "created_us", conf->created_us);
     put_settings(s, "settings", conf->settings, conf->n_settings);
-    put_settings(s, "copper_settings", conf->copper_settings,
-                 conf->n_copper_settings);
-    put_settings(s, "util_settings", conf->util_settings,
-                 conf->n_util_settings);
-    put_settings(s, "clock_settings", conf->clock_settings,
-                 conf->n_clock_settings);
-    put_settings(s, "nsys_settings", conf->nsys_settings,
-                 conf->n_nsys_settings);
+    for (size_t i = 0; i < JOBCONF_SIDES; i++) {
+        snprintf(key, sizeof(key), "%s_settings", sides[i].name);
+        put_settings(s, key, sides[i].settings, sides[i].n_settings);
+    }
     put_labels(s, conf);
 }
 
