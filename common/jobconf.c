@@ -719,6 +719,21 @@ const char *jobconf_nsys(const struct jp_jobconf *conf, const char *key)
     return find_setting(conf->nsys_settings, conf->n_nsys_settings, key);
 }
 
+void jobconf_sides(const struct jp_jobconf *conf,
+                   struct jobconf_side sides[JOBCONF_SIDES])
+{
+    sides[0] = (struct jobconf_side){"copper", conf->copper_request,
+                                     conf->copper_settings,
+                                     conf->n_copper_settings};
+    sides[1] = (struct jobconf_side){
+        "util", conf->util_request, conf->util_settings, conf->n_util_settings};
+    sides[2] = (struct jobconf_side){"clock", conf->clock_request,
+                                     conf->clock_settings,
+                                     conf->n_clock_settings};
+    sides[3] = (struct jobconf_side){
+        "nsys", conf->nsys_request, conf->nsys_settings, conf->n_nsys_settings};
+}
+
 /* --- without a user's paths -------------------------------------------------
  */
 

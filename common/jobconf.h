@@ -177,4 +177,15 @@ const char *jobconf_util(const struct jp_jobconf *conf, const char *key);
 const char *jobconf_clock(const struct jp_jobconf *conf, const char *key);
 const char *jobconf_nsys(const struct jp_jobconf *conf, const char *key);
 
+/* What a step was asked for beside NCCL: one of the other options. */
+struct jobconf_side {
+    const char *name;    /* "util" */
+    const char *request; /* as the user or the site gave it, borrowed */
+    const struct jp_setting *settings; /* n_settings in effect, borrowed */
+    size_t n_settings;
+};
+enum { JOBCONF_SIDES = 4 };
+void jobconf_sides(const struct jp_jobconf *conf,
+                   struct jobconf_side sides[JOBCONF_SIDES]);
+
 #endif

@@ -163,6 +163,12 @@ const struct backend *reader_probe(const char *name, const void *head,
 const struct backend *reader_find(const char *path, bool rest,
                                   struct jp_error *err);
 
+/* The same, and where no backend of the registry accepts the file, the first of
+ * these, which ends with NULL and may be NULL. Their readers keep no state. */
+const struct backend *reader_find_with(const char *path, bool rest,
+                                       const struct backend *const *more,
+                                       struct jp_error *err);
+
 /* The states of all readers, one set for each thread; made when needed. */
 struct reader_states;
 struct reader_states *reader_states_create(void);

@@ -213,6 +213,13 @@ static const struct backend *reader_of_rest(void)
 const struct backend *reader_find(const char *path, bool rest,
                                   struct jp_error *err)
 {
+    return reader_find_with(path, rest, NULL, err);
+}
+
+const struct backend *reader_find_with(const char *path, bool rest,
+                                       const struct backend *const *more,
+                                       struct jp_error *err)
+{
     const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     const struct backend *found;
     char head[READER_HEAD];
@@ -223,6 +230,9 @@ const struct backend *reader_find(const char *path, bool rest,
     if (n < 0)
         return NULL;
     found = reader_probe(name, head, (size_t) n);
+    for (; !found && more && *more; more++)
+        if ((*more)->reader->probe(name, head, (size_t) n))
+            found = *more;
     return found || !rest ? found : reader_of_rest();
 }
 

@@ -8,9 +8,16 @@ man=$1/docs/man out=$2
 mkdir -p "$out"
 rm -f "$out"/*.1
 
-# the commands with their summaries are the program's own table
-table=$(sed -nE '/^ +\{"[a-z]+", cmd_[a-z]+,$/ { N; s/\n +/ /; }
-    s/^ +\{"([a-z]+)", cmd_[a-z]+, "(.*)"\},?$/\1	\2/p' "$1/orchestrator/cmd/jobprof.c")
+# the commands with their summaries are the program's own table; a feature's
+# command has its summary in the feature's folder
+table=$(sed -nE '/^ +COMMAND\("[a-z]+", cmd_[a-z]+,$/ { N; s/\n +/ /; }
+    s/^ +COMMAND\("([a-z]+)", cmd_[a-z]+, "(.*)"\),$/\1	\2/p
+    s/^ +&command_([a-z]+),$/\1	/p' "$1/orchestrator/cmd/jobprof.c" |
+    while IFS='	' read -r command summary; do
+        [ -n "$summary" ] || summary=$(sed -n 's/^    \.summary = "\(.*\)",$/\1/p' \
+            "$1/orchestrator/$command/${command}_command.c")
+        printf '%s\t%s\n' "$command" "$summary"
+    done)
 
 section() { # section HEADING: its lines, without the heading
     awk -v want=".Sh $1" '/^\.Sh / { on = $0 == want; next } on' "$man/jobprof.1"

@@ -583,6 +583,8 @@ struct jp_result {
     struct jp_hang hang;
 };
 
+struct backend;
+
 struct jp_aggregate_options {
     unsigned threads;      /* 0: one for each CPU, 8 at most */
     uint64_t memory_bytes; /* limit of the join, which takes some 100 B for each
@@ -603,6 +605,9 @@ struct jp_aggregate_options {
      * readers (filekinds.h). NULL: all are. */
     enum logwalk_use (*use)(const void *arg, const char *path);
     const void *use_arg;
+    /* Backends beside those of the registry whose readers may take a file
+     * (reader_find_with); ends with NULL. NULL: none. */
+    const struct backend *const *readers;
     bool evidence;    /* keep each recording's evidence of hangs, as partials
                          need it */
     bool as_recorded; /* leave times on each node's own clock (clocks.h) */

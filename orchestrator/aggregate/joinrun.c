@@ -424,7 +424,8 @@ static enum join_status read_source(const struct join_reading *r,
                                     const struct join_turn *turn)
 {
     struct jp_error err = {""};
-    const struct backend *backend = reader_find(log->path, !log->maybe, &err);
+    const struct backend *backend =
+        reader_find_with(log->path, !log->maybe, r->readers, &err);
     const struct reader_input in = {.path = log->path,
                                     .from = turn->from,
                                     .to = turn->to,
@@ -460,6 +461,7 @@ struct run {
     struct source_facts *files;    /* what each of them shows; the caller's */
     bool evidence;                 /* of hangs is wanted */
     bool apart;                    /* as in struct join_reading */
+    const struct backend *const *readers; /* the same */
     uint64_t timeline_events;      /* of each file's, at most */
     struct joinsplit split;
     size_t next;      /* turn; under the lock */
@@ -545,7 +547,8 @@ static void read_file(struct worker *w, const struct join_turn *turn,
                                          true,
                                          room_of(run, turn),
                                          strip_bins(run->timeline_events),
-                                         run->apart};
+                                         run->apart,
+                                         run->readers};
     enum join_status status;
 
     join_begin_file(w->join, (uint32_t) number);
@@ -833,7 +836,8 @@ static struct join *start(struct run *run, unsigned n,
 
 /* Whether the files are of an NCCL profiler and of one whose operations are the
  * same (reader.h, is_second). Reads the first bytes of some files. */
-static bool is_mixed(const struct jp_logwalk *walk)
+static bool is_mixed(const struct jp_logwalk *walk,
+                     const struct backend *const *readers)
 {
     struct jp_error err;
     bool second = false;
@@ -843,7 +847,7 @@ static bool is_mixed(const struct jp_logwalk *walk)
         const struct backend *b =
             logwalk_is_log(walk->logs[i].path)
                 ? NULL
-                : reader_find(walk->logs[i].path, false, &err);
+                : reader_find_with(walk->logs[i].path, false, readers, &err);
 
         second = b && b->reader->is_second;
     }
@@ -851,7 +855,8 @@ static bool is_mixed(const struct jp_logwalk *walk)
         const struct jp_logfile *log = &walk->logs[i];
         /* a name of a log is enough: strangers were removed from the walk */
         const struct backend *b =
-            log->size ? reader_find(log->path, logwalk_is_log(log->path), &err)
+            log->size ? reader_find_with(log->path, logwalk_is_log(log->path),
+                                         readers, &err)
                       : NULL;
 
         if (b && !b->reader->is_second)
@@ -868,7 +873,8 @@ struct join *joinrun(const struct jp_logwalk *walk,
     struct run run = {.walk = walk,
                       .files = files,
                       .evidence = options->evidence,
-                      .apart = is_mixed(walk),
+                      .apart = is_mixed(walk, options->readers),
+                      .readers = options->readers,
                       .timeline_events = budget->timeline_events};
     struct join *join;
 

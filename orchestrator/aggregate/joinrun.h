@@ -124,6 +124,7 @@ struct join_reading {
     uint64_t timeline_events; /* of each, at most */
     uint64_t strip_bins;      /* of the strip of each; of a piece's, too */
     bool apart; /* of a backend that is_second, only facts are wanted */
+    const struct backend *const *readers; /* as in jp_aggregate_options */
 };
 
 /* Reads a source by its backend into reading->join. What is wrong with the

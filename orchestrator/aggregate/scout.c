@@ -86,7 +86,8 @@ static struct timeline *read_log(struct scout *s, struct reader_states *states,
     static const atomic_bool never;
     _Atomic uint64_t done = 0; /* not read by anyone */
     struct jp_error err = {""};
-    const struct backend *backend = reader_find(log->path, !log->maybe, &err);
+    const struct backend *backend =
+        reader_find_with(log->path, !log->maybe, s->options->readers, &err);
     const struct reader_input in = {.path = log->path,
                                     .to = UINT64_MAX,
                                     .stop = &never,

@@ -31,15 +31,11 @@ int cmd_export(int argc, char **argv);
 int cmd_config(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_topo(int argc, char **argv);
-int cmd_nsys(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_evidence(int argc, char **argv); /* of jobprof-node as well */
 int cmd_gc(int argc, char **argv);
 int cmd_record(int argc, char **argv);
-int cmd_upload(int argc, char **argv);
-int cmd_history(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);
-int cmd_trial(int argc, char **argv);
 
 /* of jobprof-node; its other commands are in jobprof_node.c */
 int cmd_resolve(int argc, char **argv);

@@ -2,8 +2,8 @@
  * logs.
  *
  * The inputs are found first (find_inputs): a JOBID becomes the folders of the
- * job. Then all kinds of data are read (read_inputs): nsys exports, logs of
- * NCCL profilers, Copper's logs. Finally the report and the formats of other
+ * job. Then all kinds of data are read (read_inputs): those of features, and
+ * logs of NCCL profilers. Finally the report and the formats of other
  * tools are written (deliver). `jobprof report` does the same for a step's
  * directory, where more is known. */
 #include <inttypes.h>
@@ -19,6 +19,7 @@
 #include "common/num.h"
 #include "common/plan.h"
 #include "common/quote.h"
+#include "common/vector.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/cmd/cmd.h"
@@ -29,13 +30,10 @@
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
-#include "orchestrator/copper/copper_feature.h"
 #include "orchestrator/export/export.h"
 #include "orchestrator/ingest/filekinds.h"
-#include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
-#include "plugins/nsys/nsys_ranks.h"
 
 /* The meaning of the arguments. Strings are owned. */
 struct inputs {
@@ -207,12 +205,7 @@ static int find_inputs(const char *config, char *const *words, size_t n,
 
 /* --- the command --- */
 
-enum {
-    MAX_THREADS = 64,
-    SAY_AFTER_MS = 1000,
-    SAY_EVERY_MS = 200,
-    MAX_USAGE_ROOTS = 32
-};
+enum { MAX_THREADS = 64, SAY_AFTER_MS = 1000, SAY_EVERY_MS = 200 };
 #define MIN_MEMORY (UINT64_C(1) << 20)
 #define MAX_MEMORY (UINT64_C(1) << 50)
 #define MAX_ROWS (UINT64_C(1) << 40)
@@ -224,12 +217,12 @@ struct arguments {
     struct inputs inputs;
     struct cmd_expect expect;
     struct jp_aggregate_options options;
-    uint64_t limit_us; /* 0: none */
-    struct jp_copper_options copper;
-    struct jp_nsys *nsys;   /* owned; NULL: no exports */
+    uint64_t limit_us;           /* 0: none */
+    struct feature_set features; /* owned */
     struct filekinds found; /* owned: what the inputs hold */
-    const char *usage_roots[MAX_USAGE_ROOTS];
-    bool png, exporter, parquet, no_usage, own_times;
+    struct feature_given *given; /* owned: options of features */
+    size_t n_given;
+    bool png, exporter, parquet, own_times;
     struct cmd_common common;
 };
 
@@ -249,25 +242,32 @@ struct progress {
     bool said, telling, over;
 };
 
-/* For --usage-root and --sysroot, which row->max distinguishes. */
-static int take_folder(void *arguments, const struct cmd_option *row,
-                       char *value, struct jp_error *err)
-{
-    struct arguments *a = arguments;
+/* The options of features, in the order of their rows. */
+enum { FEATURE_OPTIONS = 32 };
+static const struct feature_option *feature_options[FEATURE_OPTIONS];
 
-    if (*value != '/')
-        return error_set(err, "\"%s\" is not an absolute path", QUOTE(value));
-    /* --sysroot */
-    if (row->max == 1)
-        a->copper.sysroot = value;
-    else if (a->copper.n_usage_roots == row->max)
-        return error_set(err, "more than 32");
-    else
-        a->usage_roots[a->copper.n_usage_roots++] = value;
+/* For an option of a feature; row->max is its number. */
+static int take_feature(void *arguments, const struct cmd_option *row,
+                        char *value, struct jp_error *err)
+{
+    const struct feature_option *option = feature_options[row->max];
+    struct arguments *a = arguments;
+    unsigned before = 0;
+
+    if (option->check && option->check(value, err) < 0)
+        return -1;
+    for (size_t i = 0; i < a->n_given; i++)
+        before += a->given[i].option == option;
+    if (before >= option->most)
+        return error_set(err, "more than %u", option->most);
+    if (VECTOR_DOUBLE(a->given, a->n_given) < 0)
+        return error_set(err, "out of memory");
+    a->given[a->n_given++] = (struct feature_given){option, value};
     return 0;
 }
 
-static const struct cmd_option rows[] = {
+/* The rows before and after those of features. */
+static const struct cmd_option first_rows[] = {
     {"output", "DIR",
      "folder for summary.*, report.html, csv/ and plots/; created if missing. "
      "For a JOBID alone the default is JOBID-insp, with --exporter-layout",
@@ -294,15 +294,8 @@ static const struct cmd_option rows[] = {
     {"parquet", NULL,
      "also write parquet/, the tables of csv/ as Apache Parquet",
      OPT_FLAG(parquet)},
-    {"usage-root", "DIR",
-     "also compare Copper's paths with the files below DIR; may be given "
-     "several times. For root, and for another user's data, nothing else is "
-     "compared",
-     OPT_TAKE(take_folder), .max = MAX_USAGE_ROOTS},
-    {"no-usage", NULL, "do not compare Copper's paths with files",
-     OPT_FLAG(no_usage)},
-    {"sysroot", "DIR", "look Copper's paths up below DIR instead of /",
-     OPT_TAKE(take_folder), .max = 1},
+};
+static const struct cmd_option last_rows[] = {
     {"as-recorded", NULL,
      "keep times on each node's own clock. Without this, all times are moved "
      "to the clock of one node, if operations across nodes show the offsets",
@@ -326,7 +319,14 @@ static const struct cmd_option rows[] = {
      OPT_VERBOSE},
 };
 
-static const struct cmd_options command_line = {
+enum {
+    FIRST_ROWS = sizeof(first_rows) / sizeof(*first_rows),
+    LAST_ROWS = sizeof(last_rows) / sizeof(*last_rows)
+};
+static struct cmd_option rows[FIRST_ROWS + FEATURE_OPTIONS + LAST_ROWS];
+
+/* Its rows are complete after list_rows. */
+static struct cmd_options command_line = {
     .command = "aggregate",
     .about =
         "usage: jobprof aggregate [--output DIR] [options] INPUT...\n\n"
@@ -341,13 +341,34 @@ static const struct cmd_options command_line = {
         "links are not followed. JOBID[.STEP] in place of an INPUT is the "
         "folder that the site's inspector_folder names for the job, and the "
         "raw files of its steps that jobprof has profiled.\n",
-    CMD_ROWS(rows),
+    .rows = rows,
     .end = "Exit status: 0 ok, 2 usage, 3 incomplete data, 4 no data, 5 input "
            "or output failed.\n",
     .least = 1,
     .most = CMD_ANY,
     .need = "an INPUT is missing",
 };
+
+/* Lists the options of the command and of features. */
+static void list_rows(void)
+{
+    size_t n = FIRST_ROWS;
+    unsigned of_features = 0;
+
+    memcpy(rows, first_rows, sizeof(first_rows));
+    for (size_t i = 0; feature_registry[i]; i++)
+        for (const struct feature_option *o = feature_registry[i]->options;
+             o && o->name && of_features < FEATURE_OPTIONS; o++) {
+            rows[n++] = (struct cmd_option){.name = o->name,
+                                            .value = o->value,
+                                            .help = o->help,
+                                            .take = take_feature,
+                                            .max = of_features};
+            feature_options[of_features++] = o;
+        }
+    memcpy(&rows[n], last_rows, sizeof(last_rows));
+    command_line.n_rows = n + LAST_ROWS;
+}
 
 /* Takes the first number of "8" or "8,2", as the libraries of the exporter
  * do. */
@@ -369,11 +390,12 @@ static void take_environment(struct arguments *a)
 static int parse(int argc, char **argv, struct arguments *a)
 {
     struct jp_error err;
-    int rc = cmd_options_parse(&command_line, argc, argv, a);
+    int rc;
 
+    list_rows();
+    rc = cmd_options_parse(&command_line, argc, argv, a);
     if (rc >= 0)
         return rc;
-    a->copper.usage = !a->no_usage;
     if (find_inputs(a->common.config, argv + optind, (size_t) (argc - optind),
                     &a->inputs, &err) < 0) {
         error_wrap(&err, "INPUT");
@@ -418,24 +440,6 @@ static int on_progress(void *arg, uint64_t done, uint64_t total)
     return 0;
 }
 
-/* Prints problems with single files of Copper's logs (--verbose). */
-static void print_copper_notes(const struct jp_copper *copper)
-{
-    for (size_t i = 0; copper && i < copper->n_notes; i++)
-        quote_printf(stderr, "jobprof: %s: %s\n", copper->notes[i].path,
-                     copper->notes[i].what);
-    if (copper && copper->notes_left_out)
-        fprintf(stderr, "jobprof: and %" PRIu64 " more notes\n",
-                copper->notes_left_out);
-}
-
-static void print_nsys_notes(const struct jp_nsys *nsys)
-{
-    for (size_t i = 0; nsys && i < nsys->n_ranks; i++)
-        if (*nsys->ranks[i].why)
-            quote_printf(stderr, "jobprof: nsys: %s\n", nsys->ranks[i].why);
-}
-
 static void print_notes(const struct jp_quality *q)
 {
     for (size_t i = 0; i < q->n_notes; i++)
@@ -451,17 +455,25 @@ static void print_notes(const struct jp_quality *q)
 static int deliver_parquet(const struct arguments *a, struct jp_error *err)
 {
     int rc = a->parquet ? cmd_args_parquet(a->output, err) : 0;
+    const char **logs;
+    size_t n = 0;
 
-    if (rc == 0 && a->exporter)
-        rc = cmd_args_exporter_logs((const char *const *) a->inputs.paths,
-                                    a->inputs.n, a->output, err);
+    if (rc < 0 || !a->exporter)
+        return rc;
+    logs = calloc(a->inputs.n + 1, sizeof(*logs));
+    if (!logs)
+        return error_set(err, "out of memory");
+    for (size_t i = 0; i < a->inputs.n; i++)
+        if (!feature_claims(a->inputs.paths[i]))
+            logs[n++] = a->inputs.paths[i];
+    rc = cmd_args_exporter_logs(logs, n, a->output, err);
+    free(logs);
     return rc;
 }
 
 /* Writes and shows the report. Returns an exit status. */
 static int deliver(const struct arguments *a, const struct step *step,
                    const struct jp_result *result,
-                   const struct feature_set *features,
                    const struct jp_insight *insight, uint64_t duration_us)
 {
     char found[FILEKINDS_TEXT] = "";
@@ -469,13 +481,11 @@ static int deliver(const struct arguments *a, const struct step *step,
                                .nodes = step->nodes,
                                .result = result,
                                .insight = insight,
-                               .features = features,
-                               .nsys = a->nsys,
+                               .features = &a->features,
                                .analysed = true};
     struct jp_verdict verdict;
     struct jp_report report = {.result = result,
-                               .features = features,
-                               .nsys = a->nsys,
+                               .features = &a->features,
                                .processes = insight ? &insight->processes
                                                     : NULL,
                                .insight = insight,
@@ -516,16 +526,6 @@ static int deliver(const struct arguments *a, const struct step *step,
     return cmd_args_judge(&verdict);
 }
 
-/* Whether an input is an nsys export. Readers of NCCL data must skip these. */
-static bool is_export(const char *input)
-{
-    size_t n = strlen(input);
-    struct stat st;
-
-    return n > 7 && strcmp(input + n - 7, ".sqlite") == 0 &&
-           stat(input, &st) == 0 && S_ISREG(st.st_mode);
-}
-
 /* Whether --time-limit has run out. */
 static bool is_over(void *arg)
 {
@@ -536,80 +536,48 @@ static bool is_over(void *arg)
     return p->over;
 }
 
-/* Reads the nsys exports and removes them from the inputs. *n: the number of
- * inputs that remain. */
-static int read_nsys(struct arguments *a, const char **inputs, size_t *n,
-                     struct jp_error *err)
-{
-    struct jp_nsys_options options = gputime_options();
-    const char **some = calloc(*n + 1, sizeof(*some));
-    size_t n_some = 0, left = 0;
-    int rc;
-
-    if (!some)
-        return error_set(err, "out of memory");
-    for (size_t i = 0; i < *n; i++) {
-        bool export = is_export(inputs[i]);
-
-        /* a folder may contain exports as well as logs */
-        if (export || stepdir_is_folder(inputs[i]))
-            some[n_some++] = inputs[i];
-        if (!export)
-            inputs[left++] = inputs[i];
-    }
-    options.stop = is_over;
-    options.arg = a->options.progress_arg;
-    rc = nsys_load(some, n_some, &options, &a->nsys, err);
-    free(some);
-    *n = left;
-    return rc == 0 && is_over(options.arg)
-               ? error_set(err, "the time limit ran out")
-               : rc;
-}
-
-/* Like on_progress, without printing. */
-static int look_at_clock(void *arg, uint64_t done, uint64_t total)
-{
-    (void) done;
-    (void) total;
-    return is_over(arg);
-}
-
 static void print_note(void *arg, const char *path, const char *why)
 {
     (void) arg;
-    quote_printf(stderr, "jobprof: %s: %s\n", path, why);
+    quote_printf(stderr, "jobprof: %s%s%s\n", path, why ? ": " : "",
+                 why ? why : "");
 }
 
-/* The inputs, and the exports that hold several ranks, which are read as logs,
- * too. Caller frees. NULL: no memory. */
-static const char **add_exports(const struct jp_nsys *nsys,
-                                const char *const *inputs, size_t n,
-                                size_t *n_all)
+/* The inputs that no feature claims, and the files of features that hold
+ * operations. Caller frees. NULL: no memory. */
+static const char **list_inputs(const struct arguments *a, size_t *n)
 {
-    size_t exports = nsys ? nsys->n_ranks : 0;
-    const char **all = calloc(n + exports + 1, sizeof(*all));
+    const struct inputs *in = &a->inputs;
+    size_t room = in->n + 1;
+    const char **list, *path;
 
-    *n_all = n;
-    for (size_t i = 0; all && i < n; i++)
-        all[i] = inputs[i];
-    for (size_t i = 0; all && i < exports; i++)
-        if (nsys->ranks[i].p.processes > 1)
-            all[(*n_all)++] = nsys->ranks[i].path;
-    nsys_ranks_reader = nsys_ranks_read;
-    return all;
+    for (size_t i = 0; feature_registry[i]; i++)
+        for (size_t k = 0; feature_operations_file(&a->features, i, k); k++)
+            room++;
+    list = calloc(room, sizeof(*list));
+    *n = 0;
+    for (size_t i = 0; list && i < in->n; i++)
+        if (!feature_claims(in->paths[i]))
+            list[(*n)++] = in->paths[i];
+    for (size_t i = 0; list && feature_registry[i]; i++)
+        for (size_t k = 0; (path = feature_operations_file(&a->features, i, k));
+             k++)
+            list[(*n)++] = path;
+    return list;
 }
 
-/* What aggregate_run does with a file: exports of several ranks were added for
- * it. A callback of jp_aggregate_options.use. */
+/* What aggregate_run does with a file: those of features that hold operations
+ * were added for it. A callback of jp_aggregate_options.use. */
 static enum logwalk_use use_file(const void *arg, const char *path)
 {
     const struct arguments *a = arg;
+    const char *one;
 
-    for (size_t i = 0; a->nsys && i < a->nsys->n_ranks; i++)
-        if (a->nsys->ranks[i].p.processes > 1 &&
-            !strcmp(a->nsys->ranks[i].path, path))
-            return LOGWALK_KEEP;
+    for (size_t i = 0; feature_registry[i]; i++)
+        for (size_t k = 0; (one = feature_operations_file(&a->features, i, k));
+             k++)
+            if (!strcmp(one, path))
+                return LOGWALK_KEEP;
     return filekinds_use(&a->found, path);
 }
 
@@ -668,49 +636,46 @@ static void print_found(const struct arguments *a)
 }
 
 /* Reads all kinds of data from the inputs. Returns -1 and err; *result is then
- * unset, or belongs to the caller, as does what features has. */
-static int read_inputs(struct arguments *a, const char **inputs, size_t n,
-                       struct jp_result **result, struct feature_set *features,
+ * unset, or belongs to the caller. */
+static int read_inputs(struct arguments *a, struct jp_result **result,
                        struct jp_error *err)
 {
-    const struct feature_input in = {.progress = look_at_clock,
-                                     .progress_arg = a->options.progress_arg};
-    struct jp_copper *copper = NULL;
-    const char **all;
-    size_t n_all;
+    const struct feature_input in = {
+        .inputs = (const char *const *) a->inputs.paths,
+        .n = a->inputs.n,
+        .given = a->given,
+        .n_given = a->n_given,
+        .memory_bytes = a->options.memory_bytes,
+        .progress = a->options.progress,
+        .progress_arg = a->options.progress_arg,
+        .stop = is_over,
+        .stop_arg = a->options.progress_arg};
+    const struct backend *readers[FEATURES_MAX + 1];
+    const char **inputs;
     char *nodes;
-    int rc = -1;
+    size_t n;
 
-    if (filekinds_find(&a->found, inputs, n, err) < 0)
+    if (filekinds_find(&a->found, in.inputs, in.n, err) < 0)
         return -1;
     print_found(a);
+    if (feature_read_found(&a->found, &in, &a->features, err) < 0)
+        return -1;
+    inputs = list_inputs(a, &n);
+    if (!inputs)
+        return error_set(err, "out of memory");
+    feature_readers(readers);
+    a->options.readers = readers;
     a->options.use = use_file;
     a->options.use_arg = a;
-    if (read_nsys(a, inputs, &n, err) < 0 ||
-        feature_read_found(&a->found, &in, features, err) < 0)
-        return -1;
-    all = add_exports(a->nsys, inputs, n, &n_all);
-    if (!all)
-        return error_set(err, "out of memory");
-    a->copper.usage_roots = a->usage_roots;
-    a->copper.memory_bytes = a->options.memory_bytes;
-    a->copper.progress = a->options.progress;
-    a->copper.progress_arg = a->options.progress_arg;
-    /* for the comparison of Copper's paths with files */
-    a->copper.home = getenv("HOME");
     /* for the raw/ of a step, the agents' data is beside it */
     nodes = n == 1 && is_raw(inputs[0]) ? cmd_inputs_nodes(inputs[0]) : NULL;
     a->options.nodes = nodes;
-    *result = aggregate_run(all, n_all, &a->options, err);
-    free(all);
+    *result = aggregate_run(inputs, n, &a->options, err);
+    free(inputs);
     a->options.nodes = NULL;
+    a->options.readers = NULL;
     free(nodes);
-    a->copper.slow_share = limits_get(JP_LIMIT_COPPER_SLOW);
-    a->copper.slow_cost_us = limits_get(JP_LIMIT_COPPER_COST);
-    if (*result)
-        rc = copper_run(inputs, n, &a->copper, &copper, err);
-    feature_lend(features, &feature_copper, copper);
-    return rc;
+    return *result ? 0 : -1;
 }
 
 /* Loads the expected network performance. Returns -1 to continue, otherwise an
@@ -748,11 +713,9 @@ int cmd_aggregate(int argc, char **argv)
     struct progress progress = {.start_ms = clock_mono_ms()};
     struct arguments a = {0};
     struct jp_result *result = NULL;
-    struct feature_set features = {.data = {NULL}};
     struct jp_insight *insight = NULL;
     struct jp_error err = {""};
     struct step step = {.nodes = NULL};
-    const char **inputs;
     int rc = parse(argc, argv, &a), failed;
 
     if (rc < 0)
@@ -760,6 +723,7 @@ int cmd_aggregate(int argc, char **argv)
     if (rc >= 0) {
         cmd_expect_fini(&a.expect);
         free_inputs(&a.inputs);
+        free(a.given);
         return rc;
     }
     progress.limit_ms = a.limit_us / 1000;
@@ -771,14 +735,7 @@ int cmd_aggregate(int argc, char **argv)
     if (a.common.verbose)
         quote_printf(stderr, "jobprof: reading %zu input%s\n", a.inputs.n,
                      plural(a.inputs.n));
-    /* a list of its own, because read_nsys removes some */
-    inputs = calloc(a.inputs.n + 1, sizeof(*inputs));
-    for (size_t i = 0; inputs && i < a.inputs.n; i++)
-        inputs[i] = a.inputs.paths[i];
-    failed = inputs
-                 ? read_inputs(&a, inputs, a.inputs.n, &result, &features, &err)
-                 : error_set(&err, "out of memory");
-    free(inputs);
+    failed = read_inputs(&a, &result, &err);
     if (progress.said)
         fputs("\r\033[K", stderr);
     if (failed && progress.over)
@@ -789,9 +746,7 @@ int cmd_aggregate(int argc, char **argv)
         quote_printf(stderr, "jobprof: %s\n", err.text);
     if (!failed && a.common.verbose) {
         print_notes(&result->quality);
-        print_copper_notes(feature_data(&features, &feature_copper));
-        print_nsys_notes(a.nsys);
-        feature_notes(&features, print_note, NULL);
+        feature_notes(&a.features, print_note, NULL);
     }
     if (!failed) {
         read_step(&a.inputs, &step);
@@ -800,21 +755,20 @@ int cmd_aggregate(int argc, char **argv)
         insight = insight_run(step.has_conf, step.nodes, result, &a.expect.is);
     }
     if (insight) {
-        gputime_judge(a.nsys, insight);
-        feature_judge_operations(&features, result, insight);
+        feature_judge_operations(&a.features, result, insight);
         if (a.own_times)
             print_own_times(result, insight);
     }
     rc = failed ? progress.over ? JP_EXIT_INCOMPLETE : JP_EXIT_IO
-                : deliver(&a, &step, result, &features, insight,
+                : deliver(&a, &step, result, insight,
                           (clock_mono_ms() - progress.start_ms) * 1000);
     insight_destroy(insight);
     free_step(&step);
-    feature_fini(&features);
-    nsys_destroy(a.nsys);
+    feature_fini(&a.features);
     filekinds_fini(&a.found);
     result_destroy(result);
     cmd_expect_fini(&a.expect);
     free_inputs(&a.inputs);
+    free(a.given);
     return rc;
 }

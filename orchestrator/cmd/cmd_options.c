@@ -301,9 +301,9 @@ static void print_commands(const struct program *program, FILE *out)
     quote_printf(out, "usage: %s COMMAND [options] ...\n\n", program->name);
     fputs(program->purpose, out); /* raw: ours, with ends of lines */
     fputs("\n\n", out);
-    for (size_t i = 0; i < program->n_commands; i++)
-        quote_printf(out, "  %-10s %s\n", program->commands[i].name,
-                     program->commands[i].summary);
+    for (size_t i = 0; program->commands[i]; i++)
+        quote_printf(out, "  %-10s %s\n", program->commands[i]->name,
+                     program->commands[i]->summary);
     fputs("\n", out);
     fputs(program->epilogue, out); /* raw: ours, with ends of lines */
 }
@@ -312,11 +312,10 @@ static void print_commands(const struct program *program, FILE *out)
 static int refuse_command(const struct program *program, const char *word)
 {
     const char *names[COMMANDS_MAX], *near;
-    size_t n = program->n_commands < COMMANDS_MAX ? program->n_commands
-                                                  : COMMANDS_MAX;
+    size_t n = 0;
 
-    for (size_t i = 0; i < n; i++)
-        names[i] = program->commands[i].name;
+    for (; n < COMMANDS_MAX && program->commands[n]; n++)
+        names[n] = program->commands[n]->name;
     near = nearest_find(word, names, n);
     if (near)
         quote_printf(stderr,
@@ -360,9 +359,9 @@ int commands_run(const struct program *program, int argc, char **argv)
         quote_printf(stdout, "%s %s\n", program->name, PACKAGE_VERSION);
         return JP_EXIT_OK;
     }
-    for (size_t i = 0; word && i < program->n_commands; i++)
-        if (strcmp(word, program->commands[i].name) == 0)
-            return program->commands[i].run(argc - 1, argv + 1);
+    for (size_t i = 0; word && program->commands[i]; i++)
+        if (strcmp(word, program->commands[i]->name) == 0)
+            return program->commands[i]->run(argc - 1, argv + 1);
     if (word)
         return refuse_command(program, word);
     print_commands(program, stderr);

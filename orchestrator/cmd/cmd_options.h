@@ -110,17 +110,42 @@ int cmd_options_usage(const struct cmd_options *options, const char *what);
 
 /* --- a program: the table of its commands -------------------------------- */
 
+struct jp_sitefile; /* common/sitefile.h */
+
 struct command {
     const char *name;
     int (*run)(int argc, char **argv);
     const char *summary; /* for --help */
+
+    /* --- what follows a report of `jobprof report`. NULL: nothing. */
+
+    /* Starts it for the step in dir, if the site wants it; returns soon, and
+     * prints nothing. config: path of the site file, or NULL. outside: the
+     * process is not of the job, so that no program is started and nothing is
+     * sent. */
+    void (*follow)(const char *dir, const char *config, bool outside);
+    /* When: as soon as the report is there, even if it is not kept; or when all
+     * else is done, unless a user has typed the command. */
+    enum command_when { COMMAND_AT_ONCE, COMMAND_AT_END } when;
+    /* Returns what is left undone outside of the job, as a clause; NULL:
+     * nothing. *command stays NULL if another report does it. */
+    const char *(*left)(const struct jp_sitefile *site, const char **command);
 };
+
+/* An element of a list of commands. */
+#define COMMAND(name_, run_, summary_)                                         \
+    &(const struct command)                                                    \
+    {                                                                          \
+        .name = (name_), .run = (run_), .summary = (summary_)                  \
+    }
+
+/* The commands of jobprof: jobprof.c, ends with NULL. */
+extern const struct command *const command_registry[];
 
 struct program {
     const char *name;
     const char *purpose; /* one sentence about the program */
-    const struct command *commands;
-    size_t n_commands;
+    const struct command *const *commands; /* ends with NULL */
     const char *epilogue; /* last lines of --help */
 };
 

@@ -372,13 +372,23 @@ static int write_more(struct report_session *session)
 
 /* --- report one step, or all that the argument means --------------------- */
 
+/* Starts what follows the report at this time. */
+static void start_following(const struct report_session *session,
+                            const char *site, enum command_when when)
+{
+    for (size_t i = 0; command_registry[i]; i++)
+        if (command_registry[i]->follow && command_registry[i]->when == when)
+            command_registry[i]->follow(session->dir, site,
+                                        session->options->outside);
+}
+
 /* Adds the line of a step that leaves nothing else, then removes its directory.
  * Nothing is printed. Returns an exit status. */
 static int remember(struct report_session *session, const char *site)
 {
     struct jp_error err;
 
-    cmd_history_start(session->dir, site, session->options->outside);
+    start_following(session, site, COMMAND_AT_ONCE);
     if (report_settle_remove(session, &err) < 0)
         stepdir_log(session->dir, "cannot be removed: %s", err.text);
     return JP_EXIT_NODATA;
@@ -406,13 +416,13 @@ static int make_and_show(struct report_session *session)
     /* before the other formats, because Slurm may end this process with the job
      */
     if (session->written)
-        cmd_history_start(session->dir, site, options->outside);
+        start_following(session, site, COMMAND_AT_ONCE);
     if (session->written && write_more(session) < 0 &&
         options->kind == REPORT_USER)
         rc = JP_EXIT_IO;
     /* a user sends a report with `jobprof upload` */
     if (session->written && options->kind != REPORT_USER)
-        cmd_upload_start(session->dir, site, options->outside);
+        start_following(session, site, COMMAND_AT_END);
     return rc;
 }
 

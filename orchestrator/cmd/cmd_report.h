@@ -146,19 +146,4 @@ int report_settle_remove(struct report_session *session, struct jp_error *err);
  * user's report of a running step. */
 void report_settle_finish(struct report_session *session);
 
-/* --- cmd_upload.c --------------------------------------------------------- */
-
-/* Starts the upload of a reported step in the background if the site has set
- * upload.to. Returns at once. config: path of the site file, or NULL. outside:
- * only puts the step's documents into the user's outbox, in this process. */
-void cmd_upload_start(const char *dir, const char *config, bool outside);
-
-/* --- cmd_history.c -------------------------------------------------------- */
-
-/* Starts a process that writes the line of a reported step, if the site has set
- * history.dir, command or syslog. Waits for it for a moment, because Slurm may
- * end it with the job. outside: the command does not run, and the process ends
- * with this one. */
-void cmd_history_start(const char *dir, const char *config, bool outside);
-
 #endif

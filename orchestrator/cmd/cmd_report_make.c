@@ -24,6 +24,7 @@
 #include "common/plan.h"
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/cmd/step_kin.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/slurmask.h"
@@ -34,10 +35,8 @@
 #include "orchestrator/ingest/logwalk.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/verdict.h"
-#include "orchestrator/nsys/nsys.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/summary_file.h"
-#include "orchestrator/upload/upload.h"
 
 /* Interval of looks at the claim; shorter work prints no progress. */
 #define LOOK_EVERY_MS 500
@@ -55,15 +54,8 @@ struct material {
     struct jp_nodes *nodes;
     struct jp_result *result;
     struct feature_set features;
-    struct jp_nsys *nsys;
-    struct jp_cuda *cuda;
     struct hangstacks *hang;
-    struct jp_util *util;
-    struct samples samples; /* util over time; zeros: none */
-    struct jp_causes *causes;
     struct jp_agents agents;
-    struct jp_iteration iteration;
-    struct jp_bottlenecks bottlenecks;
     struct jp_step_labels *labels;
     struct cmd_expect expect; /* from the step's own site file */
     struct jp_expectation expectation;
@@ -122,30 +114,6 @@ static void make_notes_relative(struct jp_quality *quality, const char *dir)
         make_relative(quality->bad[i].path, dir);
 }
 
-/* Reads the data of features, if the step has any. An error is logged and does
- * not affect the rest of the report. */
-static void read_features(const struct report_session *session, const char *raw,
-                          struct watch *watch, struct material *m)
-{
-    const struct feature_input in = {.inputs = &raw,
-                                     .n = 1,
-                                     .conf = session->has_conf ? &session->conf
-                                                               : NULL,
-                                     .progress = on_progress,
-                                     .progress_arg = watch};
-
-    feature_read(&in, &m->features);
-    for (size_t i = 0; feature_registry[i]; i++) {
-        const struct feature *f = feature_registry[i];
-
-        if (*m->features.trouble[i].text)
-            stepdir_log(session->dir, "no %s figures: %s", f->title,
-                        m->features.trouble[i].text);
-        if (m->features.data[i] && f->relative)
-            f->relative(m->features.data[i], make_relative, session->dir);
-    }
-}
-
 /* Whether time is up, or another process writes the report. Like on_progress,
  * without printing. */
 static bool is_over(void *arg)
@@ -162,76 +130,57 @@ static bool is_over(void *arg)
     return watch->out_of_time || watch->lost;
 }
 
-/* Time limit for exports in a report that a user runs by hand. */
-#define EXPORT_MS (600 * 1000)
+/* How long programs may run that make data readable, in a report that a user
+ * runs by hand. */
+#define RUN_MS (600 * 1000)
 
-/* Converts nsys reports to exports, in half of the time that is left. */
-static void export_nsys(const struct report_session *session, const char *raw,
-                        struct watch *watch)
+/* The same otherwise: half of the time that is left. */
+static uint32_t run_limit_ms(const struct report_session *session)
 {
     uint64_t now = clock_mono_ms(), deadline = session->deadline_ms;
-    unsigned threads = session->policy.report_threads;
-    const struct nsys_export_options options = {
-        .at_once = threads ? threads : 4,
-        .limit_ms = !deadline        ? EXPORT_MS
-                    : now < deadline ? (uint32_t) (deadline - now) / 2
-                                     : 0,
-        .stop = is_over,
-        .arg = watch};
-    struct nsys_export_done done;
-    struct jp_error err;
 
-    /* list_undone names what is left */
-    if (session->options->outside)
-        return;
-    if (nsys_export(raw, &options, &done, &err) < 0)
-        stepdir_log(session->dir, "no nsys exports: %s", err.text);
-    else if (done.wanted)
-        stepdir_log(session->dir, "nsys: %zu of %zu reports exported%s%s",
-                    done.made, done.wanted, *done.why ? "; " : "", done.why);
+    return !deadline        ? RUN_MS
+           : now < deadline ? (uint32_t) (deadline - now) / 2
+                            : 0;
 }
 
-/* Reads nsys exports, if the step has any. An error does not affect the rest of
- * the report. */
-static void read_nsys(const struct report_session *session, const char *raw,
-                      struct watch *watch, struct material *m)
+static void log_line(void *arg, const char *line)
 {
-    struct jp_nsys_options options = gputime_options();
-    struct jp_error err;
+    const struct report_session *session = arg;
 
-    export_nsys(session, raw, watch);
-    options.stop = is_over;
-    options.arg = watch;
-    if (nsys_load(&raw, 1, &options, &m->nsys, &err) < 0)
-        stepdir_log(session->dir, "no nsys figures: %s", err.text);
-    else if (watch->out_of_time) {
-        stepdir_log(session->dir, "no nsys figures: the time limit ran out");
-        nsys_destroy(m->nsys);
-        m->nsys = NULL;
-        /* the report itself is still made */
-        watch->out_of_time = false;
-    }
-    for (size_t i = 0; m->nsys && i < m->nsys->n_ranks; i++) {
-        if (m->nsys->ranks[i].bad)
-            stepdir_log(session->dir, "nsys: %s", m->nsys->ranks[i].why);
-        make_relative(m->nsys->ranks[i].path, session->dir);
-    }
+    stepdir_log(session->dir, "%s", line);
 }
 
-/* Reads the counters of CUDA calls, if the step has any. */
-static void read_cuda(const struct report_session *session, const char *raw,
-                      struct material *m)
+/* Reads the data of features, if the step has any. An error is logged and does
+ * not affect the rest of the report. */
+static void read_features(const struct report_session *session, const char *raw,
+                          struct watch *watch, struct material *m)
 {
-    struct jp_error err;
+    const struct feature_input in = {.inputs = &raw,
+                                     .n = 1,
+                                     .conf = session->has_conf ? &session->conf
+                                                               : NULL,
+                                     .over = !m->result,
+                                     .threads = session->policy.report_threads,
+                                     .progress = on_progress,
+                                     .progress_arg = watch,
+                                     .stop = is_over,
+                                     .stop_arg = watch,
+                                     /* list_undone names what is left */
+                                     .may_run = !session->options->outside,
+                                     .run_limit_ms = run_limit_ms(session),
+                                     .log = log_line,
+                                     .log_arg = (void *) (uintptr_t) session};
 
-    if (util_cuda_load(raw, &m->cuda, &err) < 0)
-        stepdir_log(session->dir, "no CUDA counters: %s", err.text);
-    for (size_t i = 0; m->cuda && i < m->cuda->n_processes; i++) {
-        const struct jp_cuda_process *p = &m->cuda->processes[i];
+    feature_read(&in, &m->features);
+    for (size_t i = 0; feature_registry[i]; i++) {
+        const struct feature *f = feature_registry[i];
 
-        if (*p->why)
-            stepdir_log(session->dir, "CUDA, process %" PRIu32 " of %s: %s",
-                        p->pid, p->host, p->why);
+        if (*m->features.trouble[i].text)
+            stepdir_log(session->dir, "no %s figures: %s", f->title,
+                        m->features.trouble[i].text);
+        if (m->features.data[i] && f->relative)
+            f->relative(m->features.data[i], make_relative, session->dir);
     }
 }
 
@@ -260,22 +209,7 @@ static void log_note(void *arg, const char *path, const char *why)
 {
     const struct report_session *session = arg;
 
-    stepdir_log(session->dir, "%s: %s", path, why);
-}
-
-/* Reads what the evidence has for features. */
-static void read_feature_evidence(const struct report_session *session,
-                                  struct material *m)
-{
-    struct feature_set before = m->features;
-
-    feature_read_evidence(m->hang, session->dir, &m->features);
-    for (size_t i = 0; feature_registry[i]; i++)
-        if (*m->features.trouble[i].text && !*before.trouble[i].text)
-            stepdir_log(session->dir, "no %s figures: %s",
-                        feature_registry[i]->title,
-                        m->features.trouble[i].text);
-    feature_notes(&m->features, log_note, (void *) (uintptr_t) session);
+    stepdir_log(session->dir, "%s%s%s", path, why ? ": " : "", why ? why : "");
 }
 
 /* Logs that a node's partial is not used. */
@@ -390,12 +324,8 @@ static int analyse(const struct report_session *session, struct material *m)
         rc = 0;
     else if (raw && on_progress(&watch, 0, 0) == 0)
         m->result = aggregate_run(inputs, there, &options, &m->trouble);
-    if (m->result && there)
-        read_features(session, raw, &watch, m);
-    if (m->result && there)
-        read_nsys(session, raw, &watch, m);
     if (there)
-        read_cuda(session, raw, m);
+        read_features(session, raw, &watch, m);
     /* the partials were empty as well */
     if (m->result && !there && !m->result->quality.files) {
         result_destroy(m->result);
@@ -456,10 +386,33 @@ static void correct_release(struct jp_jobconf *conf,
     }
 }
 
-/* Reads the agents' samples. An error does not affect the report. */
-static void read_util(struct report_session *session, struct material *m)
+/* Logs what the features could not read since before, of which it is the
+ * set. */
+static void log_troubles(const struct report_session *session,
+                         const struct feature_set *before,
+                         const struct feature_set *now)
 {
-    struct jp_error err;
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (*now->trouble[i].text && !*before->trouble[i].text)
+            stepdir_log(session->dir, "no %s figures: %s",
+                        feature_registry[i]->title, now->trouble[i].text);
+}
+
+/* Reads what the evidence has for features. */
+static void read_feature_evidence(const struct report_session *session,
+                                  struct material *m)
+{
+    struct feature_set before = m->features;
+
+    feature_read_evidence(m->hang, session->dir, &m->features);
+    log_troubles(session, &before, &m->features);
+}
+
+/* Reads what the nodes' agents have left. An error does not affect the
+ * report. */
+static void read_agents(struct report_session *session, struct material *m)
+{
+    struct feature_set before = m->features;
 
     util_agents_load(session->dir, m->nodes,
                      session->has_conf ? session->conf.policy.util_period_ms
@@ -473,38 +426,25 @@ static void read_util(struct report_session *session, struct material *m)
         nodes_align(m->nodes, m->result ? clocks_map(m->result->clocks) : NULL);
     /* where several steps have sampled one node, its samples are in their own
      * reports */
-    if (m->nodes && session->n_steps && !nodes_are_distinct(m->nodes))
-        return;
-    if (m->nodes && util_load(session->dir, m->nodes, &m->util, &err) < 0)
-        stepdir_log(session->dir, "no utilisation: %s", err.text);
-    else if (m->util && *m->util->trouble)
-        stepdir_log(session->dir, "utilisation: %s", m->util->trouble);
-    if (m->nodes && m->util &&
-        samples_load(&m->samples, session->dir, m->nodes, m->util, &err) < 0)
-        stepdir_log(session->dir, "no utilisation over time: %s", err.text);
+    if (m->nodes && (!session->n_steps || nodes_are_distinct(m->nodes)))
+        feature_read_nodes(session->dir, m->nodes, &m->features);
+    log_troubles(session, &before, &m->features);
+    feature_notes(&m->features, log_note, (void *) (uintptr_t) session);
 }
 
-/* Finds causes of delays, the duration of an iteration and bottlenecks. An
- * error does not affect the report. */
-static void find_causes(const struct report_session *session,
-                        struct material *m)
+/* Finds what explains the findings. An error does not affect the report. */
+static void explain(const struct report_session *session, struct material *m)
 {
-    const struct causes_input in = {.samples = &m->samples,
-                                    .nodes = m->nodes,
-                                    .result = m->result,
-                                    .processes = &m->insight->processes,
-                                    .insight = m->insight,
-                                    .places = m->labels ? m->labels->places
-                                                        : NULL};
-    struct jp_error err;
+    const struct feature_explain in = {.features = &m->features,
+                                       .dir = session->dir,
+                                       .nodes = m->nodes,
+                                       .result = m->result,
+                                       .insight = m->insight,
+                                       .labels = m->labels,
+                                       .failed = log_note,
+                                       .arg = (void *) (uintptr_t) session};
 
-    if (m->samples.n_slices && causes_find(&in, &m->causes, &err) < 0)
-        stepdir_log(session->dir, "no causes: %s", err.text);
-    causes_apply(m->causes, m->insight);
-    if (iteration_find(m->result, session->dir, m->nodes, &m->iteration, &err) <
-        0)
-        stepdir_log(session->dir, "no times of program steps: %s", err.text);
-    bottlenecks_find(m->util, &m->samples, m->result, &m->bottlenecks);
+    feature_explain_all(&in, &m->features);
 }
 
 /* The site file of the step's SPANK module, unless the command line names one.
@@ -546,9 +486,11 @@ static bool has_data(const struct material *m)
     const struct jp_quality *q = m->result ? &m->result->quality : NULL;
 
     for (size_t i = 0; feature_registry[i]; i++)
-        if (m->features.data[i] || *m->features.trouble[i].text)
+        if (m->features.data[i] ||
+            (feature_registry[i]->role == FEATURE_PROFILE &&
+             *m->features.trouble[i].text))
             return true;
-    return !m->analysed || m->nsys || m->cuda ||
+    return !m->analysed ||
            (q && (q->records || q->bad_lines || q->in_flight || q->lost ||
                   q->damaged_blocks || q->unseen_calls));
 }
@@ -627,23 +569,28 @@ static void find_in_flight(const struct report_session *session,
 /* --- what this report leaves to others -------------------------------------
  */
 
-/* The site's settings of work that follows a report. */
-struct site_work {
-    bool history_command, upload;
-};
-
-static struct site_work find_site_work(const struct report_options *options)
+/* Adds what follows a report at this time, but not outside of the job. again:
+ * the command that makes another report. Returns the number of rows. */
+static size_t list_following(const struct jp_sitefile *site,
+                             enum command_when when, const char *again,
+                             struct report_undone *undone)
 {
-    struct jp_sitefile site = {0};
-    struct site_work work = {false, false};
+    size_t n = 0;
 
-    if (plan_load_site(options->site ? options->site : options->config, &site,
-                       NULL) == 0) {
-        work.history_command = sitefile_find(&site, "history.command") != NULL;
-        work.upload = upload_can_send() && sitefile_find(&site, "upload.to");
+    for (size_t i = 0; command_registry[i] && n < REPORT_FOLLOWING; i++) {
+        const struct command *c = command_registry[i];
+        const char *command = NULL, *text = NULL;
+
+        if (c->left && c->when == when)
+            text = c->left(site, &command);
+        if (!text)
+            continue;
+        undone[n].kind = c->name;
+        snprintf(undone[n].text, sizeof(undone->text), "%s", text);
+        snprintf(undone[n++].command, sizeof(undone->command), "%s",
+                 command ? command : again);
     }
-    sitefile_fini(&site);
-    return work;
+    return n;
 }
 
 /* Lists the work that is not done. Outside of the job, programs are not started
@@ -654,21 +601,22 @@ static size_t list_undone(const struct report_session *session,
 {
     const struct jp_jobconf *conf = session->has_conf ? &session->conf : NULL;
     bool outside = session->options->outside;
-    struct site_work work = {false, false};
     char again[sizeof(undone->command)] = "jobprof report .";
+    struct jp_sitefile site = {0};
     char name[JP_JOBCONF_NAME_LEN];
     size_t n = 0;
 
-    if (outside)
-        work = find_site_work(session->options);
     if (conf && conf->step_id)
         snprintf(again, sizeof(again), "jobprof report %s",
                  jobconf_step_name(conf, name));
-    if (m->nsys && m->nsys->unexported) {
-        undone[n] = (struct report_undone){.kind = "nsys"};
-        snprintf(undone[n].text, sizeof(undone[n].text),
-                 "%s of nsys not exported",
-                 m->nsys->unexported == 1 ? "a report" : "reports");
+    for (size_t i = 0; feature_registry[i]; i++) {
+        const struct feature *f = feature_registry[i];
+
+        if (!m->features.data[i] || !f->undone ||
+            !f->undone(m->features.data[i], undone[n].text,
+                       sizeof(undone->text)))
+            continue;
+        undone[n].kind = f->name;
         snprintf(undone[n++].command, sizeof(undone->command), "%s", again);
     }
     if (outside && report_session_enabled(session, "exporter_layout")) {
@@ -676,14 +624,14 @@ static size_t list_undone(const struct report_session *session,
             "pictures", "the exporter's pictures not drawn", ""};
         snprintf(undone[n++].command, sizeof(undone->command), "%s", again);
     }
-    if (work.history_command) {
-        undone[n] = (struct report_undone){
-            "history", "no line for the site's history command", ""};
-        snprintf(undone[n++].command, sizeof(undone->command), "%s", again);
+    if (outside &&
+        plan_load_site(session->options->site ? session->options->site
+                                              : session->options->config,
+                       &site, NULL) == 0) {
+        n += list_following(&site, COMMAND_AT_ONCE, again, &undone[n]);
+        n += list_following(&site, COMMAND_AT_END, again, &undone[n]);
     }
-    if (work.upload)
-        undone[n++] = (struct report_undone){"upload", "the upload waits",
-                                             "jobprof upload --outbox"};
+    sitefile_fini(&site);
     return n;
 }
 
@@ -699,15 +647,8 @@ static int write_all(const struct report_session *session,
         .nodes = m->nodes,
         .result = m->result,
         .features = &m->features,
-        .nsys = m->nsys,
-        .cuda = m->cuda,
         .hang = m->hang,
-        .util = m->util,
-        .causes = m->causes,
-        .samples = m->samples.n_slices ? &m->samples : NULL,
         .agents = &m->agents,
-        .iteration = &m->iteration,
-        .bottlenecks = &m->bottlenecks,
         .labels = m->labels,
         .processes = m->insight ? &m->insight->processes : NULL,
         .insight = m->insight,
@@ -750,14 +691,17 @@ static bool is_unwanted(const struct report_session *session,
             report_settle_has_others(session));
 }
 
-/* Whether the site samples all steps (util.default), and so wants to know of
- * this one. */
-static bool is_sampled(const struct report_session *session)
+/* Whether the site has data taken of all steps, and so wants to know of this
+ * one. there: whether such data is there. */
+static bool is_wanted_of_all(const struct report_session *session,
+                             const struct feature_set *features, bool there)
 {
-    const char *request = session->conf.util_request;
-
-    return session->has_conf && request && *request &&
-           strcmp(request, "off") != 0;
+    for (size_t i = 0; session->has_conf && feature_registry[i]; i++)
+        if (feature_registry[i]->wanted_of_all &&
+            feature_registry[i]->wanted_of_all(&session->conf) &&
+            (!there || features->data[i]))
+            return true;
+    return false;
 }
 
 /* Whether this report would lose data: the records or a feature's data are
@@ -808,8 +752,6 @@ static void decide_verdict(const struct report_session *session,
         .hypotheses = m->insight ? &m->insight->hypotheses : NULL,
         .labels = m->labels,
         .features = &m->features,
-        .nsys = m->nsys,
-        .util = m->util,
         .step_dir = session->dir,
         .analysed = m->analysed};
 
@@ -825,7 +767,8 @@ static int settle_before(struct report_session *session,
 
     if (is_worse(session, m))
         return keep_old(session, m);
-    session->passing = is_unwanted(session, m) && is_sampled(session);
+    session->passing = is_unwanted(session, m) &&
+                       is_wanted_of_all(session, &m->features, false);
     if (is_unwanted(session, m) && !session->passing) {
         if (report_settle_remove(session, &err) < 0)
             stepdir_log(session->dir, "cannot be removed: %s", err.text);
@@ -877,9 +820,9 @@ static int make(struct report_session *session, struct material *m)
     read_evidence(session, m);
     read_feature_evidence(session, m);
     label(session, m);
-    read_util(session, m);
+    read_agents(session, m);
     /* without a sample there is nothing to remember */
-    if (session->passing && !m->util) {
+    if (session->passing && !is_wanted_of_all(session, &m->features, true)) {
         if (report_settle_remove(session, &err) < 0)
             stepdir_log(session->dir, "cannot be removed: %s", err.text);
         return JP_EXIT_NODATA;
@@ -890,9 +833,8 @@ static int make(struct report_session *session, struct material *m)
                              m->nodes, m->result, &m->expectation);
     if (m->insight) {
         find_in_flight(session, m->insight);
-        gputime_judge(m->nsys, m->insight);
         feature_judge_operations(&m->features, m->result, m->insight);
-        find_causes(session, m);
+        explain(session, m);
     }
     decide_verdict(session, m, &verdict);
     /* the last check before files are replaced */
@@ -933,12 +875,7 @@ int report_make(struct report_session *session)
     }
     result_destroy(m.result);
     feature_fini(&m.features);
-    nsys_destroy(m.nsys);
-    util_cuda_destroy(m.cuda);
     hangstacks_destroy(m.hang);
-    util_destroy(m.util);
-    causes_destroy(m.causes);
-    samples_fini(&m.samples);
     cmd_expect_fini(&m.expect);
     peaks_fini(&m.rates);
     return rc;

@@ -690,22 +690,23 @@ static int cmd_run(int argc, char **argv)
 
 /* --- the program ---------------------------------------------------------- */
 
-static const struct command commands[] = {
-    {"resolve", cmd_resolve, "turn settings into a step directory (in srun)"},
-    {"begin", cmd_begin, "prepare this node for a profiled step"},
-    {"agent", cmd_agent, "sample this node while the tasks run"},
-    {"task", cmd_task, "record that a task of this node starts"},
-    {"finish", cmd_finish, "finish a profiled step on this node"},
-    {"run", cmd_run, "run programs beside the tasks of this node"},
-    {"evidence", cmd_evidence,
-     "examine the tasks of a hanging step on this node"},
+static const struct command *const commands[] = {
+    COMMAND("resolve", cmd_resolve,
+            "turn settings into a step directory (in srun)"),
+    COMMAND("begin", cmd_begin, "prepare this node for a profiled step"),
+    COMMAND("agent", cmd_agent, "sample this node while the tasks run"),
+    COMMAND("task", cmd_task, "record that a task of this node starts"),
+    COMMAND("finish", cmd_finish, "finish a profiled step on this node"),
+    COMMAND("run", cmd_run, "run programs beside the tasks of this node"),
+    COMMAND("evidence", cmd_evidence,
+            "examine the tasks of a hanging step on this node"),
+    NULL,
 };
 
 static const struct program program = {
     .name = "jobprof-node",
     .purpose = "The SPANK module of jobprof runs this as the job's user.",
     .commands = commands,
-    .n_commands = sizeof(commands) / sizeof(commands[0]),
     .epilogue = "Only jobprof calls it; its arguments may change.\n",
 };
 

@@ -2,10 +2,14 @@
  * names its part of each file. */
 #include "orchestrator/copper/copper_feature.h"
 
+#include <inttypes.h>
+#include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/figure.h"
+#include "common/quote.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/plain.h"
 #include "orchestrator/report/out.h"
@@ -22,20 +26,95 @@ static bool is_asked(const struct jp_jobconf *conf)
     return mode && strcmp(mode, "off") != 0 && !conf->hidden;
 }
 
+/* Reads the profiles; options lacks what is the same for all callers. */
+static int read_with(const struct feature_input *in,
+                     struct jp_copper_options *options, void **data,
+                     struct jp_error *err)
+{
+    struct jp_copper *copper = NULL;
+    int rc;
+
+    options->slow_share = limits_get(JP_LIMIT_COPPER_SLOW);
+    options->slow_cost_us = limits_get(JP_LIMIT_COPPER_COST);
+    options->progress = in->progress;
+    options->progress_arg = in->progress_arg;
+    rc = copper_run(in->inputs, in->n, options, &copper, err);
+    *data = copper;
+    return rc;
+}
+
 static int read_profiles(const struct feature_input *in, void **data,
                          struct jp_error *err)
 {
-    const struct jp_copper_options options = {
-        .expected = is_asked(in->conf),
-        .slow_share = limits_get(JP_LIMIT_COPPER_SLOW),
-        .slow_cost_us = limits_get(JP_LIMIT_COPPER_COST),
-        .progress = in->progress,
-        .progress_arg = in->progress_arg};
-    struct jp_copper *copper = NULL;
-    int rc = copper_run(in->inputs, in->n, &options, &copper, err);
+    struct jp_copper_options options = {.expected = is_asked(in->conf)};
 
-    *data = copper;
-    return rc;
+    return in->over ? 0 : read_with(in, &options, data, err);
+}
+
+/* --- options of `jobprof aggregate` --------------------------------------- */
+
+enum { MAX_USAGE_ROOTS = 32 };
+
+static int check_folder(const char *value, struct jp_error *err)
+{
+    return *value == '/'
+               ? 0
+               : error_set(err, "\"%s\" is not an absolute path", QUOTE(value));
+}
+
+enum { USAGE_ROOT, NO_USAGE, SYSROOT };
+static const struct feature_option own_options[] = {
+    [USAGE_ROOT] = {"usage-root", "DIR",
+                    "also compare Copper's paths with the files below DIR; may "
+                    "be given several times. For root, and for another user's "
+                    "data, nothing else is compared",
+                    MAX_USAGE_ROOTS, check_folder},
+    [NO_USAGE] = {"no-usage", NULL, "do not compare Copper's paths with files",
+                  UINT_MAX, NULL},
+    [SYSROOT] = {"sysroot", "DIR",
+                 "look Copper's paths up below DIR instead of /", UINT_MAX,
+                 check_folder},
+    {.name = NULL},
+};
+
+/* Its files are known by their folders, so it looks for them itself. */
+static int read_found(const struct filekinds *found,
+                      const struct feature_input *in, void **data,
+                      struct jp_error *err)
+{
+    const char *roots[MAX_USAGE_ROOTS];
+    struct jp_copper_options options = {.usage = true,
+                                        .usage_roots = roots,
+                                        .memory_bytes = in->memory_bytes,
+                                        .home = getenv("HOME")};
+
+    (void) found;
+    for (size_t i = 0; i < in->n_given; i++) {
+        const struct feature_given *given = &in->given[i];
+
+        if (given->option == &own_options[USAGE_ROOT])
+            roots[options.n_usage_roots++] = given->value;
+        else if (given->option == &own_options[NO_USAGE])
+            options.usage = false;
+        else if (given->option == &own_options[SYSROOT])
+            options.sysroot = given->value;
+    }
+    return read_with(in, &options, data, err);
+}
+
+static void
+put_notes(const void *data,
+          void (*note)(void *arg, const char *path, const char *why), void *arg)
+{
+    const struct jp_copper *copper = data;
+    char more[64];
+
+    for (size_t i = 0; i < copper->n_notes; i++)
+        note(arg, copper->notes[i].path, copper->notes[i].what);
+    snprintf(more, sizeof(more), "and %" PRIu64 " more notes",
+             copper->notes_left_out);
+    if (copper->notes_left_out)
+        note(arg, more, NULL);
 }
 
 static void destroy(void *data)
@@ -54,8 +133,10 @@ static void make_relative(void *data, void (*one)(char *path, const char *dir),
 
 /* --- verdict -------------------------------------------------------------- */
 
-static void judge(const void *data, bool alone, struct jp_verdict *verdict)
+static void judge(const void *data, const struct verdict_input *in, bool alone,
+                  struct jp_verdict *verdict)
 {
+    (void) in;
     copper_verdict_add(data, alone, verdict);
 }
 
@@ -128,8 +209,9 @@ static void put_tiles(const struct jp_report *report,
 }
 
 /* Prints one line on Copper's profiles. */
-static void put_card(const json_t *copper, unsigned columns, FILE *out)
+static void put_card(const json_t *summary, unsigned columns, FILE *out)
 {
+    const json_t *copper = json_object_get(summary, COPPER_FEATURE);
     const json_t *totals = json_object_get(copper, "totals");
     uint64_t ops, hits = 0, saved = 0, us = 0;
     char ranks[64];
@@ -154,12 +236,24 @@ static void put_card(const json_t *copper, unsigned columns, FILE *out)
 static const struct feature_rows rows[] = {
     {&table_copper_totals, copper_report_totals}, {NULL, NULL}};
 
+static const struct jp_html_section sections[] = {
+    {.id = COPPER_FEATURE,
+     .title = "Copper cache",
+     .kind = JP_HTML_WIDE,
+     .put = copper_html,
+     .figure = put_figure},
+    {.id = NULL},
+};
+
 const struct feature feature_copper = {
     .name = COPPER_FEATURE,
     .title = "Copper",
-    .section = "Copper cache",
+    .role = FEATURE_PROFILE,
     .asked = is_asked,
     .read = read_profiles,
+    .read_found = read_found,
+    .options = own_options,
+    .notes = put_notes,
     .destroy = destroy,
     .relative = make_relative,
     .judge = judge,
@@ -171,8 +265,7 @@ const struct feature feature_copper = {
     .json = copper_report_json,
     .findings = copper_report_findings,
     .text = copper_report_text,
-    .html = copper_html,
-    .figure = put_figure,
+    .sections = sections,
     .files = copper_report_lists,
     .tiles = put_tiles,
     .proof = copper_proof,

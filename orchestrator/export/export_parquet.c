@@ -63,7 +63,7 @@ static enum parquet_type type_of(const struct jp_column *c)
 static const struct jp_table *find_in(const struct jp_table *const list[],
                                       const char *name)
 {
-    for (size_t i = 0; list[i]; i++)
+    for (size_t i = 0; list && list[i]; i++)
         if (strcmp(list[i]->name, name) == 0)
             return list[i];
     return NULL;
@@ -72,15 +72,9 @@ static const struct jp_table *find_in(const struct jp_table *const list[],
 /* The table of csv/NAME.csv; NULL: unknown name. */
 static const struct jp_table *find_table(const char *name)
 {
-    static const struct jp_table *const others[] = {&table_util, &table_clock,
-                                                    NULL};
     /* all tables that a report may have */
     const struct jp_table *table = find_in(tables, name);
 
-    table = table ? table : find_in(others, name);
-    table = table ? table : find_in(tables_nsys, name);
-    table = table ? table : find_in(tables_gputime, name);
-    table = table ? table : find_in(tables_cuda, name);
     for (size_t i = 0; !table && feature_registry[i]; i++)
         table = find_in(feature_registry[i]->tables, name);
     return table;
@@ -669,7 +663,7 @@ static int write_list(const char *csv_dir, const char *out_dir,
                       enum parquet_codec codec,
                       struct export_parquet_done *done, struct jp_error *err)
 {
-    for (size_t i = 0; list[i]; i++)
+    for (size_t i = 0; list && list[i]; i++)
         if (list[i]->columns->flags & JP_CSV &&
             write_one(csv_dir, out_dir, list[i], codec, done, err) < 0)
             return -1;
@@ -680,14 +674,7 @@ int export_parquet(const char *csv_dir, const char *out_dir,
                    enum parquet_codec codec, struct export_parquet_done *done,
                    struct jp_error *err)
 {
-    static const struct jp_table *const others[] = {&table_util, &table_clock,
-                                                    NULL};
-
-    if (write_list(csv_dir, out_dir, tables, codec, done, err) < 0 ||
-        write_list(csv_dir, out_dir, others, codec, done, err) < 0 ||
-        write_list(csv_dir, out_dir, tables_nsys, codec, done, err) < 0 ||
-        write_list(csv_dir, out_dir, tables_gputime, codec, done, err) < 0 ||
-        write_list(csv_dir, out_dir, tables_cuda, codec, done, err) < 0)
+    if (write_list(csv_dir, out_dir, tables, codec, done, err) < 0)
         return -1;
     for (size_t i = 0; feature_registry[i]; i++)
         if (write_list(csv_dir, out_dir, feature_registry[i]->tables, codec,

@@ -52,7 +52,7 @@ uint32_t feature_known(const struct feature_set *set)
     uint32_t known = 0;
 
     for (size_t i = 0; set && feature_registry[i]; i++)
-        if (set->data[i] && !feature_registry[i]->beside)
+        if (set->data[i] && feature_registry[i]->role == FEATURE_PROFILE)
             known |= UINT32_C(1) << i;
     return known;
 }
@@ -62,7 +62,7 @@ uint32_t feature_reported(const json_t *summary)
     uint32_t known = 0;
 
     for (size_t i = 0; feature_registry[i]; i++)
-        if (!feature_registry[i]->beside &&
+        if (feature_registry[i]->role == FEATURE_PROFILE &&
             json_object_size(
                 json_object_get(summary, feature_registry[i]->name)))
             known |= UINT32_C(1) << i;
@@ -80,7 +80,7 @@ bool feature_asked(const struct jp_jobconf *conf)
 const struct feature *feature_first(const struct feature_set *set)
 {
     for (size_t i = 0; set && feature_registry[i]; i++)
-        if (set->data[i] && !feature_registry[i]->beside)
+        if (set->data[i] && feature_registry[i]->role == FEATURE_PROFILE)
             return feature_registry[i];
     return NULL;
 }
@@ -106,6 +106,27 @@ void feature_read_evidence(const struct hangstacks *hang, const char *dir,
             set->trouble[i] = (struct jp_error){""};
 }
 
+void feature_read_nodes(const char *dir, const struct jp_nodes *nodes,
+                        struct feature_set *set)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->read_nodes &&
+            feature_registry[i]->read_nodes(dir, nodes, &set->data[i],
+                                            &set->trouble[i]) == 0)
+            set->trouble[i] = (struct jp_error){""};
+}
+
+void feature_explain_all(const struct feature_explain *in,
+                         struct feature_set *set)
+{
+    struct jp_error err;
+
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->explain &&
+            feature_registry[i]->explain(in, &set->data[i], &err) < 0)
+            in->failed(in->arg, feature_registry[i]->title, err.text);
+}
+
 void feature_notes(const struct feature_set *set,
                    void (*note)(void *arg, const char *path, const char *why),
                    void *arg)
@@ -115,12 +136,38 @@ void feature_notes(const struct feature_set *set,
             feature_registry[i]->notes(set->data[i], note, arg);
 }
 
+bool feature_claims(const char *path)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->claims && feature_registry[i]->claims(path))
+            return true;
+    return false;
+}
+
+const char *feature_operations_file(const struct feature_set *set, size_t i,
+                                    size_t k)
+{
+    return set->data[i] && feature_registry[i]->operations_file
+               ? feature_registry[i]->operations_file(set->data[i], k)
+               : NULL;
+}
+
+void feature_readers(const struct backend *readers[FEATURES_MAX + 1])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->reader)
+            readers[n++] = feature_registry[i]->reader;
+    readers[n] = NULL;
+}
+
 void feature_judge_operations(const struct feature_set *set,
                               struct jp_result *result,
                               struct jp_insight *insight)
 {
     for (size_t i = 0; feature_registry[i]; i++)
-        if (set->data[i] && feature_registry[i]->judge_operations)
+        if (feature_registry[i]->judge_operations)
             feature_registry[i]->judge_operations(set->data[i], result,
                                                   insight);
 }

@@ -7,9 +7,10 @@
  * What runs in or beside the tasks is no feature, but a backend
  * (plugins/backend.h).
  *
- * Hooks are only called if there is data, unless said otherwise; a hook that is
- * NULL has nothing to do. Those that return int return 0, or -1 without memory
- * (or with err, where they have one).
+ * Hooks are only called if the report has the feature's data
+ * (report_has in report.h), unless said otherwise; a hook that is NULL has
+ * nothing to do. Those that return int return 0, or -1 without memory (or with
+ * err, where they have one).
  */
 #ifndef JP_FEATURE_FEATURE_H
 #define JP_FEATURE_FEATURE_H
@@ -22,27 +23,89 @@
 #include "common/error.h"
 #include "common/jobconf.h"
 
+struct backend;   /* plugins/backend.h */
 struct filekinds; /* orchestrator/ingest/filekinds.h */
 struct first_screen_tile;
 struct hangstacks; /* orchestrator/evidence/hangstacks.h */
 struct jp_chart;
 struct jp_csv;
+struct jp_html_section; /* orchestrator/report/sections.h */
 struct jp_insight;
 struct jp_json_stream;
+struct jp_nodes;
 struct jp_report;
 struct jp_result;
+struct jp_step_labels;
 struct jp_table;
 struct jp_verdict;
-struct json_t; /* jansson.h */
+struct json_t;        /* jansson.h */
+struct verdict_input; /* orchestrator/insight/verdict.h */
+
+/* An option of `jobprof aggregate` that is for one feature. */
+struct feature_option {
+    const char *name;  /* without dashes; NULL: end of the list */
+    const char *value; /* its name in --help; NULL: none */
+    const char *help;
+    unsigned most; /* how often it may be given */
+    /* Checks a value. NULL: any is good. */
+    int (*check)(const char *value, struct jp_error *err);
+};
+
+/* Such an option as the user gave it, in the order of the command line. */
+struct feature_given {
+    const struct feature_option *option;
+    const char *value; /* NULL: it has none */
+};
 
 /* What a feature reads its data from. */
 struct feature_input {
     const char *const *inputs; /* n files and folders, as for aggregate_run */
     size_t n;
     const struct jp_jobconf *conf; /* NULL: a folder of logs */
-    /* Called between parts; true ends the reading. NULL: never. */
+    const struct feature_given *given; /* of all features */
+    size_t n_given;
+    uint64_t memory_bytes; /* limit; 0: the feature decides */
+    unsigned threads;      /* the same */
+    bool over; /* time is up: only what takes next to no time is read */
+    /* Called between parts with bytes read and all bytes, which are shown to
+     * the user; true ends the reading. NULL: never. */
     int (*progress)(void *arg, uint64_t done, uint64_t total);
     void *progress_arg;
+    /* The same where no progress is known. NULL: never. */
+    bool (*stop)(void *arg);
+    void *stop_arg;
+    /* Whether other programs may be started to make data readable, and how long
+     * they may run together. */
+    bool may_run;
+    uint32_t run_limit_ms;
+    /* Takes a line about the reading for the step's log. NULL: nobody reads
+     * it. */
+    void (*log)(void *arg, const char *line);
+    void *log_arg;
+};
+
+/* What explain() gets. All pointers are borrowed, and may be NULL but for
+ * features and insight. */
+struct feature_explain {
+    const struct feature_set *features; /* what the others have read */
+    const char *dir;                    /* of the step */
+    const struct jp_nodes *nodes;
+    struct jp_result *result;
+    struct jp_insight *insight;
+    const struct jp_step_labels *labels;
+    /* Takes what could not be found, and why. */
+    void (*failed)(void *arg, const char *what, const char *why);
+    void *arg;
+};
+
+/* What a verdict on a step needs to know of figures that agents take by
+ * themselves, where nothing was profiled. */
+enum { FEATURE_GAPS = 120 };
+struct feature_figures {
+    bool asked, there;
+    const char *noun, *of;   /* "utilisation", "samples of utilisation" */
+    const char *trouble;     /* why there are none; NULL: unknown */
+    char gaps[FEATURE_GAPS]; /* what is missing of them, a clause; "" */
 };
 
 /* Rows of a table that its columns do not describe. */
@@ -52,19 +115,28 @@ struct feature_rows {
                const struct jp_table *table);
 };
 
-struct feature {
-    const char *name;    /* of the folder; the key in summary.json; the anchor
-                            of the section */
-    const char *title;   /* a noun for sentences */
-    const char *section; /* heading in the page, HTML */
-    const char *note;    /* a line below the heading, HTML; NULL: none */
+/* What the data of a feature is to a report. */
+enum feature_role {
+    /* A profile of something else than NCCL, which may be all that was asked
+     * for. Such a report is about this feature: feature_known, feature_reported
+     * and feature_first count it. */
+    FEATURE_PROFILE,
+    /* Figures of the same step that explain it, such as samples. They decide
+     * the verdict only where nothing was profiled. */
+    FEATURE_FIGURES,
+    /* About the operations of NCCL: its object comes last in summary.json, and
+     * its verdict after those of other data. */
+    FEATURE_OPERATIONS
+};
 
-    /* Where its data is about the operations of NCCL: the id of the page's
-     * section after which its own comes. The report is one of NCCL then, so
-     * feature_known, feature_reported and feature_first leave the feature out,
-     * its object comes last in summary.json, and its verdict after those of
-     * other data. NULL: its data stands for itself. */
-    const char *beside;
+struct feature {
+    const char *name;  /* the key in summary.json */
+    const char *title; /* a noun for sentences */
+    enum feature_role role;
+    /* The data has samples of what happened while the step ran, by which
+     * findings are explained. Where nothing was profiled, their sentence
+     * ("text" in summary.json) is the answer that srun prints. */
+    bool samples;
 
     /* --- data: whatever read() makes */
 
@@ -75,8 +147,12 @@ struct feature {
      * not be read. */
     int (*read)(const struct feature_input *in, void **data,
                 struct jp_error *err);
+    /* Whether the report has its data, where that is a part of what the report
+     * has anyway: figures of the joined result. NULL: it has if read() made
+     * some. */
+    bool (*present)(const struct jp_report *report);
     /* Reads the files of its kind that `jobprof aggregate` has found. Otherwise
-     * as read(). in->inputs is not set. */
+     * as read(). */
     int (*read_found)(const struct filekinds *found,
                       const struct feature_input *in, void **data,
                       struct jp_error *err);
@@ -84,7 +160,27 @@ struct feature {
      * read(), which the same feature does not have. hang may be NULL. */
     int (*read_evidence)(const struct hangstacks *hang, const char *dir,
                          void **data, struct jp_error *err);
-    /* Calls note(arg, path, why) for each file that cannot be used. */
+    /* Whether a file that the user has named is only for this feature, so that
+     * no other reader gets it. Called without data. */
+    bool (*claims)(const char *path);
+    /* The i-th of its files that hold operations of NCCL, too, borrowed; NULL:
+     * no more. `jobprof aggregate` gives them to reader. */
+    const char *(*operations_file)(const void *data, size_t i);
+    const struct backend *reader;
+    /* Reads what the nodes' agents have left in the step's directory. Otherwise
+     * as read(), which the same feature does not have. */
+    int (*read_nodes)(const char *dir, const struct jp_nodes *nodes,
+                      void **data, struct jp_error *err);
+    /* Derives data from that of others, when all findings are known. Otherwise
+     * as read(), which the same feature does not have. */
+    int (*explain)(const struct feature_explain *in, void **data,
+                   struct jp_error *err);
+    /* Whether the site has this data taken of every step, profiled or not, for
+     * its history. Called without data. */
+    bool (*wanted_of_all)(const struct jp_jobconf *conf);
+    const struct feature_option *options;
+    /* Calls note(arg, path, why) for each file that cannot be used. why is NULL
+     * for a line that is not about one file, in place of path. */
     void (*notes)(const void *data,
                   void (*note)(void *arg, const char *path, const char *why),
                   void *arg);
@@ -95,13 +191,20 @@ struct feature {
 
     /* --- findings and verdict */
 
-    /* Adds findings to those of the operations, and sets the result's hang.
-     * Adds fewer without memory. result may be NULL. */
+    /* Adds findings to those of the operations, answers its questions, and sets
+     * the result's hang. Adds fewer without memory. Called without data, too
+     * (data is NULL). result may be NULL. */
     void (*judge_operations)(const void *data, struct jp_result *result,
                              struct jp_insight *insight);
     /* Adds sentences to the verdict, and makes it worse if the data shows so.
-     * alone: nothing else was profiled, so the verdict is that of this data. */
-    void (*judge)(const void *data, bool alone, struct jp_verdict *verdict);
+     * alone: nothing else was profiled, so the verdict is that of this data.
+     * Called without data, too (data is NULL). */
+    void (*judge)(const void *data, const struct verdict_input *in, bool alone,
+                  struct jp_verdict *verdict);
+    /* Says whether there are such figures. *figures holds zeros. Called without
+     * data, too. NULL: the feature has none of this kind. */
+    void (*figures)(const void *data, const struct verdict_input *in,
+                    struct feature_figures *figures);
     /* Adds that the data could not be read, and why. Called without data. */
     void (*failed)(const char *why, struct jp_verdict *verdict);
     /* What to look at if the feature is alone and not OK; NULL ends a list of
@@ -110,10 +213,12 @@ struct feature {
 
     /* --- files of a report */
 
-    const struct jp_table *const *tables; /* with a file in csv/; ends with
-                                             NULL */
+    /* With a file in csv/. Ends with NULL; may be NULL. */
+    const struct jp_table *const *tables;
     const struct feature_rows *rows;      /* of some of these tables */
-    const struct jp_chart *const *charts; /* in plots/; ends with NULL */
+    /* In plots/, and if they have a name, in the data of the page, also without
+     * data. Ends with NULL. */
+    const struct jp_chart *const *charts;
     /* The object of summary.json. Called without data, too: it is empty
      * then. */
     void (*json)(struct jp_json_stream *s, const char *key,
@@ -124,10 +229,11 @@ struct feature {
     void (*lines)(const struct jp_report *report, FILE *out);
     /* Its part of summary.txt. NULL: its tables follow the block of data. */
     int (*text)(const struct jp_report *report, FILE *out);
-    int (*html)(const struct jp_report *report, FILE *out);
-    /* The figure of the closed section. Returns whether there is one. buf:
-     * DRAWER_FIGURE bytes. */
-    bool (*figure)(const struct jp_report *report, char *buf);
+    /* Its sections of the page; ends with an id that is NULL. */
+    const struct jp_html_section *sections;
+    /* Writes in a clause what `jobprof report` has to do again to complete the
+     * data; returns false if there is nothing. */
+    bool (*undone)(const void *data, char *buf, size_t size);
     /* Further files below dir. */
     int (*files)(const struct jp_report *report, const char *dir,
                  struct jp_error *err);
@@ -137,19 +243,27 @@ struct feature {
     /* The first four tiles. */
     void (*tiles)(const struct jp_report *report,
                   struct first_screen_tile *tiles);
+    /* Further tiles of a report without any profile, at most room. Returns
+     * their number. */
+    size_t (*further_tiles)(const struct jp_report *report,
+                            struct first_screen_tile *tiles, size_t room);
     /* The picture that proves the verdict. 1: nothing to draw. */
     int (*proof)(const struct jp_report *report, FILE *out);
 
-    /* --- the card: a line from the object of summary.json, which may be of
-     * another version, or NULL. */
-    void (*card)(const struct json_t *object, unsigned columns, FILE *out);
+    /* --- the card. Both get the whole summary.json, which may be of another
+     * version, and are called without data. */
+
+    /* Prints the feature's lines. */
+    void (*card)(const struct json_t *summary, unsigned columns, FILE *out);
+    /* Returns a sentence if the feature was asked for and left nothing. */
+    const char *(*missing)(const struct json_t *summary);
 };
 
 /* registry.c; ends with NULL. */
 extern const struct feature *const feature_registry[];
 
 /* Most features; the registry has fewer. */
-enum { FEATURES_MAX = 8 };
+enum { FEATURES_MAX = 16 };
 
 /* The data of all features, in the order of the registry. */
 struct feature_set {
@@ -180,23 +294,36 @@ int feature_read_found(const struct filekinds *found,
  * set->trouble. */
 void feature_read_evidence(const struct hangstacks *hang, const char *dir,
                            struct feature_set *set);
+/* Calls all read_nodes; what cannot be read is in set->trouble. */
+void feature_read_nodes(const char *dir, const struct jp_nodes *nodes,
+                        struct feature_set *set);
+/* Calls all explain; what failed altogether goes to in->failed. */
+void feature_explain_all(const struct feature_explain *in,
+                         struct feature_set *set);
 /* Calls note for each file of any feature that cannot be used. */
 void feature_notes(const struct feature_set *set,
                    void (*note)(void *arg, const char *path, const char *why),
                    void *arg);
+/* Whether a feature claims a file that the user has named. */
+bool feature_claims(const char *path);
+/* The k-th file of feature_registry[i] that holds operations; NULL: no more. */
+const char *feature_operations_file(const struct feature_set *set, size_t i,
+                                    size_t k);
+/* Lists the features' readers of such files; ends with NULL. */
+void feature_readers(const struct backend *readers[FEATURES_MAX + 1]);
 /* Calls all judge_operations. */
 void feature_judge_operations(const struct feature_set *set,
                               struct jp_result *result,
                               struct jp_insight *insight);
 
-/* The features with data of their own: bit i is that of feature_registry[i].
- * set may be NULL. */
+/* The profiles (FEATURE_PROFILE) that have data: bit i is that of
+ * feature_registry[i]. set may be NULL. */
 uint32_t feature_known(const struct feature_set *set);
 /* The same of a summary.json: the features whose object is not empty. */
 uint32_t feature_reported(const struct json_t *summary);
 /* Whether a feature was asked for. conf may be NULL. */
 bool feature_asked(const struct jp_jobconf *conf);
-/* The first feature with data of its own, or NULL. set may be NULL. */
+/* The first profile that has data, or NULL. set may be NULL. */
 const struct feature *feature_first(const struct feature_set *set);
 
 #endif

@@ -14,6 +14,7 @@
 #include "orchestrator/ingest/filekinds.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/report/out.h"
+#include "orchestrator/report/sections.h"
 #include "orchestrator/report/tables.h"
 
 /* --- data ----------------------------------------------------------------- */
@@ -24,11 +25,12 @@ static int64_t hang_limit_us(void)
     return (int64_t) limits_get(JP_LIMIT_HANG);
 }
 
+/* A callback of flight_load. */
 static int is_over(void *arg)
 {
     const struct feature_input *in = arg;
 
-    return in->progress ? in->progress(in->progress_arg, 0, 0) : 0;
+    return in->stop && in->stop(in->stop_arg);
 }
 
 static int read_found(const struct filekinds *found,
@@ -158,11 +160,13 @@ static void add_gaps(const struct jp_flight *flight, struct jp_verdict *verdict)
 
 /* Dumps of some ranks, taken while the step hung, leave the verdict to its
  * recordings. */
-static void judge(const void *data, bool alone, struct jp_verdict *verdict)
+static void judge(const void *data, const struct verdict_input *in, bool alone,
+                  struct jp_verdict *verdict)
 {
     const struct jp_flight *flight = data;
 
-    if (flight->evidence)
+    (void) in;
+    if (!flight || flight->evidence)
         return;
     add_gaps(flight, verdict);
     if (alone)
@@ -237,17 +241,25 @@ static int put_html(const struct jp_report *report, FILE *out)
     return rc;
 }
 
+static const struct jp_html_section sections[] = {
+    {.id = FLIGHT_FEATURE,
+     .title = "PyTorch&#39;s Flight Recorder",
+     .note = "Which rank was in which collective when its dump was written. A "
+             "dump has the newest calls only, and ranks write theirs at "
+             "different times; csv/flight_ops.csv and flight_dumps.csv have "
+             "all rows.",
+     .kind = JP_HTML_WIDE,
+     .put = put_html,
+     .after = "hang"},
+    {.id = NULL},
+};
+
 /* --- the feature ---------------------------------------------------------- */
 
 const struct feature feature_flight = {
     .name = FLIGHT_FEATURE,
     .title = "Flight Recorder",
-    .section = "PyTorch&#39;s Flight Recorder",
-    .note = "Which rank was in which collective when its dump was written. A "
-            "dump has the newest calls only, and ranks write theirs at "
-            "different times; csv/flight_ops.csv and flight_dumps.csv have all "
-            "rows.",
-    .beside = "hang",
+    .role = FEATURE_OPERATIONS,
     .read_found = read_found,
     .read_evidence = read_evidence,
     .notes = put_notes,
@@ -257,5 +269,5 @@ const struct feature feature_flight = {
     .tables = tables_flight,
     .json = put_json,
     .lines = put_lines,
-    .html = put_html,
+    .sections = sections,
 };

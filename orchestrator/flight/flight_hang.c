@@ -205,7 +205,7 @@ void flight_hang_judge(const void *data, struct jp_result *result,
     bool found = first && first->kind == JP_FINDING_HANG;
     char text[FLIGHT_TEXT];
 
-    if (flight->n_bad == flight->n_dumps)
+    if (!flight || flight->n_bad == flight->n_dumps)
         return;
     if (!flight_hangs(flight)) {
         if (!found && !flight->evidence)

@@ -316,7 +316,7 @@
          "under_used where processors and GPUs, as far as there are "
          "any, are both busy for at most {} of the time",
          "a smaller allocation would do"},
-    /* --- what a step's GPUs do (verdict_other.c) */
+    /* --- what a step's GPUs do (nsys/nsys_judge.c) */
     [JP_LIMIT_GPU_EVENTS] =
         {"gpu_events_min", 1000, JP_LIMIT_IS_NUMBER,
          "gpu_idle and small_kernels where there are at least {} gaps, "

@@ -24,9 +24,7 @@
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/reasons.h"
-#include "orchestrator/nsys/nsys.h"
 #include "orchestrator/topo/steplabels.h"
-#include "orchestrator/util/util.h"
 
 const char *verdict_word_name(enum jp_verdict_word word);
 
@@ -74,9 +72,7 @@ struct verdict_input {
     struct jp_hypotheses *hypotheses; /* gets the answer about the topology */
     const struct jp_step_labels *labels;
     const struct feature_set *features;
-    const struct jp_nsys *nsys;
     const char *found; /* which kinds of files a folder holds; NULL: unknown */
-    const struct jp_util *util;
     const char *step_dir; /* has the nodes' probes of clocks */
     bool analysed;        /* as in verdict_decide */
 };
@@ -97,16 +93,5 @@ void topo_verdict_add(const struct jp_step_labels *labels,
 
 /* Replaces the reasons of a verdict by one, if the word is that reason's. */
 void verdict_set_reason(struct jp_verdict *verdict, enum jp_reason reason);
-
-/* What exports of Nsight Systems show of a step's GPUs: gaps between kernels,
- * small kernels, copies that block, allocations, ranks that have more to
- * compute than others. */
-
-/* The limits that decide what is short and small. */
-struct jp_nsys_options gputime_options(void);
-
-/* Adds findings and sorts all again. Adds fewer without memory. nsys may be
- * NULL: then the question is not judged. */
-void gputime_judge(const struct jp_nsys *nsys, struct jp_insight *insight);
 
 #endif

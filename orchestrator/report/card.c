@@ -75,19 +75,6 @@ static const char *card_colour_end(bool colour)
     return colour ? "\033[0m" : "";
 }
 
-/* Whether NCCL was not to be profiled, and nothing of it is there: the step was
- * profiled for something else. */
-static bool is_without_nccl(const json_t *root)
-{
-    const json_t *quality = json_object_get(root, "quality");
-    uint64_t files = 0;
-
-    summary_file_count(quality, "files", &files);
-    return !files &&
-           !strcmp(summary_file_text(json_object_get(root, "job"), "nccl_mode"),
-                   "off");
-}
-
 /* The verdict's word. "" if there is no verdict to give, as nobody asked for
  * one: UNJUDGED of a step that was only sampled. */
 static const char *word_of(const json_t *root)
@@ -95,7 +82,7 @@ static const char *word_of(const json_t *root)
     const char *word =
         summary_file_text(json_object_get(root, "verdict"), "word");
 
-    return !strcmp(word, "UNJUDGED") && is_without_nccl(root) &&
+    return !strcmp(word, "UNJUDGED") && summary_file_without_nccl(root) &&
                    !feature_reported(root)
                ? ""
                : word;
@@ -120,25 +107,6 @@ static void put_verdict(const json_t *root, bool colour, unsigned columns,
         fputc(' ', out);
     text_out_wrap_fit(out, columns, (unsigned) strlen(word) + 9 + (*word != 0),
                       9, text);
-}
-
-/* Prints a line with as many whole clauses as fit. A clause ends in ", ", "; "
- * or ". " outside of brackets. A text whose first clause is too long is cut. */
-static void put_clauses(FILE *out, unsigned columns, const char *label,
-                        const char *text)
-{
-    size_t fits = 0, room = columns - 11;
-    unsigned depth = 0;
-
-    for (size_t i = 0; text[i] && i < room; i++) {
-        depth += text[i] == '(';
-        depth -= text[i] == ')' && depth;
-        if (strchr(",;.", text[i]) && text[i + 1] == ' ' && !depth)
-            fits = i + (text[i] == '.');
-    }
-    if (strlen(text) <= room || !fits)
-        fits = strlen(text);
-    text_out_fit(out, columns, "  %-8s %.*s", label, (int) fits, text);
 }
 
 char *card_of(const json_t *object, const char *some, const char *all,
@@ -183,7 +151,8 @@ static void put_data(const json_t *root, unsigned columns, FILE *out)
     uint64_t n;
     bool known;
 
-    if (!summary_file_count(quality, "records", &n) || is_without_nccl(root))
+    if (!summary_file_count(quality, "records", &n) ||
+        summary_file_without_nccl(root))
         return;
     card_of(quality, "nodes_seen", "nodes_expected", nodes, sizeof(nodes));
     known = strcmp(nodes, "-/-") != 0; /* a folder of logs has no nodes */
@@ -365,40 +334,6 @@ static bool is_said(const json_t *root, const char *text)
     return strstr(summary_file_sentence(json_object_get(root, "verdict")),
                   begin);
 }
-
-/* "GPU" of "gpu_bound". */
-static const char *bound_title(const char *word)
-{
-    for (int i = 0; i < JP_BOTTLENECKS; i++)
-        if (!strcmp(word, bottleneck_words[i]))
-            return bottleneck_titles[i];
-    return word; /* of another version */
-}
-
-/* "bound by GPU; a step takes 412 ms, 3 % longer at the end" */
-static void put_pace(const json_t *root, unsigned columns, FILE *out)
-{
-    const json_t *bound = json_object_get(root, "bottlenecks");
-    char pace[120], text[PACE_BYTES] = "";
-
-    clean_text(summary_file_text(json_object_get(root, "iteration"), "text"),
-               JP_CLEAN_ASCII, pace, sizeof(pace));
-    for (size_t i = 0; i < json_array_size(bound); i++) {
-        const json_t *row = json_array_get(bound, i);
-        size_t len = strlen(text);
-
-        snprintf(text + len, sizeof(text) - len, "%s%.40s",
-                 i ? " and " : "bound by ",
-                 bound_title(summary_file_text(row, "kind")));
-    }
-    /* either part may be missing */
-    if (*pace)
-        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
-                 *text ? "; " : "", pace);
-    if (*text)
-        put_clauses(out, columns, "pace", text);
-}
-
 /* Prints what coincides with the worst finding that has a known cause. */
 static void put_why(const json_t *root, unsigned columns, FILE *out)
 {
@@ -435,7 +370,7 @@ static void put_findings(const json_t *root, unsigned columns, bool whole,
         if (is_said(root, found))
             continue;
         clean_text(found, JP_CLEAN_ASCII, text, sizeof(text));
-        put_clauses(out, columns, "also", text);
+        text_out_clauses(out, columns, "also", text);
         n++;
     }
     clean_text(summary_file_text(first, "next"), JP_CLEAN_ASCII, text,
@@ -446,7 +381,7 @@ static void put_findings(const json_t *root, unsigned columns, bool whole,
         fputs("  next     ", out);
         text_out_wrap_fit(out, columns, 11, 11, text);
     } else {
-        put_clauses(out, columns, "next", text);
+        text_out_clauses(out, columns, "next", text);
     }
 }
 
@@ -508,69 +443,18 @@ static void put_command(const json_t *root, const char *dir, bool by_id,
     text_out_wrap_fit(out, columns, 11, 11, text);
 }
 
-/* Prints how busy nodes and GPUs were. */
-static void put_util(const json_t *root, unsigned columns, FILE *out)
-{
-    char text[JP_UTIL_TEXT];
-
-    clean_text(summary_file_text(json_object_get(root, "util"), "text"),
-               JP_CLEAN_ASCII, text, sizeof(text));
-    if (*text)
-        put_clauses(out, columns, "used", text);
-}
-
-/* Prints how far the nodes' clocks are apart, of a step that asked for this
- * alone. */
-static void put_clocks(const json_t *root, unsigned columns, FILE *out)
-{
-    const json_t *clock = json_object_get(root, "clock");
-    char text[PACE_BYTES], *end;
-
-    if (!is_without_nccl(root) ||
-        !strcmp(
-            summary_file_text(json_object_get(root, "job"), "clock_request"),
-            "off"))
-        return;
-    clean_text(summary_file_text(clock, "text"), JP_CLEAN_ASCII, text,
-               sizeof(text));
-    if (!*text)
-        return;
-    /* the first sentence is the answer */
-    end = strstr(text, ". ");
-    if (end)
-        end[1] = '\0';
-    fputs("  clocks   ", out);
-    text_out_wrap_fit(out, columns, 11, 11, text);
-}
-
-/* The value of a setting in a list of job{}; "": none. */
-static const char *setting_of(const json_t *job, const char *list,
-                              const char *key)
-{
-    const json_t *rows = json_object_get(job, list);
-
-    for (size_t i = 0; i < json_array_size(rows); i++)
-        if (!strcmp(summary_file_text(json_array_get(rows, i), "key"), key))
-            return summary_file_text(json_array_get(rows, i), "value");
-    return "";
-}
-
 /* What was asked for and left nothing; "" if everything is there. The reason is
  * in log.txt, as a node has it. */
 static const char *missing_of(const json_t *root)
 {
-    const json_t *job = json_object_get(root, "job");
-    const json_t *clock = json_object_get(root, "clock");
-    const char *request = summary_file_text(job, "clock_request");
-    uint64_t windows = 0, nodes = 0;
+    for (size_t i = 0; feature_registry[i]; i++) {
+        const char *missing = feature_registry[i]->missing
+                                  ? feature_registry[i]->missing(root)
+                                  : NULL;
 
-    summary_file_count(json_object_get(clock, "probes"), "windows", &windows);
-    summary_file_count(job, "nodes", &nodes);
-    if (*request && strcmp(request, "off") != 0 && nodes > 1 && !windows)
-        return "--clock-profile left no probes: log.txt of the step says why";
-    if (!strcmp(setting_of(job, "util_settings", "cuda"), "1") &&
-        !json_object_size(json_object_get(root, "cuda")))
-        return "cuda=1 counted no calls: log.txt of the step says why";
+        if (missing)
+            return missing;
+    }
     return "";
 }
 
@@ -582,6 +466,17 @@ static unsigned put_missing(const json_t *root, unsigned columns, FILE *out)
     if (*missing)
         text_out_fit(out, columns, "  missing  %s", missing);
     return *missing != 0;
+}
+
+/* Prints the lines of features: of those with figures of the step, or of the
+ * others. */
+static void put_features(const json_t *root, unsigned columns, bool figures,
+                         FILE *out)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->card &&
+            (feature_registry[i]->role == FEATURE_FIGURES) == figures)
+            feature_registry[i]->card(root, columns, out);
 }
 
 /* What a card leaves out if it is too long, in this order. */
@@ -600,19 +495,14 @@ static void put_card(const json_t *root, const char *dir, bool by_id,
     notes = put_notes(root, columns, out);
     notes += put_stand_in(root, columns, out);
     notes += put_missing(root, columns, out);
-    put_util(root, columns, out);
-    put_pace(root, columns, out);
-    put_clocks(root, columns, out);
+    put_features(root, columns, true, out);
     put_why(root, columns, out);
     put_findings(root, columns, form == CARD_WHOLE, out);
     put_checks(root, columns, out);
     put_command(root, dir, by_id, columns, out);
     if (form < CARD_NO_CELLS)
         put_cells(root, columns, notes, out);
-    for (size_t i = 0; feature_registry[i]; i++)
-        if (feature_registry[i]->card)
-            feature_registry[i]->card(
-                json_object_get(root, feature_registry[i]->name), columns, out);
+    put_features(root, columns, false, out);
     quote_printf(out, "  report   %s/report.html\n", dir);
 }
 
@@ -688,6 +578,16 @@ static unsigned columns_of(FILE *out)
                : JP_CARD_MAX_COLUMNS;
 }
 
+/* The sentence on what was sampled; "": nothing. */
+static const char *sampled_of(const json_t *root)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->samples)
+            return summary_file_text(
+                json_object_get(root, feature_registry[i]->name), "text");
+    return "";
+}
+
 /* Prints one line for logs: the verdict and where the report is. */
 static void print_line(const json_t *root, const char *step_dir, FILE *out)
 {
@@ -703,9 +603,7 @@ static void print_line(const json_t *root, const char *step_dir, FILE *out)
     /* a log may be read by any program, so nothing raw goes into it */
     clean_text(said, how, text, sizeof(text));
     clean_text(step_dir, how, dir, sizeof(dir));
-    clean_text(*word ? ""
-                     : summary_file_text(json_object_get(root, "util"), "text"),
-               how, used, sizeof(used));
+    clean_text(*word ? "" : sampled_of(root), how, used, sizeof(used));
     fputs("jobprof: ", out);
     fputs(card_colour(word, colour), out);
     quote_print(out, word);

@@ -18,7 +18,6 @@
 #include "common/json_stream.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "common/keymap.h"
-#include "orchestrator/cause/cause.h"
 #include "orchestrator/feature/feature.h"
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/identity/processes.h"
@@ -36,7 +35,6 @@ struct jp_chart_view {
     const struct jp_insight *insight; /* NULL until the caller sets it */
     const struct jp_processes *processes;
     const struct feature_set *features; /* may be NULL */
-    const struct samples *samples;      /* NULL: utilisation was not sampled */
     bool *barrier; /* by function: true if all ranks wait for the last one */
     /* Slices of dump_min_us over the span of the result's windows. slices is 0
      * if no operation has a time. */
@@ -234,8 +232,8 @@ enum { JP_CHART_MAX_LINES = 12 };
 /* All charts, in the page's order. Those that only plots/ shows come last. Ends
  * with NULL. */
 extern const struct jp_chart *const charts[];
-/* The chart number i of these and then of the features, which have charts in
- * plots/ only; *of: its feature, or NULL. Returns NULL after the last. */
+/* The chart number i of these and then of the features; *of: its feature, or
+ * NULL. Returns NULL after the last. */
 const struct jp_chart *charts_at(size_t i, const struct feature **of);
 /* Finds a chart by its name, which must exist. */
 const struct jp_chart *chart_find(const char *name);
@@ -245,7 +243,7 @@ const struct jp_chart *chart_find(const char *name);
 int chart_data_write(const struct jp_result *result,
                      const struct jp_processes *processes,
                      const struct jp_insight *insight,
-                     const struct samples *samples, FILE *out);
+                     const struct feature_set *features, FILE *out);
 
 /* --- for the files of charts ---------------------------------------------- */
 
@@ -290,15 +288,5 @@ extern const struct jp_chart chart_time;
 /* {from, width, slices, of, names, cells: [row, slice, per mille of the time,
  * ...]} */
 extern const struct jp_chart chart_busy;
-
-/* chart_util.c: {from, width, slices, metrics: [{scope, name, unit, help, of,
- * score, low, mid, high, out: [{name, values}]}]}; null if utilisation was not
- * sampled. of: number of members. out: members that stand out. score: how far
- * the first of them stands out. low, mid, high: spread of the other members,
- * one value or null per slice. */
-extern const struct jp_chart chart_util;
-/* {from, width, slices, maps: [{scope, name, unit, help, of, rows: in all,
- * names, cells: [row, slice, value, ...]}]} */
-extern const struct jp_chart chart_util_time;
 
 #endif

@@ -25,8 +25,7 @@
 const struct jp_chart *const charts[] = {
     &chart_time, &chart_drift, &chart_waits, &chart_late, &chart_nodes,
     &chart_busy, &chart_busbw, &chart_network, &chart_spread, &chart_numbers,
-    &chart_sizes, &chart_p2p, &chart_util, &chart_util_time, &chart_windows,
-    NULL};
+    &chart_sizes, &chart_p2p, &chart_windows, NULL};
 /* clang-format on */
 
 const struct jp_chart *charts_at(size_t i, const struct feature **of)
@@ -255,6 +254,7 @@ static int page_rows(const struct jp_chart *chart,
 static int page_all(const struct jp_chart_view *view, struct states *states,
                     FILE *out)
 {
+    const struct jp_chart *chart;
     struct jp_json_stream json;
 
     json_stream_open(&json, JSON_SCRIPT, out);
@@ -266,6 +266,17 @@ static int page_all(const struct jp_chart_view *view, struct states *states,
                               : charts[i]->put(view, states->of[i], &json)) < 0)
             return -1;
     }
+    for (size_t i = 0; feature_registry[i]; i++)
+        for (size_t k = 0; feature_registry[i]->charts &&
+                           (chart = feature_registry[i]->charts[k]);
+             k++) {
+            if (!chart->name)
+                continue;
+            json_stream_key(&json, chart->name);
+            if ((chart->build ? page_rows(chart, view, &json)
+                              : chart->put(view, NULL, &json)) < 0)
+                return -1;
+        }
     json_stream_close(&json, NULL); /* a failure shows in the stream */
     return 0;
 }
@@ -273,7 +284,7 @@ static int page_all(const struct jp_chart_view *view, struct states *states,
 int chart_data_write(const struct jp_result *result,
                      const struct jp_processes *processes,
                      const struct jp_insight *insight,
-                     const struct samples *samples, FILE *out)
+                     const struct feature_set *features, FILE *out)
 {
     static const struct jp_result nothing;
     static const struct jp_processes nobody;
@@ -285,7 +296,7 @@ int chart_data_write(const struct jp_result *result,
                         result ? processes : &nobody, &view) < 0)
         return -1;
     view.insight = insight;
-    view.samples = samples;
+    view.features = features;
     /* a failure leaves the states that were made; the loop below frees them */
     rc = make_all(&view, &states);
     if (rc == 0)
@@ -299,12 +310,14 @@ int chart_data_write(const struct jp_result *result,
 
 const struct jp_chart *chart_find(const char *name)
 {
-    size_t i = 0;
+    const struct jp_chart *chart;
+    const struct feature *of;
 
     /* no check of the end: the caller's name must exist */
-    while (!charts[i]->name || strcmp(charts[i]->name, name))
-        i++;
-    return charts[i];
+    for (size_t i = 0; (chart = charts_at(i, &of)); i++)
+        if (chart->name && !strcmp(chart->name, name))
+            break;
+    return chart;
 }
 
 /* --- plots/NAME.tsv --- */
@@ -708,7 +721,7 @@ int report_write_plots(const struct jp_report *report, const char *plots_dir,
         if (chart->plot)
             gnuplot_remove(plots_dir, chart->plot->name, "gp");
     for (size_t i = 0; (chart = charts_at(i, &of)); i++) {
-        if (!chart->plot || (of && !feature_data(report->features, of)))
+        if (!chart->plot || (of && !report_has(report, of)))
             continue;
         gnuplot_remove(plots_dir, chart->plot->name, "png");
         if (write_plot(chart, &view, plots_dir, err) < 0)

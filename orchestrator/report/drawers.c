@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/figure.h"
-#include "orchestrator/aggregate/clocks.h"
+#include "orchestrator/cause/cause_feature.h"
 #include "orchestrator/identity/processes.h"
 #include "orchestrator/insight/plain.h"
 #include "orchestrator/report/busy.h"
@@ -30,7 +30,7 @@ bool drawer_findings(const struct jp_report *report, char *buf)
 /* "3 things coincide" */
 bool drawer_causes(const struct jp_report *report, char *buf)
 {
-    size_t n = report->causes ? report->causes->n : 0;
+    size_t n = causes_of(report) ? causes_of(report)->n : 0;
 
     return n ? TELL("%s thing%s coincide%s", FIG_COUNT(n), plural(n),
                    n == 1 ? "s" : "")
@@ -142,61 +142,6 @@ bool drawer_busy(const struct jp_report *report, char *buf)
     free(values);
     busy_rows_fini(&rows);
     return known;
-}
-
-/* "25.2 ms a step" */
-bool drawer_pace(const struct jp_report *report, char *buf)
-{
-    const struct jp_iteration *i = report->iteration;
-
-    return i && i->source && i->period_us > 0
-               ? TELL("%s a step", FIG_US(i->period_us))
-               : false;
-}
-
-/* "GPU, communication" */
-bool drawer_bound(const struct jp_report *report, char *buf)
-{
-    const struct jp_bottlenecks *b = report->bottlenecks;
-    size_t n = 0;
-
-    for (size_t i = 0; b && i < b->n; i++) {
-        int len = snprintf(buf + n, DRAWER_FIGURE - n, "%s%s", i ? ", " : "",
-                           bottleneck_titles[b->at[i].kind]);
-
-        if (len < 0 || n + (size_t) len >= DRAWER_FIGURE)
-            break;
-        n += (size_t) len;
-    }
-    return n > 0;
-}
-
-/* The first clause of the sentence on utilisation: "GPUs 90 % busy". */
-bool drawer_util(const struct jp_report *report, char *buf)
-{
-    char text[JP_UTIL_TEXT];
-
-    if (!report->util || !*util_text(report->util, text, sizeof(text)))
-        return false;
-    return TELL("%.*s", (int) strcspn(text, ";"), text);
-}
-
-/* "4,711 launches" */
-bool drawer_cuda(const struct jp_report *report, char *buf)
-{
-    char text[JP_CUDA_TEXT];
-
-    if (!report->cuda || !*util_cuda_text(report->cuda, text))
-        return false;
-    return TELL("%.*s", (int) strcspn(text, ";,."), text);
-}
-
-/* "3 nodes" */
-bool drawer_clocks(const struct jp_report *report, char *buf)
-{
-    size_t n = table_count(&table_clock, report);
-
-    return n ? TELL("%s node%s", FIG_COUNT(n), plural(n)) : false;
 }
 
 /* "most time: AllReduce of 128 MiB" */

@@ -5,6 +5,7 @@
  * the first two depend on the verdict and on the finding that made it
  * (worst_of). The command and the checks are also used by summary.txt and
  * summary.json. */
+#include "orchestrator/cause/cause_feature.h"
 #include "orchestrator/report/report.h"
 
 #include <ctype.h>
@@ -204,17 +205,27 @@ static void tile_network(const struct jp_report *report, struct first_screen_til
     drawer_network_tile(report, t->value, t->note);
 }
 
-/* What limits the job, by the samples of utilisation. */
-static void tile_busiest(const struct jp_report *report,
-                         struct first_screen_tile *t)
+/* Whether there are samples of what happened while the step ran. */
+static bool is_sampled(const struct jp_report *report)
 {
-    const struct jp_bottlenecks *b = report->bottlenecks;
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->samples &&
+            report_has(report, feature_registry[i]))
+            return true;
+    return false;
+}
+
+/* What limits the job, by the samples of utilisation. */
+void first_screen_bound(const struct jp_report *report,
+                        struct first_screen_tile *t)
+{
+    const struct jp_bottlenecks *b = bottlenecks_of(report);
 
     t->label = "Bound by";
     if (b && b->n) {
         SAY(t->value, "%s", bottleneck_titles[b->at[0].kind]);
         SAY(t->note, "%.120s", b->at[0].text);
-    } else if (report->util) {
+    } else if (is_sampled(report)) {
         SAY(t->value, "nothing");
         SAY(t->note, "no resource is near its limit");
     } else {
@@ -264,59 +275,10 @@ static void tile_ran(const struct jp_report *report, struct first_screen_tile *t
             plural(expected_nodes(c, report->nodes)));
 }
 
-/* One clause of the sentence on utilisation, by its first word: "CPU 0.3 of 8
- * cores" becomes "0.3", "of 8 cores". */
-static bool tile_clause(const struct jp_report *report, const char *first,
-                        const char *label, struct first_screen_tile *t)
-{
-    char text[JP_UTIL_TEXT];
-    const char *at;
-    size_t n, word;
-
-    if (!report->util || !*util_text(report->util, text, sizeof(text)))
-        return false;
-    at = strstr(text, first);
-    /* at the beginning of a clause */
-    if (!at || (at != text && at[-1] != ' '))
-        return false;
-    n = strcspn(at, ";");
-    at += strlen(first);
-    n -= strlen(first);
-    word = strcspn(at, " ");
-    /* a number and its unit */
-    if (at[word] == ' ' && strncmp(at + word, " of ", 4) != 0)
-        word += 1 + strcspn(at + word + 1, " ;");
-    if (word > n)
-        word = n;
-    t->label = label;
-    SAY(t->value, "%.*s", (int) (word < 60 ? word : 60), at);
-    if (n > word)
-        SAY(t->note, "%.*s", (int) (n - word - 1), at + word + 1);
-    return true;
-}
-
-/* What was sampled: processors, GPUs, memory, and the clocks. Returns the
- * number of tiles, at most `room`. */
-static size_t tiles_sampled(const struct jp_report *report, struct first_screen_tile *tiles,
-                            size_t room)
-{
-    static const struct {
-        const char *first, *label;
-    } clauses[] = {{"CPU ", "Processors"},
-                   {"GPUs ", "GPUs"},
-                   {"GPU memory ", "GPU memory"},
-                   {"memory ", "Memory"}};
-    size_t n = 0;
-
-    for (size_t i = 0; i < sizeof(clauses) / sizeof(*clauses) && n < room; i++)
-        n += tile_clause(report, clauses[i].first, clauses[i].label, &tiles[n]);
-    return n;
-}
-
 /* How long a step of the program's loop takes. */
 static bool tile_pace(const struct jp_report *report, struct first_screen_tile *t)
 {
-    const struct jp_iteration *i = report->iteration;
+    const struct jp_iteration *i = iteration_of(report);
 
     if (!i || !i->source || !(i->period_us > 0))
         return false;
@@ -355,7 +317,7 @@ static size_t tiles_fine(const struct jp_report *report, struct first_screen_til
     tile_network(report, &tiles[n++]);
     tile_data(report, &tiles[n++]);
     if (n < TILES)
-        tile_busiest(report, &tiles[n++]);
+        first_screen_bound(report, &tiles[n++]);
     return n;
 }
 
@@ -363,17 +325,14 @@ static size_t tiles_fine(const struct jp_report *report, struct first_screen_til
 static size_t tiles_without_nccl(const struct jp_report *report,
                                  struct first_screen_tile *tiles)
 {
-    char figure[DRAWER_FIGURE];
     size_t n = 0;
 
     tile_ran(report, &tiles[n++]);
-    n += tiles_sampled(report, &tiles[n], TILES - n - 1);
-    if (report->bottlenecks && report->bottlenecks->n)
-        tile_busiest(report, &tiles[n++]);
-    if (n < TILES && drawer_clocks(report, figure)) {
-        tiles[n].label = "Clocks compared";
-        SAY(tiles[n++].value, "%.60s", figure);
-    }
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->further_tiles &&
+            report_has(report, feature_registry[i]))
+            n += feature_registry[i]->further_tiles(report, &tiles[n],
+                                                    TILES - n);
     return n;
 }
 
@@ -386,7 +345,7 @@ static size_t make_tiles(const struct jp_report *report, struct first_screen_til
 
     if (alone && alone->tiles) {
         alone->tiles(report, tiles);
-        tile_busiest(report, &tiles[4]);
+        first_screen_bound(report, &tiles[4]);
         return TILES;
     }
     if (word == JP_VERDICT_OK)
@@ -399,7 +358,7 @@ static size_t make_tiles(const struct jp_report *report, struct first_screen_til
     tile_sure(report, f, &tiles[1]);
     tile_data(report, &tiles[2]);
     tile_network(report, &tiles[3]);
-    tile_busiest(report, &tiles[4]);
+    first_screen_bound(report, &tiles[4]);
     return TILES;
 }
 
@@ -461,7 +420,7 @@ static void put_why(const struct jp_report *report, const struct jp_finding *f,
                     FILE *out)
 {
     const struct jp_cause_look *look =
-        f ? causes_look(report->causes,
+        f ? causes_look(causes_of(report),
                         (size_t) (f - report->insight->findings.at))
           : NULL;
 
@@ -471,7 +430,7 @@ static void put_why(const struct jp_report *report, const struct jp_finding *f,
     fputs("<h2>Why</h2><p>", out);
     if (look && *look->why)
         put_sentence(out, look->why);
-    else if (report->util)
+    else if (is_sampled(report))
         fputs("The samples of utilisation show nothing unusual there.", out);
     else
         put_words(out, "Utilisation was not sampled. --util-profile would show "

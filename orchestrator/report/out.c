@@ -66,6 +66,23 @@ void text_out_fit(FILE *out, unsigned columns, const char *fmt, ...)
     fprintf(out, "%s\n", line);
 }
 
+void text_out_clauses(FILE *out, unsigned columns, const char *label,
+                      const char *text)
+{
+    size_t fits = 0, room = columns - 11;
+    unsigned depth = 0;
+
+    for (size_t i = 0; text[i] && i < room; i++) {
+        depth += text[i] == '(';
+        depth -= text[i] == ')' && depth;
+        if (strchr(",;.", text[i]) && text[i + 1] == ' ' && !depth)
+            fits = i + (text[i] == '.');
+    }
+    if (strlen(text) <= room || !fits)
+        fits = strlen(text);
+    text_out_fit(out, columns, "  %-8s %.*s", label, (int) fits, text);
+}
+
 /* Returns how many bytes of text, which is longer than room, go into a line: up
  * to the last blank, or all if a word is too long for a line. */
 static size_t break_at(const char *text, size_t room)

@@ -20,6 +20,10 @@
  * dropped. */
 void text_out_fit(FILE *out, unsigned columns, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Prints a line with as many whole clauses as fit. A clause ends in ", ", "; "
+ * or ". " outside of brackets. A text whose first clause is too long is cut. */
+void text_out_clauses(FILE *out, unsigned columns, const char *label,
+                      const char *text);
 #define text_out_line(out, ...)                                                \
     text_out_fit((out), JP_TEXT_COLUMNS, __VA_ARGS__)
 

@@ -405,7 +405,7 @@ int proof_write(const struct jp_report *report, FILE *out)
             rc = own(report, f, out);
     }
     for (size_t i = 0; rc == 1 && feature_registry[i]; i++)
-        if (feature_data(report->features, feature_registry[i]) &&
+        if (report_has(report, feature_registry[i]) &&
             feature_registry[i]->proof &&
             (!quality_has_nccl(report) ||
              (word == JP_VERDICT_DEGRADED && !made)))

@@ -18,9 +18,9 @@
 #include "common/figure.h"
 #include "common/fileio.h"
 #include "common/ownplace.h"
-#include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/identity/processes.h"
+#include "orchestrator/cause/cause_feature.h"
 #include "orchestrator/report/busy.h"
 #include "orchestrator/report/chart.h"
 #include "orchestrator/report/gnuplot.h"
@@ -247,64 +247,6 @@ static int put_busy(FILE *out, const struct jp_report *report)
     return 0;
 }
 
-/* Writes whether times of different nodes are comparable. */
-static void put_clocks(FILE *out, const struct jp_report *report)
-{
-    char text[CLOCKS_TEXT];
-
-    if (!table_count(&table_clock, report))
-        return;
-    fprintf(out, "  %-26s ", "Clocks");
-    text_out_wrap(out, 29, 29, clocks_text(report->result->clocks, text));
-}
-
-/* Writes how long a step takes, and what limits the job. */
-static void put_pace(FILE *out, const struct jp_report *report)
-{
-    if (report->iteration && report->iteration->source) {
-        fprintf(out, "  %-26s ", "Pace");
-        text_out_wrap(out, 29, 29, report->iteration->text);
-    }
-    if (report->bottlenecks && report->bottlenecks->n) {
-        fprintf(out, "  %-26s ", "Bound by");
-        text_out_wrap(out, 29, 29, report->bottlenecks->text);
-    }
-}
-
-/* Writes what exports of Nsight Systems show. */
-static void put_nsys(FILE *out, const struct jp_report *report)
-{
-    char text[JP_NSYS_TEXT];
-
-    if (!report->nsys)
-        return;
-    fprintf(out, "  %-26s ", "GPUs by nsys");
-    text_out_wrap(out, 29, 29, nsys_text(report->nsys, text));
-}
-
-/* Writes what traces of kernels show. */
-static void put_gputime(FILE *out, const struct jp_report *report)
-{
-    char text[2 * JP_OWNWORK_TEXT];
-
-    if (!tables_gputime_any(report))
-        return;
-    fprintf(out, "  %-26s ", "GPUs by traces");
-    text_out_wrap(out, 29, 29,
-                  ownwork_summary(&report->insight->ownwork, text));
-}
-
-/* Writes what the processes called in CUDA's library. */
-static void put_cuda(FILE *out, const struct jp_report *report)
-{
-    char text[JP_CUDA_TEXT];
-
-    if (!report->cuda)
-        return;
-    fprintf(out, "  %-26s ", "CUDA calls");
-    text_out_wrap(out, 29, 29, util_cuda_text(report->cuda, text));
-}
-
 /* Writes in one line what was collected while the step hung. */
 static void put_hang(FILE *out, const struct jp_report *report)
 {
@@ -316,11 +258,10 @@ static void put_hang(FILE *out, const struct jp_report *report)
     text_out_wrap(out, 29, 29, hangstacks_text(report->hang, text));
 }
 
-/* Writes what the nodes' agents sampled. */
-static int put_util(FILE *out, const struct jp_report *report)
+/* Writes what the nodes' agents cost, and what they did not watch. */
+static void put_agents(FILE *out, const struct jp_report *report)
 {
-    const struct jp_util *util = report->util;
-    char text[JP_UTIL_TEXT], unwatched[UNWATCHED_TEXT];
+    char text[JP_AGENTS_TEXT], unwatched[UNWATCHED_TEXT];
 
     if (report->agents &&
         *util_agents_text(report->agents, text, sizeof(text))) {
@@ -331,20 +272,6 @@ static int put_util(FILE *out, const struct jp_report *report)
         fprintf(out, "  %-26s ", "Not watched for hangs");
         text_out_wrap(out, 29, 29, unwatched);
     }
-    if (!util)
-        return 0;
-    if (*util_text(util, text, sizeof(text))) {
-        fprintf(out, "  %-26s ", "Utilisation");
-        text_out_wrap(out, 29, 29, text);
-    }
-    /* name unreadable input: it explains figures that are too low */
-    if (util->bad_files || util->cut_files || util->bad_lines)
-        text_out_line(out,
-                      "  note: utilisation: %s bad and %s cut files of %s, %s "
-                      "bad lines",
-                      FIG_COUNT(util->bad_files), FIG_COUNT(util->cut_files),
-                      FIG_COUNT(util->files), FIG_COUNT(util->bad_lines));
-    return 0;
 }
 
 /* Writes that n rows more are in the file `where`; nothing if n is 0. */
@@ -383,11 +310,15 @@ static void put_findings(FILE *out, const struct jp_insight *insight,
                  JP_SUMMARY_NAME);
 }
 
-/* Writes the lines of features in the block of data. */
-static void put_feature_lines(FILE *out, const struct jp_report *report)
+/* Writes the lines of features in the block of data. samples: of those that
+ * have samples, whose lines follow the cost of sampling. */
+static void put_feature_lines(FILE *out, const struct jp_report *report,
+                              enum feature_role role, bool samples)
 {
     for (size_t i = 0; feature_registry[i]; i++)
-        if (feature_data(report->features, feature_registry[i]) &&
+        if (feature_registry[i]->role == role &&
+            feature_registry[i]->samples == samples &&
+            report_has(report, feature_registry[i]) &&
             feature_registry[i]->lines)
             feature_registry[i]->lines(report, out);
 }
@@ -398,7 +329,7 @@ static int put_feature_tables(const struct jp_report *report, FILE *out)
 {
     for (size_t i = 0; feature_registry[i]; i++)
         for (size_t k = 0;
-             feature_data(report->features, feature_registry[i]) &&
+             report_has(report, feature_registry[i]) &&
              !feature_registry[i]->text && feature_registry[i]->tables[k];
              k++)
             if (table_count(feature_registry[i]->tables[k], report) &&
@@ -407,11 +338,13 @@ static int put_feature_tables(const struct jp_report *report, FILE *out)
     return 0;
 }
 
-/* Writes the parts of features. Returns -1 without memory. */
-static int features_text(const struct jp_report *report, FILE *out)
+/* Writes the parts of features with this role. Returns -1 without memory. */
+static int features_text(const struct jp_report *report, FILE *out,
+                         enum feature_role role)
 {
     for (size_t i = 0; feature_registry[i]; i++)
-        if (feature_data(report->features, feature_registry[i]) &&
+        if (feature_registry[i]->role == role &&
+            report_has(report, feature_registry[i]) &&
             feature_registry[i]->text &&
             feature_registry[i]->text(report, out) < 0)
             return -1;
@@ -427,35 +360,27 @@ int report_write_text(const struct jp_report *report, FILE *out,
     /* the answer first, then what supports it, then the tables */
     put_verdict(out, report);
     put_judged(out, report);
-    put_findings(out, report->insight, report->causes);
+    put_findings(out, report->insight, causes_of(report));
     put_job(out, report);
     fputs("\nData\n", out);
     if (quality_has_nccl(report))
         put_quality(out, report);
-    put_pace(out, report);
-    put_clocks(out, report);
-    put_nsys(out, report);
-    put_gputime(out, report);
-    put_cuda(out, report);
+    put_feature_lines(out, report, FEATURE_FIGURES, false);
     put_hang(out, report);
-    put_feature_lines(out, report);
+    put_feature_lines(out, report, FEATURE_OPERATIONS, false);
     if (put_attempts(report, out) < 0 || put_feature_tables(report, out) < 0 ||
-        tables_hang_text(report, out) < 0 || put_busy(out, report) < 0 ||
-        put_util(out, report) < 0 ||
-        (r && r->n_comms && table_text(&table_comms, report, out) < 0) ||
+        tables_hang_text(report, out) < 0 || put_busy(out, report) < 0)
+        return error_set(err, "out of memory");
+    put_agents(out, report);
+    put_feature_lines(out, report, FEATURE_FIGURES, true);
+    if ((r && r->n_comms && table_text(&table_comms, report, out) < 0) ||
         topology_text(report->labels, out) < 0 ||
         (r && r->n_cells && table_text(&table_cells, report, out) < 0) ||
         (r && r->n_ranks && table_text(&table_ranks, report, out) < 0) ||
         (r && r->n_p2p_nodes &&
          table_text(&table_node_pairs, report, out) < 0) ||
-        (report->util && table_text(&table_util_totals, report, out) < 0) ||
-        (table_count(&table_clock, report) &&
-         table_text(&table_clock, report, out) < 0) ||
-        tables_nsys_text(report, out) < 0 ||
-        tables_gputime_text(report, out) < 0 ||
-        (table_count(&table_cuda, report) &&
-         table_text(&table_cuda, report, out) < 0) ||
-        features_text(report, out) < 0)
+        features_text(report, out, FEATURE_FIGURES) < 0 ||
+        features_text(report, out, FEATURE_PROFILE) < 0)
         return error_set(err, "out of memory");
     /* errno was cleared above, so it belongs to a failed write */
     if (fflush(out) || ferror(out))
@@ -536,7 +461,7 @@ static int write_features(const struct jp_report *report, const char *dir,
                           struct jp_error *err)
 {
     for (size_t i = 0; feature_registry[i]; i++)
-        if (feature_data(report->features, feature_registry[i]) &&
+        if (report_has(report, feature_registry[i]) &&
             feature_registry[i]->files &&
             feature_registry[i]->files(report, dir, err) < 0)
             return -1;

@@ -16,25 +16,24 @@
 #include "common/jobconf.h"
 #include "common/quote.h"
 #include "orchestrator/aggregate/aggregate.h"
-#include "orchestrator/cause/cause.h"
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/feature/feature.h"
 #include "orchestrator/evidence/hangstacks.h"
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/verdict.h"
-#include "orchestrator/nsys/nsys.h"
 #include "orchestrator/topo/steplabels.h"
 #include "orchestrator/util/util.h"
 
-struct samples;
-
 /* Work that a report leaves to its user, and the command that does it. */
 struct report_undone {
-    const char *kind; /* "nsys", "pictures", "history", "upload" */
+    const char *kind; /* "pictures", or the name of a feature or command */
     char text[80];    /* a clause */
     char command[80];
 };
-#define REPORT_UNDONE_MAX 4 /* one of each kind */
+/* At most so many commands follow a report at one of the two times. */
+#define REPORT_FOLLOWING 4
+/* one of each kind */
+#define REPORT_UNDONE_MAX (1 + 2 * REPORT_FOLLOWING + FEATURES_MAX)
 
 struct jp_report {
     /* NULL: the input is plain folders of logs */
@@ -42,22 +41,12 @@ struct jp_report {
     const struct jp_nodes *nodes;       /* NULL: as for conf */
     const struct jp_result *result;     /* NULL: no records to join */
     const struct feature_set *features; /* may be NULL */
-    const struct jp_util *util;         /* NULL: utilisation was not sampled */
-    const struct samples *samples;      /* samples over time; may be NULL */
-    const struct jp_agents *agents;     /* NULL: utilisation was not sampled */
-    const struct jp_cuda *cuda;         /* NULL: no counters of CUDA's calls */
-    const struct jp_nsys *nsys;         /* NULL: no exports of Nsight Systems */
+    const struct jp_agents *agents;     /* NULL: no agents ran */
     const struct hangstacks *hang;      /* NULL: no evidence of a hang */
     const struct jp_step_labels *labels; /* NULL: the nodes left no records */
     /* processes of result; NULL without result */
     const struct jp_processes *processes;
-    const struct jp_insight *insight; /* NULL: no findings */
-    /* causes of the findings; NULL: no samples */
-    const struct jp_causes *causes;
-    /* NULL: iterations were not looked for */
-    const struct jp_iteration *iteration;
-    /* NULL: bottlenecks were not looked for */
-    const struct jp_bottlenecks *bottlenecks;
+    const struct jp_insight *insight;         /* NULL: no findings */
     const struct jp_expectation *expectation; /* NULL: no expectation */
     const struct jp_verdict *verdict;
     const char *reporter;               /* "srun", "watcher", "user" */
@@ -66,6 +55,14 @@ struct jp_report {
     uint64_t duration_us; /* duration of the analysis */
     unsigned threads;     /* 0: one per CPU, at most 8 */
 };
+
+/* Whether the report has the data of a feature. */
+static inline bool report_has(const struct jp_report *report,
+                              const struct feature *feature)
+{
+    return feature->present ? feature->present(report)
+                            : feature_data(report->features, feature) != NULL;
+}
 
 /* Writes all files of the report into dir, which must exist. Returns 0, or -1
  * and an error that names the file; files written before stay. */

@@ -421,28 +421,13 @@ int report_write_csvs(const struct jp_report *report, const char *csv_dir,
         if (tables[i]->columns->flags & JP_CSV &&
             write_table(report, csv_dir, tables[i], err) < 0)
             return -1;
-    if (report->util && write_table(report, csv_dir, &table_util, err) < 0)
-        return -1;
-    if (table_count(&table_clock, report) &&
-        (write_table(report, csv_dir, &table_clock, err) < 0 ||
-         write_table(report, csv_dir, &table_arrivals, err) < 0))
-        return -1;
-    for (size_t i = 0; report->cuda && tables_cuda[i]; i++)
-        if (write_table(report, csv_dir, tables_cuda[i], err) < 0)
-            return -1;
-    for (size_t i = 0; report->nsys && tables_nsys[i]; i++)
-        if (write_table(report, csv_dir, tables_nsys[i], err) < 0)
-            return -1;
-    for (size_t i = 0; tables_gputime_any(report) && tables_gputime[i]; i++)
-        if (write_table(report, csv_dir, tables_gputime[i], err) < 0)
-            return -1;
     for (size_t i = 0; report->hang && tables_hang[i]; i++)
         if (write_table(report, csv_dir, tables_hang[i], err) < 0)
             return -1;
     for (size_t k = 0; feature_registry[k]; k++)
         for (size_t i = 0;
-             feature_data(report->features, feature_registry[k]) &&
-             feature_registry[k]->tables[i];
+             report_has(report, feature_registry[k]) &&
+             feature_registry[k]->tables && feature_registry[k]->tables[i];
              i++)
             if (write_table(report, csv_dir, feature_registry[k]->tables[i],
                             err) < 0)

@@ -314,7 +314,7 @@ static int put_chart_data(const struct jp_report *report, FILE *out)
         return -1;
     /* into memory first: the text is deflated as one block */
     rc = chart_data_write(report->result, report->processes, report->insight,
-                          report->samples, text);
+                          report->features, text);
     /* the buffer is valid only after the stream is closed */
     if (fclose(text) != 0)
         rc = -1;
@@ -482,40 +482,6 @@ static const struct jp_html_section html_sections[] = {
      "The ranks were started anew. Each attempt has processes and "
      "communicators of its own, which are judged on their own.",
      JP_HTML_WIDE, .table = &table_attempts},
-    {"pace", "Pace",
-     "How long a step of the program&#39;s loop takes: by operations that "
-     "repeat themselves in the same order, else by samples of utilisation.",
-     JP_HTML_WIDE, .table = &table_iteration, .figure = drawer_pace},
-    {"bottlenecks", "What the job is bound by",
-     "Of all nodes together, over the whole run; several may hold.",
-     JP_HTML_WIDE, .table = &table_bottlenecks, .figure = drawer_bound},
-    {"util", "Utilisation",
-     "Samples of nodes, of the step&#39;s tasks, GPUs and ports while it ran; "
-     "csv/util.csv has each node, task, GPU and port. Figures of nodes and "
-     "ports include other jobs.",
-     JP_HTML_WIDE, .table = &table_util_totals, .charts = {"util", "util-time"},
-     .figure = drawer_util},
-    {"nsys", "GPUs by Nsight Systems",
-     "What calls of CUDA, kernels, copies and NVTX ranges of the profiled "
-     "ranks add up to; csv/nsys_sums.csv, nsys_ranks.csv and nsys_gaps.csv "
-     "have all rows.",
-     JP_HTML_WIDE, .put = tables_nsys_html},
-    {"gpu-time", "GPUs by traces of kernels",
-     "How long own kernels and those of NCCL ran on each rank, how much "
-     "communication no kernel hid, and what a rank did longer than its peers: "
-     "ranks with mostly the same kernels. csv/gpu_time.csv, gpu_steps.csv and "
-     "gpu_own.csv have all rows.",
-     JP_HTML_WIDE, .put = tables_gputime_html},
-    {"cuda", "Calls into CUDA",
-     "What processes called, counted by --util-profile=cuda=1; "
-     "csv/cuda_time.csv has each second.",
-     JP_HTML_WIDE, .table = &table_cuda, .figure = drawer_cuda},
-    {"clocks", "Clocks",
-     "How far the nodes&#39; clocks are apart: by probes between the nodes, "
-     "or else by the collectives: no rank leaves an AllReduce before all "
-     "ranks have entered it. Times in the tables and charts above are on the "
-     "clock of the reference.",
-     JP_HTML_WIDE, .table = &table_clock, .figure = drawer_clocks},
     {"operations", "Operations",
      "By type of communicator, function and message size, most time first. Bus "
      "bandwidth in "
@@ -561,7 +527,7 @@ static const struct jp_html_section html_sections[] = {
 };
 enum {
     HTML_ROWS = sizeof(html_sections) / sizeof(*html_sections),
-    HTML_SECTIONS = HTML_ROWS + FEATURES_MAX
+    HTML_SECTIONS = HTML_ROWS + 2 * FEATURES_MAX
 };
 
 /* --- report.html: one page that needs nothing but itself */
@@ -573,13 +539,32 @@ struct body {
     size_t len;
 };
 
-/* Whether the section of a feature comes after this one, or in its place. */
-static bool is_place(const struct jp_html_section *section,
-                     const struct feature *feature)
+/* Whether a section of a feature stands before (or after) the one called id;
+ * id NULL: with those of other features. */
+static bool is_place(const struct jp_html_section *section, const char *id,
+                     bool before)
 {
-    return feature->beside
-               ? section->id && !strcmp(section->id, feature->beside)
-               : section->of_features;
+    const char *place = before ? section->before : section->after;
+
+    if (id)
+        return place && !strcmp(place, id);
+    return !before && !section->before && !section->after;
+}
+
+/* Adds the sections of features that have this place and order. */
+static void list_features(const struct jp_report *report, const char *id,
+                          bool before, unsigned order, struct body *bodies,
+                          size_t *n)
+{
+    for (size_t k = 0; feature_registry[k]; k++) {
+        const struct jp_html_section *section = feature_registry[k]->sections;
+
+        if (!section || !report_has(report, feature_registry[k]))
+            continue;
+        for (; section->id && *n < HTML_SECTIONS; section++)
+            if (section->order == order && is_place(section, id, before))
+                bodies[(*n)++].section = *section;
+    }
 }
 
 /* Lists the sections of this report. Returns their number. */
@@ -588,21 +573,13 @@ static size_t list_sections(const struct jp_report *report, struct body *bodies)
     size_t n = 0;
 
     for (size_t i = 0; i < HTML_ROWS; i++) {
+        for (unsigned order = 0; order <= HTML_LAST; order++)
+            list_features(report, html_sections[i].id, true, order, bodies, &n);
         if (!html_sections[i].of_features)
             bodies[n++].section = html_sections[i];
-        for (size_t k = 0; feature_registry[k]; k++) {
-            const struct feature *f = feature_registry[k];
-
-            if (feature_data(report->features, f) && f->html &&
-                is_place(&html_sections[i], f))
-                bodies[n++].section =
-                    (struct jp_html_section){.id = f->name,
-                                             .title = f->section,
-                                             .note = f->note,
-                                             .kind = JP_HTML_WIDE,
-                                             .put = f->html,
-                                             .figure = f->figure};
-        }
+        for (unsigned order = 0; order <= HTML_LAST; order++)
+            list_features(report, html_sections[i].id, false, order, bodies,
+                          &n);
     }
     return n;
 }
@@ -674,20 +651,21 @@ static void put_top(const struct body *bodies, FILE *out)
 static bool is_answer(const struct jp_html_section *section,
                       const struct jp_report *report)
 {
-    static const char *const fine[] = {"operations", "network", "busy"};
-    static const char *const nothing[] = {"util", "quality", "job"};
-    static const char *const sampled[] = {"util", "clocks", "bottlenecks"};
+    static const char *const fine[] = {"operations", "network", "busy", NULL};
+    static const char *const nothing[] = {"quality", "job", NULL};
     const struct feature *feature = feature_first(report->features);
-    const char *const alone[] = {feature ? feature->name : "", "util", "job"};
+    const char *const alone[] = {
+        feature && feature->sections ? feature->sections->id : "job", "job",
+        NULL};
     const char *const *ids = NULL;
 
     if (!quality_has_nccl(report))
-        ids = feature ? alone : sampled;
+        ids = feature ? alone : NULL;
     else if (report->verdict->word == JP_VERDICT_OK)
         ids = fine;
     else if (report->verdict->word == JP_VERDICT_NODATA)
         ids = nothing;
-    for (int i = 0; ids && i < 3; i++)
+    for (int i = 0; ids && ids[i]; i++)
         if (!strcmp(section->id, ids[i]))
             return true;
     return false;

@@ -93,27 +93,26 @@ static void put_conf(struct jp_json_stream *s, const struct jp_jobconf *conf)
         {"slurm_version", conf->slurm_version},
         {"nccl_request", conf->nccl_request},
         {"nccl_mode", conf->nccl_mode},
-        {"copper_request", conf->copper_request},
-        {"util_request", conf->util_request},
-        {"clock_request", conf->clock_request},
-        {"nsys_request", conf->nsys_request},
-        {"launched_by", conf->version},
     };
+    struct jobconf_side sides[JOBCONF_SIDES];
+    char key[40];
 
     json_stream_count(s, "id", conf->job_id);
     json_stream_count(s, "restart", conf->restart);
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         json_stream_text(s, texts[i].key, texts[i].text);
+    jobconf_sides(conf, sides);
+    for (size_t i = 0; i < JOBCONF_SIDES; i++) {
+        snprintf(key, sizeof(key), "%s_request", sides[i].name);
+        json_stream_text(s, key, sides[i].request);
+    }
+    json_stream_text(s, "launched_by", conf->version);
     json_stream_count(s, "created_us", conf->created_us);
     put_settings(s, "settings", conf->settings, conf->n_settings);
-    put_settings(s, "copper_settings", conf->copper_settings,
-                 conf->n_copper_settings);
-    put_settings(s, "util_settings", conf->util_settings,
-                 conf->n_util_settings);
-    put_settings(s, "clock_settings", conf->clock_settings,
-                 conf->n_clock_settings);
-    put_settings(s, "nsys_settings", conf->nsys_settings,
-                 conf->n_nsys_settings);
+    for (size_t i = 0; i < JOBCONF_SIDES; i++) {
+        snprintf(key, sizeof(key), "%s_settings", sides[i].name);
+        put_settings(s, key, sides[i].settings, sides[i].n_settings);
+    }
     put_labels(s, conf);
 }
 
@@ -583,7 +582,7 @@ static void put_findings(struct jp_json_stream *s,
     table_json_rows(s, &table_findings, report, NULL);
     topology_findings(s, report->labels, report->result);
     for (size_t i = 0; feature_registry[i]; i++)
-        if (feature_data(report->features, feature_registry[i]) &&
+        if (report_has(report, feature_registry[i]) &&
             feature_registry[i]->findings)
             feature_registry[i]->findings(s, report);
 }
@@ -671,57 +670,6 @@ static void put_tables(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_end_object(s);
 }
 
-/* Writes the cost of sampling. */
-static void put_agents(struct jp_json_stream *s, const struct jp_report *report)
-{
-    const struct jp_agents *a = report->agents;
-    char text[JP_AGENTS_TEXT], unwatched[UNWATCHED_TEXT];
-
-    if (!a || !a->nodes)
-        return;
-    json_stream_object(s, "agents");
-    json_stream_text(s, "text", util_agents_text(a, text, sizeof(text)));
-    json_stream_count(s, "nodes", a->nodes);
-    json_stream_count(s, "cpu_us", a->cpu_us);
-    json_stream_count(s, "lived_us", a->lived_us);
-    json_stream_count(s, "max_rss_bytes", a->max_rss);
-    json_stream_count(s, "bytes", a->bytes);
-    json_stream_count(s, "wakeups", a->wakeups);
-    json_stream_count(s, "slowed_nodes", a->slowed);
-    json_stream_count(s, "slowest_period_ms", a->slowest_ms);
-    json_stream_count(s, "troubled_nodes", a->troubled);
-    json_stream_text(s, "trouble", *a->trouble ? a->trouble : NULL);
-    json_stream_text(s, "unwatched",
-                     *unwatched_text(report, unwatched, sizeof(unwatched))
-                         ? unwatched
-                         : NULL);
-    json_stream_end_object(s);
-}
-
-/* Writes what the nodes' agents sampled; {} without samples. */
-static void put_util(struct jp_json_stream *s, const struct jp_report *report)
-{
-    const struct jp_util *util = report->util;
-    char text[JP_UTIL_TEXT];
-    size_t left_out;
-
-    json_stream_object(s, "util");
-    if (util) {
-        json_stream_text(s, "text", util_text(util, text, sizeof(text)));
-        json_stream_count(s, "nodes", util->n_nodes);
-        json_stream_count(s, "files", util->files);
-        json_stream_count(s, "cut_files", util->cut_files);
-        json_stream_count(s, "bad_files", util->bad_files);
-        json_stream_count(s, "bad_lines", util->bad_lines);
-        json_stream_text(s, "trouble", *util->trouble ? util->trouble : NULL);
-        left_out = table_json(s, &table_util, report, NULL);
-        /* rows beyond the limit of JSON, and rows that were never made */
-        json_stream_count(s, "left_out", left_out + util->left_out);
-        put_agents(s, report);
-    }
-    json_stream_end_object(s);
-}
-
 /* Writes the work that is left to the user. */
 static void put_undone(struct jp_json_stream *s, const struct jp_report *report)
 {
@@ -736,12 +684,12 @@ static void put_undone(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_end_array(s);
 }
 
-/* Writes the objects of features. beside: of those about the operations. */
+/* Writes the objects of features with this role. */
 static void put_features(struct jp_json_stream *s,
-                         const struct jp_report *report, bool beside)
+                         const struct jp_report *report, enum feature_role role)
 {
     for (size_t i = 0; feature_registry[i]; i++)
-        if ((feature_registry[i]->beside != NULL) == beside)
+        if (feature_registry[i]->role == role)
             feature_registry[i]->json(s, feature_registry[i]->name, report);
 }
 
@@ -754,15 +702,10 @@ int report_write_json(const struct jp_report *report, FILE *out,
     put_head(&stream, report);
     put_tables(&stream, report);
     put_busy(&stream, report);
-    put_features(&stream, report, false);
-    put_util(&stream, report);
-    tables_pace_json(&stream, report);
-    tables_clock_json(&stream, report);
-    tables_nsys_json(&stream, report);
-    tables_gputime_json(&stream, report);
-    tables_cuda_json(&stream, report);
+    put_features(&stream, report, FEATURE_PROFILE);
+    put_features(&stream, report, FEATURE_FIGURES);
     tables_hang_json(&stream, report);
-    put_features(&stream, report, true);
+    put_features(&stream, report, FEATURE_OPERATIONS);
     put_undone(&stream, report);
     return json_stream_close(&stream, err);
 }

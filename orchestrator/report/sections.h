@@ -46,17 +46,24 @@ struct jp_html_section {
     const struct jp_table *table;
     /* names of charts (chart.h), shown above the table */
     const char *charts[2];
+    /* of a feature: the id of the section after or before which this one
+     * stands; both NULL: with those of other features, before the
+     * bookkeeping */
+    const char *after, *before;
+    unsigned order;   /* among those of one place, to HTML_LAST; the same order:
+                         by the registry */
     bool of_features; /* here are the sections of features; nothing else is
                          set */
 };
+
+enum { HTML_LAST = 9 };
 
 /* drawers.c */
 enum { DRAWER_FIGURE = 120 };
 typedef bool drawer_figure(const struct jp_report *report, char *buf);
 drawer_figure drawer_findings, drawer_causes, drawer_timeline,
     drawer_hypotheses, drawer_topology, drawer_comms, drawer_waits,
-    drawer_nodes, drawer_busy, drawer_pace, drawer_bound, drawer_util,
-    drawer_cuda, drawer_clocks, drawer_operations, drawer_network, drawer_p2p,
+    drawer_nodes, drawer_busy, drawer_operations, drawer_network, drawer_p2p,
     drawer_quality, drawer_settings, drawer_env;
 
 /* The figure of the first screen on the network, "98 %", and what it is of. */
@@ -77,7 +84,6 @@ html_put job_html_settings;
 html_put job_html_env;
 html_put job_html_command;
 html_put topology_html;
-html_put tables_nsys_html, tables_gputime_html;
 html_put tables_hang_html;
 html_put timeline_html;
 /* Returns true if the report has a timeline. */
@@ -110,7 +116,7 @@ extern const struct jp_quality_item quality_items[];
 extern const size_t quality_n_items;
 
 /* Returns true if the report has anything about NCCL. A report of only a
- * feature of the registry, or of only utilisation, clocks or nsys, has not. */
+ * profile of the registry, or of only figures such as utilisation, has not. */
 bool quality_has_nccl(const struct jp_report *report);
 
 /* Formats how small an effect would have been detected, and what was not
@@ -181,6 +187,10 @@ struct first_screen_tile {
 
 /* Formats the value or the note of a tile. */
 #define SAY(text, ...) snprintf((text), sizeof(text), __VA_ARGS__)
+
+/* Fills a tile with what limits the job (first_screen.c). */
+void first_screen_bound(const struct jp_report *report,
+                        struct first_screen_tile *t);
 
 /* Writes "24/32" to buf from two counts of an object, with "-" for an unknown
  * number. Returns buf. */

@@ -194,3 +194,24 @@ int json_out_dump(struct jp_json *json, json_t *root, FILE *out,
         return 0;
     return error_set(err, "%s", errno ? strerror(errno) : "cannot be written");
 }
+
+const char *summary_file_setting(const json_t *root, const char *list,
+                                 const char *key)
+{
+    const json_t *rows = json_object_get(json_object_get(root, "job"), list);
+
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        if (!strcmp(summary_file_text(json_array_get(rows, i), "key"), key))
+            return summary_file_text(json_array_get(rows, i), "value");
+    return "";
+}
+
+bool summary_file_without_nccl(const json_t *root)
+{
+    uint64_t files = 0;
+
+    summary_file_count(json_object_get(root, "quality"), "files", &files);
+    return !files &&
+           !strcmp(summary_file_text(json_object_get(root, "job"), "nccl_mode"),
+                   "off");
+}

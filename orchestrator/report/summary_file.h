@@ -83,4 +83,12 @@ void json_out_real(struct jp_json *json, json_t *object, const char *key,
 int json_out_dump(struct jp_json *json, json_t *root, FILE *out,
                   struct jp_error *err);
 
+/* The value of a setting in a list of job{}, "util_settings"; "": none. */
+const char *summary_file_setting(const json_t *root, const char *list,
+                                 const char *key);
+
+/* Whether NCCL was not to be profiled, and nothing of it is there: the step was
+ * profiled for something else. */
+bool summary_file_without_nccl(const json_t *root);
+
 #endif

@@ -864,8 +864,8 @@ const struct jp_table table_windows = {
     .max_json = 10000,
 };
 
-/* All tables of csv/ that every report has. Those of optional inputs (util,
- * clock, cuda, nsys, hang, those of features) have lists of their own. */
+/* All tables of csv/ that every report has. Those of a hang and of
+ * features have lists of their own. */
 const struct jp_table *const tables[] = {
     &table_comms,    &table_cells,      &table_ranks,
     &table_ops,      &table_pairs,      &table_node_pairs,

@@ -19,47 +19,8 @@ extern const struct jp_table table_cells, table_comms, table_ranks, table_ops,
     table_findings, table_hypotheses, table_busy_windows, table_quality,
     table_algorithms;
 
-/* Utilisation (busy.c); no rows if report->util is NULL. */
-extern const struct jp_table table_util, table_util_totals;
-
-/* Causes that coincide with findings (tables_findings.c); no rows if
- * report->causes is NULL. */
-extern const struct jp_table table_causes, table_bottlenecks, table_iteration,
-    table_attempts;
-/* Writes iteration{} and bottlenecks[] of summary.json. */
-void tables_pace_json(struct jp_json_stream *s, const struct jp_report *report);
-
-/* The nodes' clocks (tables_clock.c); no rows if there is only one node. */
-extern const struct jp_table table_clock, table_arrivals;
-/* Writes clock{} of summary.json. */
-void tables_clock_json(struct jp_json_stream *s,
-                       const struct jp_report *report);
-
-/* Counters of CUDA's calls (tables_cuda.c) and exports of Nsight Systems
- * (tables_nsys.c). No rows if report->cuda or report->nsys is NULL. */
-extern const struct jp_table table_cuda;
-/* table_cuda and its companions; ends with NULL */
-extern const struct jp_table *const tables_cuda[];
-/* Writes cuda{} of summary.json. */
-void tables_cuda_json(struct jp_json_stream *s, const struct jp_report *report);
-extern const struct jp_table table_nsys_sums, table_nsys_ranks, table_nsys_gaps;
-/* these three; ends with NULL */
-extern const struct jp_table *const tables_nsys[];
-/* Write nsys{} of summary.json, and the part in summary.txt. -1: out of memory.
- */
-void tables_nsys_json(struct jp_json_stream *s, const struct jp_report *report);
-int tables_nsys_text(const struct jp_report *report, FILE *out);
-
-/* What traces of kernels show (tables_gputime.c); no rows without them. */
-extern const struct jp_table table_gpu_time, table_gpu_steps, table_gpu_own;
-extern const struct jp_table *const tables_gputime[]; /* ends with NULL */
-/* Whether there are such traces. */
-bool tables_gputime_any(const struct jp_report *report);
-/* Write gpu_time{} of summary.json, and the part in summary.txt. -1: out of
- * memory. */
-void tables_gputime_json(struct jp_json_stream *s,
-                         const struct jp_report *report);
-int tables_gputime_text(const struct jp_report *report, FILE *out);
+/* Causes that coincide with findings, and attempts (tables_findings.c). */
+extern const struct jp_table table_causes, table_attempts;
 
 /* Evidence of a hang (tables_hang.c); no rows if report->hang is NULL. */
 extern const struct jp_table *const tables_hang[]; /* ends with NULL */

@@ -1,12 +1,13 @@
 /* tables_findings.c - the columns of findings and of causes that coincide with
- * them, of a job's bottlenecks and of its iterations. See tables.c.
+ * them, and of attempts. See tables.c.
  *
  * In summary.json the causes are part of their finding; in the page they are a
- * table of their own. For both, a row is an element of report->causes. */
+ * table of their own. For both, a row is an element of causes_of(report). */
 #include <inttypes.h>
 #include <math.h>
 
 #include "common/figure.h"
+#include "orchestrator/cause/cause_feature.h"
 #include "orchestrator/insight/plain.h"
 #include "orchestrator/report/tables.h"
 
@@ -15,13 +16,13 @@
 /* No rows if utilisation was not sampled. */
 static size_t count_causes(const struct jp_report *report)
 {
-    return report->causes ? report->causes->n : 0;
+    return causes_of(report) ? causes_of(report)->n : 0;
 }
 
 /* Causes of one finding are neighbours. */
 static void find_cause(struct jp_row *row)
 {
-    row->at = &row->report->causes->at[row->index];
+    row->at = &causes_of(row->report)->at[row->index];
 }
 
 JP_GETTER(cause_what, jp_cause, value_text(v, cause_words[at->what]))
@@ -235,7 +236,7 @@ JP_GETTER(finding_next, jp_finding, value_text(v, at->next))
 static void get_finding_looked_at(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_cause_look *look =
-        causes_look(row->report->causes, row->index);
+        causes_look(causes_of(row->report), row->index);
 
     v->type = JP_VALUE_LIST;
     v->n = look ? look->n_list : 0;
@@ -246,7 +247,7 @@ static void get_finding_looked_at(const struct jp_row *row, struct jp_value *v)
 static void get_finding_why(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_cause_look *look =
-        causes_look(row->report->causes, row->index);
+        causes_look(causes_of(row->report), row->index);
 
     value_text(v, look ? look->why : NULL);
 }
@@ -346,7 +347,7 @@ static const struct jp_column findings[] = {
 static void put_causes(struct jp_json_stream *s, const struct jp_row *row)
 {
     const struct jp_cause_look *look =
-        causes_look(row->report->causes, row->index);
+        causes_look(causes_of(row->report), row->index);
 
     json_stream_array(s, "causes");
     /* strongest first */
@@ -367,139 +368,6 @@ const struct jp_table table_findings = {
     .max_html = 50,
     .unsorted = true,
     .json_more = put_causes,
-};
-
-/* --- what the job is bound by, and how long its steps take ---------------- */
-
-static size_t count_bottlenecks(const struct jp_report *report)
-{
-    return report->bottlenecks ? report->bottlenecks->n : 0;
-}
-
-static void find_bottleneck(struct jp_row *row)
-{
-    row->at = &row->report->bottlenecks->at[row->index];
-}
-
-JP_GETTER(bottleneck_kind, jp_bottleneck,
-          value_text(v, bottleneck_words[at->kind]))
-JP_GETTER(bottleneck_title, jp_bottleneck,
-          value_text(v, bottleneck_titles[at->kind]))
-
-JP_GETTER(bottleneck_limit, jp_bottleneck,
-          value_measure(v, at->unit, at->limit))
-JP_GETTER(bottleneck_unit, jp_bottleneck,
-          value_text(v, util_unit_name(at->unit)))
-JP_GETTER(bottleneck_text, jp_bottleneck, value_text(v, at->text))
-
-#define FIELD(member) JP_FIELD(struct jp_bottleneck, member)
-/* a row per resource that the job is bound by */
-static const struct jp_column bottlenecks[] = {
-    {"kind", JP_COL_WORD, 0, 1, .help = "several may hold",
-     .words = bottleneck_words, .n_words = JP_BOTTLENECKS,
-     .get = get_bottleneck_kind},
-    {"kind", JP_COL_TEXT, 0, 0, 1, .title = "Bound by",
-     .help = "several may hold", .get = get_bottleneck_title},
-    {"metric", JP_COL_TEXT, 0, 2, .help = "the metric that shows it",
-     FIELD(metric)},
-    {"unit", JP_COL_TEXT, 0, 3, .help = "of value and limit",
-     .get = get_bottleneck_unit},
-    {"value", JP_COL_NUMBER, 0, 4, .help = "over the run, of all members",
-     FIELD(value)},
-    {"limit", JP_COL_NUMBER, 0, 5,
-     .help = "the job counts as bound from this value on", FIELD(limit)},
-    {"limit", JP_COL_FIGURE, 0, 0, 3, .title = "Limit",
-     .help = "the job counts as bound from this value on",
-     .get = get_bottleneck_limit},
-    {"text", JP_COL_PROSE, 0, 6, 2, .title = "Evidence",
-     .help = "the evidence, in one clause", .get = get_bottleneck_text},
-};
-#undef FIELD
-const struct jp_table table_bottlenecks = {
-    .name = "bottlenecks",
-    .json = "bottlenecks",
-    .help = "resources that limit the job as a whole",
-    JP_COLUMNS(bottlenecks),
-    .count = count_bottlenecks,
-    .find = find_bottleneck,
-    .max_json = JP_BOTTLENECKS,
-    .max_html = JP_BOTTLENECKS,
-    .unsorted = true,
-};
-
-/* One row, or none if no period was recognised. */
-static size_t count_iterations(const struct jp_report *report)
-{
-    return report->iteration && report->iteration->source;
-}
-
-/* The only row. */
-static void find_iteration(struct jp_row *row)
-{
-    row->at = row->report->iteration;
-}
-
-/* 0 means that the samples do not show the figure. */
-static void value_above_zero(struct jp_value *v, double value)
-{
-    value_finite(v, value > 0 ? value : NAN);
-}
-
-JP_GETTER(iteration_source, jp_iteration,
-          value_text(v, iteration_sources[at->source]))
-JP_GETTER(iteration_p5, jp_iteration, value_above_zero(v, at->p5_us))
-JP_GETTER(iteration_p95, jp_iteration, value_above_zero(v, at->p95_us))
-/* period_us is above 0 if there is a row */
-JP_GETTER(iteration_rate, jp_iteration, value_real(v, 1e6 / at->period_us))
-JP_GETTER(iteration_ops, jp_iteration, value_known(v, at->ops > 0, at->ops))
-JP_GETTER(iteration_drift, jp_iteration, value_finite(v, at->drift))
-JP_GETTER(iteration_text, jp_iteration, value_text(v, at->text))
-
-/* the words of the schema for iteration_sources */
-static const char *const sources[] = {"collectives", "utilisation"};
-
-#define FIELD(member) JP_FIELD(struct jp_iteration, member)
-/* times are those of one iteration of the program's loop */
-static const struct jp_column iteration[] = {
-    {"source", JP_COL_WORD, 0, 1, 1, .title = "By",
-     .help = "what it was derived from", JP_WORDS(sources),
-     .get = get_iteration_source},
-    {"period_us", JP_COL_US, JP_REAL, 2, 2, .title = "Step",
-     .help = "how long an iteration takes: the median", FIELD(period_us)},
-    {"p5_us", JP_COL_US, JP_MAYBE | JP_REAL, 3, 3, .title = "p5",
-     .help = "5th percentile; null: samples do not show it",
-     .get = get_iteration_p5},
-    {"p95_us", JP_COL_US, JP_MAYBE | JP_REAL, 4, 4, .title = "p95",
-     .help = "95th percentile, likewise", .get = get_iteration_p95},
-    {"steps_per_s", JP_COL_NUMBER, 0, 5, 5, .title = "A second",
-     .help = "steps a second", .get = get_iteration_rate},
-    {"count", JP_COL_COUNT, 0, 6, 6, .title = "Steps",
-     .help = "number of iterations that were recognised", FIELD(count)},
-    {"ops", JP_COL_COUNT, JP_MAYBE, 7, 7, .title = "Operations",
-     .help = "operations of a process in an iteration; null: samples do not "
-             "show it",
-     .get = get_iteration_ops},
-    {"confidence", JP_COL_SHARE, 0, 8, 8, .title = "Confidence",
-     .help = "from collectives: the share of operations that belong to such "
-             "iterations; from samples: the autocorrelation",
-     FIELD(confidence)},
-    {"drift", JP_COL_SHARE, JP_MAYBE, 9, 9, .title = "Drift",
-     .help = "how much longer the iterations of the last third are than those "
-             "of the first third",
-     .get = get_iteration_drift},
-    {"text", JP_COL_PROSE, 0, 10, .help = "one sentence",
-     .get = get_iteration_text},
-};
-#undef FIELD
-const struct jp_table table_iteration = {
-    .name = "iteration",
-    .help = "duration of a step of the program's loop",
-    JP_COLUMNS(iteration),
-    .count = count_iterations,
-    .find = find_iteration,
-    .max_json = 1,
-    .max_html = 1,
-    .unsorted = true,
 };
 
 /* --- attempts ------------------------------------------------------------- */
@@ -569,16 +437,3 @@ const struct jp_table table_attempts = {
     .max_text = 20,
     .unsorted = true,
 };
-
-void tables_pace_json(struct jp_json_stream *s, const struct jp_report *report)
-{
-    /* iteration is one object, not an array: null if no period was recognised
-     */
-    if (count_iterations(report)) {
-        json_stream_key(s, "iteration");
-        table_json_row(s, &table_iteration, report, 0);
-    } else {
-        json_stream_null(s, "iteration");
-    }
-    table_json(s, &table_bottlenecks, report, NULL);
-}

@@ -14,7 +14,6 @@
 
 #include "common/error.h"
 #include "orchestrator/collect/nodes.h"
-#include "plugins/cuda/cuda_read.h"
 #include "plugins/util/util_loaded.h"
 #include "plugins/util/util_rows.h"
 
@@ -118,59 +117,5 @@ char *util_agents_text(const struct jp_agents *agents, char *buf, size_t size);
 /* Formats "torch 2.4.0, nccl 2.21.5" to buf; "": none. Returns buf. */
 char *util_agents_loaded(const struct jp_agents *agents, char *buf,
                          size_t size);
-
-/* --- the CUDA calls of a step's processes (plugins/cuda/) ---------------- */
-
-/* The files are foreign input: a bad file is counted and the rest is used. */
-
-/* Counters of a process, over its lifetime or between two records. */
-struct jp_cuda_row {
-    size_t process; /* index in processes[] */
-    uint64_t at_us; /* start, since 1970, by the node's clock */
-    uint64_t length_us;
-    uint64_t live_bytes, peak_bytes; /* live at the end of the row; peak so
-                                      * far */
-    uint64_t sum[CUDA_COUNTERS_N];
-    double busiest; /* launches per second in the busiest second; NAN for a
-                     * part */
-};
-
-struct jp_cuda_process {
-    char *path; /* owned */
-    bool bad;   /* the file could not be read */
-    /* why it is unreadable, or why nothing was counted; "" */
-    char why[CUDA_NOTE_MAX + 96];
-    char host[CUDA_HOST_MAX];
-    int64_t rank; /* -1: none */
-    uint32_t pid;
-    uint64_t bad_records;
-};
-
-struct jp_cuda {
-    struct jp_cuda_process *processes; /* ordered by rank, host and pid */
-    struct jp_cuda_row *totals;        /* one row per process */
-    size_t n_processes;
-    struct jp_cuda_row *parts; /* ordered by process, then by time */
-    size_t n_parts;
-    size_t n_bad, n_uncounted, skipped; /* number of files: bad, with a note,
-                                         * not read */
-};
-
-/* Limits of the files that are read, and of their parts in total. */
-#define UTIL_CUDA_FILES_MAX 16384
-#define UTIL_CUDA_PARTS_MAX 100000
-#define JP_CUDA_TEXT 500 /* buffer size for util_cuda_text */
-
-/* Reads all such files below the folder raw. *out is NULL if there are none.
- * Returns -1 without memory. */
-int util_cuda_load(const char *raw, struct jp_cuda **out, struct jp_error *err);
-void util_cuda_destroy(struct jp_cuda *cuda); /* accepts NULL */
-
-/* The sum over all processes, including times and bytes of memory. */
-struct jp_cuda_row util_cuda_sum(const struct jp_cuda *cuda);
-
-/* Formats "8 processes: 1.2 M launches; 3 GiB to GPUs ..." to buf. Returns
- * buf. */
-char *util_cuda_text(const struct jp_cuda *cuda, char buf[JP_CUDA_TEXT]);
 
 #endif

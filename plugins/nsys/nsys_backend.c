@@ -13,7 +13,6 @@
 #include "common/quote.h"
 #include "plugins/backend.h"
 #include "plugins/nsys/nsys_env.h"
-#include "plugins/nsys/nsys_ranks.h"
 
 #define DAY (24 * 3600 * JP_SECOND)
 
@@ -178,33 +177,6 @@ static int look(const struct jp_plan *plan, backend_note *say, void *arg,
         err);
 }
 
-/* --- the reader ----------------------------------------------------------- */
-
-int (*nsys_ranks_reader)(const struct reader_input *in,
-                         const struct reader_sink *sink,
-                         struct source_facts *facts);
-
-static bool probe(const char *name, const void *head, size_t len)
-{
-    static const char magic[] = "SQLite format 3";
-
-    (void) name;
-    return nsys_ranks_reader && len >= sizeof(magic) &&
-           !memcmp(head, magic, sizeof(magic));
-}
-
-/* An export is read by its path: it cannot be a part of other bytes. */
-static int read_file(void *state, const struct reader_input *in,
-                     const struct reader_sink *sink, struct source_facts *facts)
-{
-    (void) state;
-    return in->data || !nsys_ranks_reader ? 0
-                                          : nsys_ranks_reader(in, sink, facts);
-}
-
-static const struct backend_reader reader = {
-    .probe = probe, .is_second = true, .read = read_file};
-
 extern const struct backend backend_nsys;
 const struct backend backend_nsys = {
     .abi = BACKEND_ABI,
@@ -215,6 +187,5 @@ const struct backend backend_nsys = {
               .knobs = knobs,
               .variables = variables},
     .planner = &planner,
-    .reader = &reader,
     .look = look,
 };

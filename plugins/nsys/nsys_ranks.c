@@ -9,6 +9,7 @@
 
 #include "common/quote.h"
 #include "common/vector.h"
+#include "plugins/backend.h"
 #include "plugins/nsys/nsys_read.h"
 #include "plugins/traced.h"
 
@@ -533,3 +534,28 @@ int nsys_ranks_read(const struct reader_input *in,
     free(r);
     return rc;
 }
+
+static bool probe(const char *name, const void *head, size_t len)
+{
+    static const char magic[] = "SQLite format 3";
+
+    (void) name;
+    return len >= sizeof(magic) && !memcmp(head, magic, sizeof(magic));
+}
+
+/* An export is read by its path: it cannot be a part of other bytes. */
+static int read_file(void *state, const struct reader_input *in,
+                     const struct reader_sink *sink, struct source_facts *facts)
+{
+    (void) state;
+    return in->data ? 0 : nsys_ranks_read(in, sink, facts);
+}
+
+static const struct backend_reader reader = {
+    .probe = probe, .is_second = true, .read = read_file};
+
+const struct backend backend_nsys_ranks = {
+    .abi = BACKEND_ABI,
+    .about = {.name = "nsys", .title = "nsys"},
+    .reader = &reader,
+};

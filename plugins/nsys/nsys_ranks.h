@@ -30,11 +30,9 @@ enum {
 int nsys_ranks_read(const struct reader_input *in,
                     const struct reader_sink *sink, struct source_facts *facts);
 
-/* The function above, in programs that read exports, which set it at their
- * begin: it needs libsqlite3, and not all programs that have the readers do.
- * NULL: exports are no input for the readers. */
-extern int (*nsys_ranks_reader)(const struct reader_input *in,
-                                const struct reader_sink *sink,
-                                struct source_facts *facts);
+/* This reader as a backend with no other face. It needs libsqlite3, which not
+ * all programs with readers have, so it is not in the registry:
+ * reader_find_with gets it from those that read exports. */
+extern const struct backend backend_nsys_ranks;
 
 #endif

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
-#include "orchestrator/util/util.h"
+#include "orchestrator/cuda/cuda.h"
 #include "tests/common/tempdir.h"
 
 static char *create(void)
@@ -62,7 +62,7 @@ static struct jp_cuda *run(const char *how, const char *words, int *status)
         *status = rc;
     else
         assert_int_equal(rc, 0);
-    assert_int_equal(util_cuda_load(raw, &cuda, &err), 0);
+    assert_int_equal(cuda_load(raw, &cuda, &err), 0);
     free(raw);
     free(folder);
     drop(dir);
@@ -177,7 +177,7 @@ static void test_sums(void **state)
                      (unsigned long long) total->peak_bytes);
         assert_int_equal(cuda->processes[0].rank, 3);
         assert_true(*cuda->processes[0].host && cuda->processes[0].pid);
-        util_cuda_destroy(cuda);
+        cuda_destroy(cuda);
     }
 }
 
@@ -191,7 +191,7 @@ static void test_times(void **state)
     assert_true(sum[CUDA_SYNC_NS] >= 40000000);
     assert_true(sum[CUDA_COPY_NS] >= 5000000);
     assert_true(cuda->totals[0].length_us >= 45000);
-    util_cuda_destroy(cuda);
+    cuda_destroy(cuda);
 }
 
 /* Each second has a row of its own, unless nothing was called in it. */
@@ -209,7 +209,7 @@ static void test_seconds(void **state)
     }
     assert_int_equal(cuda->parts[0].sum[CUDA_LAUNCHES], 10);
     assert_int_equal(launches, 17);
-    util_cuda_destroy(cuda);
+    cuda_destroy(cuda);
 }
 
 /* However the program ends, its calls up to a second before are there. */
@@ -222,11 +222,11 @@ static void test_killed(void **state)
     assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 128 + 9);
     assert_non_null(cuda);
     assert_true(cuda->totals[0].sum[CUDA_LAUNCHES] >= 10);
-    util_cuda_destroy(cuda);
+    cuda_destroy(cuda);
     cuda = run(NULL, "'launch*10' exit:7", &status);
     assert_int_equal(WEXITSTATUS(status), 7);
     assert_int_equal(cuda->totals[0].sum[CUDA_LAUNCHES], 10);
-    util_cuda_destroy(cuda);
+    cuda_destroy(cuda);
 }
 
 /* If nothing can be counted, the program runs and the file says why. */
@@ -246,8 +246,8 @@ static void test_refused(void **state)
         assert_int_equal(cuda->n_uncounted, 1);
         assert_non_null(strstr(cuda->processes[0].why, cases[i].why));
         assert_int_equal(cuda->totals[0].sum[CUDA_LAUNCHES], 0);
-        assert_non_null(strstr(util_cuda_text(cuda, text), cases[i].why));
-        util_cuda_destroy(cuda);
+        assert_non_null(strstr(cuda_text(cuda, text), cases[i].why));
+        cuda_destroy(cuda);
     }
 }
 
@@ -279,18 +279,18 @@ static void test_many(void **state)
     struct jp_cuda_row all;
     struct jp_error err;
 
-    assert_int_equal(util_cuda_load(raw, &cuda, &err), 0);
+    assert_int_equal(cuda_load(raw, &cuda, &err), 0);
     assert_null(cuda);
     for (int i = 0; i < 3; i++)
         assert_int_equal(run_in(folder, NULL, "'launch*4' alloc:100"), 0);
-    assert_int_equal(util_cuda_load(raw, &cuda, &err), 0);
+    assert_int_equal(cuda_load(raw, &cuda, &err), 0);
     assert_int_equal(cuda->n_processes, 3);
-    all = util_cuda_sum(cuda);
+    all = cuda_sum(cuda);
     assert_int_equal(all.sum[CUDA_LAUNCHES], 12);
     assert_int_equal(all.peak_bytes, 100);
     assert_non_null(
-        strstr(util_cuda_text(cuda, text), "3 processes counted: 12 kernel"));
-    util_cuda_destroy(cuda);
+        strstr(cuda_text(cuda, text), "3 processes counted: 12 kernel"));
+    cuda_destroy(cuda);
     free(raw);
     free(folder);
     drop(dir);

@@ -13,8 +13,14 @@ void fuzz_read(const char *backend, const char *path, bool evidence,
     struct reader_states *states = reader_states_create();
     atomic_bool stop = false;
     _Atomic uint64_t done = 0;
-    const struct join_reading reading = {join, states,  &stop, &done, evidence,
-                                         true, 1 << 12, 256,   false};
+    const struct join_reading reading = {.join = join,
+                                         .states = states,
+                                         .stop = &stop,
+                                         .done = &done,
+                                         .evidence = evidence,
+                                         .timelines = true,
+                                         .timeline_events = 1 << 12,
+                                         .strip_bins = 256};
     const struct reader_input in = {.path = path,
                                     .data = data ? data : "",
                                     .len = size,

@@ -13,7 +13,7 @@
 
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/verdict.h"
-#include "orchestrator/nsys/nsys.h"
+#include "orchestrator/nsys/nsys_feature.h"
 #include "tests/common/tempdir.h"
 #include "tests/nsys/nsys_fixture.h"
 
@@ -144,7 +144,7 @@ static void test_document(void **state)
 
 static struct jp_nsys *load(const char *dir)
 {
-    const struct jp_nsys_options options = gputime_options();
+    const struct jp_nsys_options options = nsys_options();
     struct jp_nsys *nsys = NULL;
     struct jp_error err = {""};
 
@@ -302,7 +302,7 @@ static void test_findings(void **state)
         live(*state, "1.0.rank00000.a.sqlite", h, 1);
         live(*state, "1.0.rank00001.b.sqlite", h, h->others);
         nsys = load(*state);
-        gputime_judge(nsys, &x);
+        nsys_judge(nsys, NULL, &x);
         first = x.findings.n ? x.findings.at : NULL;
         if ((h->want == JP_N_FINDINGS) != !first)
             fail_msg("%s: %zu findings, %s", h->name, x.findings.n,
@@ -333,7 +333,7 @@ static void test_nothing_to_judge(void **state)
     struct jp_insight x = {.judged = true};
 
     (void) state;
-    gputime_judge(NULL, &x);
+    nsys_judge(NULL, NULL, &x);
     assert_int_equal(x.findings.n, 0);
     assert_int_equal(x.hypotheses.of[JP_HYPOTHESIS_GPU_TIME].state,
                      JP_HYPOTHESIS_NOT_JUDGED);

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "orchestrator/cause/cause_feature.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/copper/copper_feature.h"
 #include "orchestrator/report/tables.h"
@@ -58,6 +59,18 @@ static json_t *describe_kinds(void)
     return json_pack("{s:s, s:o}", "name", "finding_kinds", "kinds", rows);
 }
 
+/* Adds the tables of features with this role. */
+static void describe_features(json_t *list, enum feature_role role)
+{
+    for (size_t k = 0; feature_registry[k]; k++)
+        for (size_t i = 0;
+             feature_registry[k]->role == role && feature_registry[k]->tables &&
+             feature_registry[k]->tables[i];
+             i++)
+            json_array_append_new(list,
+                                  describe(feature_registry[k]->tables[i]));
+}
+
 int main(void)
 {
     json_t *list = json_array();
@@ -69,21 +82,11 @@ int main(void)
     json_array_append_new(list, describe(&table_iteration));
     json_array_append_new(list, describe(&table_attempts));
     json_array_append_new(list, describe(&table_bottlenecks));
-    json_array_append_new(list, describe(&table_util));
-    json_array_append_new(list, describe(&table_clock));
-    json_array_append_new(list, describe(&table_arrivals));
-    for (size_t i = 0; tables_nsys[i]; i++)
-        json_array_append_new(list, describe(tables_nsys[i]));
-    for (size_t i = 0; tables_gputime[i]; i++)
-        json_array_append_new(list, describe(tables_gputime[i]));
-    for (size_t i = 0; tables_cuda[i]; i++)
-        json_array_append_new(list, describe(tables_cuda[i]));
+    describe_features(list, FEATURE_FIGURES);
     for (size_t i = 0; tables_hang[i]; i++)
         json_array_append_new(list, describe(tables_hang[i]));
-    for (size_t k = 0; feature_registry[k]; k++)
-        for (size_t i = 0; feature_registry[k]->tables[i]; i++)
-            json_array_append_new(list,
-                                  describe(feature_registry[k]->tables[i]));
+    describe_features(list, FEATURE_PROFILE);
+    describe_features(list, FEATURE_OPERATIONS);
     for (size_t i = 0; i < COPPER_N_CATEGORIES; i++)
         json_array_append_new(list, describe(tables_copper_hot[i]));
     json_array_append_new(list, describe_kinds());

@@ -14,6 +14,9 @@
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/copper/copper_feature.h"
 #include "orchestrator/flight/flight_feature.h"
+#include "orchestrator/insight/limits.h"
+#include "orchestrator/nsys/nsys_feature.h"
+#include "orchestrator/util/util_feature.h"
 #include "tests/report/verdict_rows.h"
 
 /* --- what is done to a good report --- */
@@ -855,7 +858,7 @@ static void only_traces(struct fixture *f)
 
 static void judge_traces(struct fixture *f)
 {
-    judge_all(f, &(struct verdict_input){.util = NULL});
+    judge_all(f, &(struct verdict_input){.conf = NULL});
 }
 
 static void only_util(struct fixture *f)
@@ -869,23 +872,28 @@ static void only_util(struct fixture *f)
 
 static void judge_no_samples(struct fixture *f)
 {
-    judge_all(f, &(struct verdict_input){.util = NULL});
+    judge_all(f, &(struct verdict_input){.conf = NULL});
 }
 
 static void judge_samples(struct fixture *f)
 {
     struct jp_util_row row = {.samples = 9};
-    const struct jp_util util = {.rows = &row, .n_rows = 1};
+    struct jp_util util = {.rows = &row, .n_rows = 1};
+    struct util_data data = {.util = &util};
+    struct feature_set features = {.data = {NULL}};
 
-    judge_all(f, &(struct verdict_input){.util = &util});
+    feature_lend(&features, &feature_util, &data);
+    judge_all(f, &(struct verdict_input){.features = &features});
 }
 
 static void judge_nsys(struct fixture *f)
 {
     struct jp_nsys_rank rank = {.rank = 0};
-    const struct jp_nsys nsys = {.ranks = &rank, .n_ranks = 1};
+    struct jp_nsys nsys = {.ranks = &rank, .n_ranks = 1};
+    struct feature_set features = {.data = {NULL}};
 
-    judge_all(f, &(struct verdict_input){.nsys = &nsys});
+    feature_lend(&features, &feature_nsys, &nsys);
+    judge_all(f, &(struct verdict_input){.features = &features});
 }
 
 static void judge_copper(struct fixture *f, unsigned counted, unsigned good)

@@ -1,15 +1,15 @@
-/* tables_nsys.c - the columns of what exports of Nsight Systems show, and
- * summary.json's object. See tables.c.
+/* nsys_tables.c - the columns of what exports of Nsight Systems show, and their
+ * parts of the files of a report. See report/tables.c.
  *
  * The sums of all ranks are one table in the files and six for readers, one for
  * each kind of name (TABLE_OF). The ranks and the longest gaps have tables of
  * their own. */
+#include "orchestrator/nsys/nsys_feature.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "orchestrator/nsys/nsys.h"
 #include "orchestrator/report/out.h"
-#include "orchestrator/report/sections.h"
 #include "orchestrator/report/tables.h"
 
 /* rows of each kind in summary.txt and in the page */
@@ -28,13 +28,13 @@ static const char *file_name(const char *path)
 /* No rows in any table without exports of nsys. */
 static size_t count_sums(const struct jp_report *report)
 {
-    return report->nsys ? report->nsys->n_rows : 0;
+    return nsys_of(report) ? nsys_of(report)->n_rows : 0;
 }
 
 /* The rows of all tables, one table after the other. */
 static void find_sum(struct jp_row *row)
 {
-    row->at = &row->report->nsys->rows[row->index];
+    row->at = &nsys_of(row->report)->rows[row->index];
 }
 
 JP_GETTER(sum_table, jp_nsys_row, value_text(v, nsys_table_names[at->table]))
@@ -95,15 +95,15 @@ const struct jp_table table_nsys_sums = {
     {                                                                          \
         size_t n = 0;                                                          \
                                                                                \
-        if (report->nsys)                                                      \
-            nsys_rows(report->nsys, kind, &n);                                 \
+        if (nsys_of(report))                                                   \
+            nsys_rows(nsys_of(report), kind, &n);                              \
         return n;                                                              \
     }                                                                          \
     static void find_##what(struct jp_row *row)                                \
     {                                                                          \
         size_t n;                                                              \
                                                                                \
-        row->at = nsys_rows(row->report->nsys, kind, &n) + row->index;         \
+        row->at = nsys_rows(nsys_of(row->report), kind, &n) + row->index;      \
     }                                                                          \
     static const struct jp_table table_##what = {                              \
         .name = "nsys_sums",                                                   \
@@ -132,12 +132,12 @@ static const struct jp_table *const tables_nsys_kinds[NSYS_TABLES] = {
 
 static size_t count_ranks(const struct jp_report *report)
 {
-    return report->nsys ? report->nsys->n_ranks : 0;
+    return nsys_of(report) ? nsys_of(report)->n_ranks : 0;
 }
 
 static void find_rank(struct jp_row *row)
 {
-    row->at = &row->report->nsys->ranks[row->index];
+    row->at = &nsys_of(row->report)->ranks[row->index];
 }
 
 /* Returns part / whole; NaN if there is nothing to share. */
@@ -260,12 +260,12 @@ const struct jp_table table_nsys_ranks = {
 
 static size_t count_gaps(const struct jp_report *report)
 {
-    return report->nsys ? report->nsys->n_gaps : 0;
+    return nsys_of(report) ? nsys_of(report)->n_gaps : 0;
 }
 
 static void find_gap(struct jp_row *row)
 {
-    row->at = &row->report->nsys->gaps[row->index];
+    row->at = &nsys_of(row->report)->gaps[row->index];
 }
 
 /* Returns the rank that the row's gap belongs to. */
@@ -273,7 +273,7 @@ static const struct jp_nsys_rank *rank_of(const struct jp_row *row)
 {
     const struct jp_nsys_gap *gap = row->at;
 
-    return &row->report->nsys->ranks[gap->rank];
+    return &nsys_of(row->report)->ranks[gap->rank];
 }
 
 /* Returns the length of the gap, ns. */
@@ -334,13 +334,14 @@ const struct jp_table table_nsys_gaps = {
 const struct jp_table *const tables_nsys[] = {
     &table_nsys_sums, &table_nsys_ranks, &table_nsys_gaps, NULL};
 
-void tables_nsys_json(struct jp_json_stream *s, const struct jp_report *report)
+void nsys_report_json(struct jp_json_stream *s, const char *key,
+                      const struct jp_report *report)
 {
-    const struct jp_nsys *nsys = report->nsys;
+    const struct jp_nsys *nsys = nsys_of(report);
     char text[JP_NSYS_TEXT];
     size_t left_out = 0;
 
-    json_stream_object(s, "nsys");
+    json_stream_object(s, key);
     /* {} without exports */
     if (nsys) {
         json_stream_text(s, "text", nsys_text(nsys, text));
@@ -356,7 +357,7 @@ void tables_nsys_json(struct jp_json_stream *s, const struct jp_report *report)
 }
 
 /* Writes the tables that have rows. Returns 0, or -1 when out of memory. */
-int tables_nsys_text(const struct jp_report *report, FILE *out)
+int nsys_report_text(const struct jp_report *report, FILE *out)
 {
     int rc = 0;
 
@@ -371,15 +372,14 @@ int tables_nsys_text(const struct jp_report *report, FILE *out)
     return rc;
 }
 
-int tables_nsys_html(const struct jp_report *report, FILE *out)
+/* Writes the sentence, and the tables that have rows. */
+static int put_html(const struct jp_report *report, FILE *out)
 {
     char text[JP_NSYS_TEXT];
     int rc = 0;
 
-    if (!report->nsys)
-        return 0;
     fputs("<p>", out);
-    html_out_text(out, nsys_text(report->nsys, text));
+    html_out_text(out, nsys_text(nsys_of(report), text));
     fputs(".</p>\n", out);
     for (int i = 0; i < NSYS_TABLES && rc == 0; i++)
         if (table_count(tables_nsys_kinds[i], report)) {
@@ -396,3 +396,16 @@ int tables_nsys_html(const struct jp_report *report, FILE *out)
         }
     return rc;
 }
+
+const struct jp_html_section nsys_sections[] = {
+    {.id = "nsys",
+     .title = "GPUs by Nsight Systems",
+     .note = "What calls of CUDA, kernels, copies and NVTX ranges of the "
+             "profiled ranks add up to; csv/nsys_sums.csv, nsys_ranks.csv and "
+             "nsys_gaps.csv have all rows.",
+     .kind = JP_HTML_WIDE,
+     .put = put_html,
+     .before = "operations",
+     .order = 3},
+    {.id = NULL},
+};

@@ -1,7 +1,6 @@
-/* cmd_nsys.c - `jobprof nsys`: print Nsight Systems exports as tables.
+/* nsys_command.c - `jobprof nsys`: print Nsight Systems exports as tables.
  *
- * nsys/ reads and merges the exports; the tables are those of a report
- * (report/tables.h). */
+ * nsys/ reads and merges the exports; the tables are those of a report. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +10,7 @@
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_options.h"
-#include "orchestrator/insight/verdict.h"
-#include "orchestrator/nsys/nsys.h"
-#include "orchestrator/report/report.h"
+#include "orchestrator/nsys/nsys_feature.h"
 #include "orchestrator/report/tables.h"
 
 /* Limit of --top. */
@@ -117,7 +114,7 @@ static int print_json(const struct jp_report *report, struct jp_error *err)
     if (!s)
         return error_set(err, "out of memory");
     json_stream_open(s, JSON_FILE, stdout);
-    tables_nsys_json(s, report);
+    nsys_report_json(s, NSYS_FEATURE, report);
     rc = json_stream_close(s, err);
     free(s);
     return rc;
@@ -137,12 +134,14 @@ static void print_csv(const struct jp_report *report)
 
 /* Prints the tables in the requested form. Returns -1 and err if the output
  * failed. */
-static int print(const struct arguments *a, const struct jp_nsys *nsys,
+static int print(const struct arguments *a, struct jp_nsys *nsys,
                  struct jp_error *err)
 {
-    const struct jp_report report = {.nsys = nsys};
+    struct feature_set features = {.data = {NULL}};
+    const struct jp_report report = {.features = &features};
     int rc = 0;
 
+    feature_lend(&features, &feature_nsys, nsys);
     /* not every failure of stdio sets errno */
     errno = 0;
     if (a->common.json)
@@ -166,7 +165,7 @@ static int print(const struct arguments *a, const struct jp_nsys *nsys,
 static int show(const struct arguments *a, const char *const *inputs, size_t n,
                 bool titled)
 {
-    struct jp_nsys_options options = gputime_options();
+    struct jp_nsys_options options = nsys_options();
     struct jp_nsys *nsys = NULL;
     struct jp_error err = {""};
     int status = JP_EXIT_OK;
@@ -199,7 +198,7 @@ static int show(const struct arguments *a, const char *const *inputs, size_t n,
 static int show_each(const struct arguments *a, const char *const *inputs,
                      size_t n)
 {
-    struct jp_nsys_options options = gputime_options();
+    struct jp_nsys_options options = nsys_options();
     struct jp_nsys *all = NULL;
     struct jp_error err = {""};
     int worst = JP_EXIT_OK;
@@ -225,7 +224,7 @@ static int show_each(const struct arguments *a, const char *const *inputs,
     return worst;
 }
 
-int cmd_nsys(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     struct arguments a = {0};
     int rc = parse(argc, argv, &a);
@@ -238,3 +237,10 @@ int cmd_nsys(int argc, char **argv)
     return a.per_rank ? show_each(&a, inputs, (size_t) (argc - optind))
                       : show(&a, inputs, (size_t) (argc - optind), false);
 }
+
+extern const struct command command_nsys;
+const struct command command_nsys = {
+    .name = "nsys",
+    .run = run_command,
+    .summary = "print exports of Nsight Systems as tables",
+};

@@ -1,5 +1,5 @@
-/* cmd_trial.c - `jobprof trial`: run a program in different configurations to
- * find the fastest one.
+/* trial_command.c - `jobprof trial`: run a program in different configurations
+ * to find the fastest one.
  *
  * Inside an allocation, the steps run at once (run_here). Outside, the plan is
  * saved and a job is submitted that continues it (submit_job: `jobprof trial
@@ -604,7 +604,7 @@ static int begin(const struct arguments *a)
     return rc;
 }
 
-int cmd_trial(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     struct arguments a = {.trial = trial_new(), .seed = UINT64_MAX};
     struct jp_error err = {"out of memory"};
@@ -620,3 +620,10 @@ int cmd_trial(int argc, char **argv)
     trial_free(a.trial);
     return rc;
 }
+
+extern const struct command command_trial;
+const struct command command_trial = {
+    .name = "trial",
+    .run = run_command,
+    .summary = "find the fastest placement and settings by trial",
+};

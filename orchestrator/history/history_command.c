@@ -1,10 +1,10 @@
-/* cmd_history.c - `jobprof history`: statistics over the steps of a site; and
- * the line that a report adds to the history.
+/* history_command.c - `jobprof history`: statistics over the steps of a site;
+ * and the line that a report adds to the history.
  *
  * Reading: history_read passes each line to see, which adds it to the sums and
  * to the Parquet file; history_put prints the tables. Writing: history_add
  * makes a step's line and sends it to the site's sinks; `jobprof report` does
- * this in a process of its own (cmd_history_start). */
+ * this in a process of its own (start_after_report). */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +24,6 @@
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/cmd/cmd_options.h"
-#include "orchestrator/cmd/cmd_report.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/history/history_sum.h"
@@ -426,7 +425,7 @@ static int add_all(const struct arguments *a, char **words, int n)
     return rc;
 }
 
-int cmd_history(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     struct arguments a = {
         .top = -1,
@@ -477,7 +476,12 @@ static int write_line(void *arg, int out)
     return 0;
 }
 
-void cmd_history_start(const char *dir, const char *config, bool outside)
+/* Starts a process that writes the line of a reported step, if the site has set
+ * history.dir, command or syslog. Waits for it for a moment, because Slurm may
+ * end it with the job. outside: the command does not run, and the process ends
+ * with this one. */
+static void start_after_report(const char *dir, const char *config,
+                               bool outside)
 {
     struct jp_sitefile site = {0};
     struct history_sink sink = {0};
@@ -495,7 +499,7 @@ void cmd_history_start(const char *dir, const char *config, bool outside)
         return;
     }
     take_site(&site, &sink);
-    if (outside) /* the report names it (cmd_report_make.c) */
+    if (outside) /* the report names it (find_left) */
         sink.command = NULL;
     if (sink.dir || sink.command || sink.syslog) {
         pid = child_start(&child);
@@ -505,3 +509,22 @@ void cmd_history_start(const char *dir, const char *config, bool outside)
     }
     sitefile_fini(&site);
 }
+
+static const char *find_left(const struct jp_sitefile *site,
+                             const char **command)
+{
+    (void) command;
+    return sitefile_find(site, "history.command")
+               ? "no line for the site's history command"
+               : NULL;
+}
+
+extern const struct command command_history;
+const struct command command_history = {
+    .name = "history",
+    .run = run_command,
+    .summary = "show which nodes were slow in many steps of a site",
+    .follow = start_after_report,
+    .when = COMMAND_AT_ONCE,
+    .left = find_left,
+};

@@ -1,9 +1,9 @@
-/* util_cuda.c - make rows from the files of CUDA counters.
+/* cuda.c - make rows from the files of CUDA counters.
  *
  * Finds the files below raw/, reads each of them (plugins/cuda/cuda_read.h),
  * sorts the processes by rank, and makes a total for each and a row for each
  * part of its time. */
-#include "orchestrator/util/util.h"
+#include "orchestrator/cuda/cuda.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -40,7 +40,7 @@ static int see(void *arg, const struct treewalk_entry *entry)
     if (entry->what != TREEWALK_FILE || len <= tail ||
         strcmp(entry->name + len - tail, end) != 0)
         return 0;
-    if (f->n == UTIL_CUDA_FILES_MAX) {
+    if (f->n == CUDA_FILES_MAX) {
         f->skipped++;
         return 0;
     }
@@ -188,7 +188,7 @@ static int read_all(struct files *f, struct jp_cuda *cuda)
 {
     struct one *ones = calloc(f->n, sizeof(*ones));
     /* all files together have about this many parts */
-    size_t parts = UTIL_CUDA_PARTS_MAX / f->n;
+    size_t parts = CUDA_PARTS_MAX / f->n;
     int rc = ones ? 0 : -1;
 
     for (size_t i = 0; rc == 0 && i < f->n; i++) {
@@ -212,7 +212,7 @@ static int read_all(struct files *f, struct jp_cuda *cuda)
     return rc;
 }
 
-int util_cuda_load(const char *raw, struct jp_cuda **out, struct jp_error *err)
+int cuda_load(const char *raw, struct jp_cuda **out, struct jp_error *err)
 {
     int fd = open(raw, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
     struct jp_cuda *cuda = NULL;
@@ -236,14 +236,14 @@ int util_cuda_load(const char *raw, struct jp_cuda **out, struct jp_error *err)
     }
     files_fini(&f);
     if (rc < 0) {
-        util_cuda_destroy(cuda);
+        cuda_destroy(cuda);
         return error_set(err, "out of memory");
     }
     *out = cuda;
     return 0;
 }
 
-void util_cuda_destroy(struct jp_cuda *cuda)
+void cuda_destroy(struct jp_cuda *cuda)
 {
     if (!cuda)
         return;
@@ -257,7 +257,7 @@ void util_cuda_destroy(struct jp_cuda *cuda)
 
 /* --- figures -------------------------------------------------------------- */
 
-struct jp_cuda_row util_cuda_sum(const struct jp_cuda *cuda)
+struct jp_cuda_row cuda_sum(const struct jp_cuda *cuda)
 {
     struct jp_cuda_row all = {.busiest = NAN};
 
@@ -275,10 +275,10 @@ struct jp_cuda_row util_cuda_sum(const struct jp_cuda *cuda)
     return all;
 }
 
-char *util_cuda_text(const struct jp_cuda *cuda, char buf[JP_CUDA_TEXT])
+char *cuda_text(const struct jp_cuda *cuda, char buf[JP_CUDA_TEXT])
 {
     size_t counted = cuda->n_processes - cuda->n_bad - cuda->n_uncounted;
-    struct jp_cuda_row all = util_cuda_sum(cuda);
+    struct jp_cuda_row all = cuda_sum(cuda);
     int n = snprintf(buf, JP_CUDA_TEXT, "%s process%s counted",
                      FIG_COUNT(counted), counted == 1 ? "" : "es");
 

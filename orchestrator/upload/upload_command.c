@@ -1,10 +1,10 @@
-/* cmd_upload.c - `jobprof upload`: send a step's figures to Elasticsearch or
- * OpenSearch, also in the background after a report.
+/* upload_command.c - `jobprof upload`: send a step's figures to Elasticsearch
+ * or OpenSearch, also in the background after a report.
  *
  * Three things can be sent: the documents of steps (send_steps), a file of
  * documents that were refused before (send_again), and the outbox, where
  * documents wait for a server that did not answer (send_outbox). After a report
- * cmd_upload_start runs this program again in the background, through the
+ * start_after_report runs this program again in the background, through the
  * outbox, so that nothing is lost if the server is down. */
 #include <errno.h>
 #include <inttypes.h>
@@ -27,7 +27,6 @@
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/cmd/cmd_options.h"
-#include "orchestrator/cmd/cmd_report.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
@@ -420,7 +419,7 @@ static const struct arguments defaults = {
     .what = {.operations = UINT64_MAX, .ask = ask_slurm},
     .outbox_bytes = OUTBOX_BYTES};
 
-int cmd_upload(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     struct arguments a = defaults;
     struct timespec now;
@@ -489,7 +488,11 @@ static void leave_in_outbox(const char *dir, const char *config)
     sitefile_fini(&a.site);
 }
 
-void cmd_upload_start(const char *dir, const char *config, bool outside)
+/* Starts the upload of a reported step in the background if the site has set
+ * upload.to. outside: only puts the step's documents into the user's outbox, in
+ * this process. */
+static void start_after_report(const char *dir, const char *config,
+                               bool outside)
 {
     struct jp_sitefile site = {0};
     bool asked = upload_can_send() &&
@@ -514,3 +517,22 @@ void cmd_upload_start(const char *dir, const char *config, bool outside)
     if (child > 0)
         waitpid(child, NULL, 0);
 }
+
+static const char *find_left(const struct jp_sitefile *site,
+                             const char **command)
+{
+    if (!upload_can_send() || !sitefile_find(site, "upload.to"))
+        return NULL;
+    *command = "jobprof upload --outbox";
+    return "the upload waits";
+}
+
+extern const struct command command_upload;
+const struct command command_upload = {
+    .name = "upload",
+    .run = run_command,
+    .summary = "send a step's figures to Elasticsearch (Kibana)",
+    .follow = start_after_report,
+    .when = COMMAND_AT_END,
+    .left = find_left,
+};

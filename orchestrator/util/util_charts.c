@@ -1,18 +1,18 @@
-/* chart_util.c - utilisation over the run: a line and a band for all members,
+/* util_charts.c - utilisation over the run: a line and a band for all members,
  * the members that stand out, and a map of GPUs or nodes over time.
  *
  * A member is a task, a GPU, a port or a node, by the metric's scope. For each
  * metric, the page gets the spread of all members that do not stand out, and a
  * curve for each one that does. A node that stands out as a whole is drawn as a
  * band of its own. */
-#include "orchestrator/report/chart.h"
+#include "orchestrator/util/util_feature.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/sorted.h"
-#include "orchestrator/cause/cause.h"
+#include "orchestrator/report/chart.h"
 
 /* Most members with a line of their own, and most rows of a map, that can be
  * distinguished. */
@@ -442,7 +442,7 @@ static int put_util(const struct jp_chart_view *view, void *state,
     /* in the order in which readers look */
     static const enum jp_util_scope scopes[] = {
         JP_UTIL_GPU, JP_UTIL_TASK, JP_UTIL_STEP, JP_UTIL_NODE, JP_UTIL_PORT};
-    const struct samples *s = view->samples;
+    const struct samples *s = samples_of(view->features);
     int rc = 0;
 
     (void) state;
@@ -465,7 +465,12 @@ static int put_util(const struct jp_chart_view *view, void *state,
     return rc;
 }
 
-const struct jp_chart chart_util = {
+/* {from, width, slices, metrics: [{scope, name, unit, help, of, score, low,
+ * mid, high, out: [{name, values}]}]}; null if utilisation was not sampled. of:
+ * number of members. out: members that stand out. score: how far the first of
+ * them stands out. low, mid, high: spread of the other members, one value or
+ * null per slice. */
+static const struct jp_chart chart_util = {
     .name = "util",
     .caption =
         "Over the run: the median, a band of the others, and by name the "
@@ -591,7 +596,7 @@ static int put_maps(const struct jp_chart_view *view, void *state,
                 {JP_UTIL_GPU, GPU_POWER},       {JP_UTIL_GPU, GPU_TEMPERATURE},
                 {JP_UTIL_GPU, GPU_MEMORY_BUSY}, {JP_UTIL_STEP, TASK_USER},
                 {JP_UTIL_NODE, NODE_BUSY}};
-    const struct samples *s = view->samples;
+    const struct samples *s = samples_of(view->features);
     int rc = 0;
 
     (void) state;
@@ -611,5 +616,10 @@ static int put_maps(const struct jp_chart_view *view, void *state,
     return rc;
 }
 
-const struct jp_chart chart_util_time = {
+/* {from, width, slices, maps: [{scope, name, unit, help, of, rows: in all,
+ * names, cells: [row, slice, value, ...]}]} */
+static const struct jp_chart chart_util_time = {
     .name = "util-time", .caption = "Who did what when", .put = put_maps};
+
+const struct jp_chart *const util_charts[] = {&chart_util, &chart_util_time,
+                                              NULL};

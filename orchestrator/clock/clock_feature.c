@@ -1,11 +1,26 @@
-/* tables_clock.c - the columns of the nodes' clocks, and summary.json's object.
- * See tables.c.
+/* clock_feature.c - the nodes' clocks as a feature of reports: the tables, and
+ * their part of each file.
  *
- * Both tables are empty unless clocks of several nodes were compared. */
-#include <math.h>
+ * The clocks are compared with the operations (aggregate/clocks.h), so this
+ * feature reads nothing itself. It has data if clocks of several nodes were
+ * compared. */
+#include "orchestrator/clock/clock_feature.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/figure.h"
+#include "common/fileio.h"
 #include "orchestrator/aggregate/clocks.h"
+#include "orchestrator/collect/stepdir.h"
 #include "orchestrator/identity/processes.h"
+#include "orchestrator/insight/verdict.h"
+#include "orchestrator/report/out.h"
+#include "orchestrator/report/report.h"
+#include "orchestrator/report/sections.h"
+#include "orchestrator/report/summary_file.h"
 #include "orchestrator/report/tables.h"
 
 /* Returns the clocks, or NULL if there are fewer than two. */
@@ -67,7 +82,7 @@ static const struct jp_column clock_columns[] = {
 };
 #undef FIELD
 
-const struct jp_table table_clock = {
+static const struct jp_table table_clock = {
     .name = "clock",
     .json = "clock.nodes",
     .help = "one row per node, if the step ran on several",
@@ -154,7 +169,7 @@ static const struct jp_column arrival_columns[] = {
 };
 #undef FIELD
 
-const struct jp_table table_arrivals = {
+static const struct jp_table table_arrivals = {
     .name = "arrivals",
     .json = "clock.arrivals",
     .help = "one row per process, if clocks of several nodes could be compared",
@@ -210,12 +225,13 @@ static void put_probes(struct jp_json_stream *s, const struct jp_clocks *c)
     json_stream_end_object(s);
 }
 
-void tables_clock_json(struct jp_json_stream *s, const struct jp_report *report)
+static void put_json(struct jp_json_stream *s, const char *key,
+                     const struct jp_report *report)
 {
     const struct jp_clocks *c = clocks_of(report);
     char text[CLOCKS_TEXT];
 
-    json_stream_object(s, "clock");
+    json_stream_object(s, key);
     if (c) {
         /* {} without clocks to compare */
         json_stream_text(s, "method", clockmap_method_name(c->map.method));
@@ -235,3 +251,152 @@ void tables_clock_json(struct jp_json_stream *s, const struct jp_report *report)
     }
     json_stream_end_object(s);
 }
+
+/* Writes whether times of different nodes are comparable. */
+static void put_lines(const struct jp_report *report, FILE *out)
+{
+    char text[CLOCKS_TEXT];
+
+    fprintf(out, "  %-26s ", "Clocks");
+    text_out_wrap(out, 29, 29, clocks_text(report->result->clocks, text));
+}
+
+static int put_text(const struct jp_report *report, FILE *out)
+{
+    return table_text(&table_clock, report, out);
+}
+
+/* "3 nodes" */
+static bool put_figure(const struct jp_report *report, char *buf)
+{
+    size_t n = count_clocks(report);
+
+    snprintf(buf, DRAWER_FIGURE, "%s node%s", FIG_COUNT(n), plural(n));
+    return n > 0;
+}
+
+static bool is_present(const struct jp_report *report)
+{
+    return clocks_of(report) != NULL;
+}
+
+/* The section is the answer where nothing was profiled. */
+static bool is_answer(const struct jp_report *report)
+{
+    return !quality_has_nccl(report) && !feature_first(report->features);
+}
+
+static size_t put_tiles(const struct jp_report *report,
+                        struct first_screen_tile *tiles, size_t room)
+{
+    char figure[DRAWER_FIGURE];
+
+    if (!room || !put_figure(report, figure))
+        return 0;
+    tiles->label = "Clocks compared";
+    SAY(tiles->value, "%.60s", figure);
+    return 1;
+}
+
+static const struct jp_html_section sections[] = {
+    {.id = "clocks",
+     .title = "Clocks",
+     .note = "How far the nodes&#39; clocks are apart: by probes between the "
+             "nodes, or else by the collectives: no rank leaves an AllReduce "
+             "before all ranks have entered it. Times in the tables and charts "
+             "above are on the clock of the reference.",
+     .kind = JP_HTML_WIDE,
+     .open = is_answer,
+     .table = &table_clock,
+     .figure = put_figure,
+     .before = "operations",
+     .order = 4},
+    {.id = NULL},
+};
+
+/* --- verdict -------------------------------------------------------------- */
+
+/* Whether a node has left probes of clocks. */
+static bool has_probes(const struct verdict_input *in)
+{
+    bool found = false;
+
+    for (size_t i = 0; in->nodes && !found && i < in->nodes->n_nodes; i++) {
+        char *path =
+            text_format("nodes/%s/clock.jsonl", in->nodes->nodes[i].name);
+
+        found = path && stepdir_has(in->step_dir, path);
+        free(path);
+    }
+    return found;
+}
+
+static void put_figures(const void *data, const struct verdict_input *in,
+                        struct feature_figures *figures)
+{
+    (void) data;
+    figures->noun = "clocks";
+    figures->of = "probes of clocks";
+    figures->asked = in->conf && in->conf->clock_cadence_us;
+    figures->there = figures->asked && has_probes(in);
+}
+
+/* --- the card ------------------------------------------------------------- */
+
+/* Prints how far the nodes' clocks are apart, of a step that asked for this
+ * alone. */
+static void put_card(const json_t *summary, unsigned columns, FILE *out)
+{
+    char text[CLOCKS_TEXT], *end;
+
+    if (!summary_file_without_nccl(summary) ||
+        !strcmp(
+            summary_file_text(json_object_get(summary, "job"), "clock_request"),
+            "off"))
+        return;
+    clean_text(summary_file_text(json_object_get(summary, "clock"), "text"),
+               JP_CLEAN_ASCII, text, sizeof(text));
+    if (!*text)
+        return;
+    /* the first sentence is the answer */
+    end = strstr(text, ". ");
+    if (end)
+        end[1] = '\0';
+    fputs("  clocks   ", out);
+    text_out_wrap_fit(out, columns, 11, 11, text);
+}
+
+static const char *find_missing(const json_t *summary)
+{
+    const json_t *job = json_object_get(summary, "job");
+    const json_t *clock = json_object_get(summary, "clock");
+    const char *request = summary_file_text(job, "clock_request");
+    uint64_t windows = 0, nodes = 0;
+
+    summary_file_count(json_object_get(clock, "probes"), "windows", &windows);
+    summary_file_count(job, "nodes", &nodes);
+    return *request && strcmp(request, "off") != 0 && nodes > 1 && !windows
+               ? "--clock-profile left no probes: log.txt of the step says why"
+               : NULL;
+}
+
+/* --- the feature ---------------------------------------------------------- */
+
+static const struct jp_table *const clock_tables[] = {&table_clock,
+                                                      &table_arrivals, NULL};
+
+const struct feature feature_clock = {
+    .name = "clock",
+    .title = "clocks",
+    .role = FEATURE_FIGURES,
+    .present = is_present,
+    .figures = put_figures,
+    .tables = clock_tables,
+    .json = put_json,
+    .lines = put_lines,
+    .text = put_text,
+    .sections = sections,
+    .further_tiles = put_tiles,
+    .card = put_card,
+    .missing = find_missing,
+};

@@ -1,17 +1,20 @@
-/* tables_gputime.c - the columns of what traces of kernels show: the time of
- * each process and step, and what a process did longer than its peers. See
- * tables.c.
+/* gputime_feature.c - what traces of kernels show, as a feature of reports: the
+ * time of each process and step, and what a process did longer than its peers.
  *
- * The tables have rows if the input has traces of PyTorch's profiler, or
- * exports of nsys with several processes. */
+ * The traces are those of PyTorch's profiler, and exports of nsys with several
+ * processes. They are read with the operations (plugins/traced.h) and compared
+ * by insight/ownwork.h, so this feature reads nothing itself. */
+#include "orchestrator/gputime/gputime_feature.h"
+
 #include <math.h>
 
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/report/out.h"
+#include "orchestrator/report/report.h"
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/tables.h"
 
-bool tables_gputime_any(const struct jp_report *report)
+static bool is_present(const struct jp_report *report)
 {
     return report->insight && report->insight->ownwork.n;
 }
@@ -21,7 +24,7 @@ static const struct traced_list *list_of(const struct jp_report *report)
 {
     static const struct traced_list none;
 
-    return tables_gputime_any(report) ? report->insight->ownwork.list : &none;
+    return is_present(report) ? report->insight->ownwork.list : &none;
 }
 
 static const struct jp_ownwork_process *own_of(const struct jp_row *row)
@@ -241,7 +244,7 @@ const struct jp_table table_gpu_steps = {
 
 static size_t count_own(const struct jp_report *report)
 {
-    return tables_gputime_any(report) ? report->insight->ownwork.n_rows : 0;
+    return is_present(report) ? report->insight->ownwork.n_rows : 0;
 }
 
 static void find_own(struct jp_row *row)
@@ -315,28 +318,37 @@ const struct jp_table table_gpu_own = {
 
 /* --- all of it ------------------------------------------------------------ */
 
-const struct jp_table *const tables_gputime[] = {
+static const struct jp_table *const gpu_tables[] = {
     &table_gpu_time, &table_gpu_steps, &table_gpu_own, NULL};
 
-void tables_gputime_json(struct jp_json_stream *s,
-                         const struct jp_report *report)
+static void put_json(struct jp_json_stream *s, const char *key,
+                     const struct jp_report *report)
 {
     char text[2 * JP_OWNWORK_TEXT];
     size_t left_out = 0;
 
-    json_stream_object(s, "gpu_time");
+    json_stream_object(s, key);
     /* {} without traces */
-    if (tables_gputime_any(report)) {
+    if (is_present(report)) {
         json_stream_text(s, "text",
                          ownwork_summary(&report->insight->ownwork, text));
-        for (size_t i = 0; tables_gputime[i]; i++)
-            left_out += table_json(s, tables_gputime[i], report, NULL);
+        for (size_t i = 0; gpu_tables[i]; i++)
+            left_out += table_json(s, gpu_tables[i], report, NULL);
         json_stream_count(s, "left_out", left_out);
     }
     json_stream_end_object(s);
 }
 
-int tables_gputime_text(const struct jp_report *report, FILE *out)
+static void put_lines(const struct jp_report *report, FILE *out)
+{
+    char text[2 * JP_OWNWORK_TEXT];
+
+    fprintf(out, "  %-26s ", "GPUs by traces");
+    text_out_wrap(out, 29, 29,
+                  ownwork_summary(&report->insight->ownwork, text));
+}
+
+static int put_text(const struct jp_report *report, FILE *out)
 {
     int rc = 0;
 
@@ -347,22 +359,88 @@ int tables_gputime_text(const struct jp_report *report, FILE *out)
     return rc;
 }
 
-int tables_gputime_html(const struct jp_report *report, FILE *out)
+static int put_html(const struct jp_report *report, FILE *out)
 {
     char text[2 * JP_OWNWORK_TEXT];
     int rc = 0;
 
-    if (!tables_gputime_any(report))
-        return 0;
     fputs("<p>", out);
     html_out_text(out, ownwork_summary(&report->insight->ownwork, text));
     fputs(".</p>\n", out);
-    for (size_t i = 0; tables_gputime[i] && rc == 0; i++)
-        if (table_count(tables_gputime[i], report)) {
+    for (size_t i = 0; gpu_tables[i] && rc == 0; i++)
+        if (table_count(gpu_tables[i], report)) {
             fputs("<h3>", out);
-            html_out_text(out, tables_gputime[i]->title);
+            html_out_text(out, gpu_tables[i]->title);
             fputs("</h3>\n", out);
-            rc = table_html(tables_gputime[i], report, NULL, out);
+            rc = table_html(gpu_tables[i], report, NULL, out);
         }
     return rc;
 }
+
+static const struct jp_html_section sections[] = {
+    {.id = "gpu-time",
+     .title = "GPUs by traces of kernels",
+     .note = "How long own kernels and those of NCCL ran on each rank, how "
+             "much communication no kernel hid, and what a rank did longer "
+             "than its peers: ranks with mostly the same kernels. "
+             "csv/gpu_time.csv, gpu_steps.csv and gpu_own.csv have all rows.",
+     .kind = JP_HTML_WIDE,
+     .put = put_html,
+     .before = "operations",
+     .order = 3},
+    {.id = NULL},
+};
+
+/* --- verdict -------------------------------------------------------------- */
+
+/* Whether traces of kernels are all that there is, and none of their
+ * collectives could be joined. */
+static bool has_only_traces(const struct verdict_input *in)
+{
+    const struct jp_result *r = in->result;
+
+    return in->analysed && in->insight && r && r->traced.n &&
+           !r->quality.records && !r->quality.recordings &&
+           r->quality.files == r->quality.kernel_traces;
+}
+
+/* Replaces a verdict about missing records: the traces have kernels of NCCL,
+ * but do not say which belong together. */
+static void judge(const void *data, const struct verdict_input *in, bool alone,
+                  struct jp_verdict *verdict)
+{
+    uint64_t kernels = 0;
+    char text[2 * JP_OWNWORK_TEXT];
+    struct jp_sentence s;
+
+    (void) data;
+    (void) alone;
+    if (!has_only_traces(in) || verdict->word != JP_VERDICT_NODATA)
+        return;
+    for (size_t i = 0; i < in->result->traced.n; i++)
+        kernels += in->result->traced.at[i].comm_kernels;
+    sentence_init(&s, verdict->text, sizeof(verdict->text));
+    if (kernels)
+        sentence_add(&s, "no collective of the traces could be joined with "
+                         "those of other ranks");
+    else
+        sentence_add(&s, "the traces hold no kernel of NCCL or RCCL");
+    sentence_add(&s, "%s", ownwork_summary(&in->insight->ownwork, text));
+    verdict->word = JP_VERDICT_UNJUDGED;
+    verdict_set_reason(verdict, JP_REASON_TRACES_ONLY);
+}
+
+/* --- the feature ---------------------------------------------------------- */
+
+const struct feature feature_gputime = {
+    .name = "gpu_time",
+    .title = "traces of kernels",
+    .role = FEATURE_FIGURES,
+    .present = is_present,
+    .judge = judge,
+    .tables = gpu_tables,
+    .json = put_json,
+    .lines = put_lines,
+    .text = put_text,
+    .sections = sections,
+};

@@ -1,15 +1,13 @@
-/* tables_cuda.c - the columns of CUDA's calls, and summary.json's object. See
- * tables.c.
+/* cuda_tables.c - the columns of CUDA's calls. See report/tables.c.
  *
  * A row is the sum over a process's life, or one part of it (about a second).
  * Both tables share most columns, which are the macros WHO and CALLS. */
+#include "orchestrator/cuda/cuda_feature.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "orchestrator/report/out.h"
-#include "orchestrator/report/sections.h"
 #include "orchestrator/report/tables.h"
-#include "orchestrator/util/util.h"
 
 /* --- what a process, and a part of its time, have in common --------------- */
 
@@ -18,7 +16,7 @@ static const struct jp_cuda_process *process_of(const struct jp_row *row)
 {
     const struct jp_cuda_row *at = row->at;
 
-    return &row->report->cuda->processes[at->process];
+    return &cuda_of(row->report)->processes[at->process];
 }
 
 /* Returns the share of us that ns is; NaN if there was no time. */
@@ -222,24 +220,24 @@ static const struct jp_column parts[] = {
 /* Rows are processes that started CUDA, whether or not anything was counted. */
 static size_t count_processes(const struct jp_report *report)
 {
-    return report->cuda ? report->cuda->n_processes : 0;
+    return cuda_of(report) ? cuda_of(report)->n_processes : 0;
 }
 
 /* Sums of processes and of parts have the same type. */
 static void find_process(struct jp_row *row)
 {
-    row->at = &row->report->cuda->totals[row->index];
+    row->at = &cuda_of(row->report)->totals[row->index];
 }
 
 /* Rows are parts in which the process called something. */
 static size_t count_parts(const struct jp_report *report)
 {
-    return report->cuda ? report->cuda->n_parts : 0;
+    return cuda_of(report) ? cuda_of(report)->n_parts : 0;
 }
 
 static void find_part(struct jp_row *row)
 {
-    row->at = &row->report->cuda->parts[row->index];
+    row->at = &cuda_of(row->report)->parts[row->index];
 }
 
 /* readers see the processes that wait most for a GPU first */
@@ -271,25 +269,3 @@ static const struct jp_table table_cuda_time = {
 
 const struct jp_table *const tables_cuda[] = {&table_cuda, &table_cuda_time,
                                               NULL};
-
-void tables_cuda_json(struct jp_json_stream *s, const struct jp_report *report)
-{
-    const struct jp_cuda *cuda = report->cuda;
-    char text[JP_CUDA_TEXT];
-    size_t left_out = 0;
-
-    json_stream_object(s, "cuda");
-    /* {} without counters */
-    if (cuda) {
-        json_stream_text(s, "text", util_cuda_text(cuda, text));
-        json_stream_count(s, "files", cuda->n_processes + cuda->skipped);
-        json_stream_count(s, "bad_files", cuda->n_bad);
-        json_stream_count(s, "unread_files", cuda->skipped);
-        /* started CUDA, but its calls could not be counted */
-        json_stream_count(s, "uncounted", cuda->n_uncounted);
-        for (size_t i = 0; tables_cuda[i]; i++)
-            left_out += table_json(s, tables_cuda[i], report, NULL);
-        json_stream_count(s, "left_out", left_out);
-    }
-    json_stream_end_object(s);
-}

@@ -1,0 +1,143 @@
+/* cuda_feature.c - counters of CUDA's calls as a feature of reports: reads
+ * them, and names their part of each file. */
+#include "orchestrator/cuda/cuda_feature.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/json_stream.h"
+#include "orchestrator/report/out.h"
+#include "orchestrator/report/sections.h"
+#include "orchestrator/report/summary_file.h"
+#include "orchestrator/report/tables.h"
+
+/* --- data ----------------------------------------------------------------- */
+
+/* The files of all inputs that have some; a step has one input. They are
+ * small, so they are read even where time is up. */
+static int read_counters(const struct feature_input *in, void **data,
+                         struct jp_error *err)
+{
+    struct jp_cuda *cuda = NULL;
+
+    for (size_t i = 0; i < in->n && !cuda; i++)
+        if (cuda_load(in->inputs[i], &cuda, err) < 0)
+            return -1;
+    *data = cuda;
+    return 0;
+}
+
+static void
+put_notes(const void *data,
+          void (*note)(void *arg, const char *path, const char *why), void *arg)
+{
+    const struct jp_cuda *cuda = data;
+    char name[CUDA_HOST_MAX + 40];
+
+    for (size_t i = 0; i < cuda->n_processes; i++) {
+        const struct jp_cuda_process *p = &cuda->processes[i];
+
+        snprintf(name, sizeof(name), "CUDA, process %" PRIu32 " of %s", p->pid,
+                 p->host);
+        if (*p->why)
+            note(arg, name, p->why);
+    }
+}
+
+static void destroy(void *data)
+{
+    cuda_destroy(data);
+}
+
+/* --- files of a report ---------------------------------------------------- */
+
+static void put_json(struct jp_json_stream *s, const char *key,
+                     const struct jp_report *report)
+{
+    const struct jp_cuda *cuda = cuda_of(report);
+    char text[JP_CUDA_TEXT];
+    size_t left_out = 0;
+
+    json_stream_object(s, key);
+    /* {} without counters */
+    if (cuda) {
+        json_stream_text(s, "text", cuda_text(cuda, text));
+        json_stream_count(s, "files", cuda->n_processes + cuda->skipped);
+        json_stream_count(s, "bad_files", cuda->n_bad);
+        json_stream_count(s, "unread_files", cuda->skipped);
+        /* started CUDA, but its calls could not be counted */
+        json_stream_count(s, "uncounted", cuda->n_uncounted);
+        for (size_t i = 0; tables_cuda[i]; i++)
+            left_out += table_json(s, tables_cuda[i], report, NULL);
+        json_stream_count(s, "left_out", left_out);
+    }
+    json_stream_end_object(s);
+}
+
+static void put_lines(const struct jp_report *report, FILE *out)
+{
+    char text[JP_CUDA_TEXT];
+
+    fprintf(out, "  %-26s ", "CUDA calls");
+    text_out_wrap(out, 29, 29, cuda_text(cuda_of(report), text));
+}
+
+static int put_text(const struct jp_report *report, FILE *out)
+{
+    return table_count(&table_cuda, report)
+               ? table_text(&table_cuda, report, out)
+               : 0;
+}
+
+/* "4,711 launches" */
+static bool put_figure(const struct jp_report *report, char *buf)
+{
+    char text[JP_CUDA_TEXT];
+
+    if (!*cuda_text(cuda_of(report), text))
+        return false;
+    snprintf(buf, DRAWER_FIGURE, "%.*s", (int) strcspn(text, ";,."), text);
+    return true;
+}
+
+static const struct jp_html_section sections[] = {
+    {.id = CUDA_FEATURE,
+     .title = "Calls into CUDA",
+     .note = "What processes called, counted by --util-profile=cuda=1; "
+             "csv/cuda_time.csv has each second.",
+     .kind = JP_HTML_WIDE,
+     .table = &table_cuda,
+     .figure = put_figure,
+     .before = "operations",
+     .order = 3},
+    {.id = NULL},
+};
+
+/* --- the card ------------------------------------------------------------- */
+
+static const char *find_missing(const json_t *summary)
+{
+    return !strcmp(summary_file_setting(summary, "util_settings", "cuda"),
+                   "1") &&
+                   !json_object_size(json_object_get(summary, CUDA_FEATURE))
+               ? "cuda=1 counted no calls: log.txt of the step says why"
+               : NULL;
+}
+
+/* --- the feature ---------------------------------------------------------- */
+
+const struct feature feature_cuda = {
+    .name = CUDA_FEATURE,
+    .title = "CUDA",
+    .role = FEATURE_FIGURES,
+    .read = read_counters,
+    .notes = put_notes,
+    .destroy = destroy,
+    .tables = tables_cuda,
+    .json = put_json,
+    .lines = put_lines,
+    .text = put_text,
+    .sections = sections,
+    .missing = find_missing,
+};
