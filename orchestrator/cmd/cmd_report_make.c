@@ -589,6 +589,7 @@ static void ask_end(const struct report_session *session,
     nodes->over = session->over || session->options->kind != REPORT_USER;
     for (size_t i = 0; i < nodes->n_nodes; i++)
         unfinished |= !nodes->nodes[i].finished;
+    nodes->going = session->going;
     if (!nodes->over && session->job_runs)
         nodes->job_state = SLURMJOB_RUNNING;
     if (!nodes->over || !session->has_conf || !unfinished)

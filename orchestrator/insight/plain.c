@@ -755,6 +755,8 @@ char *plain_verdict(const struct jp_verdict *verdict, const struct jp_result *r,
     add_verdict(&t, verdict, r, insight);
     if (verdict->runs)
         add(&t, " The step has not ended yet.");
+    else if (verdict->may_run)
+        add(&t, " Whether the step has ended is not known.");
     /* FAILED and NODATA have said it */
     if (insight && verdict->word != JP_VERDICT_FAILED &&
         verdict->word != JP_VERDICT_NODATA)
