@@ -30,6 +30,10 @@ struct jp_task {
     /* time at which slurmstepd noticed its end, within 100 ms: by the node's
      * monotonic clock, and since 1970; 0: unknown (an older module) */
     int64_t mono_us, end_us;
+    /* Of a worker of torchelastic, which has written it itself: the exception
+     * that ended it, "RuntimeError: boom", and the user's line of code,
+     * "train.py:10 in step" ("": unknown); NULL: it has written none. */
+    char *error, *error_at;
 };
 
 /* Who set a variable of a process anew, after jobprof's SPANK module. */
