@@ -318,6 +318,7 @@ static void set_first(struct jp_crash *crash, struct end end)
 {
     crash->node = end.node;
     crash->task = end.task;
+    crash->end_us = end.task->end_us;
     crash->signal = signal_of(end.task->status);
     crash->code = WIFEXITED(end.task->status) && !crash->signal
                       ? WEXITSTATUS(end.task->status)

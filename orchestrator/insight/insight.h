@@ -82,6 +82,7 @@ struct jp_crash {
      * first of its processes ended. */
     bool launches;
     bool mended; /* the end of an attempt after which there was another one */
+    int64_t end_us;    /* of the first end, since 1970; 0: unknown */
     int signal, code;  /* of the first task; 0 and -1: it has none */
     int64_t before_us; /* how long it ended before the next one; -1: unknown */
     uint32_t rivals; /* tasks that ended by themselves at about the same time */

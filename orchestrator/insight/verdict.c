@@ -715,7 +715,7 @@ static void say_hang(const struct jp_evidence *e,
 static bool hung_before(const struct jp_hang *hang,
                         const struct jp_crash *crash)
 {
-    int64_t end_us = crash->task ? crash->task->end_us : 0;
+    int64_t end_us = crash->end_us;
     double least_us = limits_get(JP_LIMIT_HANG);
 
     if (hang->since_us && end_us)
