@@ -887,6 +887,7 @@ static int make(struct report_session *session, struct material *m)
     }
     expect(session, m);
     /* stage 3: findings, causes and the verdict */
+    processes_set_attempts(m->nodes, m->result);
     m->insight = insight_run(session->has_conf ? &session->conf : NULL,
                              m->nodes, m->result, &m->expectation);
     if (m->insight) {
