@@ -96,7 +96,8 @@ struct watched {
 struct ends {
     struct module_place place;
     char *raw;
-    int epoll, inotify; /* inotify -1: none, or the folder is not there yet */
+    int epoll, inotify; /* inotify -1: none */
+    bool is_told;       /* of files in the folder, which is there */
     struct recording *files;
     size_t n_files;
     struct timespec changed; /* of the folder, when it was read last */
@@ -577,24 +578,43 @@ static int add_file(struct ends *e, const char *name)
     return 0;
 }
 
-/* Asks to be told of new files; then those that are there are new. */
+/* Asks to be told of entries that are made in a folder. Returns 0 or -1. */
+static int watch_entries(struct ends *e, const char *folder)
+{
+    return inotify_add_watch(e->inotify, folder,
+                             IN_CREATE | IN_MOVED_TO | IN_ONLYDIR |
+                                 IN_DONT_FOLLOW) >= 0
+               ? 0
+               : -1;
+}
+
+/* Asks to be told of new files; then those that are there are new. The first
+ * recording makes the folder, and its process may die soon: until then the
+ * folders above tell. */
 static void watch_folder(struct ends *e)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = ID_FOLDER};
+    char *above;
 
-    if (e->inotify >= 0)
+    if (e->is_told)
         return;
-    e->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (e->inotify >= 0 &&
-        inotify_add_watch(e->inotify, e->raw,
-                          IN_CREATE | IN_MOVED_TO | IN_ONLYDIR |
-                              IN_DONT_FOLLOW) >= 0 &&
-        epoll_ctl(e->epoll, EPOLL_CTL_ADD, e->inotify, &event) == 0)
-        return;
-    /* the ticks look for files */
-    if (e->inotify >= 0)
+    if (e->inotify < 0)
+        e->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (e->inotify < 0)
+        return; /* the ticks look for files */
+    if (epoll_ctl(e->epoll, EPOLL_CTL_ADD, e->inotify, &event) < 0 &&
+        errno != EEXIST) {
         close(e->inotify);
-    e->inotify = -1;
+        e->inotify = -1;
+        return;
+    }
+    above = text_format("%s/raw", e->place.dir);
+    if (above && watch_entries(e, above) < 0)
+        watch_entries(e, e->place.dir);
+    /* it may have been made in between */
+    if (above && watch_entries(e, above) == 0)
+        e->is_told = watch_entries(e, e->raw) == 0;
+    free(above);
 }
 
 /* Reads the folder if it has changed: a recording is made once. */
