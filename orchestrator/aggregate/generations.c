@@ -208,17 +208,22 @@ static int by_start(const void *a, const void *b, void *arg)
     return x < y ? -1 : x > y;
 }
 
-/* Whether two generations have processes on one host. */
+/* Whether an attempt and a group have processes on one host. The writers are
+ * sorted by host. */
 static bool share_host(const struct generations *g, int64_t attempt,
                        size_t group)
 {
+    bool of_attempt = false, of_group = false;
+
     for (size_t i = 0; i < g->n; i++) {
-        if (g->writers[group_of(g, i)].attempt != attempt)
-            continue;
-        for (size_t k = 0; k < g->n; k++)
-            if (group_of(g, k) == group &&
-                !strcmp(process_of(g, i)->host, process_of(g, k)->host))
-                return true;
+        size_t own = group_of(g, i);
+
+        if (!i || strcmp(process_of(g, i - 1)->host, process_of(g, i)->host))
+            of_attempt = of_group = false;
+        of_attempt |= g->writers[own].attempt == attempt;
+        of_group |= own == group;
+        if (of_attempt && of_group)
+            return true;
     }
     return false;
 }
