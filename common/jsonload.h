@@ -53,6 +53,7 @@ enum jsonload_kind {
     JSONLOAD_TRIAL,    /* trial.json */
     JSONLOAD_FLIGHT,   /* a dump of PyTorch's Flight Recorder */
     JSONLOAD_BULK,     /* a server's answer to an upload */
+    JSONLOAD_ELASTIC,  /* a worker's own error, of torchelastic */
     JSONLOAD_LINE      /* of ranks.jsonl, starts.jsonl, tasks.jsonl */
 };
 
@@ -92,6 +93,8 @@ static const struct jsonload_limit {
     [JSONLOAD_FLIGHT] = {24 * JSONLOAD_MB, 80 * JSONLOAD_MB},
     /* 200 bytes for each of 5,000 documents; more if it reports errors */
     [JSONLOAD_BULK] = {16 * JSONLOAD_MB, 96 * JSONLOAD_MB},
+    /* a call stack of some KiB */
+    [JSONLOAD_ELASTIC] = {256 * 1024, 2 * JSONLOAD_MB},
     /* a few hundred bytes; variables make it longer */
     [JSONLOAD_LINE] = {256 * 1024, 8 * JSONLOAD_MB},
 };

@@ -19,6 +19,8 @@ FAKEGPU_EXPORT int cuGetErrorString(int error, const char **text);
 FAKEGPU_EXPORT int cuDeviceGetCount(int *count);
 FAKEGPU_EXPORT int cuDeviceGet(int *device, int ordinal);
 FAKEGPU_EXPORT int cuCtxGetDevice(int *device);
+FAKEGPU_EXPORT int cuDevicePrimaryCtxRetain(void **context, int device);
+FAKEGPU_EXPORT int cuCtxSetCurrent(void *context);
 FAKEGPU_EXPORT int cuDeviceGetName(char *name, int size, int device);
 FAKEGPU_EXPORT int cuDeviceGetPCIBusId(char *id, int size, int device);
 FAKEGPU_EXPORT int cuDeviceGetUuid(struct uuid *uuid, int device);
@@ -62,10 +64,34 @@ int cuDeviceGet(int *device, int ordinal)
     return SUCCESS;
 }
 
+/* A context is its device's place here. */
+static char contexts[FAKEGPU_MAX];
+static __thread char *current;
+
+int cuDevicePrimaryCtxRetain(void **context, int device)
+{
+    if (fakegpu_fails("cuDevicePrimaryCtxRetain"))
+        return UNKNOWN;
+    if (fakegpu_index(device) < 0 || device >= FAKEGPU_MAX)
+        return INVALID_DEVICE;
+    *context = &contexts[device];
+    return SUCCESS;
+}
+
+int cuCtxSetCurrent(void *context)
+{
+    if (fakegpu_fails("cuCtxSetCurrent"))
+        return UNKNOWN;
+    current = context;
+    return SUCCESS;
+}
+
 int cuCtxGetDevice(int *device)
 {
     if (fakegpu_fails("cuCtxGetDevice"))
         return UNKNOWN;
+    if (current)
+        return cuDeviceGet(device, (int) (current - contexts));
     /* a thread without a context has the default device here */
     return cuDeviceGet(device, fakegpu_current());
 }

@@ -1,6 +1,7 @@
 /* ncclsim.c - a NCCL program without NCCL, for trying profilers and reports.
  *
- * Each process is one rank of a simulated training job. It loads the profiler
+ * Each process is one rank of a simulated training job, or one for each of its
+ * GPUs (--gpus). It loads the profiler
  * plugin as NCCL does and raises the events that NCCL would raise, in NCCL's
  * order and from NCCL's threads. Start reading with sim_lane.c (a user thread),
  * then sim_model.c (the program), sim_events.c (the events of one call) and
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "contrib/ncclsim/sim_crash.h"
+#include "contrib/ncclsim/sim_device.h"
 #include "contrib/ncclsim/sim_lane.h"
 #include "contrib/ncclsim/sim_plugin.h"
 #include "contrib/ncclsim/sim_random.h"
@@ -57,15 +59,16 @@ static int run_lanes(struct jp_sim_lane *lanes, int n, struct jp_error *err)
 /* One run of the program: what the counts are written from. */
 struct run {
     const struct jp_sim_options *options;
-    struct jp_sim_world world;
-    struct jp_sim_lane *lanes;
+    struct jp_sim_world *worlds; /* of each GPU */
+    struct jp_sim_lane *lanes; /* the threads of the first GPU, the next ... */
+    int n_lanes;
 };
 
-/* Writes what was really issued as JSON, for tests to compare with what the
- * profiler has recorded. */
-static int write_counts(const struct run *run, struct jp_error *err)
+/* Writes what a GPU's rank has really issued as JSON, for tests to compare with
+ * what the profiler has recorded. */
+static int write_rank(const struct run *run, int gpu, struct jp_error *err)
 {
-    const struct jp_sim_world *world = &run->world;
+    const struct jp_sim_world *world = &run->worlds[gpu];
     const char *path = run->options->counts;
     FILE *out = sim_counts_open(path, world->rank, world->n_ranks, err);
     char host[256] = "";
@@ -79,11 +82,22 @@ static int write_counts(const struct run *run, struct jp_error *err)
             "{\"rank\":%d,\"n_ranks\":%d,\"hostname\":\"%s\",\"pid\":%d,"
             "\"comms\":[",
             world->rank, world->n_ranks, host, (int) getpid());
-    for (i = 0; i < run->options->threads; i++)
-        sim_comms_put_counts(&run->lanes[i].comms, out, &first);
+    for (i = 0; i < run->n_lanes; i++)
+        if (run->lanes[i].world == world)
+            sim_comms_put_counts(&run->lanes[i].comms, out, &first);
     fputs("]}\n", out);
     if (fclose(out) != 0)
         return error_set(err, "%s: cannot be written", path);
+    return 0;
+}
+
+static int write_counts(const struct run *run, struct jp_error *err)
+{
+    int gpu;
+
+    for (gpu = 0; gpu < run->options->gpus; gpu++)
+        if (write_rank(run, gpu, err) < 0)
+            return -1;
     return 0;
 }
 
@@ -97,8 +111,25 @@ static void save(void *data)
         fprintf(stderr, "ncclsim: %s\n", err.text);
 }
 
-/* Finds the world, gives each lane a seed of its own, and starts the clock of a
- * random death. */
+/* Finds the worlds of the process's GPUs. */
+static int find_worlds(struct run *run, struct jp_error *err)
+{
+    const struct jp_sim_options *o = run->options;
+    struct jp_sim_world processes;
+    int rc = 0;
+    int gpu;
+
+    if (sim_world_init(&processes, o->rank, o->n_ranks, o->ranks_per_node,
+                       err) < 0)
+        return -1;
+    for (gpu = 0; rc == 0 && gpu < o->gpus; gpu++)
+        rc = sim_world_widen(&processes, o->gpus, gpu, &run->worlds[gpu], err);
+    sim_world_fini(&processes);
+    return rc;
+}
+
+/* Finds the worlds, gives each lane a seed of its own, and starts the clock of
+ * a random death. The ranks of one communicator have one seed. */
 static int prepare(struct run *run, struct jp_error *err)
 {
     const struct jp_sim_options *o = run->options;
@@ -107,18 +138,24 @@ static int prepare(struct run *run, struct jp_error *err)
     int signal;
     int i;
 
-    if (sim_world_init(&run->world, o->rank, o->n_ranks, o->ranks_per_node,
-                       err) < 0)
+    if (find_worlds(run, err) < 0 ||
+        (o->gpus > 1 && sim_device_load(o->gpus, err) < 0))
         return -1;
-    for (i = 0; i < o->threads; i++) {
+    for (i = 0; i < run->n_lanes; i++) {
         run->lanes[i].options = o;
-        run->lanes[i].world = &run->world;
-        run->lanes[i].seed = sim_random_mix(seed, (uint64_t) i);
+        run->lanes[i].world = &run->worlds[i / o->threads];
+        run->lanes[i].device = o->gpus > 1 ? i / o->threads : -1;
+        run->lanes[i].seed = sim_random_mix(seed, (uint64_t) (i % o->threads));
     }
     sim_crash_arm(save, run);
-    /* -1: this rank does not die */
-    death_us = sim_faults_death_us(&o->faults, run->world.rank, seed, &signal);
-    return death_us < 0 ? 0 : sim_crash_later(death_us, signal, err);
+    for (i = 0; i < o->gpus; i++) {
+        death_us =
+            sim_faults_death_us(&o->faults, run->worlds[i].rank, seed, &signal);
+        /* -1: this rank does not die; one that does takes the process along */
+        if (death_us >= 0)
+            return sim_crash_later(death_us, signal, err);
+    }
+    return 0;
 }
 
 /* Prints the totals. Returns whether a lane hung. */
@@ -129,7 +166,7 @@ static int summarise(const struct run *run)
     int halted = 0;
     int i;
 
-    for (i = 0; i < run->options->threads; i++) {
+    for (i = 0; i < run->n_lanes; i++) {
         const struct jp_sim_lane *lane = &run->lanes[i];
 
         total += sim_comms_total(&lane->comms);
@@ -137,11 +174,11 @@ static int summarise(const struct run *run)
         if (lane->ran_ns > ran_ns)
             ran_ns = lane->ran_ns;
     }
-    if (run->world.rank == 0 || run->options->verbose)
+    if (run->worlds[0].rank == 0 || run->options->verbose)
         printf("ncclsim: rank %d of %d on %d nodes: %d iterations, %" PRIu64
                " operations, %.0f a second, profiler %s\n",
-               run->world.rank, run->world.n_ranks, run->world.n_nodes,
-               run->options->iterations, total,
+               run->worlds[0].rank, run->worlds[0].n_ranks,
+               run->worlds[0].n_nodes, run->options->iterations, total,
                (double) total * 1e9 / (double) ran_ns, sim_plugin_describe());
     return halted;
 }
@@ -149,14 +186,20 @@ static int summarise(const struct run *run)
 /* Runs the simulated job. Returns the exit status, or -1 and err. */
 static int run(const struct jp_sim_options *options, struct jp_error *err)
 {
-    struct run run = {.options = options};
+    struct run run = {.options = options,
+                      .n_lanes = options->gpus * options->threads};
     int rc = -1;
     int i;
 
-    run.lanes = calloc((size_t) options->threads, sizeof(*run.lanes));
-    if (!run.lanes || prepare(&run, err) < 0)
+    run.lanes = calloc((size_t) run.n_lanes, sizeof(*run.lanes));
+    run.worlds = calloc((size_t) options->gpus, sizeof(*run.worlds));
+    if (!run.lanes || !run.worlds) {
+        error_set(err, "no memory");
         goto out;
-    if (run_lanes(run.lanes, options->threads, err) < 0)
+    }
+    if (prepare(&run, err) < 0)
+        goto out;
+    if (run_lanes(run.lanes, run.n_lanes, err) < 0)
         goto out;
     if (options->counts && write_counts(&run, err) < 0)
         goto out;
@@ -164,10 +207,12 @@ static int run(const struct jp_sim_options *options, struct jp_error *err)
 out:
     /* the lanes are freed now, so a crash must not read them */
     sim_crash_arm(NULL, NULL);
-    for (i = 0; run.lanes && i < options->threads; i++)
+    for (i = 0; run.lanes && i < run.n_lanes; i++)
         sim_lane_fini(&run.lanes[i]);
+    for (i = 0; run.worlds && i < options->gpus; i++)
+        sim_world_fini(&run.worlds[i]);
     free(run.lanes);
-    sim_world_fini(&run.world);
+    free(run.worlds);
     return rc;
 }
 

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -39,6 +40,28 @@ void sim_crash_save(void)
     pthread_mutex_unlock(&lock);
 }
 
+/* Ends the process as an exception ends a program under torchelastic: it
+ * writes the exception to the file that its launcher has named, and exits. */
+static void raise_exception(void)
+{
+    const char *path = getenv("TORCHELASTIC_ERROR_FILE");
+    FILE *out = path ? fopen(path, "we") : NULL;
+
+    if (out) {
+        fputs(
+            "{\"message\": {\"message\": \"RuntimeError: made up by ncclsim\", "
+            "\"extraInfo\": {\"py_callstack\": \"Traceback (most recent "
+            "call last):\\n  File \\\"/opt/lib/python3.11/site-packages/"
+            "torch/distributed/elastic/multiprocessing/errors/__init__.py"
+            "\\\", line 355, in wrapper\\n    return f()\\n  File "
+            "\\\"/home/alice/train.py\\\", line 40, in step\\n    loss()"
+            "\\n\", \"timestamp\": \"1700000000\"}}}",
+            out);
+        fclose(out);
+    }
+    _exit(1);
+}
+
 void sim_crash_now(int signal)
 {
     const struct rlimit no_core = {0, 0};
@@ -46,6 +69,8 @@ void sim_crash_now(int signal)
     /* the tests need the death, not a core file */
     setrlimit(RLIMIT_CORE, &no_core);
     sim_crash_save();
+    if (signal == SIM_CRASH_RAISES)
+        raise_exception();
     kill(getpid(), signal);
     /* the signal may be delivered to another thread */
     for (;;)

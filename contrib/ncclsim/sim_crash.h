@@ -10,6 +10,10 @@
  * ever. NULL: nothing. */
 void sim_crash_arm(void (*save)(void *data), void *data);
 
+/* In place of a signal: the process ends as a program under torchelastic does
+ * by an exception, with status 1 and a file about it. */
+enum { SIM_CRASH_RAISES = 1000 };
+
 /* Calls what sim_crash_arm() has set. */
 void sim_crash_save(void);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/num.h"
+#include "contrib/ncclsim/sim_crash.h"
 #include "contrib/ncclsim/sim_random.h"
 
 /* A kind of fault. Types of the arguments, in order: n a number from 0, p one
@@ -123,8 +124,10 @@ static const struct jp_sim_fault_kind kinds[] = {
         .name = "crash",
         .syntax = "R:COMM:N:SIGNAL",
         .types = "ncns",
-        .help = "rank R dies by KILL, SEGV, ABRT or TERM after N operations\n"
-                "        of COMM; ranks that need it wait as with hang",
+        .help = "rank R dies by KILL, SEGV, ABRT or TERM, or by an exception\n"
+                "        (RAISE), after N operations of COMM; ranks that need "
+                "it\n"
+                "        wait as with hang",
         .stop = SIM_CRASHES,
     },
     {
@@ -152,10 +155,8 @@ static const struct {
     const char *name;
     int number;
 } signals[] = {
-    {"KILL", SIGKILL},
-    {"SEGV", SIGSEGV},
-    {"ABRT", SIGABRT},
-    {"TERM", SIGTERM},
+    {"KILL", SIGKILL}, {"SEGV", SIGSEGV}, {"RAISE", SIM_CRASH_RAISES},
+    {"ABRT", SIGABRT}, {"TERM", SIGTERM},
 };
 
 /* Returns the kind whose name has these n bytes, or NULL. */
@@ -183,7 +184,8 @@ static int parse_signal(const char *word, int64_t *out, struct jp_error *err)
             return 0;
         }
     }
-    return error_set(err, "\"%s\" is not KILL, SEGV, ABRT or TERM", word);
+    return error_set(err, "\"%s\" is not KILL, SEGV, ABRT, TERM or RAISE",
+                     word);
 }
 
 /* Parses one argument of the given type. *n: index of the next number. */

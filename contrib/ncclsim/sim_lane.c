@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "contrib/ncclsim/sim_crash.h"
+#include "contrib/ncclsim/sim_device.h"
 #include "contrib/ncclsim/sim_plugin.h"
 #include "contrib/ncclsim/sim_random.h"
 #include "contrib/ncclsim/sim_ways.h"
@@ -322,6 +323,10 @@ static void run(struct jp_sim_lane *lane)
 void sim_lane_run(struct jp_sim_lane *lane)
 {
     if (prepare(lane) < 0) {
+        lane->failed = 1;
+        return;
+    }
+    if (lane->device >= 0 && sim_device_set(lane->device, &lane->err) < 0) {
         lane->failed = 1;
         return;
     }

@@ -13,7 +13,8 @@
 struct jp_sim_lane {
     const struct jp_sim_options *options;
     const struct jp_sim_world *world;
-    uint64_t seed; /* different for each lane */
+    uint64_t seed; /* different for each of a rank's lanes */
+    int device;    /* GPU of the thread; -1: none is set */
     struct jp_sim_groups groups[SIM_N_KINDS];
     struct jp_sim_model model; /* only one of the two programs runs */
     struct jp_sim_plain plain;

@@ -42,6 +42,9 @@ static const struct row {
      "ranks of the job (SLURM_STEP_NUM_TASKS)"},
     {"--ranks-per-node", "N", INT, AT(ranks_per_node), 1, 65536,
      "ranks of each node (SLURM_STEP_TASKS_PER_NODE)"},
+    {"--gpus", "N", INT, AT(gpus), 1, 16,
+     "GPUs of each process, with a rank and a thread each; --rank, --nranks\n"
+     "        and --ranks-per-node count processes then (1)"},
     {"--seed", "N", SEED, AT(seed), 0, INT64_MAX,
      "communicator ids and noise (job, step and restart count)"},
     {"--interface", "vN", INTERFACE, AT(interface), 1, 7,
@@ -368,6 +371,7 @@ int sim_options_parse(struct jp_sim_options *options, int argc, char **argv,
                                .one_id = -1,
                                .nvml = "libnvidia-ml.so.1",
                                .threads = 1,
+                               .gpus = 1,
                                .finalize = 1};
     int i;
 

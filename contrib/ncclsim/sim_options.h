@@ -15,6 +15,7 @@ struct jp_sim_options {
     int interface;                     /* 0: the newest */
     const char
         *nccl_version; /* borrowed from argv; NULL: that of the interface */
+    int gpus;          /* of the process: a rank for each */
     int tp_ranks;      /* 0: the ranks of a node */
     int p2p, pp, alltoall;
     /* These four: -1: as the release, if the command line names one; else 0 */

@@ -199,6 +199,28 @@ void sim_world_fini(struct jp_sim_world *world)
     world->local = NULL;
 }
 
+int sim_world_widen(const struct jp_sim_world *processes, int gpus, int gpu,
+                    struct jp_sim_world *world, struct jp_error *err)
+{
+    struct jp_sim_world w = {.rank = processes->rank * gpus + gpu,
+                             .n_ranks = processes->n_ranks * gpus,
+                             .n_nodes = processes->n_nodes};
+    int r;
+
+    w.node = calloc((size_t) w.n_ranks, sizeof(*w.node));
+    w.local = calloc((size_t) w.n_ranks, sizeof(*w.local));
+    if (!w.node || !w.local) {
+        sim_world_fini(&w);
+        return error_set(err, "no memory");
+    }
+    for (r = 0; r < w.n_ranks; r++) {
+        w.node[r] = processes->node[r / gpus];
+        w.local[r] = processes->local[r / gpus] * gpus + r % gpus;
+    }
+    *world = w;
+    return 0;
+}
+
 uint64_t sim_world_seed(void)
 {
     static const char *const names[] = {"SLURM_JOB_ID", "SLURM_STEP_ID",

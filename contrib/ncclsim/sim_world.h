@@ -31,6 +31,13 @@ int sim_world_init(struct jp_sim_world *world, int rank, int n_ranks,
                    int ranks_per_node, struct jp_error *err);
 void sim_world_fini(struct jp_sim_world *world);
 
+/* Fills `world` with the ranks of the same processes if each has `gpus` GPUs,
+ * and a rank for each: process p has the ranks p * gpus to p * gpus + gpus - 1.
+ * The world's own rank is that of our process's GPU number `gpu`. Returns 0 or
+ * -1; release with sim_world_fini(). */
+int sim_world_widen(const struct jp_sim_world *processes, int gpus, int gpu,
+                    struct jp_sim_world *world, struct jp_error *err);
+
 /* Returns a seed that all ranks of a step share and no other step has: from
  * SLURM_JOB_ID, SLURM_STEP_ID and the restart count; 1 without Slurm. */
 uint64_t sim_world_seed(void);

@@ -573,7 +573,7 @@ struct jp_result {
      * how long each took is known; every start is 0. They share that limit. */
     struct timeline **sequences;
     size_t n_sequences;
-    struct jp_recorded *recorded;
+    struct jp_recorded *recorded; /* sorted by host, pid and instance */
     size_t n_recorded;
     /* Processes whose kernels were recorded, by rank, then by host, pid and
      * first kernel. */

@@ -98,6 +98,9 @@ static int put_hang(struct partial_out *w, struct hangs_evidence *evidence)
 {
     if (evidence->progress.n > MAX_ROWS)
         return error_set(w->err, "a recording has too many communicators");
+    /* the block has no GPUs; without a partial the recording itself is read */
+    if (hangs_has_gpus(evidence))
+        return error_set(w->err, "a process has several GPUs");
     progress_sort(&evidence->progress); /* small differences */
     return partial_put_block(w, PARTIAL_HANG, put_evidence, evidence);
 }

@@ -714,11 +714,11 @@ out:
 
 int result_build(struct build *b)
 {
-    /* operations before cells, pairs before quality */
+    /* operations before cells, pairs and attempts before quality */
     static int (*const steps[])(struct build *) = {
-        make_comms,  make_ranks,     make_ops,   result_cells_and_windows,
-        make_p2p,    make_p2p_nodes, make_algos, result_quality,
-        busy_result,
+        make_comms,       make_ranks,     make_ops,   result_cells_and_windows,
+        make_p2p,         make_p2p_nodes, make_algos, busy_result,
+        generations_find, result_quality,
     };
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)

@@ -14,7 +14,7 @@ struct partial_set;
 struct build {
     struct join *join;
     const struct jp_logwalk *walk;
-    const struct source_facts *files;   /* walk->n_logs */
+    struct source_facts *files;         /* walk->n_logs */
     const struct partial_set *partials; /* NULL: none */
     const struct clockmap *clocks;      /* puts times on one; NULL: none */
     const struct jp_aggregate_options *options;
@@ -40,6 +40,10 @@ int result_build(struct build *build);
 int result_cells_and_windows(struct build *build);
 int result_quality(struct build *build);
 int busy_result(struct build *build);
+/* Sets the attempts (launched.restarts) of the files' processes where no
+ * launcher has told them (generations.c). Needs ranks and busy times; quality
+ * needs it. */
+int generations_find(struct build *build);
 
 /* Mean of an operation's bandwidths, GB/s. n_busbw must not be 0. */
 static inline double op_busbw_gbs(const struct jp_op *op)

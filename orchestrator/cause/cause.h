@@ -341,6 +341,7 @@ struct cause_subject {
     /* how the samples name its process: "3", a task; "1/5", a worker of one;
      * "": unknown */
     char sampled[UTIL_ID_MAX];
+    bool has_peers;   /* its process has further GPUs, each with a rank */
     int node;         /* index in the samples; < 0: unknown */
     const char *name; /* name of the node; NULL: unknown */
     char gpu[UTIL_ID_MAX];

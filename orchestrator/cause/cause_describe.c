@@ -183,6 +183,7 @@ void cause_subject_find(const struct causes_input *in,
 
     *s = (struct cause_subject){.kind = f->kind,
                                 .task = task_of(in, who),
+                                .has_peers = who && who->has_peers,
                                 .whole_node = f->kind == JP_FINDING_LATE_NODE ||
                                               f->kind ==
                                                   JP_FINDING_SLOW_NETWORK ||
@@ -293,6 +294,9 @@ static char *say_place(const struct cause_subject *subject,
                  *cause->id ? "port " : "the ports", cause->id, cause->node);
     else if (!own)
         snprintf(buf, size, "on %.64s, ", cause->node);
+    else if (cause->scope == JP_UTIL_TASK && subject->has_peers)
+        /* which of its threads does it is not known */
+        snprintf(buf, size, "in its process, which has several GPUs, ");
     return buf;
 }
 

@@ -752,6 +752,7 @@ int cmd_aggregate(int argc, char **argv)
         read_step(&a.inputs, &step);
         if (step.nodes)
             nodes_align(step.nodes, clocks_map(result->clocks));
+        processes_set_attempts(step.nodes, result);
         insight = insight_run(step.has_conf, step.nodes, result, &a.expect.is);
     }
     if (insight) {

@@ -212,9 +212,7 @@ struct reading {
     struct hangs_sum sum;
     /* of the file that is being read */
     struct hangs_file file;
-    bool *here; /* by process: it is on this node */
-    /* also the number of flags in here */
-    size_t n_files;
+    bool *here; /* by process of the sum: it is on this node */
     uint64_t comms[COMMS]; /* hashes of this node's, without duplicates */
     size_t n_comms;
     uint64_t made_ns; /* CLOCK_MONOTONIC of the last one */
@@ -306,6 +304,7 @@ static int read_file(struct reading *r)
     bool here = is_here(r);
     struct hangs_evidence evidence;
     struct jpr_record record;
+    size_t before = r->sum.hangs->n_processes, now;
     bool *more;
     int rc;
 
@@ -324,12 +323,14 @@ static int read_file(struct reading *r)
                                                  evidence.process.pid_namespace,
                                                  evidence.process.start});
     hangs_evidence_fini(&evidence);
-    more = realloc(r->here, (r->n_files + 1) * sizeof(*more));
+    now = r->sum.hangs->n_processes;
+    more = realloc(r->here, (now + 1) * sizeof(*more));
     if (rc < 0 || !more)
         return -1;
     /* One flag for each process, in the order of hangs_sum_add. */
     r->here = more;
-    r->here[r->n_files++] = here;
+    while (before < now)
+        r->here[before++] = here;
     return 0;
 }
 
@@ -385,7 +386,7 @@ static void add_process(const struct reading *r, uint32_t process,
 {
     const struct hangs_process *p;
 
-    if (process >= r->n_files || !r->here[process])
+    if (process >= r->out->hangs.n_processes || !r->here[process])
         return;
     p = &r->out->hangs.processes[process];
     add(r->out, &(struct evidence_target){.pid = p->pid,

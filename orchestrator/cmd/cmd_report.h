@@ -67,9 +67,10 @@ struct report_session {
     bool has_kin; /* other steps have ranks of this one's communicators */
     bool told; /* no node was profiled, and the user has read this at the step's
                   start */
-    /* according to Slurm; both are false unless it is a user's report of an
-     * open step */
+    /* of a user's report of an open step: whether Slurm says that the job has
+     * ended or runs, and whether the step does */
     bool job_ended, job_runs;
+    enum nodes_going going;
 };
 
 /* --- cmd_report_session.c ------------------------------------------------ */

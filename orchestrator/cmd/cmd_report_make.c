@@ -531,6 +531,7 @@ static void ask_end(const struct report_session *session,
     nodes->over = session->over || session->options->kind != REPORT_USER;
     for (size_t i = 0; i < nodes->n_nodes; i++)
         unfinished |= !nodes->nodes[i].finished;
+    nodes->going = session->going;
     if (!nodes->over && session->job_runs)
         nodes->job_state = SLURMJOB_RUNNING;
     if (!nodes->over || !session->has_conf || !unfinished)
@@ -829,6 +830,7 @@ static int make(struct report_session *session, struct material *m)
     }
     expect(session, m);
     /* stage 3: findings, causes and the verdict */
+    processes_set_attempts(m->nodes, m->result);
     m->insight = insight_run(session->has_conf ? &session->conf : NULL,
                              m->nodes, m->result, &m->expectation);
     if (m->insight) {

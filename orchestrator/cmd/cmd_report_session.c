@@ -27,6 +27,7 @@
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
+#include "orchestrator/live/livestate.h"
 #include "orchestrator/report/report.h"
 
 const char *report_kind_name(enum report_kind kind)
@@ -130,19 +131,49 @@ static int read_conf(struct report_session *session, struct jp_error *err)
     return 1;
 }
 
-/* Sets whether Slurm says that the job is over or still runs, for a user's
+/* Whether an agent of the step has written a snapshot lately that is not its
+ * last one. */
+static bool has_agent(const struct report_session *session)
+{
+    const struct livestate_time now = {clock_real_us() * 1000, clock_mono_ms()};
+    struct livestate_place place = {.dir = session->dir,
+                                    .nodes = session->conf.nnodes};
+    char *path = text_format("%s/" JP_JOBCONF_NAME, session->dir);
+    char hash[SHA256_HEX] = "";
+    struct livestate state;
+    bool found = false;
+
+    if (path && jobconf_hash(path, hash, NULL) < 0)
+        *hash = '\0';
+    free(path);
+    place.conf = livesnap_conf(hash);
+    hung_times_set(&place.times, JP_DEF_HANG_SUSPECT_MS);
+    livestate_init(&state, &place);
+    if (livestate_look(&state, &now, NULL) > 0)
+        for (size_t i = 0; i < state.n_nodes; i++)
+            found |= !state.nodes[i].last && !state.nodes[i].stale;
+    livestate_fini(&state);
+    return found;
+}
+
+/* Sets whether the job is over, and whether the step still runs, for a user's
  * report. A node that died never leaves its step. Slurm is asked before the
- * claim is taken, because the claim's thread forbids calls of libslurm. */
+ * claim is taken, because the claim's thread forbids calls of libslurm. A busy
+ * controller may not answer; then the snapshots of the step's agents tell. */
 static void ask_job(struct report_session *session)
 {
+    bool is_open = session->options->kind == REPORT_USER && session->has_conf &&
+                   stepdir_has(session->dir, "done");
     struct slurmjob job;
-    bool known = session->options->kind == REPORT_USER && session->has_conf &&
-                 stepdir_has(session->dir, "done") &&
-                 slurmjob_get((uint32_t) session->conf.job_id,
-                              JP_SLURMJOB_LAUNCH_MS, &job);
+    bool known = is_open && slurmjob_get((uint32_t) session->conf.job_id,
+                                         JP_SLURMJOB_WAIT_MS, &job);
 
     session->job_ended = known && job.ended;
     session->job_runs = known && !job.ended && job.uid == session->conf.uid;
+    if (session->job_runs || (!known && is_open && has_agent(session)))
+        session->going = NODES_GOING_ON;
+    else if (!known && is_open)
+        session->going = NODES_GOING_UNKNOWN;
 }
 
 int report_session_init(struct report_session *session, const char *dir,

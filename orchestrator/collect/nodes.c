@@ -159,6 +159,21 @@ static const struct jp_task *find_task(const struct jp_node *node, int64_t pid)
     return NULL;
 }
 
+/* Takes the exception that a worker has written itself. */
+static void take_error(struct jp_task *worker, const json_t *json)
+{
+    const char *type = json_string_value(json_object_get(json, "error"));
+    const char *text = json_string_value(json_object_get(json, "message"));
+    const char *at = json_string_value(json_object_get(json, "at"));
+
+    if (!type && !text)
+        return;
+    worker->error = text_format("%.64s%s%.160s", type ? type : "",
+                                type && *type && text && *text ? ": " : "",
+                                text ? text : "");
+    worker->error_at = text_format("%.96s", at ? at : "");
+}
+
 /* Adds the process of one line of ends.jsonl, unless it is a task, whose end
  * Slurm tells. -1: the line is malformed. */
 static int add_worker(struct jp_node *node, const char *line, size_t len)
@@ -172,8 +187,10 @@ static int add_worker(struct jp_node *node, const char *line, size_t len)
         json_int_t n = json_integer_value(status);
 
         rc = 0;
-        if (!find_task(node, (int64_t) pid))
-            node->workers[node->n_workers++] = (struct jp_task){
+        if (!find_task(node, (int64_t) pid)) {
+            struct jp_task *worker = &node->workers[node->n_workers++];
+
+            *worker = (struct jp_task){
                 .gtid = (uint32_t) get_number(json, "procid", UINT32_MAX - 1,
                                               UINT32_MAX),
                 .is_worker = true,
@@ -186,6 +203,8 @@ static int add_worker(struct jp_node *node, const char *line, size_t len)
                 .status = n >= -1 && n <= INT_MAX ? (int) n : -1,
                 .mono_us = (int64_t) get_number(json, "mono_us", INT64_MAX, 0),
                 .end_us = (int64_t) get_number(json, "end_us", INT64_MAX, 0)};
+            take_error(worker, json);
+        }
     }
     json_decref(json);
     return rc;
@@ -347,6 +366,10 @@ static void fini_node(struct jp_node *node)
     free(node->boot_id);
     free(node->topology_addr);
     free(node->tasks);
+    for (size_t i = 0; i < node->n_workers; i++) {
+        free(node->workers[i].error);
+        free(node->workers[i].error_at);
+    }
     free(node->workers);
     free(node->other_plugin);
 }

@@ -30,6 +30,10 @@ struct jp_task {
     /* time at which slurmstepd noticed its end, within 100 ms: by the node's
      * monotonic clock, and since 1970; 0: unknown (an older module) */
     int64_t mono_us, end_us;
+    /* Of a worker of torchelastic, which has written it itself: the exception
+     * that ended it, "RuntimeError: boom", and the user's line of code,
+     * "train.py:10 in step" ("": unknown); NULL: it has written none. */
+    char *error, *error_at;
 };
 
 /* Who set a variable of a process anew, after jobprof's SPANK module. */
@@ -82,6 +86,13 @@ struct jp_node {
  * reason. */
 #define JP_NODES_UNPROFILED "unprofiled"
 
+/* Whether a step that is not known to be over still runs. */
+enum nodes_going {
+    NODES_GOING_UNASKED,
+    NODES_GOING_ON,     /* its job runs, or an agent of it has just written */
+    NODES_GOING_UNKNOWN /* its folder is open, but nobody says so */
+};
+
 struct jp_nodes {
     struct jp_node *nodes; /* sorted by (component, nodeid); those of several
                               steps, by step first */
@@ -105,6 +116,7 @@ struct jp_nodes {
      * Slurm's data about the job's end (end_us: since 1970, in whole seconds,
      * 0: unknown) */
     bool over;
+    enum nodes_going going; /* of a step that is not over */
     enum slurmjob_state job_state;
     uint64_t job_end_us;
     /* set by the same caller: the job's other steps that have ranks of this

@@ -198,6 +198,30 @@ const struct jp_process *processes_find(const struct jp_processes *p,
     return n == 1 ? &p->list[at] : NULL;
 }
 
+const struct jp_process *processes_find_device(const struct jp_processes *p,
+                                               const struct jp_result *r,
+                                               const char *host, int64_t pid,
+                                               uint64_t instance,
+                                               uint64_t device)
+{
+    const struct jp_process *found = NULL;
+
+    for (size_t at = first_from(p, host, pid, instance);
+         at < p->n && !strcmp(p->list[at].host, host) && p->list[at].pid == pid;
+         at++) {
+        const struct jp_process *x = &p->list[at];
+
+        if ((instance && x->instance != instance) ||
+            (x->has_peers &&
+             r->ranks[p->by_process[x->first]].device != device))
+            continue;
+        if (found)
+            return NULL;
+        found = x;
+    }
+    return found;
+}
+
 #define SEVERAL (-2) /* several tasks have this process's host and pid */
 
 static int by_task(const void *a, const void *b)
@@ -378,6 +402,43 @@ int processes_init_nodes(struct jp_processes *p, const struct jp_result *r,
     rc = processes_init(p, r, &tasks);
     free(list);
     return rc;
+}
+
+/* What the recording of a process says of its launcher; NULL: none. */
+static const struct jp_recorded *find_recorded(const struct jp_result *r,
+                                               const char *host, int64_t pid,
+                                               uint64_t instance)
+{
+    size_t low = 0, high = r->n_recorded;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        const struct jp_recorded *at = &r->recorded[mid];
+        int order = compare_process(at->host, at->pid, at->instance, host, pid,
+                                    instance);
+
+        if (order == 0)
+            return at;
+        if (order < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return NULL;
+}
+
+void processes_set_attempts(struct jp_nodes *nodes, const struct jp_result *r)
+{
+    for (size_t i = 0; nodes && r && i < nodes->n_nodes; i++)
+        for (size_t k = 0; k < nodes->nodes[i].n_workers; k++) {
+            struct jp_task *worker = &nodes->nodes[i].workers[k];
+            const struct jp_recorded *of = find_recorded(
+                r, nodes->nodes[i].hostname, worker->pid, worker->instance);
+
+            if (of && of->launched.restarts >= 0 &&
+                of->launched.restarts <= UINT32_MAX)
+                worker->restarts = (uint32_t) of->launched.restarts;
+        }
 }
 
 void processes_fini(struct jp_processes *p)

@@ -47,8 +47,8 @@ struct jp_processes {
      * not show their GPUs, or whether they are two processes of one host and
      * pid; so processes cannot be told apart */
     bool known;
-    bool has_workers; /* some recording is not of a task itself, but of a
-                         process that one has started */
+    bool has_workers;        /* some recording is not of a task itself, but of a
+                                process that one has started */
     struct jp_process *list; /* by host, pid and instance */
     size_t n;
     struct jp_process_host *hosts; /* by name */
@@ -81,6 +81,10 @@ int processes_init(struct jp_processes *processes,
 int processes_init_nodes(struct jp_processes *processes,
                          const struct jp_result *result,
                          const struct jp_nodes *nodes);
+/* Sets the attempts of the nodes' workers to those that the result has found
+ * for their recordings. */
+void processes_set_attempts(struct jp_nodes *nodes,
+                            const struct jp_result *result);
 void processes_fini(struct jp_processes *processes);
 
 /* Returns the process; NULL: no such process has records, or several entries
@@ -88,6 +92,11 @@ void processes_fini(struct jp_processes *processes);
 const struct jp_process *processes_find(const struct jp_processes *processes,
                                         const char *host, int64_t pid,
                                         uint64_t instance);
+/* The same for one GPU of a process that has several. */
+const struct jp_process *
+processes_find_device(const struct jp_processes *processes,
+                      const struct jp_result *result, const char *host,
+                      int64_t pid, uint64_t instance, uint64_t device);
 /* Returns the world rank of a process that may have no records, but whose
  * recording names a task. Negative: none. */
 int64_t processes_rank_of_task(const struct jp_processes *processes,

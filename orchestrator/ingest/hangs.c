@@ -351,24 +351,89 @@ static int add_op(struct jp_hangs *hangs, const struct hangs_op *op)
     return 0;
 }
 
-/* Appends the rows of another file and sets their process. Returns 0, or -1
- * without memory. */
-static int append_rows(struct progress *progress, const struct progress *file,
-                       uint32_t process)
+bool hangs_has_gpus(const struct hangs_evidence *evidence)
 {
-    for (size_t i = 0; i < file->n && progress->n < MAX_ROWS; i++) {
-        struct progress_row row = file->rows[i];
+    uint64_t first = 0;
 
-        row.process = process;
-        if (progress_add(progress, &row) < 0)
+    for (size_t i = 0; i < evidence->progress.n; i++) {
+        uint64_t device = evidence->progress.rows[i].device;
+
+        if (first && device && device != first)
+            return true;
+        first = first ? first : device;
+    }
+    return false;
+}
+
+/* Adds what the process did on one GPU, or on all of them (device NULL). What
+ * is of no known GPU belongs to none. */
+static int add_part(struct hangs_sum *sum,
+                    const struct hangs_evidence *evidence,
+                    const struct hangs_process *process,
+                    const struct clockmap_node *clock, const uint64_t *device)
+{
+    struct jp_hangs *hangs = sum->hangs;
+    const struct progress *from = &evidence->progress;
+    struct hangs_process part = *process;
+
+    if (device) {
+        part.has_peers = true;
+        part.busy = false;
+    }
+    for (size_t i = 0; device && i < evidence->n_ops; i++)
+        part.busy |= evidence->ops[i].device == *device &&
+                     !evidence->ops[i].unsure;
+    if (add_process(hangs, &part) < 0)
+        return -1;
+    for (size_t i = 0; i < evidence->n_ops; i++) {
+        struct hangs_op op = evidence->ops[i];
+
+        if (device && op.device != *device)
+            continue;
+        op.start_ns = (int64_t) clockmap_ns(clock, (uint64_t) op.start_ns);
+        op.until_ns = (int64_t) clockmap_ns(clock, (uint64_t) op.until_ns);
+        if (add_op(hangs, &op) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < from->n && sum->progress.n < MAX_ROWS; i++) {
+        struct progress_row row = from->rows[i];
+
+        if (device && row.device != *device)
+            continue;
+        row.process = (uint32_t) hangs->n_processes - 1;
+        if (progress_add(&sum->progress, &row) < 0)
             return -1;
     }
     return 0;
 }
 
+static int by_value(const void *a, const void *b)
+{
+    return compare(*(const uint64_t *) a, *(const uint64_t *) b);
+}
+
+/* Adds a part for each GPU, in any order that is always the same. */
+static int add_parts(struct hangs_sum *sum,
+                     const struct hangs_evidence *evidence,
+                     const struct hangs_process *process,
+                     const struct clockmap_node *clock)
+{
+    uint64_t *devices = calloc(evidence->progress.n + 1, sizeof(*devices));
+    int rc = devices ? 0 : -1;
+
+    for (size_t i = 0; rc == 0 && i < evidence->progress.n; i++)
+        devices[i] = evidence->progress.rows[i].device;
+    if (rc == 0)
+        qsort(devices, evidence->progress.n, sizeof(*devices), by_value);
+    for (size_t i = 0; rc == 0 && i < evidence->progress.n; i++)
+        if (devices[i] && (!i || devices[i] != devices[i - 1]))
+            rc = add_part(sum, evidence, process, clock, &devices[i]);
+    free(devices);
+    return rc;
+}
+
 int hangs_sum_add(struct hangs_sum *sum, const struct hangs_evidence *evidence)
 {
-    struct jp_hangs *hangs = sum->hangs;
     struct hangs_process process = evidence->process;
     const struct clockmap_node *clock =
         clockmap_find(sum->clocks, process.host, strlen(process.host));
@@ -379,19 +444,10 @@ int hangs_sum_add(struct hangs_sum *sum, const struct hangs_evidence *evidence)
     process.counted_ns =
         (int64_t) clockmap_ns(clock, (uint64_t) process.counted_ns);
     process.last_ns = (int64_t) clockmap_ns(clock, (uint64_t) process.last_ns);
-    if (add_process(hangs, &process) < 0)
-        return -1;
-    hangs->left_out += evidence->left_out;
-    for (size_t i = 0; i < evidence->n_ops; i++) {
-        struct hangs_op op = evidence->ops[i];
-
-        op.start_ns = (int64_t) clockmap_ns(clock, (uint64_t) op.start_ns);
-        op.until_ns = (int64_t) clockmap_ns(clock, (uint64_t) op.until_ns);
-        if (add_op(hangs, &op) < 0)
-            return -1;
-    }
-    return append_rows(&sum->progress, &evidence->progress,
-                       (uint32_t) hangs->n_processes - 1);
+    sum->hangs->left_out += evidence->left_out;
+    return hangs_has_gpus(evidence)
+               ? add_parts(sum, evidence, &process, clock)
+               : add_part(sum, evidence, &process, clock, NULL);
 }
 
 /* Whether two rows, sorted by progress_sort, are of one communicator. */
@@ -434,6 +490,36 @@ static void fill_comm(const struct progress_row *rows, size_t n,
         .n = kept};
 }
 
+/* Whether two rows, sorted by progress_sort, are of one series. */
+static bool is_same_series(const struct progress_row *a,
+                           const struct progress_row *b)
+{
+    return is_same_comm(a, b) && a->kind == b->kind &&
+           !strcmp(a->func, b->func);
+}
+
+/* Marks processes with two ranks in one communicator, of which the GPUs are not
+ * known. The rows are sorted. 0, or -1: no memory. */
+static int mark_peers(struct jp_hangs *hangs, const struct progress *progress)
+{
+    /* 1 + the row of the process that came last; it may be another series' */
+    size_t *last = calloc(hangs->n_processes + 1, sizeof(*last));
+
+    for (size_t i = 0; last && i < progress->n; i++) {
+        const struct progress_row *row = &progress->rows[i];
+        size_t *before = &last[row->process];
+
+        if (*before && is_same_series(row, &progress->rows[*before - 1]) &&
+            progress->rows[*before - 1].rank != row->rank)
+            hangs->processes[row->process].has_peers = true;
+        *before = i + 1;
+    }
+    if (!last)
+        return -1;
+    free(last);
+    return 0;
+}
+
 /* Decides which rank of the job each process is. 0, or -1: no memory. */
 static int decide_ranks(struct jp_hangs *hangs, const struct progress *progress)
 {
@@ -446,9 +532,15 @@ static int decide_ranks(struct jp_hangs *hangs, const struct progress *progress)
                             .comms = comms};
     int rc = processes && members && comms ? 0 : -1;
 
+    if (rc == 0)
+        rc = mark_peers(hangs, progress);
     for (size_t i = 0; rc == 0 && i < hangs->n_processes; i++) {
         const struct hangs_process *p = &hangs->processes[i];
 
+        /* all of its ranks have one number, which is none of a rank */
+        processes[i].task = -1;
+        if (p->has_peers)
+            continue;
         processes[i] = (struct rankrule_process){
             .launched = &p->launched,
             .task = p->pid >= 0 && p->launched.task_pid == p->pid ? p->task

@@ -39,13 +39,15 @@
 #define HANGS_SAME_HOST_NS INT64_C(300000000)
 #define HANGS_OTHER_HOST_NS INT64_C(1000000000)
 
-/* A process, which is one file of the recorder. */
+/* A process, which is one file of the recorder. One with several GPUs counts as
+ * a process for each of them. */
 struct hangs_process {
     char host[RECORD_MAX_HOST + 1];
     int64_t pid;
     int64_t task; /* SLURM_PROCID, which children of a task inherit; -1:
                      unknown */
     struct launched launched; /* what its launcher told it */
+    bool has_peers; /* it has other GPUs, too: task and launched are of all */
     int64_t rank; /* in the job, by rankrule.h; -1: none. hangs_sum_finish sets
                      it */
     /* from the recording, to find the process while it runs; 0: unknown */
@@ -71,6 +73,7 @@ struct hangs_op {
     enum jpr_op_kind kind;
     int64_t rank, n_ranks, peer;
     uint64_t seq, bytes;
+    uint64_t device;  /* as in struct record */
     int64_t start_ns; /* wall clock, ns since 1970; 0: unknown */
     int64_t until_ns; /* last time it was seen in flight; 0: unknown */
     bool cut_short;   /* finalize or exit ended it then, e.g. after a watchdog's
@@ -135,6 +138,7 @@ struct progress_row {
     unsigned kind;
     char func[RECORD_MAX_FUNC + 1];
     uint32_t process;
+    uint64_t device; /* as in struct record */
     /* 1 + the largest sequence number that has ended, and that is known to have
      * begun; 0: none */
     uint64_t ended, begun;
@@ -222,6 +226,9 @@ struct hangs_sum {
     struct progress progress;
 };
 
+/* Whether one process has ranks on several GPUs. Then it becomes several
+ * processes of the sum, and cannot be kept in a partial. */
+bool hangs_has_gpus(const struct hangs_evidence *evidence);
 /* Both return 0, or -1 without memory. */
 int hangs_sum_add(struct hangs_sum *sum, const struct hangs_evidence *evidence);
 /* Makes the groups. The caller frees with hangs_fini, whatever is returned. */

@@ -79,10 +79,20 @@ static int signal_of(int status)
                : 0;
 }
 
+/* Whether the task has written an exception that was its own. A launcher that
+ * ends its workers makes torchelastic raise SignalException in them; Ctrl-C
+ * raises KeyboardInterrupt. */
+static bool has_exception(const struct jp_task *task)
+{
+    return task->error && *task->error &&
+           !strstr(task->error, "SignalException") &&
+           !strstr(task->error, "KeyboardInterrupt");
+}
+
 enum jp_crash_way crash_way_of(const struct jp_task *task)
 {
     if (task->status < 0)
-        return JP_CRASH_UNTOLD;
+        return has_exception(task) ? JP_CRASH_SELF : JP_CRASH_UNTOLD;
     if (task->status == 0)
         return JP_CRASH_WELL;
     switch (signal_of(task->status)) {
@@ -308,6 +318,7 @@ static void set_first(struct jp_crash *crash, struct end end)
 {
     crash->node = end.node;
     crash->task = end.task;
+    crash->end_us = end.task->end_us;
     crash->signal = signal_of(end.task->status);
     crash->code = WIFEXITED(end.task->status) && !crash->signal
                       ? WEXITSTATUS(end.task->status)
@@ -534,7 +545,10 @@ static void say_how(const struct jp_crash *crash, char *buf, size_t size)
         snprintf(buf, size, "died of %s", signal);
         break;
     case JP_CRASH_EXIT:
-        snprintf(buf, size, "ended with exit status %d", crash->code);
+        if (crash->code < 0) /* known by its exception only */
+            snprintf(buf, size, "ended by an exception");
+        else
+            snprintf(buf, size, "ended with exit status %d", crash->code);
         break;
     case JP_CRASH_MEMORY:
         snprintf(buf, size, "was killed: %sout of memory",
@@ -607,12 +621,28 @@ char *crash_whom(const struct jp_crash *crash, char buf[JP_CRASH_WHOM])
     return buf;
 }
 
+char *crash_error(const struct jp_crash *crash, char buf[JP_CRASH_ERROR])
+{
+    const struct jp_task *task = crash->only ? crash->only : crash->task;
+    bool has_place;
+
+    *buf = '\0';
+    if (!task || !has_exception(task))
+        return buf;
+    has_place = task->error_at && *task->error_at;
+    snprintf(buf, JP_CRASH_ERROR, "%.110s%s%.60s%s", task->error,
+             has_place ? " (" : "", has_place ? task->error_at : "",
+             has_place ? ")" : "");
+    return buf;
+}
+
 /* "rank 3 (n1, pid 77) died of SIGSEGV, 4.0 s before any other task ended, last
  * seen in AllReduce 9 of dp; ...". The last look at its operations is up to 100
  * ms older than its end, so it may have died in a later one. */
 static void say_first(const struct jp_crash *crash, struct jp_sentence *s)
 {
     char how[80], before[64] = "", whom[JP_CRASH_WHOM];
+    char error[JP_CRASH_ERROR];
 
     say_how(crash, how, sizeof(how));
     if (crash->before_us > 0 && !crash->rivals && !crash->launches)
@@ -621,6 +651,8 @@ static void say_first(const struct jp_crash *crash, struct jp_sentence *s)
     sentence_add(s, "%s (%.60s, pid %" PRId64 ") %s%s%s%s",
                  crash_whom(crash, whom), crash->node->name, crash->task->pid,
                  how, before, *crash->in ? ", last seen in " : "", crash->in);
+    if (*crash_error(crash, error))
+        sentence_add(s, "its exception: %s", error);
     if (crash->launches)
         sentence_add(s, "it launched the ranks, and which of its processes "
                         "ended first is not known");

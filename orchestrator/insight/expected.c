@@ -1014,8 +1014,13 @@ bool gaps_list(const struct jp_evidence *e, struct jp_sentence *s)
 
 bool gaps_runs(const struct jp_evidence *e)
 {
+    return e->nodes && !e->nodes->over && e->nodes->going == NODES_GOING_ON;
+}
+
+bool gaps_may_run(const struct jp_evidence *e)
+{
     return e->nodes && !e->nodes->over &&
-           e->nodes->job_state == SLURMJOB_RUNNING;
+           e->nodes->going == NODES_GOING_UNKNOWN;
 }
 
 /* Each returns true if the data shows that reason. */

@@ -128,6 +128,8 @@ void gaps_own_folder(const struct jp_evidence *e, struct jp_sentence *s);
 
 /* Whether the step has not ended, so that its records go on. */
 bool gaps_runs(const struct jp_evidence *e);
+/* Whether it is not known whether the step has ended. */
+bool gaps_may_run(const struct jp_evidence *e);
 
 /* Adds only the clause on nodes without a record. */
 void gaps_nodes(const struct jp_evidence *e, struct jp_sentence *s);

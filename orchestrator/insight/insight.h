@@ -82,6 +82,7 @@ struct jp_crash {
      * first of its processes ended. */
     bool launches;
     bool mended; /* the end of an attempt after which there was another one */
+    int64_t end_us;    /* of the first end, since 1970; 0: unknown */
     int signal, code;  /* of the first task; 0 and -1: it has none */
     int64_t before_us; /* how long it ended before the next one; -1: unknown */
     uint32_t rivals; /* tasks that ended by themselves at about the same time */
@@ -89,7 +90,7 @@ struct jp_crash {
      * workers. */
     uint32_t tasks, ended[4];
     char in[200];   /* the operation that it was last seen in; "": unknown */
-    char text[320]; /* a clause; "": NONE */
+    char text[400]; /* a clause; "": NONE */
 };
 
 /* The ways in which a task ends. */
@@ -106,6 +107,10 @@ const char *crash_signal_name(int signal); /* "SIGSEGV"; "a signal" */
  * known. Returns buf. */
 enum { JP_CRASH_WHOM = 48 };
 char *crash_whom(const struct jp_crash *crash, char buf[JP_CRASH_WHOM]);
+/* "RuntimeError: boom (train.py:10 in step)", as the first one has written it
+ * itself; "": it has not. crash->task may be NULL. Returns buf. */
+enum { JP_CRASH_ERROR = 176 };
+char *crash_error(const struct jp_crash *crash, char buf[JP_CRASH_ERROR]);
 
 static inline bool crash_is_fault(const struct jp_crash *crash)
 {
@@ -148,7 +153,7 @@ struct jp_attempt {
     char host[64];    /* node of the process that died first, or ended first
                          in a way that is not known; "": unknown */
     int64_t rank;     /* its rank; -1: unknown */
-    char ended[320];  /* how it ended: a clause; "": unknown, or well */
+    char ended[400];  /* how it ended: a clause; "": unknown, or well */
     char found[400];  /* the worst finding about one of its processes, besides
                          its end; "": none */
 };

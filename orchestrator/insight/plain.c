@@ -523,7 +523,7 @@ static void add_hang(struct text *t, const struct jp_finding *f,
  */
 static void add_crash(struct text *t, const struct jp_crash *crash)
 {
-    char whom[JP_CRASH_WHOM];
+    char whom[JP_CRASH_WHOM], error[JP_CRASH_ERROR];
 
     if (!crash->task || !crash->node) {
         add_clause(t, crash->text);
@@ -542,6 +542,8 @@ static void add_crash(struct text *t, const struct jp_crash *crash)
     if (crash->cause == JP_CRASH_MEMORY)
         add(t, ": its node had no memory left");
     add(t, ".");
+    if (*crash_error(crash, error))
+        add(t, " Its exception: %s.", error);
     if (crash->launches) {
         add(t, " It launched the ranks; which of its processes ended first is "
                "not known.");
@@ -755,6 +757,8 @@ char *plain_verdict(const struct jp_verdict *verdict, const struct jp_result *r,
     add_verdict(&t, verdict, r, insight);
     if (verdict->runs)
         add(&t, " The step has not ended yet.");
+    else if (verdict->may_run)
+        add(&t, " Whether the step has ended is not known.");
     /* FAILED and NODATA have said it */
     if (insight && verdict->word != JP_VERDICT_FAILED &&
         verdict->word != JP_VERDICT_NODATA)

@@ -717,7 +717,7 @@ static void say_hang(const struct jp_evidence *e,
 static bool hung_before(const struct jp_hang *hang,
                         const struct jp_crash *crash)
 {
-    int64_t end_us = crash->task ? crash->task->end_us : 0;
+    int64_t end_us = crash->end_us;
     double least_us = limits_get(JP_LIMIT_HANG);
 
     if (hang->since_us && end_us)
@@ -823,6 +823,9 @@ static enum jp_verdict_word say_data(const struct jp_evidence *e,
 
     if (runs)
         sentence_add(s, "the step has not ended, and is judged so far");
+    else if (gaps_may_run(e))
+        sentence_add(s, "whether the step has ended is not known: Slurm did "
+                        "not answer, and no node has written lately");
     if (nodata_explain(e, crash, s, why)) {
         if (e->analysed)
             gaps_nodes(e, s);
@@ -869,6 +872,7 @@ void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
     sentence_init(&s, verdict->text, sizeof(verdict->text));
     verdict->why = (struct jp_reasons){.n = 0};
     verdict->runs = gaps_runs(&e);
+    verdict->may_run = gaps_may_run(&e);
     verdict->part_incomplete = false;
     verdict->coverage = analysed ? e.expected.coverage : -1;
     if (hung_first)

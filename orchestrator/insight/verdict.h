@@ -33,6 +33,7 @@ struct jp_verdict {
     char text[400];  /* one sentence, no newline */
     double coverage; /* records / expected; negative: unknown */
     bool runs;       /* the step has not ended: it is judged so far */
+    bool may_run;    /* whether it has ended is not known */
     /* of NODATA, INCOMPLETE and UNJUDGED: why, the most certain reason first */
     struct jp_reasons why;
     /* what to look at, by these reasons; NULL ends a list of fewer */

@@ -7,6 +7,8 @@
  * is woken when one ends. How it ended is in /proc/PID/stat until its parent
  * has waited for it, and then in the pidfd on kernels that keep it
  * (PIDFD_GET_INFO, Linux 6.15). Otherwise it is not known, which the line says.
+ * A worker of torchelastic may have written the exception that ended it
+ * (elasticfile.h).
  *
  * A line is written to nodes/<node>/ends.jsonl for each end, at once.
  * orchestrator/collect/nodes.h reads it. A recording is noticed when it is
@@ -16,6 +18,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,10 +32,12 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/json_stream.h"
 #include "common/num.h"
 #include "common/ownfile.h"
 #include "common/ownplace.h"
 #include "common/ownproc.h"
+#include "orchestrator/live/elasticfile.h"
 #include "plugins/nccl_recorder/recfile.h"
 
 #define PERIOD_MS 250
@@ -80,13 +85,19 @@ struct watched {
     unsigned looks;           /* at its status, after its end */
     int status;               /* wait status; -1: not known yet */
     bool guessed; /* no header has confirmed that it is the writer */
+    /* the folder and name of the file for its exception (owned); -1: it has
+     * none. error is what was read at its end (owned); NULL: nothing. */
+    int error_dir;
+    char *error_name;
+    struct elasticfile *error;
     enum { ALIVE, ENDED, TOLD } state;
 };
 
 struct ends {
     struct module_place place;
     char *raw;
-    int epoll, inotify; /* inotify -1: none, or the folder is not there yet */
+    int epoll, inotify; /* inotify -1: none */
+    bool is_told;       /* of files in the folder, which is there */
     struct recording *files;
     size_t n_files;
     struct timespec changed; /* of the folder, when it was read last */
@@ -99,6 +110,13 @@ struct ends {
 
 static void close_watched(struct watched *w)
 {
+    if (w->error_dir >= 0)
+        close(w->error_dir);
+    w->error_dir = -1;
+    free(w->error_name);
+    free(w->error);
+    w->error_name = NULL;
+    w->error = NULL;
     if (w->pidfd >= 0)
         close(w->pidfd); /* epoll forgets it, too */
     w->pidfd = -1;
@@ -194,31 +212,64 @@ static int open_file(struct ends *e, struct jp_error *err)
     return rc;
 }
 
+/* Formats the line of an end. Caller frees; NULL: no memory. */
+static char *format_end(const struct watched *w, int status, size_t *n)
+{
+    static struct jp_json_stream s; /* one thread runs all modules */
+    const struct elasticfile *error = w->error;
+    char *line = NULL;
+    FILE *out = open_memstream(&line, n);
+    bool failed;
+
+    if (!out)
+        return NULL;
+    json_stream_open(&s, JSON_PART, out);
+    json_stream_int(&s, "pid", w->is.pid);
+    json_stream_count(&s, "pid_ns", w->is.pid_namespace);
+    json_stream_count(&s, "start", w->is.start);
+    json_stream_int(&s, "procid", w->is.procid);
+    json_stream_int(&s, "restarts", w->is.launched.restarts);
+    json_stream_int(&s, "status", status);
+    json_stream_int(&s, "mono_us", w->mono_us);
+    json_stream_int(&s, "end_us", w->real_us);
+    if (error) {
+        json_stream_text(&s, "error", error->type);
+        json_stream_text(&s, "message", error->message);
+        json_stream_text(&s, "at", error->at);
+    }
+    failed = json_stream_close(&s, NULL) < 0;
+    failed |= fputc('\n', out) == EOF;
+    failed |= fclose(out) != 0;
+    if (!failed)
+        return line;
+    free(line);
+    return NULL;
+}
+
 /* Writes the line of an end. */
 static int tell(struct ends *e, struct watched *w, int status,
                 struct jp_error *err)
 {
-    char line[320];
-    int n = snprintf(
-        line, sizeof(line),
-        "{\"pid\":%" PRId64 ",\"pid_ns\":%" PRIu64 ",\"start\":%" PRIu64
-        ",\"procid\":%" PRId64 ",\"restarts\":%" PRId64
-        ",\"status\":%d,\"mono_us\":%" PRId64 ",\"end_us\":%" PRId64 "}\n",
-        w->is.pid, w->is.pid_namespace, w->is.start, w->is.procid,
-        w->is.launched.restarts, status, w->mono_us, w->real_us);
+    size_t n = 0;
+    char *line = format_end(w, status, &n);
+    int rc = 0;
 
     w->state = TOLD;
     close_watched(w);
     e->n_told++;
     e->n_unknown += status < 0;
-    if (e->bytes + (uint64_t) n > e->place.disk_bytes)
-        return 0;
-    if (!e->file.fd && open_file(e, err) < 0)
-        return -1;
-    if (ownfile_write(&e->file, line, (size_t) n, e->bytes) < 0)
-        return error_set(err, "ends.jsonl: %s", strerror(errno));
-    e->bytes += (uint64_t) n;
-    return 0;
+    if (!line)
+        return error_set(err, "ends.jsonl: out of memory");
+    if (e->bytes + n <= e->place.disk_bytes) {
+        if (!e->file.fd && open_file(e, err) < 0)
+            rc = -1;
+        else if (ownfile_write(&e->file, line, n, e->bytes) < 0)
+            rc = error_set(err, "ends.jsonl: %s", strerror(errno));
+        else
+            e->bytes += n;
+    }
+    free(line);
+    return rc;
 }
 
 /* Writes the line if the status is known, or will not become known. */
@@ -232,6 +283,66 @@ static int look_at_end(struct ends *e, struct watched *w, bool last,
     if ((status < 0 || w->guessed) && !last && ++w->looks < STATUS_LOOKS)
         return 0;
     return tell(e, w, status, err);
+}
+
+/* --- the worker's own error ---------------------------------------------- */
+
+/* The environment of one process; one thread runs all modules. */
+static char env_text[1 << 16];
+
+/* Opens the folder of the file in which the process, which is open, will write
+ * its exception: the process's root is gone when it has ended. */
+static void open_error_folder(struct watched *w)
+{
+    ssize_t len =
+        ownproc_read(w->proc.dir, "environ", env_text, sizeof(env_text));
+    const char *path =
+        len > 0 ? ownproc_variable(env_text, (size_t) len, ELASTICFILE_VARIABLE)
+                : NULL;
+    const char *name = path ? strrchr(path, '/') : NULL;
+    char *folder = name && name > path && name[1]
+                       ? strndup(path, (size_t) (name - path))
+                       : NULL;
+
+    if (folder)
+        w->error_dir =
+            ownproc_open_inside(w->proc.dir, folder, O_RDONLY | O_DIRECTORY);
+    free(folder);
+    if (w->error_dir >= 0)
+        w->error_name = strdup(name + 1);
+}
+
+/* Whether another process was told the same file: one of them has inherited
+ * the variable, and it is not known which. */
+static bool shares_error_file(const struct ends *e, const struct watched *w)
+{
+    struct stat own, other;
+
+    if (fstat(w->error_dir, &own) < 0)
+        return true;
+    for (size_t i = 0; i < e->n; i++) {
+        const struct watched *x = &e->list[i];
+
+        if (x != w && x->error_name && !strcmp(x->error_name, w->error_name) &&
+            fstat(x->error_dir, &other) == 0 && other.st_ino == own.st_ino &&
+            other.st_dev == own.st_dev)
+            return true;
+    }
+    return false;
+}
+
+/* Reads what the process has written of its end, at once: its launcher may
+ * remove the folder. */
+static void read_error(const struct ends *e, struct watched *w)
+{
+    if (!w->error_name || w->error || shares_error_file(e, w))
+        return;
+    w->error = calloc(1, sizeof(*w->error));
+    if (w->error && elasticfile_read(w->error_dir, w->error_name, w->proc.uid,
+                                     w->error, NULL) == 0)
+        return;
+    free(w->error);
+    w->error = NULL;
 }
 
 /* --- new processes -------------------------------------------------------- */
@@ -286,8 +397,11 @@ static struct watched *add_watched(struct ends *e,
         return NULL;
     e->list = w;
     w += e->n++;
-    *w = (struct watched){
-        .is = *is, .proc = OWNPROC_CLOSED, .pidfd = -1, .status = -1};
+    *w = (struct watched){.is = *is,
+                          .proc = OWNPROC_CLOSED,
+                          .pidfd = -1,
+                          .status = -1,
+                          .error_dir = -1};
     return w;
 }
 
@@ -307,8 +421,10 @@ static int watch(struct ends *e, const struct recfile_process *is,
     if (!w)
         return error_set(err, "out of memory");
     if (ownproc_open(&name, &w->proc, NULL) == 0) {
-        if (add_pidfd(e, w) == 0)
+        if (add_pidfd(e, w) == 0) {
+            open_error_folder(w);
             return 0;
+        }
     } else if (ownproc_is_here(&name) && (errno == ESRCH || errno == ESTALE)) {
         return tell(e, w, -1, err);
     }
@@ -323,8 +439,8 @@ static int watch(struct ends *e, const struct recfile_process *is,
 static bool is_of_step(const struct ends *e, int dir,
                        struct recfile_process *is)
 {
-    static char env[1 << 16]; /* one thread runs all modules */
-    ssize_t len = ownproc_read(dir, "environ", env, sizeof(env));
+    const char *env = env_text;
+    ssize_t len = ownproc_read(dir, "environ", env_text, sizeof(env_text));
     const char *job, *step, *id, *restarts;
     uint64_t number;
 
@@ -373,6 +489,7 @@ static void watch_early(struct ends *e, struct recording *f)
         w->is.start = w->proc.start;
         w->is.pid_namespace = ownproc_namespace(w->proc.dir);
         if (!is_other(e, w) && add_pidfd(e, w) == 0) {
+            open_error_folder(w);
             f->early = (size_t) (w - e->list);
             return;
         }
@@ -461,24 +578,43 @@ static int add_file(struct ends *e, const char *name)
     return 0;
 }
 
-/* Asks to be told of new files; then those that are there are new. */
+/* Asks to be told of entries that are made in a folder. Returns 0 or -1. */
+static int watch_entries(struct ends *e, const char *folder)
+{
+    return inotify_add_watch(e->inotify, folder,
+                             IN_CREATE | IN_MOVED_TO | IN_ONLYDIR |
+                                 IN_DONT_FOLLOW) >= 0
+               ? 0
+               : -1;
+}
+
+/* Asks to be told of new files; then those that are there are new. The first
+ * recording makes the folder, and its process may die soon: until then the
+ * folders above tell. */
 static void watch_folder(struct ends *e)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = ID_FOLDER};
+    char *above;
 
-    if (e->inotify >= 0)
+    if (e->is_told)
         return;
-    e->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (e->inotify >= 0 &&
-        inotify_add_watch(e->inotify, e->raw,
-                          IN_CREATE | IN_MOVED_TO | IN_ONLYDIR |
-                              IN_DONT_FOLLOW) >= 0 &&
-        epoll_ctl(e->epoll, EPOLL_CTL_ADD, e->inotify, &event) == 0)
-        return;
-    /* the ticks look for files */
-    if (e->inotify >= 0)
+    if (e->inotify < 0)
+        e->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (e->inotify < 0)
+        return; /* the ticks look for files */
+    if (epoll_ctl(e->epoll, EPOLL_CTL_ADD, e->inotify, &event) < 0 &&
+        errno != EEXIST) {
         close(e->inotify);
-    e->inotify = -1;
+        e->inotify = -1;
+        return;
+    }
+    above = text_format("%s/raw", e->place.dir);
+    if (above && watch_entries(e, above) < 0)
+        watch_entries(e, e->place.dir);
+    /* it may have been made in between */
+    if (above && watch_entries(e, above) == 0)
+        e->is_told = watch_entries(e, e->raw) == 0;
+    free(above);
 }
 
 /* Reads the folder if it has changed: a recording is made once. */
@@ -541,6 +677,7 @@ static int take_ends(struct ends *e, struct jp_error *err)
         w->state = ENDED;
         w->mono_us = (int64_t) mono.tv_sec * 1000000 + mono.tv_nsec / 1000;
         w->real_us = (int64_t) real.tv_sec * 1000000 + real.tv_nsec / 1000;
+        read_error(e, w);
         /* it stays readable, and would wake the agent for ever */
         epoll_ctl(e->epoll, EPOLL_CTL_DEL, w->pidfd, NULL);
         if (look_at_end(e, w, false, err) < 0)

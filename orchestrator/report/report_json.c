@@ -147,6 +147,7 @@ static void put_end(struct jp_json_stream *s, const struct jp_report *report)
     const struct jp_nodes *nodes = report->nodes;
     const struct jp_crash *c = report->insight ? &report->insight->crash : NULL;
     bool first = c && c->task;
+    char error[JP_CRASH_ERROR];
 
     /* unknown: nothing ended abnormally, or no node left a record */
     if (!c || !nodes || c->cause == JP_CRASH_NONE) {
@@ -166,6 +167,7 @@ static void put_end(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_known(s, "pid", first, first ? (uint64_t) c->task->pid : 0);
     json_stream_known(s, "signal", c->signal > 0, (uint64_t) c->signal);
     json_stream_known(s, "exit_code", c->code >= 0, (uint64_t) c->code);
+    json_stream_text(s, "exception", *crash_error(c, error) ? error : NULL);
     json_stream_known(s, "end_us", first && c->task->end_us,
                       first ? (uint64_t) c->task->end_us : 0);
     /* how long before the next task it ended; below 0: unknown */

@@ -323,6 +323,19 @@ int64_t jobranks_find(const struct jp_jobranks *ranks, const char *path,
     return process ? process->world_rank : -1;
 }
 
+int64_t jobranks_find_device(const struct jp_jobranks *ranks, const char *path,
+                             const struct jp_recfile *file, uint64_t device)
+{
+    const struct step *step = step_of(ranks, path);
+    const struct jp_process *process =
+        step ? processes_find_device(
+                   &step->processes, &step->result, file->host, file->pid,
+                   process_instance(file->pid_namespace, file->start), device)
+             : NULL;
+
+    return process ? process->world_rank : -1;
+}
+
 /* -------------------------------------------------------- the recorder's files
  */
 
@@ -371,6 +384,30 @@ static int add_comms(struct jp_jobranks *ranks, struct jp_recwalk *walk)
     return rc;
 }
 
+/* A process makes its communicators at the start: its first operations show
+ * whether it has several GPUs. */
+enum { FIRST_RECORDS = 4096 };
+
+/* Whether the first operations of the open file are of several GPUs. */
+static bool has_gpus(struct jp_recwalk *walk)
+{
+    struct jpr_record record;
+    uint64_t device = 0;
+
+    for (int i = 0; i < FIRST_RECORDS && recwalk_record(walk, &record); i++) {
+        const struct recfile_comm *comm =
+            record.type == JPR_OP ? recfile_comm(&walk->file, record.op->comm)
+                                  : NULL;
+
+        if (!comm || comm->why || !comm->base.device)
+            continue;
+        if (device && comm->base.device != device)
+            return true;
+        device = comm->base.device;
+    }
+    return false;
+}
+
 /* Whether each process is a task; a launcher's numbers have to agree with the
  * communicators. */
 static bool is_settled(const struct jp_jobranks *ranks)
@@ -382,9 +419,11 @@ static bool is_settled(const struct jp_jobranks *ranks)
     return true;
 }
 
-/* Reads all files of the walk: their headers only, or everything (whole).
- * Rewinds the walk. Returns NULL without memory. */
-static struct jp_jobranks *read_all(struct jp_recwalk *walk, bool whole)
+/* Reads all files of the walk: their headers only, or everything (whole). *gpus
+ * is set if a process has several. Rewinds the walk. Returns NULL without
+ * memory. */
+static struct jp_jobranks *read_all(struct jp_recwalk *walk, bool whole,
+                                    bool *gpus)
 {
     struct jp_jobranks *ranks = jobranks_create(walk->inputs, walk->n_inputs);
     struct jpr_record record;
@@ -397,6 +436,7 @@ static struct jp_jobranks *read_all(struct jp_recwalk *walk, bool whole)
             /* the second record of newer files tells who the process is */
             recwalk_record(walk, &record);
             rc = add_header(ranks, walk);
+            *gpus = *gpus || has_gpus(walk);
         }
     }
     recwalk_rewind(walk);
@@ -412,13 +452,15 @@ struct jp_jobranks *jobranks_read(struct jp_recwalk *walk)
 {
     void (*say)(void *, const char *) = walk->say;
     struct jp_jobranks *ranks;
+    bool gpus = false;
 
     walk->say = NULL; /* the caller's own pass reports damage */
-    ranks = read_all(walk, false);
-    /* some process has no task in its header: use communicators as well */
-    if (ranks && !is_settled(ranks)) {
+    ranks = read_all(walk, false, &gpus);
+    /* some process has no task in its header, or a rank for each of its GPUs:
+     * use communicators as well */
+    if (ranks && (gpus || !is_settled(ranks))) {
         jobranks_destroy(ranks);
-        ranks = read_all(walk, true);
+        ranks = read_all(walk, true, &gpus);
     }
     walk->say = say;
     return ranks;

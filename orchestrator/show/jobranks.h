@@ -47,5 +47,8 @@ struct jp_jobranks *jobranks_read(struct jp_recwalk *walk);
 /* The rank of a file's process; -1: none, or unknown. */
 int64_t jobranks_find(const struct jp_jobranks *ranks, const char *path,
                       const char *host, int64_t pid, uint64_t instance);
+/* The rank of one GPU of the process that has written a recording. */
+int64_t jobranks_find_device(const struct jp_jobranks *ranks, const char *path,
+                             const struct jp_recfile *file, uint64_t device);
 
 #endif

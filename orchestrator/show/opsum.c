@@ -203,14 +203,19 @@ static void to_text(const struct record_text *from, char *to, size_t size)
 static int take(void *arg, const struct record *record)
 {
     struct reading *r = arg;
+    int64_t world_rank = r->world_rank;
     char id[RECORD_MAX_ID + 1], name[RECORD_MAX_NAME + 1];
     char func[RECORD_MAX_FUNC + 1];
 
     to_text(&record->id, id, sizeof(id));
     to_text(&record->name, name, sizeof(name));
     to_text(&record->func, func, sizeof(func));
+    /* of one of the process's GPUs */
+    if (r->ranks && world_rank < 0 && record->device)
+        world_rank = jobranks_find_device(r->ranks, r->walk->path,
+                                          &r->walk->file, record->device);
     if (!opsum_is_comm(r->filter, id, name) ||
-        !opsum_is_rank(r->filter, r->world_rank, record->rank) ||
+        !opsum_is_rank(r->filter, world_rank, record->rank) ||
         (r->filter->func && strcmp(func, r->filter->func)))
         return 0;
     return put_record(

@@ -19,6 +19,7 @@ struct rankmap_process {
     size_t n_facts;
     int32_t node; /* -1: unknown */
     int64_t procid, localid;
+    int64_t task_pid; /* 0: unknown */
     uint64_t pid_ns;
     bool many;   /* files of several nodes name this host and pid */
     bool shared; /* several ranks of a communicator: it has no GPU of its own */
@@ -243,9 +244,9 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Returns the node's task that is the process, or its parent; NULL: unknown. A
- * task itself is known by its pid. SLURM_PROCID, which children and launchers'
- * workers inherit and users can set, counts only for processes that are none.
- */
+ * task itself is known by its pid. Children and launchers' workers inherit
+ * SLURM_TASK_PID and SLURM_PROCID, and users can set them: they count where a
+ * task of the node has both. Older recordings have only the second one. */
 static const struct jp_rankmap_task *find_task(const struct rankmap *map,
                                                const struct rankmap_process *p)
 {
@@ -262,7 +263,8 @@ static const struct jp_rankmap_task *find_task(const struct rankmap *map,
         if (task->pid == p->pid &&
             (p->pid_ns ? p->pid_ns == task->pid_ns : at_home))
             return task;
-        if (p->procid >= 0 && task->procid == p->procid)
+        if (p->procid >= 0 && task->procid == p->procid &&
+            (!p->task_pid || task->pid == p->task_pid))
             inherited = task;
     }
     return inherited;
@@ -287,11 +289,16 @@ static void learn(struct rankmap *map, struct rankmap_process *p)
             p->localid = fact->localid;
         if (!p->pid_ns)
             p->pid_ns = fact->pid_ns;
+        if (!p->task_pid)
+            p->task_pid = fact->task_pid;
     }
     if (p->node < 0)
         p->node = find_only(map->hosts, map->n_hosts, p->host);
     if (p->node >= 0 && !p->many)
         p->task = find_task(map, p);
+    /* all workers of a launcher have inherited its SLURM_LOCALID */
+    if (p->task_pid && p->task_pid != p->pid)
+        p->localid = -1;
     if (p->task && p->localid < 0)
         p->localid = p->task->localid;
 }

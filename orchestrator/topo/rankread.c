@@ -125,7 +125,8 @@ static int add_fact(struct jp_rank_records *r, const json_t *object,
         .comm = is_rank ? keep_member(r, object, "comm") : "",
         .rank = is_rank ? number_of(object, "rank", -1) : -1,
         .busid = is_rank ? keep_member(r, object, "busid") : "",
-        .uuid = is_rank ? keep_member(r, object, "uuid") : ""};
+        .uuid = is_rank ? keep_member(r, object, "uuid") : "",
+        .task_pid = number_of(object, "task_pid", 0)};
 
     /* A NULL is a copy that failed. */
     if (!fact.host || !fact.boot_id || !fact.comm || !fact.busid || !fact.uuid)

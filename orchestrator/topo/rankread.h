@@ -97,6 +97,8 @@ struct jp_rankmap_fact {
     const char *comm; /* the join's name; "": the whole process */
     int64_t rank;     /* -1: the whole process */
     const char *busid, *uuid;
+    int64_t task_pid; /* SLURM_TASK_PID, which shows whether the process is a
+                         task itself; 0: unknown */
 };
 
 /* A rank of the report: a member of a communicator. */

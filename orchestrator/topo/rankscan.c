@@ -18,6 +18,7 @@
 
 #include "common/fileio.h"
 #include "common/jsonload.h"
+#include "common/launched.h"
 #include "common/lines.h"
 #include "common/num.h"
 #include "orchestrator/collect/clock.h"
@@ -330,6 +331,23 @@ static void put_header(struct rankscan *scan, const char *name,
     add_process(scan, h->hostname, (int64_t) h->pid);
 }
 
+/* Writes which task the process of a recording is, or descends from. */
+static void put_task(struct rankscan *scan, const char *name, const char *host,
+                     int64_t pid, const struct jpr_process *process)
+{
+    struct launched launched;
+
+    launched_init(&launched);
+    for (uint32_t i = 0; i < process->n_variables; i++)
+        launched_take(&launched, process->variables[i].name,
+                      process->variables[i].value);
+    if (launched.task_pid > 0)
+        put_line(scan, "process",
+                 json_pack("{s:s, s:s, s:s, s:I, s:I}", "file", name, "source",
+                           "recorder", "host", host, "pid", (json_int_t) pid,
+                           "task_pid", (json_int_t) launched.task_pid));
+}
+
 /* Writes a rank with its GPU from a recording. */
 static void put_comm(struct rankscan *scan, const char *host, int64_t pid,
                      const struct jpr_comm *comm)
@@ -372,6 +390,8 @@ static void scan_recording(struct rankscan *scan, const char *path,
             put_header(scan, name, record.header);
             host = strdup(record.header->hostname);
             pid = (int64_t) record.header->pid;
+        } else if (record.type == JPR_PROCESS && host) {
+            put_task(scan, name, host, pid, record.process);
         } else if (record.type == JPR_COMM && host) {
             put_comm(scan, host, pid, record.comm);
         }

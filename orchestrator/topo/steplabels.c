@@ -716,6 +716,9 @@ static int place_ranks(struct jp_step_labels *s, const struct jp_result *result,
         s->places[i].node = r->node;
         if (topo && r->gpu >= 0 && (size_t) r->gpu < topo->n_gpus)
             busid_tidy(topo->gpus[r->gpu].busid, s->places[i].busid);
+        else
+            memcpy(s->places[i].busid, ranks->busids[i],
+                   sizeof(s->places[i].busid));
     }
     return s->places ? 0 : -1;
 }

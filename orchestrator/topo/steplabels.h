@@ -89,6 +89,8 @@ struct jp_comm_facts {
 
 struct jp_step_ranks {
     struct jp_label_rank *ranks; /* of the result's ranks, in order */
+    char (*busids)[JP_BUSID];    /* of their GPUs, also of those that no
+                                    topology has; "": unknown */
     struct jp_comm_facts *comms; /* of the result's communicators */
     size_t n_comms;
     void *records; /* private */

@@ -48,6 +48,7 @@ void stepranks_fini(struct jp_step_ranks *ranks)
     free(ranks->records);
     free(ranks->comms);
     free(ranks->ranks);
+    free(ranks->busids);
     memset(ranks, 0, sizeof(*ranks));
 }
 
@@ -127,13 +128,16 @@ static int place(const struct jp_result *result, const struct input *in,
                                          .n_ranks = result->n_ranks};
 
     ranks->ranks = calloc(result->n_ranks + 1, sizeof(*ranks->ranks));
-    if (!ranks->ranks)
+    ranks->busids = calloc(result->n_ranks + 1, sizeof(*ranks->busids));
+    if (!ranks->ranks || !ranks->busids)
         return error_set(err, "out of memory");
     if (rankmap_resolve(&all, in->places, err) < 0)
         return -1;
     for (size_t i = 0; i < result->n_ranks; i++) {
         const struct jp_rankmap_place *p = &in->places[i];
 
+        if (p->node >= 0 && p->certainty == JP_SURE_EXACT)
+            memcpy(ranks->busids[i], p->busid, sizeof(p->busid));
         /* A GPU without a node cannot be looked up, so it is dropped. */
         ranks->ranks[i] =
             (struct jp_label_rank){.rank = result->ranks[i].rank,

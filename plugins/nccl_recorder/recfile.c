@@ -262,9 +262,8 @@ static const char *why_refused(const struct jpr_comm *comm)
     return NULL;
 }
 
-/* Returns a number for the GPU of the communicator (a hash of its name); 0:
- * unknown. Of a MIG device only the UUID is its own. */
-static uint64_t device_of(const struct jpr_comm *comm)
+/* Of a MIG device only the UUID is its own. */
+uint64_t recfile_device(const struct jpr_comm *comm)
 {
     const char *text = *comm->gpu_uuid ? comm->gpu_uuid : comm->gpu_pci;
     uint64_t hash = fnv_bytes(FNV_START, text, strlen(text));
@@ -289,7 +288,7 @@ static void fill_comm(struct recfile_comm *to, const struct jpr_comm *comm)
         base->name.len = 0;
     if (to->why)
         return;
-    base->device = device_of(comm);
+    base->device = recfile_device(comm);
     base->rank = (uint32_t) comm->rank;
     base->n_ranks = (uint32_t) comm->n_ranks;
     base->nnodes = (uint32_t) comm->n_nodes;

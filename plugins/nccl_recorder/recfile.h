@@ -246,5 +246,7 @@ int recfile_tail_counters(struct jp_recfile *file,
 
 /* "0x%lx" cut to 16 characters. */
 void recfile_id(uint64_t hash, char id[RECORD_MAX_ID + 1]);
+/* A number for the GPU of a communicator (a hash of its name); 0: unknown. */
+uint64_t recfile_device(const struct jpr_comm *comm);
 
 #endif

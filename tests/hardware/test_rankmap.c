@@ -76,6 +76,9 @@ static const struct jp_rankmap_fact facts[] = {
     /* a task with another one's SLURM_PROCID */
     {REC, "n1", "host1", "boot-1", 102, 7, 0, -1, "0xa", 16, "", ""},
     {REC, "v2", "vm", "boot-v", 90, 0, -1, -1, "0xa", 15, "", ""},
+    /* workers: of task 0; with another task's SLURM_PROCID */
+    {REC, "n1", "host1", "boot-1", 110, 7, 0, 0, "0xa", 20, "", "", 100},
+    {REC, "n1", "host1", "boot-1", 111, 7, 3, 2, "0xa", 21, "", "", 100},
 };
 
 static const struct {
@@ -134,6 +137,20 @@ static const struct {
      JP_RANK_FROM_ONLY_GPU,
      "0000:1a:00.0",
      ""},
+    {{"0xa", 20, 64, "host1", 110},
+     0,
+     3,
+     EXACT,
+     JP_RANK_FROM_ONLY_GPU,
+     "0000:3a:00.0",
+     ""},
+    {{"0xa", 21, 64, "host1", 111},
+     0,
+     -1,
+     UNKNOWN,
+     JP_RANK_FROM_NOTHING,
+     "",
+     "its GPU is not recorded"},
     {{"0xa", 13, 64, "host1", 100},
      0,
      3,
@@ -255,6 +272,12 @@ static void test_order(void **state)
     for (size_t i = 0; i < N(ranks); i++)
         assert_int_equal(places[i].gpu, by_local[i]);
     assert_non_null(strstr(places[0].why, "by SLURM_LOCALID"));
+    for (int i = 0; i < 4; i++) /* a launcher's workers have inherited it */
+        local[i].task_pid = 40;
+    assert_int_equal(rankmap_resolve(&in, places, NULL), 0);
+    for (size_t i = 0; i < N(ranks); i++)
+        assert_int_equal(places[i].gpu, by_rank[i]);
+    assert_non_null(strstr(places[0].why, "by rank"));
     ranks[3].pid = 45; /* two ranks in a process */
     in.n_facts = 0;
     assert_int_equal(rankmap_resolve(&in, places, NULL), 0);

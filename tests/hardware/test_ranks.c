@@ -165,6 +165,7 @@ static void test_there_and_back(void **state)
     struct jp_rank_records r = {0};
     char *step = full_step(*state);
     const struct jp_rankmap_fact *fact;
+    size_t with_task = 0;
 
     assert_int_equal(rankread_node(&r, step, "n1", in_a_minute(), NULL), 0);
     assert_int_equal(r.bad_lines, 1); /* the start record of schema 2 */
@@ -197,7 +198,10 @@ static void test_there_and_back(void **state)
     assert_string_equal(fact->comm, "0xabc");
     assert_null(find(&r, JP_RANK_FROM_NCCL_LOG, 66, 6)); /* not of the step */
     assert_null(find(&r, JP_RANK_FROM_NCCL_LOG, 88, 0));
-    assert_int_equal(r.n_facts, 5);
+    assert_int_equal(r.n_facts, 6); /* one more has the recording's task */
+    for (size_t i = 0; i < r.n_facts; i++)
+        with_task += r.facts[i].task_pid > 0;
+    assert_int_equal(with_task, 1);
     assert_int_equal(r.n_paths, 1);
     assert_string_equal(r.paths[0].via, "NET");
     assert_string_equal(r.paths[0].device, "mlx5_0");
@@ -228,7 +232,7 @@ static void test_incomplete(void **state)
     put(step, "raw/n1/a-pid1.jpr", file.bytes, file.n);
     assert_int_equal(rankscan_write(step, "n1", UINT64_MAX, NULL), 0);
     assert_int_equal(rankread_node(&r, step, "n1", 0, NULL), 0);
-    assert_int_equal(r.n_facts, 1);
+    assert_int_equal(r.n_facts, 2);
     rankread_fini(&r);
     assert_int_equal(rankscan_write(step, "n1", 0, NULL), 0);
     path = text_format("%s/nodes/n1/ranks.jsonl", step);

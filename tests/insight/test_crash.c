@@ -217,6 +217,60 @@ static void compare_clocks(int64_t skew_ms, double unc_ns)
     nodes_align(&step, &map);
 }
 
+/* A task that has written its exception, by a row's index. */
+static void set_exception(size_t i, const char *error)
+{
+    static char text[64], at[] = "train.py:10 in step";
+
+    snprintf(text, sizeof(text), "%s", error);
+    for (size_t n = 0; n < NODES; n++)
+        for (size_t k = 0; k < nodes[n].n_tasks; k++)
+            if (nodes[n].tasks[k].gtid == i) {
+                nodes[n].tasks[k].error = text;
+                nodes[n].tasks[k].error_at = at;
+            }
+}
+
+/* What a worker has written itself is quoted. Where its status is not known,
+ * it is the evidence. */
+static void test_exceptions(void **state)
+{
+    const struct job known = {
+        .rows = {{1, EXIT(1), 0}, {1, SIGTERM, 300}, {2, SIGTERM, 310}},
+        .state = SLURMJOB_FAILED};
+    const struct job unknown = {
+        .rows = {{1, -1, 0}, {1, SIGTERM, 300}, {2, SIGTERM, 310}},
+        .state = SLURMJOB_FAILED};
+    struct jp_crash c;
+    char error[JP_CRASH_ERROR];
+
+    (void) state;
+    make(&known, true);
+    set_exception(0, "RuntimeError: boom");
+    judge(&step, &c);
+    assert_int_equal(c.cause, JP_CRASH_EXIT);
+    assert_non_null(
+        strstr(c.text, "ended with exit status 1, 300 ms before any other "
+                       "task ended; its exception: RuntimeError: boom "
+                       "(train.py:10 in step); 2 other tasks were then ended"));
+    make(&unknown, true);
+    judge(&step, &c);
+    assert_int_equal(c.cause, JP_CRASH_ENDED);
+    assert_string_equal(crash_error(&c, error), "");
+    set_exception(0, "RuntimeError: boom");
+    judge(&step, &c);
+    assert_int_equal(c.cause, JP_CRASH_EXIT);
+    assert_int_equal(c.task->gtid, 0);
+    assert_int_equal(c.code, -1);
+    assert_non_null(strstr(c.text, "ended by an exception, 300 ms before"));
+    assert_string_equal(crash_error(&c, error),
+                        "RuntimeError: boom (train.py:10 in step)");
+    /* what a launcher raises in its workers is no reason */
+    set_exception(0, "SignalException: Process 7 got signal: 15");
+    judge(&step, &c);
+    assert_int_equal(c.cause, JP_CRASH_ENDED);
+}
+
 /* Clocks are a minute apart; the second task's SIGABRT comes 400 ms after the
  * first one's on the other node. */
 static void test_compared_clocks(void **state)
@@ -632,11 +686,17 @@ static void test_causes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_jobs),     cmocka_unit_test(test_compared_clocks),
-        cmocka_unit_test(test_no_times), cmocka_unit_test(test_running),
-        cmocka_unit_test(test_alike),    cmocka_unit_test(test_finding),
-        cmocka_unit_test(test_causes),   cmocka_unit_test(test_workers),
-        cmocka_unit_test(test_attempt),  cmocka_unit_test(test_attempts),
+        cmocka_unit_test(test_jobs),
+        cmocka_unit_test(test_exceptions),
+        cmocka_unit_test(test_compared_clocks),
+        cmocka_unit_test(test_no_times),
+        cmocka_unit_test(test_running),
+        cmocka_unit_test(test_alike),
+        cmocka_unit_test(test_finding),
+        cmocka_unit_test(test_causes),
+        cmocka_unit_test(test_workers),
+        cmocka_unit_test(test_attempt),
+        cmocka_unit_test(test_attempts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

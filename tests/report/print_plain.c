@@ -220,6 +220,15 @@ static void put_running(void)
     put("OK", plain_verdict(&v, &result, NULL, text));
 }
 
+/* The same, where nobody says whether it runs. */
+static void put_may_run(void)
+{
+    const struct jp_verdict v = {.word = JP_VERDICT_OK, .may_run = true};
+    char text[JP_PLAIN_TEXT];
+
+    put("OK", plain_verdict(&v, &result, NULL, text));
+}
+
 static void put_verdict(enum jp_verdict_word word, double coverage,
                         const char *clause, const struct jp_result *r,
                         const struct jp_insight *x)
@@ -311,6 +320,7 @@ static void put_verdicts(void)
                "all 4 tasks ended with exit status 2; no profiler output", NULL,
                &x);
     put_running();
+    put_may_run();
     /* who ended the step is a fact beside what was found */
     for (int cause = JP_CRASH_CANCELLED; cause < JP_CRASH_UNKNOWN; cause++) {
         x.crash = (struct jp_crash){.cause = (enum jp_crash_cause) cause};

@@ -122,6 +122,21 @@ static void hang_then_failed(struct fixture *f)
     hang_failed(f, JP_HANG_US);
 }
 
+/* All tasks end with one status, so that none of them is named. */
+static void hang_then_all_failed(struct fixture *f)
+{
+    int64_t end_us;
+
+    hang_failed(f, JP_HANG_US);
+    end_us = f->nodes.nodes[0].tasks[3].end_us;
+    f->insight.crash = (struct jp_crash){.cause = JP_CRASH_EXIT,
+                                         .alike = true,
+                                         .tasks = 32,
+                                         .world_rank = -1,
+                                         .end_us = end_us};
+    strcpy(f->insight.crash.text, "all 32 tasks ended with exit status 2");
+}
+
 static void failed_then_hang(struct fixture *f)
 {
     hang_failed(f, JP_HANG_US - 1);
@@ -168,6 +183,8 @@ static const struct verdict_row rows[] = {
     {failed_before_records, JP_VERDICT_FAILED, "died of SIGSEGV"},
     {hang_then_failed, JP_VERDICT_HANG,
      "rank 3 never entered AllReduce 4 of dp; rank 3 (gpu"},
+    {hang_then_all_failed, JP_VERDICT_HANG,
+     "rank 3 never entered AllReduce 4 of dp; all 32 tasks ended"},
     {failed_then_hang, JP_VERDICT_FAILED, "outside; rank 3 never entered"},
     {hang_some_time, JP_VERDICT_HANG, "4 of dp; rank 3 (gpu"},
     {hang_after, JP_VERDICT_FAILED, "outside; rank 3 never entered"},

@@ -309,7 +309,15 @@ static void running(struct fixture *f)
 {
     much_lost_bound(f);
     f->nodes.over = false;
-    f->nodes.job_state = SLURMJOB_RUNNING;
+    f->nodes.going = NODES_GOING_ON;
+}
+
+/* The same, where Slurm does not answer. */
+static void may_run(struct fixture *f)
+{
+    much_lost_bound(f);
+    f->nodes.over = false;
+    f->nodes.going = NODES_GOING_UNKNOWN;
 }
 
 static void first_hangs(struct fixture *f)
@@ -676,6 +684,8 @@ static const struct verdict_row rows[] = {
      "2 of 32 recordings cut: the further loss of 1 of them is unknown since "
      "2023-11-14 22:13:20 UTC"},
     {running, JP_VERDICT_OK, "the step has not ended, and is judged so far"},
+    {may_run, JP_VERDICT_INCOMPLETE,
+     "whether the step has ended is not known: Slurm did not answer"},
     {damaged, JP_VERDICT_INCOMPLETE, "1 damaged block in the recordings"},
     {capped, JP_VERDICT_OK,
      "recorded until 2026-11-21 09:04:18 UTC, then no room: disk=1M of a "
