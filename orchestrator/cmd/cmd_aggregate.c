@@ -7,6 +7,7 @@
  * tools are written (deliver). `jobprof report` does the same for a step's
  * directory, where more is known. */
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "common/defaults.h"
 #include "common/figure.h"
 #include "common/fileio.h"
+#include "common/jobconf.h"
 #include "common/num.h"
 #include "common/plan.h"
 #include "common/quote.h"
@@ -28,6 +30,7 @@
 #include "orchestrator/cmd/cmd_report.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/nodelist.h"
+#include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/copper/copper_feature.h"
 #include "orchestrator/export/export.h"
@@ -35,15 +38,17 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
+#include "orchestrator/report/summary_file.h"
 #include "plugins/nsys/nsys_ranks.h"
 
 /* The meaning of the arguments. Strings are owned. */
 struct inputs {
     char **paths;
     size_t n;
-    char *output;  /* JOBID-insp if the only argument is a JOBID, or NULL */
-    bool exporter; /* the site file asks for the exporter's tree */
-    bool parquet;  /* the site file asks for Parquet */
+    char *output;    /* JOBID-insp if the only argument is a JOBID, or NULL */
+    uint32_t job_id; /* of that job; 0: none */
+    bool exporter;   /* the site file asks for the exporter's tree */
+    bool parquet;    /* the site file asks for Parquet */
 };
 
 /* --- find the files of the arguments --- */
@@ -196,6 +201,11 @@ static int find_inputs(const char *config, char *const *words, size_t n,
     if (rc == 0 && n == 1 && is_job(words[0]) &&
         !(in.output = text_format("%s-insp", words[0])))
         rc = error_set(err, "out of memory");
+    if (rc == 0 && in.output) {
+        uint64_t id = strtoull(words[0], NULL, 10);
+
+        in.job_id = id <= UINT32_MAX ? (uint32_t) id : 0;
+    }
     sitefile_fini(&site);
     /* *out is set as a whole, or not at all */
     if (rc == 0)
@@ -230,6 +240,8 @@ struct arguments {
     struct filekinds found; /* owned: what the inputs hold */
     const char *usage_roots[MAX_USAGE_ROOTS];
     bool png, exporter, parquet, no_usage, own_times;
+    bool knows_job;      /* Slurm has said: */
+    struct slurmjob job; /* of inputs.job_id */
     struct cmd_common common;
 };
 
@@ -349,6 +361,54 @@ static const struct cmd_options command_line = {
     .need = "an INPUT is missing",
 };
 
+/* --- whose job it is, for an upload --- */
+
+/* What Slurm knows of the job of a JOBID: its controller, then its accounting.
+ * Called before there are threads. */
+static void ask_about_job(struct arguments *a)
+{
+    uint32_t id = a->inputs.job_id;
+
+    a->knows_job = id && (slurmjob_get(id, JP_SLURMJOB_LAUNCH_MS, &a->job) ||
+                          slurmjob_accounted(id, JP_SLURMJOB_WAIT_MS, &a->job));
+}
+
+/* Writes what Slurm said about the job beside the report. Without it jobprof
+ * upload refuses the report: it would not know whose it is, and when it ran. An
+ * answer of an earlier call stays where Slurm has forgotten the job since. */
+static int write_job(struct arguments *a, struct jp_error *err)
+{
+    const struct slurmjob *from = &a->job;
+    const struct passwd *entry;
+    char number[16];
+    struct jp_jobconf conf = {
+        .schema = JP_JOBCONF_SCHEMA,
+        .version = (char *) JP_VERSION,
+        .created_us = from->start_us,
+        .job_id = a->inputs.job_id,
+        .step_id = (char *) JP_JOBCONF_ALL_STEPS,
+        .restart = from->restart,
+        .uid = from->uid,
+        .job_name = (char *) from->name,
+        .account = (char *) from->facts.account,
+        .partition = (char *) from->facts.partition,
+    };
+    char *path;
+    int rc;
+
+    /* a job that has not started has no logs either */
+    if (!a->knows_job || !from->start_us)
+        return 0;
+    entry = getpwuid(from->uid);
+    snprintf(number, sizeof(number), "%u", (unsigned) from->uid);
+    conf.user = entry ? entry->pw_name : number;
+    path = text_format("%s/" JP_JOBCONF_OF_SLURM, a->output);
+    rc = path ? jobconf_write(path, &conf, err)
+              : error_set(err, "out of memory");
+    free(path);
+    return rc;
+}
+
 /* Takes the first number of "8" or "8,2", as the libraries of the exporter
  * do. */
 static void take_environment(struct arguments *a)
@@ -389,6 +449,7 @@ static int parse(int argc, char **argv, struct arguments *a)
     if (!a->output || !*a->output)
         return cmd_options_usage(&command_line, "--output DIR is missing");
     take_environment(a);
+    ask_about_job(a);
     return -1;
 }
 
@@ -459,7 +520,7 @@ static int deliver_parquet(const struct arguments *a, struct jp_error *err)
 }
 
 /* Writes and shows the report. Returns an exit status. */
-static int deliver(const struct arguments *a, const struct step *step,
+static int deliver(struct arguments *a, const struct step *step,
                    const struct jp_result *result,
                    const struct feature_set *features,
                    const struct jp_insight *insight, uint64_t duration_us)
@@ -492,7 +553,7 @@ static int deliver(const struct arguments *a, const struct step *step,
     /* the report comes first: an error of an extra format must not prevent it
      */
     if (fileio_mkdirs_held(a->output, &err) < 0 ||
-        report_write(&report, a->output, &err) < 0 ||
+        report_write(&report, a->output, &err) < 0 || write_job(a, &err) < 0 ||
         (!a->common.quiet && report_print_line(a->output, JP_SUMMARY_AUTO,
                                                false, stderr, &err) < 0)) {
         quote_printf(stderr, "jobprof: %s\n", err.text);
