@@ -55,7 +55,7 @@ const char *jobinfo_getenv(char **env, const char *name);
 void jobinfo_node_args(const struct jobinfo *j, struct helper *h);
 /* option.c: the plugstack line and the options */
 void option_init(spank_t sp, int ac, char **av); /* av is borrowed for good */
-void option_tell(spank_context_t at); /* sbatch, salloc: one line */
+void option_tell(spank_context_t at); /* at submission: a line or none */
 /* 0: no profiling; 2: with Copper; else 1. env: NULL for the host's own. */
 int option_asked(char **env);
 bool option_named(const char *nccl); /* not only by a default */
