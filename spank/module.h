@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <slurm/spank.h>
+#include "common/sitelog.h" /* for the site: failures under its default */
 /* helper.c: a program that is run as the user */
 struct helper {
     const char *argv[32]; /* path, verb, options; the words are borrowed */
@@ -67,8 +68,10 @@ void apply_request(void);
 void apply_resolve(spank_t sp);
 void apply_begin(spank_t sp);
 void apply_again(spank_t sp); /* in a task: after other modules, if asked */
-/* finish.c: starts and ends of tasks; each of dir, hash, begin may be NULL */
-void finish_expect(const char *dir, const char *hash, struct helper *begin);
+/* finish.c: starts and ends of tasks; each of dir, hash, begin may be NULL.
+ * named: not only by a default, so that users are told what fails */
+void finish_expect(const char *dir, const char *hash, struct helper *begin,
+                   bool named);
 void finish_start(spank_t sp);
 void finish_task(spank_t sp);
 void finish_exit(spank_t sp);

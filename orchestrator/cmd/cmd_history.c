@@ -209,7 +209,8 @@ static int parse(int argc, char **argv, struct arguments *a)
     if (a->schema)
         return -1;
     if (plan_load_site(a->common.config, &a->site, &err) < 0)
-        return cmd_args_fail("history", JP_EXIT_USAGE, &err);
+        return a->tell ? JP_EXIT_OK /* whoever profiles the job says it */
+                       : cmd_args_fail("history", JP_EXIT_USAGE, &err);
     take_site(&a->site, &a->sink);
     accounts = sitefile_find(&a->site, "history.accounts");
     a->accounts = accounts ? accounts->value : NULL;
