@@ -554,41 +554,31 @@ static void loads_fini(struct loads *loads)
     free(loads->level);
 }
 
-/* The most records that a rank has in each communicator. *whole: every rank of
- * every communicator has some, so that it is known who is in which. NULL
- * without memory. Caller frees. */
-static uint64_t *fullest_ranks(const struct jp_result *r, bool *whole)
+/* The most records that a rank has in each communicator. NULL without memory.
+ * Caller frees. */
+static uint64_t *fullest_ranks(const struct jp_result *r)
 {
     uint64_t *fullest = calloc(r->n_comms + 1, sizeof(*fullest));
-    uint32_t *seen = calloc(r->n_comms + 1, sizeof(*seen));
 
-    *whole = true;
-    for (size_t i = 0; fullest && seen && i < r->n_ranks; i++) {
+    for (size_t i = 0; fullest && i < r->n_ranks; i++) {
         const struct jp_rank *rank = &r->ranks[i];
 
-        seen[rank->comm]++;
         if (rank->records > fullest[rank->comm])
             fullest[rank->comm] = rank->records;
     }
-    for (size_t i = 0; fullest && seen && i < r->n_comms; i++)
-        *whole = *whole && seen[i] >= r->comms[i].n_ranks;
-    if (!seen) {
-        free(fullest);
-        fullest = NULL;
-    }
-    free(seen);
     return fullest;
 }
 
 /* Counts the records of each process. A process with fewer communicators than
  * others has fewer records, and misses none: its level is by what the fullest
- * rank of each of its communicators has. Returns -1 without memory. */
+ * rank of each of its communicators has. Communicators of which it has no
+ * record at all do not count: nobody knows that it is in them. Returns -1
+ * without memory. */
 static int count_loads(const struct jp_report *report, struct loads *out)
 {
     const struct jp_processes *p = report->processes;
     const struct jp_result *r = report->result;
-    bool whole;
-    uint64_t *fullest = fullest_ranks(r, &whole);
+    uint64_t *fullest = fullest_ranks(r);
     double *of = calloc(p->n + 1, sizeof(*of)), most = 0;
 
     *out = (struct loads){calloc(p->n + 1, sizeof(*out->records)),
@@ -608,7 +598,7 @@ static int count_loads(const struct jp_report *report, struct loads *out)
     }
     for (size_t i = 0; i < p->n; i++) {
         /* more than what losses of the fullest ranks explain */
-        bool other = whole && of[i] > 0 && of[i] < most - CHANCE * sqrt(most);
+        bool other = of[i] > 0 && of[i] < most - CHANCE * sqrt(most);
 
         out->scaled |= other;
         out->level[i] = (double) out->records[i] * (other ? most / of[i] : 1);
