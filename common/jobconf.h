@@ -20,6 +20,12 @@
 #define JP_JOBCONF_NAME "job.conf"
 #define JP_JOBCONF_MAX_BYTES (1024 * 1024)
 
+/* What Slurm knew of the job of a report that was made of its logs alone
+ * (jobprof aggregate JOBID): the part "job" of a job.conf, which such a report
+ * does not have; and the step there, which stands for all of the job. */
+#define JP_JOBCONF_OF_SLURM "slurm-job.conf"
+#define JP_JOBCONF_ALL_STEPS "insp"
+
 /* One effective setting and where it came from. All strings owned. */
 struct jp_setting {
     char *key;    /* as in the option grammar: "mode", "iterations" ... */

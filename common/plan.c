@@ -703,7 +703,7 @@ static bool asks(const char *text)
 bool plan_is_asked(const struct plan_input *in)
 {
     if (asks(in->nccl) || asks(in->copper) || asks(in->util) ||
-        asks(in->clock) || asks(in->nsys) || asks(in->default_mode))
+        asks(in->clock) || asks(in->nsys))
         return true;
     for (enum jp_option i = 0; i < OPTIONS; i++)
         if (asks(plan_env(in, grammar_of(i)->env)))

@@ -151,8 +151,8 @@ bool plan_probes_clocks(const struct jp_plan *plan, uint32_t nodes,
 void plan_drop_srun(struct jp_plan *plan);
 
 bool plan_is_explicit(const struct jp_plan *plan);
-/* Whether the user or the plugstack line requests anything. Then a problem is
- * reported even if the settings could not be merged. */
+/* Whether the user requests anything. Then a problem is reported even if the
+ * settings could not be merged. Otherwise the site is told (sitelog.h). */
 bool plan_is_asked(const struct plan_input *in);
 
 /* Reads the site file: config, or JP_DEF_SITE_FILE if it exists. */

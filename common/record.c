@@ -74,6 +74,11 @@ uint8_t record_proto_find(const char *text, size_t len)
                                RECORD_PROTOS - 1);
 }
 
+const char *record_clock_word(unsigned clock)
+{
+    return clocks[clock < RECORD_CLOCKS ? clock : 0];
+}
+
 const char *record_algo_word(unsigned algo)
 {
     return algos[algo < RECORD_ALGOS ? algo : 0];

@@ -48,6 +48,7 @@ enum record_clock {
 enum record_clock record_clock_find(const char *text, size_t len);
 uint8_t record_algo_find(const char *text, size_t len);
 uint8_t record_proto_find(const char *text, size_t len);
+const char *record_clock_word(unsigned clock);
 const char *record_algo_word(unsigned algo);
 const char *record_proto_word(unsigned proto);
 
@@ -73,9 +74,9 @@ struct record {
     uint64_t sn;               /* per (communicator, function); p2p: per rank */
     uint64_t bytes;
     uint64_t exec_us;
-    uint64_t launch_us; /* what all operations of its launch took together, of
-                           which exec_us is a share; 0: exec_us is its own */
-    uint64_t busbw_micro;           /* 1e-6 GB/s; 0 if busbw_nan */
+    uint64_t launch_us;   /* what all operations of its launch took together, of
+                             which exec_us is a share; 0: exec_us is its own */
+    uint64_t busbw_micro; /* 1e-6 GB/s; 0 if busbw_nan */
     uint32_t rank, n_ranks, nnodes; /* the last two 0: unknown */
     uint32_t peer;                  /* p2p only */
     /* not 0: all records with this number from one reader agree in id, name,

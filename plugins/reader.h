@@ -104,6 +104,10 @@ struct reader_sink {
      * hangs; or NULL */
     int (*watch)(void *arg, const struct jp_recfile *file,
                  const struct jpr_record *record);
+    /* gets the line of a log before the record or the counters that are read
+     * from it; records then have the times that are written there, also where
+     * several operations share a launch; or NULL */
+    void (*line)(void *arg, const char *text, size_t len);
     void *arg;
 };
 

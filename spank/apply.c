@@ -171,6 +171,7 @@ void apply_resolve(spank_t sp)
     char *answer = NULL, full[FULL];
     struct jobinfo j;
     struct helper h;
+    bool named;
     int rc;
 
     if (!option_asked(NULL) || jobinfo_get(sp, &j) < 0)
@@ -183,14 +184,15 @@ void apply_resolve(spank_t sp)
     helper_arg(&h, "--script", j.script);
     rc =
         helper_run(&h, option_asked(NULL) > 1 ? MOUNT_MS : RESOLVE_MS, &answer);
+    named = option_named(getenv("JOBPROF_NCCL"));
     if (*h.said)
-        slurm_spank_log("jobprof: %s", h.said);
+        (named ? slurm_spank_log : sitelog)("jobprof: %s", h.said);
     else if (rc != 3 && (rc != 0 || !apply(NULL, answer, full)))
-        slurm_spank_log("jobprof: %s resolve failed or took over %d s",
-                        h.argv[0],
-                        option_asked(NULL) > 1 ? MOUNT_MS / 1000 : 3);
+        (named ? slurm_spank_log : sitelog)(
+            "jobprof: job %s: %s resolve failed or took over %d s", j.job,
+            h.argv[0], option_asked(NULL) > 1 ? MOUNT_MS / 1000 : 3);
     finish_expect(getenv("SLURM_JOBPROF_DIR"), getenv("SLURM_JOBPROF_HASH"),
-                  NULL);
+                  NULL, named);
     set(NULL, "SLURM_JOBPROF_DIR", "-", false);
 }
 
@@ -207,9 +209,14 @@ static void begin(spank_t sp, struct jobinfo *j)
 {
     static struct helper h;
     const char *nccl = jobinfo_getenv(j->env, "SLURM_JOBPROF_NCCL");
-    bool ok, loud = strcmp(j->nodeid, "0") == 0 && option_named(nccl) &&
-                    begins(jobinfo_getenv(j->env, "SLURM_STEP_NODELIST"),
-                           getenv("SLURMD_NODENAME") ?: "");
+    bool ok, named = option_named(nccl);
+    bool first = strcmp(j->nodeid, "0") == 0 &&
+                 begins(jobinfo_getenv(j->env, "SLURM_STEP_NODELIST"),
+                        getenv("SLURMD_NODENAME") ?: "");
+    /* one node speaks to the user; under a default, each to its own site */
+    void (*say)(const char *, ...) = !named  ? sitelog
+                                     : first ? slurm_spank_log
+                                             : slurm_info;
     char *answer = NULL, full[FULL] = "";
 
     option_helper(&h, "begin");
@@ -224,18 +231,16 @@ static void begin(spank_t sp, struct jobinfo *j)
     ok = ok && apply(sp, answer, full);
     if (!ok)
         helper_end(&h);
-    if (*h.said || !ok) /* only one node speaks, and for a default none */
-        (loud ? slurm_spank_log : slurm_info)(
-            "jobprof: %s: %s", getenv("SLURMD_NODENAME"),
+    if (*h.said || !ok)
+        say("jobprof: %s: %s", getenv("SLURMD_NODENAME"),
             *h.said ? h.said : "jobprof-node begin failed or took over 2 s");
     if (*full)
-        (loud ? slurm_spank_log : slurm_info)(
-            "jobprof: %s: %s is too long for jobprof's mounts and stays "
+        say("jobprof: %s: %s is too long for jobprof's mounts and stays "
             "unchanged: containers do not see the profiler's files",
             getenv("SLURMD_NODENAME"), full);
     spank_get_item(sp, S_JOB_ENV, &j->env); /* it moved, maybe with a new DIR */
     finish_expect(h.pid ? jobinfo_getenv(j->env, "SLURM_JOBPROF_DIR") : NULL,
-                  jobinfo_getenv(j->env, "SLURM_JOBPROF_HASH"), &h);
+                  jobinfo_getenv(j->env, "SLURM_JOBPROF_HASH"), &h, named);
 }
 
 /* srun asks for its step's profile. No srun starts a batch script, so its own

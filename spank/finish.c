@@ -9,12 +9,15 @@ static char dir[PATH_MAX];   /* step directory; "": nothing to do */
 static char hash[72];        /* checksum of job.conf, out of the tasks' reach */
 static pid_t owner;          /* srun itself, not a fork of it */
 static struct helper *begun; /* begin's helper, on a node */
+static bool named;           /* who is told what fails: the user, or the site */
 static FILE *tasks; /* in memory: contain_spank (24.05) shares no descriptors */
 static char *lines;
 static size_t used;
 
-void finish_expect(const char *step, const char *sum, struct helper *begin)
+void finish_expect(const char *step, const char *sum, struct helper *begin,
+                   bool by_user)
 {
+    named = by_user;
     snprintf(hash, sizeof(hash), "%s", sum ? sum : "");
     snprintf(dir, sizeof(dir), "%s", step && *step == '/' ? step : "");
     owner = getpid();
@@ -111,8 +114,9 @@ void finish_exit(spank_t sp)
     for (char *c = dir; begun && *c; c++) /* the user's path goes to a log */
         *c = *c < ' ' || *c > '~' ? '?' : *c;
     if (rc < 0 || rc > 125) /* for the others it printed the reason */
-        slurm_spank_log("jobprof: %s failed or hung; later: jobprof report %s",
-                        begun ? "finish" : "the report", dir);
+        (named ? slurm_spank_log : sitelog)(
+            "jobprof: %s failed or hung; later: jobprof report %s",
+            begun ? "finish" : "the report", dir);
     tasks = NULL;
-    finish_expect(NULL, NULL, NULL);
+    finish_expect(NULL, NULL, NULL, false);
 }

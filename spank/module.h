@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <slurm/spank.h>
+#include "common/sitelog.h" /* for the site: failures under its default */
 /* helper.c: a program that is run as the user */
 struct helper {
     const char *argv[32]; /* path, verb, options; the words are borrowed */
@@ -55,7 +56,7 @@ const char *jobinfo_getenv(char **env, const char *name);
 void jobinfo_node_args(const struct jobinfo *j, struct helper *h);
 /* option.c: the plugstack line and the options */
 void option_init(spank_t sp, int ac, char **av); /* av is borrowed for good */
-void option_tell(spank_context_t at); /* sbatch, salloc: one line */
+void option_tell(spank_context_t at); /* at submission: a line or none */
 /* 0: no profiling; 2: with Copper; else 1. env: NULL for the host's own. */
 int option_asked(char **env);
 bool option_named(const char *nccl); /* not only by a default */
@@ -67,8 +68,10 @@ void apply_request(void);
 void apply_resolve(spank_t sp);
 void apply_begin(spank_t sp);
 void apply_again(spank_t sp); /* in a task: after other modules, if asked */
-/* finish.c: starts and ends of tasks; each of dir, hash, begin may be NULL */
-void finish_expect(const char *dir, const char *hash, struct helper *begin);
+/* finish.c: starts and ends of tasks; each of dir, hash, begin may be NULL.
+ * named: not only by a default, so that users are told what fails */
+void finish_expect(const char *dir, const char *hash, struct helper *begin,
+                   bool named);
 void finish_start(spank_t sp);
 void finish_task(spank_t sp);
 void finish_exit(spank_t sp);

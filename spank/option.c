@@ -2,7 +2,8 @@
 #include "spank/module.h"
 #include "plugins/option_help.h"
 
-enum { NCCL, COPPER, UTIL, CLOCK, NSYS, OPTIONS, CHECK_MS = 1000 };
+enum { NCCL, COPPER, UTIL, CLOCK, NSYS, OPTIONS };
+enum { CHECK_MS = 1000, TELL_MS = 500 };
 
 /* One row an option: its names for the helper and for Slurm, its variable. */
 #define ROW(low, up, help)                                                     \
@@ -16,8 +17,8 @@ static const struct {
                    {ROW("nsys", "NSYS", JP_HELP_NSYS)}};
 static char *value[OPTIONS]; /* the last value, owned; NULL: not given */
 static const char *config, *mode, *node;
-static bool told;               /* option_tell has */
-static char help[OPTIONS][512]; /* the help texts with the default */
+static bool told, asked_history; /* option_tell has */
+static char help[OPTIONS][512];  /* the help texts with the default */
 
 static bool is_off(const char *s)
 {
@@ -28,7 +29,7 @@ static const char *program(const char *verb)
 {
     static char path[PATH_MAX];
 
-    if (strcmp(verb, "report") != 0)
+    if (strcmp(verb, "report") != 0 && strcmp(verb, "history") != 0)
         return node;
     snprintf(path, sizeof(path), "%.*s/jobprof",
              (int) (strrchr(node, '/') - node), node);
@@ -89,7 +90,7 @@ static int option_callback(int val, const char *arg, int remote)
 void option_init(spank_t sp, int ac, char **av)
 {
     config = mode = NULL;
-    told = false;
+    told = asked_history = false;
     node = JP_LIBEXECDIR "/jobprof-node";
     for (int i = 0; i < ac; i++)
         if (strncmp(av[i], "config=/", 8) == 0)
@@ -112,6 +113,18 @@ void option_init(spank_t sp, int ac, char **av)
     }
 }
 
+/* A new job that is to be profiled: if the site wants it, one line about nodes
+ * that slowed its user's earlier jobs. What fails is silent. */
+static void tell_history(void)
+{
+    struct helper h;
+
+    option_helper(&h, "history");
+    h.argv[h.argc++] = "--tell";
+    helper_arg(&h, "--config", config);
+    helper_run(&h, TELL_MS, NULL);
+}
+
 /* What sbatch or salloc was asked for and this job cannot have: one line at
  * submission. A batch script is profiled like a step. salloc's own program
  * starts on this host, where no slurmstepd is. */
@@ -119,6 +132,11 @@ void option_tell(spank_context_t at)
 {
     bool given = false, only_srun = false;
 
+    /* srun in an allocation has no choice of nodes any more */
+    if (at != S_CTX_REMOTE && !asked_history && option_asked(NULL) &&
+        !getenv("SLURM_JOB_ID"))
+        tell_history();
+    asked_history = true;
     for (int i = 0; i < OPTIONS; i++) {
         given |= value[i] && !is_off(value[i]);
         only_srun |= value[i] && !is_off(value[i]) &&

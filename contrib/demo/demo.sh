@@ -57,10 +57,16 @@ gpus() { # gpus NODE: what its GPUs do; further lines on stdin (contrib/fakegpu/
     } >"$work/node/$1/gpu/load"
 }
 
-bind() { # bind NODE: its files into its namespace; fails where that is not allowed
+# bind NODE: its files into its namespace; fails where that is not allowed. A chroot
+# may have no /sys
+bind() {
     local f=$work/node/$1
     "$minicluster" node "$1" --name "$name" -- bash -c "mount --bind '$f/gpu' '$work/gpu' &&
-        mount --bind /sys/class/net '$f/class/net' && mount --rbind '$f/class' /sys/class" 2>/dev/null
+        if [ -d /sys/class/net ]; then
+            mount --bind /sys/class/net '$f/class/net'
+        else
+            mount -t tmpfs sys /sys && mkdir /sys/class
+        fi && mount --rbind '$f/class' /sys/class" 2>/dev/null
 }
 
 count() { # the ports' counters go on; each number is of 4 bytes
@@ -135,7 +141,7 @@ feed=$!
 [ -z "$odd_gpus" ] || gpus $odd <<<"$odd_gpus"
 [ -z "$odd_rate" ] || (sleep 1.5 && echo "$odd_rate" >"$work/node/$odd/port/rate") &
 srun -J train -N$NODES --ntasks-per-node=$PER_NODE --nccl-profile=auto,summary=card \
-    "$work/train" "${program[@]}"
+    "$work/train" "${program[@]}" </dev/null # what is typed next is not the program's
 status=$?
 # 3: the program says that it hung, as was asked for
 [ "$kind" != hang ] || [ $status -ne 3 ] || status=0

@@ -17,26 +17,29 @@
 #include "common/defaults.h"
 #include "common/fileio.h"
 #include "common/json_stream.h"
+#include "common/knob.h"
 #include "orchestrator/agent/settings.h"
 
 /* The numbers of job.conf, each with its knob, in the order of XLA's guide,
  * then ours. One table for the writer, XLA's file and the reader. */
 static const struct figure {
     const char *knob;
-    size_t offset;  /* in struct jp_jobconf */
-    uint32_t scale; /* factor from the knob's unit */
-    bool ours;      /* XLA's file does not have it */
+    size_t offset;        /* in struct jp_jobconf */
+    uint32_t scale;       /* factor from the knob's unit */
+    bool ours;            /* XLA's file does not have it */
+    uint32_t least, most; /* the range that XLA's guide recommends, in the
+                             knob's unit; 0: it has none */
 } figures[] = {
     {"probe_cadence_us", offsetof(struct jp_jobconf, clock_cadence_us), 1,
-     false},
+     false, 400, 2000},
     {"probe_window_s", offsetof(struct jp_jobconf, clock_window_ms), 1000,
-     false},
+     false, 2, 10},
     {"packet_spacing_us", offsetof(struct jp_jobconf, clock_spacing_us), 1,
-     false},
+     false, 50, 200},
     {"snapshot_period_ms", offsetof(struct jp_jobconf, clock_snapshot_ms), 1,
-     false},
+     false, 50, 200},
     {"probe_cpu_permille", offsetof(struct jp_jobconf, clock_cpu_permille), 1,
-     true},
+     true, 0, 0},
 };
 enum { FIGURES = sizeof(figures) / sizeof(*figures) };
 
@@ -90,10 +93,29 @@ static uint64_t auto_cadence_us(uint32_t nodes)
     return n > JP_DEF_CLOCK_CADENCE_US ? n : JP_DEF_CLOCK_CADENCE_US;
 }
 
+/* Notes a figure that a user has set outside of the guide's range. A preset's
+ * own figures are the guide's, too, wherever they are. */
+static int note_range(const struct plan_side *side, const struct figure *f,
+                      const struct plan_value *from, uint64_t v, char **note,
+                      struct jp_error *err)
+{
+    const char *sets = side->grammar->modes[side->mode].sets;
+    char pair[64];
+
+    snprintf(pair, sizeof(pair), "%s=%" PRIu64, f->knob, v);
+    if (!f->most || (v >= f->least && v <= f->most) ||
+        from->source < PLAN_USER || (sets && knob_list_has(sets, pair)))
+        return 0;
+    return lines_add(note, err,
+                     "clocks: %s is outside of the range of %u to %u that "
+                     "XLA's guide recommends",
+                     pair, (unsigned) f->least, (unsigned) f->most);
+}
+
 /* Adds the four numbers. The plan's value stands unless auto computes a longer
  * cadence and nobody has set one. */
 static int add_figures(const struct plan_side *side, struct jp_jobconf *conf,
-                       struct jp_error *err)
+                       char **note, struct jp_error *err)
 {
     for (size_t i = 0; i < FIGURES; i++) {
         const struct plan_value *from = plan_find(side, figures[i].knob);
@@ -110,7 +132,8 @@ static int add_figures(const struct plan_side *side, struct jp_jobconf *conf,
         }
         *figure_of(conf, &figures[i]) = (uint32_t) v * figures[i].scale;
         snprintf(text, sizeof(text), "%" PRIu64, v);
-        if (add_value(conf, figures[i].knob, text, from, reason, err) < 0)
+        if (add_value(conf, figures[i].knob, text, from, reason, err) < 0 ||
+            note_range(side, &figures[i], from, v, note, err) < 0)
             return -1;
     }
     return 0;
@@ -244,7 +267,7 @@ static int add_all(const struct plan_side *side, const struct plan_input *env,
     if (add(conf, "mode", word, source, side->mode_where, reason, err) < 0 ||
         add(conf, "enabled", "1", source, side->mode_where, mode, err) < 0)
         return -1;
-    return add_figures(side, conf, err) < 0 ||
+    return add_figures(side, conf, note, err) < 0 ||
                    add_output(side, step_dir, conf, err) < 0 ||
                    add_interfaces(side, env, conf, note, err) < 0
                ? -1

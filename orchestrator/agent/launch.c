@@ -11,6 +11,7 @@
 #include "config.h"
 #endif
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "common/fileio.h"
 #include "common/num.h"
 #include "common/ownproc.h"
+#include "common/sitelog.h"
 #include "orchestrator/agent/settings.h"
 #include "orchestrator/collect/clock.h"
 #include "plugins/nsys/nsys_env.h"
@@ -627,10 +629,14 @@ static int write_place(struct launch *l, struct jp_error *err)
 }
 
 /* Handles an unusable directory. If only a default requested a profile, the
- * step runs without one and the user gets no message. */
-static int no_place(struct launch *l)
+ * step runs without one, and the site gets the message. */
+static int no_place(struct launch *l, const struct jp_error *err)
 {
     int rc = plan_is_explicit(l->plan) ? -1 : 0;
+
+    if (rc == 0)
+        sitelog("job %" PRIu64 ", uid %lu: %s (the step runs unprofiled)",
+                l->facts->names.job_id, (unsigned long) geteuid(), err->text);
 
     launch_fini(l);
     return rc;
@@ -641,10 +647,10 @@ static int no_place(struct launch *l)
 static int make_step(struct launch *l, struct jp_error *err)
 {
     if (place_find(l->facts, l->plan, &l->place, err) < 0)
-        return no_place(l);
+        return no_place(l, err);
     if (fill(l, err) < 0)
         return -1;
-    return write_place(l, err) < 0 ? no_place(l) : 0;
+    return write_place(l, err) < 0 ? no_place(l, err) : 0;
 }
 
 /* Reports settings of the user that a locked default has overruled. */

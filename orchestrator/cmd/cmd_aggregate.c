@@ -7,6 +7,7 @@
  * tools are written (deliver). `jobprof report` does the same for a step's
  * directory, where more is known. */
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,8 @@
 #include "common/defaults.h"
 #include "common/figure.h"
 #include "common/fileio.h"
+#include "common/jobconf.h"
+#include "common/knob.h"
 #include "common/num.h"
 #include "common/plan.h"
 #include "common/quote.h"
@@ -29,19 +32,22 @@
 #include "orchestrator/cmd/cmd_report.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/nodelist.h"
+#include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/export/export.h"
 #include "orchestrator/ingest/filekinds.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
+#include "orchestrator/report/summary_file.h"
 
 /* The meaning of the arguments. Strings are owned. */
 struct inputs {
     char **paths;
     size_t n;
-    char *output;  /* JOBID-insp if the only argument is a JOBID, or NULL */
-    bool exporter; /* the site file asks for the exporter's tree */
-    bool parquet;  /* the site file asks for Parquet */
+    char *output;    /* JOBID-insp if the only argument is a JOBID, or NULL */
+    uint32_t job_id; /* of that job; 0: none */
+    bool exporter;   /* the site file asks for the exporter's tree */
+    bool parquet;    /* the site file asks for Parquet */
 };
 
 /* --- find the files of the arguments --- */
@@ -194,6 +200,11 @@ static int find_inputs(const char *config, char *const *words, size_t n,
     if (rc == 0 && n == 1 && is_job(words[0]) &&
         !(in.output = text_format("%s-insp", words[0])))
         rc = error_set(err, "out of memory");
+    if (rc == 0 && in.output) {
+        uint64_t id = strtoull(words[0], NULL, 10);
+
+        in.job_id = id <= UINT32_MAX ? (uint32_t) id : 0;
+    }
     sitefile_fini(&site);
     /* *out is set as a whole, or not at all */
     if (rc == 0)
@@ -223,6 +234,8 @@ struct arguments {
     struct feature_given *given; /* owned: options of features */
     size_t n_given;
     bool png, exporter, parquet, own_times;
+    bool knows_job;      /* Slurm has said: */
+    struct slurmjob job; /* of inputs.job_id */
     struct cmd_common common;
 };
 
@@ -266,6 +279,20 @@ static int take_feature(void *arguments, const struct cmd_option *row,
     return 0;
 }
 
+/* For --tags. */
+static int take_tags(void *arguments, const struct cmd_option *row, char *value,
+                     struct jp_error *err)
+{
+    static const struct jp_knob tags = {.kind = JP_KNOB_TAGS};
+    struct arguments *a = arguments;
+
+    (void) row;
+    if (knob_check(&tags, value, err) < 0)
+        return -1;
+    a->options.tags = value;
+    return 0;
+}
+
 /* The rows before and after those of features. */
 static const struct cmd_option first_rows[] = {
     {"output", "DIR",
@@ -300,6 +327,10 @@ static const struct cmd_option last_rows[] = {
      "keep times on each node's own clock. Without this, all times are moved "
      "to the clock of one node, if operations across nodes show the offsets",
      OPT_FLAG(options.as_recorded)},
+    {"tags", "NAMES",
+     "names of the tags that the program gave its calls (NCCL 2.31): "
+     "1:forward;2:backward. Of a step's raw/ they are those of its tags=",
+     OPT_TAKE(take_tags)},
     {"own-times", NULL,
      "also print what own times alone show of late ranks, to compare it with "
      "the verdict; nothing else changes",
@@ -348,6 +379,54 @@ static struct cmd_options command_line = {
     .most = CMD_ANY,
     .need = "an INPUT is missing",
 };
+
+/* --- whose job it is, for an upload --- */
+
+/* What Slurm knows of the job of a JOBID: its controller, then its accounting.
+ * Called before there are threads. */
+static void ask_about_job(struct arguments *a)
+{
+    uint32_t id = a->inputs.job_id;
+
+    a->knows_job = id && (slurmjob_get(id, JP_SLURMJOB_LAUNCH_MS, &a->job) ||
+                          slurmjob_accounted(id, JP_SLURMJOB_WAIT_MS, &a->job));
+}
+
+/* Writes what Slurm said about the job beside the report. Without it jobprof
+ * upload refuses the report: it would not know whose it is, and when it ran. An
+ * answer of an earlier call stays where Slurm has forgotten the job since. */
+static int write_job(struct arguments *a, struct jp_error *err)
+{
+    const struct slurmjob *from = &a->job;
+    const struct passwd *entry;
+    char number[16];
+    struct jp_jobconf conf = {
+        .schema = JP_JOBCONF_SCHEMA,
+        .version = (char *) JP_VERSION,
+        .created_us = from->start_us,
+        .job_id = a->inputs.job_id,
+        .step_id = (char *) JP_JOBCONF_ALL_STEPS,
+        .restart = from->restart,
+        .uid = from->uid,
+        .job_name = (char *) from->name,
+        .account = (char *) from->facts.account,
+        .partition = (char *) from->facts.partition,
+    };
+    char *path;
+    int rc;
+
+    /* a job that has not started has no logs either */
+    if (!a->knows_job || !from->start_us)
+        return 0;
+    entry = getpwuid(from->uid);
+    snprintf(number, sizeof(number), "%u", (unsigned) from->uid);
+    conf.user = entry ? entry->pw_name : number;
+    path = text_format("%s/" JP_JOBCONF_OF_SLURM, a->output);
+    rc = path ? jobconf_write(path, &conf, err)
+              : error_set(err, "out of memory");
+    free(path);
+    return rc;
+}
 
 /* Lists the options of the command and of features. */
 static void list_rows(void)
@@ -411,6 +490,7 @@ static int parse(int argc, char **argv, struct arguments *a)
     if (!a->output || !*a->output)
         return cmd_options_usage(&command_line, "--output DIR is missing");
     take_environment(a);
+    ask_about_job(a);
     return -1;
 }
 
@@ -472,7 +552,7 @@ static int deliver_parquet(const struct arguments *a, struct jp_error *err)
 }
 
 /* Writes and shows the report. Returns an exit status. */
-static int deliver(const struct arguments *a, const struct step *step,
+static int deliver(struct arguments *a, const struct step *step,
                    const struct jp_result *result,
                    const struct jp_insight *insight, uint64_t duration_us)
 {
@@ -502,7 +582,7 @@ static int deliver(const struct arguments *a, const struct step *step,
     /* the report comes first: an error of an extra format must not prevent it
      */
     if (fileio_mkdirs_held(a->output, &err) < 0 ||
-        report_write(&report, a->output, &err) < 0 ||
+        report_write(&report, a->output, &err) < 0 || write_job(a, &err) < 0 ||
         (!a->common.quiet && report_print_line(a->output, JP_SUMMARY_AUTO,
                                                false, stderr, &err) < 0)) {
         quote_printf(stderr, "jobprof: %s\n", err.text);
@@ -735,6 +815,9 @@ int cmd_aggregate(int argc, char **argv)
     if (a.common.verbose)
         quote_printf(stderr, "jobprof: reading %zu input%s\n", a.inputs.n,
                      plural(a.inputs.n));
+    read_step(&a.inputs, &step);
+    if (!a.options.tags && step.has_conf)
+        a.options.tags = jobconf_find(step.has_conf, "tags");
     failed = read_inputs(&a, &result, &err);
     if (progress.said)
         fputs("\r\033[K", stderr);
@@ -749,7 +832,6 @@ int cmd_aggregate(int argc, char **argv)
         feature_notes(&a.features, print_note, NULL);
     }
     if (!failed) {
-        read_step(&a.inputs, &step);
         if (step.nodes)
             nodes_align(step.nodes, clocks_map(result->clocks));
         processes_set_attempts(step.nodes, result);

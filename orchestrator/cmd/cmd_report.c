@@ -8,6 +8,7 @@
  * watcher on a node in case srun was killed. Messages are for users; srun
  * and the watcher write theirs to the step's log. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "common/fileio.h"
 #include "common/num.h"
 #include "common/quote.h"
+#include "common/sitelog.h"
 #include "orchestrator/agent/agent.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
@@ -172,6 +174,23 @@ static void tell_known_issues(const struct report_session *session)
         quote_printf(stderr, "jobprof: %s\n", line);
 }
 
+/* Tells what went wrong: the user, or the site under whose default the step was
+ * profiled. A watcher has no terminal; it writes to the step's log. */
+static void tell(const struct report_session *session, const char *format, ...)
+{
+    char text[1024];
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(text, sizeof(text), format, ap);
+    va_end(ap);
+    if (session->options->kind == REPORT_SRUN && session->has_conf &&
+        !session->conf.explicit_request)
+        sitelog("%s", text);
+    else if (session->options->kind != REPORT_WATCHER)
+        quote_printf(stderr, "jobprof: %s\n", text);
+}
+
 /* Prints the parts of a finished report that the caller sees. */
 static int show(const struct report_session *session)
 {
@@ -198,7 +217,7 @@ static int show(const struct report_session *session)
     if (options->kind != REPORT_WATCHER && !options->quiet &&
         stepdir_has(session->dir, JP_SUMMARY_NAME)) {
         if (report_print_line(session->dir, how, by_id, stderr, &err) < 0)
-            quote_printf(stderr, "jobprof: %s\n", err.text);
+            tell(session, "%s", err.text);
         else if (options->kind == REPORT_SRUN && how != JP_SUMMARY_OFF)
             tell_known_issues(session);
     }
@@ -233,8 +252,8 @@ static void warn(const struct report_session *session, const char *what,
                  const char *why)
 {
     stepdir_log(session->dir, "%s: %s", what, why);
-    if (session->options->kind != REPORT_WATCHER && !session->options->quiet)
-        quote_printf(stderr, "jobprof: %s: %s\n", what, why);
+    if (!session->options->quiet)
+        tell(session, "%s: %s", what, why);
 }
 
 /* Whether the tables are written as Parquet as well, by option or by setting.
@@ -430,7 +449,6 @@ static int make_and_show(struct report_session *session)
  */
 static int run_session(struct report_session *session)
 {
-    bool silent = session->options->kind == REPORT_WATCHER;
     struct jp_error err;
     int rc = REPORT_LOST;
 
@@ -447,16 +465,13 @@ static int run_session(struct report_session *session)
             rc = JP_EXIT_OK;
             break;
         case REPORT_LATE:
-            if (!silent)
-                quote_printf(stderr,
-                             "jobprof: %s: its report is still being "
-                             "written by another process\n",
-                             session->dir);
+            tell(session,
+                 "%s: its report is still being written by another process",
+                 session->dir);
             rc = JP_EXIT_INCOMPLETE;
             break;
         case REPORT_FAILED:
-            if (!silent)
-                quote_printf(stderr, "jobprof: %s\n", err.text);
+            tell(session, "%s", err.text);
             rc = JP_EXIT_IO;
             break;
         }
@@ -493,9 +508,8 @@ static int report_dir(const char *dir, const struct report_options *options)
         report_session_fini(&session);
         return options->kind == REPORT_USER ? JP_EXIT_USAGE : JP_EXIT_IO;
     }
-    if (rc > 0 && options->kind != REPORT_WATCHER)
-        quote_printf(stderr, "jobprof: %s (the report is made without it)\n",
-                     err.text);
+    if (rc > 0)
+        tell(&session, "%s (the report is made without it)", err.text);
     if (rc > 0)
         stepdir_log(session.dir, "%s", err.text);
     /* a helper of a job must not use more than its share of the node */

@@ -14,6 +14,7 @@
 #include "common/fileio.h"
 #include "common/num.h"
 #include "common/quote.h"
+#include "common/sitelog.h"
 #include "orchestrator/agent/agent.h"
 #include "orchestrator/agent/launch.h"
 #include "orchestrator/agent/plan_view.h"
@@ -112,14 +113,18 @@ static int check(struct plan_input *in)
     return rc;
 }
 
-/* Prints why there is no profile, if the user asked for one. A site's default
- * stays silent. Returns JP_EXIT_NOT_PROFILED. */
+/* Prints why there is no profile, if the user asked for one. What fails under a
+ * site's default is told to the site. Returns JP_EXIT_NOT_PROFILED. */
 static int unprofiled(const struct plan_input *in, struct jp_error *err)
 {
     if (plan_is_asked(in)) {
         fputs("jobprof: ", stderr);
         quote_print(stderr, err->text);
         fputs(" (the step runs unprofiled)\n", stderr);
+    } else {
+        sitelog("job %s, uid %lu: %s (the step runs unprofiled)",
+                getenv("SLURM_JOB_ID") ?: "?", (unsigned long) geteuid(),
+                err->text);
     }
     return JP_EXIT_NOT_PROFILED;
 }

@@ -7,7 +7,8 @@
  * see. finish: the node leaves the step. run: Copper's daemon, or another
  * runner, beside the tasks. docs/dev/contracts.md, section 1, has their
  * arguments and answers. All run as the job's user, and none may fail the job:
- * errors go to the step's log, or to stderr if the user asked for a profile. */
+ * errors go to the step's log, or to stderr, which the module passes on: to the
+ * user, or to the site where only its default asks for a profile. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -177,16 +178,6 @@ static int join(struct node_args *args, char **pairs, struct begin_told *told,
     return *pairs ? 0 : error_set(err, "out of memory");
 }
 
-/* Whether the user asked for a profile. A site default never prints messages.
- */
-static bool is_asked(const struct node_args *args)
-{
-    const char *env = getenv("SLURM_JOBPROF_NCCL");
-
-    return !args->default_mode || args->nccl || args->copper || args->util ||
-           args->clock || args->nsys || (env && *env);
-}
-
 /* Passes the clock settings to the agent's standard input. They contain a key,
  * which must not be an argument that other users can read. */
 static bool tell_clocks(const struct clock_conf *clock)
@@ -291,7 +282,7 @@ static int cmd_begin(int argc, char **argv)
     /* srun has named no directory, so the module does not have it */
     found = !args.seat.dir;
     rc = join(&args, &pairs, &told, &err);
-    if (rc < 0 && is_asked(&args))
+    if (rc < 0) /* the module tells the user or the site */
         quote_printf(stderr, "%s (tasks here run unprofiled)\n", err.text);
     found = found && args.seat.dir;
     if (found) /* finish needs it, even if this node does not take part */

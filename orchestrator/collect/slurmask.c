@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/child.h"
 #include "common/knob.h"
 #include "common/num.h"
 
@@ -21,8 +22,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include <slurm/slurm.h>
-
-#include "common/child.h"
 #endif
 
 /* --- names of generic resources --- */
@@ -189,6 +188,10 @@ static void copy_job(const slurm_job_info_t *job, struct slurmjob *out)
                  !(job->job_state & JOB_COMPLETING);
     out->state = state_of(job->job_state);
     out->uid = job->user_id;
+    out->restart = job->restart_cnt;
+    copy(job->name, out->name, sizeof(out->name));
+    if (out->state >= SLURMJOB_RUNNING && job->start_time > 0)
+        out->start_us = (uint64_t) job->start_time * 1000000;
     if (out->state > SLURMJOB_RUNNING && job->end_time > 0)
         out->end_us = (uint64_t) job->end_time * 1000000;
     /* Resources may be requested per job, node, socket or task. */
@@ -384,6 +387,75 @@ bool slurmconf_get(unsigned wait_ms, struct slurmconf *out)
     return false;
 }
 #endif
+
+/* --- the accounting --- */
+
+/* The columns that sacct is asked for. The name may contain the separator, so
+ * it is the last one. */
+enum {
+    ACCT_UID,
+    ACCT_START,
+    ACCT_RESTARTS,
+    ACCT_ACCOUNT,
+    ACCT_PARTITION,
+    ACCT_NAME,
+    ACCT_COLUMNS
+};
+#define ACCT_FORMAT "UID,Start,Restarts,Account,Partition,JobName"
+
+/* Fills *out from a line of sacct -P. False: it is not one. */
+static bool parse_accounted(char *line, struct slurmjob *out)
+{
+    const char *column[ACCT_COLUMNS];
+    uint64_t uid, start = 0, restart = 0;
+    char *rest = line;
+
+    for (size_t i = 0; i < ACCT_COLUMNS; i++) {
+        column[i] = i == ACCT_NAME ? rest : strsep(&rest, "|");
+        if (!column[i] || (i < ACCT_NAME && !rest))
+            return false;
+    }
+    if (num_parse_u64(column[ACCT_UID], 0, UINT32_MAX - 1, &uid, NULL) < 0)
+        return false;
+    *out = (struct slurmjob){.uid = (uint32_t) uid};
+    /* "Unknown" and "None" of a job that has not started stay 0 */
+    num_parse_u64(column[ACCT_START], 1, UINT32_MAX, &start, NULL);
+    num_parse_u64(column[ACCT_RESTARTS], 0, UINT32_MAX, &restart, NULL);
+    out->start_us = start * 1000000;
+    out->restart = (uint32_t) restart;
+    snprintf(out->facts.account, sizeof(out->facts.account), "%s",
+             column[ACCT_ACCOUNT]);
+    snprintf(out->facts.partition, sizeof(out->facts.partition), "%s",
+             column[ACCT_PARTITION]);
+    snprintf(out->name, sizeof(out->name), "%s", column[ACCT_NAME]);
+    return true;
+}
+
+bool slurmjob_accounted(uint32_t job_id, unsigned wait_ms, struct slurmjob *out)
+{
+    char id[16], line[2048];
+    /* times as seconds since 1970 */
+    const char *const argv[] = {"env",   "SLURM_TIME_FORMAT=%s",
+                                "sacct", "-X",
+                                "-n",    "-P",
+                                "-j",    id,
+                                "-o",    ACCT_FORMAT,
+                                NULL};
+    const struct child child = {.argv = (char *const *) argv,
+                                .limit_ms = wait_ms,
+                                .dies_with_us = true,
+                                .out = line,
+                                .room = sizeof(line) - 1};
+    struct child_result r;
+
+    snprintf(id, sizeof(id), "%u", (unsigned) job_id);
+    if (!child_succeeded(child_run(&child, &r), &r))
+        return false;
+    line[r.len] = '\0';
+    /* without -D only the last run of a job that was requeued */
+    line[strcspn(line, "\n")] = '\0';
+    return parse_accounted(line, out);
+}
 
 /* --- what is done with answers --- */
 

@@ -37,12 +37,20 @@ struct slurmjob {
     bool ended;                /* and no node is still busy with its end */
     enum slurmjob_state state; /* also set while the job completes */
     uint32_t uid;
-    uint64_t end_us; /* since 1970, in whole seconds; 0: not ended */
+    uint64_t start_us, end_us; /* since 1970, in whole seconds; 0: not yet */
+    uint32_t restart;          /* how often it was requeued */
+    char name[256];            /* "" unknown, or longer */
 };
 
 /* Asks the controller for at most wait_ms. False: no Slurm, unknown job, or no
  * answer. Must not be called after threads were started. */
 bool slurmjob_get(uint32_t job_id, unsigned wait_ms, struct slurmjob *out);
+
+/* Asks Slurm's accounting by sacct, which knows jobs that the controller has
+ * forgotten: uid, name, account, partition, start and restarts. False: no
+ * accounting, unknown job, or no answer within wait_ms. */
+bool slurmjob_accounted(uint32_t job_id, unsigned wait_ms,
+                        struct slurmjob *out);
 
 /* Keeps one answer about the launched job. Starts as zeros. */
 struct slurmjob_memo {

@@ -649,7 +649,7 @@ static void take_stacks(struct taking *taking)
 
 /* --- the result ----------------------------------------------------------- */
 
-/* The members of evidence.json are documented in docs/hang-evidence.md. */
+/* The members of evidence.json are documented in docs/live.md. */
 static void put_threads(struct jp_json_stream *s, const struct proclook *look,
                         const struct proclook *later)
 {

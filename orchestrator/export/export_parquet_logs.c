@@ -3,19 +3,23 @@
  *
  * Columns and their order are those of perf_summary_exporter.py in NCCL 2.30
  * (plugins/profiler/inspector/exporter/example), which writes one row per line
- * of a collective: header, communicator type, operation, metadata. Values that
- * our readers do not keep are left out: algorithm bandwidth, timing source,
- * versions.
+ * of a collective: header, communicator type, operation, metadata. Of an
+ * Inspector log all values are the line's; the trace of a verbose record
+ * (event_trace_sn, event_trace_ts) has no column. Files of other profilers have
+ * what a record keeps, and the algorithm bandwidth that follows from it.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bandwidth.h"
 #include "common/fileio.h"
 #include "orchestrator/aggregate/comm_type.h"
 #include "orchestrator/export/export.h"
 #include "orchestrator/parquet/parquet.h"
 #include "plugins/backend.h"
+#include "plugins/nccl_inspector/reader.h"
 #include "plugins/reader.h"
 
 enum log_column {
@@ -26,10 +30,17 @@ enum log_column {
     LOG_NNODES,
     LOG_COMM_TYPE,
     LOG_COLL,
+    LOG_ALGO,
+    LOG_PROTO,
     LOG_SN,
     LOG_BYTES,
     LOG_EXEC,
+    LOG_TIMING,
+    LOG_ALGOBW,
     LOG_BUSBW,
+    LOG_VERSION,
+    LOG_GIT,
+    LOG_MECHANISM,
     LOG_DUMP,
     LOG_HOST,
     LOG_PID,
@@ -45,20 +56,33 @@ static const struct parquet_column columns[LOG_COLUMNS] = {
     [LOG_NNODES] = {"nnodes", PARQUET_INT},
     [LOG_COMM_TYPE] = {"comm_type", PARQUET_TEXT},
     [LOG_COLL] = {"coll", PARQUET_TEXT},
+    [LOG_ALGO] = {"coll_algo", PARQUET_TEXT},
+    [LOG_PROTO] = {"coll_proto", PARQUET_TEXT},
     [LOG_SN] = {"coll_sn", PARQUET_INT},
     [LOG_BYTES] = {"coll_msg_size_bytes", PARQUET_INT},
     [LOG_EXEC] = {"coll_exec_time_us", PARQUET_INT},
+    [LOG_TIMING] = {"coll_timing_source", PARQUET_TEXT},
+    [LOG_ALGOBW] = {"coll_algobw_gbs", PARQUET_REAL},
     [LOG_BUSBW] = {"coll_busbw_gbs", PARQUET_REAL},
+    [LOG_VERSION] = {"inspector_output_format_version", PARQUET_TEXT},
+    [LOG_GIT] = {"git_rev", PARQUET_TEXT},
+    [LOG_MECHANISM] = {"rec_mechanism", PARQUET_TEXT},
     [LOG_DUMP] = {"dump_timestamp_us", PARQUET_INT},
     [LOG_HOST] = {"hostname", PARQUET_TEXT},
     [LOG_PID] = {"pid", PARQUET_INT},
 };
+
+/* The longest text of a marker that is kept for its records. */
+enum { DETAIL_MAX = 64 };
 
 /* The file that is written now; the group is used again for each. */
 struct writer {
     struct parquet_file *file;
     struct parquet_group *group;
     uint64_t rows;
+    struct record_text line; /* of the next record; len 0: it has none */
+    /* of the last marker, for records without metadata */
+    char version[DETAIL_MAX], git_rev[DETAIL_MAX], mechanism[DETAIL_MAX];
     struct jp_error *err;
 };
 
@@ -94,9 +118,80 @@ static void put_type(struct writer *w, const struct record *r)
     parquet_put_text(w->group, LOG_COMM_TYPE, name, strlen(name));
 }
 
+/* Puts a word of ours. */
+static void put_word(struct writer *w, size_t column, const char *word)
+{
+    put_text(w, column, (struct record_text){word, strlen(word)});
+}
+
+/* Puts a number's text. */
+static void put_real(struct writer *w, size_t column, struct record_text text)
+{
+    char digits[64], *end;
+    double value;
+
+    snprintf(digits, sizeof(digits), "%.*s",
+             (int) (text.len < sizeof(digits) ? text.len : 0),
+             text.len ? text.text : "");
+    value = strtod(digits, &end);
+    if (*digits && !*end && isfinite(value))
+        parquet_put_real(w->group, column, value);
+    else
+        parquet_put_null(w->group, column);
+}
+
+/* Puts what the record's line says besides. */
+static void put_line(struct writer *w)
+{
+    struct inspector_details d;
+
+    inspector_details_read(w->line.text, w->line.len, &d);
+    put_text(w, LOG_ALGO, d.algo);
+    put_text(w, LOG_PROTO, d.proto);
+    put_text(w, LOG_TIMING, d.timing_source);
+    put_real(w, LOG_ALGOBW, d.algobw);
+    if (d.has_metadata) {
+        put_text(w, LOG_VERSION, d.version);
+        put_text(w, LOG_GIT, d.git_rev);
+        put_text(w, LOG_MECHANISM, d.mechanism);
+    } else {
+        put_word(w, LOG_VERSION, w->version);
+        put_word(w, LOG_GIT, w->git_rev);
+        put_word(w, LOG_MECHANISM, w->mechanism);
+    }
+}
+
+/* Puts the same for a record of another profiler. */
+static void put_details(struct writer *w, const struct record *r)
+{
+    char func[RECORD_MAX_FUNC + 1];
+    double gbs;
+
+    snprintf(func, sizeof(func), "%.*s", (int) r->func.len, r->func.text);
+    gbs = r->exec_unknown ? 0
+                          : bandwidth_of(bandwidth_find(func), r->n_ranks,
+                                         r->bytes, r->exec_us)
+                                .algo_gbs;
+    put_word(w, LOG_ALGO, record_algo_word(r->algo));
+    put_word(w, LOG_PROTO, record_proto_word(r->proto));
+    put_word(w, LOG_TIMING, record_clock_word(r->clock));
+    if (gbs > 0)
+        parquet_put_real(w->group, LOG_ALGOBW, gbs);
+    else
+        parquet_put_null(w->group, LOG_ALGOBW);
+    parquet_put_null(w->group, LOG_VERSION);
+    parquet_put_null(w->group, LOG_GIT);
+    parquet_put_null(w->group, LOG_MECHANISM);
+}
+
 /* Puts a record as one row. */
 static void put_record(struct writer *w, const struct record *r)
 {
+    if (w->line.len)
+        put_line(w);
+    else
+        put_details(w, r);
+    w->line.len = 0;
     put_text(w, LOG_ID, r->id);
     put_text(w, LOG_COMM_NAME, r->name);
     put_known(w, LOG_RANK, true, r->rank);
@@ -143,13 +238,39 @@ static int take(void *arg, const struct record *records, size_t n)
     return 0;
 }
 
-/* The sink's callback for counters, for which the exporter has no column. */
-static int ignore_counts(void *arg, const struct record *base,
-                         const struct jpr_counts *counts)
+/* The sink's callback for lines. */
+static void take_text(void *arg, const char *text, size_t len)
 {
-    (void) arg;
+    struct writer *w = arg;
+
+    w->line = (struct record_text){text, len};
+}
+
+/* Keeps a text of a marker; a longer one is unknown. */
+static void keep(struct record_text text, char to[DETAIL_MAX])
+{
+    snprintf(to, DETAIL_MAX, "%.*s",
+             (int) (text.len < DETAIL_MAX ? text.len : 0),
+             text.len ? text.text : "");
+}
+
+/* The sink's callback for counters, for which the exporter has no column: the
+ * records after a marker have its metadata. */
+static int take_counts(void *arg, const struct record *base,
+                       const struct jpr_counts *counts)
+{
+    struct writer *w = arg;
+    struct inspector_details d;
+
     (void) base;
     (void) counts;
+    if (w->line.len) {
+        inspector_details_read(w->line.text, w->line.len, &d);
+        keep(d.version, w->version);
+        keep(d.git_rev, w->git_rev);
+        keep(d.mechanism, w->mechanism);
+    }
+    w->line.len = 0;
     return 0;
 }
 
@@ -161,7 +282,7 @@ static int put_log(struct writer *w, struct reader_states *states,
     _Atomic uint64_t done = 0; /* required, not used */
     struct source_facts facts = {0};
     const struct reader_sink sink = {
-        .take = take, .counts = ignore_counts, .arg = w};
+        .take = take, .counts = take_counts, .line = take_text, .arg = w};
     const struct reader_input in = {
         .path = log->path, .to = UINT64_MAX, .stop = &never, .done = &done};
     struct jp_error why = {""};
@@ -175,22 +296,14 @@ static int put_log(struct writer *w, struct reader_states *states,
     return rc < 0 ? -1 : flush(w);
 }
 
-/* The file's name without folders and endings. */
+/* The file's name without folders and its last ending, as the exporter has it:
+ * "a.log.gz" becomes "a.log.parquet". */
 static void stem_of(const char *path, char stem[256])
 {
-    /* in the order in which they follow each other from the end */
-    static const char *const ends[] = {".gz",   ".log", ".jsonl",
-                                       ".json", ".txt", ".jpr"};
     const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    size_t len = strlen(name);
+    const char *end = strrchr(name, '.');
+    size_t len = end && end > name ? (size_t) (end - name) : strlen(name);
 
-    /* ".log.gz" loses both */
-    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
-        size_t n = strlen(ends[i]);
-
-        if (len > n && strncmp(name + len - n, ends[i], n) == 0)
-            len -= n;
-    }
     snprintf(stem, 256, "%.*s", (int) (len < 200 ? len : 200), name);
 }
 
@@ -249,6 +362,8 @@ static int write_log(const struct jp_logfile *log, char *path,
         return -1;
     }
     w->rows = 0;
+    w->line.len = 0;
+    *w->version = *w->git_rev = *w->mechanism = '\0';
     w->file =
         parquet_create(file.stream, "records", columns, LOG_COLUMNS, w->err);
     rc = w->file && put_log(w, states, log) == 0

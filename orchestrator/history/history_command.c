@@ -39,7 +39,7 @@ struct arguments {
     int top;
     uint64_t rows;
     const char *parquet;
-    bool metrics, schema, add, exclude, drain;
+    bool metrics, schema, add, exclude, drain, tell;
     struct cmd_common common;
     struct jp_sitefile site;
     struct history_sink sink;
@@ -141,6 +141,7 @@ static const struct cmd_option rows[] = {
      OPT_TAKE(take_metrics), .min = METRICS_TEXT},
     {"schema", NULL, "print the JSON schema of a line", OPT_FLAG(schema)},
     {"add", NULL, "add the lines of steps that have a report", OPT_FLAG(add)},
+    {"tell", NULL, NULL, OPT_FLAG(tell)}, /* of the SPANK module */
     {"config", "FILE", "the site's settings", OPT_TEXT(common.config)},
     {"quiet", NULL, "do not report bad lines", OPT_QUIET},
 };
@@ -207,10 +208,13 @@ static int parse(int argc, char **argv, struct arguments *a)
     if (a->schema)
         return -1;
     if (plan_load_site(a->common.config, &a->site, &err) < 0)
-        return cmd_args_fail("history", JP_EXIT_USAGE, &err);
+        return a->tell ? JP_EXIT_OK /* whoever profiles the job says it */
+                       : cmd_args_fail("history", JP_EXIT_USAGE, &err);
     take_site(&a->site, &a->sink);
     accounts = sitefile_find(&a->site, "history.accounts");
     a->accounts = accounts ? accounts->value : NULL;
+    if (a->tell)
+        return -1;
     if (a->add && optind == argc)
         return usage("--add needs steps or jobs");
     if (a->add && !a->sink.dir && !a->sink.command && !a->sink.syslog)
@@ -401,6 +405,46 @@ static int run(struct arguments *a, char **paths, int n)
     return rc == JP_EXIT_IO ? cmd_args_fail("history", rc, &w.err) : rc;
 }
 
+/* --- at a submission ------------------------------------------------------
+ */
+
+/* Time and bytes of a user's lines that count: a submission does not wait. */
+#define TELL_US (UINT64_C(30) * 24 * 3600 * 1000000)
+#define TELL_BYTES (UINT64_C(4) << 20)
+
+/* Prints a line about nodes that slowed the user's own jobs, on standard error,
+ * if the site wants it. Everything that fails is silent: the user has asked for
+ * nothing. Returns JP_EXIT_OK. */
+static int tell(struct arguments *a)
+{
+    const struct sitefile_value *asked =
+        sitefile_find(&a->site, "history.tell");
+    const struct history_about about = {.form = HISTORY_AS_TOLD, .top = -1};
+    struct work w = {.a = a};
+    struct history_reader reader = {.see = see,
+                                    .begin = begin,
+                                    .leave = leave_out,
+                                    .arg = &w,
+                                    .max_bytes = TELL_BYTES};
+    struct history_seen seen = {0};
+    struct timespec now;
+    char *own;
+
+    if (!asked || strcmp(asked->value, "1") != 0 || !a->sink.dir)
+        return JP_EXIT_OK;
+    clock_gettime(CLOCK_REALTIME, &now);
+    a->want.since_us = (uint64_t) now.tv_sec * 1000000 - TELL_US;
+    reader.since_us = a->want.since_us;
+    own = text_format("%s/%lu", a->sink.dir, (unsigned long) geteuid());
+    w.sum = own ? history_sum_create(&a->want) : NULL;
+    if (w.sum && history_read(own, &reader, &seen, &w.err) == 0 &&
+        history_sum_finish(w.sum) == 0)
+        history_put(w.sum, &about, stderr, NULL);
+    history_sum_destroy(w.sum);
+    free(own);
+    return JP_EXIT_OK;
+}
+
 /* --- write ---------------------------------------------------------------- */
 
 /* Adds the lines of all steps that the words mean. An error of one step does
@@ -439,6 +483,8 @@ static int run_command(int argc, char **argv)
         rc = history_schema_put(stdout, &err) < 0 || fflush(stdout) != 0
                  ? JP_EXIT_IO
                  : JP_EXIT_OK;
+    else if (rc < 0 && a.tell)
+        rc = tell(&a);
     else if (rc < 0 && a.add)
         rc = add_all(&a, argv + optind, argc - optind);
     else if (rc < 0)

@@ -566,6 +566,38 @@ static int put_orders(const struct history_sum *sum,
     return 0;
 }
 
+/* The most nodes of the line at a submission. */
+enum { TOLD_NODES = 8 };
+
+/* Prints the line at a submission. sum: of one user's steps. Always returns
+ * 0. */
+static int put_told(const struct history_sum *sum, FILE *out)
+{
+    const struct history_row *slow[TOLD_NODES], *rows;
+    size_t all, n = 0, more = 0;
+
+    rows = history_sum_rows(sum, HISTORY_TOP_NODES, &all);
+    for (size_t i = 0; i < all; i++)
+        /* a line is foreign text, and this becomes an option */
+        if (rows[i].slow && is_node_name(rows[i].name)) {
+            if (n < TOLD_NODES)
+                slow[n++] = &rows[i];
+            else
+                more++;
+        }
+    for (size_t i = 0; i < n; i++)
+        quote_printf(out, "%s%s slowed %s of your last %s jobs there",
+                     i ? ", " : "jobprof: ", slow[i]->name,
+                     FIG_COUNT(slow[i]->late), FIG_COUNT(slow[i]->jobs));
+    if (more)
+        fprintf(out, ", and %s more nodes", FIG_COUNT(more));
+    for (size_t i = 0; i < n; i++)
+        quote_printf(out, "%s%s", i ? "," : ": --exclude=", slow[i]->name);
+    if (n)
+        fputs(" (why: jobprof history)\n", out);
+    return 0;
+}
+
 int history_put(const struct history_sum *sum,
                 const struct history_about *about, FILE *out,
                 struct jp_error *err)
@@ -575,6 +607,7 @@ int history_put(const struct history_sum *sum,
             ? put_metrics(sum, about->format, out, err)
         : about->form == HISTORY_AS_EXCLUDE || about->form == HISTORY_AS_DRAIN
             ? put_orders(sum, about, out)
+        : about->form == HISTORY_AS_TOLD ? put_told(sum, out)
         : about->form == HISTORY_AS_JSON ? put_json(sum, about, out, err)
                                          : put_text_tables(sum, about, out);
 

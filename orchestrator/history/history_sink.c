@@ -19,15 +19,14 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/child.h"
 #include "common/fileio.h"
 #include "common/ownplace.h"
+#include "common/sitelog.h"
 
 /* Names and limits of files. */
 #define SUFFIX ".jsonl"
@@ -37,7 +36,6 @@
 #define PART_LEAST (64 << 10)
 #define PART_MOST (16 << 20)
 #define LOCK_TRIES 500 /* each of 10 ms */
-#define ADDRESS_ROOM sizeof(((struct sockaddr_un *) 0)->sun_path)
 
 int history_sink_check(const char *dir, struct jp_error *err)
 {
@@ -389,33 +387,13 @@ out:
 
 /* --- syslog --------------------------------------------------------------- */
 
-/* Sends one datagram in the format of syslog(3): LOG_USER, LOG_INFO. syslog(3)
- * itself would block if the other side does not read. */
+/* Sends the line without its end. */
 static int to_syslog(const char *path, const char *line, size_t len,
                      struct jp_error *err)
 {
-    struct sockaddr_un to = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    char *text = text_format("<14>jobprof[%ld]: %.*s", (long) getpid(),
-                             (int) (len - 1), line);
-    int rc = -1;
-
-    if (strlen(path) >= ADDRESS_ROOM)
-        error_set(err, "%s: too long for a socket", path);
-    else if (fd < 0 || !text)
-        error_set(err, "%s: %m", path);
-    else {
-        memcpy(to.sun_path, path, strlen(path));
-        if (sendto(fd, text, strlen(text), MSG_NOSIGNAL,
-                   (struct sockaddr *) &to, sizeof(to)) < 0)
-            error_set(err, "%s: %m", path);
-        else
-            rc = 0;
-    }
-    if (fd >= 0)
-        close(fd);
-    free(text);
-    return rc;
+    return sitelog_send(path, SITELOG_INFO, line, len - 1) < 0
+               ? error_set(err, "%s: %m", path)
+               : 0;
 }
 
 int history_sink_write(const struct history_sink *sink, const char *line,

@@ -165,8 +165,11 @@ enum history_form {
     HISTORY_AS_JSON,    /* one object: totals{}, seen{}, an array per table */
     HISTORY_AS_METRICS, /* the metrics of metrics.h's table, as OpenMetrics or
                          * for node_exporter's textfile collector */
-    HISTORY_AS_EXCLUDE, /* srun's option without the slow nodes: --exclude=... */
-    HISTORY_AS_DRAIN    /* a scontrol command for each slow node, with reason */
+    HISTORY_AS_EXCLUDE, /* srun's option without the slow nodes: --exclude=...
+                         */
+    HISTORY_AS_DRAIN,   /* a scontrol command for each slow node, with reason */
+    HISTORY_AS_TOLD     /* a line for the user who submits a job; nothing
+                         * without a slow node */
 };
 
 /* What is printed, and how. */

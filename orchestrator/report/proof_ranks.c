@@ -540,6 +540,74 @@ int proof_excess(const struct jp_report *report, const struct jp_finding *f,
 #define SHORT 0.8   /* share of the mean below which a bar is marked ... */
 #define CHANCE 4    /* ... unless so many square roots of it explain as much */
 
+/* The records of each process, and what they are compared with. */
+struct loads {
+    uint64_t *records;
+    double *level; /* the records as they would be with the communicators of the
+                      process that has most; the bars' heights */
+    bool scaled;   /* the processes have different communicators */
+};
+
+static void loads_fini(struct loads *loads)
+{
+    free(loads->records);
+    free(loads->level);
+}
+
+/* The most records that a rank has in each communicator. NULL without memory.
+ * Caller frees. */
+static uint64_t *fullest_ranks(const struct jp_result *r)
+{
+    uint64_t *fullest = calloc(r->n_comms + 1, sizeof(*fullest));
+
+    for (size_t i = 0; fullest && i < r->n_ranks; i++) {
+        const struct jp_rank *rank = &r->ranks[i];
+
+        if (rank->records > fullest[rank->comm])
+            fullest[rank->comm] = rank->records;
+    }
+    return fullest;
+}
+
+/* Counts the records of each process. A process with fewer communicators than
+ * others has fewer records, and misses none: its level is by what the fullest
+ * rank of each of its communicators has. Communicators of which it has no
+ * record at all do not count: nobody knows that it is in them. Returns -1
+ * without memory. */
+static int count_loads(const struct jp_report *report, struct loads *out)
+{
+    const struct jp_processes *p = report->processes;
+    const struct jp_result *r = report->result;
+    uint64_t *fullest = fullest_ranks(r);
+    double *of = calloc(p->n + 1, sizeof(*of)), most = 0;
+
+    *out = (struct loads){calloc(p->n + 1, sizeof(*out->records)),
+                          calloc(p->n + 1, sizeof(*out->level)), false};
+    if (!fullest || !of || !out->records || !out->level) {
+        loads_fini(out);
+        free(fullest);
+        free(of);
+        return -1;
+    }
+    for (size_t i = 0; i < r->n_ranks; i++) {
+        size_t who = p->of_rank[i];
+
+        out->records[who] += r->ranks[i].records;
+        of[who] += (double) fullest[r->ranks[i].comm];
+        most = fmax(most, of[who]);
+    }
+    for (size_t i = 0; i < p->n; i++) {
+        /* more than what losses of the fullest ranks explain */
+        bool other = of[i] > 0 && of[i] < most - CHANCE * sqrt(most);
+
+        out->scaled |= other;
+        out->level[i] = (double) out->records[i] * (other ? most / of[i] : 1);
+    }
+    free(fullest);
+    free(of);
+    return 0;
+}
+
 /* The scale of the bars: where they begin, how many records a complete process
  * has, and the mean of all processes. */
 struct axis {
@@ -556,7 +624,7 @@ static bool is_short(double records, double mean)
 /* Draws a bar per process, or the least of several. Returns true if one is
  * marked. */
 static bool put_records(const struct jp_report *report,
-                        const struct jp_finding *f, const uint64_t *records,
+                        const struct jp_finding *f, const struct loads *loads,
                         const struct axis *axis, FILE *out)
 {
     const struct jp_processes *p = report->processes;
@@ -569,10 +637,10 @@ static bool put_records(const struct jp_report *report,
 
         /* the processes that share this bar */
         for (size_t i = c * n / columns; i < (c + 1) * n / columns; i++) {
-            share = fmin(share, ((double) records[i] - axis->from) /
+            share = fmin(share, (loads->level[i] - axis->from) /
                                     (axis->full - axis->from));
             hit |= (f && is_hit(report, f, &p->list[i])) ||
-                   is_short((double) records[i], axis->mean);
+                   is_short(loads->level[i], axis->mean);
         }
         any |= hit;
         fprintf(out,
@@ -589,42 +657,42 @@ int proof_records(const struct jp_report *report, const struct jp_finding *f,
 {
     const struct jp_processes *p = report->processes;
     size_t n = p ? p->n : 0, columns = n < COLUMNS ? n : COLUMNS;
-    uint64_t *records, most = 0, least = UINT64_MAX;
-    double mean = 0, coverage = report->verdict->coverage, full;
-    char note[320], name[JP_PROCESS_NAME_LEN];
+    double most = 0, least = INFINITY, mean = 0, full;
+    double coverage = report->verdict->coverage;
+    uint64_t fewest = UINT64_MAX, greatest = 0;
+    char note[400], name[JP_PROCESS_NAME_LEN];
+    struct loads loads;
     size_t lowest = 0;
     struct axis axis;
     bool any;
 
     if (n < 2 || !report->result)
         return 1;
-    records = calloc(n, sizeof(*records));
-    if (!records)
+    if (count_loads(report, &loads) < 0)
         return -1;
-    for (size_t i = 0; i < report->result->n_ranks; i++)
-        records[p->of_rank[i]] += report->result->ranks[i].records;
     for (size_t i = 0; i < n; i++) {
-        most = records[i] > most ? records[i] : most;
-        lowest = records[i] < least ? i : lowest;
-        least = records[i] < least ? records[i] : least;
-        mean += (double) records[i] / (double) n;
+        most = fmax(most, loads.level[i]);
+        lowest = loads.level[i] < least ? i : lowest;
+        least = fmin(least, loads.level[i]);
+        mean += loads.level[i] / (double) n;
+        fewest = loads.records[i] < fewest ? loads.records[i] : fewest;
+        greatest = loads.records[i] > greatest ? loads.records[i] : greatest;
     }
-    full =
-        fmax((double) most, coverage > 0 && coverage < 1 ? mean / coverage : 0);
+    full = fmax(most, coverage > 0 && coverage < 1 ? mean / coverage : 0);
     if (!(full > 0)) {
-        free(records);
+        loads_fini(&loads);
         return 1;
     }
     axis = (struct axis){0, full, mean};
     /* few are missing: bars of all would look alike */
-    if (2 * (double) least > full && (double) least < full)
-        axis.from = fmax(0, floor(full - 4 * (full - (double) least)));
+    if (2 * least > full && least < full)
+        axis.from = fmax(0, floor(full - 4 * (full - least)));
     html_out_proof(out, "records", "Records of each process");
     fprintf(out,
             "<div class=\"plot\"><svg viewBox=\"0 0 %zu 100\" "
             "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
             columns);
-    any = put_records(report, f, records, &axis, out);
+    any = put_records(report, f, &loads, &axis, out);
     if (coverage > 0 && coverage < 1)
         fprintf(out,
                 "<line class=\"base\" x1=\"0\" x2=\"%zu\" y1=\"%.1f\" "
@@ -637,14 +705,22 @@ int proof_records(const struct jp_report *report, const struct jp_finding *f,
             "<span>%s</span><span>last</span></div>\n",
             coverage > 0 && coverage < 1 ? "dashed: expected on average" : "");
     processes_name(p, report->result, &p->list[lowest], name);
-    snprintf(note, sizeof(note), "From %s to %s. Fewest: %s%.120s.%s",
-             FIG_COUNT(least), FIG_COUNT(most),
+    snprintf(note, sizeof(note), "From %s to %s. Fewest%s: %s%.120s.%s",
+             FIG_COUNT(fewest), FIG_COUNT(greatest),
+             loads.scaled ? " by its communicators" : "",
              isdigit((unsigned char) *name) ? "rank " : "", name,
              any ? "" : " No rank stands out.");
-    if (axis.from > 0)
+    if (loads.scaled)
+        snprintf(note + strlen(note), sizeof(note) - strlen(note),
+                 " Ranks have different communicators: a bar is the share of "
+                 "what the fullest rank of each of them has.");
+    if (loads.scaled && axis.from > 0)
+        snprintf(note + strlen(note), sizeof(note) - strlen(note),
+                 " Bars begin at %.0f %%.", 100 * axis.from / axis.full);
+    else if (axis.from > 0)
         snprintf(note + strlen(note), sizeof(note) - strlen(note),
                  " Bars begin at %s.", FIG_COUNT((uint64_t) axis.from));
     html_out_proof_end(out, note);
-    free(records);
+    loads_fini(&loads);
     return 0;
 }

@@ -98,7 +98,9 @@ void upload_user_name(uid_t uid, char name[64]);
  *
  * The user is the owner of the step's folder, whatever its files say; job.conf
  * and summary.json must belong to the same user. If Slurm still knows the job,
- * it must be that user's.
+ * it must be that user's. A report of a job's logs alone has what Slurm said in
+ * JP_JOBCONF_OF_SLURM in place of job.conf; one that root has made is of the
+ * user that it names.
  *
  * summary: one document for the step (kind "step": verdict, coverage) and one
  * per cell (kind "cell"). detailed: one per operation. Returns -1 and err if

@@ -336,10 +336,10 @@ void upload_user_name(uid_t uid, char name[64])
 
 /* Finds the owner of the step: that of its folder. The files that say what job
  * it is must be the same user's, as others may be able to write there. */
-static int find_owner(const char *step_dir, struct job *job,
-                      struct jp_error *err)
+static int find_owner(const char *step_dir, const char *conf_name,
+                      struct job *job, struct jp_error *err)
 {
-    static const char *const names[] = {JP_JOBCONF_NAME, "summary.json"};
+    const char *const names[] = {conf_name, "summary.json"};
     struct stat folder, st;
 
     if (lstat(step_dir, &folder) < 0 || !S_ISDIR(folder.st_mode))
@@ -362,6 +362,27 @@ static int find_owner(const char *step_dir, struct job *job,
     return 0;
 }
 
+/* A report that was made of a job's logs alone has the job's user from Slurm.
+ * Root makes and uploads such reports of any user's job; other users only of
+ * their own. */
+static int take_slurms_user(const char *step_dir, struct job *job,
+                            struct jp_error *err)
+{
+    if (job->uid == 0) {
+        job->uid = job->conf.uid;
+        upload_user_name(job->uid, job->user);
+        job->job_id_from = UPLOAD_FROM_SLURM;
+        return 0;
+    }
+    if (job->conf.uid != job->uid)
+        return error_set(
+            err,
+            "%s: job %" PRIu64 " is of uid %lu, its report's folder of uid %lu",
+            step_dir, job->conf.job_id, (unsigned long) job->conf.uid,
+            (unsigned long) job->uid);
+    return 0;
+}
+
 /* Asks Slurm whose job it is. A job that Slurm does not know any more is what
  * the user's files claim. */
 static int check_job(const char *step_dir, const struct upload_what *what,
@@ -369,7 +390,8 @@ static int check_job(const char *step_dir, const struct upload_what *what,
 {
     uid_t uid;
 
-    job->job_id_from = UPLOAD_CLAIMED;
+    if (!job->job_id_from)
+        job->job_id_from = UPLOAD_CLAIMED;
     if (!what->ask || !what->ask(job->conf.job_id, &uid))
         return 0;
     if (uid != job->uid)
@@ -386,21 +408,32 @@ int upload_docs(const char *step_dir, const struct upload_what *what, FILE *out,
                 struct upload_made *made, struct jp_error *err)
 {
     char *conf = text_format("%s/" JP_JOBCONF_NAME, step_dir);
+    bool of_logs = conf && access(conf, F_OK) < 0; /* no step */
+    const char *name = of_logs ? JP_JOBCONF_OF_SLURM : JP_JOBCONF_NAME;
     struct job job = {.out = out};
     struct upload_made m = {0};
     int rc = -1;
 
+    if (of_logs) {
+        free(conf);
+        conf = text_format("%s/" JP_JOBCONF_OF_SLURM, step_dir);
+    }
     if (!conf) {
         error_set(err, "out of memory");
     } else if (access(conf, F_OK) < 0) {
-        error_set(err, "%s: no job.conf, but an upload needs a job", step_dir);
-    } else if (find_owner(step_dir, &job, err) == 0 &&
+        error_set(err,
+                  "%s: neither job.conf nor " JP_JOBCONF_OF_SLURM
+                  ": an upload needs a job that Slurm knew when the report was "
+                  "made (jobprof aggregate JOBID)",
+                  step_dir);
+    } else if (find_owner(step_dir, name, &job, err) == 0 &&
                jobconf_read(conf, &job.conf, err) == 0) {
         job.summary = summary_file_read(step_dir, SUMMARY_WITHOUT_TABLES, err);
         /* errno: ENODATA without a summary that can be read, otherwise EIO */
         if (!job.summary)
             errno = ENODATA;
-        else if (check_job(step_dir, what, &job, err) == 0 &&
+        else if ((!of_logs || take_slurms_user(step_dir, &job, err) == 0) &&
+                 check_job(step_dir, what, &job, err) == 0 &&
                  load_comms(&job, step_dir, err) == 0)
             rc = put_all(&job, step_dir, what, &m, err);
         if (rc < 0 && job.summary)

@@ -314,9 +314,18 @@ static int take(void *arg, const struct record *record)
     return w->sink->take(w->sink->arg, record, 1);
 }
 
+/* Passes on the line of what follows. */
+static void give_line(const struct way *w, const char *text, size_t len)
+{
+    if (w->sink->line)
+        w->sink->line(w->sink->arg, text, len);
+}
+
 /* Passes a record on. Only verbose records can be of a batch; others end it. */
 static int take_record(struct way *w, const struct record *record)
 {
+    if (w->sink->line) /* the times of the line */
+        return w->sink->take(w->sink->arg, record, 1);
     if (!record->start_us || !record->end_us) {
         int rc = w->neighbours ? neighbours_flush(w->neighbours) : 0;
 
@@ -356,9 +365,11 @@ static int take_line(struct way *w, enum loglines_kind kind, const char *text,
 
     switch (inspector_read_line(reader, text, len, &record)) {
     case INSPECTOR_RECORD:
+        give_line(w, text, len);
         w->headed |= reader->has_header;
         return take_record(w, &record);
     case INSPECTOR_MARKER:
+        give_line(w, text, len);
         w->headed = true;
         return take_marker(w);
     case INSPECTOR_OTHER:
@@ -402,6 +413,7 @@ static int take_ahead(struct way *w, struct jp_loglines *lines)
 
         if (!inspector_read_ahead(&w->state->reader, text, len, &record, &used))
             break;
+        give_line(w, text, used);
         rc = take_record(w, &record);
         w->facts->lines++;
         loglines_take(lines, used);
@@ -465,6 +477,7 @@ static int read_beyond(struct way *w, struct jp_loglines *lines,
         case INSPECTOR_RECORD:
             if (reader->has_header)
                 return 0;
+            give_line(w, text, len);
             rc = take_record(w, &record);
             break;
         case INSPECTOR_MARKER:

@@ -117,6 +117,22 @@ enum inspector_line inspector_read_line(struct inspector_reader *reader,
 bool inspector_read_ahead(struct inspector_reader *reader, const char *text,
                           size_t len, struct record *out, size_t *used);
 
+/* --- reader_details.c ------------------------------------------------------
+ *
+ * Values that no record keeps, as they are written; absent (len 0) if they are
+ * not there or of another type. algobw is a number's digits. */
+struct inspector_details {
+    struct record_text version, git_rev, mechanism; /* of metadata */
+    struct record_text algo, proto, timing_source, algobw;
+    bool has_metadata; /* false in a record of a batch (v4.3): its marker has
+                          the first three */
+};
+
+/* Reads the details of a record's line or a marker's. Texts are borrowed from
+ * it. */
+void inspector_details_read(const char *line, size_t len,
+                            struct inspector_details *out);
+
 /* --- inspector_reader.c ------------------------------------------------- */
 
 /* Lines of Inspector's logs, and operations of one launch in its verbose logs.

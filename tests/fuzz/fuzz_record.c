@@ -78,6 +78,10 @@ static bool read_recording(struct join *join, const void *data, size_t size,
 static void read_bytes(struct join *join, const void *data, size_t size,
                        uint32_t index, struct source_facts *file)
 {
+    struct inspector_details details;
+
+    inspector_details_read(data, size, &details);
+    assert(details.algobw.len <= size && details.git_rev.len <= size);
     fuzz_read("inspector", "fuzz", true, join, data, size, index, file);
     if (join_end_file(join) < 0)
         abort();

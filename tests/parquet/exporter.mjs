@@ -8,7 +8,9 @@ const db = await (await DuckDBInstance.create(":memory:")).connect();
 const query = (from) => `SELECT id, comm_type, coll, coll_sn, coll_msg_size_bytes,
     round(avg(coll_busbw_gbs), 6) AS mean_coll_busbw_gbs, count(*) AS log_count,
     min(n_ranks) AS n_ranks, min(nnodes) AS nnodes, count(DISTINCT hostname || pid),
-    sum(rank), max(coll_exec_time_us), min(dump_timestamp_us), max(dump_timestamp_us)
+    sum(rank), max(coll_exec_time_us), min(dump_timestamp_us), max(dump_timestamp_us),
+    list(DISTINCT coll_timing_source), round(sum(coll_algobw_gbs), 4),
+    list(DISTINCT inspector_output_format_version || ' ' || git_rev || ' ' || rec_mechanism)
     FROM ${from} GROUP BY ALL`;
 await db.run(`CREATE VIEW parquet AS SELECT * FROM read_parquet('${files}/*.parquet')`);
 await db.run(`CREATE VIEW json AS SELECT header.id AS id, header.rank AS rank,
@@ -20,12 +22,16 @@ await db.run(`CREATE VIEW json AS SELECT header.id AS id, header.rank AS rank,
         coll_perf.coll_msg_size_bytes AS coll_msg_size_bytes,
         coll_perf.coll_exec_time_us AS coll_exec_time_us,
         coll_perf.coll_busbw_gbs AS coll_busbw_gbs,
+        coll_perf.coll_timing_source AS coll_timing_source,
+        coll_perf.coll_algobw_gbs AS coll_algobw_gbs,
+        metadata.inspector_output_format_version AS inspector_output_format_version,
+        metadata.git_rev AS git_rev, metadata.rec_mechanism AS rec_mechanism,
         metadata.dump_timestamp_us AS dump_timestamp_us,
         metadata.hostname AS hostname, metadata.pid AS pid
     FROM read_json('${logs}/*.log', format = 'newline_delimited', columns = {
         header: 'STRUCT(id VARCHAR, rank INTEGER, n_ranks INTEGER, nnodes INTEGER)',
-        metadata: 'STRUCT(dump_timestamp_us BIGINT, hostname VARCHAR, pid BIGINT)',
-        coll_perf: 'STRUCT(coll VARCHAR, coll_sn BIGINT, coll_msg_size_bytes BIGINT, coll_exec_time_us BIGINT, coll_busbw_gbs DOUBLE)'})`);
+        metadata: 'STRUCT(dump_timestamp_us BIGINT, inspector_output_format_version VARCHAR, git_rev VARCHAR, rec_mechanism VARCHAR, hostname VARCHAR, pid BIGINT)',
+        coll_perf: 'STRUCT(coll VARCHAR, coll_sn BIGINT, coll_msg_size_bytes BIGINT, coll_exec_time_us BIGINT, coll_busbw_gbs DOUBLE, coll_timing_source VARCHAR, coll_algobw_gbs DOUBLE)'})`);
 const rows = async (sql) => (await (await db.run(sql)).getRows());
 const [[parquet, json, differ]] = await rows(`SELECT (SELECT count(*) FROM parquet),
     (SELECT count(*) FROM json), (SELECT count(*) FROM

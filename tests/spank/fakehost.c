@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/times.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +24,8 @@
 #include <setjmp.h>
 #include <stddef.h>
 #include <cmocka.h>
+
+#include "common/sitelog.h"
 
 struct host host;
 
@@ -99,6 +102,31 @@ static void note(const char *kind, const char *format, va_list ap)
     n = vsnprintf(host.log + had, sizeof(host.log) - had - 1, format, ap);
     assert_true(n >= 0 && (size_t) n < sizeof(host.log) - had - 1);
     strncat(host.log, "\n", sizeof(host.log) - strlen(host.log) - 1);
+}
+
+static void note_text(const char *kind, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    note(kind, format, ap);
+    va_end(ap);
+}
+
+/* The module's only datagrams are lines for syslog. */
+ssize_t sendto(int fd, const void *text, size_t len, int flags,
+               const struct sockaddr *to, socklen_t size)
+{
+    const char *end = memchr(text, ']', len);
+    char line[2048];
+
+    (void) fd, (void) flags, (void) size;
+    assert_non_null(end);
+    assert_string_equal(((const struct sockaddr_un *) to)->sun_path,
+                        SITELOG_SOCKET);
+    snprintf(line, sizeof(line), "%.*s", (int) len, (const char *) text);
+    note_text("syslog", "%s", line + (end - (const char *) text) + 3);
+    return (ssize_t) len;
 }
 
 #define NOTE(function, kind)                                                   \

@@ -329,7 +329,8 @@ static void test_het_says_once(void **state)
     }
 }
 
-/* A site's default prints nothing for the user. */
+/* A site's default prints nothing for the user: what fails goes to the node's
+ * syslog. */
 static void test_default_is_quiet(void **state)
 {
     char node[PATH_MAX];
@@ -341,8 +342,15 @@ static void test_default_is_quiet(void **state)
     host_helper_does("exit 3");
     host_call("init");
     host_call("user_init");
-    assert_string_equal(host.log, "info: jobprof: n1: jobprof-node begin "
-                                  "failed or took over 2 s\n");
+    assert_string_equal(host.log,
+                        "syslog: n1: jobprof-node begin failed or took over 2 "
+                        "s\n");
+    host.log[0] = '\0';
+    host_setenv("SLURM_JOBPROF_REQ", "1");
+    host_helper_does("echo 'no space (tasks here run unprofiled)' >&2; exit 3");
+    host_call("user_init");
+    assert_string_equal(host.log,
+                        "syslog: n1: no space (tasks here run unprofiled)\n");
     host.log[0] = '\0';
     host_setenv("SLURM_JOBPROF_REQ", "1");
     host_setenv("SLURM_JOBPROF_NCCL", "recorder");

@@ -180,13 +180,14 @@ static void test_last_value(void **state)
     assert_int_equal(host.forks, 1);
     host_call("init_post_opt");
     assert_env("SLURM_JOBPROF_REQ", "1");
+    assert_int_equal(host.forks, 2); /* the history */
     host_option("nccl-profile", "off", 0);
     host_option("nccl-profile", "off", 0);
-    assert_int_equal(host.forks, 1);
+    assert_int_equal(host.forks, 2);
     host_call("init_post_opt");
     assert_env("SLURM_JOBPROF_REQ", NULL);
     host_option("nccl-profile", "recorder", 0);
-    assert_int_equal(host.forks, 2);
+    assert_int_equal(host.forks, 3);
     host_call("init_post_opt");
     assert_env("SLURM_JOBPROF_REQ", "1");
 }
@@ -278,7 +279,7 @@ static void test_allocator(void **state)
     host_call("init_post_opt"); /* of another component */
     host_call("exit");
     assert_env("SLURM_JOBPROF_REQ", NULL);
-    assert_int_equal(host.forks, 2);
+    assert_int_equal(host.forks, 3);   /* two checks, the history once */
     assert_string_equal(host.log, ""); /* the script is profiled, too */
 }
 
@@ -314,6 +315,46 @@ static void test_allocator_tells(void **state)
 }
 
 /* Without the option, or with =off, nothing is said. */
+/* A new job that is to be profiled: the history is asked once, by srun outside
+ * of a job, sbatch and salloc. */
+static void test_tells_history(void **state)
+{
+    static const struct {
+        spank_context_t context;
+        const char *value, *job;
+        bool asks;
+    } rows[] = {{S_CTX_ALLOCATOR, "auto", NULL, true},
+                {S_CTX_LOCAL, "auto", NULL, true},
+                {S_CTX_LOCAL, "auto", "12", false},
+                {S_CTX_ALLOCATOR, "off", NULL, false}};
+    char *run;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        unlink(host_path("jobprof.history.run"));
+        host.context = rows[i].context;
+        host.noptions = 0;
+        host_helper_does("exit 0");
+        if (rows[i].job)
+            setenv("SLURM_JOB_ID", rows[i].job, 1);
+        else
+            unsetenv("SLURM_JOB_ID");
+        host_call("init");
+        assert_int_equal(host_option("nccl-profile", rows[i].value, 0), 0);
+        host.forks = 0;
+        host_call("init_post_opt");
+        host_call("init_post_opt"); /* of another component */
+        assert_int_equal(host.forks, rows[i].asks);
+        run = host_read("jobprof.history.run");
+        assert_int_equal(*run != '\0', rows[i].asks);
+        if (rows[i].asks)
+            assert_has(run, "arg history\narg --tell\n");
+        free(run);
+    }
+    unsetenv("SLURM_JOB_ID");
+    assert_string_equal(host.log, "");
+}
+
 static void test_allocator_without(void **state)
 {
     host.context = S_CTX_ALLOCATOR;
@@ -395,6 +436,7 @@ int main(void)
         TEST(test_request),
         TEST(test_allocator),
         TEST(test_allocator_tells),
+        TEST(test_tells_history),
         TEST(test_idle),
         TEST(test_allocator_without),
         TEST(test_unset_inherited),

@@ -365,6 +365,41 @@ static void test_report_relative(void **state)
     assert_int_equal(host.forks, 0);
 }
 
+/* Under a site's default what fails goes to syslog, in srun, too. */
+static void test_default_tells_the_site(void **state)
+{
+    char node[PATH_MAX];
+
+    (void) state;
+    snprintf(node, sizeof(node), "node=%s", host_path("jobprof-node"));
+    for (int named = 0; named < 2; named++) {
+        host.noptions = 0;
+        host_plugstack(node, "default=auto", NULL);
+        host_helper_does("exit 1");
+        host_call("init");
+        if (named)
+            setenv("JOBPROF_NCCL", "auto", 1);
+        host_call("init_post_opt");
+        host.log[0] = '\0';
+        host_call("local_user_init");
+        assert_has(host.log, named ? "spank: jobprof: job " : "syslog: job ");
+        assert_has(host.log, "resolve failed or took over 3 s\n");
+        host_helper_does(
+            "echo SLURM_JOBPROF_DIR=/x; echo SLURM_JOBPROF_LIMIT=1; echo .");
+        unsetenv("SLURM_JOBPROF_DIR");
+        host_call("local_user_init");
+        host.log[0] = '\0';
+        host_helper_does("kill -SEGV $$");
+        host_call("exit");
+        assert_string_equal(
+            host.log, named ? "spank: jobprof: the report failed or hung; "
+                              "later: jobprof report /x\n"
+                            : "syslog: the report failed or hung; later: "
+                              "jobprof report /x\n");
+        unsetenv("JOBPROF_NCCL");
+    }
+}
+
 static void test_report_hangs(void **state)
 {
     long long start;
@@ -423,6 +458,7 @@ int main(void)
         TEST(test_report),
         TEST(test_report_unprofiled),
         TEST(test_report_relative),
+        TEST(test_default_tells_the_site),
         TEST(test_report_hangs),
         TEST(test_report_crashes),
         TEST(test_report_not_in_fork),

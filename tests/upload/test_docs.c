@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
+#include "common/jobconf.h"
 #include "orchestrator/upload/upload.h"
 #include "tests/common/tempdir.h"
 
@@ -122,6 +123,57 @@ static void test_owner(void **state)
     }
 }
 
+/* A report that was made of a job's logs alone: Slurm's user counts where root
+ * has made it, and must be the folder's owner elsewhere. */
+static void test_logs(void **state)
+{
+    static const struct {
+        bool ours; /* the user in slurm-job.conf */
+        bool (*ask)(uint64_t, uid_t *);
+        bool sent, sent_by_root;
+    } rows[] = {{false, is_unknown, false, true},
+                {false, is_ours, false, false},
+                {true, is_unknown, true, true},
+                {true, is_ours, true, true},
+                {true, is_others, false, false}};
+    const char *folder = *state;
+
+    make_step(folder);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        unsigned long uid = rows[i].ours ? geteuid() : 4242;
+        char *path = text_format("%s/" JP_JOBCONF_NAME, folder), *text = NULL,
+             *conf = text_format(
+                 "schema = 1; version = \"0.1.0\"; created_us = 5L;\n"
+                 "job = { id = 12L; step = \"insp\"; restart = 0; user = "
+                 "\"victim\"; uid = %lu; name = \"train\"; };\n",
+                 uid),
+             *user = text_format("\"uid\":%lu,", uid);
+        bool root = geteuid() == 0;
+        struct jp_error err = {""};
+        int rc;
+
+        unlink(path);
+        put(folder, JP_JOBCONF_OF_SLURM, conf);
+        rc = make_docs(folder, rows[i].ask, &text, &err);
+        print_message("# row %zu: %s\n", i, err.text);
+        if (root ? rows[i].sent_by_root : rows[i].sent) {
+            assert_int_equal(rc, 0);
+            assert_non_null(strstr(text, user));
+            assert_non_null(strstr(text, root || rows[i].ask == is_ours
+                                             ? "\"job_id_from\":\"slurm\""
+                                             : "\"job_id_from\":\"claimed\""));
+            assert_non_null(strstr(text, "\"step\":\"insp\""));
+        } else {
+            assert_int_equal(rc, -1);
+            assert_non_null(strstr(err.text, "job 12 is of uid"));
+        }
+        free(text);
+        free(conf);
+        free(path);
+        free(user);
+    }
+}
+
 /* What is written passes the check of files, and each kind is there. */
 static void test_own_lines(void **state)
 {
@@ -152,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_owner, tempdir_make, tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_logs, tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(test_own_lines, tempdir_make,
                                         tempdir_drop),
     };

@@ -1,0 +1,45 @@
+// five.mjs PAGE...: the text that a reader sees before scrolling, a page after
+// the other, each behind a line "== WIDTH PAGE".
+import {resolve} from 'node:path';
+import {Browser} from './browser.mjs';
+
+const SIZES = [[1280, 900], [390, 844]];
+
+// Pieces of text whose lines are inside the window, in the order of the page.
+const visible = `(() => {
+  const seen = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node; (node = walk.nextNode());) {
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    const box = range.getBoundingClientRect();
+    if (node.data.trim() && box.width && box.height && box.bottom <= innerHeight &&
+        node.parentElement.checkVisibility())
+      seen.push(node.data.trim());
+  }
+  // a figure of a closed section that leaves its box
+  const cut = [...document.querySelectorAll('details>summary .figure')].filter(f => {
+    const figure = f.getBoundingClientRect();
+    const box = f.closest('section').getBoundingClientRect();
+    return figure.height && (figure.bottom > box.bottom || figure.right > box.right);
+  }).map(f => f.textContent);
+  return seen.join(' ').replace(/\\s+/g, ' ') + ' figures cut: ' + (cut.join(', ') || 'none');
+})()`;
+
+const browser = await Browser.open();
+try {
+  for (const page of process.argv.slice(2))
+    for (const [width, height] of SIZES) {
+      await browser.look(width, height);
+      await browser.goto(resolve(page));
+      console.log(`== ${width} ${page}`);
+      console.log(await browser.eval(visible));
+      // PICTURES=FOLDER keeps them, to be looked at
+      for (const dark of process.env.PICTURES ? [false, true] : []) {
+        const name = resolve(page).split('/').at(-2);
+        await browser.look(width, height, dark);
+        await browser.picture(`${process.env.PICTURES}/${name}-${width}${dark ? '-dark' : ''}.png`);
+      }
+    }
+} finally {
+  await browser.close();
+}
