@@ -16,6 +16,7 @@
 #include "common/defaults.h"
 #include "common/figure.h"
 #include "common/fileio.h"
+#include "common/knob.h"
 #include "common/num.h"
 #include "common/plan.h"
 #include "common/quote.h"
@@ -267,6 +268,20 @@ static int take_folder(void *arguments, const struct cmd_option *row,
     return 0;
 }
 
+/* For --tags. */
+static int take_tags(void *arguments, const struct cmd_option *row, char *value,
+                     struct jp_error *err)
+{
+    static const struct jp_knob tags = {.kind = JP_KNOB_TAGS};
+    struct arguments *a = arguments;
+
+    (void) row;
+    if (knob_check(&tags, value, err) < 0)
+        return -1;
+    a->options.tags = value;
+    return 0;
+}
+
 static const struct cmd_option rows[] = {
     {"output", "DIR",
      "folder for summary.*, report.html, csv/ and plots/; created if missing. "
@@ -307,6 +322,10 @@ static const struct cmd_option rows[] = {
      "keep times on each node's own clock. Without this, all times are moved "
      "to the clock of one node, if operations across nodes show the offsets",
      OPT_FLAG(options.as_recorded)},
+    {"tags", "NAMES",
+     "names of the tags that the program gave its calls (NCCL 2.31): "
+     "1:forward;2:backward. Of a step's raw/ they are those of its tags=",
+     OPT_TAKE(take_tags)},
     {"own-times", NULL,
      "also print what own times alone show of late ranks, to compare it with "
      "the verdict; nothing else changes",
@@ -771,6 +790,9 @@ int cmd_aggregate(int argc, char **argv)
     if (a.common.verbose)
         quote_printf(stderr, "jobprof: reading %zu input%s\n", a.inputs.n,
                      plural(a.inputs.n));
+    read_step(&a.inputs, &step);
+    if (!a.options.tags && step.has_conf)
+        a.options.tags = jobconf_find(step.has_conf, "tags");
     /* a list of its own, because read_nsys removes some */
     inputs = calloc(a.inputs.n + 1, sizeof(*inputs));
     for (size_t i = 0; inputs && i < a.inputs.n; i++)
@@ -794,7 +816,6 @@ int cmd_aggregate(int argc, char **argv)
         feature_notes(&features, print_note, NULL);
     }
     if (!failed) {
-        read_step(&a.inputs, &step);
         if (step.nodes)
             nodes_align(step.nodes, clocks_map(result->clocks));
         insight = insight_run(step.has_conf, step.nodes, result, &a.expect.is);

@@ -83,6 +83,8 @@ enum jp_limit_id {
     JP_LIMIT_TURNS_COST,
     JP_LIMIT_TURNS_OPS,
     JP_LIMIT_TURNS_FIRST,
+    JP_LIMIT_PHASE_SHARE,
+    JP_LIMIT_PHASE_TIMES,
     JP_LIMIT_OWN_ALARM,
     JP_LIMIT_OWN_WORTH,
     JP_LIMIT_OWN_STALL,
@@ -228,8 +230,9 @@ struct jp_limit {
     const char *name; /* its name in documents and reports */
     double value;     /* a share is 0 to 1 */
     enum jp_limit_unit unit;
-    const char *text; /* what the limit decides: a clause with {} in the place of
-                         the value, or one that goes on with "than <value>" */
+    const char
+        *text; /* what the limit decides: a clause with {} in the place of
+                  the value, or one that goes on with "than <value>" */
     const char *reason;
 };
 
