@@ -141,7 +141,8 @@ struct jp_finding {
     char phase[RECORD_MAX_PHASE + 1];
     double phase_share, phase_us;
     uint64_t phase_times, phase_of;
-    char text[400]; /* one clause: who, where, how much, with all figures */
+    char text[800]; /* one clause: who, where, how much, with all figures; of a
+                       traced rank, what it did longer */
     char next[160]; /* what to do about it */
 };
 

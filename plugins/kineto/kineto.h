@@ -36,12 +36,8 @@
  * certain. If two files begin with different steps their groups are different
  * communicators, so that nothing is joined wrongly.
  *
- * Phases of a step: the outermost annotation around the launch, of the thread
- * that launched, else of the thread that has the steps. First those that mean
- * the same in every program ("backward": record_function("backward"),
- * "autograd::engine::evaluate_function: ..."; "optimizer":
- * "Optimizer.step#..."; "forward": "DistributedDataParallel.forward"), then
- * those of the program, in its own words.
+ * Phases of a step: plugins/phasespans.h. The main thread is the one that has
+ * the steps.
  *
  * Nothing is trusted: an event has at most KINETO_EVENT bytes and KINETO_DEPTH
  * levels; kernels, launches, annotations and groups are limited, and what is
@@ -65,8 +61,6 @@ enum {
     KINETO_CALLS = 1 << 18,    /* annotations of collectives */
     KINETO_COLLS = 1 << 18,    /* kernels of communication */
     KINETO_GROUPS = 4096,      /* process groups of a rank */
-    KINETO_SPANS = 1 << 18,    /* annotations that name phases; 32 bytes each */
-    KINETO_PHASES = 64,        /* names of phases; others are none */
     KINETO_STREAMS = 64,
 };
 

@@ -3,7 +3,7 @@
  * Events come in any order, so the file is read to its end first: kernels of
  * communication (take_kernel), launches, annotations and steps are kept. Then
  * each such kernel gets the launch and the annotation that it belongs to
- * (place_launches), its phase (find_phase), its group (place_groups) and its
+ * (place_launches), its phase (phasespans.h), its group (place_groups) and its
  * number (number_all), and what has all of these is passed on. All kernels go
  * to a struct tracing as well. */
 #include <inttypes.h>
@@ -22,6 +22,7 @@
 #include "common/vector.h"
 #include "plugins/backend.h"
 #include "plugins/kineto/kineto.h"
+#include "plugins/phasespans.h"
 
 /* A kernel of NCCL or RCCL. */
 struct coll {
@@ -36,7 +37,7 @@ struct coll {
     uint32_t group;      /* index into groups, or NO_GROUP */
     uint32_t type_bytes; /* of an element; 0: unknown */
     int32_t stream, device;
-    uint8_t phase; /* index into phases, plus 1; 0: none */
+    uint8_t phase; /* phasespans_find */
     bool uneven;   /* the parts for the ranks differ in size */
     bool joined;
 };
@@ -55,14 +56,6 @@ struct call {
     const char *func;
     uint64_t elements;
     uint32_t type_bytes;
-};
-
-/* An annotation that names a phase of the training step. */
-struct span {
-    uint64_t thread;
-    int64_t start_ns, end_ns;
-    bool common; /* of the names that mean the same everywhere */
-    uint8_t phase;
 };
 
 struct group {
@@ -85,13 +78,9 @@ struct reading {
     struct call *calls;
     size_t n_calls, calls_room;
     struct keyed groups;
-    struct span *spans;
-    size_t n_spans, spans_room;
-    char phases[KINETO_PHASES][RECORD_MAX_PHASE + 1];
-    unsigned n_phases;
-    uint64_t main_thread; /* that has the steps, or else the first annotation */
-    bool has_main, main_has_steps;
-    uint64_t left_colls, left_launches, left_calls, left_groups, left_spans;
+    struct phasespans phases;
+    bool main_has_steps;
+    uint64_t left_colls, left_launches, left_calls, left_groups;
     int64_t pid;
     uint64_t rank; /* of the job */
     bool has_rank, rank_by_name;
@@ -293,86 +282,22 @@ static struct kineto_text first_type(struct kineto_text types)
               : (struct kineto_text){NULL, 0};
 }
 
-/* Whether the text contains a word, in any case. */
-static bool contains(struct kineto_text text, const char *word)
+/* Takes what may name a phase. 0, or -1: no memory. */
+static int take_phase(struct reading *r, const struct kineto_event *e,
+                      int64_t start_ns, int64_t end_ns)
 {
-    size_t n = strlen(word);
+    struct phasespans_range range = {.thread = hash_thread(e),
+                                     .start_ns = start_ns,
+                                     .end_ns = end_ns,
+                                     .name = e->name.at,
+                                     .len = e->name.len,
+                                     .is_annotation = e->cat ==
+                                                      KINETO_ANNOTATION};
 
-    for (size_t i = 0; i + n <= text.len; i++)
-        if (!strncasecmp(text.at + i, word, n))
-            return true;
-    return false;
-}
-
-/* The phase that a name means in every program: PyTorch itself marks the
- * backward pass and optimizers, DDP and FSDP mark their forward. NULL: none. */
-static const char *common_phase(struct kineto_text name)
-{
-    return begins(name, "autograd::engine::evaluate_function") ||
-                   contains(name, "backward")
-               ? "backward"
-           : contains(name, "optimizer") ? "optimizer"
-           : contains(name, "forward")   ? "forward"
-                                         : NULL;
-}
-
-/* The number of a phase, from 1 on; 0: there are too many. */
-static uint8_t find_phase_name(struct reading *r, struct kineto_text name)
-{
-    char clean[RECORD_MAX_PHASE + 1];
-    size_t len = copy_text(clean, sizeof(clean), name);
-    unsigned i = 0;
-
-    /* what a phase may not have (record_is_phase) */
-    for (size_t k = 0; k < len; k++)
-        if (clean[k] != ' ' && !record_is_word(&clean[k], 1, 1))
-            clean[k] = '_';
-    while (len && clean[len - 1] == ' ')
-        clean[--len] = '\0';
-    if (!record_is_phase(clean, len))
-        return 0;
-    while (i < r->n_phases && strcmp(r->phases[i], clean) != 0)
-        i++;
-    if (i == KINETO_PHASES)
-        return 0;
-    if (i == r->n_phases) {
-        memcpy(r->phases[i], clean, sizeof(clean));
-        r->n_phases++;
-    }
-    return (uint8_t) (i + 1);
-}
-
-/* Keeps an annotation, or an operator, that names a phase. 0, or -1: no memory.
- */
-static int take_span(struct reading *r, const struct kineto_event *e,
-                     int64_t start_ns, int64_t end_ns)
-{
-    const char *common = common_phase(e->name);
-    struct span span = {.thread = hash_thread(e),
-                        .start_ns = start_ns,
-                        .end_ns = end_ns,
-                        .common = common != NULL};
-
-    /* operators have such words in their names, too, but are no annotations */
-    if (begins(e->name, "aten::") || begins(e->name, "c10d::") ||
-        begins(e->name, "nccl:") || (!common && e->cat == KINETO_CPU))
-        return 0;
-    if (!r->has_main && e->cat == KINETO_ANNOTATION) {
-        r->main_thread = span.thread;
-        r->has_main = true;
-    }
-    if (r->n_spans == KINETO_SPANS) {
-        r->left_spans++;
-        return 0;
-    }
-    span.phase = find_phase_name(
-        r, common ? (struct kineto_text){common, strlen(common)} : e->name);
-    if (!span.phase)
-        return 0;
-    if (VECTOR_ROOM(r->spans, r->n_spans + 1, r->spans_room) < 0)
-        return -1;
-    r->spans[r->n_spans++] = span;
-    return 0;
+    /* the first annotation's thread, unless steps show another one */
+    if (range.is_annotation && !r->phases.has_main)
+        phasespans_main(&r->phases, range.thread);
+    return phasespans_add(&r->phases, &range);
 }
 
 /* Takes "ProfilerStep#3", "nccl:all_reduce", and what names a phase. */
@@ -388,13 +313,13 @@ static int take_annotation(struct reading *r, const struct kineto_event *e)
         if (!kineto_number(rest, &number) || !times_of(e, &start_ns, &end_ns))
             return 1;
         if (!r->main_has_steps)
-            r->main_thread = hash_thread(e);
-        r->has_main = r->main_has_steps = true;
+            phasespans_main(&r->phases, hash_thread(e));
+        r->main_has_steps = true;
         return tracing_step(r->tracing, number, start_ns, end_ns);
     }
     if (!begins(e->name, call))
         return times_of(e, &start_ns, &end_ns)
-                   ? take_span(r, e, start_ns, end_ns)
+                   ? take_phase(r, e, start_ns, end_ns)
                    : 1;
     if (!times_of(e, &start_ns, &end_ns))
         return 1;
@@ -569,76 +494,6 @@ static const struct call *find_call(const struct reading *r, uint64_t thread,
     return &r->calls[low - 1];
 }
 
-/* By kind, by thread, then from outside to inside. */
-static int by_span(const void *a, const void *b)
-{
-    const struct span *x = a, *y = b;
-
-    if (x->common != y->common)
-        return x->common ? -1 : 1;
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    return (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns);
-}
-
-/* Keeps of each thread and kind the outermost spans: a forward within a
- * backward (activation checkpointing) is a part of that. */
-static void cut_spans(struct reading *r)
-{
-    size_t kept = 0;
-
-    if (r->n_spans)
-        qsort(r->spans, r->n_spans, sizeof(*r->spans), by_span);
-    for (size_t i = 0; i < r->n_spans; i++) {
-        const struct span *s = &r->spans[i],
-                          *last = kept ? &r->spans[kept - 1] : NULL;
-
-        if (!last || last->common != s->common || last->thread != s->thread ||
-            s->start_ns >= last->end_ns)
-            r->spans[kept++] = *s;
-    }
-    r->n_spans = kept;
-}
-
-/* The phase of the thread's span around a time; 0: none. */
-static uint8_t phase_at(const struct reading *r, bool common, uint64_t thread,
-                        int64_t ns)
-{
-    const struct span key = {thread, ns, INT64_MIN, common, 0};
-    size_t low = 0, high = r->n_spans;
-
-    /* the number of spans that begin up to then */
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (by_span(&r->spans[mid], &key) <= 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    if (!low || r->spans[low - 1].common != common ||
-        r->spans[low - 1].thread != thread || r->spans[low - 1].end_ns < ns)
-        return 0;
-    return r->spans[low - 1].phase;
-}
-
-/* The phase in which a thread launched a kernel: by its own annotations, else
- * by those of the main thread, which waits for the backward pass of another
- * one. Names that mean the same everywhere come first. */
-static uint8_t find_phase(const struct reading *r, const struct launch *launch)
-{
-    uint8_t phase = 0;
-
-    for (int common = 1; common >= 0 && !phase; common--) {
-        phase = phase_at(r, common, launch->thread, launch->ns);
-        if (!phase && r->has_main)
-            phase = phase_at(r, common, r->main_thread, launch->ns);
-    }
-    return phase;
-}
-
 /* Gives each kernel its launch, and what the annotation around that says. */
 static void place_launches(struct reading *r)
 {
@@ -646,7 +501,7 @@ static void place_launches(struct reading *r)
         qsort(r->launches, r->n_launches, sizeof(*r->launches), by_correlation);
     if (r->n_calls)
         qsort(r->calls, r->n_calls, sizeof(*r->calls), by_thread);
-    cut_spans(r);
+    phasespans_end(&r->phases);
     for (size_t i = 0; i < r->n_colls && r->n_launches; i++) {
         struct coll *coll = &r->colls[i];
         const struct launch key = {coll->correlation, 0, 0}, *launch;
@@ -659,7 +514,7 @@ static void place_launches(struct reading *r)
         if (!launch)
             continue;
         coll->launch_ns = launch->ns;
-        coll->phase = find_phase(r, launch);
+        coll->phase = phasespans_find(&r->phases, launch->thread, launch->ns);
         call = find_call(r, launch->thread, launch->ns);
         if (!call)
             continue;
@@ -906,9 +761,7 @@ static void make_record(struct reading *r, const struct coll *coll,
         .rank = group->place,
         .n_ranks = group->n_ranks,
         .clock = RECORD_CLOCK_GPU};
-    if (coll->phase)
-        out->phase = (struct record_text){r->phases[coll->phase - 1],
-                                          strlen(r->phases[coll->phase - 1])};
+    out->phase = phasespans_name(&r->phases, coll->phase);
     out->exec_unknown = !out->exec_us;
     out->busbw_nan = out->exec_unknown || !out->bytes || rule == BANDWIDTH_NONE;
     if (!out->busbw_nan)
@@ -1017,7 +870,7 @@ rest:
              "the process used several GPUs: no times of the GPU");
     say(out, &any,
         r->left_colls + r->left_launches + r->left_calls + r->left_groups +
-            r->left_spans,
+            r->phases.left,
         "events are beyond the limits of a file and were not used");
     if (fclose(out) != 0 || !any) {
         free(text);
@@ -1097,7 +950,7 @@ static void reading_fini(struct reading *r)
     free(r->colls);
     free(r->launches);
     free(r->calls);
-    free(r->spans);
+    phasespans_fini(&r->phases);
     free(r);
 }
 
