@@ -272,7 +272,7 @@ static const char *const call_columns[] = {"start", "end", "nameId",
                                            "correlationId", "globalTid"};
 enum { C_START, C_END, C_NAME, C_CORRELATION, C_TID, C_N };
 
-/* A call into CUDA: how long its process was in it, and, if it launched a
+/* A call of the runtime: how long its process was in it, and, if it launched a
  * kernel of NCCL, in which phase. All ranges are known by now. */
 static int take_call(void *arg, const struct nsys_cell *cells,
                      struct jp_error *err)
