@@ -18,6 +18,7 @@
 #include "common/num.h"
 #include "common/pattern.h"
 #include "common/quote.h"
+#include "common/record.h"
 #include "common/utf8.h"
 
 /* Limits of a value: words of a WORD, bytes of a TEXT and of a list of
@@ -89,6 +90,72 @@ static int check_labels(const char *text, struct jp_error *err)
             if (strcmp(other.key, label.key) == 0)
                 return error_set(err, "\"%s\" is given more than once",
                                  label.key);
+    }
+    return 0;
+}
+
+/* --- names of tags ------------------------------------------------------- */
+
+struct usertag {
+    uint64_t tag; /* not 0 */
+    char name[USERTAGS_NAME + 1];
+};
+
+/* Gets the next name, and moves *at past it, as userlabels_next. */
+static bool next_tag(const char **at, struct usertag *out)
+{
+    const char *from = *at;
+    struct userlabel label;
+
+    if (!userlabels_next(at, &label) ||
+        num_parse_u64(label.key, 1, INT64_MAX, &out->tag, NULL) < 0 ||
+        !record_is_phase(label.value, strlen(label.value))) {
+        *at = from;
+        return false;
+    }
+    snprintf(out->name, sizeof(out->name), "%.*s", USERTAGS_NAME, label.value);
+    return true;
+}
+
+char *usertags_name(const char *tags, uint64_t tag, char buf[USERTAGS_NAME + 1])
+{
+    struct usertag named;
+
+    while (tags && *tags && next_tag(&tags, &named))
+        if (named.tag == tag) {
+            memcpy(buf, named.name, sizeof(named.name));
+            return buf;
+        }
+    snprintf(buf, USERTAGS_NAME + 1, "tag %" PRIu64, tag);
+    return buf;
+}
+
+/* Checks names of tags: syntax, number, and that each tag and each name comes
+ * once, because two phases of one name would look like one. */
+static int check_tags(const char *text, struct jp_error *err)
+{
+    struct usertag tag, other;
+    const char *at = text;
+    size_t n = 0;
+
+    while (*at) {
+        const char *from = at, *before = text;
+
+        if (n++ == USERLABELS_MAX || !next_tag(&at, &tag))
+            return error_set(err,
+                             "\"%s\" does not name a tag (" USERTAGS_RANGE ")",
+                             QUOTE(from));
+        if (!strncmp(tag.name, "tag ", 4) || !strcmp(tag.name, "several") ||
+            !strcmp(tag.name, "others"))
+            return error_set(err, "\"%s\" is a name of reports themselves",
+                             tag.name);
+        while (before < from && next_tag(&before, &other)) {
+            if (other.tag == tag.tag)
+                return error_set(err, "tag %" PRIu64 " has two names", tag.tag);
+            if (!strcmp(other.name, tag.name))
+                return error_set(err, "two tags have the name \"%s\"",
+                                 tag.name);
+        }
     }
     return 0;
 }
@@ -234,6 +301,7 @@ int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
     case JP_KNOB_ON_HANG:
     case JP_KNOB_FILE:
     case JP_KNOB_LABELS:
+    case JP_KNOB_TAGS:
     case JP_KNOB_NAMES:
     case JP_KNOB_RANKS:
         break;
@@ -364,6 +432,8 @@ int knob_check(const struct jp_knob *knob, const char *text,
         return check_file(text, err);
     if (knob->kind == JP_KNOB_LABELS)
         return check_labels(text, err);
+    if (knob->kind == JP_KNOB_TAGS)
+        return check_tags(text, err);
     if (knob->kind == JP_KNOB_ON_HANG)
         return onhang_parse(text, NULL, &on_hang, err);
     return knob_number(knob, text, &ignored, err);
@@ -390,6 +460,7 @@ char *knob_format_range(const struct jp_knob *knob, char *buf, unsigned len)
         [JP_KNOB_ON_HANG] = ONHANG_RANGE,
         [JP_KNOB_FILE] = "a file's path",
         [JP_KNOB_LABELS] = USERLABELS_RANGE,
+        [JP_KNOB_TAGS] = USERTAGS_RANGE,
         [JP_KNOB_PATTERN] = "directory pattern",
         [JP_KNOB_PATH] = "absolute path",
         [JP_KNOB_LIST] = LIST_RANGE,

@@ -32,6 +32,7 @@ enum jp_knob_kind {
     JP_KNOB_NAMES,  /* names of [A-Za-z0-9._-], separated by semicolons */
     JP_KNOB_RANKS,  /* one of words, or numbers and ranges, separated by ; */
     JP_KNOB_LABELS, /* the user's labels: KEY:VALUE;... */
+    JP_KNOB_TAGS,   /* names of NCCL's tags: NUMBER:NAME;... */
 };
 
 /* The place of a profiler's knob among those of its option. */
@@ -84,7 +85,7 @@ int knob_check(const struct jp_knob *knob, const char *text,
 
 /* A checked value as a number: count, bytes, microseconds, 0 or 1, the index
  * among words, JP_NCCL_RELEASE. -1 for patterns, paths, files, lists, mounts,
- * texts, labels and bad values. */
+ * texts, labels, tags and bad values. */
 int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
                 struct jp_error *err);
 
@@ -120,6 +121,19 @@ struct userlabel {
 /* Gets the next label of a text that knob_check has accepted, and moves *at
  * past it. Returns false if there is none, or the text is malformed. */
 bool userlabels_next(const char **at, struct userlabel *out);
+
+/* --- names of tags: "1:forward;2:backward;3:optimizer" --------------------
+ *
+ * NCCL 2.31 lets a program tag its calls with numbers. A report shows a name in
+ * place of "tag 2". Names are phases (record_is_phase). */
+
+#define USERTAGS_NAME 31 /* RECORD_MAX_PHASE */
+#define USERTAGS_RANGE "at most 16 NUMBER:NAME, separated by \";\""
+
+/* The name of a tag in a text that knob_check has accepted (NULL: empty), or
+ * "tag 2" (USERTAGS_NAME + 1 bytes). Returns buf. */
+char *usertags_name(const char *tags, uint64_t tag,
+                    char buf[USERTAGS_NAME + 1]);
 
 /* --- the value of on_hang: what to do when a step hangs ------------------- */
 

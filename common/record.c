@@ -34,6 +34,17 @@ bool record_is_word(const char *text, size_t len, size_t max)
     return true;
 }
 
+bool record_is_phase(const char *text, size_t len)
+{
+    if (!len || len > RECORD_MAX_PHASE || text[0] == ' ' ||
+        text[len - 1] == ' ')
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if (text[i] != ' ' && !record_is_word(&text[i], 1, 1))
+            return false;
+    return true;
+}
+
 /* --- the words for clocks, algorithms and protocols ------------------------
  */
 

@@ -19,6 +19,7 @@
 #define RECORD_MAX_NAME 127 /* communicator; longer is cut */
 #define RECORD_MAX_HOST 255 /* longer is refused, like everything below */
 #define RECORD_MAX_FUNC 31
+#define RECORD_MAX_PHASE 31                 /* longer is cut */
 #define RECORD_MAX_TIME_US 1000000000000ull /* 11 days */
 /* 1e7 GB/s: a sum over 2^20 ranks stays in 64 bits */
 #define RECORD_MAX_BUSBW_MICRO 10000000000000ull
@@ -63,7 +64,10 @@ struct record {
     struct record_text name; /* clean UTF-8; "unknown" counts as absent */
     struct record_text host;
     struct record_text func; /* "AllReduce", "Send" ... */
-    int64_t pid;             /* -1 absent */
+    /* The part of a training step in which it was called, as the program says:
+     * "backward", "tag 3" (record_is_phase). len 0: it does not say. */
+    struct record_text phase;
+    int64_t pid; /* -1 absent */
     /* Tells processes with one host and pid apart (their pid namespaces and
      * start times), and the devices of one process; 0: unknown. Any numbers, of
      * which only equality counts. */
@@ -101,6 +105,9 @@ uint64_t process_instance(uint64_t pid_namespace, uint64_t start);
  * printable ASCII without spaces, quotes, commas and slashes, so that it needs
  * no quoting in a CSV cell or a path. */
 bool record_is_word(const char *text, size_t len, size_t max);
+/* Whether a text may be a phase: 1 to RECORD_MAX_PHASE such bytes, and blanks
+ * between them. */
+bool record_is_phase(const char *text, size_t len);
 
 /* --- the ways in which a profiler's record can be bad.
  *

@@ -50,7 +50,8 @@ static int64_t late_arrival(const struct jp_sim_fault *fault,
                             const struct jp_sim_fault_site *site)
 {
     if (fault->cause || site->is_p2p || site->comm_ranks < 2 ||
-        !fault->kind->late(fault, site->rank, site->node))
+        !fault->kind->late(fault, site->rank, site->node) ||
+        (*fault->func && (!site->func || strcmp(fault->func, site->func) != 0)))
         return 0;
     return fault->args[1] * 1000;
 }
@@ -207,7 +208,7 @@ static int parse_arg(struct jp_sim_fault *fault, char type, int *n,
                          INT32_MAX, &fault->args[(*n)++], err);
 }
 
-/* Parses by=CAUSE, from=TIME or to=TIME. */
+/* Parses by=CAUSE, from=TIME, to=TIME or in=FUNC. */
 static int parse_option(struct jp_sim_fault *fault, const char *word,
                         struct jp_error *err)
 {
@@ -223,9 +224,15 @@ static int parse_option(struct jp_sim_fault *fault, const char *word,
                    ? 0
                    : error_set(err, "no cause \"%s\"; see --help", value);
     }
+    if (n == 2 && strncmp(word, "in", n) == 0) {
+        if (!*value || strlen(value) >= sizeof(fault->func))
+            return error_set(err, "\"%s\" is no function", value);
+        memcpy(fault->func, value, strlen(value) + 1);
+        return 0;
+    }
     if (!(n == 4 && strncmp(word, "from", n) == 0) &&
         !(n == 2 && strncmp(word, "to", n) == 0))
-        return error_set(err, "\"%s\" is not by=, from= or to=", word);
+        return error_set(err, "\"%s\" is not by=, from=, to= or in=", word);
     if (num_parse_time_us(value, 0, INT32_MAX * UINT64_C(1000000), &us, err) <
         0)
         return -1;
@@ -245,6 +252,8 @@ static int parse_options(struct jp_sim_fault *fault, char *text,
     /* only real causes begin and end at a time */
     if ((fault->from_us || fault->to_us) && !fault->cause)
         return error_set(err, "from= and to= need by=");
+    if (*fault->func && fault->cause)
+        return error_set(err, "in= and by= do not go together");
     if (fault->to_us && fault->to_us <= fault->from_us)
         return error_set(err, "to= is not after from=");
     return 0;
@@ -410,7 +419,9 @@ void sim_faults_help(FILE *out)
     fputs("COMM is self, tp, dp or world, or comm0, comm1, ... with --comms.\n"
           "Operations are a communicator's collectives, counted from 0.\n"
           "\n"
-          "late-rank and late-node take ,by=CAUSE: then the cause itself makes "
+          "late-rank and late-node take ,in=FUNC (AllReduce): late at that "
+          "function only.\n"
+          "They take ,by=CAUSE: then the cause itself makes "
           "the rank late,\n"
           "at each collective; ,from=TIME ,to=TIME limit it to a part of the "
           "program. All\n"

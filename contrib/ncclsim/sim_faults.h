@@ -25,7 +25,8 @@ struct jp_sim_fault {
     char comm[SIM_COMM_NAME];         /* if the syntax has a COMM */
     int64_t args[SIM_MAX_FAULT_ARGS]; /* the other arguments, in order */
     const struct jp_sim_cause *cause; /* NULL: by the virtual clock only */
-    int64_t from_us, to_us; /* time in the program; to_us 0: until its end */
+    int64_t from_us, to_us;   /* time in the program; to_us 0: until its end */
+    char func[SIM_COMM_NAME]; /* only at this function; "": at all */
 };
 
 struct jp_sim_faults {
@@ -41,7 +42,8 @@ struct jp_sim_fault_site {
     uint64_t op; /* its number in the communicator */
     int comm_ranks;
     int is_p2p;
-    int is_alltoall; /* `op` counts the communicator's AlltoAll */
+    const char *func; /* of the collective; NULL: unknown */
+    int is_alltoall;  /* `op` counts the communicator's AlltoAll */
 };
 
 /* What a rank does instead of an operation. */
@@ -50,7 +52,8 @@ enum jp_sim_stop { SIM_GOES_ON, SIM_HANGS, SIM_CRASHES };
 /* What happens to a communicator after an operation. */
 enum jp_sim_fate { SIM_STAYS, SIM_DESTROYED, SIM_RECREATED };
 
-/* Adds "KIND=ARGUMENTS[,by=CAUSE][,from=TIME][,to=TIME]". The options are only
+/* Adds "KIND=ARGUMENTS[,by=CAUSE][,from=TIME][,to=TIME]", or [,in=FUNC] without
+ * a cause. The options are only
  * for kinds that make ranks late. Returns 0, or -1 without a change. */
 int sim_faults_add(struct jp_sim_faults *faults, const char *text,
                    struct jp_error *err);

@@ -6,9 +6,10 @@
  * only up to 2.27 all Sends, or Recvs, of a batch are watched together. A pass
  * over the connections raises at most one event, start or end, for each watched
  * operation. Therefore channels interleave, and an operation that has already
- * ended takes two passes.
+ * ended takes two passes. From 2.31 on a pass takes all that have ended.
  *
- * Source: NVIDIA/nccl 2.26.2 to 2.30.7, src/transport/profiler.cc, proxy.cc. */
+ * Source: NVIDIA/nccl 2.26.2 to 2.30.7, src/transport/profiler.cc, proxy.cc;
+ * 2.31.2, src/plugin/profiler.cc. */
 #ifndef JP_SIM_KERNELS_H
 #define JP_SIM_KERNELS_H
 

@@ -112,6 +112,9 @@ static int64_t arrive(struct jp_sim_model *model, int rank,
         .node = model->world->node[rank],
         .comm_ranks = group->n,
         .is_p2p = is_p2p,
+        .func = steps[model->step % N_STEPS].action == COLLECTIVE
+                    ? sim_cost_func_name(steps[model->step % N_STEPS].func)
+                    : NULL,
     };
     uint64_t jitter = noise_key(model, 1000 + (uint64_t) rank);
     int is_call = !is_p2p && group->n > 1;

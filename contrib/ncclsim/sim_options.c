@@ -84,8 +84,7 @@ static const struct row {
     {"--max-rate", NULL, FLAG, AT(is_inline), 0, 1,
      "the proxy thread's work in the user thread, at its least cost"},
     {"--silent-broadcast", "on|off", SWITCH, AT(silent_broadcast), 0, 1,
-     "a Broadcast has API events only, as with NCCL 2.29 and 2.30 (then on, "
-     "if\n"
+     "a Broadcast has API events only, as with NCCL 2.29 to 2.31 (then on, if\n"
      "        --nccl-version names one of them)"},
     {"--graph", "N", INT, AT(graph), 0, 1000000,
      "capture an iteration's collectives into CUDA graphs and replay them N\n"
@@ -338,10 +337,8 @@ void sim_options_follow(struct jp_sim_options *o)
     const struct jp_sim_nccl *nccl = sim_nccl();
     int named = o->nccl_version != NULL;
 
-    /* seen in 2.29 and 2.30; v7 was never run */
     if (o->silent_broadcast < 0)
-        o->silent_broadcast = named && nccl->silent_bcast &&
-                              nccl->interface < 7;
+        o->silent_broadcast = named && nccl->silent_bcast;
     if (o->quiet_single < 0)
         o->quiet_single = named;
     if (o->first_op_us < 0)

@@ -116,6 +116,7 @@ static const struct jp_sim_nccl table[] = {
      .has_kernels = 1,
      .has_stamps = 1,
      .counts_as_gpu = 1,
+     .passes_all = 1,
      .colls_per_batch = 8},
 };
 

@@ -42,6 +42,7 @@ struct jp_sim_nccl {
     int shared_batches;  /* a batch's P2P operations share one connection */
     int counts_unasked;  /* the host also counts works without KernelCh */
     int counts_as_gpu;   /* copies to oneself and all replays, too */
+    int passes_all;      /* a pass reads starts and ends of all kernels */
     int adds_at_replay;  /* 2.26.2's way of counting graphs */
     int colls_per_batch; /* works of a batch on a channel */
 };

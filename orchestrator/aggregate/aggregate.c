@@ -549,6 +549,7 @@ out:
     clocks_destroy(clocks);
     partial_set_fini(&partials);
     join_destroy(join);
+    join_phases_fini(&budget);
     joinrun_free_files(files, walk.n_logs);
     logwalk_fini(&walk);
     return result;
@@ -668,6 +669,7 @@ int partial_make(const char *raw, const char *path,
         rc = write_file(path, join, &walk, strlen(raw) + 1, files, err);
 out:
     join_destroy(join);
+    join_phases_fini(&budget);
     joinrun_free_files(files, walk.n_logs);
     logwalk_fini(&walk);
     return rc;

@@ -192,7 +192,10 @@ struct jp_op {
     /* Of the n_start records, microseconds since 1970: when the first and the
      * last rank arrived, and the last end (0: unknown). */
     uint64_t start_min_us, start_max_us, end_max_us;
+    uint32_t phase; /* index into phases, plus 1; 0: no rank gave one;
+                       JP_PHASE_SEVERAL: its ranks gave different ones */
 };
+#define JP_PHASE_SEVERAL UINT32_MAX
 
 /* Packed operations: ops.h. */
 struct jp_ops;
@@ -235,14 +238,15 @@ struct jp_p2p_node {
     double busbw_mean;
 };
 
-/* Operations of one communicator and function in one window of time (by
- * dump_min_us); sorted by (t0, comm, coll). A run has 200 windows of equal
- * length at most. Where these would make more than 50,000 rows, it has fewer,
- * but 10 at least. */
+/* Operations of one communicator, function and phase in one window of time (by
+ * dump_min_us); sorted by (t0, comm, coll, phase). A run has 200 windows of
+ * equal length at most. Where these would make more than 50,000 rows, it has
+ * fewer, but 10 at least. */
 struct jp_window {
     uint64_t t0_us, t1_us;
     size_t comm;
     const char *coll; /* one of coll_names */
+    uint32_t phase;   /* as in struct jp_op */
     uint64_t ops, bytes, time_us;
     double busbw_mean;
 };
@@ -320,7 +324,8 @@ struct jp_phases {
 /* Records with a tag of the program (v7), sums over all ranks. */
 struct jp_tag {
     uint64_t tag, records;
-    double exec_us, sync_us; /* sync: of symmetric kernels */
+    char name[RECORD_MAX_PHASE + 1]; /* the phase's: "backward", "tag 2" */
+    double exec_us, sync_us;         /* sync: of symmetric kernels */
 };
 
 #define JP_PAUSES 8 /* later ones are added to the last one */
@@ -395,8 +400,8 @@ struct jp_quality {
                                  the launcher has started its workers anew:
                                  they ended with their processes, and have no
                                  records */
-    uint64_t unseen_calls; /* calls of the program for which NCCL reported no
-                              operation; no loss, and not expected */
+    uint64_t unseen_calls;    /* calls of the program for which NCCL reported no
+                                 operation; no loss, and not expected */
     struct jp_unseen unseen[JP_UNSEEN_FUNCS];
     size_t n_unseen;
     /* Operations without a time because no kernel event of NCCL belongs to
@@ -535,9 +540,15 @@ struct jp_recorded {
     struct launched launched; /* what its launcher told it */
 };
 
+/* Phases that have names of their own; the last one is "others". */
+#define JP_PHASES 64
+
 struct jp_result {
     char **coll_names; /* sorted */
     size_t n_coll_names;
+    /* Of the program, such as "backward" or "tag 3"; sorted. */
+    char *phases[JP_PHASES];
+    size_t n_phases;
     struct jp_comm *comms;
     size_t n_comms;
     struct jp_rank *ranks;
@@ -624,6 +635,8 @@ struct jp_aggregate_options {
     /* A folder. Its <node>/clock.jsonl hold what the nodes' agents measured of
      * each other's clocks. NULL: none. */
     const char *nodes;
+    const char *tags; /* names of the program's tags (usertags_name); may be
+                         NULL */
     /* Called with the reason why a node's partial was not used; may be NULL. */
     void (*note)(void *arg, const char *node, const char *why);
     void *note_arg;
@@ -639,6 +652,10 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
                                 const struct jp_aggregate_options *options,
                                 struct jp_error *err);
 void result_destroy(struct jp_result *result);
+
+/* The name of a phase as struct jp_op has it: "" for none, "several" where the
+ * ranks gave different ones. Borrowed. */
+const char *result_phase(const struct jp_result *result, uint32_t phase);
 
 /* The topology's labels for a result: one for each communicator, in order, and
  * notes on files that were not used. The caller owns them; labels_fini also

@@ -244,10 +244,9 @@ enum join_status join_add_counts(struct join *join, const struct record *base,
 
 /* Keeps a record with another size than its row. The row stays the first
  * size's. JOIN_OK, or as failed(). */
-static JOIN_RARE enum join_status add_stray(struct join *join,
-                                            const struct join_member *member,
-                                            const struct join_lane *lane,
-                                            const struct record *r)
+static JOIN_RARE enum join_status
+add_stray(struct join *join, const struct join_member *member,
+          const struct join_lane *lane, const struct record *r, uint32_t phase)
 {
     struct join_stray stray = {.comm = member->comm,
                                .func = lane->func,
@@ -256,7 +255,7 @@ static JOIN_RARE enum join_status add_stray(struct join *join,
                                .seq = join->n_strays};
 
     join_row_fill(&stray.row, r);
-    join_stamp_fill(&stray.stamp, r);
+    join_stamp_fill(&stray.stamp, r, phase);
     return join_stray_add(join, &stray) < 0 ? failed(join) : JOIN_OK;
 }
 
@@ -325,16 +324,35 @@ static inline int add_time(struct join *join, const struct join_lane *lane,
                                                 : JOIN_LONG_US);
 }
 
-/* Adds a record's start and end to row i of a block. Most sources have no such
- * times, so blocks get stamps with their first one. */
+/* The number of a record's phase; mostly that of the record before. 0: it has
+ * none. *rc is -1 without memory. */
+static JOIN_RARE uint32_t phase_of(struct join *join, const struct record *r,
+                                   int *rc)
+{
+    const char *last =
+        join->phase ? atomic_load(&join->budget->phases[join->phase - 1]) : "";
+
+    if (strncmp(last, r->phase.text, r->phase.len) || last[r->phase.len]) {
+        join->phase = join_phase_get(join->budget, r->phase.text, r->phase.len);
+        *rc = join->phase ? 0 : -1;
+        /* which names are the last ones depends on the order of the files */
+        if (join->phase == JP_PHASES && !join->ordered)
+            join->conflict = true;
+    }
+    return join->phase;
+}
+
+/* Adds a record's start, end and phase to row i of a block. Most sources have
+ * none, so blocks get stamps with their first one. */
 static JOIN_RARE int add_stamp(struct join *join, struct join_block *block,
-                               unsigned i, const struct record *r)
+                               unsigned i, const struct record *r,
+                               uint32_t phase)
 {
     struct join_stamp stamp;
 
     if (join_stamps_get(join, block) < 0)
         return -1;
-    join_stamp_fill(&stamp, r);
+    join_stamp_fill(&stamp, r, phase);
     join_stamp_fold(&block->stamps[i], &stamp);
     return 0;
 }
@@ -409,16 +427,20 @@ static enum join_status add_coll(struct join *join, struct join_member *member,
     uint64_t bit = UINT64_C(1) << i;
     struct join_row *into = join_row_get(join, lane->block, i);
     enum join_status status = JOIN_OK;
+    uint32_t phase = 0;
+    int rc = 0;
 
-    if (!into)
+    if (r->phase.len)
+        phase = phase_of(join, r, &rc);
+    if (!into || rc < 0)
         return failed(join);
     /* four cases: a second size, a repeated record, no room, a new record */
     if (into->n && into->bytes != r->bytes) {
-        status = add_stray(join, member, lane, r);
+        status = add_stray(join, member, lane, r, phase);
     } else if (lane->lane_block->seen & bit) {
         return repeated(join, member);
-    } else if ((r->start_us || r->end_us) &&
-               add_stamp(join, lane->block, i, r) < 0) {
+    } else if ((r->start_us || r->end_us || phase) &&
+               add_stamp(join, lane->block, i, r, phase) < 0) {
         return failed(join);
     } else if (add_time(join, lane, i, r->exec_us) < 0) {
         return failed(join);

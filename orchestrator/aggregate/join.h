@@ -77,7 +77,8 @@ static inline size_t blockmap_slots(const struct blockmap *map)
 }
 
 #define JOIN_BLOCK 64
-#define JOIN_MAX_FUNCS 256 /* distinct names of functions */
+#define JOIN_SEVERAL UINT32_MAX /* phase: its ranks gave different ones */
+#define JOIN_MAX_FUNCS 256      /* distinct names of functions */
 #define JOIN_NO_RANK UINT32_MAX
 #define JOIN_LONG_US (UINT32_MAX - 1) /* this time, and all longer ones */
 #define JOIN_NO_TIME UINT64_MAX
@@ -219,11 +220,13 @@ struct join_row {
                           have it, or none */
 };
 
-/* When the ranks of an operation began and ended it, by their own clocks. */
+/* When the ranks of an operation began and ended it, by their own clocks, and
+ * in which phase of the program. */
 struct join_stamp {
     uint64_t start_min, start_max; /* of n ranks; 0: none */
     uint64_t end_max;
     uint32_t n;
+    uint32_t phase; /* join_phase_get; 0: no rank gave one; JOIN_SEVERAL */
 };
 
 struct join_block {
@@ -368,6 +371,9 @@ struct join_budget {
     bool keep;                     /* close no communicator before the end */
     const struct clockmap *clocks; /* maps all times to one clock; NULL: times
                                       are left as they are */
+    /* The phases of all records, in order of appearance; NULL: none yet. The
+     * owner of the budget frees them (join_phases_fini). */
+    _Atomic(char *) phases[JP_PHASES];
 };
 
 /* The process that wrote the last records. Comparing is faster than hashing. */
@@ -417,11 +423,12 @@ struct join {
     uint32_t *touched;  /* members with records in the current file */
     uint32_t n_touched;
     size_t room_touched;
-    uint32_t file; /* index of the current file */
-    bool over;     /* the last failure was the memory limit */
-    bool conflict; /* see the top of this file */
-    bool late;     /* a record came for a communicator that was closed */
-    bool ordered;  /* files come in order of path, so there are no conflicts */
+    uint32_t file;  /* index of the current file */
+    uint32_t phase; /* of the last record that has one; 0: none */
+    bool over;      /* the last failure was the memory limit */
+    bool conflict;  /* see the top of this file */
+    bool late;      /* a record came for a communicator that was closed */
+    bool ordered;   /* files come in order of path, so there are no conflicts */
     /* The clock of the host that wrote the last record. NULL: its times are
      * left as they are. */
     const struct clockmap_node *clock;
@@ -451,6 +458,12 @@ enum join_status join_add(struct join *join, const struct record *record);
  * its records do. It need not have records; without any it has no members. */
 enum join_status join_add_counts(struct join *join, const struct record *base,
                                  const struct jpr_counts *counts);
+
+/* Returns the number of a phase, from 1 on. Names after the first JP_PHASES - 1
+ * are one phase, "others". 0: no memory. Threads may call it at once. */
+uint32_t join_phase_get(struct join_budget *budget, const char *name,
+                        size_t len);
+void join_phases_fini(struct join_budget *budget);
 
 /* Adds records of one path to a communicator's. 0, or -1: no memory. */
 int join_path_add(struct join_comm *comm, const struct join_path *path);

@@ -80,7 +80,8 @@ static void emit(struct walk *w, uint64_t sn, const struct join_row *row,
         .n_start = at->n,
         .start_min_us = at->start_min,
         .start_max_us = at->start_max,
-        .end_max_us = at->end_max};
+        .end_max_us = at->end_max,
+        .phase = at->phase};
 
     if (w->rc == 0)
         w->rc = ops_add(w->ops, &op);

@@ -83,6 +83,48 @@ uint32_t join_func_get(struct join *join, const char *name, size_t len)
     return join->n_funcs++;
 }
 
+/* Puts a name into place i if that is free. *at: the name that is there then.
+ * False: no memory. */
+static bool put_phase(struct join_budget *budget, uint32_t i, const char *name,
+                      size_t len, const char **at)
+{
+    char *mine = strndup(name, len), *there = NULL;
+
+    if (!mine)
+        return false;
+    *at = mine;
+    if (atomic_compare_exchange_strong(&budget->phases[i], &there, mine))
+        return true;
+    free(mine); /* another thread was first */
+    *at = there;
+    return true;
+}
+
+uint32_t join_phase_get(struct join_budget *budget, const char *name,
+                        size_t len)
+{
+    for (uint32_t i = 0; i < JP_PHASES; i++) {
+        const char *at =
+            atomic_load_explicit(&budget->phases[i], memory_order_acquire);
+
+        if (i == JP_PHASES - 1) {
+            name = "others";
+            len = strlen(name);
+        }
+        if (!at && !put_phase(budget, i, name, len, &at))
+            return 0;
+        if (!strncmp(at, name, len) && !at[len])
+            return i + 1;
+    }
+    return JP_PHASES;
+}
+
+void join_phases_fini(struct join_budget *budget)
+{
+    for (uint32_t i = 0; i < JP_PHASES; i++)
+        free(atomic_exchange(&budget->phases[i], NULL));
+}
+
 /* The hexadecimal digits of an id after "0x" as a number; 16 of them fit.
  * Readers accept no other characters. */
 static uint64_t id_value(const char *id, size_t len)
@@ -613,12 +655,14 @@ void join_row_add(struct join_row *into, const struct record *r)
         into->dump_max = r->dump_us;
 }
 
-void join_stamp_fill(struct join_stamp *stamp, const struct record *r)
+void join_stamp_fill(struct join_stamp *stamp, const struct record *r,
+                     uint32_t phase)
 {
     *stamp = (struct join_stamp){.start_min = r->start_us,
                                  .start_max = r->start_us,
                                  .end_max = r->end_us,
-                                 .n = r->start_us != 0};
+                                 .n = r->start_us != 0,
+                                 .phase = phase};
 }
 
 void join_stamp_fold(struct join_stamp *into, const struct join_stamp *from)
@@ -631,6 +675,11 @@ void join_stamp_fold(struct join_stamp *into, const struct join_stamp *from)
     if (from->end_max > into->end_max)
         into->end_max = from->end_max;
     into->n += from->n;
+    /* a rank that gave none does not contradict the others */
+    if (from->phase && into->phase && from->phase != into->phase)
+        into->phase = JOIN_SEVERAL;
+    else if (from->phase)
+        into->phase = from->phase;
 }
 
 /* --- records of a second size for one sequence number -------------------- */

@@ -105,8 +105,9 @@ void join_row_fill(struct join_row *row, const struct record *r);
 void join_row_fold(struct join_row *into, const struct join_row *from);
 /* Adds a record to a row, like the two together. */
 void join_row_add(struct join_row *into, const struct record *r);
-/* The same for stamps; all zeros: there are none. */
-void join_stamp_fill(struct join_stamp *stamp, const struct record *r);
+/* The same for stamps; all zeros: there are none. phase: of the record. */
+void join_stamp_fill(struct join_stamp *stamp, const struct record *r,
+                     uint32_t phase);
 void join_stamp_fold(struct join_stamp *into, const struct join_stamp *from);
 
 #endif

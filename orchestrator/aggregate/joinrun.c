@@ -829,6 +829,7 @@ static struct join *start(struct run *run, unsigned n,
     atomic_store(&budget->kernels_used, 0);
     atomic_store(&budget->kernels_off, false);
     atomic_store(&budget->journal_off, false);
+    join_phases_fini(budget);
     join = pass(run, n, n == 1 && !run->split.n_nodes, options, budget, err);
     split_fold(&run->split);
     return join;

@@ -15,7 +15,7 @@
 #include "common/vector.h"
 
 enum {
-    OPS_COLUMNS = 19,
+    OPS_COLUMNS = 20,
     /* a column's head: widths, shift, least value; reading and writing touch 8
      * bytes more than a value has */
     OPS_COLUMN_HEAD = 10,
@@ -55,8 +55,9 @@ enum column {
     START_MIN, /* first */
     START_MAX, /* - first */
     END_MAX,   /* - first start */
+    PHASE,     /* several is 1, so that all are small */
 };
-_Static_assert(END_MAX + 1 == OPS_COLUMNS, "a column is missing");
+_Static_assert(PHASE + 1 == OPS_COLUMNS, "a column is missing");
 
 /* For each column, the parts that are read from it or computed with it. */
 static const unsigned parts_of[OPS_COLUMNS] = {
@@ -79,6 +80,7 @@ static const unsigned parts_of[OPS_COLUMNS] = {
     [START_MIN] = OPS_STARTS,
     [START_MAX] = OPS_STARTS,
     [END_MAX] = OPS_STARTS,
+    [PHASE] = OPS_PHASE,
 };
 
 /* Reads eight bytes, little-endian. */
@@ -188,6 +190,9 @@ static void put_op(struct ops_columns *columns, size_t i, const struct jp_op *o)
     c[START_MIN][i] = o->start_min_us;
     c[START_MAX][i] = o->start_max_us - o->start_min_us;
     c[END_MAX][i] = o->end_max_us - o->start_min_us;
+    c[PHASE][i] = !o->phase                      ? 0
+                  : o->phase == JP_PHASE_SEVERAL ? 1
+                                                 : o->phase + UINT64_C(1);
 }
 
 /* Packs the first n operations. Returns the bytes used. */
@@ -244,6 +249,10 @@ static void take_column(enum column column, const struct view *view, size_t n,
         TAKE(START_MIN, start_min_us, V);
         TAKE(START_MAX, start_max_us, V + o[i].start_min_us);
         TAKE(END_MAX, end_max_us, V + o[i].start_min_us);
+        TAKE(PHASE, phase,
+             V == 1 ? JP_PHASE_SEVERAL
+             : V    ? (uint32_t) V - 1
+                    : 0);
     }
 #undef TAKE
 }
@@ -503,5 +512,11 @@ const struct jp_op *ops_unpack(struct ops_reader *reader, size_t i)
         reader->rows[k].comm = run->comm;
         reader->rows[k].coll = run->coll;
     }
+    if (reader->ops->phase_at[1] &&
+        (!reader->parts || reader->parts & OPS_PHASE))
+        for (size_t k = 0; k < reader->n; k++)
+            if (reader->rows[k].phase != JP_PHASE_SEVERAL)
+                reader->rows[k].phase =
+                    reader->ops->phase_at[reader->rows[k].phase];
     return &reader->rows[i - reader->first];
 }

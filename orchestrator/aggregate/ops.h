@@ -43,6 +43,8 @@ struct jp_ops {
     size_t used, room;
     uint64_t *starts;
     size_t n_starts;
+    /* what stands for phase k of the operations that were added; 0: itself */
+    uint32_t phase_at[JP_PHASES + 1];
 };
 
 /* NULL: no memory. Destroy takes NULL. */
@@ -89,6 +91,7 @@ enum {
     OPS_DUMP_MIN = 1 << 11,
     OPS_DUMP_MAX = 1 << 12,
     OPS_STARTS = 1 << 13, /* start_*_us, end_max_us */
+    OPS_PHASE = 1 << 14,
     OPS_COUNTS = OPS_N | OPS_N_EXEC | OPS_N_BUSBW | OPS_N_START,
     OPS_EXEC = OPS_EXEC_MAX | OPS_EXEC_OTHERS,
     OPS_BUSBW = OPS_BUSBW_SUM | OPS_BUSBW_MAX, /* and the least */

@@ -71,7 +71,7 @@ static int put_all(struct partial_out *w, const struct jp_logwalk *walk,
         for (uint32_t k = 0; k < join->comms[i]->n_series; k++)
             if (partial_put_series(w, i, join->comms[i]->series[k]) < 0)
                 return -1;
-    if (partial_put_strays(w) < 0)
+    if (partial_put_strays(w) < 0 || partial_put_phases(w) < 0)
         return -1;
     return partial_put_block(w, PARTIAL_END, put_end, &w->blocks);
 }
@@ -282,7 +282,8 @@ static bool in_order(const struct partial *p, const struct partial_in *r,
         (type == PARTIAL_MESSAGES && p->version < PARTIAL_COURSE) ||
         (type == PARTIAL_MEMBERS && p->version < PARTIAL_PROCESSES) ||
         (type == PARTIAL_SEQUENCE && p->version < PARTIAL_SEQUENCES) ||
-        (type == PARTIAL_WORD && p->version < PARTIAL_WORDS))
+        (type == PARTIAL_WORD && p->version < PARTIAL_WORDS) ||
+        (type == PARTIAL_PHASES && p->version < PARTIAL_WORDS))
         return false;
     if (type == PARTIAL_TABLES || type == PARTIAL_SEQUENCE ||
         type == PARTIAL_TIMELINE || type == PARTIAL_STRIP)
@@ -320,6 +321,8 @@ static int take_payload(struct partial_in *r, enum partial_block type)
         return partial_get_process(r, type);
     case PARTIAL_OPS:
         return partial_get_ops(r);
+    case PARTIAL_PHASES:
+        return partial_get_phases(r);
     default:
         return partial_get_table(r, type);
     }

@@ -39,6 +39,7 @@ enum partial_block {
     PARTIAL_MEMBERS = 13,  /* what tells the members' processes apart */
     PARTIAL_WORD = 14,     /* algorithms, protocols, CPUs' clocks */
     PARTIAL_SEQUENCE = 15, /* of one file, before its timeline */
+    PARTIAL_PHASES = 16,   /* of the program, and of strays and operations */
     PARTIAL_N_TYPES
 };
 
@@ -75,6 +76,8 @@ int partial_put_processes(struct partial_out *w, const struct jp_logwalk *walk,
 /* Functions, communicators and members, then what the members sent. */
 int partial_put_tables(struct partial_out *w);
 int partial_put_strays(struct partial_out *w);
+/* After all operations and strays. The series' blocks are sorted. */
+int partial_put_phases(struct partial_out *w);
 int partial_put_series(struct partial_out *w, uint32_t comm,
                        struct join_series *series);
 
@@ -106,6 +109,9 @@ struct partial_in {
     uint32_t room_lanes;
     const struct clockmap_node *clock; /* of all its records; NULL: their times
                                           stay */
+    /* the join's numbers of the partial's phases */
+    uint32_t phases[JP_PHASES];
+    uint32_t n_phases;
 };
 
 /* Each reads one block's payload. 0, or -1: damaged, or no memory. */
@@ -116,6 +122,7 @@ int partial_get_process(struct partial_in *r, enum partial_block type);
 /* TABLES, PAIRS, BITS, KERNELS, MESSAGES or STRAYS, into the join. */
 int partial_get_table(struct partial_in *r, enum partial_block type);
 int partial_get_ops(struct partial_in *r);
+int partial_get_phases(struct partial_in *r);
 
 void partial_put_counts(struct jpr_out *out, const struct jpr_counts *counts);
 void partial_get_counts(struct jpr_in *in, struct jpr_counts *counts);

@@ -705,7 +705,7 @@ static int get_stray(struct partial_in *r)
                                 .sn = sn,
                                 .seq = r->join->n_strays};
     join_row_fill(&stray.row, &record);
-    join_stamp_fill(&stray.stamp, &record);
+    join_stamp_fill(&stray.stamp, &record, 0);
     if (!is_next(r->join, &stray) || !has_row(r, &stray) ||
         join_stray_add(r->join, &stray) < 0)
         return -1;

@@ -15,6 +15,7 @@
 
 #include "common/figure.h"
 #include "common/fileio.h"
+#include "common/knob.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/aggregate/comm_type.h"
 #include "orchestrator/aggregate/join.h"
@@ -54,6 +55,45 @@ static int make_funcs(struct build *b)
         for (uint32_t k = 0; k < r->n_coll_names; k++)
             if (!strcmp(join->funcs[i], r->coll_names[k]))
                 b->func_at[i] = k;
+    return 0;
+}
+
+/* A copy of a phase's name; "tag 2" becomes the tag's own name. */
+static char *name_phase(const char *name, const char *tags)
+{
+    char buf[USERTAGS_NAME + 1];
+    uint64_t tag;
+
+    return strdup(!strncmp(name, "tag ", 4) &&
+                          num_parse_u64(name + 4, 1, UINT64_MAX, &tag, NULL) ==
+                              0
+                      ? usertags_name(tags, tag, buf)
+                      : name);
+}
+
+/* Makes the sorted list of phases, and what their numbers in the join become.
+ */
+static int take_phases(struct build *b)
+{
+    struct jp_result *r = b->result;
+    const char *names[JP_PHASES];
+
+    for (size_t i = 0; i < JP_PHASES; i++) {
+        names[i] = atomic_load(&b->join->budget->phases[i]);
+        if (!names[i])
+            break;
+        r->phases[i] = name_phase(names[i], b->options->tags);
+        if (!r->phases[i])
+            return -1;
+        r->n_phases++;
+        names[i] = r->phases[i];
+    }
+    if (r->n_phases)
+        qsort(r->phases, r->n_phases, sizeof(char *), by_name);
+    for (uint32_t i = 0; i < r->n_phases; i++)
+        for (uint32_t k = 0; k < r->n_phases; k++)
+            if (!strcmp(names[i], r->phases[k]))
+                b->phase_at[i + 1] = k + 1;
     return 0;
 }
 
@@ -249,7 +289,7 @@ static int make_comms(struct build *b)
     struct jp_result *r = b->result;
 
     if (join_close_all(b->join, b->threads) < 0 || make_funcs(b) < 0 ||
-        make_order(b) < 0)
+        take_phases(b) < 0 || make_order(b) < 0)
         return -1;
     r->comms = calloc(r->n_comms + 1, sizeof(*r->comms));
     if (!r->comms) {
@@ -451,6 +491,7 @@ static int make_ops(struct build *b)
     r->ops = b->join->ops;
     b->join->ops = NULL; /* now owned by the other one */
     ops_renumber(r->ops, b->comm_at, b->func_at);
+    memcpy(r->ops->phase_at, b->phase_at, sizeof(r->ops->phase_at));
     r->n_ops = r->ops->n;
     return 0;
 }
@@ -741,6 +782,13 @@ static void free_comm(struct jp_comm *comm)
     free(comm->why);
 }
 
+const char *result_phase(const struct jp_result *result, uint32_t phase)
+{
+    if (phase == JP_PHASE_SEVERAL)
+        return "several";
+    return phase && phase <= result->n_phases ? result->phases[phase - 1] : "";
+}
+
 void result_destroy(struct jp_result *r)
 {
     if (!r)
@@ -753,6 +801,8 @@ void result_destroy(struct jp_result *r)
     }
     for (size_t i = 0; i < r->n_coll_names; i++)
         free(r->coll_names[i]);
+    for (size_t i = 0; i < r->n_phases; i++)
+        free(r->phases[i]);
     for (size_t i = 0; i < r->quality.n_notes; i++) {
         free(r->quality.notes[i].path);
         free(r->quality.notes[i].what);

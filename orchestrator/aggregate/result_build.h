@@ -24,6 +24,8 @@ struct build {
     uint32_t *comm_at;   /* join's number -> place in result->comms */
     uint32_t *comm_from; /* and back */
     uint32_t *func_at;   /* join's number -> place in result->coll_names */
+    /* join's number -> place in result->phases, plus 1 */
+    uint32_t phase_at[JP_PHASES + 1];
     /* records by sequence numbers; set with the communicators */
     uint64_t expected, unseen, overflow;
     bool stopped; /* by options->progress, in the second reading */

@@ -374,16 +374,20 @@ static int cells_fill(struct cells *c, bool beside)
 
 /* --- communicators over time, in equal slices ---------------------------- */
 
-/* At most 200 slices, and fewer where very many communicators would make the
- * table larger than ROWS (3 MB). */
+/* At most 200 slices, and fewer where very many communicators, or phases, would
+ * make the table larger than ROWS (3 MB). */
 enum { SLICES = 200, FEW_SLICES = 10, ROWS = 50000 };
 
 struct slices {
     struct jp_result *r;
     uint64_t from, width;
     unsigned n;
-    struct jp_window now[SLICES]; /* of the series being walked */
-    uint64_t n_busbw[SLICES];
+    size_t phases; /* of the result, none, and several */
+    /* of the series being walked: slice after slice, and in each by phase */
+    struct slice {
+        struct jp_window window;
+        uint64_t n_busbw;
+    } * now;
     size_t next[SLICES]; /* first the number of a slice's windows, then where
                             the next one goes */
     struct ops_reader reader;
@@ -407,7 +411,7 @@ static bool is_next(struct series *last, const struct jp_op *op)
 static bool cut(struct slices *s)
 {
     uint64_t lo = s->r->ops->dump_first, hi = s->r->ops->dump_last, span;
-    size_t series = s->r->ops->n_runs;
+    size_t series = s->r->ops->n_runs * (s->r->n_phases ? s->r->n_phases : 1);
 
     if (!hi)
         return false;
@@ -425,23 +429,32 @@ static uint64_t slice_of(const struct slices *s, const struct jp_op *op)
     return (op->dump_min_us - s->from) / s->width;
 }
 
-/* Adds an operation to the window of its time. */
+/* Where the window of an operation's time and phase is in now. */
+static size_t place_of(const struct slices *s, const struct jp_op *op)
+{
+    return slice_of(s, op) * s->phases +
+           (op->phase == JP_PHASE_SEVERAL ? s->phases - 1 : op->phase);
+}
+
+/* Adds an operation to its window. */
 static void add_op(struct slices *s, const struct jp_op *op)
 {
     uint64_t at = slice_of(s, op);
-    struct jp_window *w = &s->now[at];
+    struct slice *slice = &s->now[place_of(s, op)];
+    struct jp_window *w = &slice->window;
 
     if (!w->ops)
         *w = (struct jp_window){.t0_us = s->from + at * s->width,
                                 .t1_us = s->from + (at + 1) * s->width,
                                 .comm = op->comm,
-                                .coll = s->r->coll_names[op->coll]};
+                                .coll = s->r->coll_names[op->coll],
+                                .phase = op->phase};
     w->ops++;
     w->bytes = num_add(w->bytes, op->bytes);
     w->time_us = num_add(w->time_us, op->exec_max_us);
     if (op->n_busbw) {
         w->busbw_mean += op_busbw_gbs(op); /* a sum until flush() */
-        s->n_busbw[at]++;
+        slice->n_busbw++;
     }
 }
 
@@ -450,37 +463,36 @@ static void flush(struct slices *s)
 {
     struct jp_result *r = s->r;
 
-    for (unsigned i = 0; i < s->n; i++) {
-        struct jp_window *w = &s->now[i];
+    for (size_t i = 0; i < s->n * s->phases; i++) {
+        struct jp_window *w = &s->now[i].window;
 
         if (!w->ops)
             continue;
-        if (s->n_busbw[i])
-            w->busbw_mean /= (double) s->n_busbw[i];
-        r->windows[s->next[i]++] = *w;
-        *w = (struct jp_window){0};
-        s->n_busbw[i] = 0;
+        if (s->now[i].n_busbw)
+            w->busbw_mean /= (double) s->now[i].n_busbw;
+        r->windows[s->next[i / s->phases]++] = *w;
+        s->now[i] = (struct slice){0};
     }
 }
 
-/* Counts how many windows each slice will have: one for each series with an
- * operation in it. */
+/* Counts how many windows each slice will have: one for each series and phase
+ * with an operation in it. */
 static void count(struct slices *s)
 {
     struct series last = {UINT32_MAX, UINT32_MAX};
-    bool seen[SLICES] = {false};
 
-    ops_want(&s->reader, OPS_DUMP_MIN);
+    ops_want(&s->reader, OPS_DUMP_MIN | OPS_PHASE);
     for (size_t i = 0; i < s->r->n_ops; i++) {
         const struct jp_op *op = ops_at(&s->reader, i);
 
         if (is_next(&last, op))
-            memset(seen, 0, sizeof(seen));
-        if (!op->dump_min_us || seen[slice_of(s, op)])
+            memset(s->now, 0, s->n * s->phases * sizeof(*s->now));
+        if (!op->dump_min_us || s->now[place_of(s, op)].window.ops)
             continue;
-        seen[slice_of(s, op)] = true;
+        s->now[place_of(s, op)].window.ops = 1; /* seen */
         s->next[slice_of(s, op)]++;
     }
+    memset(s->now, 0, s->n * s->phases * sizeof(*s->now));
 }
 
 /* Allocates all windows, slice after slice. 0 or -1. */
@@ -508,7 +520,7 @@ static void fill_windows(struct slices *s)
     struct series last = {UINT32_MAX, UINT32_MAX};
 
     ops_want(&s->reader, OPS_BYTES | OPS_N_BUSBW | OPS_EXEC_MAX |
-                             OPS_BUSBW_SUM | OPS_DUMP_MIN);
+                             OPS_BUSBW_SUM | OPS_DUMP_MIN | OPS_PHASE);
     for (size_t i = 0; i < s->r->n_ops; i++) {
         const struct jp_op *op = ops_at(&s->reader, i);
 
@@ -531,12 +543,16 @@ static int make_windows(struct build *b)
         return -1;
     s->r = b->result;
     s->reader.ops = b->result->ops;
+    s->phases = s->r->n_phases + 2;
     if (cut(s)) {
-        count(s);
-        rc = lay_out_windows(s);
+        s->now = calloc(s->n * s->phases, sizeof(*s->now));
+        if (s->now)
+            count(s);
+        rc = s->now ? lay_out_windows(s) : -1;
         if (rc == 0)
             fill_windows(s);
     }
+    free(s->now);
     free(s);
     return rc;
 }

@@ -11,6 +11,7 @@
 
 #include "common/figure.h"
 #include "common/fileio.h"
+#include "common/knob.h"
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/result_build.h"
 
@@ -667,6 +668,8 @@ int result_quality(struct build *b)
     sum_counters(b, &produced, &complete);
     sort_unseen(q);
     qsort(q->tags, q->n_tags, sizeof(*q->tags), by_time_of_tag);
+    for (size_t i = 0; i < q->n_tags; i++)
+        usertags_name(b->options->tags, q->tags[i].tag, q->tags[i].name);
     cut_notes(q);
     q->coll_records = b->join->coll_records;
     q->p2p_records = b->join->p2p_records;

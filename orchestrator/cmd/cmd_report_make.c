@@ -268,7 +268,9 @@ static int analyse_steps(const struct report_session *session,
         .threads = session->policy.report_threads,
         .progress = on_progress,
         .progress_arg = &watch,
-        .processes = session->has_conf ? session->conf.ntasks : 0};
+        .processes = session->has_conf ? session->conf.ntasks : 0,
+        .tags = session->has_conf ? jobconf_find(&session->conf, "tags")
+                                  : NULL};
     const char **raw = calloc(session->n_steps, sizeof(*raw));
     char *job_dir = stepdir_job_dir(session->dir);
     size_t n = 0;
@@ -308,6 +310,7 @@ static int analyse(const struct report_session *session, struct material *m)
         .progress = on_progress,
         .progress_arg = &watch,
         .processes = session->has_conf ? session->conf.ntasks : 0,
+        .tags = session->has_conf ? jobconf_find(&session->conf, "tags") : NULL,
         .partials = nodes,
         .nodes = nodes,
         /* partials may also replace logs that are gone */

@@ -147,7 +147,8 @@ static void take_findings(const struct search *s, struct jp_attempts *out)
                                    : NULL;
 
         if (a && !*a->found)
-            snprintf(a->found, sizeof(a->found), "%s", all->at[i].text);
+            snprintf(a->found, sizeof(a->found), "%.*s",
+                     (int) sizeof(a->found) - 1, all->at[i].text);
     }
 }
 

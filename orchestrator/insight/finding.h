@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/record.h"
 #include "orchestrator/insight/expectation.h"
 
 /* A step's verdict in one word, worst first (verdict.h). */
@@ -134,7 +135,14 @@ struct jp_finding {
                                  many to name, of so many; 0: no */
     char between[130];        /* "n1 and n2": the two nodes; or "" */
     uint32_t stage, stages; /* of a pipeline, from 1 on; 0: none, or unknown */
-    char text[400]; /* one clause: who, where, how much, with all figures */
+    /* The phase of the training step in which it is late, by the program's own
+     * word, its share of the lateness, 0 to 1, and how late it is there: by
+     * phase_us in phase_times of phase_of operations. "": none stands out. */
+    char phase[RECORD_MAX_PHASE + 1];
+    double phase_share, phase_us;
+    uint64_t phase_times, phase_of;
+    char text[800]; /* one clause: who, where, how much, with all figures; of a
+                       traced rank, what it did longer */
     char next[160]; /* what to do about it */
 };
 

@@ -170,7 +170,8 @@ static void answer_hidden(struct jp_hypotheses *h,
             !(h->of[i].least > most))
             continue;
         hypothesis_set(h, (enum jp_hypothesis_id) i, JP_HYPOTHESIS_NOT_JUDGED,
-                       NAN, "effects below %s cannot be seen beside the findings",
+                       NAN,
+                       "effects below %s cannot be seen beside the findings",
                        hypothesis_least(h, (enum jp_hypothesis_id) i, least));
         h->of[i].todo = "fix what was found, then profile again";
     }
@@ -470,6 +471,8 @@ static int judge(struct jp_insight *x, const struct jp_result *r,
         rc = network_findings(r, p, &series, expectation, &x->findings);
     if (rc == 0)
         rc = turns_findings(r, p, &series, x->lateness, &x->findings);
+    if (rc == 0)
+        rc = phases_findings(r, p, &x->findings);
     /* last: it speaks where nothing else was found */
     if (rc == 0)
         rc = owntime_findings(r, p, x->run_us, &x->findings, &x->judge);

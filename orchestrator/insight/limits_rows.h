@@ -47,6 +47,18 @@
          "more than as many times what the last operations show (one in "
          "warmup_part, taken for the whole run), only the latter counts",
          "programs start at different times on each node"},
+    /* --- in which phase of the training step a rank is late (phases.c) */
+    [JP_LIMIT_PHASE_SHARE] =
+        {"phase_share_min", 0.8, JP_LIMIT_IS_SHARE,
+         "A late rank is late in a phase of the training step if that has at "
+         "least {} of its lateness",
+         "with less it is late elsewhere, too"},
+    [JP_LIMIT_PHASE_TIMES] =
+        {"phase_times_min", 3, JP_LIMIT_IS_NUMBER,
+         "... and it is {} times as late there as in the mean of the other "
+         "operations",
+         "a phase with most operations has most of the lateness of a rank "
+         "that is always late"},
     /* --- own times (orchestrator/judge/judge.h has the values) */
     [JP_LIMIT_OWN_ALARM] =
         {"own_alarm_max", JUDGE_FALSE_ALARM, JP_LIMIT_IS_SHARE,

@@ -71,6 +71,12 @@ int stages_findings(const struct jp_result *result,
                     const struct jp_lateness *lateness,
                     struct jp_findings *findings);
 
+/* phases.c: sets the phase of each finding of a late rank, or of one that
+ * stops, where one phase stands out. 0, or -1: no memory. */
+int phases_findings(const struct jp_result *result,
+                    const struct jp_processes *processes,
+                    struct jp_findings *findings);
+
 /* turns.c: appends waits_by_turns if ranks wait for another one each time, for
  * more than `turns_cost_min` of the run. Call it last: what other findings
  * explain does not count. 0, or -1: no memory. */

@@ -164,6 +164,18 @@ static void add_shares(struct text *t, const struct jp_finding *f)
     add(t, "%s of communication time.", SHARE(f->share));
 }
 
+/* Adds the phase in which it is late, if one stands out. */
+static void add_phase(struct text *t, const struct jp_finding *f)
+{
+    if (!*f->phase)
+        return;
+    add(t,
+        " It is late in %s: by %s in %s of %s operations, %s of its "
+        "lateness.",
+        f->phase, TIME(f->phase_us), FIG_COUNT(f->phase_times),
+        FIG_COUNT(f->phase_of), SHARE(f->phase_share));
+}
+
 /* Adds what the others lose by a late rank, node or stall. */
 static void add_loss(struct text *t, const struct jp_finding *f)
 {
@@ -190,6 +202,7 @@ static void add_late_rank(struct text *t, const struct jp_finding *f,
             f->times == f->of ? "" : "s", TIME(f->by_us), FIG_COUNT(f->times),
             FIG_COUNT(f->of));
     add(t, ".");
+    add_phase(t, f);
     if (isfinite(f->from_us))
         add(t, " That began at %s.", TIME_OF_DAY(f->from_us));
     add_loss(t, f);
@@ -244,6 +257,7 @@ static void add_stall(struct text *t, const struct jp_finding *f,
     else if (isfinite(f->by_us) && f->times)
         add(t, ": %s times, for about %s", FIG_COUNT(f->times), TIME(f->by_us));
     add(t, ".");
+    add_phase(t, f);
     add_loss(t, f);
 }
 

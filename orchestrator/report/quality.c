@@ -131,9 +131,9 @@ bool quality_tags_text(const struct jp_quality *q, char text[JP_TAGS_TEXT])
     for (size_t i = 0; i < q->n_tags; i++) {
         const struct jp_tag *t = &q->tags[i];
 
-        sentence_add(&s, "tag %llu: %s operation%s, %s%s%s",
-                     (unsigned long long) t->tag, FIG_COUNT(t->records),
-                     plural(t->records), FIG_US(t->exec_us),
+        sentence_add(&s, "%s: %s operation%s, %s%s%s", t->name,
+                     FIG_COUNT(t->records), plural(t->records),
+                     FIG_US(t->exec_us),
                      t->sync_us > 0 && t->exec_us > 0 ? ", waiting " : "",
                      t->sync_us > 0 && t->exec_us > 0
                          ? FIG_SHARE(t->sync_us / t->exec_us)

@@ -225,6 +225,7 @@ static void put_tags(struct jp_json_stream *s, const struct jp_result *result)
 
         json_stream_object(s, NULL);
         json_stream_count(s, "tag", tag->tag);
+        json_stream_text(s, "name", tag->name);
         json_stream_count(s, "records", tag->records);
         json_stream_real(s, "exec_us", tag->exec_us);
         json_stream_real(s, "sync_us", tag->sync_us);

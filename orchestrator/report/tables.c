@@ -579,6 +579,9 @@ JP_GETTER(op_coll, jp_op,
           value_text(v, at->coll < row->result->n_coll_names
                             ? row->result->coll_names[at->coll]
                             : ""))
+JP_GETTER(op_phase, jp_op, value_text(v, result_phase(row->result, at->phase)))
+JP_GETTER(window_phase, jp_window,
+          value_text(v, result_phase(row->result, at->phase)))
 /* Tables with tens of millions of rows use these direct writers. */
 #define OP_WRITER(name, known, ...)                                            \
     static void csv_op_##name(struct jp_csv *csv, const struct jp_row *row)    \
@@ -655,6 +658,10 @@ static const struct jp_column ops[] = {
      .help = "when the last of these began", FIELD(start_max_us), IF(n_start)},
     {"end_us", JP_COL_CLOCK, JP_CSV | JP_MAYBE,
      .help = "when the last one ended", FIELD(end_max_us), IF(end_max_us)},
+    {"phase", JP_COL_TEXT, JP_CSV,
+     .help = "of the training step, as the program says: an annotation, a tag "
+             "of NCCL's call; \"several\": its ranks differ",
+     .get = get_op_phase},
 };
 #undef FIELD
 #undef IF
@@ -850,14 +857,17 @@ static const struct jp_column windows[] = {
      .path = "busbw_gbs", FIELD(busbw_mean)},
     {"comm_index", JP_COL_RANK, 0, 4,
      .help = "index of the communicator in comms", FIELD(comm)},
+    {"phase", JP_COL_TEXT, JP_CSV, 10,
+     .help = "of the training step, as in ops.csv", .get = get_window_phase},
 };
 #undef FIELD
 const struct jp_table table_windows = {
     .name = "windows",
     .json = "windows",
-    .help = "one row per communicator, function and slice of time: at most "
-            "200 slices of equal length (fewer, but at least 10, where that "
-            "could make more than 50,000 rows); none of traces",
+    .help =
+        "one row per communicator, function, phase and slice of time: at most "
+        "200 slices of equal length (fewer, but at least 10, where that "
+        "could make more than 50,000 rows); none of traces",
     JP_COLUMNS(windows),
     JP_ROWS(windows),
     .weight = weigh_window,

@@ -229,6 +229,10 @@ JP_GETTER(finding_part, jp_finding,
 JP_GETTER(finding_against, jp_finding,
           value_text(v, expectation_word(at->against)))
 JP_GETTER(finding_text, jp_finding, value_text(v, at->text))
+JP_GETTER(finding_phase, jp_finding,
+          value_text(v, *at->phase ? at->phase : NULL))
+JP_GETTER(finding_phase_share, jp_finding,
+          value_finite(v, *at->phase ? at->phase_share : NAN))
 JP_GETTER(finding_next, jp_finding, value_text(v, at->next))
 
 /* Lists the kinds of causes that the samples could have shown, also without a
@@ -328,6 +332,13 @@ static const struct jp_column findings[] = {
      .help = "cost_us as a share of the GPU time of all processes during the "
              "run",
      .get = get_finding_of_run},
+    {"phase", JP_COL_TEXT, JP_MAYBE, 25,
+     .help = "of the training step in which the rank is late, by the program's "
+             "own word; null: none stands out",
+     .get = get_finding_phase},
+    {"phase_share", JP_COL_SHARE, JP_MAYBE, 26,
+     .help = "of its lateness that is in this phase",
+     .get = get_finding_phase_share},
     {"where", JP_COL_PROSE, JP_TIP, 0, 3, 0, "Where", "as far as it is known",
      .get = get_finding_where},
     {"part", JP_COL_FIGURE, JP_TIP | JP_MAYBE, 0, 4, 0, "Share",

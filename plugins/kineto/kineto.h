@@ -36,6 +36,9 @@
  * certain. If two files begin with different steps their groups are different
  * communicators, so that nothing is joined wrongly.
  *
+ * Phases of a step: plugins/phasespans.h. The main thread is the one that has
+ * the steps.
+ *
  * Nothing is trusted: an event has at most KINETO_EVENT bytes and KINETO_DEPTH
  * levels; kernels, launches, annotations and groups are limited, and what is
  * beyond is counted. */

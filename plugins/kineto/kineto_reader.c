@@ -3,9 +3,9 @@
  * Events come in any order, so the file is read to its end first: kernels of
  * communication (take_kernel), launches, annotations and steps are kept. Then
  * each such kernel gets the launch and the annotation that it belongs to
- * (place_launches), its group (place_groups) and its number (number_all), and
- * what has all of these is passed on. All kernels go to a struct tracing as
- * well. */
+ * (place_launches), its phase (phasespans.h), its group (place_groups) and its
+ * number (number_all), and what has all of these is passed on. All kernels go
+ * to a struct tracing as well. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +22,7 @@
 #include "common/vector.h"
 #include "plugins/backend.h"
 #include "plugins/kineto/kineto.h"
+#include "plugins/phasespans.h"
 
 /* A kernel of NCCL or RCCL. */
 struct coll {
@@ -36,7 +37,8 @@ struct coll {
     uint32_t group;      /* index into groups, or NO_GROUP */
     uint32_t type_bytes; /* of an element; 0: unknown */
     int32_t stream, device;
-    bool uneven; /* the parts for the ranks differ in size */
+    uint8_t phase; /* phasespans_find */
+    bool uneven;   /* the parts for the ranks differ in size */
     bool joined;
 };
 #define UNKNOWN INT64_MIN
@@ -76,6 +78,8 @@ struct reading {
     struct call *calls;
     size_t n_calls, calls_room;
     struct keyed groups;
+    struct phasespans phases;
+    bool main_has_steps;
     uint64_t left_colls, left_launches, left_calls, left_groups;
     int64_t pid;
     uint64_t rank; /* of the job */
@@ -278,7 +282,25 @@ static struct kineto_text first_type(struct kineto_text types)
               : (struct kineto_text){NULL, 0};
 }
 
-/* Takes "ProfilerStep#3" and "nccl:all_reduce". */
+/* Takes what may name a phase. 0, or -1: no memory. */
+static int take_phase(struct reading *r, const struct kineto_event *e,
+                      int64_t start_ns, int64_t end_ns)
+{
+    struct phasespans_range range = {.thread = hash_thread(e),
+                                     .start_ns = start_ns,
+                                     .end_ns = end_ns,
+                                     .name = e->name.at,
+                                     .len = e->name.len,
+                                     .is_annotation = e->cat ==
+                                                      KINETO_ANNOTATION};
+
+    /* the first annotation's thread, unless steps show another one */
+    if (range.is_annotation && !r->phases.has_main)
+        phasespans_main(&r->phases, range.thread);
+    return phasespans_add(&r->phases, &range);
+}
+
+/* Takes "ProfilerStep#3", "nccl:all_reduce", and what names a phase. */
 static int take_annotation(struct reading *r, const struct kineto_event *e)
 {
     static const char step[] = "ProfilerStep#", call[] = "nccl:";
@@ -290,10 +312,15 @@ static int take_annotation(struct reading *r, const struct kineto_event *e)
                                     e->name.len - strlen(step)};
         if (!kineto_number(rest, &number) || !times_of(e, &start_ns, &end_ns))
             return 1;
+        if (!r->main_has_steps)
+            phasespans_main(&r->phases, hash_thread(e));
+        r->main_has_steps = true;
         return tracing_step(r->tracing, number, start_ns, end_ns);
     }
     if (!begins(e->name, call))
-        return 0;
+        return times_of(e, &start_ns, &end_ns)
+                   ? take_phase(r, e, start_ns, end_ns)
+                   : 1;
     if (!times_of(e, &start_ns, &end_ns))
         return 1;
     if (r->n_calls == KINETO_CALLS) {
@@ -474,6 +501,7 @@ static void place_launches(struct reading *r)
         qsort(r->launches, r->n_launches, sizeof(*r->launches), by_correlation);
     if (r->n_calls)
         qsort(r->calls, r->n_calls, sizeof(*r->calls), by_thread);
+    phasespans_end(&r->phases);
     for (size_t i = 0; i < r->n_colls && r->n_launches; i++) {
         struct coll *coll = &r->colls[i];
         const struct launch key = {coll->correlation, 0, 0}, *launch;
@@ -486,6 +514,7 @@ static void place_launches(struct reading *r)
         if (!launch)
             continue;
         coll->launch_ns = launch->ns;
+        coll->phase = phasespans_find(&r->phases, launch->thread, launch->ns);
         call = find_call(r, launch->thread, launch->ns);
         if (!call)
             continue;
@@ -732,6 +761,7 @@ static void make_record(struct reading *r, const struct coll *coll,
         .rank = group->place,
         .n_ranks = group->n_ranks,
         .clock = RECORD_CLOCK_GPU};
+    out->phase = phasespans_name(&r->phases, coll->phase);
     out->exec_unknown = !out->exec_us;
     out->busbw_nan = out->exec_unknown || !out->bytes || rule == BANDWIDTH_NONE;
     if (!out->busbw_nan)
@@ -839,7 +869,8 @@ rest:
     say_that(out, &any, traced->several,
              "the process used several GPUs: no times of the GPU");
     say(out, &any,
-        r->left_colls + r->left_launches + r->left_calls + r->left_groups,
+        r->left_colls + r->left_launches + r->left_calls + r->left_groups +
+            r->phases.left,
         "events are beyond the limits of a file and were not used");
     if (fclose(out) != 0 || !any) {
         free(text);
@@ -919,6 +950,7 @@ static void reading_fini(struct reading *r)
     free(r->colls);
     free(r->launches);
     free(r->calls);
+    phasespans_fini(&r->phases);
     free(r);
 }
 

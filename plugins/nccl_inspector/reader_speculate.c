@@ -997,8 +997,9 @@ static inline void fill(struct record *out, const struct cache_mid *mid)
     out->p2p = mid->p2p;
     out->has_sn = true;
     out->gaps_lost = false;
-    out->instance = out->device = out->launch_us = 0; /* Inspector does not tell
-                                                         them */
+    /* Inspector does not tell them */
+    out->instance = out->device = out->launch_us = 0;
+    out->phase.len = 0;
 }
 
 /* The same for what the head has, and the mid part after a head. */

@@ -862,6 +862,26 @@ static uint64_t series_of(struct jp_recfile *file, struct recfile_comm *comm)
     return *series;
 }
 
+/* The phase of a tag: "tag 3", borrowed from the file. */
+static struct record_text phase_of(struct jp_recfile *file, uint64_t tag)
+{
+    static const char others[] = "others";
+    unsigned i = 0;
+
+    while (i < file->n_phases && file->phases[i].tag != tag)
+        i++;
+    if (i == RECFILE_PHASES)
+        return (struct record_text){others, strlen(others)};
+    if (i == file->n_phases) {
+        file->phases[i].tag = tag;
+        snprintf(file->phases[i].name, sizeof(file->phases[i].name),
+                 "tag %" PRIu64, tag);
+        file->n_phases++;
+    }
+    return (struct record_text){file->phases[i].name,
+                                strlen(file->phases[i].name)};
+}
+
 const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
                            struct record *out)
 {
@@ -888,6 +908,9 @@ const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
     out->series = series_of(file, comm);
     out->sn = recfile_seq(op);
     out->bytes = op->bytes;
+    /* NCCL keeps tags with the highest bit for itself */
+    if (op->tag && op->tag <= INT64_MAX)
+        out->phase = phase_of(file, op->tag);
     out->exec_us = recfile_exec_us(op);
     out->exec_unknown = !out->exec_us;
     out->dump_us = recfile_wall_ns(file, recfile_end_ns(op)) / 1000;

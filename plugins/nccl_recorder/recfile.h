@@ -81,6 +81,8 @@ struct recfile_func {
 /* tags with sums of their own; further ones are in no sum */
 #define RECFILE_TAGS 12
 #define RECFILE_PAUSES 8
+/* tags that are phases of their own; further ones are "others" */
+#define RECFILE_PHASES 64
 
 /* Complete operations of symmetric kernels whose phases are known. */
 struct recfile_phases {
@@ -185,6 +187,12 @@ struct jp_recfile {
                           more */
     uint64_t n_series;
     const struct recfile_func *func; /* of the last operation */
+    /* the tags of operations, as phases of records */
+    struct recfile_phase {
+        uint64_t tag;
+        char name[RECORD_MAX_PHASE + 1]; /* "tag 3" */
+    } phases[RECFILE_PHASES];
+    unsigned n_phases;
 };
 
 /* Returns whether the first bytes are a recorder's, unpacked if the file is

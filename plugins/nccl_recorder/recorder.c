@@ -547,6 +547,9 @@ static const struct jp_knob knobs[] = {
              "libnccl-profiler-NAME.so, or own: the user's "
              "NCCL_PROFILER_PLUGIN"),
      .variable = CHAIN_VARIABLE},
+    {JP_KNOB("tags", JP_KNOB_TAGS, 0, 0, NULL, NULL,
+             "names of the tags of NCCL's calls (userProfilerTag, 2.31) in the "
+             "report: 1:forward;2:backward")},
     {0}};
 
 static const struct jp_knob site_keys[] = {

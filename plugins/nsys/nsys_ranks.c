@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/keymap.h"
 #include "common/quote.h"
 #include "common/vector.h"
 #include "plugins/backend.h"
 #include "plugins/nsys/nsys_read.h"
+#include "plugins/phasespans.h"
 #include "plugins/traced.h"
 
 #define FAR_NS (INT64_C(1) << 61) /* larger times are refused */
@@ -33,6 +35,7 @@ struct coll {
     int64_t stream;
     uint64_t sn;
     uint32_t process; /* index */
+    uint8_t phase;    /* phasespans_find */
 };
 
 struct process {
@@ -40,6 +43,7 @@ struct process {
     int64_t device;
     struct tracing *tracing;
     uint64_t comms; /* kernels of NCCL */
+    struct phasespans phases;
     uint32_t rank;
     int64_t stream; /* of its kernels of NCCL */
     bool several_streams, several_devices;
@@ -52,6 +56,7 @@ struct reading {
     struct meaning *meanings;
     struct coll *colls;
     size_t n_colls, room;
+    struct keymap launches; /* (process, correlation): index into colls */
     uint64_t left, bad;
     bool to_all, to_one; /* ranges name AlltoAll; Send, Recv or several */
     int64_t start_utc_ns;
@@ -118,7 +123,12 @@ static int keep_coll(struct reading *r, struct process *p,
         r->left++;
         return 0;
     }
-    if (VECTOR_ROOM(r->colls, r->n_colls + 1, r->room) < 0)
+    if (VECTOR_ROOM(r->colls, r->n_colls + 1, r->room) < 0 ||
+        (cells[K_CORRELATION].type == NSYS_CELL_NUMBER &&
+         keymap_find(&r->launches, p->id,
+                     (uint64_t) cells[K_CORRELATION].number) == KEYMAP_NONE &&
+         keymap_add(&r->launches, p->id, (uint64_t) cells[K_CORRELATION].number,
+                    (uint32_t) r->n_colls) < 0))
         return -1;
     r->colls[r->n_colls++] =
         (struct coll){.start_ns = cells[0].number,
@@ -171,16 +181,84 @@ static int take_kernel(void *arg, const struct nsys_cell *cells,
     return 0;
 }
 
-/* Ranges of PyTorch that say what Send and Recv are for. */
+/* The known process of a thread; NULL: it has no kernels. */
+static struct process *process_of(struct reading *r,
+                                  const struct nsys_cell *tid)
+{
+    /* globalTid is globalPid and 24 bits of the thread */
+    uint64_t id = (uint64_t) tid->number & ~UINT64_C(0xffffff);
+
+    for (size_t i = 0; i < r->n && tid->type == NSYS_CELL_NUMBER; i++)
+        if (r->processes[i].id == id)
+            return &r->processes[i];
+    return NULL;
+}
+
+static const char *const range_columns[] = {"text", "textId",    "start",
+                                            "end",  "eventType", "globalTid"};
+enum { R_TEXT, R_TEXT_ID, R_START, R_END, R_TYPE, R_TID, R_N };
+
+/* Types of NVTX events: ranges of a thread that nest. */
+enum { PUSH_POP = 59, PUSH_POP_PROCESS = 70 };
+
+/* The bytes of a range's name without what PyTorch's emit_nvtx adds to each of
+ * its operators: "aten::mm, seq = 5, op_id = 7". */
+static size_t name_len(const char *text)
+{
+    const char *seq = strstr(text, ", seq = "),
+               *id = strstr(text, ", op_id = ");
+
+    return seq  ? (size_t) (seq - text)
+           : id ? (size_t) (id - text)
+                : strlen(text);
+}
+
+/* Keeps a range of a thread: it may name a phase, and is a call on the host.
+ * 0, or -1: no memory. */
+static int keep_range(struct process *p, const struct nsys_cell *cells,
+                      const char *text)
+{
+    const struct phasespans_range range = {
+        .thread = (uint64_t) cells[R_TID].number,
+        .start_ns = cells[R_START].number,
+        .end_ns = cells[R_END].number,
+        .name = text,
+        .len = name_len(text),
+        /* NCCL has ranges of its own calls */
+        .is_annotation = !text[name_len(text)] && strncmp(text, "nccl", 4)};
+
+    /* the process' first thread has its id */
+    if (!p->phases.has_main)
+        phasespans_main(&p->phases, p->id | (p->id >> 24 & 0xffffff));
+    return phasespans_add(&p->phases, &range) < 0 ||
+                   tracing_call(p->tracing, range.name, range.len,
+                                (uint64_t) (range.end_ns - range.start_ns)) < 0
+               ? -1
+               : 0;
+}
+
+/* Ranges of a thread; those of PyTorch say what Send and Recv are for. */
 static int take_range(void *arg, const struct nsys_cell *cells,
                       struct jp_error *err)
 {
     struct reading *r = arg;
-    const char *text = cells[0].type == NSYS_CELL_TEXT ? cells[0].text : "";
+    const char *text = cells[R_TEXT].type == NSYS_CELL_TEXT ? cells[R_TEXT].text
+                       : cells[R_TEXT_ID].type == NSYS_CELL_NUMBER
+                           ? nsys_sql_text(r->db, cells[R_TEXT_ID].number)
+                           : NULL;
+    struct process *p = process_of(r, &cells[R_TID]);
 
-    (void) err;
-    if (strncmp(text, "nccl:", 5) != 0)
+    if (!text)
         return 0;
+    if (strncmp(text, "nccl:", 5) != 0) {
+        if (p && is_number(&cells[R_START], -FAR_NS, FAR_NS) &&
+            is_number(&cells[R_END], cells[R_START].number, FAR_NS) &&
+            (is_number(&cells[R_TYPE], PUSH_POP, PUSH_POP) ||
+             is_number(&cells[R_TYPE], PUSH_POP_PROCESS, PUSH_POP_PROCESS)) &&
+            keep_range(p, cells, text) < 0)
+            return error_set(err, "out of memory");
+        return 0;
+    }
     text += 5;
     if (!strncmp(text, "all_to_all", 10) || !strncmp(text, "alltoall", 8))
         r->to_all = true;
@@ -189,6 +267,40 @@ static int take_range(void *arg, const struct nsys_cell *cells,
              !strncmp(text, "scatter", 7))
         r->to_one = true;
     return 0;
+}
+
+static const char *const call_columns[] = {"start", "end", "nameId",
+                                           "correlationId", "globalTid"};
+enum { C_START, C_END, C_NAME, C_CORRELATION, C_TID, C_N };
+
+/* A call of the runtime: how long its process was in it, and, if it launched a
+ * kernel of NCCL, in which phase. All ranges are known by now. */
+static int take_call(void *arg, const struct nsys_cell *cells,
+                     struct jp_error *err)
+{
+    struct reading *r = arg;
+    struct process *p = process_of(r, &cells[C_TID]);
+    char name[TRACED_NAME];
+    uint32_t at;
+
+    if (!p || !is_number(&cells[C_START], -FAR_NS, FAR_NS) ||
+        !is_number(&cells[C_END], cells[C_START].number, FAR_NS) ||
+        cells[C_NAME].type != NSYS_CELL_NUMBER)
+        return 0;
+    at = cells[C_CORRELATION].type == NSYS_CELL_NUMBER
+             ? keymap_find(&r->launches, p->id,
+                           (uint64_t) cells[C_CORRELATION].number)
+             : KEYMAP_NONE;
+    if (at != KEYMAP_NONE)
+        r->colls[at].phase = phasespans_find(
+            &p->phases, (uint64_t) cells[C_TID].number, cells[C_START].number);
+    memcpy(name, find_meaning(r, cells[C_NAME].number)->name, sizeof(name));
+    nsys_strip_version(name);
+    return tracing_call(
+               p->tracing, name, strlen(name),
+               (uint64_t) (cells[C_END].number - cells[C_START].number)) < 0
+               ? error_set(err, "out of memory")
+               : 0;
 }
 
 static int take_start(void *arg, const struct nsys_cell *cells,
@@ -218,13 +330,18 @@ static int take_system(void *arg, const struct nsys_cell *cells,
 /* 0, or -1 and err. */
 static int read_tables(struct reading *r, struct jp_error *err)
 {
-    static const char *const range[] = {"text"}, *const utc[] = {"utcEpochNs"},
-                             *const system[] = {"name", "value"};
+    static const char *const utc[] = {"utcEpochNs"}, *const system[] = {
+                                                         "name", "value"};
 
-    return nsys_sql_scan(r->db, "CUPTI_ACTIVITY_KIND_KERNEL", kernel_columns,
-                         K_N, take_kernel, r, err) < 0 ||
-                   nsys_sql_scan(r->db, "NVTX_EVENTS", range, 1, take_range, r,
-                                 err) < 0 ||
+    if (nsys_sql_scan(r->db, "CUPTI_ACTIVITY_KIND_KERNEL", kernel_columns, K_N,
+                      take_kernel, r, err) < 0 ||
+        nsys_sql_scan(r->db, "NVTX_EVENTS", range_columns, R_N, take_range, r,
+                      err) < 0)
+        return -1;
+    for (size_t i = 0; i < r->n; i++)
+        phasespans_end(&r->processes[i].phases);
+    return nsys_sql_scan(r->db, "CUPTI_ACTIVITY_KIND_RUNTIME", call_columns,
+                         C_N, take_call, r, err) < 0 ||
                    nsys_sql_scan(r->db, "TARGET_INFO_SESSION_START_TIME", utc,
                                  1, take_start, r, err) < 0 ||
                    nsys_sql_scan(r->db, "TARGET_INFO_SYSTEM_ENV", system, 2,
@@ -397,7 +514,8 @@ static int pass(struct reading *r, size_t n, const struct reader_sink *sink,
             .exec_us = (uint64_t) (c->end_ns - c->start_ns) / 1000,
             .rank = p->rank,
             .clock = RECORD_CLOCK_GPU,
-            .busbw_nan = true};
+            .busbw_nan = true,
+            .phase = phasespans_name(&p->phases, c->phase)};
 
         if (record.exec_us > RECORD_MAX_TIME_US)
             record.exec_us = 0;
@@ -527,8 +645,11 @@ int nsys_ranks_read(const struct reader_input *in,
         rc = reader_refuse(facts, in->path, &err);
     }
     nsys_sql_close(r->db);
-    for (size_t i = 0; i < r->n; i++)
+    for (size_t i = 0; i < r->n; i++) {
         tracing_destroy(r->processes[i].tracing);
+        phasespans_fini(&r->processes[i].phases);
+    }
+    keymap_fini(&r->launches);
     free(r->meanings);
     free(r->colls);
     free(r);

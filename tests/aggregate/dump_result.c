@@ -158,14 +158,15 @@ static void print_ops(const struct jp_result *r)
                "/%" PRIu32 "/%" PRIu32 " first %" PRId64 " exec %" PRIu64
                " %" PRIu64 " %" PRIu64 " busbw %" PRIu64 " %" PRIu64 " %" PRIu64
                " dump %" PRIu64 " %" PRIu64 " second %" PRIu64 " start %" PRIu32
-               " %" PRIu64 " %" PRIu64 " end %" PRIu64 "\n",
+               " %" PRIu64 " %" PRIu64 " end %" PRIu64 "%s%s\n",
                o->comm, r->coll_names[o->coll], o->sn, o->bytes, o->n,
                o->n_busbw, o->n_exec,
                o->min_rank == UINT32_MAX ? -1 : (int64_t) o->min_rank,
                o->exec_min_us, o->exec_max_us, o->exec_sum_us,
                o->busbw_sum_micro, o->busbw_min_micro, o->busbw_max_micro,
                o->dump_min_us, o->dump_max_us, o->exec_second_us, o->n_start,
-               o->start_min_us, o->start_max_us, o->end_max_us);
+               o->start_min_us, o->start_max_us, o->end_max_us,
+               o->phase ? " phase " : "", result_phase(r, o->phase));
     }
 }
 

@@ -96,6 +96,7 @@ int main(int argc, char **argv)
     }
     closedir(folder);
     join_destroy(into);
+    join_phases_fini(&budget);
     getrusage(RUSAGE_SELF, &usage);
     printf("%" PRIu64 " rows, %" PRIu64 " bytes (%.1f a row), %.3f s to load "
            "and %.3f s to merge: %.1f million rows/s; peak %ld KB\n",

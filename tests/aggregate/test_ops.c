@@ -48,7 +48,9 @@ static struct jp_op any_op(uint64_t i, uint32_t comm, uint32_t coll)
                           .dump_max_us = any(s + 14),
                           .start_min_us = any(s + 15),
                           .start_max_us = any(s + 16),
-                          .end_max_us = any(s + 17)};
+                          .end_max_us = any(s + 17),
+                          .phase = i % 3 == 2 ? JP_PHASE_SEVERAL
+                                              : (uint32_t) (i % 60)};
 }
 
 /* As in training. */
@@ -72,7 +74,9 @@ static struct jp_op usual_op(uint64_t i, uint32_t comm, uint32_t coll)
                           .busbw_min_micro = 370000000 + i % 1000,
                           .busbw_max_micro = 390000000 + i % 1000,
                           .dump_min_us = 1795251741000000 + i * 3000,
-                          .dump_max_us = 1795251741000000 + i * 3000 + 90};
+                          .dump_max_us = 1795251741000000 + i * 3000 + 90,
+                          .phase = i % 5 == 4 ? JP_PHASE_SEVERAL
+                                              : (uint32_t) (i % 5) * 16};
 }
 
 static void same(const struct jp_op *a, const struct jp_op *b)
@@ -95,6 +99,7 @@ static void same(const struct jp_op *a, const struct jp_op *b)
     assert_true(a->start_min_us == b->start_min_us);
     assert_true(a->start_max_us == b->start_max_us);
     assert_true(a->end_max_us == b->end_max_us);
+    assert_true(a->phase == b->phase);
 }
 
 static void come_back(void **state)
@@ -163,6 +168,7 @@ static void come_in_parts(void **state)
         PART(OPS_STARTS, start_min_us),
         PART(OPS_STARTS, start_max_us),
         PART(OPS_STARTS, end_max_us),
+        PART(OPS_PHASE, phase),
     };
     struct jp_ops *ops = ops_create();
 

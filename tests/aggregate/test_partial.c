@@ -87,6 +87,7 @@ static void put_recording(const char *dir)
     jpr_maker_header(maker, "h", 9, 3, "JOBPROF_X=1: unknown");
     jpr_maker_comm(maker, &comm);
     jpr_maker_times(&op, JPR_MAKER_MONO_NS, 10);
+    op.tag = 3;
     jpr_maker_op(maker, &op);
     op = (struct jpr_op){.func = "AllReduce",
                          JPR_MAKER_NO_TEXTS,
@@ -148,6 +149,7 @@ static bool takes(const void *bytes, size_t n, struct jp_error *err)
     bool taken = join != NULL;
 
     join_destroy(join);
+    join_phases_fini(&budget);
     partial_close(partial);
     return taken;
 }
@@ -185,6 +187,46 @@ static void keeps_all(void **state)
     assert_int_equal(join->members[1]->pid, 8);
     assert_string_equal(join->members[1]->host, "h");
     join_destroy(join);
+    join_phases_fini(&budget);
+    partial_close(partial);
+    free(bytes);
+}
+
+/* The phases of the recording's only operation, and of no other one. */
+static void keeps_phases(void **state)
+{
+    struct join_budget budget = {.limit = 64 << 20, .journal_limit = 32 << 20};
+    struct partial *partial;
+    struct join *join;
+    unsigned n_phased = 0;
+    size_t n;
+    uint8_t *bytes = make(*state, &n);
+
+    /* numbers of another file: they are not those of the partial */
+    assert_int_equal(join_phase_get(&budget, "forward", 7), 1);
+    partial = partial_open_bytes(bytes, n, NULL);
+    join = partial_load(partial, &budget, NULL);
+    assert_non_null(join);
+    assert_string_equal(budget.phases[1], "tag 3");
+    assert_null(budget.phases[2]);
+    for (uint32_t c = 0; c < join->n_comms; c++)
+        for (uint32_t s = 0; s < join->comms[c]->n_series; s++) {
+            const struct blockmap *map = &join->comms[c]->series[s]->blocks;
+
+            for (size_t i = 0; i < blockmap_slots(map); i++) {
+                const struct join_block *block = (void *) map->slots[i];
+
+                for (unsigned k = 0; block && block->stamps && k < JOIN_BLOCK;
+                     k++) {
+                    assert_true(!block->stamps[k].phase ||
+                                (block->stamps[k].phase == 2 && k == 0));
+                    n_phased += block->stamps[k].phase != 0;
+                }
+            }
+        }
+    assert_int_equal(n_phased, 1);
+    join_destroy(join);
+    join_phases_fini(&budget);
     partial_close(partial);
     free(bytes);
 }
@@ -378,6 +420,7 @@ static struct timeline *load_timeline(const uint8_t *bytes, size_t n,
     assert_non_null(partial);
     partial->timeline_events = most;
     join_destroy(partial_load(partial, &budget, NULL));
+    join_phases_fini(&budget);
     timeline = partial->files[2].read.timeline;
     partial->files[2].read.timeline = NULL;
     partial_close(partial);
@@ -599,6 +642,10 @@ static void reads_the_older_version(void **state)
     assert_true(takes(bytes, n, NULL));
     n = without_block(bytes, n, PARTIAL_WORD);
     jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, PARTIAL_COURSE);
+    assert_false(takes(bytes, n, NULL)); /* ... and no phases */
+    while (find_block(bytes, n, PARTIAL_PHASES))
+        n = without_block(bytes, n, PARTIAL_PHASES);
+    jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, PARTIAL_COURSE);
     assert_true(takes(bytes, n, NULL));
     for (int rank = 0; rank < 2; rank++)
         n = without_block(bytes, n, PARTIAL_MESSAGES);
@@ -627,6 +674,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(keeps_all),
+        TEST(keeps_phases),
         TEST(keeps_a_recording),
         TEST(refuses_every_cut),
         TEST(refuses_every_flip),

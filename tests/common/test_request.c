@@ -55,6 +55,18 @@ static const struct {
     {"auto,iterations=18446744073709551616", "is out of range (1 to 10000"},
     {"auto,p2p=no", "p2p: \"no\" is not a whole number"},
     {"auto,rate=5/m", "rate: "},
+    {"recorder,tags=forward", "does not name a tag (at most 16 NUMBER:NAME"},
+    {"recorder,tags=0:x", "does not name a tag"},
+    {"recorder,tags=1:x;2:a/b", "\"2:a/b\" does not name a tag"},
+    {"recorder,tags=1:", "does not name a tag"},
+    {"recorder,tags=9223372036854775808:x", "does not name a tag"},
+    {"recorder,tags=1:x;01:y", "tag 1 has two names"},
+    {"recorder,tags=1:x;2:x", "two tags have the name \"x\""},
+    {"recorder,tags=1:tag 2", "a name of reports themselves"},
+    {"recorder,tags=1:several", "a name of reports themselves"},
+    {"inspector,tags=1:x", "(only with"},
+    {"recorder,tags=1:forward;2:my step;3:optimizer", NULL},
+    {"auto,tags=1:forward", NULL},
     {"inspector,interval=1", NULL},
     {"inspector,interval=0", "interval: 0 is out of range"},
     {"inspector,interval=2h", "is not a time"},
@@ -301,18 +313,27 @@ static void test_list_modes(void **state)
         grammar_list_modes(grammar_copper(), ~0u, tiny, sizeof(tiny)), "off");
 }
 
+static void test_tag_names(void **state)
+{
+    static const char tags[] = "3:my step;12:x";
+    char buf[USERTAGS_NAME + 1];
+
+    (void) state;
+    assert_string_equal(usertags_name(tags, 3, buf), "my step");
+    assert_string_equal(usertags_name(tags, 12, buf), "x");
+    assert_string_equal(usertags_name(tags, 1, buf), "tag 1");
+    assert_string_equal(usertags_name(NULL, UINT64_MAX, buf),
+                        "tag 18446744073709551615");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_too_long),
-        cmocka_unit_test(test_accepted),
-        cmocka_unit_test(test_copper_refused),
-        cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_equal),
-        cmocka_unit_test(test_pattern),
-        cmocka_unit_test(test_nearest),
-        cmocka_unit_test(test_list_modes),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_too_long),
+        cmocka_unit_test(test_accepted),  cmocka_unit_test(test_copper_refused),
+        cmocka_unit_test(test_tables),    cmocka_unit_test(test_equal),
+        cmocka_unit_test(test_tag_names), cmocka_unit_test(test_pattern),
+        cmocka_unit_test(test_nearest),   cmocka_unit_test(test_list_modes),
     };
 
     return cmocka_run_group_tests_name("request", tests, NULL, NULL);

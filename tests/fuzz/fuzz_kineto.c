@@ -64,6 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     compare(&file.traced);
     fuzz_result(join, &walk, &file, check);
     join_destroy(join);
+    join_phases_fini(&budget);
     joinrun_clear_file(&file);
     return 0;
 }

@@ -250,6 +250,7 @@ static void try_bytes(const void *bytes, size_t n)
         write_again(bytes, n, &budget);
     }
     join_destroy(into);
+    join_phases_fini(&budget);
     partial_close(partial);
 }
 

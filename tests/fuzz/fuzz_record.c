@@ -254,6 +254,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                       &budget);
         free(sealed);
         join_destroy(join);
+        join_phases_fini(&budget);
         return 0;
     }
     compare_ways(data, size);
@@ -269,5 +270,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     joinrun_clear_file(&file);
     budget.used = 0;
     merge_halves(data, size, &budget);
+    join_phases_fini(&budget);
     return 0;
 }

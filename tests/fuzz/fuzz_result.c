@@ -76,8 +76,13 @@ void fuzz_result(struct join *join, const struct jp_logwalk *walk,
                  const struct source_facts *files,
                  void (*check)(const struct jp_result *r))
 {
-    struct build b = {
-        .join = join, .walk = walk, .files = files, .row_limit = 100};
+    static const struct jp_aggregate_options options = {
+        .tags = "3:forward;4:my step"};
+    struct build b = {.join = join,
+                      .walk = walk,
+                      .files = files,
+                      .options = &options,
+                      .row_limit = 100};
 
     b.result = calloc(1, sizeof(*b.result));
     if (!b.result || result_build(&b) < 0)

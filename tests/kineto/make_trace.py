@@ -10,6 +10,8 @@ before all have entered it.
   skew=R:US       rank R's clock is ahead by that
   steps=N  only=R one rank's file
   first=N         number of the first step
+  phases=1        annotations of a training loop: AllReduce in the forward pass,
+                  AllGather in the backward pass, of a thread of its own
 """
 import gzip
 import json
@@ -61,11 +63,16 @@ class Trace:
             "ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid,
             "ts": us(ns + self.skew), "dur": us(end - ns), "args": args})
 
-    def kernel(self, name, stream, launch, ns, end, more):
+    def annotate(self, name, tid, ns, end):
+        """A record_function: an operator in old releases."""
+        self.add("Operator" if OLD else "user_annotation", name, self.pid, tid,
+                 ns, end, {})
+
+    def kernel(self, name, stream, launch, ns, end, more, tid=None):
         self.correlation += 1
         runtime = "hipLaunchKernel" if layout == "rocm" else "cudaLaunchKernel"
         self.add("Runtime" if OLD else "cuda_runtime", runtime, self.pid,
-                 self.pid, launch, launch + 4000,
+                 tid or self.pid, launch, launch + 4000,
                  {"cbid": 211, "correlation": self.correlation})
         args = {"queued": 0, "device": self.rank, "context": 1,
                 "stream": stream, "correlation": self.correlation,
@@ -149,14 +156,28 @@ for step in range(first, first + steps):
                 more["Seq"] = seq
             launch = begin + 10000 + k * 20000
             word = "all_reduce" if func == "AllReduce" else "_all_gather_base"
-            t.add("user_annotation", "nccl:" + word, t.pid, t.pid,
+            tid = t.pid + (func == "AllGather" and "phases" in opt)
+            t.add("user_annotation", "nccl:" + word, t.pid, tid,
                   launch - 2000, launch + 6000,
                   {"Input Dims": [[size]], "Input type": ["float"]})
-            t.kernel(nccl_name(func), 20, launch, at[t.rank], end, more)
+            t.kernel(nccl_name(func), 20, launch, at[t.rank], end, more, tid)
+            if "phases" not in opt:
+                pass
+            elif func == "AllReduce":
+                t.annotate("## forward ##", t.pid, launch - 4000, launch + 9000)
+                t.annotate("layer 1", t.pid, launch - 3000, launch + 8000)
+            else:  # the forward pass again, within the backward pass
+                t.add("Operator" if OLD else "cpu_op",
+                      "autograd::engine::evaluate_function: CheckpointBackward",
+                      t.pid, tid, launch - 4000, launch + 9000, {})
+                t.annotate("DistributedDataParallel.forward", tid,
+                           launch - 3000, launch + 8000)
             at[t.rank] = end + 1000
         seq += 1
     now = max(at.values()) + 5000
     for t in traces:
+        if "phases" in opt:
+            t.annotate("train", t.pid, begin + 100, now - 100)
         t.add("user_annotation", "ProfilerStep#%d" % step, t.pid, t.pid, begin,
               now, {})
 for t in traces:

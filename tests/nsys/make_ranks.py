@@ -7,6 +7,10 @@ collective that nobody leaves before all have entered it.
   fewer=P      process P has one operation less
   streams=2    collectives alternate between two streams
   torn=1       the last process is a whole step ahead
+  nvtx=1       two collectives a step; the program's ranges, nested, and PyTorch's:
+               the first one is in "forward", the second in another thread's
+               "backward"
+  host=P:US    process P is so long in a call before each launch of its own kernel
   steps=N
 """
 import os
@@ -34,19 +38,32 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL,
  correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL,
  shortName INTEGER NOT NULL);
 CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER,
- eventType INTEGER NOT NULL, text TEXT, textId INTEGER, domainId INTEGER);
+ eventType INTEGER NOT NULL, text TEXT, textId INTEGER, domainId INTEGER,
+ globalTid INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL,
+ end INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER,
+ nameId INTEGER NOT NULL);
 """)
 db.executemany("INSERT INTO StringIds VALUES (?,?)",
-               [(1, kernel), (2, "void gemm<float>(int)")])
+               [(1, kernel), (2, "void gemm<float>(int)"),
+                (3, "cudaLaunchKernel_v7000"), (4, "cudaMemcpyAsync_v3020"),
+                (5, "## forward ##")])
+host = opt.get("host", "-1:0").split(":")
+calls, ranges = [], []
 slow = opt.get("slow", "-1:1").split(":")
 rows, now = [], 1000000
 for step in range(steps):
     at = {}
     for p in range(count):
         length = 900000 * (float(slow[1]) if str(p) == slow[0] else 1)
-        rows.append((now, int(now + length), p, 7, 10 * step + 1,
+        late = int(host[1]) * 1000 if str(p) == host[0] else 0
+        main = (140 + p) << 24 | 140 + p
+        if late:
+            calls.append((now, now + late, main, 10 * step + 9, 4))
+        calls.append((now + late, now + late + 900, main, 10 * step + 1, 3))
+        rows.append((now + late, int(now + late + length), p, 7, 10 * step + 1,
                      (140 + p) << 24, 2, 2))
-        at[p] = int(now + length) + 1000
+        at[p] = int(now + late + length) + 1000
     end = max(at.values()) + 60000
     for p in range(count):
         if str(p) == opt.get("fewer") and step == 0:
@@ -55,9 +72,26 @@ for step in range(steps):
         rows.append((at[p] + shift, end + shift, p, 20 + step % streams,
                      10 * step + 2, (140 + p) << 24, 1, 1))
     now = end + 5000
+    for p in range(count if "nvtx" in opt else 0):
+        main, other = (140 + p) << 24 | 140 + p, (140 + p) << 24 | 999
+        begin = at[p] - 900
+        calls.append((begin, begin + 500, main, 10 * step + 2, 3))
+        ranges.append((begin - 50, begin + 600, 59, None, 5, main))
+        ranges.append((begin - 40, begin + 590, 59, "layer", None, main))
+        ranges.append((begin - 5, begin + 505, 59, "ncclAllReduce", None, main))
+        rows.append((now, now + 40000, p, 20, 10 * step + 3, (140 + p) << 24,
+                     1, 1))
+        calls.append((now - 900, now - 400, other, 10 * step + 3, 3))
+        ranges.append((now - 950, now - 300, 59, "autograd::engine::"
+                       "evaluate_function: MulBackward0, seq = %d, op_id = %d"
+                       % (step, 9 * step), None, other))
+    now += 50000 if "nvtx" in opt else 0
 db.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES "
                "(?,?,?,?,?,?,?,?)", rows)
 if "range" in opt:
-    db.execute("INSERT INTO NVTX_EVENTS VALUES (5,9,59,?,NULL,0)",
+    db.execute("INSERT INTO NVTX_EVENTS VALUES (5,9,59,?,NULL,0,NULL)",
                (opt["range"],))
+db.executemany("INSERT INTO NVTX_EVENTS VALUES (?,?,?,?,?,0,?)", ranges)
+db.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?,?,?,?,?)",
+               calls)
 db.commit()

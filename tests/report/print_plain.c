@@ -63,6 +63,13 @@ static void put_late(struct jp_findings *list)
     f->share = 0.034;
     f->cost_us = 9.4e9;
     put_finding(list);
+    snprintf(f->phase, sizeof(f->phase), "backward");
+    f->phase_us = 2010;
+    f->phase_times = 399;
+    f->phase_of = 400;
+    f->phase_share = 0.971;
+    put_finding(list);
+    f->phase[0] = '\0';
     f->of = 0;
     f->cost_us = NAN;
     put_finding(list);
