@@ -134,6 +134,7 @@ struct jp_finding {
                                  many to name, of so many; 0: no */
     char between[130];        /* "n1 and n2": the two nodes; or "" */
     uint32_t stage, stages; /* of a pipeline, from 1 on; 0: none, or unknown */
+    bool by_own_time;       /* the judge found it (owntime.c) */
     char text[400]; /* one clause: who, where, how much, with all figures */
     char next[160]; /* what to do about it */
 };
