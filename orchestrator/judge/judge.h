@@ -56,8 +56,9 @@ enum { JUDGE_BLOCKS = 32 };
 
 /* What noise is, and what is worth a user's minute. */
 #define JUDGE_FALSE_ALARM 0.002 /* of clean jobs in which somebody is named */
-#define JUDGE_WORTH 0.0125 /* of the run: GPUs of one kind differ by as much   \
-                            */
+#define JUDGE_WORTH                                                            \
+    0.0125 /* of the run: GPUs of one kind differ by as much                   \
+            */
 /* A single interval is a stall from this on (us): collections of garbage, page
  * faults and interrupts take less. */
 #define JUDGE_STALL_US 5000.0
@@ -139,9 +140,9 @@ struct judge *judge_run(const struct jp_result *result,
                         const struct jp_processes *processes, double run_us);
 void judge_destroy(struct judge *judge);
 
-/* Returns true if names may be given: the whole run was followed, and clocks
- * are no longer than the run, as they are where operations overlap computation.
- */
+/* Returns true if names may be given: the whole run was followed, and clocks by
+ * durations are no longer than the run, as they are where operations overlap
+ * computation. */
 bool judge_speaks(const struct judge *judge);
 
 /* Formats one line for people who compare judges: what is named, with figures.

@@ -374,8 +374,10 @@ static struct pool_answer run_one(const void *arg, uint64_t seed,
             char line[JUDGE_LINE];
 
             fprintf(
-                out, "# judge: %s\n",
-                judge_line(insight->judge, result, &insight->processes, line));
+                out, "# judge: %s; %s, clock %.1f s of %.1f s\n",
+                judge_line(insight->judge, result, &insight->processes, line),
+                judge_speaks(insight->judge) ? "speaks" : "is silent",
+                insight->judge->clock_us / 1e6, insight->judge->run_us / 1e6);
         }
     }
     insight_destroy(insight);
