@@ -86,9 +86,9 @@ static const struct row {
     {"onset 30 %", SIMJOB_ONSET, 0.30, 0.30, 0, WHOLE},
     {"checkpoint", SIMJOB_CHECKPOINT, 0.06, 250, 0, WHOLE},
     {"turns", SIMJOB_TURNS, 0.20, 0, 0, WHOLE},
-    {"slow link x2", SIMJOB_SLOW_LINK, 1.00, 1.00, 0, WHOLE},
-    {"slow rail x2", SIMJOB_SLOW_RAIL, 1.00, 0, 0, WHOLE},
-    {"drift 60 %", SIMJOB_DRIFT, 0.60, 0.60, 0, WHOLE},
+    {"slow link", SIMJOB_SLOW_LINK, 4.00, 1.00, 0, WHOLE},
+    {"slow rail", SIMJOB_SLOW_RAIL, 4.00, 0, 0, WHOLE},
+    {"drift", SIMJOB_DRIFT, 4.00, 0.60, 0, WHOLE},
     {"short, late 30 %", SIMJOB_LATE_RANK, 0.30, 0, 0, SHORT},
     {"sampled, late 30 %", SIMJOB_LATE_RANK, 0.30, 0, 0, SAMPLED},
     {"clean", SIMJOB_CLEAN, 1, 1, 0, WHOLE},
@@ -162,6 +162,30 @@ static bool decides(const struct jp_finding *f)
            word == JP_VERDICT_HANG || word == JP_VERDICT_FAILED;
 }
 
+/* Returns how many ranks the node of a late node's finding has, if all of them
+ * are of truth's stage; else 0. */
+static uint32_t node_in_stage(const struct truth_job *j,
+                              const struct jp_finding *f)
+{
+    uint32_t n = 0;
+
+    if (f->kind != JP_FINDING_LATE_NODE)
+        return 0;
+    for (uint32_t r = 0; r < simjob_ranks(&j->shape); r++) {
+        uint32_t t, p, d;
+        char host[16];
+
+        simlog_host(r / j->shape.per_node, host);
+        if (strcmp(host, f->host) != 0)
+            continue;
+        simjob_place(&j->shape, r, &t, &p, &d);
+        if (p != j->truth.stage)
+            return 0;
+        n++;
+    }
+    return n;
+}
+
 /* What realistic jobs have more of, or say otherwise. */
 static bool names_real(const struct truth_job *j, const struct jp_finding *f,
                        int *which)
@@ -171,6 +195,9 @@ static bool names_real(const struct truth_job *j, const struct jp_finding *f,
     case SIMJOB_ONSET: /* whenever it is said to begin */
     case SIMJOB_ONCE:
         return truth_names_rank(j, f, j->truth.ranks[0]);
+    case SIMJOB_SLOW_STAGE: /* or the node that is the whole stage */
+        return truth_names(j, f, which) ||
+               node_in_stage(j, f) == truth_late_ranks(j);
     case SIMJOB_TURNS:
         return f->kind == JP_FINDING_TURNS;
     case SIMJOB_THROTTLE:
@@ -193,6 +220,8 @@ static bool is_by_design(const struct truth_job *j, const struct jp_finding *f)
         return truth_is_by_design(j, f);
     if (f->kind == JP_FINDING_TURNS)
         return true; /* lengths, experts, garbage: they do */
+    if (j->truth.fault == SIMJOB_SLOW_STAGE && node_in_stage(j, f))
+        return true; /* part of it */
     if (f->kind == JP_FINDING_IMBALANCE)
         return x->last_stage > 0 && j->truth.fault != SIMJOB_SLOW_STAGE;
     if ((f->kind == JP_FINDING_LATE_RANK || finding_is_stall(f->kind)) &&
