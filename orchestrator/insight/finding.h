@@ -120,6 +120,7 @@ struct jp_finding {
     uint64_t evidence;     /* operations that support it; 0: unknown */
     double cost_us;        /* GPU time that other ranks waited */
     double of_run; /* ... as a share of the GPU time of the run, 0 to 1 */
+    bool at_least; /* ... in the operations that were recorded */
     double gain;   /* share of the run's time that mending would save, 0 to 1 */
     enum jp_gain gain_kind;
     enum jp_against against; /* what a slow network was compared with */
@@ -135,6 +136,7 @@ struct jp_finding {
                                  many to name, of so many; 0: no */
     char between[130];        /* "n1 and n2": the two nodes; or "" */
     uint32_t stage, stages; /* of a pipeline, from 1 on; 0: none, or unknown */
+    bool by_own_time;       /* the judge found it (owntime.c) */
     /* The phase of the training step in which it is late, by the program's own
      * word, its share of the lateness, 0 to 1, and how late it is there: by
      * phase_us in phase_times of phase_of operations. "": none stands out. */
@@ -156,6 +158,7 @@ struct jp_findings {
                                          NULL */
     double gpus_us; /* the run's length times its processes, of which a cost is
                        a share; 0: unknown */
+    bool part;      /* no rank recorded a part of the operations */
 };
 
 /* Appends a finding of this kind with unknown fields and returns it, borrowed

@@ -83,8 +83,8 @@
          "without them it is not known who waited for whom"},
     [JP_LIMIT_OWN_OVERLAP] =
         {"own_clock_max", JUDGE_OVERLAP, JP_LIMIT_IS_NUMBER,
-         "... nor if the clocks of own times run for more than {} times the "
-         "length of the run",
+         "... nor, of records without start and end, if the clocks of own "
+         "times run for more than {} times the length of the run",
          "operations that overlap computation are counted several times; the "
          "length of a run is only known to some percent"},
     /* --- what an all-clear may state (verdict.c) */

@@ -40,6 +40,7 @@ static void fill(const struct jp_result *r, const struct jp_processes *p,
     const struct judge_process *x = &j->processes[a->process];
     size_t rank = rank_of(r, p, j, a->process);
 
+    f->by_own_time = true;
     if (rank != SIZE_MAX)
         f->comm = (int64_t) r->ranks[rank].comm;
     if (rank != SIZE_MAX && a->kind != JUDGE_NODE)

@@ -1,13 +1,15 @@
 /* stages.c - which stage of a pipeline computes longer than the others.
  *
  * All ranks of a pipeline run equally long, so a rank that communicates less
- * has computed longer. Null hypothesis: all stages compute equally long; they
- * then differ by the scatter between pipelines only.
+ * has computed longer. Messages that one launch runs count once. Null
+ * hypothesis: all stages compute equally long; they then differ by the scatter
+ * between pipelines only.
  *
  * A pipeline is a communicator of Send and Recv, or a chain of communicators of
  * two ranks each, as some programs make one for each two neighbours.
  *
- * Way through: stages_findings, find_pipelines, find_slowest, judge.
+ * Way through: stages_findings, find_pipelines, count_once, find_slowest,
+ * judge.
  */
 #include "orchestrator/insight/looks.h"
 
@@ -18,6 +20,7 @@
 
 #include "common/figure.h"
 #include "orchestrator/aggregate/ops.h"
+#include "orchestrator/identity/operations.h"
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
 #include "common/stats.h"
@@ -78,8 +81,7 @@ struct slowest {
     double peers_us; /* time in communication of the other stages */
 };
 
-/* Sums up each process's time in communication, counts messages, and finds the
- * run's length. */
+/* Sums up each process's time in communication, and counts messages. */
 static void add_up(struct stages *s)
 {
     for (size_t i = 0; i < s->r->n_p2p; i++) {
@@ -93,6 +95,75 @@ static void add_up(struct stages *s)
             s->fewest[rank] = x->count;
     }
     late_spent(s->r, s->p, s->lateness, s->spent_us);
+}
+
+/* Returns true if one launch ran both messages: Send and Recv of a group, as
+ * programs that go forward and backward in turns have them. Each record then
+ * has the time of the whole launch. Records without start show only that. */
+static bool is_one_launch(const struct operation *a, const struct operation *b)
+{
+    uint64_t apart = a->time_us > b->time_us ? a->time_us - b->time_us
+                                             : b->time_us - a->time_us;
+    uint64_t begin = a->start_us > b->start_us ? a->start_us - b->start_us
+                                               : b->start_us - a->start_us;
+
+    return a->p2p && b->p2p && a->comm == b->comm &&
+           (a->sends != b->sends || a->peer != b->peer) &&
+           begin <= OPERATIONS_LAUNCH_US &&
+           apart <= (a->start_us ? OPERATIONS_LAUNCH_US : 1);
+}
+
+/* Returns the time of a source's messages that another message of their launch
+ * has already, in *us. 0, or -1: no memory. */
+static int read_twice(const struct operations_source *source, double *us)
+{
+    const struct timeline *t = source->timeline;
+    struct operations_reader reader;
+    struct operation last = {0}, next;
+
+    *us = 0;
+    if (operations_open(&reader, source) < 0)
+        return -1;
+    while (operations_next(&reader, &next)) {
+        if (is_one_launch(&last, &next))
+            *us += (double) (next.time_us < last.time_us ? next.time_us
+                                                         : last.time_us);
+        last = next;
+    }
+    operations_close(&reader);
+    if (t->n) /* later operations are like those that it holds */
+        *us *= (double) (t->n + t->left) / (double) t->n;
+    return 0;
+}
+
+/* Takes time that was counted twice from spent_us of all processes in
+ * pipelines. Returns 0, or -1 without memory. */
+static int count_once(struct stages *s)
+{
+    struct operations all;
+    int rc;
+
+    if (!s->n)
+        return 0;
+    rc = operations_init(&all, s->r, s->p, true);
+    for (size_t i = 0; rc == 0 && i < all.n_sources; i++) {
+        const struct operations_source *source = &all.sources[i];
+        double us;
+
+        if (source->process == SIZE_MAX || !s->of_process[source->process])
+            continue;
+        rc = read_twice(source, &us);
+        if (rc == 0)
+            s->spent_us[source->process] =
+                fmax(s->spent_us[source->process] - us, 0);
+    }
+    operations_fini(&all);
+    return rc;
+}
+
+/* Finds the run's length. */
+static void find_run(struct stages *s)
+{
     /* Records are written in batches, so by the clock the run may be shorter
      * than what a rank spent in it. Then the longest of these is a lower bound.
      */
@@ -628,8 +699,9 @@ static int judge(struct stages *s, struct jp_findings *findings)
     double least;
 
     add_up(s);
-    if (find_pipelines(s) < 0 || add_within(s) < 0)
+    if (find_pipelines(s) < 0 || add_within(s) < 0 || count_once(s) < 0)
         return -1;
+    find_run(s);
     x = find_slowest(s);
     if (!x.pipelines) {
         hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,

@@ -964,7 +964,8 @@ out:
 
 bool judge_speaks(const struct judge *j)
 {
-    return j->usable && !j->part && j->clock_us <= JUDGE_OVERLAP * j->run_us;
+    return j->usable && !j->part &&
+           (j->timed || j->clock_us <= JUDGE_OVERLAP * j->run_us);
 }
 
 void judge_destroy(struct judge *j)

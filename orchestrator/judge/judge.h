@@ -140,9 +140,9 @@ struct judge *judge_run(const struct jp_result *result,
                         const struct jp_processes *processes, double run_us);
 void judge_destroy(struct judge *judge);
 
-/* Returns true if names may be given: the whole run was followed, and clocks
- * are no longer than the run, as they are where operations overlap computation.
- */
+/* Returns true if names may be given: the whole run was followed, and clocks by
+ * durations are no longer than the run, as they are where operations overlap
+ * computation. */
 bool judge_speaks(const struct judge *judge);
 
 /* Formats one line for people who compare judges: what is named, with figures.

@@ -14,6 +14,7 @@
 struct pool_answer {
     int answer;
     double cost;
+    double told[3], gain; /* of a job that is judged in several ways */
 };
 
 /* Runs the job of a seed, with a folder of its own for files. What is to be

@@ -6,6 +6,7 @@
 
 #include "contrib/ncclsim/sim_link.h"
 #include "tests/insight/simjob_random.h"
+#include "tests/insight/simreal_parts.h"
 
 /* --- a job while it runs --- */
 
@@ -785,6 +786,10 @@ void simjob_run(const struct simjob_shape *shape, enum simjob_fault fault,
                     .n = simjob_ranks(shape),
                     .steps = fault == SIMJOB_TINY ? TINY_STEPS : shape->steps};
 
+    if (shape->real.on) {
+        real_run(shape, fault, effect, seed, sink, arg, truth);
+        return;
+    }
     j.pace = need(j.n, sizeof(*j.pace));
     j.clock = need(j.n, sizeof(*j.clock));
     j.side = need(j.n, sizeof(*j.side));

@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tests/insight/simreal.h"
+
 enum simjob_fault {
     SIMJOB_CLEAN,
     SIMJOB_JITTER,       /* 2 % of operations take three times as long */
@@ -49,6 +51,12 @@ enum simjob_fault {
     SIMJOB_NODE_ONSET,   /* a late node, from 30 to 90 % of the run on */
     SIMJOB_ONCE,         /* a rank stops once for `effect` ms, from 30 to 70 %
                             of the run on */
+    /* of realistic jobs (simreal.h) only: */
+    SIMJOB_TURNS,     /* in each step another rank stops, for `effect` of it */
+    SIMJOB_THROTTLE,  /* a node computes longer, growing to `effect` from 30 to
+                         60 % of the run on, within a quarter of it */
+    SIMJOB_SLOW_RAIL, /* links of the ranks of one place in each node take
+                         1 + effect as long from a step on */
     SIMJOB_N_FAULTS
 };
 const char *simjob_fault_name(enum simjob_fault fault);
@@ -91,14 +99,15 @@ struct simjob_shape {
     uint32_t expert_ranks; /* ... of so many, at most 8; 0: 4 */
     bool uneven_sizes;     /* and no two of its messages are alike */
     bool step_sizes;       /* nor are steps: by a factor of 0.4 to 2.5 */
-    bool native; /* an AlltoAll is one record, of no message */
-    double load; /* standard deviation of the logarithm of what a layer's experts
-                    have to do, each time anew; 0: all the same */
-    uint32_t short_stage;  /* layers that the last stage has fewer */
-    double layer_us;       /* of compute, mean; 0: 900 */
-    uint32_t buckets;      /* of gradients */
+    bool native;           /* an AlltoAll is one record, of no message */
+    double load; /* standard deviation of the logarithm of what a layer's
+                    experts have to do, each time anew; 0: all the same */
+    uint32_t short_stage; /* layers that the last stage has fewer */
+    double layer_us;      /* of compute, mean; 0: 900 */
+    uint32_t buckets;     /* of gradients */
     enum simjob_grads grads;
     uint64_t tp_bytes, dp_bytes;
+    struct simreal real; /* if it is on, most of the above is unused */
 };
 
 struct simjob_comm {
@@ -229,6 +238,11 @@ struct simjob_shape simjob_stages_shape(uint64_t seed);
 /* Shapes of a fifth family: 16 ranks, AlltoAll of sizes that change from step
  * to step, experts whose load changes each time; 150 steps. */
 struct simjob_shape simjob_experts_shape(uint64_t seed);
+
+/* Realistic shapes (simreal.h): 8 to 64 ranks, replicas, pipelines, experts. Of
+ * stalls, checkpoints and turns, `effect` is the share of the run that they
+ * take. */
+struct simjob_shape simjob_real_shape(uint64_t seed);
 
 uint32_t simjob_ranks(const struct simjob_shape *shape);
 

@@ -38,6 +38,9 @@ const char *simjob_fault_name(enum simjob_fault fault)
         [SIMJOB_SLOW_STAGE] = "slow-stage",
         [SIMJOB_NODE_ONSET] = "node-onset",
         [SIMJOB_ONCE] = "once",
+        [SIMJOB_TURNS] = "turns",
+        [SIMJOB_THROTTLE] = "throttle",
+        [SIMJOB_SLOW_RAIL] = "slow-rail",
     };
 
     return names[fault];

@@ -175,9 +175,10 @@ static void put_stamps(char **p, const struct simjob_record *r, uint32_t node)
     uint64_t start = shown_us(node, r->start_ns);
     uint64_t end = shown_us(node, r->end_ns);
 
-    put_text(p, ",\"event_trace_ts\":{\"coll_start_ts\":");
+    put_text(p, r->p2p ? ",\"event_trace_ts\":{\"p2p_start_ts\":"
+                       : ",\"event_trace_ts\":{\"coll_start_ts\":");
     put_number(p, start);
-    put_text(p, ",\"coll_stop_ts\":");
+    put_text(p, r->p2p ? ",\"p2p_stop_ts\":" : ",\"coll_stop_ts\":");
     put_number(p, end);
     put_text(p, ",\"kernel_events\":[{\"channel_id\":0,"
                 "\"kernel_start_ts\":");
@@ -189,7 +190,9 @@ static void put_stamps(char **p, const struct simjob_record *r, uint32_t node)
     put_text(p, "}]}");
 }
 
-static void put_perf(char **p, const struct simjob_record *r, uint32_t node)
+/* messages: verbose logs have times of these, too. */
+static void put_perf(char **p, const struct simjob_record *r, uint32_t node,
+                     bool messages)
 {
     const char *k = r->p2p ? "p2p" : "coll";
 
@@ -217,7 +220,7 @@ static void put_perf(char **p, const struct simjob_record *r, uint32_t node)
     put_gbs(p, algbw(r));
     KEY("_busbw_gbs");
     put_gbs(p, busbw(r));
-    if (simlog_clock.verbose && !r->p2p)
+    if (simlog_clock.verbose && (messages || !r->p2p))
         put_stamps(p, r, node);
     put_text(p, "}}\n");
 #undef KEY
@@ -239,7 +242,8 @@ static void sink(void *arg, const struct simjob_record *record)
     }
 
     put_header(&p, record, record->rank / logs->shape->per_node);
-    put_perf(&p, record, record->rank / logs->shape->per_node);
+    put_perf(&p, record, record->rank / logs->shape->per_node,
+             logs->shape->real.on);
     t->len = (size_t) (p - t->at);
 }
 

@@ -41,7 +41,6 @@
 #include "orchestrator/insight/late.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/looks.h"
-#include "orchestrator/judge/judge.h"
 #include "common/stats.h"
 #include "tests/common/fewer.h"
 #include "tests/insight/pool.h"
@@ -49,6 +48,7 @@
 #include "tests/insight/simlog.h"
 #include "tests/insight/simrec.h"
 #include "tests/insight/table_expect.h"
+#include "tests/insight/table_truth.h"
 
 #define TRIFLE 0.01     /* of compute: costs too little to be named */
 #define COMES_SHARE 0.5 /* of the run, in which such a rank is late */
@@ -121,14 +121,6 @@ enum answer {
     N_ANSWERS
 };
 
-struct job {
-    struct simjob_shape shape;
-    struct simjob_truth truth;
-    const struct jp_result *result;
-    const struct jp_insight *insight;
-    enum jp_against against;
-};
-
 /* The family of shapes. */
 static struct simjob_shape (*shape_of)(uint64_t seed) = simjob_random_shape;
 
@@ -141,172 +133,16 @@ static void *need(size_t n, size_t size)
     return p;
 }
 
-static bool names_rank(const struct job *j, const struct jp_finding *f,
-                       uint32_t rank)
-{
-    char host[16];
-
-    simlog_host(rank / j->shape.per_node, host);
-    return (f->kind == JP_FINDING_LATE_RANK || finding_is_stall(f->kind)) &&
-           f->pid == simlog_pid(rank) && !strcmp(f->host, host);
-}
-
-static bool names_node(const struct job *j, const struct jp_finding *f)
-{
-    char host[16];
-
-    simlog_host(j->truth.node, host);
-    return !strcmp(f->host, host);
-}
-
-static bool names_pair(const struct job *j, const struct jp_finding *f)
-{
-    char a[16], b[16];
-
-    simlog_host(j->truth.node, a);
-    simlog_host(j->truth.other_node, b);
-    return !*f->host && strstr(f->text, a) && strstr(f->text, b);
-}
-
-/* The change's time is told within a tenth of the run, and the 0.1 s between
- * two writings of records. */
-static bool names_time(const struct job *j, const struct jp_finding *f)
-{
-    double from_us = f->from_us - (double) SIMLOG_EPOCH_US;
-
-    return fabs(from_us - j->truth.from_ns / 1e3) < j->truth.end_ns / 1e4 + 2e5;
-}
-
-/* The same within a twentieth of the run. */
-static bool names_onset(const struct job *j, const struct jp_finding *f)
-{
-    double from_us = f->from_us - (double) SIMLOG_EPOCH_US;
-
-    return fabs(from_us - j->truth.from_ns / 1e3) < j->truth.end_ns / 2e4 + 2e5;
-}
-
-/* Ranks that share what is late by all of them: of the late node, the slow
- * stage. */
-static uint32_t late_ranks(const struct job *j)
-{
-    uint32_t n = simjob_ranks(&j->shape), per = j->shape.per_node;
-    uint32_t from = j->truth.node * per;
-
-    return j->truth.fault == SIMJOB_SLOW_STAGE ? n / j->shape.pp
-           : !simjob_late_node(j->truth.fault) ? 1
-           : n - from < per                    ? n - from
-                                               : per;
-}
-
-/* Is this finding part of the truth? *which: of two. */
-static bool is_true(const struct job *j, const struct jp_finding *f, int *which)
-{
-    char id[20];
-
-    *which = 0;
-    switch (j->truth.fault) {
-    case SIMJOB_LATE_RANK:
-    case SIMJOB_LATE_LAYERS:
-    case SIMJOB_COMES:
-        return names_rank(j, f, j->truth.ranks[0]);
-    case SIMJOB_ONSET:
-        return names_rank(j, f, j->truth.ranks[0]) && names_onset(j, f);
-    case SIMJOB_STALLS: /* of several in each operation: always late */
-    case SIMJOB_CHECKPOINT:
-        return names_rank(j, f, j->truth.ranks[0]);
-    case SIMJOB_SLOW_STAGE:
-        snprintf(id, sizeof(id), "stage %u of", j->truth.stage + 1);
-        return f->kind == JP_FINDING_IMBALANCE && strstr(f->text, id);
-    case SIMJOB_TWO_LATE:
-        *which = names_rank(j, f, j->truth.ranks[1]);
-        return *which || names_rank(j, f, j->truth.ranks[0]);
-    case SIMJOB_NODE_ONSET:
-    case SIMJOB_LATE_NODE: /* of one rank: it is named */
-        return (f->kind == JP_FINDING_LATE_NODE ||
-                (f->kind == JP_FINDING_LATE_RANK && late_ranks(j) == 1)) &&
-               names_node(j, f);
-    case SIMJOB_SLOW_LINK:
-        return f->kind == JP_FINDING_SLOW_NETWORK && names_time(j, f) &&
-               (!*f->host || names_node(j, f));
-    case SIMJOB_SLOW_NET: /* everywhere: no node is to blame */
-        return f->kind == JP_FINDING_SLOW_NETWORK && f->against == j->against &&
-               !*f->host;
-    case SIMJOB_SLOW_EXPERTS: /* its groups may all be with one other */
-    case SIMJOB_SLOW_SENDS:
-        /* a node with one neighbour cannot be told from it */
-        simlog_host(j->truth.node, id);
-        return f->kind == JP_FINDING_SLOW_NETWORK && strstr(f->text, id) &&
-               (!*f->host || names_node(j, f));
-    case SIMJOB_SLOW_PAIR:
-        return f->kind == JP_FINDING_SLOW_NETWORK && names_pair(j, f);
-    case SIMJOB_DRIFT:
-        return f->kind == JP_FINDING_DRIFT;
-    case SIMJOB_RECORDED: /* who it is, wherever he is waited for */
-        return f->kind == JP_FINDING_HANG &&
-               f->pid == simlog_pid(j->truth.ranks[0]);
-    case SIMJOB_DIES:
-        if (f->kind == JP_FINDING_HANG && f->pid >= 0)
-            return f->pid == simlog_pid(j->truth.ranks[0]);
-        /* fall through */
-    case SIMJOB_HANG:
-        simlog_id(j->truth.comm, id);
-        return f->kind == JP_FINDING_HANG && f->comm >= 0 &&
-               (f->pid < 0 || f->pid == simlog_pid(j->truth.ranks[0])) &&
-               !strcmp(j->result->comms[f->comm].id, id);
-    default:
-        return false;
-    }
-}
-
-static bool wants_none(enum simjob_fault fault)
-{
-    return fault == SIMJOB_CLEAN || fault == SIMJOB_JITTER ||
-           fault == SIMJOB_HICCUPS || fault == SIMJOB_LOSSY ||
-           fault == SIMJOB_KILLED || fault == SIMJOB_TINY ||
-           fault == SIMJOB_ALL_STALL;
-}
-
 /* Silence is right, and the cause's name no wrong. */
 static bool is_trifle(const struct simjob_truth *truth)
 {
     return truth->fault == SIMJOB_LATE_RANK && truth->effect <= TRIFLE;
 }
 
-/* A rank of the late node is late, though all of them had to be named. */
-static bool is_part(const struct job *j, const struct jp_finding *f)
-{
-    return simjob_late_node(j->truth.fault) && late_ranks(j) > 1 &&
-           f->kind == JP_FINDING_LATE_RANK && names_node(j, f);
-}
-
-/* A hang, and that the data does not tell of whom. */
-static bool claims_nothing(const struct jp_finding *f)
-{
-    return f->kind == JP_FINDING_HANG && f->comm < 0;
-}
-
-/* Stages of unlike length do have unlike much to do, and small messages are. */
-static bool is_by_design(const struct job *j, const struct jp_finding *f)
-{
-    if (f->kind == JP_FINDING_SMALL_MESSAGES)
-        return j->shape.tp_ops > 1 && j->shape.tp_bytes / j->shape.tp <
-                                          limits_get(JP_LIMIT_SMALL_BYTES);
-    /* ranks whose layers differ from one to the next do wait by turns */
-    if (f->kind == JP_FINDING_TURNS)
-        return j->shape.noise != SIMJOB_USUAL ||
-               j->truth.fault == SIMJOB_HICCUPS ||
-               j->truth.fault == SIMJOB_JITTER ||
-               j->truth.fault == SIMJOB_ALL_STALL ||
-               j->truth.fault == SIMJOB_TINY;
-    return j->truth.fault != SIMJOB_SLOW_STAGE &&
-           (j->shape.short_stage || j->shape.skewed || j->truth.undecidable) &&
-           f->kind == JP_FINDING_IMBALANCE;
-}
-
 /* Does lateness cost less than late_share_min, late_cost_min and
  * late_slower_min let be named? By what the simulation knows: of two ranks, one
  * of them; of a rank that is late for a time, in that part of the run. */
-static bool costs_little(const struct job *j)
+static bool costs_little(const struct truth_job *j)
 {
     const struct simjob_truth *t = &j->truth;
     double run = t->end_ns, least, late;
@@ -317,7 +153,7 @@ static bool costs_little(const struct job *j)
         t->fault != SIMJOB_LATE_NODE && t->fault != SIMJOB_TWO_LATE &&
         t->fault != SIMJOB_SLOW_STAGE && !in_part)
         return false;
-    late = (t->late_ns[0] + t->late_ns[1]) / late_ranks(j);
+    late = (t->late_ns[0] + t->late_ns[1]) / truth_late_ranks(j);
     if (t->fault == SIMJOB_TWO_LATE)
         late = fmin(t->late_ns[0], t->late_ns[1]);
     least = fmax(late_worth(run, t->spent_ns),
@@ -329,7 +165,7 @@ static bool costs_little(const struct job *j)
     return late < least;
 }
 
-static enum answer judge(const struct job *j)
+static enum answer judge(const struct truth_job *j)
 {
     bool found[2] = {false, j->truth.fault != SIMJOB_TWO_LATE};
     const struct jp_findings *list = &j->insight->findings;
@@ -338,16 +174,18 @@ static enum answer judge(const struct job *j)
     for (size_t i = 0; i < list->n; i++) {
         int which;
 
-        if (claims_nothing(&list->at[i]) && !wants_none(j->truth.fault))
+        if (truth_claims_nothing(&list->at[i]) &&
+            !truth_wants_none(j->truth.fault))
             continue;
-        if (is_by_design(j, &list->at[i]) || is_part(j, &list->at[i]))
+        if (truth_is_by_design(j, &list->at[i]) ||
+            truth_is_part(j, &list->at[i]))
             continue;
-        if (!is_true(j, &list->at[i], &which))
+        if (!truth_names(j, &list->at[i], &which))
             return WRONG;
         found[which] = true;
         told++;
     }
-    if (wants_none(j->truth.fault))
+    if (truth_wants_none(j->truth.fault))
         return RIGHT;
     if (is_trifle(&j->truth))
         return told ? MISSED : RIGHT;
@@ -358,7 +196,7 @@ static enum answer judge(const struct job *j)
     return found[0] && found[1] ? RIGHT : MISSED;
 }
 
-static void tell(const struct job *j, uint64_t seed, enum answer answer,
+static void tell(const struct truth_job *j, uint64_t seed, enum answer answer,
                  FILE *out)
 {
     static const char *const answers[N_ANSWERS] = {"right", "missed",
@@ -388,7 +226,7 @@ static void tell(const struct job *j, uint64_t seed, enum answer answer,
 
 /* What Slurm would know of the step: for a job that was ended, when, and that
  * its tasks were killed. */
-static struct jp_nodes *make_nodes(const struct job *j)
+static struct jp_nodes *make_nodes(const struct truth_job *j)
 {
     uint32_t n = simjob_ranks(&j->shape), per = j->shape.per_node;
     enum simjob_fault fault = j->truth.fault;
@@ -437,7 +275,7 @@ static void nowhere(void *arg, const struct simjob_record *record)
 
 /* The told cost over the GPU time that the same job, by the same seeds, saves
  * without its cause; NAN: that is not named, or not told by one finding. */
-static double cost_ratio(const struct job *j, uint64_t seed)
+static double cost_ratio(const struct truth_job *j, uint64_t seed)
 {
     const struct jp_findings *list = &j->insight->findings;
     struct simjob_truth without;
@@ -449,7 +287,7 @@ static double cost_ratio(const struct job *j, uint64_t seed)
         return NAN;
     simjob_run(&j->shape, SIMJOB_CLEAN, 0, seed, nowhere, NULL, &without);
     for (size_t i = 0; i < list->n; i++)
-        if (is_true(j, &list->at[i], &which))
+        if (truth_names(j, &list->at[i], &which))
             return list->at[i].cost_us / (j->truth.end_ns - without.end_ns) *
                    1e3 / simjob_ranks(&j->shape);
     return NAN;
@@ -483,43 +321,6 @@ static struct simjob_shape sized(struct simjob_shape shape)
     return shape;
 }
 
-/* Replaces all findings by the judge's answers. */
-static void ask_judge(const struct jp_result *r, struct jp_insight *insight,
-                      FILE *out)
-{
-    static const enum jp_finding_kind kinds[JUDGE_KINDS] = {
-        [JUDGE_LATE] = JP_FINDING_LATE_RANK,
-        [JUDGE_ONSET] = JP_FINDING_LATE_RANK,
-        [JUDGE_NODE] = JP_FINDING_LATE_NODE,
-        [JUDGE_STALL] = JP_FINDING_STALL};
-    const struct jp_processes *p = &insight->processes;
-    const struct judge *j = insight->judge;
-    char line[JUDGE_LINE];
-
-    if (!j)
-        return;
-    findings_fini(&insight->findings);
-    insight->findings =
-        (struct jp_findings){.gpus_us = j->run_us * (double) p->n};
-    for (size_t i = 0; i < j->n; i++) {
-        const struct judge_answer *a = &j->answers[i];
-        struct jp_finding *f = findings_add(&insight->findings, kinds[a->kind]);
-
-        if (!f)
-            abort();
-        snprintf(f->host, sizeof(f->host), "%s", p->hosts[a->host].host);
-        f->pid = p->list[a->process].pid;
-        f->from_us = (double) SIMLOG_EPOCH_US + a->from * j->run_us;
-        finding_cost(&insight->findings, f, a->cost_us * (double) p->n);
-        judge_line(j, r, p, line);
-        snprintf(f->text, sizeof(f->text), "%s", line);
-    }
-    if (verbose)
-        fprintf(out, "# judge: %s; clock %.3f run %.3f lacking %llu\n",
-                judge_line(j, r, p, line), j->clock_us / 1e6, j->run_us / 1e6,
-                (unsigned long long) j->lacking);
-}
-
 /* What a row's jobs have in common. */
 struct task {
     const struct row *row;
@@ -542,7 +343,7 @@ static int run(const struct task *task, uint64_t seed, const char *dir,
                                         ? &simrec_way
                                     : as_text ? &simlog_way
                                               : &simfeed_way;
-    struct job j = {.shape = sized(shape_of(seed)), .against = against};
+    struct truth_job j = {.shape = sized(shape_of(seed)), .against = against};
     struct table_expect expect;
     struct jp_nodes *nodes;
     struct jp_error err;
@@ -577,7 +378,7 @@ static int run(const struct task *task, uint64_t seed, const char *dir,
         exit(1);
     }
     if (by_judge)
-        ask_judge(result, insight, out);
+        truth_by_judge(result, insight);
     j.result = result;
     j.insight = insight;
     if (row->fault != SIMJOB_SLOW_NET || table_expect_applies(insight, against))
@@ -634,8 +435,8 @@ static double floor_of(const struct row *row)
         return 0; /* of unlike sizes nothing is claimed */
     if (row->fault == SIMJOB_LATE_NODE && !expert_ranks)
         return row->floor - OTHERS_NODE_LESS;
-    return fmin(row->floor,
-                wants_none(row->fault) ? OTHERS_SILENT_FLOOR : OTHERS_FLOOR);
+    return fmin(row->floor, truth_wants_none(row->fault) ? OTHERS_SILENT_FLOOR
+                                                         : OTHERS_FLOOR);
 }
 
 /* Prints one row of the table; false: under its floor. */
