@@ -494,18 +494,23 @@ static void set_least(struct work *w)
     double by_below = errors_of(chance, freedom_of_blocks() / 2);
     double all = apart_of(w, w->members, w->p->n, j->roles, chance);
     size_t known = j->n_judged > j->roles ? j->n_judged - j->roles : 1;
+    double by_all = errors_of(chance, (unsigned) known), by_role = 0;
+    size_t last = 0; /* the size of the role that by_role is for */
 
     for (uint32_t k = 0; k < w->run->n_roles; k++) {
         const uint32_t *list = w->members + w->role_from[k];
         size_t of = w->role_from[k + 1] - w->role_from[k];
         bool many = of >= ROLE_KNOWN;
         double usual = usual_error(w, list, of), apart;
-        double by_role = errors_of(
-            chance, freedom_of_blocks() * (unsigned) (of > 2 ? of / 2 : 1));
 
+        if (of < 2) /* nobody to be compared with */
+            continue;
+        if (of != last)
+            by_role = errors_of(chance, freedom_of_blocks() *
+                                            (unsigned) (of > 2 ? of / 2 : 1));
+        last = of;
         apart = many ? apart_of(w, list, of, 1, chance)
-                     : fmax(all, errors_of(chance, (unsigned) known) *
-                                     spread_of(w, list, of));
+                     : fmax(all, by_all * spread_of(w, list, of));
         apart = fmax(w->worth_us, apart);
         for (size_t i = 0; i < of; i++) {
             struct judge_process *x = &j->processes[list[i]];
