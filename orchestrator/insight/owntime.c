@@ -59,13 +59,24 @@ static void fill(const struct jp_result *r, const struct jp_processes *p,
     finding_cost(findings, f, a->cost_us * (double) p->n);
 }
 
-/* Formats since when, if that is not the start of the run. */
-static const char *since(const struct judge_answer *a, char *buf, size_t size)
+/* Formats in which part of the run, if that is not all of it. */
+static const char *part_of(const struct judge_answer *a, char *buf, size_t size)
 {
     *buf = '\0';
-    if (a->from > 0)
+    if (a->to < 1)
+        snprintf(buf, size, " from %s to %s of the run", FIG_SHARE(a->from),
+                 FIG_SHARE(a->to));
+    else if (a->from > 0)
         snprintf(buf, size, " from %s of the run on", FIG_SHARE(a->from));
     return buf;
+}
+
+/* Sets when that part begins. */
+static void fill_start(const struct jp_result *r, const struct judge *j,
+                       const struct judge_answer *a, struct jp_finding *f)
+{
+    if (a->from > 0 && r->ops && r->ops->dump_first)
+        f->from_us = (double) r->ops->dump_first + a->from * j->run_us;
 }
 
 static int add_late(const struct jp_result *r, const struct jp_processes *p,
@@ -79,15 +90,14 @@ static int add_late(const struct jp_result *r, const struct jp_processes *p,
     if (!f)
         return -1;
     fill(r, p, j, a, findings, f);
-    finding_count(f, a->excess_us / ((1 - a->from) * (double) x->intervals),
+    finding_count(f, a->excess_us / ((a->to - a->from) * (double) x->intervals),
                   x->later, x->intervals);
-    if (a->from > 0 && r->ops && r->ops->dump_first)
-        f->from_us = (double) r->ops->dump_first + a->from * j->run_us;
+    fill_start(r, j, a, f);
     snprintf(f->text, sizeof(f->text),
              "%s computes longer than its peers%s: by %s before an operation, "
              "in %s of %s; cost %s",
              processes_describe(p, r, &p->list[a->process], name),
-             since(a, when, sizeof(when)), FIG_US(f->by_us),
+             part_of(a, when, sizeof(when)), FIG_US(f->by_us),
              FIG_COUNT(f->times), FIG_COUNT(f->of), FINDING_LOSS(f));
     snprintf(f->next, sizeof(f->next),
              "check that process: clocks and temperature of its GPU, data "
@@ -102,14 +112,19 @@ static int add_node(const struct jp_result *r, const struct jp_processes *p,
     const struct judge_process *x = &j->processes[a->process];
     struct jp_finding *f = findings_add(findings, JP_FINDING_LATE_NODE);
 
+    char when[60];
+
     if (!f)
         return -1;
     fill(r, p, j, a, findings, f);
-    finding_count(f, a->excess_us / (double) x->intervals, a->times, a->times);
+    finding_count(f, a->excess_us / ((a->to - a->from) * (double) x->intervals),
+                  a->times, a->times);
+    fill_start(r, j, a, f);
     snprintf(f->text, sizeof(f->text),
-             "the %s ranks of node %.64s compute longer than their peers, by "
+             "the %s ranks of node %.64s compute longer than their peers%s, by "
              "%s before an operation; cost %s",
-             FIG_COUNT(a->times), f->host, FIG_US(f->by_us), FINDING_LOSS(f));
+             FIG_COUNT(a->times), f->host, part_of(a, when, sizeof(when)),
+             FIG_US(f->by_us), FINDING_LOSS(f));
     snprintf(f->next, sizeof(f->next),
              "check that node: power and clock limits, cooling, file system "
              "mounts, other jobs' processes");

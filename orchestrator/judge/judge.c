@@ -14,17 +14,24 @@
 #include "common/figure.h"
 #include "common/stats.h"
 
-#define QUESTIONS 4  /* late, since when, node, stall */
-#define BLOCKS_MIN 8 /* of the run with operations, to know the scatter */
-#define START 0.1    /* of the run: ranks warm up in different times */
+#define QUESTIONS 4    /* late, since when, node, stall */
+#define BLOCKS_MIN 8   /* of the run with operations, to know the scatter */
+#define START 0.1      /* of the run: ranks warm up in different times */
+#define START_BLOCKS 4 /* the same, with the block that it ends in */
 #define STALL_OTHERS                                                           \
     4.0 /* times the longest interval of any other process;                    \
            twice as many where there are few stalls */
 #define STALL_FEW 3
 #define ROLE_KNOWN 16 /* processes of a role that show how they differ */
+#define APART_MOST 64 /* processes that are looked at as late ones together */
+#define UNLIKE                                                                 \
+    2.0 /* times the usual error of its role: a process has noise of its own,  \
+           which its blocks alone must show */
 #define HOSTS_KNOWN 6 /* hosts that show how they differ */
 #define NET_SHARE 0.1 /* of an excess, by which its network may be slower */
-#define BEFORE 0.25   /* an onset: of the excess since then, before it */
+#define REPLAYED                                                               \
+    0.9 /* of the clock: a walk that is shorter has stopped, or lacks waits */
+#define BEFORE 0.25 /* an onset: of the excess since then, before it */
 #define MOST_NAMED 8
 
 const char *const judge_kinds[JUDGE_KINDS] = {
@@ -274,6 +281,21 @@ static struct stats_trimmed resample(const double *blocks)
     return a;
 }
 
+/* Returns the error of the sum of the blocks by those in which a process is
+ * ahead of its peers. Noise is on both sides; who comes and goes is late on
+ * one, and the scatter of that is no noise. */
+static double error_below(const double *blocks)
+{
+    double squares = 0;
+
+    for (unsigned k = START_BLOCKS; k < JUDGE_BLOCKS; k += 2) {
+        double pair = fmin(blocks[k] + blocks[k + 1], 0);
+
+        squares += pair * pair;
+    }
+    return sqrt(2 * squares);
+}
+
 /* Returns how many errors an effect must exceed so that its chance is `chance`.
  */
 static double errors_of(double chance, unsigned freedom)
@@ -326,6 +348,50 @@ static double spread_of(struct work *w, const uint32_t *list, size_t n)
         v[i] = fmax(v[i], least);
     return sqrt(stats_squares(v, 0, kept) / (double) (kept - 1)) /
            (k >= 4 ? 0.73 : 1);
+}
+
+/* Returns from which excess on a process stands apart from the others, as the
+ * generalized test for outliers (Rosner 1983) has it: the last of the largest
+ * values that the rest, without it and those above, does not explain. groups:
+ * of how many the medians were taken away. */
+static double apart_of(struct work *w, const uint32_t *list, size_t n,
+                       size_t groups, double chance)
+{
+    double *v = w->scratch + w->p->n, *far = v + w->p->n, apart = 0;
+    double middle, least, sum = 0, squares = 0;
+    size_t k = 0, most;
+
+    for (size_t i = 0; i < n; i++)
+        if (w->j->processes[list[i]].judged)
+            v[k++] = w->j->processes[list[i]].excess_us;
+    if (k < groups + 1)
+        return w->j->run_us;
+    middle = stats_median(v, k);
+    for (size_t i = 0; i < k; i++)
+        far[i] = fabs(v[i] - middle);
+    /* the mates of late ones may lie as far below */
+    least = middle - 3 * 1.4826 * stats_median(far, k);
+    stats_sort(v, k);
+    for (size_t i = 0; i < k; i++) {
+        v[i] = fmax(v[i], least) - middle;
+        sum += v[i];
+        squares += v[i] * v[i];
+    }
+    most = k / 4 > APART_MOST ? APART_MOST : k / 4 > 1 ? k / 4 : 1;
+    for (size_t late = 0; late <= most && k - late > groups; late++) {
+        double rest = (double) (k - late), freedom = rest - (double) groups;
+        double mean = sum / rest;
+        double sd = sqrt(fmax(squares - sum * mean, 0) / freedom);
+        double above = middle + mean +
+                       errors_of(chance, (unsigned) freedom) * sd *
+                           sqrt(1 + 1 / rest);
+
+        if (!late || v[k - late] + middle > above)
+            apart = above;
+        sum -= v[k - late - 1];
+        squares -= v[k - late - 1] * v[k - late - 1];
+    }
+    return apart;
 }
 
 static int by_mates(const void *a, const void *b, void *arg)
@@ -403,37 +469,58 @@ static int leave_mates(struct work *w)
     return 0;
 }
 
-/* Sets what is apart: more than the spread of its role (of all, if the role is
- * small) and worth it; and the least excess that is named, which is also above
- * the process's own error. */
+/* Returns the median error of the judged ones of n processes; 0: none. */
+static double usual_error(struct work *w, const uint32_t *list, size_t n)
+{
+    double *v = w->scratch;
+    size_t k = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (w->j->processes[list[i]].judged)
+            v[k++] = w->j->processes[list[i]].error_us;
+    return k ? stats_median(v, k) : 0;
+}
+
+/* Sets what is apart: more than the role's processes (all, if the role is
+ * small) differ anyway, and worth it; and the least excess that is named, which
+ * is also above the process's own error. Processes of a role have noise of one
+ * kind, so all of them show how large errors are, unless a process's own is far
+ * larger. */
 static void set_least(struct work *w)
 {
     struct judge *j = w->j;
     double chance = chance_of(j->n_judged);
-    double by_error = errors_of(chance, freedom_of_blocks());
-    double all = spread_of(w, w->members, w->p->n);
+    double by_blocks = errors_of(chance, freedom_of_blocks());
+    double by_below = errors_of(chance, freedom_of_blocks() / 2);
+    double all = apart_of(w, w->members, w->p->n, j->roles, chance);
+    size_t known = j->n_judged > j->roles ? j->n_judged - j->roles : 1;
+    double by_all = errors_of(chance, (unsigned) known), by_role = 0;
+    size_t last = 0; /* the size of the role that by_role is for */
 
     for (uint32_t k = 0; k < w->run->n_roles; k++) {
-        uint32_t from = w->role_from[k];
-        size_t of = w->role_from[k + 1] - from;
-        double spread = spread_of(w, w->members + from, of), apart;
+        const uint32_t *list = w->members + w->role_from[k];
+        size_t of = w->role_from[k + 1] - w->role_from[k];
         bool many = of >= ROLE_KNOWN;
-        size_t known = many                     ? of - 1
-                       : j->n_judged > j->roles ? j->n_judged - j->roles
-                                                : 1;
-        /* without the upper quarter, and with ends that are pulled in */
-        size_t freedom = known / 2;
+        double usual = usual_error(w, list, of), apart;
 
-        if (!many)
-            spread = fmax(spread, all);
-        apart =
-            fmax(w->worth_us,
-                 errors_of(chance, freedom ? (unsigned) freedom : 1) * spread);
-        for (size_t i = from; i < from + of; i++) {
-            struct judge_process *x = &j->processes[w->members[i]];
+        if (of < 2) /* nobody to be compared with */
+            continue;
+        if (of != last)
+            by_role = errors_of(chance, freedom_of_blocks() *
+                                            (unsigned) (of > 2 ? of / 2 : 1));
+        last = of;
+        apart = many ? apart_of(w, list, of, 1, chance)
+                     : fmax(all, by_all * spread_of(w, list, of));
+        apart = fmax(w->worth_us, apart);
+        for (size_t i = 0; i < of; i++) {
+            struct judge_process *x = &j->processes[list[i]];
+            bool unlike = x->error_us > UNLIKE * usual;
+            double noise =
+                unlike ? fmin(by_blocks * x->error_us, by_below * x->below_us)
+                       : by_role * x->error_us;
 
             x->apart_us = apart;
-            x->least_us = fmax(apart, by_error * x->error_us);
+            x->least_us = fmax(apart, fmax(noise, by_role * usual));
             if (x->judged)
                 j->least_us = fmax(j->least_us, x->least_us);
         }
@@ -484,6 +571,7 @@ static int measure(struct work *w)
         x->excess_us = own.mean < 0 ? fmax(own.mean, fmin(x->total_us, 0))
                                     : own.mean;
         x->error_us = own.error;
+        x->below_us = error_below(x->own_us);
     }
     center_excess(w);
     set_least(w);
@@ -534,8 +622,67 @@ static struct judge_answer *add_answer(struct judge *j, enum judge_kind kind,
                                   .process = process,
                                   .host = w->p->list[process].host_at,
                                   .part = 1,
+                                  .to = 1,
                                   .cost_us = NAN};
     return more;
+}
+
+/* A part of the run in which somebody is late, and before and after which he
+ * is not: blocks from `from` to before `to`. */
+struct window {
+    unsigned from, to; /* 0: none */
+    double late_us;    /* excess in it */
+    double error_us;   /* its standard error */
+    double chance;     /* that noise makes it, over all windows */
+};
+
+#define WINDOW_LEAST 4 /* blocks, in it and before it, after the start */
+
+/* Finds the window of a series of blocks that stands out most. */
+static struct window find_window(const double *blocks)
+{
+    struct window best = {.chance = 1};
+    double sum[JUDGE_BLOCKS + 1] = {0}, squares = 0, most = 0;
+    double n = JUDGE_BLOCKS - START_BLOCKS;
+    unsigned tried = 0;
+
+    for (unsigned k = START_BLOCKS; k < JUDGE_BLOCKS; k++) {
+        sum[k + 1] = sum[k] + blocks[k];
+        squares += blocks[k] * blocks[k];
+    }
+    for (unsigned from = START_BLOCKS + WINDOW_LEAST;
+         from + WINDOW_LEAST <= JUDGE_BLOCKS; from++)
+        for (unsigned to = from + WINDOW_LEAST; to <= JUDGE_BLOCKS; to++) {
+            double in = to - from, out = n - in;
+            double late = (sum[to] - sum[from]) / in;
+            double usual = (sum[JUDGE_BLOCKS] - late * in) / out;
+            double s =
+                fmax(squares - late * late * in - usual * usual * out, 0) /
+                (n - 2);
+            double e = sqrt(s * (1 / in + 1 / out));
+
+            tried++;
+            if (!(late - usual > most * e) || !(fabs(usual) < BEFORE * late))
+                continue;
+            most = (late - usual) / e;
+            best = (struct window){.from = from,
+                                   .to = to,
+                                   .late_us = late * in,
+                                   .error_us = e * in};
+        }
+    /* pairs of blocks, as noise may last */
+    best.chance =
+        best.to ? stats_student_tail(most / sqrt(2),
+                                     (JUDGE_BLOCKS - START_BLOCKS) / 2 - 2) *
+                      tried
+                : 1;
+    return best;
+}
+
+static void set_window(struct judge_answer *a, const struct window *late)
+{
+    a->from = (double) late->from / JUDGE_BLOCKS;
+    a->to = (double) late->to / JUDGE_BLOCKS;
 }
 
 /* Returns true if a slower network may look like that excess: where operations
@@ -547,12 +694,11 @@ static bool is_by_net(const struct judge *j, double net_us, double excess_us)
 
 /* What the processes of a host have in common. */
 struct host {
-    size_t n, all;          /* judged processes; all */
-    size_t worst;           /* the process of the largest total */
-    double apart, net, out; /* the most of apart_us; sum of net_us; the most
-                               of out_us */
-    double most, fewest;    /* excess of its processes */
-    double least_total;     /* the smallest total */
+    size_t n, all; /* judged processes; all */
+    size_t worst;  /* the process of the largest total */
+    double total, net,
+        out;             /* sums of total_us and net_us; the most of out_us */
+    double most, fewest; /* excess of its processes */
     double blocks[JUDGE_BLOCKS]; /* mean of its processes */
     struct stats_trimmed t;
 };
@@ -565,19 +711,18 @@ static void add_to_host(const struct work *w, size_t p, struct host *h)
     if (!x->judged)
         return;
     if (!h->n) {
-        h->fewest = h->least_total = INFINITY;
+        h->fewest = INFINITY;
         h->most = -INFINITY;
     }
     if (!h->n || x->total_us > w->j->processes[h->worst].total_us)
         h->worst = p;
     h->n++;
-    h->apart = fmax(h->apart, x->apart_us);
+    h->total += x->total_us;
     h->net += x->net_us;
     if (isfinite(x->out_us))
         h->out = fmax(h->out, x->out_us);
     h->most = fmax(h->most, x->excess_us);
     h->fewest = fmin(h->fewest, x->excess_us);
-    h->least_total = fmin(h->least_total, x->total_us);
     for (unsigned k = 0; k < JUDGE_BLOCKS; k++)
         h->blocks[k] += x->blocks_us[k];
 }
@@ -604,25 +749,112 @@ static double compare_hosts(struct host *hosts, size_t n, double *scratch,
     return middle;
 }
 
-/* Returns true if a host is late: all of its processes are by about as much,
- * more than the means of hosts, or of processes where hosts are few, differ. */
+/* Returns true if all processes of a host are late by about as much, `late` of
+ * them on average, in the window (NULL: in the whole run). */
+static bool is_host_alike(const struct work *w, size_t host, double late,
+                          const struct window *part)
+{
+    for (size_t p = 0; p < w->p->n; p++) {
+        const struct judge_process *x = &w->j->processes[p];
+        double own = x->total_us;
+
+        if (w->p->list[p].host_at != host || !x->judged)
+            continue;
+        if (part) {
+            own = 0;
+            for (unsigned k = part->from; k < part->to; k++)
+                own += x->blocks_us[k];
+        }
+        if (!(own > late / 2))
+            return false;
+    }
+    return true;
+}
+
+/* Returns the standard deviation of the processes of one host. */
+static double spread_within(const struct work *w, const struct host *hosts)
+{
+    double squares = 0;
+    size_t n = 0, used = 0;
+
+    for (size_t p = 0; p < w->p->n; p++) {
+        const struct host *h = &hosts[w->p->list[p].host_at];
+        const struct judge_process *x = &w->j->processes[p];
+        double off = x->total_us - h->total / (double) h->n;
+
+        if (!x->judged || h->n < 2)
+            continue;
+        squares += off * off;
+        n++;
+    }
+    for (size_t h = 0; h < w->p->n_hosts; h++)
+        used += hosts[h].n > 1;
+    return n > used ? sqrt(squares / (double) (n - used)) : 0;
+}
+
+/* Returns by how much the mean of a host may exceed that of the others if
+ * processes differ as they do within hosts. */
+static double least_of_host(const struct work *w, const struct host *h,
+                            double within)
+{
+    double others = (double) (w->j->n_judged - h->n);
+    size_t freedom = w->j->n_judged - w->p->n_hosts;
+
+    if (others < 1)
+        return w->j->run_us;
+    return errors_of(chance_of(w->p->n_hosts), (unsigned) freedom) * within *
+           sqrt(1 / (double) h->n + 1 / others);
+}
+
+/* Returns true if a host is late, by `late` on average: more than the means of
+ * hosts, or of processes where hosts are few, differ. */
 static bool is_host_late(const struct work *w, const struct host *h,
-                         double middle, double spread)
+                         double late, double spread, double within)
 {
     size_t n_hosts = w->p->n_hosts;
-    double mean = h->t.mean - middle, chance = chance_of(n_hosts);
-    double least = h->apart / sqrt(fmin((double) h->n, 4));
+    double least = least_of_host(w, h, within);
 
-    if (h->n < 2 || h->n < h->all)
-        return false;
     if (isfinite(spread))
-        least = fmax(least, errors_of(chance, (unsigned) n_hosts / 3) * spread);
-    return mean - h->out > fmax(least, w->worth_us) &&
-           mean > errors_of(chance, freedom_of_blocks()) * h->t.error &&
-           h->least_total > h->t.mean / 2 &&
+        least =
+            fmax(least, errors_of(chance_of(n_hosts), (unsigned) n_hosts / 3) *
+                            spread);
+    return late - h->out > fmax(least, w->worth_us) &&
            /* else one of them is late, and the others with it */
-           !(h->most > mean / 2 && h->fewest < h->most / 2) &&
-           !is_by_net(w->j, h->net / (double) h->n, mean);
+           !(h->most > late / 2 && h->fewest < h->most / 2) &&
+           !is_by_net(w->j, h->net / (double) h->n, late);
+}
+
+/* Names a host if it is late, in a part of the run or all along. 0 or -1. */
+static int name_node(struct work *w, size_t host, const struct host *h,
+                     double middle, double spread, double within, bool *named)
+{
+    struct window late = {.to = 0};
+    double chance = chance_of(w->p->n_hosts), mean = h->t.mean - middle;
+    bool onset, all_along;
+    struct judge_answer *a;
+
+    if (h->n < 2 || h->n < h->all || w->j->n_judged <= w->p->n_hosts)
+        return 0;
+    late = find_window(h->blocks);
+    onset = late.chance < chance &&
+            is_host_late(w, h, late.late_us, spread, within) &&
+            is_host_alike(w, host, late.late_us, &late);
+    all_along = mean > errors_of(chance, freedom_of_blocks()) * h->t.error &&
+                is_host_late(w, h, mean, spread, within) &&
+                is_host_alike(w, host, h->t.mean, NULL);
+    if (!onset && !all_along)
+        return 0;
+    a = add_answer(w->j, JUDGE_NODE, h->worst, w);
+    if (!a)
+        return -1;
+    a->excess_us = onset ? late.late_us : mean;
+    a->error_us = onset ? late.error_us : h->t.error;
+    a->times = h->n;
+    if (onset)
+        set_window(a, &late);
+    for (size_t p = 0; p < w->p->n; p++)
+        named[p] |= w->p->list[p].host_at == host;
+    return 0;
 }
 
 /* Names hosts of which all processes are late by about as much. named: set for
@@ -631,7 +863,7 @@ static int name_nodes(struct work *w, bool *named)
 {
     size_t n = w->p->n_hosts;
     struct host *hosts = calloc(n + 1, sizeof(*hosts));
-    double middle, spread;
+    double middle, spread, within;
     int rc = hosts ? 0 : -1;
 
     for (size_t p = 0; rc == 0 && p < w->p->n; p++)
@@ -642,56 +874,11 @@ static int name_nodes(struct work *w, bool *named)
         hosts[h].t = resample(hosts[h].blocks);
     }
     middle = rc == 0 ? compare_hosts(hosts, n, w->scratch, &spread) : 0;
-    for (size_t h = 0; rc == 0 && h < n; h++) {
-        struct judge_answer *a;
-
-        if (!is_host_late(w, &hosts[h], middle, spread))
-            continue;
-        a = add_answer(w->j, JUDGE_NODE, hosts[h].worst, w);
-        if (!a) {
-            rc = -1;
-            break;
-        }
-        a->excess_us = hosts[h].t.mean - middle;
-        a->error_us = hosts[h].t.error;
-        a->times = hosts[h].n;
-        for (size_t p = 0; p < w->p->n; p++)
-            named[p] |= w->p->list[p].host_at == h;
-    }
+    within = rc == 0 ? spread_within(w, hosts) : 0;
+    for (size_t h = 0; rc == 0 && h < n; h++)
+        rc = name_node(w, h, &hosts[h], middle, spread, within, named);
     free(hosts);
     return rc;
-}
-
-/* Finds the block from which on a process is late: mean of the excess since
- * then, of the blocks before, and its chance over all cuts. Returns 0: there is
- * none. */
-static unsigned find_onset(const struct judge_process *x, double *late_us,
-                           double *error_us, double *chance)
-{
-    unsigned best = 0;
-
-    *chance = 1;
-    for (unsigned k = 4; k <= JUDGE_BLOCKS - 4; k++) {
-        unsigned after = JUDGE_BLOCKS - k;
-        double a = stats_mean(x->own_us, 0, k);
-        double b = stats_mean(x->own_us, k, JUDGE_BLOCKS);
-        double s = (stats_squares(x->own_us, 0, k) +
-                    stats_squares(x->own_us, k, JUDGE_BLOCKS)) /
-                   (JUDGE_BLOCKS - 2);
-        double e = sqrt(s * (1.0 / k + 1.0 / after));
-        /* pairs of blocks, as noise may last */
-        double p =
-            stats_student_tail((b - a) / (e * sqrt(2)), JUDGE_BLOCKS / 2 - 2);
-
-        if (!(p < *chance) || !(fabs(a) < BEFORE * b))
-            continue;
-        *chance = p;
-        *late_us = b * after;
-        *error_us = e * after;
-        best = k;
-    }
-    *chance *= JUDGE_BLOCKS - 7;
-    return best;
 }
 
 /* Names a process that is late from some time on, or all along. 0 or -1. */
@@ -699,22 +886,22 @@ static int name_process(struct work *w, size_t p, bool *named)
 {
     struct judge *j = w->j;
     const struct judge_process *x = &j->processes[p];
-    double late_us = 0, error_us = 0, chance;
-    unsigned from = find_onset(x, &late_us, &error_us, &chance);
-    bool onset = from && chance < chance_of(j->n_judged) &&
-                 late_us > x->apart_us;
+    const struct window late = find_window(x->own_us);
+    bool onset = late.chance < chance_of(j->n_judged) &&
+                 late.late_us > w->worth_us;
     struct judge_answer *a;
 
     if ((!onset && !(x->excess_us > x->least_us)) ||
-        !(x->total_us > x->apart_us / 2) ||
-        is_by_net(j, x->net_us, onset ? late_us : x->excess_us))
+        (!onset && !(x->total_us > x->apart_us / 2)) ||
+        is_by_net(j, x->net_us, onset ? late.late_us : x->excess_us))
         return 0;
     a = add_answer(j, onset ? JUDGE_ONSET : JUDGE_LATE, p, w);
     if (!a)
         return -1;
-    a->excess_us = onset ? late_us : x->excess_us;
-    a->error_us = onset ? error_us : x->error_us;
-    a->from = onset ? (double) from / JUDGE_BLOCKS : 0;
+    a->excess_us = onset ? late.late_us : x->excess_us;
+    a->error_us = onset ? late.error_us : x->error_us;
+    if (onset)
+        set_window(a, &late);
     a->times = w->run->first[p + 1] - w->run->first[p];
     a->part = x->total_us > x->excess_us ? x->excess_us / x->total_us : 1;
     named[p] = true;
@@ -764,6 +951,7 @@ static bool takes(const struct work *w, const struct judge_answer *a, size_t p,
 {
     return is_about(w, a, p) && isfinite(w->excess[item]) &&
            (double) w->run->items[item].at >= a->from &&
+           (double) w->run->items[item].at <= a->to &&
            (a->kind != JUDGE_STALL ||
             (double) w->excess[item] > w->stall_us[p]);
 }
@@ -789,18 +977,22 @@ static int run_without(struct work *w, const struct judge_answer *answers,
     return judge_walk(w->run, own, us);
 }
 
+/* By excess, where costs are unknown: they are so for all answers. */
 static int by_cost(const void *a, const void *b)
 {
     const struct judge_answer *x = a, *y = b;
+    double cost_x = isfinite(x->cost_us) ? x->cost_us : x->excess_us;
+    double cost_y = isfinite(y->cost_us) ? y->cost_us : y->excess_us;
 
-    if (x->cost_us != y->cost_us)
-        return x->cost_us > y->cost_us ? -1 : 1;
+    if (cost_x != cost_y)
+        return cost_x > cost_y ? -1 : 1;
     return x->process < y->process ? -1 : x->process > y->process;
 }
 
 /* Prices all answers, and drops those that are not worth it. If there are
  * several, one may hide another one: what all of them cost together is then
- * shared out by their excess, where that is more. 0 or -1. */
+ * shared out by their excess, where that is more. If the walk does not give the
+ * run, costs are unknown, and all answers stay. 0 or -1. */
 static int price_all(struct work *w)
 {
     struct judge *j = w->j;
@@ -816,15 +1008,18 @@ static int price_all(struct work *w)
                  : 0;
     for (size_t i = 0; i < j->n; i++)
         sum += j->answers[i].excess_us;
+    j->replayed = base_us > REPLAYED * j->clock_us;
     for (size_t i = 0; rc == 0 && i < j->n; i++) {
         struct judge_answer *a = &j->answers[i];
 
+        if (!j->replayed)
+            continue;
         rc = run_without(w, a, 1, own, &us);
         a->cost_us =
             fmax(base_us - us, (base_us - all_us) * a->excess_us / sum);
     }
     for (size_t i = 0; rc == 0 && i < j->n; i++)
-        if (j->answers[i].cost_us > w->worth_us)
+        if (!j->replayed || j->answers[i].cost_us > w->worth_us)
             j->answers[kept++] = j->answers[i];
     j->n = rc == 0 ? kept : j->n;
     if (rc == 0 && j->n)
@@ -964,7 +1159,7 @@ out:
 
 bool judge_speaks(const struct judge *j)
 {
-    return j->usable && !j->part &&
+    return j->usable && !j->part && (j->replayed || !j->n) &&
            (j->timed || j->clock_us <= JUDGE_OVERLAP * j->run_us);
 }
 
@@ -997,7 +1192,7 @@ char *judge_line(const struct judge *j, const struct jp_result *r,
                 ? p->hosts[a->host].host
                 : processes_describe(p, r, &p->list[a->process], name),
             FIG_SHARE(a->excess_us / j->run_us),
-            FIG_SHARE(a->cost_us / j->run_us));
+            j->replayed ? FIG_SHARE(a->cost_us / j->run_us) : "unknown");
     }
     if (n + 1 < JUDGE_LINE)
         snprintf(buf + n, JUDGE_LINE - n, "%sleast %s, %zu of %zu judged, %s",

@@ -34,10 +34,14 @@
  *
  * Chance. The run is cut into JUDGE_BLOCKS blocks of equal time, and the blocks
  * are resampled: from the scatter of a process's excess over the blocks (of one
- * and of two blocks, as noise may last) comes its error. A process must exceed
- * that error, and the spread that processes have anyway, by so much that one of
- * JUDGE_FALSE_ALARM clean jobs names anybody, shared out over all processes and
- * questions. The smallest effect is the same threshold.
+ * and of two blocks, as noise may last) comes its error. Processes of a role
+ * have noise of one kind, so the median of their errors is the least that any
+ * of them has. A process whose blocks scatter far more either has noise of its
+ * own, which also makes it early, or comes and goes: its error is that of the
+ * blocks in which it is early. A process must exceed its error, and must stand
+ * apart from the others by the generalized test for outliers (Rosner 1983), so
+ * much that one of JUDGE_FALSE_ALARM clean jobs names anybody, shared out over
+ * all processes and questions. The smallest effect is the same threshold.
  *
  * Bounds. 4 Mi operations of processes (aggregate/timeline.h), 40 bytes each at
  * most while they are judged. Time is O(n log n) of them.
@@ -71,8 +75,8 @@ enum { JUDGE_BLOCKS = 32 };
 
 enum judge_kind {
     JUDGE_LATE,  /* a process, all along */
-    JUDGE_ONSET, /* a process, from some time on */
-    JUDGE_NODE,  /* all processes of a host */
+    JUDGE_ONSET, /* a process, from some time on, or for some time */
+    JUDGE_NODE,  /* all processes of a host, all along or in a part */
     JUDGE_STALL, /* a process, by single intervals */
     JUDGE_KINDS
 };
@@ -86,7 +90,8 @@ struct judge_answer {
     double error_us;   /* its standard error; STALL: 0 */
     double cost_us;    /* how much shorter the run would be */
     double part;       /* of its intervals' excess that is its own */
-    double from;       /* ONSET: where it begins, 0 to 1 of the run; else 0 */
+    double from, to;   /* the part of the run, 0 to 1. ONSET, some of NODE: the
+                          part in which he is late; else all of it */
     uint64_t times;    /* intervals; STALL: those that are stalls */
     double longest_us; /* STALL: the longest of these */
 };
@@ -100,6 +105,7 @@ struct judge_process {
                            the communicator that it uses most. What mates have in
                            common is their group's */
     double error_us;    /* standard error of that */
+    double below_us;    /* the same by the blocks in which it is ahead */
     double apart_us;    /* as ranks differ anyway, and as is worth it */
     double least_us;    /* the smallest excess that would have been named */
     double out_us;      /* total_us of its mates on other hosts; NAN: none */
@@ -120,6 +126,9 @@ struct judge {
     const char *why;
     bool timed;       /* by start and end, not by durations alone */
     bool part;        /* of the start of the run only */
+    bool replayed;    /* with nothing changed the walk gives the run. If not,
+                         costs are NAN: operations overlap in an order that
+                         the walk does not follow */
     uint64_t events;  /* operations of processes */
     uint64_t lacking; /* ... which a member lacked, or that were out of order */
     double clock_us;  /* the longest clock at the end */
@@ -140,9 +149,9 @@ struct judge *judge_run(const struct jp_result *result,
                         const struct jp_processes *processes, double run_us);
 void judge_destroy(struct judge *judge);
 
-/* Returns true if names may be given: the whole run was followed, and clocks by
- * durations are no longer than the run, as they are where operations overlap
- * computation. */
+/* Returns true if names may be given: the whole run was followed, what they
+ * cost is known, and clocks by durations are no longer than the run, as they
+ * are where operations overlap computation. */
 bool judge_speaks(const struct judge *judge);
 
 /* Formats one line for people who compare judges: what is named, with figures.

@@ -1,7 +1,7 @@
 /* table.c - how often the right cause is named, over simulated jobs.
  *
- * usage: table [-c] [-e | -a N] [-J] [-l] [-R] [-v] [-r] [-o | -t | -f | -g |
- * -m] [-j JOBS]
+ * usage: table [-c] [-e | -a N] [-J] [-l] [-R] [-w] [-v] [-r] [-o | -t | -f |
+ * -g | -m] [-j JOBS]
  *              [-n STEPS] [-s SEED] [SEEDS [FIRST [FAULT]]]
  *
  * Runs SEEDS jobs for each fault and size of effect, and eight to ten times as
@@ -18,6 +18,7 @@
  *   -e           only shapes with AlltoAll
  *   -a N         only such, of N ranks
  *   -J           by the judge's answers alone (orchestrator/judge)
+ *   -w           what costs less than 2 % of the run need not be named
  *   -R           by the recorder's files
  *   -r           with a Reduce to rank 0 after each step
  *   -n STEPS     late ranks and clean jobs only, of that many steps
@@ -51,6 +52,7 @@
 #include "tests/insight/table_truth.h"
 
 #define TRIFLE 0.01     /* of compute: costs too little to be named */
+#define WORTH 0.02      /* of the run: with -w, what must be named */
 #define COMES_SHARE 0.5 /* of the run, in which such a rank is late */
 
 struct row {
@@ -87,6 +89,7 @@ static const struct row short_rows[] = {
     {SIMJOB_JITTER, 0, 3, 0.995},
 };
 static bool only_experts, verbose, as_text, reduced, by_judge, as_recorded;
+static bool by_cost;
 static uint32_t short_steps;  /* 0: as the shape has */
 static uint32_t expert_ranks; /* of each AlltoAll; 0: as the shape has */
 
@@ -165,7 +168,21 @@ static bool costs_little(const struct truth_job *j)
     return late < least;
 }
 
-static enum answer judge(const struct truth_job *j)
+static void nowhere(void *arg, const struct simjob_record *record)
+{
+}
+
+/* Returns by what share of the run the same job, by the same seeds, is shorter
+ * without its cause. */
+static double cost_of(const struct truth_job *j, uint64_t seed)
+{
+    struct simjob_truth without;
+
+    simjob_run(&j->shape, SIMJOB_CLEAN, 0, seed, nowhere, NULL, &without);
+    return 1 - without.end_ns / j->truth.end_ns;
+}
+
+static enum answer judge(const struct truth_job *j, uint64_t seed)
 {
     bool found[2] = {false, j->truth.fault != SIMJOB_TWO_LATE};
     const struct jp_findings *list = &j->insight->findings;
@@ -191,7 +208,7 @@ static enum answer judge(const struct truth_job *j)
         return told ? MISSED : RIGHT;
     if (j->truth.undecidable)
         return UNDECIDABLE;
-    if (costs_little(j))
+    if (by_cost ? cost_of(j, seed) < WORTH : costs_little(j))
         return found[0] && found[1] ? SMALL_NAMED : SMALL;
     return found[0] && found[1] ? RIGHT : MISSED;
 }
@@ -268,10 +285,6 @@ static void free_nodes(struct jp_nodes *nodes)
 }
 
 /* --- what the finding says it costs -------------------------------------- */
-
-static void nowhere(void *arg, const struct simjob_record *record)
-{
-}
 
 /* The told cost over the GPU time that the same job, by the same seeds, saves
  * without its cause; NAN: that is not named, or not told by one finding. */
@@ -382,7 +395,7 @@ static int run(const struct task *task, uint64_t seed, const char *dir,
     j.result = result;
     j.insight = insight;
     if (row->fault != SIMJOB_SLOW_NET || table_expect_applies(insight, against))
-        answer = (int) judge(&j);
+        answer = (int) judge(&j, seed);
     *cost = answer == (int) RIGHT ? cost_ratio(&j, seed) : NAN;
     if (answer == (int) MISSED || answer == (int) WRONG ||
         (verbose && answer >= 0)) {
@@ -538,6 +551,8 @@ int main(int argc, char **argv)
             as_recorded = true;
         else if (!strcmp(argv[1], "-J"))
             by_judge = true;
+        else if (!strcmp(argv[1], "-w"))
+            by_cost = true;
         else if (!strcmp(argv[1], "-v"))
             verbose = true;
         else if (!strcmp(argv[1], "-r"))

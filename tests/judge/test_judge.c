@@ -17,8 +17,8 @@
 #define MOST 16
 #define EPOCH UINT64_C(1700000000000000)
 
-/* A run of up to MOST processes, four on a host, known by durations alone, or
- * by start and end. */
+/* A run of up to MOST processes, per_host on a host, known by durations alone,
+ * or by start and end. */
 static struct {
     struct jp_result result;
     struct jp_comm comms[MOST];
@@ -32,6 +32,7 @@ static struct {
 } run;
 
 static char hosts[MOST][8];
+static uint32_t per_host = 4;
 
 static void begin(uint32_t processes, bool timed)
 {
@@ -47,7 +48,7 @@ static void begin(uint32_t processes, bool timed)
         run.result.n_sequences = processes;
     }
     for (uint32_t p = 0; p < processes; p++) {
-        snprintf(hosts[p], sizeof(hosts[p]), "n%02u", p / 4);
+        snprintf(hosts[p], sizeof(hosts[p]), "n%02u", p / per_host);
         run.start_us[p] = EPOCH + p * UINT64_C(3600000000);
         run.lines[p] = timeline_create(1 << 20, 0);
         assert_non_null(run.lines[p]);
@@ -355,8 +356,32 @@ static void stages(void **state)
 
 /* --- names ---------------------------------------------------------------- */
 
-enum { CLEAN, LATE, ONSET, NODE, STALL };
+enum { CLEAN, LATE, ONSET, NODE, STALL, COMES, WINDOW, NODE_ONSET, HALF };
 static bool even; /* AllReduces only */
+
+/* Returns true if rank p computes longer before operation i. COMES: in every
+ * other tenth of the run. HALF: half of the ranks, of two hosts. */
+static bool is_slow(int fault, uint32_t p, unsigned i)
+{
+    switch (fault) {
+    case LATE:
+        return p == 5;
+    case NODE:
+        return p / 4 == 1;
+    case ONSET:
+        return p == 5 && i >= 240;
+    case COMES:
+        return p == 5 && i / 40 % 2;
+    case WINDOW:
+        return p == 5 && i >= 150 && i < 300;
+    case NODE_ONSET:
+        return p / 4 == 1 && i >= 240;
+    case HALF:
+        return p / 8 == 1;
+    default:
+        return false;
+    }
+}
 
 /* 16 ranks of four hosts, 400 AlltoAlls of which no two ranks send as much,
  * with an AllReduce each ten. */
@@ -373,8 +398,7 @@ static struct judge *make_job(int fault, uint64_t seed, bool timed)
         for (uint32_t p = 0; p < 16; p++) {
             double us = 1000 * (1 + 0.03 * random_normal(&r));
 
-            if ((fault == LATE && p == 5) || (fault == NODE && p / 4 == 1) ||
-                (fault == ONSET && p == 5 && i >= 240))
+            if (is_slow(fault, p, i))
                 us *= 1.12;
             if (fault == STALL && p == 5 && (i == 120 || i == 300))
                 us += 40000;
@@ -420,6 +444,50 @@ static void names(void **state)
                 assert_true(fabs(j->answers[0].from - 0.6) < 0.05);
             end(j);
         }
+}
+
+/* Who is late in a part of the run, or now and then. */
+static void parts(void **state)
+{
+    (void) state;
+    for (int timed = 0; timed < 2; timed++)
+        for (int fault = COMES; fault <= NODE_ONSET; fault++) {
+            struct judge *j = make_job(fault, 70 + (uint64_t) fault, timed);
+            const struct judge_answer *a = j->answers;
+
+            assert_true(judge_speaks(j));
+            assert_int_equal(j->n, 1);
+            assert_int_equal(a->host, 1);
+            assert_int_equal(a->kind, fault == COMES    ? JUDGE_LATE
+                                      : fault == WINDOW ? JUDGE_ONSET
+                                                        : JUDGE_NODE);
+            if (fault != NODE_ONSET)
+                assert_int_equal(a->process, 5);
+            if (fault == WINDOW)
+                assert_true(fabs(a->from - 0.375) < 0.05 &&
+                            fabs(a->to - 0.75) < 0.05);
+            if (fault == NODE_ONSET)
+                assert_true(fabs(a->from - 0.6) < 0.05 && a->to >= 1);
+            end(j);
+        }
+}
+
+/* Of two hosts one is late: half of all ranks. How ranks of one host differ
+ * shows that hosts do not differ by chance. */
+static void half(void **state)
+{
+    (void) state;
+    per_host = 8;
+    for (int timed = 0; timed < 2; timed++) {
+        struct judge *j = make_job(HALF, 90, timed);
+
+        assert_true(judge_speaks(j));
+        assert_int_equal(j->n, 1);
+        assert_int_equal(j->answers[0].kind, JUDGE_NODE);
+        assert_int_equal(j->answers[0].host, 1);
+        end(j);
+    }
+    per_host = 4;
 }
 
 static double longest_clock(void)
@@ -484,7 +552,8 @@ int main(void)
         cmocka_unit_test(lost_record), cmocka_unit_test(lost_process),
         cmocka_unit_test(other_order), cmocka_unit_test(stages),
         cmocka_unit_test(names),       cmocka_unit_test(cost),
-        cmocka_unit_test(clean),
+        cmocka_unit_test(clean),       cmocka_unit_test(parts),
+        cmocka_unit_test(half),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
