@@ -794,6 +794,48 @@ static void keep_rare(struct search *s, struct jp_once *once,
     stalls->n_once = k;
 }
 
+/* Returns true if so few stalls of a process stand out among all waits for
+ * others, as a single wait must. once: the single waits. */
+static bool stands_out(struct search *s, const struct jp_stall *stall,
+                       const struct jp_once *once, size_t n_once,
+                       struct stalls_once_list *list, struct jp_once *room)
+{
+    size_t n = 1;
+
+    if (!list->judged)
+        return false;
+    room[0] =
+        (struct jp_once){.process = stall->process,
+                         .rank = stall->rank,
+                         .us = stall->typical_us,
+                         .at_us = isfinite(stall->from_us) ? stall->from_us : 0,
+                         .own_us = NAN};
+    for (size_t i = 0; i < n_once; i++)
+        if (once[i].process != stall->process)
+            room[n++] = once[i];
+    return stall->typical_us > stands_out_from(s, room, n, list, 1);
+}
+
+/* Drops stalls that came a few times only, and are no longer than waits that
+ * come by chance. Returns 0, or -1: no memory. */
+static int drop_few(struct search *s, struct jp_stalls *stalls,
+                    const struct jp_once *once, size_t n_once,
+                    struct stalls_once_list *list)
+{
+    struct jp_once *room = calloc(n_once + 1, sizeof(*room));
+    size_t kept = 0;
+
+    if (!room)
+        return -1;
+    for (size_t i = 0; i < stalls->n; i++)
+        if ((double) stalls->at[i].times >= limits_get(JP_LIMIT_STALL_TIMES) ||
+            stands_out(s, &stalls->at[i], once, n_once, list, room))
+            stalls->at[kept++] = stalls->at[i];
+    stalls->n = kept;
+    free(room);
+    return 0;
+}
+
 /* Drops stalls that came once, of processes whose single wait is told with
  * more about it. */
 static void drop_single(struct jp_stalls *stalls, const struct jp_once *once)
@@ -871,6 +913,7 @@ static int find_once(struct search *s, struct jp_stalls *stalls)
     }
     stalls->once = once;
     if (rc == 0) {
+        rc = drop_few(s, stalls, once, stalls->n_once, &list);
         keep_rare(s, once, stalls, &list);
         drop_single(stalls, once);
         stalls->untold_us = fmax(list.untold_us, list.named_from_us);
