@@ -119,6 +119,7 @@ struct jp_finding {
     uint64_t evidence;     /* operations that support it; 0: unknown */
     double cost_us;        /* GPU time that other ranks waited */
     double of_run; /* ... as a share of the GPU time of the run, 0 to 1 */
+    bool at_least; /* ... in the operations that were recorded */
     double gain;   /* share of the run's time that mending would save, 0 to 1 */
     enum jp_gain gain_kind;
     enum jp_against against; /* what a slow network was compared with */
@@ -148,6 +149,7 @@ struct jp_findings {
                                          NULL */
     double gpus_us; /* the run's length times its processes, of which a cost is
                        a share; 0: unknown */
+    bool part;      /* no rank recorded a part of the operations */
 };
 
 /* Appends a finding of this kind with unknown fields and returns it, borrowed

@@ -550,14 +550,12 @@ static bool is_plain(const struct jp_likes *s, size_t first)
            !has_extras(s, first) && s->lag[first] <= most / s->steps[first] + 1;
 }
 
-/* Returns true if the lag is a large part of all operations. Who stopped is at
- * most one step behind, so the run has only a few steps. How many operations
- * one of them has is not known then. */
+/* Returns true if the lag is more than a fifth of all operations. Who stopped
+ * is at most one step behind, so the run has fewer than five steps. How many
+ * operations one of them has is not known then. */
 static bool is_of_few_steps(const struct jp_likes *s, size_t comm)
 {
-    double most = (double) (s->r->comms[comm].ops + s->lag[comm]);
-
-    return (double) s->lag[comm] * limits_get(JP_LIMIT_HANG_STEPS) > most;
+    return 5 * s->lag[comm] > s->r->comms[comm].ops + s->lag[comm];
 }
 
 /* Returns true if it is behind its likes, and not because it has less to do in
