@@ -24,6 +24,9 @@
 #include "orchestrator/insight/limits.h"
 #include "common/stats.h"
 
+/* The least share of its excess by which a late rank arrives late. */
+#define ARRIVES 0.03
+
 /* A late process, and the rank of it that shows the lateness best. */
 struct suspect {
     size_t process;
@@ -392,11 +395,15 @@ static double told_cost(const struct blame *b, const struct suspect *s)
     return cost > 0 ? cost : fmax(s->cost_us, s->all_us);
 }
 
-/* Returns true if what is said that it costs is worth a search, and it does
- * not arrive earlier than its peers on the whole. */
+/* Returns true if what is said that it costs is worth a search, and it arrives
+ * late: a rank that is late all along by a small part of its excess only, or
+ * arrives early on the whole, communicates less for another reason. */
 static bool is_worth(const struct blame *b, const struct suspect *s)
 {
-    return b->lateness[s->rank].arrival_us >= 0 &&
+    const struct jp_lateness *l = &b->lateness[s->rank];
+    double least = l->spells ? 0 : ARRIVES * l->excess_us;
+
+    return l->arrival_us >= least &&
            told_cost(b, s) >
                limits_get(JP_LIMIT_LATE_TOLD) * b->findings->gpus_us;
 }
