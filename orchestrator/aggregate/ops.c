@@ -344,9 +344,41 @@ static void widen(struct jp_ops *ops, uint64_t first, uint64_t last)
 
 uint64_t ops_run_us(const struct jp_ops *ops)
 {
-    uint64_t span = ops->span_last - ops->span_first;
+    uint64_t span = ops->stepped ? ops->walked_us
+                                 : ops->span_last - ops->span_first;
 
     return span > ops->run_us ? span : ops->run_us;
+}
+
+/* Records are written in batches, so that the distance of two operations
+ * differs from rank to rank. By more than this it differs only if a clock was
+ * set. */
+#define STEP_US 60000000
+
+/* Walks from operation to operation of a function. Where the earliest and the
+ * latest clock disagree about the distance, a clock was set: the one that went
+ * back, or that went on for longer. */
+static void walk(struct jp_ops *ops, const struct jp_op *op)
+{
+    int64_t by_min = (int64_t) (op->dump_min_us - ops->before_min);
+    int64_t by_max = (int64_t) (op->dump_max_us - ops->before_max);
+    int64_t least = by_min < by_max ? by_min : by_max;
+    int64_t most = by_min < by_max ? by_max : by_min;
+    bool first = !ops->before_max || op->coll != ops->walked_coll;
+
+    if (!op->dump_min_us)
+        return;
+    if (!first && most - least > STEP_US) {
+        ops->stepped = true;
+        most = least > 0 ? least : most;
+    } else if (!first) {
+        most = by_max;
+    }
+    if (!first && most > 0 && most < INT64_MAX / 4)
+        ops->walked_us += (uint64_t) most;
+    ops->before_min = op->dump_min_us;
+    ops->before_max = op->dump_max_us;
+    ops->walked_coll = op->coll;
 }
 
 /* Extends the span of the last communicator. Only operations with the most
@@ -362,6 +394,8 @@ static void stretch(struct jp_ops *ops, const struct jp_op *op)
         ops->span_comm = op->comm;
         ops->span_n = op->n;
         ops->span_first = ops->span_last = at;
+        ops->walked_us = ops->before_min = ops->before_max = 0;
+        ops->stepped = false;
     }
     if (!at || op->n < ops->span_n)
         return;
@@ -369,6 +403,7 @@ static void stretch(struct jp_ops *ops, const struct jp_op *op)
         ops->span_first = at;
     if (at > ops->span_last)
         ops->span_last = at;
+    walk(ops, op);
 }
 
 int ops_add(struct jp_ops *ops, const struct jp_op *op)

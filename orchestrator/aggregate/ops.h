@@ -36,6 +36,11 @@ struct jp_ops {
      * the longest such span of the communicators before. */
     uint32_t span_comm, span_n;
     uint64_t span_first, span_last, run_us;
+    /* Of its operations of one function: the one before, and what their
+     * distances add up to without steps of a clock. stepped: there was one. */
+    uint64_t before_min, before_max, walked_us;
+    uint32_t walked_coll;
+    bool stepped;
     /* The last run, while operations are added. */
     struct ops_columns *pending;
     size_t n_pending;

@@ -24,6 +24,9 @@
 #include "orchestrator/insight/limits.h"
 #include "common/stats.h"
 
+/* The least share of its excess by which a late rank arrives late. */
+#define ARRIVES 0.03
+
 /* A late process, and the rank of it that shows the lateness best. */
 struct suspect {
     size_t process;
@@ -383,6 +386,28 @@ static bool costs_much(const struct blame *b, const struct suspect *s)
            limits_get(JP_LIMIT_LATE_SHARE) * b->lateness[s->rank].peers_us;
 }
 
+/* Returns what is said that a suspect costs. A single one counts with what
+ * mending it saves; of several one may hide another. */
+static double told_cost(const struct blame *b, const struct suspect *s)
+{
+    double cost = b->n == 1 ? single_cost(b, s->process) : 0;
+
+    return cost > 0 ? cost : fmax(s->cost_us, s->all_us);
+}
+
+/* Returns true if what is said that it costs is worth a search, and it arrives
+ * late: a rank that is late all along by a small part of its excess only, or
+ * arrives early on the whole, communicates less for another reason. */
+static bool is_worth(const struct blame *b, const struct suspect *s)
+{
+    const struct jp_lateness *l = &b->lateness[s->rank];
+    double least = l->spells ? 0 : ARRIVES * l->excess_us;
+
+    return l->arrival_us >= least &&
+           told_cost(b, s) >
+               limits_get(JP_LIMIT_LATE_TOLD) * b->findings->gpus_us;
+}
+
 /* Returns true if a reported process with a larger excess shares a communicator
  * with it. excess_us: of the one that may be named beside it. */
 static bool is_near_later(const struct blame *b, size_t process,
@@ -581,7 +606,6 @@ static int add_rank(struct blame *b, const struct suspect *s)
     struct counted n = count_ops(b, s->rank);
     struct jp_finding *f = findings_add(b->findings, JP_FINDING_LATE_RANK);
     char name[JP_PROCESS_NAME_LEN], when[60] = "";
-    double cost;
 
     if (!f)
         return -1;
@@ -592,9 +616,7 @@ static int add_rank(struct blame *b, const struct suspect *s)
     f->process = who - b->p->list;
     finding_measure(f, share_of(l), error_of(l));
     f->evidence = n.ops;
-    cost = b->n == 1 ? single_cost(b, s->process) : 0;
-    /* unknown, or several are late, of which one may hide another */
-    finding_cost(b->findings, f, cost > 0 ? cost : fmax(s->cost_us, s->all_us));
+    finding_cost(b->findings, f, told_cost(b, s));
     finding_count(f, l->arrival_us / (double) n.ops, n.last, n.ops);
     snprintf(f->host, sizeof(f->host), "%s", who->host);
     if (l->spells)
@@ -735,7 +757,8 @@ static int tell_ranks(struct blame *b)
     for (size_t i = 0; i < b->n; i++) {
         const struct suspect *s = &b->suspects[i];
 
-        if ((costs_much(b, s) || is_behind(b, s)) && add_rank(b, s) < 0)
+        if (((costs_much(b, s) && is_worth(b, s)) || is_behind(b, s)) &&
+            add_rank(b, s) < 0)
             return -1;
     }
     return 0;

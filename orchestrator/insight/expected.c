@@ -923,7 +923,7 @@ static void shared(const struct jp_evidence *e, struct jp_sentence *s)
     else if (n)
         sentence_add(s,
                      "%s rank%s with records of two processes: "
-                     "more than one run in this folder?",
+                     "probably more than one run is in this folder",
                      FIG_COUNT(n), plural(n));
 }
 
@@ -943,6 +943,14 @@ static void bad_lines(const struct jp_evidence *e, struct jp_sentence *s)
 
     if (has_bad_lines(e))
         sentence_add(s, "%s line%s could not be read", FIG_COUNT(n), plural(n));
+}
+
+double expected_seen(const struct jp_result *result)
+{
+    double records = (double) result->quality.records;
+    double unseen = (double) result->quality.unseen_records;
+
+    return records > 0 ? records / (records + unseen) : 1;
 }
 
 uint64_t gaps_unseen_waits(const struct jp_result *result)

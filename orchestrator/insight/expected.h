@@ -107,6 +107,10 @@ bool gaps_list(const struct jp_evidence *e, struct jp_sentence *s);
 void gaps_reasons(const struct jp_evidence *e, bool uneven,
                   struct jp_reasons *reasons);
 
+/* Returns the share of the operations that any rank has recorded, 0 to 1, as
+ * far as sequence numbers show: less in sampled or filtered data. */
+double expected_seen(const struct jp_result *result);
+
 /* Returns the number of calls without an NCCL event in which ranks wait for
  * each other, if they are more than `coverage_min` allows; else 0. Waits in
  * them are unknown, so a rank that waits there would look late elsewhere. */

@@ -87,6 +87,7 @@ void finding_cost(const struct jp_findings *list, struct jp_finding *f,
 {
     f->cost_us = cost_us;
     f->of_run = list->gpus_us > 0 ? fmin(cost_us / list->gpus_us, 1) : NAN;
+    f->at_least = list->part;
 }
 
 char *finding_loss(const struct jp_finding *f, char buf[JP_FINDING_LOSS])
@@ -95,8 +96,9 @@ char *finding_loss(const struct jp_finding *f, char buf[JP_FINDING_LOSS])
 
     if (isfinite(f->of_run))
         snprintf(run, sizeof(run), ", %s of the run", FIG_SHARE(f->of_run));
-    snprintf(buf, JP_FINDING_LOSS, "%s of GPU time%s, %s of communication",
-             FIG_US(f->cost_us), run, FINDING_SHARE(f));
+    snprintf(buf, JP_FINDING_LOSS, "%s%s of GPU time%s, %s of communication",
+             f->at_least ? "at least " : "", FIG_US(f->cost_us), run,
+             FINDING_SHARE(f));
     return buf;
 }
 

@@ -550,6 +550,14 @@ static bool is_plain(const struct jp_likes *s, size_t first)
            !has_extras(s, first) && s->lag[first] <= most / s->steps[first] + 1;
 }
 
+/* Returns true if the lag is more than a fifth of all operations. Who stopped
+ * is at most one step behind, so the run has fewer than five steps. How many
+ * operations one of them has is not known then. */
+static bool is_of_few_steps(const struct jp_likes *s, size_t comm)
+{
+    return 5 * s->lag[comm] > s->r->comms[comm].ops + s->lag[comm];
+}
+
 /* Returns true if it is behind its likes, and not because it has less to do in
  * each step or once. At least half of the likes must agree on the count that it
  * should have. */
@@ -557,7 +565,7 @@ static bool is_behind(const struct jp_likes *s, size_t comm)
 {
     return s->lag[comm] && s->r->comms[comm].ops &&
            s->lag[comm] % s->steps[comm] && !has_extras(s, comm) &&
-           2 * s->even[comm] >= s->likes[comm];
+           !is_of_few_steps(s, comm) && 2 * s->even[comm] >= s->likes[comm];
 }
 
 /* Returns the rank that entered the communicator's last operation last (result

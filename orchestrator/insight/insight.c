@@ -243,9 +243,11 @@ static bool is_named(const struct jp_insight *x, const struct jp_process *who)
  * of its ranks would have been named for. If all of its ranks have an excess
  * that is larger, and it is not named for whatever reason, it counts with the
  * smallest of these. The job then counts with its least sensitive process,
- * because "no rank later than X" must hold for all of them.
+ * because "no rank later than X" must hold for all of them. recorded: the
+ * share of the operations that was recorded; a rank is later by as much in the
+ * others.
  */
-static struct seen add_up(const struct jp_insight *x)
+static struct seen add_up(const struct jp_insight *x, double recorded)
 {
     struct seen seen = {0};
 
@@ -258,7 +260,7 @@ static struct seen add_up(const struct jp_insight *x)
         for (size_t k = who->first; k < who->first + who->n; k++) {
             const struct jp_lateness *l =
                 &x->lateness[x->processes.by_process[k]];
-            double run_us = l->run_us > 0 ? l->run_us : NAN;
+            double run_us = l->run_us > 0 ? l->run_us * recorded : NAN;
             double node_us = l->node_us > 0 ? l->node_us : INFINITY;
 
             if (!l->judged)
@@ -408,9 +410,14 @@ static void answer_nodes(const struct jp_insight *x, const struct seen *seen,
 
 static void answer_lateness(struct jp_insight *x, const struct jp_result *r)
 {
-    struct seen seen = add_up(x);
+    struct seen seen = add_up(x, x->findings.part ? expected_seen(r) : 1);
 
+    struct jp_judgement *ranks = &x->hypotheses.of[JP_HYPOTHESIS_LATE_RANK];
+
+    x->blind = seen.blind;
     answer_ranks(x, r, &seen, &x->hypotheses);
+    if (!ranks->todo && x->findings.part)
+        ranks->todo = "record all operations: no rank recorded a part of them";
     answer_nodes(x, &seen, &x->hypotheses);
 }
 
@@ -503,6 +510,7 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
         return -1;
     run_us = x->run_us = late_run_us(r);
     x->findings.gpus_us = run_us * (double) p->n;
+    x->findings.part = 1 - expected_seen(r) > limits_get(JP_LIMIT_STATED);
     rc = hang_findings(r, p, nodes, whole, &x->findings);
     /* If a step hangs, NCCL Inspector's logs contain its last part for some
      * ranks only, so ranks cannot be compared. The recorder's files are
@@ -580,12 +588,22 @@ char *insight_rough(const struct jp_insight *x, char buf[JP_INSIGHT_ROUGH])
     double least = x->hypotheses.of[JP_HYPOTHESIS_LATE_RANK].least;
 
     *buf = '\0';
-    if (x->run_us > 0 && x->stalls.untold_us > most * x->run_us)
+    if (x->run_us > 0 && x->stalls.untold_us > x->run_us)
+        snprintf(buf, JP_INSIGHT_ROUGH,
+                 "no single wait for one rank would have been named, however "
+                 "long");
+    else if (x->run_us > 0 && x->stalls.untold_us > most * x->run_us)
         snprintf(buf, JP_INSIGHT_ROUGH,
                  "a single wait for one rank of less than %s, %s of the run, "
                  "would not have been named",
                  FIG_US(x->stalls.untold_us),
                  FIG_SHARE(x->stalls.untold_us / x->run_us));
+    else if (x->blind && least > 0)
+        snprintf(buf, JP_INSIGHT_ROUGH,
+                 "%s of %s ranks var%s so much that %s lateness would not "
+                 "have been seen",
+                 FIG_COUNT(x->blind), FIG_COUNT(x->processes.n),
+                 x->blind == 1 ? "ies" : "y", x->blind == 1 ? "its" : "their");
     else if (!(least > 0))
         snprintf(buf, JP_INSIGHT_ROUGH,
                  "how late a rank would have to be to be seen is not known");

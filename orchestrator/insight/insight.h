@@ -186,13 +186,15 @@ struct jp_insight {
     struct jp_ownwork ownwork;       /* of the result's traced processes */
     struct jp_netcells network;      /* empty if it was not judged */
     struct jp_expected_bw *expected; /* by the result's cells */
-    struct judge *judge;       /* own times (judge.h); NULL: not judged */
+    struct judge *judge;             /* own times (judge.h); NULL: not judged */
     struct replay_state replay;      /* all zeros if nothing was replayed */
     bool judged; /* false: nothing but hangs was looked for, because the records
                   * of several runs are mixed, or NCCL reported too few of the
                   * collectives */
-    bool torn;     /* operations of traces are joined wrongly */
+    bool torn;   /* operations of traces are joined wrongly */
     double run_us; /* how long the run was; 0: unknown */
+    size_t blind;  /* processes of which no lateness would have been seen,
+                      because they vary too much */
     uint64_t duration_us;
 };
 

@@ -221,6 +221,12 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"late_least_min", 0.004, JP_LIMIT_IS_SHARE,
          "... and then still more than {} of the run's time",
          "a smaller part of a job's GPU time is not worth a search"},
+    [JP_LIMIT_LATE_TOLD] =
+        {"late_told_min", 0.001, JP_LIMIT_IS_SHARE,
+         "... and mending it saves more than {} of the GPU time, as far as "
+         "that is known",
+         "a rank may have an excess that others hardly wait for, as in "
+         "operations beside the computation"},
     [JP_LIMIT_LATE_ERRORS] =
         {"late_errors_min", 7, JP_LIMIT_IS_NUMBER,
          "... and more than {} of its standard errors",

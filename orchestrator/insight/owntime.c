@@ -182,14 +182,16 @@ static bool is_by_cpu(const struct jp_quality *q)
 
 /* States the smaller effect of a question that found nothing: by durations,
  * where each process has enough intervals to know how its blocks differ. With
- * start and end the other answer stays. */
+ * start and end the other answer stays, and where a part of the operations was
+ * not recorded. */
 static void state_least(const struct judge *j, size_t n,
-                        struct jp_hypotheses *h)
+                        const struct jp_findings *findings)
 {
+    struct jp_hypotheses *h = findings->hypotheses;
     struct jp_judgement *late = &h->of[JP_HYPOTHESIS_LATE_RANK];
     double least = j->least_us / j->run_us;
 
-    if (j->timed || late->state != JP_HYPOTHESIS_NOT_FOUND ||
+    if (j->timed || findings->part || late->state != JP_HYPOTHESIS_NOT_FOUND ||
         !(late->least > least))
         return;
     for (size_t i = 0; i < n; i++)
@@ -218,6 +220,6 @@ int owntime_findings(const struct jp_result *r, const struct jp_processes *p,
                                       : add_late(r, p, j, a, findings);
     }
     if (rc == 0 && !j->n && j->n_judged == p->n)
-        state_least(j, p->n, findings->hypotheses);
+        state_least(j, p->n, findings);
     return rc;
 }

@@ -181,7 +181,7 @@ static void add_loss(struct text *t, const struct jp_finding *f)
 {
     if (!isfinite(f->share))
         return;
-    add(t, " The others lose ");
+    add(t, " The others lose %s", f->at_least ? "at least " : "");
     if (isfinite(f->cost_us) && f->cost_us > 0)
         add(t, "%s, ", GPU_TIME(f->cost_us));
     add_shares(t, f);

@@ -8,6 +8,7 @@
 
 #include "common/bandwidth.h"
 #include "common/figure.h"
+#include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
 #include "common/stats.h"
@@ -615,9 +616,21 @@ static int keep(struct search *s, struct jp_stalls *stalls)
     return 0;
 }
 
+/* Returns the most operations of a function that a communicator has. */
+static double most_ops(const struct search *s)
+{
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < s->r->n_comms * STALLS_FUNCS; i++)
+        if (s->counts.series[i].ops > most)
+            most = s->counts.series[i].ops;
+    return (double) most;
+}
+
 /* Returns the shortest stall that would have been reported, occurring as often
- * as the test requires for the ranks with the fewest likes. */
-static double least_us(const struct search *s)
+ * as the test requires for the ranks with the fewest likes. *rare: there are
+ * not so many operations. */
+static double least_us(const struct search *s, bool *rare)
 {
     double usual, times = limits_get(JP_LIMIT_STALL_TIMES);
 
@@ -626,6 +639,8 @@ static double least_us(const struct search *s)
             times = fmax(times, log(fmax(s->counts.tried, 1) /
                                     limits_get(JP_LIMIT_STALL_CHANCE)) /
                                     log((double) s->counts.kinds[i].ranks));
+    /* a rank that is late so often does not stall */
+    *rare = times > limits_get(JP_LIMIT_STALL_RARE) * most_ops(s);
     memcpy(s->scratch, s->spent_us, s->p->n * sizeof(*s->spent_us));
     usual = stats_median(s->scratch, s->p->n);
     return fmax(limits_get(JP_LIMIT_STALL_US),
@@ -794,6 +809,48 @@ static void keep_rare(struct search *s, struct jp_once *once,
     stalls->n_once = k;
 }
 
+/* Returns true if so few stalls of a process stand out among all waits for
+ * others, as a single wait must. once: the single waits. */
+static bool stands_out(struct search *s, const struct jp_stall *stall,
+                       const struct jp_once *once, size_t n_once,
+                       struct stalls_once_list *list, struct jp_once *room)
+{
+    size_t n = 1;
+
+    if (!list->judged)
+        return false;
+    room[0] =
+        (struct jp_once){.process = stall->process,
+                         .rank = stall->rank,
+                         .us = stall->typical_us,
+                         .at_us = isfinite(stall->from_us) ? stall->from_us : 0,
+                         .own_us = NAN};
+    for (size_t i = 0; i < n_once; i++)
+        if (once[i].process != stall->process)
+            room[n++] = once[i];
+    return stall->typical_us > stands_out_from(s, room, n, list, 1);
+}
+
+/* Drops stalls that came a few times only, and are no longer than waits that
+ * come by chance. Returns 0, or -1: no memory. */
+static int drop_few(struct search *s, struct jp_stalls *stalls,
+                    const struct jp_once *once, size_t n_once,
+                    struct stalls_once_list *list)
+{
+    struct jp_once *room = calloc(n_once + 1, sizeof(*room));
+    size_t kept = 0;
+
+    if (!room)
+        return -1;
+    for (size_t i = 0; i < stalls->n; i++)
+        if ((double) stalls->at[i].times >= limits_get(JP_LIMIT_STALL_TIMES) ||
+            stands_out(s, &stalls->at[i], once, n_once, list, room))
+            stalls->at[kept++] = stalls->at[i];
+    stalls->n = kept;
+    free(room);
+    return 0;
+}
+
 /* Drops stalls that came once, of processes whose single wait is told with
  * more about it. */
 static void drop_single(struct jp_stalls *stalls, const struct jp_once *once)
@@ -871,6 +928,7 @@ static int find_once(struct search *s, struct jp_stalls *stalls)
     }
     stalls->once = once;
     if (rc == 0) {
+        rc = drop_few(s, stalls, once, stalls->n_once, &list);
         keep_rare(s, once, stalls, &list);
         drop_single(stalls, once);
         stalls->untold_us = fmax(list.untold_us, list.named_from_us);
@@ -890,7 +948,7 @@ static int search(struct search *s, const struct jp_netserieses *series,
         sum_waits(s) < 0)
         return -1;
     stalls->judged = s->counts.told > 0;
-    stalls->least_us = least_us(s);
+    stalls->least_us = least_us(s, &stalls->rare);
     if (find_candidates(s) < 0)
         return -1;
     if (s->n_found && stalls_events(&s->counts, true, collect, s) < 0)
@@ -994,19 +1052,25 @@ static void answer(const struct jp_result *r, const struct jp_processes *p,
                       : !p->known
                           ? "the records do not tell the processes apart"
                           : late_why_none(r);
+    const char *in = expected_seen(r) < 1 - limits_get(JP_LIMIT_STATED)
+                         ? " in the operations that were recorded"
+                         : "";
     char once[JP_HYPOTHESIS_WHY] = "";
 
     /* the smallest effect of the question is that of stalls that come again */
     if (isfinite(stalls->once_us))
         snprintf(once, sizeof(once),
-                 "no recurring stall over %s, no single one over %s",
-                 FIG_US(stalls->least_us), FIG_US(stalls->once_us));
+                 "no recurring stall over %s, no single one over %s%s",
+                 FIG_US(stalls->least_us), FIG_US(stalls->once_us), in);
     else
-        snprintf(once, sizeof(once), "no recurring stall over %s",
-                 FIG_US(stalls->least_us));
+        snprintf(once, sizeof(once), "no recurring stall over %s%s",
+                 FIG_US(stalls->least_us), in);
     if (p->known && p->n == 1)
         hypothesis_set(h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_JUDGED, NAN,
                        "only one rank, so no other waits for it");
+    else if (stalls->judged && stalls->rare)
+        hypothesis_set(h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "too few operations to tell a stall from chance");
     else if (stalls->judged)
         hypothesis_set(h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_FOUND,
                        stalls->least_us, "%s", once);

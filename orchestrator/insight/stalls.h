@@ -79,6 +79,7 @@ struct jp_stalls {
     double untold_us; /* such a wait was there, or would not have stood out
                          among those that were; 0: none */
     bool judged;      /* false: the times of all communicators are unknown */
+    bool rare;        /* there are fewer operations than stalls must be */
     double least_us; /* stalls that are longer and as frequent as the test needs
                         would have been found; NAN: unknown */
 };

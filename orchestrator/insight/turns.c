@@ -15,6 +15,10 @@
  * turns_ops_min demands that several operations make up the waits.
  *
  * What ranks of a program wait for each other anyway is below turns_cost_min.
+ *
+ * A rank may also be the last one because its operations in other communicators
+ * take longer: a group that crosses nodes where others do not. What it was
+ * waited for is counted without that time (net_us).
  */
 #include "orchestrator/insight/looks.h"
 
@@ -30,6 +34,7 @@
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stalls.h"
+#include "common/stats.h"
 
 /* Waits in a communicator's operations, in us of GPU time. */
 struct waits {
@@ -47,11 +52,14 @@ struct turns {
     const struct jp_result *r;
     const struct jp_processes *p;
     double *caused; /* [rank] waits in operations in which it was the last */
+    double *net_us; /* [process] time in operations and messages, without waits:
+                       what the network takes */
     struct waits at;
     /* of all communicators */
     double run_us, cost_us;
-    double most_us; /* the most for one rank */
-    size_t most;    /* the communicator of that */
+    double waited_us; /* cost_us, and what the network explains */
+    double most_us;   /* the most for one rank */
+    size_t most;      /* the communicator of that */
     uint64_t ops, last;
     bool judged, *counted; /* [comm] */
     bool *joins; /* [comm] it has ranks that exchange Send and Recv: stages of a
@@ -140,13 +148,42 @@ static void end_func(struct turns *t)
     t->at.rest = 0;
 }
 
+/* Returns the share of what a communicator's ranks waited for that the network
+ * of the last ones does not explain. A rank's network takes longer by what it
+ * takes more than that of a quarter of the ranks: the others may be several. v:
+ * room for its ranks. */
+static double share_of_work(const struct turns *t, size_t comm, double *v)
+{
+    size_t from = t->p->comm_start[comm], n = t->p->comm_start[comm + 1] - from;
+    double all = 0, rest = 0, usual;
+
+    for (size_t i = 0; i < n; i++)
+        v[i] = t->net_us[t->p->of_rank[from + i]];
+    stats_sort(v, n);
+    usual = v[n / 4];
+    for (size_t i = from; i < from + n; i++) {
+        double longer = fmax(t->net_us[t->p->of_rank[i]] - usual, 0);
+
+        all += t->caused[i];
+        rest += fmax(t->caused[i] - (double) (n - 1) * longer, 0);
+    }
+    return all > 0 ? rest / all : 1;
+}
+
 /* Counts a communicator whose ranks wait by turns for us in sum, if that is
- * much of the run. last: so many of its ranks were last. */
-static void add_comm(struct turns *t, size_t comm, double us, uint64_t last)
+ * much of the run. last: so many of its ranks were last. v: room for its
+ * ranks. */
+static void add_comm(struct turns *t, size_t comm, double us, uint64_t last,
+                     double *v)
 {
     double n = (double) t->r->comms[comm].n_ranks;
+    double least = limits_get(JP_LIMIT_TURNS_COST) * n * t->run_us;
 
-    if (us <= limits_get(JP_LIMIT_TURNS_COST) * n * t->run_us)
+    if (us <= least)
+        return;
+    t->waited_us += us;
+    us *= share_of_work(t, comm, v);
+    if (us <= least)
         return;
     t->cost_us += us;
     t->counted[comm] = true;
@@ -158,8 +195,9 @@ static void add_comm(struct turns *t, size_t comm, double us, uint64_t last)
     t->last = last;
 }
 
-/* Ends a communicator: adds what its ranks waited by turns. */
-static void end_comm(struct turns *t, size_t comm)
+/* Ends a communicator: adds what its ranks waited by turns. v: room for its
+ * ranks. */
+static void end_comm(struct turns *t, size_t comm, double *v)
 {
     size_t from = t->p->comm_start[comm], to = t->p->comm_start[comm + 1];
     double n = (double) (to - from), pairs, same = 0, us, end;
@@ -191,7 +229,7 @@ static void end_comm(struct turns *t, size_t comm)
         end = limits_get(JP_LIMIT_WARMUP_PART) * t->at.end;
         if (end * limits_get(JP_LIMIT_TURNS_FIRST) < t->at.sum)
             us *= end / t->at.sum;
-        add_comm(t, comm, us, last);
+        add_comm(t, comm, us, last, v);
     }
     t->at = (struct waits){0};
 }
@@ -259,15 +297,40 @@ static void find_joins(struct turns *t, const struct jp_lateness *lateness)
     }
 }
 
+/* Fills net_us. A side that arrives last does not wait for a message, so its
+ * fastest messages show what the network takes. */
+static void add_net(struct turns *t)
+{
+    for (size_t i = 0; i < t->r->n_ranks; i++) {
+        const struct jp_rank *x = &t->r->ranks[i];
+
+        t->net_us[t->p->of_rank[i]] += (double) x->exec_us -
+                                       (double) x->wait_us;
+    }
+    for (size_t i = 0; i < t->r->n_p2p; i++) {
+        const struct jp_p2p *x = &t->r->p2p[i];
+        size_t rank = processes_rank(t->p, t->r, x->comm,
+                                     strcmp(x->func, "Send") ? x->dst : x->src);
+
+        if (rank != SIZE_MAX && x->fast_gbs > 0)
+            t->net_us[t->p->of_rank[rank]] += fmin(
+                (double) x->bytes / (x->fast_gbs * 1e3), (double) x->exec_us);
+    }
+}
+
 /* Reads all operations in which ranks wait for each other. Returns 0, or -1
  * without memory. */
 static int add_up(struct turns *t)
 {
     struct ops_reader *reader = calloc(1, sizeof(*reader));
+    double *v = calloc(t->r->n_ranks + 1, sizeof(*v));
     size_t i = 0;
 
-    if (!reader)
+    if (!reader || !v) {
+        free(reader);
+        free(v);
         return -1;
+    }
     reader->ops = t->r->ops;
     ops_want(reader, OPS_SN | OPS_COUNTS | OPS_RANK | OPS_EXEC);
     for (size_t c = 0; c < t->r->n_comms; c++) {
@@ -289,9 +352,10 @@ static int add_up(struct turns *t)
                 collective_is_barrier(t->r->coll_names[coll]))
                 take(t, op);
         }
-        end_comm(t, c);
+        end_comm(t, c, v);
     }
     free(reader);
+    free(v);
     return 0;
 }
 
@@ -350,6 +414,7 @@ static int judge(struct turns *t, const struct jp_lateness *lateness,
         return 0;
     }
     find_joins(t, lateness);
+    add_net(t);
     if (add_up(t) < 0)
         return -1;
     if (!t->judged || !(findings->gpus_us > 0)) {
@@ -359,6 +424,13 @@ static int judge(struct turns *t, const struct jp_lateness *lateness,
                                    "long the run was"
                                  : "too few operations in which ranks wait for "
                                    "each other are complete");
+        return 0;
+    }
+    if (t->cost_us < t->waited_us / 2) { /* the network is the larger part */
+        hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_TURNS,
+                       JP_HYPOTHESIS_NOT_JUDGED, NAN, "%s",
+                       "ranks wait for some whose operations in other "
+                       "communicators take longer");
         return 0;
     }
     hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_TURNS,
@@ -388,10 +460,12 @@ int turns_findings(const struct jp_result *r, const struct jp_processes *p,
     t.counted = calloc(r->n_comms + 1, sizeof(*t.counted));
     t.named = calloc(p->n + 1, sizeof(*t.named));
     t.joins = calloc(r->n_comms + 1, sizeof(*t.joins));
+    t.net_us = calloc(p->n + 1, sizeof(*t.net_us));
     spent = calloc(p->n + 1, sizeof(*spent));
-    if (t.caused && t.counted && t.joins && t.named && spent)
+    if (t.caused && t.net_us && t.counted && t.joins && t.named && spent)
         rc = judge(&t, lateness, spent, findings);
     free(t.caused);
+    free(t.net_us);
     free(t.counted);
     free(t.joins);
     free(t.named);

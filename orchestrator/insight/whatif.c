@@ -749,11 +749,15 @@ int whatif_findings(const struct jp_result *result,
             findings->at[i].gain_kind = JP_GAIN_BOUND;
         any |= has_cause(&findings->at[i]);
     }
-    if (!any || !result->n_timelines || !processes->known)
+    if (!any || !result->n_timelines || !processes->known || findings->part)
         return 0;
     x = replay_create(result, processes, state);
     if (!x)
         return -1;
+    /* a clock was set in between: its times are not those of the run */
+    if (findings->gpus_us > 0 &&
+        x->base_us > 2 * findings->gpus_us / (double) processes->n)
+        state->usable = false;
     if (state->usable)
         rc = replay(x, result, processes, state->part, findings);
     replay_destroy(x);

@@ -707,7 +707,7 @@ static const struct verdict_row rows[] = {
     {recorder_lost, JP_VERDICT_INCOMPLETE, "the recorder lost 7 records"},
     {memory_limit, JP_VERDICT_INCOMPLETE, "1,234 records left out"},
     {two_runs, JP_VERDICT_INCOMPLETE,
-     "3 ranks with records of two processes: more than one run"},
+     "3 ranks with records of two processes: probably more than one run"},
     {one_id, JP_VERDICT_INCOMPLETE,
      "3 ranks with records of two processes: NCCL gave two communicators the "
      "same id"},
