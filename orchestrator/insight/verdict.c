@@ -809,6 +809,13 @@ static bool is_uneven(const struct jp_insight *insight)
     return false;
 }
 
+static void say_may_run(const struct jp_evidence *e, struct jp_sentence *s)
+{
+    if (gaps_may_run(e))
+        sentence_add(s, "whether the step has ended is not known: Slurm did "
+                        "not answer, and no node has written lately");
+}
+
 /* Adds what was found and how complete the data is. Returns the word; adds its
  * reasons. crash may be NULL. */
 static enum jp_verdict_word say_data(const struct jp_evidence *e,
@@ -823,14 +830,13 @@ static enum jp_verdict_word say_data(const struct jp_evidence *e,
 
     if (runs)
         sentence_add(s, "the step has not ended, and is judged so far");
-    else if (gaps_may_run(e))
-        sentence_add(s, "whether the step has ended is not known: Slurm did "
-                        "not answer, and no node has written lately");
     if (nodata_explain(e, crash, s, why)) {
         if (e->analysed)
             gaps_nodes(e, s);
+        say_may_run(e, s);
         return word;
     }
+    say_may_run(e, s);
     word = say_findings(insight, s);
     say_room(e, s);
     hides = gaps_list(e, s);
