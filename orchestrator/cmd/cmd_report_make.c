@@ -528,13 +528,17 @@ static void ask_end(const struct report_session *session,
                     struct jp_nodes *nodes)
 {
     const struct jp_jobconf *conf = &session->conf;
-    bool unfinished = nodes->tasks_failed || nodes->n_missing;
+    bool unfinished = nodes->n_missing > 0;
     struct slurmjob job;
 
     nodes->over = session->over || session->options->kind != REPORT_USER;
     for (size_t i = 0; i < nodes->n_nodes; i++)
         unfinished |= !nodes->nodes[i].finished;
-    nodes->going = session->going;
+    /* where each node has left, the step is over, though nobody has said so */
+    nodes->going = session->going != NODES_GOING_UNKNOWN || unfinished
+                       ? session->going
+                       : NODES_GOING_UNASKED;
+    unfinished |= nodes->tasks_failed > 0;
     if (!nodes->over && session->job_runs)
         nodes->job_state = SLURMJOB_RUNNING;
     if (!nodes->over || !session->has_conf || !unfinished)

@@ -107,7 +107,7 @@ static void check(const struct jp_result *r)
 }
 
 /* The whole way to a result. */
-static void finish(struct join *join, const struct source_facts *file)
+static void finish(struct join *join, struct source_facts *file)
 {
     struct jp_logfile log = {.path = (char[]){"fuzz"}};
     struct jp_logwalk walk = {.logs = &log, .n_logs = 1};
@@ -179,7 +179,7 @@ static size_t squeeze(const uint8_t *data, size_t size, unsigned char *out,
 /* The same bytes compressed say the same. */
 static void compare_gzip(const uint8_t *data, size_t size,
                          struct join_budget *budget, const struct join *plain,
-                         const struct source_facts *file)
+                         struct source_facts *file)
 {
     size_t cap = size + size / 8 + 256;
     unsigned char *packed = malloc(cap);

@@ -73,7 +73,7 @@ static void check_any(const struct jp_result *r)
 }
 
 void fuzz_result(struct join *join, const struct jp_logwalk *walk,
-                 const struct source_facts *files,
+                 struct source_facts *files,
                  void (*check)(const struct jp_result *r))
 {
     static const struct jp_aggregate_options options = {

@@ -17,7 +17,7 @@ void fuzz_read(const char *backend, const char *path, bool evidence,
 /* check: what else holds for this kind of file; NULL: nothing. The result is
  * gone afterwards; join and files stay the caller's. */
 void fuzz_result(struct join *join, const struct jp_logwalk *walk,
-                 const struct source_facts *files,
+                 struct source_facts *files,
                  void (*check)(const struct jp_result *r));
 
 #endif

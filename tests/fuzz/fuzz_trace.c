@@ -59,7 +59,7 @@ static void check(const struct jp_result *r)
            r->quality.expected_kind == JP_EXPECT_NONE);
 }
 
-static void finish(struct join *join, const struct source_facts *file)
+static void finish(struct join *join, struct source_facts *file)
 {
     struct jp_logfile log = {.path = (char[]){"fuzz"}};
     struct jp_logwalk walk = {.logs = &log, .n_logs = 1};

@@ -47,8 +47,9 @@ static size_t count_kind(const struct jp_findings *list,
     return n;
 }
 
-static size_t uneven;  /* findings of it in the last job */
-static char told[400]; /* what the first finding says */
+static size_t uneven; /* findings of it in the last job */
+/* what the first finding says */
+static char told[sizeof(((struct jp_finding *) 0)->text)];
 
 static size_t find_hang_of(uint64_t most, uint64_t last, bool world_too)
 {

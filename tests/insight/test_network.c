@@ -130,8 +130,10 @@ static void add_message(unsigned c, unsigned src, unsigned dst, double us)
 
 static struct jp_judgement links; /* the answer of the last find() */
 
+enum { TEXT = sizeof(((struct jp_finding *) 0)->text) };
+
 /* How many findings; the first one's text. */
-static size_t find(char text[400])
+static size_t find(char text[TEXT])
 {
     struct jp_insight *x = insight_run(NULL, NULL, &m.result, NULL);
     size_t n;
@@ -144,7 +146,7 @@ static size_t find(char text[400])
     if (n) {
         assert_int_equal(x->findings.at[0].kind, JP_FINDING_SLOW_NETWORK);
         assert_int_equal(x->findings.at[0].against, JP_AGAINST_LIKES);
-        snprintf(text, 400, "%s", x->findings.at[0].text);
+        snprintf(text, TEXT, "%s", x->findings.at[0].text);
     }
     insight_destroy(x);
     return n;
@@ -161,7 +163,7 @@ static void assert_links_judged(double least)
 static void compares_like_fabrics(void **state)
 {
     static char all_reduce[] = "AllReduce";
-    char text[400];
+    char text[TEXT];
 
     (void) state;
     add_ops(all_reduce, COMMS - 2, 150);
@@ -185,7 +187,7 @@ static void compares_like_fabrics(void **state)
 static void finds_alltoall(void **state)
 {
     static char alltoall[] = "AlltoAllV";
-    char text[400];
+    char text[TEXT];
 
     (void) state;
     add_ops(alltoall, COMMS - 1, 110);
@@ -203,7 +205,7 @@ static void finds_alltoall(void **state)
 /* The same of Send and Recv: ranks[k] is the one that comes last. */
 static void finds_exchanges(void **state)
 {
-    char text[400];
+    char text[TEXT];
 
     (void) state;
     end_ops();
@@ -228,7 +230,7 @@ static void finds_exchanges(void **state)
 
 /* Pipelines of two stages, both directions. In groups 6 and 7, which are
  * between the same nodes, messages take `us`, in the others 100. */
-static size_t find_pairs(double us, char text[400])
+static size_t find_pairs(double us, char text[TEXT])
 {
     m.result.n_p2p = 0;
     for (unsigned c = 0; c < COMMS; c++) {
@@ -240,7 +242,7 @@ static size_t find_pairs(double us, char text[400])
 
 static void finds_links(void **state)
 {
-    char text[400];
+    char text[TEXT];
 
     (void) state;
     end_ops();
