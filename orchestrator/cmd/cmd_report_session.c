@@ -23,11 +23,11 @@
 #include "common/quote.h"
 #include "orchestrator/agent/agent.h"
 #include "orchestrator/cmd/cmd_report.h"
+#include "orchestrator/cmd/cmd_top.h"
 #include "orchestrator/collect/claim.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
-#include "orchestrator/live/livestate.h"
 #include "orchestrator/report/report.h"
 
 const char *report_kind_name(enum report_kind kind)
@@ -131,31 +131,6 @@ static int read_conf(struct report_session *session, struct jp_error *err)
     return 1;
 }
 
-/* Whether an agent of the step has written a snapshot lately that is not its
- * last one. */
-static bool has_agent(const struct report_session *session)
-{
-    const struct livestate_time now = {clock_real_us() * 1000, clock_mono_ms()};
-    struct livestate_place place = {.dir = session->dir,
-                                    .nodes = session->conf.nnodes};
-    char *path = text_format("%s/" JP_JOBCONF_NAME, session->dir);
-    char hash[SHA256_HEX] = "";
-    struct livestate state;
-    bool found = false;
-
-    if (path && jobconf_hash(path, hash, NULL) < 0)
-        *hash = '\0';
-    free(path);
-    place.conf = livesnap_conf(hash);
-    hung_times_set(&place.times, JP_DEF_HANG_SUSPECT_MS);
-    livestate_init(&state, &place);
-    if (livestate_look(&state, &now, NULL) > 0)
-        for (size_t i = 0; i < state.n_nodes; i++)
-            found |= !state.nodes[i].last && !state.nodes[i].stale;
-    livestate_fini(&state);
-    return found;
-}
-
 /* Sets whether the job is over, and whether the step still runs, for a user's
  * report. A node that died never leaves its step. Slurm is asked before the
  * claim is taken, because the claim's thread forbids calls of libslurm. A busy
@@ -170,7 +145,7 @@ static void ask_job(struct report_session *session)
 
     session->job_ended = known && job.ended;
     session->job_runs = known && !job.ended && job.uid == session->conf.uid;
-    if (session->job_runs || (!known && is_open && has_agent(session)))
+    if (session->job_runs || (!known && is_open && top_writes(session->dir)))
         session->going = NODES_GOING_ON;
     else if (!known && is_open)
         session->going = NODES_GOING_UNKNOWN;

@@ -50,4 +50,8 @@ void top_fini(struct top *top);
  * s. */
 int top_look(struct top *top, struct jp_error *err);
 
+/* Whether an agent of the step in that directory has written a snapshot lately
+ * that is not its last one. */
+bool top_writes(const char *dir);
+
 #endif

@@ -220,6 +220,22 @@ int top_look(struct top *top, struct jp_error *err)
     return 0;
 }
 
+bool top_writes(const char *dir)
+{
+    const struct livestate_time now = {clock_real_us() * 1000, clock_mono_ms()};
+    struct top_step step = {.dir = (char *) dir};
+    bool found = false;
+
+    if (open_step(&step, NULL) < 0)
+        return false;
+    if (livestate_look(&step.state, &now, NULL) > 0)
+        for (size_t i = 0; i < step.state.n_nodes; i++)
+            found |= !step.state.nodes[i].last && !step.state.nodes[i].stale;
+    livestate_fini(&step.state);
+    free(step.final_dir);
+    return found;
+}
+
 void top_fini(struct top *top)
 {
     for (size_t i = 0; i < top->n; i++) {
