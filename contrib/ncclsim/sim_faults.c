@@ -5,6 +5,7 @@
  * the places where the program asks. */
 #include "contrib/ncclsim/sim_faults.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 
@@ -307,6 +308,57 @@ int sim_faults_add(struct jp_sim_faults *faults, const char *text,
     return 0;
 }
 
+/* Whether the fault's communicator is one of the group's kind, and its rank, if
+ * the kind of fault has one, is a member. */
+static int is_met_in(const struct jp_sim_fault *fault,
+                     const struct jp_sim_group *group)
+{
+    if (group->n == 0 || strcmp(group->label, fault->comm) != 0)
+        return 0;
+    return fault->kind->stop == SIM_GOES_ON ||
+           sim_groups_rank(group, (int) fault->args[0]) >= 0;
+}
+
+static int is_met(const struct jp_sim_fault *fault,
+                  const struct jp_sim_groups *groups, int n_kinds)
+{
+    int k, g;
+
+    for (k = 0; k < n_kinds; k++) {
+        for (g = 0; g < groups[k].n; g++) {
+            if (is_met_in(fault, &groups[k].groups[g]))
+                return 1;
+        }
+    }
+    return 0;
+}
+
+int sim_faults_check(const struct jp_sim_faults *faults,
+                     const struct jp_sim_groups *groups, int n_kinds,
+                     int has_alltoall, struct jp_error *err)
+{
+    int i;
+
+    for (i = 0; i < faults->n; i++) {
+        const struct jp_sim_fault *fault = &faults->list[i];
+
+        if (!*fault->comm) /* at no communicator */
+            continue;
+        if (fault->kind->at_alltoall && !has_alltoall)
+            return error_set(err, "%s needs --alltoall", fault->kind->name);
+        if (is_met(fault, groups, n_kinds))
+            continue;
+        if (fault->kind->stop == SIM_GOES_ON)
+            return error_set(err, "%s: no communicator is %s",
+                             fault->kind->name, fault->comm);
+        return error_set(err,
+                         "%s: rank %" PRId64 " has no communicator %s, so it "
+                         "cannot stop in it",
+                         fault->kind->name, fault->args[0], fault->comm);
+    }
+    return 0;
+}
+
 int sim_faults_have_causes(const struct jp_sim_faults *faults)
 {
     int i;
@@ -416,7 +468,10 @@ void sim_faults_help(FILE *out)
     for (i = 0; i < N_KINDS; i++)
         fprintf(out, "  %s=%s\n        %s\n", kinds[i].name, kinds[i].syntax,
                 kinds[i].help);
-    fputs("COMM is self, tp, dp or world, or comm0, comm1, ... with --comms.\n"
+    fputs("COMM is self, tp, dp, world or pp, or comm0, comm1, ... with "
+          "--comms. It\n"
+          "must exist: tp has the ranks of a node, and not where a node has "
+          "one alone.\n"
           "Operations are a communicator's collectives, counted from 0.\n"
           "\n"
           "late-rank and late-node take ,in=FUNC (AllReduce): late at that "

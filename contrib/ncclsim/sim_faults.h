@@ -16,6 +16,7 @@
 
 #include "common/error.h"
 #include "contrib/ncclsim/sim_cause.h"
+#include "contrib/ncclsim/sim_groups.h"
 #include "contrib/ncclsim/sim_world.h"
 
 enum { SIM_MAX_FAULTS = 16, SIM_MAX_FAULT_ARGS = 4, SIM_COMM_NAME = 24 };
@@ -57,6 +58,12 @@ enum jp_sim_fate { SIM_STAYS, SIM_DESTROYED, SIM_RECREATED };
  * for kinds that make ranks late. Returns 0, or -1 without a change. */
 int sim_faults_add(struct jp_sim_faults *faults, const char *text,
                    struct jp_error *err);
+
+/* Returns 0; or -1 if a fault can never happen, because no communicator of these
+ * kinds is COMM, rank R is not in it, or there is no AlltoAll to stop at. */
+int sim_faults_check(const struct jp_sim_faults *faults,
+                     const struct jp_sim_groups *groups, int n_kinds,
+                     int has_alltoall, struct jp_error *err);
 
 /* Whether a fault has a cause, so that its ranks measure their delay. */
 int sim_faults_have_causes(const struct jp_sim_faults *faults);

@@ -215,6 +215,20 @@ static double run_tempo(uint64_t seed, double percent)
     return fmax(0.1, 1 + sum * percent / 100);
 }
 
+/* A fault that cannot happen is an error: without it a test would wait for what
+ * never comes. */
+static int check_faults(struct jp_sim_lane *lane)
+{
+    const struct jp_sim_options *o = lane->options;
+    const struct jp_sim_groups plain = {.n = lane->plain.n_comms,
+                                        .groups = lane->plain.groups};
+
+    const struct jp_sim_groups *kinds = is_plain(lane) ? &plain : lane->groups;
+
+    return sim_faults_check(&o->faults, kinds, is_plain(lane) ? 1 : SIM_N_KINDS,
+                            o->alltoall, &lane->err);
+}
+
 /* Prepares everything that runs in threads. Returns -1 with lane->err on
  * failure. */
 static int prepare(struct jp_sim_lane *lane)
@@ -222,7 +236,8 @@ static int prepare(struct jp_sim_lane *lane)
     lane->tempo = run_tempo(lane->seed, lane->options->run_noise);
     lane->comms.options = lane->options;
     lane->comms.world = lane->world;
-    if ((is_plain(lane) ? prepare_plain(lane) : prepare_model(lane)) < 0)
+    if ((is_plain(lane) ? prepare_plain(lane) : prepare_model(lane)) < 0 ||
+        check_faults(lane) < 0)
         return -1;
     lane->proxy = sim_proxy_create(lane->options->is_inline, &lane->err);
     if (!lane->proxy)
