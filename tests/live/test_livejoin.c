@@ -1,6 +1,6 @@
 /* test_livejoin.c - node 0 joins the snapshots of 4,096 nodes: its time, and
- * the rank that it names; which of a node's snapshots counts; what is reported
- * about a stall. */
+ * the rank that it names, by its number in the job; which of a node's snapshots
+ * counts; what is reported about a stall. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
+#include "orchestrator/collect/stepdir.h"
 #include "orchestrator/live/livejoin.h"
 #include "tests/common/tempdir.h"
 #include "tests/live/growtask.h"
@@ -176,6 +177,90 @@ static void joins_4096_nodes(void **state)
     close(folder);
 }
 
+/* Node 1 has ranks 2 and 3 of the job, which are 0 and 1 of its communicator
+ * tp; rank 3 never enters operation 20. */
+static void put_tensor_node(int folder, uint64_t now_ns)
+{
+    static struct live_snap snap;
+    uint8_t bytes[LIVE_SNAP_BYTES];
+
+    snap = (struct live_snap){.nodeid = 1,
+                              .sequence = (uint32_t) (now_ns / 1000000000),
+                              .real_ns = now_ns,
+                              .due_ms = 5000,
+                              .class = LIVE_WAITS,
+                              .n_ranks = 2,
+                              .n_comms = 1,
+                              .comms = {{0xabc, 2, "tp"}},
+                              .n_ops = 1,
+                              .ops = {{.peer = -1,
+                                       .func = "AllGather",
+                                       .seq = 20,
+                                       .start_ns = (int64_t) JPR_MAKER_REAL_NS,
+                                       .until_ns = (int64_t) now_ns,
+                                       .limit_ns = 30000000000}}};
+    snprintf(snap.node, sizeof(snap.node), "n1");
+    for (uint32_t i = 0; i < 2; i++) {
+        snap.ranks[i] =
+            (struct live_rank){.pid = 102 + i,
+                               .task = 2 + i,
+                               .state = i ? HUNG_OUTSIDE : HUNG_WAITS,
+                               .busy = !i,
+                               .counted_ns = (int64_t) now_ns};
+        snap.fronts[snap.n_fronts++] = (struct live_front){
+            .rank = i, .comm_rank = i, .kind = JPR_N_OP_KINDS};
+        snap.fronts[snap.n_fronts++] = (struct live_front){.rank = i,
+                                                           .comm_rank = i,
+                                                           .kind = JPR_COLL,
+                                                           .func = "AllGather",
+                                                           .begun = 21 - i,
+                                                           .ended = 20};
+    }
+    livesnap_pack(&snap, bytes);
+    put_file(folder, 1, bytes);
+}
+
+/* An alert names the rank as the report's card does, by its number in the job;
+ * its number in the communicator stands in brackets. */
+static void an_alert_names_the_rank_of_the_job(void **state)
+{
+    struct hung_times times;
+    struct jp_onhang report = {.kind = ONHANG_REPORT};
+    static char said[65536];
+    const struct livejoin_place place = {.alert = {.dir = *state,
+                                                   .job = 7,
+                                                   .step = "0",
+                                                   .on_hang = &report,
+                                                   .log = put_log,
+                                                   .log_arg = said},
+                                         .nodes = 1,
+                                         .times = &times};
+    char *path = tempdir_path(*state, LIVE_ALERTS), *alerts = NULL;
+    struct livejoin *join;
+    int folder = open_nodes(*state);
+
+    hung_times_set(&times, SUSPECT_MS);
+    join = livejoin_create(&place);
+    for (int now = 40; now < 200; now += 5) {
+        const struct livejoin_time t = {at(now).real_ns, (uint64_t) now * 1000};
+
+        put_tensor_node(folder, t.real_ns);
+        assert_int_equal(livejoin_look(join, &t, true, NULL), 0);
+    }
+    assert_int_equal(livejoin_found(join)->stuck.phase, HUNG_CONFIRMED);
+    /* no progress, and the hang */
+    assert_int_equal(count(said, "rank 3 (n1 pid 103, rank 1 of the "
+                                 "communicator) never entered AllGather 20 of "
+                                 "tp"),
+                     2);
+    assert_int_equal(fileio_read(path, false, 65536, &alerts, NULL, NULL), 0);
+    assert_int_equal(count(alerts, "\"rank\":1,\"world_rank\":3,"), 2);
+    free(alerts);
+    free(path);
+    livejoin_destroy(join);
+    close(folder);
+}
+
 /* A node has died after its last snapshot by UDP, and its file is older: the
  * file is not taken for news, and operations that have ended since do not hang.
  * The file of a restarted agent does count. */
@@ -284,6 +369,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_older_file_is_no_news, tempdir_make,
                                         tempdir_drop),
+        cmocka_unit_test_setup_teardown(an_alert_names_the_rank_of_the_job,
+                                        tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(a_stall_is_told_with_its_length,
                                         tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(joins_4096_nodes, tempdir_make,
