@@ -177,51 +177,61 @@ static void joins_4096_nodes(void **state)
     close(folder);
 }
 
-/* Node 1 has ranks 2 and 3 of the job, which are 0 and 1 of its communicator
- * tp; rank 3 never enters operation 20. */
-static void put_tensor_node(int folder, uint64_t now_ns)
+/* Two nodes of two ranks each, and a communicator tp on each node. Rank 3 of
+ * the job, which is rank 1 of its tp, never enters operation 20; node 0's ranks
+ * go on. */
+static void put_tensor_node(int folder, uint32_t node, uint64_t now_ns)
 {
     static struct live_snap snap;
     uint8_t bytes[LIVE_SNAP_BYTES];
+    bool hangs = node == 1;
+    uint64_t ended = hangs ? 20 : now_ns / 1000000;
 
-    snap = (struct live_snap){.nodeid = 1,
+    snap = (struct live_snap){.nodeid = node,
                               .sequence = (uint32_t) (now_ns / 1000000000),
                               .real_ns = now_ns,
                               .due_ms = 5000,
-                              .class = LIVE_WAITS,
+                              .class = hangs ? LIVE_WAITS : LIVE_WORKS,
                               .n_ranks = 2,
                               .n_comms = 1,
-                              .comms = {{0xabc, 2, "tp"}},
-                              .n_ops = 1,
+                              .comms = {{0xabc + node, 2, "tp"}},
+                              .n_ops = hangs,
                               .ops = {{.peer = -1,
                                        .func = "AllGather",
                                        .seq = 20,
                                        .start_ns = (int64_t) JPR_MAKER_REAL_NS,
                                        .until_ns = (int64_t) now_ns,
                                        .limit_ns = 30000000000}}};
-    snprintf(snap.node, sizeof(snap.node), "n1");
+    snprintf(snap.node, sizeof(snap.node), "n%u", node);
     for (uint32_t i = 0; i < 2; i++) {
-        snap.ranks[i] =
-            (struct live_rank){.pid = 102 + i,
-                               .task = 2 + i,
-                               .state = i ? HUNG_OUTSIDE : HUNG_WAITS,
-                               .busy = !i,
-                               .counted_ns = (int64_t) now_ns};
+        bool waits = hangs && i == 0;
+
+        snap.ranks[i] = (struct live_rank){.pid = 100 + 2 * node + i,
+                                           .task = 2 * node + i,
+                                           .state = waits   ? HUNG_WAITS
+                                                    : hangs ? HUNG_OUTSIDE
+                                                            : HUNG_MOVES,
+                                           .busy = waits,
+                                           .produced = ended + waits,
+                                           .over = ended,
+                                           .counted_ns = (int64_t) now_ns};
         snap.fronts[snap.n_fronts++] = (struct live_front){
             .rank = i, .comm_rank = i, .kind = JPR_N_OP_KINDS};
-        snap.fronts[snap.n_fronts++] = (struct live_front){.rank = i,
-                                                           .comm_rank = i,
-                                                           .kind = JPR_COLL,
-                                                           .func = "AllGather",
-                                                           .begun = 21 - i,
-                                                           .ended = 20};
+        snap.fronts[snap.n_fronts++] =
+            (struct live_front){.rank = i,
+                                .comm_rank = i,
+                                .kind = JPR_COLL,
+                                .func = "AllGather",
+                                .begun = ended + waits,
+                                .ended = ended};
     }
     livesnap_pack(&snap, bytes);
-    put_file(folder, 1, bytes);
+    put_file(folder, node, bytes);
 }
 
-/* An alert names the rank as the report's card does, by its number in the job;
- * its number in the communicator stands in brackets. */
+/* A hang in a small communicator is reported while the others go on. The alert
+ * names the rank as the report's card does, by its number in the job; its
+ * number in the communicator stands in brackets. */
 static void an_alert_names_the_rank_of_the_job(void **state)
 {
     struct hung_times times;
@@ -233,7 +243,7 @@ static void an_alert_names_the_rank_of_the_job(void **state)
                                                    .on_hang = &report,
                                                    .log = put_log,
                                                    .log_arg = said},
-                                         .nodes = 1,
+                                         .nodes = 2,
                                          .times = &times};
     char *path = tempdir_path(*state, LIVE_ALERTS), *alerts = NULL;
     struct livejoin *join;
@@ -244,7 +254,8 @@ static void an_alert_names_the_rank_of_the_job(void **state)
     for (int now = 40; now < 200; now += 5) {
         const struct livejoin_time t = {at(now).real_ns, (uint64_t) now * 1000};
 
-        put_tensor_node(folder, t.real_ns);
+        put_tensor_node(folder, 0, t.real_ns);
+        put_tensor_node(folder, 1, t.real_ns);
         assert_int_equal(livejoin_look(join, &t, true, NULL), 0);
     }
     assert_int_equal(livejoin_found(join)->stuck.phase, HUNG_CONFIRMED);
