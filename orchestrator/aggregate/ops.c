@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/num.h"
 #include "common/vector.h"
 
 enum {
@@ -344,8 +345,9 @@ static void widen(struct jp_ops *ops, uint64_t first, uint64_t last)
 
 uint64_t ops_run_us(const struct jp_ops *ops)
 {
-    uint64_t span = ops->stepped ? ops->walked_us
-                                 : ops->span_last - ops->span_first;
+    uint64_t walked = ops->walked_us > ops->walked_most ? ops->walked_us
+                                                        : ops->walked_most;
+    uint64_t span = ops->stepped ? walked : ops->span_last - ops->span_first;
 
     return span > ops->run_us ? span : ops->run_us;
 }
@@ -355,27 +357,44 @@ uint64_t ops_run_us(const struct jp_ops *ops)
  * set. */
 #define STEP_US 60000000
 
+/* Returns how far it is from one time to another, cut to +-FAR_US. Times are
+ * foreign numbers. */
+#define FAR_US (INT64_MAX / 4)
+static int64_t distance(uint64_t from, uint64_t to)
+{
+    uint64_t us = to > from ? to - from : from - to;
+    int64_t cut = us < FAR_US ? (int64_t) us : FAR_US;
+
+    return to > from ? cut : -cut;
+}
+
 /* Walks from operation to operation of a function. Where the earliest and the
  * latest clock disagree about the distance, a clock was set: the one that went
  * back, or that went on for longer. */
 static void walk(struct jp_ops *ops, const struct jp_op *op)
 {
-    int64_t by_min = (int64_t) (op->dump_min_us - ops->before_min);
-    int64_t by_max = (int64_t) (op->dump_max_us - ops->before_max);
+    int64_t by_min = distance(ops->before_min, op->dump_min_us);
+    int64_t by_max = distance(ops->before_max, op->dump_max_us);
     int64_t least = by_min < by_max ? by_min : by_max;
     int64_t most = by_min < by_max ? by_max : by_min;
     bool first = !ops->before_max || op->coll != ops->walked_coll;
 
     if (!op->dump_min_us)
         return;
+    if (first) {
+        /* functions take place side by side: the longest walk counts */
+        if (ops->walked_us > ops->walked_most)
+            ops->walked_most = ops->walked_us;
+        ops->walked_us = 0;
+    }
     if (!first && most - least > STEP_US) {
         ops->stepped = true;
         most = least > 0 ? least : most;
     } else if (!first) {
         most = by_max;
     }
-    if (!first && most > 0 && most < INT64_MAX / 4)
-        ops->walked_us += (uint64_t) most;
+    if (!first && most > 0 && most < FAR_US)
+        ops->walked_us = num_add(ops->walked_us, (uint64_t) most);
     ops->before_min = op->dump_min_us;
     ops->before_max = op->dump_max_us;
     ops->walked_coll = op->coll;
@@ -394,7 +413,8 @@ static void stretch(struct jp_ops *ops, const struct jp_op *op)
         ops->span_comm = op->comm;
         ops->span_n = op->n;
         ops->span_first = ops->span_last = at;
-        ops->walked_us = ops->before_min = ops->before_max = 0;
+        ops->walked_us = ops->walked_most = 0;
+        ops->before_min = ops->before_max = 0;
         ops->stepped = false;
     }
     if (!at || op->n < ops->span_n)

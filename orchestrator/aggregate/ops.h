@@ -37,8 +37,9 @@ struct jp_ops {
     uint32_t span_comm, span_n;
     uint64_t span_first, span_last, run_us;
     /* Of its operations of one function: the one before, and what their
-     * distances add up to without steps of a clock. stepped: there was one. */
-    uint64_t before_min, before_max, walked_us;
+     * distances add up to without steps of a clock; walked_most: the same of
+     * the functions before, the longest. stepped: a clock was set. */
+    uint64_t before_min, before_max, walked_us, walked_most;
     uint32_t walked_coll;
     bool stepped;
     /* The last run, while operations are added. */

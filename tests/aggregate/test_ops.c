@@ -273,12 +273,53 @@ static void know_the_run(void **state)
     ops_destroy(other);
 }
 
+/* A clock that is set within the run does not make it longer. */
+static void leave_out_steps(void **state)
+{
+    static const uint64_t hour = UINT64_C(3600000000);
+    static const struct {
+        uint64_t at_min, at_max;
+        uint32_t coll;
+    } rows[] = {
+        /* from the third one on, the latest clock is ahead by an hour */
+        {1000000, 1000000, 0},
+        {2000000, 2000000, 0},
+        {3000000, 3000000 + hour, 0},
+        {4000000, 4000000 + hour, 0},
+        /* another function at the same time: it is not added to the first */
+        {1100000, 1100000, 1},
+        {2100000, 2100000, 1},
+        {3100000, 3100000 + hour, 1},
+        {3200000, 3200000 + hour, 1},
+        /* hostile times */
+        {1, INT64_MAX, 2},
+        {INT64_MAX, INT64_MAX, 2},
+        {UINT64_MAX, UINT64_MAX, 2},
+        {1, 1, 2},
+        {INT64_MAX, UINT64_MAX, 2},
+    };
+    struct jp_ops *ops = ops_create();
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct jp_op op = {.n = 2,
+                           .coll = rows[i].coll,
+                           .dump_min_us = rows[i].at_min,
+                           .dump_max_us = rows[i].at_max};
+
+        assert_int_equal(ops_add(ops, &op), 0);
+        if (i == 3 || i == 7)
+            assert_int_equal(ops_run_us(ops), 3000000);
+    }
+    ops_destroy(ops);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(come_back),       cmocka_unit_test(come_in_parts),
-        cmocka_unit_test(get_their_order), cmocka_unit_test(take_little),
-        cmocka_unit_test(know_the_run),
+        cmocka_unit_test(leave_out_steps), cmocka_unit_test(come_back),
+        cmocka_unit_test(come_in_parts),   cmocka_unit_test(get_their_order),
+        cmocka_unit_test(take_little),     cmocka_unit_test(know_the_run),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
