@@ -555,6 +555,7 @@ static void make_notes(const struct reading *r, uint32_t ranks, bool by_gpu,
                        uint64_t unnamed, uint64_t unsure, uint64_t records,
                        struct source_facts *facts)
 {
+    uint64_t ranges = 0;
     char *text = NULL;
     size_t len = 0;
     FILE *out = open_memstream(&text, &len);
@@ -581,6 +582,13 @@ static void make_notes(const struct reading *r, uint32_t ranks, bool by_gpu,
                 unsure);
     if (r->left || r->bad)
         fprintf(out, "; %" PRIu64 " kernels were left out", r->left + r->bad);
+    for (size_t i = 0; i < r->n; i++)
+        ranges += r->processes[i].phases.left;
+    if (ranges)
+        fprintf(out,
+                "; %" PRIu64 " NVTX ranges are beyond the limit of a process "
+                "and name no phase",
+                ranges);
     if (fclose(out) == 0)
         facts->notes = text;
     else

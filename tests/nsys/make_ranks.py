@@ -11,6 +11,7 @@ collective that nobody leaves before all have entered it.
                the first one is in "forward", the second in another thread's
                "backward"
   host=P:US    process P is so long in a call before each launch of its own kernel
+  ranges=N     process 0 has so many further ranges of the program
   steps=N
 """
 import os
@@ -92,6 +93,9 @@ if "range" in opt:
     db.execute("INSERT INTO NVTX_EVENTS VALUES (5,9,59,?,NULL,0,NULL)",
                (opt["range"],))
 db.executemany("INSERT INTO NVTX_EVENTS VALUES (?,?,?,?,?,0,?)", ranges)
+db.executemany("INSERT INTO NVTX_EVENTS VALUES (?,?,59,'mine',NULL,0,?)",
+               ((i, i + 1, 140 << 24 | 140)
+                for i in range(int(opt.get("ranges", 0)))))
 db.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?,?,?,?,?)",
                calls)
 db.commit()
