@@ -6,6 +6,7 @@
  * logs of NCCL profilers. Finally the report and the formats of other
  * tools are written (deliver). `jobprof report` does the same for a step's
  * directory, where more is known. */
+#include <errno.h>
 #include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -230,7 +231,7 @@ struct arguments {
     struct jp_aggregate_options options;
     uint64_t limit_us;           /* 0: none */
     struct feature_set features; /* owned */
-    struct filekinds found; /* owned: what the inputs hold */
+    struct filekinds found;      /* owned: what the inputs hold */
     struct feature_given *given; /* owned: options of features */
     size_t n_given;
     bool png, exporter, parquet, own_times;
@@ -392,6 +393,25 @@ static void ask_about_job(struct arguments *a)
                           slurmjob_accounted(id, JP_SLURMJOB_WAIT_MS, &a->job));
 }
 
+/* Removes an answer about another job: the report that an earlier call has
+ * written into this folder is replaced, and upload would take this one for that
+ * job's. */
+static int remove_other_job(const struct arguments *a, const char *path,
+                            struct jp_error *err)
+{
+    struct jp_jobconf conf;
+    bool same;
+
+    if (access(path, F_OK) < 0 && errno == ENOENT)
+        return 0;
+    same = a->inputs.job_id && jobconf_read(path, &conf, NULL) == 0;
+    if (same) {
+        same = conf.job_id == a->inputs.job_id;
+        jobconf_fini(&conf);
+    }
+    return same || unlink(path) == 0 ? 0 : error_set(err, "%s: %m", path);
+}
+
 /* Writes what Slurm said about the job beside the report. Without it jobprof
  * upload refuses the report: it would not know whose it is, and when it ran. An
  * answer of an earlier call stays where Slurm has forgotten the job since. */
@@ -412,18 +432,20 @@ static int write_job(struct arguments *a, struct jp_error *err)
         .account = (char *) from->facts.account,
         .partition = (char *) from->facts.partition,
     };
-    char *path;
+    char *path = text_format("%s/" JP_JOBCONF_OF_SLURM, a->output);
     int rc;
 
+    if (!path)
+        return error_set(err, "out of memory");
     /* a job that has not started has no logs either */
-    if (!a->knows_job || !from->start_us)
-        return 0;
-    entry = getpwuid(from->uid);
-    snprintf(number, sizeof(number), "%u", (unsigned) from->uid);
-    conf.user = entry ? entry->pw_name : number;
-    path = text_format("%s/" JP_JOBCONF_OF_SLURM, a->output);
-    rc = path ? jobconf_write(path, &conf, err)
-              : error_set(err, "out of memory");
+    if (a->knows_job && from->start_us) {
+        entry = getpwuid(from->uid);
+        snprintf(number, sizeof(number), "%u", (unsigned) from->uid);
+        conf.user = entry ? entry->pw_name : number;
+        rc = jobconf_write(path, &conf, err);
+    } else {
+        rc = remove_other_job(a, path, err);
+    }
     free(path);
     return rc;
 }
