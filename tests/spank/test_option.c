@@ -314,7 +314,6 @@ static void test_allocator_tells(void **state)
     }
 }
 
-/* Without the option, or with =off, nothing is said. */
 /* A new job that is to be profiled: the history is asked once, by srun outside
  * of a job, sbatch and salloc. */
 static void test_tells_history(void **state)
@@ -355,6 +354,7 @@ static void test_tells_history(void **state)
     assert_string_equal(host.log, "");
 }
 
+/* Without the option, or with =off, nothing is said. */
 static void test_allocator_without(void **state)
 {
     host.context = S_CTX_ALLOCATOR;
