@@ -412,22 +412,32 @@ static int by_value(const void *a, const void *b)
     return compare(*(const uint64_t *) a, *(const uint64_t *) b);
 }
 
-/* Adds a part for each GPU, in any order that is always the same. */
+/* No machine has more GPUs; each costs a walk over all rows of the file. */
+#define GPUS_MAX 256
+
+/* Adds a part for each GPU, in any order that is always the same. More than
+ * GPUS_MAX are not believed: they are one part. */
 static int add_parts(struct hangs_sum *sum,
                      const struct hangs_evidence *evidence,
                      const struct hangs_process *process,
                      const struct clockmap_node *clock)
 {
     uint64_t *devices = calloc(evidence->progress.n + 1, sizeof(*devices));
-    int rc = devices ? 0 : -1;
+    size_t n = 0;
+    int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < evidence->progress.n; i++)
+    if (!devices)
+        return -1;
+    for (size_t i = 0; i < evidence->progress.n; i++)
         devices[i] = evidence->progress.rows[i].device;
-    if (rc == 0)
-        qsort(devices, evidence->progress.n, sizeof(*devices), by_value);
-    for (size_t i = 0; rc == 0 && i < evidence->progress.n; i++)
-        if (devices[i] && (!i || devices[i] != devices[i - 1]))
-            rc = add_part(sum, evidence, process, clock, &devices[i]);
+    qsort(devices, evidence->progress.n, sizeof(*devices), by_value);
+    for (size_t i = 0; i < evidence->progress.n; i++)
+        if (devices[i] && (!n || devices[i] != devices[n - 1]))
+            devices[n++] = devices[i];
+    if (n > GPUS_MAX)
+        rc = add_part(sum, evidence, process, clock, NULL);
+    for (size_t i = 0; rc == 0 && n <= GPUS_MAX && i < n; i++)
+        rc = add_part(sum, evidence, process, clock, &devices[i]);
     free(devices);
     return rc;
 }

@@ -192,6 +192,36 @@ static void keeps_all(void **state)
     free(bytes);
 }
 
+/* A process with several GPUs counts as one for each, unless they are more than
+ * a machine can have: each costs a walk over all rows. */
+static void splits_gpus(void **state)
+{
+    static const struct {
+        uint64_t gpus;
+        size_t processes;
+    } rows[] = {{1, 1}, {2, 2}, {256, 256}, {257, 1}, {5000, 1}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct hangs_evidence evidence = {.process = {.host = "h", .pid = 7}};
+        struct jp_hangs hangs = {0};
+        struct hangs_sum sum = {.hangs = &hangs};
+        struct progress_row row = {.n_ranks = 2, .kind = JPR_N_OP_KINDS};
+
+        for (row.device = 1; row.device <= rows[i].gpus; row.device++) {
+            row.hash = row.device;
+            assert_int_equal(progress_add(&evidence.progress, &row), 0);
+        }
+        assert_int_equal(hangs_has_gpus(&evidence), rows[i].gpus > 1);
+        assert_int_equal(hangs_sum_add(&sum, &evidence), 0);
+        assert_int_equal(hangs.n_processes, rows[i].processes);
+        assert_int_equal(sum.progress.n, rows[i].gpus);
+        hangs_sum_fini(&sum);
+        hangs_fini(&hangs);
+        hangs_evidence_fini(&evidence);
+    }
+}
+
 /* The phases of the recording's only operation, and of no other one. */
 static void keeps_phases(void **state)
 {
@@ -675,6 +705,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(keeps_all),
         TEST(keeps_phases),
+        TEST(splits_gpus),
         TEST(keeps_a_recording),
         TEST(refuses_every_cut),
         TEST(refuses_every_flip),
