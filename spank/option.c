@@ -3,7 +3,9 @@
 #include "plugins/option_help.h"
 
 enum { NCCL, COPPER, UTIL, CLOCK, NSYS, OPTIONS };
-enum { CHECK_MS = 1000, TELL_MS = 500 };
+/* The manual promises half a second for TELL_MS, after which helper_run waits
+ * for up to 200 ms for a program that it has killed. */
+enum { CHECK_MS = 1000, TELL_MS = 300 };
 
 /* One row an option: its names for the helper and for Slurm, its variable. */
 #define ROW(low, up, help)                                                     \

@@ -354,6 +354,26 @@ static void test_tells_history(void **state)
     assert_string_equal(host.log, "");
 }
 
+/* A history that hangs delays a submission by half a second at most, is killed,
+ * and nobody hears of it. */
+static void test_history_hangs(void **state)
+{
+    long long start;
+
+    (void) state;
+    host.keeps_time = true;
+    host.context = S_CTX_ALLOCATOR;
+    host_helper_does("exit 0");
+    host_call("init");
+    assert_int_equal(host_option("nccl-profile", "auto", 0), 0);
+    host_helper_does("sleep 60 & sleep 60");
+    start = host_now_ms();
+    host_call("init_post_opt");
+    assert_in_range(host_now_ms() - start, 250, HELPER_HANGS_MS);
+    assert_int_equal(host_helpers(0), 0);
+    assert_string_equal(host.log, "");
+}
+
 /* Without the option, or with =off, nothing is said. */
 static void test_allocator_without(void **state)
 {
@@ -437,6 +457,7 @@ int main(void)
         TEST(test_allocator),
         TEST(test_allocator_tells),
         TEST(test_tells_history),
+        TEST(test_history_hangs),
         TEST(test_idle),
         TEST(test_allocator_without),
         TEST(test_unset_inherited),
