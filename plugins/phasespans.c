@@ -34,9 +34,14 @@ static const char *common_phase(const struct phasespans_range *r)
                                       : NULL;
 }
 
-/* The number of a name; 0: it has no character of a phase, or there are too
- * many. */
-static uint8_t number_of(struct phasespans *spans, const char *name, size_t len)
+/* Names that mean the same everywhere have places of their own: a program may
+ * name each of its steps differently. */
+#define COMMON_NAMES 3
+
+/* The number of a name; 0: it has no character of a phase, or there are `most`
+ * others. */
+static uint8_t number_of(struct phasespans *spans, const char *name, size_t len,
+                         unsigned most)
 {
     char clean[RECORD_MAX_PHASE + 1];
     unsigned i = 0;
@@ -53,7 +58,7 @@ static uint8_t number_of(struct phasespans *spans, const char *name, size_t len)
         return 0;
     while (i < spans->n_names && strcmp(spans->names[i], clean) != 0)
         i++;
-    if (i == PHASESPANS_NAMES)
+    if (i == spans->n_names && i >= most)
         return 0;
     if (i == spans->n_names)
         memcpy(spans->names[spans->n_names++], clean, len + 1);
@@ -76,8 +81,10 @@ int phasespans_add(struct phasespans *spans, const struct phasespans_range *r)
         spans->left++;
         return 0;
     }
-    span.phase = common ? number_of(spans, common, strlen(common))
-                        : number_of(spans, r->name, r->len);
+    span.phase =
+        common ? number_of(spans, common, strlen(common), PHASESPANS_NAMES)
+               : number_of(spans, r->name, r->len,
+                           PHASESPANS_NAMES - COMMON_NAMES);
     if (!span.phase)
         return 0;
     if (VECTOR_ROOM(spans->at, spans->n + 1, spans->room) < 0)

@@ -17,7 +17,8 @@
  * ("aten::...") and collectives ("nccl:...") are none.
  *
  * Memory is bounded: PHASESPANS_MAX ranges of 32 bytes and PHASESPANS_NAMES
- * names; ranges beyond are counted, further names are no phase. */
+ * names, of which three are kept for those above; ranges beyond are counted,
+ * further names are no phase. */
 #ifndef JP_PLUGINS_PHASESPANS_H
 #define JP_PLUGINS_PHASESPANS_H
 
@@ -27,7 +28,8 @@
 
 #include "common/record.h"
 
-enum { PHASESPANS_MAX = 1 << 18, PHASESPANS_NAMES = 64 };
+/* names: as many as a report has beside "others" (JP_PHASES) */
+enum { PHASESPANS_MAX = 1 << 18, PHASESPANS_NAMES = 63 };
 
 struct phasespan {
     uint64_t thread; /* any number */
