@@ -43,7 +43,8 @@
 #define PERIOD_MS 250
 /* Recordings of a node that are looked at; more are left alone. */
 #define FILES_MAX 8192
-/* Processes that are watched: each takes two descriptors. */
+/* Processes that are watched: each takes two descriptors, and a third one if it
+ * has a file for its exception. */
 #define WATCHED_MAX 4096
 /* A recording without a whole header in so many ticks is given up. */
 #define LOOKS_MAX 240
@@ -85,11 +86,14 @@ struct watched {
     unsigned looks;           /* at its status, after its end */
     int status;               /* wait status; -1: not known yet */
     bool guessed; /* no header has confirmed that it is the writer */
-    /* the folder and name of the file for its exception (owned); -1: it has
-     * none. error is what was read at its end (owned); NULL: nothing. */
+    /* The folder of the file for its exception (-1: it has none, or has ended),
+     * and the file's name (owned; NULL: it has none). The name and the folder's
+     * numbers stay, so that processes with the same file are found. */
     int error_dir;
     char *error_name;
-    struct elasticfile *error;
+    dev_t error_dev;
+    ino_t error_ino;
+    struct elasticfile *error; /* read at its end (owned); NULL: nothing */
     enum { ALIVE, ENDED, TOLD } state;
 };
 
@@ -113,9 +117,7 @@ static void close_watched(struct watched *w)
     if (w->error_dir >= 0)
         close(w->error_dir);
     w->error_dir = -1;
-    free(w->error_name);
     free(w->error);
-    w->error_name = NULL;
     w->error = NULL;
     if (w->pidfd >= 0)
         close(w->pidfd); /* epoll forgets it, too */
@@ -129,8 +131,10 @@ static void destroy(void *state)
 
     if (!e)
         return;
-    for (size_t i = 0; i < e->n; i++)
+    for (size_t i = 0; i < e->n; i++) {
         close_watched(&e->list[i]);
+        free(e->list[i].error_name);
+    }
     for (size_t i = 0; i < e->n_files; i++)
         free(e->files[i].name);
     free(e->files);
@@ -303,29 +307,30 @@ static void open_error_folder(struct watched *w)
     char *folder = name && name > path && name[1]
                        ? strndup(path, (size_t) (name - path))
                        : NULL;
+    struct stat st;
 
     if (folder)
         w->error_dir =
             ownproc_open_inside(w->proc.dir, folder, O_RDONLY | O_DIRECTORY);
     free(folder);
-    if (w->error_dir >= 0)
-        w->error_name = strdup(name + 1);
+    if (w->error_dir < 0 || fstat(w->error_dir, &st) < 0)
+        return;
+    w->error_dev = st.st_dev;
+    w->error_ino = st.st_ino;
+    w->error_name = strdup(name + 1);
 }
 
-/* Whether another process was told the same file: one of them has inherited
- * the variable, and it is not known which. */
+/* Whether another process has, or had, the same file: one of them has inherited
+ * the variable, and it is not known which. One that has ended counts as well:
+ * the file may be its own. */
 static bool shares_error_file(const struct ends *e, const struct watched *w)
 {
-    struct stat own, other;
-
-    if (fstat(w->error_dir, &own) < 0)
-        return true;
     for (size_t i = 0; i < e->n; i++) {
         const struct watched *x = &e->list[i];
 
-        if (x != w && x->error_name && !strcmp(x->error_name, w->error_name) &&
-            fstat(x->error_dir, &other) == 0 && other.st_ino == own.st_ino &&
-            other.st_dev == own.st_dev)
+        if (x != w && x->error_name && x->error_dev == w->error_dev &&
+            x->error_ino == w->error_ino &&
+            !strcmp(x->error_name, w->error_name))
             return true;
     }
     return false;
@@ -544,6 +549,8 @@ static int look_at_files(struct ends *e, struct jp_error *err)
              * was used again */
             w->state = TOLD;
             close_watched(w);
+            free(w->error_name);
+            w->error_name = NULL;
         }
         if (is.known && is.start && e->n < WATCHED_MAX && !is_known(e, &is) &&
             watch(e, &is, err) < 0)
