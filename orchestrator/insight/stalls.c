@@ -13,17 +13,20 @@
 #include "orchestrator/insight/limits.h"
 #include "common/stats.h"
 
-/* An operation in which a candidate was last. */
+/* An operation in which a candidate was last, or consecutive ones. */
 struct event {
-    uint64_t sn;
+    uint64_t sn; /* the last one's */
+    unsigned func;
     double us, at_us; /* at_us: time since 1970; 0: unknown */
 };
 
 struct candidate {
     struct jp_stall is;
     unsigned class, k;
-    struct event *events;
+    struct event *events; /* operations of the class, for their distances */
     size_t n, room;
+    struct event *stops; /* the stalls in all functions, as in all_us */
+    size_t n_stops, stops_room;
 };
 
 /* Of a communicator. */
@@ -240,12 +243,19 @@ static bool is_own(const struct search *s, size_t rank, double us)
                limits_get(JP_LIMIT_STALL_WAITED) * us;
 }
 
+/* The first class of those that count together with this one: with crowded
+ * places, or without. */
+static unsigned first_class(unsigned class)
+{
+    return class < STALLS_FUNCS ? 0 : STALLS_FUNCS;
+}
+
 /* Returns the waits for a rank's stalls in all functions of its communicator,
  * and their number, without crowded places if the class has none. */
 static double all_us(const struct search *s, size_t rank, unsigned class,
                      unsigned k, uint64_t *times)
 {
-    unsigned from = class < STALLS_FUNCS ? 0 : STALLS_FUNCS;
+    unsigned from = first_class(class);
     double us = 0;
 
     *times = 0;
@@ -362,6 +372,7 @@ static int add_candidate(struct search *s, size_t rank, unsigned class,
         reallocarray(s->found, s->n_found + 1, sizeof(*more));
     uint64_t times;
     double us = all_us(s, rank, class, k, &times);
+    unsigned from = first_class(class);
 
     if (!more)
         return -1;
@@ -381,9 +392,12 @@ static int add_candidate(struct search *s, size_t rank, unsigned class,
                                  .from_us = NAN,
                                  .to_us = NAN,
                                  .every_us = NAN};
+    for (unsigned f = from; f < from + STALLS_FUNCS; f++)
+        more->stops_room += stalls_tally(&s->counts, rank, f)->ops[k];
     more->events = calloc(more->room, sizeof(*more->events));
-    s->n_found += more->events != NULL;
-    return more->events ? 0 : -1;
+    more->stops = calloc(more->stops_room, sizeof(*more->stops));
+    s->n_found++;
+    return more->events && more->stops ? 0 : -1;
 }
 
 /* Certain stalls come first, and of these the least probable ones. Others are
@@ -442,17 +456,35 @@ static int find_candidates(struct search *s)
     return 0;
 }
 
+/* Returns true if the event goes on with the candidate's last stall. */
+static bool goes_on(const struct candidate *c, const struct stalls_event *e)
+{
+    const struct event *last = c->n_stops ? &c->stops[c->n_stops - 1] : NULL;
+
+    return last && e->again > c->k && last->func == e->func &&
+           last->sn + 1 == e->sn;
+}
+
 static void collect(void *arg, const struct stalls_event *e)
 {
     struct search *s = arg;
 
     for (size_t i = 0; i < s->n_found; i++) {
         struct candidate *c = &s->found[i];
+        bool whole = c->class < STALLS_FUNCS;
+        const struct event event = {e->sn, e->func, e->us, e->at_us};
 
-        if (c->is.rank == e->rank && c->class % STALLS_FUNCS == e->func &&
-            (c->class == e->func || !e->crowded) && e->over > c->k &&
-            c->n < c->room)
-            c->events[c->n++] = (struct event){e->sn, e->us, e->at_us};
+        if (c->is.rank != e->rank || e->over <= c->k ||
+            (!whole && (e->crowded || !e->placed)))
+            continue;
+        if (c->class % STALLS_FUNCS == e->func && c->n < c->room)
+            c->events[c->n++] = event;
+        if (goes_on(c, e)) {
+            c->stops[c->n_stops - 1].us += e->us;
+            c->stops[c->n_stops - 1].sn = e->sn;
+        } else if (c->n_stops < c->stops_room) {
+            c->stops[c->n_stops++] = event;
+        }
     }
 }
 
@@ -490,23 +522,31 @@ static void describe(const struct search *s, struct candidate *c,
 {
     const struct jp_process *who = &s->p->list[c->is.process];
 
-    for (size_t i = 0; i < c->n; i++) {
-        scratch[i] = c->events[i].us;
-        c->is.largest_us = fmax(c->is.largest_us, scratch[i]);
-    }
-    c->is.typical_us = stats_median(scratch, c->n);
     if (c->events[0].at_us > 0)
         c->is.from_us = c->events[0].at_us;
     if (c->events[c->n - 1].at_us > 0)
         c->is.to_us = c->events[c->n - 1].at_us;
     look_regular(c, scratch);
+    for (size_t i = 0; i < c->n_stops; i++) {
+        const struct event *stop = &c->stops[i];
+
+        scratch[i] = stop->us;
+        c->is.largest_us = fmax(c->is.largest_us, stop->us);
+        if (stop->at_us > 0) {
+            c->is.from_us = fmin(c->is.from_us, stop->at_us);
+            c->is.to_us = fmax(c->is.to_us, stop->at_us);
+        }
+    }
+    c->is.times = c->n_stops;
+    c->is.typical_us = stats_median(scratch, c->n_stops);
     for (size_t i = who->first; i < who->first + who->n; i++) {
         size_t rank = s->p->by_process[i];
+        uint64_t times;
+        double us = all_us(s, rank, c->class, c->k, &times);
 
-        for (unsigned f = 0; f < STALLS_FUNCS; f++)
-            c->is.cost_us +=
-                (double) stalls_tally(&s->counts, rank, f)->us[c->k] *
-                (s->r->comms[s->r->ranks[rank].comm].n_ranks - 1);
+        c->is.cost_us += us * (s->r->comms[s->r->ranks[rank].comm].n_ranks - 1);
+        if (rank != c->is.rank)
+            c->is.elsewhere += times;
     }
 }
 
@@ -599,7 +639,7 @@ static int keep(struct search *s, struct jp_stalls *stalls)
         return -1;
     for (size_t i = 0; i < s->n_found; i++) {
         struct candidate *c = &s->found[i];
-        double *scratch = calloc(c->n + 1, sizeof(*scratch));
+        double *scratch = calloc(c->n + c->n_stops + 1, sizeof(*scratch));
 
         if (!scratch)
             return -1;
@@ -973,8 +1013,10 @@ int stalls_find(const struct jp_result *r, const struct jp_processes *p,
     if (s.p2p_us && s.spent_us && s.excess && s.scratch)
         rc = search(&s, series, stalls);
     stalls_counts_fini(&s.counts);
-    for (size_t i = 0; i < s.n_found; i++)
+    for (size_t i = 0; i < s.n_found; i++) {
         free(s.found[i].events);
+        free(s.found[i].stops);
+    }
     free(s.found);
     free(s.waits);
     free(s.p2p_us);
@@ -1001,7 +1043,7 @@ static int tell(const struct jp_result *r, const struct jp_processes *p,
     const struct jp_comm *comm = &r->comms[rank->comm];
     struct jp_finding *f = findings_add(findings, JP_FINDING_STALL);
     char when[80] = "at irregular intervals", how[160];
-    char name[JP_PROCESS_NAME_LEN];
+    char name[JP_PROCESS_NAME_LEN], elsewhere[60] = "";
 
     if (!f)
         return -1;
@@ -1028,11 +1070,15 @@ static int tell(const struct jp_result *r, const struct jp_processes *p,
                  FIG_US(stall->largest_us), when);
     else
         snprintf(how, sizeof(how), "once, for %s", FIG_US(stall->typical_us));
-    snprintf(f->text, sizeof(f->text), "%s stalled %s, seen in %.40s; cost %s",
-             processes_describe(p, r, who, name), how,
-             *comm->name && strcmp(comm->name, "unknown") ? comm->name
-                                                          : comm->id,
-             FINDING_LOSS(f));
+    if (stall->elsewhere)
+        snprintf(elsewhere, sizeof(elsewhere),
+                 " (and %s time%s in its other communicators)",
+                 FIG_COUNT(stall->elsewhere), plural(stall->elsewhere));
+    snprintf(
+        f->text, sizeof(f->text), "%s stalled %s, seen in %.40s%s; cost %s",
+        processes_describe(p, r, who, name), how,
+        *comm->name && strcmp(comm->name, "unknown") ? comm->name : comm->id,
+        elsewhere, FINDING_LOSS(f));
     snprintf(f->next, sizeof(f->next), "%s",
              stall->regular
                  ? "check what that process does at such intervals: a "

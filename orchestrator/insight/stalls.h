@@ -35,11 +35,14 @@
 /* The stalls of one process; times in us. */
 struct jp_stall {
     size_t process, rank; /* of the processes; of the result */
-    uint64_t times, ops;  /* stalls, and operations in all */
-    double typical_us, largest_us;
-    double sum_us;  /* of all */
+    uint64_t times, ops;  /* stalls in the rank's communicator: consecutive
+                             operations are one; and operations in all */
+    uint64_t elsewhere;   /* stalls in the process's other communicators */
+    double typical_us, largest_us; /* of `times` */
+    double sum_us;                 /* of all of these */
     double share;   /* ... as a share of its peers' time in communication */
-    double cost_us; /* GPU time that other ranks waited */
+    double cost_us; /* GPU time that other ranks waited, for these and those
+                       elsewhere */
     double from_us, to_us; /* time of the first and the last; NAN: unknown */
     bool regular;          /* they come at equal distances: */
     double every_us;       /* NAN: not known */
@@ -219,6 +222,7 @@ struct stalls_event {
     size_t rank; /* of the result */
     unsigned func;
     uint64_t sn, place; /* place: of a step */
+    bool placed;        /* places of a step are known */
     bool crowded;       /* the place */
     double us, at_us;   /* how long; since 1970, 0: unknown */
     double net_us;      /* time of the operation without waits */

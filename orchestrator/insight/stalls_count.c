@@ -285,6 +285,7 @@ static void make_event(void *arg, const struct jp_op *op, unsigned f)
         return;
     }
     event.place = place_of(c, op->comm, f, op->sn);
+    event.placed = places->stops != NULL;
     event.crowded = places->stops && places->stops[event.place] > places->most;
     if (w->rank == event.rank && w->func == f)
         event.again = w->over;

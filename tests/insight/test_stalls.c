@@ -28,6 +28,7 @@ static struct made {
     char hosts[RANKS][8];
     char *coll[2];
     double late_us[OPS][RANKS]; /* more than a few us */
+    double gather_us[OPS];      /* how late rank 5 comes to an AllGather */
 } m;
 
 static unsigned ops, steps; /* AllReduce, of OPS; AllGather */
@@ -157,6 +158,7 @@ static size_t find(struct jp_finding *f)
         double late[RANKS] = {0};
 
         late[i % RANKS] = 20;
+        late[5] += m.gather_us[i];
         add_op(i, 1, late);
     }
     for (unsigned i = 0; i < roots; i++)
@@ -198,6 +200,30 @@ static void test_rare(void **state)
     assert_true(f.to_us == 1000000 + 390 * 10000);
     assert_non_null(strstr(f.text, "stalled 7 times, for 20.0 ms"));
     assert_non_null(strstr(f.text, "at irregular intervals"));
+}
+
+/* The rank stops before operations of two functions: the number, the lengths
+ * and the cost are of the same stalls. Two operations in a row are one. */
+static void test_two_functions(void **state)
+{
+    static const unsigned at[] = {31, 67, 150, 171, 260, 333, 390};
+    struct jp_finding f;
+
+    (void) state;
+    steps = 40;
+    for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++)
+        m.late_us[at[i]][5] += 2000;
+    m.gather_us[9] = 90000;
+    m.gather_us[20] = 50000;
+    m.gather_us[21] = 40000;
+    assert_int_equal(find(&f), 1);
+    assert_int_equal(f.kind, JP_FINDING_STALL);
+    assert_int_equal(f.rank, 5);
+    assert_int_equal(f.times, 9);
+    assert_non_null(strstr(f.text, "stalled 9 times, for 1.99 ms (at most "
+                                   "90.0 ms)"));
+    assert_true(f.cost_us > 0.95 * (7 * 2000 + 180000) * 15 &&
+                f.cost_us < 1.05 * (7 * 2000 + 180000) * 15);
 }
 
 /* The root of Reduce waits for a rank that the others do not wait for, and
@@ -457,12 +483,13 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_rare),      TEST(test_root),      TEST(test_few_roots),
-        TEST(test_regular),   TEST(test_each_step), TEST(test_nobody),
-        TEST(test_together),  TEST(test_three),     TEST(test_two),
-        TEST(test_once),      TEST(test_small),     TEST(test_alike),
-        TEST(test_elsewhere), TEST(test_onset),     TEST(test_early),
-        TEST(test_comes),     TEST(test_few),       TEST(test_too_few)};
+        TEST(test_two_functions), TEST(test_rare),      TEST(test_root),
+        TEST(test_few_roots),     TEST(test_regular),   TEST(test_each_step),
+        TEST(test_nobody),        TEST(test_together),  TEST(test_three),
+        TEST(test_two),           TEST(test_once),      TEST(test_small),
+        TEST(test_alike),         TEST(test_elsewhere), TEST(test_onset),
+        TEST(test_early),         TEST(test_comes),     TEST(test_few),
+        TEST(test_too_few)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
