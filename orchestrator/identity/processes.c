@@ -332,6 +332,66 @@ static int decide(struct jp_processes *p, const struct jp_result *r,
     return rc;
 }
 
+/* --- attempts ------------------------------------------------------------- */
+
+/* What the recording of a process says of its launcher; NULL: none. */
+static const struct jp_recorded *find_recorded(const struct jp_result *r,
+                                               const char *host, int64_t pid,
+                                               uint64_t instance)
+{
+    size_t low = 0, high = r->n_recorded;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        const struct jp_recorded *at = &r->recorded[mid];
+        int order = compare_process(at->host, at->pid, at->instance, host, pid,
+                                    instance);
+
+        if (order == 0)
+            return at;
+        if (order < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return NULL;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *) a, y = *(const int64_t *) b;
+
+    return (x > y) - (x < y);
+}
+
+/* Sets at_once: the processes of the largest attempt, and those whose attempt
+ * is unknown. Returns 0 or -1. */
+static int count_at_once(struct jp_processes *p, const struct jp_result *r)
+{
+    int64_t *attempts = calloc(p->n + 1, sizeof(*attempts));
+    size_t unknown = 0, most = 0;
+
+    if (!attempts)
+        return -1;
+    for (size_t i = 0; i < p->n; i++) {
+        const struct jp_process *x = &p->list[i];
+        const struct jp_recorded *of =
+            find_recorded(r, x->host, x->pid, x->instance);
+
+        attempts[i] = of && of->launched.restarts >= 0 ? of->launched.restarts
+                                                       : -1;
+        unknown += attempts[i] < 0;
+    }
+    qsort(attempts, p->n, sizeof(*attempts), by_number);
+    for (size_t i = unknown, n = 0; i < p->n; i++) {
+        n = i > unknown && attempts[i] == attempts[i - 1] ? n + 1 : 1;
+        most = n > most ? n : most;
+    }
+    p->at_once = unknown + most;
+    free(attempts);
+    return 0;
+}
+
 /* --- making, looking up --------------------------------------------------- */
 
 int processes_init(struct jp_processes *p, const struct jp_result *r,
@@ -364,7 +424,7 @@ int processes_init(struct jp_processes *p, const struct jp_result *r,
         qsort_r(p->by_process, r->n_ranks, sizeof(size_t), by_identity,
                 r->ranks);
     group(p, r);
-    if (decide(p, r, tasks) < 0) {
+    if (decide(p, r, tasks) < 0 || count_at_once(p, r) < 0) {
         processes_fini(p);
         return -1;
     }
@@ -402,29 +462,6 @@ int processes_init_nodes(struct jp_processes *p, const struct jp_result *r,
     rc = processes_init(p, r, &tasks);
     free(list);
     return rc;
-}
-
-/* What the recording of a process says of its launcher; NULL: none. */
-static const struct jp_recorded *find_recorded(const struct jp_result *r,
-                                               const char *host, int64_t pid,
-                                               uint64_t instance)
-{
-    size_t low = 0, high = r->n_recorded;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        const struct jp_recorded *at = &r->recorded[mid];
-        int order = compare_process(at->host, at->pid, at->instance, host, pid,
-                                    instance);
-
-        if (order == 0)
-            return at;
-        if (order < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return NULL;
 }
 
 void processes_set_attempts(struct jp_nodes *nodes, const struct jp_result *r)

@@ -51,6 +51,8 @@ struct jp_processes {
                                 process that one has started */
     struct jp_process *list; /* by host, pid and instance */
     size_t n;
+    size_t at_once; /* of these, so many ran at the same time: where ranks were
+                       started anew, the processes of the largest attempt */
     struct jp_process_host *hosts; /* by name */
     size_t n_hosts;
     size_t *by_process; /* indices of the result's ranks */

@@ -509,7 +509,8 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
     if (!x->lateness || processes_init_nodes(&x->processes, r, nodes) < 0)
         return -1;
     run_us = x->run_us = late_run_us(r);
-    x->findings.gpus_us = run_us * (double) p->n;
+    x->findings.run_us = run_us;
+    x->findings.gpus_us = run_us * (double) p->at_once;
     x->findings.part = 1 - expected_seen(r) > limits_get(JP_LIMIT_STATED);
     rc = hang_findings(r, p, nodes, whole, &x->findings);
     /* If a step hangs, NCCL Inspector's logs contain its last part for some

@@ -56,7 +56,7 @@ static void fill(const struct jp_result *r, const struct jp_processes *p,
                         a->error_us / x->comm_us);
     f->evidence = x->intervals;
     /* all processes lose the time by which the run is longer */
-    finding_cost(findings, f, a->cost_us * (double) p->n);
+    finding_cost(findings, f, a->cost_us * (double) p->at_once);
 }
 
 /* Formats in which part of the run, if that is not all of it. */

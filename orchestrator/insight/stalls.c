@@ -740,7 +740,7 @@ static double cost_of(const struct search *s,
 {
     double near = x->us + (isfinite(x->own_us) ? 0 : JP_STALL_BATCH_US);
     double likely = limits_get(JP_LIMIT_STALL_MOST) * x->us, cost = 0,
-           most = x->us * (double) (s->p->n - 1);
+           most = x->us * (double) (s->p->at_once - 1);
 
     for (size_t i = 0; i < list->n; i++) {
         const struct jp_once *y = &list->at[i];
@@ -920,7 +920,7 @@ static double least_once(const struct search *s, double run_us)
 
         if (s->counts.series[c * STALLS_FUNCS + STALLS_EXCHANGE].ops)
             least = fmax(least, limits_get(JP_LIMIT_LATE_COST) * run_us *
-                                    (double) s->p->n / others);
+                                    (double) s->p->at_once / others);
     }
     /* what was waited for messages may have been passed on */
     for (size_t i = 0; !s->r->n_timelines && i < s->r->n_ranks; i++)
@@ -959,7 +959,8 @@ static int find_once(struct search *s, struct jp_stalls *stalls)
         x->cost_us = cost_of(s, &list, x);
         x->share = fmin(share_of(s, x->rank, x->us), 1);
         if (is_passed_on(s, x) || x->cost_us <= limits_get(JP_LIMIT_LATE_COST) *
-                                                    run_us * (double) s->p->n) {
+                                                    run_us *
+                                                    (double) s->p->at_once) {
             list.untold_us = fmax(list.untold_us, x->us);
             continue;
         }

@@ -406,7 +406,7 @@ static int judge(struct turns *t, const struct jp_lateness *lateness,
 {
     const char *why;
 
-    t->run_us = findings->gpus_us / (double) (t->p->n ? t->p->n : 1);
+    t->run_us = findings->run_us;
     why = find_named(t, findings);
     if (why) {
         hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_TURNS,

@@ -755,8 +755,7 @@ int whatif_findings(const struct jp_result *result,
     if (!x)
         return -1;
     /* a clock was set in between: its times are not those of the run */
-    if (findings->gpus_us > 0 &&
-        x->base_us > 2 * findings->gpus_us / (double) processes->n)
+    if (findings->run_us > 0 && x->base_us > 2 * findings->run_us)
         state->usable = false;
     if (state->usable)
         rc = replay(x, result, processes, state->part, findings);

@@ -379,10 +379,19 @@ static void test_attempts(void **state)
             add_rank(i, 4 * c + i);
     }
     set_launched(LAUNCHED_TORCH, numbers, 8, 4);
+    for (unsigned i = 0; i < 8; i++)
+        s.result.recorded[i].launched.restarts = -1;
     check_ranks(NULL, JP_RANK_UNKNOWN);
+    assert_int_equal(s.processes.at_once, 8);
     for (unsigned i = 0; i < 8; i++)
         s.result.recorded[i].launched.restarts = i / 4;
     check_ranks(numbers, JP_RANK_OF_LAUNCHER);
+    assert_int_equal(s.processes.at_once, 4);
+    /* that of one is unknown: it may have run beside four others */
+    s.result.recorded[1].launched.restarts = -1;
+    decide();
+    assert_int_equal(s.processes.at_once, 5);
+    s.result.recorded[1].launched.restarts = 0;
     /* of one attempt the numbers are no use, but its communicator is */
     s.result.recorded[7].launched.rank[LAUNCHED_TORCH] = 2;
     decide();

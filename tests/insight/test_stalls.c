@@ -22,8 +22,9 @@
  * AllGather. */
 static struct made {
     struct jp_result result;
-    struct jp_comm comm;
-    struct jp_rank ranks[RANKS];
+    struct jp_comm comms[2]; /* the second: of an attempt before */
+    struct jp_rank ranks[2 * RANKS];
+    struct jp_recorded recorded[2 * RANKS];
     float slices[RANKS * JP_SLICES];
     char hosts[RANKS][8];
     char *coll[2];
@@ -44,18 +45,18 @@ static int set_up(void **state)
     steps = roots = 0;
     m.coll[0] = coll;
     m.coll[1] = gather;
-    m.comm = (struct jp_comm){.id = "0x1",
-                              .name = coll,
-                              .n_ranks = RANKS,
-                              .nnodes = RANKS / 2,
-                              .type = JP_COMM_MIXED,
-                              .n_hosts = RANKS / 2,
-                              .ranks_seen = RANKS,
-                              .ops = OPS,
-                              .ops_complete = OPS};
+    m.comms[0] = (struct jp_comm){.id = "0x1",
+                                  .name = coll,
+                                  .n_ranks = RANKS,
+                                  .nnodes = RANKS / 2,
+                                  .type = JP_COMM_MIXED,
+                                  .n_hosts = RANKS / 2,
+                                  .ranks_seen = RANKS,
+                                  .ops = OPS,
+                                  .ops_complete = OPS};
     m.result = (struct jp_result){.coll_names = m.coll,
                                   .n_coll_names = 2,
-                                  .comms = &m.comm,
+                                  .comms = m.comms,
                                   .n_comms = 1,
                                   .ranks = m.ranks,
                                   .n_ranks = RANKS,
@@ -163,7 +164,7 @@ static size_t find(struct jp_finding *f)
     }
     for (unsigned i = 0; i < roots; i++)
         add_reduce(i);
-    m.comm.ops = m.comm.ops_complete = ops + steps;
+    m.comms[0].ops = m.comms[0].ops_complete = ops + steps;
     m.result.quality.records = RANKS * (ops + steps);
     m.result.quality.coll_records = m.result.quality.records;
     m.result.quality.expected = m.result.quality.records;
@@ -224,6 +225,47 @@ static void test_two_functions(void **state)
                                    "90.0 ms)"));
     assert_true(f.cost_us > 0.95 * (7 * 2000 + 180000) * 15 &&
                 f.cost_us < 1.05 * (7 * 2000 + 180000) * 15);
+}
+
+/* Makes an attempt before this one, of which only the processes are known. */
+static void add_attempt(void)
+{
+    m.comms[1] = m.comms[0];
+    snprintf(m.comms[1].id, sizeof(m.comms[1].id), "0x2");
+    m.comms[1].ops = m.comms[1].ops_complete = 0;
+    m.result.n_comms = 2;
+    m.result.n_ranks = 2 * RANKS;
+    for (unsigned r = 0; r < RANKS; r++)
+        m.ranks[RANKS + r] = (struct jp_rank){.comm = 1,
+                                              .rank = r,
+                                              .host = m.hosts[r],
+                                              .pid = 50 + r,
+                                              .slice_us = m.slices};
+    for (unsigned i = 0; i < 2 * RANKS; i++) { /* by host and pid */
+        unsigned now = i / 2 % 2, r = i / 4 * 2 + i % 2;
+
+        m.recorded[i] = (struct jp_recorded){.host = m.hosts[r],
+                                             .pid = (now ? 100 : 50) + r};
+        m.recorded[i].launched.restarts = now;
+    }
+    m.result.recorded = m.recorded;
+    m.result.n_recorded = 2 * RANKS;
+}
+
+/* The job had as many GPUs in both attempts. */
+static void test_attempts(void **state)
+{
+    static const unsigned at[] = {31, 67, 150, 171, 260, 333, 390};
+    struct jp_finding f;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++)
+        m.late_us[at[i]][5] += 20000;
+    add_attempt();
+    assert_int_equal(find(&f), 1);
+    assert_int_equal(f.kind, JP_FINDING_STALL);
+    assert_int_equal(f.rank, 5);
+    assert_true(fabs(f.of_run - f.cost_us / (399 * 10000.0 * RANKS)) < 0.001);
 }
 
 /* The root of Reduce waits for a rank that the others do not wait for, and
@@ -483,13 +525,13 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_two_functions), TEST(test_rare),      TEST(test_root),
-        TEST(test_few_roots),     TEST(test_regular),   TEST(test_each_step),
-        TEST(test_nobody),        TEST(test_together),  TEST(test_three),
-        TEST(test_two),           TEST(test_once),      TEST(test_small),
-        TEST(test_alike),         TEST(test_elsewhere), TEST(test_onset),
-        TEST(test_early),         TEST(test_comes),     TEST(test_few),
-        TEST(test_too_few)};
+        TEST(test_two_functions), TEST(test_attempts),  TEST(test_rare),
+        TEST(test_root),          TEST(test_few_roots), TEST(test_regular),
+        TEST(test_each_step),     TEST(test_nobody),    TEST(test_together),
+        TEST(test_three),         TEST(test_two),       TEST(test_once),
+        TEST(test_small),         TEST(test_alike),     TEST(test_elsewhere),
+        TEST(test_onset),         TEST(test_early),     TEST(test_comes),
+        TEST(test_few),           TEST(test_too_few)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
