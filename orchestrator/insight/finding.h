@@ -87,7 +87,8 @@ static inline bool finding_is_stall(enum jp_finding_kind kind)
 struct jp_finding;
 /* The word that the finding gives to the verdict; OK: it does not change it.
  * This is the word of its kind, except that a finding of a kind without one is
- * SLOW if its cost is known: the job loses that time, whoever is to blame. */
+ * SLOW if its cost is known: the job loses that time, whoever is to blame. A
+ * minor finding is OK. */
 enum jp_verdict_word finding_verdict(const struct jp_finding *finding);
 
 /* How the gain of mending the fault was found. */
@@ -137,6 +138,8 @@ struct jp_finding {
     char between[130];        /* "n1 and n2": the two nodes; or "" */
     uint32_t stage, stages; /* of a pipeline, from 1 on; 0: none, or unknown */
     bool by_own_time;       /* the judge found it (owntime.c) */
+    bool minor;             /* it costs less than is worth a search
+                               (late_worth) */
     /* The phase of the training step in which it is late, by the program's own
      * word, its share of the lateness, 0 to 1, and how late it is there: by
      * phase_us in phase_times of phase_of operations. "": none stands out. */

@@ -47,6 +47,7 @@ struct search {
     double *spent_us; /* [process] time in communication */
     double *excess;   /* [rank] median of the other ranks' time minus its own */
     double *scratch;  /* room for n_ranks */
+    double run_us;    /* 0: unknown */
     struct candidate *found;
     size_t n_found;
 };
@@ -171,16 +172,22 @@ static double waited_elsewhere_more(const struct search *s, size_t rank,
     return waited_elsewhere(s, rank, k) - stats_median(s->scratch, n);
 }
 
-/* Returns us as a share of its peers' time in communication. */
-static double share_of(const struct search *s, size_t rank, double us)
+/* Returns the time of the rank's peers in communication. */
+static double peers_us(const struct search *s, size_t rank)
 {
     size_t c = s->r->ranks[rank].comm, n = 0;
-    double usual;
 
     for (size_t k = s->p->comm_start[c]; k < s->p->comm_start[c + 1]; k++)
         if (k != rank)
             s->scratch[n++] = s->spent_us[s->p->of_rank[k]];
-    usual = stats_median(s->scratch, n);
+    return stats_median(s->scratch, n);
+}
+
+/* Returns us as a share of its peers' time in communication. */
+static double share_of(const struct search *s, size_t rank, double us)
+{
+    double usual = peers_us(s, rank);
+
     return usual > 0 ? us / usual : 0;
 }
 
@@ -552,7 +559,7 @@ static void describe(const struct search *s, struct candidate *c,
 
 /* A rank that is late all along does not stall. A rank that is late only by
  * stalls is not late all along. */
-static bool is_always_late(const struct search *s, const struct jp_stall *stall)
+static bool is_always_late(const struct search *s, struct jp_stall *stall)
 {
     const struct jp_process *who = &s->p->list[stall->process];
     bool often = (double) stall->times >
@@ -566,9 +573,20 @@ static bool is_always_late(const struct search *s, const struct jp_stall *stall)
              stall->sum_us < limits_get(JP_LIMIT_STALL_MOST) * x->excess_us))
             return true;
     }
-    for (size_t i = who->first; i < who->first + who->n; i++)
-        s->lateness[s->p->by_process[i]].late = false;
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        struct jp_lateness *x = &s->lateness[s->p->by_process[i]];
+
+        stall->minor &= !x->late;
+        x->late = false;
+    }
     return false;
+}
+
+/* Returns true if a rank that is late by as much all along would not be named.
+ */
+static bool is_minor(const struct search *s, const struct jp_stall *stall)
+{
+    return stall->sum_us <= late_worth(s->run_us, peers_us(s, stall->rank));
 }
 
 /* The stall is in every step, whose gradients are split into several
@@ -609,7 +627,7 @@ static bool waits_in(const struct search *s, size_t rank, size_t who,
 /* Clears `late` of ranks that waited for the stalling rank, if that rank is
  * about as late beside them: they pass its wait on. Where waits overlap, sums
  * over communicators do not show this. */
-static void excuse_waiters(const struct search *s, const struct candidate *c)
+static void excuse_waiters(const struct search *s, struct candidate *c)
 {
     const struct jp_process *by = &s->p->list[c->is.process];
 
@@ -628,6 +646,7 @@ static void excuse_waiters(const struct search *s, const struct candidate *c)
         for (size_t k = by->first; x->late && k < by->first + by->n; k++)
             x->late =
                 !waits_in(s, s->p->by_process[k], who, x->excess_us, c->k);
+        c->is.minor &= x->late;
     }
 }
 
@@ -646,6 +665,7 @@ static int keep(struct search *s, struct jp_stalls *stalls)
         if (c->n)
             describe(s, c, scratch);
         free(scratch);
+        c->is.minor = is_minor(s, &c->is);
         if (c->n && c->is.chance < limits_get(JP_LIMIT_STALL_CHANCE) &&
             !is_of_each_step(&c->is) && !is_warmup(s, c) &&
             !is_always_late(s, &c->is)) {
@@ -716,14 +736,16 @@ static bool is_passed_on(const struct search *s, const struct jp_once *x)
            is_of_group(s, x->rank, x->func, k);
 }
 
-/* Returns true if the rank is known to be late, or to stall, anyway. */
+/* Returns true if the rank is known to be late, or to stall, anyway. A minor
+ * stall explains no long wait. */
 static bool is_known(const struct search *s, const struct jp_stalls *stalls,
                      const struct jp_once *x)
 {
     const struct jp_process *who = &s->p->list[x->process];
 
     for (size_t i = 0; i < stalls->n; i++)
-        if (stalls->at[i].process == x->process && stalls->at[i].times > 1)
+        if (stalls->at[i].process == x->process && stalls->at[i].times > 1 &&
+            !stalls->at[i].minor)
             return true;
     for (size_t i = who->first; i < who->first + who->n; i++)
         if (s->lateness[s->p->by_process[i]].late)
@@ -1001,7 +1023,8 @@ int stalls_find(const struct jp_result *r, const struct jp_processes *p,
                 const struct jp_netserieses *series,
                 struct jp_lateness *lateness, struct jp_stalls *stalls)
 {
-    struct search s = {.r = r, .p = p, .lateness = lateness};
+    struct search s = {
+        .r = r, .p = p, .lateness = lateness, .run_us = late_run_us(r)};
     int rc = -1;
 
     *stalls = (struct jp_stalls){.least_us = NAN, .once_us = NAN};
@@ -1057,6 +1080,7 @@ static int tell(const struct jp_result *r, const struct jp_processes *p,
     f->to_us = stall->to_us;
     f->share = fmin(stall->share, 1);
     finding_cost(findings, f, stall->cost_us);
+    f->minor = stall->minor;
     finding_count(f, stall->typical_us, stall->times, stall->ops);
     snprintf(f->host, sizeof(f->host), "%s", who->host);
     if (stall->regular && isfinite(stall->every_us))

@@ -48,6 +48,8 @@ struct jp_stall {
     double every_us;       /* NAN: not known */
     uint64_t every_ops;    /* of the function */
     double chance;         /* probability of so many if nobody stalls */
+    bool minor; /* by itself no rank would be named that is as late all along,
+                   and none seemed late because of it */
 };
 
 /* A single wait of all others for one process, in consecutive operations of a

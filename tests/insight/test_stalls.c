@@ -200,6 +200,7 @@ static void test_rare(void **state)
     assert_true(f.from_us == 1000000 + 31 * 10000);
     assert_true(f.to_us == 1000000 + 390 * 10000);
     assert_non_null(strstr(f.text, "stalled 7 times, for 20.0 ms"));
+    assert_int_equal(finding_verdict(&f), JP_VERDICT_SLOW); /* 3.5 % */
     assert_non_null(strstr(f.text, "at irregular intervals"));
 }
 
@@ -368,6 +369,8 @@ static void test_three(void **state)
     assert_int_equal(f.rank, 3);
     assert_true(fabs(f.by_us - 5000) < 50);
     assert_non_null(strstr(f.text, "stalled 3 times, for "));
+    /* 0.4 % of the run, and of the computation */
+    assert_int_equal(finding_verdict(&f), JP_VERDICT_OK);
 }
 
 static void test_two(void **state)
