@@ -104,6 +104,21 @@ char *finding_loss(const struct jp_finding *f, char buf[JP_FINDING_LOSS])
     return buf;
 }
 
+void finding_lower(const struct jp_findings *list, struct jp_finding *f,
+                   double cost_us)
+{
+    char before[JP_FINDING_LOSS], rest[sizeof(f->text)];
+    char *at = strstr(f->text, finding_loss(f, before));
+    size_t used;
+
+    finding_cost(list, f, cost_us);
+    if (!at)
+        return;
+    snprintf(rest, sizeof(rest), "%s", at + strlen(before));
+    used = (size_t) (at - f->text);
+    snprintf(at, sizeof(f->text) - used, "%s%s", FINDING_LOSS(f), rest);
+}
+
 /* times of `of` is "13 of 15 operations"; what it counts depends on the kind.
  */
 void finding_count(struct jp_finding *f, double by_us, uint64_t times,

@@ -119,7 +119,8 @@ struct jp_finding {
     double share;          /* share of the time in communication, 0 to 1 */
     double low, high;      /* of share: the 95 % confidence interval */
     uint64_t evidence;     /* operations that support it; 0: unknown */
-    double cost_us;        /* GPU time that other ranks waited */
+    double cost_us;        /* GPU time that other ranks lose: what they waited,
+                              but no more than a replay shows (whatif.c) */
     double of_run; /* ... as a share of the GPU time of the run, 0 to 1 */
     bool at_least; /* ... in the operations that were recorded */
     double gain;   /* share of the run's time that mending would save, 0 to 1 */
@@ -178,6 +179,10 @@ void finding_measure(struct jp_finding *finding, double share, double error);
  * one that it is in. */
 void finding_cost(const struct jp_findings *list, struct jp_finding *finding,
                   double cost_us);
+
+/* Lowers a cost that the finding's text has, there as well. */
+void finding_lower(const struct jp_findings *list, struct jp_finding *finding,
+                   double cost_us);
 
 /* Sets how late or how long, and in how many of how many operations. */
 void finding_count(struct jp_finding *finding, double by_us, uint64_t times,

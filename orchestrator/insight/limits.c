@@ -371,7 +371,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_STALL_SHARE] =
         {"stall_share_min", 0.01, JP_LIMIT_IS_SHARE,
          "... and the others wait for it for more than {} of their "
-         "time in communication",
+         "time in communication; the verdict stays OK if that is less of the "
+         "run than late_cost_min or late_slower_min",
          "as for a late rank: less is not worth a search"},
     [JP_LIMIT_STALL_FEW_SHARE] =
         {"stall_few_share_min", 0.02, JP_LIMIT_IS_SHARE,

@@ -704,6 +704,38 @@ static void say(struct jp_finding *f)
              FIG_SHARE(f->gain));
 }
 
+/* Gains below this share of the run are not known well enough to correct a
+ * cost. */
+#define SURE 0.005
+
+/* Returns true if the findings have another cause, which may hide what mending
+ * one saves. */
+static bool has_others(const struct jp_findings *findings)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < findings->n; i++)
+        n += has_cause(&findings->at[i]) && !findings->at[i].minor;
+    return n > 1;
+}
+
+/* Lowers the cost of ranks that come late to what the others lose by the
+ * replay, if the whole run was replayed. Where operations run beside the
+ * computation, the others wait for one delay in each operation until the next
+ * one that the computation needs, so the sum of waits has it several times. */
+static void correct_cost(struct jp_findings *findings, struct jp_finding *f,
+                         const struct jp_processes *p, size_t late)
+{
+    bool rank = f->kind == JP_FINDING_LATE_RANK ||
+                f->kind == JP_FINDING_LATE_NODE || finding_is_stall(f->kind);
+    double most = f->gain * findings->run_us *
+                  ((double) p->at_once - (double) late);
+
+    if (rank && f->gain_kind == JP_GAIN_REPLAYED && f->gain > SURE &&
+        most > 0 && f->cost_us > most && !has_others(findings))
+        finding_lower(findings, f, most);
+}
+
 /* Replays the first WHATIF_FINDINGS findings that have a cause. part: only the
  * start of the run is replayed. Returns 0 or -1. */
 static int replay(struct replay *x, const struct jp_result *r,
@@ -726,6 +758,7 @@ static int replay(struct replay *x, const struct jp_result *r,
         if (rc < 0 || !isfinite(f->gain))
             continue;
         f->gain_kind = part ? JP_GAIN_PART : JP_GAIN_REPLAYED;
+        correct_cost(findings, f, p, cause.n);
         say(f);
     }
     free(list);

@@ -295,8 +295,9 @@ static const struct jp_column findings[] = {
     {"evidence", JP_COL_COUNT, JP_MAYBE | JP_TIP, 14, 5, 0, "Evidence",
      "number of operations that show it", .get = get_finding_evidence},
     {"cost_us", JP_COL_US, JP_MAYBE, 15,
-     .help = "GPU time that is lost: the waits of the others, or the network's "
-             "additional time",
+     .help = "GPU time that is lost: the waits of the others, no more than the "
+             "replay without a late rank, node or stall saves them if nothing "
+             "else was found, or the network's additional time",
      .get = get_finding_cost},
     {"gain", JP_COL_SHARE, JP_MAYBE, 16,
      .help = "share of the run's time that a repair saves, by a replay of the "

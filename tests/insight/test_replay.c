@@ -348,6 +348,41 @@ static void overlap_is_followed(void **state)
     end();
 }
 
+/* The others wait for the late rank in both operations of a step, for 300 us
+ * and for 600, and lose 600. */
+static void overlap_costs_once(void **state)
+{
+    struct jp_findings findings = {0};
+    struct jp_finding *f;
+    double late_us, lost_us;
+
+    (void) state;
+    make_overlap(0);
+    lost_us = -run.clock[0];
+    end();
+    make_overlap(300);
+    late_us = run.clock[0];
+    lost_us += late_us;
+    findings.run_us = late_us;
+    findings.gpus_us = 4 * late_us;
+    f = findings_add(&findings, JP_FINDING_LATE_RANK);
+    assert_non_null(f);
+    f->process = 1;
+    f->share = 0.5;
+    finding_cost(&findings, f, 80 * (300 + 600) * 3);
+    snprintf(f->text, sizeof(f->text), "rank 1 is late; cost %s; more",
+             FINDING_LOSS(f));
+    assert_int_equal(
+        whatif_findings(&run.result, &run.processes, &findings, &run.state), 0);
+    assert_int_equal(f->gain_kind, JP_GAIN_REPLAYED);
+    assert_true(fabs(f->cost_us / (3 * lost_us) - 1) < 0.05);
+    assert_true(fabs(f->of_run - f->cost_us / (4 * late_us)) < 1e-9);
+    assert_non_null(strstr(f->text, FINDING_LOSS(f)));
+    assert_non_null(strstr(f->text, "of communication; more; without it"));
+    findings_fini(&findings);
+    end();
+}
+
 static void lost_records(void **state)
 {
     uint32_t c;
@@ -492,6 +527,7 @@ int main(void)
         cmocka_unit_test(slow_link),
         cmocka_unit_test(stages_are_evened),
         cmocka_unit_test(overlap_is_followed),
+        cmocka_unit_test(overlap_costs_once),
         cmocka_unit_test(lost_records),
         cmocka_unit_test(nothing_to_compare_with),
         cmocka_unit_test(part_of_the_run),
