@@ -160,7 +160,7 @@ struct jp_findings {
     size_t n;
     struct jp_hypotheses *hypotheses; /* what was looked for; borrowed, may be
                                          NULL */
-    double run_us;  /* the run's length; 0: unknown */
+    double run_us;                    /* the run's length; 0: unknown */
     double gpus_us; /* ... times the processes that ran at the same time: the
                        GPU time of the run, of which a cost is a share */
     bool part;      /* no rank recorded a part of the operations */
