@@ -114,6 +114,8 @@ struct jp_rank {
     char *host;
     int64_t pid;
     uint64_t instance, device;
+    int64_t restarts; /* how often its launcher had started its workers anew,
+                         or as found by generations.c; -1: unknown */
     uint64_t records;
     uint64_t timed_ops;
     uint64_t last_ops;    /* timed operations in which it came last */

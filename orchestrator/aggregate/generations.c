@@ -12,6 +12,7 @@
  * Otherwise all are one attempt: programs that run one after the other, and end
  * properly, are none. Where launchers have told counts that differ
  * (TORCHELASTIC_RESTART_COUNT), these are right, and nothing is looked for.
+ * Processes that live on and make new communicators are one generation.
  */
 #include "orchestrator/aggregate/result_build.h"
 
@@ -264,13 +265,49 @@ static int64_t number_groups(struct generations *g)
     return attempt + 1;
 }
 
+/* Looks for generations, and sets the attempts of the files' processes if there
+ * are any. */
+static void find_untold(struct generations *g)
+{
+    struct source_facts *files = g->b->files;
+
+    if (g->n < 2 || !take_times(g))
+        return;
+    join_by_comms(g);
+    if (number_groups(g) < 2)
+        return;
+    for (size_t i = 0; i < g->b->walk->n_logs; i++) {
+        struct recfile_process *p = &files[i].process;
+        size_t at =
+            p->known ? find_writer(g, p->host, p->pid,
+                                   process_instance(p->pid_namespace, p->start))
+                     : SIZE_MAX;
+
+        if (at != SIZE_MAX)
+            p->launched.restarts = g->writers[group_of(g, at)].attempt;
+    }
+}
+
+/* Sets the attempt of each rank to that of its process. */
+static void tell_ranks(const struct generations *g)
+{
+    struct jp_result *r = g->b->result;
+
+    for (size_t i = 0; i < r->n_ranks; i++) {
+        struct jp_rank *rank = &r->ranks[i];
+        size_t at = find_writer(g, rank->host ? rank->host : "", rank->pid,
+                                rank->instance);
+
+        if (at != SIZE_MAX)
+            rank->restarts = process_of(g, at)->launched.restarts;
+    }
+}
+
 int generations_find(struct build *b)
 {
     struct generations g = {.b = b};
     int rc = 0;
 
-    if (!is_untold(b))
-        return 0;
     g.writers = calloc(b->walk->n_logs + 1, sizeof(*g.writers));
     g.by_time = calloc(b->walk->n_logs + 1, sizeof(*g.by_time));
     if (!g.writers || !g.by_time) {
@@ -278,21 +315,9 @@ int generations_find(struct build *b)
         goto out;
     }
     list_writers(&g);
-    if (g.n < 2 || !take_times(&g))
-        goto out;
-    join_by_comms(&g);
-    if (number_groups(&g) < 2)
-        goto out;
-    for (size_t i = 0; i < b->walk->n_logs; i++) {
-        struct recfile_process *p = &b->files[i].process;
-        size_t at =
-            p->known ? find_writer(&g, p->host, p->pid,
-                                   process_instance(p->pid_namespace, p->start))
-                     : SIZE_MAX;
-
-        if (at != SIZE_MAX)
-            p->launched.restarts = g.writers[group_of(&g, at)].attempt;
-    }
+    if (is_untold(b))
+        find_untold(&g);
+    tell_ranks(&g);
 out:
     free(g.writers);
     free(g.by_time);

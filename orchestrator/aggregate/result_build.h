@@ -43,8 +43,8 @@ int result_cells_and_windows(struct build *build);
 int result_quality(struct build *build);
 int busy_result(struct build *build);
 /* Sets the attempts (launched.restarts) of the files' processes where no
- * launcher has told them (generations.c). Needs ranks and busy times; quality
- * needs it. */
+ * launcher has told them (generations.c), and the attempts of all ranks. Needs
+ * ranks and busy times; quality needs it. */
 int generations_find(struct build *build);
 
 /* Mean of an operation's bandwidths, GB/s. n_busbw must not be 0. */

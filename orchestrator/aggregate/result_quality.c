@@ -548,7 +548,52 @@ static int by_process(const void *a, const void *b)
 
     if (!order)
         order = (x->pid > y->pid) - (x->pid < y->pid);
+    if (!order)
+        order = (x->instance > y->instance) - (x->instance < y->instance);
     return order ? order : (x->comm > y->comm) - (x->comm < y->comm);
+}
+
+/* Whether both ranks are of one process. An instance may be unknown: 0. */
+static bool are_of_one(const struct jp_rank *x, const struct jp_rank *y)
+{
+    return x->pid == y->pid &&
+           !strcmp(x->host ? x->host : "", y->host ? y->host : "") &&
+           (x->instance == y->instance || !x->instance || !y->instance);
+}
+
+/* Ranks of a process, and the attempt in which it ran. */
+struct share {
+    int64_t restarts; /* -1: unknown */
+    uint32_t ranks;
+};
+
+static int by_attempt(const void *a, const void *b)
+{
+    const struct share *x = a, *y = b;
+
+    return (x->restarts > y->restarts) - (x->restarts < y->restarts);
+}
+
+/* Returns how many ranks the attempt with the most ranks has. A job that was
+ * started anew has its ranks once, not once for each attempt. Ranks of unknown
+ * attempts count besides. Sorts the shares. */
+static uint32_t most_ranks(struct share *shares, size_t n)
+{
+    uint32_t most = 0, here = 0, untold = 0;
+
+    if (n)
+        qsort(shares, n, sizeof(*shares), by_attempt);
+    for (size_t i = 0; i < n; i++) {
+        if (shares[i].restarts < 0) {
+            untold += shares[i].ranks;
+            continue;
+        }
+        if (i && shares[i].restarts != shares[i - 1].restarts)
+            here = 0;
+        here += shares[i].ranks;
+        most = here > most ? here : most;
+    }
+    return untold + most;
 }
 
 /* Returns how many ranks of the job left records; no memory: 0. A process has
@@ -558,27 +603,48 @@ static int by_process(const void *a, const void *b)
 static uint32_t count_ranks(const struct jp_result *r)
 {
     const struct jp_rank **list = calloc(r->n_ranks + 1, sizeof(*list));
-    uint32_t ranks = 0, most = 0, here = 0;
+    struct share *shares = calloc(r->n_ranks + 1, sizeof(*shares));
+    uint32_t here = 0, ranks = 0;
+    size_t n = 0;
 
     for (size_t i = 0; list && i < r->n_ranks; i++)
         list[i] = &r->ranks[i];
     if (list && r->n_ranks)
         qsort(list, r->n_ranks, sizeof(struct jp_rank *), by_process);
-    for (size_t i = 0; list && i < r->n_ranks; i++) {
-        const struct jp_rank *last = i ? list[i - 1] : NULL;
-        bool same = last && last->pid == list[i]->pid &&
-                    !strcmp(last->host ? last->host : "",
-                            list[i]->host ? list[i]->host : "");
+    for (size_t i = 0; list && shares && i < r->n_ranks; i++) {
+        bool same = i && are_of_one(list[i - 1], list[i]);
 
-        here = same && last->comm == list[i]->comm ? here + 1 : 1;
-        if (!same) {
-            ranks += most;
-            most = 0;
-        }
-        most = here > most ? here : most;
+        here = same && list[i - 1]->comm == list[i]->comm ? here + 1 : 1;
+        if (!same)
+            shares[n++] = (struct share){list[i]->restarts, 0};
+        if (here > shares[n - 1].ranks)
+            shares[n - 1].ranks = here;
     }
+    if (shares)
+        ranks = most_ranks(shares, n);
     free(list);
-    return ranks + most;
+    free(shares);
+    return ranks;
+}
+
+/* The same by recordings: each is of one process. */
+static uint32_t count_recordings(const struct build *b)
+{
+    struct share *shares = calloc(b->walk->n_logs + 1, sizeof(*shares));
+    uint32_t ranks = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; shares && i < b->walk->n_logs; i++) {
+        const struct source_facts *f = &b->files[i];
+
+        if (f->has_counters && f->records > 0)
+            shares[n++] = (struct share){
+                f->process.known ? f->process.launched.restarts : -1, 1};
+    }
+    if (shares)
+        ranks = most_ranks(shares, n);
+    free(shares);
+    return ranks;
 }
 
 /* Counts the job's ranks: those with records, of as many as the largest
@@ -592,9 +658,9 @@ static int set_ranks(const struct build *b, bool *all)
 
     q->ranks_seen = count_ranks(r);
     /* two communicators with one id look like one, and two of its processes
-     * like one rank; each recording is of one process */
-    for (size_t i = 0; q->twin_recordings && i < b->walk->n_logs; i++)
-        files += b->files[i].has_counters && b->files[i].records > 0;
+     * like one rank */
+    if (q->twin_recordings)
+        files = count_recordings(b);
     if (files > q->ranks_seen)
         q->ranks_seen = files;
     for (size_t i = 0; i < r->n_comms; i++) {

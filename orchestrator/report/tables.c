@@ -497,6 +497,7 @@ static void put_rank(const struct jp_row *row, size_t comm, uint32_t rank,
     v->real = world < 0 ? (double) rank : (double) world;
 }
 
+JP_GETTER(rank_restarts, jp_rank, value_signed(v, at->restarts))
 JP_GETTER(rank_name_of, jp_rank, put_rank(row, at->comm, at->rank, v))
 JP_GETTER(src_name_of, jp_p2p, put_rank(row, at->comm, at->src, v))
 JP_GETTER(dst_name_of, jp_p2p, put_rank(row, at->comm, at->dst, v))
@@ -551,6 +552,10 @@ static const struct jp_column ranks[] = {
     {"call_cpu", JP_COL_COUNT, JP_CSV, 15, 0, 0, NULL,
      "records with a time by a CPU's clock, from the call to the last event",
      FIELD(call_cpu)},
+    {"restarts", JP_COL_COUNT, JP_CSV | JP_MAYBE, 16, 0, 0, NULL,
+     "how often the job's processes had been started anew before its own; "
+     "unknown: nobody tells",
+     .get = get_rank_restarts},
     {"comm_index", JP_COL_RANK, 0, 2, 0, 0, NULL,
      "index of the communicator in comms", FIELD(comm)},
 };

@@ -6,13 +6,17 @@
  * that `show` and a report name the same ranks. */
 #include "orchestrator/show/jobranks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/fileio.h"
 #include "common/hash.h"
 #include "common/keymap.h"
+#include "common/num.h"
 #include "common/vector.h"
 #include "orchestrator/identity/processes.h"
+#include "orchestrator/show/csvtable.h"
 
 /* A claim about a communicator; or, if n_ranks is 0, about a process. */
 struct member {
@@ -265,20 +269,158 @@ static int make_result(struct step *step)
     return 0;
 }
 
-/* Reads the step's list of nodes and tasks. The step's directory is the input
- * itself, or its parent if the input is raw/. NULL: none. */
-static struct jp_nodes *read_nodes(const char *input)
+/* Returns the step's directory: the input itself, or its parent if the input is
+ * raw/. Caller frees. NULL: no memory. */
+static char *dir_of(const char *input)
 {
     size_t n = strlen(input);
-    struct jp_nodes *nodes;
-    char *dir;
 
     if (n > 4 && !strcmp(input + n - 4, "/raw"))
         n -= 4;
-    dir = strndup(input, n);
-    nodes = dir ? nodes_read(dir, NULL) : NULL;
+    return strndup(input, n);
+}
+
+/* Reads the step's list of nodes and tasks. NULL: none. */
+static struct jp_nodes *read_nodes(const char *input)
+{
+    char *dir = dir_of(input);
+    struct jp_nodes *nodes = dir ? nodes_read(dir, NULL) : NULL;
+
     free(dir);
     return nodes;
+}
+
+/* The attempt of a process by the step's report. */
+struct told {
+    char *host;
+    int64_t pid, restarts;
+};
+
+static int by_pid(const char *host_x, int64_t pid_x, const char *host_y,
+                  int64_t pid_y)
+{
+    int order = strcmp(host_x, host_y);
+
+    return order ? order : (pid_x > pid_y) - (pid_x < pid_y);
+}
+
+static int by_told(const void *a, const void *b)
+{
+    const struct told *x = a, *y = b;
+    int order = by_pid(x->host, x->pid, y->host, y->pid);
+
+    return order ? order
+                 : (x->restarts > y->restarts) - (x->restarts < y->restarts);
+}
+
+static int by_recorded(const void *a, const void *b)
+{
+    const struct jp_recorded *x = a, *y = b;
+
+    return by_pid(x->host, x->pid, y->host, y->pid);
+}
+
+/* Whether the recordings themselves tell attempts apart. */
+static bool is_told(const struct jp_result *r)
+{
+    for (size_t i = 1; i < r->n_recorded; i++)
+        if (r->recorded[i].launched.restarts !=
+            r->recorded[0].launched.restarts)
+            return true;
+    return false;
+}
+
+/* Sets the attempt of a process. One of which only the report is left is added.
+ * The recordings are sorted. Returns -1 without memory. */
+static int take_told(struct step *step, const struct told *told,
+                     size_t n_recordings)
+{
+    const struct jp_recorded key = {.host = told->host, .pid = told->pid};
+    struct recfile_process process = {.pid = told->pid, .procid = -1};
+    struct jp_recorded *all = step->result.recorded;
+    struct jp_recorded *found =
+        n_recordings
+            ? bsearch(&key, all, n_recordings, sizeof(*all), by_recorded)
+            : NULL;
+
+    if (!found) {
+        launched_init(&process.launched);
+        process.launched.restarts = told->restarts;
+        snprintf(process.host, sizeof(process.host), "%s", told->host);
+        return add_recorded(step, &process);
+    }
+    while (found > all && !by_recorded(&found[-1], &key))
+        found--;
+    for (; found < all + n_recordings && !by_recorded(found, &key); found++)
+        found->launched.restarts = told->restarts;
+    return 0;
+}
+
+/* Reads the rows of a report's csv/ranks.csv that tell an attempt. Returns -1
+ * without memory. */
+static int read_told(const char *path, struct told **list, size_t *n)
+{
+    static const char *const asked[] = {"host", "pid", "restarts"};
+    struct jp_csvtable table;
+    const char *v[3];
+    int rc = 0;
+
+    /* no report yet, or one of an earlier version: nothing is told */
+    if (csvtable_open(&table, path, asked, 3, NULL) < 0)
+        return 0;
+    while (rc == 0 && csvtable_next(&table, v, NULL) > 0) {
+        struct told row = {.host = NULL};
+
+        if (!*v[2] || num_parse_i64(v[1], 0, INT64_MAX, &row.pid, NULL) < 0 ||
+            num_parse_i64(v[2], 0, INT64_MAX, &row.restarts, NULL) < 0)
+            continue;
+        row.host = strdup(v[0]);
+        if (!row.host || VECTOR_DOUBLE(*list, *n) < 0) {
+            free(row.host);
+            rc = -1;
+            break;
+        }
+        (*list)[(*n)++] = row;
+    }
+    csvtable_close(&table);
+    return rc;
+}
+
+/* Takes the attempts of a step that the report has found and no launcher has
+ * told: a report compares the times of all operations for it. Of processes with
+ * one host and pid but two attempts, none is known. Returns -1 without memory.
+ */
+static int take_attempts(struct step *step)
+{
+    struct jp_result *r = &step->result;
+    char *dir = dir_of(step->input);
+    char *path = dir ? text_format("%s/csv/ranks.csv", dir) : NULL;
+    size_t n_recordings = r->n_recorded, n = 0, next;
+    struct told *list = NULL;
+    int rc = path ? 0 : -1;
+
+    if (rc == 0 && !is_told(r))
+        rc = read_told(path, &list, &n);
+    if (n)
+        qsort(list, n, sizeof(*list), by_told);
+    if (n && n_recordings)
+        qsort(r->recorded, n_recordings, sizeof(*r->recorded), by_recorded);
+    for (size_t i = 0; rc == 0 && i < n; i = next) {
+        bool same = true;
+
+        for (next = i + 1; next < n && !by_pid(list[i].host, list[i].pid,
+                                               list[next].host, list[next].pid);
+             next++)
+            same = same && list[next].restarts == list[i].restarts;
+        if (same)
+            rc = take_told(step, &list[i], n_recordings);
+    }
+    for (size_t i = 0; i < n; i++)
+        free(list[i].host);
+    free(list);
+    free(path);
+    free(dir);
+    return rc;
 }
 
 /* Decides the ranks of one step. Returns -1 without memory. */
@@ -297,6 +439,8 @@ static int decide_step(struct step *step)
     tasks = (struct jp_process_tasks){.list = step->tasks,
                                       .n = step->n_tasks,
                                       .of_step = nodes ? nodes->step_tasks : 0};
+    if (rc == 0)
+        rc = take_attempts(step);
     if (rc == 0)
         rc = make_result(step);
     if (rc == 0)

@@ -22,10 +22,10 @@ static struct jp_result *run(const char *dir, unsigned threads)
 }
 
 /* A recorder's file of process `process`: one AllReduce of a rank of a
- * communicator, with counters. */
-static void put_process(const char *dir, const char *name, unsigned process,
-                        const struct jpr_comm *of, bool final, uint64_t lost,
-                        uint64_t left_out)
+ * communicator, at a time, with counters. */
+static void put_process_at(const char *dir, const char *name, unsigned process,
+                           const struct jpr_comm *of, uint64_t mono_ns,
+                           bool final, uint64_t lost, uint64_t left_out)
 {
     const struct jpr_comm comm = {.known = true,
                                   .id = of->id,
@@ -46,11 +46,19 @@ static void put_process(const char *dir, const char *name, unsigned process,
     maker = jpr_maker_create(f);
     jpr_maker_header(maker, "h", 1 + process, process, "JOBPROF_X=1: unknown");
     jpr_maker_comm(maker, &comm);
-    jpr_maker_times(&op, JPR_MAKER_MONO_NS, 10);
+    jpr_maker_times(&op, mono_ns, 10);
     jpr_maker_op(maker, &op);
-    jpr_maker_counters(maker, JPR_MAKER_MONO_NS, final, lost, left_out);
+    jpr_maker_counters(maker, mono_ns, final, lost, left_out);
     jpr_maker_destroy(maker);
     fclose(f);
+}
+
+static void put_process(const char *dir, const char *name, unsigned process,
+                        const struct jpr_comm *of, bool final, uint64_t lost,
+                        uint64_t left_out)
+{
+    put_process_at(dir, name, process, of, JPR_MAKER_MONO_NS, final, lost,
+                   left_out);
 }
 
 /* The same in a communicator of two ranks. */
@@ -114,6 +122,38 @@ static void counts_ranks_by_processes(void **state)
     assert_int_equal(r->quality.ranks_seen, 8 + 12);
     assert_int_equal(r->quality.ranks_expected, 8 + 12);
     result_destroy(r);
+}
+
+/* A job that was started anew has its ranks once. Nobody told of the attempts:
+ * the first one was cut short. */
+static void counts_ranks_of_attempts_once(void **state)
+{
+    struct jp_result *r;
+    char name[16];
+
+    for (unsigned cut = 0; cut < 2; cut++) {
+        for (unsigned i = 0; i < 9; i++) {
+            const bool second = i >= 4;
+            const struct jpr_comm of = {.id = 1 + second,
+                                        .rank = second ? i - 4 : i,
+                                        .n_ranks = second ? 5 : 4};
+
+            snprintf(name, sizeof(name), "%u.jpr", i);
+            put_process_at(*state, name, i, &of,
+                           JPR_MAKER_MONO_NS + second * JPR_MAKER_MONO_NS,
+                           second || !cut, 0, 0);
+        }
+        for (unsigned threads = 1; threads <= 2; threads++) {
+            r = run(*state, threads);
+            assert_int_equal(r->quality.ranks_seen, cut ? 5 : 9);
+            assert_int_equal(r->quality.ranks_expected, cut ? 5 : 9);
+            assert_int_equal(r->n_ranks, 9);
+            for (size_t i = 0; i < r->n_ranks; i++)
+                assert_int_equal(r->ranks[i].restarts,
+                                 cut ? r->ranks[i].pid > 4 : -1);
+            result_destroy(r);
+        }
+    }
 }
 
 /* Counted once every file has counters and every rank was seen. */
@@ -315,6 +355,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_DIR(counts_what_the_recorder_counted),
         IN_DIR(counts_ranks_by_processes),
+        IN_DIR(counts_ranks_of_attempts_once),
         IN_DIR(sees_one_id_of_two_communicators),
         IN_DIR(counts_in_any_order),
         IN_DIR(needs_records),
