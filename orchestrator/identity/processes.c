@@ -299,6 +299,43 @@ static void take_recorded(struct jp_processes *p, const struct jp_result *r,
     }
 }
 
+/* Finds the ranks of processes that have a recording, but no records. A
+ * launcher's variable has to number them together with all others, and must not
+ * contradict a rank that another process has. Returns 0 or -1. */
+static int find_silent(struct jp_processes *p, const struct jp_result *r,
+                       uint64_t step_tasks)
+{
+    struct rankrule_process *rule = calloc(r->n_recorded + 1, sizeof(*rule));
+    struct jp_process_silent *silent =
+        calloc(r->n_recorded + 1, sizeof(*silent));
+    struct rankrule all = {rule, r->n_recorded, NULL, 0, step_tasks};
+    bool good = true;
+    int rc = rule && silent ? 0 : -1;
+
+    for (size_t i = 0; rc == 0 && i < r->n_recorded; i++)
+        rule[i] = (struct rankrule_process){
+            .launched = &r->recorded[i].launched, .task = -1};
+    if (rc == 0)
+        rc = rankrule_decide(&all);
+    for (size_t i = 0; rc == 0 && i < r->n_recorded; i++) {
+        const struct jp_recorded *x = &r->recorded[i];
+        size_t at = first_from(p, x->host, x->pid, x->instance);
+
+        if (at < p->n && !compare_process(p->list[at].host, p->list[at].pid,
+                                          p->list[at].instance, x->host, x->pid,
+                                          x->instance))
+            good = good && p->list[at].world_rank == rule[i].rank;
+        else if (rule[i].rank >= 0)
+            silent[p->n_silent++] = (struct jp_process_silent){
+                x->host, x->pid, x->instance, rule[i].rank};
+    }
+    if (!good)
+        p->n_silent = 0;
+    free(rule);
+    p->silent = silent;
+    return rc;
+}
+
 /* Sets world_rank and its evidence. Returns 0 or -1. */
 static int decide(struct jp_processes *p, const struct jp_result *r,
                   const struct jp_process_tasks *tasks)
@@ -326,6 +363,8 @@ static int decide(struct jp_processes *p, const struct jp_result *r,
         p->list[i].world_rank = processes[i].rank;
         p->list[i].evidence = processes[i].evidence;
     }
+    if (rc == 0)
+        rc = find_silent(p, r, tasks->of_step);
     free(processes);
     free(members);
     free(comms);
@@ -485,7 +524,32 @@ void processes_fini(struct jp_processes *p)
     free(p->by_process);
     free(p->of_rank);
     free(p->comm_start);
+    free(p->silent);
     *p = (struct jp_processes){0};
+}
+
+int64_t processes_rank_of(const struct jp_processes *p, const char *host,
+                          int64_t pid, uint64_t instance)
+{
+    const struct jp_process *found = processes_find(p, host, pid, instance);
+    size_t low = 0, high = p->n_silent;
+
+    if (found)
+        return found->world_rank;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        const struct jp_process_silent *at = &p->silent[mid];
+        int order = compare_process(at->host, at->pid, at->instance, host, pid,
+                                    instance);
+
+        if (order == 0)
+            return at->world_rank;
+        if (order < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return -1;
 }
 
 int64_t processes_rank_of_task(const struct jp_processes *p, const char *host,

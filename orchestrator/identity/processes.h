@@ -42,6 +42,15 @@ struct jp_process_host {
     uint64_t caused_us, wait_us;
 };
 
+/* A process that wrote a recording without a record of an operation: it died
+ * early, or waits in its first one. */
+struct jp_process_silent {
+    const char *host; /* borrowed from the result */
+    int64_t pid;
+    uint64_t instance;
+    int64_t world_rank; /* in the job */
+};
+
 struct jp_processes {
     /* false: a process has two ranks in one communicator, and the records do
      * not show their GPUs, or whether they are two processes of one host and
@@ -58,6 +67,9 @@ struct jp_processes {
     size_t *by_process; /* indices of the result's ranks */
     size_t *of_rank;    /* process of each of the result's ranks */
     size_t *comm_start; /* first rank of each communicator; n_comms + 1 */
+    /* Those whose rank in the job is known; by host, pid and instance. */
+    struct jp_process_silent *silent;
+    size_t n_silent;
 };
 
 /* A process that is a task of the step. */
@@ -99,8 +111,11 @@ const struct jp_process *
 processes_find_device(const struct jp_processes *processes,
                       const struct jp_result *result, const char *host,
                       int64_t pid, uint64_t instance, uint64_t device);
-/* Returns the world rank of a process that may have no records, but whose
- * recording names a task. Negative: none. */
+/* Returns the world rank of a process that may have no records. Negative: none.
+ */
+int64_t processes_rank_of(const struct jp_processes *processes,
+                          const char *host, int64_t pid, uint64_t instance);
+/* The same of a process whose recording names a task. */
 int64_t processes_rank_of_task(const struct jp_processes *processes,
                                const char *host, int64_t pid, int64_t task);
 /* Returns the index of a communicator's rank in the result. SIZE_MAX: the rank

@@ -782,13 +782,22 @@ static const struct jp_task *only_worker(const struct jp_nodes *nodes,
     return only;
 }
 
+/* Returns the world rank of a process on the crash's node; -1: none. */
+static int64_t rank_of(const struct jp_crash *crash,
+                       const struct jp_processes *processes,
+                       const struct jp_task *task)
+{
+    return task ? processes_rank_of(processes, crash->node->hostname, task->pid,
+                                    task->instance)
+                : -1;
+}
+
 /* Fills crash from the ends of all tasks, except for the operation
  * (crash_set_in). */
 static void judge(const struct jp_nodes *nodes,
                   const struct jp_processes *processes, struct jp_crash *crash)
 {
     const struct jp_node *lost = nodes ? find_lost(nodes) : NULL;
-    const struct jp_process *who;
     struct tally tally = {0};
 
     *crash = (struct jp_crash){.code = -1, .world_rank = -1, .before_us = -1};
@@ -808,11 +817,7 @@ static void judge(const struct jp_nodes *nodes,
         crash->sure = !tally.n[JP_CRASH_SELF];
     } else if (tally.n[JP_CRASH_SELF] + tally.n[JP_CRASH_KILL] &&
                judge_workers(nodes, processes, crash)) {
-        who = crash->task
-                  ? processes_find(processes, crash->node->hostname,
-                                   crash->task->pid, crash->task->instance)
-                  : NULL;
-        crash->world_rank = who ? who->world_rank : -1;
+        crash->world_rank = rank_of(crash, processes, crash->task);
     } else if (!judge_self(nodes, processes, &tally, crash)) {
         if (tally.n[JP_CRASH_KILL])
             judge_kill(nodes, tally.first[JP_CRASH_KILL], crash);
@@ -826,13 +831,9 @@ static void judge(const struct jp_nodes *nodes,
         crash->launches = !crash->only && is_launcher(nodes, processes, crash);
         crash->sure &= !crash->launches;
         set_before(nodes, crash);
-        who = crash->only
-                  ? processes_find(processes, crash->node->hostname,
-                                   crash->only->pid, crash->only->instance)
-                  : NULL;
         crash->world_rank =
             crash->only
-                ? (who ? who->world_rank : -1)
+                ? rank_of(crash, processes, crash->only)
                 : processes_rank_of_task(processes, crash->node->hostname,
                                          crash->task->pid, crash->task->gtid);
     }
@@ -959,7 +960,6 @@ int crash_of_attempt(const struct jp_nodes *nodes,
                      const struct jp_processes *processes, uint32_t restarts,
                      bool mended, struct jp_crash *crash)
 {
-    const struct jp_process *who;
     struct jp_nodes view;
     struct tally tally = {0};
 
@@ -989,10 +989,7 @@ int crash_of_attempt(const struct jp_nodes *nodes,
     if (crash->task)
         set_before(&view, crash);
     leave_view(nodes, &view, crash);
-    who = crash->task ? processes_find(processes, crash->node->hostname,
-                                       crash->task->pid, crash->task->instance)
-                      : NULL;
-    crash->world_rank = who ? who->world_rank : -1;
+    crash->world_rank = rank_of(crash, processes, crash->task);
     say(crash);
     view_fini(&view);
     return 0;

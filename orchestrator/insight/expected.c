@@ -134,18 +134,37 @@ static const struct jp_comm *largest_comm(const struct jp_result *result)
     return largest;
 }
 
+/* Returns how many processes of the last attempt wrote recordings. */
+static uint32_t count_recorded(const struct jp_result *result)
+{
+    int64_t last = -1;
+    uint32_t n = 0;
+
+    for (size_t i = 0; result && i < result->n_recorded; i++) {
+        int64_t restarts = result->recorded[i].launched.restarts;
+
+        if (restarts > last)
+            n = 0;
+        last = restarts > last ? restarts : last;
+        n += restarts == last;
+    }
+    return n;
+}
+
 uint32_t expected_ranks(const struct jp_jobconf *conf,
                         const struct jp_nodes *nodes,
                         const struct jp_result *result)
 {
     uint32_t known = result ? result->quality.ranks_expected : 0;
     uint32_t tasks = expected_tasks(conf, nodes);
+    uint32_t recorded = count_recorded(result);
 
     /* Where every communicator has all of its ranks, the other tasks are no
      * ranks. */
     if (known && (tasks < known || !result->quality.short_comms))
         return known;
-    return tasks;
+    /* No operation has ended. Tasks that launch the ranks are none. */
+    return known || tasks > recorded ? tasks : recorded;
 }
 
 /* Returns true for a setting that records a variable of NCCL which the user has

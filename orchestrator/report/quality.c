@@ -270,8 +270,9 @@ const struct jp_quality_item quality_items[] = {
     {"ranks_seen", "Ranks seen", "processes; one with several GPUs has several",
      true, get_ranks_seen},
     {"ranks_expected", "Ranks expected",
-     "by the communicators, by the step's tasks where some miss ranks", true,
-     get_ranks_expected},
+     "by the communicators, by the step's tasks where some miss ranks, by the "
+     "recordings where no operation ended",
+     true, get_ranks_expected},
     {"shared_ranks", "Ranks of two processes",
      "records of more than one process as one rank", false, get_shared_ranks},
     {"nodes_seen", "Nodes with a record", "of the launch", true,

@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "orchestrator/insight/expected.h"
+
 #define NODES 3
 #define TASKS 8
 #define EXIT(code) ((code) << 8)
@@ -671,6 +673,30 @@ static void test_attempts(void **state)
     processes_fini(&x.processes);
 }
 
+/* Where no operation has ended, recordings tell how many ranks there are. */
+static void test_expected_ranks(void **state)
+{
+    struct jp_recorded recorded[8] = {0};
+    struct jp_result r = {.recorded = recorded, .n_recorded = 8};
+    struct jp_nodes launch = {.step_tasks = 2};
+
+    (void) state;
+    for (int i = 0; i < 8; i++)
+        recorded[i].launched.restarts = -1;
+    assert_int_equal(expected_ranks(NULL, &launch, &r), 8);
+    launch.step_tasks = 16; /* half of the tasks have left nothing */
+    assert_int_equal(expected_ranks(NULL, &launch, &r), 16);
+    launch.step_tasks = 2;
+    for (int i = 0; i < 8; i++)
+        recorded[i].launched.restarts = i / 3; /* the last attempt has two */
+    assert_int_equal(expected_ranks(NULL, &launch, &r), 2);
+    launch.step_tasks = 1;
+    assert_int_equal(expected_ranks(NULL, &launch, &r), 2);
+    r.quality.ranks_expected = 3; /* by its communicators */
+    assert_int_equal(expected_ranks(NULL, &launch, &r), 3);
+    assert_int_equal(expected_ranks(NULL, &launch, NULL), 1);
+}
+
 static void test_causes(void **state)
 {
     (void) state;
@@ -694,6 +720,7 @@ int main(void)
         cmocka_unit_test(test_alike),
         cmocka_unit_test(test_finding),
         cmocka_unit_test(test_causes),
+        cmocka_unit_test(test_expected_ranks),
         cmocka_unit_test(test_workers),
         cmocka_unit_test(test_attempt),
         cmocka_unit_test(test_attempts),

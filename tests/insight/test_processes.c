@@ -367,6 +367,36 @@ static void test_rank_of_task(void **state)
     assert_int_equal(processes_rank_of_task(&s.processes, "n1", 999, 9), -1);
 }
 
+/* A process that died before its first operation ended has a recording only. */
+static void test_silent(void **state)
+{
+    static const int64_t numbers[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+
+    (void) state;
+    add_comm(world, 8);
+    for (unsigned i = 0; i < 5; i++)
+        add_rank(i, i);
+    set_launched(LAUNCHED_TORCH, numbers, 8, 8);
+    decide();
+    assert_int_equal(s.processes.n, 5);
+    for (unsigned i = 0; i < 8; i++)
+        assert_int_equal(
+            processes_rank_of(&s.processes, host_of(i), 100 + i, 0), i);
+    assert_int_equal(processes_rank_of(&s.processes, host_of(5), 999, 0), -1);
+    /* two have one number: nobody knows whose it is */
+    s.result.recorded[7].launched.rank[LAUNCHED_TORCH] = 6;
+    decide();
+    assert_int_equal(processes_rank_of(&s.processes, host_of(4), 104, 0), 4);
+    assert_int_equal(processes_rank_of(&s.processes, host_of(5), 105, 0), -1);
+    /* the communicator has another order: the variable proves nothing */
+    s.result.recorded[7].launched.rank[LAUNCHED_TORCH] = 7;
+    s.result.recorded[0].launched.rank[LAUNCHED_TORCH] = 1;
+    s.result.recorded[1].launched.rank[LAUNCHED_TORCH] = 0;
+    decide();
+    assert_int_equal(processes_rank_of(&s.processes, host_of(0), 100, 0), 0);
+    assert_int_equal(processes_rank_of(&s.processes, host_of(5), 105, 0), -1);
+}
+
 /* A launcher started its workers anew: the same numbers, twice. */
 static void test_attempts(void **state)
 {
@@ -422,7 +452,8 @@ int main(void)
         TEST(test_launcher),     TEST(test_records_missing),
         TEST(test_twins),        TEST(test_instances),
         TEST(test_devices),      TEST(test_launched),
-        TEST(test_rank_of_task), TEST(test_attempts),
+        TEST(test_rank_of_task), TEST(test_silent),
+        TEST(test_attempts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
