@@ -679,6 +679,7 @@ static void add_nodata(struct text *t, const struct jp_verdict *verdict,
         add(t, JP_PLAIN_NOTHING);
         break;
     case JP_REASON_OWN_PLUGIN:
+    case JP_REASON_OTHER_PLUGIN:
     case JP_REASON_NO_LIBRARY:
     case JP_REASON_LIBRARY_UNREADABLE:
     case JP_REASON_OWN_VARIABLE:

@@ -274,6 +274,11 @@ static void put_nodata(void)
         {JP_REASON_OWN_PLUGIN,
          "no profiler output of 8 tasks; NCCL_PROFILER_PLUGIN=/a.so was set in "
          "the environment and stayed in place of jobprof's profiler"},
+        {JP_REASON_OTHER_PLUGIN,
+         "no profiler output: the program had another profiler than the one "
+         "that was set for it; Slurm's TaskProlog, a SPANK module as the tasks "
+         "began, or the program's own script set NCCL_PROFILER_PLUGIN=/a.so; "
+         "more"},
         {JP_REASON_NOT_ANALYSED, "not yet analysed: more"},
         {JP_REASON_NOT_ANALYSED,
          "not yet analysed: the report's budget ran out; finish with: jobprof "
