@@ -391,7 +391,8 @@ static void test_hidden(void **state)
 
     in.plan.default_mode = "inspector";
     in.given.owner = false;
-    assert_true(plan_is_asked(&in.plan));
+    /* a default alone is not asked for by the user */
+    assert_false(plan_is_asked(&in.plan));
     answer = resolve(&in);
     assert_null(answer.note); /* a default prints nothing */
     path = tempdir_path(*state, ".jobprof-12/step-0/job.conf");
