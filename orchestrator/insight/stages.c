@@ -53,11 +53,13 @@ struct stages {
     const struct jp_result *r;
     const struct jp_processes *p;
     const struct jp_lateness *lateness;
-    double *spent_us;  /* [process] time in communication */
-    double *within_us; /* [process] the part of it in which it waited for ranks
-                          of its own stage */
-    uint32_t *rows;    /* [rank] number of pairs recorded */
-    uint64_t *fewest;  /* [rank] fewest messages of any of its pairs */
+    double *spent_us;   /* [process] time in communication */
+    double *perhaps_us; /* [process] the part of it that is perhaps the time of
+                           a launch that has been counted already */
+    double *within_us;  /* [process] the part of it in which it waited for ranks
+                           of its own stage */
+    uint32_t *rows;     /* [rank] number of pairs recorded */
+    uint64_t *fewest;   /* [rank] fewest messages of any of its pairs */
     struct pipeline *at;
     size_t n;
     size_t *of_process; /* [process] its pipeline + 1; 0: none */
@@ -97,47 +99,60 @@ static void add_up(struct stages *s)
     late_spent(s->r, s->p, s->lateness, s->spent_us);
 }
 
-/* Returns true if one launch ran both messages: Send and Recv of a group, as
- * programs that go forward and backward in turns have them. Each record then
- * has the time of the whole launch. Records without start show only that. */
-static bool is_one_launch(const struct operation *a, const struct operation *b)
+/* Whether one launch ran two messages: Send and Recv of a group, as programs
+ * that go forward and backward in turns have them. Each record then has the
+ * start and the time of the whole launch. */
+enum shared { APART, PERHAPS, TOGETHER };
+
+static enum shared one_launch(const struct operation *a,
+                              const struct operation *b)
 {
     uint64_t apart = a->time_us > b->time_us ? a->time_us - b->time_us
                                              : b->time_us - a->time_us;
     uint64_t begin = a->start_us > b->start_us ? a->start_us - b->start_us
                                                : b->start_us - a->start_us;
+    uint64_t shorter = a->time_us < b->time_us ? a->time_us : b->time_us;
 
-    return a->p2p && b->p2p && a->comm == b->comm &&
-           (a->sends != b->sends || a->peer != b->peer) &&
-           begin <= OPERATIONS_LAUNCH_US &&
-           apart <= (a->start_us ? OPERATIONS_LAUNCH_US : 1);
+    if (!a->p2p || !b->p2p || a->comm != b->comm ||
+        (a->sends == b->sends && a->peer == b->peer))
+        return APART;
+    /* messages that ran one after the other may have one time, too */
+    if (!a->start_us || !b->start_us)
+        return apart <= 1 ? PERHAPS : APART;
+    /* short messages that follow one another begin as close together */
+    return begin <= OPERATIONS_LAUNCH_US && apart <= OPERATIONS_LAUNCH_US &&
+                   2 * begin <= shorter && 2 * apart <= shorter
+               ? TOGETHER
+               : APART;
 }
 
-/* Returns the time of a source's messages that another message of their launch
- * has already, in *us. 0, or -1: no memory. */
-static int read_twice(const struct operations_source *source, double *us)
+/* Sets the time of a source's messages that another message of their launch
+ * has already: us[TOGETHER], and us[PERHAPS]. 0, or -1: no memory. */
+static int read_twice(const struct operations_source *source,
+                      double us[TOGETHER + 1])
 {
     const struct timeline *t = source->timeline;
     struct operations_reader reader;
     struct operation last = {0}, next;
 
-    *us = 0;
+    us[APART] = us[PERHAPS] = us[TOGETHER] = 0;
     if (operations_open(&reader, source) < 0)
         return -1;
     while (operations_next(&reader, &next)) {
-        if (is_one_launch(&last, &next))
-            *us += (double) (next.time_us < last.time_us ? next.time_us
-                                                         : last.time_us);
+        us[one_launch(&last, &next)] += (double) (next.time_us < last.time_us
+                                                      ? next.time_us
+                                                      : last.time_us);
         last = next;
     }
     operations_close(&reader);
-    if (t->n) /* later operations are like those that it holds */
-        *us *= (double) (t->n + t->left) / (double) t->n;
+    for (int k = APART; k <= TOGETHER && t->n; k++)
+        /* later operations are like those that it holds */
+        us[k] *= (double) (t->n + t->left) / (double) t->n;
     return 0;
 }
 
 /* Takes time that was counted twice from spent_us of all processes in
- * pipelines. Returns 0, or -1 without memory. */
+ * pipelines, and sets perhaps_us. Returns 0, or -1 without memory. */
 static int count_once(struct stages *s)
 {
     struct operations all;
@@ -148,14 +163,16 @@ static int count_once(struct stages *s)
     rc = operations_init(&all, s->r, s->p, true);
     for (size_t i = 0; rc == 0 && i < all.n_sources; i++) {
         const struct operations_source *source = &all.sources[i];
-        double us;
+        double us[TOGETHER + 1], *spent;
 
         if (source->process == SIZE_MAX || !s->of_process[source->process])
             continue;
-        rc = read_twice(source, &us);
-        if (rc == 0)
-            s->spent_us[source->process] =
-                fmax(s->spent_us[source->process] - us, 0);
+        rc = read_twice(source, us);
+        if (rc < 0)
+            break;
+        spent = &s->spent_us[source->process];
+        *spent = fmax(*spent - us[TOGETHER], 0);
+        s->perhaps_us[source->process] += us[PERHAPS];
     }
     operations_fini(&all);
     return rc;
@@ -693,6 +710,22 @@ static int tell(const struct stages *s, const struct slowest *x,
     return 0;
 }
 
+/* Whether that stage is the slowest by more than least, too, if all messages
+ * that may have been one launch were one. */
+static bool is_slowest_once(struct stages *s, const struct slowest *x,
+                            double least)
+{
+    struct slowest once;
+
+    for (size_t i = 0; i < s->p->n; i++)
+        s->spent_us[i] -= s->perhaps_us[i];
+    once = find_slowest(s);
+    for (size_t i = 0; i < s->p->n; i++)
+        s->spent_us[i] += s->perhaps_us[i];
+    return once.pipelines && once.stages == x->stages &&
+           once.stage == x->stage && once.us > least;
+}
+
 static int judge(struct stages *s, struct jp_findings *findings)
 {
     struct slowest x;
@@ -727,6 +760,13 @@ static int judge(struct stages *s, struct jp_findings *findings)
                    s->run_us > 0 ? least / s->run_us : NAN, NULL);
     if (x.us <= least || findings_has_late(findings))
         return 0;
+    if (!is_slowest_once(s, &x, least)) {
+        hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
+                       JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "records without a start do not show which messages ran "
+                       "in one launch, and the stages differ by that");
+        return 0;
+    }
     return tell(s, &x, findings);
 }
 
@@ -744,6 +784,7 @@ int stages_findings(const struct jp_result *r, const struct jp_processes *p,
         return 0;
     }
     s.spent_us = calloc(p->n + 1, sizeof(*s.spent_us));
+    s.perhaps_us = calloc(p->n + 1, sizeof(*s.perhaps_us));
     s.within_us = calloc(p->n + 1, sizeof(*s.within_us));
     s.rows = calloc(r->n_ranks + 1, sizeof(*s.rows));
     s.fewest = calloc(r->n_ranks + 1, sizeof(*s.fewest));
@@ -753,10 +794,11 @@ int stages_findings(const struct jp_result *r, const struct jp_processes *p,
     /* the processes of a pipeline, and its communicators: of a chain each
      * communicator adds one process, and its first one another */
     s.room = calloc(r->n_ranks + 3 * r->n_comms + 1, sizeof(*s.room));
-    if (s.spent_us && s.within_us && s.rows && s.fewest && s.at &&
-        s.of_process && s.edges && s.room)
+    if (s.spent_us && s.perhaps_us && s.within_us && s.rows && s.fewest &&
+        s.at && s.of_process && s.edges && s.room)
         rc = judge(&s, findings);
     free(s.spent_us);
+    free(s.perhaps_us);
     free(s.within_us);
     free(s.rows);
     free(s.fewest);
