@@ -80,6 +80,7 @@ bool truth_names(const struct truth_job *j, const struct jp_finding *f,
     case SIMJOB_LATE_RANK:
     case SIMJOB_LATE_LAYERS:
     case SIMJOB_COMES:
+    case SIMJOB_TINY: /* if it is named: four steps need not be enough */
         return truth_names_rank(j, f, j->truth.ranks[0]);
     case SIMJOB_ONSET:
         return truth_names_rank(j, f, j->truth.ranks[0]) && names_onset(j, f);
