@@ -2,8 +2,9 @@
  *
  * The judge (orchestrator/judge) sees who computes longer also where the waits
  * of single ranks are not known: AlltoAll of sizes that differ between ranks,
- * in particular. It names somebody only where nothing else was found; then the
- * smallest effect that would have been seen is the smaller of both.
+ * in particular. It names somebody only where nothing else was found and no rank
+ * lacks records; then the smallest effect that would have been seen is the
+ * smaller of both.
  */
 #include "orchestrator/insight/looks.h"
 
@@ -180,6 +181,22 @@ static bool is_by_cpu(const struct jp_quality *q)
            (1 - JUDGE_WHOLE) * (double) q->records;
 }
 
+/* Returns true if ranks of a communicator have no records. What the others
+ * followed is then unknown, and with it how long they computed: of a step that
+ * has half of a job's ranks, the excess and its cost were not those of the
+ * job. */
+static bool lacks_ranks(const struct jp_result *r)
+{
+    for (size_t c = 0; c < r->n_comms; c++) {
+        const struct jp_comm *comm = &r->comms[c];
+
+        if (!comm->guessed && comm->ranks_seen < comm->n_ranks &&
+            (comm->records || comm->p2p_records))
+            return true;
+    }
+    return false;
+}
+
 /* States the smaller effect of a question that found nothing: by durations,
  * where each process has enough intervals to know how its blocks differ. With
  * start and end the other answer stays, and where a part of the operations was
@@ -210,7 +227,8 @@ int owntime_findings(const struct jp_result *r, const struct jp_processes *p,
 
     if (!j)
         return -1;
-    if (!judge_speaks(j) || is_by_cpu(&r->quality) || is_decided(findings))
+    if (!judge_speaks(j) || lacks_ranks(r) || is_by_cpu(&r->quality) ||
+        is_decided(findings))
         return 0;
     for (size_t i = 0; rc == 0 && i < j->n; i++) {
         const struct judge_answer *a = &j->answers[i];
