@@ -2,8 +2,8 @@
  *
  * The judge (orchestrator/judge) sees who computes longer also where the waits
  * of single ranks are not known: AlltoAll of sizes that differ between ranks,
- * in particular. It names somebody only where nothing else was found and no rank
- * lacks records; then the smallest effect that would have been seen is the
+ * in particular. It names somebody only where nothing else was found and no
+ * rank lacks records; then the smallest effect that would have been seen is the
  * smaller of both.
  */
 #include "orchestrator/insight/looks.h"
