@@ -253,7 +253,6 @@ static int progress_comm(struct progress *progress, const struct jpr_comm *comm)
     struct progress_row row = {.hash = comm->id,
                                .n_ranks = comm->n_ranks,
                                .rank = comm->rank,
-                               .device = recfile_device(comm),
                                .kind = JPR_N_OP_KINDS};
 
     return progress_add(progress, &row);
@@ -299,6 +298,7 @@ static struct progress_row *row_of(struct progress *progress,
          (at = hash_next(&progress->series, hash, &i)) != HASH_NONE;)
         if (is_series(&progress->rows[at], comm, kind, func))
             return &progress->rows[at];
+    row.device = recfile_device(comm);
     /* writing to a dummy saves a check in each caller */
     if (progress->series.n == MAX_SERIES) {
         rest = row;

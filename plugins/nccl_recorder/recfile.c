@@ -265,11 +265,13 @@ static const char *why_refused(const struct jpr_comm *comm)
 /* Of a MIG device only the UUID is its own. */
 uint64_t recfile_device(const struct jpr_comm *comm)
 {
-    const char *text = *comm->gpu_uuid ? comm->gpu_uuid : comm->gpu_pci;
-    uint64_t hash = fnv_bytes(FNV_START, text, strlen(text));
+    const char *text = comm->gpu_uuid && *comm->gpu_uuid ? comm->gpu_uuid
+                                                         : comm->gpu_pci;
+    uint64_t hash;
 
-    if (!*text)
+    if (!text || !*text)
         return 0;
+    hash = fnv_bytes(FNV_START, text, strlen(text));
     return hash ? hash : 1;
 }
 
