@@ -253,6 +253,7 @@ static int progress_comm(struct progress *progress, const struct jpr_comm *comm)
     struct progress_row row = {.hash = comm->id,
                                .n_ranks = comm->n_ranks,
                                .rank = comm->rank,
+                               .device = recfile_device(comm),
                                .kind = JPR_N_OP_KINDS};
 
     return progress_add(progress, &row);
@@ -288,7 +289,6 @@ static struct progress_row *row_of(struct progress *progress,
     struct progress_row row = {.hash = comm->id,
                                .n_ranks = comm->n_ranks,
                                .rank = comm->rank,
-                               .device = recfile_device(comm),
                                .kind = kind};
     static _Thread_local struct progress_row rest;
     uint64_t hash = hash_of(comm, kind, func);
