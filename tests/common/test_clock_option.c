@@ -318,6 +318,7 @@ static void test_sources(void **state)
         launch_describe(&conf, OPTION_CLOCK, text, sizeof(text));
         assert_true((strstr(text, "no probes") == NULL) ==
                     (rows[i].cadence_us > 0));
+        free(note);
         jobconf_fini(&conf);
         plan_fini(&plan);
     }
@@ -637,6 +638,7 @@ static void test_xla(void **state)
     assert_int_equal(request_read(grammar_clock(), path, NULL, &read, NULL), 0);
     assert_string_equal(read.values[1], "5000");
     request_fini(&read);
+    free(note);
     jobconf_fini(&conf);
     plan_fini(&plan);
     free(path);
