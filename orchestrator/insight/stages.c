@@ -1,7 +1,8 @@
 /* stages.c - which stage of a pipeline computes longer than the others.
  *
  * All ranks of a pipeline run equally long, so a rank that communicates less
- * has computed longer. Messages that one launch runs count once. Null
+ * has computed longer. Messages that one launch runs count once; where records
+ * have no start, a stage must be the slowest by either count. Null
  * hypothesis: all stages compute equally long; they then differ by the scatter
  * between pipelines only.
  *
@@ -726,6 +727,8 @@ static bool is_slowest_once(struct stages *s, const struct slowest *x,
            once.stage == x->stage && once.us > least;
 }
 
+/* Looks for the slowest stage, and adds the finding or answers the question. 0,
+ * or -1 without memory. */
 static int judge(struct stages *s, struct jp_findings *findings)
 {
     struct slowest x;
