@@ -972,6 +972,31 @@ double expected_seen(const struct jp_result *result)
     return records > 0 ? records / (records + unseen) : 1;
 }
 
+/* functions whose names are listed */
+#define LISTED 3
+
+char *expected_functions(const struct jp_result *result,
+                         char buf[JP_EXPECTED_FUNCTIONS])
+{
+    size_t n = 0, used = 0;
+
+    *buf = '\0';
+    for (size_t i = 0; i < result->n_coll_names; i++) {
+        const char *name = result->coll_names[i];
+
+        if (!strcmp(name, "Send") || !strcmp(name, "Recv"))
+            continue;
+        if (n++ < LISTED)
+            used += (size_t) snprintf(buf + used, JP_EXPECTED_FUNCTIONS - used,
+                                      "%s%.24s", n > 1 ? ", " : " (", name);
+    }
+    if (n > LISTED)
+        snprintf(buf, JP_EXPECTED_FUNCTIONS, " (%s functions)", FIG_COUNT(n));
+    else if (n)
+        snprintf(buf + used, JP_EXPECTED_FUNCTIONS - used, ")");
+    return buf;
+}
+
 uint64_t gaps_unseen_waits(const struct jp_result *result)
 {
     const struct jp_quality *q = &result->quality;

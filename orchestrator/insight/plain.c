@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/limits.h"
 
 /* --- figures -------------------------------------------------------------- */
@@ -193,14 +194,16 @@ static void add_late_rank(struct text *t, const struct jp_finding *f,
                           const struct jp_result *r)
 {
     const char *name = comm_name(r, f->comm);
+    bool messages = r && f->comm >= 0 && (size_t) f->comm < r->n_comms &&
+                    r->comms[f->comm].p2p_records && !r->comms[f->comm].ops;
 
     add_rank(t, f, r);
     add(t, " holds up the job");
     if (isfinite(f->by_us) && f->of)
-        add(t, ": it reaches %s %.40s%scollective%s %s late (%s of %s)",
+        add(t, ": it reaches %s %.40s%s%s%s %s late (%s of %s)",
             f->times == f->of ? "every" : "its", name, *name ? " " : "",
-            f->times == f->of ? "" : "s", TIME(f->by_us), FIG_COUNT(f->times),
-            FIG_COUNT(f->of));
+            messages ? "message" : "collective", f->times == f->of ? "" : "s",
+            TIME(f->by_us), FIG_COUNT(f->times), FIG_COUNT(f->of));
     add(t, ".");
     add_phase(t, f);
     if (isfinite(f->from_us))
@@ -616,18 +619,20 @@ char *plain_finding(const struct jp_finding *f, const struct jp_result *r,
 static void add_ok(struct text *t, const struct jp_result *r,
                    const struct jp_insight *insight)
 {
-    char least[JP_HYPOTHESIS_LEN] = "";
+    char least[JP_HYPOTHESIS_LEN] = "", functions[JP_EXPECTED_FUNCTIONS];
     uint64_t ranks = r ? r->quality.ranks_seen : 0;
 
     add(t, "Nothing wrong was found");
     if (r)
-        add(t, " in %s operations of %s rank%s", FIG_COUNT(r->n_ops),
-            FIG_COUNT(ranks), plural(ranks));
+        add(t, " in %s operations%s of %s rank%s", FIG_COUNT(r->n_ops),
+            expected_functions(r, functions), FIG_COUNT(ranks), plural(ranks));
     add(t, ".");
     if (insight)
         hypothesis_least(&insight->hypotheses, JP_HYPOTHESIS_LATE_RANK, least);
     if (*least)
-        add(t, " A rank that costs %s of the run's time would have been seen.",
+        add(t,
+            " A rank that costs %s of the run's time there would have been "
+            "seen.",
             least);
 }
 
@@ -843,6 +848,8 @@ struct jp_plain_command plain_command(const struct jp_verdict *verdict,
                    : (struct jp_plain_command){"jobprof doctor", false, false};
     case JP_VERDICT_INCOMPLETE:
     case JP_VERDICT_UNJUDGED:
+        if (verdict->why.n && reasons_table[verdict->why.of[0]].command.text)
+            return reasons_table[verdict->why.of[0]].command;
         return has->records ? (struct jp_plain_command){"jobprof plan --from",
                                                         false, true}
                             : show;
