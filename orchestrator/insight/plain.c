@@ -236,11 +236,13 @@ static void add_late_node(struct text *t, const struct jp_finding *f,
 static void add_imbalance(struct text *t, const struct jp_finding *f,
                           const struct jp_result *r)
 {
-    (void) r;
     add(t,
         "Stage %" PRIu32 " of %" PRIu32 " holds up the pipelines: its ranks "
         "spend %s less in communication than the others.",
         f->stage, f->stages, TIME(f->by_us));
+    /* traces of kernels show it */
+    if (!r || !r->traced.n)
+        add(t, " How much longer they compute is not recorded.");
     if (*f->host)
         add(t, " It is node %.64s: more layers, or a slow node.", f->host);
     add_loss(t, f);
