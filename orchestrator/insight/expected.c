@@ -930,7 +930,10 @@ static void left_out(const struct jp_evidence *e, struct jp_sentence *s)
  * would be joined; or NCCL gave two communicators one id. */
 static void shared(const struct jp_evidence *e, struct jp_sentence *s)
 {
-    uint32_t n = e->result->quality.shared_ranks;
+    const struct jp_quality *q = &e->result->quality;
+    /* each communicator counts its own */
+    uint32_t n = q->shared_ranks < q->ranks_seen ? q->shared_ranks
+                                                 : q->ranks_seen;
 
     if (n && e->result->quality.twin_recordings)
         sentence_add(s,

@@ -27,6 +27,8 @@ char *plain_share(double share, char buf[JP_PLAIN_FIGURE])
 
     if (!isfinite(share))
         snprintf(buf, JP_PLAIN_FIGURE, "-");
+    else if (percent > 0 && percent < 0.1)
+        snprintf(buf, JP_PLAIN_FIGURE, "<0.1 %%");
     /* 99 % is the largest share below all: "100 %" must mean all of it. */
     else if (percent >= 99.95)
         snprintf(buf, JP_PLAIN_FIGURE, "%.0f %%", percent);
@@ -643,8 +645,12 @@ static void add_ok(struct text *t, const struct jp_result *r,
 static void add_incomplete(struct text *t, const struct jp_verdict *verdict,
                            const struct jp_insight *insight)
 {
-    if (verdict->coverage >= 0 &&
-        verdict->coverage < limits_get(JP_LIMIT_COVERAGE))
+    /* of two runs no share is known */
+    if (verdict->why.n && verdict->why.of[0] == JP_REASON_SHARED)
+        add(t, "Ranks have records of two processes: probably more than one "
+               "run is in this folder.");
+    else if (verdict->coverage >= 0 &&
+             verdict->coverage < limits_get(JP_LIMIT_COVERAGE))
         add(t, "Only %s of the records were found.", SHARE(verdict->coverage));
     else
         add_clause(t, verdict->text);
