@@ -434,6 +434,25 @@ static void answer_lateness(struct jp_insight *x, const struct jp_result *r)
     answer_nodes(x, &seen, &x->hypotheses);
 }
 
+/* Own times are looked at after the question of late ranks was answered. Leaves
+ * the ranks out that they name: their stops may add up to more. */
+static void leave_out_named(struct jp_insight *x)
+{
+    struct jp_hypotheses *h = &x->hypotheses;
+    struct jp_judgement *late = &h->of[JP_HYPOTHESIS_LATE_RANK];
+    size_t named = 0;
+
+    for (size_t i = 0; i < x->findings.n; i++)
+        named += x->findings.at[i].by_own_time &&
+                 x->findings.at[i].kind == JP_FINDING_STALL;
+    if (named && late->state == JP_HYPOTHESIS_NOT_FOUND && late->least > 0 &&
+        !*late->text && named < x->processes.n)
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND,
+                       late->least, "%s of %s ranks no later than %s",
+                       FIG_COUNT(x->processes.n - named),
+                       FIG_COUNT(x->processes.n), FIG_SHARE(late->least));
+}
+
 /* --- all analyses -------------------------------------------------------- */
 
 /* Fills x->expected: for each cell the bandwidth by peaks or baseline; without
@@ -496,6 +515,7 @@ static int judge(struct jp_insight *x, const struct jp_result *r,
     /* last: it speaks where nothing else was found */
     if (rc == 0)
         rc = owntime_findings(r, p, x->run_us, &x->findings, &x->judge);
+    leave_out_named(x);
 out:
     netseries_fini(&series);
     return rc;
