@@ -336,10 +336,10 @@ static void livemetrics_end(struct livemetrics *m)
 /* --- the module ----------------------------------------------------------- */
 
 #define PERIOD_MS 1000
-/* With more processes than this, the node looks at their files every second
- * second, with twice as many every third, and so on; at each of them while
- * somebody watches. */
+/* So many processes add a second between two looks of the node at their files;
+ * while they wait, so many. While somebody watches, it looks each second. */
 #define PROCESSES_A_SECOND 32
+#define WAITING_A_SECOND 128
 /* Minimum time between snapshots that are written because of a change: a state
  * may flutter. */
 #define CHANGE_MS 1000
@@ -699,16 +699,17 @@ static int tell_trouble(struct live *l, struct jp_error *err)
                      l->link && l->join ? "some nodes" : "this node");
 }
 
-/* Looks at the node's processes if it is time: while all of them work, many are
- * looked at less often. */
+/* Looks at the node's processes if it is time: many are looked at less often.
+ */
 static int look_at_node(struct live *l, const struct livenode_time *at,
                         struct jp_error *err)
 {
     uint64_t now_ms = at->mono_ns / 1000000;
-    uint64_t many = livenode_count(l->node) / PROCESSES_A_SECOND;
+    uint64_t pause_ms =
+        livenode_count(l->node) * PERIOD_MS /
+        (l->seen <= LIVE_WORKS ? PROCESSES_A_SECOND : WAITING_A_SECOND);
 
-    if (l->looked_ms && !l->watched && l->seen <= LIVE_WORKS &&
-        now_ms - l->looked_ms < many * PERIOD_MS)
+    if (l->looked_ms && !l->watched && now_ms - l->looked_ms < pause_ms)
         return 0;
     l->looked_ms = now_ms;
     return livenode_look(l->node, at, &l->seen, err);
