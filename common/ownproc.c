@@ -20,7 +20,9 @@
 
 /* status has lines of any length before those that are needed: the groups of
  * the process. */
-enum { STAT_BYTES = 4096, STATUS_BYTES = 65536, UIDS = 4 };
+enum { STATUS_BYTES = 65536, UIDS = 4 };
+/* The line of the uids comes before any that can be long. */
+enum { UIDS_BYTES = 1024 };
 
 /* --- texts of /proc ------------------------------------------------------- */
 
@@ -162,24 +164,23 @@ int ownproc_hold(const char *root, int64_t pid)
 }
 
 /* Reads uids and start time of the process behind proc->dir. start: the
- * expected one, or 0. Sets proc->start. */
+ * expected one, or 0. Sets proc->start. texts: gets what was read; NULL: the
+ * caller does not need it. */
 static int check_owner(struct ownproc *proc, uint64_t start,
-                       struct jp_error *err)
+                       struct ownproc_texts *texts, struct jp_error *err)
 {
-    char stat[STAT_BYTES], *status = malloc(STATUS_BYTES);
+    char own_stat[sizeof(texts->stat)], own_status[UIDS_BYTES];
+    char *stat = texts ? texts->stat : own_stat;
+    char *status = texts ? texts->status : own_status;
+    size_t size = texts ? sizeof(texts->status) : sizeof(own_status);
     bool own;
 
-    if (!status) {
-        errno = ENOMEM;
-        return error_set(err, "out of memory");
-    }
     /* The uids first: the start time, which is read later, shows that the
      * process still lives. */
-    own = ownproc_read(proc->dir, "status", status, STATUS_BYTES) > 0 &&
+    own = ownproc_read(proc->dir, "status", status, size) > 0 &&
           is_users(status, proc->uid);
-    free(status);
     errno = ESRCH; /* for an empty file */
-    if (ownproc_read(proc->dir, "stat", stat, sizeof(stat)) <= 0) {
+    if (ownproc_read(proc->dir, "stat", stat, sizeof(own_stat)) <= 0) {
         if (errno == ENOENT)
             errno = ESRCH;
         return error_set(err, "process %ld: %s", (long) proc->pid,
@@ -207,7 +208,7 @@ static int check_owner(struct ownproc *proc, uint64_t start,
 
 /* Opens the process with this number in our own namespace. */
 static int open_number(const struct ownproc_name *name, struct ownproc *out,
-                       struct jp_error *err)
+                       struct ownproc_texts *texts, struct jp_error *err)
 {
     struct ownproc proc = {.dir = ownproc_hold(name->root, name->pid),
                            .real = !*name->root,
@@ -221,7 +222,7 @@ static int open_number(const struct ownproc_name *name, struct ownproc *out,
         return error_set(err, "process %" PRId64 ": %s", name->pid,
                          errno == ESRCH ? "it has ended" : strerror(errno));
     }
-    if (check_owner(&proc, name->start, err) < 0) {
+    if (check_owner(&proc, name->start, texts, err) < 0) {
         error = errno;
         close(proc.dir);
         errno = error;
@@ -260,6 +261,20 @@ static bool is_searched(void *arg, struct ownproc *proc)
     return true;
 }
 
+/* Reads the texts of a process that was searched. On failure it is closed. */
+static int check_found(struct ownproc *proc, struct ownproc_texts *texts,
+                       struct jp_error *err)
+{
+    int error;
+
+    if (check_owner(proc, proc->start, texts, err) == 0)
+        return 0;
+    error = errno;
+    ownproc_close(proc);
+    errno = error;
+    return -1;
+}
+
 bool ownproc_is_here(const struct ownproc_name *name)
 {
     char self[PATH_MAX];
@@ -275,13 +290,19 @@ bool ownproc_is_here(const struct ownproc_name *name)
 int ownproc_open(const struct ownproc_name *name, struct ownproc *out,
                  struct jp_error *err)
 {
+    return ownproc_open_read(name, out, NULL, err);
+}
+
+int ownproc_open_read(const struct ownproc_name *name, struct ownproc *out,
+                      struct ownproc_texts *texts, struct jp_error *err)
+{
     struct search search = {.name = name, .found = OWNPROC_CLOSED};
 
     *out = OWNPROC_CLOSED;
     if (!ownproc_is_here(name)) {
         if (ownproc_walk(name->root, name->uid, is_searched, &search)) {
             *out = search.found;
-            return 0;
+            return texts ? check_found(out, texts, err) : 0;
         }
         errno = ESRCH;
         return error_set(err,
@@ -289,14 +310,22 @@ int ownproc_open(const struct ownproc_name *name, struct ownproc *out,
                          "it has ended, or is not visible",
                          name->pid);
     }
-    return open_number(name, out, err);
+    return open_number(name, out, texts, err);
 }
 
 int ownproc_check(const struct ownproc *proc, struct jp_error *err)
 {
     struct ownproc now = *proc;
 
-    return check_owner(&now, proc->start, err);
+    return check_owner(&now, proc->start, NULL, err);
+}
+
+bool ownproc_lives(const struct ownproc *proc)
+{
+    char stat[sizeof(((struct ownproc_texts *) 0)->stat)];
+
+    return ownproc_read(proc->dir, "stat", stat, sizeof(stat)) > 0 &&
+           ownproc_start(stat) == proc->start && !has_ended(stat);
 }
 
 void ownproc_close(struct ownproc *proc)
@@ -406,7 +435,7 @@ bool ownproc_walk(const char *root, uid_t uid,
          * not be dumped has a folder of root: nothing of it could be read. */
         if (!name.pid ||
             fstatat(dirfd(proc), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-            st.st_uid != uid || open_number(&name, &one, NULL) < 0)
+            st.st_uid != uid || open_number(&name, &one, NULL, NULL) < 0)
             continue;
         found = each(arg, &one);
         ownproc_close(&one);

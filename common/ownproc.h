@@ -62,6 +62,16 @@ struct ownproc {
 int ownproc_open(const struct ownproc_name *name, struct ownproc *out,
                  struct jp_error *err);
 
+/* What was read for the check. status may be cut. */
+struct ownproc_texts {
+    char stat[4096], status[16384];
+};
+
+/* The same, and keeps the texts of /proc/PID/stat and status of a process that
+ * is opened, for a caller who would read them next. */
+int ownproc_open_read(const struct ownproc_name *name, struct ownproc *out,
+                      struct ownproc_texts *texts, struct jp_error *err);
+
 /* Whether its number is one of our own PID namespace: then it cannot be there
  * and not be visible. */
 bool ownproc_is_here(const struct ownproc_name *name);
@@ -70,6 +80,9 @@ bool ownproc_is_here(const struct ownproc_name *name);
  * one (a program with the setuid bit changes them). Returns 0, or -1 with errno
  * as above. */
 int ownproc_check(const struct ownproc *proc, struct jp_error *err);
+
+/* Whether it lives, whoever's it is by now: reads less. */
+bool ownproc_lives(const struct ownproc *proc);
 
 /* Accepts a closed one. */
 void ownproc_close(struct ownproc *proc);

@@ -134,11 +134,10 @@ static void charge(struct loop *loop, struct running *r, uint64_t others)
     loop->at_bytes = heap;
 }
 
-/* Charges nobody: the part was the loop's own. */
+/* Charges nobody: the part was the loop's own, which keeps no memory. */
 static void charge_loop(struct loop *loop)
 {
     loop->own_ns += take_part(loop);
-    loop->at_bytes = owncost_heap_bytes();
 }
 
 /* The time as modules get it: all clocks are read at one moment. */
@@ -290,6 +289,7 @@ static void keep_memory(struct loop *loop, struct running *r)
     r->state = NULL;
     /* what it has freed is no other module's */
     charge_loop(loop);
+    loop->at_bytes = owncost_heap_bytes();
 }
 
 /* --- the record ----------------------------------------------------------- */

@@ -471,6 +471,45 @@ static bool is_passed_on(const struct jp_crash *crash)
     return code == 1 || code == 128 + SIGKILL;
 }
 
+/* A worker of which it is not known how it ended, against one that ended by
+ * itself. */
+struct rival {
+    struct end first;
+    bool before;   /* one ended certainly before */
+    uint32_t near; /* so many may have */
+};
+
+static bool has_time(const struct jp_task *task)
+{
+    return task->mono_us || task->end_us;
+}
+
+static bool look_for_rival(void *arg, struct end end)
+{
+    struct rival *r = arg;
+
+    if (end.task == r->first.task || crash_way_of(end.task) != JP_CRASH_UNTOLD)
+        return false;
+    if (!has_time(end.task) || is_near(end, r->first))
+        r->near++;
+    else
+        r->before |= is_before(end, r->first);
+    return false;
+}
+
+/* Whether the worker that ended by itself may be named: none of which the end
+ * is not known ended before. Those that may have are its rivals. */
+static bool is_named(const struct jp_nodes *view, struct jp_crash *crash)
+{
+    struct rival r = {.first = {crash->node, crash->task}};
+
+    if (crash->task)
+        each(view, look_for_rival, &r);
+    crash->rivals += r.near;
+    crash->sure &= !r.near;
+    return !r.before;
+}
+
 /* Judges the ends of the launchers' workers as if they were the step's tasks.
  * Of several attempts, the last one counts, and none if all launchers ended
  * well. Returns true if one of them ended by itself, or for lack of memory,
@@ -495,6 +534,11 @@ static bool judge_workers(const struct jp_nodes *nodes,
     }
     each(&view, take, &tally);
     found = judge_self(&view, processes, &tally, crash);
+    if (found && !is_named(&view, crash)) {
+        free(view.nodes);
+        *crash = before;
+        return false; /* the launcher is told, and who ended first */
+    }
     if (!found && tally.n[JP_CRASH_KILL]) {
         judge_kill(&view, tally.first[JP_CRASH_KILL], crash);
         found = crash->cause == JP_CRASH_MEMORY;
@@ -636,13 +680,37 @@ char *crash_error(const struct jp_crash *crash, char buf[JP_CRASH_ERROR])
     return buf;
 }
 
+char *crash_untold(const struct jp_crash *crash, char buf[JP_CRASH_UNTOLD_TEXT])
+{
+    const struct jp_crash_untold *u = &crash->untold;
+    char whom[JP_CRASH_WHOM] = "one";
+
+    if (u->task && u->world_rank >= 0)
+        snprintf(whom, sizeof(whom), "rank %" PRId64, u->world_rank);
+    if (!u->task)
+        snprintf(buf, JP_CRASH_UNTOLD_TEXT,
+                 "which of its processes ended first is not known");
+    else if (u->unwatched)
+        snprintf(buf, JP_CRASH_UNTOLD_TEXT,
+                 "of those with a recording %s (%.60s, pid %" PRId64
+                 ") alone had ended before it was watched; how it ended is not "
+                 "known",
+                 whom, u->node->name, u->task->pid);
+    else
+        snprintf(buf, JP_CRASH_UNTOLD_TEXT,
+                 "of those with a recording %s (%.60s, pid %" PRId64
+                 ") ended first; how it ended is not known",
+                 whom, u->node->name, u->task->pid);
+    return buf;
+}
+
 /* "rank 3 (n1, pid 77) died of SIGSEGV, 4.0 s before any other task ended, last
  * seen in AllReduce 9 of dp; ...". The last look at its operations is up to 100
  * ms older than its end, so it may have died in a later one. */
 static void say_first(const struct jp_crash *crash, struct jp_sentence *s)
 {
     char how[80], before[64] = "", whom[JP_CRASH_WHOM];
-    char error[JP_CRASH_ERROR];
+    char error[JP_CRASH_ERROR], untold[JP_CRASH_UNTOLD_TEXT];
 
     say_how(crash, how, sizeof(how));
     if (crash->before_us > 0 && !crash->rivals && !crash->launches)
@@ -654,8 +722,9 @@ static void say_first(const struct jp_crash *crash, struct jp_sentence *s)
     if (*crash_error(crash, error))
         sentence_add(s, "its exception: %s", error);
     if (crash->launches)
-        sentence_add(s, "it launched the ranks, and which of its processes "
-                        "ended first is not known");
+        sentence_add(s, "it launched the ranks%s %s",
+                     crash->untold.task ? ";" : ", and",
+                     crash_untold(crash, untold));
     if (crash->rivals)
         sentence_add(s,
                      "%s more failed too close in time to identify the first",
@@ -792,6 +861,78 @@ static int64_t rank_of(const struct jp_crash *crash,
                 : -1;
 }
 
+/* Finds the worker that ended first, though it is not known how. */
+struct untold {
+    struct end first;    /* by its time */
+    struct end early;    /* one that had ended before it was watched */
+    uint32_t n, n_early; /* workers, and such ones */
+    uint32_t n_killed;
+    bool is_first;
+};
+
+static bool take_untold(void *arg, struct end end)
+{
+    struct untold *u = arg;
+    enum jp_crash_way way = crash_way_of(end.task);
+
+    u->n++;
+    u->n_killed += way == JP_CRASH_KILL;
+    if (way == JP_CRASH_UNTOLD && !has_time(end.task)) {
+        u->early = end;
+        u->n_early++;
+    } else if (way == JP_CRASH_UNTOLD &&
+               (!u->first.task || between(u->first, end) < 0)) {
+        u->first = end;
+    }
+    return false;
+}
+
+/* Whether this end may have come before the one in arg. What was ended from
+ * outside is a consequence, whatever clocks of other nodes say. */
+static bool is_not_later(void *arg, struct end end)
+{
+    const struct end *first = arg;
+
+    if (end.task == first->task)
+        return false;
+    return crash_way_of(end.task) == JP_CRASH_KILL ? is_before(end, *first)
+                                                   : !is_before(*first, end);
+}
+
+static void find_untold(const struct jp_nodes *nodes,
+                        const struct jp_processes *processes,
+                        struct jp_crash *crash)
+{
+    struct jp_nodes view = *nodes;
+    struct untold u = {0};
+    const struct end *found = NULL;
+
+    view.nodes = calloc(nodes->n_nodes + 1, sizeof(*view.nodes));
+    for (size_t i = 0; view.nodes && i < nodes->n_nodes; i++) {
+        view.nodes[i] = nodes->nodes[i];
+        view.nodes[i].tasks = nodes->nodes[i].workers;
+        view.nodes[i].n_tasks = nodes->nodes[i].n_workers;
+    }
+    if (!view.nodes)
+        return;
+    each(&view, take_untold, &u);
+    if (u.n_early == 1 && u.n > 1 && u.n_killed == u.n - 1)
+        found = &u.early;
+    else if (!u.n_early && u.first.task && u.n > 1 &&
+             !each(&view, is_not_later, &u.first))
+        found = &u.first;
+    if (found) {
+        crash->untold = (struct jp_crash_untold){
+            .node = &nodes->nodes[found->node - view.nodes],
+            .task = found->task,
+            .unwatched = found == &u.early};
+        crash->untold.world_rank =
+            processes_rank_of(processes, crash->untold.node->hostname,
+                              found->task->pid, found->task->instance);
+    }
+    free(view.nodes);
+}
+
 /* Fills crash from the ends of all tasks, except for the operation
  * (crash_set_in). */
 static void judge(const struct jp_nodes *nodes,
@@ -830,6 +971,8 @@ static void judge(const struct jp_nodes *nodes,
         crash->only = only_worker(nodes, crash);
         crash->launches = !crash->only && is_launcher(nodes, processes, crash);
         crash->sure &= !crash->launches;
+        if (crash->launches)
+            find_untold(nodes, processes, crash);
         set_before(nodes, crash);
         crash->world_rank =
             crash->only
@@ -864,6 +1007,8 @@ static int add(const struct jp_crash *crash,
                const struct jp_processes *processes,
                struct jp_findings *findings)
 {
+    const struct jp_node *node = crash->node;
+    const struct jp_task *task = crash->task;
     const struct jp_process *who;
     struct jp_finding *f;
 
@@ -872,15 +1017,20 @@ static int add(const struct jp_crash *crash,
     f = findings_add(findings, JP_FINDING_CRASH);
     if (!f)
         return -1;
-    f->world_rank = crash->world_rank;
-    if (crash->node)
-        snprintf(f->host, sizeof(f->host), "%s", crash->node->hostname);
-    if (crash->task) {
-        f->pid = crash->task->pid;
-        who = processes_find(processes, f->host, f->pid, crash->task->instance);
+    if (crash->untold.task) { /* it is named, and its launcher in the text */
+        node = crash->untold.node;
+        task = crash->untold.task;
+    }
+    f->world_rank = crash->untold.task ? crash->untold.world_rank
+                                       : crash->world_rank;
+    if (node)
+        snprintf(f->host, sizeof(f->host), "%s", node->hostname);
+    if (task) {
+        f->pid = task->pid;
+        who = processes_find(processes, f->host, f->pid, task->instance);
         f->process = who ? who - processes->list : -1;
-        if (crash->task->end_us)
-            f->from_us = f->to_us = (double) crash->task->end_us;
+        if (task->end_us)
+            f->from_us = f->to_us = (double) task->end_us;
     }
     snprintf(f->text, sizeof(f->text), "%s", crash->text);
     snprintf(f->next, sizeof(f->next), "%s",

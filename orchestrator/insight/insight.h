@@ -81,6 +81,16 @@ struct jp_crash {
     /* The first task is a launcher of the ranks, and it is not known how the
      * first of its processes ended. */
     bool launches;
+    /* Of the processes of launchers, if `launches`: the one that ended first,
+     * though how is not known. Borrowed from the nodes; NULL: which one it was
+     * is not known either. */
+    struct jp_crash_untold {
+        const struct jp_node *node;
+        const struct jp_task *task;
+        int64_t world_rank; /* -1: none */
+        bool unwatched;     /* it alone had ended before it was watched, and all
+                               others were ended from outside; else: by its time */
+    } untold;
     bool mended; /* the end of an attempt after which there was another one */
     int64_t end_us;    /* of the first end, since 1970; 0: unknown */
     int signal, code;  /* of the first task; 0 and -1: it has none */
@@ -111,6 +121,12 @@ char *crash_whom(const struct jp_crash *crash, char buf[JP_CRASH_WHOM]);
  * itself; "": it has not. crash->task may be NULL. Returns buf. */
 enum { JP_CRASH_ERROR = 176 };
 char *crash_error(const struct jp_crash *crash, char buf[JP_CRASH_ERROR]);
+
+/* "of those with a recording rank 5 (n2, pid 77) ended first; how it ended is
+ * not known": of the launcher's processes. Returns buf. */
+enum { JP_CRASH_UNTOLD_TEXT = 200 };
+char *crash_untold(const struct jp_crash *crash,
+                   char buf[JP_CRASH_UNTOLD_TEXT]);
 
 static inline bool crash_is_fault(const struct jp_crash *crash)
 {

@@ -545,6 +545,7 @@ static void add_hang(struct text *t, const struct jp_finding *f,
 static void add_crash(struct text *t, const struct jp_crash *crash)
 {
     char whom[JP_CRASH_WHOM], error[JP_CRASH_ERROR];
+    char untold[JP_CRASH_UNTOLD_TEXT];
 
     if (!crash->task || !crash->node) {
         add_clause(t, crash->text);
@@ -566,8 +567,7 @@ static void add_crash(struct text *t, const struct jp_crash *crash)
     if (*crash_error(crash, error))
         add(t, " Its exception: %s.", error);
     if (crash->launches) {
-        add(t, " It launched the ranks; which of its processes ended first is "
-               "not known.");
+        add(t, " It launched the ranks; %s.", crash_untold(crash, untold));
         return;
     }
     if (crash->before_us > 0 && !crash->rivals)

@@ -293,16 +293,25 @@ static int look_at_end(struct ends *e, struct watched *w, bool last,
 
 /* The environment of one process; one thread runs all modules. */
 static char env_text[1 << 16];
+static ssize_t env_len; /* <= 0: it could not be read */
 
-/* Opens the folder of the file in which the process, which is open, will write
- * its exception: the process's root is gone when it has ended. */
+static void read_env(int dir)
+{
+    env_len = ownproc_read(dir, "environ", env_text, sizeof(env_text));
+}
+
+static const char *env_variable(const char *name)
+{
+    return env_len > 0 ? ownproc_variable(env_text, (size_t) env_len, name)
+                       : NULL;
+}
+
+/* Opens the folder of the file in which the process, which is open and whose
+ * environment was read, will write its exception: the process's root is gone
+ * when it has ended. */
 static void open_error_folder(struct watched *w)
 {
-    ssize_t len =
-        ownproc_read(w->proc.dir, "environ", env_text, sizeof(env_text));
-    const char *path =
-        len > 0 ? ownproc_variable(env_text, (size_t) len, ELASTICFILE_VARIABLE)
-                : NULL;
+    const char *path = env_variable(ELASTICFILE_VARIABLE);
     const char *name = path ? strrchr(path, '/') : NULL;
     char *folder = name && name > path && name[1]
                        ? strndup(path, (size_t) (name - path))
@@ -386,7 +395,7 @@ static int add_pidfd(struct ends *e, struct watched *w)
 
     w->pidfd = (int) syscall(SYS_pidfd_open, w->proc.pid, 0);
     /* the number may have passed to another process in between */
-    return w->pidfd >= 0 && ownproc_check(&w->proc, NULL) == 0 &&
+    return w->pidfd >= 0 && ownproc_lives(&w->proc) &&
                    epoll_ctl(e->epoll, EPOLL_CTL_ADD, w->pidfd, &event) == 0
                ? 0
                : -1;
@@ -427,6 +436,7 @@ static int watch(struct ends *e, const struct recfile_process *is,
         return error_set(err, "out of memory");
     if (ownproc_open(&name, &w->proc, NULL) == 0) {
         if (add_pidfd(e, w) == 0) {
+            read_env(w->proc.dir);
             open_error_folder(w);
             return 0;
         }
@@ -439,30 +449,29 @@ static int watch(struct ends *e, const struct recfile_process *is,
     return 0;
 }
 
-/* Whether the process is one of this step's. Then *is has the task that it is
- * or descends from, and its launcher's attempt. */
+/* Whether the process is one of this step's. Reads its environment. Then *is
+ * has the task that it is or descends from, and its launcher's attempt. */
 static bool is_of_step(const struct ends *e, int dir,
                        struct recfile_process *is)
 {
-    const char *env = env_text;
-    ssize_t len = ownproc_read(dir, "environ", env_text, sizeof(env_text));
     const char *job, *step, *id, *restarts;
     uint64_t number;
 
     is->procid = -1;
     launched_init(&is->launched);
-    if (len <= 0)
+    read_env(dir);
+    if (env_len <= 0)
         return false;
-    job = ownproc_variable(env, (size_t) len, "SLURM_JOB_ID");
-    step = ownproc_step(env, (size_t) len);
-    id = ownproc_variable(env, (size_t) len, "SLURM_PROCID");
+    job = env_variable("SLURM_JOB_ID");
+    step = ownproc_step(env_text, (size_t) env_len);
+    id = env_variable("SLURM_PROCID");
     if (!job || !step || strcmp(step, e->place.step) != 0 ||
         num_parse_u64(job, 1, UINT32_MAX, &number, NULL) < 0 ||
         number != e->place.job)
         return false;
     if (id && num_parse_u64(id, 0, INT32_MAX, &number, NULL) == 0)
         is->procid = (int64_t) number;
-    restarts = ownproc_variable(env, (size_t) len, LAUNCHED_RESTARTS);
+    restarts = env_variable(LAUNCHED_RESTARTS);
     if (restarts)
         launched_take(&is->launched, LAUNCHED_RESTARTS, restarts);
     return true;

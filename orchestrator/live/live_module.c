@@ -336,6 +336,10 @@ static void livemetrics_end(struct livemetrics *m)
 /* --- the module ----------------------------------------------------------- */
 
 #define PERIOD_MS 1000
+/* So many processes add a second between two looks of the node at their files;
+ * while they wait, so many. While somebody watches, it looks each second. */
+#define PROCESSES_A_SECOND 32
+#define WAITING_A_SECOND 128
 /* Minimum time between snapshots that are written because of a change: a state
  * may flutter. */
 #define CHANGE_MS 1000
@@ -356,9 +360,10 @@ struct live {
     uint32_t sequence, file_sequence;
     uint64_t files;        /* number of times the file was written */
     enum live_class class; /* as written last */
+    enum live_class seen;  /* as seen last */
     /* times of the last snapshot written or sent, of the file, of the look at
-     * the want file */
-    uint64_t written_ms, file_ms, wanted_ms;
+     * the want file, of the look at the recordings */
+    uint64_t written_ms, file_ms, wanted_ms, looked_ms;
     /* time of the want file's last change that was seen */
     uint64_t want_change;
     uint32_t signals;  /* number of the last signal that was sent */
@@ -694,6 +699,22 @@ static int tell_trouble(struct live *l, struct jp_error *err)
                      l->link && l->join ? "some nodes" : "this node");
 }
 
+/* Looks at the node's processes if it is time: many are looked at less often.
+ */
+static int look_at_node(struct live *l, const struct livenode_time *at,
+                        struct jp_error *err)
+{
+    uint64_t now_ms = at->mono_ns / 1000000;
+    uint64_t pause_ms =
+        livenode_count(l->node) * PERIOD_MS /
+        (l->seen <= LIVE_WORKS ? PROCESSES_A_SECOND : WAITING_A_SECOND);
+
+    if (l->looked_ms && !l->watched && now_ms - l->looked_ms < pause_ms)
+        return 0;
+    l->looked_ms = now_ms;
+    return livenode_look(l->node, at, &l->seen, err);
+}
+
 static int tick(void *state, const struct module_time *now,
                 struct jp_error *err)
 {
@@ -701,8 +722,8 @@ static int tick(void *state, const struct module_time *now,
     const struct livenode_time at = {now->real_us * 1000, now->mono_us * 1000,
                                      false};
     const struct livejoin_time join = {at.real_ns, now->mono_us / 1000};
-    enum live_class class;
-    int rc = livenode_look(l->node, &at, &class, err);
+    int rc = look_at_node(l, &at, err);
+    enum live_class class = l->seen;
     const struct livemetrics_look metrics = {now, l->node, l->join, l->snap};
 
     if (l->watches)

@@ -445,6 +445,11 @@ static enum live_class class_of(const struct livenode *node)
     return class;
 }
 
+size_t livenode_count(const struct livenode *node)
+{
+    return node->n;
+}
+
 int livenode_look(struct livenode *node, const struct livenode_time *now,
                   enum live_class *class, struct jp_error *err)
 {

@@ -96,6 +96,9 @@ struct livenode_time {
     bool last;
 };
 
+/* Number of recordings that are followed. */
+size_t livenode_count(const struct livenode *node);
+
 /* Reads new data. *class is set in any case: the worst class of the node's
  * processes. Returns -1 if a file cannot be read or is damaged; the other files
  * were read. */

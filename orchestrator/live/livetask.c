@@ -10,8 +10,7 @@
 #include "common/ownproc.h"
 #include "plugins/util/util_kernel.h"
 
-/* status is long if a process has many groups. */
-#define TEXT_BYTES 16384
+#define IO_BYTES 1024 /* of /proc/PID/io */
 #define MS_NS UINT64_C(1000000)
 /* Bytes per second from which on a process counts as reading or writing. The
  * files of a recorder or logger are below it. */
@@ -39,29 +38,26 @@ static uint64_t known(uint64_t value)
     return value == UTIL_NONE ? 0 : value;
 }
 
-/* Reads the files of the process. Returns as livetask_read. */
-static int read_files(int dir, struct livetask *task)
+/* Takes the figures of the process from what its check has read, and the rest.
+ * Returns as livetask_read. */
+static int read_files(int dir, const struct ownproc_texts *texts,
+                      struct livetask *task)
 {
-    char text[TEXT_BYTES];
+    char text[IO_BYTES];
     struct util_process p = {0};
     long hz = sysconf(_SC_CLK_TCK);
 
-    if (ownproc_read(dir, "stat", text, sizeof(text)) < 0)
-        /* It ended after it was checked. */
-        return errno == ENOENT || errno == ESRCH ? 0 : -1;
-    if (!util_read_process(text, &p))
+    if (!util_read_process(texts->stat, &p))
         return -1;
-    task->state = ownproc_state(text);
+    task->state = ownproc_state(texts->stat);
     if (task->state == 'Z' || task->state == 'X')
         return 0;
     task->cpu_ms = num_mul(known(p.user) + known(p.system), 1000) /
                    (uint64_t) (hz > 0 ? hz : 100);
     /* "io" may be unreadable, for instance after a change of credentials; its
      * member then keeps its value. */
-    if (ownproc_read(dir, "status", text, sizeof(text)) > 0) {
-        task->traced = known(util_find(text, "TracerPid:")) > 0;
-        task->caught = hex_behind(text, "\nSigCgt:");
-    }
+    task->traced = known(util_find(texts->status, "TracerPid:")) > 0;
+    task->caught = hex_behind(texts->status, "\nSigCgt:");
     if (ownproc_read(dir, "io", text, sizeof(text)) > 0)
         task->io_bytes = known(util_find(text, "rchar:")) +
                          known(util_find(text, "wchar:")) +
@@ -73,12 +69,12 @@ static int read_files(int dir, struct livetask *task)
 /* A task that is another user's is unknown and not gone: a container may give
  * it another uid. If its number has passed on, the start time shows it. */
 static int open_task(const char *root, struct livetask *task,
-                     struct ownproc *proc)
+                     struct ownproc *proc, struct ownproc_texts *texts)
 {
     const struct ownproc_name name = {
         .root = root, .pid = task->pid, .start = task->start, .uid = geteuid()};
 
-    if (ownproc_open(&name, proc, NULL) == 0) {
+    if (ownproc_open_read(&name, proc, texts, NULL) == 0) {
         task->start = proc->start;
         return 1;
     }
@@ -87,23 +83,25 @@ static int open_task(const char *root, struct livetask *task,
 
 int livetask_read(const char *root, struct livetask *task)
 {
+    struct ownproc_texts texts;
     struct ownproc proc;
-    int rc = open_task(root, task, &proc);
+    int rc = open_task(root, task, &proc, &texts);
 
     if (rc == 1)
-        rc = read_files(proc.dir, task);
+        rc = read_files(proc.dir, &texts, task);
     ownproc_close(&proc);
     return rc;
 }
 
 int livetask_signal(const char *root, struct livetask *task, int signal)
 {
+    struct ownproc_texts texts;
     struct ownproc proc;
-    int rc = open_task(root, task, &proc);
+    int rc = open_task(root, task, &proc, &texts);
 
     /* A signal without a handler would kill the task. */
     if (rc == 1)
-        rc = read_files(proc.dir, task) == 1 &&
+        rc = read_files(proc.dir, &texts, task) == 1 &&
                      (task->caught >> (signal - 1) & 1) &&
                      ownproc_signal(&proc, signal, NULL) == 0
                  ? 0

@@ -497,6 +497,37 @@ static void put_rank(const struct jp_row *row, size_t comm, uint32_t rank,
     v->real = world < 0 ? (double) rank : (double) world;
 }
 
+/* The process of a row of ranks; NULL: unknown. */
+static const struct jp_process *process_of_rank(const struct jp_row *row,
+                                                const struct jp_rank *at)
+{
+    const struct jp_processes *p = row->report ? row->report->processes : NULL;
+    size_t i = (size_t) (at - row->result->ranks);
+
+    return p && p->of_rank && i < row->result->n_ranks ? &p->list[p->of_rank[i]]
+                                                       : NULL;
+}
+
+static void get_rank_world(const struct jp_row *row, struct jp_value *v)
+{
+    const struct jp_process *who = process_of_rank(row, row->at);
+
+    value_signed(v, who ? who->world_rank : -1);
+}
+
+/* Its GPU, as NCCL or the recorder names it. */
+static void get_rank_gpu(const struct jp_row *row, struct jp_value *v)
+{
+    const struct jp_step_labels *labels = row->report ? row->report->labels
+                                                      : NULL;
+    const struct jp_rank *at = row->at;
+    size_t i = (size_t) (at - row->result->ranks);
+
+    value_name(v, labels && labels->places && i < row->result->n_ranks
+                      ? labels->places[i].busid
+                      : NULL);
+}
+
 JP_GETTER(rank_restarts, jp_rank, value_signed(v, at->restarts))
 JP_GETTER(rank_name_of, jp_rank, put_rank(row, at->comm, at->rank, v))
 JP_GETTER(src_name_of, jp_p2p, put_rank(row, at->comm, at->src, v))
@@ -556,6 +587,11 @@ static const struct jp_column ranks[] = {
      "how often the job's processes had been started anew before its own; "
      "unknown: nobody tells",
      .get = get_rank_restarts},
+    {"world_rank", JP_COL_RANK, JP_CSV | JP_MAYBE, 17, 0, 0, NULL,
+     "in the job; unknown: nothing tells", .get = get_rank_world},
+    {"gpu", JP_COL_TEXT, JP_CSV | JP_MAYBE, 18, 0, 0, NULL,
+     "PCI bus id of its GPU, on its host; unknown: nothing tells",
+     .get = get_rank_gpu},
     {"comm_index", JP_COL_RANK, 0, 2, 0, 0, NULL,
      "index of the communicator in comms", FIELD(comm)},
 };

@@ -7,8 +7,8 @@
  * (common/launched.h), which a worker's own children inherit: each worker then
  * has a row of its own ("1/5": worker 5 of task 1), in place of its task. A
  * task's sums include children that have ended, so the end of a child changes
- * nothing. In large steps, the costly files (status, io, schedstat) are read in
- * turns: the figures of a task's last turn hold until its next one. */
+ * nothing. In large steps the tasks take turns: a task's figures, which are
+ * means since its last turn, hold until its next one. */
 #include "plugins/util/util_probe.h"
 
 #include <ctype.h>
@@ -28,15 +28,17 @@
 
 #define PROCESSES_MAX 65536
 #define CPUS_MAX 8192 /* highest number of a processor, plus 1 */
-/* New processes are looked for in every SCAN_EVERY-th sample. A process that is
+/* New processes are looked for in every SCAN_EVERY-th sample, where tasks take
+ * turns so many turns later; and in the next sample after some were found. A
+ * process that is
  * not ours may be about to execute a program that is, so it is examined LOOKS
  * times; and once more in every AGAIN_EVERY-th sample, because its number may
  * have passed to another process. */
 #define SCAN_EVERY 2
 #define LOOKS 5
 #define AGAIN_EVERY 60
-/* Up to this many processes, status, io and schedstat of all are read in each
- * sample. With more, tasks take turns, at most TURNS_MAX. */
+/* Up to this many processes, the files of all are read in each sample. With
+ * more, tasks take turns, at most TURNS_MAX. */
 #define TURN_PROCESSES 64
 #define TURNS_MAX 16
 /* Files of processes stay open for up to this fraction of the descriptors that
@@ -83,12 +85,12 @@ struct task {
     uint32_t rank;
     int64_t number;      /* of a worker; -1: the task's other processes */
     uint32_t n_numbers;  /* different numbers of its task's workers */
-    struct util_row row; /* samples 0: it has no process now */
+    struct util_row row; /* figures of its last turn */
     struct util_counter last[SUMS];
     uint64_t sum[SUMS];
-    struct util_row slow; /* figures of its last turn */
-    uint64_t slow_us;     /* when that was; 0: it had none yet */
-    bool has_turn;        /* in this sample */
+    uint64_t turn_us; /* when that was; 0: it had none yet */
+    bool is_there;    /* it has a process now */
+    bool has_turn;    /* in this sample */
 };
 
 struct util_tasks {
@@ -97,6 +99,8 @@ struct util_tasks {
     char job[24]; /* as text, as in the environment */
     double ticks_s;
     uint64_t samples, mono_us;
+    uint64_t scan_at; /* the sample of the next scan */
+    uint64_t n_scans;
     double dt; /* seconds since the last sample; 0: this is the first */
     struct process *processes;
     size_t n_processes, n_kept, kept_max; /* kept: with files that stay open */
@@ -179,8 +183,9 @@ static bool is_ours(struct util_tasks *p, const struct ownproc *proc,
            strncmp(name, "jobprof", 7) != 0;
 }
 
-/* Adds a process; its files are opened when they are first read. */
-static int add_process(struct util_tasks *p, const struct ownproc *proc,
+/* Adds a process, and keeps its folder open; its files are opened when they are
+ * first read. */
+static int add_process(struct util_tasks *p, struct ownproc *proc,
                        uint32_t rank, int64_t number, struct jp_error *err)
 {
     struct process *more =
@@ -194,8 +199,9 @@ static int add_process(struct util_tasks *p, const struct ownproc *proc,
                              .start = proc->start,
                              .rank = rank,
                              .number = number,
-                             .dir = -1,
+                             .dir = proc->dir,
                              .is_kept = p->n_kept < p->kept_max};
+    proc->dir = -1;
     for (size_t i = 0; i < PROCESS_FILES; i++)
         more->fd[i] = -1;
     p->n_kept += more->is_kept;
@@ -314,7 +320,7 @@ static int scan_processes(struct util_tasks *p, struct jp_error *err)
 {
     char path[PATH_MAX];
     DIR *proc = opendir(util_reader_path(p->reader, path, "/proc"));
-    bool again = p->samples % AGAIN_EVERY == 0;
+    bool again = p->n_scans++ % (AGAIN_EVERY / SCAN_EVERY) == 0;
     size_t sorted = p->n_others;
     struct dirent *entry;
     uint64_t pid;
@@ -411,7 +417,7 @@ static double add_list(struct util_tasks *p, const char *list)
 static void add_status(struct util_tasks *p, struct task *task,
                        const char *text)
 {
-    struct util_row *row = &task->slow;
+    struct util_row *row = &task->row;
     const char *list;
     uint64_t kb;
 
@@ -443,51 +449,63 @@ static void add_wait(struct task *task, const char *text)
     add_sum(task, WAIT_NS, util_number(text));
 }
 
-/* Counters that are read in turns; the others are read in each sample. */
-static bool is_slow(int sum)
+static bool is_turn(const struct util_tasks *p, const struct task *task)
 {
-    return sum == READ || sum == WRITE || sum == READ_CALLS ||
-           sum == WRITE_CALLS || sum == SWITCHES || sum == WAIT_NS;
+    return !task->turn_us ||
+           p->samples % p->turns ==
+               (task->rank + (uint64_t) (task->number + 1)) % p->turns;
 }
 
-/* Starts a task's sums in this sample. Sums of files that it does not read now
- * stay as they were. */
+/* Meets the first process of a task in this sample. In its turn its sums start.
+ */
 static void begin_task(const struct util_tasks *p, struct task *task)
 {
+    task->is_there = true;
+    task->has_turn = is_turn(p, task);
+    if (!task->has_turn)
+        return;
+    memset(task->sum, 0, sizeof(task->sum));
     util_row_init(&task->row, 0, 0, "");
-    task->has_turn = !task->slow_us ||
-                     p->samples % p->turns ==
-                         (task->rank + (uint64_t) (task->number + 1)) %
-                             p->turns;
-    for (int i = 0; i < SUMS; i++)
-        if (task->has_turn || !is_slow(i))
-            task->sum[i] = 0;
-    if (task->has_turn)
-        util_row_init(&task->slow, 0, 0, "");
 }
 
-/* Adds a process to its task. false: the process is gone, or its number belongs
- * to another one, which started later. */
+/* Reads the process's stat. false: it is gone, or its number belongs to another
+ * one, which started later. */
+static bool read_stat(struct util_tasks *p, struct process *process,
+                      struct util_process *now)
+{
+    return util_read_process(process_text(p, process, FILE_STAT), now) &&
+           process->start == now->start;
+}
+
+/* Adds a process to its task. false: the process is gone. */
 static bool add_to_task(struct util_tasks *p, struct process *process)
 {
     struct util_process now;
-    struct task *task;
+    struct task *task = find_task(p, process);
 
     if (process->dir < 0)
         process->dir = ownproc_hold(p->reader->root, (int64_t) process->pid);
-    if (process->dir < 0 ||
-        !util_read_process(process_text(p, process, FILE_STAT), &now) ||
-        process->start != now.start || !(task = find_task(p, process)))
+    if (process->dir < 0 || !task)
         return false;
-    if (task->row.samples == 0)
+    /* The folder that stays open is this process's: no look into it is needed
+     * to see whether it lives. */
+    if (process->is_kept && task->turn_us && !is_turn(p, task)) {
+        if (faccessat(process->dir, "stat", F_OK, 0) < 0)
+            return false;
+        task->is_there = true;
+        return true;
+    }
+    if (!read_stat(p, process, &now))
+        return false;
+    if (!task->is_there)
         begin_task(p, task);
-    plus(&task->row.v[TASK_PROCESSES], 1);
-    plus(&task->row.v[TASK_THREADS], (double) now.threads);
-    add_sum(task, USER, now.user);
-    add_sum(task, SYSTEM, now.system);
-    add_sum(task, MINOR, now.minor_faults);
-    add_sum(task, MAJOR, now.major_faults);
     if (task->has_turn) {
+        plus(&task->row.v[TASK_PROCESSES], 1);
+        plus(&task->row.v[TASK_THREADS], (double) now.threads);
+        add_sum(task, USER, now.user);
+        add_sum(task, SYSTEM, now.system);
+        add_sum(task, MINOR, now.minor_faults);
+        add_sum(task, MAJOR, now.major_faults);
         add_wait(task, process_text(p, process, FILE_WAIT));
         add_status(p, task, process_text(p, process, FILE_STATUS));
         add_io(task, process_text(p, process, FILE_IO));
@@ -497,15 +515,14 @@ static bool add_to_task(struct util_tasks *p, struct process *process)
     return true;
 }
 
-/* Turns a task's sums into rates: those that are read in turns over the time
- * since the last turn, the others over that since the last sample. */
+/* Turns a task's sums into rates over the time since its last turn. */
 static void finish_task(const struct util_tasks *p, struct task *task)
 {
     static const enum util_task_column columns[SUMS] = {
         TASK_USER,     TASK_SYSTEM,  TASK_MINOR_FAULTS, TASK_MAJOR_FAULTS,
         TASK_READ,     TASK_WRITE,   TASK_READ_CALLS,   TASK_WRITE_CALLS,
         TASK_CPU_WAIT, TASK_SWITCHES};
-    double dt = task->slow_us ? (double) (p->mono_us - task->slow_us) * 1e-6
+    double dt = task->turn_us ? (double) (p->mono_us - task->turn_us) * 1e-6
                               : p->dt;
 
     for (int i = 0; i < SUMS; i++) {
@@ -513,22 +530,13 @@ static void finish_task(const struct util_tasks *p, struct task *task)
                       : i == WAIT_NS           ? 1e-9
                                                : 1;
 
-        if (!is_slow(i))
-            task->row.v[columns[i]] =
-                util_rate(&task->last[i], task->sum[i], unit, p->dt);
-        else if (task->has_turn)
-            task->slow.v[columns[i]] =
-                util_rate(&task->last[i], task->sum[i], unit, dt);
+        task->row.v[columns[i]] =
+            util_rate(&task->last[i], task->sum[i], unit, dt);
     }
-    /* figures of the last turn */
-    for (size_t c = 0; c < TASK_COLUMNS; c++)
-        if (isnan(task->row.v[c]))
-            task->row.v[c] = task->slow.v[c];
     /* several processes can wait at the same time */
     if (task->row.v[TASK_CPU_WAIT] > 1)
         task->row.v[TASK_CPU_WAIT] = 1;
-    if (task->has_turn)
-        task->slow_us = p->mono_us;
+    task->turn_us = p->mono_us;
 }
 
 /* All tasks together. Peaks do not add up, because they were not at the same
@@ -540,7 +548,7 @@ static void sum_tasks(const struct util_tasks *p, struct util_row *sum)
 
     util_row_init(sum, 0, 0, "");
     for (size_t i = 0; i < p->n_tasks; i++)
-        for (size_t c = 0; c < TASK_COLUMNS && p->tasks[i].row.samples; c++)
+        for (size_t c = 0; c < TASK_COLUMNS && p->tasks[i].is_there; c++)
             plus(&sum->v[c], p->tasks[i].row.v[c]);
     sum->v[TASK_MEMORY_PEAK] = NAN;
     sum->v[TASK_CPU_WAIT] = NAN;
@@ -552,21 +560,25 @@ static void sum_tasks(const struct util_tasks *p, struct util_row *sum)
 int util_tasks_take(struct util_tasks *p, uint64_t mono_us, double dt,
                     struct util_tasks_now *now, struct jp_error *err)
 {
-    size_t kept = 0;
+    size_t kept = 0, before = p->n_processes;
 
     p->mono_us = mono_us;
     p->dt = dt;
     /* a step that has just begun is looked for in each sample */
-    if (p->samples % SCAN_EVERY == 0 || p->n_processes == 0)
+    if (p->samples >= p->scan_at || before == 0)
         if (scan_processes(p, err) < 0)
             return -1;
     p->turns = 1 + p->n_processes / TURN_PROCESSES;
     if (p->turns > TURNS_MAX)
         p->turns = TURNS_MAX;
+    if (p->n_processes > before && p->turns > 1)
+        p->scan_at = p->samples + 1;
+    else if (p->samples >= p->scan_at)
+        p->scan_at = p->samples + SCAN_EVERY * p->turns;
     if (p->turns == 1) /* with turns, the set is kept from the turns before */
         memset(p->cpus, 0, sizeof(p->cpus));
     for (size_t i = 0; i < p->n_tasks; i++)
-        p->tasks[i].row.samples = 0;
+        p->tasks[i].is_there = p->tasks[i].has_turn = false;
     for (size_t i = 0; i < p->n_processes; i++)
         if (add_to_task(p, &p->processes[i])) {
             p->processes[kept++] = p->processes[i];
@@ -576,7 +588,7 @@ int util_tasks_take(struct util_tasks *p, uint64_t mono_us, double dt,
         }
     p->n_processes = kept;
     for (size_t i = 0; i < p->n_tasks; i++)
-        if (p->tasks[i].row.samples)
+        if (p->tasks[i].has_turn)
             finish_task(p, &p->tasks[i]);
     p->samples++;
     now->seen = p->n_tasks;
@@ -629,7 +641,8 @@ int util_tasks_put(const struct util_tasks *p, uint64_t t_us, uint64_t mono_us,
 
         /* Tasks that have no process now get no row; neither does a launcher
          * beside its workers, of which it is no peer. */
-        if (!row.samples || (p->tasks[i].n_numbers && p->tasks[i].number < 0))
+        if (!p->tasks[i].is_there ||
+            (p->tasks[i].n_numbers && p->tasks[i].number < 0))
             continue;
         row.t_us = t_us;
         row.mono_us = mono_us;

@@ -49,6 +49,20 @@ static void put_block(struct jpr_maker *maker, enum jpr_block type,
 void jpr_maker_header(struct jpr_maker *maker, const char *host, uint64_t pid,
                       int64_t task, const char *note)
 {
+    char text[24];
+    const struct jpr_process process = {
+        .n_variables = 1, .variables = {{LAUNCHED_TASK_PID, text}}};
+
+    /* the process is the task itself, not a child of it */
+    snprintf(text, sizeof(text), "%" PRIu64, pid);
+    jpr_maker_header_of(maker, host, pid, task, note,
+                        task >= 0 ? &process : NULL);
+}
+
+void jpr_maker_header_of(struct jpr_maker *maker, const char *host,
+                         uint64_t pid, int64_t task, const char *note,
+                         const struct jpr_process *process)
+{
     struct jpr_header h = {
         .clocks = {JPR_MAKER_MONO_NS, JPR_MAKER_REAL_NS, JPR_MAKER_MONO_NS},
         .recorder = "jobprof 0.1.0",
@@ -64,20 +78,16 @@ void jpr_maker_header(struct jpr_maker *maker, const char *host, uint64_t pid,
         .nccl_release = 23007,
         .n_notes = note != NULL,
         .notes = {note}};
-    char text[24];
-    const struct jpr_process process = {
-        .n_variables = 1, .variables = {{LAUNCHED_TASK_PID, text}}};
     uint8_t raw[4096];
     struct jpr_out out = {.bytes = raw, .size = sizeof(raw)};
 
     jpr_put_header(&out, &h);
     put_block(maker, JPR_BLOCK_HEADER, raw, out.used);
-    /* the process is the task itself, not a child of it */
-    snprintf(text, sizeof(text), "%" PRIu64, pid);
     out.used = 0;
-    jpr_put_process(&out, &process);
-    if (task >= 0)
-        put_block(maker, JPR_BLOCK_PROCESS, raw, out.used);
+    if (!process)
+        return;
+    jpr_put_process(&out, process);
+    put_block(maker, JPR_BLOCK_PROCESS, raw, out.used);
 }
 
 void jpr_maker_comm(struct jpr_maker *maker, const struct jpr_comm *comm)

@@ -36,6 +36,11 @@ struct jpr_maker *jpr_maker_create(FILE *out);
 void jpr_maker_store(struct jpr_maker *maker);
 void jpr_maker_header(struct jpr_maker *maker, const char *host, uint64_t pid,
                       int64_t task, const char *note);
+/* The same of a process that need be no task: what it says of itself is given
+ * (NULL: nothing, as in files of older releases). */
+void jpr_maker_header_of(struct jpr_maker *maker, const char *host,
+                         uint64_t pid, int64_t task, const char *note,
+                         const struct jpr_process *process);
 void jpr_maker_comm(struct jpr_maker *maker, const struct jpr_comm *comm);
 /* The texts of op must be valid until the next flush. */
 void jpr_maker_op(struct jpr_maker *maker, const struct jpr_op *op);

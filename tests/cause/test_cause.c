@@ -13,7 +13,9 @@
 #include <cmocka.h>
 
 #include "orchestrator/aggregate/ops.h"
+#include "common/launched.h"
 #include "orchestrator/identity/processes.h"
+#include "orchestrator/topo/steplabels.h"
 #include "tests/common/fewer.h"
 
 #define START_US UINT64_C(1790000000000000)
@@ -121,12 +123,18 @@ struct job {
     struct planted planted[3];
 };
 
+/* Whether one task a node is a launcher, whose workers the ranks are; else each
+ * rank is a task. */
+static bool as_workers;
+
 struct made {
     struct jp_nodes nodes;
     struct samples samples;
     struct jp_insight insight;
     struct jp_causes *causes;
     struct jp_processes processes; /* of make() */
+    struct jp_result result;       /* of it, of workers */
+    struct jp_step_place *places;
 };
 
 static double draw(const struct usual *u, double level, bool quiet)
@@ -182,6 +190,8 @@ static void add_rows(const struct job *job, struct samples *s, unsigned node,
 
     if (scope == JP_UTIL_STEP)
         strcpy(id, "step");
+    else if (scope == JP_UTIL_TASK && as_workers && job->per_node > 1)
+        snprintf(id, sizeof(id), "%u/%u", node, node * job->per_node + local);
     else if (scope == JP_UTIL_TASK)
         snprintf(id, sizeof(id), "%u", node * job->per_node + local);
     else if (scope == JP_UTIL_GPU)
@@ -255,21 +265,57 @@ static void make_nodes(const struct job *job, struct jp_nodes *nodes)
 
         node->name = malloc(16);
         snprintf(node->name, 16, "n%u", i);
-        node->n_tasks = job->per_node;
+        node->n_tasks = as_workers ? 1 : job->per_node;
         node->tasks = calloc(job->per_node, sizeof(*node->tasks));
-        for (unsigned k = 0; k < job->per_node; k++)
+        if (as_workers)
+            node->tasks[0] = (struct jp_task){.gtid = i, .pid = 900};
+        for (unsigned k = 0; k < job->per_node && !as_workers; k++)
             node->tasks[k] = (struct jp_task){
                 .gtid = i * job->per_node + k, .ltid = k, .pid = 1000 + k};
     }
 }
 
-/* Each rank is a task. */
-static void make_processes(const struct job *job, struct jp_processes *p)
+/* What the recordings of a launcher's workers tell, and which GPUs NCCL says
+ * they use. */
+static void make_recorded(const struct job *job, struct made *m)
 {
+    struct jp_processes *p = &m->processes;
+
+    m->result.n_recorded = p->n;
+    m->result.recorded = calloc(p->n, sizeof(*m->result.recorded));
+    m->places = calloc(p->n, sizeof(*m->places));
+    p->by_process = calloc(p->n, sizeof(*p->by_process));
+    for (unsigned i = 0; i < p->n; i++) {
+        struct jp_process *x = &p->list[i];
+        struct jp_recorded *r = &m->result.recorded[i];
+
+        x->task = -1;
+        x->host = m->nodes.nodes[i / job->per_node].name;
+        x->pid = 1000 + i % job->per_node;
+        x->first = p->by_process[i] = i;
+        x->n = 1;
+        *r =
+            (struct jp_recorded){.host = m->nodes.nodes[i / job->per_node].name,
+                                 .pid = x->pid,
+                                 .procid = i / job->per_node};
+        launched_init(&r->launched);
+        r->launched.rank[LAUNCHED_TORCH] = i;
+        r->launched.task_pid = 900;
+        snprintf(m->places[i].busid, sizeof(m->places[i].busid),
+                 "0000:%02x:00.0", 16 + i % job->per_node);
+    }
+}
+
+static void make_processes(const struct job *job, struct made *m)
+{
+    struct jp_processes *p = &m->processes;
+
     p->n = (size_t) job->nodes * job->per_node;
     p->list = calloc(p->n, sizeof(*p->list));
     for (size_t i = 0; i < p->n; i++)
         p->list[i].task = p->list[i].world_rank = (int64_t) i;
+    if (as_workers)
+        make_recorded(job, m);
 }
 
 /* result: with operations, and its processes; NULL: none. */
@@ -281,11 +327,12 @@ static void make_of(const struct job *job, const struct jp_result *result,
     double length = job->samples * (double) SECOND;
 
     *m = (struct made){0};
-    if (!processes) {
-        make_processes(job, &m->processes);
-        processes = &m->processes;
-    }
     make_nodes(job, &m->nodes);
+    if (!processes) {
+        make_processes(job, m);
+        processes = &m->processes;
+        result = as_workers ? &m->result : NULL;
+    }
     assert_int_equal(samples_init(&m->samples, &m->nodes, START_US,
                                   START_US + job->samples * SECOND, SECOND,
                                   &err),
@@ -310,6 +357,7 @@ static void make_of(const struct job *job, const struct jp_result *result,
                                                         .nodes = &m->nodes,
                                                         .result = result,
                                                         .processes = processes,
+                                                        .places = m->places,
                                                         .insight = &m->insight},
                                  &m->causes, &err),
                      0);
@@ -324,6 +372,9 @@ static void unmake(struct made *m)
 {
     causes_destroy(m->causes);
     free(m->processes.list);
+    free(m->processes.by_process);
+    free(m->result.recorded);
+    free(m->places);
     findings_fini(&m->insight.findings);
     samples_fini(&m->samples);
     for (size_t i = 0; i < m->nodes.n_nodes; i++) {
@@ -501,11 +552,10 @@ static const struct expected {
 };
 /* clang-format on */
 
-static void each_cause(void **state)
+static void each_row(void)
 {
     unsigned bad = 0;
 
-    (void) state;
     for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
         const struct expected *e = &table[i];
         const struct jp_cause_look *look;
@@ -533,6 +583,21 @@ static void each_cause(void **state)
         unmake(&m);
     }
     assert_int_equal(bad, 0);
+}
+
+static void each_cause(void **state)
+{
+    (void) state;
+    each_row();
+}
+
+/* The same samples, of the workers of one task a node: the same causes. */
+static void each_cause_of_workers(void **state)
+{
+    (void) state;
+    as_workers = true;
+    each_row();
+    as_workers = false;
 }
 
 /* A finding's advice is that of its strongest cause, and names the place. A
@@ -770,9 +835,13 @@ static void t_tail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(t_tail),       cmocka_unit_test(each_cause),
-        cmocka_unit_test(two_in_turns), cmocka_unit_test(false_alarms),
-        cmocka_unit_test(found),        cmocka_unit_test(advice),
+        cmocka_unit_test(t_tail),
+        cmocka_unit_test(each_cause),
+        cmocka_unit_test(each_cause_of_workers),
+        cmocka_unit_test(two_in_turns),
+        cmocka_unit_test(false_alarms),
+        cmocka_unit_test(found),
+        cmocka_unit_test(advice),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

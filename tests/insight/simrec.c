@@ -7,10 +7,20 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/launched.h"
 #include "tests/aggregate/jpr_maker.h"
 #include "tests/insight/simlog.h"
 
 enum { COMMS = 8, PENDING = 8 }; /* of a rank, at most */
+
+enum simrec_form simrec_form;
+
+#define LAUNCHER_0 2000
+
+int64_t simrec_launcher(uint32_t node)
+{
+    return LAUNCHER_0 + (int64_t) node;
+}
 
 struct file {
     FILE *out;
@@ -97,6 +107,41 @@ static void sink(void *arg, const struct simjob_record *r)
     files->last_ns = r->end_ns > files->last_ns ? r->end_ns : files->last_ns;
 }
 
+static void set(struct jpr_process *process, const char *name, char text[24],
+                int64_t value)
+{
+    snprintf(text, 24, "%" PRId64, value);
+    process->variables[process->n_variables++] =
+        (struct jpr_variable){name, text};
+}
+
+/* What a rank's process says of itself. */
+static void put_header(struct jpr_maker *maker,
+                       const struct simjob_shape *shape, uint32_t rank)
+{
+    enum { RANK, SIZE, LOCAL, TASK_PID, TEXTS };
+    uint32_t node = rank / shape->per_node;
+    uint32_t told = simrec_form == SIMREC_MISLED ? 1 : rank;
+    struct jpr_process process = {0};
+    char texts[TEXTS][24], host[16];
+
+    simlog_host(node, host);
+    if (simrec_form == SIMREC_TASKS) {
+        jpr_maker_header(maker, host, (uint64_t) simlog_pid(rank), rank, NULL);
+        return;
+    }
+    if (simrec_form != SIMREC_UNTOLD) {
+        set(&process, launched_rank_names[LAUNCHED_TORCH], texts[RANK], told);
+        set(&process, "WORLD_SIZE", texts[SIZE], simjob_ranks(shape));
+        set(&process, LAUNCHED_LOCAL_RANK, texts[LOCAL],
+            told % shape->per_node);
+    }
+    set(&process, LAUNCHED_TASK_PID, texts[TASK_PID], simrec_launcher(node));
+    /* its number of a task is its launcher's */
+    jpr_maker_header_of(maker, host, (uint64_t) simlog_pid(rank), node, NULL,
+                        &process);
+}
+
 static int close_file(struct file *f, int64_t last_ns, bool in_order)
 {
     uint64_t at = JPR_MAKER_MONO_NS + (uint64_t) (last_ns + SIMREC_AFTER_NS);
@@ -120,17 +165,15 @@ int simrec_write(const struct simjob_shape *shape, enum simjob_fault fault,
     if (!files.of_rank)
         abort();
     for (uint32_t r = 0; r < n; r++) {
-        char path[4096], host[16];
+        char path[4096];
 
         path_of(shape, dir, r, path, sizeof(path));
-        simlog_host(r / shape->per_node, host);
         files.of_rank[r].out = fopen(path, "w");
         if (!files.of_rank[r].out)
             abort();
         files.of_rank[r].maker = jpr_maker_create(files.of_rank[r].out);
         jpr_maker_store(files.of_rank[r].maker);
-        jpr_maker_header(files.of_rank[r].maker, host, (uint64_t) simlog_pid(r),
-                         r, NULL);
+        put_header(files.of_rank[r].maker, shape, r);
     }
     simjob_run(shape, fault, effect, seed, sink, &files, truth);
     for (uint32_t r = 0; r < n; r++)

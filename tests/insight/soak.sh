@@ -43,5 +43,11 @@ done
 for steps in 5 8 12 20 30 50; do
     row -n "$steps" "$half"
 done
+# whoever has started the ranks, the same is found
+for family in '' -o -t -f; do
+    echo "# forms $family $(((seeds + 9) / 10)) $first"
+    # shellcheck disable=SC2086 # none or one
+    "${table%table}forms" $family $(((seeds + 9) / 10)) "$first" || missed=$((missed + 1))
+done
 echo "# $missed commands have a row under its floor; $((SECONDS / 60)) minutes"
 [ "$missed" = 0 ]

@@ -480,14 +480,52 @@ static void test_workers(void **state)
                 "before any other process ended; its launcher, task 1, then "
                 "ended with exit status 1; 3 other processes were then ended "
                 "from outside");
-    /* how it ended is not known: then nobody is named the first */
+    /* how it ended is not known, but that it was the first */
     make_workers(workers, -1);
     judge(&step, &c);
     assert_int_equal(c.cause, JP_CRASH_EXIT);
     assert_int_equal(c.task->gtid, 1);
     assert_true(c.launches && !c.sure);
+    assert_ptr_equal(c.untold.task, &workers[3]);
+    assert_ptr_equal(c.untold.node, &nodes[1]);
+    assert_non_null(strstr(c.text, "it launched the ranks; of those with a "
+                                   "recording one (n2, pid 203) ended first; "
+                                   "how it ended is not known"));
+    /* another one was ended before it */
+    make_workers(workers, -1);
+    workers[3].end_us += 600000;
+    workers[3].mono_us += 600000;
+    judge(&step, &c);
+    assert_null(c.untold.task);
     assert_non_null(strstr(c.text, "which of its processes ended first is not "
                                    "known"));
+    /* it had ended before the agent watched it, and the others were killed */
+    make_workers(workers, -1);
+    workers[3].end_us = workers[3].mono_us = 0;
+    judge(&step, &c);
+    assert_ptr_equal(c.untold.task, &workers[3]);
+    assert_non_null(strstr(c.text,
+                           "recording one (n2, pid 203) alone had ended "
+                           "before it was watched; how it ended is not "
+                           "known"));
+    /* ... and so had another one */
+    workers[1].status = -1;
+    workers[1].end_us = workers[1].mono_us = 0;
+    judge(&step, &c);
+    assert_null(c.untold.task);
+    /* it ended first, how is not known; another one aborts when it notices */
+    make_workers(workers, -1);
+    workers[2].status = SIGABRT;
+    judge(&step, &c);
+    assert_int_equal(c.cause, JP_CRASH_EXIT);
+    assert_ptr_equal(c.untold.task, &workers[3]);
+    /* ... or at about the same time: then that one may have been first */
+    workers[3].end_us += 290000;
+    workers[3].mono_us += 290000;
+    judge(&step, &c);
+    assert_int_equal(c.cause, JP_CRASH_SIGNAL);
+    assert_ptr_equal(c.task, &workers[2]);
+    assert_true(!c.sure && c.rivals == 1);
     /* the launchers started their workers anew, and all ended well */
     make_workers(workers, SIGSEGV);
     tasks[0][0].status = tasks[1][0].status = 0;
