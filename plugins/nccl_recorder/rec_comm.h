@@ -300,6 +300,13 @@ struct jp_rec_comm {
     char gpu_uuid[64];
 };
 
+/* Adds to a counter of a communicator without a lock prefix. Only the thread
+ * that calls NCCL for the communicator writes it; NCCL allows one at a time. */
+#define REC_COMM_COUNT(counter, n)                                             \
+    atomic_store_explicit(                                                     \
+        counter, atomic_load_explicit(counter, memory_order_relaxed) + (n),    \
+        memory_order_relaxed)
+
 /* Takes zeroed memory into use for both tables, of threads and communicators.
  * Returns how many bytes of it, or 0 when threads cannot be distinguished here
  * (no thread-specific key). `epoch` counts the forks that the process comes
