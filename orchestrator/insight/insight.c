@@ -83,8 +83,8 @@ static bool is_torn(const struct jp_result *r)
     return torn >= TORN_LEAST && (double) torn > TORN_SHARE * (double) all;
 }
 
-/* Adds to each finding of a rank that others wait for what it did longer than
- * its peers, if traces of kernels show it. */
+/* Adds to each finding of a rank, or of a node's ranks, that others wait for
+ * what it did longer than its peers, if traces of kernels show it. */
 static void explain_ranks(struct jp_insight *x)
 {
     char text[JP_OWNWORK_TEXT];
@@ -100,7 +100,12 @@ static void explain_ranks(struct jp_insight *x)
                 : -1;
         size_t used = strlen(f->text);
 
-        if (at >= 0 && *ownwork_text(&x->ownwork, (size_t) at, text))
+        *text = '\0';
+        if (f->kind == JP_FINDING_LATE_NODE)
+            ownwork_host_text(&x->ownwork, f->host, text);
+        else if (at >= 0)
+            ownwork_text(&x->ownwork, (size_t) at, text);
+        if (*text)
             snprintf(f->text + used, sizeof(f->text) - used, "; %s", text);
     }
 }

@@ -106,8 +106,10 @@ struct peers {
     uint32_t n;
 };
 
-/* The nearest processes by rank that are alike. */
-static void find_peers(struct peers *p, size_t n, size_t subject)
+/* The nearest processes by rank that are alike; not those on `host`, unless it
+ * is NULL. */
+static void find_peers(struct peers *p, size_t n, size_t subject,
+                       const char *host)
 {
     p->n = 0;
     for (size_t d = 1; d < n && p->n < JP_OWNWORK_PEERS && d <= 512; d++)
@@ -115,6 +117,7 @@ static void find_peers(struct peers *p, size_t n, size_t subject)
             size_t i = side ? subject + d : subject - d;
 
             if ((side ? i < n : d <= subject) &&
+                (!host || strcmp(p->list[i].host, host) != 0) &&
                 is_alike(&p->list[subject], &p->list[i], &p->views[subject],
                          &p->views[i]))
                 p->at[p->n++] = i;
@@ -204,7 +207,7 @@ static int compare(struct jp_ownwork *own, struct peers *p, size_t subject)
         .more_us = NAN, .own_more_us = NAN, .idle_more_us = NAN};
     if (!t->has_times)
         return 0;
-    find_peers(p, own->n, subject);
+    find_peers(p, own->n, subject, NULL);
     of->peers = p->n;
     of->first = own->n_rows;
     if (!p->n)
@@ -227,35 +230,48 @@ static int compare(struct jp_ownwork *own, struct peers *p, size_t subject)
     return 0;
 }
 
-int ownwork_make(const struct traced_list *list, struct jp_ownwork *out)
+static void free_views(struct view *views, size_t n)
 {
-    struct jp_ownwork own = {.n = list->n, .list = list};
-    struct view *views = calloc(list->n + 1, sizeof(*views));
-    struct peers peers = {.list = list->at, .views = views};
-    int rc = -1;
-
-    own.of = calloc(list->n + 1, sizeof(*own.of));
-    if (!views || !own.of)
-        goto out;
-    for (size_t i = 0; i < list->n; i++) {
-        const struct traced *t = &list->at[i];
-
-        views[i].names = sort_names(t->names, t->n_names);
-        views[i].calls = sort_names(t->calls, t->n_calls);
-        if (!views[i].names || !views[i].calls)
-            goto out;
-        for (size_t k = 0; k < t->n_names; k++)
-            views[i].kernels += t->names[k].n;
-    }
-    rc = 0;
-    for (size_t i = 0; i < list->n && rc == 0; i++)
-        rc = compare(&own, &peers, i);
-out:
-    for (size_t i = 0; views && i < list->n; i++) {
+    for (size_t i = 0; views && i < n; i++) {
         free(views[i].names);
         free(views[i].calls);
     }
     free(views);
+}
+
+/* Sorts the names of all processes. NULL: no memory. */
+static struct view *make_views(const struct traced_list *list)
+{
+    struct view *views = calloc(list->n + 1, sizeof(*views));
+
+    for (size_t i = 0; views && i < list->n; i++) {
+        const struct traced *t = &list->at[i];
+
+        views[i].names = sort_names(t->names, t->n_names);
+        views[i].calls = sort_names(t->calls, t->n_calls);
+        if (!views[i].names || !views[i].calls) {
+            free_views(views, list->n);
+            return NULL;
+        }
+        for (size_t k = 0; k < t->n_names; k++)
+            views[i].kernels += t->names[k].n;
+    }
+    return views;
+}
+
+int ownwork_make(const struct traced_list *list, struct jp_ownwork *out)
+{
+    struct jp_ownwork own = {.n = list->n, .list = list};
+    struct view *views = make_views(list);
+    struct peers peers = {.list = list->at, .views = views};
+    int rc = 0;
+
+    own.of = calloc(list->n + 1, sizeof(*own.of));
+    if (!views || !own.of)
+        rc = -1;
+    for (size_t i = 0; i < list->n && rc == 0; i++)
+        rc = compare(&own, &peers, i);
+    free_views(views, list->n);
     if (rc == 0)
         *out = own;
     else
@@ -380,6 +396,127 @@ char *ownwork_text(const struct jp_ownwork *own, size_t process,
                      FIG_US(of->idle_more_us));
         if (call)
             say_row(call, &s);
+    }
+    return buf;
+}
+
+/* The names on which each process of a host spent longer, and their sums. */
+struct common_rows {
+    struct jp_ownwork_row at[JP_OWNWORK_ROWS];
+    size_t n;
+};
+
+/* Takes the rows of the first process, or keeps those that the next one has
+ * too and adds up. */
+static void keep_common(struct common_rows *common,
+                        const struct jp_ownwork_row *rows, size_t n, bool first)
+{
+    size_t kept = 0;
+
+    if (first) {
+        memcpy(common->at, rows, n * sizeof(*rows));
+        common->n = n;
+        return;
+    }
+    for (size_t i = 0; i < common->n; i++)
+        for (size_t k = 0; k < n; k++)
+            if (!strcmp(common->at[i].name, rows[k].name)) {
+                common->at[kept] = common->at[i];
+                common->at[kept].n += rows[k].n;
+                common->at[kept].us += rows[k].us;
+                common->at[kept].peers_n += rows[k].peers_n;
+                common->at[kept].peers_us += rows[k].peers_us;
+                kept++;
+                break;
+            }
+    common->n = kept;
+}
+
+/* Adds the common row of the largest difference, as the mean of n processes. */
+static void say_common(struct common_rows *common, double n,
+                       struct jp_sentence *s)
+{
+    struct jp_ownwork_row *row = common->at;
+
+    if (!common->n)
+        return;
+    qsort(row, common->n, sizeof(*row), by_more);
+    row->n /= n;
+    row->us /= n;
+    row->peers_n /= n;
+    row->peers_us /= n;
+    say_row(row, s);
+}
+
+/* All processes of a host while they are compared with those of others. */
+struct host_sums {
+    struct common_rows of[JP_OWNWORK_CALL + 1]; /* by kind */
+    double least_us, most_us;                   /* more of own time */
+    double own_us, idle_us;                     /* sums of more */
+    size_t n;                                   /* processes with peers */
+    bool each_longer, has_steps;
+};
+
+static void add_process(const struct jp_ownwork *own, struct peers *p,
+                        size_t subject, struct host_sums *sums)
+{
+    const struct traced *t = &p->list[subject];
+    struct jp_ownwork_row rows[TRACED_NAMES];
+    double more;
+
+    find_peers(p, own->n, subject, t->host);
+    if (!p->n)
+        return;
+    more = own_time(t) - median_time(p, own_time);
+    sums->each_longer &= more > JP_OWNWORK_LEAST * own_time(t);
+    sums->least_us = sums->n ? fmin(sums->least_us, more) : more;
+    sums->most_us = sums->n ? fmax(sums->most_us, more) : more;
+    sums->own_us += own_kernels(t) - median_time(p, own_kernels);
+    sums->idle_us += idle(t) - median_time(p, idle);
+    sums->has_steps |= t->n_steps > 0;
+    for (int kind = JP_OWNWORK_KERNEL; kind <= JP_OWNWORK_CALL; kind++)
+        keep_common(&sums->of[kind], rows,
+                    list_names(p, subject, (enum jp_ownwork_kind) kind, rows),
+                    sums->n == 0);
+    sums->n++;
+}
+
+char *ownwork_host_text(const struct jp_ownwork *own, const char *host,
+                        char buf[JP_OWNWORK_TEXT])
+{
+    struct view *views = *host ? make_views(own->list) : NULL;
+    struct peers peers = {.list = own->list ? own->list->at : NULL,
+                          .views = views};
+    struct host_sums sums = {.each_longer = true};
+    struct jp_sentence s;
+    bool is_one;
+    double n;
+
+    *buf = '\0';
+    for (size_t i = 0; views && i < own->n; i++)
+        if (peers.list[i].has_times && !strcmp(peers.list[i].host, host))
+            add_process(own, &peers, i, &sums);
+    free_views(views, own->n);
+    if (sums.n < 2 || !sums.each_longer)
+        return buf;
+    n = (double) sums.n;
+    is_one = !strcmp(FIG_US(sums.least_us), FIG_US(sums.most_us));
+    sentence_init(&s, buf, JP_OWNWORK_TEXT);
+    sentence_add(&s,
+                 "by the traces of %s of its ranks, the own time of each is "
+                 "%s%s%s%s longer than that of ranks with the same kernels on "
+                 "other nodes",
+                 FIG_COUNT(sums.n), FIG_US(sums.least_us), is_one ? "" : " to ",
+                 is_one ? "" : FIG_US(sums.most_us),
+                 sums.has_steps ? " a step" : "");
+    if (sums.own_us >= sums.idle_us) {
+        say_common(&sums.of[JP_OWNWORK_KERNEL], n, &s);
+    } else {
+        sentence_add(&s,
+                     "their GPUs idle %s longer between kernels, so the hosts "
+                     "launch them late",
+                     FIG_US(sums.idle_us / n));
+        say_common(&sums.of[JP_OWNWORK_CALL], n, &s);
     }
     return buf;
 }

@@ -69,6 +69,15 @@ int64_t ownwork_find(const struct jp_ownwork *own, int64_t world_rank,
 char *ownwork_text(const struct jp_ownwork *own, size_t process,
                    char buf[JP_OWNWORK_TEXT]);
 
+/* The same of all traced processes of a host, each against alike processes of
+ * other hosts: "by the traces of its 4 ranks, each one's own time is 1.1 to 1.3
+ * ms a step longer than the median of ranks with the same kernels on other
+ * nodes: flash_bwd +1.1 ms (30 % slower at the same count)". "": fewer than two
+ * have peers elsewhere, one is not longer by JP_OWNWORK_LEAST, or no memory. A
+ * kernel, or a call, is named if each has more of it. */
+char *ownwork_host_text(const struct jp_ownwork *own, const char *host,
+                        char buf[JP_OWNWORK_TEXT]);
+
 /* One sentence about all processes: the exposed communication, and the process
  * with the longest own time. Returns buf. */
 char *ownwork_summary(const struct jp_ownwork *own,

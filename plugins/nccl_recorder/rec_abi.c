@@ -193,8 +193,7 @@ static void fill_facts(struct jp_rec_facts *facts, struct jp_rec_thread *thread,
     number(facts, comm, start);
     if (rec_op_kind((uint64_t) (uintptr_t) start->api) == JP_REC_API &&
         !(facts->flags & JP_REC_GRAPH))
-        atomic_fetch_sub_explicit(&comm->unseen[facts->api_func], 1,
-                                  memory_order_relaxed);
+        REC_COMM_COUNT(&comm->unseen[facts->api_func], -1);
 }
 
 /* Counts an operation as lost that the thread table had no room for. Its name
@@ -228,9 +227,9 @@ static void drop_op(struct jp_rec_comm *comm, const struct jp_rec_start *start)
     uint64_t api = (uint64_t) (uintptr_t) start->api;
 
     rec_pause_skip(1);
+    rec_trust_skip(&comm->trust);
     if (rec_op_kind(api) == JP_REC_API && !(api >> API_GRAPH & 1))
-        atomic_fetch_sub_explicit(&comm->unseen[api >> API_FUNC & 31], 1,
-                                  memory_order_relaxed);
+        REC_COMM_COUNT(&comm->unseen[api >> API_FUNC & 31], -1);
 }
 
 /* An operation is being enqueued. Returns its handle for NCCL, or NULL when it
@@ -252,15 +251,17 @@ static void *rec_core_op(struct jp_rec_thread *thread, struct jp_rec_comm *comm,
     }
     if (!thread) {
         count_unseen(comm, start->kind);
+        rec_trust_skip(&comm->trust);
         return NULL;
     }
     /* describe and count it; without a place it is lost */
     fill_facts(&facts, thread, comm, start);
     count = &comm->counts[facts.kind][facts.func];
-    atomic_fetch_add_explicit(&count->produced, 1, memory_order_relaxed);
+    REC_COMM_COUNT(&count->produced, 1);
     index = rec_purse_take(&thread->ops, &jp_rec_op_pool);
     if (index == JP_REC_NONE) {
         atomic_fetch_add_explicit(&count->lost, 1, memory_order_relaxed);
+        rec_trust_skip(&comm->trust);
         return NULL;
     }
     /* decide how its end will be found, then take its time and its place among
@@ -281,7 +282,7 @@ static void *rec_core_op(struct jp_rec_thread *thread, struct jp_rec_comm *comm,
 static void *rec_core_launch(struct jp_rec_comm *comm)
 {
     if (comm)
-        atomic_fetch_add_explicit(&comm->trust.launch, 1, memory_order_relaxed);
+        REC_COMM_COUNT(&comm->trust.launch, 1);
     return (void *) (uintptr_t) JP_REC_GROUP;
 }
 
@@ -318,7 +319,7 @@ static void *rec_core_api(struct jp_rec_thread *thread,
                        func == JP_REC_FUNC_BROADCAST ? call->root : -1);
     if (!call->is_p2p && !call->graph_captured && comm &&
         !atomic_load_explicit(&rec_paused, memory_order_relaxed))
-        atomic_fetch_add_explicit(&comm->unseen[func], 1, memory_order_relaxed);
+        REC_COMM_COUNT(&comm->unseen[func], 1);
     bits |= (uint64_t) func << API_FUNC;
     bits |= (uint64_t) rec_names_word(&thread->words, call->datatype)
             << API_DATATYPE;
@@ -385,6 +386,15 @@ static void count_one(_Atomic uint32_t *counter)
     atomic_store_explicit(counter, n + 1, memory_order_release);
 }
 
+/* Nothing proves yet whose a channel's stamp is. */
+static void note_late(struct jp_rec_op *op, unsigned channel)
+{
+    uint64_t channels = atomic_load_explicit(&op->late, memory_order_relaxed);
+
+    atomic_store_explicit(&op->late, channels | UINT64_C(1) << channel,
+                          memory_order_release);
+}
+
 static struct jp_rec_trust *trust_of(const struct jp_rec_op *op)
 {
     return &rec_comm_at((uint16_t) REC_OP_FACT(op, comm))->trust;
@@ -393,13 +403,11 @@ static struct jp_rec_trust *trust_of(const struct jp_rec_op *op)
 /* Where an operation stands, from its facts. */
 static struct jp_rec_place place_of(const struct jp_rec_op *op)
 {
-    return (struct jp_rec_place){.link = (uint8_t) REC_OP_FACT(op, func) ==
-                                                 JP_REC_FUNC_RECV
-                                             ? JP_REC_LINK_RECV
-                                             : JP_REC_LINK_SEND,
-                                 .launch = (uint32_t) REC_OP_FACT(op, launch),
-                                 .number = REC_OP_FACT(op, number),
-                                 .after_ns = REC_OP_FACT(op, after_ns)};
+    return (struct jp_rec_place){
+        .link = rec_op_link((uint8_t) REC_OP_FACT(op, func)),
+        .launch = (uint32_t) REC_OP_FACT(op, launch),
+        .number = REC_OP_FACT(op, number),
+        .after_ns = REC_OP_FACT(op, after_ns)};
 }
 
 /* A kernel channel of an operation starts. Returns its handle, or NULL when
@@ -427,7 +435,7 @@ static void *rec_core_kernel(void *parent, unsigned channel, uint64_t gpu_ns)
     if (stamp == JP_REC_DOUBTFUL)
         count_one(&op->refused);
     else if (stamp == JP_REC_LATE)
-        count_one(&op->late);
+        note_late(op, channel);
     if ((state & JP_REC_LOOSE) && !open_child(op, state))
         return NULL;
     count_one(&op->started);
@@ -623,7 +631,7 @@ static void record_gpu_stop(uint64_t bits, uint64_t gpu_ns)
         return;
     }
     if (stamp == JP_REC_LATE)
-        count_one(&op->late);
+        note_late(op, channel);
     keep_last(op, JP_REC_GPU_MAX, gpu_ns - start);
     keep_last(op, JP_REC_GPU_LAST, gpu_ns);
 }

@@ -48,8 +48,11 @@
  *    ring may have been overrun, and the stamps may be those of a later one.
  *    That shows when the progress thread has caught up: a stamp runs backwards.
  *    All operations with times since the reports were late lose their times,
- *    and nothing else. Where the thread never catches up, some operations keep
- *    the times of others: honest ones look the same, so they are not refused.
+ *    and nothing else. Where none ran backwards until it caught up, all of them
+ *    are right: a stamp's owner is the operation itself or one that is 64, 128,
+ *    ... works later, and an operation with fewer than 60 after it has its own.
+ *    Until then nothing shows whose the stamps are, and times that the thread
+ *    never proves are not used (rec_trust_is_proven).
  *
  * Kernel events stay on while the program captures a CUDA graph, although they
  * put a host function into every captured launch. The mask cannot be changed
@@ -70,9 +73,11 @@ enum jp_rec_link { JP_REC_LINK_SEND, JP_REC_LINK_RECV, JP_REC_N_LINKS };
 /* The last stamps of a connection, by the GPU's clock; 0: none yet. */
 struct jp_rec_channel {
     _Atomic uint64_t start_ns, stop_ns;
-    _Atomic uint64_t late_ns; /* the first of the late starts; 0: the last start
-                                 was not late */
-    _Atomic uint32_t launch;  /* the launch that start_ns is of */
+    /* the earliest start, and the lowest number of an operation, since nothing
+     * proves whose the stamps are; 0: they are proven */
+    _Atomic uint64_t late_ns, unproven;
+    _Atomic uint32_t launch; /* the launch that start_ns is of */
+    _Atomic uint32_t number; /* of the last operation, modulo 2^32 */
 };
 
 /* A span that stamps ran back over: from the first late one, or from the one
@@ -166,7 +171,7 @@ void rec_trust_call(struct jp_rec_trust *trust,
 enum jp_rec_stamp {
     JP_REC_FRESH,
     /* so many operations followed that only later stamps can tell whose it is:
-     * rec_trust_is_overrun() */
+     * rec_trust_is_proven() */
     JP_REC_LATE,
     JP_REC_DOUBTFUL, /* may be a later operation's: the time is not used */
     /* an earlier operation's: the end of this one cannot be known */
@@ -187,9 +192,20 @@ enum jp_rec_stamp rec_trust_stop(struct jp_rec_trust *trust, unsigned channel,
                                  uint64_t start_ns, uint64_t gpu_ns);
 
 /* Returns whether stamps ran back over a part of the span between two late
- * stamps of an operation: they may be a later operation's. */
+ * stamps of an operation, or may have, as such spans are too many to be kept:
+ * they may be a later operation's. */
 bool rec_trust_is_overrun(const struct jp_rec_trust *trust, uint64_t first_ns,
                           uint64_t last_ns);
+
+/* Returns whether the reports after an operation's late stamps on these
+ * channels (bit i: channel i) show whose they are. Its times are right then,
+ * unless rec_trust_is_overrun(). */
+bool rec_trust_is_proven(const struct jp_rec_trust *trust,
+                         enum jp_rec_link link, uint64_t number,
+                         uint64_t channels);
+
+/* NCCL launches an operation that is not recorded. */
+void rec_trust_skip(struct jp_rec_trust *trust);
 
 /* Returns whether a span by the GPU's clock is longer than one by the host's
  * that contains it; false where the clocks are not known to run alike. */
@@ -266,9 +282,9 @@ struct jp_rec_comm {
     _Atomic uint64_t replays[JP_REC_FUNCS];
     struct jp_rec_trust trust;
     /* the writer's */
-    uint64_t reached_ns; /* latest start of an ended operation of which a
-                            channel has stopped: all that were enqueued before
-                            are over */
+    /* latest start of an ended operation of which a channel has stopped, of
+     * each connection: all that were enqueued before are over */
+    uint64_t reached_ns[JP_REC_N_LINKS];
     uint64_t looked_unseen[JP_REC_FUNCS]; /* at the last look */
     uint64_t told_unseen[JP_REC_FUNCS];   /* as the file has them */
     bool told;    /* its block is in the file or in the buffer */
@@ -283,6 +299,13 @@ struct jp_rec_comm {
     char gpu_pci[32];
     char gpu_uuid[64];
 };
+
+/* Adds to a counter of a communicator without a lock prefix. Only the thread
+ * that calls NCCL for the communicator writes it; NCCL allows one at a time. */
+#define REC_COMM_COUNT(counter, n)                                             \
+    atomic_store_explicit(                                                     \
+        counter, atomic_load_explicit(counter, memory_order_relaxed) + (n),    \
+        memory_order_relaxed)
 
 /* Takes zeroed memory into use for both tables, of threads and communicators.
  * Returns how many bytes of it, or 0 when threads cannot be distinguished here

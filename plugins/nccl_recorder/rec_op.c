@@ -241,11 +241,12 @@ static bool done_publish(struct jp_rec_thread *thread)
  * over. */
 static void note_reached(const struct jp_rec_record *record)
 {
-    struct jp_rec_comm *comm = rec_comm_at(record->facts.comm);
+    uint64_t *reached_ns = &rec_comm_at(record->facts.comm)
+                                ->reached_ns[rec_op_link(record->facts.func)];
 
     if (record->stopped > 0 && !(record->facts.flags & JP_REC_UNTIMED) &&
-        record->facts.start_ns > comm->reached_ns)
-        comm->reached_ns = record->facts.start_ns;
+        record->facts.start_ns > *reached_ns)
+        *reached_ns = record->facts.start_ns;
 }
 
 /* Hands the new records of a chunk to the writer. */
@@ -330,7 +331,9 @@ void rec_op_drain(void (*take)(const struct jp_rec_record *record))
 
 /* An operation that later ones have overtaken gets no more events after this
  * time. The longer time is for one with an open proxy, which may still be at
- * work, and for one in a graph, whose nodes the driver orders. */
+ * work, for one in a graph, whose nodes the driver orders, and for one that
+ * only operations of the other connection have overtaken (enum jp_rec_link): a
+ * progress thread that lags reports the two far apart. */
 #define OVERTAKEN_NS 500000000LL
 #define OVERTAKEN_LONG_NS 10000000000LL
 /* how often the writer looks for overtaken ones */
@@ -496,7 +499,7 @@ struct waiting {
     /* the latest start of an operation of which a channel has stopped; 0: of
      * none. It is found anew each time and not kept: a later channel may show
      * that the stamps are those of an earlier operation. */
-    uint64_t reached_ns[JP_REC_MAX_COMMS];
+    uint64_t reached_ns[JP_REC_MAX_COMMS][JP_REC_N_LINKS];
 };
 
 /* Whether a live operation shows how far the communicator is. While events
@@ -531,7 +534,8 @@ static void find_waiting(struct waiting *waiting, uint64_t now)
         if (!rec_op_is(again, state))
             continue;
         since_ns = &waiting->since_ns[comm];
-        reached_ns = &waiting->reached_ns[comm];
+        reached_ns = &waiting->reached_ns[comm][rec_op_link(
+            (uint8_t) REC_OP_FACT(op, func))];
         if (waits && (*since_ns == 0 || start_ns < *since_ns))
             *since_ns = start_ns;
         else if (!waits && !(again & JP_REC_UNSURE) && start_ns > *reached_ns)
@@ -627,18 +631,18 @@ void rec_op_end_all(struct jp_rec_comm *comm)
         end_now(&jp_rec_ops[i], comm, &waiting, now);
 }
 
-/* Returns whether kernels that were launched later are over. Operations of one
- * launch start before the first of them is enqueued, so they show nothing about
- * each other. */
+/* Returns whether kernels that were launched later, and are watched over that
+ * connection, are over. Operations of one launch start before the first of them
+ * is enqueued, so they show nothing about each other. */
 static bool is_overtaken(struct jp_rec_op *op, uint64_t state,
                          const struct jp_rec_facts *facts,
-                         const struct waiting *waiting)
+                         const struct waiting *waiting, enum jp_rec_link link)
 {
     uint64_t enqueued_ns = rec_op_time(op, JP_REC_ENQUEUE_STOP);
 
     return (state & JP_REC_ENQUEUED) &&
-           (enqueued_ns < rec_comm_at(facts->comm)->reached_ns ||
-            enqueued_ns < waiting->reached_ns[facts->comm]);
+           (enqueued_ns < rec_comm_at(facts->comm)->reached_ns[link] ||
+            enqueued_ns < waiting->reached_ns[facts->comm][link]);
 }
 
 /* Ends an operation that is over without a last event. */
@@ -647,6 +651,7 @@ static void end_if_quiet(struct jp_rec_op *op, const struct waiting *waiting,
 {
     uint64_t state = rec_op_state(op);
     struct jp_rec_facts facts;
+    enum jp_rec_link link;
     int64_t quiet;
     bool slow;
 
@@ -661,9 +666,12 @@ static void end_if_quiet(struct jp_rec_op *op, const struct waiting *waiting,
             cut_short(op, state, 0);
         return;
     }
-    slow = (state & JP_REC_OPEN_MASK) || (facts.flags & JP_REC_GRAPH);
+    link = rec_op_link(facts.func);
+    slow = (state & JP_REC_OPEN_MASK) || (facts.flags & JP_REC_GRAPH) ||
+           !is_overtaken(op, state, &facts, waiting, link);
     if (quiet > (slow ? OVERTAKEN_LONG_NS : OVERTAKEN_NS) &&
-        is_overtaken(op, state, &facts, waiting))
+        (is_overtaken(op, state, &facts, waiting, JP_REC_LINK_SEND) ||
+         is_overtaken(op, state, &facts, waiting, JP_REC_LINK_RECV)))
         cut_short(op, state, JP_REC_CUT_SHORT | JP_REC_OVERTAKEN);
 }
 

@@ -89,7 +89,7 @@ struct jp_rec_op {
     _Atomic uint32_t stopped;
     /* channels with times of different operations */
     _Atomic uint32_t refused;
-    _Atomic uint32_t late; /* late stamps; rec_comm.h */
+    _Atomic uint64_t late; /* channels with late stamps (bit i); rec_comm.h */
     _Atomic uint64_t more[JP_REC_N_MORE];
     _Atomic uint64_t net[JP_REC_N_NET];
     /* start of each open channel by the GPU's clock; 0: not open */
@@ -186,6 +186,12 @@ static inline unsigned rec_op_channel(uint64_t handle)
     return (unsigned) (handle >> 3) & 63;
 }
 
+/* The connection over which NCCL watches operations of that function. */
+static inline enum jp_rec_link rec_op_link(uint8_t func)
+{
+    return func == JP_REC_FUNC_RECV ? JP_REC_LINK_RECV : JP_REC_LINK_SEND;
+}
+
 static inline uint64_t rec_op_state(const struct jp_rec_op *op)
 {
     return atomic_load_explicit(&op->state, memory_order_acquire);
@@ -226,7 +232,7 @@ struct jp_rec_record {
     uint32_t started;
     uint32_t stopped;
     uint32_t refused;
-    uint32_t late;
+    uint64_t late;
     uint64_t more[JP_REC_N_MORE]; /* present only with v7 or network waits */
     uint64_t net[JP_REC_N_NET]; /* present only if network waits are recorded */
 };

@@ -293,8 +293,13 @@ bool rec_trust_is_overrun(const struct jp_rec_trust *trust, uint64_t first_ns,
                           uint64_t last_ns)
 {
     uint32_t n = atomic_load_explicit(&trust->n_overruns, memory_order_acquire);
+    const struct jp_rec_overrun *oldest = &trust->overruns[n % JP_REC_OVERRUNS];
     uint32_t i;
 
+    /* there were earlier spans, which are not known any more */
+    if (n > JP_REC_OVERRUNS &&
+        first_ns < atomic_load_explicit(&oldest->from_ns, memory_order_relaxed))
+        return true;
     for (i = 0; i < n && i < JP_REC_OVERRUNS; i++) {
         const struct jp_rec_overrun *o = &trust->overruns[i];
 
@@ -307,16 +312,50 @@ bool rec_trust_is_overrun(const struct jp_rec_trust *trust, uint64_t first_ns,
 }
 
 /* Returns whether so many operations followed this one that the ring may have
- * been overrun. Must be called for each stamp, as lateness shows only at the
- * moment of the report. */
-static bool is_late(struct jp_rec_trust *trust, uint64_t number)
+ * been overrun, or had followed one that was reported before. *is_own: fewer
+ * did, so the stamp is this one's whatever the others are. Must be called for
+ * each stamp, as lateness shows only at the moment of the report. */
+static bool is_late(struct jp_rec_trust *trust, uint64_t number, bool *is_own)
 {
     uint64_t last = atomic_load_explicit(&trust->n_ops, memory_order_relaxed);
 
-    if (last - number >= RING_NEAR)
+    *is_own = last - number < RING_NEAR;
+    if (!*is_own)
         atomic_store_explicit(&trust->late_until, last, memory_order_relaxed);
     return number <=
            atomic_load_explicit(&trust->late_until, memory_order_relaxed);
+}
+
+/* From this stamp on nothing proves whose the connection's stamps are. */
+static void note_unproven(struct jp_rec_channel *c, uint64_t number,
+                          uint64_t gpu_ns)
+{
+    uint64_t ns = atomic_load_explicit(&c->late_ns, memory_order_relaxed);
+    uint64_t first = atomic_load_explicit(&c->unproven, memory_order_relaxed);
+
+    if (ns == 0 || gpu_ns < ns)
+        atomic_store_explicit(&c->late_ns, gpu_ns, memory_order_relaxed);
+    if (first == 0 || number < first)
+        atomic_store_explicit(&c->unproven, number, memory_order_relaxed);
+}
+
+bool rec_trust_is_proven(const struct jp_rec_trust *trust,
+                         enum jp_rec_link link, uint64_t number,
+                         uint64_t channels)
+{
+    for (unsigned i = 0; channels >> i; i++) {
+        uint64_t first = atomic_load_explicit(
+            &trust->channels[i][link].unproven, memory_order_acquire);
+
+        if ((channels >> i & 1) && first != 0 && first <= number)
+            return false;
+    }
+    return true;
+}
+
+void rec_trust_skip(struct jp_rec_trust *trust)
+{
+    atomic_fetch_add_explicit(&trust->n_ops, 1, memory_order_relaxed);
 }
 
 /* Counts a stale stamp. A few over a long time are chance: NCCL loses a start
@@ -358,6 +397,27 @@ static enum jp_rec_stamp compare(struct jp_rec_trust *trust,
     return gpu_ns < stop ? JP_REC_DOUBTFUL : JP_REC_FRESH;
 }
 
+/* Refuses the unproven stamps of a connection that a start proves nothing
+ * about: the works between the two may be a lap of the ring, or it is earlier
+ * than those of its own launch. */
+static void check_unproven(struct jp_rec_trust *trust, struct jp_rec_channel *c,
+                           const struct jp_rec_place *place, uint64_t gpu_ns)
+{
+    uint64_t since = atomic_load_explicit(&c->late_ns, memory_order_relaxed);
+    uint64_t start = atomic_load_explicit(&c->start_ns, memory_order_relaxed);
+    uint64_t stop = atomic_load_explicit(&c->stop_ns, memory_order_relaxed);
+    uint32_t last = atomic_load_explicit(&c->number, memory_order_relaxed);
+
+    if (since == 0)
+        return;
+    if ((uint32_t) place->number - last >= RING_NEAR) {
+        note_overrun(trust, since, start > stop ? start : stop);
+        atomic_store_explicit(&c->late_ns, 0, memory_order_relaxed);
+        atomic_store_explicit(&c->unproven, 0, memory_order_release);
+    } else if (gpu_ns < start)
+        note_overrun(trust, since < gpu_ns ? since : gpu_ns, start);
+}
+
 /* Takes a start that is not before the kernel's launch. */
 static enum jp_rec_stamp take_start(struct jp_rec_trust *trust,
                                     struct jp_rec_channel *c,
@@ -365,15 +425,18 @@ static enum jp_rec_stamp take_start(struct jp_rec_trust *trust,
                                     uint64_t gpu_ns)
 {
     enum jp_rec_stamp stamp = JP_REC_FRESH;
-    bool late = is_late(trust, place->number);
+    bool is_own, late = is_late(trust, place->number, &is_own);
     uint32_t last = atomic_load_explicit(&c->launch, memory_order_relaxed);
 
     /* one that is reported after a later one began before it */
     if (has_thread && (int32_t) (place->launch - last) < 0) {
+        if (!is_own)
+            note_unproven(c, place->number, gpu_ns);
         if (gpu_ns > atomic_load_explicit(&c->start_ns, memory_order_relaxed))
             return JP_REC_DOUBTFUL;
         return late ? JP_REC_LATE : JP_REC_FRESH;
     }
+    check_unproven(trust, c, place, gpu_ns);
     /* operations of one launch share their stamps: compare only the first */
     if (last != place->launch) {
         stamp = compare(trust, c, place, late, gpu_ns);
@@ -381,16 +444,18 @@ static enum jp_rec_stamp take_start(struct jp_rec_trust *trust,
             return stamp;
         atomic_store_explicit(&c->launch, place->launch, memory_order_relaxed);
     }
+    atomic_store_explicit(&c->number, (uint32_t) place->number,
+                          memory_order_relaxed);
     if (gpu_ns > atomic_load_explicit(&c->start_ns, memory_order_relaxed))
         atomic_store_explicit(&c->start_ns, gpu_ns, memory_order_relaxed);
-    if (!late) {
+    if (!is_own) {
+        note_unproven(c, place->number, gpu_ns);
+    } else if (atomic_load_explicit(&c->late_ns, memory_order_relaxed) != 0) {
+        /* those that ran backwards are in a span by now, the rest is right */
         atomic_store_explicit(&c->late_ns, 0, memory_order_relaxed);
-        return stamp;
+        atomic_store_explicit(&c->unproven, 0, memory_order_release);
     }
-    /* the first of the late ones */
-    if (atomic_load_explicit(&c->late_ns, memory_order_relaxed) == 0)
-        atomic_store_explicit(&c->late_ns, gpu_ns, memory_order_relaxed);
-    return stamp == JP_REC_FRESH ? JP_REC_LATE : stamp;
+    return late && stamp == JP_REC_FRESH ? JP_REC_LATE : stamp;
 }
 
 enum jp_rec_stamp rec_trust_start(struct jp_rec_trust *trust, unsigned channel,
@@ -422,10 +487,12 @@ enum jp_rec_stamp rec_trust_stop(struct jp_rec_trust *trust, unsigned channel,
                                  uint64_t start_ns, uint64_t gpu_ns)
 {
     struct jp_rec_channel *c = &trust->channels[channel][place->link];
-    bool late = is_late(trust, place->number);
+    bool is_own, late = is_late(trust, place->number, &is_own);
 
     if (gpu_ns > atomic_load_explicit(&c->stop_ns, memory_order_relaxed))
         atomic_store_explicit(&c->stop_ns, gpu_ns, memory_order_relaxed);
+    if (!is_own)
+        note_unproven(c, place->number, start_ns);
     if (gpu_ns <= start_ns || rec_trust_is_overrun(trust, start_ns, start_ns))
         return JP_REC_DOUBTFUL;
     return late ? JP_REC_LATE : JP_REC_FRESH;

@@ -81,14 +81,16 @@ static struct {
     bool failed;             /* the last write did */
 } f;
 
-/* Records with late stamps wait here until the progress thread, which lagged,
- * has reported enough for its stamps to run backwards. At most HELD wait, each
- * until a flush HELD_NS later, or until its communicator ends. */
+/* Records with late stamps wait here until later reports show whose the stamps
+ * are. At most HELD wait, each for HELD_NS, or until its communicator ends;
+ * what is not shown by then loses its times. A job that is killed loses what
+ * waits.
+ */
 enum { HELD = 4096 };
-#define HELD_NS 50000000ULL
+#define HELD_NS 5000000000LL
 
 static struct {
-    struct {
+    struct held_record {
         struct jp_rec_record record;
         uint64_t since_ns;
     } entries[HELD];
@@ -123,7 +125,7 @@ static bool is_refused(const struct jp_rec_record *r)
     uint64_t seen = r->times[JP_REC_KERNEL_LAST];
 
     return r->refused > 0 ||
-           (r->late > 0 &&
+           (r->late != 0 &&
             rec_trust_is_overrun(trust, r->times[JP_REC_GPU_FIRST],
                                  r->times[JP_REC_GPU_LAST])) ||
            (since > 0 && seen > since &&
@@ -379,15 +381,43 @@ static void take_record(const struct jp_rec_record *record)
     count_of(who)->written++;
 }
 
-/* Takes those that have waited long enough, or all. */
+static bool is_proven(const struct jp_rec_record *r)
+{
+    return rec_trust_is_proven(&rec_comm_at(r->facts.comm)->trust,
+                               rec_op_link(r->facts.func), r->facts.number,
+                               r->late);
+}
+
+/* Takes a record that waited. */
+static void take_held(struct jp_rec_record *record)
+{
+    if (!is_proven(record))
+        record->refused++;
+    take_record(record);
+}
+
+/* Takes those that are proven, those that nothing will prove, or all. The flush
+ * began at `now`; some were drained later. */
 static void release_held(uint64_t now, bool all)
 {
-    while (held.n > 0 &&
-           (all || now - held.entries[held.first].since_ns >= HELD_NS)) {
-        take_record(&held.entries[held.first].record);
-        held.first = (held.first + 1) % HELD;
-        held.n--;
+    uint32_t i, n = 0;
+
+    for (i = 0; i < held.n; i++) {
+        struct held_record *h = &held.entries[(held.first + i) % HELD];
+        struct held_record *to = &held.entries[(held.first + n) % HELD];
+
+        if (all || is_proven(&h->record) ||
+            (int64_t) (now - h->since_ns) >= HELD_NS ||
+            atomic_load_explicit(&rec_comm_at(h->record.facts.comm)->finalized,
+                                 memory_order_acquire)) {
+            take_held(&h->record);
+            continue;
+        }
+        if (to != h)
+            *to = *h;
+        n++;
     }
+    held.n = n;
 }
 
 /* Takes a finished record, or keeps it back. */
@@ -400,28 +430,13 @@ static void take_or_hold(const struct jp_rec_record *record)
         return;
     }
     if (held.n == HELD) {
-        take_record(&held.entries[i].record);
+        take_held(&held.entries[i].record);
         held.first = (held.first + 1) % HELD;
         held.n--;
     }
     held.entries[i].record = *record;
     held.entries[i].since_ns = rec_clock_ns();
     held.n++;
-}
-
-/* Whether a communicator has ended whose place will be used again. */
-static bool any_ended(void)
-{
-    uint32_t i;
-
-    for (i = 0; i < held.n; i++) {
-        uint16_t comm = held.entries[(held.first + i) % HELD].record.facts.comm;
-
-        if (atomic_load_explicit(&rec_comm_at(comm)->finalized,
-                                 memory_order_acquire))
-            return true;
-    }
-    return false;
 }
 
 /* -------------------------------------------------- snapshot and counters */
@@ -619,7 +634,7 @@ static void flush_run(bool final)
     /* finished operations before the snapshot: one that ends in between is in
      * the next flush, not in both */
     rec_op_drain(take_or_hold);
-    release_held(now, final || any_ended());
+    release_held(now, final);
     in_flight = take_snapshot(now, &omitted);
     if (final || is_due(now, in_flight))
         flush(now, in_flight, omitted, final);

@@ -697,6 +697,23 @@ static void reads_the_older_version(void **state)
     free(bytes);
 }
 
+/* A version that lacks what this one has is refused by its number, even where
+ * each of its blocks can be read: a report would lack it silently. */
+static void refuses_another_layout(void **state)
+{
+    struct jp_error err = {""};
+    size_t n;
+    uint8_t *bytes = make(*state, &n);
+
+    assert_true(takes(bytes, n, NULL));
+    jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, 16);
+    assert_false(takes(bytes, n, &err));
+    assert_non_null(
+        strstr(err.text, "a partial of version 16; this release reads 5 to 8 "
+                         "and 32"));
+    free(bytes);
+}
+
 #define TEST(function)                                                         \
     cmocka_unit_test_setup_teardown(function, tempdir_make, tempdir_drop)
 
@@ -717,6 +734,7 @@ int main(void)
         TEST(refuses_odd_timelines),
         TEST(refuses_odd_messages),
         TEST(reads_the_older_version),
+        TEST(refuses_another_layout),
     };
 
     return cmocka_run_group_tests_name("tests/aggregate/test_partial", tests,

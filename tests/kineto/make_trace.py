@@ -5,7 +5,8 @@ The fields are those of pytorch/kineto's output_json.cpp and torch.profiler at
 that time. Each step: own kernels, then AllReduce, AllGather; no rank leaves one
 before all have entered it.
 
-  slow=R:NAME:F   rank R's kernel NAME takes F times as long
+  slow=R:NAME:F   rank R's kernel NAME takes F times as long; R may be 4-7
+  hosts=N         the ranks are on so many hosts
   gap=R:US        rank R's host launches the first kernel of a step so much later
   skew=R:US       rank R's clock is ahead by that
   steps=N  only=R one rank's file
@@ -34,7 +35,8 @@ COLLS = (("AllReduce", "allreduce", 4096), ("AllGather", "_allgather_base", 512)
 def value(name, rank):
     """The option of that rank, split, or None."""
     parts = opt.get(name, "").split(":")
-    return parts[1:] if parts[0] == str(rank) else None
+    low, _, high = parts[0].partition("-")
+    return parts[1:] if low and int(low) <= rank <= int(high or low) else None
 
 
 def us(ns):
@@ -99,7 +101,8 @@ class Trace:
         if BASE:
             head.update(displayTimeUnit="ms", baseTimeNanoseconds=BASE)
         if layout == "2026":
-            head["host_name"] = "node1"
+            head["host_name"] = "node%d" % (
+                self.rank * int(opt.get("hosts", 1)) // ranks + 1)
         self.events.append({"ph": "M", "name": "process_name", "ts": 0,
                             "pid": self.pid, "tid": 0,
                             "args": {"name": "python"}})

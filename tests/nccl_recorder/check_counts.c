@@ -124,6 +124,11 @@ static void check_op(json_t *sim, struct jpr_reader *r, const struct jpr_op *op)
             bad("%s: times that are not to be believed", key);
         if (version >= 5 && strcmp(jpr_comm(r, op->comm)->name, "world") != 0)
             bad("%s: not believed, without a copy to oneself", key);
+    } else if (version >= 5 && version < 7 && op->source == JPR_KERNEL_GPU &&
+               !op->exec_ns && !op->gpu_first_ns &&
+               !strcmp(jpr_comm(r, op->comm)->name, "world")) {
+        /* before the first copy to oneself, and reported long after it: nothing
+         * proves whose its stamps are */
     } else if (version < 5 || op->source != JPR_KERNEL_GPU ||
                !op->gpu_first_ns || op->gpu_last_ns <= op->gpu_first_ns)
         bad("%s: no times of the GPU", key);

@@ -122,6 +122,37 @@ static void too_few(struct rec_scene *s)
     _exit(0);
 }
 
+/* A progress thread that lags reports Recvs long before the Sends before them:
+ * its two connections are apart. */
+static void sends_behind(struct rec_scene *s)
+{
+    void *comm = scene_comm(s, "apart", 1, 0, 2);
+    void *send = scene_p2p(s, comm, "Send", 1, 4096, 1);
+    void *recv;
+
+    CHECK(s->api->stop(send) == 0);
+    scene_launch(s, comm);
+    recv = scene_p2p(s, comm, "Recv", 1, 4096, 1);
+    CHECK(s->api->stop(recv) == 0);
+    report(s, comm, recv, 1);
+    usleep(1500000);
+    report(s, comm, send, 1);
+    scene_wait(s, "\"func\":\"Send\"", 1);
+    _exit(0);
+}
+
+static void recvs_overtake_no_sends(void **state)
+{
+    struct rec_result r;
+
+    (void) state;
+    rec_harness_run(sends_behind, 6, &r);
+    assert_ok(r);
+    assert_int_equal(has(&r, "\"func\":\"Send\""), 1);
+    assert_int_equal(has(&r, "\"incomplete\":true"), 0);
+    rec_harness_fini(&r);
+}
+
 static void fewer_channels_than_announced(void **state)
 {
     struct rec_result r;
@@ -389,6 +420,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_to_oneself_end),
         cmocka_unit_test(old_messages_to_oneself_end),
+        cmocka_unit_test(recvs_overtake_no_sends),
         cmocka_unit_test(fewer_channels_than_announced),
         cmocka_unit_test(a_useless_gpu_time),
         cmocka_unit_test(the_gpus_clock),

@@ -168,7 +168,7 @@ static void first_stamps_are_those_of_later_works(void **state)
 }
 
 /* Many operations are queued and none has the stamps of another one: all are
- * late, and all are used. */
+ * late, and all are used once the last ones were reported. */
 static void a_long_queue(void **state)
 {
     enum { WORKS = 300 };
@@ -189,7 +189,50 @@ static void a_long_queue(void **state)
             rec_trust_stop(&trust, 0, &places[i], start, start + 90),
             JP_REC_LATE);
         assert_false(rec_trust_is_overrun(&trust, start, start + 90));
+        assert_int_equal(
+            rec_trust_is_proven(&trust, JP_REC_LINK_SEND, 1, 1 << 0),
+            i >= WORKS - 60);
     }
+    assert_true(rec_trust_is_proven(&trust, JP_REC_LINK_SEND, WORKS, 1 << 0));
+}
+
+/* A connection is used so rarely that a lap of the ring lies between two
+ * reports: the second one shows nothing about the first one. */
+static void a_lap_between_two_reports(void **state)
+{
+    enum { WORKS = 300, FIRST = 10, SECOND = 290 };
+    struct jp_rec_trust trust = {0};
+    struct jp_rec_place places[WORKS] = {0};
+
+    (void) state;
+    for (int i = 0; i < WORKS; i++) {
+        atomic_fetch_add(&trust.launch, 1);
+        rec_trust_op(&trust, 100, false, &places[i]);
+    }
+    assert_int_equal(rec_trust_start(&trust, 0, &places[FIRST], 5000, 0),
+                     JP_REC_LATE);
+    assert_int_equal(rec_trust_stop(&trust, 0, &places[FIRST], 5000, 5090),
+                     JP_REC_LATE);
+    assert_false(rec_trust_is_overrun(&trust, 5000, 5090));
+    rec_trust_start(&trust, 0, &places[SECOND], 9000, 0);
+    assert_true(rec_trust_is_overrun(&trust, 5000, 5090));
+    assert_false(rec_trust_is_overrun(&trust, 9000, 9090));
+}
+
+/* Operations that are not recorded count: they take entries of the ring. */
+static void skipped_operations_count(void **state)
+{
+    struct jp_rec_trust trust = {0};
+    struct jp_rec_place place = {0};
+
+    (void) state;
+    atomic_fetch_add(&trust.launch, 1);
+    rec_trust_op(&trust, 100, false, &place);
+    for (int i = 0; i < 64; i++)
+        rec_trust_skip(&trust);
+    assert_int_equal(rec_trust_start(&trust, 0, &place, 1000, 0), JP_REC_LATE);
+    assert_false(
+        rec_trust_is_proven(&trust, JP_REC_LINK_SEND, place.number, 1 << 0));
 }
 
 int main(void)
@@ -201,6 +244,8 @@ int main(void)
         cmocka_unit_test(recvs_are_reported_late),
         cmocka_unit_test(first_stamps_are_those_of_later_works),
         cmocka_unit_test(a_long_queue),
+        cmocka_unit_test(a_lap_between_two_reports),
+        cmocka_unit_test(skipped_operations_count),
         cmocka_unit_test(mask_of_an_unloaded_library),
     };
 
