@@ -109,9 +109,6 @@ static const struct jp_knob site_history[] = {
              "time limit of the program")},
     {JP_KNOB("accounts", JP_KNOB_PATH, 0, 0, NULL, NULL,
              "root's list of users and their accounts, lines user|account")},
-    {JP_KNOB(
-        "tell", JP_KNOB_BOOL, 0, 1, NULL, "0",
-        "1: a line at submission about nodes that slowed the user's jobs")},
     {0}};
 
 /* Metrics for Prometheus while a step runs. */

@@ -20,6 +20,7 @@ static const struct {
 static char *value[OPTIONS]; /* the last value, owned; NULL: not given */
 static const char *config, *mode, *node;
 static bool told, asked_history; /* option_tell has */
+static bool tells_history;       /* the plugstack line has history=tell */
 static char help[OPTIONS][512];  /* the help texts with the default */
 
 static bool is_off(const char *s)
@@ -92,7 +93,7 @@ static int option_callback(int val, const char *arg, int remote)
 void option_init(spank_t sp, int ac, char **av)
 {
     config = mode = NULL;
-    told = asked_history = false;
+    told = asked_history = tells_history = false;
     node = JP_LIBEXECDIR "/jobprof-node";
     for (int i = 0; i < ac; i++)
         if (strncmp(av[i], "config=/", 8) == 0)
@@ -101,6 +102,8 @@ void option_init(spank_t sp, int ac, char **av)
             node = av[i] + 5;
         else if (strncmp(av[i], "default=", 8) == 0)
             mode = av[i] + 8;
+        else if (strcmp(av[i], "history=tell") == 0)
+            tells_history = true;
         else
             slurm_error("jobprof: plugstack: \"%s\" is ignored", av[i]);
     for (int i = 0; i < OPTIONS; i++) {
@@ -115,8 +118,8 @@ void option_init(spank_t sp, int ac, char **av)
     }
 }
 
-/* A new job that is to be profiled: if the site wants it, one line about nodes
- * that slowed its user's earlier jobs. What fails is silent. */
+/* A new job that is to be profiled, where the site wants it: one line about
+ * nodes that slowed its user's earlier jobs. What fails is silent. */
 static void tell_history(void)
 {
     struct helper h;
@@ -135,8 +138,8 @@ void option_tell(spank_context_t at)
     bool given = false, only_srun = false;
 
     /* srun in an allocation has no choice of nodes any more */
-    if (at != S_CTX_REMOTE && !asked_history && option_asked(NULL) &&
-        !getenv("SLURM_JOB_ID"))
+    if (tells_history && at != S_CTX_REMOTE && !asked_history &&
+        option_asked(NULL) && !getenv("SLURM_JOB_ID"))
         tell_history();
     asked_history = true;
     for (int i = 0; i < OPTIONS; i++) {

@@ -129,7 +129,7 @@ inside() { in_folder "$root" "$@"; }
 
 bare_slurm() {
     inside apt-get update -q && inside apt-get install -qy --no-install-recommends \
-        slurm-client slurmd slurmctld munge hostname procps || return
+        slurm-client slurmd slurmctld munge hostname procps systemd || return
     inside id alice >/dev/null 2>&1 || inside useradd -m -s /bin/bash alice || return
     inside find / -xdev -path /proc -prune -o -path '*jobprof*' -print | sort >"$work/before"
     cat >"$root/etc/slurm/slurm.conf" <<'CONF'
@@ -168,7 +168,7 @@ install -d -o munge -g munge -m 755 /run/munge
     dd if=/dev/urandom bs=32 count=1 of=/etc/munge/munge.key 2>/dev/null
 chown munge:munge /etc/munge/munge.key; chmod 400 /etc/munge/munge.key
 setpriv --reuid munge --regid munge --init-groups munged --force
-slurmctld -c && slurmd || exit 1 # what the last session ran is over
+slurmctld -c && slurmd -c || exit 1 # what the last session ran is over
 for _ in $(seq 60); do timeout 5 sinfo -h -o %T | grep -q idle && break; sleep 0.3; done
 runuser -u alice -- bash -lc "cd && $1"
 SESSION
@@ -180,9 +180,12 @@ SESSION
 
 slurm_before() { on_slurm 'srun -n2 true'; }
 
+debs_there() {
+    mkdir -p "$root/root/debs" && cp "$work"/deb/*.deb "$root/root/debs/" && rm -f "$root"/root/debs/*dbgsym*
+}
+
 install_deb() {
-    mkdir -p "$root/root/debs" && cp "$work"/deb/*.deb "$root/root/debs/" && rm -f "$root"/root/debs/*dbgsym* || return
-    inside bash -c 'apt-get install -qy --no-install-recommends /root/debs/*.deb' || return
+    debs_there && inside bash -c 'apt-get install -qy --no-install-recommends /root/debs/*.deb' || return
     inside jobprof --version | sed 's/^/note: /'
 }
 
@@ -200,6 +203,52 @@ step_and_report() {
         jobprof report -q --parquet jobprof-*/step-0 2>err || { cat err; exit 8; }
         LC_ALL=C grep -qaP "\x28\xb5\x2f\xfd" jobprof-*/step-0/parquet/ops.parquet || exit 9 # zstd'
 }
+
+# What the administrators' guide has, typed in its order, block by block: root's
+# commands in a shell with a network, those of a user on Slurm. NODE and N are its
+# placeholders.
+guide_blocks() { # each ends in a NUL
+    awk '/^ *$/ || /^#/ { may = 1; if (on) printf "%c", 0; on = 0; next }
+        /^    / && (may || on) { sub(/^ +/, ""); print; on = 1; may = 0; next }
+        { if (on) printf "%c", 0; on = may = 0 }
+        END { if (on) printf "%c", 0 }' "$source/docs/administrators.md"
+}
+
+typed_guide() {
+    local block rc number=0
+    rm -f "$work/typed"
+    while IFS= read -r -d '' block; do
+        number=$((number + 1))
+        block=${block/ NODE / bare } block=${block/--nodes N/--nodes 1}
+        case $block in
+        srun* | *'doctor --nodes'*) on_slurm "$block" </dev/null ;;
+        # "yes" to what apt asks; a chroot has no systemd that could start a timer now
+        *) yes | inside bash -ec "systemctl() { command systemctl \"\${@/--now/--quiet}\"; }
+cd /root/debs
+$block" ;;
+        esac >"$work/typed.out" 2>&1
+        rc=$?
+        { echo "$block"; cat "$work/typed.out"; } >>"$work/typed"
+        [ $rc = 0 ] || { tail -n 40 "$work/typed"; return 1; }
+        case $block in
+        srun*) grep -q '^jobprof: ' "$work/typed.out" && ! grep '^fail' "$work/typed.out" ;;
+        # apt keeps its log in a terminal, which a chroot has not
+        *'metrics = '*) inside jobprof metrics collect ;;& # what its timer runs
+        *'grep metrics') grep '^ok' "$work/typed.out" ;;
+        *) ! grep -vF 'Is /dev/pts mounted?' "$work/typed.out" | grep -E '^fail|^(bash|E|sed|jobprof):' ;;
+        esac || { tail -n 40 "$work/typed"; return 1; }
+    done < <(guide_blocks)
+    [ $number -ge 14 ] || { echo "only $number blocks"; return 1; }
+    echo "note: $number blocks"
+}
+
+guide_deb() { # ... and then that Slurm runs on, without a trace for the next step
+    debs_there && typed_guide || return
+    on_slurm 'srun -n2 true 2>err && ! grep . err && rm -rf jobprof-* err' || return
+    rm -rf "$root/etc/jobprof/conf.d" "$root/etc/jobprof/gc.env" "$root/shared" "$root/var/lib/jobprof" "$root/var/spool/jobprof"
+    inside apt-get purge -qy jobprof jobprof-slurm libnccl-profiler-jobprof
+}
+
 
 upgrade_deb() { # the next version over this one; a changed setting stays
     local deb name
@@ -263,6 +312,7 @@ if step "two bare Debians ($suite)" bare &&
     step "lintian says nothing" lint_deb
     if step "Debian's Slurm in the other one" bare_slurm; then
         step "that Slurm runs a step before" slurm_before
+        step "the administrators' guide as typed" guide_deb
         step "the packages install" install_deb &&
             step "a user's step leaves a report; doctor has nothing failed" step_and_report
         step "an upgrade keeps the site's settings" upgrade_deb

@@ -158,7 +158,10 @@ struct jp_copper_path {
     bool full;         /* from full tables; false: only from top rows */
     uint64_t count[4]; /* as in struct copper_row */
     uint64_t events;
-    size_t last_rank; /* private to the set while it grows */
+    uint64_t least, most; /* events of one of these ranks */
+    /* private to the set while it grows: the rank of the last row, its events */
+    size_t last_rank;
+    uint64_t rank_events;
 };
 
 /* A root whose files were compared with the observed paths. */

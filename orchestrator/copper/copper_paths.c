@@ -124,6 +124,18 @@ static int insert(struct copper_pathset *set, const struct copper_row *row,
     return 0;
 }
 
+/* Takes the events of the rank whose rows have been added. */
+static void close_rank(struct jp_copper_path *e)
+{
+    if (e->last_rank == SIZE_MAX)
+        return;
+    if (e->ranks == 1 || e->rank_events < e->least)
+        e->least = e->rank_events;
+    if (e->rank_events > e->most)
+        e->most = e->rank_events;
+    e->rank_events = 0;
+}
+
 int copper_pathset_add(struct copper_pathset *set, const struct copper_row *row,
                        size_t rank, bool full)
 {
@@ -146,7 +158,11 @@ int copper_pathset_add(struct copper_pathset *set, const struct copper_row *row,
         e->count[i] = num_add(e->count[i], row->count[i]);
     e->events = num_add(e->events, copper_row_events(row));
     /* rows of one rank follow each other, so a rank is counted once */
-    e->ranks += e->last_rank != rank;
+    if (e->last_rank != rank) {
+        close_rank(e);
+        e->ranks++;
+    }
+    e->rank_events = num_add(e->rank_events, copper_row_events(row));
     e->full |= full;
     e->last_rank = rank;
     return 0;
@@ -168,6 +184,8 @@ void copper_pathset_take(struct copper_pathset *set,
                          struct jp_copper_path **paths, size_t *n,
                          void **memory)
 {
+    for (size_t i = 0; i < set->n; i++)
+        close_rank(&set->entries[i]);
     if (set->n)
         qsort(set->entries, set->n, sizeof(*set->entries), by_weight);
     *paths = set->entries;

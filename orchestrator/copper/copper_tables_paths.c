@@ -101,6 +101,21 @@ PATH_COUNT(stores, true, 0)
 PATH_COUNT(serves, true, 1)
 PATH_COUNT(expires, true, 2)
 PATH_COUNT(clears, true, 3)
+/* A rank that does not list a path may still have used it. */
+static void get_path_range(const struct jp_row *row, struct jp_value *v)
+{
+    const struct jp_copper_path *p = row->at;
+
+    v->type = JP_VALUE_TEXT;
+    v->text = v->buf;
+    v->real = (double) p->most;
+    if (p->least == p->most)
+        snprintf(v->buf, sizeof(v->buf), "%s", FIG_COUNT(p->most));
+    else
+        snprintf(v->buf, sizeof(v->buf), "%s to %s", FIG_COUNT(p->least),
+                 FIG_COUNT(p->most));
+}
+
 JP_GETTER(path_category, jp_copper_path,
           value_text(v, copper_category_names[at->category]))
 JP_GETTER(path_class, jp_copper_path,
@@ -129,6 +144,14 @@ JP_GETTER(path_source, jp_copper_path, value_text(v, path_sources[at->full]))
     COUNT_COLUMN("ttl_serves", 6, "answered from that", get_path_serves),      \
     COUNT_COLUMN("ttl_expires", 7, "ran out of time", get_path_expires),       \
     COUNT_COLUMN("ttl_clears", 8, "found after all", get_path_clears)
+#define RANGE_COLUMNS                                                          \
+    {"events_min", JP_COL_COUNT, JP_CSV, 9,                                    \
+     .help = "of these ranks, the one with fewest",                            \
+     JP_FIELD(struct jp_copper_path, least)},                                  \
+    {"events_max", JP_COL_COUNT, JP_CSV, 10, .help = "the one with most",      \
+     JP_FIELD(struct jp_copper_path, most)},                                   \
+    {"range", JP_COL_FIGURE, JP_TIP, 0, 5, 0, "Events of one rank",            \
+     "from the rank with fewest to the one with most", .get = get_path_range}
 /* clang-format on */
 static const struct jp_column paths[] = {
     {"category", JP_COL_WORD, JP_CSV, .help = "of Copper's tables",
@@ -139,9 +162,12 @@ static const struct jp_column paths[] = {
     TTL_COLUMNS,
     {"source", JP_COL_WORD, JP_CSV, .help = "top: a lower bound",
      .get = get_path_source, JP_WORDS(path_sources)},
+    RANGE_COLUMNS,
 };
-static const struct jp_column cached_paths[] = {PATH_COLUMNS, CACHE_COLUMNS};
-static const struct jp_column absent_paths[] = {PATH_COLUMNS, TTL_COLUMNS};
+static const struct jp_column cached_paths[] = {PATH_COLUMNS, CACHE_COLUMNS,
+                                                RANGE_COLUMNS};
+static const struct jp_column absent_paths[] = {PATH_COLUMNS, TTL_COLUMNS,
+                                                RANGE_COLUMNS};
 const struct jp_table table_copper_paths = {
     .name = "copper_paths",
     .help = "one row per path of a category",

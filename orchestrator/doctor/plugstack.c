@@ -395,7 +395,8 @@ static char *find_module(const struct doctor *d, const char *plugin)
 /* Checks the arguments of the line that loads the module. */
 static void check_args(struct doctor *d, const struct plugstack_line *line)
 {
-    static const char *const known[] = {"config=/", "node=/", "default="};
+    static const char *const known[] = {"config=/", "node=/",
+                                        "default=", "history=tell"};
     const char *mode = plugstack_arg(line, "default");
     struct jp_request request = {0};
     struct jp_error err;
@@ -408,7 +409,8 @@ static void check_args(struct doctor *d, const struct plugstack_line *line)
         if (!ours)
             doctor_add(d, DOCTOR_WARN, CHECK,
                        "remove it, because it is ignored: known are "
-                       "config=/FILE, node=/FILE, default=MODE",
+                       "config=/FILE, node=/FILE, default=MODE, "
+                       "history=tell",
                        "%s: %s", line->where, line->args[i]);
     }
     /* default= is parsed like the option, because the module treats it so. */

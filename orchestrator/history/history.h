@@ -26,6 +26,9 @@ enum {
     HISTORY_FINDINGS = 16, /* limit per line */
     HISTORY_NETS = 12,
     HISTORY_PAIRS = 32,
+    HISTORY_LOADED = 16,
+    HISTORY_LABELS = 16,
+    HISTORY_AXES = 8,
     HISTORY_LINE = 48 << 10, /* longest line in bytes; less than the capacity of
                               * a pipe */
     HISTORY_LIST = 16 << 10, /* longest node list in bytes; a longer one is left
@@ -59,6 +62,17 @@ struct history_pair {
     double busbw_gbs;
 };
 
+/* A name and its value: a library and its version, a label of the user's. */
+struct history_named {
+    struct history_text name, value;
+};
+
+/* A way in which the program divides its work. */
+struct history_axis {
+    struct history_text axis;
+    uint64_t ranks;
+};
+
 struct history_step {
     uint64_t version, time_us, written_us, job, restart;
     struct history_text step, user, account, partition, name, nodelist;
@@ -76,6 +90,11 @@ struct history_step {
     struct history_net nets[HISTORY_NETS];
     struct history_pair pairs[HISTORY_PAIRS];
     size_t n_findings, n_nets, n_pairs;
+    uint64_t world_size;
+    struct history_named loaded[HISTORY_LOADED];
+    struct history_named labels[HISTORY_LABELS];
+    struct history_axis axes[HISTORY_AXES];
+    size_t n_loaded, n_labels, n_axes;
 };
 
 /* --- history_line.c ------------------------------------------------------- */

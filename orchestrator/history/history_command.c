@@ -412,13 +412,11 @@ static int run(struct arguments *a, char **paths, int n)
 #define TELL_US (UINT64_C(30) * 24 * 3600 * 1000000)
 #define TELL_BYTES (UINT64_C(4) << 20)
 
-/* Prints a line about nodes that slowed the user's own jobs, on standard error,
- * if the site wants it. Everything that fails is silent: the user has asked for
- * nothing. Returns JP_EXIT_OK. */
+/* Prints a line about nodes that slowed the user's own jobs, on standard error.
+ * The SPANK module asks if the plugstack line has history=tell. Everything that
+ * fails is silent: the user has asked for nothing. Returns JP_EXIT_OK. */
 static int tell(struct arguments *a)
 {
-    const struct sitefile_value *asked =
-        sitefile_find(&a->site, "history.tell");
     const struct history_about about = {.form = HISTORY_AS_TOLD, .top = -1};
     struct work w = {.a = a};
     struct history_reader reader = {.see = see,
@@ -430,7 +428,7 @@ static int tell(struct arguments *a)
     struct timespec now;
     char *own;
 
-    if (!asked || strcmp(asked->value, "1") != 0 || !a->sink.dir)
+    if (!a->sink.dir)
         return JP_EXIT_OK;
     clock_gettime(CLOCK_REALTIME, &now);
     a->want.since_us = (uint64_t) now.tv_sec * 1000000 - TELL_US;

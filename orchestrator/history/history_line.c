@@ -51,6 +51,21 @@ static const struct history_field pairs[] = {
     {"busbw_gbs", HISTORY_REAL, "GB/s", "over their messages", OF(pair, busbw_gbs)},
     {0}};
 
+static const struct history_field loaded[] = {
+    {"name", HISTORY_WORD, "", "torch, jax, tensorflow, nccl, rccl, cuda, driver", OF(named, name)},
+    {"version", HISTORY_WORD, "", "absent: not known", OF(named, value)},
+    {0}};
+
+static const struct history_field labels[] = {
+    {"key", HISTORY_WORD, "", "of the label", OF(named, name)},
+    {"value", HISTORY_WORD, "", "the user's own words", OF(named, value)},
+    {0}};
+
+static const struct history_field axes[] = {
+    {"axis", HISTORY_WORD, "", "tp, pp, dp, cp or ep: tensor, pipeline, data, context, expert", OF(axis, axis)},
+    {"ranks", HISTORY_COUNT, "", "of each of its communicators", OF(axis, ranks)},
+    {0}};
+
 const struct history_field history_fields[] = {
     {"v", HISTORY_COUNT, "", "version of the line: 1", AT(version), true},
     {"time_us", HISTORY_CLOCK, "us since 1970", "start of the step", AT(time_us), true},
@@ -90,6 +105,10 @@ const struct history_field history_fields[] = {
     {"findings", HISTORY_ROWS, "", "worst first, at most 16", ROWS(findings, findings, HISTORY_FINDINGS)},
     {"net", HISTORY_ROWS, "", "bandwidth by kind: for each network and function the size with most time, at most 12", ROWS(nets, nets, HISTORY_NETS)},
     {"pairs", HISTORY_ROWS, "", "Send and Recv between nodes, those with most data, at most 32", ROWS(pairs, pairs, HISTORY_PAIRS)},
+    {"frameworks", HISTORY_ROWS, "", "what the tasks had loaded, at most 16", ROWS(loaded, loaded, HISTORY_LOADED)},
+    {"labels", HISTORY_ROWS, "", "of the run (labels= of --util-profile), at most 16", ROWS(labels, labels, HISTORY_LABELS)},
+    {"world_size", HISTORY_COUNT, "", "ranks of the program, where its communicators show it", AT(world_size)},
+    {"axes", HISTORY_ROWS, "", "how the program divides its work, where its communicators show it, at most 8", ROWS(axes, axes, HISTORY_AXES)},
     {0}};
 /* clang-format on */
 

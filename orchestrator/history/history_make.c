@@ -260,6 +260,36 @@ static struct history_text nccl_of(const json_t *job)
     return (struct history_text){"", 0};
 }
 
+/* Adds what the tasks had loaded, the user's labels, and what the communicators
+ * show of the program. */
+static void add_program(struct history_step *step, const json_t *job)
+{
+    const json_t *loaded = json_object_get(job, "frameworks");
+    const json_t *parallel = json_object_get(job, "parallel");
+    const json_t *axes = json_object_get(parallel, "axes");
+    json_t *labels = json_object_get(job, "labels");
+    const char *key;
+    json_t *value;
+
+    for (size_t i = 0; i < json_array_size(loaded); i++)
+        if (step->n_loaded < HISTORY_LOADED)
+            step->loaded[step->n_loaded++] = (struct history_named){
+                text_of(json_array_get(loaded, i), "name"),
+                text_of(json_array_get(loaded, i), "version")};
+    json_object_foreach(labels, key, value)
+    {
+        if (step->n_labels < HISTORY_LABELS && strlen(key) <= HISTORY_TEXT)
+            step->labels[step->n_labels++] = (struct history_named){
+                {key, (uint32_t) strlen(key)}, text_of(labels, key)};
+    }
+    step->world_size = count_of(parallel, "world_size");
+    for (size_t i = 0; i < json_array_size(axes); i++)
+        if (step->n_axes < HISTORY_AXES)
+            step->axes[step->n_axes++] = (struct history_axis){
+                text_of(json_array_get(axes, i), "axis"),
+                count_of(json_array_get(axes, i), "ranks")};
+}
+
 /* Fills the step from summary.json. The step borrows its strings. */
 static void fill(struct history_step *step, const json_t *summary)
 {
@@ -290,6 +320,7 @@ static void fill(struct history_step *step, const json_t *summary)
     step->jobprof = text_of(json_object_get(summary, "generator"), "version");
     step->overhead = real_of(json_object_get(quality, "overhead"), "share");
     step->report_s = real_of(summary, "analysis_us") / 1e6;
+    add_program(step, job);
     add_findings(step, summary);
     add_nets(step, summary);
     add_pairs(step, summary);

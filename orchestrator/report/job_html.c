@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "orchestrator/identity/parallel.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/sections.h"
@@ -112,6 +113,8 @@ int job_html_facts(const struct jp_report *report, FILE *out)
     const struct jp_jobconf *c = report->conf;
     const struct jp_nodes *nodes = report->nodes;
     char loaded[JP_AGENTS_TEXT], unwatched[UNWATCHED_TEXT];
+    char ranks[PARALLEL_TEXT];
+    struct parallel parallel;
 
     fputs("<dl>\n", out);
     /* an unknown fact is shown as "-" */
@@ -139,6 +142,10 @@ int job_html_facts(const struct jp_report *report, FILE *out)
         html_out_fact(out, "Not watched for hangs", unwatched);
     put_fact_count(out, "Nodes", expected_nodes(c, nodes));
     put_fact_count(out, "Tasks", expected_tasks(c, nodes));
+    if (parallel_find(&parallel, report->result, report->processes,
+                      expected_tasks(c, nodes)) == 0 &&
+        *parallel_text(&parallel, ranks))
+        html_out_fact(out, "Parallelism, by its communicators", ranks);
     if (nodes) {
         html_out_fact(out, "Node list", nodes->step_nodelist);
         html_out_fact(out, "Tasks ended with an error",

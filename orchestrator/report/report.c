@@ -19,6 +19,7 @@
 #include "common/fileio.h"
 #include "common/ownplace.h"
 #include "orchestrator/insight/expected.h"
+#include "orchestrator/identity/parallel.h"
 #include "orchestrator/identity/processes.h"
 #include "orchestrator/cause/cause_feature.h"
 #include "orchestrator/report/busy.h"
@@ -84,6 +85,18 @@ static void put_frameworks(FILE *out, const struct jp_agents *agents)
 
     if (agents && *util_agents_loaded(agents, text, sizeof(text)))
         text_out_line(out, "  loaded     %s", text);
+}
+
+/* Writes what the communicators show of the job's parallelism. */
+static void put_parallel(FILE *out, const struct jp_report *report)
+{
+    struct parallel parallel;
+    char text[PARALLEL_TEXT];
+
+    if (parallel_find(&parallel, report->result, report->processes,
+                      expected_tasks(report->conf, report->nodes)) == 0 &&
+        *parallel_text(&parallel, text))
+        text_out_line(out, "  parallel   %s", text);
 }
 
 /* Writes the labels that the user gave to the run. */
@@ -156,6 +169,7 @@ static void put_job(FILE *out, const struct jp_report *report)
                       FIG_COUNT(expected_tasks(c, nodes)),
                       plural(expected_tasks(c, nodes)),
                       nodes ? nodes->step_nodelist : "");
+    put_parallel(out, report);
     if (nodes && nodes->tasks_failed)
         text_out_line(out, "  failed     %s task%s ended with an error",
                       FIG_COUNT(nodes->tasks_failed),

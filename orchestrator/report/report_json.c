@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "common/knob.h"
+#include "orchestrator/identity/parallel.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/plain.h"
 #include "orchestrator/insight/verdict.h"
@@ -71,6 +72,33 @@ static void put_frameworks(struct jp_json_stream *s, const struct jp_agents *a)
         json_stream_end_object(s);
     }
     json_stream_end_array(s);
+}
+
+/* Writes what the communicators show of the job's parallelism. */
+static void put_parallel(struct jp_json_stream *s,
+                         const struct jp_report *report)
+{
+    struct parallel parallel;
+
+    /* unknown without memory */
+    parallel_find(&parallel, report->result, report->processes,
+                  expected_tasks(report->conf, report->nodes));
+    json_stream_object(s, "parallel");
+    json_stream_known(s, "world_size", parallel.world_size > 0,
+                      parallel.world_size);
+    json_stream_array(s, "axes");
+    for (size_t i = 0; i < parallel.n; i++) {
+        const struct parallel_axis *axis = &parallel.list[i];
+
+        json_stream_object(s, NULL);
+        json_stream_text(s, "axis", axis->axis);
+        json_stream_count(s, "ranks", axis->ranks);
+        json_stream_count(s, "communicators", axis->comms);
+        json_stream_text(s, "comm_name", axis->comm);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
+    json_stream_end_object(s);
 }
 
 /* Writes the content of job.conf; a folder of logs has none. */
@@ -138,6 +166,7 @@ static void put_job(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_known(s, "tasks_failed", nodes != NULL,
                       nodes ? nodes->tasks_failed : 0);
     put_frameworks(s, report->agents);
+    put_parallel(s, report);
     json_stream_end_object(s);
 }
 

@@ -237,6 +237,8 @@ static void test_memory(void **state)
     assert_true(n > 100 && n < ROWS);
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(paths[i].ranks, 2);
+        assert_int_equal(paths[i].least, 3);
+        assert_int_equal(paths[i].most, 3);
         events += paths[i].events;
     }
     assert_int_equal(events + 3 * left_out, 2 * ROWS * 3);
@@ -244,6 +246,38 @@ static void test_memory(void **state)
     copper_pathset_free(memory);
     copper_pathset_destroy(set);
     copper_pathset_destroy(NULL);
+}
+
+/* How much one rank uses a path: several rows of a rank count together. */
+static void test_range(void **state)
+{
+    static const struct {
+        size_t rank;
+        uint64_t serves;
+    } rows[] = {{4, 256}, {7, 200}, {7, 57}, {9, 250}};
+    struct copper_pathset *set = copper_pathset_create(0);
+    struct jp_copper_path *paths;
+    void *memory;
+    size_t n;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct copper_row row = {.category = COPPER_TTL,
+                                 .path = "/lib/absent.so",
+                                 .len = strlen("/lib/absent.so"),
+                                 .count = {0, rows[i].serves, 0, 0}};
+
+        assert_int_equal(copper_pathset_add(set, &row, rows[i].rank, false), 0);
+    }
+    copper_pathset_take(set, &paths, &n, &memory);
+    assert_int_equal(n, 1);
+    assert_int_equal(paths->ranks, 3);
+    assert_int_equal(paths->events, 763);
+    assert_int_equal(paths->least, 250);
+    assert_int_equal(paths->most, 257);
+    free(paths);
+    copper_pathset_free(memory);
+    copper_pathset_destroy(set);
 }
 
 static void test_verdict(void **state)
@@ -327,6 +361,7 @@ int main(void)
         cmocka_unit_test(test_names_of_hosts),
         cmocka_unit_test(test_classes),
         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_range),
         cmocka_unit_test_setup_teardown(test_verdict, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test_setup_teardown(test_card, tempdir_make, tempdir_drop),

@@ -1,5 +1,6 @@
 /* test_processes.c - which process has which rank. */
 #include "orchestrator/identity/processes.h"
+#include "orchestrator/identity/parallel.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -430,6 +431,106 @@ static void test_attempts(void **state)
     assert_int_equal(process(7)->evidence, JP_RANK_OF_COMM);
 }
 
+/* --- what the communicators show of the program --------------------------- */
+
+/* Eight processes: tp of two neighbours, dp of every second one, and the world
+ * if with_world. Each communicator has records of all of its ranks. */
+static void add_program(bool with_world)
+{
+    static char names[][32] = {"TP0", "tp_1", "mesh_tp",
+                               "TENSOR_MODEL_PARALLEL_GROUP"};
+
+    for (unsigned i = 0; i < 4; i++) {
+        add_comm(names[i], 2);
+        add_rank(0, 2 * i);
+        add_rank(1, 2 * i + 1);
+    }
+    add_two_groups();
+    if (with_world) {
+        add_comm(world, 8);
+        for (unsigned i = 0; i < 8; i++)
+            add_rank(i, i);
+    }
+    for (size_t i = 0; i < s.result.n_comms; i++)
+        s.comms[i].ranks_seen = s.comms[i].n_ranks;
+}
+
+/* What is said of the step. */
+static void said(uint64_t tasks, const char *text)
+{
+    struct parallel parallel;
+    char buf[PARALLEL_TEXT];
+
+    decide();
+    assert_int_equal(parallel_find(&parallel, &s.result, &s.processes, tasks),
+                     0);
+    assert_string_equal(parallel_text(&parallel, buf), text);
+}
+
+static void test_parallel(void **state)
+{
+    (void) state;
+    add_program(true);
+    said(0, "8 ranks; tp 2, dp 4");
+    said(8, "8 ranks; tp 2, dp 4");
+    /* launchers are tasks, too */
+    said(2, "8 ranks; tp 2, dp 4");
+    /* some of the step's tasks are not seen */
+    said(16, "tp 2, dp 4");
+}
+
+/* Without one of all ranks, the communicators connect the ranks. */
+static void test_parallel_connected(void **state)
+{
+    (void) state;
+    add_program(false);
+    said(0, "8 ranks; tp 2, dp 4");
+    /* data-parallel groups alone: two programs, or one */
+    for (unsigned i = 0; i < 4; i++)
+        s.comms[i].n_ranks = 0;
+    s.result.ranks += 8;
+    s.result.n_ranks -= 8;
+    s.result.comms += 4;
+    s.result.n_comms -= 4;
+    for (size_t i = 0; i < s.result.n_ranks; i++)
+        s.result.ranks[i].comm -= 4;
+    said(0, "dp 4");
+}
+
+/* What leaves a doubt has no size. */
+static void test_parallel_doubt(void **state)
+{
+    static char other[] = "experts", pp[] = "pp";
+
+    (void) state;
+    add_program(true);
+    /* a rank left no records */
+    s.comms[1].ranks_seen = 1;
+    said(0, "dp 4");
+    s.comms[1].ranks_seen = 2;
+    /* an older NCCL does not record how many there are */
+    s.comms[4].guessed = true;
+    said(0, "tp 2");
+    s.comms[4].guessed = false;
+    /* a name that says nothing is no axis, and nor is half of one */
+    s.comms[0].name = other;
+    said(0, "8 ranks; dp 4");
+    s.comms[0].name = pp;
+    said(0, "8 ranks; dp 4");
+    /* groups of two sizes */
+    s.comms[0].name = s.comms[1].name;
+    said(0, "8 ranks; tp 2, dp 4");
+    s.comms[6].name = s.comms[1].name;
+    said(0, "8 ranks; dp 4");
+    s.comms[6].name = world;
+    /* ranks that are in two of them */
+    add_comm(s.comms[1].name, 2);
+    s.comms[7].ranks_seen = 2;
+    add_rank(0, 0);
+    add_rank(1, 1);
+    said(0, "8 ranks; dp 4");
+}
+
 static void test_nothing(void **state)
 {
     (void) state;
@@ -447,13 +548,22 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_nothing),      TEST(test_two_groups_of_tasks),
-        TEST(test_two_groups),   TEST(test_world),
-        TEST(test_launcher),     TEST(test_records_missing),
-        TEST(test_twins),        TEST(test_instances),
-        TEST(test_devices),      TEST(test_launched),
-        TEST(test_rank_of_task), TEST(test_silent),
+        TEST(test_nothing),
+        TEST(test_two_groups_of_tasks),
+        TEST(test_two_groups),
+        TEST(test_world),
+        TEST(test_launcher),
+        TEST(test_records_missing),
+        TEST(test_twins),
+        TEST(test_instances),
+        TEST(test_devices),
+        TEST(test_launched),
+        TEST(test_rank_of_task),
+        TEST(test_silent),
         TEST(test_attempts),
+        TEST(test_parallel),
+        TEST(test_parallel_connected),
+        TEST(test_parallel_doubt),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -180,14 +180,14 @@ static void test_last_value(void **state)
     assert_int_equal(host.forks, 1);
     host_call("init_post_opt");
     assert_env("SLURM_JOBPROF_REQ", "1");
-    assert_int_equal(host.forks, 2); /* the history */
+    assert_int_equal(host.forks, 1); /* nothing asks the history */
     host_option("nccl-profile", "off", 0);
     host_option("nccl-profile", "off", 0);
-    assert_int_equal(host.forks, 2);
+    assert_int_equal(host.forks, 1);
     host_call("init_post_opt");
     assert_env("SLURM_JOBPROF_REQ", NULL);
     host_option("nccl-profile", "recorder", 0);
-    assert_int_equal(host.forks, 3);
+    assert_int_equal(host.forks, 2);
     host_call("init_post_opt");
     assert_env("SLURM_JOBPROF_REQ", "1");
 }
@@ -279,7 +279,7 @@ static void test_allocator(void **state)
     host_call("init_post_opt"); /* of another component */
     host_call("exit");
     assert_env("SLURM_JOBPROF_REQ", NULL);
-    assert_int_equal(host.forks, 3);   /* two checks, the history once */
+    assert_int_equal(host.forks, 2);   /* two checks */
     assert_string_equal(host.log, ""); /* the script is profiled, too */
 }
 
@@ -314,22 +314,27 @@ static void test_allocator_tells(void **state)
     }
 }
 
-/* A new job that is to be profiled: the history is asked once, by srun outside
- * of a job, sbatch and salloc. */
+/* A new job that is to be profiled, where the site wants it: the history is
+ * asked once, by srun outside of a job, sbatch and salloc. Elsewhere no process
+ * is started. */
 static void test_tells_history(void **state)
 {
     static const struct {
         spank_context_t context;
-        const char *value, *job;
+        const char *line, *value, *job;
         bool asks;
-    } rows[] = {{S_CTX_ALLOCATOR, "auto", NULL, true},
-                {S_CTX_LOCAL, "auto", NULL, true},
-                {S_CTX_LOCAL, "auto", "12", false},
-                {S_CTX_ALLOCATOR, "off", NULL, false}};
-    char *run;
+    } rows[] = {{S_CTX_ALLOCATOR, "history=tell", "auto", NULL, true},
+                {S_CTX_LOCAL, "history=tell", "auto", NULL, true},
+                {S_CTX_LOCAL, "history=tell", "auto", "12", false},
+                {S_CTX_ALLOCATOR, "history=tell", "off", NULL, false},
+                {S_CTX_ALLOCATOR, NULL, "auto", NULL, false},
+                {S_CTX_LOCAL, NULL, "auto", NULL, false}};
+    char node[PATH_MAX], *run;
 
     (void) state;
+    snprintf(node, sizeof(node), "node=%s", host_path("jobprof-node"));
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        host_plugstack(node, rows[i].line, NULL);
         unlink(host_path("jobprof.history.run"));
         host.context = rows[i].context;
         host.noptions = 0;
@@ -358,9 +363,12 @@ static void test_tells_history(void **state)
  * and nobody hears of it. */
 static void test_history_hangs(void **state)
 {
+    char node[PATH_MAX];
     long long start;
 
     (void) state;
+    snprintf(node, sizeof(node), "node=%s", host_path("jobprof-node"));
+    host_plugstack(node, "history=tell", NULL);
     host.keeps_time = true;
     host.context = S_CTX_ALLOCATOR;
     host_helper_does("exit 0");
