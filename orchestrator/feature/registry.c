@@ -5,6 +5,7 @@ extern const struct feature feature_cause;
 extern const struct feature feature_clock;
 extern const struct feature feature_copper;
 extern const struct feature feature_cuda;
+extern const struct feature feature_evidence;
 extern const struct feature feature_flight;
 extern const struct feature feature_gputime;
 extern const struct feature feature_nsys;
@@ -19,6 +20,7 @@ const struct feature *const feature_registry[] = {
     &feature_nsys,
     &feature_gputime,
     &feature_cuda,
+    &feature_evidence,
     &feature_flight,
     NULL,
 };
