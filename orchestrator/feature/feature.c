@@ -220,6 +220,31 @@ void feature_readers(const struct backend *readers[FEATURES_MAX + 1])
     readers[n] = NULL;
 }
 
+int feature_write_formats(uint32_t formats, const char *dir,
+                          const struct feature **failed, struct jp_error *err)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (formats & UINT32_C(1) << i) {
+            *failed = feature_registry[i];
+            if (feature_registry[i]->format->write(dir, err) < 0)
+                return -1;
+        }
+    return 0;
+}
+
+int feature_write_logs(const char *const *inputs, size_t n, const char *dir,
+                       struct jp_error *err)
+{
+    for (size_t i = 0; feature_registry[i]; i++) {
+        const struct feature_format *format = feature_registry[i]->format;
+
+        if (format && format->write_logs &&
+            format->write_logs(inputs, n, dir, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 void feature_judge_operations(const struct feature_set *set,
                               struct jp_result *result,
                               struct jp_insight *insight)

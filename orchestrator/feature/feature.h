@@ -125,7 +125,46 @@ enum feature_role {
     FEATURE_FIGURES,
     /* About the operations of NCCL: its object comes last in summary.json, and
      * its verdict after those of other data. */
-    FEATURE_OPERATIONS
+    FEATURE_OPERATIONS,
+    /* A format of other tools that a finished report can also have. It has a
+     * name, a title and a format, and no data. */
+    FEATURE_FORMAT
+};
+
+/* How `jobprof export NAME` was called. */
+struct feature_export {
+    const char *output;      /* NULL: the format's own place */
+    const char *compression; /* NULL: the best; otherwise has_compression */
+};
+struct feature_exported {
+    uint64_t files; /* number of files written */
+    uint64_t lost;  /* see lost of struct feature_format */
+};
+
+/* A format of other tools, made of a finished report. The feature's name is the
+ * option of `jobprof report` and `jobprof aggregate`, the word of `jobprof
+ * export`, and the key of the settings (nccl.NAME). */
+struct feature_format {
+    const char *option; /* help of the option */
+    /* Writes the tables of the report in dir into its own place below dir. */
+    int (*write)(const char *dir, struct jp_error *err);
+    /* Writes a file for each log of n inputs below dir, a tree like that of
+     * NCCL Inspector's exporter. NULL: its tree has none of this format. */
+    int (*write_logs)(const char *const *inputs, size_t n, const char *dir,
+                      struct jp_error *err);
+
+    /* --- jobprof export. Texts are for --help. */
+
+    const char *about;
+    const char *output; /* what --output names */
+    /* --compression: its words, its help, and the message about others; NULL:
+     * there is none */
+    const char *compressions, *compression, *bad_compression;
+    bool (*has_compression)(const char *word);
+    /* Writes a step's report. Adds to *done; no file: there is no report. */
+    int (*export_step)(const char *step, const struct feature_export *how,
+                       struct feature_exported *done, struct jp_error *err);
+    const char *lost; /* what follows a number of lost values, in a line */
 };
 
 struct feature {
@@ -266,6 +305,8 @@ struct feature {
     /* Returns a sentence if the feature was asked for and left nothing. */
     const char *(*missing)(const struct json_t *summary);
 
+    const struct feature_format *format; /* of FEATURE_FORMAT */
+
     /* --- `jobprof show` with its name as an option, for data of read_hang */
 
     /* Prints the data of one step; what is missing of it goes to stderr, unless
@@ -335,6 +376,15 @@ void feature_readers(const struct backend *readers[FEATURES_MAX + 1]);
 void feature_judge_operations(const struct feature_set *set,
                               struct jp_result *result,
                               struct jp_insight *insight);
+
+/* Writes a report's tables in dir in these formats (bit i is that of
+ * feature_registry[i]). Ends with the first one that fails: -1, *failed and
+ * err. */
+int feature_write_formats(uint32_t formats, const char *dir,
+                          const struct feature **failed, struct jp_error *err);
+/* Writes all formats of n inputs' logs into dir, a tree like the exporter's. */
+int feature_write_logs(const char *const *inputs, size_t n, const char *dir,
+                       struct jp_error *err);
 
 /* The profiles (FEATURE_PROFILE) that have data: bit i is that of
  * feature_registry[i]. set may be NULL. */

@@ -9,6 +9,7 @@ extern const struct feature feature_evidence;
 extern const struct feature feature_flight;
 extern const struct feature feature_gputime;
 extern const struct feature feature_nsys;
+extern const struct feature feature_parquet;
 extern const struct feature feature_util;
 
 /* clang-format off */
@@ -22,6 +23,7 @@ const struct feature *const feature_registry[] = {
     &feature_cuda,
     &feature_evidence,
     &feature_flight,
+    &feature_parquet,
     NULL,
 };
 /* clang-format on */
