@@ -95,7 +95,7 @@ struct module_place {
     /* Starts to collect evidence and returns at once: a child that can be
      * killed does the work. NULL: not available. */
     void (*take_evidence)(void *arg, const struct module_hang *hang);
-    void *evidence_arg;
+    void *take_arg;
     const struct module_metrics *metrics; /* NULL: not configured */
     struct module_shared *shared;         /* NULL: no module writes it */
     /* Adds a line to the step's log. */

@@ -32,7 +32,6 @@ int cmd_config(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_topo(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
-int cmd_evidence(int argc, char **argv); /* of jobprof-node as well */
 int cmd_gc(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);

@@ -35,7 +35,7 @@
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
-#include "orchestrator/export/export.h"
+#include "orchestrator/feature/feature.h"
 #include "orchestrator/ingest/filekinds.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
@@ -45,10 +45,10 @@
 struct inputs {
     char **paths;
     size_t n;
-    char *output;    /* JOBID-insp if the only argument is a JOBID, or NULL */
-    uint32_t job_id; /* of that job; 0: none */
-    bool exporter;   /* the site file asks for the exporter's tree */
-    bool parquet;    /* the site file asks for Parquet */
+    char *output;     /* JOBID-insp if the only argument is a JOBID, or NULL */
+    uint32_t job_id;  /* of that job; 0: none */
+    bool exporter;    /* the site file asks for the exporter's tree */
+    uint32_t formats; /* the site file asks for these formats (feature.h) */
 };
 
 /* --- find the files of the arguments --- */
@@ -172,6 +172,24 @@ static void free_inputs(struct inputs *inputs)
     *inputs = (struct inputs){0};
 }
 
+/* The formats of other tools that the site asks for. */
+static uint32_t find_formats(const struct jp_sitefile *site)
+{
+    uint32_t formats = 0;
+
+    for (size_t i = 0; feature_registry[i]; i++) {
+        const struct sitefile_value *value = NULL;
+        char key[64];
+
+        snprintf(key, sizeof(key), "nccl.%s", feature_registry[i]->name);
+        if (feature_registry[i]->format)
+            value = sitefile_find(site, key);
+        if (value && !strcmp(value->value, "1"))
+            formats |= UINT32_C(1) << i;
+    }
+    return formats;
+}
+
 /* Replaces JOBID[.STEP] by the folder from the site's inspector_folder and the
  * raw/ of the job's steps, unless a file has that name. Other words are kept.
  * Returns -1 if there is neither, or if the site file cannot be read. */
@@ -191,8 +209,7 @@ static int find_inputs(const char *config, char *const *words, size_t n,
         return -1;
     layout = sitefile_find(&site, "nccl.exporter_layout");
     in.exporter = layout && !strcmp(layout->value, "1");
-    layout = sitefile_find(&site, "nccl.parquet");
-    in.parquet = layout && !strcmp(layout->value, "1");
+    in.formats = find_formats(&site);
     /* paths are added as they are, jobs as the folders they mean */
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = is_job(words[i]) ? add_job(config, &site, words[i], &in, err)
@@ -234,7 +251,8 @@ struct arguments {
     struct filekinds found;      /* owned: what the inputs hold */
     struct feature_given *given; /* owned: options of features */
     size_t n_given;
-    bool png, exporter, parquet, own_times;
+    uint32_t formats; /* bits of feature.h */
+    bool png, exporter, own_times;
     bool knows_job;      /* Slurm has said: */
     struct slurmjob job; /* of inputs.job_id */
     struct cmd_common common;
@@ -259,6 +277,16 @@ struct progress {
 /* The options of features, in the order of their rows. */
 enum { FEATURE_OPTIONS = 32 };
 static const struct feature_option *feature_options[FEATURE_OPTIONS];
+
+/* For a format of other tools; row->max is its bit. */
+static int take_format(void *arguments, const struct cmd_option *row,
+                       char *value, struct jp_error *err)
+{
+    (void) value;
+    (void) err;
+    ((struct arguments *) arguments)->formats |= (uint32_t) row->max;
+    return 0;
+}
 
 /* For an option of a feature; row->max is its number. */
 static int take_feature(void *arguments, const struct cmd_option *row,
@@ -319,10 +347,11 @@ static const struct cmd_option first_rows[] = {
      "also write output.log, parquet_files/ (a file for each log) and summary/ "
      "like the exporter of NCCL Inspector; pictures need gnuplot",
      OPT_FLAG(exporter)},
-    {"parquet", NULL,
-     "also write parquet/, the tables of csv/ as Apache Parquet",
-     OPT_FLAG(parquet)},
 };
+/* list_rows adds the keys of formats of other tools. */
+static char config_help[256] =
+    "the site's settings: peaks_file, baseline_file, inspector_folder, "
+    "nccl.exporter_layout";
 static const struct cmd_option last_rows[] = {
     {"as-recorded", NULL,
      "keep times on each node's own clock. Without this, all times are moved "
@@ -342,10 +371,7 @@ static const struct cmd_option last_rows[] = {
      "compare the network with this baseline (jobprof baseline) instead of the "
      "site's",
      OPT_TEXT(baseline)},
-    {"config", "FILE",
-     "the site's settings: peaks_file, baseline_file, inspector_folder, "
-     "nccl.exporter_layout, nccl.parquet",
-     OPT_TEXT(common.config)},
+    {"config", "FILE", config_help, OPT_TEXT(common.config)},
     {"quiet", NULL, "print no verdict and no progress", OPT_QUIET},
     {"verbose", NULL, "print what is being done, and problems with files",
      OPT_VERBOSE},
@@ -355,7 +381,8 @@ enum {
     FIRST_ROWS = sizeof(first_rows) / sizeof(*first_rows),
     LAST_ROWS = sizeof(last_rows) / sizeof(*last_rows)
 };
-static struct cmd_option rows[FIRST_ROWS + FEATURE_OPTIONS + LAST_ROWS];
+static struct cmd_option
+    rows[FIRST_ROWS + FEATURES_MAX + FEATURE_OPTIONS + LAST_ROWS];
 
 /* Its rows are complete after list_rows. */
 static struct cmd_options command_line = {
@@ -457,6 +484,13 @@ static void list_rows(void)
     unsigned of_features = 0;
 
     memcpy(rows, first_rows, sizeof(first_rows));
+    n += cmd_args_format_rows(&rows[n], FEATURES_MAX, take_format);
+    for (size_t i = FIRST_ROWS; i < n; i++) {
+        size_t used = strlen(config_help);
+
+        snprintf(config_help + used, sizeof(config_help) - used, ", nccl.%s",
+                 rows[i].name);
+    }
     for (size_t i = 0; feature_registry[i]; i++)
         for (const struct feature_option *o = feature_registry[i]->options;
              o && o->name && of_features < FEATURE_OPTIONS; o++) {
@@ -508,7 +542,7 @@ static int parse(int argc, char **argv, struct arguments *a)
         a->exporter = true;
     }
     a->exporter |= a->inputs.exporter;
-    a->parquet |= a->inputs.parquet;
+    a->formats |= a->inputs.formats;
     if (!a->output || !*a->output)
         return cmd_options_usage(&command_line, "--output DIR is missing");
     take_environment(a);
@@ -552,11 +586,12 @@ static void print_notes(const struct jp_quality *q)
                 q->notes_left_out);
 }
 
-/* Writes the tables as Parquet where asked for, and of the exporter's tree each
- * log. */
-static int deliver_parquet(const struct arguments *a, struct jp_error *err)
+/* Writes the tables in the formats that were asked for, and of the exporter's
+ * tree each log. */
+static int deliver_formats(const struct arguments *a, struct jp_error *err)
 {
-    int rc = a->parquet ? cmd_args_parquet(a->output, err) : 0;
+    const struct feature *failed;
+    int rc = feature_write_formats(a->formats, a->output, &failed, err);
     const char **logs;
     size_t n = 0;
 
@@ -568,7 +603,7 @@ static int deliver_parquet(const struct arguments *a, struct jp_error *err)
     for (size_t i = 0; i < a->inputs.n; i++)
         if (!feature_claims(a->inputs.paths[i]))
             logs[n++] = a->inputs.paths[i];
-    rc = cmd_args_exporter_logs(logs, n, a->output, err);
+    rc = feature_write_logs(logs, n, a->output, err);
     free(logs);
     return rc;
 }
@@ -617,7 +652,7 @@ static int deliver(struct arguments *a, const struct step *step,
             result, a->output,
             &(struct cmd_exporter){duration_us, a->common.quiet, NULL}) < 0)
         return JP_EXIT_IO;
-    if (deliver_parquet(a, &err) < 0) {
+    if (deliver_formats(a, &err) < 0) {
         quote_printf(stderr, "jobprof: %s\n", err.text);
         return JP_EXIT_IO;
     }

@@ -2,6 +2,8 @@
  * standard output, the expected network performance, and the exporter's layout.
  */
 #include "orchestrator/cmd/cmd_args.h"
+#include "orchestrator/cmd/cmd_options.h"
+#include "orchestrator/feature/feature.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +18,6 @@
 #include "common/sitefile.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/collect/clock.h"
-#include "orchestrator/export/export.h"
 #include "orchestrator/report/baseline_file.h"
 #include "orchestrator/report/exporter.h"
 
@@ -220,32 +221,21 @@ int cmd_args_exporter(const struct jp_result *result, const char *dir,
     return rc;
 }
 
-int cmd_args_parquet(const char *dir, struct jp_error *err)
+size_t cmd_args_format_rows(struct cmd_option *rows, size_t room,
+                            int (*take)(void *arguments,
+                                        const struct cmd_option *row,
+                                        char *value, struct jp_error *err))
 {
-    char *csv = text_format("%s/csv", dir);
-    char *out = text_format("%s/parquet", dir);
-    struct export_parquet_done done = {0};
-    int rc = csv && out
-                 ? export_parquet(csv, out, parquet_codec_best(), &done, err)
-                 : error_set(err, "out of memory");
+    size_t n = 0;
 
-    free(csv);
-    free(out);
-    return rc;
-}
-
-int cmd_args_exporter_logs(const char *const *inputs, size_t n, const char *dir,
-                           struct jp_error *err)
-{
-    char *path = text_format("%s/parquet_files", dir);
-    struct export_parquet_done done = {0};
-    /* the best codec that jobprof was built with */
-    int rc = path ? export_parquet_logs(inputs, n, path, parquet_codec_best(),
-                                        &done, err)
-                  : error_set(err, "out of memory");
-
-    free(path);
-    return rc;
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->format && n < room)
+            rows[n++] =
+                (struct cmd_option){.name = feature_registry[i]->name,
+                                    .help = feature_registry[i]->format->option,
+                                    .take = take,
+                                    .max = UINT64_C(1) << i};
+    return n;
 }
 
 enum jp_exit cmd_args_judge(const struct jp_verdict *verdict)

@@ -53,13 +53,15 @@ struct cmd_exporter {
 int cmd_args_exporter(const struct jp_result *result, const char *dir,
                       const struct cmd_exporter *how);
 
-/* Writes the tables of a report's csv/ to its parquet/. dir: the report's
- * folder. */
-int cmd_args_parquet(const char *dir, struct jp_error *err);
+struct cmd_option; /* cmd_options.h */
 
-/* Writes the exporter's parquet_files/ to dir, from the inputs' logs. */
-int cmd_args_exporter_logs(const char *const *inputs, size_t n, const char *dir,
-                           struct jp_error *err);
+/* Lists the options of formats of other tools, at most room. take is called
+ * with a row whose max is the format's bit (feature.h). Returns their
+ * number. */
+size_t cmd_args_format_rows(struct cmd_option *rows, size_t room,
+                            int (*take)(void *arguments,
+                                        const struct cmd_option *row,
+                                        char *value, struct jp_error *err));
 
 /* The exit status of a command that has made a report, without --fail-on: a bad
  * verdict counts as incomplete data. */

@@ -1,10 +1,12 @@
 /* cmd_export.c - `jobprof export`: convert recordings and reports to other
  * formats.
  *
- * inspector and chrome read recordings; parquet and openmetrics read reports.
- * The writers are in export/. */
+ * inspector and chrome read recordings, openmetrics reads reports; their
+ * writers are in export/. Other formats of reports are features (struct
+ * feature_format). */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,58 +22,69 @@
 #include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/export/export.h"
+#include "orchestrator/feature/feature.h"
 
 /* Strings are borrowed from argv. */
 struct arguments {
     const char *format, *word, *output, *compression;
+    const struct feature *feature; /* of the format; NULL: it is ours */
     bool no_time;
-    enum parquet_codec codec;
     struct cmd_common common;
 };
 
-static const struct cmd_option rows[] = {
-    {"output", "PATH",
-     "inspector: a folder, created if missing; chrome and openmetrics: a file; "
-     "- is standard output, the default unless that is a terminal; parquet: a "
-     "folder, for one step",
-     OPT_TEXT(output), .letter = 'o'},
+/* What --help says of the formats of features, and its whole text
+ * (list_formats). */
+static struct {
+    char names[128];  /* "a|b|" */
+    char commas[128]; /* "a, b " */
+    char output[512];
+    char compression[512];
+    char about[4096];
+} of_features;
+
+static const struct cmd_option first_rows[] = {
+    {"output", "PATH", of_features.output, OPT_TEXT(output), .letter = 'o'},
     {"no-time", NULL, "openmetrics: leave out the time of samples",
      OPT_FLAG(no_time)},
-    {"compression", "zstd|gzip|none",
-     "parquet: the compression (zstd if jobprof was built with it, else gzip)",
-     OPT_TEXT(compression)},
+};
+static const struct cmd_option last_rows[] = {
     {"config", "FILE", "the site's settings", OPT_TEXT(common.config)},
     {"quiet", NULL, "do not report problems with files", OPT_QUIET},
 };
+enum {
+    FIRST_ROWS = sizeof(first_rows) / sizeof(*first_rows),
+    LAST_ROWS = sizeof(last_rows) / sizeof(*last_rows)
+};
+static struct cmd_option rows[FIRST_ROWS + 1 + LAST_ROWS];
 
-static const struct cmd_options command_line = {
+/* --help before and after the paragraphs of features. */
+static const char about_recordings[] =
+    "[options]\n"
+    "                      DIR|JOBID[.STEP]\n\n"
+    "Convert the files of jobprof's recorder (.jpr) to another format. chrome "
+    "also reads verbose logs of NCCL Inspector and traces of the example "
+    "plugin. The other formats are made of a report. DIR is a step's or a "
+    "job's directory, or any folder.\n\n"
+    "  inspector    the JSON lines (v4.0) of NVIDIA's NCCL Inspector 2.30: a "
+    ".log for each file, or all lines on standard output. Inspector has no "
+    "operations of the copy engines; here they are named AllGather-CE ...\n"
+    "  chrome       one trace of the whole step in JSON Trace Event Format, "
+    "for ui.perfetto.dev: a process for each rank, a thread for each "
+    "communicator. Clocks of nodes are aligned by their collectives; without "
+    "any, times differ as the clocks do (with NTP often by a millisecond). "
+    "Traces of the example plugin keep the clocks of their processes. Kernels "
+    "and copies come from exports of nsys (.sqlite)\n";
+static const char about_figures[] =
+    "  openmetrics  figures of a step's report, or of all steps of a job, as "
+    "OpenMetrics 1.0 text. Names, labels and help are those of the metrics of "
+    "running steps (docs/metrics.md). Samples have the time of the step's last "
+    "operation, as \"promtool tsdb create-blocks-from openmetrics\" needs "
+    "it\n";
+
+/* Its rows and its text are complete after list_formats. */
+static struct cmd_options command_line = {
     .command = "export",
-    .about =
-        "usage: jobprof export inspector|chrome|parquet|openmetrics [options]\n"
-        "                      DIR|JOBID[.STEP]\n\n"
-        "Convert the files of jobprof's recorder (.jpr) to another format. "
-        "chrome also reads verbose logs of NCCL Inspector and traces of the "
-        "example plugin. parquet converts the tables of a report, and "
-        "openmetrics its figures. DIR is a step's or a job's directory, or any "
-        "folder.\n\n"
-        "  inspector    the JSON lines (v4.0) of NVIDIA's NCCL Inspector 2.30: "
-        "a .log for each file, or all lines on standard output. Inspector has "
-        "no operations of the copy engines; here they are named AllGather-CE "
-        "...\n"
-        "  chrome       one trace of the whole step in JSON Trace Event "
-        "Format, for ui.perfetto.dev: a process for each rank, a thread for "
-        "each communicator. Clocks of nodes are aligned by their collectives; "
-        "without any, times differ as the clocks do (with NTP often by a "
-        "millisecond). Traces of the example plugin keep the clocks of their "
-        "processes. Kernels and copies come from exports of nsys (.sqlite)\n"
-        "  parquet      csv/*.csv of a step's report, or of all steps of a "
-        "job, as Apache Parquet: parquet/NAME.parquet beside csv/\n"
-        "  openmetrics  figures of a step's report, or of all steps of a job, "
-        "as OpenMetrics 1.0 text. Names, labels and help are those of the "
-        "metrics of running steps (docs/metrics.md). Samples have the time of "
-        "the step's last operation, as \"promtool tsdb create-blocks-from "
-        "openmetrics\" needs it\n",
-    CMD_ROWS(rows),
+    .rows = rows,
     .end = "Exit status: 0 ok, 2 usage, 3 a file is damaged or cannot be read "
            "(the rest is written), 4 no file of the recorder or no report, 5 "
            "input or output failed.\n",
@@ -79,6 +92,66 @@ static const struct cmd_options command_line = {
     .most = 2,
     .need = "needs a format and one DIR or JOBID[.STEP]",
 };
+
+/* Adds to a text of the size; what does not fit is cut. */
+static void __attribute__((format(printf, 3, 4)))
+add(char *text, size_t size, const char *fmt, ...)
+{
+    size_t used = strlen(text);
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text + used, size - used, fmt, args);
+    va_end(args);
+}
+#define ADD(member, ...)                                                       \
+    add(of_features.member, sizeof(of_features.member), __VA_ARGS__)
+
+/* Makes the text of --help, with a paragraph for each format of a feature. */
+static void make_about(void)
+{
+    ADD(about, "usage: jobprof export inspector|chrome|%sopenmetrics %s",
+        of_features.names, about_recordings);
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->format)
+            ADD(about, "  %-12s %s\n", feature_registry[i]->name,
+                feature_registry[i]->format->about);
+    ADD(about, "%s", about_figures);
+}
+
+/* Lists the options, and what --help says of the formats. */
+static void list_formats(void)
+{
+    struct cmd_option compression = {
+        "compression", NULL, of_features.compression, OPT_TEXT(compression)};
+    size_t n = FIRST_ROWS;
+
+    ADD(output, "inspector: a folder, created if missing; chrome and "
+                "openmetrics: a file; - is standard output, the default unless "
+                "that is a terminal");
+    for (size_t i = 0; feature_registry[i]; i++) {
+        const char *name = feature_registry[i]->name;
+        const struct feature_format *format = feature_registry[i]->format;
+
+        if (!format)
+            continue;
+        ADD(names, "%s|", name);
+        ADD(commas, ", %s", name);
+        ADD(output, "; %s: %s", name, format->output);
+        if (!format->compressions)
+            continue;
+        ADD(compression, "%s%s: %s", compression.value ? "; " : "", name,
+            format->compression);
+        compression.value = format->compressions;
+    }
+    memcpy(rows, first_rows, sizeof(first_rows));
+    if (compression.value)
+        rows[n++] = compression;
+    memcpy(&rows[n], last_rows, sizeof(last_rows));
+    command_line.n_rows = n + LAST_ROWS;
+    make_about();
+    command_line.about = of_features.about;
+}
 
 /* Prints a usage error. Returns JP_EXIT_USAGE. */
 static int usage(const char *what)
@@ -89,30 +162,40 @@ static int usage(const char *what)
 /* Returns -1 to continue, otherwise an exit status. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
-    int rc = cmd_options_parse(&command_line, argc, argv, a);
+    char text[256];
+    int rc;
 
+    list_formats();
+    rc = cmd_options_parse(&command_line, argc, argv, a);
     if (rc >= 0)
         return rc;
     a->format = argv[optind];
     a->word = argv[optind + 1];
+    a->feature = feature_named(a->format);
+    if (a->feature && !a->feature->format)
+        a->feature = NULL;
     /* an export has many lines, and a terminal would show them all */
-    if (!a->output && strcmp(a->format, "parquet") && isatty(STDOUT_FILENO))
+    if (!a->output && !a->feature && isatty(STDOUT_FILENO))
         return usage("standard output is a terminal: name a file with -o FILE, "
                      "or -o - to print there");
     /* "-" is standard output, which is also the default */
     if (a->output && (!*a->output || !strcmp(a->output, "-")))
         a->output = NULL;
     if (strcmp(a->format, "inspector") && strcmp(a->format, "chrome") &&
-        strcmp(a->format, "parquet") && strcmp(a->format, "openmetrics"))
-        return usage(
-            "the format must be inspector, chrome, parquet or openmetrics");
+        strcmp(a->format, "openmetrics") && !a->feature) {
+        snprintf(text, sizeof(text),
+                 "the format must be inspector, chrome%s or openmetrics",
+                 of_features.commas);
+        return usage(text);
+    }
     if (a->no_time && strcmp(a->format, "openmetrics"))
         return usage("--no-time is for openmetrics");
-    if (a->compression && strcmp(a->format, "parquet"))
-        return usage("--compression is for parquet");
-    if (a->compression && parquet_codec_find(a->compression, &a->codec) < 0)
-        return usage("--compression must be zstd (if jobprof was built with "
-                     "it), gzip or none");
+    if (a->compression && (!a->feature || !a->feature->format->compressions)) {
+        snprintf(text, sizeof(text), "--compression is not for %s", a->format);
+        return usage(text);
+    }
+    if (a->compression && !a->feature->format->has_compression(a->compression))
+        return usage(a->feature->format->bad_compression);
     return -1;
 }
 
@@ -156,28 +239,16 @@ static int write_chrome(const struct arguments *a, struct cmd_inputs *inputs,
 
 /* --- a report's tables ---------------------------------------------------- */
 
-/* Converts the tables of one step. */
-static int put_parquet(const struct arguments *a, const char *step,
-                       struct export_parquet_done *done, struct jp_error *err)
-{
-    char *csv = text_format("%s/csv", step);
-    /* beside csv/ by default */
-    char *out = a->output ? strdup(a->output) : text_format("%s/parquet", step);
-    int rc = csv && out ? export_parquet(csv, out, a->codec, done, err)
-                        : error_set(err, "out of memory");
-
-    free(csv);
-    free(out);
-    return rc;
-}
-
 /* Exports each step that word means. Returns an exit status. */
-static int write_parquet(const struct arguments *a)
+static int write_report(const struct arguments *a)
 {
-    struct export_parquet_done done = {0};
+    const struct feature_export how = {a->output, a->compression};
+    const struct feature_format *format = a->feature->format;
+    struct feature_exported done = {0};
     struct jp_error err = {""};
     char **steps = NULL;
-    size_t n = 0, files = 0;
+    size_t n = 0;
+    uint64_t files;
     int rc = JP_EXIT_OK;
 
     if (cmd_inputs_steps(a->word, a->common.config, &steps, &n, &err) < 0)
@@ -191,7 +262,7 @@ static int write_parquet(const struct arguments *a)
     for (size_t i = 0; i < n && rc != JP_EXIT_IO; i++) {
         /* done counts over all steps */
         files = done.files;
-        if (put_parquet(a, steps[i], &done, &err) < 0) {
+        if (format->export_step(steps[i], &how, &done, &err) < 0) {
             rc = cmd_args_fail("export", JP_EXIT_IO, &err);
         } else if (done.files == files) {
             quote_printf(stderr,
@@ -202,11 +273,9 @@ static int write_parquet(const struct arguments *a)
         }
     }
     nodelist_free(steps, n);
-    if (done.odd && !a->common.quiet)
-        quote_printf(stderr,
-                     "jobprof: %" PRIu64
-                     " times are too large for Parquet and became null\n",
-                     done.odd);
+    if (done.lost && !a->common.quiet)
+        quote_printf(stderr, "jobprof: %" PRIu64 " %s\n", done.lost,
+                     format->lost);
     return rc;
 }
 
@@ -261,14 +330,14 @@ int cmd_export(int argc, char **argv)
 {
     struct cmd_inputs inputs = {.command = "export"};
     struct export_done done = {0};
-    struct arguments a = {.codec = parquet_codec_best()};
+    struct arguments a = {.format = NULL};
     struct jp_error err = {""};
     int rc = parse(argc, argv, &a);
 
     if (rc >= 0)
         return rc;
-    if (strcmp(a.format, "parquet") == 0)
-        return write_parquet(&a);
+    if (a.feature)
+        return write_report(&a);
     if (strcmp(a.format, "openmetrics") == 0)
         return write_metrics(&a);
     /* inspector and chrome: open the recordings */

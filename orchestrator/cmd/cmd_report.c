@@ -32,6 +32,7 @@
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/export/export.h"
+#include "orchestrator/feature/feature.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/summary_file.h"
 
@@ -71,7 +72,17 @@ static int take_step(void *arguments, const struct cmd_option *row, char *dir,
     return 0;
 }
 
-static const struct cmd_option rows[] = {
+/* For a format of other tools; row->max is its bit. */
+static int take_format(void *arguments, const struct cmd_option *row,
+                       char *value, struct jp_error *err)
+{
+    (void) value;
+    (void) err;
+    ((struct arguments *) arguments)->report.formats |= (uint32_t) row->max;
+    return 0;
+}
+
+static const struct cmd_option first_rows[] = {
     {"json", NULL, "print summary.json on standard output",
      OPT_FLAG(report.json)},
     {"png", NULL, "also render the plots (needs gnuplot)",
@@ -80,9 +91,8 @@ static const struct cmd_option rows[] = {
      "also write JOBID-insp/, the tree of NCCL Inspector's exporter (pictures "
      "need gnuplot)",
      OPT_FLAG(report.exporter)},
-    {"parquet", NULL,
-     "also write parquet/, the tables of csv/ as Apache Parquet",
-     OPT_FLAG(report.parquet)},
+};
+static const struct cmd_option last_rows[] = {
     {"paths", NULL,
      "print your absolute paths: command, working directory, settings (by "
      "default only their last part)",
@@ -109,7 +119,14 @@ static const struct cmd_option rows[] = {
      .letter = 'v'},
 };
 
-static const struct cmd_options command_line = {
+enum {
+    FIRST_ROWS = sizeof(first_rows) / sizeof(*first_rows),
+    LAST_ROWS = sizeof(last_rows) / sizeof(*last_rows)
+};
+static struct cmd_option rows[FIRST_ROWS + FEATURES_MAX + LAST_ROWS];
+
+/* Its rows are complete after list_rows. */
+static struct cmd_options command_line = {
     .command = "report",
     .about =
         "usage: jobprof report [options] DIR|JOBID[.STEP]\n\n"
@@ -119,7 +136,7 @@ static const struct cmd_options command_line = {
         "current folder, and in the job's working directory as Slurm knows it. "
         "If DIR has the folders of several jobs, jobprof-index.html is written "
         "too: one page over their reports, the worst job first.\n",
-    CMD_ROWS(rows),
+    .rows = rows,
     .end = "Exit status: 0 ok, 1 verdict at or over --fail-on, 2 usage, 3 "
            "incomplete data or not yet analysed, 4 no data, 5 input or output "
            "failed. At the end of a step srun runs `report --at-exit DIR`. Its "
@@ -129,11 +146,24 @@ static const struct cmd_options command_line = {
     .need = "needs one DIR or JOBID[.STEP]",
 };
 
+/* Lists the options of the command and of formats. */
+static void list_rows(void)
+{
+    size_t n = FIRST_ROWS;
+
+    memcpy(rows, first_rows, sizeof(first_rows));
+    n += cmd_args_format_rows(&rows[n], FEATURES_MAX, take_format);
+    memcpy(&rows[n], last_rows, sizeof(last_rows));
+    command_line.n_rows = n + LAST_ROWS;
+}
+
 /* Returns -1 to continue, otherwise an exit status. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
-    int rc = cmd_options_parse(&command_line, argc, argv, a);
+    int rc;
 
+    list_rows();
+    rc = cmd_options_parse(&command_line, argc, argv, a);
     if (rc >= 0)
         return rc;
     /* the step is either a word or the value of --at-exit or --watch */
@@ -256,12 +286,17 @@ static void warn(const struct report_session *session, const char *what,
         tell(session, "%s: %s", what, why);
 }
 
-/* Whether the tables are written as Parquet as well, by option or by setting.
- */
-static bool wants_parquet(const struct report_session *session)
+/* The formats of other tools that the tables also get, by option or by
+ * setting. */
+static uint32_t wanted_formats(const struct report_session *session)
 {
-    return session->options->parquet ||
-           report_session_enabled(session, "parquet");
+    uint32_t formats = session->options->formats;
+
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->format &&
+            report_session_enabled(session, feature_registry[i]->name))
+            formats |= UINT32_C(1) << i;
+    return formats;
 }
 
 /* Writes the exporter's tree from the result in memory. */
@@ -286,11 +321,11 @@ static int write_exporter(const struct report_session *session)
 
     /* these files are made from the logs, which gc may have removed; reading
      * them once more is too long for a report that somebody waits for, unless
-     * Parquet was asked for */
+     * such a format was asked for */
     if (rc == 0 &&
-        (session->options->kind == REPORT_USER || wants_parquet(session)) &&
+        (session->options->kind == REPORT_USER || wanted_formats(session)) &&
         stepdir_has(session->dir, "raw"))
-        rc = cmd_args_exporter_logs(inputs, 1, dir, &err);
+        rc = feature_write_logs(inputs, 1, dir, &err);
 
     if (rc < 0)
         warn(session, "no exporter tree", dir ? err.text : "out of memory");
@@ -299,14 +334,20 @@ static int write_exporter(const struct report_session *session)
     return rc;
 }
 
-/* Writes the tables of csv/ to parquet/. */
-static int write_parquet(const struct report_session *session)
+/* Writes the tables of csv/ in other formats, too. */
+static int write_formats(const struct report_session *session)
 {
+    const struct feature *failed = NULL;
     struct jp_error err;
-    int rc = cmd_args_parquet(session->dir, &err);
+    char what[96];
+    int rc = feature_write_formats(wanted_formats(session), session->dir,
+                                   &failed, &err);
 
-    if (rc < 0)
-        warn(session, "not all tables were written as Parquet", err.text);
+    if (rc < 0) {
+        snprintf(what, sizeof(what), "not all tables were written as %s",
+                 failed->title);
+        warn(session, what, err.text);
+    }
     return rc;
 }
 
@@ -372,13 +413,14 @@ static int write_logs(struct report_session *session)
 /* Writes the requested formats of other tools, after the verdict and without
  * the claim. step-ID/JOBID-insp/ is the exporter's tree,
  * step-ID/inspector-logs/ has the recorder's files as Inspector's logs, and
- * step-ID/parquet/ has the tables as Parquet. Errors are printed and logged;
- * they never change the report. Returns -1 if something is missing. */
+ * step-ID/NAME/ has the tables in the format of that name. Errors are printed
+ * and logged; they never change the report. Returns -1 if something is
+ * missing. */
 static int write_more(struct report_session *session)
 {
     int rc = 0;
 
-    if (wants_parquet(session) && write_parquet(session) < 0)
+    if (write_formats(session) < 0)
         rc = -1;
     if (report_session_enabled(session, "inspector_logs") &&
         stepdir_has(session->dir, "raw") && write_logs(session) < 0)

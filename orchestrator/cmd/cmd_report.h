@@ -32,8 +32,9 @@ struct report_options {
      * site file, as known to the SPANK module; NULL: not given */
     const char *hash, *site;
     const struct cmd_expect *expect;
-    bool json, quiet, verbose, png, exporter, parquet;
-    bool paths; /* the report contains the user's absolute paths */
+    bool json, quiet, verbose, png, exporter;
+    uint32_t formats; /* of other tools: bits of feature.h */
+    bool paths;       /* the report contains the user's absolute paths */
     /* only steps without a report, from outside of the job: value of --missing
      */
     bool missing;

@@ -29,8 +29,6 @@
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
-#include "orchestrator/evidence/evidence.h"
-#include "orchestrator/evidence/hangstacks.h"
 #include "orchestrator/ingest/hangs.h"
 #include "orchestrator/ingest/logwalk.h"
 #include "orchestrator/insight/limits.h"
@@ -54,7 +52,6 @@ struct material {
     struct jp_nodes *nodes;
     struct jp_result *result;
     struct feature_set features;
-    struct hangstacks *hang;
     struct jp_agents agents;
     struct jp_step_labels *labels;
     struct cmd_expect expect; /* from the step's own site file */
@@ -182,26 +179,6 @@ static void read_features(const struct report_session *session, const char *raw,
         if (m->features.data[i] && f->relative)
             f->relative(m->features.data[i], make_relative, session->dir);
     }
-}
-
-/* Reads the evidence of processes during a hang, if there was one. */
-static void read_evidence(const struct report_session *session,
-                          struct material *m)
-{
-    struct jp_error err;
-
-    /* that of the first step that has some */
-    for (size_t i = 0; i < session->n_steps && !m->hang; i++)
-        (void) hangstacks_load(session->steps[i], &m->hang, NULL);
-    if (session->n_steps)
-        return;
-    if (hangstacks_load(session->dir, &m->hang, &err) < 0)
-        stepdir_log(session->dir, "no evidence for the hang: %s", err.text);
-    else if (m->hang && m->hang->bad)
-        stepdir_log(session->dir,
-                    "evidence for the hang: %" PRIu64
-                    " of the nodes' files cannot be read",
-                    m->hang->bad);
 }
 
 /* Logs that a feature cannot use a file. */
@@ -401,13 +378,17 @@ static void log_troubles(const struct report_session *session,
                         feature_registry[i]->title, now->trouble[i].text);
 }
 
-/* Reads what the evidence has for features. */
-static void read_feature_evidence(const struct report_session *session,
-                                  struct material *m)
+/* Reads what was collected during a hang, if there was one: of several steps
+ * that of the first one that has some. */
+static void read_hang(const struct report_session *session, struct material *m)
 {
+    const char *own = session->dir;
+    const char *const *dirs =
+        session->n_steps ? (const char *const *) session->steps : &own;
     struct feature_set before = m->features;
 
-    feature_read_evidence(m->hang, session->dir, &m->features);
+    feature_read_hang(dirs, session->n_steps ? session->n_steps : 1, own,
+                      &m->features);
     log_troubles(session, &before, &m->features);
 }
 
@@ -655,7 +636,6 @@ static int write_all(const struct report_session *session,
         .nodes = m->nodes,
         .result = m->result,
         .features = &m->features,
-        .hang = m->hang,
         .agents = &m->agents,
         .labels = m->labels,
         .processes = m->insight ? &m->insight->processes : NULL,
@@ -825,8 +805,7 @@ static int make(struct report_session *session, struct material *m)
     /* stage 2: nodes, processes, networks, samples, expectations */
     read_nodes(session, m);
     session->told = is_told(session, m);
-    read_evidence(session, m);
-    read_feature_evidence(session, m);
+    read_hang(session, m);
     label(session, m);
     read_agents(session, m);
     /* without a sample there is nothing to remember */
@@ -884,7 +863,6 @@ int report_make(struct report_session *session)
     }
     result_destroy(m.result);
     feature_fini(&m.features);
-    hangstacks_destroy(m.hang);
     cmd_expect_fini(&m.expect);
     peaks_fini(&m.rates);
     return rc;

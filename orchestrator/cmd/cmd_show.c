@@ -22,7 +22,7 @@
 #include "orchestrator/cmd/cmd_top.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
-#include "orchestrator/evidence/hangstacks.h"
+#include "orchestrator/feature/feature.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/tables.h"
@@ -369,59 +369,33 @@ static int show_clocks(const struct arguments *a)
 
 /* --- --hang --------------------------------------------------------------- */
 
-/* Prints the evidence of one step. Returns an exit status. */
-static int print_hang(const struct hangstacks *hang, bool json)
+/* Shows what f has of one step. Returns JP_EXIT_NODATA if it has nothing. */
+static int show_step_hang(const struct feature *f, const char *dir,
+                          const struct arguments *a, bool named)
 {
-    const struct jp_report report = {.hang = hang};
-    /* the stream is too large for the stack */
-    struct jp_json_stream *s = json ? calloc(1, sizeof(*s)) : NULL;
-    char text[HANGSTACKS_TEXT];
-    struct jp_error err = {"out of memory"};
-    int rc = -1;
-
-    if (json && s) {
-        json_stream_open(s, JSON_LINES, stdout);
-        tables_hang_json(s, &report);
-        rc = json_stream_close(s, &err);
-    } else if (!json) {
-        text_out_line(stdout, "%s", hangstacks_text(hang, text));
-        if (*hang->hang)
-            text_out_line(stdout, "%s", hang->hang);
-        rc = tables_hang_text(&report, stdout);
-    }
-    free(s);
-    return rc < 0 || fflush(stdout) ? cmd_args_fail("show", JP_EXIT_IO, &err)
-                                    : JP_EXIT_OK;
-}
-
-/* Shows one step. Returns JP_EXIT_NODATA if it was never examined. */
-static int show_step_hang(const char *dir, const struct arguments *a,
-                          bool named)
-{
-    struct hangstacks *hang = NULL;
-    struct jp_error err;
+    struct jp_error err = {"it cannot be written"};
+    bool complete = true;
+    void *data = NULL;
     int rc;
 
-    if (hangstacks_load(dir, &hang, &err) < 0)
+    if (f->read_hang(dir, &data, &err) < 0)
         return cmd_args_fail("show", JP_EXIT_IO, &err);
-    if (!hang)
+    if (!data)
         return JP_EXIT_NODATA;
     if (named && !a->common.json)
         text_out_line(stdout, "%s", dir);
-    rc = print_hang(hang, a->common.json);
-    /* JSON has these facts as members */
-    if (!a->common.quiet && !a->common.json)
-        hangstacks_print_lacks(hang, stderr);
-    if (rc == JP_EXIT_OK && hang->bad)
-        rc = JP_EXIT_INCOMPLETE;
-    hangstacks_destroy(hang);
-    return rc;
+    rc = f->show(data, a->common.json, a->common.quiet, &complete, &err);
+    f->destroy(data);
+    if (rc < 0 || fflush(stdout))
+        return cmd_args_fail("show", JP_EXIT_IO, &err);
+    return complete ? JP_EXIT_OK : JP_EXIT_INCOMPLETE;
 }
 
 /* Shows each step that was examined. Returns the largest status of these, or
  * JP_EXIT_NODATA if there is none. */
 static int show_hang(const struct arguments *a)
 {
+    const struct feature *f = feature_named("hang");
     struct jp_error err;
     char **dirs = NULL;
     size_t n = 0;
@@ -430,14 +404,13 @@ static int show_hang(const struct arguments *a)
     if (cmd_inputs_steps(a->word, a->common.config, &dirs, &n, &err) < 0)
         return cmd_args_fail("show", JP_EXIT_USAGE, &err);
     for (size_t i = 0; i < n; i++) {
-        int one = show_step_hang(dirs[i], a, n > 1);
+        int one = f ? show_step_hang(f, dirs[i], a, n > 1) : JP_EXIT_NODATA;
 
         if (one != JP_EXIT_NODATA && (rc == JP_EXIT_NODATA || one > rc))
             rc = one;
     }
-    if (rc == JP_EXIT_NODATA && !a->common.quiet)
-        fprintf(stderr, "jobprof: the processes were not examined while they "
-                        "hung (jobprof evidence does this)\n");
+    if (rc == JP_EXIT_NODATA && !a->common.quiet && f)
+        quote_printf(stderr, "jobprof: %s\n", f->shows_nothing);
     nodelist_free(dirs, n);
     return rc;
 }

@@ -7,6 +7,7 @@
 #include "orchestrator/cmd/cmd_options.h"
 
 /* Commands of features, each in the feature's folder. */
+extern const struct command command_evidence;
 extern const struct command command_history;
 extern const struct command command_nsys;
 extern const struct command command_trial;
@@ -29,8 +30,7 @@ const struct command *const command_registry[] = {
     &command_upload,
     &command_history,
     COMMAND("topo", cmd_topo, "show nodes' GPUs, HCAs and their connections"),
-    COMMAND("evidence", cmd_evidence,
-     "examine the processes of a hanging step on this node"),
+    &command_evidence,
     &command_nsys,
     COMMAND("config", cmd_config, "show or check the settings"),
     COMMAND("metrics", cmd_metrics,

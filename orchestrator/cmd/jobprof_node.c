@@ -681,6 +681,9 @@ static int cmd_run(int argc, char **argv)
 
 /* --- the program ---------------------------------------------------------- */
 
+/* of a feature, in its folder */
+extern const struct command command_evidence;
+
 static const struct command *const commands[] = {
     COMMAND("resolve", cmd_resolve,
             "turn settings into a step directory (in srun)"),
@@ -689,8 +692,7 @@ static const struct command *const commands[] = {
     COMMAND("task", cmd_task, "record that a task of this node starts"),
     COMMAND("finish", cmd_finish, "finish a profiled step on this node"),
     COMMAND("run", cmd_run, "run programs beside the tasks of this node"),
-    COMMAND("evidence", cmd_evidence,
-            "examine the tasks of a hanging step on this node"),
+    &command_evidence,
     NULL,
 };
 

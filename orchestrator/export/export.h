@@ -12,7 +12,6 @@
 #include "common/record.h"
 #include "orchestrator/ingest/logwalk.h"
 #include "orchestrator/metrics/metrics.h"
-#include "orchestrator/parquet/parquet.h"
 #include "plugins/nccl_example/example_reader.h"
 #include "plugins/nccl_recorder/recfile.h"
 
@@ -57,35 +56,6 @@ int export_inspector(struct jp_recwalk *walk, const char *dir, FILE *out,
  * 32,768 operations allows. Memory: 20 MB. Returns -1 if the output failed. */
 int export_chrome(struct jp_recwalk *walk, const struct clockmap *clocks,
                   FILE *out, struct export_done *done, struct jp_error *err);
-
-/* --- export_parquet.c: a report's tables as Parquet ----------------------- */
-
-struct export_parquet_done {
-    uint64_t files, rows;
-    uint64_t odd; /* time stamps outside of Parquet's range; written as null */
-};
-
-/* Converts csv_dir/NAME.csv of every table of a report (report/tables.h) to
- * out_dir/NAME.parquet. Each column keeps its name and has the type in the
- * table's description (parquet.h); an empty cell becomes null. Files of other
- * names are ignored. out_dir is created if there is a table. Returns -1 and err
- * if a file cannot be read or written, or is damaged ("path:line: why"); the
- * files before it are complete. */
-int export_parquet(const char *csv_dir, const char *out_dir,
-                   enum parquet_codec codec, struct export_parquet_done *done,
-                   struct jp_error *err);
-/* Converts one of these files to a stream. Adds to *done. */
-int export_parquet_csv(const char *csv, FILE *out, enum parquet_codec codec,
-                       struct export_parquet_done *done, struct jp_error *err);
-
-/* Writes parquet_files/ like Inspector's exporter. Each log of the inputs
- * becomes dir/<stem>.parquet with one row per record of a collective; column
- * names are those of NCCL Inspector's exporter. Logs with the same name get a
- * number ("rank0~2"). dir is created. Returns -1 if a file cannot be read or
- * written. */
-int export_parquet_logs(const char *const *inputs, size_t n, const char *dir,
-                        enum parquet_codec codec,
-                        struct export_parquet_done *done, struct jp_error *err);
 
 /* --- export_metrics.c: a report as metrics -------------------------------- */
 

@@ -1,9 +1,12 @@
 /* feature.c - walks over the features of the registry. */
 #include "orchestrator/feature/feature.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
+
+#include "common/vector.h"
 
 void feature_read(const struct feature_input *in, struct feature_set *set)
 {
@@ -36,6 +39,14 @@ const void *feature_data_of(const struct feature_set *set, const char *name)
     for (size_t i = 0; set && feature_registry[i]; i++)
         if (!strcmp(feature_registry[i]->name, name))
             return set->data[i];
+    return NULL;
+}
+
+const struct feature *feature_named(const char *name)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (!strcmp(feature_registry[i]->name, name))
+            return feature_registry[i];
     return NULL;
 }
 
@@ -96,13 +107,60 @@ int feature_read_found(const struct filekinds *found,
     return 0;
 }
 
-void feature_read_evidence(const struct hangstacks *hang, const char *dir,
-                           struct feature_set *set)
+/* Paths of collected files. */
+struct paths {
+    char **at;
+    size_t n;
+};
+
+/* A callback of collected. */
+static int add_path(void *arg, const char *path)
+{
+    struct paths *paths = arg;
+    char **slot = VECTOR_DOUBLE_ADD(paths->at, paths->n);
+
+    return slot && (*slot = strdup(path)) ? 0 : -1;
+}
+
+static void free_paths(struct paths *paths)
+{
+    for (size_t i = 0; i < paths->n; i++)
+        free(paths->at[i]);
+    free(paths->at);
+}
+
+/* Reads what features have collected in dir for the feature i. Returns -1 and
+ * err. */
+static int read_collected(size_t i, const char *dir, struct feature_set *set,
+                          struct jp_error *err)
+{
+    const struct feature *reader = feature_registry[i];
+    struct paths paths = {0};
+    int rc = 0;
+
+    for (size_t k = 0; feature_registry[k] && rc == 0; k++)
+        if (feature_registry[k]->collected && set->data[k])
+            rc = feature_registry[k]->collected(
+                set->data[k], dir, reader->collected_kind, add_path, &paths);
+    rc = rc ? error_set(err, "out of memory")
+            : reader->read_collected((const char *const *) paths.at, paths.n,
+                                     &set->data[i], err);
+    free_paths(&paths);
+    return rc;
+}
+
+void feature_read_hang(const char *const *dirs, size_t n, const char *dir,
+                       struct feature_set *set)
 {
     for (size_t i = 0; feature_registry[i]; i++)
-        if (feature_registry[i]->read_evidence &&
-            feature_registry[i]->read_evidence(hang, dir, &set->data[i],
+        for (size_t k = 0;
+             feature_registry[i]->read_hang && k < n && !set->data[i]; k++)
+            if (feature_registry[i]->read_hang(dirs[k], &set->data[i],
                                                &set->trouble[i]) == 0)
+                set->trouble[i] = (struct jp_error){""};
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->read_collected &&
+            read_collected(i, dir, set, &set->trouble[i]) == 0)
             set->trouble[i] = (struct jp_error){""};
 }
 
@@ -160,6 +218,31 @@ void feature_readers(const struct backend *readers[FEATURES_MAX + 1])
         if (feature_registry[i]->reader)
             readers[n++] = feature_registry[i]->reader;
     readers[n] = NULL;
+}
+
+int feature_write_formats(uint32_t formats, const char *dir,
+                          const struct feature **failed, struct jp_error *err)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (formats & UINT32_C(1) << i) {
+            *failed = feature_registry[i];
+            if (feature_registry[i]->format->write(dir, err) < 0)
+                return -1;
+        }
+    return 0;
+}
+
+int feature_write_logs(const char *const *inputs, size_t n, const char *dir,
+                       struct jp_error *err)
+{
+    for (size_t i = 0; feature_registry[i]; i++) {
+        const struct feature_format *format = feature_registry[i]->format;
+
+        if (format && format->write_logs &&
+            format->write_logs(inputs, n, dir, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 void feature_judge_operations(const struct feature_set *set,

@@ -26,7 +26,6 @@
 struct backend;   /* plugins/backend.h */
 struct filekinds; /* orchestrator/ingest/filekinds.h */
 struct first_screen_tile;
-struct hangstacks; /* orchestrator/evidence/hangstacks.h */
 struct jp_chart;
 struct jp_csv;
 struct jp_html_section; /* orchestrator/report/sections.h */
@@ -61,7 +60,7 @@ struct feature_given {
 struct feature_input {
     const char *const *inputs; /* n files and folders, as for aggregate_run */
     size_t n;
-    const struct jp_jobconf *conf; /* NULL: a folder of logs */
+    const struct jp_jobconf *conf;     /* NULL: a folder of logs */
     const struct feature_given *given; /* of all features */
     size_t n_given;
     uint64_t memory_bytes; /* limit; 0: the feature decides */
@@ -126,7 +125,46 @@ enum feature_role {
     FEATURE_FIGURES,
     /* About the operations of NCCL: its object comes last in summary.json, and
      * its verdict after those of other data. */
-    FEATURE_OPERATIONS
+    FEATURE_OPERATIONS,
+    /* A format of other tools that a finished report can also have. It has a
+     * name, a title and a format, and no data. */
+    FEATURE_FORMAT
+};
+
+/* How `jobprof export NAME` was called. */
+struct feature_export {
+    const char *output;      /* NULL: the format's own place */
+    const char *compression; /* NULL: the best; otherwise has_compression */
+};
+struct feature_exported {
+    uint64_t files; /* number of files written */
+    uint64_t lost;  /* see lost of struct feature_format */
+};
+
+/* A format of other tools, made of a finished report. The feature's name is the
+ * option of `jobprof report` and `jobprof aggregate`, the word of `jobprof
+ * export`, and the key of the settings (nccl.NAME). */
+struct feature_format {
+    const char *option; /* help of the option */
+    /* Writes the tables of the report in dir into its own place below dir. */
+    int (*write)(const char *dir, struct jp_error *err);
+    /* Writes a file for each log of n inputs below dir, a tree like that of
+     * NCCL Inspector's exporter. NULL: its tree has none of this format. */
+    int (*write_logs)(const char *const *inputs, size_t n, const char *dir,
+                      struct jp_error *err);
+
+    /* --- jobprof export. Texts are for --help. */
+
+    const char *about;
+    const char *output; /* what --output names */
+    /* --compression: its words, its help, and the message about others; NULL:
+     * there is none */
+    const char *compressions, *compression, *bad_compression;
+    bool (*has_compression)(const char *word);
+    /* Writes a step's report. Adds to *done; no file: there is no report. */
+    int (*export_step)(const char *step, const struct feature_export *how,
+                       struct feature_exported *done, struct jp_error *err);
+    const char *lost; /* what follows a number of lost values, in a line */
 };
 
 struct feature {
@@ -156,10 +194,19 @@ struct feature {
     int (*read_found)(const struct filekinds *found,
                       const struct feature_input *in, void **data,
                       struct jp_error *err);
-    /* Reads what was collected for it while the step in dir hung. Otherwise as
-     * read(), which the same feature does not have. hang may be NULL. */
-    int (*read_evidence)(const struct hangstacks *hang, const char *dir,
-                         void **data, struct jp_error *err);
+    /* Reads what was collected in dir, a step's, while the step hung. Otherwise
+     * as read(), which the same feature does not have. */
+    int (*read_hang)(const char *dir, void **data, struct jp_error *err);
+    /* Calls file(arg, path) for each file of that kind that was collected so;
+     * dir as for read_hang. Returns 0, or what file has returned if that is not
+     * 0; -1 without memory. */
+    int (*collected)(const void *data, const char *dir, const char *kind,
+                     int (*file)(void *arg, const char *path), void *arg);
+    /* Reads n such files of this kind, which another feature has collected.
+     * Otherwise as read(), which the same feature does not have. */
+    const char *collected_kind;
+    int (*read_collected)(const char *const *paths, size_t n, void **data,
+                          struct jp_error *err);
     /* Whether a file that the user has named is only for this feature, so that
      * no other reader gets it. Called without data. */
     bool (*claims)(const char *path);
@@ -215,7 +262,7 @@ struct feature {
 
     /* With a file in csv/. Ends with NULL; may be NULL. */
     const struct jp_table *const *tables;
-    const struct feature_rows *rows;      /* of some of these tables */
+    const struct feature_rows *rows; /* of some of these tables */
     /* In plots/, and if they have a name, in the data of the page, also without
      * data. Ends with NULL. */
     const struct jp_chart *const *charts;
@@ -257,6 +304,17 @@ struct feature {
     void (*card)(const struct json_t *summary, unsigned columns, FILE *out);
     /* Returns a sentence if the feature was asked for and left nothing. */
     const char *(*missing)(const struct json_t *summary);
+
+    const struct feature_format *format; /* of FEATURE_FORMAT */
+
+    /* --- `jobprof show` with its name as an option, for data of read_hang */
+
+    /* Prints the data of one step; what is missing of it goes to stderr, unless
+     * quiet. *complete: nothing is. */
+    int (*show)(const void *data, bool json, bool quiet, bool *complete,
+                struct jp_error *err);
+    /* What it says of a step without such data, to stderr. */
+    const char *shows_nothing;
 };
 
 /* registry.c; ends with NULL. */
@@ -281,6 +339,8 @@ const void *feature_data(const struct feature_set *set,
                          const struct feature *feature);
 /* The same by the feature's name, for its own files. */
 const void *feature_data_of(const struct feature_set *set, const char *name);
+/* The feature of that name, or NULL. */
+const struct feature *feature_named(const char *name);
 /* Sets the data of a feature, which only feature_fini destroys. */
 void feature_lend(struct feature_set *set, const struct feature *feature,
                   void *data);
@@ -290,10 +350,11 @@ void feature_lend(struct feature_set *set, const struct feature *feature,
 int feature_read_found(const struct filekinds *found,
                        const struct feature_input *in, struct feature_set *set,
                        struct jp_error *err);
-/* Reads the evidence of all features; what cannot be read is in
- * set->trouble. */
-void feature_read_evidence(const struct hangstacks *hang, const char *dir,
-                           struct feature_set *set);
+/* Reads what was collected while steps hung, for each feature from the first of
+ * n folders that has some. Files of other features are looked for in dir. What
+ * cannot be read is in set->trouble. */
+void feature_read_hang(const char *const *dirs, size_t n, const char *dir,
+                       struct feature_set *set);
 /* Calls all read_nodes; what cannot be read is in set->trouble. */
 void feature_read_nodes(const char *dir, const struct jp_nodes *nodes,
                         struct feature_set *set);
@@ -315,6 +376,15 @@ void feature_readers(const struct backend *readers[FEATURES_MAX + 1]);
 void feature_judge_operations(const struct feature_set *set,
                               struct jp_result *result,
                               struct jp_insight *insight);
+
+/* Writes a report's tables in dir in these formats (bit i is that of
+ * feature_registry[i]). Ends with the first one that fails: -1, *failed and
+ * err. */
+int feature_write_formats(uint32_t formats, const char *dir,
+                          const struct feature **failed, struct jp_error *err);
+/* Writes all formats of n inputs' logs into dir, a tree like the exporter's. */
+int feature_write_logs(const char *const *inputs, size_t n, const char *dir,
+                       struct jp_error *err);
 
 /* The profiles (FEATURE_PROFILE) that have data: bit i is that of
  * feature_registry[i]. set may be NULL. */

@@ -5,9 +5,11 @@ extern const struct feature feature_cause;
 extern const struct feature feature_clock;
 extern const struct feature feature_copper;
 extern const struct feature feature_cuda;
+extern const struct feature feature_evidence;
 extern const struct feature feature_flight;
 extern const struct feature feature_gputime;
 extern const struct feature feature_nsys;
+extern const struct feature feature_parquet;
 extern const struct feature feature_util;
 
 /* clang-format off */
@@ -19,7 +21,9 @@ const struct feature *const feature_registry[] = {
     &feature_nsys,
     &feature_gputime,
     &feature_cuda,
+    &feature_evidence,
     &feature_flight,
+    &feature_parquet,
     NULL,
 };
 /* clang-format on */

@@ -9,8 +9,6 @@
 
 #include "common/figure.h"
 #include "common/fileio.h"
-#include "orchestrator/evidence/evidence.h"
-#include "orchestrator/evidence/hangstacks.h"
 #include "orchestrator/ingest/filekinds.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/report/out.h"
@@ -56,49 +54,25 @@ static int read_found(const struct filekinds *found,
     return rc;
 }
 
-/* Whether a part of the evidence is a dump of PyTorch's. Its name comes from a
- * file of the user's. */
-static bool is_dump(const struct hangstacks_part *part)
+static int read_collected(const char *const *paths, size_t n, void **data,
+                          struct jp_error *err)
 {
-    return !strcmp(part->part, "flight recorder") &&
-           !strncmp(part->file, "flight-", 7) && !strchr(part->file, '/') &&
-           !strchr(part->node, '/') && *part->node && *part->node != '.';
-}
-
-static int read_evidence(const struct hangstacks *hang, const char *dir,
-                         void **data, struct jp_error *err)
-{
-    size_t room = hang ? hang->n_parts : 0, n = 0;
-    struct flight_file *files = calloc(room + 1, sizeof(*files));
-    char **paths = calloc(room + 1, sizeof(*paths));
+    struct flight_file *files = calloc(n + 1, sizeof(*files));
     struct jp_flight *flight = NULL;
+    size_t n_files = 0;
     struct stat st;
     int rc;
 
-    for (size_t i = 0; files && paths && i < room; i++) {
-        const struct hangstacks_part *part = &hang->parts[i];
-
-        if (!is_dump(part))
-            continue;
-        paths[n] = text_format("%s/" EVIDENCE_FOLDER "/%s/%s", dir, part->node,
-                               part->file);
-        if (paths[n] && lstat(paths[n], &st) == 0) {
-            files[n] = (struct flight_file){
-                paths[n], (int64_t) st.st_mtim.tv_sec * 1000000, -1};
-            n++;
-        } else {
-            free(paths[n]);
-        }
-    }
-    rc = files && paths
-             ? flight_load(files, n, hang_limit_us(), NULL, NULL, &flight, err)
-             : error_set(err, "out of memory");
+    for (size_t i = 0; files && i < n; i++)
+        if (lstat(paths[i], &st) == 0)
+            files[n_files++] = (struct flight_file){
+                paths[i], (int64_t) st.st_mtim.tv_sec * 1000000, -1};
+    rc = files ? flight_load(files, n_files, hang_limit_us(), NULL, NULL,
+                             &flight, err)
+               : error_set(err, "out of memory");
     if (flight)
         flight->evidence = true;
     *data = flight;
-    for (size_t i = 0; paths && i < n; i++)
-        free(paths[i]);
-    free(paths);
     free(files);
     return rc;
 }
@@ -250,7 +224,7 @@ static const struct jp_html_section sections[] = {
              "all rows.",
      .kind = JP_HTML_WIDE,
      .put = put_html,
-     .after = "hang"},
+     .after = "nodes"},
     {.id = NULL},
 };
 
@@ -261,7 +235,8 @@ const struct feature feature_flight = {
     .title = "Flight Recorder",
     .role = FEATURE_OPERATIONS,
     .read_found = read_found,
-    .read_evidence = read_evidence,
+    .collected_kind = "flight recorder",
+    .read_collected = read_collected,
     .notes = put_notes,
     .destroy = destroy,
     .judge_operations = flight_hang_judge,

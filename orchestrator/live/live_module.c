@@ -516,12 +516,12 @@ static void obey_evidence(struct live *l, const struct livewant *want)
     struct module_hang hang = {.dir = l->place.dir,
                                .node = l->place.node,
                                .root = l->place.root,
-                               .number = want->evidence_number,
+                               .number = want->hang_number,
                                .targets = targets};
 
-    if (want->evidence_number <= l->evidence || !l->place.take_evidence)
+    if (want->hang_number <= l->evidence || !l->place.take_evidence)
         return;
-    l->evidence = want->evidence_number;
+    l->evidence = want->hang_number;
     snprintf(hang.text, sizeof(hang.text), "%s", want->hang);
     for (size_t i = 0; i < want->n_targets; i++) {
         struct module_target *to = &targets[hang.n_targets];
@@ -535,7 +535,7 @@ static void obey_evidence(struct live *l, const struct livewant *want)
         hang.n_targets++;
     }
     if (hang.n_targets)
-        l->place.take_evidence(l->place.evidence_arg, &hang);
+        l->place.take_evidence(l->place.take_arg, &hang);
 }
 
 static void obey(struct live *l, char *text)

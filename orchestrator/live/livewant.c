@@ -93,7 +93,7 @@ static void take_evidence(char *rest, const char *node, struct livewant *out)
                                      .task = task,
                                      .rank = rank,
                                      .missing = role[0] == 'm'};
-    out->evidence_number = number;
+    out->hang_number = number;
     out->n_targets++;
 }
 

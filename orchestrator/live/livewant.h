@@ -47,7 +47,7 @@ struct livewant {
     size_t n_hashes;
     char signal[16]; /* "USR1"; "": none */
     uint32_t signal_number;
-    uint32_t evidence_number; /* 0: none */
+    uint32_t hang_number; /* 0: none */
     /* processes of this node */
     struct module_target targets[LIVE_EVIDENCE_MAX];
     size_t n_targets;

@@ -261,17 +261,6 @@ static int put_busy(FILE *out, const struct jp_report *report)
     return 0;
 }
 
-/* Writes in one line what was collected while the step hung. */
-static void put_hang(FILE *out, const struct jp_report *report)
-{
-    char text[HANGSTACKS_TEXT];
-
-    if (!report->hang)
-        return;
-    fprintf(out, "  %-26s ", "Evidence of the hang");
-    text_out_wrap(out, 29, 29, hangstacks_text(report->hang, text));
-}
-
 /* Writes what the nodes' agents cost, and what they did not watch. */
 static void put_agents(FILE *out, const struct jp_report *report)
 {
@@ -380,10 +369,10 @@ int report_write_text(const struct jp_report *report, FILE *out,
     if (quality_has_nccl(report))
         put_quality(out, report);
     put_feature_lines(out, report, FEATURE_FIGURES, false);
-    put_hang(out, report);
     put_feature_lines(out, report, FEATURE_OPERATIONS, false);
     if (put_attempts(report, out) < 0 || put_feature_tables(report, out) < 0 ||
-        tables_hang_text(report, out) < 0 || put_busy(out, report) < 0)
+        features_text(report, out, FEATURE_OPERATIONS) < 0 ||
+        put_busy(out, report) < 0)
         return error_set(err, "out of memory");
     put_agents(out, report);
     put_feature_lines(out, report, FEATURE_FIGURES, true);

@@ -18,7 +18,6 @@
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/feature/feature.h"
-#include "orchestrator/evidence/hangstacks.h"
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/topo/steplabels.h"
@@ -42,7 +41,6 @@ struct jp_report {
     const struct jp_result *result;     /* NULL: no records to join */
     const struct feature_set *features; /* may be NULL */
     const struct jp_agents *agents;     /* NULL: no agents ran */
-    const struct hangstacks *hang;      /* NULL: no evidence of a hang */
     const struct jp_step_labels *labels; /* NULL: the nodes left no records */
     /* processes of result; NULL without result */
     const struct jp_processes *processes;

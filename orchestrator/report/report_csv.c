@@ -421,9 +421,6 @@ int report_write_csvs(const struct jp_report *report, const char *csv_dir,
         if (tables[i]->columns->flags & JP_CSV &&
             write_table(report, csv_dir, tables[i], err) < 0)
             return -1;
-    for (size_t i = 0; report->hang && tables_hang[i]; i++)
-        if (write_table(report, csv_dir, tables_hang[i], err) < 0)
-            return -1;
     for (size_t k = 0; feature_registry[k]; k++)
         for (size_t i = 0;
              report_has(report, feature_registry[k]) &&

@@ -470,8 +470,6 @@ static const struct jp_html_section html_sections[] = {
      .figure = drawer_waits},
     {"nodes", "Nodes", "Sums over a node&#39;s processes and communicators.",
      JP_HTML_WIDE, .put = html_nodes_put, .figure = drawer_nodes},
-    {"hang", "While the step hung", NULL, JP_HTML_WIDE,
-     .put = tables_hang_html},
     {"busy", "Communication-busy share",
      "The share of its wall time, from its first operation&#39;s start to its "
      "last one&#39;s end, in which a process had at least one collective, "

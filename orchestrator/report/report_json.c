@@ -736,7 +736,6 @@ int report_write_json(const struct jp_report *report, FILE *out,
     put_busy(&stream, report);
     put_features(&stream, report, FEATURE_PROFILE);
     put_features(&stream, report, FEATURE_FIGURES);
-    tables_hang_json(&stream, report);
     put_features(&stream, report, FEATURE_OPERATIONS);
     put_undone(&stream, report);
     return json_stream_close(&stream, err);

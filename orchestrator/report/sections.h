@@ -84,7 +84,6 @@ html_put job_html_settings;
 html_put job_html_env;
 html_put job_html_command;
 html_put topology_html;
-html_put tables_hang_html;
 html_put timeline_html;
 /* Returns true if the report has a timeline. */
 bool timeline_html_present(const struct jp_report *report);

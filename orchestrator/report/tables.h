@@ -22,13 +22,6 @@ extern const struct jp_table table_cells, table_comms, table_ranks, table_ops,
 /* Causes that coincide with findings, and attempts (tables_findings.c). */
 extern const struct jp_table table_causes, table_attempts;
 
-/* Evidence of a hang (tables_hang.c); no rows if report->hang is NULL. */
-extern const struct jp_table *const tables_hang[]; /* ends with NULL */
-/* Write hang{} of summary.json, and the tables in summary.txt. -1: out of
- * memory. */
-void tables_hang_json(struct jp_json_stream *s, const struct jp_report *report);
-int tables_hang_text(const struct jp_report *report, FILE *out);
-
 /* All tables; ends with NULL. Each has a file in csv/ if a column is in CSV.
  * The docs are also made from them. */
 extern const struct jp_table *const tables[];

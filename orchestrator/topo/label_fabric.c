@@ -190,8 +190,8 @@ static const char *why_unknown(const struct pairs *pairs,
 }
 
 /* Returns the weakest evidence among the GPUs' links. */
-static enum jp_label_evidence evidence_of(const struct topo *topo,
-                                          uint64_t gpus)
+static enum jp_label_evidence gpus_evidence(const struct topo *topo,
+                                            uint64_t gpus)
 {
     enum jp_label_evidence least = JP_EVIDENCE_OBSERVED;
 
@@ -214,7 +214,7 @@ static void judge_gpus(const struct groups *g, const struct topo *topo,
     answer->pairs = look_at_pairs(topo, gpus, &reach);
     answer->vendor = vendor_of(topo, gpus);
     answer->fabric = fabric_of(&answer->pairs, answer->vendor);
-    answer->evidence = evidence_of(topo, gpus);
+    answer->evidence = gpus_evidence(topo, gpus);
     answer->inferred = answer->evidence == JP_EVIDENCE_INFERRED;
     /* If a variable or the log decides for all pairs, it is the evidence. */
     if (answer->pairs.held && answer->pairs.apart == answer->pairs.n)

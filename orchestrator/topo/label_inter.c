@@ -410,7 +410,7 @@ static void explain(const struct groups *g, const struct nic *nic,
 
 /* The evidence: EFA and Slingshot need a plugin, and sockets are what is left,
  * so they are inferred. */
-static enum jp_label_evidence evidence_of(const struct nic *nic, bool assumed)
+static enum jp_label_evidence nic_evidence(const struct nic *nic, bool assumed)
 {
     if (assumed)
         return JP_EVIDENCE_ASSUMED;
@@ -456,7 +456,7 @@ static void by_topology(const struct groups *g, struct verdict_of *out)
         return;
     }
     out->word = (int) first.inter;
-    out->evidence = evidence_of(&first, assumed);
+    out->evidence = nic_evidence(&first, assumed);
     explain(g, &first, out);
 }
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "orchestrator/export/export.h"
+#include "orchestrator/parquet/parquet_feature.h"
 #include "tests/parquet/read_back.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -56,7 +56,7 @@ static void write_input(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const enum parquet_codec codecs[] = {PARQUET_NONE, PARQUET_GZIP};
-    struct export_parquet_done done = {0};
+    struct parquet_done done = {0};
     struct jp_error err = {""};
     char *bytes = NULL;
     size_t n = 0;
@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     write_input(data + 1, size - 1);
     out = open_memstream(&bytes, &n);
     assert(out);
-    rc = export_parquet_csv(path, out, codecs[data[0] & 1], &done, &err);
+    rc = parquet_report_csv(path, out, codecs[data[0] & 1], &done, &err);
     assert(fclose(out) == 0);
     assert(rc == 0 || err.text[0]);
     if (rc == 0)

@@ -110,7 +110,7 @@ static void *start_node(struct step *s, unsigned i)
                                        .log = put_log,
                                        .log_arg = s,
                                        .take_evidence = put_evidence,
-                                       .evidence_arg = s};
+                                       .take_arg = s};
     struct jp_error err = {""};
 
     return live_module.start(&place, &err);
@@ -418,7 +418,7 @@ static void renews_the_lease(void **state)
     assert_int_equal(want.hashes[0], 0xabc);
     assert_string_equal(want.signal, "USR1");
     assert_int_equal(want.signal_number, 3);
-    assert_int_equal(want.evidence_number, 2);
+    assert_int_equal(want.hang_number, 2);
     assert_int_equal(want.n_targets, 1);
     assert_int_equal(want.targets[0].pid, 44);
     assert_int_equal(want.targets[0].rank, -1);

@@ -83,8 +83,6 @@ int main(void)
     json_array_append_new(list, describe(&table_attempts));
     json_array_append_new(list, describe(&table_bottlenecks));
     describe_features(list, FEATURE_FIGURES);
-    for (size_t i = 0; tables_hang[i]; i++)
-        json_array_append_new(list, describe(tables_hang[i]));
     describe_features(list, FEATURE_PROFILE);
     describe_features(list, FEATURE_OPERATIONS);
     for (size_t i = 0; i < COPPER_N_CATEGORIES; i++)

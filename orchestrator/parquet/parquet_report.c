@@ -1,4 +1,4 @@
-/* export_parquet.c - convert a report's CSV files to Parquet.
+/* parquet_report.c - convert a report's CSV files to Parquet.
  *
  * The description of each table gives the type of a column; the values come
  * from the CSV files. A report can therefore be exported after its raw data was
@@ -16,9 +16,8 @@
 #include "common/fileio.h"
 #include "common/lines.h"
 #include "common/utf8.h"
-#include "orchestrator/export/export.h"
 #include "orchestrator/feature/feature.h"
-#include "orchestrator/parquet/parquet.h"
+#include "orchestrator/parquet/parquet_feature.h"
 #include "orchestrator/report/tables.h"
 
 enum {
@@ -584,8 +583,8 @@ static int read_heading(struct feed *f, const struct jp_table *table,
     return rc;
 }
 
-int export_parquet_csv(const char *csv, FILE *out, enum parquet_codec codec,
-                       struct export_parquet_done *done, struct jp_error *err)
+int parquet_report_csv(const char *csv, FILE *out, enum parquet_codec codec,
+                       struct parquet_done *done, struct jp_error *err)
 {
     const char *base = strrchr(csv, '/') ? strrchr(csv, '/') + 1 : csv;
     char name[64] = "";
@@ -617,9 +616,9 @@ int export_parquet_csv(const char *csv, FILE *out, enum parquet_codec codec,
     else
         rc = parquet_finish(f.file, err);
     if (rc == 0)
-        *done = (struct export_parquet_done){.files = done->files + 1,
-                                             .rows = done->rows + f.rows,
-                                             .odd = done->odd + f.odd};
+        *done = (struct parquet_done){.files = done->files + 1,
+                                      .rows = done->rows + f.rows,
+                                      .odd = done->odd + f.odd};
 out:
     parquet_destroy(f.file);
     free(f.names);
@@ -632,7 +631,7 @@ out:
 
 static int write_one(const char *csv_dir, const char *out_dir,
                      const struct jp_table *table, enum parquet_codec codec,
-                     struct export_parquet_done *done, struct jp_error *err)
+                     struct parquet_done *done, struct jp_error *err)
 {
     char *csv = text_format("%s/%s.csv", csv_dir, table->name);
     char *path = text_format("%s/%s.parquet", out_dir, table->name);
@@ -646,7 +645,7 @@ static int write_one(const char *csv_dir, const char *out_dir,
         rc = 0;
     } else if (fileio_mkdirs_held(out_dir, err) == 0 &&
                fileio_temp_open(&file, path, err) == 0) {
-        rc = export_parquet_csv(csv, file.stream, codec, done, err);
+        rc = parquet_report_csv(csv, file.stream, codec, done, err);
         if (rc == 0)
             rc = fileio_temp_commit(&file, err);
         else
@@ -660,8 +659,8 @@ static int write_one(const char *csv_dir, const char *out_dir,
 /* Converts the tables of a list that have a CSV file. 0, or -1 and err. */
 static int write_list(const char *csv_dir, const char *out_dir,
                       const struct jp_table *const list[],
-                      enum parquet_codec codec,
-                      struct export_parquet_done *done, struct jp_error *err)
+                      enum parquet_codec codec, struct parquet_done *done,
+                      struct jp_error *err)
 {
     for (size_t i = 0; list && list[i]; i++)
         if (list[i]->columns->flags & JP_CSV &&
@@ -670,8 +669,8 @@ static int write_list(const char *csv_dir, const char *out_dir,
     return 0;
 }
 
-int export_parquet(const char *csv_dir, const char *out_dir,
-                   enum parquet_codec codec, struct export_parquet_done *done,
+int parquet_report(const char *csv_dir, const char *out_dir,
+                   enum parquet_codec codec, struct parquet_done *done,
                    struct jp_error *err)
 {
     if (write_list(csv_dir, out_dir, tables, codec, done, err) < 0)

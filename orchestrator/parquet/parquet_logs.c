@@ -1,4 +1,4 @@
-/* export_parquet_logs.c - convert each log to a Parquet file, like the
+/* parquet_logs.c - convert each log to a Parquet file, like the
  * exporter's parquet_files/.
  *
  * Columns and their order are those of perf_summary_exporter.py in NCCL 2.30
@@ -16,8 +16,8 @@
 #include "common/bandwidth.h"
 #include "common/fileio.h"
 #include "orchestrator/aggregate/comm_type.h"
-#include "orchestrator/export/export.h"
-#include "orchestrator/parquet/parquet.h"
+#include "orchestrator/ingest/logwalk.h"
+#include "orchestrator/parquet/parquet_feature.h"
 #include "plugins/backend.h"
 #include "plugins/nccl_inspector/reader.h"
 #include "plugins/reader.h"
@@ -350,7 +350,7 @@ static char *path_of(const struct target *t, const char *dir)
 /* Writes one log and takes over path. A log without rows leaves no file. */
 static int write_log(const struct jp_logfile *log, char *path,
                      struct reader_states *states, struct writer *w,
-                     struct export_parquet_done *done)
+                     struct parquet_done *done)
 {
     struct jp_tempfile file;
     int rc;
@@ -381,9 +381,9 @@ static int write_log(const struct jp_logfile *log, char *path,
     return rc;
 }
 
-int export_parquet_logs(const char *const *inputs, size_t n, const char *dir,
-                        enum parquet_codec codec,
-                        struct export_parquet_done *done, struct jp_error *err)
+int parquet_logs(const char *const *inputs, size_t n, const char *dir,
+                 enum parquet_codec codec, struct parquet_done *done,
+                 struct jp_error *err)
 {
     struct jp_logwalk walk;
     struct reader_states *states;

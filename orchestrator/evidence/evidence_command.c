@@ -1,5 +1,5 @@
-/* cmd_evidence.c - `jobprof evidence` and `jobprof-node evidence`: examine the
- * processes of a hanging step on this node.
+/* evidence_command.c - `jobprof evidence` and `jobprof-node evidence`: examine
+ * the processes of a hanging step on this node.
  *
  * The processes are named by the command line (an agent does this, which knows
  * from all nodes who waits for whom), or found by the recordings of this node
@@ -212,7 +212,7 @@ struct reading {
     struct hangs_sum sum;
     /* of the file that is being read */
     struct hangs_file file;
-    bool *here; /* by process of the sum: it is on this node */
+    bool *here;            /* by process of the sum: it is on this node */
     uint64_t comms[COMMS]; /* hashes of this node's, without duplicates */
     size_t n_comms;
     uint64_t made_ns; /* CLOCK_MONOTONIC of the last one */
@@ -637,7 +637,7 @@ static int take(struct arguments *a, const struct targets *found)
  * status. */
 static int run(struct arguments *a, const struct jp_jobconf *conf)
 {
-    /* The step directory is this user's (cmd_evidence), and so is the step. */
+    /* The step directory is this user's (run_command), and so is the step. */
     const struct targets_step step = {.dir = a->order.dir,
                                       .root = "",
                                       .of = {.uid = geteuid(),
@@ -664,7 +664,7 @@ static int run(struct arguments *a, const struct jp_jobconf *conf)
     return rc;
 }
 
-int cmd_evidence(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     struct arguments a = {.nccl = 0};
     int rc = parse(argc, argv, &a);
@@ -689,3 +689,10 @@ int cmd_evidence(int argc, char **argv)
     }
     return rc;
 }
+
+extern const struct command command_evidence;
+const struct command command_evidence = {
+    .name = "evidence",
+    .run = run_command,
+    .summary = "examine the processes of a hanging step on this node",
+};

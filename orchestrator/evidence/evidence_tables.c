@@ -1,5 +1,5 @@
-/* tables_hang.c - the columns of what stuck processes looked like while they
- * lived, and summary.json's object. See tables.c.
+/* evidence_tables.c - the columns of what stuck processes looked like while
+ * they lived, and summary.json's object. See tables.c.
  *
  * Four tables: the processes, their merged stacks, what NCCL's RAS reported,
  * and which parts of the evidence could be collected. */
@@ -7,9 +7,7 @@
 #include <string.h>
 
 #include "orchestrator/evidence/evidence.h"
-#include "orchestrator/evidence/hangstacks.h"
-#include "orchestrator/report/out.h"
-#include "orchestrator/report/sections.h"
+#include "orchestrator/evidence/evidence_feature.h"
 #include "orchestrator/report/tables.h"
 
 /* --- processes ------------------------------------------------------------ */
@@ -17,12 +15,12 @@
 /* No rows in any of the four tables without evidence of a hang. */
 static size_t count_processes(const struct jp_report *report)
 {
-    return report->hang ? report->hang->n_processes : 0;
+    return evidence_of(report) ? evidence_of(report)->n_processes : 0;
 }
 
 static void find_process(struct jp_row *row)
 {
-    row->at = &row->report->hang->processes[row->index];
+    row->at = &evidence_of(row->report)->processes[row->index];
 }
 
 /* a task's number below 0, and empty texts, are unknown */
@@ -89,12 +87,12 @@ static const struct jp_table table_hang_processes = {
 
 static size_t count_branches(const struct jp_report *report)
 {
-    return report->hang ? report->hang->n_branches : 0;
+    return evidence_of(report) ? evidence_of(report)->n_branches : 0;
 }
 
 static void find_branch(struct jp_row *row)
 {
-    row->at = &row->report->hang->branches[row->index];
+    row->at = &evidence_of(row->report)->branches[row->index];
 }
 
 /* Formats a run of frames, the innermost first, as many as fit: it is where the
@@ -180,12 +178,12 @@ static const struct jp_table table_hang_stacks = {
 
 static size_t count_ras(const struct jp_report *report)
 {
-    return report->hang ? report->hang->n_ras : 0;
+    return evidence_of(report) ? evidence_of(report)->n_ras : 0;
 }
 
 static void find_ras(struct jp_row *row)
 {
-    row->at = &row->report->hang->ras[row->index];
+    row->at = &evidence_of(row->report)->ras[row->index];
 }
 
 JP_GETTER(ras_kind, hangstacks_ras, value_name(v, at->kind))
@@ -247,12 +245,12 @@ static const struct jp_table table_hang_ras = {
 
 static size_t count_parts(const struct jp_report *report)
 {
-    return report->hang ? report->hang->n_parts : 0;
+    return evidence_of(report) ? evidence_of(report)->n_parts : 0;
 }
 
 static void find_part(struct jp_row *row)
 {
-    row->at = &row->report->hang->parts[row->index];
+    row->at = &evidence_of(row->report)->parts[row->index];
 }
 
 JP_GETTER(part_node, hangstacks_part, value_name(v, at->node))
@@ -284,7 +282,7 @@ static const struct jp_column parts[] = {
      .get = get_part_why},
 };
 
-static const struct jp_table table_hang_parts = {
+const struct jp_table table_hang_parts = {
     .name = "hang_parts",
     .json = "hang.evidence.parts",
     .help = "one row per part of the evidence that was tried",
@@ -297,72 +295,6 @@ static const struct jp_table table_hang_parts = {
     .title = "Evidence, tried and taken",
 };
 
-/* --- all of it ------------------------------------------------------------ */
-
-const struct jp_table *const tables_hang[] = {
+const struct jp_table *const tables_evidence[] = {
     &table_hang_processes, &table_hang_stacks, &table_hang_ras,
     &table_hang_parts, NULL};
-
-void tables_hang_json(struct jp_json_stream *s, const struct jp_report *report)
-{
-    const struct hangstacks *hang = report->hang;
-    char text[HANGSTACKS_TEXT];
-    size_t left_out = 0;
-
-    json_stream_object(s, "hang");
-    /* {} without evidence */
-    if (hang) {
-        json_stream_object(s, "evidence");
-        json_stream_text(s, "text", hangstacks_text(hang, text));
-        json_stream_text(s, "hang", hang->hang);
-        json_stream_count(s, "taken_us", hang->taken_us);
-        json_stream_count(s, "nodes", hang->n_nodes);
-        json_stream_count(s, "bad_files", hang->bad);
-        for (size_t i = 0; tables_hang[i]; i++)
-            left_out += table_json(s, tables_hang[i], report, NULL);
-        json_stream_count(s, "left_out", left_out + hang->left_out);
-        json_stream_end_object(s);
-    }
-    json_stream_end_object(s);
-}
-
-int tables_hang_text(const struct jp_report *report, FILE *out)
-{
-    int rc = 0;
-
-    /* the writer of the page or text shows parts that failed */
-    for (size_t i = 0; tables_hang[i] && rc == 0; i++)
-        if (tables_hang[i] != &table_hang_parts &&
-            table_count(tables_hang[i], report))
-            rc = table_text(tables_hang[i], report, out);
-    return rc;
-}
-
-int tables_hang_html(const struct jp_report *report, FILE *out)
-{
-    char text[HANGSTACKS_TEXT];
-    int rc = 0;
-
-    if (!report->hang)
-        return 0;
-    fputs("<p>", out);
-    html_out_text(out, hangstacks_text(report->hang, text));
-    fputs(". A row of the stacks is a run of frames with the same ranks, the "
-          "innermost first; the tools&#39; own output is in hang/.</p>\n",
-          out);
-    /* the hang in one line, from the agent that noticed it */
-    if (*report->hang->hang) {
-        fputs("<p>", out);
-        html_out_text(out, report->hang->hang);
-        fputs("</p>\n", out);
-    }
-    /* here with the parts that failed */
-    for (size_t i = 0; tables_hang[i] && rc == 0; i++)
-        if (table_count(tables_hang[i], report)) {
-            fputs("<h3>", out);
-            html_out_text(out, tables_hang[i]->title);
-            fputs("</h3>\n", out);
-            rc = table_html(tables_hang[i], report, NULL, out);
-        }
-    return rc;
-}
