@@ -638,11 +638,11 @@ static void put_top(const struct body *bodies, FILE *out)
                     class_of(&bodies[i].section), bodies[i].section.id,
                     bodies[i].section.title);
     fputs("</ul></nav></details></header>\n", out);
-    /* without JavaScript, sections that have only charts are hidden */
-    if (html_out_has_charts())
-        fputs("<noscript><p class=\"note\">The charts need JavaScript; text "
-              "and tables do not.</p></noscript>\n",
-              out);
+    /* without JavaScript, sections that have only charts are hidden, and the
+     * places of pictures are empty */
+    fputs("<noscript><p class=\"note\">Charts and pictures need JavaScript; "
+          "text and tables do not.</p></noscript>\n",
+          out);
 }
 
 /* The sections that are open where no finding is the answer: what is known of a
