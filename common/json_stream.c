@@ -174,15 +174,15 @@ static size_t plain_length(const char *text)
     return n;
 }
 
-/* Writes text that was cleaned. In a page's script, < > & are escaped as well,
- * so that the text cannot end the script. */
+/* Writes text that was cleaned. In a page, < > & and ' are escaped as well, so
+ * that the text cannot end the script or the attribute. */
 static void put_clean(struct jp_json_stream *s, const char *text)
 {
     for (; *text; text++) {
         bool quoted = *text == '"' || *text == '\\';
         char *p = room(s, 7);
 
-        if (s->style == JSON_SCRIPT && (quoted || strchr("<>&", *text))) {
+        if (s->style == JSON_SCRIPT && (quoted || strchr("<>&'", *text))) {
             s->used += (size_t) snprintf(p, 7, "\\u%04x",
                                          (unsigned) (unsigned char) *text);
             continue;

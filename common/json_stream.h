@@ -28,9 +28,9 @@ enum json_style {
     /* An object as a part of something else: nothing but values, no line break
      * at the end. Text as in JSON_LINES. */
     JSON_PART,
-    /* Within a page's <script>: nothing but values, no line break at the end,
-     * reals with four significant digits. Text is cleaned, cut to 96 bytes, and
-     * has no < > &. */
+    /* Within a page's <script>, or an attribute between apostrophes: nothing
+     * but values, no line break at the end, reals with four significant digits.
+     * Text is cleaned, cut to 96 bytes, and has no < > & and '. */
     JSON_SCRIPT,
 };
 

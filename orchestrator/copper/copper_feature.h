@@ -47,6 +47,7 @@ int copper_report_lists(const struct jp_report *report, const char *dir,
                         struct jp_error *err);
 /* Ends with NULL. */
 extern const struct jp_chart *const copper_charts[];
+extern const struct jp_chart chart_copper_ranks, chart_copper_series;
 int copper_html(const struct jp_report *report, FILE *out);
 int copper_proof(const struct jp_report *report, FILE *out);
 

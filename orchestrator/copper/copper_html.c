@@ -1,7 +1,7 @@
 /* copper_html.c - Copper's section of report.html.
  *
  * copper_html at the end is the order of the parts: findings, totals,
- * two pictures as SVG, an explanation of the counters, notes, links, answers,
+ * two charts, an explanation of the counters, notes, links, answers,
  * tables. A "rank" is a daemon of Copper. */
 #include "orchestrator/copper/copper_feature.h"
 
@@ -11,7 +11,9 @@
 #include <stdio.h>
 
 #include "common/figure.h"
+#include "orchestrator/report/chart.h"
 #include "orchestrator/report/out.h"
+#include "orchestrator/report/sections.h"
 
 /* --- what Copper's counters count, for their readers */
 
@@ -61,204 +63,6 @@ static void put_guide(FILE *out)
         fprintf(out, "<dt>%s</dt><dd>%s</dd>\n", guide[i].term,
                 guide[i].meaning);
     fputs("</dl></details>\n", out);
-}
-
-/* --- two pictures, without a script --------------------------------------- */
-
-#define WIDTH 900 /* in coordinates of the SVG */
-#define HEIGHT 260
-#define LEFT 80 /* room for the figures of the scale */
-#define TOP 12
-#define BOTTOM 40      /* room for the names of levels */
-#define MAX_MARKS 5000 /* circles of a level; points of a line */
-
-/* Opens a picture. The size is that of the SVG's own coordinates; the page
- * scales it. */
-static void begin_picture(FILE *out, const char *caption)
-{
-    fprintf(out,
-            "<figure style=\"margin:1em 0\"><figcaption>%s</figcaption>"
-            "<svg class=\"copper\" viewBox=\"0 0 %d %d\" "
-            "style=\"max-width:100%%\" role=\"img\" "
-            "font-size=\"12\" fill=\"currentColor\">\n",
-            caption, WIDTH, HEIGHT);
-}
-
-static void end_picture(FILE *out)
-{
-    fputs("</svg></figure>\n", out);
-}
-
-/* Return the position of a share (0 to 1) of the axis. */
-static double place_x(double share)
-{
-    return LEFT + share * (WIDTH - LEFT - 10);
-}
-
-static double place_y(double share)
-{
-    return HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP);
-}
-
-/* Draws lines at 0, half and all of `most`, each with its figure. */
-static void put_scale(FILE *out, double most, bool us)
-{
-    for (int i = 0; i <= 2; i++) {
-        /* the lines are at 0, the half and the whole */
-        double y = place_y(i / 2.0), value = most * i / 2.0;
-
-        fprintf(out,
-                "<path d=\"M%d %.1fH%d\" stroke=\"currentColor\" "
-                "stroke-opacity=\".25\"/><text x=\"%d\" y=\"%.1f\" "
-                "text-anchor=\"end\">%s</text>\n",
-                LEFT, y, WIDTH - 10, LEFT - 6, y + 4,
-                us ? FIG_US(value) : FIG_COUNT((uint64_t) llround(value)));
-    }
-}
-
-/* Returns the mean time of a getattr, us; NaN if it is unknown. */
-static double getattr_us(const struct jp_copper_rank *r)
-{
-    const struct copper_op *op = &r->op[copper_op_find("getattr", 7)];
-
-    return r->has_ops && op->calls ? (double) op->time_us / (double) op->calls
-                                   : NAN;
-}
-
-/* Returns true if the daemon is a slow outlier by any metric. */
-static bool is_slow(const struct jp_copper *c, size_t rank)
-{
-    for (size_t i = 0; i < c->n_outliers; i++)
-        if (c->outliers[i].rank == rank && c->outliers[i].slow)
-            return true;
-    return false;
-}
-
-/* Draws a daemon as a circle, with its host and its time as a tooltip. */
-static void put_mark(FILE *out, double x, double y, bool slow,
-                     const struct jp_copper_rank *rank, double us)
-{
-    fprintf(out,
-            "<circle class=\"copper\" cx=\"%.1f\" cy=\"%.1f\" r=\"%d\" "
-            "fill=\"%s\"><title>",
-            x, y, slow ? 5 : 3, slow ? "#D55E00" : "#0072B2");
-    html_out_short(out, rank->host, 100);
-    fprintf(out, ": %s</title></circle>\n", FIG_US(us));
-}
-
-/* Draws the daemons of one level side by side in its column, at most about
- * MAX_MARKS of them. Slow ones are always drawn. */
-static void put_level(const struct jp_copper *c, int level, unsigned column,
-                      unsigned columns, double most, FILE *out)
-{
-    size_t n = 0, k = 0, step;
-
-    for (size_t i = 0; i < c->n_ranks; i++)
-        n += c->ranks[i].level == level && isfinite(getattr_us(&c->ranks[i]));
-    fprintf(out,
-            "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s%s</text>\n",
-            place_x((column + 0.5) / columns), HEIGHT - BOTTOM + 18,
-            level < 0 ? "level unknown" : "level ",
-            level < 0 ? "" : FIG_COUNT((uint64_t) level));
-    /* daemons beyond the limit are skipped evenly */
-    step = n / MAX_MARKS + 1;
-    for (size_t i = 0; i < c->n_ranks; i++) {
-        double us = getattr_us(&c->ranks[i]);
-
-        if (c->ranks[i].level != level || !isfinite(us))
-            continue;
-        if (k++ % step == 0 || is_slow(c, i))
-            put_mark(
-                out,
-                place_x((column + 0.1 + 0.8 * ((double) k - 0.5) / (double) n) /
-                        columns),
-                place_y(us / most), is_slow(c, i), &c->ranks[i], us);
-    }
-}
-
-/* Draws what a getattr takes on each daemon. Nothing if no daemon has a time.
- */
-static void ranks_by_level(const struct jp_copper *c, FILE *out)
-{
-    int least = 64, deepest = -1;
-    double most = 0;
-
-    /* the deepest and the highest level in use, and the end of the axis */
-    for (size_t i = 0; i < c->n_ranks; i++) {
-        double us = getattr_us(&c->ranks[i]);
-
-        if (!isfinite(us))
-            continue;
-        most = fmax(most, us);
-        least = c->ranks[i].level < least ? c->ranks[i].level : least;
-        deepest = c->ranks[i].level > deepest ? c->ranks[i].level : deepest;
-    }
-    if (most <= 0)
-        return;
-    begin_picture(
-        out, "What a getattr takes on each rank, by level in Copper's tree");
-    put_scale(out, most, true);
-    for (int level = least; level <= deepest; level++)
-        put_level(c, level, (unsigned) (level - least),
-                  (unsigned) (deepest - least + 1), most, out);
-    end_picture(out);
-}
-
-/* Draws one rank's snapshots: the points [from, to). */
-static void put_line(const struct jp_copper *c, size_t from, size_t to,
-                     int64_t first, double span, double most, FILE *out)
-{
-    fputs("<polyline class=\"copper\" fill=\"none\" stroke=\"#0072B2\" "
-          "stroke-opacity=\".7\" "
-          "points=\"",
-          out);
-    for (size_t i = from; i < to; i++)
-        fprintf(out, "%.1f,%.1f ",
-                place_x((double) (c->points[i].time_us - first) / span),
-                place_y((double) c->points[i].value[COPPER_OPERATIONS] / most));
-    fputs("\"><title>", out);
-    html_out_short(out, c->ranks[c->points[from].rank].host, 100);
-    fputs("</title></polyline>\n", out);
-}
-
-/* Draws the operations of each daemon over its snapshots. */
-static void series(const struct jp_copper *c, FILE *out)
-{
-    int64_t first = INT64_MAX, last = INT64_MIN;
-    double most = 0;
-
-    for (size_t i = 0; i < c->n_points; i++) {
-        const struct jp_copper_point *p = &c->points[i];
-
-        first = p->time_us < first ? p->time_us : first;
-        last = p->time_us > last ? p->time_us : last;
-        most = fmax(most, (double) p->value[COPPER_OPERATIONS]);
-    }
-    /* the snapshots final and pre-destroy are seconds apart; alone they are no
-     * series */
-    if (c->times_lost || c->n_points < 3 * c->n_ranks || most <= 0 ||
-        last <= first)
-        return;
-    begin_picture(out, "Operations of each rank so far, at each snapshot");
-    put_scale(out, most, false);
-    for (size_t i = 0, k; i < c->n_points && i < MAX_MARKS; i = k) {
-        for (k = i + 1;
-             k < c->n_points && c->points[k].rank == c->points[i].rank;)
-            k++;
-        put_line(c, i, k, first, (double) (last - first), most, out);
-    }
-    fprintf(out,
-            "<text x=\"%d\" y=\"%d\">0</text><text x=\"%d\" y=\"%d\" "
-            "text-anchor=\"end\">%s</text>\n",
-            LEFT, HEIGHT - BOTTOM + 18, WIDTH - 10, HEIGHT - BOTTOM + 18,
-            FIG_US((double) (last - first)));
-    end_picture(out);
-}
-
-static void put_pictures(const struct jp_copper *c, FILE *out)
-{
-    ranks_by_level(c, out);
-    series(c, out);
 }
 
 /* --- tables --------------------------------------------------------------- */
@@ -501,7 +305,8 @@ int copper_html(const struct jp_report *report, FILE *out)
     /* findings first, then the figures that support them */
     put_findings(c, out);
     put_totals(c, out);
-    put_pictures(c, out);
+    html_put_chart(out, chart_copper_ranks.name);
+    html_put_chart(out, chart_copper_series.name);
     put_guide(out);
     quality_html_notes(out, c->notes, c->n_notes, c->notes_left_out,
                        "csv/copper_notes.csv");

@@ -7,6 +7,7 @@
 
 #include "common/figure.h"
 #include "orchestrator/report/out.h"
+#include "orchestrator/report/picture.h"
 
 #define TICKS 400        /* of a level of daemons */
 #define LEVELS_DRAWN 10  /* of Copper's tree, from the root on */
@@ -60,14 +61,7 @@ static const struct jp_copper_outlier *outlier_of(const struct jp_copper *c,
     return NULL;
 }
 
-/* Draws a daemon at its time; `most` is the right edge. */
-static void put_tick(FILE *out, double us, double most, const char *class)
-{
-    fprintf(out, "<rect class=\"%s\" x=\"%.2f\" width=\"0.6\" height=\"1\"/>",
-            class, 0.2 + 98.8 * us / most);
-}
-
-/* A row is: begin_row, more text, begin_cells, drawings, end_row. */
+/* A row is: begin_row, more text, </span>, a picture, end_row. */
 static void begin_row(FILE *out, bool hit, const char *name)
 {
     fprintf(out, "<div class=\"row%s\"><span class=\"who\"><strong>",
@@ -76,23 +70,32 @@ static void begin_row(FILE *out, bool hit, const char *name)
     fputs("</strong> ", out);
 }
 
-static void begin_cells(FILE *out)
-{
-    fputs("</span><svg class=\"cells\" viewBox=\"0 0 100 1\" "
-          "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
-          out);
-}
-
 static void end_row(FILE *out, const char *figure)
 {
-    fprintf(out, "</svg><span class=\"num\">%s</span></div>\n", figure);
+    fprintf(out, "<span class=\"num\">%s</span></div>\n", figure);
+}
+
+/* Draws every step-th of n daemons at its time; `most` is the right edge. */
+static void put_ticks(FILE *out, const double *us, size_t n, size_t step,
+                      double most, const char *look)
+{
+    struct jp_json_stream ticks;
+
+    picture_begin(&ticks, "ticks", out);
+    json_stream_real(&ticks, "most", most);
+    json_stream_text(&ticks, "look", look);
+    json_stream_array(&ticks, "at");
+    for (size_t i = 0; i < n; i += step)
+        json_stream_real(&ticks, NULL, us[i]);
+    json_stream_end_array(&ticks);
+    picture_end(&ticks);
 }
 
 /* Draws the daemons of one level as ticks, at most TICKS of them. */
 static void put_level(FILE *out, const struct jp_copper *c, int level,
                       unsigned m, double most)
 {
-    size_t n = 0, k = 0, step;
+    size_t n = 0;
     double *values = calloc(c->n_ranks + 1, sizeof(*values));
     char name[32];
 
@@ -105,12 +108,9 @@ static void put_level(FILE *out, const struct jp_copper *c, int level,
     if (n) {
         snprintf(name, sizeof(name), "level %d", level);
         begin_row(out, false, name);
-        fprintf(out, "%s daemon%s", FIG_COUNT(n), plural(n));
-        begin_cells(out);
+        fprintf(out, "%s daemon%s</span>", FIG_COUNT(n), plural(n));
         /* daemons beyond the limit are skipped evenly */
-        step = n / TICKS + 1;
-        for (k = 0; k < n; k += step)
-            put_tick(out, values[k], most, "col");
+        put_ticks(out, values, n, n / TICKS + 1, most, "");
         end_row(out, "");
     }
     free(values);
@@ -138,9 +138,8 @@ static int put_slow(const struct jp_copper *c,
         if (level != o->level)
             continue;
         begin_row(out, true, slow->host);
-        fprintf(out, "level %d", level);
-        begin_cells(out);
-        put_tick(out, own, most, "col hit");
+        fprintf(out, "level %d</span>", level);
+        put_ticks(out, &own, 1, 1, most, "hit");
         snprintf(figure, sizeof(figure), "%s", FIG_US(own));
         end_row(out, figure);
     }
@@ -168,15 +167,14 @@ static int by_share(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Draws a part of a bar from `from`. Returns where it ends. */
-static double put_part(FILE *out, double from, uint64_t count, double all,
-                       const char *class)
+/* Writes a part of a bar. */
+static void put_part(struct jp_json_stream *bar, uint64_t count, double all,
+                     const char *look)
 {
-    double width = 100 * (double) count / all;
-
-    fprintf(out, "<rect class=\"%s\" x=\"%.2f\" width=\"%.2f\" height=\"1\"/>",
-            class, from, width);
-    return from + width;
+    json_stream_array(bar, NULL);
+    json_stream_real(bar, NULL, (double) count / all);
+    json_stream_text(bar, NULL, look);
+    json_stream_end_array(bar);
 }
 
 /* Draws what a daemon answered; a daemon without a whole profile shows its
@@ -185,21 +183,25 @@ static void put_daemon(FILE *out, const struct daemon *d)
 {
     const struct jp_copper_rank *r = d->rank;
     bool whole = r->state == JP_COPPER_GOOD;
+    double all = (double) r->value[COPPER_OPERATIONS];
     char figure[JP_FIGURE_LEN] = "";
+    struct jp_json_stream bar;
 
     begin_row(out, !whole, r->host);
     if (!whole)
         html_out_text(out, copper_state_names[r->state]);
-    begin_cells(out);
+    fputs("</span>", out);
+    picture_begin(&bar, "bar", out);
+    json_stream_array(&bar, "parts");
     /* hits, misses and negative results side by side */
     if (d->share >= 0) {
-        double all = (double) r->value[COPPER_OPERATIONS], at = 0;
-
-        at = put_part(out, at, r->value[COPPER_HITS], all, "col");
-        at = put_part(out, at, r->value[COPPER_MISSES], all, "col miss");
-        put_part(out, at, r->value[COPPER_NEGATIVES], all, "col neg");
+        put_part(&bar, r->value[COPPER_HITS], all, "");
+        put_part(&bar, r->value[COPPER_MISSES], all, "miss");
+        put_part(&bar, r->value[COPPER_NEGATIVES], all, "neg");
         snprintf(figure, sizeof(figure), "%s", FIG_SHARE(d->share));
     }
+    json_stream_end_array(&bar);
+    picture_end(&bar);
     end_row(out, figure);
 }
 

@@ -452,6 +452,7 @@ int copper_report_text(const struct jp_report *report, FILE *out)
 
 #define MAX_PLOT_RANKS 20000 /* points of a plot */
 #define MAX_POINTS 20000     /* snapshots of a plot */
+#define MAX_PAGE 4096        /* points of a chart in the page */
 
 /* Returns a part of all as percent; 0 if there is nothing. */
 static struct jp_chart_value percent(uint64_t part, uint64_t all)
@@ -497,40 +498,68 @@ static const struct jp_chart chart_copper_ops = {
         .style = JP_PLOT_PERCENTS,
         .bars = {"requests", "time"}}};
 
-/* One point per rank: its level, and the time of a getattr. */
+/* Returns true if the rank is a slow outlier by any metric. */
+static bool is_slow(const struct jp_copper *c, size_t rank)
+{
+    for (size_t i = 0; i < c->n_outliers; i++)
+        if (c->outliers[i].rank == rank && c->outliers[i].slow)
+            return true;
+    return false;
+}
+
+/* One point per rank: its level, and the time of a getattr. The page has every
+ * few of many ranks, and all slow ones. */
 static int ranks_build(const struct jp_chart_view *view,
                        struct jp_chart_figures *f)
 {
     const struct jp_copper *c = feature_data_of(view->features, COPPER_FEATURE);
     size_t getattr = copper_op_find("getattr", 7);
-    size_t start = copper_op_find("init", 4);
+    size_t start = copper_op_find("init", 4), n = 0;
 
-    for (size_t i = 0; c && i < c->n_ranks && f->n_rows < MAX_PLOT_RANKS; i++) {
+    for (size_t i = 0; c && i < c->n_ranks; i++)
+        f->of += c->ranks[i].has_ops && c->ranks[i].op[getattr].calls;
+    for (size_t i = 0; c && i < c->n_ranks; i++) {
         const struct jp_copper_rank *r = &c->ranks[i];
         const struct copper_op *op = &r->op[getattr];
         /* the latency without start-up */
         double us = (double) r->value[COPPER_LATENCY_US] -
                     (double) r->op[start].time_us;
+        bool slow = is_slow(c, i);
+        unsigned faces = n < MAX_PLOT_RANKS ? JP_CHART_PLOT : 0;
         char host[64];
 
-        if (r->has_ops && op->calls)
+        if (!r->has_ops || !op->calls)
+            continue;
+        if (slow || n % (f->of / MAX_PAGE + 1) == 0)
+            faces |= JP_CHART_PAGE;
+        n++;
+        if (faces)
             chart_row(
-                f, JP_CHART_PLOT,
+                f, faces,
                 (const struct jp_chart_value[]){
-                    chart_real(r->level),
+                    chart_text(r->host), chart_real(r->level),
                     chart_real((double) op->time_us / (double) op->calls),
                     chart_real(us),
-                    chart_text(plot_script_name(r->host, host, sizeof(host)))});
+                    chart_text(plot_script_name(r->host, host, sizeof(host))),
+                    chart_real(r->level), chart_count(slow)});
     }
     return 0;
 }
 
 static const struct jp_chart_column ranks_columns[] = {
-    JP_CHART_COL(PLOT, "level"), JP_CHART_COL(PLOT, "getattr_us"),
+    JP_CHART_COL(PAGE, "host"),
+    JP_CHART_COL(PLOT, "level"),
+    JP_CHART_COL(BOTH, "getattr_us"),
     JP_CHART_COL_IN(PLOT, "latency_without_init_s", 1e6),
-    JP_CHART_COL(PLOT, "host")};
+    JP_CHART_COL(PLOT, "host"),
+    JP_CHART_COL(PAGE, "level"),
+    JP_CHART_COL(PAGE, "slow")};
 
-static const struct jp_chart chart_copper_ranks = {
+/* {rows: [[host, us, level, slow], ...], of} */
+const struct jp_chart chart_copper_ranks = {
+    .name = "levels",
+    .caption = "What a getattr takes on each rank, by level in Copper&#39;s "
+               "tree",
     .build = ranks_build,
     JP_CHART_ROWS(ranks_columns),
     .plot = &(const struct jp_chart_plot){
@@ -585,7 +614,8 @@ static int series_build(const struct jp_chart_view *view,
                         struct jp_chart_figures *f)
 {
     const struct jp_copper *c = feature_data_of(view->features, COPPER_FEATURE);
-    int64_t first;
+    int64_t first, last;
+    bool in_page;
 
     if (!c || c->n_points < 2 || c->times_lost) {
         f->why = c && c->times_lost
@@ -594,17 +624,21 @@ static int series_build(const struct jp_chart_view *view,
         return 0;
     }
     /* points are sorted by rank, so the first in time may be anywhere */
-    first = c->points[0].time_us;
-    for (size_t i = 0; i < c->n_points; i++)
-        if (c->points[i].time_us < first)
-            first = c->points[i].time_us;
+    first = last = c->points[0].time_us;
+    for (size_t i = 0; i < c->n_points; i++) {
+        first = c->points[i].time_us < first ? c->points[i].time_us : first;
+        last = c->points[i].time_us > last ? c->points[i].time_us : last;
+    }
+    /* the snapshots final and pre-destroy are seconds apart; alone they are no
+     * series */
+    in_page = c->n_points >= 3 * c->n_ranks && last > first;
     for (size_t i = 0; i < c->n_points && i < MAX_POINTS; i++) {
         const struct jp_copper_point *p = &c->points[i];
 
         /* a line per daemon: points are sorted by rank */
         if (!i || p->rank != p[-1].rank)
-            chart_line(f, NULL, NULL);
-        chart_row(f, JP_CHART_PLOT,
+            chart_line(f, c->ranks[p->rank].host, NULL);
+        chart_row(f, in_page && i < MAX_PAGE ? JP_CHART_BOTH : JP_CHART_PLOT,
                   (const struct jp_chart_value[]){
                       chart_real((double) (p->time_us - first)),
                       chart_count(p->value[COPPER_OPERATIONS]),
@@ -615,10 +649,14 @@ static int series_build(const struct jp_chart_view *view,
 }
 
 static const struct jp_chart_column series_columns[] = {
-    JP_CHART_COL_IN(PLOT, "seconds", 1e6), JP_CHART_COL(PLOT, "operations"),
+    JP_CHART_COL_IN(BOTH, "seconds", 1e6), JP_CHART_COL(BOTH, "operations"),
     JP_CHART_COL_IN(PLOT, "latency_s", 1e6), JP_CHART_COL(PLOT, "rank")};
 
-static const struct jp_chart chart_copper_series = {
+/* {series: [{host, points: [us, operations, ...]}]} */
+const struct jp_chart chart_copper_series = {
+    .name = "snapshots",
+    .caption = "Operations of each rank so far, at each snapshot",
+    .labels = {"host"},
     .build = series_build,
     JP_CHART_ROWS(series_columns),
     .plot = &(const struct jp_chart_plot){

@@ -16,6 +16,7 @@
 #include "common/sorted.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/out.h"
+#include "orchestrator/report/picture.h"
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/util/util.h"
 #include "plugins/util/util_loaded.h"
@@ -287,7 +288,6 @@ static char *words_of(const json_t *entry, char *buf, size_t size)
 
 /* latest steps; kinds of one step; lines drawn */
 enum { MAX_STEPS = 100, MAX_KINDS = 8, LINES = 6 };
-enum { STRIP = 22, WIDTH = 360, HEIGHT = 44, EDGE = 6 }; /* px */
 
 /* A kind over the steps. */
 struct kind {
@@ -371,73 +371,54 @@ static int by_time(const void *a, const void *b)
  */
 static void put_strip(const struct trend *t, FILE *out)
 {
-    fprintf(out,
-            "<div class=\"scroll\"><svg class=\"trend\" role=\"img\" "
-            "aria-label=\"verdicts by step\" width=\"%zu\" height=\"%d\">\n",
-            t->n * STRIP, STRIP + 6);
+    struct jp_json_stream figures;
+
+    fputs("<div class=\"scroll\">", out);
+    picture_begin(&figures, "verdicts", out);
+    json_stream_text(&figures, "label", "verdicts by step");
+    json_stream_array(&figures, "steps");
     for (size_t i = 0; i < t->n; i++) {
         const char *word = summary_file_text(step_at(t, i), "verdict");
+        char words[128];
 
-        /* a step without a readable report is drawn like NODATA */
-        fputs("<g class=\"", out);
-        html_out_text(out, *word ? word : "NODATA");
-        fprintf(out, "\"><title>step ");
-        html_out_text(out, summary_file_text(step_at(t, i), "id"));
-        fputs(": ", out);
-        html_out_text(out, *word ? word : "not readable");
-        fprintf(out,
-                "</title><rect x=\"%zu\" y=\"1\" width=\"%d\" height=\"%d\" "
-                "rx=\"3\"/><text x=\"%zu\" y=\"16\">%.1s</text></g>\n",
-                i * STRIP, STRIP - 3, STRIP - 3, i * STRIP + (STRIP - 3) / 2,
-                *word ? word : "?");
+        snprintf(words, sizeof(words), "step %.60s: %.20s",
+                 summary_file_text(step_at(t, i), "id"),
+                 *word ? word : "not readable");
+        json_stream_array(&figures, NULL);
+        json_stream_text(&figures, NULL, words);
+        json_stream_text(&figures, NULL, word);
+        json_stream_end_array(&figures);
     }
-    fputs("</svg></div>\n", out);
+    json_stream_end_array(&figures);
+    picture_end(&figures);
+    fputs("</div>\n", out);
 }
 
-/* Returns the position of step i, px; and below, that of a bandwidth. */
-static double x_of(const struct trend *t, size_t i)
-{
-    return EDGE +
-           (double) i * (WIDTH - 2 * EDGE) / (double) (t->n > 1 ? t->n - 1 : 1);
-}
-
-static double y_of(double gbs, double most)
-{
-    return HEIGHT - EDGE - gbs / most * (HEIGHT - 2 * EDGE);
-}
-
-/* Draws a kind's bandwidth over the steps. The axis starts at 0, so a small
- * change looks small. */
+/* Draws a kind's bandwidth over the steps, and a point for each step that has
+ * it. */
 static void put_line(const struct trend *t, const struct kind *k, FILE *out)
 {
-    double most = 0;
+    struct jp_json_stream figures;
 
-    for (size_t i = 0; i < t->n; i++)
-        if (k->gbs[i] > most)
-            most = k->gbs[i];
-    fprintf(out,
-            "<td><svg class=\"trend\" role=\"img\" aria-label=\"bus bandwidth "
-            "by step\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">"
-            "<path d=\"M0 %d H%d\"/><polyline points=\"",
-            WIDTH, HEIGHT, WIDTH, HEIGHT, HEIGHT - EDGE, WIDTH);
-    for (size_t i = 0; i < t->n; i++)
-        /* steps without the kind leave no gap in the line */
-        if (!isnan(k->gbs[i]))
-            fprintf(out, "%.1f,%.1f ", x_of(t, i), y_of(k->gbs[i], most));
-    fputs("\"/>", out);
+    fputs("<td>", out);
+    picture_begin(&figures, "trend", out);
+    json_stream_text(&figures, "label", "bus bandwidth by step");
+    json_stream_array(&figures, "steps");
     for (size_t i = 0; i < t->n; i++) {
-        const char *word = summary_file_text(step_at(t, i), "verdict");
+        char words[128];
 
-        if (isnan(k->gbs[i]))
-            continue;
-        fputs("<circle class=\"", out);
-        html_out_text(out, *word ? word : "NODATA");
-        fprintf(out, "\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"><title>step ",
-                x_of(t, i), y_of(k->gbs[i], most));
-        html_out_text(out, summary_file_text(step_at(t, i), "id"));
-        fprintf(out, ": %s GB/s</title></circle>", FIG_GBS(k->gbs[i]));
+        snprintf(words, sizeof(words), "step %.60s: %s GB/s",
+                 summary_file_text(step_at(t, i), "id"), FIG_GBS(k->gbs[i]));
+        json_stream_array(&figures, NULL);
+        json_stream_text(&figures, NULL, words);
+        json_stream_text(&figures, NULL,
+                         summary_file_text(step_at(t, i), "verdict"));
+        json_stream_real(&figures, NULL, k->gbs[i]);
+        json_stream_end_array(&figures);
     }
-    fputs("</svg></td>", out);
+    json_stream_end_array(&figures);
+    picture_end(&figures);
+    fputs("</td>", out);
 }
 
 /* --- table of the trend */

@@ -14,6 +14,7 @@
 #include "common/figure.h"
 #include "orchestrator/insight/plain.h"
 #include "orchestrator/report/out.h"
+#include "orchestrator/report/picture.h"
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/table.h"
 
@@ -187,13 +188,10 @@ static int put_progress(const struct jp_result *r, const struct jp_finding *f,
         fputs("</strong> ", out);
         if (c->n_hosts)
             html_out_short(out, c->hosts[0], 32);
-        fprintf(out,
-                "%s</span><svg class=\"cells\" viewBox=\"0 0 100 1\" "
-                "preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect "
-                "class=\"%s\" width=\"%.1f\" height=\"1\"/></svg><span "
-                "class=\"num\">%s</span></div>\n",
-                c->n_hosts > 1 ? ", ..." : "", hit ? "col hit" : "col",
-                100 * (double) (c->ops - from) / (double) (most - from),
+        fprintf(out, "%s</span>", c->n_hosts > 1 ? ", ..." : "");
+        picture_bar(out, (double) (c->ops - from) / (double) (most - from),
+                    hit ? "hit" : "");
+        fprintf(out, "<span class=\"num\">%s</span></div>\n",
                 FIG_COUNT(c->ops));
     }
     if (n > BARS_DRAWN)
@@ -256,11 +254,12 @@ static struct ended ended_of(const struct jp_node *node,
                             : (struct ended){node->tasks, node->n_tasks};
 }
 
-/* Draws the ends of the tasks that ended in one way, as ticks, without the
- * first task. Returns their number. out NULL: only counts. */
-static uint32_t put_ticks(FILE *out, const struct jp_nodes *nodes,
-                          const struct jp_task *first, enum jp_crash_way way,
-                          int64_t from_us, double full_us)
+/* Writes when the tasks ended that ended in one way, without the first task.
+ * Returns their number. ticks NULL: only counts. */
+static uint32_t put_ends(struct jp_json_stream *ticks,
+                         const struct jp_nodes *nodes,
+                         const struct jp_task *first, enum jp_crash_way way,
+                         int64_t from_us)
 {
     uint32_t n = 0;
 
@@ -270,13 +269,26 @@ static uint32_t put_ticks(FILE *out, const struct jp_nodes *nodes,
 
             if (t == first || crash_way_of(t) != way)
                 continue;
-            if (n++ < TICKS && t->end_us && out)
-                fprintf(out,
-                        "<rect class=\"col\" x=\"%.2f\" width=\"0.6\" "
-                        "height=\"1\"/>",
-                        2 + 96 * (double) (t->end_us - from_us) / full_us);
+            if (n++ < TICKS && t->end_us && ticks)
+                json_stream_int(ticks, NULL, t->end_us - from_us);
         }
     return n;
+}
+
+/* Opens a row of ticks whose end is the last task's. */
+static void begin_ticks(struct jp_json_stream *ticks, int64_t span_us,
+                        const char *look, FILE *out)
+{
+    picture_begin(ticks, "ticks", out);
+    json_stream_int(ticks, "most", span_us);
+    json_stream_text(ticks, "look", look);
+    json_stream_array(ticks, "at");
+}
+
+static void end_ticks(struct jp_json_stream *ticks)
+{
+    json_stream_end_array(ticks);
+    picture_end(ticks);
 }
 
 /* Draws when the tasks ended: the first one by itself, the others by the way in
@@ -288,8 +300,8 @@ static int proof_tasks(const struct jp_report *report,
     const struct jp_crash *crash = report->insight ? &report->insight->crash
                                                    : NULL;
     int64_t from = INT64_MAX, to = 0;
+    struct jp_json_stream ticks;
     char whom[JP_CRASH_WHOM];
-    double full;
 
     (void) f;
     if (!nodes || !crash || !crash->task)
@@ -302,7 +314,6 @@ static int proof_tasks(const struct jp_report *report,
             from = end && end < from ? end : from;
             to = end > to ? end : to;
         }
-    full = to > from ? (double) (to - from) : 1;
     html_out_proof(out, "tasks",
                    crash->task->is_worker ? "When the processes ended"
                                           : "When the tasks ended");
@@ -311,35 +322,33 @@ static int proof_tasks(const struct jp_report *report,
             "<div class=\"row hit\"><span class=\"who\"><strong>%s</strong> ",
             crash_whom(crash, whom));
     html_out_short(out, crash->node->name, 32);
-    fputs(", the first</span><svg class=\"cells\" viewBox=\"0 0 100 1\" "
-          "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
-          out);
+    fputs(", the first</span>", out);
+    begin_ticks(&ticks, to - from, "hit", out);
     if (crash->task->end_us)
-        fprintf(out,
-                "<rect class=\"col hit\" x=\"%.2f\" width=\"1\" "
-                "height=\"1\"/>",
-                2 + 96 * (double) (crash->task->end_us - from) / full);
-    fprintf(out, "</svg><span class=\"num\">%s</span></div>\n",
+        json_stream_int(&ticks, NULL, crash->task->end_us - from);
+    end_ticks(&ticks);
+    fprintf(out, "<span class=\"num\">%s</span></div>\n",
             crash->signal ? crash_signal_name(crash->signal) : "exit");
     /* count first: a row without tasks is left out */
     for (unsigned way = 0; way < 4; way++) {
         uint32_t n =
-            put_ticks(NULL, nodes, crash->task, (enum jp_crash_way) way, 0, 1);
+            put_ends(NULL, nodes, crash->task, (enum jp_crash_way) way, 0);
 
         if (!n)
             continue;
         fprintf(
             out,
             "<div class=\"row\"><span class=\"who\"><strong>%s %s%s</strong> "
-            "%s</span><svg class=\"cells\" viewBox=\"0 0 100 1\" "
-            "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
+            "%s</span>",
             FIG_COUNT(n), crash->task->is_worker ? "process" : "task",
             n == 1                   ? ""
             : crash->task->is_worker ? "es"
                                      : "s",
             ways[way]);
-        put_ticks(out, nodes, crash->task, (enum jp_crash_way) way, from, full);
-        fputs("</svg><span class=\"num\"></span></div>\n", out);
+        begin_ticks(&ticks, to - from, "", out);
+        put_ends(&ticks, nodes, crash->task, (enum jp_crash_way) way, from);
+        end_ticks(&ticks);
+        fputs("<span class=\"num\"></span></div>\n", out);
     }
     if (to)
         fprintf(out,

@@ -1,9 +1,9 @@
 /* proof.h - the picture that proves a verdict, for the page's first screen.
  *
- * Each picture is HTML with stretched SVG inside, so text keeps its size on a
- * narrow screen, on paper and without JavaScript. Colours are classes of
- * page.css. A mark in colour is also named in words. The size of each picture
- * is bounded.
+ * Each picture is text of the page beside small pictures (picture.h), which the
+ * page draws. So text keeps its size on a narrow screen, and is there without
+ * JavaScript. Colours are classes of page.css. A mark in colour is also named
+ * in words. The size of each picture is bounded.
  */
 #ifndef JP_REPORT_PROOF_H
 #define JP_REPORT_PROOF_H

@@ -16,6 +16,7 @@
 #include "orchestrator/insight/netcells.h"
 #include "orchestrator/report/chart.h"
 #include "orchestrator/report/out.h"
+#include "orchestrator/report/picture.h"
 #include "orchestrator/report/table.h"
 
 #define BARS_DRAWN 12 /* the slowest communicators */
@@ -298,48 +299,16 @@ static struct band find_band(const struct look *l)
     return band;
 }
 
-/* Returns the position in a picture of height 100, from the top. */
-static double y_of(double gbs, double most)
+/* Writes the median of each slice; NaN where a slice has no operations. */
+static void put_medians(struct jp_json_stream *figures, const char *key,
+                        const struct jp_bwhist *slices, unsigned n)
 {
-    return 100 - 100 * gbs / most;
-}
-
-/* Draws the band, and a line at its middle. */
-static void put_band(FILE *out, const struct look *l, const struct band *band,
-                     double most)
-{
-    if (!isfinite(band->mid))
-        return;
-    if (isfinite(band->low) && isfinite(band->high))
-        fprintf(out,
-                "<rect class=\"band\" x=\"0\" y=\"%.2f\" width=\"%u\" "
-                "height=\"%.2f\"/>",
-                y_of(band->high, most), l->n_slices,
-                y_of(band->low, most) - y_of(band->high, most));
-    fprintf(out,
-            "<line class=\"base\" x1=\"0\" x2=\"%u\" y1=\"%.2f\" "
-            "y2=\"%.2f\"/>",
-            l->n_slices, y_of(band->mid, most), y_of(band->mid, most));
-}
-
-/* Draws the median of each slice. Slices without operations are bridged up to a
- * tenth of the run: a short run has fewer operations than slices, and a broken
- * line would look like a dashed one. */
-static void put_line(FILE *out, const struct jp_bwhist *slices, unsigned n,
-                     const char *class, double most)
-{
-    unsigned bridge = n / 10 + 1, last = n;
-
-    fprintf(out, "<path class=\"%s\" d=\"", class);
-    for (unsigned i = 0; i < n; i++) {
-        if (!slices[i].total)
-            continue;
-        /* M: moves to the point; L: draws a line to it */
-        fprintf(out, "%c%.1f %.2f", last < n && i - last <= bridge ? 'L' : 'M',
-                i + 0.5, y_of(bwhist_quantile(&slices[i], 0.5), most));
-        last = i;
-    }
-    fputs("\"/>", out);
+    json_stream_array(figures, key);
+    for (unsigned i = 0; i < n; i++)
+        json_stream_real(figures, NULL,
+                         slices[i].total ? bwhist_quantile(&slices[i], 0.5)
+                                         : NAN);
+    json_stream_end_array(figures);
 }
 
 /* Returns the highest median of a slice; 0 if no slice has operations. */
@@ -441,6 +410,7 @@ static int put_course(const struct look *l, const struct jp_chart_view *view,
 {
     struct band band = find_band(l);
     double most = find_most(l, &band);
+    struct jp_json_stream figures;
 
     if (!(most > 0))
         return 1;
@@ -451,20 +421,15 @@ static int put_course(const struct look *l, const struct jp_chart_view *view,
             FIG_GBS(most));
     if (has_change(l))
         put_change(out, l, view);
-    fprintf(out,
-            "<svg viewBox=\"0 0 %u 100\" preserveAspectRatio=\"none\" "
-            "aria-hidden=\"true\">",
-            l->n_slices);
-    /* the band below, the line of the change above it, then the curves */
-    put_band(out, l, &band, most);
-    if (has_change(l))
-        fprintf(out,
-                "<line class=\"limit\" x1=\"%.2f\" x2=\"%.2f\" y1=\"0\" "
-                "y2=\"100\"/>",
-                l->from_slice, l->from_slice);
-    put_line(out, l->others, l->n_slices, "others", most);
-    put_line(out, l->slices, l->n_slices, "series", most);
-    fputs("</svg></div>\n", out);
+    picture_begin(&figures, "course", out);
+    json_stream_real(&figures, "most", most);
+    picture_numbers(&figures, "band",
+                    (const double[]){band.low, band.mid, band.high}, 3);
+    json_stream_real(&figures, "change", has_change(l) ? l->from_slice : NAN);
+    put_medians(&figures, "others", l->others, l->n_slices);
+    put_medians(&figures, "series", l->slices, l->n_slices);
+    picture_end(&figures);
+    fputs("</div>\n", out);
     put_labels(out, l, view, &band);
     html_out_proof_end(out, NULL);
     return 0;
@@ -500,13 +465,10 @@ static void put_bar(FILE *out, const struct jp_comm *c, const struct bar *bar,
         fputs(i ? ", " : "", out);
         html_out_short(out, c->hosts[i], 24);
     }
-    fprintf(out,
-            "%s</span><svg class=\"cells\" viewBox=\"0 0 100 1\" "
-            "preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect "
-            "class=\"%s\" width=\"%.1f\" height=\"1\"/></svg><span "
-            "class=\"num\">%s GB/s</span></div>\n",
-            c->n_hosts > 2 ? ", ..." : "", bar->hit ? "col hit" : "col",
-            100 * bar->gbs / most, FIG_GBS(bar->gbs));
+    fprintf(out, "%s</span>", c->n_hosts > 2 ? ", ..." : "");
+    picture_bar(out, bar->gbs / most, bar->hit ? "hit" : "");
+    fprintf(out, "<span class=\"num\">%s GB/s</span></div>\n",
+            FIG_GBS(bar->gbs));
 }
 
 /* Draws the communicators of the kind, slowest first. Returns as a

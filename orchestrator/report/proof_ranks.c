@@ -17,6 +17,7 @@
 #include "common/figure.h"
 #include "orchestrator/insight/plain.h"
 #include "orchestrator/report/out.h"
+#include "orchestrator/report/picture.h"
 #include "orchestrator/report/table.h"
 
 #define ROWS_NAMED 16 /* with more rows, each is too thin for a name */
@@ -210,33 +211,6 @@ static struct strip *strips_make(const struct view *view,
     return list;
 }
 
-/* Returns the colour of a part: 0 is as early as usual; 1 and above are
- * quarters of the greatest lateness. */
-static unsigned level_of(double us, double most)
-{
-    if (!(us > 0.12 * most))
-        return 0;
-    return 1 + (unsigned) fmin(LEVELS - 2, us / most * (LEVELS - 1));
-}
-
-/* Draws one row. Neighbouring parts of one level become one rectangle; level 0
- * is the background. */
-static void put_cells(FILE *out, const double *part, double most, size_t row)
-{
-    for (unsigned from = 0, to; from < JP_SLICES; from = to) {
-        unsigned level = level_of(part[from], most);
-
-        to = from + 1;
-        while (to < JP_SLICES && level_of(part[to], most) == level)
-            to++;
-        if (level)
-            fprintf(out,
-                    "<rect class=\"h%u\" x=\"%u\" y=\"%zu\" width=\"%u\" "
-                    "height=\"1\"/>",
-                    level, from, row, to - from);
-    }
-}
-
 /* Writes the rank by the name that the whole page uses, and where it ran. */
 static void put_name(FILE *out, const struct jp_report *report,
                      const struct strip *s)
@@ -252,20 +226,33 @@ static void put_name(FILE *out, const struct jp_report *report,
     fputs("</span>", out);
 }
 
+/* Opens rows of colours; `most` has the darkest one. */
+static void begin_strip(struct jp_json_stream *figures, double most, FILE *out)
+{
+    picture_begin(figures, "strip", out);
+    json_stream_real(figures, "most", most);
+    json_stream_array(figures, "rows");
+}
+
+static void end_strip(struct jp_json_stream *figures)
+{
+    json_stream_end_array(figures);
+    picture_end(figures);
+}
+
 /* Draws a rank's row with its name and its figure. */
 static void put_strip(FILE *out, const struct jp_report *report,
                       const struct strip *s, double most)
 {
+    struct jp_json_stream figures;
     char text[JP_PLAIN_FIGURE];
 
     fprintf(out, "<div class=\"row%s\">", s->hit ? " hit" : "");
     put_name(out, report, s);
-    fprintf(out,
-            "<svg class=\"cells\" viewBox=\"0 0 %d 1\" "
-            "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
-            JP_SLICES);
-    put_cells(out, s->part, most, 0);
-    fprintf(out, "</svg><span class=\"num\">%s</span></div>\n",
+    begin_strip(&figures, most, out);
+    picture_numbers(&figures, NULL, s->part, JP_SLICES);
+    end_strip(&figures);
+    fprintf(out, "<span class=\"num\">%s</span></div>\n",
             isfinite(s->told) ? plain_time(fmax(s->told, 0), text) : "-");
 }
 
@@ -303,16 +290,14 @@ static void put_field(FILE *out, const struct strip *list, size_t n,
                       double most, bool of_node)
 {
     size_t rows = n < ROWS_DRAWN ? n : ROWS_DRAWN;
+    struct jp_json_stream figures;
 
     fprintf(out,
             "<p class=\"key\">All %s ranks, the first on top</p>\n"
             "<div class=\"row field\">",
             FIG_COUNT(n));
     put_marks(out, list, n, of_node);
-    fprintf(out,
-            "<svg class=\"cells\" viewBox=\"0 0 %d %zu\" "
-            "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
-            JP_SLICES, rows);
+    begin_strip(&figures, most, out);
     for (size_t row = 0; row < rows; row++) {
         double part[JP_SLICES] = {0};
 
@@ -321,9 +306,10 @@ static void put_field(FILE *out, const struct strip *list, size_t n,
             for (unsigned k = 0; k < JP_SLICES; k++)
                 if (list[i].part[k] > part[k])
                     part[k] = list[i].part[k];
-        put_cells(out, part, most, row);
+        picture_numbers(&figures, NULL, part, JP_SLICES);
     }
-    fputs("</svg><span class=\"num\"></span></div>\n", out);
+    end_strip(&figures);
+    fputs("<span class=\"num\"></span></div>\n", out);
 }
 
 /* The marked ranks first, then the latest. */
@@ -471,27 +457,21 @@ static bool excess_of(const struct jp_report *report, size_t process,
 }
 
 /* Draws the histogram, with a line at the limit. */
-static void put_columns(FILE *out, const uint64_t *bins)
+static void put_columns(FILE *out, const double *bins)
 {
-    uint64_t most = 1;
+    struct jp_json_stream figures;
+    double most = 1;
 
     for (unsigned i = 0; i < BINS; i++)
-        most = bins[i] > most ? bins[i] : most;
-    fprintf(out,
-            "<div class=\"plot\"><svg viewBox=\"0 0 %d 100\" "
-            "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
-            BINS);
-    for (unsigned i = 0; i < BINS; i++)
-        if (bins[i])
-            fprintf(out,
-                    "<rect class=\"col\" x=\"%.2f\" y=\"%.1f\" width=\"0.8\" "
-                    "height=\"%.1f\"/>",
-                    i + 0.1, 100 - 92.0 * (double) bins[i] / (double) most,
-                    92.0 * (double) bins[i] / (double) most);
-    fprintf(out,
-            "<line class=\"limit\" x1=\"%.2f\" x2=\"%.2f\" y1=\"0\" "
-            "y2=\"100\"/></svg></div>\n",
-            BINS / 2.0 * (1 + 1 / REACH), BINS / 2.0 * (1 + 1 / REACH));
+        most = fmax(most, bins[i]);
+    fputs("<div class=\"plot\">", out);
+    picture_begin(&figures, "columns", out);
+    json_stream_real(&figures, "from", 0);
+    json_stream_real(&figures, "full", most);
+    json_stream_real(&figures, "limit", BINS / 2.0 * (1 + 1 / REACH));
+    picture_numbers(&figures, "values", bins, BINS);
+    picture_end(&figures);
+    fputs("</div>\n", out);
 }
 
 int proof_excess(const struct jp_report *report, const struct jp_finding *f,
@@ -500,7 +480,8 @@ int proof_excess(const struct jp_report *report, const struct jp_finding *f,
     const struct jp_insight *x = report->insight;
     const struct jp_processes *p = report->processes;
     double least = 0, share, own, most = 0;
-    uint64_t bins[BINS] = {0}, n = 0;
+    double bins[BINS] = {0};
+    uint64_t n = 0;
     char note[200], text[JP_PLAIN_FIGURE];
 
     (void) f;
@@ -621,34 +602,54 @@ static bool is_short(double records, double mean)
     return records < SHORT * mean && records < mean - CHANCE * sqrt(mean);
 }
 
-/* Draws a bar per process, or the least of several. Returns true if one is
- * marked. */
-static bool put_records(const struct jp_report *report,
+/* Returns the level of a bar, which is the least of the processes that share
+ * it. *marked: it has a process of the finding, or one with too few records. */
+static double bar_level(const struct jp_report *report,
                         const struct jp_finding *f, const struct loads *loads,
-                        const struct axis *axis, FILE *out)
+                        const struct axis *axis, size_t bar, bool *marked)
 {
     const struct jp_processes *p = report->processes;
-    size_t n = p->n, columns = n < COLUMNS ? n : COLUMNS;
-    bool any = false;
+    size_t n = p->n, bars = n < COLUMNS ? n : COLUMNS;
+    double level = axis->full;
 
-    for (size_t c = 0; c < columns; c++) {
-        double share = 1;
-        bool hit = false;
-
-        /* the processes that share this bar */
-        for (size_t i = c * n / columns; i < (c + 1) * n / columns; i++) {
-            share = fmin(share, (loads->level[i] - axis->from) /
-                                    (axis->full - axis->from));
-            hit |= (f && is_hit(report, f, &p->list[i])) ||
+    *marked = false;
+    for (size_t i = bar * n / bars; i < (bar + 1) * n / bars; i++) {
+        level = fmin(level, loads->level[i]);
+        *marked |= (f && is_hit(report, f, &p->list[i])) ||
                    is_short(loads->level[i], axis->mean);
-        }
-        any |= hit;
-        fprintf(out,
-                "<rect class=\"%s\" x=\"%.2f\" y=\"%.1f\" width=\"0.8\" "
-                "height=\"%.1f\"/>",
-                hit ? "col hit" : "col", (double) c + 0.1, 100 - 96 * share,
-                96 * share);
     }
+    return level;
+}
+
+/* Draws a bar for each process. expected: the records of a process on average
+ * if none were missing; NaN: unknown. Returns true if a bar is marked. */
+static bool put_records(const struct jp_report *report,
+                        const struct jp_finding *f, const struct loads *loads,
+                        const struct axis *axis, double expected, FILE *out)
+{
+    size_t n = report->processes->n, bars = n < COLUMNS ? n : COLUMNS;
+    struct jp_json_stream figures;
+    bool marked, any = false;
+
+    picture_begin(&figures, "columns", out);
+    /* all digits: bars may begin just below their ends */
+    json_stream_fixed(&figures, "from", axis->from, 3);
+    json_stream_fixed(&figures, "full", axis->full, 3);
+    json_stream_fixed(&figures, "base", expected, 3);
+    json_stream_array(&figures, "values");
+    for (size_t i = 0; i < bars; i++)
+        json_stream_fixed(&figures, NULL,
+                          bar_level(report, f, loads, axis, i, &marked), 3);
+    json_stream_end_array(&figures);
+    json_stream_array(&figures, "marked");
+    for (size_t i = 0; i < bars; i++) {
+        bar_level(report, f, loads, axis, i, &marked);
+        if (marked)
+            json_stream_count(&figures, NULL, i);
+        any |= marked;
+    }
+    json_stream_end_array(&figures);
+    picture_end(&figures);
     return any;
 }
 
@@ -656,7 +657,7 @@ int proof_records(const struct jp_report *report, const struct jp_finding *f,
                   FILE *out)
 {
     const struct jp_processes *p = report->processes;
-    size_t n = p ? p->n : 0, columns = n < COLUMNS ? n : COLUMNS;
+    size_t n = p ? p->n : 0;
     double most = 0, least = INFINITY, mean = 0, full;
     double coverage = report->verdict->coverage;
     uint64_t fewest = UINT64_MAX, greatest = 0;
@@ -688,20 +689,12 @@ int proof_records(const struct jp_report *report, const struct jp_finding *f,
     if (2 * least > full && least < full)
         axis.from = fmax(0, floor(full - 4 * (full - least)));
     html_out_proof(out, "records", "Records of each process");
+    fputs("<div class=\"plot\">", out);
+    any = put_records(report, f, &loads, &axis,
+                      coverage > 0 && coverage < 1 ? mean / coverage : NAN,
+                      out);
     fprintf(out,
-            "<div class=\"plot\"><svg viewBox=\"0 0 %zu 100\" "
-            "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
-            columns);
-    any = put_records(report, f, &loads, &axis, out);
-    if (coverage > 0 && coverage < 1)
-        fprintf(out,
-                "<line class=\"base\" x1=\"0\" x2=\"%zu\" y1=\"%.1f\" "
-                "y2=\"%.1f\"/>",
-                columns,
-                100 - 96 * (mean / coverage - axis.from) / (full - axis.from),
-                100 - 96 * (mean / coverage - axis.from) / (full - axis.from));
-    fprintf(out,
-            "</svg></div>\n<div class=\"scale\"><span>first process</span>"
+            "</div>\n<div class=\"scale\"><span>first process</span>"
             "<span>%s</span><span>last</span></div>\n",
             coverage > 0 && coverage < 1 ? "dashed: expected on average" : "");
     processes_name(p, report->result, &p->list[lowest], name);

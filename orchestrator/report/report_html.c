@@ -24,9 +24,7 @@
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/report/timeline_page.h"
 
-/* Writes the place of a chart of chart.h. A program without charts writes
- * nothing; without JavaScript the place is hidden. */
-static void put_chart(FILE *out, const char *name)
+void html_put_chart(FILE *out, const char *name)
 {
     if (html_out_has_charts())
         fprintf(out,
@@ -54,7 +52,7 @@ static int html_busy_put(const struct jp_report *report, FILE *out)
     html_out_text(out, text);
     fputs(".</p>\n", out);
     if (rows.n_told)
-        put_chart(out, "busy");
+        html_put_chart(out, "busy");
     /* without processes, the sentence has the reason */
     rc = r->n_busy ? table_html(&table_busy, report, &rows, out) : 0;
     busy_rows_fini(&rows);
@@ -90,7 +88,7 @@ static int html_network_put(const struct jp_report *report, FILE *out)
     for (size_t i = 0; i < cells->n; i++)
         order[i] = i;
     qsort_r(order, cells->n, sizeof(*order), by_time, cells->at);
-    put_chart(out, "network-size");
+    html_put_chart(out, "network-size");
     rc = table_html(&table_network, report, order, out);
     free(order);
     return rc;
@@ -176,7 +174,7 @@ static int html_nodes_put(const struct jp_report *report, FILE *out)
         return 0;
     places = processes_heaviest_hosts(procs, MAX_ROWS, &n);
     if (places) {
-        put_chart(out, "nodes");
+        html_put_chart(out, "nodes");
         put_table(out, report->result, procs, places, n);
         rc = 0;
     }
@@ -264,7 +262,7 @@ static int html_sizes_put(const struct jp_report *report, FILE *out)
     if (!report->result || !report->result->n_cells)
         return 0;
     add_up(report->result, bins, &total);
-    put_chart(out, "sizes");
+    html_put_chart(out, "sizes");
     html_out_table(out, columns, sizeof(columns) / sizeof(*columns), true);
     for (unsigned i = 0; i < BINS; i++)
         if (bins[i].ops)
@@ -286,8 +284,8 @@ static int html_time_put(const struct jp_report *report, FILE *out)
 {
     if (!report->result || !report->result->n_windows)
         return 0;
-    put_chart(out, "busbw-time");
-    put_chart(out, "drift");
+    html_put_chart(out, "busbw-time");
+    html_put_chart(out, "drift");
     return 0;
 }
 
@@ -296,8 +294,8 @@ static int html_spread_put(const struct jp_report *report, FILE *out)
 {
     if (!report->result || !report->result->n_cells)
         return 0;
-    put_chart(out, "spread");
-    put_chart(out, "numbers");
+    html_put_chart(out, "spread");
+    html_put_chart(out, "numbers");
     return 0;
 }
 
@@ -593,7 +591,7 @@ static int html_put_table(const struct jp_html_section *section,
     for (size_t i = 0; i < sizeof(section->charts) / sizeof(*section->charts);
          i++)
         if (section->charts[i])
-            put_chart(out, section->charts[i]);
+            html_put_chart(out, section->charts[i]);
     return table_html(section->table, report, NULL, out);
 }
 
@@ -636,11 +634,11 @@ static void put_top(const struct body *bodies, FILE *out)
                     class_of(&bodies[i].section), bodies[i].section.id,
                     bodies[i].section.title);
     fputs("</ul></nav></details></header>\n", out);
-    /* without JavaScript, sections that have only charts are hidden */
-    if (html_out_has_charts())
-        fputs("<noscript><p class=\"note\">The charts need JavaScript; text "
-              "and tables do not.</p></noscript>\n",
-              out);
+    /* without JavaScript, sections that have only charts are hidden, and the
+     * places of pictures are empty */
+    fputs("<noscript><p class=\"note\">Charts and pictures need JavaScript; "
+          "text and tables do not.</p></noscript>\n",
+          out);
 }
 
 /* The sections that are open where no finding is the answer: what is known of a

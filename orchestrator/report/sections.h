@@ -58,6 +58,10 @@ struct jp_html_section {
 
 enum { HTML_LAST = 9 };
 
+/* Writes the place of a chart of chart.h, by its name. A program without charts
+ * writes nothing; without JavaScript the place is hidden. */
+void html_put_chart(FILE *out, const char *name);
+
 /* drawers.c */
 enum { DRAWER_FIGURE = 120 };
 typedef bool drawer_figure(const struct jp_report *report, char *buf);

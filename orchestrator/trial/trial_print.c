@@ -12,6 +12,7 @@
 #include "common/fileio.h"
 #include "common/quote.h"
 #include "orchestrator/report/out.h"
+#include "orchestrator/report/picture.h"
 #include "orchestrator/trial/trial.h"
 
 #define LABEL_MAX 400
@@ -260,40 +261,29 @@ static struct range range_of(const struct trial *t)
     return r;
 }
 
-/* Returns the position of a time on the scale, in percent. */
-static double share_of(const struct range *r, double us)
-{
-    return r->high > r->low ? 100 * (us - r->low) / (r->high - r->low) : 50;
-}
-
 /* Draws one configuration: the interval as a bar, each run as a line. */
 static void put_interval(const struct trial *t, size_t i,
                          const struct range *range, FILE *out)
 {
     const struct trial_arm *arm = &t->arms[i];
+    struct jp_json_stream figures;
     char label[LABEL_MAX];
 
     fputs("<div class=\"row\"><span class=\"who\"><strong>", out);
     html_out_text(out, trial_label(t, i, label, sizeof(label)));
-    fprintf(out,
-            "</strong> %s</span><svg class=\"cells\" viewBox=\"0 0 100 10\" "
-            "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
-            trial_standing(t, i));
-    if (!isnan(arm->low_us))
-        fprintf(out,
-                "<rect class=\"h2\" x=\"%.2f\" y=\"2\" width=\"%.2f\" "
-                "height=\"6\"/>",
-                share_of(range, arm->low_us),
-                /* a narrow interval must stay visible */
-                fmax(0.3, share_of(range, arm->high_us) -
-                              share_of(range, arm->low_us)));
+    fprintf(out, "</strong> %s</span>", trial_standing(t, i));
+    /* all digits: runs may differ by little */
+    picture_begin(&figures, "interval", out);
+    json_stream_fixed(&figures, "from", range->low, 3);
+    json_stream_fixed(&figures, "to", range->high, 3);
+    json_stream_fixed(&figures, "low", arm->low_us, 3);
+    json_stream_fixed(&figures, "high", arm->high_us, 3);
+    json_stream_array(&figures, "at");
     for (size_t k = 0; k < arm->n; k++)
-        fprintf(out,
-                "<rect class=\"h4\" x=\"%.2f\" y=\"0\" width=\"0.4\" "
-                "height=\"10\"/>",
-                /* the line of the longest run stays within the picture */
-                fmin(99.6, share_of(range, arm->us[k])));
-    fprintf(out, "</svg><span class=\"num\">%s</span></div>\n",
+        json_stream_fixed(&figures, NULL, arm->us[k], 3);
+    json_stream_end_array(&figures);
+    picture_end(&figures);
+    fprintf(out, "<span class=\"num\">%s</span></div>\n",
             isnan(arm->mean_us) ? "-" : FIG_US(arm->mean_us));
 }
 

@@ -140,9 +140,13 @@ static void test_script(void **state)
     json_stream_end_object(s);
     json_stream_key(s, "none");
     json_stream_null(s, NULL);
+    /* neither ends the script nor the attribute that it stands in */
+    json_stream_text(s, "text", "</script>&'\"");
     got = stop();
-    assert_string_equal(
-        got, "{\"chart\":{\"a\":1.235e+06,\"b\":null},\"none\":null}");
+    assert_string_equal(got,
+                        "{\"chart\":{\"a\":1.235e+06,\"b\":null},\"none\":null,"
+                        "\"text\":\"\\u003c/script\\u003e\\u0026\\u0027"
+                        "\\u0022\"}");
     free(got);
 }
 

@@ -148,7 +148,8 @@ static void test_trend(void **state)
     json_decref(root);
     assert_int_equal(fileio_read(page, false, 1 << 20, &text, NULL, NULL), 0);
     assert_non_null(strstr(text, "id=\"trend\""));
-    assert_non_null(strstr(text, "<g class=\"SLOW\"><title>step 1: SLOW"));
+    assert_non_null(strstr(text, "[\"step 1: SLOW\",\"SLOW\"]"));
+    assert_non_null(strstr(text, "[\"step 1: 4.00 GB/s\",\"SLOW\",4]"));
     assert_non_null(strstr(text, "-14.3 %")); /* 6 against a median of 7 */
     assert_null(strstr(text, "All<i>"));
     free(text);

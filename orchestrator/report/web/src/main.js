@@ -1,5 +1,7 @@
 // main.js - draw every chart of the page that has figures.
 import {Chart} from './chart.js';
+import {levels} from './charts/levels.js';
+import {snapshots} from './charts/snapshots.js';
 import {drift} from './charts/drift.js';
 import {busy} from './charts/busy.js';
 import {bars} from './charts/bars.js';
@@ -15,17 +17,19 @@ import {utilTime} from './charts/util-time.js';
 import {waitsTime} from './charts/waits-time.js';
 import {addTimeline} from './timeline/timeline.js';
 
-// By name, as in orchestrator/report/charts.c.
+// By name, as in orchestrator/report/charts.c and the charts of features.
 const kinds = {
   'busbw-size': busbwSize,
   'busbw-time': busbwTime,
   busy,
   drift,
+  levels,
   'network-size': networkSize,
   nodes: bars('node'),
   numbers,
   p2p,
   sizes,
+  snapshots,
   spread,
   util,
   'util-time': utilTime,
